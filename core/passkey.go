@@ -19,7 +19,7 @@ type Passkey struct {
 	SignCount  int64   `db:"sign_count" json:"-"`
 	Synced     bool    `db:"synced" json:"synced"` // its maker may copy it to other devices of the user
 	CreatedAt  Instant `db:"created_at" json:"created_at"`
-	UsedAt     Instant `db:"used_at" json:"used_at"` // 0: never
+	UsedAt     Instant `db:"used_at" json:"used_at" is:"nullable"` // 0: never
 }
 
 // Validate reports what is wrong with the name.

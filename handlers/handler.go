@@ -50,6 +50,9 @@ type Options struct {
 	// SmallHeap keeps the heap small until release, while a large body is in memory. nil: nothing does.
 	SmallHeap func() (release func())
 
+	// Doctor looks for what is wrong or rarely meant, on request also in the DNS. nil: it finds nothing
+	Doctor func(ctx context.Context, dns bool) []core.Finding
+
 	// Snapshot tells of the copy of the database that is kept next to it. nil: none is
 	Snapshot func() SnapshotState
 

@@ -12,7 +12,8 @@ import (
 type listExtras struct {
 	store  *store.Store
 	origin string // that forms post to, where the tenant has none of its own
-	turn   turn   // held while a whole ledger is read
+	turn   turn   // held while a whole ledger or list is read
+	away   bool   // the send side is another service
 }
 
 // leaveReason is how often a reason was given by those who left a list.
@@ -43,6 +44,37 @@ func (a listExtras) reasons(c *web.Call, id string) ([]leaveReason, error) {
 		}
 	}
 	return rows, err
+}
+
+// driftQuery says how many of the subscriptions that differ are shown.
+type driftQuery struct {
+	Sample *int `query:"sample"`
+}
+
+const defaultSample, maxSample = 10, 100
+
+// CheckInput refuses a number that is negative or too large.
+func (in *driftQuery) CheckInput() error {
+	if in.Sample != nil && (*in.Sample < 0 || *in.Sample > maxSample) {
+		return core.Invalidf("sample", "sample must be 0 to %d.", maxSample)
+	}
+	return nil
+}
+
+// drift compares both sides of a list. It reads them whole, so that requests take turns.
+func (a listExtras) drift(c *web.Call, in driftQuery) (d core.Drift, err error) {
+	if a.away {
+		return d, core.Conflictf("conflict", "The send side is another service: only that one knows what it has.")
+	}
+	if err := a.turn.take(c); err != nil {
+		return d, err
+	}
+	defer a.turn.end()
+	sample := defaultSample
+	if in.Sample != nil {
+		sample = *in.Sample
+	}
+	return a.store.Drift(c, c.ID(), sample)
 }
 
 // listForm is a subscribe form for a site of the tenant's own.

@@ -20,6 +20,7 @@ type NewsletterOptions struct {
 	UnsubscribeTokenAuth string // none, bearer
 	DisableScope         string // global, tenant
 	SubscribePerAddress  int    // requests an hour of one address of origin; 0: any number
+	SendElsewhere        bool   // another service has the send side
 	MemberURL            string // where the lists are kept, and with them forms and readers' pages; empty: here
 }
 
@@ -380,9 +381,19 @@ type syncStarted struct {
 	SyncID string `json:"sync_id"`
 }
 
+// fullSyncInput is the body of POST /api/admin/newsletter-lists/:id/full-sync.
+type fullSyncInput struct {
+	TakeOver bool `json:"take_over"` // also a list that another webhook client has fed
+}
+
 // fullSync asks for a list to be copied to the send service as a whole.
-func (a newsletter) fullSync(c *web.Call, id string) (out syncStarted, err error) {
-	out.SyncID, err = a.store.RequestSync(store.By(c, actor(c), c.Now), id, c.Now)
+func (a newsletter) fullSync(c *web.Call, in fullSyncInput) (out syncStarted, err error) {
+	if in.TakeOver {
+		if err = a.store.TakeOver(c, c.ID(), actor(c), c.Now); err != nil && core.KindOf(err) != core.NotFound {
+			return out, err
+		}
+	}
+	out.SyncID, err = a.store.RequestSync(store.By(c, actor(c), c.Now), c.ID(), c.Now)
 	return out, err
 }
 

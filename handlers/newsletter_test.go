@@ -127,16 +127,25 @@ func init() {
 			core.At(time.Now()))
 		e.must(err)
 	}
-	// unsubscribe-tokens-need-bearer: a daemon that is set so
-	steps["unsubscribe-tokens-need-bearer"] = func(e *env, _ string, _ map[string]string) {
-		o := e.handler.options
-		o.Registry = nil
-		o.Newsletter.UnsubscribeTokenAuth = "bearer"
-		h, err := New(o)
-		e.must(err)
-		srv := httptest.NewServer(h)
-		e.t.Cleanup(srv.Close)
-		e.handler, e.url = h, srv.URL
+	setSteps()
+}
+
+// setSteps adds the steps that make a daemon that is set otherwise.
+func setSteps() {
+	for step, set := range map[string]func(*NewsletterOptions){
+		"unsubscribe-tokens-need-bearer": func(o *NewsletterOptions) { o.UnsubscribeTokenAuth = "bearer" },
+		"send-elsewhere":                 func(o *NewsletterOptions) { o.SendElsewhere = true },
+	} {
+		steps[step] = func(e *env, _ string, _ map[string]string) {
+			o := e.handler.options
+			o.Registry = nil
+			set(&o.Newsletter)
+			h, err := New(o)
+			e.must(err)
+			srv := httptest.NewServer(h)
+			e.t.Cleanup(srv.Close)
+			e.handler, e.url = h, srv.URL
+		}
 	}
 }
 

@@ -43,7 +43,8 @@ var requestExamples = map[string]web.Object{
 	"proposeSenderDomain": {"tenant_id": exampleID, "domain": "news.acme.example"},
 
 	"createWebhookClient": {"tenant_id": exampleID, "name": "member service"},
-	"updateWebhookClient": {"disabled": true},
+	"startFullSync":       {"take_over": false},
+	"updateWebhookClient": {"name": "Shop", "disabled": false},
 
 	"createWebhookEndpoint": {
 		"tenant_id": exampleID, "name": "CRM", "url": "https://crm.example.org/hooks/newsletter",

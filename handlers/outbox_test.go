@@ -42,6 +42,29 @@ func init() {
 		id := found[len(found)-1].ID
 		e.must(e.store.FinishMails(ctx, []store.MailResult{{ID: id, Reason: "550 refused"}}, core.At(time.Now())))
 	}
+	// passkey NAME user=U: {NAME} is the id of a passkey of the user
+	steps["passkey"] = func(e *env, name string, args map[string]string) {
+		u, err := e.store.User(e.t.Context(), e.value(args["user"]))
+		e.must(err)
+		now := core.At(time.Now())
+		k := core.Passkey{
+			ID: core.NewID(), UserID: u.ID, RPID: "news.example.org", Name: name, Credential: []byte(name),
+			PublicKey: []byte("k"), CreatedAt: now,
+		}
+		answer := store.Answer{Hash: core.HashToken(name), ExpiresAt: now.Add(time.Hour)}
+		e.must(e.store.AddPasskey(e.t.Context(), k, u.Epoch, answer, core.MailStyle{}, now))
+		e.name(name, k.ID)
+	}
+	// token NAME user=U: {NAME} is the id of a token of the user
+	steps["token"] = func(e *env, name string, args map[string]string) {
+		now := core.At(time.Now())
+		f := core.Family{
+			ID: core.NewID(), Kind: "password", UserID: e.value(args["user"]), ClientID: "newsletterd", Scope: "openid",
+			CreatedAt: now, ExpiresAt: now.Add(time.Hour),
+		}
+		e.must(e.store.AddFamily(e.t.Context(), f))
+		e.name(name, f.ID)
+	}
 }
 
 // TestSystemStatus: the answer has the form that the documents describe, with the figures that the command prints.

@@ -211,7 +211,7 @@ func (h *Handler) newsletterRoutes(t *web.Table) {
 			web.JSON(news.disable), "Switch an address off and end its subscriptions")
 	}
 	t.Add("POST", "/api/admin/newsletter-lists/:id/full-sync", admin(core.ActionListSettings), web.Member,
-		web.Path(news.fullSync).Accepted().Find(lists{store: h.options.Store}.find).Missing(core.ErrListNotFound).Fails(core.Conflict), "Copy a list to the send service as a whole")
+		web.JSON(news.fullSync).BodyOptional().Accepted().Find(lists{store: h.options.Store}.find).Missing(core.ErrListNotFound).Fails(core.Conflict), "Copy a list to the send service as a whole")
 	h.newsletterPageRoutes(t, newsletterPages{news})
 }
 

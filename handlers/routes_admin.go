@@ -46,7 +46,9 @@ func (h *Handler) peopleRoutes(t *web.Table) {
 
 // listRoutes are what is asked about a list in addition to its record.
 func (h *Handler) listRoutes(t *web.Table) {
-	l := listExtras{h.options.Store, cmp.Or(h.options.Newsletter.MemberURL, h.publicURL), h.ledgers}
+	l := listExtras{
+		h.options.Store, cmp.Or(h.options.Newsletter.MemberURL, h.publicURL), h.ledgers, h.options.Newsletter.SendElsewhere,
+	}
 	const item = "/api/admin/newsletter-lists/:id"
 	read := admin(core.ActionListRead)
 	one := func(e web.Endpoint) web.Endpoint {
@@ -54,6 +56,8 @@ func (h *Handler) listRoutes(t *web.Table) {
 	}
 	t.Add("GET", item+"/reasons", read, web.Member, one(web.Path(l.reasons)), "Count the reasons that leavers gave")
 	t.Add("GET", item+"/form", read, web.Member, one(web.Path(l.form)), "Show a subscribe form for a website")
+	t.Add("GET", item+"/drift", admin(core.ActionListSettings), web.Member, one(web.Query(l.drift)).Fails(core.Conflict),
+		"Compare what the member and the send side have of a list, and change nothing")
 	y := syncs{h.options.Store}
 	t.Add("GET", "/api/admin/syncs", read, web.Member, web.List(y.list, syncState.key),
 		"List the full syncs of lists, the newest first")
@@ -82,9 +86,11 @@ func (h *Handler) systemRoutes(t *web.Table) {
 	trail := audit{h.options.Store}
 	t.Add("GET", "/api/admin/audit", admin(core.ActionAuditRead), web.Member, web.Search(trail.list),
 		"List who has changed what, the newest first; a page may be short and have a next one")
-	s := system{h.options.Store, h.options.Snapshot, h.queues}
+	s := system{h.options.Store, h.options.Snapshot, h.options.Doctor, h.queues}
 	t.Add("GET", "/api/admin/status", admin(core.ActionSystemRead), web.Member, web.Get(s.status),
 		"Show jobs, queues, disk and snapshot at a glance")
+	t.Add("GET", "/api/admin/doctor", admin(core.ActionSystemRead), web.Member, web.Query(s.examine),
+		"Look for what is wrong or rarely meant, and say what to do")
 	keys := signingKeys{h.options.Store}
 	may := admin(core.ActionKeyManage)
 	t.Add("GET", "/api/admin/signing-keys", may, web.Member, web.Get(keys.list),
@@ -134,6 +140,12 @@ func (h *Handler) userRoutes(t *web.Table) {
 		one(web.Path(u.logout)), "End every session and token of a user")
 	t.Add("POST", item+"/reset-second-factor", may, web.Member,
 		one(web.Path(u.resetFactor).Fails(core.Conflict)), "Remove the second factor of a user")
+	t.Add("GET", item+"/passkeys", may, web.Member, one(web.Path(u.passkeys)), "List the passkeys of a user")
+	t.Add("DELETE", item+"/passkeys/:passkey_id", may, web.Member, one(web.Query(u.removePasskey)),
+		"Remove a passkey of a user, who is told by mail; sessions stay")
+	k := tokens{h.options.Store}
+	t.Add("DELETE", "/api/admin/tokens/:id", may, web.Member, web.Path(k.remove).Find(k.find).Missing(web.ErrNotFound),
+		"End an access token and all that came of the same sign-in")
 	t.Add("GET", item+"/export", may.Exports(), web.Member,
 		one(web.Path(u.export)), "Show everything that is known about a person")
 	t.Add("POST", item+"/erase", may, web.Member,

@@ -14,6 +14,7 @@ import (
 	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/core/coretest"
+	"newsletterd/store"
 )
 
 func init() {
@@ -24,7 +25,7 @@ func init() {
 			now)
 		e.must(err)
 		if _, off := args["disabled"]; off {
-			e.must(e.store.SetWebhookClientDisabled(e.t.Context(), w.ID, true, "command", now))
+			e.must(e.store.UpdateWebhookClient(e.t.Context(), w.ID, store.WebhookClientChange{Disabled: new(true)}, "command", now))
 		}
 		e.name(name, w.ID)
 	}

@@ -26,7 +26,8 @@ type SystemStatus struct {
 type system struct {
 	store    *store.Store
 	snapshot func() SnapshotState // nil: off
-	turn     turn                 // held while queues are counted
+	doctor   func(ctx context.Context, dns bool) []core.Finding
+	turn     turn // held while queues are counted, or the machine is looked at
 }
 
 // turn is held by one request at a time of those that read much.
@@ -45,6 +46,23 @@ func (t turn) take(ctx context.Context) error {
 }
 
 func (t turn) end() { <-t }
+
+// doctorQuery says what doctor looks at beyond the machine.
+type doctorQuery struct {
+	DNS bool `query:"dns"`
+}
+
+// examine looks for what is wrong. It asks other machines and tries the disk, so that requests take turns.
+func (a system) examine(c *web.Call, in doctorQuery) ([]core.Finding, error) {
+	if err := a.turn.take(c); err != nil {
+		return nil, err
+	}
+	defer a.turn.end()
+	if a.doctor == nil {
+		return []core.Finding{}, nil
+	}
+	return a.doctor(c, in.DNS), nil
+}
 
 // status reads the figures. It counts whole queues, so that requests take turns.
 func (a system) status(c *web.Call) (s SystemStatus, err error) {

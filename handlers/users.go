@@ -205,6 +205,38 @@ func (a users) resetFactor(c *web.Call, id string) (web.None, error) {
 	return web.None{}, err
 }
 
+func (a users) passkeys(c *web.Call, id string) ([]core.Passkey, error) {
+	found, err := a.store.Passkeys(c, id)
+	if found == nil {
+		found = []core.Passkey{}
+	}
+	return found, err
+}
+
+// userPasskey is the part of the path that names a passkey of a user.
+type userPasskey struct {
+	PasskeyID string `path:"passkey_id"`
+}
+
+func (a users) removePasskey(c *web.Call, in userPasskey) (web.None, error) {
+	return web.None{}, a.store.RemovePasskey(behalf(c), c.ID(), in.PasskeyID, core.MailStyle{}, c.Now)
+}
+
+// tokens serves /api/admin/tokens: sign-ins and the tokens of scripts, by the id that their tokens have as sid.
+type tokens struct{ store *store.Store }
+
+func (a tokens) find(c *web.Call) error {
+	if !c.Caller.May(core.ActionUserManage, core.TenantNone) {
+		return web.ErrNotFound
+	}
+	_, err := a.store.TokenState(c, c.ID(), c.Now)
+	return err
+}
+
+func (a tokens) remove(c *web.Call, id string) (web.None, error) {
+	return web.None{}, a.store.RevokeFamily(behalf(c), id, c.Now)
+}
+
 // export is the object that the command prints.
 func (a users) export(c *web.Call, id string) (json.RawMessage, error) {
 	u, err := a.store.UserWithoutRoles(c, id)

@@ -77,14 +77,23 @@ func (a webhookClients) with(c *web.Call, id, secret string) (webhookClient, err
 
 // webhookClientChange is the body of PUT /api/admin/webhook-clients/:id; an absent field stays as it is.
 type webhookClientChange struct {
-	Disabled *bool `json:"disabled"`
+	Name     *string `json:"name"`
+	Disabled *bool   `json:"disabled"`
+}
+
+// CheckInput refuses a name that is empty or too long.
+func (in *webhookClientChange) CheckInput() error {
+	if in.Name == nil {
+		return nil
+	}
+	return (&newWebhookClient{Name: *in.Name}).CheckInput()
 }
 
 func (a webhookClients) update(c *web.Call, in webhookClientChange) (webhookClient, error) {
-	if in.Disabled != nil {
-		if err := a.store.SetWebhookClientDisabled(c, c.ID(), *in.Disabled, actor(c), c.Now); err != nil {
-			return webhookClient{}, err
-		}
+	err := a.store.UpdateWebhookClient(c, c.ID(), store.WebhookClientChange{Name: in.Name, Disabled: in.Disabled},
+		actor(c), c.Now)
+	if err != nil {
+		return webhookClient{}, err
 	}
 	return a.show(c, c.ID())
 }

@@ -108,7 +108,9 @@ func (s *story) senders() {
 	})
 	s.op("WebhookSender", func() error { return onlyErr(s.WebhookSender(ctx, w.ID)) })
 	s.op("EndWebhookRotation", func() error { return s.EndWebhookRotation(ctx, w.ID, "test", now0) })
-	s.op("SetWebhookClientDisabled", func() error { return s.SetWebhookClientDisabled(ctx, w.ID, true, "test", now0) })
+	s.op("UpdateWebhookClient", func() error {
+		return s.UpdateWebhookClient(ctx, w.ID, WebhookClientChange{Disabled: new(true)}, "test", now0)
+	})
 	s.op("DeleteWebhookClient", func() error { return s.DeleteWebhookClient(ctx, w.ID, "test", now0) })
 	s.op("EnsureLoopClient", func() error { return s.EnsureLoopClient(ctx, make([]byte, 32), now0) })
 	s.op("EnsureDefaultProvider", func() error { return s.EnsureDefaultProvider(ctx, "generic", "secret", now0) })

@@ -143,18 +143,21 @@ func (s *Store) EndWebhookRotation(ctx context.Context, id, actor string, now co
 	})
 }
 
-// SetWebhookClientDisabled switches a client off (its requests are answered 403) or on. It returns core.ErrNotFound
-// where there is no such client.
-func (s *Store) SetWebhookClientDisabled(ctx context.Context, id string, disabled bool, actor string,
+// WebhookClientChange changes a client; what is nil stays as it is.
+type WebhookClientChange struct {
+	Name     *string
+	Disabled *bool // its requests are answered 403
+}
+
+// UpdateWebhookClient renames a client, and switches it off or on. It returns core.ErrNotFound where there is no such
+// client.
+func (s *Store) UpdateWebhookClient(ctx context.Context, id string, change WebhookClientChange, actor string,
 	now core.Instant,
 ) error {
-	at := core.Instant(0)
-	if disabled {
-		at = now
-	}
 	return s.changeRecord(ctx, "webhook_client", id, "webhook-client.update", actor, now, func(tx *Tx) error {
-		return tx.one("UPDATE webhook_client SET disabled_at = ?, updated_at = ? WHERE id = ?", int64(at), int64(now),
-			id)
+		return tx.one(`UPDATE webhook_client SET name = coalesce(?1, name), updated_at = ?3, disabled_at =
+			CASE WHEN ?2 IS NULL OR ?2 = (disabled_at <> 0) THEN disabled_at ELSE ?2 * ?3 END WHERE id = ?4`,
+			change.Name, change.Disabled, int64(now), id)
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"newsletterd/core"
+	"newsletterd/store"
 	"newsletterd/store/storetest"
 )
 
@@ -41,7 +42,7 @@ func TestWebhookClientKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("after it", key(2))
-	if err := n.SetWebhookClientDisabled(t.Context(), w.ID, true, "cli", now0); err != nil {
+	if err := n.UpdateWebhookClient(t.Context(), w.ID, store.WebhookClientChange{Disabled: new(true)}, "cli", now0); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := n.WebhookSender(t.Context(), w.ID); err != nil || got.DisabledAt != now0 {

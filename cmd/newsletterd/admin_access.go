@@ -53,8 +53,9 @@ func (p *program) webhookClientCommands() *cli.Command {
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			return p.printWebhookClient(c, s, "")
 		})
-	update := p.command("update", "switch a sender off or on, or replace its secret", []cli.Flag{
-		idFlag(store.NounWebhookClient), boolFlag("disabled", "answer its requests 403 (=false: take them again)"),
+	update := p.command("update", "rename a sender, switch it off or on, or replace its secret", []cli.Flag{
+		idFlag(store.NounWebhookClient), stringFlag("name", "its new `NAME`"),
+		boolFlag("disabled", "answer its requests 403 (=false: take them again)"),
 		boolFlag("new-secret", "give it another secret; the one before stays good beside it"),
 		boolFlag("end-old-secret", "end the secret before the newest"),
 	}, []string{"id"}, p.updateWebhookClient)
@@ -95,8 +96,15 @@ func (p *program) updateWebhookClient(c *cli.Context, _ *config.Config, s *store
 			return missing(err, "webhook client", id)
 		}
 	}
-	if c.IsSet("disabled") {
-		if err := s.SetWebhookClientDisabled(c.Context, id, c.Bool("disabled"), actor(), now()); err != nil {
+	if c.IsSet("disabled") || c.IsSet("name") {
+		var change store.WebhookClientChange
+		if c.IsSet("disabled") {
+			change.Disabled = new(c.Bool("disabled"))
+		}
+		if c.IsSet("name") {
+			change.Name = new(c.String("name"))
+		}
+		if err := s.UpdateWebhookClient(c.Context, id, change, actor(), now()); err != nil {
 			return missing(err, "webhook client", id)
 		}
 	}
@@ -147,7 +155,7 @@ func (p *program) tokenCommands() *cli.Command {
    curl -H "Authorization: Bearer $TOKEN" http://127.0.0.1:8080/api/admin/tenants`
 	revoke := p.command("revoke", "end a token before its time", []cli.Flag{idFlag(store.NounToken)}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
-			if err := s.RevokeFamily(c.Context, c.String("id"), now()); err != nil {
+			if err := s.RevokeFamily(store.By(c.Context, actor(), now()), c.String("id"), now()); err != nil {
 				return missing(err, "token", c.String("id"))
 			}
 			return p.done(c, "Token %s has ended.", c.String("id"))

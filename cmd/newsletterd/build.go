@@ -114,12 +114,14 @@ func (d *daemon) wire(ctx context.Context) (err error) {
 		LookupTXT:      resolverOf(d.cfg.Mail.DNSServer).LookupTXT,
 		SmallHeap:      smallHeap,
 		Snapshot:       func() handlers.SnapshotState { return snapshotOf(d.cfg) },
+		Doctor:         d.findings,
 		MayPost:        func(url string) error { return mayPost(d.cfg, url) },
 		TestEndpoint:   worker.NewEndpointPoster(d.store, endpointClient(d.cfg)).Test,
 		Providers:      providerRecords(d.cfg), SNS: &report.SNS{Fetch: (&netguard.Guard{}).Fetcher()},
 		Newsletter: handlers.NewsletterOptions{
 			ConfirmToken: d.cfg.Newsletter.ConfirmToken, UnsubscribeTokenAuth: d.cfg.Newsletter.UnsubscribeTokenAuth,
 			DisableScope: d.cfg.Newsletter.DisableScope, MemberURL: d.cfg.Send.MemberURL,
+			SendElsewhere:       d.cfg.Webhooks.SendURL != "",
 			SubscribePerAddress: d.cfg.Limits.SubscribePerAddress,
 		},
 	})

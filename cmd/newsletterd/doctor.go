@@ -16,22 +16,8 @@ import (
 
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/cmd/newsletterd/terminal"
+	"newsletterd/core"
 	"newsletterd/store"
-)
-
-// finding is one thing that doctor has looked at.
-type finding struct {
-	Check  string `json:"check"`
-	Level  string `json:"level"` // ok, warning, fault
-	Text   string `json:"text"`
-	Advice string `json:"advice,omitempty"`
-}
-
-// Levels of a finding.
-const (
-	levelOK      = "ok"
-	levelWarning = "warning"
-	levelFault   = "fault"
 )
 
 // doctor gathers findings.
@@ -42,7 +28,8 @@ type doctor struct {
 	store    *store.Store
 	resolver *net.Resolver // nil: no look at DNS
 	runs     bool          // a daemon serves the database
-	all      []finding
+	daemon   bool          // it is this process
+	all      []core.Finding
 }
 
 func (p *program) doctorCommand() *cli.Command {
@@ -79,17 +66,19 @@ func resolverOf(server string) *net.Resolver {
 }
 
 func (d *doctor) add(check, level, advice, format string, args ...any) {
-	d.all = append(d.all, finding{check, level, fmt.Sprintf(format, args...), advice})
+	d.all = append(d.all, core.Finding{Check: check, Level: level, Text: fmt.Sprintf(format, args...), Advice: advice})
 }
 
-func (d *doctor) ok(check, format string, args ...any) { d.add(check, levelOK, "", format, args...) }
+func (d *doctor) ok(check, format string, args ...any) {
+	d.add(check, core.LevelOK, "", format, args...)
+}
 
 func (d *doctor) warn(check, advice, format string, args ...any) {
-	d.add(check, levelWarning, advice, format, args...)
+	d.add(check, core.LevelWarning, advice, format, args...)
 }
 
 func (d *doctor) fault(check, advice, format string, args ...any) {
-	d.add(check, levelFault, advice, format, args...)
+	d.add(check, core.LevelFault, advice, format, args...)
 }
 
 // examine looks at everything that can be looked at: without a usable configuration that is the configuration alone.
@@ -109,8 +98,6 @@ func (d *doctor) examine(c *cli.Context) (err error) {
 		file = "no file: defaults and environment"
 	}
 	d.ok("configuration", "%s", file)
-	d.permissions()
-	d.clock()
 	o, err := storeOptions(d.cfg, newLog(config.Log{Level: "error", Format: "text"}, d.p.err))
 	if err == nil {
 		o.Mode = store.Command
@@ -120,18 +107,39 @@ func (d *doctor) examine(c *cli.Context) (err error) {
 		d.fault("database", databaseAdvice(err), "%s", terminal.Message(err))
 	} else {
 		defer func() { err = errors.Join(err, d.store.Close()) }()
+	}
+	if c.Bool("dns") || c.IsSet("dns-server") {
+		d.resolver = resolverOf(cmp.Or(c.String("dns-server"), d.cfg.Mail.DNSServer))
+	}
+	d.look()
+	return nil
+}
+
+// look looks at all that a usable configuration leads to.
+func (d *doctor) look() {
+	d.permissions()
+	d.clock()
+	if d.store != nil {
 		d.database()
 	}
 	d.ports()
 	d.certificate()
 	d.relay()
 	d.postal()
-	if c.Bool("dns") || c.IsSet("dns-server") {
-		d.resolver = resolverOf(cmp.Or(c.String("dns-server"), d.cfg.Mail.DNSServer))
+	if d.resolver != nil {
 		d.dns()
 	}
 	d.senderDomains()
-	return nil
+}
+
+// findings are what doctor says of the running daemon.
+func (d *daemon) findings(ctx context.Context, dns bool) []core.Finding {
+	look := &doctor{ctx: ctx, cfg: d.cfg, store: d.store, daemon: true}
+	if dns {
+		look.resolver = resolverOf(d.cfg.Mail.DNSServer)
+	}
+	look.look()
+	return look.all
 }
 
 func databaseAdvice(err error) string {
@@ -153,14 +161,14 @@ func (d *doctor) print(c *cli.Context) error {
 	} else if err := printFindings(d.p.out, d.all); err != nil {
 		return err
 	}
-	faults := slices.DeleteFunc(slices.Clone(d.all), func(f finding) bool { return f.Level != levelFault })
+	faults := slices.DeleteFunc(slices.Clone(d.all), func(f core.Finding) bool { return f.Level != core.LevelFault })
 	if len(faults) > 0 {
 		return errors.New(counted(len(faults), "fault"))
 	}
 	return nil
 }
 
-func printFindings(w io.Writer, all []finding) error {
+func printFindings(w io.Writer, all []core.Finding) error {
 	var b strings.Builder
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, f := range all {

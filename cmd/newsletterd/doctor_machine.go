@@ -72,7 +72,7 @@ func (d *doctor) database() {
 		d.fault("database", "", "%s", terminal.Message(err))
 		return
 	}
-	d.runs = o.DaemonRuns
+	d.runs = o.DaemonRuns || d.daemon
 	state := "no daemon runs"
 	if d.runs {
 		state = "a daemon runs"

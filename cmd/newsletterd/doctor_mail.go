@@ -135,7 +135,7 @@ func (d *doctor) senderDomains() {
 	}
 	said := counted(len(verified), "verified domain")
 	if len(proposed) > 0 {
-		d.add("sender domains", levelOK, "newsletterd admin domain check --id ID, or verify by your word",
+		d.add("sender domains", core.LevelOK, "newsletterd admin domain check --id ID, or verify by your word",
 			"%s; %d proposed, as %s", said, len(proposed), proposed[0])
 	} else if len(domains) > 0 {
 		d.ok("sender domains", "%s", said)

@@ -22,7 +22,7 @@ import (
 )
 
 // examined runs doctor as a command and returns its findings and exit code.
-func examined(t *testing.T, config string, args ...string) (all []finding, code int) {
+func examined(t *testing.T, config string, args ...string) (all []core.Finding, code int) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "newsletterd.toml")
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
@@ -38,11 +38,11 @@ func examined(t *testing.T, config string, args ...string) (all []finding, code 
 }
 
 // found is the level of the findings of a check, or of those that say a text.
-func found(t *testing.T, all []finding, check, level, text string) {
+func found(t *testing.T, all []core.Finding, check, level, text string) {
 	t.Helper()
 	for _, f := range all {
 		if f.Check == check && f.Level == level && strings.Contains(f.Text, text) {
-			if level != levelOK && f.Advice == "" {
+			if level != core.LevelOK && f.Advice == "" {
 				t.Errorf("no advice: %+v", f)
 			}
 			return
@@ -96,15 +96,15 @@ func TestDoctor(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	for _, want := range [][3]string{
-		{"database", levelOK, "a daemon runs"},
-		{"relay", levelOK, "knows anna"},
-		{"health", levelOK, "200"},
-		{"ports", levelOK, "answers"},
-		{"permissions", levelOK, ""},
-		{"disk speed", levelOK, "mails/s"},
-		{"proxy", levelWarning, "no proxy"},
-		{"key file", levelWarning, "in clear"},
-		{"postal address", levelWarning, "as of Acme"},
+		{"database", core.LevelOK, "a daemon runs"},
+		{"relay", core.LevelOK, "knows anna"},
+		{"health", core.LevelOK, "200"},
+		{"ports", core.LevelOK, "answers"},
+		{"permissions", core.LevelOK, ""},
+		{"disk speed", core.LevelOK, "mails/s"},
+		{"proxy", core.LevelWarning, "no proxy"},
+		{"key file", core.LevelWarning, "in clear"},
+		{"postal address", core.LevelWarning, "as of Acme"},
 	} {
 		found(t, all, want[0], want[1], want[2])
 	}
@@ -115,12 +115,12 @@ func TestDoctor(t *testing.T) {
 	if code != exitFailed {
 		t.Errorf("exit code %d with a wrong password", code)
 	}
-	found(t, all, "relay", levelFault, "AUTH")
+	found(t, all, "relay", core.LevelFault, "AUTH")
 	if err := os.Chmod(r.store.Path(), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	all, _ = examined(t, text)
-	found(t, all, "permissions", levelFault, r.store.Path())
+	found(t, all, "permissions", core.LevelFault, r.store.Path())
 	if err := r.quit(); err != nil {
 		t.Fatal(err)
 	}
@@ -130,12 +130,12 @@ func TestDoctor(t *testing.T) {
 	}
 	defer taken.Close()
 	all, _ = examined(t, strings.Replace(text, r.listener.Addr().String(), taken.Addr().String(), 1))
-	found(t, all, "ports", levelFault, "in use")
+	found(t, all, "ports", core.LevelFault, "in use")
 	all, code = examined(t, "[server]\nlisen = 1\n[log]\nlevel = \"loud\"\n")
 	if len(all) != 2 || code != exitFailed {
 		t.Errorf("%d, %+v", code, all)
 	}
-	found(t, all, "configuration", levelFault, "server.lisen")
+	found(t, all, "configuration", core.LevelFault, "server.lisen")
 }
 
 // A private address that asks for subscriptions is a proxy that is not trusted, or a site that sends no token.
@@ -183,7 +183,7 @@ func TestDoctorFindsProxies(t *testing.T) {
 			continue
 		}
 		for _, f := range d.all {
-			if f.Level != levelWarning || !strings.Contains(f.Text, "from the private address "+tt.want) ||
+			if f.Level != core.LevelWarning || !strings.Contains(f.Text, "from the private address "+tt.want) ||
 				!strings.Contains(f.Advice, "trusted_proxies") || !strings.Contains(f.Advice, core.ScopeEventsWrite) {
 				t.Errorf("%+v: %+v", tt, f)
 			}
@@ -225,7 +225,7 @@ func TestDoctorDNS(t *testing.T) {
 	zone[good.RecordName()+" TXT"] = []string{good.RecordValue()}
 	zone[other.RecordName()+" TXT"] = []string{"v=DKIM1; k=rsa; p=MIIBELSE"}
 	key("open.example.org")
-	look := func(from, relay string) []finding {
+	look := func(from, relay string) []core.Finding {
 		cfg := config.Default()
 		cfg.Server.PublicURL = "https://" + from
 		cfg.Mail.From, cfg.Mail.Transport, cfg.Mail.SMTP.Host = "news@"+from, "smtp", relay
@@ -238,26 +238,26 @@ func TestDoctorDNS(t *testing.T) {
 	}
 	all := look("news.example.org", "relay.example.org")
 	for _, f := range all {
-		if f.Level != levelOK {
+		if f.Level != core.LevelOK {
 			t.Errorf("%+v", f)
 		}
 	}
-	found(t, all, "DMARC", levelOK, "example.org: v=DMARC1; p=quarantine")
-	found(t, all, "PTR", levelOK, "192.0.2.7 is relay.example.org")
+	found(t, all, "DMARC", core.LevelOK, "example.org: v=DMARC1; p=quarantine")
+	found(t, all, "PTR", core.LevelOK, "192.0.2.7 is relay.example.org")
 	all = look("two.example.org", "stray.example.org")
-	found(t, all, "SPF", levelFault, "2 SPF records")
-	found(t, all, "DMARC", levelFault, "2 DMARC records")
-	found(t, all, "address", levelFault, "two.example.org")
-	found(t, all, "MX", levelWarning, "no MX record")
-	found(t, all, "PTR", levelWarning, "192.0.2.8")
-	found(t, all, "DKIM", levelFault, "another key")
+	found(t, all, "SPF", core.LevelFault, "2 SPF records")
+	found(t, all, "DMARC", core.LevelFault, "2 DMARC records")
+	found(t, all, "address", core.LevelFault, "two.example.org")
+	found(t, all, "MX", core.LevelWarning, "no MX record")
+	found(t, all, "PTR", core.LevelWarning, "192.0.2.8")
+	found(t, all, "DKIM", core.LevelFault, "another key")
 	all = look("open.example.org", "relay.example.org")
-	found(t, all, "SPF", levelFault, "lets anyone send")
-	found(t, all, "DKIM", levelFault, "is not published")
+	found(t, all, "SPF", core.LevelFault, "lets anyone send")
+	found(t, all, "DKIM", core.LevelFault, "is not published")
 	all = look("nothing.example.net", "relay.example.org")
-	found(t, all, "DKIM", levelWarning, "has no key here")
-	found(t, all, "SPF", levelFault, "no SPF record")
-	found(t, all, "DMARC", levelFault, "no DMARC record")
+	found(t, all, "DKIM", core.LevelWarning, "has no key here")
+	found(t, all, "SPF", core.LevelFault, "no SPF record")
+	found(t, all, "DMARC", core.LevelFault, "no DMARC record")
 }
 
 func TestSendCeiling(t *testing.T) {

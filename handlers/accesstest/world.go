@@ -182,6 +182,25 @@ func (w *World) addAdmin(t *Tenant, add adds) {
 	}
 	add("/api/admin/team", core.ActionTeamRead, member)
 	add("/api/admin/users", core.ActionUserManage, member)
+	add("/api/admin/users/:id/passkeys", core.ActionUserManage, func(s *storetest.Seeder) string {
+		u, err := s.User(s.Context(), t.Records["/api/admin/users"].ID)
+		s.Must(err)
+		k := core.Passkey{
+			ID: core.NewID(), UserID: u.ID, RPID: "news.test", Name: t.Marker, Credential: []byte(core.NewID()),
+			PublicKey: []byte("k"), CreatedAt: s.Time(),
+		}
+		answer := store.Answer{Hash: core.HashToken(k.ID), ExpiresAt: s.Time().Add(time.Hour)}
+		s.Must(s.AddPasskey(s.Context(), k, u.Epoch, answer, core.MailStyle{}, s.Time()))
+		return k.ID
+	})
+	add("/api/admin/tokens", core.ActionUserManage, func(s *storetest.Seeder) string {
+		f := core.Family{
+			ID: core.NewID(), Kind: "password", UserID: t.Records["/api/admin/users"].ID, ClientID: "newsletterd",
+			CreatedAt: s.Time(), ExpiresAt: s.Time().Add(time.Hour),
+		}
+		s.Must(s.AddFamily(s.Context(), f))
+		return f.ID
+	})
 	invitations := 0
 	add("/api/admin/invitations", core.ActionTeamRead, func(s *storetest.Seeder) string {
 		invitations++ // a day has room for 20
