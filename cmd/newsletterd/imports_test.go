@@ -30,6 +30,7 @@ var mayImport = map[string][]string{
 	"mail":                     {"core", "mail/internal/octets", "mail/internal/words"},
 	"mail/dkim":                {"core", "mail/internal/octets"},
 	"mail/markup":              {"core", "mail", "mail/internal/words"},
+	"mail/picture":             {"core"},
 	"mail/notice":              {"core", "mail/internal/octets", "mail/internal/words"},
 	"mail/report":              {"core", "mail/smtp"},
 	"mail/smtp":                {"mail/internal/octets"},
@@ -42,7 +43,7 @@ var mayImport = map[string][]string{
 	"handlers/web":         {"core", "store", "auth"},
 	"handlers/web/webtest": {},
 	"handlers/accesstest":  {"core", "handlers/web", "store", "store/storetest"},
-	"handlers":             {"core", "store", "store/subscribercsv", "auth", "mail", "mail/dkim", "mail/report", "handlers/web"},
+	"handlers":             {"core", "store", "store/subscribercsv", "auth", "mail", "mail/dkim", "mail/picture", "mail/report", "handlers/web"},
 
 	"worker/workertest": {
 		"auth", "core", "core/coretest", "mail", "mail/dkim", "mail/smtp", "store", "store/storetest", "worker",
@@ -74,6 +75,7 @@ var homes = map[string][]string{
 	"pgregory.net/rapid":                      {"worker/workertest"},
 	"rsc.io/qr":                               {"handlers"},
 	"github.com/yuin/goldmark":                {"mail/markup"},
+	"golang.org/x/image":                      {"mail/picture"},
 	"github.com/rs/cors":                      {"handlers/web"},
 	"github.com/throttled/throttled/v2":       {"handlers/web"},
 	"github.com/go-jose/go-jose/v4":           {"auth"},

@@ -1,0 +1,198 @@
+package core
+
+import (
+	"slices"
+	"strings"
+)
+
+// Media is a picture that a tenant keeps for its mails.
+type Media struct {
+	ID         string    `db:"id"`
+	TenantID   string    `db:"tenant_id"`
+	Name       string    `db:"name"`
+	Mail       MediaFile `db:"mail"` // as mails show it
+	Full       MediaFile `db:"full"` // as large as it is kept; that of Mail where it isn't larger
+	Alt        string    `db:"alt"`
+	Decorative bool      `db:"decorative"` // it says nothing, so an empty alt is the right one
+	CreatedBy  string    `db:"created_by"`
+	CreatedAt  Instant   `db:"created_at"`
+	UpdatedAt  Instant   `db:"updated_at"`
+}
+
+// MediaFile is a file of a picture. One of a tenant with the same content is there once.
+type MediaFile struct {
+	No     int64  `db:"no"`
+	SHA256 string `db:"sha256"` // of the file, hex
+	Type   string `db:"type"`   // media type
+	Width  int    `db:"width"`  // pixels
+	Height int    `db:"height"`
+	Bytes  int64  `db:"bytes"`
+	Data   []byte `db:"-"` // of a new one
+}
+
+// MediaView is a picture as the API and the commands show it. Its address, size and number of bytes are those of the
+// file that mails show.
+type MediaView struct {
+	ID       string `json:"id"`
+	TenantID string `json:"tenant_id"`
+	Name     string `json:"name"`
+	MediaFileView
+	Type       string         `json:"type" enum:"image/jpeg|image/png|image/gif"`
+	Alt        string         `json:"alt"`
+	Decorative bool           `json:"decorative"`
+	Full       *MediaFileView `json:"full,omitempty"` // larger than in mails, for web pages; absent where there is none
+	CreatedBy  string         `json:"created_by"`
+	CreatedAt  Instant        `json:"created_at"`
+	UpdatedAt  Instant        `json:"updated_at"`
+}
+
+// MediaFileView is a file of a picture.
+type MediaFileView struct {
+	URL    string `json:"url"`
+	Width  int    `json:"width"` // pixels
+	Height int    `json:"height"`
+	Bytes  int64  `json:"bytes"`
+}
+
+// View returns the picture as it is shown, served at an origin.
+func (m *Media) View(origin string) MediaView {
+	file := func(f *MediaFile) MediaFileView {
+		return MediaFileView{origin + f.Path(m.Name), f.Width, f.Height, f.Bytes}
+	}
+	v := MediaView{
+		ID: m.ID, TenantID: m.TenantID, Name: m.Name, MediaFileView: file(&m.Mail), Type: m.Mail.Type, Alt: m.Alt,
+		Decorative: m.Decorative, CreatedBy: m.CreatedBy, CreatedAt: m.CreatedAt, UpdatedAt: m.UpdatedAt,
+	}
+	if m.Full.No != m.Mail.No {
+		full := file(&m.Full)
+		v.Full = &full
+	}
+	return v
+}
+
+// MediaLimits bounds the pictures of tenants.
+type MediaLimits struct {
+	Bytes          int64 // of one file, as it comes and as it is kept
+	BytesPerTenant int64 // of all files of a tenant
+}
+
+// Defaults of MediaLimits.
+const (
+	DefaultMediaBytes          = 10 << 20
+	DefaultMediaBytesPerTenant = 1 << 30
+)
+
+// MediaFull is the error for a file that the tenant's pictures leave no room for.
+func (l MediaLimits) MediaFull(used int64) *Error {
+	return tooLargef("All pictures of a tenant may have %d bytes; there are %d. Delete some, or ask the operator for more.",
+		l.BytesPerTenant, used)
+}
+
+// MediaInput is what a caller wants a picture to be; nil leaves a field as it is.
+type MediaInput struct {
+	Name       *string `json:"name"`
+	Alt        *string `json:"alt"`
+	Decorative *bool   `json:"decorative"`
+}
+
+const maxAlt = 1000 // characters
+
+// NewMedia makes a picture of a tenant, yet without its files. One without a name is called picture.
+func NewMedia(tenantID, createdBy string, in MediaInput, now Instant) (Media, error) {
+	m := Media{ID: NewID(), TenantID: tenantID, Name: "picture", CreatedBy: createdBy, CreatedAt: now}
+	return m, m.Change(in, now)
+}
+
+// Change takes over what the input holds. A decorative picture has no alt: setting one takes the other back.
+func (m *Media) Change(in MediaInput, now Instant) error {
+	take(&m.Name, in.Name)
+	take(&m.Alt, in.Alt)
+	if in.Decorative != nil {
+		m.Decorative = *in.Decorative
+	}
+	m.UpdatedAt = now
+	if err := checkName(&m.Name, "name"); err != nil {
+		return err
+	}
+	if err := checkText(&m.Alt, "alt", maxAlt, false); err != nil {
+		return err
+	}
+	if m.Decorative && m.Alt != "" {
+		switch {
+		case in.Alt != nil && *in.Alt != "" && in.Decorative != nil:
+			return Invalidf("alt", "A decorative picture has an empty alt.")
+		case in.Decorative != nil:
+			m.Alt = ""
+		default:
+			m.Decorative = false
+		}
+	}
+	return nil
+}
+
+// MediaPath is where pictures are served.
+const MediaPath = "/m/"
+
+// mediaDigits is how many hex digits of a file's hash are in its path: 128 bits, which can't be guessed.
+const mediaDigits = 32
+
+// Digits returns the digits of the hash that stand in the path of the file.
+func (f *MediaFile) Digits() string { return f.SHA256[:min(mediaDigits, len(f.SHA256))] }
+
+// Path returns the path of a file of a picture of this name.
+func (f *MediaFile) Path(name string) string {
+	return MediaPath + f.Digits() + "/" + MediaFileName(name, f.Type)
+}
+
+// mediaEndings are the endings of file names, by media type.
+var mediaEndings = map[string]string{"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif"}
+
+// pictureEndings are what a name may end with that says the type.
+var pictureEndings = []string{".png", ".jpg", ".jpeg", ".gif", ".webp"}
+
+const maxMediaFileName = 80 // bytes
+
+// MediaFileName returns a name as it may stand in a path: letters, digits, hyphens, and the ending of the type.
+func MediaFileName(name, mediaType string) string {
+	if dot := strings.LastIndexByte(name, '.'); dot > 0 &&
+		slices.Contains(pictureEndings, strings.ToLower(name[dot:])) {
+		name = name[:dot]
+	}
+	var b strings.Builder
+	for _, r := range name {
+		switch {
+		case r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_':
+			b.WriteRune(r)
+		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):
+			b.WriteByte('-')
+		}
+		if b.Len() == maxMediaFileName {
+			break
+		}
+	}
+	if name = strings.Trim(b.String(), "-"); name == "" {
+		name = "picture"
+	}
+	return name + mediaEndings[mediaType]
+}
+
+// IsMediaDigits reports whether a text can be the digits of a file's hash.
+func IsMediaDigits(s string) bool {
+	return len(s) == mediaDigits && strings.Trim(s, "0123456789abcdef") == ""
+}
+
+// MediaUse is a record that shows a picture.
+type MediaUse struct {
+	Kind string `db:"kind"` // template, or job
+	Name string `db:"name"`
+}
+
+// ErrMediaUsed is the Conflict for the deletion of a picture that records show.
+func ErrMediaUsed(uses []MediaUse) *Error {
+	more := ""
+	if len(uses) > 1 {
+		more = " and others"
+	}
+	return Conflictf("media_in_use", "The %s %q%s shows the picture; whoever reads it would no longer see it. "+
+		"With force=true it is deleted all the same.", uses[0].Kind, uses[0].Name, more)
+}

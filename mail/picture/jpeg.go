@@ -1,0 +1,108 @@
+package picture
+
+import (
+	"bytes"
+	"encoding/binary"
+)
+
+// Markers of JPEG (ITU T.81 table B.1).
+const (
+	jpegSOF0 = 0xc0 // baseline
+	jpegSOF2 = 0xc2 // progressive
+	jpegDQT  = 0xdb
+	jpegSOS  = 0xda
+	jpegEOI  = 0xd9
+	jpegAPP1 = 0xe1 // EXIF
+	jpegAPP2 = 0xe2 // ICC
+)
+
+// maxProfile is how many bytes of an ICC profile are read. Those with a matrix have a few hundred.
+const maxProfile = 1 << 20
+
+// jpegHead reads the segments up to the first scan.
+func jpegHead(b []byte) (h head, err error) {
+	for i := 2; ; {
+		for i < len(b) && b[i] == 0xff && i+1 < len(b) && b[i+1] == 0xff { // fill bytes
+			i++
+		}
+		if i+4 > len(b) || b[i] != 0xff {
+			return h, broken("JPEG: no marker at %d", i)
+		}
+		marker, size := b[i+1], int(binary.BigEndian.Uint16(b[i+2:]))
+		if marker == jpegEOI || size < 2 || i+2+size > len(b) {
+			return h, broken("JPEG: segment %#x of %d bytes at %d", marker, size, i)
+		}
+		s := b[i+4 : i+2+size]
+		i += 2 + size
+		switch {
+		case marker == jpegSOS:
+			if h.width == 0 {
+				return h, broken("JPEG: a scan before the size")
+			}
+			return h, nil
+		case marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc:
+			if h.width != 0 {
+				return h, broken("JPEG: two frames")
+			}
+			if err := h.jpegFrame(marker, s); err != nil {
+				return h, err
+			}
+		case marker == jpegDQT && h.quality == 0:
+			h.quality = qualityOf(s)
+		case marker == jpegAPP1 && bytes.HasPrefix(s, []byte("Exif\x00\x00")) && h.orientation == 0:
+			h.orientation = exifOrientation(s[6:])
+		case marker == jpegAPP2 && bytes.HasPrefix(s, []byte("ICC_PROFILE\x00")) && len(s) > 14 &&
+			len(h.profile) < maxProfile: // in parts, which stand in order in all that is known
+			h.profile = append(h.profile, s[14:]...)
+		}
+	}
+}
+
+// jpegFrame reads a frame header (ITU T.81 B.2.2).
+func (h *head) jpegFrame(marker byte, s []byte) error {
+	if marker != jpegSOF0 && marker != jpegSOF0+1 && marker != jpegSOF2 {
+		return refused("The JPEG is of a rare kind that can't be read. Save it anew, as a plain JPEG.")
+	}
+	if len(s) < 6 || len(s) < 6+3*int(s[5]) {
+		return broken("JPEG: a frame of %d bytes", len(s))
+	}
+	h.height, h.width = int(binary.BigEndian.Uint16(s[1:])), int(binary.BigEndian.Uint16(s[3:]))
+	n := int(s[5])
+	samples, most := 0, 1
+	for c := range n {
+		f := s[6+3*c+1]
+		area := int(f>>4) * int(f&15)
+		samples, most = samples+area, max(most, area)
+	}
+	h.perPixel = max(1, float64(samples)/float64(most))
+	if marker == jpegSOF2 {
+		h.perPixel *= 5 // each sample is there as a coefficient of 4 bytes, too
+	}
+	if n == 4 {
+		h.perPixel += 4 // as CMYK
+	}
+	return nil
+}
+
+// luminance is the table for brightness of ITU T.81 K.1, in zigzag order, at quality 50.
+var luminance = [64]int{
+	16, 11, 12, 14, 12, 10, 16, 14, 13, 14, 18, 17, 16, 19, 24, 40, 26, 24, 22, 22, 24, 49, 35, 37, 29, 40, 58, 51, 61,
+	60, 57, 51, 56, 55, 64, 72, 92, 78, 64, 68, 87, 69, 55, 56, 80, 109, 81, 87, 95, 98, 103, 104, 103, 62, 77, 113,
+	121, 112, 100, 120, 92, 101, 103, 99,
+}
+
+// qualityOf estimates the quality of a JPEG, as encoders have it, by its first quantization table; 0: not known.
+func qualityOf(s []byte) int {
+	if len(s) < 65 || s[0]>>4 != 0 {
+		return 0
+	}
+	sum, base := 0, 0
+	for i, v := range s[1:65] {
+		sum, base = sum+int(v), base+luminance[i]
+	}
+	scale := 100 * sum / base
+	if scale <= 100 {
+		return min(100, max(1, (200-scale)/2))
+	}
+	return max(1, 5000/scale)
+}

@@ -1,0 +1,284 @@
+package picture
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"image"
+	"image/jpeg"
+	"image/png"
+	"io"
+
+	"golang.org/x/image/webp"
+
+	"newsletterd/core"
+)
+
+const (
+	// MaxPixels is how many pixels a picture may have; of a GIF, each of its frames.
+	MaxPixels = 40_000_000
+	// MaxMemory is how many bytes of memory one picture may take while it is read.
+	MaxMemory = 256 << 20
+
+	// MailWidth is how wide a picture is in mails, in pixels: twice the width of a column, for fine screens.
+	MailWidth = 1200
+	// FullWidth is how wide a picture is kept, in pixels.
+	FullWidth = 2400
+)
+
+// The media types of pictures in mails.
+const (
+	PNG  = "image/png"
+	JPEG = "image/jpeg"
+	GIF  = "image/gif"
+)
+
+// Picture is an uploaded picture of which the header was read.
+type Picture struct {
+	Memory int64 // bytes that Make takes at most, the uploaded file apart
+
+	head
+	data []byte
+}
+
+// head is what stands in front of the pixels of a picture.
+type head struct {
+	format        format
+	width, height int
+	orientation   int     // as EXIF has it, 1 to 8; 0: none is said
+	profile       []byte  // ICC; nil: none
+	primaries     int     // of a PNG's cICP; 0: none is said
+	perPixel      float64 // bytes of memory a pixel takes while it is decoded
+	quality       int     // of a JPEG, 1 to 100; 0: of another format
+}
+
+// upright returns the size of the picture once it stands upright.
+func (h *head) upright() (width, height int) {
+	if h.orientation >= 5 {
+		return h.height, h.width
+	}
+	return h.width, h.height
+}
+
+func broken(format string, args ...any) *core.Error {
+	e := core.Invalidf("file", "The picture is broken or cut off.")
+	e.Code = "invalid_picture"
+	return e.With(fmt.Errorf(format, args...))
+}
+
+func refused(format string, args ...any) *core.Error {
+	e := core.Invalidf("file", format, args...)
+	e.Code = "unsupported_picture"
+	return e
+}
+
+// Open reads the header of a picture. It returns an Invalid error, of code unsupported_picture or invalid_picture, for
+// bytes that are none, a picture of a kind that isn't taken, and one of too many pixels. data must not change until
+// Make returns.
+func Open(data []byte) (*Picture, error) {
+	f, err := formatOf(data)
+	if err != nil {
+		return nil, err
+	}
+	p := &Picture{data: data}
+	if p.head, err = heads[f](data); err != nil {
+		return nil, err
+	}
+	p.format = f
+	if p.width < 1 || p.height < 1 {
+		return nil, broken("%d × %d pixels", p.width, p.height)
+	}
+	if int64(p.width)*int64(p.height) > MaxPixels {
+		return nil, refused("The picture has %d × %d pixels; it may have %d million. Save a smaller one.", p.width,
+			p.height, MaxPixels/1_000_000)
+	}
+	w, h := p.upright()
+	kept := int64(1)
+	if f != formatGIF {
+		fw, fh := within(w, h, FullWidth)
+		mw, mh := within(w, h, MailWidth)
+		kept = 4 * int64(2*fw*fh+mw*mh) // turned upright, the full one is there twice
+	}
+	p.Memory = int64(float64(w*h)*p.perPixel) + kept
+	if p.Memory > MaxMemory {
+		return nil, refused("The picture takes %d MiB of memory to open; it may take %d. Save it with fewer pixels, "+
+			"with 8 bits a channel, or as a JPEG that isn't progressive.", p.Memory>>20, MaxMemory>>20)
+	}
+	return p, nil
+}
+
+// within returns the size of a picture that is to be no wider than limit.
+func within(width, height, limit int) (int, int) {
+	if width <= limit {
+		return width, height
+	}
+	return limit, max(1, (height*limit+width/2)/width)
+}
+
+// errTooLong ends the writing of a file that gets too long.
+var errTooLong = errors.New("picture: too long")
+
+// Make decodes the picture and returns it as it is kept: no wider than FullWidth, and no wider than MailWidth for mails.
+// Both are the same file where nothing is to be shrunk. It returns an Invalid error of code invalid_picture for what
+// can't be decoded, an error of kind core.TooLarge where a file would have more bytes than limit, and that of the
+// context.
+func (p *Picture) Make(ctx context.Context, limit int) (full, mail core.MediaFile, err error) {
+	if p.format == formatGIF {
+		data, err := cleanGIF(ctx, p.data)
+		full = fileOf(GIF, p.width, p.height, data)
+		return full, full, err
+	}
+	m, err := p.decode()
+	if err != nil {
+		return full, mail, err
+	}
+	var c *conversion
+	if p.primaries != 0 {
+		c = primariesConversion(p.primaries)
+	} else {
+		c = profileConversion(p.profile)
+	}
+	w, h := p.upright()
+	fw, _ := within(w, h, FullWidth)
+	small := m
+	_, mixed := m.(*image.NYCbCrA) // which the encoder would read pixel by pixel
+	if fw < w || p.orientation > 1 || c != nil || mixed {
+		small, err = p.redraw(ctx, m, c)
+		if err != nil {
+			return full, mail, err
+		}
+	}
+	m = nil
+	if full, err = p.encode(small, limit); err != nil {
+		return full, mail, err
+	}
+	mw, mh := within(full.Width, full.Height, MailWidth)
+	if mw == full.Width {
+		return full, full, nil
+	}
+	s, err := scale(ctx, small, mw, mh)
+	if err != nil {
+		return full, mail, err
+	}
+	mail, err = p.encode(s, limit)
+	return full, mail, err
+}
+
+// decode decodes the pixels. A panic of a decoder is an error of the picture.
+func (p *Picture) decode() (m image.Image, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			m, err = nil, broken("panic: %v", r)
+		}
+	}()
+	r := bytes.NewReader(p.data)
+	switch p.format {
+	case formatJPEG:
+		m, err = jpeg.Decode(r)
+	case formatPNG:
+		m, err = png.Decode(r)
+	default:
+		m, err = webp.Decode(r)
+	}
+	if err != nil {
+		return nil, broken("%w", err)
+	}
+	if p.format == formatWebP {
+		fullRange(m)
+	}
+	if b := m.Bounds(); b.Dx() != p.width || b.Dy() != p.height {
+		return nil, broken("%d × %d pixels, not %d × %d", b.Dx(), b.Dy(), p.width, p.height)
+	}
+	return m, nil
+}
+
+// redraw returns the picture as it is kept: shrunk, in sRGB and upright.
+func (p *Picture) redraw(ctx context.Context, m image.Image, c *conversion) (image.Image, error) {
+	w, h := p.upright()
+	tw, th := within(w, h, FullWidth)
+	if p.orientation >= 5 {
+		tw, th = th, tw
+	}
+	if pal, ok := m.(*image.Paletted); ok && tw == p.width && p.orientation <= 1 {
+		return c.palette(pal), nil
+	}
+	s, err := scale(ctx, m, tw, th)
+	if err != nil {
+		return nil, err
+	}
+	if c != nil {
+		c.apply(s)
+	}
+	return turn(s, p.orientation), nil
+}
+
+// encode writes a picture in the format that suits it: a PNG stays one, a JPEG too, and a WebP becomes a PNG where it
+// is transparent.
+func (p *Picture) encode(m image.Image, limit int) (core.MediaFile, error) {
+	mediaType := JPEG
+	out := limited{left: limit}
+	var err error
+	if p.format == formatPNG || p.format == formatWebP && !opaque(m) {
+		mediaType = PNG
+		err = png.Encode(&out, m)
+	} else {
+		if n, ok := m.(*image.NRGBA); ok { // without alpha the same bytes, which the encoder knows how to read fast
+			m = &image.RGBA{Pix: n.Pix, Stride: n.Stride, Rect: n.Rect}
+		}
+		err = jpeg.Encode(&out, m, &jpeg.Options{Quality: p.jpegQuality()})
+	}
+	if errors.Is(err, errTooLong) {
+		return core.MediaFile{}, TooLarge(limit)
+	}
+	if err != nil {
+		return core.MediaFile{}, fmt.Errorf("encode a picture: %w", err)
+	}
+	return fileOf(mediaType, m.Bounds().Dx(), m.Bounds().Dy(), out.Bytes()), nil
+}
+
+func fileOf(mediaType string, width, height int, data []byte) core.MediaFile {
+	sum := sha256.Sum256(data)
+	return core.MediaFile{
+		SHA256: hex.EncodeToString(sum[:]), Type: mediaType, Width: width, Height: height, Bytes: int64(len(data)),
+		Data: data,
+	}
+}
+
+// TooLarge is the error for a file of more bytes than limit.
+func TooLarge(limit int) *core.Error {
+	return &core.Error{
+		Kind: core.TooLarge, Code: "payload_too_large", Field: "file",
+		Message: fmt.Sprintf("A picture may have %d bytes at most, as it comes and as it is kept.", limit),
+	}
+}
+
+// jpegQuality is that of the JPEG that came, so that none grows, within what looks well.
+func (p *Picture) jpegQuality() int {
+	if p.quality == 0 {
+		return 88
+	}
+	return min(max(p.quality, 60), 92)
+}
+
+func opaque(m image.Image) bool {
+	o, ok := m.(interface{ Opaque() bool })
+	return ok && o.Opaque()
+}
+
+// limited is a buffer with an end.
+type limited struct {
+	bytes.Buffer
+	left int
+}
+
+var _ io.Writer = (*limited)(nil)
+
+func (l *limited) Write(b []byte) (int, error) {
+	if l.left -= len(b); l.left < 0 {
+		return 0, errTooLong
+	}
+	return l.Buffer.Write(b)
+}

@@ -1,0 +1,93 @@
+package picture
+
+import (
+	"bytes"
+	"compress/zlib"
+	"encoding/binary"
+	"io"
+)
+
+// pngHead reads the chunks up to the first pixels (PNG, third edition, section 5).
+func pngHead(b []byte) (h head, err error) {
+	standard := false // it says that it is sRGB
+	for i := len(pngMagic); ; {
+		if i+8 > len(b) {
+			return h, broken("PNG: cut off at %d", i)
+		}
+		size, name := int64(binary.BigEndian.Uint32(b[i:])), string(b[i+4:i+8])
+		if int64(i)+12+size > int64(len(b)) {
+			return h, broken("PNG: chunk %s of %d bytes at %d", name, size, i)
+		}
+		c := b[i+8 : i+8+int(size)]
+		i += 12 + int(size)
+		if (h.width == 0) != (name == "IHDR") {
+			return h, broken("PNG: chunk %s", name)
+		}
+		switch name {
+		case "IHDR":
+			if err := h.pngHeader(c); err != nil {
+				return h, err
+			}
+		case "acTL":
+			return h, refused("Animated PNG pictures aren't taken: few mail programs show them. Save it as GIF.")
+		case "sRGB":
+			standard = true
+		case "cICP":
+			if len(c) == 4 && c[1] == transferSRGB && c[2] == 0 {
+				h.primaries = int(c[0])
+			}
+		case "iCCP":
+			h.profile = pngProfile(c)
+		case "tRNS":
+			h.perPixel = max(h.perPixel, 4)
+		case "eXIf":
+			h.orientation = exifOrientation(c)
+		case "IDAT":
+			if standard || h.primaries != 0 {
+				h.profile = nil
+			}
+			return h, nil
+		case "IEND":
+			return h, broken("PNG: no pixels")
+		}
+	}
+}
+
+func (h *head) pngHeader(c []byte) error {
+	if len(c) != 13 {
+		return broken("PNG: a header of %d bytes", len(c))
+	}
+	w, t := binary.BigEndian.Uint32(c), binary.BigEndian.Uint32(c[4:])
+	if w > 1<<31-1 || t > 1<<31-1 {
+		return broken("PNG: %d × %d pixels", w, t)
+	}
+	h.width, h.height = int(w), int(t)
+	depth, color, interlaced := c[8], c[9], c[12] == 1
+	switch h.perPixel = 4; {
+	case color == 0 && depth <= 8, color == 3:
+		h.perPixel = 1
+	case depth == 16:
+		h.perPixel = 8
+	}
+	if interlaced {
+		h.perPixel *= 1.5 // the last of its passes is half of the picture
+	}
+	return nil
+}
+
+// pngProfile inflates a profile, no further than maxProfile; nil where it is none.
+func pngProfile(c []byte) []byte {
+	end := bytes.IndexByte(c, 0)
+	if end < 0 || end+2 > len(c) {
+		return nil
+	}
+	z, err := zlib.NewReader(bytes.NewReader(c[end+2:]))
+	if err != nil {
+		return nil
+	}
+	p, err := io.ReadAll(io.LimitReader(z, maxProfile))
+	if err != nil {
+		return nil
+	}
+	return p
+}
