@@ -95,7 +95,8 @@ type MediaInput struct {
 	Decorative *bool   `json:"decorative"`
 }
 
-const maxAlt = 1000 // characters
+// MaxAlt is the length of an alt, in characters.
+const MaxAlt = 1000
 
 // NewMedia makes a picture of a tenant, yet without its files. One without a name is called picture.
 func NewMedia(tenantID, createdBy string, in MediaInput, now Instant) (Media, error) {
@@ -114,7 +115,7 @@ func (m *Media) Change(in MediaInput, now Instant) error {
 	if err := checkName(&m.Name, "name"); err != nil {
 		return err
 	}
-	if err := checkText(&m.Alt, "alt", maxAlt, false); err != nil {
+	if err := checkText(&m.Alt, "alt", MaxAlt, false); err != nil {
 		return err
 	}
 	if m.Decorative && m.Alt != "" {

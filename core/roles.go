@@ -28,6 +28,8 @@ const (
 	ActionCampaignWrite Action = "campaign.write"
 	ActionTemplateRead  Action = "template.read"
 	ActionTemplateWrite Action = "template.write"
+	ActionMediaRead     Action = "media.read"
+	ActionMediaWrite    Action = "media.write"
 	ActionTestSend      Action = "test.send"
 
 	ActionCampaignApprove Action = "campaign.approve"
@@ -91,8 +93,10 @@ var Permissions = []Permission{
 
 	{ActionCampaignRead, RoleEditor, bySend, false, "read and preview the content of campaigns and send jobs"},
 	{ActionCampaignWrite, RoleEditor, bySend, false, "write campaigns"},
-	{ActionTemplateRead, RoleEditor, byAdmin, false, "read templates, layouts, themes and media"},
-	{ActionTemplateWrite, RoleEditor, byAdmin, false, "write templates, layouts, themes and media"},
+	{ActionTemplateRead, RoleEditor, byAdmin, false, "read templates, layouts and themes"},
+	{ActionTemplateWrite, RoleEditor, byAdmin, false, "write templates, layouts and themes"},
+	{ActionMediaRead, RoleEditor, bySend, false, "see pictures for mails"},
+	{ActionMediaWrite, RoleEditor, bySend, false, "upload, change and delete pictures for mails"},
 	{ActionTestSend, RoleEditor, bySend, false, "send tests to the tenant's test group"},
 
 	{ActionCampaignApprove, RolePublisher, bySend, false, "approve campaigns"},

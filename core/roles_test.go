@@ -10,7 +10,7 @@ import (
 func TestRoles(t *testing.T) {
 	adds := map[string]string{
 		RoleViewer:    "tenant.read list.read figures.read people.masked",
-		RoleEditor:    "campaign.read campaign.write template.read template.write test.send",
+		RoleEditor:    "campaign.read campaign.write template.read template.write media.read media.write test.send",
 		RolePublisher: "campaign.approve campaign.send test.anyone people.read people.add people.import",
 		RoleTenantAdmin: "people.change people.export people.erase list.settings suppression.manage client.manage " +
 			"client.secret endpoint.manage webhook.manage domain.propose dkim.read tenant.settings team.read team.manage audit.read",

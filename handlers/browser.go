@@ -43,6 +43,7 @@ var areas = []struct {
 	dialect web.Dialect
 }{
 	{"/api/send-jobs", web.Send},
+	{"/api/media", web.Send},
 	{"/webhooks", web.Send},
 	{"/healthz", web.Send},
 	{"/api/devices", web.Device},

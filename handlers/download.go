@@ -42,9 +42,9 @@ func (a models) download(c *web.Call) error {
 // rangeWriter is the http.ResponseWriter of a file.
 type rangeWriter struct{ http.ResponseWriter }
 
-// WriteHeader restores the headers of an error, which http.ServeContent takes out.
+// WriteHeader sets the headers of an error, which http.ServeContent takes out or leaves as those of the file.
 func (w rangeWriter) WriteHeader(status int) {
-	if status == http.StatusRequestedRangeNotSatisfiable {
+	if status == http.StatusRequestedRangeNotSatisfiable || status == http.StatusPreconditionFailed {
 		w.Header().Set("Cache-Control", "no-store")
 		w.Header().Del("Content-Disposition")
 	}

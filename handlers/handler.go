@@ -13,11 +13,13 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/semaphore"
 
 	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/handlers/web"
 	"newsletterd/mail"
+	"newsletterd/mail/picture"
 	"newsletterd/mail/report"
 	"newsletterd/store"
 )
@@ -32,6 +34,7 @@ type Options struct {
 	Auth           *auth.Provider       // nil: only the table can be read
 	ModelLimits    core.ModelLimits     // of uploads; zero: the defaults
 	ImportBytes    int64                // of a file of subscribers; zero: the default
+	MediaLimits    core.MediaLimits     // of pictures; zero: the defaults
 	Newsletter     NewsletterOptions
 	// MayPost returns an Invalid error on url where no event may be posted to a URL; nil: any will do. TestEndpoint
 	// posts a test event to an endpoint; nil: there is no route for it in tests that lack it.
@@ -75,9 +78,10 @@ type Handler struct {
 	draining       atomic.Bool
 	prober         prober
 	uploads        *uploads
-	queues         turn      // held by the request that counts whole queues
-	ledgers        turn      // held by the request that reads a whole record of consents
-	registers      *web.Rate // of accounts, by API and page
+	pictures       *semaphore.Weighted // memory of those that are decoded
+	queues         turn                // held by the request that counts whole queues
+	ledgers        turn                // held by the request that reads a whole record of consents
+	registers      *web.Rate           // of accounts, by API and page
 	subscribes     *subscribeLimits
 	operationCache sync.Map // of the page /openapi: the operations of each document, []referenceOperation
 }
@@ -100,9 +104,13 @@ func New(o Options) (*Handler, error) {
 			Bytes: core.DefaultModelBytes, BytesPerOwner: core.DefaultModelBytesPerOwner, PerOwner: core.DefaultModelsPerOwner,
 		}
 	}
+	if o.MediaLimits == (core.MediaLimits{}) {
+		o.MediaLimits = core.MediaLimits{Bytes: core.DefaultMediaBytes, BytesPerTenant: core.DefaultMediaBytesPerTenant}
+	}
 	h := &Handler{
 		options: o, publicURL: strings.TrimSuffix(o.PublicURL, "/"), log: o.Log, prober: prober{store: o.Store},
 		uploads:   newUploads(),
+		pictures:  semaphore.NewWeighted(picture.MaxMemory),
 		ledgers:   newTurn(),
 		queues:    newTurn(),
 		registers: web.NewRate(20, time.Hour),

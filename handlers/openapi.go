@@ -74,7 +74,10 @@ var typeNames = map[reflect.Type]string{
 	reflect.TypeFor[core.Client]():  "OAuthClient",
 	reflect.TypeFor[clientReply]():  "OAuthClientWithSecret",
 	reflect.TypeFor[modelProfile](): "ModelProfile",
-	reflect.TypeFor[libraryReply](): "Library",
+
+	reflect.TypeFor[core.MediaView]():     "Media",
+	reflect.TypeFor[core.MediaFileView](): "MediaFile",
+	reflect.TypeFor[libraryReply]():       "Library",
 
 	// The words of the specification.
 	reflect.TypeFor[pendingSubscription]():  "PendingSubscriptionResponse",

@@ -58,6 +58,8 @@ var requestExamples = map[string]web.Object{
 	"updateDKIMKey":               {"status": "active"},
 	"rotateWebhookEndpointSecret": {"overlap_seconds": 7200},
 
+	"updateMedia": {"name": "Our logo", "alt": "Acme"},
+
 	"retryOutboxEvent": {"endpoint_id": exampleID},
 	"retryDeadLetters": {"tenant_id": exampleID, "event_type": "subscription.activated"},
 	"retryMails":       {"tenant_id": exampleID, "kind": "confirm"},

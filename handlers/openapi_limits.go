@@ -136,6 +136,10 @@ var limitsOf = map[string]map[string]web.Object{
 		},
 		"": never(where(web.Object{"body_html": word(""), "body_text": word("")})),
 	},
+	"MediaInput": {
+		"name": name(200), "alt": line(core.MaxAlt),
+		"": never(where(web.Object{"decorative": web.Object{"const": true}, "alt": filled})),
+	},
 	"NewSuppression":              {"reason": {"maxLength": core.MaxOrigin}},
 	"SuppressionChange":           {"reason": {"maxLength": core.MaxOrigin}},
 	"RegisterRequest":             {"password": {"minLength": 8, "maxLength": 256}},

@@ -34,6 +34,7 @@ func (h *Handler) table() []*web.Route {
 	h.systemRoutes(&t)
 	h.outboxRoutes(&t)
 	h.sendRoutes(&t)
+	h.mediaRoutes(&t)
 	h.deviceRoutes(&t)
 	h.modelRoutes(&t)
 	h.operationRoutes(&t)

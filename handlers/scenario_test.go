@@ -450,7 +450,7 @@ func runScenario(t *testing.T, file string, hits map[string]bool) {
 // is only told.
 var strict = []string{
 	"/api/admin", "/healthz", "/api/auth", "/api/user", "/api/oauth/token", "/api/.well-known",
-	"/api/oauth/userinfo", "/api/oauth/revoke", "/api/oauth/introspect", "/api/send-jobs", "/webhooks",
+	"/api/oauth/userinfo", "/api/oauth/revoke", "/api/oauth/introspect", "/api/send-jobs", "/api/media", "/m/", "/webhooks",
 	"/api/devices", "/api/agents", "/api/models",
 	"/api/newsletter", "/api/subscriptions", "/api/api/", "/confirm", "/unsubscribe", "/undo", "/l/", "/preferences",
 }

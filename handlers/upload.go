@@ -137,7 +137,8 @@ func (h *Handler) upload(c *web.Call, in uploadQuery) (m core.Model, err error) 
 		return up.ReadFrom(c, r, h.uploads.grow(c), func() core.Instant { return core.At(time.Now()) })
 	}
 	if form {
-		err = readParts(body, params["boundary"], &meta, read)
+		meta.ContentType = ""
+		err = readParts(body, params["boundary"], filePart(&meta, read), modelField(&meta))
 	} else if _, err = core.NewModel(c.Caller.UserID, meta, c.Now); err == nil {
 		err = read(body)
 	}
@@ -182,10 +183,8 @@ func (a *arriving) explain(err error) error {
 	return err
 }
 
-// readParts reads a multipart body (RFC 7578): fields of text, and one part "file", whose name and type count where
-// nothing else is said.
-func readParts(body io.Reader, boundary string, meta *core.ModelInput, read func(io.Reader) error) error {
-	meta.ContentType = ""
+// readParts reads a multipart body (RFC 7578): fields of text, and one part "file".
+func readParts(body io.Reader, boundary string, file func(*multipart.Part) error, field func(name, text string)) error {
 	bad := func(err error) error {
 		return core.Invalidf("", "The body is not well-formed multipart/form-data.").With(err)
 	}
@@ -208,12 +207,12 @@ func readParts(body io.Reader, boundary string, meta *core.ModelInput, read func
 			return bad(err)
 		}
 		if part.FormName() != "file" {
-			err = textPart(part, meta)
+			err = textPart(part, field)
 		} else if files++; files > 1 {
 			return core.Invalidf("file", "file is given more than once.")
 		} else {
 			head.left = -1
-			err = filePart(part, meta, read)
+			err = file(part)
 		}
 		if errors.Is(err, io.ErrUnexpectedEOF) { // the body ends within the part
 			return bad(err)
@@ -225,17 +224,36 @@ func readParts(body io.Reader, boundary string, meta *core.ModelInput, read func
 	return bad(errors.New("too many parts"))
 }
 
-func filePart(part *multipart.Part, meta *core.ModelInput, read func(io.Reader) error) error {
-	if meta.Name == "" {
-		meta.Name = part.FileName()
+// filePart reads the file of a model, whose name and type count where nothing else is said.
+func filePart(meta *core.ModelInput, read func(io.Reader) error) func(*multipart.Part) error {
+	return func(part *multipart.Part) error {
+		if meta.Name == "" {
+			meta.Name = part.FileName()
+		}
+		if meta.ContentType == "" {
+			meta.ContentType = part.Header.Get("Content-Type")
+		}
+		return read(part)
 	}
-	if meta.ContentType == "" {
-		meta.ContentType = part.Header.Get("Content-Type")
-	}
-	return read(part)
 }
 
-func textPart(part *multipart.Part, meta *core.ModelInput) error {
+// modelField takes a field of text over.
+func modelField(meta *core.ModelInput) func(name, text string) {
+	return func(name, text string) {
+		switch name {
+		case "name":
+			meta.Name = text
+		case "description":
+			meta.Description = text
+		case "visibility":
+			meta.Visibility = text
+		case "content_type":
+			meta.ContentType = text
+		}
+	}
+}
+
+func textPart(part *multipart.Part, field func(name, text string)) error {
 	name := part.FormName()
 	b, err := io.ReadAll(io.LimitReader(part, maxPartText+1))
 	if err != nil {
@@ -244,17 +262,7 @@ func textPart(part *multipart.Part, meta *core.ModelInput) error {
 	if len(b) > maxPartText || !core.CleanText(string(b)) {
 		return core.Invalidf(name, "%s must be UTF-8 text of %d bytes at most.", name, maxPartText)
 	}
-	text := strings.TrimSpace(string(b))
-	switch name {
-	case "name":
-		meta.Name = text
-	case "description":
-		meta.Description = text
-	case "visibility":
-		meta.Visibility = text
-	case "content_type":
-		meta.ContentType = text
-	}
+	field(name, strings.TrimSpace(string(b)))
 	return nil
 }
 

@@ -24,11 +24,11 @@ func FuzzUploadParts(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body string) {
 		files := 0
 		var meta core.ModelInput
-		err := readParts(strings.NewReader(body), "x", &meta, func(r io.Reader) error {
+		err := readParts(strings.NewReader(body), "x", filePart(&meta, func(r io.Reader) error {
 			files++
 			_, err := io.Copy(io.Discard, r)
 			return err
-		})
+		}), modelField(&meta))
 		var e *core.Error
 		switch {
 		case err == nil && files != 1 || files > 1:

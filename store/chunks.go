@@ -9,11 +9,12 @@ import (
 	"newsletterd/core"
 )
 
-// File reads a model's file: an io.ReadSeeker for one goroutine. Each piece is a read of its own, so that no snapshot
+// File reads the file of a model or of a picture: an io.ReadSeeker for one goroutine. Each piece is a read of its own, so that no snapshot
 // is held while a slow receiver takes its time.
 type File struct {
 	ctx    context.Context
 	store  *Store
+	query  string // of a piece
 	no     int64
 	size   int64
 	offset int64
@@ -24,7 +25,7 @@ type File struct {
 
 // OpenFile begins to read the file of a model.
 func (s *Store) OpenFile(ctx context.Context, m *core.Model) *File {
-	return &File{ctx: ctx, store: s, no: m.FileNo, size: m.Size, at: -1}
+	return &File{ctx: ctx, store: s, query: readPiece, no: m.FileNo, size: m.Size, at: -1}
 }
 
 // Err is the error that a Read ended with, io.EOF apart; for callers whose copying swallows it.
@@ -69,10 +70,13 @@ func (c *piece) Scan(src any) error {
 	return nil
 }
 
-const readPiece = "SELECT substr(data, ?3, ?4) FROM model_chunk WHERE file_no = ?1 AND chunk_no = ?2"
+const (
+	readPiece      = "SELECT substr(data, ?3, ?4) FROM model_chunk WHERE file_no = ?1 AND chunk_no = ?2"
+	readMediaPiece = "SELECT substr(data, ?3, ?4) FROM media_chunk WHERE file_no = ?1 AND chunk_no = ?2"
+)
 
 func (f *File) load(no int64) error {
-	st, err := f.store.readStmtFor(f.ctx, readPiece)
+	st, err := f.store.readStmtFor(f.ctx, f.query)
 	if err != nil {
 		return err
 	}

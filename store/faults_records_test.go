@@ -64,6 +64,7 @@ func (s *story) records() {
 			func(t *core.Template) error { t.BodyText = "y"; return nil }))
 	})
 	s.op("DeleteTemplate", func() error { return s.DeleteTemplate(ctx, tm.ID, "test", now0) })
+	s.media(t.ID)
 	k := core.DKIMKey{
 		ID: core.NewID(), TenantID: t.ID, Domain: "example.org", Selector: "s", Algorithm: "rsa",
 		Status: "active", Public: "p", CreatedAt: now0, UpdatedAt: now0,
@@ -76,6 +77,26 @@ func (s *story) records() {
 	s.op("DeleteDKIMKey", func() error { return s.DeleteDKIMKey(ctx, e.ID, "test", now0) })
 	s.senderDomains(t.ID)
 	s.senders()
+}
+
+func (s *story) media(tenant string) {
+	ctx := s.Context()
+	limits := core.MediaLimits{BytesPerTenant: 1 << 30}
+	var m core.Media
+	s.op("AddMedia", func() (err error) {
+		m, err = core.NewMedia(tenant, "test", core.MediaInput{}, now0)
+		must(s.T, err)
+		m.Mail = core.MediaFile{SHA256: "a0", Type: "image/png", Width: 1, Height: 1, Bytes: 2, Data: []byte("xy")}
+		m.Full = m.Mail
+		m.Full.SHA256 = "b0"
+		m, err = s.AddMedia(ctx, m, limits, "test")
+		return err
+	})
+	s.op("UpdateMedia", func() error {
+		return onlyErr(s.UpdateMedia(ctx, m.ID, "test", now0,
+			func(m *core.Media) error { return m.Change(core.MediaInput{Alt: new("A picture")}, now0) }))
+	})
+	s.op("DeleteMedia", func() error { return s.DeleteMedia(ctx, m.ID, false, "test", now0) })
 }
 
 func (s *story) senderDomains(tenant string) {

@@ -83,7 +83,7 @@ func (s *story) version() (v int64) {
 
 // severalSteps are the operations that are several transactions: what one did before a fault stays.
 var severalSteps = []string{
-	"AddShare", "AnsweredToken", "ConfirmToken", "Housekeeping", "NewFaultWriter",
+	"AddMedia", "AddShare", "AnsweredToken", "ConfirmToken", "Housekeeping", "NewFaultWriter",
 	"NewImportUpload", "NewUpload", "Ping", "PlanSync", "PurposeKey",
 }
 

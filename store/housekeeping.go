@@ -189,6 +189,7 @@ func init() {
 		remains("suppression", "tenant_id, email_key", "tenant", "tenant_id"),
 		remains("erased", "hash, tenant_id, kind", "tenant", "tenant_id"),
 		remains("template", "tenant_id, name", "tenant", "tenant_id"),
+		remains("media", "id", "tenant", "tenant_id"),
 		remains("role", "user_id, role, tenant_id", "tenant", "tenant_id"),
 		remains("invitation", "id", "tenant", "tenant_id"),
 		remains("webhook_client", "id", "tenant", "tenant_id"),
@@ -212,7 +213,8 @@ func init() {
 			tenant_id = t.id)
 			AND NOT EXISTS (SELECT 1 FROM disabled WHERE tenant_id = t.id) AND NOT EXISTS (SELECT 1 FROM erased WHERE
 			tenant_id = t.id)
-			AND NOT EXISTS (SELECT 1 FROM template WHERE tenant_id = t.id) AND NOT EXISTS (SELECT 1 FROM role WHERE
+			AND NOT EXISTS (SELECT 1 FROM template WHERE tenant_id = t.id) AND NOT EXISTS (SELECT 1 FROM media WHERE
+			tenant_id = t.id) AND NOT EXISTS (SELECT 1 FROM role WHERE
 			tenant_id = t.id) LIMIT ?)`,
 	} {
 		sweeps = append(sweeps, sweep{query: query, keep: deleted})
@@ -261,8 +263,12 @@ func (s *Store) Housekeeping(ctx context.Context, keep Retention, now core.Insta
 		more = more || n == sweepBatch
 	}
 	files, err := s.removeFiles(ctx, now)
-	if more || files || err != nil {
-		return more || files, err
+	if err != nil {
+		return more, err
+	}
+	pictures, err := s.removeMedia(ctx, now)
+	if more || files || pictures || err != nil {
+		return more || files || pictures, err
 	}
 	return s.shrink(ctx)
 }

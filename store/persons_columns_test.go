@@ -80,6 +80,11 @@ var personColumns = map[string]struct {
 		other:  "id kind tenant_id list_id token_id state tries due_at created_at finished_at reason",
 	},
 	"mark": {other: "name value"},
+	"media": {
+		stays: "created_by", other: "id tenant_id name mail_no full_no alt decorative created_at updated_at",
+	},
+	"media_chunk": {other: "file_no chunk_no data"},
+	"media_file":  {other: "no tenant_id sha256 type width height bytes state touched_at"},
 	"model": {
 		person: "owner_id name description",
 		other:  "no id file_no size sha256 content_type created_at updated_at visibility",

@@ -29,6 +29,7 @@ const (
 	NounInvitation    Noun = "invitation"
 	NounEvent         Noun = "event"
 	NounImport        Noun = "import"
+	NounMedia         Noun = "picture"
 )
 
 // Reference is a record as far as it takes to choose between several.
@@ -60,6 +61,7 @@ var references = map[Noun]string{
 	NounInvitation:    "SELECT id, email AS name, tenant_id FROM invitation",
 	NounToken:         "SELECT id, '' AS name, '' AS tenant_id FROM family WHERE kind = 'admin'",
 	NounImport:        "SELECT id, name, tenant_id FROM import_job WHERE status <> 'deleted'",
+	NounMedia:         "SELECT id, name, tenant_id FROM media",
 	NounEvent:         "SELECT DISTINCT event_id AS id, '' AS name, tenant_id FROM outbox",
 }
 

@@ -109,6 +109,7 @@ func (d *daemon) wire(ctx context.Context) (err error) {
 		Store: d.store, Auth: d.auth, Bearer: d.auth.Bearer, Sealer: d.keys.sealer, Ident: d.keys.ident,
 		ModelLimits:    modelLimits(d.cfg),
 		ImportBytes:    int64(d.cfg.Limits.ImportBytes),
+		MediaLimits:    mediaLimits(d.cfg),
 		DuplicateGuard: d.cfg.Send.DuplicateGuard.Std(),
 		Engage:         d.tracker.Add,
 		LookupTXT:      resolverOf(d.cfg.Mail.DNSServer).LookupTXT,

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -52,7 +53,9 @@ func TestScripts(t *testing.T) {
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("NEWSLETTERD_MAIL_DNS_SERVER", "127.0.0.1:9") // where nothing listens
 			env.Setenv("GORACE", os.Getenv("GORACE"))
-			return nil
+			pictures, err := filepath.Abs("../../mail/picture/testdata")
+			env.Setenv("PICTURES", pictures)
+			return err
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits": func(ts *testscript.TestScript, neg bool, args []string) {

@@ -130,6 +130,11 @@ func (w *World) addPeople(t *Tenant, add adds) {
 	add("/api/admin/imports", core.ActionPeopleMasked, func(s *storetest.Seeder) string {
 		return s.NewImportJob(t.List, "email\n"+string(t.Email)+"\n", func(j *core.ImportJob) { j.Name = t.Marker }).ID
 	})
+	add("/api/media", core.ActionMediaRead, func(s *storetest.Seeder) string {
+		in := *s
+		in.TenantID = t.ID
+		return in.NewMedia(t.Marker, []string{t.Marker + core.NewID()}).ID
+	})
 	add("/api/admin/templates", core.ActionTemplateRead, func(s *storetest.Seeder) string {
 		in := *s
 		in.TenantID = t.ID

@@ -2,6 +2,8 @@ package storetest
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -359,6 +361,30 @@ func (s *Seeder) NewModel(ownerID, name string, v core.Visibility, file string) 
 	s.Helper()
 	m, err := s.TryModel(ownerID, core.ModelInput{Name: name, Visibility: string(v)}, strings.NewReader(file),
 		core.ModelLimits{Bytes: 1 << 20, BytesPerOwner: 1 << 40})
+	s.Must(err)
+	return m
+}
+
+// NewMedia keeps a picture of s.TenantID, as change says, whose files hold a text each: as mails show it and, where there
+// are two, as large as it is kept. They are no pictures.
+func (s *Seeder) NewMedia(name string, files []string, change ...func(*core.Media)) core.Media {
+	s.Helper()
+	m, err := core.NewMedia(s.tenant(), "test", core.MediaInput{Name: &name}, s.Time())
+	s.Must(err)
+	for i, f := range files {
+		sum := sha256.Sum256([]byte(f))
+		m.Full = core.MediaFile{
+			SHA256: hex.EncodeToString(sum[:]), Type: "image/png", Width: 1200 * (i + 1), Height: 800 * (i + 1),
+			Bytes: int64(len(f)), Data: []byte(f),
+		}
+		if i == 0 {
+			m.Mail = m.Full
+		}
+	}
+	for _, f := range change {
+		f(&m)
+	}
+	m, err = s.AddMedia(s.Context(), m, core.MediaLimits{Bytes: 1 << 40, BytesPerTenant: 1 << 40}, "test")
 	s.Must(err)
 	return m
 }

@@ -77,6 +77,8 @@ func (r *loader) check() {
 	r.that("limits.model_bytes_total", sizeBetween(c.Limits.ModelBytesTotal, 0, 1<<50))
 	r.that("limits.models_per_owner", between(c.Limits.ModelsPerOwner, 0, 1_000_000))
 	r.that("limits.import_bytes", sizeBetween(c.Limits.ImportBytes, 1, 1<<40))
+	r.that("limits.media_bytes", sizeBetween(c.Limits.MediaBytes, 1, 16<<20)) // which stands in memory
+	r.that("limits.media_bytes_per_tenant", sizeBetween(c.Limits.MediaBytesPerTenant, c.Limits.MediaBytes, 1<<50))
 	r.that("limits.subscribe_per_address", between(c.Limits.SubscribePerAddress, 0, 1_000_000))
 	r.that("log.level", oneOf(c.Log.Level, "debug", "info", "warn", "error"))
 	r.that("log.format", oneOf(c.Log.Format, "auto", "text", "json"))

@@ -166,6 +166,9 @@ type Limits struct {
 
 	ImportBytes Size `toml:"import_bytes"` // of one file of subscribers
 
+	MediaBytes          Size `toml:"media_bytes"`            // of one picture
+	MediaBytesPerTenant Size `toml:"media_bytes_per_tenant"` // of all pictures of one tenant
+
 	SubscribePerAddress int `toml:"subscribe_per_address"` // requests an hour of one address of origin; 0: any number
 }
 
@@ -218,7 +221,8 @@ func Default() *Config {
 		},
 		Limits: Limits{
 			ImportBytes: core.DefaultImportBytes,
-			ModelBytes:  core.DefaultModelBytes, ModelBytesPerOwner: core.DefaultModelBytesPerOwner,
+			MediaBytes:  core.DefaultMediaBytes, MediaBytesPerTenant: core.DefaultMediaBytesPerTenant,
+			ModelBytes: core.DefaultModelBytes, ModelBytesPerOwner: core.DefaultModelBytesPerOwner,
 			ModelsPerOwner: core.DefaultModelsPerOwner, SubscribePerAddress: 60,
 		},
 		Log:     Log{Level: "info", Format: "auto"},

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+
+	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/core"
+	"newsletterd/mail/picture"
+	"newsletterd/store"
+)
+
+// mediaLimits are those of the configuration.
+func mediaLimits(cfg *config.Config) core.MediaLimits {
+	return core.MediaLimits{
+		Bytes: int64(cfg.Limits.MediaBytes), BytesPerTenant: int64(cfg.Limits.MediaBytesPerTenant),
+	}
+}
+
+func mediaFlags() []cli.Flag {
+	return []cli.Flag{
+		stringFlag("name", "`NAME` of the picture"),
+		stringFlag("alt", "`TEXT` for those who don't see it"),
+		boolFlag("decorative", "it only adorns: there is nothing to say in its place"),
+	}
+}
+
+// mediaInput reads the flags.
+func mediaInput(c *cli.Context) core.MediaInput {
+	in := core.MediaInput{Name: given(c, "name"), Alt: given(c, "alt")}
+	if c.IsSet("decorative") {
+		in.Decorative = new(c.Bool("decorative"))
+	}
+	return in
+}
+
+// mediaOrigin returns where the pictures of a tenant are served.
+func mediaOrigin(c *cli.Context, cfg *config.Config, s *store.Store, tenantID string) (string, error) {
+	t, err := s.Tenant(c.Context, tenantID)
+	if err != nil {
+		return "", missing(err, "tenant", tenantID)
+	}
+	if t.PublicURL != "" {
+		return t.PublicURL, nil
+	}
+	return cfg.Origin(), nil
+}
+
+func (p *program) mediaCommands() *cli.Command {
+	id := idFlag(store.NounMedia)
+	all := p.command("list", "list the pictures of a tenant, the newest first", []cli.Flag{
+		tenantFlag("the `TENANT`"), stringFlag("search", "`TEXT` in the name, or in the text for those who don't see it"),
+	}, []string{"tenant"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
+		origin, err := mediaOrigin(c, cfg, s, c.String("tenant"))
+		if err != nil {
+			return err
+		}
+		rows, err := pages(func(m core.MediaView) string { return m.ID }, func(page core.Page) ([]core.MediaView, error) {
+			found, err := s.MediaOf(c.Context, c.String("tenant"), c.String("search"), page)
+			rows := make([]core.MediaView, len(found))
+			for i := range found {
+				rows[i] = found[i].View(origin)
+			}
+			return rows, err
+		})
+		if err != nil {
+			return err
+		}
+		return list(p.printer(c), rows, "id", "name", "type", "width", "height", "bytes", "url")
+	})
+	show := p.command("show", "show one picture", []cli.Flag{id}, []string{"id"},
+		func(c *cli.Context, cfg *config.Config, s *store.Store) error {
+			m, err := s.Media(c.Context, c.String("id"))
+			if err != nil {
+				return missing(err, "picture", c.String("id"))
+			}
+			return p.showMedia(c, cfg, s, &m)
+		})
+	update := p.command("update", "change what a picture is called and says", append(mediaFlags(), id), []string{"id"},
+		func(c *cli.Context, cfg *config.Config, s *store.Store) error {
+			at := now()
+			m, err := s.UpdateMedia(c.Context, c.String("id"), actor(), at, func(m *core.Media) error {
+				return m.Change(mediaInput(c), at)
+			})
+			if err != nil {
+				return missing(err, "picture", c.String("id"))
+			}
+			return p.showMedia(c, cfg, s, &m)
+		})
+	del := p.command("delete", "delete a picture", []cli.Flag{
+		id, boolFlag("force", "also one that a template or a send job shows: who reads it sees a gap"),
+	}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
+		if err := s.DeleteMedia(c.Context, c.String("id"), c.Bool("force"), actor(), now()); err != nil {
+			return missing(err, "picture", c.String("id"))
+		}
+		return p.done(c, "Picture %s is deleted.", c.String("id"))
+	})
+	return &cli.Command{
+		Name: "media", Usage: "pictures for mails",
+		Subcommands: []*cli.Command{p.addMediaCommand(), all, show, update, del},
+	}
+}
+
+func (p *program) addMediaCommand() *cli.Command {
+	add := p.command("add", "keep a picture", append(mediaFlags(), tenantFlag("its `TENANT`"),
+		stringFlag("file", "`FILE` of the picture: PNG, JPEG, GIF or WebP")), []string{"tenant", "file"},
+		func(c *cli.Context, cfg *config.Config, s *store.Store) error {
+			in, limits := mediaInput(c), mediaLimits(cfg)
+			if in.Name == nil {
+				in.Name = new(filepath.Base(c.String("file")))
+			}
+			m, err := core.NewMedia(c.String("tenant"), actor(), in, now())
+			if err != nil {
+				return err
+			}
+			if m.Full, m.Mail, err = readPicture(c, limits); err != nil {
+				return err
+			}
+			if m, err = s.AddMedia(c.Context, m, limits, actor()); err != nil {
+				return missing(err, "tenant", c.String("tenant"))
+			}
+			return p.showMedia(c, cfg, s, &m)
+		})
+	add.Description = `The picture is drawn anew: upright, in sRGB, without metadata, at most 1,200 pixels wide for mails. What is printed
+as url goes into the source of a mail.
+
+   newsletterd admin media add --tenant Acme --file boot.jpg --alt "A boot on a stone"`
+	return add
+}
+
+// readPicture makes of the file of a picture what is kept of it.
+func readPicture(c *cli.Context, limits core.MediaLimits) (full, mail core.MediaFile, err error) {
+	info, err := os.Stat(c.String("file"))
+	if err == nil && info.Size() > limits.Bytes {
+		err = picture.TooLarge(int(limits.Bytes))
+	}
+	if err != nil {
+		return full, mail, err
+	}
+	data, err := os.ReadFile(c.String("file"))
+	if err != nil {
+		return full, mail, err
+	}
+	opened, err := picture.Open(data)
+	if err != nil {
+		return full, mail, err
+	}
+	return opened.Make(c.Context, int(limits.Bytes))
+}
+
+func (p *program) showMedia(c *cli.Context, cfg *config.Config, s *store.Store, m *core.Media) error {
+	origin, err := mediaOrigin(c, cfg, s, m.TenantID)
+	if err != nil {
+		return err
+	}
+	return p.printer(c).record(m.View(origin))
+}

@@ -1,0 +1,298 @@
+package handlers
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+	"newsletterd/mail/picture"
+	"newsletterd/store"
+)
+
+// media serves /api/media, and the pictures themselves.
+type media struct {
+	store   *store.Store
+	uploads *uploads
+	limits  core.MediaLimits
+	memory  *semaphore.Weighted // of pictures that are decoded
+}
+
+// mediaRoutes are the pictures of tenants.
+func (h *Handler) mediaRoutes(t *web.Table) {
+	a := media{h.options.Store, h.uploads, h.options.MediaLimits, h.pictures}
+	const all = "/api/media"
+	t.Add("POST", all, sent(core.ActionMediaWrite), web.Send,
+		web.Stream(a.create).NeedsRoom(maxWrite).Created().Fails(core.NotFound, core.TooLarge, core.TooMany),
+		"Upload a picture: the body is the file, or multipart/form-data with a part named file")
+	t.Add("GET", all, sent(core.ActionMediaRead), web.Send,
+		web.List(a.list, func(m core.MediaView) string { return m.ID }).Fails(core.Invalid), "List pictures, the newest first")
+	const item = "/api/media/:id"
+	one := func(e web.Endpoint) web.Endpoint { return e.Find(a.find).Missing(web.ErrNotFound) }
+	t.Add("GET", item, sent(core.ActionMediaRead), web.Send, one(web.Path(a.show)), "Show a picture")
+	t.Add("PATCH", item, sent(core.ActionMediaWrite), web.Send, one(web.JSON(a.update)),
+		"Change what a picture is called and says; absent fields stay as they are")
+	t.Add("DELETE", item, sent(core.ActionMediaWrite), web.Send, one(web.Query(a.remove)).Fails(core.Conflict),
+		"Delete a picture; one that a template or a send job shows only with force")
+	t.Add("GET", core.MediaPath+":digits/:name", web.Public(), web.Page,
+		web.Serve(a.serve).Fails(core.NotFound), "A picture of a mail")
+}
+
+// origin returns where the pictures of a tenant are served.
+func (a media) origin(c *web.Call, tenantID string) (string, error) {
+	t, err := a.store.Tenant(c, tenantID)
+	if t.PublicURL != "" {
+		return t.PublicURL, err
+	}
+	return c.PublicURL(), err
+}
+
+func (a media) find(c *web.Call) error {
+	m, err := a.store.Media(c, c.ID())
+	return ownRecord(c, m.TenantID, core.ActionMediaRead, err, web.ErrNotFound)
+}
+
+// mediaFilter narrows the list of pictures.
+type mediaFilter struct {
+	TenantID string `query:"tenant_id"`
+	Q        string `query:"q"` // in the name, or in the alt
+}
+
+// CheckInput refuses a text that no name can hold.
+func (in *mediaFilter) CheckInput() error {
+	if len(in.Q) > maxQuery {
+		return core.Invalidf("q", "q may have %d bytes at most.", maxQuery)
+	}
+	return nil
+}
+
+func (a media) list(c *web.Call, in mediaFilter, page core.Page) ([]core.MediaView, error) {
+	tenant, err := oneTenant(c, in.TenantID)
+	if err != nil {
+		return nil, err
+	}
+	origin, err := a.origin(c, tenant)
+	if core.KindOf(err) == core.NotFound {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	found, err := a.store.MediaOf(c, tenant, in.Q, page)
+	return rowsOf(found, func(m *core.Media) core.MediaView { return m.View(origin) }), err
+}
+
+func (a media) show(c *web.Call, id string) (core.MediaView, error) {
+	m, err := a.store.Media(c, id)
+	if err != nil {
+		return core.MediaView{}, err
+	}
+	return a.view(c, &m)
+}
+
+// view is a picture as answers show it.
+func (a media) view(c *web.Call, m *core.Media) (core.MediaView, error) {
+	origin, err := a.origin(c, m.TenantID)
+	return m.View(origin), err
+}
+
+func (a media) update(c *web.Call, in core.MediaInput) (core.MediaView, error) {
+	m, err := a.store.UpdateMedia(c, c.ID(), actor(c), c.Now, func(m *core.Media) error { return m.Change(in, c.Now) })
+	if err != nil {
+		return core.MediaView{}, err
+	}
+	return a.view(c, &m)
+}
+
+// mediaRemoval says whether a picture goes that something shows.
+type mediaRemoval struct {
+	Force bool `query:"force"`
+}
+
+func (a media) remove(c *web.Call, in mediaRemoval) (web.None, error) {
+	return web.None{}, a.store.DeleteMedia(c, c.ID(), in.Force, actor(c), c.Now)
+}
+
+// mediaQuery is what may be said about a picture next to it; parts of a multipart body take precedence.
+type mediaQuery struct {
+	TenantID    string  `query:"tenant_id"`
+	Name        *string `query:"name"`
+	Alt         *string `query:"alt"`
+	Decorative  *bool   `query:"decorative"`
+	ContentType string  `header:"Content-Type"`
+}
+
+// decodeWait is how long an upload waits for memory to decode its picture.
+const decodeWait = 10 * time.Second
+
+func (a media) create(c *web.Call, in mediaQuery) (r core.MediaView, err error) {
+	tenant, err := oneTenant(c, in.TenantID)
+	if err != nil {
+		return r, err
+	}
+	origin, err := a.origin(c, tenant)
+	if err != nil {
+		return r, unknownTenant(err)
+	}
+	done, err := a.uploads.begin(actor(c), c.Remote)
+	if err != nil {
+		return r, err
+	}
+	defer done()
+	about := core.MediaInput{Name: in.Name, Alt: in.Alt, Decorative: in.Decorative}
+	file, release, err := a.read(c, in.ContentType, &about)
+	defer release()
+	if err != nil {
+		return r, err
+	}
+	m, err := core.NewMedia(tenant, actor(c), about, c.Now)
+	if err != nil {
+		return r, err
+	}
+	if m.Full, m.Mail, err = a.decode(c, file); err != nil {
+		return r, err
+	}
+	if m, err = a.store.AddMedia(c, m, a.limits, actor(c)); err != nil {
+		return r, unknownTenant(err)
+	}
+	return m.View(origin), nil
+}
+
+// read reads the file into memory, which release gives back.
+func (a media) read(c *web.Call, contentType string, about *core.MediaInput) (file []byte, release func(), err error) {
+	kind, params, _ := mime.ParseMediaType(contentType)
+	form := kind == "multipart/form-data"
+	in := received{grow: a.uploads.grow(c), limit: a.limits.Bytes}
+	switch size := c.Request.ContentLength; {
+	case size == 0:
+		return nil, in.release, core.Invalidf("",
+			"The body is missing: it is the picture, or multipart/form-data with a part named file.")
+	case size > in.limit && (!form || size > in.limit+multipartSlack):
+		return nil, in.release, picture.TooLarge(int(in.limit))
+	}
+	body := &arriving{c: c, r: c.Request.Body}
+	if form {
+		err = readParts(body, params["boundary"], func(part *multipart.Part) error {
+			if name := part.FileName(); about.Name == nil && name != "" {
+				about.Name = &name
+			}
+			return in.read(part)
+		}, mediaField(about))
+	} else {
+		err = in.read(body)
+	}
+	if err != nil {
+		err = body.explain(err)
+	}
+	return in.bytes, in.release, err
+}
+
+// mediaField takes a field of text over.
+func mediaField(about *core.MediaInput) func(name, text string) {
+	return func(name, text string) {
+		switch name {
+		case "name":
+			about.Name = &text
+		case "alt":
+			about.Alt = &text
+		case "decorative":
+			about.Decorative = new(text == "true" || text == "on" || text == "1")
+		}
+	}
+}
+
+// received is a file in memory, which grows as it arrives.
+type received struct {
+	bytes []byte
+	grow  store.Grow
+	held  int
+	limit int64
+}
+
+func (r *received) read(from io.Reader) error {
+	for {
+		if n := len(r.bytes); n == cap(r.bytes) {
+			more := max(n, 64*web.KiB)
+			if err := r.grow(more); err != nil {
+				return err
+			}
+			r.held += more
+			r.bytes = append(make([]byte, 0, n+more), r.bytes...)
+		}
+		n, err := from.Read(r.bytes[len(r.bytes):cap(r.bytes)])
+		r.bytes = r.bytes[:len(r.bytes)+n]
+		switch {
+		case int64(len(r.bytes)) > r.limit:
+			return picture.TooLarge(int(r.limit))
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}
+
+func (r *received) release() {
+	if r.held > 0 {
+		_ = r.grow(-r.held)
+	}
+}
+
+// decode makes the files of a picture, once there is memory for it.
+func (a media) decode(c *web.Call, file []byte) (full, mail core.MediaFile, err error) {
+	p, err := picture.Open(file)
+	if err != nil {
+		return full, mail, err
+	}
+	ctx, cancel := context.WithTimeout(c, decodeWait)
+	defer cancel()
+	if err := a.memory.Acquire(ctx, p.Memory); err != nil {
+		return full, mail, web.ErrBusy.With(fmt.Errorf("memory of pictures: %w", err))
+	}
+	defer a.memory.Release(p.Memory)
+	return p.Make(c, int(a.limits.Bytes))
+}
+
+// pictureCache is how long a picture stays as it is: its address follows from its content.
+const pictureCache = "public, max-age=31536000, immutable"
+
+// serve answers a file of a picture: whole, in ranges, or not at all where the reader has it (RFC 9110 sections 13 and
+// 14). Nothing in the answer depends on whose picture it is.
+func (a media) serve(c *web.Call) error {
+	digits, name := c.Param("digits"), c.Param("name")
+	if !core.IsMediaDigits(digits) {
+		return web.ErrNoRoute
+	}
+	f, since, err := a.store.MediaFile(c, digits)
+	if core.KindOf(err) == core.NotFound || err == nil && name != core.MediaFileName(name, f.Type) {
+		return web.ErrNoRoute
+	}
+	if err != nil {
+		return err
+	}
+	h := c.Header()
+	h.Set("Content-Type", f.Type)
+	h.Set("Content-Disposition", `inline; filename="`+name+`"`)
+	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+	h.Set("Cross-Origin-Resource-Policy", "cross-origin")
+	h.Set("Cache-Control", pictureCache)
+	h.Set("Etag", `"`+f.SHA256+`"`)
+	if strings.Count(c.Request.Header.Get("Range"), ",") >= maxRanges {
+		c.Request.Header.Del("Range")
+	}
+	_ = c.Control().SetReadDeadline(time.Time{})
+	file := a.store.OpenMedia(c, &f)
+	http.ServeContent(rangeWriter{c.Stream()}, c.Request, "", since.Time(), file)
+	if err := file.Err(); err != nil {
+		c.Cut(fmt.Errorf("picture: %w", err)) // the head is out: only a cut connection shows it
+	}
+	return nil
+}

@@ -1,0 +1,210 @@
+package store_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"testing/iotest"
+
+	"newsletterd/core"
+	"newsletterd/store"
+	"newsletterd/store/storetest"
+)
+
+// kept is how many files there are, and chunks.
+func kept(t *testing.T, s *storetest.Seeder) [2]int {
+	t.Helper()
+	s.Clean(store.Retention{})
+	return [2]int{s.Count("SELECT count(*) FROM media_file"), s.Count("SELECT count(*) FROM media_chunk")}
+}
+
+func TestPicturesComeBackAsTheyWere(t *testing.T) {
+	s := storetest.Seed(t, nil)
+	for _, size := range []int{1, store.ChunkSize - 1, store.ChunkSize, 2*store.ChunkSize + 77} {
+		want := noise(size)
+		m := s.NewMedia("a", []string{string(want)})
+		f, _, err := s.MediaFile(t.Context(), m.Mail.Digits())
+		if err != nil || f.Bytes != int64(size) || f.Type != "image/png" {
+			t.Fatalf("%d bytes: %+v %v", size, f, err)
+		}
+		if err := iotest.TestReader(s.OpenMedia(t.Context(), &f), want); err != nil {
+			t.Errorf("%d bytes: %v", size, err)
+		}
+	}
+}
+
+// The same picture twice is there once, also where both come at the same time, and goes with the last.
+func TestTheSamePictureIsKeptOnce(t *testing.T) {
+	s := storetest.Seed(t, nil)
+	s.NewTenant()
+	files := []string{strings.Repeat("a", store.ChunkSize+1), "b"}
+	var ms [4]core.Media
+	var all sync.WaitGroup
+	for i := range ms {
+		all.Go(func() { ms[i] = s.NewMedia("same", files) })
+	}
+	all.Wait()
+	foreign := *s
+	foreign.TenantID = ""
+	other := foreign.NewMedia("same", files)
+	if n := kept(t, s); n != [2]int{4, 6} {
+		t.Fatalf("%d files, %d chunks", n[0], n[1])
+	}
+	if n, err := s.MediaBytes(t.Context(), ms[0].TenantID); err != nil || n != store.ChunkSize+2 {
+		t.Errorf("%d bytes %v", n, err)
+	}
+	for i, m := range ms {
+		if n := kept(t, s); n != [2]int{4, 6} {
+			t.Errorf("after %d were deleted: %v", i, n)
+		}
+		s.Must(s.DeleteMedia(t.Context(), m.ID, false, "test", s.Time()))
+	}
+	if n := kept(t, s); n != [2]int{2, 3} {
+		t.Errorf("after all: %v", n)
+	}
+	f, _, err := s.MediaFile(t.Context(), ms[0].Mail.Digits())
+	if err != nil || f.No != other.Mail.No {
+		t.Errorf("the other tenant's: %+v %v", f, err)
+	}
+	s.Must(s.DeleteMedia(t.Context(), other.ID, false, "test", s.Time()))
+	if _, _, err := s.MediaFile(t.Context(), ms[0].Mail.Digits()); !errors.Is(err, core.ErrNotFound) {
+		t.Error(err)
+	}
+	if n := kept(t, s); n != [2]int{} {
+		t.Errorf("in the end: %v", n)
+	}
+}
+
+func TestPicturesHaveAQuota(t *testing.T) {
+	s := storetest.Seed(t, nil)
+	m := s.NewMedia("a", []string{"12345", "1234567890"})
+	limits := core.MediaLimits{BytesPerTenant: 20}
+	add := func(content string) error {
+		next, err := core.NewMedia(m.TenantID, "test", core.MediaInput{}, s.Time())
+		s.Must(err)
+		sum := sha256.Sum256([]byte(content))
+		next.Mail = core.MediaFile{
+			SHA256: hex.EncodeToString(sum[:]), Type: "image/gif", Width: 1, Height: 1, Bytes: int64(len(content)),
+			Data: []byte(content),
+		}
+		next.Full = next.Mail
+		_, err = s.AddMedia(t.Context(), next, limits, "test")
+		return err
+	}
+	if err := add("123456"); core.KindOf(err) != core.TooLarge || !strings.Contains(err.Error(), "20 bytes; there are 15") {
+		t.Error(err)
+	}
+	if err := add("1234567890"); err != nil { // it is there
+		t.Error(err)
+	}
+	if err := add("54321"); err != nil {
+		t.Error(err)
+	}
+	if n := kept(t, s); n != [2]int{3, 3} {
+		t.Errorf("%v", n)
+	}
+}
+
+func TestAPictureInUseIsNotDeletedByMistake(t *testing.T) {
+	s := storetest.Seed(t, nil)
+	l := s.NewList()
+	s.TenantID = l.TenantID
+	image := func(f core.MediaFile) *string { return new(`<img src="https://x.example` + f.Path("a.png") + `">`) }
+	in := func(m core.Media) error { return s.DeleteMedia(t.Context(), m.ID, false, "test", s.Time()) }
+	template := s.NewMedia("t.png", []string{"of a template", "the same, larger"})
+	s.NewTemplate(core.TemplateInput{Name: new("letter"), BodyHTML: image(template.Full)})
+	if err := in(template); !errors.Is(err, &core.Error{Code: "media_in_use"}) || !strings.Contains(err.Error(), `"letter"`) {
+		t.Error(err)
+	}
+	s.NewMedia("t2.png", []string{"another", "the same, larger"}) // which keeps the file there
+	s.Must(in(template))
+
+	job := s.NewMedia("j.png", []string{"of a job"})
+	j := s.NewJob(l.ID, func(r *store.JobRequest) { r.BodyHTML = *image(job.Mail) })
+	s.Finish(j)
+	if err := in(job); !errors.Is(err, &core.Error{Code: "media_in_use"}) {
+		t.Error(err)
+	}
+	s.Must(s.DeleteMedia(t.Context(), job.ID, true, "test", s.Time()))
+
+	// A job shows its template as it was when it was made.
+	frozen := s.NewMedia("f.png", []string{"of a frozen template"})
+	tm := s.NewTemplate(core.TemplateInput{Name: new("frozen"), BodyHTML: image(frozen.Mail)})
+	s.NewJob(l.ID, func(r *store.JobRequest) {
+		r.Template = []byte(`{"mailer_template_name":"frozen"}`)
+		r.BodyHTML, r.BodyText = "", ""
+	})
+	s.Must(s.DeleteTemplate(t.Context(), tm.ID, "test", s.Time()))
+	if err := in(frozen); !errors.Is(err, &core.Error{Code: "media_in_use"}) {
+		t.Error(err)
+	}
+}
+
+func TestPicturesGoWithTheirTenant(t *testing.T) {
+	s := storetest.Seed(t, nil)
+	m := s.NewMedia("a", []string{"mail", strings.Repeat("x", 2*store.ChunkSize)})
+	f := s.OpenMedia(t.Context(), &m.Full)
+	s.Must(s.DeleteTenant(t.Context(), m.TenantID, "test", s.Time()))
+	if _, err := s.Media(t.Context(), m.ID); !errors.Is(err, core.ErrNotFound) {
+		t.Error(err)
+	}
+	later := s.At(s.Time() + 10)
+	later.Clean(store.Retention{Deleted: 1})
+	if n := kept(t, later); n != [2]int{} {
+		t.Errorf("%v", n)
+	}
+	if _, err := io.Copy(io.Discard, f); !errors.Is(err, core.ErrNotFound) {
+		t.Errorf("what was being read: %v", err)
+	}
+}
+
+// What a process left behind that died while it wrote a picture goes after a while.
+func TestUploadsOfPicturesThatDiedAreRemoved(t *testing.T) {
+	s := storetest.Seed(t, nil)
+	s.NewMedia("a", []string{"a"})
+	s.SQL("DELETE FROM media")
+	s.SQL("UPDATE media_file SET state = 0")
+	if n := kept(t, s); n != [2]int{1, 1} {
+		t.Errorf("at once: %v", n)
+	}
+	if n := kept(t, s.At(s.Time()+11*60*1000)); n != [2]int{} {
+		t.Errorf("later: %v", n)
+	}
+}
+
+func TestPicturesAreListedAndFound(t *testing.T) {
+	s := storetest.Seed(t, nil)
+	var names bytes.Buffer
+	for _, name := range []string{"Logo", "Garden", "Team"} {
+		m := s.NewMedia(name, []string{name})
+		_, err := s.UpdateMedia(t.Context(), m.ID, "test", s.Time(), func(m *core.Media) error {
+			return m.Change(core.MediaInput{Alt: new("our " + name)}, s.Time())
+		})
+		s.Must(err)
+		s.TenantID = m.TenantID
+	}
+	for _, c := range []struct {
+		text, want string
+		page       core.Page
+	}{
+		{"", "Team Garden Logo ", core.Page{Limit: 10}},
+		{"", "Team Garden ", core.Page{Limit: 2}},
+		{"OUR g", "Garden ", core.Page{Limit: 10}},
+		{"%", "", core.Page{Limit: 10}},
+	} {
+		ms, err := s.MediaOf(t.Context(), s.TenantID, c.text, c.page)
+		s.Must(err)
+		names.Reset()
+		for _, m := range ms {
+			names.WriteString(m.Name + " ")
+		}
+		if names.String() != c.want {
+			t.Errorf("%q: %s", c.text, names.String())
+		}
+	}
+}
