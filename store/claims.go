@@ -21,7 +21,9 @@ var skipReasons = [...]string{
 	core.ReasonCancelled,
 }
 
-const claimFrom = ` FROM recipient AS r
+const claimFrom = " FROM recipient AS r" + claimJoins
+
+const claimJoins = `
 	LEFT JOIN subscriber AS s ON s.list_id = ?3 AND s.id = r.subscriber_id
 	LEFT JOIN subscription AS m ON m.list_id = ?3 AND m.id = r.subscriber_id
 	WHERE r.job_no = ?1 `
@@ -36,9 +38,9 @@ const claimColumns = "SELECT concat_ws(char(31), r.seq, r.tries, r.ambiguous, r.
 const (
 	claimQueued = "SELECT coalesce(group_concat(claim, char(30)), '') FROM (" + claimColumns + claimFrom +
 		"AND r.seq > ?5 AND r.state = " + sqlRecipientQueued + " ORDER BY r.seq LIMIT +?6)"
-	claimDeferred = "SELECT coalesce(group_concat(claim, char(30)), '') FROM (" + claimColumns + claimFrom +
-		"AND r.state = " + sqlRecipientDeferred + " AND r.due_at <= ?7 AND (r.due_at, r.seq) > (?5, ?6) ORDER BY " +
-		"r.due_at, r.seq LIMIT +?8)"
+	claimDeferred = "SELECT coalesce(group_concat(claim, char(30)), '') FROM (" + claimColumns +
+		" FROM recipient AS r INDEXED BY recipient_deferred" + claimJoins + "AND r.state = " + sqlRecipientDeferred +
+		" AND r.due_at <= ?7 AND (r.due_at, r.seq) > (?5, ?6) ORDER BY r.due_at, r.seq LIMIT +?8)"
 )
 
 // ClaimKey is what the claims of a job are checked against.

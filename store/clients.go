@@ -12,6 +12,7 @@ var (
 	selectClients = "SELECT " + clientTable.columns + " FROM client WHERE "
 	selectClient  = selectClients + "id = ? AND deleted_at = 0"
 	allClients    = selectClients + "id > ? AND deleted_at = 0 ORDER BY id LIMIT ?"
+	clientsOf     = selectClients + "tenant_id = ? AND id > ? AND deleted_at = 0 ORDER BY id LIMIT ?"
 	clientsAmong  = selectClients + "tenant_id IN (SELECT value FROM json_each(?)) AND id > ? AND deleted_at = 0 " +
 		"ORDER BY id LIMIT ?"
 
@@ -35,11 +36,14 @@ func (tx *Tx) client(id string) (c core.Client, err error) {
 
 // Clients reads a page of OAuth clients, by id: all, or those of tenants. Its only error is core.ErrStorage.
 func (s *Store) Clients(ctx context.Context, tenants []string, all bool, page core.Page) (cs []core.Client, err error) {
-	if all {
+	switch {
+	case all:
 		err = s.all(ctx, &cs, allClients, page.After, page.Limit)
-		return cs, err
+	case len(tenants) == 1:
+		err = s.all(ctx, &cs, clientsOf, tenants[0], page.After, page.Limit)
+	default:
+		err = s.all(ctx, &cs, clientsAmong, jsonOf(tenants), page.After, page.Limit)
 	}
-	err = s.all(ctx, &cs, clientsAmong, jsonOf(tenants), page.After, page.Limit)
 	return cs, err
 }
 

@@ -76,7 +76,7 @@ const (
 		FROM list AS l CROSS JOIN subscriber AS b ON b.list_id = l.id AND b.id = ?1
 		WHERE l.deleted_at = 0 AND (?2 OR l.tenant_id IN (SELECT value FROM json_each(?3))) LIMIT 1`
 	listedAmong = "SELECT " + listedColumns + ` FROM json_each(?) AS j CROSS JOIN list AS l ON l.id = j.value->>0
-		CROSS JOIN subscription AS s ON s.list_id = l.id AND s.id = j.value->>1` + listedJoin + " ORDER BY l.id"
+		CROSS JOIN subscription AS s ON s.list_id = l.id AND s.id = j.value->>1` + listedJoin
 )
 
 // ListedSubscription reads a subscription by its id, on the lists of all tenants or of those among tenants; of one that

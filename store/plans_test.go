@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// The statements of the send path that run per mail, per batch or per kick find their rows by an index.
+// The statements of the send path that run per mail, per batch or per kick find their rows by an index, whatever SQLite
+// has noted of the tables.
 func TestSendPathScansNothing(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
 	queries := []string{
@@ -23,7 +24,11 @@ func TestSendPathScansNothing(t *testing.T) {
 		recipientsOfList, selectSubscriber, markSent, markSentDeferred, nextDeferred, jobViewByID, jobsOfAll,
 		jobsOfTenant, recipientsInOrder, recipientsByWord, searchList, searchSpan,
 	}
-	for _, q := range queries {
+	skewed := len(queries)
+	for i, q := range append(queries, queries...) {
+		if i == skewed {
+			s.SkewStatistics()
+		}
 		rows, err := s.readers.Queryx("EXPLAIN QUERY PLAN "+q, make([]any, 9)...)
 		if err != nil {
 			t.Fatalf("%s: %v", q, err)

@@ -79,7 +79,8 @@ const recipientsOfList = `SELECT ?1, next_number(?2), s.id, s.email_key FROM sub
 const barred = `LEFT JOIN suppression AS p ON p.tenant_id = ?6 AND p.email_key = s.email_key
 	LEFT JOIN disabled AS d ON d.email_key = s.email_key AND (+d.tenant_id = '' OR +d.tenant_id = ?6)`
 
-const nextDeferred = `SELECT coalesce((SELECT due_at FROM recipient WHERE job_no = ? AND state = ` +
+const nextDeferred = `SELECT coalesce((SELECT due_at FROM recipient INDEXED BY recipient_deferred
+	WHERE job_no = ? AND state = ` +
 	sqlRecipientDeferred + ` AND (due_at, seq) > (?, ?)
 	ORDER BY due_at, seq LIMIT 1), 0)`
 

@@ -72,14 +72,6 @@ func (s *Store) OpenSyncs(ctx context.Context, limit int) ([]core.Sync, error) {
 	return y, err
 }
 
-// Syncs reads a list's syncs, or (empty) those of every list, the newest first. Its only error is core.ErrStorage.
-func (s *Store) Syncs(ctx context.Context, listID string, limit int) ([]core.Sync, error) {
-	var y []core.Sync
-	err := s.all(ctx, &y, "SELECT "+syncColumns+` FROM sync AS y WHERE ?1 = '' OR y.list_id = ?1
-		ORDER BY y.started_at DESC, y.id DESC LIMIT ?2`, listID, limit)
-	return y, err
-}
-
 // SyncsAmong reads a page of the syncs of the tenants' lists, or of all, or (listID not empty) of one list, the newest
 // first. Its only error is core.ErrStorage.
 func (s *Store) SyncsAmong(ctx context.Context, tenants []string, all bool, listID string, page core.Page) (y []core.Sync,

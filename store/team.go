@@ -7,12 +7,13 @@ import (
 )
 
 const selectTeam = `SELECT u.id, r.tenant_id, u.email, u.email_verified, u.name, json_group_array(r.role) AS roles,
-	max(r.pending) AS pending, min(r.created_at) AS since FROM role AS r JOIN user AS u ON u.id = r.user_id
-	WHERE r.tenant_id = ?1 AND `
+	max(r.pending) AS pending, min(r.created_at) AS since FROM role AS r INDEXED BY role_tenant
+	CROSS JOIN user AS u ON u.id = r.user_id WHERE r.tenant_id = ?1 AND `
 
 // Team reads a page of the users with a role in a tenant, by id. Its only error is core.ErrStorage.
 func (s *Store) Team(ctx context.Context, tenantID string, page core.Page) (ts []core.Teammate, err error) {
-	err = s.all(ctx, &ts, selectTeam+"u.id > ?2 GROUP BY u.id ORDER BY u.id LIMIT ?3", tenantID, page.After, page.Limit)
+	err = s.all(ctx, &ts, selectTeam+"r.user_id > ?2 GROUP BY r.user_id ORDER BY r.user_id LIMIT ?3", tenantID,
+		page.After, page.Limit)
 	return ts, err
 }
 
@@ -59,7 +60,7 @@ func (s *Store) SetTeamRole(ctx context.Context, tenantID, userID, role, actor s
 			userID, role, tenantID, int64(now), pending); err != nil {
 			return err
 		}
-		if err := tx.get(&t, selectTeam+"u.id = ?2 GROUP BY u.id", tenantID, userID); err != nil {
+		if err := tx.get(&t, selectTeam+"r.user_id = ?2 GROUP BY r.user_id", tenantID, userID); err != nil {
 			return err
 		}
 		return tx.audit(now, actor, "role.change."+role, tenantID, userID)

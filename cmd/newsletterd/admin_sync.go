@@ -55,7 +55,7 @@ func (p *program) listSyncsCommand() *cli.Command {
 		if err := knownList(c, s, "id"); err != nil {
 			return err
 		}
-		syncs, err := s.Syncs(c.Context, c.String("id"), limit)
+		syncs, err := s.SyncsAmong(c.Context, nil, true, c.String("id"), core.Page{Limit: limit})
 		if err != nil {
 			return err
 		}

@@ -793,6 +793,8 @@ CREATE TABLE "role" (
   PRIMARY KEY (user_id, role, tenant_id)
 ) STRICT, WITHOUT ROWID;
 
+CREATE INDEX role_tenant ON role (tenant_id, user_id);
+
 CREATE TABLE schema_migration (
   number     INTEGER PRIMARY KEY,
   name       TEXT NOT NULL,

@@ -1,0 +1,198 @@
+package store_test
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"newsletterd/core"
+	"newsletterd/store"
+	"newsletterd/store/storetest"
+)
+
+// unordered are parts of statements that may sort what they read, or read a whole table, and why.
+var unordered = map[string]string{
+	"tenant_id IN (SELECT value FROM json_each(?)) AND id > ?": "the records of several tenants are found by tenant",
+	"FROM role WHERE user_id = ?":                              "a user has few roles",
+	"ORDER BY name = ?2 DESC":                                  "a command looks for a record by a part of its name",
+}
+
+// Every list of the store is read by an index that has its order: no statement reads a table from one end to the other
+// or sorts. That holds for a new database, and where SQLite has noted that all rows belong to one tenant and one list,
+// as in most installations: then it takes another index than without statistics.
+func TestListsAreReadByIndex(t *testing.T) {
+	f := storetest.NewFaults(t)
+	s := storetest.Seed(t, storetest.OpenWith(t, store.Options{Driver: f.Driver}))
+	l := s.NewList()
+	sub := s.Active(l.ID, "a@example.org")
+	s.Deliver()
+	s.NewUser("u@example.org", "")
+	j := s.Finish(s.NewJob(l.ID))
+	now, none := s.Time(), []string(nil)
+	among := [][]any{{[]string{l.TenantID}, false}, {[]string{l.TenantID, "t"}, false}, {none, true}}
+	of := [][]any{{"id"}}
+	// what each is called with between the context and the page, or the number of records
+	lists := map[string][][]any{
+		"Agents": of,
+		"Audit": {
+			{core.AuditFilter{}},
+			{core.AuditFilter{TenantID: l.TenantID, Action: "list", From: 1}},
+			{core.AuditFilter{Actor: "a"}},
+			{core.AuditFilter{Object: l.ID}},
+		},
+		"BlockedSubscribers": {{l.ID, ""}},
+		"ClaimDeferred":      {{[]core.Claim(nil), &store.ClaimKey{}, now, j.No, now}},
+		"ClaimRecipients":    {{[]core.Claim(nil), &store.ClaimKey{}, j.No}},
+		"Clients":            among,
+		"CountedLists":       among,
+		"DKIMKeys":           among,
+		"Devices":            of,
+		"DisabledAddresses":  {{"", core.Suppressed{}}, {l.TenantID, core.Suppressed{}}},
+		"DueEvents":          {{"", now}, {"id", now}},
+		"DueMails":           {{now}},
+		"DueMailsOf":         {{"id", now}},
+		"DuePendingDisables": {{now}},
+		"EndpointAttempts":   {{"id", false}, {"id", true}},
+		"Endpoints":          among,
+		"History":            {{sub.Email, []string{l.TenantID}, false}, {sub.Email, none, true}},
+		"ImportJobs":         among,
+		"Invitations":        among,
+		"JobViews": {
+			{store.JobFilter{All: true}},
+			{store.JobFilter{Tenants: []string{l.TenantID}}},
+			{store.JobFilter{Tenants: []string{l.TenantID, "t"}, Status: core.JobStatus("running")}},
+		},
+		"Lists": among,
+		"MatchingSubscriptions": {
+			{store.SubscriptionFilter{ListID: l.ID}},
+			{store.SubscriptionFilter{All: true, Status: "bounced"}},
+			{store.SubscriptionFilter{Tenants: []string{l.TenantID}, Prefix: "a", Field: "x", Value: "y"}},
+			{store.SubscriptionFilter{All: true, Email: sub.Email}},
+		},
+		"Models":      {{"id", int64(0)}},
+		"NewMails":    {{now, int64(0)}},
+		"NewMailsOf":  {{"id", now, int64(0)}},
+		"OpenBatches": {{"id", 0}},
+		"OpenSyncs":   {{}},
+		"OutboxEvents": {
+			{store.OutboxFilter{}, int64(0)},
+			{store.OutboxFilter{TenantID: l.TenantID}, int64(0)},
+			{store.OutboxFilter{ListID: l.ID, SubscriptionID: sub.ID}, int64(0)},
+			{store.OutboxFilter{EndpointID: "id", State: core.EventDead}, int64(0)},
+		},
+		"Providers":   {{}},
+		"QueuedMails": {{store.MailFilter{}, int64(0)}, {store.MailFilter{State: core.MailFailed}, int64(0)}},
+		"Recipients": {
+			{&j, store.RecipientFilter{}},
+			{&j, store.RecipientFilter{Status: "sent"}},
+			{&j, store.RecipientFilter{Status: "failed", Code: "550"}},
+			{&j, store.RecipientFilter{Email: sub.Email}},
+		},
+		"References":          {{store.NounList, "acme", ""}},
+		"SenderDomains":       among,
+		"Shares":              of,
+		"Subscribers":         {{l.ID}},
+		"Subscriptions":       {{l.ID, ""}},
+		"SuppressedAddresses": {{"", core.Suppressed{}}, {l.TenantID, core.Suppressed{}}},
+		"SyncsAmong":          {{[]string{l.TenantID}, false, ""}, {none, true, ""}, {none, true, l.ID}},
+		"Team":                {{l.TenantID}},
+		"TemplateHeads":       {{l.TenantID}},
+		"Templates":           {{l.TenantID}},
+		"Tenants":             among,
+		"Users":               {{}},
+		"WebhookClients":      {{}},
+		"WebhookClientsAmong": among,
+	}
+	methods := reflect.TypeFor[*store.Store]()
+	for i := range methods.NumMethod() {
+		m := methods.Method(i)
+		if isList(m.Type) && lists[m.Name] == nil {
+			t.Errorf("%s is a list that isn't looked at", m.Name)
+		}
+	}
+	for _, statistics := range []bool{false, true} {
+		if statistics {
+			s.SkewStatistics()
+		}
+		for _, name := range slices.Sorted(maps.Keys(lists)) {
+			queries := map[string]bool{}
+			f.FailWhen(func(query string) bool {
+				queries[query] = true
+				return false
+			})
+			for _, args := range lists[name] {
+				callList(t, s.Store, name, args)
+			}
+			f.FailWhen(func(string) bool { return false })
+			if len(queries) == 0 {
+				t.Errorf("%s reads nothing", name)
+			}
+			for q := range queries {
+				why, may := slow(s.Store, q), func(part string) bool { return strings.Contains(q, part) }
+				if why != "" && !slices.ContainsFunc(slices.Collect(maps.Keys(unordered)), may) {
+					t.Errorf("%s, statistics: %v: %s\n%s", name, statistics, why, q)
+				}
+			}
+		}
+	}
+}
+
+// isList reports whether a method of the store reads a page, or up to a number of records.
+func isList(m reflect.Type) bool {
+	if m.NumOut() == 0 || m.Out(0).Kind() != reflect.Slice {
+		return false
+	}
+	for i := range m.NumIn() {
+		if in := m.In(i); in == reflect.TypeFor[core.Page]() || in.Kind() == reflect.Int {
+			return true
+		}
+	}
+	return false
+}
+
+// callList calls a list with these arguments, for up to 50 records.
+func callList(t *testing.T, s *store.Store, name string, args []any) {
+	t.Helper()
+	m := reflect.ValueOf(s).MethodByName(name)
+	in := []reflect.Value{reflect.ValueOf(t.Context())}
+	for _, a := range args {
+		in = append(in, reflect.ValueOf(a))
+	}
+	last := m.Type().In(m.Type().NumIn() - 1)
+	if last.Kind() == reflect.Int {
+		in = append(in, reflect.ValueOf(50))
+	} else {
+		in = append(in, reflect.ValueOf(core.Page{Limit: 50}))
+	}
+	out := m.Call(in)
+	if err, _ := out[len(out)-1].Interface().(error); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+}
+
+// slow returns the step of a statement's plan that takes the longer the more rows there are, or nothing.
+func slow(s *store.Store, query string) string {
+	if !strings.HasPrefix(query, "SELECT") && !strings.HasPrefix(query, "WITH") {
+		return ""
+	}
+	var plan []struct {
+		ID, Parent, Notused int
+		Detail              string
+	}
+	s.All(&plan, "EXPLAIN QUERY PLAN "+query, slices.Repeat([]any{"1"}, 20)...)
+	made := map[string]bool{}
+	for _, step := range plan {
+		word, rest, _ := strings.Cut(step.Detail, " ")
+		name, how, _ := strings.Cut(rest, " ")
+		switch {
+		case word == "CO-ROUTINE", word == "MATERIALIZE":
+			made[rest] = true
+		case strings.Contains(step.Detail, "TEMP B-TREE") && strings.Contains(step.Detail, "ORDER BY"),
+			word == "SCAN" && rest != "CONSTANT ROW" && !made[name] && !strings.Contains(how, "INDEX"):
+			return step.Detail
+		}
+	}
+	return ""
+}
