@@ -62,21 +62,23 @@ func (a authorizations) code(c *web.Call, in codeForm) (web.HTML, error) {
 	if recovery == nil {
 		return web.HTML{To: c.PublicURL() + p.path}, nil
 	}
-	v, err := a.codeView(c, p)
+	v, _, err := a.codeView(c, p)
 	if err != nil {
 		return web.HTML{}, err
 	}
 	return showRecovery(c, v, recovery, p.path)
 }
 
-// codeView is the page's frame, in the brand of the client that the sign-in is for.
-func (a authorizations) codeView(c *web.Call, p purpose) (view, error) {
-	v := view{Brand: ownBrand()}
+// codeView is the page's frame, in the brand of the client that the sign-in is for, and the origins that its form leads
+// to: that of the client, where the user need not be asked.
+func (a authorizations) codeView(c *web.Call, p purpose) (v view, targets []string, err error) {
+	v = view{Brand: ownBrand()}
 	request, err := requested(c, p)
 	if err == nil && request != nil {
+		targets = append(targets, web.SourceOf(request.RedirectURI))
 		v.Brand, err = clientBrand(c, &request.Client)
 	}
-	return v, err
+	return v, targets, err
 }
 
 func (a authorizations) showCode(c *web.Call, p purpose, fault error) (web.HTML, error) {
@@ -87,7 +89,7 @@ func (a authorizations) showCode(c *web.Call, p purpose, fault error) (web.HTML,
 		}
 		return web.HTML{To: c.PublicURL() + "/login" + p.asContinue()}, nil
 	}
-	v, err := a.codeView(c, p)
+	v, targets, err := a.codeView(c, p)
 	if err != nil {
 		return a.distrustLogin(c, p, err)
 	}
@@ -107,7 +109,7 @@ func (a authorizations) showCode(c *web.Call, p purpose, fault error) (web.HTML,
 		}
 	}
 	v.Data = data
-	return render(c, status, "code", v)
+	return render(c, status, "code", v, targets...)
 }
 
 // newApp reads the key of an app that is set up, and draws it.

@@ -1,11 +1,6 @@
 package handlers
 
 import (
-	"crypto/hmac"
-	"crypto/sha1"
-	"encoding/base32"
-	"encoding/binary"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -17,8 +12,10 @@ import (
 	"time"
 
 	"newsletterd/auth"
+	"newsletterd/auth/authtest"
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/storetest"
 )
 
 // authenticator returns what an app shows for the key of a page.
@@ -28,14 +25,7 @@ func authenticator(t *testing.T, page string) string {
 	if found == nil {
 		t.Fatal("no key in", textOf(page))
 	}
-	secret, err := base32.StdEncoding.DecodeString(strings.ReplaceAll(found[1], " ", ""))
-	if err != nil {
-		t.Fatal(err)
-	}
-	mac := hmac.New(sha1.New, secret)
-	mac.Write(binary.BigEndian.AppendUint64(nil, uint64(time.Now().Unix()/30)))
-	sum := mac.Sum(nil)
-	return fmt.Sprintf("%06d", binary.BigEndian.Uint32(sum[sum[19]&15:])&0x7fffffff%1_000_000)
+	return authtest.TOTP(t, found[1], time.Now())
 }
 
 // pageEnvLater is an environment inside a bubble: scs's store compares with SQLite's own clock, which is today's.
@@ -188,6 +178,18 @@ func TestSignInDemandsASecondStep(t *testing.T) {
 		code, page := e.page("GET", codePath, nil)
 		if code != 200 || e.in() {
 			t.Fatal(code, textOf(page))
+		}
+		client, _ := storetest.Seed(t, e.store).NewClient(core.ClientInput{
+			Name: new("web"), RedirectURIs: &[]string{"https://rp.example/cb"},
+		})
+		res := e.ask("GET", codePath+"?"+url.Values{"continue": {"/api/oauth/authorize?" + url.Values{
+			"client_id": {client.ID}, "redirect_uri": {"https://rp.example/cb"}, "response_type": {"code"},
+			"scope": {"openid"}, "code_challenge": {"E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"},
+			"code_challenge_method": {"S256"},
+		}.Encode()}}.Encode(), nil)
+		if policy := res.Header.Get("Content-Security-Policy"); !strings.Contains(policy,
+			"form-action 'self' https://rp.example;") {
+			t.Error("where the form may lead:", policy)
 		}
 		if again, _ := e.page("POST", codePath, url.Values{"code": {"12"}}); again != 400 || e.in() {
 			t.Fatal(again)
