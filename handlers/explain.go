@@ -23,6 +23,8 @@ func explain(c *web.Call, message string) string {
 	switch {
 	case strings.HasPrefix(message, "Too many failed logins"):
 		return w.LoginsText
+	case strings.HasPrefix(message, "Too many wrong codes"):
+		return w.CodesText
 	case strings.HasPrefix(message, "The name may have"):
 		return w.FaultName
 	}

@@ -132,11 +132,13 @@ func (a accountPages) showProof(c *web.Call, who core.Visitor, p purpose, form s
 		return web.HTML{}, err
 	}
 	data := struct {
-		Continue, Form, Options string
-		Email                   core.Email
-		Code, ByPasskey         bool // a code is asked for, too; a password is not enough
+		Continue, Form, Options  string
+		Email                    core.Email
+		Code, ByPasskey          bool // a code is asked for, too; a password is not enough
+		WrongPassword, WrongCode bool
 	}{
 		Continue: p.path, Form: form, Email: who.User.Email, Code: factors.App,
+		WrongPassword: fault == error(auth.ErrBadCredentials), WrongCode: fault == error(auth.ErrBadCode),
 		ByPasskey: factors.Passkey && !factors.App && (p.asksProof() || a.auth.Demands(&who.User)),
 	}
 	if data.Options, err = passkeyOptions(c, a.auth, who.User.ID); err != nil {

@@ -148,10 +148,12 @@ type userWords struct {
 	UsedToday          string `json:"used_today"`
 	UsedAt             string `json:"used_at"`
 	FaultCode          string `json:"fault_code"`
+	CodesText          string `json:"codes_text"`
 	FaultOver          string `json:"fault_over"`
 	FaultUnverified    string `json:"fault_unverified"`
 	CodeTitle          string `json:"code_title"`
 	CodeText           string `json:"code_text"`
+	CodeLost           string `json:"code_lost"`
 	Code               string `json:"code"`
 	TwoStepTitle       string `json:"two_step_title"`
 	TwoStepText        string `json:"two_step_text"`
@@ -169,6 +171,7 @@ type userWords struct {
 	RecoveryText       string `json:"recovery_text"`
 	RecoveryKept       string `json:"recovery_kept"`
 	RecoveryLeft       string `json:"recovery_left"`
+	RecoveryNone       string `json:"recovery_none"`
 	RecoveryNew        string `json:"recovery_new"`
 	RecoveryHint       string `json:"recovery_hint"`
 	RecoveryButton     string `json:"recovery_button"`
