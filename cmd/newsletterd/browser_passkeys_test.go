@@ -109,14 +109,14 @@ func TestBrowserPasskeys(t *testing.T) {
 	before.SignCount = 0
 	copied := b.NewAuthenticator(&before)
 	b.ForgetCookies()
-	b.Open(origin+"/login", chromedp.WaitVisible(`//p[@id="fault"][contains(., "copy")]`))
+	b.Open(origin+"/login", browsertest.Fault("copy"))
 	b.Look("passkey-copied")
 	copied.Unplug()
 
 	// A site in between: on another port, where the authenticator signs, and of another name, where it doesn't.
 	laptop = b.NewAuthenticator(kept...)
 	port := phisher(t, origin)
-	b.Open("http://localhost"+port+"/login", chromedp.WaitVisible(`//p[@id="fault"][contains(., "not accepted")]`))
+	b.Open("http://localhost"+port+"/login", browsertest.Fault("not accepted"))
 	b.Open("http://phish.localhost"+port+"/login", chromedp.Click("form[data-passkey] button"),
 		chromedp.WaitVisible("[data-failed]"))
 	b.Look("passkey-failed")
@@ -127,7 +127,7 @@ func TestBrowserPasskeys(t *testing.T) {
 	b.Open(origin + "/account/passkeys")
 	b.Click(`button[aria-label="Remove: Laptop"]`, chromedp.WaitVisible(".notice"))
 	b.ForgetCookies()
-	b.Open(origin+"/login", chromedp.WaitVisible(`//p[@id="fault"][contains(., "not accepted")]`))
+	b.Open(origin+"/login", browsertest.Fault("not accepted"))
 	laptop.Unplug()
 
 	// Without scripts there is the password.

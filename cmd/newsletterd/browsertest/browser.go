@@ -80,8 +80,26 @@ func (b *Browser) Click(selector string, steps ...Step) {
 	b.Do(append([]Step{chromedp.Click(selector)}, steps...)...)
 }
 
+// Submit does steps that send a form, and returns when the next page is there, which may look like the one before.
+func (b *Browser) Submit(steps ...Step) {
+	b.Helper()
+	b.Do(chromedp.SetAttributeValue("main", "data-before", "true"))
+	b.Do(steps...)
+	b.Do(chromedp.WaitNotPresent("main[data-before]"), chromedp.WaitVisible("main"))
+}
+
 // Heading waits for a page by a text in its heading.
 func Heading(text string) Step { return chromedp.WaitVisible(`//h1[contains(., "` + text + `")]`) }
+
+// Fault waits for a page that says what was wrong.
+func Fault(text string) Step {
+	return chromedp.WaitVisible(`//p[@id="fault"][contains(., "` + text + `")]`)
+}
+
+// Notice waits for a page that says what was done.
+func Notice(text string) Step {
+	return chromedp.WaitVisible(`//p[@class="notice"][contains(., "` + text + `")]`)
+}
 
 // Scripts lets pages run scripts, or not.
 func Scripts(on bool) Step {
@@ -106,6 +124,12 @@ func scheme(name string) Step {
 func (b *Browser) Location() string {
 	b.Helper()
 	return ask(b, chromedp.Location())
+}
+
+// Text returns the text of the first element that a selector finds.
+func (b *Browser) Text(selector string) string {
+	b.Helper()
+	return ask(b, chromedp.Text(selector))
 }
 
 // ask returns what a step finds out.
