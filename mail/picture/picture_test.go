@@ -473,3 +473,59 @@ func TestALongFileEndsEarly(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Whatever comes in: no panic, no more memory than was announced, and what comes out is a picture without anything else.
+func FuzzImage(f *testing.F) {
+	small := colors(12, 8)
+	jpg := withSegment(jpegOf(f, small), jpegAPP1, "Exif\x00\x00"+exif(6))
+	jpg = withSegment(jpg, jpegAPP2, "ICC_PROFILE\x00\x01\x01"+string(profile(fromDisplayP3, 2.2)))
+	for _, data := range [][]byte{
+		pngOf(f, small), jpg, gifOf(f, small), withChunks(pngOf(f, small), chunk("eXIf", exif(8)), chunk("iCCP", "p\x00\x00")),
+	} {
+		f.Add(data)
+	}
+	for _, name := range []string{"lossy.webp", "alpha.webp", "lossy-alpha.webp"} {
+		data, err := os.ReadFile("testdata/" + name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		p, err := Open(data)
+		if err != nil {
+			if core.KindOf(err) != core.Invalid {
+				t.Error(err)
+			}
+			return
+		}
+		if p.Memory > MaxMemory {
+			t.Fatalf("%d bytes of memory", p.Memory)
+		}
+		if p.width*p.height > 1<<20 {
+			return // it would take long
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		full, mail, err := p.Make(t.Context(), noLimit)
+		runtime.ReadMemStats(&after)
+		if got := int64(after.TotalAlloc - before.TotalAlloc); got > 4*p.Memory+int64(16*len(data))+8<<20 {
+			t.Errorf("%d bytes were allocated, %d announced", got, p.Memory)
+		}
+		if err != nil {
+			if core.KindOf(err) != core.Invalid {
+				t.Error(err)
+			}
+			return
+		}
+		for _, file := range []core.MediaFile{full, mail} {
+			decoded(t, file)
+			again, _, err := open(t, file.Data).Make(t.Context(), noLimit)
+			if err != nil || again.Type != file.Type || again.Width != file.Width || file.Width > FullWidth &&
+				file.Type != GIF {
+				t.Errorf("%s %d × %d: once more %s %d × %d %v", file.Type, file.Width, file.Height, again.Type, again.Width,
+					again.Height, err)
+			}
+		}
+	})
+}
