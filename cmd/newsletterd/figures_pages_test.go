@@ -10,6 +10,7 @@ import (
 
 	"newsletterd/cmd/newsletterd/figurestest"
 	"newsletterd/core"
+	"newsletterd/mail/report"
 	"newsletterd/store"
 	"newsletterd/store/storetest"
 )
@@ -27,6 +28,7 @@ func TestFiguresOfPages(t *testing.T) {
 	f.Prepare(func(s *storetest.Seeder) { f.Tenant, f.List = manyRecords(s, figurestest.AtMost(f, 1000, 20)) })
 	f.Import(f.List, "reader", f.N)
 	f.Sync(f.N) // it takes the machine for itself
+	f.Prepare(func(s *storetest.Seeder) { manyMailings(s, figurestest.AtMost(f, 1000, 20)) })
 	f.Serve()
 	f.Operator(core.ScopeAdmin + " " + core.ScopeSend + " " + core.ScopeListRead)
 	ask := func(path, more string) (cursor string, took time.Duration) {
@@ -55,6 +57,8 @@ func TestFiguresOfPages(t *testing.T) {
 		"/api/admin/oauth-clients?", "/api/admin/users?", "/api/admin/team?" + tenant, "/api/admin/invitations?",
 		"/api/admin/webhook-clients?", "/api/admin/webhook-endpoints?", "/api/admin/templates?" + tenant,
 		"/api/admin/suppressions?" + tenant, "/api/admin/suppressions?", "/api/admin/imports?" + tenant,
+		"/api/admin/sender-domains?", "/api/admin/dkim-keys?", "/api/admin/mail-providers?", "/api/admin/outbox?",
+		"/api/admin/mails?", "/api/admin/syncs?", "/api/admin/imports?",
 		"/api/admin/audit?", "/api/admin/audit?" + tenant, "/api/admin/audit?action=nothing&", "/api/send-jobs?",
 		"/api/send-jobs?" + list, "/api/send-jobs/history?email=reader0000001%40example.org&",
 	} {
@@ -84,11 +88,30 @@ func TestFiguresOfPages(t *testing.T) {
 	f.Stop()
 }
 
-// manyRecords makes n tenants, each with a list, and n records of each noun in the first.
+// manyRecords makes n tenants, each with a list, and n records of each noun: in the first tenant, or where a tenant may
+// have few, one in each.
 func manyRecords(s *storetest.Seeder, n int) (tenant, list string) {
-	for range n {
+	for i := range n {
 		id := s.NewTenant().ID
-		s.NewList(func(in *core.ListInput) { in.TenantID = &id })
+		l := s.NewList(func(in *core.ListInput) { in.TenantID = &id })
+		d := core.SenderDomain{
+			ID: core.NewID(), TenantID: id, Domain: fmt.Sprintf("d%d.example.org", i), Token: "token", CreatedAt: s.Time(),
+			UpdatedAt: s.Time(),
+		}
+		s.Must(s.ProposeSenderDomain(s.Context(), d, "test"))
+		s.Must(s.VerifySenderDomain(s.Context(), d.ID, "test", s.Time()))
+		s.Must(s.AddDKIMKey(s.Context(), core.DKIMKey{
+			ID: core.NewID(), TenantID: id, Domain: d.Domain, Selector: "s", Algorithm: "rsa", Status: "active",
+			Public: "p", CreatedAt: s.Time(), UpdatedAt: s.Time(),
+		}, []byte("private"), "test"))
+		p := core.Provider{Name: "provider-" + id[len(id)-12:], TenantID: id, Kind: report.KindGeneric}
+		s.Must(s.AddProvider(s.Context(), p, "secret", "test", s.Time()))
+		token := map[string][]byte{store.TokenInvitation: core.HashToken(core.NewToken())}
+		s.Must(s.AddInvitation(s.Context(), core.InvitationInput{
+			TenantID: id, Role: core.RoleEditor, Email: core.Email(fmt.Sprintf("new%d@example.org", i)),
+		}, store.UserToken{ID: core.NewID(), Hashes: token}, "test", s.Time()))
+		s.Must(s.CancelImport(s.Context(), s.NewImportJob(l.ID, "email\n").ID, "test", s.Time()))
+		s.Must(s.FailSync(s.Context(), s.Plan(l.ID).ID, "test", s.Time()))
 	}
 	tenant, list = s.TenantID, s.ListID
 	for i := range n {
@@ -104,4 +127,23 @@ func manyRecords(s *storetest.Seeder, n int) (tenant, list string) {
 		}, "test", s.Time()))
 	}
 	return tenant, list
+}
+
+// manyMailings makes a tenant with a list of 100, to which n campaigns were sent, n events that wait for a receiver that
+// can't be reached, and an endpoint in each of n other tenants.
+func manyMailings(s *storetest.Seeder, n int) {
+	s.TenantID = s.NewTenant().ID
+	l := s.NewList()
+	s.Readers(l, 100, func(k int) core.Email { return core.Email(fmt.Sprintf("reader%07d@example.org", k)) })
+	for range n {
+		s.Finish(s.NewJob(l.ID))
+	}
+	s.NewEndpoint(core.EndpointInput{URL: new("https://127.0.0.1:1/")})
+	for i := range n {
+		s.Active(l.ID, core.Email(fmt.Sprintf("event%d@example.org", i)))
+	}
+	for range n {
+		s.TenantID = s.NewTenant().ID
+		s.NewEndpoint(core.EndpointInput{URL: new("https://127.0.0.1:1/")})
+	}
 }
