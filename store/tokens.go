@@ -174,7 +174,16 @@ func (s *Store) Families(ctx context.Context, userID string, now core.Instant) (
 // RevokeFamily ends a family, and with it every token of it. It returns core.ErrNotFound where there is no such
 // family; one that has ended stays as it is.
 func (s *Store) RevokeFamily(ctx context.Context, id string, now core.Instant) error {
-	return s.update(ctx, s.by(ctx, "token.revoke", "", id, func(tx *Tx) error { return tx.revokeFamily(id, now) }))
+	return s.update(ctx, s.by(ctx, "token.revoke", "", id, func(tx *Tx) error {
+		var ended core.Instant
+		if err := tx.get(&ended, "SELECT revoked_at FROM family WHERE id = ?", id); err != nil {
+			return err
+		}
+		if ended == 0 {
+			tx.tell("revoked_at", nil, now)
+		}
+		return tx.revokeFamily(id, now)
+	}))
 }
 
 func (tx *Tx) revokeFamily(id string, now core.Instant) error {
