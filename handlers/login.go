@@ -120,7 +120,11 @@ func (a authorizations) showLogin(c *web.Call, p purpose, email, fault string, s
 		Client, Continue, Email, Forgot string
 		Options                         string // of passkeys; empty: there are none here
 		SignUp                          bool
-	}{Continue: p.path, Email: truncate(email, maxShown), Forgot: p.asQuery(), SignUp: !a.auth.ClosedRegistration}
+		Wrong                           bool // what was typed in
+	}{
+		Continue: p.path, Email: truncate(email, maxShown), Forgot: p.asQuery(), SignUp: !a.auth.ClosedRegistration,
+		Wrong: fault == wordsOf(c).FaultCredentials,
+	}
 	var targets []string
 	if p.request != nil {
 		request, err := requested(c, p)
