@@ -327,6 +327,19 @@ func TestEveryCutIsRefused(t *testing.T) {
 	}
 }
 
+// A frame that says that it is larger than its pixels is none.
+func TestFramesOfAGIFAreDecoded(t *testing.T) {
+	data := gifOf(t, colors(30, 30))
+	frame := bytes.IndexByte(data[13+3*256:], gifFrame) + 13 + 3*256
+	for _, at := range []int{6, 8, frame + 5, frame + 7} { // of the screen, and of the frame
+		data[at] = 90
+	}
+	_, _, err := open(t, data).Make(t.Context(), noLimit)
+	if !errors.Is(err, &core.Error{Code: "invalid_picture"}) {
+		t.Error(err)
+	}
+}
+
 func TestPicturesStandUpright(t *testing.T) {
 	// Where the green corner is, as a picture is turned so.
 	corners := map[byte][2]int{1: {0, 0}, 2: {1, 0}, 3: {1, 1}, 4: {0, 1}, 5: {0, 0}, 6: {1, 0}, 7: {1, 1}, 8: {0, 1}}
