@@ -51,6 +51,9 @@ type EndpointInput struct {
 
 // Change takes over what the input says. An Invalid error names the field at fault.
 func (e *Endpoint) Change(in EndpointInput, now Instant) error {
+	if in.Name != nil && *in.Name != e.Name && hasControl(*in.Name) {
+		return Invalidf("name", "name must not contain control characters.")
+	}
 	take(&e.Name, in.Name)
 	take(&e.ListID, in.ListID)
 	take(&e.URL, in.URL)

@@ -129,7 +129,7 @@ var limitsOf = map[string]map[string]web.Object{
 	"NewEndpoint":    endpointLimits,
 	"EndpointChange": endpointLimits,
 	"SecretOverlap":  {"overlap_seconds": {"minimum": 0, "maximum": core.MaxSecretOverlap}},
-	"NewSubscriber":  {"source": {"maxLength": core.MaxOrigin}},
+	"NewSubscriber":  {"source": line(core.MaxOrigin)},
 	"TemplateInput": {
 		"name": {
 			"minLength": 1, "maxLength": core.MaxTemplateName, "pattern": `^[^/\x00-\x1f\x7f-\x9f]*$`,
@@ -140,8 +140,8 @@ var limitsOf = map[string]map[string]web.Object{
 		"name": name(200), "alt": line(core.MaxAlt),
 		"": never(where(web.Object{"decorative": web.Object{"const": true}, "alt": filled})),
 	},
-	"NewSuppression":              {"reason": {"maxLength": core.MaxOrigin}},
-	"SuppressionChange":           {"reason": {"maxLength": core.MaxOrigin}},
+	"NewSuppression":              {"reason": line(core.MaxOrigin)},
+	"SuppressionChange":           {"reason": line(core.MaxOrigin)},
 	"RegisterRequest":             {"password": {"minLength": 8, "maxLength": 256}},
 	"ResetRequest":                {"new_password": {"minLength": 8, "maxLength": 256}},
 	"LoginRequest":                {"grant_type": {"enum": []string{"password"}}},
@@ -183,7 +183,7 @@ var (
 
 // endpointLimits are those of the receivers of events.
 var endpointLimits = map[string]web.Object{
-	"name": {"maxLength": core.MaxEndpointName}, "url": {"minLength": 1, "maxLength": core.MaxEndpointURL, "pattern": "^https?://[^/]"},
+	"name": line(core.MaxEndpointName), "url": {"minLength": 1, "maxLength": core.MaxEndpointURL, "pattern": "^https?://[^/]"},
 	"list_id":  {"description": "Only events of this list; empty: of every list"},
 	"events":   {"description": "Only events of these types; none: all"},
 	"events[]": word(core.EventActivated, core.EventUnsubscribed, core.EventPreferences),

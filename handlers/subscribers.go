@@ -3,6 +3,7 @@ package handlers
 import (
 	"cmp"
 	"strings"
+	"unicode"
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
@@ -210,6 +211,9 @@ func (in *newSubscriber) CheckInput() error { return checkText("source", in.Sour
 func checkText(field, text string) error {
 	if len(text) > core.MaxOrigin {
 		return core.Invalidf(field, "%s may have %d bytes at most.", field, core.MaxOrigin)
+	}
+	if strings.ContainsFunc(text, unicode.IsControl) {
+		return core.Invalidf(field, "%s must not contain control characters.", field)
 	}
 	return nil
 }

@@ -29,19 +29,58 @@ func (tx *Tx) audit(now core.Instant, actor, action, tenantID, object string) er
 	if err != nil {
 		return err
 	}
+	return tx.enter(now, actor, action, tenantID, object, detail)
+}
+
+// errUnchanged is what undoes an update that has left the watched row as it was.
+var errUnchanged = errors.New("store: nothing has changed")
+
+// auditUpdate is audit for an update that may change nothing but the time of the last one: then there is no entry, and
+// errUnchanged undoes the operation, which asItStood turns into success.
+func (tx *Tx) auditUpdate(now core.Instant, actor, action, tenantID, object string) error {
+	detail, err := tx.changes()
+	switch {
+	case err != nil:
+		return err
+	case detail == "":
+		return errUnchanged
+	}
+	return tx.enter(now, actor, action, tenantID, object, detail)
+}
+
+// asItStood makes a success of errUnchanged; a record of which updatedAt is the time of the last change gets back the
+// one that it had.
+func asItStood(err error, updatedAt *core.Instant, was core.Instant) error {
+	if !errors.Is(err, errUnchanged) {
+		return err
+	}
+	*updatedAt = was
+	return nil
+}
+
+// enter writes an entry of the audit trail.
+func (tx *Tx) enter(now core.Instant, actor, action, tenantID, object, detail string) error {
 	origin := ""
 	if tx.origin.IsValid() {
 		origin = tx.origin.String()
 	}
 	tx.audited = append(tx.audited, auditEntry{actor, action, tenantID, object})
-	_, err = tx.exec(insertAudit, now, actor, action, tenantID, object, detail, origin)
+	_, err := tx.exec(insertAudit, now, actor, action, tenantID, object, detail, origin)
 	return err
 }
 
 var insertAudit = insertInto("audit", "at, actor, action, tenant_id, object, detail, origin")
 
-// changeRecord changes a record of a table whose records are tenants', and notes who did. core.ErrNotFound.
+// changeRecord changes a record of a table whose records are tenants', and notes who did; an update that changes nothing
+// leaves it as it was. core.ErrNotFound.
 func (s *Store) changeRecord(ctx context.Context, table, id, action, actor string, now core.Instant,
+	change func(*Tx) error,
+) error {
+	return asItStood(s.touchRecord(ctx, table, id, action, actor, now, change), new(core.Instant), 0)
+}
+
+// touchRecord is changeRecord, but for errUnchanged, which it returns.
+func (s *Store) touchRecord(ctx context.Context, table, id, action, actor string, now core.Instant,
 	change func(*Tx) error,
 ) error {
 	return s.update(ctx, func(tx *Tx) error {
@@ -55,6 +94,9 @@ func (s *Store) changeRecord(ctx context.Context, table, id, action, actor strin
 		}
 		if err := change(tx); err != nil {
 			return err
+		}
+		if strings.HasSuffix(action, ".update") {
+			return tx.auditUpdate(now, actor, action, tenantID, id)
 		}
 		return tx.audit(now, actor, action, tenantID, id)
 	})
@@ -98,6 +140,9 @@ func (s *Store) by(ctx context.Context, action, tenantID, object string, fn func
 		tenant, ok := tx.watched.before["tenant_id"].(string)
 		if !ok {
 			tenant = tenantID
+		}
+		if strings.HasSuffix(action, ".update") {
+			return tx.auditUpdate(who.at, who.actor, action, tenant, object)
 		}
 		return tx.audit(who.at, who.actor, action, tenant, object)
 	}

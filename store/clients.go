@@ -72,6 +72,7 @@ func (s *Store) AddClient(ctx context.Context, c core.Client, actor string) erro
 func (s *Store) UpdateClient(ctx context.Context, id, actor string, rule func(*core.Client) error) (c core.Client,
 	err error,
 ) {
+	var at core.Instant
 	err = s.update(ctx, func(tx *Tx) error {
 		if err := tx.watch("client", id); err != nil {
 			return err
@@ -79,6 +80,7 @@ func (s *Store) UpdateClient(ctx context.Context, id, actor string, rule func(*c
 		if c, err = tx.client(id); err != nil {
 			return err
 		}
+		at = c.UpdatedAt
 		if err := rule(&c); err != nil {
 			return err
 		}
@@ -87,9 +89,9 @@ func (s *Store) UpdateClient(ctx context.Context, id, actor string, rule func(*c
 			return err
 		}
 		tx.kick(TopicIdentity)
-		return tx.audit(c.UpdatedAt, actor, "client.update", c.TenantID, id)
+		return tx.auditUpdate(c.UpdatedAt, actor, "client.update", c.TenantID, id)
 	})
-	return c, err
+	return c, asItStood(err, &c.UpdatedAt, at)
 }
 
 // DeleteClient takes an OAuth client out of sight; its tokens end with it. It returns core.ErrNotFound where there is

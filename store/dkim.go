@@ -101,6 +101,7 @@ func (s *Store) AddDKIMKey(ctx context.Context, k core.DKIMKey, private []byte, 
 func (s *Store) SetDKIMStatus(ctx context.Context, id, status, actor string, now core.Instant) (k core.DKIMKey,
 	err error,
 ) {
+	var at core.Instant
 	err = s.update(ctx, func(tx *Tx) error {
 		if err := tx.watch("dkim_key", id); err != nil {
 			return err
@@ -108,6 +109,7 @@ func (s *Store) SetDKIMStatus(ctx context.Context, id, status, actor string, now
 		if err := tx.get(&k, "SELECT "+dkimColumns+" FROM dkim_key WHERE id = ?", id); err != nil {
 			return err
 		}
+		at = k.UpdatedAt
 		k.Status, k.UpdatedAt = status, now
 		if err := k.Validate(); err != nil {
 			return err
@@ -117,9 +119,9 @@ func (s *Store) SetDKIMStatus(ctx context.Context, id, status, actor string, now
 			id); err != nil {
 			return err
 		}
-		return tx.audit(now, actor, "dkim.update", k.TenantID, id)
+		return tx.auditUpdate(now, actor, "dkim.update", k.TenantID, id)
 	})
-	return k, err
+	return k, asItStood(err, &k.UpdatedAt, at)
 }
 
 // DeleteDKIMKey removes a key. It returns core.ErrNotFound where there is none.

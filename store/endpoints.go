@@ -235,12 +235,14 @@ func (s *Store) UpdateEndpoint(ctx context.Context, id string, c EndpointChange,
 	if c.NewKey != nil {
 		sealed = s.seal(c.NewKey)
 	}
+	var at core.Instant
 	err = s.update(ctx, func(tx *Tx) error {
 		if err := tx.watch("webhook_endpoint", id); err != nil {
 			return err
 		}
 		err := tx.get(&e, "SELECT "+endpointColumns+" FROM webhook_endpoint WHERE id = ?", id)
 		if err == nil {
+			at = e.UpdatedAt
 			err = e.Change(c.EndpointInput, now)
 		}
 		if err == nil {
@@ -278,9 +280,9 @@ func (s *Store) UpdateEndpoint(ctx context.Context, id string, c EndpointChange,
 		if err != nil {
 			return err
 		}
-		return tx.audit(now, actor, "webhook-endpoint.update", e.TenantID, id)
+		return tx.auditUpdate(now, actor, "webhook-endpoint.update", e.TenantID, id)
 	})
-	return e, err
+	return e, asItStood(err, &e.UpdatedAt, at)
 }
 
 // DeleteEndpoint removes an endpoint. Housekeeping removes what still waits for it. It returns core.ErrNotFound where

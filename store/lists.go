@@ -76,6 +76,7 @@ func (s *Store) AddList(ctx context.Context, l core.List, actor string) error {
 func (s *Store) UpdateList(ctx context.Context, id, actor string, rule func(*core.List) error) (l core.List,
 	err error,
 ) {
+	var at core.Instant
 	err = s.update(ctx, func(tx *Tx) error {
 		if err := tx.watch("list", id); err != nil {
 			return err
@@ -83,6 +84,7 @@ func (s *Store) UpdateList(ctx context.Context, id, actor string, rule func(*cor
 		if l, err = tx.list(id); err != nil {
 			return err
 		}
+		at = l.UpdatedAt
 		was := l.Status
 		if err := rule(&l); err != nil {
 			return err
@@ -98,9 +100,9 @@ func (s *Store) UpdateList(ctx context.Context, id, actor string, rule func(*cor
 			return err
 		}
 		tx.kick(TopicRecords)
-		return tx.audit(l.UpdatedAt, actor, "list.update", l.TenantID, id)
+		return tx.auditUpdate(l.UpdatedAt, actor, "list.update", l.TenantID, id)
 	})
-	return l, err
+	return l, asItStood(err, &l.UpdatedAt, at)
 }
 
 // keepConsentText keeps the text that subscribers of the form agree to from now on, under the name that the ledger

@@ -47,17 +47,19 @@ const mediaBytes = "SELECT coalesce(sum(bytes), 0) FROM media_file WHERE tenant_
 func (s *Store) UpdateMedia(ctx context.Context, id, actor string, now core.Instant, rule func(*core.Media) error) (
 	m core.Media, err error,
 ) {
-	err = s.changeRecord(ctx, "media", id, "media.update", actor, now, func(tx *Tx) error {
+	var at core.Instant
+	err = s.touchRecord(ctx, "media", id, "media.update", actor, now, func(tx *Tx) error {
 		if err := tx.get(&m, "SELECT "+mediaColumns+" WHERE m.id = ?", id); err != nil {
 			return err
 		}
+		at = m.UpdatedAt
 		if err := rule(&m); err != nil {
 			return err
 		}
 		return tx.one("UPDATE media SET name = ?, alt = ?, decorative = ?, updated_at = ? WHERE id = ?", m.Name, m.Alt,
 			m.Decorative, int64(m.UpdatedAt), id)
 	})
-	return m, err
+	return m, asItStood(err, &m.UpdatedAt, at)
 }
 
 // DeleteMedia removes a picture, and with it the files that no other picture of the tenant has. It returns

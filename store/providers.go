@@ -120,6 +120,7 @@ func (s *Store) UpdateProvider(ctx context.Context, name string, c ProviderChang
 	if c.NewSecret != nil {
 		sealed = s.sealText(*c.NewSecret)
 	}
+	var at core.Instant
 	err = s.update(ctx, func(tx *Tx) error {
 		if err := tx.watch("provider", name); err != nil {
 			return err
@@ -127,6 +128,7 @@ func (s *Store) UpdateProvider(ctx context.Context, name string, c ProviderChang
 		if err := tx.get(&p, "SELECT "+providerColumns+" FROM provider WHERE name = ?", name); err != nil {
 			return err
 		}
+		at = p.UpdatedAt
 		if c.TenantID != nil {
 			if _, err := tx.tenant(*c.TenantID); err != nil && *c.TenantID != "" {
 				return core.Invalidf("tenant", "There is no tenant %s.", *c.TenantID)
@@ -145,7 +147,7 @@ func (s *Store) UpdateProvider(ctx context.Context, name string, c ProviderChang
 		p.UpdatedAt = now
 		return tx.saveProvider(p, c, sealed, actor)
 	})
-	return p, err
+	return p, asItStood(err, &p.UpdatedAt, at)
 }
 
 func (tx *Tx) saveProvider(p core.Provider, c ProviderChange, sealed []byte, actor string) error {
@@ -166,7 +168,7 @@ func (tx *Tx) saveProvider(p core.Provider, c ProviderChange, sealed []byte, act
 	if err != nil {
 		return err
 	}
-	return tx.audit(p.UpdatedAt, actor, "provider.update", p.TenantID, p.Name)
+	return tx.auditUpdate(p.UpdatedAt, actor, "provider.update", p.TenantID, p.Name)
 }
 
 // DeleteProvider removes a provider; what it has reported stays. The default one stays too. It returns core.ErrNotFound

@@ -494,7 +494,7 @@ func (s *Store) changePreferences(ctx context.Context, listID string, email core
 		tx.touched("preferences")
 		return tx.saveChange(list, sub.Status, &sub, sub.SetPreferences(p, now), now)
 	}))
-	return sub, err
+	return sub, asItStood(err, new(core.Instant), 0)
 }
 
 // Subscription reads the record of an address on a list. It returns core.ErrSubscriptionNotFound where there is none.

@@ -85,6 +85,7 @@ func (s *Store) AddTemplate(ctx context.Context, t core.Template, actor string) 
 func (s *Store) UpdateTemplate(ctx context.Context, id, actor string, rule func(*core.Template) error) (t core.Template,
 	err error,
 ) {
+	var at core.Instant
 	err = s.update(ctx, func(tx *Tx) error {
 		if err := tx.watch("template", id); err != nil {
 			return err
@@ -92,6 +93,7 @@ func (s *Store) UpdateTemplate(ctx context.Context, id, actor string, rule func(
 		if err := tx.get(&t, "SELECT "+templateColumns+" FROM template WHERE id = ?", id); err != nil {
 			return err
 		}
+		at = t.UpdatedAt
 		if err := rule(&t); err != nil {
 			return err
 		}
@@ -102,9 +104,9 @@ func (s *Store) UpdateTemplate(ctx context.Context, id, actor string, rule func(
 			return err
 		}
 		tx.kick(TopicRecords)
-		return tx.audit(t.UpdatedAt, actor, "template.update", t.TenantID, id)
+		return tx.auditUpdate(t.UpdatedAt, actor, "template.update", t.TenantID, id)
 	})
-	return t, err
+	return t, asItStood(err, &t.UpdatedAt, at)
 }
 
 // DeleteTemplate removes a template; jobs that were made before keep what they froze. It returns core.ErrNotFound where

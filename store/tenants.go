@@ -103,6 +103,7 @@ func (tx *Tx) tenant(id string) (t core.Tenant, err error) {
 func (s *Store) UpdateTenant(ctx context.Context, id, actor string, rule func(*core.Tenant) error) (t core.Tenant,
 	err error,
 ) {
+	var at core.Instant
 	err = s.update(ctx, func(tx *Tx) error {
 		if err := tx.watch("tenant", id); err != nil {
 			return err
@@ -110,6 +111,7 @@ func (s *Store) UpdateTenant(ctx context.Context, id, actor string, rule func(*c
 		if t, err = tx.tenant(id); err != nil {
 			return err
 		}
+		at = t.UpdatedAt
 		was, relays, limits, origin := t.Status, t.Relays, t.SendLimits, t.PublicURL
 		domains := slices.Clone(t.Domains)
 		if err := rule(&t); err != nil {
@@ -136,9 +138,9 @@ func (s *Store) UpdateTenant(ctx context.Context, id, actor string, rule func(*c
 			tx.kick(TopicJobs)
 			tx.kick(TopicIdentity)
 		}
-		return tx.audit(t.UpdatedAt, actor, "tenant.update", id, id)
+		return tx.auditUpdate(t.UpdatedAt, actor, "tenant.update", id, id)
 	})
-	return t, err
+	return t, asItStood(err, &t.UpdatedAt, at)
 }
 
 // DeleteTenant takes a tenant and its lists and clients out of sight. Its rows go later, by housekeeping. It returns

@@ -159,7 +159,7 @@ func (s *Store) UpdateUser(ctx context.Context, id string, in UserInput, now cor
 		}
 		return err
 	}))
-	return u, err
+	return u, asItStood(err, new(core.Instant), 0)
 }
 
 // readdressed tells the old address of a user that the account has another. Unless that is verified, the person who is

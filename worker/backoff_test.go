@@ -2,7 +2,9 @@ package worker
 
 import (
 	"context"
+	"net"
 	"net/http"
+	"net/url"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -73,4 +75,14 @@ func TestPostTimesOut(t *testing.T) {
 			t.Errorf("%+v after %v", got, took)
 		}
 	})
+}
+
+// TestNameServerIsNotTold: the log of an endpoint, which tenants read, names no name server of the operator's.
+func TestNameServerIsNotTold(t *testing.T) {
+	err := &url.Error{Op: "Post", URL: "https://crm.example", Err: &net.OpError{Op: "dial", Err: &net.DNSError{
+		Err: "no such host", Name: "crm.example", Server: "10.0.0.53:53", IsNotFound: true,
+	}}}
+	if got := postError(err); got != "crm.example: no such host" {
+		t.Errorf("it says %q", got)
+	}
 }

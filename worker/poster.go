@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -148,8 +149,12 @@ func retryAfter(text string) time.Duration {
 	return min(max(d, 0), 24*time.Hour)
 }
 
-// postError returns what broke, without the URL that net/http puts in front.
+// postError returns what broke, without the URL that net/http puts in front, and without the name server that was
+// asked: tenants read it.
 func postError(err error) string {
+	if fault, ok := errors.AsType[*net.DNSError](err); ok {
+		return fault.Name + ": " + fault.Err
+	}
 	for e := err; e != nil; e = errors.Unwrap(e) {
 		err = e
 	}
