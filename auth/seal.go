@@ -41,6 +41,7 @@ const (
 	purposeManage      byte = 3
 	purposeView        byte = 4
 	purposePreview     byte = 5
+	purposeDraft       byte = 6
 )
 
 // purposeSuccessor is the purpose of the successor of a refresh token. Its key is the used token.

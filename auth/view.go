@@ -76,3 +76,43 @@ func (s *Sealer) OpenPreview(token string) (t PreviewToken, err error) {
 	t.Email = core.Email(plain)
 	return t, nil
 }
+
+// DraftToken names a version of a campaign as one address would get it, for those who are to look at it before it is sent.
+type DraftToken struct {
+	CampaignID string
+	Version    int64
+	Email      core.Email // empty: a reader of whom nothing is known
+	IssuedAt   core.Instant
+}
+
+// Expired reports whether the token has ended.
+func (t DraftToken) Expired(now core.Instant) bool { return now >= t.IssuedAt.Add(DraftTTL) }
+
+// SealDraft returns the text of the token.
+func (s *Sealer) SealDraft(t DraftToken) string {
+	plain := binary.AppendUvarint(nil, uint64(t.Version))
+	plain = binary.AppendUvarint(plain, uint64(t.IssuedAt))
+	plain = binary.AppendUvarint(plain, uint64(len(t.CampaignID)))
+	return s.Seal(purposeDraft, append(append(plain, t.CampaignID...), t.Email...))
+}
+
+// OpenDraft reads a token of SealDraft. Its life is the caller's to judge. Anything else is core.ErrInvalidToken.
+func (s *Sealer) OpenDraft(token string) (t DraftToken, err error) {
+	plain, err := s.Open(purposeDraft, token)
+	if err != nil {
+		return t, err
+	}
+	var length int64
+	for _, field := range [...]*int64{&t.Version, (*int64)(&t.IssuedAt), &length} {
+		v, n := binary.Uvarint(plain)
+		if n <= 0 || int64(v) < 0 {
+			return t, core.ErrInvalidToken
+		}
+		*field, plain = int64(v), plain[n:]
+	}
+	if length > int64(len(plain)) {
+		return t, core.ErrInvalidToken
+	}
+	t.CampaignID, t.Email = string(plain[:length]), core.Email(plain[length:])
+	return t, nil
+}

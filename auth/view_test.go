@@ -72,3 +72,28 @@ func TestPreviewTokens(t *testing.T) {
 		}
 	}
 }
+
+func TestDraftTokens(t *testing.T) {
+	s, err := NewSealer(make([]byte, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, email := range []core.Email{"", "a@example.org"} {
+		want := DraftToken{CampaignID: "c", Version: 3, Email: email, IssuedAt: 1_800_000_000_000}
+		token := s.SealDraft(want)
+		if got, err := s.OpenDraft(token); err != nil || got != want {
+			t.Errorf("%+v %v", got, err)
+		}
+		if want.Expired(want.IssuedAt.Add(DraftTTL)-1) || !want.Expired(want.IssuedAt.Add(DraftTTL)) {
+			t.Error("it ends at another time")
+		}
+		for _, bad := range []string{
+			"", token[:len(token)-1], s.SealPreview(PreviewToken{JobNo: 3}), s.Seal(purposeDraft, []byte{1}),
+			s.Seal(purposeDraft, []byte{1, 1, 9, 'c'}),
+		} {
+			if _, err := s.OpenDraft(bad); !errors.Is(err, core.ErrInvalidToken) {
+				t.Errorf("%q: %v", bad, err)
+			}
+		}
+	}
+}

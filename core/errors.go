@@ -22,11 +22,14 @@ const (
 	TooLarge
 	MediaType
 	MethodNotAllowed
+	PreconditionFailed   // If-Match names another state than the present one (RFC 9110 section 13.1.1)
+	PreconditionRequired // If-Match is missing (RFC 6585 section 3)
 )
 
 var kindNames = [...]string{
 	"internal", "invalid", "unauthenticated", "forbidden", "not found", "conflict",
 	"too many", "unavailable", "too large", "media type", "method not allowed",
+	"precondition failed", "precondition required",
 }
 
 func (k Kind) String() string {
@@ -106,7 +109,17 @@ var (
 	ErrConflict        = &Error{Kind: Conflict}
 	ErrTooMany         = &Error{Kind: TooMany}
 	ErrUnavailable     = &Error{Kind: Unavailable}
+
+	ErrPreconditionFailed = &Error{Kind: PreconditionFailed}
 )
+
+// ChangedMeanwhile returns the error of a change to a record that another one has changed since it was read.
+func ChangedMeanwhile(by string, at Instant) *Error {
+	return &Error{
+		Kind: PreconditionFailed, Code: "changed_meanwhile",
+		Message: fmt.Sprintf("%s has changed it at %s: read it again.", by, at),
+	}
+}
 
 // ErrSecretStands is returned for another secret of a record that has two: a third would end the one in use.
 var ErrSecretStands = &Error{

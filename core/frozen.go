@@ -29,7 +29,7 @@ type FrozenContent struct {
 
 // Freeze takes the words and the sender of a list and its tenant for a campaign. The template is still to be resolved
 // where the campaign names one.
-func Freeze(c *Campaign, l *List, t *Tenant) FrozenContent {
+func Freeze(c *CampaignCopy, l *List, t *Tenant) FrozenContent {
 	name := c.TemplateName()
 	return FrozenContent{
 		ListName: l.Name, TenantName: t.Name, PostalAddress: t.PostalAddress, Language: cmp.Or(l.Language, t.Language),

@@ -2,6 +2,7 @@ package core
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -163,4 +164,28 @@ func shownKey(key string) string {
 		cut--
 	}
 	return key[:cut] + "…"
+}
+
+// JudgeCampaignKeys refuses the unknown keys of a campaign's request, and names the known key that was probably meant:
+// a typing error would mail something else, or to others.
+func JudgeCampaignKeys(known, unknown []string) error {
+	if len(unknown) == 0 {
+		return nil
+	}
+	shown, folded := shownKey(unknown[0]), foldKey(unknown[0])
+	best, meant := -1, ""
+	for _, key := range known {
+		if d := keyDistance(folded, foldKey(key)); d >= 0 && (best < 0 || d < best) {
+			best, meant = d, key
+		}
+	}
+	if meant == "" {
+		if own := jobKeyMeanings[JobBody][folded]; slices.Contains(known, own) {
+			meant = own
+		}
+	}
+	if meant == "" {
+		return Invalidf(shown, "%s is not a known key.", shown)
+	}
+	return Invalidf(shown, "%s is not a known key; did you mean %s?", shown, meant)
 }

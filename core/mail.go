@@ -78,5 +78,7 @@ func (l MailStyle) MailTo(email Email, kind, tokenID string) Mail {
 
 // TestMail are the Params of a mail of kind test.
 type TestMail struct {
-	JobID string `json:"job_id"`
+	JobID      string `json:"job_id,omitempty"`
+	CampaignID string `json:"campaign_id,omitempty"` // in place of a job
+	Version    int64  `json:"version,omitempty"`     // of the campaign
 }

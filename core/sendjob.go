@@ -82,6 +82,7 @@ type SendJob struct {
 	ID            string    `db:"id"`
 	TenantID      string    `db:"tenant_id"`
 	ListID        string    `db:"list_id"`
+	CopyID        string    `db:"copy_id"` // of the CampaignCopy that it sends
 	CampaignID    string    `db:"campaign_id"`
 	Status        JobStatus `db:"status"`
 	ScheduledAt   Instant   `db:"scheduled_at"`
@@ -104,8 +105,8 @@ type SendJob struct {
 	Stats
 }
 
-// Campaign is the content of a job.
-type Campaign struct {
+// CampaignCopy is a campaign as a job sends it: it is never changed.
+type CampaignCopy struct {
 	ID             string  `db:"id"`
 	TenantID       string  `db:"tenant_id"`
 	Name           string  `db:"name"`
@@ -121,7 +122,7 @@ type Campaign struct {
 
 // TemplateName is the named template that the campaign is sent with. It is empty where the bodies are
 // the whole content; the default template stands in for a campaign without a body.
-func (c *Campaign) TemplateName() string {
+func (c *CampaignCopy) TemplateName() string {
 	if name := templateText(c.Template, "mailer_template_name"); name != "" {
 		return name
 	}
@@ -132,7 +133,7 @@ func (c *Campaign) TemplateName() string {
 }
 
 // Preheader is the text that mailbox lists show after the subject.
-func (c *Campaign) Preheader() string {
+func (c *CampaignCopy) Preheader() string {
 	return templateText(c.Template, "preheader")
 }
 
@@ -187,7 +188,7 @@ func (n *NewJob) Validate(now Instant) error {
 	if err := n.validateTemplate(); err != nil {
 		return err
 	}
-	return n.validateTimes(now)
+	return n.ValidateTimes(now)
 }
 
 func (n *NewJob) validateContent() error {
@@ -295,7 +296,7 @@ func FillUnsubscribeURL(link, token string) (filled string, found bool) {
 	return b.String(), found
 }
 
-func (n *NewJob) validateTimes(now Instant) error {
+func (n *NewJob) ValidateTimes(now Instant) error {
 	switch {
 	case n.WindowEnd != 0 && n.WindowEnd <= n.WindowStart:
 		return Invalidf("window_end", "window_end must be later than window_start.")
@@ -314,15 +315,15 @@ func (n *NewJob) ScheduledInPast(now Instant) bool {
 }
 
 // Job makes the job and its campaign. Validate has passed; the tenant is the list's.
-func (n *NewJob) Job(now Instant) (SendJob, Campaign) {
+func (n *NewJob) Job(now Instant) (SendJob, CampaignCopy) {
 	link := templateText(string(n.Template), "unsubscribe_url")
-	c := Campaign{
+	c := CampaignCopy{
 		ID: NewID(), TenantID: n.TenantID, Name: n.Name, Subject: n.Subject, BodyHTML: n.BodyHTML,
 		BodyText: n.BodyText, Template: string(n.Template), UnsubscribeURL: link,
 		TrackOpen: n.TrackOpen, TrackClick: n.TrackClick, CreatedAt: now,
 	}
 	j := SendJob{
-		ID: NewID(), TenantID: n.TenantID, ListID: n.ListID, CampaignID: c.ID, Status: JobPending,
+		ID: NewID(), TenantID: n.TenantID, ListID: n.ListID, CopyID: c.ID, CampaignID: c.ID, Status: JobPending,
 		ScheduledAt: n.ScheduledAt, WindowStart: n.WindowStart, WindowEnd: n.WindowEnd,
 		DueAt: max(n.ScheduledAt, n.WindowStart, now), CreatedAt: now,
 	}

@@ -162,7 +162,7 @@ func TestTemplateName(t *testing.T) {
 		{`{"mailer_template_name":"spring"}`, "x", "spring"},
 		{`{"mailer_template_name":"spring"}`, "", "spring"},
 	} {
-		c := Campaign{Template: tt.template, BodyText: tt.body}
+		c := CampaignCopy{Template: tt.template, BodyText: tt.body}
 		if got := c.TemplateName(); got != tt.want {
 			t.Errorf("%+v: %q", tt, got)
 		}

@@ -52,7 +52,7 @@ func (t *Template) Change(in TemplateInput, now Instant) error {
 
 // Content is all that a job's mails are made of.
 type Content struct {
-	Campaign Campaign
+	Copy     CampaignCopy
 	List     List
 	Tenant   Tenant
 	Template Template // zero where the campaign's bodies are sent as they are

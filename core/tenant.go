@@ -163,6 +163,9 @@ func take(to, from *string) {
 	}
 }
 
+// Origin returns the origin of links in the tenant's mails: its own, else the daemon's.
+func (t *Tenant) Origin(daemon string) string { return cmp.Or(t.PublicURL, daemon) }
+
 // MaxDomains is the number of domains that one tenant may have.
 const MaxDomains = 100
 

@@ -121,6 +121,19 @@ var requestExamples = map[string]web.Object{
 		"occurred_at": "2026-11-21T08:00:00.000Z",
 	},
 
+	"createCampaign": {
+		"list_ids": []string{exampleID}, "subject": "Our news in May",
+		"content": web.Object{"kind": "markdown", "source": "# Hello {{preferences.first_name | default: \"you\"}}"},
+	},
+	"updateCampaign":      {"preheader": "What we did in spring"},
+	"patchCampaign":       {"preheader": "What we did in spring"},
+	"previewCampaign":     {"version": 1},
+	"testCampaign":        {"to": []string{"reader@example.org"}},
+	"requestReview":       {"note": "Is the price right?", "wanted_at": "2027-01-04T08:00:00.000Z"},
+	"approveCampaign":     {"version": 1},
+	"sendCampaign":        {"version": 1, "undo_seconds": 60},
+	"nameCampaignVersion": {"name": "before the prices changed"},
+
 	"createJob": {
 		"list_id": exampleID, "name": "May", "subject": "Our news in May",
 		"body_html": "<p>Hello {{preferences.first_name | default: \"you\"}}</p>",

@@ -57,7 +57,8 @@ func exampleEnv(t *testing.T) *env {
 		"device lamp owner=ann", "agent gateway owner=ann", "model vase owner=ann",
 		"share given model=vase email=other@example.org",
 		"webhook-client hook tenant=" + exampleID, "provider anymail tenant=" + exampleID,
-		"job issue list=" + exampleID, "media pic tenant=" + exampleID,
+		"job issue list=" + exampleID, "campaign letter list=" + exampleID, "campaign approved list=" + exampleID,
+		"campaign outgoing list=" + exampleID, "media pic tenant=" + exampleID,
 		"import file list=" + exampleID, "webhook-client spare tenant=" + exampleID,
 		"endpoint receiver tenant=" + exampleID, "oauth-client shop confidential tenant=" + exampleID, "dkim rsa tenant=",
 		"subscription sub list=" + exampleID + " email=reader@example.org", "subscriber copy list=" + exampleID +
@@ -72,19 +73,23 @@ func exampleEnv(t *testing.T) *env {
 func (e *env) send(r *web.Route, body web.Object) int {
 	e.t.Helper()
 	path, id := r.Path, exampleID
+	longest := ""
 	for prefix, name := range map[string]string{
-		"/api/send-jobs": "issue", "/api/admin/subscribers": "sub", "/api/admin/imports": "file",
+		"/api/campaigns": "letter", "/api/campaigns/:id/approve": "approved",
+		"/api/campaigns/:id/send": "outgoing",
+		"/api/send-jobs":          "issue", "/api/admin/subscribers": "sub", "/api/admin/imports": "file",
 		"/api/devices": "lamp",
 		"/api/agents":  "gateway", "/api/admin/users": "reader", "/api/admin/team": "pia", "/api/models": "vase", "/api/media": "pic",
 		"/api/admin/webhook-clients": "spare", "/api/admin/webhook-endpoints": "receiver",
 		"/api/admin/outbox":             "confirmed",
 		"/api/admin/oauth-clients/:id/": "shop", "/api/admin/dkim-keys": "rsa",
 	} {
-		if strings.HasPrefix(path, prefix) {
-			id = e.value(name)
+		if strings.HasPrefix(path, prefix) && len(prefix) > len(longest) {
+			longest, id = prefix, e.value(name)
 		}
 	}
-	path = strings.NewReplacer(":id", id, ":share_id", e.value("given"), ":provider", "anymail").Replace(path)
+	path = strings.NewReplacer(":id", id, ":share_id", e.value("given"), ":provider", "anymail",
+		":version", "1").Replace(path)
 	head := r.Method + " " + path
 	switch {
 	case r.Info().Signed:
@@ -95,6 +100,9 @@ func (e *env) send(r *web.Route, body web.Object) int {
 		head += " as ann"
 	case r.Info().TakesToken:
 		head += " as op"
+	}
+	if strings.HasPrefix(path, "/api/campaigns/") {
+		head += "\nIf-Match: *"
 	}
 	var text string
 	if r.Info().MediaType == formType {

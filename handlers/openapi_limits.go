@@ -1,8 +1,11 @@
 package handlers
 
 import (
+	"time"
+
 	"newsletterd/core"
 	"newsletterd/handlers/web"
+	"newsletterd/mail/markup"
 	"newsletterd/mail/report"
 )
 
@@ -155,6 +158,15 @@ var limitsOf = map[string]map[string]web.Object{
 		}}}),
 	},
 	"RecipientFilter": {"code": {"pattern": `^([0-9]{3}|[0-9]\.[0-9]{1,3}\.[0-9]{1,3})?$`}},
+	"NewCampaign":     campaignLimits,
+	"ChangedCampaign": campaignLimits,
+	"DraftTest":       {"to": {"minItems": 1, "maxItems": maxTests}, "to[]": {"format": "email"}},
+	"DraftReview":     {"note": {"maxLength": maxNote}},
+	"CampaignSending": {
+		"undo_seconds": {"minimum": 0, "maximum": int(core.MaxUndo / time.Second)}, "version": positive,
+	},
+	"DraftApproval": {"version": positive},
+	"NamedVersion":  {"name": {"maxLength": core.MaxOrigin}},
 	"SubscriptionEvent": {
 		"event_id": specID, "tenant_id": specID, "list_id": specID,
 		"event_type": {"enum": []string{"subscription.activated", "subscription.unsubscribed", "preferences.updated"}},
@@ -187,6 +199,15 @@ var endpointLimits = map[string]web.Object{
 	"list_id":  {"description": "Only events of this list; empty: of every list"},
 	"events":   {"description": "Only events of these types; none: all"},
 	"events[]": word(core.EventActivated, core.EventUnsubscribed, core.EventPreferences),
+}
+
+// campaignLimits are those of what a campaign says.
+var campaignLimits = map[string]web.Object{
+	"name": {"maxLength": core.MaxSubject}, "subject": {"maxLength": core.MaxSubject},
+	"preheader": {"maxLength": core.MaxPreheader}, "from_name": {"maxLength": core.MaxName},
+	"list_ids": {"maxItems": core.MaxCampaignLists}, "list_ids[]": specID,
+	"theme":    {"enum": append([]string{""}, markup.ThemeNames()...)},
+	"language": {"enum": append([]string{""}, core.Languages...)},
 }
 
 // orDefault bounds a number of which 0 means the default.

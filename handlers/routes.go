@@ -33,6 +33,7 @@ func (h *Handler) table() []*web.Route {
 	h.mailProviderRoutes(&t)
 	h.systemRoutes(&t)
 	h.outboxRoutes(&t)
+	h.campaignRoutes(&t)
 	h.sendRoutes(&t)
 	h.mediaRoutes(&t)
 	h.deviceRoutes(&t)

@@ -32,6 +32,7 @@ var opens = []opened{
 	{"POST", "/api/send-jobs/:id/test", []string{core.ScopeSend, core.ScopeAdmin}},
 	{"POST", "/api/send-jobs", []string{core.ScopeSend}},
 	{"GET", "/api/send-jobs", []string{core.ScopeSend, core.ScopeAdmin}},
+	{"", "/api/campaigns", []string{core.ScopeSend, core.ScopeAdmin}},
 	{"", "/api/media", []string{core.ScopeSend, core.ScopeAdmin}},
 	{"", "/api/devices", []string{core.ScopeDevices}},
 	{"", "/api/agents", []string{core.ScopeDevices}},

@@ -143,11 +143,11 @@ func TryTemplate(t *core.Template) error {
 // one.
 func SampleContent(t *core.Template) core.Content {
 	content := core.Content{
-		Template: *t, Campaign: core.Campaign{ID: t.ID, Subject: t.Name},
+		Template: *t, Copy: core.CampaignCopy{ID: t.ID, Subject: t.Name},
 		List: core.List{ID: t.ID, Name: "list"},
 	}
 	if strings.Contains(t.BodyHTML+t.BodyText, "{{content") || strings.Contains(t.BodyHTML+t.BodyText, "{{ content") {
-		content.Campaign.BodyHTML, content.Campaign.BodyText = "<p>The body of the job.</p>", "The body of the job."
+		content.Copy.BodyHTML, content.Copy.BodyText = "<p>The body of the job.</p>", "The body of the job."
 	}
 	return content
 }

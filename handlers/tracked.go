@@ -107,6 +107,12 @@ func (a tracked) bodyOf(c *web.Call, token string) ([]byte, error) {
 		}
 		return a.previewOf(c, p, token)
 	}
+	if d, err := a.sealer.OpenDraft(token); err == nil {
+		if d.Expired(c.Now) {
+			return nil, core.ErrTokenExpired
+		}
+		return a.draftOf(c, d)
+	}
 	t, err := a.sealer.OpenView(token)
 	if err == nil && t.Expired(c.Now) {
 		err = core.ErrTokenExpired
@@ -134,6 +140,27 @@ func (a tracked) previewOf(c *web.Call, t auth.PreviewToken, token string) ([]by
 		}
 	}
 	return a.page(c, &j, &to, c.Now, token, auth.UnsubscribeToken{IssuedAt: t.IssuedAt})
+}
+
+// draftOf renders a version of a campaign.
+func (a tracked) draftOf(c *web.Call, t auth.DraftToken) ([]byte, error) {
+	of, err := a.store.Campaign(c, t.CampaignID)
+	if err != nil {
+		return nil, err
+	}
+	d := Drafts{Store: a.store, Sealer: a.sealer, Origin: a.origin}
+	draft, bulk, _, err := d.Compile(c, &of, t.Version, c.Now)
+	if err != nil {
+		return nil, err
+	}
+	r, err := d.Recipient(c, &draft, t.Email, c.Now)
+	if core.KindOf(err) == core.Invalid { // has left since
+		r, err = d.Recipient(c, &draft, "", c.Now)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return bulk.Page(&r)
 }
 
 // mailOf renders the HTML part for the recipient of a token, or the text where there is no HTML.

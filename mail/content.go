@@ -17,15 +17,15 @@ import (
 func JobSpec(jobID string, c *core.Content, sender Address) *BulkSpec {
 	s := &BulkSpec{
 		From: sender, ListID: c.List.ID, ListName: c.List.Name, JobID: jobID, TenantID: c.Tenant.ID,
-		Subject: c.Campaign.Subject, HTML: c.Campaign.BodyHTML, Text: c.Campaign.BodyText,
-		Preheader: c.Campaign.Preheader(), UnsubscribeURL: c.Campaign.UnsubscribeURL,
+		Subject: c.Copy.Subject, HTML: c.Copy.BodyHTML, Text: c.Copy.BodyText,
+		Preheader: c.Copy.Preheader(), UnsubscribeURL: c.Copy.UnsubscribeURL,
 		Language: cmp.Or(c.List.Language, c.Tenant.Language),
 		Shared: Shared{
 			List: map[string]string{"id": c.List.ID, "name": c.List.Name},
 			Tenant: map[string]string{
 				"id": c.Tenant.ID, "name": c.Tenant.Name, "postal_address": c.Tenant.PostalAddress,
 			},
-			Job: map[string]string{"id": jobID, "name": c.Campaign.Name, "subject": c.Campaign.Subject},
+			Job: map[string]string{"id": jobID, "name": c.Copy.Name, "subject": c.Copy.Subject},
 		},
 	}
 	if c.Tenant.MailFrom != "" {
@@ -105,7 +105,7 @@ func cutContent(src string) (before, after string, ok bool) {
 // once. It returns CompileBulk's warnings and errors.
 func TryContent(n *core.NewJob) (warnings []string, err error) {
 	_, campaign := n.Job(1)
-	content := core.Content{Campaign: campaign, List: core.List{ID: campaign.ID, Name: "list"}}
+	content := core.Content{Copy: campaign, List: core.List{ID: campaign.ID, Name: "list"}}
 	spec := JobSpec(campaign.ID, &content, Address{Email: "newsletterd@localhost"})
 	spec.Track = Tracking{Open: n.TrackOpen, Click: n.TrackClick, Origin: "https://localhost"}
 	bulk, err := CompileBulk(spec)

@@ -41,7 +41,7 @@ func TestTemplateWithoutBody(t *testing.T) {
 		{core.Template{}, "above\nHello Ada <3\n", "<body><h1>Hello Ada &lt;3</h1>"},
 	} {
 		_, text, html := rendered(t, core.Content{
-			Campaign: core.Campaign{Subject: "Hello {{preferences.first_name}}"}, Template: tc.template, Layout: layout,
+			Copy: core.CampaignCopy{Subject: "Hello {{preferences.first_name}}"}, Template: tc.template, Layout: layout,
 		})
 		if !strings.HasPrefix(text, tc.text) || !strings.HasPrefix(html, tc.html) || tc.html == "" && html != "" {
 			t.Errorf("%+v:\n%q\n%q", tc.template, text, html)
@@ -57,7 +57,7 @@ func TestBuiltInTemplateIsADocument(t *testing.T) {
 		{"fr", "<!doctype html><HTML lang=x><p>Hi", "<HTML lang=x>"},
 	} {
 		c := core.Content{
-			Campaign: core.Campaign{Subject: "Hello {{preferences.first_name}}", BodyHTML: tc.body},
+			Copy:     core.CampaignCopy{Subject: "Hello {{preferences.first_name}}", BodyHTML: tc.body},
 			Template: core.BuiltInTemplate("t"),
 		}
 		c.List.Language = tc.language
@@ -75,7 +75,7 @@ func TestBuiltInTemplateIsADocument(t *testing.T) {
 // job.subject is what the reader reads in the subject, not what its author wrote.
 func TestSubjectInBody(t *testing.T) {
 	subject, text, html := rendered(t, core.Content{
-		Campaign: core.Campaign{Subject: `{% if preferences.first_name contains "Ada" %}Dear {{preferences.first_name}}{% endif %} & all`, BodyText: "{{job.subject}}"},
+		Copy:     core.CampaignCopy{Subject: `{% if preferences.first_name contains "Ada" %}Dear {{preferences.first_name}}{% endif %} & all`, BodyText: "{{job.subject}}"},
 		Template: core.Template{BodyHTML: "<title>{{job.subject}}</title>"},
 	})
 	if want := "Dear Ada <3 & all"; subject != want || !strings.HasPrefix(text, want+"\n") ||
@@ -83,7 +83,7 @@ func TestSubjectInBody(t *testing.T) {
 		t.Errorf("%q\n%q\n%q", subject, text, html)
 	}
 	subject, text, _ = rendered(t,
-		core.Content{Campaign: core.Campaign{Subject: "Now: {{job.subject}}", BodyText: "{{job.subject}}"}})
+		core.Content{Copy: core.CampaignCopy{Subject: "Now: {{job.subject}}", BodyText: "{{job.subject}}"}})
 	// it can't hold itself
 	if want := "Now: Now: {{job.subject}}"; subject != want || !strings.HasPrefix(text, want+"\n") {
 		t.Errorf("%q %q", subject, text)
@@ -92,7 +92,7 @@ func TestSubjectInBody(t *testing.T) {
 
 // The preheader is a text: it can't break the HTML that it stands in.
 func TestPreheaderIsText(t *testing.T) {
-	_, _, html := rendered(t, core.Content{Campaign: core.Campaign{
+	_, _, html := rendered(t, core.Content{Copy: core.CampaignCopy{
 		Subject: "s", BodyHTML: "<p>x</p>", Template: `{"preheader": "Fish & <!-- chips for {{preferences.first_name}}"}`,
 	}})
 	if !strings.Contains(html, ">Fish &amp; &lt;!-- chips for Ada &lt;3&#8204;") {
@@ -108,7 +108,7 @@ func TestFooterLanguage(t *testing.T) {
 		{"es", "", "suscribió a News"},
 		{"", "", "subscribed to News"},
 	} {
-		c := core.Content{Campaign: core.Campaign{Subject: "s", BodyHTML: "<p>x</p>"}}
+		c := core.Content{Copy: core.CampaignCopy{Subject: "s", BodyHTML: "<p>x</p>"}}
 		c.List.Language, c.Tenant.Language, c.Tenant.PostalAddress = tc.list, tc.tenant, "1 Garden {{Lane}}\r\nKew & Co"
 		_, text, html := rendered(t, c)
 		if !strings.Contains(text, tc.want) || !strings.Contains(html, tc.want) ||
@@ -120,7 +120,7 @@ func TestFooterLanguage(t *testing.T) {
 
 // Every field that a template may name without a warning has a value.
 func TestKnownFieldsAreFilled(t *testing.T) {
-	c := core.Content{Campaign: core.Campaign{
+	c := core.Content{Copy: core.CampaignCopy{
 		Name: "n", Subject: "s",
 		BodyText: "{{tenant.mail_from}} {{tenant.reply_to}} {{tenant.postal_address}} {{job.name}}",
 	}}

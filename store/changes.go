@@ -41,7 +41,8 @@ var maskedColumns = map[string][]string{
 
 // unaudited are the columns of watched tables that each change moves.
 var unaudited = []string{
-	"id", "kid", "no", "file_no", "model_no", "created_at", "updated_at", "queued_at", "touched_at", "epoch", "last_login_at",
+	"id", "kid", "no", "file_no", "model_no", "created_at", "updated_at", "queued_at", "touched_at", "epoch", "revision",
+	"last_login_at",
 }
 
 // watch makes the next entry of the audit trail tell how this row changes from now on.

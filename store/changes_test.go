@@ -25,6 +25,8 @@ var shownColumns = map[string]string{
 	"import_job": "tenant_id list_id name bytes status dry_run subscriber_status source mapping lines added updated " +
 		"unchanged kept contradicted pending failed evidence evidence_unreadable evidence_future sync_id created_by " +
 		"started_at finished_at failure_reason announced done_id done_rows",
+	"campaign": "tenant_id state name subject version approved_version last_approved approved_by approved_at " +
+		"copy_id job_no review_by review_wanted_at review_note created_by updated_by",
 	"invitation": "tenant_id role invited_by expires_at",
 	"list": "tenant_id name status confirm_token confirm_floor require_mailed_proof sync_removes_absent deleted_at " +
 		"language description consent_text fields mail_texts subscribe_redirect_url confirm_redirect_url " +
@@ -36,7 +38,7 @@ var shownColumns = map[string]string{
 	"mail":          "kind tenant_id list_id state tries due_at finished_at reason",
 	"outbox": "event_id event_type tenant_id list_id subscription_id occurred_at due_at tries dead_at last_error " +
 		"revived_at endpoint_id",
-	"send_job": "tenant_id list_id campaign_id status scheduled_at window_start window_end due_at retry_of started_at " +
+	"send_job": "tenant_id list_id copy_id campaign_id status scheduled_at window_start window_end due_at retry_of started_at " +
 		"finished_at failure_reason paused_at pause_reason expanded recipients sent failed skipped deferred created_by " +
 		"expanded_to settled bounced complained opened clicked machine_opened machine_clicked unstoppable unsubscribed " +
 		"expand_from soft_bounced delivered ambiguous hard_bounced gives_up_at",
@@ -183,7 +185,7 @@ func TestAuditReadsABoundedNumberOfEntries(t *testing.T) {
 // auditors are the functions that write an entry of the audit trail, and which of their arguments is the action.
 var auditors = map[string]int{
 	"audit": 2, "auditUpdate": 2, "auditBy": 1, "by": 1, "changeRecord": 3, "touchRecord": 3, "removeRecord": 3, "changeImport": 3, "factorChanged": 2,
-	"auditBlocks": 2,
+	"auditBlocks": 2, "changeCampaign": 2,
 }
 
 // actionsOfTheTrail returns the actions of the audit trail that the source of this package names; one with a dot at its

@@ -342,6 +342,56 @@ func (s *story) jobs() {
 	s.job = again
 }
 
+// campaigns are written, approved, sent and taken back.
+func (s *story) campaigns() {
+	ctx := s.Context()
+	f := core.CampaignFields{
+		ListIDs: []string{s.list}, Subject: "News", Tracking: core.TrackingOff,
+		Content: core.CampaignContent{Kind: core.ContentText, Source: "Hello"},
+	}
+	c := core.NewCampaign(s.tenant, &f, "test", now0)
+	id, op := c.ID, func(name string, fn func() error) {
+		s.op(name, fn)
+		if found, err := s.Campaign(ctx, c.ID); err == nil {
+			c = found
+		}
+	}
+	op("AddCampaign", func() error { return onlyErr(s.AddCampaign(ctx, c, &f)) })
+	edit := func(at core.Instant) CampaignEdit { return CampaignEdit{ID: id, Actor: "test", Now: now0 + at} }
+	write := func(source string) func(*core.CampaignFields) error {
+		return func(f *core.CampaignFields) error { f.Content.Source = source; return nil }
+	}
+	op("EditCampaign", func() error { return onlyErr(s.EditCampaign(ctx, edit(1), write("Hello you"))) })
+	op("SawVersion", func() error {
+		return s.SawVersion(ctx, &c, &core.CampaignVersion{Version: c.Version, SavedBy: "test"}, "boss")
+	})
+	op("EditCampaign", func() error { return onlyErr(s.EditCampaign(ctx, edit(2), write("Hello all"))) })
+	op("NameVersion", func() error { return s.NameVersion(ctx, &c, 1, "the first") })
+	op("RestoreVersion", func() error { return onlyErr(s.RestoreVersion(ctx, edit(3), 1)) })
+	op("AskReview", func() error { return onlyErr(s.AskReview(ctx, edit(4), 0, "")) })
+	op("RejectCampaign", func() error { return onlyErr(s.RejectCampaign(ctx, edit(4))) })
+	draft, err := s.Draft(ctx, &c, 0, func(*core.CampaignFields, *core.List, *core.Tenant) (string, string, error) {
+		return "", "Hello", nil
+	}, now0+5)
+	must(s.T, err)
+	op("AddCampaignTests", func() error {
+		return s.AddCampaignTests(ctx, &draft, []core.Email{"test@example.org"}, now0+5)
+	})
+	sending := func(at core.Instant) CampaignSending {
+		written := f.Copy(s.tenant, "", "Hello", now0+at)
+		return CampaignSending{CampaignEdit: edit(at), Version: c.Version, Fields: &f, Copy: &written}
+	}
+	op("ApproveCampaign", func() error { return onlyErr(s.ApproveCampaign(ctx, sending(6))) })
+	op("SendCampaign", func() error { return onlyErr(s.SendCampaign(ctx, sending(7), JobRequest{}, now0.Add(day))) })
+	op("UndoCampaign", func() error { return onlyErr(s.UndoCampaign(ctx, edit(8))) })
+	op("ArchiveCampaign", func() error { return onlyErr(s.ArchiveCampaign(ctx, edit(9))) })
+	c = core.NewCampaign(s.tenant, &f, "test", now0+9)
+	op("AddCampaign", func() error { return onlyErr(s.AddCampaign(ctx, c, &f)) })
+	op("DeleteCampaign", func() error {
+		return s.DeleteCampaign(ctx, CampaignEdit{ID: c.ID, Actor: "test", Now: now0 + 10})
+	})
+}
+
 func (s *story) reports(j core.SendJob, claims []core.Claim) {
 	ctx := s.Context()
 	report := func(key, typ, bounce string, seq int64, email string) core.ProviderReport {

@@ -468,6 +468,7 @@ func (s *story) whole() {
 	s.subscriptions()
 	s.subscribers()
 	s.jobs()
+	s.campaigns()
 	s.ends()
 }
 

@@ -11,7 +11,7 @@ import (
 const frozenHead = "list_name, tenant_name, postal_address, language, mail_from, from_name, reply_to, template, " +
 	"resolved"
 
-var insertFrozen = insertInto("frozen_content", "campaign_id, "+frozenHead)
+var insertFrozen = insertInto("frozen_content", "copy_id, "+frozenHead)
 
 // frozenBodies reads the bodies that frozen content refers to.
 const frozenBodies = `, coalesce((SELECT body FROM frozen_body WHERE no = f.template_html), '') AS template_html,
@@ -21,27 +21,45 @@ const frozenBodies = `, coalesce((SELECT body FROM frozen_body WHERE no = f.temp
 
 // frozen reads what was frozen for a campaign. core.ErrNotFound: it is a campaign of an older version, whose job has
 // not started since.
-func (s *Store) frozen(ctx context.Context, campaignID string) (f core.FrozenContent, err error) {
-	err = s.get(ctx, &f, "SELECT "+frozenHead+frozenBodies+" FROM frozen_content AS f WHERE campaign_id = ?",
-		campaignID)
+func (s *Store) frozen(ctx context.Context, copyID string) (f core.FrozenContent, err error) {
+	err = s.get(ctx, &f, "SELECT "+frozenHead+frozenBodies+" FROM frozen_content AS f WHERE copy_id = ?",
+		copyID)
 	return f, err
 }
 
 // freeze keeps what a campaign's mails are made of, as it is now. A template, or its layout, that does not exist yet is
 // left to be resolved at the start.
-func (tx *Tx) freeze(c *core.Campaign, l *core.List, t *core.Tenant) (f core.FrozenContent, err error) {
+func (tx *Tx) freeze(c *core.CampaignCopy, l *core.List, t *core.Tenant) (f core.FrozenContent, err error) {
 	f = core.Freeze(c, l, t)
-	_, err = tx.exec(insertFrozen, c.ID,
+	return f, tx.keepFrozen(&f, c.ID, t.ID)
+}
+
+// freezeCampaign is freeze for what a campaign says itself of its sender and its language. Invalid: the template that
+// it names, or the layout of that, does not exist.
+func (tx *Tx) freezeCampaign(c *core.CampaignCopy, own *core.CampaignFields, l *core.List, t *core.Tenant) (
+	f core.FrozenContent, err error,
+) {
+	f = core.Freeze(c, l, t)
+	own.Override(&f)
+	if err = tx.keepFrozen(&f, c.ID, t.ID); err == nil && !f.Resolved {
+		err = core.Invalidf("content.layout", "content.layout: the template %s has a layout that does not exist.",
+			f.TemplateName)
+	}
+	return f, err
+}
+
+func (tx *Tx) keepFrozen(f *core.FrozenContent, copyID, tenantID string) error {
+	_, err := tx.exec(insertFrozen, copyID,
 		f.ListName, f.TenantName, f.PostalAddress, f.Language, f.MailFrom, f.FromName, f.ReplyTo, f.TemplateName,
 		f.Resolved)
 	if err != nil || f.Resolved {
-		return f, err
+		return err
 	}
-	return f, tx.resolve(&f, c.ID, t.ID)
+	return tx.resolve(f, copyID, tenantID)
 }
 
 // resolve freezes the template of a campaign, if it exists with its layout; else f stays unresolved.
-func (tx *Tx) resolve(f *core.FrozenContent, campaignID, tenantID string) error {
+func (tx *Tx) resolve(f *core.FrozenContent, copyID, tenantID string) error {
 	template, err := tx.template(tenantID, f.TemplateName)
 	var layout core.Template
 	if err == nil && template.Layout != "" {
@@ -65,7 +83,7 @@ func (tx *Tx) resolve(f *core.FrozenContent, campaignID, tenantID string) error 
 	}
 	return tx.one(`UPDATE frozen_content SET resolved = 1, template_html = ?, template_text = ?, layout_html = ?,
 		layout_text = ?
-		WHERE campaign_id = ?`, append(args, campaignID)...)
+		WHERE copy_id = ?`, append(args, copyID)...)
 }
 
 // keepBody returns the number of a body, which is stored once however many jobs send it; 0 is the empty one.
@@ -84,16 +102,16 @@ func (tx *Tx) keepBody(body string) (no int64, err error) {
 // thaw returns the head of what is frozen for a job that starts. What an older version has not frozen, and a template
 // that did not exist, are frozen now.
 func (tx *Tx) frozenContent(j *core.SendJob, l *core.List, t *core.Tenant) (f core.FrozenContent, err error) {
-	err = tx.get(&f, "SELECT "+frozenHead+" FROM frozen_content WHERE campaign_id = ?", j.CampaignID)
+	err = tx.get(&f, "SELECT "+frozenHead+" FROM frozen_content WHERE copy_id = ?", j.CopyID)
 	if errors.Is(err, core.ErrNotFound) {
-		var c core.Campaign
-		if err := tx.get(&c, "SELECT "+campaignColumns+" FROM campaign WHERE id = ?", j.CampaignID); err != nil {
+		var c core.CampaignCopy
+		if err := tx.get(&c, "SELECT "+copyColumns+" FROM campaign_copy WHERE id = ?", j.CopyID); err != nil {
 			return f, err
 		}
 		return tx.freeze(&c, l, t)
 	}
 	if err == nil && !f.Resolved {
-		err = tx.resolve(&f, j.CampaignID, t.ID)
+		err = tx.resolve(&f, j.CopyID, t.ID)
 	}
 	return f, err
 }

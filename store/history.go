@@ -30,9 +30,9 @@ const selectHistory = `WITH RECURSIVE next (no, list_id, subscriber_id) AS (
 	SELECT j.no, j.id, j.tenant_id, j.list_id, c.name, c.subject, coalesce(r.seq, 0) AS seq,
 		coalesce(r.state, 0) AS state, coalesce(r.tries, 0) AS tries, coalesce(r.finished_at, 0) AS finished_at,
 		coalesce(r.reason, '') AS reason, coalesce(r.marks, 0) AS marks
-	FROM (SELECT j.no, j.id, j.tenant_id, j.list_id, j.campaign_id, j.recipients, next.subscriber_id
+	FROM (SELECT j.no, j.id, j.tenant_id, j.list_id, j.copy_id, j.recipients, next.subscriber_id
 		FROM next CROSS JOIN send_job AS j ON j.no = next.no) AS j
-	CROSS JOIN campaign AS c INDEXED BY campaign_head ON c.id = j.campaign_id
+	CROSS JOIN campaign_copy AS c INDEXED BY campaign_copy_head ON c.id = j.copy_id
 	LEFT JOIN recipient AS r ON ` + isRecipient + `
 	LIMIT ?3`
 

@@ -39,9 +39,9 @@ func fourJobs(t *testing.T) string {
 	path := filepath.Join(t.TempDir(), "n.db")
 	n, _ := homed(t, path, false)
 	n.NewList()
-	n.SQL("INSERT INTO campaign (id, tenant_id, subject, created_at) VALUES ('c', ?, 'News', 1)", n.TenantID)
+	n.SQL("INSERT INTO campaign_copy (id, tenant_id, subject, created_at) VALUES ('c', ?, 'News', 1)", n.TenantID)
 	for i, status := range []string{"running", "pending", "running", "completed"} {
-		n.SQL(`INSERT INTO send_job (id, tenant_id, list_id, campaign_id, status, due_at, created_at, expanded) VALUES
+		n.SQL(`INSERT INTO send_job (id, tenant_id, list_id, copy_id, status, due_at, created_at, expanded) VALUES
 			(?, ?, ?, 'c', ?, ?, 1, 1)`,
 			core.NewID(), n.TenantID, n.ListID, status, int64(now0)+int64(i))
 	}

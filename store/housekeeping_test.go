@@ -148,8 +148,8 @@ func TestHousekeepingRemovesWhatADeletedTenantLeft(t *testing.T) {
 				FROM list l JOIN subscription s ON s.list_id = l.id`,
 			"INSERT INTO disabled (email_key, tenant_id, reason, disabled_by, occurred_at, created_at) SELECT s.id, " +
 				"s.list_id, '', '', 1, ?1 FROM subscription s",
-			"INSERT INTO campaign (id, tenant_id, subject, created_at) VALUES ('c', 'gone', 'x', ?1)",
-			`INSERT INTO send_job (id, tenant_id, list_id, campaign_id, status, due_at, created_at, recipients,
+			"INSERT INTO campaign_copy (id, tenant_id, subject, created_at) VALUES ('c', 'gone', 'x', ?1)",
+			`INSERT INTO send_job (id, tenant_id, list_id, copy_id, status, due_at, created_at, recipients,
 				skipped, expanded)
 				SELECT id, id, id, 'c', 'completed', 1, ?1, 700, 700, 1 FROM list ORDER BY id`,
 			`INSERT INTO recipient (job_no, seq, subscriber_id, email_key, state) SELECT j.no, substr(s.id, 2), s.id,

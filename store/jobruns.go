@@ -188,7 +188,7 @@ func (tx *Tx) mayResume(j *core.SendJob) error {
 		return nil
 	}
 	var f core.FrozenContent
-	if err := tx.get(&f, "SELECT "+frozenHead+" FROM frozen_content WHERE campaign_id = ?", j.CampaignID); err != nil {
+	if err := tx.get(&f, "SELECT "+frozenHead+" FROM frozen_content WHERE copy_id = ?", j.CopyID); err != nil {
 		return err
 	}
 	t, err := tx.tenant(j.TenantID)
@@ -233,6 +233,10 @@ func (s *Store) RetryFailed(ctx context.Context, id, createdBy string, now core.
 			return err
 		}
 		if err := tx.insertSendJob(&j); err != nil {
+			return err
+		}
+		if _, err := tx.exec(`UPDATE campaign SET job_no = ?, state = 'scheduled', revision = revision + 1 WHERE id = ?
+			AND state = 'sent'`, j.No, j.CampaignID); err != nil {
 			return err
 		}
 		return tx.audit(now, createdBy, "job.retry", j.TenantID, j.ID)

@@ -11,10 +11,11 @@ import (
 // jobViews reads jobs with the heads of their campaigns, which an index holds, and no bodies.
 const jobViews = `SELECT send_job.no, send_job.id, send_job.tenant_id, send_job.list_id, send_job.campaign_id,
 	send_job.status,
-	campaign.name, campaign.subject, scheduled_at, window_start, window_end, send_job.created_at, started_at, finished_at,
+	campaign_copy.name, campaign_copy.subject, scheduled_at, window_start, window_end, send_job.created_at, started_at,
+	finished_at,
 	failure_reason, paused_at, ` + pauseReason + `, retry_of, expanded, recipients, sent, delivered, ` + deferral + `,
 	failed, skipped, bounced, complained, opened, clicked, unsubscribed, ambiguous, machine_opened, machine_clicked
-	FROM send_job CROSS JOIN campaign INDEXED BY campaign_head ON campaign.id = send_job.campaign_id
+	FROM send_job CROSS JOIN campaign_copy INDEXED BY campaign_copy_head ON campaign_copy.id = send_job.copy_id
 	WHERE (SELECT deleted_at FROM tenant WHERE tenant.id = send_job.tenant_id) = 0 `
 
 const (

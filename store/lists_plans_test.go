@@ -30,11 +30,48 @@ func TestListsAreReadByIndex(t *testing.T) {
 	s.Deliver()
 	s.NewUser("u@example.org", "")
 	j := s.Finish(s.NewJob(l.ID))
-	now, none := s.Time(), []string(nil)
+	lists := everyList(l, sub, &j, s.Time())
+	methods := reflect.TypeFor[*store.Store]()
+	for i := range methods.NumMethod() {
+		m := methods.Method(i)
+		if isList(m.Type) && lists[m.Name] == nil {
+			t.Errorf("%s is a list that isn't looked at: add it to lists", m.Name)
+		}
+	}
+	for _, statistics := range []bool{false, true} {
+		if statistics {
+			s.SkewStatistics()
+		}
+		for _, name := range slices.Sorted(maps.Keys(lists)) {
+			queries := map[string]bool{}
+			f.FailWhen(func(query string) bool {
+				queries[query] = true
+				return false
+			})
+			for _, args := range lists[name] {
+				callList(t, s.Store, name, args)
+			}
+			f.FailWhen(func(string) bool { return false })
+			if len(queries) == 0 {
+				t.Errorf("%s reads nothing", name)
+			}
+			for q := range queries {
+				why, may := slow(s.Store, q), func(part string) bool { return strings.Contains(q, part) }
+				if why != "" && !slices.ContainsFunc(slices.Collect(maps.Keys(unordered)), may) {
+					t.Errorf("%s, statistics: %v: %s\n%s", name, statistics, why, q)
+				}
+			}
+		}
+	}
+}
+
+// everyList returns what each list of the store is called with between the context and the page, or the number of
+// records.
+func everyList(l core.List, sub core.Subscription, j *core.SendJob, now core.Instant) map[string][][]any {
+	none := []string(nil)
 	among := [][]any{{[]string{l.TenantID}, false}, {[]string{l.TenantID, "t"}, false}, {none, true}}
 	of := [][]any{{"id"}}
-	// what each is called with between the context and the page, or the number of records
-	lists := map[string][][]any{
+	return map[string][][]any{
 		"Agents": of,
 		"Audit": {
 			{core.AuditFilter{}},
@@ -43,6 +80,13 @@ func TestListsAreReadByIndex(t *testing.T) {
 			{core.AuditFilter{Object: l.ID}},
 		},
 		"BlockedSubscribers": {{l.ID, ""}},
+		"CampaignVersions":   {{&core.Campaign{No: 1}}},
+		"Campaigns": {
+			{store.CampaignFilter{All: true}},
+			{store.CampaignFilter{Tenants: []string{l.TenantID}}},
+			{store.CampaignFilter{Tenants: []string{l.TenantID}, State: core.CampaignDraft, ListID: l.ID, Text: "a"}},
+			{store.CampaignFilter{Tenants: []string{l.TenantID, "t"}, ListID: l.ID}},
+		},
 		"ClaimDeferred":      {{[]core.Claim(nil), &store.ClaimKey{}, now, j.No, now}},
 		"ClaimRecipients":    {{[]core.Claim(nil), &store.ClaimKey{}, j.No}},
 		"Clients":            among,
@@ -86,10 +130,10 @@ func TestListsAreReadByIndex(t *testing.T) {
 		"Providers":   {{}},
 		"QueuedMails": {{store.MailFilter{}, int64(0)}, {store.MailFilter{State: core.MailFailed}, int64(0)}},
 		"Recipients": {
-			{&j, store.RecipientFilter{}},
-			{&j, store.RecipientFilter{Status: "sent"}},
-			{&j, store.RecipientFilter{Status: "failed", Code: "550"}},
-			{&j, store.RecipientFilter{Email: sub.Email}},
+			{j, store.RecipientFilter{}},
+			{j, store.RecipientFilter{Status: "sent"}},
+			{j, store.RecipientFilter{Status: "failed", Code: "550"}},
+			{j, store.RecipientFilter{Email: sub.Email}},
 		},
 		"References":          {{store.NounList, "acme", ""}},
 		"SenderDomains":       among,
@@ -105,38 +149,6 @@ func TestListsAreReadByIndex(t *testing.T) {
 		"Users":               {{}},
 		"WebhookClients":      {{}},
 		"WebhookClientsAmong": among,
-	}
-	methods := reflect.TypeFor[*store.Store]()
-	for i := range methods.NumMethod() {
-		m := methods.Method(i)
-		if isList(m.Type) && lists[m.Name] == nil {
-			t.Errorf("%s is a list that isn't looked at: add it to lists", m.Name)
-		}
-	}
-	for _, statistics := range []bool{false, true} {
-		if statistics {
-			s.SkewStatistics()
-		}
-		for _, name := range slices.Sorted(maps.Keys(lists)) {
-			queries := map[string]bool{}
-			f.FailWhen(func(query string) bool {
-				queries[query] = true
-				return false
-			})
-			for _, args := range lists[name] {
-				callList(t, s.Store, name, args)
-			}
-			f.FailWhen(func(string) bool { return false })
-			if len(queries) == 0 {
-				t.Errorf("%s reads nothing", name)
-			}
-			for q := range queries {
-				why, may := slow(s.Store, q), func(part string) bool { return strings.Contains(q, part) }
-				if why != "" && !slices.ContainsFunc(slices.Collect(maps.Keys(unordered)), may) {
-					t.Errorf("%s, statistics: %v: %s\n%s", name, statistics, why, q)
-				}
-			}
-		}
 	}
 }
 

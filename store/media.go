@@ -86,11 +86,14 @@ func (s *Store) DeleteMedia(ctx context.Context, id string, force bool, actor st
 var mediaUses = []string{
 	`SELECT 'template' AS kind, name FROM template WHERE tenant_id = ?1 AND (instr(body_html, ?2) OR
 		instr(body_text, ?2)) ORDER BY updated_at DESC LIMIT 2`,
-	`SELECT 'job' AS kind, iif(c.name = '', c.subject, c.name) AS name FROM send_job j JOIN campaign c ON
-		c.id = j.campaign_id LEFT JOIN frozen_content z ON z.campaign_id = c.id
+	`SELECT 'job' AS kind, iif(c.name = '', c.subject, c.name) AS name FROM send_job j JOIN campaign_copy c ON
+		c.id = j.copy_id LEFT JOIN frozen_content z ON z.copy_id = c.id
 		WHERE j.tenant_id = ?1 AND (instr(c.body_html, ?2) OR instr(c.body_text, ?2) OR EXISTS (SELECT 1 FROM frozen_body b
 		WHERE b.no IN (z.template_html, z.template_text, z.layout_html, z.layout_text) AND instr(b.body, ?2)))
 		ORDER BY j.no DESC LIMIT 2`,
+	`SELECT 'campaign' AS kind, iif(c.name = '', c.subject, c.name) AS name FROM campaign c JOIN campaign_version v ON
+		v.campaign_no = c.no AND v.version = c.version WHERE c.tenant_id = ?1 AND instr(v.fields, ?2)
+		ORDER BY c.no DESC LIMIT 2`,
 }
 
 // MediaUses returns a few of the templates and send jobs that show a picture, and would show it no longer if it were

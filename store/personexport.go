@@ -233,8 +233,8 @@ func (at *personReach) sending(r *Reader, d *core.PersonData) error {
 		if err == nil {
 			err = r.get(&m, `SELECT r.job_no, r.seq, j.id AS job_id, j.tenant_id, j.list_id, c.subject, r.state,
 				r.tries, r.finished_at, r.reason, r.marks
-				FROM recipient r JOIN send_job j ON j.no = r.job_no JOIN campaign c INDEXED BY campaign_head ON c.id =
-				j.campaign_id WHERE r.job_no = ? AND r.seq = ?`, place.jobNo, place.seq)
+				FROM recipient r JOIN send_job j ON j.no = r.job_no JOIN campaign_copy c INDEXED BY campaign_copy_head ON c.id =
+				j.copy_id WHERE r.job_no = ? AND r.seq = ?`, place.jobNo, place.seq)
 		}
 		if errors.Is(err, core.ErrNotFound) {
 			err = nil

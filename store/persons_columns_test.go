@@ -21,7 +21,16 @@ var personColumns = map[string]struct {
 	"attempt":        {person: "reply", other: "job_no seq at outcome"},
 	"audit":          {person: "origin", stays: "actor object", other: "id at action tenant_id detail"},
 	"browser":        {person: "user_id remote user_agent", other: "id epoch amr auth_at used_at expires_at"},
-	"campaign": {other: "id tenant_id name subject body_html body_text template unsubscribe_url track_open " +
+	"campaign": {
+		stays: "created_by updated_by approved_by review_by",
+		other: "no id tenant_id state name subject revision version approved_version last_approved approved_at copy_id " +
+			"job_no review_wanted_at review_note created_at updated_at",
+	},
+	"campaign_list": {other: "list_id campaign_no"},
+	"campaign_version": {
+		stays: "saved_by", other: "no campaign_no version fields closed kept name begun_at saved_at",
+	},
+	"campaign_copy": {other: "id tenant_id name subject body_html body_text template unsubscribe_url track_open " +
 		"track_click created_at"},
 	"client": {
 		other: "id tenant_id name client_type redirect_uris post_logout_redirect_uris scopes grant_types " +
@@ -118,7 +127,7 @@ var personColumns = map[string]struct {
 	},
 	"home":        {other: "no mark marked_at"},
 	"frozen_body": {other: "no hash body"},
-	"frozen_content": {other: "campaign_id list_name tenant_name postal_address language mail_from from_name " +
+	"frozen_content": {other: "copy_id list_name tenant_name postal_address language mail_from from_name " +
 		"reply_to template resolved template_html template_text layout_html layout_text"},
 	"recipient": {
 		person: "subscriber_id email_key reason",
@@ -132,7 +141,7 @@ var personColumns = map[string]struct {
 	"seen_nonce":       {other: "id client_id nonce expires_at"},
 	"send_job": {
 		stays: "created_by expanded_to",
-		other: "no id tenant_id list_id campaign_id status scheduled_at window_start window_end due_at retry_of " +
+		other: "no id tenant_id list_id copy_id campaign_id status scheduled_at window_start window_end due_at retry_of " +
 			"created_at started_at finished_at failure_reason paused_at pause_reason expanded recipients sent " +
 			"failed skipped " +
 			"ambiguous deferred delivered gives_up_at bounced complained opened clicked unsubscribed hard_bounced " +

@@ -33,9 +33,9 @@ func fillPerson(n *storetest.Seeder, email core.Email) string {
 	if _, err := n.Confirm(ctx, n.Token(row, core.ProofMailed), origin, now0+1000); err != nil {
 		n.Fatal(err)
 	}
-	n.SQL("INSERT INTO campaign (id, tenant_id, subject, created_at) VALUES (?, ?, 'News', 1) ON CONFLICT DO NOTHING",
+	n.SQL("INSERT INTO campaign_copy (id, tenant_id, subject, created_at) VALUES (?, ?, 'News', 1) ON CONFLICT DO NOTHING",
 		"camp", n.TenantID)
-	n.SQL(`INSERT INTO send_job (id, tenant_id, list_id, campaign_id, status, due_at, created_at, expanded, recipients,
+	n.SQL(`INSERT INTO send_job (id, tenant_id, list_id, copy_id, status, due_at, created_at, expanded, recipients,
 		sent) VALUES ('job', ?, ?, 'camp', 'completed', 1, 1, 1, 3, 3)
 		ON CONFLICT DO NOTHING`, n.TenantID, n.ListID)
 	n.SQL(`INSERT INTO subscriber (list_id, email_key, id, email, word, word_at, block, block_at, preferences,

@@ -11,8 +11,8 @@ import (
 // Whatever ids neighbours have, the rows of a job keep their order when some of them are emptied.
 func TestErasedRecipientsKeepTheirOrder(t *testing.T) {
 	n := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
-	n.SQL("INSERT INTO campaign (id, tenant_id, subject, created_at) VALUES ('camp', 't', 'News', 1)")
-	n.SQL("INSERT INTO send_job (id, tenant_id, list_id, campaign_id, status, due_at, created_at, recipients) " +
+	n.SQL("INSERT INTO campaign_copy (id, tenant_id, subject, created_at) VALUES ('camp', 't', 'News', 1)")
+	n.SQL("INSERT INTO send_job (id, tenant_id, list_id, copy_id, status, due_at, created_at, recipients) " +
 		"VALUES ('job', 't', 'l', 'camp', 'running', 1, 1, 40)")
 	var ids []string
 	for i := range 40 {

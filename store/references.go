@@ -49,7 +49,7 @@ var references = map[Noun]string{
 	NounClient:        "SELECT id, name, tenant_id FROM client WHERE deleted_at = 0",
 	NounUser:          "SELECT id, name, '' AS tenant_id FROM user",
 	NounTemplate:      "SELECT id, name, tenant_id FROM template",
-	NounJob:           "SELECT j.id, c.name, j.tenant_id FROM send_job j JOIN campaign c ON c.id = j.campaign_id",
+	NounJob:           "SELECT j.id, c.name, j.tenant_id FROM send_job j JOIN campaign_copy c ON c.id = j.copy_id",
 	NounWebhookClient: "SELECT id, name, tenant_id FROM webhook_client",
 	NounEndpoint:      "SELECT id, name, tenant_id FROM webhook_endpoint",
 	NounDKIMKey:       "SELECT id, domain AS name, tenant_id FROM dkim_key",

@@ -9,10 +9,10 @@ import (
 	"newsletterd/core"
 )
 
-const sendJobColumns = `no, id, tenant_id, list_id, campaign_id, status, scheduled_at, window_start, window_end, due_at, created_by,
-	created_at, started_at, finished_at, failure_reason, expanded_to, expanded, recipients, deferred, sent, failed, skipped, ambiguous,
-	delivered, bounced, complained, opened, clicked, unsubscribed, machine_opened, machine_clicked, hard_bounced, unstoppable, retry_of,
-	paused_at, ` + pauseReason
+const sendJobColumns = `no, id, tenant_id, list_id, copy_id, campaign_id, status, scheduled_at, window_start, window_end,
+	due_at, created_by, created_at, started_at, finished_at, failure_reason, expanded_to, expanded, recipients, deferred,
+	sent, failed, skipped, ambiguous, delivered, bounced, complained, opened, clicked, unsubscribed, machine_opened,
+	machine_clicked, hard_bounced, unstoppable, retry_of, paused_at, ` + pauseReason
 
 const pauseReason = `CASE WHEN pause_reason <> '' OR send_job.status NOT IN ('pending', 'running') THEN pause_reason
 	ELSE ` + switchedOff + ` END AS pause_reason`
@@ -29,13 +29,13 @@ const switchedOff = `coalesce((SELECT CASE WHEN t.status <> 'active' THEN '` + c
 	'active' THEN '` + core.PauseList + `' END
 	FROM list AS l JOIN tenant AS t ON t.id = l.tenant_id WHERE l.id = send_job.list_id), '')`
 
-const campaignColumns = "id, tenant_id, name, subject, body_html, body_text, template, unsubscribe_url, track_open, " +
+const copyColumns = "id, tenant_id, name, subject, body_html, body_text, template, unsubscribe_url, track_open, " +
 	"track_click, created_at"
 
 var (
-	campaignTable = tableOf[core.Campaign]("campaign", nil, nil)
-	insertJob     = insertInto("send_job",
-		`id, tenant_id, list_id, campaign_id, status, scheduled_at, window_start, window_end,
+	copyTable = tableOf[core.CampaignCopy]("campaign_copy", nil, nil)
+	insertJob = insertInto("send_job",
+		`id, tenant_id, list_id, copy_id, campaign_id, status, scheduled_at, window_start, window_end,
 		due_at, retry_of, created_by, created_at`)
 )
 
@@ -75,7 +75,7 @@ func (s *Store) AddSendJob(ctx context.Context, r JobRequest, now core.Instant) 
 			return core.Invalidf("tenant_id", "The list belongs to another tenant.")
 		}
 		r.TenantID = list.TenantID
-		var campaign core.Campaign
+		var campaign core.CampaignCopy
 		j, campaign = r.Job(now)
 		j.CreatedBy = r.CreatedBy
 		if known, err = tx.templateExists(j.TenantID, campaign.TemplateName()); err != nil {
@@ -152,12 +152,12 @@ func (tx *Tx) maySend(l *core.List) (t core.Tenant, err error) {
 }
 
 // guardDuplicate refuses an unscheduled job whose content equals that of another one made a short time ago.
-func (tx *Tx) guardDuplicate(c *core.Campaign, r JobRequest, now core.Instant) error {
+func (tx *Tx) guardDuplicate(c *core.CampaignCopy, r JobRequest, now core.Instant) error {
 	if r.DuplicateGuard == 0 || r.ScheduledAt != 0 || r.WindowStart != 0 {
 		return nil
 	}
 	var same int
-	err := tx.get(&same, `SELECT count(*) FROM send_job AS j JOIN campaign AS c ON c.id = j.campaign_id
+	err := tx.get(&same, `SELECT count(*) FROM send_job AS j JOIN campaign_copy AS c ON c.id = j.copy_id
 		WHERE j.list_id = ?1 AND j.created_at > ?2 AND j.status != 'cancelled' AND c.subject = ?3 AND c.body_html = ?4
 		AND c.body_text = ?5
 		AND c.template = ?6`, r.ListID, int64(now.Add(-r.DuplicateGuard)), c.Subject, c.BodyHTML, c.BodyText,
@@ -168,19 +168,21 @@ func (tx *Tx) guardDuplicate(c *core.Campaign, r JobRequest, now core.Instant) e
 	return err
 }
 
-func (tx *Tx) addSendJob(j *core.SendJob, c *core.Campaign) error {
-	_, err := insertRow(tx, &campaignTable, c)
-	if err != nil {
+func (tx *Tx) addSendJob(j *core.SendJob, c *core.CampaignCopy) error {
+	if _, err := insertRow(tx, &copyTable, c); err != nil {
 		return err
 	}
-	return tx.insertSendJob(j)
+	if err := tx.insertSendJob(j); err != nil {
+		return err
+	}
+	campaign := core.CampaignOfJob(j, c)
+	return tx.addCampaign(&campaign, []string{j.ListID}, "")
 }
 
 func (tx *Tx) insertSendJob(j *core.SendJob) (err error) {
 	j.No, err = tx.insert(insertJob,
-		j.ID, j.TenantID, j.ListID, j.CampaignID, string(j.Status), int64(j.ScheduledAt), int64(j.WindowStart),
-		int64(j.WindowEnd),
-		int64(j.DueAt), j.RetryOf, j.CreatedBy, int64(j.CreatedAt))
+		j.ID, j.TenantID, j.ListID, j.CopyID, j.CampaignID, string(j.Status), int64(j.ScheduledAt),
+		int64(j.WindowStart), int64(j.WindowEnd), int64(j.DueAt), j.RetryOf, j.CreatedBy, int64(j.CreatedAt))
 	tx.kick(TopicJobs)
 	return err
 }
@@ -215,9 +217,9 @@ func noJob(err error) error {
 	return err
 }
 
-// Campaign reads the content of a job. core.ErrNotFound.
-func (s *Store) Campaign(ctx context.Context, id string) (c core.Campaign, err error) {
-	err = s.get(ctx, &c, "SELECT "+campaignColumns+" FROM campaign WHERE id = ?", id)
+// CampaignCopy reads the content of a job. core.ErrNotFound.
+func (s *Store) CampaignCopy(ctx context.Context, id string) (c core.CampaignCopy, err error) {
+	err = s.get(ctx, &c, "SELECT "+copyColumns+" FROM campaign_copy WHERE id = ?", id)
 	return c, err
 }
 
@@ -225,7 +227,7 @@ func (s *Store) Campaign(ctx context.Context, id string) (c core.Campaign, err e
 // tenant as they are now. core.ErrNotFound: the list or the tenant is gone, or the template, or its layout, does not
 // exist yet.
 func (s *Store) Content(ctx context.Context, j *core.SendJob) (c core.Content, err error) {
-	if c.Campaign, err = s.Campaign(ctx, j.CampaignID); err != nil {
+	if c.Copy, err = s.CampaignCopy(ctx, j.CopyID); err != nil {
 		return c, err
 	}
 	if c.List, err = s.List(ctx, j.ListID); err != nil {
@@ -234,9 +236,9 @@ func (s *Store) Content(ctx context.Context, j *core.SendJob) (c core.Content, e
 	if c.Tenant, err = s.Tenant(ctx, j.TenantID); err != nil {
 		return c, err
 	}
-	f, err := s.frozen(ctx, j.CampaignID)
+	f, err := s.frozen(ctx, j.CopyID)
 	if errors.Is(err, core.ErrNotFound) {
-		f, err = core.Freeze(&c.Campaign, &c.List, &c.Tenant), nil
+		f, err = core.Freeze(&c.Copy, &c.List, &c.Tenant), nil
 	}
 	if err != nil {
 		return c, err

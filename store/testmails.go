@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"time"
 
 	"newsletterd/core"
@@ -17,31 +19,59 @@ const (
 // mails must not go to is Invalid; over the limit of the tenant it is core.ErrTooMany.
 func (s *Store) AddTestMail(ctx context.Context, j *core.SendJob, email core.Email, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
-		var barred bool
-		err := tx.get(&barred, `SELECT EXISTS (SELECT 1 FROM suppression WHERE tenant_id = ?1 AND email_key = ?2)
-			OR EXISTS (SELECT 1 FROM disabled WHERE email_key = ?2 AND tenant_id IN ('', ?1))
-			OR EXISTS (SELECT 1 FROM erased WHERE hash = ?3 AND tenant_id IN ('', ?1) AND kind <> 'left')`,
-			j.TenantID, email.Key(), s.erasedHash(email.Key()))
-		if err != nil {
+		return tx.addTestMail(j.TenantID, j.ListID, email, core.TestMail{JobID: j.ID}, now)
+	})
+}
+
+// AddCampaignTests queues a version of a campaign as it is then to some addresses, or to none of them, and makes it
+// stay. The errors are AddTestMail's, on the field to.
+func (s *Store) AddCampaignTests(ctx context.Context, d *Draft, to []core.Email, now core.Instant) error {
+	return s.update(ctx, func(tx *Tx) error {
+		if err := tx.keep(d.Campaign.No, d.Version.Version); err != nil {
 			return err
 		}
-		if barred {
-			return core.Invalidf("email", "No mail may go to this address.")
-		}
-		wait, err := tx.throttle("test-mail:"+j.TenantID, testMails, testMailsWindow, now)
-		if err != nil {
-			return err
-		}
-		if wait > 0 {
-			return &core.Error{
-				Kind: core.TooMany, Code: "rate_limited", Message: "Too many test mails were asked for; try again " +
-					"later.",
-				RetryAfter: int(wait/time.Second) + 1,
+		for _, email := range to {
+			err := tx.addTestMail(d.Campaign.TenantID, d.Content.List.ID, email,
+				core.TestMail{CampaignID: d.Campaign.ID, Version: d.Version.Version}, now)
+			if fault, ok := errors.AsType[*core.Error](err); ok && fault.Kind == core.Invalid {
+				return core.Invalidf("to", "No mail may go to %s.", email)
+			}
+			if err != nil {
+				return err
 			}
 		}
-		return tx.addMail(core.Mail{
-			Kind: core.MailTest, TenantID: j.TenantID, ListID: j.ListID, Email: email,
-			Params: `{"job_id":"` + j.ID + `"}`,
-		}, now)
+		return nil
 	})
+}
+
+func (tx *Tx) addTestMail(tenantID, listID string, email core.Email, of core.TestMail, now core.Instant) error {
+	var barred bool
+	err := tx.get(&barred, `SELECT EXISTS (SELECT 1 FROM suppression WHERE tenant_id = ?1 AND email_key = ?2)
+		OR EXISTS (SELECT 1 FROM disabled WHERE email_key = ?2 AND tenant_id IN ('', ?1))
+		OR EXISTS (SELECT 1 FROM erased WHERE hash = ?3 AND tenant_id IN ('', ?1) AND kind <> 'left')`,
+		tenantID, email.Key(), tx.store.erasedHash(email.Key()))
+	if err != nil {
+		return err
+	}
+	if barred {
+		return core.Invalidf("email", "No mail may go to this address.")
+	}
+	wait, err := tx.throttle("test-mail:"+tenantID, testMails, testMailsWindow, now)
+	if err != nil {
+		return err
+	}
+	if wait > 0 {
+		return &core.Error{
+			Kind: core.TooMany, Code: "rate_limited", Message: "Too many test mails were asked for; try again " +
+				"later.",
+			RetryAfter: int(wait/time.Second) + 1,
+		}
+	}
+	params, err := json.Marshal(of)
+	if err != nil {
+		return err
+	}
+	return tx.addMail(core.Mail{
+		Kind: core.MailTest, TenantID: tenantID, ListID: listID, Email: email, Params: string(params),
+	}, now)
 }

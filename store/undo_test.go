@@ -51,9 +51,9 @@ func TestUndoRestoresTheEarlierConsent(t *testing.T) {
 // An unsubscribe that is taken back leaves the count of the job by whose mail it came, and of no other.
 func TestUndoLeavesTheCountOfTheJob(t *testing.T) {
 	n := storetest.SeedList(t, now0)
-	n.SQL("INSERT INTO campaign (id, tenant_id, subject, created_at) VALUES ('c', ?, 'News', 1)", n.TenantID)
+	n.SQL("INSERT INTO campaign_copy (id, tenant_id, subject, created_at) VALUES ('c', ?, 'News', 1)", n.TenantID)
 	for no := range 2 {
-		n.SQL(`INSERT INTO send_job (no, id, tenant_id, list_id, campaign_id, status, due_at, created_at, expanded)
+		n.SQL(`INSERT INTO send_job (no, id, tenant_id, list_id, copy_id, status, due_at, created_at, expanded)
 			VALUES (?, ?, ?, ?, 'c', 'completed', 1, 1, 1)`, no+1, core.NewID(), n.TenantID, n.ListID)
 	}
 	leave := func(email core.Email, job int64, at core.Instant) core.Subscription {

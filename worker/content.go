@@ -43,7 +43,7 @@ func compileContent(ctx context.Context, st *store.Store, o *SendOptions, j *cor
 	}
 	spec := mail.JobSpec(j.ID, &c, o.From)
 	if !c.Tenant.NoTracking {
-		spec.Track = mail.Tracking{Open: c.Campaign.TrackOpen, Click: c.Campaign.TrackClick, Origin: origin}
+		spec.Track = mail.Tracking{Open: c.Copy.TrackOpen, Click: c.Copy.TrackClick, Origin: origin}
 	}
 	spec.Providers = providersOf(&c.Tenant, o.Provider)
 	bulk, err := mail.CompileBulk(spec)

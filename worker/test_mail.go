@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/mail"
+	"newsletterd/mail/markup"
 	"newsletterd/mail/smtp"
 )
 
@@ -22,15 +24,11 @@ func (m *mailer) composeTest(ctx context.Context, q *core.Mail, now time.Time) (
 	if err := json.Unmarshal([]byte(q.Params), &of); err != nil {
 		return nil, err
 	}
-	j, err := m.Store.SendJob(ctx, of.JobID)
+	c, view, err := m.testedContent(ctx, &of, q)
 	if err != nil {
 		return nil, err
 	}
-	c, err := m.Store.Content(ctx, &j)
-	if err != nil {
-		return nil, err
-	}
-	spec := mail.JobSpec(j.ID, &c, m.From)
+	spec := mail.JobSpec(cmp.Or(of.JobID, of.CampaignID), c, m.From)
 	spec.SubjectPrefix = testPrefix
 	bulk, err := mail.CompileBulk(spec)
 	if err != nil {
@@ -41,9 +39,9 @@ func (m *mailer) composeTest(ctx context.Context, q *core.Mail, now time.Time) (
 		origin = c.Tenant.PublicURL
 	}
 	r := mail.Recipient{Email: string(q.Email), Date: now, MessageID: m.Ident.Message(0, q.ID)}
-	r.SubscriberID = m.Store.SubscriptionID(j.ListID, q.Email.Key())
+	r.SubscriberID = m.Store.SubscriptionID(c.List.ID, q.Email.Key())
 	if r.UnsubscribeToken, err = m.Sealer.SealUnsubscribe(auth.UnsubscribeToken{
-		Kind: auth.UnsubscribeMailed, ListID: j.ListID, SubscriptionID: r.SubscriberID, Email: q.Email,
+		Kind: auth.UnsubscribeMailed, ListID: c.List.ID, SubscriptionID: r.SubscriberID, Email: q.Email,
 		IssuedAt: q.CreatedAt,
 	}); err != nil {
 		return nil, err
@@ -51,11 +49,8 @@ func (m *mailer) composeTest(ctx context.Context, q *core.Mail, now time.Time) (
 	r.OneClickURL = origin + "/api/newsletter/unsubscribe?token=" + r.UnsubscribeToken
 	r.UnsubscribeURL = origin + "/unsubscribe?token=" + r.UnsubscribeToken
 	r.PreferencesURL = origin + "/preferences?token=" + r.UnsubscribeToken
-	r.ViewURL = origin + "/v/" + m.Sealer.SealPreview(auth.PreviewToken{
-		JobNo: j.No, Email: q.Email,
-		IssuedAt: q.CreatedAt,
-	})
-	sub, err := m.Store.Subscriber(ctx, j.ListID, q.Email)
+	r.ViewURL = origin + "/v/" + view
+	sub, err := m.Store.Subscriber(ctx, c.List.ID, q.Email)
 	if err != nil && !errors.Is(err, core.ErrNotFound) {
 		return nil, err
 	}
@@ -65,5 +60,28 @@ func (m *mailer) composeTest(ctx context.Context, q *core.Mail, now time.Time) (
 	if e.Data, err = bulk.Append(e.Data[:0], &r); err != nil {
 		return nil, err
 	}
-	return e, m.sign(ctx, e, j.TenantID)
+	return e, m.sign(ctx, e, c.Tenant.ID)
+}
+
+// testedContent reads what a test mail shows: that of a job, or a version of a campaign. view is the token of its page.
+func (m *mailer) testedContent(ctx context.Context, of *core.TestMail, q *core.Mail) (c *core.Content, view string,
+	err error,
+) {
+	if of.CampaignID == "" {
+		j, err := m.Store.SendJob(ctx, of.JobID)
+		if err != nil {
+			return nil, "", err
+		}
+		content, err := m.Store.Content(ctx, &j)
+		token := auth.PreviewToken{JobNo: j.No, Email: q.Email, IssuedAt: q.CreatedAt}
+		return &content, m.Sealer.SealPreview(token), err
+	}
+	campaign, err := m.Store.Campaign(ctx, of.CampaignID)
+	if err != nil {
+		return nil, "", err
+	}
+	d, err := m.Store.Draft(ctx, &campaign, of.Version, markup.CampaignParts, q.CreatedAt)
+	return &d.Content, m.Sealer.SealDraft(auth.DraftToken{
+		CampaignID: of.CampaignID, Version: of.Version, Email: q.Email, IssuedAt: q.CreatedAt,
+	}), err
 }

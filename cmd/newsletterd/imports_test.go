@@ -38,12 +38,16 @@ var mayImport = map[string][]string{
 	"mail/mailtest":            {"core", "mail"},
 	"mail/smtp/smtptest":       {"mail/smtp"},
 	"worker": {
-		"core", "store", "store/subscribercsv", "mail", "mail/dkim", "mail/notice", "mail/report", "mail/smtp", "auth",
+		"core", "store", "store/subscribercsv", "mail", "mail/dkim", "mail/markup", "mail/notice", "mail/report",
+		"mail/smtp", "auth",
 	},
 	"handlers/web":         {"core", "store", "auth"},
 	"handlers/web/webtest": {},
 	"handlers/accesstest":  {"core", "handlers/web", "store", "store/storetest"},
-	"handlers":             {"core", "store", "store/subscribercsv", "auth", "mail", "mail/dkim", "mail/picture", "mail/report", "handlers/web"},
+	"handlers": {
+		"core", "store", "store/subscribercsv", "auth", "mail", "mail/dkim", "mail/markup", "mail/picture", "mail/report",
+		"handlers/web",
+	},
 
 	"worker/workertest": {
 		"auth", "core", "core/coretest", "mail", "mail/dkim", "mail/smtp", "store", "store/storetest", "worker",

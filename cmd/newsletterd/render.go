@@ -50,7 +50,7 @@ func (p *program) writtenContent(c *cli.Context, s *store.Store, n *core.NewJob)
 	}
 	r, err := p.compile(c, t.BrandColor, markup.Options{
 		Language: cmp.Or(l.Language, t.Language), Title: n.Subject, Name: cmp.Or(t.BrandName, l.Name),
-		Logo: t.BrandLogoURL, LogoWidth: logoWidth, Address: t.PostalAddress,
+		Logo: t.BrandLogoURL, LogoWidth: markup.LogoWidth, Address: t.PostalAddress,
 	})
 	if err != nil {
 		return err
@@ -58,9 +58,6 @@ func (p *program) writtenContent(c *cli.Context, s *store.Store, n *core.NewJob)
 	n.BodyHTML, n.BodyText = r.HTML, r.Text
 	return nil
 }
-
-// logoWidth is the pixels of a tenant's logo at the head of a mail.
-const logoWidth = 160
 
 // compile reads the file of --markdown or --blocks and tells what is probably not meant in it. brand is a colour, or
 // empty.

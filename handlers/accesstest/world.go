@@ -127,6 +127,12 @@ func (w *World) addPeople(t *Tenant, add adds) {
 		s.Readers(l, 1, func(int) core.Email { return "reader-of-job@" + core.Email(t.Marker) + ".example" })
 		return s.Finish(s.NewJob(t.List, func(r *store.JobRequest) { r.Subject = t.Marker })).ID
 	})
+	add("/api/campaigns", core.ActionFiguresRead, func(s *storetest.Seeder) string {
+		l, err := s.List(s.Context(), t.List)
+		s.Must(err)
+		return s.NewCampaign(l, func(f *core.CampaignFields) { f.Subject = t.Marker }).ID
+	})
+	add("/api/campaigns/:id/versions", core.ActionFiguresRead, func(*storetest.Seeder) string { return "1" })
 	add("/api/admin/imports", core.ActionPeopleMasked, func(s *storetest.Seeder) string {
 		return s.NewImportJob(t.List, "email\n"+string(t.Email)+"\n", func(j *core.ImportJob) { j.Name = t.Marker }).ID
 	})

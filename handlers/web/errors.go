@@ -52,6 +52,13 @@ var kinds = map[core.Kind]kindInfo{
 		"The media type of the body is not the one that is asked for.",
 	},
 	core.MethodNotAllowed: {405, "method_not_allowed", "invalid_request", "The method is not allowed here."},
+	core.PreconditionFailed: {
+		412, "precondition_failed", "invalid_request", "It was changed since it was read: read it again.",
+	},
+	core.PreconditionRequired: {
+		428, "precondition_required", "invalid_request",
+		"If-Match is missing: send the ETag of what was read, so that no one's change is lost.",
+	},
 	core.Internal: {
 		500, "internal", "server_error",
 		"Something went wrong on our side; the request id helps to find it.",

@@ -2,6 +2,7 @@ package markup
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -42,6 +43,17 @@ type Warning struct {
 	Line  int    `json:"line,omitempty"`
 	Block int    `json:"block,omitempty"`
 	Text  string `json:"text"`
+}
+
+// String returns the warning with its place.
+func (w Warning) String() string {
+	switch {
+	case w.Line > 0:
+		return fmt.Sprintf("line %d: %s", w.Line, w.Text)
+	case w.Block > 0:
+		return fmt.Sprintf("block %d: %s", w.Block, w.Text)
+	}
+	return w.Text
 }
 
 // Result is what a source becomes: two templates for mail.CompileBulk, in which the placeholders of the source stand as

@@ -86,7 +86,7 @@ func demoNewsletter(t *testing.T) []byte {
 		BodyHTML: "<p>Hello <b>{{preferences.first_name}}</b>,</p><p>this is our first issue.</p>",
 	}).Job(1)
 	content := core.Content{
-		Campaign: campaign, List: core.List{ID: core.NewID(), Name: "Demo Weekly"},
+		Copy: campaign, List: core.List{ID: core.NewID(), Name: "Demo Weekly"},
 		Tenant: core.Tenant{ID: core.NewID(), Name: "Demo", PostalAddress: "Demo, Street 1, Town"},
 	}
 	bulk, err := mail.CompileBulk(mail.JobSpec(job.ID, &content, mail.Address{Name: "Demo", Email: "news@example.org"}))

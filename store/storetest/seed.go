@@ -220,6 +220,21 @@ func (s *Seeder) NewJob(listID string, change ...func(*store.JobRequest)) core.S
 	return j
 }
 
+// NewCampaign makes a draft for a list, of one line of Markdown unless it is changed.
+func (s *Seeder) NewCampaign(l core.List, change ...func(*core.CampaignFields)) core.Campaign {
+	s.Helper()
+	f := core.CampaignFields{
+		Name: "May", ListIDs: []string{l.ID}, Subject: "News of May", Tracking: core.TrackingOff,
+		Content: core.CampaignContent{Kind: core.ContentMarkdown, Source: "# Hello\n"},
+	}
+	for _, fn := range change {
+		fn(&f)
+	}
+	c, err := s.AddCampaign(s.Context(), core.NewCampaign(l.TenantID, &f, "test", s.Time()), &f)
+	s.Must(err)
+	return c
+}
+
 // Reload reads a job again.
 func (s *Seeder) Reload(j core.SendJob) core.SendJob {
 	s.Helper()

@@ -67,6 +67,36 @@ CREATE INDEX browser_expires ON browser (expires_at);
 CREATE INDEX browser_user ON browser (user_id);
 
 CREATE TABLE campaign (
+  no               INTEGER PRIMARY KEY AUTOINCREMENT,
+  id               TEXT NOT NULL UNIQUE,
+  tenant_id        TEXT NOT NULL,
+  state            TEXT NOT NULL CHECK (state IN ('draft', 'in_review', 'approved', 'scheduled', 'sending', 'sent', 'archived')),
+  name             TEXT NOT NULL DEFAULT '', -- name and subject of the version, for lists
+  subject          TEXT NOT NULL DEFAULT '',
+  revision         INTEGER NOT NULL DEFAULT 1, -- grows with every change: the ETag
+  version          INTEGER NOT NULL DEFAULT 1, -- what is written on
+  approved_version INTEGER NOT NULL DEFAULT 0,
+  approved_by      TEXT NOT NULL DEFAULT '',
+  approved_at      INTEGER NOT NULL DEFAULT 0,
+  last_approved    INTEGER NOT NULL DEFAULT 0, -- the version approved last, also when it was written on since
+  copy_id          TEXT NOT NULL DEFAULT '', -- of the approved version
+  job_no           INTEGER NOT NULL DEFAULT 0, -- the last job that sends or sent it
+  review_by        TEXT NOT NULL DEFAULT '', -- who asked for the review
+  review_wanted_at INTEGER NOT NULL DEFAULT 0,
+  review_note      TEXT NOT NULL DEFAULT '',
+  created_by       TEXT NOT NULL DEFAULT '',
+  created_at       INTEGER NOT NULL,
+  updated_by       TEXT NOT NULL DEFAULT '',
+  updated_at       INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX campaign_job ON campaign (job_no) WHERE job_no <> 0;
+
+CREATE INDEX campaign_state ON campaign (tenant_id, state, no);
+
+CREATE INDEX campaign_tenant ON campaign (tenant_id, no);
+
+CREATE TABLE "campaign_copy" (
   id              TEXT PRIMARY KEY,
   tenant_id       TEXT NOT NULL,
   name            TEXT NOT NULL DEFAULT '',
@@ -80,7 +110,29 @@ CREATE TABLE campaign (
   created_at      INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX campaign_head ON campaign (id, name, subject);
+CREATE INDEX campaign_copy_head ON campaign_copy (id, name, subject);
+
+CREATE TABLE campaign_list (
+  list_id     TEXT NOT NULL,
+  campaign_no INTEGER NOT NULL,
+  PRIMARY KEY (list_id, campaign_no)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX campaign_list_campaign ON campaign_list (campaign_no);
+
+CREATE TABLE campaign_version (
+  no          INTEGER PRIMARY KEY,
+  campaign_no INTEGER NOT NULL,
+  version     INTEGER NOT NULL,
+  fields      TEXT NOT NULL, -- JSON of what is written; empty: as the copy with the campaign's id, for it came with a job
+  closed      INTEGER NOT NULL DEFAULT 0, -- 1: another person has looked at it, so the next save begins another one
+  kept        INTEGER NOT NULL DEFAULT 0, -- 1: tested, approved, restored or named: neither written on nor dropped
+  name        TEXT NOT NULL DEFAULT '',
+  saved_by    TEXT NOT NULL DEFAULT '',
+  begun_at    INTEGER NOT NULL,
+  saved_at    INTEGER NOT NULL,
+  UNIQUE (campaign_no, version)
+) STRICT;
 
 CREATE TABLE client (
   id                           TEXT PRIMARY KEY,
@@ -308,7 +360,7 @@ CREATE TABLE frozen_body (
 ) STRICT;
 
 CREATE TABLE frozen_content (
-  campaign_id    TEXT PRIMARY KEY REFERENCES campaign (id),
+  copy_id    TEXT PRIMARY KEY REFERENCES "campaign_copy" (id),
   list_name      TEXT NOT NULL,
   tenant_name    TEXT NOT NULL,
   postal_address TEXT NOT NULL,
@@ -827,12 +879,23 @@ CREATE TABLE seen_nonce (
   UNIQUE (client_id, nonce)
 ) STRICT;
 
+CREATE TRIGGER campaign_follows_job AFTER UPDATE OF status ON send_job WHEN NEW.status <> OLD.status BEGIN
+  UPDATE campaign SET revision = revision + 1, state = CASE
+      WHEN NEW.status = 'running' THEN 'sending'
+      WHEN NEW.status = 'completed' OR NEW.recipients > 0 THEN 'sent'
+      WHEN NEW.status = 'cancelled' THEN 'draft'
+      ELSE 'approved' END,
+    approved_version = iif(NEW.status = 'cancelled' AND NEW.recipients = 0, 0, approved_version),
+    copy_id = iif(NEW.status = 'cancelled' AND NEW.recipients = 0, '', copy_id)
+  WHERE job_no = NEW.no AND job_no <> 0 AND state IN ('scheduled', 'sending');
+END;
+
 CREATE TABLE send_job (
   no             INTEGER PRIMARY KEY AUTOINCREMENT,
   id             TEXT NOT NULL UNIQUE,
   tenant_id      TEXT NOT NULL,
   list_id        TEXT NOT NULL,
-  campaign_id    TEXT NOT NULL REFERENCES campaign (id),
+  copy_id    TEXT NOT NULL REFERENCES "campaign_copy" (id),
   status         TEXT NOT NULL CHECK (status IN ('pending', 'running', 'completed', 'failed', 'cancelled')),
   scheduled_at   INTEGER NOT NULL DEFAULT 0,
   window_start   INTEGER NOT NULL DEFAULT 0,
@@ -859,7 +922,11 @@ CREATE TABLE send_job (
   opened         INTEGER NOT NULL DEFAULT 0,
   clicked        INTEGER NOT NULL DEFAULT 0,
   unsubscribed   INTEGER NOT NULL DEFAULT 0
-, hard_bounced INTEGER NOT NULL DEFAULT 0, machine_opened INTEGER NOT NULL DEFAULT 0, machine_clicked INTEGER NOT NULL DEFAULT 0, unstoppable INTEGER NOT NULL DEFAULT 0, deferred INTEGER NOT NULL DEFAULT 0, gives_up_at INTEGER NOT NULL DEFAULT 0) STRICT;
+, hard_bounced INTEGER NOT NULL DEFAULT 0, machine_opened INTEGER NOT NULL DEFAULT 0, machine_clicked INTEGER NOT NULL DEFAULT 0, unstoppable INTEGER NOT NULL DEFAULT 0, deferred INTEGER NOT NULL DEFAULT 0, gives_up_at INTEGER NOT NULL DEFAULT 0, campaign_id TEXT NOT NULL DEFAULT '') STRICT;
+
+CREATE INDEX send_job_campaign ON send_job (campaign_id, no);
+
+CREATE INDEX send_job_copy ON send_job (copy_id);
 
 CREATE INDEX send_job_due ON send_job (due_at) WHERE status = 'pending';
 

@@ -1,0 +1,212 @@
+package core
+
+import "time"
+
+// CampaignState is how far a campaign has come.
+type CampaignState string
+
+// The states of a campaign: draft → in_review → approved → scheduled → sending → sent; archived from draft and sent.
+// The states after approved follow its send job.
+const (
+	CampaignDraft     CampaignState = "draft"
+	CampaignInReview  CampaignState = "in_review"
+	CampaignApproved  CampaignState = "approved"
+	CampaignScheduled CampaignState = "scheduled"
+	CampaignSending   CampaignState = "sending"
+	CampaignSent      CampaignState = "sent"
+	CampaignArchived  CampaignState = "archived"
+)
+
+// String returns the state as a sentence says it.
+func (s CampaignState) String() string {
+	switch s {
+	case CampaignDraft:
+		return "a draft"
+	case CampaignInReview:
+		return "in review"
+	case CampaignSending:
+		return "being sent"
+	}
+	return string(s)
+}
+
+// Figures of the rules about campaigns.
+const (
+	// VersionSpan is how long the saves of one person go into one version.
+	VersionSpan = 30 * time.Minute
+	// VersionsKept is how many versions stay that were neither tested, approved, restored nor named.
+	VersionsKept = 50
+	// MaxUndo is how long a campaign may wait for its undo at most.
+	MaxUndo = 10 * time.Minute
+)
+
+// ErrCampaignNotFound is returned for a campaign that there is not.
+var ErrCampaignNotFound = &Error{Kind: NotFound, Code: "campaign_not_found", Message: "There is no such campaign."}
+
+// Campaign is what is written, looked at, approved, and only then sent. What a version of it says is CampaignFields.
+type Campaign struct {
+	No       int64         `db:"no"`
+	ID       string        `db:"id"`
+	TenantID string        `db:"tenant_id"`
+	State    CampaignState `db:"state"`
+	Name     string        `db:"name"`    // of the version
+	Subject  string        `db:"subject"` // of the version
+	Revision int64         `db:"revision"`
+	Version  int64         `db:"version"` // what is written on
+
+	ApprovedVersion int64   `db:"approved_version"` // 0: none
+	ApprovedBy      string  `db:"approved_by"`
+	ApprovedAt      Instant `db:"approved_at"`
+	LastApproved    int64   `db:"last_approved"` // the version approved last, also when it was written on since
+	CopyID          string  `db:"copy_id"`       // of the CampaignCopy of the approved version; empty: none
+	JobNo           int64   `db:"job_no"`        // the last job that sends it or has sent it; 0: none
+	JobID           string  `db:"job_id"`        // of that job
+
+	ReviewBy       string  `db:"review_by"` // who asked for the review; empty: no one
+	ReviewWantedAt Instant `db:"review_wanted_at"`
+	ReviewNote     string  `db:"review_note"`
+
+	CreatedBy string  `db:"created_by"`
+	CreatedAt Instant `db:"created_at"`
+	UpdatedBy string  `db:"updated_by"`
+	UpdatedAt Instant `db:"updated_at"`
+}
+
+// CampaignCompiler makes the parts of a campaign's mail of what is written.
+type CampaignCompiler func(*CampaignFields, *List, *Tenant) (html, text string, err error)
+
+// CampaignVersion is a version of a campaign as it was saved last.
+type CampaignVersion struct {
+	No         int64   `db:"no"`
+	CampaignNo int64   `db:"campaign_no"`
+	Version    int64   `db:"version"`
+	Fields     string  `db:"fields"` // JSON of CampaignFields; empty: as the copy with the campaign's id has them
+	Closed     bool    `db:"closed"` // another person has looked at it: it is not written on
+	Kept       bool    `db:"kept"`   // it was tested, approved, restored or named: it is not dropped, either
+	Name       string  `db:"name"`
+	SavedBy    string  `db:"saved_by"`
+	BegunAt    Instant `db:"begun_at"`
+	SavedAt    Instant `db:"saved_at"`
+}
+
+// TakesSave reports whether a save of a person goes into the version, instead of beginning another one.
+func (v *CampaignVersion) TakesSave(by string, now Instant) bool {
+	return !v.Closed && !v.Kept && v.SavedBy == by && now < v.BegunAt.Add(VersionSpan)
+}
+
+// NewCampaign makes the draft of a tenant.
+func NewCampaign(tenantID string, f *CampaignFields, by string, now Instant) Campaign {
+	return Campaign{
+		ID: NewID(), TenantID: tenantID, State: CampaignDraft, Name: f.Name, Subject: f.Subject, Revision: 1,
+		Version:   1,
+		CreatedBy: by, CreatedAt: now, UpdatedBy: by, UpdatedAt: now,
+	}
+}
+
+// CampaignOfJob makes the campaign of a job that was asked for without one: it is approved by whom the job is made by.
+func CampaignOfJob(j *SendJob, c *CampaignCopy) Campaign {
+	return Campaign{
+		ID: j.CampaignID, TenantID: j.TenantID, State: CampaignScheduled, Name: c.Name, Subject: c.Subject, Revision: 1,
+		Version: 1, ApprovedVersion: 1, LastApproved: 1, ApprovedBy: j.CreatedBy, ApprovedAt: j.CreatedAt,
+		CopyID: c.ID, JobNo: j.No,
+		CreatedBy: j.CreatedBy, CreatedAt: j.CreatedAt, UpdatedBy: j.CreatedBy, UpdatedAt: j.CreatedAt,
+	}
+}
+
+// Editable returns a conflict for a campaign that can't be written on.
+func (c *Campaign) Editable() error {
+	switch c.State {
+	case CampaignDraft, CampaignInReview, CampaignApproved:
+		return nil
+	case CampaignScheduled:
+		return Conflictf("conflict", "The campaign is scheduled: undo the sending or cancel its job first.")
+	}
+	return Conflictf("conflict", "The campaign is %s: duplicate it to write on.", c.State)
+}
+
+// Edited makes the campaign a draft of what a person has just saved: what was approved is no longer.
+func (c *Campaign) Edited(f *CampaignFields, by string, now Instant) error {
+	if err := c.Editable(); err != nil {
+		return err
+	}
+	c.back()
+	c.Name, c.Subject, c.UpdatedBy, c.UpdatedAt = f.Name, f.Subject, by, now
+	return nil
+}
+
+// back makes the campaign a draft.
+func (c *Campaign) back() {
+	c.State, c.ApprovedVersion, c.ApprovedBy, c.ApprovedAt, c.CopyID = CampaignDraft, 0, "", 0, ""
+	c.ReviewBy, c.ReviewWantedAt, c.ReviewNote = "", 0, ""
+}
+
+// AtVersion returns a conflict where another version is written on by now.
+func (c *Campaign) AtVersion(version int64) error {
+	if version != c.Version {
+		return Conflictf("conflict", "The campaign is at version %d: look at it again.", c.Version)
+	}
+	return nil
+}
+
+// AskReview asks for another person's approval, until a wanted time or 0. ErrConflict: it is no draft.
+func (c *Campaign) AskReview(wantedAt Instant, note, by string) error {
+	if c.State != CampaignDraft && c.State != CampaignInReview {
+		return Conflictf("conflict", "The campaign is %s: only drafts are reviewed.", c.State)
+	}
+	c.State, c.ReviewBy, c.ReviewWantedAt, c.ReviewNote = CampaignInReview, by, wantedAt, note
+	return nil
+}
+
+// Reject makes a campaign in review a draft again. ErrConflict: it is not in review.
+func (c *Campaign) Reject() error {
+	if c.State != CampaignInReview && c.State != CampaignApproved {
+		return Conflictf("conflict", "The campaign is %s: there is no approval to refuse or take back.", c.State)
+	}
+	c.back()
+	return nil
+}
+
+// Approve keeps the copy of the version that a person approves. ErrConflict: another version is written on by now, or
+// it was approved or sent already.
+func (c *Campaign) Approve(version int64, copyID, by string, now Instant) error {
+	if c.State != CampaignDraft && c.State != CampaignInReview {
+		return Conflictf("conflict", "The campaign is %s already.", c.State)
+	}
+	if err := c.AtVersion(version); err != nil {
+		return err
+	}
+	c.State, c.ApprovedVersion, c.ApprovedBy, c.ApprovedAt, c.CopyID = CampaignApproved, version, by, now, copyID
+	c.LastApproved = version
+	return nil
+}
+
+// MaySend returns a conflict for a campaign that can't be sent, or not in this version.
+func (c *Campaign) MaySend(version int64) error {
+	switch c.State {
+	case CampaignDraft, CampaignInReview, CampaignApproved:
+		return c.AtVersion(version)
+	case CampaignScheduled, CampaignSending:
+		return Conflictf("conflict", "The campaign is %s already.", c.State)
+	}
+	return Conflictf("conflict", "The campaign is %s: duplicate it to send it again.", c.State)
+}
+
+// Scheduled notes the job that sends what was approved.
+func (c *Campaign) Scheduled(jobNo int64) { c.State, c.JobNo = CampaignScheduled, jobNo }
+
+// Archive puts a campaign away. ErrConflict: it is neither a draft nor sent.
+func (c *Campaign) Archive() error {
+	if c.State != CampaignDraft && c.State != CampaignSent {
+		return Conflictf("conflict", "The campaign is %s: only drafts and what was sent can be archived.", c.State)
+	}
+	c.State = CampaignArchived
+	return nil
+}
+
+// Deletable returns a conflict for a campaign of which something was or will be sent.
+func (c *Campaign) Deletable() error {
+	if c.State != CampaignDraft || c.JobNo != 0 {
+		return Conflictf("conflict", "Only drafts that never had a send job can be deleted: archive the campaign.")
+	}
+	return nil
+}

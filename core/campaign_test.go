@@ -1,0 +1,146 @@
+package core
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+const campaignNow = Instant(1_800_000_000_000)
+
+// In each state exactly these changes of a campaign are allowed.
+func TestWhatCampaignsMayDo(t *testing.T) {
+	f := CampaignFields{Subject: "News"}
+	changes := map[string]func(*Campaign) error{
+		"edit":    func(c *Campaign) error { return c.Edited(&f, "ann", campaignNow) },
+		"review":  func(c *Campaign) error { return c.AskReview(0, "", "ann") },
+		"reject":  (*Campaign).Reject,
+		"approve": func(c *Campaign) error { return c.Approve(c.Version, "copy", "pia", campaignNow) },
+		"send":    func(c *Campaign) error { return c.MaySend(c.Version) },
+		"archive": (*Campaign).Archive,
+	}
+	for state, allowed := range map[CampaignState]string{
+		CampaignDraft:     "edit review approve send archive",
+		CampaignInReview:  "edit review reject approve send",
+		CampaignApproved:  "edit reject send",
+		CampaignScheduled: "",
+		CampaignSending:   "",
+		CampaignSent:      "archive",
+		CampaignArchived:  "",
+	} {
+		for name, change := range changes {
+			c := Campaign{State: state, Version: 3, ApprovedVersion: 3, CopyID: "copy", JobNo: 1}
+			err := change(&c)
+			may := strings.Contains(allowed, name)
+			if (err == nil) != may || err != nil && !errors.Is(err, ErrConflict) {
+				t.Errorf("%s of one that is %s: %v", name, state, err)
+			}
+			if err != nil && c.State != state {
+				t.Errorf("%s of one that is %s was refused, and it is %s", name, state, c.State)
+			}
+		}
+	}
+}
+
+// What was approved is no longer once it is written on, but it is known which version that was.
+func TestAnEditEndsTheApproval(t *testing.T) {
+	c := NewCampaign("t", &CampaignFields{Name: "May", Subject: "a"}, "ann", campaignNow)
+	if err := c.Approve(2, "copy", "pia", campaignNow); !errors.Is(err, ErrConflict) {
+		t.Errorf("another version: %v", err)
+	}
+	err := c.Approve(1, "copy", "pia", campaignNow)
+	if err != nil || c.State != CampaignApproved || c.CopyID != "copy" {
+		t.Fatalf("%+v %v", c, err)
+	}
+	if err := c.Edited(&CampaignFields{Subject: "b"}, "bob", campaignNow+1); err != nil {
+		t.Fatal(err)
+	}
+	want := NewCampaign("t", &CampaignFields{Subject: "b"}, "ann", campaignNow)
+	want.ID, want.LastApproved, want.UpdatedBy, want.UpdatedAt = c.ID, 1, "bob", campaignNow+1
+	if c != want {
+		t.Errorf("%+v\nnot %+v", c, want)
+	}
+}
+
+// The saves of one person within half an hour are one version, unless it was looked at, tested or approved.
+func TestWhichVersionTakesASave(t *testing.T) {
+	v := CampaignVersion{SavedBy: "ann", BegunAt: campaignNow}
+	for name, tt := range map[string]struct {
+		change func(*CampaignVersion)
+		by     string
+		after  time.Duration
+		takes  bool
+	}{
+		"at once":         {func(*CampaignVersion) {}, "ann", 0, true},
+		"before its end":  {func(*CampaignVersion) {}, "ann", VersionSpan - 1, true},
+		"later":           {func(*CampaignVersion) {}, "ann", VersionSpan, false},
+		"another person":  {func(*CampaignVersion) {}, "bob", 0, false},
+		"it was seen":     {func(v *CampaignVersion) { v.Closed = true }, "ann", 0, false},
+		"it was approved": {func(v *CampaignVersion) { v.Kept = true }, "ann", 0, false},
+	} {
+		v := v
+		if tt.change(&v); v.TakesSave(tt.by, campaignNow.Add(tt.after)) != tt.takes {
+			t.Errorf("%s: %v", name, !tt.takes)
+		}
+	}
+}
+
+// What a campaign says comes back from the copy that a job sends.
+func TestFieldsOfACopy(t *testing.T) {
+	for _, f := range []CampaignFields{
+		{
+			Name: "May", ListIDs: []string{"l"}, Subject: "News", Preheader: "Longer days", Tracking: TrackingPersons,
+			Template: json.RawMessage(`{"color":"red","unsubscribe_url":"https://x.example/?t={{unsubscribe_token}}"}`),
+			Content:  CampaignContent{Kind: ContentHTML, Source: "<p>x</p>", Text: "x", Layout: "frame"},
+		},
+		{
+			ListIDs: []string{"l"}, Subject: "News", Tracking: TrackingOff,
+			Content: CampaignContent{Kind: ContentText, Source: "x"},
+		},
+	} {
+		html, text := f.Content.Source, f.Content.Text
+		if f.Content.Kind == ContentText {
+			html, text = "", f.Content.Source
+		}
+		written := f.Copy("t", html, text, campaignNow)
+		got, err := json.Marshal(FieldsOf(&written, "l"))
+		want, _ := json.Marshal(f)
+		if err != nil || string(got) != string(want) {
+			t.Errorf("%s %v\nnot %s", got, err, want)
+		}
+		if f.Preheader != written.Preheader() || f.Content.Layout != written.TemplateName() ||
+			(written.UnsubscribeURL != "") != (f.Template != nil) {
+			t.Errorf("%+v", written)
+		}
+	}
+}
+
+// What is missing of a campaign is named before it is approved; its own sender goes before the tenant's.
+func TestCampaignsAreComplete(t *testing.T) {
+	whole := CampaignFields{ListIDs: []string{"l"}, Subject: "News", Content: CampaignContent{Source: "x"}}
+	for field, change := range map[string]func(*CampaignFields){
+		"":               func(*CampaignFields) {},
+		"list_ids":       func(f *CampaignFields) { f.ListIDs = nil },
+		"subject":        func(f *CampaignFields) { f.Subject = " " },
+		"content.source": func(f *CampaignFields) { f.Content.Source = "\n" },
+	} {
+		f := whole
+		change(&f)
+		err := f.Complete()
+		fault, _ := errors.AsType[*Error](err)
+		if field == "" && err != nil || field != "" && (fault == nil || fault.Field != field) {
+			t.Errorf("without %s: %v", field, err)
+		}
+	}
+	frozen := FrozenContent{
+		FromName: "Tenant", MailFrom: "a@tenant.example", ReplyTo: "r@tenant.example", Language: "en",
+	}
+	f := CampaignFields{FromName: "Own", FromEmail: "o@tenant.example", Language: "de"}
+	f.Override(&frozen)
+	if frozen.FromName != "Own" || frozen.MailFrom != "o@tenant.example" || frozen.ReplyTo != "r@tenant.example" ||
+		frozen.Language != "de" {
+		t.Errorf("%+v", frozen)
+	}
+}

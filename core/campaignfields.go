@@ -1,0 +1,231 @@
+package core
+
+import (
+	"encoding/json"
+	"net/mail"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// The kinds of a campaign's content.
+const (
+	ContentMarkdown = "markdown"
+	ContentBlocks   = "blocks"
+	ContentHTML     = "html"
+	ContentText     = "text"
+)
+
+// ContentKinds are the kinds of a campaign's content.
+var ContentKinds = []string{ContentMarkdown, ContentBlocks, ContentHTML, ContentText}
+
+// Whether a campaign's links and opens are followed.
+const (
+	TrackingOff     = "off"
+	TrackingPersons = "persons" // by reader
+)
+
+// Trackings are the words of CampaignFields.Tracking.
+var Trackings = []string{TrackingOff, TrackingPersons}
+
+// Most of what a campaign may have.
+const (
+	MaxPreheader     = 255  // characters
+	MaxCampaignLists = 1    // lists
+	MaxTemplateJSON  = 4096 // octets
+)
+
+// CampaignContent is what the mail of a campaign says.
+type CampaignContent struct {
+	Kind   string `json:"kind"`
+	Source string `json:"source"`
+	Text   string `json:"text,omitempty"`   // of kind html: the text part as it was written; empty: there is none
+	Layout string `json:"layout,omitempty"` // of the kinds html and text: name of a template around it
+}
+
+// CampaignFields is what is written of a campaign. A draft may be incomplete: Complete says what is still missing.
+type CampaignFields struct {
+	Name      string          `json:"name"`
+	ListIDs   []string        `json:"list_ids"`
+	Subject   string          `json:"subject"`
+	Preheader string          `json:"preheader"`
+	FromName  string          `json:"from_name"`
+	FromEmail string          `json:"from_email"` // empty: the tenant's
+	ReplyTo   string          `json:"reply_to"`   // empty: the tenant's
+	Language  string          `json:"language"`   // empty: the list's
+	Tracking  string          `json:"tracking"`
+	Template  json.RawMessage `json:"template,omitempty"` // an object; empty: none
+	Theme     string          `json:"theme"`              // of the kinds markdown and blocks; empty: the first
+	Content   CampaignContent `json:"content"`
+}
+
+// ownKeys are the keys of a send job's template that campaigns have fields for.
+var ownKeys = map[string]string{"mailer_template_name": "content.layout", "preheader": "preheader"}
+
+// FieldsOf returns what a campaign says that came with its job: as its copy does.
+func FieldsOf(c *CampaignCopy, listID string) CampaignFields {
+	f := CampaignFields{
+		Name: c.Name, ListIDs: []string{listID}, Subject: c.Subject, Preheader: c.Preheader(), Tracking: TrackingOff,
+		Content: CampaignContent{Kind: ContentHTML, Source: c.BodyHTML, Text: c.BodyText, Layout: c.TemplateName()},
+	}
+	if c.BodyHTML == "" && c.BodyText != "" {
+		f.Content.Kind, f.Content.Source, f.Content.Text = ContentText, c.BodyText, ""
+	}
+	if c.TrackOpen || c.TrackClick {
+		f.Tracking = TrackingPersons
+	}
+	var object map[string]json.RawMessage
+	if json.Unmarshal([]byte(c.Template), &object) == nil {
+		for key := range ownKeys {
+			delete(object, key)
+		}
+		if len(object) > 0 {
+			f.Template, _ = json.Marshal(object) // of what was JSON
+		}
+	}
+	return f
+}
+
+// Check judges what is written without the database, and names the first faulty field. themes are the names of those
+// that there are.
+func (f *CampaignFields) Check(themes []string) error {
+	if err := f.checkTexts(); err != nil {
+		return err
+	}
+	switch {
+	case len(f.ListIDs) > MaxCampaignLists:
+		return Invalidf("list_ids", "list_ids may have %d entry at most.", MaxCampaignLists)
+	case !slices.Contains(Trackings, f.Tracking):
+		return Invalidf("tracking", "tracking must be one of %s.", strings.Join(Trackings, ", "))
+	case f.Language != "" && !slices.Contains(Languages, f.Language):
+		return Invalidf("language", "language must be one of %s.", strings.Join(Languages, ", "))
+	case f.Theme != "" && !slices.Contains(themes, f.Theme):
+		return Invalidf("theme", "theme must be one of %s.", strings.Join(themes, ", "))
+	case len(f.Template) > MaxTemplateJSON:
+		return Invalidf("template", "template may have %d bytes at most.", MaxTemplateJSON)
+	}
+	if err := f.checkAddresses(); err != nil {
+		return err
+	}
+	n := NewJob{Template: f.Template}
+	if err := n.validateTemplate(); err != nil {
+		return err
+	}
+	for key, instead := range ownKeys {
+		if k, _ := templateKey(string(f.Template), key); k != nil {
+			return Invalidf("template."+key, "template.%s has a field of its own in a campaign: %s.", key, instead)
+		}
+	}
+	return f.Content.check()
+}
+
+func (f *CampaignFields) checkTexts() error {
+	for _, t := range []struct {
+		field, text string
+		most        int
+	}{
+		{"name", f.Name, MaxSubject},
+		{"subject", f.Subject, MaxSubject},
+		{"preheader", f.Preheader, MaxPreheader},
+		{"from_name", f.FromName, MaxName},
+	} {
+		switch {
+		case hasControl(t.text):
+			return Invalidf(t.field, "%s must not contain control characters.", t.field)
+		case utf8.RuneCountInString(t.text) > t.most:
+			return Invalidf(t.field, "%s must have at most %d characters.", t.field, t.most)
+		}
+	}
+	return nil
+}
+
+func (f *CampaignFields) checkAddresses() error {
+	for _, a := range []struct{ field, address string }{{"from_email", f.FromEmail}, {"reply_to", f.ReplyTo}} {
+		if a.address == "" {
+			continue
+		}
+		if _, err := ParseEmail(a.address); err != nil {
+			return Invalidf(a.field, "%s is not a valid e-mail address.", a.field)
+		}
+		if _, err := mail.ParseAddress(a.address); err != nil {
+			return Invalidf(a.field, "%s is not a valid e-mail address.", a.field)
+		}
+	}
+	return nil
+}
+
+func (c *CampaignContent) check() error {
+	switch {
+	case !slices.Contains(ContentKinds, c.Kind):
+		return Invalidf("content.kind", "content.kind must be one of %s.", strings.Join(ContentKinds, ", "))
+	case c.Text != "" && c.Kind != ContentHTML:
+		return Invalidf("content.text", "content.text goes with kind html: the other kinds make their text part.")
+	case c.Layout != "" && c.Kind != ContentHTML && c.Kind != ContentText:
+		return Invalidf("content.layout",
+			"content.layout goes with the kinds html and text; markdown and blocks have a theme.")
+	case len(c.Source) > MaxBody:
+		return Invalidf("content.source", "content.source may have %d bytes at most.", MaxBody)
+	case len(c.Text) > MaxBody:
+		return Invalidf("content.text", "content.text may have %d bytes at most.", MaxBody)
+	}
+	if c.Layout != "" && ValidateTemplateName(c.Layout) != nil {
+		return Invalidf("content.layout", "content.layout must be the name of a template.")
+	}
+	return nil
+}
+
+// Complete returns what is still missing before the campaign can be approved: it is Invalid on the first field.
+func (f *CampaignFields) Complete() error {
+	switch {
+	case len(f.ListIDs) == 0:
+		return Invalidf("list_ids", "list_ids is empty: the campaign goes to no list yet.")
+	case strings.TrimSpace(f.Subject) == "":
+		return Invalidf("subject", "subject must not be empty.")
+	case strings.TrimSpace(f.Content.Source) == "" && f.Content.Layout == "":
+		return Invalidf("content.source", "content.source is empty: the campaign says nothing yet.")
+	}
+	return nil
+}
+
+// HasSender returns an error on from_email where its domain is none of the tenant's.
+func (f *CampaignFields) HasSender(t *Tenant) error {
+	if f.FromEmail != "" && !slices.Contains(t.Domains, Email(f.FromEmail).Domain()) {
+		return Invalidf("from_email", "from_email must lie in a domain of the tenant.")
+	}
+	return nil
+}
+
+// Copy returns the campaign as a job sends it, with the parts that the content was compiled to.
+func (f *CampaignFields) Copy(tenantID, html, text string, now Instant) CampaignCopy {
+	template := map[string]json.RawMessage{}
+	if len(f.Template) > 0 {
+		_ = json.Unmarshal(f.Template, &template) // Check has read it
+	}
+	for key, value := range map[string]string{"preheader": f.Preheader, "mailer_template_name": f.Content.Layout} {
+		if value != "" {
+			template[key], _ = json.Marshal(value) // a text always can
+		}
+	}
+	c := CampaignCopy{
+		ID: NewID(), TenantID: tenantID, Name: f.Name, Subject: f.Subject, BodyHTML: html, BodyText: text,
+		UnsubscribeURL: templateText(string(f.Template), "unsubscribe_url"), CreatedAt: now,
+		TrackOpen: f.Tracking == TrackingPersons, TrackClick: f.Tracking == TrackingPersons,
+	}
+	if len(template) > 0 {
+		object, _ := json.Marshal(template) // of texts and what was JSON
+		c.Template = string(object)
+	}
+	return c
+}
+
+// Override puts the campaign's own sender and language into what is frozen.
+func (f *CampaignFields) Override(c *FrozenContent) {
+	for _, o := range []struct {
+		own  string
+		into *string
+	}{{f.FromName, &c.FromName}, {f.FromEmail, &c.MailFrom}, {f.ReplyTo, &c.ReplyTo}, {f.Language, &c.Language}} {
+		if o.own != "" {
+			*o.into = o.own
+		}
+	}
+}

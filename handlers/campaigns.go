@@ -1,0 +1,422 @@
+package handlers
+
+import (
+	"encoding/json"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"newsletterd/auth"
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+	"newsletterd/mail/markup"
+	"newsletterd/store"
+)
+
+// campaigns serves /api/campaigns.
+type campaigns struct {
+	store  *store.Store
+	sealer *auth.Sealer // of the links in previews and tests
+}
+
+// campaignHead is a campaign without what it says.
+type campaignHead struct {
+	ID       string             `json:"id"`
+	TenantID string             `json:"tenant_id"`
+	State    core.CampaignState `json:"state" enum:"draft|in_review|approved|scheduled|sending|sent|archived"`
+	Name     string             `json:"name"`
+	Subject  string             `json:"subject"`
+	Version  int64              `json:"version"` // what is written on
+
+	ApprovedVersion int64        `json:"approved_version,omitempty"`
+	ApprovedBy      string       `json:"approved_by,omitempty"`
+	ApprovedAt      core.Instant `json:"approved_at,omitzero"`
+	JobID           string       `json:"send_job_id,omitempty"` // of the job that sends it, or has sent it last
+	Review          *review      `json:"review,omitempty"`
+
+	CreatedBy string       `json:"created_by"`
+	CreatedAt core.Instant `json:"created_at"`
+	UpdatedBy string       `json:"updated_by"`
+	UpdatedAt core.Instant `json:"updated_at"`
+	no        int64
+}
+
+// review is what was asked for with a review.
+type review struct {
+	By       string       `json:"by"`
+	WantedAt core.Instant `json:"wanted_at,omitzero"`
+	Note     string       `json:"note,omitempty"`
+}
+
+func campaignHeadOf(c *core.Campaign) campaignHead {
+	h := campaignHead{
+		ID: c.ID, TenantID: c.TenantID, State: c.State, Name: c.Name, Subject: c.Subject, Version: c.Version,
+		ApprovedVersion: c.ApprovedVersion, ApprovedBy: c.ApprovedBy, ApprovedAt: c.ApprovedAt, JobID: c.JobID,
+		CreatedBy: c.CreatedBy, CreatedAt: c.CreatedAt, UpdatedBy: c.UpdatedBy, UpdatedAt: c.UpdatedAt, no: c.No,
+	}
+	if c.ApprovedVersion == 0 {
+		h.ApprovedBy, h.ApprovedAt = "", 0
+	}
+	if c.ReviewBy != "" {
+		h.Review = &review{c.ReviewBy, c.ReviewWantedAt, c.ReviewNote}
+	}
+	return h
+}
+
+func (h campaignHead) key() string { return strconv.FormatInt(h.no, 10) }
+
+// campaign is a campaign with what its version says.
+type campaign struct {
+	campaignHead
+	written
+}
+
+// written is what a version of a campaign says, but for name and subject.
+type written struct {
+	ListIDs   []string             `json:"list_ids"`
+	Preheader string               `json:"preheader"`
+	FromName  string               `json:"from_name"`
+	FromEmail string               `json:"from_email"` // empty: the tenant's
+	ReplyTo   string               `json:"reply_to"`   // empty: the tenant's
+	Language  string               `json:"language"`   // empty: the list's
+	Tracking  string               `json:"tracking" enum:"off|persons"`
+	Template  json.RawMessage      `json:"template,omitempty"`
+	Theme     string               `json:"theme"` // of the kinds markdown and blocks; empty: the first
+	Content   core.CampaignContent `json:"content"`
+}
+
+func writtenOf(f *core.CampaignFields) written {
+	return written{
+		append([]string{}, f.ListIDs...), f.Preheader, f.FromName, f.FromEmail, f.ReplyTo, f.Language, f.Tracking,
+		f.Template, f.Theme, f.Content,
+	}
+}
+
+// contentInput is what a caller wants a content to be; an absent field stays as it is.
+type contentInput struct {
+	Kind   *string `json:"kind" enum:"markdown|blocks|html|text"`
+	Source *string `json:"source"`
+	Text   *string `json:"text"`
+	Layout *string `json:"layout"`
+}
+
+// JudgeKeys implements keyJudge.
+func (in *contentInput) JudgeKeys(unknown []string) error {
+	return core.JudgeCampaignKeys(jsonKeys[contentInput](), unknown)
+}
+
+// fieldsInput is what a caller wants a campaign to say; an absent field stays as it is.
+type fieldsInput struct {
+	Name      *string         `json:"name"`
+	ListIDs   *[]string       `json:"list_ids"`
+	Subject   *string         `json:"subject"`
+	Preheader *string         `json:"preheader"`
+	FromName  *string         `json:"from_name"`
+	FromEmail *string         `json:"from_email"`
+	ReplyTo   *string         `json:"reply_to"`
+	Language  *string         `json:"language"`
+	Tracking  *string         `json:"tracking" enum:"off|persons"`
+	Template  json.RawMessage `json:"template"`
+	Theme     *string         `json:"theme"`
+	Content   *contentInput   `json:"content"`
+}
+
+func (in *fieldsInput) CheckInput() error {
+	if len(in.Template) > 0 && in.Template[0] != '{' {
+		return core.Invalidf("template", "template must be an object.")
+	}
+	return nil
+}
+
+// change takes over what the input holds.
+func (in *fieldsInput) change(f *core.CampaignFields) error {
+	type taken struct{ to, from *string }
+	all := []taken{
+		{&f.Name, in.Name},
+		{&f.Subject, in.Subject},
+		{&f.Preheader, in.Preheader},
+		{&f.FromName, in.FromName},
+		{&f.FromEmail, in.FromEmail},
+		{&f.ReplyTo, in.ReplyTo},
+		{&f.Language, in.Language},
+		{&f.Tracking, in.Tracking},
+		{&f.Theme, in.Theme},
+	}
+	if c := in.Content; c != nil {
+		all = append(all, taken{&f.Content.Kind, c.Kind}, taken{&f.Content.Source, c.Source},
+			taken{&f.Content.Text, c.Text}, taken{&f.Content.Layout, c.Layout})
+	}
+	for _, t := range all {
+		if t.from != nil {
+			*t.to = *t.from
+		}
+	}
+	if in.ListIDs != nil {
+		f.ListIDs = *in.ListIDs
+		for i, id := range f.ListIDs {
+			parsed, ok := core.ParseID(id)
+			if !ok {
+				return core.Invalidf("list_ids", "list_ids must hold UUIDs.")
+			}
+			f.ListIDs[i] = parsed
+		}
+	}
+	if len(in.Template) > 0 {
+		f.Template = in.Template
+	}
+	return f.Check(markup.ThemeNames())
+}
+
+// newCampaign is the body of POST /api/campaigns.
+type newCampaign struct {
+	TenantID string `json:"tenant_id" is:"uuid"` // empty: that of the list, or the only one of the caller
+	fieldsInput
+}
+
+// JudgeKeys implements keyJudge.
+func (in *newCampaign) JudgeKeys(unknown []string) error {
+	return core.JudgeCampaignKeys(jsonKeys[newCampaign](), unknown)
+}
+
+// changedCampaign is the body of PUT and PATCH /api/campaigns/{id}: a campaign as it was read may be sent back.
+type changedCampaign struct {
+	fieldsInput
+	IfMatch *string `header:"If-Match"`
+}
+
+// JudgeKeys implements keyJudge.
+func (in *changedCampaign) JudgeKeys(unknown []string) error {
+	var others []string
+	for _, key := range unknown {
+		if !unsettable[key] {
+			others = append(others, key)
+		}
+	}
+	return core.JudgeCampaignKeys(jsonKeys[changedCampaign](), others)
+}
+
+// unsettable are the keys of a campaign that no caller sets.
+var unsettable = func() map[string]bool {
+	keys := map[string]bool{}
+	for _, key := range jsonKeys[campaignHead]() {
+		keys[key] = key != "name" && key != "subject"
+	}
+	return keys
+}()
+
+// jsonKeys returns the keys of a struct's JSON object.
+func jsonKeys[T any]() (keys []string) {
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[T]()) {
+		if key, _, _ := strings.Cut(f.Tag.Get("json"), ","); key != "" && key != "-" {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+type foundCampaign struct{}
+
+// find is the 404 of a campaign that isn't the caller's to see.
+func (a campaigns) find(c *web.Call) error {
+	found, err := a.store.Campaign(c, c.ID())
+	c.Keep(foundCampaign{}, &found)
+	return ownRecord(c, found.TenantID, core.ActionFiguresRead, err, core.ErrCampaignNotFound)
+}
+
+// found is the campaign of the path, as find has read it.
+func (a campaigns) found(c *web.Call) *core.Campaign {
+	return c.Value(foundCampaign{}).(*core.Campaign)
+}
+
+// etag returns the ETag of a campaign (RFC 9110 section 8.8.3).
+func etag(c *core.Campaign) string { return `"` + strconv.FormatInt(c.Revision, 10) + `"` }
+
+// edit names the campaign of the path for a change, as If-Match has it; required: without one it is an error.
+func (a campaigns) edit(c *web.Call, ifMatch *string, required bool) (e store.CampaignEdit, err error) {
+	now := a.found(c)
+	e = store.CampaignEdit{ID: now.ID, Actor: actor(c), Now: c.Now}
+	switch {
+	case ifMatch == nil && required:
+		return e, &core.Error{Kind: core.PreconditionRequired, Field: "If-Match"}
+	case ifMatch == nil || strings.TrimSpace(*ifMatch) == "*":
+		return e, nil
+	}
+	e.Revision = -1 // that of no campaign
+	for tag := range strings.SplitSeq(*ifMatch, ",") {
+		if strings.TrimSpace(tag) == etag(now) {
+			e.Revision = now.Revision
+		}
+	}
+	return e, nil
+}
+
+// reply is the answer about a campaign.
+func (a campaigns) reply(c *web.Call, of *core.Campaign, err error) (campaign, error) {
+	if err != nil {
+		return campaign{}, err
+	}
+	_, fields, err := a.store.CampaignVersion(c, of, 0)
+	c.Header().Set("ETag", etag(of))
+	return campaign{campaignHeadOf(of), writtenOf(&fields)}, err
+}
+
+// campaignFilter narrows the list of campaigns.
+type campaignFilter struct {
+	TenantID string             `query:"tenant_id"`
+	State    core.CampaignState `query:"state" enum:"draft|in_review|approved|scheduled|sending|sent|archived"`
+	ListID   string             `query:"list_id"`
+	Text     string             `query:"q"`
+}
+
+func (a campaigns) list(c *web.Call, in campaignFilter, page core.Page) ([]campaignHead, error) {
+	tenants, all, err := tenantsFor(c, tenantFilter{in.TenantID})
+	if err != nil {
+		return nil, err
+	}
+	found, err := a.store.Campaigns(c, store.CampaignFilter{
+		Tenants: tenants, All: all, State: in.State, ListID: in.ListID, Text: in.Text,
+	}, page)
+	return rowsOf(found, campaignHeadOf), err
+}
+
+func (a campaigns) create(c *web.Call, in newCampaign) (campaign, error) {
+	f := core.CampaignFields{Tracking: core.TrackingOff, Content: core.CampaignContent{Kind: core.ContentMarkdown}}
+	if err := in.change(&f); err != nil {
+		return campaign{}, err
+	}
+	tenant, err := a.tenantOf(c, in.TenantID, f.ListIDs)
+	if err != nil {
+		return campaign{}, err
+	}
+	made, err := a.store.AddCampaign(c, core.NewCampaign(tenant, &f, actor(c), c.Now), &f)
+	return a.reply(c, &made, unknownTenant(err))
+}
+
+// tenantOf returns the tenant of a new campaign: the one named, that of its list, or the only one of the caller.
+func (a campaigns) tenantOf(c *web.Call, named string, lists []string) (string, error) {
+	if named == "" && len(lists) > 0 {
+		l, err := a.store.List(c, lists[0])
+		switch {
+		case err == nil && c.Caller.May(c.Action(), l.TenantID):
+			named = l.TenantID
+		case err == nil || core.KindOf(err) == core.NotFound:
+			return "", core.Invalidf("list_ids", "list_ids: there is no such list.")
+		default:
+			return "", err
+		}
+	}
+	return oneTenant(c, named)
+}
+
+func (a campaigns) show(c *web.Call, _ string) (campaign, error) { return a.reply(c, a.found(c), nil) }
+
+func (a campaigns) update(c *web.Call, in changedCampaign) (campaign, error) {
+	e, err := a.edit(c, in.IfMatch, true)
+	if err != nil {
+		return campaign{}, err
+	}
+	changed, err := a.store.EditCampaign(c, e, in.change)
+	return a.reply(c, &changed, err)
+}
+
+// ifMatch is a request that may say which revision it is about.
+type ifMatch struct {
+	IfMatch *string `header:"If-Match"`
+}
+
+func (a campaigns) remove(c *web.Call, in ifMatch) (web.None, error) {
+	e, err := a.edit(c, in.IfMatch, false)
+	if err != nil {
+		return web.None{}, err
+	}
+	return web.None{}, a.store.DeleteCampaign(c, e)
+}
+
+// duplicate makes a draft of what the version says that is written on.
+func (a campaigns) duplicate(c *web.Call, _ string) (campaign, error) {
+	of := a.found(c)
+	_, f, err := a.store.CampaignVersion(c, of, 0)
+	if err != nil {
+		return campaign{}, err
+	}
+	made, err := a.store.AddCampaign(c, core.NewCampaign(of.TenantID, &f, actor(c), c.Now), &f)
+	return a.reply(c, &made, err)
+}
+
+// campaignVersion is a version of a campaign.
+type campaignVersion struct {
+	Version int64        `json:"version"`
+	Name    string       `json:"name"`
+	Kept    bool         `json:"kept"` // it was tested, approved, restored or named, and stays
+	SavedBy string       `json:"saved_by"`
+	BegunAt core.Instant `json:"begun_at"`
+	SavedAt core.Instant `json:"saved_at"`
+}
+
+func campaignVersionOf(v *core.CampaignVersion) campaignVersion {
+	return campaignVersion{v.Version, v.Name, v.Kept, v.SavedBy, v.BegunAt, v.SavedAt}
+}
+
+func (v campaignVersion) key() string { return strconv.FormatInt(v.Version, 10) }
+
+func (a campaigns) versions(c *web.Call, _ struct{}, page core.Page) ([]campaignVersion, error) {
+	found, err := a.store.CampaignVersions(c, a.found(c), page)
+	return rowsOf(found, campaignVersionOf), err
+}
+
+// numberedVersion is the version that the path names.
+type numberedVersion struct {
+	Number string `path:"version,text"`
+}
+
+// version returns the number; -1, which no version has, for what is none.
+func (v *numberedVersion) version() int64 {
+	if n, err := strconv.ParseInt(v.Number, 10, 64); err == nil && n > 0 {
+		return n
+	}
+	return -1
+}
+
+// wholeVersion is a version with what it says.
+type wholeVersion struct {
+	campaignVersion
+	Subject      string `json:"subject"`
+	CampaignName string `json:"campaign_name"`
+	written
+}
+
+func (a campaigns) showVersion(c *web.Call, in numberedVersion) (wholeVersion, error) {
+	v, f, err := a.store.CampaignVersion(c, a.found(c), in.version())
+	return wholeVersion{campaignVersionOf(&v), f.Subject, f.Name, writtenOf(&f)}, err
+}
+
+// namedVersion is the name of a version; empty: it has none.
+type namedVersion struct {
+	numberedVersion
+	Name string `json:"name" is:"required"`
+}
+
+func (in *namedVersion) CheckInput() error { return checkText("name", in.Name) }
+
+func (a campaigns) nameVersion(c *web.Call, in namedVersion) (campaignVersion, error) {
+	if err := a.store.NameVersion(c, a.found(c), in.version(), in.Name); err != nil {
+		return campaignVersion{}, err
+	}
+	v, _, err := a.store.CampaignVersion(c, a.found(c), in.version())
+	return campaignVersionOf(&v), err
+}
+
+// restoredVersion asks for what a version says.
+type restoredVersion struct {
+	numberedVersion
+	ifMatch
+}
+
+func (a campaigns) restore(c *web.Call, in restoredVersion) (campaign, error) {
+	e, err := a.edit(c, in.IfMatch, false)
+	if err != nil {
+		return campaign{}, err
+	}
+	changed, err := a.store.RestoreVersion(c, e, in.version())
+	return a.reply(c, &changed, err)
+}

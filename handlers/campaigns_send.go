@@ -1,0 +1,323 @@
+package handlers
+
+import (
+	"context"
+	"crypto/sha256"
+	"slices"
+	"time"
+
+	"newsletterd/auth"
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+	"newsletterd/mail"
+	"newsletterd/mail/markup"
+	"newsletterd/store"
+)
+
+// Drafts tries campaigns before they are sent. The API and the command line share it.
+type Drafts struct {
+	Store  *store.Store
+	Sealer *auth.Sealer // of unsubscribe tokens and of views
+	Origin string       // of the links
+}
+
+// Compile compiles a version of a campaign, 0 for the one that is written on. warnings tell what is probably not meant.
+// What is faulty is Invalid.
+func (d Drafts) Compile(ctx context.Context, c *core.Campaign, version int64, now core.Instant) (draft store.Draft,
+	bulk *mail.Bulk, warnings []string, err error,
+) {
+	warnings = []string{}
+	compile := func(f *core.CampaignFields, l *core.List, t *core.Tenant) (html, text string, err error) {
+		r, err := markup.CompileCampaign(f, l, t)
+		if err != nil {
+			return "", "", err
+		}
+		for _, w := range r.Warnings {
+			warnings = append(warnings, w.String())
+		}
+		return r.HTML, r.Text, nil
+	}
+	if draft, err = d.Store.Draft(ctx, c, version, compile, now); err != nil {
+		return draft, nil, warnings, err
+	}
+	bulk, err = mail.CompileBulk(mail.JobSpec(c.ID, &draft.Content, mail.Address{Email: "newsletterd@localhost"}))
+	if err != nil {
+		return draft, nil, warnings, err
+	}
+	return draft, bulk, append(warnings, bulk.Warnings()...), nil
+}
+
+// Complete compiles a version that is to be sent, and refuses one in which something is missing.
+func (d Drafts) Complete(ctx context.Context, c *core.Campaign, version int64, now core.Instant) (draft store.Draft,
+	warnings []string, err error,
+) {
+	draft, _, warnings, err = d.Compile(ctx, c, version, now)
+	if err == nil {
+		err = draft.Fields.Complete()
+	}
+	return draft, warnings, err
+}
+
+// Recipient returns a subscriber of the draft's list for whom it can be rendered, or, with an empty address, a reader
+// of whom nothing is known. Invalid: the address is no subscriber's.
+func (d Drafts) Recipient(ctx context.Context, draft *store.Draft, to core.Email, now core.Instant) (mail.Recipient,
+	error,
+) {
+	origin := draft.Content.Tenant.Origin(d.Origin)
+	r := SampleRecipient(origin, now)
+	r.ViewURL = d.View(draft, to, now)
+	if to == "" {
+		return r, nil
+	}
+	sub, err := d.Store.Subscriber(ctx, draft.Content.List.ID, to)
+	if core.KindOf(err) == core.NotFound {
+		return r, core.Invalidf("email", "email is no subscriber of the list.")
+	}
+	r.Email, r.SubscriberID, r.Preferences = string(sub.Email), sub.ID, string(sub.Preferences)
+	return r, err
+}
+
+// View returns the address at which a draft can be looked at without signing in, for auth.DraftTTL.
+func (d Drafts) View(draft *store.Draft, to core.Email, now core.Instant) string {
+	return draft.Content.Tenant.Origin(d.Origin) + "/v/" + d.Sealer.SealDraft(auth.DraftToken{
+		CampaignID: draft.Campaign.ID, Version: draft.Version.Version, Email: to, IssuedAt: now,
+	})
+}
+
+func (a campaigns) drafts(c *web.Call) Drafts {
+	return Drafts{Store: a.store, Sealer: a.sealer, Origin: c.PublicURL()}
+}
+
+// draftPreview asks for the mail of a campaign.
+type draftPreview struct {
+	Version int64      `json:"version"` // 0: the one that is written on
+	Email   core.Email `json:"email"`   // of a subscriber; empty: a reader of whom nothing is known
+}
+
+// previewedDraft are the rendered parts of a campaign's mail.
+type previewedDraft struct {
+	Version  int64    `json:"version"`
+	Subject  string   `json:"subject"`
+	Text     string   `json:"text"`
+	HTML     string   `json:"html"`
+	Bytes    int      `json:"html_bytes"` // programs cut what is longer than about 102,400
+	ViewURL  string   `json:"view_url"`   // for anyone who has the address, 14 days
+	Missing  string   `json:"missing,omitempty"`
+	Warnings []string `json:"warnings"`
+}
+
+// preview renders a campaign's mail. Another person's look ends the version: the writer's next save begins another one.
+func (a campaigns) preview(c *web.Call, in draftPreview) (out previewedDraft, err error) {
+	if in.Email != "" && !c.Caller.May(core.ActionPeopleRead, c.Tenant) {
+		return out, core.Lacking(core.ActionPeopleRead)
+	}
+	d := a.drafts(c)
+	draft, bulk, warnings, err := d.Compile(c, a.found(c), in.Version, c.Now)
+	if err != nil {
+		return out, err
+	}
+	r, err := d.Recipient(c, &draft, in.Email, c.Now)
+	if err != nil {
+		return out, err
+	}
+	out = previewedDraft{Version: draft.Version.Version, ViewURL: r.ViewURL, Warnings: warnings}
+	if err := draft.Fields.Complete(); err != nil {
+		out.Missing = err.(*core.Error).Message
+	}
+	if out.Subject, out.Text, out.HTML, err = bulk.Parts(&r); err != nil {
+		return out, err
+	}
+	out.Bytes = len(out.HTML)
+	c.Header().Set("ETag", etag(a.found(c)))
+	return out, a.store.SawVersion(c, a.found(c), &draft.Version, actor(c))
+}
+
+// draftTest says where tests of a campaign go.
+type draftTest struct {
+	Version int64    `json:"version"` // 0: the one that is written on
+	To      []string `json:"to" is:"required"`
+}
+
+// maxTests is how many addresses one request for tests may name.
+const maxTests = 20
+
+// test sends to the team, where the caller may send tests to no one else.
+func (a campaigns) test(c *web.Call, in draftTest) (out queued, err error) {
+	if len(in.To) == 0 || len(in.To) > maxTests {
+		return out, core.Invalidf("to", "to must have 1 to %d addresses.", maxTests)
+	}
+	to := make([]core.Email, len(in.To))
+	for i, address := range in.To {
+		if to[i], err = core.ParseEmail(address); err != nil {
+			return out, core.Invalidf("to", "to: %q is not a valid e-mail address.", address)
+		}
+		if c.Caller.May(core.ActionTestAnyone, c.Tenant) {
+			continue
+		}
+		is, err := a.store.IsTeammate(c, c.Tenant, to[i])
+		if err == nil && !is {
+			err = core.Lacking(core.ActionTestAnyone)
+		}
+		if err != nil {
+			return out, err
+		}
+	}
+	draft, _, err := a.drafts(c).Complete(c, a.found(c), in.Version, c.Now)
+	if err != nil {
+		return out, err
+	}
+	return queued{"queued"}, a.store.AddCampaignTests(c, &draft, to, c.Now)
+}
+
+// draftReview asks for another person's approval.
+type draftReview struct {
+	WantedAt core.Instant `json:"wanted_at"`
+	Note     string       `json:"note"`
+	ifMatch
+}
+
+func (in *draftReview) CheckInput() error {
+	if len(in.Note) > maxNote {
+		return core.Invalidf("note", "note may have %d bytes at most.", maxNote)
+	}
+	return nil
+}
+
+// maxNote is the most bytes of a note to those who review a campaign.
+const maxNote = 2000
+
+func (a campaigns) review(c *web.Call, in draftReview) (campaign, error) {
+	return a.moved(c, in.IfMatch, func(ctx context.Context, e store.CampaignEdit) (core.Campaign, error) {
+		return a.store.AskReview(ctx, e, in.WantedAt, in.Note)
+	})
+}
+
+func (a campaigns) reject(c *web.Call, in ifMatch) (campaign, error) {
+	return a.moved(c, in.IfMatch, a.store.RejectCampaign)
+}
+
+func (a campaigns) archive(c *web.Call, in ifMatch) (campaign, error) {
+	return a.moved(c, in.IfMatch, a.store.ArchiveCampaign)
+}
+
+func (a campaigns) undo(c *web.Call, in ifMatch) (campaign, error) {
+	return a.moved(c, in.IfMatch, a.store.UndoCampaign)
+}
+
+// moved moves a campaign from one state to another.
+func (a campaigns) moved(c *web.Call, ifMatch *string, move func(context.Context, store.CampaignEdit) (core.Campaign,
+	error),
+) (campaign, error) {
+	e, err := a.edit(c, ifMatch, false)
+	if err != nil {
+		return campaign{}, err
+	}
+	changed, err := move(c, e)
+	return a.reply(c, &changed, err)
+}
+
+// draftApproval names the version that was looked at.
+type draftApproval struct {
+	Version int64 `json:"version" is:"required"`
+	ifMatch
+}
+
+func (a campaigns) approve(c *web.Call, in draftApproval) (campaign, error) {
+	r, err := a.sending(c, in.IfMatch, in.Version)
+	if err != nil {
+		return campaign{}, err
+	}
+	approved, err := a.store.ApproveCampaign(c, r)
+	return a.reply(c, &approved, err)
+}
+
+// sending compiles what is to be approved or sent. What it was compiled of is what is written on in the revision.
+func (a campaigns) sending(c *web.Call, ifMatch *string, version int64) (r store.CampaignSending, err error) {
+	r = store.CampaignSending{Version: version}
+	if r.CampaignEdit, err = a.edit(c, ifMatch, false); err != nil {
+		return r, err
+	}
+	of := a.found(c)
+	if r.Revision == 0 {
+		r.Revision = of.Revision
+	}
+	if err := of.AtVersion(version); err != nil {
+		return r, err
+	}
+	draft, _, err := a.drafts(c).Complete(c, of, version, c.Now)
+	r.Fields, r.Copy = &draft.Fields, &draft.Content.Copy
+	return r, err
+}
+
+// campaignSending asks for the sending of a version.
+type campaignSending struct {
+	draftApproval
+	ScheduledAt core.Instant `json:"scheduled_at"`
+	WindowStart core.Instant `json:"window_start"`
+	WindowEnd   core.Instant `json:"window_end"`
+	Undo        int64        `json:"undo_seconds"` // how long the start waits for an undo
+	Key         *string      `header:"Idempotency-Key"`
+}
+
+// JudgeKeys implements keyJudge.
+func (in *campaignSending) JudgeKeys(unknown []string) error {
+	return core.JudgeCampaignKeys(jsonKeys[campaignSending](), unknown)
+}
+
+func (in *campaignSending) CheckInput() error {
+	if most := int64(core.MaxUndo / time.Second); in.Undo < 0 || in.Undo > most {
+		return core.Invalidf("undo_seconds", "undo_seconds must be a number from 0 to %d.", most)
+	}
+	return validIdempotencyKey(in.Key)
+}
+
+// sentCampaign says what goes out, when, and to how many.
+type sentCampaign struct {
+	SendJobID string         `json:"send_job_id"`
+	Status    core.JobStatus `json:"status" enum:"pending|running|completed|failed|cancelled"`
+	StartsAt  core.Instant   `json:"starts_at"` // until then the campaign can be made a draft again
+	Audience  audience       `json:"audience"`
+}
+
+// audience is to whom a campaign goes, as it is now: it is counted again when it goes out.
+type audience struct {
+	Active     int64 `json:"active"` // subscriptions of its list
+	Bounced    int64 `json:"bounced"`
+	Complaint  int64 `json:"complaint"`
+	Suppressed int64 `json:"suppressed"`
+	Recipients int64 `json:"recipients"` // that get the mail
+}
+
+func (a campaigns) send(c *web.Call, in campaignSending) (out sentCampaign, err error) {
+	n := core.NewJob{ScheduledAt: in.ScheduledAt, WindowStart: in.WindowStart, WindowEnd: in.WindowEnd}
+	if in.Key == nil { // else the first answer holds for longer than the times
+		if err := n.ValidateTimes(c.Now); err != nil {
+			return out, err
+		}
+		if n.ScheduledInPast(c.Now) {
+			return out, core.Invalidf("scheduled_at", "scheduled_at lies in the past.")
+		}
+	}
+	job := store.JobRequest{NewJob: n, Caller: c.Caller, CreatedBy: actor(c)}
+	if in.Key != nil {
+		sum := sha256.Sum256(slices.Concat(c.Body(), []byte(c.ID())))
+		job.IdempotencyKey, job.BodyHash = *in.Key, sum[:]
+	}
+	r, err := a.sending(c, in.IfMatch, in.Version)
+	if err != nil {
+		return out, err
+	}
+	var undo core.Instant
+	if in.Undo > 0 {
+		undo = c.Now.Add(time.Duration(in.Undo) * time.Second)
+	}
+	j, err := a.store.SendCampaign(c, r, job, undo)
+	if err != nil {
+		return out, err
+	}
+	counts, err := a.store.ListCounts(c, []string{j.ListID})
+	of := counts[j.ListID]
+	return sentCampaign{j.ID, j.Status, j.DueAt, audience{
+		of.Active, of.Bounced, of.Complaint, of.Suppressed, of.Mailable,
+	}}, err
+}

@@ -1,0 +1,53 @@
+package handlers
+
+import (
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+)
+
+// campaignRoutes are what is written, looked at, approved and sent.
+func (h *Handler) campaignRoutes(t *web.Table) {
+	a := campaigns{h.options.Store, h.sealer}
+	const all, item = "/api/campaigns", "/api/campaigns/:id"
+	const versions, version = item + "/versions", item + "/versions/:version"
+	read, write := sent(core.ActionCampaignRead), sent(core.ActionCampaignWrite)
+	approve, send := sent(core.ActionCampaignApprove).Fresh(), sent(core.ActionCampaignSend).Fresh()
+	one := func(e web.Endpoint) web.Endpoint { return e.Find(a.find).Missing(core.ErrCampaignNotFound) }
+	moved := func(e web.Endpoint) web.Endpoint { return one(e).Fails(core.Conflict, core.PreconditionFailed) }
+	t.Add("GET", all, sent(core.ActionFiguresRead), web.Send, web.List(a.list, campaignHead.key),
+		"List campaigns, the newest first")
+	t.Add("POST", all, write, web.Send,
+		web.JSON(a.create).MaxBody(maxSendJob).Created().Fails(core.NotFound),
+		"Create a campaign: a draft, of which nothing is sent")
+	t.Add("GET", item, read, web.Send, one(web.Path(a.show)), "Show a campaign with what its version says")
+	update := moved(web.JSON(a.update).MaxBody(maxSendJob)).Fails(core.PreconditionRequired)
+	t.Add("PUT", item, write, web.Send, update,
+		"Change what a campaign says; absent fields stay as they are, and what was approved is a draft again")
+	t.Add("PATCH", item, write, web.Send, update, "The same by PATCH")
+	t.Add("DELETE", item, write, web.Send, moved(web.Query(a.remove)), "Delete a draft that never had a send job")
+	t.Add("POST", item+"/duplicate", write, web.Send, one(web.Path(a.duplicate)).Created(),
+		"Make a draft of what a campaign says")
+	t.Add("POST", item+"/preview", read, web.Send, one(web.JSON(a.preview).BodyOptional()),
+		"Render the mail of a campaign")
+	t.Add("POST", item+"/test", sent(core.ActionTestSend), web.Send,
+		one(web.JSON(a.test)).Fails(core.TooMany),
+		"Send the mail of a campaign to some addresses; editors to the team's")
+	t.Add("POST", item+"/review", write, web.Send, moved(web.JSON(a.review).BodyOptional()),
+		"Ask for another person's approval")
+	t.Add("POST", item+"/reject", sent(core.ActionCampaignApprove), web.Send, moved(web.Query(a.reject)),
+		"Make a campaign in review, or an approved one, a draft again")
+	t.Add("POST", item+"/approve", approve, web.Send, moved(web.JSON(a.approve)),
+		"Approve the version that was looked at: what is sent later is that, whatever is edited in between")
+	t.Add("POST", item+"/send", send, web.Send, moved(web.JSON(a.send)).Created(),
+		"Send the version that was looked at, now or later; a draft is approved by it")
+	t.Add("POST", item+"/undo", sent(core.ActionCampaignSend), web.Send, moved(web.Query(a.undo)),
+		"Make a scheduled campaign, of which no mail has gone out, a draft again")
+	t.Add("POST", item+"/archive", write, web.Send, moved(web.Query(a.archive)), "Put a draft or a sent campaign away")
+	t.Add("GET", versions, read, web.Send, one(web.List(a.versions, campaignVersion.key)),
+		"List the versions of a campaign, the newest first")
+	t.Add("GET", version, read, web.Send, one(web.Query(a.showVersion)), "Show a version of a campaign")
+	t.Add("PUT", version, write, web.Send, one(web.JSON(a.nameVersion)),
+		"Name a version of a campaign, which then stays")
+	t.Add("POST", version+"/restore", write, web.Send, moved(web.Query(a.restore)),
+		"Write on what a version says, as another version")
+}

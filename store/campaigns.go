@@ -1,0 +1,487 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"newsletterd/core"
+)
+
+var (
+	campaignTable = tableOf[core.Campaign]("campaign", []string{"no", "job_id"},
+		[]string{"tenant_id", "created_by", "created_at"})
+	versionTable = tableOf[core.CampaignVersion]("campaign_version", []string{"no"}, nil)
+)
+
+const jobOfCampaign = ", coalesce((SELECT id FROM send_job WHERE no = campaign.job_no), '') AS job_id"
+
+const newestCampaigns = " FROM campaign WHERE no < ?1 AND (?2 = '' OR state = ?2) AND (?3 = '' OR EXISTS (SELECT 1 " +
+	"FROM campaign_list WHERE list_id = ?3 AND campaign_no = campaign.no)) AND (?4 = '' OR instr(lower(name || char(10) || " +
+	"subject), lower(?4)) > 0) "
+
+// CampaignFilter chooses campaigns.
+type CampaignFilter struct {
+	Tenants []string           // theirs alone
+	All     bool               // of all tenants
+	State   core.CampaignState // empty: any
+	ListID  string             // that go to the list; empty: to any
+	Text    string             // in the name or the subject, whatever the case of ASCII letters; empty: any
+}
+
+// Campaign reads a campaign. core.ErrCampaignNotFound: there is none, or its tenant was deleted.
+func (s *Store) Campaign(ctx context.Context, id string) (c core.Campaign, err error) {
+	err = s.get(ctx, &c, "SELECT no, "+campaignTable.columns+jobOfCampaign+` FROM campaign WHERE id = ?
+		AND tenant_id IN (SELECT id FROM tenant WHERE deleted_at = 0)`, id)
+	return c, noCampaign(err)
+}
+
+func (tx *Tx) campaign(id string) (c core.Campaign, err error) {
+	err = tx.get(&c, "SELECT no, "+campaignTable.columns+jobOfCampaign+" FROM campaign WHERE id = ?", id)
+	return c, noCampaign(err)
+}
+
+func noCampaign(err error) error {
+	if errors.Is(err, core.ErrNotFound) {
+		return core.ErrCampaignNotFound
+	}
+	return err
+}
+
+// Campaigns reads a page of campaigns, the newest first. page.After is the number of the last one, as text; one that is
+// no number is core.ErrInvalidCursor.
+func (s *Store) Campaigns(ctx context.Context, f CampaignFilter, page core.Page) (cs []core.Campaign, err error) {
+	before := int64(math.MaxInt64)
+	if page.After != "" {
+		if before, err = strconv.ParseInt(page.After, 10, 64); err != nil {
+			return nil, core.ErrInvalidCursor
+		}
+	}
+	query := "SELECT no, " + campaignTable.columns + jobOfCampaign + newestCampaigns
+	args := []any{before, string(f.State), f.ListID, f.Text, page.Limit}
+	switch {
+	case f.All:
+		query += "AND (SELECT deleted_at FROM tenant WHERE tenant.id = campaign.tenant_id) = 0 "
+	case len(f.Tenants) == 1:
+		query += "AND tenant_id = ?6 "
+		args = append(args, f.Tenants[0])
+	default:
+		query += "AND +tenant_id IN (SELECT value FROM json_each(?6)) "
+		args = append(args, jsonOf(f.Tenants))
+	}
+	err = s.all(ctx, &cs, query+"ORDER BY no DESC LIMIT ?5", args...)
+	return cs, err
+}
+
+// CampaignVersion reads a version of a campaign with what it says; version 0 is the one that is written on.
+// core.ErrNotFound: there is no such version any more.
+func (s *Store) CampaignVersion(ctx context.Context, c *core.Campaign, version int64) (v core.CampaignVersion,
+	f core.CampaignFields, err error,
+) {
+	if version == 0 {
+		version = c.Version
+	}
+	err = s.get(ctx, &v, selectVersion, c.No, version)
+	if err != nil {
+		return v, f, err
+	}
+	if v.Fields != "" {
+		return v, f, json.Unmarshal([]byte(v.Fields), &f)
+	}
+	var written core.CampaignCopy
+	if written, err = s.CampaignCopy(ctx, c.ID); err != nil {
+		return v, f, err
+	}
+	listID, err := s.firstList(ctx, c.No)
+	return v, core.FieldsOf(&written, listID), err
+}
+
+var selectVersion = "SELECT no, " + versionTable.columns +
+	" FROM campaign_version WHERE campaign_no = ? AND version = ?"
+
+func (s *Store) firstList(ctx context.Context, no int64) (id string, err error) {
+	err = s.get(ctx, &id, selectCampaignList, no)
+	if errors.Is(err, core.ErrNotFound) {
+		err = nil
+	}
+	return id, err
+}
+
+const selectCampaignList = "SELECT list_id FROM campaign_list WHERE campaign_no = ? LIMIT 1"
+
+// campaignFields is CampaignVersion inside an operation.
+func (tx *Tx) campaignFields(c *core.Campaign, version int64) (v core.CampaignVersion, f core.CampaignFields,
+	err error,
+) {
+	if err = tx.get(&v, selectVersion, c.No, version); err != nil {
+		return v, f, err
+	}
+	if v.Fields != "" {
+		return v, f, json.Unmarshal([]byte(v.Fields), &f)
+	}
+	var written core.CampaignCopy
+	if err = tx.get(&written, "SELECT "+copyColumns+" FROM campaign_copy WHERE id = ?", c.ID); err != nil {
+		return v, f, err
+	}
+	var listID string
+	if err = tx.get(&listID, selectCampaignList, c.No); errors.Is(err, core.ErrNotFound) {
+		err = nil
+	}
+	return v, core.FieldsOf(&written, listID), err
+}
+
+// CampaignVersions reads a page of the versions of a campaign without what they say, the newest first. page.After is
+// the number of the last version, as text; one that is no number is core.ErrInvalidCursor.
+func (s *Store) CampaignVersions(ctx context.Context, c *core.Campaign, page core.Page) (vs []core.CampaignVersion,
+	err error,
+) {
+	before := int64(math.MaxInt64)
+	if page.After != "" {
+		if before, err = strconv.ParseInt(page.After, 10, 64); err != nil {
+			return nil, core.ErrInvalidCursor
+		}
+	}
+	err = s.all(ctx, &vs, `SELECT no, campaign_no, version, '' AS fields, closed, kept, name, saved_by, begun_at,
+		saved_at FROM campaign_version WHERE campaign_no = ? AND version < ? ORDER BY version DESC LIMIT ?`, c.No, before,
+		page.Limit)
+	return vs, err
+}
+
+// AddCampaign keeps a new draft. core.ErrNotFound: there is no such tenant. Invalid: a list or a layout is not the
+// tenant's, or the sender lies in none of its domains.
+func (s *Store) AddCampaign(ctx context.Context, c core.Campaign, f *core.CampaignFields) (core.Campaign, error) {
+	err := s.update(ctx, func(tx *Tx) error {
+		if err := tx.watch("campaign", c.ID); err != nil {
+			return err
+		}
+		if err := tx.judgeCampaign(c.TenantID, f); err != nil {
+			return err
+		}
+		text, err := json.Marshal(f)
+		if err != nil {
+			return err
+		}
+		if err := tx.addCampaign(&c, f.ListIDs, string(text)); err != nil {
+			return err
+		}
+		return tx.audit(c.CreatedAt, c.CreatedBy, "campaign.create", c.TenantID, c.ID)
+	})
+	return c, err
+}
+
+// addCampaign inserts a campaign with its first version.
+func (tx *Tx) addCampaign(c *core.Campaign, lists []string, fields string) (err error) {
+	if c.No, err = insertRow(tx, &campaignTable, c); err != nil {
+		return err
+	}
+	v := core.CampaignVersion{
+		CampaignNo: c.No, Version: c.Version, Fields: fields, Kept: fields == "", SavedBy: c.CreatedBy,
+		BegunAt: c.CreatedAt, SavedAt: c.CreatedAt,
+	}
+	if _, err := insertRow(tx, &versionTable, &v); err != nil {
+		return err
+	}
+	return tx.setCampaignLists(c.No, lists)
+}
+
+func (tx *Tx) setCampaignLists(no int64, lists []string) error {
+	if _, err := tx.exec("DELETE FROM campaign_list WHERE campaign_no = ?", no); err != nil {
+		return err
+	}
+	for _, id := range lists {
+		if _, err := tx.exec("INSERT OR IGNORE INTO campaign_list (list_id, campaign_no) VALUES (?, ?)", id,
+			no); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// judgeCampaign holds what is written against the records of the tenant.
+func (tx *Tx) judgeCampaign(tenantID string, f *core.CampaignFields) error {
+	t, err := tx.tenant(tenantID)
+	if err != nil {
+		return err
+	}
+	for _, id := range f.ListIDs {
+		l, err := tx.list(id)
+		if errors.Is(err, core.ErrListNotFound) || err == nil && l.TenantID != tenantID {
+			return core.Invalidf("list_ids", "list_ids: there is no list %s of the tenant.", id)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	known, err := tx.templateExists(tenantID, f.Content.Layout)
+	if err == nil && !known {
+		err = core.Invalidf("content.layout", "content.layout: there is no template %s.", f.Content.Layout)
+	}
+	if err != nil {
+		return err
+	}
+	return f.HasSender(&t)
+}
+
+// CampaignEdit names a campaign as a person has seen it, and who changes it.
+type CampaignEdit struct {
+	ID       string
+	Revision int64 // as seen; 0: whichever it is
+	Actor    string
+	Now      core.Instant
+}
+
+// seenAs returns an error where the campaign is at another revision than the one that was seen.
+func (e *CampaignEdit) seenAs(c *core.Campaign) error {
+	if e.Revision != 0 && e.Revision != c.Revision {
+		return core.ChangedMeanwhile(c.UpdatedBy, c.UpdatedAt)
+	}
+	return nil
+}
+
+// saveCampaign writes a changed campaign, whose copy goes where it is no longer approved and no job has it.
+func (tx *Tx) saveCampaign(c *core.Campaign, e CampaignEdit, copyWas string) error {
+	c.Revision++
+	c.UpdatedBy, c.UpdatedAt = e.Actor, e.Now
+	if err := updateRow(tx, &campaignTable, c, c.ID); err != nil {
+		return err
+	}
+	if copyWas == "" || copyWas == c.CopyID || copyWas == c.ID {
+		return nil
+	}
+	var used bool
+	err := tx.get(&used, "SELECT EXISTS (SELECT 1 FROM send_job WHERE copy_id = ?)", copyWas)
+	if err != nil || used {
+		return err
+	}
+	if _, err := tx.exec("DELETE FROM frozen_content WHERE copy_id = ?", copyWas); err != nil {
+		return err
+	}
+	_, err = tx.exec("DELETE FROM campaign_copy WHERE id = ?", copyWas)
+	return err
+}
+
+// changeCampaign changes a campaign by a rule, which reports whether there is anything to change, and returns it as it
+// is then.
+func (s *Store) changeCampaign(ctx context.Context, e CampaignEdit, action string,
+	rule func(*Tx, *core.Campaign) (bool, error),
+) (c core.Campaign, err error) {
+	err = s.update(ctx, func(tx *Tx) error {
+		if err := tx.watch("campaign", e.ID); err != nil {
+			return err
+		}
+		if c, err = tx.campaign(e.ID); err != nil {
+			return err
+		}
+		if err := e.seenAs(&c); err != nil {
+			return err
+		}
+		was := c.CopyID
+		changed, err := rule(tx, &c)
+		if err != nil || !changed {
+			return err
+		}
+		if err := tx.saveCampaign(&c, e, was); err != nil {
+			return err
+		}
+		return tx.audit(e.Now, e.Actor, action, c.TenantID, c.ID)
+	})
+	return c, err
+}
+
+// EditCampaign changes what a campaign says by a rule; what was approved is no longer. A save that changes nothing is
+// none. It returns core.ErrCampaignNotFound, core.ErrPreconditionFailed where the campaign is at another revision, a
+// conflict for one that is past approval (core.ErrConflict), or an error of the rule or of what it has changed.
+func (s *Store) EditCampaign(ctx context.Context, e CampaignEdit, rule func(*core.CampaignFields) error) (core.Campaign,
+	error,
+) {
+	return s.changeCampaign(ctx, e, "campaign.update", func(tx *Tx, c *core.Campaign) (bool, error) {
+		return tx.editCampaign(c, e, rule)
+	})
+}
+
+func (tx *Tx) editCampaign(c *core.Campaign, e CampaignEdit, rule func(*core.CampaignFields) error) (bool, error) {
+	v, f, err := tx.campaignFields(c, c.Version)
+	if err != nil {
+		return false, err
+	}
+	if err := c.Editable(); err != nil {
+		return false, err
+	}
+	was, err := json.Marshal(f)
+	if err != nil {
+		return false, err
+	}
+	f.ListIDs = slices.Clone(f.ListIDs)
+	if err := rule(&f); err != nil {
+		return false, err
+	}
+	is, err := json.Marshal(f)
+	if err != nil || string(is) == string(was) {
+		return false, err
+	}
+	if err := tx.judgeCampaign(c.TenantID, &f); err != nil {
+		return false, err
+	}
+	if err := c.Edited(&f, e.Actor, e.Now); err != nil {
+		return false, err
+	}
+	if err := tx.setCampaignLists(c.No, f.ListIDs); err != nil {
+		return false, err
+	}
+	if err := tx.tellFields(was, is); err != nil {
+		return false, err
+	}
+	return true, tx.keepVersion(c, &v, string(is), e)
+}
+
+// tellFields makes the audit trail tell which fields of a campaign change; of what is long, how long it is.
+func (tx *Tx) tellFields(was, is []byte) error {
+	var before, after map[string]json.RawMessage
+	if err := errors.Join(json.Unmarshal(was, &before), json.Unmarshal(is, &after)); err != nil {
+		return err
+	}
+	shown := func(v json.RawMessage) any {
+		if len(v) > maxAudited {
+			return fmt.Sprintf("%d bytes", len(v))
+		}
+		return v
+	}
+	for key := range after {
+		if !bytes.Equal(before[key], after[key]) {
+			tx.tell(key, shown(before[key]), shown(after[key]))
+		}
+	}
+	return nil
+}
+
+// keepVersion keeps what was saved in the version v, or in the next one.
+func (tx *Tx) keepVersion(c *core.Campaign, v *core.CampaignVersion, fields string, e CampaignEdit) error {
+	if v.TakesSave(e.Actor, e.Now) {
+		return tx.one("UPDATE campaign_version SET fields = ?, saved_at = ? WHERE no = ?", fields, int64(e.Now), v.No)
+	}
+	c.Version++
+	next := core.CampaignVersion{
+		CampaignNo: c.No, Version: c.Version, Fields: fields, SavedBy: e.Actor, BegunAt: e.Now, SavedAt: e.Now,
+	}
+	if _, err := insertRow(tx, &versionTable, &next); err != nil {
+		return err
+	}
+	_, err := tx.exec(`DELETE FROM campaign_version WHERE campaign_no = ?1 AND kept = 0 AND version <= (SELECT version
+		FROM campaign_version WHERE campaign_no = ?1 AND kept = 0 ORDER BY version DESC LIMIT 1 OFFSET ?2)`, c.No,
+		core.VersionsKept)
+	return err
+}
+
+// RestoreVersion makes a version what is written on, as another one. core.ErrNotFound: there is no such version any
+// more; the other errors are EditCampaign's.
+func (s *Store) RestoreVersion(ctx context.Context, e CampaignEdit, version int64) (core.Campaign, error) {
+	return s.changeCampaign(ctx, e, "campaign.restore", func(tx *Tx, c *core.Campaign) (bool, error) {
+		_, f, err := tx.campaignFields(c, version)
+		if err != nil {
+			return false, err
+		}
+		if err := tx.keep(c.No, version); err != nil {
+			return false, err
+		}
+		if err := tx.closeVersion(c.No, c.Version); err != nil {
+			return false, err
+		}
+		return tx.editCampaign(c, e, func(now *core.CampaignFields) error {
+			*now = f
+			return nil
+		})
+	})
+}
+
+// NameVersion gives a version another name, and makes it stay for good. core.ErrNotFound: there is no such version.
+func (s *Store) NameVersion(ctx context.Context, c *core.Campaign, version int64, name string) error {
+	return s.update(ctx, func(tx *Tx) error {
+		v, _, err := tx.campaignFields(c, version)
+		if err != nil || v.Name == name {
+			return err
+		}
+		return tx.one("UPDATE campaign_version SET kept = 1, name = ? WHERE no = ?", name, v.No)
+	})
+}
+
+// keep makes a version stay for good.
+func (tx *Tx) keep(no, version int64) error {
+	return tx.one("UPDATE campaign_version SET kept = 1 WHERE campaign_no = ? AND version = ?", no, version)
+}
+
+// SawVersion notes that a person has looked at the version that is written on. Saves of others go into another one from
+// then on. Its only error is core.ErrStorage.
+func (s *Store) SawVersion(ctx context.Context, c *core.Campaign, v *core.CampaignVersion, by string) error {
+	if v.Closed || v.Kept || v.SavedBy == by {
+		return nil
+	}
+	return s.update(ctx, func(tx *Tx) error { return tx.closeVersion(c.No, v.Version) })
+}
+
+func (tx *Tx) closeVersion(no, version int64) error {
+	_, err := tx.exec("UPDATE campaign_version SET closed = 1 WHERE campaign_no = ? AND version = ?", no, version)
+	return err
+}
+
+// AskReview asks for another person's approval of a draft, until a wanted time or 0. It returns
+// core.ErrCampaignNotFound, core.ErrPreconditionFailed where the campaign is at another revision, or core.ErrConflict.
+func (s *Store) AskReview(ctx context.Context, e CampaignEdit, wantedAt core.Instant, note string) (core.Campaign,
+	error,
+) {
+	return s.changeCampaign(ctx, e, "campaign.review", func(tx *Tx, c *core.Campaign) (bool, error) {
+		if err := c.AskReview(wantedAt, note, e.Actor); err != nil {
+			return false, err
+		}
+		return true, tx.closeVersion(c.No, c.Version)
+	})
+}
+
+// RejectCampaign makes a campaign in review, or an approved one, a draft again. The errors are AskReview's.
+func (s *Store) RejectCampaign(ctx context.Context, e CampaignEdit) (core.Campaign, error) {
+	return s.changeCampaign(ctx, e, "campaign.reject", func(_ *Tx, c *core.Campaign) (bool, error) {
+		err := c.Reject()
+		return err == nil, err
+	})
+}
+
+// ArchiveCampaign puts a draft, or a campaign that was sent, away. The errors are AskReview's.
+func (s *Store) ArchiveCampaign(ctx context.Context, e CampaignEdit) (core.Campaign, error) {
+	return s.changeCampaign(ctx, e, "campaign.archive", func(_ *Tx, c *core.Campaign) (bool, error) {
+		err := c.Archive()
+		return err == nil, err
+	})
+}
+
+// DeleteCampaign removes a draft with its versions. It returns core.ErrCampaignNotFound, core.ErrPreconditionFailed
+// where the campaign is at another revision, or core.ErrConflict for one that ever had a job.
+func (s *Store) DeleteCampaign(ctx context.Context, e CampaignEdit) error {
+	return s.update(ctx, func(tx *Tx) error {
+		if err := tx.watch("campaign", e.ID); err != nil {
+			return err
+		}
+		c, err := tx.campaign(e.ID)
+		if err != nil {
+			return err
+		}
+		if err := e.seenAs(&c); err != nil {
+			return err
+		}
+		if err := c.Deletable(); err != nil {
+			return err
+		}
+		for _, table := range []string{"campaign_list", "campaign_version"} {
+			if _, err := tx.exec("DELETE FROM "+table+" WHERE campaign_no = ?", c.No); err != nil {
+				return err
+			}
+		}
+		if err := tx.one("DELETE FROM campaign WHERE no = ?", c.No); err != nil {
+			return err
+		}
+		return tx.audit(e.Now, e.Actor, "campaign.delete", c.TenantID, c.ID)
+	})
+}

@@ -1,0 +1,195 @@
+package store
+
+import (
+	"context"
+	"errors"
+
+	"newsletterd/core"
+)
+
+// CampaignSending asks for a campaign's approval or sending.
+type CampaignSending struct {
+	CampaignEdit
+	Version int64                // that was looked at
+	Fields  *core.CampaignFields // of the revision
+	Copy    *core.CampaignCopy   // compiled of the fields; it is taken where the version is not approved yet
+}
+
+// ApproveCampaign freezes the copy of a campaign's version: what is sent later is that. It returns
+// core.ErrCampaignNotFound, core.ErrPreconditionFailed where the campaign is at another revision, core.ErrConflict
+// where another version is written on or the campaign is past its approval, and Invalid for a layout or a sender that
+// is no longer the tenant's.
+func (s *Store) ApproveCampaign(ctx context.Context, r CampaignSending) (core.Campaign, error) {
+	return s.changeCampaign(ctx, r.CampaignEdit, "campaign.approve", func(tx *Tx, c *core.Campaign) (bool, error) {
+		return true, tx.approve(c, &r)
+	})
+}
+
+func (tx *Tx) approve(c *core.Campaign, r *CampaignSending) error {
+	if err := c.Approve(r.Version, r.Copy.ID, r.Actor, r.Now); err != nil {
+		return err
+	}
+	if err := tx.judgeCampaign(c.TenantID, r.Fields); err != nil {
+		return err
+	}
+	list, err := tx.list(r.Fields.ListIDs[0])
+	if err != nil {
+		return err
+	}
+	tenant, err := tx.tenant(c.TenantID)
+	if err != nil {
+		return err
+	}
+	if _, err := insertRow(tx, &copyTable, r.Copy); err != nil {
+		return err
+	}
+	if _, err := tx.freezeCampaign(r.Copy, r.Fields, &list, &tenant); err != nil {
+		return err
+	}
+	return tx.keep(c.No, r.Version)
+}
+
+// SendCampaign makes the job of a campaign, which it approves first where that was not done: both or neither happen.
+// Times are those of n; the start is not before the end of undo. The errors are ApproveCampaign's, core.ErrConflict for
+// a list or a tenant that is not active and for an Idempotency-Key that was used with another body, and core.Forbidden
+// where the caller may not send to the list.
+func (s *Store) SendCampaign(ctx context.Context, r CampaignSending, n JobRequest, undo core.Instant) (j core.SendJob,
+	err error,
+) {
+	n.TenantID = ""
+	err = s.update(ctx, func(tx *Tx) error {
+		if err := tx.watch("campaign", r.ID); err != nil {
+			return err
+		}
+		c, err := tx.campaign(r.ID)
+		if err != nil {
+			return err
+		}
+		n.TenantID = c.TenantID
+		j, _ = n.Job(r.Now)
+		j.TenantID, j.CampaignID, j.CreatedBy, j.DueAt = c.TenantID, c.ID, r.Actor, max(j.DueAt, undo)
+		if n.IdempotencyKey != "" {
+			if done, err := tx.repeated(&j, n, r.Now); done || err != nil {
+				return err
+			}
+		}
+		if err := r.seenAs(&c); err != nil {
+			return err
+		}
+		was := c.CopyID
+		if err := c.MaySend(r.Version); err != nil {
+			return err
+		}
+		if c.State != core.CampaignApproved {
+			if err := tx.approve(&c, &r); err != nil {
+				return err
+			}
+		}
+		list, err := tx.list(r.Fields.ListIDs[0])
+		if err != nil {
+			return err
+		}
+		if _, err := tx.maySend(&list); err != nil {
+			return err
+		}
+		j.ListID, j.CopyID = list.ID, c.CopyID
+		if err := tx.insertSendJob(&j); err != nil {
+			return err
+		}
+		c.Scheduled(j.No)
+		if err := tx.saveCampaign(&c, r.CampaignEdit, was); err != nil {
+			return err
+		}
+		return tx.audit(r.Now, r.Actor, "campaign.send", c.TenantID, c.ID)
+	})
+	return j, err
+}
+
+// UndoCampaign cancels the job of a campaign that waits for its start; the campaign is a draft again, and no mail of it
+// goes out. It returns core.ErrCampaignNotFound, core.ErrPreconditionFailed where the campaign is at another revision, or
+// core.ErrConflict for one that is not scheduled or whose job has begun.
+func (s *Store) UndoCampaign(ctx context.Context, e CampaignEdit) (c core.Campaign, err error) {
+	err = s.update(ctx, func(tx *Tx) error {
+		if err := tx.watch("campaign", e.ID); err != nil {
+			return err
+		}
+		if c, err = tx.campaign(e.ID); err != nil {
+			return err
+		}
+		if err := e.seenAs(&c); err != nil {
+			return err
+		}
+		switch {
+		case c.State == core.CampaignSending:
+			return core.Conflictf("conflict", "The campaign is going out already: cancel its job to stop the rest.")
+		case c.State != core.CampaignScheduled:
+			return core.Conflictf("conflict", "The campaign is %s: there is no sending to undo.", c.State)
+		}
+		j, err := tx.sendJobNo(c.JobNo)
+		if err != nil {
+			return err
+		}
+		j.Cancel(e.Now)
+		if err := tx.moveJob(&j); err != nil {
+			return err
+		}
+		if c, err = tx.campaign(e.ID); err != nil {
+			return err
+		}
+		return tx.audit(e.Now, e.Actor, "campaign.undo", c.TenantID, c.ID)
+	})
+	return c, err
+}
+
+// Draft is a version of a campaign with all that its mails would be made of now.
+type Draft struct {
+	Campaign core.Campaign
+	Version  core.CampaignVersion
+	Fields   core.CampaignFields
+	Content  core.Content // its Copy is not kept
+}
+
+// Draft compiles a version of a campaign, 0 for the one that is written on. A campaign without a list gets one that is
+// made up. core.ErrNotFound: there is no such version any more; Invalid: the list or the layout is not there; or an
+// error of the compiler.
+func (s *Store) Draft(ctx context.Context, c *core.Campaign, version int64, compile core.CampaignCompiler,
+	now core.Instant,
+) (d Draft, err error) {
+	d.Campaign = *c
+	if d.Version, d.Fields, err = s.CampaignVersion(ctx, c, version); err != nil {
+		return d, err
+	}
+	t, err := s.Tenant(ctx, c.TenantID)
+	if err != nil {
+		return d, err
+	}
+	l := core.List{TenantID: c.TenantID, Name: t.Name}
+	if len(d.Fields.ListIDs) > 0 {
+		switch l, err = s.List(ctx, d.Fields.ListIDs[0]); {
+		case errors.Is(err, core.ErrListNotFound):
+			return d, core.Invalidf("list_ids", "list_ids: the list %s is no longer there.", d.Fields.ListIDs[0])
+		case err != nil:
+			return d, err
+		}
+	}
+	html, text, err := compile(&d.Fields, &l, &t)
+	if err != nil {
+		return d, err
+	}
+	written := d.Fields.Copy(c.TenantID, html, text, now)
+	d.Content = core.Content{Copy: written, List: l, Tenant: t}
+	frozen := core.Freeze(&written, &l, &t)
+	d.Fields.Override(&frozen)
+	frozen.Restore(&d.Content)
+	if frozen.Resolved {
+		return d, nil
+	}
+	d.Content.Template, err = s.Template(ctx, t.ID, frozen.TemplateName)
+	if err == nil && d.Content.Template.Layout != "" {
+		d.Content.Layout, err = s.Template(ctx, t.ID, d.Content.Template.Layout)
+	}
+	if core.KindOf(err) == core.NotFound {
+		err = core.Invalidf("content.layout", "content.layout: there is no template %s.", frozen.TemplateName)
+	}
+	return d, err
+}
