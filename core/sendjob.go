@@ -296,6 +296,7 @@ func FillUnsubscribeURL(link, token string) (filled string, found bool) {
 	return b.String(), found
 }
 
+// ValidateTimes checks the schedule and the window, and names the first faulty field.
 func (n *NewJob) ValidateTimes(now Instant) error {
 	switch {
 	case n.WindowEnd != 0 && n.WindowEnd <= n.WindowStart:
