@@ -49,7 +49,7 @@ func (w *htmlWriter) head() {
 <meta name="color-scheme" content="light dark">
 <meta name="supported-color-schemes" content="light dark">
 <title>%s</title>
-`, lang, html.EscapeString(o.Title))
+`, lang, escapeTemplate(o.Title))
 	w.styles()
 	w.printf(`</head>
 <body class="body b-page" style="margin:0;padding:0;background-color:%[1]s;-webkit-text-size-adjust:100%%;`+
@@ -193,4 +193,14 @@ func (w *htmlWriter) stack(nodes []node) {
 // spaceBetween is room between blocks of one cell: Outlook hears the height of a line, and no margin of a div.
 func (w *htmlWriter) spaceBetween(height int) {
 	w.printf(`<div style="font-size:%[1]dpx;line-height:%[1]dpx;mso-line-height-rule:exactly">&nbsp;</div>`, height)
+}
+
+// escapeTemplate escapes a template for HTML, but for its placeholders: quotes in them stay as they are.
+func escapeTemplate(source string) string {
+	var marks placeholders
+	hidden, err := marks.hide(source)
+	if err != nil {
+		return html.EscapeString(source) // the subject has the same fault, and is told of it
+	}
+	return marks.restore(hidden, html.EscapeString)
 }
