@@ -72,6 +72,51 @@ type Campaign struct {
 	UpdatedAt Instant `db:"updated_at"`
 }
 
+// CampaignView is a campaign as the API and the commands show it, without what it says.
+type CampaignView struct {
+	No       int64         `json:"-"`
+	ID       string        `json:"id"`
+	TenantID string        `json:"tenant_id"`
+	State    CampaignState `json:"state" enum:"draft|in_review|approved|scheduled|sending|sent|archived"`
+	Name     string        `json:"name"`
+	Subject  string        `json:"subject"`
+	Version  int64         `json:"version"` // what is written on
+
+	ApprovedVersion int64           `json:"approved_version,omitempty"`
+	ApprovedBy      string          `json:"approved_by,omitempty"`
+	ApprovedAt      Instant         `json:"approved_at,omitzero"`
+	JobID           string          `json:"send_job_id,omitempty"` // of the job that sends it, or has sent it last
+	Review          *CampaignReview `json:"review,omitempty"`
+
+	CreatedBy string  `json:"created_by"`
+	CreatedAt Instant `json:"created_at"`
+	UpdatedBy string  `json:"updated_by"`
+	UpdatedAt Instant `json:"updated_at"`
+}
+
+// CampaignReview is what was asked for with a review.
+type CampaignReview struct {
+	By       string  `json:"by"`
+	WantedAt Instant `json:"wanted_at,omitzero"`
+	Note     string  `json:"note,omitempty"`
+}
+
+// View returns the campaign as it is shown.
+func (c *Campaign) View() CampaignView {
+	v := CampaignView{
+		No: c.No, ID: c.ID, TenantID: c.TenantID, State: c.State, Name: c.Name, Subject: c.Subject, Version: c.Version,
+		ApprovedVersion: c.ApprovedVersion, JobID: c.JobID, CreatedBy: c.CreatedBy, CreatedAt: c.CreatedAt,
+		UpdatedBy: c.UpdatedBy, UpdatedAt: c.UpdatedAt,
+	}
+	if c.ApprovedVersion != 0 {
+		v.ApprovedBy, v.ApprovedAt = c.ApprovedBy, c.ApprovedAt
+	}
+	if c.ReviewBy != "" {
+		v.Review = &CampaignReview{c.ReviewBy, c.ReviewWantedAt, c.ReviewNote}
+	}
+	return v
+}
+
 // CampaignCompiler makes the parts of a campaign's mail of what is written.
 type CampaignCompiler func(*CampaignFields, *List, *Tenant) (html, text string, err error)
 

@@ -19,55 +19,12 @@ type campaigns struct {
 	sealer *auth.Sealer // of the links in previews and tests
 }
 
-// campaignHead is a campaign without what it says.
-type campaignHead struct {
-	ID       string             `json:"id"`
-	TenantID string             `json:"tenant_id"`
-	State    core.CampaignState `json:"state" enum:"draft|in_review|approved|scheduled|sending|sent|archived"`
-	Name     string             `json:"name"`
-	Subject  string             `json:"subject"`
-	Version  int64              `json:"version"` // what is written on
-
-	ApprovedVersion int64        `json:"approved_version,omitempty"`
-	ApprovedBy      string       `json:"approved_by,omitempty"`
-	ApprovedAt      core.Instant `json:"approved_at,omitzero"`
-	JobID           string       `json:"send_job_id,omitempty"` // of the job that sends it, or has sent it last
-	Review          *review      `json:"review,omitempty"`
-
-	CreatedBy string       `json:"created_by"`
-	CreatedAt core.Instant `json:"created_at"`
-	UpdatedBy string       `json:"updated_by"`
-	UpdatedAt core.Instant `json:"updated_at"`
-	no        int64
-}
-
-// review is what was asked for with a review.
-type review struct {
-	By       string       `json:"by"`
-	WantedAt core.Instant `json:"wanted_at,omitzero"`
-	Note     string       `json:"note,omitempty"`
-}
-
-func campaignHeadOf(c *core.Campaign) campaignHead {
-	h := campaignHead{
-		ID: c.ID, TenantID: c.TenantID, State: c.State, Name: c.Name, Subject: c.Subject, Version: c.Version,
-		ApprovedVersion: c.ApprovedVersion, ApprovedBy: c.ApprovedBy, ApprovedAt: c.ApprovedAt, JobID: c.JobID,
-		CreatedBy: c.CreatedBy, CreatedAt: c.CreatedAt, UpdatedBy: c.UpdatedBy, UpdatedAt: c.UpdatedAt, no: c.No,
-	}
-	if c.ApprovedVersion == 0 {
-		h.ApprovedBy, h.ApprovedAt = "", 0
-	}
-	if c.ReviewBy != "" {
-		h.Review = &review{c.ReviewBy, c.ReviewWantedAt, c.ReviewNote}
-	}
-	return h
-}
-
-func (h campaignHead) key() string { return strconv.FormatInt(h.no, 10) }
+// campaignKey is by which the list of campaigns goes on.
+func campaignKey(v core.CampaignView) string { return strconv.FormatInt(v.No, 10) }
 
 // campaign is a campaign with what its version says.
 type campaign struct {
-	campaignHead
+	core.CampaignView
 	written
 }
 
@@ -198,7 +155,7 @@ func (in *changedCampaign) JudgeKeys(unknown []string) error {
 // unsettable are the keys of a campaign that no caller sets.
 var unsettable = func() map[string]bool {
 	keys := map[string]bool{}
-	for _, key := range jsonKeys[campaignHead]() {
+	for _, key := range jsonKeys[core.CampaignView]() {
 		keys[key] = key != "name" && key != "subject"
 	}
 	return keys
@@ -257,7 +214,7 @@ func (a campaigns) reply(c *web.Call, of *core.Campaign, err error) (campaign, e
 	}
 	_, fields, err := a.store.CampaignVersion(c, of, 0)
 	c.Header().Set("ETag", etag(of))
-	return campaign{campaignHeadOf(of), writtenOf(&fields)}, err
+	return campaign{of.View(), writtenOf(&fields)}, err
 }
 
 // campaignFilter narrows the list of campaigns.
@@ -268,7 +225,7 @@ type campaignFilter struct {
 	Text     string             `query:"q"`
 }
 
-func (a campaigns) list(c *web.Call, in campaignFilter, page core.Page) ([]campaignHead, error) {
+func (a campaigns) list(c *web.Call, in campaignFilter, page core.Page) ([]core.CampaignView, error) {
 	tenants, all, err := tenantsFor(c, tenantFilter{in.TenantID})
 	if err != nil {
 		return nil, err
@@ -276,7 +233,7 @@ func (a campaigns) list(c *web.Call, in campaignFilter, page core.Page) ([]campa
 	found, err := a.store.Campaigns(c, store.CampaignFilter{
 		Tenants: tenants, All: all, State: in.State, ListID: in.ListID, Text: in.Text,
 	}, page)
-	return rowsOf(found, campaignHeadOf), err
+	return rowsOf(found, (*core.Campaign).View), err
 }
 
 func (a campaigns) create(c *web.Call, in newCampaign) (campaign, error) {

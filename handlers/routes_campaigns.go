@@ -14,7 +14,7 @@ func (h *Handler) campaignRoutes(t *web.Table) {
 	approve, send := sent(core.ActionCampaignApprove).Fresh(), sent(core.ActionCampaignSend).Fresh()
 	one := func(e web.Endpoint) web.Endpoint { return e.Find(a.find).Missing(core.ErrCampaignNotFound) }
 	moved := func(e web.Endpoint) web.Endpoint { return one(e).Fails(core.Conflict, core.PreconditionFailed) }
-	t.Add("GET", all, sent(core.ActionFiguresRead), web.Send, web.List(a.list, campaignHead.key),
+	t.Add("GET", all, sent(core.ActionFiguresRead), web.Send, web.List(a.list, campaignKey),
 		"List campaigns, the newest first")
 	t.Add("POST", all, write, web.Send,
 		web.JSON(a.create).MaxBody(maxSendJob).Created().Fails(core.NotFound),

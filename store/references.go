@@ -17,6 +17,7 @@ const (
 	NounUser          Noun = "user"
 	NounTemplate      Noun = "template"
 	NounJob           Noun = "job"
+	NounCampaign      Noun = "campaign"
 	NounWebhookClient Noun = "webhook client"
 	NounEndpoint      Noun = "endpoint"
 	NounDKIMKey       Noun = "DKIM key"
@@ -50,6 +51,7 @@ var references = map[Noun]string{
 	NounUser:          "SELECT id, name, '' AS tenant_id FROM user",
 	NounTemplate:      "SELECT id, name, tenant_id FROM template",
 	NounJob:           "SELECT j.id, c.name, j.tenant_id FROM send_job j JOIN campaign_copy c ON c.id = j.copy_id",
+	NounCampaign:      "SELECT id, iif(name = '', subject, name) AS name, tenant_id FROM campaign",
 	NounWebhookClient: "SELECT id, name, tenant_id FROM webhook_client",
 	NounEndpoint:      "SELECT id, name, tenant_id FROM webhook_endpoint",
 	NounDKIMKey:       "SELECT id, domain AS name, tenant_id FROM dkim_key",

@@ -51,7 +51,8 @@ func (p *program) app() *cli.App {
 			p.serveCommand(), p.demoCommand(), p.initCommand(), p.configCommand(), p.migrateCommand(), p.checkCommand(),
 			p.backupCommand(),
 			p.restoreCommand(), p.statusCommand(), p.doctorCommand(), p.routesCommand(),
-			p.openapiCommand(), p.versionCommand(), p.bounceCommand(), p.keysCommand(), p.adminCommand(), p.renderCommand(),
+			p.openapiCommand(), p.versionCommand(), p.bounceCommand(), p.keysCommand(), p.adminCommand(), p.publishCommand(),
+			p.renderCommand(),
 			p.systemdUnitCommand(),
 			p.completionCommand(), p.manCommand(),
 		},
@@ -99,7 +100,7 @@ func finish(parent string, c *cli.Command) {
 	}
 	act := c.Action
 	c.Action = func(ctx *cli.Context) error {
-		if ctx.Args().Present() {
+		if ctx.Args().Present() && c.ArgsUsage == "" {
 			return usageError{full, fmt.Sprintf("unexpected argument %q: values are given by flags",
 				ctx.Args().First())}
 		}

@@ -62,9 +62,10 @@ var mayImport = map[string][]string{
 		"cmd/newsletterd/daemontest", "core", "handlers/web/webtest", "store/storetest",
 	},
 
-	"cmd/newsletterd/config":   {"auth", "core", "mail", "mail/report", "cmd/newsletterd/terminal"},
-	"cmd/newsletterd/demo":     {"auth", "cmd/newsletterd/config", "mail/mailtest"},
-	"cmd/newsletterd/terminal": {"core"},
+	"cmd/newsletterd/config":      {"auth", "core", "mail", "mail/report", "cmd/newsletterd/terminal"},
+	"cmd/newsletterd/demo":        {"auth", "cmd/newsletterd/config", "mail/mailtest"},
+	"cmd/newsletterd/frontmatter": {"core"},
+	"cmd/newsletterd/terminal":    {"core"},
 }
 
 // homes says in which packages alone a library may be used, with the packages below it.
@@ -93,6 +94,7 @@ var homes = map[string][]string{
 	"github.com/emersion/go-msgauth":          {"mail"},
 	"github.com/urfave/cli/v2":                {"cmd/newsletterd"},
 	"github.com/BurntSushi/toml":              {"cmd/newsletterd"},
+	"go.yaml.in/yaml/v3":                      {"cmd/newsletterd/frontmatter"},
 	"github.com/coreos/go-systemd/v22":        {"cmd/newsletterd"},
 	"github.com/prometheus/client_golang":     {"handlers", "worker", "cmd/newsletterd"},
 	"github.com/chromedp/cdproto":             {"cmd/newsletterd/browsertest"},

@@ -43,7 +43,7 @@ type program struct {
 func (p *program) run(ctx context.Context, args []string) int {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err := p.app().RunContext(ctx, args)
+	err := p.app().RunContext(ctx, fileFirst(args))
 	var usage usageError
 	switch {
 	case err == nil:

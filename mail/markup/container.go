@@ -128,10 +128,12 @@ func (r *markdownReader) container(n *container, depth int) node {
 }
 
 // warnAt adds a warning at the line of an octet.
-func (r *markdownReader) warnAt(octet int, text string) {
-	line := 1 + bytes.Count(r.src[:octet], []byte("\n"))
+func (r *markdownReader) warnAt(octet int, text string) { r.d.warn(r.lineAt(octet), text) }
+
+// lineAt returns the line in which an octet of the source stands; 0: it is no file's.
+func (r *markdownReader) lineAt(octet int) int {
 	if r.ofBlock {
-		line = 0
+		return 0
 	}
-	r.d.warn(line, text)
+	return 1 + bytes.Count(r.src[:octet], []byte("\n"))
 }

@@ -313,15 +313,17 @@ func dropComments(s string) string {
 }
 
 // warn adds a warning at the line where a node's block begins.
-func (r *markdownReader) warn(n ast.Node, text string) {
+func (r *markdownReader) warn(n ast.Node, text string) { r.d.warn(r.lineOf(n), text) }
+
+// lineOf returns the line where the block of a node begins; 0: unknown.
+func (r *markdownReader) lineOf(n ast.Node) int {
 	for n.Type() == ast.TypeInline && n.Parent() != nil {
 		n = n.Parent()
 	}
 	if at, ok := begin(n); ok {
-		r.warnAt(at, text)
-	} else {
-		r.d.warn(0, text)
+		return r.lineAt(at)
 	}
+	return 0
 }
 
 // begin returns the octet where a block's first line begins.

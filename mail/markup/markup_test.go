@@ -205,3 +205,33 @@ func TestWarningsSayWhere(t *testing.T) {
 		}
 	}
 }
+
+// The title of the document is the subject, whose placeholders may hold any quotes.
+func TestTitlesKeepTheirPlaceholders(t *testing.T) {
+	const title = `Boots & {{ a | default: "you" }} <{{ b | default: 'friend' }}>`
+	r, err := Compile(KindMarkdown, "Hello", Options{Title: title})
+	want := `<title>Boots &amp; {{ a | default: "you" }} &lt;{{ b | default: 'friend' }}&gt;</title>`
+	if err != nil || !strings.Contains(r.HTML, want) {
+		t.Errorf("%v %s", err, r.HTML[:400])
+	}
+}
+
+// Pictures are told by the paths of their files, each once, and get their addresses where they stand.
+func TestLocalPictures(t *testing.T) {
+	const source = "# A\n\n![One](a.png) ![One again](a.png)\n\n![Far](https://acme.example/a.png) ![Root](/a.png)\n" +
+		"![By name][two] ![Whose](pic-{{ email }}.png) `![code](c.png)`\n\n[two]: img/b%20c.jpg \"Title\"\n\n[a.png](a.png)\n"
+	found, err := LocalPictures(source)
+	want := []Picture{{"a.png", "One", 3}, {"img/b%20c.jpg", "By name", 5}}
+	if err != nil || !slices.Equal(found, want) {
+		t.Errorf("%+v %v", found, err)
+	}
+	got := PlacePictures(source, map[string]string{"a.png": "https://x.example/m/$1/a.png", "img/b%20c.jpg": "https://x.example/b"})
+	for _, part := range []string{
+		"![One](https://x.example/m/$1/a.png) ![One again](https://x.example/m/$1/a.png)", "(https://acme.example/a.png)",
+		"[two]: https://x.example/b \"Title\"", "`![code](c.png)`", "pic-{{ email }}.png",
+	} {
+		if !strings.Contains(got, part) {
+			t.Errorf("%q is missing in %s", part, got)
+		}
+	}
+}

@@ -1,0 +1,237 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/core"
+	"newsletterd/handlers"
+	"newsletterd/store"
+)
+
+// campaignStates are the words of --state.
+var campaignStates = []string{
+	string(core.CampaignDraft), string(core.CampaignInReview), string(core.CampaignApproved),
+	string(core.CampaignScheduled), string(core.CampaignSending), string(core.CampaignSent),
+	string(core.CampaignArchived),
+}
+
+func (p *program) campaignCommands() *cli.Command {
+	all := p.command("list", "list the campaigns, the newest first", []cli.Flag{
+		tenantFlag("only those of the tenant `ID` or name"),
+		referenceFlag("list", store.NounList, "only those that go to the list `ID` or name"),
+		oneOfFlag("state", "only those that are `STATE`: "+strings.Join(campaignStates, ", "),
+			optional(campaignStates)...),
+		stringFlag("search", "`TEXT` in the name or the subject"),
+	}, nil, p.listCampaigns)
+	show := p.command("show", "show a campaign", []cli.Flag{idFlag(store.NounCampaign)}, []string{"id"},
+		func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			found, err := s.Campaign(c.Context, c.String("id"))
+			if err != nil {
+				return missing(err, "campaign", c.String("id"))
+			}
+			return p.printer(c).record(found.View())
+		})
+	undo := p.campaignStep("undo", "make a scheduled campaign a draft again, before its first mail",
+		(*store.Store).UndoCampaign)
+	reject := p.campaignStep("reject", "make a campaign in review, or an approved one, a draft again",
+		(*store.Store).RejectCampaign)
+	archive := p.campaignStep("archive", "put a draft or a sent campaign away", (*store.Store).ArchiveCampaign)
+	del := p.command("delete", "delete a draft that never had a send job", []cli.Flag{idFlag(store.NounCampaign)},
+		[]string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			if err := s.DeleteCampaign(c.Context, campaignEdit(c)); err != nil {
+				return missing(err, "campaign", c.String("id"))
+			}
+			return p.done(c, "Campaign %s is deleted.", c.String("id"))
+		})
+	return &cli.Command{
+		Name: "campaign", Usage: "newsletters that are written, and then sent",
+		Subcommands: []*cli.Command{
+			all, show, p.previewCampaignCommand(), p.testCampaignCommand(), p.approveCommand(), p.sendCampaignCommand(),
+			undo, reject, archive, del,
+		},
+	}
+}
+
+// campaignStep is a command that moves a campaign from one state to another.
+func (p *program) campaignStep(name, usage string, move func(*store.Store, context.Context, store.CampaignEdit) (
+	core.Campaign, error),
+) *cli.Command {
+	return p.command(name, usage, []cli.Flag{idFlag(store.NounCampaign)}, []string{"id"},
+		func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			moved, err := move(s, c.Context, campaignEdit(c))
+			if err != nil {
+				return missing(err, "campaign", c.String("id"))
+			}
+			return p.printer(c).record(moved.View())
+		})
+}
+
+func campaignEdit(c *cli.Context) store.CampaignEdit {
+	return store.CampaignEdit{ID: c.String("id"), Actor: actor(), Now: now()}
+}
+
+func (p *program) listCampaigns(c *cli.Context, _ *config.Config, s *store.Store) error {
+	f := store.CampaignFilter{
+		State: core.CampaignState(c.String("state")), ListID: c.String("list"), Text: c.String("search"),
+	}
+	var err error
+	if f.Tenants, f.All, err = tenantOf(c, s); err != nil {
+		return err
+	}
+	rows, err := pages(func(v core.CampaignView) string { return strconv.FormatInt(v.No, 10) },
+		func(page core.Page) ([]core.CampaignView, error) {
+			found, err := s.Campaigns(c.Context, f, page)
+			views := make([]core.CampaignView, len(found))
+			for i := range found {
+				views[i] = found[i].View()
+			}
+			return views, err
+		})
+	if err != nil {
+		return err
+	}
+	return list(p.printer(c), rows, "id", "state", "subject", "version", "updated_by", "updated_at")
+}
+
+// drafts tries campaigns as the API does.
+func drafts(c *cli.Context, cfg *config.Config, s *store.Store) (handlers.Drafts, error) {
+	keys, err := newMailKeys(c.Context, s)
+	return handlers.Drafts{Store: s, Sealer: keys.sealer, Origin: cfg.Origin()}, err
+}
+
+// complete compiles the campaign of --id as it is written on, and tells what is probably not meant.
+func (p *program) complete(c *cli.Context, cfg *config.Config, s *store.Store) (draft store.Draft, err error) {
+	d, err := drafts(c, cfg, s)
+	if err != nil {
+		return draft, err
+	}
+	found, err := s.Campaign(c.Context, c.String("id"))
+	if err != nil {
+		return draft, missing(err, "campaign", c.String("id"))
+	}
+	draft, warnings, err := d.Complete(c.Context, &found, 0, now())
+	for _, w := range warnings {
+		fmt.Fprintln(p.err, "warning:", w)
+	}
+	return draft, err
+}
+
+func (p *program) previewCampaignCommand() *cli.Command {
+	return p.command("preview", "render a campaign without sending it", previewFlags(
+		idFlag(store.NounCampaign), stringFlag("email", "as the subscriber with this `ADDRESS` gets it"),
+	), []string{"id"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
+		d, err := drafts(c, cfg, s)
+		if err != nil {
+			return err
+		}
+		found, err := s.Campaign(c.Context, c.String("id"))
+		if err != nil {
+			return missing(err, "campaign", c.String("id"))
+		}
+		draft, bulk, warnings, err := d.Compile(c.Context, &found, 0, now())
+		if err != nil {
+			return err
+		}
+		for _, w := range warnings {
+			fmt.Fprintln(p.err, "warning:", w)
+		}
+		r, err := d.Recipient(c.Context, &draft, core.Email(c.String("email")), now())
+		if err != nil {
+			return err
+		}
+		return p.printPreview(c, bulk, &r)
+	})
+}
+
+func (p *program) testCampaignCommand() *cli.Command {
+	return p.command("test", "send the mail of a campaign to one address", []cli.Flag{
+		idFlag(store.NounCampaign), stringFlag("email", "the `ADDRESS`"),
+	}, []string{"id", "email"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
+		to, err := core.ParseEmail(c.String("email"))
+		if err != nil {
+			return usageError{c.Command.HelpName, fmt.Sprintf("--email: %q is no e-mail address", c.String("email"))}
+		}
+		draft, err := p.complete(c, cfg, s)
+		if err != nil {
+			return err
+		}
+		if err := s.AddCampaignTests(c.Context, &draft, []core.Email{to}, now()); err != nil {
+			return err
+		}
+		return p.done(c, "A test mail to %s is queued; the daemon sends it.", to)
+	})
+}
+
+// sending asks for the approval or the sending of what was compiled.
+func sending(c *cli.Context, draft *store.Draft) store.CampaignSending {
+	e := campaignEdit(c)
+	e.ID, e.Revision = draft.Campaign.ID, draft.Campaign.Revision
+	return store.CampaignSending{
+		CampaignEdit: e, Version: draft.Campaign.Version, Fields: &draft.Fields, Copy: &draft.Content.Copy,
+	}
+}
+
+func (p *program) approveCommand() *cli.Command {
+	return p.command("approve", "approve a campaign as it is written: that is what is sent later",
+		[]cli.Flag{idFlag(store.NounCampaign)}, []string{"id"},
+		func(c *cli.Context, cfg *config.Config, s *store.Store) error {
+			draft, err := p.complete(c, cfg, s)
+			if err != nil {
+				return err
+			}
+			approved, err := s.ApproveCampaign(c.Context, sending(c, &draft))
+			if err != nil {
+				return err
+			}
+			return p.printer(c).record(approved.View())
+		})
+}
+
+func (p *program) sendCampaignCommand() *cli.Command {
+	send := p.command("send", "send a campaign, and approve it along the way", []cli.Flag{
+		idFlag(store.NounCampaign),
+		stringFlag("at", "not before `TIME`: \"2026-12-24 08:00\" here, or 2026-12-24T08:00:00Z"),
+		boolFlag("yes", "do not ask before a mail to more than one reader"),
+	}, []string{"id"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
+		at, err := notPast(c, "at")
+		if err != nil {
+			return err
+		}
+		draft, err := p.complete(c, cfg, s)
+		if err != nil {
+			return err
+		}
+		return p.sendDraft(c, s, &draft, at)
+	})
+	send.Description = "On a terminal it asks once before a mail to more than one reader, unless --yes or --json is " +
+		"given."
+	return send
+}
+
+// sendDraft makes the job of a draft, once a person at a terminal has agreed, and shows it.
+func (p *program) sendDraft(c *cli.Context, s *store.Store, draft *store.Draft, at core.Instant) error {
+	n := core.NewJob{ListID: draft.Content.List.ID, Subject: draft.Fields.Subject, ScheduledAt: at}
+	if err := p.confirmJob(c, s, &n); err != nil {
+		return err
+	}
+	j, err := s.SendCampaign(c.Context, sending(c, draft), store.JobRequest{NewJob: core.NewJob{ScheduledAt: at}}, 0)
+	if err != nil {
+		return err
+	}
+	return p.printJob(c, s, j.ID)
+}
+
+// notPast reads a flag with a time that is not over.
+func notPast(c *cli.Context, flag string) (core.Instant, error) {
+	at, err := localTime(c, flag)
+	if n := (core.NewJob{ScheduledAt: at}); err == nil && n.ScheduledInPast(now()) {
+		err = core.Invalidf("scheduled_at", "--%s lies in the past; without it the mails go out at once.", flag)
+	}
+	return at, err
+}

@@ -1,0 +1,131 @@
+// Package frontmatter reads the head of a file of a newsletter: TOML between lines of +++, or YAML between lines of
+// ---.
+package frontmatter
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+	"go.yaml.in/yaml/v3"
+
+	"newsletterd/core"
+)
+
+// Matter is what the head of a file says about the newsletter in it.
+type Matter struct {
+	Values map[string]string
+	Lines  map[string]int // on which the keys stand, from 1
+	Body   string         // the file without its head
+	Before int            // lines in front of the body
+}
+
+// Keys are the keys that a head may have.
+var Keys = []string{
+	"id", "list", "tenant", "subject", "preheader", "name", "from_name", "from_email", "reply_to", "language",
+	"tracking", "theme", "unsubscribe_url",
+}
+
+// Read reads the head of a file, TOML between lines of +++ or YAML between lines of ---; a file without one
+// has no values. Errors name the file and the line.
+func Read(name, source string) (m Matter, err error) {
+	source = strings.TrimPrefix(strings.ReplaceAll(source, "\r\n", "\n"), "\uFEFF")
+	m = Matter{Values: map[string]string{}, Lines: map[string]int{}, Body: source}
+	fence, _, _ := strings.Cut(source, "\n")
+	fence = strings.TrimRight(fence, " \t")
+	if fence != "+++" && fence != "---" {
+		return m, nil
+	}
+	lines := strings.Split(source, "\n")
+	end := slices.IndexFunc(lines[1:], func(line string) bool { return strings.TrimRight(line, " \t") == fence })
+	if end < 0 {
+		return m, fmt.Errorf("%s:1: the head that begins with %s has no end: a line %s is missing", name, fence, fence)
+	}
+	head := strings.Join(lines[1:end+1], "\n")
+	m.Before, m.Body = end+2, strings.Join(lines[end+2:], "\n")
+	values := map[string]any{}
+	if fence == "+++" {
+		err = tomlFault(name, toml.Unmarshal([]byte(head), &values))
+	} else {
+		err = yamlFault(name, yaml.Unmarshal([]byte(head), &values))
+	}
+	if err != nil {
+		return m, err
+	}
+	for _, key := range slices.Sorted(keysOf(values)) {
+		m.Lines[key] = lineOfKey(head, key) + 1
+		if !slices.Contains(Keys, key) {
+			var fault *core.Error
+			errors.As(core.JudgeCampaignKeys(Keys, []string{key}), &fault)
+			return m, fmt.Errorf("%s:%d: %s", name, m.Lines[key], fault.Message)
+		}
+		switch v := values[key].(type) {
+		case string:
+			m.Values[key] = v
+		case int, int64, float64:
+			m.Values[key] = fmt.Sprint(v)
+		default:
+			return m, fmt.Errorf("%s:%d: %s must be a text", name, m.Lines[key], key)
+		}
+	}
+	return m, nil
+}
+
+// bodyLine is a place in the body, as a warning or an error of its content names it.
+var bodyLine = regexp.MustCompile(`\bline (\d+)`)
+
+// InFile turns the lines of the body, in a text, into those of the file.
+func (m *Matter) InFile(text string) string {
+	return bodyLine.ReplaceAllStringFunc(text, func(place string) string {
+		line, _ := strconv.Atoi(strings.TrimPrefix(place, "line "))
+		return fmt.Sprintf("line %d", line+m.Before)
+	})
+}
+
+// keysOf iterates over the keys of a map.
+func keysOf(m map[string]any) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for key := range m {
+			if !yield(key) {
+				return
+			}
+		}
+	}
+}
+
+// lineOfKey returns the line of a head on which a key stands, from 1; 1 where it isn't found.
+func lineOfKey(head, key string) int {
+	is := regexp.MustCompile(`^\s*["']?` + regexp.QuoteMeta(key) + `["']?\s*[:=]`)
+	for i, line := range strings.Split(head, "\n") {
+		if is.MatchString(line) {
+			return i + 1
+		}
+	}
+	return 1
+}
+
+func tomlFault(name string, err error) error {
+	var fault toml.ParseError
+	if errors.As(err, &fault) {
+		return fmt.Errorf("%s:%d: %s", name, fault.Position.Line+1, fault.Message)
+	}
+	return err
+}
+
+var yamlLine = regexp.MustCompile(`line (\d+): `)
+
+func yamlFault(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	text, line := strings.TrimPrefix(err.Error(), "yaml: "), 1
+	if m := yamlLine.FindStringSubmatchIndex(text); m != nil {
+		line, _ = strconv.Atoi(text[m[2]:m[3]])
+		text = text[m[1]:]
+	}
+	return fmt.Errorf("%s:%d: %s", name, line+1, text)
+}

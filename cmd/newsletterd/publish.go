@@ -1,0 +1,304 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/urfave/cli/v2"
+
+	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/cmd/newsletterd/frontmatter"
+	"newsletterd/core"
+	"newsletterd/mail/markup"
+	"newsletterd/mail/picture"
+	"newsletterd/store"
+)
+
+func (p *program) publishCommand() *cli.Command {
+	publish := p.command("publish", "send a newsletter from a file of Markdown", []cli.Flag{
+		tenantFlag("the `TENANT` of the list"), referenceFlag("list", store.NounList, "the `ID` or name of the list"),
+		&cli.StringSliceFlag{Name: "test", Usage: "only send it to `ADDRESS`, marked as a test (repeatable)"},
+		stringFlag("at", "not before `TIME`: \"2026-12-24 08:00\" here, or 2026-12-24T08:00:00Z"),
+		boolFlag("draft", "only keep it as a campaign"),
+		boolFlag("again", "make another campaign of a file that was sent already"), themeFlag(),
+		boolFlag("yes", "do not ask before a mail to more than one reader"),
+	}, []string{"list"}, p.publish)
+	publish.ArgsUsage, publish.UsageText = "FILE", "newsletterd publish FILE [flags]"
+	publish.Description = `   newsletterd publish issue.md --list Gartenbrief --test me@example.org
+   newsletterd publish issue.md --list Gartenbrief
+
+The head of the file names the subject, and what else belongs to the newsletter: TOML between two lines of +++, or YAML between two lines of ---,
+with the keys ` + strings.Join(frontmatter.Keys, ", ") + `.
+
+Pictures that the file names by their paths are kept with the tenant's. The same file again changes the same campaign, as long as it
+is a draft; one that was sent isn't sent again. A file is told apart by id in its head, else by its name and its list.`
+	run := publish.Action
+	publish.Action = func(c *cli.Context) error {
+		if c.Args().Len() != 1 {
+			return usageError{c.Command.HelpName, "name one file"}
+		}
+		issue, err := readIssue(c.Args().First())
+		if err != nil {
+			return err
+		}
+		for _, flag := range []string{"list", "tenant"} {
+			if v := issue.Values[flag]; v != "" && !c.IsSet(flag) {
+				if err := c.Set(flag, v); err != nil {
+					return err
+				}
+			}
+		}
+		return run(c)
+	}
+	return publish
+}
+
+// fileFirst moves the file of `publish FILE --flags` after the flags, where the library of commands looks for it.
+func fileFirst(args []string) []string {
+	if len(args) < 4 || args[1] != "publish" || strings.HasPrefix(args[2], "-") {
+		return args
+	}
+	moved := append([]string{args[0], args[1]}, args[3:]...)
+	return append(moved, args[2])
+}
+
+// readIssue reads a file of a newsletter.
+func readIssue(name string) (m frontmatter.Matter, err error) {
+	var source string
+	if err := readBody(name, &source); err != nil {
+		return m, err
+	}
+	return frontmatter.Read(name, source)
+}
+
+func (p *program) publish(c *cli.Context, cfg *config.Config, s *store.Store) error {
+	file := c.Args().First()
+	issue, err := readIssue(file)
+	if err != nil {
+		return err
+	}
+	at, err := notPast(c, "at")
+	if err != nil {
+		return err
+	}
+	l, err := s.List(c.Context, c.String("list"))
+	if err != nil {
+		return missing(err, "list", c.String("list"))
+	}
+	kept, err := keptIssue(c, s, &l, file, issue.Values["id"])
+	if err != nil {
+		return err
+	}
+	source, err := p.keepPictures(c, cfg, s, l.TenantID, file, &issue)
+	if err != nil {
+		return err
+	}
+	campaign, err := saveIssue(c, s, kept, &l, file, &issue, source)
+	if err != nil {
+		return err
+	}
+	d, err := drafts(c, cfg, s)
+	if err != nil {
+		return err
+	}
+	draft, warnings, err := d.Complete(c.Context, &campaign, 0, now())
+	if err != nil {
+		return inFile(file, &issue, err)
+	}
+	for _, w := range warnings {
+		fmt.Fprintf(p.err, "warning: %s: %s\n", file, issue.InFile(w))
+	}
+	switch {
+	case c.IsSet("test"):
+		return p.testIssue(c, s, &draft)
+	case c.Bool("draft"):
+		return p.done(c, "%s is kept as the campaign %s. Look at it: %s", file, campaign.ID, d.View(&draft, "", now()))
+	}
+	return p.sendDraft(c, s, &draft, at)
+}
+
+func (p *program) testIssue(c *cli.Context, s *store.Store, draft *store.Draft) error {
+	var to []core.Email
+	for _, address := range c.StringSlice("test") {
+		email, err := core.ParseEmail(address)
+		if err != nil {
+			return usageError{c.Command.HelpName, fmt.Sprintf("--test: %q is no e-mail address", address)}
+		}
+		to = append(to, email)
+	}
+	if err := s.AddCampaignTests(c.Context, draft, to, now()); err != nil {
+		return err
+	}
+	return p.done(c, "%s queued; the daemon sends them. The campaign %s is a draft.",
+		counted(int64(len(to)), "test mail"), draft.Campaign.ID)
+}
+
+// keptIssue returns the campaign that a file was kept as before; one without a number where another one is to be made,
+// with its id. It is an error where the file was sent already.
+func keptIssue(c *cli.Context, s *store.Store, l *core.List, file, id string) (core.Campaign, error) {
+	kept, err := s.Campaign(c.Context, issueID(l, file, id))
+	switch {
+	case core.KindOf(err) == core.NotFound:
+		return core.Campaign{ID: issueID(l, file, id)}, nil
+	case err != nil || kept.Editable() == nil:
+		return kept, err
+	case c.Bool("again"):
+		return core.Campaign{ID: core.NewID()}, nil
+	}
+	return kept, fmt.Errorf("%s is %s already, as the campaign %s; --again makes another one of it", file, kept.State,
+		kept.ID)
+}
+
+// saveIssue keeps a file as a campaign: the one that it was kept as before, or another one.
+func saveIssue(c *cli.Context, s *store.Store, kept core.Campaign, l *core.List, file string, issue *frontmatter.Matter,
+	source string,
+) (core.Campaign, error) {
+	change := func(f *core.CampaignFields) error {
+		*f = core.CampaignFields{
+			ListIDs: []string{l.ID}, Tracking: core.TrackingOff, Theme: c.String("theme"),
+			Content: core.CampaignContent{Kind: core.ContentMarkdown, Source: source},
+		}
+		for key, to := range map[string]*string{
+			"subject": &f.Subject, "preheader": &f.Preheader, "name": &f.Name, "from_name": &f.FromName,
+			"from_email": &f.FromEmail, "reply_to": &f.ReplyTo, "language": &f.Language, "tracking": &f.Tracking,
+			"theme": &f.Theme,
+		} {
+			if v, ok := issue.Values[key]; ok && (key != "theme" || !c.IsSet("theme")) {
+				*to = v
+			}
+		}
+		if link := issue.Values["unsubscribe_url"]; link != "" {
+			f.Template = fmt.Appendf(nil, `{"unsubscribe_url":%q}`, link)
+		}
+		err := f.Check(markup.ThemeNames())
+		if fault, ok := errors.AsType[*core.Error](err); ok && issue.Lines[fault.Field] > 0 {
+			return fmt.Errorf("%s:%d: %s", file, issue.Lines[fault.Field], fault.Message)
+		}
+		return err
+	}
+	at := now()
+	if kept.No != 0 {
+		changed, err := s.EditCampaign(c.Context, store.CampaignEdit{ID: kept.ID, Actor: actor(), Now: at}, change)
+		return changed, inFile(file, issue, err)
+	}
+	var f core.CampaignFields
+	if err := change(&f); err != nil {
+		return kept, inFile(file, issue, err)
+	}
+	made := core.NewCampaign(l.TenantID, &f, actor(), at)
+	made.ID = kept.ID
+	made, err := s.AddCampaign(c.Context, made, &f)
+	return made, inFile(file, issue, err)
+}
+
+// issueID returns the id of the campaign of a file: that of its head, or of its name, with its list.
+func issueID(l *core.List, file, id string) string {
+	name := "file:" + l.ID + "/" + filepath.Base(file)
+	if id != "" {
+		name = "id:" + id
+	}
+	return uuid.NewSHA1(uuid.NameSpaceURL, []byte("newsletterd:"+l.TenantID+":"+name)).String()
+}
+
+// inFile names the file in what is wrong with its content.
+func inFile(file string, issue *frontmatter.Matter, err error) error {
+	if fault, ok := errors.AsType[*core.Error](err); ok && fault.Kind == core.Invalid {
+		return fmt.Errorf("%s: %s", file, issue.InFile(fault.Message))
+	}
+	return err
+}
+
+// keepPictures keeps the pictures that a source names by their paths, and returns it with their addresses.
+func (p *program) keepPictures(c *cli.Context, cfg *config.Config, s *store.Store, tenantID, file string,
+	issue *frontmatter.Matter,
+) (source string, err error) {
+	source = issue.Body
+	pictures, err := markup.LocalPictures(source)
+	if err != nil || len(pictures) == 0 {
+		return source, inFile(file, issue, err)
+	}
+	origin, err := mediaOrigin(c, cfg, s, tenantID)
+	if err != nil {
+		return source, err
+	}
+	if u, err := url.Parse(origin); err == nil {
+		if a, err := netip.ParseAddr(u.Hostname()); err == nil && a.IsLoopback() || u.Hostname() == "localhost" {
+			fmt.Fprintf(p.err, "warning: pictures are served at %s, which readers elsewhere don't reach: set "+
+				"server.public_url\n", origin)
+		}
+	}
+	addresses := map[string]string{}
+	for _, pic := range pictures {
+		m, err := keepPicture(c, cfg, s, tenantID, file, pic)
+		if err != nil {
+			return source, fmt.Errorf("%s:%d: %s: %s", file, pic.Line+issue.Before, pic.Path, message(err))
+		}
+		addresses[pic.Path] = m.View(origin).URL
+	}
+	return markup.PlacePictures(source, addresses), nil
+}
+
+// keepPicture keeps the file of a picture, or finds that it is kept already.
+func keepPicture(c *cli.Context, cfg *config.Config, s *store.Store, tenantID, file string, pic markup.Picture) (
+	m core.Media, err error,
+) {
+	path, err := url.PathUnescape(pic.Path)
+	if err != nil {
+		return m, err
+	}
+	path = filepath.Join(filepath.Dir(file), filepath.FromSlash(path))
+	in := core.MediaInput{Name: new(filepath.Base(path)), Alt: &pic.Alt}
+	if m, err = core.NewMedia(tenantID, actor(), in, now()); err != nil {
+		return m, err
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return m, err
+	}
+	limits := mediaLimits(cfg)
+	opened, err := picture.Open(data)
+	if err != nil {
+		return m, err
+	}
+	if m.Full, m.Mail, err = opened.Make(c.Context, int(limits.Bytes)); err != nil {
+		return m, err
+	}
+	kept, err := pages(func(m core.Media) string { return m.ID }, func(page core.Page) ([]core.Media, error) {
+		return s.MediaOf(c.Context, tenantID, m.Name, page)
+	})
+	if err != nil {
+		return m, err
+	}
+	for _, k := range kept {
+		if k.Mail.SHA256 == m.Mail.SHA256 && k.Name == m.Name {
+			return k, nil
+		}
+	}
+	return s.AddMedia(c.Context, m, limits, actor())
+}
+
+// localTime reads a flag with a time: with its zone, or in that of this machine.
+func localTime(c *cli.Context, flag string) (core.Instant, error) {
+	text := c.String(flag)
+	for _, layout := range []string{"2006-01-02 15:04", "2006-01-02T15:04"} {
+		if at, err := time.ParseInLocation(layout, text, time.Local); err == nil {
+			return core.At(at), nil
+		}
+	}
+	return instantFlag(c, flag)
+}
+
+// message returns the words of an error without its code.
+func message(err error) string {
+	if fault, ok := errors.AsType[*core.Error](err); ok {
+		return fault.Message
+	}
+	return err.Error()
+}
