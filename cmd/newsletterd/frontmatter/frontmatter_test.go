@@ -9,7 +9,7 @@ import (
 // is the end of the file.
 func FuzzRead(f *testing.F) {
 	for _, seed := range []string{
-		"", "Hello", "+++\nsubject = \"a\"\n+++\nHello", "---\nsubject: a\nid: 3\n---\n", "---\n", 
+		"", "Hello", "+++\nsubject = \"a\"\n+++\nHello", "---\nsubject: a\nid: 3\n---\n", "---\n",
 		"+++\nsubject = 1979-05-27\n+++",
 		"---\n- a\n---\n", "---\n? [a]\n: b\n---\n", "+++\r\nid = \"x\"\r\n+++\r\nbody", "---\na: &a [*a]\n---\n",
 	} {
