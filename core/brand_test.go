@@ -24,7 +24,7 @@ func TestBrandName(t *testing.T) {
 		if e, ok := err.(*Error); err != nil && (!ok || e.Field != "brand_name") {
 			t.Errorf("%q: %+v", name, err)
 		}
-		tenant = Tenant{Name: "Acme", Status: TenantActive, BrandName: name}
+		tenant = Tenant{Name: "Acme", Status: TenantActive, Approval: ApprovalNone, BrandName: name}
 		if got := tenant.AccountBrand(); (got == name) != (fine && name != "") || got != name && got != "Acme" {
 			t.Errorf("%q is shown as %q", name, got)
 		}

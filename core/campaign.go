@@ -1,6 +1,9 @@
 package core
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // CampaignState is how far a campaign has come.
 type CampaignState string
@@ -58,6 +61,7 @@ type Campaign struct {
 	ApprovedBy      string  `db:"approved_by"`
 	ApprovedAt      Instant `db:"approved_at"`
 	LastApproved    int64   `db:"last_approved"` // the version approved last, also when it was written on since
+	Writers         Strings `db:"writers"`       // who has saved since then, or what it is, as the trail names them
 	CopyID          string  `db:"copy_id"`       // of the CampaignCopy of the approved version; empty: none
 	JobNo           int64   `db:"job_no"`        // the last job that sends it or has sent it; 0: none
 	JobID           string  `db:"job_id"`        // of that job
@@ -143,7 +147,7 @@ func (v *CampaignVersion) TakesSave(by string, now Instant) bool {
 func NewCampaign(tenantID string, f *CampaignFields, by string, now Instant) Campaign {
 	return Campaign{
 		ID: NewID(), TenantID: tenantID, State: CampaignDraft, Name: f.Name, Subject: f.Subject, Revision: 1,
-		Version:   1,
+		Version: 1, Writers: Strings{by},
 		CreatedBy: by, CreatedAt: now, UpdatedBy: by, UpdatedAt: now,
 	}
 }
@@ -153,7 +157,7 @@ func CampaignOfJob(j *SendJob, c *CampaignCopy) Campaign {
 	return Campaign{
 		ID: j.CampaignID, TenantID: j.TenantID, State: CampaignScheduled, Name: c.Name, Subject: c.Subject, Revision: 1,
 		Version: 1, ApprovedVersion: 1, LastApproved: 1, ApprovedBy: j.CreatedBy, ApprovedAt: j.CreatedAt,
-		CopyID: c.ID, JobNo: j.No,
+		CopyID: c.ID, JobNo: j.No, Writers: Strings{j.CreatedBy},
 		CreatedBy: j.CreatedBy, CreatedAt: j.CreatedAt, UpdatedBy: j.CreatedBy, UpdatedAt: j.CreatedAt,
 	}
 }
@@ -175,6 +179,12 @@ func (c *Campaign) Edited(f *CampaignFields, by string, now Instant) error {
 		return err
 	}
 	c.back()
+	if c.LastApproved == c.Version {
+		c.Writers = Strings{}
+	}
+	if !slices.Contains(c.Writers, by) {
+		c.Writers = append(slices.Clone(c.Writers), by)
+	}
 	c.Name, c.Subject, c.UpdatedBy, c.UpdatedAt = f.Name, f.Subject, by, now
 	return nil
 }

@@ -3,6 +3,8 @@ package core
 import (
 	"encoding/json"
 	"errors"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -59,9 +61,41 @@ func TestAnEditEndsTheApproval(t *testing.T) {
 	}
 	want := NewCampaign("t", &CampaignFields{Subject: "b"}, "ann", campaignNow)
 	want.ID, want.LastApproved, want.UpdatedBy, want.UpdatedAt = c.ID, 1, "bob", campaignNow+1
-	if c != want {
+	want.Writers = Strings{"bob"}
+	if !reflect.DeepEqual(c, want) {
 		t.Errorf("%+v\nnot %+v", c, want)
 	}
+}
+
+// Where a tenant asks for a second person, that is one who has not saved since the last approval, and no program.
+func TestWhoIsASecondPerson(t *testing.T) {
+	c := NewCampaign("t", &CampaignFields{Subject: "a"}, "user:ann", campaignNow)
+	edit := func(by string) { _ = c.Edited(&CampaignFields{Subject: by}, by, campaignNow) }
+	check := func(when string, second ...string) {
+		t.Helper()
+		for _, by := range []string{"user:ann", "user:bob", "user:eve", "client:shop", "command:root"} {
+			asks, asksNone := Tenant{Approval: ApprovalSecondPerson}, Tenant{Approval: ApprovalNone}
+			if err := asks.Accepts(&c, by); (err == nil) != slices.Contains(second, by) {
+				t.Errorf("%s, %s: %v", when, by, err)
+			}
+			if err := asksNone.Accepts(&c, by); err != nil {
+				t.Errorf("%s, %s, without a second person: %v", when, by, err)
+			}
+		}
+	}
+	check("a draft", "user:bob", "user:eve")
+	edit("user:bob")
+	edit("user:ann")
+	check("two have written", "user:eve")
+	if err := c.Approve(1, "copy", "user:eve", campaignNow); err != nil {
+		t.Fatal(err)
+	}
+	check("it is approved", "user:eve")
+	edit("user:bob")
+	c.Version = 2 // what was approved is not written on
+	check("one has written since", "user:ann", "user:eve")
+	edit("user:ann")
+	check("two have written since", "user:eve")
 }
 
 // The saves of one person within half an hour are one version, unless it was looked at, tested or approved.

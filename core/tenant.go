@@ -41,6 +41,8 @@ type Tenant struct {
 	// opens and clicks are not tracked, whatever a job asks
 	NoTracking bool `json:"no_tracking,omitempty" db:"no_tracking"`
 
+	Approval string `json:"approval" db:"approval" enum:"none|second_person"` // that a mailing needs
+
 	Relays     Relays     `json:"relays,omitempty" db:"relays"` // none: the daemon's own
 	SendLimits SendLimits `json:"send_limits,omitzero" db:"send_limits"`
 
@@ -70,7 +72,8 @@ type TenantInput struct {
 
 	MailTexts *MailTexts `json:"mail_texts"`
 
-	NoTracking *bool `json:"no_tracking"`
+	NoTracking *bool   `json:"no_tracking"`
+	Approval   *string `json:"approval" enum:"none|second_person"`
 
 	Relays     *[]Relay    `json:"relays"`
 	SendLimits *SendLimits `json:"send_limits"`
@@ -78,7 +81,9 @@ type TenantInput struct {
 
 // NewTenant makes a tenant. An id in the input is ignored.
 func NewTenant(in TenantInput, now Instant) (Tenant, error) {
-	t := Tenant{ID: NewID(), Status: TenantActive, Domains: Strings{}, CreatedAt: now, UpdatedAt: now}
+	t := Tenant{
+		ID: NewID(), Status: TenantActive, Domains: Strings{}, Approval: ApprovalNone, CreatedAt: now, UpdatedAt: now,
+	}
 	in.ID = nil
 	err := t.Change(in, true, now)
 	return t, err
@@ -103,6 +108,7 @@ func (t *Tenant) Change(in TenantInput, operator bool, now Instant) error {
 	take(&t.BrandLogoURL, in.BrandLogoURL)
 	take(&t.PrivacyURL, in.PrivacyURL)
 	take(&t.Language, in.Language)
+	take(&t.Approval, in.Approval)
 	if in.NoTracking != nil {
 		t.NoTracking = *in.NoTracking
 	}
@@ -176,6 +182,9 @@ func (t *Tenant) Validate() error {
 	}
 	if t.Status != TenantActive && t.Status != TenantSuspended {
 		return Invalidf("status", "status must be active or suspended.")
+	}
+	if !slices.Contains(Approvals, t.Approval) {
+		return Invalidf("approval", "approval must be one of %s.", strings.Join(Approvals, ", "))
 	}
 	if len(t.Domains) > MaxDomains {
 		return Invalidf("domains", "domains may be %d at most.", MaxDomains)

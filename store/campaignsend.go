@@ -13,12 +13,13 @@ type CampaignSending struct {
 	Version int64                // that was looked at
 	Fields  *core.CampaignFields // of the revision
 	Copy    *core.CampaignCopy   // compiled of the fields; it is taken where the version is not approved yet
+	Force   bool                 // without the second person that the tenant asks for
 }
 
 // ApproveCampaign freezes the copy of a campaign's version: what is sent later is that. It returns
 // core.ErrCampaignNotFound, core.ErrPreconditionFailed where the campaign is at another revision, core.ErrConflict
 // where another version is written on or the campaign is past its approval, and Invalid for a layout or a sender that
-// is no longer the tenant's.
+// is no longer the tenant's; core.ErrApprovalRequired where the tenant asks for another person's approval.
 func (s *Store) ApproveCampaign(ctx context.Context, r CampaignSending) (core.Campaign, error) {
 	return s.changeCampaign(ctx, r.CampaignEdit, "campaign.approve", func(tx *Tx, c *core.Campaign) (bool, error) {
 		return true, tx.approve(c, &r)
@@ -29,14 +30,17 @@ func (tx *Tx) approve(c *core.Campaign, r *CampaignSending) error {
 	if err := c.Approve(r.Version, r.Copy.ID, r.Actor, r.Now); err != nil {
 		return err
 	}
+	tenant, err := tx.tenant(c.TenantID)
+	if err != nil {
+		return err
+	}
+	if err := r.accepted(&tenant, c, r.Actor); err != nil {
+		return err
+	}
 	if err := tx.judgeCampaign(c.TenantID, r.Fields); err != nil {
 		return err
 	}
 	list, err := tx.list(r.Fields.ListIDs[0])
-	if err != nil {
-		return err
-	}
-	tenant, err := tx.tenant(c.TenantID)
 	if err != nil {
 		return err
 	}
@@ -47,6 +51,14 @@ func (tx *Tx) approve(c *core.Campaign, r *CampaignSending) error {
 		return err
 	}
 	return tx.keep(c.No, r.Version)
+}
+
+// accepted returns core.ErrApprovalRequired where the approval of by is not enough.
+func (r *CampaignSending) accepted(t *core.Tenant, c *core.Campaign, by string) error {
+	if r.Force {
+		return nil
+	}
+	return t.Accepts(c, by)
 }
 
 // SendCampaign makes the job of a campaign, which it approves first where that was not done: both or neither happen.
@@ -89,7 +101,11 @@ func (s *Store) SendCampaign(ctx context.Context, r CampaignSending, n JobReques
 		if err != nil {
 			return err
 		}
-		if _, err := tx.maySend(&list); err != nil {
+		tenant, err := tx.maySend(&list)
+		if err != nil {
+			return err
+		}
+		if err := r.accepted(&tenant, &c, c.ApprovedBy); err != nil {
 			return err
 		}
 		j.ListID, j.CopyID = list.ID, c.CopyID

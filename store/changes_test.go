@@ -26,7 +26,7 @@ var shownColumns = map[string]string{
 		"unchanged kept contradicted pending failed evidence evidence_unreadable evidence_future sync_id created_by " +
 		"started_at finished_at failure_reason announced done_id done_rows",
 	"campaign": "tenant_id state name subject version approved_version last_approved approved_by approved_at " +
-		"copy_id job_no review_by review_wanted_at review_note created_by updated_by",
+		"copy_id job_no writers review_by review_wanted_at review_note created_by updated_by",
 	"invitation": "tenant_id role invited_by expires_at",
 	"list": "tenant_id name status confirm_token confirm_floor require_mailed_proof sync_removes_absent deleted_at " +
 		"language description consent_text fields mail_texts subscribe_redirect_url confirm_redirect_url " +
@@ -46,7 +46,7 @@ var shownColumns = map[string]string{
 	"template":    "tenant_id name layout body_html body_text",
 	"tenant": "name domains status mail_from mail_from_name reply_to postal_address public_url brand_name brand_color " +
 		"brand_logo_url deleted_at relays send_limits mail_texts privacy_url " +
-		"language no_tracking",
+		"language no_tracking approval",
 	"user":             "email_verified disabled_at self_registered",
 	"webhook_client":   "tenant_id name disabled_at",
 	"webhook_endpoint": "tenant_id list_id name url events old_until failing_since disabled_at disabled_reason",

@@ -22,7 +22,7 @@ var personColumns = map[string]struct {
 	"audit":          {person: "origin", stays: "actor object", other: "id at action tenant_id detail"},
 	"browser":        {person: "user_id remote user_agent", other: "id epoch amr auth_at used_at expires_at"},
 	"campaign": {
-		stays: "created_by updated_by approved_by review_by",
+		stays: "created_by updated_by approved_by review_by writers",
 		other: "no id tenant_id state name subject revision version approved_version last_approved approved_at copy_id " +
 			"job_no review_wanted_at review_note created_at updated_at",
 	},
@@ -167,7 +167,7 @@ var personColumns = map[string]struct {
 	"tenant": {
 		other: "id name domains status mail_from mail_from_name reply_to postal_address public_url brand_name brand_color " +
 			"brand_logo_url created_at updated_at deleted_at privacy_url language mail_texts relays relay_secrets " +
-			"send_limits no_tracking",
+			"send_limits no_tracking approval",
 	},
 	"throttle": {person: "key", other: "count expires_at"},
 	"user": {

@@ -50,12 +50,13 @@ type JobRequest struct {
 	IdempotencyKey string        // empty: none
 	BodyHash       []byte        // of the request, with the key
 	DuplicateGuard time.Duration // refuse a job with the same content within that time; 0: never
+	Force          bool          // without the second person that the tenant asks for
 }
 
 // AddSendJob makes a job and its campaign. Its checks come in this order: the list is one that the caller may send to
 // (else Invalid on list_id), tenant_id does not contradict it (Invalid), an Idempotency-Key that was used before (the
 // first job again, or Conflict with another body; with a new key the times are judged here), list and tenant are
-// active, the duplicate guard (Conflict). known reports whether the template that it names exists now.
+// active, no second person has to approve it (core.ErrApprovalRequired), the duplicate guard (Conflict). known reports whether the template that it names exists now.
 func (s *Store) AddSendJob(ctx context.Context, r JobRequest, now core.Instant) (j core.SendJob, known bool,
 	err error,
 ) {
@@ -93,6 +94,9 @@ func (s *Store) AddSendJob(ctx context.Context, r JobRequest, now core.Instant) 
 		tenant, err := tx.maySend(&list)
 		if err != nil {
 			return err
+		}
+		if tenant.Approval == core.ApprovalSecondPerson && !r.Force {
+			return core.ErrApprovalRequired
 		}
 		if err := tx.guardDuplicate(&campaign, r, now); err != nil {
 			return err

@@ -168,18 +168,24 @@ func (p *program) testCampaignCommand() *cli.Command {
 	})
 }
 
+// forceFlag lets a command go past the approval of a second person.
+func forceFlag() cli.Flag {
+	return boolFlag("force", "without the second person whose approval the tenant asks for")
+}
+
 // sending asks for the approval or the sending of what was compiled.
 func sending(c *cli.Context, draft *store.Draft) store.CampaignSending {
 	e := campaignEdit(c)
 	e.ID, e.Revision = draft.Campaign.ID, draft.Campaign.Revision
 	return store.CampaignSending{
 		CampaignEdit: e, Version: draft.Campaign.Version, Fields: &draft.Fields, Copy: &draft.Content.Copy,
+		Force: c.Bool("force"),
 	}
 }
 
 func (p *program) approveCommand() *cli.Command {
 	return p.command("approve", "approve a campaign as it is written: that is what is sent later",
-		[]cli.Flag{idFlag(store.NounCampaign)}, []string{"id"},
+		[]cli.Flag{idFlag(store.NounCampaign), forceFlag()}, []string{"id"},
 		func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 			draft, err := p.complete(c, cfg, s)
 			if err != nil {
@@ -198,6 +204,7 @@ func (p *program) sendCampaignCommand() *cli.Command {
 		idFlag(store.NounCampaign),
 		stringFlag("at", "not before `TIME`: \"2026-12-24 08:00\" here, or 2026-12-24T08:00:00Z"),
 		boolFlag("yes", "do not ask before a mail to more than one reader"),
+		forceFlag(),
 	}, []string{"id"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 		at, err := notPast(c, "at")
 		if err != nil {

@@ -33,7 +33,7 @@ func (p *program) jobCommands() *cli.Command {
 		stringFlag("window-start", "send from `TIME` on"),
 		stringFlag("window-end", "send until `TIME`; what is left then is not sent"),
 		boolFlag("track-open", "count who opens it"), boolFlag("track-click", "count who follows its links"),
-		boolFlag("yes", "do not ask before a job to more than one reader"),
+		boolFlag("yes", "do not ask before a job to more than one reader"), forceFlag(),
 	}...), []string{"list", "subject"}, p.createJob)
 	create.Description = "   newsletterd admin job create --list ID --subject \"News for {{preferences.first_name | " +
 		"default: \\\"you\\\"}}\" --markdown issue.md\n\n" +
@@ -147,7 +147,7 @@ func (p *program) createJob(c *cli.Context, _ *config.Config, s *store.Store) er
 		return err
 	}
 	j, known, err := s.AddSendJob(c.Context, store.JobRequest{
-		NewJob: n, CreatedBy: actor(), Caller: core.CommandCaller(actor()),
+		NewJob: n, CreatedBy: actor(), Caller: core.CommandCaller(actor()), Force: c.Bool("force"),
 	}, now())
 	if err != nil {
 		return err

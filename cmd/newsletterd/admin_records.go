@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -44,6 +45,8 @@ func tenantFlags() []cli.Flag {
 		oneOfFlag("language", "`LANGUAGE` of the pages and mails of its lists: en, de, fr or es",
 			optional(core.Languages)...),
 		boolFlag("no-tracking", "never track opens and clicks, whatever a job asks; --no-tracking=false allows it again"),
+		oneOfFlag("approval", "`WHOSE` approval its mailings need: "+strings.Join(core.Approvals, " or "),
+			core.Approvals...),
 		jsonFlag("mail-texts", "wordings of the mails to its subscribers"),
 		jsonFlag("relays", "SMTP relays of its own in the order of use, [] for the daemon's"),
 		jsonFlag("send-limits", "how much it may send in a time"),
@@ -58,6 +61,7 @@ func tenantInput(c *cli.Context) (core.TenantInput, error) {
 		PostalAddress: given(c, "postal-address"),
 		PublicURL:     given(c, "tenant-url"), BrandName: given(c, "brand-name"), BrandColor: given(c, "brand-color"),
 		BrandLogoURL: given(c, "brand-logo-url"), PrivacyURL: given(c, "privacy-url"), Language: given(c, "language"),
+		Approval: given(c, "approval"),
 	}
 	if c.IsSet("no-tracking") {
 		off := c.Bool("no-tracking")

@@ -1,0 +1,31 @@
+package core
+
+import (
+	"slices"
+	"strings"
+)
+
+// Whose approval the mailings of a tenant need.
+const (
+	ApprovalNone         = "none"          // the sender approves along the way
+	ApprovalSecondPerson = "second_person" // that of a person who has not written on what is sent
+)
+
+// Approvals are the words of Tenant.Approval.
+var Approvals = []string{ApprovalNone, ApprovalSecondPerson}
+
+// ErrApprovalRequired is returned for a mailing that a second person has not approved, where the tenant asks for it.
+var ErrApprovalRequired = &Error{
+	Kind: Forbidden, Code: "approval_required",
+	Message: "The tenant asks for the approval of a second person, one who has not written on what is sent.",
+}
+
+// Accepts returns ErrApprovalRequired where the tenant asks for a second person's approval and by, as the audit trail
+// names an actor, is none: a program, a command on the machine, or one who has saved the campaign since it was approved
+// last.
+func (t *Tenant) Accepts(c *Campaign, by string) error {
+	if t.Approval != ApprovalSecondPerson || strings.HasPrefix(by, "user:") && !slices.Contains(c.Writers, by) {
+		return nil
+	}
+	return ErrApprovalRequired
+}
