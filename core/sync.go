@@ -6,7 +6,7 @@ type Sync struct {
 	TenantID   string  `db:"tenant_id" json:"tenant_id"`
 	ListID     string  `db:"list_id" json:"list_id"`
 	BatchTotal int     `db:"batch_total" json:"batch_total"` // 0: not planned yet
-	DueAt      Instant `db:"due_at" json:"due_at"`           // when it is to be planned; 0: the plan has begun
+	DueAt      Instant `db:"due_at" json:"due_at"`           // when it is planned, or goes on; 0: at once
 	StartedAt  Instant `db:"started_at" json:"started_at"`   // of the plan: occurred_at of every batch
 	FinishedAt Instant `db:"finished_at" json:"finished_at"`
 	FailedAt   Instant `db:"failed_at" json:"failed_at"`

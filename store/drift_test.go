@@ -60,7 +60,7 @@ func TestDrift(t *testing.T) {
 	subs, err := n.SyncSubscribers(t.Context(), &y, &batches[0])
 	n.Must(err)
 	n.At(y.StartedAt).Synced(core.List{ID: n.ListID, TenantID: n.TenantID}, core.LoopClientID, subs...)
-	n.Must(n.FinishBatches(t.Context(), []store.BatchResult{{SyncID: y.ID, BatchNo: 1, Done: true}}, at.Now))
+	n.Must(n.FinishBatches(t.Context(), y.ID, []store.BatchResult{{BatchNo: 1, Done: true}}, 0, at.Now))
 	if done, err := n.FinishSync(t.Context(), y.ID, at.Now); err != nil || !done || y.BatchTotal != 1 {
 		t.Fatal(done, err, y.BatchTotal)
 	}

@@ -170,10 +170,10 @@ func (s *story) mailsAndEvents() {
 	must(s.T, err)
 	s.op("PlanSync", func() error { y := y; return s.PlanSync(ctx, &y, now0+160) })
 	s.op("FinishBatches", func() error {
-		return s.FinishBatches(ctx, []BatchResult{
-			{SyncID: id, BatchNo: 1, RetryAt: now0 + 170},
-			{SyncID: id, BatchNo: 1, Done: true},
-		}, now0+170)
+		return s.FinishBatches(ctx, id, []BatchResult{
+			{BatchNo: 1, RetryAt: now0 + 170},
+			{BatchNo: 1, Done: true},
+		}, now0+170, now0+170)
 	})
 	s.op("FinishSync", func() error { return onlyErr(s.FinishSync(ctx, id, now0+170)) })
 	s.op("RequestSync", func() (err error) {

@@ -263,9 +263,9 @@ func TestSyncHoldsEveryoneButThePending(t *testing.T) {
 	}
 	var results []store.BatchResult
 	for _, b := range batches {
-		results = append(results, store.BatchResult{SyncID: y.ID, BatchNo: b.BatchNo, Done: true})
+		results = append(results, store.BatchResult{BatchNo: b.BatchNo, Done: true})
 	}
-	if err := n.FinishBatches(t.Context(), results, now0+30); err != nil {
+	if err := n.FinishBatches(t.Context(), y.ID, results, 0, now0+30); err != nil {
 		t.Fatal(err)
 	}
 	if done, err := n.FinishSync(t.Context(), y.ID, now0+30); err != nil || !done {

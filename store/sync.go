@@ -41,10 +41,13 @@ func (s *Store) syncList(ctx context.Context, list *core.ListWithTenant, now cor
 // so that a long import asks for one sync and not for hundreds; one that is being planned may have passed the change's
 // place, so it does not count.
 func (tx *Tx) requestSync(tenantID, listID string, due, changed core.Instant) (id string, err error) {
-	tx.kick(TopicSync)
-	err = tx.get(&id, "SELECT id FROM sync WHERE list_id = ? AND batch_total = 0 AND due_at > 0 AND finished_at = 0 "+
-		"AND failed_at = 0", listID)
+	var was core.Instant
+	err = tx.scan("SELECT id, due_at FROM sync WHERE list_id = ? AND batch_total = 0 AND due_at > 0 AND finished_at = 0 "+
+		"AND failed_at = 0", []any{listID}, &id, &was)
 	if err == nil {
+		if due < was { // else the loop wakes in time by itself
+			tx.kick(TopicSync)
+		}
 		_, err = tx.exec("UPDATE sync SET due_at = ?, started_at = max(started_at, ?) WHERE id = ?", int64(due),
 			int64(changed), id)
 		return id, err
@@ -52,6 +55,7 @@ func (tx *Tx) requestSync(tenantID, listID string, due, changed core.Instant) (i
 	if !errors.Is(err, core.ErrNotFound) {
 		return "", err
 	}
+	tx.kick(TopicSync)
 	id = core.NewID()
 	_, err = tx.exec("INSERT INTO sync (id, tenant_id, list_id, due_at, started_at) VALUES (?, ?, ?, ?, ?)",
 		id, tenantID, listID, int64(due), int64(changed))
@@ -64,11 +68,12 @@ func (s *Store) Sync(ctx context.Context, id string) (y core.Sync, err error) {
 	return y, err
 }
 
-// OpenSyncs reads the syncs that are neither finished nor failed, oldest first. Its only error is core.ErrStorage.
+// OpenSyncs reads the syncs that are neither finished nor failed, in the order in which they go on. Its only error is
+// core.ErrStorage.
 func (s *Store) OpenSyncs(ctx context.Context, limit int) ([]core.Sync, error) {
 	var y []core.Sync
 	err := s.all(ctx, &y, "SELECT "+syncColumns+` FROM sync AS y WHERE y.finished_at = 0 AND y.failed_at = 0
-		ORDER BY y.started_at LIMIT ?`, limit)
+		ORDER BY y.due_at, y.id LIMIT ?`, limit)
 	return y, err
 }
 
@@ -226,31 +231,28 @@ func (s *Store) SyncSubscribers(ctx context.Context, y *core.Sync, b *core.SyncB
 
 // BatchResult is what became of one try to deliver a batch.
 type BatchResult struct {
-	SyncID  string
 	BatchNo int
 	Done    bool
 	RetryAt core.Instant // not done: when to try again
 }
 
-// FinishBatches records results. Its only error is core.ErrStorage.
-func (s *Store) FinishBatches(ctx context.Context, results []BatchResult, now core.Instant) error {
+// FinishBatches records results of a sync, which goes on at next: with the first of its other batches, or, where next
+// is 0, at once. Its only error is core.ErrStorage.
+func (s *Store) FinishBatches(ctx context.Context, syncID string, results []BatchResult, next, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
 		for _, r := range results {
+			set, at := "done_at", now // or when it is tried again
 			if !r.Done {
-				_, err := tx.exec("UPDATE sync_batch SET tries = tries + 1, due_at = ? WHERE sync_id = ? AND "+
-					"batch_no = ?", int64(r.RetryAt), r.SyncID, r.BatchNo)
-				if err != nil {
-					return err
-				}
-				continue
+				set, at = "due_at", r.RetryAt
 			}
-			_, err := tx.exec("UPDATE sync_batch SET tries = tries + 1, done_at = ? WHERE sync_id = ? AND batch_no = ?",
-				int64(now), r.SyncID, r.BatchNo)
+			_, err := tx.exec("UPDATE sync_batch SET tries = tries + 1, "+set+" = ? WHERE sync_id = ? AND batch_no = ?",
+				int64(at), syncID, r.BatchNo)
 			if err != nil {
 				return err
 			}
 		}
-		return nil
+		_, err := tx.exec("UPDATE sync SET due_at = ?1 WHERE id = ?2 AND due_at <> ?1", int64(next), syncID)
+		return err
 	})
 }
 

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -11,8 +12,9 @@ import (
 )
 
 const (
-	syncPosts = 4  // batches posted at once
-	syncRead  = 64 // batches read at once
+	syncPosts = 4   // batches posted at once
+	syncRead  = 64  // batches read at once
+	syncsRead = 100 // syncs read at once
 )
 
 // fullSync delivers full syncs, one list after the other, several batches of it at once: the receiver takes them in any
@@ -32,36 +34,44 @@ func FullSync(s *store.Store, p *Poster, log *slog.Logger) *Loop {
 	return f.loop
 }
 
+// step takes every sync that is due as far as it goes.
 func (f *fullSync) step(ctx context.Context, now time.Time) (next time.Time) {
-	syncs, err := f.store.OpenSyncs(ctx, 100)
-	if err != nil {
-		f.log.Warn("full sync: read", slog.Any("error", err))
-		return now.Add(time.Second)
-	}
-	for i := range syncs {
-		if f.loop.stoppingOr(ctx) {
-			return next
-		}
-		at, err := f.advance(ctx, &syncs[i])
+	for {
+		syncs, err := f.store.OpenSyncs(ctx, syncsRead)
 		if err != nil {
-			f.log.Warn("full sync", slog.String("sync", syncs[i].ID), slog.Any("error", err))
-			at = time.Now().Add(jitter(5 * time.Second))
+			f.log.Warn("full sync: read", slog.Any("error", err))
+			return now.Add(time.Second)
 		}
-		if !at.IsZero() && (next.IsZero() || at.Before(next)) {
-			next = at
+		if len(syncs) == 0 {
+			return Never
+		}
+		failed := false
+		for i := range syncs {
+			if due := syncs[i].DueAt.Time(); due.After(time.Now()) {
+				if i == 0 {
+					return due
+				}
+				break
+			}
+			if err := f.advance(ctx, &syncs[i]); err != nil {
+				f.log.Warn("full sync", slog.String("sync", syncs[i].ID), slog.Any("error", err))
+				failed = true
+			}
+			if f.loop.stoppingOr(ctx) {
+				return Never
+			}
+		}
+		if failed {
+			return time.Now().Add(jitter(5 * time.Second))
 		}
 	}
-	return next
 }
 
-// advance takes a sync as far as it goes, and returns when it goes on; zero: it has ended.
-func (f *fullSync) advance(ctx context.Context, y *core.Sync) (next time.Time, err error) {
+// advance takes a sync as far as it goes: it ends, or goes on at a later time that the store knows.
+func (f *fullSync) advance(ctx context.Context, y *core.Sync) error {
 	if y.BatchTotal == 0 {
-		if due := y.DueAt.Time(); due.After(time.Now()) {
-			return due, nil
-		}
 		if err := f.store.PlanSync(ctx, y, core.At(time.Now())); err != nil || y.BatchTotal == 0 {
-			return next, err
+			return err
 		}
 		f.log.Info("full sync begins", slog.String("sync", y.ID), slog.String("list", y.ListID),
 			slog.Int("batches", y.BatchTotal))
@@ -69,37 +79,34 @@ func (f *fullSync) advance(ctx context.Context, y *core.Sync) (next time.Time, e
 	for after := 0; !f.loop.stoppingOr(ctx); {
 		batches, err := f.store.OpenBatches(ctx, y.ID, after, syncRead)
 		if err != nil {
-			return next, err
+			return err
 		}
 		if len(batches) == 0 {
 			break
 		}
 		after = batches[len(batches)-1].BatchNo
-		at, ended, err := f.deliver(ctx, y, batches)
-		if err != nil || ended {
-			return next, err
-		}
-		if !at.IsZero() { // something failed: what is left waits with it
-			next = at
-			break
+		// Where something failed, what is left waits with it.
+		if over, err := f.deliver(ctx, y, batches); err != nil || over {
+			return err
 		}
 	}
-	if !next.IsZero() || f.loop.stoppingOr(ctx) {
-		return next, nil
+	if f.loop.stoppingOr(ctx) {
+		return nil
 	}
 	if done, err := f.store.FinishSync(ctx, y.ID, core.At(time.Now())); err != nil || !done {
-		return time.Now().Add(time.Second), err
+		return errors.Join(err, errNotFinished)
 	}
 	f.log.Info("full sync delivered", slog.String("sync", y.ID), slog.String("list", y.ListID),
 		slog.Duration("took", time.Since(y.StartedAt.Time())))
-	return time.Time{}, nil
+	return nil
 }
 
-// deliver posts batches and records what became of them. next is when the earliest of the others is due; ended: the
-// receiver refused one for good, and with it the sync.
-func (f *fullSync) deliver(
-	ctx context.Context, y *core.Sync, batches []core.SyncBatch,
-) (next time.Time, ended bool, err error) {
+// errNotFinished is returned for a sync that has no batch to deliver and has not ended: it failed meanwhile.
+var errNotFinished = errors.New("a sync without batches to deliver can't be finished")
+
+// deliver posts batches and records what became of them. over: the sync goes on later, or the receiver refused a batch
+// for good, and with it the sync.
+func (f *fullSync) deliver(ctx context.Context, y *core.Sync, batches []core.SyncBatch) (over bool, err error) {
 	verdicts := make([]verdict, len(batches))
 	var wg sync.WaitGroup
 	work := make(chan int)
@@ -119,32 +126,32 @@ func (f *fullSync) deliver(
 	close(work)
 	wg.Wait()
 	if ctx.Err() != nil {
-		return next, true, nil
+		return true, nil
 	}
 	now = core.At(time.Now())
+	var next core.Instant // the earliest of those that are not delivered
 	var results []store.BatchResult
 	for i, v := range verdicts {
 		b := &batches[i]
-		r := store.BatchResult{SyncID: y.ID, BatchNo: b.BatchNo, Done: v.done, RetryAt: b.DueAt}
+		r := store.BatchResult{BatchNo: b.BatchNo, Done: v.done, RetryAt: b.DueAt}
 		switch {
 		case v.dead:
-			return next, true, f.fail(ctx, y, v.reason)
+			return true, f.fail(ctx, y, v.reason)
 		case v.reason != "":
-			var over bool
 			if over, r.RetryAt = retry(y.StartedAt, b.Tries, v.after, now); over {
-				return next, true, f.fail(ctx, y, v.reason)
+				return true, f.fail(ctx, y, v.reason)
 			}
 			f.log.Warn("full sync: a batch was not delivered", slog.String("sync", y.ID), slog.Int("batch", b.BatchNo),
 				slog.String("reason", v.reason))
 		}
-		if !r.Done && (next.IsZero() || r.RetryAt.Time().Before(next)) {
-			next = r.RetryAt.Time()
+		if !r.Done && (next == 0 || r.RetryAt < next) {
+			next = r.RetryAt
 		}
 		if r.Done || v.reason != "" {
 			results = append(results, r)
 		}
 	}
-	return next, false, f.store.FinishBatches(ctx, results, now)
+	return next > 0, f.store.FinishBatches(ctx, y.ID, results, next, now)
 }
 
 func (f *fullSync) post(ctx context.Context, y *core.Sync, b *core.SyncBatch) verdict {

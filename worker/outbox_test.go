@@ -247,6 +247,47 @@ func TestFullSyncLeavesUnfitPreferencesOut(t *testing.T) {
 	})
 }
 
+// However many syncs are open when the daemon starts, all are delivered, and those whose receiver is down hold up no
+// other.
+func TestManyFullSyncs(t *testing.T) {
+	coretest.Bubble(t, func(t *testing.T) {
+		h := workertest.New(t, nil)
+		r := workertest.NewReceiver(h.Seeder)
+		down, up := h.NewList(), h.NewList()
+		var ids []string
+		for range 2*100 + 1 {
+			ids = append(ids, h.Plan(down.ID).ID)
+		}
+		var fails atomic.Bool
+		fails.Store(true)
+		r.On = func(p *workertest.Post) int {
+			if fails.Load() && strings.Contains(string(p.Body), down.ID) {
+				return 500
+			}
+			return 200
+		}
+		finished := func(id string) bool {
+			y, err := h.Sync(h.Context(), id)
+			h.Must(err)
+			return y.FinishedAt > 0
+		}
+		h.Run(worker.FullSync(h.Store, r.Poster(), h.Opts.Log))
+		coretest.Settle(time.Second)
+		late := h.Plan(up.ID).ID
+		coretest.Settle(time.Second)
+		if !finished(late) {
+			h.Error("it waits for others")
+		}
+		fails.Store(false)
+		coretest.Settle(time.Hour)
+		for i, id := range ids {
+			if !finished(id) {
+				h.Fatalf("sync %d of %d is still open", i, len(ids))
+			}
+		}
+	})
+}
+
 func TestFullSyncFailsForGood(t *testing.T) {
 	coretest.Bubble(t, func(t *testing.T) {
 		h := workertest.New(t, nil)

@@ -1062,9 +1062,9 @@ CREATE TABLE sync (
   reason      TEXT NOT NULL DEFAULT ''
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX sync_list ON sync (list_id, started_at);
+CREATE INDEX sync_due ON sync (due_at, id) WHERE finished_at = 0 AND failed_at = 0;
 
-CREATE INDEX sync_open ON sync (started_at) WHERE finished_at = 0 AND failed_at = 0;
+CREATE INDEX sync_list ON sync (list_id, started_at);
 
 CREATE TABLE sync_batch (
   sync_id  TEXT NOT NULL REFERENCES sync (id) ON DELETE CASCADE,
