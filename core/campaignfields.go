@@ -175,17 +175,7 @@ func (c *CampaignContent) check() error {
 }
 
 // Complete returns what is still missing before the campaign can be approved: it is Invalid on the first field.
-func (f *CampaignFields) Complete() error {
-	switch {
-	case len(f.ListIDs) == 0:
-		return Invalidf("list_ids", "list_ids is empty: the campaign goes to no list yet.")
-	case strings.TrimSpace(f.Subject) == "":
-		return Invalidf("subject", "subject must not be empty.")
-	case strings.TrimSpace(f.Content.Source) == "" && f.Content.Layout == "":
-		return Invalidf("content.source", "content.source is empty: the campaign says nothing yet.")
-	}
-	return nil
-}
+func (f *CampaignFields) Complete() error { return NotReady(f.missing()) }
 
 // HasSender returns an error on from_email where its domain is none of the tenant's.
 func (f *CampaignFields) HasSender(t *Tenant) error {

@@ -50,7 +50,9 @@ type Error struct {
 	RetryAfter int
 	// MFARequired reports that the caller must send a code as well; the answer says so in a member of its own.
 	MFARequired bool
-	Err         error
+	// Findings are what keeps a campaign from being approved or sent; the answer holds them.
+	Findings []CampaignFinding
+	Err      error
 }
 
 func (e *Error) Error() string {

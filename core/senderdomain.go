@@ -143,6 +143,17 @@ func DomainsAbove(domain string) (all []string) {
 	return all
 }
 
+// DomainsAligned reports whether a domain is that in From, or one of the same organization unless strict (RFC 7489
+// section 3.1).
+func DomainsAligned(domain, from string, strict bool) bool {
+	if domain == from || strict {
+		return domain == from
+	}
+	a, errA := publicsuffix.EffectiveTLDPlusOne(domain)
+	b, errB := publicsuffix.EffectiveTLDPlusOne(from)
+	return errA == nil && errB == nil && a == b
+}
+
 // View returns the domain as it is shown.
 func (d SenderDomain) View() SenderDomainView {
 	v := SenderDomainView{SenderDomain: d, Status: DomainProposed, Record: d.Record()}

@@ -17,6 +17,7 @@ import (
 type campaigns struct {
 	store  *store.Store
 	sealer *auth.Sealer // of the links in previews and tests
+	checks *Checks
 }
 
 // campaignKey is by which the list of campaigns goes on.

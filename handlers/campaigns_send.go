@@ -10,7 +10,6 @@ import (
 	"newsletterd/core"
 	"newsletterd/handlers/web"
 	"newsletterd/mail"
-	"newsletterd/mail/markup"
 	"newsletterd/store"
 )
 
@@ -19,43 +18,21 @@ type Drafts struct {
 	Store  *store.Store
 	Sealer *auth.Sealer // of unsubscribe tokens and of views
 	Origin string       // of the links
+	Checks *Checks      // nil: nothing but what is written is looked at
 }
 
-// Compile compiles a version of a campaign, 0 for the one that is written on. warnings tell what is probably not meant.
-// What is faulty is Invalid.
-func (d Drafts) Compile(ctx context.Context, c *core.Campaign, version int64, now core.Instant) (draft store.Draft,
-	bulk *mail.Bulk, warnings []string, err error,
-) {
-	warnings = []string{}
-	compile := func(f *core.CampaignFields, l *core.List, t *core.Tenant) (html, text string, err error) {
-		r, err := markup.CompileCampaign(f, l, t)
-		if err != nil {
-			return "", "", err
-		}
-		for _, w := range r.Warnings {
-			warnings = append(warnings, w.String())
-		}
-		return r.HTML, r.Text, nil
-	}
-	if draft, err = d.Store.Draft(ctx, c, version, compile, now); err != nil {
-		return draft, nil, warnings, err
-	}
-	bulk, err = mail.CompileBulk(mail.JobSpec(c.ID, &draft.Content, mail.Address{Email: "newsletterd@localhost"}))
-	if err != nil {
-		return draft, nil, warnings, err
-	}
-	return draft, bulk, append(warnings, bulk.Warnings()...), nil
-}
-
-// Complete compiles a version that is to be sent, and refuses one in which something is missing.
+// Complete compiles a version that is to be tried, and refuses one in which something is missing.
 func (d Drafts) Complete(ctx context.Context, c *core.Campaign, version int64, now core.Instant) (draft store.Draft,
 	warnings []string, err error,
 ) {
-	draft, _, warnings, err = d.Compile(ctx, c, version, now)
+	l, err := d.Look(ctx, c, version, now)
 	if err == nil {
-		err = draft.Fields.Complete()
+		err = l.Fault
 	}
-	return draft, warnings, err
+	if err == nil {
+		err = l.Draft.Fields.Complete()
+	}
+	return l.Draft, l.Warnings(), err
 }
 
 // Recipient returns a subscriber of the draft's list for whom it can be rendered, or, with an empty address, a reader
@@ -85,7 +62,7 @@ func (d Drafts) View(draft *store.Draft, to core.Email, now core.Instant) string
 }
 
 func (a campaigns) drafts(c *web.Call) Drafts {
-	return Drafts{Store: a.store, Sealer: a.sealer, Origin: c.PublicURL()}
+	return Drafts{Store: a.store, Sealer: a.sealer, Origin: c.PublicURL(), Checks: a.checks}
 }
 
 // draftPreview asks for the mail of a campaign.
@@ -112,15 +89,19 @@ func (a campaigns) preview(c *web.Call, in draftPreview) (out previewedDraft, er
 		return out, core.Lacking(core.ActionPeopleRead)
 	}
 	d := a.drafts(c)
-	draft, bulk, warnings, err := d.Compile(c, a.found(c), in.Version, c.Now)
+	l, err := d.Look(c, a.found(c), in.Version, c.Now)
+	if err == nil {
+		err = l.Fault
+	}
 	if err != nil {
 		return out, err
 	}
+	draft, bulk := l.Draft, l.Bulk
 	r, err := d.Recipient(c, &draft, in.Email, c.Now)
 	if err != nil {
 		return out, err
 	}
-	out = previewedDraft{Version: draft.Version.Version, ViewURL: r.ViewURL, Warnings: warnings}
+	out = previewedDraft{Version: draft.Version.Version, ViewURL: r.ViewURL, Warnings: l.Warnings()}
 	if err := draft.Fields.Complete(); err != nil {
 		out.Missing = err.(*core.Error).Message
 	}
@@ -244,7 +225,7 @@ func (a campaigns) sending(c *web.Call, ifMatch *string, version int64) (r store
 	if err := of.AtVersion(version); err != nil {
 		return r, err
 	}
-	draft, _, err := a.drafts(c).Complete(c, of, version, c.Now)
+	draft, _, err := a.drafts(c).Ready(c, of, version, c.Now)
 	r.Fields, r.Copy = &draft.Fields, &draft.Content.Copy
 	return r, err
 }

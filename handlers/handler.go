@@ -47,6 +47,7 @@ type Options struct {
 	SNS            *report.SNS                      // how messages of Amazon SNS are checked; nil: none is accepted
 	// how the TXT records of sender domains and DKIM keys are looked up; nil: no name server answers
 	LookupTXT auth.LookupTXT
+	Checks    *Checks // how campaigns are checked; nil: only by what LookupTXT finds
 	// of unsubscribe tokens; nil: made with the key of the store, as Ident
 	Sealer *auth.Sealer
 	Ident  *mail.Ident // of Message-IDs
@@ -95,6 +96,12 @@ func New(o Options) (*Handler, error) {
 		o.LookupTXT = func(_ context.Context, name string) ([]string, error) {
 			return nil, &net.DNSError{Name: name, IsTimeout: true}
 		}
+	}
+	if o.Checks == nil {
+		o.Checks = &Checks{LookupTXT: o.LookupTXT}
+	}
+	if err := o.Checks.init(); err != nil {
+		return nil, err
 	}
 	if o.Signed == nil {
 		o.Signed = signedBy(o.Store)

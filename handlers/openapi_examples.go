@@ -128,6 +128,7 @@ var requestExamples = map[string]web.Object{
 	"updateCampaign":      {"preheader": "What we did in spring"},
 	"patchCampaign":       {"preheader": "What we did in spring"},
 	"previewCampaign":     {"version": 1},
+	"checkCampaign":       {"version": 1},
 	"testCampaign":        {"to": []string{"reader@example.org"}},
 	"requestReview":       {"note": "Is the price right?", "wanted_at": "2027-01-04T08:00:00.000Z"},
 	"approveCampaign":     {"version": 1},

@@ -160,6 +160,18 @@ var limitsOf = map[string]map[string]web.Object{
 	"RecipientFilter": {"code": {"pattern": `^([0-9]{3}|[0-9]\.[0-9]{1,3}\.[0-9]{1,3})?$`}},
 	"NewCampaign":     campaignLimits,
 	"ChangedCampaign": campaignLimits,
+	"CampaignFinding": {
+		"code": {"description": "A word for programs: reference.md lists them"},
+		"hint": {"description": "What to do"},
+	},
+	"FindingPlace": {
+		"field": {"description": "Of the campaign: subject, content.source, from_email"},
+		"line":  {"description": "Of the field's text, from 1"}, "block": {"description": "Of kind blocks, from 1"},
+	},
+	"DraftCheck": {
+		"version": {"minimum": 0, "description": "0: the one that is written on"},
+		"links":   {"description": "Also ask whether the links answer"},
+	},
 	"DraftTest":       {"to": {"minItems": 1, "maxItems": maxTests}, "to[]": {"format": "email"}},
 	"DraftReview":     {"note": {"maxLength": maxNote}},
 	"CampaignSending": {

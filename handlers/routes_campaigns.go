@@ -7,7 +7,7 @@ import (
 
 // campaignRoutes are what is written, looked at, approved and sent.
 func (h *Handler) campaignRoutes(t *web.Table) {
-	a := campaigns{h.options.Store, h.sealer}
+	a := campaigns{h.options.Store, h.sealer, h.options.Checks}
 	const all, item = "/api/campaigns", "/api/campaigns/:id"
 	const versions, version = item + "/versions", item + "/versions/:version"
 	read, write := sent(core.ActionCampaignRead), sent(core.ActionCampaignWrite)
@@ -29,6 +29,8 @@ func (h *Handler) campaignRoutes(t *web.Table) {
 		"Make a draft of what a campaign says")
 	t.Add("POST", item+"/preview", read, web.Send, one(web.JSON(a.preview).BodyOptional()),
 		"Render the mail of a campaign")
+	t.Add("POST", item+"/check", read, web.Send, one(web.JSON(a.check).BodyOptional()).Fails(core.TooMany),
+		"Look for what is wrong with a campaign, or probably not meant")
 	t.Add("POST", item+"/test", sent(core.ActionTestSend), web.Send,
 		one(web.JSON(a.test)).Fails(core.TooMany),
 		"Send the mail of a campaign to some addresses; editors to the team's")

@@ -149,18 +149,21 @@ func (a tracked) draftOf(c *web.Call, t auth.DraftToken) ([]byte, error) {
 		return nil, err
 	}
 	d := Drafts{Store: a.store, Sealer: a.sealer, Origin: a.origin}
-	draft, bulk, _, err := d.Compile(c, &of, t.Version, c.Now)
+	l, err := d.compile(c, &of, t.Version, c.Now)
+	if err == nil {
+		err = l.Fault
+	}
 	if err != nil {
 		return nil, err
 	}
-	r, err := d.Recipient(c, &draft, t.Email, c.Now)
+	r, err := d.Recipient(c, &l.Draft, t.Email, c.Now)
 	if core.KindOf(err) == core.Invalid { // has left since
-		r, err = d.Recipient(c, &draft, "", c.Now)
+		r, err = d.Recipient(c, &l.Draft, "", c.Now)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return bulk.Page(&r)
+	return l.Bulk.Page(&r)
 }
 
 // mailOf renders the HTML part for the recipient of a token, or the text where there is no HTML.

@@ -68,6 +68,7 @@ type Bulk struct {
 	subject       *Template
 	html, text    *Template
 	links         []string // that are tracked
+	tried         []string // warnings of the first rendering
 	marks         []providerMark
 	unsubscribe   *Template
 	htmlB64       bool
@@ -253,18 +254,22 @@ func (b *Bulk) try() error {
 	subject, err := b.subject.Append(nil, &Vars{Shared: &b.spec.Shared, Email: r.Email})
 	if err == nil && len(bytes.TrimSpace(subject)) == 0 {
 		const warning = "the subject is empty for a reader of whom nothing is known; %q is sent in its place"
-		b.subject.warn(warning, b.spareSubject())
+		b.warn(warning, b.spareSubject())
 	}
 	if strings.Contains(b.spec.HTML, "data:image") {
-		b.text.warn("images as data: URIs are dropped by Gmail and Outlook; link to them instead")
+		b.warn("images as data: URIs are dropped by Gmail and Outlook; link to them instead")
 	}
 	if n := imagesWithoutAlt(b.spec.HTML + b.spec.HTMLLayout); n > 0 {
-		b.text.warn("images without alt: %d; many readers see no images", n)
+		b.warn("images without alt: %d; many readers see no images", n)
 	}
 	if len(msg) >= gmailClip {
-		b.text.warn("the mail has %d octets; Gmail cuts off behind %d", len(msg), gmailClip)
+		b.warn("the mail has %d octets; Gmail cuts off behind %d", len(msg), gmailClip)
 	}
 	return nil
+}
+
+func (b *Bulk) warn(format string, args ...any) {
+	b.tried = append(b.tried, fmt.Sprintf(format, args...))
 }
 
 // Warnings tell of what is allowed and probably not meant: unknown fields, a mail too long for Gmail.
@@ -273,7 +278,7 @@ func (b *Bulk) Warnings() []string {
 	if b.html != nil {
 		out = append(out, b.html.warnings...)
 	}
-	return append(out, b.text.warnings...)
+	return append(append(out, b.text.warnings...), b.tried...)
 }
 
 // PrintsView reports whether any part names view_url: then a Recipient should have one.

@@ -71,6 +71,7 @@ type linkFinder struct {
 	open     bool            // href has begun, and has not ended
 	seen     bool            // the tag at hand has had an href: a second one means nothing
 	found    []place
+	all      bool // also those that their author wants left alone
 }
 
 // place is a piece of a text token, from inclusive to exclusive.
@@ -182,8 +183,8 @@ func (f *linkFinder) text(i int, s string) {
 			f.href.to, f.open = k, false
 		}
 		if was >= inTagName && was <= inValueBare && s[k] == '>' && !now &&
-			f.ctx.state != inTagName && f.href.to > f.href.from {
-			if !untracked.MatchString(f.tag.String()) {
+			f.ctx.state != inTagName && (f.href.to > f.href.from || f.all && f.href.from > 0 && f.href.to == f.href.from) {
+			if f.all || !untracked.MatchString(f.tag.String()) {
 				f.found = append(f.found, f.href)
 			}
 			f.href = place{}

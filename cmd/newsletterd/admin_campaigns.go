@@ -52,7 +52,7 @@ func (p *program) campaignCommands() *cli.Command {
 	return &cli.Command{
 		Name: "campaign", Usage: "newsletters that are written, and then sent",
 		Subcommands: []*cli.Command{
-			all, show, p.previewCampaignCommand(), p.testCampaignCommand(), p.approveCommand(), p.sendCampaignCommand(),
+			all, show, p.previewCampaignCommand(), p.checkCampaignCommand(), p.testCampaignCommand(), p.approveCommand(), p.sendCampaignCommand(),
 			undo, reject, archive, del,
 		},
 	}
@@ -102,11 +102,14 @@ func (p *program) listCampaigns(c *cli.Context, _ *config.Config, s *store.Store
 // drafts tries campaigns as the API does.
 func drafts(c *cli.Context, cfg *config.Config, s *store.Store) (handlers.Drafts, error) {
 	keys, err := newMailKeys(c.Context, s)
-	return handlers.Drafts{Store: s, Sealer: keys.sealer, Origin: cfg.Origin()}, err
+	return handlers.Drafts{Store: s, Sealer: keys.sealer, Origin: cfg.Origin(), Checks: campaignChecks(cfg)}, err
 }
 
-// complete compiles the campaign of --id as it is written on, and tells what is probably not meant.
-func (p *program) complete(c *cli.Context, cfg *config.Config, s *store.Store) (draft store.Draft, err error) {
+// compiled compiles the campaign of --id as it is written on by one of the ways of Drafts, and tells what is probably
+// not meant.
+func (p *program) compiled(c *cli.Context, cfg *config.Config, s *store.Store, by func(handlers.Drafts, context.Context,
+	*core.Campaign, int64, core.Instant) (store.Draft, []string, error),
+) (draft store.Draft, err error) {
 	d, err := drafts(c, cfg, s)
 	if err != nil {
 		return draft, err
@@ -115,11 +118,14 @@ func (p *program) complete(c *cli.Context, cfg *config.Config, s *store.Store) (
 	if err != nil {
 		return draft, missing(err, "campaign", c.String("id"))
 	}
-	draft, warnings, err := d.Complete(c.Context, &found, 0, now())
+	draft, warnings, err := by(d, c.Context, &found, 0, now())
+	if err != nil {
+		return draft, err
+	}
 	for _, w := range warnings {
 		fmt.Fprintln(p.err, "warning:", w)
 	}
-	return draft, err
+	return draft, nil
 }
 
 func (p *program) previewCampaignCommand() *cli.Command {
@@ -134,18 +140,21 @@ func (p *program) previewCampaignCommand() *cli.Command {
 		if err != nil {
 			return missing(err, "campaign", c.String("id"))
 		}
-		draft, bulk, warnings, err := d.Compile(c.Context, &found, 0, now())
+		l, err := d.Look(c.Context, &found, 0, now())
+		if err == nil {
+			err = l.Fault
+		}
 		if err != nil {
 			return err
 		}
-		for _, w := range warnings {
+		for _, w := range l.Warnings() {
 			fmt.Fprintln(p.err, "warning:", w)
 		}
-		r, err := d.Recipient(c.Context, &draft, core.Email(c.String("email")), now())
+		r, err := d.Recipient(c.Context, &l.Draft, core.Email(c.String("email")), now())
 		if err != nil {
 			return err
 		}
-		return p.printPreview(c, bulk, &r)
+		return p.printPreview(c, l.Bulk, &r)
 	})
 }
 
@@ -157,7 +166,7 @@ func (p *program) testCampaignCommand() *cli.Command {
 		if err != nil {
 			return usageError{c.Command.HelpName, fmt.Sprintf("--email: %q is no e-mail address", c.String("email"))}
 		}
-		draft, err := p.complete(c, cfg, s)
+		draft, err := p.compiled(c, cfg, s, handlers.Drafts.Complete)
 		if err != nil {
 			return err
 		}
@@ -187,7 +196,7 @@ func (p *program) approveCommand() *cli.Command {
 	return p.command("approve", "approve a campaign as it is written: that is what is sent later",
 		[]cli.Flag{idFlag(store.NounCampaign), forceFlag()}, []string{"id"},
 		func(c *cli.Context, cfg *config.Config, s *store.Store) error {
-			draft, err := p.complete(c, cfg, s)
+			draft, err := p.compiled(c, cfg, s, handlers.Drafts.Ready)
 			if err != nil {
 				return err
 			}
@@ -210,7 +219,7 @@ func (p *program) sendCampaignCommand() *cli.Command {
 		if err != nil {
 			return err
 		}
-		draft, err := p.complete(c, cfg, s)
+		draft, err := p.compiled(c, cfg, s, handlers.Drafts.Ready)
 		if err != nil {
 			return err
 		}

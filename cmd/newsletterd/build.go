@@ -112,6 +112,7 @@ func (d *daemon) wire(ctx context.Context) (err error) {
 		MediaLimits:    mediaLimits(d.cfg),
 		DuplicateGuard: d.cfg.Send.DuplicateGuard.Std(),
 		Engage:         d.tracker.Add,
+		Checks:         campaignChecks(d.cfg),
 		LookupTXT:      resolverOf(d.cfg.Mail.DNSServer).LookupTXT,
 		SmallHeap:      smallHeap,
 		Snapshot:       func() handlers.SnapshotState { return snapshotOf(d.cfg) },

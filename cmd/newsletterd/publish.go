@@ -108,7 +108,11 @@ func (p *program) publish(c *cli.Context, cfg *config.Config, s *store.Store) er
 	if err != nil {
 		return err
 	}
-	draft, warnings, err := d.Complete(c.Context, &campaign, 0, now())
+	compile := d.Ready
+	if c.IsSet("test") || c.Bool("draft") {
+		compile = d.Complete
+	}
+	draft, warnings, err := compile(c.Context, &campaign, 0, now())
 	if err != nil {
 		return inFile(file, &issue, err)
 	}

@@ -106,6 +106,8 @@ type ErrorBody struct {
 	Reason      string `json:"reason,omitempty"`
 	MFARequired bool   `json:"mfa_required,omitempty"` // the account has a second factor, and no code was sent
 	RequestID   string `json:"request_id"`
+
+	Findings []core.CampaignFinding `json:"findings,omitempty"` // why a campaign can't be approved or sent
 }
 
 // asError finds the error that is to be told, and gives one to errors that are none of ours.
@@ -140,7 +142,7 @@ func (c *Call) fail(err error) {
 	status := StatusOf(d, e.Kind)
 	body := ErrorBody{
 		Error: e.Code, Message: e.Message, Field: e.Field, MFARequired: e.MFARequired,
-		RequestID: c.RequestID,
+		RequestID: c.RequestID, Findings: e.Findings,
 	}
 	if body.Error == "" || e.Kind == core.Internal {
 		body.Error = info.code

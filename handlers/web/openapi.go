@@ -314,6 +314,9 @@ func (d Dialect) schema(names *describer) obj {
 	switch d {
 	case Send:
 		props["reason"] = field
+		findings := outputSchema(reflect.TypeFor[[]core.CampaignFinding](), names)
+		findings["description"] = "Why a campaign can't be approved or sent"
+		props["findings"] = findings
 		required = []string{"error"}
 	case OAuth:
 		name = "OAuthErrorResponse"

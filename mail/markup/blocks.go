@@ -275,7 +275,7 @@ func (r *blocksReader) image(at string, b *block) (node, error) {
 	}
 	f := figure{picture: picture{src: r.url(b.Src, false), title: b.Caption, width: b.Width}}
 	if b.Alt == nil {
-		r.d.warn(0, `A picture has no text for those who don't see it: "alt", empty if it only adorns.`)
+		r.d.warn(0, withoutAlt, `A picture has no text for those who don't see it: "alt", empty if it only adorns.`)
 	} else {
 		f.alt = *b.Alt
 	}
@@ -330,14 +330,14 @@ func (r *blocksReader) html(b *block) node {
 	if r.d.options.AllowHTML {
 		return rawHTML{source}
 	}
-	r.d.warn(0, "HTML is shown as text here.")
+	r.d.warn(0, htmlAsText, "HTML is shown as text here.")
 	return paragraph{[]span{words(source)}}
 }
 
 func (r *blocksReader) url(raw string, isLink bool) string {
 	clean, problem := r.d.cleanURL(raw, isLink)
 	if problem != "" {
-		r.d.warn(0, problem)
+		r.d.warn(0, badLink, problem)
 	}
 	return clean
 }

@@ -114,21 +114,21 @@ func (r *markdownReader) container(n *container, depth int) node {
 			if inner, ok := child.(*container); ok && inner.name == "column" {
 				c.cells = append(c.cells, r.blocks(inner, depth))
 			} else {
-				r.warnAt(n.line, "Between ::: columns and its end there may only be ::: column.")
+				r.warnAt(n.line, doubtful, "Between ::: columns and its end there may only be ::: column.")
 			}
 		}
 		if len(c.cells) < 2 || len(c.cells) > 3 {
-			r.warnAt(n.line, "There may be two or three columns side by side; these stand below each other.")
+			r.warnAt(n.line, doubtful, "There may be two or three columns side by side; these stand below each other.")
 			return group{slices.Concat(c.cells...)}
 		}
 		return c
 	}
-	r.warnAt(n.line, "::: "+n.name+" is unknown; there are note, tip, warning and columns.")
+	r.warnAt(n.line, doubtful, "::: "+n.name+" is unknown; there are note, tip, warning and columns.")
 	return group{r.blocks(n, depth)}
 }
 
 // warnAt adds a warning at the line of an octet.
-func (r *markdownReader) warnAt(octet int, text string) { r.d.warn(r.lineAt(octet), text) }
+func (r *markdownReader) warnAt(octet int, code, text string) { r.d.warn(r.lineAt(octet), code, text) }
 
 // lineAt returns the line in which an octet of the source stands; 0: it is no file's.
 func (r *markdownReader) lineAt(octet int) int {

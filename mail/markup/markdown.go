@@ -74,7 +74,7 @@ type markdownReader struct {
 
 func (r *markdownReader) blocks(parent ast.Node, depth int) (out []node) {
 	if depth > maxDepth {
-		r.warn(parent, "Blocks stand deeper within each other than mail programs show; the inner ones are left out.")
+		r.warn(parent, doubtful, "Blocks stand deeper within each other than mail programs show; the inner ones are left out.")
 		return nil
 	}
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
@@ -201,7 +201,7 @@ func (r *markdownReader) codeText(n ast.Node) string {
 func (r *markdownReader) link(n *ast.Link) []span {
 	body, href := r.spans(n), r.href(n, r.resolve(n.Destination))
 	if isButton(n) {
-		r.warn(n, "A button must stand alone in its paragraph; this one is a link.")
+		r.warn(n, doubtful, "A button must stand alone in its paragraph; this one is a link.")
 	}
 	if href == "" {
 		return body
@@ -226,11 +226,11 @@ func (r *markdownReader) picture(n *ast.Image) picture {
 		if w, err := strconv.Atoi(attributeText(v)); err == nil && w > 0 && w <= 2000 {
 			p.width = w
 		} else {
-			r.warn(n, "The width of a picture is a number of pixels from 1 to 2000.")
+			r.warn(n, doubtful, "The width of a picture is a number of pixels from 1 to 2000.")
 		}
 	}
 	if strings.TrimSpace(p.alt) == "" {
-		r.warn(n, "A picture has no text for those who don't see it: ![What it shows](…).")
+		r.warn(n, withoutAlt, "A picture has no text for those who don't see it: ![What it shows](…).")
 	}
 	p.src = r.imageURL(n, r.resolve(n.Destination))
 	return p
@@ -276,7 +276,7 @@ func (r *markdownReader) rawBlock(n ast.Node, source string) node {
 	case r.d.options.AllowHTML:
 		return rawHTML{source}
 	}
-	r.warn(n, "HTML is shown as text here.")
+	r.warn(n, htmlAsText, "HTML is shown as text here.")
 	return paragraph{[]span{words(strings.TrimSpace(source))}}
 }
 
@@ -293,7 +293,7 @@ func (r *markdownReader) rawSpans(n *ast.RawHTML) []span {
 	case r.d.options.AllowHTML:
 		return []span{rawSpan(source)}
 	}
-	r.warn(n, "HTML is shown as text here.")
+	r.warn(n, htmlAsText, "HTML is shown as text here.")
 	return []span{words(source)}
 }
 
@@ -313,7 +313,7 @@ func dropComments(s string) string {
 }
 
 // warn adds a warning at the line where a node's block begins.
-func (r *markdownReader) warn(n ast.Node, text string) { r.d.warn(r.lineOf(n), text) }
+func (r *markdownReader) warn(n ast.Node, code, text string) { r.d.warn(r.lineOf(n), code, text) }
 
 // lineOf returns the line where the block of a node begins; 0: unknown.
 func (r *markdownReader) lineOf(n ast.Node) int {

@@ -38,12 +38,21 @@ type Options struct {
 }
 
 // Warning tells of what is allowed and probably not meant. Line is that of Markdown, from 1; Block that of blocks, from
-// 1; 0 where it belongs to none.
+// 1; 0 where it belongs to none. Code is that of core.CampaignFinding.
 type Warning struct {
 	Line  int    `json:"line,omitempty"`
 	Block int    `json:"block,omitempty"`
+	Code  string `json:"code"`
 	Text  string `json:"text"`
 }
+
+// Codes of a Warning.
+const (
+	doubtful   = "content_doubtful"
+	badLink    = "link_malformed"
+	withoutAlt = "image_without_alt"
+	htmlAsText = "html_as_text"
+)
 
 // String returns the warning with its place.
 func (w Warning) String() string {
@@ -110,6 +119,6 @@ type document struct {
 	block    int // at hand, of blocks
 }
 
-func (d *document) warn(line int, text string) {
-	d.warnings = append(d.warnings, Warning{Line: line, Block: d.block, Text: text})
+func (d *document) warn(line int, code, text string) {
+	d.warnings = append(d.warnings, Warning{Line: line, Block: d.block, Code: code, Text: text})
 }

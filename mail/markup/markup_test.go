@@ -179,21 +179,21 @@ func TestErrorsSayWhere(t *testing.T) {
 func TestWarningsSayWhere(t *testing.T) {
 	for source, want := range map[string]Warning{
 		"a\n\n[x](javascript:alert(1))": {
-			Line: 3, Text: "Mail programs follow no address that begins with javascript:",
+			Line: 3, Code: badLink, Text: "Mail programs follow no address that begins with javascript:",
 		},
-		"a\n\n[x](/x)": {Line: 3, Text: "A link needs a whole address, with https:// before it."},
+		"a\n\n[x](/x)": {Line: 3, Code: badLink, Text: "A link needs a whole address, with https:// before it."},
 		"![](https://example.org/x.png)": {
-			Line: 1, Text: "A picture has no text for those who don't see it: ![What it shows](…).",
+			Line: 1, Code: withoutAlt, Text: "A picture has no text for those who don't see it: ![What it shows](…).",
 		},
 		"a\n\n::: wrong\nb\n:::": {
-			Line: 3, Text: "::: wrong is unknown; there are note, tip, warning and columns.",
+			Line: 3, Code: doubtful, Text: "::: wrong is unknown; there are note, tip, warning and columns.",
 		},
 		"x [b](https://example.org){.button}": {
-			Line: 1, Text: "A button must stand alone in its paragraph; this one is a link.",
+			Line: 1, Code: doubtful, Text: "A button must stand alone in its paragraph; this one is a link.",
 		},
-		"a\n\n<b>x</b>": {Line: 3, Text: "HTML is shown as text here."},
+		"a\n\n<b>x</b>": {Line: 3, Code: htmlAsText, Text: "HTML is shown as text here."},
 		"::: columns\n::: column\na\n:::\n:::": {
-			Line: 1, Text: "There may be two or three columns side by side; these stand below each other.",
+			Line: 1, Code: doubtful, Text: "There may be two or three columns side by side; these stand below each other.",
 		},
 	} {
 		r, err := Compile(KindMarkdown, source, Options{})

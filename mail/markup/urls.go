@@ -23,7 +23,7 @@ func (r *markdownReader) resolve(destination []byte) string {
 func (r *markdownReader) href(n ast.Node, destination string) string {
 	clean, problem := r.d.cleanURL(destination, true)
 	if problem != "" {
-		r.warn(n, problem)
+		r.warn(n, badLink, problem)
 	}
 	return clean
 }
@@ -32,7 +32,7 @@ func (r *markdownReader) href(n ast.Node, destination string) string {
 func (r *markdownReader) imageURL(n ast.Node, destination string) string {
 	clean, problem := r.d.cleanURL(destination, false)
 	if problem != "" {
-		r.warn(n, problem)
+		r.warn(n, badLink, problem)
 	}
 	return clean
 }

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/urfave/cli/v2"
+
+	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/handlers"
+	"newsletterd/netguard"
+	"newsletterd/store"
+)
+
+// campaignChecks is what campaigns are checked with. Links are asked through the guard of webhooks.
+func campaignChecks(cfg *config.Config) *handlers.Checks {
+	return &handlers.Checks{
+		LookupTXT: resolverOf(cfg.Mail.DNSServer).LookupTXT,
+		Client:    (&netguard.Guard{Allow: cfg.Webhooks.Allow}).Client(), NotPublic: netguard.ErrNotPublic,
+		Sender: cfg.Mail.From, BounceDomain: cfg.Mail.BounceDomain,
+	}
+}
+
+func (p *program) checkCampaignCommand() *cli.Command {
+	check := p.command("check", "look for what is wrong with a campaign, or probably not meant", []cli.Flag{
+		idFlag(store.NounCampaign), boolFlag("links", "also ask whether the links answer"),
+	}, []string{"id"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
+		d, err := drafts(c, cfg, s)
+		if err != nil {
+			return err
+		}
+		found, err := s.Campaign(c.Context, c.String("id"))
+		if err != nil {
+			return missing(err, "campaign", c.String("id"))
+		}
+		checked, err := d.Check(c.Context, &found, 0, c.Bool("links"), now())
+		if err != nil {
+			return err
+		}
+		if err := p.printCheck(c, &checked); err != nil {
+			return err
+		}
+		if checked.Errors > 0 {
+			return fmt.Errorf("%s: the campaign can be neither approved nor sent", counted(checked.Errors, "error"))
+		}
+		return nil
+	})
+	check.Description = "The DNS is asked about the sender's domain. Exit code 1 where an error keeps the campaign from being sent; " +
+		"warnings alone are no failure.\n\n   newsletterd admin campaign check ID --links"
+	return check
+}
+
+func (p *program) printCheck(c *cli.Context, checked *handlers.Checked) error {
+	if out := p.printer(c); out.json {
+		return out.value(checked)
+	}
+	var b strings.Builder
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, f := range checked.Findings {
+		fmt.Fprintf(t, "%s\t%s\t%s\n", f.Severity, f.Code, printable(f.String()))
+		if f.Hint != "" {
+			fmt.Fprintf(t, "\t\t→ %s\n", printable(f.Hint))
+		}
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	if l := checked.Links; l != nil {
+		fmt.Fprintf(&b, "%s asked, %d skipped.\n", counted(l.Asked, "link"), l.Skipped)
+	}
+	if len(checked.Findings) == 0 {
+		b.WriteString("Nothing was found.\n")
+	}
+	_, err := p.out.Write([]byte(b.String()))
+	return err
+}

@@ -1,0 +1,120 @@
+package core
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Severities of a campaign's finding.
+const (
+	SeverityError   = "error"   // the campaign can be neither approved nor sent
+	SeverityWarning = "warning" // probably not meant
+)
+
+// CampaignFinding is one thing that the check of a campaign has found.
+type CampaignFinding struct {
+	Severity string       `json:"severity" enum:"error|warning"`
+	Code     string       `json:"code"` // for programs; docs/reference.md lists them
+	Message  string       `json:"message"`
+	Where    FindingPlace `json:"where"`
+	Hint     string       `json:"hint,omitempty"` // what to do
+}
+
+// FindingPlace is where a finding is. What is not known, or belongs to no place, is zero.
+type FindingPlace struct {
+	Field string `json:"field,omitempty"` // of the campaign: subject, content.source, from_email
+	Line  int    `json:"line,omitempty"`  // of the field's text, from 1
+	Block int    `json:"block,omitempty"` // of kind blocks, from 1
+}
+
+// String returns the finding with its place, as a line of text.
+func (f CampaignFinding) String() string {
+	switch {
+	case f.Where.Line > 0:
+		return "line " + strconv.Itoa(f.Where.Line) + ": " + f.Message
+	case f.Where.Block > 0:
+		return "block " + strconv.Itoa(f.Where.Block) + ": " + f.Message
+	}
+	return f.Message
+}
+
+// Warningf returns a finding of severity warning.
+func Warningf(code string, at FindingPlace, hint, format string, args ...any) CampaignFinding {
+	return CampaignFinding{SeverityWarning, code, fmt.Sprintf(format, args...), at, hint}
+}
+
+// Blocking returns the errors among findings.
+func Blocking(all []CampaignFinding) (faults []CampaignFinding) {
+	for _, f := range all {
+		if f.Severity == SeverityError {
+			faults = append(faults, f)
+		}
+	}
+	return faults
+}
+
+// NotReady returns the error of a campaign that is to be approved or sent, and whose check has found errors: Invalid on
+// the first one, with all of them. Without errors it is nil.
+func NotReady(all []CampaignFinding) error {
+	faults := Blocking(all)
+	if len(faults) == 0 {
+		return nil
+	}
+	e := Invalidf(faults[0].Where.Field, "%s", faults[0].Message)
+	e.Findings = faults
+	return e
+}
+
+// FindingOf returns the finding that an error about a campaign's field is.
+func FindingOf(e *Error) CampaignFinding {
+	code, known := faultCodes[e.Field]
+	if !known {
+		code = "does_not_compile"
+	}
+	return CampaignFinding{
+		Severity: SeverityError, Code: code, Message: e.Message, Where: FindingPlace{Field: e.Field},
+		Hint: faultHints[code],
+	}
+}
+
+var (
+	faultCodes = map[string]string{
+		"list_ids": "list_missing", "from_email": "sender_not_yours",
+		"content.layout": "layout_missing",
+	}
+	faultHints = map[string]string{
+		"list_missing":     "Choose the list that the campaign goes to.",
+		"sender_not_yours": "Take an address in a verified domain of the tenant, or none for the tenant's own.",
+		"layout_missing":   "Make the template, or name another one.",
+	}
+)
+
+// Faults returns what keeps a campaign from being approved, as far as it is seen without compiling it: errors of what is
+// missing, and of a sender that is not the tenant's.
+func (f *CampaignFields) Faults(t *Tenant) []CampaignFinding {
+	all := f.missing()
+	if fault, ok := errors.AsType[*Error](f.HasSender(t)); ok {
+		all = append(all, FindingOf(fault))
+	}
+	return all
+}
+
+// missing returns what is not there yet of a campaign.
+func (f *CampaignFields) missing() (all []CampaignFinding) {
+	add := func(code, field, message, hint string) {
+		all = append(all, CampaignFinding{SeverityError, code, message, FindingPlace{Field: field}, hint})
+	}
+	if len(f.ListIDs) == 0 {
+		add("list_missing", "list_ids", "list_ids is empty: the campaign goes to no list yet.", faultHints["list_missing"])
+	}
+	if strings.TrimSpace(f.Subject) == "" {
+		add("subject_missing", "subject", "subject must not be empty.", "Write a subject.")
+	}
+	if strings.TrimSpace(f.Content.Source) == "" && f.Content.Layout == "" {
+		add("content_missing", "content.source", "content.source is empty: the campaign says nothing yet.",
+			"Write the content.")
+	}
+	return all
+}

@@ -1,0 +1,265 @@
+package handlers
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"newsletterd/auth"
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+	"newsletterd/mail"
+	"newsletterd/mail/markup"
+	"newsletterd/store"
+)
+
+// Look is what there is to be said about a version of a campaign without asking anyone else.
+type Look struct {
+	Draft    store.Draft
+	Bulk     *mail.Bulk // nil: it doesn't compile
+	Fault    error      // why it doesn't
+	Findings []core.CampaignFinding
+
+	notes     []markup.Warning
+	addresses []string // of links and pictures
+}
+
+// Warnings returns the findings as lines of text.
+func (l *Look) Warnings() []string {
+	lines := make([]string, len(l.Findings))
+	for i, f := range l.Findings {
+		lines[i] = f.String()
+	}
+	return lines
+}
+
+// Look compiles a version of a campaign, 0 for the one that is written on, and looks at what comes out. Its errors are
+// those of the store; what is faulty in the campaign is a finding.
+func (d Drafts) Look(ctx context.Context, c *core.Campaign, version int64, now core.Instant) (l Look, err error) {
+	if l, err = d.compile(ctx, c, version, now); err != nil {
+		return l, err
+	}
+	if fault, ok := errors.AsType[*core.Error](l.Fault); ok {
+		l.Findings = append(l.Findings, compileFinding(&l.Draft, fault))
+	}
+	t, err := d.Store.Tenant(ctx, c.TenantID)
+	if err != nil {
+		return l, err
+	}
+	for _, f := range l.Draft.Fields.Faults(&t) {
+		if !slices.ContainsFunc(l.Findings, func(known core.CampaignFinding) bool { return known.Code == f.Code }) {
+			l.Findings = append(l.Findings, f)
+		}
+	}
+	for _, n := range l.notes {
+		l.Findings = append(l.Findings, core.Warningf(n.Code, core.FindingPlace{
+			Field: "content.source", Line: n.Line, Block: n.Block,
+		}, hintOf(n.Code), "%s", n.Text))
+	}
+	if l.Bulk == nil {
+		return l, nil
+	}
+	return l, d.inspect(ctx, &l, now)
+}
+
+// compile makes the mail of a campaign, or says in Fault why there is none.
+func (d Drafts) compile(ctx context.Context, c *core.Campaign, version int64, now core.Instant) (l Look, err error) {
+	l.Findings = []core.CampaignFinding{}
+	compile := func(f *core.CampaignFields, list *core.List, t *core.Tenant) (html, text string, err error) {
+		r, err := markup.CompileCampaign(f, list, t)
+		if err != nil {
+			return "", "", err
+		}
+		l.notes = r.Warnings
+		return r.HTML, r.Text, nil
+	}
+	l.Draft, err = d.Store.Draft(ctx, c, version, compile, now)
+	if err == nil {
+		l.Bulk, err = mail.CompileBulk(mail.JobSpec(c.ID, &l.Draft.Content, mail.Address{Email: "newsletterd@localhost"}))
+	}
+	if core.KindOf(err) == core.Invalid {
+		l.Bulk, l.Fault, err = nil, err, nil
+	}
+	return l, err
+}
+
+// hintOf says what to do about a warning of the compiler.
+func hintOf(code string) string {
+	return map[string]string{
+		"link_malformed": "Write the whole address, with https:// before it.", "image_without_alt": "Say what it shows.",
+		"html_as_text": "Write it in Markdown, or the whole mail in HTML.",
+	}[code]
+}
+
+// compileFinding is the error of a compiler, with the line that it names.
+func compileFinding(d *store.Draft, e *core.Error) core.CampaignFinding {
+	f := core.FindingOf(e)
+	switch {
+	case e.Field == "body_html", e.Field == "body_text" && d.Fields.Content.Kind == core.ContentText:
+		f.Where.Field = "content.source"
+	case e.Field == "body_text":
+		f.Where.Field = "content.text"
+	}
+	if fault, ok := errors.AsType[*mail.TemplateError](e); ok {
+		f.Where.Line = fault.Line
+	}
+	return f
+}
+
+// inspect looks at the mail as a reader gets it of whom nothing is known.
+func (d Drafts) inspect(ctx context.Context, l *Look, now core.Instant) error {
+	r, err := d.Recipient(ctx, &l.Draft, "", now)
+	if err != nil {
+		return err
+	}
+	sealed, err := d.Sealer.SealUnsubscribe(auth.UnsubscribeToken{
+		Kind: auth.UnsubscribeMailed, ListID: core.NewID(), SubscriptionID: core.NewID(), Email: core.Email(r.Email),
+		JobNo: 1 << 30, Seq: 1 << 30, IssuedAt: now,
+	})
+	if err != nil {
+		return err
+	}
+	r.UnsubscribeToken = sealed // as long as one that is sent
+	for _, link := range []*string{&r.UnsubscribeURL, &r.PreferencesURL} {
+		*link = strings.Replace(*link, "preview", sealed, 1)
+	}
+	f := &l.Draft.Fields
+	in := mail.Inspection{
+		Recipient: &r, Place: func(text string) core.FindingPlace { return placeIn(f, text) },
+		Written: f.Content.Kind == core.ContentHTML || f.Content.Kind == core.ContentText,
+		Track: mail.Tracking{
+			Open: f.Tracking == core.TrackingPersons, Click: f.Tracking == core.TrackingPersons,
+			Origin: l.Draft.Content.Tenant.Origin(d.Origin),
+		},
+	}
+	if theme, err := markup.BuiltInTheme(f.Theme); err == nil && !in.Written {
+		in.Column = theme.Width
+	}
+	found, addresses, err := l.Bulk.Inspect(&in)
+	if err != nil {
+		return err
+	}
+	l.Findings, l.addresses = append(l.Findings, found...), addresses
+	return nil
+}
+
+// placeIn returns where a text stands in what was written.
+func placeIn(f *core.CampaignFields, text string) core.FindingPlace {
+	c := &f.Content
+	at := core.FindingPlace{Field: "content.source"}
+	if text == "" {
+		return at
+	}
+	if c.Kind == core.ContentBlocks {
+		at.Block = blockWith(c.Source, text)
+		return at
+	}
+	for _, part := range []struct{ field, text string }{{"content.source", c.Source}, {"content.text", c.Text}} {
+		if n := strings.Index(part.text, text); n >= 0 {
+			return core.FindingPlace{Field: part.field, Line: 1 + strings.Count(part.text[:n], "\n")}
+		}
+	}
+	if c.Layout != "" {
+		at.Field = "content.layout"
+	}
+	return at
+}
+
+// blockWith returns the first block, from 1, that holds a text; 0: none.
+func blockWith(source, text string) int {
+	var document struct {
+		Blocks []any `json:"blocks"`
+	}
+	if json.Unmarshal([]byte(source), &document) != nil {
+		return 0
+	}
+	for n, block := range document.Blocks {
+		if holdsText(block, text) {
+			return n + 1
+		}
+	}
+	return 0
+}
+
+// holdsText reports whether a text of a JSON value holds another.
+func holdsText(v any, text string) bool {
+	switch v := v.(type) {
+	case string:
+		return strings.Contains(v, text)
+	case []any:
+		for _, e := range v {
+			if holdsText(e, text) {
+				return true
+			}
+		}
+	case map[string]any:
+		for _, e := range v {
+			if holdsText(e, text) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Ready compiles a version that is to be approved or sent. It refuses one in which the look finds an error: Invalid,
+// with these findings.
+func (d Drafts) Ready(ctx context.Context, c *core.Campaign, version int64, now core.Instant) (draft store.Draft,
+	warnings []string, err error,
+) {
+	l, err := d.Look(ctx, c, version, now)
+	if err == nil {
+		err = core.NotReady(l.Findings)
+	}
+	return l.Draft, l.Warnings(), err
+}
+
+// Checked is what the check of a campaign has found.
+type Checked struct {
+	Version  int64                  `json:"version"`
+	Errors   int                    `json:"errors"` // findings that keep the campaign from being approved and sent
+	Warnings int                    `json:"warnings"`
+	Findings []core.CampaignFinding `json:"findings"`
+	Links    *AskedLinks            `json:"links,omitempty"` // where they were asked for
+}
+
+// Check looks at a version of a campaign as Look does, at what the DNS says of its sender and, on request, whether its
+// links answer.
+func (d Drafts) Check(ctx context.Context, c *core.Campaign, version int64, links bool, now core.Instant) (out Checked,
+	err error,
+) {
+	l, err := d.Look(ctx, c, version, now)
+	if err != nil {
+		return out, err
+	}
+	sender, err := d.senderFindings(ctx, &l.Draft, now)
+	if err != nil {
+		return out, err
+	}
+	out.Version, out.Findings = l.Draft.Version.Version, append(l.Findings, sender...)
+	if links {
+		asked, dead := d.askLinks(ctx, &l)
+		out.Links, out.Findings = &asked, append(out.Findings, dead...)
+	}
+	out.Errors = len(core.Blocking(out.Findings))
+	out.Warnings = len(out.Findings) - out.Errors
+	return out, nil
+}
+
+// draftCheck asks for the check of a campaign.
+type draftCheck struct {
+	Version int64 `json:"version"` // 0: the one that is written on
+	Links   bool  `json:"links"`   // also whether the links answer
+}
+
+// check looks for what is wrong with a campaign, or probably not meant.
+func (a campaigns) check(c *web.Call, in draftCheck) (Checked, error) {
+	if in.Links {
+		if err := a.checks.mayAsk(c, a.found(c).TenantID); err != nil {
+			return Checked{}, err
+		}
+	}
+	return a.drafts(c).Check(c, a.found(c), in.Version, in.Links, c.Now)
+}

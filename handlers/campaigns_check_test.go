@@ -1,0 +1,186 @@
+package handlers
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"newsletterd/core"
+	"newsletterd/netguard"
+	"newsletterd/store"
+	"newsletterd/store/storetest"
+)
+
+func init() {
+	setups = append(setups, func(e *env, o *Options) {
+		o.Checks = &Checks{LookupTXT: e.lookupTXT, Client: &http.Client{Transport: answering{}}, PerHour: 2}
+	})
+}
+
+// answering is a web whose hosts answer as their names say.
+type answering struct{}
+
+func (answering) RoundTrip(r *http.Request) (*http.Response, error) {
+	res := httptest.NewRecorder()
+	switch {
+	case strings.HasPrefix(r.URL.Host, "gone."), r.Method == http.MethodHead:
+		res.WriteHeader(http.StatusNotFound)
+	case strings.HasPrefix(r.URL.Host, "broken."):
+		return nil, io.ErrUnexpectedEOF
+	}
+	return res.Result(), nil
+}
+
+// Links are asked through the guard: what is private is refused, what carries a secret or is a page of ours is not asked,
+// and HEAD alone decides nothing.
+func TestLinksAreAsked(t *testing.T) {
+	var asked atomic.Pointer[[]string]
+	asked.Store(&[]string{})
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for was := asked.Load(); ; was = asked.Load() {
+			now := append(slices.Clone(*was), r.Method+" "+r.URL.String())
+			if asked.CompareAndSwap(was, &now) {
+				break
+			}
+		}
+		switch {
+		case r.URL.Path == "/gone":
+			w.WriteHeader(http.StatusNotFound)
+		case r.URL.Path == "/no-head" && r.Method == http.MethodHead:
+			w.WriteHeader(http.StatusMethodNotAllowed)
+		case r.URL.Path == "/moved":
+			http.Redirect(w, r, "/gone", http.StatusFound)
+		case r.URL.Path == "/members":
+			w.WriteHeader(http.StatusForbidden)
+		}
+	}))
+	defer site.Close()
+	private := httptest.NewServer(http.NotFoundHandler())
+	defer private.Close()
+	guard := &netguard.Guard{Allow: []string{strings.TrimPrefix(site.URL, "http://")}}
+	checks := &Checks{Client: guard.Client(), NotPublic: netguard.ErrNotPublic}
+	e := newEnv(t)
+	s := storetest.Seeder{TB: t, Store: e.store}
+	var source bytes.Buffer
+	for _, path := range []string{"/", "/gone", "/no-head", "/moved", "/members", "/x?token=1", "/x?api_key=1"} {
+		source.WriteString("[x](" + site.URL + path + ")\n\n")
+	}
+	source.WriteString("[x](" + private.URL + "/) [x](http://news.test/newsletter/unsubscribe?id=1) " +
+		"[{{ email }}](https://x.example/?e={{ email }})\n")
+	c := s.NewCampaign(s.NewList(), func(f *core.CampaignFields) { f.Content.Source = source.String() })
+	d := Drafts{Store: e.store, Sealer: e.handler.sealer, Origin: "http://news.test", Checks: checks}
+	out, err := d.Check(t.Context(), &c, 0, true, s.Time())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, f := range out.Findings {
+		if strings.HasPrefix(f.Code, "link") {
+			found = append(found, f.Code+" "+strings.NewReplacer(site.URL, "S", private.URL, "P").Replace(f.String()))
+		}
+	}
+	want := []string{
+		"link_dead line 3: S/gone answers Not Found.",
+		"link_not_public line 15: P/ leads to an address that is not public.",
+	}
+	if !slices.Equal(found, want) || *out.Links != (AskedLinks{Asked: 6, Skipped: 3}) {
+		t.Errorf("%q %+v", found, *out.Links)
+	}
+	got := slices.Sorted(slices.Values(*asked.Load()))
+	if want := []string{
+		"GET /gone", "GET /members", "GET /no-head", "HEAD /", "HEAD /gone", "HEAD /members", "HEAD /moved", "HEAD /no-head",
+	}; !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
+// What the DNS says of a sender: each fault by its code, asked for once while it is kept.
+func TestRecordsOfSenders(t *testing.T) {
+	const spf, dmarc = "shop.example", "_dmarc.shop.example"
+	key := core.DKIMKey{
+		Domain: "shop.example", Selector: "s", Algorithm: core.DKIMRSA, Status: core.DKIMActive, Public: "cHVi",
+	}
+	good := map[string][]string{
+		spf: {"v=spf1 a -all"}, dmarc: {"v=DMARC1; p=none"}, key.RecordName(): {key.RecordValue()},
+	}
+	with := func(name string, texts ...string) map[string][]string {
+		zone := maps.Clone(good)
+		zone[name] = texts
+		return zone
+	}
+	for _, tt := range []struct {
+		name   string
+		zone   map[string][]string
+		bounce string
+		key    string // domain; empty: none
+		from   string
+		want   string
+	}{
+		{"all is there", good, "", "shop.example", "", ""},
+		{"without a key", good, "", "", "", "dkim_missing"},
+		{"another key", with(key.RecordName(), "v=DKIM1; p=b3RoZXI="), "", "shop.example", "", "dkim_unpublished"},
+		{"no SPF", with(spf), "", "shop.example", "", "spf_missing"},
+		{"two of SPF", with(spf, "v=spf1 a", "v=spf1 mx"), "", "shop.example", "", "spf_missing"},
+		{"no DMARC", with(dmarc), "", "shop.example", "", "dmarc_missing"},
+		{"below the domain", with("news.shop.example", "v=spf1 a"), "", "shop.example", "news.shop.example", ""},
+		{"strictly", map[string][]string{
+			spf: good[spf], key.RecordName(): good[key.RecordName()], dmarc: {"v=DMARC1; p=reject; adkim=s; aspf=s"},
+		}, "shop.example", "shop.example", "news.shop.example", "dmarc_misaligned"},
+		{
+			"bounces elsewhere, no key", with("relay.example", "v=spf1 a"), "relay.example", "", "",
+			"dkim_missing dmarc_misaligned",
+		},
+		{"silence", nil, "", "shop.example", "", "dns_unanswered"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			asked := map[string]int{}
+			e := newEnv(t)
+			s := storetest.Seeder{TB: t, Store: e.store}
+			if tt.key != "" {
+				k := key
+				k.ID, k.Domain = core.NewID(), tt.key
+				s.Must(e.store.AddDKIMKey(t.Context(), k, []byte("private"), "command"))
+			}
+			d := Drafts{Store: e.store, Checks: &Checks{
+				BounceDomain: tt.bounce, Sender: "a@" + cmp.Or(tt.from, "shop.example"),
+				LookupTXT: func(_ context.Context, name string) ([]string, error) {
+					asked[name]++
+					texts := tt.zone[strings.TrimSuffix(name, ".")]
+					if tt.zone == nil {
+						return nil, &net.DNSError{Name: name, IsTimeout: true}
+					}
+					if texts == nil {
+						return nil, &net.DNSError{Name: name, IsNotFound: true}
+					}
+					return texts, nil
+				},
+			}}
+			var codes []string
+			for _, at := range []core.Instant{1, 2} {
+				codes = nil
+				found, err := d.senderFindings(t.Context(), &store.Draft{}, at)
+				s.Must(err)
+				for _, f := range found {
+					codes = append(codes, f.Code)
+				}
+			}
+			if got := strings.Join(codes, " "); got != tt.want {
+				t.Errorf("%s, not %s", got, tt.want)
+			}
+			for name, n := range asked {
+				if n > 1 && tt.zone != nil {
+					t.Errorf("%s was asked for %d times", name, n)
+				}
+			}
+		})
+	}
+}

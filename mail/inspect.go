@@ -1,0 +1,205 @@
+package mail
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"newsletterd/core"
+)
+
+// Inspection says how a mail is looked at before it is sent.
+type Inspection struct {
+	Recipient *Recipient // for whom it is rendered
+	Track     Tracking   // of the mails that are sent
+	Column    int        // pixels; 0: as wide as the HTML says
+	Written   bool       // the parts are as an author wrote them, each by itself
+	// Place returns where a text stands that the mail was made of: an address, a placeholder.
+	Place func(text string) core.FindingPlace
+}
+
+// Figures of the look at a mail.
+const (
+	maxShownSubject = 70  // characters: mailbox lists show fewer on telephones
+	usualColumn     = 600 // pixels
+	enoughAlike     = 0.5 // of the words of the text part in the HTML, and the other way round
+)
+
+// Inspect returns what is probably not meant in a mail, and the addresses that its links and pictures have, each once:
+// those without a placeholder. It connects to nothing. It returns an error of the rendering.
+func (b *Bulk) Inspect(in *Inspection) (all []core.CampaignFinding, addresses []string, err error) {
+	i := &inspector{b: b, in: in}
+	subject, text, html, err := b.Parts(in.Recipient)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := i.placeholders(); err != nil {
+		return nil, nil, err
+	}
+	if n := utf8.RuneCountInString(subject); n > maxShownSubject {
+		i.warn("subject_long", "subject", "Say what matters first, within 50 characters.",
+			"The subject has %d characters; mailboxes show 40 to %d.", n, maxShownSubject)
+	}
+	written, ownText, err := (&Bulk{spec: b.spec}).bodyTokens()
+	if err != nil {
+		return nil, nil, err
+	}
+	if written != nil {
+		i.links(written)
+		i.pictures(html)
+		if err := i.size(); err != nil {
+			return nil, nil, err
+		}
+	}
+	if written == nil {
+		i.textLinks(ownText)
+	}
+	i.leaving(html, text)
+	i.alike()
+	return i.all, i.addresses, nil
+}
+
+// inspector gathers findings.
+type inspector struct {
+	b         *Bulk
+	in        *Inspection
+	all       []core.CampaignFinding
+	addresses []string
+}
+
+func (i *inspector) warn(code, field, hint, format string, args ...any) {
+	i.add(core.Warningf(code, core.FindingPlace{Field: field}, hint, format, args...))
+}
+
+// at is warn for what stands somewhere in the content.
+func (i *inspector) at(text, code, hint, format string, args ...any) {
+	i.add(core.Warningf(code, i.in.Place(text), hint, format, args...))
+}
+
+func (i *inspector) add(f core.CampaignFinding) {
+	if !slices.Contains(i.all, f) && len(i.all) < maxFindings {
+		i.all = append(i.all, f)
+	}
+}
+
+// maxFindings is how many findings about one mail are told.
+const maxFindings = 200
+
+// placeholders looks for those that print nothing, or may. In the subject of a campaign that is an error.
+func (i *inspector) placeholders() error {
+	s := &i.b.spec
+	const hint = `Say what stands there then: {{ %s | default: "…" }}.`
+	for _, part := range []struct{ field, text string }{
+		{"subject", s.Subject}, {"preheader", s.Preheader}, {"content.source", s.HTML}, {"content.source", s.Text},
+	} {
+		tokens, err := lex(&source{part.field, cleanBody(part.text)})
+		if err != nil {
+			return err
+		}
+		open, err := withoutDefault(tokens)
+		if err != nil {
+			return err
+		}
+		for _, name := range open {
+			f := core.Warningf("placeholder_without_default", core.FindingPlace{Field: part.field},
+				strings.Replace(hint, "%s", name, 1), "%s prints nothing for a reader who has none.", name)
+			switch part.field {
+			case "subject":
+				f.Severity, f.Code = core.SeverityError, "subject_placeholder_without_default"
+				f.Message = "In the subject, " + f.Message
+			case "content.source":
+				f.Where = i.in.Place(name)
+			}
+			i.add(f)
+		}
+	}
+	for _, t := range []struct {
+		of    *Template
+		field string
+	}{{i.b.subject, "subject"}, {i.b.html, "content.source"}, {i.b.text, "content.source"}} {
+		if t.of == nil {
+			continue
+		}
+		for _, w := range t.of.warnings {
+			i.warn("placeholder_unknown", t.field, "Look at the names in docs/mail.md.", "%s.", w)
+		}
+	}
+	return nil
+}
+
+// size counts the HTML part as it is sent, with the pixel and links that are followed.
+func (i *inspector) size() error {
+	spec := i.b.spec
+	spec.Track = i.in.Track
+	sent, err := CompileBulk(&spec)
+	if err != nil {
+		return err
+	}
+	r := *i.in.Recipient
+	r.Track = &Tracker{
+		Ident: NewIdent(make([]byte, 32)), Job: 1 << 30, Seq: 1 << 30, Links: make([]int64, len(sent.links)),
+	}
+	for n := range r.Track.Links {
+		r.Track.Links[n] = int64(n + 1)
+	}
+	_, _, html, err := sent.Parts(&r)
+	if err != nil {
+		return err
+	}
+	if len(html) > gmailClip {
+		i.warn("html_clipped", "content.source", "Leave something out, or link to it.",
+			"The HTML has %d bytes as it is sent; Gmail cuts off after %d, with the foot and the pixel.", len(html), gmailClip)
+	}
+	return nil
+}
+
+// leaving looks for what the law wants in each newsletter: a way to leave, and who sends it.
+func (i *inspector) leaving(html, text string) {
+	s := &i.b.spec
+	own := true
+	for _, part := range []struct {
+		kind               Part
+		field, src, layout string
+	}{{PartHTML, "body_html", s.HTML, s.HTMLLayout}, {PartText, "body_text", s.Text, s.TextLayout}} {
+		if part.src == "" {
+			continue
+		}
+		if tokens, err := withLayout(part.kind, part.field, part.src, part.layout); err == nil {
+			own = own && printsUnsubscribe(tokens)
+		}
+	}
+	if !own {
+		i.warn("unsubscribe_link_added", "content.source", "Write a link to {{ unsubscribe_url }} where you want it.",
+			"No link lets readers leave: a footer with one is added at the end.")
+	}
+	address := s.Shared.Tenant["postal_address"]
+	first, _, _ := strings.Cut(strings.TrimSpace(address), "\n")
+	shown := text
+	if html != "" {
+		shown = HTMLToText(html)
+	}
+	switch {
+	case first == "":
+		i.warn("postal_address_missing", "", "Set it: PUT /api/admin/tenants/{id} postal_address, or admin tenant update "+
+			"--postal-address.", "The tenant has no postal address, which many countries demand in newsletters.")
+	case !strings.Contains(squeeze(shown), squeeze(first)):
+		i.warn("postal_address_missing", "content.source", "Print it: {{ tenant.postal_address }}.",
+			"The mail doesn't print the tenant's postal address, which many countries demand in newsletters.")
+	}
+}
+
+// squeeze makes runs of white space one blank.
+func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// alike compares the two parts that an author has written.
+func (i *inspector) alike() {
+	s := &i.b.spec
+	if !i.in.Written || s.HTML == "" || s.Text == "" {
+		return
+	}
+	html, text := wordsOf(HTMLToText(s.HTML)), wordsOf(s.Text)
+	if share := min(shareOf(html, text), shareOf(text, html)); share < enoughAlike {
+		i.warn("text_differs", "content.text", "Leave content.text empty: it is made of the HTML then.",
+			"Text and HTML say different things: %d %% of the words of one stand in the other.", int(share*100))
+	}
+}

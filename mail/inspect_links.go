@@ -1,0 +1,198 @@
+package mail
+
+import (
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+	"golang.org/x/net/idna"
+)
+
+// links looks at the addresses of the links in an HTML part that have no placeholder.
+func (i *inspector) links(tokens []token) {
+	f := linkFinder{all: true}
+	for n := range tokens {
+		f.token(n, &tokens[n])
+	}
+	for _, p := range f.found {
+		i.link(strings.TrimSpace(html.UnescapeString(tokens[p.token].body[p.from:p.to])))
+	}
+}
+
+// textURL is an address in a text.
+var textURL = regexp.MustCompile(`https?://[^\s<>"'()\[\]]+`)
+
+// textLinks looks at the addresses in a text part. One that goes on with a placeholder is left out.
+func (i *inspector) textLinks(tokens []token) {
+	for n, t := range tokens {
+		if t.kind != tokenText {
+			continue
+		}
+		for _, at := range textURL.FindAllStringIndex(t.body, -1) {
+			if at[1] == len(t.body) && n+1 < len(tokens) {
+				continue
+			}
+			i.link(strings.TrimRight(t.body[at[0]:at[1]], ".,;:!?"))
+		}
+	}
+}
+
+// link looks at one address.
+func (i *inspector) link(address string) {
+	u, err := url.Parse(address)
+	switch {
+	case address == "":
+		i.malformed(address, "A link leads nowhere.")
+	case strings.HasPrefix(address, "#"):
+		i.malformed(address, "The link %s leads to a place within the mail, which fails in many mail programs.",
+			clip(address))
+	case err != nil:
+		i.malformed(address, "The address %s can't be read.", clip(address))
+	case u.Scheme == "":
+		i.malformed(address, "The address %s is not a whole one.", clip(address))
+	case u.Scheme == "mailto" || u.Scheme == "tel" || u.Scheme == "sms":
+	case u.Scheme != "http" && u.Scheme != "https":
+		i.malformed(address, "Mail programs follow no address that begins with %s:", clip(u.Scheme))
+	case u.Hostname() == "" || strings.ContainsAny(address, " \t\r\n"):
+		i.malformed(address, "The address %s can't be read.", clip(address))
+	default:
+		i.address(address, u)
+	}
+}
+
+// malformed tells of an address that no one can follow. Of Markdown and blocks their compiler has told it.
+func (i *inspector) malformed(address, format string, args ...any) {
+	if i.in.Written {
+		i.at(address, "link_malformed", "Write the whole address, with https:// before it.", format, args...)
+	}
+}
+
+// address takes in an address that can be followed.
+func (i *inspector) address(address string, u *url.URL) {
+	if label := mixedLabel(u.Hostname()); label != "" {
+		i.at(address, "link_mixed_scripts", "Type the address by hand, or copy it from its page.",
+			"%q in a link mixes letters of several scripts that look alike: the address is another one than it seems.", label)
+	}
+	if !slices.Contains(i.addresses, address) {
+		i.addresses = append(i.addresses, address)
+	}
+}
+
+// mixedLabel returns the first label of a host that mixes Latin letters with Cyrillic or Greek ones; empty: none.
+func mixedLabel(host string) string {
+	if shown, err := idna.ToUnicode(host); err == nil {
+		host = shown
+	}
+	for label := range strings.SplitSeq(host, ".") {
+		in := func(table *unicode.RangeTable) bool {
+			return strings.ContainsFunc(label, func(r rune) bool { return unicode.Is(table, r) })
+		}
+		if in(unicode.Latin) && (in(unicode.Cyrillic) || in(unicode.Greek)) {
+			return label
+		}
+	}
+	return ""
+}
+
+// pictures looks at the pictures of a rendered HTML part.
+func (i *inspector) pictures(page string) {
+	column := i.in.Column
+	var images []html.Token
+	z := html.NewTokenizer(strings.NewReader(page))
+	for kind := z.Next(); kind != html.ErrorToken; kind = z.Next() {
+		if kind != html.StartTagToken && kind != html.SelfClosingTagToken {
+			continue
+		}
+		switch t := z.Token(); t.DataAtom {
+		case atom.Img:
+			images = append(images, t)
+		case atom.Table:
+			if i.in.Column == 0 {
+				column = max(column, widthOf(&t))
+			}
+		}
+	}
+	if column == 0 || column > 2*usualColumn {
+		column = usualColumn
+	}
+	for n := range images {
+		i.picture(&images[n], column)
+	}
+}
+
+func (i *inspector) picture(t *html.Token, column int) {
+	src := strings.TrimSpace(attribute(t, "src"))
+	if !slices.ContainsFunc(t.Attr, func(a html.Attribute) bool { return a.Key == "alt" }) {
+		i.at(src, "image_without_alt", `Say what it shows: alt="…"; alt="" if it only adorns.`,
+			"The picture %s has no text for those who don't see it.", clip(src))
+	}
+	if w := widthOf(t); w > column {
+		i.at(src, "image_too_wide", "Make it as wide as the column, or narrower.",
+			"The picture %s is %d pixels wide, the column %d.", clip(src), w, column)
+	}
+	u, err := url.Parse(src)
+	switch {
+	case strings.HasPrefix(strings.ToLower(src), "data:"):
+		i.at("data:", "image_embedded", "Upload it, and link to it.",
+			"A picture is written into the mail (data:), which Gmail and Outlook drop.")
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
+		i.malformed(src, "The address %s of a picture is not a whole one.", clip(src))
+	default:
+		i.address(src, u)
+	}
+}
+
+var pixels = regexp.MustCompile(`(?i)(?:^|;)\s*(max-)?width\s*:\s*(\d{1,5})px`)
+
+// widthOf returns the width of an element in pixels, as its attribute or its style has it; 0: it has none.
+func widthOf(t *html.Token) int {
+	if n, err := strconv.Atoi(strings.TrimSuffix(strings.TrimSpace(attribute(t, "width")), "px")); err == nil {
+		return n
+	}
+	least := 0
+	for _, m := range pixels.FindAllStringSubmatch(attribute(t, "style"), -1) {
+		if n, _ := strconv.Atoi(m[2]); least == 0 || n < least {
+			least = n
+		}
+	}
+	return least
+}
+
+// wordsOf returns the words of a text, each once, without addresses. A sign of a script that writes no blanks is a word.
+func wordsOf(text string) map[string]bool {
+	found := map[string]bool{}
+	text = textURL.ReplaceAllString(strings.ToLower(text), " ")
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		if !strings.ContainsFunc(word, withoutBlanks) {
+			found[word] = true
+			continue
+		}
+		for _, r := range word {
+			found[string(r)] = true
+		}
+	}
+	return found
+}
+
+func withoutBlanks(r rune) bool {
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer)
+}
+
+// shareOf returns how much of the words stands in others, from 0 to 1.
+func shareOf(words, others map[string]bool) float64 {
+	if len(words) == 0 {
+		return 1
+	}
+	n := 0
+	for w := range words {
+		if others[w] {
+			n++
+		}
+	}
+	return float64(n) / float64(len(words))
+}
