@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -124,8 +125,9 @@ func TestBrowserPasskeys(t *testing.T) {
 
 	// One that is removed signs no one in.
 	b.Open(origin+"/login", browsertest.Heading("Your account"))
-	b.Open(origin + "/account/passkeys")
-	b.Click(`button[aria-label="Remove: Laptop"]`, chromedp.WaitVisible(".notice"))
+	b.Open(origin+"/account/passkeys", chromedp.Click(`summary[aria-label="Remove: Laptop"]`))
+	b.Look("passkey-remove")
+	b.Click("details[open] button", browsertest.Notice("removed"))
 	b.ForgetCookies()
 	b.Open(origin+"/login", browsertest.Fault("not accepted"))
 	laptop.Unplug()
@@ -134,4 +136,43 @@ func TestBrowserPasskeys(t *testing.T) {
 	b.Open(origin + "/logout")
 	b.Do(browsertest.Scripts(false))
 	signIn()
+}
+
+// A page of another origin can't show the login in a frame. Where a proxy has taken away what forbids it, a passkey
+// that is used in the frame signs no one in.
+func TestBrowserForeignFrame(t *testing.T) {
+	b := browsertest.New(t)
+	listen := daemontest.FreeAddr(t)
+	bare := "http://localhost" + phisher(t, "http://"+listen)
+	d := start(t, func(c *config.Config) { c.Server.Listen, c.Server.PublicURL = listen, bare })
+	d.addUser("ann@example.org")
+	b.Open(bare+"/login", chromedp.SendKeys("#email", "ann@example.org"),
+		chromedp.SendKeys("#password", daemontest.Password+"\r"), browsertest.Heading("Your account"))
+	phone := b.NewAuthenticator()
+	b.Open(bare+"/account/passkeys", chromedp.WaitVisible("form[data-passkey]"),
+		chromedp.Click("form[data-passkey] button"), browsertest.Notice("added"))
+	b.ForgetCookies()
+	b.Open(bare+"/login", browsertest.Heading("Your account")) // it is good where it is not framed
+	b.ForgetCookies()
+
+	outer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, `<h1>Outer</h1><iframe width=800 height=800 allow="publickey-credentials-get *" src="%s"
+			onload="document.querySelector('h1').textContent += ' loaded'"></iframe>`, r.FormValue("page"))
+	}))
+	t.Cleanup(outer.Close)
+	_, port, _ := strings.Cut(listen, ":")
+	near := strings.Replace(outer.URL, "127.0.0.1", "localhost", 1) // of the same site: cookies go along
+	for _, path := range []string{"/login", "/register", "/password/forgot", "/logout"} {
+		page := "http://localhost:" + port + path
+		b.Open(near+"/?page="+page, browsertest.Heading("Outer loaded"))
+		if f := b.Frames(); len(f) != 1 || f[0].UnreachableURL != page {
+			t.Errorf("%s is shown: %+v", path, f[0])
+		}
+	}
+	b.Open(near+"/?page="+bare+"/login", browsertest.Heading("Outer loaded loaded"))
+	if f := b.Frames()[0]; f.URL != bare+"/login/passkey" { // the passkey was sent, and leads nowhere
+		t.Errorf("%+v", f)
+	}
+	phone.Unplug()
+	b.Open(bare+"/account", browsertest.Heading("Sign in"))
 }

@@ -262,11 +262,13 @@ func (b *factorBrowser) modes(tenant string) {
 	b.code(b.app(0), browsertest.Heading("Your account"))
 }
 
-// stepUp has a site of the operator export and send by tokens: those of an old sign-in do neither, and say what would.
+// stepUp has a site of the operator export, resume and send a campaign by tokens: those of an old sign-in do none of it,
+// and say what would.
 func (b *factorBrowser) stepUp(tenant string) {
 	b.Helper()
 	list := b.d.seed.NewList(func(in *core.ListInput) { in.TenantID = &tenant })
 	job := b.d.seed.NewJob(list.ID, func(r *store.JobRequest) { r.ScheduledAt = now().Add(time.Hour) })
+	campaign := b.d.seed.NewCampaign(list)
 	rp := oidctest.New(b.t, b.d.seed, b.d.cfg.Origin(), func(in *core.ClientInput) {
 		in.TenantID, in.Scopes = &tenant, &[]string{"openid", core.ScopeAdmin, core.ScopeSend}
 	})
@@ -283,31 +285,43 @@ func (b *factorBrowser) stepUp(tenant string) {
 		_, err := b.d.store.PauseSendJobBy(b.t.Context(), job.ID, "test", now())
 		b.d.Must(err)
 	}
-	try := func(c *webtest.Client, status int) {
+	try := func(c *webtest.Client, fresh bool) {
 		b.Helper()
-		for _, r := range []webtest.Reply{
-			c.Get("/api/admin/subscribers/export?list_id=" + list.ID),
-			c.Send("POST", "/api/send-jobs/"+job.ID+"/resume", nil),
+		for _, r := range []struct {
+			webtest.Reply
+			status int
+		}{
+			{c.Get("/api/admin/subscribers/export?list_id=" + list.ID), 200},
+			{c.Send("POST", "/api/send-jobs/"+job.ID+"/resume", nil), 200},
+			{c.Send("POST", "/api/campaigns/"+campaign.ID+"/send", map[string]any{
+				"version": 1, "scheduled_at": now().Add(time.Hour),
+			}), 201},
 		} {
-			r.Wants(status)
+			if !fresh {
+				r.status = 401
+			}
+			r.Wants(r.status)
 			challenge := r.Header.Get("WWW-Authenticate")
 			if asks := strings.Contains(challenge, `error="insufficient_user_authentication"`) &&
-				strings.Contains(challenge, `max_age="900"`); asks != (status == 401) {
+				strings.Contains(challenge, `max_age="900"`); asks == fresh {
 				b.Error(r.Request.URL, challenge)
 			}
+		}
+		if fresh {
+			campaign = b.d.seed.NewCampaign(list)
 		}
 	}
 	b.Open(rp.Config.AuthCodeURL("s", oauth2.S256ChallengeOption(verifier)), browsertest.Heading("Allow access?"))
 	b.Click(`button[value="allow"]`)
 	pause()
-	try(token(), 200)
+	try(token(), true)
 	pause()
 	b.later()
 	b.Open(rp.Config.AuthCodeURL("s", oauth2.S256ChallengeOption(verifier)))
-	try(token(), 401)
+	try(token(), false)
 	b.Open(rp.Config.AuthCodeURL("s", oauth2.S256ChallengeOption(verifier), oauth2.SetAuthURLParam("max_age", "900")),
 		browsertest.Heading("Sign in"), chromedp.SendKeys("#email", "op@example.org"),
 		chromedp.SendKeys("#password", daemontest.Password+"\r"), browsertest.Heading("Enter your code"))
 	b.Do(chromedp.SendKeys("#code", b.app(0)+"\r"))
-	try(token(), 200)
+	try(token(), true)
 }

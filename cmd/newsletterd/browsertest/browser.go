@@ -14,6 +14,7 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 )
 
@@ -130,6 +131,15 @@ func (b *Browser) Location() string {
 func (b *Browser) Text(selector string) string {
 	b.Helper()
 	return ask(b, chromedp.Text(selector))
+}
+
+// Frames returns the pages in the frames of the page. One that a browser doesn't show has an UnreachableURL.
+func (b *Browser) Frames() (frames []*cdp.Frame) {
+	b.Helper()
+	for _, f := range call(b, page.GetFrameTree, cdp.Empty{}).FrameTree.ChildFrames {
+		frames = append(frames, f.Frame)
+	}
+	return frames
 }
 
 // ask returns what a step finds out.
