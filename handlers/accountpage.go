@@ -26,7 +26,9 @@ type accountView struct {
 	Change                     core.Email // asked for, and not confirmed yet
 	ChangeUntil                string
 	Typed                      string // of a form that was refused
+	Wrong                      string // field of a form that was refused: its action, a dot, and its name
 	TwoStep                    string // since when there is a second factor; empty: there is none
+	Recovery                   int    // codes that are left of it
 	Passkeys                   string // how many there are
 	NoPasskeys                 string // why there can be none; empty: there can
 	Proved                     bool   // by a passkey, lately: no password is asked for
@@ -34,10 +36,12 @@ type accountView struct {
 	Browsers, SignIns, Allowed []accountRow
 }
 
-func (a accountPages) page(c *web.Call, _ struct{}) (web.HTML, error) { return a.show(c, "", "", nil) }
+func (a accountPages) page(c *web.Call, _ struct{}) (web.HTML, error) {
+	return a.show(c, "", accountForm{}, nil)
+}
 
-// show shows the page to a user who is signed in, and the login to others.
-func (a accountPages) show(c *web.Call, notice, typed string, fault error) (web.HTML, error) {
+// show shows the page to a user who is signed in, and the login to others. sent is the form that the fault is of.
+func (a accountPages) show(c *web.Call, notice string, sent accountForm, fault error) (web.HTML, error) {
 	who, err := c.SignedIn()
 	if errors.Is(err, core.ErrNotFound) {
 		return web.HTML{To: c.PublicURL() + "/login?continue=%2Faccount"}, nil
@@ -66,12 +70,12 @@ func (a accountPages) show(c *web.Call, notice, typed string, fault error) (web.
 	}
 	data := accountView{
 		Name: who.User.Name, Email: who.User.Email, Verified: who.User.EmailVerified, Change: change.Email,
-		ChangeUntil: when(change.ExpiresAt), Typed: truncate(typed, maxShown),
+		ChangeUntil: when(change.ExpiresAt), Typed: truncate(sent.Email, maxShown), Wrong: sent.wrong(fault),
 		Passkeys: w.passkeyCount(keys), NoPasskeys: w.passkeysMissing(a.auth),
 		Proved: auth.ProvedByPasskey(who.Browser, c.Now), MayProve: len(keys) > 0 && a.auth.PasskeysMissing() == "",
 	}
 	if factor.Set() {
-		data.TwoStep = when(factor.TOTPAt)
+		data.TwoStep, data.Recovery = when(factor.TOTPAt), factor.RecoveryCodes
 	}
 	for _, b := range browsers {
 		data.Browsers = append(data.Browsers, accountRow{
@@ -157,6 +161,18 @@ type accountForm struct {
 	New      string `form:"new_password"`
 }
 
+// wrong names the field that a fault of the form is about, by its action, a dot, and its name; empty: it is about none.
+func (in *accountForm) wrong(fault error) string {
+	e, is := errors.AsType[*core.Error](fault)
+	switch {
+	case errors.Is(fault, auth.ErrBadCredentials):
+		return in.Action + ".password"
+	case is && e.Kind == core.Invalid:
+		return in.Action + "." + e.Field
+	}
+	return ""
+}
+
 // change does what a button of the page says, and shows the page again.
 func (a accountPages) change(c *web.Call, in accountForm) (web.HTML, error) {
 	who, err := c.SignedIn()
@@ -171,7 +187,7 @@ func (a accountPages) change(c *web.Call, in accountForm) (web.HTML, error) {
 		err = nil // it has ended meanwhile
 	}
 	if err != nil {
-		return a.show(c, "", in.Email, err)
+		return a.show(c, "", in, err)
 	}
 	if in.Action == "everywhere" || (in.Action == "browser" && in.ID == who.Browser.ID) {
 		if err := c.EndSession(); err != nil {
@@ -179,7 +195,7 @@ func (a accountPages) change(c *web.Call, in accountForm) (web.HTML, error) {
 		}
 		return web.HTML{To: c.PublicURL() + "/login"}, nil
 	}
-	return a.show(c, notice, "", nil)
+	return a.show(c, notice, accountForm{}, nil)
 }
 
 func (a accountPages) action(c *web.Call, in accountForm, who core.Visitor) (do func() error, notice string) {

@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -216,5 +217,28 @@ func TestOperatorChangesAnAddress(t *testing.T) {
 				t.Error(read, err)
 			}
 		})
+	}
+}
+
+// A form of the account's page that is refused comes back with the field marked that is wrong.
+func TestAccountPageMarksTheWrongField(t *testing.T) {
+	e := newPageEnv(t, "http://news.test")
+	e.login()
+	marked := regexp.MustCompile(`<input id="(\w+)"[^>]* aria-invalid="true"[^>]*>`)
+	for _, tt := range []struct {
+		form url.Values
+		want string
+	}{
+		{url.Values{"action": {"name"}, "name": {strings.Repeat("x", 101)}}, "name"},
+		{url.Values{"action": {"email"}, "email": {"nobody"}, "password": {"correct horse battery"}}, "email"},
+		{url.Values{"action": {"email"}, "email": {"eve@user.example"}, "password": {"wrong"}}, "email_password"},
+		{url.Values{"action": {"password"}, "new_password": {"x"}, "password": {"wrong"}}, "new_password"},
+		{url.Values{"action": {"password"}, "new_password": {"a long new one"}, "password": {"wrong"}}, "password"},
+	} {
+		code, page := e.page("POST", accountPath, tt.form)
+		found := marked.FindAllStringSubmatch(page, -1)
+		if code != 400 || len(found) != 1 || found[0][1] != tt.want || !strings.Contains(found[0][0], "fault") {
+			t.Errorf("%v: %d %v, want %s", tt.form, code, found, tt.want)
+		}
 	}
 }

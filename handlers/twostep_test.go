@@ -123,9 +123,10 @@ func TestTwoStepSignIn(t *testing.T) {
 		if code, page := e.page("POST", codePath, url.Values{"code": {recovery[0]}}); code != 303 || !e.in() {
 			t.Fatal(code, textOf(page))
 		}
-		_, page = e.page("GET", twoStepPath, nil)
-		if !strings.Contains(page, "Recovery codes left: 9") {
-			t.Error(textOf(page))
+		for _, path := range []string{twoStepPath, accountPath} {
+			if _, page = e.page("GET", path, nil); !strings.Contains(page, "Recovery codes left: 9") {
+				t.Error(textOf(page))
+			}
 		}
 		used := recovery[0]
 		_, page = e.page("POST", twoStepPath, url.Values{"action": {"codes"}})

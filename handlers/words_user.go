@@ -1,7 +1,7 @@
 package handlers
 
 // userWords are what the pages of users and the errors of all pages say in one language; {{client}}, {{target}},
-// {{when}}, {{count}}, {{scopes}}, {{browser}} and {{system}} stand for themselves there too.
+// {{when}}, {{count}}, {{scopes}}, {{name}}, {{browser}} and {{system}} stand for themselves there too.
 type userWords struct {
 	ThisNewsletter     string `json:"this_newsletter"`
 	AlreadyTitle       string `json:"already_title"`
@@ -192,6 +192,8 @@ type userWords struct {
 	PasskeyUnused      string `json:"passkey_unused"`
 	PasskeyRename      string `json:"passkey_rename"`
 	PasskeyRemove      string `json:"passkey_remove"`
+	PasskeyRemoveText  string `json:"passkey_remove_text"`
+	PasskeyRemoveYes   string `json:"passkey_remove_yes"`
 	PasskeyUnsupported string `json:"passkey_unsupported"`
 	PasskeyFailed      string `json:"passkey_failed"`
 	DidPasskeyAdd      string `json:"did_passkey_add"`
