@@ -10,6 +10,9 @@ type WebhookClient struct {
 	UpdatedAt  Instant `db:"updated_at" json:"updated_at"`
 }
 
+// MaxWebhookClients is how many senders of signed webhooks a tenant may have.
+const MaxWebhookClients = 20
+
 // WebhookSender is a webhook client with its keys, opened: the newest first, a second one while a secret is replaced.
 // It is cached; never change one.
 type WebhookSender struct {

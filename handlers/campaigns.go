@@ -226,6 +226,8 @@ type campaignFilter struct {
 	Text     string             `query:"q"`
 }
 
+func (in *campaignFilter) CheckInput() error { return checkQuery(in.Text) }
+
 func (a campaigns) list(c *web.Call, in campaignFilter, page core.Page) ([]core.CampaignView, error) {
 	tenants, all, err := tenantsFor(c, tenantFilter{in.TenantID})
 	if err != nil {

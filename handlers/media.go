@@ -66,13 +66,7 @@ type mediaFilter struct {
 	Q        string `query:"q"` // in the name, or in the alt
 }
 
-// CheckInput refuses a text that no name can hold.
-func (in *mediaFilter) CheckInput() error {
-	if len(in.Q) > maxQuery {
-		return core.Invalidf("q", "q may have %d bytes at most.", maxQuery)
-	}
-	return nil
-}
+func (in *mediaFilter) CheckInput() error { return checkQuery(in.Q) }
 
 func (a media) list(c *web.Call, in mediaFilter, page core.Page) ([]core.MediaView, error) {
 	tenant, err := oneTenant(c, in.TenantID)

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"strconv"
+	"unicode/utf8"
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
@@ -53,15 +54,20 @@ type libraryQuery struct {
 const (
 	libraryLimit    = 20
 	maxLibraryLimit = 100
-	maxQuery        = 200 // bytes
+	maxQuery        = 200 // characters
 )
 
 func (q *libraryQuery) CheckInput() error {
 	if q.Limit != nil && (*q.Limit < 1 || *q.Limit > maxLibraryLimit) {
 		return core.Invalidf("limit", "limit must be a number from 1 to %d.", maxLibraryLimit)
 	}
-	if len(q.Q) > maxQuery {
-		return core.Invalidf("q", "q may have %d bytes at most.", maxQuery)
+	return checkQuery(q.Q)
+}
+
+// checkQuery refuses a text to search for that no name can hold.
+func checkQuery(q string) error {
+	if utf8.RuneCountInString(q) > maxQuery {
+		return core.Invalidf("q", "q may have %d characters at most.", maxQuery)
 	}
 	return nil
 }

@@ -107,8 +107,10 @@ var limitsOf = map[string]map[string]web.Object{
 		"id": {"minimum": 0, "description": "Number of the mail; 0: all that the other properties say"},
 		"":   never(where(web.Object{"id": positive, "tenant_id": filled}), where(web.Object{"id": positive, "kind": filled})),
 	},
-	"DriftQuery":   {"sample": {"minimum": 0, "maximum": maxSample}},
-	"LibraryQuery": {"limit": {"minimum": 1, "maximum": maxLibraryLimit}, "q": {"maxLength": maxQuery}},
+	"DriftQuery":     {"sample": {"minimum": 0, "maximum": maxSample}},
+	"LibraryQuery":   {"limit": {"minimum": 1, "maximum": maxLibraryLimit}, "q": {"maxLength": maxQuery}},
+	"MediaFilter":    {"q": {"maxLength": maxQuery}},
+	"CampaignFilter": {"q": {"maxLength": maxQuery}},
 	"ShareInput": {
 		"": never(where(web.Object{"email": filled, "user_id": filled}), web.Object{"not": oneOf("email", "user_id")}),
 	},

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"strconv"
 
+	"golang.org/x/sync/singleflight"
+
 	"newsletterd/core"
 	"newsletterd/handlers/web"
 )
@@ -170,7 +172,7 @@ func (h *Handler) webhookClientRoutes(t *web.Table) {
 	const all, item = "/api/admin/webhook-clients", "/api/admin/webhook-clients/:id"
 	may := core.ActionWebhookManage
 	crud(t, all, "a sender of signed webhooks", "senders of signed webhooks", resource{
-		w.find, web.ErrNotFound, web.List(w.list, webhookClient.key), web.JSON(w.create).Fails(core.NotFound),
+		w.find, web.ErrNotFound, web.List(w.list, webhookClient.key), web.JSON(w.create).Fails(core.NotFound, core.Conflict),
 		web.Path(w.show), web.JSON(w.update), web.Path(w.remove),
 		rights{may, may, may, may},
 	})
@@ -202,7 +204,7 @@ func (h *Handler) mailProviderRoutes(t *web.Table) {
 
 // senderDomainRoutes are the domains that tenants mail from.
 func (h *Handler) senderDomainRoutes(t *web.Table) {
-	d := senderDomains{h.options.Store, h.options.LookupTXT}
+	d := senderDomains{h.options.Store, h.options.LookupTXT, new(singleflight.Group)}
 	const all, item = "/api/admin/sender-domains", "/api/admin/sender-domains/:id"
 	may := admin(core.ActionDomainPropose)
 	one := func(e web.Endpoint) web.Endpoint { return e.Find(d.find).Missing(web.ErrNotFound) }

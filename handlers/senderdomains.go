@@ -1,6 +1,10 @@
 package handlers
 
 import (
+	"context"
+
+	"golang.org/x/sync/singleflight"
+
 	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/handlers/web"
@@ -11,7 +15,11 @@ import (
 type senderDomains struct {
 	store  *store.Store
 	lookup auth.LookupTXT
+	looks  *singleflight.Group // at TXT records, by the id of the domain
 }
+
+// look is what a look at the TXT record of a domain has found.
+type look struct{ result, foundAt string }
 
 func (a senderDomains) find(c *web.Call) error {
 	d, err := a.store.SenderDomain(c, c.ID())
@@ -58,8 +66,12 @@ func (a senderDomains) check(c *web.Call, id string) (out core.SenderDomainView,
 	if err != nil {
 		return out, err
 	}
-	result, foundAt := auth.CheckDomain(c, a.lookup, d)
-	if d, err = a.store.EndDomainCheck(c, id, result, foundAt, actor(c), c.Now); err != nil {
+	found, _, _ := a.looks.Do(id, func() (any, error) { // those who ask at once share one look
+		result, foundAt := auth.CheckDomain(context.WithoutCancel(c), a.lookup, d)
+		return look{result, foundAt}, nil
+	})
+	l := found.(look)
+	if d, err = a.store.EndDomainCheck(c, id, l.result, l.foundAt, actor(c), c.Now); err != nil {
 		return out, err
 	}
 	if d.Check == core.DomainTaken {

@@ -3,9 +3,15 @@ package handlers
 import (
 	"context"
 	"net"
+	"net/http/httptest"
 	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
 
 	"newsletterd/core"
+	"newsletterd/store/storetest"
 )
 
 func init() {
@@ -55,6 +61,10 @@ func (e *env) lookupTXT(ctx context.Context, name string) ([]string, error) {
 		return nil, &net.DNSError{Err: "server misbehaving", Name: name, IsTemporary: true}
 	case label == "timeout":
 		return nil, &net.DNSError{Err: "i/o timeout", Name: name, IsTimeout: true}
+	case label == "slow":
+		e.counts["looks"]++
+		time.Sleep(time.Second)
+		return nil, nil
 	case label == "other":
 		return []string{"newsletterd-verification=another"}, nil
 	case isProof == (label == "bare"), label == "missing":
@@ -68,4 +78,33 @@ func (e *env) lookupTXT(ctx context.Context, name string) ([]string, error) {
 		}
 	}
 	return texts, err
+}
+
+// Those who have a domain checked at the same time share one look at its records.
+func TestChecksAtOnceShareALook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := unservedEnv(t, storetest.Open(t))
+		e.step("tenant acme")
+		e.step("user ann tenant_admin=acme")
+		e.step("sender-domain slow tenant=acme domain=slow.example.org")
+		var all sync.WaitGroup
+		check := func() {
+			r := httptest.NewRequest("POST", e.expand("/api/admin/sender-domains/{slow}/check"), nil)
+			r.Header.Set("Authorization", "Bearer "+e.value("ann"))
+			w := httptest.NewRecorder()
+			e.handler.ServeHTTP(w, r)
+			if w.Code != 200 || !strings.Contains(w.Body.String(), `"check":"other_value"`) {
+				t.Error(w.Code, w.Body)
+			}
+		}
+		for range 8 {
+			all.Go(check)
+		}
+		all.Wait()
+		at := e.counts["looks"]
+		check()
+		if again := e.counts["looks"]; at == 0 || again != 2*at {
+			t.Errorf("%d lookups by eight, %d with another one after them", at, again)
+		}
+	})
 }

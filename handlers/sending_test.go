@@ -18,12 +18,17 @@ import (
 )
 
 func init() {
-	// webhook-client NAME tenant=TENANT disabled: a sender of signed webhooks; {NAME} is its id.
+	// webhook-client NAME tenant=TENANT disabled count=N: a sender of signed webhooks, or N; {NAME} is the id of the last.
 	steps["webhook-client"] = func(e *env, name string, args map[string]string) {
 		now := core.At(time.Now())
-		w, err := e.store.AddWebhookClient(e.t.Context(), e.value(args["tenant"]), name, senderKey(name), "command",
-			now)
+		n, err := strconv.Atoi(argOr(args, "count", "1"))
 		e.must(err)
+		var w core.WebhookClient
+		for range n {
+			w, err = e.store.AddWebhookClient(e.t.Context(), e.value(args["tenant"]), name, senderKey(name), "command",
+				now)
+			e.must(err)
+		}
 		if _, off := args["disabled"]; off {
 			e.must(e.store.UpdateWebhookClient(e.t.Context(), w.ID, store.WebhookClientChange{Disabled: new(true)}, "command", now))
 		}

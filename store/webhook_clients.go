@@ -63,7 +63,7 @@ func (s *Store) WebhookClient(ctx context.Context, id string) (w core.WebhookCli
 }
 
 // AddWebhookClient keeps a new client of a tenant (empty: of all) with its key of 32 bytes. core.ErrNotFound: there is
-// no such tenant.
+// no such tenant; Conflict: it has core.MaxWebhookClients.
 func (s *Store) AddWebhookClient(ctx context.Context, tenantID, name string, key []byte, actor string,
 	now core.Instant,
 ) (w core.WebhookClient, err error) {
@@ -76,6 +76,13 @@ func (s *Store) AddWebhookClient(ctx context.Context, tenantID, name string, key
 		if tenantID != "" {
 			if _, err := tx.tenant(tenantID); err != nil {
 				return err
+			}
+			n, err := tx.number("SELECT count(*) FROM webhook_client WHERE tenant_id = ?", tenantID)
+			if err != nil {
+				return err
+			}
+			if n >= core.MaxWebhookClients {
+				return core.Conflictf("conflict", "The tenant has %d senders of signed webhooks, which is the most.", n)
 			}
 		}
 		if err := tx.addWebhookClient(w, sealed); err != nil {
