@@ -63,6 +63,7 @@ type Campaign struct {
 	LastApproved    int64   `db:"last_approved"` // the version approved last, also when it was written on since
 	Writers         Strings `db:"writers"`       // who has saved since then, or what it is, as the trail names them
 	CopyID          string  `db:"copy_id"`       // of the CampaignCopy of the approved version; empty: none
+	InArchive       string  `db:"archive"`       // ArchiveShown, ArchiveHidden, or empty: as the list has it
 	JobNo           int64   `db:"job_no"`        // the last job that sends it or has sent it; 0: none
 	JobID           string  `db:"job_id"`        // of that job
 
@@ -91,6 +92,7 @@ type CampaignView struct {
 	ApprovedAt      Instant         `json:"approved_at,omitzero"`
 	JobID           string          `json:"send_job_id,omitempty"` // of the job that sends it, or has sent it last
 	Review          *CampaignReview `json:"review,omitempty"`
+	Archive         *bool           `json:"archive,omitempty"` // shown in the archives of its lists; absent: as they have it
 
 	CreatedBy string  `json:"created_by"`
 	CreatedAt Instant `json:"created_at"`
@@ -117,6 +119,9 @@ func (c *Campaign) View() CampaignView {
 	}
 	if c.ReviewBy != "" {
 		v.Review = &CampaignReview{c.ReviewBy, c.ReviewWantedAt, c.ReviewNote}
+	}
+	if c.InArchive != "" {
+		v.Archive = new(c.InArchive == ArchiveShown)
 	}
 	return v
 }
@@ -157,7 +162,7 @@ func CampaignOfJob(j *SendJob, c *CampaignCopy) Campaign {
 	return Campaign{
 		ID: j.CampaignID, TenantID: j.TenantID, State: CampaignScheduled, Name: c.Name, Subject: c.Subject, Revision: 1,
 		Version: 1, ApprovedVersion: 1, LastApproved: 1, ApprovedBy: j.CreatedBy, ApprovedAt: j.CreatedAt,
-		CopyID: c.ID, JobNo: j.No, Writers: Strings{j.CreatedBy},
+		CopyID: c.ID, JobNo: j.No, Writers: Strings{j.CreatedBy}, InArchive: ArchiveHidden,
 		CreatedBy: j.CreatedBy, CreatedAt: j.CreatedAt, UpdatedBy: j.CreatedBy, UpdatedAt: j.CreatedAt,
 	}
 }
@@ -248,6 +253,15 @@ func (c *Campaign) MaySend(version int64) error {
 
 // Scheduled notes the job that sends what was approved.
 func (c *Campaign) Scheduled(jobNo int64) { c.State, c.JobNo = CampaignScheduled, jobNo }
+
+// ShowInArchive shows the campaign in the archives of its lists, or hides it, and reports whether that is a change.
+func (c *Campaign) ShowInArchive(shown bool) bool {
+	was := c.InArchive
+	if c.InArchive = ArchiveHidden; shown {
+		c.InArchive = ArchiveShown
+	}
+	return c.InArchive != was
+}
 
 // Archive puts a campaign away. ErrConflict: it is neither a draft nor sent.
 func (c *Campaign) Archive() error {

@@ -34,6 +34,9 @@ type List struct {
 	ConfirmRedirectURL     string `json:"confirm_redirect_url,omitempty" db:"confirm_redirect_url"`
 	UnsubscribeRedirectURL string `json:"unsubscribe_redirect_url,omitempty" db:"unsubscribe_redirect_url"`
 
+	Archive bool   `json:"archive" db:"archive"`     // what was sent is shown to everyone
+	Slug    string `json:"slug,omitempty" db:"slug"` // of the archive's address; empty: the id
+
 	CreatedAt Instant `json:"created_at" db:"created_at"`
 	UpdatedAt Instant `json:"updated_at" db:"updated_at"`
 }
@@ -95,6 +98,9 @@ type ListInput struct {
 	SubscribeRedirectURL   *string `json:"subscribe_redirect_url"`
 	ConfirmRedirectURL     *string `json:"confirm_redirect_url"`
 	UnsubscribeRedirectURL *string `json:"unsubscribe_redirect_url"`
+
+	Archive *bool   `json:"archive"`
+	Slug    *string `json:"slug"`
 }
 
 // NewList makes a list of a tenant. An id in the input is ignored.
@@ -127,6 +133,10 @@ func (l *List) Change(in ListInput, now Instant) error {
 	take(&l.SubscribeRedirectURL, in.SubscribeRedirectURL)
 	take(&l.ConfirmRedirectURL, in.ConfirmRedirectURL)
 	take(&l.UnsubscribeRedirectURL, in.UnsubscribeRedirectURL)
+	take(&l.Slug, in.Slug)
+	if in.Archive != nil {
+		l.Archive = *in.Archive
+	}
 	if in.Fields != nil {
 		l.Fields = Fields(*in.Fields)
 	}
@@ -171,6 +181,9 @@ func (l *List) validatePages() error {
 		return err
 	}
 	if err := l.Fields.Check(); err != nil {
+		return err
+	}
+	if err := checkSlug(l.Slug); err != nil {
 		return err
 	}
 	for _, r := range [][2]string{

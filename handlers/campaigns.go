@@ -9,6 +9,7 @@ import (
 	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/handlers/web"
+	"newsletterd/mail"
 	"newsletterd/mail/markup"
 	"newsletterd/store"
 )
@@ -77,6 +78,7 @@ type fieldsInput struct {
 	Template  json.RawMessage `json:"template"`
 	Theme     *string         `json:"theme"`
 	Content   *contentInput   `json:"content"`
+	Archive   *bool           `json:"archive"` // no part of a version: it can be changed at any time
 }
 
 func (in *fieldsInput) CheckInput() error {
@@ -248,7 +250,11 @@ func (a campaigns) create(c *web.Call, in newCampaign) (campaign, error) {
 	if err != nil {
 		return campaign{}, err
 	}
-	made, err := a.store.AddCampaign(c, core.NewCampaign(tenant, &f, actor(c), c.Now), &f)
+	made := core.NewCampaign(tenant, &f, actor(c), c.Now)
+	if in.Archive != nil {
+		made.ShowInArchive(*in.Archive)
+	}
+	made, err = a.store.AddCampaign(c, made, &f)
 	return a.reply(c, &made, unknownTenant(err))
 }
 
@@ -272,11 +278,36 @@ func (a campaigns) show(c *web.Call, _ string) (campaign, error) { return a.repl
 
 func (a campaigns) update(c *web.Call, in changedCampaign) (campaign, error) {
 	e, err := a.edit(c, in.IfMatch, true)
+	if err == nil {
+		err = a.setArchive(c, &e, in.Archive)
+	}
 	if err != nil {
 		return campaign{}, err
 	}
 	changed, err := a.store.EditCampaign(c, e, in.change)
 	return a.reply(c, &changed, err)
+}
+
+// setArchive makes an edit show a campaign in archives, or hide it.
+func (a campaigns) setArchive(c *web.Call, e *store.CampaignEdit, shown *bool) (err error) {
+	of := a.found(c)
+	e.Archive = shown
+	if shown == nil || !*shown || of.JobNo == 0 {
+		return nil
+	}
+	j, err := a.store.SendJobByNo(c, of.JobNo)
+	if err != nil {
+		return err
+	}
+	content, err := a.store.Content(c, &j)
+	if err != nil {
+		return err
+	}
+	bulk, err := mail.CompileBulk(mail.JobSpec(j.ID, &content, mail.Address{Email: "newsletterd@localhost"}))
+	if err == nil {
+		e.Head, err = headOf(bulk, c.Now)
+	}
+	return err
 }
 
 // ifMatch is a request that may say which revision it is about.
@@ -299,7 +330,9 @@ func (a campaigns) duplicate(c *web.Call, _ string) (campaign, error) {
 	if err != nil {
 		return campaign{}, err
 	}
-	made, err := a.store.AddCampaign(c, core.NewCampaign(of.TenantID, &f, actor(c), c.Now), &f)
+	made := core.NewCampaign(of.TenantID, &f, actor(c), c.Now)
+	made.InArchive = of.InArchive
+	made, err = a.store.AddCampaign(c, made, &f)
 	return a.reply(c, &made, err)
 }
 

@@ -79,6 +79,9 @@ func (d Drafts) compile(ctx context.Context, c *core.Campaign, version int64, no
 	if err == nil {
 		l.Bulk, err = mail.CompileBulk(mail.JobSpec(c.ID, &l.Draft.Content, mail.Address{Email: "newsletterd@localhost"}))
 	}
+	if err == nil {
+		l.Draft.Head, err = headOf(l.Bulk, now)
+	}
 	if core.KindOf(err) == core.Invalid {
 		l.Bulk, l.Fault, err = nil, err, nil
 	}

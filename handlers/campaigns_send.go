@@ -226,7 +226,7 @@ func (a campaigns) sending(c *web.Call, ifMatch *string, version int64) (r store
 		return r, err
 	}
 	draft, _, err := a.drafts(c).Ready(c, of, version, c.Now)
-	r.Fields, r.Copy = &draft.Fields, &draft.Content.Copy
+	r.Fields, r.Copy, r.Head = &draft.Fields, &draft.Content.Copy, draft.Head
 	return r, err
 }
 

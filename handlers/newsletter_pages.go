@@ -88,10 +88,17 @@ func (p newsletterPages) confirm(c *web.Call, in linkForm) (web.HTML, error) {
 		return web.HTML{To: list.ConfirmRedirectURL}, nil
 	}
 	w := wordsOf(c)
+	title, said := w.ConfirmedTitle, note{Lines: []string{styleOf(c).expand(w.ConfirmedText)}}
 	if was.Done {
-		return renderMessage(c, 0, w.AlreadyTitle, note{Lines: []string{styleOf(c).expand(w.AlreadyText)}}, brand{})
+		title, said.Lines[0] = w.AlreadyTitle, styleOf(c).expand(w.AlreadyText)
 	}
-	return renderMessage(c, 0, w.ConfirmedTitle, note{Lines: []string{styleOf(c).expand(w.ConfirmedText)}}, brand{})
+	v := view{Title: title}
+	if list.Archive {
+		said.Link, said.LinkText = archiveURL(list, c.PublicURL()), w.ArchiveRead
+		v.Feed = said.Link + feedName
+	}
+	v.Data = said
+	return render(c, 0, "message", v)
 }
 
 // leftSince says that who a confirm link is for has left by now; the page leads to the form.

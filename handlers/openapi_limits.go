@@ -15,6 +15,9 @@ var specID = web.Object{"format": "uuid"}
 // nameLimits are those of the names of records.
 var nameLimits = name(200)
 
+// slugLimits are those of the slug of a list.
+var slugLimits = web.Object{"maxLength": 80, "pattern": "^([a-z0-9]+(-[a-z0-9]+)*)?$"}
+
 // filled is a string that is not empty.
 var filled = web.Object{"minLength": 1}
 
@@ -55,6 +58,7 @@ var limitsOf = map[string]map[string]web.Object{
 	"ListInput": {
 		"id": readOnly, "name": nameLimits, "description": text(2000), "consent_text": text(2000),
 		"confirm_token": {"enum": []string{"", "live", "receipt", "trusted"}},
+		"slug":          slugLimits,
 		"fields":        {"maxItems": core.MaxFields},
 		"fields[]": never(
 			without(where(web.Object{"type": word("choice")}), web.Object{"options": web.Object{"minItems": 1}}),

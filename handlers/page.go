@@ -42,7 +42,10 @@ func parsePages() map[string]*template.Template {
 // view is what a page shows. Fault says what was wrong with the form that was sent, Notice what was done.
 type view struct {
 	Title, Fault, Notice string
-	Script               string // its address; empty: none
+	Script               string      // its address; empty: none
+	Feed                 string      // the address of the Atom feed of its list; empty: none
+	Up                   link        // to what the page is part of
+	Public               *publicPage // nil: search engines leave the page out
 	RequestID            string
 	Brand                brand
 	Data                 any
@@ -51,6 +54,9 @@ type view struct {
 	W     *pageWords
 	style *pageStyle
 }
+
+// link is a link above the title of a page; empty: there is none.
+type link struct{ Path, Text string }
 
 // Expand returns a text with names in the place of its placeholders.
 func (v view) Expand(text string) string { return v.style.expand(text) }

@@ -19,6 +19,7 @@ func (h *Handler) table() []*web.Route {
 	var t web.Table
 	h.identityRoutes(&t)
 	h.newsletterRoutes(&t)
+	h.archiveRoutes(&t)
 	h.adminRoutes(&t)
 	h.teamRoutes(&t)
 	h.peopleRoutes(&t)

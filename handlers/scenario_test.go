@@ -298,6 +298,10 @@ func (e *env) play(x exchange) (got string, hit string) {
 			e.signProvider(req, body, strings.Fields(v))
 			continue
 		}
+		if k == "Host" {
+			req.Host = strings.TrimSpace(v)
+			continue
+		}
 		req.Header.Set(k, strings.TrimSpace(v))
 	}
 	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}

@@ -15,6 +15,7 @@ import (
 // {{field}} stand for themselves.
 type pageWords struct {
 	userWords
+	archiveWords
 
 	Privacy            string `json:"privacy"`
 	Optional           string `json:"optional"`

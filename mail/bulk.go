@@ -303,6 +303,25 @@ func (b *Bulk) fill(v *Vars, r *Recipient) {
 	}
 }
 
+// Head renders subject and preheader, as text.
+func (b *Bulk) Head(r *Recipient) (subject, preheader string, err error) {
+	var v Vars
+	b.fill(&v, r)
+	t, err := Compile(PartHeader, "template.preheader", b.spec.Preheader)
+	if err != nil {
+		return "", "", err
+	}
+	head, err := b.appendSubject(nil, &v)
+	if err != nil {
+		return "", "", fmt.Errorf("render: %w", err)
+	}
+	pre, err := t.Append(nil, &v)
+	if err != nil {
+		return "", "", fmt.Errorf("render: %w", err)
+	}
+	return string(head), string(pre), nil
+}
+
 // Parts renders subject, text and HTML without composing a mail, for previews. html is empty for a mail of text alone.
 func (b *Bulk) Parts(r *Recipient) (subject, text, html string, err error) {
 	var v Vars

@@ -233,6 +233,9 @@ type CampaignEdit struct {
 	Revision int64 // as seen; 0: whichever it is
 	Actor    string
 	Now      core.Instant
+
+	Archive *bool     // EditCampaign: whether archives show it; nil: as it is
+	Head    IssueHead // of the issue, where Archive says so and the campaign has a job
 }
 
 // seenAs returns an error where the campaign is at another revision than the one that was seen.
@@ -293,23 +296,27 @@ func (s *Store) changeCampaign(ctx context.Context, e CampaignEdit, action strin
 	return c, err
 }
 
-// EditCampaign changes what a campaign says by a rule; what was approved is no longer. A save that changes nothing is
-// none. It returns core.ErrCampaignNotFound, core.ErrPreconditionFailed where the campaign is at another revision, a
+// EditCampaign changes what a campaign says by a rule; what was approved is no longer. Whether archives show it is no
+// part of that, and may change at any time. A save that changes nothing is none. It returns core.ErrCampaignNotFound, core.ErrPreconditionFailed where the campaign is at another revision, a
 // conflict for one that is past approval (core.ErrConflict), or an error of the rule or of what it has changed.
 func (s *Store) EditCampaign(ctx context.Context, e CampaignEdit, rule func(*core.CampaignFields) error) (core.Campaign,
 	error,
 ) {
 	return s.changeCampaign(ctx, e, "campaign.update", func(tx *Tx, c *core.Campaign) (bool, error) {
-		return tx.editCampaign(c, e, rule)
+		changed, err := tx.editCampaign(c, e, rule)
+		if err != nil || e.Archive == nil || !c.ShowInArchive(*e.Archive) {
+			return changed, err
+		}
+		if *e.Archive && c.JobNo != 0 {
+			err = tx.keepIssue(c, e.Head)
+		}
+		return true, err
 	})
 }
 
 func (tx *Tx) editCampaign(c *core.Campaign, e CampaignEdit, rule func(*core.CampaignFields) error) (bool, error) {
 	v, f, err := tx.campaignFields(c, c.Version)
 	if err != nil {
-		return false, err
-	}
-	if err := c.Editable(); err != nil {
 		return false, err
 	}
 	was, err := json.Marshal(f)
@@ -322,6 +329,9 @@ func (tx *Tx) editCampaign(c *core.Campaign, e CampaignEdit, rule func(*core.Cam
 	}
 	is, err := json.Marshal(f)
 	if err != nil || string(is) == string(was) {
+		return false, err
+	}
+	if err := c.Editable(); err != nil {
 		return false, err
 	}
 	if err := tx.judgeCampaign(c.TenantID, &f); err != nil {
@@ -382,6 +392,9 @@ func (tx *Tx) keepVersion(c *core.Campaign, v *core.CampaignVersion, fields stri
 func (s *Store) RestoreVersion(ctx context.Context, e CampaignEdit, version int64) (core.Campaign, error) {
 	return s.changeCampaign(ctx, e, "campaign.restore", func(tx *Tx, c *core.Campaign) (bool, error) {
 		_, f, err := tx.campaignFields(c, version)
+		if err == nil {
+			err = c.Editable()
+		}
 		if err != nil {
 			return false, err
 		}
@@ -474,7 +487,7 @@ func (s *Store) DeleteCampaign(ctx context.Context, e CampaignEdit) error {
 		if err := c.Deletable(); err != nil {
 			return err
 		}
-		for _, table := range []string{"campaign_list", "campaign_version"} {
+		for _, table := range []string{"campaign_list", "campaign_version", "issue"} {
 			if _, err := tx.exec("DELETE FROM "+table+" WHERE campaign_no = ?", c.No); err != nil {
 				return err
 			}

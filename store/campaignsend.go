@@ -14,6 +14,7 @@ type CampaignSending struct {
 	Fields  *core.CampaignFields // of the revision
 	Copy    *core.CampaignCopy   // compiled of the fields; it is taken where the version is not approved yet
 	Force   bool                 // without the second person that the tenant asks for
+	Head    IssueHead            // of the issue in archives
 }
 
 // ApproveCampaign freezes the copy of a campaign's version: what is sent later is that. It returns
@@ -113,6 +114,9 @@ func (s *Store) SendCampaign(ctx context.Context, r CampaignSending, n JobReques
 			return err
 		}
 		c.Scheduled(j.No)
+		if err := tx.keepIssue(&c, r.Head); err != nil {
+			return err
+		}
 		if err := tx.saveCampaign(&c, r.CampaignEdit, was); err != nil {
 			return err
 		}
@@ -163,6 +167,7 @@ type Draft struct {
 	Version  core.CampaignVersion
 	Fields   core.CampaignFields
 	Content  core.Content // its Copy is not kept
+	Head     IssueHead    // where it compiles
 }
 
 // Draft compiles a version of a campaign, 0 for the one that is written on. A campaign without a list gets one that is

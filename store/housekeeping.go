@@ -180,6 +180,7 @@ func init() {
 			"ON l.id = j.list_id)", "import_id"),
 		remains("import_job", "id", "list", "list_id"),
 		remains("list_count", "list_id, day", "list", "list_id"),
+		remains("issue", "no", "list", "list_id"),
 		jobRemains("recipient", "job_no, seq"),
 		jobRemains("recipient_word", "job_no, word, seq"),
 		jobRemains("attempt", "job_no, seq, at"),

@@ -50,16 +50,21 @@ func (s *Store) Lists(ctx context.Context, tenants []string, all bool, page core
 	return ls, err
 }
 
-// AddList keeps a new list. core.ErrNotFound means that its tenant is unknown.
+// AddList keeps a new list. core.ErrNotFound means that its tenant is unknown, ErrSlugTaken that its slug is another
+// list's.
 func (s *Store) AddList(ctx context.Context, l core.List, actor string) error {
 	return s.update(ctx, func(tx *Tx) error {
 		if err := tx.watch("list", l.ID); err != nil {
 			return err
 		}
-		if _, err := tx.tenant(l.TenantID); err != nil {
+		t, err := tx.tenant(l.TenantID)
+		if err == nil {
+			err = tx.ownSlug(&l, &t)
+		}
+		if err != nil {
 			return err
 		}
-		_, err := insertRow(tx, &listTable, &l)
+		_, err = insertRow(tx, &listTable, &l)
 		if err == nil {
 			err = tx.keepConsentText(&l, l.CreatedAt)
 		}
@@ -72,7 +77,7 @@ func (s *Store) AddList(ctx context.Context, l core.List, actor string) error {
 }
 
 // UpdateList changes a list by a rule and returns it as it is then. The rule runs inside the transaction. It returns
-// core.ErrListNotFound where there is no such list, or an error of the rule.
+// core.ErrListNotFound where there is no such list, ErrSlugTaken, or an error of the rule.
 func (s *Store) UpdateList(ctx context.Context, id, actor string, rule func(*core.List) error) (l core.List,
 	err error,
 ) {
@@ -85,9 +90,18 @@ func (s *Store) UpdateList(ctx context.Context, id, actor string, rule func(*cor
 			return err
 		}
 		at = l.UpdatedAt
-		was := l.Status
+		was, slug := l.Status, l.Slug
 		if err := rule(&l); err != nil {
 			return err
+		}
+		if l.Slug != slug {
+			t, err := tx.tenant(l.TenantID)
+			if err == nil {
+				err = tx.ownSlug(&l, &t)
+			}
+			if err != nil {
+				return err
+			}
 		}
 		if l.Status != was {
 			tx.kick(TopicJobs)

@@ -103,6 +103,8 @@ func everyList(l core.List, sub core.Subscription, j *core.SendJob, now core.Ins
 		"History":            {{sub.Email, []string{l.TenantID}, false}, {sub.Email, none, true}},
 		"ImportJobs":         among,
 		"Invitations":        among,
+		"IssuesAfter":        {{l.ID, core.Issue{No: 1}}},
+		"IssuesBefore":       {{l.ID, core.Issue{}}},
 		"JobViews": {
 			{store.JobFilter{All: true}},
 			{store.JobFilter{Tenants: []string{l.TenantID}}},

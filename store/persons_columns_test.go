@@ -24,8 +24,9 @@ var personColumns = map[string]struct {
 	"campaign": {
 		stays: "created_by updated_by approved_by review_by writers",
 		other: "no id tenant_id state name subject revision version approved_version last_approved approved_at copy_id " +
-			"job_no review_wanted_at review_note created_at updated_at",
+			"archive job_no review_wanted_at review_note created_at updated_at",
 	},
+	"issue":         {other: "no list_id campaign_no slug title summary sent_at"},
 	"campaign_list": {other: "list_id campaign_no"},
 	"campaign_version": {
 		stays: "saved_by", other: "no campaign_no version fields closed kept name begun_at saved_at",
@@ -82,7 +83,7 @@ var personColumns = map[string]struct {
 	"list": {
 		other: "id tenant_id name status confirm_token confirm_floor require_mailed_proof sync_removes_absent created_at " +
 			"updated_at deleted_at language description consent_text fields mail_texts subscribe_redirect_url " +
-			"confirm_redirect_url unsubscribe_redirect_url",
+			"confirm_redirect_url unsubscribe_redirect_url archive slug",
 	},
 	"mail": {
 		person: "email email_key params",

@@ -121,6 +121,9 @@ func (s *Store) UpdateTenant(ctx context.Context, id, actor string, rule func(*c
 			if err := tx.ownHost(&t); err != nil {
 				return err
 			}
+			if err := tx.ownSlugs(&t); err != nil {
+				return err
+			}
 		}
 		err := updateRow(tx, &tenantTable, &t, id)
 		if err == nil {

@@ -189,6 +189,7 @@ func sending(c *cli.Context, draft *store.Draft) store.CampaignSending {
 	return store.CampaignSending{
 		CampaignEdit: e, Version: draft.Campaign.Version, Fields: &draft.Fields, Copy: &draft.Content.Copy,
 		Force: c.Bool("force"),
+		Head:  draft.Head,
 	}
 }
 

@@ -170,6 +170,8 @@ func listFlags() []cli.Flag {
 		stringFlag("subscribe-redirect-url", "`URL` that the form leads to (empty: our own page)"),
 		stringFlag("confirm-redirect-url", "`URL` that the confirmation leads to"),
 		stringFlag("unsubscribe-redirect-url", "`URL` that the unsubscribe page leads to"),
+		boolFlag("archive", "show what was sent to everyone, at /a/SLUG/; --archive=false: to no one"),
+		stringFlag("slug", "`SLUG` of the archive's address: lower-case letters, digits and hyphens (empty: the id)"),
 	}
 }
 
@@ -181,6 +183,7 @@ func listInput(c *cli.Context) (core.ListInput, error) {
 		Language:           given(c, "language"), Description: given(c, "description"), ConsentText: given(c, "consent-text"),
 		SubscribeRedirectURL: given(c, "subscribe-redirect-url"), ConfirmRedirectURL: given(c, "confirm-redirect-url"),
 		UnsubscribeRedirectURL: given(c, "unsubscribe-redirect-url"),
+		Archive:                givenBool(c, "archive"), Slug: given(c, "slug"),
 	}
 	var err1, err2 error
 	in.Fields, err1 = givenJSON[[]core.Field](c, "fields")

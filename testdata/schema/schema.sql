@@ -88,7 +88,7 @@ CREATE TABLE campaign (
   created_at       INTEGER NOT NULL,
   updated_by       TEXT NOT NULL DEFAULT '',
   updated_at       INTEGER NOT NULL
-, writers TEXT NOT NULL DEFAULT '[]') STRICT;
+, writers TEXT NOT NULL DEFAULT '[]', archive TEXT NOT NULL DEFAULT '' CHECK (archive IN ('', 'shown', 'hidden'))) STRICT;
 
 CREATE INDEX campaign_job ON campaign (job_no) WHERE job_no <> 0;
 
@@ -461,6 +461,20 @@ CREATE INDEX invitation_expires ON invitation (expires_at);
 
 CREATE INDEX invitation_tenant ON invitation (tenant_id, id);
 
+CREATE TABLE issue (
+  no          INTEGER PRIMARY KEY,
+  list_id     TEXT NOT NULL,
+  campaign_no INTEGER NOT NULL,
+  slug        TEXT NOT NULL, -- its place in the address, below that of the list
+  title       TEXT NOT NULL, -- subject and preheader, as a reader of whom nothing is known sees them
+  summary     TEXT NOT NULL,
+  sent_at     INTEGER NOT NULL DEFAULT 0, -- when the first mail could go out; 0: not yet
+  UNIQUE (list_id, slug),
+  UNIQUE (campaign_no, list_id)
+) STRICT;
+
+CREATE INDEX issue_sent ON issue (list_id, sent_at, no);
+
 CREATE TABLE known_device (
   user_id TEXT NOT NULL REFERENCES user (id) ON DELETE CASCADE,
   key     TEXT NOT NULL,
@@ -490,7 +504,9 @@ CREATE TABLE list (
   created_at           INTEGER NOT NULL,
   updated_at           INTEGER NOT NULL,
   deleted_at           INTEGER NOT NULL DEFAULT 0
-, language TEXT NOT NULL DEFAULT '', description TEXT NOT NULL DEFAULT '', consent_text TEXT NOT NULL DEFAULT '', fields TEXT NOT NULL DEFAULT '[]', mail_texts TEXT NOT NULL DEFAULT '{}', subscribe_redirect_url TEXT NOT NULL DEFAULT '', confirm_redirect_url TEXT NOT NULL DEFAULT '', unsubscribe_redirect_url TEXT NOT NULL DEFAULT '', confirm_floor TEXT NOT NULL DEFAULT '') STRICT, WITHOUT ROWID;
+, language TEXT NOT NULL DEFAULT '', description TEXT NOT NULL DEFAULT '', consent_text TEXT NOT NULL DEFAULT '', fields TEXT NOT NULL DEFAULT '[]', mail_texts TEXT NOT NULL DEFAULT '{}', subscribe_redirect_url TEXT NOT NULL DEFAULT '', confirm_redirect_url TEXT NOT NULL DEFAULT '', unsubscribe_redirect_url TEXT NOT NULL DEFAULT '', confirm_floor TEXT NOT NULL DEFAULT '', archive INTEGER NOT NULL DEFAULT 0, slug TEXT NOT NULL DEFAULT '') STRICT, WITHOUT ROWID;
+
+CREATE INDEX list_slug ON list (slug) WHERE slug <> '';
 
 CREATE INDEX list_tenant ON list (tenant_id, id);
 
@@ -888,6 +904,10 @@ CREATE TRIGGER campaign_follows_job AFTER UPDATE OF status ON send_job WHEN NEW.
     approved_version = iif(NEW.status = 'cancelled' AND NEW.recipients = 0, 0, approved_version),
     copy_id = iif(NEW.status = 'cancelled' AND NEW.recipients = 0, '', copy_id)
   WHERE job_no = NEW.no AND job_no <> 0 AND state IN ('scheduled', 'sending');
+END;
+
+CREATE TRIGGER issue_follows_job AFTER UPDATE OF status ON send_job WHEN NEW.status = 'running' AND OLD.status <> 'running' BEGIN
+  UPDATE issue SET sent_at = NEW.started_at WHERE sent_at = 0 AND campaign_no IN (SELECT no FROM campaign WHERE job_no = NEW.no);
 END;
 
 CREATE TABLE send_job (

@@ -1,0 +1,371 @@
+package handlers
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"net/http"
+	"regexp"
+	"strings"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+	"newsletterd/mail"
+	"newsletterd/store"
+)
+
+// archive serves the public archives of lists: what was sent, for everyone. Nothing in it depends on who asks.
+type archive struct {
+	store  *store.Store
+	origin string // of tenants without their own
+	member string // where the lists are kept, and with them forms and readers' pages; empty: here
+	feeds  *feedCache
+}
+
+// archiveRoutes are the public archives.
+func (h *Handler) archiveRoutes(t *web.Table) {
+	a := archive{h.options.Store, h.publicURL, h.options.Newsletter.MemberURL, new(feedCache)}
+	t.Add("GET", "/archive.js", web.Public(), web.Page, web.Query(serveArchiveScript), "The script of public archives")
+	t.Add("GET", "/a/:list", web.Public(), web.Page, web.Query(a.slash).Fails(core.NotFound),
+		"The public archive of a list, without the slash at the end of its address")
+	t.Add("GET", "/a/:list/", web.Public(), web.Page, web.Serve(a.index).Fails(core.NotFound),
+		"The public archive of a list: its issues, the newest first")
+	t.Add("GET", "/a/:list/:issue", web.Public(), web.Page, web.Serve(a.issue).Fails(core.NotFound),
+		"An issue in the public archive of a list")
+	t.Add("GET", "/a/:list/:issue/mail", web.Public(), web.Page, web.Serve(a.mail).Fails(core.NotFound),
+		"The mail of an issue, as the page of the issue frames it")
+}
+
+//go:embed pages/archive.js
+var archiveJS string
+
+// archiveScript is the address of the script that gives a frame the height of its mail. It changes with the contents.
+var archiveScript = func() string {
+	sum := sha256.Sum256([]byte(archiveJS))
+	return "/archive.js?v=" + hex.EncodeToString(sum[:4])
+}()
+
+func serveArchiveScript(c *web.Call, _ struct{}) (web.Text, error) {
+	c.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	return web.Text{Type: "text/javascript; charset=utf-8", Body: []byte(archiveJS)}, nil
+}
+
+type archivePath struct {
+	List string `path:"list,text"`
+}
+
+func (a archive) slash(c *web.Call, in archivePath) (web.Redirect, error) {
+	list, err := a.find(c, in.List)
+	if err != nil {
+		return web.Redirect{}, err
+	}
+	return web.Redirect{URL: list.ArchivePath()}, nil
+}
+
+// find returns the list of a slug or an id, and applies its style. It is core.ErrListNotFound where the list has no
+// archive at the host that was asked.
+func (a archive) find(c *web.Call, slug string) (*core.ListWithTenant, error) {
+	ids := []string{slug}
+	if id, ok := core.ParseID(slug); ok {
+		ids[0] = id
+	} else {
+		found, err := a.store.ListsBySlug(c, slug)
+		if err != nil {
+			return nil, err
+		}
+		ids = found
+	}
+	for _, id := range ids {
+		list, err := a.store.ListWithTenant(c, id)
+		if core.KindOf(err) == core.NotFound {
+			continue
+		}
+		here := false
+		if err == nil && list.Archive && list.Tenant.Active() {
+			here, err = a.hosts(c, &list.Tenant)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if here {
+			applyList(c, list, "")
+			return list, nil
+		}
+	}
+	return nil, core.ErrListNotFound
+}
+
+// hosts reports whether the archives of a tenant are at the host that was asked: at the tenant's own, or else at any
+// that is no other tenant's.
+func (a archive) hosts(c *web.Call, t *core.Tenant) (bool, error) {
+	host := hostOf(c.Request.Host)
+	if host == core.OriginHost(t.Origin(a.origin)) {
+		return true, nil
+	}
+	if t.PublicURL != "" {
+		return false, nil
+	}
+	others, err := a.store.TenantsAt(c, host)
+	return len(others) == 0, err
+}
+
+// missing says that the archive of a list has nothing at an address, and leads to what it has.
+func (a archive) missing(c *web.Call, list *core.ListWithTenant, err error) error {
+	styleOf(c).link, styleOf(c).linkText = list.ArchivePath(), wordsOf(c).ArchiveAll
+	return linkError(c, err)
+}
+
+// publicPage is what the head of a page says to search engines and to those who pass its address on.
+type publicPage struct {
+	URL     string
+	Kind    string // the type of the Open Graph protocol
+	Title   string
+	Summary string
+	Site    string
+	Locale  string
+	Image   string
+	At      string // of an issue
+}
+
+// shownIssue is an issue as pages show it.
+type shownIssue struct {
+	Path, Title, Summary string
+	Date, At             string // in words, and for programs
+}
+
+func issueRow(c *web.Call, list *core.ListWithTenant, i *core.Issue) shownIssue {
+	return shownIssue{
+		list.ArchivePath() + i.Slug, i.Title, i.Summary, wordsOf(c).day(i.SentAt.Time()),
+		i.SentAt.Time().Format(time.RFC3339),
+	}
+}
+
+// joinBox is the form by which one subscribes below an issue. It asks for what has to be filled in, and no more.
+type joinBox struct {
+	Action  string
+	Fields  []formField
+	Consent []string
+}
+
+// join returns the form of a list; nil where the list takes no subscriptions.
+func (a archive) join(list *core.ListWithTenant) *joinBox {
+	if !list.Active() {
+		return nil
+	}
+	box := &joinBox{Action: a.member + subscribePath(list.ID), Consent: paragraphs(list.ConsentText)}
+	for _, f := range list.Fields {
+		if f.Required {
+			box.Fields = append(box.Fields, formField{Field: f})
+		}
+	}
+	return box
+}
+
+// archiveURL returns the address of the archive of a list, with a slash at its end.
+func archiveURL(list *core.ListWithTenant, origin string) string {
+	return list.Tenant.Origin(origin) + list.ArchivePath()
+}
+
+func (a archive) url(list *core.ListWithTenant) string { return archiveURL(list, a.origin) }
+
+// archivePage is how many issues a page of an archive lists.
+const archivePage = 20
+
+// archiveIndex is the Data of pages/archive.html.
+type archiveIndex struct {
+	About         []string // paragraphs
+	Issues        []shownIssue
+	Older, Newest string // addresses; empty: there are none
+	Feed          string
+	Join          *joinBox
+}
+
+func (a archive) index(c *web.Call) error {
+	list, err := a.find(c, c.Param("list"))
+	if err != nil {
+		return err
+	}
+	before := core.Issue{}
+	if slug := c.Request.URL.Query().Get("before"); slug != "" {
+		if before, err = a.store.Issue(c, list.ID, slug); err != nil {
+			return a.missing(c, list, err)
+		}
+	}
+	issues, err := a.store.IssuesBefore(c, list.ID, before, archivePage+1)
+	if err != nil {
+		return err
+	}
+	data := archiveIndex{Feed: list.ArchivePath() + feedName, Join: a.join(list)}
+	url := a.url(list)
+	if before.No != 0 {
+		data.Newest, url = list.ArchivePath(), url+"?before="+before.Slug
+	} else {
+		data.About = paragraphs(list.Description)
+	}
+	if len(issues) > archivePage {
+		issues = issues[:archivePage]
+		data.Older = list.ArchivePath() + "?before=" + issues[archivePage-1].Slug
+	}
+	data.Issues = rowsOf(issues, func(i *core.Issue) shownIssue { return issueRow(c, list, i) })
+	return a.page(c, list, "archive", view{Title: list.Name, Data: data, Public: &publicPage{
+		URL: url, Kind: "website", Title: list.Name, Summary: firstOf(paragraphs(list.Description)),
+	}})
+}
+
+func firstOf(all []string) string {
+	if len(all) == 0 {
+		return ""
+	}
+	return all[0]
+}
+
+// archiveIssue is the Data of pages/issue.html.
+type archiveIssue struct {
+	shownIssue
+	Frame          string
+	All            string
+	Earlier, Later *shownIssue
+	Feed           string
+	Join           *joinBox
+}
+
+func (a archive) issue(c *web.Call) error {
+	if c.Param("issue") == feedName {
+		return a.feed(c)
+	}
+	list, i, err := a.found(c)
+	if err != nil {
+		return err
+	}
+	data := archiveIssue{
+		shownIssue: issueRow(c, list, &i), Frame: list.ArchivePath() + i.Slug + "/mail", All: list.ArchivePath(),
+		Feed: list.ArchivePath() + feedName, Join: a.join(list),
+	}
+	earlier, err := a.store.IssuesBefore(c, list.ID, i, 1)
+	if err != nil {
+		return err
+	}
+	later, err := a.store.IssuesAfter(c, list.ID, i, 1)
+	if err != nil {
+		return err
+	}
+	for k := range earlier {
+		data.Earlier = new(issueRow(c, list, &earlier[k]))
+	}
+	for k := range later {
+		data.Later = new(issueRow(c, list, &later[k]))
+	}
+	v := view{Title: i.Title, Data: data, Script: archiveScript, Up: link{list.ArchivePath(), list.Name}}
+	v.Public = &publicPage{URL: a.url(list) + i.Slug, Kind: "article", Title: i.Title, Summary: i.Summary, At: data.At}
+	return a.page(c, list, "issue", v)
+}
+
+// found returns the list and the issue of the path.
+func (a archive) found(c *web.Call) (*core.ListWithTenant, core.Issue, error) {
+	list, err := a.find(c, c.Param("list"))
+	if err != nil {
+		return nil, core.Issue{}, err
+	}
+	i, err := a.store.Issue(c, list.ID, c.Param("issue"))
+	if err != nil {
+		return nil, i, a.missing(c, list, err)
+	}
+	return list, i, nil
+}
+
+// page answers a page of an archive.
+func (a archive) page(c *web.Call, list *core.ListWithTenant, name string, v view) error {
+	v.Public.Site, v.Public.Locale, v.Public.Image = styleOf(c).brand.Name, styleOf(c).lang, styleOf(c).brand.Logo
+	v.Feed = a.url(list) + feedName
+	targets := redirectSource(list.SubscribeRedirectURL)
+	if a.member != "" {
+		targets = append(targets, web.SourceOf(a.member))
+	}
+	out, err := render(c, 0, name, v, targets...)
+	if err != nil {
+		return err
+	}
+	h := c.Header()
+	h.Set("Content-Security-Policy", h.Get("Content-Security-Policy")+"; frame-src 'self'")
+	serveText(c, "text/html; charset=utf-8", out.Body, time.Time{})
+	return nil
+}
+
+// archiveCache is how long others may keep a page of an archive without asking: what is taken away there is gone after
+// that.
+const archiveCache = "public, max-age=60"
+
+// serveText answers a text that everyone gets, or only that it has not changed (RFC 9110 section 13).
+func serveText(c *web.Call, kind string, body []byte, modified time.Time) {
+	h, sum := c.Header(), sha256.Sum256(body)
+	h.Set("Content-Type", kind)
+	h.Set("Cache-Control", archiveCache)
+	h.Set("Etag", `"`+hex.EncodeToString(sum[:])+`"`)
+	c.Request.Header.Del("Range")
+	http.ServeContent(c.Stream(), c.Request, "", modified, bytes.NewReader(body))
+}
+
+// framePolicy is viewPolicy for a mail in a frame of ours. The page around it may read how high the mail is; the mail
+// itself runs nothing.
+var framePolicy = strings.NewReplacer("sandbox ", "sandbox allow-same-origin ", "frame-ancestors 'none'",
+	"frame-ancestors 'self'").Replace(viewPolicy)
+
+func (a archive) mail(c *web.Call) error {
+	list, i, err := a.found(c)
+	if err != nil {
+		return err
+	}
+	page, err := a.render(c, list, &i)
+	if err != nil {
+		return err
+	}
+	c.PageHeaders("", "")
+	c.Header().Set("Content-Security-Policy", framePolicy)
+	c.Header().Set("X-Robots-Tag", "noindex, indexifembedded") // the page around it is what is found
+	serveText(c, "text/html; charset=utf-8", outOfFrame(page), time.Time{})
+	return nil
+}
+
+// render returns the mail of an issue as a reader of whom nothing is known would get it: what was approved and sent,
+// without what is followed, and with links that need no token.
+func (a archive) render(c *web.Call, list *core.ListWithTenant, i *core.Issue) ([]byte, error) {
+	j, err := a.store.SendJobByNo(c, i.JobNo)
+	if err != nil {
+		return nil, err
+	}
+	content, err := a.store.Content(c, &j)
+	if err != nil {
+		return nil, err
+	}
+	spec := mail.JobSpec(j.ID, &content, mail.Address{Email: "newsletterd@localhost"})
+	spec.UnsubscribeURL, spec.Preheader = "", ""
+	bulk, err := mail.CompileBulk(spec)
+	if err != nil {
+		return nil, err
+	}
+	leave := cmp.Or(a.member, list.Tenant.Origin(a.origin)) + preferencesPath(list.ID)
+	return bulk.Page(&mail.Recipient{
+		Preferences: "{}", Date: i.SentAt.Time(), UnsubscribeURL: leave, PreferencesURL: leave, ViewURL: a.url(list) + i.Slug,
+	})
+}
+
+var headTag = regexp.MustCompile(`(?i)<head(\s[^>]*)?>`)
+
+// outOfFrame makes the links of a mail open outside of its frame.
+func outOfFrame(page []byte) []byte {
+	const base = `<base target="_top">`
+	if at := headTag.FindIndex(page); at != nil {
+		return append(append(bytes.Clone(page[:at[1]]), base...), page[at[1]:]...)
+	}
+	return append([]byte(base), page...)
+}
+
+// headOf returns what archives say of a mail.
+func headOf(bulk *mail.Bulk, now core.Instant) (store.IssueHead, error) {
+	subject, preheader, err := bulk.Head(&mail.Recipient{Preferences: "{}", Date: now.Time()})
+	tidy := func(s string) string { return strings.Join(strings.Fields(s), " ") }
+	return store.IssueHead{Title: tidy(subject), Summary: tidy(preheader)}, err
+}

@@ -1,0 +1,175 @@
+package handlers
+
+import (
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"regexp"
+	"sync"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+)
+
+// feedName is the name of the Atom feed in an archive. No issue has it: slugs have no dot.
+const feedName = "feed.xml"
+
+const (
+	feedIssues  = 20           // in a feed
+	feedContent = web.MiB      // of mails in a feed; what is longer has summaries for the rest
+	feedsKept   = 16 * web.MiB // of feeds in memory
+)
+
+// atomFeed is a feed (RFC 4287 section 4.1.1).
+type atomFeed struct {
+	XMLName   xml.Name    `xml:"http://www.w3.org/2005/Atom feed"`
+	Lang      string      `xml:"xml:lang,attr"`
+	ID        string      `xml:"id"`
+	Title     string      `xml:"title"`
+	Subtitle  string      `xml:"subtitle,omitempty"`
+	Updated   string      `xml:"updated"`
+	Author    string      `xml:"author>name"`
+	Links     []atomLink  `xml:"link"`
+	Logo      string      `xml:"logo,omitempty"`
+	Generator string      `xml:"generator"`
+	Entries   []atomEntry `xml:"entry"`
+}
+
+type atomLink struct {
+	Rel  string `xml:"rel,attr"`
+	Type string `xml:"type,attr"`
+	Href string `xml:"href,attr"`
+}
+
+// atomEntry is an issue in a feed (RFC 4287 section 4.1.2).
+type atomEntry struct {
+	ID        string       `xml:"id"`
+	Title     string       `xml:"title"`
+	Published string       `xml:"published"`
+	Updated   string       `xml:"updated"`
+	Link      atomLink     `xml:"link"`
+	Summary   string       `xml:"summary,omitempty"`
+	Content   *atomContent `xml:"content"`
+}
+
+// atomContent is HTML that is escaped (RFC 4287 section 4.1.3.3).
+type atomContent struct {
+	Type string `xml:"type,attr"`
+	HTML string `xml:",chardata"`
+}
+
+// feed answers the newest issues of an archive as an Atom feed.
+func (a archive) feed(c *web.Call) error {
+	list, err := a.find(c, c.Param("list"))
+	if err != nil {
+		return err
+	}
+	issues, err := a.store.IssuesBefore(c, list.ID, core.Issue{}, feedIssues)
+	if err != nil {
+		return err
+	}
+	f, err := a.feeds.of(list.ID, feedKey(list, a.url(list), issues), c.Now, func() ([]byte, error) {
+		return a.writeFeed(c, list, issues)
+	})
+	if err != nil {
+		return err
+	}
+	serveText(c, "application/atom+xml; charset=utf-8", f.body, f.since.Time())
+	return nil
+}
+
+// feedKey names what a feed is made of.
+func feedKey(list *core.ListWithTenant, url string, issues []core.Issue) string {
+	return fmt.Sprint(url, list.UpdatedAt, list.Tenant.UpdatedAt, issues)
+}
+
+func (a archive) writeFeed(c *web.Call, list *core.ListWithTenant, issues []core.Issue) ([]byte, error) {
+	updated := list.CreatedAt
+	for i := range issues {
+		updated = max(updated, issues[i].SentAt)
+	}
+	url := a.url(list)
+	f := atomFeed{
+		Lang: list.PageLanguage(), ID: "urn:uuid:" + list.ID, Title: list.Name, Subtitle: list.Description,
+		Updated: updated.Time().Format(time.RFC3339), Author: styleOf(c).brand.Name, Logo: styleOf(c).brand.Logo,
+		Generator: ownName,
+		Links: []atomLink{
+			{"self", "application/atom+xml", url + feedName}, {"alternate", "text/html", url},
+		},
+	}
+	size := 0
+	for i := range issues {
+		sent := issues[i].SentAt.Time().Format(time.RFC3339)
+		e := atomEntry{
+			ID: "urn:uuid:" + issues[i].CampaignID, Title: issues[i].Title, Published: sent, Updated: sent,
+			Link: atomLink{"alternate", "text/html", url + issues[i].Slug}, Summary: issues[i].Summary,
+		}
+		page, err := a.render(c, list, &issues[i])
+		if err != nil {
+			return nil, err
+		}
+		if body := fragment(page); size+len(body) <= feedContent {
+			e.Content = &atomContent{"html", string(body)}
+			size += len(body)
+		} else if e.Summary == "" {
+			e.Summary = e.Title // section 4.1.2: an entry without content has a summary
+		}
+		f.Entries = append(f.Entries, e)
+	}
+	var b bytes.Buffer
+	b.WriteString(xml.Header)
+	err := xml.NewEncoder(&b).Encode(&f)
+	return b.Bytes(), err
+}
+
+var (
+	bodyTag    = regexp.MustCompile(`(?i)<body(\s[^>]*)?>`)
+	bodyEnd    = regexp.MustCompile(`(?i)</body\s*>`)
+	outOfPlace = regexp.MustCompile(`(?is)<!--.*?-->|<style(\s[^>]*)?>.*?</style\s*>`)
+)
+
+// fragment returns what a page has in its body, as it may stand in a page of another.
+func fragment(page []byte) []byte {
+	if at := bodyTag.FindIndex(page); at != nil {
+		page = page[at[1]:]
+	}
+	if at := bodyEnd.FindAllIndex(page, -1); at != nil {
+		page = page[:at[len(at)-1][0]]
+	}
+	return bytes.TrimSpace(outOfPlace.ReplaceAll(page, nil))
+}
+
+// feedCache holds feeds as they were written last: to write one, every mail in it is rendered.
+type feedCache struct {
+	mu    sync.Mutex
+	feeds map[string]keptFeed // by list
+	size  int
+}
+
+type keptFeed struct {
+	key   string // of what it was made of
+	body  []byte
+	since core.Instant // it is as it is
+}
+
+// of returns the feed of a list, which is written where it is not held or was made of something else.
+func (k *feedCache) of(listID, key string, now core.Instant, write func() ([]byte, error)) (f keptFeed, err error) {
+	k.mu.Lock()
+	f, ok := k.feeds[listID]
+	k.mu.Unlock()
+	if ok && f.key == key {
+		return f, nil
+	}
+	f = keptFeed{key: key, since: now}
+	if f.body, err = write(); err != nil {
+		return f, err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.size += len(f.body) - len(k.feeds[listID].body); k.feeds == nil || k.size > feedsKept {
+		k.feeds, k.size = map[string]keptFeed{}, len(f.body)
+	}
+	k.feeds[listID] = f
+	return f, nil
+}

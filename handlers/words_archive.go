@@ -1,0 +1,28 @@
+package handlers
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// archiveWords are what public archives say in one language.
+type archiveWords struct {
+	ArchiveNone    string `json:"archive_none"`
+	ArchiveAll     string `json:"archive_all"`
+	ArchiveOlder   string `json:"archive_older"`
+	ArchiveNewest  string `json:"archive_newest"`
+	ArchiveEarlier string `json:"archive_earlier"`
+	ArchiveLater   string `json:"archive_later"`
+	ArchiveFeed    string `json:"archive_feed"`
+	ArchiveRead    string `json:"archive_read"`
+	Months         string `json:"months"` // separated by blanks
+	Day            string `json:"day"`    // of a date: {{day}}, {{month}}, {{year}}
+}
+
+// day returns the day of a time, in UTC, in words.
+func (w *archiveWords) day(t time.Time) string {
+	t = t.UTC()
+	return strings.NewReplacer("{{day}}", strconv.Itoa(t.Day()), "{{month}}", strings.Fields(w.Months)[t.Month()-1],
+		"{{year}}", strconv.Itoa(t.Year())).Replace(w.Day)
+}

@@ -1,0 +1,132 @@
+package store
+
+import (
+	"context"
+	"math"
+
+	"newsletterd/core"
+)
+
+// ErrSlugTaken is returned when another list at the same host has the slug.
+var ErrSlugTaken = core.Invalidf("slug", "Another list at this host has the slug.")
+
+const sameSlug = `SELECT t.public_url FROM list AS l JOIN tenant AS t ON t.id = l.tenant_id
+	WHERE l.slug = ? AND l.slug <> '' AND l.id <> ? AND l.deleted_at = 0`
+
+// ownSlug returns ErrSlugTaken where another list has the slug at the host of the tenant.
+func (tx *Tx) ownSlug(l *core.List, t *core.Tenant) error {
+	if l.Slug == "" {
+		return nil
+	}
+	var others []string
+	if err := tx.all(&others, sameSlug, l.Slug, l.ID); err != nil {
+		return err
+	}
+	for _, other := range others {
+		if core.OriginHost(other) == core.OriginHost(t.PublicURL) {
+			return ErrSlugTaken
+		}
+	}
+	return nil
+}
+
+// ownSlugs returns an Invalid error on public_url where a list at the tenant's new host has the slug of one of the
+// tenant's.
+func (tx *Tx) ownSlugs(t *core.Tenant) error {
+	var lists []core.List
+	if err := tx.all(&lists, selectLists+"tenant_id = ? AND slug <> '' AND deleted_at = 0", t.ID); err != nil {
+		return err
+	}
+	for i := range lists {
+		switch err := tx.ownSlug(&lists[i], t); {
+		case err == nil:
+		case err == ErrSlugTaken:
+			return core.Invalidf("public_url", "Another list at this host has the slug %s.", lists[i].Slug)
+		default:
+			return err
+		}
+	}
+	return nil
+}
+
+// ListsBySlug returns the ids of the lists with a slug, one at each host at most. Its only error is core.ErrStorage.
+func (s *Store) ListsBySlug(ctx context.Context, slug string) (ids []string, err error) {
+	err = s.all(ctx, &ids, "SELECT id FROM list WHERE slug = ? AND slug <> '' AND deleted_at = 0 ORDER BY id", slug)
+	return ids, err
+}
+
+// IssueHead is what the list of a public archive says of a campaign.
+type IssueHead struct{ Title, Summary string }
+
+// keepIssue gives a campaign its place in the archives of its lists. One that it has stays as it is, unless nothing of
+// the campaign was sent so far.
+func (tx *Tx) keepIssue(c *core.Campaign, head IssueHead) error {
+	if _, err := tx.exec("DELETE FROM issue WHERE campaign_no = ? AND sent_at = 0", c.No); err != nil {
+		return err
+	}
+	var lists []string
+	err := tx.all(&lists, `SELECT list_id FROM campaign_list WHERE campaign_no = ?1 AND list_id NOT IN (SELECT list_id
+		FROM issue WHERE campaign_no = ?1)`, c.No)
+	if err != nil {
+		return err
+	}
+	for _, list := range lists {
+		var taken []string
+		like := core.IssueSlug(head.Title, nil)
+		like = like[:min(len(like), 60)] // of a long one the end gives way to a number
+		if err := tx.all(&taken, "SELECT slug FROM issue WHERE list_id = ?1 AND slug >= ?2 AND slug < ?2 || char(127)",
+			list, like); err != nil {
+			return err
+		}
+		_, err := tx.exec(`INSERT INTO issue (list_id, campaign_no, slug, title, summary, sent_at) VALUES (?1, ?2, ?3, ?4,
+			?5, coalesce((SELECT min(started_at) FROM send_job WHERE campaign_id = ?6 AND started_at > 0), 0))`, list, c.No,
+			core.IssueSlug(head.Title, taken), head.Title, head.Summary, c.ID)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shownIssues are the issues that archives show: mails went out, and no reader waits for the first try of one. Whom a
+// relay put off is not waited for.
+const shownIssues = `SELECT i.no, i.list_id, i.campaign_no, i.slug, i.title, i.summary, i.sent_at, c.id AS campaign_id,
+	(SELECT min(j.no) FROM ` + throughJob + `) AS job_no
+	FROM issue AS i JOIN campaign AS c ON c.no = i.campaign_no
+	WHERE i.list_id = ?1 AND i.sent_at > 0 AND c.state <> 'archived' AND c.archive <> 'hidden'
+	AND EXISTS (SELECT 1 FROM ` + throughJob + `)`
+
+const throughJob = `send_job AS j INDEXED BY send_job_campaign WHERE j.campaign_id = c.id AND j.sent > 0
+	AND (j.status IN ('completed', 'failed', 'cancelled') OR j.expanded = 1 AND j.sent + j.failed + j.skipped + j.deferred >= j.recipients)`
+
+const (
+	issueBySlug  = shownIssues + " AND i.slug = ?2"
+	issuesBefore = shownIssues + " AND (i.sent_at, i.no) < (?2, ?3) ORDER BY i.sent_at DESC, i.no DESC LIMIT ?4"
+	issuesAfter  = shownIssues + " AND (i.sent_at, i.no) > (?2, ?3) ORDER BY i.sent_at, i.no LIMIT ?4"
+)
+
+// Issue reads an issue that the archive of a list shows. It returns core.ErrNotFound where there is none.
+func (s *Store) Issue(ctx context.Context, listID, slug string) (i core.Issue, err error) {
+	err = s.get(ctx, &i, issueBySlug, listID, slug)
+	return i, err
+}
+
+// IssuesBefore reads the newest issues that the archive of a list shows, at most limit: those before another one, or
+// from the newest on where that is zero. Its only error is core.ErrStorage.
+func (s *Store) IssuesBefore(ctx context.Context, listID string, other core.Issue, limit int) (is []core.Issue,
+	err error,
+) {
+	if other.No == 0 {
+		other.SentAt = math.MaxInt64
+	}
+	err = s.all(ctx, &is, issuesBefore, listID, other.SentAt, other.No, limit)
+	return is, err
+}
+
+// IssuesAfter reads the issues after another one, the oldest first, at most limit. Its only error is core.ErrStorage.
+func (s *Store) IssuesAfter(ctx context.Context, listID string, other core.Issue, limit int) (is []core.Issue,
+	err error,
+) {
+	err = s.all(ctx, &is, issuesAfter, listID, other.SentAt, other.No, limit)
+	return is, err
+}
