@@ -214,3 +214,46 @@ func slow(s *store.Store, query string) string {
 	}
 	return ""
 }
+
+// A statement that writes rows of subscribers by the thousand makes no table of its own for each of them, as SQLite does
+// for a CHECK with IN and three values.
+func TestRowsAreWrittenWithoutTablesOfTheirOwn(t *testing.T) {
+	f := storetest.NewFaults(t)
+	s := storetest.Seed(t, storetest.OpenWith(t, store.Options{Driver: f.Driver}))
+	l := s.NewList()
+	queries := map[string]bool{}
+	f.FailWhen(func(query string) bool {
+		for _, table := range []string{"subscription", "consent", "subscriber"} {
+			if strings.HasPrefix(query, "INSERT INTO "+table+" ") || strings.HasPrefix(query, "UPDATE "+table+" ") {
+				queries[query] = true
+			}
+		}
+		return false
+	})
+	rows := make([]store.ImportRow, 100)
+	for i := range rows {
+		rows[i].Email = core.Email("r" + strings.Repeat("x", i) + "@example.org")
+	}
+	s.Import(l.ID, core.SubscriptionActive, rows...)
+	s.Active(l.ID, "a@example.org")
+	s.Leave(l.ID, "a@example.org")
+	s.Deliver()
+	f.FailWhen(func(string) bool { return false })
+	if len(queries) < 5 {
+		t.Errorf("%d statements: %v", len(queries), slices.Collect(maps.Keys(queries)))
+	}
+	for q := range queries {
+		var steps []struct {
+			Addr, P1, P2, P3, P5 int
+			Opcode               string
+			P4, Comment          *string
+		}
+		s.All(&steps, "EXPLAIN "+q, slices.Repeat([]any{1}, strings.Count(q, "?"))...)
+		for _, step := range steps {
+			if step.Opcode == "OpenEphemeral" {
+				t.Errorf("a table for each row: %s", q)
+				break
+			}
+		}
+	}
+}

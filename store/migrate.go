@@ -57,7 +57,7 @@ func Migrate(ctx context.Context, path string, o MigrateOptions) (done Migrated,
 		return done, err
 	}
 	first := done.Migrations[0].Number
-	alone := dsn(path, []pragma{
+	alone := looseDSN(path, []pragma{
 		{set: "locking_mode(EXCLUSIVE)"},
 		{set: "auto_vacuum(INCREMENTAL)"},
 		{set: "journal_mode(WAL)"},

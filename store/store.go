@@ -278,8 +278,13 @@ var (
 type pragma struct{ set, name, value string }
 
 func dsn(path string, pragmas []pragma, extra ...string) string {
+	return looseDSN(path, pragmas, append(extra, "_defensive=1")...)
+}
+
+// looseDSN is dsn for migrations, which may rewrite the text of a table.
+func looseDSN(path string, pragmas []pragma, extra ...string) string {
 	var b strings.Builder
-	b.WriteString("file:" + (&url.URL{Path: path}).EscapedPath() + "?_dqs=0&_defensive=1&_error_rc=1")
+	b.WriteString("file:" + (&url.URL{Path: path}).EscapedPath() + "?_dqs=0&_error_rc=1")
 	for _, p := range pragmas {
 		b.WriteString("&_pragma=" + p.set)
 	}

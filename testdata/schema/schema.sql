@@ -1033,7 +1033,7 @@ CREATE TABLE subscriber (
   email        TEXT NOT NULL,
   word         TEXT NOT NULL CHECK (word IN ('active', 'unsubscribed')),
   word_at      INTEGER NOT NULL,
-  block        TEXT NOT NULL DEFAULT '' CHECK (block IN ('', 'bounced', 'complaint', 'suppressed')),
+  block        TEXT NOT NULL DEFAULT '' CHECK (block = '' OR block = 'bounced' OR block = 'complaint' OR block = 'suppressed'),
   block_at     INTEGER NOT NULL DEFAULT 0,
   preferences  TEXT NOT NULL DEFAULT '{}',
   soft_bounces INTEGER NOT NULL DEFAULT 0, -- in a row
@@ -1049,7 +1049,7 @@ CREATE TABLE subscription (
   id          TEXT NOT NULL,
   email       TEXT NOT NULL,
   email_key   TEXT NOT NULL,
-  status      TEXT NOT NULL CHECK (status IN ('pending', 'active', 'unsubscribed')),
+  status      TEXT NOT NULL CHECK (status = 'active' OR status = 'pending' OR status = 'unsubscribed'),
   preferences TEXT NOT NULL DEFAULT '{}',
   generation  INTEGER NOT NULL DEFAULT 1, -- counts up with each new subscription after an unsubscribe
   means       TEXT NOT NULL DEFAULT '',   -- how the present state was proved: response, mailed, import, admin
