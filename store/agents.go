@@ -28,7 +28,7 @@ func (s *Store) OwnerOfAgent(ctx context.Context, id string) (ownerID string, er
 
 // Agents reads a page of a user's agents, by id. Its only error is core.ErrStorage.
 func (s *Store) Agents(ctx context.Context, ownerID string, page core.Page) (as []core.Agent, err error) {
-	err = s.all(ctx, &as, "SELECT "+agentColumns+" FROM agent WHERE owner_id = ? AND id > ? ORDER BY id LIMIT ?",
+	err = s.all(ctx, &as, "SELECT "+agentColumns+" FROM agent WHERE owner_id = ? AND id > ? ORDER BY id LIMIT +?",
 		ownerID, page.After, page.Limit)
 	return as, err
 }

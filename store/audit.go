@@ -222,7 +222,7 @@ func (s *Store) Audit(ctx context.Context, f core.AuditFilter, page core.Page) (
 	if err != nil && !errors.Is(err, core.ErrNotFound) {
 		return nil, "", err
 	}
-	err = s.all(ctx, &found, selectAudit+condition+auditBefore+auditWhat+auditOrder+"?12",
+	err = s.all(ctx, &found, selectAudit+condition+auditBefore+auditWhat+auditOrder+"+?12",
 		append(args, end.At, end.ID, f.TenantID, f.Actor, f.Action, f.Object, page.Limit)...)
 	switch {
 	case err == nil && len(found) == page.Limit:

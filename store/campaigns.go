@@ -74,7 +74,7 @@ func (s *Store) Campaigns(ctx context.Context, f CampaignFilter, page core.Page)
 		query += "AND +tenant_id IN (SELECT value FROM json_each(?6)) "
 		args = append(args, jsonOf(f.Tenants))
 	}
-	err = s.all(ctx, &cs, query+"ORDER BY no DESC LIMIT ?5", args...)
+	err = s.all(ctx, &cs, query+"ORDER BY no DESC LIMIT +?5", args...)
 	return cs, err
 }
 
@@ -147,7 +147,8 @@ func (s *Store) CampaignVersions(ctx context.Context, c *core.Campaign, page cor
 		}
 	}
 	err = s.all(ctx, &vs, `SELECT no, campaign_no, version, '' AS fields, closed, kept, name, saved_by, begun_at,
-		saved_at FROM campaign_version WHERE campaign_no = ? AND version < ? ORDER BY version DESC LIMIT ?`, c.No, before,
+		saved_at FROM campaign_version WHERE campaign_no = ? AND version < ? ORDER BY version DESC
+		LIMIT +?`, c.No, before,
 		page.Limit)
 	return vs, err
 }

@@ -34,7 +34,7 @@ const claimColumns = "SELECT concat_ws(char(31), r.seq, r.tries, r.ambiguous, r.
 	", r.email_key, coalesce(s.id, ''), coalesce(s.email, ''), coalesce(s.preferences, '')) AS claim"
 
 // The claims of one statement come as one row, in the order of the inner one. SQLite would look at the number after a
-// bare LIMIT ? to plan by it, and so prepare the statement again each time that it runs; after a sign it does not.
+// bare LIMIT +? to plan by it, and so prepare the statement again each time that it runs; after a sign it does not.
 const (
 	claimQueued = "SELECT coalesce(group_concat(claim, char(30)), '') FROM (" + claimColumns + claimFrom +
 		"AND r.seq > ?5 AND r.state = " + sqlRecipientQueued + " ORDER BY r.seq LIMIT +?6)"

@@ -11,10 +11,10 @@ var clientTable = tableOf[core.Client]("client", []string{"suspended"}, []string
 var (
 	selectClients = "SELECT " + clientTable.columns + " FROM client WHERE "
 	selectClient  = selectClients + "id = ? AND deleted_at = 0"
-	allClients    = selectClients + "id > ? AND deleted_at = 0 ORDER BY id LIMIT ?"
-	clientsOf     = selectClients + "tenant_id = ? AND id > ? AND deleted_at = 0 ORDER BY id LIMIT ?"
+	allClients    = selectClients + "id > ? AND deleted_at = 0 ORDER BY id LIMIT +?"
+	clientsOf     = selectClients + "tenant_id = ? AND id > ? AND deleted_at = 0 ORDER BY id LIMIT +?"
 	clientsAmong  = selectClients + "tenant_id IN (SELECT value FROM json_each(?)) AND id > ? AND deleted_at = 0 " +
-		"ORDER BY id LIMIT ?"
+		"ORDER BY id LIMIT +?"
 
 	clientAndTenant = "SELECT " + clientTable.columns + `,
 		EXISTS (SELECT 1 FROM tenant WHERE tenant.id = tenant_id AND tenant.status =

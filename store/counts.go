@@ -126,7 +126,7 @@ func (s *Store) largestLists(ctx context.Context, limit int) ([]ListState, error
 		c.bounced AS "counts.bounced", c.complaint AS "counts.complaint", c.suppressed AS "counts.suppressed", c.mailable AS "counts.mailable"
 		FROM list AS l JOIN list_count AS c ON c.list_id = l.id AND c.day = (SELECT max(day) FROM list_count WHERE
 		list_id = l.id)
-		WHERE l.deleted_at = 0 ORDER BY c.mailable DESC, c.active DESC, l.id LIMIT ?`, limit)
+		WHERE l.deleted_at = 0 ORDER BY c.mailable DESC, c.active DESC, l.id LIMIT +?`, limit)
 	return lists, err
 }
 

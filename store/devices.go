@@ -32,7 +32,7 @@ func (s *Store) OwnerOfDevice(ctx context.Context, id string) (ownerID string, e
 // Devices reads a page of a user's paired devices, by id. Its only error is core.ErrStorage.
 func (s *Store) Devices(ctx context.Context, ownerID string, page core.Page) (ds []core.Device, err error) {
 	err = s.all(ctx, &ds,
-		"SELECT "+deviceColumns+" FROM device WHERE owner_id = ? AND unpaired_at = 0 AND id > ? ORDER BY id LIMIT ?",
+		"SELECT "+deviceColumns+" FROM device WHERE owner_id = ? AND unpaired_at = 0 AND id > ? ORDER BY id LIMIT +?",
 		ownerID, page.After, page.Limit)
 	return ds, err
 }

@@ -61,13 +61,13 @@ const (
 		AND (?5 = '' OR CAST(s.preferences ->> ?5 AS TEXT) = ?6)
 		AND (?7 = '' OR s.status = iif(?7 IN ('pending', 'unsubscribed'), ?7, 'active'))
 		AND (?7 = '' OR iif(s.status = 'active', coalesce(nullif(` + blockOf + `, ''), s.status), s.status) = ?7)
-		ORDER BY s.id LIMIT ?8`
+		ORDER BY s.id LIMIT +?8`
 	// searchSpan counts the subscriptions of a list after an id, up to a number, and names the last of them.
 	searchSpan = `SELECT count(*) AS reads, coalesce(max(id), '') AS last FROM (SELECT id FROM subscription
-		WHERE list_id = ? AND id > ? ORDER BY id LIMIT ?)`
+		WHERE list_id = ? AND id > ? ORDER BY id LIMIT +?)`
 	// searchedLists are those that a search goes through, from one on.
 	searchedLists = `SELECT id FROM list WHERE deleted_at = 0 AND id >= ?1 AND (?2 OR tenant_id IN (SELECT value FROM
-		json_each(?3))) ORDER BY id LIMIT ?4`
+		json_each(?3))) ORDER BY id LIMIT +?4`
 	listedOn = "SELECT " + listedColumns +
 		` FROM list AS l CROSS JOIN subscription AS s ON s.list_id = l.id AND s.id = ?1` +
 		listedJoin + " AND (?2 OR l.tenant_id IN (SELECT value FROM json_each(?3))) LIMIT 1"

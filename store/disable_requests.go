@@ -31,7 +31,7 @@ func (s *Store) DuePendingDisables(ctx context.Context, now core.Instant, limit 
 	var d []core.PendingDisable
 	err := s.all(ctx, &d,
 		`SELECT id, tenant_id, list_id, email, reason, occurred_at, created_at, tries FROM disable_request
-		WHERE due_at <= ? ORDER BY due_at, id LIMIT ?`, int64(now), limit)
+		WHERE due_at <= ? ORDER BY due_at, id LIMIT +?`, int64(now), limit)
 	return d, err
 }
 

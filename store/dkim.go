@@ -16,7 +16,7 @@ func (s *Store) DKIMKeys(ctx context.Context, tenants []string, all bool, page c
 	err error,
 ) {
 	err = s.all(ctx, &ks, "SELECT "+dkimColumns+" FROM dkim_key WHERE (? OR tenant_id IN (SELECT value FROM "+
-		"json_each(?))) AND id > ? ORDER BY id LIMIT ?", all, jsonOf(tenants), page.After, page.Limit)
+		"json_each(?))) AND id > ? ORDER BY id LIMIT +?", all, jsonOf(tenants), page.After, page.Limit)
 	return ks, err
 }
 

@@ -118,7 +118,7 @@ func (s *Store) ExpireEvents(ctx context.Context, endpointID, reason string, bef
 	err = s.bulk(ctx, func(tx *Tx) error {
 		n, err = tx.exec(`UPDATE outbox SET dead_at = ?1, last_error = ?2 WHERE id IN (SELECT id FROM outbox WHERE
 			dead_at = 0 AND endpoint_id = ?3
-			AND max(occurred_at, revived_at) < ?4 LIMIT ?5)`, int64(now), reason, endpointID, int64(before), limit)
+			AND max(occurred_at, revived_at) < ?4 LIMIT +?5)`, int64(now), reason, endpointID, int64(before), limit)
 		return err
 	})
 	return n, err
@@ -173,7 +173,7 @@ func (s *Store) Endpoints(ctx context.Context, tenants []string, all bool, page 
 	err error,
 ) {
 	err = s.all(ctx, &es, "SELECT "+endpointColumns+" FROM webhook_endpoint WHERE id > ?1 AND (?2 OR tenant_id IN "+
-		"(SELECT value FROM json_each(?3))) ORDER BY id LIMIT ?4", page.After, all, jsonOf(tenants), page.Limit)
+		"(SELECT value FROM json_each(?3))) ORDER BY id LIMIT +?4", page.After, all, jsonOf(tenants), page.Limit)
 	return es, err
 }
 
@@ -304,7 +304,8 @@ func (s *Store) EndpointAttempts(ctx context.Context, endpointID string, failed 
 	}
 	err = s.all(ctx, &as,
 		`SELECT id, endpoint_id, event_id, event_type, at, outcome, status, took_ms, reason FROM endpoint_attempt
-		WHERE endpoint_id = ? AND (NOT ? OR outcome <> 'delivered') AND id < ? ORDER BY id DESC LIMIT ?`, endpointID, failed,
+		WHERE endpoint_id = ? AND (NOT ? OR outcome <> 'delivered') AND id < ? ORDER BY id DESC
+		LIMIT +?`, endpointID, failed,
 		before, page.Limit)
 	return as, err
 }

@@ -34,7 +34,7 @@ const selectHistory = `WITH RECURSIVE next (no, list_id, subscriber_id) AS (
 		FROM next CROSS JOIN send_job AS j ON j.no = next.no) AS j
 	CROSS JOIN campaign_copy AS c INDEXED BY campaign_copy_head ON c.id = j.copy_id
 	LEFT JOIN recipient AS r ON ` + isRecipient + `
-	LIMIT ?3`
+	LIMIT +?3`
 
 // History reads a page of what was ever sent to an address, the newest first: by all tenants, or by those among
 // tenants. page.After is the number of the last job, as text. It returns core.ErrInvalidCursor where page.After is no

@@ -46,123 +46,123 @@ const originKept = 90 * 24 * time.Hour
 
 var sweeps = []sweep{
 	{
-		query: "UPDATE audit SET origin = '' WHERE id IN (SELECT id FROM audit WHERE origin <> '' AND at < ? LIMIT ?)",
+		query: "UPDATE audit SET origin = '' WHERE id IN (SELECT id FROM audit WHERE origin <> '' AND at < ? LIMIT +?)",
 		keep:  func(Retention) time.Duration { return originKept },
 	},
-	{query: "DELETE FROM refresh WHERE hash IN (SELECT hash FROM refresh WHERE expires_at < ? LIMIT ?)"},
-	{query: "DELETE FROM family WHERE id IN (SELECT id FROM family WHERE expires_at < ? LIMIT ?)"},
-	{query: "DELETE FROM browser WHERE id IN (SELECT id FROM browser WHERE expires_at < ? LIMIT ?)"},
+	{query: "DELETE FROM refresh WHERE hash IN (SELECT hash FROM refresh WHERE expires_at < ? LIMIT +?)"},
+	{query: "DELETE FROM family WHERE id IN (SELECT id FROM family WHERE expires_at < ? LIMIT +?)"},
+	{query: "DELETE FROM browser WHERE id IN (SELECT id FROM browser WHERE expires_at < ? LIMIT +?)"},
 	{
 		// A code that comes again must be known, or what was issued for it would not end.
-		query: "DELETE FROM code WHERE hash IN (SELECT hash FROM code WHERE expires_at < ? LIMIT ?)",
+		query: "DELETE FROM code WHERE hash IN (SELECT hash FROM code WHERE expires_at < ? LIMIT +?)",
 		keep:  func(Retention) time.Duration { return codeKept },
 	},
-	{query: "DELETE FROM user_token WHERE id IN (SELECT id FROM user_token WHERE expires_at < ? LIMIT ?)"},
+	{query: "DELETE FROM user_token WHERE id IN (SELECT id FROM user_token WHERE expires_at < ? LIMIT +?)"},
 	{query: "DELETE FROM email_change WHERE user_id IN (SELECT user_id FROM email_change WHERE expires_at < ? LIMIT " +
-		"?)"},
+		"+?)"},
 	{query: "DELETE FROM answered_challenge WHERE hash IN (SELECT hash FROM answered_challenge WHERE expires_at < ? " +
-		"LIMIT ?)"},
-	{query: "DELETE FROM invitation WHERE id IN (SELECT id FROM invitation WHERE expires_at < ? LIMIT ?)"},
-	{query: "DELETE FROM throttle WHERE key IN (SELECT key FROM throttle WHERE expires_at < ? LIMIT ?)"},
+		"LIMIT +?)"},
+	{query: "DELETE FROM invitation WHERE id IN (SELECT id FROM invitation WHERE expires_at < ? LIMIT +?)"},
+	{query: "DELETE FROM throttle WHERE key IN (SELECT key FROM throttle WHERE expires_at < ? LIMIT +?)"},
 	{query: "DELETE FROM sessions WHERE rowid IN (SELECT rowid FROM sessions WHERE expiry < ? / 86400000.0 + " +
-		"2440587.5 LIMIT ?)"},
+		"2440587.5 LIMIT +?)"},
 	{query: "DELETE FROM idempotency WHERE (tenant_id, key) IN (SELECT tenant_id, key FROM idempotency WHERE " +
-		"expires_at < ? LIMIT ?)"},
+		"expires_at < ? LIMIT +?)"},
 	// Rows stand in order of time: the oldest are the first, and the first that is still good ends the sweep.
 	{query: "DELETE FROM seen_nonce WHERE id IN (SELECT id FROM (SELECT id, expires_at FROM seen_nonce ORDER BY id " +
-		"LIMIT ?2) WHERE expires_at < ?1)"},
+		"LIMIT +?2) WHERE expires_at < ?1)"},
 	{query: "DELETE FROM seen_event WHERE id IN (SELECT id FROM (SELECT id, expires_at FROM seen_event ORDER BY id " +
-		"LIMIT ?2) WHERE expires_at < ?1)"},
+		"LIMIT +?2) WHERE expires_at < ?1)"},
 	{query: "DELETE FROM seen_batch WHERE id IN (SELECT id FROM (SELECT id, expires_at FROM seen_batch ORDER BY id " +
-		"LIMIT ?2) WHERE expires_at < ?1)"},
+		"LIMIT +?2) WHERE expires_at < ?1)"},
 	{
 		query: "DELETE FROM confirm_token WHERE id IN (SELECT id FROM (SELECT id, created_at FROM confirm_token " +
-			"ORDER BY id LIMIT ?2) WHERE created_at < ?1)",
+			"ORDER BY id LIMIT +?2) WHERE created_at < ?1)",
 		keep: func(Retention) time.Duration { return ConfirmTTL },
 	},
 	{
 		query: "DELETE FROM mail WHERE id IN (SELECT id FROM (SELECT id, created_at, state FROM mail ORDER BY id " +
-			"LIMIT ?2) WHERE created_at < ?1 AND state <> " + sqlMailQueued + ")",
+			"LIMIT +?2) WHERE created_at < ?1 AND state <> " + sqlMailQueued + ")",
 		keep: func(r Retention) time.Duration { return r.Mail },
 	},
 	{
 		query: "DELETE FROM subscription WHERE (list_id, id) IN (SELECT list_id, id FROM subscription WHERE status " +
-			"= 'pending' AND generation = 1 AND changed_at < ? LIMIT ?) RETURNING list_id",
+			"= 'pending' AND generation = 1 AND changed_at < ? LIMIT +?) RETURNING list_id",
 		keep: func(r Retention) time.Duration { return r.Pending }, counted: true, to: core.NotCounted,
 	},
 	{
 		// Who had left before stays on record as having left: no import may bring them back.
 		query: `UPDATE subscription SET status = 'unsubscribed' WHERE (list_id, id) IN
 			(SELECT list_id, id FROM subscription WHERE status = 'pending' AND generation > 1 AND changed_at < ? LIMIT
-			?) RETURNING list_id`,
+			+?) RETURNING list_id`,
 		keep: func(r Retention) time.Duration { return r.Pending }, counted: true, to: core.CountUnsubscribed,
 	},
 	{
 		query: "DELETE FROM device WHERE id IN (SELECT id FROM device WHERE unpaired_at > 0 AND unpaired_at < ? " +
-			"LIMIT ?)",
+			"LIMIT +?)",
 		keep: func(r Retention) time.Duration { return r.Deleted },
 	},
 	{
-		query: "DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE dead_at > 0 AND dead_at < ? LIMIT ?)",
+		query: "DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE dead_at > 0 AND dead_at < ? LIMIT +?)",
 		keep:  func(r Retention) time.Duration { return r.Events },
 	},
 	{
 		query: "DELETE FROM endpoint_attempt WHERE id IN (SELECT id FROM (SELECT id, at FROM endpoint_attempt ORDER " +
-			"BY id LIMIT ?2) WHERE at < ?1)",
+			"BY id LIMIT +?2) WHERE at < ?1)",
 		keep: func(Retention) time.Duration { return attemptsKept },
 	},
 	{query: `DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE dead_at = 0 AND endpoint_id > '' AND due_at < ?
-		AND NOT EXISTS (SELECT 1 FROM webhook_endpoint WHERE id = endpoint_id) LIMIT ?)`},
+		AND NOT EXISTS (SELECT 1 FROM webhook_endpoint WHERE id = endpoint_id) LIMIT +?)`},
 	// batches first, so that no operation takes more rows than others; the last sync of a list stays, for the stamps of
 	// changes
 	{
 		query: `DELETE FROM sync_batch WHERE (sync_id, batch_no) IN (SELECT b.sync_id, b.batch_no FROM sync AS y JOIN
 			sync_batch AS b ON b.sync_id = y.id
-			WHERE y.finished_at + y.failed_at > 0 AND y.started_at < ? LIMIT ?)`,
+			WHERE y.finished_at + y.failed_at > 0 AND y.started_at < ? LIMIT +?)`,
 		keep: func(r Retention) time.Duration { return r.Events },
 	},
 	{
 		query: `DELETE FROM sync WHERE id IN (SELECT y.id FROM sync AS y WHERE y.finished_at + y.failed_at > 0 AND
 			y.started_at < ?
 			AND EXISTS (SELECT 1 FROM sync WHERE list_id = y.list_id AND started_at > y.started_at)
-			AND NOT EXISTS (SELECT 1 FROM sync_batch WHERE sync_id = y.id) LIMIT ?)`,
+			AND NOT EXISTS (SELECT 1 FROM sync_batch WHERE sync_id = y.id) LIMIT +?)`,
 		keep: func(r Retention) time.Duration { return r.Events },
 	},
 	{
 		query: `DELETE FROM recipient WHERE (job_no, seq) IN (SELECT r.job_no, r.seq FROM send_job j JOIN recipient r
 			ON r.job_no = j.no
-			WHERE j.finished_at > 0 AND j.finished_at < ? LIMIT ?)`,
+			WHERE j.finished_at > 0 AND j.finished_at < ? LIMIT +?)`,
 		keep: func(r Retention) time.Duration { return r.Recipients },
 	},
 	{
 		query: `DELETE FROM engagement WHERE (job_no, seq, link_no) IN (SELECT e.job_no, e.seq, e.link_no FROM send_job
 			j JOIN engagement e ON e.job_no = j.no
-			WHERE j.finished_at > 0 AND j.finished_at < ? LIMIT ?)`,
+			WHERE j.finished_at > 0 AND j.finished_at < ? LIMIT +?)`,
 		keep: func(r Retention) time.Duration { return r.Recipients },
 	},
 	{
 		query: `DELETE FROM recipient_word WHERE (job_no, word, seq) IN (SELECT w.job_no, w.word, w.seq FROM send_job j
-			JOIN recipient_word w ON w.job_no = j.no WHERE j.finished_at > 0 AND j.finished_at < ? LIMIT ?)`,
+			JOIN recipient_word w ON w.job_no = j.no WHERE j.finished_at > 0 AND j.finished_at < ? LIMIT +?)`,
 		keep: func(r Retention) time.Duration { return r.Recipients },
 	},
 	{
 		query: `DELETE FROM attempt WHERE (job_no, seq, at) IN (SELECT a.job_no, a.seq, a.at FROM send_job j JOIN
 			attempt a ON a.job_no = j.no
-			WHERE j.finished_at > 0 AND j.finished_at < ? LIMIT ?)`,
+			WHERE j.finished_at > 0 AND j.finished_at < ? LIMIT +?)`,
 		keep: func(r Retention) time.Duration { return r.Recipients },
 	},
 	{
 		query: "DELETE FROM provider_event WHERE id IN (SELECT id FROM (SELECT id, received_at FROM provider_event " +
-			"ORDER BY id LIMIT ?2) WHERE received_at < ?1)",
+			"ORDER BY id LIMIT +?2) WHERE received_at < ?1)",
 		keep: func(r Retention) time.Duration { return r.Recipients },
 	},
 	{
-		query: "DELETE FROM queue_id WHERE id IN (SELECT id FROM queue_id WHERE sent_at < ? LIMIT ?)",
+		query: "DELETE FROM queue_id WHERE id IN (SELECT id FROM queue_id WHERE sent_at < ? LIMIT +?)",
 		keep:  func(Retention) time.Duration { return queueIDKept },
 	},
 	{
 		query: "DELETE FROM known_device WHERE (user_id, key) IN (SELECT user_id, key FROM known_device WHERE " +
-			"used_at < ? LIMIT ?)",
+			"used_at < ? LIMIT +?)",
 		keep: func(Retention) time.Duration { return knownDeviceKept },
 	},
 }
@@ -207,8 +207,8 @@ func init() {
 			l.id)
 			AND NOT EXISTS (SELECT 1 FROM send_job j CROSS JOIN engagement e ON e.job_no = j.no WHERE j.list_id = l.id)
 			AND NOT EXISTS (SELECT 1 FROM send_job j CROSS JOIN provider_event v ON v.job_no = j.no AND v.job_no > 0
-			WHERE j.list_id = l.id) LIMIT ?)`,
-		"DELETE FROM client WHERE id IN (SELECT id FROM client WHERE deleted_at > 0 AND deleted_at < ? LIMIT ?)",
+			WHERE j.list_id = l.id) LIMIT +?)`,
+		"DELETE FROM client WHERE id IN (SELECT id FROM client WHERE deleted_at > 0 AND deleted_at < ? LIMIT +?)",
 		`DELETE FROM tenant WHERE id IN (SELECT t.id FROM tenant t WHERE t.deleted_at > 0 AND t.deleted_at < ?
 			AND NOT EXISTS (SELECT 1 FROM list WHERE tenant_id = t.id) AND NOT EXISTS (SELECT 1 FROM suppression WHERE
 			tenant_id = t.id)
@@ -216,7 +216,7 @@ func init() {
 			tenant_id = t.id)
 			AND NOT EXISTS (SELECT 1 FROM template WHERE tenant_id = t.id) AND NOT EXISTS (SELECT 1 FROM media WHERE
 			tenant_id = t.id) AND NOT EXISTS (SELECT 1 FROM role WHERE
-			tenant_id = t.id) LIMIT ?)`,
+			tenant_id = t.id) LIMIT +?)`,
 	} {
 		sweeps = append(sweeps, sweep{query: query, keep: deleted})
 	}
@@ -226,7 +226,7 @@ func init() {
 func remains(table, key, of, column string) string {
 	qualified := "x." + strings.ReplaceAll(key, ", ", ", x.")
 	return "DELETE FROM " + table + " WHERE (" + key + ") IN (SELECT " + qualified + " FROM " + of + " p JOIN " + table +
-		" x ON x." + column + " = p.id WHERE p.deleted_at > 0 AND p.deleted_at < ? LIMIT ?)"
+		" x ON x." + column + " = p.id WHERE p.deleted_at > 0 AND p.deleted_at < ? LIMIT +?)"
 }
 
 // jobRemains deletes rows about recipients of a deleted list's jobs. The jobs themselves stay: they name no one.
@@ -234,7 +234,7 @@ func jobRemains(table, key string) string {
 	qualified := "x." + strings.ReplaceAll(key, ", ", ", x.")
 	return "DELETE FROM " + table + " WHERE (" + key + ") IN (SELECT " + qualified + " FROM list p CROSS JOIN " +
 		"send_job j ON j.list_id = p.id CROSS JOIN " + table +
-		" x ON x.job_no = j.no AND x.job_no > 0 WHERE p.deleted_at > 0 AND p.deleted_at < ? LIMIT ?)"
+		" x ON x.job_no = j.no AND x.job_no > 0 WHERE p.deleted_at > 0 AND p.deleted_at < ? LIMIT +?)"
 }
 
 // Housekeeping deletes a batch of what has expired from each table, in operations of their own, and reports whether

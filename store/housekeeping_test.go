@@ -70,7 +70,7 @@ func TestHousekeepingGivesPagesBack(t *testing.T) {
 	drop := func(n int) {
 		must(t, s.update(t.Context(), func(tx *Tx) error {
 			_, err := tx.exec("DELETE FROM mark WHERE name IN (SELECT name FROM mark WHERE name LIKE 'row %' ORDER "+
-				"BY name LIMIT ?)", n)
+				"BY name LIMIT +?)", n)
 			return err
 		}))
 	}

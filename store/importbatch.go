@@ -116,7 +116,7 @@ func (im *importing) recordsOf(tx *Tx, rows []ImportRow) (map[string]*core.Subsc
 	var subs []core.Subscription
 	limit := 2 * len(rows)
 	err := tx.all(&subs, "SELECT "+subscriptionColumns+` FROM subscription AS s WHERE s.list_id = ? AND s.id BETWEEN ? AND ?
-		LIMIT ?`, im.list.ID, rows[0].id, rows[len(rows)-1].id, limit)
+		LIMIT +?`, im.list.ID, rows[0].id, rows[len(rows)-1].id, limit)
 	if err == nil && len(subs) == limit {
 		ids := make(core.Strings, len(rows))
 		for i := range rows {

@@ -298,7 +298,7 @@ const idleImports = `(status = 'uploading' AND touched_at < ?1 OR status IN ('up
 func (s *Store) dropImportChunks(ctx context.Context, id string, kind int64) (more bool, err error) {
 	err = s.bulk(ctx, func(tx *Tx) error {
 		n, err := tx.exec(`DELETE FROM import_chunk WHERE import_id = ?1 AND kind = ?2 AND no IN
-			(SELECT no FROM import_chunk WHERE import_id = ?1 AND kind = ?2 ORDER BY no DESC LIMIT ?3)`,
+			(SELECT no FROM import_chunk WHERE import_id = ?1 AND kind = ?2 ORDER BY no DESC LIMIT +?3)`,
 			id, kind, removeBatch)
 		more = n > 0
 		return err

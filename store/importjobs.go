@@ -37,7 +37,7 @@ func (s *Store) ImportJobs(ctx context.Context, tenants []string, all bool, page
 		before = "~" // after all ids
 	}
 	err = s.all(ctx, &js, "SELECT "+importColumns+` FROM import_job WHERE id < ?1 AND (?2 OR tenant_id IN (SELECT value
-		FROM json_each(?3))) AND status <> 'deleted' ORDER BY id DESC LIMIT ?4`, before, all,
+		FROM json_each(?3))) AND status <> 'deleted' ORDER BY id DESC LIMIT +?4`, before, all,
 		jsonOf(tenants), page.Limit)
 	return js, err
 }

@@ -78,7 +78,7 @@ func (s *Store) Invitations(ctx context.Context, tenants []string, all bool, pag
 	err error,
 ) {
 	err = s.all(ctx, &is, "SELECT "+invitationColumns+" FROM invitation WHERE id > ?1 AND (?2 OR tenant_id IN (SELECT "+
-		"value FROM json_each(?3))) ORDER BY id LIMIT ?4", page.After, all, jsonOf(tenants), page.Limit)
+		"value FROM json_each(?3))) ORDER BY id LIMIT +?4", page.After, all, jsonOf(tenants), page.Limit)
 	return is, err
 }
 

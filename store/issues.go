@@ -101,8 +101,8 @@ const throughJob = `send_job AS j INDEXED BY send_job_campaign WHERE j.campaign_
 
 const (
 	issueBySlug  = shownIssues + " AND i.slug = ?2"
-	issuesBefore = shownIssues + " AND (i.sent_at, i.no) < (?2, ?3) ORDER BY i.sent_at DESC, i.no DESC LIMIT ?4"
-	issuesAfter  = shownIssues + " AND (i.sent_at, i.no) > (?2, ?3) ORDER BY i.sent_at, i.no LIMIT ?4"
+	issuesBefore = shownIssues + " AND (i.sent_at, i.no) < (?2, ?3) ORDER BY i.sent_at DESC, i.no DESC LIMIT +?4"
+	issuesAfter  = shownIssues + " AND (i.sent_at, i.no) > (?2, ?3) ORDER BY i.sent_at, i.no LIMIT +?4"
 )
 
 // Issue reads an issue that the archive of a list shows. It returns core.ErrNotFound where there is none.

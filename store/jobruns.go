@@ -31,7 +31,7 @@ func (s *Store) StartDueJobs(ctx context.Context, now core.Instant) (next core.I
 		var due []core.SendJob
 		err := tx.all(&due,
 			"SELECT "+sendJobColumns+` FROM send_job WHERE status = 'pending' AND paused_at = 0 AND due_at <= ?1
-			AND (`+switchedOff+` = '' OR window_end > 0 AND window_end <= ?1) ORDER BY due_at LIMIT ?2`, int64(now),
+			AND (`+switchedOff+` = '' OR window_end > 0 AND window_end <= ?1) ORDER BY due_at LIMIT +?2`, int64(now),
 			startAtOnce)
 		if err != nil {
 			return err

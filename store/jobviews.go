@@ -21,10 +21,10 @@ const jobViews = `SELECT send_job.no, send_job.id, send_job.tenant_id, send_job.
 const (
 	jobViewByID   = jobViews + "AND send_job.id = ?"
 	newestJobs    = jobViews + "AND send_job.no < ?1 AND (?2 = '' OR status = ?2) "
-	jobsOfAll     = newestJobs + "ORDER BY send_job.no DESC LIMIT ?3"
-	jobsOfTenant  = newestJobs + "AND send_job.tenant_id = ?4 ORDER BY send_job.no DESC LIMIT ?3"
+	jobsOfAll     = newestJobs + "ORDER BY send_job.no DESC LIMIT +?3"
+	jobsOfTenant  = newestJobs + "AND send_job.tenant_id = ?4 ORDER BY send_job.no DESC LIMIT +?3"
 	jobsOfTenants = newestJobs + "AND +send_job.tenant_id IN (SELECT value FROM json_each(?4)) ORDER BY send_job.no " +
-		"DESC LIMIT ?3"
+		"DESC LIMIT +?3"
 )
 
 // JobFilter chooses send jobs.

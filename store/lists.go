@@ -12,10 +12,10 @@ var listTable = tableOf[core.List]("list", nil, []string{"tenant_id", "created_a
 var (
 	selectLists = "SELECT " + listTable.columns + " FROM list WHERE "
 	selectList  = selectLists + "id = ? AND deleted_at = 0"
-	allLists    = selectLists + "id > ? AND deleted_at = 0 ORDER BY id LIMIT ?"
-	listsOf     = selectLists + "tenant_id = ? AND id > ? AND deleted_at = 0 ORDER BY id LIMIT ?"
+	allLists    = selectLists + "id > ? AND deleted_at = 0 ORDER BY id LIMIT +?"
+	listsOf     = selectLists + "tenant_id = ? AND id > ? AND deleted_at = 0 ORDER BY id LIMIT +?"
 	listsAmong  = selectLists + "tenant_id IN (SELECT value FROM json_each(?)) AND id > ? AND deleted_at = 0 ORDER " +
-		"BY id LIMIT ?"
+		"BY id LIMIT +?"
 )
 
 // List reads one list. One that was deleted, itself or with its tenant, is core.ErrListNotFound.

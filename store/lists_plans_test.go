@@ -1,8 +1,12 @@
 package store_test
 
 import (
+	"bytes"
 	"maps"
+	"os"
+	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -213,6 +217,25 @@ func slow(s *store.Store, query string) string {
 		}
 	}
 	return ""
+}
+
+// A bound LIMIT is written +?. SQLite looks into a bare one when it plans, and so plans the statement anew each time
+// that a value is bound to it, which costs more than to read a page.
+func TestStatementsAreNotPlannedAnew(t *testing.T) {
+	bare := regexp.MustCompile("LIMIT\\s+\\?")
+	files, err := filepath.Glob("*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, at := range bare.FindAllIndex(text, -1) {
+			t.Errorf("%s:%d: LIMIT has no + before its ?", name, 1+bytes.Count(text[:at[0]], []byte("\n")))
+		}
+	}
 }
 
 // A statement that writes rows of subscribers by the thousand makes no table of its own for each of them, as SQLite does

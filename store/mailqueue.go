@@ -27,7 +27,8 @@ func (s *Store) QueuedMails(ctx context.Context, f MailFilter, afterID int64, li
 	err = s.all(ctx, &m, `SELECT id, kind, tenant_id, list_id, email, token_id, params, tries, due_at, created_at,
 		finished_at, reason, iif(state = `+sqlMailFailed+`, 'failed', 'waiting') AS state FROM mail
 		WHERE id > ?1 AND state IN (`+sqlMailQueued+`, `+sqlMailFailed+`) AND (?2 = '' OR tenant_id = ?2)
-		AND (?3 = '' OR kind = ?3) AND (?4 = '' OR (state = `+sqlMailFailed+`) = (?4 = 'failed')) ORDER BY id LIMIT ?5`,
+		AND (?3 = '' OR kind = ?3) AND (?4 = '' OR (state = `+sqlMailFailed+`) = (?4 = 'failed')) ORDER BY id
+		LIMIT +?5`,
 		afterID, f.TenantID, f.Kind, f.State, limit)
 	return m, err
 }
@@ -74,7 +75,7 @@ func (s *Store) RetryFailedMails(ctx context.Context, f MailFilter, limit int, a
 	err = s.bulk(ctx, func(tx *Tx) error {
 		tx.kick(TopicMail)
 		n, err = tx.exec(requeue+"id IN (SELECT id FROM mail WHERE state = "+sqlMailFailed+
-			" AND (?3 = '' OR tenant_id = ?3) AND (?4 = '' OR kind = ?4) AND "+linkLives+" ORDER BY id LIMIT ?5)",
+			" AND (?3 = '' OR tenant_id = ?3) AND (?4 = '' OR kind = ?4) AND "+linkLives+" ORDER BY id LIMIT +?5)",
 			int64(now), int64(now.Add(-changeLinkTTL)), f.TenantID, f.Kind, limit)
 		if err != nil || n == 0 {
 			return err

@@ -86,7 +86,7 @@ func (s *Store) DueMails(ctx context.Context, now core.Instant, limit int) ([]co
 	var m []core.Mail
 	err := s.all(ctx, &m,
 		`SELECT id, kind, tenant_id, list_id, email, token_id, params, tries, due_at, created_at FROM mail
-		WHERE state = `+sqlMailQueued+` AND due_at <= ? ORDER BY due_at, id LIMIT ?`, int64(now), limit)
+		WHERE state = `+sqlMailQueued+` AND due_at <= ? ORDER BY due_at, id LIMIT +?`, int64(now), limit)
 	return m, err
 }
 
@@ -96,7 +96,7 @@ func (s *Store) NewMails(ctx context.Context, now core.Instant, after int64, lim
 	var m []core.Mail
 	err := s.all(ctx, &m,
 		`SELECT id, kind, tenant_id, list_id, email, token_id, params, tries, due_at, created_at FROM mail
-		WHERE id > ? AND +state = `+sqlMailQueued+` AND +due_at <= ? ORDER BY id LIMIT ?`, after, int64(now), limit)
+		WHERE id > ? AND +state = `+sqlMailQueued+` AND +due_at <= ? ORDER BY id LIMIT +?`, after, int64(now), limit)
 	return m, err
 }
 
@@ -112,7 +112,7 @@ func (s *Store) DueMailsOf(ctx context.Context, owner string, now core.Instant, 
 	err = s.all(ctx, &m,
 		`SELECT id, kind, tenant_id, list_id, email, token_id, params, tries, due_at, created_at FROM mail
 		WHERE state = `+sqlMailQueued+` AND due_at <= ?1 AND iif(?2 = '', `+mailSender+` NOT IN (`+withRelays+`),
-		`+mailSender+` = ?2) ORDER BY due_at, id LIMIT ?3`,
+		`+mailSender+` = ?2) ORDER BY due_at, id LIMIT +?3`,
 		int64(now), owner, limit)
 	return m, err
 }
@@ -124,7 +124,7 @@ func (s *Store) NewMailsOf(ctx context.Context, owner string, now core.Instant, 
 	err = s.all(ctx, &m,
 		`SELECT id, kind, tenant_id, list_id, email, token_id, params, tries, due_at, created_at FROM mail
 		WHERE id > ?1 AND +state = `+sqlMailQueued+` AND +due_at <= ?2 AND iif(?3 = '', `+mailSender+` NOT IN
-		(`+withRelays+`), `+mailSender+` = ?3) ORDER BY id LIMIT ?4`,
+		(`+withRelays+`), `+mailSender+` = ?3) ORDER BY id LIMIT +?4`,
 		after, int64(now), owner, limit)
 	return m, err
 }

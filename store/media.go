@@ -29,7 +29,8 @@ func (s *Store) MediaOf(ctx context.Context, tenantID, text string, page core.Pa
 		before = "~" // after all ids
 	}
 	err = s.all(ctx, &ms, "SELECT "+mediaColumns+` WHERE m.tenant_id = ?1 AND m.id < ?2
-		AND (?3 = '' OR instr(lower(m.name), lower(?3)) OR instr(lower(m.alt), lower(?3))) ORDER BY m.id DESC LIMIT ?4`,
+		AND (?3 = '' OR instr(lower(m.name), lower(?3)) OR instr(lower(m.alt), lower(?3))) ORDER BY m.id DESC
+		LIMIT +?4`,
 		tenantID, before, text, page.Limit)
 	return ms, err
 }
@@ -291,7 +292,7 @@ func (s *Store) removeMediaChunks(ctx context.Context, no int64) (more bool, err
 			return err
 		}
 		n, err := tx.exec(`DELETE FROM media_chunk WHERE file_no = ?1 AND chunk_no IN
-			(SELECT chunk_no FROM media_chunk WHERE file_no = ?1 ORDER BY chunk_no DESC LIMIT ?2)
+			(SELECT chunk_no FROM media_chunk WHERE file_no = ?1 ORDER BY chunk_no DESC LIMIT +?2)
 			AND EXISTS (SELECT 1 FROM media_file WHERE no = ?1 AND state = `+sqlFileDropped+`)`, no, removeBatch)
 		if err != nil {
 			return err

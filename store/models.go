@@ -49,7 +49,7 @@ func (s *Store) OwnerOfModel(ctx context.Context, id string) (ownerID string, er
 // error is core.ErrStorage.
 func (s *Store) Models(ctx context.Context, ownerID string, after int64, limit int) (ms []core.Model, err error) {
 	err = s.all(ctx, &ms, "SELECT "+modelColumns+" FROM model m WHERE m.owner_id = ? AND m.no > ? ORDER BY m.no "+
-		"LIMIT ?", ownerID, after, limit)
+		"LIMIT +?", ownerID, after, limit)
 	return ms, err
 }
 
@@ -142,21 +142,21 @@ const (
 		"u.id = m.owner_id WHERE " + visible
 
 	wholeLibrary = `WITH candidate (no) AS (
-		SELECT no FROM (SELECT no FROM model WHERE visibility = 'public' AND no < ?4 ORDER BY no DESC LIMIT ?5)
-		UNION SELECT no FROM (SELECT no FROM model WHERE owner_id = ?1 AND no < ?4 ORDER BY no DESC LIMIT ?5)
+		SELECT no FROM (SELECT no FROM model WHERE visibility = 'public' AND no < ?4 ORDER BY no DESC LIMIT +?5)
+		UNION SELECT no FROM (SELECT no FROM model WHERE owner_id = ?1 AND no < ?4 ORDER BY no DESC LIMIT +?5)
 		UNION SELECT model_no FROM (SELECT model_no FROM share WHERE holder = ?2 AND ?2 <> '' AND model_no < ?4 ORDER
-		BY model_no DESC LIMIT ?5)
+		BY model_no DESC LIMIT +?5)
 		UNION SELECT model_no FROM (SELECT model_no FROM share WHERE holder = ?3 AND ?3 <> '' AND model_no < ?4 ORDER
-		BY model_no DESC LIMIT ?5))
-		` + libraryFrom + ` ORDER BY c.no DESC LIMIT ?5`
+		BY model_no DESC LIMIT +?5))
+		` + libraryFrom + ` ORDER BY c.no DESC LIMIT +?5`
 
 	ownLibrary = `WITH candidate (no) AS (SELECT no FROM model WHERE owner_id = ?1 AND no < ?4 ORDER BY no DESC LIMIT
-		?5)
-		` + libraryFrom + ` ORDER BY c.no DESC LIMIT ?5`
+		+?5)
+		` + libraryFrom + ` ORDER BY c.no DESC LIMIT +?5`
 
 	searchLibrary = `WITH candidate (no) AS MATERIALIZED (
-		SELECT rowid FROM model_search WHERE model_search MATCH ?6 AND rowid < ?4 ORDER BY rowid DESC LIMIT ?5)
-		` + libraryFrom + ` ORDER BY c.no DESC LIMIT ?5`
+		SELECT rowid FROM model_search WHERE model_search MATCH ?6 AND rowid < ?4 ORDER BY rowid DESC LIMIT +?5)
+		` + libraryFrom + ` ORDER BY c.no DESC LIMIT +?5`
 )
 
 // searchWords writes what a person typed as an FTS5 expression: all words, the last one as a beginning. Quoted, no

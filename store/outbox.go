@@ -50,7 +50,7 @@ func (s *Store) DueEvents(ctx context.Context, endpointID string, now core.Insta
 ) {
 	var e []core.OutboxEvent
 	err := s.all(ctx, &e, "SELECT "+outboxColumns+` FROM outbox
-		WHERE dead_at = 0 AND endpoint_id = ? AND due_at <= ? ORDER BY due_at, id LIMIT ?`, endpointID, int64(now),
+		WHERE dead_at = 0 AND endpoint_id = ? AND due_at <= ? ORDER BY due_at, id LIMIT +?`, endpointID, int64(now),
 		limit)
 	return e, err
 }
@@ -148,7 +148,7 @@ func (s *Store) WakeEvents(ctx context.Context, endpointID string, now core.Inst
 		tx.kick(TopicOutbox)
 		n, err = tx.exec(`UPDATE outbox SET due_at = ?1 WHERE id IN
 			(SELECT id FROM outbox WHERE dead_at = 0 AND endpoint_id = ?3 AND due_at > ?1 ORDER BY due_at, id LIMIT
-			?2)`, int64(now), limit, endpointID)
+			+?2)`, int64(now), limit, endpointID)
 		return err
 	})
 	return n, err
@@ -206,7 +206,7 @@ func (s *Store) OutboxEvents(ctx context.Context, f OutboxFilter, afterID int64,
 		'' OR list_id = ?3)
 		AND (?4 = '' OR subscription_id = ?4) AND (?5 = '' OR event_type = ?5) AND (?6 = '' OR (dead_at > 0) = (?6 =
 		'dead'))
-		AND (?7 = '' OR endpoint_id = ?7) ORDER BY id LIMIT ?8`,
+		AND (?7 = '' OR endpoint_id = ?7) ORDER BY id LIMIT +?8`,
 		afterID, f.TenantID, f.ListID, f.SubscriptionID, f.Type, f.State, f.EndpointID, limit)
 	return e, err
 }
@@ -256,7 +256,7 @@ func (s *Store) RetryDead(ctx context.Context, f OutboxFilter, limit int, actor 
 		n, err = tx.exec(`UPDATE outbox SET dead_at = 0, tries = 0, due_at = ?1, revived_at = ?1 WHERE id IN
 			(SELECT id FROM outbox WHERE dead_at > 0 AND (?2 = '' OR tenant_id = ?2) AND (?3 = '' OR list_id = ?3)
 			AND (?4 = '' OR subscription_id = ?4) AND (?5 = '' OR event_type = ?5) AND (?6 = '' OR endpoint_id = ?6)
-			ORDER BY id LIMIT ?7)`, int64(now), f.TenantID, f.ListID, f.SubscriptionID, f.Type, f.EndpointID, limit)
+			ORDER BY id LIMIT +?7)`, int64(now), f.TenantID, f.ListID, f.SubscriptionID, f.Type, f.EndpointID, limit)
 		if err != nil || n == 0 {
 			return err
 		}

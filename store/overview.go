@@ -100,7 +100,7 @@ func (s *Store) Overview(ctx context.Context) (o Overview, err error) {
 	err = s.all(ctx, &o.Jobs,
 		`SELECT send_job.id, campaign_copy.name, status, due_at, recipients, sent, failed, skipped, `+deferral+`
 		FROM send_job JOIN campaign_copy INDEXED BY campaign_copy_head ON campaign_copy.id = send_job.copy_id
-		WHERE status IN ('running', 'pending') ORDER BY status DESC, due_at LIMIT ?`, overviewJobs)
+		WHERE status IN ('running', 'pending') ORDER BY status DESC, due_at LIMIT +?`, overviewJobs)
 	if err != nil {
 		return o, err
 	}

@@ -14,7 +14,7 @@ func TestSendPathScansNothing(t *testing.T) {
 	queries := []string{
 		"SELECT " + skipReasonIndex + claimFrom + "AND r.seq = ?5",
 		"SELECT coalesce(min(due_at), 0) FROM send_job WHERE status = 'pending'",
-		"SELECT no FROM send_job WHERE status = 'pending' AND due_at <= ? ORDER BY due_at LIMIT ?",
+		"SELECT no FROM send_job WHERE status = 'pending' AND due_at <= ? ORDER BY due_at LIMIT +?",
 		"SELECT no FROM send_job WHERE status = 'running' ORDER BY no",
 		"SELECT id FROM subscriber WHERE list_id = ? AND id > ? ORDER BY id LIMIT 1 OFFSET ?",
 		"SELECT count(*) FROM (SELECT 1 FROM received_sync WHERE removing = 1 LIMIT 1)",
@@ -56,13 +56,13 @@ func TestModelsAreReadByIndex(t *testing.T) {
 	for _, query := range []string{
 		wholeLibrary, ownLibrary, searchLibrary, "SELECT " + viewColumns + " FROM model m JOIN user u ON u.id = " +
 			"m.owner_id WHERE m.id = ?4",
-		"SELECT " + modelColumns + " FROM model m WHERE m.owner_id = ? AND m.no > ? ORDER BY m.no LIMIT ?",
+		"SELECT " + modelColumns + " FROM model m WHERE m.owner_id = ? AND m.no > ? ORDER BY m.no LIMIT +?",
 		"SELECT " + deviceColumns + " FROM device WHERE owner_id = ? AND unpaired_at = 0 AND id > ? ORDER BY id " +
-			"LIMIT ?",
+			"LIMIT +?",
 		"SELECT count(*) FROM device WHERE owner_id = ? AND unpaired_at = 0",
-		"SELECT " + agentColumns + " FROM agent WHERE owner_id = ? AND id > ? ORDER BY id LIMIT ?",
+		"SELECT " + agentColumns + " FROM agent WHERE owner_id = ? AND id > ? ORDER BY id LIMIT +?",
 		"SELECT " + shareColumns + " FROM model m JOIN share s ON s.model_no = m.no WHERE m.id = ? AND s.id > ? " +
-			"ORDER BY s.id LIMIT ?",
+			"ORDER BY s.id LIMIT +?",
 		oneShare, "UPDATE device SET agent_id = '' WHERE agent_id = ? AND agent_id <> ''",
 		readPiece,
 		deadUploads,

@@ -42,7 +42,7 @@ func (s *Store) ProviderSecrets(ctx context.Context, name string) (*core.Provide
 // Providers reads a page by name. Its only error is core.ErrStorage.
 func (s *Store) Providers(ctx context.Context, page core.Page) ([]core.Provider, error) {
 	var p []core.Provider
-	err := s.all(ctx, &p, "SELECT "+providerColumns+" FROM provider WHERE name > ? ORDER BY name LIMIT ?", page.After,
+	err := s.all(ctx, &p, "SELECT "+providerColumns+" FROM provider WHERE name > ? ORDER BY name LIMIT +?", page.After,
 		page.Limit)
 	return p, err
 }

@@ -59,10 +59,10 @@ const (
 		` + sqlRecipientFailed + `) AND ?6 IN (substr(r.reason, 1, 3), substr(r.reason, 5, instr(substr(r.reason, 5) ||
 		' ', ' ') - 1))) `
 
-	recipientsInOrder = recipientColumns + "recipient AS r" + recipientRest + "ORDER BY r.seq LIMIT ?7"
+	recipientsInOrder = recipientColumns + "recipient AS r" + recipientRest + "ORDER BY r.seq LIMIT +?7"
 	recipientsByWord  = recipientColumns + "recipient_word AS w CROSS JOIN recipient AS r ON r.job_no = w.job_no " +
 		"AND r.seq = w.seq" + recipientRest +
-		"AND w.job_no = ?2 AND w.word = ?8 AND w.seq > ?3 AND w.seq <= ?4 ORDER BY w.seq LIMIT ?7"
+		"AND w.job_no = ?2 AND w.word = ?8 AND w.seq > ?3 AND w.seq <= ?4 ORDER BY w.seq LIMIT +?7"
 )
 
 // recipientRange is how many recipients one read of those that no word finds looks at.

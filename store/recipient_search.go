@@ -34,7 +34,7 @@ func (tx *Tx) guessRecipient(r *core.ProviderReport, to *sentTo, now core.Instan
 		`SELECT j.no, j.recipients, j.tenant_id, j.list_id, s.email_key, s.id AS subscriber_id FROM json_each(?1) AS p
 		CROSS JOIN subscriber AS s ON s.list_id = p.value->>0 AND s.id = p.value->>1
 		CROSS JOIN send_job AS j ON j.list_id = s.list_id AND j.started_at > ?2
-		ORDER BY j.no DESC LIMIT ?3`, pairs, int64(now.Add(-guessPeriod)), guessJobs)
+		ORDER BY j.no DESC LIMIT +?3`, pairs, int64(now.Add(-guessPeriod)), guessJobs)
 	if err != nil {
 		return err
 	}

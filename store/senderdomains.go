@@ -16,7 +16,7 @@ var (
 	selectSenderDomains = "SELECT " + senderDomainTable.columns + " FROM sender_domain WHERE "
 	selectSenderDomain  = selectSenderDomains + "id = ?"
 	senderDomainsAmong  = selectSenderDomains + "id > ?1 AND (?2 OR tenant_id IN (SELECT value FROM json_each(?3))) " +
-		"ORDER BY id LIMIT ?4"
+		"ORDER BY id LIMIT +?4"
 	senderDomainOf = selectSenderDomains + "tenant_id = ? AND domain = ?"
 	verifiedFor    = "SELECT DISTINCT domain FROM sender_domain WHERE domain IN (SELECT value FROM json_each(?)) AND " +
 		"tenant_id <> ? AND verified_at > 0"

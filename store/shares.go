@@ -82,7 +82,7 @@ func (s *Store) AddShare(ctx context.Context, sh core.Share, actor string) error
 // Shares reads a page of a model's shares, by id. Its only error is core.ErrStorage.
 func (s *Store) Shares(ctx context.Context, modelID string, page core.Page) (shs []core.Share, err error) {
 	err = s.all(ctx, &shs, "SELECT "+shareColumns+" FROM model m CROSS JOIN share s INDEXED BY share_model ON s.model_no "+
-		"= m.no WHERE m.id = ? AND s.id > ? ORDER BY s.id LIMIT ?",
+		"= m.no WHERE m.id = ? AND s.id > ? ORDER BY s.id LIMIT +?",
 		modelID, page.After, page.Limit)
 	return shs, err
 }

@@ -22,7 +22,7 @@ func (s *Store) Subscriber(ctx context.Context, listID string, email core.Email)
 // Subscribers reads a page of a list's subscribers, by id. Its only error is core.ErrStorage.
 func (s *Store) Subscribers(ctx context.Context, listID string, page core.Page) (subs []core.Subscriber, err error) {
 	err = s.all(ctx, &subs, "SELECT "+subscriberColumns+` FROM subscriber WHERE list_id = ? AND id > ?
-		ORDER BY id LIMIT ?`, listID, page.After, page.Limit)
+		ORDER BY id LIMIT +?`, listID, page.After, page.Limit)
 	return subs, err
 }
 
@@ -234,7 +234,7 @@ func (s *Store) RemoveAbsent(ctx context.Context, now core.Instant) (more bool, 
 func (tx *Tx) removeAbsent(rs receivedSync, now core.Instant) error {
 	var subs []core.Subscriber
 	err := tx.all(&subs, "SELECT "+subscriberColumns+` FROM subscriber WHERE list_id = ? AND id > ?
-		ORDER BY id LIMIT ?`, rs.ListID, rs.RemovedTo, removeStep)
+		ORDER BY id LIMIT +?`, rs.ListID, rs.RemovedTo, removeStep)
 	if err != nil {
 		return err
 	}

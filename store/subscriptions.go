@@ -508,7 +508,7 @@ func (s *Store) Subscription(ctx context.Context, listID string, email core.Emai
 func (s *Store) Subscriptions(ctx context.Context, listID, afterID string, limit int) ([]core.Subscription, error) {
 	var subs []core.Subscription
 	err := s.all(ctx, &subs,
-		"SELECT "+subscriptionColumns+" FROM subscription AS s WHERE s.list_id = ? AND s.id > ? ORDER BY s.id LIMIT ?",
+		"SELECT "+subscriptionColumns+" FROM subscription AS s WHERE s.list_id = ? AND s.id > ? ORDER BY s.id LIMIT +?",
 		listID, afterID, limit)
 	return subs, err
 }

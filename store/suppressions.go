@@ -26,7 +26,7 @@ func (s *Store) DisabledAddresses(ctx context.Context, tenantID string, after co
 ) {
 	var d []core.Suppressed
 	err := s.all(ctx, &d, disabledColumns+`WHERE (email_key, tenant_id) > (?1, ?2) AND (?3 = '' OR tenant_id = ?3)
-		ORDER BY email_key, tenant_id LIMIT ?4`, after.Email, after.TenantID, tenantID, limit)
+		ORDER BY email_key, tenant_id LIMIT +?4`, after.Email, after.TenantID, tenantID, limit)
 	return d, err
 }
 
@@ -38,7 +38,7 @@ func (s *Store) SuppressedAddresses(ctx context.Context, tenantID string, after 
 ) {
 	var d []core.Suppressed
 	err := s.all(ctx, &d, suppressionColumns+`WHERE (tenant_id, email_key) > (?1, ?2) AND (?3 = '' OR tenant_id = ?3)
-		ORDER BY tenant_id, email_key LIMIT ?4`, after.TenantID, after.Email, tenantID, limit)
+		ORDER BY tenant_id, email_key LIMIT +?4`, after.TenantID, after.Email, tenantID, limit)
 	return d, err
 }
 
@@ -55,7 +55,7 @@ func (s *Store) BlockedSubscribers(ctx context.Context, listID, afterID string, 
 	err = s.all(ctx, &rows,
 		`SELECT s.id, s.email_key AS email, s.block AS kind, l.tenant_id, s.list_id, '' AS reason, '' AS disabled_by,
 		s.block_at AS occurred_at FROM subscriber AS s JOIN list AS l ON l.id = s.list_id
-		WHERE s.list_id = ? AND s.id > ? AND s.block <> '' ORDER BY s.id LIMIT ?`, listID, afterID, limit)
+		WHERE s.list_id = ? AND s.id > ? AND s.block <> '' ORDER BY s.id LIMIT +?`, listID, afterID, limit)
 	for _, r := range rows {
 		d, last = append(d, r.Suppressed), r.ID
 	}

@@ -73,7 +73,7 @@ func (s *Store) Sync(ctx context.Context, id string) (y core.Sync, err error) {
 func (s *Store) OpenSyncs(ctx context.Context, limit int) ([]core.Sync, error) {
 	var y []core.Sync
 	err := s.all(ctx, &y, "SELECT "+syncColumns+` FROM sync AS y WHERE y.finished_at = 0 AND y.failed_at = 0
-		ORDER BY y.due_at, y.id LIMIT ?`, limit)
+		ORDER BY y.due_at, y.id LIMIT +?`, limit)
 	return y, err
 }
 
@@ -87,7 +87,8 @@ func (s *Store) SyncsAmong(ctx context.Context, tenants []string, all bool, list
 		before = "~" // after all ids
 	}
 	err = s.all(ctx, &y, "SELECT "+syncColumns+` FROM sync AS y WHERE y.id < ?1 AND (?2 OR y.tenant_id IN (SELECT value
-		FROM json_each(?3))) AND (?4 = '' OR y.list_id = ?4) ORDER BY y.id DESC LIMIT ?5`, before, all, jsonOf(tenants),
+		FROM json_each(?3))) AND (?4 = '' OR y.list_id = ?4) ORDER BY y.id DESC
+		LIMIT +?5`, before, all, jsonOf(tenants),
 		listID, page.Limit)
 	return y, err
 }
@@ -205,7 +206,7 @@ func (s *Store) writePlan(ctx context.Context, y *core.Sync, ends []string) erro
 func (s *Store) OpenBatches(ctx context.Context, syncID string, after, limit int) ([]core.SyncBatch, error) {
 	var b []core.SyncBatch
 	err := s.all(ctx, &b, `SELECT sync_id, batch_no, from_id, to_id, due_at, tries FROM sync_batch
-		WHERE sync_id = ? AND batch_no > ? AND done_at = 0 ORDER BY batch_no LIMIT ?`, syncID, after, limit)
+		WHERE sync_id = ? AND batch_no > ? AND done_at = 0 ORDER BY batch_no LIMIT +?`, syncID, after, limit)
 	return b, err
 }
 
@@ -220,7 +221,7 @@ func (s *Store) SyncSubscribers(ctx context.Context, y *core.Sync, b *core.SyncB
 	}
 	err := s.all(ctx, &rows,
 		`SELECT id, email, status, preferences FROM subscription WHERE list_id = ? AND id > ? AND id <= ?
-		AND status != 'pending' AND changed_at <= ? ORDER BY id LIMIT ?`, y.ListID, b.FromID, b.ToID,
+		AND status != 'pending' AND changed_at <= ? ORDER BY id LIMIT +?`, y.ListID, b.FromID, b.ToID,
 		int64(y.StartedAt), core.MaxSyncBatch)
 	subs := make([]core.EventSubscriber, len(rows))
 	for i, r := range rows {

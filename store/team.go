@@ -12,7 +12,7 @@ const selectTeam = `SELECT u.id, r.tenant_id, u.email, u.email_verified, u.name,
 
 // Team reads a page of the users with a role in a tenant, by id. Its only error is core.ErrStorage.
 func (s *Store) Team(ctx context.Context, tenantID string, page core.Page) (ts []core.Teammate, err error) {
-	err = s.all(ctx, &ts, selectTeam+"r.user_id > ?2 GROUP BY r.user_id ORDER BY r.user_id LIMIT ?3", tenantID,
+	err = s.all(ctx, &ts, selectTeam+"r.user_id > ?2 GROUP BY r.user_id ORDER BY r.user_id LIMIT +?3", tenantID,
 		page.After, page.Limit)
 	return ts, err
 }

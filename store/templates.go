@@ -47,7 +47,7 @@ func (tx *Tx) templateExists(tenantID, name string) (bool, error) {
 // Templates reads a page of a tenant's templates, by name. Its only error is core.ErrStorage.
 func (s *Store) Templates(ctx context.Context, tenantID string, page core.Page) (ts []core.Template, err error) {
 	err = s.all(ctx, &ts,
-		"SELECT "+templateColumns+" FROM template WHERE tenant_id = ? AND name > ? ORDER BY name LIMIT ?",
+		"SELECT "+templateColumns+" FROM template WHERE tenant_id = ? AND name > ? ORDER BY name LIMIT +?",
 		tenantID, page.After, page.Limit)
 	return ts, err
 }
@@ -55,7 +55,7 @@ func (s *Store) Templates(ctx context.Context, tenantID string, page core.Page) 
 // TemplateHeads is Templates without the bodies, which may be long. Its only error is core.ErrStorage.
 func (s *Store) TemplateHeads(ctx context.Context, tenantID string, page core.Page) (ts []core.Template, err error) {
 	err = s.all(ctx, &ts, `SELECT tenant_id, name, id, layout, '' AS body_html, '' AS body_text, created_at, updated_at
-		FROM template WHERE tenant_id = ? AND name > ? ORDER BY name LIMIT ?`, tenantID, page.After, page.Limit)
+		FROM template WHERE tenant_id = ? AND name > ? ORDER BY name LIMIT +?`, tenantID, page.After, page.Limit)
 	return ts, err
 }
 

@@ -13,9 +13,9 @@ var tenantTable = tableOf[core.Tenant]("tenant", []string{"relays", "send_limits
 var (
 	selectTenants = "SELECT " + tenantTable.columns + ", relays, send_limits FROM tenant WHERE "
 	selectTenant  = selectTenants + "id = ? AND deleted_at = 0"
-	allTenants    = selectTenants + "id > ? AND deleted_at = 0 ORDER BY id LIMIT ?"
+	allTenants    = selectTenants + "id > ? AND deleted_at = 0 ORDER BY id LIMIT +?"
 	tenantsAmong  = selectTenants + "id IN (SELECT value FROM json_each(?)) AND id > ? AND deleted_at = 0 ORDER BY " +
-		"id LIMIT ?"
+		"id LIMIT +?"
 	tenantsAt = selectTenants + "public_url IN (?, ?) AND deleted_at = 0 AND status = ? ORDER BY id"
 )
 

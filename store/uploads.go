@@ -202,7 +202,7 @@ func (s *Store) MayAddModel(ctx context.Context, ownerID string, limits core.Mod
 }
 
 // modelsOfOwner counts up to a bound.
-const modelsOfOwner = "SELECT count(*) FROM (SELECT 1 FROM model WHERE owner_id = ? LIMIT ?)"
+const modelsOfOwner = "SELECT count(*) FROM (SELECT 1 FROM model WHERE owner_id = ? LIMIT +?)"
 
 // use counts bytes against what an owner may have.
 func (tx *Tx) use(ownerID string, bytes int64, limits core.ModelLimits) error {
@@ -332,7 +332,7 @@ func (s *Store) removeChunks(ctx context.Context, no int64) (more bool, err erro
 			return err
 		}
 		n, err := tx.exec(`DELETE FROM model_chunk WHERE file_no = ?1 AND chunk_no IN
-			(SELECT chunk_no FROM model_chunk WHERE file_no = ?1 ORDER BY chunk_no DESC LIMIT ?2)
+			(SELECT chunk_no FROM model_chunk WHERE file_no = ?1 ORDER BY chunk_no DESC LIMIT +?2)
 			AND EXISTS (SELECT 1 FROM model_file WHERE no = ?1 AND state = `+sqlFileDropped+`)`, no, removeBatch)
 		if err != nil {
 			return err

@@ -62,7 +62,7 @@ func (s *Store) Users(ctx context.Context, page core.Page) ([]core.User, error) 
 	var users []core.User
 	err := s.snapshotRead(ctx, func(r *Reader) error {
 		users = users[:0]
-		err := r.all(&users, "SELECT "+userColumns+" FROM user WHERE id > ? ORDER BY id LIMIT ?", page.After,
+		err := r.all(&users, "SELECT "+userColumns+" FROM user WHERE id > ? ORDER BY id LIMIT +?", page.After,
 			page.Limit)
 		for i := range users {
 			if err == nil {

@@ -41,7 +41,7 @@ func (s *Store) WebhookSender(ctx context.Context, id string) (*core.WebhookSend
 // WebhookClients reads a page by id. Its only error is core.ErrStorage.
 func (s *Store) WebhookClients(ctx context.Context, page core.Page) ([]core.WebhookClient, error) {
 	var w []core.WebhookClient
-	err := s.all(ctx, &w, "SELECT "+webhookClientColumns+" FROM webhook_client WHERE id > ? ORDER BY id LIMIT ?",
+	err := s.all(ctx, &w, "SELECT "+webhookClientColumns+" FROM webhook_client WHERE id > ? ORDER BY id LIMIT +?",
 		page.After, page.Limit)
 	return w, err
 }
@@ -52,7 +52,7 @@ func (s *Store) WebhookClientsAmong(ctx context.Context, tenants []string, all b
 	ws []core.WebhookClient, err error,
 ) {
 	err = s.all(ctx, &ws, "SELECT "+webhookClientColumns+" FROM webhook_client WHERE id > ?1 AND (?2 OR tenant_id IN "+
-		"(SELECT value FROM json_each(?3))) ORDER BY id LIMIT ?4", page.After, all, jsonOf(tenants), page.Limit)
+		"(SELECT value FROM json_each(?3))) ORDER BY id LIMIT +?4", page.After, all, jsonOf(tenants), page.Limit)
 	return ws, err
 }
 
