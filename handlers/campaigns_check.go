@@ -53,6 +53,11 @@ func (d Drafts) Look(ctx context.Context, c *core.Campaign, version int64, now c
 			l.Findings = append(l.Findings, f)
 		}
 	}
+	if l.Draft.Fields.Tracking != core.TrackingOff && t.NoTracking {
+		l.Findings = append(l.Findings, core.Warningf("tracking_off", core.FindingPlace{Field: "tracking"},
+			"Set tracking to off, or have the tenant's no_tracking lifted.",
+			"The tenant tracks nobody: opens and clicks are not counted."))
+	}
 	for _, n := range l.notes {
 		l.Findings = append(l.Findings, core.Warningf(n.Code, core.FindingPlace{
 			Field: "content.source", Line: n.Line, Block: n.Block,
@@ -129,11 +134,12 @@ func (d Drafts) inspect(ctx context.Context, l *Look, now core.Instant) error {
 		*link = strings.Replace(*link, "preview", sealed, 1)
 	}
 	f := &l.Draft.Fields
+	tracked := f.Tracking == core.TrackingPersons && !l.Draft.Content.Tenant.NoTracking
 	in := mail.Inspection{
 		Recipient: &r, Place: func(text string) core.FindingPlace { return placeIn(f, text) },
 		Written: f.Content.Kind == core.ContentHTML || f.Content.Kind == core.ContentText,
 		Track: mail.Tracking{
-			Open: f.Tracking == core.TrackingPersons, Click: f.Tracking == core.TrackingPersons,
+			Open: tracked, Click: tracked,
 			Origin: l.Draft.Content.Tenant.Origin(d.Origin),
 		},
 	}
