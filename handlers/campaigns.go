@@ -3,6 +3,7 @@ package handlers
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -159,7 +160,9 @@ func (in *changedCampaign) JudgeKeys(unknown []string) error {
 var unsettable = func() map[string]bool {
 	keys := map[string]bool{}
 	for _, key := range jsonKeys[core.CampaignView]() {
-		keys[key] = key != "name" && key != "subject"
+		if !slices.Contains(jsonKeys[changedCampaign](), key) {
+			keys[key] = true
+		}
 	}
 	return keys
 }()

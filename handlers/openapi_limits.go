@@ -1,6 +1,9 @@
 package handlers
 
 import (
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"newsletterd/core"
@@ -164,8 +167,13 @@ var limitsOf = map[string]map[string]web.Object{
 		}}}),
 	},
 	"RecipientFilter": {"code": {"pattern": `^([0-9]{3}|[0-9]\.[0-9]{1,3}\.[0-9]{1,3})?$`}},
-	"NewCampaign":     campaignLimits,
-	"ChangedCampaign": campaignLimits,
+	"header": {
+		"Idempotency-Key": {"minLength": 1, "maxLength": 255, "pattern": "^[ -~]*$"},
+	},
+	"NewCampaign": campaignLimits(onlyKnown),
+	"ChangedCampaign": campaignLimits(web.Object{
+		"additionalProperties": false, "patternProperties": web.Object{readOnlyKeys(): web.Object{"readOnly": true}},
+	}),
 	"CampaignFinding": {
 		"code": {"description": "A word for programs: reference.md lists them"},
 		"hint": {"description": "What to do"},
@@ -178,9 +186,10 @@ var limitsOf = map[string]map[string]web.Object{
 		"version": {"minimum": 0, "description": "0: the one that is written on"},
 		"links":   {"description": "Also ask whether the links answer"},
 	},
-	"DraftTest":       {"to": {"minItems": 1, "maxItems": maxTests}, "to[]": {"format": "email"}},
-	"DraftReview":     {"note": {"maxLength": maxNote}},
+	"DraftTest":   {"to": {"minItems": 1, "maxItems": maxTests}, "to[]": {"format": "email"}},
+	"DraftReview": {"note": {"maxLength": maxNote}},
 	"CampaignSending": {
+		"":             onlyKnown,
 		"undo_seconds": {"minimum": 0, "maximum": int(core.MaxUndo / time.Second)}, "version": positive,
 	},
 	"DraftApproval": {"version": positive},
@@ -219,13 +228,40 @@ var endpointLimits = map[string]web.Object{
 	"events[]": word(core.EventActivated, core.EventUnsubscribed, core.EventPreferences),
 }
 
-// campaignLimits are those of what a campaign says.
-var campaignLimits = map[string]web.Object{
-	"name": {"maxLength": core.MaxSubject}, "subject": {"maxLength": core.MaxSubject},
-	"preheader": {"maxLength": core.MaxPreheader}, "from_name": {"maxLength": core.MaxName},
-	"list_ids": {"maxItems": core.MaxCampaignLists}, "list_ids[]": specID,
-	"theme":    {"enum": append([]string{""}, markup.ThemeNames()...)},
-	"language": {"enum": append([]string{""}, core.Languages...)},
+// addressOrNone is an e-mail address, or empty.
+func addressOrNone() web.Object {
+	return web.Object{"anyOf": []web.Object{{"maxLength": 0}, {"format": "email"}}}
+}
+
+// onlyKnown refuses properties that are not named.
+var onlyKnown = web.Object{"additionalProperties": false}
+
+// readOnlyKeys is the pattern of the keys of a campaign that a change may bring, and that no caller sets.
+func readOnlyKeys() string {
+	return "^(" + strings.Join(slices.Sorted(maps.Keys(unsettable)), "|") + ")$"
+}
+
+// campaignLimits are those of what a campaign says. whole are those of the object.
+func campaignLimits(whole web.Object) map[string]web.Object {
+	inHTML := web.Object{"kind": word(core.ContentHTML)}
+	written := web.Object{"kind": word(core.ContentHTML, core.ContentText)}
+	return map[string]web.Object{
+		"": whole, "name": line(core.MaxSubject), "preheader": line(core.MaxPreheader), "from_name": line(core.MaxName),
+		"subject":  worded(line(core.MaxSubject), "The subject, with placeholders"),
+		"list_ids": {"maxItems": core.MaxCampaignLists}, "list_ids[]": specID,
+		"theme":    {"enum": append([]string{""}, markup.ThemeNames()...)},
+		"language": {"enum": append([]string{""}, core.Languages...)},
+		"tracking": {"description": "persons: who has opened it, and which links were followed"},
+		"content": {"additionalProperties": false, "not": web.Object{"anyOf": []web.Object{
+			without(where(web.Object{"kind": web.Object{}, "text": filled}), inHTML),
+			without(where(web.Object{"kind": web.Object{}, "layout": filled}), written),
+		}}},
+		"from_email":     worded(addressOrNone(), "In a domain of the tenant; empty: the tenant's"),
+		"reply_to":       worded(addressOrNone(), "Empty: the tenant's"),
+		"content.source": {"description": "Markdown, blocks as JSON, HTML or text, as kind says", "maxLength": core.MaxBody},
+		"content.text":   {"description": "Text part of kind html; empty: made of the HTML", "maxLength": core.MaxBody},
+		"content.layout": {"description": "Name of a template around kind html or text"},
+	}
 }
 
 // orDefault bounds a number of which 0 means the default.

@@ -21,7 +21,7 @@ type API struct {
 
 	OperationNames map[string]string            // operationIds by method and path; pages have one made of their path
 	TypeNames      map[reflect.Type]string      // of types that have another name in the documents than in Go
-	Limits         map[string]map[string]Object // beyond the types, by schema and property: forms, lengths, bounds
+	Limits         map[string]map[string]Object // beyond the types, by schema (or "header") and property: forms, lengths, bounds
 	Needed         map[string][]string          // required properties beyond what the types say, by schema
 	NeededToCreate map[string][]string          // required properties of a body that makes a record, by operationId
 	LimitsToCreate map[string]Object            // of a body that makes a record, in place of those of its schema
@@ -231,7 +231,9 @@ func (r *Route) parameters(names *describer) (out []obj) {
 			out = append(out, p)
 		}
 		for i := range in.header {
-			out = append(out, in.header[i].parameter("header", names))
+			p := in.header[i].parameter("header", names)
+			maps.Copy(p["schema"].(obj), names.api.Limits["header"][in.header[i].name])
+			out = append(out, p)
 		}
 	}
 	if r.Do.list {
