@@ -20,11 +20,20 @@ var ErrApprovalRequired = &Error{
 	Message: "The tenant asks for the approval of a second person, one who has not written on what is sent.",
 }
 
+// ActorUser returns the id of the user whom the audit trail names as an actor; empty where it names none.
+func ActorUser(actor string) string {
+	id, user := strings.CutPrefix(actor, "user:")
+	if !user {
+		return ""
+	}
+	return id
+}
+
 // Accepts returns ErrApprovalRequired where the tenant asks for a second person's approval and by, as the audit trail
 // names an actor, is none: a program, a command on the machine, or one who has saved the campaign since it was approved
 // last.
 func (t *Tenant) Accepts(c *Campaign, by string) error {
-	if t.Approval != ApprovalSecondPerson || strings.HasPrefix(by, "user:") && !slices.Contains(c.Writers, by) {
+	if t.Approval != ApprovalSecondPerson || ActorUser(by) != "" && !slices.Contains(c.Writers, by) {
 		return nil
 	}
 	return ErrApprovalRequired

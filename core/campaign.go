@@ -70,6 +70,8 @@ type Campaign struct {
 	ReviewBy       string  `db:"review_by"` // who asked for the review; empty: no one
 	ReviewWantedAt Instant `db:"review_wanted_at"`
 	ReviewNote     string  `db:"review_note"`
+	ReviewAsked    int     `db:"review_asked"`  // how many people were asked by mail
+	ReviewMissed   bool    `db:"review_missed"` // the wanted time has passed, and those people were told
 
 	CreatedBy string  `db:"created_by"`
 	CreatedAt Instant `db:"created_at"`
@@ -105,6 +107,8 @@ type CampaignReview struct {
 	By       string  `json:"by"`
 	WantedAt Instant `json:"wanted_at,omitzero"`
 	Note     string  `json:"note,omitempty"`
+	Asked    int     `json:"asked"`            // people who were asked by mail
+	Missed   bool    `json:"missed,omitempty"` // wanted_at has passed
 }
 
 // View returns the campaign as it is shown.
@@ -118,7 +122,9 @@ func (c *Campaign) View() CampaignView {
 		v.ApprovedBy, v.ApprovedAt = c.ApprovedBy, c.ApprovedAt
 	}
 	if c.ReviewBy != "" {
-		v.Review = &CampaignReview{c.ReviewBy, c.ReviewWantedAt, c.ReviewNote}
+		v.Review = &CampaignReview{
+			c.ReviewBy, c.ReviewWantedAt, c.ReviewNote, c.ReviewAsked, c.ReviewMissed,
+		}
 	}
 	if c.InArchive != "" {
 		v.Archive = new(c.InArchive == ArchiveShown)
@@ -197,7 +203,7 @@ func (c *Campaign) Edited(f *CampaignFields, by string, now Instant) error {
 // back makes the campaign a draft.
 func (c *Campaign) back() {
 	c.State, c.ApprovedVersion, c.ApprovedBy, c.ApprovedAt, c.CopyID = CampaignDraft, 0, "", 0, ""
-	c.ReviewBy, c.ReviewWantedAt, c.ReviewNote = "", 0, ""
+	c.ReviewBy, c.ReviewWantedAt, c.ReviewNote, c.ReviewAsked, c.ReviewMissed = "", 0, "", 0, false
 }
 
 // AtVersion returns a conflict where another version is written on by now.
@@ -213,7 +219,7 @@ func (c *Campaign) AskReview(wantedAt Instant, note, by string) error {
 	if c.State != CampaignDraft && c.State != CampaignInReview {
 		return Conflictf("conflict", "The campaign is %s: only drafts are reviewed.", c.State)
 	}
-	c.State, c.ReviewBy, c.ReviewWantedAt, c.ReviewNote = CampaignInReview, by, wantedAt, note
+	c.State, c.ReviewBy, c.ReviewWantedAt, c.ReviewNote, c.ReviewMissed = CampaignInReview, by, wantedAt, note, false
 	return nil
 }
 

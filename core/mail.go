@@ -20,6 +20,10 @@ const (
 	MailTwoStepOff        = "two_step_off"       // your account has none any more
 	MailRecoveryCodes     = "recovery_codes"     // your account has other recovery codes
 	MailInvitation        = "invitation"         // follow the link to work for a tenant
+	MailReview            = "review"             // you are asked to approve a campaign
+	MailReviewApproved    = "review_approved"    // a campaign for which you have asked that is approved
+	MailReviewRejected    = "review_rejected"    // … is sent back to you
+	MailReviewMissed      = "review_missed"      // … was not approved when it was wanted
 	MailTest              = "test"               // the content of a send job; Params name it
 )
 
@@ -65,14 +69,31 @@ type MailStyle struct {
 
 // AccountMail are the Params of a mail about an account.
 type AccountMail struct {
-	Language string `json:"language,omitempty"`
+	Language string      `json:"language,omitempty"`
+	Review   *ReviewMail `json:"review,omitempty"` // of a mail about a review
+}
+
+// ReviewMail is what a mail about the review of a campaign tells.
+type ReviewMail struct {
+	Subject  string  `json:"subject"` // of the campaign
+	By       string  `json:"by"`      // the name or the address of who asks, approves or sends back
+	Note     string  `json:"note,omitempty"`
+	WantedAt Instant `json:"wanted_at,omitzero"`
+}
+
+// MailTo is a mail about the review of a campaign of a tenant.
+func (r ReviewMail) MailTo(email Email, kind, tenantID, campaignID string) Mail {
+	return Mail{
+		Kind: kind, TenantID: tenantID, Email: email, TokenID: campaignID,
+		Params: jsonColumn(AccountMail{Review: &r}, false, "{}"),
+	}
 }
 
 // MailTo is a mail about an account in this look.
 func (l MailStyle) MailTo(email Email, kind, tokenID string) Mail {
 	return Mail{
 		Kind: kind, TenantID: l.TenantID, Email: email, TokenID: tokenID,
-		Params: jsonColumn(AccountMail{l.Language}, l.Language == "", "{}"),
+		Params: jsonColumn(AccountMail{Language: l.Language}, l.Language == "", "{}"),
 	}
 }
 

@@ -157,8 +157,10 @@ type draftReview struct {
 	ifMatch
 }
 
-func (in *draftReview) CheckInput() error {
-	if len(in.Note) > maxNote {
+func (in *draftReview) CheckInput() error { return checkNote(in.Note) }
+
+func checkNote(note string) error {
+	if len(note) > maxNote {
 		return core.Invalidf("note", "note may have %d bytes at most.", maxNote)
 	}
 	return nil
@@ -173,8 +175,18 @@ func (a campaigns) review(c *web.Call, in draftReview) (campaign, error) {
 	})
 }
 
-func (a campaigns) reject(c *web.Call, in ifMatch) (campaign, error) {
-	return a.moved(c, in.IfMatch, a.store.RejectCampaign)
+// draftRejection sends a campaign back.
+type draftRejection struct {
+	Note string `json:"note"` // mailed to the person who has asked for the review
+	ifMatch
+}
+
+func (in *draftRejection) CheckInput() error { return checkNote(in.Note) }
+
+func (a campaigns) reject(c *web.Call, in draftRejection) (campaign, error) {
+	return a.moved(c, in.IfMatch, func(ctx context.Context, e store.CampaignEdit) (core.Campaign, error) {
+		return a.store.RejectCampaign(ctx, e, in.Note)
+	})
 }
 
 func (a campaigns) archive(c *web.Call, in ifMatch) (campaign, error) {

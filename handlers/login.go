@@ -27,7 +27,7 @@ type loginForm struct {
 	Password string `form:"password"`
 }
 
-// purpose is what a login is for: a page of the account, an authorization request, or a mailed link. Anything else that
+// purpose is what a login is for: a page of the account, an authorization request, a mailed link, or a review. Anything else that
 // stands in the parameter continue counts as the account page: a login leads to no other place.
 type purpose struct {
 	path    string     // with query
@@ -49,6 +49,11 @@ func purposeOf(continueTo string) purpose {
 			return purpose{path: verifyPath + "?" + kept.Encode()}
 		}
 	}
+	if raw, ok := strings.CutPrefix(continueTo, reviewPath+"?"); ok {
+		if q, err := url.ParseQuery(raw); err == nil {
+			return purpose{path: reviewAddress(q.Get("campaign"))}
+		}
+	}
 	if p := (purpose{path: continueTo}); p.asksProof() {
 		return p
 	}
@@ -56,7 +61,9 @@ func purposeOf(continueTo string) purpose {
 }
 
 // asksProof reports whether it is a page that asks for a fresh proof of who is signed in.
-func (p purpose) asksProof() bool { return p.path == passkeysPath || p.path == twoStepPath }
+func (p purpose) asksProof() bool {
+	return p.path == passkeysPath || p.path == twoStepPath || p.path == reviewPath
+}
 
 // asContinue is the query by which another page leads back to it.
 func (p purpose) asContinue() string { return "?" + url.Values{"continue": {p.path}}.Encode() }

@@ -131,6 +131,7 @@ var requestExamples = map[string]web.Object{
 	"checkCampaign":       {"version": 1},
 	"testCampaign":        {"to": []string{"reader@example.org"}},
 	"requestReview":       {"note": "Is the price right?", "wanted_at": "2027-01-04T08:00:00.000Z"},
+	"rejectCampaign":      {"note": "The price of the bulbs is last year's."},
 	"approveCampaign":     {"version": 1},
 	"sendCampaign":        {"version": 1, "undo_seconds": 60},
 	"nameCampaignVersion": {"name": "before the prices changed"},

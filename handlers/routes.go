@@ -182,6 +182,12 @@ func (h *Handler) pageRoutes(t *web.Table) {
 	t.Add("GET", "/account", web.Public(), web.Page, web.Query(web.Visited(own.page)), "A user's own page")
 	t.Add("POST", "/account", web.Public(), web.Page,
 		web.Form(web.Visited(own.change)).Fails(core.Forbidden), "Change something on it")
+	reviews := reviewPages{campaigns{h.options.Store, h.sealer, h.options.Checks}, p}
+	t.Add("GET", reviewPath, web.Public(), web.Page, web.Query(web.Visited(reviews.page)).Fails(core.NotFound),
+		"Approve a campaign or send it back: the page")
+	t.Add("POST", reviewPath, web.Public(), web.Page,
+		web.Form(proved(p, reviews.decide)).Fails(core.Forbidden, core.NotFound, core.Conflict),
+		"Approve a campaign or send it back")
 	t.Add("GET", twoStepPath, web.Public(), web.Page,
 		web.Query(proved(h.options.Auth, own.twoStepPage)), "A user's second factor: the page")
 	t.Add("POST", twoStepPath, web.Public(), web.Page,

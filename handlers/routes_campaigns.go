@@ -34,9 +34,9 @@ func (h *Handler) campaignRoutes(t *web.Table) {
 	t.Add("POST", item+"/test", sent(core.ActionTestSend), web.Send,
 		one(web.JSON(a.test)).Fails(core.TooMany),
 		"Send the mail of a campaign to some addresses; editors to the team's")
-	t.Add("POST", item+"/review", write, web.Send, moved(web.JSON(a.review).BodyOptional()),
+	t.Add("POST", item+"/review", write, web.Send, moved(web.JSON(a.review).BodyOptional()).Fails(core.TooMany),
 		"Ask for another person's approval")
-	t.Add("POST", item+"/reject", sent(core.ActionCampaignApprove), web.Send, moved(web.Query(a.reject)),
+	t.Add("POST", item+"/reject", sent(core.ActionCampaignApprove), web.Send, moved(web.JSON(a.reject).BodyOptional()),
 		"Make a campaign in review, or an approved one, a draft again")
 	t.Add("POST", item+"/approve", approve, web.Send, moved(web.JSON(a.approve)),
 		"Approve the version that was looked at: what is sent later is that, whatever is edited in between")

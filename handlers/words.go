@@ -16,6 +16,7 @@ import (
 type pageWords struct {
 	userWords
 	archiveWords
+	reviewWords
 
 	Privacy            string `json:"privacy"`
 	Optional           string `json:"optional"`

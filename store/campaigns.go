@@ -442,27 +442,6 @@ func (tx *Tx) closeVersion(no, version int64) error {
 	return err
 }
 
-// AskReview asks for another person's approval of a draft, until a wanted time or 0. It returns
-// core.ErrCampaignNotFound, core.ErrPreconditionFailed where the campaign is at another revision, or core.ErrConflict.
-func (s *Store) AskReview(ctx context.Context, e CampaignEdit, wantedAt core.Instant, note string) (core.Campaign,
-	error,
-) {
-	return s.changeCampaign(ctx, e, "campaign.review", func(tx *Tx, c *core.Campaign) (bool, error) {
-		if err := c.AskReview(wantedAt, note, e.Actor); err != nil {
-			return false, err
-		}
-		return true, tx.closeVersion(c.No, c.Version)
-	})
-}
-
-// RejectCampaign makes a campaign in review, or an approved one, a draft again. The errors are AskReview's.
-func (s *Store) RejectCampaign(ctx context.Context, e CampaignEdit) (core.Campaign, error) {
-	return s.changeCampaign(ctx, e, "campaign.reject", func(_ *Tx, c *core.Campaign) (bool, error) {
-		err := c.Reject()
-		return err == nil, err
-	})
-}
-
 // ArchiveCampaign puts a draft, or a campaign that was sent, away. The errors are AskReview's.
 func (s *Store) ArchiveCampaign(ctx context.Context, e CampaignEdit) (core.Campaign, error) {
 	return s.changeCampaign(ctx, e, "campaign.archive", func(_ *Tx, c *core.Campaign) (bool, error) {

@@ -23,7 +23,10 @@ type CampaignSending struct {
 // is no longer the tenant's; core.ErrApprovalRequired where the tenant asks for another person's approval.
 func (s *Store) ApproveCampaign(ctx context.Context, r CampaignSending) (core.Campaign, error) {
 	return s.changeCampaign(ctx, r.CampaignEdit, "campaign.approve", func(tx *Tx, c *core.Campaign) (bool, error) {
-		return true, tx.approve(c, &r)
+		if err := tx.approve(c, &r); err != nil {
+			return false, err
+		}
+		return true, tx.answerReview(c, core.MailReviewApproved, "", r.CampaignEdit)
 	})
 }
 
@@ -95,6 +98,9 @@ func (s *Store) SendCampaign(ctx context.Context, r CampaignSending, n JobReques
 		}
 		if c.State != core.CampaignApproved {
 			if err := tx.approve(&c, &r); err != nil {
+				return err
+			}
+			if err := tx.answerReview(&c, core.MailReviewApproved, "", r.CampaignEdit); err != nil {
 				return err
 			}
 		}

@@ -26,7 +26,8 @@ var shownColumns = map[string]string{
 		"unchanged kept contradicted pending failed evidence evidence_unreadable evidence_future sync_id created_by " +
 		"started_at finished_at failure_reason announced done_id done_rows",
 	"campaign": "tenant_id state name subject version approved_version last_approved approved_by approved_at " +
-		"copy_id archive job_no writers review_by review_wanted_at review_note created_by updated_by",
+		"copy_id archive job_no writers review_by review_wanted_at review_note review_asked review_missed " +
+		"created_by updated_by",
 	"invitation": "tenant_id role invited_by expires_at",
 	"list": "tenant_id name status confirm_token confirm_floor require_mailed_proof sync_removes_absent deleted_at " +
 		"language description consent_text fields mail_texts subscribe_redirect_url confirm_redirect_url " +

@@ -368,8 +368,9 @@ func (s *story) campaigns() {
 	op("EditCampaign", func() error { return onlyErr(s.EditCampaign(ctx, edit(2), write("Hello all"))) })
 	op("NameVersion", func() error { return s.NameVersion(ctx, &c, 1, "the first") })
 	op("RestoreVersion", func() error { return onlyErr(s.RestoreVersion(ctx, edit(3), 1)) })
-	op("AskReview", func() error { return onlyErr(s.AskReview(ctx, edit(4), 0, "")) })
-	op("RejectCampaign", func() error { return onlyErr(s.RejectCampaign(ctx, edit(4))) })
+	op("AskReview", func() error { return onlyErr(s.AskReview(ctx, edit(4), now0+4, "")) })
+	op("MissReviews", func() error { return onlyErr(s.MissReviews(ctx, now0+5)) })
+	op("RejectCampaign", func() error { return onlyErr(s.RejectCampaign(ctx, edit(4), "")) })
 	draft, err := s.Draft(ctx, &c, 0, func(*core.CampaignFields, *core.List, *core.Tenant) (string, string, error) {
 		return "", "Hello", nil
 	}, now0+5)

@@ -24,7 +24,7 @@ var personColumns = map[string]struct {
 	"campaign": {
 		stays: "created_by updated_by approved_by review_by writers",
 		other: "no id tenant_id state name subject revision version approved_version last_approved approved_at copy_id " +
-			"archive job_no review_wanted_at review_note created_at updated_at",
+			"archive job_no review_wanted_at review_note review_asked review_missed created_at updated_at",
 	},
 	"issue":         {other: "no list_id campaign_no slug title summary sent_at"},
 	"campaign_list": {other: "list_id campaign_no"},

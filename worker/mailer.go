@@ -396,6 +396,10 @@ var notices = map[string]struct {
 	core.MailTwoStepOff:        {notice.TwoStepOff, "/account", 0},
 	core.MailRecoveryCodes:     {notice.RecoveryCodes, "/account", 0},
 	core.MailInvitation:        {notice.Invitation, "/invitation", store.InvitationTTL},
+	core.MailReview:            {notice.Review, "/review", 0},
+	core.MailReviewApproved:    {notice.ReviewApproved, "/review", 0},
+	core.MailReviewRejected:    {notice.ReviewRejected, "/review", 0},
+	core.MailReviewMissed:      {notice.ReviewMissed, "/review", 0},
 }
 
 // envelopes are used again: a mail is some kilobytes.
@@ -456,6 +460,9 @@ func (m *mailer) accountLook(ctx context.Context, q *core.Mail, d *notice.Data) 
 		return err
 	}
 	d.Language = of.Language
+	if of.Review != nil {
+		d.Review = *of.Review
+	}
 	if q.TenantID == "" {
 		return nil
 	}
@@ -529,6 +536,8 @@ func (m *mailer) linkQuery(ctx context.Context, q *core.Mail) (string, error) {
 			return "", err
 		}
 		v.Set("token", auth.MailToken(key, q.Kind, q.TokenID))
+	case core.MailReview, core.MailReviewApproved, core.MailReviewRejected, core.MailReviewMissed:
+		v.Set("campaign", q.TokenID)
 	default:
 		return "", nil
 	}

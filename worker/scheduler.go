@@ -87,6 +87,13 @@ func (w *scheduler) step(ctx context.Context, now core.Instant) (next core.Insta
 	if err != nil {
 		return 0, false, err
 	}
+	wanted, err := w.store.MissReviews(ctx, now)
+	if err != nil {
+		return 0, false, err
+	}
+	if wanted != 0 && (next == 0 || wanted < next) {
+		next, more = wanted, more || wanted <= now
+	}
 	removing, err := w.store.RemoveAbsent(ctx, now)
 	return next, more || settling || removing, err
 }

@@ -40,7 +40,9 @@ func (p *program) campaignCommands() *cli.Command {
 	undo := p.campaignStep("undo", "make a scheduled campaign a draft again, before its first mail",
 		(*store.Store).UndoCampaign)
 	reject := p.campaignStep("reject", "make a campaign in review, or an approved one, a draft again",
-		(*store.Store).RejectCampaign)
+		func(s *store.Store, ctx context.Context, e store.CampaignEdit) (core.Campaign, error) {
+			return s.RejectCampaign(ctx, e, "")
+		})
 	archive := p.campaignStep("archive", "put a draft or a sent campaign away", (*store.Store).ArchiveCampaign)
 	del := p.command("delete", "delete a draft that never had a send job", []cli.Flag{idFlag(store.NounCampaign)},
 		[]string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"strings"
 	"sync/atomic"
+
+	"newsletterd/core"
 )
 
 // compiledNotice is a notice rendered except for what differs from mail to mail: the address and the link.
@@ -43,10 +45,11 @@ const maxCompiled = 512
 var cache atomic.Pointer[map[cacheKey]*compiledNotice]
 
 // fills reports whether address and link can be put into a compiled notice: the templates change none of their
-// characters except those in entities. All others, as an address with an apostrophe, are rendered by the templates.
+// characters except those in entities. All others, as an address with an apostrophe, are rendered by the templates, and
+// so are those about reviews, no two of which are alike.
 func (d *Data) fills() bool {
 	absolute := strings.HasPrefix(d.URL, "https://") || strings.HasPrefix(d.URL, "http://")
-	return d.To != "" && absolute && plainLink(d.To) && plainLink(d.URL)
+	return d.To != "" && d.Review == (core.ReviewMail{}) && absolute && plainLink(d.To) && plainLink(d.URL)
 }
 
 // plainLink reports whether s has only characters that the templates leave alone or entities replaces.

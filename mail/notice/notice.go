@@ -35,6 +35,11 @@ const (
 	Changed      Kind = "changed"      // sign in
 	Invitation   Kind = "invitation"   // the page that accepts it
 
+	Review         Kind = "review"          // the page of the review
+	ReviewApproved Kind = "review_approved" // the page of the review
+	ReviewRejected Kind = "review_rejected" // the page of the review
+	ReviewMissed   Kind = "review_missed"   // the page of the review
+
 	PasskeyAdded   Kind = "passkey_added"   // the account
 	PasskeyRemoved Kind = "passkey_removed" // the account
 	TwoStepOn      Kind = "two_step_on"     // the account
@@ -59,6 +64,8 @@ type Data struct {
 	URL   string
 	Valid time.Duration // how long the link works
 	Brand Brand
+
+	Review core.ReviewMail // of the review kinds: the campaign, and who does what
 
 	Language string        // of core.Languages; any other means the first
 	Own      core.MailText // the tenant's own wording; its empty fields mean ours

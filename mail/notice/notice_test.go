@@ -27,6 +27,13 @@ func TestGolden(t *testing.T) {
 		},
 	}
 	for n := range words.Of("en").Notices {
+		d := d
+		if strings.HasPrefix(n, string(Review)) {
+			d.Review = core.ReviewMail{
+				Subject: "News {{email}} of\nMay", By: "Bob <boss>", Note: "Is the price right?\n\n{{by}} asks.",
+				WantedAt: core.At(time.Date(2026, 12, 1, 8, 0, 0, 0, time.UTC)),
+			}
+		}
 		subject, text, html, err := Kind(n).Render(d)
 		if err != nil {
 			t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"newsletterd/core"
 	"newsletterd/mail/internal/octets"
 	"newsletterd/mail/internal/words"
 )
@@ -29,7 +30,16 @@ func paragraphs(s string) (all []paragraph) {
 // filler returns what puts the values of d in the place of placeholders.
 func filler(w *words.List, d Data) *strings.Replacer {
 	return strings.NewReplacer("{{email}}", d.To, "{{list.name}}", d.List, "{{tenant.name}}", d.Brand.Name,
-		"{{valid}}", lifetime(w, d.Valid))
+		"{{valid}}", lifetime(w, d.Valid), "{{mailing}}", octets.CleanLine(d.Review.Subject),
+		"{{by}}", octets.CleanLine(d.Review.By), "{{note}}", d.Review.Note, "{{wanted}}", wanted(w, &d.Review))
+}
+
+// wanted says until when a review is wanted; empty: at any time.
+func wanted(w *words.List, r *core.ReviewMail) string {
+	if r.WantedAt == 0 {
+		return ""
+	}
+	return strings.ReplaceAll(w.Wanted, "{{when}}", r.WantedAt.Time().UTC().Format("2006-01-02 15:04 UTC"))
 }
 
 // view returns what the templates of a notice see.

@@ -88,9 +88,12 @@ CREATE TABLE campaign (
   created_at       INTEGER NOT NULL,
   updated_by       TEXT NOT NULL DEFAULT '',
   updated_at       INTEGER NOT NULL
-, writers TEXT NOT NULL DEFAULT '[]', archive TEXT NOT NULL DEFAULT '' CHECK (archive IN ('', 'shown', 'hidden'))) STRICT;
+, writers TEXT NOT NULL DEFAULT '[]', archive TEXT NOT NULL DEFAULT '' CHECK (archive IN ('', 'shown', 'hidden')), review_asked INTEGER NOT NULL DEFAULT 0, review_missed INTEGER NOT NULL DEFAULT 0) STRICT;
 
 CREATE INDEX campaign_job ON campaign (job_no) WHERE job_no <> 0;
+
+CREATE INDEX campaign_review ON campaign (review_wanted_at)
+  WHERE state = 'in_review' AND review_missed = 0 AND review_wanted_at > 0;
 
 CREATE INDEX campaign_state ON campaign (tenant_id, state, no);
 

@@ -1,5 +1,6 @@
 // Package words holds what notices and the footers of newsletters say, in each language of core.Languages: one file a
-// language, in texts. {{email}}, {{list.name}}, {{tenant.name}} and {{valid}} are placeholders.
+// language, in texts. {{email}}, {{list.name}}, {{tenant.name}}, {{valid}} and, of reviews, {{mailing}}, {{by}},
+// {{note}} and {{wanted}} are placeholders.
 package words
 
 import (
@@ -21,6 +22,7 @@ type List struct {
 	Footer  string            `json:"footer"`
 	Reason  string            `json:"reason"` // why a newsletter is sent, in its footer
 	Leave   string            `json:"leave"`  // the label of the unsubscribe link in that footer
+	Wanted  string            `json:"wanted"` // when a review is wanted, {{when}}
 	Minutes string            `json:"minutes"`
 	Hour    string            `json:"hour"`
 	Hours   string            `json:"hours"`

@@ -1,0 +1,246 @@
+package handlers
+
+import (
+	"cmp"
+	"errors"
+	"net/url"
+	"strconv"
+
+	"newsletterd/auth"
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+	"newsletterd/store"
+)
+
+// reviewPath is the page on which a campaign is approved or sent back, which fits a phone.
+const reviewPath = "/review"
+
+// reviewPages serve the page that mails about reviews lead to.
+type reviewPages struct {
+	campaigns
+	auth *auth.Provider
+}
+
+type reviewQuery struct {
+	Campaign string `query:"campaign"`
+}
+
+// reviewForm is the decision about a campaign as it was shown.
+type reviewForm struct {
+	Campaign string `form:"campaign"`
+	Revision string `form:"revision"`
+	Action   string `form:"action"` // approve, send or reject
+	Note     string `form:"note"`
+}
+
+func (in *reviewForm) CheckInput() error { return checkNote(in.Note) }
+
+// reviewView is the Data of pages/review.html.
+type reviewView struct {
+	ID, Subject, From, List, By, Note string
+	Revision                          int64
+	Wanted                            string // when; empty: at any time
+	Passed                            bool   // … which is over
+	Look                              string // address of the mail; empty: it can't be made
+	Warnings                          []string
+	State                             string // in words, where it is not in review
+	NotYou                            bool   // another person has to approve it
+	Approves, Sends, Rejects          bool   // which buttons there are
+}
+
+func reviewAddress(id string) string { return reviewPath + "?" + url.Values{"campaign": {id}}.Encode() }
+
+// visitorCaller is what a user who is signed in may do on our own pages: all that the roles allow.
+func visitorCaller(who core.Visitor) core.Caller {
+	return core.Caller{
+		UserID: who.User.ID, Email: who.User.Email, EmailVerified: who.User.EmailVerified, FirstParty: true,
+		Scopes: core.AllScopes, Roles: who.User.Roles,
+	}
+}
+
+// reviewed reads the campaign that a visitor may see.
+func (a reviewPages) reviewed(c *web.Call, who core.Visitor, id string) (of core.Campaign, err error) {
+	parsed, ok := core.ParseID(id)
+	if !ok {
+		return of, web.ErrNotFound
+	}
+	of, err = a.store.Campaign(c, parsed)
+	if err == nil && !visitorCaller(who).May(core.ActionCampaignRead, of.TenantID) ||
+		core.KindOf(err) == core.NotFound {
+		return of, web.ErrNotFound
+	}
+	return of, err
+}
+
+func (a reviewPages) page(c *web.Call, in reviewQuery) (web.HTML, error) {
+	who, err := c.SignedIn()
+	if errors.Is(err, core.ErrNotFound) {
+		return web.HTML{To: c.PublicURL() + "/login" + purposeOf(reviewAddress(in.Campaign)).asContinue()}, nil
+	}
+	if err != nil {
+		return web.HTML{}, err
+	}
+	of, err := a.reviewed(c, who, in.Campaign)
+	if err != nil {
+		return web.HTML{}, err
+	}
+	return a.show(c, who, &of, nil)
+}
+
+// show shows a campaign to a visitor. What the visitor has seen is not written on: the writer's next save begins another
+// version.
+func (a reviewPages) show(c *web.Call, who core.Visitor, of *core.Campaign, fault error) (web.HTML,
+	error,
+) {
+	w := wordsOf(c)
+	v := view{Title: w.ReviewTitle, Brand: ownBrand()}
+	status := 0
+	if fault != nil {
+		var ok bool
+		if v.Fault, status, ok = a.faultOf(c, fault); !ok {
+			return web.HTML{}, fault
+		}
+	}
+	t, err := a.store.Tenant(c, of.TenantID)
+	if err != nil {
+		return web.HTML{}, err
+	}
+	data := reviewView{
+		ID: of.ID, Subject: of.Subject, Revision: of.Revision, Note: of.ReviewNote, State: w.reviewState(of.State),
+	}
+	if of.ReviewWantedAt != 0 {
+		data.Wanted, data.Passed = when(of.ReviewWantedAt), of.ReviewWantedAt <= c.Now
+	}
+	if data.By, err = a.nameOf(c, of.ReviewBy); err != nil {
+		return web.HTML{}, err
+	}
+	faulty, err := a.fill(c, &data, of, "user:"+who.User.ID)
+	if err != nil {
+		return web.HTML{}, err
+	}
+	if faulty != nil && v.Fault == "" {
+		v.Fault = fillIn(w.ReviewFaulty, "message", explain(c, faulty.Message))
+	}
+	caller := visitorCaller(who)
+	if of.State == core.CampaignInReview && caller.May(core.ActionCampaignApprove, of.TenantID) {
+		data.NotYou = t.Accepts(of, "user:"+who.User.ID) != nil
+		data.Approves, data.Rejects = faulty == nil && !data.NotYou, true
+		data.Sends = data.Approves && data.Wanted != "" && !data.Passed &&
+			caller.May(core.ActionCampaignSend, of.TenantID)
+	}
+	v.Data = data
+	return render(c, status, "review", v)
+}
+
+// fill compiles the campaign for the page; faulty is what keeps it from being sent.
+func (a reviewPages) fill(c *web.Call, data *reviewView, of *core.Campaign, actor string) (faulty *core.Error,
+	err error,
+) {
+	d := a.drafts(c)
+	l, err := d.Look(c, of, 0, c.Now)
+	if err != nil {
+		return nil, err
+	}
+	content := &l.Draft.Content
+	data.From = cmp.Or(l.Draft.Fields.FromName, content.Tenant.SenderName())
+	data.List, data.Warnings = content.List.Name, l.Warnings()
+	if l.Bulk != nil {
+		data.Look = d.View(&l.Draft, "", c.Now)
+	}
+	if notReady := core.NotReady(l.Findings); errors.As(notReady, &faulty) {
+		data.Warnings = nil
+	}
+	return faulty, a.store.SawVersion(c, of, &l.Draft.Version, actor)
+}
+
+// nameOf is the name, or else the address, of a user whom the audit trail names; empty for others.
+func (a reviewPages) nameOf(c *web.Call, actor string) (string, error) {
+	u, err := a.store.UserWithoutRoles(c, core.ActorUser(actor))
+	switch {
+	case core.KindOf(err) == core.NotFound:
+		return "", nil
+	case err != nil || u.Name != "":
+		return u.Name, err
+	}
+	return string(u.Email), nil
+}
+
+// faultOf returns what the page says of a decision that came too late, or isn't the visitor's to take.
+func (a reviewPages) faultOf(c *web.Call, err error) (text string, status int, ok bool) {
+	w := wordsOf(c)
+	switch kind := core.KindOf(err); {
+	case errors.Is(err, core.ErrApprovalRequired):
+		return w.ReviewNotYou, web.StatusOf(web.Page, kind), true
+	case kind == core.PreconditionFailed, kind == core.Conflict:
+		return w.ReviewChanged, web.StatusOf(web.Page, core.Conflict), true
+	}
+	return faultOf(c, err)
+}
+
+// decide approves a campaign, sends it back, or approves it and has it sent when that is wanted.
+func (a reviewPages) decide(c *web.Call, who core.Visitor, in reviewForm) (web.HTML, error) {
+	of, err := a.reviewed(c, who, in.Campaign)
+	if err != nil {
+		return web.HTML{}, err
+	}
+	caller := visitorCaller(who)
+	if !caller.May(core.ActionCampaignApprove, of.TenantID) {
+		return web.HTML{}, core.Lacking(core.ActionCampaignApprove)
+	}
+	e := store.CampaignEdit{ID: of.ID, Actor: "user:" + who.User.ID, Now: c.Now, Revision: -1}
+	if n, err := strconv.ParseInt(in.Revision, 10, 64); err == nil && n > 0 {
+		e.Revision = n
+	}
+	w, done := wordsOf(c), ""
+	switch in.Action {
+	case "approve":
+		done = w.ReviewApproved
+		err = a.approveSeen(c, &of, e, func(r store.CampaignSending) error {
+			_, err := a.store.ApproveCampaign(c, r)
+			return err
+		})
+	case "send":
+		if !caller.May(core.ActionCampaignSend, of.TenantID) {
+			return web.HTML{}, core.Lacking(core.ActionCampaignSend)
+		}
+		done = fillIn(w.ReviewSent, "when", when(of.ReviewWantedAt))
+		err = a.approveSeen(c, &of, e, func(r store.CampaignSending) error {
+			n := core.NewJob{ScheduledAt: of.ReviewWantedAt}
+			if of.ReviewWantedAt == 0 || n.ScheduledInPast(c.Now) {
+				return core.ChangedMeanwhile(of.UpdatedBy, of.UpdatedAt)
+			}
+			_, err := a.store.SendCampaign(c, r, store.JobRequest{NewJob: n, Caller: caller, CreatedBy: e.Actor}, 0)
+			return err
+		})
+	case "reject":
+		done = w.ReviewRejected
+		_, err = a.store.RejectCampaign(c, e, in.Note)
+	default:
+		return web.HTML{}, core.Invalidf("action", "action must be approve, send or reject.")
+	}
+	if err != nil {
+		if now, err := a.reviewed(c, who, in.Campaign); err == nil {
+			of = now
+		}
+		return a.show(c, who, &of, err)
+	}
+	return renderMessage(c, 0, w.ReviewDone, note{
+		Lines: []string{done}, Link: accountPath, LinkText: w.ToAccount, Quiet: true,
+	}, ownBrand())
+}
+
+// approveSeen compiles the revision that was shown, for its approval.
+func (a reviewPages) approveSeen(c *web.Call, of *core.Campaign, e store.CampaignEdit,
+	approve func(store.CampaignSending) error,
+) error {
+	if e.Revision != of.Revision {
+		return core.ChangedMeanwhile(of.UpdatedBy, of.UpdatedAt)
+	}
+	draft, _, err := a.drafts(c).Ready(c, of, 0, c.Now)
+	if err != nil {
+		return err
+	}
+	return approve(store.CampaignSending{
+		CampaignEdit: e, Version: of.Version, Fields: &draft.Fields, Copy: &draft.Content.Copy,
+	})
+}

@@ -1,0 +1,215 @@
+package handlers
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/store"
+	"newsletterd/store/storetest"
+)
+
+// reviewEnv is a team of two: bob writes, and ann, who is signed in, may approve.
+type reviewEnv struct {
+	*pageEnv
+	seed     *storetest.Seeder
+	tenant   core.Tenant
+	bob      core.User
+	campaign core.Campaign
+}
+
+func newReviewEnv(t *testing.T) *reviewEnv {
+	e := &reviewEnv{pageEnv: pageEnvLater(t)}
+	e.seed = storetest.Seed(t, e.store)
+	e.tenant = e.seed.NewTenant(func(in *core.TenantInput) { in.Approval = new(core.ApprovalSecondPerson) })
+	list := e.seed.NewList()
+	e.verifyAnn()
+	ann, err := e.store.UserByEmail(t.Context(), "ann@user.example")
+	e.must(err)
+	role := core.Role{Role: core.RolePublisher, TenantID: e.tenant.ID}
+	e.must(e.store.GrantRole(t.Context(), ann.ID, role, false, e.seed.Time()))
+	e.bob = e.seed.NewUser("bob@user.example", "", func(u *core.User) { u.Name, u.Roles = "Bob", []core.Role{role} })
+	e.campaign = e.seed.NewCampaign(list)
+	e.edit("user:" + e.bob.ID)
+	return e
+}
+
+// edit saves the campaign in a person's name.
+func (e *reviewEnv) edit(by string) {
+	e.Helper()
+	c, err := e.store.EditCampaign(e.Context(), store.CampaignEdit{
+		ID: e.campaign.ID, Actor: by, Now: e.seed.Time(),
+	}, func(f *core.CampaignFields) error { f.Content.Source += "more\n"; return nil })
+	e.must(err)
+	e.campaign = c
+}
+
+// review asks for the approval in bob's name.
+func (e *reviewEnv) review(wanted core.Instant) {
+	e.Helper()
+	c, err := e.store.AskReview(e.Context(), store.CampaignEdit{
+		ID: e.campaign.ID, Actor: "user:" + e.bob.ID, Now: e.seed.Time(),
+	}, wanted, "Please look at the <second> picture.")
+	e.must(err)
+	e.campaign = c
+}
+
+// press sends the form of the page with a button, and returns the status and the state after it.
+func (e *reviewEnv) press(action string) (int, core.CampaignState) {
+	e.Helper()
+	_, page := e.page("GET", reviewAddress(e.campaign.ID), nil)
+	revision := regexp.MustCompile(`name="revision" value="(\d+)"`).FindStringSubmatch(page)
+	if revision == nil || !strings.Contains(page, `name="action" value="`+action+`"`) {
+		e.Fatalf("no button %s: %s", action, textOf(page))
+	}
+	return e.send(action, revision[1])
+}
+
+func (e *reviewEnv) send(action, revision string) (int, core.CampaignState) {
+	e.Helper()
+	status, _ := e.page("POST", reviewPath, url.Values{
+		"campaign": {e.campaign.ID}, "revision": {revision}, "action": {action}, "note": {"Another picture, please."},
+	})
+	c, err := e.store.Campaign(e.Context(), e.campaign.ID)
+	e.must(err)
+	return status, c.State
+}
+
+// waiting are the mails that wait, and to whom.
+func (e *reviewEnv) waiting() (all []string) {
+	e.Helper()
+	mails, err := e.store.DueMails(e.Context(), e.seed.Time(), 100)
+	e.must(err)
+	for _, m := range mails {
+		all = append(all, m.Kind+" "+string(m.Email))
+	}
+	slices.Sort(all)
+	return all
+}
+
+// Ann is asked by mail, looks, and approves on the page; bob is told.
+func TestReviewIsApproved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newReviewEnv(t)
+		e.review(0)
+		if got := e.waiting(); !slices.Equal(got, []string{"review ann@user.example"}) || e.campaign.ReviewAsked != 1 {
+			t.Errorf("%v, %d", got, e.campaign.ReviewAsked)
+		}
+		status, _ := e.page("GET", reviewAddress(e.campaign.ID), nil)
+		if status != http.StatusFound {
+			t.Errorf("signed out: %d", status)
+		}
+		if to := e.ask("POST", "/login", url.Values{
+			"email": {"ann@user.example"}, "password": {annsPassword}, "continue": {reviewAddress(e.campaign.ID)},
+		}).Header.Get("Location"); !strings.HasSuffix(to, reviewAddress(e.campaign.ID)) {
+			t.Errorf("the login leads to %s", to)
+		}
+		_, page := e.page("GET", reviewAddress(e.campaign.ID), nil)
+		for _, want := range []string{"Bob asks you", "&lt;second&gt; picture", "News of May", "https://news.example.org/v/"} {
+			if !strings.Contains(page, want) {
+				t.Errorf("no %q in %s", want, textOf(page))
+			}
+		}
+		if status, state := e.press("approve"); status != http.StatusOK || state != core.CampaignApproved {
+			t.Errorf("%d, %s", status, state)
+		}
+		want := []string{"review ann@user.example", "review_approved bob@user.example"}
+		if got := e.waiting(); !slices.Equal(got, want) {
+			t.Errorf("%v", got)
+		}
+		if _, page := e.page("GET", reviewAddress(e.campaign.ID), nil); strings.Contains(page, "<button") {
+			t.Errorf("there are buttons on what is approved: %s", textOf(page))
+		}
+	})
+}
+
+// What was shown is what is approved, and only by a second person with a fresh sign-in.
+func TestReviewIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newReviewEnv(t)
+		e.review(0)
+		e.login()
+		before := e.campaign.Revision
+		e.edit("user:" + e.bob.ID)
+		e.review(0)
+		if status, state := e.send("approve", fmt.Sprint(before)); status != http.StatusConflict ||
+			state != core.CampaignInReview {
+			t.Errorf("of another revision: %d, %s", status, state)
+		}
+		if status, _ := e.send("burn", fmt.Sprint(e.campaign.Revision)); status != http.StatusBadRequest {
+			t.Errorf("another action: %d", status)
+		}
+		time.Sleep(core.ProofAge + time.Minute)
+		if status, state := e.press("approve"); status != http.StatusOK || state != core.CampaignInReview {
+			t.Errorf("signed in long ago: %d, %s", status, state)
+		}
+		e.login()
+		ann, err := e.store.UserByEmail(t.Context(), "ann@user.example")
+		e.must(err)
+		e.edit("user:" + ann.ID)
+		e.review(0)
+		if _, page := e.page("GET", reviewAddress(e.campaign.ID), nil); strings.Contains(page, `value="approve"`) {
+			t.Error("who has written on it has a button")
+		}
+		if status, state := e.send("approve", fmt.Sprint(e.campaign.Revision)); status != http.StatusForbidden ||
+			state != core.CampaignInReview {
+			t.Errorf("who has written on it: %d, %s", status, state)
+		}
+		if status, state := e.press("reject"); status != http.StatusOK || state != core.CampaignDraft {
+			t.Errorf("sent back: %d, %s", status, state)
+		}
+		if got := e.waiting(); !slices.Contains(got, "review_rejected bob@user.example") {
+			t.Errorf("%v", got)
+		}
+		e.must(e.store.LeaveTeam(t.Context(), e.tenant.ID, ann.ID, "test", e.seed.Time()))
+		if status, _ := e.page("GET", reviewAddress(e.campaign.ID), nil); status != http.StatusNotFound {
+			t.Errorf("who is not of the team: %d", status)
+		}
+	})
+}
+
+// What is wanted at a time is approved and scheduled by one button; if no one does, nothing is sent, and both are told.
+func TestReviewUntilATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newReviewEnv(t)
+		e.login()
+		wanted := e.seed.Time().Add(time.Hour)
+		e.review(wanted)
+		if next, err := e.store.MissReviews(t.Context(), wanted-1); err != nil || next != wanted {
+			t.Errorf("before it is wanted: %d, %v", next, err)
+		}
+		if status, state := e.press("send"); status != http.StatusOK || state != core.CampaignScheduled {
+			t.Errorf("%d, %s", status, state)
+		}
+		c, err := e.store.Campaign(t.Context(), e.campaign.ID)
+		e.must(err)
+		if j, err := e.store.SendJob(t.Context(), c.JobID); err != nil || j.DueAt != wanted {
+			t.Errorf("%d, not %d, %v", j.DueAt, wanted, err)
+		}
+		e.campaign = e.seed.NewCampaign(core.List{ID: e.seed.ListID, TenantID: e.tenant.ID})
+		e.edit("user:" + e.bob.ID)
+		e.review(wanted)
+		time.Sleep(time.Hour)
+		for range 2 { // told once
+			if next, err := e.store.MissReviews(t.Context(), wanted); err != nil || next != 0 {
+				t.Errorf("%d, %v", next, err)
+			}
+		}
+		missed := slices.DeleteFunc(e.waiting(), func(s string) bool { return !strings.HasPrefix(s, core.MailReviewMissed) })
+		want := []string{"review_missed ann@user.example", "review_missed bob@user.example"}
+		if !slices.Equal(missed, want) {
+			t.Errorf("%v", missed)
+		}
+		if _, page := e.page("GET", reviewAddress(e.campaign.ID), nil); strings.Contains(page, `value="send"`) ||
+			!strings.Contains(page, `value="approve"`) {
+			t.Errorf("after it was wanted: %s", textOf(page))
+		}
+	})
+}

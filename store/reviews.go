@@ -1,0 +1,210 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"newsletterd/core"
+)
+
+// How many reviews a tenant asks for in a day, and how many people one of them asks.
+const (
+	reviewPeriod = 24 * time.Hour
+	reviewsPer   = 50
+	reviewersPer = 20
+)
+
+// reviewer is a user who is told about a review.
+type reviewer struct {
+	Actor string     `db:"actor"` // as the audit trail names the user
+	Email core.Email `db:"email"`
+	Name  string     `db:"name"`
+}
+
+// reviewers are those of a tenant's team who may approve, by the owners' proved addresses.
+func (tx *Tx) reviewers(tenantID string) (all []reviewer, err error) {
+	least := slices.Index(core.Roles, core.PermissionLeast(core.ActionCampaignApprove))
+	err = tx.all(&all, `SELECT DISTINCT 'user:' || u.id AS actor, u.email, u.name FROM role AS r JOIN user AS u ON u.id = r.user_id
+		WHERE r.tenant_id = ? AND r.pending = 0 AND r.role IN (SELECT value FROM json_each(?)) AND u.email_verified = 1
+		AND u.disabled_at = 0 ORDER BY u.id`, tenantID, jsonOf(core.Roles[least:]))
+	return all, err
+}
+
+// reviewerOf reads the user whom the audit trail names; the zero reviewer where it names none that there is.
+func (tx *Tx) reviewerOf(actor string) (r reviewer, err error) {
+	err = tx.get(&r, "SELECT ? AS actor, email, name FROM user WHERE id = ? AND email_verified = 1 AND disabled_at = 0",
+		actor, core.ActorUser(actor))
+	if errors.Is(err, core.ErrNotFound) {
+		err = nil
+	}
+	return r, err
+}
+
+// tellReview mails people about a review.
+func (tx *Tx) tellReview(c *core.Campaign, kind, note string, by reviewer, to []reviewer, now core.Instant) error {
+	mail := core.ReviewMail{
+		Subject: c.Subject, By: cmp.Or(by.Name, string(by.Email)), Note: note, WantedAt: c.ReviewWantedAt,
+	}
+	for _, r := range to {
+		if err := tx.addMail(mail.MailTo(r.Email, kind, c.TenantID, c.ID), now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// AskReview asks for another person's approval of a draft, until a wanted time or 0, and mails those who may give it. It
+// returns core.ErrCampaignNotFound, core.ErrPreconditionFailed where the campaign is at another revision,
+// core.ErrConflict, or core.ErrTooMany where the tenant has asked for 50 reviews today.
+func (s *Store) AskReview(ctx context.Context, e CampaignEdit, wantedAt core.Instant, note string) (core.Campaign,
+	error,
+) {
+	return s.changeCampaign(ctx, e, "campaign.review", func(tx *Tx, c *core.Campaign) (bool, error) {
+		if err := c.AskReview(wantedAt, note, e.Actor); err != nil {
+			return false, err
+		}
+		n, until, err := tx.tally("reviews "+c.TenantID, reviewPeriod, e.Now)
+		if err == nil && n > reviewsPer {
+			err = &core.Error{
+				Kind: core.TooMany, Code: "rate_limited", Message: "Too many reviews were asked for today.",
+				RetryAfter: int(until.Sub(e.Now) / time.Second),
+			}
+		}
+		if err != nil {
+			return false, err
+		}
+		if err := tx.askReviewers(c, e); err != nil {
+			return false, err
+		}
+		if wantedAt != 0 {
+			tx.kick(TopicJobs) // the scheduler looks when it passes
+		}
+		return true, tx.closeVersion(c.No, c.Version)
+	})
+}
+
+// askReviewers mails those who may approve a campaign but for the one who asks.
+func (tx *Tx) askReviewers(c *core.Campaign, e CampaignEdit) error {
+	t, err := tx.tenant(c.TenantID)
+	if err != nil {
+		return err
+	}
+	all, err := tx.reviewers(c.TenantID)
+	if err != nil {
+		return err
+	}
+	all = slices.DeleteFunc(all, func(r reviewer) bool { return r.Actor == e.Actor || t.Accepts(c, r.Actor) != nil })
+	all = all[:min(len(all), reviewersPer)]
+	by, err := tx.reviewerOf(e.Actor)
+	if err != nil {
+		return err
+	}
+	by.Name = cmp.Or(by.Name, string(by.Email), t.Name)
+	c.ReviewAsked = len(all)
+	return tx.tellReview(c, core.MailReview, c.ReviewNote, by, all, e.Now)
+}
+
+// RejectCampaign makes a campaign in review, or an approved one, a draft again, and mails a note to the person who has
+// asked for the review. It returns core.ErrCampaignNotFound, core.ErrPreconditionFailed where the campaign is at another
+// revision, or core.ErrConflict.
+func (s *Store) RejectCampaign(ctx context.Context, e CampaignEdit, note string) (core.Campaign, error) {
+	return s.changeCampaign(ctx, e, "campaign.reject", func(tx *Tx, c *core.Campaign) (bool, error) {
+		was := *c
+		if err := c.Reject(); err != nil {
+			return false, err
+		}
+		return true, tx.answerReview(&was, core.MailReviewRejected, note, e)
+	})
+}
+
+// answerReview mails the outcome of a review to the person who has asked for it, unless it is that person's own.
+func (tx *Tx) answerReview(c *core.Campaign, kind, note string, e CampaignEdit) error {
+	if c.ReviewBy == "" || c.ReviewBy == e.Actor {
+		return nil
+	}
+	asked, err := tx.reviewerOf(c.ReviewBy)
+	if err != nil || asked.Email == "" {
+		return err
+	}
+	by, err := tx.reviewerOf(e.Actor)
+	if err != nil {
+		return err
+	}
+	if by.Email == "" { // a program, or a command on the machine
+		t, err := tx.tenant(c.TenantID)
+		if err != nil {
+			return err
+		}
+		by.Name = t.Name
+	}
+	return tx.tellReview(c, kind, note, by, []reviewer{asked}, e.Now)
+}
+
+// missedStep is how many reviews one operation of MissReviews looks at.
+const missedStep = 100
+
+// MissReviews tells both sides of reviews whose wanted time has passed: nothing is sent by it. It returns when the next
+// one is wanted; 0: there is none. Its only error is core.ErrStorage.
+func (s *Store) MissReviews(ctx context.Context, now core.Instant) (next core.Instant, err error) {
+	const waiting = "FROM campaign WHERE state = 'in_review' AND review_missed = 0 AND review_wanted_at > 0 "
+	first := func(get func(any, string, ...any) error) (at core.Instant, err error) {
+		err = get(&at, "SELECT review_wanted_at "+waiting+"ORDER BY review_wanted_at LIMIT 1")
+		if errors.Is(err, core.ErrNotFound) {
+			err = nil
+		}
+		return at, err
+	}
+	next, err = first(func(to any, query string, args ...any) error { return s.get(ctx, to, query, args...) })
+	if err != nil || next == 0 || next > now {
+		return next, err
+	}
+	err = s.update(ctx, func(tx *Tx) error {
+		var ids []string
+		if err := tx.all(&ids, "SELECT id "+waiting+"AND review_wanted_at <= ? ORDER BY review_wanted_at LIMIT ?",
+			int64(now), missedStep); err != nil {
+			return err
+		}
+		for _, id := range ids {
+			if err := tx.missReview(id, now); err != nil {
+				return err
+			}
+		}
+		next, err = first(tx.get)
+		return err
+	})
+	return next, err
+}
+
+func (tx *Tx) missReview(id string, now core.Instant) error {
+	c, err := tx.campaign(id)
+	if err != nil {
+		return err
+	}
+	if err := tx.one("UPDATE campaign SET review_missed = 1, revision = revision + 1 WHERE no = ?", c.No); err != nil {
+		return err
+	}
+	t, err := tx.tenant(c.TenantID)
+	if errors.Is(err, core.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	to, err := tx.reviewers(c.TenantID)
+	if err != nil {
+		return err
+	}
+	to = slices.DeleteFunc(to, func(r reviewer) bool { return r.Actor == c.ReviewBy || t.Accepts(&c, r.Actor) != nil })
+	asked, err := tx.reviewerOf(c.ReviewBy)
+	if err != nil {
+		return err
+	}
+	to = to[:min(len(to), reviewersPer)]
+	if asked.Email != "" {
+		to = append(to, asked)
+	}
+	return tx.tellReview(&c, core.MailReviewMissed, "", asked, to, now)
+}
