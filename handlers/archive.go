@@ -130,6 +130,9 @@ type publicPage struct {
 	At      string // of an issue
 }
 
+// openGraphLocales are our languages as the Open Graph protocol writes them: with a territory, whatever it is.
+var openGraphLocales = map[string]string{"en": "en_US", "de": "de_DE", "fr": "fr_FR", "es": "es_ES"}
+
 // shownIssue is an issue as pages show it.
 type shownIssue struct {
 	Path, Title, Summary string
@@ -278,7 +281,8 @@ func (a archive) found(c *web.Call) (*core.ListWithTenant, core.Issue, error) {
 
 // page answers a page of an archive.
 func (a archive) page(c *web.Call, list *core.ListWithTenant, name string, v view) error {
-	v.Public.Site, v.Public.Locale, v.Public.Image = styleOf(c).brand.Name, styleOf(c).lang, styleOf(c).brand.Logo
+	v.Public.Site, v.Public.Image = styleOf(c).brand.Name, styleOf(c).brand.Logo
+	v.Public.Locale = openGraphLocales[styleOf(c).lang]
 	v.Feed = a.url(list) + feedName
 	targets := redirectSource(list.SubscribeRedirectURL)
 	if a.member != "" {

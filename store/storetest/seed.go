@@ -235,6 +235,17 @@ func (s *Seeder) NewCampaign(l core.List, change ...func(*core.CampaignFields)) 
 	return c
 }
 
+// SendDraft sends what a draft of a campaign says to the readers of its list, and returns the job, which has not begun.
+func (s *Seeder) SendDraft(d *store.Draft) core.SendJob {
+	s.Helper()
+	j, err := s.SendCampaign(s.Context(), store.CampaignSending{
+		CampaignEdit: store.CampaignEdit{ID: d.Campaign.ID, Actor: "test", Now: s.Time()}, Version: d.Version.Version,
+		Fields: &d.Fields, Copy: &d.Content.Copy, Head: d.Head,
+	}, store.JobRequest{}, 0)
+	s.Must(err)
+	return j
+}
+
 // Reload reads a job again.
 func (s *Seeder) Reload(j core.SendJob) core.SendJob {
 	s.Helper()
