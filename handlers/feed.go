@@ -142,9 +142,10 @@ func fragment(page []byte) []byte {
 
 // feedCache holds feeds as they were written last: to write one, every mail in it is rendered.
 type feedCache struct {
-	mu    sync.Mutex
-	feeds map[string]keptFeed // by list
-	size  int
+	writing sync.Mutex // held while one is written, so that no crowd writes the same
+	mu      sync.Mutex
+	feeds   map[string]keptFeed // by list
+	size    int
 }
 
 type keptFeed struct {
@@ -153,18 +154,29 @@ type keptFeed struct {
 	since core.Instant // it is as it is
 }
 
-// of returns the feed of a list, which is written where it is not held or was made of something else.
-func (k *feedCache) of(listID, key string, now core.Instant, write func() ([]byte, error)) (f keptFeed, err error) {
+// held returns the feed of a list, where it is held and made of what key names.
+func (k *feedCache) held(listID, key string) (f keptFeed, ok bool) {
 	k.mu.Lock()
-	f, ok := k.feeds[listID]
-	k.mu.Unlock()
-	if ok && f.key == key {
+	defer k.mu.Unlock()
+	f = k.feeds[listID]
+	return f, f.key == key
+}
+
+// of returns the feed of a list, which is written where it is not held or was made of something else.
+func (k *feedCache) of(listID, key string, now core.Instant, write func() ([]byte, error)) (keptFeed, error) {
+	if f, ok := k.held(listID, key); ok {
 		return f, nil
 	}
-	f = keptFeed{key: key, since: now}
-	if f.body, err = write(); err != nil {
-		return f, err
+	k.writing.Lock()
+	defer k.writing.Unlock()
+	if f, ok := k.held(listID, key); ok {
+		return f, nil
 	}
+	body, err := write()
+	if err != nil {
+		return keptFeed{}, err
+	}
+	f := keptFeed{key, body, now}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.size += len(f.body) - len(k.feeds[listID].body); k.feeds == nil || k.size > feedsKept {
