@@ -23,4 +23,5 @@ type JobView struct {
 	RetryOf       string    `db:"retry_of" json:"retry_of,omitempty"`
 	Expanded      bool      `db:"expanded" json:"-"` // every recipient is found
 	Stats         `json:"stats"`
+	OpenCounts    `json:"-"`
 }

@@ -122,7 +122,42 @@ const (
 	MarkClicked
 	MarkMachineOpened  // as far as is known, only machines have opened it
 	MarkMachineClicked // … have followed its links
+	MarkReadByPerson   // of openings: ClassPerson; one of the three once it is known
+	MarkReadUnclear    // ClassUnclear
+	MarkReadByScanner  // ClassScanner
 )
+
+// Opens returns who has opened the mail. Of one that was opened before there were classes, those that said they were
+// machines are unclear.
+func (m Marks) Opens() Class {
+	switch {
+	case m&MarkReadByPerson != 0:
+		return ClassPerson
+	case m&MarkReadUnclear != 0:
+		return ClassUnclear
+	case m&MarkReadByScanner != 0:
+		return ClassScanner
+	case m&MarkOpened == 0:
+		return ClassNone
+	case m&MarkMachineOpened != 0:
+		return ClassUnclear
+	}
+	return ClassPerson
+}
+
+// WithOpens returns the marks with another class of openings.
+func (m Marks) WithOpens(c Class) Marks {
+	m &^= MarkReadByPerson | MarkReadUnclear | MarkReadByScanner
+	switch c {
+	case ClassPerson:
+		m |= MarkReadByPerson
+	case ClassUnclear:
+		m |= MarkReadUnclear
+	case ClassScanner:
+		m |= MarkReadByScanner
+	}
+	return m
+}
 
 // MarkOf is the mark that an effect sets; 0: none.
 func MarkOf(effect string) Marks {

@@ -72,8 +72,11 @@ type Stats struct {
 	// unless the relay is away; once the one that this was has its outcome, the others' may be earlier.
 	GivesUpAt Instant `db:"gives_up_at" json:"gives_up_at,omitzero"`
 
-	MachineOpened  int64 `db:"machine_opened" json:"machine_opened"`   // of Opened: by machines alone
+	MachineOpened  int64 `db:"machine_opened" json:"machine_opened"`   // of Opened: by no one who is known to be a person
 	MachineClicked int64 `db:"machine_clicked" json:"machine_clicked"` // of Clicked: by machines alone
+
+	Opens  *OpenFigures  `db:"-" json:"opens,omitempty"`
+	Clicks *ClickFigures `db:"-" json:"clicks,omitempty"`
 }
 
 // SendJob is one mailing of a campaign to a list.

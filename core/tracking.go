@@ -1,5 +1,11 @@
 package core
 
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
 // Link is an address that a job's mails lead to by way of ours.
 type Link struct {
 	No             int64  `db:"no" json:"no"`
@@ -8,12 +14,179 @@ type Link struct {
 	MachineClicked int64  `db:"machine_clicked" json:"machine_clicked"` // of them: machines alone
 }
 
+// CanaryLink is the number of a link that no person sees: a program that follows it follows all links of a mail.
+const CanaryLink int64 = 1 << 20
+
 // Engagement is that a person, or some program, has opened a mail or followed a link of it, perhaps several times.
 type Engagement struct {
 	JobNo, Seq, LinkNo int64   // LinkNo 0: opened
 	At                 Instant // for the first time, of these
 	Last               Instant
-	Times, Machine     int64 // Machine: how many of Times a program has said that it is one
+	Times              int64
+	Program            Program
+	Network            string // of a click, to tell it from another one right after; it is not stored
+}
+
+// Class says who has opened a mail, or followed a link.
+type Class uint8
+
+// The classes, the least certain to be a person first.
+const (
+	ClassNone    Class = iota
+	ClassScanner       // a program, for no reader
+	ClassUnclear       // a proxy, which fetches the same whether a person opens the mail or not
+	ClassPerson
+)
+
+// Class returns who an engagement is of, as far as it says by itself, with a mail that went out at an instant; 0: it is
+// still on its way.
+func (e *Engagement) Class(sentAt Instant) Class {
+	since := e.At.Sub(sentAt)
+	switch {
+	case e.LinkNo > 0 && e.Program != ProgramReader || e.Program == ProgramScanner:
+		return ClassScanner // proxies of pictures follow no links
+	case e.Program == ProgramPrivacy, e.Program == ProgramOpening && (sentAt == 0 || since < OpeningDelay):
+		return ClassUnclear
+	case sentAt == 0 || since < MachineDelay:
+		return ClassScanner
+	}
+	return ClassPerson
+}
+
+// Engaged is what is kept of the openings of a mail, or of the clicks on one of its links.
+type Engaged struct {
+	LinkNo    int64   `db:"link_no"` // 0: openings
+	FirstAt   Instant `db:"first_at"`
+	LastAt    Instant `db:"last_at"`
+	Times     int64   `db:"times"`
+	Machine   int64   `db:"machine"`    // of Times: of ClassScanner by themselves
+	Unclear   int64   `db:"unclear"`    // of Times
+	FirstRead Instant `db:"first_read"` // by what may be a person; 0: never, or it was not noted
+	LastRead  Instant `db:"last_read"`  //
+	Class     Class   `db:"class"`      // ClassNone: not judged yet
+}
+
+// Add takes in an engagement of the same mail and link.
+func (g *Engaged) Add(e *Engagement, class Class) {
+	if g.Times == 0 {
+		g.LinkNo, g.FirstAt = e.LinkNo, e.At
+	}
+	g.LastAt, g.Times = max(g.LastAt, e.Last), g.Times+e.Times
+	switch class {
+	case ClassScanner:
+		g.Machine += e.Times
+	case ClassUnclear:
+		g.Unclear += e.Times
+	case ClassPerson:
+		if g.FirstRead == 0 {
+			g.FirstRead = e.At
+		}
+		g.LastRead = max(g.LastRead, e.Last)
+	}
+}
+
+// Known returns the class under which the row was counted: that of one from before there were classes follows from its
+// times.
+func (g *Engaged) Known() Class {
+	switch {
+	case g.Class != ClassNone || g.Times == 0:
+		return g.Class
+	case g.Machine < g.Times:
+		return ClassPerson
+	case g.LinkNo > 0:
+		return ClassScanner
+	}
+	return ClassUnclear
+}
+
+// Scanners follow links faster than people, and all of them.
+const (
+	burstLinks = 3
+	burstSpan  = 2 * time.Second
+	scanMargin = 5 * time.Second  // around a burst, what is opened and followed is the same scanner's
+	canarySpan = 15 * time.Second // around a click on the link that no one sees
+
+	// SameClick is how long after a click the same link, followed from another network, is followed by a machine that
+	// goes after the reader.
+	SameClick = 5 * time.Second
+)
+
+// span is a time in which a scanner is at work.
+type span struct{ from, to Instant }
+
+// Judge sets the class of all rows of one mail, and returns those of its openings and of its clicks: the highest of
+// theirs. A person who has followed a link has also opened the mail.
+func Judge(rows []Engaged) (opens, clicks Class) {
+	spans := scans(rows)
+	for i := range rows {
+		g := &rows[i]
+		g.Class = g.judged(spans)
+		switch {
+		case g.LinkNo == 0:
+			opens = max(opens, g.Class)
+		case g.LinkNo != CanaryLink:
+			clicks = max(clicks, g.Class)
+		}
+	}
+	if clicks == ClassPerson {
+		opens = ClassPerson
+	}
+	return opens, clicks
+}
+
+func (g *Engaged) judged(spans []span) Class {
+	if g.LinkNo == CanaryLink {
+		return ClassScanner
+	}
+	for _, at := range []Instant{g.FirstRead, g.LastRead} {
+		if at != 0 && !slices.ContainsFunc(spans, func(s span) bool { return s.from <= at && at <= s.to }) {
+			return ClassPerson
+		}
+	}
+	switch {
+	case g.FirstRead == 0 && g.Machine+g.Unclear < g.Times: // from before the times of reading were noted
+		return ClassPerson
+	case g.Unclear > 0:
+		return ClassUnclear
+	}
+	return ClassScanner
+}
+
+// scans returns when scanners were at work: around clicks on the canary, and where many links were followed at once.
+func scans(rows []Engaged) (spans []span) {
+	type click struct {
+		at   Instant
+		link int64
+	}
+	var clicks []click
+	for _, g := range rows {
+		if g.LinkNo == CanaryLink {
+			for _, at := range []Instant{g.FirstAt, g.LastAt} {
+				spans = append(spans, span{at.Add(-canarySpan), at.Add(canarySpan)})
+			}
+			continue
+		}
+		for _, at := range []Instant{g.FirstRead, g.LastRead} {
+			if g.LinkNo > 0 && at != 0 {
+				clicks = append(clicks, click{at, g.LinkNo})
+			}
+		}
+	}
+	slices.SortFunc(clicks, func(a, b click) int { return cmp.Compare(a.at, b.at) })
+	for i, c := range clicks {
+		links := map[int64]bool{}
+		last := c.at
+		for _, next := range clicks[i:] {
+			if next.at.Sub(c.at) > burstSpan {
+				break
+			}
+			links[next.link], last = true, next.at
+		}
+		if len(links) >= burstLinks {
+			spans = append(spans, span{c.at.Add(-scanMargin), last.Add(scanMargin)})
+		}
+	}
+	return spans
 }
 
 // PersonOpening is a mail that was opened, or a link of it that was followed.

@@ -3,6 +3,7 @@ package handlers
 import (
 	"errors"
 	"net/http"
+	"net/netip"
 	"strings"
 
 	"newsletterd/auth"
@@ -47,11 +48,27 @@ func (a tracked) count(c *web.Call, job, seq, no int64) {
 	if c.Request.Method != http.MethodGet || a.engage == nil {
 		return
 	}
-	e := core.Engagement{JobNo: job, Seq: seq, LinkNo: no, At: c.Now, Last: c.Now, Times: 1}
-	if core.MachineAgent(c.Request.UserAgent()) {
-		e.Machine = 1
+	e := core.Engagement{
+		JobNo: job, Seq: seq, LinkNo: no, At: c.Now, Last: c.Now, Times: 1,
+		Program: core.ProgramOf(c.Request.UserAgent()),
+	}
+	if no > 0 {
+		e.Network = networkOf(c.Remote)
 	}
 	a.engage(e)
+}
+
+// networkOf returns the network of an address: its /24, or the /48 of IPv6.
+func networkOf(a netip.Addr) string {
+	bits := 24
+	if a = a.Unmap().WithZone(""); a.Is6() {
+		bits = 48
+	}
+	p, err := a.Prefix(bits)
+	if err != nil {
+		return ""
+	}
+	return p.String()
 }
 
 type mailedToken struct {
@@ -65,7 +82,11 @@ func (a tracked) follow(c *web.Call, in mailedToken) (web.Redirect, error) {
 	if !ok || no == 0 {
 		return web.Redirect{}, linkError(c, core.ErrInvalidToken)
 	}
-	target, err := a.store.LinkTarget(c, job, no)
+	shown := no
+	if no == core.CanaryLink {
+		shown = 1 // a machine gets to the first link of the mail
+	}
+	target, err := a.store.LinkTarget(c, job, shown)
 	if err != nil {
 		return web.Redirect{}, linkError(c, err)
 	}

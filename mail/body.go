@@ -69,6 +69,9 @@ func (b *Bulk) bodyTokens() (html, text []token, err error) {
 	}
 	if s.Track.Click {
 		html, b.links = trackLinks(html, s.Track.Origin)
+		if len(b.links) > 0 {
+			html = insertBefore(html, "</body", canaryTokens(s.Track.Origin))
+		}
 	}
 	if s.Track.Open {
 		html = insertBefore(html, "</body", pixelTokens(s.Track.Origin))

@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+
+	"newsletterd/core"
 )
 
 // Tracking says what of the HTML part of a job's mails is tracked. The text part never is.
@@ -29,6 +31,8 @@ func (t *Tracker) append(dst []byte, n int) []byte {
 		return dst
 	case n == 0:
 		return t.Ident.appendTrack(dst, t.Job, t.Seq, 0)
+	case n == canary:
+		return t.Ident.appendTrack(dst, t.Job, t.Seq, core.CanaryLink)
 	case n > len(t.Links):
 		return dst
 	}
@@ -56,6 +60,21 @@ func pixelTokens(origin string) []token {
 		{kind: tokenTrack, src: src},
 		{kind: tokenText, body: PixelName + `" alt="" width="1" height="1" border="0" ` +
 			`style="height:1px!important;width:1px!important;border:0;margin:0;padding:0">`, src: src},
+	}
+}
+
+// canary is the link of a token that no person sees.
+const canary = -1
+
+// canaryTokens returns a link that only a program follows. It has no content, so no mail program shows it, whatever it
+// makes of the styles; Outlook for Windows wants mso-hide in addition to display:none. Screen readers and the tab key pass it.
+func canaryTokens(origin string) []token {
+	src := &source{"built-in", ""}
+	return []token{
+		{kind: tokenText, body: `<a href="` + html.EscapeString(origin) + ClickPath, src: src},
+		{kind: tokenTrack, src: src, link: canary},
+		{kind: tokenText, body: `" aria-hidden="true" tabindex="-1" style="display:none;mso-hide:all;font-size:0;` +
+			`line-height:0"></a>`, src: src},
 	}
 }
 

@@ -42,6 +42,7 @@ var shownColumns = map[string]string{
 	"send_job": "tenant_id list_id copy_id campaign_id status scheduled_at window_start window_end due_at retry_of started_at " +
 		"finished_at failure_reason paused_at pause_reason expanded recipients sent failed skipped deferred created_by " +
 		"expanded_to settled bounced complained opened clicked machine_opened machine_clicked unstoppable unsubscribed " +
+		"tracked people_opened unclear_opened scanner_opened " +
 		"expand_from soft_bounced delivered ambiguous hard_bounced gives_up_at",
 	"signing_key": "alg active_at retired_at expires_at",
 	"template":    "tenant_id name layout body_html body_text",

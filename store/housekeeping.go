@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 type Retention struct {
 	Pending    time.Duration // subscriptions that were never confirmed
 	Recipients time.Duration // rows of jobs that have ended
+	Tracking   time.Duration // when which mail of such a job was opened, which link followed; 0: as long as Recipients
 	Deleted    time.Duration // tenants, lists, clients and devices after their deletion
 	Mail       time.Duration // sent transactional mail
 	Events     time.Duration // dead letters, finished syncs
@@ -138,7 +140,7 @@ var sweeps = []sweep{
 		query: `DELETE FROM engagement WHERE (job_no, seq, link_no) IN (SELECT e.job_no, e.seq, e.link_no FROM send_job
 			j JOIN engagement e ON e.job_no = j.no
 			WHERE j.finished_at > 0 AND j.finished_at < ? LIMIT +?)`,
-		keep: func(r Retention) time.Duration { return r.Recipients },
+		keep: func(r Retention) time.Duration { return cmp.Or(r.Tracking, r.Recipients) },
 	},
 	{
 		query: `DELETE FROM recipient_word WHERE (job_no, word, seq) IN (SELECT w.job_no, w.word, w.seq FROM send_job j

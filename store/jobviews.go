@@ -14,7 +14,9 @@ const jobViews = `SELECT send_job.no, send_job.id, send_job.tenant_id, send_job.
 	campaign_copy.name, campaign_copy.subject, scheduled_at, window_start, window_end, send_job.created_at, started_at,
 	finished_at,
 	failure_reason, paused_at, ` + pauseReason + `, retry_of, expanded, recipients, sent, delivered, ` + deferral + `,
-	failed, skipped, bounced, complained, opened, clicked, unsubscribed, ambiguous, machine_opened, machine_clicked
+	failed, skipped, bounced, complained, opened, clicked, unsubscribed, ambiguous, machine_opened, machine_clicked,
+	tracked, people_opened, unclear_opened, scanner_opened,
+	(SELECT no_tracking FROM tenant WHERE tenant.id = send_job.tenant_id) AS no_tracking
 	FROM send_job CROSS JOIN campaign_copy INDEXED BY campaign_copy_head ON campaign_copy.id = send_job.copy_id
 	WHERE (SELECT deleted_at FROM tenant WHERE tenant.id = send_job.tenant_id) = 0 `
 
@@ -37,6 +39,7 @@ type JobFilter struct {
 // JobView reads one job. core.ErrJobNotFound is returned where there is none, or its tenant was deleted.
 func (s *Store) JobView(ctx context.Context, id string) (v core.JobView, err error) {
 	err = s.get(ctx, &v, jobViewByID, id)
+	v.Measure(&v.OpenCounts)
 	return v, noJob(err)
 }
 
@@ -57,6 +60,9 @@ func (s *Store) JobViews(ctx context.Context, f JobFilter, page core.Page) (vs [
 		err = s.all(ctx, &vs, jobsOfTenant, append(args, f.Tenants[0])...)
 	default:
 		err = s.all(ctx, &vs, jobsOfTenants, append(args, jsonOf(f.Tenants))...)
+	}
+	for i := range vs {
+		vs[i].Measure(&vs[i].OpenCounts)
 	}
 	return vs, err
 }

@@ -62,7 +62,7 @@ var personColumns = map[string]struct {
 	"dkim_key":         {other: "id tenant_id domain selector algorithm status public private created_at updated_at"},
 	"email_change":     {person: "user_id old_key email email_key", other: "hash created_at expires_at"},
 	"endpoint_attempt": {other: "id endpoint_id event_id event_type at outcome status took_ms reason"},
-	"engagement":       {other: "job_no seq link_no first_at last_at times machine"},
+	"engagement":       {other: "job_no seq link_no first_at last_at times machine unclear first_read last_read class"},
 	"erased":           {stays: "hash", other: "tenant_id kind created_at"},
 	"family": {person: "user_id remote user_agent", other: "id kind client_id tenant_id scope claims " +
 		"epoch amr browser_id auth_at created_at used_at expires_at revoked_at"},
@@ -146,7 +146,7 @@ var personColumns = map[string]struct {
 			"created_at started_at finished_at failure_reason paused_at pause_reason expanded recipients sent " +
 			"failed skipped " +
 			"ambiguous deferred delivered gives_up_at bounced complained opened clicked unsubscribed hard_bounced " +
-			"machine_opened machine_clicked unstoppable",
+			"machine_opened machine_clicked unstoppable tracked people_opened unclear_opened scanner_opened",
 	},
 	"sender_domain": {other: "id tenant_id domain token verified_by verified_at checked_at check_result found_at created_at " +
 		"updated_at"},

@@ -177,8 +177,9 @@ func TestProviderEventsCountByRecipient(t *testing.T) {
 	rows, err := w.Recipients(t.Context(), &w.job, store.RecipientFilter{}, core.Page{Limit: 10})
 	w.Must(err)
 	for i, want := range []core.Marks{
-		core.MarkOpened | core.MarkClicked | core.MarkMachineClicked,
-		core.MarkOpened | core.MarkClicked | core.MarkDelivered | core.MarkComplained, core.MarkBounced,
+		core.MarkOpened | core.MarkClicked | core.MarkMachineClicked | core.MarkReadByPerson,
+		core.MarkOpened | core.MarkClicked | core.MarkDelivered | core.MarkComplained | core.MarkReadByPerson,
+		core.MarkBounced,
 	} {
 		if rows[i].Marks != want {
 			t.Errorf("%s: %v, want %v", rows[i].Email, rows[i].Marks.Names(), want.Names())

@@ -187,7 +187,12 @@ func (tx *Tx) insertSendJob(j *core.SendJob) (err error) {
 	j.No, err = tx.insert(insertJob,
 		j.ID, j.TenantID, j.ListID, j.CopyID, j.CampaignID, string(j.Status), int64(j.ScheduledAt),
 		int64(j.WindowStart), int64(j.WindowEnd), int64(j.DueAt), j.RetryOf, j.CreatedBy, int64(j.CreatedAt))
+	if err != nil {
+		return err
+	}
 	tx.kick(TopicJobs)
+	_, err = tx.exec("UPDATE send_job SET tracked = coalesce((SELECT track_open + 2 * track_click FROM campaign_copy "+
+		"WHERE id = ?), 0) WHERE no = ?", j.CopyID, j.No)
 	return err
 }
 

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 
 	"newsletterd/core"
 )
@@ -78,118 +77,11 @@ func (s *Store) AddEngagements(ctx context.Context, es []core.Engagement) (n int
 	return n, nil
 }
 
-// selectEngagements reads what was opened and followed of one mail.
+// selectEngagements reads what was opened and followed of one mail. The link that no person sees is left out.
 const selectEngagements = `SELECT coalesce(l.url, '') AS url, e.first_at, e.last_at, e.times, e.machine FROM engagement
 	AS e
-	LEFT JOIN link AS l ON l.job_no = e.job_no AND l.no = e.link_no WHERE e.job_no = ? AND e.seq = ? ORDER BY e.link_no`
-
-// engage counts one engagement. Whatever comes within seconds after the mail is a machine's.
-func (tx *Tx) engage(e core.Engagement) error {
-	var r struct {
-		Marks      core.Marks   `db:"marks"`
-		FinishedAt core.Instant `db:"finished_at"`
-	}
-	err := tx.get(&r, "SELECT marks, finished_at FROM recipient WHERE job_no = ? AND seq = ?", e.JobNo, e.Seq)
-	if errors.Is(err, core.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if r.FinishedAt == 0 || e.At.Sub(r.FinishedAt) < core.MachineDelay {
-		e.Machine = e.Times
-	}
-	var sum struct {
-		Times   int64 `db:"times"`
-		Machine int64 `db:"machine"`
-	}
-	err = tx.get(&sum, `INSERT INTO engagement (job_no, seq, link_no, first_at, last_at, times, machine) VALUES (?1,
-		?2, ?3, ?4, ?5, ?6, ?7)
-		ON CONFLICT DO UPDATE SET last_at = max(last_at, ?5), times = times + ?6, machine = machine + ?7 RETURNING
-		times, machine`,
-		e.JobNo, e.Seq, e.LinkNo, int64(e.At), int64(e.Last), e.Times, e.Machine)
-	if err != nil {
-		return err
-	}
-	person := e.Machine < e.Times
-	if e.LinkNo > 0 {
-		if err := tx.countLink(e, sum.Times == e.Times,
-			person && sum.Machine == sum.Times-(e.Times-e.Machine)); err != nil {
-			return err
-		}
-	}
-	mark := core.MarkOpened
-	if e.LinkNo > 0 {
-		mark = core.MarkClicked
-	}
-	return tx.markEngaged(e.JobNo, e.Seq, r.Marks, mark, person)
-}
-
-// countLink counts a recipient once for a link: when it is first followed, and when a person does so after machines
-// did.
-func (tx *Tx) countLink(e core.Engagement, first, firstPerson bool) error {
-	clicked, machine := 0, 0
-	switch {
-	case first && firstPerson:
-		clicked = 1
-	case first:
-		clicked, machine = 1, 1
-	case firstPerson:
-		machine = -1
-	default:
-		return nil
-	}
-	_, err := tx.exec("UPDATE link SET clicked = clicked + ?, machine_clicked = machine_clicked + ? WHERE job_no = "+
-		"? AND no = ?",
-		clicked, machine, e.JobNo, e.LinkNo)
-	return err
-}
-
-// markEngaged marks a recipient as having opened or followed, by a person or by machines alone, and counts the
-// recipient in the job's statistics when that is new.
-func (tx *Tx) markEngaged(jobNo, seq int64, had, mark core.Marks, person bool) error {
-	machine := core.MarkMachineOpened
-	count, uncount := "UPDATE send_job SET opened = opened + 1, machine_opened = machine_opened + ? WHERE no = ?",
-		"UPDATE send_job SET machine_opened = machine_opened - 1 WHERE no = ?"
-	if mark == core.MarkClicked {
-		machine = core.MarkMachineClicked
-		count, uncount = "UPDATE send_job SET clicked = clicked + 1, machine_clicked = machine_clicked + ? WHERE no "+
-			"= ?",
-			"UPDATE send_job SET machine_clicked = machine_clicked - 1 WHERE no = ?"
-	}
-	has := had | mark
-	var err error
-	switch {
-	case had&mark == 0:
-		if !person {
-			has |= machine
-		}
-		_, err = tx.exec(count, !person, jobNo)
-	case had&machine != 0 && person:
-		has &^= machine
-		_, err = tx.exec(uncount, jobNo)
-	default:
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	_, err = tx.exec("UPDATE recipient SET marks = ? WHERE job_no = ? AND seq = ?", int(has), jobNo, seq)
-	return err
-}
-
-// markReported is markEngaged for what a mail provider reports.
-func (tx *Tx) markReported(jobNo, seq int64, mark core.Marks, person bool) error {
-	var had core.Marks
-	err := tx.get(&had, "SELECT marks FROM recipient WHERE job_no = ? AND seq = ?", jobNo, seq)
-	if errors.Is(err, core.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return tx.markEngaged(jobNo, seq, had, mark, person)
-}
+	LEFT JOIN link AS l ON l.job_no = e.job_no AND l.no = e.link_no WHERE e.job_no = ? AND e.seq = ?
+	AND e.link_no < 1048576 ORDER BY e.link_no`
 
 // MailedTo reads the job and the subscriber that a mail was sent for. core.ErrNotFound: the mail was not sent, or it is
 // not known any more to whom.

@@ -24,15 +24,25 @@ type Tracker struct {
 	loop    *Loop
 	mu      sync.Mutex
 	held    map[trackKey]*core.Engagement
+	recent  map[trackKey]followed // clicks of the last seconds
 	dropped int64
 	written time.Time
 }
 
-type trackKey struct{ job, seq, link int64 }
+type trackKey struct {
+	job, seq, link int64
+	program        core.Program
+}
+
+// followed is a click, to tell one from another network right after it.
+type followed struct {
+	network string
+	at      core.Instant
+}
 
 // NewTracker returns a tracker; its loop is to be started, and Flush to be called when no more requests come.
 func NewTracker(s *store.Store, log *slog.Logger) *Tracker {
-	t := &Tracker{store: s, log: log, held: map[trackKey]*core.Engagement{}}
+	t := &Tracker{store: s, log: log, held: map[trackKey]*core.Engagement{}, recent: map[trackKey]followed{}}
 	t.loop = &Loop{Name: "tracker", Step: t.step}
 	return t
 }
@@ -42,12 +52,15 @@ func (t *Tracker) Loop() *Loop { return t.loop }
 
 // Add counts an engagement. It never waits.
 func (t *Tracker) Add(e core.Engagement) {
-	key := trackKey{e.JobNo, e.Seq, e.LinkNo}
 	t.mu.Lock()
+	if t.goesAfter(&e) {
+		e.Program = core.ProgramScanner
+	}
+	key := trackKey{e.JobNo, e.Seq, e.LinkNo, e.Program}
 	first := len(t.held) == 0
 	switch h := t.held[key]; {
 	case h != nil:
-		h.Last, h.Times, h.Machine = max(h.Last, e.Last), h.Times+e.Times, h.Machine+e.Machine
+		h.Last, h.Times = max(h.Last, e.Last), h.Times+e.Times
 	case len(t.held) < trackMost:
 		t.held[key] = &e
 	default:
@@ -59,11 +72,41 @@ func (t *Tracker) Add(e core.Engagement) {
 	}
 }
 
+// goesAfter reports whether a click is that of a machine that goes after a reader: the same link was followed from another
+// network just before. Such a click is counted, and not as a person's. Networks are held for these seconds, and not
+// written.
+func (t *Tracker) goesAfter(e *core.Engagement) bool {
+	if e.LinkNo == 0 || e.Network == "" {
+		return false
+	}
+	key := trackKey{job: e.JobNo, seq: e.Seq, link: e.LinkNo}
+	before, known := t.recent[key]
+	if known && e.At.Sub(before.at) < core.SameClick && e.Network != before.network {
+		return true
+	}
+	if len(t.recent) < trackMost {
+		t.recent[key] = followed{e.Network, e.At}
+	}
+	return false
+}
+
+// forget drops the networks of clicks that are too old to be compared with.
+func (t *Tracker) forget(now core.Instant) {
+	for key, f := range t.recent {
+		if now.Sub(f.at) >= core.SameClick {
+			delete(t.recent, key)
+		}
+	}
+}
+
 func (t *Tracker) step(ctx context.Context, now time.Time) time.Time {
 	if next := t.written.Add(trackEvery); now.Before(next) {
 		return next
 	}
 	t.written = now
+	t.mu.Lock()
+	t.forget(core.At(now))
+	t.mu.Unlock()
 	if err := t.Flush(ctx); err != nil {
 		t.log.Warn("tracker: nothing can be written", slog.Any("error", err))
 		return now.Add(5 * time.Second)

@@ -113,6 +113,12 @@ func columnsOfValue(rv reflect.Value) []column {
 
 // cell is a value as one line: what its JSON would say, without quotes and brackets.
 func cell(v reflect.Value) string {
+	if w, ok := v.Interface().(interface{ Words() string }); ok {
+		if v.Kind() == reflect.Pointer && v.IsNil() {
+			return ""
+		}
+		return w.Words()
+	}
 	if v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.String {
 		words := make([]string, v.Len())
 		for i := range words {

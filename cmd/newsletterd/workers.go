@@ -222,7 +222,7 @@ func retention(cfg *config.Config) store.Retention {
 	const day = 24 * time.Hour
 	return store.Retention{
 		Pending: cfg.Newsletter.PendingTTL.Std(), Recipients: cfg.Send.KeepRecipients.Std(), Deleted: 30 * day,
-		Mail:   30 * day,
+		Tracking: cfg.Send.KeepTracking.Std(), Mail: 30 * day,
 		Events: 30 * day,
 	}
 }

@@ -315,7 +315,7 @@ CREATE TABLE engagement (
   first_at INTEGER NOT NULL,
   last_at  INTEGER NOT NULL,
   times    INTEGER NOT NULL,
-  machine  INTEGER NOT NULL, -- of times: by machines
+  machine  INTEGER NOT NULL, unclear INTEGER NOT NULL DEFAULT 0, first_read INTEGER NOT NULL DEFAULT 0, last_read INTEGER NOT NULL DEFAULT 0, class INTEGER NOT NULL DEFAULT 0, -- of times: by machines
   PRIMARY KEY (job_no, seq, link_no)
 ) STRICT, WITHOUT ROWID;
 
@@ -945,7 +945,7 @@ CREATE TABLE send_job (
   opened         INTEGER NOT NULL DEFAULT 0,
   clicked        INTEGER NOT NULL DEFAULT 0,
   unsubscribed   INTEGER NOT NULL DEFAULT 0
-, hard_bounced INTEGER NOT NULL DEFAULT 0, machine_opened INTEGER NOT NULL DEFAULT 0, machine_clicked INTEGER NOT NULL DEFAULT 0, unstoppable INTEGER NOT NULL DEFAULT 0, deferred INTEGER NOT NULL DEFAULT 0, gives_up_at INTEGER NOT NULL DEFAULT 0, campaign_id TEXT NOT NULL DEFAULT '') STRICT;
+, hard_bounced INTEGER NOT NULL DEFAULT 0, machine_opened INTEGER NOT NULL DEFAULT 0, machine_clicked INTEGER NOT NULL DEFAULT 0, unstoppable INTEGER NOT NULL DEFAULT 0, deferred INTEGER NOT NULL DEFAULT 0, gives_up_at INTEGER NOT NULL DEFAULT 0, campaign_id TEXT NOT NULL DEFAULT '', tracked INTEGER NOT NULL DEFAULT 0, people_opened INTEGER NOT NULL DEFAULT 0, unclear_opened INTEGER NOT NULL DEFAULT 0, scanner_opened INTEGER NOT NULL DEFAULT 0) STRICT;
 
 CREATE INDEX send_job_campaign ON send_job (campaign_id, no);
 

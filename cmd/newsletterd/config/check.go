@@ -41,6 +41,7 @@ func (r *loader) check() {
 	r.that("send.max_unrecorded", between(c.Send.MaxUnrecorded, 1, 65536))
 	r.that("send.give_up_after", spanBetween(c.Send.GiveUpAfter, time.Minute, 30*24*time.Hour))
 	r.that("send.keep_recipients", spanBetween(c.Send.KeepRecipients, 24*time.Hour, 3660*24*time.Hour))
+	r.that("send.keep_tracking", spanBetween(c.Send.KeepTracking, 8*24*time.Hour, 3660*24*time.Hour))
 	r.that("send.duplicate_guard", spanBetween(c.Send.DuplicateGuard, 0, 30*24*time.Hour))
 	r.that("send.stop_sample", between(c.Send.StopSample, 1, 1_000_000))
 	_, err := c.Send.RatesOfDomains()

@@ -107,6 +107,7 @@ type Send struct {
 	MaxUnrecorded  int      `toml:"max_unrecorded"`  // mails, over all connections
 	GiveUpAfter    Duration `toml:"give_up_after"`   // of a relay that stays down
 	KeepRecipients Duration `toml:"keep_recipients"` // of jobs that have ended
+	KeepTracking   Duration `toml:"keep_tracking"`   // when mails were opened and links followed, of jobs that have ended
 	DuplicateGuard Duration `toml:"duplicate_guard"` // 0: off
 	DomainRates    []string `toml:"domain_rates"`    // domain=mails a second
 
@@ -206,7 +207,8 @@ func Default() *Config {
 		},
 		Send: Send{
 			MaxUnrecorded: 64, GiveUpAfter: Duration(48 * time.Hour), KeepRecipients: Duration(400 * 24 * time.Hour),
-			DomainRates: []string{}, StopComplaints: 0.3, StopHardBounces: 5, StopSample: 1000,
+			KeepTracking: Duration(400 * 24 * time.Hour),
+			DomainRates:  []string{}, StopComplaints: 0.3, StopHardBounces: 5, StopSample: 1000,
 		},
 		Webhooks: Webhooks{SelfCheck: "03:00", Allow: []string{}},
 		Auth: Auth{
