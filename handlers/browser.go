@@ -71,6 +71,7 @@ func (h *Handler) lostPage(c *web.Call) (web.HTML, error) {
 // listLink is a list on the page of a tenant.
 type listLink struct {
 	Name, Path  string
+	Archive     string // its address; empty: there is none
 	Description []string
 }
 
@@ -92,7 +93,10 @@ func (h *Handler) rootPage(c *web.Call) (web.HTML, error) {
 		Preferences string
 	}{}
 	for _, l := range lists {
-		data.Lists = append(data.Lists, listLink{l.Name, subscribePath(l.ID), paragraphs(l.Description)})
+		data.Lists = append(data.Lists, listLink{Name: l.Name, Path: subscribePath(l.ID), Description: paragraphs(l.Description)})
+		if l.Archive {
+			data.Lists[len(data.Lists)-1].Archive = l.ArchivePath()
+		}
 		data.Preferences = preferencesPath(l.ID)
 	}
 	return render(c, 0, "home", view{Title: styleOf(c).expand(wordsOf(c).HomeTitle), Data: data})

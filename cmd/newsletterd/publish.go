@@ -188,8 +188,13 @@ func saveIssue(c *cli.Context, s *store.Store, kept core.Campaign, l *core.List,
 		return err
 	}
 	at := now()
+	var shown *bool
+	if v, ok := issue.Values["archive"]; ok {
+		shown = new(v == "true")
+	}
 	if kept.No != 0 {
-		changed, err := s.EditCampaign(c.Context, store.CampaignEdit{ID: kept.ID, Actor: actor(), Now: at}, change)
+		changed, err := s.EditCampaign(c.Context,
+			store.CampaignEdit{ID: kept.ID, Actor: actor(), Now: at, Archive: shown}, change)
 		return changed, inFile(file, issue, err)
 	}
 	var f core.CampaignFields
@@ -198,6 +203,9 @@ func saveIssue(c *cli.Context, s *store.Store, kept core.Campaign, l *core.List,
 	}
 	made := core.NewCampaign(l.TenantID, &f, actor(), at)
 	made.ID = kept.ID
+	if shown != nil {
+		made.ShowInArchive(*shown)
+	}
 	made, err := s.AddCampaign(c.Context, made, &f)
 	return made, inFile(file, issue, err)
 }

@@ -27,7 +27,7 @@ type Matter struct {
 // Keys are the keys that a head may have.
 var Keys = []string{
 	"id", "list", "tenant", "subject", "preheader", "name", "from_name", "from_email", "reply_to", "language",
-	"tracking", "theme", "unsubscribe_url",
+	"tracking", "theme", "unsubscribe_url", "archive",
 }
 
 // Read reads the head of a file, TOML between lines of +++ or YAML between lines of ---; a file without one
@@ -64,12 +64,21 @@ func Read(name, source string) (m Matter, err error) {
 			return m, fmt.Errorf("%s:%d: %s", name, m.Lines[key], fault.Message)
 		}
 		switch v := values[key].(type) {
+		case bool:
+			if key != "archive" {
+				return m, fmt.Errorf("%s:%d: %s must be a text", name, m.Lines[key], key)
+			}
+			m.Values[key] = strconv.FormatBool(v)
+			continue
 		case string:
 			m.Values[key] = v
 		case int, int64, float64:
 			m.Values[key] = fmt.Sprint(v)
 		default:
 			return m, fmt.Errorf("%s:%d: %s must be a text", name, m.Lines[key], key)
+		}
+		if key == "archive" {
+			return m, fmt.Errorf("%s:%d: archive must be true or false", name, m.Lines[key])
 		}
 	}
 	return m, nil
