@@ -115,6 +115,9 @@ func (r *blocksReader) hide(b *block) error {
 		texts = append(texts, &b.Links[i].Name, &b.Links[i].URL)
 	}
 	for _, t := range texts {
+		if err := r.d.bound(*t); err != nil {
+			return err
+		}
 		hidden, err := r.d.marks.hide(*t)
 		if err != nil {
 			return err

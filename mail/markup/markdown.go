@@ -30,8 +30,8 @@ var markdown = goldmark.New(
 
 // readMarkdown fills the document from Markdown.
 func (d *document) readMarkdown(source string) error {
-	if deepest(source) > maxQuotes {
-		return core.Invalidf("content.source", "content.source holds more than %d blocks within each other.", maxQuotes)
+	if err := d.bound(source); err != nil {
+		return err
 	}
 	src, err := d.marks.hide(source)
 	if err != nil {
@@ -43,8 +43,43 @@ func (d *document) readMarkdown(source string) error {
 	return nil
 }
 
-// maxQuotes is how often a line may begin a block within a block: the parser's time grows with the square of it.
-const maxQuotes = 100
+// The parser's time grows with the square of what these bound.
+const (
+	maxQuotes    = 100    // how often a line may begin a block within a block
+	maxSigns     = 2000   // of emphasis, links and addresses, in lines without an empty one between them
+	maxSignsEver = 20_000 // in the whole source
+)
+
+// bound refuses Markdown that would be parsed for too long. The signs of all texts of a document are counted together.
+func (d *document) bound(source string) error {
+	if deepest(source) > maxQuotes {
+		return core.Invalidf("content.source", "content.source holds more than %d blocks within each other.", maxQuotes)
+	}
+	run, at := 0, 0
+	for line := range strings.Lines(source) {
+		at++
+		if strings.TrimSpace(line) == "" {
+			run = 0
+			continue
+		}
+		n := 0
+		for i := range len(line) {
+			if strings.IndexByte("*_~[@", line[i]) >= 0 {
+				n++
+			}
+		}
+		run, d.signs = run+n, d.signs+n
+		if run > maxSigns {
+			return core.Invalidf("content.source", "line %d: a paragraph, list or table holds more than %d signs of "+
+				"emphasis and links; part it by an empty line.", at, maxSigns)
+		}
+	}
+	if d.signs > maxSignsEver {
+		return core.Invalidf("content.source", "content.source holds more than %d signs of emphasis and links.",
+			maxSignsEver)
+	}
+	return nil
+}
 
 // deepest is the greatest number of signs of quotes and lists at the start of a line.
 func deepest(source string) (most int) {

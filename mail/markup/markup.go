@@ -117,6 +117,7 @@ type document struct {
 	body     []node
 	warnings []Warning
 	block    int // at hand, of blocks
+	signs    int // of emphasis and links, for bound
 }
 
 func (d *document) warn(line int, code, text string) {

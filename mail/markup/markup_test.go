@@ -1,6 +1,7 @@
 package markup
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -135,6 +136,32 @@ func TestPlaceholdersStandWhereTheyStood(t *testing.T) {
 	}
 	if strings.Contains(r.HTML, "<p style=\"margin:0\">{% if") {
 		t.Error("a tag alone is a paragraph")
+	}
+}
+
+// What the parser would take long for is refused: its time grows with the square of some signs.
+func TestWorkIsBounded(t *testing.T) {
+	for _, sign := range []string{"*a_", "*a~~_", "[a](", "[a](<", "[a]: b\n", "a@a.b ", "* _ "} {
+		for _, text := range []string{strings.Repeat(sign, 5000), strings.Repeat(sign+"\n\n", 25_000)} {
+			sources := map[string]string{KindMarkdown: text}
+			b, err := json.Marshal(map[string]any{
+				"version": 1, "blocks": []any{map[string]any{"type": "text", "text": text}},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			sources[KindBlocks] = string(b)
+			for kind, source := range sources {
+				_, err := Compile(kind, source, Options{})
+				if core.KindOf(err) != core.Invalid || !strings.Contains(err.Error(), "signs of emphasis") {
+					t.Errorf("%s of %q: %v", kind, sign, err)
+				}
+			}
+		}
+	}
+	long := strings.Repeat("- **Boots** of [Acme](https://acme.example/a_b_c), *new*\n", 180)
+	if _, err := Compile(KindMarkdown, long, Options{}); err != nil {
+		t.Error(err)
 	}
 }
 
