@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"newsletterd/auth"
 	"newsletterd/core"
@@ -160,13 +161,13 @@ type draftReview struct {
 func (in *draftReview) CheckInput() error { return checkNote(in.Note) }
 
 func checkNote(note string) error {
-	if len(note) > maxNote {
-		return core.Invalidf("note", "note may have %d bytes at most.", maxNote)
+	if utf8.RuneCountInString(note) > maxNote {
+		return core.Invalidf("note", "note may have %d characters at most.", maxNote)
 	}
 	return nil
 }
 
-// maxNote is the most bytes of a note to those who review a campaign.
+// maxNote is the most characters of a note to those who review a campaign.
 const maxNote = 2000
 
 func (a campaigns) review(c *web.Call, in draftReview) (campaign, error) {

@@ -33,7 +33,7 @@ var limitsOf = map[string]map[string]web.Object{
 	"TenantInput": {
 		"id": readOnly, "relays[].has_password": readOnly,
 		"name": nameLimits, "domains": {"maxItems": 100}, "postal_address": text(500),
-		"mail_from_name": line(100), "brand_name": line(60),
+		"mail_from": addressOrNone(), "reply_to": addressOrNone(), "mail_from_name": line(100), "brand_name": line(60),
 		"relays": {"maxItems": core.MaxRelays}, "relays[]": {"required": []string{"host"}},
 		"relays[].name":                 worded(line(60), "For logs and figures; empty: the host"),
 		"relays[].host":                 {"minLength": 1, "description": "Host name or IP address"},
@@ -122,7 +122,7 @@ var limitsOf = map[string]map[string]web.Object{
 		"": never(where(web.Object{"email": filled, "user_id": filled}), web.Object{"not": oneOf("email", "user_id")}),
 	},
 	"NewSenderDomain":  {"domain": filled},
-	"NewWebhookClient": {"name": {"minLength": 1, "maxLength": core.MaxOrigin}},
+	"NewWebhookClient": {"name": filledLine(core.MaxOrigin)}, "WebhookClientChange": {"name": filledLine(core.MaxOrigin)},
 	"NewProvider": {
 		"kind": {"enum": report.Names()},
 		"name": {"pattern": "^[a-z0-9][a-z0-9_-]{0,63}$", "description": "Of its webhook: /webhooks/NAME"},
@@ -193,7 +193,7 @@ var limitsOf = map[string]map[string]web.Object{
 		"undo_seconds": {"minimum": 0, "maximum": int(core.MaxUndo / time.Second)}, "version": positive,
 	},
 	"DraftApproval": {"version": positive},
-	"NamedVersion":  {"name": {"maxLength": core.MaxOrigin}},
+	"NamedVersion":  {"name": line(core.MaxOrigin)},
 	"SubscriptionEvent": {
 		"event_id": specID, "tenant_id": specID, "list_id": specID,
 		"event_type": {"enum": []string{"subscription.activated", "subscription.unsubscribed", "preferences.updated"}},
@@ -228,9 +228,20 @@ var endpointLimits = map[string]web.Object{
 	"events[]": word(core.EventActivated, core.EventUnsubscribed, core.EventPreferences),
 }
 
-// addressOrNone is an e-mail address, or empty.
+// addressOrNone is an e-mail address, or empty. It is no union of both, of which generators make a type of its own.
 func addressOrNone() web.Object {
-	return web.Object{"anyOf": []web.Object{{"maxLength": 0}, {"format": "email"}}}
+	const atom = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
+	return web.Object{
+		"maxLength": 254,
+		"pattern":   `^(` + atom + `(\.` + atom + `)*@` + dnsLabel + `(\.` + dnsLabel + `)*\.[A-Za-z]{2,}|)$`,
+	}
+}
+
+// filledLine is a line that is not empty.
+func filledLine(most int) web.Object {
+	l := line(most)
+	l["minLength"] = 1
+	return l
 }
 
 // onlyKnown refuses properties that are not named.
