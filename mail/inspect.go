@@ -109,6 +109,9 @@ func (i *inspector) placeholders() error {
 				f.Message = "In the subject, " + f.Message
 			case "content.source":
 				f.Where = i.in.Place(name)
+				if !i.in.Written && f.Where.Line == 0 && f.Where.Block == 0 {
+					continue // it stands in the title, which is the subject
+				}
 			}
 			i.add(f)
 		}

@@ -58,7 +58,11 @@ func TestInspection(t *testing.T) {
 		"its empty default":   {subject(`Hi {{ preferences.name | default: "" }}`), "subject_placeholder_without_default"},
 		"it asks":             {subject(`{% if preferences.name %}{{ preferences.name }}, n{% else %}N{% endif %}ews`), ""},
 		"it asks for another": {subject(`N{% if preferences.a %}{{ preferences.b }}{% endif %}`), "subject_placeholder_without_default"},
-		"known values":        {subject(`{{ email }} {{ list.name }}`), ""},
+		"the title is the subject": {func(s *BulkSpec, in *Inspection) {
+			s.Subject, in.Written = "Hi {{ preferences.name }}", false
+			s.HTML = "<title>" + s.Subject + "</title>" + s.HTML
+		}, "subject_placeholder_without_default"},
+		"known values": {subject(`{{ email }} {{ list.name }}`), ""},
 		"preheader": {
 			func(s *BulkSpec, _ *Inspection) { s.Preheader = "{{ preferences.name }}" },
 			"placeholder_without_default",
