@@ -2,8 +2,8 @@ package core
 
 import "fmt"
 
-// OpenFigures say who has opened the mails of a job, as far as that can be told. Of a job whose openings are not measured
-// all figures are nil: that is not the same as 0.
+// OpenFigures say who has opened the mails of a job, as far as that can be told. Of a job whose openings are not
+// measured all figures are nil: that is not the same as 0.
 type OpenFigures struct {
 	Measured bool     `json:"measured"`
 	People   *int64   `json:"people"`    // at least so many, those among them who followed a link without the pixel
@@ -17,7 +17,7 @@ func (f *OpenFigures) Words() string {
 	if !f.Measured {
 		return "not measured"
 	}
-	return fmt.Sprintf("at least %d people%s; %d can't be told, %d scanners", *f.People, percent(f.Rate), *f.CantTell,
+	return fmt.Sprintf("people: at least %d%s; can't be told: %d; scanners: %d", *f.People, percent(f.Rate), *f.CantTell,
 		*f.Scanners)
 }
 
@@ -26,7 +26,7 @@ func (f *ClickFigures) Words() string {
 	if !f.Measured {
 		return "not measured"
 	}
-	return fmt.Sprintf("%d people%s; %d scanners", *f.People, percent(f.Rate), *f.Scanners)
+	return fmt.Sprintf("people: %d%s; scanners: %d", *f.People, percent(f.Rate), *f.Scanners)
 }
 
 func percent(rate *float64) string {
