@@ -21,7 +21,9 @@ type JobView struct {
 	PausedAt      Instant   `db:"paused_at" json:"paused_at,omitzero"`
 	PauseReason   string    `db:"pause_reason" json:"pause_reason,omitempty"`
 	RetryOf       string    `db:"retry_of" json:"retry_of,omitempty"`
-	Expanded      bool      `db:"expanded" json:"-"` // every recipient is found
+	FirstFew      int64     `db:"first_few" json:"first_few,omitempty"`        // readers who get it before the rest
+	FirstUntil    Instant   `db:"first_until" json:"first_few_until,omitzero"` // the rest follows then
+	Expanded      bool      `db:"expanded" json:"-"`                           // every recipient is found
 	Stats         `json:"stats"`
 	OpenCounts    `json:"-"`
 }

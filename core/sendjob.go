@@ -105,6 +105,8 @@ type SendJob struct {
 	RetryOf     string  `db:"retry_of"`    // the job whose unsent recipients this one takes; empty: the list's
 	ExpandedTo  string  `db:"expanded_to"` // email_key of the last subscriber that became a recipient
 	Expanded    bool    `db:"expanded"`
+	FirstFew    int64   `db:"first_few"`   // how many get it before the rest; 0: all at once
+	FirstUntil  Instant `db:"first_until"` // end of the hold before the rest; 0: the first few are not through
 	Stats
 }
 

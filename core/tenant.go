@@ -42,6 +42,7 @@ type Tenant struct {
 	NoTracking bool `json:"no_tracking,omitempty" db:"no_tracking"`
 
 	Approval string `json:"approval" db:"approval" enum:"none|second_person"` // that a mailing needs
+	FirstFew bool   `json:"first_few" db:"first_few"`                         // whether campaigns go to some readers first
 
 	Relays     Relays     `json:"relays,omitempty" db:"relays"` // none: the daemon's own
 	SendLimits SendLimits `json:"send_limits,omitzero" db:"send_limits"`
@@ -74,6 +75,7 @@ type TenantInput struct {
 
 	NoTracking *bool   `json:"no_tracking"`
 	Approval   *string `json:"approval" enum:"none|second_person"`
+	FirstFew   *bool   `json:"first_few"`
 
 	Relays     *[]Relay    `json:"relays"`
 	SendLimits *SendLimits `json:"send_limits"`
@@ -109,6 +111,9 @@ func (t *Tenant) Change(in TenantInput, operator bool, now Instant) error {
 	take(&t.PrivacyURL, in.PrivacyURL)
 	take(&t.Language, in.Language)
 	take(&t.Approval, in.Approval)
+	if in.FirstFew != nil {
+		t.FirstFew = *in.FirstFew
+	}
 	if in.NoTracking != nil {
 		t.NoTracking = *in.NoTracking
 	}

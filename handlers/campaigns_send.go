@@ -250,6 +250,7 @@ type campaignSending struct {
 	WindowStart core.Instant `json:"window_start"`
 	WindowEnd   core.Instant `json:"window_end"`
 	Undo        int64        `json:"undo_seconds"` // how long the start waits for an undo
+	FirstFew    *bool        `json:"first_few"`    // some readers get it first; absent: as the tenant has it
 	Key         *string      `header:"Idempotency-Key"`
 }
 
@@ -301,6 +302,7 @@ func (a campaigns) send(c *web.Call, in campaignSending) (out sentCampaign, err 
 	if err != nil {
 		return out, err
 	}
+	r.FirstFew = in.FirstFew
 	var undo core.Instant
 	if in.Undo > 0 {
 		undo = c.Now.Add(time.Duration(in.Undo) * time.Second)

@@ -10,11 +10,12 @@ import (
 // CampaignSending asks for a campaign's approval or sending.
 type CampaignSending struct {
 	CampaignEdit
-	Version int64                // that was looked at
-	Fields  *core.CampaignFields // of the revision
-	Copy    *core.CampaignCopy   // compiled of the fields; it is taken where the version is not approved yet
-	Force   bool                 // without the second person that the tenant asks for
-	Head    IssueHead            // of the issue in archives
+	Version  int64                // that was looked at
+	Fields   *core.CampaignFields // of the revision
+	Copy     *core.CampaignCopy   // compiled of the fields; it is taken where the version is not approved yet
+	FirstFew *bool                // whether it goes to some readers first; nil: as the tenant has it
+	Force    bool                 // without the second person that the tenant asks for
+	Head     IssueHead            // of the issue in archives
 }
 
 // ApproveCampaign freezes the copy of a campaign's version: what is sent later is that. It returns
@@ -116,6 +117,9 @@ func (s *Store) SendCampaign(ctx context.Context, r CampaignSending, n JobReques
 			return err
 		}
 		j.ListID, j.CopyID = list.ID, c.CopyID
+		if first := r.FirstFew; first != nil && *first || first == nil && tenant.FirstFew {
+			j.FirstFew = core.FirstFew
+		}
 		if err := tx.insertSendJob(&j); err != nil {
 			return err
 		}

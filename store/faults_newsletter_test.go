@@ -268,6 +268,11 @@ func (s *story) jobs() {
 	var j core.SendJob
 	s.op("AddSendJob", func() (err error) { j, _, err = s.AddSendJob(ctx, r, now0+300); return err })
 	s.op("StartDueJobs", func() error { return onlyErr(s.StartDueJobs(ctx, now0+310)) })
+	must(s.T, s.update(ctx, func(tx *Tx) error { return tx.one("UPDATE send_job SET first_few = 1 WHERE no = ?", j.No) }))
+	s.op("ExpandJob", func() error { return onlyErr(s.ExpandJob(ctx, j.No, now0+320)) })
+	s.op("HoldFirst", func() error { return onlyErr(s.HoldFirst(ctx, j.No, now0+320)) })
+	s.op("JudgeFirst", func() error { return onlyErr(s.JudgeFirst(ctx, j.No, now0+320)) })
+	s.op("SkipFirst", func() error { return onlyErr(s.SkipFirst(ctx, j.No)) })
 	s.op("ExpandJob", func() error { return onlyErr(s.ExpandJob(ctx, j.No, now0+320)) })
 	r.DuplicateGuard = 0 // the same again
 	s.op("AddSendJob", func() error { _, _, err := s.AddSendJob(ctx, r, now0+300); return err })

@@ -108,8 +108,8 @@ func (tx *Tx) judgeJob(no int64, now core.Instant) error {
 
 func (tx *Tx) savePause(j *core.SendJob) error {
 	tx.kick(TopicJobs)
-	return tx.one("UPDATE send_job SET paused_at = ?, pause_reason = ?, unstoppable = ? WHERE no = ?",
-		int64(j.PausedAt), j.PauseReason, j.Unstoppable, j.No)
+	return tx.one("UPDATE send_job SET paused_at = ?, pause_reason = ?, unstoppable = ?, first_until = ? WHERE no = ?",
+		int64(j.PausedAt), j.PauseReason, j.Unstoppable, int64(j.FirstUntil), j.No)
 }
 
 // PauseSendJob holds a running job up until a person resumes it; one that is paused, or not running, stays as it is. It
@@ -158,7 +158,7 @@ func (s *Store) HoldSendJob(ctx context.Context, no int64, reason string) error 
 	})
 }
 
-// ResumeSendJob lets a paused job go on. core.ErrConflict: it is not paused, or not by anything that can be lifted
+// ResumeSendJob lets a job go on that is paused, or that holds the rest of its readers back. core.ErrConflict: it is not paused, or not by anything that can be lifted
 // here.
 func (s *Store) ResumeSendJob(ctx context.Context, id, actor string, now core.Instant) (j core.SendJob, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
@@ -171,7 +171,11 @@ func (s *Store) ResumeSendJob(ctx context.Context, id, actor string, now core.In
 		if err := tx.mayResume(&j); err != nil {
 			return err
 		}
-		if err := j.Resume(); err != nil {
+		held := j.FirstHeld(now)
+		if held {
+			j.FirstUntil = now // the person doesn't wait for the rest of the hold
+		}
+		if err := j.Resume(); err != nil && (!held || j.PausedAt != 0) {
 			return err
 		}
 		if err := tx.savePause(&j); err != nil {

@@ -146,7 +146,8 @@ var personColumns = map[string]struct {
 			"created_at started_at finished_at failure_reason paused_at pause_reason expanded recipients sent " +
 			"failed skipped " +
 			"ambiguous deferred delivered gives_up_at bounced complained opened clicked unsubscribed hard_bounced " +
-			"machine_opened machine_clicked unstoppable tracked people_opened unclear_opened scanner_opened",
+			"machine_opened machine_clicked unstoppable tracked people_opened unclear_opened scanner_opened " +
+			"first_few first_until",
 	},
 	"sender_domain": {other: "id tenant_id domain token verified_by verified_at checked_at check_result found_at created_at " +
 		"updated_at"},
@@ -168,7 +169,7 @@ var personColumns = map[string]struct {
 	"tenant": {
 		other: "id name domains status mail_from mail_from_name reply_to postal_address public_url brand_name brand_color " +
 			"brand_logo_url created_at updated_at deleted_at privacy_url language mail_texts relays relay_secrets " +
-			"send_limits no_tracking approval",
+			"send_limits no_tracking approval first_few",
 	},
 	"throttle": {person: "key", other: "count expires_at"},
 	"user": {

@@ -44,13 +44,18 @@ func (s *Store) ExpandJob(ctx context.Context, no int64, now core.Instant) (more
 }
 
 func (tx *Tx) expand(j *core.SendJob) (more bool, err error) {
-	upper, mark := lastID, ""
+	upper, mark, step := lastID, "", int64(expandStep)
+	if j.FirstFew > 0 && j.FirstUntil == 0 {
+		if step = min(step, j.FirstFew-j.Recipients); step <= 0 {
+			return false, nil // the rest comes after the hold
+		}
+	}
 	after, rest := strings.CutPrefix(j.ExpandedTo, restOfList)
 	if rest {
 		mark = restOfList
 	}
 	err = tx.get(&upper, "SELECT id FROM subscriber WHERE list_id = ? AND id > ? ORDER BY id LIMIT 1 OFFSET ?",
-		j.ListID, after, expandStep-1)
+		j.ListID, after, step-1)
 	if err != nil && !errors.Is(err, core.ErrNotFound) {
 		return false, err
 	}

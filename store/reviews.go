@@ -163,7 +163,7 @@ func (s *Store) MissReviews(ctx context.Context, now core.Instant) (next core.In
 	}
 	err = s.update(ctx, func(tx *Tx) error {
 		var ids []string
-		if err := tx.all(&ids, "SELECT id "+waiting+"AND review_wanted_at <= ? ORDER BY review_wanted_at LIMIT ?",
+		if err := tx.all(&ids, "SELECT id "+waiting+"AND review_wanted_at <= ? ORDER BY review_wanted_at LIMIT +?",
 			int64(now), missedStep); err != nil {
 			return err
 		}

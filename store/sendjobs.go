@@ -12,7 +12,7 @@ import (
 const sendJobColumns = `no, id, tenant_id, list_id, copy_id, campaign_id, status, scheduled_at, window_start, window_end,
 	due_at, created_by, created_at, started_at, finished_at, failure_reason, expanded_to, expanded, recipients, deferred,
 	sent, failed, skipped, ambiguous, delivered, bounced, complained, opened, clicked, unsubscribed, machine_opened,
-	machine_clicked, hard_bounced, unstoppable, retry_of, paused_at, ` + pauseReason
+	machine_clicked, hard_bounced, unstoppable, retry_of, first_few, first_until, paused_at, ` + pauseReason
 
 const pauseReason = `CASE WHEN pause_reason <> '' OR send_job.status NOT IN ('pending', 'running') THEN pause_reason
 	ELSE ` + switchedOff + ` END AS pause_reason`
@@ -36,7 +36,7 @@ var (
 	copyTable = tableOf[core.CampaignCopy]("campaign_copy", nil, nil)
 	insertJob = insertInto("send_job",
 		`id, tenant_id, list_id, copy_id, campaign_id, status, scheduled_at, window_start, window_end,
-		due_at, retry_of, created_by, created_at`)
+		due_at, retry_of, created_by, created_at, first_few`)
 )
 
 // IdempotencyTTL is how long an Idempotency-Key is remembered.
@@ -186,7 +186,8 @@ func (tx *Tx) addSendJob(j *core.SendJob, c *core.CampaignCopy) error {
 func (tx *Tx) insertSendJob(j *core.SendJob) (err error) {
 	j.No, err = tx.insert(insertJob,
 		j.ID, j.TenantID, j.ListID, j.CopyID, j.CampaignID, string(j.Status), int64(j.ScheduledAt),
-		int64(j.WindowStart), int64(j.WindowEnd), int64(j.DueAt), j.RetryOf, j.CreatedBy, int64(j.CreatedAt))
+		int64(j.WindowStart), int64(j.WindowEnd), int64(j.DueAt), j.RetryOf, j.CreatedBy, int64(j.CreatedAt),
+		j.FirstFew)
 	if err != nil {
 		return err
 	}

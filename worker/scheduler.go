@@ -109,7 +109,10 @@ func (w *scheduler) advance(ctx context.Context, j *core.SendJob, now core.Insta
 				return now.Add(changesPoll), err
 			}
 		}
-		more := true
+		more, at, err := w.firstFew(ctx, j, now)
+		if err != nil || !more {
+			return at, err
+		}
 		for step := 0; more && step < expandSteps && ctx.Err() == nil; step++ {
 			if more, err = w.store.ExpandJob(ctx, j.No, now); err != nil {
 				return 0, err
@@ -118,6 +121,9 @@ func (w *scheduler) advance(ctx context.Context, j *core.SendJob, now core.Insta
 		}
 		if more {
 			return now, nil
+		}
+		if j.First() {
+			return now.Add(firstPoll), nil
 		}
 	case j.Sent+j.Failed+j.Skipped >= j.Recipients: // killed between the last outcome and the end
 		return 0, w.store.FinishSendJob(ctx, j.No, now)

@@ -184,14 +184,20 @@ func forceFlag() cli.Flag {
 	return boolFlag("force", "without the second person whose approval the tenant asks for")
 }
 
+// firstFewFlag has a campaign sent to some readers first.
+func firstFewFlag() cli.Flag {
+	return boolFlag("first-few", "to 500 of more than 2,000 readers first, and to the rest 10 minutes later (else as the "+
+		"tenant has it)")
+}
+
 // sending asks for the approval or the sending of what was compiled.
 func sending(c *cli.Context, draft *store.Draft) store.CampaignSending {
 	e := campaignEdit(c)
 	e.ID, e.Revision = draft.Campaign.ID, draft.Campaign.Revision
 	return store.CampaignSending{
 		CampaignEdit: e, Version: draft.Campaign.Version, Fields: &draft.Fields, Copy: &draft.Content.Copy,
-		Force: c.Bool("force"),
-		Head:  draft.Head,
+		Force: c.Bool("force"), FirstFew: givenBool(c, "first-few"),
+		Head: draft.Head,
 	}
 }
 
@@ -216,7 +222,7 @@ func (p *program) sendCampaignCommand() *cli.Command {
 		idFlag(store.NounCampaign),
 		stringFlag("at", "not before `TIME`: \"2026-12-24 08:00\" here, or 2026-12-24T08:00:00Z"),
 		boolFlag("yes", "do not ask before a mail to more than one reader"),
-		forceFlag(),
+		firstFewFlag(), forceFlag(),
 	}, []string{"id"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 		at, err := notPast(c, "at")
 		if err != nil {

@@ -47,6 +47,7 @@ func tenantFlags() []cli.Flag {
 		boolFlag("no-tracking", "never track opens and clicks, whatever a job asks; --no-tracking=false allows it again"),
 		oneOfFlag("approval", "`WHOSE` approval its mailings need: "+strings.Join(core.Approvals, " or "),
 			core.Approvals...),
+		boolFlag("first-few", "campaigns to more than 2,000 readers go to 500 first, and to the rest 10 minutes later"),
 		jsonFlag("mail-texts", "wordings of the mails to its subscribers"),
 		jsonFlag("relays", "SMTP relays of its own in the order of use, [] for the daemon's"),
 		jsonFlag("send-limits", "how much it may send in a time"),
@@ -62,6 +63,9 @@ func tenantInput(c *cli.Context) (core.TenantInput, error) {
 		PublicURL:     given(c, "tenant-url"), BrandName: given(c, "brand-name"), BrandColor: given(c, "brand-color"),
 		BrandLogoURL: given(c, "brand-logo-url"), PrivacyURL: given(c, "privacy-url"), Language: given(c, "language"),
 		Approval: given(c, "approval"),
+	}
+	if c.IsSet("first-few") {
+		in.FirstFew = new(c.Bool("first-few"))
 	}
 	if c.IsSet("no-tracking") {
 		off := c.Bool("no-tracking")

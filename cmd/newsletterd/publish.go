@@ -28,7 +28,7 @@ func (p *program) publishCommand() *cli.Command {
 		stringFlag("at", "not before `TIME`: \"2026-12-24 08:00\" here, or 2026-12-24T08:00:00Z"),
 		boolFlag("draft", "only keep it as a campaign"),
 		boolFlag("again", "make another campaign of a file that was sent already"), themeFlag(),
-		boolFlag("yes", "do not ask before a mail to more than one reader"), forceFlag(),
+		boolFlag("yes", "do not ask before a mail to more than one reader"), firstFewFlag(), forceFlag(),
 	}, []string{"list"}, p.publish)
 	publish.ArgsUsage, publish.UsageText = "FILE", "newsletterd publish FILE [flags]"
 	publish.Description = `   newsletterd publish issue.md --list Gartenbrief --test me@example.org

@@ -945,7 +945,7 @@ CREATE TABLE send_job (
   opened         INTEGER NOT NULL DEFAULT 0,
   clicked        INTEGER NOT NULL DEFAULT 0,
   unsubscribed   INTEGER NOT NULL DEFAULT 0
-, hard_bounced INTEGER NOT NULL DEFAULT 0, machine_opened INTEGER NOT NULL DEFAULT 0, machine_clicked INTEGER NOT NULL DEFAULT 0, unstoppable INTEGER NOT NULL DEFAULT 0, deferred INTEGER NOT NULL DEFAULT 0, gives_up_at INTEGER NOT NULL DEFAULT 0, campaign_id TEXT NOT NULL DEFAULT '', tracked INTEGER NOT NULL DEFAULT 0, people_opened INTEGER NOT NULL DEFAULT 0, unclear_opened INTEGER NOT NULL DEFAULT 0, scanner_opened INTEGER NOT NULL DEFAULT 0) STRICT;
+, hard_bounced INTEGER NOT NULL DEFAULT 0, machine_opened INTEGER NOT NULL DEFAULT 0, machine_clicked INTEGER NOT NULL DEFAULT 0, unstoppable INTEGER NOT NULL DEFAULT 0, deferred INTEGER NOT NULL DEFAULT 0, gives_up_at INTEGER NOT NULL DEFAULT 0, campaign_id TEXT NOT NULL DEFAULT '', tracked INTEGER NOT NULL DEFAULT 0, people_opened INTEGER NOT NULL DEFAULT 0, unclear_opened INTEGER NOT NULL DEFAULT 0, scanner_opened INTEGER NOT NULL DEFAULT 0, first_few INTEGER NOT NULL DEFAULT 0, first_until INTEGER NOT NULL DEFAULT 0) STRICT;
 
 CREATE INDEX send_job_campaign ON send_job (campaign_id, no);
 
@@ -1128,7 +1128,7 @@ CREATE TABLE tenant (
   created_at     INTEGER NOT NULL,
   updated_at     INTEGER NOT NULL,
   deleted_at     INTEGER NOT NULL DEFAULT 0
-, privacy_url TEXT NOT NULL DEFAULT '', language TEXT NOT NULL DEFAULT '', mail_texts TEXT NOT NULL DEFAULT '{}', relays TEXT NOT NULL DEFAULT '[]', relay_secrets BLOB NOT NULL DEFAULT x'', send_limits TEXT NOT NULL DEFAULT '{}', no_tracking INTEGER NOT NULL DEFAULT 0, approval TEXT NOT NULL DEFAULT 'none') STRICT, WITHOUT ROWID;
+, privacy_url TEXT NOT NULL DEFAULT '', language TEXT NOT NULL DEFAULT '', mail_texts TEXT NOT NULL DEFAULT '{}', relays TEXT NOT NULL DEFAULT '[]', relay_secrets BLOB NOT NULL DEFAULT x'', send_limits TEXT NOT NULL DEFAULT '{}', no_tracking INTEGER NOT NULL DEFAULT 0, approval TEXT NOT NULL DEFAULT 'none', first_few INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID;
 
 CREATE INDEX tenant_with_relays ON tenant (id) WHERE relays != '[]' AND deleted_at = 0;
 

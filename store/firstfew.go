@@ -1,0 +1,69 @@
+package store
+
+import (
+	"context"
+
+	"newsletterd/core"
+)
+
+// MoreReaders reports whether a list has more than n subscribers who may be mailed, as far as the list knows. Its only
+// error is core.ErrStorage.
+func (s *Store) MoreReaders(ctx context.Context, listID string, n int) (more bool, err error) {
+	err = s.get(ctx, &more, `SELECT EXISTS (SELECT 1 FROM subscriber WHERE list_id = ? AND word = 'active' AND block = ''
+		LIMIT 1 OFFSET ?)`, listID, n)
+	return more, err
+}
+
+// changeFirst changes the first few of a running job that has not gone beyond them, by a rule.
+func (s *Store) changeFirst(ctx context.Context, no int64, rule func(*Tx, *core.SendJob) (bool, error)) (j core.SendJob,
+	err error,
+) {
+	err = s.update(ctx, func(tx *Tx) error {
+		if j, err = tx.sendJobNo(no); err != nil || j.Status != core.JobRunning || !j.First() {
+			return err
+		}
+		changed, err := rule(tx, &j)
+		if err != nil || !changed {
+			return err
+		}
+		return tx.one("UPDATE send_job SET first_few = ?, first_until = ? WHERE no = ?", j.FirstFew, int64(j.FirstUntil),
+			no)
+	})
+	return j, err
+}
+
+// SkipFirst sends a job to all its readers at once. It returns core.ErrJobNotFound where there is no such job.
+func (s *Store) SkipFirst(ctx context.Context, no int64) (core.SendJob, error) {
+	return s.changeFirst(ctx, no, func(_ *Tx, j *core.SendJob) (bool, error) {
+		j.FirstFew = 0
+		return true, nil
+	})
+}
+
+// HoldFirst begins the hold after the first few of a job. It returns core.ErrJobNotFound where there is no such job.
+func (s *Store) HoldFirst(ctx context.Context, no int64, now core.Instant) (core.SendJob, error) {
+	return s.changeFirst(ctx, no, func(_ *Tx, j *core.SendJob) (bool, error) {
+		if j.FirstUntil != 0 || !j.FirstThrough() {
+			return false, nil
+		}
+		j.FirstUntil = now.Add(core.FirstFewHold)
+		return true, nil
+	})
+}
+
+// JudgeFirst pauses a job whose first few were not received well, and returns it as it is then. It returns
+// core.ErrJobNotFound where there is no such job.
+func (s *Store) JudgeFirst(ctx context.Context, no int64, now core.Instant) (core.SendJob, error) {
+	return s.changeFirst(ctx, no, func(tx *Tx, j *core.SendJob) (bool, error) {
+		var refused int64
+		err := tx.get(&refused, "SELECT count(*) FROM recipient WHERE job_no = ? AND state = "+sqlRecipientFailed+
+			" AND reason LIKE '%5.7.%'", no)
+		if err != nil {
+			return false, err
+		}
+		if reason := j.FirstFault(refused); reason != "" && j.Pause(reason, now) {
+			return false, tx.savePause(j)
+		}
+		return false, nil
+	})
+}

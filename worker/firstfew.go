@@ -1,0 +1,53 @@
+package worker
+
+import (
+	"context"
+	"time"
+
+	"newsletterd/core"
+)
+
+// How often the scheduler looks at the first few of a job: until they are through, and for what comes back in the hold.
+const (
+	firstPoll = time.Second
+	holdPoll  = 10 * time.Second
+)
+
+// firstFew says whether a job makes more recipients now, and otherwise when to look again; 0: not by itself. ids of
+// subscribers are keyed hashes, so that the first of a list are a mix of all its domains.
+func (w *scheduler) firstFew(ctx context.Context, j *core.SendJob, now core.Instant) (expand bool, next core.Instant,
+	err error,
+) {
+	if !j.First() {
+		return true, 0, nil
+	}
+	if j.ExpandedTo == "" {
+		more, err := w.store.MoreReaders(ctx, j.ListID, core.FirstFewFrom)
+		if err == nil && !more {
+			*j, err = w.store.SkipFirst(ctx, j.No)
+		}
+		return err == nil, now.Add(schedulerRetry), err
+	}
+	switch {
+	case j.Recipients < j.FirstFew:
+		return true, 0, nil
+	case j.FirstUntil == 0 && !j.FirstThrough():
+		return false, now.Add(firstPoll), nil
+	case j.FirstUntil == 0:
+		if *j, err = w.store.HoldFirst(ctx, j.No, now); err != nil {
+			return false, 0, err
+		}
+	}
+	if j.PausedAt == 0 {
+		if *j, err = w.store.JudgeFirst(ctx, j.No, now); err != nil {
+			return false, 0, err
+		}
+	}
+	switch {
+	case j.PausedAt != 0:
+		return false, 0, nil // until a person lets it go on
+	case j.FirstHeld(now):
+		return false, min(j.FirstUntil, now.Add(holdPoll)), nil
+	}
+	return true, 0, nil
+}

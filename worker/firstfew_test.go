@@ -1,0 +1,120 @@
+package worker_test
+
+import (
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/mail/smtp"
+	"newsletterd/mail/smtp/smtptest"
+	"newsletterd/store"
+	"newsletterd/worker/workertest"
+)
+
+// firstFewJob sends a campaign to n readers, the first few first.
+func firstFewJob(t *testing.T, n int, answer func(string, int) smtp.Outcome) (*letters, core.SendJob) {
+	l := &letters{sender: &smtptest.Sender{Answer: answer}}
+	l.Harness = workertest.New(t, l.sender)
+	l.Readers(l.List, n)
+	c := l.NewCampaign(l.List)
+	r, _ := l.sending(&letter{id: c.ID}, &c, 1)
+	r.FirstFew = new(true)
+	j, err := l.SendCampaign(t.Context(), r, store.JobRequest{}, 0)
+	l.Must(err)
+	l.Start()
+	return l, j
+}
+
+// A mailing to many goes to some first, waits, and then goes to the rest: each reader gets it once.
+func TestFirstFew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, j := firstFewJob(t, core.FirstFewFrom+1, nil)
+		time.Sleep(core.FirstFewHold - time.Minute)
+		if now := l.Reload(j); now.Sent != core.FirstFew || now.Recipients != core.FirstFew || now.FirstUntil == 0 {
+			t.Errorf("in the hold: %d of %d sent, until %d", now.Sent, now.Recipients, now.FirstUntil)
+		}
+		time.Sleep(2 * time.Minute)
+		if now := l.Reload(j); now.Status != core.JobCompleted {
+			t.Errorf("after the hold: %s, %d sent", now.Status, now.Sent)
+		}
+		for to, n := range l.sender.Count() {
+			if n != 1 {
+				t.Errorf("%s got %d", to, n)
+			}
+		}
+		if n := len(l.sender.Count()); n != core.FirstFewFrom+1 {
+			t.Errorf("%d readers", n)
+		}
+	})
+}
+
+// A list that isn't long gets it at once, and so does one whose mailing a person lets go on in the hold.
+func TestFirstFewAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, j := firstFewJob(t, core.FirstFewFrom, nil)
+		time.Sleep(time.Minute)
+		if now := l.Reload(j); now.Status != core.JobCompleted || now.Sent != core.FirstFewFrom {
+			t.Errorf("%d readers: %s, %d sent", core.FirstFewFrom, now.Status, now.Sent)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		l, j := firstFewJob(t, core.FirstFewFrom+1, nil)
+		time.Sleep(time.Minute)
+		if now := l.Reload(j); now.Sent != core.FirstFew {
+			t.Errorf("%d sent", now.Sent)
+		}
+		_, err := l.ResumeSendJob(t.Context(), j.ID, "user:ann", core.At(time.Now()))
+		l.Must(err)
+		time.Sleep(time.Minute)
+		if now := l.Reload(j); now.Status != core.JobCompleted {
+			t.Errorf("after it was told to go on: %s, %d sent", now.Status, now.Sent)
+		}
+	})
+}
+
+// Too many first readers whose addresses don't exist, or who are refused for reasons of policy, stop the rest until a
+// person lets it go on.
+func TestFirstFewStop(t *testing.T) {
+	for name, tt := range map[string]struct {
+		outcome smtp.Outcome
+		every   int64
+		stops   string
+	}{
+		"5.4 % of hard bounces": {smtp.Outcome{Result: smtp.Never, Code: 550, Enhanced: "5.1.1", HardBounce: true}, 18, "27 of 500 addresses"},
+		"5 % of hard bounces":   {smtp.Outcome{Result: smtp.Never, Code: 550, Enhanced: "5.1.1", HardBounce: true}, 20, ""},
+		"1.2 % of policy":       {smtp.Outcome{Result: smtp.Never, Code: 550, Enhanced: "5.7.1", Text: "no"}, 80, "6 of 500 were refused"},
+		"1 % of policy":         {smtp.Outcome{Result: smtp.Never, Code: 550, Enhanced: "5.7.1", Text: "no"}, 100, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var tries atomic.Int64
+				l, j := firstFewJob(t, core.FirstFewFrom+1, func(string, int) smtp.Outcome {
+					if n := tries.Add(1); n%tt.every == 0 && n <= core.FirstFew {
+						return tt.outcome
+					}
+					return smtp.Outcome{Result: smtp.Sent, Code: 250}
+				})
+				time.Sleep(time.Hour)
+				now := l.Reload(j)
+				if tt.stops == "" {
+					if now.Status != core.JobCompleted {
+						t.Errorf("%s, %s", now.Status, now.PauseReason)
+					}
+					return
+				}
+				if now.Recipients != core.FirstFew || !strings.Contains(now.PauseReason, tt.stops) {
+					t.Errorf("%d recipients, %s", now.Recipients, now.PauseReason)
+				}
+				_, err := l.ResumeSendJob(t.Context(), j.ID, "user:ann", core.At(time.Now()))
+				l.Must(err)
+				time.Sleep(time.Hour)
+				if now := l.Reload(j); now.Status != core.JobCompleted {
+					t.Errorf("after a person let it go on: %s", now.Status)
+				}
+			})
+		})
+	}
+}
