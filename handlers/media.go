@@ -49,10 +49,7 @@ func (h *Handler) mediaRoutes(t *web.Table) {
 // origin returns where the pictures of a tenant are served.
 func (a media) origin(c *web.Call, tenantID string) (string, error) {
 	t, err := a.store.Tenant(c, tenantID)
-	if t.PublicURL != "" {
-		return t.PublicURL, err
-	}
-	return c.PublicURL(), err
+	return t.Origin(c.PublicURL()), err
 }
 
 func (a media) find(c *web.Call) error {

@@ -209,10 +209,7 @@ func (a tracked) page(c *web.Call, j *core.SendJob, to *core.Subscriber, at core
 	if err != nil {
 		return nil, err
 	}
-	origin := a.origin
-	if content.Tenant.PublicURL != "" {
-		origin = content.Tenant.PublicURL
-	}
+	origin := content.Tenant.Origin(a.origin)
 	r := mail.Recipient{
 		Email: string(to.Email), SubscriberID: to.ID, Preferences: string(to.Preferences), Date: at.Time(),
 		ViewURL: origin + "/v/" + token, UnsubscribeToken: "preview",

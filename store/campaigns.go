@@ -247,6 +247,17 @@ func (e *CampaignEdit) seenAs(c *core.Campaign) error {
 	return nil
 }
 
+// campaignSeen reads a campaign that is to change, and refuses where it is at another revision than the one seen.
+func (tx *Tx) campaignSeen(e *CampaignEdit) (c core.Campaign, err error) {
+	if err := tx.watch("campaign", e.ID); err != nil {
+		return c, err
+	}
+	if c, err = tx.campaign(e.ID); err != nil {
+		return c, err
+	}
+	return c, e.seenAs(&c)
+}
+
 // saveCampaign writes a changed campaign, whose copy goes where it is no longer approved and no job has it.
 func (tx *Tx) saveCampaign(c *core.Campaign, e CampaignEdit, copyWas string) error {
 	c.Revision++
@@ -275,13 +286,7 @@ func (s *Store) changeCampaign(ctx context.Context, e CampaignEdit, action strin
 	rule func(*Tx, *core.Campaign) (bool, error),
 ) (c core.Campaign, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
-		if err := tx.watch("campaign", e.ID); err != nil {
-			return err
-		}
-		if c, err = tx.campaign(e.ID); err != nil {
-			return err
-		}
-		if err := e.seenAs(&c); err != nil {
+		if c, err = tx.campaignSeen(&e); err != nil {
 			return err
 		}
 		was := c.CopyID
@@ -454,14 +459,8 @@ func (s *Store) ArchiveCampaign(ctx context.Context, e CampaignEdit) (core.Campa
 // where the campaign is at another revision, or core.ErrConflict for one that ever had a job.
 func (s *Store) DeleteCampaign(ctx context.Context, e CampaignEdit) error {
 	return s.update(ctx, func(tx *Tx) error {
-		if err := tx.watch("campaign", e.ID); err != nil {
-			return err
-		}
-		c, err := tx.campaign(e.ID)
+		c, err := tx.campaignSeen(&e)
 		if err != nil {
-			return err
-		}
-		if err := e.seenAs(&c); err != nil {
 			return err
 		}
 		if err := c.Deletable(); err != nil {

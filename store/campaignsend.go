@@ -140,13 +140,7 @@ func (s *Store) SendCampaign(ctx context.Context, r CampaignSending, n JobReques
 // core.ErrConflict for one that is not scheduled or whose job has begun.
 func (s *Store) UndoCampaign(ctx context.Context, e CampaignEdit) (c core.Campaign, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
-		if err := tx.watch("campaign", e.ID); err != nil {
-			return err
-		}
-		if c, err = tx.campaign(e.ID); err != nil {
-			return err
-		}
-		if err := e.seenAs(&c); err != nil {
+		if c, err = tx.campaignSeen(&e); err != nil {
 			return err
 		}
 		switch {

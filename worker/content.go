@@ -37,10 +37,7 @@ func compileContent(ctx context.Context, st *store.Store, o *SendOptions, j *cor
 	if err != nil {
 		return nil, err
 	}
-	origin := o.PublicURL
-	if c.Tenant.PublicURL != "" {
-		origin = c.Tenant.PublicURL
-	}
+	origin := c.Tenant.Origin(o.PublicURL)
 	spec := mail.JobSpec(j.ID, &c, o.From)
 	if !c.Tenant.NoTracking {
 		spec.Track = mail.Tracking{Open: c.Copy.TrackOpen, Click: c.Copy.TrackClick, Origin: origin}

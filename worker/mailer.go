@@ -498,10 +498,7 @@ func brandOf(t *core.Tenant, from mail.Address, origin string) (mail.Address, st
 	if t.MailFrom != "" {
 		from.Email = t.MailFrom
 	}
-	if t.PublicURL != "" {
-		origin = t.PublicURL
-	}
-	return from, origin, b
+	return from, t.Origin(origin), b
 }
 
 // linkKinds are the kinds of the tokens in notices to subscribers.

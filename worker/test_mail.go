@@ -34,10 +34,7 @@ func (m *mailer) composeTest(ctx context.Context, q *core.Mail, now time.Time) (
 	if err != nil {
 		return nil, err
 	}
-	origin := m.PublicURL
-	if c.Tenant.PublicURL != "" {
-		origin = c.Tenant.PublicURL
-	}
+	origin := c.Tenant.Origin(m.PublicURL)
 	r := mail.Recipient{Email: string(q.Email), Date: now, MessageID: m.Ident.Message(0, q.ID)}
 	r.SubscriberID = m.Store.SubscriptionID(c.List.ID, q.Email.Key())
 	if r.UnsubscribeToken, err = m.Sealer.SealUnsubscribe(auth.UnsubscribeToken{

@@ -42,10 +42,7 @@ func mediaOrigin(c *cli.Context, cfg *config.Config, s *store.Store, tenantID st
 	if err != nil {
 		return "", missing(err, "tenant", tenantID)
 	}
-	if t.PublicURL != "" {
-		return t.PublicURL, nil
-	}
-	return cfg.Origin(), nil
+	return t.Origin(cfg.Origin()), nil
 }
 
 func (p *program) mediaCommands() *cli.Command {
