@@ -35,7 +35,7 @@ func (s *Store) AddSubscription(ctx context.Context, a SubscriptionInput, actor 
 			return err
 		}
 		add := importing{Import: im, now: now}
-		if err := add.run(tx, rows); err != nil {
+		if _, err := add.run(tx, []importStep{{rows: rows}}, nil); err != nil {
 			return err
 		}
 		if sub, err = tx.subscription(im.list.ID, rows[0].id); err != nil {

@@ -1,6 +1,10 @@
 package store
 
-import "context"
+import (
+	"context"
+
+	"newsletterd/core"
+)
 
 // What the tests outside of the package count with.
 const (
@@ -11,6 +15,7 @@ const (
 	UploadPatch          = uploadPatch
 	ConfirmsPerListEmail = confirmsPerListEmail
 	ImportBatch          = importBatch
+	ImportSteps          = importSteps
 	ImportIdle           = importIdle
 	MailPeriod           = mailPeriod
 	MailLeftOut          = mailLeftOut
@@ -29,6 +34,21 @@ var ErrSlowUpload = errSlowUpload
 
 // ReferenceQueries has a query for each noun.
 var ReferenceQueries = references
+
+// AddSteps is Add for several steps, which are all ready.
+func (im *Import) AddSteps(ctx context.Context, now core.Instant, steps ...[]ImportRow) error {
+	ready := make(chan importStep, len(steps))
+	for _, rows := range steps {
+		im.prepare(rows)
+		ready <- importStep{rows: rows}
+	}
+	for len(ready) > 0 {
+		if _, err := im.add(ctx, <-ready, ready, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // SQL runs a statement in a transaction of its own, after which no cache holds what was. It panics where the statement
 // fails.

@@ -12,6 +12,7 @@ type importing struct {
 	now       core.Instant
 	at        core.Instant // stamp of the changes
 	counts    core.ImportCounts
+	position  importPosition // of the last row
 	single    int
 	sync      bool
 	latest    core.Instant // of the changes that a sync is to announce
@@ -28,19 +29,54 @@ var (
 		SELECT ?, ?, ?, ?, ?, 1, column1, column2 FROM `, 2, " WHERE true ON CONFLICT DO NOTHING")
 )
 
-// run imports rows, which are in the order of ids.
-func (im *importing) run(tx *Tx, rows []ImportRow) (err error) {
+// run imports steps, and takes more where they are ready and no other operation waits. It returns all that it took, and
+// when it runs again it begins with them.
+func (im *importing) run(tx *Tx, steps []importStep, more <-chan importStep) ([]importStep, error) {
 	if _, err := tx.list(im.list.ID); err != nil { // it may have been deleted since the import began
-		return err
+		return steps, err
 	}
+	var err error
 	if im.at, err = tx.stamp(im.list.ID, im.now); err != nil {
-		return err
+		return steps, err
 	}
 	endpoints, err := tx.endpointsOf(im.list.TenantID)
 	if err != nil {
-		return err
+		return steps, err
 	}
 	im.endpoints = len(endpoints) > 0
+	for i := 0; ; i++ {
+		if i == len(steps) {
+			s, ok := importStep{}, false
+			if i < importSteps && !tx.awaited() {
+				select {
+				case s, ok = <-more:
+				default:
+				}
+			}
+			if !ok {
+				break
+			}
+			steps = append(steps, s)
+		}
+		if err := im.step(tx, &steps[i]); err != nil {
+			return steps, err
+		}
+	}
+	if err := im.progress(tx); err != nil {
+		return steps, err
+	}
+	if im.sync {
+		_, err = tx.requestSync(im.list.TenantID, im.list.ID, im.now.Add(syncAfter), im.latest)
+	}
+	return steps, err
+}
+
+// step imports rows, which are in the order of ids.
+func (im *importing) step(tx *Tx, s *importStep) error {
+	im.position = s.position
+	im.counts.Kept += s.kept
+	im.counts.Contradicted += s.contradicted
+	rows := s.rows
 	disabled, err := tx.disabledAmong(im.list.TenantID, rows)
 	if err != nil {
 		return err
@@ -59,16 +95,7 @@ func (im *importing) run(tx *Tx, rows []ImportRow) (err error) {
 	if err := im.apply(tx, admitted); err != nil {
 		return err
 	}
-	if err := im.addConsents(tx); err != nil {
-		return err
-	}
-	if err := im.progress(tx); err != nil {
-		return err
-	}
-	if im.sync {
-		_, err = tx.requestSync(im.list.TenantID, im.list.ID, im.now.Add(syncAfter), im.latest)
-	}
-	return err
+	return im.addConsents(tx)
 }
 
 // apply adds the rows that have no record yet, and then applies the others one by one.
@@ -244,12 +271,14 @@ func (im *importing) prove(tx *Tx, r *ImportRow, sub *core.Subscription) error {
 	return err
 }
 
-// addConsents writes the ledger for all of the operation's rows at once.
+// addConsents writes the ledger for all rows of a step at once.
 func (im *importing) addConsents(tx *Tx) error {
 	same := []any{im.list.ID, int64(im.at), core.ConsentImported, im.proof, im.source}
-	return tx.insertMany(&addConsents, same, len(im.consents), func(args []any, i int) []any {
+	err := tx.insertMany(&addConsents, same, len(im.consents), func(args []any, i int) []any {
 		return append(args, im.consents[i][0], im.consents[i][1])
 	})
+	im.consents = im.consents[:0]
+	return err
 }
 
 // disabledAmong returns the keys of those rows whose address is switched off, or gets no mail of the tenant since it

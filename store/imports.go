@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path/filepath"
@@ -12,7 +13,8 @@ import (
 )
 
 const (
-	importBatch = 500  // rows in one operation
+	importBatch = 500  // rows in one step of an operation
+	importSteps = 8    // steps of an operation that no other one waits for
 	maxSingle   = 1000 // changed rows of an import that are announced one by one; more ask for a full sync
 	// syncAfter is how long after the last batch an import's full sync is planned if the import never says that it has
 	// ended: its process may have been killed.
@@ -57,10 +59,9 @@ type Import struct {
 	// that the subscriber has left, with the lines of both, in no order. An error of it ends Write.
 	OnContradicted func(line, left int) error
 
-	job      string            // id of the core.ImportJob that it is the run of; empty: none
-	position importPosition    // of the row that Write has come to
-	from     importPosition    // up to where a process before this one has come
-	before   core.ImportCounts // of that process
+	job    string            // id of the core.ImportJob that it is the run of; empty: none
+	from   importPosition    // up to where a process before this one has come
+	before core.ImportCounts // of that process
 }
 
 // NewImport begins an import into a list; status is that of new rows: active, or pending, which sends each of them a
@@ -131,72 +132,99 @@ func (im *Import) Resumed() bool { return im.from.id != "" }
 // Held is how many rows were put in.
 func (im *Import) Held() int64 { return im.held }
 
-// Write imports what was put in, by ids, in operations of 500 rows, and announces it. written, if not nil, is told the
-// number of rows so far. now is asked for each operation. It returns core.ErrStorage, or an error of the file system.
-func (im *Import) Write(ctx context.Context, now func() core.Instant, written func(rows int64)) error {
+// importStep is a part of an import in the order of ids: the rows that are imported, and what became of the others.
+type importStep struct {
+	rows               []ImportRow
+	read               int64 // rows
+	kept, contradicted int64
+	position           importPosition // of the last row
+}
+
+// Write imports what was put in, by ids, in operations of 500 rows, or more where no other operation waits, and
+// announces it. written, if not nil, is told the number of rows so far. now is asked for each operation. It returns
+// core.ErrStorage, or an error of the file system.
+func (im *Import) Write(ctx context.Context, now func() core.Instant, written func(rows int64)) (err error) {
 	if err := errors.Join(im.pack(), im.settle()); err != nil {
 		return err
 	}
 	im.put, im.spare = nil, nil
-	batch, n := make([]ImportRow, 0, importBatch), int64(0)
-	flush := func() error {
-		if err := im.Add(ctx, batch, now()); err != nil {
-			return err
-		}
-		if n += int64(len(batch)); written != nil {
-			written(n)
-		}
-		batch = batch[:0]
-		return nil
-	}
 	if im.from.id != "" {
 		im.Counts = im.before // of the lines that were read, too: they are the same
 	}
+	steps, quit := make(chan importStep, importSteps), make(chan struct{})
+	var failed error // of reading
+	go func() {
+		defer close(steps)
+		failed = im.readSteps(func(s importStep) error {
+			select {
+			case steps <- s:
+				return nil
+			case <-quit:
+				return errNoMore
+			}
+		})
+	}()
+	var n int64
+	for first := range steps {
+		if err != nil {
+			continue
+		}
+		read, failure := im.add(ctx, first, steps, now())
+		if err = failure; err != nil {
+			close(quit)
+			continue
+		}
+		if n += read; written != nil {
+			written(n)
+		}
+	}
+	if err = cmp.Or(err, failed); err != nil {
+		return err
+	}
+	return im.End(ctx, now())
+}
+
+// errNoMore ends reading ahead.
+var errNoMore = errors.New("no more rows are wanted")
+
+// readSteps reads the rows in the order of ids, and gives them to take step by step.
+func (im *Import) readSteps(take func(importStep) error) error {
+	var s importStep
 	var left ImportRow // the latest that says that its subscriber has left: it comes before the others of theirs
-	err := im.spool.each(func(r ImportRow) error {
-		done := im.position.reach(r.id, im.from)
+	err := im.spool.inOrder(func(r ImportRow) error {
+		done := s.position.reach(r.id, im.from)
+		s.read++
 		switch {
 		case r.Left:
 			if r.id != left.id {
 				left = r
 			}
 			if !done {
-				im.Counts.Kept++
+				s.kept++
 			}
-			n++
 			return nil
 		case r.id == left.id:
-			n++
-			return im.contradicted(r.Line, left.Line, done)
+			if !done {
+				s.contradicted++
+			}
+			if im.OnContradicted == nil {
+				return nil
+			}
+			return im.OnContradicted(r.Line, left.Line)
 		case done:
-			n++
 			return nil
 		}
-		if batch = append(batch, r); len(batch) < importBatch {
+		if s.rows = append(s.rows, r); len(s.rows) < importBatch {
 			return nil
 		}
-		return flush()
+		full := s
+		s = importStep{rows: make([]ImportRow, 0, importBatch), position: s.position}
+		return take(full)
 	})
-	if err == nil && len(batch) > 0 {
-		err = flush()
-	}
-	if err != nil {
+	if err != nil || s.read == 0 {
 		return err
 	}
-	if written != nil {
-		written(n)
-	}
-	return im.End(ctx, now())
-}
-
-func (im *Import) contradicted(line, left int, counted bool) error {
-	if !counted {
-		im.Counts.Contradicted++
-	}
-	if im.OnContradicted == nil {
-		return nil
-	}
-	return im.OnContradicted(line, left)
+	return take(s)
 }
 
 var errDryRun = errors.New("a dry run")
@@ -211,27 +239,41 @@ func (im *Import) Close() {
 // is core.ErrStorage.
 func (im *Import) Add(ctx context.Context, rows []ImportRow, now core.Instant) error {
 	im.prepare(rows)
+	_, err := im.add(ctx, importStep{rows: rows}, nil, now)
+	return err
+}
+
+// add imports a step in one operation, and with it what more has ready as long as no other operation waits. read is the
+// number of rows that were read for it.
+func (im *Import) add(ctx context.Context, first importStep, more <-chan importStep, now core.Instant) (read int64,
+	err error,
+) {
 	var add importing
+	steps := append(make([]importStep, 0, importSteps), first) // also those of a first try
 	run := im.store.bulkRepeatable
 	if im.DryRun {
 		run = im.store.bulk
 	}
-	err := run(ctx, func(tx *Tx) (err error) {
+	err = run(ctx, func(tx *Tx) (err error) {
 		add = importing{Import: im, now: now, counts: im.Counts, single: im.single}
-		if err := add.run(tx, rows); err != nil || !im.DryRun {
+		steps, err = add.run(tx, steps, more)
+		if err != nil || !im.DryRun {
 			return err
 		}
 		return errDryRun // and with it nothing has happened
 	})
+	for i := range steps {
+		read += steps[i].read
+	}
 	if errors.Is(err, errDryRun) {
 		im.Counts = add.counts
-		return nil
+		return read, nil
 	}
 	if err == nil {
 		im.Counts, im.single = add.counts, add.single
 		im.synced = im.synced || add.sync
 	}
-	return err
+	return read, err
 }
 
 // identify derives the ids of rows that have none.

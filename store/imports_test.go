@@ -231,6 +231,20 @@ func TestLargeImportAsksForOneSync(t *testing.T) {
 	}
 }
 
+// An import takes as many rows into a commit as are ready, up to a number, while no other operation waits.
+func TestAnImportTakesWhatIsReady(t *testing.T) {
+	n := storetest.SeedList(t, now0)
+	im, err := n.NewImport(t.Context(), n.ListID, "active", "test")
+	n.Must(err)
+	defer im.Close()
+	steps := slices.Collect(slices.Chunk(rowsOf(2*store.ImportSteps+1), 1))
+	before := n.Stats().Batches
+	n.Must(im.AddSteps(t.Context(), now0, steps...))
+	if took := n.Stats().Batches - before; took != 3 || im.Counts.Added != int64(len(steps)) {
+		t.Errorf("%d commits, %+v", took, im.Counts)
+	}
+}
+
 func TestSyncHoldsEveryoneButThePending(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	n.Import(n.ListID, "active", rowsOf(1200)...)

@@ -168,46 +168,8 @@ func (r *ImportRow) compare(other *ImportRow) int {
 	return 1
 }
 
-// each calls fn for every row, in the order of ids; among equal ones, those who have left come first, and others in the
-// order of the file. It reads ahead while fn works.
-func (p *spool) each(fn func(ImportRow) error) (err error) {
-	groups, quit := make(chan []ImportRow, 1), make(chan struct{})
-	var failed error // of reading
-	go func() {
-		defer close(groups)
-		group := make([]ImportRow, 0, importBatch)
-		failed = p.inOrder(func(r ImportRow) error {
-			if group = append(group, r); len(group) < importBatch {
-				return nil
-			}
-			full := group
-			group = make([]ImportRow, 0, importBatch)
-			select {
-			case groups <- full:
-				return nil
-			case <-quit:
-				return errNoMore
-			}
-		})
-		if failed == nil {
-			select {
-			case groups <- group:
-			case <-quit:
-			}
-		}
-	}()
-	for group := range groups {
-		for i := 0; i < len(group) && err == nil; i++ {
-			if err = fn(group[i]); err != nil {
-				close(quit)
-			}
-		}
-	}
-	return cmp.Or(err, failed)
-}
-
-var errNoMore = errors.New("no more rows are wanted")
-
+// inOrder calls fn for every row, in the order of ids; among equal ones, those who have left come first, and others in
+// the order of the file.
 func (p *spool) inOrder(fn func(ImportRow) error) error {
 	if len(p.runs) == 0 {
 		p.rows.sort()

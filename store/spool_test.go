@@ -27,7 +27,7 @@ func TestSpoolSorts(t *testing.T) {
 			t.Errorf("%d rows: spilled %v", rows, spilled)
 		}
 		n, last := 0, ImportRow{}
-		must(t, p.each(func(r ImportRow) error {
+		must(t, p.inOrder(func(r ImportRow) error {
 			if r.id < last.id || r.id == last.id && (r.Left && !last.Left || r.Left == last.Left && r.Line < last.Line) {
 				t.Fatalf("%v came after %v", r, last)
 			}

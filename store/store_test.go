@@ -332,6 +332,49 @@ func TestACommitTakesOneBulkOperation(t *testing.T) {
 	}
 }
 
+// What comes while a bulk operation runs goes into its commit, unless the bulk operation has failed: nothing of that
+// stays.
+func TestOperationsJoinABulkOne(t *testing.T) {
+	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
+	for _, want := range []error{nil, core.ErrConflict} {
+		before := s.Stats().Batches
+		var wg sync.WaitGroup
+		err := s.bulk(t.Context(), func(tx *Tx) error {
+			if tx.awaited() {
+				t.Error("it is awaited by no one")
+			}
+			for i, err := range []error{nil, core.ErrConflict} {
+				wg.Go(func() {
+					got := s.update(t.Context(), func(tx *Tx) error {
+						_, failed := tx.exec("INSERT INTO mark (name, value) VALUES (?, '')", fmt.Sprint(want, i))
+						return errors.Join(failed, err)
+					})
+					if !errors.Is(got, err) {
+						t.Errorf("%v instead of %v", got, err)
+					}
+				})
+			}
+			for len(s.writer.interactive) < 2 {
+				runtime.Gosched()
+			}
+			if !tx.awaited() {
+				t.Error("it is awaited")
+			}
+			_, err := tx.exec("INSERT INTO mark (name, value) VALUES (?, '')", fmt.Sprint(want, "bulk"))
+			return errors.Join(err, want)
+		})
+		wg.Wait()
+		commits, marks := int64(1), 2
+		if want != nil {
+			commits, marks = 2, 1
+		}
+		if !errors.Is(err, want) || s.Stats().Batches-before != commits ||
+			s.Count("SELECT count(*) FROM mark WHERE value = '' AND name LIKE ?", fmt.Sprint(want, "%")) != marks {
+			t.Errorf("%v: %d commits", err, s.Stats().Batches-before)
+		}
+	}
+}
+
 func TestAFullDiskRefusesAndRecovers(t *testing.T) {
 	tried := 0
 	defer coretest.Held(t, 12, &tried, "writes to a full file")

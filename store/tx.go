@@ -27,6 +27,7 @@ type Tx struct {
 	origin  netip.Addr   // ... and the address that its request came from; zero: none
 	upkeep  bool         // the writer's own statements, which no operation asked for, aren't counted
 	inside  bool         // an operation runs
+	alone   bool         // ... and no other one in its transaction so far
 	ran     int          // statements of the operation that runs, so far; see padTo
 	counts  counting     // of the operation that runs: how it changes the counts of lists
 	// a statement of it found no working disk: SQLite may have ended the transaction, and the next would commit by
@@ -62,6 +63,12 @@ func (tx *Tx) kick(t Topic) { tx.topics |= 1 << t }
 
 // departs marks that a person may have become unmailable; see Store.Departures.
 func (tx *Tx) departs() { tx.left = true }
+
+// awaited reports whether another operation waits for this one: an operation that could do more ends then.
+func (tx *Tx) awaited() bool {
+	w := tx.store.writer
+	return !tx.alone || len(w.interactive)+len(w.bulk)+len(w.late) > 0
+}
 
 // translate is translate, and remembers that the disk has failed the operation.
 func (tx *Tx) translate(err error) error {

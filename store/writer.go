@@ -30,6 +30,7 @@ const (
 type op struct {
 	fn         func(*Tx) error
 	repeatable bool // fn may run a second time, see updateRepeatable
+	bulk       bool // it takes its time, see bulk
 	err        error
 	done       chan struct{} // nil: after is called instead
 	after      func(error)
@@ -87,12 +88,12 @@ func (s *Store) updateRepeatable(ctx context.Context, fn func(*Tx) error) error 
 // bulk is update for work that no one waits for: at most one such operation goes into a commit, so that it can hold the
 // others up only by its own length. Keep it below 500 rows.
 func (s *Store) bulk(ctx context.Context, fn func(*Tx) error) error {
-	return s.submit(ctx, s.writer.bulk, &op{fn: fn})
+	return s.submit(ctx, s.writer.bulk, &op{fn: fn, bulk: true})
 }
 
 // bulkRepeatable is bulk for an operation that may run twice, as updateRepeatable says.
 func (s *Store) bulkRepeatable(ctx context.Context, fn func(*Tx) error) error {
-	return s.submit(ctx, s.writer.bulk, &op{fn: fn, repeatable: true})
+	return s.submit(ctx, s.writer.bulk, &op{fn: fn, repeatable: true, bulk: true})
 }
 
 func (s *Store) submit(ctx context.Context, queue chan *op, o *op) error {
@@ -236,17 +237,13 @@ func (w *writer) drain() {
 
 // commit runs a batch in one transaction and answers its operations.
 func (w *writer) commit() {
-	taken := w.batch[:0]
-	for _, o := range w.batch {
-		if o.state.CompareAndSwap(opWaiting, opTaken) {
-			taken = append(taken, o)
-		}
-	}
-	if len(taken) == 0 {
+	w.take(0)
+	if len(w.batch) == 0 {
 		return
 	}
 	began := time.Now()
-	err := w.transact(taken)
+	err := w.transact()
+	taken := w.batch
 	if err != nil {
 		w.store.endpoints.drop() // an operation may have read what another one wrote in vain
 		for _, o := range taken {
@@ -266,6 +263,17 @@ func (w *writer) commit() {
 	if w.store.opts.Mode == Command && w.store.daemonRuns() {
 		time.Sleep(time.Since(began)) // leave the daemon its turn: it waits for the lock just as we do
 	}
+}
+
+// take leaves operations of the batch out, from one on, that their callers have given up. The others run now.
+func (w *writer) take(from int) {
+	taken := w.batch[:from]
+	for _, o := range w.batch[from:] {
+		if o.state.CompareAndSwap(opWaiting, opTaken) {
+			taken = append(taken, o)
+		}
+	}
+	w.batch = taken
 }
 
 // noteFailure remembers whether the disk took what was written: the health check then really writes, until that works
@@ -311,11 +319,12 @@ func (w *writer) announce(ops []*op) {
 // errAgain says that an operation without a savepoint has failed: the batch is to run once more, with savepoints.
 var errRerun = errors.New("once more")
 
-// transact runs the operations and commits. An error means that none of them took effect.
-func (w *writer) transact(ops []*op) error {
+// transact runs the operations of the batch and commits. An error means that none of them took effect.
+func (w *writer) transact() error {
 	if err := w.store.checkFile(); err != nil {
 		return err
 	}
+	ops := w.batch
 	bare := 0 // operations at the front that may run twice; no one can tell in which order those of a batch ran
 	for i, o := range ops {
 		if o.repeatable {
@@ -323,15 +332,34 @@ func (w *writer) transact(ops []*op) error {
 			bare++
 		}
 	}
-	err := w.attempt(ops, bare)
+	err := w.attempt(bare)
 	if errors.Is(err, errRerun) {
-		err = w.attempt(ops, 0)
+		err = w.attempt(0)
 	}
 	return err
 }
 
+// joinBulk takes the interactive operations that have come while one took its time, so that they neither wait for its
+// commit nor need one of their own. A late one is the last of its transaction.
+func (w *writer) joinBulk() (joined []*op) {
+	bulk := false
+	for _, o := range w.batch {
+		if o.done == nil {
+			return nil
+		}
+		bulk = bulk || o.bulk
+	}
+	if !bulk {
+		return nil
+	}
+	n := len(w.batch)
+	w.fill(nil, nil)
+	w.take(n)
+	return w.batch[n:]
+}
+
 // attempt is one transaction, the first operations of it without savepoints.
-func (w *writer) attempt(ops []*op, bare int) error {
+func (w *writer) attempt(bare int) error {
 	if err := w.begin(); err != nil {
 		return err
 	}
@@ -341,14 +369,12 @@ func (w *writer) attempt(ops []*op, bare int) error {
 		err = w.markBase()
 	}
 	ok := 0
-	for i, o := range ops {
-		if err != nil {
-			break
-		}
+	run := func(o *op, bare, alone bool) {
+		w.tx.alone = alone
 		switch {
-		case len(ops) == 1: // the transaction is its savepoint
+		case alone: // the transaction is its savepoint
 			o.err = w.call(o)
-		case i < bare:
+		case bare:
 			if o.err = w.call(o); o.err != nil {
 				err = errRerun
 			}
@@ -358,6 +384,16 @@ func (w *writer) attempt(ops []*op, bare int) error {
 		if o.err == nil {
 			w.counts.add(w.tx.counts)
 			ok++
+		}
+	}
+	for i := 0; i < len(w.batch) && err == nil; i++ {
+		run(w.batch[i], i < bare, len(w.batch) == 1)
+	}
+	if err == nil && ok > 0 { // one that failed alone has left its changes there
+		for _, o := range w.joinBulk() {
+			if err == nil {
+				run(o, false, false)
+			}
 		}
 	}
 	if err == nil && ok > 0 {
