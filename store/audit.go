@@ -175,7 +175,7 @@ func watchedBy(action string) string {
 }
 
 const (
-	auditReads  = 5000 // entries that one page of the audit trail looks at
+	auditReads  = 2000 // entries that one page of the audit trail looks at
 	selectAudit = "SELECT id, at, actor, iif(actor LIKE 'command%', '" + core.CommandLine +
 		"', origin) AS origin, action, object, tenant_id, detail FROM audit WHERE "
 	auditBefore = " AND at >= ?2 AND at < ?3 AND (at, id) < (?4, ?5)"

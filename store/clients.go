@@ -11,10 +11,7 @@ var clientTable = tableOf[core.Client]("client", []string{"suspended"}, []string
 var (
 	selectClients = "SELECT " + clientTable.columns + " FROM client WHERE "
 	selectClient  = selectClients + "id = ? AND deleted_at = 0"
-	allClients    = selectClients + "id > ? AND deleted_at = 0 ORDER BY id LIMIT +?"
-	clientsOf     = selectClients + "tenant_id = ? AND id > ? AND deleted_at = 0 ORDER BY id LIMIT +?"
-	clientsAmong  = selectClients + "tenant_id IN (SELECT value FROM json_each(?)) AND id > ? AND deleted_at = 0 " +
-		"ORDER BY id LIMIT +?"
+	clientList    = listByTenant(clientTable.columns, "client", "client_tenant", "deleted_at = 0", false)
 
 	clientAndTenant = "SELECT " + clientTable.columns + `,
 		EXISTS (SELECT 1 FROM tenant WHERE tenant.id = tenant_id AND tenant.status =
@@ -36,14 +33,7 @@ func (tx *Tx) client(id string) (c core.Client, err error) {
 
 // Clients reads a page of OAuth clients, by id: all, or those of tenants. Its only error is core.ErrStorage.
 func (s *Store) Clients(ctx context.Context, tenants []string, all bool, page core.Page) (cs []core.Client, err error) {
-	switch {
-	case all:
-		err = s.all(ctx, &cs, allClients, page.After, page.Limit)
-	case len(tenants) == 1:
-		err = s.all(ctx, &cs, clientsOf, tenants[0], page.After, page.Limit)
-	default:
-		err = s.all(ctx, &cs, clientsAmong, jsonOf(tenants), page.After, page.Limit)
-	}
+	err = s.allOf(ctx, &cs, &clientList, tenants, all, page.After, page.Limit)
 	return cs, err
 }
 

@@ -10,10 +10,12 @@ import (
 	"newsletterd/core"
 )
 
-// searchReads is how many subscriptions one page of MatchingSubscriptions reads at most, blockReads how many where
-// other tables say of each whether it is mailed, and searchLists how many lists it looks into.
+// searchReads is how many subscriptions one page of MatchingSubscriptions reads at most, fieldReads how many where the
+// preferences of each are parsed, blockReads how many where other tables say of each whether it is mailed, and
+// searchLists how many lists it looks into.
 const (
 	searchReads = 5000
+	fieldReads  = 2000
 	blockReads  = 1000
 	searchLists = 200
 )
@@ -66,8 +68,9 @@ const (
 	searchSpan = `SELECT count(*) AS reads, coalesce(max(id), '') AS last FROM (SELECT id FROM subscription
 		WHERE list_id = ? AND id > ? ORDER BY id LIMIT +?)`
 	// searchedLists are those that a search goes through, from one on.
-	searchedLists = `SELECT id FROM list WHERE deleted_at = 0 AND id >= ?1 AND (?2 OR tenant_id IN (SELECT value FROM
-		json_each(?3))) ORDER BY id LIMIT +?4`
+	searchedLists   = "SELECT id FROM list WHERE deleted_at = 0 AND id >= ?1 ORDER BY id LIMIT +?2"
+	searchedListsOf = `SELECT id FROM list INDEXED BY list_tenant WHERE deleted_at = 0 AND id >= ?1 AND tenant_id IN
+		(SELECT value FROM json_each(?3)) ORDER BY id LIMIT +?2`
 	listedOn = "SELECT " + listedColumns +
 		` FROM list AS l CROSS JOIN subscription AS s ON s.list_id = l.id AND s.id = ?1` +
 		listedJoin + " AND (?2 OR l.tenant_id IN (SELECT value FROM json_each(?3))) LIMIT 1"
@@ -101,7 +104,8 @@ func (s *Store) MatchingSubscriptions(ctx context.Context, f SubscriptionFilter,
 	lists := []string{f.ListID}
 	if f.ListID == "" {
 		lists = nil
-		if err = s.all(ctx, &lists, searchedLists, afterList, f.All, jsonOf(f.Tenants), searchLists+1); err != nil {
+		searched := tenantList{searchedLists, searchedListsOf}
+		if err = s.allOf(ctx, &lists, &searched, f.Tenants, f.All, afterList, searchLists+1); err != nil {
 			return nil, "", err
 		}
 	}
@@ -113,6 +117,9 @@ func (s *Store) MatchingSubscriptions(ctx context.Context, f SubscriptionFilter,
 		return found, next, err
 	}
 	reads := searchReads
+	if f.Field != "" {
+		reads = fieldReads
+	}
 	switch f.Status {
 	case "", core.SubscriptionPending, core.SubscriptionUnsubscribed:
 	default:

@@ -9,14 +9,16 @@ import (
 
 const dkimColumns = "id, tenant_id, domain, selector, algorithm, status, public, created_at, updated_at"
 
-var insertDKIMKey = insertInto("dkim_key", dkimColumns+", private")
+var (
+	insertDKIMKey = insertInto("dkim_key", dkimColumns+", private")
+	dkimKeys      = listByTenant(dkimColumns, "dkim_key", "dkim_key_tenant", "true", false)
+)
 
 // DKIMKeys reads a page of keys, by id: all, or those of tenants. Its only error is core.ErrStorage.
 func (s *Store) DKIMKeys(ctx context.Context, tenants []string, all bool, page core.Page) (ks []core.DKIMKey,
 	err error,
 ) {
-	err = s.all(ctx, &ks, "SELECT "+dkimColumns+" FROM dkim_key WHERE (? OR tenant_id IN (SELECT value FROM "+
-		"json_each(?))) AND id > ? ORDER BY id LIMIT +?", all, jsonOf(tenants), page.After, page.Limit)
+	err = s.allOf(ctx, &ks, &dkimKeys, tenants, all, page.After, page.Limit)
 	return ks, err
 }
 

@@ -168,12 +168,13 @@ func (s *Store) EndpointKeys(ctx context.Context, id string, now core.Instant) (
 	return e, nil
 }
 
+var endpointList = listByTenant(endpointColumns, "webhook_endpoint", "webhook_endpoint_tenant", "true", false)
+
 // Endpoints reads a page by id: all, or those of tenants. Its only error is core.ErrStorage.
 func (s *Store) Endpoints(ctx context.Context, tenants []string, all bool, page core.Page) (es []core.Endpoint,
 	err error,
 ) {
-	err = s.all(ctx, &es, "SELECT "+endpointColumns+" FROM webhook_endpoint WHERE id > ?1 AND (?2 OR tenant_id IN "+
-		"(SELECT value FROM json_each(?3))) ORDER BY id LIMIT +?4", page.After, all, jsonOf(tenants), page.Limit)
+	err = s.allOf(ctx, &es, &endpointList, tenants, all, page.After, page.Limit)
 	return es, err
 }
 

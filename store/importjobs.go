@@ -28,6 +28,8 @@ func (s *Store) ImportJob(ctx context.Context, id string) (j core.ImportJob, err
 	return j, err
 }
 
+var importList = listByTenant(importColumns, "import_job", "import_job_tenant", "status <> 'deleted'", newestFirst)
+
 // ImportJobs reads a page of imports, of the tenants or of all, the newest first. Its only error is core.ErrStorage.
 func (s *Store) ImportJobs(ctx context.Context, tenants []string, all bool, page core.Page) (js []core.ImportJob,
 	err error,
@@ -36,9 +38,7 @@ func (s *Store) ImportJobs(ctx context.Context, tenants []string, all bool, page
 	if before == "" {
 		before = "~" // after all ids
 	}
-	err = s.all(ctx, &js, "SELECT "+importColumns+` FROM import_job WHERE id < ?1 AND (?2 OR tenant_id IN (SELECT value
-		FROM json_each(?3))) AND status <> 'deleted' ORDER BY id DESC LIMIT +?4`, before, all,
-		jsonOf(tenants), page.Limit)
+	err = s.allOf(ctx, &js, &importList, tenants, all, before, page.Limit)
 	return js, err
 }
 

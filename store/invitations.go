@@ -73,12 +73,13 @@ func (s *Store) AddInvitation(ctx context.Context, in core.InvitationInput, toke
 
 const invitationColumns = "id, tenant_id, role, email, invited_by, created_at, expires_at"
 
+var invitationList = listByTenant(invitationColumns, "invitation", "invitation_tenant", "true", false)
+
 // Invitations reads a page of open invitations by id, of the tenants or of all. Its only error is core.ErrStorage.
 func (s *Store) Invitations(ctx context.Context, tenants []string, all bool, page core.Page) (is []core.Invitation,
 	err error,
 ) {
-	err = s.all(ctx, &is, "SELECT "+invitationColumns+" FROM invitation WHERE id > ?1 AND (?2 OR tenant_id IN (SELECT "+
-		"value FROM json_each(?3))) ORDER BY id LIMIT +?4", page.After, all, jsonOf(tenants), page.Limit)
+	err = s.allOf(ctx, &is, &invitationList, tenants, all, page.After, page.Limit)
 	return is, err
 }
 

@@ -12,10 +12,7 @@ var listTable = tableOf[core.List]("list", nil, []string{"tenant_id", "created_a
 var (
 	selectLists = "SELECT " + listTable.columns + " FROM list WHERE "
 	selectList  = selectLists + "id = ? AND deleted_at = 0"
-	allLists    = selectLists + "id > ? AND deleted_at = 0 ORDER BY id LIMIT +?"
-	listsOf     = selectLists + "tenant_id = ? AND id > ? AND deleted_at = 0 ORDER BY id LIMIT +?"
-	listsAmong  = selectLists + "tenant_id IN (SELECT value FROM json_each(?)) AND id > ? AND deleted_at = 0 ORDER " +
-		"BY id LIMIT +?"
+	listList    = listByTenant(listTable.columns, "list", "list_tenant", "deleted_at = 0", false)
 )
 
 // List reads one list. One that was deleted, itself or with its tenant, is core.ErrListNotFound.
@@ -39,14 +36,7 @@ func noList(err error) error {
 
 // Lists reads a page of lists, by id: of all tenants, or of those among tenants. Its only error is core.ErrStorage.
 func (s *Store) Lists(ctx context.Context, tenants []string, all bool, page core.Page) (ls []core.List, err error) {
-	switch {
-	case all:
-		err = s.all(ctx, &ls, allLists, page.After, page.Limit)
-	case len(tenants) == 1:
-		err = s.all(ctx, &ls, listsOf, tenants[0], page.After, page.Limit)
-	default:
-		err = s.all(ctx, &ls, listsAmong, jsonOf(tenants), page.After, page.Limit)
-	}
+	err = s.allOf(ctx, &ls, &listList, tenants, all, page.After, page.Limit)
 	return ls, err
 }
 

@@ -12,11 +12,13 @@ const mediaColumns = `m.id, m.tenant_id, m.name, m.alt, m.decorative, m.created_
 	s.height AS "mail.height", s.bytes AS "mail.bytes",
 	f.no AS "full.no", f.sha256 AS "full.sha256", f.type AS "full.type", f.width AS "full.width",
 	f.height AS "full.height", f.bytes AS "full.bytes"
-	FROM media m JOIN media_file s ON s.no = m.mail_no JOIN media_file f ON f.no = m.full_no`
+	FROM media m `
+
+const mediaFiles = "JOIN media_file s ON s.no = m.mail_no JOIN media_file f ON f.no = m.full_no"
 
 // Media reads a picture. It returns core.ErrNotFound where there is none, or its tenant was deleted.
 func (s *Store) Media(ctx context.Context, id string) (m core.Media, err error) {
-	err = s.get(ctx, &m, "SELECT "+mediaColumns+` WHERE m.id = ? AND EXISTS (SELECT 1 FROM tenant WHERE id = m.tenant_id
+	err = s.get(ctx, &m, "SELECT "+mediaColumns+mediaFiles+` WHERE m.id = ? AND EXISTS (SELECT 1 FROM tenant WHERE id = m.tenant_id
 		AND deleted_at = 0)`, id)
 	return m, err
 }
@@ -28,7 +30,8 @@ func (s *Store) MediaOf(ctx context.Context, tenantID, text string, page core.Pa
 	if before == "" {
 		before = "~" // after all ids
 	}
-	err = s.all(ctx, &ms, "SELECT "+mediaColumns+` WHERE m.tenant_id = ?1 AND m.id < ?2
+	err = s.all(ctx, &ms, "SELECT "+mediaColumns+"INDEXED BY media_tenant "+mediaFiles+` WHERE m.tenant_id = ?1
+		AND m.id < ?2
 		AND (?3 = '' OR instr(lower(m.name), lower(?3)) OR instr(lower(m.alt), lower(?3))) ORDER BY m.id DESC
 		LIMIT +?4`,
 		tenantID, before, text, page.Limit)
@@ -50,7 +53,7 @@ func (s *Store) UpdateMedia(ctx context.Context, id, actor string, now core.Inst
 ) {
 	var at core.Instant
 	err = s.touchRecord(ctx, "media", id, "media.update", actor, now, func(tx *Tx) error {
-		if err := tx.get(&m, "SELECT "+mediaColumns+" WHERE m.id = ?", id); err != nil {
+		if err := tx.get(&m, "SELECT "+mediaColumns+mediaFiles+" WHERE m.id = ?", id); err != nil {
 			return err
 		}
 		at = m.UpdatedAt

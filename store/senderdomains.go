@@ -15,10 +15,9 @@ var senderDomainTable = tableOf[core.SenderDomain]("sender_domain", nil, []strin
 var (
 	selectSenderDomains = "SELECT " + senderDomainTable.columns + " FROM sender_domain WHERE "
 	selectSenderDomain  = selectSenderDomains + "id = ?"
-	senderDomainsAmong  = selectSenderDomains + "id > ?1 AND (?2 OR tenant_id IN (SELECT value FROM json_each(?3))) " +
-		"ORDER BY id LIMIT +?4"
-	senderDomainOf = selectSenderDomains + "tenant_id = ? AND domain = ?"
-	verifiedFor    = "SELECT DISTINCT domain FROM sender_domain WHERE domain IN (SELECT value FROM json_each(?)) AND " +
+	senderDomainList    = listByTenant(senderDomainTable.columns, "sender_domain", "sender_domain_tenant", "true", false)
+	senderDomainOf      = selectSenderDomains + "tenant_id = ? AND domain = ?"
+	verifiedFor         = "SELECT DISTINCT domain FROM sender_domain WHERE domain IN (SELECT value FROM json_each(?)) AND " +
 		"tenant_id <> ? AND verified_at > 0"
 )
 
@@ -29,7 +28,7 @@ const domainChecks = 20
 func (s *Store) SenderDomains(ctx context.Context, tenants []string, all bool, page core.Page) (
 	ds []core.SenderDomain, err error,
 ) {
-	err = s.all(ctx, &ds, senderDomainsAmong, page.After, all, jsonOf(tenants), page.Limit)
+	err = s.allOf(ctx, &ds, &senderDomainList, tenants, all, page.After, page.Limit)
 	return ds, err
 }
 

@@ -77,6 +77,8 @@ func (s *Store) OpenSyncs(ctx context.Context, limit int) ([]core.Sync, error) {
 	return y, err
 }
 
+var syncsList = listByTenant(syncColumns, "sync AS y", "sync_tenant", "true", newestFirst)
+
 // SyncsAmong reads a page of the syncs of the tenants' lists, or of all, or (listID not empty) of one list, the newest
 // first. Its only error is core.ErrStorage.
 func (s *Store) SyncsAmong(ctx context.Context, tenants []string, all bool, listID string, page core.Page) (y []core.Sync,
@@ -86,10 +88,13 @@ func (s *Store) SyncsAmong(ctx context.Context, tenants []string, all bool, list
 	if before == "" {
 		before = "~" // after all ids
 	}
-	err = s.all(ctx, &y, "SELECT "+syncColumns+` FROM sync AS y WHERE y.id < ?1 AND (?2 OR y.tenant_id IN (SELECT value
-		FROM json_each(?3))) AND (?4 = '' OR y.list_id = ?4) ORDER BY y.id DESC
-		LIMIT +?5`, before, all, jsonOf(tenants),
-		listID, page.Limit)
+	if listID != "" {
+		err = s.all(ctx, &y, "SELECT "+syncColumns+` FROM sync AS y INDEXED BY sync_list_id WHERE y.list_id = ? AND y.id < ?
+			AND (? OR +y.tenant_id IN (SELECT value FROM json_each(?))) ORDER BY y.id DESC LIMIT +?`, listID, before, all,
+			jsonOf(tenants), page.Limit)
+		return y, err
+	}
+	err = s.allOf(ctx, &y, &syncsList, tenants, all, before, page.Limit)
 	return y, err
 }
 

@@ -46,13 +46,14 @@ func (s *Store) WebhookClients(ctx context.Context, page core.Page) ([]core.Webh
 	return w, err
 }
 
+var webhookClientList = listByTenant(webhookClientColumns, "webhook_client", "webhook_client_tenant", "true", false)
+
 // WebhookClientsAmong is WebhookClients for the tenants, or all of them: those that speak for every tenant, too. Its
 // only error is core.ErrStorage.
 func (s *Store) WebhookClientsAmong(ctx context.Context, tenants []string, all bool, page core.Page) (
 	ws []core.WebhookClient, err error,
 ) {
-	err = s.all(ctx, &ws, "SELECT "+webhookClientColumns+" FROM webhook_client WHERE id > ?1 AND (?2 OR tenant_id IN "+
-		"(SELECT value FROM json_each(?3))) ORDER BY id LIMIT +?4", page.After, all, jsonOf(tenants), page.Limit)
+	err = s.allOf(ctx, &ws, &webhookClientList, tenants, all, page.After, page.Limit)
 	return ws, err
 }
 

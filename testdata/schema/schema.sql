@@ -978,6 +978,8 @@ CREATE TABLE sender_domain (
 
 CREATE INDEX sender_domain_domain ON sender_domain (domain);
 
+CREATE INDEX sender_domain_tenant ON sender_domain (tenant_id, id);
+
 CREATE TABLE sessions (
   token  TEXT PRIMARY KEY,
   data   BLOB NOT NULL,
@@ -1089,6 +1091,10 @@ CREATE INDEX sync_due ON sync (due_at, id) WHERE finished_at = 0 AND failed_at =
 
 CREATE INDEX sync_list ON sync (list_id, started_at);
 
+CREATE INDEX sync_list_id ON sync (list_id, id);
+
+CREATE INDEX sync_tenant ON sync (tenant_id, id);
+
 CREATE TABLE sync_batch (
   sync_id  TEXT NOT NULL REFERENCES sync (id) ON DELETE CASCADE,
   batch_no INTEGER NOT NULL,
@@ -1192,6 +1198,8 @@ CREATE TABLE webhook_client (
   created_at  INTEGER NOT NULL,
   updated_at  INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX webhook_client_tenant ON webhook_client (tenant_id, id);
 
 CREATE TABLE webhook_endpoint (
   id              TEXT PRIMARY KEY,
