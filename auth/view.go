@@ -77,7 +77,8 @@ func (s *Sealer) OpenPreview(token string) (t PreviewToken, err error) {
 	return t, nil
 }
 
-// DraftToken names a version of a campaign as one address would get it, for those who are to look at it before it is sent.
+// DraftToken names a version of a campaign as one address would get it, for those who are to look at it before it is
+// sent.
 type DraftToken struct {
 	CampaignID string
 	Version    int64

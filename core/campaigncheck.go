@@ -91,8 +91,8 @@ var (
 	}
 )
 
-// Faults returns what keeps a campaign from being approved, as far as it is seen without compiling it: errors of what is
-// missing, and of a sender that is not the tenant's.
+// Faults returns what keeps a campaign from being approved, as far as it is seen without compiling it: errors of what
+// is missing, and of a sender that is not the tenant's.
 func (f *CampaignFields) Faults(t *Tenant) []CampaignFinding {
 	all := f.missing()
 	if fault, ok := errors.AsType[*Error](f.HasSender(t)); ok {

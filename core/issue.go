@@ -94,7 +94,8 @@ var foldedLetters = func() map[rune]string {
 	return folded
 }()
 
-// IssueSlug returns the slug of an issue with a title that is not taken: the first of title, title-2, title-3 and so on.
+// IssueSlug returns the slug of an issue with a title that is not taken: the first of title, title-2, title-3 and so
+// on.
 func IssueSlug(title string, taken []string) string {
 	first := Slug(title)
 	if first == "" {

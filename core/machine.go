@@ -7,11 +7,11 @@ import (
 
 // Times after a mail went out, and of links that are followed, by which programs are told from people.
 const (
-	// MachineDelay is how long after a mail went out an open or a click is taken for a machine's: filters that look into
-	// mails on their way do so within seconds, readers hardly.
+	// MachineDelay is how long after a mail went out an open or a click is taken for a machine's: filters that look
+	// into mails on their way do so within seconds, readers hardly.
 	MachineDelay = 5 * time.Second
-	// OpeningDelay is from when on the proxies of mailboxes fetch a picture because a person opens the mail. Before that
-	// they may have fetched it when the mail came.
+	// OpeningDelay is from when on the proxies of mailboxes fetch a picture because a person opens the mail. Before
+	// that they may have fetched it when the mail came.
 	OpeningDelay = time.Minute
 )
 

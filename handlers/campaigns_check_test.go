@@ -40,8 +40,8 @@ func (answering) RoundTrip(r *http.Request) (*http.Response, error) {
 	return res.Result(), nil
 }
 
-// Links are asked through the guard: what is private is refused, what carries a secret or is a page of ours is not asked,
-// and HEAD alone decides nothing.
+// Links are asked through the guard: what is private is refused, what carries a secret or is a page of ours is not
+// asked, and HEAD alone decides nothing.
 func TestLinksAreAsked(t *testing.T) {
 	var asked atomic.Pointer[[]string]
 	asked.Store(&[]string{})

@@ -120,8 +120,8 @@ func (m *mailboxes) scan(seq int64, machine string) {
 	}
 }
 
-// The figures of 10,000 mailboxes, of which it is known who has opened and clicked: people's clicks are told within 3 %,
-// and people's openings lie between those that are sure and those with what can't be told.
+// The figures of 10,000 mailboxes, of which it is known who has opened and clicked: people's clicks are told within
+// 3 %, and people's openings lie between those that are sure and those with what can't be told.
 func TestFiguresAreHonest(t *testing.T) {
 	const n = 10_000
 	synctest.Test(t, func(t *testing.T) {

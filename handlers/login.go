@@ -27,8 +27,8 @@ type loginForm struct {
 	Password string `form:"password"`
 }
 
-// purpose is what a login is for: a page of the account, an authorization request, a mailed link, or a review. Anything else that
-// stands in the parameter continue counts as the account page: a login leads to no other place.
+// purpose is what a login is for: a page of the account, an authorization request, a mailed link, or a review. Anything
+// else that stands in the parameter continue counts as the account page: a login leads to no other place.
 type purpose struct {
 	path    string     // with query
 	request url.Values // of an authorization; nil: none

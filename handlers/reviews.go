@@ -87,8 +87,8 @@ func (a reviewPages) page(c *web.Call, in reviewQuery) (web.HTML, error) {
 	return a.show(c, who, &of, nil)
 }
 
-// show shows a campaign to a visitor. What the visitor has seen is not written on: the writer's next save begins another
-// version.
+// show shows a campaign to a visitor. What the visitor has seen is not written on: the writer's next save begins
+// another version.
 func (a reviewPages) show(c *web.Call, who core.Visitor, of *core.Campaign, fault error) (web.HTML,
 	error,
 ) {

@@ -84,8 +84,8 @@ var steps = map[string]func(e *env, name string, args map[string]string){
 		e.must(e.store.AddList(e.t.Context(), list, "command"))
 		e.name(name, list.ID)
 	},
-	// user NAME operator | tenant_admin=TENANT[,TENANT] publisher=… scopes="a b" email=… client client_tenant=TENANT : a
-	// caller with a token {NAME}
+	// user NAME operator | tenant_admin=TENANT[,TENANT] publisher=… scopes="a b" email=… client client_tenant=TENANT :
+	// a caller with a token {NAME}
 	"user": func(e *env, name string, args map[string]string) {
 		c := core.Caller{
 			UserID: core.NewID(), Email: core.Email(argOr(args, "email", name+"@user.example")),

@@ -18,7 +18,8 @@ import (
 )
 
 func init() {
-	// webhook-client NAME tenant=TENANT disabled count=N: a sender of signed webhooks, or N; {NAME} is the id of the last.
+	// webhook-client NAME tenant=TENANT disabled count=N: a sender of signed webhooks, or N; {NAME} is the id of the
+	// last.
 	steps["webhook-client"] = func(e *env, name string, args map[string]string) {
 		now := core.At(time.Now())
 		n, err := strconv.Atoi(argOr(args, "count", "1"))

@@ -163,7 +163,8 @@ func widthOf(t *html.Token) int {
 	return least
 }
 
-// wordsOf returns the words of a text, each once, without addresses. A sign of a script that writes no blanks is a word.
+// wordsOf returns the words of a text, each once, without addresses. A sign of a script that writes no blanks is a
+// word.
 func wordsOf(text string) map[string]bool {
 	found := map[string]bool{}
 	text = textURL.ReplaceAllString(strings.ToLower(text), " ")

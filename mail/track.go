@@ -67,7 +67,8 @@ func pixelTokens(origin string) []token {
 const canary = -1
 
 // canaryTokens returns a link that only a program follows. It has no content, so no mail program shows it, whatever it
-// makes of the styles; Outlook for Windows wants mso-hide in addition to display:none. Screen readers and the tab key pass it.
+// makes of the styles; Outlook for Windows wants mso-hide in addition to display:none. Screen readers and the tab key
+// pass it.
 func canaryTokens(origin string) []token {
 	src := &source{"built-in", ""}
 	return []token{

@@ -71,8 +71,8 @@ func (tx *Tx) enter(now core.Instant, actor, action, tenantID, object, detail st
 
 var insertAudit = insertInto("audit", "at, actor, action, tenant_id, object, detail, origin")
 
-// changeRecord changes a record of a table whose records are tenants', and notes who did; an update that changes nothing
-// leaves it as it was. core.ErrNotFound.
+// changeRecord changes a record of a table whose records are tenants', and notes who did; an update that changes
+// nothing leaves it as it was. core.ErrNotFound.
 func (s *Store) changeRecord(ctx context.Context, table, id, action, actor string, now core.Instant,
 	change func(*Tx) error,
 ) error {

@@ -303,8 +303,9 @@ func (s *Store) changeCampaign(ctx context.Context, e CampaignEdit, action strin
 }
 
 // EditCampaign changes what a campaign says by a rule; what was approved is no longer. Whether archives show it is no
-// part of that, and may change at any time. A save that changes nothing is none. It returns core.ErrCampaignNotFound, core.ErrPreconditionFailed where the campaign is at another revision, a
-// conflict for one that is past approval (core.ErrConflict), or an error of the rule or of what it has changed.
+// part of that, and may change at any time. A save that changes nothing is none. It returns core.ErrCampaignNotFound,
+// core.ErrPreconditionFailed where the campaign is at another revision, a conflict for one that is past approval
+// (core.ErrConflict), or an error of the rule or of what it has changed.
 func (s *Store) EditCampaign(ctx context.Context, e CampaignEdit, rule func(*core.CampaignFields) error) (core.Campaign,
 	error,
 ) {

@@ -136,8 +136,8 @@ func (s *Store) SendCampaign(ctx context.Context, r CampaignSending, n JobReques
 }
 
 // UndoCampaign cancels the job of a campaign that waits for its start; the campaign is a draft again, and no mail of it
-// goes out. It returns core.ErrCampaignNotFound, core.ErrPreconditionFailed where the campaign is at another revision, or
-// core.ErrConflict for one that is not scheduled or whose job has begun.
+// goes out. It returns core.ErrCampaignNotFound, core.ErrPreconditionFailed where the campaign is at another revision,
+// or core.ErrConflict for one that is not scheduled or whose job has begun.
 func (s *Store) UndoCampaign(ctx context.Context, e CampaignEdit) (c core.Campaign, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
 		if c, err = tx.campaignSeen(&e); err != nil {

@@ -9,8 +9,8 @@ import (
 	"newsletterd/core"
 )
 
-// File reads the file of a model or of a picture: an io.ReadSeeker for one goroutine. Each piece is a read of its own, so that no snapshot
-// is held while a slow receiver takes its time.
+// File reads the file of a model or of a picture: an io.ReadSeeker for one goroutine. Each piece is a read of its own,
+// so that no snapshot is held while a slow receiver takes its time.
 type File struct {
 	ctx    context.Context
 	store  *Store

@@ -158,8 +158,8 @@ func (s *Store) HoldSendJob(ctx context.Context, no int64, reason string) error 
 	})
 }
 
-// ResumeSendJob lets a job go on that is paused, or that holds the rest of its readers back. core.ErrConflict: it is not paused, or not by anything that can be lifted
-// here.
+// ResumeSendJob lets a job go on that is paused, or that holds the rest of its readers back. core.ErrConflict: it is
+// not paused, or not by anything that can be lifted here.
 func (s *Store) ResumeSendJob(ctx context.Context, id, actor string, now core.Instant) (j core.SendJob, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
 		if err := tx.watch("send_job", id); err != nil {

@@ -232,7 +232,7 @@ func slow(s *store.Store, query string, ofTenant bool) string {
 // A bound LIMIT is written +?. SQLite looks into a bare one when it plans, and so plans the statement anew each time
 // that a value is bound to it, which costs more than to read a page.
 func TestStatementsAreNotPlannedAnew(t *testing.T) {
-	bare := regexp.MustCompile("LIMIT\\s+\\?")
+	bare := regexp.MustCompile(`LIMIT\s+\?`)
 	files, err := filepath.Glob("*.go")
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
@@ -248,8 +248,8 @@ func TestStatementsAreNotPlannedAnew(t *testing.T) {
 	}
 }
 
-// A statement that writes rows of subscribers by the thousand makes no table of its own for each of them, as SQLite does
-// for a CHECK with IN and three values.
+// A statement that writes rows of subscribers by the thousand makes no table of its own for each of them, as SQLite
+// does for a CHECK with IN and three values.
 func TestRowsAreWrittenWithoutTablesOfTheirOwn(t *testing.T) {
 	f := storetest.NewFaults(t)
 	s := storetest.Seed(t, storetest.OpenWith(t, store.Options{Driver: f.Driver}))

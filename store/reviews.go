@@ -56,8 +56,8 @@ func (tx *Tx) tellReview(c *core.Campaign, kind, note string, by reviewer, to []
 	return nil
 }
 
-// AskReview asks for another person's approval of a draft, until a wanted time or 0, and mails those who may give it. It
-// returns core.ErrCampaignNotFound, core.ErrPreconditionFailed where the campaign is at another revision,
+// AskReview asks for another person's approval of a draft, until a wanted time or 0, and mails those who may give it.
+// It returns core.ErrCampaignNotFound, core.ErrPreconditionFailed where the campaign is at another revision,
 // core.ErrConflict, or core.ErrTooMany where the tenant has asked for 50 reviews today.
 func (s *Store) AskReview(ctx context.Context, e CampaignEdit, wantedAt core.Instant, note string) (core.Campaign,
 	error,
@@ -108,8 +108,8 @@ func (tx *Tx) askReviewers(c *core.Campaign, e CampaignEdit) error {
 }
 
 // RejectCampaign makes a campaign in review, or an approved one, a draft again, and mails a note to the person who has
-// asked for the review. It returns core.ErrCampaignNotFound, core.ErrPreconditionFailed where the campaign is at another
-// revision, or core.ErrConflict.
+// asked for the review. It returns core.ErrCampaignNotFound, core.ErrPreconditionFailed where the campaign is at
+// another revision, or core.ErrConflict.
 func (s *Store) RejectCampaign(ctx context.Context, e CampaignEdit, note string) (core.Campaign, error) {
 	return s.changeCampaign(ctx, e, "campaign.reject", func(tx *Tx, c *core.Campaign) (bool, error) {
 		was := *c

@@ -56,7 +56,8 @@ type JobRequest struct {
 // AddSendJob makes a job and its campaign. Its checks come in this order: the list is one that the caller may send to
 // (else Invalid on list_id), tenant_id does not contradict it (Invalid), an Idempotency-Key that was used before (the
 // first job again, or Conflict with another body; with a new key the times are judged here), list and tenant are
-// active, no second person has to approve it (core.ErrApprovalRequired), the duplicate guard (Conflict). known reports whether the template that it names exists now.
+// active, no second person has to approve it (core.ErrApprovalRequired), the duplicate guard (Conflict). known reports
+// whether the template that it names exists now.
 func (s *Store) AddSendJob(ctx context.Context, r JobRequest, now core.Instant) (j core.SendJob, known bool,
 	err error,
 ) {

@@ -72,9 +72,9 @@ func (t *Tracker) Add(e core.Engagement) {
 	}
 }
 
-// goesAfter reports whether a click is that of a machine that goes after a reader: the same link was followed from another
-// network just before. Such a click is counted, and not as a person's. Networks are held for these seconds, and not
-// written.
+// goesAfter reports whether a click is that of a machine that goes after a reader: the same link was followed from
+// another network just before. Such a click is counted, and not as a person's. Networks are held for these seconds, and
+// not written.
 func (t *Tracker) goesAfter(e *core.Engagement) bool {
 	if e.LinkNo == 0 || e.Network == "" {
 		return false

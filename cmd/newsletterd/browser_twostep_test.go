@@ -262,8 +262,8 @@ func (b *factorBrowser) modes(tenant string) {
 	b.code(b.app(0), browsertest.Heading("Your account"))
 }
 
-// stepUp has a site of the operator export, resume and send a campaign by tokens: those of an old sign-in do none of it,
-// and say what would.
+// stepUp has a site of the operator export, resume and send a campaign by tokens: those of an old sign-in do none of
+// it, and say what would.
 func (b *factorBrowser) stepUp(tenant string) {
 	b.Helper()
 	list := b.d.seed.NewList(func(in *core.ListInput) { in.TenantID = &tenant })

@@ -129,8 +129,8 @@ func manyRecords(s *storetest.Seeder, n int) (tenant, list string) {
 	return tenant, list
 }
 
-// manyMailings makes a tenant with a list of 100, to which n campaigns were sent, n events that wait for a receiver that
-// can't be reached, and an endpoint in each of n other tenants.
+// manyMailings makes a tenant with a list of 100, to which n campaigns were sent, n events that wait for a receiver
+// that can't be reached, and an endpoint in each of n other tenants.
 func manyMailings(s *storetest.Seeder, n int) {
 	s.TenantID = s.NewTenant().ID
 	l := s.NewList()

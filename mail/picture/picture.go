@@ -121,9 +121,9 @@ func within(width, height, limit int) (int, int) {
 // errTooLong ends the writing of a file that gets too long.
 var errTooLong = errors.New("picture: too long")
 
-// Make decodes the picture and returns it as it is kept: no wider than FullWidth, and no wider than MailWidth for mails.
-// Both are the same file where nothing is to be shrunk. It returns an Invalid error of code invalid_picture for what
-// can't be decoded, an error of kind core.TooLarge where a file would have more bytes than limit, and that of the
+// Make decodes the picture and returns it as it is kept: no wider than FullWidth, and no wider than MailWidth for
+// mails. Both are the same file where nothing is to be shrunk. It returns an Invalid error of code invalid_picture for
+// what can't be decoded, an error of kind core.TooLarge where a file would have more bytes than limit, and that of the
 // context.
 func (p *Picture) Make(ctx context.Context, limit int) (full, mail core.MediaFile, err error) {
 	if p.format == formatGIF {

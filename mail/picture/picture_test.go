@@ -487,7 +487,8 @@ func TestALongFileEndsEarly(t *testing.T) {
 	}
 }
 
-// Whatever comes in: no panic, no more memory than was announced, and what comes out is a picture without anything else.
+// Whatever comes in: no panic, no more memory than was announced, and what comes out is a picture without anything
+// else.
 func FuzzImage(f *testing.F) {
 	small := colors(12, 8)
 	jpg := withSegment(jpegOf(f, small), jpegAPP1, "Exif\x00\x00"+exif(6))

@@ -155,8 +155,8 @@ func (k *Kind) Reports(r *Request) ([]core.ProviderReport, error) {
 	return good, nil
 }
 
-// settle brings a report into the form that the store keeps. It reports whether p is of use: it must be about an address
-// that we could have mailed, or have names.
+// settle brings a report into the form that the store keeps. It reports whether p is of use: it must be about an
+// address that we could have mailed, or have names.
 func settle(p *core.ProviderReport, now core.Instant) bool {
 	email, err := core.ParseEmail(string(p.Event.Email))
 	if err != nil && (p.Event.Email != "" || len(p.Names) == 0) {

@@ -391,8 +391,8 @@ func (s *Seeder) NewModel(ownerID, name string, v core.Visibility, file string) 
 	return m
 }
 
-// NewMedia keeps a picture of s.TenantID, as change says, whose files hold a text each: as mails show it and, where there
-// are two, as large as it is kept. They are no pictures.
+// NewMedia keeps a picture of s.TenantID, as change says, whose files hold a text each: as mails show it and, where
+// there are two, as large as it is kept. They are no pictures.
 func (s *Seeder) NewMedia(name string, files []string, change ...func(*core.Media)) core.Media {
 	s.Helper()
 	m, err := core.NewMedia(s.tenant(), "test", core.MediaInput{Name: &name}, s.Time())
