@@ -239,13 +239,31 @@ func (s *Store) RetryFailed(ctx context.Context, id, createdBy string, now core.
 		if err := tx.insertSendJob(&j); err != nil {
 			return err
 		}
-		if _, err := tx.exec(`UPDATE campaign SET job_no = ?, state = 'scheduled', revision = revision + 1 WHERE id = ?
-			AND state = 'sent'`, j.No, j.CampaignID); err != nil {
+		if err := tx.retryCampaign(&j, &old); err != nil {
 			return err
 		}
 		return tx.audit(now, createdBy, "job.retry", j.TenantID, j.ID)
 	})
 	return j, err
+}
+
+// retryCampaign makes the campaign of a job follow the retry of it. One that was written on since the job was stopped
+// before it had a recipient is sent, not retried: core.ErrConflict.
+func (tx *Tx) retryCampaign(j, old *core.SendJob) error {
+	n, err := tx.exec(`UPDATE campaign SET job_no = ?1, state = 'scheduled', revision = revision + 1,
+		approved_version = last_approved, copy_id = ?2 WHERE id = ?3 AND (state IN ('sent', 'archived') OR
+		job_no = ?4 AND last_approved = version AND state IN ('draft', 'approved'))`, j.No, j.CopyID, j.CampaignID, old.No)
+	if err != nil || n > 0 {
+		return err
+	}
+	switch c, err := tx.campaign(j.CampaignID); {
+	case errors.Is(err, core.ErrCampaignNotFound):
+		return nil
+	case err != nil:
+		return err
+	default:
+		return core.Conflictf("conflict", "The campaign is %s by now: send that instead.", c.State)
+	}
 }
 
 // expandRetry is expand for a job that retries another: it goes through that one's recipients, and then through the

@@ -61,6 +61,56 @@ func TestRetryOfAJobThatEndedEarly(t *testing.T) {
 	}
 }
 
+// What was sent stays sent, though a retry is cancelled before it has a recipient. Where no one was a recipient, the
+// campaign is a draft again, and a retry is refused once that is written on.
+func TestRetriesAndTheirCampaigns(t *testing.T) {
+	for _, found := range []bool{true, false} {
+		s := storetest.Seed(t, nil).At(sendNow)
+		l := s.NewList()
+		ctx := t.Context()
+		s.Readers(l, 3)
+		j := s.NewJob(l.ID)
+		_, err := s.StartDueJobs(ctx, sendNow)
+		s.Must(err)
+		if found {
+			_, err = s.ExpandJob(ctx, j.No, sendNow)
+			s.Must(err)
+		}
+		cancel := func(j core.SendJob, want core.CampaignState) {
+			t.Helper()
+			_, err := s.CancelSendJob(ctx, j.ID, sendNow)
+			s.Must(err)
+			for after, more := int64(0), true; more; {
+				after, more, err = s.SettleJob(ctx, j.No, after, sendNow)
+				s.Must(err)
+			}
+			if c, err := s.Campaign(ctx, j.CampaignID); err != nil || c.State != want ||
+				(c.ApprovedVersion == 0) != (want == core.CampaignDraft) {
+				t.Errorf("recipients %v: the campaign is %s, approved %d, %v", found, c.State, c.ApprovedVersion, err)
+			}
+		}
+		want := core.CampaignSent
+		if !found {
+			want = core.CampaignDraft
+		}
+		cancel(j, want)
+		again, err := s.RetryFailed(ctx, j.ID, "test", sendNow)
+		s.Must(err)
+		cancel(again, want)
+		e := store.CampaignEdit{ID: j.CampaignID, Actor: "ann", Now: sendNow}
+		_, err = s.EditCampaign(ctx, e, func(f *core.CampaignFields) error { f.Subject = "Another"; return nil })
+		if (core.KindOf(err) == core.Conflict) != found {
+			t.Errorf("recipients %v: an edit: %v", found, err)
+		}
+		if found {
+			continue
+		}
+		if _, err := s.RetryFailed(ctx, again.ID, "test", sendNow); core.KindOf(err) != core.Conflict {
+			t.Errorf("what was written on is retried: %v", err)
+		}
+	}
+}
+
 // A retry that can reach no one is refused, with the reason.
 func TestRetriesOfNobodyAreRefused(t *testing.T) {
 	s := storetest.Seed(t, nil).At(sendNow)

@@ -901,12 +901,12 @@ CREATE TABLE seen_nonce (
 CREATE TRIGGER campaign_follows_job AFTER UPDATE OF status ON send_job WHEN NEW.status <> OLD.status BEGIN
   UPDATE campaign SET revision = revision + 1, state = CASE
       WHEN NEW.status = 'running' THEN 'sending'
-      WHEN NEW.status = 'completed' OR NEW.recipients > 0 THEN 'sent'
+      WHEN NEW.status = 'completed' OR EXISTS (SELECT 1 FROM send_job WHERE campaign_id = NEW.campaign_id AND recipients > 0)
+        THEN 'sent'
       WHEN NEW.status = 'cancelled' THEN 'draft'
-      ELSE 'approved' END,
-    approved_version = iif(NEW.status = 'cancelled' AND NEW.recipients = 0, 0, approved_version),
-    copy_id = iif(NEW.status = 'cancelled' AND NEW.recipients = 0, '', copy_id)
+      ELSE 'approved' END
   WHERE job_no = NEW.no AND job_no <> 0 AND state IN ('scheduled', 'sending');
+  UPDATE campaign SET approved_version = 0, copy_id = '' WHERE job_no = NEW.no AND job_no <> 0 AND state = 'draft';
 END;
 
 CREATE TRIGGER issue_follows_job AFTER UPDATE OF status ON send_job WHEN NEW.status = 'running' AND OLD.status <> 'running' BEGIN
