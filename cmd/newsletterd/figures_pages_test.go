@@ -60,6 +60,8 @@ func TestFiguresOfPages(t *testing.T) {
 		"/api/admin/sender-domains?", "/api/admin/dkim-keys?", "/api/admin/mail-providers?", "/api/admin/outbox?",
 		"/api/admin/mails?", "/api/admin/syncs?", "/api/admin/imports?",
 		"/api/admin/audit?", "/api/admin/audit?" + tenant, "/api/admin/audit?action=nothing&", "/api/send-jobs?",
+		"/api/campaigns?", "/api/campaigns?" + tenant, "/api/campaigns?" + list, "/api/campaigns?state=draft&",
+		"/api/campaigns?q=no+such+word&", "/api/media?" + tenant, "/api/media?" + tenant + "q=no+such+word&",
 		"/api/send-jobs?" + list, "/api/send-jobs/history?email=reader0000001%40example.org&",
 	} {
 		what := strings.TrimRight(strings.NewReplacer(list, "list_id&", tenant, "tenant_id&").Replace(path), "?&")
@@ -106,6 +108,7 @@ func manyRecords(s *storetest.Seeder, n int) (tenant, list string) {
 		}, []byte("private"), "test"))
 		p := core.Provider{Name: "provider-" + id[len(id)-12:], TenantID: id, Kind: report.KindGeneric}
 		s.Must(s.AddProvider(s.Context(), p, "secret", "test", s.Time()))
+		s.NewWebhookClient(id)
 		token := map[string][]byte{store.TokenInvitation: core.HashToken(core.NewToken())}
 		s.Must(s.AddInvitation(s.Context(), core.InvitationInput{
 			TenantID: id, Role: core.RoleEditor, Email: core.Email(fmt.Sprintf("new%d@example.org", i)),
@@ -119,8 +122,9 @@ func manyRecords(s *storetest.Seeder, n int) (tenant, list string) {
 		s.NewUser(core.Email(fmt.Sprintf("member%d@example.org", i)), "", func(u *core.User) {
 			u.Roles = []core.Role{{Role: core.RoleEditor, TenantID: tenant}}
 		})
-		s.NewWebhookClient(tenant)
 		s.NewTemplate(core.TemplateInput{Name: new(fmt.Sprintf("template %d", i)), BodyText: new("Hello")})
+		s.NewCampaign(core.List{ID: list, TenantID: tenant})
+		s.NewMedia(fmt.Sprintf("picture%d.png", i), []string{fmt.Sprint("picture ", i)})
 		s.NewJob(list, func(r *store.JobRequest) { r.ScheduledAt = s.Time().Add(1000 * time.Hour) })
 		s.Must(s.Suppress(s.Context(), store.DisableRequest{
 			Email: core.Email(fmt.Sprintf("off%d@example.org", i)), TenantID: tenant, Reason: "asked", OccurredAt: s.Time(),
