@@ -14,7 +14,7 @@ func FreshProof(at, now Instant) bool { return now.Sub(at) <= ProofAge }
 // ProofActions ask for a fresh proof of who the user is: what reaches many people at once, and what gives rights away.
 // Operations that the specification of the API names don't; a route says so.
 var ProofActions = []Action{
-	ActionCampaignSend, ActionPeopleImport, ActionPeopleExport, ActionPeopleErase, ActionTeamManage,
+	ActionCampaignApprove, ActionCampaignSend, ActionPeopleImport, ActionPeopleExport, ActionPeopleErase, ActionTeamManage,
 	ActionRelayManage, ActionDKIMManage,
 	ActionKeyManage, ActionUserManage, ActionWebhookManage, ActionClientSecret, ActionEndpointManage,
 	ActionDomainVerify, ActionProviderManage,

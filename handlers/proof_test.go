@@ -25,7 +25,7 @@ func TestOperationsThatAskForAFreshSignIn(t *testing.T) {
 	}
 	never := []string{
 		"POST /api/send-jobs", "POST /api/send-jobs/:id/cancel", "POST /api/send-jobs/:id/pause",
-		"POST /api/campaigns/:id/undo",
+		"POST /api/campaigns/:id/undo", "POST /api/campaigns/:id/reject",
 	}
 	asked := 0
 	for _, r := range e.handler.Routes() {
