@@ -1,0 +1,187 @@
+package worker
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/url"
+	"sync"
+	"time"
+
+	"newsletterd/auth"
+	"newsletterd/core"
+	"newsletterd/mail"
+	"newsletterd/mail/notice"
+	"newsletterd/mail/smtp"
+	"newsletterd/store"
+)
+
+// notices says what a mail of a kind looks like: its text, the page that its link leads to, and how long that works.
+var notices = map[string]struct {
+	notice notice.Kind
+	page   string
+	valid  time.Duration
+}{
+	core.MailConfirm:           {notice.Confirm, "/confirm", store.ConfirmTTL},
+	core.MailAlreadySubscribed: {notice.Subscribed, "/preferences", 0},
+	core.MailUnsubscribed:      {notice.Unsubscribed, "/undo", auth.UndoTTL},
+	core.MailPreferences:       {notice.Preferences, "/preferences", auth.ManageTTL},
+	core.MailVerify:            {notice.Verify, "/verify", 48 * time.Hour},
+	core.MailClaim:             {notice.Reverify, "/verify", 48 * time.Hour},
+	core.MailAlreadyRegistered: {notice.Registered, "/login", 0},
+	core.MailReset:             {notice.Reset, "/password/reset", time.Hour},
+	core.MailChange:            {notice.Change, "/verify", store.ChangeTTL},
+	core.MailChangeTaken:       {notice.Taken, "/login", 0},
+	core.MailChangeAsked:       {notice.ChangeAsked, "/account", 0},
+	core.MailChanged:           {notice.Changed, "/login", 0},
+	core.MailPasskeyAdded:      {notice.PasskeyAdded, "/account", 0},
+	core.MailPasskeyRemoved:    {notice.PasskeyRemoved, "/account", 0},
+	core.MailTwoStepOn:         {notice.TwoStepOn, "/account", 0},
+	core.MailTwoStepOff:        {notice.TwoStepOff, "/account", 0},
+	core.MailRecoveryCodes:     {notice.RecoveryCodes, "/account", 0},
+	core.MailInvitation:        {notice.Invitation, "/invitation", store.InvitationTTL},
+	core.MailReview:            {notice.Review, "/review", 0},
+	core.MailReviewApproved:    {notice.ReviewApproved, "/review", 0},
+	core.MailReviewRejected:    {notice.ReviewRejected, "/review", 0},
+	core.MailReviewMissed:      {notice.ReviewMissed, "/review", 0},
+}
+
+// envelopes are used again: a mail is some kilobytes.
+var envelopes = sync.Pool{New: func() any { return new(smtp.Envelope) }}
+
+// compose renders a mail.
+func (m *mailer) compose(ctx context.Context, q *core.Mail, now time.Time) (*smtp.Envelope, error) {
+	if q.Kind == core.MailTest {
+		return m.composeTest(ctx, q, now)
+	}
+	n, ok := notices[q.Kind]
+	if !ok {
+		return nil, errors.New("unknown kind of mail")
+	}
+	tenantID := ""
+	from, origin, d := m.From, m.PublicURL, notice.Data{
+		To: string(q.Email), Valid: n.valid,
+		Brand: notice.Brand{Name: m.From.Name},
+	}
+	msg := mail.Message{To: mail.Address{Email: string(q.Email)}, Date: now, MessageID: m.Ident.Message(0, q.ID)}
+	if q.AboutAccount() {
+		if err := m.accountLook(ctx, q, &d); err != nil {
+			return nil, err
+		}
+	} else {
+		list, err := m.Store.ListWithTenant(ctx, q.ListID)
+		if err != nil {
+			return nil, err
+		}
+		d.List, d.Language, tenantID = list.Name, list.PageLanguage(), list.TenantID
+		d.Own = list.Wording(q.Kind)
+		from, origin, d.Brand = brandOf(&list.Tenant, from, origin)
+		msg.ReplyTo.Email = list.Tenant.ReplyTo
+	}
+	query, err := m.linkQuery(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	d.URL = origin + n.page + query
+	if msg.Subject, msg.Text, msg.HTML, err = n.notice.Render(d); err != nil {
+		return nil, err
+	}
+	msg.From = from
+	e := envelopes.Get().(*smtp.Envelope)
+	e.From, e.To, e.Tag = from.Email, string(q.Email), q
+	if e.Data, err = mail.Compose(e.Data[:0], &msg); err != nil {
+		return nil, err
+	}
+	return e, m.sign(ctx, e, tenantID)
+}
+
+// accountLook sets the looks of a mail about an account. One that was asked for on the way to a tenant's client has the
+// tenant's language, name and color. Its sender, Reply-To, origin of links, relay and DKIM key are the daemon's, and it
+// loads no image.
+func (m *mailer) accountLook(ctx context.Context, q *core.Mail, d *notice.Data) error {
+	var of core.AccountMail
+	if err := json.Unmarshal([]byte(q.Params), &of); err != nil {
+		return err
+	}
+	d.Language = of.Language
+	if of.Review != nil {
+		d.Review = *of.Review
+	}
+	if q.TenantID == "" {
+		return nil
+	}
+	tenant, err := m.Store.Tenant(ctx, q.TenantID)
+	if errors.Is(err, core.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	d.Language = cmp.Or(tenant.Language, d.Language)
+	d.Brand.Name, d.Brand.Color = cmp.Or(tenant.AccountBrand(), d.Brand.Name), tenant.BrandColor
+	return nil
+}
+
+// sign signs a mail where its sender has a key.
+func (m *mailer) sign(ctx context.Context, e *smtp.Envelope, tenantID string) error {
+	k, err := m.Signers.of(ctx, tenantID, core.Email(e.From).Domain())
+	if err == nil && k.signer != nil {
+		e.Data, err = k.signer.Sign(e.Data, m.DKIMSkip)
+	}
+	return err
+}
+
+// brandOf returns the sender, the origin of links and the brand of a tenant's mail. What the tenant lacks is the
+// daemon's.
+func brandOf(t *core.Tenant, from mail.Address, origin string) (mail.Address, string, notice.Brand) {
+	b := notice.Brand{
+		Name: cmp.Or(t.BrandName, t.Name), Color: t.BrandColor, LogoURL: t.BrandLogoURL,
+		PostalAddress: t.PostalAddress,
+	}
+	from.Name = t.SenderName()
+	if t.MailFrom != "" {
+		from.Email = t.MailFrom
+	}
+	return from, t.Origin(origin), b
+}
+
+// linkKinds are the kinds of the tokens in notices to subscribers.
+var linkKinds = map[string]auth.UnsubscribeKind{
+	core.MailAlreadySubscribed: auth.UnsubscribeMailed, core.MailUnsubscribed: auth.UnsubscribeUndo,
+	core.MailPreferences: auth.UnsubscribeManage,
+}
+
+// linkQuery makes the token of a mail's link, which no queue holds. The token alone: the page knows whom it was mailed
+// to, and a link that names its reader costs a point in SpamAssassin (GB_CUSTOM_HTM_URI).
+func (m *mailer) linkQuery(ctx context.Context, q *core.Mail) (string, error) {
+	v := url.Values{}
+	switch q.Kind {
+	case core.MailConfirm:
+		token, err := m.Store.ConfirmToken(ctx, q.TokenID, core.ProofMailed)
+		if err != nil {
+			return "", err
+		}
+		v.Set("token", token)
+	case core.MailAlreadySubscribed, core.MailUnsubscribed, core.MailPreferences:
+		token, err := m.Sealer.SealUnsubscribe(auth.UnsubscribeToken{
+			Kind: linkKinds[q.Kind], ListID: q.ListID, // an undo link is for the unsubscribing at CreatedAt
+			SubscriptionID: m.Store.SubscriptionID(q.ListID, q.Email.Key()), Email: q.Email, IssuedAt: q.CreatedAt,
+		})
+		if err != nil {
+			return "", err
+		}
+		v.Set("token", token)
+	case core.MailVerify, core.MailClaim, core.MailReset, core.MailChange, core.MailInvitation:
+		key, err := m.Store.PurposeKey(ctx, store.PurposeMailToken)
+		if err != nil {
+			return "", err
+		}
+		v.Set("token", auth.MailToken(key, q.Kind, q.TokenID))
+	case core.MailReview, core.MailReviewApproved, core.MailReviewRejected, core.MailReviewMissed:
+		v.Set("campaign", q.TokenID)
+	default:
+		return "", nil
+	}
+	return "?" + v.Encode(), nil
+}
