@@ -20,9 +20,14 @@ var ErrApprovalRequired = &Error{
 	Message: "The tenant asks for the approval of a second person, one who has not written on what is sent.",
 }
 
+const actorUser = "user:"
+
+// UserActor returns how the audit trail names a user as an actor.
+func UserActor(id string) string { return actorUser + id }
+
 // ActorUser returns the id of the user whom the audit trail names as an actor; empty where it names none.
 func ActorUser(actor string) string {
-	id, user := strings.CutPrefix(actor, "user:")
+	id, user := strings.CutPrefix(actor, actorUser)
 	if !user {
 		return ""
 	}

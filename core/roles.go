@@ -147,9 +147,6 @@ func PermissionFor(a Action) (p Permission, ok bool) {
 	return p, ok
 }
 
-// PermissionLeast returns the least role that may do an action.
-func PermissionLeast(a Action) string { return permissions[a].Least }
-
 // Allows reports whether a role has the permission: operator for everything, the others within their tenant.
 func (p Permission) Allows(role string) bool {
 	least := slices.Index(Roles, p.Least)

@@ -11,7 +11,7 @@ import (
 // actor names the caller in the audit trail.
 func actor(c *web.Call) string {
 	if c.Caller.UserID != "" {
-		return "user:" + c.Caller.UserID
+		return core.UserActor(c.Caller.UserID)
 	}
 	return "client:" + c.Caller.ClientID
 }

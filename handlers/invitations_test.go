@@ -112,7 +112,7 @@ func TestInvitation(t *testing.T) {
 				boss := storetest.Seed(e, e.store).NewUser("boss@user.example", "")
 				e.must(e.store.GrantRole(t.Context(), boss.ID, core.Role{Role: core.RoleTenantAdmin, TenantID: tenant.ID},
 					true, core.At(time.Now())))
-				i, token := e.invite(tenant.ID, eve, "user:"+boss.ID)
+				i, token := e.invite(tenant.ID, eve, core.UserActor(boss.ID))
 				tt.between(e, i, token)
 				if status := e.join(token); status != tt.want {
 					t.Errorf("the page answers %d", status)

@@ -114,7 +114,7 @@ func (a reviewPages) show(c *web.Call, who core.Visitor, of *core.Campaign, faul
 	if data.By, err = a.nameOf(c, of.ReviewBy); err != nil {
 		return web.HTML{}, err
 	}
-	faulty, err := a.fill(c, &data, of, "user:"+who.User.ID)
+	faulty, err := a.fill(c, &data, of, core.UserActor(who.User.ID))
 	if err != nil {
 		return web.HTML{}, err
 	}
@@ -123,7 +123,7 @@ func (a reviewPages) show(c *web.Call, who core.Visitor, of *core.Campaign, faul
 	}
 	caller := visitorCaller(who)
 	if of.State == core.CampaignInReview && caller.May(core.ActionCampaignApprove, of.TenantID) {
-		data.NotYou = t.Accepts(of, "user:"+who.User.ID) != nil
+		data.NotYou = t.Accepts(of, core.UserActor(who.User.ID)) != nil
 		data.Approves, data.Rejects = faulty == nil && !data.NotYou, true
 		data.Sends = data.Approves && data.Wanted != "" && !data.Passed &&
 			caller.May(core.ActionCampaignSend, of.TenantID)
@@ -187,7 +187,7 @@ func (a reviewPages) decide(c *web.Call, who core.Visitor, in reviewForm) (web.H
 	if !caller.May(core.ActionCampaignApprove, of.TenantID) {
 		return web.HTML{}, core.Lacking(core.ActionCampaignApprove)
 	}
-	e := store.CampaignEdit{ID: of.ID, Actor: "user:" + who.User.ID, Now: c.Now, Revision: -1}
+	e := store.CampaignEdit{ID: of.ID, Actor: core.UserActor(who.User.ID), Now: c.Now, Revision: -1}
 	if n, err := strconv.ParseInt(in.Revision, 10, 64); err == nil && n > 0 {
 		e.Revision = n
 	}

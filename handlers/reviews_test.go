@@ -37,7 +37,7 @@ func newReviewEnv(t *testing.T) *reviewEnv {
 	e.must(e.store.GrantRole(t.Context(), ann.ID, role, false, e.seed.Time()))
 	e.bob = e.seed.NewUser("bob@user.example", "", func(u *core.User) { u.Name, u.Roles = "Bob", []core.Role{role} })
 	e.campaign = e.seed.NewCampaign(list)
-	e.edit("user:" + e.bob.ID)
+	e.edit(core.UserActor(e.bob.ID))
 	return e
 }
 
@@ -55,7 +55,7 @@ func (e *reviewEnv) edit(by string) {
 func (e *reviewEnv) review(wanted core.Instant) {
 	e.Helper()
 	c, err := e.store.AskReview(e.Context(), store.CampaignEdit{
-		ID: e.campaign.ID, Actor: "user:" + e.bob.ID, Now: e.seed.Time(),
+		ID: e.campaign.ID, Actor: core.UserActor(e.bob.ID), Now: e.seed.Time(),
 	}, wanted, "Please look at the <second> picture.")
 	e.must(err)
 	e.campaign = c
@@ -137,7 +137,7 @@ func TestReviewIsRefused(t *testing.T) {
 		e.review(0)
 		e.login()
 		before := e.campaign.Revision
-		e.edit("user:" + e.bob.ID)
+		e.edit(core.UserActor(e.bob.ID))
 		e.review(0)
 		if status, state := e.send("approve", fmt.Sprint(before)); status != http.StatusConflict ||
 			state != core.CampaignInReview {
@@ -153,7 +153,7 @@ func TestReviewIsRefused(t *testing.T) {
 		e.login()
 		ann, err := e.store.UserByEmail(t.Context(), "ann@user.example")
 		e.must(err)
-		e.edit("user:" + ann.ID)
+		e.edit(core.UserActor(ann.ID))
 		e.review(0)
 		if _, page := e.page("GET", reviewAddress(e.campaign.ID), nil); strings.Contains(page, `value="approve"`) {
 			t.Error("who has written on it has a button")
@@ -194,7 +194,7 @@ func TestReviewUntilATime(t *testing.T) {
 			t.Errorf("%d, not %d, %v", j.DueAt, wanted, err)
 		}
 		e.campaign = e.seed.NewCampaign(core.List{ID: e.seed.ListID, TenantID: e.tenant.ID})
-		e.edit("user:" + e.bob.ID)
+		e.edit(core.UserActor(e.bob.ID))
 		e.review(wanted)
 		time.Sleep(time.Hour)
 		for range 2 { // told once

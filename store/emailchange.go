@@ -76,7 +76,7 @@ func (s *Store) AskEmailChange(ctx context.Context, userID string, epoch int64, 
 		}
 		return errors.Join(tx.writeMail(link, state, now),
 			tx.writeMail(token.Style.MailTo(u.Email, core.MailChangeAsked, ""), state, now),
-			tx.audit(now, "user:"+userID, "user.email.ask", "", userID))
+			tx.audit(now, core.UserActor(userID), "user.email.ask", "", userID))
 	})
 }
 
@@ -162,6 +162,6 @@ func (s *Store) ChangeEmail(ctx context.Context, userID string, hash []byte, ema
 		}
 		tx.kick(TopicIdentity)
 		return errors.Join(tx.addMail(look.MailTo(r.Email, core.MailChanged, ""), now),
-			tx.audit(now, "user:"+r.UserID, "user.email", "", r.UserID))
+			tx.audit(now, core.UserActor(r.UserID), "user.email", "", r.UserID))
 	})
 }

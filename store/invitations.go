@@ -193,5 +193,5 @@ func (tx *Tx) accept(i *Invited, userID string, now core.Instant) error {
 	told, err := tx.granting(userID, i.Offers(), false, now)
 	tx.watched.told = told
 	return errors.Join(err,
-		tx.audit(now, "user:"+userID, "invitation.accept."+i.Role, i.TenantID, i.ID))
+		tx.audit(now, core.UserActor(userID), "invitation.accept."+i.Role, i.TenantID, i.ID))
 }

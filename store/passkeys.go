@@ -100,7 +100,7 @@ func (s *Store) AddPasskey(ctx context.Context, p core.Passkey, epoch int64, a A
 		}
 		tx.tell("passkeys", u.Passkeys, u.Passkeys+1)
 		return errors.Join(tx.addMail(look.MailTo(u.Email, core.MailPasskeyAdded, ""), now),
-			tx.audit(now, actorOr(ctx, "user:"+p.UserID), "user.passkey.add", "", p.UserID))
+			tx.audit(now, actorOr(ctx, core.UserActor(p.UserID)), "user.passkey.add", "", p.UserID))
 	})
 }
 
@@ -115,7 +115,7 @@ func (s *Store) RenamePasskey(ctx context.Context, userID, id, name string, now 
 			return err
 		}
 		tx.touched("passkey_name")
-		return tx.audit(now, actorOr(ctx, "user:"+userID), "user.passkey.rename", "", userID)
+		return tx.audit(now, actorOr(ctx, core.UserActor(userID)), "user.passkey.rename", "", userID)
 	})
 }
 
@@ -135,7 +135,7 @@ func (s *Store) RemovePasskey(ctx context.Context, userID, id string, look core.
 		}
 		tx.tell("passkeys", u.Passkeys+1, u.Passkeys)
 		return errors.Join(tx.addMail(look.MailTo(u.Email, core.MailPasskeyRemoved, ""), now),
-			tx.audit(now, actorOr(ctx, "user:"+userID), "user.passkey.remove", "", userID))
+			tx.audit(now, actorOr(ctx, core.UserActor(userID)), "user.passkey.remove", "", userID))
 	})
 }
 
@@ -215,7 +215,7 @@ func (s *Store) byPasskey(ctx context.Context, use PasskeyUse, now core.Instant,
 			return err
 		}
 		if copied = !p.Counts(use.Count); copied {
-			return tx.audit(now, "user:"+use.UserID, "user.passkey.copied", "", use.UserID)
+			return tx.audit(now, core.UserActor(use.UserID), "user.passkey.copied", "", use.UserID)
 		}
 		if err := tx.one("UPDATE passkey SET sign_count = ?, used_at = ? WHERE id = ?", use.Count, int64(now),
 			use.ID); err != nil {

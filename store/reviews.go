@@ -26,7 +26,8 @@ type reviewer struct {
 
 // reviewers are those of a tenant's team who may approve, by the owners' proved addresses.
 func (tx *Tx) reviewers(tenantID string) (all []reviewer, err error) {
-	least := slices.Index(core.Roles, core.PermissionLeast(core.ActionCampaignApprove))
+	approve, _ := core.PermissionFor(core.ActionCampaignApprove)
+	least := slices.Index(core.Roles, approve.Least)
 	err = tx.all(&all, `SELECT DISTINCT 'user:' || u.id AS actor, u.email, u.name FROM role AS r JOIN user AS u ON u.id = r.user_id
 		WHERE r.tenant_id = ? AND r.pending = 0 AND r.role IN (SELECT value FROM json_each(?)) AND u.email_verified = 1
 		AND u.disabled_at = 0 ORDER BY u.id`, tenantID, jsonOf(core.Roles[least:]))

@@ -105,7 +105,7 @@ func (tx *Tx) factorChanged(ctx context.Context, userID, action, mail string, lo
 		return err
 	}
 	return errors.Join(tx.addMail(look.MailTo(email, mail, ""), now),
-		tx.audit(now, actorOr(ctx, "user:"+userID), action, "", userID))
+		tx.audit(now, actorOr(ctx, core.UserActor(userID)), action, "", userID))
 }
 
 // SetRecoveryCodes replaces the recovery codes of a user, who is told by mail, by those of the hashes.

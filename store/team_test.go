@@ -64,7 +64,7 @@ func TestInvitationsEndWithTheLastRole(t *testing.T) {
 			must(t, err)
 			return i.ID
 		}
-		gone := []string{invite(home.ID, "new@example.org", "user:"+u.ID), invite(home.ID, "Ann@example.org", "user:x")}
+		gone := []string{invite(home.ID, "new@example.org", core.UserActor(u.ID)), invite(home.ID, "Ann@example.org", "user:x")}
 		kept := []string{invite(other.ID, "ann@example.org", "user:x"), invite(home.ID, "else@example.org", "user:x")}
 		must(t, end(role))
 		for _, id := range gone {
