@@ -28,7 +28,7 @@ type archive struct {
 // archiveRoutes are the public archives.
 func (h *Handler) archiveRoutes(t *web.Table) {
 	a := archive{h.options.Store, h.publicURL, h.options.Newsletter.MemberURL, new(feedCache)}
-	t.Add("GET", "/archive.js", web.Public(), web.Page, web.Query(serveArchiveScript), "The script of public archives")
+	t.Add("GET", "/archive.js", web.Public(), web.Page, web.Query(archiveScript.serve), "The script of public archives")
 	t.Add("GET", "/a/:list", web.Public(), web.Page, web.Query(a.slash).Fails(core.NotFound),
 		"The public archive of a list, without the slash at the end of its address")
 	t.Add("GET", "/a/:list/", web.Public(), web.Page, web.Serve(a.index).Fails(core.NotFound),
@@ -42,16 +42,8 @@ func (h *Handler) archiveRoutes(t *web.Table) {
 //go:embed pages/archive.js
 var archiveJS string
 
-// archiveScript is the address of the script that gives a frame the height of its mail. It changes with the contents.
-var archiveScript = func() string {
-	sum := sha256.Sum256([]byte(archiveJS))
-	return "/archive.js?v=" + hex.EncodeToString(sum[:4])
-}()
-
-func serveArchiveScript(c *web.Call, _ struct{}) (web.Text, error) {
-	c.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
-	return web.Text{Type: "text/javascript; charset=utf-8", Body: []byte(archiveJS)}, nil
-}
+// archiveScript gives the frame of a mail the height of its contents.
+var archiveScript = script{"/archive.js", archiveJS}
 
 type archivePath struct {
 	List string `path:"list,text"`
@@ -261,7 +253,7 @@ func (a archive) issue(c *web.Call) error {
 	for k := range later {
 		data.Later = new(issueRow(c, list, &later[k]))
 	}
-	v := view{Title: i.Title, Data: data, Script: archiveScript, Up: link{list.ArchivePath(), list.Name}}
+	v := view{Title: i.Title, Data: data, Script: archiveScript.address(), Up: link{list.ArchivePath(), list.Name}}
 	v.Public = &publicPage{URL: a.url(list) + i.Slug, Kind: "article", Title: i.Title, Summary: i.Summary, At: data.At}
 	return a.page(c, list, "issue", v)
 }
@@ -344,7 +336,7 @@ func (a archive) render(c *web.Call, list *core.ListWithTenant, i *core.Issue) (
 	if err != nil {
 		return nil, err
 	}
-	spec := mail.JobSpec(j.ID, &content, mail.Address{Email: "newsletterd@localhost"})
+	spec := mail.JobSpec(j.ID, &content, mail.ShownSender)
 	spec.UnsubscribeURL, spec.Preheader = "", ""
 	bulk, err := mail.CompileBulk(spec)
 	if err != nil {

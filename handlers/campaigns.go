@@ -306,7 +306,7 @@ func (a campaigns) setArchive(c *web.Call, e *store.CampaignEdit, shown *bool) (
 	if err != nil {
 		return err
 	}
-	bulk, err := mail.CompileBulk(mail.JobSpec(j.ID, &content, mail.Address{Email: "newsletterd@localhost"}))
+	bulk, err := mail.CompileShown(j.ID, &content)
 	if err == nil {
 		e.Head, err = headOf(bulk, c.Now)
 	}

@@ -82,7 +82,7 @@ func (d Drafts) compile(ctx context.Context, c *core.Campaign, version int64, no
 	}
 	l.Draft, err = d.Store.Draft(ctx, c, version, compile, now)
 	if err == nil {
-		l.Bulk, err = mail.CompileBulk(mail.JobSpec(c.ID, &l.Draft.Content, mail.Address{Email: "newsletterd@localhost"}))
+		l.Bulk, err = mail.CompileShown(c.ID, &l.Draft.Content)
 	}
 	if err == nil {
 		l.Draft.Head, err = headOf(l.Bulk, now)

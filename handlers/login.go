@@ -149,7 +149,7 @@ func (a authorizations) showLogin(c *web.Call, p purpose, email, fault string, s
 		return web.HTML{}, err
 	}
 	if data.Options != "" {
-		v.Script = passkeyScript
+		v.Script = passkeyScript.address()
 	}
 	v.Title, v.Data = wordsOf(c).SignIn, data
 	return render(c, status, "login", v, targets...)

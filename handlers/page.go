@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"html/template"
 	"io/fs"
@@ -53,6 +54,20 @@ type view struct {
 	Lang  string
 	W     *pageWords
 	style *pageStyle
+}
+
+// script is a script of pages.
+type script struct{ path, body string }
+
+// address returns where pages find the script. It changes with the contents, so they may be kept for ever.
+func (s script) address() string {
+	sum := sha256.Sum256([]byte(s.body))
+	return s.path + "?v=" + hex.EncodeToString(sum[:4])
+}
+
+func (s script) serve(c *web.Call, _ struct{}) (web.Text, error) {
+	c.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	return web.Text{Type: "text/javascript; charset=utf-8", Body: []byte(s.body)}, nil
 }
 
 // link is a link above the title of a page; empty: there is none.

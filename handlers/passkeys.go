@@ -1,9 +1,7 @@
 package handlers
 
 import (
-	"crypto/sha256"
 	_ "embed"
-	"encoding/hex"
 	"errors"
 	"strconv"
 	"strings"
@@ -25,16 +23,8 @@ const (
 //go:embed pages/passkey.js
 var passkeyJS string
 
-// passkeyScript is the address of the script. It changes with the contents, so it may be kept for ever.
-var passkeyScript = func() string {
-	sum := sha256.Sum256([]byte(passkeyJS))
-	return "/passkey.js?v=" + hex.EncodeToString(sum[:4])
-}()
-
-func serveScript(c *web.Call, _ struct{}) (web.Text, error) {
-	c.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
-	return web.Text{Type: "text/javascript; charset=utf-8", Body: []byte(passkeyJS)}, nil
-}
+// passkeyScript asks the browser for passkeys.
+var passkeyScript = script{"/passkey.js", passkeyJS}
 
 // passkeyBrowser returns the secret of the browser, and makes one where it has none.
 func passkeyBrowser(c *web.Call) string {
@@ -159,7 +149,7 @@ func (a accountPages) showPasskeys(c *web.Call, who core.Visitor, notice string,
 		if data.Options, err = a.auth.NewPasskeyOptions(c, who.User, passkeyBrowser(c), c.Now); err != nil {
 			return web.HTML{}, err
 		}
-		v.Script = passkeyScript
+		v.Script = passkeyScript.address()
 	}
 	v.Data = data
 	return render(c, status, "passkeys", v)

@@ -145,7 +145,7 @@ func (a accountPages) showProof(c *web.Call, who core.Visitor, p purpose, form s
 		return web.HTML{}, err
 	}
 	if data.Options != "" {
-		v.Script = passkeyScript
+		v.Script = passkeyScript.address()
 	}
 	v.Data = data
 	return render(c, status, "prove", v)

@@ -147,7 +147,7 @@ func (h *Handler) pageRoutes(t *web.Table) {
 		web.Query(web.Visited(a.codePage)), "Sign in: the second step")
 	t.Add("POST", codePath, web.Public(), web.Page,
 		web.Form(web.Visited(a.code)).Fails(core.Forbidden, core.TooMany), "Sign in by a code")
-	t.Add("GET", "/passkey.js", web.Public(), web.Page, web.Query(serveScript), "The script of passkeys")
+	t.Add("GET", "/passkey.js", web.Public(), web.Page, web.Query(passkeyScript.serve), "The script of passkeys")
 	t.Add("POST", "/login/passkey", web.Public(), web.Page,
 		web.Form(web.Visited(a.passkey)).Fails(core.Forbidden, core.TooMany), "Sign in by a passkey")
 	t.Add("GET", proofPath, web.Public(), web.Page,
@@ -220,7 +220,9 @@ func (h *Handler) newsletterRoutes(t *web.Table) {
 			web.JSON(news.disable), "Switch an address off and end its subscriptions")
 	}
 	t.Add("POST", "/api/admin/newsletter-lists/:id/full-sync", admin(core.ActionListSettings), web.Member,
-		web.JSON(news.fullSync).BodyOptional().Accepted().Find(lists{store: h.options.Store}.find).Missing(core.ErrListNotFound).Fails(core.Conflict), "Copy a list to the send service as a whole")
+		web.JSON(news.fullSync).BodyOptional().Accepted().Find(lists{store: h.options.Store}.find).
+			Missing(core.ErrListNotFound).Fails(core.Conflict),
+		"Copy a list to the send service as a whole")
 	h.newsletterPageRoutes(t, newsletterPages{news})
 }
 

@@ -102,7 +102,7 @@ func (t Trial) compiled(ctx context.Context, id string) (j core.SendJob, bulk *m
 	if err != nil {
 		return j, nil, err
 	}
-	bulk, err = mail.CompileBulk(mail.JobSpec(j.ID, &content, mail.Address{Email: "newsletterd@localhost"}))
+	bulk, err = mail.CompileShown(j.ID, &content)
 	return j, bulk, err
 }
 

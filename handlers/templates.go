@@ -123,7 +123,7 @@ func (a templates) preview(c *web.Call, id string) (out preview, err error) {
 			return out, err
 		}
 	}
-	bulk, err := mail.CompileBulk(mail.JobSpec(t.ID, &content, mail.Address{Email: "newsletterd@localhost"}))
+	bulk, err := mail.CompileShown(t.ID, &content)
 	if err != nil {
 		return out, err
 	}
@@ -135,7 +135,7 @@ func (a templates) preview(c *web.Call, id string) (out preview, err error) {
 // TryTemplate compiles a template as a job without recipients would. What is faulty is Invalid.
 func TryTemplate(t *core.Template) error {
 	content := SampleContent(t)
-	_, err := mail.CompileBulk(mail.JobSpec(t.ID, &content, mail.Address{Email: "newsletterd@localhost"}))
+	_, err := mail.CompileShown(t.ID, &content)
 	return err
 }
 

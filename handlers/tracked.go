@@ -205,7 +205,7 @@ func (a tracked) page(c *web.Call, j *core.SendJob, to *core.Subscriber, at core
 	if err != nil {
 		return nil, err
 	}
-	bulk, err := mail.CompileBulk(mail.JobSpec(j.ID, &content, mail.Address{Email: "newsletterd@localhost"}))
+	bulk, err := mail.CompileShown(j.ID, &content)
 	if err != nil {
 		return nil, err
 	}

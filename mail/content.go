@@ -101,12 +101,20 @@ func cutContent(src string) (before, after string, ok bool) {
 	}
 }
 
+// ShownSender is the sender of what is compiled to be looked at and goes nowhere, where its tenant has none.
+var ShownSender = Address{Email: "newsletterd@localhost"}
+
+// CompileShown compiles the content of a job to be looked at. Its errors are CompileBulk's.
+func CompileShown(jobID string, c *core.Content) (*Bulk, error) {
+	return CompileBulk(JobSpec(jobID, c, ShownSender))
+}
+
 // TryContent compiles a new job's content as far as it is known without the database, so that a fault in it is told at
 // once. It returns CompileBulk's warnings and errors.
 func TryContent(n *core.NewJob) (warnings []string, err error) {
 	_, campaign := n.Job(1)
 	content := core.Content{Copy: campaign, List: core.List{ID: campaign.ID, Name: "list"}}
-	spec := JobSpec(campaign.ID, &content, Address{Email: "newsletterd@localhost"})
+	spec := JobSpec(campaign.ID, &content, ShownSender)
 	spec.Track = Tracking{Open: n.TrackOpen, Click: n.TrackClick, Origin: "https://localhost"}
 	bulk, err := CompileBulk(spec)
 	if err != nil {

@@ -54,7 +54,8 @@ func (p *program) campaignCommands() *cli.Command {
 	return &cli.Command{
 		Name: "campaign", Usage: "newsletters that are written, and then sent",
 		Subcommands: []*cli.Command{
-			all, show, p.previewCampaignCommand(), p.checkCampaignCommand(), p.testCampaignCommand(), p.approveCommand(), p.sendCampaignCommand(),
+			all, show, p.previewCampaignCommand(), p.checkCampaignCommand(), p.testCampaignCommand(),
+			p.approveCommand(), p.sendCampaignCommand(),
 			undo, reject, archive, del,
 		},
 	}

@@ -91,7 +91,7 @@ func (p *program) previewTemplateCommand() *cli.Command {
 					return missing(err, "template", t.Layout)
 				}
 			}
-			bulk, err := mail.CompileBulk(mail.JobSpec(t.ID, &content, mail.Address{Email: "newsletterd@localhost"}))
+			bulk, err := mail.CompileShown(t.ID, &content)
 			if err != nil {
 				return err
 			}

@@ -131,7 +131,7 @@ func (p *program) render(c *cli.Context) error {
 	content := handlers.SampleContent(&core.Template{
 		Name: cmp.Or(c.String("subject"), "Subject"), BodyHTML: r.HTML, BodyText: r.Text,
 	})
-	bulk, err := mail.CompileBulk(mail.JobSpec("preview", &content, mail.Address{Email: "newsletterd@localhost"}))
+	bulk, err := mail.CompileShown("preview", &content)
 	if err != nil {
 		return err
 	}
