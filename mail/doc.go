@@ -16,6 +16,7 @@
 //	template.go          Template: limits, errors, Append
 //	lex.go parse.go expression.go filter.go  source, tokens, a flat list of nodes
 //	context.go urlprefix.go  where in the HTML a placeholder is, and how it is escaped there
+//	texturl.go           whether it stands in an address of the text part
 //	render.go value.go   values of a recipient, conditions, escaping
 //	plain.go             HTML to text, keeping placeholders
 //

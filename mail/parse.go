@@ -36,17 +36,19 @@ type block struct {
 	token   token
 	begin   htmlContext // where its branches begin
 	end     *htmlContext
-	test    int   // the opUnless to be given its target, -1 after else
-	exits   []int // jumps to the end
+	address struct{ begin, end textAddress } // the same in a text part
+	test    int                              // the opUnless to be given its target, -1 after else
+	exits   []int                            // jumps to the end
 	hasElse bool
 }
 
 type compiler struct {
-	t      *Template
-	ctx    htmlContext
-	hole   token // the last placeholder in the HTML
-	blocks []block
-	count  int // nodes and comparisons
+	t       *Template
+	ctx     htmlContext
+	address textAddress // of a text part
+	hole    token       // the last placeholder in the HTML
+	blocks  []block
+	count   int // nodes and comparisons
 }
 
 func compileTokens(part Part, tokens []token) (*Template, error) {
@@ -83,6 +85,9 @@ func (c *compiler) token(tok token) error {
 				return c.hole.src.fail(c.hole.pos, "%s", problem)
 			}
 		}
+		if c.t.part == PartText {
+			c.address = c.address.advance(tok.body)
+		}
 		c.t.size += len(tok.body)
 		c.add(node{op: opText, text: tok.body})
 		return nil
@@ -109,9 +114,10 @@ func (c *compiler) output(tok token) error {
 	switch c.t.part {
 	case PartText:
 		n.escape = escapeText
-		if tok.inURL && !encoded {
+		if (tok.inURL || c.address.inside) && !encoded {
 			n.escape = escapeURLPart
 		}
+		c.address = c.address.advance("x")
 	case PartHTML:
 		var problem string
 		c.hole = tok
@@ -159,7 +165,9 @@ func (c *compiler) open(tok token, word, rest string) error {
 	if err != nil {
 		return err
 	}
-	c.blocks = append(c.blocks, block{token: tok, begin: c.ctx, test: test})
+	b := block{token: tok, begin: c.ctx, test: test}
+	b.address.begin = c.address
+	c.blocks = append(c.blocks, b)
 	return nil
 }
 
@@ -186,12 +194,13 @@ func (c *compiler) top(tok token) (*block, error) {
 func (c *compiler) branchEnd(b *block, tok token) error {
 	if b.end == nil {
 		end := c.ctx
-		b.end = &end
+		b.end, b.address.end = &end, c.address
 	} else if !b.end.join(c.ctx) {
 		return tok.src.fail(tok.pos,
 			"the branches of this block end in different places of the HTML (inside and outside of a tag, say)")
 	}
-	c.ctx = b.begin
+	b.address.end = b.address.end.join(c.address)
+	c.ctx, c.address = b.begin, b.address.begin
 	return nil
 }
 
@@ -245,7 +254,7 @@ func (c *compiler) close(tok token, word string) error {
 			return err
 		}
 	}
-	c.ctx = *b.end
+	c.ctx, c.address = *b.end, b.address.end
 	if b.test >= 0 {
 		c.t.nodes[b.test].target = len(c.t.nodes)
 	}
