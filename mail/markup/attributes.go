@@ -38,6 +38,9 @@ func (attributeParser) Parse(parent ast.Node, block text.Reader, _ parser.Contex
 	if !ok {
 		return nil
 	}
+	if l, ok := before.(*ast.Link); ok && linkedImage(l) != nil {
+		before = linkedImage(l)
+	}
 	for _, a := range found {
 		before.SetAttribute(a.Name, a.Value)
 	}
@@ -50,6 +53,14 @@ func skipAttributes(n ast.Node) ast.Node {
 		n = n.NextSibling()
 	}
 	return n
+}
+
+// linkedImage returns the image that is all of a link's text, or nil.
+func linkedImage(l *ast.Link) *ast.Image {
+	if img, ok := l.FirstChild().(*ast.Image); ok && skipAttributes(img.NextSibling()) == nil {
+		return img
+	}
+	return nil
 }
 
 func isButton(n *ast.Link) bool {

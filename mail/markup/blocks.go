@@ -8,6 +8,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/text"
@@ -39,7 +41,7 @@ var blockTypes = map[string][]string{
 // block is one block as it is written in JSON: the keys of all types together.
 type block struct {
 	Type    string       `json:"type"`
-	Text    string       `json:"text"` // Markdown; of a heading and a button without blocks in it
+	Text    string       `json:"text"` // Markdown; of a heading and a button one line
 	Level   int          `json:"level"`
 	Src     string       `json:"src"`
 	Alt     *string      `json:"alt"`
@@ -260,7 +262,7 @@ func (r *blocksReader) markdown(s string) []node {
 
 // line reads a text of Markdown that makes one line: of its first paragraph.
 func (r *blocksReader) line(s string) []span {
-	s = strings.Join(strings.Fields(s), " ")
+	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r < utf8.RuneSelf && unicode.IsSpace(r) }), " ")
 	m := &markdownReader{d: r.d, src: []byte(s), ofBlock: true}
 	first := markdown.Parse(text.NewReader(m.src)).FirstChild()
 	if p, ok := first.(*ast.Paragraph); ok && first.NextSibling() == nil {
@@ -292,7 +294,7 @@ func (r *blocksReader) button(at string, b *block) (node, error) {
 	if strings.TrimSpace(b.Text) == "" || b.Href == "" {
 		return nil, core.Invalidf("content.source", "%s: a button needs text and href", at)
 	}
-	return button{[]span{words(b.Text)}, r.url(b.Href, true)}, nil
+	return button{withoutLinks(r.line(b.Text)), r.url(b.Href, true)}, nil
 }
 
 func (r *blocksReader) columns(at string, b *block, depth int) (node, error) {

@@ -94,6 +94,21 @@ func (picture) isSpan()   {}
 func (lineBreak) isSpan() {}
 func (rawSpan) isSpan()   {}
 
+// withoutLinks returns spans with the words of links in the place of these.
+func withoutLinks(spans []span) (out []span) {
+	for _, s := range spans {
+		switch s := s.(type) {
+		case link:
+			out = append(out, withoutLinks(s.body)...)
+		case emphasis:
+			out = append(out, emphasis{s.tag, withoutLinks(s.body)})
+		default:
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
 // plain returns the words of spans, pictures by their alt text.
 func plain(spans []span) string {
 	var out []byte

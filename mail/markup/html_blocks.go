@@ -2,6 +2,7 @@ package markup
 
 import (
 	"fmt"
+	"html"
 	"strings"
 )
 
@@ -125,19 +126,18 @@ func (w *htmlWriter) within(taken int, inner func()) {
 
 // code writes lines with breaks and blanks that hold: Outlook knows no white-space.
 func (w *htmlWriter) code(c *code) {
-	lines := strings.Split(strings.TrimRight(c.text, "\n"), "\n")
-	for i, l := range lines {
-		l = strings.ReplaceAll(w.text(strings.ReplaceAll(l, "\t", "    ")), "  ", " &nbsp;")
-		if strings.HasPrefix(l, " ") {
-			l = "&nbsp;" + l[1:]
-		}
-		lines[i] = l
-	}
+	lines := w.d.marks.restore("\n"+strings.TrimRight(c.text, "\n"), func(s string) string {
+		return codeBlanks.Replace(html.EscapeString(s))
+	})
 	w.printf(`<table role="presentation" width="100%%" cellpadding="0" cellspacing="0" border="0" style="%[1]s"><tr>`+
 		`<td class="b-tint c-text" bgcolor="%[2]s" style="padding:14px 16px;background-color:%[2]s%[3]s;%[4]s">`+
 		`<code style="font-family:%[5]s">%[6]s</code></td></tr></table>`,
-		tableStyle, w.c.Tint, w.corner(), font(fontMono, 14, 22, w.c.Text), fontMono, strings.Join(lines, "<br>"))
+		tableStyle, w.c.Tint, w.corner(), font(fontMono, 14, 22, w.c.Text), fontMono, strings.TrimPrefix(lines, "<br>"))
 }
+
+// codeBlanks writes line ends and blanks so that they hold: those that begin a line, and the second of two.
+var codeBlanks = strings.NewReplacer("\n\t", "<br>&nbsp;&nbsp; &nbsp;", "\n ", "<br>&nbsp;", "\n", "<br>", "  ", " &nbsp;",
+	"\t", " &nbsp; &nbsp;")
 
 func (w *htmlWriter) list(l *list) {
 	tag, start := "ul", ""
@@ -174,11 +174,12 @@ func (w *htmlWriter) item(nodes []node, tight bool) {
 	w.stack(nodes)
 }
 
-func first(nodes []node) node {
-	if len(nodes) == 0 {
-		return nil
+// first returns the first of some nodes or spans, or nil.
+func first[T any](all []T) (t T) {
+	if len(all) > 0 {
+		return all[0]
 	}
-	return nodes[0]
+	return t
 }
 
 func (w *htmlWriter) table(t *table) {
@@ -253,8 +254,11 @@ func (w *htmlWriter) socialLinks(links []link) string {
 // spans writes the pieces of a line.
 func (w *htmlWriter) spans(spans []span) string { return w.line(spans, "c-link", w.c.Link) }
 
+// onAccent is the class of text on the accent's colour.
+const onAccent = "c-on"
+
 // spansOn is spans on the colour of a button, which is a link already.
-func (w *htmlWriter) spansOn(spans []span) string { return w.line(spans, "c-on", w.c.On) }
+func (w *htmlWriter) spansOn(spans []span) string { return w.line(spans, onAccent, w.c.On) }
 
 func (w *htmlWriter) line(spans []span, class, color string) string {
 	var b strings.Builder
@@ -267,8 +271,7 @@ func (w *htmlWriter) line(spans []span, class, color string) string {
 		case emphasis:
 			fmt.Fprintf(&b, "<%s>%s</%s>", s.tag, w.line(s.body, class, color), s.tag)
 		case codeSpan:
-			fmt.Fprintf(&b, `<code class="b-tint" style="font-family:%s;font-size:%dpx;background-color:%s">%s</code>`,
-				fontMono, w.t.Size-2, w.c.Tint, w.text(string(s)))
+			b.WriteString(w.codeSpan(s, class))
 		case link:
 			title := ""
 			if s.title != "" {
@@ -283,4 +286,13 @@ func (w *htmlWriter) line(spans []span, class, color string) string {
 		}
 	}
 	return b.String()
+}
+
+// codeSpan writes code in a line. In a button it keeps the button's colour beneath it.
+func (w *htmlWriter) codeSpan(s codeSpan, class string) string {
+	if class == onAccent {
+		return fmt.Sprintf(`<code style="font-family:%s">%s</code>`, fontMono, w.text(string(s)))
+	}
+	return fmt.Sprintf(`<code class="b-tint" style="font-family:%s;font-size:%dpx;background-color:%s">%s</code>`, fontMono,
+		w.t.Size-2, w.c.Tint, w.text(string(s)))
 }

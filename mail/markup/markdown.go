@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	stdhtml "html"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -19,9 +20,17 @@ import (
 	"newsletterd/core"
 )
 
+// path is how a bare address may go on: as goldmark has it, with placeholders, and with letters of scripts that put blanks
+// between words.
+const path = `(?:[/#?](?:[-a-zA-Z0-9@:%_+.~#$!?&/=(),;'">^{}\[\]` + "`" + `\p{Latin}\p{Greek}\p{Cyrillic}\p{M}]|` +
+	outputForm + `)*)?`
+
 // markdown parses; what it would render is never asked for.
 var markdown = goldmark.New(
-	goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.Linkify),
+	goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.NewLinkify(
+		extension.WithLinkifyURLRegexp(regexp.MustCompile(`^(?:https?|ftp)://[-a-zA-Z0-9@:%._+~#=]{1,256}\.[a-z]+(?::\d+)?`+path)),
+		extension.WithLinkifyWWWRegexp(regexp.MustCompile(`^www\.[-a-zA-Z0-9@:%._+~#=]{1,256}\.[a-z]+`+path)),
+	)),
 	goldmark.WithParserOptions(
 		parser.WithBlockParsers(util.Prioritized(containerParser{}, 650)),
 		parser.WithInlineParsers(util.Prioritized(attributeParser{}, 150)),
@@ -165,7 +174,7 @@ func (r *markdownReader) paragraph(n ast.Node) node {
 			if isButton(l) {
 				return button{r.spans(l), r.href(l, r.resolve(l.Destination))}
 			}
-			if img, ok := l.FirstChild().(*ast.Image); ok && skipAttributes(img.NextSibling()) == nil {
+			if img := linkedImage(l); img != nil {
 				return figure{r.picture(img), r.href(l, r.resolve(l.Destination))}
 			}
 		}

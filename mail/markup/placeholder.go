@@ -16,6 +16,13 @@ const (
 	markDigit           = '\uFDE2' // to '\uFDE9'
 )
 
+// notOutput is added to the number of a placeholder that isn't PlaceholderOutput, and may therefore not stand in a bare
+// address: outputForm is the form of the others.
+const (
+	notOutput  = 1 << 14
+	outputForm = `\x{FDE0}[\x{FDE2}-\x{FDE5}][\x{FDE2}-\x{FDE9}]{4}\x{FDE1}`
+)
+
 // maxPlaceholders is how many a source may have: as many as a template.
 const maxPlaceholders = 10_000
 
@@ -40,14 +47,18 @@ func (ps *placeholders) hide(src string) (string, error) {
 			b.WriteString(strings.Repeat("\n", strings.Count(src[p.From:p.To], "\n")))
 			continue
 		}
-		b.WriteString(mark(len(*ps)))
 		*ps = append(*ps, p)
+		b.WriteString(ps.mark(len(*ps) - 1))
 	}
 	b.WriteString(dropMarks(src[at:]))
 	return b.String(), nil
 }
 
-func mark(n int) string {
+// mark returns the mark of placeholder n.
+func (ps placeholders) mark(n int) string {
+	if ps[n].Kind != mail.PlaceholderOutput {
+		n += notOutput
+	}
 	digits := []rune{markOpen}
 	for shift := 12; shift >= 0; shift -= 3 {
 		digits = append(digits, markDigit+rune(n>>shift&7))
@@ -79,8 +90,8 @@ func (ps placeholders) each(s string, text func(string), placeholder func(mark s
 		for _, r := range digits {
 			n = n<<3 | int(r-markDigit)&7
 		}
-		if ok && n < len(ps) {
-			placeholder(mark(n), ps[n])
+		if n &^= notOutput; ok && n < len(ps) {
+			placeholder(ps.mark(n), ps[n])
 		}
 		s = after
 	}

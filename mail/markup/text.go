@@ -36,7 +36,10 @@ func (w *textWriter) plain(s string) string {
 }
 
 // stack writes blocks with an empty line between them.
-func (w *textWriter) stack(nodes []node) string {
+func (w *textWriter) stack(nodes []node) string { return w.join(nodes, "\n\n") }
+
+// join writes blocks with line ends between them.
+func (w *textWriter) join(nodes []node, ends string) string {
 	var b strings.Builder
 	between := ""
 	for _, n := range nodes {
@@ -47,7 +50,7 @@ func (w *textWriter) stack(nodes []node) string {
 		}
 		if s := w.block(n); s != "" {
 			b.WriteString(between + s)
-			between = "\n\n"
+			between = ends
 		}
 	}
 	return b.String()
@@ -133,11 +136,7 @@ func (w *textWriter) list(l *list) string {
 		if l.ordered {
 			sign = fmt.Sprintf("%d. ", l.start+i)
 		}
-		body := w.stack(item)
-		if l.tight {
-			body = strings.ReplaceAll(body, "\n\n", "\n")
-		}
-		out = append(out, prefix(body, sign, strings.Repeat(" ", len(sign))))
+		out = append(out, prefix(w.join(item, between), sign, strings.Repeat(" ", len(sign))))
 	}
 	return strings.Join(out, between)
 }
@@ -188,6 +187,9 @@ func (w *textWriter) line(spans []span) string {
 // link writes a link's words and where it leads, or that alone where the words say the same.
 func (w *textWriter) link(l *link) string {
 	href, body := w.plain(l.href), strings.TrimSpace(w.line(l.body))
+	if address, ok := first(l.body).(words); ok && len(l.body) == 1 && w.plain(w.d.escapeURL(string(address))) == href {
+		body = href
+	}
 	bare := strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(href, "https://"), "http://"), "mailto:")
 	switch {
 	case href == "":
