@@ -13,6 +13,9 @@ const (
 	DKIMInactive = "inactive" // kept and not used: until its record stands in the DNS, or while another takes over
 )
 
+// MaxDKIMKeys is the number of keys that one tenant may have.
+const MaxDKIMKeys = 100
+
 // DKIMKey is a key that signs the mails from a domain. Its private half never leaves the store but to the signer.
 type DKIMKey struct {
 	ID        string  `json:"id" db:"id"`
@@ -26,7 +29,7 @@ type DKIMKey struct {
 	UpdatedAt Instant `json:"updated_at" db:"updated_at"`
 }
 
-// NewDKIMKey makes a key of what an operator chose, still without its halves: by default one of RSA that is active,
+// NewDKIMKey makes a key of what its maker chose, still without its halves: by default one of RSA that is active,
 // with the selector newsletterd or, of Ed25519, newsletterd-ed.
 func NewDKIMKey(k DKIMKey, now Instant) (DKIMKey, error) {
 	k.ID, k.CreatedAt, k.UpdatedAt = NewID(), now, now
@@ -55,7 +58,7 @@ func DKIMPublicKey(record string) string {
 	return ""
 }
 
-// Validate checks what an operator chose and brings it into its normal form.
+// Validate checks what the maker of a key chose and brings it into its normal form.
 func (k *DKIMKey) Validate() error {
 	domain, ok := ParseDomain(k.Domain)
 	if !ok {
@@ -110,6 +113,12 @@ func (k *DKIMKey) ZoneLine() string {
 // Aligned reports whether the key's domain is that of a sender, or one above it (RFC 7489 section 3.1.1, relaxed).
 func (k *DKIMKey) Aligned(fromDomain string) bool {
 	return fromDomain == k.Domain || strings.HasSuffix(fromDomain, "."+k.Domain)
+}
+
+// Signs reports whether a key may sign the mails of a tenant with these domains: the daemon's own always, one of the
+// tenant's as long as its domain is among them.
+func (k *DKIMKey) Signs(domains []string) bool {
+	return k.TenantID == "" || slices.Contains(domains, k.Domain)
 }
 
 // ChooseDKIM picks the keys that sign mails from a domain: of the nearest domain that has an active RSA key, the newest

@@ -50,6 +50,7 @@ const (
 	ActionWebhookManage     Action = "webhook.manage"
 	ActionDomainPropose     Action = "domain.propose"
 	ActionDKIMRead          Action = "dkim.read"
+	ActionDKIMManage        Action = "dkim.manage"
 	ActionTenantSettings    Action = "tenant.settings"
 	ActionTeamRead          Action = "team.read"
 	ActionTeamManage        Action = "team.manage"
@@ -58,7 +59,6 @@ const (
 	ActionTenantManage   Action = "tenant.manage"
 	ActionDomainVerify   Action = "domain.verify"
 	ActionRelayManage    Action = "relay.manage"
-	ActionDKIMManage     Action = "dkim.manage"
 	ActionProviderManage Action = "provider.manage"
 	ActionKeyManage      Action = "key.manage"
 	ActionOutboxManage   Action = "outbox.manage"
@@ -117,6 +117,7 @@ var Permissions = []Permission{
 	{ActionWebhookManage, RoleTenantAdmin, byAdmin, false, "keep the senders of signed webhooks"},
 	{ActionDomainPropose, RoleTenantAdmin, byAdmin, false, "propose sender domains and have them checked"},
 	{ActionDKIMRead, RoleTenantAdmin, byAdmin, false, "see DKIM keys and the state of their DNS records"},
+	{ActionDKIMManage, RoleTenantAdmin, byAdmin, false, "create, switch and delete DKIM keys"},
 	{ActionTenantSettings, RoleTenantAdmin, byAdmin, false, "change the tenant's name, looks and texts"},
 	{ActionTeamRead, RoleTenantAdmin, byAdmin, false, "see who has a role in the tenant"},
 	{ActionTeamManage, RoleTenantAdmin, byAdmin, true, "invite people, give and take roles in the tenant"},
@@ -125,7 +126,6 @@ var Permissions = []Permission{
 	{ActionTenantManage, RoleOperator, byAdmin, false, "create and delete tenants, set status, sender and limits"},
 	{ActionDomainVerify, RoleOperator, byAdmin, false, "vouch for a sender domain"},
 	{ActionRelayManage, RoleOperator, byAdmin, false, "set the relay of a tenant"},
-	{ActionDKIMManage, RoleOperator, byAdmin, false, "create and delete DKIM keys"},
 	{ActionProviderManage, RoleOperator, byAdmin, false, "keep the webhooks of mail providers"},
 	{ActionKeyManage, RoleOperator, byAdmin, false, "see and rotate signing keys"},
 	{ActionOutboxManage, RoleOperator, byAdmin, false, "see and retry events and mails that wait or have failed"},

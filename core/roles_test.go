@@ -13,8 +13,8 @@ func TestRoles(t *testing.T) {
 		RoleEditor:    "campaign.read campaign.write template.read template.write media.read media.write test.send",
 		RolePublisher: "campaign.approve campaign.send test.anyone people.read people.add people.import",
 		RoleTenantAdmin: "people.change people.export people.erase list.settings suppression.manage client.manage " +
-			"client.secret endpoint.manage webhook.manage domain.propose dkim.read tenant.settings team.read team.manage audit.read",
-		RoleOperator: "tenant.manage domain.verify relay.manage dkim.manage provider.manage key.manage outbox.manage " +
+			"client.secret endpoint.manage webhook.manage domain.propose dkim.read dkim.manage tenant.settings team.read team.manage audit.read",
+		RoleOperator: "tenant.manage domain.verify relay.manage provider.manage key.manage outbox.manage " +
 			"user.manage system.read",
 	}
 	var may []string

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
@@ -90,6 +91,7 @@ func (d Drafts) senderFindings(ctx context.Context, draft *store.Draft, now core
 	if err != nil {
 		return nil, err
 	}
+	keys = slices.DeleteFunc(keys, func(k core.DKIMKey) bool { return !k.Signs(draft.Content.Tenant.Domains) })
 	ctx, cancel := context.WithTimeout(ctx, senderLookups)
 	defer cancel()
 	policy := s.dmarc(ctx)
@@ -97,7 +99,7 @@ func (d Drafts) senderFindings(ctx context.Context, draft *store.Draft, now core
 	envelope := cmp.Or(d.Checks.BounceDomain, s.domain)
 	named := s.spf(ctx, envelope)
 	if !signed && !(named && core.DomainsAligned(envelope, s.domain, tag(policy, "aspf") == "s")) && !s.silent {
-		s.warn("dmarc_misaligned", "Sign with a DKIM key of the domain: newsletterd admin dkim create.",
+		s.warn("dmarc_misaligned", "Sign with a DKIM key of the domain: newsletterd admin dkim create, or POST /api/admin/dkim-keys.",
 			"Neither DKIM nor SPF vouches for %s: large receivers refuse or hide such mails.", s.domain)
 	}
 	if s.silent {
@@ -138,7 +140,7 @@ func tag(record, name string) string {
 // dkim reports whether a key signs for the domain as DMARC wants it.
 func (s *senderLook) dkim(ctx context.Context, keys []core.DKIMKey, strict bool) (signed bool) {
 	if len(keys) == 0 {
-		s.warn("dkim_missing", "Make one: newsletterd admin dkim create. Where the relay signs, nothing is missing.",
+		s.warn("dkim_missing", "Make one: newsletterd admin dkim create, or POST /api/admin/dkim-keys. Where the relay signs, nothing is missing.",
 			"No DKIM key signs what comes from %s.", s.domain)
 	}
 	for i := range keys {

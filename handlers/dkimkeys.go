@@ -20,14 +20,16 @@ import (
 type dkimKeys struct {
 	store  *store.Store
 	lookup auth.LookupTXT
+	turn   turn // held while a key is made, so that keys take one core
 }
 
 // dkimRoutes are the keys that sign mails.
 func (h *Handler) dkimRoutes(t *web.Table) {
-	a := dkimKeys{h.options.Store, h.options.LookupTXT}
+	a := dkimKeys{h.options.Store, h.options.LookupTXT, newTurn()}
 	const one, many = "a key that signs mails", "keys that sign mails, with the state of their DNS records"
 	crud(t, "/api/admin/dkim-keys", one, many, resource{
-		a.find, web.ErrNotFound, web.List(a.list, dkimKey.key), web.JSON(a.create).Fails(core.NotFound, core.Conflict),
+		a.find, web.ErrNotFound, web.List(a.list, dkimKey.key),
+		web.JSON(a.create).Fails(core.NotFound, core.Conflict, core.TooMany),
 		web.Path(a.show), web.JSON(a.update), web.Path(a.remove),
 		rights{core.ActionDKIMRead, core.ActionDKIMManage, core.ActionDKIMManage, core.ActionDKIMManage},
 	})
@@ -124,7 +126,10 @@ func (a dkimKeys) create(c *web.Call, in newDKIMKey) (out dkimKey, err error) {
 	if err != nil {
 		return out, err
 	}
-	private, public, err := dkim.NewKey(k.Algorithm)
+	if err := a.store.AdmitDKIMKey(c, k, !isOperator(c)); err != nil {
+		return out, unknownTenant(err)
+	}
+	private, public, err := a.newKey(c, k.Algorithm)
 	if err != nil {
 		return out, err
 	}
@@ -133,6 +138,15 @@ func (a dkimKeys) create(c *web.Call, in newDKIMKey) (out dkimKey, err error) {
 		return out, unknownTenant(err)
 	}
 	return a.withRecords(c, []core.DKIMKey{k})[0], nil
+}
+
+// newKey draws a key, after those that others have asked for.
+func (a dkimKeys) newKey(ctx context.Context, algorithm string) (private []byte, public string, err error) {
+	if err := a.turn.take(ctx); err != nil {
+		return nil, "", err
+	}
+	defer a.turn.end()
+	return dkim.NewKey(algorithm)
 }
 
 func (a dkimKeys) show(c *web.Call, id string) (dkimKey, error) {

@@ -45,6 +45,18 @@ func init() {
 			}))
 		}
 	}
+	// dkim-made TENANT: its administrators have made all the keys of this hour
+	steps["dkim-made"] = func(e *env, name string, _ map[string]string) {
+		t, err := e.store.Tenant(e.t.Context(), e.value(name))
+		e.must(err)
+		for i := range 10 {
+			k, err := core.NewDKIMKey(core.DKIMKey{
+				TenantID: t.ID, Domain: t.Domains[0], Selector: "made-" + strconv.Itoa(i),
+			}, 1<<42)
+			e.must(err)
+			e.must(e.store.AdmitDKIMKey(e.t.Context(), k, true))
+		}
+	}
 	// dkim NAME tenant=TENANT domain=DOMAIN selector=S: a key
 	steps["dkim"] = func(e *env, name string, args map[string]string) {
 		k, err := core.NewDKIMKey(core.DKIMKey{

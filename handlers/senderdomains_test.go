@@ -2,10 +2,12 @@ package handlers
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -107,4 +109,45 @@ func TestChecksAtOnceShareALook(t *testing.T) {
 			t.Errorf("%d lookups by eight, %d with another one after them", at, again)
 		}
 	})
+}
+
+// Of twenty keys that an administrator asks for at the same time, ten are made.
+func TestKeysAskedForAtOnce(t *testing.T) {
+	e := newEnv(t)
+	e.step("tenant acme domains=acme.example")
+	e.step("user ann tenant_admin=acme")
+	e.step("dkim first tenant=acme domain=acme.example")
+	var all sync.WaitGroup
+	var made, refused atomic.Int32
+	for i := range 20 {
+		all.Go(func() {
+			r := httptest.NewRequest("POST", "/api/admin/dkim-keys", strings.NewReader(
+				fmt.Sprintf(`{"domain": "acme.example", "selector": "k%d", "algorithm": "ed25519"}`, i)))
+			r.Header.Set("Authorization", "Bearer "+e.value("ann"))
+			r.Header.Set("Content-Type", "application/json")
+			w := httptest.NewRecorder()
+			e.handler.ServeHTTP(w, r)
+			switch w.Code {
+			case 201:
+				made.Add(1)
+			case 429:
+				refused.Add(1)
+			default:
+				t.Error(w.Code, w.Body)
+			}
+		})
+	}
+	all.Wait()
+	if made.Load() != 10 || refused.Load() != 10 {
+		t.Errorf("%d made, %d refused", made.Load(), refused.Load())
+	}
+	keys := dkimKeys{turn: newTurn()}
+	if err := keys.turn.take(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := keys.newKey(ctx, core.DKIMEd25519); err == nil {
+		t.Error("two keys are made at once")
+	}
 }

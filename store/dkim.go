@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"time"
 
 	"newsletterd/core"
 )
@@ -43,6 +45,12 @@ func (s *Store) DKIMSigningKeys(ctx context.Context, tenantID, fromDomain string
 	if err != nil {
 		return nil, err
 	}
+	var domains core.Strings
+	err = s.get(ctx, &domains, "SELECT domains FROM tenant WHERE id = ?", tenantID)
+	if err != nil && core.KindOf(err) != core.NotFound { // the daemon's own mails have no tenant
+		return nil, err
+	}
+	keys = slices.DeleteFunc(keys, func(k core.DKIMKey) bool { return !k.Signs(domains) })
 	chosen := core.ChooseDKIM(keys, fromDomain)
 	out := make([]DKIMSigningKey, len(chosen))
 	for i := range chosen {
@@ -58,34 +66,82 @@ func (s *Store) DKIMSigningKeys(ctx context.Context, tenantID, fromDomain string
 	return out, nil
 }
 
+// dkimKeysMade is how many keys the administrators of a tenant may make in an hour: an RSA key takes a good part of a
+// second of a core, whether or not it is kept.
+const dkimKeysMade = 10
+
+// AdmitDKIMKey returns the error with which AddDKIMKey would refuse a key, so that none is made in vain. Where counted,
+// it counts the key that is made next, and returns core.ErrTooMany where the tenant has made too many in this hour.
+func (s *Store) AdmitDKIMKey(ctx context.Context, k core.DKIMKey, counted bool) error {
+	return s.update(ctx, func(tx *Tx) error {
+		if err := tx.admitKey(&k); err != nil || !counted {
+			return err
+		}
+		wait, err := tx.throttle("dkim keys "+k.TenantID, dkimKeysMade, time.Hour, k.CreatedAt)
+		if err == nil && wait > 0 {
+			err = &core.Error{
+				Kind: core.TooMany, Code: "rate_limited", RetryAfter: int(wait/time.Second) + 1,
+				Message: fmt.Sprintf("A tenant may make %d keys an hour; deleting one makes no room for another.", dkimKeysMade),
+			}
+		}
+		return err
+	})
+}
+
+// admitKey refuses a key that may not be kept.
+func (tx *Tx) admitKey(k *core.DKIMKey) error {
+	if k.TenantID != "" {
+		if err := tx.ownsDomain(k); err != nil {
+			return err
+		}
+		n, err := tx.number("SELECT count(*) FROM dkim_key WHERE tenant_id = ?", k.TenantID)
+		if err != nil {
+			return err
+		}
+		if n >= core.MaxDKIMKeys {
+			return core.Conflictf("conflict", "A tenant may have %d keys: delete those that sign no more.", core.MaxDKIMKeys)
+		}
+	}
+	n, err := tx.number("SELECT count(*) FROM dkim_key WHERE domain = ? AND selector = ?", k.Domain, k.Selector)
+	if err != nil {
+		return err
+	}
+	if n > 0 {
+		return core.Conflictf("already_exists", "%s has a key with the selector %s already: choose another selector.",
+			k.Domain, k.Selector)
+	}
+	if k.Algorithm != core.DKIMEd25519 {
+		return nil
+	}
+	n, err = tx.number("SELECT count(*) FROM dkim_key WHERE tenant_id = ? AND domain = ? AND algorithm = 'rsa'",
+		k.TenantID, k.Domain)
+	if err == nil && n == 0 {
+		err = core.Invalidf("algorithm", "Make an RSA key for %s first: large receivers do not verify Ed25519, so it "+
+			"never signs alone.", k.Domain)
+	}
+	return err
+}
+
+// ownsDomain refuses a key whose domain is none of its tenant's.
+func (tx *Tx) ownsDomain(k *core.DKIMKey) error {
+	t, err := tx.tenant(k.TenantID)
+	if err == nil && !k.Signs(t.Domains) {
+		err = core.Invalidf("domain", "%s is none of the tenant's domains.", k.Domain)
+	}
+	return err
+}
+
 // AddDKIMKey keeps a new key. core.ErrNotFound: there is no such tenant; Conflict: the domain has a key of that
-// selector; Invalid: the domain is none of the tenant's, or an Ed25519 key would stand alone.
+// selector, or the tenant as many as it may have; Invalid: the domain is none of the tenant's, or an Ed25519 key would
+// stand alone.
 func (s *Store) AddDKIMKey(ctx context.Context, k core.DKIMKey, private []byte, actor string) error {
 	sealed := s.seal(private)
 	return s.update(ctx, func(tx *Tx) error {
 		if err := tx.watch("dkim_key", k.ID); err != nil {
 			return err
 		}
-		if k.TenantID != "" {
-			t, err := tx.tenant(k.TenantID)
-			if err != nil {
-				return err
-			}
-			if !slices.Contains(t.Domains, k.Domain) {
-				return core.Invalidf("domain", "%s is none of the tenant's domains.", k.Domain)
-			}
-		}
-		if k.Algorithm == core.DKIMEd25519 {
-			var n int
-			err := tx.get(&n, "SELECT count(*) FROM dkim_key WHERE tenant_id = ? AND domain = ? AND algorithm = 'rsa'",
-				k.TenantID, k.Domain)
-			if err != nil {
-				return err
-			}
-			if n == 0 {
-				return core.Invalidf("algorithm", "Make an RSA key for %s first: large receivers do not verify "+
-					"Ed25519, so it never signs alone.", k.Domain)
-			}
+		if err := tx.admitKey(&k); err != nil {
+			return err
 		}
 		tx.kick(TopicRecords)
 		_, err := tx.exec(insertDKIMKey,
@@ -98,8 +154,8 @@ func (s *Store) AddDKIMKey(ctx context.Context, k core.DKIMKey, private []byte, 
 	})
 }
 
-// SetDKIMStatus makes a key sign or rest, and returns it as it is then. It returns core.ErrNotFound where there is
-// none.
+// SetDKIMStatus makes a key sign or rest, and returns it as it is then. core.ErrNotFound: there is none; Invalid: it
+// should sign, and its domain is no longer the tenant's.
 func (s *Store) SetDKIMStatus(ctx context.Context, id, status, actor string, now core.Instant) (k core.DKIMKey,
 	err error,
 ) {
@@ -112,6 +168,11 @@ func (s *Store) SetDKIMStatus(ctx context.Context, id, status, actor string, now
 			return err
 		}
 		at = k.UpdatedAt
+		if begins := k.Status != status && status == core.DKIMActive; begins && k.TenantID != "" {
+			if err := tx.ownsDomain(&k); err != nil {
+				return err
+			}
+		}
 		k.Status, k.UpdatedAt = status, now
 		if err := k.Validate(); err != nil {
 			return err
@@ -129,4 +190,28 @@ func (s *Store) SetDKIMStatus(ctx context.Context, id, status, actor string, now
 // DeleteDKIMKey removes a key. It returns core.ErrNotFound where there is none.
 func (s *Store) DeleteDKIMKey(ctx context.Context, id, actor string, now core.Instant) error {
 	return s.removeRecord(ctx, "dkim_key", id, "dkim.delete", actor, now)
+}
+
+// endKeys deletes the keys of a domain that other tenants have left behind: none of them signs any more, and their
+// selectors are for the tenant to use whose domain it is now.
+func (tx *Tx) endKeys(tenantID, domain, actor string, now core.Instant) error {
+	var left []core.DKIMKey
+	if err := tx.all(&left, "SELECT "+dkimColumns+" FROM dkim_key WHERE domain = ? AND tenant_id NOT IN (?, '')", domain,
+		tenantID); err != nil {
+		return err
+	}
+	outer := tx.watched
+	for i := range left {
+		if err := tx.watch("dkim_key", left[i].ID); err != nil {
+			return err
+		}
+		if err := tx.one("DELETE FROM dkim_key WHERE id = ?", left[i].ID); err != nil {
+			return err
+		}
+		if err := tx.audit(now, actor, "dkim.delete", left[i].TenantID, left[i].ID); err != nil {
+			return err
+		}
+	}
+	tx.watched = outer
+	return nil
 }

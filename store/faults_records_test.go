@@ -69,6 +69,7 @@ func (s *story) records() {
 		ID: core.NewID(), TenantID: t.ID, Domain: "example.org", Selector: "s", Algorithm: "rsa",
 		Status: "active", Public: "p", CreatedAt: now0, UpdatedAt: now0,
 	}
+	s.op("AdmitDKIMKey", func() error { return s.AdmitDKIMKey(ctx, k, true) })
 	s.op("AddDKIMKey", func() error { return s.AddDKIMKey(ctx, k, []byte("private"), "test") })
 	e := k
 	e.ID, e.Algorithm, e.Selector = core.NewID(), core.DKIMEd25519, "e"

@@ -154,6 +154,9 @@ func (tx *Tx) verify(d *core.SenderDomain, by, actor string, now core.Instant) e
 	if err := tx.setDomains(&t, append(t.Domains, d.Domain), now); err != nil {
 		return err
 	}
+	if err := tx.endKeys(t.ID, d.Domain, actor, now); err != nil {
+		return err
+	}
 	return tx.audit(now, actor, "domain.verify", d.TenantID, d.ID)
 }
 
@@ -213,7 +216,7 @@ func (tx *Tx) domainUsed(t *core.Tenant, domain string) (bool, error) {
 
 // keepDomains brings the sender domains of a tenant into line with Tenant.Domains after an operator changed them: a
 // domain that was added is verified by the operator's word. It returns core.ErrDomainTaken, with its field.
-func (tx *Tx) keepDomains(t *core.Tenant, was core.Strings, now core.Instant) error {
+func (tx *Tx) keepDomains(t *core.Tenant, was core.Strings, actor string, now core.Instant) error {
 	for _, domain := range was {
 		if slices.Contains(t.Domains, domain) {
 			continue
@@ -251,6 +254,9 @@ func (tx *Tx) keepDomains(t *core.Tenant, was core.Strings, now core.Instant) er
 			err = updateRow(tx, &senderDomainTable, &d, d.ID)
 		} else {
 			_, err = insertRow(tx, &senderDomainTable, &d)
+		}
+		if err == nil {
+			err = tx.endKeys(t.ID, domain, actor, now)
 		}
 		if err != nil {
 			return err

@@ -77,7 +77,7 @@ func (s *Store) AddTenant(ctx context.Context, t core.Tenant, actor string) erro
 			err = tx.saveRelays(&t, nil, core.SendLimits{})
 		}
 		if err == nil {
-			err = tx.keepDomains(&t, nil, t.CreatedAt)
+			err = tx.keepDomains(&t, nil, actor, t.CreatedAt)
 		}
 		if err != nil {
 			return err
@@ -130,7 +130,7 @@ func (s *Store) UpdateTenant(ctx context.Context, id, actor string, rule func(*c
 			err = tx.saveRelays(&t, relays, limits)
 		}
 		if err == nil {
-			err = tx.keepDomains(&t, domains, t.UpdatedAt)
+			err = tx.keepDomains(&t, domains, actor, t.UpdatedAt)
 		}
 		if err != nil {
 			return err
