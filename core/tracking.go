@@ -2,16 +2,57 @@ package core
 
 import (
 	"cmp"
+	"net/url"
 	"slices"
+	"strings"
 	"time"
 )
 
 // Link is an address that a job's mails lead to by way of ours.
 type Link struct {
 	No             int64  `db:"no" json:"no"`
-	URL            string `db:"url" json:"url"`
+	URL            string `db:"url" json:"url"`                         // as it was written
 	Clicked        int64  `db:"clicked" json:"clicked"`                 // recipients who have followed it
 	MachineClicked int64  `db:"machine_clicked" json:"machine_clicked"` // of them: machines alone
+
+	Target   string  `db:"target" json:"target,omitempty"` // where it leads since it was mended; empty: to URL
+	MendedAt Instant `db:"mended_at" json:"mended_at,omitzero"`
+}
+
+// ErrLinkNotFound is returned for a link that no mail of the campaign has.
+var ErrLinkNotFound = &Error{
+	Kind: NotFound, Code: "link_not_found", Message: "No mail of the campaign has such a link by way of ours.",
+}
+
+// MaxTarget is the longest address that a link may lead to by way of ours, in octets.
+const MaxTarget = 4096
+
+// CheckTarget returns an Invalid error on target for an address that no link leads to by way of ours.
+func CheckTarget(target string) error {
+	u, err := url.Parse(target)
+	switch {
+	case len(target) > MaxTarget:
+		return Invalidf("target", "target may have %d bytes at most.", MaxTarget)
+	case err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" || hasControl(target) ||
+		strings.ContainsAny(target, " {}"):
+		return Invalidf("target", "target must be a whole http or https address without placeholders.")
+	}
+	return nil
+}
+
+// Mend makes the link lead to another address, or, where that is the one as it was written or empty, there again. It
+// reports whether that is a change.
+func (l *Link) Mend(target string, now Instant) bool {
+	if target == l.URL {
+		target = ""
+	}
+	if target == l.Target {
+		return false
+	}
+	if l.Target, l.MendedAt = target, now; target == "" {
+		l.MendedAt = 0
+	}
+	return true
 }
 
 // CanaryLink is the number of a link that no person sees: a program that follows it follows all links of a mail.

@@ -338,6 +338,9 @@ func (a archive) render(c *web.Call, list *core.ListWithTenant, i *core.Issue) (
 	}
 	spec := mail.JobSpec(j.ID, &content, mail.ShownSender)
 	spec.UnsubscribeURL, spec.Preheader = "", ""
+	if spec.Mended, err = a.store.MendedLinks(c, j.CampaignID); err != nil {
+		return nil, err
+	}
 	bulk, err := mail.CompileBulk(spec)
 	if err != nil {
 		return nil, err

@@ -58,7 +58,7 @@ func exampleEnv(t *testing.T) *env {
 		"share given model=vase email=other@example.org",
 		"webhook-client hook tenant=" + exampleID, "provider anymail tenant=" + exampleID,
 		"job issue list=" + exampleID, "campaign letter list=" + exampleID, "campaign approved list=" + exampleID,
-		"campaign outgoing list=" + exampleID, "media pic tenant=" + exampleID,
+		"sent-issue mails list=" + exampleID + " email=ann@example.org", "campaign outgoing list=" + exampleID, "media pic tenant=" + exampleID,
 		"import file list=" + exampleID, "webhook-client spare tenant=" + exampleID,
 		"endpoint receiver tenant=" + exampleID, "oauth-client shop confidential tenant=" + exampleID, "dkim rsa tenant=",
 		"subscription sub list=" + exampleID + " email=reader@example.org", "subscriber copy list=" + exampleID +
@@ -76,7 +76,7 @@ func (e *env) send(r *web.Route, body web.Object) int {
 	longest := ""
 	for prefix, name := range map[string]string{
 		"/api/campaigns": "letter", "/api/campaigns/:id/approve": "approved",
-		"/api/campaigns/:id/send": "outgoing",
+		"/api/campaigns/:id/send": "outgoing", "/api/campaigns/:id/links/": "mails.campaign",
 		"/api/send-jobs":          "issue", "/api/admin/subscribers": "sub", "/api/admin/imports": "file",
 		"/api/devices": "lamp",
 		"/api/agents":  "gateway", "/api/admin/users": "reader", "/api/admin/team": "pia", "/api/models": "vase", "/api/media": "pic",
@@ -89,7 +89,7 @@ func (e *env) send(r *web.Route, body web.Object) int {
 		}
 	}
 	path = strings.NewReplacer(":id", id, ":share_id", e.value("given"), ":provider", "anymail",
-		":version", "1").Replace(path)
+		":version", "1", ":no", "1").Replace(path)
 	head := r.Method + " " + path
 	switch {
 	case r.Info().Signed:

@@ -186,6 +186,10 @@ var limitsOf = map[string]map[string]web.Object{
 		"version": {"minimum": 0, "description": "0: the one that is written on"},
 		"links":   {"description": "Also ask whether the links answer"},
 	},
+	"LinkMending": {"target": {
+		"maxLength": core.MaxTarget, "pattern": `^(https?://[^\s{}]+|)$`,
+		"description": "Where the link leads from now on; empty: to the address as it was written",
+	}},
 	"DraftTest":   {"to": {"minItems": 1, "maxItems": maxTests}, "to[]": {"format": "email"}},
 	"DraftReview": {"note": {"maxLength": maxNote}},
 	"CampaignSending": {

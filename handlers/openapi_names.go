@@ -158,6 +158,8 @@ var operationNames = map[string]string{
 	"POST /api/campaigns/:id/send":                            "sendCampaign",
 	"POST /api/campaigns/:id/undo":                            "undoCampaign",
 	"POST /api/campaigns/:id/archive":                         "archiveCampaign",
+	"GET /api/campaigns/:id/links":                            "listCampaignLinks",
+	"PATCH /api/campaigns/:id/links/:no":                      "mendCampaignLink",
 	"GET /api/campaigns/:id/versions":                         "listCampaignVersions",
 	"GET /api/campaigns/:id/versions/:version":                "getCampaignVersion",
 	"PUT /api/campaigns/:id/versions/:version":                "nameCampaignVersion",

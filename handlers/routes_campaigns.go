@@ -45,6 +45,10 @@ func (h *Handler) campaignRoutes(t *web.Table) {
 	t.Add("POST", item+"/undo", sent(core.ActionCampaignSend), web.Send, moved(web.Query(a.undo)),
 		"Make a scheduled campaign, of which no mail has gone out, a draft again")
 	t.Add("POST", item+"/archive", write, web.Send, moved(web.Query(a.archive)), "Put a draft or a sent campaign away")
+	t.Add("GET", item+"/links", sent(core.ActionFiguresRead), web.Send, one(web.Path(a.links)),
+		"Tracked links of a campaign that was sent, with how many have followed each")
+	t.Add("PATCH", item+"/links/:no", send, web.Send, one(web.JSON(a.mend)),
+		"Let a link of the mails that are out lead elsewhere, for those who follow it from now on")
 	t.Add("GET", versions, read, web.Send, one(web.List(a.versions, campaignVersion.key)),
 		"List the versions of a campaign, the newest first")
 	t.Add("GET", version, read, web.Send, one(web.Query(a.showVersion)), "Show a version of a campaign")

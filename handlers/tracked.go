@@ -205,7 +205,11 @@ func (a tracked) page(c *web.Call, j *core.SendJob, to *core.Subscriber, at core
 	if err != nil {
 		return nil, err
 	}
-	bulk, err := mail.CompileShown(j.ID, &content)
+	spec := mail.JobSpec(j.ID, &content, mail.ShownSender)
+	if spec.Mended, err = a.store.MendedLinks(c, j.CampaignID); err != nil {
+		return nil, err
+	}
+	bulk, err := mail.CompileBulk(spec)
 	if err != nil {
 		return nil, err
 	}

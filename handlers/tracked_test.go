@@ -48,6 +48,7 @@ func init() {
 				[]core.Outcome{{JobNo: j.No, Seq: seq, State: core.RecipientSent, Tried: true}}, now))
 		}
 		e.name(name, j.ID)
+		e.name(name+".campaign", j.CampaignID)
 		e.name(name+".pixel", e.handler.ident.Track(j.No, 1, 0))
 		e.name(name+".click", e.handler.ident.Track(j.No, 1, 1))
 		e.name(name+".gone", e.handler.ident.Track(j.No, 1, 9))

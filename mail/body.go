@@ -67,6 +67,9 @@ func (b *Bulk) bodyTokens() (html, text []token, err error) {
 		pre = append(pre, mustLex(strings.Repeat(preheaderPad, 60)+preheaderClose)...)
 		html = insertAfterBody(html, pre)
 	}
+	if len(s.Mended) > 0 {
+		html = mendLinks(html, s.Mended)
+	}
 	if s.Track.Click {
 		html, b.links = trackLinks(html, s.Track.Origin)
 		if len(b.links) > 0 {

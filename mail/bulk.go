@@ -40,6 +40,8 @@ type BulkSpec struct {
 	Providers []string
 	// Track is what is tracked in the HTML part; the zero value tracks nothing.
 	Track Tracking
+	// Mended says where links of the HTML part lead instead of the addresses that they were written with.
+	Mended map[string]string
 }
 
 // Recipient is what differs between the mails of a job.

@@ -74,13 +74,30 @@ func (i *inspector) malformed(address, format string, args ...any) {
 
 // address takes in an address that can be followed.
 func (i *inspector) address(address string, u *url.URL) {
-	if label := mixedLabel(u.Hostname()); label != "" {
-		i.at(address, "link_mixed_scripts", "Type the address by hand, or copy it from its page.",
-			"%q in a link mixes letters of several scripts that look alike: the address is another one than it seems.", label)
+	if mixed := mixedScripts(u); mixed != "" {
+		i.at(address, "link_mixed_scripts", "Type the address by hand, or copy it from its page.", "%s", mixed)
 	}
 	if !slices.Contains(i.addresses, address) {
 		i.addresses = append(i.addresses, address)
 	}
+}
+
+// MixedScripts returns a sentence about an address that is another one than it seems; empty for any other.
+func MixedScripts(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return mixedScripts(u)
+}
+
+func mixedScripts(u *url.URL) string {
+	label := mixedLabel(u.Hostname())
+	if label == "" {
+		return ""
+	}
+	return strconv.Quote(label) +
+		" in a link mixes letters of several scripts that look alike: the address is another one than it seems."
 }
 
 // mixedLabel returns the first label of a host that mixes Latin letters with Cyrillic or Greek ones; empty: none.

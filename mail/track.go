@@ -46,9 +46,6 @@ const (
 	PixelName = ".gif" // after the pixel's token
 )
 
-// maxTarget is the longest address that is tracked, in octets.
-const maxTarget = 4096
-
 // Links are the addresses that links of the mail lead to by way of ours, each once.
 func (b *Bulk) Links() []string { return b.links }
 
@@ -100,12 +97,40 @@ type place struct{ token, from, to int }
 // trackLinks puts tokens into the links of an HTML template, and lists the addresses that they had. Left alone are
 // links with placeholders (those of unsubscribing, among others), of other schemes, and those that say so.
 func trackLinks(tokens []token, origin string) (out []token, links []string) {
-	f := linkFinder{}
+	prefix := html.EscapeString(origin) + ClickPath
+	numbers := map[string]int{}
+	out = replaceLinks(tokens, false, func(t *token, before, target string, pos int) []token {
+		if numbers[target] == 0 {
+			links = append(links, target)
+			numbers[target] = len(links)
+		}
+		return []token{
+			{kind: tokenText, body: before + prefix, src: t.src, pos: pos - len(before)},
+			{kind: tokenTrack, src: t.src, pos: pos, link: numbers[target]},
+		}
+	})
+	return out, links
+}
+
+// mendLinks puts other addresses into the links of an HTML template, by those that they have.
+func mendLinks(tokens []token, instead map[string]string) []token {
+	return replaceLinks(tokens, true, func(t *token, before, target string, pos int) []token {
+		mended := instead[target]
+		if mended == "" {
+			return nil
+		}
+		return []token{{kind: tokenText, body: before + html.EscapeString(mended), src: t.src, pos: pos - len(before)}}
+	})
+}
+
+// replaceLinks calls with for each link of an HTML template that has an address of the web, with the text before it in
+// its token and its place there. What it returns, unless it is nil, stands instead of both. all: links too that their
+// author wants left alone.
+func replaceLinks(tokens []token, all bool, with func(t *token, before, target string, pos int) []token) (out []token) {
+	f := linkFinder{all: all}
 	for i := range tokens {
 		f.token(i, &tokens[i])
 	}
-	prefix := html.EscapeString(origin) + ClickPath
-	numbers := map[string]int{}
 	next := 0
 	for i, t := range tokens {
 		at := 0
@@ -115,13 +140,10 @@ func trackLinks(tokens []token, origin string) (out []token, links []string) {
 			if target == "" {
 				continue
 			}
-			if numbers[target] == 0 {
-				links = append(links, target)
-				numbers[target] = len(links)
+			if instead := with(&t, t.body[at:p.from], target, t.pos+p.from); instead != nil {
+				out = append(out, instead...)
+				at = p.to
 			}
-			out = append(out, token{kind: tokenText, body: t.body[at:p.from] + prefix, src: t.src, pos: t.pos + at},
-				token{kind: tokenTrack, src: t.src, pos: t.pos + p.from, link: numbers[target]})
-			at = p.to
 		}
 		if at == 0 {
 			out = append(out, t)
@@ -129,14 +151,14 @@ func trackLinks(tokens []token, origin string) (out []token, links []string) {
 			out = append(out, token{kind: tokenText, body: t.body[at:], src: t.src, pos: t.pos + at})
 		}
 	}
-	return out, links
+	return out
 }
 
 // trackable returns the address that an href means, empty if it is none that is tracked.
 func trackable(value string) string {
 	target := strings.TrimSpace(html.UnescapeString(value))
 	u, err := url.Parse(target)
-	if err != nil || len(target) > maxTarget || u.Host == "" ||
+	if err != nil || len(target) > core.MaxTarget || u.Host == "" ||
 		u.Scheme != "http" && u.Scheme != "https" || strings.ContainsAny(target, " \r\n\t") {
 		return ""
 	}

@@ -279,6 +279,10 @@ func (s *story) jobs() {
 	s.op("KeepLinks", func() error {
 		return onlyErr(s.KeepLinks(ctx, j.No, []string{"https://a.example/", "https://b.example/"}))
 	})
+	s.op("MendLink", func() error {
+		e := CampaignEdit{ID: j.CampaignID, Actor: "test", Now: now0 + 325}
+		return onlyErr(s.MendLink(ctx, e, 1, "https://c.example/", false))
+	})
 	claims, err := s.ClaimRecipients(ctx, nil, &ClaimKey{JobNo: j.No, TenantID: s.tenant, ListID: s.list}, 0, 100)
 	must(s.T, err)
 	if len(claims) < 6 {

@@ -79,7 +79,7 @@ var personColumns = map[string]struct {
 	"idempotency":  {other: "tenant_id key body_hash job_id expires_at"},
 	"known_device": {person: "user_id key", other: "used_at"},
 	"list_count":   {other: "list_id day active pending unsubscribed bounced complaint suppressed mailable"},
-	"link":         {other: "job_no no url clicked machine_clicked"},
+	"link":         {other: "job_no no url clicked machine_clicked target mended_at"},
 	"list": {
 		other: "id tenant_id name status confirm_token confirm_floor require_mailed_proof sync_removes_absent created_at " +
 			"updated_at deleted_at language description consent_text fields mail_texts subscribe_redirect_url " +

@@ -22,13 +22,18 @@ func (s *Store) KeepLinks(ctx context.Context, jobNo int64, urls []string) (nos 
 		for _, l := range kept {
 			known[l.URL], last = l.No, l.No
 		}
+		mended, err := tx.mendedLinks(jobNo)
+		if err != nil {
+			return err
+		}
 		nos = make([]int64, len(urls))
 		for i, u := range urls {
 			if known[u] == 0 {
 				last++
 				known[u] = last
-				if _, err := tx.exec("INSERT INTO link (job_no, no, url) VALUES (?, ?, ?)", jobNo, last,
-					u); err != nil {
+				m := mended[u]
+				if _, err := tx.exec("INSERT INTO link (job_no, no, url, target, mended_at) VALUES (?, ?, ?, ?, ?)", jobNo,
+					last, u, m.Target, int64(m.MendedAt)); err != nil {
 					return err
 				}
 			}
@@ -42,14 +47,14 @@ func (s *Store) KeepLinks(ctx context.Context, jobNo int64, urls []string) (nos 
 // LinkTarget is the address that a link of a job leads to. core.ErrNotFound where there is none, or the job's record is
 // gone.
 func (s *Store) LinkTarget(ctx context.Context, jobNo, no int64) (url string, err error) {
-	err = s.get(ctx, &url, "SELECT url FROM link WHERE job_no = ? AND no = ?", jobNo, no)
+	err = s.get(ctx, &url, "SELECT iif(target <> '', target, url) FROM link WHERE job_no = ? AND no = ?", jobNo, no)
 	return url, err
 }
 
 // Links reads the links of a job, the most followed first. Its only error is core.ErrStorage.
 func (s *Store) Links(ctx context.Context, jobNo int64) (links []core.Link, err error) {
-	err = s.all(ctx, &links, "SELECT no, url, clicked, machine_clicked FROM link WHERE job_no = ? ORDER BY clicked "+
-		"DESC, no LIMIT 10000", jobNo)
+	err = s.all(ctx, &links, "SELECT no, url, clicked, machine_clicked, target, mended_at FROM link WHERE job_no = ? "+
+		"ORDER BY clicked DESC, no LIMIT 10000", jobNo)
 	return links, err
 }
 

@@ -56,7 +56,7 @@ func (p *program) campaignCommands() *cli.Command {
 		Subcommands: []*cli.Command{
 			all, show, p.previewCampaignCommand(), p.checkCampaignCommand(), p.testCampaignCommand(),
 			p.approveCommand(), p.sendCampaignCommand(),
-			undo, reject, archive, del,
+			undo, reject, archive, p.campaignLinksCommand(), p.mendLinkCommand(), del,
 		},
 	}
 }

@@ -133,6 +133,7 @@ func (w *World) addPeople(t *Tenant, add adds) {
 		return s.NewCampaign(l, func(f *core.CampaignFields) { f.Subject = t.Marker }).ID
 	})
 	add("/api/campaigns/:id/versions", core.ActionFiguresRead, func(*storetest.Seeder) string { return "1" })
+	add("/api/campaigns/:id/links", core.ActionFiguresRead, func(*storetest.Seeder) string { return "1" })
 	add("/api/admin/imports", core.ActionPeopleMasked, func(s *storetest.Seeder) string {
 		return s.NewImportJob(t.List, "email\n"+string(t.Email)+"\n", func(j *core.ImportJob) { j.Name = t.Marker }).ID
 	})

@@ -492,7 +492,7 @@ CREATE TABLE link (
   no              INTEGER NOT NULL,
   url             TEXT NOT NULL,
   clicked         INTEGER NOT NULL DEFAULT 0, -- recipients
-  machine_clicked INTEGER NOT NULL DEFAULT 0, -- of them: machines alone
+  machine_clicked INTEGER NOT NULL DEFAULT 0, target TEXT NOT NULL DEFAULT '', mended_at INTEGER NOT NULL DEFAULT 0, -- of them: machines alone
   PRIMARY KEY (job_no, no)
 ) STRICT, WITHOUT ROWID;
 

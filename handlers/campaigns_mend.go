@@ -1,0 +1,98 @@
+package handlers
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+	"newsletterd/mail"
+)
+
+// links are the tracked links of a campaign, the most followed first.
+func (a campaigns) links(c *web.Call, _ string) ([]core.Link, error) {
+	links, err := a.store.CampaignLinks(c, a.found(c).ID)
+	if links == nil {
+		links = []core.Link{}
+	}
+	return links, err
+}
+
+// linkMending says where a link leads from now on.
+type linkMending struct {
+	No     string `path:"no,text"`
+	Target string `json:"target" is:"required"` // empty: to the address as it was written
+}
+
+func (in *linkMending) CheckInput() error {
+	if in.Target == "" {
+		return nil
+	}
+	return core.CheckTarget(in.Target)
+}
+
+// mendedLink is a link that was mended, with what is probably not meant about its new address.
+type mendedLink struct {
+	core.Link
+	Warnings []string `json:"warnings"`
+}
+
+// mend lets a link of the mails that are out lead elsewhere.
+func (a campaigns) mend(c *web.Call, in linkMending) (out mendedLink, err error) {
+	of := a.found(c)
+	no, err := strconv.ParseInt(in.No, 10, 64)
+	if err != nil {
+		return out, core.ErrLinkNotFound
+	}
+	e, err := a.edit(c, nil, false)
+	if err != nil {
+		return out, err
+	}
+	t, err := a.store.Tenant(c, of.TenantID)
+	if err != nil {
+		return out, err
+	}
+	own := t.Origin(c.PublicURL())
+	if err := notInCircles(in.Target, own); err != nil {
+		return out, err
+	}
+	if out.Link, err = a.store.MendLink(c, e, no, in.Target, false); err != nil {
+		return out, err
+	}
+	out.Warnings = []string{}
+	if in.Target != "" {
+		out.Warnings = append(out.Warnings, a.checks.target(c, in.Target, own, a.checks.mayAsk(c, of.TenantID) == nil)...)
+	}
+	return out, nil
+}
+
+// notInCircles returns an Invalid error on target for the address of a link that leads by way of ours.
+func notInCircles(target, own string) error {
+	u, err := url.Parse(target)
+	o, err2 := url.Parse(own)
+	if err != nil || err2 != nil || !strings.EqualFold(u.Host, o.Host) {
+		return nil
+	}
+	for _, path := range []string{mail.ClickPath, mail.PixelPath} {
+		if strings.HasPrefix(u.Path, path) {
+			return core.Invalidf("target", "target must be where the link leads in the end.")
+		}
+	}
+	return nil
+}
+
+// target returns what is probably not meant about the address of a link. Where it may, it is asked whether it answers.
+func (k *Checks) target(ctx context.Context, address, own string, ask bool) (all []string) {
+	if w := mail.MixedScripts(address); w != "" {
+		all = append(all, w)
+	}
+	if k == nil || k.Client == nil || !ask || !mayAskAddress(address, own) {
+		return all
+	}
+	if problem, _ := k.ask(ctx, address); problem != "" {
+		all = append(all, shorter(address)+" "+problem+".")
+	}
+	return all
+}

@@ -1,0 +1,100 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"newsletterd/core"
+)
+
+// mendedLinks returns the links of a job's campaign that lead elsewhere than they were written, by their addresses.
+func (tx *Tx) mendedLinks(jobNo int64) (map[string]core.Link, error) {
+	var found []core.Link
+	err := tx.all(&found, `SELECT l.url, l.target, l.mended_at FROM send_job AS o JOIN send_job AS j INDEXED BY
+		send_job_campaign ON j.campaign_id = o.campaign_id JOIN link AS l ON l.job_no = j.no AND l.target <> ''
+		WHERE o.no = ?`, jobNo)
+	mended := map[string]core.Link{}
+	for _, l := range found {
+		mended[l.URL] = l
+	}
+	return mended, err
+}
+
+// campaignLinks reads the links of a campaign, numbered as in the first job that has any: a job that retries one sends
+// the same copy, and numbers them alike.
+const campaignLinks = `SELECT f.no, f.url, f.target, f.mended_at, sum(l.clicked) AS clicked,
+	sum(l.machine_clicked) AS machine_clicked
+	FROM link AS f CROSS JOIN send_job AS j INDEXED BY send_job_campaign ON j.campaign_id = ?1
+	JOIN link AS l ON l.job_no = j.no AND l.no = f.no AND l.url = f.url
+	WHERE f.job_no = (SELECT j.no FROM send_job AS j INDEXED BY send_job_campaign WHERE j.campaign_id = ?1
+		AND EXISTS (SELECT 1 FROM link WHERE job_no = j.no) ORDER BY j.no LIMIT 1) `
+
+// CampaignLinks reads the links that the mails of a campaign lead to by way of ours, the most followed first. Its only
+// error is core.ErrStorage.
+func (s *Store) CampaignLinks(ctx context.Context, campaignID string) (links []core.Link, err error) {
+	err = s.all(ctx, &links, campaignLinks+"GROUP BY f.no ORDER BY clicked DESC, f.no LIMIT 10000", campaignID)
+	return links, err
+}
+
+// MendedLinks returns where links of a campaign lead that were mended, by the addresses as they were written. Its only
+// error is core.ErrStorage.
+func (s *Store) MendedLinks(ctx context.Context, campaignID string) (map[string]string, error) {
+	var found []core.Link
+	err := s.all(ctx, &found, `SELECT DISTINCT l.url, l.target FROM send_job AS j INDEXED BY send_job_campaign
+		JOIN link AS l ON l.job_no = j.no AND l.target <> '' WHERE j.campaign_id = ?`, campaignID)
+	targets := map[string]string{}
+	for _, l := range found {
+		targets[l.URL] = l.Target
+	}
+	return targets, err
+}
+
+// MendLink makes a link of the mails that are out lead to another address, for those who follow it from then on; empty:
+// to the one as it was written. It returns core.ErrCampaignNotFound, core.ErrLinkNotFound, or, unless force is set,
+// core.ErrApprovalRequired where the tenant asks for a second person, one who has not written what was sent.
+func (s *Store) MendLink(ctx context.Context, e CampaignEdit, no int64, target string, force bool) (l core.Link,
+	err error,
+) {
+	err = s.update(ctx, func(tx *Tx) error {
+		c, err := tx.mayMend(&e, force)
+		if err != nil {
+			return err
+		}
+		err = tx.get(&l, campaignLinks+"AND f.no = ?2 GROUP BY f.no", c.ID, no)
+		if errors.Is(err, core.ErrNotFound) {
+			return core.ErrLinkNotFound
+		}
+		was := l.Target
+		if err != nil || !l.Mend(target, e.Now) {
+			return err
+		}
+		if _, err := tx.exec(`UPDATE link SET target = ?1, mended_at = ?2 WHERE url = ?3 AND job_no IN (SELECT no FROM
+			send_job WHERE campaign_id = ?4)`, l.Target, int64(l.MendedAt), l.URL, c.ID); err != nil {
+			return err
+		}
+		tx.tell(fmt.Sprintf("link_%d", no), leads(&l, was), leads(&l, l.Target))
+		return tx.audit(e.Now, e.Actor, "campaign.mend_link", c.TenantID, c.ID)
+	})
+	return l, err
+}
+
+// mayMend reads a campaign of which something that was sent is to be mended.
+func (tx *Tx) mayMend(e *CampaignEdit, force bool) (c core.Campaign, err error) {
+	if c, err = tx.campaign(e.ID); err != nil || force {
+		return c, err
+	}
+	t, err := tx.tenant(c.TenantID)
+	if err == nil {
+		err = t.Accepts(&c, e.Actor)
+	}
+	return c, err
+}
+
+// leads returns where a link leads with a target.
+func leads(l *core.Link, target string) string {
+	if target == "" {
+		return l.URL
+	}
+	return target
+}
