@@ -56,6 +56,7 @@ var Promises = map[int]string{
 	25: "no answer is a 5xx but 503",
 	28: "a backup under load is whole and holds what was acknowledged",
 	29: "the counts of a list are those of a scan",
+	31: "only what was approved goes out, and nothing after an undo or a cancel",
 }
 
 // Held is for the beginning of a test, deferred: it reports how often the promise was put to the test, and that it

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,6 +22,8 @@ type Record struct {
 	At time.Time `json:"at"`
 	// Data is the message as sent, still dot-stuffed; only with SinkOptions.Copies.
 	Data []byte `json:"data,omitempty"`
+	// Marks are the words of the message, without repetition, that begin with SinkOptions.Mark.
+	Marks []string `json:"marks,omitempty"`
 }
 
 // SinkOptions choose what a Sink does in addition to counting.
@@ -28,6 +31,7 @@ type SinkOptions struct {
 	Records bool          // keep a Record of each message
 	Watch   string        // keep a Record of those to addresses with this ending; empty: of none
 	Copies  bool          // with its bytes
+	Mark    string        // with the words that begin so; empty: without
 	Delay   time.Duration // before each batch of replies: a relay far away
 }
 
@@ -254,6 +258,16 @@ func (c *sinkConn) accept(data []byte) {
 	r := Record{From: string(c.from), Rcpt: string(c.rcpt), MessageID: messageID(data), At: time.Now()}
 	if c.sink.opts.Copies {
 		r.Data = bytes.Clone(data)
+	}
+	if mark := []byte(c.sink.opts.Mark); len(mark) > 0 {
+		for at := bytes.Index(data, mark); at >= 0; at = bytes.Index(data, mark) {
+			data = data[at:]
+			end := bytes.IndexAny(data, " <\r\n") // a message ends with a line
+			if word := string(data[:end]); !slices.Contains(r.Marks, word) {
+				r.Marks = append(r.Marks, word)
+			}
+			data = data[end:]
+		}
 	}
 	c.mu.Lock()
 	c.records = append(c.records, r)
