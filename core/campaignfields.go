@@ -57,6 +57,7 @@ type CampaignFields struct {
 	Template  json.RawMessage `json:"template,omitempty"` // an object; empty: none
 	Theme     string          `json:"theme"`              // of the kinds markdown and blocks; empty: the first
 	Content   CampaignContent `json:"content"`
+	UTM       UTM             `json:"utm,omitzero"` // added to links that have none
 }
 
 // ownKeys are the keys of a send job's template that campaigns have fields for.
@@ -105,6 +106,9 @@ func (f *CampaignFields) Check(themes []string) error {
 		return Invalidf("template", "template may have %d bytes at most.", MaxTemplateJSON)
 	}
 	if err := f.checkAddresses(); err != nil {
+		return err
+	}
+	if err := f.UTM.check(); err != nil {
 		return err
 	}
 	n := NewJob{Template: f.Template}

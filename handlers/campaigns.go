@@ -43,12 +43,13 @@ type written struct {
 	Template  json.RawMessage      `json:"template,omitempty"`
 	Theme     string               `json:"theme"` // of the kinds markdown and blocks; empty: the first
 	Content   core.CampaignContent `json:"content"`
+	UTM       core.UTM             `json:"utm,omitzero"` // added to links that have none
 }
 
 func writtenOf(f *core.CampaignFields) written {
 	return written{
 		append([]string{}, f.ListIDs...), f.Preheader, f.FromName, f.FromEmail, f.ReplyTo, f.Language, f.Tracking,
-		f.Template, f.Theme, f.Content,
+		f.Template, f.Theme, f.Content, f.UTM,
 	}
 }
 
@@ -65,6 +66,20 @@ func (in *contentInput) JudgeKeys(unknown []string) error {
 	return core.JudgeCampaignKeys(jsonKeys[contentInput](), unknown)
 }
 
+// utmInput is what a caller wants the parameters of links to be; an absent one stays as it is.
+type utmInput struct {
+	Source   *string `json:"source"`
+	Medium   *string `json:"medium"`
+	Campaign *string `json:"campaign"`
+	Term     *string `json:"term"`
+	Content  *string `json:"content"`
+}
+
+// JudgeKeys implements keyJudge.
+func (in *utmInput) JudgeKeys(unknown []string) error {
+	return core.JudgeCampaignKeys(jsonKeys[utmInput](), unknown)
+}
+
 // fieldsInput is what a caller wants a campaign to say; an absent field stays as it is.
 type fieldsInput struct {
 	Name      *string         `json:"name"`
@@ -79,6 +94,7 @@ type fieldsInput struct {
 	Template  json.RawMessage `json:"template"`
 	Theme     *string         `json:"theme"`
 	Content   *contentInput   `json:"content"`
+	UTM       *utmInput       `json:"utm"`
 	Archive   *bool           `json:"archive"` // no part of a version: it can be changed at any time
 }
 
@@ -106,6 +122,10 @@ func (in *fieldsInput) change(f *core.CampaignFields) error {
 	if c := in.Content; c != nil {
 		all = append(all, taken{&f.Content.Kind, c.Kind}, taken{&f.Content.Source, c.Source},
 			taken{&f.Content.Text, c.Text}, taken{&f.Content.Layout, c.Layout})
+	}
+	if u := in.UTM; u != nil {
+		all = append(all, taken{&f.UTM.Source, u.Source}, taken{&f.UTM.Medium, u.Medium},
+			taken{&f.UTM.Campaign, u.Campaign}, taken{&f.UTM.Term, u.Term}, taken{&f.UTM.Content, u.Content})
 	}
 	for _, t := range all {
 		if t.from != nil {

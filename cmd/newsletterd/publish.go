@@ -172,7 +172,8 @@ func saveIssue(c *cli.Context, s *store.Store, kept core.Campaign, l *core.List,
 		for key, to := range map[string]*string{
 			"subject": &f.Subject, "preheader": &f.Preheader, "name": &f.Name, "from_name": &f.FromName,
 			"from_email": &f.FromEmail, "reply_to": &f.ReplyTo, "language": &f.Language, "tracking": &f.Tracking,
-			"theme": &f.Theme,
+			"theme": &f.Theme, "utm_source": &f.UTM.Source, "utm_medium": &f.UTM.Medium, "utm_campaign": &f.UTM.Campaign,
+			"utm_term": &f.UTM.Term, "utm_content": &f.UTM.Content,
 		} {
 			if v, ok := issue.Values[key]; ok && (key != "theme" || !c.IsSet("theme")) {
 				*to = v
@@ -182,8 +183,12 @@ func saveIssue(c *cli.Context, s *store.Store, kept core.Campaign, l *core.List,
 			f.Template = fmt.Appendf(nil, `{"unsubscribe_url":%q}`, link)
 		}
 		err := f.Check(markup.ThemeNames())
-		if fault, ok := errors.AsType[*core.Error](err); ok && issue.Lines[fault.Field] > 0 {
-			return fmt.Errorf("%s:%d: %s", file, issue.Lines[fault.Field], fault.Message)
+		fault, ok := errors.AsType[*core.Error](err)
+		if !ok {
+			return err
+		}
+		if line := issue.Lines[strings.Replace(fault.Field, "utm.", "utm_", 1)]; line > 0 {
+			return fmt.Errorf("%s:%d: %s", file, line, fault.Message)
 		}
 		return err
 	}

@@ -13,6 +13,14 @@ const LogoWidth = 160
 // CompileCampaign makes the parts of a campaign's mail, whatever its kind: HTML and text are as they were written. The
 // looks are those of its theme with the tenant's colour and logo. Errors are Compile's.
 func CompileCampaign(f *core.CampaignFields, l *core.List, t *core.Tenant) (*Result, error) {
+	r, err := compileContent(f, l, t)
+	if err == nil {
+		r.HTML, r.Text = addUTM(r.HTML, r.Text, f.UTM.Query(), t.PublicURL)
+	}
+	return r, err
+}
+
+func compileContent(f *core.CampaignFields, l *core.List, t *core.Tenant) (*Result, error) {
 	switch f.Content.Kind {
 	case core.ContentHTML:
 		return &Result{HTML: f.Content.Source, Text: f.Content.Text, Warnings: []Warning{}}, nil

@@ -27,7 +27,8 @@ type Matter struct {
 // Keys are the keys that a head may have.
 var Keys = []string{
 	"id", "list", "tenant", "subject", "preheader", "name", "from_name", "from_email", "reply_to", "language",
-	"tracking", "theme", "unsubscribe_url", "archive",
+	"tracking", "theme", "unsubscribe_url", "archive", "utm_source", "utm_medium", "utm_campaign", "utm_term",
+	"utm_content",
 }
 
 // Read reads the head of a file, TOML between lines of +++ or YAML between lines of ---; a file without one

@@ -1,0 +1,54 @@
+package core
+
+import (
+	"net/url"
+	"strings"
+	"unicode/utf8"
+)
+
+// MaxUTM is how many characters a parameter of UTM may have.
+const MaxUTM = 100
+
+// UTM are the parameters by which the statistics of websites tell where a visitor comes from. They are added to the
+// links of a campaign that have none.
+type UTM struct {
+	Source   string `json:"source,omitempty"`
+	Medium   string `json:"medium,omitempty"`
+	Campaign string `json:"campaign,omitempty"`
+	Term     string `json:"term,omitempty"`
+	Content  string `json:"content,omitempty"`
+}
+
+type utmParameter struct{ name, value string }
+
+func (u *UTM) parameters() []utmParameter {
+	return []utmParameter{
+		{"source", u.Source}, {"medium", u.Medium}, {"campaign", u.Campaign}, {"term", u.Term}, {"content", u.Content},
+	}
+}
+
+// Query returns the parameters as they stand in an address; empty: there are none.
+func (u *UTM) Query() string {
+	var all []string
+	for _, p := range u.parameters() {
+		if p.value != "" {
+			all = append(all, "utm_"+p.name+"="+url.QueryEscape(p.value))
+		}
+	}
+	return strings.Join(all, "&")
+}
+
+func (u *UTM) check() error {
+	for _, p := range u.parameters() {
+		field := "utm." + p.name
+		switch {
+		case hasControl(p.value):
+			return Invalidf(field, "%s must not contain control characters.", field)
+		case utf8.RuneCountInString(p.value) > MaxUTM:
+			return Invalidf(field, "%s must have at most %d characters.", field, MaxUTM)
+		case strings.Contains(p.value, "{{") || strings.Contains(p.value, "{%"):
+			return Invalidf(field, "%s takes no placeholders: it is the same for all readers.", field)
+		}
+	}
+	return nil
+}

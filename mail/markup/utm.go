@@ -1,0 +1,133 @@
+package markup
+
+import (
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+var (
+	anyPlaceholder = regexp.MustCompile(`(?s)\{\{.*?\}\}|\{%.*?%\}`)
+	keptMark       = regexp.MustCompile("\x01([0-9]+)\x02")
+	hrefValue      = regexp.MustCompile(`(?is)\shref\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))`)
+	textAddress    = regexp.MustCompile(`(?i)https?://[^\s<>"'()\[\]]+`)
+	utmGiven       = regexp.MustCompile(`(?i)[?&;]utm_[a-z]+=`)
+	ownPlaceholder = regexp.MustCompile(`\b(unsubscribe_url|unsubscribe_token|preferences_url|view_url)\b`)
+)
+
+// tagger adds a query to the links of a mail's part that have no utm parameters.
+type tagger struct {
+	query string
+	own   string // host of the daemon's pages; empty: not known
+	kept  []string
+}
+
+// addUTM returns both parts with a query added to their links of the web that have no utm parameter. Left alone are
+// links of our own, those whose host is a placeholder, and those with a block in them. own is the origin of our pages.
+func addUTM(page, text, query, own string) (tagged, taggedText string) {
+	if query == "" {
+		return page, text
+	}
+	g := tagger{query: query}
+	if o, err := url.Parse(own); err == nil {
+		g.own = o.Host
+	}
+	return g.html(page), g.text(text)
+}
+
+// mask takes the placeholders out of a part: they hold what HTML and addresses do not.
+func (g *tagger) mask(part string) string {
+	g.kept = nil
+	return anyPlaceholder.ReplaceAllStringFunc(strings.NewReplacer("\x01", "", "\x02", "").Replace(part),
+		func(p string) string {
+			g.kept = append(g.kept, p)
+			return "\x01" + strconv.Itoa(len(g.kept)-1) + "\x02"
+		})
+}
+
+func (g *tagger) unmask(part string) string {
+	return keptMark.ReplaceAllStringFunc(part, func(mark string) string {
+		n, _ := strconv.Atoi(mark[1 : len(mark)-1]) // mask has made it
+		return g.kept[n]
+	})
+}
+
+func (g *tagger) html(page string) string {
+	var out strings.Builder
+	z := html.NewTokenizer(strings.NewReader(g.mask(page)))
+	for kind := z.Next(); kind != html.ErrorToken; kind = z.Next() {
+		raw := string(z.Raw())
+		if kind == html.StartTagToken || kind == html.SelfClosingTagToken {
+			name, _ := z.TagName()
+			if a := atom.Lookup(name); a == atom.A || a == atom.Area {
+				raw = g.tag(raw)
+			}
+		}
+		out.WriteString(raw)
+	}
+	out.Write(z.Raw()) // an unfinished tag at the end
+	return g.unmask(out.String())
+}
+
+// tag adds the query to the address of a link's tag.
+func (g *tagger) tag(raw string) string {
+	at := hrefValue.FindStringSubmatchIndex(raw)
+	for i := 2; i+1 < len(at); i += 2 {
+		if from, to := at[i], at[i+1]; from >= 0 {
+			return raw[:from] + g.address(raw[from:to], "&amp;", html.EscapeString(g.query)) + raw[to:]
+		}
+	}
+	return raw
+}
+
+func (g *tagger) text(part string) string {
+	return g.unmask(textAddress.ReplaceAllStringFunc(g.mask(part), func(address string) string {
+		end := len(strings.TrimRight(address, ".,;:!?"))
+		return g.address(address[:end], "&", g.query) + address[end:]
+	}))
+}
+
+// address returns an address with the query, or as it is where it gets none.
+func (g *tagger) address(address, and, query string) string {
+	lower := strings.ToLower(strings.TrimLeft(address, " \t\r\n"))
+	_, rest, found := strings.Cut(lower, "://")
+	if !found || !strings.HasPrefix(lower, "http://") && !strings.HasPrefix(lower, "https://") {
+		return address
+	}
+	host, path := rest, ""
+	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
+		host, path = rest[:end], rest[end:]
+	}
+	whole := g.unmask(address)
+	if host == "" || strings.Contains(host, "\x01") || strings.Contains(whole, "{%") || utmGiven.MatchString(whole) ||
+		host == strings.ToLower(g.own) && ownPage.MatchString(path) {
+		return address
+	}
+	for _, p := range anyPlaceholder.FindAllString(whole, -1) {
+		if ownPlaceholder.MatchString(p) {
+			return address
+		}
+	}
+	end := len(strings.TrimRight(address, " \t\r\n"))
+	for i := 0; i < end; i++ { // a fragment, and not &#39;
+		if address[i] == '#' && (i == 0 || address[i-1] != '&') {
+			end = i
+		}
+	}
+	before := address[:end]
+	join := "?"
+	switch {
+	case strings.HasSuffix(before, "?") || strings.HasSuffix(before, "&") || strings.HasSuffix(before, "&amp;"):
+		join = ""
+	case strings.Contains(before, "?"):
+		join = and
+	}
+	return before + join + query + address[end:]
+}
+
+// ownPage are the pages that lead to what is one reader's.
+var ownPage = regexp.MustCompile(`^/(unsubscribe|preferences|v|t|confirm|verify)\b`)
