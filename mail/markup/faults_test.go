@@ -101,3 +101,32 @@ func TestWhatIsWrittenComesOut(t *testing.T) {
 		})
 	}
 }
+
+// A table whose words don't fit a telephone breaks the long ones, and says in each cell what its column is called, for
+// screens on which each row is a paragraph. Numbers stay whole; a table that fits stays as it is.
+func TestTablesFitTelephones(t *testing.T) {
+	const (
+		small = "| A | B |\n|---|--:|\n| Boots | 12.50 |\n"
+		long  = "| Goods | Price |\n|---|--:|\n| Speditionskaufmannsgehilfinnenlehrgang | 12.50 |\n"
+		data  = "| Goods | Price |\n|---|--:|\n| Boots | {{ preferences.price }} |\n"
+	)
+	many := "| Goods |" + strings.Repeat(" Price |", 6) + "\n|---|" + strings.Repeat("--:|", 6) + "\n| Boots |" +
+		strings.Repeat(" 112.50 |", 6) + "\n"
+	for _, c := range []struct {
+		source string
+		label  bool
+		kept   int // cells that keep their words
+	}{{small, false, 4}, {long, true, 3}, {data, true, 3}, {many, true, 0}} {
+		r := compiled(t, KindMarkdown, c.source)
+		_, body, _ := strings.Cut(r.HTML, "<body")
+		if got := strings.Contains(body, `>Price </span>`); got != c.label {
+			t.Errorf("%s: cells say their columns: %v", c.source, got)
+		}
+		if kept := strings.Count(body, keepWords); kept != c.kept {
+			t.Errorf("%s: %d cells keep their words, want %d", c.source, kept, c.kept)
+		}
+		if strings.Contains(r.Text, "<span") || strings.Count(r.Text, "Price") > 6 {
+			t.Error(r.Text)
+		}
+	}
+}

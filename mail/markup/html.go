@@ -14,8 +14,8 @@ type htmlWriter struct {
 	d *document
 	t *Theme
 	c *Palette
-	// width is the room at hand, in pixels.
-	width int
+	// width is the room at hand, in pixels, and inset what blocks around take of it at the sides.
+	width, inset int
 }
 
 func writeHTML(d *document) string {
@@ -95,7 +95,8 @@ func (w *htmlWriter) styles() {
 <style>@media (max-width:599px){.col{display:block !important;width:100%% !important;max-width:100%% !important}`+
 		`.pad{padding-left:20px !important;padding-right:20px !important}`+
 		`.cols{padding-left:8px !important;padding-right:8px !important}}</style>
-`, w.t.Fallback)
+<style>@media (max-width:599px){%s}</style>
+`, w.t.Fallback, rowStyles)
 	w.printf("<style>@media (prefers-color-scheme:dark){%s}</style>\n", w.darkRules(""))
 	w.printf("<style>%s</style>\n", w.darkRules("[data-ogsc] "))
 }
@@ -123,8 +124,8 @@ func (w *htmlWriter) darkRules(prefix string) string {
 
 // row writes a row of the column around what inner writes.
 func (w *htmlWriter) row(below int, inner func()) {
-	w.printf(`<tr><td class="pad c-text" style="padding:0 %[1]dpx %[2]dpx %[1]dpx;%[3]s">`, w.t.Padding, below,
-		w.bodyFont())
+	w.printf(`<tr><td class="pad c-text" style="padding:0 %[1]dpx %[2]dpx %[1]dpx;%[3]s;%[4]s">`, w.t.Padding, below,
+		w.bodyFont(), breakWords)
 	inner()
 	w.WriteString("</td></tr>\n")
 }

@@ -72,7 +72,11 @@ func (w *htmlWriter) picture(p *picture, block bool) string {
 	if p.src == "" {
 		return w.text(p.alt)
 	}
-	style := fmt.Sprintf("border:0;max-width:%dpx;height:auto;background-color:%s;%s", width, w.c.Tint,
+	most := fmt.Sprintf("%dpx", width)
+	if !block {
+		most = "100%"
+	}
+	style := fmt.Sprintf("border:0;max-width:%s;height:auto;background-color:%s;%s", most, w.c.Tint,
 		font(w.t.Body, 14, 20, w.c.Muted))
 	attr := ""
 	if block || p.width > 0 {
@@ -119,9 +123,9 @@ func (w *htmlWriter) quote(q *quote) {
 // within runs inner with less room.
 func (w *htmlWriter) within(taken int, inner func()) {
 	before := w.width
-	w.width = max(before-taken, 40)
+	w.width, w.inset = max(before-taken, 40), w.inset+taken
 	inner()
-	w.width = before
+	w.width, w.inset = before, w.inset-taken
 }
 
 // code writes lines with breaks and blanks that hold: Outlook knows no white-space.
@@ -182,32 +186,6 @@ func first[T any](all []T) (t T) {
 	return t
 }
 
-func (w *htmlWriter) table(t *table) {
-	w.printf(`<table width="100%%" cellpadding="0" cellspacing="0" border="0" style="%s;width:100%%">`, tableStyle)
-	cell := func(tag string, col int, spans []span, style string) {
-		align := "left"
-		if col < len(t.align) && t.align[col] != "" {
-			align = t.align[col]
-		}
-		w.printf(`<%s class="c-text l-line" align="%s" valign="top" style="padding:8px 8px 8px 0;text-align:%s;`+
-			`border-bottom:1px solid %s;%s%s">%s</%s>`, tag, align, align, w.c.Line, w.bodyFont(), style, w.spans(spans),
-			tag)
-	}
-	w.WriteString("<tr>")
-	for i, c := range t.head {
-		cell("th", i, c, ";font-weight:700")
-	}
-	w.WriteString("</tr>")
-	for _, row := range t.rows {
-		w.WriteString("<tr>")
-		for i, c := range row {
-			cell("td", i, c, "")
-		}
-		w.WriteString("</tr>")
-	}
-	w.WriteString("</table>")
-}
-
 func (w *htmlWriter) callout(c *callout) {
 	w.printf(`<table role="presentation" width="100%%" cellpadding="0" cellspacing="0" border="0" style="%[1]s"><tr>`+
 		`<td class="b-tint c-text" bgcolor="%[2]s" style="padding:18px 20px;background-color:%[2]s%[3]s;%[4]s">`,
@@ -232,8 +210,8 @@ func (w *htmlWriter) columns(c *columns) {
 		}
 		w.printf(`<div class="col" style="display:inline-block;width:100%%;max-width:%dpx;vertical-align:top">`+
 			`<table role="presentation" width="100%%" cellpadding="0" cellspacing="0" border="0" style="%s">`+
-			`<tr><td class="c-text" style="padding:0 %dpx %dpx %dpx;%s">`,
-			width, tableStyle, half, w.blockSpace(), half, w.bodyFont())
+			`<tr><td class="c-text" style="padding:0 %dpx %dpx %dpx;%s;%s">`,
+			width, tableStyle, half, w.blockSpace(), half, w.bodyFont(), breakWords)
 		before := w.width
 		w.width = width - 2*half
 		w.stack(cell)

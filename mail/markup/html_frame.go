@@ -25,7 +25,7 @@ func (w *htmlWriter) masthead() {
 			html.EscapeString(o.Logo), name, min(max(o.LogoWidth, 24), w.width))
 	}
 	size := w.t.Size + 4
-	style := fmt.Sprintf("font-weight:%d;%s", w.t.Weight, font(w.t.Heading, size, size+8, color))
+	style := fmt.Sprintf("font-weight:%d;%s", w.t.Weight, font(w.t.Heading, size, size+8, color)) + ";" + breakWords
 	switch w.t.Masthead {
 	case MastheadBar:
 		w.printf(`<tr><td class="pad b-acc c-on" bgcolor="%[1]s" style="padding:20px %[2]dpx;`+
@@ -38,7 +38,7 @@ func (w *htmlWriter) masthead() {
 			`cellspacing="0" border="0" style="%s"><tr><td class="c-title l-line" align="center" `+
 			`style="padding:14px 0;border-top:3px double %[3]s;border-bottom:1px solid %[3]s;letter-spacing:1px;%[4]s">`+
 			`%[5]s</td></tr></table></td></tr>`+
-			"\n", w.t.Padding, tableStyle, w.c.Line, font(w.t.Heading, size, size+8, color), name)
+			"\n", w.t.Padding, tableStyle, w.c.Line, font(w.t.Heading, size, size+8, color)+";"+breakWords, name)
 		w.spacerRow(24)
 	default:
 		w.spacerRow(w.t.Padding)
@@ -60,8 +60,8 @@ func (w *htmlWriter) footer() {
 	w.spacerRow(8)
 	w.printf(`<tr><td class="pad" style="padding:0 %[1]dpx %[1]dpx %[1]dpx"><table role="presentation" width="100%%" `+
 		`cellpadding="0" cellspacing="0" border="0" style="%[2]s"><tr><td class="c-muted l-line" `+
-		`style="padding:18px 0 0 0;border-top:1px solid %[3]s;%[4]s">`,
-		w.t.Padding, tableStyle, w.c.Line, font(w.t.Body, 14, 22, w.c.Muted))
+		`style="padding:18px 0 0 0;border-top:1px solid %[3]s;%[4]s;%[5]s">`,
+		w.t.Padding, tableStyle, w.c.Line, font(w.t.Body, 14, 22, w.c.Muted), breakWords)
 	parts := []string{words.Reason + " " + w.mutedLink("{{ unsubscribe_url }}", words.Leave)}
 	for _, line := range texts.Lines(o.Address) {
 		parts = append(parts, html.EscapeString(line))

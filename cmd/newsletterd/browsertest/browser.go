@@ -213,3 +213,11 @@ func (b *Browser) Fits(name string) {
 		}
 	}
 }
+
+// Overflow returns by how many pixels a page is wider than a window of a width.
+func (b *Browser) Overflow(width int64) float64 {
+	b.Helper()
+	b.Do(chromedp.EmulateViewport(width, 600))
+	return ask(b, chromedp.Evaluate[float64](`new Promise(done => requestAnimationFrame(() => requestAnimationFrame(
+		() => done(document.documentElement.scrollWidth - innerWidth))))`, chromedp.EvalAwaitPromise))
+}

@@ -1,0 +1,176 @@
+package markup
+
+import (
+	"strings"
+	"unicode"
+)
+
+// breakWords lets a long word or address go on in the next line, instead of making the mail wider than a telephone. Cells
+// inherit it.
+const breakWords = "word-break:break-word;overflow-wrap:break-word"
+
+// keepWords takes breakWords back.
+const keepWords = "word-break:normal;overflow-wrap:normal"
+
+// Widths of telephones, in pixels: the smallest, and all but a few.
+const smallScreen, usualScreen = 320, 360
+
+// tableLook is how a table fits a small screen.
+type tableLook struct {
+	size  int // pixels of its text
+	space int // between two columns
+	// wide: its words don't fit next to each other. On a telephone that hears of style blocks, each row is a paragraph then;
+	// elsewhere, words of some columns are broken.
+	wide         bool
+	heads, cells []bool // break words, by column
+}
+
+// lookOf finds out whether the words of a table fit the smallest screen, and what to do about it.
+func (w *htmlWriter) lookOf(t *table) *tableLook {
+	look := &tableLook{
+		size: w.t.Size, space: 8, heads: make([]bool, len(t.head)), cells: make([]bool, len(t.head)),
+	}
+	heads, cells := make([]float64, len(t.head)), make([]float64, len(t.head))
+	for i := range t.head {
+		heads[i] = longestWord(t.head[i]) * bold
+		for _, row := range t.rows {
+			if i < len(row) {
+				cells[i] = max(cells[i], longestWord(row[i]))
+			}
+		}
+	}
+	screen := smallScreen
+	fits := func() bool {
+		room := min(w.width, screen-2*w.t.Padding-w.inset) // the style blocks leave more, where they are heard
+		sum := float64(look.space * len(cells))
+		for i := range cells {
+			sum += max(heads[i], cells[i]) * float64(look.size)
+		}
+		return sum <= float64(room)
+	}
+	if fits() {
+		return look
+	}
+	look.size, look.space = 14, 6
+	if look.wide = !fits(); look.wide {
+		screen, look.space = usualScreen, 4
+	}
+	for !fits() {
+		if i := longest(heads, cells); i < 0 {
+			for i := range cells {
+				look.heads[i], look.cells[i] = true, true
+			}
+			break
+		} else if heads[i] > cells[i] {
+			look.heads[i], heads[i] = true, broken
+		} else {
+			look.cells[i], cells[i] = true, broken
+		}
+	}
+	return look
+}
+
+// longest returns the column with the longest word, or -1 where those left are as short as numbers.
+func longest(heads, cells []float64) (found int) {
+	found, most := -1, 0.0
+	for i := range cells {
+		if need := max(heads[i], cells[i]); need > most && (need > number || heads[i] > max(cells[i], broken)) {
+			found, most = i, need
+		}
+	}
+	return found
+}
+
+// Widths of letters, in parts of the size of the text: no less than those of the widest font of a theme.
+const (
+	narrow, usual, wide, broad = 0.4, 0.66, 0.8, 1.1
+	unknown                    = 100  // of what a reader's data may hold
+	bold                       = 1.08 // times as wide
+	broken                     = 2.4  // of a column that breaks words
+	number                     = 4.5  // of one that is better left whole
+)
+
+// longestWord returns the width of the longest word of a cell, which no blank or hyphen breaks.
+func longestWord(spans []span) (longest float64) {
+	word := 0.0
+	for _, r := range plain(spans) {
+		switch {
+		case r == markOpen:
+			word += unknown
+		case r >= '\uFDD0' && r <= '\uFDEF':
+		case r != '\u00a0' && r != '\u202f' && unicode.IsSpace(r):
+			word = 0
+			continue
+		case strings.ContainsRune("iljftrI.,:;'|!()[]", r):
+			word += narrow
+		case strings.ContainsRune("mwMW@%&…—→←↑↓", r), r > '\u2e80':
+			word += broad
+		case unicode.IsUpper(r):
+			word += wide
+		case unicode.Is(unicode.Mn, r):
+		default:
+			word += usual
+		}
+		longest = max(longest, word)
+		if r == '-' {
+			word = 0
+		}
+	}
+	return longest
+}
+
+func (w *htmlWriter) table(t *table) {
+	look := w.lookOf(t)
+	class := ""
+	if look.wide {
+		class = ` class="rows"`
+	}
+	w.printf(`<table%s width="100%%" cellpadding="0" cellspacing="0" border="0" style="%s;width:100%%"><tr>`, class, tableStyle)
+	for i, c := range t.head {
+		w.cell(t, look, "th", i, c)
+	}
+	w.WriteString("</tr>")
+	for _, row := range t.rows {
+		w.WriteString("<tr>")
+		for i, c := range row {
+			w.cell(t, look, "td", i, c)
+		}
+		w.WriteString("</tr>")
+	}
+	w.WriteString("</table>")
+}
+
+// cell writes a cell of a table. One of a wide table says what its column is called, to those who see each row as a
+// paragraph.
+func (w *htmlWriter) cell(t *table, look *tableLook, tag string, col int, spans []span) {
+	align, class, right := "left", "c-text l-line", look.space
+	if col < len(t.align) && t.align[col] != "" {
+		align = t.align[col]
+	}
+	if col == len(t.head)-1 {
+		right = 0
+	}
+	style, breaks, label := "", look.cells, ""
+	switch {
+	case tag == "th":
+		style, breaks = ";font-weight:700", look.heads
+	case look.wide && col == 0:
+		class += " key"
+	case look.wide && strings.TrimSpace(plain(t.head[col])) != "":
+		label = `<span class="label c-muted" style="display:none;mso-hide:all;color:` + w.c.Muted + `">` +
+			w.text(plain(t.head[col])) + ` </span>`
+	}
+	if !breaks[col] {
+		style += ";" + keepWords
+	}
+	w.printf(`<%s class="%s" align="%s" valign="top" style="padding:8px %dpx 8px 0;text-align:%s;`+
+		`border-bottom:1px solid %s;%s%s">%s%s</%s>`, tag, class, align, right, align, w.c.Line,
+		font(w.t.Body, look.size, lineHeight(look.size), w.c.Text), style, label, w.spans(spans), tag)
+}
+
+// rowStyles make a paragraph of each row of a wide table, on a small screen.
+const rowStyles = `.rows,.rows tbody,.rows tr{display:block !important;line-height:22px !important}.rows th{display:none !important}` +
+	`.rows td{display:inline-block !important;border:0 !important;padding:0 12px 0 0 !important;` +
+	`text-align:left !important}` +
+	`.rows .key{display:block !important;font-weight:700 !important;padding:10px 0 0 0 !important}` +
+	`.rows .label{display:inline !important}`
