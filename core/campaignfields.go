@@ -31,7 +31,7 @@ var Trackings = []string{TrackingOff, TrackingPersons}
 // Most of what a campaign may have.
 const (
 	MaxPreheader     = 255  // characters
-	MaxCampaignLists = 1    // lists
+	MaxCampaignLists = 20   // lists
 	MaxTemplateJSON  = 4096 // octets
 )
 
@@ -95,7 +95,9 @@ func (f *CampaignFields) Check(themes []string) error {
 	}
 	switch {
 	case len(f.ListIDs) > MaxCampaignLists:
-		return Invalidf("list_ids", "list_ids may have %d entry at most.", MaxCampaignLists)
+		return Invalidf("list_ids", "list_ids may have %d entries at most.", MaxCampaignLists)
+	case repeats(f.ListIDs):
+		return Invalidf("list_ids", "list_ids must name each list once.")
 	case !slices.Contains(Trackings, f.Tracking):
 		return Invalidf("tracking", "tracking must be one of %s.", strings.Join(Trackings, ", "))
 	case f.Language != "" && !slices.Contains(Languages, f.Language):
@@ -121,6 +123,16 @@ func (f *CampaignFields) Check(themes []string) error {
 		}
 	}
 	return f.Content.check()
+}
+
+// repeats reports whether an id stands twice.
+func repeats(ids []string) bool {
+	for i, id := range ids {
+		if slices.Contains(ids[:i], id) {
+			return true
+		}
+	}
+	return false
 }
 
 func (f *CampaignFields) checkTexts() error {

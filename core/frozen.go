@@ -11,13 +11,14 @@ const PauseSender = "sender"
 // FrozenContent is what a job's mails are made of besides its campaign, as it was when the job was made: what is edited
 // later does not change them. Relay, DKIM key, the origin of links and whether readers are tracked are not part of it.
 type FrozenContent struct {
-	ListName      string `db:"list_name"`
-	TenantName    string `db:"tenant_name"`
-	PostalAddress string `db:"postal_address"`
-	Language      string `db:"language"`
-	MailFrom      string `db:"mail_from"` // empty: the daemon's
-	FromName      string `db:"from_name"`
-	ReplyTo       string `db:"reply_to"`
+	ListName      string  `db:"list_name"`
+	ListNames     Strings `db:"list_names"` // of the further lists of a campaign, in their order
+	TenantName    string  `db:"tenant_name"`
+	PostalAddress string  `db:"postal_address"`
+	Language      string  `db:"language"`
+	MailFrom      string  `db:"mail_from"` // empty: the daemon's
+	FromName      string  `db:"from_name"`
+	ReplyTo       string  `db:"reply_to"`
 
 	TemplateName string `db:"template"` // empty: the campaign's bodies are sent as they are
 	Resolved     bool   `db:"resolved"` // the template and its layout existed, and are below

@@ -6,7 +6,8 @@ type JobView struct {
 	No            int64     `db:"no" json:"-"` // by time of making
 	ID            string    `db:"id" json:"id"`
 	TenantID      string    `db:"tenant_id" json:"tenant_id"`
-	ListID        string    `db:"list_id" json:"list_id"`
+	ListID        string    `db:"list_id" json:"list_id"` // the first of list_ids
+	ListIDs       Strings   `db:"list_ids" json:"list_ids"`
 	CampaignID    string    `db:"campaign_id" json:"campaign_id"`
 	Status        JobStatus `db:"status" json:"status" enum:"pending|running|completed|failed|cancelled"`
 	Name          string    `db:"name" json:"name,omitempty"`

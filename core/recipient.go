@@ -23,6 +23,7 @@ type Recipient struct {
 	FinishedAt Instant `db:"finished_at"`
 	Reason     string  `db:"reason"`
 	Marks      Marks   `db:"marks"`
+	ListID     string  `db:"-"` // by which the recipient is reached
 }
 
 // Claim is a recipient that is to be mailed now, or to be left out for the reason in Skip.
@@ -36,6 +37,7 @@ type Claim struct {
 	Email        string
 	Preferences  string
 	Skip         string
+	Place        int // of its list among those of the job, from 0
 }
 
 // Outcome is what became of one try at one recipient.

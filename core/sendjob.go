@@ -79,12 +79,13 @@ type Stats struct {
 	Clicks *ClickFigures `db:"-" json:"clicks,omitempty"`
 }
 
-// SendJob is one mailing of a campaign to a list.
+// SendJob is one mailing of a campaign to a list, or to several.
 type SendJob struct {
 	No            int64     `db:"no"`
 	ID            string    `db:"id"`
 	TenantID      string    `db:"tenant_id"`
-	ListID        string    `db:"list_id"`
+	ListID        string    `db:"list_id"` // the first, where there are several
+	Lists         int64     `db:"lists"`   // how many it goes to
 	CopyID        string    `db:"copy_id"` // of the CampaignCopy that it sends
 	CampaignID    string    `db:"campaign_id"`
 	Status        JobStatus `db:"status"`
@@ -329,7 +330,7 @@ func (n *NewJob) Job(now Instant) (SendJob, CampaignCopy) {
 		TrackOpen: n.TrackOpen, TrackClick: n.TrackClick, CreatedAt: now,
 	}
 	j := SendJob{
-		ID: NewID(), TenantID: n.TenantID, ListID: n.ListID, CopyID: c.ID, CampaignID: c.ID, Status: JobPending,
+		ID: NewID(), TenantID: n.TenantID, ListID: n.ListID, Lists: 1, CopyID: c.ID, CampaignID: c.ID, Status: JobPending,
 		ScheduledAt: n.ScheduledAt, WindowStart: n.WindowStart, WindowEnd: n.WindowEnd,
 		DueAt: max(n.ScheduledAt, n.WindowStart, now), CreatedAt: now,
 	}

@@ -332,7 +332,7 @@ func (a archive) render(c *web.Call, list *core.ListWithTenant, i *core.Issue) (
 	if err != nil {
 		return nil, err
 	}
-	content, err := a.store.Content(c, &j)
+	content, err := a.store.ContentOf(c, &j, list.ID)
 	if err != nil {
 		return nil, err
 	}

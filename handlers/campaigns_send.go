@@ -36,7 +36,7 @@ func (d Drafts) Complete(ctx context.Context, c *core.Campaign, version int64, n
 	return l.Draft, l.Warnings(), err
 }
 
-// Recipient returns a subscriber of the draft's list for whom it can be rendered, or, with an empty address, a reader
+// Recipient returns a subscriber of one of the draft's lists for whom it can be rendered, or, with an empty address, a reader
 // of whom nothing is known. Invalid: the address is no subscriber's.
 func (d Drafts) Recipient(ctx context.Context, draft *store.Draft, to core.Email, now core.Instant) (mail.Recipient,
 	error,
@@ -48,6 +48,9 @@ func (d Drafts) Recipient(ctx context.Context, draft *store.Draft, to core.Email
 		return r, nil
 	}
 	sub, err := d.Store.Subscriber(ctx, draft.Content.List.ID, to)
+	for i := 1; i < len(draft.Fields.ListIDs) && core.KindOf(err) == core.NotFound; i++ {
+		sub, err = d.Store.Subscriber(ctx, draft.Fields.ListIDs[i], to)
+	}
 	if core.KindOf(err) == core.NotFound {
 		return r, core.Invalidf("email", "email is no subscriber of the list.")
 	}
@@ -274,9 +277,10 @@ type sentCampaign struct {
 	Audience  audience       `json:"audience"`
 }
 
-// audience is to whom a campaign goes, as it is now: it is counted again when it goes out.
+// audience is to whom a campaign goes, as it is now: it is counted again when it goes out. Who is on two of its lists
+// counts twice here, and gets the mail once.
 type audience struct {
-	Active     int64 `json:"active"` // subscriptions of its list
+	Active     int64 `json:"active"` // subscriptions of its lists
 	Bounced    int64 `json:"bounced"`
 	Complaint  int64 `json:"complaint"`
 	Suppressed int64 `json:"suppressed"`
@@ -311,8 +315,11 @@ func (a campaigns) send(c *web.Call, in campaignSending) (out sentCampaign, err 
 	if err != nil {
 		return out, err
 	}
-	counts, err := a.store.ListCounts(c, []string{j.ListID})
-	of := counts[j.ListID]
+	counts, err := a.store.ListCounts(c, r.Fields.ListIDs)
+	var of core.ListCounts
+	for _, id := range r.Fields.ListIDs {
+		of = of.Plus(counts[id])
+	}
 	return sentCampaign{j.ID, j.Status, j.DueAt, audience{
 		of.Active, of.Bounced, of.Complaint, of.Suppressed, of.Mailable,
 	}}, err

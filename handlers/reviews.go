@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"newsletterd/auth"
 	"newsletterd/core"
@@ -143,7 +144,15 @@ func (a reviewPages) fill(c *web.Call, data *reviewView, of *core.Campaign, acto
 	}
 	content := &l.Draft.Content
 	data.From = cmp.Or(l.Draft.Fields.FromName, content.Tenant.SenderName())
-	data.List, data.Warnings = content.List.Name, l.Warnings()
+	names := []string{content.List.Name}
+	for i := 1; i < len(l.Draft.Fields.ListIDs); i++ {
+		other, err := a.store.List(c, l.Draft.Fields.ListIDs[i])
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, other.Name)
+	}
+	data.List, data.Warnings = strings.Join(names, ", "), l.Warnings()
 	if l.Bulk != nil {
 		data.Look = d.View(&l.Draft, "", c.Now)
 	}

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"net/netip"
@@ -201,7 +202,8 @@ func (a tracked) mailOf(c *web.Call, t auth.ViewToken, token string) ([]byte, er
 func (a tracked) page(c *web.Call, j *core.SendJob, to *core.Subscriber, at core.Instant, token string,
 	leave auth.UnsubscribeToken,
 ) ([]byte, error) {
-	content, err := a.store.Content(c, j)
+	listID := cmp.Or(to.ListID, j.ListID) // by which the mail has reached the subscriber
+	content, err := a.store.ContentOf(c, j, listID)
 	if err != nil {
 		return nil, err
 	}
@@ -219,7 +221,7 @@ func (a tracked) page(c *web.Call, j *core.SendJob, to *core.Subscriber, at core
 		ViewURL: origin + "/v/" + token, UnsubscribeToken: "preview",
 	}
 	if to.ID != "" {
-		leave.Kind, leave.ListID, leave.SubscriptionID, leave.Email = auth.UnsubscribeMailed, j.ListID, to.ID, to.Email
+		leave.Kind, leave.ListID, leave.SubscriptionID, leave.Email = auth.UnsubscribeMailed, listID, to.ID, to.Email
 		if r.UnsubscribeToken, err = a.sealer.SealUnsubscribe(leave); err != nil {
 			return nil, err
 		}

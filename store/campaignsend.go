@@ -45,14 +45,14 @@ func (tx *Tx) approve(c *core.Campaign, r *CampaignSending) error {
 	if err := tx.judgeCampaign(c.TenantID, r.Fields); err != nil {
 		return err
 	}
-	list, err := tx.list(r.Fields.ListIDs[0])
+	lists, err := tx.lists(r.Fields.ListIDs)
 	if err != nil {
 		return err
 	}
 	if _, err := insertRow(tx, &copyTable, r.Copy); err != nil {
 		return err
 	}
-	if _, err := tx.freezeCampaign(r.Copy, r.Fields, &list, &tenant); err != nil {
+	if _, err := tx.freezeCampaign(r.Copy, r.Fields, lists, &tenant); err != nil {
 		return err
 	}
 	return tx.keep(c.No, r.Version)
@@ -105,22 +105,22 @@ func (s *Store) SendCampaign(ctx context.Context, r CampaignSending, n JobReques
 				return err
 			}
 		}
-		list, err := tx.list(r.Fields.ListIDs[0])
+		lists, err := tx.lists(r.Fields.ListIDs)
 		if err != nil {
 			return err
 		}
-		tenant, err := tx.maySend(&list)
+		tenant, err := tx.maySendAll(lists)
 		if err != nil {
 			return err
 		}
 		if err := r.accepted(&tenant, &c, c.ApprovedBy); err != nil {
 			return err
 		}
-		j.ListID, j.CopyID = list.ID, c.CopyID
+		j.ListID, j.CopyID = lists[0].ID, c.CopyID
 		if first := r.FirstFew; first != nil && *first || first == nil && tenant.FirstFew {
 			j.FirstFew = core.FirstFew
 		}
-		if err := tx.insertSendJob(&j); err != nil {
+		if err := tx.insertSendJobTo(&j, r.Fields.ListIDs); err != nil {
 			return err
 		}
 		c.Scheduled(j.No)

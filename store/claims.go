@@ -49,7 +49,35 @@ type ClaimKey struct {
 	TenantID, ListID string
 	MailedProof      bool // the list's require_mailed_proof
 
-	scattered int // claims to come that do not look for a range
+	Further   []ClaimKey // of a job to several lists: the same for those after the first
+	scattered int        // claims to come that do not look for a range
+}
+
+// Of returns the key of the list at a place among those of the job.
+func (k *ClaimKey) Of(place int) *ClaimKey {
+	if place == 0 {
+		return k
+	}
+	return &k.Further[place-1]
+}
+
+// ClaimKey reads what the claims of a job are checked against. It returns core.ErrListNotFound where one of its lists is
+// gone.
+func (s *Store) ClaimKey(ctx context.Context, j *core.SendJob) (k ClaimKey, err error) {
+	lists, err := s.JobLists(ctx, j)
+	for i, id := range lists {
+		l, err := s.List(ctx, id)
+		if err != nil {
+			return k, err
+		}
+		one := ClaimKey{JobNo: j.No, TenantID: j.TenantID, ListID: id, MailedProof: l.RequireMailedProof}
+		if i == 0 {
+			k = one
+		} else {
+			k.Further = append(k.Further, one)
+		}
+	}
+	return k, err
 }
 
 // ClaimRecipients appends the next queued recipients of a job after a position, at most limit. A claim leaves no trace
@@ -58,6 +86,15 @@ type ClaimKey struct {
 // best read. Its only error is core.ErrStorage.
 func (s *Store) ClaimRecipients(ctx context.Context, dst []core.Claim, k *ClaimKey, after int64,
 	limit int) ([]core.Claim,
+	error,
+) {
+	if len(k.Further) > 0 {
+		return s.claimByList(ctx, dst, k, after, limit)
+	}
+	return s.claimOfList(ctx, dst, k, after, limit)
+}
+
+func (s *Store) claimOfList(ctx context.Context, dst []core.Claim, k *ClaimKey, after int64, limit int) ([]core.Claim,
 	error,
 ) {
 	if k.scattered == 0 && !k.MailedProof {
@@ -75,8 +112,13 @@ func (s *Store) ClaimRecipients(ctx context.Context, dst []core.Claim, k *ClaimK
 func (s *Store) ClaimDeferred(ctx context.Context, dst []core.Claim, k *ClaimKey, afterDue core.Instant, afterSeq int64,
 	now core.Instant, limit int,
 ) ([]core.Claim, error) {
-	return s.claim(ctx, dst, claimDeferred, k.JobNo, k.TenantID, k.ListID, k.MailedProof, int64(afterDue), afterSeq,
+	begin := len(dst)
+	dst, err := s.claim(ctx, dst, claimDeferred, k.JobNo, k.TenantID, k.ListID, k.MailedProof, int64(afterDue), afterSeq,
 		int64(now), limit)
+	if err != nil || len(k.Further) == 0 || len(dst) == begin {
+		return dst, err
+	}
+	return s.claimAgainByList(ctx, dst, begin, k)
 }
 
 func (s *Store) claim(ctx context.Context, dst []core.Claim, query string, args ...any) ([]core.Claim, error) {

@@ -6,11 +6,11 @@ import (
 	"newsletterd/core"
 )
 
-// MoreReaders reports whether a list has more than n subscribers who may be mailed, as far as the list knows. Its only
-// error is core.ErrStorage.
-func (s *Store) MoreReaders(ctx context.Context, listID string, n int) (more bool, err error) {
-	err = s.get(ctx, &more, `SELECT EXISTS (SELECT 1 FROM subscriber WHERE list_id = ? AND word = 'active' AND block = ''
-		LIMIT 1 OFFSET ?)`, listID, n)
+// MoreReaders reports whether lists have more than n subscribers who may be mailed, as far as the lists know; who is on
+// two of them counts twice. Its only error is core.ErrStorage.
+func (s *Store) MoreReaders(ctx context.Context, lists []string, n int) (more bool, err error) {
+	err = s.get(ctx, &more, `SELECT EXISTS (SELECT 1 FROM json_each(?) AS j CROSS JOIN subscriber AS s ON s.list_id =
+		j.value AND s.word = 'active' AND s.block = '' LIMIT 1 OFFSET ?)`, jsonOf(lists), n)
 	return more, err
 }
 

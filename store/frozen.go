@@ -8,7 +8,7 @@ import (
 	"newsletterd/core"
 )
 
-const frozenHead = "list_name, tenant_name, postal_address, language, mail_from, from_name, reply_to, template, " +
+const frozenHead = "list_name, list_names, tenant_name, postal_address, language, mail_from, from_name, reply_to, template, " +
 	"resolved"
 
 var insertFrozen = insertInto("frozen_content", "copy_id, "+frozenHead)
@@ -34,12 +34,15 @@ func (tx *Tx) freeze(c *core.CampaignCopy, l *core.List, t *core.Tenant) (f core
 	return f, tx.keepFrozen(&f, c.ID, t.ID)
 }
 
-// freezeCampaign is freeze for what a campaign says itself of its sender and its language. Invalid: the template that
-// it names, or the layout of that, does not exist.
-func (tx *Tx) freezeCampaign(c *core.CampaignCopy, own *core.CampaignFields, l *core.List, t *core.Tenant) (
+// freezeCampaign is freeze for what a campaign says itself of its sender and its language, and for all its lists.
+// Invalid: the template that it names, or the layout of that, does not exist.
+func (tx *Tx) freezeCampaign(c *core.CampaignCopy, own *core.CampaignFields, lists []core.List, t *core.Tenant) (
 	f core.FrozenContent, err error,
 ) {
-	f = core.Freeze(c, l, t)
+	f = core.Freeze(c, &lists[0], t)
+	for i := range lists[1:] {
+		f.ListNames = append(f.ListNames, lists[1+i].Name)
+	}
 	own.Override(&f)
 	if err = tx.keepFrozen(&f, c.ID, t.ID); err == nil && !f.Resolved {
 		err = core.Invalidf("content.layout", "content.layout: the template %s has a layout that does not exist.",
@@ -50,7 +53,7 @@ func (tx *Tx) freezeCampaign(c *core.CampaignCopy, own *core.CampaignFields, l *
 
 func (tx *Tx) keepFrozen(f *core.FrozenContent, copyID, tenantID string) error {
 	_, err := tx.exec(insertFrozen, copyID,
-		f.ListName, f.TenantName, f.PostalAddress, f.Language, f.MailFrom, f.FromName, f.ReplyTo, f.TemplateName,
+		f.ListName, f.ListNames.Column(), f.TenantName, f.PostalAddress, f.Language, f.MailFrom, f.FromName, f.ReplyTo, f.TemplateName,
 		f.Resolved)
 	if err != nil || f.Resolved {
 		return err

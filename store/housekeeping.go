@@ -188,6 +188,11 @@ func init() {
 		jobRemains("attempt", "job_no, seq, at"),
 		jobRemains("engagement", "job_no, seq, link_no"),
 		jobRemains("provider_event", "id"),
+		furtherRemains("recipient", "job_no, seq"),
+		furtherRemains("recipient_word", "job_no, word, seq"),
+		furtherRemains("attempt", "job_no, seq, at"),
+		furtherRemains("engagement", "job_no, seq, link_no"),
+		furtherRemains("provider_event", "id"),
 		remains("disabled", "email_key, tenant_id", "tenant", "tenant_id"),
 		remains("suppression", "tenant_id, email_key", "tenant", "tenant_id"),
 		remains("erased", "hash, tenant_id, kind", "tenant", "tenant_id"),
@@ -209,7 +214,9 @@ func init() {
 			l.id)
 			AND NOT EXISTS (SELECT 1 FROM send_job j CROSS JOIN engagement e ON e.job_no = j.no WHERE j.list_id = l.id)
 			AND NOT EXISTS (SELECT 1 FROM send_job j CROSS JOIN provider_event v ON v.job_no = j.no AND v.job_no > 0
-			WHERE j.list_id = l.id) LIMIT +?)`,
+			WHERE j.list_id = l.id)
+			AND NOT EXISTS (SELECT 1 FROM further_list f CROSS JOIN recipient r ON r.job_no = f.job_no WHERE f.list_id =
+			l.id) LIMIT +?)`,
 		"DELETE FROM client WHERE id IN (SELECT id FROM client WHERE deleted_at > 0 AND deleted_at < ? LIMIT +?)",
 		`DELETE FROM tenant WHERE id IN (SELECT t.id FROM tenant t WHERE t.deleted_at > 0 AND t.deleted_at < ?
 			AND NOT EXISTS (SELECT 1 FROM list WHERE tenant_id = t.id) AND NOT EXISTS (SELECT 1 FROM suppression WHERE
@@ -231,12 +238,23 @@ func remains(table, key, of, column string) string {
 		" x ON x." + column + " = p.id WHERE p.deleted_at > 0 AND p.deleted_at < ? LIMIT +?)"
 }
 
-// jobRemains deletes rows about recipients of a deleted list's jobs. The jobs themselves stay: they name no one.
+// jobRemains deletes rows about recipients whom a deleted list has reached, of jobs of which it is the first. The jobs
+// themselves stay: they name no one.
 func jobRemains(table, key string) string {
 	qualified := "x." + strings.ReplaceAll(key, ", ", ", x.")
 	return "DELETE FROM " + table + " WHERE (" + key + ") IN (SELECT " + qualified + " FROM list p CROSS JOIN " +
 		"send_job j ON j.list_id = p.id CROSS JOIN " + table +
-		" x ON x.job_no = j.no AND x.job_no > 0 WHERE p.deleted_at > 0 AND p.deleted_at < ? LIMIT +?)"
+		" x ON x.job_no = j.no AND x.job_no > 0 AND (j.lists = 1 OR x.seq <= " + firstListEnds + ") WHERE p.deleted_at > 0 " +
+		"AND p.deleted_at < ? LIMIT +?)"
+}
+
+// furtherRemains is jobRemains for jobs of which the list is a further one.
+func furtherRemains(table, key string) string {
+	qualified := "x." + strings.ReplaceAll(key, ", ", ", x.")
+	return "DELETE FROM " + table + " WHERE (" + key + ") IN (SELECT " + qualified + " FROM list p CROSS JOIN " +
+		"further_list f ON f.list_id = p.id AND f.after_seq >= 0 CROSS JOIN send_job j ON j.no = f.job_no CROSS JOIN " +
+		table + " x ON x.job_no = j.no AND x.job_no > 0 AND x.seq > f.after_seq AND x.seq <= " + furtherListEnds +
+		" WHERE p.deleted_at > 0 AND p.deleted_at < ? LIMIT +?)"
 }
 
 // Housekeeping deletes a batch of what has expired from each table, in operations of their own, and reports whether

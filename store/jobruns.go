@@ -226,17 +226,21 @@ func (s *Store) RetryFailed(ctx context.Context, id, createdBy string, now core.
 			return err
 		}
 		j.CreatedBy = createdBy
-		list, err := tx.list(j.ListID)
+		to, err := tx.listsOf(&old)
 		if err != nil {
 			return err
 		}
-		if _, err := tx.maySend(&list); err != nil {
+		lists, err := tx.lists(to)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.maySendAll(lists); err != nil {
 			return err
 		}
 		if err := tx.watch("send_job", j.ID); err != nil {
 			return err
 		}
-		if err := tx.insertSendJob(&j); err != nil {
+		if err := tx.insertSendJobTo(&j, to); err != nil {
 			return err
 		}
 		if err := tx.retryCampaign(&j, &old); err != nil {
@@ -266,8 +270,9 @@ func (tx *Tx) retryCampaign(j, old *core.SendJob) error {
 	}
 }
 
-// expandRetry is expand for a job that retries another: it goes through that one's recipients, and then through the
-// rest of the list where that one ended before. Who may have had the mail, for a reply was lost, does not get it again.
+// expandRetry is expand for a job that retries another: it goes through that one's recipients, list by list, and then
+// through the rest of the lists where that one ended before. Who may have had the mail, for a reply was lost, does not
+// get it again.
 func (tx *Tx) expandRetry(j *core.SendJob) (more bool, err error) {
 	if strings.HasPrefix(j.ExpandedTo, restOfList) {
 		return tx.expand(j)
@@ -280,8 +285,17 @@ func (tx *Tx) expandRetry(j *core.SendJob) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	upper := after + expandStep
-	more = upper < old.Recipients
+	parts, err := jobParts(tx, j)
+	if err != nil {
+		return false, err
+	}
+	of, err := jobParts(tx, &old)
+	if err != nil {
+		return false, err
+	}
+	place := lastBegun(parts)
+	list, end := parts[place].ListID, max(of[place].To, 0)
+	upper := min(after+expandStep, end)
 	n, err := tx.exec(`INSERT INTO recipient (job_no, seq, subscriber_id, email_key)
 		SELECT ?1, ?2 + row_number() OVER (ORDER BY r.seq), s.id, s.email_key FROM recipient AS r
 		JOIN subscriber AS s ON s.list_id = ?3 AND s.id = r.subscriber_id
@@ -290,17 +304,26 @@ func (tx *Tx) expandRetry(j *core.SendJob) (more bool, err error) {
 		AND r.ambiguous = 0 AND s.word = 'active' AND s.block = ''
 		AND NOT EXISTS (SELECT 1 FROM suppression WHERE tenant_id = ?6 AND email_key = s.email_key)
 		AND NOT EXISTS (SELECT 1 FROM disabled WHERE email_key = s.email_key AND tenant_id IN ('', ?6))
-		ORDER BY r.seq`, j.No, j.Recipients, j.ListID, after, upper, j.TenantID, old.No)
+		ORDER BY r.seq`, j.No, j.Recipients, list, after, upper, j.TenantID, old.No)
 	if err != nil {
 		return false, err
 	}
 	to := strconv.FormatInt(upper, 10)
-	if !more && !old.Expanded {
-		more, to = true, restOfList+old.ExpandedTo
+	switch {
+	case upper < end:
+		more = true
+	case place < lastBegun(of):
+		more, err = true, tx.beginList(j, int64(place)+1, n)
+	case !old.Expanded:
+		more, to = true, restOfList+strings.TrimPrefix(old.ExpandedTo, restOfList)
+	}
+	if err != nil {
+		return false, err
 	}
 	return more, tx.one("UPDATE send_job SET recipients = recipients + ?, expanded_to = ?, expanded = ? WHERE no = ?",
 		n, to, !more, j.No)
 }
 
-// restOfList marks a position in the list, in place of one among the recipients of a job that is retried.
+// restOfList marks a position in a list: in place of one among the recipients of a job that is retried, and in those
+// that are not the job's first.
 const restOfList = "list:"

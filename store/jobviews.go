@@ -9,7 +9,8 @@ import (
 )
 
 // jobViews reads jobs with the heads of their campaigns, which an index holds, and no bodies.
-const jobViews = `SELECT send_job.no, send_job.id, send_job.tenant_id, send_job.list_id, send_job.campaign_id,
+const jobViews = `SELECT send_job.no, send_job.id, send_job.tenant_id, send_job.list_id, ` + jobListIDs + ` AS list_ids,
+	send_job.campaign_id,
 	send_job.status,
 	campaign_copy.name, campaign_copy.subject, scheduled_at, window_start, window_end, send_job.created_at, started_at,
 	finished_at,

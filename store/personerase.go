@@ -164,7 +164,8 @@ func (e *erasing) recipient(place personPlace) error {
 	if err != nil {
 		return err
 	}
-	err = e.get(&before, "SELECT subscriber_id FROM recipient WHERE job_no = ? AND seq = ?", place.jobNo, place.seq-1)
+	err = e.get(&before, `SELECT subscriber_id FROM recipient WHERE job_no = ?1 AND seq = ?2 AND NOT EXISTS (SELECT 1 FROM
+		further_list WHERE job_no = ?1 AND after_seq = ?2)`, place.jobNo, place.seq-1)
 	if err != nil && !errors.Is(err, core.ErrNotFound) {
 		return err
 	}

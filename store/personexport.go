@@ -24,9 +24,15 @@ type personReach struct {
 // personPlace is a row of a job's recipients.
 type personPlace struct{ jobNo, seq int64 }
 
-const personJobs = `SELECT j.no, j.recipients, j.expanded = 1 OR j.status IN ('completed', 'failed', 'cancelled') AS
-	settled, p.value->>1 AS subscriber_id
-	FROM json_each(?1) AS p CROSS JOIN send_job AS j ON j.list_id = p.value->>0 ORDER BY j.no`
+// personJobs reads the jobs to a person's lists. The recipients of a list that a job has not come to are none yet.
+const (
+	personJobs = personJob + "1 AS low, " + firstListEnds + ` AS high FROM json_each(?1) AS p
+		CROSS JOIN send_job AS j ON j.list_id = p.value->>0 UNION ALL ` + personJob + "f.after_seq + 1, " + furtherListEnds + `
+		FROM json_each(?1) AS p CROSS JOIN further_list AS f ON f.list_id = p.value->>0 AND f.after_seq >= 0
+		CROSS JOIN send_job AS j ON j.no = f.job_no ORDER BY 1`
+	personJob = `SELECT j.no, j.expanded = 1 OR j.status IN ('completed', 'failed', 'cancelled') AS settled,
+		p.value->>1 AS subscriber_id, `
+)
 
 // reach finds a person's rows, in tables without an index on them by a scan; what was seen before is taken over from
 // there.
@@ -43,7 +49,8 @@ func (s *Store) reach(r querier, p core.Person, seen *personReach) (at personRea
 	}
 	var jobs []struct {
 		No           int64  `db:"no"`
-		Recipients   int64  `db:"recipients"`
+		Low          int64  `db:"low"`
+		High         int64  `db:"high"`
 		Settled      bool   `db:"settled"`
 		SubscriberID string `db:"subscriber_id"`
 	}
@@ -55,7 +62,7 @@ func (s *Store) reach(r querier, p core.Person, seen *personReach) (at personRea
 		if seen.settled[j.No] {
 			continue
 		}
-		seq, err := seqOf(r, j.No, j.Recipients, j.SubscriberID)
+		seq, err := seqOf(r, j.No, j.Low, j.High, j.SubscriberID)
 		if err != nil {
 			return at, err
 		}
@@ -231,7 +238,7 @@ func (at *personReach) sending(r *Reader, d *core.PersonData) error {
 		m, reports := core.PersonMailing{Attempts: []core.PersonAttempt{}, Opened: []core.PersonOpening{}},
 			[]core.PersonReport{}
 		if err == nil {
-			err = r.get(&m, `SELECT r.job_no, r.seq, j.id AS job_id, j.tenant_id, j.list_id, c.subject, r.state,
+			err = r.get(&m, `SELECT r.job_no, r.seq, j.id AS job_id, j.tenant_id, `+reachedList+` AS list_id, c.subject, r.state,
 				r.tries, r.finished_at, r.reason, r.marks
 				FROM recipient r JOIN send_job j ON j.no = r.job_no JOIN campaign_copy c INDEXED BY campaign_copy_head ON c.id =
 				j.copy_id WHERE r.job_no = ? AND r.seq = ?`, place.jobNo, place.seq)

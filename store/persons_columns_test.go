@@ -126,9 +126,10 @@ var personColumns = map[string]struct {
 		stays: "removed_to",
 		other: "no tenant_id sync_id list_id client_id batch_total batches occurred_at removing finished_at",
 	},
-	"home":        {other: "no mark marked_at"},
-	"frozen_body": {other: "no hash body"},
-	"frozen_content": {other: "copy_id list_name tenant_name postal_address language mail_from from_name " +
+	"home":         {other: "no mark marked_at"},
+	"frozen_body":  {other: "no hash body"},
+	"further_list": {other: "job_no place list_id after_seq"},
+	"frozen_content": {other: "copy_id list_name list_names tenant_name postal_address language mail_from from_name " +
 		"reply_to template resolved template_html template_text layout_html layout_text"},
 	"recipient": {
 		person: "subscriber_id email_key reason",
@@ -147,7 +148,7 @@ var personColumns = map[string]struct {
 			"failed skipped " +
 			"ambiguous deferred delivered gives_up_at bounced complained opened clicked unsubscribed hard_bounced " +
 			"machine_opened machine_clicked unstoppable tracked people_opened unclear_opened scanner_opened " +
-			"first_few first_until",
+			"first_few first_until lists",
 	},
 	"sender_domain": {other: "id tenant_id domain token verified_by verified_at checked_at check_result found_at created_at " +
 		"updated_at"},

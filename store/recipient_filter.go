@@ -95,15 +95,25 @@ func (s *Store) Recipients(ctx context.Context, j *core.SendJob, f RecipientFilt
 	if word == "" && state != core.RecipientSent && state != core.RecipientQueued {
 		word = f.Status
 	}
-	if word != "" {
-		err = s.all(ctx, &rs, recipientsByWord, j.ListID, j.No, after, last, state, f.Code, page.Limit, word)
-		return rs, err
-	}
-	for after < last && len(rs) < page.Limit && err == nil && !noneLeft(j, state) {
-		var some []core.Recipient
-		to := min(last, after+recipientRange)
-		err = s.all(ctx, &some, recipientsInOrder, j.ListID, j.No, after, to, state, "", page.Limit-len(rs))
-		rs, after = append(rs, some...), to
+	parts, err := s.partsOfJob(ctx, j)
+	for _, p := range parts {
+		for end := min(last, p.To); after < end && len(rs) < page.Limit && err == nil; {
+			var some []core.Recipient
+			to := end
+			switch {
+			case word != "":
+				err = s.all(ctx, &some, recipientsByWord, p.ListID, j.No, after, to, state, f.Code, page.Limit-len(rs), word)
+			case noneLeft(j, state):
+				return rs, nil
+			default:
+				to = min(end, after+recipientRange)
+				err = s.all(ctx, &some, recipientsInOrder, p.ListID, j.No, after, to, state, "", page.Limit-len(rs))
+			}
+			for i := range some {
+				some[i].ListID = p.ListID
+			}
+			rs, after = append(rs, some...), to
+		}
 	}
 	return rs, err
 }
@@ -122,7 +132,11 @@ func noneLeft(j *core.SendJob, state int) bool {
 // seqOfEmail finds an address among the recipients of a job; 0: it is none of them.
 func (s *Store) seqOfEmail(ctx context.Context, j *core.SendJob, email core.Email) (seq int64, err error) {
 	err = s.snapshotRead(ctx, func(r *Reader) error {
-		seq, err = seqOf(r, j.No, j.Recipients, s.SubscriptionID(j.ListID, email.Key()))
+		parts, err := jobParts(r, j)
+		for i := 0; i < len(parts) && seq == 0 && err == nil; i++ {
+			p := parts[i]
+			seq, err = seqOf(r, j.No, p.After+1, p.To, s.SubscriptionID(p.ListID, email.Key()))
+		}
 		return err
 	})
 	return seq, err

@@ -36,7 +36,7 @@ func TestErasedRecipientsKeepTheirOrder(t *testing.T) {
 			if i%3 == 0 {
 				want = 0
 			}
-			if seq, err := seqOf(r, 1, 40, id); err != nil || seq != want {
+			if seq, err := seqOf(r, 1, 1, 40, id); err != nil || seq != want {
 				t.Errorf("recipient %d is found at %d, %v", i+1, seq, err)
 			}
 		}
@@ -60,7 +60,7 @@ func TestRecipientsAreFoundBehindAGap(t *testing.T) {
 			if seq <= 30 {
 				want = 0
 			}
-			if got, err := seqOf(r, 1, 40, fmt.Sprintf("%04d", seq)); err != nil || got != want {
+			if got, err := seqOf(r, 1, 1, 40, fmt.Sprintf("%04d", seq)); err != nil || got != want {
 				t.Errorf("recipient %d is found at %d, %v", seq, got, err)
 			}
 		}

@@ -26,20 +26,25 @@ func (tx *Tx) guessRecipient(r *core.ProviderReport, to *sentTo, now core.Instan
 	}
 	var jobs []struct {
 		No           int64  `db:"no"`
-		Recipients   int64  `db:"recipients"`
+		Low          int64  `db:"low"`
+		High         int64  `db:"high"`
 		SubscriberID string `db:"subscriber_id"`
 		sentTo
 	}
 	err = tx.all(&jobs,
-		`SELECT j.no, j.recipients, j.tenant_id, j.list_id, s.email_key, s.id AS subscriber_id FROM json_each(?1) AS p
-		CROSS JOIN subscriber AS s ON s.list_id = p.value->>0 AND s.id = p.value->>1
+		`SELECT j.no, 1 AS low, `+firstListEnds+` AS high, j.tenant_id, s.list_id, s.email_key, s.id AS subscriber_id
+		FROM json_each(?1) AS p CROSS JOIN subscriber AS s ON s.list_id = p.value->>0 AND s.id = p.value->>1
 		CROSS JOIN send_job AS j ON j.list_id = s.list_id AND j.started_at > ?2
-		ORDER BY j.no DESC LIMIT +?3`, pairs, int64(now.Add(-guessPeriod)), guessJobs)
+		UNION ALL SELECT j.no, f.after_seq + 1, `+furtherListEnds+`, j.tenant_id, s.list_id, s.email_key, s.id
+		FROM json_each(?1) AS p CROSS JOIN subscriber AS s ON s.list_id = p.value->>0 AND s.id = p.value->>1
+		CROSS JOIN further_list AS f ON f.list_id = s.list_id AND f.after_seq >= 0
+		CROSS JOIN send_job AS j ON j.no = f.job_no AND j.started_at > ?2
+		ORDER BY 1 DESC LIMIT +?3`, pairs, int64(now.Add(-guessPeriod)), guessJobs)
 	if err != nil {
 		return err
 	}
 	for _, j := range jobs {
-		seq, err := seqOf(tx, j.No, j.Recipients, j.SubscriberID)
+		seq, err := seqOf(tx, j.No, j.Low, j.High, j.SubscriberID)
 		if err != nil {
 			return err
 		}
@@ -61,13 +66,14 @@ func (tx *Tx) guessRecipient(r *core.ProviderReport, to *sentTo, now core.Instan
 	return err
 }
 
-// isRecipient joins a subscriber of a job as "r", where j has the job's no and recipients, and the subscriber_id. No
-// index is needed, for recipients stand in the order of subscribers' ids: "half" halves them until one is left.
-// Housekeeping removes them from the front, so one that is missing comes before the subscriber.
+// isRecipient joins a subscriber of a job as "r", where j has the job's no, the subscriber_id, and the first and the last
+// seq, low and high, of those who are reached by the subscriber's list. No index is needed, for these stand in the order
+// of subscribers' ids: "half" halves them until one is left. Housekeeping removes them from the front, so one that is
+// missing comes before the subscriber.
 const isRecipient = `r.job_no = j.no AND r.subscriber_id = j.subscriber_id AND r.seq =
 	(WITH RECURSIVE half (low, high, above) AS (
-		SELECT 1, j.recipients, (SELECT subscriber_id >= j.subscriber_id FROM recipient WHERE job_no = j.no AND
-			seq = (1 + j.recipients) / 2)
+		SELECT j.low, j.high, (SELECT subscriber_id >= j.subscriber_id FROM recipient WHERE job_no = j.no AND
+			seq = (j.low + j.high) / 2)
 		UNION ALL
 		SELECT iif(above, low, (low + high) / 2 + 1), iif(above, (low + high) / 2, high),
 			(SELECT subscriber_id >= j.subscriber_id FROM recipient WHERE job_no = j.no AND
@@ -75,12 +81,13 @@ const isRecipient = `r.job_no = j.no AND r.subscriber_id = j.subscriber_id AND r
 		FROM half WHERE low < high)
 	SELECT low FROM half WHERE low = high)`
 
-const selectSeq = "SELECT r.seq FROM (SELECT ?1 AS no, ?2 AS recipients, ?3 AS subscriber_id) AS j CROSS JOIN " +
+const selectSeq = "SELECT r.seq FROM (SELECT ?1 AS no, ?2 AS low, ?3 AS high, ?4 AS subscriber_id) AS j CROSS JOIN " +
 	"recipient AS r ON " + isRecipient
 
-// seqOf finds a subscriber among the recipients of a job. 0: it is none of them.
-func seqOf(r querier, jobNo, recipients int64, subscriberID string) (seq int64, err error) {
-	err = r.get(&seq, selectSeq, jobNo, recipients, subscriberID)
+// seqOf finds a subscriber of a list among those recipients of a job whom the list reaches, from low to high. 0: it is
+// none of them.
+func seqOf(r querier, jobNo, low, high int64, subscriberID string) (seq int64, err error) {
+	err = r.get(&seq, selectSeq, jobNo, low, high, subscriberID)
 	if errors.Is(err, core.ErrNotFound) {
 		return 0, nil
 	}

@@ -21,7 +21,7 @@ const (
 // outcomes of mails that are being sent do not wait for long.
 const expandStep = 250
 
-// ExpandJob goes one step through the subscribers of a running job's list and makes recipients of those who may be
+// ExpandJob goes one step through the subscribers of a running job's lists and makes recipients of those who may be
 // mailed. The position is kept with the rows, so a restart goes on where it was. more reports whether there is more to
 // do. It returns core.ErrJobNotFound where there is no such job.
 func (s *Store) ExpandJob(ctx context.Context, no int64, now core.Instant) (more bool, err error) {
@@ -53,6 +53,9 @@ func (tx *Tx) expand(j *core.SendJob) (more bool, err error) {
 	after, rest := strings.CutPrefix(j.ExpandedTo, restOfList)
 	if rest {
 		mark = restOfList
+	}
+	if j.Lists > 1 {
+		return tx.expandLists(j, after, mark, step)
 	}
 	err = tx.get(&upper, "SELECT id FROM subscriber WHERE list_id = ? AND id > ? ORDER BY id LIMIT 1 OFFSET ?",
 		j.ListID, after, step-1)

@@ -9,7 +9,7 @@ import (
 	"newsletterd/core"
 )
 
-const sendJobColumns = `no, id, tenant_id, list_id, copy_id, campaign_id, status, scheduled_at, window_start, window_end,
+const sendJobColumns = `no, id, tenant_id, list_id, lists, copy_id, campaign_id, status, scheduled_at, window_start, window_end,
 	due_at, created_by, created_at, started_at, finished_at, failure_reason, expanded_to, expanded, recipients, deferred,
 	sent, failed, skipped, ambiguous, delivered, bounced, complained, opened, clicked, unsubscribed, machine_opened,
 	machine_clicked, hard_bounced, unstoppable, retry_of, first_few, first_until, paused_at, ` + pauseReason
@@ -24,9 +24,10 @@ const deferral = `iif(send_job.status = 'running', deferred, 0) AS deferred,
 	send_job.no AND state = ` + sqlRecipientDeferred + `), 0), 0)
 	AS next_attempt_at, iif(send_job.status = 'running' AND deferred > 0, gives_up_at, 0) AS gives_up_at`
 
-// switchedOff is why a job waits that no one has paused: its list, or its tenant, is not active. Empty: it doesn't.
+// switchedOff is why a job waits that no one has paused: one of its lists, or its tenant, is not active. Empty: it doesn't.
 const switchedOff = `coalesce((SELECT CASE WHEN t.status <> 'active' THEN '` + core.PauseTenant + `' WHEN l.status <>
-	'active' THEN '` + core.PauseList + `' END
+	'active' OR send_job.lists > 1 AND EXISTS (SELECT 1 FROM further_list AS f CROSS JOIN list AS o ON o.id = f.list_id
+	WHERE f.job_no = send_job.no AND o.status <> 'active') THEN '` + core.PauseList + `' END
 	FROM list AS l JOIN tenant AS t ON t.id = l.tenant_id WHERE l.id = send_job.list_id), '')`
 
 const copyColumns = "id, tenant_id, name, subject, body_html, body_text, template, unsubscribe_url, track_open, " +
@@ -35,7 +36,7 @@ const copyColumns = "id, tenant_id, name, subject, body_html, body_text, templat
 var (
 	copyTable = tableOf[core.CampaignCopy]("campaign_copy", nil, nil)
 	insertJob = insertInto("send_job",
-		`id, tenant_id, list_id, copy_id, campaign_id, status, scheduled_at, window_start, window_end,
+		`id, tenant_id, list_id, lists, copy_id, campaign_id, status, scheduled_at, window_start, window_end,
 		due_at, retry_of, created_by, created_at, first_few`)
 )
 
@@ -186,7 +187,7 @@ func (tx *Tx) addSendJob(j *core.SendJob, c *core.CampaignCopy) error {
 
 func (tx *Tx) insertSendJob(j *core.SendJob) (err error) {
 	j.No, err = tx.insert(insertJob,
-		j.ID, j.TenantID, j.ListID, j.CopyID, j.CampaignID, string(j.Status), int64(j.ScheduledAt),
+		j.ID, j.TenantID, j.ListID, max(j.Lists, 1), j.CopyID, j.CampaignID, string(j.Status), int64(j.ScheduledAt),
 		int64(j.WindowStart), int64(j.WindowEnd), int64(j.DueAt), j.RetryOf, j.CreatedBy, int64(j.CreatedAt),
 		j.FirstFew)
 	if err != nil {
@@ -234,14 +235,25 @@ func (s *Store) CampaignCopy(ctx context.Context, id string) (c core.CampaignCop
 	return c, err
 }
 
-// Content reads all that the mails of a job are made of: its campaign and what was frozen with it; the rest of list and
-// tenant as they are now. core.ErrNotFound: the list or the tenant is gone, or the template, or its layout, does not
-// exist yet.
-func (s *Store) Content(ctx context.Context, j *core.SendJob) (c core.Content, err error) {
+// Content reads all that the mails of a job to the readers of its first list are made of: its campaign and what was
+// frozen with it; the rest of list and tenant as they are now. core.ErrNotFound: the list or the tenant is gone, or the
+// template, or its layout, does not exist yet.
+func (s *Store) Content(ctx context.Context, j *core.SendJob) (core.Content, error) {
+	return s.ContentOf(ctx, j, j.ListID)
+}
+
+// ContentOf is Content for the readers of one of the job's lists.
+func (s *Store) ContentOf(ctx context.Context, j *core.SendJob, listID string) (c core.Content, err error) {
 	if c.Copy, err = s.CampaignCopy(ctx, j.CopyID); err != nil {
 		return c, err
 	}
-	if c.List, err = s.List(ctx, j.ListID); err != nil {
+	place := 0
+	if listID != j.ListID {
+		if place, err = s.placeOf(ctx, j, listID); err != nil {
+			return c, err
+		}
+	}
+	if c.List, err = s.List(ctx, listID); err != nil {
 		return c, err
 	}
 	if c.Tenant, err = s.Tenant(ctx, j.TenantID); err != nil {
@@ -253,6 +265,9 @@ func (s *Store) Content(ctx context.Context, j *core.SendJob) (c core.Content, e
 	}
 	if err != nil {
 		return c, err
+	}
+	if place > 0 && place <= len(f.ListNames) {
+		f.ListName = f.ListNames[place-1]
 	}
 	f.Restore(&c)
 	if f.Resolved {
@@ -324,6 +339,7 @@ func (tx *Tx) finishJob(no int64, now core.Instant) error {
 func (tx *Tx) cancelJobsOf(listID, tenantID string, now core.Instant) error {
 	_, err := tx.exec(`UPDATE send_job SET status = 'cancelled', finished_at = ?3,
 		pause_reason = CASE WHEN paused_at = 0 THEN '' ELSE pause_reason END WHERE status IN ('pending', 'running')
-		AND (list_id = ?1 OR tenant_id = ?2)`, listID, tenantID, int64(now))
+		AND (list_id = ?1 OR tenant_id = ?2 OR no IN (SELECT job_no FROM further_list WHERE list_id = ?1))`, listID,
+		tenantID, int64(now))
 	return err
 }

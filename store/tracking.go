@@ -97,8 +97,13 @@ func (s *Store) MailedTo(ctx context.Context, jobNo, seq int64) (j core.SendJob,
 		if err != nil {
 			return err
 		}
+		parts, err := jobParts(r, &j)
+		if err != nil {
+			return err
+		}
 		return r.get(&sub, "SELECT "+subscriberColumns+` FROM subscriber WHERE list_id = ?1 AND id =
-			(SELECT subscriber_id FROM recipient WHERE job_no = ?2 AND seq = ?3)`, j.ListID, jobNo, seq)
+			(SELECT subscriber_id FROM recipient WHERE job_no = ?2 AND seq = ?3)`, parts[partOf(parts, seq)].ListID, jobNo,
+			seq)
 	})
 	return j, sub, err
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/store"
 )
 
 // deferredEvery is how often a busy job looks for deferred recipients that have become due.
@@ -176,7 +175,7 @@ func (c *claimer) reroute(ctx context.Context) error {
 // begin takes up a running job. A job whose content can't be compiled fails before any mail.
 func (c *claimer) begin(ctx context.Context, j *core.SendJob) error {
 	s := c.sender
-	content, err := compileContent(ctx, s.store, &s.opts, j)
+	contents, err := compileContents(ctx, s.store, &s.opts, j)
 	switch core.KindOf(err) {
 	case core.Invalid:
 		return s.store.FailSendJob(ctx, j.No, err.Error(), core.At(time.Now()))
@@ -186,16 +185,11 @@ func (c *claimer) begin(ctx context.Context, j *core.SendJob) error {
 	if err != nil {
 		return err
 	}
-	list, err := s.store.List(ctx, j.ListID)
+	key, err := s.store.ClaimKey(ctx, j)
 	if err != nil {
 		return err
 	}
-	q := &jobQueue{
-		job: *j, content: content, found: j.Recipients, waitReason: j.PauseReason,
-		key: store.ClaimKey{
-			JobNo: j.No, TenantID: j.TenantID, ListID: j.ListID, MailedProof: list.RequireMailedProof,
-		},
-	}
+	q := &jobQueue{job: *j, content: contents, found: j.Recipients, waitReason: j.PauseReason, key: key}
 	s.opts.Log.Info("send: a job is taken up", slog.String("job", j.ID), slog.String("tenant", j.TenantID),
 		slog.String("list", j.ListID))
 	g, p, err := s.relays.of(ctx, j.TenantID)

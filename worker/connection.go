@@ -167,7 +167,7 @@ func (c *connection) recheck(ctx context.Context, it *item) (skip string, err er
 	if now == it.departures {
 		return "", nil
 	}
-	skip, err = c.sender.store.Mailable(ctx, &it.job.key, it.Seq)
+	skip, err = c.sender.store.Mailable(ctx, it.job.key.Of(it.Place), it.Seq)
 	if err == nil {
 		it.departures = now
 	}

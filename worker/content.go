@@ -31,9 +31,26 @@ type content struct {
 	links      []int64 // numbers of those that are tracked
 }
 
-// compileContent reads and compiles the content of a job. An Invalid or NotFound error is the job's fault.
-func compileContent(ctx context.Context, st *store.Store, o *SendOptions, j *core.SendJob) (*content, error) {
-	c, err := st.Content(ctx, j)
+// compileContents reads and compiles the content of a job for each of its lists. An Invalid or NotFound error is the
+// job's fault.
+func compileContents(ctx context.Context, st *store.Store, o *SendOptions, j *core.SendJob) ([]*content, error) {
+	lists, err := st.JobLists(ctx, j)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]*content, len(lists))
+	for i, id := range lists {
+		if all[i], err = compileContent(ctx, st, o, j, id); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+func compileContent(ctx context.Context, st *store.Store, o *SendOptions, j *core.SendJob, listID string) (*content,
+	error,
+) {
+	c, err := st.ContentOf(ctx, j, listID)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +65,7 @@ func compileContent(ctx context.Context, st *store.Store, o *SendOptions, j *cor
 		return nil, err
 	}
 	out := &content{
-		bulk: bulk, from: spec.From.Email, listID: j.ListID, jobNo: j.No, startedAt: j.StartedAt,
+		bulk: bulk, from: spec.From.Email, listID: listID, jobNo: j.No, startedAt: j.StartedAt,
 		oneClick: origin + "/api/newsletter/unsubscribe?token=", visible: origin + "/unsubscribe?token=",
 		sealer: o.Sealer, ident: o.Ident,
 	}

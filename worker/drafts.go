@@ -56,7 +56,7 @@ func (d *draft) await(ctx context.Context) bool {
 
 // make renders the mail and signs it.
 func (d *draft) make(scratch *[]byte) {
-	d.err = d.it.job.content.compose(d.e, &d.it.Claim, time.Now(), scratch)
+	d.err = d.it.job.content[d.it.Place].compose(d.e, &d.it.Claim, time.Now(), scratch)
 	if d.err == nil && d.signer != nil {
 		d.e.Data, d.err = d.signer.Sign(d.e.Data, d.skip)
 	}
@@ -127,7 +127,7 @@ func (q *draftQueue) add(ctx context.Context, wait bool) bool {
 		if it == nil {
 			return false
 		}
-		signer, err := it.job.content.sign.signer(ctx)
+		signer, err := it.job.content[it.Place].sign.signer(ctx)
 		if err != nil {
 			s.opts.Log.Error("send: the keys cannot be read", slog.Any("error", err))
 			s.dispatcher.giveBack(it)

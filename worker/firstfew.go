@@ -22,7 +22,11 @@ func (w *scheduler) firstFew(ctx context.Context, j *core.SendJob, now core.Inst
 		return true, 0, nil
 	}
 	if j.ExpandedTo == "" {
-		more, err := w.store.MoreReaders(ctx, j.ListID, core.FirstFewFrom)
+		lists, err := w.store.JobLists(ctx, j)
+		var more bool
+		if err == nil {
+			more, err = w.store.MoreReaders(ctx, lists, core.FirstFewFrom)
+		}
 		if err == nil && !more {
 			*j, err = w.store.SkipFirst(ctx, j.No)
 		}

@@ -34,7 +34,7 @@ type jobQueue struct {
 	job     core.SendJob
 	tenant  *tenantQueue
 	key     store.ClaimKey
-	content *content
+	content []*content // of each list of the job, in their order
 
 	queue   []*item // to be handed out, from head on
 	head    int

@@ -105,7 +105,7 @@ func (w *scheduler) advance(ctx context.Context, j *core.SendJob, now core.Insta
 		return 0, w.store.FailSendJob(ctx, j.No, core.ReasonWindow, now)
 	case !j.Expanded:
 		if j.ExpandedTo == "" && j.RetryOf == "" && now < j.StartedAt.Add(changesMost) {
-			if wait, err := w.store.ChangesUnderway(ctx, j.ListID, j.StartedAt, now); err != nil || wait {
+			if wait, err := w.changesUnderway(ctx, j, now); err != nil || wait {
 				return now.Add(changesPoll), err
 			}
 		}
@@ -129,6 +129,15 @@ func (w *scheduler) advance(ctx context.Context, j *core.SendJob, now core.Insta
 		return 0, w.store.FinishSendJob(ctx, j.No, now)
 	}
 	return 0, nil
+}
+
+// changesUnderway reports whether changes of one of a job's lists are on their way.
+func (w *scheduler) changesUnderway(ctx context.Context, j *core.SendJob, now core.Instant) (yes bool, err error) {
+	lists, err := w.store.JobLists(ctx, j)
+	for i := 0; i < len(lists) && !yes && err == nil; i++ {
+		yes, err = w.store.ChangesUnderway(ctx, lists[i], j.StartedAt, now)
+	}
+	return yes, err
 }
 
 // notePause logs that a job is paused, and that it goes on.

@@ -242,8 +242,8 @@ func (p *program) sendCampaignCommand() *cli.Command {
 
 // sendDraft makes the job of a draft, once a person at a terminal has agreed, and shows it.
 func (p *program) sendDraft(c *cli.Context, s *store.Store, draft *store.Draft, at core.Instant) error {
-	n := core.NewJob{ListID: draft.Content.List.ID, Subject: draft.Fields.Subject, ScheduledAt: at}
-	if err := p.confirmJob(c, s, &n); err != nil {
+	n := core.NewJob{Subject: draft.Fields.Subject, ScheduledAt: at}
+	if err := p.confirmJob(c, s, &n, draft.Fields.ListIDs...); err != nil {
 		return err
 	}
 	j, err := s.SendCampaign(c.Context, sending(c, draft), store.JobRequest{NewJob: core.NewJob{ScheduledAt: at}}, 0)

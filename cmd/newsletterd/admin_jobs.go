@@ -143,7 +143,7 @@ func (p *program) createJob(c *cli.Context, _ *config.Config, s *store.Store) er
 	for _, w := range warnings {
 		fmt.Fprintln(p.err, "warning:", w)
 	}
-	if err := p.confirmJob(c, s, &n); err != nil {
+	if err := p.confirmJob(c, s, &n, n.ListID); err != nil {
 		return err
 	}
 	j, known, err := s.AddSendJob(c.Context, store.JobRequest{
@@ -159,22 +159,32 @@ func (p *program) createJob(c *cli.Context, _ *config.Config, s *store.Store) er
 }
 
 // confirmJob asks a person at a terminal before a job to more than one reader, and fails where the answer is no.
-func (p *program) confirmJob(c *cli.Context, s *store.Store, n *core.NewJob) error {
+func (p *program) confirmJob(c *cli.Context, s *store.Store, n *core.NewJob, lists ...string) error {
 	ask := asker{p: p, c: c, lines: bufio.NewReader(p.in)}
 	if c.Bool("yes") || !ask.person() {
 		return nil
 	}
-	l, err := s.CountedList(c.Context, n.ListID)
-	if core.KindOf(err) == core.NotFound || err == nil && l.Counts.Readers() <= 1 {
+	readers, names := int64(0), make([]string, len(lists))
+	for i, id := range lists {
+		l, err := s.CountedList(c.Context, id)
+		if core.KindOf(err) == core.NotFound {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		readers, names[i] = readers+l.Counts.Readers(), strconv.Quote(l.Name)
+	}
+	if readers <= 1 {
 		return nil
 	}
-	if err != nil {
-		return err
+	of := "list " + names[0] + " (as many as it has now)"
+	if len(lists) > 1 {
+		of = "lists " + strings.Join(names, ", ") + " (as many as they have now; each gets it once)"
 	}
-	question := fmt.Sprintf("Send %q to %s of the list %q (as many as it has now), %s? [y/N]",
-		n.Subject, counted(l.Counts.Readers(), "reader"), l.Name, whenSent(n))
+	question := fmt.Sprintf("Send %q to %s of the %s, %s? [y/N]", n.Subject, counted(readers, "reader"), of, whenSent(n))
 	sure := false
-	err = ask.ask(question, "no", func(word string) error {
+	err := ask.ask(question, "no", func(word string) error {
 		switch strings.ToLower(word) {
 		case "y", "yes":
 			sure = true

@@ -11,7 +11,8 @@ import (
 const LogoWidth = 160
 
 // CompileCampaign makes the parts of a campaign's mail, whatever its kind: HTML and text are as they were written. The
-// looks are those of its theme with the tenant's colour and logo. Errors are Compile's.
+// looks are those of its theme with the tenant's colour and logo, the name at its head the brand's, else that of its one
+// list, else the tenant's. Errors are Compile's.
 func CompileCampaign(f *core.CampaignFields, l *core.List, t *core.Tenant) (*Result, error) {
 	r, err := compileContent(f, l, t)
 	if err == nil {
@@ -31,9 +32,13 @@ func compileContent(f *core.CampaignFields, l *core.List, t *core.Tenant) (*Resu
 	if err != nil {
 		return nil, err
 	}
+	name := l.Name
+	if len(f.ListIDs) > 1 { // it is the same for the readers of all of them
+		name = t.Name
+	}
 	return Compile(f.Content.Kind, f.Content.Source, Options{
 		Theme: theme.WithBrand(strings.ToLower(t.BrandColor)), Language: cmp.Or(f.Language, l.Language, t.Language),
-		Title: f.Subject, Name: cmp.Or(t.BrandName, l.Name), Logo: t.BrandLogoURL, LogoWidth: LogoWidth,
+		Title: f.Subject, Name: cmp.Or(t.BrandName, name), Logo: t.BrandLogoURL, LogoWidth: LogoWidth,
 		Address: t.PostalAddress,
 	})
 }

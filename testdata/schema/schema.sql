@@ -377,7 +377,17 @@ CREATE TABLE frozen_content (
   template_text  INTEGER NOT NULL DEFAULT 0,
   layout_html    INTEGER NOT NULL DEFAULT 0,
   layout_text    INTEGER NOT NULL DEFAULT 0
+, list_names TEXT NOT NULL DEFAULT '[]') STRICT, WITHOUT ROWID;
+
+CREATE TABLE further_list (
+  job_no    INTEGER NOT NULL,
+  place     INTEGER NOT NULL, -- from 1
+  list_id   TEXT NOT NULL,
+  after_seq INTEGER,          -- of the last recipient before those of the list; NULL: it has not come to it yet
+  PRIMARY KEY (job_no, place)
 ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX further_list_list ON further_list (list_id, job_no);
 
 CREATE TABLE home (
   no        INTEGER PRIMARY KEY CHECK (no = 1),
@@ -945,7 +955,7 @@ CREATE TABLE send_job (
   opened         INTEGER NOT NULL DEFAULT 0,
   clicked        INTEGER NOT NULL DEFAULT 0,
   unsubscribed   INTEGER NOT NULL DEFAULT 0
-, hard_bounced INTEGER NOT NULL DEFAULT 0, machine_opened INTEGER NOT NULL DEFAULT 0, machine_clicked INTEGER NOT NULL DEFAULT 0, unstoppable INTEGER NOT NULL DEFAULT 0, deferred INTEGER NOT NULL DEFAULT 0, gives_up_at INTEGER NOT NULL DEFAULT 0, campaign_id TEXT NOT NULL DEFAULT '', tracked INTEGER NOT NULL DEFAULT 0, people_opened INTEGER NOT NULL DEFAULT 0, unclear_opened INTEGER NOT NULL DEFAULT 0, scanner_opened INTEGER NOT NULL DEFAULT 0, first_few INTEGER NOT NULL DEFAULT 0, first_until INTEGER NOT NULL DEFAULT 0) STRICT;
+, hard_bounced INTEGER NOT NULL DEFAULT 0, machine_opened INTEGER NOT NULL DEFAULT 0, machine_clicked INTEGER NOT NULL DEFAULT 0, unstoppable INTEGER NOT NULL DEFAULT 0, deferred INTEGER NOT NULL DEFAULT 0, gives_up_at INTEGER NOT NULL DEFAULT 0, campaign_id TEXT NOT NULL DEFAULT '', tracked INTEGER NOT NULL DEFAULT 0, people_opened INTEGER NOT NULL DEFAULT 0, unclear_opened INTEGER NOT NULL DEFAULT 0, scanner_opened INTEGER NOT NULL DEFAULT 0, first_few INTEGER NOT NULL DEFAULT 0, first_until INTEGER NOT NULL DEFAULT 0, lists INTEGER NOT NULL DEFAULT 1) STRICT;
 
 CREATE INDEX send_job_campaign ON send_job (campaign_id, no);
 

@@ -1,0 +1,246 @@
+package store_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+
+	"newsletterd/core"
+	"newsletterd/store"
+	"newsletterd/store/storetest"
+)
+
+// plainParts is a core.CampaignCompiler.
+func plainParts(f *core.CampaignFields, _ *core.List, _ *core.Tenant) (html, text string, err error) {
+	return "", f.Content.Source, nil
+}
+
+// manyLists are lists of a tenant, who is on them, and a job to all of them.
+type manyLists struct {
+	*storetest.Seeder
+	file    string
+	lists   []core.List
+	on      []map[core.Email]bool // of each list, who may be mailed by it
+	touched map[core.Email]bool   // whose state has changed since the job began
+	barred  map[core.Email]bool   // who was suppressed
+	job     core.SendJob
+	random  *rand.Rand
+}
+
+func newManyLists(t *testing.T, seed uint64) *manyLists {
+	m := &manyLists{
+		random: rand.New(rand.NewPCG(seed, 20)), touched: map[core.Email]bool{}, barred: map[core.Email]bool{},
+		file: filepath.Join(t.TempDir(), "a.db"),
+	}
+	m.Seeder = storetest.Seed(t, storetest.OpenAt(t, m.file)).At(sendNow)
+	var ids []string
+	for range 2 + m.random.IntN(4) {
+		l := m.NewList()
+		shift, n := m.random.IntN(500), m.random.IntN(700)
+		m.Readers(l, n, func(k int) core.Email { return storetest.Reader(k + shift) })
+		on := map[core.Email]bool{}
+		for k := range n {
+			on[storetest.Reader(k+shift)] = true
+		}
+		m.lists, m.on, ids = append(m.lists, l), append(m.on, on), append(ids, l.ID)
+	}
+	for range 200 {
+		m.change()
+	}
+	clear(m.touched)
+	c := m.NewCampaign(m.lists[0], func(f *core.CampaignFields) { f.ListIDs = ids })
+	d, err := m.Draft(t.Context(), &c, 0, plainParts, m.Now)
+	m.Must(err)
+	m.job = m.SendDraft(&d)
+	_, err = m.StartDueJobs(t.Context(), m.Now)
+	m.Must(err)
+	return m
+}
+
+// change lets someone join a list, leave one, be erased or suppressed.
+func (m *manyLists) change() {
+	who, i := storetest.Reader(m.random.IntN(1200)), m.random.IntN(len(m.lists))
+	if m.barred[who] {
+		return
+	}
+	m.touched[who] = true
+	m.Now++
+	switch m.random.IntN(8) {
+	case 0, 1, 2:
+		m.Tell(m.lists[i], core.StatusActive, who)
+	case 3:
+		_, err := m.ErasePerson(m.Context(), core.Person{Email: who}, "test", m.Now)
+		m.Must(err)
+	case 4:
+		_, err := m.Suppress(m.Context(), store.DisableRequest{Email: who, OccurredAt: m.Now}, "test", m.Now)
+		m.Must(err)
+		m.barred[who] = true
+	default:
+		m.Tell(m.lists[i], core.StatusUnsubscribed, who)
+	}
+	for i, l := range m.lists {
+		if delete(m.on[i], who); !m.barred[who] && m.Status(l.ID, who) == core.StatusActive {
+			m.on[i][who] = true
+		}
+	}
+}
+
+// reached returns who is a recipient of a job, and by which list.
+func (m *manyLists) reached(j core.SendJob) map[core.Email]string {
+	rows, err := m.Recipients(m.Context(), &j, store.RecipientFilter{}, core.Page{Limit: 10_000})
+	m.Must(err)
+	by := map[core.Email]string{}
+	for _, r := range rows {
+		if r.Email != "" {
+			if by[core.Email(r.Email)] != "" {
+				m.Errorf("%s is a recipient twice", r.Email)
+			}
+			by[core.Email(r.Email)] = r.ListID
+		}
+	}
+	if int64(len(rows)) != j.Recipients {
+		m.Errorf("%d rows of %d recipients", len(rows), j.Recipients)
+	}
+	return by
+}
+
+// A job to several lists reaches everyone once, by the first list on which they may be mailed, whatever happens to the
+// lists and the daemon while its recipients are made; and so does a retry of it. Each of them is claimed by that list.
+func TestAJobToSeveralListsReachesEachReaderOnce(t *testing.T) {
+	seeds := uint64(10)
+	if testing.Short() {
+		seeds = 4
+	}
+	for seed := range seeds {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			m := newManyLists(t, seed)
+			ctx, before := t.Context(), make([]map[core.Email]bool, len(m.on))
+			for i := range m.on {
+				before[i] = map[core.Email]bool{}
+				for who := range m.on[i] {
+					before[i][who] = true
+				}
+			}
+			got := map[core.Email]int{}
+			claim := m.claimer(t, got)
+			end := m.random.IntN(12)
+			for more, step := true, 0; more; step++ {
+				var err error
+				more, err = m.ExpandJob(ctx, m.job.No, m.Now)
+				m.Must(err)
+				if m.random.IntN(3) == 0 {
+					m.change()
+				}
+				if m.random.IntN(4) == 0 {
+					claim(m.job)
+				}
+				if m.random.IntN(6) == 0 { // as after a kill: what is kept is the file
+					m.Must(m.Store.Close())
+					m.Store = storetest.OpenAt(t, m.file)
+				}
+				if seed%2 == 1 && step >= end {
+					break
+				}
+			}
+			m.job = m.Reload(m.job)
+			if !m.job.Expanded {
+				_, err := m.CancelSendJob(ctx, m.job.ID, m.Now)
+				m.Must(err)
+				for after, more := int64(0), true; more; {
+					after, more, err = m.SettleJob(ctx, m.job.No, after, m.Now)
+					m.Must(err)
+				}
+				first := m.reached(m.job)
+				again, err := m.RetryFailed(ctx, m.job.ID, "test", m.Now)
+				m.Must(err)
+				again = m.Start(again)
+				by := m.reached(again)
+				claim = m.claimer(t, got)
+				claim(again)
+				for who := range first {
+					if by[who] == "" && got[who] == 0 && !m.touched[who] {
+						t.Errorf("%s was a recipient, got nothing, and is not in the retry", who)
+					}
+					if by[who] != "" && by[who] != first[who] {
+						t.Errorf("%s is reached by another list in the retry", who)
+					}
+					if by[who] == "" {
+						by[who] = first[who]
+					}
+				}
+				m.against(before, by)
+			} else {
+				claim(m.job)
+				m.against(before, m.reached(m.job))
+			}
+			for i := range before {
+				for who := range before[i] {
+					if got[who] != 1 && !m.touched[who] {
+						t.Errorf("%s got %d mails", who, got[who])
+					}
+				}
+			}
+			for who, n := range got {
+				if n > 1 && !m.touched[who] {
+					t.Errorf("%s got %d mails", who, n)
+				}
+			}
+		})
+	}
+}
+
+// against holds who was reached, by which list, against who was on the lists when the job began.
+func (m *manyLists) against(before []map[core.Email]bool, by map[core.Email]string) {
+	for i := range before {
+		for who := range before[i] {
+			want := m.lists[i].ID
+			for e := range i {
+				if before[e][who] {
+					want = m.lists[e].ID
+					break
+				}
+			}
+			if by[who] != want && !m.touched[who] {
+				m.Errorf("%s is reached by the list %q, want %q", who, by[who], want)
+			}
+		}
+	}
+}
+
+// claimer returns a function that claims what is queued of a job and records it as sent, noting who got a mail.
+func (m *manyLists) claimer(t *testing.T, got map[core.Email]int) func(core.SendJob) {
+	var after int64
+	var key store.ClaimKey
+	return func(j core.SendJob) {
+		t.Helper()
+		j, err := m.SendJobByNo(t.Context(), j.No)
+		m.Must(err)
+		if key.JobNo == 0 {
+			key, err = m.ClaimKey(t.Context(), &j)
+			m.Must(err)
+		}
+		claims, err := m.ClaimRecipients(t.Context(), nil, &key, after, 2000)
+		m.Must(err)
+		parts := m.reached(j)
+		var done []core.Outcome
+		for _, c := range claims {
+			after = c.Seq
+			o := core.Outcome{JobNo: j.No, TenantID: j.TenantID, Seq: c.Seq, State: core.RecipientSent, Tried: true}
+			if c.Skip != "" {
+				o.State, o.Reason, o.Tried = core.RecipientSkipped, c.Skip, false
+			} else {
+				got[core.Email(c.Email)]++
+				if list := key.Of(c.Place).ListID; parts[core.Email(c.Email)] != list ||
+					c.SubscriberID != m.SubscriptionID(list, c.EmailKey) {
+					t.Errorf("%s is claimed by the list %s, and reached by %s", c.Email, list, parts[core.Email(c.Email)])
+				}
+			}
+			if skip, err := m.Mailable(t.Context(), key.Of(c.Place), c.Seq); err != nil || skip != c.Skip {
+				t.Errorf("%s: skipped for %q at the claim, for %q, %v before MAIL", c.Email, c.Skip, skip, err)
+			}
+			done = append(done, o)
+		}
+		m.Must(m.FinishRecipients(t.Context(), done, m.Now))
+	}
+}

@@ -1,0 +1,80 @@
+package worker_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/mail/smtp"
+	"newsletterd/mail/smtp/smtptest"
+	"newsletterd/store"
+	"newsletterd/store/storetest"
+	"newsletterd/worker/workertest"
+)
+
+// A campaign to several lists reaches each reader once, by the first list on which they may be mailed, in the words and
+// by the tokens of that list; whom the relay puts off, too. Who leaves that list before the mail gets none.
+func TestACampaignToSeveralLists(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &letters{}
+		l.sender = &smtptest.Sender{Answer: func(to string, try int) smtp.Outcome {
+			if try == 1 && strings.HasPrefix(to, "r00000") {
+				return smtp.Outcome{Result: smtp.Later, Code: 451}
+			}
+			return smtp.Outcome{Result: smtp.Sent, Code: 250}
+		}}
+		l.Harness = workertest.New(t, l.sender)
+		empty := l.NewList(func(in *core.ListInput) { in.Name = new("Nobody's") })
+		second := l.NewList(func(in *core.ListInput) { in.Name = new("Events") })
+		l.Readers(l.List, 8)
+		l.Readers(second, 300, func(k int) core.Email { return storetest.Reader(k + 4) })
+		l.Tell(l.List, core.StatusUnsubscribed, storetest.Reader(5))
+		c := l.NewCampaign(l.List, func(f *core.CampaignFields) {
+			f.ListIDs = []string{l.List.ID, empty.ID, second.ID}
+			f.Content.Source = "From {{list.name}}: [leave]({{unsubscribe_url}})"
+		})
+		r, _ := l.sending(&letter{id: c.ID}, &c, 1)
+		c, err := l.ApproveCampaign(t.Context(), r)
+		l.Must(err)
+		_, err = l.UpdateList(t.Context(), second.ID, "test", func(to *core.List) error {
+			to.Name = "Renamed since"
+			return nil
+		})
+		l.Must(err)
+		r, _ = l.sending(&letter{id: c.ID}, &c, 1)
+		j, err := l.SendCampaign(t.Context(), r, store.JobRequest{}, 0)
+		l.Must(err)
+		l.Start()
+		time.Sleep(time.Minute)
+		l.Tell(second, core.StatusUnsubscribed, storetest.Reader(9))
+		l.AddsUp(l.Wait(j), 303, 0, 1)
+		for who, n := range l.sender.Count() {
+			if n != 1 {
+				t.Errorf("%s got %d mails", who, n)
+			}
+		}
+		for _, text := range l.sender.Texts() {
+			_, to, _ := strings.Cut(text, "\r\nTo: ")
+			to, _, _ = strings.Cut(to, "\r\n")
+			to = strings.Trim(to, "<>")
+			want, name := second, "Events"
+			if to < "r000008" && to[:7] != "r000005" {
+				want, name = l.List, l.List.Name
+			}
+			if !strings.Contains(text, "List-Id: "+name+" <"+want.ID+".") || !strings.Contains(text, "From=20"+name) {
+				t.Errorf("%s is mailed by another list than %s:\n%s", to, name, text)
+			}
+		}
+		j = l.Reload(j)
+		rows, err := l.Recipients(t.Context(), &j, store.RecipientFilter{Email: storetest.Reader(5)}, core.Page{Limit: 2})
+		if err != nil || len(rows) != 1 || rows[0].ListID != second.ID {
+			t.Errorf("%+v %v", rows, err)
+		}
+		found, err := l.History(t.Context(), storetest.Reader(5), nil, true, core.Page{Limit: 5})
+		if err != nil || len(found) != 1 || found[0].ListID != second.ID || found[0].Seq != rows[0].Seq {
+			t.Errorf("history %+v %v", found, err)
+		}
+	})
+}
