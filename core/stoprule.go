@@ -1,6 +1,9 @@
 package core
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Why a running job sends nothing just now, in words that do not change: they are shown.
 const (
@@ -68,10 +71,14 @@ func (j *SendJob) PauseByPerson(now Instant) error {
 	return nil
 }
 
+// PauseLink begins the reason of a job one of whose links does not answer.
+const PauseLink = "dead link"
+
 // PausedForHarm reports whether the daemon has paused the job for what it may do to others or send twice. What a person
-// has paused, or a sender that was not the tenant's, concerns its tenant alone.
+// has paused, a sender that was not the tenant's, or a dead link concerns its tenant alone.
 func (j *SendJob) PausedForHarm() bool {
-	return j.PausedAt != 0 && j.PauseReason != PausePerson && j.PauseReason != PauseSender
+	return j.PausedAt != 0 && j.PauseReason != PausePerson && j.PauseReason != PauseSender &&
+		!strings.HasPrefix(j.PauseReason, PauseLink)
 }
 
 // Resume lets a paused job go on. One that the stop rule has paused goes on without it.

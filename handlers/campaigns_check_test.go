@@ -101,6 +101,12 @@ func TestLinksAreAsked(t *testing.T) {
 	}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
+	l, err := d.Look(t.Context(), &c, 0, s.Time())
+	s.Must(err)
+	j := s.SendDraft(&l.Draft)
+	if dead, err := d.DeadLink(t.Context(), &j); err != nil || dead != site.URL+"/gone answers Not Found" {
+		t.Errorf("of the job: %q %v", dead, err)
+	}
 }
 
 // What the DNS says of a sender: each fault by its code, asked for once while it is kept.

@@ -18,6 +18,8 @@ import (
 	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/handlers/web"
+	"newsletterd/mail"
+	"newsletterd/store"
 )
 
 // Checks is what campaigns are checked with in addition to what is written. It is safe for concurrent use.
@@ -64,6 +66,9 @@ type AskedLinks struct {
 	Skipped int `json:"skipped"`
 }
 
+// linkDead is the finding of a link that does not answer.
+const linkDead = "link_dead"
+
 // askLinks asks the addresses of a campaign whether they answer.
 func (d Drafts) askLinks(ctx context.Context, l *Look) (out AskedLinks, all []core.CampaignFinding) {
 	ctx, cancel := context.WithTimeout(ctx, allAsked)
@@ -88,7 +93,7 @@ func (d Drafts) askLinks(ctx context.Context, l *Look) (out AskedLinks, all []co
 	}
 	_ = group.Wait() // none of them fails
 	for i, address := range ask {
-		code, hint := "link_dead", "Open the address in a browser, and mend it."
+		code, hint := linkDead, "Open the address in a browser, and mend it."
 		if refused[i] {
 			code, hint = "link_not_public", "Link to an address that readers can reach."
 		}
@@ -98,6 +103,34 @@ func (d Drafts) askLinks(ctx context.Context, l *Look) (out AskedLinks, all []co
 		}
 	}
 	return out, all
+}
+
+// DeadLink asks the links of what a job sends, and says which one does not answer, and how; empty: each answers, or the
+// daemon asks none. Its errors are core.ErrStorage and those of the rendering.
+func (d Drafts) DeadLink(ctx context.Context, j *core.SendJob) (string, error) {
+	content, err := d.Store.Content(ctx, j)
+	if err != nil {
+		return "", err
+	}
+	bulk, err := mail.CompileShown(j.ID, &content)
+	if err != nil {
+		return "", err
+	}
+	r := SampleRecipient(content.Tenant.Origin(d.Origin), j.StartedAt)
+	in := mail.Inspection{Recipient: &r, Written: true, Place: func(string) core.FindingPlace {
+		return core.FindingPlace{}
+	}}
+	l := Look{Draft: store.Draft{Content: content}}
+	if _, l.addresses, err = bulk.Inspect(&in); err != nil {
+		return "", err
+	}
+	_, found := d.askLinks(ctx, &l)
+	for _, f := range found {
+		if f.Code == linkDead {
+			return strings.TrimSuffix(f.Message, "."), nil
+		}
+	}
+	return "", nil
 }
 
 func shorter(address string) string {

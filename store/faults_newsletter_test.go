@@ -272,6 +272,13 @@ func (s *story) jobs() {
 	s.op("ExpandJob", func() error { return onlyErr(s.ExpandJob(ctx, j.No, now0+320)) })
 	s.op("HoldFirst", func() error { return onlyErr(s.HoldFirst(ctx, j.No, now0+320)) })
 	s.op("JudgeFirst", func() error { return onlyErr(s.JudgeFirst(ctx, j.No, now0+320)) })
+	must(s.T, s.update(ctx, func(tx *Tx) error {
+		return tx.one("UPDATE send_job SET first_until = ? WHERE no = ?", int64(now0+400), j.No)
+	}))
+	s.op("StopFirst", func() error { return s.StopFirst(ctx, j.No, "a link", now0+320) })
+	must(s.T, s.update(ctx, func(tx *Tx) error {
+		return tx.one("UPDATE send_job SET paused_at = 0, pause_reason = '' WHERE no = ?", j.No)
+	}))
 	s.op("SkipFirst", func() error { return onlyErr(s.SkipFirst(ctx, j.No)) })
 	s.op("ExpandJob", func() error { return onlyErr(s.ExpandJob(ctx, j.No, now0+320)) })
 	r.DuplicateGuard = 0 // the same again

@@ -42,11 +42,12 @@ func (s *Store) SkipFirst(ctx context.Context, no int64) (core.SendJob, error) {
 
 // HoldFirst begins the hold after the first few of a job. It returns core.ErrJobNotFound where there is no such job.
 func (s *Store) HoldFirst(ctx context.Context, no int64, now core.Instant) (core.SendJob, error) {
-	return s.changeFirst(ctx, no, func(_ *Tx, j *core.SendJob) (bool, error) {
+	return s.changeFirst(ctx, no, func(tx *Tx, j *core.SendJob) (bool, error) {
 		if j.FirstUntil != 0 || !j.FirstThrough() {
 			return false, nil
 		}
 		j.FirstUntil = now.Add(core.FirstFewHold)
+		tx.kick(TopicHolds)
 		return true, nil
 	})
 }
@@ -66,4 +67,24 @@ func (s *Store) JudgeFirst(ctx context.Context, no int64, now core.Instant) (cor
 		}
 		return false, nil
 	})
+}
+
+// HeldJobs reads the jobs whose first few have it while the rest waits, the oldest first. Its only error is
+// core.ErrStorage.
+func (s *Store) HeldJobs(ctx context.Context, now core.Instant) (js []core.SendJob, err error) {
+	err = s.all(ctx, &js, "SELECT "+sendJobColumns+` FROM send_job WHERE status = 'running' AND paused_at = 0
+		AND first_few > 0 AND expanded = 0 AND first_until > ? ORDER BY no`, int64(now))
+	return js, err
+}
+
+// StopFirst pauses a job whose rest waits, for a link that does not answer. It returns core.ErrJobNotFound where there
+// is no such job.
+func (s *Store) StopFirst(ctx context.Context, no int64, link string, now core.Instant) error {
+	_, err := s.changeFirst(ctx, no, func(tx *Tx, j *core.SendJob) (bool, error) {
+		if j.FirstHeld(now) && j.Pause(core.PauseLink+": "+link+", so the rest waits", now) {
+			return false, tx.savePause(j)
+		}
+		return false, nil
+	})
+	return err
 }

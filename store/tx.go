@@ -53,6 +53,7 @@ const (
 	// tenants, lists, templates, webhook clients or providers changed: cached records are stale
 	TopicRecords
 	TopicImports // an import waits to be run, or its file to be removed
+	TopicHolds   // the rest of a job waits after its first few
 	topics
 )
 

@@ -1,6 +1,7 @@
 package worker_test
 
 import (
+	"context"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"newsletterd/mail/smtp"
 	"newsletterd/mail/smtp/smtptest"
 	"newsletterd/store"
+	"newsletterd/worker"
 	"newsletterd/worker/workertest"
 )
 
@@ -113,6 +115,51 @@ func TestFirstFewStop(t *testing.T) {
 				time.Sleep(time.Hour)
 				if now := l.Reload(j); now.Status != core.JobCompleted {
 					t.Errorf("after a person let it go on: %s", now.Status)
+				}
+			})
+		})
+	}
+}
+
+// A link that does not answer, and a minute later neither, stops the rest until a person of the tenant lets it go on.
+func TestFirstFewStopAtADeadLink(t *testing.T) {
+	for name, tt := range map[string]struct {
+		answers []string
+		stops   bool
+	}{
+		"answers":                 {[]string{""}, false},
+		"does not answer at once": {[]string{"https://x.example/ does not answer", ""}, false},
+		"does not answer":         {[]string{"https://x.example/ does not answer", "https://x.example/ answers Gone"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l, j := firstFewJob(t, core.FirstFewFrom+1, nil)
+				var asked atomic.Int64
+				l.Run(worker.FirstLinks(l.Store, func(_ context.Context, of *core.SendJob) (string, error) {
+					n := asked.Add(1)
+					if of.ID != j.ID || n > int64(len(tt.answers)) {
+						t.Errorf("%s was asked, the %d. time", of.ID, n)
+						return "", nil
+					}
+					return tt.answers[n-1], nil
+				}, l.Opts.Log))
+				time.Sleep(core.FirstFewHold - time.Minute)
+				now := l.Reload(j)
+				if want := "dead link: https://x.example/ answers Gone, so the rest waits"; tt.stops && now.PauseReason != want {
+					t.Errorf("it is paused for %q", now.PauseReason)
+				}
+				if tt.stops == (now.PausedAt == 0) || now.Sent != core.FirstFew || now.PausedForHarm() {
+					t.Errorf("paused at %d, %d sent", now.PausedAt, now.Sent)
+				}
+				time.Sleep(time.Hour)
+				if now = l.Reload(j); tt.stops == (now.Status == core.JobCompleted) {
+					t.Errorf("after the hold it is %s", now.Status)
+				}
+				if tt.stops {
+					l.AddsUp(l.Resume(j), core.FirstFewFrom+1, 0, 0)
+				}
+				if n := asked.Load(); n != int64(len(tt.answers)) {
+					t.Errorf("it was asked %d times", n)
 				}
 			})
 		})

@@ -16,6 +16,7 @@ import (
 	"newsletterd/auth"
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
+	"newsletterd/handlers"
 	"newsletterd/mail"
 	"newsletterd/mail/report"
 	"newsletterd/mail/smtp"
@@ -69,8 +70,10 @@ func (d *daemon) wireWorkers(ctx context.Context) error {
 		Signers: signers, DKIMSkip: cfg.Mail.SMTP.DKIMSkip,
 	}
 	mailer.Tenants = relay != nil
+	tried := handlers.Drafts{Store: s, Origin: cfg.Origin(), Checks: campaignChecks(cfg)}
 	loops := []*worker.Loop{
 		worker.Scheduler(s, sender, log),
+		worker.FirstLinks(s, tried.DeadLink, log),
 		sender.Loop(),
 		worker.Outbox(s, poster, log),
 		worker.FullSync(s, poster, log),
