@@ -1,7 +1,7 @@
 package markup
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -38,50 +38,63 @@ var blockTypes = map[string][]string{
 	"html":    {"html"},
 }
 
-// block is one block as it is written in JSON: the keys of all types together.
+// block is one block as it is written in JSON: the keys of all types together. One that is absent is nil.
 type block struct {
 	Type    string       `json:"type"`
-	Text    string       `json:"text"` // Markdown; of a heading and a button one line
-	Level   int          `json:"level"`
-	Src     string       `json:"src"`
+	Text    *string      `json:"text"` // Markdown; of a heading and a button one line
+	Level   *int         `json:"level"`
+	Src     *string      `json:"src"`
 	Alt     *string      `json:"alt"`
-	Width   int          `json:"width"`
-	Href    string       `json:"href"`
-	Caption string       `json:"caption"`
+	Width   *int         `json:"width"`
+	Href    *string      `json:"href"`
+	Caption *string      `json:"caption"`
 	Columns [][]block    `json:"columns"`
-	Height  int          `json:"height"`
-	Kind    string       `json:"kind"`
+	Height  *int         `json:"height"`
+	Kind    *string      `json:"kind"`
 	Blocks  []block      `json:"blocks"`
 	Links   []socialLink `json:"links"`
-	HTML    string       `json:"html"`
-	keys    []string
+	HTML    *string      `json:"html"`
+}
+
+// foreign returns the first key of a block that blocks of its type don't have, or an empty text.
+func (b *block) foreign(keys []string) string {
+	for _, k := range []struct {
+		name string
+		has  bool
+	}{
+		{"alt", b.Alt != nil},
+		{"blocks", b.Blocks != nil},
+		{"caption", b.Caption != nil},
+		{"columns", b.Columns != nil},
+		{"height", b.Height != nil},
+		{"href", b.Href != nil},
+		{"html", b.HTML != nil},
+		{"kind", b.Kind != nil},
+		{"level", b.Level != nil},
+		{"links", b.Links != nil},
+		{"src", b.Src != nil},
+		{"text", b.Text != nil},
+		{"width", b.Width != nil},
+	} {
+		if k.has && !slices.Contains(keys, k.name) {
+			return k.name
+		}
+	}
+	return ""
+}
+
+// or returns what a pointer leads to, or the zero value.
+func or[T any](p *T) (t T) {
+	if p != nil {
+		t = *p
+	}
+	return t
 }
 
 // socialLink leads to the sender somewhere else.
 type socialLink struct {
 	Name string `json:"name"`
 	URL  string `json:"url"`
-}
-
-// UnmarshalJSON implements json.Unmarshaler. It notes the keys, and refuses those that no block has.
-func (b *block) UnmarshalJSON(data []byte) error {
-	type plainBlock block
-	var keys map[string]json.RawMessage
-	if err := json.Unmarshal(data, &keys); err != nil {
-		return err
-	}
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode((*plainBlock)(b)); err != nil {
-		return err
-	}
-	for k := range keys {
-		if k != "type" {
-			b.keys = append(b.keys, k)
-		}
-	}
-	slices.Sort(b.keys)
-	return nil
 }
 
 // readBlocks fills the document from blocks.
@@ -109,14 +122,14 @@ func (d *document) readBlocks(source string) error {
 
 // hide puts marks in the place of the placeholders of a block's texts.
 func (r *blocksReader) hide(b *block) error {
-	texts := []*string{&b.Text, &b.Src, &b.Href, &b.Caption, &b.HTML}
-	if b.Alt != nil {
-		texts = append(texts, b.Alt)
-	}
+	texts := []*string{b.Text, b.Src, b.Href, b.Caption, b.HTML, b.Alt}
 	for i := range b.Links {
 		texts = append(texts, &b.Links[i].Name, &b.Links[i].URL)
 	}
 	for _, t := range texts {
+		if t == nil || *t == "" {
+			continue
+		}
 		if err := r.d.bound(*t); err != nil {
 			return err
 		}
@@ -193,22 +206,18 @@ func (r *blocksReader) block(at string, b *block, depth int) (node, error) {
 	if !ok {
 		return nil, core.Invalidf("content.source", "%s: the type %q is unknown", at, b.Type)
 	}
-	for _, k := range b.keys {
-		if !slices.Contains(keys, k) {
-			return nil, core.Invalidf("content.source", "%s: a block of type %s has no key %s", at, b.Type, k)
-		}
+	if k := b.foreign(keys); k != "" {
+		return nil, core.Invalidf("content.source", "%s: a block of type %s has no key %s", at, b.Type, k)
 	}
 	switch b.Type {
 	case "heading":
-		if b.Level == 0 {
-			b.Level = 1
-		}
-		if b.Level < 1 || b.Level > 3 {
+		level := cmp.Or(or(b.Level), 1)
+		if level < 1 || level > 3 {
 			return nil, core.Invalidf("content.source", "%s: level must be from 1 to 3", at)
 		}
-		return heading{b.Level, r.line(b.Text)}, nil
+		return heading{level, r.line(or(b.Text))}, nil
 	case "text":
-		return group{r.markdown(b.Text)}, nil
+		return group{r.markdown(or(b.Text))}, nil
 	case "image":
 		return r.image(at, b)
 	case "button":
@@ -218,22 +227,21 @@ func (r *blocksReader) block(at string, b *block, depth int) (node, error) {
 	case "divider":
 		return divider{}, nil
 	case "spacer":
-		if b.Height < 4 || b.Height > 120 {
+		height := or(b.Height)
+		if height < 4 || height > 120 {
 			return nil, core.Invalidf("content.source", "%s: height must be from 4 to 120", at)
 		}
-		return spacer{b.Height}, nil
+		return spacer{height}, nil
 	case "quote":
 		body, err := r.inner(at, b, depth)
 		return quote{body}, err
 	case "callout":
-		if b.Kind = strings.ToLower(b.Kind); b.Kind == "" {
-			b.Kind = "note"
-		}
-		if !slices.Contains(callouts, b.Kind) {
+		kind := cmp.Or(strings.ToLower(or(b.Kind)), "note")
+		if !slices.Contains(callouts, kind) {
 			return nil, core.Invalidf("content.source", "%s: kind must be %s", at, strings.Join(callouts, ", "))
 		}
 		body, err := r.inner(at, b, depth)
-		return callout{b.Kind, body}, err
+		return callout{kind, body}, err
 	case "social":
 		return r.social(at, b)
 	}
@@ -243,9 +251,9 @@ func (r *blocksReader) block(at string, b *block, depth int) (node, error) {
 // inner reads what a quote or a callout holds: a text, or blocks.
 func (r *blocksReader) inner(at string, b *block, depth int) ([]node, error) {
 	if len(b.Blocks) == 0 {
-		return r.markdown(b.Text), nil
+		return r.markdown(or(b.Text)), nil
 	}
-	if b.Text != "" {
+	if or(b.Text) != "" {
 		return nil, core.Invalidf("content.source", "%s: may have text or blocks, not both", at)
 	}
 	return r.blocks(at+".blocks", b.Blocks, depth+1)
@@ -272,29 +280,30 @@ func (r *blocksReader) line(s string) []span {
 }
 
 func (r *blocksReader) image(at string, b *block) (node, error) {
-	if b.Src == "" {
+	src, width := or(b.Src), or(b.Width)
+	if src == "" {
 		return nil, core.Invalidf("content.source", "%s: src is missing", at)
 	}
-	if b.Width < 0 || b.Width > 2000 {
+	if width < 0 || width > 2000 {
 		return nil, core.Invalidf("content.source", "%s: width must be from 1 to 2000", at)
 	}
-	f := figure{picture: picture{src: r.url(b.Src, false), title: b.Caption, width: b.Width}}
+	f := figure{picture: picture{src: r.url(src, false), title: or(b.Caption), width: width}}
 	if b.Alt == nil {
 		r.d.warn(0, withoutAlt, `A picture has no text for those who don't see it: "alt", empty if it only adorns.`)
 	} else {
 		f.alt = *b.Alt
 	}
-	if b.Href != "" {
-		f.href = r.url(b.Href, true)
+	if href := or(b.Href); href != "" {
+		f.href = r.url(href, true)
 	}
 	return f, nil
 }
 
 func (r *blocksReader) button(at string, b *block) (node, error) {
-	if strings.TrimSpace(b.Text) == "" || b.Href == "" {
+	if strings.TrimSpace(or(b.Text)) == "" || or(b.Href) == "" {
 		return nil, core.Invalidf("content.source", "%s: a button needs text and href", at)
 	}
-	return button{withoutLinks(r.line(b.Text)), r.url(b.Href, true)}, nil
+	return button{withoutLinks(r.line(*b.Text)), r.url(*b.Href, true)}, nil
 }
 
 func (r *blocksReader) columns(at string, b *block, depth int) (node, error) {
@@ -331,7 +340,7 @@ func (r *blocksReader) social(at string, b *block) (node, error) {
 }
 
 func (r *blocksReader) html(b *block) node {
-	source := dropComments(b.HTML)
+	source := dropComments(or(b.HTML))
 	if r.d.options.AllowHTML {
 		return rawHTML{source}
 	}

@@ -3,6 +3,7 @@ package markup
 import (
 	"fmt"
 	"html"
+	"strconv"
 	"strings"
 )
 
@@ -12,7 +13,9 @@ func (w *htmlWriter) block(n node) {
 	case heading:
 		w.heading(&n)
 	case paragraph:
-		w.WriteString(`<p style="margin:0">` + w.spans(n.text) + `</p>`)
+		w.WriteString(`<p style="margin:0">`)
+		w.spans(n.text)
+		w.WriteString(`</p>`)
 	case figure:
 		w.figure(&n)
 	case button:
@@ -34,7 +37,7 @@ func (w *htmlWriter) block(n node) {
 	case callout:
 		w.callout(&n)
 	case social:
-		w.WriteString(w.socialLinks(n.links))
+		w.socialLinks(n.links)
 	case group:
 		w.stack(n.body)
 	case rawHTML:
@@ -47,8 +50,11 @@ var headingSizes = [...]int{1: 30, 2: 23, 3: 19, 4: 17, 5: 16, 6: 15}
 
 func (w *htmlWriter) heading(h *heading) {
 	size := headingSizes[h.level] * w.t.Size / 16
-	w.printf(`<h%d class="c-title" style="margin:0;font-weight:%d;%s">%s</h%d>`, h.level, w.t.Weight,
-		font(w.t.Heading, size, (size*13+5)/10, w.c.Title), w.spans(h.text), h.level)
+	level := strconv.Itoa(h.level)
+	w.write("<h", level, ` class="c-title" style="margin:0;font-weight:`, strconv.Itoa(w.t.Weight), ";",
+		font(w.t.Heading, size, (size*13+5)/10, w.c.Title), `">`)
+	w.spans(h.text)
+	w.write("</h", level, ">")
 }
 
 func (w *htmlWriter) figure(f *figure) {
@@ -98,15 +104,19 @@ func (w *htmlWriter) picture(p *picture, block bool) string {
 // the room that others give the link.
 func (w *htmlWriter) button(b *button) {
 	if b.href == "" {
-		w.WriteString(`<p style="margin:0"><strong>` + w.spans(b.label) + `</strong></p>`)
+		w.WriteString(`<p style="margin:0"><strong>`)
+		w.spans(b.label)
+		w.WriteString(`</strong></p>`)
 		return
 	}
 	w.printf(`<table role="presentation" cellpadding="0" cellspacing="0" border="0" style="%[1]s"><tr>`+
 		`<td class="b-acc" align="center" bgcolor="%[2]s" style="background-color:%[2]s;`+
 		`mso-padding-alt:12px 24px 12px 24px%[3]s">`+
 		`<a class="b-acc c-on" href="%[4]s" style="display:inline-block;padding:12px 24px;background-color:%[2]s;`+
-		`text-decoration:none;font-weight:700;%[5]s%[3]s">%[6]s</a></td></tr></table>`,
-		tableStyle, w.c.Accent, w.corner(), w.text(b.href), font(w.t.Body, 16, 20, w.c.On), w.spansOn(b.label))
+		`text-decoration:none;font-weight:700;%[5]s%[3]s">`,
+		tableStyle, w.c.Accent, w.corner(), w.text(b.href), font(w.t.Body, 16, 20, w.c.On))
+	w.line(b.label, onAccent, w.c.On)
+	w.WriteString("</a></td></tr></table>")
 }
 
 // quote writes a bar of the accent's colour with blocks at its right.
@@ -160,7 +170,7 @@ func (w *htmlWriter) list(l *list) {
 		if i == len(l.items)-1 {
 			below = 0
 		}
-		w.printf(`<li class="c-text" style="margin:0 0 %dpx 0;%s">`, below, w.bodyFont())
+		w.write(`<li class="c-text" style="margin:0 0 `, strconv.Itoa(below), "px 0;", w.bodyFont(), `">`)
 		w.within(24, func() { w.item(item, l.tight) })
 		w.WriteString("</li>")
 	}
@@ -170,7 +180,7 @@ func (w *htmlWriter) list(l *list) {
 // item writes the blocks of a list's item. The text of an item of one paragraph stands in it without a p.
 func (w *htmlWriter) item(nodes []node, tight bool) {
 	if p, ok := first(nodes).(paragraph); ok && (tight || len(nodes) == 1) {
-		w.WriteString(w.spans(p.text))
+		w.spans(p.text)
 		if nodes = nodes[1:]; len(nodes) > 0 && !tight {
 			w.spaceBetween(w.blockSpace() / 2)
 		}
@@ -221,56 +231,59 @@ func (w *htmlWriter) columns(c *columns) {
 	w.WriteString("<!--[if mso]></td></tr></table><![endif]--></td></tr>\n")
 }
 
-func (w *htmlWriter) socialLinks(links []link) string {
-	var out []string
-	for _, l := range links {
-		out = append(out, w.spans([]span{l}))
+func (w *htmlWriter) socialLinks(links []link) {
+	w.WriteString(`<p style="margin:0">`)
+	for i, l := range links {
+		if i > 0 {
+			w.WriteString(" &nbsp;·&nbsp; ")
+		}
+		w.spans([]span{l})
 	}
-	return `<p style="margin:0">` + strings.Join(out, " &nbsp;·&nbsp; ") + `</p>`
+	w.WriteString(`</p>`)
 }
-
-// spans writes the pieces of a line.
-func (w *htmlWriter) spans(spans []span) string { return w.line(spans, "c-link", w.c.Link) }
 
 // onAccent is the class of text on the accent's colour.
 const onAccent = "c-on"
 
-// spansOn is spans on the colour of a button, which is a link already.
-func (w *htmlWriter) spansOn(spans []span) string { return w.line(spans, onAccent, w.c.On) }
+// spans writes the pieces of a line.
+func (w *htmlWriter) spans(spans []span) { w.line(spans, "c-link", w.c.Link) }
 
-func (w *htmlWriter) line(spans []span, class, color string) string {
-	var b strings.Builder
+// line is spans with the class and the colour of links.
+func (w *htmlWriter) line(spans []span, class, color string) {
 	for _, s := range spans {
 		switch s := s.(type) {
 		case words:
-			b.WriteString(w.text(string(s)))
+			w.WriteString(w.text(string(s)))
 		case lineBreak:
-			b.WriteString("<br>")
+			w.WriteString("<br>")
 		case emphasis:
-			fmt.Fprintf(&b, "<%s>%s</%s>", s.tag, w.line(s.body, class, color), s.tag)
+			w.write("<", s.tag, ">")
+			w.line(s.body, class, color)
+			w.write("</", s.tag, ">")
 		case codeSpan:
-			b.WriteString(w.codeSpan(s, class))
+			w.codeSpan(s, class)
 		case link:
-			title := ""
+			w.write(`<a class="`, class, `" href="`, w.text(s.href), `"`)
 			if s.title != "" {
-				title = ` title="` + w.text(s.title) + `"`
+				w.write(` title="`, w.text(s.title), `"`)
 			}
-			fmt.Fprintf(&b, `<a class="%s" href="%s"%s style="color:%s;text-decoration:underline">%s</a>`, class,
-				w.text(s.href), title, color, w.line(s.body, class, color))
+			w.write(` style="color:`, color, `;text-decoration:underline">`)
+			w.line(s.body, class, color)
+			w.WriteString("</a>")
 		case picture:
-			b.WriteString(w.picture(&s, false))
+			w.WriteString(w.picture(&s, false))
 		case rawSpan:
-			b.WriteString(w.d.marks.restore(string(s), func(s string) string { return s }))
+			w.WriteString(w.d.marks.restore(string(s), func(s string) string { return s }))
 		}
 	}
-	return b.String()
 }
 
 // codeSpan writes code in a line. In a button it keeps the button's colour beneath it.
-func (w *htmlWriter) codeSpan(s codeSpan, class string) string {
+func (w *htmlWriter) codeSpan(s codeSpan, class string) {
 	if class == onAccent {
-		return fmt.Sprintf(`<code style="font-family:%s">%s</code>`, fontMono, w.text(string(s)))
+		w.write(`<code style="font-family:`, fontMono, `">`, w.text(string(s)), "</code>")
+		return
 	}
-	return fmt.Sprintf(`<code class="b-tint" style="font-family:%s;font-size:%dpx;background-color:%s">%s</code>`, fontMono,
-		w.t.Size-2, w.c.Tint, w.text(string(s)))
+	w.write(`<code class="b-tint" style="font-family:`, fontMono, ";font-size:", strconv.Itoa(w.t.Size-2), "px;background-color:",
+		w.c.Tint, `">`, w.text(string(s)), "</code>")
 }

@@ -1,6 +1,7 @@
 package markup
 
 import (
+	"strconv"
 	"strings"
 	"unicode"
 )
@@ -23,6 +24,7 @@ type tableLook struct {
 	// elsewhere, words of some columns are broken.
 	wide         bool
 	heads, cells []bool // break words, by column
+	font         string // font of its text
 }
 
 // lookOf finds out whether the words of a table fit the smallest screen, and what to do about it.
@@ -121,6 +123,7 @@ func longestWord(spans []span) (longest float64) {
 
 func (w *htmlWriter) table(t *table) {
 	look := w.lookOf(t)
+	look.font = font(w.t.Body, look.size, lineHeight(look.size), w.c.Text)
 	class := ""
 	if look.wide {
 		class = ` class="rows"`
@@ -163,9 +166,10 @@ func (w *htmlWriter) cell(t *table, look *tableLook, tag string, col int, spans 
 	if !breaks[col] {
 		style += ";" + keepWords
 	}
-	w.printf(`<%s class="%s" align="%s" valign="top" style="padding:8px %dpx 8px 0;text-align:%s;`+
-		`border-bottom:1px solid %s;%s%s">%s%s</%s>`, tag, class, align, right, align, w.c.Line,
-		font(w.t.Body, look.size, lineHeight(look.size), w.c.Text), style, label, w.spans(spans), tag)
+	w.write("<", tag, ` class="`, class, `" align="`, align, `" valign="top" style="padding:8px `, strconv.Itoa(right),
+		"px 8px 0;text-align:", align, ";border-bottom:1px solid ", w.c.Line, ";", look.font, style, `">`, label)
+	w.spans(spans)
+	w.write("</", tag, ">")
 }
 
 // rowStyles make a paragraph of each row of a wide table, on a small screen.

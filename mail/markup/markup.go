@@ -86,7 +86,7 @@ func Compile(kind, source string, o Options) (*Result, error) {
 		return nil, core.Invalidf("content.source", "content.source is longer than %d octets.", maxSource)
 	}
 	source = strings.ToValidUTF8(source, "\uFFFD")
-	d := &document{options: &o}
+	d := &document{options: &o, octets: len(source)}
 	switch kind {
 	case KindMarkdown:
 		if err := d.readMarkdown(source); err != nil {
@@ -118,6 +118,7 @@ type document struct {
 	warnings []Warning
 	block    int // at hand, of blocks
 	signs    int // of emphasis and links, for bound
+	octets   int // of the source
 }
 
 func (d *document) warn(line int, code, text string) {

@@ -39,7 +39,11 @@ func (ps *placeholders) hide(src string) (string, error) {
 	if len(*ps)+len(found) > maxPlaceholders {
 		return "", core.Invalidf("content.source", "content.source holds more than %d placeholders.", maxPlaceholders)
 	}
+	if len(found) == 0 {
+		return dropMarks(src), nil
+	}
 	var b strings.Builder
+	b.Grow(len(src) + 16*len(found)) // of a mark
 	at := 0
 	for _, p := range found {
 		b.WriteString(dropMarks(src[at:p.From]))

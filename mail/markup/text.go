@@ -40,6 +40,11 @@ func (w *textWriter) stack(nodes []node) string { return w.join(nodes, "\n\n") }
 
 // join writes blocks with line ends between them.
 func (w *textWriter) join(nodes []node, ends string) string {
+	if len(nodes) == 1 {
+		if _, ok := nodes[0].(tags); !ok {
+			return w.block(nodes[0])
+		}
+	}
 	var b strings.Builder
 	between := ""
 	for _, n := range nodes {

@@ -1,8 +1,8 @@
 package markup
 
 import (
-	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"newsletterd/core"
@@ -94,8 +94,8 @@ func (p *Palette) named() map[string]string {
 func lineHeight(size int) int { return (size*16 + 5) / 10 }
 
 func font(family string, size, height int, color string) string {
-	return fmt.Sprintf("font-family:%s;font-size:%dpx;line-height:%dpx;mso-line-height-rule:exactly;color:%s",
-		family, size, height, color)
+	return "font-family:" + family + ";font-size:" + strconv.Itoa(size) + "px;line-height:" + strconv.Itoa(height) +
+		"px;mso-line-height-rule:exactly;color:" + color
 }
 
 // ThemeNames returns the names of the built-in themes, the default first.
