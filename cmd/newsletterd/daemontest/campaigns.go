@@ -21,6 +21,7 @@ const (
 	campaignMark    = "mark-" // begins the words by which a mail tells what it was made of
 	campaignTeam    = "@team.example"
 	campaignReaders = 4
+	campaignOthers  = 2                      // readers whom the other list has in addition
 	campaignCrowd   = core.FirstFewFrom + 20 // readers of lists that get the first few before the rest
 	campaignGrace   = 2 * time.Second        // mails that were on their way when a job was paused or cancelled
 )
@@ -41,6 +42,7 @@ type Campaigns struct {
 type campaignTenant struct {
 	id          string
 	list, crowd string
+	other       string // some of its readers are those of list
 	people      []*webtest.Client
 }
 
@@ -49,6 +51,7 @@ type campaign struct {
 	no         int
 	tenant     campaignTenant
 	second     bool // a second person has to approve
+	readers    int
 	crowd      bool
 	id, layout string
 	saves      int
@@ -97,10 +100,13 @@ func NewCampaigns(t testing.TB) *Campaigns {
 				in.Name, in.Approval = new(fmt.Sprint("tenant", i)), new(approval)
 			})
 			in := func(c *core.ListInput) { c.TenantID = &tenant.ID }
-			list, crowd := s.NewList(in), s.NewList(in)
+			list, other, crowd := s.NewList(in), s.NewList(in), s.NewList(in)
 			s.Readers(list, campaignReaders)
+			s.Readers(other, campaignReaders, func(k int) core.Email { return storetest.Reader(k + campaignOthers) })
 			s.Readers(crowd, campaignCrowd)
-			l.tenants = append(l.tenants, campaignTenant{id: tenant.ID, list: list.ID, crowd: crowd.ID})
+			l.tenants = append(l.tenants, campaignTenant{
+				id: tenant.ID, list: list.ID, other: other.ID, crowd: crowd.ID,
+			})
 		}
 	})
 	l.Serve()
@@ -155,9 +161,13 @@ func (l *Campaigns) Write(no int, random *rand.Rand) {
 	if one.second {
 		one.tenant = l.tenants[1]
 	}
-	list := one.tenant.list
-	if one.crowd {
-		list = one.tenant.crowd
+	lists := []string{one.tenant.list}
+	one.readers = campaignReaders
+	switch {
+	case one.crowd:
+		lists, one.readers = []string{one.tenant.crowd}, campaignCrowd
+	case random.IntN(4) == 0:
+		lists, one.readers = append(lists, one.tenant.other), campaignReaders+campaignOthers
 	}
 	content := map[string]any{"kind": "markdown", "source": "Dear reader,\n\nhere is the **news**."}
 	if random.IntN(3) == 0 {
@@ -175,7 +185,7 @@ func (l *Campaigns) Write(no int, random *rand.Rand) {
 	}
 	one.subjects = []string{fmt.Sprintf("%s%d.0", campaignMark, no)}
 	r := l.ask(one.tenant.people[0], "POST", "/api/campaigns", map[string]any{
-		"list_ids": []string{list}, "subject": one.subjects[0], "content": content,
+		"list_ids": lists, "subject": one.subjects[0], "content": content,
 	})
 	one.id = r.Wants(201).Field("id")
 	l.look(one)
@@ -410,10 +420,7 @@ func (l *Campaigns) Check() (sent, mails, copies int) {
 			continue
 		}
 		sent++
-		want := campaignReaders
-		if one.crowd {
-			want = campaignCrowd
-		}
+		want := one.readers
 		var job struct{ Status core.JobStatus }
 		l.ask(one.tenant.people[0], "GET", "/api/send-jobs/"+one.now.JobID, nil).OK().JSON(&job)
 		if job.Status == core.JobCompleted && readers != want || job.Status != core.JobCompleted && readers > want {
