@@ -22,11 +22,12 @@ var ContentKinds = []string{ContentMarkdown, ContentBlocks, ContentHTML, Content
 // Whether a campaign's links and opens are followed.
 const (
 	TrackingOff     = "off"
+	TrackingTotals  = "totals"  // how often, by no reader
 	TrackingPersons = "persons" // by reader
 )
 
 // Trackings are the words of CampaignFields.Tracking.
-var Trackings = []string{TrackingOff, TrackingPersons}
+var Trackings = []string{TrackingOff, TrackingTotals, TrackingPersons}
 
 // Most of what a campaign may have.
 const (
@@ -73,7 +74,9 @@ func FieldsOf(c *CampaignCopy, listID string) CampaignFields {
 		f.Content.Kind, f.Content.Source, f.Content.Text = ContentText, c.BodyText, ""
 	}
 	if c.TrackOpen || c.TrackClick {
-		f.Tracking = TrackingPersons
+		if f.Tracking = TrackingPersons; c.Totals {
+			f.Tracking = TrackingTotals
+		}
 	}
 	var object map[string]json.RawMessage
 	if json.Unmarshal([]byte(c.Template), &object) == nil {
@@ -215,7 +218,7 @@ func (f *CampaignFields) Copy(tenantID, html, text string, now Instant) Campaign
 	c := CampaignCopy{
 		ID: NewID(), TenantID: tenantID, Name: f.Name, Subject: f.Subject, BodyHTML: html, BodyText: text,
 		UnsubscribeURL: templateText(string(f.Template), "unsubscribe_url"), CreatedAt: now,
-		TrackOpen: f.Tracking == TrackingPersons, TrackClick: f.Tracking == TrackingPersons,
+		TrackOpen: f.Tracking != TrackingOff, TrackClick: f.Tracking != TrackingOff, Totals: f.Tracking == TrackingTotals,
 	}
 	if len(template) > 0 {
 		object, _ := json.Marshal(template) // of texts and what was JSON

@@ -6,16 +6,20 @@ import "fmt"
 // measured all figures are nil: that is not the same as 0.
 type OpenFigures struct {
 	Measured bool     `json:"measured"`
-	People   *int64   `json:"people"`    // at least so many, those among them who followed a link without the pixel
-	CantTell *int64   `json:"cant_tell"` // opened by proxies that fetch the same whether a person looks or not
-	Scanners *int64   `json:"scanners"`  // opened by programs alone
-	Rate     *float64 `json:"rate"`      // People of those who got the mail and can be told; nil: there are none
+	Totals   bool     `json:"totals,omitempty"` // how often, not by how many: the mails name no reader
+	People   *int64   `json:"people"`           // at least so many, those among them who followed a link without the pixel
+	CantTell *int64   `json:"cant_tell"`        // opened by proxies that fetch the same whether a person looks or not
+	Scanners *int64   `json:"scanners"`         // opened by programs alone
+	Rate     *float64 `json:"rate"`             // People of those who got the mail and can be told; nil: there are none
 }
 
 // Words returns the figures as a line of text.
 func (f *OpenFigures) Words() string {
 	if !f.Measured {
 		return "not measured"
+	}
+	if f.Totals {
+		return fmt.Sprintf("times, by people: %d; can't be told: %d; by scanners: %d", *f.People, *f.CantTell, *f.Scanners)
 	}
 	return fmt.Sprintf("people: at least %d%s; can't be told: %d; scanners: %d", *f.People, percent(f.Rate), *f.CantTell,
 		*f.Scanners)
@@ -25,6 +29,9 @@ func (f *OpenFigures) Words() string {
 func (f *ClickFigures) Words() string {
 	if !f.Measured {
 		return "not measured"
+	}
+	if f.Totals {
+		return fmt.Sprintf("times, by people: %d; by scanners: %d", *f.People, *f.Scanners)
 	}
 	return fmt.Sprintf("people: %d%s; scanners: %d", *f.People, percent(f.Rate), *f.Scanners)
 }
@@ -39,6 +46,7 @@ func percent(rate *float64) string {
 // ClickFigures say who has followed links of the mails of a job.
 type ClickFigures struct {
 	Measured bool     `json:"measured"`
+	Totals   bool     `json:"totals,omitempty"` // how often, not by how many: the mails name no reader
 	People   *int64   `json:"people"`
 	Scanners *int64   `json:"scanners"` // followed by programs alone
 	Rate     *float64 `json:"rate"`     // People of those who got the mail
@@ -48,6 +56,7 @@ type ClickFigures struct {
 const (
 	TrackedOpens  = 1
 	TrackedClicks = 2
+	TrackedTotals = 4 // of both: by no reader
 )
 
 // OpenCounts are those of a job's recipients by who has opened its mails.
@@ -57,11 +66,41 @@ type OpenCounts struct {
 	People     int64 `db:"people_opened"`
 	Unclear    int64 `db:"unclear_opened"`
 	Scanned    int64 `db:"scanner_opened"`
+	Totals
+}
+
+// Totals say how often mails that name no reader were opened and followed.
+type Totals struct {
+	PeopleOpened   int64 `db:"total_people_opened"`
+	UnclearOpened  int64 `db:"total_unclear_opened"`
+	ScannerOpened  int64 `db:"total_scanner_opened"`
+	PeopleClicked  int64 `db:"total_people_clicked"`
+	ScannerClicked int64 `db:"total_scanner_clicked"`
+}
+
+// measureTotals sets the figures of a job whose mails name no reader. The counters of the API count times, too.
+func (s *Stats) measureTotals(n *OpenCounts) {
+	t := &n.Totals
+	s.Opens, s.Clicks = &OpenFigures{}, &ClickFigures{}
+	s.Opened, s.MachineOpened = t.PeopleOpened+t.UnclearOpened+t.ScannerOpened, t.UnclearOpened+t.ScannerOpened
+	s.Clicked, s.MachineClicked = t.PeopleClicked+t.ScannerClicked, t.ScannerClicked
+	if n.Tracked&TrackedOpens != 0 {
+		*s.Opens = OpenFigures{
+			Measured: true, Totals: true, People: &t.PeopleOpened, CantTell: &t.UnclearOpened, Scanners: &t.ScannerOpened,
+		}
+	}
+	if n.Tracked&TrackedClicks != 0 {
+		*s.Clicks = ClickFigures{Measured: true, Totals: true, People: &t.PeopleClicked, Scanners: &t.ScannerClicked}
+	}
 }
 
 // Measure sets the figures of openings and clicks. Where a provider reports deliveries, those who got the mail are
 // these; else all whose mail was sent.
 func (s *Stats) Measure(n *OpenCounts) {
+	if n.Tracked&TrackedTotals != 0 && s.Opened == 0 && s.Clicked == 0 {
+		s.measureTotals(n)
+		return
+	}
 	got := s.Sent
 	if s.Delivered > 0 {
 		got = s.Delivered

@@ -123,6 +123,7 @@ type CampaignCopy struct {
 	UnsubscribeURL string  `db:"unsubscribe_url"`
 	TrackOpen      bool    `db:"track_open"`
 	TrackClick     bool    `db:"track_click"`
+	Totals         bool    `db:"totals"` // what is tracked names no reader
 	CreatedAt      Instant `db:"created_at"`
 }
 

@@ -40,6 +40,8 @@ type Tenant struct {
 
 	// opens and clicks are not tracked, whatever a job asks
 	NoTracking bool `json:"no_tracking,omitempty" db:"no_tracking"`
+	// opens and clicks are counted without their readers, whatever a job asks
+	TotalsOnly bool `json:"totals_only,omitempty" db:"totals_only"`
 
 	Approval string `json:"approval" db:"approval" enum:"none|second_person"` // that a mailing needs
 	FirstFew bool   `json:"first_few" db:"first_few"`                         // whether campaigns go to some readers first
@@ -74,6 +76,7 @@ type TenantInput struct {
 	MailTexts *MailTexts `json:"mail_texts"`
 
 	NoTracking *bool   `json:"no_tracking"`
+	TotalsOnly *bool   `json:"totals_only"`
 	Approval   *string `json:"approval" enum:"none|second_person"`
 	FirstFew   *bool   `json:"first_few"`
 
@@ -116,6 +119,9 @@ func (t *Tenant) Change(in TenantInput, operator bool, now Instant) error {
 	}
 	if in.NoTracking != nil {
 		t.NoTracking = *in.NoTracking
+	}
+	if in.TotalsOnly != nil {
+		t.TotalsOnly = *in.TotalsOnly
 	}
 	if in.MailTexts != nil {
 		t.MailTexts = *in.MailTexts

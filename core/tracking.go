@@ -10,10 +10,11 @@ import (
 
 // Link is an address that a job's mails lead to by way of ours.
 type Link struct {
-	No             int64  `db:"no" json:"no"`
-	URL            string `db:"url" json:"url"`                         // as it was written
-	Clicked        int64  `db:"clicked" json:"clicked"`                 // recipients who have followed it
-	MachineClicked int64  `db:"machine_clicked" json:"machine_clicked"` // of them: machines alone
+	No  int64  `db:"no" json:"no"`
+	URL string `db:"url" json:"url"` // as it was written
+	// recipients who have followed it; of mails that name no reader: how often it was followed
+	Clicked        int64 `db:"clicked" json:"clicked"`
+	MachineClicked int64 `db:"machine_clicked" json:"machine_clicked"` // of them: machines alone
 
 	Target   string  `db:"target" json:"target,omitempty"` // where it leads since it was mended; empty: to URL
 	MendedAt Instant `db:"mended_at" json:"mended_at,omitzero"`
@@ -60,7 +61,7 @@ const CanaryLink int64 = 1 << 20
 
 // Engagement is that a person, or some program, has opened a mail or followed a link of it, perhaps several times.
 type Engagement struct {
-	JobNo, Seq, LinkNo int64   // LinkNo 0: opened
+	JobNo, Seq, LinkNo int64   // Seq 0: of a mail that names no reader; LinkNo 0: opened
 	At                 Instant // for the first time, of these
 	Last               Instant
 	Times              int64
@@ -92,6 +93,15 @@ func (e *Engagement) Class(sentAt Instant) Class {
 		return ClassScanner
 	}
 	return ClassPerson
+}
+
+// TotalClass is Class of an engagement with mails of which it isn't known when each went out, but for the start of their
+// job and whether its first round is through. Until it is, a proxy may fetch for a mail that has just come.
+func (e *Engagement) TotalClass(startedAt Instant, through bool) Class {
+	if e.Program == ProgramOpening && !through {
+		startedAt = 0
+	}
+	return e.Class(startedAt)
 }
 
 // Engaged is what is kept of the openings of a mail, or of the clicks on one of its links.
@@ -144,9 +154,10 @@ func (g *Engaged) Known() Class {
 const (
 	burstLinks = 3
 	burstSpan  = 2 * time.Second
-	scanMargin = 5 * time.Second  // around a burst, what is opened and followed is the same scanner's
-	canarySpan = 15 * time.Second // around a click on the link that no one sees
+	scanMargin = 5 * time.Second // around a burst, what is opened and followed is the same scanner's
 
+	// CanarySpan is how long before and after a click on the link that no one sees all clicks are the same scanner's.
+	CanarySpan = 15 * time.Second
 	// SameClick is how long after a click the same link, followed from another network, is followed by a machine that
 	// goes after the reader.
 	SameClick = 5 * time.Second
@@ -193,41 +204,63 @@ func (g *Engaged) judged(spans []span) Class {
 	return ClassScanner
 }
 
-// scans returns when scanners were at work: around clicks on the canary, and where many links were followed at once.
-func scans(rows []Engaged) (spans []span) {
-	type click struct {
-		at   Instant
-		link int64
-	}
-	var clicks []click
+// LinkClick is that a link was followed.
+type LinkClick struct {
+	LinkNo int64
+	At     Instant
+}
+
+// scans returns when scanners were at work on one mail.
+func scans(rows []Engaged) []span {
+	var clicks []LinkClick
 	for _, g := range rows {
+		times := []Instant{g.FirstRead, g.LastRead}
 		if g.LinkNo == CanaryLink {
-			for _, at := range []Instant{g.FirstAt, g.LastAt} {
-				spans = append(spans, span{at.Add(-canarySpan), at.Add(canarySpan)})
+			times = []Instant{g.FirstAt, g.LastAt}
+		}
+		for _, at := range times {
+			if g.LinkNo > 0 && at != 0 {
+				clicks = append(clicks, LinkClick{g.LinkNo, at})
 			}
+		}
+	}
+	return scansOf(clicks)
+}
+
+// scansOf returns when scanners were at work: around clicks on the canary, and where many links were followed at once.
+func scansOf(all []LinkClick) (spans []span) {
+	var clicks []LinkClick
+	for _, c := range all {
+		if c.LinkNo == CanaryLink {
+			spans = append(spans, span{c.At.Add(-CanarySpan), c.At.Add(CanarySpan)})
 			continue
 		}
-		for _, at := range []Instant{g.FirstRead, g.LastRead} {
-			if g.LinkNo > 0 && at != 0 {
-				clicks = append(clicks, click{at, g.LinkNo})
-			}
-		}
+		clicks = append(clicks, c)
 	}
-	slices.SortFunc(clicks, func(a, b click) int { return cmp.Compare(a.at, b.at) })
+	slices.SortFunc(clicks, func(a, b LinkClick) int { return cmp.Compare(a.At, b.At) })
 	for i, c := range clicks {
 		links := map[int64]bool{}
-		last := c.at
+		last := c.At
 		for _, next := range clicks[i:] {
-			if next.at.Sub(c.at) > burstSpan {
+			if next.At.Sub(c.At) > burstSpan {
 				break
 			}
-			links[next.link], last = true, next.at
+			links[next.LinkNo], last = true, next.At
 		}
 		if len(links) >= burstLinks {
-			spans = append(spans, span{c.at.Add(-scanMargin), last.Add(scanMargin)})
+			spans = append(spans, span{c.At.Add(-scanMargin), last.Add(scanMargin)})
 		}
 	}
 	return spans
+}
+
+// Scanned reports of each of the clicks from one place whether it is a scanner's.
+func Scanned(clicks []LinkClick) []bool {
+	spans, scanned := scansOf(clicks), make([]bool, len(clicks))
+	for i, c := range clicks {
+		scanned[i] = slices.ContainsFunc(spans, func(s span) bool { return s.from <= c.At && c.At <= s.to })
+	}
+	return scanned
 }
 
 // PersonOpening is a mail that was opened, or a link of it that was followed.

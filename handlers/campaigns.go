@@ -39,7 +39,7 @@ type written struct {
 	FromEmail string               `json:"from_email"` // empty: the tenant's
 	ReplyTo   string               `json:"reply_to"`   // empty: the tenant's
 	Language  string               `json:"language"`   // empty: the list's
-	Tracking  string               `json:"tracking" enum:"off|persons"`
+	Tracking  string               `json:"tracking" enum:"off|totals|persons"`
 	Template  json.RawMessage      `json:"template,omitempty"`
 	Theme     string               `json:"theme"` // of the kinds markdown and blocks; empty: the first
 	Content   core.CampaignContent `json:"content"`
@@ -90,7 +90,7 @@ type fieldsInput struct {
 	FromEmail *string         `json:"from_email"`
 	ReplyTo   *string         `json:"reply_to"`
 	Language  *string         `json:"language"`
-	Tracking  *string         `json:"tracking" enum:"off|persons"`
+	Tracking  *string         `json:"tracking" enum:"off|totals|persons"`
 	Template  json.RawMessage `json:"template"`
 	Theme     *string         `json:"theme"`
 	Content   *contentInput   `json:"content"`

@@ -58,6 +58,11 @@ func (d Drafts) Look(ctx context.Context, c *core.Campaign, version int64, now c
 			"Set tracking to off, or have the tenant's no_tracking lifted.",
 			"The tenant tracks nobody: opens and clicks are not counted."))
 	}
+	if l.Draft.Fields.Tracking == core.TrackingPersons && t.TotalsOnly {
+		l.Findings = append(l.Findings, core.Warningf("tracking_totals", core.FindingPlace{Field: "tracking"},
+			"Set tracking to totals, or have the tenant's totals_only lifted.",
+			"The tenant counts opens and clicks without their readers."))
+	}
 	for _, n := range l.notes {
 		l.Findings = append(l.Findings, core.Warningf(n.Code, core.FindingPlace{
 			Field: "content.source", Line: n.Line, Block: n.Block,
@@ -134,7 +139,7 @@ func (d Drafts) inspect(ctx context.Context, l *Look, now core.Instant) error {
 		*link = strings.Replace(*link, "preview", sealed, 1)
 	}
 	f := &l.Draft.Fields
-	tracked := f.Tracking == core.TrackingPersons && !l.Draft.Content.Tenant.NoTracking
+	tracked := f.Tracking != core.TrackingOff && !l.Draft.Content.Tenant.NoTracking
 	in := mail.Inspection{
 		Recipient: &r, Place: func(text string) core.FindingPlace { return placeIn(f, text) },
 		Written: f.Content.Kind == core.ContentHTML || f.Content.Kind == core.ContentText,

@@ -267,7 +267,7 @@ func campaignLimits(whole web.Object) map[string]web.Object {
 		"list_ids": {"maxItems": core.MaxCampaignLists}, "list_ids[]": specID,
 		"theme":    {"enum": append([]string{""}, markup.ThemeNames()...)},
 		"language": {"enum": append([]string{""}, core.Languages...)},
-		"tracking": {"description": "persons: who has opened it, and which links were followed"},
+		"tracking": {"description": "totals: how often it was opened, and which links were followed; persons: by whom, too"},
 		"content": {"additionalProperties": false, "not": web.Object{"anyOf": []web.Object{
 			without(where(web.Object{"kind": web.Object{}, "text": filled}), inHTML),
 			without(where(web.Object{"kind": web.Object{}, "layout": filled}), written),

@@ -203,6 +203,8 @@ func (a sendjobs) create(c *web.Call, in sendJobRequest) (out createdJob, err er
 	if n.TrackOpen || n.TrackClick {
 		if t, err := a.store.Tenant(c, j.TenantID); err == nil && t.NoTracking {
 			warnings = append(warnings, "The tenant does not track its readers; the job will not be tracked.")
+		} else if err == nil && t.TotalsOnly {
+			warnings = append(warnings, "The tenant counts opens and clicks without their readers (totals_only).")
 		}
 	}
 	return createdJob{j.ID, j.ID, j.Status, warnings}, nil

@@ -13,7 +13,7 @@ import (
 
 func init() {
 	// sent-issue NAME list=LIST email=ADDRESS html=BODY link=URL: a job that was sent an hour ago, to that address
-	// alone. {NAME} is its id; {NAME.pixel}, {NAME.click}, {NAME.view} are tokens of its mail.
+	// alone, with totals=true by mails that name no reader. {NAME} is its id; {NAME.pixel}, {NAME.click}, {NAME.view} are tokens of its mail.
 	steps["sent-issue"] = func(e *env, name string, args map[string]string) {
 		now := core.At(time.Now()).Add(-time.Hour)
 		list, email := e.value(args["list"]), core.Email(args["email"])
@@ -47,10 +47,15 @@ func init() {
 			e.must(e.store.FinishRecipients(e.t.Context(),
 				[]core.Outcome{{JobNo: j.No, Seq: seq, State: core.RecipientSent, Tried: true}}, now))
 		}
+		seq := int64(1)
+		if args["totals"] == "true" {
+			seq = 0
+			e.must(e.store.CountTotals(e.t.Context(), j.No))
+		}
 		e.name(name, j.ID)
 		e.name(name+".campaign", j.CampaignID)
-		e.name(name+".pixel", e.handler.ident.Track(j.No, 1, 0))
-		e.name(name+".click", e.handler.ident.Track(j.No, 1, 1))
+		e.name(name+".pixel", e.handler.ident.Track(j.No, seq, 0))
+		e.name(name+".click", e.handler.ident.Track(j.No, seq, 1))
 		e.name(name+".gone", e.handler.ident.Track(j.No, 1, 9))
 		view := func(at core.Instant) string {
 			return string(e.handler.sealer.AppendView(nil, auth.ViewToken{JobNo: j.No, Seq: 1, IssuedAt: at}))

@@ -79,6 +79,9 @@ func (b *Bulk) bodyTokens() (html, text []token, err error) {
 	if s.Track.Open {
 		html = insertBefore(html, "</body", pixelTokens(s.Track.Origin))
 	}
+	if s.Track.Totals != nil {
+		html = withTotals(html, s.Track.Totals)
+	}
 	return html, text, nil
 }
 

@@ -14,6 +14,24 @@ type Tracking struct {
 	Open   bool   // a pixel before the end of the body
 	Click  bool   // http and https links lead by way of ours
 	Origin string // of pixel and links: scheme and host
+	// Totals makes the tokens of all mails, which name no recipient and so are part of the content; nil: each mail has
+	// its own, by Recipient.Track.
+	Totals *Tracker
+}
+
+// withTotals returns an HTML template whose tokens of links and pixel are the same for all.
+func withTotals(tokens []token, t *Tracker) (out []token) {
+	for _, tok := range tokens {
+		if tok.kind == tokenTrack {
+			tok.kind, tok.body = tokenText, string(t.append(nil, tok.link))
+		}
+		if n := len(out); n > 0 && tok.kind == tokenText && out[n-1].kind == tokenText {
+			out[n-1].body += tok.body
+			continue
+		}
+		out = append(out, tok)
+	}
+	return out
 }
 
 // Tracker makes the tokens of one mail.

@@ -149,20 +149,22 @@ func BenchmarkBulkTracked(b *testing.B) {
 	spec := testSpec()
 	spec.HTML = strings.Replace(trackedHTML, "style=\"color:{{ preferences.color }}\"", "",
 		1) + strings.Repeat("<p>Some words of a letter that has some length.</p>\n", 120)
-	for _, on := range []bool{false, true} {
-		name := "off"
-		if on {
-			name = "on"
-			spec.Track = Tracking{Open: true, Click: true, Origin: "https://news.test"}
-		}
+	tracker := &Tracker{Ident: NewIdent(make([]byte, 32)), Job: 7, Seq: 123456, Links: []int64{1, 2, 3, 4, 5}}
+	totals := *tracker
+	totals.Seq = 0
+	for name, track := range map[string]Tracking{
+		"off": {}, "persons": {Open: true, Click: true, Origin: "https://news.test"},
+		"totals": {Open: true, Click: true, Origin: "https://news.test", Totals: &totals},
+	} {
+		spec.Track = track
 		bulk, err := CompileBulk(spec)
 		if err != nil {
 			b.Fatal(err)
 		}
 		b.Run(name, func(b *testing.B) {
 			r := testRecipient()
-			if on {
-				r.Track = &Tracker{Ident: NewIdent(make([]byte, 32)), Job: 7, Seq: 123456, Links: []int64{1, 2, 3, 4, 5}}
+			if name == "persons" {
+				r.Track = tracker
 			}
 			var buf []byte
 			for b.Loop() {

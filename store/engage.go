@@ -20,6 +20,9 @@ const recordKept = 7 * 24 * time.Hour
 
 // engage counts one engagement, and judges anew who has opened the mail and followed its links.
 func (tx *Tx) engage(e core.Engagement) error {
+	if e.Seq == 0 {
+		return tx.engageTotal(&e)
+	}
 	m := engagedMail{job: e.JobNo, seq: e.Seq}
 	var r struct {
 		Marks      core.Marks   `db:"marks"`

@@ -286,6 +286,10 @@ func (s *story) jobs() {
 	s.op("KeepLinks", func() error {
 		return onlyErr(s.KeepLinks(ctx, j.No, []string{"https://a.example/", "https://b.example/"}))
 	})
+	s.op("CountTotals", func() error { return s.CountTotals(ctx, j.No) })
+	s.op("AddEngagements", func() error {
+		return onlyErr(s.AddEngagements(ctx, []core.Engagement{{JobNo: j.No, At: now0 + 324, Last: now0 + 324, Times: 1}}))
+	})
 	s.op("MendLink", func() error {
 		e := CampaignEdit{ID: j.CampaignID, Actor: "test", Now: now0 + 325}
 		return onlyErr(s.MendLink(ctx, e, 1, "https://c.example/", false))

@@ -17,7 +17,7 @@ const jobViews = `SELECT send_job.no, send_job.id, send_job.tenant_id, send_job.
 	failure_reason, paused_at, ` + pauseReason + `, retry_of, first_few, first_until, expanded,
 	recipients, sent, delivered, ` + deferral + `,
 	failed, skipped, bounced, complained, opened, clicked, unsubscribed, ambiguous, machine_opened, machine_clicked,
-	tracked, people_opened, unclear_opened, scanner_opened,
+	tracked, people_opened, unclear_opened, scanner_opened, ` + totalsOfJob + `,
 	(SELECT no_tracking FROM tenant WHERE tenant.id = send_job.tenant_id) AS no_tracking
 	FROM send_job CROSS JOIN campaign_copy INDEXED BY campaign_copy_head ON campaign_copy.id = send_job.copy_id
 	WHERE (SELECT deleted_at FROM tenant WHERE tenant.id = send_job.tenant_id) = 0 `

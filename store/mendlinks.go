@@ -23,17 +23,18 @@ func (tx *Tx) mendedLinks(jobNo int64) (map[string]core.Link, error) {
 
 // campaignLinks reads the links of a campaign, numbered as in the first job that has any: a job that retries one sends
 // the same copy, and numbers them alike.
-const campaignLinks = `SELECT f.no, f.url, f.target, f.mended_at, sum(l.clicked) AS clicked,
-	sum(l.machine_clicked) AS machine_clicked
+const campaignLinks = `SELECT f.no, f.url, f.target, f.mended_at,
+	sum(l.` + timesFollowed + `) AS clicked, sum(l.` + timesByMachines + `) AS machine_clicked
 	FROM link AS f CROSS JOIN send_job AS j INDEXED BY send_job_campaign ON j.campaign_id = ?1
 	JOIN link AS l ON l.job_no = j.no AND l.no = f.no AND l.url = f.url
+	LEFT JOIN total AS t ON t.job_no = l.job_no AND t.link_no = l.no
 	WHERE f.job_no = (SELECT j.no FROM send_job AS j INDEXED BY send_job_campaign WHERE j.campaign_id = ?1
 		AND EXISTS (SELECT 1 FROM link WHERE job_no = j.no) ORDER BY j.no LIMIT 1) `
 
 // CampaignLinks reads the links that the mails of a campaign lead to by way of ours, the most followed first. Its only
 // error is core.ErrStorage.
 func (s *Store) CampaignLinks(ctx context.Context, campaignID string) (links []core.Link, err error) {
-	err = s.all(ctx, &links, campaignLinks+"GROUP BY f.no ORDER BY clicked DESC, f.no LIMIT 10000", campaignID)
+	err = s.all(ctx, &links, campaignLinks+"GROUP BY f.no ORDER BY 5 DESC, f.no LIMIT 10000", campaignID)
 	return links, err
 }
 

@@ -32,7 +32,7 @@ var personColumns = map[string]struct {
 		stays: "saved_by", other: "no campaign_no version fields closed kept name begun_at saved_at",
 	},
 	"campaign_copy": {other: "id tenant_id name subject body_html body_text template unsubscribe_url track_open " +
-		"track_click created_at"},
+		"track_click totals created_at"},
 	"client": {
 		other: "id tenant_id name client_type redirect_uris post_logout_redirect_uris scopes grant_types " +
 			"token_endpoint_auth_method id_token_signed_response_alg first_party require_pkce secret_hash created_at " +
@@ -79,6 +79,7 @@ var personColumns = map[string]struct {
 	"idempotency":  {other: "tenant_id key body_hash job_id expires_at"},
 	"known_device": {person: "user_id key", other: "used_at"},
 	"list_count":   {other: "list_id day active pending unsubscribed bounced complaint suppressed mailable"},
+	"total":        {other: "job_no link_no people unclear scanners"},
 	"link":         {other: "job_no no url clicked machine_clicked target mended_at"},
 	"list": {
 		other: "id tenant_id name status confirm_token confirm_floor require_mailed_proof sync_removes_absent created_at " +
@@ -170,7 +171,7 @@ var personColumns = map[string]struct {
 	"tenant": {
 		other: "id name domains status mail_from mail_from_name reply_to postal_address public_url brand_name brand_color " +
 			"brand_logo_url created_at updated_at deleted_at privacy_url language mail_texts relays relay_secrets " +
-			"send_limits no_tracking approval first_few",
+			"send_limits no_tracking totals_only approval first_few",
 	},
 	"throttle": {person: "key", other: "count expires_at"},
 	"user": {

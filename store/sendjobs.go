@@ -31,7 +31,7 @@ const switchedOff = `coalesce((SELECT CASE WHEN t.status <> 'active' THEN '` + c
 	FROM list AS l JOIN tenant AS t ON t.id = l.tenant_id WHERE l.id = send_job.list_id), '')`
 
 const copyColumns = "id, tenant_id, name, subject, body_html, body_text, template, unsubscribe_url, track_open, " +
-	"track_click, created_at"
+	"track_click, totals, created_at"
 
 var (
 	copyTable = tableOf[core.CampaignCopy]("campaign_copy", nil, nil)
@@ -194,7 +194,7 @@ func (tx *Tx) insertSendJob(j *core.SendJob) (err error) {
 		return err
 	}
 	tx.kick(TopicJobs)
-	_, err = tx.exec("UPDATE send_job SET tracked = coalesce((SELECT track_open + 2 * track_click FROM campaign_copy "+
+	_, err = tx.exec("UPDATE send_job SET tracked = coalesce((SELECT track_open + 2 * track_click + 4 * totals FROM campaign_copy "+
 		"WHERE id = ?), 0) WHERE no = ?", j.CopyID, j.No)
 	return err
 }

@@ -53,8 +53,9 @@ func (s *Store) LinkTarget(ctx context.Context, jobNo, no int64) (url string, er
 
 // Links reads the links of a job, the most followed first. Its only error is core.ErrStorage.
 func (s *Store) Links(ctx context.Context, jobNo int64) (links []core.Link, err error) {
-	err = s.all(ctx, &links, "SELECT no, url, clicked, machine_clicked, target, mended_at FROM link WHERE job_no = ? "+
-		"ORDER BY clicked DESC, no LIMIT 10000", jobNo)
+	err = s.all(ctx, &links, `SELECT no, url, `+timesFollowed+` AS clicked, `+timesByMachines+` AS machine_clicked,
+		target, mended_at FROM link AS l LEFT JOIN total AS t ON t.job_no = l.job_no AND t.link_no = l.no
+		WHERE l.job_no = ? ORDER BY 3 DESC, no LIMIT 10000`, jobNo)
 	return links, err
 }
 

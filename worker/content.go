@@ -26,8 +26,8 @@ type content struct {
 	sealer     *auth.Sealer
 	ident      *mail.Ident
 	sign       signature
-	view       string // the token follows; empty: no part of the mail prints it
-	tracked    bool
+	view       string  // the token follows; empty: no part of the mail prints it
+	tracked    bool    // by reader
 	links      []int64 // numbers of those that are tracked
 }
 
@@ -83,10 +83,26 @@ func compileContent(ctx context.Context, st *store.Store, o *SendOptions, j *cor
 	if out.links, err = st.KeepLinks(ctx, j.No, bulk.Links()); err != nil {
 		return nil, err
 	}
+	if out.tracked && (c.Copy.Totals || c.Tenant.TotalsOnly) {
+		if err := out.countTotals(ctx, st, spec); err != nil {
+			return nil, err
+		}
+	}
 	if o.BounceDomain != "" {
 		out.bounceHost = "@" + o.BounceDomain
 	}
 	return out, nil
+}
+
+// countTotals makes the mails name no reader in pixel and links: these are part of the content.
+func (c *content) countTotals(ctx context.Context, st *store.Store, spec *mail.BulkSpec) (err error) {
+	if err := st.CountTotals(ctx, c.jobNo); err != nil {
+		return err
+	}
+	c.tracked = false
+	spec.Track.Totals = &mail.Tracker{Ident: c.ident, Job: c.jobNo, Links: c.links}
+	c.bulk, err = mail.CompileBulk(spec)
+	return err
 }
 
 // providersOf returns the kinds of the mail providers that the relays of a tenant's mails belong to.

@@ -25,6 +25,7 @@ type Tracker struct {
 	mu      sync.Mutex
 	held    map[trackKey]*core.Engagement
 	recent  map[trackKey]followed // clicks of the last seconds
+	totals  map[totalKey][]totalClick
 	dropped int64
 	written time.Time
 }
@@ -42,7 +43,7 @@ type followed struct {
 
 // NewTracker returns a tracker; its loop is to be started, and Flush to be called when no more requests come.
 func NewTracker(s *store.Store, log *slog.Logger) *Tracker {
-	t := &Tracker{store: s, log: log, held: map[trackKey]*core.Engagement{}, recent: map[trackKey]followed{}}
+	t := &Tracker{store: s, log: log, held: map[trackKey]*core.Engagement{}, recent: map[trackKey]followed{}, totals: map[totalKey][]totalClick{}}
 	t.loop = &Loop{Name: "tracker", Step: t.step}
 	return t
 }
@@ -53,11 +54,23 @@ func (t *Tracker) Loop() *Loop { return t.loop }
 // Add counts an engagement. It never waits.
 func (t *Tracker) Add(e core.Engagement) {
 	t.mu.Lock()
-	if t.goesAfter(&e) {
+	first := len(t.held) == 0
+	switch {
+	case e.Seq == 0:
+		t.judgeTotal(&e)
+	case t.goesAfter(&e):
 		e.Program = core.ProgramScanner
 	}
+	t.hold(e)
+	t.mu.Unlock()
+	if first {
+		t.loop.Kick()
+	}
+}
+
+// hold takes in an engagement until it is written.
+func (t *Tracker) hold(e core.Engagement) {
 	key := trackKey{e.JobNo, e.Seq, e.LinkNo, e.Program}
-	first := len(t.held) == 0
 	switch h := t.held[key]; {
 	case h != nil:
 		h.Last, h.Times = max(h.Last, e.Last), h.Times+e.Times
@@ -65,10 +78,6 @@ func (t *Tracker) Add(e core.Engagement) {
 		t.held[key] = &e
 	default:
 		t.dropped++
-	}
-	t.mu.Unlock()
-	if first {
-		t.loop.Kick()
 	}
 }
 
@@ -106,6 +115,7 @@ func (t *Tracker) step(ctx context.Context, now time.Time) time.Time {
 	t.written = now
 	t.mu.Lock()
 	t.forget(core.At(now))
+	t.forgetTotals(core.At(now))
 	t.mu.Unlock()
 	if err := t.Flush(ctx); err != nil {
 		t.log.Warn("tracker: nothing can be written", slog.Any("error", err))

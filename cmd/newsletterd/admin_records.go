@@ -44,6 +44,7 @@ func tenantFlags() []cli.Flag {
 		stringFlag("privacy-url", "`URL` of its privacy notice, linked on its pages"),
 		oneOfFlag("language", "`LANGUAGE` of the pages and mails of its lists: en, de, fr or es",
 			optional(core.Languages)...),
+		boolFlag("totals-only", "count opens and clicks without their readers, whatever a job asks"),
 		boolFlag("no-tracking", "never track opens and clicks, whatever a job asks; --no-tracking=false allows it again"),
 		oneOfFlag("approval", "`WHOSE` approval its mailings need: "+strings.Join(core.Approvals, " or "),
 			core.Approvals...),
@@ -71,6 +72,7 @@ func tenantInput(c *cli.Context) (core.TenantInput, error) {
 		off := c.Bool("no-tracking")
 		in.NoTracking = &off
 	}
+	in.TotalsOnly = givenBool(c, "totals-only")
 	var err error
 	if in.MailTexts, err = givenJSON[core.MailTexts](c, "mail-texts"); err != nil {
 		return in, err

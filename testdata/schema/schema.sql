@@ -111,7 +111,7 @@ CREATE TABLE "campaign_copy" (
   track_open      INTEGER NOT NULL DEFAULT 0,
   track_click     INTEGER NOT NULL DEFAULT 0,
   created_at      INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
+, totals INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID;
 
 CREATE INDEX campaign_copy_head ON campaign_copy (id, name, subject);
 
@@ -1144,7 +1144,7 @@ CREATE TABLE tenant (
   created_at     INTEGER NOT NULL,
   updated_at     INTEGER NOT NULL,
   deleted_at     INTEGER NOT NULL DEFAULT 0
-, privacy_url TEXT NOT NULL DEFAULT '', language TEXT NOT NULL DEFAULT '', mail_texts TEXT NOT NULL DEFAULT '{}', relays TEXT NOT NULL DEFAULT '[]', relay_secrets BLOB NOT NULL DEFAULT x'', send_limits TEXT NOT NULL DEFAULT '{}', no_tracking INTEGER NOT NULL DEFAULT 0, approval TEXT NOT NULL DEFAULT 'none', first_few INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID;
+, privacy_url TEXT NOT NULL DEFAULT '', language TEXT NOT NULL DEFAULT '', mail_texts TEXT NOT NULL DEFAULT '{}', relays TEXT NOT NULL DEFAULT '[]', relay_secrets BLOB NOT NULL DEFAULT x'', send_limits TEXT NOT NULL DEFAULT '{}', no_tracking INTEGER NOT NULL DEFAULT 0, approval TEXT NOT NULL DEFAULT 'none', first_few INTEGER NOT NULL DEFAULT 0, totals_only INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID;
 
 CREATE INDEX tenant_with_relays ON tenant (id) WHERE relays != '[]' AND deleted_at = 0;
 
@@ -1155,6 +1155,15 @@ CREATE TABLE throttle (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX throttle_expires ON throttle (expires_at);
+
+CREATE TABLE total (
+  job_no   INTEGER NOT NULL,
+  link_no  INTEGER NOT NULL, -- 0: openings
+  people   INTEGER NOT NULL DEFAULT 0, -- times, not readers
+  unclear  INTEGER NOT NULL DEFAULT 0,
+  scanners INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (job_no, link_no)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE totp (
   user_id      TEXT PRIMARY KEY REFERENCES user (id) ON DELETE CASCADE,

@@ -1,0 +1,61 @@
+package worker
+
+import "newsletterd/core"
+
+// totalKey is where clicks on links come from that name no reader: a network, which is held for seconds and not written.
+type totalKey struct {
+	job     int64
+	network string
+}
+
+type totalClick struct {
+	link    int64
+	at      core.Instant
+	scanned bool // counted as a scanner's
+}
+
+// judgeTotal notes a click on a link that names no reader, and tells a scanner by what else its network follows: the
+// link that no person sees, or many at once. What it followed before is then counted as a scanner's as well.
+func (t *Tracker) judgeTotal(e *core.Engagement) {
+	if e.LinkNo == 0 || e.Network == "" {
+		return
+	}
+	key := totalKey{e.JobNo, e.Network}
+	clicks, known := t.totals[key]
+	if !known && len(t.totals) >= trackMost || len(clicks) >= totalMost {
+		return
+	}
+	clicks = append(clicks, totalClick{e.LinkNo, e.At, e.Program != core.ProgramReader})
+	at, last := make([]core.LinkClick, len(clicks)), len(clicks)-1
+	for i, c := range clicks {
+		at[i] = core.LinkClick{LinkNo: c.link, At: c.at}
+	}
+	for i, scanned := range core.Scanned(at) {
+		c := &clicks[i]
+		if !scanned || c.scanned || c.link == core.CanaryLink {
+			continue
+		}
+		c.scanned = true
+		if i == last {
+			e.Program = core.ProgramScanner
+			continue
+		}
+		moved := core.Engagement{JobNo: e.JobNo, LinkNo: c.link, At: c.at, Last: c.at, Times: -1}
+		t.hold(moved)
+		moved.Times, moved.Program = 1, core.ProgramScanner
+		t.hold(moved)
+	}
+	t.totals[key] = clicks
+}
+
+// totalMost is how many clicks of one network on the links of one job are compared.
+const totalMost = 200
+
+// forgetTotals drops the clicks that are too old to be compared with.
+func (t *Tracker) forgetTotals(now core.Instant) {
+	for key, clicks := range t.totals {
+		if now.Sub(clicks[len(clicks)-1].at) > core.CanarySpan {
+			delete(t.totals, key)
+		}
+	}
+}
