@@ -1,0 +1,34 @@
+package worker_test
+
+import (
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"newsletterd/core"
+	"newsletterd/mail/smtp/smtptest"
+	"newsletterd/store"
+	"newsletterd/store/storetest"
+	"newsletterd/worker/workertest"
+)
+
+// A mailing takes about 170 statements for 1,000 mails, those that find its readers and begin and end transactions
+// among them: no statement is for one mail.
+func TestStatementsOfAMailing(t *testing.T) {
+	const readers, most = 20_000, 200
+	synctest.Test(t, func(t *testing.T) {
+		f := storetest.NewFaults(t)
+		h := workertest.NewOn(t, storetest.OpenWith(t, store.Options{Driver: f.Driver}), &smtptest.Sender{})
+		h.Readers(h.List, readers)
+		var statements atomic.Int64
+		f.FailWhen(func(string) bool { statements.Add(1); return false })
+		h.Start()
+		h.AddsUp(h.Wait(h.Job(func(n *core.NewJob) { n.BodyText = "News" })), readers, 0, 0)
+		f.FailWhen(func(string) bool { return false })
+		per := float64(statements.Load()) * 1000 / readers
+		t.Logf("%.1f statements for 1,000 mails", per)
+		if per > most {
+			t.Errorf("%.1f statements for 1,000 mails; %d at most", per, most)
+		}
+	})
+}
