@@ -59,6 +59,7 @@ type CampaignFields struct {
 	Theme     string          `json:"theme"`              // of the kinds markdown and blocks; empty: the first
 	Content   CampaignContent `json:"content"`
 	UTM       UTM             `json:"utm,omitzero"` // added to links that have none
+	Narrowing
 }
 
 // ownKeys are the keys of a send job's template that campaigns have fields for.
@@ -114,6 +115,9 @@ func (f *CampaignFields) Check(themes []string) error {
 		return err
 	}
 	if err := f.UTM.check(); err != nil {
+		return err
+	}
+	if err := f.Narrowing.check(f.ListIDs); err != nil {
 		return err
 	}
 	n := NewJob{Template: f.Template}

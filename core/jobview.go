@@ -22,9 +22,12 @@ type JobView struct {
 	PausedAt      Instant   `db:"paused_at" json:"paused_at,omitzero"`
 	PauseReason   string    `db:"pause_reason" json:"pause_reason,omitempty"`
 	RetryOf       string    `db:"retry_of" json:"retry_of,omitempty"`
-	FirstFew      int64     `db:"first_few" json:"first_few,omitempty"`        // readers who get it before the rest
-	FirstUntil    Instant   `db:"first_until" json:"first_few_until,omitzero"` // the rest follows then
-	Expanded      bool      `db:"expanded" json:"-"`                           // every recipient is found
+	Expected      int64     `db:"expected" json:"expected_recipients,omitempty"` // counted when the campaign was sent; stats count them when it goes out
+	Duplicates    int64     `db:"duplicates" json:"duplicates,omitempty"`        // left out, as an earlier list has reached them
+	Excluded      int64     `db:"excluded" json:"excluded,omitempty"`            // left out by exclusions of the campaign
+	FirstFew      int64     `db:"first_few" json:"first_few,omitempty"`          // readers who get it before the rest
+	FirstUntil    Instant   `db:"first_until" json:"first_few_until,omitzero"`   // the rest follows then
+	Expanded      bool      `db:"expanded" json:"-"`                             // every recipient is found
 	Stats         `json:"stats"`
 	OpenCounts    `json:"-"`
 }

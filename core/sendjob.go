@@ -84,9 +84,10 @@ type SendJob struct {
 	No            int64     `db:"no"`
 	ID            string    `db:"id"`
 	TenantID      string    `db:"tenant_id"`
-	ListID        string    `db:"list_id"` // the first, where there are several
-	Lists         int64     `db:"lists"`   // how many it goes to
-	CopyID        string    `db:"copy_id"` // of the CampaignCopy that it sends
+	ListID        string    `db:"list_id"`   // the first, where there are several
+	Lists         int64     `db:"lists"`     // how many it goes to
+	Narrowing     string    `db:"narrowing"` // Narrowing's column
+	CopyID        string    `db:"copy_id"`   // of the CampaignCopy that it sends
 	CampaignID    string    `db:"campaign_id"`
 	Status        JobStatus `db:"status"`
 	ScheduledAt   Instant   `db:"scheduled_at"`
@@ -106,6 +107,7 @@ type SendJob struct {
 	RetryOf     string  `db:"retry_of"`    // the job whose unsent recipients this one takes; empty: the list's
 	ExpandedTo  string  `db:"expanded_to"` // email_key of the last subscriber that became a recipient
 	Expanded    bool    `db:"expanded"`
+	Expected    int64   `db:"expected"`    // recipients, as they were counted when it was sent; 0: they were not
 	FirstFew    int64   `db:"first_few"`   // how many get it before the rest; 0: all at once
 	FirstUntil  Instant `db:"first_until"` // end of the hold before the rest; 0: the first few are not through
 	Stats

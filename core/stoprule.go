@@ -113,7 +113,7 @@ func (j *SendJob) Retry(now Instant) (SendJob, error) {
 		return SendJob{}, Conflictf("conflict", "The job has left nobody out.")
 	}
 	return SendJob{
-		ID: NewID(), TenantID: j.TenantID, ListID: j.ListID, Lists: j.Lists, CopyID: j.CopyID, CampaignID: j.CampaignID,
+		ID: NewID(), TenantID: j.TenantID, ListID: j.ListID, Lists: j.Lists, Narrowing: j.Narrowing, CopyID: j.CopyID, CampaignID: j.CampaignID,
 		Status: JobPending, DueAt: now, CreatedAt: now, RetryOf: j.ID,
 	}, nil
 }

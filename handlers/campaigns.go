@@ -44,12 +44,16 @@ type written struct {
 	Theme     string               `json:"theme"` // of the kinds markdown and blocks; empty: the first
 	Content   core.CampaignContent `json:"content"`
 	UTM       core.UTM             `json:"utm,omitzero"` // added to links that have none
+
+	ExcludeListIDs     []string `json:"exclude_list_ids"`     // who is on one of them is left out
+	ExcludeCampaignIDs []string `json:"exclude_campaign_ids"` // whom one of them was sent to is left out
 }
 
 func writtenOf(f *core.CampaignFields) written {
 	return written{
 		append([]string{}, f.ListIDs...), f.Preheader, f.FromName, f.FromEmail, f.ReplyTo, f.Language, f.Tracking,
 		f.Template, f.Theme, f.Content, f.UTM,
+		append([]string{}, f.ExcludeListIDs...), append([]string{}, f.ExcludeCampaignIDs...),
 	}
 }
 
@@ -82,20 +86,23 @@ func (in *utmInput) JudgeKeys(unknown []string) error {
 
 // fieldsInput is what a caller wants a campaign to say; an absent field stays as it is.
 type fieldsInput struct {
-	Name      *string         `json:"name"`
-	ListIDs   *[]string       `json:"list_ids"`
-	Subject   *string         `json:"subject"`
-	Preheader *string         `json:"preheader"`
-	FromName  *string         `json:"from_name"`
-	FromEmail *string         `json:"from_email"`
-	ReplyTo   *string         `json:"reply_to"`
-	Language  *string         `json:"language"`
-	Tracking  *string         `json:"tracking" enum:"off|totals|persons"`
-	Template  json.RawMessage `json:"template"`
-	Theme     *string         `json:"theme"`
-	Content   *contentInput   `json:"content"`
-	UTM       *utmInput       `json:"utm"`
-	Archive   *bool           `json:"archive"` // no part of a version: it can be changed at any time
+	Name               *string         `json:"name"`
+	ListIDs            *[]string       `json:"list_ids"`
+	Subject            *string         `json:"subject"`
+	Preheader          *string         `json:"preheader"`
+	FromName           *string         `json:"from_name"`
+	FromEmail          *string         `json:"from_email"`
+	ReplyTo            *string         `json:"reply_to"`
+	Language           *string         `json:"language"`
+	Tracking           *string         `json:"tracking" enum:"off|totals|persons"`
+	Template           json.RawMessage `json:"template"`
+	Theme              *string         `json:"theme"`
+	Content            *contentInput   `json:"content"`
+	UTM                *utmInput       `json:"utm"`
+	ExcludeListIDs     *[]string       `json:"exclude_list_ids"`
+	ExcludeCampaignIDs *[]string       `json:"exclude_campaign_ids"`
+
+	Archive *bool `json:"archive"` // no part of a version: it can be changed at any time
 }
 
 func (in *fieldsInput) CheckInput() error {
@@ -132,20 +139,38 @@ func (in *fieldsInput) change(f *core.CampaignFields) error {
 			*t.to = *t.from
 		}
 	}
-	if in.ListIDs != nil {
-		f.ListIDs = *in.ListIDs
-		for i, id := range f.ListIDs {
-			parsed, ok := core.ParseID(id)
-			if !ok {
-				return core.Invalidf("list_ids", "list_ids must hold UUIDs.")
-			}
-			f.ListIDs[i] = parsed
+	for _, ids := range []struct {
+		field string
+		from  *[]string
+		to    *[]string
+	}{
+		{"list_ids", in.ListIDs, &f.ListIDs}, {"exclude_list_ids", in.ExcludeListIDs, &f.ExcludeListIDs},
+		{"exclude_campaign_ids", in.ExcludeCampaignIDs, &f.ExcludeCampaignIDs},
+	} {
+		if err := takeIDs(ids.field, ids.from, ids.to); err != nil {
+			return err
 		}
 	}
 	if len(in.Template) > 0 {
 		f.Template = in.Template
 	}
 	return f.Check(markup.ThemeNames())
+}
+
+// takeIDs takes over ids that are given.
+func takeIDs(field string, from, to *[]string) error {
+	if from == nil {
+		return nil
+	}
+	*to = *from
+	for i, id := range *to {
+		parsed, ok := core.ParseID(id)
+		if !ok {
+			return core.Invalidf(field, "%s must hold UUIDs.", field)
+		}
+		(*to)[i] = parsed
+	}
+	return nil
 }
 
 // newCampaign is the body of POST /api/campaigns.

@@ -277,14 +277,34 @@ type sentCampaign struct {
 	Audience  audience       `json:"audience"`
 }
 
-// audience is to whom a campaign goes, as it is now: it is counted again when it goes out. Who is on two of its lists
-// counts twice here, and gets the mail once.
+// audience is to whom a campaign goes, as it is now: it is counted again when it goes out.
 type audience struct {
-	Active     int64 `json:"active"` // subscriptions of its lists
-	Bounced    int64 `json:"bounced"`
-	Complaint  int64 `json:"complaint"`
-	Suppressed int64 `json:"suppressed"`
-	Recipients int64 `json:"recipients"` // that get the mail
+	core.Audience
+	Warnings []string `json:"warnings"`
+}
+
+func audienceOf(a core.Audience) audience {
+	out := audience{a, []string{}}
+	if w := a.Warning(); w != "" {
+		out.Warnings = append(out.Warnings, w)
+	}
+	return out
+}
+
+// countedVersion asks for the sum of a version's audience.
+type countedVersion struct {
+	Version int64 `query:"version"` // 0: the one that is written on
+}
+
+// countAudience says to whom a campaign would go now.
+func (a campaigns) countAudience(c *web.Call, in countedVersion) (audience, error) {
+	of := a.found(c)
+	_, fields, err := a.store.CampaignVersion(c, of, in.Version)
+	if err != nil {
+		return audience{}, err
+	}
+	counted, err := a.store.CountAudience(c, of.TenantID, &fields)
+	return audienceOf(counted), err
 }
 
 func (a campaigns) send(c *web.Call, in campaignSending) (out sentCampaign, err error) {
@@ -306,7 +326,11 @@ func (a campaigns) send(c *web.Call, in campaignSending) (out sentCampaign, err 
 	if err != nil {
 		return out, err
 	}
-	r.FirstFew = in.FirstFew
+	counted, err := a.store.CountAudience(c, a.found(c).TenantID, r.Fields)
+	if err != nil {
+		return out, err
+	}
+	r.FirstFew, r.Expected = in.FirstFew, counted.Recipients
 	var undo core.Instant
 	if in.Undo > 0 {
 		undo = c.Now.Add(time.Duration(in.Undo) * time.Second)
@@ -315,12 +339,5 @@ func (a campaigns) send(c *web.Call, in campaignSending) (out sentCampaign, err 
 	if err != nil {
 		return out, err
 	}
-	counts, err := a.store.ListCounts(c, r.Fields.ListIDs)
-	var of core.ListCounts
-	for _, id := range r.Fields.ListIDs {
-		of = of.Plus(counts[id])
-	}
-	return sentCampaign{j.ID, j.Status, j.DueAt, audience{
-		of.Active, of.Bounced, of.Complaint, of.Suppressed, of.Mailable,
-	}}, err
+	return sentCampaign{j.ID, j.Status, j.DueAt, audienceOf(counted)}, nil
 }

@@ -265,6 +265,8 @@ func campaignLimits(whole web.Object) map[string]web.Object {
 		"": whole, "name": line(core.MaxSubject), "preheader": line(core.MaxPreheader), "from_name": line(core.MaxName),
 		"subject":  worded(line(core.MaxSubject), "The subject, with placeholders"),
 		"list_ids": {"maxItems": core.MaxCampaignLists}, "list_ids[]": specID,
+		"exclude_list_ids": {"maxItems": core.MaxExclusions}, "exclude_list_ids[]": specID,
+		"exclude_campaign_ids": {"maxItems": core.MaxExclusions}, "exclude_campaign_ids[]": specID,
 		"theme":    {"enum": append([]string{""}, markup.ThemeNames()...)},
 		"language": {"enum": append([]string{""}, core.Languages...)},
 		"tracking": {"description": "totals: how often it was opened, and which links were followed; persons: by whom, too"},

@@ -150,6 +150,7 @@ var operationNames = map[string]string{
 	"DELETE /api/campaigns/:id":                               "deleteCampaign",
 	"POST /api/campaigns/:id/duplicate":                       "duplicateCampaign",
 	"POST /api/campaigns/:id/preview":                         "previewCampaign",
+	"GET /api/campaigns/:id/audience":                         "countCampaignAudience",
 	"POST /api/campaigns/:id/check":                           "checkCampaign",
 	"POST /api/campaigns/:id/test":                            "testCampaign",
 	"POST /api/campaigns/:id/review":                          "requestReview",

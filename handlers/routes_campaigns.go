@@ -29,6 +29,8 @@ func (h *Handler) campaignRoutes(t *web.Table) {
 		"Make a draft of what a campaign says")
 	t.Add("POST", item+"/preview", read, web.Send, one(web.JSON(a.preview).BodyOptional()),
 		"Render the mail of a campaign")
+	t.Add("GET", item+"/audience", read, web.Send, one(web.Query(a.countAudience)),
+		"Count to whom a campaign would go now, and why not to others")
 	t.Add("POST", item+"/check", read, web.Send, one(web.JSON(a.check).BodyOptional()).Fails(core.TooMany),
 		"Look for what is wrong with a campaign, or probably not meant")
 	t.Add("POST", item+"/test", sent(core.ActionTestSend), web.Send,

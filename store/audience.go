@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 
@@ -19,11 +20,23 @@ const candidatesOfList = `SELECT s.id, s.email_key FROM subscriber AS s ` + barr
 	d.reason IS NULL ORDER BY s.id`
 
 // reachedAmong finds subscribers of a list among the recipients of a job whom that list reaches, from one seq to
-// another, and returns which they are, counted from 0.
-const reachedAmong = `SELECT j.place FROM (SELECT ?1 AS no, ?2 AS low, ?3 AS high, value AS subscriber_id, key AS place
-	FROM json_each(?4)) AS j CROSS JOIN recipient AS r ON ` + isRecipient
+// another, and returns which they are, counted from 0; sentAmong those of them who had the mail, may have had it, or
+// will get it.
+const (
+	reachedAmong = `SELECT j.place FROM (SELECT ?1 AS no, ?2 AS low, ?3 AS high, value AS subscriber_id, key AS place
+		FROM json_each(?4)) AS j CROSS JOIN recipient AS r ON ` + isRecipient
+	sentAmong = reachedAmong + " AND (r.state <= " + sqlRecipientSent + " OR r.ambiguous > 0)"
+)
 
-// expandLists is expand for a job that goes to several lists, one after the other. Who is a recipient by an earlier list
+// activeAmong finds active subscribers of a list, and returns which they are, counted from 0; mailableAmong those of
+// them who are not blocked.
+const (
+	activeAmong = `SELECT j.key FROM json_each(?2) AS j CROSS JOIN subscriber AS s ON s.list_id = ?1 AND s.id = j.value AND
+		s.word = 'active'`
+	mailableAmong = activeAmong + " AND s.block = ''"
+)
+
+// expandLists is expand for a job that goes to several lists, one after the other, or leaves readers out. Who is a recipient by an earlier list
 // already does not become one again: that is looked up among the rows, which are written with the position.
 func (tx *Tx) expandLists(j *core.SendJob, after, mark string, step int64) (more bool, err error) {
 	parts, err := jobParts(tx, j)
@@ -42,21 +55,20 @@ func (tx *Tx) expandLists(j *core.SendJob, after, mark string, step int64) (more
 	if err := tx.all(&found, candidatesOfList, list, after, upper, nil, nil, j.TenantID); err != nil {
 		return false, err
 	}
-	if found, err = tx.notReached(found, j.No, parts[:place]); err != nil {
+	all := len(found)
+	if found, err = tx.store.notReached(tx, found, j.No, parts[:place]); err != nil {
 		return false, err
 	}
-	if j.RetryOf != "" {
-		old, err := tx.sendJob(j.RetryOf)
-		if err != nil {
-			return false, err
-		}
-		of, err := jobParts(tx, &old)
-		if err != nil {
-			return false, err
-		}
-		if found, err = tx.notReached(found, old.No, of[:min(place, lastBegun(of)+1)]); err != nil {
-			return false, err
-		}
+	if found, err = tx.notInRetried(found, j, place); err != nil {
+		return false, err
+	}
+	duplicates := all - len(found)
+	narrowing, err := core.ParseNarrowing(j.Narrowing)
+	if err != nil {
+		return false, err
+	}
+	if found, err = tx.store.narrow(tx, found, &narrowing); err != nil {
+		return false, err
 	}
 	if err := tx.addRecipients(j, found); err != nil {
 		return false, err
@@ -68,39 +80,119 @@ func (tx *Tx) expandLists(j *core.SendJob, after, mark string, step int64) (more
 		}
 		more, mark, upper = true, restOfList, ""
 	}
-	return more, tx.one("UPDATE send_job SET recipients = recipients + ?, expanded_to = ?, expanded = ? WHERE no = ?",
-		n, mark+upper, !more, j.No)
+	return more, tx.one(`UPDATE send_job SET recipients = recipients + ?, expanded_to = ?, expanded = ?, duplicates =
+		duplicates + ?, excluded = excluded + ? WHERE no = ?`, n, mark+upper, !more, duplicates, all-duplicates-len(found),
+		j.No)
+}
+
+// notInRetried drops the candidates whom the job that j retries has reached by a list before the one at a place.
+func (tx *Tx) notInRetried(found []candidate, j *core.SendJob, place int) ([]candidate, error) {
+	if j.RetryOf == "" {
+		return found, nil
+	}
+	old, err := tx.sendJob(j.RetryOf)
+	if err != nil {
+		return nil, err
+	}
+	parts, err := jobParts(tx, &old)
+	if err != nil {
+		return nil, err
+	}
+	return tx.store.notReached(tx, found, old.No, parts[:min(place, lastBegun(parts)+1)])
+}
+
+// narrow drops the candidates whom a campaign leaves out.
+func (s *Store) narrow(r querier, found []candidate, n *core.Narrowing) ([]candidate, error) {
+	for _, list := range n.ExcludeListIDs {
+		var err error
+		if found, err = s.without(found, list, func(ids string) (places []int, err error) {
+			return places, r.all(&places, activeAmong, list, ids)
+		}); err != nil {
+			return nil, err
+		}
+	}
+	for _, campaign := range n.ExcludeCampaignIDs {
+		parts, err := campaignParts(r, campaign)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range parts {
+			if found, err = s.without(found, p.ListID, func(ids string) (places []int, err error) {
+				return places, r.all(&places, sentAmong, p.jobNo, p.After+1, p.To, ids)
+			}); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return found, nil
+}
+
+// sentPart is a list of a job that has come to it.
+type sentPart struct {
+	jobPart
+	jobNo int64
+}
+
+// campaignParts returns all lists of all jobs of a campaign that have any recipients.
+func campaignParts(r querier, campaignID string) (parts []sentPart, err error) {
+	var jobs []core.SendJob
+	if err := r.all(&jobs, "SELECT "+sendJobColumns+" FROM send_job WHERE campaign_id = ? AND recipients > 0 ORDER BY no",
+		campaignID); err != nil {
+		return nil, err
+	}
+	for i := range jobs {
+		all, err := jobParts(r, &jobs[i])
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range all {
+			if p.To > p.After {
+				parts = append(parts, sentPart{p, jobs[i].No})
+			}
+		}
+	}
+	return parts, nil
+}
+
+// without drops the candidates that a query finds by the ids that their addresses have on a list. It gets these as a
+// JSON array, and returns which of them it has found.
+func (s *Store) without(found []candidate, list string, query func(ids string) ([]int, error)) ([]candidate, error) {
+	if len(found) == 0 {
+		return found, nil
+	}
+	ids := make([]string, len(found))
+	of := s.subscriptionIDs(list)
+	for i := range found {
+		ids[i] = of.of(found[i].EmailKey)
+	}
+	places, err := query(jsonOf(ids))
+	if err != nil || len(places) == 0 {
+		return found, err
+	}
+	drop := make([]bool, len(found))
+	for _, i := range places {
+		drop[i] = true
+	}
+	left := found[:0]
+	for i, c := range found {
+		if !drop[i] {
+			left = append(left, c)
+		}
+	}
+	return left, nil
 }
 
 // notReached drops the candidates who are recipients of a job by one of some lists.
-func (tx *Tx) notReached(found []candidate, jobNo int64, parts []jobPart) ([]candidate, error) {
+func (s *Store) notReached(r querier, found []candidate, jobNo int64, parts []jobPart) (_ []candidate, err error) {
 	for _, p := range parts {
-		if len(found) == 0 || p.To <= p.After {
+		if p.To <= p.After {
 			continue
 		}
-		ids := make([]string, len(found))
-		of := tx.store.subscriptionIDs(p.ListID)
-		for i := range found {
-			ids[i] = of.of(found[i].EmailKey)
-		}
-		var reached []int
-		if err := tx.all(&reached, reachedAmong, jobNo, p.After+1, p.To, jsonOf(ids)); err != nil {
+		if found, err = s.without(found, p.ListID, func(ids string) (places []int, err error) {
+			return places, r.all(&places, reachedAmong, jobNo, p.After+1, p.To, ids)
+		}); err != nil {
 			return nil, err
 		}
-		if len(reached) == 0 {
-			continue
-		}
-		drop := make([]bool, len(found))
-		for _, i := range reached {
-			drop[i] = true
-		}
-		left := found[:0]
-		for i, c := range found {
-			if !drop[i] {
-				left = append(left, c)
-			}
-		}
-		found = left
 	}
 	return found, nil
 }
@@ -121,4 +213,104 @@ func (tx *Tx) addRecipients(j *core.SendJob, found []candidate) error {
 	_, err = tx.exec(`INSERT INTO recipient (job_no, seq, subscriber_id, email_key)
 		SELECT ?1, ?2 + 1 + key, value->>0, value->>1 FROM json_each(?3)`, j.No, j.Recipients, string(text))
 	return err
+}
+
+// judgeNarrowing returns an Invalid error where a list or a campaign that is left out is not the tenant's.
+func (tx *Tx) judgeNarrowing(tenantID string, n *core.Narrowing) error {
+	for _, id := range n.ExcludeListIDs {
+		l, err := tx.list(id)
+		if errors.Is(err, core.ErrListNotFound) || err == nil && l.TenantID != tenantID {
+			return core.Invalidf("exclude_list_ids", "exclude_list_ids: there is no list %s of the tenant.", id)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, id := range n.ExcludeCampaignIDs {
+		c, err := tx.campaign(id)
+		if errors.Is(err, core.ErrCampaignNotFound) || err == nil && c.TenantID != tenantID {
+			return core.Invalidf("exclude_campaign_ids", "exclude_campaign_ids: there is no campaign %s of the tenant.", id)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// audienceStep is how many subscribers one read of CountAudience looks at.
+const audienceStep = 2000
+
+// countedOfList are the active subscribers of a list: 0 for one who may be mailed, else 1 bounced, 2 complaint, 3
+// suppressed.
+const countedOfList = `SELECT s.id, s.email_key, CASE WHEN s.block = 'bounced' THEN 1 WHEN s.block = 'complaint' THEN 2
+	WHEN s.block <> '' OR p.kind IS NOT NULL OR d.reason IS NOT NULL THEN 3 ELSE 0 END AS why FROM subscriber AS s ` +
+	barred + ` WHERE s.list_id = ?1 AND s.id > ?2 AND s.word = 'active' ORDER BY s.id LIMIT +?3`
+
+const lastMailings = `SELECT recipients FROM send_job WHERE list_id = ? AND status IN ('completed', 'cancelled', 'failed')
+	AND retry_of = '' AND recipients > 0 ORDER BY no DESC LIMIT +5`
+
+// CountAudience counts to whom a campaign would go now that goes to lists of a tenant and leaves some readers out. Its
+// only error is core.ErrStorage.
+func (s *Store) CountAudience(ctx context.Context, tenantID string, f *core.CampaignFields) (a core.Audience, err error) {
+	if len(f.ListIDs) == 0 {
+		return a, nil
+	}
+	var last []int64
+	if err := s.all(ctx, &last, lastMailings, f.ListIDs[0]); err != nil {
+		return a, err
+	}
+	a.SetUsual(last)
+	for place := range f.ListIDs {
+		for after, more := "", true; more && err == nil && ctx.Err() == nil; {
+			err = s.snapshotRead(ctx, func(r *Reader) error {
+				after, more, err = s.countStep(r, &a, tenantID, f, place, after)
+				return err
+			})
+		}
+	}
+	return a, errors.Join(err, ctx.Err())
+}
+
+func (s *Store) countStep(r *Reader, a *core.Audience, tenantID string, f *core.CampaignFields, place int, after string) (
+	_ string, more bool, err error,
+) {
+	var rows []struct {
+		candidate
+		Why int `db:"why"`
+	}
+	err = r.all(&rows, countedOfList, f.ListIDs[place], after, audienceStep, nil, nil, tenantID)
+	if err != nil || len(rows) == 0 {
+		return after, false, err
+	}
+	var found []candidate
+	a.Active += int64(len(rows))
+	for i := range rows {
+		switch rows[i].Why {
+		case 0:
+			found = append(found, rows[i].candidate)
+		case 1:
+			a.Bounced++
+		case 2:
+			a.Complaint++
+		default:
+			a.Suppressed++
+		}
+	}
+	all := len(found)
+	for _, earlier := range f.ListIDs[:place] {
+		if found, err = s.without(found, earlier, func(ids string) (places []int, err error) {
+			return places, r.all(&places, mailableAmong, earlier, ids)
+		}); err != nil {
+			return after, false, err
+		}
+	}
+	a.Duplicates += int64(all - len(found))
+	all = len(found)
+	if found, err = s.narrow(r, found, &f.Narrowing); err != nil {
+		return after, false, err
+	}
+	a.Excluded += int64(all - len(found))
+	a.Recipients += int64(len(found))
+	return rows[len(rows)-1].ID, len(rows) == audienceStep, nil
 }

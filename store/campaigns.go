@@ -218,6 +218,9 @@ func (tx *Tx) judgeCampaign(tenantID string, f *core.CampaignFields) error {
 			return err
 		}
 	}
+	if err := tx.judgeNarrowing(tenantID, &f.Narrowing); err != nil {
+		return err
+	}
 	known, err := tx.templateExists(tenantID, f.Content.Layout)
 	if err == nil && !known {
 		err = core.Invalidf("content.layout", "content.layout: there is no template %s.", f.Content.Layout)
@@ -367,6 +370,11 @@ func (tx *Tx) tellFields(was, is []byte) error {
 			return fmt.Sprintf("%d bytes", len(v))
 		}
 		return v
+	}
+	for key := range before {
+		if _, there := after[key]; !there {
+			tx.tell(key, shown(before[key]), nil)
+		}
 	}
 	for key := range after {
 		if !bytes.Equal(before[key], after[key]) {

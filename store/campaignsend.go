@@ -13,6 +13,7 @@ type CampaignSending struct {
 	Version  int64                // that was looked at
 	Fields   *core.CampaignFields // of the revision
 	Copy     *core.CampaignCopy   // compiled of the fields; it is taken where the version is not approved yet
+	Expected int64                // recipients, as they were counted; 0: they were not
 	FirstFew *bool                // whether it goes to some readers first; nil: as the tenant has it
 	Force    bool                 // without the second person that the tenant asks for
 	Head     IssueHead            // of the issue in archives
@@ -116,7 +117,7 @@ func (s *Store) SendCampaign(ctx context.Context, r CampaignSending, n JobReques
 		if err := r.accepted(&tenant, &c, c.ApprovedBy); err != nil {
 			return err
 		}
-		j.ListID, j.CopyID = lists[0].ID, c.CopyID
+		j.ListID, j.CopyID, j.Narrowing, j.Expected = lists[0].ID, c.CopyID, r.Fields.Narrowing.Column(), r.Expected
 		if first := r.FirstFew; first != nil && *first || first == nil && tenant.FirstFew {
 			j.FirstFew = core.FirstFew
 		}

@@ -149,7 +149,7 @@ var personColumns = map[string]struct {
 			"failed skipped " +
 			"ambiguous deferred delivered gives_up_at bounced complained opened clicked unsubscribed hard_bounced " +
 			"machine_opened machine_clicked unstoppable tracked people_opened unclear_opened scanner_opened " +
-			"first_few first_until lists",
+			"first_few first_until lists narrowing expected duplicates excluded",
 	},
 	"sender_domain": {other: "id tenant_id domain token verified_by verified_at checked_at check_result found_at created_at " +
 		"updated_at"},

@@ -54,7 +54,7 @@ func (tx *Tx) expand(j *core.SendJob) (more bool, err error) {
 	if rest {
 		mark = restOfList
 	}
-	if j.Lists > 1 {
+	if j.Lists > 1 || j.Narrowing != "" {
 		return tx.expandLists(j, after, mark, step)
 	}
 	err = tx.get(&upper, "SELECT id FROM subscriber WHERE list_id = ? AND id > ? ORDER BY id LIMIT 1 OFFSET ?",

@@ -9,8 +9,8 @@ import (
 	"newsletterd/core"
 )
 
-const sendJobColumns = `no, id, tenant_id, list_id, lists, copy_id, campaign_id, status, scheduled_at, window_start, window_end,
-	due_at, created_by, created_at, started_at, finished_at, failure_reason, expanded_to, expanded, recipients, deferred,
+const sendJobColumns = `no, id, tenant_id, list_id, lists, narrowing, copy_id, campaign_id, status, scheduled_at, window_start, window_end,
+	expected, due_at, created_by, created_at, started_at, finished_at, failure_reason, expanded_to, expanded, recipients, deferred,
 	sent, failed, skipped, ambiguous, delivered, bounced, complained, opened, clicked, unsubscribed, machine_opened,
 	machine_clicked, hard_bounced, unstoppable, retry_of, first_few, first_until, paused_at, ` + pauseReason
 
@@ -36,7 +36,7 @@ const copyColumns = "id, tenant_id, name, subject, body_html, body_text, templat
 var (
 	copyTable = tableOf[core.CampaignCopy]("campaign_copy", nil, nil)
 	insertJob = insertInto("send_job",
-		`id, tenant_id, list_id, lists, copy_id, campaign_id, status, scheduled_at, window_start, window_end,
+		`id, tenant_id, list_id, lists, narrowing, expected, copy_id, campaign_id, status, scheduled_at, window_start, window_end,
 		due_at, retry_of, created_by, created_at, first_few`)
 )
 
@@ -187,7 +187,7 @@ func (tx *Tx) addSendJob(j *core.SendJob, c *core.CampaignCopy) error {
 
 func (tx *Tx) insertSendJob(j *core.SendJob) (err error) {
 	j.No, err = tx.insert(insertJob,
-		j.ID, j.TenantID, j.ListID, max(j.Lists, 1), j.CopyID, j.CampaignID, string(j.Status), int64(j.ScheduledAt),
+		j.ID, j.TenantID, j.ListID, max(j.Lists, 1), j.Narrowing, j.Expected, j.CopyID, j.CampaignID, string(j.Status), int64(j.ScheduledAt),
 		int64(j.WindowStart), int64(j.WindowEnd), int64(j.DueAt), j.RetryOf, j.CreatedBy, int64(j.CreatedAt),
 		j.FirstFew)
 	if err != nil {

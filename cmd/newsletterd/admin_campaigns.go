@@ -54,7 +54,7 @@ func (p *program) campaignCommands() *cli.Command {
 	return &cli.Command{
 		Name: "campaign", Usage: "newsletters that are written, and then sent",
 		Subcommands: []*cli.Command{
-			all, show, p.previewCampaignCommand(), p.checkCampaignCommand(), p.testCampaignCommand(),
+			all, show, p.audienceCommand(), p.previewCampaignCommand(), p.checkCampaignCommand(), p.testCampaignCommand(),
 			p.approveCommand(), p.sendCampaignCommand(),
 			undo, reject, archive, p.campaignLinksCommand(), p.mendLinkCommand(), del,
 		},
@@ -180,6 +180,29 @@ func (p *program) testCampaignCommand() *cli.Command {
 	})
 }
 
+func (p *program) audienceCommand() *cli.Command {
+	return p.command("audience", "count to whom a campaign would go now, and why not to others",
+		[]cli.Flag{idFlag(store.NounCampaign)}, []string{"id"},
+		func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			found, err := s.Campaign(c.Context, c.String("id"))
+			if err != nil {
+				return missing(err, "campaign", c.String("id"))
+			}
+			_, fields, err := s.CampaignVersion(c.Context, &found, 0)
+			if err != nil {
+				return err
+			}
+			counted, err := s.CountAudience(c.Context, found.TenantID, &fields)
+			if err != nil {
+				return err
+			}
+			if w := counted.Warning(); w != "" {
+				fmt.Fprintln(p.err, "warning:", w)
+			}
+			return p.printer(c).record(counted)
+		})
+}
+
 // forceFlag lets a command go past the approval of a second person.
 func forceFlag() cli.Flag {
 	return boolFlag("force", "without the second person whose approval the tenant asks for")
@@ -243,10 +266,19 @@ func (p *program) sendCampaignCommand() *cli.Command {
 // sendDraft makes the job of a draft, once a person at a terminal has agreed, and shows it.
 func (p *program) sendDraft(c *cli.Context, s *store.Store, draft *store.Draft, at core.Instant) error {
 	n := core.NewJob{Subject: draft.Fields.Subject, ScheduledAt: at}
-	if err := p.confirmJob(c, s, &n, draft.Fields.ListIDs...); err != nil {
+	counted, err := s.CountAudience(c.Context, draft.Campaign.TenantID, &draft.Fields)
+	if err != nil {
 		return err
 	}
-	j, err := s.SendCampaign(c.Context, sending(c, draft), store.JobRequest{NewJob: core.NewJob{ScheduledAt: at}}, 0)
+	if w := counted.Warning(); w != "" {
+		fmt.Fprintln(p.err, "warning:", w)
+	}
+	if err := p.confirmCampaign(c, s, draft, &counted, &n); err != nil {
+		return err
+	}
+	r := sending(c, draft)
+	r.Expected = counted.Recipients
+	j, err := s.SendCampaign(c.Context, r, store.JobRequest{NewJob: core.NewJob{ScheduledAt: at}}, 0)
 	if err != nil {
 		return err
 	}

@@ -143,7 +143,7 @@ func (p *program) createJob(c *cli.Context, _ *config.Config, s *store.Store) er
 	for _, w := range warnings {
 		fmt.Fprintln(p.err, "warning:", w)
 	}
-	if err := p.confirmJob(c, s, &n, n.ListID); err != nil {
+	if err := p.confirmJob(c, s, &n); err != nil {
 		return err
 	}
 	j, known, err := s.AddSendJob(c.Context, store.JobRequest{
@@ -159,30 +159,51 @@ func (p *program) createJob(c *cli.Context, _ *config.Config, s *store.Store) er
 }
 
 // confirmJob asks a person at a terminal before a job to more than one reader, and fails where the answer is no.
-func (p *program) confirmJob(c *cli.Context, s *store.Store, n *core.NewJob, lists ...string) error {
-	ask := asker{p: p, c: c, lines: bufio.NewReader(p.in)}
-	if c.Bool("yes") || !ask.person() {
+func (p *program) confirmJob(c *cli.Context, s *store.Store, n *core.NewJob) error {
+	l, err := s.CountedList(c.Context, n.ListID)
+	if core.KindOf(err) == core.NotFound {
 		return nil
 	}
-	readers, names := int64(0), make([]string, len(lists))
-	for i, id := range lists {
+	if err != nil {
+		return err
+	}
+	return p.confirm(c, l.Counts.Readers(), fmt.Sprintf("Send %q to %s of the list %q (as many as it has now), %s? [y/N]",
+		n.Subject, counted(l.Counts.Readers(), "reader"), l.Name, whenSent(n)))
+}
+
+// confirmCampaign is confirmJob for a campaign, with the sum of its audience.
+func (p *program) confirmCampaign(c *cli.Context, s *store.Store, draft *store.Draft, a *core.Audience,
+	n *core.NewJob,
+) error {
+	names := make([]string, len(draft.Fields.ListIDs))
+	for i, id := range draft.Fields.ListIDs {
 		l, err := s.CountedList(c.Context, id)
-		if core.KindOf(err) == core.NotFound {
-			return nil
-		}
 		if err != nil {
 			return err
 		}
-		readers, names[i] = readers+l.Counts.Readers(), strconv.Quote(l.Name)
+		names[i] = strconv.Quote(l.Name)
+		if late := l.Counts.Active - a.Active; len(names) == 1 && late > 0 { // a job waits for the news of these
+			a.Active, a.Recipients = a.Active+late, a.Recipients+late
+		}
 	}
-	if readers <= 1 {
+	of, sum := "list "+names[0], "as many as it has now"
+	if len(names) > 1 {
+		of, sum = "lists "+strings.Join(names, ", "), "as many as they have now"
+	}
+	if words := a.Sum(); words != "" {
+		sum += ": " + words
+	}
+	return p.confirm(c, a.Recipients, fmt.Sprintf("Send %q to %s of the %s (%s), %s? [y/N]", n.Subject,
+		counted(a.Recipients, "reader"), of, sum, whenSent(n)))
+}
+
+// confirm asks a person at a terminal a question before a mail to more than one reader, and fails where the answer is
+// no.
+func (p *program) confirm(c *cli.Context, readers int64, question string) error {
+	ask := asker{p: p, c: c, lines: bufio.NewReader(p.in)}
+	if readers <= 1 || c.Bool("yes") || !ask.person() {
 		return nil
 	}
-	of := "list " + names[0] + " (as many as it has now)"
-	if len(lists) > 1 {
-		of = "lists " + strings.Join(names, ", ") + " (as many as they have now; each gets it once)"
-	}
-	question := fmt.Sprintf("Send %q to %s of the %s, %s? [y/N]", n.Subject, counted(readers, "reader"), of, whenSent(n))
 	sure := false
 	err := ask.ask(question, "no", func(word string) error {
 		switch strings.ToLower(word) {

@@ -1,0 +1,110 @@
+package core
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// MaxExclusions is how many lists, and how many campaigns, a campaign may leave out the readers of.
+const MaxExclusions = 20
+
+// Narrowing says which readers of its lists a campaign leaves out. The zero value leaves out no one.
+type Narrowing struct {
+	ExcludeListIDs     []string `json:"exclude_list_ids,omitempty"`     // who is on one of them
+	ExcludeCampaignIDs []string `json:"exclude_campaign_ids,omitempty"` // whom one of them was sent to
+}
+
+// ParseNarrowing reads what Column returns.
+func ParseNarrowing(column string) (n Narrowing, err error) {
+	if column != "" {
+		err = json.Unmarshal([]byte(column), &n)
+	}
+	return n, err
+}
+
+// Column returns the form in which a job keeps it: empty where no one is left out.
+func (n *Narrowing) Column() string {
+	text, err := json.Marshal(n)
+	if err != nil || string(text) == "{}" { // texts always encode
+		return ""
+	}
+	return string(text)
+}
+
+// check judges it without the database; lists are those that the campaign goes to.
+func (n *Narrowing) check(lists []string) error {
+	for _, ids := range []struct {
+		field string
+		ids   []string
+	}{{"exclude_list_ids", n.ExcludeListIDs}, {"exclude_campaign_ids", n.ExcludeCampaignIDs}} {
+		switch {
+		case len(ids.ids) > MaxExclusions:
+			return Invalidf(ids.field, "%s may have %d entries at most.", ids.field, MaxExclusions)
+		case repeats(ids.ids):
+			return Invalidf(ids.field, "%s must name each record once.", ids.field)
+		}
+	}
+	for _, id := range n.ExcludeListIDs {
+		if slices.Contains(lists, id) {
+			return Invalidf("exclude_list_ids", "exclude_list_ids: the campaign goes to the list %s, so it can't leave it out.",
+				id)
+		}
+	}
+	return nil
+}
+
+// Audience is the sum of those to whom a campaign goes.
+type Audience struct {
+	Active     int64 `json:"active"` // subscribers of its lists; who is on two of them counts twice
+	Bounced    int64 `json:"bounced"`
+	Complaint  int64 `json:"complaint"`
+	Suppressed int64 `json:"suppressed"`
+	Duplicates int64 `json:"duplicates"` // who is on an earlier list, too
+	Excluded   int64 `json:"excluded"`   // by exclude_list_ids and exclude_campaign_ids
+	Recipients int64 `json:"recipients"` // the rest: they get the mail
+	Usual      int64 `json:"usual"`      // recipients of the last mailings to the first list; 0: there were too few
+}
+
+// Sum says how the number of recipients comes about, as "12,480 - 96 bounced - 14 suppressed"; empty where all get it.
+func (a *Audience) Sum() string {
+	var b strings.Builder
+	for _, part := range []struct {
+		n    int64
+		word string
+	}{
+		{a.Bounced, "bounced"}, {a.Complaint, "complaint"}, {a.Suppressed, "suppressed"},
+		{a.Duplicates, "on two of the lists"}, {a.Excluded, "excluded"},
+	} {
+		if part.n > 0 {
+			fmt.Fprintf(&b, " - %d %s", part.n, part.word)
+		}
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return fmt.Sprint(a.Active) + b.String()
+}
+
+// Figures of the warning about an audience.
+const (
+	usualOf   = 3   // mailings, of the last five, without which there is no usual number of recipients
+	usualFrom = 100 // recipients; fewer are never too many
+)
+
+// SetUsual notes the usual number of recipients, by those of the last mailings.
+func (a *Audience) SetUsual(last []int64) {
+	if len(last) >= usualOf {
+		last = slices.Sorted(slices.Values(last))
+		a.Usual = last[len(last)/2]
+	}
+}
+
+// Warning says that there are more than twice as many recipients as usual; empty: there are not.
+func (a *Audience) Warning() string {
+	if a.Usual == 0 || a.Recipients < usualFrom || a.Recipients <= 2*a.Usual {
+		return ""
+	}
+	return fmt.Sprintf("The campaign goes to %d readers: more than twice the usual %d.", a.Recipients, a.Usual)
+}
