@@ -119,13 +119,13 @@ func TestTablesFitTelephones(t *testing.T) {
 	}{{small, false, 4}, {long, true, 3}, {data, true, 3}, {many, true, 0}} {
 		r := compiled(t, KindMarkdown, c.source)
 		_, body, _ := strings.Cut(r.HTML, "<body")
-		if got := strings.Contains(body, `>Price </span>`); got != c.label {
+		if got := strings.Contains(body, ` data-label="Price">`); got != c.label {
 			t.Errorf("%s: cells say their columns: %v", c.source, got)
 		}
 		if kept := strings.Count(body, keepWords); kept != c.kept {
 			t.Errorf("%s: %d cells keep their words, want %d", c.source, kept, c.kept)
 		}
-		if strings.Contains(r.Text, "<span") || strings.Count(r.Text, "Price") > 6 {
+		if strings.Count(r.Text, "Price") > 6 {
 			t.Error(r.Text)
 		}
 	}

@@ -103,10 +103,10 @@ func (w *htmlWriter) styles() {
 <style>a[x-apple-data-detectors],u + .body a,#MessageViewBody a{color:inherit;text-decoration:inherit;`+
 		`font:inherit}</style>
 <style>@media (max-width:599px){.col{display:block !important;width:100%% !important;max-width:100%% !important}`+
-		`.pad{padding-left:20px !important;padding-right:20px !important}`+
+		`.full{max-width:100%% !important}.pad{padding-left:20px !important;padding-right:20px !important}`+
 		`.cols{padding-left:8px !important;padding-right:8px !important}}</style>
-<style>@media (max-width:599px){%s}</style>
-`, w.t.Fallback, rowStyles)
+`, w.t.Fallback)
+	w.WriteString(w.rowStyles())
 	w.printf("<style>@media (prefers-color-scheme:dark){%s}</style>\n", w.darkRules(""))
 	w.printf("<style>%s</style>\n", w.darkRules("[data-ogsc] "))
 }

@@ -88,16 +88,19 @@ func (w *htmlWriter) picture(p *picture, block bool) string {
 	if block || p.width > 0 {
 		attr = fmt.Sprintf(` width="%d"`, width)
 	}
+	class := "b-tint c-muted"
 	if block {
 		style = "display:block;width:100%;" + style
+		if p.width == 0 {
+			class += " full" // also in a column that has become as wide as the mail
+		}
 	} else {
 		style = "vertical-align:middle;" + style
 		if p.title != "" {
 			attr += ` title="` + w.text(p.title) + `"`
 		}
 	}
-	return fmt.Sprintf(`<img class="b-tint c-muted" src="%s" alt="%s"%s style="%s">`, w.text(p.src), w.text(p.alt), attr,
-		style)
+	return fmt.Sprintf(`<img class="%s" src="%s" alt="%s"%s style="%s">`, class, w.text(p.src), w.text(p.alt), attr, style)
 }
 
 // button writes a link that looks like a button. Outlook shows it square, filled by the cell around it, which it gives
@@ -109,12 +112,16 @@ func (w *htmlWriter) button(b *button) {
 		w.WriteString(`</strong></p>`)
 		return
 	}
+	sides := 24
+	if w.width < 200 { // one of three columns
+		sides = 16
+	}
 	w.printf(`<table role="presentation" cellpadding="0" cellspacing="0" border="0" style="%[1]s"><tr>`+
 		`<td class="b-acc" align="center" bgcolor="%[2]s" style="background-color:%[2]s;`+
-		`mso-padding-alt:12px 24px 12px 24px%[3]s">`+
-		`<a class="b-acc c-on" href="%[4]s" style="display:inline-block;padding:12px 24px;background-color:%[2]s;`+
+		`mso-padding-alt:12px %[6]dpx 12px %[6]dpx%[3]s">`+
+		`<a class="b-acc c-on" href="%[4]s" style="display:inline-block;padding:12px %[6]dpx;background-color:%[2]s;`+
 		`text-decoration:none;font-weight:700;%[5]s%[3]s">`,
-		tableStyle, w.c.Accent, w.corner(), w.text(b.href), font(w.t.Body, 16, 20, w.c.On))
+		tableStyle, w.c.Accent, w.corner(), w.text(b.href), font(w.t.Body, 16, 20, w.c.On), sides)
 	w.line(b.label, onAccent, w.c.On)
 	w.WriteString("</a></td></tr></table>")
 }

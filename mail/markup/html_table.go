@@ -20,8 +20,8 @@ const smallScreen, usualScreen = 320, 360
 type tableLook struct {
 	size  int // pixels of its text
 	space int // between two columns
-	// wide: its words don't fit next to each other. On a telephone that hears of style blocks, each row is a paragraph then;
-	// elsewhere, words of some columns are broken.
+	// wide: its words don't fit next to each other. Each row is a paragraph then, where rowStyles are heard; elsewhere, words
+	// of some columns are broken.
 	wide         bool
 	heads, cells []bool // break words, by column
 	font         string // font of its text
@@ -160,21 +160,26 @@ func (w *htmlWriter) cell(t *table, look *tableLook, tag string, col int, spans 
 	case look.wide && col == 0:
 		class += " key"
 	case look.wide && strings.TrimSpace(plain(t.head[col])) != "":
-		label = `<span class="label c-muted" style="display:none;mso-hide:all;color:` + w.c.Muted + `">` +
-			w.text(plain(t.head[col])) + ` </span>`
+		label = ` data-label="` + w.text(plain(t.head[col])) + `"`
 	}
 	if !breaks[col] {
 		style += ";" + keepWords
 	}
 	w.write("<", tag, ` class="`, class, `" align="`, align, `" valign="top" style="padding:8px `, strconv.Itoa(right),
-		"px 8px 0;text-align:", align, ";border-bottom:1px solid ", w.c.Line, ";", look.font, style, `">`, label)
+		"px 8px 0;text-align:", align, ";border-bottom:1px solid ", w.c.Line, ";", look.font, style, `"`, label, ">")
 	w.spans(spans)
 	w.write("</", tag, ">")
 }
 
-// rowStyles make a paragraph of each row of a wide table, on a small screen.
-const rowStyles = `.rows,.rows tbody,.rows tr{display:block !important;line-height:22px !important}.rows th{display:none !important}` +
-	`.rows td{display:inline-block !important;border:0 !important;padding:0 12px 0 0 !important;` +
-	`text-align:left !important}` +
-	`.rows .key{display:block !important;font-weight:700 !important;padding:10px 0 0 0 !important}` +
-	`.rows .label{display:inline !important}`
+// rowStyles returns style blocks that make a paragraph of each row of a wide table, on a small screen of a program that
+// shows what a style adds: Apple's and Samsung's. The second condition keeps others from taking half of it.
+func (w *htmlWriter) rowStyles() string {
+	const small = "<style>@media (max-width:599px) and (-webkit-min-device-pixel-ratio:0)"
+	return small + `{.rows,.rows tbody,.rows tr{display:block !important;line-height:22px !important}` +
+		`.rows th{display:none !important}` +
+		`.rows td{display:inline-block !important;border:0 !important;padding:0 12px 0 0 !important;` +
+		`text-align:left !important}` +
+		`.rows td[data-label]:before{content:attr(data-label) " ";color:` + w.c.Muted + `}` +
+		`.rows .key{display:block !important;font-weight:700 !important;padding:10px 0 0 0 !important}}</style>` + "\n" +
+		small + ` and (prefers-color-scheme:dark){.rows td:before{color:` + w.t.Dark.Muted + ` !important}}</style>` + "\n"
+}

@@ -76,7 +76,7 @@ var properties = map[string]string{
 	"mso-table-rspace": "0pt", "border-collapse": "separate|collapse", "border": "0",
 	"border-top":    `\dpx (solid|double) #[0-9a-f]{6}`,
 	"border-bottom": `\dpx (solid|double) #[0-9a-f]{6}`, "border-radius": `[\dpx ]+`, "text-align": "left|center|right",
-	"text-decoration": "underline|none", "vertical-align": "top|middle", "display": "block|inline-block|none", "mso-hide": "all", "width": `100%|\d+px`,
+	"text-decoration": "underline|none", "vertical-align": "top|middle", "display": "block|inline-block", "width": `100%|\d+px`,
 	"max-width": `100%|\d+px`, "word-break": "break-word|normal", "overflow-wrap": "break-word|normal", "height": `auto|\d+px`, "-webkit-text-size-adjust": "100%", "-ms-text-size-adjust": "100%",
 }
 
