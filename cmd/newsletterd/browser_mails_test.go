@@ -1,19 +1,22 @@
 package main
 
 import (
-	"bytes"
-	"fmt"
+	"hash/crc32"
 	"image"
-	"image/png"
+	"image/color"
+	"image/jpeg"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
 	"newsletterd/cmd/newsletterd/browsertest"
+	"newsletterd/core"
 	"newsletterd/mail"
 	"newsletterd/mail/markup"
 )
@@ -24,23 +27,20 @@ type mailPages struct {
 	pages map[string]string // by path
 }
 
-var pictureAddress = regexp.MustCompile(`(<img [^>]*src=")https?://[^"]*`)
+var pictureAddress = regexp.MustCompile(`(<img [^>]*src=")(https?://[^"]*)`)
 
 func newMailPages(t *testing.T) *mailPages {
 	t.Helper()
 	m := &mailPages{pages: map[string]string{}}
-	var picture bytes.Buffer
-	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 1200, 800))); err != nil {
-		t.Fatal(err)
-	}
 	m.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if page, ok := m.pages[r.URL.Path]; ok {
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
 			_, _ = w.Write([]byte(page))
 			return
 		}
-		w.Header().Set("Content-Type", "image/png")
-		_, _ = w.Write(picture.Bytes())
+		n, _ := strconv.Atoi(strings.TrimPrefix(r.URL.Path, "/picture"))
+		w.Header().Set("Content-Type", "image/jpeg")
+		_ = jpeg.Encode(w, landscape(n), nil)
 	}))
 	t.Cleanup(m.Close)
 	return m
@@ -48,7 +48,37 @@ func newMailPages(t *testing.T) *mailPages {
 
 // add serves a mail under a path.
 func (m *mailPages) add(path, page string) {
-	m.pages[path] = pictureAddress.ReplaceAllString(page, "${1}/picture.png")
+	m.pages[path] = pictureAddress.ReplaceAllStringFunc(page, func(tag string) string {
+		parts := pictureAddress.FindStringSubmatch(tag)
+		return parts[1] + "/picture" + strconv.Itoa(int(crc32.ChecksumIEEE([]byte(parts[2]))%5))
+	})
+}
+
+// landscape draws hills before a sky.
+func landscape(n int) image.Image {
+	const w, h = 600, 400
+	skies := [...][2]core.Color{
+		{{0xf6, 0xd3, 0xb0}, {0x7f, 0xa8, 0xb8}},
+		{{0xfb, 0xe7, 0xc6}, {0xb4, 0x6a, 0x55}},
+		{{0xd9, 0xe6, 0xe3}, {0x3f, 0x6f, 0x6a}},
+		{{0xf2, 0xd5, 0xda}, {0x6a, 0x4c, 0x7d}},
+		{{0xe8, 0xea, 0xd0}, {0x5d, 0x7a, 0x3e}},
+	}
+	sky := skies[n%len(skies)]
+	m := image.NewRGBA(image.Rect(0, 0, w, h))
+	for x := range w {
+		for y := range h {
+			c := sky[0].Mix(sky[1], float64(y)/h*0.5)
+			for hill := range 4 {
+				a := float64(x)/w*(3+float64(hill))*2 + float64(n*7+hill*hill)
+				if float64(y) > h*(0.42+0.14*float64(hill))+(34-6*float64(hill))*(math.Sin(a)+0.5*math.Sin(2.3*a)) {
+					c = sky[1].Mix(core.Black, 0.18*float64(hill)).Mix(sky[0], 0.5-0.16*float64(hill))
+				}
+			}
+			m.SetRGBA(x, y, color.RGBA{c[0], c[1], c[2], 255})
+		}
+	}
+	return m
 }
 
 // newsletterPage returns the HTML of a newsletter as a reader gets it, whose preferences are given as JSON.
@@ -111,7 +141,7 @@ func TestNewslettersInABrowser(t *testing.T) {
 				b.Open(pages.URL + p)
 				for _, width := range widths {
 					if over := b.Overflow(width); over > 0 {
-						t.Error(fmt.Sprintf("%s, %d pixels wide: it stands out by %g", p, width, over))
+						t.Errorf("%s, %d pixels wide: it stands out by %g", p, width, over)
 					}
 				}
 			}

@@ -221,3 +221,11 @@ func (b *Browser) Overflow(width int64) float64 {
 	return ask(b, chromedp.Evaluate[float64](`new Promise(done => requestAnimationFrame(() => requestAnimationFrame(
 		() => done(document.documentElement.scrollWidth - innerWidth))))`, chromedp.EvalAwaitPromise))
 }
+
+// Picture returns a JPEG of a page, as wide and as high as that is.
+func (b *Browser) Picture(quality int) []byte {
+	b.Helper()
+	size := ask(b, chromedp.Evaluate[[]int64](`[document.documentElement.scrollWidth, document.documentElement.scrollHeight]`))
+	b.Do(chromedp.EmulateViewport(size[0], size[1]))
+	return ask(b, chromedp.FullScreenshot(quality))
+}
