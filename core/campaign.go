@@ -132,8 +132,9 @@ func (c *Campaign) View() CampaignView {
 	return v
 }
 
-// CampaignCompiler makes the parts of a campaign's mail of what is written.
-type CampaignCompiler func(*CampaignFields, *List, *Tenant) (html, text string, err error)
+// CampaignCompiler makes the parts of a campaign's mail of what is written. The theme is the tenant's own that the
+// campaign has; nil: it has a built-in one.
+type CampaignCompiler func(*CampaignFields, *Theme, *List, *Tenant) (html, text string, err error)
 
 // CampaignVersion is a version of a campaign as it was saved last.
 type CampaignVersion struct {

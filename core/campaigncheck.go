@@ -82,12 +82,13 @@ func FindingOf(e *Error) CampaignFinding {
 var (
 	faultCodes = map[string]string{
 		"list_ids": "list_missing", "from_email": "sender_not_yours",
-		"content.layout": "layout_missing",
+		"content.layout": "layout_missing", "theme": "theme_missing",
 	}
 	faultHints = map[string]string{
 		"list_missing":     "Choose the list that the campaign goes to.",
 		"sender_not_yours": "Take an address in a verified domain of the tenant, or none for the tenant's own.",
 		"layout_missing":   "Make the template, or name another one.",
+		"theme_missing":    "Choose a theme that there is.",
 	}
 )
 

@@ -56,7 +56,7 @@ type CampaignFields struct {
 	Language  string          `json:"language"`   // empty: the list's
 	Tracking  string          `json:"tracking"`
 	Template  json.RawMessage `json:"template,omitempty"` // an object; empty: none
-	Theme     string          `json:"theme"`              // of the kinds markdown and blocks; empty: the first
+	Theme     string          `json:"theme"`              // of the kinds markdown and blocks: name of a built-in one, id of an own; empty: the first
 	Content   CampaignContent `json:"content"`
 	UTM       UTM             `json:"utm,omitzero"` // added to links that have none
 	Narrowing
@@ -91,9 +91,8 @@ func FieldsOf(c *CampaignCopy, listID string) CampaignFields {
 	return f
 }
 
-// Check judges what is written without the database, and names the first faulty field. themes are the names of those
-// that there are.
-func (f *CampaignFields) Check(themes []string) error {
+// Check judges what is written without the database, and names the first faulty field.
+func (f *CampaignFields) Check() error {
 	if err := f.checkTexts(); err != nil {
 		return err
 	}
@@ -106,8 +105,6 @@ func (f *CampaignFields) Check(themes []string) error {
 		return Invalidf("tracking", "tracking must be one of %s.", strings.Join(Trackings, ", "))
 	case f.Language != "" && !slices.Contains(Languages, f.Language):
 		return Invalidf("language", "language must be one of %s.", strings.Join(Languages, ", "))
-	case f.Theme != "" && !slices.Contains(themes, f.Theme):
-		return Invalidf("theme", "theme must be one of %s.", strings.Join(themes, ", "))
 	case len(f.Template) > MaxTemplateJSON:
 		return Invalidf("template", "template may have %d bytes at most.", MaxTemplateJSON)
 	}

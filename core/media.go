@@ -184,7 +184,7 @@ func IsMediaDigits(s string) bool {
 
 // MediaUse is a record that shows a picture.
 type MediaUse struct {
-	Kind string `db:"kind"` // template, job or campaign
+	Kind string `db:"kind"` // template, theme, job or campaign
 	Name string `db:"name"`
 }
 

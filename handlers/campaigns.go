@@ -11,7 +11,6 @@ import (
 	"newsletterd/core"
 	"newsletterd/handlers/web"
 	"newsletterd/mail"
-	"newsletterd/mail/markup"
 	"newsletterd/store"
 )
 
@@ -41,7 +40,7 @@ type written struct {
 	Language  string               `json:"language"`   // empty: the list's
 	Tracking  string               `json:"tracking" enum:"off|totals|persons"`
 	Template  json.RawMessage      `json:"template,omitempty"`
-	Theme     string               `json:"theme"` // of the kinds markdown and blocks; empty: the first
+	Theme     string               `json:"theme"` // of the kinds markdown and blocks: a built-in one, or the id of an own; empty: the first
 	Content   core.CampaignContent `json:"content"`
 	UTM       core.UTM             `json:"utm,omitzero"` // added to links that have none
 
@@ -144,7 +143,8 @@ func (in *fieldsInput) change(f *core.CampaignFields) error {
 		from  *[]string
 		to    *[]string
 	}{
-		{"list_ids", in.ListIDs, &f.ListIDs}, {"exclude_list_ids", in.ExcludeListIDs, &f.ExcludeListIDs},
+		{"list_ids", in.ListIDs, &f.ListIDs},
+		{"exclude_list_ids", in.ExcludeListIDs, &f.ExcludeListIDs},
 		{"exclude_campaign_ids", in.ExcludeCampaignIDs, &f.ExcludeCampaignIDs},
 	} {
 		if err := takeIDs(ids.field, ids.from, ids.to); err != nil {
@@ -154,7 +154,7 @@ func (in *fieldsInput) change(f *core.CampaignFields) error {
 	if len(in.Template) > 0 {
 		f.Template = in.Template
 	}
-	return f.Check(markup.ThemeNames())
+	return f.Check()
 }
 
 // takeIDs takes over ids that are given.

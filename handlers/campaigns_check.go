@@ -77,8 +77,10 @@ func (d Drafts) Look(ctx context.Context, c *core.Campaign, version int64, now c
 // compile makes the mail of a campaign, or says in Fault why there is none.
 func (d Drafts) compile(ctx context.Context, c *core.Campaign, version int64, now core.Instant) (l Look, err error) {
 	l.Findings = []core.CampaignFinding{}
-	compile := func(f *core.CampaignFields, list *core.List, t *core.Tenant) (html, text string, err error) {
-		r, err := markup.CompileCampaign(f, list, t)
+	compile := func(f *core.CampaignFields, own *core.Theme, list *core.List, t *core.Tenant) (html, text string,
+		err error,
+	) {
+		r, err := markup.CompileCampaign(f, own, list, t)
 		if err != nil {
 			return "", "", err
 		}
@@ -148,7 +150,9 @@ func (d Drafts) inspect(ctx context.Context, l *Look, now core.Instant) error {
 			Origin: l.Draft.Content.Tenant.Origin(d.Origin),
 		},
 	}
-	if theme, err := markup.BuiltInTheme(f.Theme); err == nil && !in.Written {
+	if own := l.Draft.Theme; own != nil && !in.Written {
+		in.Column, in.Address = own.Width, own.PostalAddress
+	} else if theme, err := markup.BuiltInTheme(f.Theme); err == nil && !in.Written {
 		in.Column = theme.Width
 	}
 	found, addresses, err := l.Bulk.Inspect(&in)

@@ -45,6 +45,15 @@ func init() {
 			}))
 		}
 	}
+	// theme NAME tenant=TENANT: a theme of that name
+	steps["theme"] = func(e *env, name string, args map[string]string) {
+		tenant, err := e.store.Tenant(e.t.Context(), e.value(args["tenant"]))
+		e.must(err)
+		t, err := NewTheme(&tenant, core.ThemeInput{Name: &name}, 1)
+		e.must(err)
+		e.must(e.store.AddTheme(e.t.Context(), t, "command"))
+		e.name(name, t.ID)
+	}
 	// dkim-made TENANT: its administrators have made all the keys of this hour
 	steps["dkim-made"] = func(e *env, name string, _ map[string]string) {
 		t, err := e.store.Tenant(e.t.Context(), e.value(name))

@@ -82,6 +82,12 @@ var requestExamples = map[string]web.Object{
 	"updateSuppression": {"email": "off@example.org", "tenant_id": exampleID, "reason": "asked by letter"},
 	"liftSuppression":   {"email": "off@example.org", "tenant_id": exampleID},
 
+	"createTheme": {
+		"tenant_id": exampleID, "name": "Ours", "base": "journal", "font": "georgia", "radius": 4,
+		"light":  web.Object{"accent": "#7a1f3d", "link": "#7a1f3d"},
+		"social": []web.Object{{"name": "Mastodon", "url": "https://social.example/@acme"}},
+	},
+	"updateTheme": {"footer_text": "Sent with care by Acme.", "width": 620},
 	"createTemplate": {
 		"tenant_id": exampleID, "name": "frame", "body_html": "<h1>Acme</h1>{{content}}",
 		"body_text": "Acme\n\n{{content}}",

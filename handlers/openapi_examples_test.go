@@ -60,7 +60,7 @@ func exampleEnv(t *testing.T) *env {
 		"job issue list=" + exampleID, "campaign letter list=" + exampleID, "campaign approved list=" + exampleID,
 		"sent-issue mails list=" + exampleID + " email=ann@example.org", "campaign outgoing list=" + exampleID, "media pic tenant=" + exampleID,
 		"import file list=" + exampleID, "webhook-client spare tenant=" + exampleID,
-		"endpoint receiver tenant=" + exampleID, "oauth-client shop confidential tenant=" + exampleID, "dkim rsa tenant=",
+		"endpoint receiver tenant=" + exampleID, "oauth-client shop confidential tenant=" + exampleID, "dkim rsa tenant=", "theme ours tenant=" + exampleID,
 		"subscription sub list=" + exampleID + " email=reader@example.org", "subscriber copy list=" + exampleID +
 			" email=reader@example.org", "event confirmed list=" + exampleID,
 	} {
@@ -82,7 +82,7 @@ func (e *env) send(r *web.Route, body web.Object) int {
 		"/api/agents":  "gateway", "/api/admin/users": "reader", "/api/admin/team": "pia", "/api/models": "vase", "/api/media": "pic",
 		"/api/admin/webhook-clients": "spare", "/api/admin/webhook-endpoints": "receiver",
 		"/api/admin/outbox":             "confirmed",
-		"/api/admin/oauth-clients/:id/": "shop", "/api/admin/dkim-keys": "rsa",
+		"/api/admin/oauth-clients/:id/": "shop", "/api/admin/dkim-keys": "rsa", "/api/admin/themes": "ours",
 	} {
 		if strings.HasPrefix(path, prefix) && len(prefix) > len(longest) {
 			longest, id = prefix, e.value(name)

@@ -112,3 +112,39 @@ func refusedProviders() (refused []web.Object) {
 		where(web.Object{"kind": word(secretless...), "secret": filled}),
 	)
 }
+
+// themeLimits are those of a theme.
+func themeLimits() map[string]web.Object {
+	footer := func(most int) web.Object {
+		return web.Object{"maxLength": most, "pattern": `^(([^{\x00-\x1f\x7f-\x9f]|\r?\n)|\{[^{%\x00-\x1f\x7f-\x9f])*\{?$`}
+	}
+	between := func(least, most int, words string) web.Object {
+		return web.Object{"minimum": least, "maximum": most, "description": words}
+	}
+	address := `[^\s{\x00-\x1f\x7f-\x9f]`
+	limits := map[string]web.Object{
+		"name": nameLimits,
+		"base": {"description": "What it is made of; it can't be changed"},
+		"font": word(core.ThemeFonts...), "heading_font": word(core.ThemeFonts...),
+		"size": between(14, 20, "Pixels of text"), "width": between(480, 680, "Pixels of the column"),
+		"padding": between(0, 48, "Pixels at the column's sides"), "radius": between(0, 24, "Pixels of corners"),
+		"logo_width":     between(24, 600, "Pixels"),
+		"heading_weight": {"enum": []int{400, 500, 600, 700, 800}},
+		"logo_url":       {"maxLength": 2000, "pattern": `^(https://[A-Za-z0-9][A-Za-z0-9.-]*(/` + address + `*)?)?$`, "description": "Empty: the tenant's"},
+		"footer_text":    worded(footer(core.MaxFooterText), "Lines before the link to leave"),
+		"postal_address": worded(footer(500), "Empty: the tenant's"),
+		"social":         {"maxItems": core.MaxSocial},
+		"social[].name":  {"minLength": 1, "maxLength": 60, "pattern": `^[^{\x00-\x1f\x7f-\x9f]*[^\s{\x00-\x1f\x7f-\x9f][^{\x00-\x1f\x7f-\x9f]*$`},
+		"social[].url":   {"minLength": 1, "maxLength": 2000, "pattern": `^https?://[A-Za-z0-9][A-Za-z0-9.-]*(/` + address + `*)?$`},
+	}
+	for _, side := range []string{"light", "dark"} {
+		for name, words := range map[string]string{
+			"page": "Around the mail", "card": "Beneath the text", "text": "Of paragraphs", "title": "Of headings",
+			"muted": "Of footer and captions", "link": "Of links", "accent": "Of buttons and bars", "on": "Of text on accent",
+			"tint": "Beneath boxes and code", "line": "Of dividers and tables",
+		} {
+			limits[side+"."+name] = web.Object{"pattern": "^#[0-9A-Fa-f]{6}$", "description": words}
+		}
+	}
+	return limits
+}

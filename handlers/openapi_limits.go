@@ -8,7 +8,6 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
-	"newsletterd/mail/markup"
 	"newsletterd/mail/report"
 )
 
@@ -138,6 +137,7 @@ var limitsOf = map[string]map[string]web.Object{
 			"description": "Its name in the DNS; by default newsletterd, of ed25519 newsletterd-ed",
 		},
 	},
+	"NewTheme": themeLimits(), "ThemeInput": themeLimits(),
 	"NewEndpoint":    endpointLimits,
 	"EndpointChange": endpointLimits,
 	"SecretOverlap":  {"overlap_seconds": {"minimum": 0, "maximum": core.MaxSecretOverlap}},
@@ -267,7 +267,8 @@ func campaignLimits(whole web.Object) map[string]web.Object {
 		"list_ids": {"maxItems": core.MaxCampaignLists}, "list_ids[]": specID,
 		"exclude_list_ids": {"maxItems": core.MaxExclusions}, "exclude_list_ids[]": specID,
 		"exclude_campaign_ids": {"maxItems": core.MaxExclusions}, "exclude_campaign_ids[]": specID,
-		"theme":    {"enum": append([]string{""}, markup.ThemeNames()...)},
+		"theme": {"description": "Of the kinds markdown and blocks: " + strings.Join(core.BuiltInThemes, ", ") +
+			", or the id or name of an own theme; empty: the first"},
 		"language": {"enum": append([]string{""}, core.Languages...)},
 		"tracking": {"description": "totals: how often it was opened, and which links were followed; persons: by whom, too"},
 		"content": {"additionalProperties": false, "not": web.Object{"anyOf": []web.Object{
@@ -311,6 +312,7 @@ var limitsToCreate = map[string]web.Object{
 // neededToCreate are the properties without which a record isn't made; a change leaves absent ones as they are.
 var neededToCreate = map[string][]string{
 	"createTemplate": {"name"},
+	"createTheme":    {"name"},
 	"createTenant":   {"name"}, "createNewsletterList": {"name", "tenant_id"}, "createOAuthClient": {"name"},
 	"pairDevice": {"name"}, "createAgent": {"name"},
 }

@@ -1,6 +1,7 @@
 package mail
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -13,6 +14,7 @@ type Inspection struct {
 	Recipient *Recipient // for whom it is rendered
 	Track     Tracking   // of the mails that are sent
 	Column    int        // pixels; 0: as wide as the HTML says
+	Address   string     // postal, that it shows in place of the tenant's; empty: the tenant's
 	Written   bool       // the parts are as an author wrote them, each by itself
 	// Place returns where a text stands that the mail was made of: an address, a placeholder.
 	Place func(text string) core.FindingPlace
@@ -175,7 +177,7 @@ func (i *inspector) leaving(html, text string) {
 		i.warn("unsubscribe_link_added", "content.source", "Write a link to {{ unsubscribe_url }} where you want it.",
 			"No link lets readers leave: a footer with one is added at the end.")
 	}
-	address := s.Shared.Tenant["postal_address"]
+	address := cmp.Or(i.in.Address, s.Shared.Tenant["postal_address"])
 	first, _, _ := strings.Cut(strings.TrimSpace(address), "\n")
 	shown := text
 	if html != "" {

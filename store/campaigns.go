@@ -163,6 +163,9 @@ func (s *Store) AddCampaign(ctx context.Context, c core.Campaign, f *core.Campai
 		if err := tx.judgeCampaign(c.TenantID, f); err != nil {
 			return err
 		}
+		if err := tx.settleTheme(c.TenantID, f); err != nil {
+			return err
+		}
 		text, err := json.Marshal(f)
 		if err != nil {
 			return err
@@ -335,6 +338,9 @@ func (tx *Tx) editCampaign(c *core.Campaign, e CampaignEdit, rule func(*core.Cam
 	}
 	f.ListIDs = slices.Clone(f.ListIDs)
 	if err := rule(&f); err != nil {
+		return false, err
+	}
+	if err := tx.settleTheme(c.TenantID, &f); err != nil {
 		return false, err
 	}
 	is, err := json.Marshal(f)

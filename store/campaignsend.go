@@ -171,12 +171,13 @@ type Draft struct {
 	Campaign core.Campaign
 	Version  core.CampaignVersion
 	Fields   core.CampaignFields
+	Theme    *core.Theme  // the tenant's own that it has; nil: a built-in one
 	Content  core.Content // its Copy is not kept
 	Head     IssueHead    // where it compiles
 }
 
 // Draft compiles a version of a campaign, 0 for the one that is written on. A campaign without a list gets one that is
-// made up. core.ErrNotFound: there is no such version any more; Invalid: the list or the layout is not there; or an
+// made up. core.ErrNotFound: there is no such version any more; Invalid: the list, the theme or the layout is not there; or an
 // error of the compiler.
 func (s *Store) Draft(ctx context.Context, c *core.Campaign, version int64, compile core.CampaignCompiler,
 	now core.Instant,
@@ -198,7 +199,10 @@ func (s *Store) Draft(ctx context.Context, c *core.Campaign, version int64, comp
 			return d, err
 		}
 	}
-	html, text, err := compile(&d.Fields, &l, &t)
+	if d.Theme, err = s.ThemeNamed(ctx, c.TenantID, d.Fields.Theme); err != nil {
+		return d, err
+	}
+	html, text, err := compile(&d.Fields, d.Theme, &l, &t)
 	if err != nil {
 		return d, err
 	}

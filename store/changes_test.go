@@ -32,9 +32,11 @@ var shownColumns = map[string]string{
 	"list": "tenant_id name status confirm_token confirm_floor require_mailed_proof sync_removes_absent deleted_at " +
 		"language description consent_text fields mail_texts subscribe_redirect_url confirm_redirect_url " +
 		"unsubscribe_redirect_url archive slug",
-	"model":         "owner_id size sha256 content_type visibility",
-	"share":         "user_id permission",
-	"provider":      "name kind tenant_id topics disabled_at",
+	"model":    "owner_id size sha256 content_type visibility",
+	"share":    "user_id permission",
+	"provider": "name kind tenant_id topics disabled_at",
+	"theme": "tenant_id name base light dark font heading_font size heading_weight width padding radius masthead logo_url " +
+		"logo_width footer_text postal_address social",
 	"sender_domain": "tenant_id domain token verified_by verified_at checked_at check_result found_at",
 	"mail":          "kind tenant_id list_id state tries due_at finished_at reason",
 	"outbox": "event_id event_type tenant_id list_id subscription_id occurred_at due_at tries dead_at last_error " +

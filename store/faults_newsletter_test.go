@@ -391,7 +391,7 @@ func (s *story) campaigns() {
 	op("AskReview", func() error { return onlyErr(s.AskReview(ctx, edit(4), now0+4, "")) })
 	op("MissReviews", func() error { return onlyErr(s.MissReviews(ctx, now0+5)) })
 	op("RejectCampaign", func() error { return onlyErr(s.RejectCampaign(ctx, edit(4), "")) })
-	draft, err := s.Draft(ctx, &c, 0, func(*core.CampaignFields, *core.List, *core.Tenant) (string, string, error) {
+	draft, err := s.Draft(ctx, &c, 0, func(*core.CampaignFields, *core.Theme, *core.List, *core.Tenant) (string, string, error) {
 		return "", "Hello", nil
 	}, now0+5)
 	must(s.T, err)

@@ -64,6 +64,7 @@ func (s *story) records() {
 			func(t *core.Template) error { t.BodyText = "y"; return nil }))
 	})
 	s.op("DeleteTemplate", func() error { return s.DeleteTemplate(ctx, tm.ID, "test", now0) })
+	s.themes(t.ID)
 	s.media(t.ID)
 	k := core.DKIMKey{
 		ID: core.NewID(), TenantID: t.ID, Domain: "example.org", Selector: "s", Algorithm: "rsa",
@@ -78,6 +79,19 @@ func (s *story) records() {
 	s.op("DeleteDKIMKey", func() error { return s.DeleteDKIMKey(ctx, e.ID, "test", now0) })
 	s.senderDomains(t.ID)
 	s.senders()
+}
+
+func (s *story) themes(tenant string) {
+	ctx := s.Context()
+	t := core.Theme{ID: core.NewID(), TenantID: tenant, Name: "Ours", Base: "letter", CreatedAt: now0, UpdatedAt: now0}
+	s.op("AddTheme", func() error { return s.AddTheme(ctx, t, "test") })
+	s.op("UpdateTheme", func() error {
+		return onlyErr(s.UpdateTheme(ctx, t.ID, "test", now0, func(t *core.Theme) error {
+			t.Name = "Theirs"
+			return nil
+		}))
+	})
+	s.op("DeleteTheme", func() error { return s.DeleteTheme(ctx, t.ID, "test", now0) })
 }
 
 func (s *story) media(tenant string) {

@@ -198,6 +198,7 @@ func init() {
 		remains("erased", "hash, tenant_id, kind", "tenant", "tenant_id"),
 		remains("template", "tenant_id, name", "tenant", "tenant_id"),
 		remains("media", "id", "tenant", "tenant_id"),
+		remains("theme", "id", "tenant", "tenant_id"),
 		remains("role", "user_id, role, tenant_id", "tenant", "tenant_id"),
 		remains("invitation", "id", "tenant", "tenant_id"),
 		remains("webhook_client", "id", "tenant", "tenant_id"),

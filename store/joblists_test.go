@@ -12,7 +12,7 @@ import (
 )
 
 // plainParts is a core.CampaignCompiler.
-func plainParts(f *core.CampaignFields, _ *core.List, _ *core.Tenant) (html, text string, err error) {
+func plainParts(f *core.CampaignFields, _ *core.Theme, _ *core.List, _ *core.Tenant) (html, text string, err error) {
 	return "", f.Content.Source, nil
 }
 

@@ -126,6 +126,7 @@ func everyList(l core.List, sub core.Subscription, j *core.SendJob, now core.Ins
 			{store.SubscriptionFilter{Tenants: []string{l.TenantID}, Prefix: "a", Field: "x", Value: "y"}},
 			{store.SubscriptionFilter{All: true, Email: sub.Email}},
 		},
+		"Themes":      among,
 		"MediaOf":     {{l.TenantID, ""}, {l.TenantID, "a"}},
 		"Models":      {{"id", int64(0)}},
 		"NewMails":    {{now, int64(0)}},

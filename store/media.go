@@ -90,6 +90,7 @@ func (s *Store) DeleteMedia(ctx context.Context, id string, force bool, actor st
 var mediaUses = []string{
 	`SELECT 'template' AS kind, name FROM template WHERE tenant_id = ?1 AND (instr(body_html, ?2) OR
 		instr(body_text, ?2)) ORDER BY updated_at DESC LIMIT 2`,
+	`SELECT 'theme' AS kind, name FROM theme WHERE tenant_id = ?1 AND instr(logo_url, ?2) ORDER BY updated_at DESC LIMIT 2`,
 	`SELECT 'job' AS kind, iif(c.name = '', c.subject, c.name) AS name FROM send_job j JOIN campaign_copy c ON
 		c.id = j.copy_id LEFT JOIN frozen_content z ON z.copy_id = c.id
 		WHERE j.tenant_id = ?1 AND (instr(c.body_html, ?2) OR instr(c.body_text, ?2) OR EXISTS (SELECT 1 FROM frozen_body b

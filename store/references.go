@@ -16,6 +16,7 @@ const (
 	NounClient        Noun = "client"
 	NounUser          Noun = "user"
 	NounTemplate      Noun = "template"
+	NounTheme         Noun = "theme"
 	NounJob           Noun = "job"
 	NounCampaign      Noun = "campaign"
 	NounWebhookClient Noun = "webhook client"
@@ -50,6 +51,7 @@ var references = map[Noun]string{
 	NounClient:        "SELECT id, name, tenant_id FROM client WHERE deleted_at = 0",
 	NounUser:          "SELECT id, name, '' AS tenant_id FROM user",
 	NounTemplate:      "SELECT id, name, tenant_id FROM template",
+	NounTheme:         "SELECT id, name, tenant_id FROM theme",
 	NounJob:           "SELECT j.id, c.name, j.tenant_id FROM send_job j JOIN campaign_copy c ON c.id = j.copy_id",
 	NounCampaign:      "SELECT id, iif(name = '', subject, name) AS name, tenant_id FROM campaign",
 	NounWebhookClient: "SELECT id, name, tenant_id FROM webhook_client",

@@ -184,8 +184,17 @@ func TestACampaignSendsItsCopy(t *testing.T) {
 			Domains: &[]string{"acme.example"}, MailFrom: new("all@acme.example"), PostalAddress: new("Old street 1"),
 		})
 		l.Readers(l.List, 2)
+		tenant, err := l.Tenant(t.Context(), l.List.TenantID)
+		l.Must(err)
+		base, err := markup.BaseTheme("studio", &tenant)
+		l.Must(err)
+		theme, err := core.NewTheme(tenant.ID, base, core.ThemeInput{
+			Name: new("Ours"), FooterText: new("Old words"), Light: &core.ThemeColorsInput{Page: new("#c0ffee")},
+		}, core.At(time.Now()))
+		l.Must(err)
+		l.Must(l.AddTheme(t.Context(), theme, "ann"))
 		c := l.NewCampaign(l.List, func(f *core.CampaignFields) {
-			f.Subject, f.FromName = "letter 0 save 0", "Ada"
+			f.Subject, f.FromName, f.Theme = "letter 0 save 0", "Ada", "Ours"
 			f.FromEmail, f.ReplyTo = "ada@acme.example", "desk@acme.example"
 			f.Content.Source = "Hello [there](https://acme.example/x) {{view_url}}"
 		})
@@ -199,6 +208,11 @@ func TestACampaignSendsItsCopy(t *testing.T) {
 		l.ChangeTenant(l.List.TenantID, core.TenantInput{
 			MailFrom: new("fresh@acme.example"), PostalAddress: new("Fresh street 2"),
 		})
+		l.Must(l.UpdateTheme(t.Context(), theme.ID, "ann", core.At(time.Now()), func(th *core.Theme) error {
+			return th.Change(core.ThemeInput{
+				Name: new("Theirs"), FooterText: new("Fresh words"), Light: &core.ThemeColorsInput{Page: new("#decade")},
+			}, core.At(time.Now()))
+		}))
 		r, _ = l.sending(one, &c, 1)
 		j, err := l.SendCampaign(t.Context(), r, store.JobRequest{}, 0)
 		l.Must(err)
@@ -218,11 +232,13 @@ func TestACampaignSendsItsCopy(t *testing.T) {
 				t.Errorf("the subject is %q, to %q", head("Subject"), head("To"))
 			}
 			text := head("From") + head("Reply-To") + m.parts["text/html"] + m.parts["text/plain"]
-			street := "Old street 1"
+			street, footer, page := "Old street 1", "Old words", "#c0ffee"
 			if test { // it is compiled when it goes out
-				street = "Fresh street 2"
+				street, footer, page = "Fresh street 2", "Fresh words", "#decade"
 			}
-			for _, want := range []string{"Ada", "<ada@acme.example>", "<desk@acme.example>", street, "/v/"} {
+			for _, want := range []string{
+				"Ada", "<ada@acme.example>", "<desk@acme.example>", street, footer, page, "/v/",
+			} {
 				if !strings.Contains(text, want) {
 					t.Errorf("%q is missing in %s", want, text)
 				}

@@ -31,7 +31,7 @@ func (p *program) adminCommand() *cli.Command {
 		Subcommands: []*cli.Command{
 			p.tenantCommands(), p.listCommands(), p.clientCommands(), p.userCommands(), p.invitationCommands(),
 			p.webhookClientCommands(),
-			p.tokenCommands(), p.subscriberCommands(), p.templateCommands(), p.mediaCommands(), p.campaignCommands(),
+			p.tokenCommands(), p.subscriberCommands(), p.templateCommands(), p.themeCommands(), p.mediaCommands(), p.campaignCommands(),
 			p.jobCommands(),
 			p.providerCommands(),
 			p.deviceCommands(), p.agentCommands(), p.modelCommands(), p.outboxCommands(), p.mailCommands(), p.endpointCommands(),

@@ -60,20 +60,13 @@ func manyIssues(s *storetest.Seeder, n int) {
 	s.Readers(l, 1)
 	source := "# News\n\n" + strings.Repeat("## A heading\n\n"+strings.Repeat("A [sentence](https://shop.example/) of **some** words, and another one. ", 6)+
 		"\n\n- a\n- b\n\n", 22)
-	compile := func(f *core.CampaignFields, l *core.List, t *core.Tenant) (html, text string, err error) {
-		r, err := markup.CompileCampaign(f, l, t)
-		if err != nil {
-			return "", "", err
-		}
-		return r.HTML, r.Text, nil
-	}
 	began := s.Time()
 	for i := range n {
 		s.Now = began.Add(time.Duration(i-n) * time.Hour)
 		c := s.NewCampaign(l, func(f *core.CampaignFields) {
 			f.Subject, f.Preheader, f.Content.Source = fmt.Sprintf("Issue %d", i+1), "What happens in the garden", source
 		})
-		d, err := s.Draft(s.Context(), &c, 0, compile, s.Now)
+		d, err := s.Draft(s.Context(), &c, 0, markup.CampaignParts, s.Now)
 		s.Must(err)
 		d.Head = store.IssueHead{Title: d.Fields.Subject, Summary: d.Fields.Preheader}
 		s.Finish(s.SendDraft(&d))

@@ -182,15 +182,7 @@ func saveIssue(c *cli.Context, s *store.Store, kept core.Campaign, l *core.List,
 		if link := issue.Values["unsubscribe_url"]; link != "" {
 			f.Template = fmt.Appendf(nil, `{"unsubscribe_url":%q}`, link)
 		}
-		err := f.Check(markup.ThemeNames())
-		fault, ok := errors.AsType[*core.Error](err)
-		if !ok {
-			return err
-		}
-		if line := issue.Lines[strings.Replace(fault.Field, "utm.", "utm_", 1)]; line > 0 {
-			return fmt.Errorf("%s:%d: %s", file, line, fault.Message)
-		}
-		return err
+		return f.Check()
 	}
 	at := now()
 	var shown *bool
@@ -226,7 +218,15 @@ func issueID(l *core.List, file, id string) string {
 
 // inFile names the file in what is wrong with its content.
 func inFile(file string, issue *frontmatter.Matter, err error) error {
-	if fault, ok := errors.AsType[*core.Error](err); ok && fault.Kind == core.Invalid {
+	fault, ok := errors.AsType[*core.Error](err)
+	if !ok {
+		return err
+	}
+	line := issue.Lines[strings.Replace(fault.Field, "utm.", "utm_", 1)]
+	switch {
+	case line > 0:
+		return fmt.Errorf("%s:%d: %s", file, line, fault.Message)
+	case fault.Kind == core.Invalid:
 		return fmt.Errorf("%s: %s", file, issue.InFile(fault.Message))
 	}
 	return err

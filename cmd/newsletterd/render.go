@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/handlers"
 	"newsletterd/mail"
@@ -25,8 +26,8 @@ func sourceFlags() []cli.Flag {
 }
 
 func themeFlag() cli.Flag {
-	return oneOfFlag("theme", "the looks of what is made of Markdown or blocks: `NAME`, one of "+
-		strings.Join(markup.ThemeNames(), ", "), optional(markup.ThemeNames())...)
+	return stringFlag("theme", "the looks of what is made of Markdown or blocks: `NAME`, one of "+
+		strings.Join(core.BuiltInThemes, ", ")+", or a theme of the tenant")
 }
 
 // writtenContent makes the parts of a job of Markdown or blocks, with the names and the postal address of its tenant.
@@ -48,10 +49,12 @@ func (p *program) writtenContent(c *cli.Context, s *store.Store, n *core.NewJob)
 	if err != nil {
 		return err
 	}
-	r, err := p.compile(c, t.BrandColor, markup.Options{
-		Language: cmp.Or(l.Language, t.Language), Title: n.Subject, Name: cmp.Or(t.BrandName, l.Name),
-		Logo: t.BrandLogoURL, LogoWidth: markup.LogoWidth, Address: t.PostalAddress,
-	})
+	o, err := looks(c, s, &t)
+	if err != nil {
+		return err
+	}
+	o.Language, o.Title, o.Name = cmp.Or(l.Language, t.Language), n.Subject, cmp.Or(t.BrandName, l.Name)
+	r, err := p.compile(c, o)
 	if err != nil {
 		return err
 	}
@@ -59,9 +62,17 @@ func (p *program) writtenContent(c *cli.Context, s *store.Store, n *core.NewJob)
 	return nil
 }
 
-// compile reads the file of --markdown or --blocks and tells what is probably not meant in it. brand is a colour, or
-// empty.
-func (p *program) compile(c *cli.Context, brand string, o markup.Options) (*markup.Result, error) {
+// looks returns what --theme says of the mails of a tenant.
+func looks(c *cli.Context, s *store.Store, t *core.Tenant) (o markup.Options, err error) {
+	own, err := s.ThemeNamed(c.Context, t.ID, c.String("theme"))
+	if err != nil {
+		return o, err
+	}
+	return markup.LooksOf(c.String("theme"), own, t)
+}
+
+// compile reads the file of --markdown or --blocks and tells what is probably not meant in it.
+func (p *program) compile(c *cli.Context, o markup.Options) (*markup.Result, error) {
 	kind := markup.KindMarkdown
 	if c.IsSet("blocks") {
 		kind = markup.KindBlocks
@@ -73,12 +84,7 @@ func (p *program) compile(c *cli.Context, brand string, o markup.Options) (*mark
 	if err := readBody(c.String(kind), &source); err != nil {
 		return nil, err
 	}
-	var err error
 	o.AllowHTML = c.Bool("allow-html")
-	if o.Theme, err = markup.BuiltInTheme(c.String("theme")); err != nil {
-		return nil, err
-	}
-	o.Theme = o.Theme.WithBrand(strings.ToLower(brand))
 	r, err := markup.Compile(kind, source, o)
 	if err != nil {
 		var fault *core.Error
@@ -107,10 +113,12 @@ func (p *program) renderCommand() *cli.Command {
    newsletterd render --markdown issue.md --theme journal --html > issue.html
 
 Prints the parts with their placeholders, as body_html and body_text of a send job take them; with --open, the page that a
-reader sees of whom nothing is known. docs/writing.md says what may stand in the source. Needs no database.`,
+reader sees of whom nothing is known. docs/writing.md says what may stand in the source. Needs no database, but for a theme of a
+tenant's own.`,
 		Flags: previewFlags(append(sourceFlags(),
 			stringFlag("name", "`NAME` at the head of the mail"), stringFlag("subject", "`TEXT` of the subject"),
-			stringFlag("color", "`COLOR` of links and buttons, as #7a1f3d"),
+			stringFlag("color", "`COLOR` of links and buttons, as #7a1f3d; not with a theme of the tenant"),
+			tenantFlag("the `TENANT` of the theme"),
 			oneOfFlag("language", "of the footer: `CODE`, one of "+strings.Join(core.Languages, ", "),
 				optional(core.Languages)...),
 		)...),
@@ -122,9 +130,12 @@ func (p *program) render(c *cli.Context) error {
 	if err := checkChoices(c); err != nil {
 		return err
 	}
-	r, err := p.compile(c, c.String("color"), markup.Options{
-		Language: c.String("language"), Title: c.String("subject"), Name: c.String("name"),
-	})
+	o, err := p.renderLooks(c)
+	if err != nil {
+		return err
+	}
+	o.Language, o.Title, o.Name = c.String("language"), c.String("subject"), cmp.Or(c.String("name"), o.Name)
+	r, err := p.compile(c, o)
 	if err != nil {
 		return err
 	}
@@ -150,4 +161,29 @@ func (p *program) render(c *cli.Context) error {
 		_, err = fmt.Fprint(p.out, r.Text)
 	}
 	return err
+}
+
+// renderLooks is looks for render, which opens the database for a theme of a tenant only.
+func (p *program) renderLooks(c *cli.Context) (o markup.Options, err error) {
+	theme := c.String("theme")
+	if core.IsBuiltInTheme(theme) {
+		return markup.LooksOf(theme, nil, &core.Tenant{BrandColor: c.String("color")})
+	}
+	err = p.withStore(c, func(_ *config.Config, s *store.Store) error {
+		if err := resolve(c, s, []string{"tenant"}); err != nil {
+			return err
+		}
+		t, err := s.Tenant(c.Context, c.String("tenant"))
+		if err != nil {
+			return err
+		}
+		o, err = looks(c, s, &t)
+		o.Name = cmp.Or(t.BrandName, t.Name)
+		return err
+	})
+	if err != nil && core.KindOf(err) != core.Invalid {
+		err = fmt.Errorf("%s is no built-in theme (%s), and where tenants have theirs: %w", theme,
+			strings.Join(core.BuiltInThemes, ", "), err)
+	}
+	return o, err
 }

@@ -142,6 +142,17 @@ func (w *World) addPeople(t *Tenant, add adds) {
 		in.TenantID = t.ID
 		return in.NewMedia(t.Marker, []string{t.Marker + core.NewID()}).ID
 	})
+	add("/api/admin/themes", core.ActionTemplateRead, func(s *storetest.Seeder) string {
+		th := core.Theme{ID: core.NewID(), TenantID: t.ID, Name: t.Marker + core.NewID(), Base: core.BuiltInThemes[0]}
+		th.Light = core.ThemeColors{
+			Page: "#fdfdfc", Card: "#fdfdfc", Text: "#26272b", Title: "#141518", Muted: "#63656d", Link: "#1e40af",
+			Accent: "#1e40af", On: "#fbfcff", Tint: "#f1f3f8", Line: "#dfe2e8",
+		}
+		th.Dark, th.Font, th.HeadingFont, th.Size, th.HeadingWeight = th.Light, "system", "system", 16, 700
+		th.Width, th.Padding, th.Masthead, th.LogoWidth = 600, 24, core.MastheadLeft, 160
+		s.Must(s.AddTheme(s.Context(), th, "test"))
+		return th.ID
+	})
 	add("/api/admin/templates", core.ActionTemplateRead, func(s *storetest.Seeder) string {
 		in := *s
 		in.TenantID = t.ID

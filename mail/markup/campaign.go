@@ -11,41 +11,57 @@ import (
 const LogoWidth = 160
 
 // CompileCampaign makes the parts of a campaign's mail, whatever its kind: HTML and text are as they were written. The
-// looks are those of its theme with the tenant's colour and logo, the name at its head the brand's, else that of its one
-// list, else the tenant's. Errors are Compile's.
-func CompileCampaign(f *core.CampaignFields, l *core.List, t *core.Tenant) (*Result, error) {
-	r, err := compileContent(f, l, t)
+// looks are those of the tenant's own theme, or, where own is nil, those of a built-in one with the tenant's colour and
+// logo; the name at its head is the brand's, else that of its one list, else the tenant's. Errors are Compile's.
+func CompileCampaign(f *core.CampaignFields, own *core.Theme, l *core.List, t *core.Tenant) (*Result, error) {
+	r, err := compileContent(f, own, l, t)
 	if err == nil {
 		r.HTML, r.Text = addUTM(r.HTML, r.Text, f.UTM.Query(), t.PublicURL)
 	}
 	return r, err
 }
 
-func compileContent(f *core.CampaignFields, l *core.List, t *core.Tenant) (*Result, error) {
+func compileContent(f *core.CampaignFields, own *core.Theme, l *core.List, t *core.Tenant) (*Result, error) {
 	switch f.Content.Kind {
 	case core.ContentHTML:
 		return &Result{HTML: f.Content.Source, Text: f.Content.Text, Warnings: []Warning{}}, nil
 	case core.ContentText:
 		return &Result{Text: f.Content.Source, Warnings: []Warning{}}, nil
 	}
-	theme, err := BuiltInTheme(f.Theme)
+	o, err := LooksOf(f.Theme, own, t)
 	if err != nil {
 		return nil, err
 	}
-	name := l.Name
+	o.Language, o.Title = cmp.Or(f.Language, l.Language, t.Language), f.Subject
+	o.Name = l.Name
 	if len(f.ListIDs) > 1 { // it is the same for the readers of all of them
-		name = t.Name
+		o.Name = t.Name
 	}
-	return Compile(f.Content.Kind, f.Content.Source, Options{
-		Theme: theme.WithBrand(strings.ToLower(t.BrandColor)), Language: cmp.Or(f.Language, l.Language, t.Language),
-		Title: f.Subject, Name: cmp.Or(t.BrandName, name), Logo: t.BrandLogoURL, LogoWidth: LogoWidth,
-		Address: t.PostalAddress,
-	})
+	o.Name = cmp.Or(t.BrandName, o.Name)
+	return Compile(f.Content.Kind, f.Content.Source, o)
+}
+
+// LooksOf returns the options that a theme decides: of a tenant's own or, where own is nil, of the built-in one of the
+// name. It returns BuiltInTheme's error.
+func LooksOf(name string, own *core.Theme, t *core.Tenant) (o Options, err error) {
+	o = Options{Logo: t.BrandLogoURL, LogoWidth: LogoWidth, Address: t.PostalAddress}
+	if own == nil {
+		if o.Theme, err = BuiltInTheme(name); err == nil {
+			o.Theme = o.Theme.WithBrand(strings.ToLower(t.BrandColor))
+		}
+		return o, err
+	}
+	o.Logo, o.LogoWidth = cmp.Or(own.LogoURL, o.Logo), own.LogoWidth
+	o.Footer, o.Social, o.Address = own.FooterText, own.Social, cmp.Or(own.PostalAddress, o.Address)
+	o.Theme, _, err = OwnTheme(own)
+	return o, err
 }
 
 // CampaignParts is CompileCampaign as a core.CampaignCompiler, without its warnings.
-func CampaignParts(f *core.CampaignFields, l *core.List, t *core.Tenant) (html, text string, err error) {
-	r, err := CompileCampaign(f, l, t)
+func CampaignParts(f *core.CampaignFields, own *core.Theme, l *core.List, t *core.Tenant) (html, text string,
+	err error,
+) {
+	r, err := CompileCampaign(f, own, l, t)
 	if err != nil {
 		return "", "", err
 	}

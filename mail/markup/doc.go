@@ -12,6 +12,7 @@
 //	html*.go        nodes to HTML that every mail program shows; html_table.go: tables that fit telephones
 //	text.go         nodes to text
 //	theme.go        colours, fonts and shapes; themes.go: the built-in ones
+//	owntheme.go     themes of tenants, their colours moved until they can be read
 //
 // Compile is a pure function: the same source, theme and options give the same octets. Its output is a template still:
 // placeholders stand in it as their author wrote them, and mail.CompileBulk reads them.

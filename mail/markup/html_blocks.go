@@ -215,7 +215,7 @@ func (w *htmlWriter) callout(c *callout) {
 // wrap on a narrow screen, elsewhere.
 func (w *htmlWriter) columns(c *columns) {
 	const half = 12 // half of the room between two
-	room := w.t.Width - 2*(w.t.Padding-half)
+	room := w.t.Width - 2*max(w.t.Padding-half, 0)
 	width := room / len(c.cells)
 	w.printf(`<tr><td class="cols" style="padding:0 %dpx;font-size:0;line-height:0;text-align:left">`,
 		max(w.t.Padding-half, 0))

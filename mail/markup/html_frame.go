@@ -30,7 +30,7 @@ func (w *htmlWriter) masthead() {
 	case MastheadBar:
 		w.printf(`<tr><td class="pad b-acc c-on" bgcolor="%[1]s" style="padding:20px %[2]dpx;`+
 			`background-color:%[1]s%[3]s;%[4]s">%[5]s</td></tr>`+"\n", w.c.Accent, w.t.Padding, w.upperCorners(), style, name)
-		w.spacerRow(w.t.Padding - 4)
+		w.spacerRow(max(w.t.Padding-4, 0))
 	case MastheadCenter:
 		size = w.t.Size + 14
 		w.spacerRow(20)
@@ -62,7 +62,17 @@ func (w *htmlWriter) footer() {
 		`cellpadding="0" cellspacing="0" border="0" style="%[2]s"><tr><td class="c-muted l-line" `+
 		`style="padding:18px 0 0 0;border-top:1px solid %[3]s;%[4]s;%[5]s">`,
 		w.t.Padding, tableStyle, w.c.Line, font(w.t.Body, 14, 22, w.c.Muted), breakWords)
-	parts := []string{words.Reason + " " + w.mutedLink("{{ unsubscribe_url }}", words.Leave)}
+	var parts, links []string
+	for _, l := range o.Social {
+		links = append(links, w.mutedLink(html.EscapeString(socialURL(l.URL)), html.EscapeString(l.Name)))
+	}
+	if len(links) > 0 {
+		parts = append(parts, strings.Join(links, " &nbsp;·&nbsp; "))
+	}
+	for _, line := range texts.Lines(o.Footer) {
+		parts = append(parts, html.EscapeString(line))
+	}
+	parts = append(parts, words.Reason+" "+w.mutedLink("{{ unsubscribe_url }}", words.Leave))
 	for _, line := range texts.Lines(o.Address) {
 		parts = append(parts, html.EscapeString(line))
 	}

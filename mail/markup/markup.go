@@ -32,6 +32,8 @@ type Options struct {
 	// Logo stands there in place of the name, which is then its alt text.
 	Logo      string
 	LogoWidth int    // pixels
+	Footer    string // in lines, before the link to leave
+	Social    []core.SocialLink
 	Address   string // postal, in lines
 	// AllowHTML lets HTML in Markdown through. It is shown as text otherwise.
 	AllowHTML bool

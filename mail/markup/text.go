@@ -24,7 +24,12 @@ func writeText(d *document) string {
 	if body := w.stack(d.body); body != "" {
 		out = append(out, body)
 	}
-	foot := []string{"-- ", words.Reason, words.Leave + ": {{ unsubscribe_url }}"}
+	foot := []string{"-- "}
+	for _, l := range o.Social {
+		foot = append(foot, l.Name+": "+socialURL(l.URL))
+	}
+	foot = append(foot, texts.Lines(o.Footer)...)
+	foot = append(foot, words.Reason, words.Leave+": {{ unsubscribe_url }}")
 	foot = append(foot, texts.Lines(o.Address)...)
 	out = append(out, strings.Join(foot, "\n"))
 	return strings.Join(out, "\n\n") + "\n"

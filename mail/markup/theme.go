@@ -25,9 +25,9 @@ type Palette struct {
 
 // The shapes of the head of a mail.
 const (
-	MastheadBar    = "bar"    // the name on the accent's colour
-	MastheadCenter = "center" // the name between two lines, in the middle
-	MastheadLeft   = "left"   // the name, plainly
+	MastheadBar    = core.MastheadBar
+	MastheadCenter = core.MastheadCenter
+	MastheadLeft   = core.MastheadLeft
 )
 
 // Theme is how a mail looks. Fonts are stacks of fonts that computers have: mail programs load no others reliably.

@@ -2,9 +2,14 @@ package markup
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"newsletterd/core"
+	"newsletterd/mail"
 )
 
 // Each built-in theme can be read: in light and dark surroundings, and where a mail program inverts its colours.
@@ -64,4 +69,127 @@ func unreadable(theme *Theme) (out []string) {
 		}
 	}
 	return out
+}
+
+// The themes of core are those of this package, and each is what a tenant's theme of it begins as.
+func TestBaseThemes(t *testing.T) {
+	if !slices.Equal(ThemeNames(), core.BuiltInThemes) {
+		t.Errorf("%q", core.BuiltInThemes)
+	}
+	for i := range themes {
+		base, err := BaseTheme(themes[i].Name, &core.Tenant{})
+		if err == nil {
+			base, err = core.NewTheme("t", base, core.ThemeInput{Name: new(themes[i].Name)}, 1)
+		}
+		if err == nil || base.Base != themes[i].Name {
+			t.Errorf("a theme of a built-in one's name: %+v, %v", base, err)
+		}
+		own, moved, err := OwnTheme(&base)
+		if err != nil || len(moved) > 0 || *own != themes[i] {
+			t.Errorf("%+v, %q, %v", own, moved, err)
+		}
+	}
+	if len(fontStacks) != len(core.ThemeFonts) {
+		t.Errorf("%d stacks", len(fontStacks))
+	}
+}
+
+// A tenant's theme can be read whatever its colours are, and keeps those that can.
+func TestOwnThemesCanBeRead(t *testing.T) {
+	colour := func(t *rapid.T, name string) *string {
+		if rapid.Bool().Draw(t, name+" is given") {
+			return new(rapid.SampledFrom([]string{"#000000", "#ffffff", "#777777", "#808080", "#ff0000", "#ffff00", "#0000ff"}).
+				Draw(t, name))
+		}
+		return new(fmt.Sprintf("#%06x", rapid.IntRange(0, 1<<24-1).Draw(t, name)))
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		base, err := BaseTheme(rapid.SampledFrom(core.BuiltInThemes).Draw(t, "base"), &core.Tenant{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var sides [2]core.ThemeColorsInput
+		for i := range sides {
+			c := &sides[i]
+			for name, to := range map[string]**string{
+				"page": &c.Page, "card": &c.Card, "text": &c.Text, "title": &c.Title, "muted": &c.Muted, "link": &c.Link,
+				"accent": &c.Accent, "on": &c.On, "tint": &c.Tint, "line": &c.Line,
+			} {
+				*to = colour(t, name)
+			}
+		}
+		drawn, err := core.NewTheme("t", base, core.ThemeInput{Name: new("Ours"), Light: &sides[0], Dark: &sides[1]}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		own, moved, err := OwnTheme(&drawn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, fault := range unreadable(own) {
+			t.Error(fault)
+		}
+		if again := core.ThemeColors(own.Light); len(moved) == 0 && again != drawn.Light {
+			t.Errorf("%+v became %+v, and nothing is told", drawn.Light, again)
+		}
+		kept := drawn
+		kept.Light, kept.Dark = core.ThemeColors(own.Light), core.ThemeColors(own.Dark)
+		if _, moved, err := OwnTheme(&kept); err != nil || len(moved) > 0 {
+			t.Errorf("what can be read is moved: %q, %v", moved, err)
+		}
+	})
+}
+
+// A newsletter in a tenant's theme follows the rules of mail programs, whatever its sizes, fonts and footer are; what
+// stands in the footer is text.
+func TestOwnThemesFollowTheRules(t *testing.T) {
+	const source = "# News\n\nText with `code` and [a link](https://x.example/).\n\n[Go](https://x.example/){.button}\n\n" +
+		"::: tip\nA box\n:::\n\n> Quote\n\n::: columns\n::: column\nA\n:::\n::: column\nB\n:::\n:::\n"
+	rapid.Check(t, func(t *rapid.T) {
+		base, err := BaseTheme(rapid.SampledFrom(core.BuiltInThemes).Draw(t, "base"), &core.Tenant{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		number := func(name string, least, most int) *int { return new(rapid.IntRange(least, most).Draw(t, name)) }
+		words := rapid.StringMatching(`[ -z|~\n]{0,40}`)
+		own, err := core.NewTheme("t", base, core.ThemeInput{
+			Name: new("Ours"), Size: number("size", 14, 20), Width: number("width", 480, 680), Radius: number("radius", 0, 24),
+			Padding: number("padding", 0, 48), HeadingWeight: new(100 * *number("weight", 4, 8)),
+			Font:        new(rapid.SampledFrom(core.ThemeFonts).Draw(t, "font")),
+			HeadingFont: new(rapid.SampledFrom(core.ThemeFonts).Draw(t, "heading font")),
+			Masthead:    new(rapid.SampledFrom([]string{MastheadBar, MastheadCenter, MastheadLeft}).Draw(t, "masthead")),
+			LogoURL:     new("https://x.example/logo.png"), LogoWidth: number("logo", 24, 600),
+			FooterText: new(words.Draw(t, "footer") + "<b>&"), PostalAddress: new(words.Draw(t, "address") + "<i>"),
+			Social: &[]core.SocialLink{{Name: words.Draw(t, "name") + "<u>", URL: `https://x.example/?a="<b>&c=d`}},
+		}, 1)
+		if core.KindOf(err) == core.Invalid && strings.HasPrefix(err.(*core.Error).Field, "social[0].name") {
+			t.Skip("the name of a link has no line end")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := core.CampaignFields{Subject: "News", Content: core.CampaignContent{Kind: core.ContentMarkdown, Source: source}}
+		r, err := CompileCampaign(&f, &own, &core.List{Name: "L"}, &core.Tenant{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, fault := range faults(r.HTML) {
+			t.Error(fault)
+		}
+		for _, tag := range []string{"<b>", "<i>", "<u>", `"<b`} {
+			if strings.Contains(r.HTML, tag) {
+				t.Errorf("%s stands in the HTML", tag)
+			}
+		}
+		for _, want := range []string{"<b>&", "<i>", "<u>: https://x.example/?a="} {
+			if !strings.Contains(r.Text, want) {
+				t.Errorf("%q is missing in %s", want, r.Text)
+			}
+		}
+		if _, err := mail.CompileBulk(mail.JobSpec("j", &core.Content{
+			Copy: f.Copy("t", r.HTML, r.Text, 1), List: core.List{Name: "L"},
+		}, mail.Address{Email: "a@x.example"})); err != nil {
+			t.Error(err)
+		}
+	})
 }

@@ -46,7 +46,7 @@ func TestUTM(t *testing.T) {
 				continue
 			}
 			f.Content.Source = strings.Replace(around, "@", c.in, 1)
-			r, err := CompileCampaign(&f, &core.List{}, &tenant)
+			r, err := CompileCampaign(&f, nil, &core.List{}, &tenant)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -61,11 +61,11 @@ func TestUTM(t *testing.T) {
 	}
 	want := "See https://shop.example/a?b=1&" + query + ", (https://b.example/{{ email }}?" + query +
 		") or mail ann@example.org. {{ unsubscribe_url }}\n"
-	if r, err := CompileCampaign(&f, &core.List{}, &tenant); err != nil || r.Text != want {
+	if r, err := CompileCampaign(&f, nil, &core.List{}, &tenant); err != nil || r.Text != want {
 		t.Errorf("%q, %v; want\n%q", r.Text, err, want)
 	}
 	f.Content = core.CampaignContent{Kind: core.ContentMarkdown, Source: "[a](https://a.example/) {{ email }} [b](https://b.example/){.button}\n"}
-	r, err := CompileCampaign(&f, &core.List{}, &tenant)
+	r, err := CompileCampaign(&f, nil, &core.List{}, &tenant)
 	if err != nil || strings.Count(r.HTML, htmlQuery) < 2 || strings.Count(r.Text, query) != 2 {
 		t.Errorf("%v\n%s\n%s", err, r.HTML, r.Text)
 	}

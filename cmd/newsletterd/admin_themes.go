@@ -1,0 +1,133 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/core"
+	"newsletterd/handlers"
+	"newsletterd/store"
+)
+
+const themeHelp = `What is left out of the values is as in the base, or as it was; docs/writing.md has the keys.
+
+   newsletterd admin theme create --tenant Acme --name Ours --base journal --values '{"font": "georgia", "light": {"accent": "#7a1f3d"}}'
+   newsletterd admin theme update --id Ours --values @ours.json`
+
+func themeFlags() []cli.Flag {
+	return []cli.Flag{stringFlag("name", "`NAME` of the theme"), jsonFlag("values", "colours, fonts, sizes and footer")}
+}
+
+// themeInput reads the flags.
+func themeInput(c *cli.Context) (in core.ThemeInput, err error) {
+	values, err := givenJSON[core.ThemeInput](c, "values")
+	if values != nil {
+		in = *values
+	}
+	if name := given(c, "name"); name != nil {
+		in.Name = name
+	}
+	return in, err
+}
+
+func (p *program) themeCommands() *cli.Command {
+	create := p.command("create", "add a theme", append(themeFlags(), tenantFlag("its `TENANT`"),
+		oneOfFlag("base", "the built-in theme that it is made of", core.BuiltInThemes...).byDefault(core.BuiltInThemes[0])),
+		[]string{"tenant", "name"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			in, err := themeInput(c)
+			if err != nil {
+				return err
+			}
+			if c.IsSet("base") || in.Base == nil {
+				in.Base = new(c.String("base"))
+			}
+			of, err := s.Tenant(c.Context, c.String("tenant"))
+			if err != nil {
+				return missing(err, "tenant", c.String("tenant"))
+			}
+			t, err := handlers.NewTheme(&of, in, now())
+			if err == nil {
+				err = s.AddTheme(c.Context, t, actor())
+			}
+			if err != nil {
+				return err
+			}
+			return p.printer(c).record(t)
+		})
+	create.Description = themeHelp
+	all := p.command("list", "list the themes", []cli.Flag{tenantFlag("those of the tenant `ID` or name alone")}, nil,
+		func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			ids, every, err := tenantOf(c, s)
+			if err != nil {
+				return err
+			}
+			rows, err := pages(func(t core.Theme) string { return t.ID }, func(page core.Page) ([]core.Theme, error) {
+				return s.Themes(c.Context, ids, every, page)
+			})
+			if err != nil {
+				return err
+			}
+			return list(p.printer(c), rows, "id", "tenant_id", "name", "base", "updated_at")
+		})
+	show := p.command("show", "show one theme", []cli.Flag{idFlag(store.NounTheme)}, []string{"id"},
+		func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			t, err := s.Theme(c.Context, c.String("id"))
+			if err != nil {
+				return missing(err, "theme", c.String("id"))
+			}
+			return p.printer(c).record(t)
+		})
+	update := p.command("update", "change a theme", append(themeFlags(), idFlag(store.NounTheme)), []string{"id"},
+		func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			in, err := themeInput(c)
+			if err != nil {
+				return err
+			}
+			at := now()
+			t, err := s.UpdateTheme(c.Context, c.String("id"), actor(), at, func(t *core.Theme) error {
+				return t.Change(in, at)
+			})
+			if err != nil {
+				return missing(err, "theme", c.String("id"))
+			}
+			return p.printer(c).record(t)
+		})
+	update.Description = themeHelp
+	del := p.command("delete", "delete a theme", []cli.Flag{idFlag(store.NounTheme)}, []string{"id"},
+		func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			if err := s.DeleteTheme(c.Context, c.String("id"), actor(), now()); err != nil {
+				return missing(err, "theme", c.String("id"))
+			}
+			return p.done(c, "Theme %s is deleted.", c.String("id"))
+		})
+	return &cli.Command{
+		Name: "theme", Usage: "how mails made of Markdown or blocks look",
+		Subcommands: []*cli.Command{create, all, show, p.previewThemeCommand(), update, del},
+	}
+}
+
+func (p *program) previewThemeCommand() *cli.Command {
+	return p.command("preview", "show a newsletter that is made up in a theme", previewFlags(idFlag(store.NounTheme)),
+		[]string{"id"},
+		func(c *cli.Context, cfg *config.Config, s *store.Store) error {
+			t, err := s.Theme(c.Context, c.String("id"))
+			if err != nil {
+				return missing(err, "theme", c.String("id"))
+			}
+			of, err := s.Tenant(c.Context, t.TenantID)
+			if err != nil {
+				return err
+			}
+			bulk, moved, err := handlers.ThemeSample(&t, &of)
+			if err != nil {
+				return err
+			}
+			for _, w := range moved {
+				fmt.Fprintln(p.err, "warning:", w)
+			}
+			r := handlers.SampleRecipient(cfg.Origin(), now())
+			return p.printPreview(c, bulk, &r)
+		})
+}

@@ -1,0 +1,287 @@
+package core
+
+import (
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// BuiltInThemes are the names of the themes that every tenant has, the default first.
+var BuiltInThemes = []string{"letter", "journal", "studio", "lantern"}
+
+// The shapes of the head of a mail.
+const (
+	MastheadBar    = "bar"    // the name on the accent's colour
+	MastheadCenter = "center" // the name between two lines, in the middle
+	MastheadLeft   = "left"   // the name, plainly
+)
+
+// ThemeFonts are the words for stacks of fonts that computers have.
+var ThemeFonts = []string{
+	"system", "helvetica", "verdana", "trebuchet", "tahoma", "georgia", "palatino", "times", "courier",
+}
+
+// Most of what a theme and a tenant's themes may have.
+const (
+	MaxThemes     = 50
+	MaxFooterText = 1000 // characters
+	MaxSocial     = 10   // links
+)
+
+// ThemeColors are the colours of a theme for light or for dark surroundings, each of the form #rrggbb.
+type ThemeColors struct {
+	Page   string `json:"page"`   // around the mail
+	Card   string `json:"card"`   // beneath the text
+	Text   string `json:"text"`   // of paragraphs
+	Title  string `json:"title"`  // of headings
+	Muted  string `json:"muted"`  // of the footer, of captions
+	Link   string `json:"link"`   //
+	Accent string `json:"accent"` // of buttons, bars
+	On     string `json:"on"`     // text on accent
+	Tint   string `json:"tint"`   // beneath callouts, code
+	Line   string `json:"line"`   // of dividers, tables
+}
+
+// Column is the colours as a column holds them.
+func (c ThemeColors) Column() string { return jsonColumn(c, false, "") }
+
+// Scan reads the column.
+func (c *ThemeColors) Scan(src any) error { return scanJSON(src, c) }
+
+// SocialLink leads to the sender somewhere else.
+type SocialLink struct {
+	Name string `json:"name"`
+	URL  string `json:"url"`
+}
+
+// SocialLinks are the links in the footer of a theme.
+type SocialLinks []SocialLink
+
+// Column is the links as a column holds them.
+func (l SocialLinks) Column() string { return jsonColumn([]SocialLink(l), len(l) == 0, "[]") }
+
+// Scan reads the column.
+func (l *SocialLinks) Scan(src any) error { return scanJSON(src, (*[]SocialLink)(l)) }
+
+// MarshalJSON writes no links as an empty list.
+func (l SocialLinks) MarshalJSON() ([]byte, error) { return []byte(l.Column()), nil }
+
+// Theme is how the mails of a tenant look. It has all values of its own, which were those of its base when it was made.
+type Theme struct {
+	ID            string      `json:"id" db:"id"`
+	TenantID      string      `json:"tenant_id" db:"tenant_id"`
+	Name          string      `json:"name" db:"name"`
+	Base          string      `json:"base" db:"base" enum:"letter|journal|studio|lantern"` // what it was made of
+	Light         ThemeColors `json:"light" db:"light"`
+	Dark          ThemeColors `json:"dark" db:"dark"`
+	Font          string      `json:"font" db:"font"`
+	HeadingFont   string      `json:"heading_font" db:"heading_font"`
+	Size          int         `json:"size" db:"size"`                     // pixels of text
+	HeadingWeight int         `json:"heading_weight" db:"heading_weight"` // 400 to 800, in hundreds
+	Width         int         `json:"width" db:"width"`                   // pixels of the column
+	Padding       int         `json:"padding" db:"padding"`               // pixels at the column's sides
+	Radius        int         `json:"radius" db:"radius"`                 // pixels of corners
+	Masthead      string      `json:"masthead" db:"masthead" enum:"bar|center|left"`
+	LogoURL       string      `json:"logo_url" db:"logo_url"`             // empty: the tenant's
+	LogoWidth     int         `json:"logo_width" db:"logo_width"`         // pixels
+	FooterText    string      `json:"footer_text" db:"footer_text"`       // in lines
+	PostalAddress string      `json:"postal_address" db:"postal_address"` // empty: the tenant's
+	Social        SocialLinks `json:"social" db:"social"`
+	CreatedAt     Instant     `json:"created_at" db:"created_at"`
+	UpdatedAt     Instant     `json:"updated_at" db:"updated_at"`
+}
+
+// ThemeColorsInput is what a caller wants colours to be; nil leaves one as it is.
+type ThemeColorsInput struct {
+	Page   *string `json:"page"`
+	Card   *string `json:"card"`
+	Text   *string `json:"text"`
+	Title  *string `json:"title"`
+	Muted  *string `json:"muted"`
+	Link   *string `json:"link"`
+	Accent *string `json:"accent"`
+	On     *string `json:"on"`
+	Tint   *string `json:"tint"`
+	Line   *string `json:"line"`
+}
+
+// ThemeInput is what a caller wants a theme to be; nil leaves a field as it is.
+type ThemeInput struct {
+	Name          *string           `json:"name"`
+	Base          *string           `json:"base" enum:"letter|journal|studio|lantern"`
+	Light         *ThemeColorsInput `json:"light"`
+	Dark          *ThemeColorsInput `json:"dark"`
+	Font          *string           `json:"font"`
+	HeadingFont   *string           `json:"heading_font"`
+	Size          *int              `json:"size"`
+	HeadingWeight *int              `json:"heading_weight"`
+	Width         *int              `json:"width"`
+	Padding       *int              `json:"padding"`
+	Radius        *int              `json:"radius"`
+	Masthead      *string           `json:"masthead" enum:"bar|center|left"`
+	LogoURL       *string           `json:"logo_url"`
+	LogoWidth     *int              `json:"logo_width"`
+	FooterText    *string           `json:"footer_text"`
+	PostalAddress *string           `json:"postal_address"`
+	Social        *[]SocialLink     `json:"social"`
+}
+
+// NewTheme makes a theme of a tenant out of the values of its base.
+func NewTheme(tenantID string, base Theme, in ThemeInput, now Instant) (Theme, error) {
+	t := base
+	t.ID, t.TenantID, t.CreatedAt = NewID(), tenantID, now
+	return t, t.Change(in, now)
+}
+
+// Change takes over what the input holds.
+func (t *Theme) Change(in ThemeInput, now Instant) error {
+	if in.Base != nil && *in.Base != t.Base {
+		return Invalidf("base", "base is what the theme was made of, %s: make another theme of another base.", t.Base)
+	}
+	for _, f := range []struct{ to, from *string }{
+		{&t.Name, in.Name},
+		{&t.Font, in.Font},
+		{&t.HeadingFont, in.HeadingFont},
+		{&t.Masthead, in.Masthead},
+		{&t.LogoURL, in.LogoURL},
+		{&t.FooterText, in.FooterText},
+		{&t.PostalAddress, in.PostalAddress},
+	} {
+		take(f.to, f.from)
+	}
+	for _, f := range t.sizes(&in) {
+		if f.from != nil {
+			*f.to = *f.from
+		}
+	}
+	if in.Social != nil {
+		t.Social = slices.Clone(*in.Social)
+	}
+	t.UpdatedAt = now
+	for _, side := range []struct {
+		name string
+		of   *ThemeColors
+		in   *ThemeColorsInput
+	}{{"light", &t.Light, in.Light}, {"dark", &t.Dark, in.Dark}} {
+		if err := side.of.change(side.name, side.in); err != nil {
+			return err
+		}
+	}
+	return t.validate()
+}
+
+// themeSize is a number of a theme with its bounds.
+type themeSize struct {
+	name        string
+	to, from    *int
+	least, most int
+}
+
+func (t *Theme) sizes(in *ThemeInput) []themeSize {
+	return []themeSize{
+		{"size", &t.Size, in.Size, 14, 20},
+		{"heading_weight", &t.HeadingWeight, in.HeadingWeight, 400, 800},
+		{"width", &t.Width, in.Width, 480, 680},
+		{"padding", &t.Padding, in.Padding, 0, 48},
+		{"radius", &t.Radius, in.Radius, 0, 24},
+		{"logo_width", &t.LogoWidth, in.LogoWidth, 24, 600},
+	}
+}
+
+// change takes over the colours that the input holds.
+func (c *ThemeColors) change(side string, in *ThemeColorsInput) error {
+	if in == nil {
+		return nil
+	}
+	to, from := reflect.ValueOf(c).Elem(), reflect.ValueOf(in).Elem()
+	for i := range to.NumField() {
+		given := from.FieldByName(to.Type().Field(i).Name).Interface().(*string)
+		if given == nil {
+			continue
+		}
+		color, ok := ParseColor(strings.ToLower(*given))
+		if !ok {
+			field := side + "." + to.Type().Field(i).Tag.Get("json")
+			return Invalidf(field, "%s must be written #rrggbb.", field)
+		}
+		to.Field(i).SetString(color.String())
+	}
+	return nil
+}
+
+func (t *Theme) validate() error {
+	if err := checkName(&t.Name, "name"); err != nil {
+		return err
+	}
+	if _, isID := ParseID(t.Name); isID || slices.Contains(BuiltInThemes, t.Name) {
+		return Invalidf("name", "name must be none of the built-in themes (%s), and no id.", strings.Join(BuiltInThemes, ", "))
+	}
+	for _, f := range []struct{ field, word string }{{"font", t.Font}, {"heading_font", t.HeadingFont}} {
+		if !slices.Contains(ThemeFonts, f.word) {
+			return Invalidf(f.field, "%s must be one of %s.", f.field, strings.Join(ThemeFonts, ", "))
+		}
+	}
+	for _, f := range t.sizes(&ThemeInput{}) {
+		if *f.to < f.least || *f.to > f.most {
+			return Invalidf(f.name, "%s must be from %d to %d.", f.name, f.least, f.most)
+		}
+	}
+	if t.HeadingWeight%100 != 0 {
+		return Invalidf("heading_weight", "heading_weight must be 400, 500, 600, 700 or 800.")
+	}
+	if t.Masthead != MastheadBar && t.Masthead != MastheadCenter && t.Masthead != MastheadLeft {
+		return Invalidf("masthead", "masthead must be bar, center or left.")
+	}
+	if t.LogoURL != "" && (!isWebURL(t.LogoURL) || !strings.HasPrefix(strings.ToLower(t.LogoURL), "https:") ||
+		hasPlaceholder(t.LogoURL)) {
+		return Invalidf("logo_url", "logo_url must be an absolute https URL.")
+	}
+	return t.validateFooter()
+}
+
+// validateFooter checks what stands in the footer, which has no placeholders.
+func (t *Theme) validateFooter() error {
+	for _, f := range []struct {
+		text *string
+		name string
+		most int
+	}{{&t.FooterText, "footer_text", MaxFooterText}, {&t.PostalAddress, "postal_address", 500}} {
+		if err := checkText(f.text, f.name, f.most, true); err != nil {
+			return err
+		}
+		if hasPlaceholder(*f.text) {
+			return Invalidf(f.name, "%s has no placeholders: it must not contain {{ or {%%.", f.name)
+		}
+	}
+	if len(t.Social) > MaxSocial {
+		return Invalidf("social", "social may have %d links at most.", MaxSocial)
+	}
+	for i := range t.Social {
+		field := "social[" + strconv.Itoa(i) + "]"
+		l := &t.Social[i]
+		if err := checkText(&l.Name, field+".name", 60, false); err != nil {
+			return err
+		}
+		if l.Name == "" || hasPlaceholder(l.Name) {
+			return Invalidf(field+".name", "%s.name must not be empty, nor hold placeholders.", field)
+		}
+		if !isWebURL(l.URL) || hasPlaceholder(l.URL) {
+			return Invalidf(field+".url", "%s.url must be an absolute http or https URL.", field)
+		}
+	}
+	return nil
+}
+
+func hasPlaceholder(s string) bool { return strings.Contains(s, "{{") || strings.Contains(s, "{%") }
+
+// IsBuiltInTheme reports whether a campaign's theme is a built-in one; the empty name means the default.
+func IsBuiltInTheme(name string) bool { return name == "" || slices.Contains(BuiltInThemes, name) }
+
+// NoTheme is the error of a campaign whose theme is not there.
+func NoTheme(name string) *Error {
+	return Invalidf("theme", "There is no theme %q, but %s, and the tenant's own.", name, strings.Join(BuiltInThemes, ", "))
+}
+
+// ErrThemeInUse is returned when a theme can't go because campaigns that are written on have it.
+var ErrThemeInUse = Conflictf("theme_in_use", "A campaign that is a draft or in review has this theme: choose another one there.")

@@ -1,0 +1,154 @@
+package handlers
+
+import (
+	"cmp"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+	"newsletterd/mail"
+	"newsletterd/mail/markup"
+	"newsletterd/store"
+)
+
+// themes serves /api/admin/themes.
+type themes struct{ store *store.Store }
+
+// themeRoutes are the themes of tenants.
+func (h *Handler) themeRoutes(t *web.Table) {
+	a := themes{h.options.Store}
+	const all = "/api/admin/themes"
+	read, write := core.ActionTemplateRead, core.ActionTemplateWrite
+	crud(t, all, "a theme of a tenant", "the themes of tenants; the built-in ones are none of them", resource{
+		a.find, web.ErrNotFound, web.List(a.list, func(t core.Theme) string { return t.ID }),
+		web.JSON(a.create).Fails(core.NotFound, core.Conflict), web.Path(a.show), web.JSON(a.update).Fails(core.Conflict),
+		web.Path(a.remove).Fails(core.Conflict),
+		rights{read, write, write, write},
+	})
+	t.Add("POST", all+"/:id/preview", admin(read), web.Member, web.Path(a.preview).Find(a.find).Missing(web.ErrNotFound),
+		"Show a newsletter that is made up in a theme")
+}
+
+func (a themes) find(c *web.Call) error {
+	t, err := a.store.Theme(c, c.ID())
+	return ownRecord(c, t.TenantID, core.ActionTemplateRead, err, web.ErrNotFound)
+}
+
+func (a themes) list(c *web.Call, in tenantFilter, page core.Page) ([]core.Theme, error) {
+	return pageFor(c, in, page, a.store.Themes)
+}
+
+// newTheme is the body of POST /api/admin/themes.
+type newTheme struct {
+	TenantID string `json:"tenant_id"`
+	core.ThemeInput
+}
+
+func (a themes) create(c *web.Call, in newTheme) (t core.Theme, err error) {
+	tenant, err := oneTenant(c, in.TenantID)
+	if err != nil {
+		return t, err
+	}
+	of, err := a.store.Tenant(c, tenant)
+	if err == nil {
+		t, err = NewTheme(&of, in.ThemeInput, c.Now)
+	}
+	if err == nil {
+		err = a.store.AddTheme(c, t, actor(c))
+	}
+	return t, unknownTenant(err)
+}
+
+func (a themes) show(c *web.Call, id string) (core.Theme, error) { return a.store.Theme(c, id) }
+
+func (a themes) update(c *web.Call, in core.ThemeInput) (core.Theme, error) {
+	return a.store.UpdateTheme(c, c.ID(), actor(c), c.Now, func(t *core.Theme) error { return t.Change(in, c.Now) })
+}
+
+func (a themes) remove(c *web.Call, id string) (web.None, error) {
+	return web.None{}, a.store.DeleteTheme(c, id, actor(c), c.Now)
+}
+
+// themePreview is a newsletter in a theme.
+type themePreview struct {
+	preview
+	Warnings []string `json:"warnings"` // colours that can't be read, and what mails have in their place
+}
+
+func (a themes) preview(c *web.Call, id string) (out themePreview, err error) {
+	t, err := a.store.Theme(c, id)
+	if err != nil {
+		return out, err
+	}
+	of, err := a.store.Tenant(c, t.TenantID)
+	if err != nil {
+		return out, err
+	}
+	bulk, moved, err := ThemeSample(&t, &of)
+	if err != nil {
+		return out, err
+	}
+	r := SampleRecipient(c.PublicURL(), c.Now)
+	out.Warnings = append([]string{}, moved...)
+	out.Subject, out.Text, out.HTML, err = bulk.Parts(&r)
+	return out, err
+}
+
+// NewTheme makes a theme of a tenant, with its colour where the input names no other.
+func NewTheme(t *core.Tenant, in core.ThemeInput, now core.Instant) (core.Theme, error) {
+	base := ""
+	if in.Base != nil {
+		base = *in.Base
+	}
+	of, err := markup.BaseTheme(base, t)
+	if err != nil {
+		return of, err
+	}
+	if in.Base = nil; base != "" {
+		in.Base = &of.Base
+	}
+	return core.NewTheme(t.ID, of, in, now)
+}
+
+// ThemeSample returns a newsletter that is made up, in a theme of a tenant, and which colours of it were moved.
+func ThemeSample(theme *core.Theme, t *core.Tenant) (bulk *mail.Bulk, moved []string, err error) {
+	if _, moved, err = markup.OwnTheme(theme); err != nil {
+		return nil, nil, err
+	}
+	o, err := markup.LooksOf("", theme, t)
+	if err != nil {
+		return nil, nil, err
+	}
+	o.Language, o.Title, o.Name = t.Language, theme.Name, cmp.Or(t.BrandName, t.Name)
+	r, err := markup.Compile(markup.KindMarkdown, themeSample, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	content := SampleContent(&core.Template{Name: theme.Name, BodyHTML: r.HTML, BodyText: r.Text})
+	bulk, err = mail.CompileBulk(mail.JobSpec("preview", &content, mail.Address{Email: "newsletterd@localhost"}))
+	return bulk, moved, err
+}
+
+// themeSample has one of each of what themes make different.
+const themeSample = `# A heading
+
+Some text with **strong words**, [a link](https://example.org/) and ` + "`code`" + `.
+
+[A button](https://example.org/){.button}
+
+## A smaller heading
+
+> A quote.
+
+::: tip
+A box with a [link](https://example.org/).
+:::
+
+| A table | of two columns |
+|---|---|
+| one | two |
+
+---
+
+- a list
+- of two
+`
