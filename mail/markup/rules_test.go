@@ -24,14 +24,22 @@ func faults(source string) (out []string) {
 	if len(source) > 102_000 {
 		fault(14, "%d octets", len(source))
 	}
-	for _, want := range []string{`<html lang="`, "<title>", `content="light dark"`, "PixelsPerInch", "xmlns:o="} {
+	for want, rule := range map[string]int{
+		`<html lang="`: 19, "<title>": 19, "PixelsPerInch": 6, "xmlns:o=": 6, "xmlns:v=": 6, "sans-serif !important": 9,
+		`content="light dark"`: 16, "(prefers-color-scheme:dark)": 16, "[data-ogsc]": 16, "x-apple-data-detectors": 18,
+		"u + .body a": 18,
+	} {
 		if !strings.Contains(head, want) {
-			fault(19, "no %s", want)
+			fault(rule, "no %s", want)
 		}
 	}
 	if !strings.Contains(body, `<div lang="`) {
 		fault(19, "no lang on a wrapper")
 	}
+	if !strings.Contains(body, "-webkit-text-size-adjust") {
+		fault(18, "no text-size-adjust")
+	}
+	commentFaults(body, fault)
 	cell := "" // the style of the last td
 	z := html.NewTokenizer(strings.NewReader(body))
 	for {
@@ -50,6 +58,22 @@ func faults(source string) (out []string) {
 			cell = attribute(&t, "style")
 		}
 		tagFaults(&t, cell, fault)
+	}
+}
+
+var forOutlook = regexp.MustCompile(`(?s)<!--\[if mso\]>(.*?)<!\[endif\]-->`)
+
+// commentFaults looks at what stands in comments for Outlook.
+func commentFaults(body string, fault func(int, string, ...any)) {
+	cells := 0
+	for _, m := range forOutlook.FindAllStringSubmatch(body, -1) {
+		cells += strings.Count(m[1], "<td width")
+		if strings.Contains(m[1], "<table") && !strings.Contains(m[1], `style="width:`) {
+			fault(6, "a table for Outlook without a width in its style")
+		}
+	}
+	if n := strings.Count(body, `class="col"`); n != cells {
+		fault(1, "%d columns, %d cells for Outlook", n, cells)
 	}
 }
 
@@ -76,8 +100,10 @@ var properties = map[string]string{
 	"mso-table-rspace": "0pt", "border-collapse": "separate|collapse", "border": "0",
 	"border-top":    `\dpx (solid|double) #[0-9a-f]{6}`,
 	"border-bottom": `\dpx (solid|double) #[0-9a-f]{6}`, "border-radius": `[\dpx ]+`, "text-align": "left|center|right",
-	"text-decoration": "underline|none", "vertical-align": "top|middle", "display": "block|inline-block", "width": `100%|\d+px`,
-	"max-width": `100%|\d+px`, "word-break": "break-word|normal", "overflow-wrap": "break-word|normal", "height": `auto|\d+px`, "-webkit-text-size-adjust": "100%", "-ms-text-size-adjust": "100%",
+	"text-decoration": "underline|none", "vertical-align": "top|middle", "display": "block|inline-block|none",
+	"mso-hide": "all", "width": `100%|\d+px`,
+	"max-width": `100%|\d+px`, "word-break": "break-word|normal", "overflow-wrap": "break-word|normal",
+	"height": `auto|\d+px`, "-webkit-text-size-adjust": "100%", "-ms-text-size-adjust": "100%",
 }
 
 var forms = func() map[string]*regexp.Regexp {
@@ -101,6 +127,16 @@ func tagFaults(t *html.Token, cell string, fault func(int, string, ...any)) {
 		}
 	}
 	button := t.Data == "a" && strings.Contains(cell, "mso-padding-alt") && style["display"] == "inline-block"
+	if d := style["display"]; d != "" && d != "block" && d != "none" && !button && attribute(t, "class") != "col" {
+		fault(1, "<%s> has display:%s", t.Data, d)
+	}
+	if button && (style["background-color"] == "" || !strings.Contains(cell, "background-color")) {
+		fault(7, "a button whose cell or link isn't filled")
+	}
+	if style["display"] == "none" && style["mso-hide"] != "all" {
+		fault(10, "<%s> is hidden, not in Outlook", t.Data)
+	}
+	lookFaults(t, style, fault)
 	if p := style["padding"]; p != "" && p != "0" && t.Data != "td" && t.Data != "th" && !button {
 		fault(3, "<%s> has padding", t.Data)
 	}
@@ -147,6 +183,32 @@ func tagFaults(t *html.Token, cell string, fault func(int, string, ...any)) {
 	}
 }
 
+// lookFaults looks at colours, fonts and blanks of an element.
+func lookFaults(t *html.Token, style map[string]string, fault func(int, string, ...any)) {
+	for _, class := range strings.Fields(attribute(t, "class")) {
+		needs := map[string]string{"b-": "background-color", "c-": "color", "l-": "border"}[class[:min(2, len(class))]]
+		stands := needs == "" || style[needs] != "" || needs == "border" && style["border-top"]+style["border-bottom"] != "" ||
+			needs == "background-color" && attribute(t, "bgcolor") != ""
+		if !stands {
+			fault(2, "<%s> has its %s by the class %s alone", t.Data, needs, class)
+		}
+	}
+	if f := style["font-family"]; f != "" && !strings.HasSuffix(f, "serif") && !strings.HasSuffix(f, "monospace") {
+		fault(9, "<%s> has %s", t.Data, f)
+	}
+	if style["white-space"] != "" || t.Data == "pre" {
+		fault(11, "<%s> with white-space", t.Data)
+	}
+	if attribute(t, "background") != "" || strings.Contains(attribute(t, "style"), "url(") {
+		fault(15, "<%s> has a picture as its background", t.Data)
+	}
+	for _, c := range []string{style["color"], style["background-color"], attribute(t, "bgcolor")} {
+		if c == "#ffffff" || c == "#000000" {
+			fault(16, "<%s> is %s", t.Data, c)
+		}
+	}
+}
+
 // What people write becomes HTML that follows the rules of mail programs, in each theme.
 func TestRulesOfMailPrograms(t *testing.T) {
 	for name, source := range samples(t) {
@@ -166,28 +228,54 @@ func TestRulesOfMailPrograms(t *testing.T) {
 	}
 }
 
-// The rules are looked for: HTML that breaks them has faults.
+// The rules are looked for: HTML that breaks one of them has its fault.
 func TestFaultsAreFound(t *testing.T) {
-	for source, rule := range map[string]string{
-		`<p style="padding:4px">x</p>`:                       "3",
-		`<p style="margin:0 0 4px 0">x</p>`:                  "3",
-		`<div style="max-width:600px">x</div>`:               "4",
-		`<img src="x" alt="" style="display:block">`:         "5",
-		`<td style="line-height:20px">x</td>`:                "8",
-		`<td style="color:rgb(0 0 0)">x</td>`:                "12",
-		`<td style="display:flex">x</td>`:                    "12",
-		`<style>p{}</style>`:                                 "13",
-		`<img src="x" style="vertical-align:top">`:           "17",
-		`<td style="font-size:11px">x</td>`:                  "18",
-		`<table cellspacing="0" style="x">`:                  "19",
-		`<a href="#top" style="color:#111111">x</a>`:         "20",
-		"<!-- {{ email }} -->":                               "0",
-		`<td style="font-family:Arial;line-height:1.5">x`:    "12",
-		strings.Repeat("<p>All of it is too long.</p>", 5e3): "14",
-	} {
+	broken := map[string]string{
+		`<p style="display:inline-block">x</p>`:                                      "1",
+		`<div class="col">x</div>`:                                                   "1",
+		`<p class="c-text">x</p>`:                                                    "2",
+		`<td class="b-card">x</td>`:                                                  "2",
+		`<p style="padding:4px">x</p>`:                                               "3",
+		`<p style="margin:0 0 4px 0">x</p>`:                                          "3",
+		`<div style="max-width:600px">x</div>`:                                       "4",
+		`<img src="x" alt="" style="display:block">`:                                 "5",
+		`<!--[if mso]><table width="600"><![endif]-->`:                               "6",
+		`<td style="line-height:20px">x</td>`:                                        "8",
+		`<td style="font-family:Comic">x</td>`:                                       "9",
+		`<p style="display:none">x</p>`:                                              "10",
+		`<td style="white-space:pre">x</td>`:                                         "11",
+		`<pre>x</pre>`:                                                               "11",
+		`<td style="color:rgb(0 0 0)">x</td>`:                                        "12",
+		`<td style="display:flex">x</td>`:                                            "12",
+		`<style>p{}</style>`:                                                         "13",
+		`<td background="https://x.example/x.png">x</td>`:                            "15",
+		`<td style="color:#000000">x</td>`:                                           "16",
+		`<img src="x" style="vertical-align:top">`:                                   "17",
+		`<td style="font-size:11px">x</td>`:                                          "18",
+		`<table cellspacing="0" style="x">`:                                          "19",
+		`<a href="#top" style="color:#111111">x</a>`:                                 "20",
+		"<!-- {{ email }} -->":                                                       "0",
+		`<td style="font-family:Arial;line-height:1.5">x`:                            "12",
+		strings.Repeat("<p>All of it is too long.</p>", 5e3):                         "14",
+		`<td style="mso-padding-alt:1px"><a style="display:inline-block">x</a></td>`: "7",
+	}
+	seen := map[string]bool{}
+	for source, rule := range broken {
+		seen[rule] = true
 		found := faults("<head></head><body>" + source)
 		if !slices.ContainsFunc(found, func(f string) bool { return strings.HasPrefix(f, rule+":") }) {
 			t.Errorf("%.60s: %q", source, found)
+		}
+	}
+	for rule := range 20 {
+		if !seen[strconv.Itoa(rule+1)] {
+			t.Errorf("nothing breaks rule %d", rule+1)
+		}
+	}
+	bare := strings.Join(faults("<head></head><body>"), "\n")
+	for _, rule := range []string{"6: ", "9: ", "16: ", "18: ", "19: "} {
+		if !strings.Contains(bare, rule) {
+			t.Errorf("a head that lacks all breaks no rule %s", rule)
 		}
 	}
 }
