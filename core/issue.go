@@ -18,10 +18,12 @@ type Issue struct {
 	No         int64   `db:"no"`
 	ListID     string  `db:"list_id"`
 	CampaignNo int64   `db:"campaign_no"`
-	Slug       string  `db:"slug"`    // of its address, below that of the list
-	Title      string  `db:"title"`   // its subject, as a reader of whom nothing is known sees it
-	Summary    string  `db:"summary"` // its preheader likewise; empty: it has none
-	SentAt     Instant `db:"sent_at"` // when the first mail could go out; 0: not yet
+	Slug       string  `db:"slug"`         // of its address, below that of the list
+	Title      string  `db:"title"`        // its subject, as a reader of whom nothing is known sees it
+	Summary    string  `db:"summary"`      // its preheader likewise; empty: it has none
+	ChangedAt  Instant `db:"changed_at"`   // when a link was mended, or it was corrected last; 0: never
+	Corrected  Instant `db:"corrected_at"` // when what is shown was written; 0: it is as it was sent
+	SentAt     Instant `db:"sent_at"`      // when the first mail could go out; 0: not yet
 
 	CampaignID string `db:"campaign_id"`
 	JobNo      int64  `db:"job_no"` // the first job that sent mails of it

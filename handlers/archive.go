@@ -129,12 +129,13 @@ var openGraphLocales = map[string]string{"en": "en_US", "de": "de_DE", "fr": "fr
 type shownIssue struct {
 	Path, Title, Summary string
 	Date, At             string // in words, and for programs
+	Corrected            string // in words; empty: it is as it was sent
 }
 
 func issueRow(c *web.Call, list *core.ListWithTenant, i *core.Issue) shownIssue {
 	return shownIssue{
 		list.ArchivePath() + i.Slug, i.Title, i.Summary, wordsOf(c).day(i.SentAt.Time()),
-		i.SentAt.Time().Format(time.RFC3339),
+		i.SentAt.Time().Format(time.RFC3339), wordsOf(c).corrected(i.Corrected),
 	}
 }
 
@@ -332,15 +333,15 @@ func (a archive) render(c *web.Call, list *core.ListWithTenant, i *core.Issue) (
 	if err != nil {
 		return nil, err
 	}
-	content, err := a.store.ContentOf(c, &j, list.ID)
+	mended, err := a.store.Mended(c, j.CampaignID)
 	if err != nil {
 		return nil, err
 	}
-	spec := mail.JobSpec(j.ID, &content, mail.ShownSender)
-	spec.UnsubscribeURL, spec.Preheader = "", ""
-	if spec.Mended, err = a.store.MendedLinks(c, j.CampaignID); err != nil {
+	spec, _, err := mendedSpec(c, a.store, &mended, &j, list.ID)
+	if err != nil {
 		return nil, err
 	}
+	spec.UnsubscribeURL, spec.Preheader = "", ""
 	bulk, err := mail.CompileBulk(spec)
 	if err != nil {
 		return nil, err

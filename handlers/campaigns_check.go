@@ -76,6 +76,13 @@ func (d Drafts) Look(ctx context.Context, c *core.Campaign, version int64, now c
 
 // compile makes the mail of a campaign, or says in Fault why there is none.
 func (d Drafts) compile(ctx context.Context, c *core.Campaign, version int64, now core.Instant) (l Look, err error) {
+	return d.compileChanged(ctx, c, version, func(*core.CampaignFields) error { return nil }, now)
+}
+
+// compileChanged is compile of what a version would say with a change.
+func (d Drafts) compileChanged(ctx context.Context, c *core.Campaign, version int64,
+	change func(*core.CampaignFields) error, now core.Instant,
+) (l Look, err error) {
 	l.Findings = []core.CampaignFinding{}
 	compile := func(f *core.CampaignFields, own *core.Theme, list *core.List, t *core.Tenant) (html, text string,
 		err error,
@@ -87,7 +94,7 @@ func (d Drafts) compile(ctx context.Context, c *core.Campaign, version int64, no
 		l.notes = r.Warnings
 		return r.HTML, r.Text, nil
 	}
-	l.Draft, err = d.Store.Draft(ctx, c, version, compile, now)
+	l.Draft, err = d.Store.ChangedDraft(ctx, c, version, change, compile, now)
 	if err == nil {
 		l.Bulk, err = mail.CompileShown(c.ID, &l.Draft.Content)
 	}

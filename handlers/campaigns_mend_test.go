@@ -27,6 +27,7 @@ func TestMendedLinks(t *testing.T) {
 			t.Errorf("%s: %d\n%s", name, status, body)
 		}
 	}
+	_, _, before := e.page("/a/weekly/feed.xml")
 	mend := store.CampaignEdit{ID: e.value("issue.campaign"), Actor: "test", Now: core.At(time.Now())}
 	_, err = e.store.MendLink(t.Context(), mend, 1, "https://shop.example/?c=3&d=4", false)
 	e.must(err)
@@ -36,4 +37,46 @@ func TestMendedLinks(t *testing.T) {
 			t.Errorf("%s of the mended link:\n%s", name, body)
 		}
 	}
+	if _, _, feed := e.page("/a/weekly/feed.xml"); feed == before || !strings.Contains(feed, "?c=3&amp;amp;d=4") {
+		t.Errorf("the feed of the mended link:\n%s", feed)
+	}
+}
+
+// A correction is shown in the mail in a browser, in the archive and in its feed, with its date, and what was sent is
+// kept: previews show it.
+func TestCorrections(t *testing.T) {
+	e := archived(t)
+	e.step("user ann tenant_admin=acme")
+	e.step(`sent-issue issue list=weekly email=ann@example.org html="<p>Bulbs at 5 euros, {{ preferences.first_name }}</p>"`)
+	id := e.value("issue.campaign")
+	_, err := e.store.EditCampaign(t.Context(), store.CampaignEdit{
+		ID: id, Actor: "test", Now: core.At(time.Now()), Archive: new(true), Head: store.IssueHead{Title: "News"},
+	}, func(*core.CampaignFields) error { return nil })
+	e.must(err)
+	pages := []string{"/v/" + e.value("issue.view"), "/a/weekly/news/mail", "/a/weekly/feed.xml"}
+	shown := func(price string, corrected bool) {
+		t.Helper()
+		for _, path := range append(pages, "/a/weekly/news") {
+			status, _, body := e.page(path)
+			if status != 200 || path != "/a/weekly/news" && !strings.Contains(body, "Bulbs at "+price+" euros") ||
+				strings.Contains(body, "Corrected on") != corrected {
+				t.Errorf("%s: %d, want %s, corrected %v\n%s", path, status, price, corrected, body)
+			}
+		}
+		reply, _ := e.play(exchange{request: "POST /api/send-jobs/" + e.value("issue") + "/preview as ann\n\n{}"})
+		if !strings.Contains(reply, "Bulbs at 5 euros") {
+			t.Errorf("what was sent:\n%s", reply)
+		}
+	}
+	shown("5", false)
+	e.play(exchange{request: "PUT /api/campaigns/" + id + "/correction as ann\n\n" +
+		`{"source": "<p>Bulbs at 6 euros, {{ preferences.first_name }}</p>"}`})
+	shown("6", true)
+	if _, _, body := e.page(pages[0]); !strings.Contains(body, "euros, Ann") {
+		t.Errorf("not for the reader:\n%s", body)
+	}
+	e.play(exchange{request: "PUT /api/campaigns/" + id + "/correction as ann\n\n" + `{"source": "<p>Bulbs at 7 euros</p>"}`})
+	shown("7", true)
+	e.play(exchange{request: "DELETE /api/campaigns/" + id + "/correction as ann"})
+	shown("5", false)
 }

@@ -87,7 +87,7 @@ func feedKey(list *core.ListWithTenant, url string, issues []core.Issue) string 
 func (a archive) writeFeed(c *web.Call, list *core.ListWithTenant, issues []core.Issue) ([]byte, error) {
 	updated := list.CreatedAt
 	for i := range issues {
-		updated = max(updated, issues[i].SentAt)
+		updated = max(updated, issues[i].SentAt, issues[i].ChangedAt)
 	}
 	url := a.url(list)
 	f := atomFeed{
@@ -102,8 +102,9 @@ func (a archive) writeFeed(c *web.Call, list *core.ListWithTenant, issues []core
 	for i := range issues {
 		sent := issues[i].SentAt.Time().Format(time.RFC3339)
 		e := atomEntry{
-			ID: "urn:uuid:" + issues[i].CampaignID, Title: issues[i].Title, Published: sent, Updated: sent,
-			Link: atomLink{"alternate", "text/html", url + issues[i].Slug}, Summary: issues[i].Summary,
+			ID: "urn:uuid:" + issues[i].CampaignID, Title: issues[i].Title, Published: sent,
+			Updated: max(issues[i].SentAt, issues[i].ChangedAt).Time().Format(time.RFC3339),
+			Link:    atomLink{"alternate", "text/html", url + issues[i].Slug}, Summary: issues[i].Summary,
 		}
 		page, err := a.render(c, list, &issues[i])
 		if err != nil {

@@ -140,6 +140,7 @@ var requestExamples = map[string]web.Object{
 	"rejectCampaign":      {"note": "The price of the bulbs is last year's."},
 	"approveCampaign":     {"version": 1},
 	"sendCampaign":        {"version": 1, "undo_seconds": 60},
+	"correctCampaign":     {"source": "<p>The prices of May.</p>"},
 	"mendCampaignLink":    {"target": "https://shop.example/spring"},
 	"nameCampaignVersion": {"name": "before the prices changed"},
 

@@ -77,7 +77,8 @@ func (e *env) send(r *web.Route, body web.Object) int {
 	for prefix, name := range map[string]string{
 		"/api/campaigns": "letter", "/api/campaigns/:id/approve": "approved",
 		"/api/campaigns/:id/send": "outgoing", "/api/campaigns/:id/links/": "mails.campaign",
-		"/api/send-jobs": "issue", "/api/admin/subscribers": "sub", "/api/admin/imports": "file",
+		"/api/campaigns/:id/correction": "mails.campaign",
+		"/api/send-jobs":                "issue", "/api/admin/subscribers": "sub", "/api/admin/imports": "file",
 		"/api/devices": "lamp",
 		"/api/agents":  "gateway", "/api/admin/users": "reader", "/api/admin/team": "pia", "/api/models": "vase", "/api/media": "pic",
 		"/api/admin/webhook-clients": "spare", "/api/admin/webhook-endpoints": "receiver",

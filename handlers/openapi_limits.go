@@ -187,6 +187,12 @@ var limitsOf = map[string]map[string]web.Object{
 		"links":   {"description": "Also ask whether the links answer"},
 	},
 	"UTM": {"source": {"description": "Who refers the visitor"}},
+	"CorrectionInput": {
+		"":        onlyKnown,
+		"subject": worded(line(core.MaxSubject), "Absent: as it was sent"),
+		"source":  {"description": "Content in the kind that was sent; absent: as it was", "maxLength": core.MaxBody},
+		"text":    {"description": "Text part of kind html; absent: as it was sent", "maxLength": core.MaxBody},
+	},
 	"LinkMending": {"target": {
 		"maxLength": core.MaxTarget, "pattern": `^(https?://[^\s{}]+|)$`,
 		"description": "Where the link leads from now on; empty: to the address as it was written",

@@ -51,6 +51,12 @@ func (h *Handler) campaignRoutes(t *web.Table) {
 		"Tracked links of a campaign that was sent, with how many have followed each")
 	t.Add("PATCH", item+"/links/:no", send, web.Send, one(web.JSON(a.mend)),
 		"Let a link of the mails that are out lead elsewhere, for those who follow it from now on")
+	t.Add("GET", item+"/correction", read, web.Send, one(web.Path(a.correction)),
+		"Show what pages show of a campaign instead of what was sent")
+	t.Add("PUT", item+"/correction", send, web.Send, one(web.JSON(a.correct).MaxBody(maxSendJob)).Fails(core.Conflict),
+		"Let the archive and the mail in a browser show a corrected campaign, with the date; what was sent is kept")
+	t.Add("DELETE", item+"/correction", send, web.Send, one(web.Query(a.takeBack)).Fails(core.Conflict),
+		"Let pages show what was sent again")
 	t.Add("GET", versions, read, web.Send, one(web.List(a.versions, campaignVersion.key)),
 		"List the versions of a campaign, the newest first")
 	t.Add("GET", version, read, web.Send, one(web.Query(a.showVersion)), "Show a version of a campaign")

@@ -203,12 +203,16 @@ func (a tracked) page(c *web.Call, j *core.SendJob, to *core.Subscriber, at core
 	leave auth.UnsubscribeToken,
 ) ([]byte, error) {
 	listID := cmp.Or(to.ListID, j.ListID) // by which the mail has reached the subscriber
-	content, err := a.store.ContentOf(c, j, listID)
-	if err != nil {
-		return nil, err
+	mended := core.Mended{}               // a preview shows what is sent
+	if leave.JobNo != 0 {
+		found, err := a.store.Mended(c, j.CampaignID)
+		if err != nil {
+			return nil, err
+		}
+		mended = found
 	}
-	spec := mail.JobSpec(j.ID, &content, mail.ShownSender)
-	if spec.Mended, err = a.store.MendedLinks(c, j.CampaignID); err != nil {
+	spec, content, err := mendedSpec(c, a.store, &mended, j, listID)
+	if err != nil {
 		return nil, err
 	}
 	bulk, err := mail.CompileBulk(spec)

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"newsletterd/core"
 )
 
 // archiveWords are what public archives say in one language.
@@ -16,8 +18,17 @@ type archiveWords struct {
 	ArchiveLater   string `json:"archive_later"`
 	ArchiveFeed    string `json:"archive_feed"`
 	ArchiveRead    string `json:"archive_read"`
-	Months         string `json:"months"` // separated by blanks
-	Day            string `json:"day"`    // of a date: {{day}}, {{month}}, {{year}}
+	ArchiveMended  string `json:"archive_mended"` // {{day}}: when
+	Months         string `json:"months"`         // separated by blanks
+	Day            string `json:"day"`            // of a date: {{day}}, {{month}}, {{year}}
+}
+
+// corrected says when what is shown was corrected; empty for 0.
+func (w *archiveWords) corrected(at core.Instant) string {
+	if at == 0 {
+		return ""
+	}
+	return strings.Replace(w.ArchiveMended, "{{day}}", w.day(at.Time()), 1)
 }
 
 // day returns the day of a time, in UTC, in words.

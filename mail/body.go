@@ -67,6 +67,9 @@ func (b *Bulk) bodyTokens() (html, text []token, err error) {
 		pre = append(pre, mustLex(strings.Repeat(preheaderPad, 60)+preheaderClose)...)
 		html = insertAfterBody(html, pre)
 	}
+	if s.Notice != "" {
+		html = insertAfterBody(html, noticeTokens(s.Notice))
+	}
 	if len(s.Mended) > 0 {
 		html = mendLinks(html, s.Mended)
 	}
@@ -83,6 +86,13 @@ func (b *Bulk) bodyTokens() (html, text []token, err error) {
 		html = withTotals(html, s.Track.Totals)
 	}
 	return html, text, nil
+}
+
+// noticeTokens returns a sentence that stands apart.
+func noticeTokens(sentence string) []token {
+	return []token{{kind: tokenText, src: &source{"built-in", ""}, body: `<div style="margin:0;padding:8px 12px;` +
+		`background-color:#fff4cc;color:#4a3b00;font-family:Helvetica,Arial,sans-serif;font-size:14px;line-height:20px;` +
+		`text-align:center">` + html.EscapeString(sentence) + `</div>`}}
 }
 
 // footerTokens returns the footer of the HTML part. The postal address is escaped.

@@ -42,6 +42,8 @@ type BulkSpec struct {
 	Track Tracking
 	// Mended says where links of the HTML part lead instead of the addresses that they were written with.
 	Mended map[string]string
+	// Notice is a sentence before the body of a page, as text; empty: none.
+	Notice string
 }
 
 // Recipient is what differs between the mails of a job.
@@ -485,7 +487,11 @@ func (b *Bulk) Page(r *Recipient) ([]byte, error) {
 	if err != nil || b.html != nil {
 		return []byte(page), err
 	}
+	notice := ""
+	if b.spec.Notice != "" {
+		notice = "<p>" + html.EscapeString(b.spec.Notice) + "</p>"
+	}
 	return []byte(`<!DOCTYPE html><html lang="` + words.Language(b.spec.Language) +
 		`"><head><meta charset="utf-8"><title>` + html.EscapeString(subject) +
-		"</title></head><body><pre style=\"white-space:pre-wrap\">" + html.EscapeString(text) + "</pre></body></html>\n"), nil
+		"</title></head><body>" + notice + "<pre style=\"white-space:pre-wrap\">" + html.EscapeString(text) + "</pre></body></html>\n"), nil
 }

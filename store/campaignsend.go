@@ -182,8 +182,18 @@ type Draft struct {
 func (s *Store) Draft(ctx context.Context, c *core.Campaign, version int64, compile core.CampaignCompiler,
 	now core.Instant,
 ) (d Draft, err error) {
+	return s.ChangedDraft(ctx, c, version, func(*core.CampaignFields) error { return nil }, compile, now)
+}
+
+// ChangedDraft is Draft of what a version would say with a change, which may refuse.
+func (s *Store) ChangedDraft(ctx context.Context, c *core.Campaign, version int64,
+	change func(*core.CampaignFields) error, compile core.CampaignCompiler, now core.Instant,
+) (d Draft, err error) {
 	d.Campaign = *c
-	if d.Version, d.Fields, err = s.CampaignVersion(ctx, c, version); err != nil {
+	if d.Version, d.Fields, err = s.CampaignVersion(ctx, c, version); err == nil {
+		err = change(&d.Fields)
+	}
+	if err != nil {
 		return d, err
 	}
 	t, err := s.Tenant(ctx, c.TenantID)

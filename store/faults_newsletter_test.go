@@ -286,6 +286,15 @@ func (s *story) jobs() {
 	s.op("KeepLinks", func() error {
 		return onlyErr(s.KeepLinks(ctx, j.No, []string{"https://a.example/", "https://b.example/"}))
 	})
+	for _, w := range []*core.CampaignCopy{
+		{ID: core.NewID(), TenantID: s.tenant, BodyHTML: "b"}, {ID: core.NewID(), TenantID: s.tenant, BodyHTML: "c"}, nil,
+	} {
+		s.op("CorrectCampaign", func() error {
+			r := CampaignCorrection{CampaignEdit: CampaignEdit{ID: j.CampaignID, Actor: "test", Now: now0 + 325}, Copy: w}
+			r.Subject, r.Source = "Hi", strings.Repeat("x", 2000)
+			return onlyErr(s.CorrectCampaign(ctx, r))
+		})
+	}
 	s.op("CountTotals", func() error { return s.CountTotals(ctx, j.No) })
 	s.op("AddEngagements", func() error {
 		return onlyErr(s.AddEngagements(ctx, []core.Engagement{{JobNo: j.No, At: now0 + 324, Last: now0 + 324, Times: 1}}))

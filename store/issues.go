@@ -90,7 +90,8 @@ func (tx *Tx) keepIssue(c *core.Campaign, head IssueHead) error {
 
 // shownIssues are the issues that archives show: mails went out, and no reader waits for the first try of one. Whom a
 // relay put off is not waited for.
-const shownIssues = `SELECT i.no, i.list_id, i.campaign_no, i.slug, i.title, i.summary, i.sent_at, c.id AS campaign_id,
+const shownIssues = `SELECT i.no, i.list_id, i.campaign_no, i.slug, i.title, i.summary, i.sent_at, i.changed_at,
+	coalesce((SELECT made_at FROM correction WHERE campaign_no = i.campaign_no), 0) AS corrected_at, c.id AS campaign_id,
 	(SELECT min(j.no) FROM ` + throughJob + `) AS job_no
 	FROM issue AS i JOIN campaign AS c ON c.no = i.campaign_no
 	WHERE i.list_id = ?1 AND i.sent_at > 0 AND c.state <> 'archived' AND c.archive <> 'hidden'

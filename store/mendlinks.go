@@ -38,9 +38,8 @@ func (s *Store) CampaignLinks(ctx context.Context, campaignID string) (links []c
 	return links, err
 }
 
-// MendedLinks returns where links of a campaign lead that were mended, by the addresses as they were written. Its only
-// error is core.ErrStorage.
-func (s *Store) MendedLinks(ctx context.Context, campaignID string) (map[string]string, error) {
+// mendedTargets returns where links of a campaign lead that were mended, by the addresses as they were written.
+func (s *Store) mendedTargets(ctx context.Context, campaignID string) (map[string]string, error) {
 	var found []core.Link
 	err := s.all(ctx, &found, `SELECT DISTINCT l.url, l.target FROM send_job AS j INDEXED BY send_job_campaign
 		JOIN link AS l ON l.job_no = j.no AND l.target <> '' WHERE j.campaign_id = ?`, campaignID)
@@ -72,6 +71,9 @@ func (s *Store) MendLink(ctx context.Context, e CampaignEdit, no int64, target s
 		}
 		if _, err := tx.exec(`UPDATE link SET target = ?1, mended_at = ?2 WHERE url = ?3 AND job_no IN (SELECT no FROM
 			send_job WHERE campaign_id = ?4)`, l.Target, int64(l.MendedAt), l.URL, c.ID); err != nil {
+			return err
+		}
+		if _, err := tx.exec("UPDATE issue SET changed_at = ? WHERE campaign_no = ?", int64(e.Now), c.No); err != nil {
 			return err
 		}
 		tx.tell(fmt.Sprintf("link_%d", no), leads(&l, was), leads(&l, l.Target))

@@ -26,7 +26,8 @@ var personColumns = map[string]struct {
 		other: "no id tenant_id state name subject revision version approved_version last_approved approved_at copy_id " +
 			"archive job_no review_wanted_at review_note review_asked review_missed created_at updated_at",
 	},
-	"issue":         {other: "no list_id campaign_no slug title summary sent_at"},
+	"issue":         {other: "no list_id campaign_no slug title summary sent_at changed_at"},
+	"correction":    {stays: "made_by", other: "campaign_no copy_id subject source text made_at"},
 	"campaign_list": {other: "list_id campaign_no"},
 	"campaign_version": {
 		stays: "saved_by", other: "no campaign_no version fields closed kept name begun_at saved_at",

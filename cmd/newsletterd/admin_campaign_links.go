@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"os"
 	"strconv"
 
 	"github.com/urfave/cli/v2"
@@ -24,6 +26,50 @@ func (p *program) campaignLinksCommand() *cli.Command {
 			}
 			return list(p.printer(c), links, "no", "clicked", "url", "target", "mended_at")
 		})
+}
+
+func (p *program) correctCommand() *cli.Command {
+	return p.command("correct", "let pages show a corrected campaign, with the date; what was sent is kept", []cli.Flag{
+		idFlag(store.NounCampaign), stringFlag("file", "`FILE` with the content, in the kind that was sent"),
+		stringFlag("subject", "the `SUBJECT`"), boolFlag("undo", "show what was sent again"), forceFlag(),
+	}, []string{"id"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
+		found, err := s.Campaign(c.Context, c.String("id"))
+		if err != nil {
+			return missing(err, "campaign", c.String("id"))
+		}
+		d, err := drafts(c, cfg, s)
+		if err != nil {
+			return err
+		}
+		r, err := d.Correction(c.Context, &found, func(f *core.CampaignFields) error {
+			if c.IsSet("subject") {
+				f.Subject = c.String("subject")
+			}
+			if !c.IsSet("file") {
+				return f.Check()
+			}
+			text, err := os.ReadFile(c.String("file"))
+			if err != nil {
+				return err
+			}
+			f.Content.Source = string(text)
+			return errors.Join(f.Check(), f.Complete())
+		}, actor(), now())
+		if err != nil {
+			return err
+		}
+		if r.Force = c.Bool("force"); c.Bool("undo") {
+			r.Copy = nil
+		}
+		made, err := s.CorrectCampaign(c.Context, r)
+		switch {
+		case err != nil:
+			return err
+		case r.Copy == nil:
+			return p.done(c, "Pages show what was sent.")
+		}
+		return p.printer(c).record(made)
+	})
 }
 
 func (p *program) mendLinkCommand() *cli.Command {

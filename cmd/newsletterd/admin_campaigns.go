@@ -56,7 +56,7 @@ func (p *program) campaignCommands() *cli.Command {
 		Subcommands: []*cli.Command{
 			all, show, p.audienceCommand(), p.previewCampaignCommand(), p.checkCampaignCommand(), p.testCampaignCommand(),
 			p.approveCommand(), p.sendCampaignCommand(),
-			undo, reject, archive, p.campaignLinksCommand(), p.mendLinkCommand(), del,
+			undo, reject, archive, p.campaignLinksCommand(), p.mendLinkCommand(), p.correctCommand(), del,
 		},
 	}
 }

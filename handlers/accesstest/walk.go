@@ -292,14 +292,19 @@ func (w *Walk) all() (targets []target) {
 	return targets
 }
 
+// mayBeGone reports whether a caller who may is told that there is nothing: what is sent again is gone soon, and a draft
+// has no correction.
+func mayBeGone(path string) bool {
+	return strings.HasSuffix(path, "/retry") || strings.HasSuffix(path, "/correction")
+}
+
 func (w *Walk) ask(c *Caller, g *target, path, mediaType, body string, want []int) {
 	status, answer := w.Send(c, g.Method, path, mediaType, body)
 	w.mu.Lock()
 	w.answers[status]++
 	w.mu.Unlock()
 	wrong := want != nil && !slices.Contains(want, status) ||
-		want == nil && (status == 401 || status == 403 || status == 404 && !strings.HasSuffix(g.Path, "/retry")) ||
-		status >= 500 // what is sent again is gone soon
+		want == nil && (status == 401 || status == 403 || status == 404 && !mayBeGone(g.Path)) || status >= 500
 	whose := "nothing"
 	if g.tenant != nil {
 		whose = g.tenant.Marker

@@ -223,6 +223,16 @@ CREATE TABLE consent_text (
   PRIMARY KEY (list_id, version)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE correction (
+  campaign_no INTEGER PRIMARY KEY,
+  copy_id     TEXT NOT NULL, -- the campaign_copy that is shown
+  subject     TEXT NOT NULL,
+  source      TEXT NOT NULL,
+  text        TEXT NOT NULL,
+  made_by     TEXT NOT NULL,
+  made_at     INTEGER NOT NULL
+) STRICT;
+
 CREATE TABLE device (
   id             TEXT PRIMARY KEY,
   owner_id       TEXT NOT NULL REFERENCES user (id) ON DELETE CASCADE,
@@ -481,7 +491,7 @@ CREATE TABLE issue (
   slug        TEXT NOT NULL, -- its place in the address, below that of the list
   title       TEXT NOT NULL, -- subject and preheader, as a reader of whom nothing is known sees them
   summary     TEXT NOT NULL,
-  sent_at     INTEGER NOT NULL DEFAULT 0, -- when the first mail could go out; 0: not yet
+  sent_at     INTEGER NOT NULL DEFAULT 0, changed_at INTEGER NOT NULL DEFAULT 0, -- when the first mail could go out; 0: not yet
   UNIQUE (list_id, slug),
   UNIQUE (campaign_no, list_id)
 ) STRICT;

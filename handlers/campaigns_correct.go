@@ -1,0 +1,97 @@
+package handlers
+
+import (
+	"context"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+	"newsletterd/mail"
+	"newsletterd/store"
+)
+
+// mendedSpec returns what pages show of a job to the readers of one of its lists, with what it is made of.
+func mendedSpec(ctx context.Context, s *store.Store, mended *core.Mended, j *core.SendJob, listID string) (
+	spec *mail.BulkSpec, content core.Content, err error,
+) {
+	shown := *j
+	if mended.CopyID != "" {
+		shown.CopyID = mended.CopyID
+	}
+	if content, err = s.ContentOf(ctx, &shown, listID); err != nil {
+		return nil, content, err
+	}
+	spec = mail.JobSpec(j.ID, &content, mail.ShownSender)
+	spec.Mended = mended.Links
+	style := pageStyle{lang: spec.Language}
+	spec.Notice = style.words().corrected(mended.At)
+	return spec, content, nil
+}
+
+func (a campaigns) correction(c *web.Call, _ string) (core.Correction, error) {
+	return a.store.Correction(c, a.found(c))
+}
+
+// correctionInput is what pages are to show of a campaign; an absent field is as it was sent.
+type correctionInput struct {
+	Subject *string `json:"subject"`
+	Source  *string `json:"source"`
+	Text    *string `json:"text"` // of kind html
+}
+
+// JudgeKeys implements keyJudge.
+func (in *correctionInput) JudgeKeys(unknown []string) error {
+	return core.JudgeCampaignKeys(jsonKeys[correctionInput](), unknown)
+}
+
+func (in *correctionInput) change(f *core.CampaignFields) error {
+	for _, t := range []struct{ to, from *string }{
+		{&f.Subject, in.Subject}, {&f.Content.Source, in.Source}, {&f.Content.Text, in.Text},
+	} {
+		if t.from != nil {
+			*t.to = *t.from
+		}
+	}
+	if err := f.Check(); err != nil {
+		return err
+	}
+	return f.Complete()
+}
+
+// correct makes pages show something else than what was sent.
+func (a campaigns) correct(c *web.Call, in correctionInput) (core.Correction, error) {
+	r, err := a.drafts(c).Correction(c, a.found(c), in.change, actor(c), c.Now)
+	if err != nil {
+		return core.Correction{}, err
+	}
+	return a.store.CorrectCampaign(c, r)
+}
+
+// takeBack makes pages show what was sent.
+func (a campaigns) takeBack(c *web.Call, _ struct{}) (web.None, error) {
+	same := func(*core.CampaignFields) error { return nil }
+	r, err := a.drafts(c).Correction(c, a.found(c), same, actor(c), c.Now)
+	if err != nil {
+		return web.None{}, err
+	}
+	r.Copy = nil
+	_, err = a.store.CorrectCampaign(c, r)
+	return web.None{}, err
+}
+
+// Correction compiles what pages are to show of a campaign instead of what was sent, which a change makes of it.
+func (d Drafts) Correction(ctx context.Context, c *core.Campaign, change func(*core.CampaignFields) error, by string,
+	now core.Instant,
+) (r store.CampaignCorrection, err error) {
+	if err := c.Correctable(); err != nil {
+		return r, err
+	}
+	l, err := d.compileChanged(ctx, c, c.ApprovedVersion, change, now)
+	if err == nil {
+		err = l.Fault
+	}
+	f := &l.Draft.Fields
+	r.CampaignEdit = store.CampaignEdit{ID: c.ID, Actor: by, Now: now}
+	r.Correction = core.Correction{Subject: f.Subject, Source: f.Content.Source, Text: f.Content.Text}
+	r.Copy, r.Head = &l.Draft.Content.Copy, l.Draft.Head
+	return r, err
+}
