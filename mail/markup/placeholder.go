@@ -30,8 +30,15 @@ const maxPlaceholders = 10_000
 type placeholders []mail.Placeholder
 
 // hide returns the source with marks for its placeholders, and adds those to ps. Comments of the template language are
-// left out.
+// left out, and so are control characters, which the mailer drops: two braces with one between them would become a
+// placeholder there.
 func (ps *placeholders) hide(src string) (string, error) {
+	src = strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\n' && r != '\r' && r != '\t' || r == 0x7f {
+			return -1
+		}
+		return r
+	}, src)
 	found, err := mail.Placeholders("content.source", src)
 	if err != nil {
 		return "", err
