@@ -10,10 +10,28 @@ import (
 // MaxExclusions is how many lists, and how many campaigns, a campaign may leave out the readers of.
 const MaxExclusions = 20
 
+// To which readers of another campaign one goes.
+const (
+	FollowSame     = "same"     // to whom it was sent
+	FollowJoined   = "joined"   // who were no recipients of it, for they have joined since
+	FollowUnopened = "unopened" // to whom it was sent, and of whom no opening and no click is known
+)
+
+// FollowUps are the words of FollowUp.Who.
+var FollowUps = []string{FollowSame, FollowJoined, FollowUnopened}
+
+// FollowUp makes a campaign go only to some readers of its lists, by what became of another campaign.
+type FollowUp struct {
+	Of  string `json:"of"` // id of that one
+	Who string `json:"who" enum:"same|joined|unopened"`
+}
+
 // Narrowing says which readers of its lists a campaign leaves out. The zero value leaves out no one.
 type Narrowing struct {
 	ExcludeListIDs     []string `json:"exclude_list_ids,omitempty"`     // who is on one of them
 	ExcludeCampaignIDs []string `json:"exclude_campaign_ids,omitempty"` // whom one of them was sent to
+
+	Audience *FollowUp `json:"audience,omitempty"` // who is none of these; nil: no one
 }
 
 // ParseNarrowing reads what Column returns.
@@ -46,6 +64,9 @@ func (n *Narrowing) check(lists []string) error {
 			return Invalidf(ids.field, "%s must name each record once.", ids.field)
 		}
 	}
+	if a := n.Audience; a != nil && !slices.Contains(FollowUps, a.Who) {
+		return Invalidf("audience.who", "audience.who must be one of %s.", strings.Join(FollowUps, ", "))
+	}
 	for _, id := range n.ExcludeListIDs {
 		if slices.Contains(lists, id) {
 			return Invalidf("exclude_list_ids", "exclude_list_ids: the campaign goes to the list %s, so it can't leave it out.",
@@ -62,7 +83,7 @@ type Audience struct {
 	Complaint  int64 `json:"complaint"`
 	Suppressed int64 `json:"suppressed"`
 	Duplicates int64 `json:"duplicates"` // who is on an earlier list, too
-	Excluded   int64 `json:"excluded"`   // by exclude_list_ids and exclude_campaign_ids
+	Excluded   int64 `json:"excluded"`   // by exclude_list_ids, exclude_campaign_ids and audience
 	Recipients int64 `json:"recipients"` // the rest: they get the mail
 	Usual      int64 `json:"usual"`      // recipients of the last mailings to the first list; 0: there were too few
 }

@@ -46,6 +46,8 @@ type written struct {
 
 	ExcludeListIDs     []string `json:"exclude_list_ids"`     // who is on one of them is left out
 	ExcludeCampaignIDs []string `json:"exclude_campaign_ids"` // whom one of them was sent to is left out
+
+	Audience *core.FollowUp `json:"audience,omitempty"` // readers of another campaign alone
 }
 
 func writtenOf(f *core.CampaignFields) written {
@@ -53,6 +55,7 @@ func writtenOf(f *core.CampaignFields) written {
 		append([]string{}, f.ListIDs...), f.Preheader, f.FromName, f.FromEmail, f.ReplyTo, f.Language, f.Tracking,
 		f.Template, f.Theme, f.Content, f.UTM,
 		append([]string{}, f.ExcludeListIDs...), append([]string{}, f.ExcludeCampaignIDs...),
+		f.Audience,
 	}
 }
 
@@ -100,6 +103,8 @@ type fieldsInput struct {
 	UTM                *utmInput       `json:"utm"`
 	ExcludeListIDs     *[]string       `json:"exclude_list_ids"`
 	ExcludeCampaignIDs *[]string       `json:"exclude_campaign_ids"`
+
+	Audience *followUpInput `json:"audience"`
 
 	Archive *bool `json:"archive"` // no part of a version: it can be changed at any time
 }
@@ -154,7 +159,37 @@ func (in *fieldsInput) change(f *core.CampaignFields) error {
 	if len(in.Template) > 0 {
 		f.Template = in.Template
 	}
+	if err := in.Audience.change(f); err != nil {
+		return err
+	}
 	return f.Check()
+}
+
+// followUpInput is whom of another campaign's readers a caller wants a campaign to go to; without of, to all its own.
+type followUpInput struct {
+	Of  string `json:"of"`
+	Who string `json:"who" enum:"same|joined|unopened"`
+}
+
+// JudgeKeys implements keyJudge.
+func (in *followUpInput) JudgeKeys(unknown []string) error {
+	return core.JudgeCampaignKeys(jsonKeys[followUpInput](), unknown)
+}
+
+func (in *followUpInput) change(f *core.CampaignFields) error {
+	switch {
+	case in == nil:
+		return nil
+	case in.Of == "":
+		f.Audience = nil
+		return nil
+	}
+	of, ok := core.ParseID(in.Of)
+	if !ok {
+		return core.Invalidf("audience.of", "audience.of must be a UUID.")
+	}
+	f.Audience = &core.FollowUp{Of: of, Who: in.Who}
+	return nil
 }
 
 // takeIDs takes over ids that are given.

@@ -271,7 +271,7 @@ func campaignLimits(whole web.Object) map[string]web.Object {
 		"": whole, "name": line(core.MaxSubject), "preheader": line(core.MaxPreheader), "from_name": line(core.MaxName),
 		"subject":  worded(line(core.MaxSubject), "The subject, with placeholders"),
 		"list_ids": {"maxItems": core.MaxCampaignLists}, "list_ids[]": specID,
-		"exclude_list_ids": {"maxItems": core.MaxExclusions}, "exclude_list_ids[]": specID,
+		"audience.of": specID, "exclude_list_ids": {"maxItems": core.MaxExclusions}, "exclude_list_ids[]": specID,
 		"exclude_campaign_ids": {"maxItems": core.MaxExclusions}, "exclude_campaign_ids[]": specID,
 		"theme": {"description": "Of the kinds markdown and blocks: " + strings.Join(core.BuiltInThemes, ", ") +
 			", or the id or name of an own theme; empty: the first"},

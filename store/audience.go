@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 
 	"newsletterd/core"
 )
@@ -124,7 +125,89 @@ func (s *Store) narrow(r querier, found []candidate, n *core.Narrowing) ([]candi
 			}
 		}
 	}
-	return found, nil
+	return s.following(r, found, n.Audience)
+}
+
+// The recipients of a campaign whom another one goes to. Of an opening that can't be told, and of one of which only a
+// machine is known, the first is none of those who did not open.
+var (
+	sameAmong     = reachedAmong + " AND (r.state = " + sqlRecipientSent + " OR r.ambiguous > 0)"
+	unopenedAmong = reachedAmong + fmt.Sprintf(` AND r.state = `+sqlRecipientSent+` AND r.marks & %d = 0
+		AND (r.marks & %d = 0 OR r.marks & %d <> 0) AND (r.marks & %d = 0 OR r.marks & %d <> 0)`,
+		core.MarkReadByPerson|core.MarkReadUnclear, core.MarkOpened, core.MarkReadByScanner, core.MarkClicked,
+		core.MarkMachineClicked)
+)
+
+// following drops the candidates whom a campaign that follows another does not go to.
+func (s *Store) following(r querier, found []candidate, f *core.FollowUp) ([]candidate, error) {
+	if f == nil || len(found) == 0 {
+		return found, nil
+	}
+	query := map[string]string{
+		core.FollowSame: sameAmong, core.FollowJoined: reachedAmong, core.FollowUnopened: unopenedAmong,
+	}[f.Who]
+	parts, err := campaignParts(r, f.Of)
+	among := make([]bool, len(found))
+	for i := 0; i < len(parts) && err == nil; i++ {
+		p := parts[i]
+		if f.Who == core.FollowJoined {
+			var there bool
+			err := r.get(&there, "SELECT EXISTS (SELECT 1 FROM recipient WHERE job_no = ? AND seq = ?)", p.jobNo, p.After+1)
+			if err != nil || !there { // who were its recipients is known no more: rather no one than all
+				return nil, err
+			}
+		}
+		var places []int
+		if err = r.all(&places, query, p.jobNo, p.After+1, p.To, s.idsOn(found, p.ListID)); err != nil {
+			return nil, err
+		}
+		for _, at := range places {
+			among[at] = true
+		}
+	}
+	left := found[:0]
+	for i, c := range found {
+		if among[i] != (f.Who == core.FollowJoined) {
+			left = append(left, c)
+		}
+	}
+	return left, err
+}
+
+// mayFollow returns a conflict where a campaign can't go to readers of another one, or not once more.
+func (tx *Tx) mayFollow(f *core.FollowUp, t *core.Tenant) error {
+	if f == nil {
+		return nil
+	}
+	var of struct {
+		Sent    bool `db:"sent"`
+		Open    bool `db:"open"`
+		Tracked bool `db:"tracked"`
+		Again   bool `db:"again"`
+		Known   bool `db:"known"`
+	}
+	err := tx.get(&of, `SELECT coalesce(sum(sent), 0) > 0 AS sent, coalesce(max(status IN ('pending', 'running')), 0) AS open,
+		coalesce(min(recipients = 0 OR EXISTS (SELECT 1 FROM recipient WHERE job_no = send_job.no AND seq = 1)), 0) AS known,
+		coalesce(min((tracked & 5) = 1) AND sum(opened) > 0, 0) AS tracked, EXISTS (SELECT 1 FROM send_job WHERE tenant_id = ?2 AND narrowing <> ''
+			AND narrowing->>'$.audience.of' = ?1 AND narrowing->>'$.audience.who' = '`+core.FollowUnopened+`' AND
+			(recipients > 0 OR status IN ('pending', 'running'))) AS again
+		FROM send_job WHERE campaign_id = ?1`, f.Of, t.ID)
+	switch {
+	case err != nil:
+		return err
+	case !of.Sent:
+		return core.Conflictf("conflict", "audience: the campaign %s was not sent.", f.Of)
+	case of.Open:
+		return core.Conflictf("conflict", "audience: the campaign %s is going out still.", f.Of)
+	case !of.Known:
+		return core.Conflictf("conflict", "audience: whom the campaign %s was sent to is known no more.", f.Of)
+	case f.Who == core.FollowUnopened && (!of.Tracked || t.NoTracking):
+		return core.Conflictf("conflict", "audience: openings of the campaign %s are not measured by reader.", f.Of)
+	case f.Who == core.FollowUnopened && of.Again:
+		return core.Conflictf("conflict",
+			"audience: those who have not opened the campaign %s were written to once already.", f.Of)
+	}
+	return nil
 }
 
 // sentPart is a list of a job that has come to it.
@@ -160,12 +243,7 @@ func (s *Store) without(found []candidate, list string, query func(ids string) (
 	if len(found) == 0 {
 		return found, nil
 	}
-	ids := make([]string, len(found))
-	of := s.subscriptionIDs(list)
-	for i := range found {
-		ids[i] = of.of(found[i].EmailKey)
-	}
-	places, err := query(jsonOf(ids))
+	places, err := query(s.idsOn(found, list))
 	if err != nil || len(places) == 0 {
 		return found, err
 	}
@@ -180,6 +258,16 @@ func (s *Store) without(found []candidate, list string, query func(ids string) (
 		}
 	}
 	return left, nil
+}
+
+// idsOn returns the ids that the addresses of candidates have on a list, as a JSON array.
+func (s *Store) idsOn(found []candidate, list string) string {
+	ids := make([]string, len(found))
+	of := s.subscriptionIDs(list)
+	for i := range found {
+		ids[i] = of.of(found[i].EmailKey)
+	}
+	return jsonOf(ids)
 }
 
 // notReached drops the candidates who are recipients of a job by one of some lists.
@@ -227,15 +315,23 @@ func (tx *Tx) judgeNarrowing(tenantID string, n *core.Narrowing) error {
 		}
 	}
 	for _, id := range n.ExcludeCampaignIDs {
-		c, err := tx.campaign(id)
-		if errors.Is(err, core.ErrCampaignNotFound) || err == nil && c.TenantID != tenantID {
-			return core.Invalidf("exclude_campaign_ids", "exclude_campaign_ids: there is no campaign %s of the tenant.", id)
-		}
-		if err != nil {
+		if err := tx.campaignOf(tenantID, "exclude_campaign_ids", id); err != nil {
 			return err
 		}
 	}
-	return nil
+	if n.Audience == nil {
+		return nil
+	}
+	return tx.campaignOf(tenantID, "audience.of", n.Audience.Of)
+}
+
+// campaignOf returns an Invalid error on a field where there is no such campaign of a tenant.
+func (tx *Tx) campaignOf(tenantID, field, id string) error {
+	c, err := tx.campaign(id)
+	if errors.Is(err, core.ErrCampaignNotFound) || err == nil && c.TenantID != tenantID {
+		return core.Invalidf(field, "%s: there is no campaign %s of the tenant.", field, id)
+	}
+	return err
 }
 
 // audienceStep is how many subscribers one read of CountAudience looks at.

@@ -69,7 +69,7 @@ func (r *CampaignSending) accepted(t *core.Tenant, c *core.Campaign, by string) 
 
 // SendCampaign makes the job of a campaign, which it approves first where that was not done: both or neither happen.
 // Times are those of n; the start is not before the end of undo. The errors are ApproveCampaign's, core.ErrConflict for
-// a list or a tenant that is not active and for an Idempotency-Key that was used with another body, and core.Forbidden
+// a list or a tenant that is not active, an audience that can't be told or was written to and for an Idempotency-Key that was used with another body, and core.Forbidden
 // where the caller may not send to the list.
 func (s *Store) SendCampaign(ctx context.Context, r CampaignSending, n JobRequest, undo core.Instant) (j core.SendJob,
 	err error,
@@ -115,6 +115,9 @@ func (s *Store) SendCampaign(ctx context.Context, r CampaignSending, n JobReques
 			return err
 		}
 		if err := r.accepted(&tenant, &c, c.ApprovedBy); err != nil {
+			return err
+		}
+		if err := tx.mayFollow(r.Fields.Audience, &tenant); err != nil {
 			return err
 		}
 		j.ListID, j.CopyID, j.Narrowing, j.Expected = lists[0].ID, c.CopyID, r.Fields.Narrowing.Column(), r.Expected

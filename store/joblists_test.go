@@ -313,3 +313,91 @@ func (m *manyLists) claimer(t *testing.T, got map[core.Email]int) func(core.Send
 		m.Must(m.FinishRecipients(t.Context(), done, m.Now))
 	}
 }
+
+// A campaign that follows another goes to whom that was sent to, to who has joined since, or once to those of whom no
+// opening is known: not to who was seen to open or click, nor to whom that can't be told of.
+func TestCampaignsThatFollowAnother(t *testing.T) {
+	s := storetest.Seed(t, nil).At(sendNow)
+	l := s.NewList()
+	s.Readers(l, 10)
+	send := func(f *core.FollowUp) (core.SendJob, error) {
+		c := s.NewCampaign(l, func(w *core.CampaignFields) { w.Tracking, w.Audience = core.TrackingPersons, f })
+		d, err := s.Draft(t.Context(), &c, 0, plainParts, s.Now)
+		s.Must(err)
+		return s.SendCampaign(t.Context(), store.CampaignSending{
+			CampaignEdit: store.CampaignEdit{ID: c.ID, Actor: "test", Now: s.Now}, Version: 1, Fields: &d.Fields,
+			Copy: &d.Content.Copy,
+		}, store.JobRequest{}, 0)
+	}
+	first, err := send(nil)
+	s.Must(err)
+	who := func(who string) *core.FollowUp { return &core.FollowUp{Of: first.CampaignID, Who: who} }
+	refused := func(f *core.FollowUp, why string) {
+		t.Helper()
+		if _, err := send(f); core.KindOf(err) != core.Conflict {
+			t.Errorf("%s: %v", why, err)
+		}
+	}
+	refused(who(core.FollowSame), "before it is sent")
+	first = s.Start(first)
+	rows, err := s.Recipients(t.Context(), &first, store.RecipientFilter{}, core.Page{Limit: 20})
+	s.Must(err)
+	var done []core.Outcome
+	for i, r := range rows {
+		o := core.Outcome{JobNo: first.No, TenantID: first.TenantID, Seq: r.Seq, State: core.RecipientSent, Tried: true}
+		if i == 0 {
+			o.State = core.RecipientFailed
+		}
+		done = append(done, o)
+	}
+	s.Must(s.FinishRecipients(t.Context(), done[:9], s.Now))
+	refused(who(core.FollowSame), "while it goes out")
+	s.Must(s.FinishRecipients(t.Context(), done[9:], s.Now))
+	refused(who(core.FollowUnopened), "where no opening is known at all")
+	for seq, marks := range map[int64]core.Marks{
+		2: core.MarkOpened | core.MarkReadByPerson, 3: core.MarkOpened | core.MarkMachineOpened | core.MarkReadUnclear,
+		4: core.MarkOpened | core.MarkMachineOpened | core.MarkReadByScanner, 5: core.MarkClicked,
+		6: core.MarkClicked | core.MarkMachineClicked, 7: core.MarkOpened | core.MarkMachineOpened,
+	} {
+		s.SQL("UPDATE recipient SET marks = ? WHERE job_no = ? AND seq = ?", int(marks), first.No, seq)
+	}
+	s.SQL("UPDATE send_job SET opened = 4 WHERE no = ?", first.No)
+	s.Tell(l, core.StatusActive, "new@example.org")
+	for _, tt := range []struct {
+		who  string
+		want []int64
+	}{
+		{core.FollowSame, []int64{2, 3, 4, 5, 6, 7, 8, 9, 10}},
+		{core.FollowUnopened, []int64{4, 6, 8, 9, 10}},
+		{core.FollowJoined, nil},
+	} {
+		j, err := send(who(tt.who))
+		s.Must(err)
+		j = s.Start(j)
+		got, err := s.Recipients(t.Context(), &j, store.RecipientFilter{}, core.Page{Limit: 20})
+		s.Must(err)
+		want := map[string]bool{}
+		for _, seq := range tt.want {
+			want[rows[seq-1].Email] = true
+		}
+		if tt.who == core.FollowJoined {
+			want["new@example.org"] = true
+		}
+		for _, r := range got {
+			if !want[r.Email] {
+				t.Errorf("%s: %s is a recipient", tt.who, r.Email)
+			}
+		}
+		if len(got) != len(want) {
+			t.Errorf("%s: %d recipients, want %d", tt.who, len(got), len(want))
+		}
+	}
+	refused(who(core.FollowUnopened), "a second time")
+	late, err := send(who(core.FollowJoined))
+	s.Must(err)
+	s.SQL("DELETE FROM recipient WHERE job_no = ?", first.No)
+	refused(who(core.FollowJoined), "when its recipients are forgotten")
+	if late = s.Start(late); late.Recipients != 0 {
+		t.Errorf("%d recipients, though those of the first campaign are forgotten", late.Recipients)
+	}
+}

@@ -54,7 +54,7 @@ func (p *program) campaignCommands() *cli.Command {
 	return &cli.Command{
 		Name: "campaign", Usage: "newsletters that are written, and then sent",
 		Subcommands: []*cli.Command{
-			all, show, p.audienceCommand(), p.previewCampaignCommand(), p.checkCampaignCommand(), p.testCampaignCommand(),
+			all, show, p.duplicateCommand(), p.audienceCommand(), p.previewCampaignCommand(), p.checkCampaignCommand(), p.testCampaignCommand(),
 			p.approveCommand(), p.sendCampaignCommand(),
 			undo, reject, archive, p.campaignLinksCommand(), p.mendLinkCommand(), p.correctCommand(), del,
 		},
@@ -177,6 +177,32 @@ func (p *program) testCampaignCommand() *cli.Command {
 			return err
 		}
 		return p.done(c, "A test mail to %s is queued; the daemon sends it.", to)
+	})
+}
+
+func (p *program) duplicateCommand() *cli.Command {
+	return p.command("duplicate", "make a draft of what a campaign says", []cli.Flag{
+		idFlag(store.NounCampaign),
+		oneOfFlag("to", "only to `READERS` of it: same (to whom it was sent, for a correction), joined (since) or unopened (who "+
+			"are not known to have opened it; once)", optional(core.FollowUps)...),
+	}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
+		of, err := s.Campaign(c.Context, c.String("id"))
+		if err != nil {
+			return missing(err, "campaign", c.String("id"))
+		}
+		_, f, err := s.CampaignVersion(c.Context, &of, 0)
+		if err != nil {
+			return err
+		}
+		if who := c.String("to"); who != "" {
+			f.Audience = &core.FollowUp{Of: of.ID, Who: who}
+		}
+		made := core.NewCampaign(of.TenantID, &f, actor(), now())
+		made.InArchive = of.InArchive
+		if made, err = s.AddCampaign(c.Context, made, &f); err != nil {
+			return err
+		}
+		return p.printer(c).record(made.View())
 	})
 }
 
