@@ -244,7 +244,8 @@ func addressOrNone() web.Object {
 	const atom = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
 	return web.Object{
 		"maxLength": 254,
-		"pattern":   `^(` + atom + `(\.` + atom + `)*@` + dnsLabel + `(\.` + dnsLabel + `)*\.[A-Za-z]{2,}|)$`,
+		"pattern":   `^(` + atom + `(\.` + atom + `)*@` + dnsLabel + `(\.` + dnsLabel + `)*\.[A-Za-z]{2,63}|)$`,
+		"not":       web.Object{"pattern": "^[^@]{65}"},
 	}
 }
 
