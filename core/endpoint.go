@@ -49,6 +49,9 @@ type EndpointInput struct {
 	Events            *[]string
 }
 
+// DisabledByPerson is why an endpoint is off that a person has switched off.
+const DisabledByPerson = "by a person"
+
 // Change takes over what the input says. An Invalid error names the field at fault.
 func (e *Endpoint) Change(in EndpointInput, now Instant) error {
 	if in.Name != nil && *in.Name != e.Name && hasControl(*in.Name) {

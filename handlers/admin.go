@@ -122,7 +122,12 @@ func shownTenant(c *web.Call, t core.Tenant) core.Tenant {
 
 func (a tenants) update(c *web.Call, in core.TenantInput) (core.Tenant, error) {
 	return a.store.UpdateTenant(c, c.ID(), actor(c), func(t *core.Tenant) error {
-		return t.Change(in, isOperator(c), c.Now)
+		before := t.Approval
+		err := t.Change(in, isOperator(c), c.Now)
+		if err == nil && t.Approval != before && before == core.ApprovalSecondPerson {
+			err = c.FreshProof() // else a stolen token sends without the second person
+		}
+		return err
 	})
 }
 

@@ -86,6 +86,7 @@ type newEndpoint struct {
 	URL      string   `json:"url" is:"required"`
 	ListID   string   `json:"list_id"`
 	Events   []string `json:"events"`
+	Disabled bool     `json:"disabled"` // nothing is sent until it is switched on
 }
 
 func (a endpoints) create(c *web.Call, in newEndpoint) (out endpoint, err error) {
@@ -100,6 +101,9 @@ func (a endpoints) create(c *web.Call, in newEndpoint) (out endpoint, err error)
 	}
 	if err != nil {
 		return out, err
+	}
+	if in.Disabled {
+		e.DisabledAt, e.DisabledReason = c.Now, core.DisabledByPerson
 	}
 	secret := auth.NewSecret()
 	key, err := auth.ParseSecret(secret)

@@ -11,6 +11,34 @@ import (
 	"newsletterd/store/storetest"
 )
 
+// Who signed in long ago doesn't do without the second person; the rest of the tenant may be changed, and the second
+// person asked for.
+func TestASecondPersonIsGivenUpByAFreshSignIn(t *testing.T) {
+	e := newEnv(t)
+	e.step("tenant acme")
+	e.step("user ann tenant_admin=acme")
+	put := func(body string, status int) {
+		t.Helper()
+		r := httptest.NewRequest("PUT", "/api/admin/tenants/"+e.value("acme"), strings.NewReader(body))
+		r.Header.Set("Authorization", "Bearer "+e.value("ann"))
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		e.handler.ServeHTTP(w, r)
+		if w.Code != status {
+			t.Errorf("%s: %d %s", body, w.Code, w.Body)
+		}
+	}
+	old := e.callers[e.value("ann")]
+	old.ProvedAt = core.At(time.Now()).Add(-core.ProofAge - time.Minute)
+	e.callers[e.value("ann")] = old
+	put(`{"approval": "second_person", "name": "Acme"}`, 200)
+	put(`{"approval": "second_person", "name": "Acme Ltd"}`, 200)
+	put(`{"approval": "none"}`, 401)
+	old.ProvedAt = core.At(time.Now())
+	e.callers[e.value("ann")] = old
+	put(`{"approval": "none"}`, 200)
+}
+
 // What asks for a fresh sign-in refuses an older one, and says so as RFC 9470 has it; what programs of the first API
 // call asks nothing, and tokens without a sign-in are never asked.
 func TestOperationsThatAskForAFreshSignIn(t *testing.T) {

@@ -295,6 +295,7 @@ func (a sendjobs) retry(c *web.Call, id string) (sendJob, error) {
 type jobFilter struct {
 	TenantID string         `query:"tenant_id"`
 	Status   core.JobStatus `query:"status" enum:"pending|running|completed|failed|cancelled"`
+	ListID   string         `query:"list_id"`
 }
 
 func (a sendjobs) list(c *web.Call, in jobFilter, page core.Page) ([]sendJob, error) {
@@ -302,7 +303,9 @@ func (a sendjobs) list(c *web.Call, in jobFilter, page core.Page) ([]sendJob, er
 	if err != nil {
 		return nil, err
 	}
-	jobs, err := a.store.JobViews(c, store.JobFilter{Tenants: tenants, All: all, Status: in.Status}, page)
+	jobs, err := a.store.JobViews(c, store.JobFilter{
+		Tenants: tenants, All: all, Status: in.Status, ListID: in.ListID,
+	}, page)
 	return rowsOf(jobs, sendJobOf), err
 }
 

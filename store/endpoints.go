@@ -17,7 +17,7 @@ const endpointColumns = "id, tenant_id, list_id, name, url, events, old_until, f
 
 var (
 	insertEndpoint = insertInto("webhook_endpoint",
-		"id, tenant_id, list_id, name, url, events, secret, created_at, updated_at")
+		"id, tenant_id, list_id, name, url, events, secret, disabled_at, disabled_reason, created_at, updated_at")
 	insertEndpointAttempt = insertInto("endpoint_attempt",
 		"endpoint_id, event_id, event_type, at, outcome, status, took_ms, reason")
 )
@@ -202,7 +202,7 @@ func (s *Store) AddEndpoint(ctx context.Context, e core.Endpoint, key []byte, ac
 		}
 		tx.kick(TopicRecords)
 		_, err = tx.exec(insertEndpoint, e.ID, e.TenantID, e.ListID, e.Name, e.URL, e.Events.Column(), sealed,
-			int64(e.CreatedAt), int64(e.UpdatedAt))
+			int64(e.DisabledAt), e.DisabledReason, int64(e.CreatedAt), int64(e.UpdatedAt))
 		if err != nil {
 			return err
 		}
@@ -255,7 +255,7 @@ func (s *Store) UpdateEndpoint(ctx context.Context, id string, c EndpointChange,
 		if c.Disabled != nil {
 			e.DisabledAt, e.DisabledReason, e.FailingSince = 0, "", 0
 			if *c.Disabled {
-				e.DisabledAt, e.DisabledReason = now, "by a person"
+				e.DisabledAt, e.DisabledReason = now, core.DisabledByPerson
 			}
 		}
 		if sealed != nil {

@@ -29,6 +29,9 @@ const (
 	jobsOfTenant  = newestJobs + "AND send_job.tenant_id = ?4 ORDER BY send_job.no DESC LIMIT +?3"
 	jobsOfTenants = newestJobs + "AND +send_job.tenant_id IN (SELECT value FROM json_each(?4)) ORDER BY send_job.no " +
 		"DESC LIMIT +?3"
+	jobsOfList = newestJobs + `AND send_job.no IN (SELECT no FROM send_job WHERE list_id = ?4 UNION ALL
+		SELECT job_no FROM further_list WHERE list_id = ?4)
+		AND (?5 OR +send_job.tenant_id IN (SELECT value FROM json_each(?6))) ORDER BY send_job.no DESC LIMIT +?3`
 )
 
 // JobFilter chooses send jobs.
@@ -36,6 +39,7 @@ type JobFilter struct {
 	Tenants []string       // theirs alone
 	All     bool           // of all tenants
 	Status  core.JobStatus // in that state; empty: in any
+	ListID  string         // that go to this list; empty: to any
 }
 
 // JobView reads one job. core.ErrJobNotFound is returned where there is none, or its tenant was deleted.
@@ -56,6 +60,8 @@ func (s *Store) JobViews(ctx context.Context, f JobFilter, page core.Page) (vs [
 	}
 	args := []any{before, string(f.Status), page.Limit}
 	switch {
+	case f.ListID != "":
+		err = s.all(ctx, &vs, jobsOfList, append(args, f.ListID, f.All, jsonOf(f.Tenants))...)
 	case f.All:
 		err = s.all(ctx, &vs, jobsOfAll, args...)
 	case len(f.Tenants) == 1:

@@ -32,6 +32,8 @@ func TestJobViewsPages(t *testing.T) {
 		"all": {All: true}, "one tenant": {Tenants: []string{l.TenantID}},
 		"two tenants": {Tenants: []string{core.NewID(), l.TenantID}},
 		"pending":     {All: true, Status: core.JobPending},
+		"a list":      {All: true, ListID: l.ID},
+		"a tenant's":  {Tenants: []string{l.TenantID}, ListID: l.ID},
 	} {
 		var got []string
 		page := core.Page{Limit: 3}
@@ -58,8 +60,13 @@ func TestJobViewsPages(t *testing.T) {
 		core.Page{After: core.NewID(), Limit: 1}); err == nil {
 		t.Error("a cursor that is no number is taken")
 	}
-	if vs, err := s.JobViews(t.Context(), store.JobFilter{}, core.Page{Limit: 3}); err != nil || len(vs) != 0 {
-		t.Errorf("no tenant: %d jobs, %v", len(vs), err)
+	for name, f := range map[string]store.JobFilter{
+		"no tenant": {}, "another list": {All: true, ListID: s.NewList().ID},
+		"another tenant's list": {Tenants: []string{core.NewID()}, ListID: l.ID},
+	} {
+		if vs, err := s.JobViews(t.Context(), f, core.Page{Limit: 3}); err != nil || len(vs) != 0 {
+			t.Errorf("%s: %d jobs, %v", name, len(vs), err)
+		}
 	}
 }
 

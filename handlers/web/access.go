@@ -155,11 +155,21 @@ func (c *Call) admit() error {
 	if who.action != "" && !c.Caller.MaySomewhere(who.action) && (c.route.Do.find == nil || !c.Caller.HasRole()) {
 		return core.Lacking(who.action)
 	}
-	if c.route.asksProof() && c.Caller.ProvedAt != 0 && !core.FreshProof(c.Caller.ProvedAt, c.Now) {
-		return core.ErrProofOld
+	if c.route.asksProof() {
+		if err := c.FreshProof(); err != nil {
+			return err
+		}
 	}
 	if who.rule != nil {
 		return who.rule(c)
+	}
+	return nil
+}
+
+// FreshProof returns core.ErrProofOld for a user's token whose sign-in is too old for what asks for a fresh one.
+func (c *Call) FreshProof() error {
+	if c.Caller.ProvedAt != 0 && !core.FreshProof(c.Caller.ProvedAt, c.Now) {
+		return core.ErrProofOld
 	}
 	return nil
 }
