@@ -95,8 +95,11 @@ func (a *Audience) Sum() string {
 		n    int64
 		word string
 	}{
-		{a.Bounced, "bounced"}, {a.Complaint, "complaint"}, {a.Suppressed, "suppressed"},
-		{a.Duplicates, "on two of the lists"}, {a.Excluded, "excluded"},
+		{a.Bounced, "bounced"},
+		{a.Complaint, "complaint"},
+		{a.Suppressed, "suppressed"},
+		{a.Duplicates, "on two of the lists"},
+		{a.Excluded, "excluded"},
 	} {
 		if part.n > 0 {
 			fmt.Fprintf(&b, " - %d %s", part.n, part.word)
