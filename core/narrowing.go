@@ -51,6 +51,15 @@ func (n *Narrowing) Column() string {
 	return string(text)
 }
 
+// Searches returns for how many lists and campaigns each reader is looked for.
+func (n *Narrowing) Searches() int {
+	searches := len(n.ExcludeListIDs) + len(n.ExcludeCampaignIDs)
+	if n.Audience != nil {
+		searches++
+	}
+	return searches
+}
+
 // check judges it without the database; lists are those that the campaign goes to.
 func (n *Narrowing) check(lists []string) error {
 	for _, ids := range []struct {
