@@ -401,3 +401,22 @@ func TestCampaignsThatFollowAnother(t *testing.T) {
 		t.Errorf("%d recipients, though those of the first campaign are forgotten", late.Recipients)
 	}
 }
+
+// Of a long list the sum is that of the counts which the list keeps.
+func TestTheSumOfALongList(t *testing.T) {
+	const readers = 20_010
+	s := storetest.Seed(t, nil).At(sendNow)
+	l := s.NewList()
+	s.Readers(l, readers)
+	f := core.CampaignFields{ListIDs: []string{l.ID}}
+	for left := range 3 {
+		a, err := s.CountAudience(t.Context(), l.TenantID, &f)
+		s.Must(err)
+		want := core.Audience{Active: readers, Suppressed: int64(left), Recipients: int64(readers - left)}
+		if a != want {
+			t.Errorf("%+v, want %+v", a, want)
+		}
+		_, err = s.Suppress(t.Context(), store.DisableRequest{Email: storetest.Reader(left), OccurredAt: s.Now}, "test", s.Now)
+		s.Must(err)
+	}
+}
