@@ -200,6 +200,3 @@ func sourceHash(script string) string {
 	sum := sha256.Sum256([]byte(script))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
-
-// begin leads a person who knows nothing but the host to the own page, or to the login before it.
-func begin(*web.Call, struct{}) (web.Redirect, error) { return web.Redirect{URL: "/account"}, nil }

@@ -140,7 +140,6 @@ func (h *Handler) providerRoutes(t *web.Table) {
 func (h *Handler) pageRoutes(t *web.Table) {
 	p := h.options.Auth
 	a, l, m, own := authorizations{p}, logouts{p}, mailedLinks{p}, accountPages{p}
-	t.Add("GET", "/", web.Public(), web.Page, web.Query(begin), "Where a person begins: the own page")
 	t.Add("GET", "/style.css", web.Public(), web.Page, web.Query(style), "The stylesheet of all pages")
 	t.Add("GET", "/login", web.Public(), web.Page, web.Query(web.Visited(a.loginPage)), "Sign in: the page")
 	t.Add("POST", "/login", web.Public(), web.Page,

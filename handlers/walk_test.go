@@ -174,7 +174,7 @@ func TestPathsAreExact(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, d := range map[string]web.Dialect{
-		"/x": web.Member, "/healthz/": web.Send, "/HEALTHZ": web.Member, "//healthz": web.Member,
+		"/": web.Member, "/healthz/": web.Send, "/HEALTHZ": web.Member, "//healthz": web.Member,
 		"/healthz/..":         web.Send,
 		"/api/admin/tenants/": web.Member,
 		"/api/send-jobs/x/y":  web.Send, "/webhooks": web.Send, "/api/models/x/y": web.Device,
