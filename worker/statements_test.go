@@ -15,6 +15,9 @@ import (
 // A mailing takes 170 to 290 statements for 1,000 mails, those that find its readers and begin and end transactions
 // among them: the quicker outcomes are recorded, the smaller the batches. No statement is for one mail.
 func TestStatementsOfAMailing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes too long for a short run")
+	}
 	const readers, most = 20_000, 500
 	synctest.Test(t, func(t *testing.T) {
 		f := storetest.NewFaults(t)

@@ -18,6 +18,9 @@ import (
 // goes out after an undo or a cancel was answered, and no more than the first few before the rest is asked for; and
 // who should have it gets it.
 func TestCampaignsSurviveKills(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes too long for a short run")
+	}
 	daemontest.Parallel(t)
 	l := daemontest.NewCampaigns(t)
 	campaigns := int64(daemontest.Count("CAMPAIGNS", 150, 10_000))
