@@ -159,6 +159,6 @@ func (a subscribers) unsubscribeAll(c *web.Call, in everywhere) ([]subscriber, e
 		Origin: core.Origin{Source: actor(c), Remote: remoteOf(c), UserAgent: c.UserAgent()},
 	}, c.Now)
 	return rowsOf(left, func(s *core.Subscription) subscriber {
-		return shownSubscriber(c, &store.ListedSubscription{Subscription: *s, TenantID: tenant})
+		return a.shown(c, &store.ListedSubscription{Subscription: *s, TenantID: tenant})
 	}), err
 }

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -45,7 +46,7 @@ func (f *subscriberFilter) searches() bool {
 
 // subscriber is a subscription as those who manage lists see it.
 type subscriber struct {
-	ID       string     `json:"id"`
+	ID       string     `json:"id"` // another one for callers who may not read addresses
 	TenantID string     `json:"tenant_id"`
 	ListID   string     `json:"list_id"`
 	Email    core.Email `json:"email"` // masked for callers who may not read addresses
@@ -56,14 +57,14 @@ type subscriber struct {
 	StatusAt    core.Instant     `json:"status_at"`
 }
 
-// shownSubscriber returns a subscription as the caller may see it.
-func shownSubscriber(c *web.Call, l *store.ListedSubscription) subscriber {
+// shown returns a subscription as the caller may see it.
+func (a subscribers) shown(c *web.Call, l *store.ListedSubscription) subscriber {
 	s := subscriber{
 		l.ID, l.TenantID, l.ListID, l.Email, l.Shown(), l.Preferences.OrEmpty(), l.CreatedAt,
 		cmp.Or(l.ChangedAt, l.CreatedAt),
 	}
 	if !c.Caller.May(core.ActionPeopleRead, l.TenantID) {
-		s.Email, s.Preferences = core.Email(l.Email.Mask()), ""
+		s.ID, s.Email, s.Preferences = a.store.MaskedSubscriptionID(l.ID), core.Email(l.Email.Mask()), ""
 	}
 	return s
 }
@@ -81,8 +82,12 @@ func (a subscribers) list(c *web.Call, in subscriberFilter, page core.Page) ([]s
 	found, next, err := a.store.MatchingSubscriptions(c, f, page)
 	rows := make([]subscriber, len(found))
 	for i := range found {
-		rows[i] = shownSubscriber(c, &found[i])
+		rows[i] = a.shown(c, &found[i])
 	}
+	// By list and id, as they were read, unless ids are masked: then their order would tell of the true ones.
+	slices.SortStableFunc(rows, func(a, b subscriber) int {
+		return cmp.Or(strings.Compare(a.ListID, b.ListID), strings.Compare(a.ID, b.ID))
+	})
 	return rows, next, err
 }
 
@@ -125,9 +130,14 @@ func (a subscribers) filter(c *web.Call, in *subscriberFilter, action core.Actio
 type subscriptionKey struct{}
 
 // find looks whether there is the subscription of the path, and whether the caller may do on it what the route is for.
+// Callers who may not read addresses know it by its masked id alone: the other one tells them whose it is.
 func (a subscribers) find(c *web.Call) error {
-	tenants, all := c.Caller.TenantsWith(core.ActionPeopleMasked)
+	tenants, all := c.Caller.TenantsWith(core.ActionPeopleRead)
 	l, err := a.store.ListedSubscription(c, c.ID(), tenants, all)
+	if masked := a.store.UnmaskedSubscriptionID(c.ID()); core.KindOf(err) == core.NotFound && masked != "" {
+		tenants, all = c.Caller.TenantsWith(core.ActionPeopleMasked)
+		l, err = a.store.ListedSubscription(c, masked, tenants, all)
+	}
 	c.Keep(subscriptionKey{}, &l)
 	return ownRecord(c, l.TenantID, core.ActionPeopleMasked, err, core.ErrSubscriptionNotFound)
 }
@@ -168,7 +178,7 @@ func blockOf(c *web.Call, s *core.Suppressed) block {
 
 func (a subscribers) show(c *web.Call, _ string) (r subscriberRecord, err error) {
 	l := a.found(c)
-	r = subscriberRecord{subscriber: shownSubscriber(c, l), Means: l.Proof, Consents: []core.Consent{}, Blocks: []block{}}
+	r = subscriberRecord{subscriber: a.shown(c, l), Means: l.Proof, Consents: []core.Consent{}, Blocks: []block{}}
 	list, err := a.store.List(c, l.ListID)
 	if r.ListName = list.Name; err != nil || !c.Caller.May(core.ActionPeopleRead, l.TenantID) {
 		return r, err
@@ -230,7 +240,7 @@ func (a subscribers) create(c *web.Call, in newSubscriber) (subscriber, error) {
 	if err == nil && !changed {
 		c.SetStatus(200)
 	}
-	return shownSubscriber(c, &store.ListedSubscription{Subscription: sub, TenantID: list.TenantID}), err
+	return a.shown(c, &store.ListedSubscription{Subscription: sub, TenantID: list.TenantID}), err
 }
 
 // subscriberChange is the body of PUT /api/admin/subscribers/{id}.
@@ -249,13 +259,13 @@ func (in *subscriberChange) CheckInput() error {
 func (a subscribers) update(c *web.Call, in subscriberChange) (subscriber, error) {
 	l := a.found(c)
 	if in.Preferences == nil {
-		return shownSubscriber(c, l), nil
+		return a.shown(c, l), nil
 	}
 	sub, err := a.store.SetPreferences(store.By(c, actor(c), c.Now), l.ListID, l.Email, *in.Preferences, c.Now)
 	if l.Mirrored && core.KindOf(err) == core.NotFound {
 		return subscriber{}, core.Conflictf("conflict", "Another service keeps this subscription: change it there.")
 	}
-	return shownSubscriber(c, &store.ListedSubscription{Subscription: sub, TenantID: l.TenantID, Block: l.Block}), err
+	return a.shown(c, &store.ListedSubscription{Subscription: sub, TenantID: l.TenantID, Block: l.Block}), err
 }
 
 func (a subscribers) unsubscribe(c *web.Call, _ string) (subscriber, error) {
@@ -266,9 +276,9 @@ func (a subscribers) unsubscribe(c *web.Call, _ string) (subscriber, error) {
 	}, c.Now)
 	if l.Mirrored && core.KindOf(err) == core.NotFound { // another member service has the subscription
 		*l, err = a.store.ListedSubscription(c, l.ID, []string{l.TenantID}, false)
-		return shownSubscriber(c, l), err
+		return a.shown(c, l), err
 	}
-	return shownSubscriber(c, &store.ListedSubscription{Subscription: sub, TenantID: l.TenantID, Block: l.Block}), err
+	return a.shown(c, &store.ListedSubscription{Subscription: sub, TenantID: l.TenantID, Block: l.Block}), err
 }
 
 // remoteOf is the caller's address as records keep it; empty where it is not known.

@@ -26,7 +26,7 @@
 //	cache.go            records that change seldom: lists, providers, webhook clients, domains, endpoints
 //	checkpoint.go       checkpoints, and the marks that tell an old copy from the file that a -wal belongs to
 //	backup.go           Backup, Snapshot, Restore; migrate.go: Migrate; home.go: what a restored file may send
-//	secrets.go          secrets sealed at rest, keys for a purpose, derived ids
+//	secrets.go          secrets sealed at rest, keys for a purpose, derived ids; masked_ids.go: those that tell no address
 //	sessions.go         scs's session store; its writes go through the writer
 //	housekeeping.go     what is deleted when its time is over
 //	pagearena_linux.go  the memory of SQLite's page caches

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"crypto/cipher"
 	"errors"
 	"fmt"
 	"io"
@@ -85,6 +86,7 @@ type Store struct {
 
 	keys            keyring
 	subscriptionKey []byte
+	maskedIDs       cipher.Block
 	lists           recordCache[*core.ListWithTenant]
 	senders         recordCache[*core.WebhookSender]
 	providers       recordCache[*core.ProviderSecrets]
@@ -178,6 +180,9 @@ func (s *Store) open(ctx context.Context) error {
 		}
 	}
 	if s.subscriptionKey, err = s.PurposeKey(ctx, PurposeSubscriptionID); err != nil {
+		return err
+	}
+	if s.maskedIDs, err = maskedIDs(s.subscriptionKey); err != nil {
 		return err
 	}
 	_, err = s.PurposeKey(ctx, PurposeShareEmail) // reads need it: they must not be the first to make it

@@ -37,9 +37,11 @@ type Tenant struct {
 
 // Record is a record under a path with an id.
 type Record struct {
-	ID   string
-	Seen core.Action // lets a caller see that it is there; empty: its owner alone may
-	Make func(s *storetest.Seeder) string
+	ID string
+	// Masked is the id by which callers who may not read addresses know it; empty: the same.
+	Masked string
+	Seen   core.Action // lets a caller see that it is there; empty: its owner alone may
+	Make   func(s *storetest.Seeder) string
 }
 
 // NewWorld makes the tenants. No job is due and no mail goes out. The owners have a password, if the hash of one is
@@ -74,13 +76,16 @@ func (w *World) newTenant(s *storetest.Seeder, marker string) *Tenant {
 	}
 	t.List = list(s)
 	t.Records = map[string]Record{
-		"/api/admin/tenants":          {t.ID, core.ActionTenantRead, tenant},
-		"/api/admin/newsletter-lists": {t.List, core.ActionListRead, list},
+		"/api/admin/tenants":          {ID: t.ID, Seen: core.ActionTenantRead, Make: tenant},
+		"/api/admin/newsletter-lists": {ID: t.List, Seen: core.ActionListRead, Make: list},
 	}
 	add := func(path string, seen core.Action, another func(s *storetest.Seeder) string) {
-		t.Records[path] = Record{another(s), seen, another}
+		t.Records[path] = Record{ID: another(s), Seen: seen, Make: another}
 	}
 	w.addPeople(t, add)
+	reader := t.Records["/api/admin/subscribers"]
+	reader.Masked = s.MaskedSubscriptionID(reader.ID)
+	t.Records["/api/admin/subscribers"] = reader
 	w.addAdmin(t, add)
 	t.addOwned(s, w.hash, add)
 	return t

@@ -1,0 +1,37 @@
+package handlers
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+)
+
+// TestMaskedRowsInTheOrderOfTheirIDs: the order of masked rows tells nothing of the true ids.
+func TestMaskedRowsInTheOrderOfTheirIDs(t *testing.T) {
+	e := newEnv(t)
+	for _, line := range []string{"tenant acme", "list weekly tenant=acme", "user vera viewer=acme", "user ann tenant_admin=acme"} {
+		e.step(line)
+	}
+	for i := range 12 {
+		e.step(fmt.Sprintf("subscription s%d list=weekly email=r%d@b.example", i, i))
+	}
+	ids := func(as string) (ids []string) {
+		var rows []subscriber
+		_, body := e.ask("GET", "/api/admin/subscribers?list_id="+e.names["weekly"], as, nil)
+		e.must(json.Unmarshal(body, &rows))
+		for i := range rows {
+			ids = append(ids, rows[i].ID)
+		}
+		return ids
+	}
+	shown, masked := ids("ann"), ids("vera")
+	if len(shown) != 12 || len(masked) != 12 || !slices.IsSorted(shown) || !slices.IsSorted(masked) {
+		t.Errorf("%q\n%q", shown, masked)
+	}
+	for _, id := range masked {
+		if slices.Contains(shown, id) {
+			t.Errorf("%s is told to who may not read addresses", id)
+		}
+	}
+}
