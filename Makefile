@@ -6,6 +6,7 @@ AXE_CORE    := axe-core@4.10.3
 REDOCLY     := @redocly/cli@2.77.0
 OAPI_CODEGEN := github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2
 TYPESCRIPT  := openapi-typescript@7.10.1 openapi-fetch@0.15.0 typescript@5.9.3
+ESBUILD     := github.com/evanw/esbuild/cmd/esbuild@v0.28.2
 GOFUMPT     := mvdan.cc/gofumpt@v0.12.0
 OAUTH2_PROXY := github.com/oauth2-proxy/oauth2-proxy/v7@v7.6.0
 FUZZTIME    ?= 60s
@@ -20,7 +21,7 @@ NFPM        := github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.0
 export GOFLAGS := $(GOFLAGS) -tags=urfave_cli_no_docs
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo run test check fmt-check vet staticcheck tidy-check generated gallery pages race bench bench-full bench-pages torture fuzz golden openapi-lint clients cover release clean
+.PHONY: help build demo run console test check fmt-check vet staticcheck tidy-check generated gallery pages race bench bench-full bench-pages torture fuzz golden openapi-lint clients cover release clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -33,6 +34,9 @@ demo: build ## the whole job in a temporary folder, in under a minute (ARGS=--st
 
 run: build ## run the daemon on 127.0.0.1:8080 (ARGS=… are its flags)
 	./newsletterd serve $(ARGS)
+
+console: ## make the scripts of the console anew, of handlers/console/assets/src (needs npm, which brings their libraries)
+	CGO_ENABLED=0 $(GO) run handlers/console/assets/bundle.go $(ESBUILD)
 
 test: ## all tests, with nothing but Go
 	CGO_ENABLED=0 $(GO) test -parallel 4 ./...

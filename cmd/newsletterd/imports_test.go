@@ -41,9 +41,10 @@ var mayImport = map[string][]string{
 		"core", "store", "store/subscribercsv", "mail", "mail/dkim", "mail/markup", "mail/notice", "mail/report",
 		"mail/smtp", "auth",
 	},
-	"handlers/web":         {"core", "store", "auth"},
-	"handlers/web/webtest": {},
-	"handlers/accesstest":  {"core", "handlers/web", "store", "store/storetest"},
+	"handlers/web":            {"core", "store", "auth"},
+	"handlers/web/webtest":    {},
+	"handlers/console/assets": {},
+	"handlers/accesstest":     {"core", "handlers/web", "store", "store/storetest"},
 	"handlers": {
 		"core", "store", "store/subscribercsv", "auth", "mail", "mail/dkim", "mail/markup", "mail/picture", "mail/report",
 		"handlers/web",

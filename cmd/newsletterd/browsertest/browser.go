@@ -59,6 +59,9 @@ func New(t testing.TB, hosts ...string) *Browser {
 	return &Browser{t, ctx}
 }
 
+// In returns the browser for a part of the test.
+func (b *Browser) In(t testing.TB) *Browser { return &Browser{t, b.ctx} }
+
 // Do does one step after the other. Where one fails, the test ends and shows the page.
 func (b *Browser) Do(steps ...Step) {
 	b.Helper()
@@ -228,4 +231,26 @@ func (b *Browser) Picture(quality int) []byte {
 	size := ask(b, chromedp.Evaluate[[]int64](`[document.documentElement.scrollWidth, document.documentElement.scrollHeight]`))
 	b.Do(chromedp.EmulateViewport(size[0], size[1]))
 	return ask(b, chromedp.FullScreenshot(quality))
+}
+
+// Eval returns the value of an expression of JavaScript as text, after waiting for it where it is a promise.
+func (b *Browser) Eval(expression string) string {
+	b.Helper()
+	return ask(b, chromedp.Evaluate[string]("(async () => String(await ("+expression+")))()", chromedp.EvalAwaitPromise))
+}
+
+// Wait waits until an expression of JavaScript is true, for ten seconds at most.
+func (b *Browser) Wait(expression string) {
+	b.Helper()
+	found := b.Eval(`(async () => {
+		for (let n = 0; n < 400; n++) {
+			if (await (` + expression + `)) return true;
+			await new Promise(done => setTimeout(done, 25));
+		}
+		return false;
+	})()`)
+	if found != "true" {
+		text, _ := chromedp.Run(b.ctx, chromedp.Text("body"))
+		b.Fatalf("%s doesn't become true:\n%s", expression, text)
+	}
 }

@@ -1,0 +1,266 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"newsletterd/cmd/newsletterd/browsertest"
+	"newsletterd/handlers/console/assets"
+)
+
+// consolePolicy is the strictest that a page can have whose scripts, styles and pictures are its own.
+const consolePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// consolePages serves pages that try the scripts of the console, and counts what those ask for.
+type consolePages struct {
+	*httptest.Server
+	mu     sync.Mutex
+	counts map[string]int
+	bodies map[string]string // of the last request
+	broken map[string]bool   // paths whose requests get no answer
+}
+
+func newConsolePages(t *testing.T) *consolePages {
+	p := &consolePages{counts: map[string]int{}, bodies: map[string]string{}, broken: map[string]bool{}}
+	mux := http.NewServeMux()
+	folder := func(name string, files http.FileSystem) {
+		serve := http.StripPrefix("/"+name+"/", http.FileServer(files))
+		mux.HandleFunc("GET /"+name+"/", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Security-Policy", consolePolicy)
+			serve.ServeHTTP(w, r)
+		})
+	}
+	folder("dist", http.FS(assets.Files))
+	folder("testdata", http.Dir("../../handlers/console/assets/testdata"))
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.counts[r.URL.Path]++
+		p.bodies[r.URL.Path] = string(body)
+		if p.broken[r.URL.Path] {
+			panic(http.ErrAbortHandler)
+		}
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.Header().Set("Content-Security-Policy", consolePolicy)
+		fmt.Fprintf(w, "<p>%d</p>", p.counts[r.URL.Path])
+	})
+	p.Server = httptest.NewServer(mux)
+	t.Cleanup(p.Close)
+	return p
+}
+
+// count returns how many requests of a path there were, and the body of the last one.
+func (p *consolePages) count(path string) (n int, body string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.counts[path], p.bodies[path]
+}
+
+// breaks has connections break that ask for a path, or not.
+func (p *consolePages) breaks(path string, breaks bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.broken[path] = breaks
+}
+
+// consoleBrowser is a browser on a page that tries a script.
+type consoleBrowser struct {
+	*browsertest.Browser
+	*consolePages
+}
+
+// expect checks the value of an expression.
+func (b *consoleBrowser) expect(expression, want string) {
+	b.Helper()
+	if got := b.Eval(expression); got != want {
+		b.Errorf("%s is %q, not %q", expression, got, want)
+	}
+}
+
+// clean checks that the policy refused nothing, and that no script failed.
+func (b *consoleBrowser) clean() {
+	b.Helper()
+	b.expect(`window.faults.join("\n")`, "")
+}
+
+// key presses a key with modifiers, where the focus is.
+func key(keys string, modifiers ...chromedp.Modifier) browsertest.Step {
+	return chromedp.KeyEvent(keys, chromedp.KeyModifiers(modifiers...))
+}
+
+// The script of all pages does what its attributes ask for, by keyboard and by mouse, under the strictest policy.
+func TestConsoleScriptInABrowser(t *testing.T) {
+	pages := newConsolePages(t)
+	b := &consoleBrowser{browsertest.New(t), pages}
+	b.Open(b.URL+"/testdata/console.html", chromedp.WaitVisible("#script"))
+	for name, try := range map[string]func(*testing.T, *consoleBrowser){
+		"palette": tryPalette, "menu": tryMenu, "questions": tryQuestions, "copy": tryCopy, "poll": tryPolls,
+		"upload": tryUpload, "keep": tryKeep, "no text is run": tryTextsThatRun,
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := &consoleBrowser{b.In(t), pages}
+			b.Open(b.URL+"/testdata/console.html", chromedp.WaitVisible("#script"))
+			try(t, b)
+		})
+	}
+	b.Open(b.URL+"/testdata/console.html", chromedp.WaitVisible("#script"))
+	b.Look("console-scripts")
+	b.clean()
+}
+
+const focused = `document.activeElement.id || document.activeElement.localName`
+
+func tryPalette(t *testing.T, b *consoleBrowser) {
+	b.Do(chromedp.Focus("#search"), key("k", chromedp.ModifierCtrl))
+	b.expect(`document.querySelector("#palette").open`, "true")
+	b.expect(focused, "input")
+	b.Do(key(kb.ArrowDown), key(kb.ArrowDown))
+	b.expect(focused, "second")
+	b.Do(key(kb.ArrowDown))
+	b.expect(focused, "input")
+	b.Do(key(kb.Escape))
+	b.expect(`document.querySelector("#palette").open`, "false")
+	b.expect(focused, "search")
+	b.Click("#search")
+	b.expect(`document.querySelector("#palette").open`, "true")
+	b.Do(key("\r"))
+	b.expect("location.hash", "#first")
+	b.Click("[data-closes]")
+	b.expect(`document.querySelector("#palette").open`, "false")
+	b.clean()
+}
+
+func tryMenu(t *testing.T, b *consoleBrowser) {
+	b.Do(chromedp.Focus("#menu summary"), key(kb.ArrowDown))
+	b.expect(focused, "one")
+	b.Do(key(kb.ArrowUp))
+	b.expect(focused, "two")
+	b.Do(key(kb.Home))
+	b.expect(focused, "one")
+	b.Do(key(kb.Escape))
+	b.expect(`document.querySelector("#menu").open`, "false")
+	b.expect(focused, "summary")
+	b.Click("#menu summary")
+	b.expect(`document.querySelector("#menu").open`, "true")
+	b.Click("h1")
+	b.expect(`document.querySelector("#menu").open`, "false")
+	b.clean()
+}
+
+func tryQuestions(t *testing.T, b *consoleBrowser) {
+	b.Click("#delete button", chromedp.WaitVisible("dialog.question[open]"))
+	b.expect(`document.querySelector("dialog.question").textContent`, "Delete “News of May”?CancelDelete")
+	b.expect(`document.activeElement.textContent`, "Cancel")
+	b.Do(key("\r"))
+	b.Wait(`!document.querySelector("dialog.question")`)
+	b.expect(`document.activeElement.textContent`, "Delete…")
+	if n, _ := b.count("/count/deleted"); n != 0 {
+		t.Error("it was sent without a yes")
+	}
+	b.Click("#delete button", chromedp.WaitVisible("dialog.question[open]"), key(kb.Tab), key("\r"))
+	b.Wait(`!document.querySelector("dialog.question") && !document.querySelector(".htmx-request")`)
+	if n, _ := b.count("/count/deleted"); n != 1 {
+		t.Errorf("sent %d times", n)
+	}
+	b.clean()
+	b.Click("#ask", chromedp.WaitVisible("dialog.question[open]"), chromedp.Click("dialog.question .primary"),
+		chromedp.WaitNotPresent("main"))
+	if n, body := b.count("/count/plain"); n != 1 || body != "b=ask" {
+		t.Errorf("sent %d times, with %q", n, body)
+	}
+}
+
+func tryCopy(t *testing.T, b *consoleBrowser) {
+	b.Eval(`navigator.clipboard.writeText = async text => { window.copied = text }`)
+	b.Click("#copy")
+	b.Wait(`window.copied && document.querySelector("[data-live]").textContent`)
+	b.expect("window.copied", "v=DKIM1; k=rsa")
+	b.expect(`document.querySelector("#copy").textContent`, "Copied")
+	b.Eval(`navigator.clipboard.writeText = async () => { throw new Error("not allowed") }`)
+	b.Click("#copy")
+	b.Wait(`String(getSelection()) === "v=DKIM1; k=rsa"`)
+	b.clean()
+}
+
+func tryPolls(t *testing.T, b *consoleBrowser) {
+	b.Wait(`document.querySelector("#poll p")`)
+	b.Eval(`Object.defineProperty(document, "hidden", {configurable: true, get: () => true})`)
+	b.Wait(`!document.querySelector("#poll.htmx-request")`)
+	before, _ := b.count("/poll")
+	b.Eval(`new Promise(done => setTimeout(done, 1500))`)
+	if after, _ := b.count("/poll"); after != before {
+		t.Errorf("a tab that nobody sees has asked %d times", after-before)
+	}
+	b.Eval(`delete document.hidden, document.dispatchEvent(new Event("visibilitychange"))`)
+	b.Wait(fmt.Sprintf(`Number(document.querySelector("#poll p").textContent) > %d`, before))
+	b.Eval(`document.querySelector("#poll").removeAttribute("data-poll")`)
+	b.clean()
+}
+
+func tryUpload(t *testing.T, b *consoleBrowser) {
+	b.breaks("/upload", true)
+	b.Eval(`(() => {
+		const data = new DataTransfer();
+		data.items.add(new File(["a picture"], "boot.png", {type: "image/png"}));
+		for (const type of ["dragover", "drop"]) document.querySelector("#upload input").dispatchEvent(
+			new DragEvent(type, {bubbles: true, cancelable: true, dataTransfer: data}));
+	})()`)
+	b.Wait(`/no connection/.test(document.querySelector("[data-fault]").textContent)`)
+	b.breaks("/upload", false)
+	b.Wait(`document.querySelector("#pictures p")`)
+	b.expect(`document.querySelector("[data-fault]").textContent`, "")
+	if n, body := b.count("/upload"); n < 2 || !strings.Contains(body, "a picture") || !strings.Contains(body, "boot.png") {
+		t.Errorf("sent %d times: %s", n, body)
+	}
+	b.Wait(`document.querySelector("[data-live]").textContent === "Sent"`)
+	b.clean()
+}
+
+func tryKeep(t *testing.T, b *consoleBrowser) {
+	const kept = `Object.entries(localStorage).map(e => e.join("=")).join()`
+	b.Do(chromedp.SendKeys("#text", " and more"), chromedp.SendKeys("[name=secret]", "hunter2"))
+	b.Wait(`/^Not saved since .+, kept on this device$/.test(document.querySelector("[data-keep-state]").textContent)`)
+	b.Wait(`/and more/.test(` + kept + `) && !/hunter2/.test(` + kept + `)`)
+	b.Do(chromedp.Reload(), chromedp.WaitVisible("[data-keep-found]"))
+	b.expect(`document.querySelector("#text").value`, "As sent")
+	b.Do(chromedp.SendKeys("#text", "!"))
+	b.Wait(`/!/.test(` + kept + `)`)
+	b.Do(chromedp.Reload(), chromedp.WaitVisible("[data-keep-found]"))
+	b.Click("#restore", chromedp.WaitNotVisible("[data-keep-found]"))
+	b.expect(`document.querySelector("#text").value`, " and moreAs sent")
+	b.breaks("/save", true)
+	b.Click("#letter > button", chromedp.WaitNotPresent(".htmx-request"))
+	b.expect(`/and more/.test(`+kept+`)`, "true")
+	b.breaks("/save", false)
+	b.Click("#letter > button")
+	b.Wait(kept + ` === ""`)
+	b.expect(`document.querySelector("[data-keep-state]").textContent`, "")
+	if _, body := b.count("/save"); !strings.Contains(body, "+and+moreAs+sent") {
+		t.Error(body)
+	}
+	b.clean()
+}
+
+func tryTextsThatRun(t *testing.T, b *consoleBrowser) {
+	b.Eval(`document.addEventListener("htmx:error", e => (window.refused ??= []).push(e.detail.error.message))`)
+	b.Click("#inline")
+	b.Click("#computed")
+	b.Wait("window.refused?.length === 2")
+	b.expect("window.evil", "undefined")
+	if n, _ := b.count("/count/values"); n != 0 {
+		t.Error("a value of JavaScript was sent")
+	}
+	b.expect(`/^(a page of the console runs no text as a script,?){2}$/.test(window.refused)`, "true")
+	b.expect(`document.adoptedStyleSheets.length + document.querySelectorAll("style").length`, "0")
+	b.clean()
+}

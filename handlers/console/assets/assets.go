@@ -1,0 +1,50 @@
+// Package assets holds the scripts that browsers load for the console, and their stylesheets.
+//
+//	src/         what we write, and which libraries go with it (package.json, package-lock.json)
+//	bundle.go    src ─► dist, by esbuild; `make console` runs it, nothing else needs npm
+//	dist/        what is served: it is committed, and embedded here
+//	  htmx.js      partial updates, for all pages
+//	  console.js   dialogs, menus, uploads, copies of what was written, for all pages
+//	  LICENSES.txt of the libraries in them
+//	  SHA256SUMS   of all files
+//
+// All scripts are modules (<script type="module">), and run under a Content-Security-Policy without any unsafe source.
+// The attributes by which pages use them stand at the head of each script in src.
+package assets
+
+import (
+	"embed"
+	"io/fs"
+	"strings"
+	"sync"
+)
+
+//go:embed dist
+var dist embed.FS
+
+// Files are the files of dist, by their names.
+var Files = func() fs.FS {
+	files, err := fs.Sub(dist, "dist")
+	if err != nil {
+		panic(err) // the name is not valid
+	}
+	return files
+}()
+
+// Sum returns the SHA-256 of a file in hexadecimal digits, for addresses that change with it. A file that there isn't
+// has none.
+func Sum(name string) string { return sums()[name] }
+
+var sums = sync.OnceValue(func() map[string]string {
+	text, err := fs.ReadFile(Files, "SHA256SUMS")
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	all := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		if sum, name, ok := strings.Cut(strings.TrimSpace(line), "  "); ok {
+			all[name] = sum
+		}
+	}
+	return all
+})

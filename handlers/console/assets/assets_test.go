@@ -1,0 +1,171 @@
+package assets
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// What is served is what `make console` has made, and its sums say so.
+func TestFilesAreAsTheirSumsSay(t *testing.T) {
+	names := []string{"SHA256SUMS"}
+	for name, want := range sums() {
+		names = append(names, name)
+		sum := sha256.Sum256(file(t, name))
+		if got := hex.EncodeToString(sum[:]); got != want {
+			t.Errorf("%s has the SHA-256 %s, not %s: `make console` makes it anew", name, got, want)
+		}
+		if Sum(name) != want {
+			t.Errorf("Sum(%q) is %q", name, Sum(name))
+		}
+	}
+	all, err := fs.ReadDir(Files, ".")
+	if err != nil || len(all) != len(names) || len(all) < 5 {
+		t.Errorf("%d files, %d sums, %v", len(all), len(names)-1, err)
+	}
+	for _, f := range all {
+		if !slices.Contains(names, f.Name()) {
+			t.Errorf("%s stands not in SHA256SUMS", f.Name())
+		}
+	}
+	if Sum("none.js") != "" {
+		t.Error("a file that there isn't has a sum")
+	}
+}
+
+// The sums are of what is in src today: who changes that runs `make console`.
+func TestBundlesAreOfTheseSources(t *testing.T) {
+	made := strings.TrimSpace(string(file(t, "SOURCES")))
+	if now := sourceSum(t); made != now {
+		t.Errorf("src has changed (%s, not %s) and dist has not: run `make console`", now, made)
+	}
+}
+
+// sourceSum returns the SHA-256 of all that dist is made of, as bundle.go has it.
+func sourceSum(t *testing.T) string {
+	t.Helper()
+	sum := sha256.New()
+	err := filepath.WalkDir("src", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		sum.Write([]byte(filepath.ToSlash(path) + "\n"))
+		sum.Write(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// Pages load little: 40 kB of scripts, compressed, and 200 kB with the editor.
+func TestScriptsAreSmall(t *testing.T) {
+	for limit, names := range map[int][]string{
+		40_000: {"htmx.js", "console.js"},
+	} {
+		size := 0
+		for _, name := range names {
+			var b bytes.Buffer
+			w := gzip.NewWriter(&b)
+			if _, err := w.Write(file(t, name)); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+			size += b.Len()
+			t.Logf("%s: %d octets, %d compressed", name, len(file(t, name)), b.Len())
+		}
+		if size > limit {
+			t.Errorf("%s have %d octets compressed, more than %d", names, size, limit)
+		}
+	}
+}
+
+// forbidden is what a page's policy refuses, or would have to allow: texts that run as scripts, and styles in HTML.
+var forbidden = regexp.MustCompile(`\beval\(|new Function\b|[^.\w#]Function\(|setTimeout\(["'` + "`" + `]|` +
+	`setAttribute\(["']style|<style|\bstyle=["']|\bon(click|load|error|submit)=["']|sourceMappingURL|https?://(?:[a-z]+\.)?[a-z]+\.`)
+
+// addresses are those that the libraries name: of namespaces, and in messages to those who write pages.
+var addresses = regexp.MustCompile(`http://www\.w3\.org/[a-zA-Z0-9/.]*|https://prosemirror\.net/[a-z/#.-]*`)
+
+func TestScriptsRunNoTextAndNameNoHost(t *testing.T) {
+	for name := range sums() {
+		if !strings.HasSuffix(name, ".js") && !strings.HasSuffix(name, ".css") {
+			continue
+		}
+		text := addresses.ReplaceAllString(string(file(t, name)), "")
+		for _, at := range forbidden.FindAllStringIndex(text, -1) {
+			t.Errorf("%s: …%s…", name, text[max(0, at[0]-60):min(len(text), at[1]+60)])
+		}
+	}
+	for _, bad := range []string{
+		"eval(x)", "new Function('a')", ";Function('a')", `e.setAttribute("style","x")`, "<p style='a'>", "https://cdn.example.org/x.js",
+	} {
+		if !forbidden.MatchString(bad) {
+			t.Errorf("%s is not found", bad)
+		}
+	}
+}
+
+// Each library that the lock file names stands with its licence, unless nothing of it went into a script.
+func TestLicensesNameEachLibrary(t *testing.T) {
+	text, err := os.ReadFile("src/package-lock.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if regexp.MustCompile(`"resolved"|registry`).Match(text) {
+		t.Error("the lock file says from where a package comes")
+	}
+	var lock struct {
+		Packages map[string]struct {
+			Version, Integrity, License string
+			Dependencies                map[string]string
+		}
+	}
+	if err := json.Unmarshal(text, &lock); err != nil {
+		t.Fatal(err)
+	}
+	licenses := string(file(t, "LICENSES.txt"))
+	for path, p := range lock.Packages {
+		name := strings.TrimPrefix(path, "node_modules/")
+		if name == "" {
+			continue
+		}
+		if !strings.HasPrefix(p.Integrity, "sha512-") {
+			t.Errorf("%s has no sum in the lock file", name)
+		}
+		named := strings.Contains(licenses, "\n"+name+" "+p.Version+", in ")
+		if unused := slices.Contains(notBundled, name); named == unused {
+			t.Errorf("%s %s: stands in LICENSES.txt: %t; in notBundled: %t", name, p.Version, named, unused)
+		}
+	}
+	for name, version := range lock.Packages[""].Dependencies {
+		if !regexp.MustCompile(`^\d+\.\d+\.\d+$`).MatchString(version) {
+			t.Errorf("%s %s is not one version", name, version)
+		}
+	}
+}
+
+// notBundled are libraries that others of the lock file need for what is not used here.
+var notBundled = []string{}
+
+func file(t *testing.T, name string) []byte {
+	t.Helper()
+	text, err := fs.ReadFile(Files, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}

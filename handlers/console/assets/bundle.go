@@ -1,0 +1,173 @@
+//go:build ignore
+
+// Bundle makes dist from src: `make console` runs it. Its argument is the package of esbuild, with its version.
+// npm fetches the libraries that src/package-lock.json names into a temporary folder; nothing of them is run.
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"log"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+const folder = "handlers/console/assets"
+
+func main() {
+	log.SetFlags(0)
+	if len(os.Args) != 2 {
+		log.Fatal("usage: go run " + folder + "/bundle.go PACKAGE@VERSION")
+	}
+	if err := bundle(os.Args[1]); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func bundle(esbuild string) error {
+	tmp, err := os.MkdirTemp("", "console")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	for _, name := range []string{"package.json", "package-lock.json", ".npmrc"} {
+		text, err := os.ReadFile(filepath.Join(folder, "src", name))
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(tmp, name), text, 0o600); err != nil {
+			return err
+		}
+	}
+	if err := run(tmp, "npm", "ci", "--silent"); err != nil {
+		return err
+	}
+	dist, meta := filepath.Join(folder, "dist"), filepath.Join(tmp, "meta.json")
+	if err := os.RemoveAll(dist); err != nil {
+		return err
+	}
+	args := []string{"run", esbuild}
+	for _, name := range []string{"htmx.js", "console.js"} {
+		args = append(args, filepath.Join(folder, "src", name))
+	}
+	args = append(args, "--bundle", "--minify", "--format=esm", "--target=es2022", "--charset=utf8",
+		"--legal-comments=none", "--log-level=warning", "--outdir="+dist, "--metafile="+meta)
+	if err := os.Setenv("NODE_PATH", filepath.Join(tmp, "node_modules")); err != nil {
+		return err
+	}
+	if err := run(".", "go", args...); err != nil {
+		return err
+	}
+	if err := licenses(meta, tmp, dist); err != nil {
+		return err
+	}
+	if err := sources(dist); err != nil {
+		return err
+	}
+	return sums(dist)
+}
+
+func run(dir, name string, args ...string) error {
+	c := exec.Command(name, args...)
+	c.Dir, c.Stdout, c.Stderr = dir, os.Stderr, os.Stderr
+	return c.Run()
+}
+
+// licenses writes the licences of the libraries of which the metafile says that something went into a file of dist.
+func licenses(meta, tmp, dist string) error {
+	text, err := os.ReadFile(meta)
+	if err != nil {
+		return err
+	}
+	var made struct {
+		Outputs map[string]struct{ Inputs map[string]any }
+	}
+	if err := json.Unmarshal(text, &made); err != nil {
+		return err
+	}
+	used := map[string][]string{} // library: files of dist
+	for output, o := range made.Outputs {
+		for input := range o.Inputs {
+			_, path, ok := strings.Cut(input, "node_modules/")
+			if !ok {
+				continue
+			}
+			name, _, _ := strings.Cut(path, "/")
+			if file := filepath.Base(output); !slices.Contains(used[name], file) {
+				used[name] = append(used[name], file)
+			}
+		}
+	}
+	var out strings.Builder
+	out.WriteString("The scripts of the console contain these libraries.\n")
+	for _, name := range slices.Sorted(maps.Keys(used)) {
+		slices.Sort(used[name])
+		about, license, err := library(filepath.Join(tmp, "node_modules", name))
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&out, "\n%s\n\n%s, in %s\n\n%s\n", strings.Repeat("=", 78), about, strings.Join(used[name], ", "),
+			strings.TrimSpace(license))
+	}
+	return os.WriteFile(filepath.Join(dist, "LICENSES.txt"), []byte(out.String()), 0o644)
+}
+
+// library returns name and version of a library, and the text of its licence.
+func library(dir string) (about, license string, err error) {
+	text, err := os.ReadFile(filepath.Join(dir, "package.json"))
+	if err != nil {
+		return "", "", err
+	}
+	var p struct{ Name, Version string }
+	if err := json.Unmarshal(text, &p); err != nil {
+		return "", "", err
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "LICEN[SC]E*"))
+	if err != nil || len(files) == 0 {
+		return "", "", fmt.Errorf("%s has no text of a licence (%v)", p.Name, err)
+	}
+	text, err = os.ReadFile(files[0])
+	return p.Name + " " + p.Version, strings.ReplaceAll(string(text), "\r\n", "\n"), err
+}
+
+// sources writes the sum of all of src, by which a test sees that dist is made of it.
+func sources(dist string) error {
+	sum := sha256.New()
+	err := filepath.WalkDir(filepath.Join(folder, "src"), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		name, _ := filepath.Rel(folder, path)
+		fmt.Fprintln(sum, filepath.ToSlash(name))
+		sum.Write(text)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dist, "SOURCES"), fmt.Appendf(nil, "%x\n", sum.Sum(nil)), 0o644)
+}
+
+// sums writes SHA256SUMS, as sha256sum has it.
+func sums(dist string) error {
+	files, err := os.ReadDir(dist)
+	if err != nil {
+		return err
+	}
+	var out strings.Builder
+	for _, f := range files {
+		text, err := os.ReadFile(filepath.Join(dist, f.Name()))
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&out, "%x  %s\n", sha256.Sum256(text), f.Name())
+	}
+	return os.WriteFile(filepath.Join(dist, "SHA256SUMS"), []byte(out.String()), 0o644)
+}

@@ -1,0 +1,32 @@
+// The ordinary script of the console. Pages work without it; it makes them quicker to use. What it does is asked for by
+// attributes, so a page has no script of its own, and parts that htmx swaps in work as those that were there before.
+//
+//   <a href="/search" data-opens="palette">      opens <dialog id="palette">; so do Ctrl+K and Cmd+K, where that dialog
+//                                                has data-palette: arrows then go through its links
+//   <button data-closes>                         closes the dialog around it
+//   <details data-menu><summary>                 a menu: Escape and clicks elsewhere close it, arrows go through it
+//   <form data-confirm="Delete it?">             asks first, in a dialog; data-confirm-yes is the word on the button;
+//                                                the same on a button asks when that one submits
+//   <button data-copy="#id" hidden>              copies the text or value of #id, and says data-copied
+//   <div data-poll="2" hx-get="…" hx-trigger="poll">  fetched again every 2 seconds, in tabs that are seen; a part that
+//                                                comes without data-poll is polled no more
+//   <form data-upload="#list">                   files dropped on the form are sent, with <progress>; the answer
+//                                                replaces the content of #list; <p data-fault> says what went wrong
+//   <form data-keep="campaign-7">                what is written is kept on the device until the server has it;
+//                                                see console/keep.js
+//   <form data-forget>                           signing out: forgets all that is kept on the device
+//
+// Elements with the attributes data-script and hidden are shown once this script runs. <p role="status" data-live> says
+// what only eyes would see otherwise. Words come from <script type="application/json" id="console-words">, else they
+// are English.
+import "./console/dialogs.js";
+import "./console/menus.js";
+import "./console/copy.js";
+import "./console/poll.js";
+import "./console/upload.js";
+import "./console/keep.js";
+import { onContent } from "./console/page.js";
+
+onContent((root) => {
+  for (const e of root.querySelectorAll("[data-script][hidden], button[data-copy][hidden]")) e.hidden = false;
+});
