@@ -60,6 +60,8 @@ type CampaignFields struct {
 	Content   CampaignContent `json:"content"`
 	UTM       UTM             `json:"utm,omitzero"` // added to links that have none
 	Narrowing
+
+	TestAddresses []string `json:"test_addresses,omitempty"` // where its tests go; empty: to the tenant's test group
 }
 
 // ownKeys are the keys of a send job's template that campaigns have fields for.
@@ -111,6 +113,11 @@ func (f *CampaignFields) Check() error {
 	if err := f.checkAddresses(); err != nil {
 		return err
 	}
+	group, err := checkTestGroup(f.TestAddresses)
+	if err != nil {
+		return err
+	}
+	f.TestAddresses = group
 	if err := f.UTM.check(); err != nil {
 		return err
 	}

@@ -43,6 +43,11 @@ type Tenant struct {
 	// opens and clicks are counted without their readers, whatever a job asks
 	TotalsOnly bool `json:"totals_only,omitempty" db:"totals_only"`
 
+	// where tests go that name no address, and where editors may send them
+	TestAddresses Strings `json:"test_addresses" db:"test_addresses"`
+	// in which times without an offset are read; empty: they are refused
+	TimeZone string `json:"time_zone,omitempty" db:"time_zone"`
+
 	Approval string `json:"approval" db:"approval" enum:"none|second_person"` // that a mailing needs
 	FirstFew bool   `json:"first_few" db:"first_few"`                         // whether campaigns go to some readers first
 
@@ -80,6 +85,9 @@ type TenantInput struct {
 	Approval   *string `json:"approval" enum:"none|second_person"`
 	FirstFew   *bool   `json:"first_few"`
 
+	TestAddresses *[]string `json:"test_addresses"`
+	TimeZone      *string   `json:"time_zone"`
+
 	Relays     *[]Relay    `json:"relays"`
 	SendLimits *SendLimits `json:"send_limits"`
 }
@@ -114,6 +122,7 @@ func (t *Tenant) Change(in TenantInput, operator bool, now Instant) error {
 	take(&t.PrivacyURL, in.PrivacyURL)
 	take(&t.Language, in.Language)
 	take(&t.Approval, in.Approval)
+	take(&t.TimeZone, in.TimeZone)
 	if in.FirstFew != nil {
 		t.FirstFew = *in.FirstFew
 	}
@@ -128,6 +137,9 @@ func (t *Tenant) Change(in TenantInput, operator bool, now Instant) error {
 	}
 	if in.Domains != nil {
 		t.Domains = Strings(*in.Domains)
+	}
+	if in.TestAddresses != nil {
+		t.TestAddresses = Strings(*in.TestAddresses)
 	}
 	if err := t.Validate(); err != nil {
 		return err
@@ -212,6 +224,14 @@ func (t *Tenant) Validate() error {
 		}
 	}
 	t.Domains = domains
+	group, err := checkTestGroup(t.TestAddresses)
+	if err != nil {
+		return err
+	}
+	t.TestAddresses = group
+	if _, err := ParseZone(t.TimeZone); err != nil {
+		return err
+	}
 	return t.validateMail()
 }
 

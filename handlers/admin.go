@@ -112,8 +112,12 @@ func (a tenants) show(c *web.Call, id string) (core.Tenant, error) {
 	return shownTenant(c, t), err
 }
 
-// shownTenant returns a tenant as the caller may see it: its relays are for those who keep its settings.
+// shownTenant returns a tenant as the caller may see it: its relays are for those who keep its settings, the addresses
+// of its test group for those who may send tests to it.
 func shownTenant(c *web.Call, t core.Tenant) core.Tenant {
+	if !c.Caller.May(core.ActionTestSend, t.ID) {
+		t.TestAddresses = nil
+	}
 	if !c.Caller.May(core.ActionTenantSettings, t.ID) {
 		t.Relays = nil
 	}

@@ -48,6 +48,8 @@ type written struct {
 	ExcludeCampaignIDs []string `json:"exclude_campaign_ids"` // whom one of them was sent to is left out
 
 	Audience *core.FollowUp `json:"audience,omitempty"` // readers of another campaign alone
+
+	TestAddresses []string `json:"test_addresses"` // where its tests go; none: to the tenant's test group
 }
 
 func writtenOf(f *core.CampaignFields) written {
@@ -55,7 +57,7 @@ func writtenOf(f *core.CampaignFields) written {
 		append([]string{}, f.ListIDs...), f.Preheader, f.FromName, f.FromEmail, f.ReplyTo, f.Language, f.Tracking,
 		f.Template, f.Theme, f.Content, f.UTM,
 		append([]string{}, f.ExcludeListIDs...), append([]string{}, f.ExcludeCampaignIDs...),
-		f.Audience,
+		f.Audience, append([]string{}, f.TestAddresses...),
 	}
 }
 
@@ -105,6 +107,8 @@ type fieldsInput struct {
 	ExcludeCampaignIDs *[]string       `json:"exclude_campaign_ids"`
 
 	Audience *followUpInput `json:"audience"`
+
+	TestAddresses *[]string `json:"test_addresses"`
 
 	Archive *bool `json:"archive"` // no part of a version: it can be changed at any time
 }
@@ -158,6 +162,9 @@ func (in *fieldsInput) change(f *core.CampaignFields) error {
 	}
 	if len(in.Template) > 0 {
 		f.Template = in.Template
+	}
+	if in.TestAddresses != nil {
+		f.TestAddresses = *in.TestAddresses
 	}
 	if err := in.Audience.change(f); err != nil {
 		return err

@@ -119,31 +119,38 @@ func (a campaigns) preview(c *web.Call, in draftPreview) (out previewedDraft, er
 
 // draftTest says where tests of a campaign go.
 type draftTest struct {
-	Version int64    `json:"version"` // 0: the one that is written on
-	To      []string `json:"to" is:"required"`
+	Version int64     `json:"version"` // 0: the one that is written on
+	To      *[]string `json:"to"`      // absent: to the test group of the campaign, else to that of its tenant
+}
+
+// queuedTests says that mails will go out, and where to.
+type queuedTests struct {
+	queued
+	To []core.Email `json:"to"`
 }
 
 // maxTests is how many addresses one request for tests may name.
 const maxTests = 20
 
-// test sends to the team, where the caller may send tests to no one else.
-func (a campaigns) test(c *web.Call, in draftTest) (out queued, err error) {
-	if len(in.To) == 0 || len(in.To) > maxTests {
-		return out, core.Invalidf("to", "to must have 1 to %d addresses.", maxTests)
+// test sends to the test group and the team, where the caller may send tests to no one else.
+func (a campaigns) test(c *web.Call, in draftTest) (out queuedTests, err error) {
+	var to []core.Email
+	if in.To != nil {
+		if len(*in.To) == 0 || len(*in.To) > maxTests {
+			return out, core.Invalidf("to", "to must have 1 to %d addresses.", maxTests)
+		}
+		for _, address := range *in.To {
+			email, err := core.ParseEmail(address)
+			if err != nil {
+				return out, core.Invalidf("to", "to: %q is not a valid e-mail address.", address)
+			}
+			to = append(to, email)
+		}
+	} else if to, err = a.drafts(c).TestGroup(c, a.found(c), in.Version); err != nil {
+		return out, err
 	}
-	to := make([]core.Email, len(in.To))
-	for i, address := range in.To {
-		if to[i], err = core.ParseEmail(address); err != nil {
-			return out, core.Invalidf("to", "to: %q is not a valid e-mail address.", address)
-		}
-		if c.Caller.May(core.ActionTestAnyone, c.Tenant) {
-			continue
-		}
-		is, err := a.store.IsTeammate(c, c.Tenant, to[i])
-		if err == nil && !is {
-			err = core.Lacking(core.ActionTestAnyone)
-		}
-		if err != nil {
+	for _, email := range to {
+		if err := mayTest(c, a.store, email); err != nil {
 			return out, err
 		}
 	}
@@ -151,7 +158,41 @@ func (a campaigns) test(c *web.Call, in draftTest) (out queued, err error) {
 	if err != nil {
 		return out, err
 	}
-	return queued{"queued"}, a.store.AddCampaignTests(c, &draft, to, c.Now)
+	return queuedTests{queued{"queued"}, to}, a.store.AddCampaignTests(c, &draft, to, c.Now)
+}
+
+// TestGroup returns where tests of a version go that name no address. Invalid: neither the campaign nor its tenant has
+// a test group.
+func (d Drafts) TestGroup(ctx context.Context, of *core.Campaign, version int64) ([]core.Email, error) {
+	_, fields, err := d.Store.CampaignVersion(ctx, of, version)
+	if err != nil {
+		return nil, err
+	}
+	t, err := d.Store.Tenant(ctx, of.TenantID)
+	if err != nil {
+		return nil, err
+	}
+	var to []core.Email
+	for _, address := range fields.TestGroup(&t) {
+		to = append(to, core.Email(address))
+	}
+	if len(to) == 0 {
+		return nil, core.Invalidf("to", "to is missing: neither the campaign nor its tenant has test_addresses.")
+	}
+	return to, nil
+}
+
+// mayTest returns an error where the caller may not send tests to an address: editors send them to the test group of
+// the tenant, and to the team.
+func mayTest(c *web.Call, s *store.Store, email core.Email) error {
+	if c.Caller.May(core.ActionTestAnyone, c.Tenant) {
+		return nil
+	}
+	is, err := s.InTestGroup(c, c.Tenant, email)
+	if err == nil && !is {
+		err = core.Lacking(core.ActionTestAnyone)
+	}
+	return err
 }
 
 // draftReview asks for another person's approval.
@@ -249,12 +290,34 @@ func (a campaigns) sending(c *web.Call, ifMatch *string, version int64) (r store
 // campaignSending asks for the sending of a version.
 type campaignSending struct {
 	draftApproval
-	ScheduledAt core.Instant `json:"scheduled_at"`
-	WindowStart core.Instant `json:"window_start"`
-	WindowEnd   core.Instant `json:"window_end"`
-	Undo        int64        `json:"undo_seconds"` // how long the start waits for an undo
-	FirstFew    *bool        `json:"first_few"`    // some readers get it first; absent: as the tenant has it
-	Key         *string      `header:"Idempotency-Key"`
+	ScheduledAt string  `json:"scheduled_at"`
+	WindowStart string  `json:"window_start"`
+	WindowEnd   string  `json:"window_end"`
+	TimeZone    string  `json:"time_zone"`    // of times without an offset; empty: the tenant's
+	Undo        int64   `json:"undo_seconds"` // how long the start waits for an undo
+	FirstFew    *bool   `json:"first_few"`    // some readers get it first; absent: as the tenant has it
+	Key         *string `header:"Idempotency-Key"`
+}
+
+// times reads when the mails go out.
+func (in *campaignSending) times(t *core.Tenant) (n core.NewJob, err error) {
+	zone, err := t.ZoneOf(in.TimeZone)
+	if err != nil {
+		return n, err
+	}
+	for _, f := range []struct {
+		field, text string
+		to          *core.Instant
+	}{
+		{"scheduled_at", in.ScheduledAt, &n.ScheduledAt},
+		{"window_start", in.WindowStart, &n.WindowStart},
+		{"window_end", in.WindowEnd, &n.WindowEnd},
+	} {
+		if *f.to, err = core.ParseTime(f.field, f.text, zone); err != nil {
+			return n, err
+		}
+	}
+	return n, nil
 }
 
 // JudgeKeys implements keyJudge.
@@ -308,7 +371,14 @@ func (a campaigns) countAudience(c *web.Call, in countedVersion) (audience, erro
 }
 
 func (a campaigns) send(c *web.Call, in campaignSending) (out sentCampaign, err error) {
-	n := core.NewJob{ScheduledAt: in.ScheduledAt, WindowStart: in.WindowStart, WindowEnd: in.WindowEnd}
+	tenant, err := a.store.Tenant(c, a.found(c).TenantID)
+	if err != nil {
+		return out, err
+	}
+	n, err := in.times(&tenant)
+	if err != nil {
+		return out, err
+	}
 	if in.Key == nil { // else the first answer holds for longer than the times
 		if err := n.ValidateTimes(c.Now); err != nil {
 			return out, err

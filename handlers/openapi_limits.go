@@ -33,7 +33,9 @@ var limitsOf = map[string]map[string]web.Object{
 		"id": readOnly, "relays[].has_password": readOnly,
 		"name": nameLimits, "domains": {"maxItems": 100}, "postal_address": text(500),
 		"mail_from": addressOrNone(), "reply_to": addressOrNone(), "mail_from_name": line(100), "brand_name": line(60),
-		"relays": {"maxItems": core.MaxRelays}, "relays[]": {"required": []string{"host"}},
+		"test_addresses": {"maxItems": core.MaxTestAddresses}, "test_addresses[]": {"format": "email"},
+		"time_zone": {"maxLength": core.MaxZone, "description": "Name of the IANA database in which times without an offset are read; empty: they are refused"},
+		"relays":    {"maxItems": core.MaxRelays}, "relays[]": {"required": []string{"host"}},
 		"relays[].name":                 worded(line(60), "For logs and figures; empty: the host"),
 		"relays[].host":                 {"minLength": 1, "description": "Host name or IP address"},
 		"relays[].port":                 orDefault(65535, "587, of tls implicit 465"),
@@ -197,10 +199,15 @@ var limitsOf = map[string]map[string]web.Object{
 		"maxLength": core.MaxTarget, "pattern": `^(https?://[^\s{}]+|)$`,
 		"description": "Where the link leads from now on; empty: to the address as it was written",
 	}},
-	"DraftTest":   {"to": {"minItems": 1, "maxItems": maxTests}, "to[]": {"format": "email"}},
+	"DraftTest":   {"to": {"minItems": 1, "maxItems": maxTests, "description": "Absent: the test group"}, "to[]": {"format": "email"}},
 	"DraftReview": {"note": {"maxLength": maxNote}},
 	"CampaignSending": {
 		"":             onlyKnown,
+		"scheduled_at": worded(timeOrNone(), "Not before; without an offset in time_zone"),
+		"window_start": worded(timeOrNone(), "Nothing goes out before"), "window_end": worded(timeOrNone(), "Nothing goes out after"),
+		"time_zone": {
+			"maxLength": core.MaxZone, "description": "Name of the IANA database; empty: the tenant's",
+		},
 		"undo_seconds": {"minimum": 0, "maximum": int(core.MaxUndo / time.Second)}, "version": positive,
 	},
 	"DraftApproval": {"version": positive},
@@ -249,6 +256,12 @@ func addressOrNone() web.Object {
 	}
 }
 
+// timeOrNone is a time with an offset or without one, or empty.
+func timeOrNone() web.Object {
+	return web.Object{"pattern": `^((19[7-9][0-9]|[2-9][0-9]{3})-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2}` +
+		`(\.[0-9]+)?)?([Zz]|[+-][0-9]{2}:[0-9]{2})?|)$`}
+}
+
 // filledLine is a line that is not empty.
 func filledLine(most int) web.Object {
 	l := line(most)
@@ -282,10 +295,14 @@ func campaignLimits(whole web.Object) map[string]web.Object {
 			without(where(web.Object{"kind": web.Object{}, "text": filled}), inHTML),
 			without(where(web.Object{"kind": web.Object{}, "layout": filled}), written),
 		}}},
-		"from_email": worded(addressOrNone(), "In a domain of the tenant; empty: the tenant's"),
-		"reply_to":   worded(addressOrNone(), "Empty: the tenant's"),
-		"utm":        {"additionalProperties": false, "description": "Added to links that have no utm parameters"},
-		"utm.source": worded(line(core.MaxUTM), "Who refers the visitor"), "utm.medium": line(core.MaxUTM), "utm.campaign": line(core.MaxUTM),
+		"test_addresses": {
+			"maxItems": core.MaxTestAddresses, "description": "Where its tests go; none: to the tenant's test group",
+		},
+		"test_addresses[]": {"format": "email"},
+		"from_email":       worded(addressOrNone(), "In a domain of the tenant; empty: the tenant's"),
+		"reply_to":         worded(addressOrNone(), "Empty: the tenant's"),
+		"utm":              {"additionalProperties": false, "description": "Added to links that have no utm parameters"},
+		"utm.source":       worded(line(core.MaxUTM), "Who refers the visitor"), "utm.medium": line(core.MaxUTM), "utm.campaign": line(core.MaxUTM),
 		"utm.term": line(core.MaxUTM), "utm.content": line(core.MaxUTM),
 		"content.source": {"description": "Markdown, blocks as JSON, HTML or text, as kind says", "maxLength": core.MaxBody},
 		"content.text":   {"description": "Text part of kind html; empty: made of the HTML", "maxLength": core.MaxBody},

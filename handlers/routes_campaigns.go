@@ -34,8 +34,8 @@ func (h *Handler) campaignRoutes(t *web.Table) {
 	t.Add("POST", item+"/check", read, web.Send, one(web.JSON(a.check).BodyOptional()).Fails(core.TooMany),
 		"Look for what is wrong with a campaign, or probably not meant")
 	t.Add("POST", item+"/test", sent(core.ActionTestSend), web.Send,
-		one(web.JSON(a.test)).Fails(core.TooMany),
-		"Send the mail of a campaign to some addresses; editors to the team's")
+		one(web.JSON(a.test).BodyOptional()).Fails(core.TooMany),
+		"Send the mail of a campaign to some addresses, or to the test group; editors to that or to the team's")
 	t.Add("POST", item+"/review", write, web.Send, moved(web.JSON(a.review).BodyOptional()).Fails(core.TooMany),
 		"Ask for another person's approval")
 	t.Add("POST", item+"/reject", sent(core.ActionCampaignApprove), web.Send, moved(web.JSON(a.reject).BodyOptional()),

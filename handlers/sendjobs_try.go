@@ -125,16 +125,10 @@ type queued struct {
 	Status string `json:"status" enum:"queued"`
 }
 
-// test sends to the team, where the caller may send tests to no one else.
+// test sends to the test group and the team, where the caller may send tests to no one else.
 func (a sendjobs) test(c *web.Call, in testTo) (out queued, err error) {
-	if !c.Caller.May(core.ActionTestAnyone, c.Tenant) {
-		is, err := a.store.IsTeammate(c, c.Tenant, in.Email)
-		if err == nil && !is {
-			err = core.Lacking(core.ActionTestAnyone)
-		}
-		if err != nil {
-			return out, err
-		}
+	if err := mayTest(c, a.store, in.Email); err != nil {
+		return out, err
 	}
 	tenantID, err := a.trial(c).Test(c, c.ID(), in.Email, c.Now)
 	if err != nil {

@@ -38,6 +38,16 @@ func (s *Store) IsTeammate(ctx context.Context, tenantID string, email core.Emai
 	return is, err
 }
 
+// InTestGroup reports whether an address is in the test group of a tenant, or that of a teammate (see IsTeammate). It
+// returns core.ErrNotFound where there is no such tenant.
+func (s *Store) InTestGroup(ctx context.Context, tenantID string, email core.Email) (bool, error) {
+	t, err := s.Tenant(ctx, tenantID)
+	if err != nil || t.Tests(email) {
+		return err == nil, err
+	}
+	return s.IsTeammate(ctx, tenantID, email)
+}
+
 // SetTeamRole makes one role the only one that a user has in a tenant, and returns the user as the team sees one. It is
 // pending where one of those before was. core.ErrNotFound: the user has none there.
 func (s *Store) SetTeamRole(ctx context.Context, tenantID, userID, role, actor string, now core.Instant) (

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -162,22 +164,55 @@ func (p *program) previewCampaignCommand() *cli.Command {
 }
 
 func (p *program) testCampaignCommand() *cli.Command {
-	return p.command("test", "send the mail of a campaign to one address", []cli.Flag{
-		idFlag(store.NounCampaign), stringFlag("email", "the `ADDRESS`"),
-	}, []string{"id", "email"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
-		to, err := core.ParseEmail(c.String("email"))
+	return p.command("test", "send the mail of a campaign to some addresses, or to the test group", []cli.Flag{
+		idFlag(store.NounCampaign),
+		listFlag("email", "an `ADDRESS` (repeatable; else the test group of the campaign or its tenant)"),
+	}, []string{"id"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
+		to, err := addresses(c, "email")
 		if err != nil {
-			return usageError{c.Command.HelpName, fmt.Sprintf("--email: %q is no e-mail address", c.String("email"))}
+			return err
 		}
 		draft, err := p.compiled(c, cfg, s, handlers.Drafts.Complete)
 		if err != nil {
 			return err
 		}
-		if err := s.AddCampaignTests(c.Context, &draft, []core.Email{to}, now()); err != nil {
+		if to, err = queueTests(c, s, &draft, to); err != nil {
 			return err
 		}
-		return p.done(c, "A test mail to %s is queued; the daemon sends it.", to)
+		return p.done(c, "%s queued; the daemon sends them.", testsTo(to))
 	})
+}
+
+// addresses reads a repeatable flag with e-mail addresses.
+func addresses(c *cli.Context, flag string) (to []core.Email, err error) {
+	for _, address := range c.StringSlice(flag) {
+		email, err := core.ParseEmail(address)
+		if err != nil {
+			return nil, usageError{c.Command.HelpName, fmt.Sprintf("--%s: %q is no e-mail address", flag, address)}
+		}
+		to = append(to, email)
+	}
+	return to, nil
+}
+
+// queueTests queues tests of a draft, to its test group where no address is named, and returns where they go.
+func queueTests(c *cli.Context, s *store.Store, draft *store.Draft, to []core.Email) (_ []core.Email, err error) {
+	if len(to) == 0 {
+		d := handlers.Drafts{Store: s}
+		if to, err = d.TestGroup(c.Context, &draft.Campaign, draft.Version.Version); err != nil {
+			return nil, err
+		}
+	}
+	return to, s.AddCampaignTests(c.Context, draft, to, now())
+}
+
+// testsTo says how many tests go out, and where to.
+func testsTo(to []core.Email) string {
+	words := make([]string, len(to))
+	for i, email := range to {
+		words[i] = string(email)
+	}
+	return counted(int64(len(to)), "test mail") + " to " + strings.Join(words, ", ")
 }
 
 func (p *program) duplicateCommand() *cli.Command {
@@ -270,15 +305,16 @@ func (p *program) approveCommand() *cli.Command {
 func (p *program) sendCampaignCommand() *cli.Command {
 	send := p.command("send", "send a campaign, and approve it along the way", []cli.Flag{
 		idFlag(store.NounCampaign),
-		stringFlag("at", "not before `TIME`: \"2026-12-24 08:00\" here, or 2026-12-24T08:00:00Z"),
+		stringFlag("at", "not before `TIME`: \"2026-12-24 08:00\" here or in --time-zone, or 2026-12-24T08:00:00Z"),
+		timeZoneFlag(),
 		boolFlag("yes", "do not ask before a mail to more than one reader"),
 		firstFewFlag(), forceFlag(),
 	}, []string{"id"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
-		at, err := notPast(c, "at")
+		draft, err := p.compiled(c, cfg, s, handlers.Drafts.Ready)
 		if err != nil {
 			return err
 		}
-		draft, err := p.compiled(c, cfg, s, handlers.Drafts.Ready)
+		at, err := notPast(c, &draft.Content.Tenant, "at", c.String("time-zone"))
 		if err != nil {
 			return err
 		}
@@ -311,9 +347,24 @@ func (p *program) sendDraft(c *cli.Context, s *store.Store, draft *store.Draft, 
 	return p.printJob(c, s, j.ID)
 }
 
-// notPast reads a flag with a time that is not over.
-func notPast(c *cli.Context, flag string) (core.Instant, error) {
-	at, err := localTime(c, flag)
+// timeZoneFlag names the zone of times without an offset.
+func timeZoneFlag() cli.Flag {
+	return stringFlag("time-zone", "`ZONE` in which a time without an offset is read, as Europe/Berlin (else the tenant's, "+
+		"else this machine's)")
+}
+
+// notPast reads a flag with a time that is not over: in the named zone, else the tenant's, else this machine's.
+func notPast(c *cli.Context, t *core.Tenant, flag, named string) (at core.Instant, err error) {
+	zone, err := t.ZoneOf(named)
+	if err == nil {
+		if zone == nil {
+			zone = time.Local
+		}
+		at, err = core.ParseTime("--"+flag, c.String(flag), zone)
+	}
+	if fault, ok := errors.AsType[*core.Error](err); ok && fault.Kind == core.Invalid {
+		return 0, usageError{c.Command.HelpName, fault.Message}
+	}
 	if n := (core.NewJob{ScheduledAt: at}); err == nil && n.ScheduledInPast(now()) {
 		err = core.Invalidf("scheduled_at", "--%s lies in the past; without it the mails go out at once.", flag)
 	}

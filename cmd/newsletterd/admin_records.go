@@ -49,6 +49,8 @@ func tenantFlags() []cli.Flag {
 		oneOfFlag("approval", "`WHOSE` approval its mailings need: "+strings.Join(core.Approvals, " or "),
 			core.Approvals...),
 		boolFlag("first-few", "campaigns to more than 2,000 readers go to 500 first, and to the rest 10 minutes later"),
+		listFlag("test-address", "an `ADDRESS` of the test group: where tests go that name none (repeatable)"),
+		stringFlag("time-zone", "`ZONE` in which times without an offset are read, as Europe/Berlin"),
 		jsonFlag("mail-texts", "wordings of the mails to its subscribers"),
 		jsonFlag("relays", "SMTP relays of its own in the order of use, [] for the daemon's"),
 		jsonFlag("send-limits", "how much it may send in a time"),
@@ -63,7 +65,7 @@ func tenantInput(c *cli.Context) (core.TenantInput, error) {
 		PostalAddress: given(c, "postal-address"),
 		PublicURL:     given(c, "tenant-url"), BrandName: given(c, "brand-name"), BrandColor: given(c, "brand-color"),
 		BrandLogoURL: given(c, "brand-logo-url"), PrivacyURL: given(c, "privacy-url"), Language: given(c, "language"),
-		Approval: given(c, "approval"),
+		Approval: given(c, "approval"), TestAddresses: givenList(c, "test-address"), TimeZone: given(c, "time-zone"),
 	}
 	if c.IsSet("first-few") {
 		in.FirstFew = new(c.Bool("first-few"))

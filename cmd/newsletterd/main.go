@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	_ "time/tzdata" // where the machine, or the image, has no database of time zones
 
 	"newsletterd/cmd/newsletterd/terminal"
 	"newsletterd/store"

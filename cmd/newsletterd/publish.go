@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/urfave/cli/v2"
@@ -25,7 +24,8 @@ func (p *program) publishCommand() *cli.Command {
 	publish := p.command("publish", "send a newsletter from a file of Markdown", []cli.Flag{
 		tenantFlag("the `TENANT` of the list"), referenceFlag("list", store.NounList, "the `ID` or name of the list"),
 		&cli.StringSliceFlag{Name: "test", Usage: "only send it to `ADDRESS`, marked as a test (repeatable)"},
-		stringFlag("at", "not before `TIME`: \"2026-12-24 08:00\" here, or 2026-12-24T08:00:00Z"),
+		stringFlag("at", "not before `TIME`: \"2026-12-24 08:00\" here or in --time-zone, or 2026-12-24T08:00:00Z"),
+		timeZoneFlag(),
 		boolFlag("draft", "only keep it as a campaign"),
 		boolFlag("again", "make another campaign of a file that was sent already"), themeFlag(),
 		boolFlag("yes", "do not ask before a mail to more than one reader"), firstFewFlag(), forceFlag(),
@@ -84,13 +84,17 @@ func (p *program) publish(c *cli.Context, cfg *config.Config, s *store.Store) er
 	if err != nil {
 		return err
 	}
-	at, err := notPast(c, "at")
-	if err != nil {
-		return err
-	}
 	l, err := s.List(c.Context, c.String("list"))
 	if err != nil {
 		return missing(err, "list", c.String("list"))
+	}
+	tenant, err := s.Tenant(c.Context, l.TenantID)
+	if err != nil {
+		return err
+	}
+	at, err := notPast(c, &tenant, "at", c.String("time-zone"))
+	if err != nil {
+		return err
 	}
 	kept, err := keptIssue(c, s, &l, file, issue.Values["id"])
 	if err != nil {
@@ -129,19 +133,15 @@ func (p *program) publish(c *cli.Context, cfg *config.Config, s *store.Store) er
 }
 
 func (p *program) testIssue(c *cli.Context, s *store.Store, draft *store.Draft) error {
-	var to []core.Email
-	for _, address := range c.StringSlice("test") {
-		email, err := core.ParseEmail(address)
-		if err != nil {
-			return usageError{c.Command.HelpName, fmt.Sprintf("--test: %q is no e-mail address", address)}
-		}
-		to = append(to, email)
+	to, err := addresses(c, "test")
+	if err != nil {
+		return err
 	}
-	if err := s.AddCampaignTests(c.Context, draft, to, now()); err != nil {
+	if to, err = queueTests(c, s, draft, to); err != nil {
 		return err
 	}
 	return p.done(c, "%s queued; the daemon sends them. The campaign %s is a draft.",
-		counted(int64(len(to)), "test mail"), draft.Campaign.ID)
+		testsTo(to), draft.Campaign.ID)
 }
 
 // keptIssue returns the campaign that a file was kept as before; one without a number where another one is to be made,
@@ -299,17 +299,6 @@ func keepPicture(c *cli.Context, cfg *config.Config, s *store.Store, tenantID, f
 		}
 	}
 	return s.AddMedia(c.Context, m, limits, actor())
-}
-
-// localTime reads a flag with a time: with its zone, or in that of this machine.
-func localTime(c *cli.Context, flag string) (core.Instant, error) {
-	text := c.String(flag)
-	for _, layout := range []string{"2006-01-02 15:04", "2006-01-02T15:04"} {
-		if at, err := time.ParseInLocation(layout, text, time.Local); err == nil {
-			return core.At(at), nil
-		}
-	}
-	return instantFlag(c, flag)
 }
 
 // message returns the words of an error without its code.

@@ -1,0 +1,82 @@
+package core
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// ParseZone returns the time zone that a name of the IANA database stands for; nil for an empty one. Invalid, on
+// time_zone: there is no such zone.
+func ParseZone(name string) (*time.Location, error) {
+	if name == "" {
+		return nil, nil
+	}
+	zone, err := time.LoadLocation(name)
+	if err != nil || name == "Local" || len(name) > MaxZone {
+		return nil, Invalidf("time_zone", "time_zone: there is no time zone %q: write one as Europe/Berlin.", name)
+	}
+	return zone, nil
+}
+
+// MaxZone is how long the name of a time zone may be, in bytes.
+const MaxZone = 64
+
+// localLayouts are the forms of a time without an offset.
+var localLayouts = []string{"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04"}
+
+// ParseTime reads the time of a field: RFC 3339 with an offset, or without one as the clocks in a zone show it. Empty
+// is 0. Invalid, on the field: it is neither, there is no zone (nil), or the clocks show that time never or twice.
+func ParseTime(field, text string, zone *time.Location) (Instant, error) {
+	if text == "" {
+		return 0, nil
+	}
+	for _, layout := range localLayouts {
+		wall, err := time.Parse(layout, text)
+		if err != nil {
+			continue
+		}
+		if zone == nil {
+			return 0, Invalidf(field, "%s has no offset: add one, as in 2026-01-31T08:00:00+01:00, or name a time_zone.",
+				field)
+		}
+		return atWall(field, text, wall, zone)
+	}
+	at, err := ParseInstant(text)
+	if err != nil {
+		return 0, Invalidf(field, "%s must be a date-time as RFC 3339 writes it, for example 2026-01-31T08:00:00Z, or "+
+			"without the offset in a time_zone.", field)
+	}
+	return at, nil
+}
+
+// atWall returns when the clocks in a zone show a time, which is given in UTC.
+func atWall(field, text string, wall time.Time, zone *time.Location) (Instant, error) {
+	near := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), wall.Second(), 0, zone)
+	var found []time.Time
+	var offsets []string
+	before, after := near.ZoneBounds()
+	for _, other := range []time.Time{before.Add(-1), near, after} { // the last is zero where no change follows
+		_, offset := other.In(zone).Zone()
+		at := wall.Add(-time.Duration(offset) * time.Second).In(zone)
+		if at.Format(time.DateTime) == wall.Format(time.DateTime) && !slices.ContainsFunc(found, at.Equal) {
+			found, offsets = append(found, at), append(offsets, at.Format("-07:00"))
+		}
+	}
+	switch len(found) {
+	case 0:
+		return 0, Invalidf(field, "%s: there is no %s in %s, where clocks are put forward then.", field, text, zone)
+	case 1:
+		return ParseInstant(found[0].Format(time.RFC3339))
+	}
+	return 0, Invalidf(field, "%s: it is %s twice in %s, where clocks are put back then: add the offset, %s.", field, text,
+		zone, strings.Join(offsets, " or "))
+}
+
+// ZoneOf returns the time zone in which times of a request are read: the named one, else the tenant's, else nil.
+func (t *Tenant) ZoneOf(named string) (*time.Location, error) {
+	if named == "" {
+		named = t.TimeZone
+	}
+	return ParseZone(named)
+}
