@@ -1,12 +1,14 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -15,6 +17,7 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/cmd/newsletterd/frontmatter"
 	"newsletterd/core"
+	"newsletterd/handlers"
 	"newsletterd/mail/markup"
 	"newsletterd/mail/picture"
 	"newsletterd/store"
@@ -26,6 +29,7 @@ func (p *program) publishCommand() *cli.Command {
 		&cli.StringSliceFlag{Name: "test", Usage: "only send it to `ADDRESS`, marked as a test (repeatable)"},
 		stringFlag("at", "not before `TIME`: \"2026-12-24 08:00\" here or in --time-zone, or 2026-12-24T08:00:00Z"),
 		timeZoneFlag(),
+		boolFlag("test-group", "only send it to its test_addresses, or else to the tenant's, marked as a test"),
 		boolFlag("draft", "only keep it as a campaign"),
 		boolFlag("again", "make another campaign of a file that was sent already"), themeFlag(),
 		boolFlag("yes", "do not ask before a mail to more than one reader"), firstFewFlag(), forceFlag(),
@@ -48,6 +52,10 @@ is a draft; one that was sent isn't sent again. A file is told apart by id in it
 		if err != nil {
 			return err
 		}
+		if lists := issue.Texts["lists"]; lists != nil && !c.IsSet("list") {
+			c.Context = context.WithValue(c.Context, listsOfHead{}, true)
+			issue.Values["list"] = lists[0]
+		}
 		for _, flag := range []string{"list", "tenant"} {
 			if v := issue.Values[flag]; v != "" && !c.IsSet(flag) {
 				if err := c.Set(flag, v); err != nil {
@@ -59,6 +67,9 @@ is a draft; one that was sent isn't sent again. A file is told apart by id in it
 	}
 	return publish
 }
+
+// listsOfHead is the key of the context under which it says that a file goes to the lists that its head names.
+type listsOfHead struct{}
 
 // fileFirst moves the file of `publish FILE --flags` after the flags, where the library of commands looks for it.
 func fileFirst(args []string) []string {
@@ -92,7 +103,14 @@ func (p *program) publish(c *cli.Context, cfg *config.Config, s *store.Store) er
 	if err != nil {
 		return err
 	}
+	if err := setZone(c, file, &issue); err != nil {
+		return err
+	}
 	at, err := notPast(c, &tenant, "at", c.String("time-zone"))
+	if err != nil {
+		return err
+	}
+	readers, err := readersOf(c, s, &l, file, &issue)
 	if err != nil {
 		return err
 	}
@@ -104,7 +122,7 @@ func (p *program) publish(c *cli.Context, cfg *config.Config, s *store.Store) er
 	if err != nil {
 		return err
 	}
-	campaign, err := saveIssue(c, s, kept, &l, file, &issue, source)
+	campaign, err := saveIssue(c, s, kept, &l, readers, file, &issue, source)
 	if err != nil {
 		return err
 	}
@@ -113,7 +131,8 @@ func (p *program) publish(c *cli.Context, cfg *config.Config, s *store.Store) er
 		return err
 	}
 	compile := d.Ready
-	if c.IsSet("test") || c.Bool("draft") {
+	tested := c.IsSet("test") || c.Bool("test-group")
+	if tested || c.Bool("draft") {
 		compile = d.Complete
 	}
 	draft, warnings, err := compile(c.Context, &campaign, 0, now())
@@ -124,7 +143,7 @@ func (p *program) publish(c *cli.Context, cfg *config.Config, s *store.Store) er
 		fmt.Fprintf(p.err, "warning: %s: %s\n", file, issue.InFile(w))
 	}
 	switch {
-	case c.IsSet("test"):
+	case tested:
 		return p.testIssue(c, s, &draft)
 	case c.Bool("draft"):
 		return p.done(c, "%s is kept as the campaign %s. Look at it: %s", file, campaign.ID, d.View(&draft, "", now()))
@@ -136,6 +155,13 @@ func (p *program) testIssue(c *cli.Context, s *store.Store, draft *store.Draft) 
 	to, err := addresses(c, "test")
 	if err != nil {
 		return err
+	}
+	if c.Bool("test-group") {
+		group, err := (handlers.Drafts{Store: s}).TestGroup(c.Context, &draft.Campaign, draft.Version.Version)
+		if err != nil {
+			return err
+		}
+		to = append(to, group...)
 	}
 	if to, err = queueTests(c, s, draft, to); err != nil {
 		return err
@@ -161,12 +187,12 @@ func keptIssue(c *cli.Context, s *store.Store, l *core.List, file, id string) (c
 }
 
 // saveIssue keeps a file as a campaign: the one that it was kept as before, or another one.
-func saveIssue(c *cli.Context, s *store.Store, kept core.Campaign, l *core.List, file string, issue *frontmatter.Matter,
-	source string,
+func saveIssue(c *cli.Context, s *store.Store, kept core.Campaign, l *core.List, to readers, file string,
+	issue *frontmatter.Matter, source string,
 ) (core.Campaign, error) {
 	change := func(f *core.CampaignFields) error {
 		*f = core.CampaignFields{
-			ListIDs: []string{l.ID}, Tracking: core.TrackingOff, Theme: c.String("theme"),
+			ListIDs: to.lists, Narrowing: to.Narrowing, TestAddresses: slices.Clone(issue.Texts["test_addresses"]), Tracking: core.TrackingOff, Theme: c.String("theme"),
 			Content: core.CampaignContent{Kind: core.ContentMarkdown, Source: source},
 		}
 		for key, to := range map[string]*string{
@@ -207,6 +233,68 @@ func saveIssue(c *cli.Context, s *store.Store, kept core.Campaign, l *core.List,
 	return made, inFile(file, issue, err)
 }
 
+// setZone takes over the time zone of the head where no flag names one.
+func setZone(c *cli.Context, file string, issue *frontmatter.Matter) error {
+	zone := issue.Values["time_zone"]
+	if zone == "" || c.IsSet("time-zone") {
+		return nil
+	}
+	if _, err := core.ParseZone(zone); err != nil {
+		return inFile(file, issue, err)
+	}
+	return c.Set("time-zone", zone)
+}
+
+// readers are those whom a file goes to.
+type readers struct {
+	lists []string
+	core.Narrowing
+}
+
+// readersOf finds the lists and campaigns that the head of a file names. The first list is l.
+func readersOf(c *cli.Context, s *store.Store, l *core.List, file string, issue *frontmatter.Matter) (r readers,
+	err error,
+) {
+	find := func(key string, noun store.Noun, words []string) (ids []string, err error) {
+		for _, word := range words {
+			ref, err := referenceFlag(key, noun, "").find(c, s, word, l.TenantID)
+			if err != nil {
+				return nil, fmt.Errorf("%s:%d: %s: %s", file, issue.Lines[key], key, strings.TrimPrefix(err.Error(), "--"+key+": "))
+			}
+			ids = append(ids, ref.ID)
+		}
+		return ids, nil
+	}
+	r.lists = []string{l.ID}
+	if c.Context.Value(listsOfHead{}) != nil {
+		further, err := find("lists", store.NounList, issue.Texts["lists"][1:])
+		if err != nil {
+			return r, err
+		}
+		r.lists = append(r.lists, further...)
+	}
+	if r.ExcludeListIDs, err = find("exclude_lists", store.NounList, issue.Texts["exclude_lists"]); err != nil {
+		return r, err
+	}
+	r.ExcludeCampaignIDs, err = find("exclude_campaigns", store.NounCampaign, issue.Texts["exclude_campaigns"])
+	who, of := issue.Values["audience"], issue.Values["audience_of"]
+	switch {
+	case err != nil || who == "" && of == "":
+		return r, err
+	case who == "":
+		return r, fmt.Errorf("%s:%d: audience_of goes with audience: %s", file, issue.Lines["audience_of"],
+			strings.Join(core.FollowUps, ", "))
+	case of == "":
+		return r, fmt.Errorf("%s:%d: audience goes with audience_of, the campaign whose readers are meant", file,
+			issue.Lines["audience"])
+	}
+	ids, err := find("audience_of", store.NounCampaign, []string{of})
+	if err == nil {
+		r.Audience = &core.FollowUp{Of: ids[0], Who: who}
+	}
+	return r, err
+}
+
 // issueID returns the id of the campaign of a file: that of its head, or of its name, with its list.
 func issueID(l *core.List, file, id string) string {
 	name := "file:" + l.ID + "/" + filepath.Base(file)
@@ -222,14 +310,37 @@ func inFile(file string, issue *frontmatter.Matter, err error) error {
 	if !ok {
 		return err
 	}
-	line := issue.Lines[strings.Replace(fault.Field, "utm.", "utm_", 1)]
+	key := keyOf(issue, fault.Field)
+	line := issue.Lines[key]
 	switch {
+	case line > 0 && fault.Field != key:
+		return fmt.Errorf("%s:%d: %s", file, line, strings.Replace(fault.Message, fault.Field, key, 1))
 	case line > 0:
 		return fmt.Errorf("%s:%d: %s", file, line, fault.Message)
 	case fault.Kind == core.Invalid:
 		return fmt.Errorf("%s: %s", file, issue.InFile(fault.Message))
 	}
 	return err
+}
+
+// keyOf returns the key of a head that stands for a field of a campaign.
+func keyOf(issue *frontmatter.Matter, field string) string {
+	switch field {
+	case "list_ids":
+		if issue.Lines["lists"] == 0 {
+			return "list"
+		}
+		return "lists"
+	case "exclude_list_ids":
+		return "exclude_lists"
+	case "exclude_campaign_ids":
+		return "exclude_campaigns"
+	case "audience.who":
+		return "audience"
+	case "audience.of":
+		return "audience_of"
+	}
+	return strings.Replace(field, "utm.", "utm_", 1)
 }
 
 // keepPictures keeps the pictures that a source names by their paths, and returns it with their addresses.

@@ -19,23 +19,27 @@ import (
 // Matter is what the head of a file says about the newsletter in it.
 type Matter struct {
 	Values map[string]string
-	Lines  map[string]int // on which the keys stand, from 1
-	Body   string         // the file without its head
-	Before int            // lines in front of the body
+	Texts  map[string][]string // of ListKeys; never empty ones
+	Lines  map[string]int      // on which the keys stand, from 1
+	Body   string              // the file without its head
+	Before int                 // lines in front of the body
 }
 
 // Keys are the keys that a head may have.
 var Keys = []string{
 	"id", "list", "tenant", "subject", "preheader", "name", "from_name", "from_email", "reply_to", "language",
 	"tracking", "theme", "unsubscribe_url", "archive", "utm_source", "utm_medium", "utm_campaign", "utm_term",
-	"utm_content",
+	"utm_content", "lists", "exclude_lists", "exclude_campaigns", "audience", "audience_of", "test_addresses", "time_zone",
 }
+
+// ListKeys are those of Keys that hold several texts, or one.
+var ListKeys = []string{"lists", "exclude_lists", "exclude_campaigns", "test_addresses"}
 
 // Read reads the head of a file, TOML between lines of +++ or YAML between lines of ---; a file without one
 // has no values. Errors name the file and the line.
 func Read(name, source string) (m Matter, err error) {
 	source = strings.TrimPrefix(strings.ReplaceAll(source, "\r\n", "\n"), "\uFEFF")
-	m = Matter{Values: map[string]string{}, Lines: map[string]int{}, Body: source}
+	m = Matter{Values: map[string]string{}, Texts: map[string][]string{}, Lines: map[string]int{}, Body: source}
 	fence, _, _ := strings.Cut(source, "\n")
 	fence = strings.TrimRight(fence, " \t")
 	if fence != "+++" && fence != "---" {
@@ -64,6 +68,16 @@ func Read(name, source string) (m Matter, err error) {
 			errors.As(core.JudgeCampaignKeys(Keys, []string{key}), &fault)
 			return m, fmt.Errorf("%s:%d: %s", name, m.Lines[key], fault.Message)
 		}
+		if slices.Contains(ListKeys, key) {
+			texts, ok := textsOf(values[key])
+			if !ok {
+				return m, fmt.Errorf("%s:%d: %s must be a list of texts", name, m.Lines[key], key)
+			}
+			if len(texts) > 0 {
+				m.Texts[key] = texts
+			}
+			continue
+		}
 		switch v := values[key].(type) {
 		case bool:
 			if key != "archive" {
@@ -82,7 +96,26 @@ func Read(name, source string) (m Matter, err error) {
 			return m, fmt.Errorf("%s:%d: archive must be true or false", name, m.Lines[key])
 		}
 	}
+	if m.Values["list"] != "" && m.Texts["lists"] != nil {
+		return m, fmt.Errorf("%s:%d: lists stands next to list: name all of them there", name, m.Lines["lists"])
+	}
 	return m, nil
+}
+
+// textsOf reads a list of texts, or one text.
+func textsOf(value any) (texts []string, ok bool) {
+	if one, is := value.(string); is {
+		return []string{one}, one != ""
+	}
+	all, ok := value.([]any)
+	for _, one := range all {
+		text, is := one.(string)
+		if !is || text == "" {
+			return nil, false
+		}
+		texts = append(texts, text)
+	}
+	return texts, ok
 }
 
 // bodyLine is a place in the body, as a warning or an error of its content names it.

@@ -12,6 +12,7 @@ func FuzzRead(f *testing.F) {
 		"", "Hello", "+++\nsubject = \"a\"\n+++\nHello", "---\nsubject: a\nid: 3\n---\n", "---\n",
 		"+++\nsubject = 1979-05-27\n+++",
 		"---\n- a\n---\n", "---\n? [a]\n: b\n---\n", "+++\r\nid = \"x\"\r\n+++\r\nbody", "---\na: &a [*a]\n---\n",
+		"+++\nlists = [\"a\", \"b\"]\ntest_addresses = \"a\"\n+++\n", "---\nlists: [a, 3]\nlist: b\n---\n",
 	} {
 		f.Add(seed)
 	}
