@@ -11,8 +11,8 @@ type AuditChange struct {
 	After  any `json:"after"`
 }
 
-// AuditEntry is an entry of the audit trail. Actor is "user:<id>", "client:<id>", "command:<name of the account>" or
-// "daemon".
+// AuditEntry is an entry of the audit trail. Actor is "user:<id>", "client:<id>", "command:<name of the account>",
+// "daemon" or AnotherTenant.
 type AuditEntry struct {
 	ID       int64        `db:"id" json:"-"`
 	At       Instant      `db:"at" json:"at"`
@@ -23,6 +23,9 @@ type AuditEntry struct {
 	TenantID string       `db:"tenant_id" json:"tenant_id"`
 	Changes  AuditChanges `db:"detail" json:"changes"` // of the record, by its field
 }
+
+// AnotherTenant stands in a tenant's entries for an actor that acts for other tenants only: which ones, is their affair.
+const AnotherTenant = "another tenant"
 
 // CommandLine is the origin of what commands change.
 const CommandLine = "command line"

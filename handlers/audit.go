@@ -47,11 +47,11 @@ func (a audit) hideOrigins(c *web.Call, tenant string, rows []core.AuditEntry) e
 	return err
 }
 
-// outsiders returns the function that reports whether an actor is a user of no role in a tenant, an operator say: where
-// such a user was is not for the tenant's people.
+// outsiders returns the function that reports whether an actor is a user of no role in a tenant, an operator say, or of
+// another tenant: where such a one was is not for the tenant's people.
 func outsiders(c *web.Call, s *store.Store, tenant string) (func(actor string) bool, error) {
 	team, err := s.Teammates(c, tenant)
 	return func(who string) bool {
-		return strings.HasPrefix(who, "user:") && !slices.Contains(team, who)
+		return who == core.AnotherTenant || strings.HasPrefix(who, "user:") && !slices.Contains(team, who)
 	}, err
 }

@@ -189,7 +189,7 @@ func TestAuditReadsABoundedNumberOfEntries(t *testing.T) {
 // auditors are the functions that write an entry of the audit trail, and which of their arguments is the action.
 var auditors = map[string]int{
 	"audit": 2, "auditUpdate": 2, "auditBy": 1, "by": 1, "changeRecord": 3, "touchRecord": 3, "removeRecord": 3, "changeImport": 3, "factorChanged": 2,
-	"auditBlocks": 2, "changeCampaign": 2,
+	"auditBlocks": 2, "auditEnded": 2, "changeCampaign": 2,
 }
 
 // actionsOfTheTrail returns the actions of the audit trail that the source of this package names; one with a dot at its

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"newsletterd/core"
@@ -20,73 +21,116 @@ type DisableRequest struct {
 	Counted []string
 }
 
+// counts reports whether the caller may see the lists of a tenant.
+func (d *DisableRequest) counts(tenantID string) bool {
+	return d.Counted == nil || slices.Contains(d.Counted, tenantID)
+}
+
 // Disable switches an address off and ends every subscription of it, each with its event. It returns how many of the
 // counted tenants' subscriptions this call changed: 0 on repetition. Its only error is core.ErrStorage.
 func (s *Store) Disable(ctx context.Context, d DisableRequest, now core.Instant) (n int, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
 		if d.Actor == "" {
-			n, err = tx.disable(d, now)
+			ended, err := tx.disable(d, now)
+			n = d.counted(ended)
 			return err
 		}
 		before, err := tx.blocks(d.Email.Key(), d.TenantID)
 		if err != nil {
 			return err
 		}
-		if n, err = tx.disable(d, now); err != nil {
+		ended, err := tx.disable(d, now)
+		if err != nil {
 			return err
 		}
-		return tx.auditBlocks(now, d.Actor, "address.disable", d.TenantID, d.Email, before)
+		n = d.counted(ended)
+		if err := tx.auditBlocks(now, d.Actor, "address.disable", d.TenantID, d.Email, before); err != nil {
+			return err
+		}
+		return tx.auditEnded(now, d.Actor, "address.disable", d, ended)
 	})
 	return n, err
 }
 
-func (tx *Tx) disable(d DisableRequest, now core.Instant) (int, error) {
+// counted returns how many of the subscriptions that ended are of lists that the caller may see.
+func (d *DisableRequest) counted(ended map[string]int) (n int) {
+	for tenant, of := range ended {
+		if d.counts(tenant) {
+			n += of
+		}
+	}
+	return n
+}
+
+// auditEnded tells each tenant in its own audit trail of its subscriptions that an address lost which was switched off
+// everywhere: the entry of that itself is the operators'. A caller of other tenants is not named.
+func (tx *Tx) auditEnded(now core.Instant, actor, action string, d DisableRequest, ended map[string]int) error {
+	if d.TenantID != "" {
+		return nil
+	}
+	for _, tenant := range slices.Sorted(maps.Keys(ended)) {
+		who := actor
+		if !d.counts(tenant) {
+			who = core.AnotherTenant
+		}
+		tx.tell("subscriptions", ended[tenant], 0)
+		if err := tx.audit(now, who, action, tenant, d.Email.Mask()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// disable switches an address off. It returns how many subscriptions ended, by tenant.
+func (tx *Tx) disable(d DisableRequest, now core.Instant) (ended map[string]int, err error) {
 	key := d.Email.Key()
 	tx.departs()
-	_, err := tx.exec(`INSERT INTO disabled (email_key, tenant_id, reason, disabled_by, occurred_at, created_at) VALUES
+	_, err = tx.exec(`INSERT INTO disabled (email_key, tenant_id, reason, disabled_by, occurred_at, created_at) VALUES
 		(?, ?, ?, ?, ?, ?)
 		ON CONFLICT DO NOTHING`, key, d.TenantID, d.Reason, d.DisabledBy, int64(d.OccurredAt), int64(now))
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	// What lists have queued for the address is not sent any more.
 	if _, err := tx.exec("UPDATE mail SET state = "+sqlMailLeftOut+" WHERE email_key = ? AND state = "+sqlMailQueued+
 		" AND list_id != ''", key); err != nil {
-		return 0, err
+		return nil, err
 	}
 	rows, err := tx.subscriptionsOf(key, d.TenantID)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	n := 0
+	ended = map[string]int{}
 	for i := range rows {
 		sub := &rows[i].Subscription
 		now, err := tx.stamp(sub.ListID, now)
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
 		was := sub.Status
 		change := sub.Unsubscribe(now)
 		if err := tx.saveSubscription(was, sub); err != nil {
-			return 0, err
+			return nil, err
 		}
 		if change != nil {
 			if err := tx.addEvent(rows[i].TenantID, sub, change, now); err != nil {
-				return 0, err
+				return nil, err
 			}
+		}
+		why := d.Reason
+		if !d.counts(rows[i].TenantID) { // the words of another tenant
+			why = core.AnotherTenant
 		}
 		err = tx.addConsent(core.Consent{
 			ListID: sub.ListID, SubscriptionID: sub.ID, At: now, What: core.ConsentDisabled,
-			Proof: core.ProofAdmin, Origin: core.Origin{Source: d.Reason}.Trim(), Generation: sub.Generation,
+			Proof: core.ProofAdmin, Origin: core.Origin{Source: why}.Trim(), Generation: sub.Generation,
 		})
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
-		if d.Counted == nil || slices.Contains(d.Counted, rows[i].TenantID) {
-			n++
-		}
+		ended[rows[i].TenantID]++
 	}
-	return n, nil
+	return ended, nil
 }
 
 // tenantSubscription is a subscription with the tenant of its list.

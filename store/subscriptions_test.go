@@ -267,6 +267,14 @@ func TestDisable(t *testing.T) {
 		}) {
 		t.Errorf("the audit trail has %v, %v", trail, err)
 	}
+	for tenant, actor := range map[string]string{n.TenantID: "client:c1", other.TenantID: core.AnotherTenant} {
+		own, _, err := n.Audit(t.Context(), core.AuditFilter{TenantID: tenant, Action: "address.disable"},
+			core.Page{Limit: 100})
+		if err != nil || len(own) != 1 || own[0].Actor != actor ||
+			own[0].Changes != `{"subscriptions":{"before":1,"after":0}}` {
+			t.Errorf("the trail of a tenant whose subscription ended has %+v, %v; want one by %s", own, err, actor)
+		}
+	}
 	if lifted, err := n.Lift(t.Context(), "a@example.org", "", "test", now0+6); err != nil || len(lifted) != 1 {
 		t.Error(lifted, err)
 	}

@@ -122,9 +122,11 @@ func (s *Store) Suppress(ctx context.Context, d DisableRequest, actor string, no
 		if err != nil {
 			return err
 		}
-		if n, err = tx.disable(d, now); err != nil {
+		ended, err := tx.disable(d, now)
+		if err != nil {
 			return err
 		}
+		n = d.counted(ended)
 		if _, err := tx.report(d.TenantID, d.Email.Key(), core.Suppression, d.OccurredAt, now); err != nil {
 			return err
 		}
@@ -133,7 +135,10 @@ func (s *Store) Suppress(ctx context.Context, d DisableRequest, actor string, no
 				return err
 			}
 		}
-		return tx.auditBlocks(now, actor, "suppression.create", d.TenantID, d.Email, before)
+		if err := tx.auditBlocks(now, actor, "suppression.create", d.TenantID, d.Email, before); err != nil {
+			return err
+		}
+		return tx.auditEnded(now, actor, "suppression.create", d, ended)
 	})
 	return n, err
 }
