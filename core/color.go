@@ -55,6 +55,25 @@ func (c Color) Mix(to Color, part float64) Color {
 	return c
 }
 
+// Readable returns the colour moved towards another until text in it can be read on a ground (4.5:1).
+func (c Color) Readable(ground, towards Color) Color {
+	const steps = 20
+	for step := range steps {
+		if mixed := c.Mix(towards, float64(step)/steps); mixed.Contrast(ground) >= 4.5 {
+			return mixed
+		}
+	}
+	return towards
+}
+
+// Ink returns white or black: the one that can be read better on the colour.
+func (c Color) Ink() Color {
+	if c.Contrast(White) < c.Contrast(Black) {
+		return Black
+	}
+	return White
+}
+
 // Inverted returns the colour of the opposite lightness and the same hue, as mail programs make it for dark
 // surroundings.
 func (c Color) Inverted() Color {

@@ -42,25 +42,11 @@ func style(c *web.Call, in styleRequest) (web.Text, error) {
 	if !ok {
 		accent, _ = core.ParseColor(ownColor)
 	}
-	on := core.White
-	if accent.Contrast(core.White) < accent.Contrast(core.Black) {
-		on = core.Black
-	}
-	light, dark := readable(accent, core.White, core.Black), readable(accent, core.Color{0x1d, 0x21, 0x25}, core.White)
+	on := accent.Ink()
+	light, dark := accent.Readable(core.White, core.Black), accent.Readable(core.Color{0x1d, 0x21, 0x25}, core.White)
 	c.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 	css := fmt.Sprintf(":root { --accent: %s; --on-accent: %s; --link: %s; }\n@media (prefers-color-scheme: dark) { "+
 		":root { --link: %s; } }\n%s",
 		accent, on, light, dark, styleSheet)
 	return web.Text{Type: "text/css; charset=utf-8", Body: []byte(css)}, nil
-}
-
-// readable moves a colour towards another until it can be read on the ground (4.5:1).
-func readable(c, ground, towards core.Color) core.Color {
-	const steps = 20
-	for step := range steps {
-		if mixed := c.Mix(towards, float64(step)/steps); mixed.Contrast(ground) >= 4.5 {
-			return mixed
-		}
-	}
-	return towards
 }
