@@ -3,7 +3,8 @@
 //
 // # Parts
 //
-// The frame is handlers/web: how a request is read, checked and answered. This package is what is served in it.
+// The frame is handlers/web: how a request is read, checked and answered. This package is what is served in it. The pages
+// of the console are in handlers/console, and stand on the routes of this package (console_options.go).
 //
 //	routes.go            THE TABLE: every endpoint, in rows
 //	handler.go           Options, New: what the HTTP edge is made of

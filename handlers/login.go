@@ -3,11 +3,13 @@ package handlers
 import (
 	"errors"
 	"net/url"
+	pathpkg "path"
 	"strings"
 	"time"
 
 	"newsletterd/auth"
 	"newsletterd/core"
+	"newsletterd/handlers/console"
 	"newsletterd/handlers/web"
 )
 
@@ -54,10 +56,17 @@ func purposeOf(continueTo string) purpose {
 			return purpose{path: reviewAddress(q.Get("campaign"))}
 		}
 	}
-	if p := (purpose{path: continueTo}); p.asksProof() {
+	if p := (purpose{path: continueTo}); p.asksProof() || p.inConsole() {
 		return p
 	}
 	return purpose{path: accountPath}
+}
+
+// inConsole reports whether it is a page of the console.
+func (p purpose) inConsole() bool {
+	path, _, _ := strings.Cut(p.path, "?")
+	return (path == console.Path || strings.HasPrefix(path, console.Path+"/")) && pathpkg.Clean(path) == path &&
+		core.CleanText(p.path) && !strings.ContainsAny(p.path, "\\#")
 }
 
 // asksProof reports whether it is a page that asks for a fresh proof of who is signed in.

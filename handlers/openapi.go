@@ -46,9 +46,12 @@ var documents = []web.Document{
 	},
 }
 
-// documentOf returns the name of the one document that describes the route.
+// documentOf returns the name of the one document that describes the route; empty for the console, which is for people
+// alone.
 func documentOf(r *web.Route) string {
 	switch {
+	case r.Dialect == web.Console:
+		return ""
 	case r.Dialect == web.Send:
 		return "send"
 	case r.Dialect == web.Device:

@@ -149,8 +149,9 @@ func TestDocumentsAreComplete(t *testing.T) {
 			}
 		}
 	}
-	if operations != len(h.Routes()) {
-		t.Errorf("%d operations in the documents, %d routes", operations, len(h.Routes()))
+	routes := slices.DeleteFunc(slices.Clone(h.Routes()), func(r *web.Route) bool { return r.Dialect == web.Console })
+	if operations != len(routes) {
+		t.Errorf("%d operations in the documents, %d routes", operations, len(routes))
 	}
 }
 
@@ -177,6 +178,9 @@ func TestOperationNames(t *testing.T) {
 	seen, short := map[string]bool{}, regexp.MustCompile(`/./`)
 	for _, r := range h.Routes() {
 		id := api.OperationID(r)
+		if r.Dialect == web.Console {
+			continue
+		}
 		if seen[documentOf(r)+id] {
 			t.Errorf("two operations of %s are named %s", documentOf(r), id)
 		}

@@ -41,6 +41,7 @@ func (h *Handler) table() []*web.Route {
 	h.deviceRoutes(&t)
 	h.modelRoutes(&t)
 	h.operationRoutes(&t)
+	h.console().Routes(&t)
 	return t
 }
 

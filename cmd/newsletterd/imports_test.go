@@ -44,10 +44,11 @@ var mayImport = map[string][]string{
 	"handlers/web":            {"core", "store", "auth"},
 	"handlers/web/webtest":    {},
 	"handlers/console/assets": {},
+	"handlers/console":        {"core", "handlers/web", "handlers/console/assets"},
 	"handlers/accesstest":     {"core", "handlers/web", "store", "store/storetest"},
 	"handlers": {
 		"core", "store", "store/subscribercsv", "auth", "mail", "mail/dkim", "mail/markup", "mail/picture", "mail/report",
-		"handlers/web",
+		"handlers/web", "handlers/console",
 	},
 
 	"worker/workertest": {

@@ -175,6 +175,9 @@ func (c *Call) FreshProof() error {
 }
 
 func (c *Call) admitBearer(who Access) error {
+	if c.asked {
+		return c.admitCaller(who)
+	}
 	token, err := c.bearerToken()
 	if err != nil {
 		return err
@@ -198,6 +201,11 @@ func (c *Call) admitBearer(who Access) error {
 	if c.Caller, err = c.frame.options.Bearer(c, token, c.Now); err != nil {
 		return err
 	}
+	return c.admitCaller(who)
+}
+
+// admitCaller checks a caller who is known against the rule.
+func (c *Call) admitCaller(who Access) error {
 	if who.people && c.Caller.UserID == "" {
 		return core.Forbiddenf("Only users may do this.")
 	}

@@ -24,6 +24,8 @@ const (
 	OAuth  Dialect = 'o' // {error, error_description, …} with the words of RFC 6749
 	Device Dialect = 'd' // the member form and code
 	Page   Dialect = 'p' // HTML
+	// Console is HTML that no document describes: pages for people alone, made of the operations of the other routes
+	Console Dialect = 'c'
 )
 
 // kindInfo is what a kind of error becomes where the error itself says nothing sharper.
@@ -166,7 +168,7 @@ func (c *Call) fail(err error) {
 	}
 	c.RetryAfter(e)
 	h.Set("Cache-Control", "no-store")
-	if d == Page {
+	if d == Page || d == Console {
 		c.writePage(status, body)
 		return
 	}

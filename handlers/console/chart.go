@@ -1,0 +1,179 @@
+package console
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"strings"
+)
+
+// Sizes of charts, in units of their viewBox.
+const (
+	chartWidth, chartHeight = 640, 240
+	chartLeft, chartBottom  = 52, 24
+	chartTop, chartRight    = 12, 8
+)
+
+// chart is a picture of figures, with the same as a table for those who can't see it.
+type chart struct {
+	SVG        template.HTML
+	Heads      []string
+	Table      [][]string
+	TableLabel string
+}
+
+// lineChart makes a chart of values over time. labels stand below them, as many as have room.
+func (p *Page) lineChart(title string, labels []string, values []int64) chart {
+	c := p.newChart(title, labels, values)
+	if len(values) == 0 {
+		return c
+	}
+	s := newScale(values)
+	var line strings.Builder
+	for i, v := range values {
+		command := "L"
+		if i == 0 {
+			command = "M"
+		}
+		fmt.Fprintf(&line, "%s%.1f %.1f", command, s.x(i, len(values)), s.y(float64(v)))
+	}
+	last := len(values) - 1
+	var b strings.Builder
+	p.openChart(&b, title, s, labels)
+	fmt.Fprintf(&b, `<path class="area" d="%sL%.1f %.1fL%.1f %.1fZ"/>`, line.String(), s.x(last, len(values)), s.y(0),
+		s.x(0, len(values)), s.y(0))
+	fmt.Fprintf(&b, `<path class="line" d="%s"/>`, line.String())
+	fmt.Fprintf(&b, `<circle class="dot" cx="%.1f" cy="%.1f" r="3.5"/></svg>`, s.x(last, len(values)), s.y(float64(values[last])))
+	c.SVG = template.HTML(b.String()) //nolint:gosec // numbers, and escaped labels
+	return c
+}
+
+// barChart makes a chart of one or two bars for each label.
+func (p *Page) barChart(title string, labels []string, series ...[]int64) chart {
+	c := p.newChart(title, labels, series...)
+	var all []int64
+	for _, values := range series {
+		all = append(all, values...)
+	}
+	if len(all) == 0 {
+		return c
+	}
+	s := newScale(all)
+	var b strings.Builder
+	p.openChart(&b, title, s, labels)
+	slot := float64(chartWidth-chartLeft-chartRight) / float64(len(labels))
+	width := math.Max(1, math.Min(18, slot*.7/float64(len(series))))
+	for n, values := range series {
+		class := "bar"
+		if n > 0 {
+			class = "bar second"
+		}
+		for i, v := range values {
+			x := chartLeft + slot*(float64(i)+.5) + width*(float64(n)-float64(len(series))/2)
+			fmt.Fprintf(&b, `<rect class="%s" x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="1.5"/>`, class, x,
+				s.y(float64(v)), width, s.y(0)-s.y(float64(v)))
+		}
+	}
+	b.WriteString("</svg>")
+	c.SVG = template.HTML(b.String()) //nolint:gosec // numbers, and escaped labels
+	return c
+}
+
+// Spark makes a small line without axes.
+func (p *Page) Spark(title string, values []int64) template.HTML {
+	if len(values) < 2 {
+		return ""
+	}
+	s := newScale(values)
+	s.left, s.width, s.bottom, s.height = 2, 96, 26, 24
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg class="spark" viewBox="0 0 100 28" role="img" aria-label="%s"><path class="line" d="`,
+		template.HTMLEscapeString(title))
+	for i, v := range values {
+		command := "L"
+		if i == 0 {
+			command = "M"
+		}
+		fmt.Fprintf(&b, "%s%.1f %.1f", command, s.x(i, len(values)), s.y(float64(v)))
+	}
+	b.WriteString(`"/></svg>`)
+	return template.HTML(b.String()) //nolint:gosec // numbers, and an escaped title
+}
+
+func (p *Page) newChart(title string, labels []string, series ...[]int64) chart {
+	c := chart{TableLabel: p.T("As a table"), Heads: []string{"", title}}
+	for n := 1; n < len(series); n++ {
+		c.Heads = append(c.Heads, "")
+	}
+	for i, label := range labels {
+		row := []string{label}
+		for _, values := range series {
+			if i < len(values) {
+				row = append(row, p.Number(values[i]))
+			}
+		}
+		c.Table = append(c.Table, row)
+	}
+	return c
+}
+
+// openChart writes the beginning of a chart: title, lines and labels.
+func (p *Page) openChart(b *strings.Builder, title string, s scale, labels []string) {
+	fmt.Fprintf(b, `<svg class="chart" viewBox="0 0 %d %d" role="img" aria-label="%s">`, chartWidth, chartHeight,
+		template.HTMLEscapeString(title))
+	for v := 0.0; v <= s.top+s.step/2; v += s.step {
+		y := s.y(v)
+		fmt.Fprintf(b, `<line class="axis" x1="%d" y1="%.1f" x2="%d" y2="%.1f"/>`, chartLeft, y, chartWidth-chartRight, y)
+		fmt.Fprintf(b, `<text x="%d" y="%.1f" text-anchor="end">%s</text>`, chartLeft-8, y+4, p.short(int64(v)))
+	}
+	const room = 7
+	every := max(1, (len(labels)+room-1)/room)
+	slot := float64(chartWidth-chartLeft-chartRight) / float64(max(1, len(labels)))
+	for i := 0; i < len(labels); i += every {
+		fmt.Fprintf(b, `<text x="%.1f" y="%d" text-anchor="middle">%s</text>`, chartLeft+slot*(float64(i)+.5),
+			chartHeight-4, template.HTMLEscapeString(labels[i]))
+	}
+}
+
+// short writes a number of an axis: 12k in place of 12,000.
+func (p *Page) short(n int64) string {
+	switch {
+	case n >= 1_000_000 && n%100_000 == 0:
+		return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(n)/1e6), ".0") + "M"
+	case n >= 10_000 && n%1000 == 0:
+		return fmt.Sprintf("%dk", n/1000)
+	}
+	return p.Number(n)
+}
+
+// scale turns values into places in a chart.
+type scale struct {
+	top, step                   float64
+	left, width, bottom, height float64
+}
+
+// newScale returns a scale from 0 to a round number above all values, with two to five lines.
+func newScale(values []int64) scale {
+	most := 1.0
+	for _, v := range values {
+		most = math.Max(most, float64(v))
+	}
+	step := math.Pow(10, math.Floor(math.Log10(most)))
+	for most/step < 2 {
+		step /= 2
+	}
+	for most/step > 5 {
+		step *= 2
+	}
+	step = math.Max(1, step)
+	return scale{
+		math.Ceil(most/step) * step, step, chartLeft, chartWidth - chartLeft - chartRight, chartHeight - chartBottom,
+		chartHeight - chartBottom - chartTop,
+	}
+}
+
+func (s scale) x(i, n int) float64 {
+	return s.left + s.width*(float64(i)+.5)/float64(max(1, n))
+}
+
+func (s scale) y(v float64) float64 { return s.bottom - s.height*v/s.top }

@@ -1,0 +1,110 @@
+package console
+
+import (
+	"html/template"
+	"strings"
+)
+
+// functions of the templates.
+var functions = template.FuncMap{
+	"icon":  icon,
+	"field": newField,
+	"area":  newArea,
+	"pick":  newChoice,
+	"tick":  newTick,
+	"stat":  func(label, figure, note string) stat { return stat{label, figure, note} },
+	"badge": func(text, tone string) Badge { return Badge{text, tone} },
+	"empty": func(icon, title, text string, link ...string) emptyState {
+		e := emptyState{Icon: icon, Title: title, Text: text}
+		if len(link) == 2 {
+			e.To, e.Link = link[0], link[1]
+		}
+		return e
+	},
+	"join":  strings.Join,
+	"int64": func(n int) int64 { return int64(n) },
+}
+
+// field is an input with its label. The methods return a changed copy, for templates:
+//
+//	{{template "field" ((field "name" $label .Data.Name).Must.Limit 200)}}
+type field struct {
+	Name, Label, Value          string
+	Type, Placeholder, Complete string
+	Hint, Wrong                 string
+	Required, Area              bool
+	Max, Rows                   int
+	Options                     []option
+}
+
+type option struct{ Value, Text string }
+
+func newField(name, label, value string) field {
+	return field{Name: name, Label: label, Value: value, Type: "text"}
+}
+
+func newArea(name, label, value string) field {
+	return field{Name: name, Label: label, Value: value, Area: true}
+}
+
+func newChoice(name, label, value string, options []option) field {
+	return field{Name: name, Label: label, Value: value, Options: options}
+}
+
+// ID is the id of the element: the name with dots made good for selectors.
+func (f field) ID() string { return "f-" + strings.ReplaceAll(f.Name, ".", "-") }
+
+// Must makes it required.
+func (f field) Must() field { f.Required = true; return f }
+
+// Limit sets the number of characters that it takes.
+func (f field) Limit(n int) field { f.Max = n; return f }
+
+// Tall sets the rows of an area.
+func (f field) Tall(rows int) field { f.Rows = rows; return f }
+
+// Help sets the line below it.
+func (f field) Help(text string) field { f.Hint = text; return f }
+
+// Blame sets what is wrong with its value; empty: nothing.
+func (f field) Blame(text string) field { f.Wrong = text; return f }
+
+// Kind sets the type of the input.
+func (f field) Kind(name string) field { f.Type = name; return f }
+
+// Like sets an example, shown while it is empty.
+func (f field) Like(text string) field { f.Placeholder = text; return f }
+
+// Fill sets what a browser may fill in (the attribute autocomplete).
+func (f field) Fill(name string) field { f.Complete = name; return f }
+
+type tick struct {
+	Name, Label, Hint string
+	On                bool
+}
+
+func newTick(name, label, hint string, on bool) tick { return tick{name, label, hint, on} }
+
+type stat struct{ Label, Figure, Note string }
+
+type emptyState struct{ Icon, Title, Text, To, Link string }
+
+// pager leads to the other pages of a list.
+type pager struct{ Label, First, FirstText, Next, NextText string }
+
+// Pager returns the links from a page of a list to the first and the next one. next is the cursor of the next page;
+// empty: there is none.
+func (p *Page) Pager(next string) pager {
+	q := p.Request.URL.Query()
+	out := pager{Label: p.T("Pages"), FirstText: p.T("First page"), NextText: p.T("Next page")}
+	if q.Has("cursor") {
+		first := p.Request.URL.Query()
+		first.Del("cursor")
+		out.First = p.Request.URL.Path + "?" + first.Encode()
+	}
+	if next != "" {
+		q.Set("cursor", next)
+		out.Next = p.Request.URL.Path + "?" + q.Encode()
+	}
+	return out
+}

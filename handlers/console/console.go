@@ -1,0 +1,145 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+)
+
+// Path is where the console begins.
+const Path = "/console"
+
+// Options is what the console needs of the other pages.
+type Options struct {
+	// Proved reports whether a visitor has lately proved who it is, as what asks for that wants it.
+	Proved func(ctx context.Context, who core.Visitor, now core.Instant) (bool, error)
+	// Prove makes the page that asks a visitor for that. It leads on to path, to which it posts form if there is one.
+	Prove func(c *web.Call, who core.Visitor, path, form string) (web.HTML, error)
+	// Login is the address of the page to sign in on that leads on to path.
+	Login func(path string) string
+	// Account is the path of a user's own page, Logout that of the page to sign out on.
+	Account, Logout string
+}
+
+// Console serves the pages of the console.
+type Console struct{ options Options }
+
+// New returns the console.
+func New(o Options) *Console { return &Console{o} }
+
+// maxForm is the most that a form may have, in bytes: the text of a newsletter, escaped.
+const maxForm = 4 << 20
+
+// Routes adds the rows of the console to the table.
+func (o *Console) Routes(t *web.Table) {
+	t.Add("GET", stylePath, web.Public(), web.Console, web.Query(style), "The stylesheet of the console")
+	o.open(t, Path, o.begin, "The console: where a visitor begins")
+	o.open(t, Path+"/design", o.design, "The console: its components, for tests")
+	o.get(t, "", core.ActionListRead, o.overview, "The console: overview of a tenant")
+	o.campaignRoutes(t)
+}
+
+// handler makes the answer to a request of a visitor.
+type handler func(p *Page) (web.HTML, error)
+
+// open adds a page of no tenant, for every user who is signed in.
+func (o *Console) open(t *web.Table, path string, fn handler, summary string) {
+	t.Add("GET", path, visitor(""), web.Console, web.Get(o.visited("", fn)), summary)
+}
+
+// get adds a page of a tenant, below the path of the tenant, for those who may do the action.
+func (o *Console) get(t *web.Table, path string, action core.Action, fn handler, summary string) {
+	t.Add("GET", Path+"/:tenant"+path, visitor(action), web.Console, web.Get(o.visited(action, fn)), summary)
+}
+
+// post adds what a form of such a page does.
+func (o *Console) post(t *web.Table, path string, action core.Action, fn handler, summary string) {
+	do := o.visited(action, fn)
+	t.Add("POST", Path+"/:tenant"+path, visitor(action), web.Console,
+		web.Values(func(c *web.Call, form map[string]string) (web.HTML, error) {
+			c.Keep(formKey{}, form)
+			return do(c)
+		}).MaxBody(maxForm), summary)
+}
+
+type formKey struct{}
+
+// visitor is the rule of the console's pages: they look at the session of the browser themselves.
+func visitor(action core.Action) web.Access {
+	name := "visitor"
+	if action != "" {
+		name += " " + string(action)
+	}
+	return web.Public().Named(name)
+}
+
+// visited makes the function of a page: the visitor is signed in, and may do the action for the tenant of the path.
+// What it asks for that isn't there for the visitor is 404, as in the API.
+func (o *Console) visited(action core.Action, fn handler) func(c *web.Call) (web.HTML, error) {
+	in := web.Visited(func(c *web.Call, _ struct{}) (web.HTML, error) { return o.answer(c, action, fn) })
+	return func(c *web.Call) (web.HTML, error) { return in(c, struct{}{}) }
+}
+
+func (o *Console) answer(c *web.Call, action core.Action, fn handler) (web.HTML, error) {
+	who, err := c.SignedIn()
+	if errors.Is(err, core.ErrNotFound) {
+		return o.toLogin(c), nil
+	}
+	if err != nil {
+		return web.HTML{}, err
+	}
+	p, err := o.page(c, who)
+	if err != nil {
+		return web.HTML{}, err
+	}
+	html, err := web.HTML{}, error(nil)
+	if tenant := c.Param("tenant"); tenant != "" {
+		err = p.enter(tenant, action)
+	}
+	if err == nil {
+		html, err = fn(p)
+	}
+	switch {
+	case err == nil:
+		return html, nil
+	case errors.Is(err, core.ErrProofOld):
+		return o.prove(p)
+	}
+	return p.failed(err)
+}
+
+// toLogin sends the browser to the page to sign in on, which leads back.
+func (o *Console) toLogin(c *web.Call) web.HTML {
+	return web.HTML{To: c.PublicURL() + o.options.Login(here(c))}
+}
+
+// here is the path that a page to sign in on leads back to: after a form, that of the page it stood on is not known, so
+// it is the path above.
+func here(c *web.Call) string {
+	if c.Request.Method == http.MethodGet {
+		return c.Request.URL.RequestURI()
+	}
+	path := c.Request.URL.EscapedPath()
+	if i := strings.LastIndexByte(path, '/'); i > len(Path) {
+		path = path[:i]
+	}
+	return path
+}
+
+// prove asks the visitor for a fresh proof, and then goes on with what was asked for.
+func (o *Console) prove(p *Page) (web.HTML, error) {
+	form := ""
+	if p.Request.Method == http.MethodPost {
+		values := url.Values{}
+		for name, value := range p.Form {
+			values.Set(name, value)
+		}
+		form = values.Encode()
+	}
+	return o.options.Prove(p.Call, p.Who, p.Request.URL.RequestURI(), form)
+}

@@ -1,0 +1,127 @@
+package console
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+)
+
+// ZoneCookie is the cookie by which a script of ours tells the time zone of the browser (an IANA name).
+const ZoneCookie = "newsletterd-zone"
+
+// zoneOf is the time zone of the browser, else UTC.
+func zoneOf(c *web.Call) *time.Location {
+	k, err := c.Request.Cookie(ZoneCookie)
+	if err != nil || len(k.Value) > 60 {
+		return time.UTC
+	}
+	zone, err := time.LoadLocation(strings.ReplaceAll(k.Value, "%2F", "/"))
+	if err != nil || k.Value == "Local" || k.Value == "" {
+		return time.UTC
+	}
+	return zone
+}
+
+// format is how a language writes numbers and dates.
+type format struct {
+	thousands, decimal string
+	months, days       []string
+	date               string // D day, M month, Y year, W weekday
+}
+
+var formats = map[string]format{
+	"en": {
+		",", ".",
+		strings.Fields("Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec"), strings.Fields("Sun Mon Tue Wed Thu Fri Sat"),
+		"W D M Y",
+	},
+	"de": {
+		".", ",",
+		strings.Fields("Jan. Feb. März April Mai Juni Juli Aug. Sept. Okt. Nov. Dez."), strings.Fields("So. Mo. Di. Mi. Do. Fr. Sa."),
+		"W D. M Y",
+	},
+}
+
+// Number writes a number with marks between thousands.
+func (p *Page) Number(n int64) string {
+	digits := strconv.FormatInt(n, 10)
+	sign := ""
+	if n < 0 {
+		sign, digits = "−", digits[1:]
+	}
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + formats[p.Lang].thousands + digits[i:]
+	}
+	return sign + digits
+}
+
+// Percent writes a part of a whole with one decimal; "–" of nothing.
+func (p *Page) Percent(part, whole int64) string {
+	if whole <= 0 {
+		return "–"
+	}
+	s := strconv.FormatFloat(float64(part)/float64(whole)*100, 'f', 1, 64)
+	return strings.Replace(s, ".", formats[p.Lang].decimal, 1) + " %"
+}
+
+// Date writes the day of an instant in the zone of the page; "–" of none.
+func (p *Page) Date(at core.Instant) string {
+	if at == 0 {
+		return "–"
+	}
+	t, f := at.Time().In(p.Zone), formats[p.Lang]
+	return strings.NewReplacer("W", f.days[t.Weekday()], "D", strconv.Itoa(t.Day()), "M", f.months[t.Month()-1], "Y",
+		strconv.Itoa(t.Year())).Replace(f.date)
+}
+
+// Clock writes the hour and minute of an instant in the zone of the page.
+func (p *Page) Clock(at core.Instant) string { return at.Time().In(p.Zone).Format("15:04") }
+
+// When writes an instant in the zone of the page: today and yesterday by name.
+func (p *Page) When(at core.Instant) string {
+	if at == 0 {
+		return "–"
+	}
+	day := func(t time.Time) int { t = t.In(p.Zone); return t.Year()*1000 + t.YearDay() }
+	now, t := p.Now.Time(), at.Time()
+	name := p.Date(at)
+	switch day(t) {
+	case day(now):
+		name = p.T("today")
+	case day(now.AddDate(0, 0, -1)):
+		name = p.T("yesterday")
+	case day(now.AddDate(0, 0, 1)):
+		name = p.T("tomorrow")
+	}
+	return name + ", " + p.Clock(at)
+}
+
+// ZoneName is the name of the page's time zone, as people say it.
+func (p *Page) ZoneName() string {
+	name := p.Zone.String()
+	if i := strings.LastIndexByte(name, '/'); i >= 0 {
+		name = name[i+1:]
+	}
+	return strings.ReplaceAll(name, "_", " ")
+}
+
+// Machine writes an instant for the attribute datetime of an element time.
+func (p *Page) Machine(at core.Instant) string { return at.Time().UTC().Format(time.RFC3339) }
+
+// Size writes a number of bytes.
+func (p *Page) Size(n int64) string {
+	units := []string{"B", "kB", "MB", "GB", "TB"}
+	size, unit := float64(n), 0
+	for size >= 1000 && unit < len(units)-1 {
+		size, unit = size/1000, unit+1
+	}
+	decimals := 0
+	if unit > 0 && size < 100 {
+		decimals = 1
+	}
+	s := strconv.FormatFloat(size, 'f', decimals, 64)
+	return strings.Replace(s, ".", formats[p.Lang].decimal, 1) + " " + units[unit]
+}

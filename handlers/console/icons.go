@@ -1,0 +1,42 @@
+package console
+
+import (
+	"embed"
+	"html/template"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+// Icons are the contents of SVG elements of 24 × 24 units (icons/LICENSE).
+//
+//go:embed icons/*.svg
+var iconFiles embed.FS
+
+var icons = readIcons()
+
+func readIcons() map[string]template.HTML {
+	names, err := fs.Glob(iconFiles, "icons/*.svg")
+	if err != nil {
+		panic(err)
+	}
+	all := map[string]template.HTML{}
+	for _, name := range names {
+		b, err := iconFiles.ReadFile(name)
+		if err != nil {
+			panic(err)
+		}
+		//nolint:gosec // a file of ours
+		all[strings.TrimSuffix(path.Base(name), ".svg")] = template.HTML(
+			`<svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">` + string(b) + `</svg>`)
+	}
+	return all
+}
+
+// icon returns an icon for a template. It fails on a name that isn't one, so that a page is never without.
+func icon(name string) (template.HTML, error) {
+	if icons[name] == "" {
+		return "", &fs.PathError{Op: "icon", Path: name, Err: fs.ErrNotExist}
+	}
+	return icons[name], nil
+}

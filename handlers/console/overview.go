@@ -1,0 +1,234 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+)
+
+// begin leads a visitor to the tenant that it has a role in; with several it lists them, and without one it leads to
+// the visitor's account.
+func (o *Console) begin(p *Page) (web.HTML, error) {
+	if !p.caller.MaySomewhere(core.ActionTenantRead) {
+		return web.HTML{To: p.PublicURL() + o.options.Account}, nil
+	}
+	var tenants []core.Tenant
+	q := url.Values{"limit": {"50"}}
+	if cursor := p.Query("cursor"); cursor != "" {
+		q.Set("cursor", cursor)
+	}
+	next, err := p.Get("/api/admin/tenants", q, &tenants)
+	if err != nil {
+		return web.HTML{}, err
+	}
+	if len(tenants) == 1 && next == "" && p.Query("cursor") == "" {
+		return web.HTML{To: p.PublicURL() + Path + "/" + tenants[0].ID}, nil
+	}
+	return p.Show("begin", View{Title: p.T("Tenants"), Data: struct {
+		Tenants []core.Tenant
+		Pager   pager
+	}{tenants, p.Pager(next)}})
+}
+
+// design shows the components, by which tests look at them.
+func (o *Console) design(p *Page) (web.HTML, error) {
+	return p.Show("design", View{
+		Title: "Components", State: "Each of them once.", Badge: Badge{"draft", ""}, Done: "Saved.",
+		Fault: "The subject is missing.", Data: struct {
+			Options []option
+			Chart   chart
+			Bars    chart
+		}{
+			[]option{{"a", "One"}, {"b", "Other"}},
+			p.lineChart("Readers", sampleDays(), sampleValues()),
+			p.barChart("Joined and left", sampleDays(), sampleValues(), sampleValues()),
+		},
+	})
+}
+
+func sampleDays() (out []string) {
+	for i := range 12 {
+		out = append(out, strconv.Itoa(i+1))
+	}
+	return out
+}
+
+func sampleValues() (out []int64) {
+	for i := range int64(12) {
+		out = append(out, 900+i*i*7)
+	}
+	return out
+}
+
+// maxOverviewLists is how many lists the overview counts.
+const maxOverviewLists = 200
+
+// overviewData is the Data of templates/overview.html.
+type overviewData struct {
+	Counts  core.ListCounts
+	Lists   int
+	Running []jobRow
+	Next    []core.CampaignView
+	Last    []jobRow
+	Empty   bool // nothing was ever written, and no one reads
+}
+
+// jobRow is a send job with its figures in words.
+type jobRow struct {
+	core.JobView
+	Progress int64 // percent
+	Badge    Badge
+}
+
+// Title is what the job is called: the name of its campaign, else the subject.
+func (j *jobRow) Title() string {
+	if j.Name != "" {
+		return j.Name
+	}
+	return j.Subject
+}
+
+// Done is how many recipients have their outcome.
+func (j *jobRow) Done() int64 { return j.Sent + j.Failed + j.Skipped }
+
+// decodedJob is a send job as the API answers it.
+type decodedJob struct {
+	core.JobView
+	Stats core.Stats `json:"stats"`
+}
+
+func (p *Page) jobs(q url.Values) (rows []jobRow, next string, err error) {
+	var found []decodedJob
+	next, err = p.Get("/api/send-jobs", q, &found)
+	for _, j := range found {
+		j.JobView.Stats = j.Stats
+		r := jobRow{JobView: j.JobView, Badge: p.jobBadge(&j.JobView)}
+		if r.Stats.Recipients > 0 {
+			r.Progress = 100 * r.Done() / r.Stats.Recipients
+		}
+		rows = append(rows, r)
+	}
+	return rows, next, err
+}
+
+// jobBadge is a job's state in a word.
+func (p *Page) jobBadge(j *core.JobView) Badge {
+	switch {
+	case j.PausedAt != 0 && (j.Status == core.JobRunning || j.Status == core.JobPending):
+		return Badge{p.T("paused"), "warn"}
+	case j.Status == core.JobRunning:
+		return Badge{p.T("going out"), "live"}
+	case j.Status == core.JobPending:
+		return Badge{p.T("scheduled"), ""}
+	case j.Status == core.JobFailed:
+		return Badge{p.T("failed"), "bad"}
+	case j.Status == core.JobCancelled:
+		return Badge{p.T("cancelled"), ""}
+	}
+	return Badge{p.T("sent"), "good"}
+}
+
+// overview is the first page of a tenant: what waits for a person, how it is going, what goes out.
+func (o *Console) overview(p *Page) (web.HTML, error) {
+	var d overviewData
+	tenant := url.Values{"tenant_id": {p.Tenant.ID}}
+	var lists []core.CountedList
+	q := url.Values{"tenant_id": {p.Tenant.ID}, "limit": {strconv.Itoa(maxOverviewLists)}}
+	if _, err := p.Get("/api/admin/newsletter-lists", q, &lists); err != nil {
+		return web.HTML{}, err
+	}
+	d.Lists = len(lists)
+	for i := range lists {
+		d.Counts.Active += lists[i].Counts.Active
+		d.Counts.Pending += lists[i].Counts.Pending
+		d.Counts.Mailable += lists[i].Counts.Mailable
+		d.Counts.Bounced += lists[i].Counts.Bounced
+		d.Counts.Complaint += lists[i].Counts.Complaint
+		d.Counts.Unsubscribed += lists[i].Counts.Unsubscribed
+	}
+	if err := p.overviewJobs(&d, tenant); err != nil {
+		return web.HTML{}, err
+	}
+	d.Empty = d.Lists == 0 && len(d.Last) == 0 && len(d.Next) == 0
+	v := View{Title: p.Tenant.Name, State: p.overviewState(&d), Data: &d}
+	return p.Show("overview", v)
+}
+
+func (p *Page) overviewJobs(d *overviewData, tenant url.Values) (err error) {
+	with := func(name, value string, limit int) url.Values {
+		q := url.Values{"tenant_id": tenant["tenant_id"], "limit": {strconv.Itoa(limit)}}
+		if name != "" {
+			q.Set(name, value)
+		}
+		return q
+	}
+	if d.Running, _, err = p.jobs(with("status", "running", 3)); err != nil {
+		return err
+	}
+	if d.Last, _, err = p.jobs(with("status", "completed", 6)); err != nil || !p.May(core.ActionCampaignRead) {
+		return err
+	}
+	for _, state := range []string{"in_review", "scheduled", "draft"} {
+		var some []core.CampaignView
+		if _, err = p.Get("/api/campaigns", with("state", state, 3), &some); err != nil {
+			return err
+		}
+		d.Next = append(d.Next, some...)
+	}
+	return nil
+}
+
+// overviewState is the one sentence about what is going on.
+func (p *Page) overviewState(d *overviewData) string {
+	review := int64(0)
+	for _, c := range d.Next {
+		if c.State == core.CampaignInReview {
+			review++
+		}
+	}
+	switch running := int64(len(d.Running)); {
+	case running > 0 && review > 0:
+		return p.N("One mailing is going out|{{n}} mailings are going out", running) + ", " +
+			p.N("one waits for approval.|{{n}} wait for approval.", review)
+	case running > 0:
+		return p.N("One mailing is going out.|{{n}} mailings are going out.", running)
+	case review > 0:
+		return p.N("One campaign waits for approval.|{{n}} campaigns wait for approval.", review)
+	case d.Empty:
+		return p.T("Welcome. A list comes first; then the first campaign.")
+	}
+	return p.T("Nothing is going out just now.")
+}
+
+// Opened is the opened part of a job in words.
+func (p *Page) Opened(s *core.Stats) string {
+	switch {
+	case s.Opens == nil || !s.Opens.Measured:
+		return p.T("not measured")
+	case s.Opens.Totals || s.Opens.Rate == nil:
+		return p.Number(*s.Opens.People) + " ×"
+	}
+	return p.rate(*s.Opens.Rate)
+}
+
+// Clicked is the clicked part of a job in words.
+func (p *Page) Clicked(s *core.Stats) string {
+	switch {
+	case s.Clicks == nil || !s.Clicks.Measured:
+		return p.T("not measured")
+	case s.Clicks.Totals || s.Clicks.Rate == nil:
+		return p.Number(*s.Clicks.People) + " ×"
+	}
+	return p.rate(*s.Clicks.Rate)
+}
+
+func (p *Page) rate(part float64) string {
+	const precise = 1_000_000
+	return p.Percent(int64(part*precise), precise)
+}
+
+// isGet reports whether a page is asked for, and no form was sent.
+func (p *Page) isGet() bool { return p.Request.Method == http.MethodGet }

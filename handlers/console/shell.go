@@ -1,0 +1,97 @@
+package console
+
+import (
+	"net/http"
+	"strings"
+
+	"newsletterd/core"
+)
+
+// shell is what stands around a page.
+type shell struct {
+	Style   string
+	Scripts []string
+	Home    string // address of the overview
+	Name    string // whose console it is
+	Initial string // of Name
+	Nav     []navItem
+	Account string
+	Logout  string
+	Person  string // who is signed in
+	Switch  bool   // there may be other tenants to go to
+}
+
+// navItem is a line of the navigation.
+type navItem struct {
+	Text, To, Icon string
+	Here           bool
+	Second         bool // it begins the second group
+	Tab            bool // it is in the bar of a telephone
+}
+
+// areas are the lines of the navigation of a tenant.
+var areas = []struct {
+	text, path, icon string
+	action           core.Action
+	second, tab      bool
+}{
+	{"Overview", "", "house", core.ActionListRead, false, true},
+	{"Campaigns", "campaigns", "mail", core.ActionFiguresRead, false, true},
+}
+
+func (p *Page) shell(v *View) shell {
+	s := shell{
+		Style: styleAddress(p.Tenant.BrandColor), Home: p.Path(), Name: "newsletterd",
+		Account: p.console.options.Account, Logout: p.console.options.Logout, Person: p.Who.User.Name,
+	}
+	if s.Person == "" {
+		s.Person = string(p.Who.User.Email)
+	}
+	if p.Tenant.ID != "" {
+		s.Name = p.Tenant.Name
+		if p.Tenant.BrandName != "" {
+			s.Name = p.Tenant.BrandName
+		}
+		s.Nav = p.navigation()
+	}
+	s.Switch = p.IsOperator() || len(p.Who.User.Roles) > 1
+	s.Initial = initials(s.Name)
+	return s
+}
+
+func (p *Page) navigation() (items []navItem) {
+	path := p.Request.URL.Path
+	for _, a := range areas {
+		if !p.May(a.action) {
+			continue
+		}
+		to := p.Path()
+		here := path == to
+		if a.path != "" {
+			to += "/" + a.path
+			here = path == to || strings.HasPrefix(path, to+"/")
+		}
+		items = append(items, navItem{
+			Text: p.T(a.text), To: to, Icon: a.icon, Here: here, Second: a.second, Tab: a.tab,
+		})
+	}
+	return items
+}
+
+// initials are the first letters of the first two words.
+func initials(name string) string {
+	out := ""
+	for _, word := range strings.Fields(name) {
+		for _, r := range word {
+			out += strings.ToUpper(string(r))
+			break
+		}
+		if len([]rune(out)) == 2 {
+			break
+		}
+	}
+	return out
+}
+
+// IsForm reports whether the page answers a form that was sent.
+func (p *Page) IsForm() bool { return p.Request.Method == http.MethodPost }

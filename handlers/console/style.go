@@ -1,0 +1,82 @@
+package console
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+)
+
+// The stylesheet is the files of style/ in the order of their names.
+//
+//go:embed style/*.css
+var styleFiles embed.FS
+
+const stylePath = Path + "/style.css"
+
+// Colours of the console that the accent is held against.
+var (
+	ownColor  = core.Color{0x1d, 0x6b, 0x52}
+	paper     = core.White
+	paperDark = core.Color{0x1a, 0x1d, 0x20}
+	ground    = core.Color{0xf6, 0xf6, 0xf3}
+	// of what is marked by a tint of the accent
+	tint = 0.12
+)
+
+var styleSheet, styleVersion = readStyle()
+
+func readStyle() (sheet, version string) {
+	names, err := fs.Glob(styleFiles, "style/*.css")
+	if err != nil {
+		panic(err)
+	}
+	var b strings.Builder
+	for _, name := range names {
+		text, err := styleFiles.ReadFile(name)
+		if err != nil {
+			panic(err)
+		}
+		b.Write(text)
+	}
+	sum := sha256.Sum256([]byte(b.String()))
+	return b.String(), hex.EncodeToString(sum[:4])
+}
+
+// styleAddress is the address of the stylesheet for a colour (#rrggbb; empty: our own). It changes with the contents,
+// so it may be kept for ever.
+func styleAddress(color string) string {
+	to := stylePath + "?v=" + styleVersion
+	if color != "" {
+		to += "&color=" + strings.TrimPrefix(color, "#")
+	}
+	return to
+}
+
+type styleQuery struct {
+	Color string `query:"color"`
+}
+
+// style answers the stylesheet with the colours that follow from the tenant's. They come as a stylesheet, since the
+// pages allow no style of their own.
+func style(c *web.Call, in styleQuery) (web.Text, error) {
+	accent, ok := core.ParseColor("#" + in.Color)
+	if !ok {
+		accent = ownColor
+	}
+	// A button's colour has to stand out from the paper, its text from the button.
+	button := accent.Readable(paper, core.Black)
+	light := accent.Readable(ground.Mix(accent, tint), core.Black)
+	dark := accent.Readable(paperDark.Mix(accent, 2*tint), core.White)
+	buttonDark := accent.Readable(paperDark, core.White)
+	c.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	css := fmt.Sprintf(`:root { --accent: %s; --on-accent: %s; --accent-text: %s; --accent-tint: %s; }
+@media (prefers-color-scheme: dark) { :root { --accent: %s; --on-accent: %s; --accent-text: %s; --accent-tint: %s; } }
+`, button, button.Ink(), light, paper.Mix(accent, tint), buttonDark, buttonDark.Ink(), dark, paperDark.Mix(accent, 2*tint))
+	return web.Text{Type: "text/css; charset=utf-8", Body: []byte(css + styleSheet)}, nil
+}

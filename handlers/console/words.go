@@ -1,0 +1,102 @@
+package console
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"newsletterd/handlers/web"
+)
+
+// Texts of the console stand in English where they are used. Their other languages are in words/LANGUAGE/AREA.json, by
+// the English text. A text for a number has two forms, for one and for others: "{{n}} reader|{{n}} readers".
+//
+//go:embed words
+var wordFiles embed.FS
+
+var words = readWords()
+
+// languages of the console. English needs no file.
+var languages = []string{"en", "de"}
+
+func readWords() map[string]map[string]string {
+	all := map[string]map[string]string{"en": {}}
+	err := fs.WalkDir(wordFiles, "words", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		lang := strings.Split(path, "/")[1]
+		if all[lang] == nil {
+			all[lang] = map[string]string{}
+		}
+		b, err := wordFiles.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		area := map[string]string{}
+		if err := json.Unmarshal(b, &area); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		for text, other := range area {
+			all[lang][text] = other
+		}
+		return nil
+	})
+	if err != nil {
+		panic(err)
+	}
+	return all
+}
+
+// languageOf is the language of the console's pages that the browser likes best.
+func languageOf(c *web.Call) string {
+	if lang := c.Language(); words[lang] != nil {
+		return lang
+	}
+	return languages[0]
+}
+
+// T returns a text in the language of the page, with values in the place of names: name, value, name, value …
+func (p *Page) T(text string, pairs ...any) string {
+	if other := words[p.Lang][text]; other != "" {
+		text = other
+	}
+	return fillIn(text, pairs...)
+}
+
+// N is T of a text for a number, which {{n}} stands for.
+func (p *Page) N(text string, n int64, pairs ...any) string {
+	if other := words[p.Lang][text]; other != "" {
+		text = other
+	}
+	one, others, _ := strings.Cut(text, "|")
+	if n != 1 {
+		one = others
+	}
+	return fillIn(one, append([]any{"n", p.Number(n)}, pairs...)...)
+}
+
+func fillIn(text string, pairs ...any) string {
+	if len(pairs) == 0 {
+		return text
+	}
+	names := make([]string, len(pairs))
+	for i, v := range pairs {
+		if names[i] = fmt.Sprint(v); i%2 == 0 {
+			names[i] = "{{" + names[i] + "}}"
+		}
+	}
+	return strings.NewReplacer(names...).Replace(text)
+}
+
+// notices are what pages say was done, by the word in the query that leads to them.
+var notices = map[string]string{
+	"saved":     "Saved.",
+	"created":   "Created.",
+	"deleted":   "Deleted.",
+	"sent":      "Sent.",
+	"undone":    "Taken back: nothing has gone out. It is a draft again.",
+	"cancelled": "Cancelled.",
+}

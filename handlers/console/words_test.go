@@ -1,0 +1,122 @@
+package console
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// texts of the templates and of the code: {{.T "…"}}, ($.N "…"), p.T("…").
+var texts = regexp.MustCompile(`\.[TN][ (]("(?:[^"\\]|\\.)*")`)
+
+// usedTexts returns the texts that pages are made of, by where they stand.
+func usedTexts(t *testing.T) map[string]string {
+	t.Helper()
+	used := map[string]string{}
+	for _, pattern := range []string{"templates/*.html", "*.go"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			b, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			for _, found := range texts.FindAllStringSubmatch(string(b), -1) {
+				text, err := strconv.Unquote(found[1])
+				if err != nil {
+					t.Fatalf("%s: %s: %v", file, found[1], err)
+				}
+				used[text] = file
+			}
+		}
+	}
+	for _, text := range notices {
+		used[text] = "words.go"
+	}
+	for _, a := range areas {
+		used[a.text] = "shell.go"
+	}
+	return used
+}
+
+// Every text has its other languages, with the same names in it, and both forms where it is for a number. A file has no
+// text that isn't used; messages of errors, which come from elsewhere, are in errors.json.
+func TestTextsAreTranslated(t *testing.T) {
+	used := usedTexts(t)
+	names := regexp.MustCompile(`{{\w+}}`)
+	for _, lang := range languages[1:] {
+		for text, file := range used {
+			other := words[lang][text]
+			if text == "" {
+				continue
+			}
+			if other == "" {
+				t.Errorf("%s: %q has no text in %s", file, text, lang)
+				continue
+			}
+			if strings.Count(text, "|") != strings.Count(other, "|") {
+				t.Errorf("%s: %q and %q have not the same forms", lang, text, other)
+			}
+			for _, name := range names.FindAllString(text, -1) {
+				if !strings.Contains(other, name) {
+					t.Errorf("%s: %q lacks %s", lang, other, name)
+				}
+			}
+		}
+		files, err := filepath.Glob("words/" + lang + "/*.json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			if filepath.Base(file) == "errors.json" {
+				continue
+			}
+			for text := range readWordFile(t, file) {
+				if used[text] == "" {
+					t.Errorf("%s: nothing says %q", file, text)
+				}
+			}
+		}
+	}
+}
+
+// A number takes the form of its language: one, and others.
+func TestNumbersInTexts(t *testing.T) {
+	en, de := &Page{Lang: "en"}, &Page{Lang: "de"}
+	for _, c := range []struct{ got, want string }{
+		{en.N("on one list|on {{n}} lists", 1), "on one list"},
+		{en.N("on one list|on {{n}} lists", 1234567), "on 1,234,567 lists"},
+		{de.N("on one list|on {{n}} lists", 0), "auf 0 Listen"},
+		{de.Number(-12480), "−12.480"},
+		{en.Percent(1, 8), "12.5 %"},
+		{de.Percent(1, 8), "12,5 %"},
+		{de.Percent(0, 0), "–"},
+		{en.Size(999), "999 B"},
+		{de.Size(1_234_567), "1,2 MB"},
+	} {
+		if c.got != c.want {
+			t.Errorf("%q, not %q", c.got, c.want)
+		}
+	}
+}
+
+func readWordFile(t *testing.T, file string) (out map[string]string) {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(b, &out)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	return out
+}

@@ -1,0 +1,119 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"newsletterd/core"
+)
+
+// Question is a request to a route of the table that another route makes in the same process.
+type Question struct {
+	Caller core.Caller // in whose name; the rules of the route are asked as of a token with these rights
+	Method string
+	Path   string // with the query
+	Header map[string]string
+	Body   any // encoded as JSON; an io.Reader is sent as it is; nil: none
+
+	// Writer gets the answer as it is made, with its headers; nil: it is kept for Decode. For downloads.
+	Writer http.ResponseWriter
+}
+
+// Answer is what a route has answered to a Question.
+type Answer struct {
+	Status int
+	Header http.Header
+	body   bytes.Buffer
+}
+
+// Body returns the bytes of the answer.
+func (a *Answer) Body() []byte { return a.body.Bytes() }
+
+// Decode reads the JSON of the answer into out, a pointer.
+func (a *Answer) Decode(out any) error { return json.Unmarshal(a.body.Bytes(), out) }
+
+// Next returns the cursor of the next page of a list; empty on the last one.
+func (a *Answer) Next() string {
+	raw, _, ok := strings.Cut(strings.TrimPrefix(a.Header.Get("Link"), "<"), ">")
+	if !ok {
+		return ""
+	}
+	next, err := url.Parse(raw)
+	if err != nil {
+		return ""
+	}
+	return next.Query().Get("cursor")
+}
+
+// answerWriter keeps an answer.
+type answerWriter struct{ answer *Answer }
+
+func (w answerWriter) Header() http.Header         { return w.answer.Header }
+func (w answerWriter) WriteHeader(status int)      { w.answer.Status = status }
+func (w answerWriter) Write(b []byte) (int, error) { return w.answer.body.Write(b) }
+
+// Ask has a route of the table answer a question, with all its checks, as a part of this request: it is neither counted
+// nor logged by itself. A refusal is returned as the error that the route answers with.
+func (c *Call) Ask(q Question) (*Answer, error) {
+	body, length, err := q.body()
+	if err != nil {
+		return nil, err
+	}
+	ctx := c.Context
+	r, err := http.NewRequestWithContext(ctx, q.Method, q.Path, body)
+	if err != nil {
+		return nil, err
+	}
+	r.ContentLength = length
+	for name, value := range q.Header {
+		r.Header.Set(name, value)
+	}
+	if body != nil && r.Header.Get("Content-Type") == "" {
+		r.Header.Set("Content-Type", mediaTypes[jsonBody])
+	}
+	a := &Answer{Header: http.Header{}}
+	w := q.Writer
+	if w == nil {
+		w = answerWriter{a}
+	}
+	asked := &Call{
+		Context: ctx, Now: c.Now, RequestID: c.RequestID, Remote: c.Remote, Request: r, Caller: q.Caller, asked: true,
+		w: &responseWriter{ResponseWriter: w}, frame: c.frame,
+	}
+	if asked.route, asked.params = c.frame.router.find(q.Method, r.URL.EscapedPath()); asked.route == nil {
+		return nil, ErrNoRoute
+	}
+	if !asked.route.Do.streams {
+		var cancel context.CancelFunc
+		asked.Context, cancel = context.WithTimeout(ctx, handlerTimeout)
+		defer cancel()
+	}
+	defer asked.release()
+	if err := asked.serve(); err != nil {
+		c.err = err
+		return nil, err
+	}
+	if a.Status == 0 {
+		a.Status = asked.w.status
+	}
+	return a, asked.err
+}
+
+// body returns what is sent, and its length in bytes; -1 where that isn't known.
+func (q *Question) body() (io.Reader, int64, error) {
+	switch v := q.Body.(type) {
+	case nil:
+		return nil, 0, nil
+	case io.Reader:
+		return v, -1, nil
+	case []byte:
+		return bytes.NewReader(v), int64(len(v)), nil
+	}
+	b, err := json.Marshal(q.Body)
+	return bytes.NewReader(b), int64(len(b)), err
+}
