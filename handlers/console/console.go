@@ -38,6 +38,7 @@ const maxForm = 4 << 20
 // Routes adds the rows of the console to the table.
 func (o *Console) Routes(t *web.Table) {
 	t.Add("GET", stylePath, web.Public(), web.Console, web.Query(style), "The stylesheet of the console")
+	o.scriptRoutes(t)
 	o.open(t, Path, o.begin, "The console: where a visitor begins")
 	o.open(t, Path+"/design", o.design, "The console: its components, for tests")
 	o.get(t, "", core.ActionListRead, o.overview, "The console: overview of a tenant")

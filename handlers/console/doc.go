@@ -14,6 +14,7 @@
 //	chart.go      charts as SVG
 //	icons.go      pictograms (icons/)
 //	style.go      the stylesheet (style/), with the colour of the tenant
+//	scripts.go    the scripts of assets/ that pages load
 //	templates/    one file for each page, which defines "content"; components.html has what pages share
 //
 // and one file for each area: overview.go, campaigns.go …

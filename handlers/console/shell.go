@@ -41,7 +41,7 @@ var areas = []struct {
 
 func (p *Page) shell(v *View) shell {
 	s := shell{
-		Style: styleAddress(p.Tenant.BrandColor), Home: p.Path(), Name: "newsletterd",
+		Style: styleAddress(p.Tenant.BrandColor), Scripts: scripts, Home: p.Path(), Name: "newsletterd",
 		Account: p.console.options.Account, Logout: p.console.options.Logout, Person: p.Who.User.Name,
 	}
 	if s.Person == "" {
