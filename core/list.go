@@ -2,8 +2,6 @@ package core
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"net/url"
 	"slices"
 )
@@ -213,6 +211,5 @@ func (l *List) ConsentVersion() string {
 	if l.ConsentText == "" {
 		return ""
 	}
-	sum := sha256.Sum256([]byte(l.ConsentText))
-	return hex.EncodeToString(sum[:6])
+	return TextVersion(l.ConsentText)
 }

@@ -112,10 +112,14 @@ func (s *Subscription) SetPreferences(p Preferences, now Instant) *Change {
 	if s.Status == "" {
 		return nil
 	}
-	s.Preferences = p.OrEmpty()
-	if s.Status != SubscriptionActive {
+	if p = s.Preferences.ReplacedBy(p.OrEmpty()); s.Status != SubscriptionActive {
+		if p.AgreesToTracking() { // only subscribers agree
+			p = p.withTrackingOf(s.Preferences)
+		}
+		s.Preferences = p
 		return nil
 	}
+	s.Preferences = p
 	return s.change(EventPreferences, now)
 }
 
@@ -133,6 +137,12 @@ func (s *Subscription) Import(email Email, status, proof string, p Preferences, 
 	if s.Left() {
 		return nil, false
 	}
+	agrees := p.AgreesToTracking()
+	if p != "" && s.Status != "" {
+		if p = s.Preferences.ReplacedBy(p); string(s.Preferences.tracking()) == "false" { // no file takes that back
+			p = p.withTrackingOf(s.Preferences)
+		}
+	}
 	switch s.Status {
 	case SubscriptionActive:
 		if p == "" || p == s.Preferences {
@@ -145,6 +155,9 @@ func (s *Subscription) Import(email Email, status, proof string, p Preferences, 
 		}
 		if status != SubscriptionActive {
 			return nil, changed
+		}
+		if !agrees && s.Preferences.AgreesToTracking() { // what was asked for, and not confirmed
+			s.Preferences = s.Preferences.withTrackingOf(NoPreferences)
 		}
 	default:
 		s.Email, s.Preferences, s.CreatedAt = email, p.OrEmpty(), now
@@ -184,6 +197,9 @@ const (
 	ConsentResumed      = "resumed"
 	ConsentDisabled     = "disabled"
 	ConsentImported     = "imported"
+
+	ConsentTracking          = "tracking_agreed" // to be named in openings and clicks
+	ConsentTrackingWithdrawn = "tracking_withdrawn"
 )
 
 // Consent is one line of the append-only ledger: what, when, from where, and how it was proved.

@@ -42,6 +42,8 @@ type Tenant struct {
 	NoTracking bool `json:"no_tracking,omitempty" db:"no_tracking"`
 	// opens and clicks are counted without their readers, whatever a job asks
 	TotalsOnly bool `json:"totals_only,omitempty" db:"totals_only"`
+	// readers are named in opens and clicks only where they have agreed; the others are counted as with totals_only
+	TrackingConsent bool `json:"tracking_consent,omitempty" db:"tracking_consent"`
 
 	// where tests go that name no address, and where editors may send them
 	TestAddresses Strings `json:"test_addresses" db:"test_addresses"`
@@ -80,10 +82,11 @@ type TenantInput struct {
 
 	MailTexts *MailTexts `json:"mail_texts"`
 
-	NoTracking *bool   `json:"no_tracking"`
-	TotalsOnly *bool   `json:"totals_only"`
-	Approval   *string `json:"approval" enum:"none|second_person"`
-	FirstFew   *bool   `json:"first_few"`
+	NoTracking      *bool   `json:"no_tracking"`
+	TotalsOnly      *bool   `json:"totals_only"`
+	TrackingConsent *bool   `json:"tracking_consent"`
+	Approval        *string `json:"approval" enum:"none|second_person"`
+	FirstFew        *bool   `json:"first_few"`
 
 	TestAddresses *[]string `json:"test_addresses"`
 	TimeZone      *string   `json:"time_zone"`
@@ -131,6 +134,9 @@ func (t *Tenant) Change(in TenantInput, operator bool, now Instant) error {
 	}
 	if in.TotalsOnly != nil {
 		t.TotalsOnly = *in.TotalsOnly
+	}
+	if in.TrackingConsent != nil {
+		t.TrackingConsent = *in.TrackingConsent
 	}
 	if in.MailTexts != nil {
 		t.MailTexts = *in.MailTexts

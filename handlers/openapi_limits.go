@@ -290,7 +290,7 @@ func campaignLimits(whole web.Object) map[string]web.Object {
 		"theme": {"description": "Of the kinds markdown and blocks: " + strings.Join(core.BuiltInThemes, ", ") +
 			", or the id or name of an own theme; empty: the first"},
 		"language": {"enum": append([]string{""}, core.Languages...)},
-		"tracking": {"description": "totals: how often it was opened, and which links were followed; persons: by whom, too"},
+		"tracking": {"description": "totals: how often it was opened, and which links were followed; persons: by whom, too, of a tenant with tracking_consent those who have agreed"},
 		"content": {"additionalProperties": false, "not": web.Object{"anyOf": []web.Object{
 			without(where(web.Object{"kind": web.Object{}, "text": filled}), inHTML),
 			without(where(web.Object{"kind": web.Object{}, "layout": filled}), written),

@@ -205,6 +205,9 @@ func (a sendjobs) create(c *web.Call, in sendJobRequest) (out createdJob, err er
 			warnings = append(warnings, "The tenant does not track its readers; the job will not be tracked.")
 		} else if err == nil && t.TotalsOnly {
 			warnings = append(warnings, "The tenant counts opens and clicks without their readers (totals_only).")
+		} else if err == nil && t.TrackingConsent {
+			warnings = append(warnings, "Opens and clicks name the readers who have agreed, and count the others without them "+
+				"(tracking_consent).")
 		}
 	}
 	return createdJob{j.ID, j.ID, j.Status, warnings}, nil

@@ -50,7 +50,7 @@ func init() {
 		seq := int64(1)
 		if args["totals"] == "true" {
 			seq = 0
-			e.must(e.store.CountTotals(e.t.Context(), j.No))
+			e.must(e.store.CountTotals(e.t.Context(), j.No, false))
 		}
 		e.name(name, j.ID)
 		e.name(name+".campaign", j.CampaignID)

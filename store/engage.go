@@ -24,16 +24,18 @@ func (tx *Tx) engage(e core.Engagement) error {
 		return tx.engageTotal(&e)
 	}
 	m := engagedMail{job: e.JobNo, seq: e.Seq}
-	var r struct {
-		Marks      core.Marks   `db:"marks"`
-		FinishedAt core.Instant `db:"finished_at"`
-	}
-	err := tx.get(&r, "SELECT marks, finished_at FROM recipient WHERE job_no = ? AND seq = ?", e.JobNo, e.Seq)
+	r, err := tx.engagedReader(e.JobNo, e.Seq)
 	if errors.Is(err, core.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
 		return err
+	}
+	if !r.named() {
+		if err := tx.countTotals(e.JobNo, core.TrackedTotals|core.TrackedConsent); err != nil {
+			return err
+		}
+		return tx.engageTotal(&e)
 	}
 	m.marks = r.Marks
 	if err := tx.all(&m.rows, "SELECT link_no, first_at, last_at, times, machine, unclear, first_read, last_read, class "+

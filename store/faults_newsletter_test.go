@@ -60,6 +60,13 @@ func (s *story) subscriptions() {
 	s.op("SetFields", func() error {
 		return onlyErr(s.SetFields(ctx, s.list, "ann@example.org", map[string]any{"b": "3"}, now0+21))
 	})
+	s.op("KeepConsentText", func() error {
+		return onlyErr(s.KeepConsentText(ctx, s.list, "I agree.", now0+22))
+	})
+	s.op("SetTracking", func() error {
+		r := TrackingRequest{ListID: s.list, Email: "ann@example.org", Agrees: true}
+		return onlyErr(s.SetTracking(ctx, r, now0+22))
+	})
 	s.op("NoteExport", func() error { return s.NoteExport(ctx, s.list, "test", now0+22) })
 	leaving := func(email core.Email, means string) UnsubscribeRequest {
 		return UnsubscribeRequest{
@@ -295,7 +302,7 @@ func (s *story) jobs() {
 			return onlyErr(s.CorrectCampaign(ctx, r))
 		})
 	}
-	s.op("CountTotals", func() error { return s.CountTotals(ctx, j.No) })
+	s.op("CountTotals", func() error { return s.CountTotals(ctx, j.No, false) })
 	s.op("AddEngagements", func() error {
 		return onlyErr(s.AddEngagements(ctx, []core.Engagement{{JobNo: j.No, At: now0 + 324, Last: now0 + 324, Times: 1}}))
 	})

@@ -185,13 +185,26 @@ func (im *importing) add(tx *Tx, rows []*ImportRow) error {
 		if err := im.record(tx, r, &sub, change, true); err != nil {
 			return err
 		}
+		if err := im.noteTracking(tx, "", &sub); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
+// noteTracking enters into the ledger that a subscriber agrees to tracking by what the file says.
+func (im *importing) noteTracking(tx *Tx, was core.Preferences, sub *core.Subscription) error {
+	if sub.Status != core.SubscriptionActive {
+		return nil
+	}
+	return tx.noteTracking(was, sub, core.Consent{
+		At: im.at, Proof: im.proof, Origin: core.Origin{Source: im.source},
+	})
+}
+
 // known applies a row to a record that is there.
 func (im *importing) known(tx *Tx, r *ImportRow, sub *core.Subscription) error {
-	was, left := sub.Status, sub.Left()
+	was, left, said := sub.Status, sub.Left(), sub.Preferences
 	change, changed := sub.Import(r.Email, im.status, im.proof, r.Preferences, im.at)
 	switch {
 	case left:
@@ -209,6 +222,12 @@ func (im *importing) known(tx *Tx, r *ImportRow, sub *core.Subscription) error {
 		if err := im.prove(tx, r, sub); err != nil {
 			return err
 		}
+	}
+	if was != core.SubscriptionActive {
+		said = "" // what was asked for was not confirmed
+	}
+	if err := im.noteTracking(tx, said, sub); err != nil {
+		return err
 	}
 	return im.record(tx, r, sub, change, sub.Status != was)
 }

@@ -115,10 +115,7 @@ func (tx *Tx) keepConsentText(l *core.List, now core.Instant) error {
 	if l.ConsentText == "" {
 		return nil
 	}
-	_, err := tx.exec("INSERT INTO consent_text (list_id, version, text, created_at) VALUES (?, ?, ?, ?) ON "+
-		"CONFLICT DO NOTHING",
-		l.ID, l.ConsentVersion(), l.ConsentText, now)
-	return err
+	return tx.addConsentText(l.ID, l.ConsentText, now)
 }
 
 // ConsentText is what a version of the ledger's text_version said. It returns core.ErrNotFound where there is none.

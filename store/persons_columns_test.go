@@ -174,7 +174,7 @@ var personColumns = map[string]struct {
 	"tenant": {
 		other: "id name domains status mail_from mail_from_name reply_to postal_address public_url brand_name brand_color " +
 			"brand_logo_url created_at updated_at deleted_at privacy_url language mail_texts relays relay_secrets " +
-			"send_limits no_tracking totals_only approval first_few test_addresses time_zone",
+			"send_limits no_tracking totals_only tracking_consent approval first_few test_addresses time_zone",
 	},
 	"throttle": {person: "key", other: "count expires_at"},
 	"user": {

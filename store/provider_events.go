@@ -42,6 +42,16 @@ func (tx *Tx) applyReport(r core.ProviderReport, now core.Instant) error {
 		return err
 	}
 	e := &r.Event
+	m := core.MarkOf(e.Effect())
+	engaged, named := m == core.MarkOpened || m == core.MarkClicked, true
+	if engaged {
+		if named, err = tx.mayNameEngaged(&r); err != nil {
+			return err
+		}
+		if !named {
+			r.Seq, e.Email = 0, ""
+		}
+	}
 	n, err := tx.exec(insertReport,
 		r.Provider, r.Key, e.TenantID, e.MessageID, e.Type, e.BounceType, e.Email.Key(), int64(e.OccurredAt),
 		int64(now), r.JobNo, r.Seq)
@@ -54,10 +64,13 @@ func (tx *Tx) applyReport(r core.ProviderReport, now core.Instant) error {
 	if err := tx.applyEffect(e, now); err != nil || r.JobNo == 0 {
 		return err
 	}
-	if m := core.MarkOf(e.Effect()); m == core.MarkOpened || m == core.MarkClicked {
+	switch {
+	case engaged && named:
 		return tx.markReported(r.JobNo, r.Seq, m, !r.ByMachine)
+	case engaged: // the provider has put its own pixel and links into the mail, and can't be told from ours
+		return nil
 	}
-	first, err := tx.mark(r.JobNo, r.Seq, core.MarkOf(e.Effect()))
+	first, err := tx.mark(r.JobNo, r.Seq, m)
 	if err != nil || !first {
 		return err
 	}

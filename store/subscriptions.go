@@ -209,6 +209,9 @@ func (tx *Tx) confirm(t *confirmToken, o core.Origin, now core.Instant) (sub cor
 	if err != nil {
 		return sub, err
 	}
+	if change != nil {
+		sub.MeetTracking(row.Preferences)
+	}
 	if change != nil || sub.Proof != before {
 		if err := tx.recordConfirm(list, was, &sub, &row, change, o, now); err != nil {
 			return sub, err
@@ -236,6 +239,12 @@ func (tx *Tx) recordConfirm(list *core.ListWithTenant, was string, sub *core.Sub
 			Origin: row.Origin, TextVersion: row.TextVersion, Generation: sub.Generation, Reason: row.Evidence,
 		})
 		if err != nil {
+			return err
+		}
+	}
+	if c != nil {
+		// the box was ticked in the request
+		if err := tx.noteTracking("", sub, core.Consent{At: now, Proof: sub.Proof, Origin: row.Origin}); err != nil {
 			return err
 		}
 	}
@@ -448,16 +457,14 @@ func (tx *Tx) addReason(l UnsubscribeRequest, leftAt core.Instant) error {
 	return err
 }
 
-// SetPreferences replaces the preferences of an address on a list. It returns core.ErrSubscriptionNotFound where there
+// SetPreferences replaces the preferences of an address on a list; what they say of tracking stays where the new ones
+// say nothing of it. It returns core.ErrSubscriptionNotFound where there
 // is none. By adds an entry to the audit trail.
 func (s *Store) SetPreferences(ctx context.Context, listID string, email core.Email, p core.Preferences,
 	now core.Instant,
 ) (core.Subscription, error) {
-	return s.changePreferences(ctx, listID, email, func(core.Preferences) (core.Preferences,
-		error,
-	) {
-		return p.OrEmpty(), nil
-	}, now)
+	return s.changePreferences(ctx, listID, email, core.Consent{Origin: core.Origin{Source: "api"}},
+		func(core.Preferences) (core.Preferences, error) { return p.OrEmpty(), nil }, now)
 }
 
 // SetFields sets members of the preferences of an address on a list, or takes them out where the value is nil. The
@@ -466,13 +473,15 @@ func (s *Store) SetPreferences(ctx context.Context, listID string, email core.Em
 func (s *Store) SetFields(ctx context.Context, listID string, email core.Email, values map[string]any,
 	now core.Instant,
 ) (core.Subscription, error) {
-	return s.changePreferences(ctx, listID, email, func(p core.Preferences) (core.Preferences, error) {
+	return s.changePreferences(ctx, listID, email, core.Consent{}, func(p core.Preferences) (core.Preferences, error) {
 		p = p.With(values)
 		return p, p.Check("fields")
 	}, now)
 }
 
-func (s *Store) changePreferences(ctx context.Context, listID string, email core.Email,
+// changePreferences changes the preferences of an address on a list. c is how that stands in the ledger where it is an
+// agreement to tracking, or withdraws it.
+func (s *Store) changePreferences(ctx context.Context, listID string, email core.Email, c core.Consent,
 	change func(core.Preferences) (core.Preferences, error), now core.Instant,
 ) (sub core.Subscription, err error) {
 	list, err := s.ListWithTenant(ctx, listID)
@@ -485,6 +494,10 @@ func (s *Store) changePreferences(ctx context.Context, listID string, email core
 			return err
 		}
 		p, err := change(sub.Preferences)
+		if err == nil {
+			p = sub.Preferences.ReplacedBy(p)
+			err = p.Check("preferences")
+		}
 		if err != nil || sub.Preferences == p {
 			return err
 		}
@@ -492,7 +505,12 @@ func (s *Store) changePreferences(ctx context.Context, listID string, email core
 			return err
 		}
 		tx.touched("preferences")
-		return tx.saveChange(list, sub.Status, &sub, sub.SetPreferences(p, now), now)
+		was := sub.Preferences
+		if err := tx.saveChange(list, sub.Status, &sub, sub.SetPreferences(p, now), now); err != nil {
+			return err
+		}
+		c.At = now
+		return tx.noteTracking(was, &sub, c)
 	}))
 	return sub, asItStood(err, new(core.Instant), 0)
 }

@@ -8,13 +8,58 @@ import (
 )
 
 // CountTotals notes that mails of a job name no reader in pixel and links: its figures are how often they were opened
-// and followed. Its only error is core.ErrStorage.
-func (s *Store) CountTotals(ctx context.Context, jobNo int64) error {
-	return s.update(ctx, func(tx *Tx) error {
-		_, err := tx.exec("UPDATE send_job SET tracked = tracked | 4 WHERE no = ? AND tracked & 4 = 0", jobNo)
-		return err
-	})
+// and followed. named: those of readers who have agreed name them. Its only error is core.ErrStorage.
+func (s *Store) CountTotals(ctx context.Context, jobNo int64, named bool) error {
+	bits := core.TrackedTotals
+	if named {
+		bits |= core.TrackedConsent
+	}
+	return s.update(ctx, func(tx *Tx) error { return tx.countTotals(jobNo, bits) })
 }
+
+func (tx *Tx) countTotals(jobNo int64, bits int) error {
+	_, err := tx.exec("UPDATE send_job SET tracked = tracked | ?2 WHERE no = ?1 AND tracked & ?2 <> ?2", jobNo, bits)
+	return err
+}
+
+// engagedReader is what is known of a recipient whose mail was opened.
+type engagedReader struct {
+	Marks       core.Marks       `db:"marks"`
+	FinishedAt  core.Instant     `db:"finished_at"`
+	Asks        bool             `db:"asks"` // the tenant names those who agree
+	Preferences core.Preferences `db:"preferences"`
+}
+
+// mayNameEngaged reports whether a report of an opening or click may be kept with its reader.
+func (tx *Tx) mayNameEngaged(r *core.ProviderReport) (bool, error) {
+	if r.JobNo != 0 {
+		reader, err := tx.engagedReader(r.JobNo, r.Seq)
+		if errors.Is(err, core.ErrNotFound) {
+			return false, nil
+		}
+		return reader.named(), err
+	}
+	var asks bool
+	err := tx.get(&asks, "SELECT EXISTS (SELECT 1 FROM tenant WHERE id = ? AND tracking_consent)", r.Event.TenantID)
+	return !asks, err
+}
+
+// selectEngagedReader reads the preferences only where they count: those that the reader has now, on the list by which
+// the mail has come. Who has left agrees to nothing.
+const selectEngagedReader = `SELECT r.marks, r.finished_at, coalesce(t.tracking_consent, 0) AS asks,
+	iif(t.tracking_consent, coalesce((SELECT s.preferences FROM subscriber AS s WHERE s.list_id = ` + reachedList + `
+	AND s.id = r.subscriber_id AND s.word = 'active'), ''), '') AS preferences
+	FROM recipient AS r JOIN send_job AS j ON j.no = r.job_no LEFT JOIN tenant AS t ON t.id = j.tenant_id
+	WHERE r.job_no = ? AND r.seq = ?`
+
+// engagedReader reads a recipient. It returns core.ErrNotFound where there is none.
+func (tx *Tx) engagedReader(jobNo, seq int64) (r engagedReader, err error) {
+	err = tx.get(&r, selectEngagedReader, jobNo, seq)
+	return r, err
+}
+
+// named reports whether openings and clicks may name the reader.
+func (r *engagedReader) named() bool { return !r.Asks || r.Preferences.AgreesToTracking() }
 
 // engageTotal counts what was opened and followed of mails that name no reader.
 func (tx *Tx) engageTotal(e *core.Engagement) error {

@@ -15,6 +15,7 @@ import (
 // content is the compiled content of a job, with what the links and addresses of its mails begin with.
 type content struct {
 	bulk       *mail.Bulk
+	named      *mail.Bulk // for readers who have agreed to be named in openings and clicks; nil: there are none
 	from       string
 	oneClick   string // the token follows
 	visible    string
@@ -27,7 +28,7 @@ type content struct {
 	ident      *mail.Ident
 	sign       signature
 	view       string  // the token follows; empty: no part of the mail prints it
-	tracked    bool    // by reader
+	tracked    bool    // by reader, in bulk
 	links      []int64 // numbers of those that are tracked
 }
 
@@ -83,7 +84,10 @@ func compileContent(ctx context.Context, st *store.Store, o *SendOptions, j *cor
 	if out.links, err = st.KeepLinks(ctx, j.No, bulk.Links()); err != nil {
 		return nil, err
 	}
-	if out.tracked && (c.Copy.Totals || c.Tenant.TotalsOnly) {
+	if out.tracked && (c.Copy.Totals || c.Tenant.TotalsOnly || c.Tenant.TrackingConsent) {
+		if !c.Copy.Totals && c.Tenant.AsksForTracking() {
+			out.named = bulk
+		}
 		if err := out.countTotals(ctx, st, spec); err != nil {
 			return nil, err
 		}
@@ -94,9 +98,10 @@ func compileContent(ctx context.Context, st *store.Store, o *SendOptions, j *cor
 	return out, nil
 }
 
-// countTotals makes the mails name no reader in pixel and links: these are part of the content.
+// countTotals makes the mails, but for those of named, name no reader in pixel and links: these are part of the
+// content.
 func (c *content) countTotals(ctx context.Context, st *store.Store, spec *mail.BulkSpec) (err error) {
-	if err := st.CountTotals(ctx, c.jobNo); err != nil {
+	if err := st.CountTotals(ctx, c.jobNo, c.named != nil); err != nil {
 		return err
 	}
 	c.tracked = false
@@ -145,7 +150,11 @@ func (c *content) compose(e *smtp.Envelope, cl *core.Claim, now time.Time, scrat
 		r.ViewURL = string(c.sealer.AppendView([]byte(c.view),
 			auth.ViewToken{JobNo: c.jobNo, Seq: cl.Seq, IssuedAt: c.startedAt}))
 	}
-	if c.tracked {
+	bulk, tracked := c.bulk, c.tracked
+	if c.named != nil && core.Preferences(cl.Preferences).AgreesToTracking() {
+		bulk, tracked = c.named, true
+	}
+	if tracked {
 		r.Track = &mail.Tracker{Ident: c.ident, Job: c.jobNo, Seq: cl.Seq, Links: c.links}
 	}
 	e.From, e.To = c.from, cl.Email
@@ -154,6 +163,6 @@ func (c *content) compose(e *smtp.Envelope, cl *core.Claim, now time.Time, scrat
 		r.UnsubscribeMailto = c.ident.Unsubscribe(c.jobNo, cl.Seq) + c.bounceHost
 	}
 	e.Dotless = true
-	e.Data, err = c.bulk.Append(e.Data[:0], &r)
+	e.Data, err = bulk.Append(e.Data[:0], &r)
 	return err
 }

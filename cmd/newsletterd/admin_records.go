@@ -45,6 +45,7 @@ func tenantFlags() []cli.Flag {
 		oneOfFlag("language", "`LANGUAGE` of the pages and mails of its lists: en, de, fr or es",
 			optional(core.Languages)...),
 		boolFlag("totals-only", "count opens and clicks without their readers, whatever a job asks"),
+		boolFlag("tracking-consent", "name readers in opens and clicks only where they agree, and ask them on its forms"),
 		boolFlag("no-tracking", "never track opens and clicks, whatever a job asks; --no-tracking=false allows it again"),
 		oneOfFlag("approval", "`WHOSE` approval its mailings need: "+strings.Join(core.Approvals, " or "),
 			core.Approvals...),
@@ -75,6 +76,7 @@ func tenantInput(c *cli.Context) (core.TenantInput, error) {
 		in.NoTracking = &off
 	}
 	in.TotalsOnly = givenBool(c, "totals-only")
+	in.TrackingConsent = givenBool(c, "tracking-consent")
 	var err error
 	if in.MailTexts, err = givenJSON[core.MailTexts](c, "mail-texts"); err != nil {
 		return in, err

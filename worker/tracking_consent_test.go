@@ -1,0 +1,336 @@
+package worker_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"newsletterd/core"
+	"newsletterd/core/coretest"
+	"newsletterd/mail/smtp"
+	"newsletterd/mail/smtp/smtptest"
+	"newsletterd/store"
+	"newsletterd/store/storetest"
+	"newsletterd/worker"
+	"newsletterd/worker/workertest"
+)
+
+// agreeing is a list of a tenant that names readers only where they have agreed, and what each of them has said by what
+// proves it: kept here by rules of its own, to compare with.
+type agreeing struct {
+	*workertest.Harness
+	rt     *rapid.T
+	mu     sync.Mutex
+	tokens map[core.Email][]string // of the last mail
+	engage func(core.Engagement)
+	reader map[core.Email]*agreeingReader
+	jobs   []core.SendJob
+	asked  []askedToken
+}
+
+type agreeingReader struct {
+	status         string
+	generation     int
+	wants, refuses bool              // what the preferences say, in whatever status
+	named          map[[2]int64]bool // recipients who were engaged while it agreed
+}
+
+func (r *agreeingReader) agrees() bool { return r.status == core.SubscriptionActive && r.wants }
+
+type askedToken struct {
+	email  core.Email
+	token  string
+	ticked bool
+}
+
+var agreeingReaders = []core.Email{"ann@example.org", "bob@example.org", "cyd@example.org"}
+
+// Whatever readers, strangers, files and programs do in whatever order: no mail carries the token of a reader who has
+// not agreed to it, and openings of one who does not agree any more are recorded with no reader, of mails that are out
+// too.
+func TestNoReaderIsNamedWithoutConsent(t *testing.T) {
+	setChecks(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		bubble(t, func(t *testing.T) {
+			a := newAgreeing(t, rt)
+			rt.Repeat(map[string]func(*rapid.T){
+				"subscribe": a.subscribe, "confirm": a.confirm, "page": a.page, "api": a.api, "import": a.importRow,
+				"leave": a.leave, "undo": a.undo, "send": a.send, "open": a.open,
+			})
+			a.send(rt)
+			a.open(rt)
+			a.Group.Drain(time.Minute)
+		})
+	})
+}
+
+func newAgreeing(t *testing.T, rt *rapid.T) *agreeing {
+	a := &agreeing{rt: rt, tokens: map[core.Email][]string{}, reader: map[core.Email]*agreeingReader{}}
+	s := &smtptest.Sender{Message: func(e *smtp.Envelope) {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		for _, f := range trackToken.FindAllStringSubmatch(strings.ReplaceAll(string(e.Data), "=\r\n", ""), -1) {
+			a.tokens[core.Email(e.To)] = append(a.tokens[core.Email(e.To)], f[2])
+		}
+	}}
+	a.Harness = workertest.New(t, s)
+	a.ChangeTenant(a.List.TenantID, core.TenantInput{TrackingConsent: new(true)})
+	a.Start()
+	for _, e := range agreeingReaders {
+		a.reader[e] = &agreeingReader{named: map[[2]int64]bool{}}
+	}
+	return a
+}
+
+func (a *agreeing) pick(rt *rapid.T) (core.Email, *agreeingReader) {
+	e := rapid.SampledFrom(agreeingReaders).Draw(rt, "reader")
+	return e, a.reader[e]
+}
+
+// agreeingWords are preferences that say something of tracking, or nothing.
+type agreeingWords struct {
+	core.Preferences
+	agrees, refuses, nothing bool
+}
+
+func (a *agreeing) said(rt *rapid.T) agreeingWords {
+	n := rapid.IntRange(0, 6).Draw(rt, "said")
+	return agreeingWords{[]core.Preferences{
+		`{"_tracking": true}`, `{"_tracking": "0123456789ab"}`, `{}`, `{"_tracking": "true"}`, `{"_tracking": false}`,
+		`{"x": {"_tracking": true}}`, `{"_tracking": 1}`,
+	}[n], n < 2, n == 4, n == 2 || n == 5}
+}
+
+func (a *agreeing) tick() { time.Sleep(time.Second) }
+
+func (a *agreeing) now() core.Instant { return core.At(time.Now()) }
+
+// must passes over what is refused.
+func (a *agreeing) must(err error) (done bool) {
+	if err != nil && core.KindOf(err) != core.NotFound && core.KindOf(err) != core.Invalid {
+		a.Fatal(err)
+	}
+	return err == nil
+}
+
+// subscribe is the form, which anyone may send for anyone.
+func (a *agreeing) subscribe(rt *rapid.T) {
+	a.tick()
+	e, r := a.pick(rt)
+	p := a.said(rt)
+	ask := store.SubscribeRequest{ListID: a.List.ID, Email: e, Preferences: p.Preferences}
+	_, row, err := a.Subscribe(a.Context(), ask, a.now())
+	a.Must(err)
+	token, err := a.AnsweredToken(a.Context(), row, core.ProofMailed, ask, a.now())
+	a.Must(err)
+	if r.status == "" || r.status == core.SubscriptionUnsubscribed {
+		r.status = core.SubscriptionPending
+		r.generation++
+	}
+	if r.status == core.SubscriptionPending {
+		r.wants, r.refuses = p.agrees, p.refuses
+	}
+	a.asked = append(a.asked, askedToken{e, token, p.agrees})
+}
+
+func (a *agreeing) confirm(rt *rapid.T) {
+	if len(a.asked) == 0 {
+		return
+	}
+	a.tick()
+	t := rapid.SampledFrom(a.asked).Draw(rt, "token")
+	_, err := a.Confirm(a.Context(), t.token, core.Origin{}, a.now())
+	if r := a.reader[t.email]; a.must(err) && r.status == core.SubscriptionPending {
+		r.status, r.wants = core.SubscriptionActive, r.wants && t.ticked
+	}
+}
+
+func (a *agreeing) page(rt *rapid.T) {
+	a.tick()
+	e, r := a.pick(rt)
+	agrees := rapid.Bool().Draw(rt, "agrees")
+	_, err := a.SetTracking(a.Context(), store.TrackingRequest{ListID: a.List.ID, Email: e, Agrees: agrees}, a.now())
+	if a.must(err) {
+		r.wants, r.refuses = agrees, !agrees
+	} else if agrees && r.status == core.SubscriptionActive {
+		rt.Fatalf("%s can't agree: %v", e, err)
+	}
+}
+
+func (a *agreeing) api(rt *rapid.T) {
+	a.tick()
+	e, r := a.pick(rt)
+	p := a.said(rt)
+	_, err := a.SetPreferences(a.Context(), a.List.ID, e, p.Preferences, a.now())
+	if a.must(err) && !p.nothing && (r.status == core.SubscriptionActive || !p.agrees) {
+		r.wants, r.refuses = p.agrees, p.refuses
+	}
+}
+
+// importRow is an operator's file. It brings back no one who has left, and no agreement that was withdrawn.
+func (a *agreeing) importRow(rt *rapid.T) {
+	a.tick()
+	e, r := a.pick(rt)
+	p := a.said(rt)
+	a.Import(a.List.ID, core.SubscriptionActive, store.ImportRow{Email: e, Preferences: p.Preferences})
+	if r.status == core.SubscriptionUnsubscribed || r.status == core.SubscriptionPending && r.generation > 1 {
+		return
+	}
+	switch {
+	case !p.nothing && !r.refuses:
+		r.wants, r.refuses = p.agrees, p.refuses
+	case r.status != core.SubscriptionActive: // what a stranger may have ticked
+		r.wants = false
+	}
+	r.status, r.generation = core.SubscriptionActive, max(r.generation, 1)
+}
+
+func (a *agreeing) leave(rt *rapid.T) {
+	a.tick()
+	e, r := a.pick(rt)
+	if _, err := a.Unsubscribe(a.Context(), a.Leaving(a.List.ID, e), a.now()); a.must(err) {
+		r.status = core.SubscriptionUnsubscribed
+	}
+}
+
+func (a *agreeing) undo(rt *rapid.T) {
+	a.tick()
+	e, r := a.pick(rt)
+	sub, err := a.Subscription(a.Context(), a.List.ID, e)
+	if errors.Is(err, core.ErrSubscriptionNotFound) || sub.Status != core.SubscriptionUnsubscribed {
+		return
+	}
+	_, err = a.Undo(a.Context(),
+		store.UndoRequest{ListID: a.List.ID, SubscriptionID: sub.ID, LeftAt: sub.ChangedAt}, a.now())
+	if a.must(err) {
+		r.status = core.SubscriptionActive
+	}
+}
+
+// send mails all readers, and looks whose tokens leave.
+func (a *agreeing) send(rt *rapid.T) {
+	a.tick()
+	a.Deliver()
+	a.mu.Lock()
+	a.tokens = map[core.Email][]string{}
+	a.mu.Unlock()
+	j := a.Wait(a.Job(func(n *core.NewJob) {
+		n.TrackOpen, n.TrackClick, n.BodyHTML = true, true, `<p><a href="https://a.example/">a</a></p>`
+	}))
+	if j.Failed > 0 {
+		rt.Fatalf("%+v", j)
+	}
+	a.jobs = append(a.jobs, j)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for e, r := range a.reader {
+		mailed := a.tokens[e]
+		if (len(mailed) > 0) != (r.status == core.SubscriptionActive) {
+			rt.Fatalf("%s is %s and has %d tokens", e, r.status, len(mailed))
+		}
+		for _, token := range mailed {
+			if _, seq, _, ok := a.Opts.Ident.ParseTrack(token); !ok || (seq != 0) != r.agrees() {
+				rt.Fatalf("the mail of %s, who agrees: %v, names recipient %d (%v)", e, r.agrees(), seq, ok)
+			}
+		}
+	}
+}
+
+// open has every mail that was ever sent opened once more by the token that names its reader, and looks what is kept.
+func (a *agreeing) open(rt *rapid.T) {
+	a.tick()
+	a.Deliver()
+	time.Sleep(core.MachineDelay + core.OpeningDelay)
+	for i := range a.jobs {
+		j := &a.jobs[i]
+		var es []core.Engagement
+		of := map[int64]core.Email{}
+		for seq := int64(1); seq <= j.Recipients; seq++ {
+			_, sub, err := a.MailedTo(a.Context(), j.No, seq)
+			a.Must(err)
+			of[seq] = sub.Email
+			es = append(es, core.Engagement{JobNo: j.No, Seq: seq, At: a.now(), Last: a.now(), Times: 1})
+			if r := a.reader[sub.Email]; r.agrees() {
+				r.named[[2]int64{j.No, seq}] = true
+			}
+		}
+		before, err := a.JobView(a.Context(), j.ID)
+		a.Must(err)
+		_, err = a.AddEngagements(a.Context(), es)
+		a.Must(err)
+		v, err := a.JobView(a.Context(), j.ID)
+		a.Must(err)
+		named, people := int64(0), int64(0)
+		for _, r := range a.reader {
+			for at := range maps.Keys(r.named) {
+				named += int64(map[bool]int{true: 1}[at[0] == j.No])
+			}
+		}
+		for _, e := range of {
+			if r := a.reader[e]; !r.agrees() {
+				people++
+			}
+		}
+		if v.People != named || v.PeopleOpened-before.PeopleOpened != people || v.Opened != named+v.PeopleOpened {
+			rt.Fatalf("job %d names %d who have opened, want %d; others %d, want %d more than %d", j.No, v.People, named,
+				v.PeopleOpened, people, before.PeopleOpened)
+		}
+	}
+}
+
+// The figures of a job whose readers were asked: those who have agreed are counted as readers, the others as times, and
+// there is no rate. Without the tenant's wish all is as it was.
+func TestFiguresWithConsent(t *testing.T) {
+	for _, asks := range []bool{false, true} {
+		t.Run(fmt.Sprint(asks), func(t *testing.T) {
+			coretest.Bubble(t, func(t *testing.T) {
+				h := workertest.New(t, &smtptest.Sender{})
+				if asks {
+					h.ChangeTenant(h.List.TenantID, core.TenantInput{TrackingConsent: new(true)})
+				}
+				f := h.Batch(h.List, core.NewID(), 1, 2)
+				for k := range 4 {
+					p := core.Preferences(`{}`)
+					if k == 0 {
+						p = `{"_tracking":true}`
+					}
+					f.Subscribers = append(f.Subscribers, core.EventSubscriber{
+						ID: core.NewID(), Email: storetest.Reader(k), Status: "active", Preferences: p,
+					})
+				}
+				h.Must(h.ApplyBatch(h.Context(), h.Nonce(), f, h.Time()))
+				h.Start()
+				j := h.Wait(h.Job(func(n *core.NewJob) {
+					n.TrackOpen, n.TrackClick, n.BodyHTML = true, true, `<p><a href="https://a.example/">a</a></p>`
+				}))
+				tracker := worker.NewTracker(h.Store, h.Opts.Log)
+				time.Sleep(time.Hour)
+				for seq := int64(1); seq <= 4; seq++ {
+					at := core.At(time.Now())
+					for _, link := range []int64{0, 1} {
+						tracker.Add(core.Engagement{JobNo: j.No, Seq: seq, LinkNo: link, At: at, Last: at, Times: 1})
+					}
+				}
+				h.Must(tracker.Flush(h.Context()))
+				v, err := h.JobView(h.Context(), j.ID)
+				h.Must(err)
+				said := v.Opens.Words() + " | " + v.Clicks.Words()
+				want := "people: at least 4 (100.0 %); can't be told: 0; scanners: 0 | people: 4 (100.0 %); scanners: 0"
+				if asks {
+					want = "people: at least 1; can't be told: 0; scanners: 0; unnamed, times, by people: 3; can't be told: 0; " +
+						"by scanners: 0 | people: 1; scanners: 0; unnamed, times, by people: 3; can't be told: 0; by scanners: 0"
+				}
+				if said != want || v.Opened != 4 || v.Clicked != 4 || v.MachineOpened != 0 {
+					t.Errorf("%s; opened %d, clicked %d", said, v.Opened, v.Clicked)
+				}
+				h.Group.Drain(time.Minute)
+			})
+		})
+	}
+}
