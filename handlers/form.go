@@ -27,6 +27,9 @@ var embeddedForm = template.Must(template.New("form").Parse(`<form action="{{.Ac
 {{- end}}
 {{- end}}
   <input name="_website" tabindex="-1" autocomplete="off" aria-hidden="true" style="position: absolute; left: -9999px">
+{{- with .Tracking}}
+  <label><input type="checkbox" name="{{.Name}}" value="{{.Version}}"> {{.Text}}</label>
+{{- end}}
 {{- if .ConsentText}}
   <p>{{.ConsentText}}</p>
 {{- end}}
@@ -37,10 +40,11 @@ var embeddedForm = template.Must(template.New("form").Parse(`<form action="{{.Ac
 // WriteForm writes the subscribe form of a list, in the list's language, for a page of the tenant's own. It posts to
 // the tenant's public_url, or to origin where the tenant has none.
 func WriteForm(w io.Writer, l *core.ListWithTenant, origin string) error {
-	d := pageStyle{lang: l.PageLanguage()}
+	d := pageStyle{lang: l.PageLanguage(), tenant: tenantBrand(ownBrand(), &l.Tenant).Name}
 	return embeddedForm.Execute(w, struct {
 		*core.ListWithTenant
-		W      *pageWords
-		Action string
-	}{l, d.words(), cmp.Or(l.Tenant.PublicURL, origin) + subscribePath(l.ID)})
+		W        *pageWords
+		Action   string
+		Tracking *trackingBox
+	}{l, d.words(), cmp.Or(l.Tenant.PublicURL, origin) + subscribePath(l.ID), trackingBoxOf(&l.Tenant, &d)})
 }

@@ -18,6 +18,7 @@ type newsletterPages struct{ newsletter }
 type press struct {
 	Text, Action, Token, Button string
 	Reasons                     []reason // that may be given
+	Named                       bool     // the reader may withdraw the agreement to be named instead
 }
 
 type linkForm struct {
@@ -156,7 +157,7 @@ func (p newsletterPages) leaving(c *web.Call, token string) (auth.UnsubscribeTok
 }
 
 func (p newsletterPages) askUnsubscribe(c *web.Call, in tokenQuery) (web.HTML, error) {
-	_, list, err := p.leaving(c, in.Token)
+	t, list, err := p.leaving(c, in.Token)
 	if err != nil {
 		return web.HTML{}, linkError(c, err)
 	}
@@ -166,7 +167,7 @@ func (p newsletterPages) askUnsubscribe(c *web.Call, in tokenQuery) (web.HTML, e
 	}
 	return render(c, 0, "press", view{Title: w.LeaveTitle, Data: press{
 		Text: styleOf(c).expand(w.LeaveText), Action: "/unsubscribe", Token: in.Token, Button: w.LeaveButton,
-		Reasons: w.reasons(),
+		Reasons: w.reasons(), Named: p.named(c, list, t),
 	}}, redirectSource(to)...)
 }
 

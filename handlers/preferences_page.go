@@ -36,6 +36,8 @@ type manageData struct {
 	Leave       bool // there is something to leave
 	Others      bool // more than one list may be left
 	Subscribe   string
+	Named       bool         // the reader agrees to be named in openings and clicks
+	Tracking    *trackingBox // by which the reader may agree
 }
 
 // heldRow is a list of the tenant that the address is, or was, on.
@@ -126,6 +128,10 @@ func (p newsletterPages) showPreferences(c *web.Call, h holder, v view, status i
 		}
 		if row.Here {
 			here = row
+			if data.Named = namedBy(h.list, s.Status, s.Preferences); !data.Named && h.manages &&
+				s.Status == core.SubscriptionActive {
+				data.Tracking = trackingBoxOf(&h.list.Tenant, styleOf(c))
+			}
 			if row.Active {
 				data.Fields = fieldsOfList(h.list, s.Preferences, filled, wrong)
 			}
@@ -178,6 +184,8 @@ const (
 	actLeave    = "leave"
 	actLeaveAll = "leave_all"
 	actLink     = "link"
+	actTrack    = "track"
+	actUntrack  = "untrack"
 )
 
 func (p newsletterPages) changePreferences(c *web.Call, form map[string]string) (web.HTML, error) {
@@ -201,6 +209,8 @@ func (p newsletterPages) changePreferences(c *web.Call, form map[string]string) 
 			return web.HTML{}, linkError(c, err)
 		}
 		return p.left(c, h.UnsubscribeToken, leftAt, backTo(h))
+	case actTrack, actUntrack:
+		return p.setTracking(c, h, form["action"], form[core.TrackingMember])
 	case actLeaveAll:
 		gone, err := p.store.UnsubscribeAll(c, h.list.TenantID,
 			store.UnsubscribeRequest{Email: h.Email, Proof: core.ProofMailed, Origin: requestOrigin(c, "preferences")},
@@ -216,7 +226,7 @@ func (p newsletterPages) changePreferences(c *web.Call, form map[string]string) 
 		h.sent = true
 		return p.showPreferences(c, h, view{Notice: styleOf(c).expand(wordsOf(c).LinkSent)}, 0, nil, "")
 	}
-	return web.HTML{}, core.Invalidf("action", "action must be one of save, leave, leave_all, link.")
+	return web.HTML{}, core.Invalidf("action", "action must be one of save, leave, leave_all, track, untrack, link.")
 }
 
 // undoTokens is how much of them a form carries, in bytes: those of 24 lists at least, and of some 75 as a rule.

@@ -36,6 +36,7 @@ type subscribeData struct {
 	Description, Consent  []string // paragraphs
 	Fields                []formField
 	WrongEmail            bool
+	Tracking              *trackingBox
 }
 
 // subscribeList finds the list of the page, and applies its style.
@@ -74,6 +75,9 @@ func (p newsletterPages) showSubscribe(c *web.Call, list *core.ListWithTenant, f
 	for _, f := range list.Fields {
 		v := filled[f.Name]
 		data.Fields = append(data.Fields, formField{Field: f, Value: v, Checked: v != "", Wrong: wrong == f.Name})
+	}
+	if data.Tracking = trackingBoxOf(&list.Tenant, styleOf(c)); data.Tracking != nil {
+		data.Tracking.Checked = filled[core.TrackingMember] != ""
 	}
 	v := view{Title: styleOf(c).expand(w.SubscribeTitle), Data: data}
 	status := 0
@@ -119,6 +123,9 @@ func (p newsletterPages) subscribe(c *web.Call, form map[string]string) (web.HTM
 		return web.HTML{}, err
 	}
 	if form[honeypot] == "" {
+		if preferences, err = p.agreeing(c, list, form[core.TrackingMember], preferences); err != nil {
+			return web.HTML{}, err
+		}
 		source := form["source"]
 		if source == "" {
 			source = "form"

@@ -17,6 +17,7 @@ type pageWords struct {
 	userWords
 	archiveWords
 	reviewWords
+	trackingWords
 
 	Privacy            string `json:"privacy"`
 	Optional           string `json:"optional"`
