@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // MaxExclusions is how many lists, and how many campaigns, a campaign may leave out the readers of.
@@ -95,6 +96,28 @@ type Audience struct {
 	Excluded   int64 `json:"excluded"`   // by exclude_list_ids, exclude_campaign_ids and audience
 	Recipients int64 `json:"recipients"` // the rest: they get the mail
 	Usual      int64 `json:"usual"`      // recipients of the last mailings to the first list; 0: there were too few
+	// the time was over before all readers were looked at: the counts are of those that were
+	AtLeast bool `json:"at_least,omitempty"`
+}
+
+// AudienceBudget is how long an answer waits for the sum of an audience.
+const AudienceBudget = 3 * time.Second
+
+// Expected returns how many recipients a job is told to expect; 0: they were not counted to the end.
+func (a *Audience) Expected() int64 {
+	if a.AtLeast {
+		return 0
+	}
+	return a.Recipients
+}
+
+// Unfinished says that not all readers were counted; empty: they were.
+func (a *Audience) Unfinished() string {
+	if !a.AtLeast {
+		return ""
+	}
+	return fmt.Sprintf("The campaign goes to at least %d readers: counting all would take too long. They are counted when "+
+		"it goes out.", a.Recipients)
 }
 
 // Sum says how the number of recipients comes about, as "12,480 - 96 bounced - 14 suppressed"; empty where all get it.

@@ -132,7 +132,7 @@ func compileFinding(d *store.Draft, e *core.Error) core.CampaignFinding {
 
 // inspect looks at the mail as a reader gets it of whom nothing is known.
 func (d Drafts) inspect(ctx context.Context, l *Look, now core.Instant) error {
-	r, err := d.Recipient(ctx, &l.Draft, "", now)
+	r, err := d.Recipient(ctx, l, "", now)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,8 @@ import (
 	"newsletterd/core"
 	"newsletterd/handlers/web"
 	"newsletterd/mail"
+	"newsletterd/mail/markup"
+	"newsletterd/store"
 )
 
 // links are the tracked links of a campaign, the most followed first.
@@ -58,6 +60,9 @@ func (a campaigns) mend(c *web.Call, in linkMending) (out mendedLink, err error)
 	if err := notInCircles(in.Target, own); err != nil {
 		return out, err
 	}
+	if in.Target, err = MendedTarget(c, a.store, of, in.Target); err != nil {
+		return out, err
+	}
 	if out.Link, err = a.store.MendLink(c, e, no, in.Target, false); err != nil {
 		return out, err
 	}
@@ -66,6 +71,27 @@ func (a campaigns) mend(c *web.Call, in linkMending) (out mendedLink, err error)
 		out.Warnings = append(out.Warnings, a.checks.target(c, in.Target, own, a.checks.mayAsk(c, of.TenantID) == nil)...)
 	}
 	return out, nil
+}
+
+// MendedTarget returns where a link of a campaign leads that is mended: the address that was given, with the utm
+// parameters that links of the campaign have. Invalid, on target: it is no such address.
+func MendedTarget(ctx context.Context, s *store.Store, of *core.Campaign, target string) (string, error) {
+	if target == "" {
+		return "", nil
+	}
+	if err := core.CheckTarget(target); err != nil {
+		return "", err
+	}
+	_, fields, err := s.CampaignVersion(ctx, of, of.ApprovedVersion)
+	if err != nil {
+		return "", err
+	}
+	t, err := s.Tenant(ctx, of.TenantID)
+	if err != nil {
+		return "", err
+	}
+	target = markup.WithUTM(target, &fields.UTM, t.PublicURL)
+	return target, core.CheckTarget(target)
 }
 
 // notInCircles returns an Invalid error on target for the address of a link that leads by way of ours.

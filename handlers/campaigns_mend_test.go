@@ -7,6 +7,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/storetest"
 )
 
 // A mended link leads elsewhere in the mails that are out, in the mail in a browser, in the archive, and in the mails of
@@ -79,4 +80,30 @@ func TestCorrections(t *testing.T) {
 	shown("7", true)
 	e.play(exchange{request: "DELETE /api/campaigns/" + id + "/correction as ann"})
 	shown("5", false)
+}
+
+// A mended link gets the utm parameters that links of its campaign have, unless it brings its own.
+func TestMendedLinksGetTheParametersOfTheirCampaign(t *testing.T) {
+	e := archived(t)
+	s := storetest.Seeder{TB: t, Store: e.store}
+	l, err := e.store.List(t.Context(), e.value("weekly"))
+	e.must(err)
+	for utm, want := range map[core.UTM]string{
+		{}:                                  "https://shop.example/?a=1#top",
+		{Source: "news", Campaign: "a & b"}: "https://shop.example/?a=1&utm_source=news&utm_campaign=a+%26+b#top",
+	} {
+		of := s.NewCampaign(l, func(f *core.CampaignFields) { f.UTM = utm })
+		for target, want := range map[string]string{
+			"https://shop.example/?a=1#top": want, "": "",
+			"https://shop.example/?utm_source=x": "https://shop.example/?utm_source=x",
+		} {
+			if got, err := MendedTarget(t.Context(), e.store, &of, target); err != nil || got != want {
+				t.Errorf("%q with %v: %q, %v", target, utm, got, err)
+			}
+		}
+		long := "https://shop.example/" + strings.Repeat("x", core.MaxTarget-25)
+		if got, err := MendedTarget(t.Context(), e.store, &of, long); (err == nil) != (got == long) {
+			t.Errorf("a long one with %v: %v", utm, err)
+		}
+	}
 }

@@ -37,22 +37,23 @@ func (d Drafts) Complete(ctx context.Context, c *core.Campaign, version int64, n
 }
 
 // Recipient returns a subscriber of one of the draft's lists for whom it can be rendered, or, with an empty address, a reader
-// of whom nothing is known. Invalid: the address is no subscriber's.
-func (d Drafts) Recipient(ctx context.Context, draft *store.Draft, to core.Email, now core.Instant) (mail.Recipient,
-	error,
-) {
+// of whom nothing is known. The mail becomes that of the list by which the subscriber is reached. Invalid: the address is
+// no subscriber's.
+func (d Drafts) Recipient(ctx context.Context, l *Look, to core.Email, now core.Instant) (mail.Recipient, error) {
+	draft := &l.Draft
 	origin := draft.Content.Tenant.Origin(d.Origin)
 	r := SampleRecipient(origin, now)
 	r.ViewURL = d.View(draft, to, now)
 	if to == "" {
 		return r, nil
 	}
-	sub, err := d.Store.Subscriber(ctx, draft.Content.List.ID, to)
-	for i := 1; i < len(draft.Fields.ListIDs) && core.KindOf(err) == core.NotFound; i++ {
-		sub, err = d.Store.Subscriber(ctx, draft.Fields.ListIDs[i], to)
-	}
+	first := draft.Content.List.ID
+	sub, err := d.Store.ReachedByDraft(ctx, draft, to)
 	if core.KindOf(err) == core.NotFound {
 		return r, core.Invalidf("email", "email is no subscriber of the list.")
+	}
+	if err == nil && draft.Content.List.ID != first {
+		l.Bulk, err = mail.CompileShown(draft.Campaign.ID, &draft.Content)
 	}
 	r.Email, r.SubscriberID, r.Preferences = string(sub.Email), sub.ID, string(sub.Preferences)
 	return r, err
@@ -100,11 +101,11 @@ func (a campaigns) preview(c *web.Call, in draftPreview) (out previewedDraft, er
 	if err != nil {
 		return out, err
 	}
-	draft, bulk := l.Draft, l.Bulk
-	r, err := d.Recipient(c, &draft, in.Email, c.Now)
+	r, err := d.Recipient(c, &l, in.Email, c.Now)
 	if err != nil {
 		return out, err
 	}
+	draft, bulk := &l.Draft, l.Bulk
 	out = previewedDraft{Version: draft.Version.Version, ViewURL: r.ViewURL, Warnings: l.Warnings()}
 	if err := draft.Fields.Complete(); err != nil {
 		out.Missing = err.(*core.Error).Message
@@ -348,8 +349,10 @@ type audience struct {
 
 func audienceOf(a core.Audience) audience {
 	out := audience{a, []string{}}
-	if w := a.Warning(); w != "" {
-		out.Warnings = append(out.Warnings, w)
+	for _, w := range []string{a.Warning(), a.Unfinished()} {
+		if w != "" {
+			out.Warnings = append(out.Warnings, w)
+		}
 	}
 	return out
 }
@@ -366,7 +369,7 @@ func (a campaigns) countAudience(c *web.Call, in countedVersion) (audience, erro
 	if err != nil {
 		return audience{}, err
 	}
-	counted, err := a.store.CountAudience(c, of.TenantID, &fields)
+	counted, err := a.store.CountAudience(c, of.TenantID, &fields, core.AudienceBudget)
 	return audienceOf(counted), err
 }
 
@@ -396,11 +399,11 @@ func (a campaigns) send(c *web.Call, in campaignSending) (out sentCampaign, err 
 	if err != nil {
 		return out, err
 	}
-	counted, err := a.store.CountAudience(c, a.found(c).TenantID, r.Fields)
+	counted, err := a.store.CountAudience(c, a.found(c).TenantID, r.Fields, core.AudienceBudget)
 	if err != nil {
 		return out, err
 	}
-	r.FirstFew, r.Expected = in.FirstFew, counted.Recipients
+	r.FirstFew, r.Expected = in.FirstFew, counted.Expected()
 	var undo core.Instant
 	if in.Undo > 0 {
 		undo = c.Now.Add(time.Duration(in.Undo) * time.Second)

@@ -57,21 +57,24 @@ type Trial struct {
 	Origin string       // of the links
 }
 
-// Preview returns the content of a job and a recipient to render it for: a subscriber of its list, or, with an empty
-// to, a reader of whom nothing is known.
+// Preview returns the content of a job and a recipient to render it for: a subscriber of one of its lists, or, with an
+// empty to, a reader of whom nothing is known.
 func (t Trial) Preview(ctx context.Context, jobID string, to core.Email, now core.Instant) (*mail.Bulk, mail.Recipient,
 	error,
 ) {
-	j, bulk, err := t.compiled(ctx, jobID)
+	j, bulk, err := t.compiled(ctx, jobID, "")
 	if err != nil {
 		return nil, mail.Recipient{}, err
 	}
 	r := SampleRecipient(t.Origin, now)
 	r.ViewURL = t.Origin + "/v/" + t.Sealer.SealPreview(auth.PreviewToken{JobNo: j.No, Email: to, IssuedAt: now})
 	if to != "" {
-		sub, err := t.Store.Subscriber(ctx, j.ListID, to)
+		sub, err := t.Store.ReachedByJob(ctx, &j, to)
 		if core.KindOf(err) == core.NotFound {
 			return nil, r, core.Invalidf("email", "email is no subscriber of the list.")
+		}
+		if err == nil && sub.ListID != j.ListID {
+			_, bulk, err = t.compiled(ctx, jobID, sub.ListID)
 		}
 		if err != nil {
 			return nil, r, err
@@ -90,12 +93,13 @@ func SampleRecipient(origin string, now core.Instant) mail.Recipient {
 	}
 }
 
-// compiled returns a job with its content made ready. What is missing or faulty is Invalid.
-func (t Trial) compiled(ctx context.Context, id string) (j core.SendJob, bulk *mail.Bulk, err error) {
+// compiled returns a job with its content made ready for the readers of one of its lists; empty: of the first. What is
+// missing or faulty is Invalid.
+func (t Trial) compiled(ctx context.Context, id, listID string) (j core.SendJob, bulk *mail.Bulk, err error) {
 	if j, err = t.Store.SendJob(ctx, id); err != nil {
 		return j, nil, err
 	}
-	content, err := t.Store.Content(ctx, &j)
+	content, err := t.Store.ContentOf(ctx, &j, cmp.Or(listID, j.ListID))
 	if core.KindOf(err) == core.NotFound {
 		return j, nil, core.Invalidf("template", "The list or the template of the job is missing.")
 	}
@@ -108,7 +112,7 @@ func (t Trial) compiled(ctx context.Context, id string) (j core.SendJob, bulk *m
 
 // Test queues the mail of a job to one address, and returns the tenant whose it is.
 func (t Trial) Test(ctx context.Context, jobID string, to core.Email, now core.Instant) (tenantID string, err error) {
-	j, _, err := t.compiled(ctx, jobID)
+	j, _, err := t.compiled(ctx, jobID, "")
 	if err != nil {
 		return "", err
 	}

@@ -154,7 +154,7 @@ func (a tracked) previewOf(c *web.Call, t auth.PreviewToken, token string) ([]by
 	to := core.Subscriber{Email: "reader@example.org"}
 	if t.Email != "" {
 		to.Email, to.ID = t.Email, a.store.SubscriptionID(j.ListID, t.Email.Key())
-		switch sub, err := a.store.Subscriber(c, j.ListID, t.Email); {
+		switch sub, err := a.store.ReachedByJob(c, &j, t.Email); {
 		case err == nil:
 			to = sub
 		case !errors.Is(err, core.ErrNotFound):
@@ -178,9 +178,9 @@ func (a tracked) draftOf(c *web.Call, t auth.DraftToken) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := d.Recipient(c, &l.Draft, t.Email, c.Now)
+	r, err := d.Recipient(c, &l, t.Email, c.Now)
 	if core.KindOf(err) == core.Invalid { // has left since
-		r, err = d.Recipient(c, &l.Draft, "", c.Now)
+		r, err = d.Recipient(c, &l, "", c.Now)
 	}
 	if err != nil {
 		return nil, err

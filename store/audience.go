@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"newsletterd/core"
 )
@@ -123,6 +124,9 @@ func (s *Store) narrow(r querier, found []candidate, n *core.Narrowing) ([]candi
 			return nil, err
 		}
 		for _, p := range parts {
+			if known, err := recipientsKnown(r, p); err != nil || !known { // rather no one than those to leave out
+				return nil, err
+			}
 			if found, err = s.without(found, p.ListID, func(ids string) (places []int, err error) {
 				return places, r.all(&places, sentAmong, p.jobNo, p.After+1, p.To, ids)
 			}); err != nil {
@@ -156,9 +160,7 @@ func (s *Store) following(r querier, found []candidate, f *core.FollowUp) ([]can
 	for i := 0; i < len(parts) && err == nil; i++ {
 		p := parts[i]
 		if f.Who == core.FollowJoined {
-			var there bool
-			err := r.get(&there, "SELECT EXISTS (SELECT 1 FROM recipient WHERE job_no = ? AND seq = ?)", p.jobNo, p.After+1)
-			if err != nil || !there { // who were its recipients is known no more: rather no one than all
+			if known, err := recipientsKnown(r, p); err != nil || !known { // rather no one than all
 				return nil, err
 			}
 		}
@@ -177,6 +179,32 @@ func (s *Store) following(r querier, found []candidate, f *core.FollowUp) ([]can
 		}
 	}
 	return left, err
+}
+
+// recipientsKnown reports whether the recipients of a job by a list are still kept.
+func recipientsKnown(r querier, p sentPart) (there bool, err error) {
+	err = r.get(&there, "SELECT EXISTS (SELECT 1 FROM recipient WHERE job_no = ? AND seq = ?)", p.jobNo, p.After+1)
+	return there, err
+}
+
+// mayExclude returns a conflict where it is no longer known whom a campaign was sent to that is left out.
+func (tx *Tx) mayExclude(campaigns []string) error {
+	for _, id := range campaigns {
+		parts, err := campaignParts(tx, id)
+		if err != nil {
+			return err
+		}
+		for _, p := range parts {
+			known, err := recipientsKnown(tx, p)
+			if err != nil {
+				return err
+			}
+			if !known {
+				return core.Conflictf("conflict", "exclude_campaign_ids: whom the campaign %s was sent to is known no more.", id)
+			}
+		}
+	}
+	return nil
 }
 
 // mayFollow returns a conflict where a campaign can't go to readers of another one, or not once more.
@@ -339,7 +367,8 @@ func (tx *Tx) campaignOf(tenantID, field, id string) error {
 	return err
 }
 
-// audienceStep is how many subscribers one read of CountAudience looks at.
+// audienceStep is how many subscribers one read of CountAudience looks at, at most: the fewer, the more each is searched
+// for.
 const audienceStep = 2000
 
 // countedOfList are the active subscribers of a list: 0 for one who may be mailed, else 1 bounced, 2 complaint, 3
@@ -348,7 +377,7 @@ const countedOfList = `SELECT s.id, s.email_key, CASE WHEN s.block = 'bounced' T
 	WHEN s.block <> '' OR p.kind IS NOT NULL OR d.reason IS NOT NULL THEN 3 ELSE 0 END AS why FROM subscriber AS s ` +
 	barred + ` WHERE s.list_id = ?1 AND s.id > ?2 AND s.word = 'active' ORDER BY s.id LIMIT +?3`
 
-const lastMailings = `SELECT recipients FROM send_job WHERE list_id = ? AND status IN ('completed', 'cancelled', 'failed')
+const lastMailings = `SELECT recipients FROM send_job WHERE list_id = ? AND status IN ('completed', 'failed')
 	AND retry_of = '' AND recipients > 0 ORDER BY no DESC LIMIT +5`
 
 // countedOneByOne is of how many readers the sum is counted from their rows: a long list takes seconds.
@@ -356,8 +385,12 @@ const countedOneByOne = 20_000
 
 // CountAudience counts to whom a campaign would go now that goes to lists of a tenant and leaves some readers out. Of a
 // long list from which no one is left out the counts are taken that the list keeps, whose blocked readers may have left
-// as well. Its only error is core.ErrStorage.
-func (s *Store) CountAudience(ctx context.Context, tenantID string, f *core.CampaignFields) (a core.Audience, err error) {
+// as well. Where the time of the budget is over it ends with AtLeast; 0: it takes as long as it takes. Its only error is
+// core.ErrStorage.
+func (s *Store) CountAudience(ctx context.Context, tenantID string, f *core.CampaignFields, budget time.Duration) (
+	a core.Audience, err error,
+) {
+	begun := time.Now()
 	if len(f.ListIDs) == 0 {
 		return a, nil
 	}
@@ -376,6 +409,9 @@ func (s *Store) CountAudience(ctx context.Context, tenantID string, f *core.Camp
 	}
 	for place := range f.ListIDs {
 		for after, more := "", true; more && err == nil && ctx.Err() == nil; {
+			if a.AtLeast = budget > 0 && a.Active > 0 && time.Since(begun) > budget; a.AtLeast {
+				return a, nil
+			}
 			err = s.snapshotRead(ctx, func(r *Reader) error {
 				after, more, err = s.countStep(r, &a, tenantID, f, place, after)
 				return err
@@ -392,7 +428,8 @@ func (s *Store) countStep(r *Reader, a *core.Audience, tenantID string, f *core.
 		candidate
 		Why int `db:"why"`
 	}
-	err = r.all(&rows, countedOfList, f.ListIDs[place], after, audienceStep, nil, nil, tenantID)
+	step := max(fewestExpanded, audienceStep/(1+place+f.Narrowing.Searches()))
+	err = r.all(&rows, countedOfList, f.ListIDs[place], after, step, nil, nil, tenantID)
 	if err != nil || len(rows) == 0 {
 		return after, false, err
 	}
@@ -425,5 +462,5 @@ func (s *Store) countStep(r *Reader, a *core.Audience, tenantID string, f *core.
 	}
 	a.Excluded += int64(all - len(found))
 	a.Recipients += int64(len(found))
-	return rows[len(rows)-1].ID, len(rows) == audienceStep, nil
+	return rows[len(rows)-1].ID, len(rows) == step, nil
 }

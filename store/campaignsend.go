@@ -117,6 +117,9 @@ func (s *Store) SendCampaign(ctx context.Context, r CampaignSending, n JobReques
 		if err := r.accepted(&tenant, &c, c.ApprovedBy); err != nil {
 			return err
 		}
+		if err := tx.mayExclude(r.Fields.ExcludeCampaignIDs); err != nil {
+			return err
+		}
 		if err := tx.mayFollow(r.Fields.Audience, &tenant); err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"newsletterd/core"
 	"newsletterd/store"
@@ -252,7 +253,7 @@ func (m *manyLists) countedRight() {
 	m.Must(err)
 	_, f, err := m.CampaignVersion(m.Context(), &c, 0)
 	m.Must(err)
-	a, err := m.CountAudience(m.Context(), c.TenantID, &f)
+	a, err := m.CountAudience(m.Context(), c.TenantID, &f, 0)
 	m.Must(err)
 	var want core.Audience
 	seen := map[core.Email]bool{}
@@ -410,7 +411,7 @@ func TestTheSumOfALongList(t *testing.T) {
 	s.Readers(l, readers)
 	f := core.CampaignFields{ListIDs: []string{l.ID}}
 	for left := range 3 {
-		a, err := s.CountAudience(t.Context(), l.TenantID, &f)
+		a, err := s.CountAudience(t.Context(), l.TenantID, &f, 0)
 		s.Must(err)
 		want := core.Audience{Active: readers, Suppressed: int64(left), Recipients: int64(readers - left)}
 		if a != want {
@@ -418,5 +419,80 @@ func TestTheSumOfALongList(t *testing.T) {
 		}
 		_, err = s.Suppress(t.Context(), store.DisableRequest{Email: storetest.Reader(left), OccurredAt: s.Now}, "test", s.Now)
 		s.Must(err)
+	}
+}
+
+// Whom a campaign was sent to that is left out must still be known: rather no one gets the mail than one of them.
+func TestRecipientsThatAreForgottenAreNotLeftOut(t *testing.T) {
+	s := storetest.Seed(t, nil).At(sendNow)
+	l := s.NewList()
+	s.Readers(l, 10)
+	send := func(exclude ...string) (core.SendJob, error) {
+		c := s.NewCampaign(l, func(w *core.CampaignFields) { w.ExcludeCampaignIDs = exclude })
+		d, err := s.Draft(t.Context(), &c, 0, plainParts, s.Now)
+		s.Must(err)
+		return s.SendCampaign(t.Context(), store.CampaignSending{
+			CampaignEdit: store.CampaignEdit{ID: c.ID, Actor: "test", Now: s.Now}, Version: 1, Fields: &d.Fields,
+			Copy: &d.Content.Copy,
+		}, store.JobRequest{}, 0)
+	}
+	first, err := send()
+	s.Must(err)
+	first = s.Start(first)
+	s.Tell(l, core.StatusActive, "new@example.org")
+	planned, err := send(first.CampaignID)
+	s.Must(err)
+	s.SQL("DELETE FROM recipient WHERE job_no = ?", first.No)
+	if _, err := send(first.CampaignID); core.KindOf(err) != core.Conflict {
+		t.Errorf("whom it leaves out is forgotten: %v", err)
+	}
+	if planned = s.Start(planned); planned.Recipients != 0 {
+		t.Errorf("%d recipients, though whom it leaves out is forgotten", planned.Recipients)
+	}
+}
+
+// What is usual is told by mailings that went out, not by those that were cancelled.
+func TestCancelledMailingsAreNotUsual(t *testing.T) {
+	s := storetest.Seed(t, nil).At(sendNow)
+	l := s.NewList()
+	s.Readers(l, 10)
+	usual := func() int64 {
+		a, err := s.CountAudience(t.Context(), l.TenantID, &core.CampaignFields{ListIDs: []string{l.ID}}, 0)
+		s.Must(err)
+		return a.Usual
+	}
+	for range 3 {
+		j := s.Start(s.NewJob(l.ID))
+		s.SQL("UPDATE send_job SET status = 'cancelled' WHERE no = ?", j.No)
+	}
+	if n := usual(); n != 0 {
+		t.Errorf("%d, of cancelled mailings alone", n)
+	}
+	s.SQL("UPDATE send_job SET status = 'completed'")
+	if n := usual(); n != 10 {
+		t.Errorf("%d, want 10", n)
+	}
+}
+
+// A sum that would take too long ends with what was counted, and says so.
+func TestTheSumEndsInTime(t *testing.T) {
+	const readers = 2500
+	s := storetest.Seed(t, nil).At(sendNow)
+	var ids []string
+	for i := range 3 {
+		l := s.NewList()
+		s.Readers(l, readers, func(k int) core.Email { return storetest.Reader(k + 100*i) })
+		ids = append(ids, l.ID)
+	}
+	f := core.CampaignFields{ListIDs: ids}
+	some, err := s.CountAudience(t.Context(), s.TenantID, &f, 1)
+	s.Must(err)
+	all, err := s.CountAudience(t.Context(), s.TenantID, &f, time.Hour)
+	s.Must(err)
+	if all.AtLeast || all.Recipients != readers+200 || all.Duplicates != 2*(readers-100) || all.Unfinished() != "" {
+		t.Errorf("%+v in an hour", all)
+	}
+	if !some.AtLeast || some.Recipients == 0 || some.Recipients >= readers || some.Expected() != 0 || some.Unfinished() == "" {
+		t.Errorf("%+v in no time", some)
 	}
 }

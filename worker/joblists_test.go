@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/mail/markup"
 	"newsletterd/mail/smtp"
 	"newsletterd/mail/smtp/smtptest"
 	"newsletterd/store"
@@ -75,6 +76,50 @@ func TestACampaignToSeveralLists(t *testing.T) {
 		found, err := l.History(t.Context(), storetest.Reader(5), nil, true, core.Page{Limit: 5})
 		if err != nil || len(found) != 1 || found[0].ListID != second.ID || found[0].Seq != rows[0].Seq {
 			t.Errorf("history %+v %v", found, err)
+		}
+	})
+}
+
+// A test to a subscriber of a later list of a campaign is that of this list, as the mail would be.
+func TestATestByALaterList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &letters{}
+		l.sender = &smtptest.Sender{}
+		l.Harness = workertest.New(t, l.sender)
+		second := l.NewList(func(in *core.ListInput) { in.Name = new("Events") })
+		l.Readers(l.List, 1)
+		l.Readers(second, 1, func(int) core.Email { return storetest.Reader(1) })
+		c := l.NewCampaign(l.List, func(f *core.CampaignFields) {
+			f.ListIDs = []string{l.List.ID, second.ID}
+			f.Content.Source = "From {{list.name}}: [leave]({{unsubscribe_url}})"
+		})
+		d, err := l.Draft(t.Context(), &c, 0, markup.CampaignParts, l.Time())
+		l.Must(err)
+		to := []core.Email{storetest.Reader(0), storetest.Reader(1), "boss@example.org"}
+		l.Must(l.AddCampaignTests(t.Context(), &d, to, l.Time()))
+		j := l.SendDraft(&d)
+		for _, email := range to {
+			l.Must(l.AddTestMail(t.Context(), &j, email, l.Time()))
+		}
+		l.Start()
+		l.Run(l.Mailer())
+		time.Sleep(time.Minute)
+		tests := 0
+		for _, text := range l.sender.Texts() {
+			if !strings.Contains(text, "[Test]") {
+				continue
+			}
+			tests++
+			want := l.List
+			if strings.Contains(text, string(to[1])) {
+				want = second
+			}
+			if !strings.Contains(text, "List-Id: "+want.Name+" <"+want.ID+".") || !strings.Contains(text, "From=20"+want.Name) {
+				t.Errorf("want the list %s:\n%s", want.Name, text)
+			}
+		}
+		if tests != 6 {
+			t.Errorf("%d tests, want 6", tests)
 		}
 	})
 }

@@ -60,7 +60,8 @@ func (m *mailer) composeTest(ctx context.Context, q *core.Mail, now time.Time) (
 	return e, m.sign(ctx, e, c.Tenant.ID)
 }
 
-// testedContent reads what a test mail shows: that of a job, or a version of a campaign. view is the token of its page.
+// testedContent reads what a test mail shows, by the list that would reach the address: that of a job, or a version of a
+// campaign. view is the token of its page.
 func (m *mailer) testedContent(ctx context.Context, of *core.TestMail, q *core.Mail) (c *core.Content, view string,
 	err error,
 ) {
@@ -69,7 +70,14 @@ func (m *mailer) testedContent(ctx context.Context, of *core.TestMail, q *core.M
 		if err != nil {
 			return nil, "", err
 		}
-		content, err := m.Store.Content(ctx, &j)
+		listID := j.ListID
+		switch sub, err := m.Store.ReachedByJob(ctx, &j, q.Email); {
+		case err == nil:
+			listID = sub.ListID
+		case !errors.Is(err, core.ErrNotFound):
+			return nil, "", err
+		}
+		content, err := m.Store.ContentOf(ctx, &j, listID)
 		token := auth.PreviewToken{JobNo: j.No, Email: q.Email, IssuedAt: q.CreatedAt}
 		return &content, m.Sealer.SealPreview(token), err
 	}
@@ -78,6 +86,12 @@ func (m *mailer) testedContent(ctx context.Context, of *core.TestMail, q *core.M
 		return nil, "", err
 	}
 	d, err := m.Store.Draft(ctx, &campaign, of.Version, markup.CampaignParts, q.CreatedAt)
+	if err == nil {
+		_, err = m.Store.ReachedByDraft(ctx, &d, q.Email)
+		if errors.Is(err, core.ErrNotFound) {
+			err = nil
+		}
+	}
 	return &d.Content, m.Sealer.SealDraft(auth.DraftToken{
 		CampaignID: of.CampaignID, Version: of.Version, Email: q.Email, IssuedAt: q.CreatedAt,
 	}), err

@@ -9,6 +9,7 @@ import (
 
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
+	"newsletterd/handlers"
 	"newsletterd/store"
 )
 
@@ -83,12 +84,15 @@ func (p *program) mendLinkCommand() *cli.Command {
 			if err != nil {
 				return core.ErrLinkNotFound
 			}
-			if target := c.String("target"); target != "" {
-				if err := core.CheckTarget(target); err != nil {
-					return err
-				}
+			of, err := s.Campaign(c.Context, c.String("id"))
+			if err != nil {
+				return missing(err, "campaign", c.String("id"))
 			}
-			mended, err := s.MendLink(c.Context, campaignEdit(c), no, c.String("target"), c.Bool("force"))
+			target, err := handlers.MendedTarget(c.Context, s, &of, c.String("target"))
+			if err != nil {
+				return err
+			}
+			mended, err := s.MendLink(c.Context, campaignEdit(c), no, target, c.Bool("force"))
 			if err != nil {
 				return missing(err, "campaign", c.String("id"))
 			}

@@ -155,7 +155,7 @@ func (p *program) previewCampaignCommand() *cli.Command {
 		for _, w := range l.Warnings() {
 			fmt.Fprintln(p.err, "warning:", w)
 		}
-		r, err := d.Recipient(c.Context, &l.Draft, core.Email(c.String("email")), now())
+		r, err := d.Recipient(c.Context, &l, core.Email(c.String("email")), now())
 		if err != nil {
 			return err
 		}
@@ -253,7 +253,7 @@ func (p *program) audienceCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			counted, err := s.CountAudience(c.Context, found.TenantID, &fields)
+			counted, err := s.CountAudience(c.Context, found.TenantID, &fields, 0)
 			if err != nil {
 				return err
 			}
@@ -328,7 +328,7 @@ func (p *program) sendCampaignCommand() *cli.Command {
 // sendDraft makes the job of a draft, once a person at a terminal has agreed, and shows it.
 func (p *program) sendDraft(c *cli.Context, s *store.Store, draft *store.Draft, at core.Instant) error {
 	n := core.NewJob{Subject: draft.Fields.Subject, ScheduledAt: at}
-	counted, err := s.CountAudience(c.Context, draft.Campaign.TenantID, &draft.Fields)
+	counted, err := s.CountAudience(c.Context, draft.Campaign.TenantID, &draft.Fields, 0)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,8 @@ import (
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+
+	"newsletterd/core"
 )
 
 var (
@@ -37,6 +39,20 @@ func addUTM(page, text, query, own string) (tagged, taggedText string) {
 		g.own = o.Host
 	}
 	return g.html(page), g.text(text)
+}
+
+// WithUTM returns the address of a link with the parameters that a campaign adds to its links, if it gets them. own is
+// the origin of our pages.
+func WithUTM(address string, utm *core.UTM, own string) string {
+	query := utm.Query()
+	if query == "" {
+		return address
+	}
+	g := tagger{query: query}
+	if o, err := url.Parse(own); err == nil {
+		g.own = o.Host
+	}
+	return g.address(address, "&", query)
 }
 
 // mask takes the placeholders out of a part: they hold what HTML and addresses do not.
