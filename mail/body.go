@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -19,7 +20,11 @@ const (
 		`line-height:20px;color:#5f5f67">` +
 		`%s <a href="{{ unsubscribe_url }}" style="color:#5f5f67">%s</a>`
 	htmlFooterEnd = "</td></tr></table>"
-	textFooter    = "\n-- \n%s\n%s: {{ unsubscribe_url }}\n" +
+	htmlNamed     = `<table role="presentation" width="100%%" cellpadding="0" cellspacing="0" border="0"><tr>` +
+		`<td align="center" style="padding:0 12px 24px;font-family:Helvetica,Arial,sans-serif;font-size:14px;` +
+		`line-height:20px;color:#5f5f67">` +
+		`%s <a href="{{ preferences_url }}" style="color:#5f5f67">%s</a></td></tr></table>`
+	textFooter = "\n-- \n%s\n%s: {{ unsubscribe_url }}\n" +
 		"{%% if tenant.postal_address %%}{{ tenant.postal_address }}\n{%% endif %%}"
 
 	preheaderOpen  = `<div style="display:none;max-height:0;overflow:hidden;mso-hide:all">`
@@ -43,14 +48,17 @@ func (b *Bulk) bodyTokens() (html, text []token, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if !printsUnsubscribe(text) {
+	if !prints(text, unsubscribeNames...) {
 		text = append(trimEnd(text), mustLex(fmt.Sprintf(textFooter, w.Reason, w.Leave))...)
 	}
 	if html == nil {
 		return nil, text, nil
 	}
-	if !printsUnsubscribe(html) {
+	if !prints(html, unsubscribeNames...) {
 		html = insertBefore(html, "</body", footerTokens(w, s.Shared.Tenant["postal_address"]))
+	}
+	if s.Track.Named && !prints(html, "preferences_url") {
+		html = insertBefore(html, "</body", mustLex(fmt.Sprintf(htmlNamed, w.Named, w.Withdraw)))
 	}
 	if s.Preheader != "" {
 		inner, err := lex(&source{"template.preheader", cleanBody(s.Preheader)})
@@ -168,9 +176,12 @@ func mustLex(src string) []token {
 	return tokens
 }
 
-// printsUnsubscribe reports whether every reader is shown an unsubscribe link: a link in a block, in place of a
+// unsubscribeNames are the placeholders of a link to leave.
+var unsubscribeNames = []string{"unsubscribe_url", "unsubscribe_token"}
+
+// prints reports whether every reader is shown the link of one of some placeholders: a link in a block, in place of a
 // missing value or cut short may be no link.
-func printsUnsubscribe(tokens []token) bool {
+func prints(tokens []token, names ...string) bool {
 	depth := 0
 	for _, t := range tokens {
 		switch word := firstWord(t.body); {
@@ -180,7 +191,7 @@ func printsUnsubscribe(tokens []token) bool {
 			depth--
 		case t.kind == tokenOutput && depth == 0 && !strings.Contains(t.body, "truncate"):
 			name, _, _ := strings.Cut(t.body, "|")
-			if name = strings.TrimSpace(name); name == "unsubscribe_url" || name == "unsubscribe_token" {
+			if slices.Contains(names, strings.TrimSpace(name)) {
 				return true
 			}
 		}

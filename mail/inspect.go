@@ -170,7 +170,7 @@ func (i *inspector) leaving(html, text string) {
 			continue
 		}
 		if tokens, err := withLayout(part.kind, part.field, part.src, part.layout); err == nil {
-			own = own && printsUnsubscribe(tokens)
+			own = own && prints(tokens, unsubscribeNames...)
 		}
 	}
 	if !own {

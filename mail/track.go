@@ -14,6 +14,9 @@ type Tracking struct {
 	Open   bool   // a pixel before the end of the body
 	Click  bool   // http and https links lead by way of ours
 	Origin string // of pixel and links: scheme and host
+	// Named says to the reader, who has agreed to it, that openings and clicks are seen, with the link to withdraw that;
+	// nothing where the author prints preferences_url.
+	Named bool
 	// Totals makes the tokens of all mails, which name no recipient and so are part of the content; nil: each mail has
 	// its own, by Recipient.Track.
 	Totals *Tracker

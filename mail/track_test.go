@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"newsletterd/core"
+	"newsletterd/mail/internal/words"
 )
 
 const trackedHTML = `<html><body {% if email %}class="x"{% else %}class='y'{% endif %}><p>
@@ -173,5 +174,38 @@ func BenchmarkBulkTracked(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// Who has agreed to be named is told so at the end of the mail, with a link to withdraw that which is not tracked, unless
+// the author prints one.
+func TestNamedReadersAreTold(t *testing.T) {
+	for _, tt := range []struct {
+		html, language string
+		named          bool
+		told           int
+	}{
+		{"<body><p>x</p></body>", "en", true, 1},
+		{"<body><p>x</p></body>", "en", false, 0},
+		{"<body><p>x</p></body>", "de", true, 1},
+		{`<p><a href="{{ preferences_url }}">mine</a></p>`, "en", true, 0},
+		{`<p>{% if preferences.x %}<a href="{{ preferences_url }}">mine</a>{% endif %}</p>`, "en", true, 1},
+	} {
+		s := testSpec()
+		s.HTML, s.Language = tt.html, tt.language
+		s.Track = Tracking{Open: true, Click: true, Origin: "https://news.test", Named: tt.named}
+		r := testRecipient()
+		r.PreferencesURL = "https://news.test/preferences?token=abc"
+		b := mustBulk(t, s)
+		_, _, html, err := b.Parts(r)
+		link := `<a href="https://news.test/preferences?token=abc" style`
+		said := words.Of(tt.language).Named
+		if err != nil || strings.Count(html, link) != tt.told || strings.Count(html, said) != tt.told || len(b.Links()) > 0 {
+			t.Errorf("%s, %v: %v, %q\n%s", tt.html, tt.named, err, b.Links(), html)
+		}
+		if at := strings.Index(html, said); tt.told > 0 && strings.Contains(html, "</body") &&
+			(at > strings.Index(html, "</body") || at > strings.Index(html, "/t/o/")) {
+			t.Errorf("stands outside of the body, or after the pixel: %s", html)
+		}
 	}
 }

@@ -57,8 +57,9 @@ func compileContent(ctx context.Context, st *store.Store, o *SendOptions, j *cor
 	}
 	origin := c.Tenant.Origin(o.PublicURL)
 	spec := mail.JobSpec(j.ID, &c, o.From)
+	asks := !c.Copy.Totals && c.Tenant.AsksForTracking()
 	if !c.Tenant.NoTracking {
-		spec.Track = mail.Tracking{Open: c.Copy.TrackOpen, Click: c.Copy.TrackClick, Origin: origin}
+		spec.Track = mail.Tracking{Open: c.Copy.TrackOpen, Click: c.Copy.TrackClick, Origin: origin, Named: asks}
 	}
 	spec.Providers = providersOf(&c.Tenant, o.Provider)
 	bulk, err := mail.CompileBulk(spec)
@@ -75,7 +76,7 @@ func compileContent(ctx context.Context, st *store.Store, o *SendOptions, j *cor
 		return nil, err
 	}
 	if strings.Contains(spec.HTML+spec.Text+spec.HTMLLayout+spec.TextLayout, "preferences_url") {
-		out.manage = origin + "/preferences?token="
+		out.manage = origin + preferencesPath
 	}
 	if bulk.PrintsView() {
 		out.view = origin + "/v/"
@@ -85,8 +86,8 @@ func compileContent(ctx context.Context, st *store.Store, o *SendOptions, j *cor
 		return nil, err
 	}
 	if out.tracked && (c.Copy.Totals || c.Tenant.TotalsOnly || c.Tenant.TrackingConsent) {
-		if !c.Copy.Totals && c.Tenant.AsksForTracking() {
-			out.named = bulk
+		if asks {
+			out.named, out.manage = bulk, origin+preferencesPath
 		}
 		if err := out.countTotals(ctx, st, spec); err != nil {
 			return nil, err
@@ -98,6 +99,9 @@ func compileContent(ctx context.Context, st *store.Store, o *SendOptions, j *cor
 	return out, nil
 }
 
+// preferencesPath is that of the page of preferences; the token follows.
+const preferencesPath = "/preferences?token="
+
 // countTotals makes the mails, but for those of named, name no reader in pixel and links: these are part of the
 // content.
 func (c *content) countTotals(ctx context.Context, st *store.Store, spec *mail.BulkSpec) (err error) {
@@ -105,6 +109,7 @@ func (c *content) countTotals(ctx context.Context, st *store.Store, spec *mail.B
 		return err
 	}
 	c.tracked = false
+	spec.Track.Named = false
 	spec.Track.Totals = &mail.Tracker{Ident: c.ident, Job: c.jobNo, Links: c.links}
 	c.bulk, err = mail.CompileBulk(spec)
 	return err

@@ -25,13 +25,14 @@ import (
 // proves it: kept here by rules of its own, to compare with.
 type agreeing struct {
 	*workertest.Harness
-	rt     *rapid.T
-	mu     sync.Mutex
-	tokens map[core.Email][]string // of the last mail
-	engage func(core.Engagement)
-	reader map[core.Email]*agreeingReader
-	jobs   []core.SendJob
-	asked  []askedToken
+	rt        *rapid.T
+	mu        sync.Mutex
+	tokens    map[core.Email][]string // of the last mail
+	withdraws map[core.Email]bool     // by a link of the last mail
+	engage    func(core.Engagement)
+	reader    map[core.Email]*agreeingReader
+	jobs      []core.SendJob
+	asked     []askedToken
 }
 
 type agreeingReader struct {
@@ -71,11 +72,13 @@ func TestNoReaderIsNamedWithoutConsent(t *testing.T) {
 }
 
 func newAgreeing(t *testing.T, rt *rapid.T) *agreeing {
-	a := &agreeing{rt: rt, tokens: map[core.Email][]string{}, reader: map[core.Email]*agreeingReader{}}
+	a := &agreeing{rt: rt, tokens: map[core.Email][]string{}, withdraws: map[core.Email]bool{}, reader: map[core.Email]*agreeingReader{}}
 	s := &smtptest.Sender{Message: func(e *smtp.Envelope) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		for _, f := range trackToken.FindAllStringSubmatch(strings.ReplaceAll(string(e.Data), "=\r\n", ""), -1) {
+		text := strings.ReplaceAll(string(e.Data), "=\r\n", "")
+		a.withdraws[core.Email(e.To)] = strings.Contains(text, "/preferences?token=3D")
+		for _, f := range trackToken.FindAllStringSubmatch(text, -1) {
 			a.tokens[core.Email(e.To)] = append(a.tokens[core.Email(e.To)], f[2])
 		}
 	}}
@@ -233,6 +236,9 @@ func (a *agreeing) send(rt *rapid.T) {
 		mailed := a.tokens[e]
 		if (len(mailed) > 0) != (r.status == core.SubscriptionActive) {
 			rt.Fatalf("%s is %s and has %d tokens", e, r.status, len(mailed))
+		}
+		if len(mailed) > 0 && a.withdraws[e] != r.agrees() {
+			rt.Fatalf("the mail of %s, who agrees: %v, has a link to withdraw: %v", e, r.agrees(), a.withdraws[e])
 		}
 		for _, token := range mailed {
 			if _, seq, _, ok := a.Opts.Ident.ParseTrack(token); !ok || (seq != 0) != r.agrees() {

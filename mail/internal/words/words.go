@@ -16,12 +16,16 @@ import (
 
 // List is what is said in one language.
 type List struct {
-	Hello   string            `json:"hello"`
-	Service string            `json:"service"` // the name of a service that has none
-	List    string            `json:"list"`    // the name of a list that has none
-	Footer  string            `json:"footer"`
-	Reason  string            `json:"reason"` // why a newsletter is sent, in its footer
-	Leave   string            `json:"leave"`  // the label of the unsubscribe link in that footer
+	Hello   string `json:"hello"`
+	Service string `json:"service"` // the name of a service that has none
+	List    string `json:"list"`    // the name of a list that has none
+	Footer  string `json:"footer"`
+	Reason  string `json:"reason"` // why a newsletter is sent, in its footer
+	Leave   string `json:"leave"`  // the label of the unsubscribe link in that footer
+	// that readers who have agreed to it are named in openings and clicks, and the label of the link to withdraw that
+	Named    string `json:"named"`
+	Withdraw string `json:"withdraw"`
+
 	Wanted  string            `json:"wanted"` // when a review is wanted, {{when}}
 	Minutes string            `json:"minutes"`
 	Hour    string            `json:"hour"`
