@@ -1,7 +1,10 @@
 package console
 
 import (
+	"net/http"
 	"net/url"
+	"slices"
+	"strconv"
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
@@ -60,4 +63,79 @@ func (o *Console) campaigns(p *Page) (web.HTML, error) {
 		State, Text string
 		Pager       pager
 	}{found, states, p.Query("state"), p.Query("q"), p.Pager(next)}})
+}
+
+// campaignPage is a campaign as its pages have it.
+type campaignPage struct {
+	core.CampaignView
+	Content core.CampaignContent `json:"content"`
+	UTM     core.UTM             `json:"utm"`
+
+	ListIDs   []string `json:"list_ids"`
+	Preheader string   `json:"preheader"`
+	FromName  string   `json:"from_name"`
+	FromEmail string   `json:"from_email"`
+	ReplyTo   string   `json:"reply_to"`
+	Language  string   `json:"language"`
+	Tracking  string   `json:"tracking"`
+	Theme     string   `json:"theme"`
+
+	ExcludeListIDs     []string       `json:"exclude_list_ids"`
+	ExcludeCampaignIDs []string       `json:"exclude_campaign_ids"`
+	TestAddresses      []string       `json:"test_addresses"`
+	Audience           *core.FollowUp `json:"audience"`
+
+	Revision string `json:"-"` // the ETag that a change names
+}
+
+// Title is what the campaign is called.
+func (c *campaignPage) Title(p *Page) string {
+	switch {
+	case c.Name != "":
+		return c.Name
+	case c.Subject != "":
+		return c.Subject
+	}
+	return p.T("Without a name")
+}
+
+// Archived reports whether the archives of the lists are to show the campaign. It stays as the lists have it where
+// nothing was said.
+func (c *campaignPage) Archived() bool { return c.Archive == nil || *c.Archive }
+
+// campaign reads the campaign of the path.
+func (p *Page) campaign() (*campaignPage, error) {
+	a, err := p.Ask(web.Question{Method: http.MethodGet, Path: "/api/campaigns/" + p.ID()})
+	if err != nil {
+		return nil, err
+	}
+	c := &campaignPage{Revision: a.Header.Get("ETag")}
+	if err := a.Decode(c); err != nil {
+		return nil, err
+	}
+	if c.TenantID != p.Tenant.ID {
+		return nil, web.ErrNotFound
+	}
+	return c, nil
+}
+
+// listChoice is a list of the tenant, to choose.
+type listChoice struct {
+	core.CountedList
+	On, Out bool // it is sent to; who is on it is left out
+}
+
+// lists reads the lists of the tenant, of which a campaign has chosen some.
+func (p *Page) lists(c *campaignPage) ([]listChoice, error) {
+	var found []listChoice
+	_, err := p.Get("/api/admin/newsletter-lists", url.Values{
+		"tenant_id": {p.Tenant.ID}, "limit": {strconv.Itoa(maxOverviewLists)},
+	}, &found)
+	for i := range found {
+		if c != nil {
+			found[i].On = slices.Contains(c.ListIDs, found[i].ID)
+			found[i].Out = slices.Contains(c.ExcludeListIDs, found[i].ID)
+		}
+	}
+	return found, err
 }

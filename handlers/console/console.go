@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
@@ -43,6 +44,7 @@ func (o *Console) Routes(t *web.Table) {
 	o.open(t, Path+"/design", o.design, "The console: its components, for tests")
 	o.get(t, "", core.ActionListRead, o.overview, "The console: overview of a tenant")
 	o.campaignRoutes(t)
+	o.editorRoutes(t)
 }
 
 // handler makes the answer to a request of a visitor.
@@ -82,19 +84,73 @@ func visitor(action core.Action) web.Access {
 // visited makes the function of a page: the visitor is signed in, and may do the action for the tenant of the path.
 // What it asks for that isn't there for the visitor is 404, as in the API.
 func (o *Console) visited(action core.Action, fn handler) func(c *web.Call) (web.HTML, error) {
-	in := web.Visited(func(c *web.Call, _ struct{}) (web.HTML, error) { return o.answer(c, action, fn) })
-	return func(c *web.Call) (web.HTML, error) { return in(c, struct{}{}) }
+	return func(c *web.Call) (web.HTML, error) {
+		if err := c.Visit(); err != nil {
+			return web.HTML{}, err
+		}
+		return o.answer(c, action, fn)
+	}
+}
+
+// upload adds what takes a file from a script of such a page: the body is not read before fn does. It answers JSON, and
+// an error as text.
+func (o *Console) upload(t *web.Table, path string, action core.Action, fn func(p *Page) (any, error), summary string) {
+	t.Add("POST", Path+"/:tenant"+path, visitor(action), web.Console,
+		web.Stream(func(c *web.Call, _ struct{}) (web.Text, error) {
+			if err := c.Visit(); err != nil {
+				return web.Text{}, err
+			}
+			var out any
+			p, err := o.visitor(c)
+			if err == nil {
+				err = p.enter(c.Param("tenant"), action)
+			}
+			if err == nil {
+				out, err = fn(p)
+			}
+			if err != nil {
+				return o.uploadFault(c, p, err)
+			}
+			b, err := json.Marshal(out)
+			return web.Text{Type: "application/json", Body: b}, err
+		}), summary)
+}
+
+// uploadFault tells a script what was wrong, in words for people.
+func (o *Console) uploadFault(c *web.Call, p *Page, err error) (web.Text, error) {
+	e, is := errors.AsType[*core.Error](err)
+	if !is {
+		return web.Text{}, err
+	}
+	c.LogError(err)
+	c.SetStatus(web.StatusOf(web.Console, e.Kind))
+	text := e.Message
+	if text == "" {
+		text = web.MessageOf(e.Kind)
+	}
+	if p != nil {
+		text = p.T(text)
+	}
+	return web.Text{Type: "text/plain; charset=utf-8", Body: []byte(text)}, nil
+}
+
+// visitor returns the page of who is signed in; core.ErrUnauthenticated where no user is.
+func (o *Console) visitor(c *web.Call) (*Page, error) {
+	who, err := c.SignedIn()
+	if errors.Is(err, core.ErrNotFound) {
+		return nil, core.ErrUnauthenticated
+	}
+	if err != nil {
+		return nil, err
+	}
+	return o.page(c, who)
 }
 
 func (o *Console) answer(c *web.Call, action core.Action, fn handler) (web.HTML, error) {
-	who, err := c.SignedIn()
-	if errors.Is(err, core.ErrNotFound) {
+	p, err := o.visitor(c)
+	if errors.Is(err, core.ErrUnauthenticated) {
 		return o.toLogin(c), nil
 	}
-	if err != nil {
-		return web.HTML{}, err
-	}
-	p, err := o.page(c, who)
 	if err != nil {
 		return web.HTML{}, err
 	}

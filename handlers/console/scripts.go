@@ -12,11 +12,17 @@ import (
 func scriptAddress(name string) string {
 	const digits = 8
 	sum := assets.Sum(name)
+	if sum == "" {
+		return ""
+	}
 	return Path + "/" + name + "?v=" + sum[:min(digits, len(sum))]
 }
 
 // scripts of every page.
 var scripts = []string{scriptAddress("htmx.js"), scriptAddress("console.js")}
+
+// editorScript is the script of the editor of campaigns.
+var editorScript = scriptAddress("editor.js")
 
 // scriptRoutes serve the files of assets that browsers load.
 func (o *Console) scriptRoutes(t *web.Table) {

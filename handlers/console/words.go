@@ -93,10 +93,14 @@ func fillIn(text string, pairs ...any) string {
 
 // notices are what pages say was done, by the word in the query that leads to them.
 var notices = map[string]string{
-	"saved":     "Saved.",
-	"created":   "Created.",
-	"deleted":   "Deleted.",
-	"sent":      "Sent.",
-	"undone":    "Taken back: nothing has gone out. It is a draft again.",
-	"cancelled": "Cancelled.",
+	"saved":      "Saved.",
+	"created":    "Created.",
+	"deleted":    "Deleted.",
+	"sent":       "Sent.",
+	"tested":     "The test is on its way.",
+	"restored":   "Brought back.",
+	"duplicated": "This is the copy.",
+	"put-away":   "Put away. You find it by the state.",
+	"undone":     "Taken back: nothing has gone out. It is a draft again.",
+	"cancelled":  "Cancelled.",
 }

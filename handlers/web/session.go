@@ -204,12 +204,17 @@ func requestHash(q url.Values) []byte {
 // Visited makes the function of a page: the session is there, and a form comes from our own pages.
 func Visited[In any](fn func(*Call, In) (HTML, error)) func(*Call, In) (HTML, error) {
 	return func(c *Call, in In) (HTML, error) {
-		if err := c.CrossSite(); err != nil {
-			return HTML{}, err
-		}
-		if err := c.loadSession(); err != nil {
+		if err := c.Visit(); err != nil {
 			return HTML{}, err
 		}
 		return fn(c, in)
 	}
+}
+
+// Visit reads the session of the browser, and refuses a form that doesn't come from our own pages.
+func (c *Call) Visit() error {
+	if err := c.CrossSite(); err != nil {
+		return err
+	}
+	return c.loadSession()
 }

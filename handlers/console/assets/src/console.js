@@ -14,6 +14,7 @@
 //                                                replaces the content of #list; <p data-fault> says what went wrong
 //   <form data-keep="campaign-7">                what is written is kept on the device until the server has it;
 //                                                see console/keep.js
+//   <form data-autosave>                         is saved as it is written; see console/autosave.js
 //   <form data-forget>                           signing out: forgets all that is kept on the device
 //
 // Elements with the attributes data-script and hidden are shown once this script runs. <p role="status" data-live> says
@@ -25,6 +26,8 @@ import "./console/copy.js";
 import "./console/poll.js";
 import "./console/upload.js";
 import "./console/keep.js";
+import "./console/autosave.js";
+import "./console/zone.js";
 import { onContent } from "./console/page.js";
 
 onContent((root) => {

@@ -115,8 +115,11 @@ document.addEventListener("htmx:after:request", (event) => {
   saved(form);
 });
 
+// written returns what stands in a form, to compare.
+export const written = (form) => JSON.stringify(values(form));
+
 // saved forgets what is kept of a form, since the server has it.
-function saved(form) {
+export function saved(form) {
   clearTimeout(timers.get(form));
   timers.delete(form);
   since.delete(form);

@@ -33,6 +33,9 @@ const english = {
   "upload.offline": "There is no connection. The file is sent again in a moment.",
   "upload.done": "Sent",
   "keep.since": "Not saved since {time}, kept on this device",
+  "autosave.login": "Not saved: sign in again, in another tab. What you write is kept on this device.",
+  "autosave.failed": "Not saved: the server has a problem. It is tried again.",
+  "autosave.offline": "Not saved: there is no connection. It is tried again, and kept on this device.",
   "keep.full": "Not saved, and there is no room on this device",
 };
 

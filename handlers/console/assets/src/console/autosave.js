@@ -1,0 +1,102 @@
+// What is written is saved by itself: <form data-autosave> is sent a moment after the last change. The answer is HTML:
+// each of its elements takes the place of the one with its id. That with the id "saved" has data-revision, which the
+// form sends the next time, or data-fault. <iframe data-preview> is loaded again after each save.
+import { saved, written } from "./keep.js";
+import { on, word } from "./page.js";
+
+const pause = 900; // milliseconds after the last change
+const states = new WeakMap(); // form: {timer, busy, again, failures}
+
+function state(form) {
+  if (!states.has(form)) states.set(form, { failures: 0 });
+  return states.get(form);
+}
+
+function later(form, ms) {
+  const s = state(form);
+  clearTimeout(s.timer);
+  s.timer = setTimeout(() => save(form), ms);
+}
+
+for (const type of ["input", "change"]) {
+  on(type, "form[data-autosave]", (event, form) => {
+    if (event.target.matches("[data-keep-not]") || form.dataset.autosave === "off") return;
+    later(form, pause);
+  });
+}
+
+// A form that is sent by a button takes all with it.
+on("submit", "form[data-autosave]", (event, form) => {
+  clearTimeout(state(form).timer);
+  form.dataset.autosave = "off";
+});
+
+async function save(form) {
+  const s = state(form);
+  if (s.busy) {
+    s.again = true;
+    return;
+  }
+  s.busy = true;
+  const before = written(form);
+  try {
+    const answer = await fetch(form.action, {
+      method: "POST",
+      body: new URLSearchParams(new FormData(form)),
+      headers: { "X-Autosave": "1" },
+      redirect: "manual",
+    });
+    if (answer.type === "opaqueredirect") throw new Error(word("autosave.login"));
+    if (answer.status >= 500) throw new Error(word("autosave.failed"));
+    s.failures = 0;
+    const fault = take(form, await answer.text());
+    if (answer.ok && !fault && before === written(form)) saved(form);
+    if (fault === "conflict") form.dataset.autosave = "off"; // the button shows both
+  } catch (why) {
+    s.failures++;
+    told(why.message === "Failed to fetch" || why instanceof TypeError ? word("autosave.offline") : why.message);
+    later(form, Math.min(30, 2 ** s.failures) * 1000);
+  }
+  s.busy = false;
+  if (s.again) {
+    s.again = false;
+    later(form, pause);
+  }
+}
+
+// take puts the parts of an answer in their places, and returns what was wrong.
+function take(form, html) {
+  const t = document.createElement("template");
+  t.innerHTML = html;
+  const mark = t.content.querySelector("#saved");
+  for (const e of [...t.content.children]) {
+    const old = e.id && document.getElementById(e.id);
+    if (old) old.replaceWith(e);
+  }
+  if (!mark) return "unknown";
+  if (mark.dataset.revision) {
+    form.elements.revision.value = mark.dataset.revision;
+    for (const frame of document.querySelectorAll("iframe[data-preview]")) again(frame, mark.dataset.revision);
+    return "";
+  }
+  return "conflict" in mark.dataset ? "conflict" : "fault";
+}
+
+// again loads a frame anew without an entry in the history.
+function again(frame, revision) {
+  const to = new URL(frame.src);
+  to.searchParams.set("revision", revision);
+  if (frame.offsetParent === null) {
+    frame.src = to;
+    return;
+  }
+  frame.contentWindow.location.replace(to);
+}
+
+function told(text) {
+  const e = document.getElementById("saved");
+  if (e) {
+    e.textContent = text;
+    e.className = "small bad-text";
+  }
+}

@@ -1,0 +1,381 @@
+package console
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+)
+
+// editorRoutes are the pages on which a campaign is written.
+func (o *Console) editorRoutes(t *web.Table) {
+	o.get(t, "/new-campaign", core.ActionCampaignWrite, o.newCampaign, "The console: begin a campaign")
+	o.post(t, "/new-campaign", core.ActionCampaignWrite, o.addCampaign, "The console: begin a campaign")
+	o.get(t, "/campaigns/:id", core.ActionFiguresRead, o.showCampaign, "The console: a campaign")
+	o.post(t, "/campaigns/:id", core.ActionCampaignWrite, o.saveCampaign, "The console: save a campaign")
+	o.get(t, "/campaigns/:id/preview", core.ActionCampaignRead, o.preview, "The console: the mail of a campaign, in a frame")
+	o.get(t, "/campaigns/:id/versions", core.ActionCampaignRead, o.versions, "The console: the versions of a campaign")
+	o.post(t, "/campaigns/:id/restore", core.ActionCampaignWrite, o.restore, "The console: bring a version back")
+	o.post(t, "/campaigns/:id/act", core.ActionCampaignWrite, o.act, "The console: duplicate, put away or delete a campaign")
+	o.upload(t, "/upload-picture", core.ActionMediaWrite, o.uploadPicture, "The console: upload a picture into a campaign")
+}
+
+// newCampaignData is the Data of templates/newcampaign.html.
+type newCampaignData struct {
+	Name, Subject, ListID string
+	Lists                 []option
+}
+
+func (o *Console) newCampaign(p *Page) (web.HTML, error) {
+	return p.showNewCampaign(newCampaignData{}, nil)
+}
+
+func (p *Page) showNewCampaign(d newCampaignData, fault error) (web.HTML, error) {
+	lists, err := p.lists(nil)
+	if err != nil {
+		return web.HTML{}, err
+	}
+	for i := range lists {
+		l := &lists[i]
+		d.Lists = append(d.Lists, option{l.ID, l.Name + " (" + p.Number(l.Counts.Mailable) + ")"})
+	}
+	v := View{
+		Title: p.T("New campaign"), Within: []Link{{p.T("Campaigns"), p.Path("campaigns")}},
+		State: p.T("Nothing goes out before you say so."), Data: &d,
+	}
+	if err := p.blame(&v, fault); err != nil {
+		return web.HTML{}, err
+	}
+	return p.Show("newcampaign", v)
+}
+
+// blame says on a page what was wrong with its form. An error that the visitor can't mend is returned.
+func (p *Page) blame(v *View, fault error) error {
+	if fault == nil {
+		return nil
+	}
+	var ok bool
+	if v.Fault, v.Status, ok = p.FaultOf(fault); !ok {
+		return fault
+	}
+	return nil
+}
+
+func (o *Console) addCampaign(p *Page) (web.HTML, error) {
+	d := newCampaignData{Name: p.Form["name"], Subject: p.Form["subject"], ListID: p.Form["list"]}
+	body := map[string]any{"tenant_id": p.Tenant.ID, "name": d.Name, "subject": d.Subject}
+	if d.ListID != "" {
+		body["list_ids"] = []string{d.ListID}
+	}
+	var made core.CampaignView
+	if err := p.Do(http.MethodPost, "/api/campaigns", body, &made); err != nil {
+		return p.showNewCampaign(d, err)
+	}
+	return p.Redirect(p.Path("campaigns", made.ID), "")
+}
+
+// written reports whether a campaign in the state is still written on.
+func written(s core.CampaignState) bool {
+	return s == core.CampaignDraft || s == core.CampaignInReview || s == core.CampaignApproved
+}
+
+// showCampaign shows the editor of a campaign that is written on, to those who may read it, and else its report.
+func (o *Console) showCampaign(p *Page) (web.HTML, error) {
+	if !p.May(core.ActionCampaignRead) {
+		return o.reportOfViewer(p)
+	}
+	c, err := p.campaign()
+	if err != nil {
+		return web.HTML{}, err
+	}
+	if !written(c.State) {
+		return o.report(p, c)
+	}
+	return o.editor(p, c, nil)
+}
+
+// editorData is the Data of templates/editor.html.
+type editorData struct {
+	*campaignPage
+	Lists     []listChoice
+	Themes    []option
+	Trackings []option
+	Languages []option
+	Own       string // the fault of a field: its name
+	Checks    checks
+	Inbox     inbox
+	Readers   string // who gets it, in words
+	Conflict  bool   // another person has saved meanwhile
+	Settings  bool   // the tab
+	MayTest   bool
+	TestTo    string
+	SavedAt   string
+}
+
+// checks are what is wrong with a campaign, or probably not meant.
+type checks struct {
+	Findings []core.CampaignFinding `json:"findings"`
+	Errors   int                    `json:"errors"`
+	Warnings int                    `json:"warnings"`
+}
+
+// inbox is how a mail program lists the mail.
+type inbox struct{ From, Subject, Preheader string }
+
+func (o *Console) editor(p *Page, c *campaignPage, fault error) (web.HTML, error) {
+	d := editorData{campaignPage: c, Settings: p.Query("tab") == "settings" || p.Form["tab"] == "settings"}
+	var err error
+	if d.Lists, err = p.lists(c); err != nil {
+		return web.HTML{}, err
+	}
+	if d.Themes, err = p.themes(); err != nil {
+		return web.HTML{}, err
+	}
+	d.Trackings = []option{
+		{"off", p.T("Nothing is measured")}, {"totals", p.T("How often, not by whom")}, {"persons", p.T("Who opens and follows links")},
+	}
+	d.Languages = []option{{"", p.T("As the list has it")}}
+	for _, lang := range core.Languages {
+		d.Languages = append(d.Languages, option{lang, languageNames[lang]})
+	}
+	if err := p.look(&d); err != nil {
+		return web.HTML{}, err
+	}
+	if d.TestTo = strings.Join(c.TestAddresses, ", "); d.TestTo == "" {
+		d.TestTo = string(p.Who.User.Email)
+	}
+	v := View{
+		Title: c.Title(p), Within: []Link{{p.T("Campaigns"), p.Path("campaigns")}}, Badge: p.CampaignBadge(c.State),
+		Data: &d, Script: editorScript, Frames: true,
+	}
+	d.Conflict = core.KindOf(fault) == core.PreconditionFailed
+	if err := p.blame(&v, fault); err != nil {
+		return web.HTML{}, err
+	}
+	return p.Show("editor", v)
+}
+
+var languageNames = map[string]string{"en": "English", "de": "Deutsch", "fr": "Français", "es": "Español"}
+
+// look fills in what the editor shows of the mail: the inbox, the checks, who gets it.
+func (p *Page) look(d *editorData) error {
+	d.SavedAt = p.T("Saved {{when}}", "when", p.When(d.UpdatedAt))
+	if err := p.Do(http.MethodPost, "/api/campaigns/"+d.ID+"/check", map[string]any{}, &d.Checks); err != nil {
+		if _, _, ok := p.FaultOf(err); !ok {
+			return err
+		}
+	}
+	d.Inbox = inbox{d.FromName, d.Subject, d.Preheader}
+	if d.Inbox.From == "" {
+		d.Inbox.From = p.Tenant.MailFromName
+	}
+	if d.Inbox.From == "" {
+		d.Inbox.From = p.Tenant.Name
+	}
+	var shown struct {
+		Subject string `json:"subject"`
+	}
+	if err := p.Do(http.MethodPost, "/api/campaigns/"+d.ID+"/preview", map[string]any{}, &shown); err == nil {
+		d.Inbox.Subject = shown.Subject
+	}
+	readers := int64(0)
+	for i := range d.Lists {
+		if d.Lists[i].On {
+			readers += d.Lists[i].Counts.Mailable
+		}
+	}
+	d.Readers = p.N("One reader|{{n}} readers", readers)
+	return nil
+}
+
+func (p *Page) themes() ([]option, error) {
+	out := []option{}
+	for _, name := range core.BuiltInThemes {
+		out = append(out, option{name, strings.ToUpper(name[:1]) + name[1:]})
+	}
+	if !p.May(core.ActionTemplateRead) {
+		return out, nil
+	}
+	var own []struct{ ID, Name string }
+	_, err := p.Get("/api/admin/themes", url.Values{"tenant_id": {p.Tenant.ID}, "limit": {"50"}}, &own)
+	for _, t := range own {
+		out = append(out, option{t.ID, t.Name})
+	}
+	return out, err
+}
+
+// change is what the form of the editor says. Fields that it doesn't have stay as they are.
+func (p *Page) change(c *campaignPage) map[string]any {
+	out := map[string]any{}
+	for _, name := range []string{
+		"name", "subject", "preheader", "from_name", "from_email", "reply_to", "language", "tracking", "theme",
+	} {
+		if value, ok := p.Form[name]; ok {
+			out[name] = value
+		}
+	}
+	if source, ok := p.Form["source"]; ok {
+		// Browsers send line ends as CR LF.
+		out["content"] = map[string]string{"kind": c.Content.Kind, "source": strings.ReplaceAll(source, "\r\n", "\n")}
+	}
+	if p.Form["tab"] == "settings" {
+		out["list_ids"], out["exclude_list_ids"] = p.ticked("list.", c.ListIDs), p.ticked("out.", c.ExcludeListIDs)
+		out["archive"] = p.Form["archive"] != ""
+		out["test_addresses"] = strings.FieldsFunc(p.Form["test_addresses"], func(r rune) bool {
+			return r == ',' || r == ' ' || r == '\n' || r == '\r' || r == ';'
+		})
+	}
+	return out
+}
+
+// ticked are the ids whose boxes are ticked: those that stood before in their order, then the others.
+func (p *Page) ticked(prefix string, before []string) []string {
+	ids := []string{}
+	for _, id := range before {
+		if p.Form[prefix+id] != "" {
+			ids = append(ids, id)
+		}
+	}
+	var more []string
+	for name := range p.Form {
+		if id, ok := strings.CutPrefix(name, prefix); ok && !slices.Contains(ids, id) {
+			more = append(more, id)
+		}
+	}
+	slices.Sort(more)
+	return append(ids, more...)
+}
+
+// saveCampaign saves what the editor sends: by itself, as it is written (autosave), or by a button, which says what comes then.
+func (o *Console) saveCampaign(p *Page) (web.HTML, error) {
+	c, err := p.campaign()
+	if err != nil {
+		return web.HTML{}, err
+	}
+	change := p.change(c)
+	revision := p.Form["revision"]
+	if p.Form["over"] != "" {
+		revision = "*"
+	}
+	a, err := p.Ask(web.Question{
+		Method: http.MethodPatch, Path: "/api/campaigns/" + c.ID, Body: change, Header: map[string]string{"If-Match": revision},
+	})
+	auto := p.Request.Header.Get("X-Autosave") != ""
+	if err != nil {
+		c.overlay(change)
+		c.Revision = revision
+		if auto {
+			return p.autosaveFault(err)
+		}
+		return o.editor(p, c, err)
+	}
+	if err := a.Decode(c); err != nil {
+		return web.HTML{}, err
+	}
+	c.Revision = a.Header.Get("ETag")
+	if auto {
+		d := editorData{campaignPage: c}
+		if d.Lists, err = p.lists(c); err == nil {
+			err = p.look(&d)
+		}
+		if err != nil {
+			return web.HTML{}, err
+		}
+		return p.ShowPart("editor", "autosaved", View{Data: &d})
+	}
+	switch p.Form["then"] {
+	case "send":
+		return p.Redirect(p.Path("campaigns", c.ID, "send"), "")
+	case "test":
+		return o.sendTest(p, c)
+	}
+	to := p.Path("campaigns", c.ID)
+	if p.Form["tab"] == "settings" {
+		to += "?tab=settings"
+	}
+	return p.Redirect(to, "saved")
+}
+
+// overlay puts what was typed into a campaign that was not saved, so that the page shows it again.
+func (c *campaignPage) overlay(change map[string]any) {
+	b, err := json.Marshal(change)
+	if err == nil {
+		_ = json.Unmarshal(b, c) // the keys are those of the campaign
+	}
+}
+
+// autosaveFault tells the script of the editor why nothing was saved.
+func (p *Page) autosaveFault(err error) (web.HTML, error) {
+	v := View{Data: core.KindOf(err) == core.PreconditionFailed}
+	if err := p.blame(&v, err); err != nil {
+		return web.HTML{}, err
+	}
+	return p.ShowPart("editor", "unsaved", v)
+}
+
+// sendTest sends the campaign to the addresses of the form.
+func (o *Console) sendTest(p *Page, c *campaignPage) (web.HTML, error) {
+	to := strings.FieldsFunc(p.Form["test_to"], func(r rune) bool { return r == ',' || r == ' ' || r == ';' })
+	body := map[string]any{"version": c.Version}
+	if len(to) > 0 {
+		body["to"] = to
+	}
+	if err := p.Do(http.MethodPost, "/api/campaigns/"+c.ID+"/test", body, nil); err != nil {
+		return o.editor(p, c, err)
+	}
+	return p.Redirect(p.Path("campaigns", c.ID), "tested")
+}
+
+// previewPolicy lets a mail in a frame of ours show its pictures and styles. It runs nothing, and is of no origin.
+const previewPolicy = "sandbox; default-src 'none'; img-src https: http: data:; style-src 'unsafe-inline'; font-src https: data:; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+
+// preview answers the mail as a frame shows it: whole, without pictures, without its stylesheet, or its text.
+func (o *Console) preview(p *Page) (web.HTML, error) {
+	body := map[string]any{}
+	if as := p.Query("as"); as != "" {
+		body["email"] = as
+	}
+	var mail struct {
+		HTML, Text string
+	}
+	policy := previewPolicy
+	err := p.Do(http.MethodPost, "/api/campaigns/"+p.ID()+"/preview", body, &mail)
+	if text, _, ok := p.FaultOf(err); err != nil && ok {
+		mail.Text, err = text, nil
+		mail.HTML = ""
+	}
+	if err != nil {
+		return web.HTML{}, err
+	}
+	switch p.Query("view") {
+	case "text":
+		mail.HTML = ""
+	case "pictures":
+		policy = strings.Replace(policy, "img-src https: http: data:", "img-src 'none'", 1)
+	case "style":
+		mail.HTML = styleElement.ReplaceAllString(mail.HTML, "")
+	}
+	if mail.HTML == "" {
+		mail.HTML = textPage(mail.Text)
+	}
+	h := p.Header()
+	h.Set("Content-Security-Policy", policy)
+	h.Set("Referrer-Policy", "no-referrer")
+	return web.HTML{Body: []byte(mail.HTML)}, nil
+}
+
+// uploadPicture hands a picture on to the media of the tenant.
+func (o *Console) uploadPicture(p *Page) (any, error) {
+	q := url.Values{"tenant_id": {p.Tenant.ID}}
+	if name := p.Query("name"); name != "" {
+		q.Set("name", name)
+	}
+	var made map[string]any
+	err := p.Upload(http.MethodPost, "/api/media?"+q.Encode(), p.Request.Header.Get("Content-Type"), p.Request.Body, &made)
+	return made, err
+}

@@ -1,0 +1,166 @@
+package console
+
+import (
+	"html"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+)
+
+// versionRow is a version of a campaign.
+type versionRow struct {
+	Version int64        `json:"version"`
+	Name    string       `json:"name"`
+	Kept    bool         `json:"kept"`
+	SavedBy string       `json:"saved_by"`
+	SavedAt core.Instant `json:"saved_at"`
+
+	Subject string               `json:"subject"`
+	Content core.CampaignContent `json:"content"`
+}
+
+// diffLine is a line of two texts: "+" only in the second, "-" only in the first, else in both.
+type diffLine struct{ Sign, Text string }
+
+// versions lists the versions of a campaign, and shows what one of them says other than the present one.
+func (o *Console) versions(p *Page) (web.HTML, error) {
+	c, err := p.campaign()
+	if err != nil {
+		return web.HTML{}, err
+	}
+	q := url.Values{"limit": {"30"}}
+	if cursor := p.Query("cursor"); cursor != "" {
+		q.Set("cursor", cursor)
+	}
+	d := struct {
+		Campaign *campaignPage
+		Versions []versionRow
+		Chosen   *versionRow
+		Diff     []diffLine
+		Pager    pager
+		MayWrite bool
+	}{Campaign: c, MayWrite: p.May(core.ActionCampaignWrite) && written(c.State)}
+	next, err := p.Get("/api/campaigns/"+c.ID+"/versions", q, &d.Versions)
+	if err != nil {
+		return web.HTML{}, err
+	}
+	d.Pager = p.Pager(next)
+	if n, err := strconv.ParseInt(p.Query("version"), 10, 64); err == nil {
+		d.Chosen = new(versionRow)
+		if _, err := p.Get("/api/campaigns/"+c.ID+"/versions/"+strconv.FormatInt(n, 10), nil, d.Chosen); err != nil {
+			return web.HTML{}, err
+		}
+		d.Diff = diff(d.Chosen.Subject+"\n\n"+d.Chosen.Content.Source, c.Subject+"\n\n"+c.Content.Source)
+	}
+	return p.Show("versions", View{
+		Title: p.T("Versions"), Within: []Link{{p.T("Campaigns"), p.Path("campaigns")}, {c.Title(p), p.Path("campaigns", c.ID)}},
+		State: p.T("Each save of another person, and each half hour of yours, is a version of its own."), Data: &d,
+	})
+}
+
+// restore brings a version back, as a new one.
+func (o *Console) restore(p *Page) (web.HTML, error) {
+	n, err := strconv.ParseInt(p.Form["version"], 10, 64)
+	if err != nil {
+		return web.HTML{}, core.Invalidf("version", "version must be a number.")
+	}
+	c, err := p.campaign()
+	if err != nil {
+		return web.HTML{}, err
+	}
+	if _, err := p.Ask(web.Question{
+		Method: http.MethodPost, Path: "/api/campaigns/" + c.ID + "/versions/" + strconv.FormatInt(n, 10) + "/restore",
+		Header: map[string]string{"If-Match": c.Revision},
+	}); err != nil {
+		return web.HTML{}, err
+	}
+	return p.Redirect(p.Path("campaigns", c.ID), "restored")
+}
+
+// act duplicates a campaign, puts it away or deletes it.
+func (o *Console) act(p *Page) (web.HTML, error) {
+	c, err := p.campaign()
+	if err != nil {
+		return web.HTML{}, err
+	}
+	item := "/api/campaigns/" + c.ID
+	match := map[string]string{"If-Match": c.Revision}
+	switch p.Form["act"] {
+	case "duplicate":
+		var made core.CampaignView
+		if err := p.Do(http.MethodPost, item+"/duplicate", nil, &made); err != nil {
+			return web.HTML{}, err
+		}
+		return p.Redirect(p.Path("campaigns", made.ID), "duplicated")
+	case "archive":
+		if _, err := p.Ask(web.Question{Method: http.MethodPost, Path: item + "/archive", Header: match}); err != nil {
+			return web.HTML{}, err
+		}
+		return p.Redirect(p.Path("campaigns"), "put-away")
+	case "delete":
+		if _, err := p.Ask(web.Question{Method: http.MethodDelete, Path: item, Header: match}); err != nil {
+			return web.HTML{}, err
+		}
+		return p.Redirect(p.Path("campaigns"), "deleted")
+	}
+	return web.HTML{}, core.Invalidf("act", "act must be duplicate, archive or delete.")
+}
+
+// maxDiff bounds the lines of texts that are compared line by line: the work grows by their product.
+const maxDiff = 2000
+
+// diff compares two texts line by line.
+func diff(before, after string) (out []diffLine) {
+	a, b := strings.Split(before, "\n"), strings.Split(after, "\n")
+	if len(a) > maxDiff || len(b) > maxDiff {
+		for _, line := range a {
+			out = append(out, diffLine{"-", line})
+		}
+		for _, line := range b {
+			out = append(out, diffLine{"+", line})
+		}
+		return out
+	}
+	// common[i][j] is the length of the longest common part of a[i:] and b[j:].
+	common := make([][]int16, len(a)+1)
+	for i := range common {
+		common[i] = make([]int16, len(b)+1)
+	}
+	for i := len(a) - 1; i >= 0; i-- {
+		for j := len(b) - 1; j >= 0; j-- {
+			if common[i][j] = max(common[i+1][j], common[i][j+1]); a[i] == b[j] {
+				common[i][j] = common[i+1][j+1] + 1
+			}
+		}
+	}
+	i, j := 0, 0
+	for i < len(a) || j < len(b) {
+		switch {
+		case i < len(a) && j < len(b) && a[i] == b[j]:
+			out = append(out, diffLine{"", a[i]})
+			i, j = i+1, j+1
+		case i < len(a) && (j == len(b) || common[i+1][j] >= common[i][j+1]):
+			out = append(out, diffLine{"-", a[i]})
+			i++
+		default:
+			out = append(out, diffLine{"+", b[j]})
+			j++
+		}
+	}
+	return out
+}
+
+// styleElement is a stylesheet within a mail, as GMX and others take it out.
+var styleElement = regexp.MustCompile(`(?is)<style\b.*?</style\s*>`)
+
+// textPage is a page that shows a text as it stands.
+func textPage(text string) string {
+	return `<!doctype html><html><head><meta charset="utf-8"><meta name="color-scheme" content="light dark"><style>` +
+		`body{margin:16px;font:14px/1.5 ui-monospace,Menlo,Consolas,monospace;white-space:pre-wrap;overflow-wrap:anywhere}` +
+		`</style></head><body>` + html.EscapeString(text) + `</body></html>`
+}
