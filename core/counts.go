@@ -124,3 +124,9 @@ type CountedList struct {
 	List
 	Counts ListCounts `json:"counts"`
 }
+
+// DayCounts are the counts of a list at the end of a day, or now on the day that has not ended.
+type DayCounts struct {
+	Day string `json:"day"` // UTC, as 2026-11-23
+	ListCounts
+}

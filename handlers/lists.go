@@ -46,6 +46,30 @@ func (a listExtras) reasons(c *web.Call, id string) ([]leaveReason, error) {
 	return rows, err
 }
 
+// growthQuery says of how many days the counts are shown.
+type growthQuery struct {
+	Days *int `query:"days"`
+}
+
+const defaultGrowth, maxGrowth = 30, 366
+
+// CheckInput refuses a number of days that is too small or too large.
+func (in *growthQuery) CheckInput() error {
+	if in.Days != nil && (*in.Days < 1 || *in.Days > maxGrowth) {
+		return core.Invalidf("days", "days must be 1 to %d.", maxGrowth)
+	}
+	return nil
+}
+
+// growth shows how the counts of a list were at the end of each day.
+func (a listExtras) growth(c *web.Call, in growthQuery) ([]core.DayCounts, error) {
+	days := defaultGrowth
+	if in.Days != nil {
+		days = *in.Days
+	}
+	return a.store.ListGrowth(c, c.ID(), c.Now, days)
+}
+
 // driftQuery says how many of the subscriptions that differ are shown.
 type driftQuery struct {
 	Sample *int `query:"sample"`

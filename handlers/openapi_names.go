@@ -12,6 +12,7 @@ var operationNames = map[string]string{
 	"DELETE /api/admin/newsletter-lists/:id":                  "deleteNewsletterList",
 	"GET /api/admin/newsletter-lists/:id/form":                "getSubscribeForm",
 	"GET /api/admin/newsletter-lists/:id/reasons":             "getLeaveReasons",
+	"GET /api/admin/newsletter-lists/:id/growth":              "getListGrowth",
 	"GET /api/admin/syncs":                                    "listSyncs",
 	"GET /api/admin/syncs/:id":                                "getSync",
 	"POST /api/admin/subscribers/unsubscribe":                 "unsubscribeEverywhere",

@@ -57,6 +57,8 @@ func (h *Handler) listRoutes(t *web.Table) {
 		return e.Find(lists{store: h.options.Store}.find).Missing(core.ErrListNotFound)
 	}
 	t.Add("GET", item+"/reasons", read, web.Member, one(web.Path(l.reasons)), "Count the reasons that leavers gave")
+	t.Add("GET", item+"/growth", read, web.Member, one(web.Query(l.growth)),
+		"Show the counts of a list at the end of each of the last days, the oldest first")
 	t.Add("GET", item+"/form", read, web.Member, one(web.Path(l.form)), "Show a subscribe form for a website")
 	t.Add("GET", item+"/drift", admin(core.ActionListSettings), web.Member, one(web.Query(l.drift)).Fails(core.Conflict),
 		"Compare what the member and the send side have of a list, and change nothing")

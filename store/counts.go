@@ -88,6 +88,35 @@ func (s *Store) ListCounts(ctx context.Context, lists []string) (map[string]core
 	return found, err
 }
 
+// growthOfList reads the rows of a list from the latest at or before a day (?2) on.
+const growthOfList = "SELECT day, " + countColumns + ` FROM list_count WHERE list_id = ?1 AND day >= coalesce(
+	(SELECT max(day) FROM list_count WHERE list_id = ?1 AND day <= ?2), ?2) ORDER BY day LIMIT +?3`
+
+// ListGrowth reads the counts of a list at the end of each of the last days, the oldest first and today last. Days before
+// the first that was counted are left out. Its only error is core.ErrStorage.
+func (s *Store) ListGrowth(ctx context.Context, listID string, now core.Instant, days int) ([]core.DayCounts, error) {
+	var rows []struct {
+		Day int64 `db:"day"`
+		core.ListCounts
+	}
+	const secondsOfDay = 24 * 60 * 60
+	today := now.Time().Unix() / secondsOfDay
+	first := today - int64(days) + 1
+	// a clock that was set back may have left rows of days to come
+	if err := s.all(ctx, &rows, growthOfList, listID, first, days+1); err != nil || len(rows) == 0 {
+		return []core.DayCounts{}, err
+	}
+	all := make([]core.DayCounts, 0, days)
+	for day, next := max(first, rows[0].Day), 1; day <= today; day++ {
+		for next < len(rows) && rows[next].Day <= day {
+			next++
+		}
+		at := time.Unix(day*secondsOfDay, 0).UTC()
+		all = append(all, core.DayCounts{Day: at.Format(time.DateOnly), ListCounts: rows[next-1].ListCounts})
+	}
+	return all, nil
+}
+
 // CountedList reads one list with its counts. It returns core.ErrListNotFound where there is none.
 func (s *Store) CountedList(ctx context.Context, id string) (l core.CountedList, err error) {
 	if l.List, err = s.List(ctx, id); err != nil {

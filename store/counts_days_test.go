@@ -1,6 +1,7 @@
 package store
 
 import (
+	"fmt"
 	"path/filepath"
 	"testing"
 
@@ -42,5 +43,44 @@ func TestCountsOfDays(t *testing.T) {
 	s.All(&days, "SELECT day, active FROM list_count WHERE list_id = 'l' ORDER BY day")
 	if len(days) != 2 || days[0].Active != 5 || days[1].Active != 8 {
 		t.Errorf("%+v", days)
+	}
+}
+
+// The counts of each day are those of the last change before its end; days before the first row are left out, and rows
+// of days to come change nothing.
+func TestGrowthOfAList(t *testing.T) {
+	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
+	s.SQL("INSERT INTO tenant (id, name, created_at, updated_at) VALUES ('t', 'T', 1, 1)")
+	s.SQL("INSERT INTO list (id, tenant_id, name, created_at, updated_at) VALUES ('l', 't', 'L', 1, 1)")
+	for _, change := range [][2]int64{{20000, 5}, {20002, 2}, {20004, 1}} {
+		s.SQL(countsOfDay, "l", change[0], change[1], 0, 0, 0, 0, 0, 0)
+	}
+	const day = 24 * 60 * 60 * 1000
+	for _, c := range []struct {
+		today int64
+		days  int
+		want  string
+	}{
+		{20003, 2, "[{2024-10-06 7} {2024-10-07 7}]"},
+		{20003, 3, "[{2024-10-05 5} {2024-10-06 7} {2024-10-07 7}]"},
+		{20003, 30, "[{2024-10-04 5} {2024-10-05 5} {2024-10-06 7} {2024-10-07 7}]"},
+		{20400, 1, "[{2025-11-08 8}]"},
+		{19999, 30, "[]"},
+	} {
+		found, err := s.ListGrowth(t.Context(), "l", core.Instant(c.today*day+1), c.days)
+		type row struct {
+			day    string
+			active int64
+		}
+		got := []row{}
+		for _, d := range found {
+			got = append(got, row{d.Day, d.Active})
+		}
+		if fmt.Sprint(got) != c.want || err != nil {
+			t.Errorf("%d days to %d: %v, %v", c.days, c.today, got, err)
+		}
+	}
+	if found, err := s.ListGrowth(t.Context(), "none", day, 30); len(found) != 0 || found == nil || err != nil {
+		t.Errorf("no list: %v, %v", found, err)
 	}
 }

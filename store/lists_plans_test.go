@@ -119,7 +119,8 @@ func everyList(l core.List, sub core.Subscription, j *core.SendJob, now core.Ins
 			{store.JobFilter{Tenants: []string{l.TenantID}}},
 			{store.JobFilter{Tenants: []string{l.TenantID, "t"}, Status: core.JobStatus("running")}},
 		},
-		"Lists": among,
+		"ListGrowth": {{l.ID, now}},
+		"Lists":      among,
 		"MatchingSubscriptions": {
 			{store.SubscriptionFilter{ListID: l.ID}},
 			{store.SubscriptionFilter{All: true, Status: "bounced"}},
