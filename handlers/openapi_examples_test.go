@@ -137,7 +137,7 @@ func exampled(t *testing.T, fn func(t *testing.T, r *web.Route, id string, schem
 		id := api.OperationID(r)
 		example, ok := requestExamples[id]
 		if !ok {
-			if r.Info().MediaType == "application/json" || r.Info().MediaType == formType && documentOf(r) != "pages" {
+			if d := documentOf(r); r.Info().MediaType == "application/json" || r.Info().MediaType == formType && d != "pages" && d != "" {
 				t.Errorf("%s has no example", id)
 			}
 			continue

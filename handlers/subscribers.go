@@ -212,10 +212,17 @@ type newSubscriber struct {
 	Email  core.Email `json:"email" is:"required"`
 	Status string     `json:"status" enum:"pending|active"`
 	Source string     `json:"source"`
+
+	Preferences core.Preferences `json:"preferences"`
 }
 
-// CheckInput refuses a source that the record of consents would cut.
-func (in *newSubscriber) CheckInput() error { return checkText("source", in.Source) }
+// CheckInput refuses a source that the record of consents would cut, and preferences that are no object, or too large.
+func (in *newSubscriber) CheckInput() error {
+	if err := checkText("source", in.Source); err != nil {
+		return err
+	}
+	return in.Preferences.Check("preferences")
+}
 
 // checkText refuses a text for the record that is too long for it.
 func checkText(field, text string) error {
@@ -235,7 +242,7 @@ func (a subscribers) create(c *web.Call, in newSubscriber) (subscriber, error) {
 	}
 	sub, changed, err := a.store.AddSubscription(c, store.SubscriptionInput{
 		ListID: in.ListID, Email: in.Email, Status: cmp.Or(in.Status, core.SubscriptionPending),
-		Source: cmp.Or(in.Source, actor(c)),
+		Source: cmp.Or(in.Source, actor(c)), Preferences: in.Preferences,
 	}, actor(c), c.Now)
 	if err == nil && !changed {
 		c.SetStatus(200)

@@ -13,6 +13,8 @@ type SubscriptionInput struct {
 	Email  core.Email
 	Status string // core.SubscriptionPending, which asks the address by mail, or core.SubscriptionActive
 	Source string // for the ledger
+
+	Preferences core.Preferences // of an address that is not on the list yet
 }
 
 // AddSubscription adds one address to a list as an import of one row does, but that the ledger names the proof
@@ -27,12 +29,15 @@ func (s *Store) AddSubscription(ctx context.Context, a SubscriptionInput, actor 
 		return sub, false, err
 	}
 	im.proof = core.ProofAdmin
-	rows := []ImportRow{{Email: a.Email}}
+	rows := []ImportRow{{Email: a.Email, Preferences: a.Preferences}}
 	im.prepare(rows)
 	err = s.update(ctx, func(tx *Tx) error {
 		was, err := tx.mayAdd(im.list, &rows[0])
 		if err != nil {
 			return err
+		}
+		if was != "" {
+			rows[0].Preferences = "" // whose they are may have chosen them
 		}
 		add := importing{Import: im, now: now}
 		if _, err := add.run(tx, []importStep{{rows: rows}}, nil); err != nil {

@@ -55,6 +55,25 @@ func TestAddedByAnOperator(t *testing.T) {
 	}
 }
 
+// Preferences come with an address that is new to the list, and change nothing of one that is on it.
+func TestAddedWithPreferences(t *testing.T) {
+	n := storetest.SeedList(t, now0)
+	add := func(p core.Preferences) (core.Subscription, bool) {
+		t.Helper()
+		sub, changed, err := n.AddSubscription(t.Context(), store.SubscriptionInput{
+			ListID: n.ListID, Email: "ann@example.org", Status: core.SubscriptionActive, Preferences: p,
+		}, "command:ops", now0)
+		n.Must(err)
+		return sub, changed
+	}
+	if sub, changed := add(`{"city":"Bonn"}`); !changed || sub.Preferences != `{"city":"Bonn"}` {
+		t.Errorf("%+v, %v", sub, changed)
+	}
+	if sub, changed := add(`{"city":"Ulm"}`); changed || sub.Preferences != `{"city":"Bonn"}` {
+		t.Errorf("again: %+v, %v", sub, changed)
+	}
+}
+
 func TestAddingBringsNobodyBack(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	n.Active(n.ListID, "left@example.org")

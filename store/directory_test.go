@@ -36,10 +36,8 @@ func TestMatchingSubscriptions(t *testing.T) {
 	n.Must(err)
 	n.Must(n.AddList(t.Context(), second, "test"))
 	_, _, err = n.AddSubscription(t.Context(), store.SubscriptionInput{
-		second.ID, "r4321@example.org", "active",
-		"test",
-	},
-		"test", now0)
+		ListID: second.ID, Email: "r4321@example.org", Status: "active", Source: "test",
+	}, "test", now0)
 	n.Must(err)
 	_, err = n.Suppress(t.Context(), store.DisableRequest{Email: "r17@example.org", OccurredAt: now0}, "test", now0)
 	n.Must(err)

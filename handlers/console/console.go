@@ -45,6 +45,7 @@ func (o *Console) Routes(t *web.Table) {
 	o.get(t, "", core.ActionListRead, o.overview, "The console: overview of a tenant")
 	o.campaignRoutes(t)
 	o.editorRoutes(t)
+	o.peopleRoutes(t)
 }
 
 // handler makes the answer to a request of a visitor.

@@ -37,6 +37,7 @@ var areas = []struct {
 }{
 	{"Overview", "", "house", core.ActionListRead, false, true},
 	{"Campaigns", "campaigns", "mail", core.ActionFiguresRead, false, true},
+	{"People", "people", "users", core.ActionPeopleMasked, false, true},
 }
 
 func (p *Page) shell(v *View) shell {

@@ -103,4 +103,9 @@ var notices = map[string]string{
 	"put-away":   "Put away. You find it by the state.",
 	"undone":     "Taken back: nothing has gone out. It is a draft again.",
 	"cancelled":  "Cancelled.",
+
+	// of people
+	"added": "Added.",
+	"asked": "Added. A mail that asks them to confirm is on its way.",
+	"known": "The address is on the list already. Nothing was changed.",
 }

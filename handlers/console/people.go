@@ -1,0 +1,298 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+)
+
+// peopleRoutes are the pages of the people on lists.
+func (o *Console) peopleRoutes(t *web.Table) {
+	o.get(t, "/people", core.ActionPeopleMasked, o.people, "The console: people on lists")
+	o.get(t, "/new-person", core.ActionPeopleAdd, o.newPerson, "The console: the form to add a person")
+	o.post(t, "/new-person", core.ActionPeopleAdd, o.newPerson, "The console: add a person")
+}
+
+// person is a subscription as the API shows it.
+type person struct {
+	ID          string           `json:"id"`
+	ListID      string           `json:"list_id"`
+	Email       core.Email       `json:"email"` // masked for those who may not read addresses
+	Status      string           `json:"status"`
+	Preferences core.Preferences `json:"preferences"`
+	CreatedAt   core.Instant     `json:"created_at"`
+	StatusAt    core.Instant     `json:"status_at"`
+
+	ListName string `json:"list_name"`
+}
+
+// personStatuses are the states of a person on a list, as pages filter by them.
+var personStatuses = []string{
+	core.SubscriptionActive, core.SubscriptionPending, core.SubscriptionUnsubscribed, string(core.StatusBounced),
+	string(core.StatusComplaint), string(core.StatusSuppressed),
+}
+
+// PersonBadge is the state of a person on a list in a word.
+func (p *Page) PersonBadge(status string) Badge {
+	switch status {
+	case core.SubscriptionActive:
+		return Badge{p.T("reads"), "good"}
+	case core.SubscriptionPending:
+		return Badge{p.T("to be confirmed"), "warn"}
+	case core.SubscriptionUnsubscribed:
+		return Badge{p.T("left"), ""}
+	case string(core.StatusBounced):
+		return Badge{p.T("can't be reached"), "bad"}
+	case string(core.StatusComplaint):
+		return Badge{p.T("has complained"), "bad"}
+	case string(core.StatusSuppressed):
+		return Badge{p.T("switched off"), "bad"}
+	}
+	return Badge{status, ""}
+}
+
+// Figures of the list of people.
+const (
+	maxPeopleLists = 200 // that one can choose from
+	peoplePage     = 30
+	peopleReads    = 8 // pages of the API that one page asks for, since these may be short
+)
+
+// peopleLists are the lists of the tenant.
+func (p *Page) peopleLists() (lists []core.CountedList, err error) {
+	q := url.Values{"tenant_id": {p.Tenant.ID}, "limit": {strconv.Itoa(maxPeopleLists)}}
+	_, err = p.Get("/api/admin/newsletter-lists", q, &lists)
+	return lists, err
+}
+
+func listOptions(lists []core.CountedList, first ...option) []option {
+	for i := range lists {
+		first = append(first, option{lists[i].ID, lists[i].Name})
+	}
+	return first
+}
+
+// peopleData is the Data of templates/people.html.
+type peopleData struct {
+	People             []person
+	Lists, States      []option
+	List, Status, Text string
+	Readable           bool // addresses are
+	Pager              pager
+}
+
+// people lists those who are on the lists of the tenant. One who may not read addresses can't search by them.
+func (o *Console) people(p *Page) (web.HTML, error) {
+	lists, err := p.peopleLists()
+	if err != nil {
+		return web.HTML{}, err
+	}
+	d := peopleData{List: p.Query("list"), Status: p.Query("status"), Readable: p.May(core.ActionPeopleRead)}
+	q := url.Values{"tenant_id": {p.Tenant.ID}}
+	if d.Readable {
+		d.Text = p.Query("q")
+	}
+	for name, value := range map[string]string{"list_id": d.List, "status": d.Status, "email_prefix": d.Text} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	next := p.Query("cursor")
+	for range peopleReads {
+		if next != "" {
+			q.Set("cursor", next)
+		}
+		q.Set("limit", strconv.Itoa(peoplePage-len(d.People)))
+		var some []person
+		if next, err = p.Get("/api/admin/subscribers", q, &some); err != nil {
+			return web.HTML{}, err
+		}
+		if d.People = append(d.People, some...); next == "" || len(d.People) >= peoplePage {
+			break
+		}
+	}
+	names := map[string]string{}
+	var counts core.ListCounts
+	for i := range lists {
+		names[lists[i].ID] = lists[i].Name
+		counts = counts.Plus(lists[i].Counts)
+	}
+	for i := range d.People {
+		d.People[i].ListName = names[d.People[i].ListID]
+	}
+	d.Lists = listOptions(lists, option{"", p.T("All lists")})
+	d.States = append(d.States, option{"", p.T("All states")})
+	for _, status := range personStatuses {
+		d.States = append(d.States, option{status, p.PersonBadge(status).Text})
+	}
+	d.Pager = p.Pager(next)
+	return p.Show("people", View{
+		Title: p.T("People"), State: p.peopleState(counts, len(lists)), Data: &d,
+	})
+}
+
+func (p *Page) peopleState(counts core.ListCounts, lists int) string {
+	if lists == 0 {
+		return p.T("People are on lists, and there is no list yet.")
+	}
+	s := p.N("One reader|{{n}} readers", counts.Mailable) + " " + p.N("on one list|on {{n}} lists", int64(lists))
+	if counts.Pending > 0 {
+		s += ", " + p.N("one to be confirmed|{{n}} to be confirmed", counts.Pending)
+	}
+	return s + "."
+}
+
+// newPersonData is the Data of templates/new-person.html.
+type newPersonData struct {
+	Lists  []option
+	List   *core.CountedList // nil: none is chosen yet
+	Fields []field
+	Email  field
+	Source field
+	Agreed string // "yes", or "no": they are asked by mail
+}
+
+// newPerson adds a person to a list.
+func (o *Console) newPerson(p *Page) (web.HTML, error) {
+	lists, err := p.peopleLists()
+	if err != nil {
+		return web.HTML{}, err
+	}
+	chosen := p.Query("list")
+	if p.IsForm() {
+		chosen = p.Form["list"]
+	}
+	d := newPersonData{Lists: listOptions(lists), Agreed: p.Form["agreed"]}
+	for i := range lists {
+		if lists[i].ID == chosen || len(lists) == 1 {
+			d.List = &lists[i]
+		}
+	}
+	v := View{Title: p.T("Add a person"), Within: []Link{{p.T("People"), p.Path("people")}}, Data: &d}
+	if d.List == nil {
+		v.State = p.T("To which list?")
+		return p.Show("new-person", v)
+	}
+	if p.IsForm() {
+		to, notice, err := p.addPerson(&d)
+		if err == nil {
+			return p.Redirect(to, notice)
+		}
+		fault, status, ok := p.FaultOf(err)
+		if !ok {
+			return web.HTML{}, err
+		}
+		v.Fault, v.Status = fault, status
+		d.Email.Wrong = wrongOn(err, "email", fault)
+		d.Source.Wrong = wrongOn(err, "source", fault)
+	}
+	d.Email = field{
+		Name: "email", Label: p.T("E-mail address"), Value: p.Form["email"], Type: "email", Required: true, Max: 254,
+		Complete: "off", Wrong: d.Email.Wrong,
+	}
+	d.Source = field{
+		Name: "source", Label: p.T("Where from"), Value: p.Form["source"], Type: "text", Max: core.MaxOrigin,
+		Hint: p.T("For the record of consents: at the fair, by telephone …"), Wrong: d.Source.Wrong,
+	}
+	d.Fields = p.fieldsOf(d.List.Fields, func(f *core.Field) string { return p.Form["field."+f.Name] })
+	return p.Show("new-person", v)
+}
+
+// wrongOn returns text if an error is about a field.
+func wrongOn(err error, name, text string) string {
+	if e, ok := errors.AsType[*core.Error](err); ok && e.Field == name {
+		return text
+	}
+	return ""
+}
+
+// addPerson asks the API to add a person, and returns where the page leads to then.
+func (p *Page) addPerson(d *newPersonData) (to, notice string, err error) {
+	status := core.SubscriptionPending
+	if d.Agreed == "yes" {
+		status = core.SubscriptionActive
+	}
+	body := map[string]any{
+		"list_id": d.List.ID, "email": p.Form["email"], "status": status, "source": p.Form["source"],
+	}
+	if said, err := p.saidOf(d.List.Fields, core.NoPreferences); err != nil {
+		return "", "", err
+	} else if said != core.NoPreferences {
+		body["preferences"] = said
+	}
+	answer, err := p.Ask(web.Question{Method: http.MethodPost, Path: "/api/admin/subscribers", Body: body})
+	if err != nil {
+		return "", "", err
+	}
+	var made person
+	if err := answer.Decode(&made); err != nil {
+		return "", "", err
+	}
+	switch {
+	case answer.Status != http.StatusCreated:
+		notice = "known"
+	case made.Status == core.SubscriptionPending:
+		notice = "asked"
+	default:
+		notice = "added"
+	}
+	return p.Path("people", made.ID), notice, nil
+}
+
+// fieldsOf are the inputs for the fields of a list, with the value that value returns for each.
+func (p *Page) fieldsOf(fields core.Fields, value func(*core.Field) string) (out []field) {
+	for i := range fields {
+		f := field{
+			Name: "field." + fields[i].Name, Label: fields[i].Label, Value: value(&fields[i]), Type: "text",
+			Max: core.MaxFieldText,
+		}
+		switch fields[i].Type {
+		case core.FieldBoolean:
+			f.Options = []option{{"", "–"}, {"true", p.T("yes")}, {"false", p.T("no")}}
+		case core.FieldChoice:
+			f.Options = []option{{"", "–"}}
+			for _, o := range fields[i].Options {
+				f.Options = append(f.Options, option{o, o})
+			}
+			if f.Value != "" && !hasOption(f.Options, f.Value) {
+				f.Options = append(f.Options, option{f.Value, f.Value})
+			}
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+func hasOption(options []option, value string) bool {
+	for _, o := range options {
+		if o.Value == value {
+			return true
+		}
+	}
+	return false
+}
+
+// saidOf returns preferences with what the form says of the fields of a list. What is no field of the list stays.
+func (p *Page) saidOf(fields core.Fields, was core.Preferences) (core.Preferences, error) {
+	values := map[string]any{}
+	for i := range fields {
+		name := fields[i].Name
+		said, sent := p.Form["field."+name]
+		switch {
+		case !sent:
+		case said == "":
+			values[name] = nil
+		case fields[i].Type == core.FieldBoolean:
+			values[name] = said == "true"
+		case !core.IsFieldText(said):
+			return "", core.Invalidf("field."+name, "A value is too long, or has characters that can't be shown.")
+		default:
+			values[name] = said
+		}
+	}
+	return was.With(values), nil
+}
