@@ -44,7 +44,9 @@ type ImportJob struct {
 	SubscriberStatus string        `db:"subscriber_status" json:"subscriber_status" enum:"active|pending"`
 	Source           string        `db:"source" json:"source"` // for the record of consents
 	Mapping          ColumnMapping `db:"mapping" json:"mapping"`
-	Lines            int64         `db:"lines" json:"lines"` // of the file; 0: they were not all read yet
+	// subscribers who are on the list keep their fields: who ran it may not change them, or has asked for it
+	KeepFields bool  `db:"keep_fields" json:"keep_fields"`
+	Lines      int64 `db:"lines" json:"lines"` // of the file; 0: they were not all read yet
 	ImportCounts
 	CreatedBy     string  `db:"created_by" json:"created_by"`
 	CreatedAt     Instant `db:"created_at" json:"created_at"`
@@ -120,4 +122,6 @@ type ImportInput struct {
 	Mapping          ColumnMapping `json:"mapping"`
 	SubscriberStatus string        `json:"subscriber_status" enum:"active|pending"`
 	Source           string        `json:"source"`
+	// leave the fields of those who are on the list; so it is without the right people.change
+	KeepFields bool `json:"keep_fields"`
 }

@@ -177,6 +177,7 @@ func (a imports) run(c *web.Call, in core.ImportInput) (r importRecord, err erro
 	if err := checkText("source", in.Source); err != nil {
 		return r, err
 	}
+	in.KeepFields = in.KeepFields || !c.Caller.May(core.ActionPeopleChange, j.TenantID)
 	if !j.Ended() && j.Status != core.ImportUploading {
 		p, err := a.preview(c, j.ID, in.Mapping)
 		if err != nil {

@@ -204,8 +204,11 @@ func (im *importing) noteTracking(tx *Tx, was core.Preferences, sub *core.Subscr
 
 // known applies a row to a record that is there.
 func (im *importing) known(tx *Tx, r *ImportRow, sub *core.Subscription) error {
-	was, left, said := sub.Status, sub.Left(), sub.Preferences
-	change, changed := sub.Import(r.Email, im.status, im.proof, r.Preferences, im.at)
+	was, left, said, fields := sub.Status, sub.Left(), sub.Preferences, r.Preferences
+	if im.KeepFields {
+		fields = ""
+	}
+	change, changed := sub.Import(r.Email, im.status, im.proof, fields, im.at)
 	switch {
 	case left:
 		im.counts.Kept++

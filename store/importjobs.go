@@ -9,8 +9,8 @@ import (
 )
 
 const importColumns = `id, tenant_id, list_id, name, bytes, status, dry_run, subscriber_status, source, mapping, lines,
-	added, updated, unchanged, kept, contradicted, pending, failed, evidence, evidence_unreadable, evidence_future,
-	sync_id, created_by, created_at, started_at, finished_at, failure_reason, announced, done_id, done_rows`
+	keep_fields, added, updated, unchanged, kept, contradicted, pending, failed, evidence, evidence_unreadable,
+	evidence_future, sync_id, created_by, created_at, started_at, finished_at, failure_reason, announced, done_id, done_rows`
 
 // How long a file waits to be run, and an upload for its next part.
 const (
@@ -52,11 +52,11 @@ func (s *Store) RunImport(ctx context.Context, id string, in core.ImportInput, a
 		}
 		tx.kick(TopicImports)
 		return tx.one(`UPDATE import_job SET status = 'waiting', dry_run = ?2, mapping = ?3, subscriber_status = ?4,
-			source = ?5, queued_at = ?6, touched_at = ?6, started_at = 0, lines = 0, added = 0, updated = 0, unchanged = 0,
-			kept = 0, contradicted = 0, pending = 0, failed = 0, evidence = 0, evidence_unreadable = 0, evidence_future = 0,
+			source = ?5, keep_fields = ?7, queued_at = ?6, touched_at = ?6, started_at = 0, lines = 0, added = 0, updated = 0,
+			unchanged = 0, kept = 0, contradicted = 0, pending = 0, failed = 0, evidence = 0, evidence_unreadable = 0, evidence_future = 0,
 			announced = 0, done_id = '', done_rows = 0, failure_reason = '' WHERE id = ?1`,
 			id, in.DryRun, in.Mapping.Column(), in.SubscriberStatus, core.Origin{Source: in.Source}.Trim().Source,
-			int64(now))
+			int64(now), in.KeepFields)
 	})
 }
 
@@ -144,7 +144,7 @@ func (s *Store) ImportOf(ctx context.Context, j *core.ImportJob) (*Import, error
 	if err != nil {
 		return nil, err
 	}
-	im.DryRun, im.job = j.DryRun, j.ID
+	im.DryRun, im.KeepFields, im.job = j.DryRun, j.KeepFields, j.ID
 	if !j.DryRun && j.DoneID != "" {
 		im.from, im.before = importPosition{j.DoneID, j.DoneRows}, j.ImportCounts
 		im.single = int(j.Announced)

@@ -55,6 +55,8 @@ type Import struct {
 	held   int64 // rows that were put in
 	Counts core.ImportCounts
 	DryRun bool // nothing is kept: Counts says what would become of the rows
+	// KeepFields leaves the preferences of subscribers who are on the list as they are.
+	KeepFields bool
 	// OnContradicted, if not nil, is called by Write for each row that is left out since another row of the file says
 	// that the subscriber has left, with the lines of both, in no order. An error of it ends Write.
 	OnContradicted func(line, left int) error

@@ -79,6 +79,38 @@ func TestUploadedFilesAreImported(t *testing.T) {
 	})
 }
 
+// TestImportKeepsFields: the run of someone who may not change subscribers adds, and leaves who is there.
+func TestImportKeepsFields(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := workertest.New(t, nil)
+		h.Run(worker.Imports(h.Store, nil, h.Opts.Log))
+		run := func(keep bool) core.ImportJob {
+			j := h.NewImportJob(h.List.ID, "email,name\nann@example.org,New\nnew@example.org,N\n")
+			_, err := h.RunImport(t.Context(), j.ID, core.ImportInput{
+				SubscriberStatus: core.SubscriptionActive, KeepFields: keep,
+			}, "user:1", h.Time())
+			h.Must(err)
+			synctest.Wait()
+			j, err = h.ImportJob(t.Context(), j.ID)
+			h.Must(err)
+			return j
+		}
+		name := func() string {
+			sub, err := h.Subscription(t.Context(), h.List.ID, "ann@example.org")
+			h.Must(err)
+			return string(sub.Preferences)
+		}
+		ann := h.Active(h.List.ID, "ann@example.org")
+		h.Must(h.SetPreferences(t.Context(), h.List.ID, ann.Email, `{"name":"Ann"}`, h.Time()))
+		if j := run(true); !j.KeepFields || j.Added != 1 || j.Unchanged != 1 || name() != `{"name":"Ann"}` {
+			t.Errorf("%+v: %s", j, name())
+		}
+		if j := run(false); j.KeepFields || j.Updated != 1 || name() != `{"name":"New"}` {
+			t.Errorf("%+v: %s", j, name())
+		}
+	})
+}
+
 // A file that can't be imported fails with a reason that the person who uploaded it understands.
 func TestImportsThatFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

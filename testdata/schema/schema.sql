@@ -458,7 +458,7 @@ CREATE TABLE import_job (
   announced           INTEGER NOT NULL DEFAULT 0, -- changes that were announced one by one
   done_id             TEXT NOT NULL DEFAULT '', -- of the row that the run has come to, in the order of ids
   done_rows           INTEGER NOT NULL DEFAULT 0 -- rows of this id
-) STRICT, WITHOUT ROWID;
+, keep_fields INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID;
 
 CREATE INDEX import_job_list ON import_job (list_id);
 
