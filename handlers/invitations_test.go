@@ -86,6 +86,24 @@ func TestInvitation(t *testing.T) {
 			e.must(e.store.RevokeRole(e.Context(), i.InvitedBy[len("user:"):],
 				core.Role{Role: core.RoleTenantAdmin, TenantID: i.TenantID}))
 		}, http.StatusBadRequest, false},
+		{"the role of who invited came back", func(e *pageEnv, i core.Invitation, _ string) {
+			boss, role := i.InvitedBy[len("user:"):], core.Role{Role: core.RoleTenantAdmin, TenantID: i.TenantID}
+			e.must(e.store.RevokeRole(e.Context(), boss, role))
+			e.must(e.store.GrantRole(e.Context(), boss, role, true, core.At(time.Now())))
+		}, http.StatusBadRequest, false},
+		{"the role of who invited was a lesser one for a while", func(e *pageEnv, i core.Invitation, _ string) {
+			for _, role := range []string{core.RolePublisher, core.RoleTenantAdmin} {
+				_, err := e.store.SetTeamRole(e.Context(), i.TenantID, i.InvitedBy[len("user:"):], role, "test", core.At(time.Now()))
+				e.must(err)
+			}
+		}, http.StatusBadRequest, false},
+		{"invited again, in another case", func(e *pageEnv, i core.Invitation, _ string) {
+			e.invite(i.TenantID, "Eve@User.example", i.InvitedBy)
+			open, err := e.store.Invitations(e.Context(), []string{i.TenantID}, false, core.Page{Limit: 10})
+			if e.must(err); len(open) != 1 || open[0].ID == i.ID {
+				e.Errorf("open: %+v", open)
+			}
+		}, http.StatusBadRequest, false},
 		{"a stranger has registered the address", func(e *pageEnv, _ core.Invitation, _ string) {
 			u := core.NewUser(eve, core.At(time.Now()))
 			_, err := e.store.Register(e.Context(), store.Registration{

@@ -22,7 +22,8 @@ const (
 	invitationsPerMail = 5
 )
 
-// AddInvitation keeps an invitation and mails its link; token.ID is its id. core.ErrNotFound: there is no such tenant.
+// AddInvitation keeps an invitation and mails its link; token.ID is its id. It takes the place of an open one to the
+// address, in whatever case it was written, in the same tenant. core.ErrNotFound: there is no such tenant.
 // core.ErrTooMany: the tenant has invited 20 people today, or the address was invited 5 times.
 func (s *Store) AddInvitation(ctx context.Context, in core.InvitationInput, token UserToken, actor string,
 	now core.Instant,
@@ -55,8 +56,15 @@ func (s *Store) AddInvitation(ctx context.Context, in core.InvitationInput, toke
 				}
 			}
 		}
+		replaced, err := tx.exec("DELETE FROM invitation WHERE email_key = ? AND tenant_id = ?", i.Email.Key(), i.TenantID)
+		if err != nil {
+			return err
+		}
 		if err := tx.watch("invitation", i.ID); err != nil {
 			return err
+		}
+		if replaced > 0 {
+			tx.tell("invitations", replaced, 1)
 		}
 		if _, err := tx.exec(`INSERT INTO invitation (id, hash, tenant_id, role, email, email_key, invited_by, created_at,
 			expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, i.ID, token.Hashes[TokenInvitation], i.TenantID, i.Role,

@@ -70,6 +70,9 @@ func (s *Store) SetTeamRole(ctx context.Context, tenantID, userID, role, actor s
 			userID, role, tenantID, int64(now), pending); err != nil {
 			return err
 		}
+		if err := tx.endInvitations(tenantID, userID); err != nil {
+			return err
+		}
 		if err := tx.get(&t, selectTeam+"r.user_id = ?2 GROUP BY r.user_id", tenantID, userID); err != nil {
 			return err
 		}
@@ -102,13 +105,20 @@ func (tx *Tx) rolesIn(tenantID, userID string) (roles []string, err error) {
 	return roles, err
 }
 
-// endInvitations ends the open invitations of a user who has no role in a tenant any more: those to the user's address,
-// by which the role would come back, and those that the user made, which would count again with another role.
+// endInvitations ends open invitations after a user has lost a role in a tenant: those to the user's address, if it was
+// the last one there, and those that the user made and may not make any more, also in other tenants if the role was
+// operator. A role that comes back doesn't bring them back.
 func (tx *Tx) endInvitations(tenantID, userID string) error {
 	ended, err := tx.exec(`DELETE FROM invitation WHERE tenant_id = ?1 AND
-		(invited_by = 'user:' || ?2 OR email_key = (SELECT email_key FROM user WHERE id = ?2)) AND
+		email_key = (SELECT email_key FROM user WHERE id = ?2) AND
 		NOT EXISTS (SELECT 1 FROM role WHERE user_id = ?2 AND tenant_id = ?1)`, tenantID, userID)
-	if ended > 0 {
+	if err != nil {
+		return err
+	}
+	made, err := tx.exec(`DELETE FROM invitation WHERE invited_by = 'user:' || ?1 AND NOT EXISTS (SELECT 1 FROM role
+		WHERE user_id = ?1 AND (role = 'operator' OR role = 'tenant_admin' AND role.tenant_id = invitation.tenant_id))`,
+		userID)
+	if ended += made; ended > 0 {
 		tx.tell("invitations", ended, 0)
 	}
 	return err

@@ -344,7 +344,7 @@ func (tx *Tx) disown(userID, passwordHash string, now core.Instant) error {
 	return tx.passwordProved(userID)
 }
 
-// RevokeRole takes a role away, and with the last one in a tenant open invitations there (endInvitations);
+// RevokeRole takes a role away, and with it open invitations (endInvitations);
 // core.ErrNotFound where the user has none such.
 func (s *Store) RevokeRole(ctx context.Context, userID string, role core.Role) error {
 	return s.update(ctx, s.by(ctx, "role.revoke."+role.Role, role.TenantID, userID, func(tx *Tx) error {
