@@ -6,6 +6,7 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/core"
+	"newsletterd/handlers/console"
 	"newsletterd/handlers/web"
 	"newsletterd/store"
 )
@@ -51,6 +52,9 @@ func (a accountPages) show(c *web.Call, notice string, sent accountForm, fault e
 	}
 	w := wordsOf(c)
 	v := view{Title: w.AccountTitle, Notice: notice, Brand: ownBrand()}
+	if visitorCaller(who).HasRole() {
+		v.Up = link{console.Path, w.ToConsole}
+	}
 	status, err := v.blame(c, fault)
 	if err != nil {
 		return web.HTML{}, err

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"newsletterd/core"
+	"newsletterd/handlers/console"
 	"newsletterd/handlers/web"
 )
 
@@ -84,7 +85,7 @@ func (h *Handler) rootPage(c *web.Call) (web.HTML, error) {
 	if !found {
 		to := "/login"
 		if c.Cookie(web.SessionCookie) != "" {
-			to = accountPath
+			to = console.Path
 		}
 		return web.HTML{To: h.publicURL + to}, nil
 	}

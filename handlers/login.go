@@ -59,7 +59,7 @@ func purposeOf(continueTo string) purpose {
 	if p := (purpose{path: continueTo}); p.asksProof() || p.inConsole() {
 		return p
 	}
-	return purpose{path: accountPath}
+	return purpose{path: console.Path} // which sends those without a role on to their account
 }
 
 // inConsole reports whether it is a page of the console.
@@ -68,6 +68,9 @@ func (p purpose) inConsole() bool {
 	return (path == console.Path || strings.HasPrefix(path, console.Path+"/")) && pathpkg.Clean(path) == path &&
 		core.CleanText(p.path) && !strings.ContainsAny(p.path, "\\#")
 }
+
+// takesForms reports whether a form that was sent there goes on after a proof of who is signed in.
+func (p purpose) takesForms() bool { return p.asksProof() || p.inConsole() && p.path != console.Path }
 
 // asksProof reports whether it is a page that asks for a fresh proof of who is signed in.
 func (p purpose) asksProof() bool {

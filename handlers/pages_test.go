@@ -15,6 +15,7 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/core"
+	"newsletterd/handlers/console"
 	"newsletterd/handlers/web"
 	"newsletterd/store"
 	"newsletterd/store/storetest"
@@ -137,7 +138,7 @@ func TestLoginLeadsNowhereElse(t *testing.T) {
 		"/api/oauth/authorizex?a=b", "\n/account", "/login", "/verify", "//verify?token=x", "/verifyx?token=x",
 		"https://evil.example/verify?token=x",
 	} {
-		if p := purposeOf(to); p.path != accountPath {
+		if p := purposeOf(to); p.path != console.Path {
 			t.Errorf("%q leads to %q", to, p.path)
 		}
 	}

@@ -81,7 +81,7 @@ func (a accountPages) prove(c *web.Call, in proofForm) (web.HTML, error) {
 	if err != nil {
 		return a.showProof(c, who, p, in.Form, err)
 	}
-	if in.Form != "" && (p.asksProof() || p.inConsole()) {
+	if in.Form != "" && p.takesForms() {
 		return sendOn(c, p, in.Form)
 	}
 	return web.HTML{To: c.PublicURL() + p.path}, nil
@@ -139,7 +139,7 @@ func (a accountPages) showProof(c *web.Call, who core.Visitor, p purpose, form s
 	}{
 		Continue: p.path, Form: form, Email: who.User.Email, Code: factors.App,
 		WrongPassword: fault == error(auth.ErrBadCredentials), WrongCode: fault == error(auth.ErrBadCode),
-		ByPasskey: factors.Passkey && !factors.App && (p.asksProof() || p.inConsole() || a.auth.Demands(&who.User)),
+		ByPasskey: factors.Passkey && !factors.App && (p.takesForms() || a.auth.Demands(&who.User)),
 	}
 	if data.Options, err = passkeyOptions(c, a.auth, who.User.ID); err != nil {
 		return web.HTML{}, err

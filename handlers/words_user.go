@@ -58,6 +58,7 @@ type userWords struct {
 	VerifiedTitle      string `json:"verified_title"`
 	VerifiedText       string `json:"verified_text"`
 	ToAccount          string `json:"to_account"`
+	ToConsole          string `json:"to_console"`
 	InvitationTitle    string `json:"invitation_title"`
 	InvitationFrom     string `json:"invitation_from"`
 	InvitationFor      string `json:"invitation_for"`

@@ -41,6 +41,7 @@ func (o *Console) Routes(t *web.Table) {
 	t.Add("GET", stylePath, web.Public(), web.Console, web.Query(style), "The stylesheet of the console")
 	o.scriptRoutes(t)
 	o.open(t, Path, o.begin, "The console: where a visitor begins")
+	o.startRoutes(t)
 	o.open(t, Path+"/design", o.design, "The console: its components, for tests")
 	o.get(t, "", core.ActionListRead, o.overview, "The console: overview of a tenant")
 	o.campaignRoutes(t)
@@ -54,6 +55,15 @@ type handler func(p *Page) (web.HTML, error)
 // open adds a page of no tenant, for every user who is signed in.
 func (o *Console) open(t *web.Table, path string, fn handler, summary string) {
 	t.Add("GET", path, visitor(""), web.Console, web.Get(o.visited("", fn)), summary)
+}
+
+// openPost adds what a form of such a page does.
+func (o *Console) openPost(t *web.Table, path string, fn handler, summary string) {
+	do := o.visited("", fn)
+	t.Add("POST", path, visitor(""), web.Console, web.Values(func(c *web.Call, form map[string]string) (web.HTML, error) {
+		c.Keep(formKey{}, form)
+		return do(c)
+	}), summary)
 }
 
 // get adds a page of a tenant, below the path of the tenant, for those who may do the action.

@@ -24,13 +24,18 @@ func (o *Console) begin(p *Page) (web.HTML, error) {
 	if err != nil {
 		return web.HTML{}, err
 	}
+	makes := p.caller.May(core.ActionTenantManage, core.TenantNone)
+	if len(tenants) == 0 && makes {
+		return web.HTML{To: p.PublicURL() + Path + "/new-tenant"}, nil
+	}
 	if len(tenants) == 1 && next == "" && p.Query("cursor") == "" {
 		return web.HTML{To: p.PublicURL() + Path + "/" + tenants[0].ID}, nil
 	}
 	return p.Show("begin", View{Title: p.T("Tenants"), Data: struct {
 		Tenants []core.Tenant
 		Pager   pager
-	}{tenants, p.Pager(next)}})
+		Makes   bool
+	}{tenants, p.Pager(next), makes}})
 }
 
 // design shows the components, by which tests look at them.
@@ -74,6 +79,7 @@ type overviewData struct {
 	Next    []core.CampaignView
 	Last    []jobRow
 	Empty   bool // nothing was ever written, and no one reads
+	Steps   []step
 }
 
 // jobRow is a send job with its figures in words.
@@ -153,6 +159,7 @@ func (o *Console) overview(p *Page) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	d.Empty = d.Lists == 0 && len(d.Last) == 0 && len(d.Next) == 0
+	d.Steps = p.steps(&d)
 	v := View{Title: p.Tenant.Name, State: p.overviewState(&d), Data: &d}
 	return p.Show("overview", v)
 }

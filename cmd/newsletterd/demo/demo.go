@@ -234,6 +234,7 @@ func (d *run) invite() {
 	fmt.Fprintf(d.out, `
 The daemon goes on running; Ctrl-C ends it.
 
+   console    %s/console/%s   (sign in as below)
    daemon     %s          (API at /api, documents at /api/openapi.json)
    metrics    %s/metrics
    sign in    %s  %s
@@ -242,7 +243,7 @@ The daemon goes on running; Ctrl-C ends it.
    mails      %s
    commands   newsletterd admin tenant list --config %s
    token      %s
-`, d.daemon.base, d.daemon.side, d.operator, d.password, d.tenant, d.list, d.daemon.base, d.list, d.mailbox.dir, d.daemon.config, d.token)
+`, d.daemon.base, d.tenant, d.daemon.base, d.daemon.side, d.operator, d.password, d.tenant, d.list, d.daemon.base, d.list, d.mailbox.dir, d.daemon.config, d.token)
 }
 
 // close stops the daemon as systemd does.

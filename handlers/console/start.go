@@ -1,0 +1,125 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+)
+
+// startRoutes are the pages of the first minutes.
+func (o *Console) startRoutes(t *web.Table) {
+	o.open(t, Path+"/new-tenant", o.newTenant, "The console: make a tenant")
+	o.openPost(t, Path+"/new-tenant", o.addTenant, "The console: make a tenant")
+}
+
+// newTenantData is the Data of templates/newtenant.html.
+type newTenantData struct {
+	Name, Domain, MailFrom, PostalAddress, Language string
+	Languages                                       []option
+	First                                           bool // there is none yet
+}
+
+func (o *Console) newTenant(p *Page) (web.HTML, error) { return p.showNewTenant(newTenantData{}, nil) }
+
+func (p *Page) showNewTenant(d newTenantData, fault error) (web.HTML, error) {
+	if !p.caller.May(core.ActionTenantManage, core.TenantNone) {
+		return web.HTML{}, core.Lacking(core.ActionTenantManage)
+	}
+	var some []core.Tenant
+	if _, err := p.Get("/api/admin/tenants", url.Values{"limit": {"1"}}, &some); err != nil {
+		return web.HTML{}, err
+	}
+	d.First = len(some) == 0
+	for _, lang := range core.Languages {
+		d.Languages = append(d.Languages, option{lang, languageNames[lang]})
+	}
+	if d.Language == "" {
+		d.Language = p.Lang
+	}
+	v := View{Title: p.T("New tenant"), Data: &d, State: p.T("A tenant is an organisation with its own lists, readers and looks.")}
+	if d.First {
+		v.Title, v.State = p.T("Welcome"), p.T("Who sends the newsletters? All of it can be changed later.")
+	}
+	if err := p.blame(&v, fault); err != nil {
+		return web.HTML{}, err
+	}
+	return p.Show("newtenant", v)
+}
+
+// domainOf returns the domain that a person means who pastes an address of the web or of mail.
+func domainOf(pasted string) string {
+	s := strings.ToLower(strings.TrimSpace(pasted))
+	if _, rest, ok := strings.Cut(s, "://"); ok {
+		s = rest
+	}
+	if i := strings.LastIndexByte(s, '@'); i >= 0 {
+		s = s[i+1:]
+	}
+	s, _, _ = strings.Cut(s, "/")
+	s, _, _ = strings.Cut(s, ":")
+	return strings.TrimSuffix(strings.TrimPrefix(s, "www."), ".")
+}
+
+func (o *Console) addTenant(p *Page) (web.HTML, error) {
+	d := newTenantData{
+		Name: p.Form["name"], Domain: p.Form["domain"], MailFrom: strings.TrimSpace(p.Form["mail_from"]),
+		PostalAddress: p.Form["postal_address"], Language: p.Form["language"],
+	}
+	body := map[string]any{
+		"name": d.Name, "language": d.Language, "postal_address": strings.ReplaceAll(d.PostalAddress, "\r\n", "\n"),
+	}
+	domain := domainOf(d.Domain)
+	if domain == "" && d.MailFrom != "" {
+		domain = domainOf(d.MailFrom)
+	}
+	if domain != "" {
+		body["domains"] = []string{domain}
+	}
+	if d.MailFrom != "" {
+		body["mail_from"], body["mail_from_name"] = d.MailFrom, d.Name
+	}
+	var made core.Tenant
+	if err := p.Do(http.MethodPost, "/api/admin/tenants", body, &made); err != nil {
+		return p.showNewTenant(d, err)
+	}
+	return p.Redirect(Path+"/"+made.ID, "")
+}
+
+// step is something to do before the first newsletter goes out.
+type step struct {
+	Title, Text, To string
+	Done            bool
+}
+
+// steps are those of a tenant that has not sent a newsletter yet, in their order. They are for people who may do them.
+func (p *Page) steps(d *overviewData) []step {
+	if len(d.Last) > 0 || !p.May(core.ActionListSettings) {
+		return nil
+	}
+	list := p.Path("new-list")
+	if d.Lists > 0 {
+		list = p.Path("lists")
+	}
+	write := p.Path("new-campaign")
+	if len(d.Next) > 0 {
+		write = p.Path("campaigns", d.Next[0].ID)
+	}
+	return []step{
+		{
+			p.T("Say who sends"), p.T("The address that newsletters come from, and records that prove it is yours."),
+			p.Path("settings"), p.Tenant.MailFrom != "",
+		},
+		{p.T("Make a list"), p.T("Readers subscribe to a list."), list, d.Lists > 0},
+		{
+			p.T("Bring readers in"), p.T("By a form on your site, or from a file that you have."), p.Path("people"),
+			d.Counts.Active+d.Counts.Pending > 0,
+		},
+		{
+			p.T("Write the first campaign"), p.T("Test it as often as you like: it goes out when you say so."), write,
+			len(d.Next) > 0,
+		},
+	}
+}
