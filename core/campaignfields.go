@@ -61,6 +61,7 @@ type CampaignFields struct {
 	UTM       UTM             `json:"utm,omitzero"` // added to links that have none
 	Narrowing
 
+	Attachments   []string `json:"attachments,omitempty"`    // ids of media, as the mails bring them along
 	TestAddresses []string `json:"test_addresses,omitempty"` // where its tests go; empty: to the tenant's test group
 }
 
@@ -107,6 +108,10 @@ func (f *CampaignFields) Check() error {
 		return Invalidf("tracking", "tracking must be one of %s.", strings.Join(Trackings, ", "))
 	case f.Language != "" && !slices.Contains(Languages, f.Language):
 		return Invalidf("language", "language must be one of %s.", strings.Join(Languages, ", "))
+	case len(f.Attachments) > MaxAttachments:
+		return Invalidf("attachments", "attachments may have %d entries at most.", MaxAttachments)
+	case repeats(f.Attachments):
+		return Invalidf("attachments", "attachments must name each file once.")
 	case len(f.Template) > MaxTemplateJSON:
 		return Invalidf("template", "template may have %d bytes at most.", MaxTemplateJSON)
 	}

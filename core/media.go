@@ -5,7 +5,10 @@ import (
 	"strings"
 )
 
-// Media is a picture that a tenant keeps for its mails.
+// PDF is the media type of documents, which are kept as they are, to be attached to mails.
+const PDF = "application/pdf"
+
+// Media is a picture, or a document, that a tenant keeps for its mails.
 type Media struct {
 	ID         string    `db:"id"`
 	TenantID   string    `db:"tenant_id"`
@@ -37,7 +40,7 @@ type MediaView struct {
 	TenantID string `json:"tenant_id"`
 	Name     string `json:"name"`
 	MediaFileView
-	Type       string         `json:"type" enum:"image/jpeg|image/png|image/gif"`
+	Type       string         `json:"type" enum:"image/jpeg|image/png|image/gif|application/pdf"`
 	Alt        string         `json:"alt"`
 	Decorative bool           `json:"decorative"`
 	Full       *MediaFileView `json:"full,omitempty"` // larger than in mails, for web pages; absent where there is none
@@ -146,10 +149,10 @@ func (f *MediaFile) Path(name string) string {
 }
 
 // mediaEndings are the endings of file names, by media type.
-var mediaEndings = map[string]string{"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif"}
+var mediaEndings = map[string]string{"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", PDF: ".pdf"}
 
 // pictureEndings are what a name may end with that says the type.
-var pictureEndings = []string{".png", ".jpg", ".jpeg", ".gif", ".webp"}
+var pictureEndings = []string{".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf"}
 
 const maxMediaFileName = 80 // bytes
 
@@ -172,7 +175,9 @@ func MediaFileName(name, mediaType string) string {
 		}
 	}
 	if name = strings.Trim(b.String(), "-"); name == "" {
-		name = "picture"
+		if name = "picture"; mediaType == PDF {
+			name = "document"
+		}
 	}
 	return name + mediaEndings[mediaType]
 }

@@ -49,6 +49,7 @@ type written struct {
 
 	Audience *core.FollowUp `json:"audience,omitempty"` // readers of another campaign alone
 
+	Attachments   []string `json:"attachments"`    // ids of media
 	TestAddresses []string `json:"test_addresses"` // where its tests go; none: to the tenant's test group
 }
 
@@ -57,7 +58,7 @@ func writtenOf(f *core.CampaignFields) written {
 		append([]string{}, f.ListIDs...), f.Preheader, f.FromName, f.FromEmail, f.ReplyTo, f.Language, f.Tracking,
 		f.Template, f.Theme, f.Content, f.UTM,
 		append([]string{}, f.ExcludeListIDs...), append([]string{}, f.ExcludeCampaignIDs...),
-		f.Audience, append([]string{}, f.TestAddresses...),
+		f.Audience, append([]string{}, f.Attachments...), append([]string{}, f.TestAddresses...),
 	}
 }
 
@@ -108,6 +109,7 @@ type fieldsInput struct {
 
 	Audience *followUpInput `json:"audience"`
 
+	Attachments   *[]string `json:"attachments"`
 	TestAddresses *[]string `json:"test_addresses"`
 
 	Archive *bool `json:"archive"` // no part of a version: it can be changed at any time
@@ -155,6 +157,7 @@ func (in *fieldsInput) change(f *core.CampaignFields) error {
 		{"list_ids", in.ListIDs, &f.ListIDs},
 		{"exclude_list_ids", in.ExcludeListIDs, &f.ExcludeListIDs},
 		{"exclude_campaign_ids", in.ExcludeCampaignIDs, &f.ExcludeCampaignIDs},
+		{"attachments", in.Attachments, &f.Attachments},
 	} {
 		if err := takeIDs(ids.field, ids.from, ids.to); err != nil {
 			return err

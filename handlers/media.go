@@ -32,7 +32,7 @@ func (h *Handler) mediaRoutes(t *web.Table) {
 	const all = "/api/media"
 	t.Add("POST", all, sent(core.ActionMediaWrite), web.Send,
 		web.Stream(a.create).NeedsRoom(maxWrite).Created().Fails(core.NotFound, core.TooLarge, core.TooMany),
-		"Upload a picture: the body is the file, or multipart/form-data with a part named file")
+		"Upload a picture or a PDF: the body is the file, or multipart/form-data with a part named file")
 	t.Add("GET", all, sent(core.ActionMediaRead), web.Send,
 		web.List(a.list, func(m core.MediaView) string { return m.ID }).Fails(core.Invalid), "List pictures, the newest first")
 	const item = "/api/media/:id"
@@ -239,6 +239,9 @@ func (r *received) release() {
 
 // decode makes the files of a picture, once there is memory for it.
 func (a media) decode(c *web.Call, file []byte) (full, mail core.MediaFile, err error) {
+	if f, ok := picture.Document(file); ok {
+		return f, f, nil
+	}
 	p, err := picture.Open(file)
 	if err != nil {
 		return full, mail, err
@@ -271,7 +274,11 @@ func (a media) serve(c *web.Call) error {
 	}
 	h := c.Header()
 	h.Set("Content-Type", f.Type)
-	h.Set("Content-Disposition", `inline; filename="`+name+`"`)
+	shown := "inline"
+	if f.Type == core.PDF { // a document may run scripts
+		shown = "attachment"
+	}
+	h.Set("Content-Disposition", shown+`; filename="`+name+`"`)
 	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
 	h.Set("Cross-Origin-Resource-Policy", "cross-origin")
 	h.Set("Cache-Control", pictureCache)

@@ -12,6 +12,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/handlers/web/webtest"
+	"newsletterd/mail/picture"
 	"newsletterd/store/storetest"
 )
 
@@ -36,6 +37,13 @@ func init() {
 		}
 		e.must(err)
 		e.name(name, b.String())
+	}
+	// pdf NAME: a document, and the path of one of this name
+	steps["pdf"] = func(e *env, name string, _ map[string]string) {
+		const document = "%PDF-1.7 the prices"
+		e.name(name, document)
+		f, _ := picture.Document([]byte(document))
+		e.name(name+".path", f.Path("Our prices.pdf"))
 	}
 	// media NAME tenant=TENANT [id=ID]: a picture of which mails show a half
 	steps["media"] = func(e *env, name string, args map[string]string) {

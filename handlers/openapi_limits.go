@@ -295,6 +295,11 @@ func campaignLimits(whole web.Object) map[string]web.Object {
 			without(where(web.Object{"kind": web.Object{}, "text": filled}), inHTML),
 			without(where(web.Object{"kind": web.Object{}, "layout": filled}), written),
 		}}},
+		"attachments": {
+			"maxItems":    core.MaxAttachments,
+			"description": "Ids of media, pictures or PDF, that come with the mails: 5 MiB together",
+		},
+		"attachments[]": specID,
 		"test_addresses": {
 			"maxItems": core.MaxTestAddresses, "description": "Where its tests go; none: to the tenant's test group",
 		},

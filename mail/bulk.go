@@ -42,6 +42,8 @@ type BulkSpec struct {
 	Track Tracking
 	// Mended says where links of the HTML part lead instead of the addresses that they were written with.
 	Mended map[string]string
+	// Attachments are files that come with the mail; nil: none.
+	Attachments *Attachments
 	// Notice is a sentence before the body of a page, as text; empty: none.
 	Notice string
 }
@@ -351,7 +353,7 @@ func (b *Bulk) Parts(r *Recipient) (subject, text, html string, err error) {
 	return subject, text, html, nil
 }
 
-// Append appends the mail for one recipient to dst: the bytes of an Envelope. With dst reused, a mail
+// Append appends the mail for one recipient to dst: the bytes of an Envelope, whose tail is Tail. With dst reused, a mail
 // costs a handful of small allocations. ErrMessage: the recipient's address or token can't stand in a mail.
 func (b *Bulk) Append(dst []byte, r *Recipient) ([]byte, error) {
 	if !octets.Address(r.Email) || !tokenOnly(r.MessageID) || !headerURL(r.OneClickURL) ||
@@ -363,7 +365,11 @@ func (b *Bulk) Append(dst []byte, r *Recipient) ([]byte, error) {
 	defer func() { w.vars = Vars{}; b.scratch.Put(w) }()
 	b.fill(&w.vars, r)
 	dst, err := b.appendHeaders(dst, r, &w.vars, &w.buf)
-	if err == nil {
+	if a := b.spec.Attachments; err == nil && a != nil {
+		if dst, err = b.appendBody(a.appendMixed(dst), r.MessageID, &w.vars, &w.buf); err == nil {
+			dst = a.appendBoundary(dst)
+		}
+	} else if err == nil {
 		dst, err = b.appendBody(dst, r.MessageID, &w.vars, &w.buf)
 	}
 	if err != nil {

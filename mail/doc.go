@@ -8,6 +8,7 @@
 //	body.go              layout, footer and preheader
 //	header.go encode.go  header fields, quoted-printable, base64
 //	ident.go             Ident: Message-ID, bounce and unsubscribe addresses that name a recipient row
+//	attach.go            Attachments: files that all mails of a job share
 //	marks.go             the header by which a provider's events name a mail
 //	track.go             tracked links and the pixel
 //

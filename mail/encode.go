@@ -98,6 +98,11 @@ func appendBase64(dst, s []byte) []byte {
 	if bareLF(s) {
 		s = crlf(s)
 	}
+	return appendBase64Octets(dst, s)
+}
+
+// appendBase64Octets appends octets as they are, in lines of base64.
+func appendBase64Octets(dst, s []byte) []byte {
 	for len(s) > 0 {
 		n := min(len(s), base64Line)
 		dst = base64.StdEncoding.AppendEncode(dst, s[:n])

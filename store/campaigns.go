@@ -224,6 +224,9 @@ func (tx *Tx) judgeCampaign(tenantID string, f *core.CampaignFields) error {
 	if err := tx.judgeNarrowing(tenantID, &f.Narrowing); err != nil {
 		return err
 	}
+	if _, err := tx.attached(tenantID, f.Attachments); err != nil {
+		return err
+	}
 	known, err := tx.templateExists(tenantID, f.Content.Layout)
 	if err == nil && !known {
 		err = core.Invalidf("content.layout", "content.layout: there is no template %s.", f.Content.Layout)
@@ -279,8 +282,10 @@ func (tx *Tx) saveCampaign(c *core.Campaign, e CampaignEdit, copyWas string) err
 	if err != nil || used {
 		return err
 	}
-	if _, err := tx.exec("DELETE FROM frozen_content WHERE copy_id = ?", copyWas); err != nil {
-		return err
+	for _, table := range []string{"frozen_content", "attachment"} {
+		if _, err := tx.exec("DELETE FROM "+table+" WHERE copy_id = ?", copyWas); err != nil {
+			return err
+		}
 	}
 	_, err = tx.exec("DELETE FROM campaign_copy WHERE id = ?", copyWas)
 	return err

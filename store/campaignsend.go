@@ -56,6 +56,9 @@ func (tx *Tx) approve(c *core.Campaign, r *CampaignSending) error {
 	if _, err := tx.freezeCampaign(r.Copy, r.Fields, lists, &tenant); err != nil {
 		return err
 	}
+	if err := tx.attach(r.Copy.ID, c.TenantID, r.Fields.Attachments); err != nil {
+		return err
+	}
 	return tx.keep(c.No, r.Version)
 }
 

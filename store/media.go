@@ -101,6 +101,12 @@ var mediaUses = []string{
 		ORDER BY c.no DESC LIMIT 2`,
 }
 
+// attachedTo are the campaigns of the tenant ?1 to which a picture, or document, ?2 is attached that are not sent yet:
+// what was approved keeps its files.
+const attachedTo = `SELECT 'campaign' AS kind, iif(c.name = '', c.subject, c.name) AS name FROM campaign c JOIN
+	campaign_version v ON v.campaign_no = c.no AND v.version = c.version WHERE c.tenant_id = ?1 AND c.state IN ('draft',
+	'in_review') AND instr(v.fields, ?2) ORDER BY c.no DESC LIMIT 2`
+
 // MediaUses returns a few of the templates and send jobs that show a picture, and would show it no longer if it were
 // deleted: by the digits of its files that no other picture of the tenant has. Its only error is core.ErrStorage.
 func (s *Store) MediaUses(ctx context.Context, m *core.Media) (uses []core.MediaUse, err error) {
@@ -124,7 +130,9 @@ func (s *Store) MediaUses(ctx context.Context, m *core.Media) (uses []core.Media
 			uses = append(uses, found...)
 		}
 	}
-	return uses, nil
+	var found []core.MediaUse
+	err = s.all(ctx, &found, attachedTo, m.TenantID, m.ID)
+	return append(uses, found...), err
 }
 
 // AddMedia keeps a new picture with its files, and returns it as it is kept. Memory of the files is the caller's. It
@@ -319,7 +327,8 @@ func (s *Store) MediaFile(ctx context.Context, digits string) (f core.MediaFile,
 	}
 	err = s.get(ctx, &row, `SELECT f.no, f.sha256, f.type, f.width, f.height, f.bytes, f.touched_at FROM media_file f
 		JOIN tenant t ON t.id = f.tenant_id AND t.deleted_at = 0
-		WHERE f.sha256 >= ?1 AND f.sha256 < ?1 || 'g' AND f.state = `+sqlFileWhole+` ORDER BY f.sha256, f.tenant_id
+		WHERE f.sha256 >= ?1 AND f.sha256 < ?1 || 'g' AND f.state = `+sqlFileWhole+` AND (EXISTS (SELECT 1 FROM media
+		WHERE mail_no = f.no) OR EXISTS (SELECT 1 FROM media WHERE full_no = f.no)) ORDER BY f.sha256, f.tenant_id
 		LIMIT 1`, digits)
 	return row.MediaFile, row.TouchedAt, err
 }

@@ -91,7 +91,8 @@ var personColumns = map[string]struct {
 		person: "email email_key params",
 		other:  "id kind tenant_id list_id token_id state tries due_at created_at finished_at reason",
 	},
-	"mark": {other: "name value"},
+	"attachment": {other: "copy_id place name file_no"},
+	"mark":       {other: "name value"},
 	"media": {
 		stays: "created_by", other: "id tenant_id name mail_no full_no alt decorative created_at updated_at",
 	},

@@ -39,18 +39,23 @@ func compileContents(ctx context.Context, st *store.Store, o *SendOptions, j *co
 	if err != nil {
 		return nil, err
 	}
+	files, err := st.Attachments(ctx, j.CopyID)
+	if err != nil {
+		return nil, err
+	}
+	attached := mail.NewAttachments(files)
 	all := make([]*content, len(lists))
 	for i, id := range lists {
-		if all[i], err = compileContent(ctx, st, o, j, id); err != nil {
+		if all[i], err = compileContent(ctx, st, o, j, id, attached); err != nil {
 			return nil, err
 		}
 	}
 	return all, nil
 }
 
-func compileContent(ctx context.Context, st *store.Store, o *SendOptions, j *core.SendJob, listID string) (*content,
-	error,
-) {
+func compileContent(ctx context.Context, st *store.Store, o *SendOptions, j *core.SendJob, listID string,
+	attached *mail.Attachments,
+) (*content, error) {
 	c, err := st.ContentOf(ctx, j, listID)
 	if err != nil {
 		return nil, err
@@ -61,6 +66,7 @@ func compileContent(ctx context.Context, st *store.Store, o *SendOptions, j *cor
 	if !c.Tenant.NoTracking {
 		spec.Track = mail.Tracking{Open: c.Copy.TrackOpen, Click: c.Copy.TrackClick, Origin: origin, Named: asks}
 	}
+	spec.Attachments = attached
 	spec.Providers = providersOf(&c.Tenant, o.Provider)
 	bulk, err := mail.CompileBulk(spec)
 	if err != nil {
@@ -167,7 +173,7 @@ func (c *content) compose(e *smtp.Envelope, cl *core.Claim, now time.Time, scrat
 		e.From = c.ident.Bounce(c.jobNo, cl.Seq) + c.bounceHost
 		r.UnsubscribeMailto = c.ident.Unsubscribe(c.jobNo, cl.Seq) + c.bounceHost
 	}
-	e.Dotless = true
+	e.Dotless, e.Tail = true, bulk.Tail()
 	e.Data, err = bulk.Append(e.Data[:0], &r)
 	return err
 }

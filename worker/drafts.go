@@ -58,7 +58,7 @@ func (d *draft) await(ctx context.Context) bool {
 func (d *draft) make(scratch *[]byte) {
 	d.err = d.it.job.content[d.it.Place].compose(d.e, &d.it.Claim, time.Now(), scratch)
 	if d.err == nil && d.signer != nil {
-		d.e.Data, d.err = d.signer.Sign(d.e.Data, d.skip)
+		d.e.Data, d.err = d.signer.SignAll(d.e.Data, d.e.Tail, d.skip)
 	}
 }
 

@@ -123,3 +123,37 @@ func TestATestByALaterList(t *testing.T) {
 		}
 	})
 }
+
+// The mails of a campaign bring its files along, signed ones and tests too.
+func TestMailsBringFilesAlong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &letters{}
+		l.sender = &smtptest.Sender{}
+		l.Harness = workertest.New(t, l.sender)
+		l.Readers(l.List, 3)
+		l.TenantID = l.List.TenantID
+		m := l.NewMedia("prices.pdf", []string{"%PDF-1.7 prices"}, func(m *core.Media) {
+			m.Mail.Type = core.PDF
+			m.Full.Type = core.PDF
+		})
+		c := l.NewCampaign(l.List, func(f *core.CampaignFields) { f.Attachments = []string{m.ID} })
+		d, err := l.Draft(t.Context(), &c, 0, markup.CampaignParts, l.Time())
+		l.Must(err)
+		l.Must(l.AddCampaignTests(t.Context(), &d, []core.Email{"boss@example.org"}, l.Time()))
+		l.Start()
+		l.Run(l.Mailer())
+		time.Sleep(time.Minute)
+		j := l.SendDraft(&d)
+		l.AddsUp(l.Wait(j), 3, 0, 0)
+		texts := l.sender.Texts()
+		for _, text := range texts {
+			if strings.Count(text, "filename=\"prices.pdf\"") != 1 || !strings.Contains(text, "multipart/mixed") ||
+				!strings.Contains(text, "JVBERi0xLjcgcHJpY2Vz") {
+				t.Errorf("no file:\n%s", text)
+			}
+		}
+		if len(texts) != 4 {
+			t.Errorf("%d mails", len(texts))
+		}
+	})
+}

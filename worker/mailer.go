@@ -241,6 +241,7 @@ func (r *mailRun) connection(ctx context.Context) error {
 		Commit: func(*smtp.Envelope) bool { return true },
 		Done: func(e *smtp.Envelope, o smtp.Outcome) {
 			m := e.Tag.(*core.Mail)
+			e.Tail = nil
 			envelopes.Put(e)
 			r.results <- mailResult{mail: m, outcome: o}
 		},

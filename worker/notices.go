@@ -127,7 +127,7 @@ func (m *mailer) accountLook(ctx context.Context, q *core.Mail, d *notice.Data) 
 func (m *mailer) sign(ctx context.Context, e *smtp.Envelope, tenantID string) error {
 	k, err := m.Signers.of(ctx, tenantID, core.Email(e.From).Domain())
 	if err == nil && k.signer != nil {
-		e.Data, err = k.signer.Sign(e.Data, m.DKIMSkip)
+		e.Data, err = k.signer.SignAll(e.Data, e.Tail, m.DKIMSkip)
 	}
 	return err
 }

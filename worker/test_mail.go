@@ -24,12 +24,12 @@ func (m *mailer) composeTest(ctx context.Context, q *core.Mail, now time.Time) (
 	if err := json.Unmarshal([]byte(q.Params), &of); err != nil {
 		return nil, err
 	}
-	c, view, err := m.testedContent(ctx, &of, q)
+	c, view, files, err := m.testedContent(ctx, &of, q)
 	if err != nil {
 		return nil, err
 	}
 	spec := mail.JobSpec(cmp.Or(of.JobID, of.CampaignID), c, m.From)
-	spec.SubjectPrefix = testPrefix
+	spec.SubjectPrefix, spec.Attachments = testPrefix, mail.NewAttachments(files)
 	bulk, err := mail.CompileBulk(spec)
 	if err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func (m *mailer) composeTest(ctx context.Context, q *core.Mail, now time.Time) (
 	}
 	r.Preferences = string(sub.Preferences)
 	e := envelopes.Get().(*smtp.Envelope)
-	e.From, e.To, e.Tag = spec.From.Email, string(q.Email), q
+	e.From, e.To, e.Tag, e.Tail = spec.From.Email, string(q.Email), q, bulk.Tail()
 	if e.Data, err = bulk.Append(e.Data[:0], &r); err != nil {
 		return nil, err
 	}
@@ -63,27 +63,30 @@ func (m *mailer) composeTest(ctx context.Context, q *core.Mail, now time.Time) (
 // testedContent reads what a test mail shows, by the list that would reach the address: that of a job, or a version of a
 // campaign. view is the token of its page.
 func (m *mailer) testedContent(ctx context.Context, of *core.TestMail, q *core.Mail) (c *core.Content, view string,
-	err error,
+	files []core.Attachment, err error,
 ) {
 	if of.CampaignID == "" {
 		j, err := m.Store.SendJob(ctx, of.JobID)
 		if err != nil {
-			return nil, "", err
+			return nil, "", nil, err
 		}
 		listID := j.ListID
 		switch sub, err := m.Store.ReachedByJob(ctx, &j, q.Email); {
 		case err == nil:
 			listID = sub.ListID
 		case !errors.Is(err, core.ErrNotFound):
-			return nil, "", err
+			return nil, "", nil, err
 		}
 		content, err := m.Store.ContentOf(ctx, &j, listID)
+		if err == nil {
+			files, err = m.Store.Attachments(ctx, j.CopyID)
+		}
 		token := auth.PreviewToken{JobNo: j.No, Email: q.Email, IssuedAt: q.CreatedAt}
-		return &content, m.Sealer.SealPreview(token), err
+		return &content, m.Sealer.SealPreview(token), files, err
 	}
 	campaign, err := m.Store.Campaign(ctx, of.CampaignID)
 	if err != nil {
-		return nil, "", err
+		return nil, "", nil, err
 	}
 	d, err := m.Store.Draft(ctx, &campaign, of.Version, markup.CampaignParts, q.CreatedAt)
 	if err == nil {
@@ -92,7 +95,10 @@ func (m *mailer) testedContent(ctx context.Context, of *core.TestMail, q *core.M
 			err = nil
 		}
 	}
+	if err == nil {
+		files, err = m.Store.AttachmentsOf(ctx, campaign.TenantID, d.Fields.Attachments)
+	}
 	return &d.Content, m.Sealer.SealDraft(auth.DraftToken{
 		CampaignID: of.CampaignID, Version: of.Version, Email: q.Email, IssuedAt: q.CreatedAt,
-	}), err
+	}), files, err
 }

@@ -140,6 +140,9 @@ func readPicture(c *cli.Context, limits core.MediaLimits) (full, mail core.Media
 	if err != nil {
 		return full, mail, err
 	}
+	if f, ok := picture.Document(data); ok {
+		return f, f, nil
+	}
 	opened, err := picture.Open(data)
 	if err != nil {
 		return full, mail, err

@@ -332,3 +332,23 @@ func TestSignOddMessages(t *testing.T) {
 		}
 	}
 }
+
+// A message in two parts has the body hash that the whole has.
+func TestAMessageInTwoParts(t *testing.T) {
+	signer, _ := newSigner(t, core.DKIMEd25519)
+	bodyHash := func(data []byte, err error) string {
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, hash, _ := strings.Cut(string(data), "; bh=")
+		hash, _, _ = strings.Cut(hash, ";")
+		return hash
+	}
+	for _, data := range []string{"one\r\n", "one  two \r\n\r\n\r\n--=-x\r\n"} {
+		head, tail := "From: a@x.example\r\n\r\n", "Content-Type: a/b;\r\n name=\"x\"\r\n\r\nAAAA\r\n--=-x--\r\n"
+		whole := bodyHash(signer.Sign([]byte(head+data+tail), nil))
+		if got := bodyHash(signer.SignAll([]byte(head+data), []byte(tail), nil)); got != whole || got == "" {
+			t.Errorf("%q: %s, want %s", data, got, whole)
+		}
+	}
+}

@@ -96,7 +96,11 @@ func NewSigner(keys []Key) (*Signer, error) {
 // Sign returns the message data with its signatures in front, in data's own array if its capacity suffices. data must
 // consist of whole lines that end CRLF. skip names header fields, in any case, that are not signed because the relay
 // changes them; From is always signed. A message whose header has no end is ErrMessage.
-func (s *Signer) Sign(data []byte, skip []string) ([]byte, error) {
+func (s *Signer) Sign(data []byte, skip []string) ([]byte, error) { return s.SignAll(data, nil, skip) }
+
+// SignAll is Sign for a message that consists of data and tail. The tail is as the canonicalization relaxed has it
+// (RFC 6376 section 3.4.4), and data ends with a line that isn't empty.
+func (s *Signer) SignAll(data, tail []byte, skip []string) ([]byte, error) {
 	end := bytes.Index(data, []byte("\r\n\r\n"))
 	if end < 0 {
 		return data, ErrMessage
@@ -108,7 +112,15 @@ func (s *Signer) Sign(data []byte, skip []string) ([]byte, error) {
 		r.canon = appendRelaxedBody(r.canon[:0], body)
 		body = r.canon
 	}
-	sum := sha256.Sum256(body)
+	var sum [sha256.Size]byte
+	if len(tail) == 0 {
+		sum = sha256.Sum256(body)
+	} else {
+		h := sha256.New()
+		h.Write(body)
+		h.Write(tail)
+		h.Sum(sum[:0])
+	}
 	r.fields = headerFields(r.fields[:0], data[:end+2])
 	r.appendSigned(skip)
 	now := time.Now().Unix()

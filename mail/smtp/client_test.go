@@ -557,3 +557,33 @@ func TestClientConnectionRefused(t *testing.T) {
 	p := &post{t: t, n: 1, sender: &Client{Addr: addr}}
 	checkFault(t, p.run(t.Context()), FaultConnect, "dial")
 }
+
+// What many messages share follows what is each one's own, whole, whatever its size.
+func TestATailFollowsTheData(t *testing.T) {
+	for _, lines := range []int{1, 1000, 4000} {
+		s := mailtest.Start(t, mailtest.Script{})
+		tail := []byte(strings.Repeat(strings.Repeat("x", 62)+"\r\n", lines))
+		sent := 0
+		err := (&Client{Addr: s.Addr()}).Deliver(t.Context(), &Source{
+			Next: func(context.Context, bool) (*Envelope, bool) {
+				sent++
+				data := fmt.Sprintf("Subject: %d\r\n\r\nown\r\n", sent)
+				return &Envelope{From: "b@x.example", To: to(sent), Data: []byte(data), Tail: tail, Dotless: true}, sent <= 3
+			},
+			Commit: func(*Envelope) bool { return true },
+			Done:   func(*Envelope, Outcome) {},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := s.Messages()
+		for i, m := range got {
+			if want := fmt.Sprintf("Subject: %d\r\n\r\nown\r\n%s", i+1, tail); string(m.Data) != want {
+				t.Errorf("message %d has %d octets, want %d", i+1, len(m.Data), len(want))
+			}
+		}
+		if len(got) != 3 {
+			t.Errorf("%d messages", len(got))
+		}
+	}
+}

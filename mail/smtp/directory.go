@@ -41,7 +41,7 @@ func (d *Directory) Deliver(ctx context.Context, src *Source) error {
 			src.Done(e, Outcome{})
 			continue
 		}
-		name, err := d.Keep(e.Data, time.Now())
+		name, err := d.keep(e.Data, e.Tail, time.Now())
 		if err != nil {
 			src.Done(e, Outcome{})
 			return &RelayError{Fault: FaultDisk, Stage: "write", Delivered: n, Err: err}
@@ -52,7 +52,9 @@ func (d *Directory) Deliver(ctx context.Context, src *Source) error {
 
 // Keep writes one message and returns the name of its file (mode 0600). The file appears whole or not at all. It is not
 // fsynced.
-func (d *Directory) Keep(data []byte, at time.Time) (string, error) {
+func (d *Directory) Keep(data []byte, at time.Time) (string, error) { return d.keep(data, nil, at) }
+
+func (d *Directory) keep(data, tail []byte, at time.Time) (string, error) {
 	sum := sha256.Sum256(headerValue(data, "Message-Id"))
 	stamp := at.UTC().Format("20060102T150405.000000")
 	name := fmt.Sprintf("%s-%06d-%s.eml", stamp, d.seq.Add(1), hex.EncodeToString(sum[:6]))
@@ -61,6 +63,9 @@ func (d *Directory) Keep(data []byte, at time.Time) (string, error) {
 		return "", fmt.Errorf("keep message: %w", err)
 	}
 	_, err = f.Write(data)
+	if err == nil && len(tail) > 0 {
+		_, err = f.Write(tail)
+	}
 	if e := f.Close(); err == nil {
 		err = e
 	}

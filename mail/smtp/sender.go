@@ -18,6 +18,9 @@ type Envelope struct {
 	To string
 	// Data is the message: lines end CRLF, not dot-stuffed, without the final dot.
 	Data []byte
+	// Tail follows Data, and is shared by many messages: whole lines, none of which begins with a dot. With one, Data ends
+	// with CRLF. It is not changed.
+	Tail []byte
 	// Dotless means that no line of Data begins with a dot, as in what mail.Bulk.Append makes: none is looked for.
 	Dotless bool
 	// Tag is the caller's own.

@@ -206,7 +206,7 @@ func (s *session) finish(e *Envelope) (*Envelope, error) {
 		s.done(e, Outcome{})
 		return nil, nil
 	}
-	if err := s.wire.content(e.Data, e.Dotless, s.timeouts.Block); err != nil {
+	if err := s.wire.content(e.Data, e.Tail, e.Dotless, s.timeouts.Block); err != nil {
 		return nil, s.lost(e, "content", err)
 	}
 	s.wire.mails++

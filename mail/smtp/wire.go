@@ -259,8 +259,9 @@ func appendStuffed(dst, data []byte, start bool) []byte {
 }
 
 // content adds a message and its final dot to what will be written. It writes full buffers, and leaves the last one,
-// with the dot, to flush. dotless means that no line of data begins with a dot. After an error no dot was written.
-func (c *wire) content(data []byte, dotless bool, timeout time.Duration) error {
+// with the dot, to flush. dotless means that no line of data begins with a dot; none of tail, which follows data, does.
+// After an error no dot was written.
+func (c *wire) content(data, tail []byte, dotless bool, timeout time.Duration) error {
 	add := appendStuffed
 	if dotless {
 		add = func(dst, data []byte, _ bool) []byte { return append(dst, data...) }
@@ -277,6 +278,16 @@ func (c *wire) content(data []byte, dotless bool, timeout time.Duration) error {
 	c.out = add(c.out, data, start)
 	if !whole {
 		c.out = append(c.out, "\r\n"...)
+	}
+	for len(tail) > 0 {
+		n := min(len(tail), flushAt)
+		c.out, tail = append(c.out, tail[:n]...), tail[n:]
+		if len(tail) == 0 {
+			break
+		}
+		if _, err := c.flush(timeout); err != nil {
+			return err
+		}
 	}
 	c.out = append(c.out, ".\r\n"...)
 	c.dot = len(c.out)

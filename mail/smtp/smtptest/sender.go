@@ -87,7 +87,7 @@ func (s *Sender) take(e *smtp.Envelope) smtp.Outcome {
 	}
 	if o.Result == smtp.Sent || o.Result == smtp.Ambiguous {
 		s.mu.Lock()
-		s.mails, s.texts = append(s.mails, to), append(s.texts, string(e.Data))
+		s.mails, s.texts = append(s.mails, to), append(s.texts, string(e.Data)+string(e.Tail))
 		s.mu.Unlock()
 	}
 	return o

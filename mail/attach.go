@@ -1,0 +1,65 @@
+package mail
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+
+	"newsletterd/core"
+)
+
+// Attachments are files as they stand in mails. All mails of a job share them: they are encoded once, and what follows
+// the text of a mail is the same in each. They are safe for concurrent use.
+type Attachments struct {
+	boundary string
+	tail     []byte
+}
+
+// NewAttachments encodes files; nil for none. Their names and types must be as core.Attachment has them.
+func NewAttachments(files []core.Attachment) *Attachments {
+	if len(files) == 0 {
+		return nil
+	}
+	sum, size := sha256.New(), 0
+	for i := range files {
+		sum.Write(files[i].Data)
+		size += len(files[i].Data)
+	}
+	// Neither base64 nor quoted-printable has "=-", so that it stands in no part; parts of a mail begin with "=_".
+	a := &Attachments{boundary: "=-" + hex.EncodeToString(sum.Sum(nil)[:16]), tail: make([]byte, 0, size/3*4+size/50+512*len(files))}
+	for i := range files {
+		f := &files[i]
+		a.tail = append(a.tail, "Content-Type: "+f.Type+";\r\n name=\""+f.Name+"\"\r\n"+
+			"Content-Transfer-Encoding: base64\r\n"+
+			"Content-Disposition: attachment;\r\n filename=\""+f.Name+"\"\r\n\r\n"...)
+		a.tail = appendBase64Octets(a.tail, f.Data)
+		a.tail = append(a.tail, "--"+a.boundary...)
+		if i == len(files)-1 {
+			a.tail = append(a.tail, "--"...)
+		}
+		a.tail = append(a.tail, "\r\n"...)
+	}
+	return a
+}
+
+// Tail returns what follows the data that Append makes; nil: nothing. It consists of whole lines in the form that DKIM
+// calls relaxed, none of which begins with a dot. The caller must not change it.
+func (b *Bulk) Tail() []byte {
+	if b.spec.Attachments == nil {
+		return nil
+	}
+	return b.spec.Attachments.tail
+}
+
+// appendMixed appends what a mail begins with that has attachments.
+func (a *Attachments) appendMixed(dst []byte) []byte {
+	dst = append(dst, "Content-Type: multipart/mixed;\r\n boundary=\""...)
+	dst = append(dst, a.boundary...)
+	dst = append(dst, "\"\r\n\r\n"...)
+	return a.appendBoundary(dst)
+}
+
+func (a *Attachments) appendBoundary(dst []byte) []byte {
+	dst = append(dst, "--"...)
+	dst = append(dst, a.boundary...)
+	return append(dst, "\r\n"...)
+}

@@ -1,0 +1,18 @@
+package picture
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+
+	"newsletterd/core"
+)
+
+// Document returns the file of a PDF, which is kept as it is; ok reports whether data is one, by its first bytes.
+func Document(data []byte) (f core.MediaFile, ok bool) {
+	if !bytes.HasPrefix(data, []byte("%PDF-")) {
+		return f, false
+	}
+	sum := sha256.Sum256(data)
+	return core.MediaFile{SHA256: hex.EncodeToString(sum[:]), Type: core.PDF, Bytes: int64(len(data)), Data: data}, true
+}
