@@ -16,6 +16,7 @@ type JobView struct {
 	WindowStart   Instant   `db:"window_start" json:"window_start,omitzero"`
 	WindowEnd     Instant   `db:"window_end" json:"window_end,omitzero"`
 	CreatedAt     Instant   `db:"created_at" json:"created_at"`
+	StartsAt      Instant   `db:"starts_at" json:"starts_at,omitzero"` // of a pending job: not before its undo is over
 	StartedAt     Instant   `db:"started_at" json:"started_at,omitzero"`
 	FinishedAt    Instant   `db:"finished_at" json:"finished_at,omitzero"`
 	FailureReason string    `db:"failure_reason" json:"failure_reason,omitempty"`

@@ -52,25 +52,34 @@ func ParseTime(field, text string, zone *time.Location) (Instant, error) {
 
 // atWall returns when the clocks in a zone show a time, which is given in UTC.
 func atWall(field, text string, wall time.Time, zone *time.Location) (Instant, error) {
-	near := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), wall.Second(), 0, zone)
-	var found []time.Time
-	var offsets []string
-	before, after := near.ZoneBounds()
-	for _, other := range []time.Time{before.Add(-1), near, after} { // the last is zero where no change follows
-		_, offset := other.In(zone).Zone()
-		at := wall.Add(-time.Duration(offset) * time.Second).In(zone)
-		if at.Format(time.DateTime) == wall.Format(time.DateTime) && !slices.ContainsFunc(found, at.Equal) {
-			found, offsets = append(found, at), append(offsets, at.Format("-07:00"))
-		}
-	}
+	found := WallTimes(wall, zone)
 	switch len(found) {
 	case 0:
 		return 0, Invalidf(field, "%s: there is no %s in %s, where clocks are put forward then.", field, text, zone)
 	case 1:
 		return ParseInstant(found[0].Format(time.RFC3339))
 	}
+	offsets := make([]string, len(found))
+	for i, at := range found {
+		offsets[i] = at.Format("-07:00")
+	}
 	return 0, Invalidf(field, "%s: it is %s twice in %s, where clocks are put back then: add the offset, %s.", field, text,
 		zone, strings.Join(offsets, " or "))
+}
+
+// WallTimes returns when the clocks in a zone show a time, which is given in UTC: once, never where they are put
+// forward then, or twice where they are put back.
+func WallTimes(wall time.Time, zone *time.Location) (found []time.Time) {
+	near := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), wall.Second(), 0, zone)
+	before, after := near.ZoneBounds()
+	for _, other := range []time.Time{before.Add(-1), near, after} { // the last is zero where no change follows
+		_, offset := other.In(zone).Zone()
+		at := wall.Add(-time.Duration(offset) * time.Second).In(zone)
+		if at.Format(time.DateTime) == wall.Format(time.DateTime) && !slices.ContainsFunc(found, at.Equal) {
+			found = append(found, at)
+		}
+	}
+	return found
 }
 
 // ZoneOf returns the time zone in which times of a request are read: the named one, else the tenant's, else nil.

@@ -185,6 +185,7 @@ var operationNames = map[string]string{
 	"POST /api/send-jobs/:id/retry-failed":                    "retryJob",
 	"GET /api/send-jobs/:id/links":                            "listJobLinks",
 	"POST /api/send-jobs/:id/preview":                         "previewJob",
+	"GET /api/send-jobs/:id/failures":                         "listJobFailures",
 	"GET /api/send-jobs/:id/recipients":                       "listJobRecipients",
 	"GET /api/send-jobs/:id/stats":                            "getJobStats",
 	"POST /api/send-jobs/:id/test":                            "sendTestMail",

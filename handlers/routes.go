@@ -329,6 +329,8 @@ func (h *Handler) sendRoutes(t *web.Table) {
 		one(web.Path(jobs.cancel)), "Cancel a send job")
 	t.Add("GET", "/api/send-jobs/:id/stats", sent(core.ActionFiguresRead), web.Send,
 		one(web.Path(jobs.stats)), "Counters of a send job")
+	t.Add("GET", "/api/send-jobs/:id/failures", sent(core.ActionFiguresRead), web.Send,
+		one(web.Path(jobs.failures)), "Why mails of a send job did not arrive, or have not yet, and to how many")
 	t.Add("GET", "/api/send-jobs/:id/recipients", sent(core.ActionPeopleRead), web.Send,
 		one(web.List(jobs.recipients, recipient.key)), "What happened to each recipient of a send job")
 	t.Add("GET", "/api/send-jobs/:id/links", sent(core.ActionFiguresRead), web.Send,

@@ -299,6 +299,8 @@ type jobFilter struct {
 	TenantID string         `query:"tenant_id"`
 	Status   core.JobStatus `query:"status" enum:"pending|running|completed|failed|cancelled"`
 	ListID   string         `query:"list_id"`
+
+	CampaignID string `query:"campaign_id"` // with its retries; list_id is not asked for then
 }
 
 func (a sendjobs) list(c *web.Call, in jobFilter, page core.Page) ([]sendJob, error) {
@@ -307,7 +309,7 @@ func (a sendjobs) list(c *web.Call, in jobFilter, page core.Page) ([]sendJob, er
 		return nil, err
 	}
 	jobs, err := a.store.JobViews(c, store.JobFilter{
-		Tenants: tenants, All: all, Status: in.Status, ListID: in.ListID,
+		Tenants: tenants, All: all, Status: in.Status, ListID: in.ListID, CampaignID: in.CampaignID,
 	}, page)
 	return rowsOf(jobs, sendJobOf), err
 }

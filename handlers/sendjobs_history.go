@@ -20,6 +20,15 @@ func (a sendjobs) links(c *web.Call, id string) ([]core.Link, error) {
 	return links, err
 }
 
+// failures are why mails of a job did not arrive, the most frequent first.
+func (a sendjobs) failures(c *web.Call, id string) (core.Failures, error) {
+	j, err := a.store.SendJob(c, id)
+	if err != nil {
+		return core.Failures{}, err
+	}
+	return a.store.Failures(c, &j)
+}
+
 // historyOf names the address whose history is asked for.
 type historyOf struct {
 	Email    core.Email `query:"email,required"`

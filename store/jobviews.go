@@ -12,8 +12,8 @@ import (
 const jobViews = `SELECT send_job.no, send_job.id, send_job.tenant_id, send_job.list_id, ` + jobListIDs + ` AS list_ids,
 	send_job.campaign_id,
 	send_job.status,
-	campaign_copy.name, campaign_copy.subject, scheduled_at, window_start, window_end, send_job.created_at, started_at,
-	finished_at,
+	campaign_copy.name, campaign_copy.subject, scheduled_at, window_start, window_end, send_job.created_at,
+	iif(send_job.status = 'pending', due_at, 0) AS starts_at, started_at, finished_at,
 	failure_reason, paused_at, ` + pauseReason + `, retry_of, expected, duplicates, excluded, first_few, first_until, expanded,
 	recipients, sent, delivered, ` + deferral + `,
 	failed, skipped, bounced, complained, opened, clicked, unsubscribed, ambiguous, machine_opened, machine_clicked,
@@ -29,6 +29,8 @@ const (
 	jobsOfTenant  = newestJobs + "AND send_job.tenant_id = ?4 ORDER BY send_job.no DESC LIMIT +?3"
 	jobsOfTenants = newestJobs + "AND +send_job.tenant_id IN (SELECT value FROM json_each(?4)) ORDER BY send_job.no " +
 		"DESC LIMIT +?3"
+	jobsOfCampaign = newestJobs + `AND send_job.campaign_id = ?4
+		AND (?5 OR +send_job.tenant_id IN (SELECT value FROM json_each(?6))) ORDER BY send_job.no DESC LIMIT +?3`
 	jobsOfList = newestJobs + `AND send_job.no IN (SELECT no FROM send_job WHERE list_id = ?4 UNION ALL
 		SELECT job_no FROM further_list WHERE list_id = ?4)
 		AND (?5 OR +send_job.tenant_id IN (SELECT value FROM json_each(?6))) ORDER BY send_job.no DESC LIMIT +?3`
@@ -40,6 +42,8 @@ type JobFilter struct {
 	All     bool           // of all tenants
 	Status  core.JobStatus // in that state; empty: in any
 	ListID  string         // that go to this list; empty: to any
+
+	CampaignID string // that send this campaign, all lists then; empty: any
 }
 
 // JobView reads one job. core.ErrJobNotFound is returned where there is none, or its tenant was deleted.
@@ -60,6 +64,8 @@ func (s *Store) JobViews(ctx context.Context, f JobFilter, page core.Page) (vs [
 	}
 	args := []any{before, string(f.Status), page.Limit}
 	switch {
+	case f.CampaignID != "":
+		err = s.all(ctx, &vs, jobsOfCampaign, append(args, f.CampaignID, f.All, jsonOf(f.Tenants))...)
 	case f.ListID != "":
 		err = s.all(ctx, &vs, jobsOfList, append(args, f.ListID, f.All, jsonOf(f.Tenants))...)
 	case f.All:

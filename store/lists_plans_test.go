@@ -117,6 +117,7 @@ func everyList(l core.List, sub core.Subscription, j *core.SendJob, now core.Ins
 		"JobViews": {
 			{store.JobFilter{All: true}},
 			{store.JobFilter{Tenants: []string{l.TenantID}}},
+			{store.JobFilter{Tenants: []string{l.TenantID}, CampaignID: j.CampaignID}},
 			{store.JobFilter{Tenants: []string{l.TenantID, "t"}, Status: core.JobStatus("running")}},
 		},
 		"ListGrowth": {{l.ID, now}},
