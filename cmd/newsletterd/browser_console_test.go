@@ -26,6 +26,7 @@ type consolePages struct {
 	mu     sync.Mutex
 	counts map[string]int
 	bodies map[string]string // of the last request
+	page   string            // of the editor
 	broken map[string]bool   // paths whose requests get no answer
 }
 
@@ -41,6 +42,13 @@ func newConsolePages(t *testing.T) *consolePages {
 	}
 	folder("dist", http.FS(assets.Files))
 	folder("testdata", http.Dir("../../handlers/console/assets/testdata"))
+	mux.HandleFunc("GET /editor", func(w http.ResponseWriter, _ *http.Request) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.Header().Set("Content-Security-Policy", consolePolicy)
+		_, _ = io.WriteString(w, p.page)
+	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		p.mu.Lock()
@@ -49,6 +57,11 @@ func newConsolePages(t *testing.T) *consolePages {
 		p.bodies[r.URL.Path] = string(body)
 		if p.broken[r.URL.Path] {
 			panic(http.ErrAbortHandler)
+		}
+		if r.URL.Path == "/pictures" {
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"url": "/pictures/%d.png"}`, p.counts[r.URL.Path])
+			return
 		}
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.Header().Set("Content-Security-Policy", consolePolicy)

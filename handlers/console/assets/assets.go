@@ -5,8 +5,9 @@
 //	dist/        what is served: it is committed, and embedded here
 //	  htmx.js      partial updates, for all pages
 //	  console.js   dialogs, menus, uploads, copies of what was written, for all pages
+//	  editor.js    the visual editor of newsletters, with editor.css, for pages that have one
 //	  LICENSES.txt of the libraries in them
-//	  SHA256SUMS   of all files
+//	  SOURCES      the SHA-256 of src; SHA256SUMS: those of all files
 //
 // All scripts are modules (<script type="module">), and run under a Content-Security-Policy without any unsafe source.
 // The attributes by which pages use them stand at the head of each script in src.

@@ -53,7 +53,7 @@ func bundle(esbuild string) error {
 		return err
 	}
 	args := []string{"run", esbuild}
-	for _, name := range []string{"htmx.js", "console.js"} {
+	for _, name := range []string{"htmx.js", "console.js", "editor.js", "editor.css"} {
 		args = append(args, filepath.Join(folder, "src", name))
 	}
 	args = append(args, "--bundle", "--minify", "--format=esm", "--target=es2022", "--charset=utf8",

@@ -1,0 +1,333 @@
+// The editor of newsletters: a textarea with Markdown, and the same as it will look, for those who don't write Markdown.
+//
+//	<label for="source">Text</label>
+//	<textarea id="source" name="source" data-editor
+//	  data-upload="/console/media/upload"        pictures are sent there, by POST with the field "file"; the answer is
+//	                                             JSON: {"url": …}, and "alt" if it is known
+//	  data-pictures="https://media.example.org"  origins, parted by blanks, whose pictures the policy of the page lets it
+//	                                             show; its own needs no mention
+//	  data-fields='[{"name": "preferences.first_name", "label": "First name", "fallback": "friend"}]'
+//	></textarea>
+//
+// The textarea is the truth: it is what the form sends, and what stands there without a script. What is written in the
+// editor is put there within a moment, and before the form is sent; the textarea then gets the event "input", so a
+// preview is fetched by hx-trigger="input changed delay:500ms". Whoever sets its value from a script dispatches "input",
+// and the editor shows it. Blocks that nobody changed keep their octets (see editor/source.js).
+//
+// The page loads editor.css. <script type="application/json" id="editor-words"> may hold words (editor/words.js has their
+// names); English and German are here. textarea.editor has markdown(), which returns the text as it stands, show("source")
+// and show("visual"), and focus().
+import { baseKeymap, chainCommands, exitCode } from "prosemirror-commands";
+import { dropCursor } from "prosemirror-dropcursor";
+import { gapCursor } from "prosemirror-gapcursor";
+import { history, redo, undo } from "prosemirror-history";
+import { InputRule, inputRules, textblockTypeInputRule, wrappingInputRule } from "prosemirror-inputrules";
+import { keymap } from "prosemirror-keymap";
+import { liftListItem, sinkListItem, splitListItem } from "prosemirror-schema-list";
+import { EditorState, Plugin } from "prosemirror-state";
+import { EditorView } from "prosemirror-view";
+import { make, onContent } from "./console/page.js";
+import * as act from "./editor/actions.js";
+import { clean } from "./editor/paste.js";
+import { fileOf, isPicture, Pictures } from "./editor/pictures.js";
+import { schema } from "./editor/schema.js";
+import { Source } from "./editor/source.js";
+import { TemplateError } from "./editor/template.js";
+import { Toolbar } from "./editor/toolbar.js";
+import { views } from "./editor/views.js";
+import { word } from "./editor/words.js";
+
+const n = schema.nodes;
+const remembered = "console.editor.shows";
+
+class Editor {
+  constructor(textarea) {
+    this.textarea = textarea;
+    this.fields = fieldsOf(textarea);
+    this.status = make("p", { className: "editor-status" });
+    this.status.setAttribute("role", "status");
+    this.said = make("span");
+    this.offer = make("span");
+    this.status.append(this.said, this.offer);
+    const hosts = (textarea.dataset.pictures ?? "").split(/\s+/).filter(Boolean);
+    this.pictures = new Pictures(textarea.dataset.upload, (text) => this.say(text), hosts);
+    this.surface = make("div", { className: "editor-surface" });
+    this.toolbar = new Toolbar(this);
+    this.dom = make("div", { className: "editor" }, this.toolbar.dom, this.surface);
+    textarea.before(this.dom);
+    this.dom.append(textarea, this.status);
+    this.label = textarea.labels?.[0];
+    this.label?.addEventListener("click", (event) => {
+      if (textarea.hidden) {
+        event.preventDefault();
+        this.view.focus();
+      }
+    });
+    textarea.addEventListener("input", () => {
+      if (!this.writing && !textarea.hidden) return;
+      if (!this.writing && textarea.value !== this.written) this.load();
+    });
+    const flush = () => this.flush();
+    textarea.form?.addEventListener("submit", flush, true);
+    textarea.form?.addEventListener("formdata", (event) => {
+      this.flush();
+      if (textarea.name && !textarea.disabled) event.formData.set(textarea.name, textarea.value);
+    });
+    addEventListener("pagehide", flush);
+    let shows = "visual";
+    try {
+      shows = localStorage.getItem(remembered) ?? shows;
+    } catch {
+      // there is no storage: nothing is remembered
+    }
+    this.show(shows, false);
+  }
+
+  // load shows what stands in the textarea, and reports whether it can.
+  load() {
+    clearTimeout(this.timer);
+    this.timer = 0;
+    try {
+      this.source = new Source(this.textarea.value);
+    } catch (why) {
+      if (!(why instanceof TemplateError)) throw why;
+      this.say(word("source.bad", { text: why.message }));
+      return false;
+    }
+    this.written = this.textarea.value;
+    const state = EditorState.create({ doc: this.source.doc, plugins: plugins(this) });
+    if (this.view) this.view.updateState(state);
+    else this.view = this.makeView(state);
+    this.toolbar.update(state);
+    return true;
+  }
+
+  makeView(state) {
+    const labels = new Map(this.fields.map((f) => [f.name, f.label ?? f.name]));
+    const view = new EditorView(this.surface, {
+      state,
+      nodeViews: views(this.pictures, labels),
+      attributes: {
+        role: "textbox",
+        "aria-multiline": "true",
+        "aria-label": this.label?.textContent.trim() || this.textarea.getAttribute("aria-label") || word("text"),
+        class: "editor-text",
+        ...(this.textarea.lang ? { lang: this.textarea.lang } : {}),
+      },
+      dispatchTransaction: (tr) => {
+        view.updateState(view.state.apply(tr));
+        if (tr.docChanged) {
+          clearTimeout(this.timer);
+          this.timer = setTimeout(() => this.flush(), 150);
+        }
+        if (tr.docChanged && !tr.getMeta("paste") && tr.getMeta("addToHistory") !== false) {
+          this.offer.replaceChildren();
+        }
+        this.toolbar.update(view.state);
+      },
+      handlePaste: (v, event) => this.pastes(event),
+      handleDrop: (v, event, slice, moved) => !moved && this.drops(event),
+      transformPastedHTML: (html) => clean(html, (src) => this.pendingOf(src)),
+    });
+    return view;
+  }
+
+  markdown(anew) {
+    return this.textarea.hidden ? this.source.write(this.view.state.doc, anew) : this.textarea.value;
+  }
+
+  // flush writes what has changed into the textarea.
+  flush() {
+    if (!this.timer || !this.textarea.hidden) return;
+    clearTimeout(this.timer);
+    this.timer = 0;
+    const text = this.markdown();
+    if (text === this.textarea.value) return;
+    this.textarea.value = this.written = text;
+    this.writing = true;
+    this.textarea.dispatchEvent(new Event("input", { bubbles: true }));
+    this.writing = false;
+  }
+
+  show(what, focus = true) {
+    const visual = what === "visual";
+    if (visual) {
+      this.say("");
+      if (!this.load()) return this.show("source", focus);
+    } else if (this.view) {
+      this.flush();
+    }
+    this.textarea.hidden = visual;
+    this.surface.hidden = !visual;
+    this.toolbar.update(visual ? this.view.state : null);
+    if (focus) this.focus();
+  }
+
+  toggle() {
+    const what = this.textarea.hidden ? "source" : "visual";
+    this.show(what);
+    try {
+      localStorage.setItem(remembered, this.textarea.hidden ? "visual" : "source");
+    } catch {
+      // there is no storage
+    }
+  }
+
+  focus() {
+    if (this.textarea.hidden) this.view.focus();
+    else this.textarea.focus();
+  }
+
+  say(text) {
+    this.said.textContent = text;
+  }
+
+  // pendingOf returns what a pasted picture is pending as.
+  pendingOf(src) {
+    if (/^data:/i.test(src)) {
+      const file = this.pictures.canSend && fileOf(src);
+      return file ? this.pictures.send(file, this.view) : null;
+    }
+    return /^https?:/i.test(src) ? "" : "drop";
+  }
+
+  pastes(event) {
+    const data = event.clipboardData;
+    if (!data) return false;
+    const html = data.getData("text/html");
+    const plain = data.getData("text/plain");
+    const files = [...data.files].filter(isPicture);
+    // Word and Excel put a picture of the text next to the text.
+    if (files.length && (!html || /^\s*(?:<meta[^>]*>\s*)*<img\b[^>]*>\s*$/i.test(html.replace(/<\/?(?:html|body)>/gi, "")))) {
+      return this.send(files);
+    }
+    if (html && plain && !/data-pm-slice/.test(html)) setTimeout(() => this.offerPlain(plain));
+    return false;
+  }
+
+  // offerPlain lets what was just pasted be taken without its formatting.
+  offerPlain(plain) {
+    const button = make("button", { type: "button", className: "button", textContent: word("paste.plain") });
+    button.onclick = () => {
+      undo(this.view.state, this.view.dispatch);
+      this.view.focus();
+      this.view.pasteText(plain);
+      this.offer.replaceChildren();
+    };
+    this.offer.replaceChildren(word("paste.formatted") + " ", button);
+  }
+
+  drops(event) {
+    const files = [...(event.dataTransfer?.files ?? [])].filter(isPicture);
+    if (!files.length) return false;
+    event.preventDefault();
+    const found = this.view.posAtCoords({ left: event.clientX, top: event.clientY });
+    return this.send(files, found ? (found.inside >= 0 ? found.inside : found.pos) : undefined);
+  }
+
+  send(files, pos) {
+    if (this.pictures.canSend) act.insertPictures(this.view, files.map((f) => this.pictures.send(f, this.view)), pos);
+    else this.say(word("picture.none"));
+    return true;
+  }
+}
+
+function fieldsOf(textarea) {
+  try {
+    const all = JSON.parse(textarea.dataset.fields ?? "[]");
+    if (Array.isArray(all) && all.length) return all;
+  } catch {
+    // ours stand
+  }
+  return [{ name: "preferences.first_name" }, { name: "email" }];
+}
+
+function plugins(editor) {
+  return [
+    rules(),
+    keymap(keys(editor)),
+    keymap(baseKeymap),
+    history(),
+    dropCursor({ color: false, class: "editor-dropcursor", width: 2 }),
+    gapCursor(),
+    lastParagraph(),
+  ];
+}
+
+// lastParagraph keeps room to write after the last block. An empty paragraph isn't written.
+function lastParagraph() {
+  return new Plugin({
+    appendTransaction(transactions, _, state) {
+      const last = state.doc.lastChild;
+      if (!transactions.some((t) => t.docChanged) || last.type === n.paragraph || last.type === n.heading) return null;
+      return state.tr.insert(state.doc.content.size, n.paragraph.create());
+    },
+  });
+}
+
+function rules() {
+  return inputRules({
+    rules: [
+      wrappingInputRule(/^\s*>\s$/, n.blockquote),
+      wrappingInputRule(/^\s*([-+*])\s$/, n.bullet_list),
+      wrappingInputRule(
+        /^(\d{1,9})\.\s$/,
+        n.ordered_list,
+        (found) => ({ order: Number(found[1]) }),
+        (found, node) => node.childCount + node.attrs.order === Number(found[1]),
+      ),
+      textblockTypeInputRule(/^(#{1,3})\s$/, n.heading, (found) => ({ level: found[1].length })),
+      textblockTypeInputRule(/^```$/, n.code_block),
+      new InputRule(/(\{\{[^{}]*\}\}|\{%[^{}%]*%\})$/, (state, found, from, to) =>
+        state.tr.replaceWith(from, to, n.field.create({ source: found[1] }, null, state.selection.$from.marks())),
+      ),
+      new InputRule(/^---$/, (state, _, from, to) => {
+        const $from = state.doc.resolve(from);
+        if ($from.parent.type !== n.paragraph || $from.depth !== 1) return null;
+        return state.tr.replaceWith($from.before(), to + 1, [n.divider.create(), n.paragraph.create()]);
+      }),
+    ],
+  });
+}
+
+function keys(editor) {
+  let leaves = false; // Escape was pressed: Tab leaves the text
+  const inList = (command) => (state, dispatch) => {
+    if (leaves) return (leaves = false);
+    return Boolean(act.around(state, n.list_item)) && command(state, dispatch);
+  };
+  const hardBreak = chainCommands(exitCode, (state, dispatch) => {
+    if (!state.selection.$from.parent.type.contentMatch.matchType(n.hard_break)) return false;
+    dispatch?.(state.tr.replaceSelectionWith(n.hard_break.create()).scrollIntoView());
+    return true;
+  });
+  return {
+    "Mod-b": act.bold,
+    "Mod-i": act.italic,
+    "Mod-k": act.askLink,
+    "Mod-Shift-x": act.strike,
+    "Mod-z": undo,
+    "Mod-y": redo,
+    "Shift-Mod-z": redo,
+    "Mod-Alt-0": act.style(0),
+    "Mod-Alt-1": act.style(1),
+    "Mod-Alt-2": act.style(2),
+    "Mod-Alt-3": act.style(3),
+    Enter: splitListItem(n.list_item),
+    "Shift-Enter": hardBreak,
+    Tab: inList(sinkListItem(n.list_item)),
+    "Shift-Tab": inList(liftListItem(n.list_item)),
+    Escape: () => {
+      leaves = true;
+      return false;
+    },
+    "Alt-F10": () => {
+      editor.toolbar.focus();
+      return true;
+    },
+  };
+}
+
+onContent((root) => {
+  for (const textarea of root.querySelectorAll("textarea[data-editor]")) textarea.editor ??= new Editor(textarea);
+});

@@ -1,0 +1,58 @@
+// Dialogs of the editor.
+import { make } from "../console/page.js";
+import { word } from "./words.js";
+
+let made = 0;
+
+// dialog shows fields and resolves to their values by name, to "remove", or to null where it was cancelled. A field is
+// {name, label, value, type, options, required}; options are [value, label] of a choice.
+export function dialog(title, fields, { remove = false, ok = word("save") } = {}) {
+  return new Promise((done) => {
+    const id = `editor-dialog-${++made}`;
+    const form = make("form", { method: "dialog" }, make("h2", { id, textContent: title }));
+    for (const f of fields) {
+      const input = f.options
+        ? make("select", {}, ...f.options.map(([value, label]) => make("option", { value, textContent: label })))
+        : make("input", { type: f.type ?? "text" });
+      input.id = `${id}-${f.name}`;
+      input.name = f.name;
+      if (f.type === "file") input.accept = "image/png,image/jpeg,image/gif,image/webp";
+      else input.value = f.value ?? "";
+      if (f.required) input.required = true;
+      if (f.mode) input.inputMode = f.mode;
+      input.autocomplete = "off";
+      form.append(make("p", {}, make("label", { htmlFor: input.id, textContent: f.label }), input));
+    }
+    const cancel = make("button", { type: "button", className: "button", textContent: word("cancel") });
+    const save = make("button", { type: "submit", className: "button primary", textContent: ok });
+    const actions = make("p", { className: "actions" }, cancel, save);
+    let answer = null;
+    if (remove) {
+      const drop = make("button", { type: "button", className: "button", textContent: word("remove") });
+      drop.onclick = () => {
+        answer = "remove";
+        box.close();
+      };
+      actions.prepend(drop);
+    }
+    form.append(actions);
+    const box = make("dialog", { className: "editor-dialog" }, form);
+    box.setAttribute("aria-labelledby", id);
+    cancel.onclick = () => box.close();
+    form.onsubmit = (event) => {
+      event.stopPropagation(); // it is no form of the page
+      answer = {};
+      for (const f of fields) {
+        const input = form.elements[f.name];
+        answer[f.name] = f.type === "file" ? input.files[0] : input.value.trim();
+      }
+    };
+    box.onclose = () => {
+      box.remove();
+      done(answer);
+    };
+    document.body.append(box);
+    box.showModal();
+    form.querySelector("input, select")?.focus();
+  });
+}

@@ -1,0 +1,117 @@
+// Pictures on their way to the server: a form with the field "file" is sent to the address of data-upload, which
+// answers {"url": …}, and may answer {"alt": …} too.
+import { word } from "./words.js";
+
+const tries = 3;
+let made = 0;
+
+export class Pictures {
+  // upload is the address; say says what becomes of a picture; hosts are origins whose pictures the page may show.
+  constructor(upload, say, hosts) {
+    this.upload = upload;
+    this.say = say;
+    this.hosts = [location.origin, ...hosts];
+    this.files = new Map(); // pending: file
+    this.shown = new Map(); // address or pending: data: address of what was sent
+  }
+
+  get canSend() {
+    return Boolean(this.upload);
+  }
+
+  // visible returns an address that the page may load, or "".
+  visible(src, pending) {
+    const local = this.shown.get(src) ?? this.shown.get(pending);
+    if (local) return local;
+    try {
+      return this.hosts.includes(new URL(src, location.href).origin) ? src : "";
+    } catch {
+      return "";
+    }
+  }
+
+  // send sends a file, and returns what the node of its picture has as pending meanwhile.
+  send(file, view) {
+    const pending = `send-${++made}`;
+    this.files.set(pending, file);
+    this.start(pending, view);
+    return pending;
+  }
+
+  async start(pending, view) {
+    const file = this.files.get(pending);
+    this.say(word("picture.sending"));
+    this.shown.set(pending, await dataAddress(file));
+    const answer = await this.post(file);
+    if (view.isDestroyed) return;
+    if (!answer?.url) {
+      this.say(word("picture.failed"));
+      change(view, pending, { pending: `failed-${pending}` });
+      this.files.set(`failed-${pending}`, file);
+      this.shown.set(`failed-${pending}`, this.shown.get(pending));
+      return;
+    }
+    this.say("");
+    this.shown.set(answer.url, this.shown.get(pending));
+    this.files.delete(pending);
+    change(view, pending, { src: answer.url, pending: "" }, answer.alt);
+  }
+
+  // again sends a file once more that could not be sent.
+  again(failed, view) {
+    const pending = this.send(this.files.get(failed), view);
+    change(view, failed, { pending });
+  }
+
+  async post(file) {
+    for (let n = 1; ; n++) {
+      try {
+        const form = new FormData();
+        form.append("file", file, file.name || "picture");
+        const r = await fetch(this.upload, { method: "POST", body: form, headers: { Accept: "application/json" } });
+        if (r.ok) return await r.json();
+        if (r.status < 500) return null;
+      } catch {
+        // there was no answer
+      }
+      if (n === tries) return null;
+      await new Promise((done) => setTimeout(done, 500 * 2 ** n));
+    }
+  }
+}
+
+// change changes the picture that is pending, wherever it stands now.
+function change(view, pending, attrs, alt) {
+  view.state.doc.descendants((node, pos) => {
+    if (node.attrs.pending !== pending) return true;
+    const all = { ...node.attrs, ...attrs, alt: node.attrs.alt || alt || "" };
+    view.dispatch(view.state.tr.setNodeMarkup(pos, null, all).setMeta("addToHistory", false));
+    return false;
+  });
+}
+
+function dataAddress(file) {
+  return new Promise((done) => {
+    const r = new FileReader();
+    r.onload = () => done(r.result);
+    r.onerror = () => done("");
+    r.readAsDataURL(file);
+  });
+}
+
+// fileOf returns the file of a data: address, or null. The policy of the page lets nothing fetch it.
+export function fileOf(address) {
+  const found = /^data:(image\/(?:png|jpeg|gif|webp))(;base64)?,(.*)$/s.exec(address);
+  if (!found) return null;
+  try {
+    const text = found[2] ? atob(found[3].replace(/\s/g, "")) : decodeURIComponent(found[3]);
+    const type = found[1];
+    return new File([Uint8Array.from(text, (c) => c.charCodeAt(0))], `picture.${type.slice(6)}`, { type });
+  } catch {
+    return null;
+  }
+}
+
+export function isPicture(file) {
+  return /^image\/(?:png|jpeg|gif|webp)$/.test(file.type);
+}

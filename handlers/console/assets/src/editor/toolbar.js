@@ -1,0 +1,226 @@
+// The toolbar: one stop of the Tab key, arrows go through its buttons (as WAI-ARIA has it), Alt+F10 leads there.
+import { make } from "../console/page.js";
+import * as act from "./actions.js";
+import { schema } from "./schema.js";
+import { word } from "./words.js";
+
+const n = schema.nodes;
+const m = schema.marks;
+const mac = /Mac|iPhone|iPad/.test(navigator.platform);
+const mod = mac ? "⌘" : "Ctrl+";
+
+// Signs of buttons, drawn on 20 by 20.
+const icons = {
+  bold: "M6 4h5a3 3 0 0 1 0 6H6zM6 10h6a3 3 0 0 1 0 6H6z",
+  italic: "M12 4h-3M11 16H8M11.5 4 8.5 16",
+  link: "M8 12l4-4M9 6l1.500-1.500a3.200 3.200 0 0 1 4.500 4.500L13.500 10.500M11 14l-1.500 1.500a3.200 3.200 0 0 1-4.500-4.500L6.500 9.500",
+  bullets: "M8 5h9M8 10h9M8 15h9M3.500 5h.01M3.500 10h.01M3.500 15h.01",
+  numbers: "M8 5h9M8 10h9M8 15h9M3 4l1-.5v3.500M2.800 13.500c.8-1 2-.2 1.500.8L2.800 16.500h1.900",
+  quote: "M4 14V9a3 3 0 0 1 3-3M11 14V9a3 3 0 0 1 3-3M4 11h3v3H4zM11 11h3v3h-3z",
+  undo: "M4 8h8a4 4 0 0 1 0 8H8M4 8l3.500-3.500M4 8l3.500 3.500",
+  redo: "M16 8H8a4 4 0 0 0 0 8h4M16 8l-3.500-3.500M16 8l-3.500 3.500",
+};
+
+function icon(name) {
+  const ns = "http://www.w3.org/2000/svg";
+  const svg = document.createElementNS(ns, "svg");
+  svg.setAttribute("viewBox", "0 0 20 20");
+  svg.setAttribute("aria-hidden", "true");
+  const path = document.createElementNS(ns, "path");
+  path.setAttribute("d", icons[name]);
+  svg.append(path);
+  return svg;
+}
+
+export class Toolbar {
+  // editor has view, fields, pictures and toggle().
+  constructor(editor) {
+    this.editor = editor;
+    this.updates = [];
+    this.dom = make("div", { className: "editor-toolbar" });
+    this.dom.setAttribute("role", "toolbar");
+    this.dom.setAttribute("aria-label", word("toolbar"));
+    this.build();
+    this.stops = [...this.dom.querySelectorAll(":scope > select, :scope > button, .editor-menu > button")];
+    this.stops.forEach((e, i) => (e.tabIndex = i ? -1 : 0));
+    this.dom.addEventListener("keydown", (event) => this.key(event));
+    this.dom.addEventListener("focusin", (event) => {
+      if (!this.stops.includes(event.target)) return;
+      for (const e of this.stops) e.tabIndex = e === event.target ? 0 : -1;
+    });
+    // The focus stays in the text, and with it the selection.
+    this.dom.addEventListener("mousedown", (event) => {
+      if (event.target.closest("button")) event.preventDefault();
+    });
+  }
+
+  build() {
+    this.styles();
+    this.toggle("bold", act.bold, m.strong, `${mod}B`);
+    this.toggle("italic", act.italic, m.em, `${mod}I`);
+    this.toggle("link", act.askLink, m.link, `${mod}K`);
+    this.rule();
+    this.block("bullets", act.list(n.bullet_list), n.bullet_list);
+    this.block("numbers", act.list(n.ordered_list), n.ordered_list);
+    this.block("quote", act.quote, n.blockquote);
+    this.rule();
+    this.block("picture", act.askPicture(this.editor.pictures), n.figure);
+    this.block("button", act.askButton, n.button);
+    this.menu("columns", n.columns, [
+      ["columns.2", act.columns(2)],
+      ["columns.3", act.columns(3)],
+      ["columns.none", act.columns(0)],
+    ]);
+    this.menu("callout", n.callout, [
+      ["callout.note", act.callout("note")],
+      ["callout.tip", act.callout("tip")],
+      ["callout.warning", act.callout("warning")],
+      ["callout.none", act.callout("")],
+    ]);
+    this.block("divider", act.divider, n.divider);
+    this.block("field", act.askField(this.editor.fields), n.field);
+    this.rule();
+    this.block("undo", act.undo, null, `${mod}Z`);
+    this.block("redo", act.redo, null, mac ? "⇧⌘Z" : "Ctrl+Y");
+    this.source = this.add("source", () => this.editor.toggle());
+    this.source.classList.add("end");
+    this.source.setAttribute("aria-pressed", "false");
+  }
+
+  rule() {
+    this.dom.append(make("span", { className: "editor-rule" }));
+  }
+
+  add(name, run, keys) {
+    const b = make("button", { type: "button" });
+    b.dataset.action = name;
+    if (icons[name]) {
+      b.append(icon(name));
+      b.setAttribute("aria-label", word(name));
+      b.title = keys ? `${word(name)} (${keys})` : word(name);
+    } else {
+      b.textContent = word(name);
+      if (keys) b.title = keys;
+    }
+    b.onclick = run;
+    this.dom.append(b);
+    return b;
+  }
+
+  run(command) {
+    const { view } = this.editor;
+    command(view.state, view.dispatch, view);
+    if (!document.querySelector("dialog[open]")) view.focus();
+  }
+
+  toggle(name, command, mark, keys) {
+    const b = this.add(name, () => this.run(command), keys);
+    this.updates.push((state) => {
+      b.setAttribute("aria-pressed", String(act.marked(state, mark)));
+      able(b, command(state));
+    });
+  }
+
+  block(name, command, type, keys) {
+    const b = this.add(name, () => this.run(command), keys);
+    this.updates.push((state) => {
+      if (type?.isBlock) b.setAttribute("aria-pressed", String(Boolean(act.around(state, type))));
+      able(b, command(state));
+    });
+  }
+
+  styles() {
+    const select = make("select");
+    select.setAttribute("aria-label", word("style"));
+    select.append(make("option", { value: "0", textContent: word("paragraph") }));
+    for (const level of [1, 2, 3]) {
+      select.append(make("option", { value: String(level), textContent: word("heading", { n: level }) }));
+    }
+    select.onchange = () => this.run(act.style(Number(select.value)));
+    this.dom.append(select);
+    this.updates.push((state) => {
+      const { parent } = state.selection.$from;
+      const level = parent.type === n.heading ? Math.min(3, parent.attrs.level) : 0;
+      select.value = String(level);
+      select.disabled = parent.type !== n.heading && parent.type !== n.paragraph;
+    });
+  }
+
+  // menu adds a button that opens a menu.
+  menu(name, type, items) {
+    const box = make("span", { className: "editor-menu" });
+    const list = make("div", { hidden: true });
+    list.setAttribute("role", "menu");
+    list.setAttribute("aria-label", word(name));
+    const opener = this.add(name, () => (list.hidden ? open() : close(true)));
+    opener.setAttribute("aria-haspopup", "menu");
+    opener.setAttribute("aria-expanded", "false");
+    const open = () => {
+      list.hidden = false;
+      opener.setAttribute("aria-expanded", "true");
+      list.querySelector("button:not([disabled])")?.focus();
+    };
+    const close = (focus) => {
+      list.hidden = true;
+      opener.setAttribute("aria-expanded", "false");
+      if (focus) opener.focus();
+    };
+    for (const [label, command] of items) {
+      const b = make("button", { type: "button", textContent: word(label), tabIndex: -1 });
+      b.dataset.action = label;
+      b.setAttribute("role", "menuitem");
+      b.onclick = () => {
+        close(false);
+        this.run(command);
+      };
+      list.append(b);
+      this.updates.push((state) => (b.disabled = !command(state)));
+    }
+    list.addEventListener("keydown", (event) => {
+      const all = [...list.querySelectorAll("button:not([disabled])")];
+      const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+      if (step) all[(all.indexOf(document.activeElement) + step + all.length) % all.length].focus();
+      else if (event.key === "Escape") close(true);
+      else if (event.key === "Tab") close(false);
+      if (step || event.key === "Escape") event.preventDefault();
+      if (event.key !== "Tab") event.stopPropagation();
+    });
+    document.addEventListener("mousedown", (event) => {
+      if (!list.hidden && !box.contains(event.target)) close(false);
+    });
+    box.append(opener, list);
+    this.dom.append(box);
+    this.updates.push((state) => opener.setAttribute("data-on", String(Boolean(act.around(state, type)))));
+  }
+
+  key(event) {
+    const at = this.stops.indexOf(event.target);
+    if (event.key === "Escape") {
+      this.editor.focus();
+    } else if (at >= 0 && /^(?:ArrowLeft|ArrowRight|Home|End)$/.test(event.key)) {
+      const able = this.stops.filter((e) => !e.disabled);
+      const k = able.indexOf(event.target);
+      const next = { ArrowLeft: k - 1, ArrowRight: k + 1, Home: 0, End: able.length - 1 }[event.key];
+      able[(next + able.length) % able.length].focus();
+    } else {
+      return;
+    }
+    event.preventDefault();
+  }
+
+  focus() {
+    (this.stops.find((e) => e.tabIndex === 0 && !e.disabled) ?? this.source).focus();
+  }
+
+  // update shows what the selection has. Without a state, the text is shown as source, and only that button works.
+  update(state) {
+    if (state) for (const f of this.updates) f(state);
+    else for (const e of this.stops) if (e !== this.source) e.disabled = true;
+    this.source.setAttribute("aria-pressed", String(!state));
+    if (!state) for (const e of this.stops) e.tabIndex = e === this.source ? 0 : -1;
+  }
+}
+
+function able(button, can) {
+  button.disabled = !can;
+}

@@ -1,0 +1,191 @@
+// How blocks look that are more than text.
+import { NodeSelection } from "prosemirror-state";
+import { make } from "../console/page.js";
+import { askPicture } from "./actions.js";
+import { readBlocks } from "./read.js";
+import { describe, TemplateError } from "./template.js";
+import { word } from "./words.js";
+
+// views returns the views of nodes. pictures sends pictures and knows which can be shown; labels are those of fields.
+export function views(pictures, labels) {
+  return {
+    field: (node) => new Field(node, labels),
+    locked: (node, view, getPos) => new Locked(node, view, getPos),
+    figure: (node, view, getPos) => new Figure(node, view, getPos, pictures),
+    callout: (node) => new Callout(node),
+    button: () => {
+      const contentDOM = make("span");
+      return { dom: make("p", { className: "editor-button" }, contentDOM), contentDOM };
+    },
+  };
+}
+
+class Field {
+  constructor(node, labels) {
+    const { name, fallback, tag } = describe(node.attrs.source);
+    const known = labels.get(/^\{\{-?\s*([\w.]+)/.exec(node.attrs.source)?.[1]);
+    this.dom = make("span", { className: "editor-field", title: node.attrs.source, textContent: known ?? name });
+    if (tag) this.dom.classList.add("tag");
+    if (fallback) this.dom.append(make("span", { textContent: ` · ${word("else", { text: fallback })}` }));
+  }
+}
+
+class Callout {
+  constructor(node) {
+    this.label = make("p", { className: "editor-kind", contentEditable: "false" });
+    this.contentDOM = make("div");
+    this.dom = make("div", { className: "editor-callout" }, this.label, this.contentDOM);
+    this.update(node);
+  }
+
+  update(node) {
+    if (node.type.name !== "callout") return false;
+    this.dom.dataset.kind = node.attrs.kind;
+    this.label.textContent = word(`callout.${node.attrs.kind}`);
+    return true;
+  }
+
+  ignoreMutation(mutation) {
+    return mutation.type !== "selection" && !this.contentDOM.contains(mutation.target);
+  }
+}
+
+// kindOf returns the word for what a locked block is.
+function kindOf(source) {
+  if (/^\{%/.test(source)) return word("locked.tags");
+  if (/^</.test(source)) return word("locked.html");
+  if (/^\[[^\]]+\]:/.test(source)) return word("locked.links");
+  return word(/^\|?.*\|.*\n\|?[\s:|-]+(?:\n|$)/.test(source) ? "locked.table" : "locked.other");
+}
+
+// Locked shows a block's source, and lets it be changed there.
+class Locked {
+  constructor(node, view, getPos) {
+    Object.assign(this, { node, view, getPos });
+    this.dom = make("div", { className: "editor-locked", contentEditable: "false" });
+    this.show();
+  }
+
+  show() {
+    const { source } = this.node.attrs;
+    const edit = make("button", { type: "button", className: "button", textContent: word("edit.source") });
+    edit.onclick = () => this.edit();
+    edit.disabled = !this.view.editable;
+    const kind = make("span", { className: "editor-kind", textContent: kindOf(source) });
+    const text = make("pre", { textContent: source, tabIndex: 0 });
+    text.setAttribute("role", "group");
+    text.setAttribute("aria-label", kind.textContent);
+    this.dom.replaceChildren(make("p", {}, kind, edit), text);
+  }
+
+  edit() {
+    const text = make("textarea", { value: this.node.attrs.source, spellcheck: false });
+    text.rows = Math.min(20, text.value.split("\n").length + 1);
+    text.setAttribute("aria-label", word("edit.source"));
+    const fault = make("p", { className: "editor-fault" });
+    fault.setAttribute("role", "alert");
+    const save = make("button", { type: "button", className: "button primary", textContent: word("save") });
+    const cancel = make("button", { type: "button", className: "button", textContent: word("cancel") });
+    const back = () => {
+      this.show();
+      this.dom.querySelector("button").focus();
+    };
+    cancel.onclick = back;
+    save.onclick = () => {
+      try {
+        const pos = this.getPos();
+        const nodes = text.value.trim() ? readBlocks(text.value) : [];
+        const { tr } = this.view.state;
+        if (text.value === this.node.attrs.source) return back();
+        if (nodes.length) tr.replaceWith(pos, pos + this.node.nodeSize, nodes);
+        else tr.delete(pos, pos + this.node.nodeSize);
+        this.view.dispatch(tr);
+        this.view.focus();
+      } catch (why) {
+        if (!(why instanceof TemplateError)) throw why;
+        fault.textContent = word("source.bad", { text: why.message });
+      }
+    };
+    text.onkeydown = (event) => {
+      if (event.key === "Escape") back();
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) save.click();
+    };
+    this.dom.replaceChildren(text, fault, make("p", {}, save, cancel));
+    text.focus();
+  }
+
+  stopEvent(event) {
+    return event.target instanceof Element && Boolean(event.target.closest("button, textarea"));
+  }
+
+  ignoreMutation() {
+    return true;
+  }
+}
+
+class Figure {
+  constructor(node, view, getPos, pictures) {
+    Object.assign(this, { view, getPos, pictures });
+    this.dom = make("figure", { className: "editor-figure", contentEditable: "false" });
+    this.update(node);
+  }
+
+  update(node) {
+    if (node.type.name !== "figure") return false;
+    const { src, alt, title, width, pending } = node.attrs;
+    const visible = this.pictures.visible(src, pending);
+    const parts = [];
+    if (visible) {
+      const img = make("img", { src: visible, alt });
+      if (width) img.width = width;
+      parts.push(img);
+    } else {
+      parts.push(make("p", { className: "editor-elsewhere", textContent: this.missing(src, pending) }));
+    }
+    if (title) parts.push(make("figcaption", { textContent: title }));
+    const text = make("span", { textContent: alt || word("alt.missing") });
+    if (!alt) text.className = "editor-missing";
+    const line = make("p", { className: "editor-about" }, text);
+    if (/^failed/.test(pending)) {
+      line.append(this.button(word("picture.again"), () => this.pictures.again(pending, this.view)));
+    }
+    line.append(this.button(word("edit"), () => this.edit()));
+    parts.push(line);
+    this.dom.replaceChildren(...parts);
+    this.dom.dataset.pending = pending.replace(/-.*/, "");
+    return true;
+  }
+
+  missing(src, pending) {
+    if (pending === "drop") return word("picture.drop");
+    if (/^failed/.test(pending)) return word("picture.failed");
+    if (pending) return word("picture.sending");
+    let host = src;
+    try {
+      host = new URL(src).host;
+    } catch {
+      // a placeholder
+    }
+    return word("picture.elsewhere", { host });
+  }
+
+  button(text, act) {
+    const b = make("button", { type: "button", className: "button", textContent: text });
+    b.onclick = act;
+    return b;
+  }
+
+  edit() {
+    const { state } = this.view;
+    this.view.dispatch(state.tr.setSelection(NodeSelection.create(state.doc, this.getPos())));
+    askPicture(this.pictures)(this.view.state, this.view.dispatch, this.view);
+  }
+
+  stopEvent(event) {
+    return event.target instanceof Element && Boolean(event.target.closest("button"));
+  }
+
+  ignoreMutation() {
+    return true;
+  }
+}
