@@ -12,7 +12,7 @@ import (
 
 // campaignRoutes are the pages of campaigns.
 func (o *Console) campaignRoutes(t *web.Table) {
-	o.get(t, "/campaigns", core.ActionCampaignRead, o.campaigns, "The console: campaigns")
+	o.get(t, "/campaigns", core.ActionFiguresRead, o.campaigns, "The console: campaigns")
 }
 
 // campaignStates in the order of a campaign's life.
@@ -39,6 +39,9 @@ func (p *Page) CampaignBadge(s core.CampaignState) Badge {
 	}
 	return Badge{p.T("draft"), ""}
 }
+
+// Opens reports whether the visitor may open a campaign in the state: those who see figures alone, once there are some.
+func (p *Page) Opens(s core.CampaignState) bool { return p.May(core.ActionCampaignRead) || !written(s) }
 
 // campaigns lists the campaigns, the newest first.
 func (o *Console) campaigns(p *Page) (web.HTML, error) {
