@@ -47,6 +47,7 @@ func (o *Console) Routes(t *web.Table) {
 	o.campaignRoutes(t)
 	o.editorRoutes(t)
 	o.peopleRoutes(t)
+	o.listRoutes(t)
 }
 
 // handler makes the answer to a request of a visitor.

@@ -80,6 +80,7 @@ type overviewData struct {
 	Last    []jobRow
 	Empty   bool // nothing was ever written, and no one reads
 	Steps   []step
+	Growth  growth
 }
 
 // jobRow is a send job with its figures in words.
@@ -158,10 +159,28 @@ func (o *Console) overview(p *Page) (web.HTML, error) {
 	if err := p.overviewJobs(&d, tenant); err != nil {
 		return web.HTML{}, err
 	}
+	if err := p.overviewGrowth(&d, lists); err != nil {
+		return web.HTML{}, err
+	}
 	d.Empty = d.Lists == 0 && len(d.Last) == 0 && len(d.Next) == 0
 	d.Steps = p.steps(&d)
 	v := View{Title: p.Tenant.Name, State: p.overviewState(&d), Data: &d}
 	return p.Show("overview", v)
+}
+
+// maxOverviewGrowth is up to how many lists the growth of all is summed up.
+const maxOverviewGrowth = 20
+
+func (p *Page) overviewGrowth(d *overviewData, lists []core.CountedList) (err error) {
+	if len(lists) > maxOverviewGrowth {
+		return nil
+	}
+	ids := make([]string, len(lists))
+	for i := range lists {
+		ids[i] = lists[i].ID
+	}
+	d.Growth, err = p.growthOf(ids...)
+	return err
 }
 
 func (p *Page) overviewJobs(d *overviewData, tenant url.Values) (err error) {

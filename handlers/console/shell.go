@@ -38,6 +38,7 @@ var areas = []struct {
 	{"Overview", "", "house", core.ActionListRead, false, true},
 	{"Campaigns", "campaigns", "mail", core.ActionFiguresRead, false, true},
 	{"People", "people", "users", core.ActionPeopleMasked, false, true},
+	{"Lists", "lists", "list", core.ActionListRead, false, true},
 }
 
 func (p *Page) shell(v *View) shell {

@@ -1,0 +1,98 @@
+package console
+
+import (
+	"errors"
+	"net/url"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+)
+
+// filled is a form with its values: those of a record, or those that were sent and can't be taken.
+type filled struct {
+	values map[string]string
+	at     string // the field that is wrong, as forms call it
+	text   string // what is wrong with it
+}
+
+// Value returns the value of an input.
+func (f filled) Value(name string) string { return f.values[name] }
+
+// On reports whether a box is ticked.
+func (f filled) On(name string) bool { return f.values[name] == "1" }
+
+// Wrong returns what is wrong with the value of an input; empty: nothing.
+func (f filled) Wrong(name string) string {
+	if f.at != name {
+		return ""
+	}
+	return f.text
+}
+
+// tickWord is the value of a box: "1" where it is ticked.
+func tickWord(on bool) string {
+	if on {
+		return "1"
+	}
+	return ""
+}
+
+// refused shows a form again with what was sent, where the visitor can mend what is wrong: show makes the page. The
+// field that the API names is marked.
+func (p *Page) refused(err error, show func(f filled, v View) (web.HTML, error)) (web.HTML, error) {
+	text, status, ok := p.FaultOf(err)
+	if !ok {
+		return web.HTML{}, err
+	}
+	f := filled{values: p.Form, text: text}
+	if e, is := errors.AsType[*core.Error](err); is {
+		f.at = e.Field
+	}
+	return show(f, View{Fault: text, Status: status})
+}
+
+// sent returns the values of a form that are named, for a body of the API.
+func (p *Page) sent(names ...string) map[string]any {
+	body := map[string]any{}
+	for _, name := range names {
+		body[name] = p.Form[name]
+	}
+	return body
+}
+
+// all reads a list of the API to its end, or to most records.
+func all[T any](p *Page, path string, q url.Values, most int) (found []T, err error) {
+	for {
+		var some []T
+		next, err := p.Get(path, q, &some)
+		if found = append(found, some...); err != nil || next == "" || len(found) >= most {
+			return found, err
+		}
+		q.Set("cursor", next)
+	}
+}
+
+// ofTenant is the query for the records of the page's tenant.
+func (p *Page) ofTenant(pairs ...string) url.Values {
+	q := url.Values{"tenant_id": {p.Tenant.ID}}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			q.Set(pairs[i], pairs[i+1])
+		}
+	}
+	return q
+}
+
+// tab is a line of tabs.
+type tab struct {
+	Link
+	Here bool
+}
+
+// tabsOf marks the tab of the page.
+func (p *Page) tabsOf(links ...Link) (tabs []tab) {
+	for _, l := range links {
+		tabs = append(tabs, tab{l, l.To == p.Request.URL.Path})
+	}
+	return tabs
+}

@@ -1,0 +1,244 @@
+package handlers
+
+import (
+	"fmt"
+	"html"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/store/storetest"
+)
+
+// tenantConsole is a tenant with a list in the console, where ann is signed in.
+type tenantConsole struct {
+	*pageEnv
+	seed   *storetest.Seeder
+	tenant core.Tenant
+	list   core.List
+	ann    core.User
+}
+
+func newTenantConsole(t *testing.T, role string) *tenantConsole {
+	t.Helper()
+	e := &tenantConsole{pageEnv: pageEnvLater(t)}
+	e.seed = storetest.Seed(t, e.store)
+	e.tenant = e.seed.NewTenant()
+	e.list = e.seed.NewList()
+	e.verifyAnn()
+	ann, err := e.store.UserByEmail(t.Context(), "ann@user.example")
+	e.must(err)
+	e.ann = ann
+	e.must(e.store.GrantRole(t.Context(), ann.ID, core.Role{Role: role, TenantID: e.tenant.ID}, false, e.seed.Time()))
+	e.login()
+	return e
+}
+
+// path returns an address in the console of the tenant.
+func (e *tenantConsole) path(parts ...string) string {
+	return "/console/" + e.tenant.ID + "/" + strings.Join(parts, "/")
+}
+
+// shows gets a page and looks for texts in it.
+func (e *tenantConsole) shows(path string, texts ...string) string {
+	e.Helper()
+	status, page := e.page("GET", path, nil)
+	if status != http.StatusOK {
+		e.Fatalf("%s: %d: %s", path, status, textOf(page))
+	}
+	for _, want := range texts {
+		if !strings.Contains(html.UnescapeString(page), want) {
+			e.Errorf("%s: no %q in %s", path, want, textOf(page))
+		}
+	}
+	return page
+}
+
+// sends posts a form and returns where it leads to; it fails unless it leads somewhere.
+func (e *tenantConsole) sends(path string, form url.Values) string {
+	e.Helper()
+	res := e.ask("POST", path, form)
+	if res.StatusCode != http.StatusSeeOther {
+		b, _ := io.ReadAll(res.Body)
+		e.Fatalf("%s: %d: %s", path, res.StatusCode, textOf(string(b)))
+	}
+	return strings.TrimPrefix(res.Header.Get("Location"), "https://news.example.org")
+}
+
+// refuses posts a form that is to be shown again, and looks for texts in it.
+func (e *tenantConsole) refuses(path string, form url.Values, want int, texts ...string) {
+	e.Helper()
+	status, page := e.page("POST", path, form)
+	if status != want {
+		e.Errorf("%s: %d, not %d: %s", path, status, want, textOf(page))
+	}
+	for _, text := range texts {
+		if !strings.Contains(html.UnescapeString(page), text) {
+			e.Errorf("%s: no %q in %s", path, text, page)
+		}
+	}
+}
+
+// record reads the list as it stands.
+func (e *tenantConsole) record() core.List {
+	e.Helper()
+	l, err := e.store.List(e.Context(), e.list.ID)
+	e.must(err)
+	return l
+}
+
+// An administrator makes a list, and changes each of its settings.
+func TestConsoleLists(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newTenantConsole(t, core.RoleTenantAdmin)
+		e.seed.Active(e.list.ID, "a@example.org")
+		e.shows(e.path("lists"), e.list.Name, `data-label="readers">1<`, "New list")
+		e.refuses(e.path("new-list"), url.Values{"name": {" "}, "description": {"Kept <here>"}}, http.StatusBadRequest,
+			`aria-invalid="true"`, "Kept <here>")
+		to := e.sends(e.path("new-list"), url.Values{"name": {"Garden"}, "description": {"Roses"}, "language": {"de"}})
+		e.shows(to, "Garden", "Created.", "0 readers.")
+
+		item := e.path("lists", e.list.ID)
+		e.shows(item, "One reader.", "From the second day on", "Complaints")
+		e.shows(item+"/form", "https://news.example.org/l/"+e.list.ID, "<form action=", "This list has none")
+		settings := url.Values{
+			"name": {"Weekly"}, "description": {"New"}, "language": {"fr"}, "consent_text": {"Yes."}, "confirm_token": {"receipt"},
+			"require_mailed_proof": {"1"}, "subscribe_redirect_url": {"https://a.example/1"},
+			"confirm_redirect_url": {"https://a.example/2"}, "unsubscribe_redirect_url": {"https://a.example/3"},
+			"archive": {"1"}, "slug": {"weekly"}, "active": {"1"},
+		}
+		e.sends(item+"/settings", settings)
+		l := e.record()
+		l.CreatedAt, l.UpdatedAt = 0, 0
+		want := core.List{
+			ID: e.list.ID, TenantID: e.tenant.ID, Name: "Weekly", Status: core.ListActive, ConfirmToken: "receipt",
+			RequireMailedProof: true, Language: "fr", Description: "New", ConsentText: "Yes.",
+			SubscribeRedirectURL: "https://a.example/1", ConfirmRedirectURL: "https://a.example/2",
+			UnsubscribeRedirectURL: "https://a.example/3", Archive: true, Slug: "weekly",
+		}
+		if got, want := fmt.Sprintf("%+v", l), fmt.Sprintf("%+v", want); got != want {
+			t.Errorf("%s\nnot %s", got, want)
+		}
+		e.shows(item+"/form", "https://news.example.org/a/weekly/feed.xml")
+		settings.Set("confirm_redirect_url", "http://a.example/")
+		settings.Set("name", "Other")
+		e.refuses(item+"/settings", settings, http.StatusBadRequest, `value="Other"`, `value="http://a.example/" maxlength`,
+			`aria-invalid="true"`)
+		settings.Set("confirm_redirect_url", "")
+		settings.Del("active")
+		e.sends(item+"/settings", settings)
+		e.shows(item, "This list is switched off", "switched off")
+	})
+}
+
+// Questions are added, changed and removed; a new one gets a name of its own.
+func TestConsoleListQuestions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newTenantConsole(t, core.RoleTenantAdmin)
+		page := e.path("lists", e.list.ID, "questions")
+		e.sends(page, url.Values{"q1.label": {"Größe & Farbe"}, "q1.type": {"choice"}, "q1.options": {"S\r\n\r\nM \r\n"}})
+		e.sends(page, url.Values{
+			"q1.name": {"groesse_farbe"}, "q1.label": {"Size"}, "q1.type": {"choice"}, "q1.options": {"S"}, "q1.required": {"1"},
+			"q2.label": {"Größe  Farbe!"}, "q2.type": {"text"},
+		})
+		if got := e.record().Fields.Column(); got != `[{"name":"groesse_farbe","label":"Size","type":"choice","required":true,"options":["S"]},`+
+			`{"name":"groesse_farbe_2","label":"Größe  Farbe!","type":"text","required":false}]` {
+			t.Errorf("%s", got)
+		}
+		e.shows(page, "groesse_farbe_2", `value="Size"`)
+		e.refuses(page, url.Values{
+			"q1.name": {"groesse_farbe"}, "q1.label": {"Size"}, "q1.type": {"choice"}, "q1.remove": {"1"},
+			"q2.label": {"Empty"}, "q2.type": {"choice"},
+		}, http.StatusBadRequest, `id="f-q2-options" name="q2.options" rows="3" aria-invalid="true"`)
+		e.sends(page, url.Values{"q1.name": {"groesse_farbe"}, "q1.label": {"Size"}, "q1.remove": {"1"}})
+		if got := e.record().Fields; len(got) != 0 {
+			t.Errorf("%v", got)
+		}
+	})
+}
+
+// The wording of mails is changed, and taken back by leaving it empty.
+func TestConsoleListMails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newTenantConsole(t, core.RoleTenantAdmin)
+		page := e.path("lists", e.list.ID, "mails")
+		e.sends(page, url.Values{"mail_texts.confirm.subject": {"Really?"}, "mail_texts.confirm.text": {"Dear {{email}}"}})
+		l := e.record()
+		if got := l.MailTexts.Of(core.MailConfirm); got != (core.MailText{Subject: "Really?", Text: "Dear {{email}}"}) {
+			t.Errorf("%+v", got)
+		}
+		e.shows(page, `value="Really?"`)
+		e.refuses(page, url.Values{"mail_texts.confirm.text": {"Dear {{name}}"}}, http.StatusBadRequest, `aria-invalid="true"`)
+		e.sends(page, url.Values{"mail_texts.confirm.text": {""}})
+		if got := e.record().MailTexts; got != (core.MailTexts{}) {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// The chart shows the days that the API has counted, and the reasons why people left.
+func TestConsoleListGrowth(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newTenantConsole(t, core.RoleTenantAdmin)
+		e.seed.Active(e.list.ID, "a@example.org")
+		time.Sleep(24 * time.Hour)
+		e.login()
+		e.seed = e.seed.At(core.At(time.Now()))
+		e.seed.Active(e.list.ID, "b@example.org")
+		page := e.shows(e.path("lists", e.list.ID)+"?days=90", "2 readers, +1 in 90 days.", `<svg class="chart"`)
+		if !strings.Contains(page, `aria-current="true">90 days`) {
+			t.Error("90 days are not marked")
+		}
+		e.shows("/console/"+e.tenant.ID, "Readers by day", `<svg class="chart"`)
+		e.shows(e.path("lists", e.list.ID, "left"), "No one has left")
+	})
+}
+
+// A list is deleted by its name, on a page of its own.
+func TestConsoleListIsDeleted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newTenantConsole(t, core.RoleTenantAdmin)
+		page := e.path("lists", e.list.ID, "delete")
+		e.refuses(page, url.Values{"name": {"another"}}, http.StatusBadRequest, "This is not the name of the list.")
+		e.record()
+		if to := e.sends(page, url.Values{"name": {e.list.Name}}); to != e.path("lists")+"?done=deleted" {
+			t.Errorf("leads to %s", to)
+		}
+		if status, _ := e.page("GET", e.path("lists", e.list.ID), nil); status != http.StatusNotFound {
+			t.Errorf("afterwards %d", status)
+		}
+	})
+}
+
+// A viewer sees figures and no button; a list of another tenant is none.
+func TestConsoleListsOfViewers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newTenantConsole(t, core.RoleViewer)
+		item := e.path("lists", e.list.ID)
+		for _, path := range []string{e.path("lists"), item, item + "/left", item + "/form", item + "/questions", item + "/mails"} {
+			page := e.shows(path)
+			for _, button := range []string{"New list", item + "/settings", ">Save<"} {
+				if strings.Contains(page, button) {
+					t.Errorf("%s has %q", path, button)
+				}
+			}
+		}
+		for _, path := range []string{e.path("new-list"), item + "/settings", item + "/delete", item + "/questions"} {
+			if status, _ := e.page("POST", path, url.Values{"name": {"x"}}); status != http.StatusForbidden {
+				t.Errorf("POST %s: %d", path, status)
+			}
+		}
+		tenant := e.seed.NewTenant()
+		other := e.seed.NewList(func(in *core.ListInput) { in.TenantID = &tenant.ID })
+		e.must(e.store.GrantRole(t.Context(), e.ann.ID, core.Role{Role: core.RoleViewer, TenantID: other.TenantID}, false,
+			e.seed.Time()))
+		if status, _ := e.page("GET", e.path("lists", other.ID), nil); status != http.StatusNotFound {
+			t.Errorf("a list of another tenant: %d", status)
+		}
+	})
+}
