@@ -216,6 +216,8 @@ type Consent struct {
 	JobNo int64 `db:"job_no" json:"-"`
 	// that a leaver gave; of what was imported, the consent as the other system has it
 	Reason string `db:"reason" json:"reason,omitempty"`
+	// that the version names, where a form of ours showed it
+	Text string `db:"text" json:"text,omitempty"`
 }
 
 // Origin is where a request came from, as the ledger keeps it.

@@ -8,9 +8,11 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"newsletterd/core"
 	"newsletterd/handlers/console"
+	"newsletterd/store"
 	"newsletterd/store/storetest"
 )
 
@@ -28,7 +30,7 @@ func newPeopleEnv(t *testing.T, role string) *peopleEnv {
 	e.seed = storetest.Seed(t, e.store)
 	e.tenant = e.seed.NewTenant()
 	e.list = e.seed.NewList(func(in *core.ListInput) {
-		in.Name = new("Weekly")
+		in.Name, in.ConsentText = new("Weekly"), new("I want the weekly news.")
 		in.Fields = &[]core.Field{
 			{Name: "city", Label: "City", Type: core.FieldText},
 			{Name: "tea", Label: "Likes tea", Type: core.FieldBoolean},
@@ -160,5 +162,112 @@ func TestConsoleAddsAPerson(t *testing.T) {
 		e.seed.NewList()
 		e.shows("/new-person", http.StatusOK, "To which list?")
 		e.shows("/new-person?list="+e.list.ID, http.StatusOK, "another one")
+	})
+}
+
+// The page of a person has the record of consents with the text agreed to, the lists and the fields.
+func TestConsolePerson(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RoleTenantAdmin)
+		sub, row, err := e.store.Subscribe(t.Context(), store.SubscribeRequest{
+			ListID: e.list.ID, Email: "ida@reader.example", Preferences: `{"city":"Bonn","shoe":43}`,
+			Origin:      core.Origin{Source: "form", Remote: "192.0.2.7", UserAgent: "Some browser"},
+			TextVersion: e.list.ConsentVersion(),
+		}, e.seed.Time())
+		e.must(err)
+		_, err = e.store.Confirm(t.Context(), e.seed.Token(row, core.ProofMailed), core.Origin{}, e.seed.Time())
+		e.must(err)
+		e.seed.Deliver()
+		at := "/people/" + sub.ID
+		e.shows(at, http.StatusOK, "ida@reader.example", "Asked for the newsletter", "Confirmed by the link in a mail",
+			"I want the weekly news.", "192.0.2.7", "Some browser", "Weekly", `value="Bonn"`, "shoe", "43", "Take off the list",
+			"Erase", "No mail of a campaign", "-switched off")
+
+		to := e.sends(at, http.StatusSeeOther, url.Values{"field.city": {""}, "field.tea": {"false"}})
+		if got := e.found("ida@reader.example").Preferences; to != at+"?done=saved" || got != `{"shoe":43,"tea":false}` {
+			t.Errorf("%s, leads to %s", got, to)
+		}
+		e.sends(at, http.StatusBadRequest, url.Values{"field.city": {strings.Repeat("x", 501)}}, "too long", "xxxxxx")
+
+		e.shows(at+"/unsubscribe", http.StatusOK, "Only they can come back")
+		if e.found("ida@reader.example").Status != core.SubscriptionActive {
+			t.Error("a look at the page has ended the subscription")
+		}
+		to = e.sends(at+"/unsubscribe", http.StatusSeeOther, url.Values{})
+		if got := e.found("ida@reader.example").Status; to != at+"?done=ended" || got != core.SubscriptionUnsubscribed {
+			t.Errorf("%s, leads to %s", got, to)
+		}
+		e.shows(at, http.StatusOK, "Taken off the list by hand", "by one of your team", "-Take off the list<")
+		e.shows("/people/"+core.NewID(), http.StatusNotFound)
+	})
+}
+
+// What was sent to a person stands on the page.
+func TestConsolePersonsMails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RolePublisher)
+		j := e.seed.NewJob(e.list.ID)
+		e.seed.Finish(e.seed.Start(j))
+		e.shows("/people/"+e.found("grace@reader.example").ID, http.StatusOK, "<strong>Hi<", "-Take off the list", "-Erase",
+			"-No mail of a campaign", "-Save")
+		e.sends("/people/"+e.found("grace@reader.example").ID, http.StatusForbidden, url.Values{"field.city": {"Ulm"}})
+	})
+}
+
+// An editor reaches a person by the masked id alone, and sees neither the address nor what was agreed to.
+func TestConsolePersonIsMasked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RoleViewer)
+		id := e.found("grace@reader.example").ID
+		e.shows("/people/"+id, http.StatusNotFound)
+		e.shows("/people/"+e.store.MaskedSubscriptionID(id), http.StatusOK, "Reads “Weekly”", "-grace@", "-Record of consents",
+			"-Take off", "-Erase", "Your role shows")
+		e.shows("/people/"+e.store.MaskedSubscriptionID(id)+"/erase", http.StatusForbidden)
+	})
+}
+
+// Erasing asks who it is before it says what is removed, takes a second step, and leaves nothing of the person.
+func TestConsoleErasesAPerson(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RoleTenantAdmin)
+		at := "/people/" + e.found("joan@reader.example").ID
+		e.shows(at+"/erase", http.StatusOK, "for good", "joan@reader.example")
+		time.Sleep(core.ProofAge + time.Minute)
+		e.shows(at+"/erase", http.StatusOK, "-for good", "password")
+		e.login()
+		e.sends(at+"/erase", http.StatusBadRequest, url.Values{}, "Tick the box")
+		if to := e.sends(at+"/erase", http.StatusSeeOther, url.Values{"sure": {"1"}}); to != "/people?done=erased" {
+			t.Errorf("leads to %s", to)
+		}
+		e.shows(at, http.StatusNotFound)
+	})
+}
+
+// An address is switched off and let be mailed again: on a page of its own, and on that of the person.
+func TestConsoleSwitchesAddressesOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RoleTenantAdmin)
+		e.shows("/suppressions", http.StatusOK, "No address is switched off")
+		form := url.Values{"email": {"joan@reader.example"}, "reason": {"asked by letter"}}
+		if to := e.sends("/suppressions", http.StatusSeeOther, form); to != "/suppressions?done=switched-off" {
+			t.Errorf("leads to %s", to)
+		}
+		body := e.shows("/suppressions", http.StatusOK, "joan@reader.example", "asked by letter", "Mail again")
+		if n := strings.Count(body, "asked by letter"); n != 1 {
+			t.Errorf("what stands on both sides is there %d times", n)
+		}
+		e.shows("/suppressions?q=grace@reader.example", http.StatusOK, "Nothing stands against", "-asked by letter")
+		at := "/people/" + e.found("joan@reader.example").ID
+		e.shows(at, http.StatusOK, "This address is switched off: no list mails it.", "Let it be mailed again")
+		if to := e.sends(at+"/lift", http.StatusSeeOther, url.Values{}); to != at+"?done=lifted" {
+			t.Errorf("leads to %s", to)
+		}
+		e.shows(at, http.StatusOK, "-no list mails it")
+		e.sends("/suppressions", http.StatusSeeOther, form)
+		if to := e.sends("/suppressions/lift", http.StatusSeeOther, form); to != "/suppressions?done=lifted" {
+			t.Errorf("leads to %s", to)
+		}
+		e.shows("/suppressions", http.StatusOK, "No address is switched off")
+		e.sends("/suppressions", http.StatusBadRequest, url.Values{"email": {"none"}, "reason": {"why not"}}, "why not")
 	})
 }

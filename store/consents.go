@@ -26,9 +26,10 @@ func (s *Store) Consents(ctx context.Context, listID, subscriptionID string) ([]
 	return c, err
 }
 
-const selectConsents = `SELECT list_id, subscription_id, at, what, means, source, remote, user_agent, text_version,
-	generation, reason
-	FROM consent WHERE list_id = ? AND subscription_id = ? ORDER BY at, what`
+const selectConsents = `SELECT c.list_id, c.subscription_id, c.at, c.what, c.means, c.source, c.remote, c.user_agent,
+	c.text_version, c.generation, c.reason, coalesce(t.text, '') AS text
+	FROM consent AS c LEFT JOIN consent_text AS t ON t.list_id = c.list_id AND t.version = c.text_version
+	WHERE c.list_id = ? AND c.subscription_id = ? ORDER BY c.at, c.what`
 
 // LeaveReason is how often a reason was given by those who left a list.
 type LeaveReason struct {

@@ -15,6 +15,8 @@ func (o *Console) peopleRoutes(t *web.Table) {
 	o.get(t, "/people", core.ActionPeopleMasked, o.people, "The console: people on lists")
 	o.get(t, "/new-person", core.ActionPeopleAdd, o.newPerson, "The console: the form to add a person")
 	o.post(t, "/new-person", core.ActionPeopleAdd, o.newPerson, "The console: add a person")
+	o.personRoutes(t)
+	o.suppressionRoutes(t)
 }
 
 // person is a subscription as the API shows it.
@@ -101,19 +103,9 @@ func (o *Console) people(p *Page) (web.HTML, error) {
 			q.Set(name, value)
 		}
 	}
-	next := p.Query("cursor")
-	for range peopleReads {
-		if next != "" {
-			q.Set("cursor", next)
-		}
-		q.Set("limit", strconv.Itoa(peoplePage-len(d.People)))
-		var some []person
-		if next, err = p.Get("/api/admin/subscribers", q, &some); err != nil {
-			return web.HTML{}, err
-		}
-		if d.People = append(d.People, some...); next == "" || len(d.People) >= peoplePage {
-			break
-		}
+	next, err := readShort(p, "/api/admin/subscribers", q, &d.People)
+	if err != nil {
+		return web.HTML{}, err
 	}
 	names := map[string]string{}
 	var counts core.ListCounts
@@ -133,6 +125,25 @@ func (o *Console) people(p *Page) (web.HTML, error) {
 	return p.Show("people", View{
 		Title: p.T("People"), State: p.peopleState(counts, len(lists)), Data: &d,
 	})
+}
+
+// readShort reads a page of a list whose pages in the API may be short, or empty, and have a next one.
+func readShort[Row any](p *Page, path string, q url.Values, rows *[]Row) (next string, err error) {
+	next = p.Query("cursor")
+	for range peopleReads {
+		if next != "" {
+			q.Set("cursor", next)
+		}
+		q.Set("limit", strconv.Itoa(peoplePage-len(*rows)))
+		var some []Row
+		if next, err = p.Get(path, q, &some); err != nil {
+			return "", err
+		}
+		if *rows = append(*rows, some...); next == "" || len(*rows) >= peoplePage {
+			break
+		}
+	}
+	return next, nil
 }
 
 func (p *Page) peopleState(counts core.ListCounts, lists int) string {

@@ -105,7 +105,11 @@ var notices = map[string]string{
 	"cancelled":  "Cancelled.",
 
 	// of people
-	"added": "Added.",
-	"asked": "Added. A mail that asks them to confirm is on its way.",
-	"known": "The address is on the list already. Nothing was changed.",
+	"added":        "Added.",
+	"asked":        "Added. A mail that asks them to confirm is on its way.",
+	"known":        "The address is on the list already. Nothing was changed.",
+	"ended":        "Taken off.",
+	"erased":       "Erased.",
+	"lifted":       "The address may be mailed again.",
+	"switched-off": "Switched off.",
 }

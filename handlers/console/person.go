@@ -1,0 +1,403 @@
+package console
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+)
+
+// personRoutes are the pages of one person.
+func (o *Console) personRoutes(t *web.Table) {
+	o.get(t, "/people/:id", core.ActionPeopleMasked, o.person, "The console: a person on a list")
+	o.post(t, "/people/:id", core.ActionPeopleChange, o.person, "The console: change a person's fields")
+	o.get(t, "/people/:id/unsubscribe", core.ActionPeopleChange, o.endPerson, "The console: before a person is taken off")
+	o.post(t, "/people/:id/unsubscribe", core.ActionPeopleChange, o.endPerson, "The console: take a person off a list")
+	o.get(t, "/people/:id/erase", core.ActionPeopleErase, o.erasePerson, "The console: before a person is erased")
+	o.post(t, "/people/:id/erase", core.ActionPeopleErase, o.erasePerson, "The console: erase a person")
+	o.post(t, "/people/:id/lift", core.ActionSuppressionManage, o.liftPerson, "The console: let a person be mailed again")
+}
+
+// personRecord is a subscription with what those who keep the list ask about.
+type personRecord struct {
+	person
+	Consents []core.Consent `json:"consents"`
+	Blocks   []personBlock  `json:"blocks"`
+}
+
+// personBlock is what stands against mailing an address.
+type personBlock struct {
+	Email      core.Email   `json:"email"` // in lists of them alone
+	Kind       string       `json:"kind"`
+	TenantID   string       `json:"tenant_id"` // empty: at all tenants
+	ListID     string       `json:"list_id"`   // empty: on all lists
+	Reason     string       `json:"reason"`
+	OccurredAt core.Instant `json:"occurred_at"`
+}
+
+// personMail is what became of one mail to a person.
+type personMail struct {
+	JobID       string               `json:"job_id"`
+	ListID      string               `json:"list_id"`
+	Name        string               `json:"name"`
+	Subject     string               `json:"subject"`
+	Status      string               `json:"status"`
+	Reason      string               `json:"reason"`
+	FinishedAt  core.Instant         `json:"finished_at"`
+	Events      []string             `json:"events"`
+	Engagements []core.PersonOpening `json:"engagements"`
+}
+
+// consentLine is a line of the record of consents in words.
+type consentLine struct {
+	core.Consent
+	What, From string
+}
+
+// personData is the Data of templates/person.html.
+type personData struct {
+	personRecord
+	Readable bool
+	Others   []person // the same address on all lists, this one too
+	Consents []consentLine
+	Mails    []personMail
+	Pager    pager
+	Fields   []field
+	Rest     []said // preferences that are no field of the list
+	Liftable bool   // something stands that the tenant can lift
+}
+
+// said is a preference with its value.
+type said struct{ Name, Value string }
+
+const personMails = 20 // on a page
+
+// personPath is the path of a person of the page's address in the API.
+func (p *Page) personPath(parts ...string) string {
+	return strings.Join(append([]string{"/api/admin/subscribers/" + url.PathEscape(p.Param("id"))}, parts...), "/")
+}
+
+// person shows a person, and changes what is known of them.
+func (o *Console) person(p *Page) (web.HTML, error) {
+	d := personData{Readable: p.May(core.ActionPeopleRead)}
+	if _, err := p.Get(p.personPath(), nil, &d.personRecord); err != nil {
+		return web.HTML{}, err
+	}
+	var list core.List
+	if _, err := p.Get("/api/admin/newsletter-lists/"+d.ListID, nil, &list); err != nil {
+		return web.HTML{}, err
+	}
+	d.Blocks = onceEach(d.Blocks)
+	v := View{
+		Title: string(d.Email), Within: []Link{{p.T("People"), p.Path("people")}}, Badge: p.PersonBadge(d.Status),
+		State: p.personState(&d.person), Data: &d,
+	}
+	if p.IsForm() {
+		err := p.changePerson(&d, list.Fields)
+		if err == nil {
+			return p.Redirect(p.Path("people", d.ID), "saved")
+		}
+		fault, status, ok := p.FaultOf(err)
+		if !ok {
+			return web.HTML{}, err
+		}
+		v.Fault, v.Status = fault, status
+	}
+	if d.Readable {
+		if err := p.readPerson(&d, list.Fields); err != nil {
+			return web.HTML{}, err
+		}
+	}
+	return p.Show("person", v)
+}
+
+// personState is the sentence about a person on a list.
+func (p *Page) personState(r *person) string {
+	text := p.T("On “{{list}}”.", "list", r.ListName)
+	since := p.Date(r.StatusAt)
+	switch r.Status {
+	case core.SubscriptionActive:
+		text = p.T("Reads “{{list}}” since {{day}}.", "list", r.ListName, "day", since)
+	case core.SubscriptionPending:
+		text = p.T("Was asked on {{day}} to confirm “{{list}}”, and has not yet.", "list", r.ListName, "day", since)
+	case core.SubscriptionUnsubscribed:
+		text = p.T("Left “{{list}}” on {{day}}.", "list", r.ListName, "day", since)
+	}
+	return text
+}
+
+// readPerson reads what only those see who may read addresses.
+func (p *Page) readPerson(d *personData, fields core.Fields) error {
+	q := url.Values{"tenant_id": {p.Tenant.ID}, "email": {string(d.Email)}, "limit": {"100"}}
+	if _, err := p.Get("/api/admin/subscribers", q, &d.Others); err != nil {
+		return err
+	}
+	lists, err := p.peopleLists()
+	if err != nil {
+		return err
+	}
+	for i := range d.Others {
+		for j := range lists {
+			if lists[j].ID == d.Others[i].ListID {
+				d.Others[i].ListName = lists[j].Name
+			}
+		}
+	}
+	q = url.Values{"limit": {strconv.Itoa(personMails)}}
+	if cursor := p.Query("cursor"); cursor != "" && p.isGet() {
+		q.Set("cursor", cursor)
+	}
+	next, err := p.Get(p.personPath("history"), q, &d.Mails)
+	if err != nil {
+		return err
+	}
+	d.Pager = p.Pager(next)
+	for i := len(d.personRecord.Consents) - 1; i >= 0; i-- {
+		c := d.personRecord.Consents[i]
+		d.Consents = append(d.Consents, consentLine{c, p.consentWhat(&c), p.consentFrom(&c)})
+	}
+	for _, b := range d.Blocks {
+		d.Liftable = d.Liftable || b.TenantID == p.Tenant.ID
+	}
+	p.readSaid(d, fields)
+	return nil
+}
+
+// readSaid makes the inputs of a person's fields, and lists the rest of the preferences.
+func (p *Page) readSaid(d *personData, fields core.Fields) {
+	values := d.Preferences.Values()
+	text := func(name string) string {
+		raw := values[name]
+		var s string
+		if json.Unmarshal(raw, &s) != nil {
+			return string(raw) // a number, a boolean …
+		}
+		return s
+	}
+	isField := map[string]bool{}
+	d.Fields = p.fieldsOf(fields, func(f *core.Field) string {
+		isField[f.Name] = true
+		if sent, ok := p.Form["field."+f.Name]; ok {
+			return sent
+		}
+		return text(f.Name)
+	})
+	for name := range values {
+		if !isField[name] && !strings.HasPrefix(name, "_") {
+			d.Rest = append(d.Rest, said{name, text(name)})
+		}
+	}
+	slices.SortFunc(d.Rest, func(a, b said) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// changePerson saves the fields of the form.
+func (p *Page) changePerson(d *personData, fields core.Fields) error {
+	prefs, err := p.saidOf(fields, d.Preferences)
+	if err != nil {
+		return err
+	}
+	return p.Do(http.MethodPut, p.personPath(), map[string]any{"preferences": prefs}, nil)
+}
+
+// consentWhat is what happened in a line of the record of consents.
+func (p *Page) consentWhat(c *core.Consent) string {
+	switch c.What {
+	case core.ConsentRequested:
+		return p.T("Asked for the newsletter")
+	case core.ConsentConfirmed:
+		if c.Proof == core.ProofMailed {
+			return p.T("Confirmed by the link in a mail")
+		}
+		return p.T("Confirmed, without a mail")
+	case core.ConsentImported:
+		if c.Proof == core.ProofAdmin {
+			return p.T("Added by hand")
+		}
+		return p.T("Came with an import")
+	case core.ConsentUnsubscribed:
+		if c.Proof == core.ProofAdmin {
+			return p.T("Taken off the list by hand")
+		}
+		return p.T("Left the list")
+	case core.ConsentResumed:
+		return p.T("Took the leaving back")
+	case core.ConsentDisabled:
+		return p.T("Was switched off")
+	case core.ConsentTracking:
+		return p.T("Agreed that openings and clicks are noted by name")
+	case core.ConsentTrackingWithdrawn:
+		return p.T("Withdrew that openings and clicks are noted by name")
+	}
+	return c.What
+}
+
+// consentFrom is where a line of the record of consents comes from.
+func (p *Page) consentFrom(c *core.Consent) string {
+	var parts []string
+	switch by, _, _ := strings.Cut(c.Source, ":"); {
+	case c.Source == "":
+	case by == "user":
+		parts = append(parts, p.T("by one of your team"))
+	case by == "client":
+		parts = append(parts, p.T("by a program of yours"))
+	case by == "command":
+		parts = append(parts, p.T("by who runs the server"))
+	default:
+		parts = append(parts, "“"+c.Source+"”")
+	}
+	if c.Remote != "" {
+		parts = append(parts, p.T("from the network address {{address}}", "address", c.Remote))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// BlockText is what stands against mailing an address in a sentence.
+func (p *Page) BlockText(b personBlock) string {
+	text := p.T("Something stands against mailing this address.")
+	switch b.Kind {
+	case core.KindDisabled, string(core.StatusSuppressed):
+		text = p.T("This address is switched off: no list mails it.")
+	case string(core.StatusBounced):
+		text = p.T("This address can't be reached: its mailbox refused a mail for good.")
+	case string(core.StatusComplaint):
+		text = p.T("This person marked a mail as spam, and gets nothing more.")
+	case "left":
+		text = p.T("This address was erased: no import brings it back.")
+	}
+	if b.TenantID == "" && b.Kind == core.KindDisabled {
+		text = p.T("This address is switched off everywhere, by who runs the server.")
+	}
+	return text
+}
+
+// MailBadge is what became of a mail, in a word.
+func (p *Page) MailBadge(m personMail) Badge {
+	switch m.Status {
+	case "queued":
+		return Badge{p.T("waits"), ""}
+	case "deferred":
+		return Badge{p.T("is tried again"), "warn"}
+	case "failed":
+		return Badge{p.T("failed"), "bad"}
+	case "skipped":
+		return Badge{p.T("left out"), ""}
+	}
+	has := map[string]bool{}
+	for _, e := range m.Events {
+		has[e] = true
+	}
+	switch {
+	case has["complained"]:
+		return Badge{p.T("marked as spam"), "bad"}
+	case has["bounced"]:
+		return Badge{p.T("came back"), "bad"}
+	case has["clicked"]:
+		return Badge{p.T("clicked"), "good"}
+	case has["opened"]:
+		return Badge{p.T("opened"), "good"}
+	case has["delivered"]:
+		return Badge{p.T("arrived"), "good"}
+	}
+	return Badge{p.T("sent"), "good"}
+}
+
+// MailReason is why a mail was not sent, in words; what a server answered stays as it is.
+func (p *Page) MailReason(m personMail) string {
+	switch m.Reason {
+	case core.ReasonUnsubscribed:
+		return p.T("had left the list")
+	case core.ReasonNoProof:
+		return p.T("has not confirmed by a mail")
+	case core.ReasonDisabled, core.ReasonSuppressed:
+		return p.T("was switched off")
+	case core.ReasonGone:
+		return p.T("was no reader any more")
+	case core.ReasonCancelled:
+		return p.T("the mailing was cancelled")
+	case core.ReasonWindow:
+		return p.T("the time for sending was over")
+	case core.ReasonRelay:
+		return p.T("the mail server could not be reached")
+	}
+	return m.Reason
+}
+
+// endPerson takes a person off this list, or off all.
+func (o *Console) endPerson(p *Page) (web.HTML, error) {
+	var r personRecord
+	if _, err := p.Get(p.personPath(), nil, &r); err != nil {
+		return web.HTML{}, err
+	}
+	if !p.IsForm() {
+		return p.Show("end-person", View{
+			Title: p.T("Take off the list?"), Within: p.withinPerson(&r.person), State: string(r.Email), Data: &r,
+		})
+	}
+	err := error(nil)
+	if p.Form["all"] != "" {
+		err = p.Do(http.MethodPost, "/api/admin/subscribers/unsubscribe",
+			map[string]any{"email": r.Email, "tenant_id": p.Tenant.ID}, nil)
+	} else {
+		err = p.Do(http.MethodPost, p.personPath("unsubscribe"), nil, nil)
+	}
+	if err != nil {
+		return web.HTML{}, err
+	}
+	return p.Redirect(p.Path("people", r.ID), "ended")
+}
+
+func (p *Page) withinPerson(r *person) []Link {
+	return []Link{{p.T("People"), p.Path("people")}, {string(r.Email), p.Path("people", r.ID)}}
+}
+
+// erasePerson removes all that the lists of the tenant hold about a person. It asks for a fresh sign-in before it says
+// what that is.
+func (o *Console) erasePerson(p *Page) (web.HTML, error) {
+	if err := p.fresh(); err != nil {
+		return web.HTML{}, err
+	}
+	var r personRecord
+	if _, err := p.Get(p.personPath(), nil, &r); err != nil {
+		return web.HTML{}, err
+	}
+	v := View{Title: p.T("Erase this person?"), Within: p.withinPerson(&r.person), State: string(r.Email), Data: &r}
+	if !p.IsForm() {
+		return p.Show("erase-person", v)
+	}
+	if p.Form["sure"] == "" {
+		v.Fault, v.Status = p.T("Tick the box if you are sure."), http.StatusBadRequest
+		return p.Show("erase-person", v)
+	}
+	if err := p.Do(http.MethodPost, p.personPath("erase"), nil, nil); err != nil {
+		return web.HTML{}, err
+	}
+	return p.Redirect(p.Path("people"), "erased")
+}
+
+// fresh returns core.ErrProofOld where the visitor was proved too long ago for what asks for a fresh proof. Pages that
+// lead to such a thing ask for it first, so that nothing is filled in in vain.
+func (p *Page) fresh() error {
+	if !core.FreshProof(p.caller.ProvedAt, p.Now) {
+		return core.ErrProofOld
+	}
+	return nil
+}
+
+// liftPerson lets a person be mailed again.
+func (o *Console) liftPerson(p *Page) (web.HTML, error) {
+	var r personRecord
+	if _, err := p.Get(p.personPath(), nil, &r); err != nil {
+		return web.HTML{}, err
+	}
+	err := p.Do(http.MethodPost, "/api/admin/suppressions/lift",
+		map[string]any{"email": r.Email, "tenant_id": p.Tenant.ID}, nil)
+	if err != nil && core.KindOf(err) != core.NotFound { // lifted meanwhile
+		return web.HTML{}, err
+	}
+	return p.Redirect(p.Path("people", r.ID), "lifted")
+}

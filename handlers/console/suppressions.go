@@ -1,0 +1,107 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+)
+
+// suppressionRoutes are the pages of the addresses that no list mails.
+func (o *Console) suppressionRoutes(t *web.Table) {
+	may := core.ActionSuppressionManage
+	o.get(t, "/suppressions", may, o.suppressions, "The console: addresses that are not mailed")
+	o.post(t, "/suppressions", may, o.suppressions, "The console: switch an address off")
+	o.post(t, "/suppressions/lift", may, o.lift, "The console: let an address be mailed again")
+}
+
+// suppressionsData is the Data of templates/suppressions.html.
+type suppressionsData struct {
+	Rows          []personBlock
+	Email, Reason field
+	Text          string // that was searched for
+	Pager         pager
+}
+
+// suppressions lists the addresses that no list of the tenant mails, and switches one off.
+func (o *Console) suppressions(p *Page) (web.HTML, error) {
+	d := suppressionsData{Text: p.Query("q")}
+	v := View{
+		Title: p.T("Switched off"), Within: []Link{{p.T("People"), p.Path("people")}},
+		State: p.T("No list mails these addresses, and no import brings them back."), Data: &d,
+	}
+	d.Email = field{
+		Name: "email", Label: p.T("E-mail address"), Type: "email", Required: true, Max: 254, Complete: "off",
+		Value: p.Form["email"],
+	}
+	d.Reason = field{
+		Name: "reason", Label: p.T("Why"), Type: "text", Max: core.MaxOrigin, Value: p.Form["reason"],
+		Hint: p.T("For you and your team."),
+	}
+	if p.IsForm() {
+		err := p.Do(http.MethodPost, "/api/admin/suppressions", map[string]any{
+			"tenant_id": p.Tenant.ID, "email": p.Form["email"], "reason": p.Form["reason"],
+		}, nil)
+		if err == nil {
+			return p.Redirect(p.Path("suppressions"), "switched-off")
+		}
+		fault, status, ok := p.FaultOf(err)
+		if !ok {
+			return web.HTML{}, err
+		}
+		v.Fault, v.Status = fault, status
+		d.Email.Wrong, d.Reason.Wrong = wrongOn(err, "email", fault), wrongOn(err, "reason", fault)
+	}
+	q := url.Values{"tenant_id": {p.Tenant.ID}}
+	if d.Text != "" {
+		q.Set("email", d.Text)
+	}
+	next, err := readShort(p, "/api/admin/suppressions", q, &d.Rows)
+	if err != nil {
+		return web.HTML{}, err
+	}
+	d.Rows = onceEach(d.Rows)
+	d.Pager = p.Pager(next)
+	return p.Show("suppressions", v)
+}
+
+// onceEach leaves out what stands on the send side, too, where it is the same that stands on the side of the lists.
+func onceEach(rows []personBlock) (out []personBlock) {
+	type address struct{ email, tenant, reason string }
+	seen := map[address]bool{}
+	for _, b := range rows {
+		key := address{b.Email.Key(), b.TenantID, b.Reason}
+		switch b.Kind {
+		case core.KindDisabled:
+			seen[key] = true
+		case string(core.StatusSuppressed):
+			if seen[key] {
+				continue
+			}
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
+// lift lets an address be mailed again.
+func (o *Console) lift(p *Page) (web.HTML, error) {
+	err := p.Do(http.MethodPost, "/api/admin/suppressions/lift",
+		map[string]any{"email": p.Form["email"], "tenant_id": p.Tenant.ID}, nil)
+	if err != nil && core.KindOf(err) != core.NotFound { // lifted meanwhile
+		return web.HTML{}, err
+	}
+	return p.Redirect(p.Path("suppressions"), "lifted")
+}
+
+// SuppressionKind is why an address is not mailed, in a word.
+func (p *Page) SuppressionKind(b personBlock) Badge {
+	switch b.Kind {
+	case core.KindDisabled, string(core.StatusSuppressed):
+		return Badge{p.T("switched off"), ""}
+	case "left":
+		return Badge{p.T("erased"), ""}
+	}
+	return p.PersonBadge(b.Kind)
+}
