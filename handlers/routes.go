@@ -145,6 +145,11 @@ func (h *Handler) pageRoutes(t *web.Table) {
 	t.Add("GET", "/login", web.Public(), web.Page, web.Query(web.Visited(a.loginPage)), "Sign in: the page")
 	t.Add("POST", "/login", web.Public(), web.Page,
 		web.Form(web.Visited(a.login)).Fails(core.Forbidden, core.TooMany), "Sign in")
+	first := setupPages{p}
+	t.Add("GET", setupPath, web.Public(), web.Page, web.Query(web.Visited(first.page)).Fails(core.Invalid),
+		"Make the account of the first operator: the page")
+	t.Add("POST", setupPath, web.Public(), web.Page, web.Form(web.Visited(first.make)).Rated(h.registers),
+		"Make the account of the first operator")
 	t.Add("GET", codePath, web.Public(), web.Page,
 		web.Query(web.Visited(a.codePage)), "Sign in: the second step")
 	t.Add("POST", codePath, web.Public(), web.Page,

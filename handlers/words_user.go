@@ -59,6 +59,10 @@ type userWords struct {
 	VerifiedText       string `json:"verified_text"`
 	ToAccount          string `json:"to_account"`
 	ToConsole          string `json:"to_console"`
+	SetupTitle         string `json:"setup_title"`
+	SetupText          string `json:"setup_text"`
+	SetupButton        string `json:"setup_button"`
+	SetupOver          string `json:"setup_over"`
 	InvitationTitle    string `json:"invitation_title"`
 	InvitationFrom     string `json:"invitation_from"`
 	InvitationFor      string `json:"invitation_for"`

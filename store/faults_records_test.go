@@ -300,6 +300,8 @@ func (s *story) accounts() {
 	other.Roles = []core.Role{{Role: core.RoleOperator}}
 	s.op("AddUser", func() error { return s.AddUser(ctx, other, "h", now0) })
 	s.op("DeleteUser", func() error { return s.DeleteUser(ctx, other.ID) })
+	s.op("AddFirstOperator", func() error { return s.AddFirstOperator(ctx, other, "h", now0) })
+	s.op("DeleteUser", func() error { return s.DeleteUser(ctx, other.ID) })
 	s.factors(now)
 	s.signIns(now)
 }

@@ -6,6 +6,7 @@ const (
 	PurposeMailToken      = "mail-token"      // confirm tokens, mailed and answered
 	PurposeMessageID      = "message-id"      // Message-IDs and return addresses
 	PurposePasskey        = "passkey"         // challenges that passkeys sign
+	PurposeSetup          = "setup"           // links by which the first operator makes an account
 	PurposeShareEmail     = "share-email"     // addresses that models are shared with
 	PurposeSubscriptionID = "subscription-id" // ids of subscriptions
 	PurposeUnsubscribe    = "unsubscribe"     // unsubscribe tokens

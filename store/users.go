@@ -79,20 +79,25 @@ func (s *Store) Users(ctx context.Context, page core.Page) ([]core.User, error) 
 // passwordHash may be empty: no login by password. ErrUserExists when the address is taken.
 func (s *Store) AddUser(ctx context.Context, u core.User, passwordHash string, now core.Instant) error {
 	return s.update(ctx, s.by(ctx, "user.create", "", u.ID, func(tx *Tx) error {
-		if err := tx.insertUser(u, passwordHash, false); err != nil {
+		return tx.addUser(ctx, u, passwordHash, now)
+	}))
+}
+
+// addUser adds a user with the given roles.
+func (tx *Tx) addUser(ctx context.Context, u core.User, passwordHash string, now core.Instant) error {
+	if err := tx.insertUser(u, passwordHash, false); err != nil {
+		return err
+	}
+	for _, role := range u.Roles {
+		told, err := tx.granting(u.ID, role, false, now)
+		if err != nil {
 			return err
 		}
-		for _, role := range u.Roles {
-			told, err := tx.granting(u.ID, role, false, now)
-			if err != nil {
-				return err
-			}
-			if err := tx.auditBy(ctx, "role.grant."+role.Role, role.TenantID, u.ID, told); err != nil {
-				return err
-			}
+		if err := tx.auditBy(ctx, "role.grant."+role.Role, role.TenantID, u.ID, told); err != nil {
+			return err
 		}
-		return nil
-	}))
+	}
+	return nil
 }
 
 var insertUser = insertInto("user",

@@ -36,7 +36,7 @@ func (p *program) adminCommand() *cli.Command {
 			p.providerCommands(),
 			p.deviceCommands(), p.agentCommands(), p.modelCommands(), p.outboxCommands(), p.mailCommands(), p.endpointCommands(),
 			p.suppressionCommands(), p.domainCommands(), p.dkimCommands(), p.importCommands(),
-			p.auditCommands(),
+			p.auditCommands(), p.setupLinkCommand(),
 		},
 	}
 }

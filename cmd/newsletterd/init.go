@@ -23,7 +23,7 @@ import (
 type setup struct {
 	Domain string // "localhost": for a trial on one machine
 	Relay  config.SMTP
-	Email  core.Email // of the first operator
+	Email  core.Email // of the first operator; empty: the account is made in the browser
 	ACME   bool
 	Listen string
 	// Registration says who may make an account: "open" for anyone, "closed" for operators alone.
@@ -42,7 +42,8 @@ func (p *program) initCommand() *cli.Command {
 	return &cli.Command{
 		Name: "init", Usage: "set up a new installation: configuration, database, first operator, unit file, DNS records",
 		Description: `Asks four questions on a terminal, or takes the answers as flags: the domain of your newsletters, the relay that takes
-your mails, your address, which becomes that of the first operator, and whether anybody may register an account ("closed" unless
+your mails, your address, which becomes that of the first operator (without one, a link that is good for an hour makes that account in
+the browser), and whether anybody may register an account ("closed" unless
 you say otherwise; subscribers of newsletters need none). Writes newsletterd.toml (with remarks), newsletterd.db,
 newsletterd.key (seals secrets in the database) and newsletterd.service into this folder, or where --config and --database say, and
 prints the DNS records to make. Nothing that is there is overwritten.
@@ -57,7 +58,7 @@ The relay is HOST, HOST:PORT or USER@HOST:PORT, encrypted by STARTTLS on port 58
 		Flags: []cli.Flag{
 			stringFlag("domain", "the `DOMAIN` of your newsletters, as news.example.org"),
 			stringFlag("relay", "the mail `RELAY`: HOST, HOST:PORT, USER@HOST:PORT, smtps://…, or none"),
-			stringFlag("admin-email", "`ADDRESS` of the first operator"),
+			stringFlag("admin-email", "`ADDRESS` of the first operator (else a link is printed, to make the account in the browser)"),
 			stringFlag("registration", "`open`: anybody may register an account; closed: operators make them (else closed)"),
 			stringFlag("second-factor",
 				"`WHO` must have a second factor to sign in in a browser: off, operators, staff or all (else staff; at "+
@@ -112,7 +113,10 @@ func (p *program) setup(c *cli.Context) (*setup, error) {
 			"relay", "The relay that takes your mails (as smtp.example.org, or user@smtp.example.org:587; none = write files)",
 			"", s.readRelay,
 		},
-		{"admin-email", "Your e-mail address, to sign in with", "", s.readEmail},
+		{
+			"admin-email", "Your e-mail address, to sign in with [none: the first account is made in the browser, by a link]",
+			noEmail, s.readEmail,
+		},
 		{
 			"registration", "May anybody register an account (open), or do operators make them (closed)? [closed]",
 			s.Registration, s.readRegistration,
@@ -194,7 +198,13 @@ func (s *setup) readRelay(word string) (err error) {
 	return err
 }
 
+// noEmail is the answer of who makes the first account in the browser.
+const noEmail = "none"
+
 func (s *setup) readEmail(word string) (err error) {
+	if word == noEmail {
+		return nil
+	}
 	if s.Email, err = core.ParseEmail(word); err != nil {
 		return fmt.Errorf("%q is no e-mail address", word)
 	}

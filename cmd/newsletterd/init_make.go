@@ -34,8 +34,9 @@ type setupResult struct {
 	Database string      `json:"database"`
 	KeyFile  string      `json:"key_file"`
 	Unit     string      `json:"unit"`
-	Operator core.User   `json:"operator"`
-	Password string      `json:"password,omitempty"` // only where it was made here
+	Operator *core.User  `json:"operator,omitempty"`
+	Link     string      `json:"setup_link,omitempty"` // by which the first operator makes an account; nil Operator
+	Password string      `json:"password,omitempty"`   // only where it was made here
 	DNS      []dnsRecord `json:"dns"`
 	Steps    []string    `json:"install"`
 }
@@ -138,6 +139,11 @@ func (p *program) fillSetup(c *cli.Context, s *setup, cfg *config.Config, made *
 func (p *program) firstOperator(c *cli.Context, s *setup, cfg *config.Config, db *store.Store,
 	made *setupResult,
 ) error {
+	if s.Email == "" {
+		var err error
+		made.Link, err = setupLink(c, cfg, db)
+		return err
+	}
 	provider, err := auth.New(c.Context, db, authConfig(cfg), now())
 	if err != nil {
 		return err
@@ -159,7 +165,8 @@ func (p *program) firstOperator(c *cli.Context, s *setup, cfg *config.Config, db
 	if err := db.AddUser(c.Context, u, hash, now()); err != nil {
 		return err
 	}
-	made.Operator, err = db.User(c.Context, u.ID)
+	u, err = db.User(c.Context, u.ID)
+	made.Operator = &u
 	return err
 }
 
@@ -214,7 +221,9 @@ func printSetup(w io.Writer, s *setup, made *setupResult) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Made:\n  %s\n  %s\n  %s   keep a copy apart from the backups\n  %s\n", made.Config, made.Database,
 		made.KeyFile, made.Unit)
-	fmt.Fprintf(&b, "\nFirst operator: %s\n", made.Operator.Email)
+	if made.Operator != nil {
+		fmt.Fprintf(&b, "\nFirst operator: %s\n", made.Operator.Email)
+	}
 	if made.Password != "" {
 		fmt.Fprintf(&b, "Password:       %s   (not shown again)\n", made.Password)
 	}
@@ -230,6 +239,10 @@ func printSetup(w io.Writer, s *setup, made *setupResult) error {
 	fmt.Fprintf(&b, "\nTry it:\n  newsletterd serve --config %s\n\nOr as a service:\n", made.Config)
 	for _, step := range made.Steps {
 		fmt.Fprintf(&b, "  %s\n", step)
+	}
+	if made.Link != "" {
+		fmt.Fprintf(&b, "\nOnce it runs, make your account in a browser, within an hour:\n  %s\n"+
+			"Another such link: newsletterd admin setup-link --config %s\n", made.Link, made.Config)
 	}
 	if s.Domain != "localhost" && !s.ACME {
 		fmt.Fprintf(&b, "\nA proxy in front has to pass https://%s on to http://%s.\n", s.Domain, s.Listen)

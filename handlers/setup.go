@@ -1,0 +1,83 @@
+package handlers
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"newsletterd/auth"
+	"newsletterd/core"
+	"newsletterd/handlers/console"
+	"newsletterd/handlers/web"
+)
+
+// setupPath is the page on which the first operator makes an account, by a link that a command has printed.
+const setupPath = "/setup"
+
+// SetupPath returns the path of that page for a token of auth.SetupToken.
+func SetupPath(token string) string { return setupPath + "?" + url.Values{"token": {token}}.Encode() }
+
+// setupPages serve it.
+type setupPages struct{ auth *auth.Provider }
+
+type setupQuery struct {
+	Token string `query:"token"`
+}
+
+type setupForm struct {
+	Token    string `form:"token"`
+	Name     string `form:"name"`
+	Email    string `form:"email"`
+	Password string `form:"password"`
+}
+
+func (a setupPages) page(c *web.Call, in setupQuery) (web.HTML, error) {
+	return a.show(c, setupForm{Token: in.Token}, nil)
+}
+
+// show shows the form by a link that is good, and again where fault says what is wrong with it.
+func (a setupPages) show(c *web.Call, in setupForm, fault error) (web.HTML, error) {
+	if err := a.auth.CheckSetup(c, in.Token, c.Now); err != nil {
+		return a.over(c, err)
+	}
+	v := view{Title: wordsOf(c).SetupTitle, Data: setupForm{in.Token, truncate(in.Name, maxShown), truncate(in.Email, maxShown), ""}}
+	status, err := v.blame(c, fault)
+	if err != nil {
+		return web.HTML{}, err
+	}
+	return render(c, status, "setup", v)
+}
+
+func (a setupPages) over(c *web.Call, err error) (web.HTML, error) {
+	if err != error(auth.ErrSetupOver) {
+		return web.HTML{}, err
+	}
+	c.LogError(err)
+	w := wordsOf(c)
+	return renderMessage(c, http.StatusBadRequest, w.OverTitle, note{
+		Lines: []string{w.SetupOver}, Link: "/login", LinkText: w.SignIn, Quiet: true,
+	}, brand{})
+}
+
+// make makes the account and signs its browser in.
+func (a setupPages) make(c *web.Call, in setupForm) (web.HTML, error) {
+	err := a.auth.Setup(c, in.Token, strings.TrimSpace(in.Name), in.Email, in.Password, c.Now)
+	switch {
+	case err == error(auth.ErrSetupOver):
+		return a.over(c, err)
+	case err != nil:
+		return a.show(c, in, err)
+	}
+	browser, device, err := a.auth.SignIn(c, auth.SignInRequest{
+		Email: in.Email, Password: in.Password, BrowserID: c.BrowserID(), Device: c.Cookie(deviceCookie), Remote: c.Remote,
+		UserAgent: c.UserAgent(),
+	}, c.Now)
+	p := purpose{path: console.Path}
+	if err == nil {
+		err = signedIn(c, p, browser, device)
+	}
+	if core.KindOf(err) == core.Invalid { // a second factor is asked for first: the page to sign in on has it set up
+		return web.HTML{To: c.PublicURL() + "/login"}, nil
+	}
+	return web.HTML{To: c.PublicURL() + p.path}, err
+}

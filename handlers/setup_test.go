@@ -1,0 +1,78 @@
+package handlers
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"newsletterd/auth"
+	"newsletterd/core"
+)
+
+// setupEnv is a program without an operator, with the link by which the first makes an account.
+func setupEnv(t *testing.T) (*pageEnv, string) {
+	t.Helper()
+	e := pageEnvLater(t)
+	token, err := auth.SetupToken(t.Context(), e.store, core.At(time.Now()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e, token
+}
+
+// The first operator makes an account by the link, is signed in by that, and comes to the console.
+func TestSetup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, token := setupEnv(t)
+		code, page := e.page("GET", SetupPath(token), nil)
+		if code != 200 || !strings.Contains(page, words["en"].SetupButton) {
+			t.Fatal(code, textOf(page))
+		}
+		form := url.Values{"token": {token}, "name": {"Lisa"}, "email": {"lisa@example.org"}, "password": {"short"}}
+		if code, page := e.page("POST", setupPath, form); code != 400 || !strings.Contains(page, `value="lisa@example.org"`) {
+			t.Error("a short password:", code, textOf(page))
+		}
+		form.Set("password", "correct horse battery")
+		res := e.ask("POST", setupPath, form)
+		if res.StatusCode != 303 || !strings.HasSuffix(res.Header.Get("Location"), "/console") {
+			t.Fatal(res.StatusCode, res.Header)
+		}
+		if to := e.ask("GET", "/console", nil).Header.Get("Location"); !strings.HasSuffix(to, "/console/new-tenant") {
+			t.Error("the console leads to", to)
+		}
+		u, err := e.store.UserByEmail(t.Context(), "lisa@example.org")
+		if err != nil || !u.Operator() || !u.EmailVerified || u.Name != "Lisa" {
+			t.Errorf("%+v, %v", u, err)
+		}
+		form.Set("email", "eve@example.org")
+		if code, page := e.page("POST", setupPath, form); code != 400 || !strings.Contains(page, "setup-link") {
+			t.Error("a second time:", code, textOf(page))
+		}
+		if _, err := auth.SetupToken(t.Context(), e.store, core.At(time.Now())); core.KindOf(err) != core.Conflict {
+			t.Error("another link, though there is an operator:", err)
+		}
+	})
+}
+
+// A link is good for an hour, and only as it was made.
+func TestSetupLinkEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, token := setupEnv(t)
+		changed := strings.Replace(token, token[:1], map[bool]string{true: "B", false: "A"}[token[0] == 'A'], 1)
+		for _, bad := range []string{"", "x", changed, token + "A"} {
+			if code, _ := e.page("GET", SetupPath(bad), nil); code != 400 {
+				t.Errorf("%q: %d", bad, code)
+			}
+		}
+		time.Sleep(auth.SetupTTL + time.Second)
+		form := url.Values{"token": {token}, "email": {"lisa@example.org"}, "password": {"correct horse battery"}}
+		if code, page := e.page("POST", setupPath, form); code != 400 || !strings.Contains(page, "hour") {
+			t.Error(code, textOf(page))
+		}
+		if _, err := e.store.UserByEmail(t.Context(), "lisa@example.org"); core.KindOf(err) != core.NotFound {
+			t.Error("there is an account:", err)
+		}
+	})
+}
