@@ -48,6 +48,7 @@ func (o *Console) Routes(t *web.Table) {
 	o.editorRoutes(t)
 	o.peopleRoutes(t)
 	o.listRoutes(t)
+	o.looksRoutes(t)
 }
 
 // handler makes the answer to a request of a visitor.

@@ -121,6 +121,7 @@ type View struct {
 	Done   string // what was done; empty: what the query says
 	Script string // address of a script beyond those of every page
 	Frames bool   // it frames pages of ours: previews
+	Images string // where pictures may come from beyond our own origin, as a CSP source
 	Plain  bool   // the page stands alone, without navigation
 	Data   any
 	Status int // 0: 200
@@ -199,6 +200,9 @@ func (p *Page) headers(v *View) {
 	images := ""
 	if p.Tenant.BrandLogoURL != "" {
 		images += " " + web.SourceOf(p.Tenant.BrandLogoURL)
+	}
+	if v.Images != "" {
+		images += " " + v.Images
 	}
 	p.PageHeaders(images, "'self'")
 	h := p.Header()

@@ -39,6 +39,7 @@ var areas = []struct {
 	{"Campaigns", "campaigns", "mail", core.ActionFiguresRead, false, true},
 	{"People", "people", "users", core.ActionPeopleMasked, false, true},
 	{"Lists", "lists", "list", core.ActionListRead, false, true},
+	{"Looks", "looks", "palette", core.ActionTemplateRead, true, false},
 }
 
 func (p *Page) shell(v *View) shell {

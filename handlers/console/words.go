@@ -104,6 +104,8 @@ var notices = map[string]string{
 	"undone":     "Taken back: nothing has gone out. It is a draft again.",
 	"cancelled":  "Cancelled.",
 
+	"picture": "Here it is. Say what it shows, for those who don't see it.",
+
 	// of people
 	"added":        "Added.",
 	"asked":        "Added. A mail that asks them to confirm is on its way.",

@@ -1,0 +1,135 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+)
+
+// looksRoutes are the pages of what mails are made of: pictures, themes, templates.
+func (o *Console) looksRoutes(t *web.Table) {
+	o.get(t, "/looks", core.ActionMediaRead, o.pictures, "The console: the pictures of a tenant")
+	o.fileForm(t, "/looks/upload", core.ActionMediaWrite, o.addPicture, "The console: upload a picture")
+	o.get(t, "/looks/pictures/:id", core.ActionMediaRead, o.picture, "The console: a picture")
+	o.post(t, "/looks/pictures/:id", core.ActionMediaWrite, o.changePicture, "The console: change or delete a picture")
+}
+
+// LooksTabs are the parts of the looks.
+func (p *Page) LooksTabs() []tab {
+	return p.tabsOf(Link{p.T("Pictures"), p.Path("looks")})
+}
+
+// fileForm adds what a form with a file does: fn sends the body of the request on.
+func (o *Console) fileForm(t *web.Table, path string, action core.Action, fn handler, summary string) {
+	do := o.visited(action, fn)
+	t.Add("POST", Path+"/:tenant"+path, visitor(action), web.Console,
+		web.Stream(func(c *web.Call, _ struct{}) (web.HTML, error) { return do(c) }), summary)
+}
+
+// picturesData is the Data of templates/looks.html.
+type picturesData struct {
+	Pictures []core.MediaView
+	Text     string // that is looked for
+	Pager    pager
+}
+
+func (o *Console) pictures(p *Page) (web.HTML, error) { return p.showPictures(nil) }
+
+// showPictures lists the pictures of the tenant, the newest first.
+func (p *Page) showPictures(fault error) (web.HTML, error) {
+	d := picturesData{Text: p.Query("q")}
+	q := url.Values{"tenant_id": {p.Tenant.ID}, "limit": {"24"}}
+	for _, name := range []string{"q", "cursor"} {
+		if value := p.Query(name); value != "" {
+			q.Set(name, value)
+		}
+	}
+	next, err := p.Get("/api/media", q, &d.Pictures)
+	if err != nil {
+		return web.HTML{}, err
+	}
+	d.Pager = p.Pager(next)
+	v := View{
+		Title: p.T("Looks"), State: p.T("What mails are made of: pictures, colours and fonts, templates."), Data: &d,
+	}
+	for i := range d.Pictures {
+		v.Images = web.SourceOf(d.Pictures[i].URL) // all are served at the origin of the tenant
+	}
+	if err := p.blame(&v, fault); err != nil {
+		return web.HTML{}, err
+	}
+	return p.Show("looks", v)
+}
+
+// addPicture hands the form with a picture on to the media of the tenant.
+func (o *Console) addPicture(p *Page) (web.HTML, error) {
+	var made core.MediaView
+	err := p.Upload(http.MethodPost, "/api/media?"+url.Values{"tenant_id": {p.Tenant.ID}}.Encode(),
+		p.Request.Header.Get("Content-Type"), p.Request.Body, &made)
+	if err != nil {
+		return p.showPictures(err)
+	}
+	return p.Redirect(p.Path("looks", "pictures", made.ID), "picture")
+}
+
+// pictureData is the Data of templates/picture.html.
+type pictureData struct {
+	core.MediaView
+	InUse bool // it was not deleted, since something shows it
+}
+
+func (o *Console) picture(p *Page) (web.HTML, error) { return p.showPicture(nil) }
+
+func (p *Page) showPicture(fault error) (web.HTML, error) {
+	var d pictureData
+	if _, err := p.Get("/api/media/"+p.ID(), nil, &d.MediaView); err != nil {
+		return web.HTML{}, err
+	}
+	v := View{
+		Title: d.Name, Within: []Link{{p.T("Looks"), p.Path("looks")}}, Images: web.SourceOf(d.URL), Data: &d,
+		State: p.pictureSize(d.MediaFileView),
+	}
+	if err := p.blame(&v, fault); err != nil {
+		return web.HTML{}, err
+	}
+	if fault != nil && p.Form["do"] == "" {
+		d.Name, d.Alt, d.Decorative = p.Form["name"], p.Form["alt"], p.Form["decorative"] != ""
+	}
+	d.InUse = errors.Is(fault, &core.Error{Code: "media_in_use"})
+	return p.Show("picture", v)
+}
+
+// pictureSize says how large a picture is in mails.
+func (p *Page) pictureSize(f core.MediaFileView) string {
+	return p.T("{{width}} × {{height}} pixels, {{size}}", "width", f.Width, "height", f.Height, "size", p.Size(f.Bytes))
+}
+
+// PictureSize is pictureSize for templates.
+func (p *Page) PictureSize(m core.MediaView) string { return p.pictureSize(m.MediaFileView) }
+
+// changePicture saves what a picture is called and says, or deletes it. What something shows is deleted when it is asked
+// for again.
+func (o *Console) changePicture(p *Page) (web.HTML, error) {
+	path := "/api/media/" + p.ID()
+	switch p.Form["do"] {
+	case "delete", "force":
+		if p.Form["do"] == "force" {
+			path += "?force=true"
+		}
+		if err := p.Do(http.MethodDelete, path, nil, nil); err != nil {
+			return p.showPicture(err)
+		}
+		return p.Redirect(p.Path("looks"), "deleted")
+	}
+	body := map[string]any{"name": p.Form["name"], "alt": p.Form["alt"]}
+	if p.Form["alt"] == "" || p.Form["decorative"] == "" {
+		body["decorative"] = p.Form["decorative"] != ""
+	}
+	if err := p.Do(http.MethodPatch, path, body, nil); err != nil {
+		return p.showPicture(err)
+	}
+	return p.Redirect(p.Path("looks", "pictures", p.ID()), "saved")
+}
