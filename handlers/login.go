@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/url"
 	pathpkg "path"
+	"slices"
 	"strings"
 	"time"
 
@@ -65,7 +66,9 @@ func purposeOf(continueTo string) purpose {
 // inConsole reports whether it is a page of the console.
 func (p purpose) inConsole() bool {
 	path, _, _ := strings.Cut(p.path, "?")
-	return (path == console.Path || strings.HasPrefix(path, console.Path+"/")) && pathpkg.Clean(path) == path &&
+	return slices.ContainsFunc([]string{console.Path, console.OperatorPath}, func(root string) bool {
+		return path == root || strings.HasPrefix(path, root+"/")
+	}) && pathpkg.Clean(path) == path &&
 		core.CleanText(p.path) && !strings.ContainsAny(p.path, "\\#")
 }
 

@@ -43,6 +43,7 @@ func (o *Console) Routes(t *web.Table) {
 	o.open(t, Path, o.begin, "The console: where a visitor begins")
 	o.startRoutes(t)
 	o.open(t, Path+"/design", o.design, "The console: its components, for tests")
+	o.operatorRoutes(t)
 	o.get(t, "", core.ActionListRead, o.overview, "The console: overview of a tenant")
 	o.campaignRoutes(t)
 	o.editorRoutes(t)

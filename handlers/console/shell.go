@@ -19,6 +19,8 @@ type shell struct {
 	Logout  string
 	Person  string // who is signed in
 	Switch  bool   // there may be other tenants to go to
+
+	Operation string // address of the pages of operators; empty for others
 }
 
 // navItem is a line of the navigation.
@@ -56,6 +58,12 @@ func (p *Page) shell(v *View) shell {
 			s.Name = p.Tenant.BrandName
 		}
 		s.Nav = p.navigation()
+	}
+	if p.IsOperator() {
+		s.Operation = OperatorPath
+	}
+	if p.inOperation() {
+		s.Name, s.Home, s.Nav = p.T("Operation"), OperatorPath, p.operatorNavigation()
 	}
 	s.Switch = p.IsOperator() || len(p.Who.User.Roles) > 1
 	s.Initial = initials(s.Name)

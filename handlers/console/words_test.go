@@ -45,6 +45,9 @@ func usedTexts(t *testing.T) map[string]string {
 	for _, a := range areas {
 		used[a.text] = "shell.go"
 	}
+	for _, a := range operatorAreas {
+		used[a.text] = "operator.go"
+	}
 	return used
 }
 

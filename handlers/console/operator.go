@@ -1,0 +1,308 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+)
+
+// OperatorPath is where the pages of operators begin. They are no tenant's, and httprouter takes no literal next to
+// the tenant of a path, so that they don't stand below Path.
+const OperatorPath = "/operator"
+
+// operatorAreas are the lines of the navigation of operators.
+var operatorAreas = []struct{ text, path, icon string }{
+	{"System", "", "server"},
+}
+
+// operatorRoutes are the pages about the daemon, and about all tenants.
+func (o *Console) operatorRoutes(t *web.Table) {
+	o.operatorGet(t, "", o.system, "The console: the state of the daemon")
+	o.operatorPost(t, "", o.actOnSystem, "The console: make the next signing keys")
+	o.operatorGet(t, "/findings", o.findings, "The console: what is wrong with the daemon or its machine")
+}
+
+// operatorGet adds a page for operators. For others there is none.
+func (o *Console) operatorGet(t *web.Table, path string, fn handler, summary string) {
+	o.open(t, OperatorPath+path, operators(fn), summary)
+}
+
+// operatorPost adds what a form of such a page does.
+func (o *Console) operatorPost(t *web.Table, path string, fn handler, summary string) {
+	o.openPost(t, OperatorPath+path, operators(fn), summary)
+}
+
+func operators(fn handler) handler {
+	return func(p *Page) (web.HTML, error) {
+		if !p.IsOperator() {
+			return web.HTML{}, web.ErrNotFound
+		}
+		return fn(p)
+	}
+}
+
+// operatorPath returns an address below OperatorPath.
+func operatorPath(parts ...string) string {
+	path := OperatorPath
+	for _, part := range parts {
+		path += "/" + url.PathEscape(part)
+	}
+	return path
+}
+
+// OperatorPath is operatorPath, for templates.
+func (p *Page) OperatorPath(parts ...string) string { return operatorPath(parts...) }
+
+// inOperation reports whether the page is one of those of operators.
+func (p *Page) inOperation() bool {
+	path := p.Request.URL.Path
+	return p.IsOperator() && (path == OperatorPath || strings.HasPrefix(path, OperatorPath+"/"))
+}
+
+// operatorNavigation returns the lines of the navigation of operators.
+func (p *Page) operatorNavigation() (items []navItem) {
+	path := p.Request.URL.Path
+	for _, a := range operatorAreas {
+		to := OperatorPath
+		here := path == to || path == to+"/findings"
+		if a.path != "" {
+			to += "/" + a.path
+			here = path == to || strings.HasPrefix(path, to+"/")
+		}
+		items = append(items, navItem{Text: p.T(a.text), To: to, Icon: a.icon, Here: here, Tab: true})
+	}
+	return items
+}
+
+// secondStep is what is asked again before something that is not undone easily.
+type secondStep struct {
+	Text   string   // what becomes of it
+	Button string   // the word on the button
+	Back   string   // address of the page to return to
+	Fields []option // of the form that is sent again
+}
+
+// sure reports whether the form that was sent is the second step.
+func (p *Page) sure() bool { return p.Form["sure"] == "yes" }
+
+// askSure shows the second step of the form that was sent.
+func (p *Page) askSure(title string, q secondStep, within ...Link) (web.HTML, error) {
+	for _, name := range []string{"act", "id", "role", "tenant_id", "event_id", "endpoint_id"} {
+		if value := p.Form[name]; value != "" {
+			q.Fields = append(q.Fields, option{name, value})
+		}
+	}
+	return p.Show("sure", View{Title: title, Within: within, Data: q})
+}
+
+// systemStatus is what GET /api/admin/status answers, as pages need it.
+type systemStatus struct {
+	Database string `json:"database"`
+	Schema   int64  `json:"schema"`
+	Disk     struct {
+		Database, WAL, Free, Total int64
+		ReadOnly                   bool `json:"read_only"`
+	} `json:"disk"`
+	Outbox    queueState `json:"outbox"`
+	Endpoints queueState `json:"endpoints"`
+	Mails     queueState `json:"mails"`
+	Restored  int64      `json:"restored_jobs"`
+	Records   struct{ Tenants, Lists, Users int64 }
+	Snapshot  struct {
+		Path  string
+		At    core.Instant
+		Bytes int64
+	}
+}
+
+// queueState counts what waits, and what was given up.
+type queueState struct {
+	Waiting, Dead, Failed int64
+	OldestAt              core.Instant `json:"oldest_at"`
+}
+
+// GivenUp is how many were tried for the last time.
+func (q queueState) GivenUp() int64 { return q.Dead + q.Failed }
+
+// Stuck is how many were given up in all queues.
+func (s *systemStatus) Stuck() int64 {
+	return s.Outbox.GivenUp() + s.Endpoints.GivenUp() + s.Mails.GivenUp()
+}
+
+// Waiting is how many wait in all queues.
+func (s *systemStatus) Waiting() int64 {
+	return s.Outbox.Waiting + s.Endpoints.Waiting + s.Mails.Waiting
+}
+
+func (p *Page) status() (s systemStatus, err error) {
+	_, err = p.Get("/api/admin/status", nil, &s)
+	return s, err
+}
+
+// keyRow is a signing key.
+type keyRow struct {
+	KID       string       `json:"kid"`
+	Alg       string       `json:"alg"`
+	State     string       `json:"state"`
+	ActiveAt  core.Instant `json:"active_at"`
+	RetiredAt core.Instant `json:"retired_at"`
+}
+
+// KeyBadge is the state of a signing key in a word.
+func (p *Page) KeyBadge(state string) Badge {
+	switch state {
+	case "signs":
+		return Badge{p.T("signs"), "good"}
+	case "next":
+		return Badge{p.T("is next"), "live"}
+	}
+	return Badge{p.T("retired"), ""}
+}
+
+// system shows how the daemon and its machine are. What doctor finds is fetched by a script, as it may take long.
+func (o *Console) system(p *Page) (web.HTML, error) { return p.showSystem(nil) }
+
+func (p *Page) showSystem(fault error) (web.HTML, error) {
+	s, err := p.status()
+	if err != nil {
+		return web.HTML{}, err
+	}
+	d := struct {
+		Status systemStatus
+		Keys   []keyRow
+		Next   bool // keys wait for their turn
+	}{Status: s}
+	if _, err := p.Get("/api/admin/signing-keys", nil, &d.Keys); err != nil {
+		return web.HTML{}, err
+	}
+	for _, k := range d.Keys {
+		d.Next = d.Next || k.State == "next"
+	}
+	v := View{Title: p.T("System"), State: p.systemState(&s), Data: &d}
+	if fault != nil {
+		ok := false
+		if v.Fault, v.Status, ok = p.FaultOf(fault); !ok {
+			return web.HTML{}, fault
+		}
+	}
+	return p.Show("operator", v)
+}
+
+func (p *Page) systemState(s *systemStatus) string {
+	switch {
+	case s.Disk.ReadOnly:
+		return p.T("The database takes no changes: the disk is full, or can't be written.")
+	case s.Stuck() > 0:
+		return p.N("One event or mail was given up, and waits for you.|{{n}} events and mails were given up, and wait for you.",
+			s.Stuck())
+	}
+	return p.N("One tenant|{{n}} tenants", s.Records.Tenants) + ", " + p.N("one list|{{n}} lists", s.Records.Lists) + ", " +
+		p.N("one user.|{{n}} users.", s.Records.Users)
+}
+
+// actOnSystem makes the next signing keys.
+func (o *Console) actOnSystem(p *Page) (web.HTML, error) {
+	if p.Form["act"] != "rotate" {
+		return web.HTML{}, core.Invalidf("act", "act must be rotate.")
+	}
+	if err := p.Do(http.MethodPost, "/api/admin/signing-keys/rotate", nil, nil); err != nil {
+		return p.showSystem(err)
+	}
+	return p.Redirect(OperatorPath, "created")
+}
+
+// findingBadge is the level of a finding in a word.
+func (p *Page) findingBadge(level string) Badge {
+	switch level {
+	case core.LevelFault:
+		return Badge{p.T("fault"), "bad"}
+	case core.LevelWarning:
+		return Badge{p.T("look at it"), "warn"}
+	}
+	return Badge{p.T("fine"), "good"}
+}
+
+// findingRow is a finding of doctor.
+type findingRow struct {
+	core.Finding
+	Badge Badge
+}
+
+// findings shows what doctor finds: faults first, then warnings.
+func (o *Console) findings(p *Page) (web.HTML, error) {
+	q := url.Values{}
+	if p.Query("dns") != "" {
+		q.Set("dns", "true")
+	}
+	var found []core.Finding
+	if _, err := p.Get("/api/admin/doctor", q, &found); err != nil {
+		return web.HTML{}, err
+	}
+	d := struct {
+		Findings []findingRow
+		Fine     int64
+		DNS      bool
+	}{DNS: q.Has("dns")}
+	faults, warnings := int64(0), int64(0)
+	for _, level := range []string{core.LevelFault, core.LevelWarning, core.LevelOK} {
+		for _, f := range found {
+			if f.Level != level {
+				continue
+			}
+			d.Findings = append(d.Findings, findingRow{f, p.findingBadge(level)})
+			switch level {
+			case core.LevelFault:
+				faults++
+			case core.LevelWarning:
+				warnings++
+			default:
+				d.Fine++
+			}
+		}
+	}
+	v := View{Title: p.T("What was found"), Within: []Link{{p.T("System"), OperatorPath}}, Data: &d}
+	switch {
+	case faults > 0:
+		v.State = p.N("One fault has to be mended.|{{n}} faults have to be mended.", faults)
+	case warnings > 0:
+		v.State = p.N("No fault; one thing to look at.|No fault; {{n}} things to look at.", warnings)
+	default:
+		v.State = p.T("All is well.")
+	}
+	if _, ok := p.Partial(); ok {
+		return p.ShowPart("findings", "findings", v)
+	}
+	return p.Show("findings", v)
+}
+
+// SnapshotAge says how old the snapshot is.
+func (p *Page) SnapshotAge(at core.Instant) string {
+	if at == 0 {
+		return "–"
+	}
+	const minute, hour, day = 60, 60 * 60, 24 * 60 * 60
+	switch s := int64(p.Now.Time().Sub(at.Time()).Seconds()); {
+	case s < 2*minute:
+		return p.T("just now")
+	case s < 2*hour:
+		return p.N("{{n}} minute|{{n}} minutes", s/minute)
+	case s < 2*day:
+		return p.N("{{n}} hour|{{n}} hours", s/hour)
+	default:
+		return p.N("{{n}} day|{{n}} days", s/day)
+	}
+}
+
+// SnapshotNote says how large the snapshot is, or that there is none.
+func (p *Page) SnapshotNote(path string, bytes int64) string {
+	switch {
+	case path == "":
+		return p.T("is switched off")
+	case bytes == 0:
+		return p.T("not yet written")
+	}
+	return p.T("old; {{size}}", "size", p.Size(bytes))
+}
