@@ -1,9 +1,13 @@
 package handlers
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
+	"log/slog"
+	"mime/multipart"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -14,6 +18,7 @@ import (
 	"newsletterd/handlers/console"
 	"newsletterd/store"
 	"newsletterd/store/storetest"
+	"newsletterd/worker"
 )
 
 // peopleEnv is a tenant with a list of three people, and ann, who has a role there and is signed in.
@@ -269,5 +274,114 @@ func TestConsoleSwitchesAddressesOff(t *testing.T) {
 		}
 		e.shows("/suppressions", http.StatusOK, "No address is switched off")
 		e.sends("/suppressions", http.StatusBadRequest, url.Values{"email": {"none"}, "reason": {"why not"}}, "why not")
+	})
+}
+
+// uploads sends the form with a file, and returns the status, the page and where it leads to.
+func (e *peopleEnv) uploads(list, name, file string, texts ...string) (to string) {
+	e.Helper()
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	e.must(w.WriteField("list", list))
+	if name != "" {
+		part, err := w.CreateFormFile("file", name)
+		e.must(err)
+		_, err = io.WriteString(part, file)
+		e.must(err)
+	}
+	e.must(w.Close())
+	r := httptest.NewRequest(http.MethodPost, e.at("/new-import"), &b)
+	r.Header.Set("Content-Type", w.FormDataContentType())
+	for name, value := range e.cookies {
+		r.AddCookie(&http.Cookie{Name: name, Value: value})
+	}
+	rec := httptest.NewRecorder()
+	e.handler.ServeHTTP(rec, r)
+	status := http.StatusSeeOther
+	if len(texts) > 0 {
+		status = http.StatusBadRequest
+	}
+	e.holds("upload", rec.Code, rec.Body.String(), status, texts)
+	return strings.TrimPrefix(rec.Header().Get("Location"), "https://news.example.org"+e.at(""))
+}
+
+// A file is uploaded, its columns are told, it is tried, run, and its faulty lines are fetched.
+func TestConsoleImports(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RoleTenantAdmin)
+		importer := worker.Imports(e.store, nil, slog.New(slog.DiscardHandler))
+		e.shows("/imports", http.StatusOK, "No imports yet", "Import a file")
+		e.shows("/new-import", http.StatusOK, "Into which list?", "multipart/form-data")
+		at := e.uploads(e.list.ID, "readers.csv", "Adresse;Stadt;Notiz\nnew@reader.example;Bonn;x\nno address;Ulm;y\n")
+		e.shows(at, http.StatusOK, "readers.csv", "Stadt", "Bonn", "Ulm", "holds the addresses", "-Import now", "Try it first",
+			"-checked", `value="email" selected`, `value="notiz" selected`)
+		form := url.Values{"column.0": {"email"}, "column.1": {"city"}, "column.2": {""}, "source": {"the old shop"}}
+		e.sends(at, http.StatusBadRequest, form, "Say whether they have agreed", `value="email" selected`, "the old shop")
+		form.Set("agreed", "active")
+		form.Set("column.0", "")
+		e.sends(at, http.StatusBadRequest, form, "no column is named email")
+		form.Set("column.0", "email")
+		if to := e.sends(at, http.StatusSeeOther, form); to != at {
+			t.Errorf("leads to %s", to)
+		}
+		importer.Step(t.Context(), time.Now())
+		e.shows(at, http.StatusOK, "This would become of the lines", "lines with an error", "Import now", `value="city" selected`,
+			`value="active" required checked`, "-data-poll",
+			`-value="notiz" selected`, `-value="Notiz" selected`)
+		if _, err := e.store.Subscription(t.Context(), e.list.ID, "new@reader.example"); core.KindOf(err) != core.NotFound {
+			t.Errorf("a try has imported: %v", err)
+		}
+		form.Set("do", "run")
+		e.sends(at, http.StatusSeeOther, form)
+		importer.Step(t.Context(), time.Now())
+		e.shows(at, http.StatusOK, "This became of the lines", "-Import now", "-Cancel the import")
+		if s := e.found("new@reader.example"); s.Status != core.SubscriptionActive || s.Preferences != `{"city":"Bonn"}` {
+			t.Errorf("what was chosen for the columns does not hold: %+v", s)
+		}
+		e.shows(at+"/faults", http.StatusOK, "no address", "Ulm", "-<html", "-Bonn")
+		e.shows("/imports", http.StatusOK, "readers.csv", "done")
+		e.shows("/people-export?list="+e.list.ID, http.StatusOK, "new@reader.example", "-<html")
+	})
+}
+
+// While an import waits or runs, its page asks for the part of it again; the part alone answers a script.
+func TestConsoleImportsGoOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RolePublisher)
+		at := e.uploads(e.list.ID, "a.csv", "email\nnew@reader.example\n")
+		e.sends(at, http.StatusSeeOther, url.Values{"agreed": {"pending"}, "column.0": {"email"}})
+		e.shows(at, http.StatusOK, `data-poll="2"`, "waits", "nothing is imported", "<html", "-Try it first")
+		r := httptest.NewRequest(http.MethodGet, e.at(at), nil)
+		r.Header.Set("Hx-Request", "true")
+		r.Header.Set("Hx-Target", "div#import")
+		for name, value := range e.cookies {
+			r.AddCookie(&http.Cookie{Name: name, Value: value})
+		}
+		rec := httptest.NewRecorder()
+		e.handler.ServeHTTP(rec, r)
+		e.holds("part", rec.Code, rec.Body.String(), http.StatusOK, []string{`<div id="import" data-poll="2"`, "-<html"})
+		if to := e.sends(at+"/cancel", http.StatusSeeOther, url.Values{}); to != at {
+			t.Errorf("leads to %s", to)
+		}
+		e.shows(at, http.StatusOK, "cancelled", "-data-poll", "Nothing was imported")
+		e.sends(at+"/cancel", http.StatusSeeOther, url.Values{})
+	})
+}
+
+// The sign-in is asked for before a file is chosen. What is no file, or too large, is said in the form.
+func TestConsoleImportIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RolePublisher)
+		e.uploads(e.list.ID, "", "", "Choose a file.")
+		e.uploads(e.list.ID, "empty.csv", "", "The file can&#39;t be read")
+		e.uploads("x", "a.csv", "email\n", "list_id")
+		e.sends("/new-import", http.StatusBadRequest, url.Values{"list": {e.list.ID}}, "Choose a file.")
+		e.shows("/people-export?list="+e.list.ID, http.StatusForbidden)
+		time.Sleep(core.ProofAge + time.Minute)
+		e.shows("/new-import", http.StatusOK, "-Into which list?", "password")
+		other := e.seed.NewTenant()
+		list := e.seed.NewList(func(in *core.ListInput) { in.TenantID = &other.ID })
+		j := e.seed.NewImportJob(list.ID, "email\nann@reader.example\n")
+		e.shows("/imports/"+j.ID, http.StatusNotFound)
 	})
 }

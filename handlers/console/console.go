@@ -84,6 +84,21 @@ func (o *Console) post(t *web.Table, path string, action core.Action, fn handler
 		}).MaxBody(maxForm), summary)
 }
 
+// file adds a file of a tenant: fn has the API write it, for as long as the browser goes on taking it.
+func (o *Console) file(t *web.Table, path string, action core.Action, fn func(p *Page) error, summary string) {
+	do := o.visited(action, func(p *Page) (web.HTML, error) { return web.HTML{}, fn(p) })
+	t.Add("GET", Path+"/:tenant"+path, visitor(action), web.Console, streaming(do), summary)
+}
+
+// stream adds what a form with a large file does: fn reads its body.
+func (o *Console) stream(t *web.Table, path string, action core.Action, fn handler, summary string) {
+	t.Add("POST", Path+"/:tenant"+path, visitor(action), web.Console, streaming(o.visited(action, fn)), summary)
+}
+
+func streaming(do func(c *web.Call) (web.HTML, error)) web.Endpoint {
+	return web.Stream(func(c *web.Call, _ struct{}) (web.HTML, error) { return do(c) })
+}
+
 type formKey struct{}
 
 // visitor is the rule of the console's pages: they look at the session of the browser themselves.

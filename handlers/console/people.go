@@ -17,6 +17,7 @@ func (o *Console) peopleRoutes(t *web.Table) {
 	o.post(t, "/new-person", core.ActionPeopleAdd, o.newPerson, "The console: add a person")
 	o.personRoutes(t)
 	o.suppressionRoutes(t)
+	o.importRoutes(t)
 }
 
 // person is a subscription as the API shows it.

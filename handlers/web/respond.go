@@ -73,6 +73,9 @@ func (c *Call) reply(out any) error {
 			c.redirect(v.To)
 			return nil
 		}
+		if v.Body == nil && c.w.status != 0 {
+			return nil // the operation has written a file instead of a page
+		}
 		c.write(cmp.Or(v.Status, status), "text/html; charset=utf-8", v.Body)
 	case Text:
 		c.write(status, v.Type, v.Body)

@@ -1,0 +1,464 @@
+package console
+
+import (
+	"errors"
+	"io"
+	"maps"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+)
+
+// importRoutes are the pages of files with people.
+func (o *Console) importRoutes(t *web.Table) {
+	may := core.ActionPeopleImport
+	o.get(t, "/imports", may, o.imports, "The console: imports")
+	o.get(t, "/new-import", may, o.newImport, "The console: the form to upload a file of people")
+	o.stream(t, "/new-import", may, o.takeImport, "The console: upload a file of people")
+	o.get(t, "/imports/:id", may, o.importJob, "The console: an import")
+	o.post(t, "/imports/:id", may, o.importJob, "The console: try or run an import")
+	o.post(t, "/imports/:id/cancel", may, o.cancelImport, "The console: cancel an import")
+	o.file(t, "/imports/:id/faults", may, func(p *Page) error {
+		return p.Download("/api/admin/imports/" + url.PathEscape(p.Param("id")) + "/faults")
+	}, "The console: the lines of an import with errors, as CSV")
+	o.file(t, "/people-export", core.ActionPeopleExport, func(p *Page) error {
+		return p.Download("/api/admin/subscribers/export?" + url.Values{"list_id": {p.Query("list")}}.Encode())
+	}, "The console: the people of a list, as CSV")
+}
+
+// ImportBadge is the state of an import in a word.
+func (p *Page) ImportBadge(j *core.ImportJob) Badge {
+	switch j.Status {
+	case core.ImportUploading:
+		return Badge{p.T("on its way in"), "live"}
+	case core.ImportUploaded:
+		return Badge{p.T("to be tried"), "warn"}
+	case core.ImportWaiting:
+		return Badge{p.T("waits"), "live"}
+	case core.ImportRunning:
+		if j.DryRun {
+			return Badge{p.T("is tried"), "live"}
+		}
+		return Badge{p.T("runs"), "live"}
+	case core.ImportChecked:
+		return Badge{p.T("tried"), "warn"}
+	case core.ImportCompleted:
+		return Badge{p.T("done"), "good"}
+	case core.ImportFailed:
+		return Badge{p.T("failed"), "bad"}
+	}
+	return Badge{p.T("cancelled"), ""}
+}
+
+// imports lists the imports of the tenant, the newest first.
+func (o *Console) imports(p *Page) (web.HTML, error) {
+	q := url.Values{"tenant_id": {p.Tenant.ID}, "limit": {"30"}}
+	if cursor := p.Query("cursor"); cursor != "" {
+		q.Set("cursor", cursor)
+	}
+	var jobs []core.ImportJob
+	next, err := p.Get("/api/admin/imports", q, &jobs)
+	if err != nil {
+		return web.HTML{}, err
+	}
+	lists, err := p.peopleLists()
+	if err != nil {
+		return web.HTML{}, err
+	}
+	names := map[string]string{}
+	for i := range lists {
+		names[lists[i].ID] = lists[i].Name
+	}
+	return p.Show("imports", View{
+		Title: p.T("Imports"), Within: []Link{{p.T("People"), p.Path("people")}},
+		State: p.T("Files of people, to bring them here from elsewhere."),
+		Data: struct {
+			Jobs  []core.ImportJob
+			Names map[string]string
+			Pager pager
+		}{jobs, names, p.Pager(next)},
+	})
+}
+
+func (p *Page) withinImports() []Link {
+	return []Link{{p.T("People"), p.Path("people")}, {p.T("Imports"), p.Path("imports")}}
+}
+
+// newImport is the form to upload a file. It asks for a fresh sign-in before the file is on its way.
+func (o *Console) newImport(p *Page) (web.HTML, error) {
+	if err := p.fresh(); err != nil {
+		return web.HTML{}, err
+	}
+	return p.uploadForm(p.Query("list"), nil)
+}
+
+// uploadForm shows the form to upload a file; fault is what was wrong with one.
+func (p *Page) uploadForm(list string, fault error) (web.HTML, error) {
+	v := View{Title: p.T("Import people"), Within: p.withinImports(), State: p.T("Nothing is imported before you say so.")}
+	if fault != nil {
+		text, status, ok := p.FaultOf(fault)
+		if !ok {
+			return web.HTML{}, fault
+		}
+		v.Fault, v.Status = text, status
+	}
+	lists, err := p.peopleLists()
+	if err != nil {
+		return web.HTML{}, err
+	}
+	v.Data = struct {
+		Lists []option
+		List  string
+	}{listOptions(lists), list}
+	return p.Show("new-import", v)
+}
+
+// Bounds of a form with a file.
+const (
+	maxUploadParts = 10
+	maxUploadHead  = 64 << 10 // bytes before the file
+	maxFileName    = 200
+)
+
+// takeImport sends an uploaded file on to the API as it comes. The list stands before the file in the form.
+func (o *Console) takeImport(p *Page) (web.HTML, error) {
+	media, params, _ := mime.ParseMediaType(p.Request.Header.Get("Content-Type"))
+	if media != "multipart/form-data" || params["boundary"] == "" {
+		return p.uploadForm("", core.Invalidf("", "Choose a file."))
+	}
+	body := &arriving{p: p, r: p.Request.Body, head: maxUploadHead}
+	parts := multipart.NewReader(body, params["boundary"])
+	list := ""
+	for range maxUploadParts {
+		part, err := parts.NextRawPart()
+		if err != nil {
+			break // there is no file
+		}
+		switch part.FormName() {
+		case "list":
+			b, err := io.ReadAll(io.LimitReader(part, 100))
+			if err != nil {
+				return p.uploadForm("", core.Invalidf("", "Choose a file."))
+			}
+			list = string(b)
+		case "file":
+			if part.FileName() == "" {
+				return p.uploadForm(list, core.Invalidf("", "Choose a file."))
+			}
+			body.head = noLimit
+			return p.sendImport(list, part.FileName(), part)
+		}
+	}
+	return p.uploadForm(list, core.Invalidf("", "Choose a file."))
+}
+
+// sendImport has the API take a file in.
+func (p *Page) sendImport(list, name string, file io.Reader) (web.HTML, error) {
+	name = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == unicode.ReplacementChar {
+			return -1
+		}
+		return r
+	}, name)
+	if len(name) > maxFileName {
+		name = strings.ToValidUTF8(name[:maxFileName], "")
+	}
+	var j core.ImportJob
+	q := url.Values{"list_id": {list}, "name": {name}}
+	if err := p.Upload(http.MethodPost, "/api/admin/imports?"+q.Encode(), "text/csv", file, &j); err != nil {
+		return p.uploadForm(list, err)
+	}
+	return p.Redirect(p.Path("imports", j.ID), "")
+}
+
+// noLimit stands for no limit of arriving.head: the file has one of its own.
+const noLimit = -1
+
+// arriving is a form with a file on its way in. It ends where too little of it arrives for too long.
+type arriving struct {
+	p    *Page
+	r    io.Reader
+	left int // bytes until the deadline moves
+	head int // bytes that may be read yet before the file
+}
+
+var errLongHead = errors.New("too much before the file")
+
+func (a *arriving) Read(b []byte) (int, error) {
+	if a.head == 0 {
+		return 0, errLongHead
+	}
+	if a.head > 0 {
+		b = b[:min(len(b), a.head)]
+	}
+	if a.left <= 0 {
+		_ = a.p.Control().SetReadDeadline(time.Now().Add(web.ProgressTimeout))
+		a.left = maxUploadHead
+	}
+	n, err := a.r.Read(b)
+	a.left -= n
+	if a.head > 0 {
+		a.head -= n
+	}
+	return n, err
+}
+
+// importColumn is a column of a file, with what becomes of it.
+type importColumn struct {
+	Name, Use, Becomes string
+
+	Field   string // name of its input
+	Value   string
+	Options []option
+	Samples []string
+}
+
+// keepColumn is the value of a column that is taken as its name says.
+const keepColumn = "*"
+
+// importData is the Data of templates/import.html.
+type importData struct {
+	core.ImportJob
+	Rows    int64          `json:"rows"`
+	Columns []importColumn `json:"columns"`
+	Samples [][]string     `json:"samples"`
+	Problem string         `json:"problem"`
+
+	List    core.List    `json:"-"`
+	Live    bool         `json:"-"` // it waits or runs
+	Open    bool         `json:"-"` // it waits for what becomes of its columns
+	Ready   bool         `json:"-"` // it was tried, and can be run
+	Counted []countedRow `json:"-"`
+	Agreed  string       `json:"-"`
+	From    field        `json:"-"`
+	Keep    bool         `json:"-"`
+
+	guessed bool // which column holds the addresses
+}
+
+// countedRow is a number of lines with what became of them.
+type countedRow struct {
+	Text string
+	N    int64
+}
+
+const sampleLines = 3
+
+func (p *Page) importPath(parts ...string) string {
+	return strings.Join(append([]string{"/api/admin/imports/" + url.PathEscape(p.Param("id"))}, parts...), "/")
+}
+
+// importJob shows an import as far as it is: what becomes of the columns, how far it has come, what it has done.
+func (o *Console) importJob(p *Page) (web.HTML, error) {
+	var d importData
+	if _, err := p.Get(p.importPath(), nil, &d); err != nil {
+		return web.HTML{}, err
+	}
+	if d.TenantID != p.Tenant.ID {
+		return web.HTML{}, web.ErrNotFound
+	}
+	if _, err := p.Get("/api/admin/newsletter-lists/"+d.ListID, nil, &d.List); err != nil {
+		return web.HTML{}, err
+	}
+	v := View{
+		Title: d.Name, Within: p.withinImports(), State: p.T("Into “{{list}}”.", "list", d.List.Name), Data: &d,
+	}
+	if p.IsForm() {
+		err := p.runImport(&d)
+		if err == nil {
+			return p.Redirect(p.Path("imports", d.ID), "")
+		}
+		fault, status, ok := p.FaultOf(err)
+		if !ok {
+			return web.HTML{}, err
+		}
+		v.Fault, v.Status = fault, status
+	}
+	p.readImport(&d)
+	if _, part := p.Partial(); part && !p.IsForm() {
+		return p.ShowPart("import", "import", v)
+	}
+	return p.Show("import", v)
+}
+
+// readImport makes what the page of an import shows.
+func (p *Page) readImport(d *importData) {
+	d.Live = d.Status == core.ImportWaiting || d.Status == core.ImportRunning || d.Status == core.ImportUploading
+	d.Open = d.Status == core.ImportUploaded || d.Status == core.ImportChecked
+	d.Ready = d.Status == core.ImportChecked && d.FailureReason == ""
+	if d.Status != core.ImportUploaded && d.Status != core.ImportUploading {
+		d.Counted = p.countedRows(d)
+	}
+	for i := range d.Columns {
+		p.readColumn(d, i)
+	}
+	d.Keep, d.Agreed = d.KeepFields, ""
+	if d.Status == core.ImportChecked {
+		d.Agreed = d.SubscriberStatus
+	}
+	d.From = field{
+		Name: "source", Label: p.T("Where from"), Value: d.Source, Type: "text", Max: core.MaxOrigin,
+		Hint: p.T("For the record of consents: the name of the other program, the fair …"),
+	}
+	if p.IsForm() {
+		d.Agreed, d.From.Value, d.Keep = p.Form["agreed"], p.Form["source"], p.Form["keep"] != ""
+	}
+}
+
+// readColumn makes the choice of what becomes of a column.
+func (p *Page) readColumn(d *importData, i int) {
+	c := &d.Columns[i]
+	c.Field = "column." + strconv.Itoa(i)
+	for _, line := range d.Samples[:min(len(d.Samples), sampleLines)] {
+		if i < len(line) && strings.TrimSpace(line[i]) != "" {
+			c.Samples = append(c.Samples, line[i])
+		}
+	}
+	c.Value = c.value()
+	as, mapped := d.Mapping[c.Name]
+	if c.Value == keepColumn || mapped {
+		c.Options = append(c.Options, option{keepColumn, p.useText(c.Use)})
+	}
+	c.Options = append(c.Options, option{"", p.T("Leave out")}, option{"email", p.T("E-mail address")})
+	for _, f := range d.List.Fields {
+		c.Options = append(c.Options, option{f.Name, f.Label})
+	}
+	own := c.Becomes
+	if own == "" {
+		own = ownName(c.Name)
+	}
+	switch {
+	case d.Problem == "":
+	case mapped:
+		c.Value = as
+	default:
+		c.Value = d.guess(c, own)
+	}
+	if own != "" && !hasOption(c.Options, own) {
+		c.Options = append(c.Options, option{own, p.T("Keep as “{{name}}”", "name", own)})
+	}
+	if sent, ok := p.Form[c.Field]; ok && hasOption(c.Options, sent) {
+		c.Value = sent
+	}
+}
+
+// guess is the choice to begin with where the columns can't be told by their names.
+func (d *importData) guess(c *importColumn, own string) string {
+	if len(c.Samples) > 0 && strings.Contains(c.Samples[0], "@") && !d.guessed {
+		d.guessed = true
+		return "email"
+	}
+	for _, f := range d.List.Fields {
+		if strings.EqualFold(f.Name, own) || strings.EqualFold(f.Label, c.Name) {
+			return f.Name
+		}
+	}
+	return own
+}
+
+// value is the choice that stands for what an import makes of the column.
+func (c *importColumn) value() string {
+	switch c.Use {
+	case "email":
+		return "email"
+	case "preference":
+		return c.Becomes
+	case "none":
+		return ""
+	}
+	return keepColumn
+}
+
+// ownName is the name of a column as a placeholder can have it, where there is one.
+func ownName(column string) string {
+	if name := strings.ToLower(strings.Join(strings.Fields(column), "_")); core.IsFieldName(name) {
+		return name
+	}
+	return column
+}
+
+// useText is what a column is that has a meaning by its name.
+func (p *Page) useText(use string) string {
+	switch use {
+	case "status":
+		return p.T("Says who takes part")
+	case "evidence":
+		return p.T("Says when they agreed")
+	case "preferences":
+		return p.T("All that is known of the person")
+	}
+	return p.T("As its name says")
+}
+
+// countedRows are the figures of an import in words.
+func (p *Page) countedRows(d *importData) (rows []countedRow) {
+	for _, r := range []countedRow{
+		{p.T("new"), d.Added},
+		{p.T("on the list already, with something new about them"), d.Updated},
+		{p.T("on the list already, as they are"), d.Unchanged},
+		{p.T("left alone: they have left, can't be reached, or are switched off"), d.Kept},
+		{p.T("left alone: another line says that they have left"), d.Contradicted},
+		{p.T("left out: they never confirmed where the file comes from"), d.Pending},
+		{p.T("lines with an error"), d.Failed},
+	} {
+		if r.N > 0 {
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
+// ImportReason is why an import has ended without doing what it should.
+func (p *Page) ImportReason(reason string) string {
+	switch reason {
+	case core.ImportNobody:
+		return p.T("Each line has an error: no one was imported.")
+	case core.ImportExpired:
+		return p.T("It was not run for a week, and its file is gone.")
+	case core.ImportErased:
+		return p.T("The file held the address of a person who was erased, so it is gone.")
+	}
+	return p.T("It can't be imported this way: {{reason}}.", "reason", reason)
+}
+
+// runImport has the API try or run an import.
+func (p *Page) runImport(d *importData) error {
+	agreed := p.Form["agreed"]
+	if agreed != core.SubscriptionActive && agreed != core.SubscriptionPending {
+		return core.Invalidf("agreed", "Say whether they have agreed.")
+	}
+	mapping := core.ColumnMapping{}
+	maps.Copy(mapping, d.Mapping)
+	for i := range d.Columns {
+		c := &d.Columns[i]
+		sent, ok := p.Form["column."+strconv.Itoa(i)]
+		switch {
+		case !ok || c.Name == "" || sent == c.value() && d.Problem == "":
+		case sent == keepColumn:
+			delete(mapping, c.Name)
+		default:
+			mapping[c.Name] = sent
+		}
+	}
+	return p.Do(http.MethodPost, p.importPath("run"), core.ImportInput{
+		DryRun: p.Form["do"] != "run", Mapping: mapping, SubscriberStatus: agreed, Source: p.Form["source"],
+		KeepFields: p.Form["keep"] != "",
+	}, nil)
+}
+
+// cancelImport ends an import; what it has done stays.
+func (o *Console) cancelImport(p *Page) (web.HTML, error) {
+	err := p.Do(http.MethodPost, p.importPath("cancel"), nil, nil)
+	if err != nil && core.KindOf(err) != core.Conflict { // it has ended meanwhile
+		return web.HTML{}, err
+	}
+	return p.Redirect(p.Path("imports", p.ID()), "")
+}
