@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"reflect"
 	"slices"
@@ -222,6 +223,14 @@ func takeIDs(field string, from, to *[]string) error {
 type newCampaign struct {
 	TenantID string `json:"tenant_id" is:"uuid"` // empty: that of the list, or the only one of the caller
 	fieldsInput
+	Key *string `header:"Idempotency-Key"`
+}
+
+func (in *newCampaign) CheckInput() error {
+	if err := in.fieldsInput.CheckInput(); err != nil {
+		return err
+	}
+	return validIdempotencyKey(in.Key)
 }
 
 // JudgeKeys implements keyJudge.
@@ -347,7 +356,14 @@ func (a campaigns) create(c *web.Call, in newCampaign) (campaign, error) {
 	if in.Archive != nil {
 		made.ShowInArchive(*in.Archive)
 	}
-	made, err = a.store.AddCampaign(c, made, &f)
+	var key string
+	var sum []byte
+	if in.Key != nil {
+		// The prefix tells the body from one with which the same key made a send job.
+		hash := sha256.Sum256(slices.Concat([]byte("campaign\n"), c.Body()))
+		key, sum = *in.Key, hash[:]
+	}
+	made, err = a.store.AddCampaignOnce(c, made, &f, key, sum)
 	return a.reply(c, &made, unknownTenant(err))
 }
 

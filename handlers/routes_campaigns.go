@@ -17,7 +17,7 @@ func (h *Handler) campaignRoutes(t *web.Table) {
 	t.Add("GET", all, sent(core.ActionFiguresRead), web.Send, web.List(a.list, campaignKey),
 		"List campaigns, the newest first")
 	t.Add("POST", all, write, web.Send,
-		web.JSON(a.create).MaxBody(maxSendJob).Created().Fails(core.NotFound),
+		web.JSON(a.create).MaxBody(maxSendJob).Created().Fails(core.NotFound, core.Conflict),
 		"Create a campaign: a draft, of which nothing is sent")
 	t.Add("GET", item, read, web.Send, one(web.Path(a.show)), "Show a campaign with what its version says")
 	update := moved(web.JSON(a.update).MaxBody(maxSendJob)).Fails(core.PreconditionRequired)

@@ -156,7 +156,21 @@ func (s *Store) CampaignVersions(ctx context.Context, c *core.Campaign, page cor
 // AddCampaign keeps a new draft. core.ErrNotFound: there is no such tenant. Invalid: a list or a layout is not the
 // tenant's, or the sender lies in none of its domains.
 func (s *Store) AddCampaign(ctx context.Context, c core.Campaign, f *core.CampaignFields) (core.Campaign, error) {
+	return s.AddCampaignOnce(ctx, c, f, "", nil)
+}
+
+// AddCampaignOnce is AddCampaign for a request with an Idempotency-Key (empty: none). It returns the campaign that the
+// key has made, as it is now, where the key came with the same bodyHash before. The errors are AddCampaign's, and a
+// Conflict: the key came with another body, or what it has made is deleted.
+func (s *Store) AddCampaignOnce(ctx context.Context, c core.Campaign, f *core.CampaignFields, key string,
+	bodyHash []byte,
+) (core.Campaign, error) {
 	err := s.update(ctx, func(tx *Tx) error {
+		if key != "" {
+			if done, err := tx.madeBefore(&c, key, bodyHash); done || err != nil {
+				return err
+			}
+		}
 		if err := tx.watch("campaign", c.ID); err != nil {
 			return err
 		}
@@ -176,6 +190,19 @@ func (s *Store) AddCampaign(ctx context.Context, c core.Campaign, f *core.Campai
 		return tx.audit(c.CreatedAt, c.CreatedBy, "campaign.create", c.TenantID, c.ID)
 	})
 	return c, err
+}
+
+// madeBefore looks an Idempotency-Key up and keeps a new one. done: c is the campaign that the key made.
+func (tx *Tx) madeBefore(c *core.Campaign, key string, bodyHash []byte) (done bool, err error) {
+	made, err := tx.keyed(c.TenantID, key, bodyHash, c.ID, c.CreatedAt)
+	if err != nil || made == "" {
+		return false, err
+	}
+	*c, err = tx.campaign(made)
+	if core.KindOf(err) == core.NotFound {
+		err = core.Conflictf("conflict", "The campaign that this Idempotency-Key has made is deleted.")
+	}
+	return err == nil, err
 }
 
 // addCampaign inserts a campaign with its first version.

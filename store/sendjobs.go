@@ -119,30 +119,41 @@ func (s *Store) AddSendJob(ctx context.Context, r JobRequest, now core.Instant) 
 
 // repeated looks the Idempotency-Key up and keeps a new one. done: j is the job that the key made.
 func (tx *Tx) repeated(j *core.SendJob, r JobRequest, now core.Instant) (done bool, err error) {
+	first, err := tx.keyed(j.TenantID, r.IdempotencyKey, r.BodyHash, j.ID, now)
+	if err != nil || first == "" {
+		return false, err
+	}
+	if *j, err = tx.sendJob(first); err != nil {
+		return false, err
+	}
+	j.Status = core.JobPending // as the first answer said
+	return true, nil
+}
+
+// keyed returns the id of the record, a send job or a campaign, that a request with an Idempotency-Key has made; empty:
+// the key is new, and is kept with the id of the record that it makes now. It returns a Conflict where the key came with
+// another body.
+func (tx *Tx) keyed(tenantID, key string, bodyHash []byte, id string, now core.Instant) (made string, err error) {
 	var first struct {
 		BodyHash  []byte       `db:"body_hash"`
 		JobID     string       `db:"job_id"`
 		ExpiresAt core.Instant `db:"expires_at"`
 	}
 	err = tx.get(&first, "SELECT body_hash, job_id, expires_at FROM idempotency WHERE tenant_id = ? AND key = ?",
-		j.TenantID, r.IdempotencyKey)
+		tenantID, key)
 	switch {
-	case err == nil && first.ExpiresAt > now && !bytes.Equal(first.BodyHash, r.BodyHash):
-		return false, core.Conflictf("idempotency_key_reused", "This Idempotency-Key was used with another body.")
+	case err == nil && first.ExpiresAt > now && !bytes.Equal(first.BodyHash, bodyHash):
+		return "", core.Conflictf("idempotency_key_reused", "This Idempotency-Key was used with another body.")
 	case err == nil && first.ExpiresAt > now:
-		if *j, err = tx.sendJob(first.JobID); err != nil {
-			return false, err
-		}
-		j.Status = core.JobPending // as the first answer said
-		return true, nil
+		return first.JobID, nil
 	case err != nil && !errors.Is(err, core.ErrNotFound):
-		return false, err
+		return "", err
 	}
 	_, err = tx.exec(`INSERT INTO idempotency (tenant_id, key, body_hash, job_id, expires_at) VALUES (?1, ?2, ?3, ?4,
 		?5)
 		ON CONFLICT DO UPDATE SET body_hash = ?3, job_id = ?4, expires_at = ?5`,
-		j.TenantID, r.IdempotencyKey, r.BodyHash, j.ID, int64(now.Add(IdempotencyTTL)))
-	return false, err
+		tenantID, key, bodyHash, id, int64(now.Add(IdempotencyTTL)))
+	return "", err
 }
 
 // maySend returns the tenant of a list. It refuses jobs of lists and tenants that are switched off.
