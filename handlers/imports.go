@@ -48,8 +48,18 @@ func (a imports) find(c *web.Call) error {
 	return ownRecord(c, j.TenantID, core.ActionPeopleMasked, err, web.ErrNotFound)
 }
 
-func (a imports) list(c *web.Call, in tenantFilter, page core.Page) ([]core.ImportJob, error) {
-	return pageFor(c, in, page, a.store.ImportJobs)
+// importFilter says which imports are listed.
+type importFilter struct {
+	tenantFilter
+	ListID string `query:"list_id"`
+}
+
+func (a imports) list(c *web.Call, in importFilter, page core.Page) ([]core.ImportJob, error) {
+	tenants, all, err := tenantsFor(c, in.tenantFilter)
+	if err != nil {
+		return nil, err
+	}
+	return a.store.ImportJobs(c, tenants, all, in.ListID, page)
 }
 
 // importedFile says which list an uploaded file is for, and how it is called.

@@ -30,13 +30,20 @@ func (s *Store) ImportJob(ctx context.Context, id string) (j core.ImportJob, err
 
 var importList = listByTenant(importColumns, "import_job", "import_job_tenant", "status <> 'deleted'", newestFirst)
 
-// ImportJobs reads a page of imports, of the tenants or of all, the newest first. Its only error is core.ErrStorage.
-func (s *Store) ImportJobs(ctx context.Context, tenants []string, all bool, page core.Page) (js []core.ImportJob,
-	err error,
+// ImportJobs reads a page of imports, of the tenants or of all, or (listID not empty) those of them for one list, the
+// newest first. Its only error is core.ErrStorage.
+func (s *Store) ImportJobs(ctx context.Context, tenants []string, all bool, listID string, page core.Page) (
+	js []core.ImportJob, err error,
 ) {
 	before := page.After
 	if before == "" {
 		before = "~" // after all ids
+	}
+	if listID != "" {
+		err = s.all(ctx, &js, "SELECT "+importColumns+` FROM import_job INDEXED BY import_job_list WHERE list_id = ? AND id < ?
+			AND (? OR +tenant_id IN (SELECT value FROM json_each(?))) AND status <> 'deleted' ORDER BY id DESC LIMIT +?`,
+			listID, before, all, jsonOf(tenants), page.Limit)
+		return js, err
 	}
 	err = s.allOf(ctx, &js, &importList, tenants, all, before, page.Limit)
 	return js, err

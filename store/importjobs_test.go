@@ -76,7 +76,7 @@ func TestStalledUploadsCanBeEnded(t *testing.T) {
 		n.Must(err)
 		n.Must(u.ReadFrom(t.Context(), strings.NewReader("email\n"), nil, now))
 		page := core.Page{Limit: 1}
-		if js, err := n.ImportJobs(t.Context(), []string{n.TenantID}, false, page); err != nil || len(js) != 1 ||
+		if js, err := n.ImportJobs(t.Context(), []string{n.TenantID}, false, "", page); err != nil || len(js) != 1 ||
 			js[0].ID != j.ID || js[0].Status != core.ImportUploading {
 			t.Fatalf("listed: %+v, %v", js, err)
 		}

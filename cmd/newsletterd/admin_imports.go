@@ -13,13 +13,14 @@ func (p *program) importCommands() *cli.Command {
 	id := idFlag(store.NounImport)
 	all := p.command("list", "list the imports of uploaded files, the newest first", []cli.Flag{
 		tenantFlag("only those of the tenant `ID` or name"),
+		referenceFlag("list", store.NounList, "only those for the list `ID` or name"),
 	}, nil, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		tenants, every, err := tenantOf(c, s)
 		if err != nil {
 			return err
 		}
 		rows, err := pages(func(j core.ImportJob) string { return j.ID }, func(page core.Page) ([]core.ImportJob, error) {
-			return s.ImportJobs(c.Context, tenants, every, page)
+			return s.ImportJobs(c.Context, tenants, every, c.String("list"), page)
 		})
 		if err != nil {
 			return err

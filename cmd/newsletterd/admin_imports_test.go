@@ -27,6 +27,10 @@ func TestImportsByCommand(t *testing.T) {
 	if len(rows) != 1 || rows[0].ID != j.ID || rows[0].Status != core.ImportWaiting {
 		t.Errorf("%+v", rows)
 	}
+	f.Must(json.Unmarshal(f.Run("admin", "import", "list", "--list", f.List, "--json"), &rows))
+	if len(rows) != 1 || rows[0].ID != j.ID {
+		t.Errorf("for the list: %+v", rows)
+	}
 	if got := f.Field("name", "admin", "import", "show", "--id", j.ID); got != j.Name {
 		t.Errorf("shown: %s", got)
 	}
