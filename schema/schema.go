@@ -149,12 +149,17 @@ func inTransaction(ctx context.Context, conn *sql.Conn, now int64, ms []Migratio
 	return err
 }
 
-// apply runs a migration in the transaction under way, and records it.
+// apply runs a migration in the transaction under way, and records it. user_version stays that of the newest migration
+// where an older one comes after it.
 func apply(ctx context.Context, conn *sql.Conn, m Migration, now int64) error {
+	var version int
+	if err := conn.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+		return err
+	}
 	for _, stmt := range []string{
 		recordTable, m.SQL,
 		"PRAGMA application_id = " + strconv.Itoa(ApplicationID),
-		"PRAGMA user_version = " + strconv.Itoa(m.Number),
+		"PRAGMA user_version = " + strconv.Itoa(max(version, m.Number)),
 	} {
 		if _, err := conn.ExecContext(ctx, stmt); err != nil {
 			return err

@@ -177,6 +177,38 @@ func TestAnOlderFileIsRefusedByCheckAndUpgradedByMigrate(t *testing.T) {
 	}
 }
 
+// Migrations are made next to one another, so that a database may have later ones than one that is new to it.
+func TestAMigrationThatComesAfterLaterOnes(t *testing.T) {
+	c := testConn(t)
+	if _, err := Migrate(t.Context(), c, 1, 66); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range Migrations() {
+		if m.Number > 67 {
+			if err := inTransaction(t.Context(), c, 1, []Migration{m}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := Check(t.Context(), c); !errors.Is(err, ErrOlder) {
+		t.Errorf("check: %v", err)
+	}
+	if done, err := Migrate(t.Context(), c, 1, 0); err != nil || len(done) != 1 || done[0].Number != 67 {
+		t.Errorf("%d migrations, %v", len(done), err)
+	}
+	fresh := testConn(t)
+	if _, err := Migrate(t.Context(), fresh, 1, 0); err != nil {
+		t.Fatal(err)
+	}
+	if dump(t, c) != dump(t, fresh) {
+		t.Error("the schema differs from a fresh one")
+	}
+	var v int
+	if err := c.QueryRowContext(t.Context(), "PRAGMA user_version").Scan(&v); err != nil || v != Latest() {
+		t.Errorf("user_version %d, %v", v, err)
+	}
+}
+
 // A database without tables gets the whole schema or nothing of it: one transaction for all migrations.
 func TestAFreshFileGetsAllOrNothing(t *testing.T) {
 	c := testConn(t)
