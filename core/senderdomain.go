@@ -197,3 +197,16 @@ func (d *SenderDomain) message() string {
 	}
 	return "Make this TXT record, then have the domain checked."
 }
+
+// RecordLabel returns the name of a record as it is typed where the records of a domain are kept: without the name of
+// the zone, which is the registered domain; "@" is the zone itself.
+func RecordLabel(name, domain string) string {
+	zone, err := publicsuffix.EffectiveTLDPlusOne(domain)
+	switch {
+	case err != nil:
+		return name
+	case name == zone:
+		return "@"
+	}
+	return strings.TrimSuffix(name, "."+zone)
+}

@@ -50,6 +50,7 @@ func (o *Console) Routes(t *web.Table) {
 	o.peopleRoutes(t)
 	o.listRoutes(t)
 	o.looksRoutes(t)
+	o.settingsRoutes(t)
 }
 
 // handler makes the answer to a request of a visitor.

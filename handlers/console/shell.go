@@ -42,6 +42,7 @@ var areas = []struct {
 	{"People", "people", "users", core.ActionPeopleMasked, false, true},
 	{"Lists", "lists", "list", core.ActionListRead, false, true},
 	{"Looks", "looks", "palette", core.ActionTemplateRead, true, false},
+	{"Settings", "settings", "settings", core.ActionTenantSettings, false, false},
 }
 
 func (p *Page) shell(v *View) shell {

@@ -106,6 +106,12 @@ var notices = map[string]string{
 
 	"picture": "Here it is. Say what it shows, for those who don't see it.",
 
+	// of settings
+	"checked":    "Looked at again.",
+	"invited":    "Invited. A mail is on its way.",
+	"removed":    "Removed.",
+	"taken-back": "Taken back.",
+
 	// of people
 	"added":        "Added.",
 	"asked":        "Added. A mail that asks them to confirm is on its way.",

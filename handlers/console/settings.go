@@ -1,0 +1,141 @@
+package console
+
+import (
+	"cmp"
+	"strings"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+)
+
+// settingsRoutes are the settings of a tenant.
+func (o *Console) settingsRoutes(t *web.Table) {
+	const change = core.ActionTenantSettings
+	o.get(t, "/settings", change, o.settings, "The console: looks and sender of a tenant")
+	o.post(t, "/settings", change, o.settings, "The console: change looks and sender of a tenant")
+	o.get(t, "/settings/mails", change, o.settingsMails, "The console: wording of the mails of a tenant")
+	o.post(t, "/settings/mails", change, o.settingsMails, "The console: change the wording of the mails of a tenant")
+	o.domainRoutes(t)
+	o.teamRoutes(t)
+}
+
+// settingsPage is the Data of the pages of settings.
+type settingsPage struct {
+	Tabs []tab
+	Form filled
+	More any
+}
+
+// showSettings shows a page of settings: a template and its Data. first is the path of the tab that it belongs to.
+func (p *Page) showSettings(name, first string, v View, form filled, more any) (web.HTML, error) {
+	areas := []struct {
+		text, path string
+		action     core.Action
+	}{
+		{p.T("Brand and sender"), "", core.ActionTenantSettings},
+		{p.T("Mails"), "mails", core.ActionTenantSettings},
+		{p.T("Sender domains"), "domains", core.ActionDomainPropose},
+		{p.T("Team"), "team", core.ActionTeamRead},
+	}
+	var tabs []tab
+	for _, a := range areas {
+		if !p.May(a.action) {
+			continue
+		}
+		to := p.Path("settings")
+		if a.path != "" {
+			to = p.Path("settings", a.path)
+		}
+		tabs = append(tabs, tab{Link{a.text, to}, a.path == first})
+	}
+	v.Title = cmp.Or(v.Title, p.T("Settings"))
+	v.Data = settingsPage{tabs, form, more}
+	return p.Show(name, v)
+}
+
+// What is measured of openings and clicks, as the form has it.
+const (
+	measureEach    = "each"
+	measureConsent = "consent"
+	measureTotals  = "totals"
+	measureNothing = "nothing"
+)
+
+func measureOf(t *core.Tenant) string {
+	switch {
+	case t.NoTracking:
+		return measureNothing
+	case t.TotalsOnly:
+		return measureTotals
+	case t.TrackingConsent:
+		return measureConsent
+	}
+	return measureEach
+}
+
+// MeasureOptions are the kinds of measuring.
+func (p *Page) MeasureOptions() []option {
+	return []option{
+		{measureEach, p.T("Who has opened and clicked")},
+		{measureConsent, p.T("Who has, of those who agree; of the others how often")},
+		{measureTotals, p.T("How often alone, never who")},
+		{measureNothing, p.T("Nothing")},
+	}
+}
+
+// settings is the form of looks and sender.
+func (o *Console) settings(p *Page) (web.HTML, error) {
+	show := func(f filled, v View) (web.HTML, error) {
+		v.State = p.T("How you look to your readers, and in whose name you write.")
+		return p.showSettings("settings", "", v, f, nil)
+	}
+	t := &p.Tenant
+	if p.isGet() {
+		return show(filled{values: map[string]string{
+			"name": t.Name, "brand_name": t.BrandName, "brand_color": t.BrandColor, "brand_logo_url": t.BrandLogoURL,
+			"privacy_url": t.PrivacyURL, "postal_address": t.PostalAddress, "language": t.Language, "mail_from": t.MailFrom,
+			"mail_from_name": t.MailFromName, "reply_to": t.ReplyTo, "public_url": t.PublicURL, "time_zone": t.TimeZone,
+			"test_addresses": strings.Join(t.TestAddresses, "\n"), "measure": measureOf(t),
+			"second_person": tickWord(t.Approval == core.ApprovalSecondPerson), "first_few": tickWord(t.FirstFew),
+		}}, View{})
+	}
+	body := p.sent("name", "brand_name", "brand_color", "brand_logo_url", "privacy_url", "postal_address", "language",
+		"mail_from", "mail_from_name", "reply_to", "public_url", "time_zone")
+	measure := p.Form["measure"]
+	body["no_tracking"] = measure == measureNothing
+	body["totals_only"] = measure == measureTotals
+	body["tracking_consent"] = measure == measureConsent
+	body["first_few"] = p.Form["first_few"] == "1"
+	body["approval"] = core.ApprovalNone
+	if p.Form["second_person"] == "1" {
+		body["approval"] = core.ApprovalSecondPerson
+	}
+	if p.May(core.ActionTestSend) {
+		body["test_addresses"] = strings.FieldsFunc(p.Form["test_addresses"], func(r rune) bool {
+			return strings.ContainsRune("\r\n,; \t", r)
+		})
+	}
+	if err := p.Do("PUT", "/api/admin/tenants/"+t.ID, body, nil); err != nil {
+		return p.refused(err, func(f filled, v View) (web.HTML, error) {
+			f.at, _, _ = strings.Cut(f.at, "[")
+			return show(f, v)
+		})
+	}
+	return p.Redirect(p.Path("settings"), "saved")
+}
+
+// settingsMails is the wording of the mails to readers, where a list has none of its own.
+func (o *Console) settingsMails(p *Page) (web.HTML, error) {
+	show := func(f filled, v View) (web.HTML, error) {
+		v.State = p.T("Mails that readers of all lists get by themselves. A list may have its own.")
+		return p.showSettings("settings-mails", "mails", v, f, p.mailKinds())
+	}
+	if p.isGet() {
+		return show(filled{values: mailTextValues(&p.Tenant.MailTexts)}, View{})
+	}
+	body := map[string]any{"mail_texts": p.sentMailTexts()}
+	if err := p.Do("PUT", "/api/admin/tenants/"+p.Tenant.ID, body, nil); err != nil {
+		return p.refused(err, show)
+	}
+	return p.Redirect(p.Path("settings", "mails"), "saved")
+}

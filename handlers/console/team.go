@@ -1,0 +1,107 @@
+package console
+
+import (
+	"net/url"
+	"slices"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+)
+
+// teamRoutes are the pages of those who work for a tenant.
+func (o *Console) teamRoutes(t *web.Table) {
+	const read, change = core.ActionTeamRead, core.ActionTeamManage
+	o.get(t, "/settings/team", read, o.team, "The console: who works for a tenant")
+	o.post(t, "/settings/team", change, o.invite, "The console: invite a person")
+	o.post(t, "/settings/team/:id/role", change, o.teamRole, "The console: change the role of a person")
+	o.post(t, "/settings/team/:id/remove", change, o.teamRemove, "The console: take the roles from a person")
+	o.post(t, "/settings/invitations/:id/delete", change, o.invitationDelete, "The console: take an invitation back")
+}
+
+// teamData is what the page of the team shows.
+type teamData struct {
+	Team        []core.Teammate
+	Invitations []core.Invitation
+}
+
+// maxTeam is how many people and invitations the page shows.
+const maxTeam = 300
+
+func (o *Console) team(p *Page) (web.HTML, error) { return p.showTeam(filled{}, View{}) }
+
+func (p *Page) showTeam(f filled, v View) (web.HTML, error) {
+	var d teamData
+	var err error
+	if d.Team, err = all[core.Teammate](p, "/api/admin/team", p.ofTenant("limit", "100"), maxTeam); err != nil {
+		return web.HTML{}, err
+	}
+	if d.Invitations, err = all[core.Invitation](p, "/api/admin/invitations", p.ofTenant("limit", "100"), maxTeam); err != nil {
+		return web.HTML{}, err
+	}
+	v.State = p.N("One person works here.|{{n}} people work here.", int64(len(d.Team)))
+	return p.showSettings("team", "team", v, f, d)
+}
+
+// RoleName is a role in words.
+func (p *Page) RoleName(role string) string {
+	for _, r := range p.RoleOptions() {
+		if r.Value == role {
+			return r.Text
+		}
+	}
+	return role
+}
+
+// RoleOptions are the roles in a tenant, with what they may.
+func (p *Page) RoleOptions() []option {
+	return []option{
+		{core.RoleViewer, p.T("Viewer: sees figures")},
+		{core.RoleEditor, p.T("Editor: writes")},
+		{core.RolePublisher, p.T("Publisher: writes and sends")},
+		{core.RoleTenantAdmin, p.T("Administrator: may everything here")},
+	}
+}
+
+// IsMe reports whether a user is the visitor.
+func (p *Page) IsMe(id string) bool { return p.Who.User.ID == id }
+
+func (o *Console) invite(p *Page) (web.HTML, error) {
+	body := p.sent("email", "role")
+	body["tenant_id"] = p.Tenant.ID
+	if err := p.Do("POST", "/api/admin/invitations", body, nil); err != nil {
+		return p.refused(err, p.showTeam)
+	}
+	return p.Redirect(p.Path("settings", "team"), "invited")
+}
+
+// again shows the page of the team where something about one person can't be done.
+func (p *Page) teamAgain(_ filled, v View) (web.HTML, error) { return p.showTeam(filled{}, v) }
+
+func (o *Console) teamRole(p *Page) (web.HTML, error) {
+	body := map[string]string{"tenant_id": p.Tenant.ID, "role": p.Form["role"]}
+	if err := p.Do("PUT", "/api/admin/team/"+url.PathEscape(p.Param("id")), body, nil); err != nil {
+		return p.refused(err, p.teamAgain)
+	}
+	return p.Redirect(p.Path("settings", "team"), "saved")
+}
+
+func (o *Console) teamRemove(p *Page) (web.HTML, error) {
+	if p.Form["sure"] != "1" {
+		return p.notSure(p.teamAgain)
+	}
+	path := "/api/admin/team/" + url.PathEscape(p.Param("id")) + "?" + p.ofTenant().Encode()
+	if err := p.Do("DELETE", path, nil, nil); err != nil {
+		return p.refused(err, p.teamAgain)
+	}
+	return p.Redirect(p.Path("settings", "team"), "removed")
+}
+
+func (o *Console) invitationDelete(p *Page) (web.HTML, error) {
+	if err := p.Do("DELETE", "/api/admin/invitations/"+url.PathEscape(p.Param("id")), nil, nil); err != nil {
+		return p.refused(err, p.teamAgain)
+	}
+	return p.Redirect(p.Path("settings", "team"), "taken-back")
+}
+
+// HasRole reports whether a role is among others.
+func (p *Page) HasRole(roles core.Strings, role string) bool { return slices.Contains(roles, role) }

@@ -1,0 +1,137 @@
+package handlers
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"newsletterd/core"
+)
+
+// now is the tenant as it stands.
+func (e *tenantConsole) now() core.Tenant {
+	e.Helper()
+	t, err := e.store.Tenant(e.Context(), e.tenant.ID)
+	e.must(err)
+	return t
+}
+
+// An administrator changes looks, sender and what is measured; what is wrong is marked, and what was typed stays.
+func TestConsoleSettings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newTenantConsole(t, core.RoleTenantAdmin)
+		form := url.Values{
+			"name": {"Acme"}, "brand_name": {"Acme & Co"}, "brand_color": {"#aa3344"}, "postal_address": {"Road 1\nTown"},
+			"privacy_url": {"https://acme.example/privacy"}, "language": {"de"}, "mail_from_name": {"Ann"},
+			"reply_to": {"a@acme.example"}, "time_zone": {"Europe/Berlin"}, "measure": {"consent"}, "second_person": {"1"},
+			"first_few": {"1"}, "test_addresses": {"a@acme.example\r\nb@acme.example"},
+		}
+		e.shows(e.path("settings"), "Brand and sender", "Sender domains", "Team")
+		e.sends(e.path("settings"), form)
+		got := e.now()
+		if got.BrandName != "Acme & Co" || got.BrandColor != "#aa3344" || got.Language != "de" || got.ReplyTo != "a@acme.example" ||
+			!got.TrackingConsent || got.TotalsOnly || got.NoTracking || got.Approval != core.ApprovalSecondPerson ||
+			!got.FirstFew || len(got.TestAddresses) != 2 || got.TimeZone != "Europe/Berlin" || got.MailFromName != "Ann" {
+			t.Errorf("%+v", got)
+		}
+		e.shows(e.path("settings"), `value="Acme & Co"`, `<option value="consent" selected>`, "b@acme.example")
+		form.Set("brand_color", "red")
+		form.Set("measure", "nothing")
+		e.refuses(e.path("settings"), form, http.StatusBadRequest, `value="red" maxlength="7" placeholder="#1d6b52" aria-invalid="true"`,
+			`<option value="nothing" selected>`)
+		form.Set("brand_color", "")
+		e.sends(e.path("settings"), form)
+		if got := e.now(); !got.NoTracking || got.TrackingConsent || got.BrandColor != "" {
+			t.Errorf("%+v", got)
+		}
+		e.sends(e.path("settings", "mails"), url.Values{"mail_texts.confirm.subject": {"Really?"}})
+		if got := e.now(); got.MailTexts.Of(core.MailConfirm).Subject != "Really?" {
+			t.Errorf("%+v", got.MailTexts)
+		}
+		// to give the second person up asks for a fresh sign-in, and then goes on
+		time.Sleep(core.ProofAge + time.Minute)
+		form.Del("second_person")
+		if status, page := e.page("POST", e.path("settings"), form); status != http.StatusOK ||
+			!strings.Contains(page, `type="password"`) || e.now().Approval != core.ApprovalSecondPerson {
+			t.Errorf("%d: %s", status, textOf(page))
+		}
+	})
+}
+
+// A sender domain is taken out of what was pasted; its records have names for both kinds of providers.
+func TestConsoleDomains(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newTenantConsole(t, core.RoleTenantAdmin)
+		page := e.path("settings", "domains")
+		e.shows(page, "No domain yet")
+		e.refuses(page, url.Values{"domain": {"co.uk"}}, http.StatusBadRequest, "Anyone may register a domain below co.uk",
+			`value="co.uk"`)
+		for _, pasted := range []string{"https://www.news.acme.co.uk/about?x", "ann@acme.example ", "Other.Example."} {
+			e.sends(page, url.Values{"domain": {pasted}})
+		}
+		html := e.shows(page, "news.acme.co.uk", "acme.example", "other.example", `-a-short">_newsletterd.news<`,
+			`-a-name">_newsletterd.news.acme.co.uk<`, `-b-short">_dmarc.news<`, `-a-short">_newsletterd<`, `data-poll="10"`)
+		if strings.Contains(html, "www.news") {
+			t.Error("www is a part of the domain")
+		}
+		found, err := e.store.SenderDomains(t.Context(), []string{e.tenant.ID}, false, core.Page{Limit: 10})
+		e.must(err)
+		one := e.path("settings", "domains", found[0].ID)
+		e.refuses(one+"/delete", url.Values{}, http.StatusBadRequest, "Tick the box")
+		e.sends(one+"/delete", url.Values{"sure": {"1"}})
+		if _, err := e.store.SenderDomain(t.Context(), found[0].ID); core.KindOf(err) != core.NotFound {
+			t.Errorf("deleted: %v", err)
+		}
+	})
+}
+
+// People are invited, get other roles and lose them; each of it by an administrator alone.
+func TestConsoleTeam(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newTenantConsole(t, core.RoleTenantAdmin)
+		page := e.path("settings", "team")
+		e.sends(page, url.Values{"email": {"new@user.example"}, "role": {"publisher"}})
+		e.shows(page, "One person works here.", "new@user.example", "Publisher: writes and sends", "Invite a person")
+		e.refuses(page, url.Values{"email": {"nobody"}, "role": {"viewer"}}, http.StatusBadRequest, `value="nobody"`)
+		open, err := e.store.Invitations(t.Context(), []string{e.tenant.ID}, false, core.Page{Limit: 10})
+		e.must(err)
+		e.sends(e.path("settings", "invitations", open[0].ID, "delete"), url.Values{})
+		if page := e.shows(page); strings.Contains(page, "new@user.example") {
+			t.Error("the invitation still stands")
+		}
+		bob := e.seed.NewUser("bob@user.example", "", func(u *core.User) {
+			u.Name, u.Roles = "Bob", []core.Role{{Role: core.RoleEditor, TenantID: e.tenant.ID}}
+		})
+		e.sends(e.path("settings", "team", bob.ID, "role"), url.Values{"role": {"viewer"}})
+		if got := e.roles("bob@user.example"); len(got) != 1 || got[0].Role != core.RoleViewer {
+			t.Errorf("%v", got)
+		}
+		e.refuses(e.path("settings", "team", e.ann.ID, "role"), url.Values{"role": {"viewer"}}, http.StatusConflict,
+			"Another administrator changes your own role.")
+		e.refuses(e.path("settings", "team", bob.ID, "remove"), url.Values{}, http.StatusBadRequest, "Tick the box")
+		e.sends(e.path("settings", "team", bob.ID, "remove"), url.Values{"sure": {"1"}})
+		if got := e.roles("bob@user.example"); len(got) != 0 {
+			t.Errorf("%v", got)
+		}
+	})
+}
+
+// Settings are for administrators alone.
+func TestConsoleSettingsOfOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newTenantConsole(t, core.RolePublisher)
+		if page := e.shows(e.path("lists")); strings.Contains(page, e.path("settings")) {
+			t.Error("the navigation leads to settings")
+		}
+		for _, path := range []string{"settings", "settings/domains", "settings/team", "settings/mails"} {
+			for _, method := range []string{"GET", "POST"} {
+				if status, _ := e.page(method, e.path(path), url.Values{}); status != http.StatusForbidden {
+					t.Errorf("%s %s: %d", method, path, status)
+				}
+			}
+		}
+	})
+}
