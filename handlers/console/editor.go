@@ -114,6 +114,8 @@ type editorData struct {
 	MayTest   bool
 	TestTo    string
 	SavedAt   string
+	Fields    string // of the readers, as the script of the editor reads them (JSON)
+	Pictures  string // origins of pictures that the page may show
 }
 
 // checks are what is wrong with a campaign, or probably not meant.
@@ -145,6 +147,8 @@ func (o *Console) editor(p *Page, c *campaignPage, fault error) (web.HTML, error
 	if err := p.look(&d); err != nil {
 		return web.HTML{}, err
 	}
+	d.Pictures = p.Tenant.PublicURL
+	d.Fields = placeholdersOf(d.Lists)
 	if d.TestTo = strings.Join(c.TestAddresses, ", "); d.TestTo == "" {
 		d.TestTo = string(p.Who.User.Email)
 	}
@@ -157,6 +161,51 @@ func (o *Console) editor(p *Page, c *campaignPage, fault error) (web.HTML, error
 		return web.HTML{}, err
 	}
 	return p.Show("editor", v)
+}
+
+// placeholdersOf returns the fields of the readers of the chosen lists, for the script of the editor.
+func placeholdersOf(lists []listChoice) string {
+	type named struct {
+		Name  string `json:"name"`
+		Label string `json:"label"`
+	}
+	all := []named{}
+	for i := range lists {
+		if !lists[i].On {
+			continue
+		}
+		for _, f := range lists[i].Fields {
+			if n := (named{"preferences." + f.Name, f.Label}); !slices.Contains(all, n) {
+				all = append(all, n)
+			}
+		}
+	}
+	b, err := json.Marshal(all)
+	if err != nil {
+		return "[]"
+	}
+	return string(b)
+}
+
+// EditorStyle is the address of the stylesheet of the editor.
+func (p *Page) EditorStyle() string { return scriptAddress("editor.css") }
+
+// dnsCodes are the findings that records of a sender domain mend.
+var dnsCodes = []string{"dkim", "spf", "dmarc", "alignment"}
+
+// IsDNS reports whether records of the sender domain mend a finding.
+func (p *Page) IsDNS(f core.CampaignFinding) bool {
+	return p.May(core.ActionDomainPropose) && slices.ContainsFunc(dnsCodes, func(code string) bool {
+		return strings.Contains(f.Code, code)
+	})
+}
+
+// Advice is what to do about a finding. What the API advises about records is for those with a command line.
+func (p *Page) Advice(f core.CampaignFinding) string {
+	if f.Hint == "" || slices.ContainsFunc(dnsCodes, func(code string) bool { return strings.Contains(f.Code, code) }) {
+		return ""
+	}
+	return p.T(f.Hint)
 }
 
 var languageNames = map[string]string{"en": "English", "de": "Deutsch", "fr": "Français", "es": "Español"}
@@ -357,16 +406,24 @@ func (o *Console) preview(p *Page) (web.HTML, error) {
 		mail.HTML = ""
 	case "pictures":
 		policy = strings.Replace(policy, "img-src https: http: data:", "img-src 'none'", 1)
+	case "dark":
+		return p.framed(policy, inDark(mail.HTML))
 	case "style":
 		mail.HTML = styleElement.ReplaceAllString(mail.HTML, "")
 	}
 	if mail.HTML == "" {
-		mail.HTML = textPage(mail.Text)
+		return p.framed(policy, textPage(mail.Text))
 	}
+	// What the mail is in the dark is another view: this one is the same whatever the device prefers.
+	return p.framed(policy, inLight(mail.HTML))
+}
+
+// framed answers a mail for a frame of ours.
+func (p *Page) framed(policy, html string) (web.HTML, error) {
 	h := p.Header()
 	h.Set("Content-Security-Policy", policy)
 	h.Set("Referrer-Policy", "no-referrer")
-	return web.HTML{Body: []byte(mail.HTML)}, nil
+	return web.HTML{Body: []byte(html)}, nil
 }
 
 // uploadPicture hands a picture on to the media of the tenant.

@@ -198,6 +198,9 @@ func (p *Page) render(name, block string, v View) (web.HTML, error) {
 // headers sets the headers of a page: scripts, requests and pictures of ours alone, and no style but the stylesheets.
 func (p *Page) headers(v *View) {
 	images := ""
+	if p.Tenant.PublicURL != "" {
+		images += " " + web.SourceOf(p.Tenant.PublicURL)
+	}
 	if p.Tenant.BrandLogoURL != "" {
 		images += " " + web.SourceOf(p.Tenant.BrandLogoURL)
 	}

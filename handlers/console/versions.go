@@ -158,6 +158,19 @@ func diff(before, after string) (out []diffLine) {
 // styleElement is a stylesheet within a mail, as GMX and others take it out.
 var styleElement = regexp.MustCompile(`(?is)<style\b.*?</style\s*>`)
 
+// prefersDark is by which a mail's stylesheet asks for dark surroundings.
+var prefersDark = regexp.MustCompile(`(?i)\(\s*prefers-color-scheme\s*:\s*dark\s*\)`)
+
+// inLight returns a mail as it is shown in light surroundings, whatever the device prefers.
+func inLight(html string) string {
+	return strings.Replace(prefersDark.ReplaceAllString(html, "(max-width:0)"), `content="light dark"`, `content="light"`, 1)
+}
+
+// inDark returns a mail as programs show it in the dark that follow its own stylesheet.
+func inDark(html string) string {
+	return strings.Replace(prefersDark.ReplaceAllString(html, "(min-width:0)"), `content="light dark"`, `content="dark"`, 1)
+}
+
 // textPage is a page that shows a text as it stands.
 func textPage(text string) string {
 	return `<!doctype html><html><head><meta charset="utf-8"><meta name="color-scheme" content="light dark"><style>` +
