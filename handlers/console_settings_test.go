@@ -135,3 +135,40 @@ func TestConsoleSettingsOfOthers(t *testing.T) {
 		}
 	})
 }
+
+// A program is registered, gets another secret and is deleted; each secret is shown once, and in no address.
+func TestConsoleClients(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newTenantConsole(t, core.RoleTenantAdmin)
+		page := e.path("settings", "clients")
+		e.refuses(page, url.Values{"name": {"Shop"}, "scope.newsletter:send": {"1"}, "redirect_uris": {"ftp://x"}},
+			http.StatusBadRequest, `value="Shop"`, `name="scope.newsletter:send" value="1" checked`, `aria-invalid="true"`)
+		e.refuses(page, url.Values{"name": {"Shop"}, "scope.newsletter:send": {"1"}}, http.StatusCreated, `id="secret"`)
+		found, err := e.store.Clients(t.Context(), []string{e.tenant.ID}, false, core.Page{Limit: 10})
+		e.must(err)
+		if len(found) != 1 || len(found[0].Scopes) != 1 || found[0].ClientType != core.ClientConfidential {
+			t.Fatalf("%+v", found)
+		}
+		if html := e.shows(page, "Shop", "Write and send campaigns"); strings.Contains(html, `id="secret"`) {
+			t.Error("the secret is shown again")
+		}
+		one := e.path("settings", "clients", found[0].ID)
+		e.refuses(one+"/rotate", url.Values{}, http.StatusCreated, `id="secret"`)
+		e.refuses(one+"/delete", url.Values{}, http.StatusBadRequest, "Tick the box")
+		e.sends(one+"/delete", url.Values{"sure": {"1"}})
+		e.shows(page, "None yet.")
+	})
+}
+
+// The trail says who has changed what, and what stood before.
+func TestConsoleAudit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newTenantConsole(t, core.RoleTenantAdmin)
+		e.sends(e.path("settings"), url.Values{"name": {"Renamed"}, "measure": {"each"}})
+		page := e.path("settings", "audit")
+		e.shows(page, "tenant.update", "user:"+e.ann.ID, "<del>Acme</del> → <ins>Renamed</ins>", "list.create")
+		if html := e.shows(page + "?action=tenant"); strings.Contains(html, "list.create") {
+			t.Error("the filter lets other actions through")
+		}
+	})
+}

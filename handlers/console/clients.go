@@ -1,0 +1,149 @@
+package console
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+)
+
+// clientRoutes are the pages of the programs that use the API.
+func (o *Console) clientRoutes(t *web.Table) {
+	const may = core.ActionClientManage
+	o.get(t, "/settings/clients", may, o.clients, "The console: programs that use the API")
+	o.post(t, "/settings/clients", may, o.addClient, "The console: register a program")
+	o.post(t, "/settings/clients/:id/rotate", core.ActionClientSecret, o.rotateClient, "The console: give a program another secret")
+	o.post(t, "/settings/clients/:id/delete", may, o.deleteClient, "The console: delete a program")
+}
+
+const apiClients = "/api/admin/oauth-clients"
+
+// clientsData is what the page of programs shows.
+type clientsData struct {
+	Clients []core.Client
+	Scopes  []option
+}
+
+// maxClients is how many programs the page shows.
+const maxClients = 200
+
+// scopeOptions are what a program may be let do.
+func (p *Page) scopeOptions() []option {
+	scopes := []option{
+		{core.ScopeListRead, p.T("Read lists and people")},
+		{core.ScopeEventsWrite, p.T("Subscribe and unsubscribe people")},
+		{core.ScopeSend, p.T("Write and send campaigns")},
+	}
+	if p.IsOperator() {
+		scopes = append(scopes, option{core.ScopeAdmin, p.T("Keep everything: lists, people, settings")})
+	}
+	return scopes
+}
+
+// ScopeName is a scope in words.
+func (p *Page) ScopeName(scope string) string {
+	for _, o := range p.scopeOptions() {
+		if o.Value == scope {
+			return o.Text
+		}
+	}
+	return scope
+}
+
+// OwnScopes are what of a program's scopes is about newsletters.
+func (p *Page) OwnScopes(c core.Client) (names []string) {
+	for _, s := range c.Scopes {
+		if slices.Contains(core.ManagementScopes, s) {
+			names = append(names, p.ScopeName(s))
+		}
+	}
+	return names
+}
+
+func (o *Console) clients(p *Page) (web.HTML, error) { return p.showClients(filled{}, View{}) }
+
+func (p *Page) showClients(f filled, v View) (web.HTML, error) {
+	found, err := all[core.Client](p, apiClients, p.ofTenant("limit", "100"), maxClients)
+	if err != nil {
+		return web.HTML{}, err
+	}
+	v.State = p.T("Programs and sites of yours that use the API, each with a secret of its own.")
+	return p.showSettings("clients", "clients", v, f, clientsData{found, p.scopeOptions()})
+}
+
+func (p *Page) clientsAgain(_ filled, v View) (web.HTML, error) { return p.showClients(filled{}, v) }
+
+// addClient registers a program that acts for itself, or a site on which people sign in.
+func (o *Console) addClient(p *Page) (web.HTML, error) {
+	body := map[string]any{
+		"tenant_id": p.Tenant.ID, "name": p.Form["name"], "client_type": core.ClientConfidential,
+		"grant_types": []string{"client_credentials"},
+	}
+	scopes := []string{}
+	for _, s := range p.scopeOptions() {
+		if p.Form["scope."+s.Value] == "1" {
+			scopes = append(scopes, s.Value)
+		}
+	}
+	if uris := strings.Fields(p.Form["redirect_uris"]); len(uris) > 0 {
+		body["redirect_uris"] = uris
+		body["grant_types"] = []string{"authorization_code", "refresh_token", "client_credentials"}
+		scopes = append(slices.Clone(core.UserScopes), scopes...)
+	}
+	body["scopes"] = scopes
+	var made struct {
+		ID     string `json:"id"`
+		Secret string `json:"client_secret"`
+	}
+	if err := p.Do("POST", apiClients, body, &made); err != nil {
+		return p.refused(err, func(f filled, v View) (web.HTML, error) {
+			f.at, _, _ = strings.Cut(f.at, "[")
+			return p.showClients(f, v)
+		})
+	}
+	return p.showClientSecret(made.ID, made.Secret)
+}
+
+func (p *Page) showClientSecret(id, secret string) (web.HTML, error) {
+	return p.showSettings("secret", "clients", View{
+		Title: p.T("The program has this secret"), State: p.T("Copy it now: it is shown this once."), Status: 201,
+	}, filled{}, secretPage{id, secret, p.Path("settings", "clients")})
+}
+
+// secretPage is a secret that is shown once: it stands in no address, and is not kept.
+type secretPage struct{ ID, Secret, Next string }
+
+// theClient reads the program of the path.
+func (p *Page) theClient() (c core.Client, err error) {
+	_, err = p.Get(apiClients+"/"+url.PathEscape(p.Param("id")), nil, &c)
+	if err == nil && c.TenantID != p.Tenant.ID {
+		err = web.ErrNotFound
+	}
+	return c, err
+}
+
+// rotateClient gives a program another secret. The one before stays good for a day.
+func (o *Console) rotateClient(p *Page) (web.HTML, error) {
+	c, err := p.theClient()
+	if err != nil {
+		return web.HTML{}, err
+	}
+	const day = 24 * 60 * 60
+	var changed struct {
+		Secret string `json:"client_secret"`
+	}
+	err = p.Do("POST", apiClients+"/"+c.ID+"/rotate-secret", map[string]int{"overlap_seconds": day}, &changed)
+	if err != nil {
+		return p.refused(err, p.clientsAgain)
+	}
+	return p.showClientSecret(c.ID, changed.Secret)
+}
+
+func (o *Console) deleteClient(p *Page) (web.HTML, error) {
+	if _, err := p.theClient(); err != nil {
+		return web.HTML{}, err
+	}
+	return p.deleteFrom(apiClients, p.Path("settings", "clients"), p.clientsAgain)
+}
