@@ -319,6 +319,17 @@ func (n *NewJob) ValidateTimes(now Instant) error {
 	return nil
 }
 
+// ValidateSchedule is ValidateTimes for a campaign, whose schedule must not lie in the past.
+func (n *NewJob) ValidateSchedule(now Instant) error {
+	if err := n.ValidateTimes(now); err != nil {
+		return err
+	}
+	if n.ScheduledInPast(now) {
+		return Invalidf("scheduled_at", "scheduled_at lies in the past.")
+	}
+	return nil
+}
+
 // ScheduledInPast reports whether scheduled_at is too long ago to be meant as now.
 func (n *NewJob) ScheduledInPast(now Instant) bool {
 	return n.ScheduledAt != 0 && n.ScheduledAt.Add(ScheduleGrace) < now

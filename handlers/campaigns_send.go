@@ -383,11 +383,8 @@ func (a campaigns) send(c *web.Call, in campaignSending) (out sentCampaign, err 
 		return out, err
 	}
 	if in.Key == nil { // else the first answer holds for longer than the times
-		if err := n.ValidateTimes(c.Now); err != nil {
+		if err := n.ValidateSchedule(c.Now); err != nil {
 			return out, err
-		}
-		if n.ScheduledInPast(c.Now) {
-			return out, core.Invalidf("scheduled_at", "scheduled_at lies in the past.")
 		}
 	}
 	job := store.JobRequest{NewJob: n, Caller: c.Caller, CreatedBy: actor(c)}

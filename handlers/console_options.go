@@ -19,6 +19,7 @@ func (h *Handler) console() *console.Console {
 		Prove: func(c *web.Call, who core.Visitor, path, form string) (web.HTML, error) {
 			return accountPages{p}.showProof(c, who, purposeOf(path), form, nil)
 		},
+		Review:  reviewAddress,
 		Login:   func(path string) string { return "/login" + purposeOf(path).asContinue() },
 		Account: accountPath, Logout: "/logout",
 	})

@@ -93,6 +93,9 @@ func (s *Store) SendCampaign(ctx context.Context, r CampaignSending, n JobReques
 			if done, err := tx.repeated(&j, n, r.Now); done || err != nil {
 				return err
 			}
+			if err := n.ValidateSchedule(r.Now); err != nil {
+				return err
+			}
 		}
 		if err := r.seenAs(&c); err != nil {
 			return err

@@ -40,8 +40,10 @@ func (p *Page) CampaignBadge(s core.CampaignState) Badge {
 	return Badge{p.T("draft"), ""}
 }
 
-// Opens reports whether the visitor may open a campaign in the state: those who see figures alone, once there are some.
-func (p *Page) Opens(s core.CampaignState) bool { return p.May(core.ActionCampaignRead) || !written(s) }
+// Opens reports whether the visitor may open a campaign: those who see figures alone, once there are some.
+func (p *Page) Opens(c core.CampaignView) bool {
+	return p.May(core.ActionCampaignRead) || c.JobID != ""
+}
 
 // campaigns lists the campaigns, the newest first.
 func (o *Console) campaigns(p *Page) (web.HTML, error) {

@@ -21,6 +21,8 @@ type Options struct {
 	Proved func(ctx context.Context, who core.Visitor, now core.Instant) (bool, error)
 	// Prove makes the page that asks a visitor for that. It leads on to path, to which it posts form if there is one.
 	Prove func(c *web.Call, who core.Visitor, path, form string) (web.HTML, error)
+	// Review is the address of the page on which a campaign is approved or sent back.
+	Review func(campaignID string) string
 	// Login is the address of the page to sign in on that leads on to path.
 	Login func(path string) string
 	// Account is the path of a user's own page, Logout that of the page to sign out on.
@@ -47,6 +49,8 @@ func (o *Console) Routes(t *web.Table) {
 	o.get(t, "", core.ActionListRead, o.overview, "The console: overview of a tenant")
 	o.campaignRoutes(t)
 	o.editorRoutes(t)
+	o.sendingRoutes(t)
+	o.reportRoutes(t)
 	o.peopleRoutes(t)
 	o.listRoutes(t)
 	o.looksRoutes(t)

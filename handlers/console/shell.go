@@ -21,6 +21,7 @@ type shell struct {
 	Switch  bool   // there may be other tenants to go to
 
 	Operation string // address of the pages of operators; empty for others
+	Undo      []undoRow
 }
 
 // navItem is a line of the navigation.
@@ -59,6 +60,7 @@ func (p *Page) shell(v *View) shell {
 			s.Name = p.Tenant.BrandName
 		}
 		s.Nav = p.navigation()
+		s.Undo = p.undoable()
 	}
 	if p.IsOperator() {
 		s.Operation = OperatorPath

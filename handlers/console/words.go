@@ -120,4 +120,14 @@ var notices = map[string]string{
 	"erased":       "Erased.",
 	"lifted":       "The address may be mailed again.",
 	"switched-off": "Switched off.",
+
+	// of mailings
+	"to-approve": "Asked: who may approve gets a mail.",
+	"paused":     "Paused. What is on its way is finished.",
+	"resumed":    "It goes on.",
+	"stopped":    "Stopped: no one else gets it.",
+	"retried":    "It is sent once more to those who have not got it.",
+	"mended":     "Mended: who follows the link from now on comes to the new address.",
+	"corrected":  "Corrected: the web version and the archive show it, with the date.",
+	"as-sent":    "The web version and the archive show what was sent again.",
 }

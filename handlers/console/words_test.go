@@ -42,6 +42,12 @@ func usedTexts(t *testing.T) map[string]string {
 	for _, text := range notices {
 		used[text] = "words.go"
 	}
+	for _, table := range []map[string]refusal{refusals, refusalClasses} {
+		for _, r := range table {
+			used[r.What], used[r.Turn] = "refusals.go", "refusals.go"
+		}
+	}
+	used[turnOver] = "refusals.go"
 	for _, a := range areas {
 		used[a.text] = "shell.go"
 	}

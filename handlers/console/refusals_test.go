@@ -1,0 +1,38 @@
+package console
+
+import (
+	"testing"
+
+	"newsletterd/core"
+)
+
+// Each code says something of its own, or what its class says; whose turn it is follows from what became of the mail.
+func TestRefusals(t *testing.T) {
+	for _, c := range []struct{ status, code, reason, what, turn string }{
+		{"failed", "5.1.1", "", "There is no such mailbox.", turnTaken},
+		{"failed", "5.2.2", "", "The mailbox is full.", turnOver},
+		{"deferred", "5.2.2", "", "The mailbox is full.", turnAgain},
+		{"deferred", "5.7.1", "", "Refused as spam, or by a rule of their provider.", turnAgain},
+		{"failed", "5.7.999", "", "Refused as spam, or by a rule of their provider.", turnReader},
+		{"failed", "5.9.9", "", "Their mail server did not want it.", turnNone},
+		{"deferred", "4.9.9", "", "Their mail server takes nothing just now.", turnAgain},
+		{"failed", "559", "", "Their mail server did not want it.", turnNone},
+		{"skipped", "", core.ReasonUnsubscribed, "They have left before it came to them.", turnNone},
+		{"failed", "", "something else", "It was not sent to them.", turnNone},
+		{"skipped", "", "", "It was not sent to them.", turnNone},
+	} {
+		got := refusalOf(&core.Failure{Status: c.status, Code: c.code, Reason: c.reason})
+		if got.What != c.what || got.Turn != c.turn {
+			t.Errorf("%s %s %s: %+v", c.status, c.code, c.reason, got)
+		}
+	}
+	for code, r := range refusals {
+		if r.What == "" || r.Turn == "" || core.FailureCode(code+" x") == "" && core.FailureCode("550 "+code) != code &&
+			code[0] >= '0' && code[0] <= '9' {
+			t.Errorf("%s: %+v", code, r)
+		}
+	}
+	if len(refusals) < 40 {
+		t.Errorf("%d codes", len(refusals))
+	}
+}

@@ -1,0 +1,191 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+)
+
+// recipientRow is what became of one mail, as the API answers it.
+type recipientRow struct {
+	Email      string       `json:"email"`
+	Status     string       `json:"status"`
+	Reason     string       `json:"reason"`
+	Tries      int          `json:"tries"`
+	NextTryAt  core.Instant `json:"next_try_at"`
+	FinishedAt core.Instant `json:"finished_at"`
+	Events     []string     `json:"events"`
+}
+
+// outcome is what became of a mail, in a word.
+func (p *Page) outcome(r *recipientRow) Badge {
+	has := func(event string) bool { return slices.Contains(r.Events, event) }
+	switch {
+	case has("complained"):
+		return Badge{p.T("complained"), "bad"}
+	case has("bounced"):
+		return Badge{p.T("came back"), "bad"}
+	case has("clicked"):
+		return Badge{p.T("clicked"), "good"}
+	case has("opened"):
+		return Badge{p.T("opened"), "good"}
+	case has("delivered"):
+		return Badge{p.T("delivered"), "good"}
+	}
+	return p.statusBadge(r.Status)
+}
+
+func (p *Page) statusBadge(status string) Badge {
+	switch status {
+	case "sent":
+		return Badge{p.T("sent"), ""}
+	case "deferred":
+		return Badge{p.T("tried again"), "warn"}
+	case "failed":
+		return Badge{p.T("not delivered"), "bad"}
+	case "skipped":
+		return Badge{p.T("left out"), ""}
+	}
+	return Badge{p.T("waits"), ""}
+}
+
+// shownRecipient is a row of the table of people.
+type shownRecipient struct {
+	recipientRow
+	Badge Badge
+	Why   refusal
+}
+
+// recipients lists what became of each mail of the last mailing of a campaign.
+func (o *Console) recipients(p *Page) (web.HTML, error) {
+	c, err := p.campaign()
+	if err != nil {
+		return web.HTML{}, err
+	}
+	jobs, err := p.jobsOf(c.ID, maxRetries)
+	if err != nil {
+		return web.HTML{}, err
+	}
+	d := struct {
+		Campaign                   *campaignPage
+		People                     []shownRecipient
+		Statuses, Jobs             []option
+		Status, Email, Code, JobID string
+		Pager                      pager
+	}{Campaign: c, Status: p.Query("status"), Email: p.Query("email"), Code: p.Query("code"), JobID: p.Query("job")}
+	v := View{
+		Title: p.T("People"), Data: &d,
+		Within: []Link{{p.T("Campaigns"), p.Path("campaigns")}, {c.Title(p), p.Path("campaigns", c.ID)}},
+		State:  p.T("What became of each mail."),
+	}
+	d.Statuses = []option{{"", p.T("Everyone")}}
+	for _, status := range []string{"sent", "deferred", "failed", "skipped", "queued"} {
+		d.Statuses = append(d.Statuses, option{status, p.statusBadge(status).Text})
+	}
+	i := slices.IndexFunc(jobs, func(j jobRow) bool { return j.ID == d.JobID })
+	if len(jobs) == 0 {
+		return p.Show("recipients", v)
+	}
+	d.JobID = jobs[max(i, 0)].ID
+	for n := range jobs {
+		if len(jobs) > 1 {
+			d.Jobs = append(d.Jobs, option{jobs[n].ID, p.When(firstAt(jobs[n].StartedAt, jobs[n].CreatedAt))})
+		}
+	}
+	q := url.Values{"limit": {"50"}}
+	for name, value := range map[string]string{
+		"status": d.Status, "email": d.Email, "code": d.Code, "cursor": p.Query("cursor"),
+	} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	var found []recipientRow
+	next, err := p.Get(jobAPI(d.JobID, "recipients"), q, &found)
+	if err := p.blame(&v, err); err != nil {
+		return web.HTML{}, err
+	}
+	for i := range found {
+		r := shownRecipient{recipientRow: found[i], Badge: p.outcome(&found[i])}
+		if r.Reason != "" && r.Status != "sent" {
+			r.Why = refusalOf(&core.Failure{Status: r.Status, Code: core.FailureCode(r.Reason), Reason: r.Reason})
+		}
+		d.People = append(d.People, r)
+	}
+	d.Pager = p.Pager(next)
+	return p.Show("recipients", v)
+}
+
+func firstAt(all ...core.Instant) core.Instant {
+	for _, at := range all {
+		if at != 0 {
+			return at
+		}
+	}
+	return 0
+}
+
+// correctionData is the Data of templates/correction.html.
+type correctionData struct {
+	Campaign              *campaignPage
+	Subject, Source, Text string
+	HTML                  bool // the campaign has a text of its own
+	At                    core.Instant
+}
+
+// correction shows what pages show of a campaign that was sent, to be corrected.
+func (o *Console) correction(p *Page) (web.HTML, error) {
+	c, err := p.campaign()
+	if err != nil {
+		return web.HTML{}, err
+	}
+	d := &correctionData{Campaign: c, Subject: c.Subject, Source: c.Content.Source, Text: c.Content.Text}
+	var now core.Correction
+	switch _, err := p.Get(campaignAPI(c.ID, "correction"), nil, &now); {
+	case err == nil:
+		d.Subject, d.Source, d.Text, d.At = now.Subject, now.Source, now.Text, now.At
+	case !errors.Is(err, core.ErrNotCorrected):
+		return web.HTML{}, err
+	}
+	return p.showCorrection(d, View{})
+}
+
+func (p *Page) showCorrection(d *correctionData, v View) (web.HTML, error) {
+	c := d.Campaign
+	d.HTML = c.Content.Kind == core.ContentHTML
+	v.Title, v.Data = p.T("Correct the web version"), d
+	v.Within = []Link{{p.T("Campaigns"), p.Path("campaigns")}, {c.Title(p), p.Path("campaigns", c.ID)}}
+	v.State = p.T("Mails that are out stay as they are. The archive and the mail in a browser show this instead, with the date.")
+	return p.Show("correction", v)
+}
+
+// correct makes pages show something else than what was sent, or what was sent again.
+func (o *Console) correct(p *Page) (web.HTML, error) {
+	c, err := p.campaign()
+	if err != nil {
+		return web.HTML{}, err
+	}
+	d := &correctionData{Campaign: c, Subject: p.Form["subject"], Source: p.Form["source"], Text: p.Form["text"]}
+	notice := "corrected"
+	if p.Form["do"] == "as-sent" {
+		notice = "as-sent"
+		err = p.Do(http.MethodDelete, campaignAPI(c.ID, "correction"), nil, nil)
+	} else {
+		body := map[string]string{"subject": d.Subject, "source": d.Source}
+		if c.Content.Kind == core.ContentHTML {
+			body["text"] = d.Text
+		}
+		err = p.Do(http.MethodPut, campaignAPI(c.ID, "correction"), body, nil)
+	}
+	if fault, status, ok := p.FaultOf(err); ok {
+		return p.showCorrection(d, View{Fault: fault, Status: status})
+	}
+	if err != nil {
+		return web.HTML{}, err
+	}
+	return p.Redirect(p.Path("campaigns", c.ID), notice)
+}

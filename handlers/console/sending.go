@@ -1,0 +1,369 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+)
+
+// sendingRoutes are the pages by which a campaign is sent.
+func (o *Console) sendingRoutes(t *web.Table) {
+	const item = "/campaigns/:id"
+	o.get(t, item+"/send", core.ActionCampaignWrite, o.sendPage, "The console: the last page before a campaign is sent")
+	o.post(t, item+"/send", core.ActionCampaignSend, o.send, "The console: send a campaign")
+	o.post(t, item+"/ask", core.ActionCampaignWrite, o.askApproval, "The console: ask for the approval of a campaign")
+	o.post(t, item+"/undo", core.ActionCampaignSend, o.undo, "The console: take the sending of a campaign back")
+	o.get(t, "/undo", core.ActionFiguresRead, o.undoPart, "The console: what can be taken back just now")
+}
+
+// campaignAPI returns the address of a campaign in the API, or below it.
+func campaignAPI(id string, parts ...string) string {
+	for i := range parts {
+		parts[i] = url.PathEscape(parts[i])
+	}
+	return strings.Join(append([]string{"/api/campaigns", url.PathEscape(id)}, parts...), "/")
+}
+
+// sendData is the Data of templates/send.html.
+type sendData struct {
+	Campaign *campaignPage
+	From     string
+	Lists    []string
+	Readers  countedAudience
+	Sum      string // how the number of readers comes about; empty: all get it
+	Faults   []core.CampaignFinding
+	Warnings []string // what is asked about
+
+	Ask    bool   // a second person approves it first
+	Review string // address of the page on which the visitor may do that; empty: it may not
+
+	Later      bool
+	Date, Time string
+	At         core.Instant // when it goes out; 0: at once, or not known yet
+	Choices    []timeChoice // a time that the clocks show twice
+	TimeFault  string
+	Until      string // nothing goes out later; empty: at any time
+	FirstFew   bool
+	Key        string
+	Button     string
+
+	Wanted, Note string // of the question for the approval
+}
+
+// countedAudience is to how many a campaign goes, as the API counts it.
+type countedAudience struct {
+	core.Audience
+	Warnings []string `json:"warnings"`
+}
+
+// timeChoice is one of two instants that the clocks show alike.
+type timeChoice struct{ Offset, Text string }
+
+// sendPage shows what goes out, to whom, and what is to be said against it.
+func (o *Console) sendPage(p *Page) (web.HTML, error) {
+	d := &sendData{
+		Later: p.Query("when") == "later", Date: p.Query("date"), Time: p.Query("time"), Until: p.Query("until"),
+		FirstFew: p.Tenant.FirstFew, Key: core.NewID(),
+	}
+	if d.Later && d.Date != "" {
+		p.readTime(d, p.Query("offset"))
+	} else if d.Later {
+		d.Date, d.Time = p.Now.Time().In(p.Zone).AddDate(0, 0, 1).Format(time.DateOnly), "08:00"
+	}
+	return p.showSend(d, View{})
+}
+
+// showSend makes the page for what was chosen so far.
+func (p *Page) showSend(d *sendData, v View) (web.HTML, error) {
+	var err error
+	if d.Campaign, err = p.campaign(); err != nil {
+		return web.HTML{}, err
+	}
+	c := d.Campaign
+	home := p.Path("campaigns", c.ID)
+	if !written(c.State) {
+		return web.HTML{To: p.PublicURL() + home}, nil
+	}
+	if err := p.lookAt(d); err != nil {
+		return web.HTML{}, err
+	}
+	second := p.Tenant.Approval == core.ApprovalSecondPerson && c.State != core.CampaignApproved
+	d.Ask = second || !p.May(core.ActionCampaignSend)
+	if c.State == core.CampaignInReview && p.May(core.ActionCampaignApprove) {
+		d.Review = p.console.options.Review(c.ID)
+	}
+	d.Button = p.sendButton(d)
+	v.Title, v.Data = p.T("Send"), d
+	v.Within = []Link{
+		{p.T("Campaigns"), p.Path("campaigns")}, {c.Title(p), home},
+	}
+	v.State = p.T("Look at it once more. Nothing has gone out yet.")
+	if d.Ask {
+		v.Title = p.T("Approval")
+	}
+	return p.Show("send", v)
+}
+
+func firstOf(texts ...string) string {
+	for _, text := range texts {
+		if text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// lookAt reads what the API says about a campaign that is to be sent.
+func (p *Page) lookAt(d *sendData) error {
+	c := d.Campaign
+	name, address := firstOf(c.FromName, p.Tenant.MailFromName), firstOf(c.FromEmail, p.Tenant.MailFrom)
+	switch {
+	case name != "" && address != "":
+		d.From = name + " <" + address + ">"
+	default:
+		d.From = firstOf(address, name, p.T("The address of the service"))
+	}
+	for _, id := range c.ListIDs {
+		var l core.List
+		if _, err := p.Get("/api/admin/newsletter-lists/"+url.PathEscape(id), nil, &l); err != nil {
+			return err
+		}
+		d.Lists = append(d.Lists, l.Name)
+	}
+	var found struct {
+		Findings []core.CampaignFinding `json:"findings"`
+	}
+	if err := p.Do(http.MethodPost, campaignAPI(c.ID, "check"), struct{}{}, &found); err != nil {
+		return err
+	}
+	for _, f := range found.Findings {
+		if f.Severity == core.SeverityError {
+			d.Faults = append(d.Faults, f)
+		} else {
+			d.Warnings = append(d.Warnings, p.T(f.Message))
+		}
+	}
+	if len(c.ListIDs) == 0 {
+		return nil // there is no one to count
+	}
+	if _, err := p.Get(campaignAPI(c.ID, "audience"), nil, &d.Readers); err != nil {
+		return err
+	}
+	d.Sum = p.sumOf(&d.Readers.Audience)
+	if a := &d.Readers; a.Recipients == 0 && !a.AtLeast {
+		d.Warnings = append(d.Warnings, p.T("No one would get it: there is no reader yet."))
+	} else if a.Warning() != "" {
+		d.Warnings = append(d.Warnings, p.T("It goes to {{n}} readers: more than twice the usual {{usual}}.", "n",
+			p.Number(a.Recipients), "usual", p.Number(a.Usual)))
+	}
+	return nil
+}
+
+// sumOf says how the number of readers comes about: 12,480 − 96 can't be reached = 12,384. Empty: all get it.
+func (p *Page) sumOf(a *core.Audience) string {
+	sum := p.Number(a.Active)
+	for _, part := range []struct {
+		n    int64
+		text string
+	}{
+		{a.Bounced, p.N("one can't be reached|{{n}} can't be reached", a.Bounced)},
+		{a.Complaint, p.N("one has complained|{{n}} have complained", a.Complaint)},
+		{a.Suppressed, p.N("one is blocked|{{n}} are blocked", a.Suppressed)},
+		{a.Duplicates, p.N("one is on two of the lists|{{n}} are on two of the lists", a.Duplicates)},
+		{a.Excluded, p.N("one is left out|{{n}} are left out", a.Excluded)},
+	} {
+		if part.n > 0 {
+			sum += " − " + part.text
+		}
+	}
+	if a.AtLeast {
+		return sum + " …"
+	}
+	if !strings.Contains(sum, "−") {
+		return ""
+	}
+	return sum + " = " + p.Number(a.Recipients)
+}
+
+func (p *Page) sendButton(d *sendData) string {
+	n := d.Readers.Recipients
+	switch at := p.Date(d.At) + ", " + p.Clock(d.At); {
+	case d.Readers.AtLeast && d.Later:
+		return p.T("Send on {{at}}", "at", at)
+	case d.Readers.AtLeast:
+		return p.T("Send in 60 seconds")
+	case d.Later:
+		return p.N("Send to one reader on {{at}}|Send to {{n}} readers on {{at}}", n, "at", at)
+	}
+	return p.N("Send to one reader in 60 seconds|Send to {{n}} readers in 60 seconds", n)
+}
+
+// Moment writes a whole date with the zone and how far away it is: Fri 27 Nov 2026, 08:00 Berlin, in 4 days.
+func (p *Page) Moment(at core.Instant) string {
+	text := p.Date(at) + ", " + p.Clock(at) + " " + p.ZoneName()
+	if away := p.Away(at); away != "" {
+		text += ", " + away
+	}
+	return text
+}
+
+// Away says how far in the future an instant is; empty: it has passed.
+func (p *Page) Away(at core.Instant) string {
+	switch d := at.Sub(p.Now); {
+	case d <= 0:
+		return ""
+	case d < 2*time.Minute:
+		return p.N("in one second|in {{n}} seconds", int64((d+time.Second-1)/time.Second))
+	case d < 2*time.Hour:
+		return p.N("in one minute|in {{n}} minutes", int64(d.Round(time.Minute)/time.Minute))
+	case d < 2*24*time.Hour:
+		return p.N("in one hour|in {{n}} hours", int64(d.Round(time.Hour)/time.Hour))
+	default:
+		const day = 24 * time.Hour
+		return p.N("in one day|in {{n}} days", int64(d.Round(day)/day))
+	}
+}
+
+// readTime reads the date and time of the form as the clocks in the page's zone show them. offset names one of two such
+// instants.
+func (p *Page) readTime(d *sendData, offset string) {
+	wall, err := time.Parse("2006-01-02 15:04", d.Date+" "+d.Time)
+	if err != nil {
+		d.TimeFault = p.T("Write a date and a time.")
+		return
+	}
+	found := core.WallTimes(wall, p.Zone)
+	if len(found) == 0 {
+		d.TimeFault = p.T("There is no {{time}} that day in {{zone}}: clocks are put forward then. Take another time.",
+			"time", d.Time, "zone", p.ZoneName())
+		return
+	}
+	for _, t := range found {
+		if len(found) == 1 || t.Format("-07:00") == offset {
+			d.At = core.At(t)
+		}
+	}
+	switch {
+	case d.At == 0:
+		for i, t := range found {
+			text := p.T("{{time}}, the first time (UTC{{offset}})", "time", d.Time, "offset", t.Format("-07:00"))
+			if i > 0 {
+				text = p.T("{{time}}, the second time (UTC{{offset}})", "time", d.Time, "offset", t.Format("-07:00"))
+			}
+			d.Choices = append(d.Choices, timeChoice{t.Format("-07:00"), text})
+		}
+		d.TimeFault = p.T("Clocks are put back that night, so it is {{time}} twice in {{zone}}. Which one do you mean?",
+			"time", d.Time, "zone", p.ZoneName())
+	case d.At <= p.Now:
+		d.At, d.TimeFault = 0, p.T("This time has passed already.")
+	}
+}
+
+// sendBody is the body of POST /api/campaigns/{id}/send.
+type sendBody struct {
+	Version     int64  `json:"version"`
+	ScheduledAt string `json:"scheduled_at,omitempty"`
+	WindowEnd   string `json:"window_end,omitempty"`
+	TimeZone    string `json:"time_zone,omitempty"`
+	Undo        int64  `json:"undo_seconds,omitempty"`
+	FirstFew    bool   `json:"first_few"`
+}
+
+// undoSeconds is how long what is sent at once waits for its undo.
+const undoSeconds = 60
+
+// send sends the version that was looked at. The key of the form makes the same form send once, however often it comes.
+func (o *Console) send(p *Page) (web.HTML, error) {
+	f := p.Form
+	version, _ := strconv.ParseInt(f["version"], 10, 64)
+	body := sendBody{Version: version, ScheduledAt: f["at"], WindowEnd: f["until"], FirstFew: f["first_few"] == "1"}
+	if body.WindowEnd != "" {
+		body.TimeZone = p.Zone.String()
+	}
+	if body.ScheduledAt == "" {
+		body.Undo = undoSeconds
+	}
+	if f["warned"] == "1" && f["sure"] != "1" {
+		return p.sendAgain(p.T("Tick that it is to be sent all the same, or mend it first."), http.StatusBadRequest)
+	}
+	id := p.ID()
+	_, err := p.Ask(web.Question{
+		Method: http.MethodPost, Path: campaignAPI(id, "send"), Body: body,
+		Header: map[string]string{"If-Match": f["tag"], "Idempotency-Key": f["key"]},
+	})
+	switch fault, status, ok := p.FaultOf(err); {
+	case ok:
+		return p.sendAgain(fault, status)
+	case errors.Is(err, core.ErrApprovalRequired):
+		return p.sendAgain(p.T("Another person approves it first: one who has not written on it."), http.StatusForbidden)
+	case err != nil:
+		return web.HTML{}, err
+	}
+	c, err := p.campaign()
+	if err == nil && written(c.State) { // the form is that of a sending that was taken back
+		return p.Redirect(p.Path("campaigns", id, "send"), "undone")
+	}
+	if err != nil {
+		return web.HTML{}, err
+	}
+	return p.Redirect(p.Path("campaigns", id), "")
+}
+
+// sendAgain shows the page anew with what was chosen, and why it was not sent.
+func (p *Page) sendAgain(fault string, status int) (web.HTML, error) {
+	f := p.Form
+	d := &sendData{Until: f["until"], FirstFew: f["first_few"] == "1", Key: core.NewID()}
+	if at, err := core.ParseInstant(f["at"]); err == nil && f["at"] != "" {
+		t := at.Time().In(p.Zone)
+		d.Later, d.Date, d.Time = true, t.Format(time.DateOnly), t.Format("15:04")
+		p.readTime(d, t.Format("-07:00"))
+	}
+	return p.showSend(d, View{Fault: fault, Status: status})
+}
+
+// askApproval asks for another person's approval of the version that was looked at.
+func (o *Console) askApproval(p *Page) (web.HTML, error) {
+	f := p.Form
+	var err error
+	body := map[string]any{"note": f["note"]}
+	if f["wanted"] != "" {
+		var at core.Instant
+		if at, err = core.ParseTime("wanted_at", f["wanted"], p.Zone); err == nil {
+			body["wanted_at"] = at
+		}
+	}
+	id := p.ID()
+	if err == nil {
+		_, err = p.Ask(web.Question{
+			Method: http.MethodPost, Path: campaignAPI(id, "review"), Body: body,
+			Header: map[string]string{"If-Match": f["tag"]},
+		})
+	}
+	if fault, status, ok := p.FaultOf(err); ok {
+		d := &sendData{Wanted: f["wanted"], Note: f["note"], Key: core.NewID()}
+		return p.showSend(d, View{Fault: fault, Status: status})
+	}
+	if err != nil {
+		return web.HTML{}, err
+	}
+	return p.Redirect(p.Path("campaigns", id, "send"), "to-approve")
+}
+
+// undo makes a campaign that waits for its start a draft again.
+func (o *Console) undo(p *Page) (web.HTML, error) {
+	id := p.ID()
+	err := p.Do(http.MethodPost, campaignAPI(id, "undo"), nil, nil)
+	if fault, status, ok := p.FaultOf(err); ok {
+		return p.campaignAgain(fault, status)
+	}
+	if err != nil {
+		return web.HTML{}, err
+	}
+	return p.Redirect(p.Path("campaigns", id), "undone")
+}

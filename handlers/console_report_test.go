@@ -1,0 +1,186 @@
+package handlers
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/store"
+	"newsletterd/store/storetest"
+)
+
+// mailing sends the campaign to readers, of whom the outcomes say what became. It returns the job.
+func (e *campaignEnv) mailing(outcomes ...core.Outcome) core.SendJob {
+	e.Helper()
+	draft, _, err := (Drafts{Store: e.store, Sealer: e.handler.sealer, Origin: "https://news.example.org"}).Ready(e.Context(),
+		&e.campaign, e.campaign.Version, e.seed.Time())
+	e.must(err)
+	j := e.seed.Start(e.seed.SendDraft(&draft))
+	e.outcomes(j, outcomes...)
+	return j
+}
+
+func (e *campaignEnv) outcomes(j core.SendJob, outcomes ...core.Outcome) {
+	e.Helper()
+	for i := range outcomes {
+		o := &outcomes[i]
+		o.JobNo, o.TenantID, o.Seq, o.Tried = j.No, j.TenantID, int64(i+1), o.State != core.RecipientSkipped
+	}
+	e.must(e.store.FinishRecipients(e.Context(), outcomes, e.seed.Time()))
+}
+
+// part asks for a part of a page, as the script does.
+func (e *campaignEnv) part(path, target string) string {
+	e.Helper()
+	r := httptest.NewRequest("GET", e.at(path), nil)
+	r.Header.Set("Hx-Request", "true")
+	r.Header.Set("Hx-Target", target)
+	for name, value := range e.cookies {
+		r.AddCookie(&http.Cookie{Name: name, Value: value})
+	}
+	rec := httptest.NewRecorder()
+	e.handler.ServeHTTP(rec, r)
+	body, err := io.ReadAll(rec.Result().Body)
+	e.must(err)
+	return string(body)
+}
+
+// While a mailing runs, its report says how far it is, why mails did not arrive, and why it waits; whoever may send
+// pauses, resumes, stops and retries it.
+func TestConsoleReportRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newCampaignEnv(t, core.RolePublisher)
+		for k := range 6 {
+			e.seed.Active(e.list.ID, storetest.Reader(k))
+		}
+		e.seed.Deliver()
+		due := e.seed.Time().Add(5 * time.Minute)
+		j := e.mailing(core.Outcome{State: core.RecipientSent}, core.Outcome{State: core.RecipientSent},
+			core.Outcome{State: core.RecipientFailed, Reason: "550 5.1.1 no such user"},
+			core.Outcome{State: core.RecipientDeferred, Reason: "452 4.2.2 full", DueAt: due, GivesUpAt: due.Add(time.Hour)})
+		time.Sleep(time.Minute)
+		e.shows(e.path(""), http.StatusOK, "Going out now", "3 of 8", "There is no such mailbox.", "the address is taken out",
+			"The mailbox is full.", "next try today, 01:05.", "ready at about 01:02", "Pause", "Stop", `data-poll="2"`,
+			"-Stop it for good", "Clicked", "not measured")
+		part := e.part(e.path(""), "report")
+		if !strings.HasPrefix(strings.TrimSpace(part), `<div id="report"`) || strings.Contains(part, "<html") ||
+			!strings.Contains(part, "3 of 8") {
+			t.Errorf("the part: %s", part)
+		}
+		do := func(what string, status int) string {
+			return e.sends(e.path("/mailing"), status, url.Values{"do": {what}})
+		}
+		if to := do("pause", http.StatusSeeOther); to != e.path("?done=paused") {
+			t.Errorf("leads to %s", to)
+		}
+		e.shows(e.path(""), http.StatusOK, "Someone has paused it.", "Let it go on", "-ready at", "paused")
+		do("pause", http.StatusConflict)
+		do("burn", http.StatusBadRequest)
+		do("resume", http.StatusSeeOther)
+		e.shows(e.path(""), http.StatusOK, "-Someone has paused it.")
+		e.shows(e.path("?sure=stop"), http.StatusOK, "Stop it for good?", "2 people have it already")
+		do("stop", http.StatusSeeOther)
+		_, _, err := e.store.SettleJob(t.Context(), j.No, 0, e.seed.Time())
+		e.must(err)
+		e.shows(e.path(""), http.StatusOK, "Stopped today", "2 people have got it", "The mailing was stopped before", "-data-poll",
+			"550 5.1.1 no such user", "Send it to them once more")
+		do("retry", http.StatusSeeOther)
+		if jobs := e.jobs(); len(jobs) != 2 || jobs[0].RetryOf != j.ID {
+			t.Errorf("%+v", jobs)
+		}
+		e.shows(e.path("/people?job="+j.ID), http.StatusOK, "grace@reader.example", "not delivered", "There is no such mailbox.")
+		e.shows(e.path("/people?status=failed&job="+j.ID), http.StatusOK, "-grace@reader.example", "5.1.1")
+		e.shows(e.path("/people?email=grace@reader.example&job="+j.ID), http.StatusOK, "grace@reader.example", "-joan@")
+		e.shows(e.path("/people?code=x&job="+j.ID), http.StatusBadRequest, "code must be")
+	})
+}
+
+// What the daemon has paused for the harm that it does, an operator lets go on; the page says so.
+func TestConsoleReportHarm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newCampaignEnv(t, core.RolePublisher)
+		j := e.mailing(core.Outcome{State: core.RecipientSent})
+		e.must(e.store.PauseSendJob(t.Context(), j.No, "too many complaints: 3 of 100", e.seed.Time()))
+		e.shows(e.path(""), http.StatusOK, "Too many have complained (3 of 100)", "Whoever looks after the machine decides",
+			"-Let it go on")
+	})
+}
+
+// A report leads with clicks, compares with what is usual, and shows where links lead, which can be mended.
+func TestConsoleReport(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newCampaignEnv(t, core.RolePublisher)
+		for range 3 {
+			e.mailing(core.Outcome{State: core.RecipientSent}, core.Outcome{State: core.RecipientSent})
+			e.campaign = e.seed.NewCampaign(e.list, func(f *core.CampaignFields) {
+				f.Tracking, f.Content.Source = core.TrackingPersons, "[Roses](https://acme.example/roses)\n"
+			})
+		}
+		j := e.mailing(core.Outcome{State: core.RecipientSent}, core.Outcome{State: core.RecipientSent})
+		time.Sleep(time.Hour)
+		e.login()
+		_, err := e.store.KeepLinks(t.Context(), j.No, []string{"https://acme.example/roses"})
+		e.must(err)
+		_, err = e.store.AddEngagements(t.Context(), []core.Engagement{
+			{JobNo: j.No, Seq: 1, LinkNo: 0, At: e.seed.Time(), Last: e.seed.Time(), Times: 1},
+			{JobNo: j.No, Seq: 1, LinkNo: 1, At: e.seed.Time(), Last: e.seed.Time(), Times: 1},
+		})
+		e.must(err)
+		e.shows(e.path(""), http.StatusOK, "Sent to 2 people, today", "50.0 %", "one person", "usually 0.0 %",
+			"https://acme.example/roses", "the limit is 0.3 %", "-data-poll", "To those who have not opened it")
+		form := url.Values{"link": {"1"}, "target": {"not an address"}}
+		e.sends(e.path("/links"), http.StatusBadRequest, form, "target must be", "not an address")
+		form.Set("target", "https://acme.example/better")
+		e.sends(e.path("/links"), http.StatusSeeOther, form)
+		e.shows(e.path(""), http.StatusOK, "https://acme.example/better", "written as https://acme.example/roses")
+		e.sends(e.path("/correction"), http.StatusBadRequest, url.Values{"subject": {""}, "source": {"Better."}}, "Better.")
+		e.sends(e.path("/correction"), http.StatusSeeOther, url.Values{"subject": {"News"}, "source": {"Better."}})
+		e.shows(e.path("/correction"), http.StatusOK, "Better.", "Corrected today", "Show what was sent again")
+		e.sends(e.path("/correction"), http.StatusSeeOther, url.Values{"do": {"as-sent"}})
+		e.shows(e.path("/correction"), http.StatusOK, "-Better.", "-Corrected today")
+		to := e.sends(e.path("/again"), http.StatusSeeOther, url.Values{"who": {core.FollowUnopened}})
+		id := strings.TrimSuffix(strings.TrimPrefix(to, "/campaigns/"), "?done=created")
+		c, err := e.store.Campaign(t.Context(), id)
+		e.must(err)
+		_, f, err := e.store.CampaignVersion(t.Context(), &c, 0)
+		if err != nil || f.Audience == nil || f.Audience.Of != e.campaign.ID || f.Audience.Who != core.FollowUnopened {
+			t.Errorf("%+v, %v", f, err)
+		}
+		before := e.count()
+		e.sends(e.path("/again"), http.StatusBadRequest, url.Values{"who": {"whoever"}})
+		if e.count() != before {
+			t.Error("a draft is left of what was refused")
+		}
+	})
+}
+
+func (e *campaignEnv) count() int {
+	e.Helper()
+	all, err := e.store.Campaigns(e.Context(), store.CampaignFilter{All: true}, core.Page{Limit: 100})
+	e.must(err)
+	return len(all)
+}
+
+// Who sees figures alone gets them without addresses and without buttons.
+func TestConsoleReportOfViewers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newCampaignEnv(t, core.RoleViewer)
+		e.shows(e.path(""), http.StatusNotFound)
+		e.shows("/campaigns", http.StatusOK, "May", "-"+e.path(""))
+		e.mailing(core.Outcome{State: core.RecipientSent},
+			core.Outcome{State: core.RecipientFailed, Reason: "550 5.1.1 <joan@reader.example> no such user"})
+		e.shows(e.path(""), http.StatusOK, "There is no such mailbox.", "-joan@", "-<button", "-"+e.path("/people"), "-Pause")
+		for _, below := range []string{"/send", "/people", "/correction"} {
+			e.shows(e.path(below), http.StatusForbidden)
+		}
+		for _, below := range []string{"/send", "/undo", "/mailing", "/links", "/again", "/ask", "/correction"} {
+			e.sends(e.path(below), http.StatusForbidden, url.Values{"do": {"stop"}})
+		}
+	})
+}

@@ -1,0 +1,230 @@
+package handlers
+
+import (
+	"fmt"
+	"html"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+// campaignEnv is a peopleEnv with a campaign, seen from Berlin.
+type campaignEnv struct {
+	*peopleEnv
+	campaign core.Campaign
+}
+
+func newCampaignEnv(t *testing.T, role string) *campaignEnv {
+	t.Helper()
+	e := &campaignEnv{peopleEnv: newPeopleEnv(t, role)}
+	e.campaign = e.seed.NewCampaign(e.list)
+	e.cookies["newsletterd-zone"] = "Europe%2FBerlin"
+	return e
+}
+
+// path is the path of the campaign, or below it.
+func (e *campaignEnv) path(below string) string { return "/campaigns/" + e.campaign.ID + below }
+
+var hiddenInput = regexp.MustCompile(`<input type="hidden" name="([^"]+)" value="([^"]*)">`)
+
+// form returns the hidden fields of the form of a page that is sent to a path, with what is put in besides.
+func (e *campaignEnv) form(page, to string, more ...string) url.Values {
+	e.Helper()
+	_, rest, found := strings.Cut(page, `action="`+e.at(to)+`"`)
+	if !found {
+		e.Fatalf("no form leads to %s: %s", to, textOf(page))
+	}
+	form := url.Values{}
+	for _, f := range hiddenInput.FindAllStringSubmatch(rest[:strings.Index(rest, "</form>")], -1) {
+		form.Set(f[1], html.UnescapeString(f[2]))
+	}
+	for i := 0; i < len(more); i += 2 {
+		form.Set(more[i], more[i+1])
+	}
+	return form
+}
+
+// sendForm returns the form that sends, of the page for a query.
+func (e *campaignEnv) sendForm(query string, texts ...string) url.Values {
+	e.Helper()
+	page := e.shows(e.path("/send"+query), http.StatusOK, texts...)
+	if i := strings.Index(page, `method="post"`); i > 0 {
+		page = page[i:]
+	}
+	return e.form(page, e.path("/send"), "sure", "1")
+}
+
+func (e *campaignEnv) state() core.CampaignState {
+	e.Helper()
+	c, err := e.store.Campaign(e.Context(), e.campaign.ID)
+	e.must(err)
+	return c.State
+}
+
+func (e *campaignEnv) jobs() []core.JobView {
+	e.Helper()
+	jobs, err := e.store.JobViews(e.Context(), store.JobFilter{All: true}, core.Page{Limit: 10})
+	e.must(err)
+	return jobs
+}
+
+// A campaign is looked at, sent once however often the form comes, shown on all pages as what can be taken back, and
+// taken back.
+func TestConsoleSends(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newCampaignEnv(t, core.RolePublisher)
+		other := e.seed.NewList(func(in *core.ListInput) { in.TenantID = new(e.tenant.ID) })
+		e.seed.Active(other.ID, "joan@reader.example")
+		e.seed.Deliver()
+		e.campaign = e.seed.NewCampaign(e.list, func(f *core.CampaignFields) { f.ListIDs = append(f.ListIDs, other.ID) })
+		form := e.sendForm("", "News of May", "Weekly, ", "3 − one is on two of the lists = 2", "Send to 2 readers in 60 seconds", "Berlin")
+		unseen := url.Values{}
+		for name, values := range form {
+			unseen[name] = values
+		}
+		unseen.Del("sure")
+		unseen.Set("warned", "1")
+		e.sends(e.path("/send"), http.StatusBadRequest, unseen, "Tick that it is to be sent")
+		for range 2 {
+			if to := e.sends(e.path("/send"), http.StatusSeeOther, form); to != e.path("") {
+				t.Errorf("leads to %s", to)
+			}
+		}
+		jobs := e.jobs()
+		if len(jobs) != 1 || jobs[0].StartsAt != e.seed.Time().Add(time.Minute) || e.state() != core.CampaignScheduled {
+			t.Fatalf("%+v", jobs)
+		}
+		time.Sleep(19 * time.Second)
+		e.shows("/people", http.StatusOK, "begins in 41 seconds.", "Take it back")
+		e.shows(e.path(""), http.StatusOK, "Begins in 41 seconds", "Take it back", `data-poll="2"`, "-begins in")
+		if to := e.sends(e.path("/undo"), http.StatusSeeOther, url.Values{}); to != e.path("?done=undone") {
+			t.Errorf("the undo leads to %s", to)
+		}
+		if state := e.state(); state != core.CampaignDraft {
+			t.Errorf("after the undo: %s", state)
+		}
+		e.shows("/people", http.StatusOK, "-begins in")
+		if to := e.sends(e.path("/send"), http.StatusSeeOther, form); to != e.path("/send?done=undone") || len(e.jobs()) != 1 {
+			t.Errorf("the form of what was taken back leads to %s", to)
+		}
+		e.sends(e.path("/undo"), http.StatusSeeOther, url.Values{})
+	})
+}
+
+// A time is said back whole. One that clocks never show is refused, and one that they show twice is asked about.
+func TestConsoleSendsLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newCampaignEnv(t, core.RolePublisher)
+		post := `method="post" action="` + e.at(e.path("/send"))
+		e.shows(e.path("/send?when=later"), http.StatusOK, `value="08:00"`, "-"+post)
+		e.shows(e.path("/send?when=later&date=2100-03-28&time=02:30"), http.StatusOK, "There is no 02:30 that day in Berlin",
+			"-"+post)
+		e.shows(e.path("/send?when=later&date=2099-12-31&time=23:30"), http.StatusOK, "passed already", "-"+post)
+		e.shows(e.path("/send?when=later&date=x&time=23:30"), http.StatusOK, "Write a date and a time", "-"+post)
+		twice := "/send?when=later&date=2100-10-31&time=02:30"
+		e.shows(e.path(twice), http.StatusOK, "it is 02:30 twice in Berlin", "&#43;02:00", "&#43;01:00", "-"+post)
+		form := e.sendForm(strings.TrimPrefix(twice, "/send")+"&offset=%2B01:00", "Sun 31 Oct 2100, 02:30 Berlin, in 303 days",
+			"Send to 2 readers on Sun 31 Oct 2100, 02:30")
+		e.sends(e.path("/send"), http.StatusBadRequest, e.with(form, "until", "2100-01-01T00:30"), "window_end")
+		e.sends(e.path("/send"), http.StatusSeeOther, e.with(form, "until", "2100-10-31T12:00"))
+		at := core.At(time.Date(2100, 10, 31, 1, 30, 0, 0, time.UTC))
+		if jobs := e.jobs(); len(jobs) != 1 || jobs[0].ScheduledAt != at || jobs[0].WindowEnd != at.Add(9*time.Hour+30*time.Minute) {
+			t.Errorf("%+v", jobs)
+		}
+		e.shows("/people", http.StatusOK, "-Take it back")
+		e.shows(e.path(""), http.StatusOK, "Goes out Sun 31 Oct 2100, 02:30 Berlin, in 303 days.", "Take it back")
+		if to := e.redirected(e.path("/send")); to != e.path("") {
+			t.Errorf("the last page leads to %s", to)
+		}
+	})
+}
+
+// with returns a form with another value.
+func (e *campaignEnv) with(form url.Values, name, value string) url.Values {
+	out := url.Values{}
+	for k, v := range form {
+		out[k] = v
+	}
+	out.Set(name, value)
+	return out
+}
+
+func (e *campaignEnv) redirected(path string) string {
+	e.Helper()
+	return strings.TrimPrefix(e.ask("GET", e.at(path), nil).Header.Get("Location"), "https://news.example.org"+e.at(""))
+}
+
+// What was changed since it was looked at is not sent; nor is what has an error.
+func TestConsoleSendsWhatWasSeen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newCampaignEnv(t, core.RolePublisher)
+		form := e.sendForm("")
+		edit := func(change func(f *core.CampaignFields) error) {
+			_, err := e.store.EditCampaign(t.Context(), store.CampaignEdit{
+				ID: e.campaign.ID, Actor: core.UserActor(core.NewID()), Now: e.seed.Time(),
+			}, change)
+			e.must(err)
+		}
+		edit(func(f *core.CampaignFields) error { f.Content.Source += "more\n"; return nil })
+		res := e.ask("POST", e.at(e.path("/send")), form)
+		if res.StatusCode < 400 || len(e.jobs()) != 0 {
+			t.Errorf("what was changed meanwhile: %d", res.StatusCode)
+		}
+		edit(func(f *core.CampaignFields) error { f.Subject = ""; return nil })
+		e.shows(e.path("/send"), http.StatusOK, "One thing has to be mended", "Mend it", "-in 60 seconds")
+	})
+}
+
+// Editors ask for an approval. Where a second person has to give it, so do publishers.
+func TestConsoleAsksForApproval(t *testing.T) {
+	for _, role := range []string{core.RoleEditor, core.RolePublisher} {
+		synctest.Test(t, func(t *testing.T) {
+			e := newCampaignEnv(t, role)
+			if role == core.RolePublisher {
+				e.seed.ChangeTenant(e.tenant.ID, core.TenantInput{Approval: new(core.ApprovalSecondPerson)})
+			}
+			page := e.shows(e.path("/send"), http.StatusOK, "Ask for approval", "-in 60 seconds")
+			form := e.form(page, e.path("/ask"), "note", "The second picture.", "wanted", "2100-01-08T08:00")
+			e.sends(e.path("/ask"), http.StatusBadRequest, e.with(form, "wanted", "soon"), "The second picture.")
+			e.sends(e.path("/ask"), http.StatusSeeOther, form)
+			c, err := e.store.Campaign(t.Context(), e.campaign.ID)
+			e.must(err)
+			want := core.At(time.Date(2100, 1, 8, 7, 0, 0, 0, time.UTC))
+			if c.State != core.CampaignInReview || c.ReviewNote != "The second picture." || c.ReviewWantedAt != want {
+				t.Errorf("%s: %+v", role, c)
+			}
+			texts := []string{"It waits for approval.", "Fri 8 Jan 2100, 08:00 Berlin, in 7 days", "The second picture.", "Ask once more"}
+			if role == core.RoleEditor {
+				texts = append(texts, "-Approve it or send it back")
+				e.sends(e.path("/send"), http.StatusForbidden, url.Values{"version": {"1"}, "key": {"k"}})
+			} else {
+				texts = append(texts, "Approve it or send it back")
+			}
+			e.shows(e.path("/send"), http.StatusOK, texts...)
+		})
+	}
+}
+
+// A campaign of another tenant has no such pages, nor has what is none.
+func TestConsoleSendsNoOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newCampaignEnv(t, core.RolePublisher)
+		other := e.seed.NewCampaign(e.seed.NewList(func(in *core.ListInput) {
+			in.TenantID = new(e.seed.NewTenant().ID)
+		}))
+		for _, below := range []string{"", "/send", "/people", "/correction"} {
+			for _, id := range []string{other.ID, core.NewID(), "x"} {
+				e.shows(fmt.Sprint("/campaigns/", id, below), http.StatusNotFound)
+			}
+		}
+		e.sends("/campaigns/"+other.ID+"/mailing", http.StatusNotFound, url.Values{"do": {"stop"}})
+		e.sends("/campaigns/"+other.ID+"/undo", http.StatusNotFound, url.Values{})
+	})
+}
