@@ -51,7 +51,7 @@ func (e *campaignEnv) part(path, target string) string {
 	return string(body)
 }
 
-// While a mailing runs, its report says how far it is, why mails did not arrive, and why it waits; whoever may send
+// While a mailing runs, its report says how far it is, why mails did not arrive, and why it waits; who may send
 // pauses, resumes, stops and retries it.
 func TestConsoleReportRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

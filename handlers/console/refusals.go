@@ -115,7 +115,7 @@ var refusalClasses = map[string]refusal{
 	"":    {"It was not sent to them.", turnNone},
 }
 
-// refusalOf returns what stands behind a failure. One that was tried to the end is not tried again, whatever its code.
+// refusalOf returns what a failure means. One that was tried to the end is not tried again, whatever its code.
 func refusalOf(f *core.Failure) refusal {
 	r, ok := refusals[firstOf(f.Code, f.Reason)]
 	for class := f.Code; !ok; {

@@ -115,7 +115,7 @@ func (d *reportData) Pending() bool { return d.Job != nil && d.Job.Status == cor
 // Running reports whether the mailing has begun, and not ended.
 func (d *reportData) Running() bool { return d.Job != nil && d.Job.Status == core.JobRunning }
 
-// Paused reports whether somebody or a rule has paused it.
+// Paused reports whether a person or a rule has paused it.
 func (d *reportData) Paused() bool {
 	return d.Job != nil && d.Job.PausedAt != 0 && !d.Job.Status.Final()
 }
