@@ -172,3 +172,35 @@ func TestConsoleAudit(t *testing.T) {
 		}
 	})
 }
+
+// A receiver of events is created, changed, switched off, gets another secret and is deleted.
+func TestConsoleEndpoints(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newTenantConsole(t, core.RoleTenantAdmin)
+		page := e.path("settings", "endpoints")
+		e.refuses(page, url.Values{"name": {"Shop"}, "url": {"ftp://x"}}, http.StatusBadRequest, `value="Shop"`, `aria-invalid="true"`)
+		form := url.Values{"name": {"Shop"}, "url": {"https://shop.example/hook"}, "event.subscription.activated": {"1"}}
+		e.refuses(page, form, http.StatusCreated, "whsec_")
+		found, err := e.store.Endpoints(t.Context(), []string{e.tenant.ID}, false, core.Page{Limit: 10})
+		e.must(err)
+		if len(found) != 1 || found[0].URL != "https://shop.example/hook" {
+			t.Fatalf("%+v", found)
+		}
+		one := page + "/" + found[0].ID
+		if html := e.shows(page, "Shop") + e.shows(one, "Shop", "Nothing was told."); strings.Contains(html, "whsec_") {
+			t.Error("the secret is shown again")
+		}
+		e.refuses(one+"/rotate", url.Values{}, http.StatusCreated, "whsec_")
+		e.shows(one, "The older secret signs, too")
+		e.sends(one+"/end", url.Values{})
+		form.Set("list_id", e.list.ID)
+		e.sends(one, form)
+		r, err := e.store.Endpoint(t.Context(), found[0].ID)
+		if e.must(err); r.DisabledAt == 0 || r.ListID != e.list.ID {
+			t.Errorf("%+v", r)
+		}
+		e.refuses(one+"/delete", url.Values{}, http.StatusBadRequest, "Tick the box")
+		e.sends(one+"/delete", url.Values{"sure": {"1"}})
+		e.shows(page, "None yet.")
+	})
+}

@@ -17,6 +17,7 @@ func (o *Console) settingsRoutes(t *web.Table) {
 	o.post(t, "/settings/mails", change, o.settingsMails, "The console: change the wording of the mails of a tenant")
 	o.domainRoutes(t)
 	o.teamRoutes(t)
+	o.endpointRoutes(t)
 	o.clientRoutes(t)
 	o.get(t, "/settings/audit", core.ActionAuditRead, o.auditTrail, "The console: who has changed what")
 }
@@ -38,6 +39,7 @@ func (p *Page) showSettings(name, first string, v View, form filled, more any) (
 		{p.T("Mails"), "mails", core.ActionTenantSettings},
 		{p.T("Sender domains"), "domains", core.ActionDomainPropose},
 		{p.T("Team"), "team", core.ActionTeamRead},
+		{p.T("Webhooks"), "endpoints", core.ActionEndpointManage},
 		{p.T("Programs"), "clients", core.ActionClientManage},
 		{p.T("Changes"), "audit", core.ActionAuditRead},
 	}
