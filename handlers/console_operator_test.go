@@ -103,3 +103,116 @@ func TestConsoleShowsTheSystem(t *testing.T) {
 		e.orders("", http.StatusConflict, url.Values{"act": {"rotate"}}, "The next keys wait already.")
 	})
 }
+
+func TestConsoleSendsAgainWhatWasGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newOperatorEnv(t)
+		e.seed.Active(e.list.ID, "edith@reader.example")
+		events := e.operates("/queues", http.StatusOK, "subscription.activated", e.tenant.Name, "on its way", "Try now")
+		_, rest, _ := strings.Cut(events, `name="event_id" value="`)
+		id, _, _ := strings.Cut(rest, `"`)
+		if to := e.orders("/queues", http.StatusSeeOther, url.Values{"event_id": {id}}); to != "/queues?done=queued-again" {
+			t.Errorf("leads to %q", to)
+		}
+		e.orders("/queues", http.StatusNotFound, url.Values{"event_id": {core.NewID()}})
+		e.operates("/queues?state=dead", http.StatusOK, "-subscription.activated", "Nothing.")
+		e.operates("/queues?what=mails", http.StatusOK, "wilma@reader.example")
+		if to := e.orders("/queues", http.StatusSeeOther, url.Values{"what": {"mails"}}); to != "/queues?what=mails&done=queued-again" {
+			t.Errorf("leads to %q", to)
+		}
+	})
+}
+
+func TestConsoleMailingsOfAllTenants(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newOperatorEnv(t)
+		job := e.seed.NewJob(e.list.ID)
+		e.operates("/mailings", http.StatusOK, e.tenant.Name, "scheduled", "Pause", "1", "One is going out or scheduled")
+		act := func(name string) url.Values { return url.Values{"id": {job.ID}, "act": {name}} }
+		if to := e.orders("/mailings", http.StatusSeeOther, act("pause")); to != "/mailings?done=paused" {
+			t.Errorf("leads to %q", to)
+		}
+		e.operates("/mailings", http.StatusOK, "paused", "Go on", "-Pause<")
+		e.orders("/mailings", http.StatusSeeOther, act("resume"))
+		e.orders("/mailings", http.StatusOK, act("cancel"), "Cancel the mailing?", job.ID)
+		e.operates("/mailings", http.StatusOK, "scheduled")
+		sure := act("cancel")
+		sure.Set("sure", "yes")
+		e.orders("/mailings", http.StatusSeeOther, sure)
+		e.operates("/mailings", http.StatusOK, "cancelled", `-value="cancel"`)
+		e.orders("/mailings", http.StatusNotFound, url.Values{"id": {"x"}, "act": {"pause"}})
+		e.orders("/mailings", http.StatusBadRequest, act("burn"))
+	})
+}
+
+func TestConsoleUsers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newOperatorEnv(t)
+		bob := core.NewUser("bob@user.example", e.seed.Time())
+		e.must(e.store.AddUser(t.Context(), bob, "", e.seed.Time()))
+		e.operates("/users", http.StatusOK, "ann@user.example", "bob@user.example", "Operator", "Viewer – "+e.tenant.Name)
+		e.operates("/users?email=bob@user.example", http.StatusOK, "bob@user.example", "-href=\"/operator/users/"+core.NewID())
+		e.operates("/users?email=no@user.example", http.StatusOK, "There is no one like that.")
+		at := "/users/" + bob.ID
+		e.operates(at, http.StatusOK, "bob@user.example", "Nowhere.", "Erase the person")
+		act := func(name string, pairs ...string) url.Values {
+			form := url.Values{"act": {name}}
+			for i := 0; i < len(pairs); i += 2 {
+				form.Set(pairs[i], pairs[i+1])
+			}
+			return form
+		}
+		role := []string{"role", core.RoleEditor, "tenant_id", e.tenant.ID}
+		e.orders(at, http.StatusSeeOther, act("grant", role...))
+		e.operates(at, http.StatusOK, "Take it away", "Editor")
+		e.orders(at, http.StatusSeeOther, act("revoke", role...))
+		e.operates(at, http.StatusOK, "-Take it away")
+		e.orders(at, http.StatusBadRequest, act("grant", "role", core.RoleEditor), "banner bad")
+		e.orders(at, http.StatusOK, act("disable"), "Switch the account off?")
+		e.operates(at, http.StatusOK, "-switched off")
+		e.orders(at, http.StatusSeeOther, act("disable", "sure", "yes"))
+		e.operates(at, http.StatusOK, "switched off", "Switch the account on")
+		e.orders(at, http.StatusSeeOther, act("enable"))
+		e.orders(at, http.StatusSeeOther, act("logout", "sure", "yes"))
+		e.orders(at, http.StatusConflict, act("reset", "sure", "yes"), "The user has no second factor.")
+		e.orders(at, http.StatusBadRequest, act("burn"))
+		e.orders(at, http.StatusOK, act("erase"), "Erase the person?")
+		if to := e.orders(at, http.StatusSeeOther, act("erase", "sure", "yes")); to != "/users?done=deleted" {
+			t.Errorf("leads to %q", to)
+		}
+		e.operates(at, http.StatusNotFound)
+		e.operates("/new-user", http.StatusOK, "Invite a person", e.tenant.Name)
+		invited := url.Values{"email": {"eve@user.example"}, "role": {core.RoleViewer}, "tenant_id": {e.tenant.ID}}
+		if to := e.orders("/new-user", http.StatusSeeOther, invited); to != "/users?done=invited" {
+			t.Errorf("leads to %q", to)
+		}
+		invited.Set("email", "no address")
+		e.orders("/new-user", http.StatusBadRequest, invited, "no address", "banner bad")
+	})
+}
+
+func TestConsoleTenantsOfOperators(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newOperatorEnv(t)
+		at := "/tenants/" + e.tenant.ID
+		e.operates("/tenants", http.StatusOK, e.tenant.Name, "active", console.Path+"/"+e.tenant.ID)
+		_, err := e.store.UpdateTenant(t.Context(), e.tenant.ID, "test", func(of *core.Tenant) error {
+			of.Relays = core.Relays{{ID: core.NewID(), Host: "relay.example", Username: "ann", Password: "hidden-word", TLS: "starttls"}}
+			return nil
+		})
+		e.must(err)
+		e.operates(at, http.StatusOK, "relay.example", "-hidden-word", "Suspend")
+		e.orders(at, http.StatusOK, url.Values{"act": {"suspend"}}, "Suspend the tenant?")
+		e.operates(at, http.StatusOK, "-suspended")
+		e.orders(at, http.StatusSeeOther, url.Values{"act": {"suspend"}, "sure": {"yes"}})
+		e.operates(at, http.StatusOK, "suspended", "Let it work again")
+		e.orders(at, http.StatusSeeOther, url.Values{"act": {"activate"}})
+		e.orders(at, http.StatusBadRequest, url.Values{"act": {"limits"}, "per_second": {"many"}}, "many", "A limit is a number")
+		e.orders(at, http.StatusSeeOther, url.Values{"act": {"limits"}, "per_second": {"7"}, "per_day": {""}})
+		got, err := e.store.Tenant(t.Context(), e.tenant.ID)
+		if e.must(err); got.SendLimits.PerSecond != 7 || !got.Active() {
+			t.Errorf("%+v, %s", got.SendLimits, got.Status)
+		}
+		e.operates("/tenants/"+core.NewID(), http.StatusNotFound)
+	})
+}

@@ -16,6 +16,10 @@ const OperatorPath = "/operator"
 // operatorAreas are the lines of the navigation of operators.
 var operatorAreas = []struct{ text, path, icon string }{
 	{"System", "", "server"},
+	{"Queues", "queues", "inbox"},
+	{"Mailings", "mailings", "send"},
+	{"Users", "users", "users"},
+	{"Tenants", "tenants", "building-2"},
 }
 
 // operatorRoutes are the pages about the daemon, and about all tenants.
@@ -23,6 +27,18 @@ func (o *Console) operatorRoutes(t *web.Table) {
 	o.operatorGet(t, "", o.system, "The console: the state of the daemon")
 	o.operatorPost(t, "", o.actOnSystem, "The console: make the next signing keys")
 	o.operatorGet(t, "/findings", o.findings, "The console: what is wrong with the daemon or its machine")
+	o.operatorGet(t, "/queues", o.queues, "The console: events and mails on their way")
+	o.operatorPost(t, "/queues", o.retryQueue, "The console: send events and mails again")
+	o.operatorGet(t, "/mailings", o.mailings, "The console: mailings of all tenants")
+	o.operatorPost(t, "/mailings", o.actOnMailing, "The console: pause, resume or cancel a mailing")
+	o.operatorGet(t, "/users", o.users, "The console: users")
+	o.operatorGet(t, "/users/:id", o.user, "The console: a user")
+	o.operatorPost(t, "/users/:id", o.actOnUser, "The console: change a user")
+	o.operatorGet(t, "/new-user", o.newUser, "The console: the form to invite a person")
+	o.operatorPost(t, "/new-user", o.newUser, "The console: invite a person")
+	o.operatorGet(t, "/tenants", o.allTenants, "The console: tenants")
+	o.operatorGet(t, "/tenants/:id", o.oneTenant, "The console: a tenant, for operators")
+	o.operatorPost(t, "/tenants/:id", o.actOnTenant, "The console: suspend or limit a tenant")
 }
 
 // operatorGet adds a page for operators. For others there is none.
@@ -72,7 +88,7 @@ func (p *Page) operatorNavigation() (items []navItem) {
 			to += "/" + a.path
 			here = path == to || strings.HasPrefix(path, to+"/")
 		}
-		items = append(items, navItem{Text: p.T(a.text), To: to, Icon: a.icon, Here: here, Tab: true})
+		items = append(items, navItem{Text: p.T(a.text), To: to, Icon: a.icon, Here: here, Tab: len(items) < 4})
 	}
 	return items
 }

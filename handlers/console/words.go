@@ -104,6 +104,9 @@ var notices = map[string]string{
 	"undone":     "Taken back: nothing has gone out. It is a draft again.",
 	"cancelled":  "Cancelled.",
 
+	// of operators
+	"queued-again": "On their way again.",
+
 	"picture": "Here it is. Say what it shows, for those who don't see it.",
 
 	// of settings

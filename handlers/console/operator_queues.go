@@ -1,0 +1,205 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+)
+
+// queueRow is an event or a mail on its way.
+type queueRow struct {
+	EventID    string       `json:"event_id"`
+	EndpointID string       `json:"endpoint_id"`
+	Type       string       `json:"event_type"`
+	ID         int64        `json:"id"`
+	Kind       string       `json:"kind"`
+	Email      core.Email   `json:"email"`
+	State      string       `json:"state"`
+	TenantID   string       `json:"tenant_id"`
+	DueAt      core.Instant `json:"due_at"`
+	Tries      int64        `json:"tries"`
+	LastError  string       `json:"last_error"`
+
+	Tenant string // name
+}
+
+// GivenUp reports whether it is not tried again by itself.
+func (r *queueRow) GivenUp() bool { return r.State != "waiting" }
+
+// QueueBadge is the state of an event or a mail in a word.
+func (p *Page) QueueBadge(state string) Badge {
+	if state == "waiting" {
+		return Badge{p.T("on its way"), "live"}
+	}
+	return Badge{p.T("given up"), "bad"}
+}
+
+// tenantNames are the names of tenants by their ids, as far as one page of the API has them.
+func (p *Page) tenantNames() (map[string]string, error) {
+	var tenants []core.Tenant
+	_, err := p.Get("/api/admin/tenants", url.Values{"limit": {"200"}}, &tenants)
+	names := map[string]string{}
+	for i := range tenants {
+		names[tenants[i].ID] = tenants[i].Name
+	}
+	return names, err
+}
+
+// queuesData is the Data of templates/queues.html.
+type queuesData struct {
+	Status systemStatus
+	Rows   []queueRow
+	Mails  bool   // else events
+	State  string // of the query
+	States []option
+	Here   string // address of the page, for the script that asks again
+	Pager  pager
+}
+
+// queues lists the events, or the mails to one person, that wait or were given up.
+func (o *Console) queues(p *Page) (web.HTML, error) {
+	status, err := p.status()
+	if err != nil {
+		return web.HTML{}, err
+	}
+	d := queuesData{
+		Status: status, Mails: p.Query("what") == "mails", State: p.Query("state"), Here: p.Request.URL.RequestURI(),
+	}
+	path, dead := "/api/admin/outbox", "dead"
+	if d.Mails {
+		path, dead = "/api/admin/mails", "failed"
+	}
+	d.States = []option{{"", p.T("All states")}, {dead, p.QueueBadge(dead).Text}, {"waiting", p.QueueBadge("waiting").Text}}
+	q := url.Values{"limit": {"30"}}
+	for _, name := range []string{"state", "cursor"} {
+		if value := p.Query(name); value != "" {
+			q.Set(name, value)
+		}
+	}
+	next, err := p.Get(path, q, &d.Rows)
+	if err != nil {
+		return web.HTML{}, err
+	}
+	names, err := p.tenantNames()
+	if err != nil {
+		return web.HTML{}, err
+	}
+	for i := range d.Rows {
+		d.Rows[i].Tenant = names[d.Rows[i].TenantID]
+	}
+	d.Pager = p.Pager(next)
+	v := View{Title: p.T("Queues"), Data: &d, State: p.T("Nothing was given up.")}
+	if n := status.Stuck(); n > 0 {
+		v.State = p.N("One event or mail was given up, and waits for you.|{{n}} events and mails were given up, and wait for you.", n)
+	}
+	if _, ok := p.Partial(); ok {
+		return p.ShowPart("queues", "queue", v)
+	}
+	return p.Show("queues", v)
+}
+
+// retryQueue sends one event or mail again, or all that were given up.
+func (o *Console) retryQueue(p *Page) (web.HTML, error) {
+	path, body, to := "/api/admin/outbox/retry", map[string]any{}, operatorPath("queues")
+	switch id, event := p.Form["id"], p.Form["event_id"]; {
+	case p.Form["what"] == "mails":
+		path, to = "/api/admin/mails/retry", to+"?what=mails"
+		if n, err := strconv.ParseInt(id, 10, 64); err == nil {
+			body["id"] = n
+		} else if id != "" {
+			return web.HTML{}, web.ErrNotFound
+		}
+	case event != "":
+		path = "/api/admin/outbox/" + url.PathEscape(event) + "/retry"
+		if endpoint := p.Form["endpoint_id"]; endpoint != "" {
+			body["endpoint_id"] = endpoint
+		}
+	}
+	if err := p.Do(http.MethodPost, path, body, nil); err != nil {
+		return web.HTML{}, err
+	}
+	return p.Redirect(to, "queued-again")
+}
+
+// mailingRow is a mailing with the name of its tenant.
+type mailingRow struct {
+	jobRow
+	Tenant string
+}
+
+// Paused reports whether it was stopped for a while.
+func (r *mailingRow) Paused() bool { return r.PausedAt != 0 }
+
+// Goes reports whether it has not ended.
+func (r *mailingRow) Goes() bool {
+	return r.Status == core.JobRunning || r.Status == core.JobPending
+}
+
+// mailings lists the mailings of all tenants: those that have not ended first.
+func (o *Console) mailings(p *Page) (web.HTML, error) {
+	names, err := p.tenantNames()
+	if err != nil {
+		return web.HTML{}, err
+	}
+	var d struct {
+		Now, Ended []mailingRow
+		Pager      pager
+	}
+	for _, status := range []core.JobStatus{core.JobRunning, core.JobPending} {
+		rows, _, err := p.jobs(url.Values{"status": {string(status)}, "limit": {"50"}})
+		if err != nil {
+			return web.HTML{}, err
+		}
+		for _, r := range rows {
+			d.Now = append(d.Now, mailingRow{r, names[r.TenantID]})
+		}
+	}
+	q := url.Values{"limit": {"30"}}
+	if cursor := p.Query("cursor"); cursor != "" {
+		q.Set("cursor", cursor)
+	}
+	rows, next, err := p.jobs(q)
+	if err != nil {
+		return web.HTML{}, err
+	}
+	for _, r := range rows {
+		if m := (mailingRow{r, names[r.TenantID]}); !m.Goes() {
+			d.Ended = append(d.Ended, m)
+		}
+	}
+	d.Pager = p.Pager(next)
+	v := View{Title: p.T("Mailings"), Data: &d, State: p.T("Of all tenants. Nothing is going out or scheduled.")}
+	if n := int64(len(d.Now)); n > 0 {
+		v.State = p.N("Of all tenants. One is going out or scheduled.|Of all tenants. {{n}} are going out or scheduled.", n)
+	}
+	if _, ok := p.Partial(); ok {
+		return p.ShowPart("mailings", "mailings-now", v)
+	}
+	return p.Show("mailings", v)
+}
+
+// actOnMailing pauses a mailing, lets it go on, or cancels it.
+func (o *Console) actOnMailing(p *Page) (web.HTML, error) {
+	id, act := p.Form["id"], p.Form["act"]
+	if parsed, ok := core.ParseID(id); !ok || parsed != id {
+		return web.HTML{}, web.ErrNotFound
+	}
+	done, ok := map[string]string{"pause": "paused", "resume": "resumed", "cancel": "cancelled"}[act]
+	if !ok {
+		return web.HTML{}, core.Invalidf("act", "act must be pause, resume or cancel.")
+	}
+	to := operatorPath("mailings")
+	if act == "cancel" && !p.sure() {
+		return p.askSure(p.T("Cancel the mailing?"), secondStep{
+			Text:   p.T("Who has it keeps it; no one else gets it. This can't be taken back."),
+			Button: p.T("Cancel the mailing"), Back: to,
+		}, Link{p.T("Mailings"), to})
+	}
+	if err := p.Do(http.MethodPost, "/api/send-jobs/"+id+"/"+act, nil, nil); err != nil {
+		return web.HTML{}, err
+	}
+	return p.Redirect(to, done)
+}

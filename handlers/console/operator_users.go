@@ -1,0 +1,290 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+)
+
+// RoleTitle is what a role is called, an operator's too.
+func (p *Page) RoleTitle(role string) string {
+	switch role {
+	case core.RoleOperator:
+		return p.T("Operator")
+	case core.RoleTenantAdmin:
+		return p.T("Administrator")
+	case core.RolePublisher:
+		return p.T("Publisher")
+	case core.RoleEditor:
+		return p.T("Editor")
+	case core.RoleViewer:
+		return p.T("Viewer")
+	}
+	return role
+}
+
+func (p *Page) roleOptions() (out []option) {
+	for _, role := range core.Roles {
+		out = append(out, option{role, p.RoleTitle(role)})
+	}
+	return out
+}
+
+// tenantOptions are the tenants that a role can be in; an operator's is in none.
+func (p *Page) tenantOptions() ([]option, map[string]string, error) {
+	var tenants []core.Tenant
+	_, err := p.Get("/api/admin/tenants", url.Values{"limit": {"200"}}, &tenants)
+	names, out := map[string]string{}, []option{{"", p.T("none (operators)")}}
+	for i := range tenants {
+		names[tenants[i].ID] = tenants[i].Name
+		out = append(out, option{tenants[i].ID, tenants[i].Name})
+	}
+	return out, names, err
+}
+
+// users lists the accounts, or finds that of an address.
+func (o *Console) users(p *Page) (web.HTML, error) {
+	var d struct {
+		Users []core.User
+		Names map[string]string // of tenants
+		Email string
+		Pager pager
+	}
+	d.Email = strings.TrimSpace(p.Query("email"))
+	q := url.Values{"limit": {"30"}}
+	if d.Email != "" {
+		q.Set("email", d.Email)
+	}
+	if cursor := p.Query("cursor"); cursor != "" {
+		q.Set("cursor", cursor)
+	}
+	next, err := p.Get("/api/admin/users", q, &d.Users)
+	if err != nil {
+		return web.HTML{}, err
+	}
+	if d.Names, err = p.tenantNames(); err != nil {
+		return web.HTML{}, err
+	}
+	d.Pager = p.Pager(next)
+	return p.Show("users", View{Title: p.T("Users"), State: p.T("Everyone who has an account here."), Data: &d})
+}
+
+// newUser invites a person by mail to have a role.
+func (o *Console) newUser(p *Page) (web.HTML, error) {
+	v := View{Title: p.T("Invite a person"), Within: []Link{{p.T("Users"), operatorPath("users")}}}
+	v.State = p.T("They get a mail with a link, by which they make their account.")
+	if p.IsForm() {
+		err := p.Do(http.MethodPost, "/api/admin/invitations", map[string]string{
+			"email": p.Form["email"], "role": p.Form["role"], "tenant_id": p.Form["tenant_id"],
+		}, nil)
+		if err == nil {
+			return p.Redirect(operatorPath("users"), "invited")
+		}
+		ok := false
+		if v.Fault, v.Status, ok = p.FaultOf(err); !ok {
+			return web.HTML{}, err
+		}
+	}
+	tenants, _, err := p.tenantOptions()
+	v.Data = map[string]any{
+		"Tenants": tenants, "Roles": p.roleOptions(), "Email": p.Form["email"], "Role": p.Form["role"],
+		"Tenant": p.Form["tenant_id"],
+	}
+	if err != nil {
+		return web.HTML{}, err
+	}
+	return p.Show("new-user", v)
+}
+
+// userData is the Data of templates/user.html.
+type userData struct {
+	User     core.User
+	Sessions struct {
+		Browsers []core.Browser
+		Clients  []core.ClientSignIn
+	}
+	Passkeys       []core.Passkey
+	Roles, Tenants []option
+	Names          map[string]string // of tenants
+	Own            bool              // it is the visitor's own account
+}
+
+func (o *Console) user(p *Page) (web.HTML, error) { return p.showUser(nil) }
+
+func (p *Page) showUser(fault error) (web.HTML, error) {
+	d := userData{Roles: p.roleOptions(), Own: p.ID() == p.Who.User.ID}
+	item := "/api/admin/users/" + p.ID()
+	for path, out := range map[string]any{"": &d.User, "/sessions": &d.Sessions, "/passkeys": &d.Passkeys} {
+		if _, err := p.Get(item+path, nil, out); err != nil {
+			return web.HTML{}, err
+		}
+	}
+	var err error
+	if d.Tenants, d.Names, err = p.tenantOptions(); err != nil {
+		return web.HTML{}, err
+	}
+	v := View{Title: string(d.User.Email), Within: []Link{{p.T("Users"), operatorPath("users")}}, Data: &d}
+	if d.User.DisabledAt != 0 {
+		v.Badge = Badge{p.T("switched off"), "bad"}
+	}
+	v.State = p.T("Here since {{day}}.", "day", p.Date(d.User.CreatedAt))
+	if fault != nil {
+		ok := false
+		if v.Fault, v.Status, ok = p.FaultOf(fault); !ok {
+			return web.HTML{}, fault
+		}
+	}
+	return p.Show("user", v)
+}
+
+// userAct is something that is done to an account.
+type userAct struct {
+	method, path, title, text, button string // title: it has a second step
+	body                              any
+}
+
+// actOnUser changes an account.
+func (o *Console) actOnUser(p *Page) (web.HTML, error) {
+	role := map[string]string{"role": p.Form["role"], "tenant_id": p.Form["tenant_id"]}
+	a, ok := map[string]userAct{
+		"grant":  {method: http.MethodPost, path: "/roles", body: role},
+		"revoke": {method: http.MethodPost, path: "/roles/revoke", body: role},
+		"enable": {method: http.MethodPut, body: map[string]any{"disabled": false}},
+		"disable": {
+			http.MethodPut, "", p.T("Switch the account off?"), p.T("They are signed out, and can't sign in until it is switched on."),
+			p.T("Switch it off"),
+			map[string]any{"disabled": true},
+		},
+		"logout": {
+			http.MethodPost, "/logout-everywhere", p.T("Sign them out everywhere?"),
+			p.T("Every session and every token of theirs ends at once."), p.T("Sign them out"), nil,
+		},
+		"reset": {
+			http.MethodPost, "/reset-second-factor", p.T("Remove the second factor?"),
+			p.T("Only do so if you know that it is they who ask. They are told by mail."), p.T("Remove it"), nil,
+		},
+		"passkey": {
+			http.MethodDelete, "/passkeys/" + url.PathEscape(p.Form["id"]), p.T("Remove the passkey?"),
+			p.T("They can't sign in with it any more, and are told by mail."), p.T("Remove it"), nil,
+		},
+		"erase": {
+			http.MethodPost, "/erase", p.T("Erase the person?"),
+			p.T("The account, and all that is known of the person in any list, is removed for good."), p.T("Erase for good"), nil,
+		},
+	}[p.Form["act"]]
+	if !ok {
+		return web.HTML{}, core.Invalidf("act", "act is none of those that there are.")
+	}
+	var u core.User
+	item, here := "/api/admin/users/"+p.ID(), operatorPath("users", p.ID())
+	if _, err := p.Get(item, nil, &u); err != nil {
+		return web.HTML{}, err
+	}
+	if a.title != "" && !p.sure() {
+		return p.askSure(a.title, secondStep{Text: a.text, Button: a.button, Back: here},
+			Link{p.T("Users"), operatorPath("users")}, Link{string(u.Email), here})
+	}
+	if err := p.Do(a.method, item+a.path, a.body, nil); err != nil {
+		return p.showUser(err)
+	}
+	if p.Form["act"] == "erase" {
+		return p.Redirect(operatorPath("users"), "deleted")
+	}
+	return p.Redirect(here, "saved")
+}
+
+// allTenants lists the tenants.
+func (o *Console) allTenants(p *Page) (web.HTML, error) {
+	var d struct {
+		Tenants []core.Tenant
+		Pager   pager
+	}
+	q := url.Values{"limit": {"30"}}
+	if cursor := p.Query("cursor"); cursor != "" {
+		q.Set("cursor", cursor)
+	}
+	next, err := p.Get("/api/admin/tenants", q, &d.Tenants)
+	if err != nil {
+		return web.HTML{}, err
+	}
+	d.Pager = p.Pager(next)
+	return p.Show("tenants", View{Title: p.T("Tenants"), Data: &d})
+}
+
+// tenantData is the Data of templates/tenant.html.
+type tenantData struct {
+	Of                        core.Tenant
+	Second, Period, Each, Day string // limits as they were typed in
+}
+
+func (o *Console) oneTenant(p *Page) (web.HTML, error) { return p.showTenant(nil) }
+
+func (p *Page) showTenant(fault error) (web.HTML, error) {
+	var d tenantData
+	if _, err := p.Get("/api/admin/tenants/"+p.ID(), nil, &d.Of); err != nil {
+		return web.HTML{}, err
+	}
+	l := d.Of.SendLimits
+	typed := func(name string, n int) string {
+		if s, ok := p.Form[name]; ok {
+			return s
+		}
+		if n == 0 {
+			return ""
+		}
+		return strconv.Itoa(n)
+	}
+	d.Second, d.Day = typed("per_second", l.PerSecond), typed("per_day", l.PerDay)
+	d.Period, d.Each = typed("per_period", l.PerPeriod), typed("period_seconds", l.PeriodSeconds)
+	v := View{Title: d.Of.Name, Within: []Link{{p.T("Tenants"), operatorPath("tenants")}}, Data: &d}
+	v.Badge = Badge{p.T("active"), "good"}
+	if !d.Of.Active() {
+		v.Badge = Badge{p.T("suspended"), "warn"}
+	}
+	if fault != nil {
+		ok := false
+		if v.Fault, v.Status, ok = p.FaultOf(fault); !ok {
+			return web.HTML{}, fault
+		}
+	}
+	return p.Show("tenant", v)
+}
+
+// actOnTenant suspends a tenant, lets it work again, or sets its limits.
+func (o *Console) actOnTenant(p *Page) (web.HTML, error) {
+	item, here := "/api/admin/tenants/"+p.ID(), operatorPath("tenants", p.ID())
+	var body map[string]any
+	switch p.Form["act"] {
+	case "suspend":
+		if !p.sure() {
+			return p.askSure(p.T("Suspend the tenant?"), secondStep{
+				Text:   p.T("Nothing of it is sent, and no one can subscribe, until you let it work again."),
+				Button: p.T("Suspend it"), Back: here,
+			}, Link{p.T("Tenants"), operatorPath("tenants")})
+		}
+		body = map[string]any{"status": "suspended"}
+	case "activate":
+		body = map[string]any{"status": core.TenantActive}
+	case "limits":
+		limits := map[string]int{}
+		for _, name := range []string{"per_second", "per_period", "period_seconds", "per_day"} {
+			text := strings.TrimSpace(p.Form[name])
+			n, err := strconv.Atoi(text)
+			if err != nil && text != "" {
+				return p.showTenant(core.Invalidf("send_limits", "A limit is a number; leave it empty for none."))
+			}
+			limits[name] = n
+		}
+		body = map[string]any{"send_limits": limits}
+	default:
+		return web.HTML{}, core.Invalidf("act", "act must be suspend, activate or limits.")
+	}
+	if err := p.Do(http.MethodPut, item, body, nil); err != nil {
+		return p.showTenant(err)
+	}
+	return p.Redirect(here, "saved")
+}
