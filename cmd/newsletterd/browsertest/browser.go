@@ -197,8 +197,10 @@ var axe = sync.OnceValues(func() (string, error) {
 	return string(b), err
 })
 
-// runAxe has axe-core look at the page and lists what it finds.
-const runAxe = `axe.run(document, {resultTypes: ["violations"]}).then(r => r.violations.map(
+// runAxe has axe-core look at the page, once its colours have come to rest, and lists what it finds.
+const runAxe = `new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))).then(
+	() => Promise.all(document.getAnimations().map(a => a.finished.catch(() => {})))).then(
+	() => axe.run(document, {resultTypes: ["violations"]})).then(r => r.violations.map(
 	v => v.id + " (" + v.impact + "): " + v.help + "\n" + v.nodes.map(n => "    " + n.html).join("\n")).join("\n"))`
 
 // beyond is how far anything stands out of the page, or of its card, once that is laid out anew.

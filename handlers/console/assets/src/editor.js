@@ -53,7 +53,7 @@ class Editor {
     this.pictures = new Pictures(textarea.dataset.upload, (text) => this.say(text), hosts);
     this.surface = make("div", { className: "editor-surface" });
     this.toolbar = new Toolbar(this);
-    this.dom = make("div", { className: "editor" }, this.toolbar.dom, this.surface);
+    this.dom = make("div", { className: "editor-box" }, this.toolbar.dom, this.surface);
     textarea.before(this.dom);
     this.dom.append(textarea, this.status);
     this.label = textarea.labels?.[0];
@@ -239,7 +239,7 @@ function fieldsOf(textarea) {
   } catch {
     // ours stand
   }
-  return [{ name: "preferences.first_name" }, { name: "email" }];
+  return ["preferences.first_name", "email"].map((name) => ({ name, label: word(`field.${name}`) }));
 }
 
 function plugins(editor) {

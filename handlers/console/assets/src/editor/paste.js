@@ -156,6 +156,9 @@ function pictures(body, picture) {
       img.dataset.href = link.getAttribute("href");
       link.replaceWith(img);
     }
+    // A picture is a block of its own.
+    const around = img.closest("p");
+    if (around && !around.textContent.trim() && around.querySelectorAll("img").length === 1) around.replaceWith(img);
   }
 }
 

@@ -2,8 +2,9 @@
 import { NodeSelection } from "prosemirror-state";
 import { make } from "../console/page.js";
 import { askPicture } from "./actions.js";
+import { parse } from "./dialect.js";
 import { readBlocks } from "./read.js";
-import { describe, TemplateError } from "./template.js";
+import { describe, hide, show, TemplateError } from "./template.js";
 import { word } from "./words.js";
 
 // views returns the views of nodes. pictures sends pictures and knows which can be shown; labels are those of fields.
@@ -58,6 +59,31 @@ function kindOf(source) {
   return word(/^\|?.*\|.*\n\|?[\s:|-]+(?:\n|$)/.test(source) ? "locked.table" : "locked.other");
 }
 
+// tableOf returns the table that a source is, with its texts, or null.
+function tableOf(source) {
+  const known = [];
+  let tokens;
+  try {
+    tokens = parse(hide(source, known));
+  } catch {
+    return null;
+  }
+  if (tokens[0]?.type !== "table_open") return null;
+  const table = make("table");
+  let row;
+  let cell;
+  for (const token of tokens) {
+    if (token.type === "tr_open") table.append((row = make("tr")));
+    else if (token.type === "th_open" || token.type === "td_open") {
+      row.append((cell = make(token.tag)));
+      if (/right/.test(token.attrGet("style"))) cell.className = "right";
+    } else if (token.type === "inline" && cell) {
+      cell.textContent = show(token.children.map((c) => c.content).join(""), known);
+    }
+  }
+  return table;
+}
+
 // Locked shows a block's source, and lets it be changed there.
 class Locked {
   constructor(node, view, getPos) {
@@ -72,10 +98,15 @@ class Locked {
     edit.onclick = () => this.edit();
     edit.disabled = !this.view.editable;
     const kind = make("span", { className: "editor-kind", textContent: kindOf(source) });
-    const text = make("pre", { textContent: source, tabIndex: 0 });
-    text.setAttribute("role", "group");
-    text.setAttribute("aria-label", kind.textContent);
-    this.dom.replaceChildren(make("p", {}, kind, edit), text);
+    if (!source.includes("\n")) {
+      this.dom.replaceChildren(make("p", {}, kind, make("code", { textContent: source }), edit));
+      return;
+    }
+    const text = tableOf(source) ?? make("pre", { textContent: source });
+    const box = make("div", { className: "editor-scroll", tabIndex: 0 }, text);
+    box.setAttribute("role", "group");
+    box.setAttribute("aria-label", kind.textContent);
+    this.dom.replaceChildren(make("p", {}, kind, edit), box);
   }
 
   edit() {
