@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"image"
 	"image/png"
+	"io"
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
@@ -57,7 +58,7 @@ func TestConsolePictures(t *testing.T) {
 		id := strings.TrimPrefix(path, "/looks/pictures/")
 		m, err := e.store.Media(t.Context(), id)
 		e.must(err)
-		if m.Name != "Shop window.png" || m.Alt != "Our window" || m.TenantID != e.tenant.ID || !strings.HasSuffix(to, "?done=picture") {
+		if m.Name != "Shop window.png" || m.Alt != "Our window" || m.TenantID != e.tenant.ID || !strings.HasSuffix(to, "?done=added") {
 			t.Errorf("%+v, leads to %s", m, to)
 		}
 		e.shows("/looks", http.StatusOK, "Shop window.png", "Our window", "40 × 30 pixels", m.Mail.Digits())
@@ -109,4 +110,68 @@ func TestConsoleLooksOfAViewer(t *testing.T) {
 		e.shows("/looks", http.StatusForbidden, "-/looks\"")
 		e.sends("/looks/pictures/"+core.NewID(), http.StatusForbidden, url.Values{"do": {"delete"}})
 	})
+}
+
+func TestConsoleThemes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RoleEditor)
+		e.shows("/looks/themes", http.StatusOK, "Letter", "Journal", "Studio", "Lantern", "theme-preview?base=lantern", "-Your own")
+		plain := e.shows("/looks/theme-preview?base=letter", http.StatusOK, "A smaller heading")
+		if e.shows("/looks/theme-preview?base=studio", http.StatusOK, "A smaller heading") == plain {
+			t.Error("one theme looks as another one")
+		}
+		e.shows("/looks/theme-preview?base=none", http.StatusOK, "base must be one of")
+		e.sends("/looks/themes", http.StatusBadRequest, url.Values{"name": {"studio"}, "base": {"journal"}}, `role="alert"`,
+			`value="journal" selected`)
+		to := e.sends("/looks/themes", http.StatusSeeOther, url.Values{"name": {"Ours"}, "base": {"journal"}})
+		path, _, _ := strings.Cut(to, "?")
+		id := strings.TrimPrefix(path, "/looks/themes/")
+		was, err := e.store.Theme(t.Context(), id)
+		e.must(err)
+		e.shows(path, http.StatusOK, "Made of Journal", `type="color" value="`+was.Light.Accent+`"`, "theme-preview?id="+id)
+		form := url.Values{
+			"name": {"Ours"}, "light.accent": {"#7a1f3d"}, "light.text": {"#777777"}, "dark.link": {"#ffffff"}, "font": {"georgia"},
+			"size": {"17"}, "footer_text": {"Sent with care.\r\nBy us."}, "social": {"Our page https://social.example/@us\r\n\r\n"},
+		}
+		shown := e.sendsFrame("/looks/theme-preview?base=journal", form)
+		for _, text := range []string{"#7a1f3d", "Sent with care.", "https://social.example/@us"} {
+			if !strings.Contains(shown, text) {
+				t.Errorf("the preview of a form lacks %q", text)
+			}
+		}
+		if is, err := e.store.Theme(t.Context(), id); err != nil || is.Light != was.Light {
+			t.Errorf("a preview has changed the theme: %v", err)
+		}
+		e.sends(path, http.StatusSeeOther, form)
+		is, err := e.store.Theme(t.Context(), id)
+		e.must(err)
+		if is.Light.Accent != "#7a1f3d" || is.Light.Page != was.Light.Page || is.Dark.Link != "#ffffff" || is.Size != 17 ||
+			is.FooterText != "Sent with care.\nBy us." || len(is.Social) != 1 || is.Social[0].Name != "Our page" {
+			t.Errorf("%+v", is)
+		}
+		e.shows(path, http.StatusOK, "Text: #777777 can", "so mails have #", "Our page https://social.example/@us")
+		e.shows("/looks/theme-preview?id="+id, http.StatusOK, "#7a1f3d")
+		e.shows("/looks/themes", http.StatusOK, "Your own", "Ours")
+		form.Set("size", "99")
+		e.sends(path, http.StatusBadRequest, form, `value="99"`, "from 14 to 20", `aria-invalid="true"`)
+		form.Set("size", "seventeen")
+		e.sends(path, http.StatusBadRequest, form, "A number is missing.")
+		if to := e.sends(path, http.StatusSeeOther, url.Values{"do": {"delete"}}); to != "/looks/themes?done=deleted" {
+			t.Errorf("leads to %s", to)
+		}
+		e.shows(path, http.StatusNotFound)
+	})
+}
+
+// sendsFrame posts a form to a frame, and checks that what is shown there runs nothing.
+func (e *peopleEnv) sendsFrame(path string, form url.Values) string {
+	e.Helper()
+	res := e.ask("POST", e.at(path), form)
+	body, err := io.ReadAll(res.Body)
+	e.must(err)
+	if policy := res.Header.Get("Content-Security-Policy"); res.StatusCode != http.StatusOK ||
+		!strings.HasPrefix(policy, "sandbox; default-src 'none'") || !strings.Contains(policy, "frame-ancestors 'self'") {
+		e.Errorf("%d, %s", res.StatusCode, policy)
+	}
+	return string(body)
 }

@@ -82,6 +82,9 @@ var requestExamples = map[string]web.Object{
 	"updateSuppression": {"email": "off@example.org", "tenant_id": exampleID, "reason": "asked by letter"},
 	"liftSuppression":   {"email": "off@example.org", "tenant_id": exampleID},
 
+	"tryTheme": {
+		"base": "lantern", "light": web.Object{"accent": "#7a1f3d"}, "tenant_id": exampleID,
+	},
 	"createTheme": {
 		"tenant_id": exampleID, "name": "Ours", "base": "journal", "font": "georgia", "radius": 4,
 		"light":  web.Object{"accent": "#7a1f3d", "link": "#7a1f3d"},

@@ -50,6 +50,7 @@ var operationNames = map[string]string{
 	"PUT /api/admin/themes/:id":                               "updateTheme",
 	"DELETE /api/admin/themes/:id":                            "deleteTheme",
 	"POST /api/admin/themes/:id/preview":                      "previewTheme",
+	"POST /api/admin/theme-preview":                           "tryTheme",
 	"GET /api/admin/templates":                                "listTemplates",
 	"POST /api/admin/templates":                               "createTemplate",
 	"GET /api/admin/templates/:id":                            "getTemplate",

@@ -26,6 +26,8 @@ func (h *Handler) themeRoutes(t *web.Table) {
 	})
 	t.Add("POST", all+"/:id/preview", admin(read), web.Member, web.Path(a.preview).Find(a.find).Missing(web.ErrNotFound),
 		"Show a newsletter that is made up in a theme")
+	t.Add("POST", "/api/admin/theme-preview", admin(read), web.Member, web.JSON(a.try).Fails(core.NotFound),
+		"Show a newsletter that is made up in a theme that isn't kept: a built-in one, or one that is being made")
 }
 
 func (a themes) find(c *web.Call) error {
@@ -83,7 +85,32 @@ func (a themes) preview(c *web.Call, id string) (out themePreview, err error) {
 	if err != nil {
 		return out, err
 	}
-	bulk, moved, err := ThemeSample(&t, &of)
+	return sample(c, &t, &of)
+}
+
+// try is the preview of a theme that isn't kept. It needs no name.
+func (a themes) try(c *web.Call, in newTheme) (out themePreview, err error) {
+	tenant, err := oneTenant(c, in.TenantID)
+	if err != nil {
+		return out, err
+	}
+	of, err := a.store.Tenant(c, tenant)
+	if err != nil {
+		return out, unknownTenant(err)
+	}
+	if in.Name == nil || *in.Name == "" {
+		in.Name = new("Theme")
+	}
+	t, err := NewTheme(&of, in.ThemeInput, c.Now)
+	if err != nil {
+		return out, err
+	}
+	return sample(c, &t, &of)
+}
+
+// sample returns a newsletter that is made up in a theme.
+func sample(c *web.Call, t *core.Theme, of *core.Tenant) (out themePreview, err error) {
+	bulk, moved, err := ThemeSample(t, of)
 	if err != nil {
 		return out, err
 	}

@@ -15,11 +15,12 @@ func (o *Console) looksRoutes(t *web.Table) {
 	o.fileForm(t, "/looks/upload", core.ActionMediaWrite, o.addPicture, "The console: upload a picture")
 	o.get(t, "/looks/pictures/:id", core.ActionMediaRead, o.picture, "The console: a picture")
 	o.post(t, "/looks/pictures/:id", core.ActionMediaWrite, o.changePicture, "The console: change or delete a picture")
+	o.themeRoutes(t)
 }
 
 // LooksTabs are the parts of the looks.
 func (p *Page) LooksTabs() []tab {
-	return p.tabsOf(Link{p.T("Pictures"), p.Path("looks")})
+	return p.tabsOf(Link{p.T("Pictures"), p.Path("looks")}, Link{p.T("Themes"), p.Path("looks", "themes")})
 }
 
 // fileForm adds what a form with a file does: fn sends the body of the request on.
@@ -72,7 +73,11 @@ func (o *Console) addPicture(p *Page) (web.HTML, error) {
 	if err != nil {
 		return p.showPictures(err)
 	}
-	return p.Redirect(p.Path("looks", "pictures", made.ID), "picture")
+	notice := "added"
+	if made.Alt == "" {
+		notice = "picture"
+	}
+	return p.Redirect(p.Path("looks", "pictures", made.ID), notice)
 }
 
 // pictureData is the Data of templates/picture.html.

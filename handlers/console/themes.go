@@ -1,0 +1,351 @@
+package console
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+)
+
+// themeRoutes are the pages of how mails look.
+func (o *Console) themeRoutes(t *web.Table) {
+	read, write := core.ActionTemplateRead, core.ActionTemplateWrite
+	o.get(t, "/looks/themes", read, o.showThemes, "The console: the themes of mails")
+	o.post(t, "/looks/themes", write, o.addTheme, "The console: make a theme of a built-in one")
+	o.get(t, "/looks/themes/:id", read, o.theme, "The console: a theme")
+	o.post(t, "/looks/themes/:id", write, o.changeTheme, "The console: change or delete a theme")
+	o.get(t, "/looks/theme-preview", read, o.themePreview, "The console: a mail in a theme, in a frame")
+	o.post(t, "/looks/theme-preview", read, o.themePreview, "The console: a mail in a theme that isn't saved, in a frame")
+}
+
+// builtInTheme is a theme that every tenant has.
+type builtInTheme struct{ Name, Title, Text string }
+
+func (p *Page) builtInThemes() []builtInTheme {
+	texts := map[string]string{
+		"letter": p.T("Plain, like a letter."), "journal": p.T("Serifs and a masthead, like a magazine."),
+		"studio": p.T("Clear, with a bar of colour."), "lantern": p.T("Warm and round."),
+	}
+	var out []builtInTheme
+	for _, name := range core.BuiltInThemes {
+		out = append(out, builtInTheme{name, titled(name), texts[name]})
+	}
+	return out
+}
+
+// titled is the name of a built-in theme as people read it.
+func titled(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
+
+// themesData is the Data of templates/themes.html.
+type themesData struct {
+	BuiltIn []builtInTheme
+	Own     []core.Theme
+	Name    string
+	Bases   []option
+	Base    string
+}
+
+func (o *Console) showThemes(p *Page) (web.HTML, error) { return p.showThemes(nil) }
+
+func (p *Page) showThemes(fault error) (web.HTML, error) {
+	d := themesData{BuiltIn: p.builtInThemes(), Name: p.Form["name"], Base: p.Form["base"]}
+	q := url.Values{"tenant_id": {p.Tenant.ID}, "limit": {strconv.Itoa(core.MaxThemes)}}
+	if _, err := p.Get("/api/admin/themes", q, &d.Own); err != nil {
+		return web.HTML{}, err
+	}
+	for _, b := range d.BuiltIn {
+		d.Bases = append(d.Bases, option{b.Name, b.Title})
+	}
+	v := View{
+		Title: p.T("Looks"), State: p.T("How mails look that are written here. Each newsletter chooses one."), Frames: true,
+		Data: &d,
+	}
+	if err := p.blame(&v, fault); err != nil {
+		return web.HTML{}, err
+	}
+	return p.Show("themes", v)
+}
+
+func (o *Console) addTheme(p *Page) (web.HTML, error) {
+	body := map[string]any{"tenant_id": p.Tenant.ID, "name": p.Form["name"], "base": p.Form["base"]}
+	var made core.Theme
+	if err := p.Do(http.MethodPost, "/api/admin/themes", body, &made); err != nil {
+		return p.showThemes(err)
+	}
+	return p.Redirect(p.Path("looks", "themes", made.ID), "created")
+}
+
+// themeGroup is a part of the form of a theme.
+type themeGroup struct {
+	Title  string
+	Fields []field
+	Closed bool
+	Colors bool
+}
+
+// themeData is the Data of templates/theme.html.
+type themeData struct {
+	core.Theme
+	Groups   []themeGroup
+	Warnings []string // colours that mails have in another way
+}
+
+func (o *Console) theme(p *Page) (web.HTML, error) { return p.showTheme(nil) }
+
+func (p *Page) showTheme(fault error) (web.HTML, error) {
+	var d themeData
+	if _, err := p.Get("/api/admin/themes/"+p.ID(), nil, &d.Theme); err != nil {
+		return web.HTML{}, err
+	}
+	v := View{
+		Title: d.Name, Within: []Link{{p.T("Looks"), p.Path("looks")}, {p.T("Themes"), p.Path("looks", "themes")}},
+		State: p.T("Made of {{base}}. Drafts show a change at once; what was sent stays as it is.", "base", titled(d.Base)),
+		Data:  &d, Frames: true,
+	}
+	if err := p.blame(&v, fault); err != nil {
+		return web.HTML{}, err
+	}
+	shown := struct{ Warnings []string }{}
+	if err := p.Do(http.MethodPost, "/api/admin/themes/"+d.ID+"/preview", nil, &shown); err != nil {
+		return web.HTML{}, err
+	}
+	for _, w := range shown.Warnings {
+		d.Warnings = append(d.Warnings, p.movedColor(w))
+	}
+	values, err := themeValues(&d.Theme)
+	if err != nil {
+		return web.HTML{}, err
+	}
+	if fault != nil && p.Form["do"] == "" {
+		for name, value := range p.Form {
+			values[name] = value
+		}
+	}
+	d.Groups = p.themeForm(values, func(name string) string { return wrongOn(fault, name, v.Fault) })
+	return p.Show("theme", v)
+}
+
+var moved = regexp.MustCompile(`^(\w+)\.(\w+): (#\w+) can't be read everywhere; mails have (#\w+)\.$`)
+
+// movedColor says in the words of the page that mails have another colour.
+func (p *Page) movedColor(warning string) string {
+	m := moved.FindStringSubmatch(warning)
+	if m == nil {
+		return warning
+	}
+	name := m[2]
+	for _, c := range p.themeColors() {
+		if c.Value == name {
+			name = c.Text
+		}
+	}
+	text := p.T("{{name}}: {{chosen}} can't be read everywhere, so mails have {{has}}.", "name", name, "chosen", m[3],
+		"has", m[4])
+	if m[1] == "dark" {
+		text = p.T("Dark") + " – " + text
+	}
+	return text
+}
+
+// themeColors are the colours of a theme by the names that the API has for them.
+func (p *Page) themeColors() []option {
+	return []option{
+		{"accent", p.T("Buttons and bars")},
+		{"on", p.T("Text on buttons")},
+		{"link", p.T("Links")},
+		{"title", p.T("Headings")},
+		{"text", p.T("Text")},
+		{"muted", p.T("Small print")},
+		{"card", p.T("Behind the text")},
+		{"page", p.T("Around the mail")},
+		{"tint", p.T("Boxes")},
+		{"line", p.T("Lines")},
+	}
+}
+
+// themeValues are the values of a theme as a form has them: light.page, font, social …
+func themeValues(t *core.Theme) (map[string]string, error) {
+	b, err := json.Marshal(t)
+	if err != nil {
+		return nil, err
+	}
+	var all map[string]any
+	if err := json.Unmarshal(b, &all); err != nil {
+		return nil, err
+	}
+	values := map[string]string{}
+	for name, value := range all {
+		if colors, ok := value.(map[string]any); ok {
+			for color, value := range colors {
+				values[name+"."+color] = fmt.Sprint(value)
+			}
+			continue
+		}
+		values[name] = fmt.Sprint(value)
+	}
+	links := ""
+	for _, l := range t.Social {
+		links += l.Name + " " + l.URL + "\n"
+	}
+	values["social"] = links
+	return values, nil
+}
+
+// themeSizes are the numbers of a theme.
+var themeSizes = []string{"size", "heading_weight", "width", "padding", "radius", "logo_width"}
+
+// themeForm returns the fields of the form of a theme.
+func (p *Page) themeForm(values map[string]string, wrong func(name string) string) []themeGroup {
+	input := func(name, label, kind string) field {
+		return newField(name, label, values[name]).Kind(kind).Blame(wrong(name))
+	}
+	choice := func(name, label string, options ...option) field {
+		return newChoice(name, label, values[name], options).Blame(wrong(name))
+	}
+	colors := func(side string) (out []field) {
+		for _, c := range p.themeColors() {
+			out = append(out, input(side+"."+c.Value, c.Text, "color"))
+		}
+		return out
+	}
+	var fonts, weights []option
+	for _, name := range core.ThemeFonts {
+		fonts = append(fonts, option{name, titled(name)})
+	}
+	for _, weight := range []string{"400", "500", "600", "700", "800"} {
+		weights = append(weights, option{weight, weight})
+	}
+	return []themeGroup{
+		{Fields: []field{input("name", p.T("Name"), "text").Must().Limit(core.MaxName)}},
+		{Title: p.T("Colours"), Fields: colors("light"), Colors: true},
+		{Title: p.T("Colours in dark surroundings"), Fields: colors("dark"), Colors: true, Closed: true},
+		{Title: p.T("Letters"), Fields: []field{
+			choice("font", p.T("Text"), fonts...), choice("heading_font", p.T("Headings"), fonts...),
+			input("size", p.T("Size of the text, 14 to 20"), "number"), choice("heading_weight", p.T("Weight of headings"), weights...),
+		}},
+		{Title: p.T("Form"), Closed: true, Fields: []field{
+			input("width", p.T("Width, 480 to 680"), "number"), input("padding", p.T("Space at the sides, 0 to 48"), "number"),
+			input("radius", p.T("Round corners, 0 to 24"), "number"),
+		}},
+		{Title: p.T("Head"), Closed: true, Fields: []field{
+			choice("masthead", p.T("The name"), option{core.MastheadLeft, p.T("plain, at the left")},
+				option{core.MastheadCenter, p.T("in the middle, between lines")}, option{core.MastheadBar, p.T("on a bar of the colour")}),
+			input("logo_url", p.T("Address of the logo"), "url").Help(p.T("Empty: that of your brand.")),
+			input("logo_width", p.T("Width of the logo, 24 to 600"), "number"),
+		}},
+		{Title: p.T("Foot"), Closed: true, Fields: []field{
+			newArea("footer_text", p.T("A line or two"), values["footer_text"]).Tall(3).Limit(core.MaxFooterText).
+				Blame(wrong("footer_text")),
+			newArea("postal_address", p.T("Postal address"), values["postal_address"]).Tall(3).Limit(500).
+				Help(p.T("Empty: that of your settings.")).Blame(wrong("postal_address")),
+			newArea("social", p.T("Where else you are found"), values["social"]).Tall(3).Blame(wrong("social")).
+				Help(p.T("A name and an address on each line: Mastodon https://social.example/@us")),
+		}},
+	}
+}
+
+// themeBody is what the form of a theme says, as the API takes it.
+func (p *Page) themeBody() (map[string]any, error) {
+	body, light, dark := map[string]any{}, map[string]string{}, map[string]string{}
+	for name, value := range p.Form {
+		value = strings.ReplaceAll(value, "\r\n", "\n")
+		side, color, _ := strings.Cut(name, ".")
+		switch {
+		case side == "light" && color != "":
+			light[color] = value
+		case side == "dark" && color != "":
+			dark[color] = value
+		case name == "social":
+			links, err := socialLinks(value)
+			if err != nil {
+				return nil, err
+			}
+			body[name] = links
+		default:
+			body[name] = value
+		}
+	}
+	for _, name := range themeSizes {
+		if value, ok := body[name]; ok {
+			n, err := strconv.Atoi(strings.TrimSpace(fmt.Sprint(value)))
+			if err != nil {
+				return nil, core.Invalidf(name, "A number is missing.")
+			}
+			body[name] = n
+		}
+	}
+	body["light"], body["dark"] = light, dark
+	delete(body, "do")
+	return body, nil
+}
+
+// socialLinks reads lines of a name and an address.
+func socialLinks(text string) ([]core.SocialLink, error) {
+	links := []core.SocialLink{}
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if line == "" {
+			continue
+		}
+		i := strings.LastIndexByte(line, ' ')
+		if i < 0 {
+			return nil, core.Invalidf("social", "Each line has a name and then an address.")
+		}
+		links = append(links, core.SocialLink{Name: strings.TrimSpace(line[:i]), URL: line[i+1:]})
+	}
+	return links, nil
+}
+
+// changeTheme saves a theme, or deletes it.
+func (o *Console) changeTheme(p *Page) (web.HTML, error) {
+	path := "/api/admin/themes/" + p.ID()
+	if p.Form["do"] == "delete" {
+		if err := p.Do(http.MethodDelete, path, nil, nil); err != nil {
+			return p.showTheme(err)
+		}
+		return p.Redirect(p.Path("looks", "themes"), "deleted")
+	}
+	body, err := p.themeBody()
+	if err == nil {
+		err = p.Do(http.MethodPut, path, body, nil)
+	}
+	if err != nil {
+		return p.showTheme(err)
+	}
+	return p.Redirect(p.Path("looks", "themes", p.ID()), "saved")
+}
+
+// themePreview answers a mail in a theme as a frame shows it: one that is kept (id), a built-in one (base), or what a form
+// says.
+func (o *Console) themePreview(p *Page) (web.HTML, error) {
+	path, body := "/api/admin/theme-preview", map[string]any{"base": p.Query("base")}
+	var err error
+	switch id := p.Query("id"); {
+	case p.IsForm():
+		if body, err = p.themeBody(); err == nil {
+			body["base"] = p.Query("base")
+		}
+	case id != "":
+		path, body = "/api/admin/themes/"+url.PathEscape(id)+"/preview", nil
+	}
+	if body != nil {
+		body["tenant_id"] = p.Tenant.ID
+	}
+	var mail struct{ HTML string }
+	if err == nil {
+		err = p.Do(http.MethodPost, path, body, &mail)
+	}
+	if text, _, ok := p.FaultOf(err); ok {
+		mail.HTML, err = textPage(text), nil
+	}
+	if err != nil {
+		return web.HTML{}, err
+	}
+	return p.framed(previewPolicy, inLight(mail.HTML))
+}
