@@ -1,0 +1,228 @@
+package handlers
+
+import (
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"newsletterd/core"
+	"newsletterd/handlers/accesstest"
+	"newsletterd/handlers/console"
+	"newsletterd/handlers/web"
+	"newsletterd/store/storetest"
+)
+
+// consoleWalk goes over all pages of the console as one person.
+type consoleWalk struct {
+	*pageEnv
+	world  *accesstest.World
+	role   string
+	own    *accesstest.Tenant // nil: an operator's
+	caller core.Caller
+	pages  int
+}
+
+// The console shows each role what it may see of its tenant: no page has a word of another tenant, no link or button
+// leads to what is refused, and addresses are masked where the role says so. What the role may not do is refused when
+// it is asked for without a button.
+func TestConsoleWalk(t *testing.T) {
+	e := newPageEnv(t, "http://news.test")
+	s := storetest.Seed(t, e.store)
+	const password = "correct horse battery"
+	hash, err := e.handler.options.Auth.NewPassword(t.Context(), "password", password)
+	if err != nil {
+		t.Fatal(err)
+	}
+	world := accesstest.NewWorld(s, "")
+	own := world.Tenants[0]
+	pages := 0
+	for _, role := range core.Roles {
+		r := core.Role{Role: role, TenantID: own.ID}
+		w := consoleWalk{pageEnv: e, world: world, role: role, own: own}
+		if role == core.RoleOperator {
+			r.TenantID, w.own = core.TenantNone, nil
+		}
+		u := s.NewUser(core.Email(role+"@team.example"), hash, func(u *core.User) {
+			u.Name, u.Roles = role, []core.Role{r}
+		})
+		w.caller = core.Caller{UserID: u.ID, FirstParty: true, Scopes: core.AllScopes, Roles: u.Roles}
+		t.Run(role, func(t *testing.T) {
+			w.T = t
+			clear(w.cookies)
+			if res := w.ask("POST", "/login", url.Values{"email": {string(u.Email)}, "password": {password}}); res.StatusCode != http.StatusSeeOther ||
+				!strings.HasSuffix(res.Header.Get("Location"), console.Path) {
+				t.Fatal("the login leads to", res.StatusCode, res.Header.Get("Location"))
+			}
+			w.crawl(console.Path + "/" + own.ID)
+			w.refused()
+		})
+		pages += w.pages
+	}
+	e.T = t
+	t.Logf("%d pages", pages)
+}
+
+var (
+	hrefs   = regexp.MustCompile(`(?:href|src|hx-get)="(/[^"]*)"`)
+	forms   = regexp.MustCompile(`(?s)<form\b[^>]*>`)
+	actions = regexp.MustCompile(`action="([^"]*)"`)
+)
+
+func (w *consoleWalk) get(path string) (int, string, string) {
+	w.Helper()
+	res := w.ask("GET", path, nil)
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return res.StatusCode, string(b), res.Header.Get("Location")
+}
+
+// crawl follows all links from a page on, as long as they stay in the console.
+func (w *consoleWalk) crawl(from string) {
+	w.Helper()
+	seen, next := map[string]bool{from: true}, []string{from}
+	kinds := map[string]int{}
+	for len(next) > 0 {
+		path := next[0]
+		next = next[1:]
+		status, page, to := w.get(path)
+		if status == http.StatusFound || status == http.StatusSeeOther {
+			if to = strings.TrimPrefix(to, "http://news.test"); strings.HasPrefix(to, console.Path) && !seen[to] {
+				seen[to], next = true, append(next, to)
+			}
+			continue
+		}
+		w.pages++
+		if status != http.StatusOK {
+			w.Errorf("a link leads to %s: %d %s", path, status, textOf(page))
+			continue
+		}
+		w.shows(path, page)
+		for _, m := range hrefs.FindAllStringSubmatch(page, -1) {
+			to := strings.ReplaceAll(m[1], "&amp;", "&")
+			to, _, _ = strings.Cut(to, "#")
+			kind := w.kind(to)
+			if !strings.HasPrefix(to, console.Path) || seen[to] || kind == "" || kinds[kind] > 12 {
+				continue
+			}
+			seen[to], next = true, append(next, to)
+			kinds[kind]++
+		}
+		w.buttons(path, page)
+	}
+}
+
+// kind is the route of an address, so that of many alike only some are followed.
+func (w *consoleWalk) kind(to string) string {
+	path, _, _ := strings.Cut(to, "?")
+	r := w.handler.Find("GET", path)
+	if r == nil {
+		w.Errorf("no route is at %s", to)
+		return ""
+	}
+	return r.Path
+}
+
+// shows holds what a page says against what the role may see.
+func (w *consoleWalk) shows(path, page string) {
+	w.Helper()
+	for _, other := range w.world.Tenants {
+		if w.own == nil || other == w.own {
+			continue
+		}
+		if strings.Contains(page, other.Marker) || strings.Contains(page, other.ID) {
+			w.Errorf("%s tells of another tenant", path)
+		}
+	}
+	for _, secret := range w.world.Secrets {
+		if secret != "" && strings.Contains(page, secret) {
+			w.Errorf("%s tells a secret", path)
+		}
+	}
+	if w.own != nil && !w.caller.May(core.ActionPeopleRead, w.own.ID) && strings.Contains(page, string(w.own.Email)) {
+		w.Errorf("%s has an address that isn't masked", path)
+	}
+}
+
+// buttons holds the forms of a page against what the role may do.
+func (w *consoleWalk) buttons(path, page string) {
+	w.Helper()
+	for _, form := range forms.FindAllString(page, -1) {
+		if !strings.Contains(form, `method="post"`) {
+			continue
+		}
+		to := path
+		if m := actions.FindStringSubmatch(form); m != nil {
+			to = strings.ReplaceAll(m[1], "&amp;", "&")
+		}
+		to, _, _ = strings.Cut(to, "?")
+		r := w.handler.Find("POST", to)
+		if r == nil {
+			w.Errorf("%s: no form can be sent to %s", path, to)
+			continue
+		}
+		if action := actionOf(r); action != "" && !w.caller.May(action, strings.Split(to, "/")[2]) {
+			w.Errorf("%s has a form for %s, which needs %s", path, to, action)
+		}
+	}
+}
+
+// actionOf is what a page of the console asks the visitor's roles for.
+func actionOf(r *web.Route) core.Action {
+	action, _ := strings.CutPrefix(r.Who.String(), "visitor ")
+	if action == r.Who.String() {
+		return ""
+	}
+	return core.Action(action)
+}
+
+// refused asks for everything that the role may not do, for what is another tenant's, and for records of another tenant
+// below the path of the own one.
+func (w *consoleWalk) refused() {
+	w.Helper()
+	other := w.world.Tenants[1]
+	if w.own == nil {
+		return
+	}
+	ids := slices.Sorted(maps.Values(func() map[string]string {
+		all := map[string]string{}
+		for path, r := range other.Records {
+			all[path] = r.ID
+		}
+		return all
+	}()))
+	for _, r := range w.handler.Routes() {
+		if r.Dialect != web.Console || !strings.Contains(r.Path, ":tenant") {
+			continue
+		}
+		check := func(tenant, id string, want ...int) {
+			path := strings.NewReplacer(":tenant", tenant, ":id", id, ":no", "1", ":version", "1").Replace(r.Path)
+			var form url.Values
+			if r.Method == "POST" {
+				form = url.Values{"version": {"1"}}
+			}
+			res := w.ask(r.Method, path, form)
+			if !slices.Contains(want, res.StatusCode) {
+				w.Errorf("%s %s (%s): %d, not %v", r.Method, path, r.Path, res.StatusCode, want)
+			}
+		}
+		check(other.ID, core.NewID(), http.StatusNotFound)
+		if action := actionOf(r); action != "" && !w.caller.May(action, w.own.ID) {
+			check(w.own.ID, core.NewID(), http.StatusForbidden)
+			continue
+		}
+		if strings.Contains(r.Path, ":id") {
+			for _, id := range ids {
+				if _, ok := core.ParseID(id); ok {
+					check(w.own.ID, id, http.StatusNotFound, http.StatusForbidden, http.StatusBadRequest)
+				}
+			}
+		}
+	}
+}
