@@ -345,7 +345,7 @@ func TestPasswordFieldsTakeWhatTheRuleAllows(t *testing.T) {
 			}
 		}
 	}
-	if seen != 8 {
+	if seen != 9 {
 		t.Errorf("%d fields", seen)
 	}
 }

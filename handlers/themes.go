@@ -98,7 +98,7 @@ func (a themes) try(c *web.Call, in newTheme) (out themePreview, err error) {
 	if err != nil {
 		return out, unknownTenant(err)
 	}
-	if in.Name == nil || *in.Name == "" {
+	if in.Name == nil {
 		in.Name = new("Theme")
 	}
 	t, err := NewTheme(&of, in.ThemeInput, c.Now)

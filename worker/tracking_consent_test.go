@@ -29,7 +29,6 @@ type agreeing struct {
 	mu        sync.Mutex
 	tokens    map[core.Email][]string // of the last mail
 	withdraws map[core.Email]bool     // by a link of the last mail
-	engage    func(core.Engagement)
 	reader    map[core.Email]*agreeingReader
 	jobs      []core.SendJob
 	asked     []askedToken
