@@ -424,6 +424,8 @@ func (s *story) campaigns() {
 	op("ArchiveCampaign", func() error { return onlyErr(s.ArchiveCampaign(ctx, edit(9))) })
 	c = core.NewCampaign(s.tenant, &f, "test", now0+9)
 	op("AddCampaign", func() error { return onlyErr(s.AddCampaign(ctx, c, &f)) })
+	once := core.NewCampaign(s.tenant, &f, "test", now0+9)
+	s.op("AddCampaignOnce", func() error { return onlyErr(s.AddCampaignOnce(ctx, once, &f, "key", []byte("hash"))) })
 	op("DeleteCampaign", func() error {
 		return s.DeleteCampaign(ctx, CampaignEdit{ID: c.ID, Actor: "test", Now: now0 + 10})
 	})

@@ -23,6 +23,7 @@ var unordered = map[string]string{
 	"AND +send_job.tenant_id IN (SELECT":          "the jobs of several tenants are found among all",
 	"AND +tenant_id IN (SELECT value FROM json_e": "the campaigns of several tenants are found among all",
 	"FROM outbox WHERE id > ?1 AND (?2 = '' OR t": "the outbox holds what waits, and is empty but for that",
+	"FROM import_job INDEXED BY import_job_list":  "a list has few imports",
 	"FROM role WHERE user_id = ?":                 "a user has few roles",
 	"ORDER BY name = ?2 DESC":                     "a command looks for a record by a part of its name",
 }
@@ -110,10 +111,15 @@ func everyList(l core.List, sub core.Subscription, j *core.SendJob, now core.Ins
 		"EndpointAttempts":   {{"id", false}, {"id", true}},
 		"Endpoints":          among,
 		"History":            {{sub.Email, []string{l.TenantID}, false}, {sub.Email, none, true}},
-		"ImportJobs":         among,
-		"Invitations":        among,
-		"IssuesAfter":        {{l.ID, core.Issue{No: 1}}},
-		"IssuesBefore":       {{l.ID, core.Issue{}}},
+		"ImportJobs": {
+			{[]string{l.TenantID}, false, ""},
+			{[]string{l.TenantID, "t"}, false, ""},
+			{none, true, ""},
+			{[]string{l.TenantID}, false, l.ID},
+		},
+		"Invitations":  among,
+		"IssuesAfter":  {{l.ID, core.Issue{No: 1}}},
+		"IssuesBefore": {{l.ID, core.Issue{}}},
 		"JobViews": {
 			{store.JobFilter{All: true}},
 			{store.JobFilter{Tenants: []string{l.TenantID}}},

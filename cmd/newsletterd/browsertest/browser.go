@@ -114,6 +114,15 @@ func Scripts(on bool) Step {
 	})
 }
 
+// OnEachPage runs a script at the beginning of every page from now on.
+func OnEachPage(script string) Step {
+	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, page.AddScriptToEvaluateOnNewDocument,
+			page.AddScriptToEvaluateOnNewDocumentParams{Source: script})
+		return err
+	})
+}
+
 // scheme has pages prefer "light" or "dark".
 func scheme(name string) Step {
 	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {

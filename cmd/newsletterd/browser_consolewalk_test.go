@@ -1,0 +1,81 @@
+package main
+
+import (
+	"encoding/json"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"newsletterd/cmd/newsletterd/browsertest"
+	"newsletterd/cmd/newsletterd/daemontest"
+	"newsletterd/core"
+	"newsletterd/handlers/accesstest"
+)
+
+// ids stand for records in addresses, so that one page of each kind is looked at.
+var ids = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}`)
+
+// watchPolicy notes what the policy of a page refuses, from its first moment on.
+const watchPolicy = `window.refused = []; addEventListener("securitypolicyviolation",
+	e => refused.push(e.violatedDirective + " " + e.blockedURI + " " + e.sourceFile + ":" + e.lineNumber))`
+
+// A page of each kind of the console fits a telephone and a desk, has no fault of accessibility, light and dark, and asks
+// for nothing that its policy refuses.
+func TestConsoleWalkInABrowser(t *testing.T) {
+	b := browsertest.New(t)
+	d := start(t, nil)
+	world := accesstest.NewWorld(d.seed, "")
+	ann := d.addUser("ann@example.org")
+	d.Must(d.store.GrantRole(t.Context(), ann.ID, core.Role{Role: core.RoleOperator}, false, now()))
+	b.Do(browsertest.OnEachPage(watchPolicy))
+	b.Open(d.cfg.Origin()+"/login", chromedp.SendKeys("#email", "ann@example.org"),
+		chromedp.SendKeys("#password", daemontest.Password+"\r"), chromedp.WaitVisible(".shell"))
+	first := "/console/" + world.Tenants[0].ID
+	queue, seen := []string{first, "/console/new-tenant", "/operator"}, map[string]bool{}
+	pages := 0
+	for ; len(queue) > 0; queue = queue[1:] {
+		at := queue[0]
+		if kind := kindOf(at); seen[kind] {
+			continue
+		} else {
+			seen[kind] = true
+		}
+		b.Open(d.cfg.Origin()+at, chromedp.WaitReady("body"))
+		if b.Eval(`document.querySelector("#main") ? "" : document.title`) != "" {
+			continue // a mail in a frame, or a file
+		}
+		pages++
+		name := strings.Trim(ids.ReplaceAllString(strings.NewReplacer("/", "-", "?", "-", "=", "-", "&", "-").Replace(at), "x"), "-")
+		b.Fits(name)
+		b.Look(name)
+		if refused := b.Eval(`refused.join("\n")`); refused != "" {
+			t.Errorf("%s: the policy refused %s", at, refused)
+		}
+		var links []string
+		d.Must(json.Unmarshal([]byte(b.Eval(`JSON.stringify([...document.querySelectorAll("main a[href], nav a[href]")].map(
+			a => a.getAttribute("href")))`)), &links))
+		for _, to := range links {
+			if u, err := url.Parse(to); err == nil && u.Host == "" && (strings.HasPrefix(u.Path, "/console") ||
+				strings.HasPrefix(u.Path, "/operator")) && !strings.HasSuffix(u.Path, ".csv") {
+				queue = append(queue, u.RequestURI())
+			}
+		}
+	}
+	if pages < 40 {
+		t.Errorf("%d pages", pages)
+	}
+	t.Logf("%d pages", pages)
+}
+
+// kindOf is an address without ids, and without the values of its query but tabs.
+func kindOf(at string) string {
+	path, query, _ := strings.Cut(at, "?")
+	kind := ids.ReplaceAllString(path, "x")
+	if strings.HasPrefix(query, "tab=") {
+		kind += "?" + query
+	}
+	return kind
+}
