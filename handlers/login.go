@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"newsletterd/auth"
 	"newsletterd/core"
@@ -57,7 +58,7 @@ func purposeOf(continueTo string) purpose {
 			return purpose{path: reviewAddress(q.Get("campaign"))}
 		}
 	}
-	if p := (purpose{path: continueTo}); p.asksProof() || p.inConsole() {
+	if p := (purpose{path: continueTo}); p.asksProof() || p.inConsole() || p.path == accountPath {
 		return p
 	}
 	return purpose{path: console.Path} // which sends those without a role on to their account
@@ -69,7 +70,7 @@ func (p purpose) inConsole() bool {
 	return slices.ContainsFunc([]string{console.Path, console.OperatorPath}, func(root string) bool {
 		return path == root || strings.HasPrefix(path, root+"/")
 	}) && pathpkg.Clean(path) == path &&
-		core.CleanText(p.path) && !strings.ContainsAny(p.path, "\\#")
+		!strings.ContainsFunc(p.path, unicode.IsControl) && !strings.ContainsAny(p.path, "\\#")
 }
 
 // takesForms reports whether a form that was sent there goes on after a proof of who is signed in.

@@ -136,9 +136,15 @@ func TestLoginLeadsNowhereElse(t *testing.T) {
 		"https://evil.example/", "//evil.example/", "/\\evil.example", "/account/../x", "javascript:alert(1)",
 		"/api/oauth/authorize/../../x?a=b",
 		"/api/oauth/authorizex?a=b", "\n/account", "/login", "/verify", "//verify?token=x", "/verifyx?token=x",
-		"https://evil.example/verify?token=x",
+		"https://evil.example/verify?token=x", "/console/../x", "/console//evil.example", "/consolex", "/console/x\r\ny",
+		"/console\\evil.example", "/console/x#y",
 	} {
 		if p := purposeOf(to); p.path != console.Path {
+			t.Errorf("%q leads to %q", to, p.path)
+		}
+	}
+	for _, to := range []string{accountPath, "/console/x/campaigns?state=draft", console.OperatorPath + "/users"} {
+		if p := purposeOf(to); p.path != to {
 			t.Errorf("%q leads to %q", to, p.path)
 		}
 	}

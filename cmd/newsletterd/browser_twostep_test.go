@@ -59,7 +59,7 @@ func (b *factorBrowser) later() {
 func (b *factorBrowser) password(email, heading string) {
 	b.Helper()
 	b.ForgetCookies()
-	b.Open(b.d.cfg.Origin()+"/login", chromedp.SendKeys("#email", email),
+	b.Open(b.d.cfg.Origin()+"/login?continue=%2Faccount", chromedp.SendKeys("#email", email),
 		chromedp.SendKeys("#password", daemontest.Password+"\r"), browsertest.Heading(heading))
 }
 
