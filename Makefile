@@ -21,7 +21,7 @@ NFPM        := github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.0
 export GOFLAGS := $(GOFLAGS) -tags=urfave_cli_no_docs
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo run console test check fmt-check vet staticcheck tidy-check generated gallery pages race bench bench-full bench-pages torture fuzz golden openapi-lint clients cover release clean
+.PHONY: help build demo run console test check fmt-check vet staticcheck tidy-check generated gallery pictures pages race bench bench-full bench-pages torture fuzz golden openapi-lint clients cover release clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -56,6 +56,9 @@ staticcheck:
 tidy-check:
 	$(GO) mod verify
 	$(GO) mod tidy -diff
+
+pictures: ## pictures of every page of the console, light and dark, on a telephone and on a desk, into ./pictures (needs chromium)
+	@mkdir -p pictures && CGO_ENABLED=0 NEWSLETTERD_BROWSER=1 SCREENSHOTS=$$PWD/pictures $(GO) test -count=1 -v -run TestConsoleWalkInABrowser ./cmd/newsletterd
 
 gallery: ## pictures of newsletters in all themes, into docs/pictures (needs chromium)
 	@mkdir -p docs/pictures && CGO_ENABLED=0 NEWSLETTERD_BROWSER=1 GALLERY=$$PWD/docs/pictures $(GO) test -count=1 -v -run TestGalleryInABrowser ./cmd/newsletterd
