@@ -87,13 +87,16 @@ func (w *consoleWalk) get(path string) (int, string, string) {
 func (w *consoleWalk) crawl(from string) {
 	w.Helper()
 	seen, next := map[string]bool{from: true}, []string{from}
+	if w.own == nil {
+		seen[console.OperatorPath], next = true, append(next, console.OperatorPath)
+	}
 	kinds := map[string]int{}
 	for len(next) > 0 {
 		path := next[0]
 		next = next[1:]
 		status, page, to := w.get(path)
 		if status == http.StatusFound || status == http.StatusSeeOther {
-			if to = strings.TrimPrefix(to, "http://news.test"); strings.HasPrefix(to, console.Path) && !seen[to] {
+			if to = strings.TrimPrefix(to, "http://news.test"); inConsole(to) && !seen[to] {
 				seen[to], next = true, append(next, to)
 			}
 			continue
@@ -108,7 +111,7 @@ func (w *consoleWalk) crawl(from string) {
 			to := strings.ReplaceAll(m[1], "&amp;", "&")
 			to, _, _ = strings.Cut(to, "#")
 			kind := w.kind(to)
-			if !strings.HasPrefix(to, console.Path) || seen[to] || kind == "" || kinds[kind] > 12 {
+			if !inConsole(to) || seen[to] || kind == "" || kinds[kind] > 12 {
 				continue
 			}
 			seen[to], next = true, append(next, to)
@@ -117,6 +120,9 @@ func (w *consoleWalk) crawl(from string) {
 		w.buttons(path, page)
 	}
 }
+
+// inConsole reports whether an address is a page of the console.
+func inConsole(to string) bool { return purpose{path: to}.inConsole() }
 
 // kind is the route of an address, so that of many alike only some are followed.
 func (w *consoleWalk) kind(to string) string {
