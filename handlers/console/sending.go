@@ -146,7 +146,7 @@ func (p *Page) lookAt(d *sendData) error {
 		if f.Severity == core.SeverityError {
 			d.Faults = append(d.Faults, f)
 		} else {
-			d.Warnings = append(d.Warnings, p.T(f.Message))
+			d.Warnings = append(d.Warnings, p.FindingText(f))
 		}
 	}
 	if len(c.ListIDs) == 0 {

@@ -48,6 +48,9 @@ func usedTexts(t *testing.T) map[string]string {
 		}
 	}
 	used[turnOver] = "refusals.go"
+	for _, text := range findingTexts {
+		used[text] = "findings.go"
+	}
 	for _, a := range areas {
 		used[a.text] = "shell.go"
 	}
