@@ -2,14 +2,20 @@ package main
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"newsletterd/auth"
+	"newsletterd/cmd/newsletterd/daemontest"
 	"newsletterd/cmd/newsletterd/figurestest"
 	"newsletterd/core"
+	"newsletterd/handlers/web/webtest"
 	"newsletterd/mail/report"
 	"newsletterd/store"
 	"newsletterd/store/storetest"
@@ -29,6 +35,13 @@ func TestFiguresOfPages(t *testing.T) {
 	f.Import(f.List, "reader", f.N)
 	f.Sync(f.N) // it takes the machine for itself
 	f.Prepare(func(s *storetest.Seeder) { manyMailings(s, figurestest.AtMost(f, 1000, 20)) })
+	f.Prepare(func(s *storetest.Seeder) {
+		provider, err := auth.New(f.Context(), s.Store, auth.Config{Issuer: f.URL + "/api"}, s.Time())
+		f.Must(err)
+		hash, err := provider.NewPassword(f.Context(), "password", daemontest.Password)
+		f.Must(err)
+		s.NewUser("console@acme.example", hash, func(u *core.User) { u.Roles = []core.Role{{Role: core.RoleOperator}} })
+	})
 	f.Serve()
 	f.Operator(core.ScopeAdmin + " " + core.ScopeSend + " " + core.ScopeListRead)
 	ask := func(path, more string) (cursor string, took time.Duration) {
@@ -87,7 +100,37 @@ func TestFiguresOfPages(t *testing.T) {
 		}
 		f.Line(what, "%s", line)
 	}
+	consoleFigures(f)
 	f.Stop()
+}
+
+// consoleFigures are those of pages of the console, asked for by an operator who is signed in.
+func consoleFigures(f *figurestest.Figures) {
+	const target = 50 * time.Millisecond
+	jar, err := cookiejar.New(nil)
+	f.Must(err)
+	browser := &webtest.Client{TB: f, URL: f.URL, HTTP: &http.Client{Jar: jar}}
+	browser.Send("POST", "/login", url.Values{"email": {"console@acme.example"}, "password": {daemontest.Password}}).OK()
+	own := "/console/" + f.Tenant
+	for _, path := range []string{
+		own, own + "/campaigns", own + "/people", own + "/people?list=" + f.List, own + "/lists", own + "/lists/" + f.List,
+		own + "/looks", own + "/looks/themes", own + "/settings", own + "/settings/team", own + "/settings/audit",
+		own + "/imports", own + "/suppressions", own + "/new-campaign", "/console", "/operator", "/operator/queues",
+		"/operator/mailings", "/operator/users", "/operator/tenants",
+	} {
+		took := make([]time.Duration, 100)
+		for i := range took {
+			began := time.Now()
+			browser.Get(path).OK()
+			took[i] = time.Since(began)
+		}
+		slices.Sort(took)
+		line := fmt.Sprintf("p50 %v, p95 %v", took[50].Round(10*time.Microsecond), took[95].Round(10*time.Microsecond))
+		if took[95] > target {
+			line += " OVER"
+		}
+		f.Line(strings.NewReplacer(f.Tenant, "TENANT", f.List, "LIST").Replace(path), "%s", line)
+	}
 }
 
 // manyRecords makes n tenants, each with a list, and n records of each noun: in the first tenant, or where a tenant may
