@@ -46,6 +46,12 @@ var areas = []struct {
 	{"Settings", "settings", "settings", core.ActionTenantSettings, false, false},
 }
 
+// areaOf are the first parts of paths that belong to another area than their name says.
+var areaOf = map[string]string{
+	"new-campaign": "campaigns", "new-person": "people", "new-import": "people", "imports": "people", "suppressions": "people",
+	"new-list": "lists",
+}
+
 func (p *Page) shell(v *View) shell {
 	s := shell{
 		Style: styleAddress(p.Tenant.BrandColor), Scripts: scripts, Home: p.Path(), Name: "newsletterd",
@@ -74,19 +80,20 @@ func (p *Page) shell(v *View) shell {
 }
 
 func (p *Page) navigation() (items []navItem) {
-	path := p.Request.URL.Path
+	area, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(p.Request.URL.Path, p.Path()), "/"), "/")
+	if other, ok := areaOf[area]; ok {
+		area = other
+	}
 	for _, a := range areas {
 		if !p.May(a.action) {
 			continue
 		}
 		to := p.Path()
-		here := path == to
 		if a.path != "" {
 			to += "/" + a.path
-			here = path == to || strings.HasPrefix(path, to+"/")
 		}
 		items = append(items, navItem{
-			Text: p.T(a.text), To: to, Icon: a.icon, Here: here, Second: a.second, Tab: a.tab,
+			Text: p.T(a.text), To: to, Icon: a.icon, Here: area == a.path, Second: a.second, Tab: a.tab,
 		})
 	}
 	return items
