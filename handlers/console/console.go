@@ -47,6 +47,7 @@ func (o *Console) Routes(t *web.Table) {
 	o.open(t, Path+"/design", o.design, "The console: its components, for tests")
 	o.operatorRoutes(t)
 	o.get(t, "", core.ActionListRead, o.overview, "The console: overview of a tenant")
+	o.searchRoutes(t)
 	o.campaignRoutes(t)
 	o.editorRoutes(t)
 	o.sendingRoutes(t)
@@ -230,7 +231,13 @@ func (o *Console) prove(p *Page) (web.HTML, error) {
 		for name, value := range p.Form {
 			values.Set(name, value)
 		}
-		form = values.Encode()
+		if form = values.Encode(); form == "" && p.Form != nil {
+			form = "_=1" // a button without a name is a form, too
+		}
 	}
-	return o.options.Prove(p.Call, p.Who, p.Request.URL.RequestURI(), form)
+	to := p.Request.URL.RequestURI()
+	if p.Request.Method == http.MethodPost && form == "" { // a file, which is not kept
+		to = p.Request.URL.EscapedPath() + "?done=again"
+	}
+	return o.options.Prove(p.Call, p.Who, to, form)
 }

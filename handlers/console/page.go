@@ -167,7 +167,8 @@ func (p *Page) Partial() (target string, ok bool) {
 	if p.Request.Header.Get("Hx-Request") != "true" {
 		return "", false
 	}
-	target = p.Request.Header.Get("Hx-Target")
+	target = p.Request.Header.Get("Hx-Target") // htmx 4 writes the element's name before: div#found
+	target = target[strings.LastIndexByte(target, '#')+1:]
 	return target, target != ""
 }
 

@@ -103,6 +103,10 @@ func (p *Page) steps(d *overviewData) []step {
 	if d.Lists > 0 {
 		list = p.Path("lists")
 	}
+	sender := p.Path("settings")
+	if p.Tenant.MailFrom != "" {
+		sender = p.Path("settings", "domains")
+	}
 	write := p.Path("new-campaign")
 	if len(d.Next) > 0 {
 		write = p.Path("campaigns", d.Next[0].ID)
@@ -110,7 +114,7 @@ func (p *Page) steps(d *overviewData) []step {
 	return []step{
 		{
 			p.T("Say who sends"), p.T("The address that newsletters come from, and records that prove it is yours."),
-			p.Path("settings"), p.Tenant.MailFrom != "",
+			sender, p.Tenant.MailFrom != "",
 		},
 		{p.T("Make a list"), p.T("Readers subscribe to a list."), list, d.Lists > 0},
 		{

@@ -102,6 +102,7 @@ var notices = map[string]string{
 	"duplicated": "This is the copy.",
 	"put-away":   "Put away. You find it by the state.",
 	"undone":     "Taken back: nothing has gone out. It is a draft again.",
+	"again":      "Thank you. Choose the file once more: it was not kept.",
 	"cancelled":  "Cancelled.",
 
 	// of operators

@@ -1,0 +1,59 @@
+package handlers
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"newsletterd/core"
+)
+
+// The search finds people by the beginning of their address, for those who may read it, and campaigns, lists and pages
+// by a part of their name.
+func TestConsoleSearch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, role := range []string{core.RolePublisher, core.RoleViewer} {
+			e := newCampaignEnv(t, role)
+			e.seed.Active(e.list.ID, "grace@reader.example")
+			base := "/console/" + e.tenant.ID + "/search?q="
+			look := func(q string) string {
+				code, page := e.page("GET", base+url.QueryEscape(q), nil)
+				if code != 200 {
+					t.Fatal(code, textOf(page))
+				}
+				_, found, _ := strings.Cut(page, `id="results"`)
+				found, _, _ = strings.Cut(found, "</main>")
+				return found
+			}
+			if got := strings.Contains(look("grace"), "grace@reader.example"); got != (role == core.RolePublisher) {
+				t.Errorf("%s finds a person: %v", role, got)
+			}
+			if got := strings.Contains(look("ACE@"), "grace@"); got {
+				t.Error("found by another part than the beginning")
+			}
+			if !strings.Contains(look(strings.ToUpper(e.list.Name)), "/lists/"+e.list.ID) {
+				t.Errorf("%s doesn't find the list", role)
+			}
+			if !strings.Contains(look("campa"), `/campaigns"`) {
+				t.Errorf("%s doesn't find a page", role)
+			}
+			req := httptest.NewRequest("GET", base+"campa", nil)
+			req.Header.Set("Hx-Request", "true")
+			req.Header.Set("Hx-Target", "div#found")
+			for name, value := range e.cookies {
+				req.AddCookie(&http.Cookie{Name: name, Value: value})
+			}
+			rec := httptest.NewRecorder()
+			e.handler.ServeHTTP(rec, req)
+			if part := strings.TrimSpace(rec.Body.String()); !strings.HasPrefix(part, "<ul") {
+				t.Errorf("the part is %s", part)
+			}
+			if page := look("<no such thing>"); !strings.Contains(page, "Nothing is called that.") {
+				t.Error(textOf(page))
+			}
+		}
+	})
+}
