@@ -19,7 +19,7 @@ var styleVersion = func() string {
 	return hex.EncodeToString(sum[:4])
 }()
 
-const ownColor = "#1f5fbf"
+const ownColor = "#1d6b52" // that of the console, too
 
 // stylePath is the address of the stylesheet for a colour (#rrggbb; empty: our own). It changes with the contents, so
 // it may be kept for ever.
