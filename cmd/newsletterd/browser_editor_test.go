@@ -300,6 +300,17 @@ func tryFields(b *consoleBrowser) {
 	b.expectSource("# Hello {{ preferences.first_name | default: \"friend\" }} {{ email }}!\n")
 	b.expect(`document.querySelectorAll(".editor-field")[1].textContent`, "Address")
 	b.Look("editor-fields")
+	// What is typed while a field is chosen stands after it, and End leaves it.
+	b.Click(".editor-field")
+	b.settle()
+	b.Do(key("X"))
+	b.expect(`document.querySelectorAll(".editor-field").length`, "2")
+	b.Click(".editor-field")
+	b.settle()
+	b.Do(key(kb.End), key("Y"))
+	b.settle()
+	b.expect(`document.querySelectorAll(".editor-field").length + " " +
+		/X.*Y/s.test(document.querySelector(".editor-surface").textContent)`, "2 true")
 }
 
 func tryLocked(b *consoleBrowser) {

@@ -212,6 +212,13 @@ func (p *Page) readReport(d *reportData) error {
 
 // sumJobs adds up what the mailings of one campaign have done. Whom the last one has not reached is what is left.
 func sumJobs(jobs []jobRow) core.Stats {
+	// One that was taken back before its first mail has no figures, and measures nothing.
+	sent := slices.DeleteFunc(slices.Clone(jobs), func(j jobRow) bool {
+		return j.Status == core.JobCancelled && j.Stats.Recipients == 0
+	})
+	if len(sent) > 0 {
+		jobs = sent
+	}
 	sum := jobs[len(jobs)-1].Stats // of the first
 	last := &jobs[0].Stats
 	sum.Failed, sum.Skipped, sum.Deferred = last.Failed, last.Skipped, last.Deferred

@@ -24,7 +24,7 @@ import { history, redo, undo } from "prosemirror-history";
 import { InputRule, inputRules, textblockTypeInputRule, wrappingInputRule } from "prosemirror-inputrules";
 import { keymap } from "prosemirror-keymap";
 import { liftListItem, sinkListItem, splitListItem } from "prosemirror-schema-list";
-import { EditorState, Plugin } from "prosemirror-state";
+import { EditorState, NodeSelection, Plugin, TextSelection } from "prosemirror-state";
 import { EditorView } from "prosemirror-view";
 import { make, onContent } from "./console/page.js";
 import * as act from "./editor/actions.js";
@@ -251,7 +251,30 @@ function plugins(editor) {
     dropCursor({ color: false, class: "editor-dropcursor", width: 2 }),
     gapCursor(),
     lastParagraph(),
+    besideFields(),
   ];
+}
+
+// besideFields has what is typed stand after a field that is chosen: it would take its place. End and Home leave it.
+function besideFields() {
+  const chosen = ({ selection }) => selection instanceof NodeSelection && selection.node.type === n.field && selection;
+  return new Plugin({
+    props: {
+      handleTextInput(view, from, to, text) {
+        const field = chosen(view.state);
+        if (!field) return false;
+        view.dispatch(view.state.tr.setSelection(TextSelection.create(view.state.doc, field.to)).insertText(text).scrollIntoView());
+        return true;
+      },
+      handleKeyDown(view, event) {
+        const field = chosen(view.state);
+        if (!field || (event.key !== "End" && event.key !== "Home")) return false;
+        const at = event.key === "End" ? field.$from.end() : field.$from.start();
+        view.dispatch(view.state.tr.setSelection(TextSelection.create(view.state.doc, at)).scrollIntoView());
+        return true;
+      },
+    },
+  });
 }
 
 // lastParagraph keeps room to write after the last block. An empty paragraph isn't written.
