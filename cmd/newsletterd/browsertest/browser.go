@@ -208,7 +208,8 @@ var axe = sync.OnceValues(func() (string, error) {
 
 // runAxe has axe-core look at the page, once its colours have come to rest, and lists what it finds.
 const runAxe = `new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))).then(
-	() => Promise.all(document.getAnimations().map(a => a.finished.catch(() => {})))).then(
+	() => Promise.race([Promise.all(document.getAnimations().map(a => a.finished.catch(() => {}))),
+		new Promise(done => setTimeout(done, 2000))])).then(
 	() => axe.run(document, {resultTypes: ["violations"]})).then(r => r.violations.map(
 	v => v.id + " (" + v.impact + "): " + v.help + "\n" + v.nodes.map(n => "    " + n.html).join("\n")).join("\n"))`
 
