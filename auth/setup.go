@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
+	"errors"
 	"time"
 
 	"newsletterd/core"
@@ -17,7 +18,10 @@ const SetupTTL = time.Hour
 
 // ErrSetupOver is returned for the token of such a link that is not good any more, or never was: the account is there,
 // or the time is up.
-var ErrSetupOver = core.Invalidf("token", "The link is not good any more. A command on the machine makes another one, while there is no operator: newsletterd admin setup-link")
+var ErrSetupOver = &core.Error{
+	Kind: core.Invalid, Code: "setup_over", Field: "token",
+	Message: "The link is not good any more. While there is no operator, newsletterd admin setup-link prints another.",
+}
 
 // SetupToken returns the token of the link by which the first operator makes an account. It is good for SetupTTL, and
 // until there is an operator. It returns store.ErrOperatorExists where there is one.
@@ -86,7 +90,7 @@ func (p *Provider) Setup(ctx context.Context, token, name, address, password str
 		return err
 	}
 	err = p.store.AddFirstOperator(ctx, u, hash, now)
-	if err == store.ErrOperatorExists { //nolint:errorlint // it is returned as it is
+	if errors.Is(err, store.ErrOperatorExists) {
 		return ErrSetupOver
 	}
 	return err

@@ -104,16 +104,7 @@ func (a authorizations) login(c *web.Call, in loginForm) (web.HTML, error) {
 	if _, err := requested(c, p); err != nil {
 		return a.distrustLogin(c, p, err)
 	}
-	browser, device, err := a.auth.SignIn(c, auth.SignInRequest{
-		Email: in.Email, Password: in.Password, BrowserID: c.BrowserID(), Device: c.Cookie(deviceCookie),
-		Remote: c.Remote, UserAgent: c.UserAgent(),
-	}, c.Now)
-	if needed, ok := errors.AsType[*auth.FactorNeeded](err); ok {
-		if err := c.SetPending(needed.Pending.Text()); err != nil {
-			return web.HTML{}, err
-		}
-		return web.HTML{To: c.PublicURL() + codePath + p.asContinue()}, nil
-	}
+	html, err := signIn(c, a.auth, p, in.Email, in.Password)
 	if err != nil {
 		text, status, ok := faultOf(c, err)
 		if !ok {
@@ -121,10 +112,25 @@ func (a authorizations) login(c *web.Call, in loginForm) (web.HTML, error) {
 		}
 		return a.showLogin(c, p, in.Email, text, status)
 	}
-	if err := signedIn(c, p, browser, device); err != nil {
-		return web.HTML{}, err
+	return html, nil
+}
+
+// signIn signs a browser in by a password and leads to where that was for, or to the second step where one is wanted.
+func signIn(c *web.Call, p *auth.Provider, to purpose, email, password string) (web.HTML, error) {
+	browser, device, err := p.SignIn(c, auth.SignInRequest{
+		Email: email, Password: password, BrowserID: c.BrowserID(), Device: c.Cookie(deviceCookie), Remote: c.Remote,
+		UserAgent: c.UserAgent(),
+	}, c.Now)
+	if needed, ok := errors.AsType[*auth.FactorNeeded](err); ok {
+		if err := c.SetPending(needed.Pending.Text()); err != nil {
+			return web.HTML{}, err
+		}
+		return web.HTML{To: c.PublicURL() + codePath + to.asContinue()}, nil
 	}
-	return web.HTML{To: c.PublicURL() + p.path}, nil
+	if err == nil {
+		err = signedIn(c, to, browser, device)
+	}
+	return web.HTML{To: c.PublicURL() + to.path}, err
 }
 
 // signedIn makes the session that of a browser in which a user has signed in.

@@ -1,12 +1,12 @@
 package handlers
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
 
 	"newsletterd/auth"
-	"newsletterd/core"
 	"newsletterd/handlers/console"
 	"newsletterd/handlers/web"
 )
@@ -40,7 +40,10 @@ func (a setupPages) show(c *web.Call, in setupForm, fault error) (web.HTML, erro
 	if err := a.auth.CheckSetup(c, in.Token, c.Now); err != nil {
 		return a.over(c, err)
 	}
-	v := view{Title: wordsOf(c).SetupTitle, Data: setupForm{in.Token, truncate(in.Name, maxShown), truncate(in.Email, maxShown), ""}}
+	v := view{
+		Title: wordsOf(c).SetupTitle,
+		Data:  setupForm{Token: in.Token, Name: truncate(in.Name, maxShown), Email: truncate(in.Email, maxShown)},
+	}
 	status, err := v.blame(c, fault)
 	if err != nil {
 		return web.HTML{}, err
@@ -49,7 +52,7 @@ func (a setupPages) show(c *web.Call, in setupForm, fault error) (web.HTML, erro
 }
 
 func (a setupPages) over(c *web.Call, err error) (web.HTML, error) {
-	if err != error(auth.ErrSetupOver) {
+	if !errors.Is(err, auth.ErrSetupOver) {
 		return web.HTML{}, err
 	}
 	c.LogError(err)
@@ -63,21 +66,10 @@ func (a setupPages) over(c *web.Call, err error) (web.HTML, error) {
 func (a setupPages) make(c *web.Call, in setupForm) (web.HTML, error) {
 	err := a.auth.Setup(c, in.Token, strings.TrimSpace(in.Name), in.Email, in.Password, c.Now)
 	switch {
-	case err == error(auth.ErrSetupOver):
+	case errors.Is(err, auth.ErrSetupOver):
 		return a.over(c, err)
 	case err != nil:
 		return a.show(c, in, err)
 	}
-	browser, device, err := a.auth.SignIn(c, auth.SignInRequest{
-		Email: in.Email, Password: in.Password, BrowserID: c.BrowserID(), Device: c.Cookie(deviceCookie), Remote: c.Remote,
-		UserAgent: c.UserAgent(),
-	}, c.Now)
-	p := purpose{path: console.Path}
-	if err == nil {
-		err = signedIn(c, p, browser, device)
-	}
-	if core.KindOf(err) == core.Invalid { // a second factor is asked for first: the page to sign in on has it set up
-		return web.HTML{To: c.PublicURL() + "/login"}, nil
-	}
-	return web.HTML{To: c.PublicURL() + p.path}, err
+	return signIn(c, a.auth, purpose{path: console.Path}, in.Email, in.Password)
 }

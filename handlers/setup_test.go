@@ -56,6 +56,27 @@ func TestSetup(t *testing.T) {
 	})
 }
 
+// Where operators must have a second factor, the first sets one up before anything else is open.
+func TestSetupWithASecondFactor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, token := setupEnv(t)
+		e.handler.options.Auth.SecondFactor = auth.FactorStaff
+		res := e.ask("POST", setupPath, url.Values{
+			"token": {token}, "email": {"lisa@example.org"}, "password": {"correct horse battery"},
+		})
+		if to := res.Header.Get("Location"); res.StatusCode != 303 || !strings.Contains(to, codePath) ||
+			!strings.Contains(to, "continue=%2Fconsole") {
+			t.Fatal(res.StatusCode, to)
+		}
+		if code, page := e.page("GET", codePath, nil); code != 200 || !strings.Contains(page, "Two-step sign-in") {
+			t.Error(code, textOf(page))
+		}
+		if to := e.ask("GET", "/console", nil).Header.Get("Location"); !strings.Contains(to, "/login") {
+			t.Error("the console is open:", to)
+		}
+	})
+}
+
 // A link is good for an hour, and only as it was made.
 func TestSetupLinkEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
