@@ -101,7 +101,10 @@ func (c *Call) Ask(q Question) (*Answer, error) {
 	if a.Status == 0 {
 		a.Status = asked.w.status
 	}
-	return a, asked.err
+	if asked.err != nil {
+		c.err = asked.err // for the log: it has answered all the same
+	}
+	return a, nil
 }
 
 // body returns what is sent, and its length in bytes; -1 where that isn't known.
