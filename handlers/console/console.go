@@ -107,24 +107,28 @@ func streaming(do func(c *web.Call) (web.HTML, error)) web.Endpoint {
 
 type formKey struct{}
 
-// visitor is the rule of the console's pages: they look at the session of the browser themselves.
+// visitor is the rule of the console's pages, which runs before a body is read: a form comes from our own pages, and a
+// large one from a browser in which a user has signed in. Who that is, and what the user may do, the pages look at.
 func visitor(action core.Action) web.Access {
 	name := "visitor"
 	if action != "" {
 		name += " " + string(action)
 	}
-	return web.Public().Named(name)
+	return web.Public().Named(name).And(func(c *web.Call) error {
+		if err := c.Visit(); err != nil {
+			return err
+		}
+		if c.BrowserID() == "" {
+			c.LimitBody(web.MaxForm)
+		}
+		return nil
+	})
 }
 
 // visited makes the function of a page: the visitor is signed in, and may do the action for the tenant of the path.
 // What it asks for that isn't there for the visitor is 404, as in the API.
 func (o *Console) visited(action core.Action, fn handler) func(c *web.Call) (web.HTML, error) {
-	return func(c *web.Call) (web.HTML, error) {
-		if err := c.Visit(); err != nil {
-			return web.HTML{}, err
-		}
-		return o.answer(c, action, fn)
-	}
+	return func(c *web.Call) (web.HTML, error) { return o.answer(c, action, fn) }
 }
 
 // upload adds what takes a file from a script of such a page: the body is not read before fn does. It answers JSON, and
@@ -132,9 +136,6 @@ func (o *Console) visited(action core.Action, fn handler) func(c *web.Call) (web
 func (o *Console) upload(t *web.Table, path string, action core.Action, fn func(p *Page) (any, error), summary string) {
 	t.Add("POST", Path+"/:tenant"+path, visitor(action), web.Console,
 		web.Stream(func(c *web.Call, _ struct{}) (web.Text, error) {
-			if err := c.Visit(); err != nil {
-				return web.Text{}, err
-			}
 			var out any
 			p, err := o.visitor(c)
 			if err == nil {
