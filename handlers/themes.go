@@ -151,7 +151,7 @@ func ThemeSample(theme *core.Theme, t *core.Tenant) (bulk *mail.Bulk, moved []st
 		return nil, nil, err
 	}
 	content := SampleContent(&core.Template{Name: theme.Name, BodyHTML: r.HTML, BodyText: r.Text})
-	bulk, err = mail.CompileBulk(mail.JobSpec("preview", &content, mail.Address{Email: "newsletterd@localhost"}))
+	bulk, err = mail.CompileShown("preview", &content)
 	return bulk, moved, err
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"os"
 	"strconv"
 
@@ -46,15 +45,17 @@ func (p *program) correctCommand() *cli.Command {
 			if c.IsSet("subject") {
 				f.Subject = c.String("subject")
 			}
-			if !c.IsSet("file") {
-				return f.Check()
+			if c.IsSet("file") {
+				text, err := os.ReadFile(c.String("file"))
+				if err != nil {
+					return err
+				}
+				f.Content.Source = string(text)
 			}
-			text, err := os.ReadFile(c.String("file"))
-			if err != nil {
+			if err := f.Check(); err != nil {
 				return err
 			}
-			f.Content.Source = string(text)
-			return errors.Join(f.Check(), f.Complete())
+			return f.Complete()
 		}, actor(), now())
 		if err != nil {
 			return err

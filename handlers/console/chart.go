@@ -79,27 +79,6 @@ func (p *Page) barChart(title string, labels []string, series ...[]int64) chart 
 	return c
 }
 
-// Spark makes a small line without axes.
-func (p *Page) Spark(title string, values []int64) template.HTML {
-	if len(values) < 2 {
-		return ""
-	}
-	s := newScale(values)
-	s.left, s.width, s.bottom, s.height = 2, 96, 26, 24
-	var b strings.Builder
-	fmt.Fprintf(&b, `<svg class="spark" viewBox="0 0 100 28" role="img" aria-label="%s"><path class="line" d="`,
-		template.HTMLEscapeString(title))
-	for i, v := range values {
-		command := "L"
-		if i == 0 {
-			command = "M"
-		}
-		fmt.Fprintf(&b, "%s%.1f %.1f", command, s.x(i, len(values)), s.y(float64(v)))
-	}
-	b.WriteString(`"/></svg>`)
-	return template.HTML(b.String()) //nolint:gosec // numbers, and an escaped title
-}
-
 func (p *Page) newChart(title string, labels []string, series ...[]int64) chart {
 	c := chart{TableLabel: p.T("As a table"), Heads: []string{"", title}}
 	for n := 1; n < len(series); n++ {

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"strings"
 
 	"newsletterd/core"
@@ -117,7 +118,7 @@ var refusalClasses = map[string]refusal{
 
 // refusalOf returns what a failure means. One that was tried to the end is not tried again, whatever its code.
 func refusalOf(f *core.Failure) refusal {
-	r, ok := refusals[firstOf(f.Code, f.Reason)]
+	r, ok := refusals[cmp.Or(f.Code, f.Reason)]
 	for class := f.Code; !ok; {
 		if i := strings.LastIndexByte(class, '.'); i >= 0 {
 			class = class[:i]

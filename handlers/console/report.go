@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"slices"
@@ -150,7 +151,7 @@ func (o *Console) reportOfViewer(p *Page) (web.HTML, error) {
 
 func (p *Page) showReport(c *campaignPage, v View) (web.HTML, error) {
 	d := &reportData{Campaign: c, Sure: p.Query("sure") == "stop"}
-	d.Mend, _ = strconv.ParseInt(firstOf(p.Form["link"], p.Query("mend")), 10, 64)
+	d.Mend, _ = strconv.ParseInt(cmp.Or(p.Form["link"], p.Query("mend")), 10, 64)
 	d.Target = p.Form["target"]
 	if err := p.readReport(d); err != nil {
 		return web.HTML{}, err

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
@@ -110,24 +111,15 @@ func (p *Page) showSend(d *sendData, v View) (web.HTML, error) {
 	return p.Show("send", v)
 }
 
-func firstOf(texts ...string) string {
-	for _, text := range texts {
-		if text != "" {
-			return text
-		}
-	}
-	return ""
-}
-
 // lookAt reads what the API says about a campaign that is to be sent.
 func (p *Page) lookAt(d *sendData) error {
 	c := d.Campaign
-	name, address := firstOf(c.FromName, p.Tenant.MailFromName), firstOf(c.FromEmail, p.Tenant.MailFrom)
+	name, address := cmp.Or(c.FromName, p.Tenant.MailFromName), cmp.Or(c.FromEmail, p.Tenant.MailFrom)
 	switch {
 	case name != "" && address != "":
 		d.From = name + " <" + address + ">"
 	default:
-		d.From = firstOf(address, name, p.T("The address of the service"))
+		d.From = cmp.Or(address, name, p.T("The address of the service"))
 	}
 	for _, id := range c.ListIDs {
 		var l core.List
