@@ -78,32 +78,6 @@ func (s *Store) Campaigns(ctx context.Context, f CampaignFilter, page core.Page)
 	return cs, err
 }
 
-// CampaignVersion reads a version of a campaign with what it says; version 0 is the one that is written on.
-// core.ErrNotFound: there is no such version any more.
-func (s *Store) CampaignVersion(ctx context.Context, c *core.Campaign, version int64) (v core.CampaignVersion,
-	f core.CampaignFields, err error,
-) {
-	if version == 0 {
-		version = c.Version
-	}
-	err = s.get(ctx, &v, selectVersion, c.No, version)
-	if err != nil {
-		return v, f, err
-	}
-	if v.Fields != "" {
-		return v, f, json.Unmarshal([]byte(v.Fields), &f)
-	}
-	var written core.CampaignCopy
-	if written, err = s.CampaignCopy(ctx, c.ID); err != nil {
-		return v, f, err
-	}
-	listID, err := s.firstList(ctx, c.No)
-	return v, core.FieldsOf(&written, listID), err
-}
-
-var selectVersion = "SELECT no, " + versionTable.columns +
-	" FROM campaign_version WHERE campaign_no = ? AND version = ?"
-
 func (s *Store) firstList(ctx context.Context, no int64) (id string, err error) {
 	err = s.get(ctx, &id, selectCampaignList, no)
 	if errors.Is(err, core.ErrNotFound) {
@@ -113,45 +87,6 @@ func (s *Store) firstList(ctx context.Context, no int64) (id string, err error) 
 }
 
 const selectCampaignList = "SELECT list_id FROM campaign_list WHERE campaign_no = ? LIMIT 1"
-
-// campaignFields is CampaignVersion inside an operation.
-func (tx *Tx) campaignFields(c *core.Campaign, version int64) (v core.CampaignVersion, f core.CampaignFields,
-	err error,
-) {
-	if err = tx.get(&v, selectVersion, c.No, version); err != nil {
-		return v, f, err
-	}
-	if v.Fields != "" {
-		return v, f, json.Unmarshal([]byte(v.Fields), &f)
-	}
-	var written core.CampaignCopy
-	if err = tx.get(&written, "SELECT "+copyColumns+" FROM campaign_copy WHERE id = ?", c.ID); err != nil {
-		return v, f, err
-	}
-	var listID string
-	if err = tx.get(&listID, selectCampaignList, c.No); errors.Is(err, core.ErrNotFound) {
-		err = nil
-	}
-	return v, core.FieldsOf(&written, listID), err
-}
-
-// CampaignVersions reads a page of the versions of a campaign without what they say, the newest first. page.After is
-// the number of the last version, as text; one that is no number is core.ErrInvalidCursor.
-func (s *Store) CampaignVersions(ctx context.Context, c *core.Campaign, page core.Page) (vs []core.CampaignVersion,
-	err error,
-) {
-	before := int64(math.MaxInt64)
-	if page.After != "" {
-		if before, err = strconv.ParseInt(page.After, 10, 64); err != nil {
-			return nil, core.ErrInvalidCursor
-		}
-	}
-	err = s.all(ctx, &vs, `SELECT no, campaign_no, version, '' AS fields, closed, kept, name, saved_by, begun_at,
-		saved_at FROM campaign_version WHERE campaign_no = ? AND version < ? ORDER BY version DESC
-		LIMIT +?`, c.No, before,
-		page.Limit)
-	return vs, err
-}
 
 // AddCampaign keeps a new draft. core.ErrNotFound: there is no such tenant. Invalid: a list or a layout is not the
 // tenant's, or the sender lies in none of its domains.
@@ -420,78 +355,6 @@ func (tx *Tx) tellFields(was, is []byte) error {
 		}
 	}
 	return nil
-}
-
-// keepVersion keeps what was saved in the version v, or in the next one.
-func (tx *Tx) keepVersion(c *core.Campaign, v *core.CampaignVersion, fields string, e CampaignEdit) error {
-	if v.TakesSave(e.Actor, e.Now) {
-		return tx.one("UPDATE campaign_version SET fields = ?, saved_at = ? WHERE no = ?", fields, int64(e.Now), v.No)
-	}
-	c.Version++
-	next := core.CampaignVersion{
-		CampaignNo: c.No, Version: c.Version, Fields: fields, SavedBy: e.Actor, BegunAt: e.Now, SavedAt: e.Now,
-	}
-	if _, err := insertRow(tx, &versionTable, &next); err != nil {
-		return err
-	}
-	_, err := tx.exec(`DELETE FROM campaign_version WHERE campaign_no = ?1 AND kept = 0 AND version <= (SELECT version
-		FROM campaign_version WHERE campaign_no = ?1 AND kept = 0 ORDER BY version DESC LIMIT 1 OFFSET ?2)`, c.No,
-		core.VersionsKept)
-	return err
-}
-
-// RestoreVersion makes a version what is written on, as another one. core.ErrNotFound: there is no such version any
-// more; the other errors are EditCampaign's.
-func (s *Store) RestoreVersion(ctx context.Context, e CampaignEdit, version int64) (core.Campaign, error) {
-	return s.changeCampaign(ctx, e, "campaign.restore", func(tx *Tx, c *core.Campaign) (bool, error) {
-		_, f, err := tx.campaignFields(c, version)
-		if err == nil {
-			err = c.Editable()
-		}
-		if err != nil {
-			return false, err
-		}
-		if err := tx.keep(c.No, version); err != nil {
-			return false, err
-		}
-		if err := tx.closeVersion(c.No, c.Version); err != nil {
-			return false, err
-		}
-		return tx.editCampaign(c, e, func(now *core.CampaignFields) error {
-			*now = f
-			return nil
-		})
-	})
-}
-
-// NameVersion gives a version another name, and makes it stay for good. core.ErrNotFound: there is no such version.
-func (s *Store) NameVersion(ctx context.Context, c *core.Campaign, version int64, name string) error {
-	return s.update(ctx, func(tx *Tx) error {
-		v, _, err := tx.campaignFields(c, version)
-		if err != nil || v.Name == name {
-			return err
-		}
-		return tx.one("UPDATE campaign_version SET kept = 1, name = ? WHERE no = ?", name, v.No)
-	})
-}
-
-// keep makes a version stay for good.
-func (tx *Tx) keep(no, version int64) error {
-	return tx.one("UPDATE campaign_version SET kept = 1 WHERE campaign_no = ? AND version = ?", no, version)
-}
-
-// SawVersion notes that a person has looked at the version that is written on. Saves of others go into another one from
-// then on. Its only error is core.ErrStorage.
-func (s *Store) SawVersion(ctx context.Context, c *core.Campaign, v *core.CampaignVersion, by string) error {
-	if v.Closed || v.Kept || v.SavedBy == by {
-		return nil
-	}
-	return s.update(ctx, func(tx *Tx) error { return tx.closeVersion(c.No, v.Version) })
-}
-
-func (tx *Tx) closeVersion(no, version int64) error {
-	_, err := tx.exec("UPDATE campaign_version SET closed = 1 WHERE campaign_no = ? AND version = ?", no, version)
-	return err
 }
 
 // ArchiveCampaign puts a draft, or a campaign that was sent, away. The errors are AskReview's.

@@ -2,7 +2,6 @@ package console
 
 import (
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 
@@ -47,7 +46,7 @@ func (p *Page) Opens(c core.CampaignView) bool {
 
 // campaigns lists the campaigns, the newest first.
 func (o *Console) campaigns(p *Page) (web.HTML, error) {
-	q := url.Values{"tenant_id": {p.Tenant.ID}, "limit": {"30"}}
+	q := p.ofTenant("limit", "30")
 	for _, name := range []string{"state", "q", "cursor"} {
 		if value := p.Query(name); value != "" {
 			q.Set(name, value)
@@ -133,9 +132,7 @@ type listChoice struct {
 // lists reads the lists of the tenant, of which a campaign has chosen some.
 func (p *Page) lists(c *campaignPage) ([]listChoice, error) {
 	var found []listChoice
-	_, err := p.Get("/api/admin/newsletter-lists", url.Values{
-		"tenant_id": {p.Tenant.ID}, "limit": {strconv.Itoa(maxOverviewLists)},
-	}, &found)
+	_, err := p.Get("/api/admin/newsletter-lists", p.ofTenant("limit", strconv.Itoa(maxOverviewLists)), &found)
 	for i := range found {
 		if c != nil {
 			found[i].On = slices.Contains(c.ListIDs, found[i].ID)

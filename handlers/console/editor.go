@@ -3,7 +3,6 @@ package console
 import (
 	"encoding/json"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -250,7 +249,7 @@ func (p *Page) themes() ([]option, error) {
 		return out, nil
 	}
 	var own []struct{ ID, Name string }
-	_, err := p.Get("/api/admin/themes", url.Values{"tenant_id": {p.Tenant.ID}, "limit": {"50"}}, &own)
+	_, err := p.Get("/api/admin/themes", p.ofTenant("limit", "50"), &own)
 	for _, t := range own {
 		out = append(out, option{t.ID, t.Name})
 	}
@@ -428,7 +427,7 @@ func (p *Page) framed(policy, html string) (web.HTML, error) {
 
 // uploadPicture hands a picture on to the media of the tenant.
 func (o *Console) uploadPicture(p *Page) (any, error) {
-	q := url.Values{"tenant_id": {p.Tenant.ID}}
+	q := p.ofTenant()
 	if name := p.Query("name"); name != "" {
 		q.Set("name", name)
 	}

@@ -72,17 +72,6 @@ func all[T any](p *Page, path string, q url.Values, most int) (found []T, err er
 	}
 }
 
-// ofTenant is the query for the records of the page's tenant.
-func (p *Page) ofTenant(pairs ...string) url.Values {
-	q := url.Values{"tenant_id": {p.Tenant.ID}}
-	for i := 0; i+1 < len(pairs); i += 2 {
-		if pairs[i+1] != "" {
-			q.Set(pairs[i], pairs[i+1])
-		}
-	}
-	return q
-}
-
 // tab is a line of tabs.
 type tab struct {
 	Link

@@ -60,7 +60,7 @@ func (p *Page) ImportBadge(j *core.ImportJob) Badge {
 
 // imports lists the imports of the tenant, the newest first.
 func (o *Console) imports(p *Page) (web.HTML, error) {
-	q := url.Values{"tenant_id": {p.Tenant.ID}, "limit": {"30"}}
+	q := p.ofTenant("limit", "30")
 	if cursor := p.Query("cursor"); cursor != "" {
 		q.Set("cursor", cursor)
 	}

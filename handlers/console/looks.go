@@ -3,7 +3,6 @@ package console
 import (
 	"errors"
 	"net/http"
-	"net/url"
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
@@ -42,7 +41,7 @@ func (o *Console) pictures(p *Page) (web.HTML, error) { return p.showPictures(ni
 // showPictures lists the pictures of the tenant, the newest first.
 func (p *Page) showPictures(fault error) (web.HTML, error) {
 	d := picturesData{Text: p.Query("q")}
-	q := url.Values{"tenant_id": {p.Tenant.ID}, "limit": {"24"}}
+	q := p.ofTenant("limit", "24")
 	for _, name := range []string{"q", "cursor"} {
 		if value := p.Query(name); value != "" {
 			q.Set(name, value)
@@ -68,7 +67,7 @@ func (p *Page) showPictures(fault error) (web.HTML, error) {
 // addPicture hands the form with a picture on to the media of the tenant.
 func (o *Console) addPicture(p *Page) (web.HTML, error) {
 	var made core.MediaView
-	err := p.Upload(http.MethodPost, "/api/media?"+url.Values{"tenant_id": {p.Tenant.ID}}.Encode(),
+	err := p.Upload(http.MethodPost, "/api/media?"+p.ofTenant().Encode(),
 		p.Request.Header.Get("Content-Type"), p.Request.Body, &made)
 	if err != nil {
 		return p.showPictures(err)

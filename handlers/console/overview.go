@@ -141,9 +141,8 @@ func (p *Page) jobBadge(j *core.JobView) Badge {
 // overview is the first page of a tenant: what waits for a person, how it is going, what goes out.
 func (o *Console) overview(p *Page) (web.HTML, error) {
 	var d overviewData
-	tenant := url.Values{"tenant_id": {p.Tenant.ID}}
 	var lists []core.CountedList
-	q := url.Values{"tenant_id": {p.Tenant.ID}, "limit": {strconv.Itoa(maxOverviewLists)}}
+	q := p.ofTenant("limit", strconv.Itoa(maxOverviewLists))
 	if _, err := p.Get("/api/admin/newsletter-lists", q, &lists); err != nil {
 		return web.HTML{}, err
 	}
@@ -156,7 +155,7 @@ func (o *Console) overview(p *Page) (web.HTML, error) {
 		d.Counts.Complaint += lists[i].Counts.Complaint
 		d.Counts.Unsubscribed += lists[i].Counts.Unsubscribed
 	}
-	if err := p.overviewJobs(&d, tenant); err != nil {
+	if err := p.overviewJobs(&d); err != nil {
 		return web.HTML{}, err
 	}
 	if err := p.overviewGrowth(&d, lists); err != nil {
@@ -183,23 +182,16 @@ func (p *Page) overviewGrowth(d *overviewData, lists []core.CountedList) (err er
 	return err
 }
 
-func (p *Page) overviewJobs(d *overviewData, tenant url.Values) (err error) {
-	with := func(name, value string, limit int) url.Values {
-		q := url.Values{"tenant_id": tenant["tenant_id"], "limit": {strconv.Itoa(limit)}}
-		if name != "" {
-			q.Set(name, value)
-		}
-		return q
-	}
-	if d.Running, _, err = p.jobs(with("status", "running", 3)); err != nil {
+func (p *Page) overviewJobs(d *overviewData) (err error) {
+	if d.Running, _, err = p.jobs(p.ofTenant("status", "running", "limit", "3")); err != nil {
 		return err
 	}
-	if d.Last, _, err = p.jobs(with("status", "completed", 6)); err != nil || !p.May(core.ActionCampaignRead) {
+	if d.Last, _, err = p.jobs(p.ofTenant("status", "completed", "limit", "6")); err != nil || !p.May(core.ActionCampaignRead) {
 		return err
 	}
 	for _, state := range []string{"in_review", "scheduled", "draft"} {
 		var some []core.CampaignView
-		if _, err = p.Get("/api/campaigns", with("state", state, 3), &some); err != nil {
+		if _, err = p.Get("/api/campaigns", p.ofTenant("state", state, "limit", "3"), &some); err != nil {
 			return err
 		}
 		d.Next = append(d.Next, some...)

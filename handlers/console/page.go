@@ -84,6 +84,18 @@ func (p *Page) Path(parts ...string) string {
 // Query returns a parameter of the query.
 func (p *Page) Query(name string) string { return p.Request.URL.Query().Get(name) }
 
+// ofTenant returns a query for records of the page's tenant, with the names and values of pairs; an empty value is left
+// out.
+func (p *Page) ofTenant(pairs ...string) url.Values {
+	q := url.Values{"tenant_id": {p.Tenant.ID}}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			q.Set(pairs[i], pairs[i+1])
+		}
+	}
+	return q
+}
+
 // Get asks a route of the API and decodes its answer into out. next is the cursor of the next page of a list.
 func (p *Page) Get(path string, query url.Values, out any) (next string, err error) {
 	if len(query) > 0 {

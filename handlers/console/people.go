@@ -67,7 +67,7 @@ const (
 
 // peopleLists are the lists of the tenant.
 func (p *Page) peopleLists() (lists []core.CountedList, err error) {
-	q := url.Values{"tenant_id": {p.Tenant.ID}, "limit": {strconv.Itoa(maxPeopleLists)}}
+	q := p.ofTenant("limit", strconv.Itoa(maxPeopleLists))
 	_, err = p.Get("/api/admin/newsletter-lists", q, &lists)
 	return lists, err
 }
@@ -95,7 +95,7 @@ func (o *Console) people(p *Page) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	d := peopleData{List: p.Query("list"), Status: p.Query("status"), Readable: p.May(core.ActionPeopleRead)}
-	q := url.Values{"tenant_id": {p.Tenant.ID}}
+	q := p.ofTenant()
 	if d.Readable {
 		d.Text = p.Query("q")
 	}

@@ -133,7 +133,7 @@ func (p *Page) personState(r *person) string {
 
 // readPerson reads what only those see who may read addresses.
 func (p *Page) readPerson(d *personData, fields core.Fields) error {
-	q := url.Values{"tenant_id": {p.Tenant.ID}, "email": {string(d.Email)}, "limit": {"100"}}
+	q := p.ofTenant("email", string(d.Email), "limit", "100")
 	if _, err := p.Get("/api/admin/subscribers", q, &d.Others); err != nil {
 		return err
 	}

@@ -62,9 +62,7 @@ func (p *Page) campaignOrJob() (*campaignPage, error) {
 
 // jobsOf reads the mailings of a campaign, the newest first: the one that was asked for, and those that take its rest.
 func (p *Page) jobsOf(id string, limit int) ([]jobRow, error) {
-	rows, _, err := p.jobs(url.Values{
-		"tenant_id": {p.Tenant.ID}, "campaign_id": {id}, "limit": {strconv.Itoa(limit)},
-	})
+	rows, _, err := p.jobs(p.ofTenant("campaign_id", id, "limit", strconv.Itoa(limit)))
 	return rows, err
 }
 
@@ -278,9 +276,7 @@ const (
 
 // usual reads the figures of the last mailings of the tenant but those of one campaign.
 func (p *Page) usual(but string) (u usualFigures, err error) {
-	rows, _, err := p.jobs(url.Values{
-		"tenant_id": {p.Tenant.ID}, "status": {string(core.JobCompleted)}, "limit": {strconv.Itoa(comparedWith + 1)},
-	})
+	rows, _, err := p.jobs(p.ofTenant("status", string(core.JobCompleted), "limit", strconv.Itoa(comparedWith+1)))
 	var clicked, opened, left []float64
 	for i := range rows {
 		s := &rows[i].Stats

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -58,7 +57,7 @@ func (p *Page) undoable() (rows []undoRow) {
 	if _, part := p.Partial(); part && p.Request.URL.Path != p.Path("undo") || !p.May(core.ActionFiguresRead) {
 		return nil
 	}
-	jobs, _, err := p.jobs(url.Values{"tenant_id": {p.Tenant.ID}, "limit": {strconv.Itoa(newestLooked)}})
+	jobs, _, err := p.jobs(p.ofTenant("limit", strconv.Itoa(newestLooked)))
 	if err != nil {
 		p.LogError(err) // the page is worth more than its banner
 		return nil

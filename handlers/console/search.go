@@ -1,7 +1,6 @@
 package console
 
 import (
-	"net/url"
 	"strconv"
 	"strings"
 
@@ -73,7 +72,7 @@ func (p *Page) findCampaigns(q string) (all []found, err error) {
 		return nil, nil
 	}
 	var campaigns []core.CampaignView
-	query := url.Values{"tenant_id": {p.Tenant.ID}, "q": {q}, "limit": {strconv.Itoa(maxFound)}}
+	query := p.ofTenant("q", q, "limit", strconv.Itoa(maxFound))
 	if _, err = p.Get("/api/campaigns", query, &campaigns); err != nil {
 		return nil, err
 	}
@@ -96,7 +95,7 @@ func (p *Page) findPeople(q string, lists []listChoice) (all []found, err error)
 		Email  string `json:"email"`
 		ListID string `json:"list_id"`
 	}
-	query := url.Values{"tenant_id": {p.Tenant.ID}, "email_prefix": {q}, "limit": {strconv.Itoa(maxFound)}}
+	query := p.ofTenant("email_prefix", q, "limit", strconv.Itoa(maxFound))
 	if _, err = p.Get("/api/admin/subscribers", query, &people); err != nil {
 		if _, _, ok := p.FaultOf(err); ok {
 			return nil, nil

@@ -2,7 +2,6 @@ package console
 
 import (
 	"net/http"
-	"net/url"
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
@@ -53,7 +52,7 @@ func (o *Console) suppressions(p *Page) (web.HTML, error) {
 		v.Fault, v.Status = fault, status
 		d.Email.Wrong, d.Reason.Wrong = wrongOn(err, "email", fault), wrongOn(err, "reason", fault)
 	}
-	q := url.Values{"tenant_id": {p.Tenant.ID}}
+	q := p.ofTenant()
 	if d.Text != "" {
 		q.Set("email", d.Text)
 	}

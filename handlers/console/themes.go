@@ -55,7 +55,7 @@ func (o *Console) showThemes(p *Page) (web.HTML, error) { return p.showThemes(ni
 
 func (p *Page) showThemes(fault error) (web.HTML, error) {
 	d := themesData{BuiltIn: p.builtInThemes(), Name: p.Form["name"], Base: p.Form["base"]}
-	q := url.Values{"tenant_id": {p.Tenant.ID}, "limit": {strconv.Itoa(core.MaxThemes)}}
+	q := p.ofTenant("limit", strconv.Itoa(core.MaxThemes))
 	if _, err := p.Get("/api/admin/themes", q, &d.Own); err != nil {
 		return web.HTML{}, err
 	}

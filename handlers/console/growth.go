@@ -1,0 +1,168 @@
+package console
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+)
+
+// growth is how a list, or all lists of a tenant, have grown.
+type growth struct {
+	Days    int
+	Ranges  []tab
+	Chart   chart
+	Known   bool // there are at least two days
+	Readers int64
+	Left    int64
+}
+
+// growthRanges are the days that a page can show the growth of.
+var growthRanges = []int{30, 90, 365}
+
+// growthOf sums up the growth of lists, over the days that the query names.
+func (p *Page) growthOf(lists ...string) (g growth, err error) {
+	g.Days = growthRanges[0]
+	if n, err := strconv.Atoi(p.Query("days")); err == nil && slices.Contains(growthRanges, n) {
+		g.Days = n
+	}
+	for _, n := range growthRanges {
+		to := p.Request.URL.Path + "?days=" + strconv.Itoa(n)
+		g.Ranges = append(g.Ranges, tab{Link{p.N("{{n}} day|{{n}} days", int64(n)), to}, n == g.Days})
+	}
+	sums := map[string]core.ListCounts{}
+	for _, id := range lists {
+		var days []core.DayCounts
+		if _, err := p.Get(apiLists+"/"+id+"/growth", url.Values{"days": {strconv.Itoa(g.Days)}}, &days); err != nil {
+			return g, err
+		}
+		for _, d := range days {
+			sums[d.Day] = sums[d.Day].Plus(d.ListCounts)
+		}
+	}
+	var labels []string
+	var values []int64
+	var first, last core.ListCounts
+	end := p.Now.Time().UTC()
+	for i := g.Days - 1; i >= 0; i-- {
+		day := end.AddDate(0, 0, -i)
+		counts, ok := sums[day.Format(time.DateOnly)]
+		if !ok {
+			continue
+		}
+		if len(labels) == 0 {
+			first = counts
+		}
+		last = counts
+		labels, values = append(labels, p.shortDay(day)), append(values, counts.Readers())
+	}
+	g.Known, g.Readers = len(labels) > 1, last.Readers()-first.Readers()
+	g.Left = max(0, last.Unsubscribed-first.Unsubscribed)
+	g.Chart = p.lineChart(p.T("Readers"), labels, values)
+	return g, nil
+}
+
+// shortDay writes a day without its year.
+func (p *Page) shortDay(t time.Time) string {
+	f := formats[p.Lang]
+	day := strconv.Itoa(t.Day())
+	if strings.Contains(f.date, "D.") {
+		day += "."
+	}
+	return day + " " + f.months[t.Month()-1]
+}
+
+// Signed writes a difference with its sign.
+func (p *Page) Signed(n int64) string {
+	if n > 0 {
+		return "+" + p.Number(n)
+	}
+	return p.Number(n)
+}
+
+// Lately says how a figure has changed in the days of the chart; where that isn't known, it is otherwise.
+func (p *Page) Lately(g growth, change int64, otherwise string) string {
+	if !g.Known {
+		return otherwise
+	}
+	return p.T("{{net}} in {{days}} days", "net", p.Signed(change), "days", g.Days)
+}
+
+// list shows the figures of a list.
+func (o *Console) list(p *Page) (web.HTML, error) {
+	l, err := p.theList()
+	if err != nil {
+		return web.HTML{}, err
+	}
+	g, err := p.growthOf(l.ID)
+	if err != nil {
+		return web.HTML{}, err
+	}
+	v := View{State: p.N("One reader.|{{n}} readers.", l.Counts.Readers())}
+	if g.Known && g.Readers != 0 {
+		v.State = p.N("One reader, {{net}} in {{days}} days.|{{n}} readers, {{net}} in {{days}} days.", l.Counts.Readers(),
+			"net", p.Signed(g.Readers), "days", g.Days)
+	}
+	return p.showList("list", &l, v, filled{}, g)
+}
+
+// reasonRow is why some people have left a list.
+type reasonRow struct {
+	Reason    string       `json:"reason"`
+	Leavers   int64        `json:"leavers"`
+	LastAt    core.Instant `json:"last_at"`
+	LastWords string       `json:"last_words"`
+	Part      string
+}
+
+// listLeft shows why people have left a list. The whole ledger is read for it, so it has a page of its own.
+func (o *Console) listLeft(p *Page) (web.HTML, error) {
+	l, err := p.theList()
+	if err != nil {
+		return web.HTML{}, err
+	}
+	var rows []reasonRow
+	if _, err := p.Get(apiLists+"/"+l.ID+"/reasons", nil, &rows); err != nil {
+		return web.HTML{}, err
+	}
+	var sum int64
+	for _, r := range rows {
+		sum += r.Leavers
+	}
+	for i := range rows {
+		rows[i].Part = p.Percent(rows[i].Leavers, sum)
+	}
+	return p.showList("list-left", &l, View{State: p.N("One person has left.|{{n}} people have left.", sum)}, filled{}, rows)
+}
+
+// Reason is a reason to leave in words.
+func (p *Page) Reason(word string) string {
+	switch word {
+	case "too_many":
+		return p.T("Too many mails")
+	case "content":
+		return p.T("Not interesting any more")
+	case "never_asked":
+		return p.T("Never subscribed")
+	case "other":
+		return p.T("Something else")
+	case "":
+		return p.T("No reason given")
+	}
+	return word
+}
+
+// growthPart is what the component "growth" shows.
+type growthPart struct {
+	Title, Later string
+	Growth       growth
+}
+
+// GrowthPart makes it.
+func (p *Page) GrowthPart(title string, g growth) growthPart {
+	return growthPart{title, p.T("From the second day on, a line will stand here."), g}
+}

@@ -1,0 +1,152 @@
+package console
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+)
+
+// question is a field of a list in its form.
+type question struct {
+	No                int
+	Name, Label, Type string
+	Options           string // one in each line
+	Required, Removed bool
+}
+
+// listQuestions is the editor of the fields of a list.
+func (o *Console) listQuestions(p *Page) (web.HTML, error) {
+	l, err := p.theList()
+	if err != nil {
+		return web.HTML{}, err
+	}
+	show := func(f filled, v View) (web.HTML, error) {
+		v.State = p.T("What people are asked when they subscribe, in addition to their address.")
+		questions := questionsOf(l.Fields)
+		if f.values != nil {
+			questions = p.sentQuestions()
+		}
+		if p.May(core.ActionListSettings) {
+			questions = append(questions, question{No: nextQuestion(questions), Type: core.FieldText})
+		}
+		return p.showList("list-questions", &l, v, f, questions)
+	}
+	if p.isGet() {
+		return show(filled{}, View{})
+	}
+	fields, at := fieldsOf(p.sentQuestions())
+	body := map[string]any{"fields": fields}
+	return p.changeList(&l, body, "questions", func(f filled, v View) (web.HTML, error) {
+		f.at = at(f.at)
+		return show(f, v)
+	})
+}
+
+// QuestionTypes are the kinds of a question.
+func (p *Page) QuestionTypes() []option {
+	return []option{
+		{core.FieldText, p.T("A line of text")}, {core.FieldChoice, p.T("One of several")}, {core.FieldBoolean, p.T("A box to tick")},
+	}
+}
+
+func questionsOf(fields core.Fields) (all []question) {
+	for i := range fields {
+		f := &fields[i]
+		all = append(all, question{
+			No: i + 1, Name: f.Name, Label: f.Label, Type: f.Type, Options: strings.Join(f.Options, "\n"), Required: f.Required,
+		})
+	}
+	return all
+}
+
+func nextQuestion(all []question) (n int) {
+	for _, q := range all {
+		n = max(n, q.No)
+	}
+	return n + 1
+}
+
+// sentQuestions are the questions of the form that was sent. The last, empty one is none.
+func (p *Page) sentQuestions() (all []question) {
+	for no := 1; no <= core.MaxFields+1; no++ {
+		at := "q" + strconv.Itoa(no) + "."
+		q := question{
+			No: no, Name: p.Form[at+"name"], Label: strings.TrimSpace(p.Form[at+"label"]), Type: p.Form[at+"type"],
+			Options: p.Form[at+"options"], Required: p.Form[at+"required"] == "1", Removed: p.Form[at+"remove"] == "1",
+		}
+		if q.Name != "" || q.Label != "" {
+			all = append(all, q)
+		}
+	}
+	return all
+}
+
+// fieldsOf makes the fields of a list of the questions of its form. at turns the name of a field of the API into that
+// of the form.
+func fieldsOf(questions []question) (fields core.Fields, at func(string) string) {
+	fields = core.Fields{}
+	var numbers []int
+	taken := map[string]bool{}
+	for _, q := range questions {
+		taken[q.Name] = true
+	}
+	for _, q := range questions {
+		if q.Removed {
+			continue
+		}
+		f := core.Field{Name: q.Name, Label: q.Label, Type: q.Type, Required: q.Required}
+		if f.Name == "" {
+			f.Name = fieldName(q.Label, taken)
+		}
+		if q.Type == core.FieldChoice {
+			for line := range strings.SplitSeq(q.Options, "\n") {
+				if line = strings.TrimSpace(line); line != "" {
+					f.Options = append(f.Options, line)
+				}
+			}
+		}
+		fields, numbers = append(fields, f), append(numbers, q.No)
+	}
+	return fields, func(name string) string {
+		for i, no := range numbers {
+			if rest, ok := strings.CutPrefix(name, fmt.Sprintf("fields[%d].", i)); ok {
+				rest, _, _ = strings.Cut(rest, "[")
+				return fmt.Sprintf("q%d.%s", no, rest)
+			}
+		}
+		return name
+	}
+}
+
+// fieldName makes the name of a field out of its label: letters and digits, the rest as underscores.
+func fieldName(label string, taken map[string]bool) string {
+	const most = 30
+	letters := strings.NewReplacer("ä", "ae", "ö", "oe", "ü", "ue", "ß", "ss", "é", "e", "è", "e", "á", "a", "í", "i", "ó", "o",
+		"ú", "u", "ñ", "n", "ç", "c", "à", "a", "ê", "e")
+	var b strings.Builder
+	for _, r := range letters.Replace(strings.ToLower(label)) {
+		switch {
+		case r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r) && b.Len() > 0):
+			b.WriteRune(r)
+		case b.Len() > 0 && !strings.HasSuffix(b.String(), "_"):
+			b.WriteByte('_')
+		}
+		if b.Len() >= most {
+			break
+		}
+	}
+	base := strings.Trim(b.String(), "_")
+	if base == "" || base == "email" || base == "source" {
+		base = strings.Trim("field_"+base, "_")
+	}
+	name := base
+	for n := 2; taken[name]; n++ {
+		name = base + "_" + strconv.Itoa(n)
+	}
+	taken[name] = true
+	return name
+}
