@@ -211,7 +211,11 @@ func (f *CampaignFields) Complete() error { return NotReady(f.missing()) }
 
 // HasSender returns an error on from_email where its domain is none of the tenant's.
 func (f *CampaignFields) HasSender(t *Tenant) error {
-	if f.FromEmail != "" && !slices.Contains(t.Domains, Email(f.FromEmail).Domain()) {
+	domain := Email(f.FromEmail).Domain()
+	if f.FromEmail != "" && !slices.Contains(t.Domains, domain) {
+		if IsFreeMail(domain) {
+			return freeMailSender("from_email")
+		}
 		return Invalidf("from_email", "from_email must lie in a domain of the tenant.")
 	}
 	return nil

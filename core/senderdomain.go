@@ -91,6 +91,9 @@ func ProposeDomain(tenantID, domain string, now Instant) (SenderDomain, error) {
 	if err != nil {
 		return d, err
 	}
+	if IsFreeMail(d.Domain) {
+		return d, freeMailSender("domain")
+	}
 	if suffix, _ := publicsuffix.PublicSuffix(d.Domain); suffix == d.Domain {
 		return d, Invalidf("domain", "Anyone may register a domain below %s; propose one of your own.", d.Domain)
 	}

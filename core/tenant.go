@@ -147,6 +147,10 @@ func (t *Tenant) Change(in TenantInput, operator bool, now Instant) error {
 	if in.TestAddresses != nil {
 		t.TestAddresses = Strings(*in.TestAddresses)
 	}
+	if in.MailFrom != nil && Email(t.MailFrom).Domain() != Email(was.MailFrom).Domain() &&
+		IsFreeMail(Email(t.MailFrom).Domain()) {
+		return freeMailSender("mail_from")
+	}
 	if err := t.Validate(); err != nil {
 		return err
 	}

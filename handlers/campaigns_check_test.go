@@ -146,6 +146,7 @@ func TestRecordsOfSenders(t *testing.T) {
 			"dkim_missing dmarc_misaligned",
 		},
 		{"silence", nil, "", "shop.example", "", "dns_unanswered"},
+		{"a provider of mailboxes", with("gmail.com", "v=spf1 a"), "", "", "gmail.com", "sender_free_mail"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			asked := map[string]int{}

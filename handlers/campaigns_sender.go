@@ -87,6 +87,11 @@ func (d Drafts) senderFindings(ctx context.Context, draft *store.Draft, now core
 	if !strings.Contains(s.domain, ".") {
 		return nil, nil // of a machine of one's own
 	}
+	if core.IsFreeMail(s.domain) {
+		s.warn("sender_free_mail", "Take an address of a domain of your own.",
+			"Anyone gets a mailbox at %s: mail programs refuse or hide newsletters in its name.", s.domain)
+		return s.all, nil
+	}
 	keys, err := d.Store.DKIMKeys(ctx, []string{draft.Campaign.TenantID, core.TenantNone}, false, core.Page{Limit: 1000})
 	if err != nil {
 		return nil, err

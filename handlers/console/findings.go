@@ -39,6 +39,7 @@ var findingTexts = map[string]string{
 	"dkim_unpublished":                    "The record for the signature of your mails is not in the DNS.",
 	"spf_missing":                         "Your domain has no record that says which servers may send for it (SPF).",
 	"dmarc_missing":                       "Your domain has no DMARC record, which large mailboxes ask for.",
+	"sender_free_mail":                    "The sender is at a provider of mailboxes: mail programs refuse or hide such newsletters.",
 	"dmarc_misaligned":                    "Nothing proves yet that your mails are from your domain: they may end in the spam folder.",
 	"dns_unanswered":                      "The DNS did not answer, so your domain could not be looked at.",
 }

@@ -1,0 +1,34 @@
+package core
+
+import "slices"
+
+// freeMail are domains at which anyone gets a mailbox. What comes from them is theirs to send alone: most of them have a
+// DMARC policy of reject or quarantine, and large receivers refuse newsletters in their name.
+var freeMail = []string{
+	"126.com", "139.com", "163.com", "aim.com", "aol.com", "aol.de", "arcor.de", "att.net", "bellsouth.net",
+	"bigpond.com", "bluewin.ch", "bol.com.br", "btinternet.com", "comcast.net", "cox.net", "email.de",
+	"fastmail.com", "fastmail.fm", "free.fr", "freenet.de", "gmail.com", "gmx.at", "gmx.ch", "gmx.com", "gmx.de",
+	"gmx.eu", "gmx.net", "gmx.org", "googlemail.com", "hey.com", "hotmail.co.uk", "hotmail.com", "hotmail.de",
+	"hotmail.es", "hotmail.fr", "hotmail.it", "hushmail.com", "icloud.com", "inbox.ru", "interia.pl", "laposte.net",
+	"libero.it", "list.ru", "live.com", "live.de", "live.fr", "live.nl", "mac.com", "mail.com", "mail.de", "mail.ru",
+	"mailbox.org", "me.com", "msn.com", "naver.com", "o2.pl", "o2online.de", "onet.pl", "online.de", "op.pl",
+	"orange.fr", "outlook.com", "outlook.de", "outlook.es", "outlook.fr", "outlook.it", "pm.me", "posteo.de",
+	"posteo.net", "proton.me", "protonmail.ch", "protonmail.com", "qq.com", "rediffmail.com", "rocketmail.com",
+	"rogers.com", "sbcglobal.net", "seznam.cz", "sfr.fr", "sina.com", "sky.com", "t-online.de", "terra.com.br",
+	"tiscali.it", "tuta.com", "tuta.io", "tutamail.com", "tutanota.com", "tutanota.de", "uol.com.br", "verizon.net",
+	"virgilio.it", "virginmedia.com", "vodafone.de", "wanadoo.fr", "web.de", "wp.pl", "yahoo.ca", "yahoo.co.in",
+	"yahoo.co.jp", "yahoo.co.uk", "yahoo.com", "yahoo.com.br", "yahoo.de", "yahoo.es", "yahoo.fr", "yahoo.it",
+	"yandex.com", "yandex.ru", "ymail.com", "zoho.com",
+}
+
+// IsFreeMail reports whether anyone gets a mailbox at a domain, which is folded.
+func IsFreeMail(domain string) bool {
+	_, is := slices.BinarySearch(freeMail, domain)
+	return is
+}
+
+// freeMailSender is the error of a field with a sender at such a domain.
+func freeMailSender(field string) *Error {
+	return Invalidf(field, "Mail programs refuse or hide newsletters in the name of a provider of mailboxes such as "+
+		"Gmail or GMX, since they don't come from its servers: take an address of a domain of your own.")
+}
