@@ -1,5 +1,12 @@
 package core
 
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
 // Most of what the mails of a campaign may bring along.
 const (
 	MaxAttachments     = 10      // files
@@ -8,7 +15,7 @@ const (
 
 // Attachment is a file that the mails of a campaign bring along.
 type Attachment struct {
-	Name string // as readers see it: letters, digits, hyphens and an ending
+	Name string // as readers see it: AttachmentName
 	Type string // media type
 	Data []byte
 }
@@ -16,4 +23,30 @@ type Attachment struct {
 // AttachmentsTooLarge is the error for attachments of more than MaxAttachmentBytes.
 func AttachmentsTooLarge(bytes int64) *Error {
 	return Invalidf("attachments", "attachments may have %d bytes together; these have %d.", MaxAttachmentBytes, bytes)
+}
+
+const maxAttachmentName = 80 // bytes, without the ending
+
+// AttachmentName returns the name of a file of media as readers see it: in its own letters, with the ending of its
+// type, and without what no file system takes.
+func AttachmentName(name, mediaType string) string {
+	if dot := strings.LastIndexByte(name, '.'); dot > 0 &&
+		slices.Contains(pictureEndings, strings.ToLower(name[dot:])) {
+		name = name[:dot]
+	}
+	name = strings.Map(func(r rune) rune {
+		if !unicode.IsGraphic(r) || strings.ContainsRune(`/\:*?"<>|`, r) || r == utf8.RuneError {
+			return ' '
+		}
+		return r
+	}, name)
+	name = strings.Trim(strings.Join(strings.Fields(name), " "), ". ")
+	for len(name) > maxAttachmentName {
+		_, size := utf8.DecodeLastRuneInString(name)
+		name = strings.TrimRight(name[:len(name)-size], ". ")
+	}
+	if name == "" {
+		return MediaFileName("", mediaType)
+	}
+	return name + mediaEndings[mediaType]
 }

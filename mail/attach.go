@@ -3,6 +3,9 @@ package mail
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
+	"mime"
+	"strings"
 
 	"newsletterd/core"
 )
@@ -28,9 +31,10 @@ func NewAttachments(files []core.Attachment) *Attachments {
 	a := &Attachments{boundary: "=-" + hex.EncodeToString(sum.Sum(nil)[:16]), tail: make([]byte, 0, size/3*4+size/50+512*len(files))}
 	for i := range files {
 		f := &files[i]
-		a.tail = append(a.tail, "Content-Type: "+f.Type+";\r\n name=\""+f.Name+"\"\r\n"+
+		plain, whole := attachmentNames(f)
+		a.tail = append(a.tail, "Content-Type: "+f.Type+";\r\n name=\""+plain+"\"\r\n"+
 			"Content-Transfer-Encoding: base64\r\n"+
-			"Content-Disposition: attachment;\r\n filename=\""+f.Name+"\"\r\n\r\n"...)
+			"Content-Disposition: attachment;\r\n filename=\""+plain+"\""+whole+"\r\n\r\n"...)
 		a.tail = appendBase64Octets(a.tail, f.Data)
 		a.tail = append(a.tail, "--"+a.boundary...)
 		if i == len(files)-1 {
@@ -39,6 +43,31 @@ func NewAttachments(files []core.Attachment) *Attachments {
 		a.tail = append(a.tail, "\r\n"...)
 	}
 	return a
+}
+
+// attachmentNames returns the name of a file in ASCII, and what follows it where that isn't the whole one: the extended
+// parameter of RFC 2231, in lines, which programs prefer that know it.
+func attachmentNames(f *core.Attachment) (plain, whole string) {
+	const line = 54
+	parameter := mime.FormatMediaType("x", map[string]string{"filename": f.Name})
+	_, encoded, extended := strings.Cut(parameter, "filename*=utf-8''")
+	if !extended {
+		return f.Name, ""
+	}
+	var b strings.Builder
+	for i := 0; encoded != ""; i++ {
+		n := min(len(encoded), line)
+		if cut := strings.LastIndexByte(encoded[:n], '%'); n < len(encoded) && cut > n-3 {
+			n = cut
+		}
+		charset := ""
+		if i == 0 {
+			charset = "UTF-8''"
+		}
+		fmt.Fprintf(&b, ";\r\n filename*%d*=%s%s", i, charset, encoded[:n])
+		encoded = encoded[n:]
+	}
+	return core.MediaFileName(f.Name, f.Type), b.String()
 }
 
 // Tail returns what follows the data that Append makes; nil: nothing. It consists of whole lines in the form that DKIM

@@ -39,7 +39,7 @@ func (s *Store) AttachmentsOf(ctx context.Context, tenantID string, ids []string
 		if err != nil {
 			return nil, err
 		}
-		found = append(found, attachedFile{m.Full, core.MediaFileName(m.Name, m.Full.Type)})
+		found = append(found, attachedFile{m.Full, core.AttachmentName(m.Name, m.Full.Type)})
 	}
 	return s.readAttachments(ctx, found)
 }
@@ -78,7 +78,7 @@ func (tx *Tx) attached(tenantID string, ids []string) (found []attachedFile, err
 		if err != nil {
 			return nil, err
 		}
-		f.Name = core.MediaFileName(f.Name, f.Type)
+		f.Name = core.AttachmentName(f.Name, f.Type)
 		total += f.Bytes
 		found = append(found, f)
 	}

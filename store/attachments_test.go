@@ -42,7 +42,7 @@ func TestAttachmentsStayAsTheyWereApproved(t *testing.T) {
 	s.Clean(store.Retention{})
 	files, err := s.Attachments(t.Context(), c.CopyID)
 	s.Must(err)
-	if len(files) != 2 || string(files[0].Data) != "%PDF-1.7 prices" || files[0].Name != "Pr-is-list.pdf" ||
+	if len(files) != 2 || string(files[0].Data) != "%PDF-1.7 prices" || files[0].Name != "Préis list.pdf" ||
 		files[0].Type != core.PDF || string(files[1].Data) != "large" || files[1].Name != "boot.png" {
 		t.Errorf("%+v", files)
 	}
