@@ -68,10 +68,37 @@ func (d Drafts) Look(ctx context.Context, c *core.Campaign, version int64, now c
 			Field: "content.source", Line: n.Line, Block: n.Block,
 		}, hintOf(n.Code), "%s", n.Text))
 	}
-	if l.Bulk == nil {
-		return l, nil
+	if err := d.lookAtAttachments(ctx, &l, t.ID); err != nil || l.Bulk == nil {
+		return l, err
 	}
 	return l, d.inspect(ctx, &l, now)
+}
+
+// largeAttachments is how many bytes of attachments are worth a word: they come with each mail, and weigh a third more
+// there.
+const largeAttachments = 1 << 20
+
+func (d Drafts) lookAtAttachments(ctx context.Context, l *Look, tenantID string) error {
+	at, total := core.FindingPlace{Field: "attachments"}, int64(0)
+	for _, id := range l.Draft.Fields.Attachments {
+		m, err := d.Store.Media(ctx, id)
+		switch {
+		case core.KindOf(err) == core.NotFound || err == nil && m.TenantID != tenantID:
+			l.Findings = append(l.Findings, core.CampaignFinding{
+				Severity: core.SeverityError, Code: "attachment_missing", Where: at,
+				Message: "There is no picture or document " + id + " of the tenant.",
+				Hint:    "Upload it again, or leave it out.",
+			})
+		case err != nil:
+			return err
+		}
+		total += m.Full.Bytes
+	}
+	if total > largeAttachments {
+		l.Findings = append(l.Findings, core.Warningf("attachments_large", at, "Link to the files instead.",
+			"%.1f MB of attachments come with each mail.", float64(total)/1e6))
+	}
+	return nil
 }
 
 // compile makes the mail of a campaign, or says in Fault why there is none.

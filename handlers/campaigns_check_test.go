@@ -40,6 +40,50 @@ func (answering) RoundTrip(r *http.Request) (*http.Response, error) {
 	return res.Result(), nil
 }
 
+// Attachments that are large are worth a word; one that is gone keeps the campaign from going out.
+func TestCheckOfAttachments(t *testing.T) {
+	e := newEnv(t)
+	s := storetest.Seeder{TB: t, Store: e.store}
+	l := s.NewList()
+	s.TenantID = l.TenantID
+	prices := s.NewMedia("prices.png", []string{strings.Repeat("x", largeAttachments-4)})
+	boot := s.NewMedia("boot.png", []string{"1234"})
+	attached := func(ids ...string) core.Campaign {
+		return s.NewCampaign(l, func(f *core.CampaignFields) { f.Attachments = ids })
+	}
+	small, large := attached(prices.ID, boot.ID), attached(prices.ID, boot.ID)
+	d := Drafts{Store: e.store, Sealer: e.handler.sealer, Origin: "http://news.test"}
+	codes := func(c *core.Campaign) (codes []string) {
+		l, err := d.Look(t.Context(), c, 0, s.Time())
+		s.Must(err)
+		for _, f := range l.Findings {
+			if f.Where.Field == "attachments" {
+				codes = append(codes, f.Severity+" "+f.Code)
+			}
+		}
+		return codes
+	}
+	if got := codes(&small); got != nil {
+		t.Error("1 MiB:", got)
+	}
+	more := s.NewMedia("more.png", []string{"5"})
+	_, err := e.store.EditCampaign(t.Context(), store.CampaignEdit{ID: large.ID, Actor: "test", Now: s.Time()},
+		func(f *core.CampaignFields) error { f.Attachments = append(f.Attachments, more.ID); return nil })
+	s.Must(err)
+	large, err = e.store.Campaign(t.Context(), large.ID)
+	s.Must(err)
+	if got := codes(&large); !slices.Equal(got, []string{"warning attachments_large"}) {
+		t.Error("more:", got)
+	}
+	s.Must(e.store.DeleteMedia(t.Context(), boot.ID, true, "test", s.Time()))
+	if got := codes(&small); !slices.Equal(got, []string{"error attachment_missing"}) {
+		t.Error("gone:", got)
+	}
+	if _, _, err := d.Ready(t.Context(), &small, 0, s.Time()); core.KindOf(err) != core.Invalid {
+		t.Error("a campaign whose attachment is gone is ready:", err)
+	}
+}
+
 // Links are asked through the guard: what is private is refused, what carries a secret or is a page of ours is not
 // asked, and HEAD alone decides nothing.
 func TestLinksAreAsked(t *testing.T) {

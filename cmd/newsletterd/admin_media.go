@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 
@@ -102,7 +103,7 @@ func (p *program) mediaCommands() *cli.Command {
 
 func (p *program) addMediaCommand() *cli.Command {
 	add := p.command("add", "keep a picture", append(mediaFlags(), tenantFlag("its `TENANT`"),
-		stringFlag("file", "`FILE` of the picture: PNG, JPEG, GIF or WebP")), []string{"tenant", "file"},
+		stringFlag("file", "`FILE` of the picture, PNG, JPEG, GIF or WebP, or a PDF")), []string{"tenant", "file"},
 		func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 			in, limits := mediaInput(c), mediaLimits(cfg)
 			if in.Name == nil {
@@ -112,7 +113,7 @@ func (p *program) addMediaCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			if m.Full, m.Mail, err = readPicture(c, limits); err != nil {
+			if m.Full, m.Mail, err = readMedia(c.Context, c.String("file"), limits); err != nil {
 				return err
 			}
 			if m, err = s.AddMedia(c.Context, m, limits, actor()); err != nil {
@@ -127,16 +128,16 @@ as url goes into the source of a mail.
 	return add
 }
 
-// readPicture makes of the file of a picture what is kept of it.
-func readPicture(c *cli.Context, limits core.MediaLimits) (full, mail core.MediaFile, err error) {
-	info, err := os.Stat(c.String("file"))
+// readMedia makes of the file of a picture or a document what is kept of it.
+func readMedia(ctx context.Context, path string, limits core.MediaLimits) (full, mail core.MediaFile, err error) {
+	info, err := os.Stat(path)
 	if err == nil && info.Size() > limits.Bytes {
 		err = picture.TooLarge(int(limits.Bytes))
 	}
 	if err != nil {
 		return full, mail, err
 	}
-	data, err := os.ReadFile(c.String("file"))
+	data, err := os.ReadFile(path)
 	if err != nil {
 		return full, mail, err
 	}
@@ -147,7 +148,7 @@ func readPicture(c *cli.Context, limits core.MediaLimits) (full, mail core.Media
 	if err != nil {
 		return full, mail, err
 	}
-	return opened.Make(c.Context, int(limits.Bytes))
+	return opened.Make(ctx, int(limits.Bytes))
 }
 
 func (p *program) showMedia(c *cli.Context, cfg *config.Config, s *store.Store, m *core.Media) error {

@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
-	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,8 +15,6 @@ import (
 	"newsletterd/cmd/newsletterd/frontmatter"
 	"newsletterd/core"
 	"newsletterd/handlers"
-	"newsletterd/mail/markup"
-	"newsletterd/mail/picture"
 	"newsletterd/store"
 )
 
@@ -41,7 +36,7 @@ func (p *program) publishCommand() *cli.Command {
 The head of the file names the subject, and what else belongs to the newsletter: TOML between two lines of +++, or YAML between two lines of ---,
 with the keys ` + strings.Join(frontmatter.Keys, ", ") + `.
 
-Pictures that the file names by their paths are kept with the tenant's. The same file again changes the same campaign, as long as it
+Pictures that the file names by their paths, and attachments (pictures and PDF), are kept with the tenant's. The same file again changes the same campaign, as long as it
 is a draft; one that was sent isn't sent again. A file is told apart by id in its head, else by its name and its list.`
 	run := publish.Action
 	publish.Action = func(c *cli.Context) error {
@@ -122,7 +117,11 @@ func (p *program) publish(c *cli.Context, cfg *config.Config, s *store.Store) er
 	if err != nil {
 		return err
 	}
-	campaign, err := saveIssue(c, s, kept, &l, readers, file, &issue, source)
+	attachments, err := p.keepAttachments(c, cfg, s, l.TenantID, file, &issue)
+	if err != nil {
+		return err
+	}
+	campaign, err := saveIssue(c, s, kept, &l, readers, file, &issue, source, attachments)
 	if err != nil {
 		return err
 	}
@@ -188,11 +187,12 @@ func keptIssue(c *cli.Context, s *store.Store, l *core.List, file, id string) (c
 
 // saveIssue keeps a file as a campaign: the one that it was kept as before, or another one.
 func saveIssue(c *cli.Context, s *store.Store, kept core.Campaign, l *core.List, to readers, file string,
-	issue *frontmatter.Matter, source string,
+	issue *frontmatter.Matter, source string, attachments []string,
 ) (core.Campaign, error) {
 	change := func(f *core.CampaignFields) error {
 		*f = core.CampaignFields{
-			ListIDs: to.lists, Narrowing: to.Narrowing, TestAddresses: slices.Clone(issue.Texts["test_addresses"]), Tracking: core.TrackingOff, Theme: c.String("theme"),
+			ListIDs: to.lists, Narrowing: to.Narrowing, TestAddresses: slices.Clone(issue.Texts["test_addresses"]),
+			Attachments: attachments, Tracking: core.TrackingOff, Theme: c.String("theme"),
 			Content: core.CampaignContent{Kind: core.ContentMarkdown, Source: source},
 		}
 		for key, to := range map[string]*string{
@@ -341,75 +341,6 @@ func keyOf(issue *frontmatter.Matter, field string) string {
 		return "audience_of"
 	}
 	return strings.Replace(field, "utm.", "utm_", 1)
-}
-
-// keepPictures keeps the pictures that a source names by their paths, and returns it with their addresses.
-func (p *program) keepPictures(c *cli.Context, cfg *config.Config, s *store.Store, tenantID, file string,
-	issue *frontmatter.Matter,
-) (source string, err error) {
-	source = issue.Body
-	pictures, err := markup.LocalPictures(source)
-	if err != nil || len(pictures) == 0 {
-		return source, inFile(file, issue, err)
-	}
-	origin, err := mediaOrigin(c, cfg, s, tenantID)
-	if err != nil {
-		return source, err
-	}
-	if u, err := url.Parse(origin); err == nil {
-		if a, err := netip.ParseAddr(u.Hostname()); err == nil && a.IsLoopback() || u.Hostname() == "localhost" {
-			fmt.Fprintf(p.err, "warning: pictures are served at %s, which readers elsewhere don't reach: set "+
-				"server.public_url\n", origin)
-		}
-	}
-	addresses := map[string]string{}
-	for _, pic := range pictures {
-		m, err := keepPicture(c, cfg, s, tenantID, file, pic)
-		if err != nil {
-			return source, fmt.Errorf("%s:%d: %s: %s", file, pic.Line+issue.Before, pic.Path, message(err))
-		}
-		addresses[pic.Path] = m.View(origin).URL
-	}
-	return markup.PlacePictures(source, addresses), nil
-}
-
-// keepPicture keeps the file of a picture, or finds that it is kept already.
-func keepPicture(c *cli.Context, cfg *config.Config, s *store.Store, tenantID, file string, pic markup.Picture) (
-	m core.Media, err error,
-) {
-	path, err := url.PathUnescape(pic.Path)
-	if err != nil {
-		return m, err
-	}
-	path = filepath.Join(filepath.Dir(file), filepath.FromSlash(path))
-	in := core.MediaInput{Name: new(filepath.Base(path)), Alt: &pic.Alt}
-	if m, err = core.NewMedia(tenantID, actor(), in, now()); err != nil {
-		return m, err
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return m, err
-	}
-	limits := mediaLimits(cfg)
-	opened, err := picture.Open(data)
-	if err != nil {
-		return m, err
-	}
-	if m.Full, m.Mail, err = opened.Make(c.Context, int(limits.Bytes)); err != nil {
-		return m, err
-	}
-	kept, err := pages(func(m core.Media) string { return m.ID }, func(page core.Page) ([]core.Media, error) {
-		return s.MediaOf(c.Context, tenantID, m.Name, page)
-	})
-	if err != nil {
-		return m, err
-	}
-	for _, k := range kept {
-		if k.Mail.SHA256 == m.Mail.SHA256 && k.Name == m.Name {
-			return k, nil
-		}
-	}
-	return s.AddMedia(c.Context, m, limits, actor())
 }
 
 // message returns the words of an error without its code.

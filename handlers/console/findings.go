@@ -28,6 +28,8 @@ var findingTexts = map[string]string{
 	"tracking_totals":                     "Openings and clicks are counted, but not by whom: the settings say so.",
 	"tracking_off":                        "Nothing is measured: the settings say so.",
 	"html_clipped":                        "The mail is so long that Gmail cuts it off.",
+	"attachment_missing":                  "A file that comes with the mail is gone: upload it again, or leave it out.",
+	"attachments_large":                   "The files that come with each mail are large: a link to them is kinder.",
 	"text_differs":                        "The text for programs without HTML says something else.",
 	"unsubscribe_link_added":              "A line to unsubscribe is added at the end.",
 	"postal_address_missing":              "Your postal address is missing: the law asks for it in most countries.",

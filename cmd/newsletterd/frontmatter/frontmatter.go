@@ -30,10 +30,11 @@ var Keys = []string{
 	"id", "list", "tenant", "subject", "preheader", "name", "from_name", "from_email", "reply_to", "language",
 	"tracking", "theme", "unsubscribe_url", "archive", "utm_source", "utm_medium", "utm_campaign", "utm_term",
 	"utm_content", "lists", "exclude_lists", "exclude_campaigns", "audience", "audience_of", "test_addresses", "time_zone",
+	"attachments",
 }
 
 // ListKeys are those of Keys that hold several texts, or one.
-var ListKeys = []string{"lists", "exclude_lists", "exclude_campaigns", "test_addresses"}
+var ListKeys = []string{"lists", "exclude_lists", "exclude_campaigns", "test_addresses", "attachments"}
 
 // Read reads the head of a file, TOML between lines of +++ or YAML between lines of ---; a file without one
 // has no values. Errors name the file and the line.

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"fmt"
+	"net/netip"
+	"net/url"
+	"path/filepath"
+
+	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/cmd/newsletterd/frontmatter"
+	"newsletterd/core"
+	"newsletterd/mail/markup"
+	"newsletterd/store"
+
+	"github.com/urfave/cli/v2"
+)
+
+// keepPictures keeps the pictures that a source names by their paths, and returns it with their addresses.
+func (p *program) keepPictures(c *cli.Context, cfg *config.Config, s *store.Store, tenantID, file string,
+	issue *frontmatter.Matter,
+) (source string, err error) {
+	source = issue.Body
+	pictures, err := markup.LocalPictures(source)
+	if err != nil || len(pictures) == 0 {
+		return source, inFile(file, issue, err)
+	}
+	origin, err := mediaOrigin(c, cfg, s, tenantID)
+	if err != nil {
+		return source, err
+	}
+	if u, err := url.Parse(origin); err == nil {
+		if a, err := netip.ParseAddr(u.Hostname()); err == nil && a.IsLoopback() || u.Hostname() == "localhost" {
+			fmt.Fprintf(p.err, "warning: pictures are served at %s, which readers elsewhere don't reach: set "+
+				"server.public_url\n", origin)
+		}
+	}
+	addresses := map[string]string{}
+	for _, pic := range pictures {
+		m, err := keepPicture(c, cfg, s, tenantID, file, pic)
+		if err != nil {
+			return source, fmt.Errorf("%s:%d: %s: %s", file, pic.Line+issue.Before, pic.Path, message(err))
+		}
+		addresses[pic.Path] = m.View(origin).URL
+	}
+	return markup.PlacePictures(source, addresses), nil
+}
+
+// keepAttachments keeps the files that the head names to come with the mails, and returns their ids. Their paths are
+// those from the folder of the file on, as those of pictures.
+func (p *program) keepAttachments(c *cli.Context, cfg *config.Config, s *store.Store, tenantID, file string,
+	issue *frontmatter.Matter,
+) (ids []string, err error) {
+	for _, name := range issue.Texts["attachments"] {
+		path := filepath.Join(filepath.Dir(file), filepath.FromSlash(name))
+		m, err := keepFile(c, cfg, s, tenantID, path, "")
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: attachments: %s: %s", file, issue.Lines["attachments"], name, message(err))
+		}
+		ids = append(ids, m.ID)
+	}
+	return ids, nil
+}
+
+// keepPicture keeps the file of a picture.
+func keepPicture(c *cli.Context, cfg *config.Config, s *store.Store, tenantID, file string, pic markup.Picture) (
+	m core.Media, err error,
+) {
+	path, err := url.PathUnescape(pic.Path)
+	if err != nil {
+		return m, err
+	}
+	return keepFile(c, cfg, s, tenantID, filepath.Join(filepath.Dir(file), filepath.FromSlash(path)), pic.Alt)
+}
+
+// keepFile keeps a file as media, or finds that it is kept already.
+func keepFile(c *cli.Context, cfg *config.Config, s *store.Store, tenantID, path, alt string) (m core.Media, err error) {
+	in := core.MediaInput{Name: new(filepath.Base(path)), Alt: &alt}
+	if m, err = core.NewMedia(tenantID, actor(), in, now()); err != nil {
+		return m, err
+	}
+	limits := mediaLimits(cfg)
+	if m.Full, m.Mail, err = readMedia(c.Context, path, limits); err != nil {
+		return m, err
+	}
+	kept, err := pages(func(m core.Media) string { return m.ID }, func(page core.Page) ([]core.Media, error) {
+		return s.MediaOf(c.Context, tenantID, m.Name, page)
+	})
+	if err != nil {
+		return m, err
+	}
+	for _, k := range kept {
+		if k.Mail.SHA256 == m.Mail.SHA256 && k.Name == m.Name {
+			return k, nil
+		}
+	}
+	return s.AddMedia(c.Context, m, limits, actor())
+}
