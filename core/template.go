@@ -50,6 +50,25 @@ func (t *Template) Change(in TemplateInput, now Instant) error {
 	return nil
 }
 
+// TemplateUse is what would lack a template if it were deleted: another template that it stands around, a campaign that
+// is written on, or a send job that has not begun and has not frozen it.
+type TemplateUse struct {
+	Kind       string `db:"kind" json:"kind" enum:"template|campaign|job"`
+	ID         string `db:"id" json:"id"`
+	Name       string `db:"name" json:"name"`                         // of a campaign without one, and of a job: the subject
+	CampaignID string `db:"campaign_id" json:"campaign_id,omitempty"` // of a job
+}
+
+// ErrTemplateUsed is the Conflict for the deletion of a template that is used.
+func ErrTemplateUsed(uses []TemplateUse) *Error {
+	more := ""
+	if len(uses) > 1 {
+		more = " and others"
+	}
+	return Conflictf("template_in_use", "The %s %q%s uses the template. With force=true it is deleted all the same.",
+		uses[0].Kind, uses[0].Name, more)
+}
+
 // Content is all that a job's mails are made of.
 type Content struct {
 	Copy     CampaignCopy

@@ -96,6 +96,7 @@ var requestExamples = map[string]web.Object{
 		"body_text": "Acme\n\n{{content}}",
 	},
 	"updateTemplate": {"body_html": "<h1>Acme Gardens</h1>{{content}}"},
+	"tryTemplate":    {"tenant_id": exampleID, "layout": "", "body_html": "<p>Hello {{email}}</p>"},
 
 	"register":       {"email": "new@example.org", "password": "a long password"},
 	"login":          {"grant_type": "password", "username": "reader@example.org", "password": "a long password"},

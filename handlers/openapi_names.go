@@ -57,6 +57,8 @@ var operationNames = map[string]string{
 	"PUT /api/admin/templates/:id":                            "updateTemplate",
 	"DELETE /api/admin/templates/:id":                         "deleteTemplate",
 	"POST /api/admin/templates/:id/preview":                   "previewTemplate",
+	"GET /api/admin/templates/:id/uses":                       "listTemplateUses",
+	"POST /api/admin/template-preview":                        "tryTemplate",
 	"GET /api/admin/invitations":                              "listInvitations",
 	"POST /api/admin/invitations":                             "createInvitation",
 	"GET /api/admin/invitations/:id":                          "getInvitation",

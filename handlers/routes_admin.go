@@ -77,9 +77,14 @@ func (h *Handler) templateRoutes(t *web.Table) {
 	crud(t, all, "a template", "templates, without their bodies", resource{
 		a.find, web.ErrNotFound, web.List(a.list, templateHead.key),
 		web.JSON(a.create).MaxBody(maxSendJob).Fails(core.NotFound, core.Conflict), web.Path(a.show),
-		web.JSON(a.update).MaxBody(maxSendJob).Fails(core.Conflict), web.Path(a.remove),
+		web.JSON(a.update).MaxBody(maxSendJob).Fails(core.Conflict), web.Query(a.remove).Fails(core.Conflict),
 		rights{read, write, write, write},
 	})
+	t.Add("GET", all+"/:id/uses", admin(read), web.Member, web.Path(a.uses).Find(a.find).Missing(web.ErrNotFound),
+		"List what uses a template, and would lack it")
+	t.Add("POST", "/api/admin/template-preview", admin(read), web.Member,
+		web.JSON(a.try).MaxBody(maxSendJob).Fails(core.NotFound, core.Conflict),
+		"Render a template that is not kept, with its layout")
 	t.Add("POST", all+"/:id/preview", admin(read), web.Member,
 		web.Path(a.preview).Find(a.find).Missing(web.ErrNotFound).Fails(core.Conflict),
 		"Render a template with its layout")

@@ -101,8 +101,21 @@ func memberFault(err error) error {
 	return core.Invalidf(fault.Field, "%s", fault.Message).With(err)
 }
 
-func (a templates) remove(c *web.Call, id string) (web.None, error) {
-	return web.None{}, a.store.DeleteTemplate(c, id, actor(c), c.Now)
+// templateRemoval says whether a template goes that something uses.
+type templateRemoval struct {
+	Force bool `query:"force"`
+}
+
+func (a templates) remove(c *web.Call, in templateRemoval) (web.None, error) {
+	return web.None{}, a.store.DeleteTemplate(c, c.ID(), in.Force, actor(c), c.Now)
+}
+
+// maxTemplateUses is how many uses of each kind are listed.
+const maxTemplateUses = 50
+
+func (a templates) uses(c *web.Call, id string) ([]core.TemplateUse, error) {
+	uses, err := a.store.TemplateUses(c, id, maxTemplateUses)
+	return append([]core.TemplateUse{}, uses...), err
 }
 
 func (a templates) preview(c *web.Call, id string) (out preview, err error) {
@@ -110,7 +123,32 @@ func (a templates) preview(c *web.Call, id string) (out preview, err error) {
 	if err != nil {
 		return out, err
 	}
-	content := SampleContent(&t)
+	return a.rendered(c, &t)
+}
+
+// try is the preview of a template that isn't kept. It needs no name.
+func (a templates) try(c *web.Call, in templateInput) (out preview, err error) {
+	tenant, err := oneTenant(c, in.TenantID)
+	if err != nil {
+		return out, err
+	}
+	if in.Name == nil {
+		in.Name = new("Template")
+	}
+	t, err := core.NewTemplate(tenant, in.record(), c.Now)
+	if err == nil {
+		err = memberFault(TryTemplate(&t))
+	}
+	if err != nil {
+		return out, err
+	}
+	out, err = a.rendered(c, &t)
+	return out, unknownTenant(err)
+}
+
+// rendered returns a mail of a template with its layout.
+func (a templates) rendered(c *web.Call, t *core.Template) (out preview, err error) {
+	content := SampleContent(t)
 	if content.Tenant, err = a.store.Tenant(c, t.TenantID); err != nil {
 		return out, err
 	}

@@ -63,7 +63,7 @@ func (s *story) records() {
 		return onlyErr(s.UpdateTemplate(ctx, tm.ID, "test",
 			func(t *core.Template) error { t.BodyText = "y"; return nil }))
 	})
-	s.op("DeleteTemplate", func() error { return s.DeleteTemplate(ctx, tm.ID, "test", now0) })
+	s.op("DeleteTemplate", func() error { return s.DeleteTemplate(ctx, tm.ID, false, "test", now0) })
 	s.themes(t.ID)
 	s.media(t.ID)
 	k := core.DKIMKey{

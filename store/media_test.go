@@ -139,7 +139,7 @@ func TestAPictureInUseIsNotDeletedByMistake(t *testing.T) {
 		r.Template = []byte(`{"mailer_template_name":"frozen"}`)
 		r.BodyHTML, r.BodyText = "", ""
 	})
-	s.Must(s.DeleteTemplate(t.Context(), tm.ID, "test", s.Time()))
+	s.Must(s.DeleteTemplate(t.Context(), tm.ID, false, "test", s.Time()))
 	if err := in(frozen); !errors.Is(err, &core.Error{Code: "media_in_use"}) {
 		t.Error(err)
 	}

@@ -414,7 +414,7 @@ func TestTemplates(t *testing.T) {
 	if ts, err := s.Templates(ctx, l.TenantID, core.Page{Limit: 10}); err != nil || len(ts) != 1 {
 		t.Errorf("%v %v", ts, err)
 	}
-	s.Must(s.DeleteTemplate(ctx, spring.ID, "test", sendNow))
+	s.Must(s.DeleteTemplate(ctx, spring.ID, false, "test", sendNow))
 	if _, err := s.TemplateByID(ctx, spring.ID); !errors.Is(err, core.ErrNotFound) {
 		t.Errorf("deleted: %v", err)
 	}

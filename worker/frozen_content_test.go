@@ -66,7 +66,7 @@ func TestAJobSendsWhatItFroze(t *testing.T) {
 			return l.Change(core.ListInput{Name: new("Fresh list")}, core.At(time.Now()))
 		})
 		h.Must(err)
-		h.Must(h.DeleteTemplate(t.Context(), body.ID, "test", core.At(time.Now())))
+		h.Must(h.DeleteTemplate(t.Context(), body.ID, false, "test", core.At(time.Now())))
 		h.Start()
 		h.AddsUp(h.Wait(j), 1, 1, 0)
 		h.Group.Drain(time.Minute)
