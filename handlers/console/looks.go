@@ -15,11 +15,13 @@ func (o *Console) looksRoutes(t *web.Table) {
 	o.get(t, "/looks/pictures/:id", core.ActionMediaRead, o.picture, "The console: a picture")
 	o.post(t, "/looks/pictures/:id", core.ActionMediaWrite, o.changePicture, "The console: change or delete a picture")
 	o.themeRoutes(t)
+	o.templateRoutes(t)
 }
 
 // LooksTabs are the parts of the looks.
 func (p *Page) LooksTabs() []tab {
-	return p.tabsOf(Link{p.T("Pictures"), p.Path("looks")}, Link{p.T("Themes"), p.Path("looks", "themes")})
+	return p.tabsOf(Link{p.T("Pictures"), p.Path("looks")}, Link{p.T("Themes"), p.Path("looks", "themes")},
+		Link{p.T("Templates"), p.Path("looks", "templates")})
 }
 
 // fileForm adds what a form with a file does: fn sends the body of the request on.
