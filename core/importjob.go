@@ -48,6 +48,7 @@ type ImportJob struct {
 	KeepFields bool  `db:"keep_fields" json:"keep_fields"`
 	Lines      int64 `db:"lines" json:"lines"` // of the file; 0: they were not all read yet
 	ImportCounts
+	ImportUndo
 	CreatedBy     string  `db:"created_by" json:"created_by"`
 	CreatedAt     Instant `db:"created_at" json:"created_at"`
 	StartedAt     Instant `db:"started_at" json:"started_at,omitzero"`

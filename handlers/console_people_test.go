@@ -340,7 +340,17 @@ func TestConsoleImports(t *testing.T) {
 		}
 		e.shows(at+"/faults", http.StatusOK, "no address", "Ulm", "-<html", "-Bonn")
 		e.shows("/imports", http.StatusOK, "readers.csv", "done")
-		e.shows("/people-export?list="+e.list.ID, http.StatusOK, "new@reader.example", "-<html")
+		e.shows(at, http.StatusOK, "The wrong file, or the wrong list?", at+`/undo"`)
+		e.shows(at+"/undo", http.StatusOK, "It has brought one person.", "<strong>1</strong> are removed", "-about")
+		if to := e.sends(at+"/undo", http.StatusSeeOther, url.Values{}); to != at {
+			t.Errorf("leads to %s", to)
+		}
+		e.shows(at, http.StatusOK, "is taken back", `data-poll="2"`, "-Cancel the import")
+		importer.Step(t.Context(), time.Now())
+		e.shows(at, http.StatusOK, "Taken back", "<strong>1</strong> were removed", "-data-poll", "-/undo")
+		e.shows(at+"/undo", http.StatusFound)
+		e.shows("/people", http.StatusOK, "-new@reader.example")
+		e.shows("/people-export?list="+e.list.ID, http.StatusOK, "-new@reader.example", "-<html")
 	})
 }
 
@@ -383,5 +393,6 @@ func TestConsoleImportIsRefused(t *testing.T) {
 		list := e.seed.NewList(func(in *core.ListInput) { in.TenantID = &other.ID })
 		j := e.seed.NewImportJob(list.ID, "email\nann@reader.example\n")
 		e.shows("/imports/"+j.ID, http.StatusNotFound)
+		e.shows("/imports/"+j.ID+"/undo", http.StatusOK, "password")
 	})
 }

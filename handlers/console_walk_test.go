@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"io"
+	"log/slog"
 	"maps"
 	"net/http"
 	"net/url"
@@ -9,12 +10,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"newsletterd/core"
 	"newsletterd/handlers/accesstest"
 	"newsletterd/handlers/console"
 	"newsletterd/handlers/web"
 	"newsletterd/store/storetest"
+	"newsletterd/worker"
 )
 
 // consoleWalk goes over all pages of the console as one person.
@@ -40,6 +43,9 @@ func TestConsoleWalk(t *testing.T) {
 	}
 	world := accesstest.NewWorld(s, "")
 	own := world.Tenants[0]
+	done := s.NewImportJob(own.List, "email\nbrought@reader.example\n")
+	s.Must(s.RunImport(t.Context(), done.ID, core.ImportInput{SubscriberStatus: core.SubscriptionPending}, "test", s.Time()))
+	worker.Imports(e.store, nil, slog.New(slog.DiscardHandler)).Step(t.Context(), time.Now())
 	pages := 0
 	for _, role := range core.Roles {
 		r := core.Role{Role: role, TenantID: own.ID}

@@ -38,6 +38,10 @@ func (h *Handler) importRoutes(t *web.Table) {
 		"Run an import, or try what would become of the lines; absent fields stay as they are")
 	t.Add("POST", item+"/cancel", may, web.Member, one(web.Path(a.cancel)).Fails(core.Conflict),
 		"End an import, or its upload; what it has done stays")
+	t.Add("GET", item+"/undo", may, web.Member, one(web.Path(a.undoPlan)).Fails(core.Conflict),
+		"Say what would become of those whom an import has brought if it were taken back")
+	t.Add("POST", item+"/undo", may, web.Member, one(web.Path(a.undo)).Accepted().Fails(core.Conflict),
+		"Take an import back, within a week of its end: remove those whom it has brought anew")
 	t.Add("GET", item+"/faults", may, web.Member, one(web.Write(a.faults)), "Write the lines with errors as CSV")
 	t.Add("DELETE", item, may, web.Member, one(web.Path(a.remove)).Fails(core.Conflict),
 		"Delete an import with its file")
@@ -205,6 +209,18 @@ func (a imports) run(c *web.Call, in core.ImportInput) (r importRecord, err erro
 
 func (a imports) cancel(c *web.Call, id string) (importRecord, error) {
 	j, err := a.store.CancelImport(c, id, actor(c), c.Now)
+	if err != nil {
+		return importRecord{}, err
+	}
+	return a.record(c, &j)
+}
+
+func (a imports) undoPlan(c *web.Call, id string) (core.ImportUndoPlan, error) {
+	return a.store.ImportUndoPlan(c, id, c.Now)
+}
+
+func (a imports) undo(c *web.Call, id string) (importRecord, error) {
+	j, err := a.store.UndoImport(c, id, actor(c), c.Now)
 	if err != nil {
 		return importRecord{}, err
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"newsletterd/core"
+	"newsletterd/store"
 	"newsletterd/store/storetest"
 )
 
@@ -40,13 +41,19 @@ func init() {
 		if args["status"] != core.ImportCompleted {
 			return
 		}
-		_, err = e.store.StartImport(ctx, j.ID, now)
+		j, err = e.store.StartImport(ctx, j.ID, now)
 		e.must(err)
+		im, err := e.store.ImportOf(ctx, &j)
+		e.must(err)
+		defer im.Close()
+		e.must(im.Put(store.ImportRow{Email: "ann@reader.example"}))
+		e.must(im.Write(ctx, s.Time, nil))
+		im.Counts.Failed = 1
 		w, err := e.store.NewFaultWriter(ctx, j.ID)
 		e.must(err)
 		_, err = strings.NewReader("line,error,E-Mail,First name\n3,no e-mail address,no address,X\n").WriteTo(w)
 		e.must(err)
 		e.must(w.Flush())
-		e.must(e.store.FinishImport(ctx, &j, core.ImportCounts{Added: 1, Failed: 1}, "", now))
+		e.must(e.store.FinishImport(ctx, &j, im.Counts, "", now))
 	}
 }

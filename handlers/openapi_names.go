@@ -35,6 +35,8 @@ var operationNames = map[string]string{
 	"GET /api/admin/imports/:id":                              "getImport",
 	"POST /api/admin/imports/:id/run":                         "runImport",
 	"POST /api/admin/imports/:id/cancel":                      "cancelImport",
+	"GET /api/admin/imports/:id/undo":                         "planImportUndo",
+	"POST /api/admin/imports/:id/undo":                        "undoImport",
 	"GET /api/admin/imports/:id/faults":                       "exportImportFaults",
 	"DELETE /api/admin/imports/:id":                           "deleteImport",
 	"GET /api/admin/suppressions":                             "listSuppressions",

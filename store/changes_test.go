@@ -24,7 +24,8 @@ var shownColumns = map[string]string{
 	"dkim_key": "tenant_id domain selector algorithm status public",
 	"import_job": "tenant_id list_id name bytes status dry_run keep_fields subscriber_status source mapping lines added updated " +
 		"unchanged kept contradicted pending failed evidence evidence_unreadable evidence_future sync_id created_by " +
-		"started_at finished_at failure_reason announced done_id done_rows",
+		"started_at finished_at failure_reason announced done_id done_rows brought undo_status undo_by undone_at " +
+		"undo_removed undo_pending undo_kept",
 	"campaign": "tenant_id state name subject version approved_version last_approved approved_by approved_at " +
 		"copy_id archive job_no writers review_by review_wanted_at review_note review_asked review_missed " +
 		"created_by updated_by",
@@ -259,9 +260,12 @@ func TestTheTrailTellsEveryChange(t *testing.T) {
 	var rows []core.AuditEntry
 	must(t, s.clean.Select(&rows, "SELECT action, detail FROM audit ORDER BY id"))
 	for _, r := range rows {
-		i := slices.IndexFunc(actions, func(a string) bool {
-			return r.Action == a || strings.HasSuffix(a, ".") && strings.HasPrefix(r.Action, a)
-		})
+		i := slices.Index(actions, r.Action)
+		if i < 0 {
+			i = slices.IndexFunc(actions, func(a string) bool {
+				return strings.HasSuffix(a, ".") && strings.HasPrefix(r.Action, a)
+			})
+		}
 		if i < 0 {
 			t.Errorf("%s: no such action in the source", r.Action)
 			continue

@@ -236,6 +236,10 @@ func (s *story) importJobs() {
 		return im.Add(ctx, []ImportRow{{Email: "uploaded@example.org"}}, now0+110)
 	})
 	s.op("CancelImport", func() error { return onlyErr(s.CancelImport(ctx, id, "test", now0+110)) })
+	s.op("UndoImport", func() error { return onlyErr(s.UndoImport(ctx, id, "test", now0+111)) })
+	for range 2 {
+		s.op("UndoImportStep", func() error { return onlyErr(s.UndoImportStep(ctx, id, now0+111)) })
+	}
 	s.op("DeleteImport", func() error { return s.DeleteImport(ctx, id, "test", now0+110) })
 	for range 3 {
 		s.op("SweepImports", func() error { return onlyErr(s.SweepImports(ctx, now0+110)) })

@@ -17,7 +17,9 @@ type importing struct {
 	sync      bool
 	latest    core.Instant // of the changes that a sync is to announce
 	endpoints bool         // of the tenant; they hear of each change
-	consents  [][2]string  // ids of those who are active in their first generation by this operation, with the evidence
+	noted     []byte       // see keepNoted
+	brought   int64
+	consents  [][2]string // ids of those who are active in their first generation by this operation, with the evidence
 }
 
 // Statements of an import that write many rows each. Rows one by one cost twice as much.
@@ -95,7 +97,10 @@ func (im *importing) step(tx *Tx, s *importStep) error {
 	if err := im.apply(tx, admitted); err != nil {
 		return err
 	}
-	return im.addConsents(tx)
+	if err := im.addConsents(tx); err != nil {
+		return err
+	}
+	return im.keepNoted(tx)
 }
 
 // apply adds the rows that have no record yet, and then applies the others one by one.
@@ -180,6 +185,7 @@ func (im *importing) add(tx *Tx, rows []*ImportRow) error {
 	im.counts.Added += int64(len(rows))
 	tx.movedMany(im.list.ID, core.NotCounted, core.CountedSubscription(blank.Status), int64(len(rows)))
 	for _, r := range rows {
+		im.note(r.id)
 		sub := core.Subscription{ID: r.id, ListID: im.list.ID}
 		change, _ := sub.Import(r.Email, im.status, im.proof, r.Preferences, im.at)
 		if err := im.record(tx, r, &sub, change, true); err != nil {
@@ -218,6 +224,9 @@ func (im *importing) known(tx *Tx, r *ImportRow, sub *core.Subscription) error {
 		return im.prove(tx, r, sub)
 	}
 	im.counts.Updated++
+	if sub.Status != was {
+		im.note(sub.ID)
+	}
 	if err := tx.saveSubscription(was, sub); err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 	"newsletterd/core"
 )
 
-// The kinds of import_chunk.
+// The kinds of import_chunk; the third is importBrought.
 const (
 	importFile   = 0
 	importFaults = 1
@@ -273,9 +273,9 @@ func (s *Store) SweepImports(ctx context.Context, now core.Instant) (more bool, 
 	}
 	err = s.get(ctx, &unneeded, `SELECT id, kind, deleted FROM (
 		SELECT j.id, c.kind, 0 AS deleted FROM import_job AS j CROSS JOIN import_chunk AS c ON c.import_id = j.id
-			WHERE j.status = 'deleted' OR j.failure_reason = '`+core.ImportErased+`'
+			WHERE j.status = 'deleted' OR c.kind < 2 AND j.failure_reason = '`+core.ImportErased+`'
 			OR c.kind = 0 AND j.status IN ('completed', 'failed', 'cancelled')
-			OR j.finished_at > 0 AND j.finished_at < ?1
+			OR j.finished_at > 0 AND j.finished_at < ?1 AND (c.kind < 2 OR j.undo_status <> 'running')
 		UNION ALL SELECT id, 0, 1 FROM import_job WHERE status = 'deleted') LIMIT 1`, int64(now.Add(-FaultsKept)))
 	switch {
 	case errors.Is(err, core.ErrNotFound):

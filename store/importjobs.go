@@ -10,13 +10,17 @@ import (
 
 const importColumns = `id, tenant_id, list_id, name, bytes, status, dry_run, subscriber_status, source, mapping, lines,
 	keep_fields, added, updated, unchanged, kept, contradicted, pending, failed, evidence, evidence_unreadable,
-	evidence_future, sync_id, created_by, created_at, started_at, finished_at, failure_reason, announced, done_id, done_rows`
+	evidence_future, brought, undo_status, undo_removed, undo_pending, undo_kept, undone_at,
+	iif(finished_at > 0 AND brought > 0 AND undo_status = '', finished_at + ` + sqlFaultsKept + `, 0) AS undo_until,
+	sync_id, created_by, created_at, started_at, finished_at, failure_reason, announced, done_id, done_rows`
 
 // How long a file waits to be run, and an upload for its next part.
 const (
 	importIdle = 7 * 24 * time.Hour
-	// FaultsKept is how long the lines with errors of an import can be read after its end.
+	// FaultsKept is how long the lines with errors of an import can be read after its end, and it can be taken back.
 	FaultsKept = 7 * 24 * time.Hour
+	// sqlFaultsKept is FaultsKept in milliseconds: so long an import can be taken back.
+	sqlFaultsKept = "604800000"
 )
 
 // ErrImportEnded is returned to a run whose import was cancelled or removed.
@@ -61,7 +65,7 @@ func (s *Store) RunImport(ctx context.Context, id string, in core.ImportInput, a
 		return tx.one(`UPDATE import_job SET status = 'waiting', dry_run = ?2, mapping = ?3, subscriber_status = ?4,
 			source = ?5, keep_fields = ?7, queued_at = ?6, touched_at = ?6, started_at = 0, lines = 0, added = 0, updated = 0,
 			unchanged = 0, kept = 0, contradicted = 0, pending = 0, failed = 0, evidence = 0, evidence_unreadable = 0, evidence_future = 0,
-			announced = 0, done_id = '', done_rows = 0, failure_reason = '' WHERE id = ?1`,
+			announced = 0, done_id = '', done_rows = 0, brought = 0, failure_reason = '' WHERE id = ?1`,
 			id, in.DryRun, in.Mapping.Column(), in.SubscriberStatus, core.Origin{Source: in.Source}.Trim().Source,
 			int64(now), in.KeepFields)
 	})
@@ -239,8 +243,8 @@ func (im *importing) progress(tx *Tx) error {
 	if im.job == "" {
 		return nil
 	}
-	err := tx.one(`UPDATE import_job SET done_id = ?2, done_rows = ?3, announced = ?4 WHERE id = ?1 AND status =
-		'running'`, im.job, im.position.id, im.position.rows, im.single)
+	err := tx.one(`UPDATE import_job SET done_id = ?2, done_rows = ?3, announced = ?4, brought = brought + ?5 WHERE id = ?1
+		AND status = 'running'`, im.job, im.position.id, im.position.rows, im.single, im.brought)
 	if err == nil {
 		err = tx.setImportCounts(im.job, im.counts)
 	}

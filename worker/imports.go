@@ -20,7 +20,7 @@ const (
 	dryRunNote = 10_000
 )
 
-// importer runs imports that were uploaded, one at a time.
+// importer runs imports that were uploaded and takes them back, one at a time.
 type importer struct {
 	store     *store.Store
 	log       *slog.Logger
@@ -52,6 +52,13 @@ func (i *importer) step(ctx context.Context, now time.Time) time.Time {
 		if more {
 			continue
 		}
+		if undone, err := i.undo(ctx); undone || err != nil {
+			if err != nil {
+				i.log.Warn("import: taking it back goes on later", slog.Any("error", err))
+				return time.Now().Add(importRetry)
+			}
+			continue
+		}
 		j, err := i.store.NextImport(ctx)
 		if errors.Is(err, core.ErrNotFound) {
 			return time.Now().Add(importsEvery)
@@ -67,6 +74,19 @@ func (i *importer) step(ctx context.Context, now time.Time) time.Time {
 		}
 	}
 	return Never
+}
+
+// undo takes an import back, if one is to be, as far as it comes until the loop stops. What was done is durable after
+// each step.
+func (i *importer) undo(ctx context.Context) (found bool, err error) {
+	id, err := i.store.NextUndo(ctx)
+	if errors.Is(err, core.ErrNotFound) {
+		return false, nil
+	}
+	for more := true; more && err == nil && !i.loop.stoppingOr(ctx); {
+		more, err = i.store.UndoImportStep(ctx, id, core.At(time.Now()))
+	}
+	return true, err
 }
 
 // run runs an import to its end. An error of the file ends it as failed; one of the disk is returned.

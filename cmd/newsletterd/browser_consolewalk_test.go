@@ -28,6 +28,9 @@ func TestConsoleWalkInABrowser(t *testing.T) {
 	b := browsertest.New(t)
 	d := start(t, nil)
 	world := accesstest.NewWorld(d.seed, "")
+	done := d.seed.NewImportJob(world.Tenants[0].List, "email\nbrought@reader.example\n")
+	d.seed.Must(d.store.RunImport(t.Context(), done.ID, core.ImportInput{SubscriberStatus: core.SubscriptionPending}, "test",
+		now()))
 	ann := d.addUser("ann@example.org")
 	d.Must(d.store.GrantRole(t.Context(), ann.ID, core.Role{Role: core.RoleOperator}, false, now()))
 	b.Do(browsertest.OnEachPage(watchPolicy))

@@ -26,6 +26,8 @@ func (o *Console) importRoutes(t *web.Table) {
 	o.get(t, "/imports/:id", may, o.importJob, "The console: an import")
 	o.post(t, "/imports/:id", may, o.importJob, "The console: try or run an import")
 	o.post(t, "/imports/:id/cancel", may, o.cancelImport, "The console: cancel an import")
+	o.get(t, "/imports/:id/undo", may, o.undoImport, "The console: what taking an import back would do")
+	o.post(t, "/imports/:id/undo", may, o.undoImport, "The console: take an import back")
 	o.file(t, "/imports/:id/faults", may, func(p *Page) error {
 		return p.Download("/api/admin/imports/" + url.PathEscape(p.Param("id")) + "/faults")
 	}, "The console: the lines of an import with errors, as CSV")
@@ -36,6 +38,9 @@ func (o *Console) importRoutes(t *web.Table) {
 
 // ImportBadge is the state of an import in a word.
 func (p *Page) ImportBadge(j *core.ImportJob) Badge {
+	if j.UndoStatus == core.ImportUndoRunning {
+		return Badge{p.T("is taken back"), "live"}
+	}
 	switch j.Status {
 	case core.ImportUploading:
 		return Badge{p.T("on its way in"), "live"}
@@ -51,6 +56,9 @@ func (p *Page) ImportBadge(j *core.ImportJob) Badge {
 	case core.ImportChecked:
 		return Badge{p.T("tried"), "warn"}
 	case core.ImportCompleted:
+		if j.UndoStatus == core.ImportUndoDone {
+			return Badge{p.T("taken back"), ""}
+		}
 		return Badge{p.T("done"), "good"}
 	case core.ImportFailed:
 		return Badge{p.T("failed"), "bad"}
@@ -241,6 +249,8 @@ type importData struct {
 	From    field        `json:"-"`
 	Keep    bool         `json:"-"`
 
+	Undone int64 `json:"-"` // of those whom it has brought
+
 	guessed bool // which column holds the addresses
 }
 
@@ -291,12 +301,13 @@ func (o *Console) importJob(p *Page) (web.HTML, error) {
 
 // readImport makes what the page of an import shows.
 func (p *Page) readImport(d *importData) {
-	d.Live = d.Status == core.ImportWaiting || d.Status == core.ImportRunning || d.Status == core.ImportUploading
+	d.Live = d.UndoStatus == core.ImportUndoRunning || d.Status == core.ImportWaiting || d.Status == core.ImportRunning || d.Status == core.ImportUploading
 	d.Open = d.Status == core.ImportUploaded || d.Status == core.ImportChecked
 	d.Ready = d.Status == core.ImportChecked && d.FailureReason == ""
 	if d.Status != core.ImportUploaded && d.Status != core.ImportUploading {
 		d.Counted = p.countedRows(d)
 	}
+	d.Undone = d.UndoRemoved + d.UndoPending + d.UndoKept
 	for i := range d.Columns {
 		p.readColumn(d, i)
 	}

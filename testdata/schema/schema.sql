@@ -475,13 +475,15 @@ CREATE TABLE import_job (
   announced           INTEGER NOT NULL DEFAULT 0, -- changes that were announced one by one
   done_id             TEXT NOT NULL DEFAULT '', -- of the row that the run has come to, in the order of ids
   done_rows           INTEGER NOT NULL DEFAULT 0 -- rows of this id
-, keep_fields INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID;
+, keep_fields INTEGER NOT NULL DEFAULT 0, brought INTEGER NOT NULL DEFAULT 0, undo_status TEXT NOT NULL DEFAULT '', undo_by TEXT NOT NULL DEFAULT '', undone_at INTEGER NOT NULL DEFAULT 0, undo_removed INTEGER NOT NULL DEFAULT 0, undo_pending INTEGER NOT NULL DEFAULT 0, undo_kept INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID;
 
 CREATE INDEX import_job_list ON import_job (list_id);
 
 CREATE INDEX import_job_open ON import_job (status, queued_at) WHERE status NOT IN ('completed', 'failed', 'cancelled');
 
 CREATE INDEX import_job_tenant ON import_job (tenant_id, id);
+
+CREATE INDEX import_job_undo ON import_job (id) WHERE undo_status = 'running';
 
 CREATE TABLE invitation (
   id         TEXT PRIMARY KEY,

@@ -1,0 +1,86 @@
+package core
+
+// The values of ImportUndo.UndoStatus.
+const (
+	ImportUndoRunning = "running"
+	ImportUndoDone    = "done"
+)
+
+// ImportUndo is how far the taking back of an import has come.
+type ImportUndo struct {
+	// new subscribers, and those who had not confirmed until the import made them active
+	Brought     int64   `db:"brought" json:"brought"`
+	UndoUntil   Instant `db:"undo_until" json:"undo_until,omitzero"` // it can be taken back; absent: it can't
+	UndoStatus  string  `db:"undo_status" json:"undo_status,omitempty" enum:"running|done"`
+	UndoRemoved int64   `db:"undo_removed" json:"undo_removed,omitempty"` // from the list
+	UndoPending int64   `db:"undo_pending" json:"undo_pending,omitempty"` // they wait for their confirmation again
+	UndoKept    int64   `db:"undo_kept" json:"undo_kept,omitempty"`       // they have left, confirmed or changed since
+	UndoneAt    Instant `db:"undone_at" json:"undone_at,omitzero"`
+}
+
+// ImportUndoPlan says what would become of those whom an import has brought.
+type ImportUndoPlan struct {
+	Brought int64 `json:"brought"`
+	Looked  int64 `json:"looked"`  // at so many of them; they are as good as chosen by chance
+	Remove  int64 `json:"remove"`  // from the list
+	Pending int64 `json:"pending"` // they wait for their confirmation again
+	Left    int64 `json:"left"`    // by themselves: that stays
+	Changed int64 `json:"changed"` // they have confirmed, or something of theirs has changed: they stay
+	Gone    int64 `json:"gone"`    // not on the list any more
+}
+
+// UndoOutcome is what taking an import back makes of a subscription.
+type UndoOutcome uint8
+
+// What becomes of a subscription that an import has moved.
+const (
+	UndoRemoves UndoOutcome = iota + 1 // the import made it
+	UndoPends                          // it waited for its confirmation, and does so again
+	UndoLeft                           // its subscriber has left since
+	UndoChanged                        // it was confirmed or changed since
+)
+
+// ImportUndone says what becomes of a subscription that an import moved at an instant, when that import is taken back.
+// What has happened to it since counts more. asked reports whether the subscriber has asked for the subscription since.
+func (s *Subscription) ImportUndone(at Instant, asked bool) UndoOutcome {
+	switch {
+	case s.Left():
+		return UndoLeft
+	case s.ChangedAt != at || s.Generation != 1:
+		return UndoChanged
+	case s.Status == SubscriptionPending && s.CreatedAt == at && !asked:
+		return UndoRemoves
+	case s.Status != SubscriptionActive || s.Proof != ProofImport || s.EventAt != at:
+		return UndoChanged
+	case s.CreatedAt == at:
+		return UndoRemoves
+	}
+	return UndoPends
+}
+
+// PendAgain takes back that an import has made a subscription active.
+func (s *Subscription) PendAgain() {
+	s.Proof = ""
+	s.move(SubscriptionPending, s.CreatedAt)
+}
+
+// EndedByUndo returns the event that ends a subscription for the send service when its import is taken back. The
+// subscription is to look as it did.
+func (s *Subscription) EndedByUndo(now Instant) *Change { return s.change(EventUnsubscribed, now) }
+
+// Add counts what becomes of a subscription.
+func (p *ImportUndoPlan) Add(o UndoOutcome) {
+	p.Looked++
+	switch o {
+	case UndoRemoves:
+		p.Remove++
+	case UndoPends:
+		p.Pending++
+	case UndoLeft:
+		p.Left++
+	case UndoChanged:
+		p.Changed++
+	default:
+		p.Gone++
+	}
+}

@@ -1,0 +1,300 @@
+package store
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+
+	"github.com/google/uuid"
+
+	"newsletterd/core"
+)
+
+// importBrought is the kind of import_chunk that holds whom an import has brought: the instant of a step in
+// milliseconds, and the ids of subscriptions whose status it changed then, in their order.
+const importBrought = 2
+
+const instantBytes = 8
+
+// note remembers that the import has moved a subscription.
+func (im *importing) note(id string) {
+	u, err := uuid.Parse(id)
+	if im.job == "" || err != nil {
+		return
+	}
+	if len(im.noted) == 0 {
+		im.noted = binary.BigEndian.AppendUint64(im.noted, uint64(im.at))
+	}
+	im.noted = append(im.noted, u[:]...)
+	im.brought++
+}
+
+// keepNoted writes what a step has noted.
+func (im *importing) keepNoted(tx *Tx) error {
+	if len(im.noted) == 0 {
+		return nil
+	}
+	no, err := tx.number("SELECT coalesce(max(no), -1) + 1 FROM import_chunk WHERE import_id = ? AND kind = ?", im.job,
+		importBrought)
+	if err == nil {
+		err = tx.addImportChunk(im.job, importBrought, no, im.noted)
+	}
+	im.noted = im.noted[:0]
+	return err
+}
+
+// broughtChunk is a step of an import, with whom it has brought.
+type broughtChunk struct {
+	No   int64  `db:"no"`
+	Data []byte `db:"data"`
+}
+
+// read returns the instant and the ids.
+func (c *broughtChunk) read() (at core.Instant, ids core.Strings) {
+	if len(c.Data) < instantBytes {
+		return 0, nil
+	}
+	at = core.Instant(binary.BigEndian.Uint64(c.Data))
+	for b := c.Data[instantBytes:]; len(b) >= len(uuid.UUID{}); b = b[len(uuid.UUID{}):] {
+		ids = append(ids, uuid.UUID(b[:len(uuid.UUID{})]).String())
+	}
+	return at, ids
+}
+
+// movedBy reads the subscriptions of ids, and what becomes of each when the import that moved them at an instant is
+// taken back.
+func movedBy(from querier, listID string, at core.Instant, ids core.Strings) ([]core.Subscription, []core.UndoOutcome,
+	error,
+) {
+	var subs []core.Subscription
+	err := from.all(&subs, "SELECT "+subscriptionColumns+` FROM json_each(?2) AS j CROSS JOIN subscription AS s
+		ON s.list_id = ?1 AND s.id = j.value`, listID, ids.Column())
+	outcomes := make([]core.UndoOutcome, len(subs))
+	for i := range subs {
+		asked := false
+		if err == nil && subs[i].Status == core.SubscriptionPending {
+			err = from.get(&asked, `SELECT EXISTS (SELECT 1 FROM mail WHERE email_key = ? AND kind = ? AND created_at > ?
+				AND list_id = ? AND state != `+sqlMailLeftOut+")", subs[i].Email.Key(), core.MailConfirm, int64(at), listID)
+		}
+		outcomes[i] = subs[i].ImportUndone(at, asked)
+	}
+	return subs, outcomes, err
+}
+
+// undoLooks is how many of those whom an import has brought a plan looks at.
+const undoLooks = 5000
+
+// ImportUndoPlan says what would happen if an import were taken back. It looks at 5,000 of those whom the import has
+// brought at most; ids are as good as random, so the others fare alike. It returns core.ErrNotFound, or a Conflict where
+// the import can't be taken back.
+func (s *Store) ImportUndoPlan(ctx context.Context, id string, now core.Instant) (p core.ImportUndoPlan, err error) {
+	err = s.snapshotRead(ctx, func(r *Reader) error {
+		var j core.ImportJob
+		if err := r.get(&j, "SELECT "+importColumns+" FROM import_job WHERE id = ? AND status <> 'deleted'", id); err != nil {
+			return err
+		}
+		if err := undoable(&j, now); err != nil {
+			return err
+		}
+		p = core.ImportUndoPlan{Brought: j.Brought}
+		var chunks []broughtChunk
+		err := r.all(&chunks, "SELECT no, data FROM import_chunk WHERE import_id = ? AND kind = ? ORDER BY no LIMIT +?", id,
+			importBrought, undoLooks/importBatch)
+		for i := range chunks {
+			at, ids := chunks[i].read()
+			if err != nil || p.Looked >= undoLooks {
+				break
+			}
+			var outcomes []core.UndoOutcome
+			if _, outcomes, err = movedBy(r, j.ListID, at, ids); err != nil {
+				break
+			}
+			for n := range ids {
+				outcome := core.UndoOutcome(0) // it is gone
+				if n < len(outcomes) {
+					outcome = outcomes[n]
+				}
+				p.Add(outcome)
+			}
+		}
+		return err
+	})
+	return p, err
+}
+
+// undoable returns nil where an import can be taken back, else a Conflict that says why not.
+func undoable(j *core.ImportJob, now core.Instant) error {
+	switch {
+	case !j.Ended():
+		return core.Conflictf("conflict", "The import is %s: cancel it first.", j.Status)
+	case j.UndoStatus != "":
+		return core.Conflictf("conflict", "The import was taken back already.")
+	case j.Brought == 0:
+		return core.Conflictf("conflict", "The import has brought no one, or it is older than this version.")
+	case now >= j.UndoUntil:
+		return core.Conflictf("conflict", "An import can be taken back for a week after its end.")
+	}
+	return nil
+}
+
+// UndoImport asks for an import to be taken back, which happens in steps. It returns core.ErrNotFound, or a Conflict
+// where the import has not ended, has brought no one, has ended a week ago, or was taken back.
+func (s *Store) UndoImport(ctx context.Context, id, actor string, now core.Instant) (core.ImportJob, error) {
+	return s.changeImport(ctx, id, actor, "import.undo", now, func(tx *Tx, j *core.ImportJob) error {
+		if err := undoable(j, now); err != nil {
+			return err
+		}
+		tx.kick(TopicImports)
+		return tx.one("UPDATE import_job SET undo_status = '"+core.ImportUndoRunning+"', undo_by = ? WHERE id = ?", actor, id)
+	})
+}
+
+// NextUndo returns the id of an import that is being taken back. It returns core.ErrNotFound where there is none.
+func (s *Store) NextUndo(ctx context.Context) (id string, err error) {
+	err = s.get(ctx, &id, "SELECT id FROM import_job WHERE undo_status = 'running' ORDER BY id LIMIT 1")
+	return id, err
+}
+
+// UndoImportStep takes back one step of an import, and reports whether there is more to do. Its only error is
+// core.ErrStorage.
+func (s *Store) UndoImportStep(ctx context.Context, id string, now core.Instant) (more bool, err error) {
+	err = s.bulk(ctx, func(tx *Tx) error {
+		more = false
+		u := undoing{Tx: tx, now: now}
+		err := tx.get(&u.job, "SELECT "+importColumns+" FROM import_job WHERE id = ? AND undo_status = 'running'", id)
+		if errors.Is(err, core.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		more, err = u.step()
+		return err
+	})
+	return more && err == nil, err
+}
+
+// undoing is one operation that takes back a step of an import.
+type undoing struct {
+	*Tx
+	job                    core.ImportJob
+	list                   *core.ListWithTenant
+	now, at                core.Instant
+	removed, pending, kept int64
+}
+
+// step takes back the first of the steps that are left, or ends.
+func (u *undoing) step() (more bool, err error) {
+	var c broughtChunk
+	err = u.get(&c, "SELECT no, data FROM import_chunk WHERE import_id = ? AND kind = ? ORDER BY no LIMIT 1", u.job.ID,
+		importBrought)
+	if err == nil {
+		u.list, err = u.listWithTenant(u.job.ListID)
+	}
+	if errors.Is(err, core.ErrNotFound) || errors.Is(err, core.ErrListNotFound) {
+		return false, u.end()
+	}
+	if err != nil {
+		return false, err
+	}
+	if u.at, err = u.stamp(u.job.ListID, u.now); err != nil {
+		return false, err
+	}
+	at, ids := c.read()
+	subs, outcomes, err := movedBy(u.Tx, u.job.ListID, at, ids)
+	for i := range subs {
+		if err == nil {
+			err = u.undo(&subs[i], outcomes[i], at)
+		}
+	}
+	if err != nil {
+		return false, err
+	}
+	_, err = u.exec("DELETE FROM import_chunk WHERE import_id = ? AND kind = ? AND no = ?", u.job.ID, importBrought, c.No)
+	if err != nil {
+		return false, err
+	}
+	return true, u.one(`UPDATE import_job SET undo_removed = undo_removed + ?2, undo_pending = undo_pending + ?3, undo_kept =
+		undo_kept + ?4 WHERE id = ?1`, u.job.ID, u.removed, u.pending, u.kept)
+}
+
+// undo takes back what the import has made of a subscription at an instant.
+func (u *undoing) undo(sub *core.Subscription, o core.UndoOutcome, at core.Instant) error {
+	if o != core.UndoRemoves && o != core.UndoPends {
+		u.kept++
+		return nil
+	}
+	was := *sub
+	if err := u.announce(sub); err != nil {
+		return err
+	}
+	const ledger = "DELETE FROM consent WHERE list_id = ? AND subscription_id = ?"
+	if o == core.UndoPends {
+		u.pending++
+		sub.PendAgain()
+		_, err := u.exec(ledger+" AND at = ?", sub.ListID, sub.ID, int64(at))
+		if err != nil {
+			return err
+		}
+		return u.saveSubscription(was.Status, sub)
+	}
+	u.removed++
+	if sub.Status == core.SubscriptionPending { // mails that ask for a confirmation, and are on no connection yet
+		_, err := u.exec("UPDATE mail SET state = "+sqlMailLeftOut+`, finished_at = ? WHERE email_key = ? AND kind = ? AND
+			list_id = ? AND state != `+sqlMailLeftOut+" AND +state = "+sqlMailQueued, int64(u.now), sub.Email.Key(),
+			core.MailConfirm, sub.ListID)
+		if err != nil {
+			return err
+		}
+	}
+	if _, err := u.exec(ledger, sub.ListID, sub.ID); err != nil {
+		return err
+	}
+	u.moved(sub.ListID, core.CountedSubscription(sub.Status), core.NotCounted)
+	_, err := u.exec("DELETE FROM subscription WHERE list_id = ? AND id = ?", sub.ListID, sub.ID)
+	return err
+}
+
+// announce lets the send side, and the tenant's receivers, know that a subscriber is none any more. Here the send side knows
+// at once, and whatever is still on its way to it is older.
+func (u *undoing) announce(sub *core.Subscription) error {
+	if sub.Status != core.SubscriptionActive {
+		return nil
+	}
+	u.departs()
+	ended := *sub
+	change := sub.EndedByUndo(u.at)
+	ended.Status, ended.Preferences = core.SubscriptionUnsubscribed, core.NoPreferences
+	event := eventOf(u.list.TenantID, &ended, change)
+	var err error
+	if u.store.opts.SendElsewhere {
+		err = u.putEvent(event, "", u.now)
+	} else {
+		err = u.applySubscriber(applying{listID: sub.ListID, eventType: event.Type, occurredAt: event.OccurredAt},
+			event.Subscriber, u.now)
+	}
+	if err != nil {
+		return err
+	}
+	return u.addToEndpoints(event, u.now)
+}
+
+// end records that the import is taken back.
+func (u *undoing) end() error {
+	by := ""
+	if err := u.get(&by, "SELECT undo_by FROM import_job WHERE id = ?", u.job.ID); err != nil {
+		return err
+	}
+	if err := u.watch("import_job", u.job.ID); err != nil {
+		return err
+	}
+	err := u.one("UPDATE import_job SET undo_status = '"+core.ImportUndoDone+"', undone_at = ? WHERE id = ?", int64(u.now),
+		u.job.ID)
+	if err != nil {
+		return err
+	}
+	u.Tx.tell("undo_removed", nil, u.job.UndoRemoved)
+	u.Tx.tell("undo_pending", nil, u.job.UndoPending)
+	u.Tx.tell("undo_kept", nil, u.job.UndoKept)
+	return u.audit(u.now, by, "import.undone", u.job.TenantID, u.job.ID)
+}

@@ -1,0 +1,147 @@
+package worker_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/store"
+	"newsletterd/worker"
+	"newsletterd/worker/workertest"
+)
+
+// TestImportsAreTakenBack: whom an import has brought is removed again, and who has left, confirmed or changed since
+// stays as they are.
+func TestImportsAreTakenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := workertest.New(t, nil)
+		h.Run(worker.Imports(h.Store, nil, h.Opts.Log))
+		ctx, list := t.Context(), h.List.ID
+		sub := func(email core.Email) core.Subscription {
+			s, err := h.Subscription(ctx, list, email)
+			if err != nil {
+				return core.Subscription{}
+			}
+			return s
+		}
+		h.Active(list, "there@example.org")
+		_, _, err := h.Subscribe(ctx, store.SubscribeRequest{ListID: list, Email: "asked@example.org"}, h.Time())
+		h.Must(err)
+		asked := sub("asked@example.org")
+		time.Sleep(time.Hour)
+		var file strings.Builder
+		file.WriteString("email,name\nthere@example.org,T\nasked@example.org,A\nleft@example.org,L\nchanged@example.org,C\n" +
+			"gone@example.org,G\n")
+		for i := range 1200 {
+			fmt.Fprintf(&file, "reader%d@example.org,R\n", i)
+		}
+		j := h.NewImportJob(list, file.String())
+		_, err = h.RunImport(ctx, j.ID, core.ImportInput{SubscriberStatus: core.SubscriptionActive}, "user:1", h.Time())
+		h.Must(err)
+		synctest.Wait()
+		j, err = h.ImportJob(ctx, j.ID)
+		if err != nil || j.Brought != 1204 || j.UndoUntil != j.FinishedAt.Add(store.FaultsKept) {
+			t.Fatalf("%+v, %v", j, err)
+		}
+		time.Sleep(time.Hour)
+		h.Leave(list, "left@example.org")
+		_, err = h.SetPreferences(ctx, list, "changed@example.org", `{"name":"Me"}`, h.Time())
+		h.Must(err)
+		_, err = h.ErasePerson(ctx, core.Person{Email: "gone@example.org", TenantID: h.List.TenantID}, "user:1", h.Time())
+		h.Must(err)
+
+		plan, err := h.ImportUndoPlan(ctx, j.ID, h.Time())
+		want := core.ImportUndoPlan{Brought: 1204, Looked: 1204, Remove: 1200, Pending: 1, Left: 1, Changed: 1, Gone: 1}
+		if err != nil || plan != want {
+			t.Errorf("%+v, %v", plan, err)
+		}
+		left, changed := sub("left@example.org"), sub("changed@example.org")
+		_, err = h.UndoImport(ctx, j.ID, "user:2", h.Time())
+		h.Must(err)
+		synctest.Wait()
+		j, err = h.ImportJob(ctx, j.ID)
+		if err != nil || j.UndoStatus != core.ImportUndoDone || j.UndoRemoved != 1200 || j.UndoPending != 1 ||
+			j.UndoKept != 2 || j.UndoneAt == 0 || j.UndoUntil != 0 {
+			t.Errorf("%+v, %v", j, err)
+		}
+		if s := sub("left@example.org"); s != left {
+			t.Errorf("who has left: %+v, was %+v", s, left)
+		}
+		if s := sub("changed@example.org"); s != changed {
+			t.Errorf("who has changed: %+v, was %+v", s, changed)
+		}
+		if s := sub("there@example.org"); s.Status != core.SubscriptionActive || s.Preferences != `{"name":"T"}` {
+			t.Errorf("who was there: %+v", s)
+		}
+		if s := sub("asked@example.org"); s.Status != core.SubscriptionPending || s.ChangedAt != asked.ChangedAt || s.Proof != "" {
+			t.Errorf("who had not confirmed: %+v, was %+v", s, asked)
+		}
+		if s := sub("reader7@example.org"); s.Status != "" {
+			t.Errorf("who was brought: %+v", s)
+		}
+		if s, err := h.Subscriber(ctx, list, "reader7@example.org"); err != nil || s.Mailable() {
+			t.Errorf("the send side: %+v, %v", s, err)
+		}
+		c, err := h.CountedList(ctx, list)
+		if err != nil || c.Counts.Active != 2 || c.Counts.Pending != 1 || c.Counts.Unsubscribed != 1 {
+			t.Errorf("%+v, %v", c.Counts, err)
+		}
+		if _, err = h.UndoImport(ctx, j.ID, "user:2", h.Time()); core.KindOf(err) != core.Conflict {
+			t.Errorf("twice: %v", err)
+		}
+		time.Sleep(time.Second)
+		again := h.NewImportJob(list, "email\nreader7@example.org\nleft@example.org\n")
+		_, err = h.RunImport(ctx, again.ID, core.ImportInput{SubscriberStatus: core.SubscriptionActive}, "user:1", h.Time())
+		h.Must(err)
+		synctest.Wait()
+		if a := sub("reader7@example.org"); a.Status != core.SubscriptionActive || sub("left@example.org") != left {
+			t.Errorf("imported again: %+v", a)
+		}
+	})
+}
+
+// TestTakenBackBeforeConfirming: who was asked to confirm is asked no more, but for those who have asked for the
+// newsletter themselves since; and after a week an import stays.
+func TestTakenBackBeforeConfirming(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := workertest.New(t, nil)
+		h.Run(worker.Imports(h.Store, nil, h.Opts.Log))
+		ctx, list := t.Context(), h.List.ID
+		run := func(file string) core.ImportJob {
+			j := h.NewImportJob(list, file)
+			_, err := h.RunImport(ctx, j.ID, core.ImportInput{SubscriberStatus: core.SubscriptionPending}, "user:1", h.Time())
+			h.Must(err)
+			synctest.Wait()
+			return j
+		}
+		j := run("email\nwaits@example.org\nasks@example.org\n")
+		time.Sleep(time.Hour)
+		_, _, err := h.Subscribe(ctx, store.SubscribeRequest{ListID: list, Email: "asks@example.org"}, h.Time())
+		h.Must(err)
+		_, err = h.UndoImport(ctx, j.ID, "user:1", h.Time())
+		h.Must(err)
+		synctest.Wait()
+		c, err := h.CountedList(ctx, list)
+		if err != nil || c.Counts.Pending != 1 {
+			t.Errorf("%+v, %v", c.Counts, err)
+		}
+		if _, err := h.Subscription(ctx, list, "asks@example.org"); err != nil {
+			t.Error("who asks:", err)
+		}
+		mails, err := h.DueMails(ctx, h.Time().Add(time.Hour), 10)
+		if err != nil || len(mails) != 2 || mails[0].Email != "asks@example.org" || mails[1].Email != "asks@example.org" {
+			t.Errorf("%+v, %v", mails, err)
+		}
+		j = run("email\nlater@example.org\n")
+		time.Sleep(store.FaultsKept)
+		if _, err = h.UndoImport(ctx, j.ID, "user:1", h.Time()); core.KindOf(err) != core.Conflict {
+			t.Errorf("after a week: %v", err)
+		}
+		if _, err = h.ImportUndoPlan(ctx, j.ID, h.Time()); core.KindOf(err) != core.Conflict {
+			t.Errorf("after a week: %v", err)
+		}
+	})
+}
