@@ -23,6 +23,7 @@ const (
 	UndoTTL      = core.UndoTTLDays * 24 * time.Hour // how long an unsubscribing can be taken back
 	ManageTTL    = 24 * time.Hour                    // the link to one's own data
 	ViewTTL      = 90 * 24 * time.Hour               // a mail or a preview in a browser, from the start of its job on
+	RecordsTTL   = 7 * 24 * time.Hour                // the records of a sender domain, for who keeps them
 	DraftTTL     = 14 * 24 * time.Hour               // a draft in a browser, for those who are to look at it
 )
 

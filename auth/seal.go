@@ -42,6 +42,7 @@ const (
 	purposeView        byte = 4
 	purposePreview     byte = 5
 	purposeDraft       byte = 6
+	purposeRecords     byte = 7
 )
 
 // purposeSuccessor is the purpose of the successor of a refresh token. Its key is the used token.

@@ -117,3 +117,30 @@ func (s *Sealer) OpenDraft(token string) (t DraftToken, err error) {
 	t.CampaignID, t.Email = string(plain[:length]), core.Email(plain[length:])
 	return t, nil
 }
+
+// RecordsToken names a sender domain, for who keeps its records to see them without signing in.
+type RecordsToken struct {
+	DomainID string
+	IssuedAt core.Instant
+}
+
+// Expired reports whether the token has ended.
+func (t RecordsToken) Expired(now core.Instant) bool { return now >= t.IssuedAt.Add(RecordsTTL) }
+
+// SealRecords returns the text of the token.
+func (s *Sealer) SealRecords(t RecordsToken) string {
+	return s.Seal(purposeRecords, append(binary.AppendUvarint(nil, uint64(t.IssuedAt)), t.DomainID...))
+}
+
+// OpenRecords reads a token of SealRecords. Its life is the caller's to judge. Anything else is core.ErrInvalidToken.
+func (s *Sealer) OpenRecords(token string) (t RecordsToken, err error) {
+	plain, err := s.Open(purposeRecords, token)
+	if err != nil {
+		return t, err
+	}
+	at, n := binary.Uvarint(plain)
+	if n <= 0 || int64(at) < 0 {
+		return t, core.ErrInvalidToken
+	}
+	return RecordsToken{string(plain[n:]), core.Instant(at)}, nil
+}

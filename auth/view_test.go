@@ -73,6 +73,28 @@ func TestPreviewTokens(t *testing.T) {
 	}
 }
 
+func TestRecordsTokens(t *testing.T) {
+	s, err := NewSealer(make([]byte, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := RecordsToken{DomainID: "d", IssuedAt: 1_800_000_000_000}
+	token := s.SealRecords(want)
+	if got, err := s.OpenRecords(token); err != nil || got != want {
+		t.Errorf("%+v %v", got, err)
+	}
+	if want.Expired(want.IssuedAt.Add(RecordsTTL)-1) || !want.Expired(want.IssuedAt.Add(RecordsTTL)) {
+		t.Error("it ends at another time")
+	}
+	for _, bad := range []string{
+		"", token[:len(token)-1], s.SealDraft(DraftToken{CampaignID: "d", Version: 1}), s.Seal(purposeRecords, nil),
+	} {
+		if _, err := s.OpenRecords(bad); !errors.Is(err, core.ErrInvalidToken) {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
 func TestDraftTokens(t *testing.T) {
 	s, err := NewSealer(make([]byte, 32))
 	if err != nil {

@@ -122,20 +122,7 @@ func (d *SenderDomain) Proves(text string) bool {
 // Misplaced lists where the record also may have ended up: at the domain itself, and where a provider has added the
 // name of its zone to a name that had it already.
 func (d *SenderDomain) Misplaced() []string {
-	names := []string{d.Domain}
-	top, err := publicsuffix.EffectiveTLDPlusOne(d.Domain)
-	if err != nil {
-		return names
-	}
-	for zone := d.Domain; len(names) < 4; _, zone, _ = strings.Cut(zone, ".") {
-		if name := proofLabel + d.Domain + "." + zone; len(name) <= maxDomain {
-			names = append(names, name)
-		}
-		if zone == top {
-			break
-		}
-	}
-	return names
+	return append([]string{d.Domain}, DoubledNames(d.Record().Name, d.Domain)...)
 }
 
 // DomainsAbove lists a domain and the domains above it, without the top one.
@@ -199,17 +186,4 @@ func (d *SenderDomain) message() string {
 		return "The record is there, but the domain, or one above it, is verified for another tenant. An operator decides."
 	}
 	return "Make this TXT record, then have the domain checked."
-}
-
-// RecordLabel returns the name of a record as it is typed where the records of a domain are kept: without the name of
-// the zone, which is the registered domain; "@" is the zone itself.
-func RecordLabel(name, domain string) string {
-	zone, err := publicsuffix.EffectiveTLDPlusOne(domain)
-	switch {
-	case err != nil:
-		return name
-	case name == zone:
-		return "@"
-	}
-	return strings.TrimSuffix(name, "."+zone)
 }

@@ -101,17 +101,3 @@ func TestSenderDomainMessages(t *testing.T) {
 		}
 	}
 }
-
-// The names of records are typed without the zone, whatever lies between.
-func TestRecordLabel(t *testing.T) {
-	for _, c := range [][3]string{
-		{"_newsletterd.acme.example", "acme.example", "_newsletterd"},
-		{"_newsletterd.news.acme.co.uk", "news.acme.co.uk", "_newsletterd.news"},
-		{"acme.co.uk", "acme.co.uk", "@"},
-		{"_dmarc.co.uk", "co.uk", "_dmarc.co.uk"},
-	} {
-		if got := RecordLabel(c[0], c[1]); got != c[2] {
-			t.Errorf("%s in %s: %s", c[0], c[1], got)
-		}
-	}
-}

@@ -47,6 +47,7 @@ type Options struct {
 	SNS            *report.SNS                      // how messages of Amazon SNS are checked; nil: none is accepted
 	// how the TXT records of sender domains and DKIM keys are looked up; nil: no name server answers
 	LookupTXT auth.LookupTXT
+	DNS       DNSOptions
 	Checks    *Checks // how campaigns are checked; nil: only by what LookupTXT finds
 	// of unsubscribe tokens; nil: made with the key of the store, as Ident
 	Sealer *auth.Sealer

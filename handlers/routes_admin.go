@@ -222,6 +222,15 @@ func (h *Handler) senderDomainRoutes(t *web.Table) {
 	t.Add("DELETE", item, may, web.Member, one(web.Path(d.remove).Fails(core.Conflict)), "Delete a sender domain")
 	t.Add("POST", item+"/check", may, web.Member, one(web.Path(d.check).Fails(core.Conflict, core.TooMany)),
 		"Look at the TXT record now; a proposed domain that has it is verified")
+	r := &domainRecords{
+		store: h.options.Store, sealer: h.sealer, txt: h.options.LookupTXT, dns: h.options.DNS, origin: h.publicURL,
+	}
+	t.Add("GET", item+"/records", may, web.Member, one(web.Path(r.show)),
+		"Look at every record that a sender domain needs, and at what stands in its place")
+	t.Add("POST", item+"/records-link", may, web.Member, one(web.Path(r.link)).Created(),
+		"Make the address of a page that shows these records for a week, for who keeps the domain")
+	t.Add("GET", "/api/sender-domain-records", web.Public(), web.Member, web.Query(r.forwarded),
+		"Look at the records of a sender domain by such an address")
 	t.Add("POST", item+"/verify", admin(core.ActionDomainVerify), web.Member,
 		one(web.Path(d.verify).Fails(core.Conflict)), "Verify a sender domain by an operator's word")
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"newsletterd/auth"
 	"newsletterd/cmd/newsletterd/browsertest"
 	"newsletterd/cmd/newsletterd/daemontest"
 	"newsletterd/core"
@@ -37,7 +38,10 @@ func TestConsoleWalkInABrowser(t *testing.T) {
 	b.Open(d.cfg.Origin()+"/login", chromedp.SendKeys("#email", "ann@example.org"),
 		chromedp.SendKeys("#password", daemontest.Password+"\r"), chromedp.WaitVisible(".shell"))
 	first := "/console/" + world.Tenants[0].ID
-	queue, seen := []string{first, "/console/new-tenant", "/operator"}, map[string]bool{}
+	records := d.keys.sealer.SealRecords(auth.RecordsToken{
+		DomainID: world.Tenants[0].Records["/api/admin/sender-domains"].ID, IssuedAt: now(),
+	})
+	queue, seen := []string{first, "/console/new-tenant", "/operator", "/records?token=" + records}, map[string]bool{}
 	pages := 0
 	for ; len(queue) > 0; queue = queue[1:] {
 		at := queue[0]

@@ -114,6 +114,7 @@ func (d *daemon) wire(ctx context.Context) (err error) {
 		Engage:         d.tracker.Add,
 		Checks:         campaignChecks(d.cfg),
 		LookupTXT:      resolverOf(d.cfg.Mail.DNSServer).LookupTXT,
+		DNS:            domainDNS(d.cfg),
 		SmallHeap:      smallHeap,
 		Snapshot:       func() handlers.SnapshotState { return snapshotOf(d.cfg) },
 		Doctor:         d.findings,

@@ -8,6 +8,7 @@ import (
 
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
+	"newsletterd/handlers"
 	"newsletterd/store"
 )
 
@@ -44,6 +45,32 @@ func (s *setup) records(ctx context.Context, cfg *config.Config, db *store.Store
 			"set by whoever gives out the address of the relay; a name that leads back to the address",
 		},
 	), nil
+}
+
+// domainDNS is how the records of sender domains are looked at.
+func domainDNS(cfg *config.Config) handlers.DNSOptions {
+	r := resolverOf(cfg.Mail.DNSServer)
+	o := handlers.DNSOptions{
+		BounceDomain: cfg.Mail.BounceDomain,
+		NS: func(ctx context.Context, zone string) (names []string, err error) {
+			found, err := r.LookupNS(ctx, zone)
+			for _, ns := range found {
+				names = append(names, strings.TrimSuffix(ns.Host, "."))
+			}
+			return names, err
+		},
+		Host: r.LookupHost,
+	}
+	if cfg.Mail.Transport == "smtp" {
+		m := core.SPFMechanism(cfg.Mail.SMTP.Host)
+		if _, host := config.SplitOrigin(cfg.Origin()); m == "" && public(cfg) { // by a relay on the same machine
+			m = core.SPFMechanism(host)
+		}
+		if m != "" {
+			o.SPF = []string{m}
+		}
+	}
+	return o
 }
 
 // spfRecord names the machines that may send for the domain (RFC 7208).

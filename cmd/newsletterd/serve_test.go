@@ -39,6 +39,7 @@ func start(t *testing.T, change func(*config.Config)) *running {
 	cfg := config.Default()
 	cfg.Server.Listen, cfg.Metrics.Listen, cfg.Log.Format = "127.0.0.1:0", "127.0.0.1:0", "json"
 	cfg.Database.Path, cfg.Mail.Directory = filepath.Join(dir, "newsletterd.db"), filepath.Join(dir, "mail")
+	cfg.Mail.DNSServer = "127.0.0.1:9" // where nothing listens: no test asks a name server of the machine
 	if change != nil {
 		change(cfg)
 	}

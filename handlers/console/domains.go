@@ -3,146 +3,372 @@ package console
 import (
 	"net/http"
 	"net/url"
-	"slices"
+	"strconv"
+	"strings"
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
 )
 
+// recordsPath is the page that shows the records of a domain to who has its link.
+const recordsPath = "/records"
+
 // domainRoutes are the pages of sender domains.
 func (o *Console) domainRoutes(t *web.Table) {
-	const may = core.ActionDomainPropose
+	const may, keys = core.ActionDomainPropose, core.ActionDKIMManage
+	const one = "/settings/domains/:id"
 	o.get(t, "/settings/domains", may, o.domains, "The console: sender domains")
-	o.post(t, "/settings/domains", may, o.domains, "The console: propose a sender domain")
-	o.post(t, "/settings/domains/:id/check", may, o.domainCheck, "The console: look at a domain's record now")
-	o.post(t, "/settings/domains/:id/delete", may, o.domainDelete, "The console: delete a sender domain")
+	o.post(t, "/settings/domains", may, o.proposeDomain, "The console: propose a sender domain")
+	o.get(t, one, may, o.domain, "The console: a sender domain with its records")
+	o.post(t, one+"/check", may, o.domainCheck, "The console: look at a domain's records now")
+	o.post(t, one+"/forward", may, o.domainForward, "The console: make a link to the records of a domain")
+	o.post(t, one+"/links", core.ActionTenantSettings, o.domainLinks,
+		"The console: let links in mails lead to a host of a domain")
+	o.post(t, one+"/keys", keys, o.domainKeys, "The console: make, switch or delete a key of a domain")
+	o.post(t, one+"/delete", may, o.domainDelete, "The console: delete a sender domain")
+	t.Add("GET", recordsPath, web.Public(), web.Console, web.Query(o.forwarded), "The records of a sender domain, by a link")
 }
 
 const apiDomains = "/api/admin/sender-domains"
 
-// domainRow is a sender domain with its records.
+// domainRow is a sender domain in the list.
 type domainRow struct {
 	core.SenderDomainView
-	Records []recordRow
-	Badge   Badge
+	Badge Badge
 }
 
-// recordRow is a record of the DNS, with its name as providers ask for it: within their zone, or whole.
-type recordRow struct {
-	core.DNSRecord
-	Short, What string
-	Badge       Badge
-	ID          string // of the elements that are copied
-}
-
-// signingKey is a key that signs mails, as the API shows it.
-type signingKey struct {
-	Domain string `json:"domain"`
-	Record struct {
-		Name  string `json:"name"`
-		Type  string `json:"type"`
-		Value string `json:"value"`
-		State string `json:"state"`
-	} `json:"record"`
-}
-
-// domains shows the sender domains and their records, and takes another one.
-func (o *Console) domains(p *Page) (web.HTML, error) {
-	if !p.isGet() {
-		return o.proposeDomain(p)
-	}
-	if target, ok := p.Partial(); ok && target == "domains" {
-		rows, err := p.domainRows()
-		if err != nil {
-			return web.HTML{}, err
-		}
-		return p.ShowPart("domains", "domain-rows", View{Data: settingsPage{More: rows}})
-	}
-	return p.showDomains(filled{}, View{})
-}
+// domains lists the sender domains.
+func (o *Console) domains(p *Page) (web.HTML, error) { return p.showDomains(filled{}, View{}) }
 
 func (p *Page) showDomains(f filled, v View) (web.HTML, error) {
-	rows, err := p.domainRows()
+	found, err := all[core.SenderDomainView](p, apiDomains, p.ofTenant("limit", "100"), maxDomains)
 	if err != nil {
 		return web.HTML{}, err
+	}
+	var rows []domainRow
+	for i := range found {
+		rows = append(rows, domainRow{found[i], p.domainBadge(found[i].Verified(), true)})
 	}
 	v.State = p.T("Mail programs trust a sender whose domain says so. Each needs some records where the domain is kept.")
 	return p.showSettings("domains", "domains", v, f, rows)
 }
 
-// maxDomains is how many sender domains and keys a page shows.
+// maxDomains is how many sender domains the page lists.
 const maxDomains = 200
 
-func (p *Page) domainRows() (rows []domainRow, err error) {
-	found, err := all[core.SenderDomainView](p, apiDomains, p.ofTenant("limit", "100"), maxDomains)
-	if err != nil {
-		return nil, err
+// domainBadge is the state of a domain in a word.
+func (p *Page) domainBadge(verified, complete bool) Badge {
+	switch {
+	case !verified:
+		return Badge{p.T("to be proved"), "warn"}
+	case !complete:
+		return Badge{p.T("records are missing"), "warn"}
 	}
-	var keys []signingKey
-	if p.May(core.ActionDKIMRead) {
-		keys, err = all[signingKey](p, "/api/admin/dkim-keys", p.ofTenant("limit", "100"), maxDomains)
-	}
-	for i := range found {
-		rows = append(rows, p.domainRow(&found[i], keys))
-	}
-	return rows, err
-}
-
-func (p *Page) domainRow(d *core.SenderDomainView, keys []signingKey) domainRow {
-	row := domainRow{SenderDomainView: *d, Badge: Badge{p.T("to be proved"), "warn"}}
-	proof := Badge{p.T("not found yet"), "warn"}
-	if d.Verified() {
-		row.Badge, proof = Badge{p.T("proved"), "good"}, Badge{}
-	}
-	if d.Check == core.DomainFound {
-		proof = Badge{p.T("found"), "good"}
-	}
-	add := func(record core.DNSRecord, what string, b Badge) {
-		row.Records = append(row.Records, recordRow{
-			record, core.RecordLabel(record.Name, d.Domain), what, b, "r" + d.ID + "-" + string(rune('a'+len(row.Records))),
-		})
-	}
-	add(d.Record, p.T("Proves that the domain is yours"), proof)
-	for _, k := range keys {
-		if k.Domain != d.Domain {
-			continue
-		}
-		badge := Badge{p.T("not found yet"), "warn"}
-		switch k.Record.State {
-		case "published":
-			badge = Badge{p.T("found"), "good"}
-		case "other":
-			badge = Badge{p.T("another value"), "bad"}
-		case "unknown":
-			badge = Badge{p.T("not known"), ""}
-		}
-		add(core.DNSRecord{Type: k.Record.Type, Name: k.Record.Name, Value: k.Record.Value}, p.T("Signs your mails (DKIM)"), badge)
-	}
-	add(core.DNSRecord{Type: "TXT", Name: "_dmarc." + d.Domain, Value: "v=DMARC1; p=none"},
-		p.T("Says what to do with forged mails (DMARC); if there is one already, it stays"), Badge{})
-	return row
+	return Badge{p.T("proved"), "good"}
 }
 
 func (o *Console) proposeDomain(p *Page) (web.HTML, error) {
+	var made core.SenderDomainView
 	body := map[string]string{"tenant_id": p.Tenant.ID, "domain": domainOf(p.Form["domain"])}
-	if err := p.Do("POST", apiDomains, body, nil); err != nil {
+	if err := p.Do("POST", apiDomains, body, &made); err != nil {
 		return p.refused(err, p.showDomains)
 	}
-	return p.Redirect(p.Path("settings", "domains"), "created")
+	return p.Redirect(p.domainPath(made.ID), "created")
 }
 
-// domainCheck has the record of a domain looked at. What was found stands on the page then; a refusal is shown there.
-func (o *Console) domainCheck(p *Page) (web.HTML, error) {
-	if err := p.Do("POST", apiDomains+"/"+url.PathEscape(p.Param("id"))+"/check", nil, nil); err != nil {
-		return p.refused(err, func(f filled, v View) (web.HTML, error) { return p.showDomains(filled{}, v) })
+func (p *Page) domainPath(id string) string { return p.Path("settings", "domains", id) }
+
+// recordRow is a record of the DNS, and what is said of it.
+type recordRow struct {
+	core.DomainRecord
+	What, Note string
+	Badge      Badge
+	ID         string // of the elements that are copied
+	// of keys
+	Starts, Rests, Deletes bool
+}
+
+// domainPage is what the pages of one domain show.
+type domainPage struct {
+	core.DomainRecords
+	ID      string
+	Message string
+	Badge   Badge
+	Rows    []recordRow
+	Link    string       // that can be forwarded; empty: none was made
+	Until   core.Instant // it is good
+	// LinkHost is a host for links in mails that can be had, Used the one that there is, if it is in the domain.
+	LinkHost, Used string
+	Keys           int  // keys that it has
+	Signs          bool // one of them signs
+}
+
+// domain shows a domain.
+func (o *Console) domain(p *Page) (web.HTML, error) { return p.showDomain(filled{}, View{}) }
+
+func (p *Page) theDomain() (d core.SenderDomainView, err error) {
+	_, err = p.Get(apiDomains+"/"+url.PathEscape(p.Param("id")), nil, &d)
+	if err == nil && d.TenantID != p.Tenant.ID {
+		err = web.ErrNotFound
 	}
-	return p.Redirect(p.Path("settings", "domains"), "checked")
+	return d, err
+}
+
+// domainPage reads the records of a domain.
+func (p *Page) domainPage(d *core.SenderDomainView) (out domainPage, err error) {
+	if _, err = p.Get(apiDomains+"/"+d.ID+"/records", nil, &out.DomainRecords); err != nil {
+		return out, err
+	}
+	p.describe(&out, d.ID)
+	out.Message = p.DomainMessage(*d)
+	if u, err := url.Parse(p.Tenant.PublicURL); err == nil {
+		if host := u.Hostname(); host == d.Domain || strings.HasSuffix(host, "."+d.Domain) {
+			out.Used = host
+		}
+	}
+	if p.Tenant.PublicURL == "" && d.Verified() {
+		out.LinkHost = "links." + d.Domain
+	}
+	return out, nil
+}
+
+// describe adds what pages say of the records of a domain.
+func (p *Page) describe(d *domainPage, id string) {
+	d.ID, d.Badge = id, p.domainBadge(d.Status == core.DomainVerified, d.Complete)
+	if d.Complete {
+		d.Badge = Badge{p.T("ready"), "good"}
+	}
+	for i, r := range d.Records {
+		row := recordRow{DomainRecord: r, ID: "r" + strconv.Itoa(i), Badge: p.recordBadge(r.State)}
+		row.What, row.Note = p.recordWords(&r)
+		if r.Purpose == core.RecordDKIM {
+			d.Keys++
+			d.Signs = d.Signs || r.Active
+			row.Rests, row.Deletes = r.Active, !r.Active
+			row.Starts = !r.Active && r.State == core.RecordFound
+		}
+		d.Rows = append(d.Rows, row)
+	}
+}
+
+// recordBadge is what stands in the place of a record, in a word.
+func (p *Page) recordBadge(state string) Badge {
+	switch state {
+	case core.RecordFound:
+		return Badge{p.T("found"), "good"}
+	case core.RecordMissing:
+		return Badge{p.T("not found yet"), "warn"}
+	case core.RecordOther:
+		return Badge{p.T("another value"), "bad"}
+	case core.RecordChange:
+		return Badge{p.T("to be extended"), "warn"}
+	case core.RecordSeveral:
+		return Badge{p.T("more than one"), "bad"}
+	case core.RecordMisplaced:
+		return Badge{p.T("at another name"), "bad"}
+	}
+	return Badge{p.T("not known"), ""}
+}
+
+// recordWords say what a record is for, and what is to be done with what stands in its place.
+func (p *Page) recordWords(r *core.DomainRecord) (what, note string) {
+	switch r.Purpose {
+	case core.RecordProof:
+		what = p.T("Proves that the domain is yours")
+	case core.RecordDKIM:
+		what = p.T("Signs your mails (DKIM)")
+	case core.RecordSPF:
+		what = p.T("Lets our servers send for you (SPF)")
+	case core.RecordDMARC:
+		what = p.T("Says what to do with forged mails (DMARC)")
+	case core.RecordLink:
+		what = p.T("Leads the links in your mails here")
+	}
+	switch {
+	case r.State == core.RecordMisplaced && r.FoundAt == r.Name[strings.IndexByte(r.Name, '.')+1:]:
+		note = p.T("The record stands at the domain itself; its name must be {{name}}.", "name", r.Name)
+	case r.State == core.RecordMisplaced:
+		note = p.T("It stands at {{name}}: the domain was added to a name that had it already. Change its name to the short one.", "name", r.FoundAt)
+	case r.State == core.RecordChange:
+		note = p.T("There is one already, for other senders. Don't make a second one, or none would count: change it to this value.")
+	case r.State == core.RecordSeveral && r.Purpose == core.RecordSPF:
+		note = p.T("There is more than one, so none counts. Change one of them to this value, and delete the others.")
+	case r.State == core.RecordSeveral:
+		note = p.T("There is more than one, so none counts. Leave one, and delete the others.")
+	case r.State == core.RecordOther && r.Purpose == core.RecordLink:
+		note = p.T("The name leads elsewhere.")
+	case r.State == core.RecordOther:
+		note = p.T("There is one of this name with another value: change it to this one.")
+	case r.State == core.RecordUnknown:
+		note = p.T("No name server has answered. It is looked for again.")
+	case r.Purpose == core.RecordDKIM && r.State == core.RecordFound && !r.Active:
+		note = p.T("It stands, and doesn't sign yet.")
+	case r.Purpose == core.RecordDKIM && r.State != core.RecordFound && r.Active:
+		note = p.T("It signs, but receivers can't check it: your mails count as forged until the record stands.")
+	}
+	return what, note
+}
+
+// showDomain shows the domain of the path with its records. A script gets the part that changes.
+func (p *Page) showDomain(f filled, v View) (web.HTML, error) {
+	d, err := p.theDomain()
+	if err != nil {
+		return web.HTML{}, err
+	}
+	data, err := p.domainPage(&d)
+	if err != nil {
+		return web.HTML{}, err
+	}
+	if target, ok := p.Partial(); ok && target == "records" {
+		v.Data = settingsPage{Form: f, More: data}
+		return p.ShowPart("domain", "records", v)
+	}
+	v.Title, v.Badge, v.State = d.Domain, data.Badge, p.domainState(&data)
+	v.Within = []Link{{p.T("Settings"), p.Path("settings")}, {p.T("Sender domains"), p.Path("settings", "domains")}}
+	return p.showSettings("domain", "domains", v, f, data)
+}
+
+// domainState says in a sentence what can be done with a domain.
+func (p *Page) domainState(d *domainPage) string {
+	switch {
+	case d.Complete:
+		return p.T("All is in place: what you write from this domain is signed, and mail programs can tell.")
+	case d.Status == core.DomainVerified && d.Signs:
+		return p.T("You can write from this domain. With the other records fewer mails end in the spam folder.")
+	case d.Status == core.DomainVerified:
+		return p.T("You can write from this domain. Let a key sign your mails next: large receivers demand it.")
+	}
+	return p.T("Until the domain is proved, everything but sending in its name works: write, test, bring readers in.")
+}
+
+// domainCheck has the domain looked at. Where it was looked at too often what is known is shown.
+func (o *Console) domainCheck(p *Page) (web.HTML, error) {
+	d, err := p.theDomain()
+	if err != nil {
+		return web.HTML{}, err
+	}
+	err = p.Do("POST", apiDomains+"/"+d.ID+"/check", nil, nil)
+	if _, part := p.Partial(); part {
+		if kind := core.KindOf(err); err != nil && kind != core.TooMany && kind != core.Conflict {
+			return web.HTML{}, err
+		}
+		return p.showDomain(filled{}, View{})
+	}
+	if err != nil {
+		return p.refused(err, p.domainAgain)
+	}
+	return p.Redirect(p.domainPath(d.ID), "checked")
+}
+
+// domainAgain shows the page of a domain where something can't be done.
+func (p *Page) domainAgain(f filled, v View) (web.HTML, error) { return p.showDomain(f, v) }
+
+// domainForward shows the address of a page with the records, for who keeps the domain.
+func (o *Console) domainForward(p *Page) (web.HTML, error) {
+	d, err := p.theDomain()
+	if err != nil {
+		return web.HTML{}, err
+	}
+	data, err := p.domainPage(&d)
+	if err != nil {
+		return web.HTML{}, err
+	}
+	var link struct {
+		URL       string       `json:"url"`
+		ExpiresAt core.Instant `json:"expires_at"`
+	}
+	if err := p.Do("POST", apiDomains+"/"+d.ID+"/records-link", nil, &link); err != nil {
+		return web.HTML{}, err
+	}
+	data.Link, data.Until = link.URL, link.ExpiresAt
+	return p.showSettings("domain", "domains", View{
+		Title: d.Domain, Badge: data.Badge, State: p.domainState(&data), Status: http.StatusCreated,
+		Within: []Link{{p.T("Settings"), p.Path("settings")}, {p.T("Sender domains"), p.Path("settings", "domains")}},
+	}, filled{}, data)
+}
+
+// domainLinks lets links in mails lead to a host of the domain.
+func (o *Console) domainLinks(p *Page) (web.HTML, error) {
+	if _, err := p.theDomain(); err != nil {
+		return web.HTML{}, err
+	}
+	to := ""
+	if host := domainOf(p.Form["host"]); host != "" {
+		to = "https://" + host
+	}
+	if err := p.Do("PUT", "/api/admin/tenants/"+p.Tenant.ID, map[string]string{"public_url": to}, &p.Tenant); err != nil {
+		return p.refused(err, p.domainAgain)
+	}
+	return p.Redirect(p.domainPath(p.Param("id")), "saved")
+}
+
+// domainKeys makes, switches and deletes the keys that sign mails from a domain.
+func (o *Console) domainKeys(p *Page) (web.HTML, error) {
+	d, err := p.theDomain()
+	if err != nil {
+		return web.HTML{}, err
+	}
+	const keys = "/api/admin/dkim-keys"
+	key, notice := keys+"/"+url.PathEscape(p.Form["key"]), "saved"
+	switch p.Form["act"] {
+	case "make":
+		err, notice = p.makeKey(&d), "created"
+	case "start":
+		err = p.startKey(&d)
+	case "rest":
+		err = p.Do("PUT", key, map[string]string{"status": core.DKIMInactive}, nil)
+	case "delete":
+		if p.Form["sure"] != "1" {
+			return p.notSure(p.domainAgain)
+		}
+		err, notice = p.Do("DELETE", key, nil, nil), "deleted"
+	default:
+		err = core.Invalidf("act", "act must be make, start, rest or delete.")
+	}
+	if err != nil {
+		return p.refused(err, p.domainAgain)
+	}
+	return p.Redirect(p.domainPath(d.ID), notice)
+}
+
+// makeKey makes a key that rests until its record stands. Its name has the day, so that keys can follow each other.
+func (p *Page) makeKey(d *core.SenderDomainView) (err error) {
+	name := "n" + p.Now.Time().UTC().Format("20060102")
+	for _, more := range []string{"", "b", "c", "d", "e", "f", "g", "h", "i", "j"} {
+		err = p.Do("POST", "/api/admin/dkim-keys", map[string]string{
+			"tenant_id": p.Tenant.ID, "domain": d.Domain, "selector": name + more, "status": core.DKIMInactive,
+		}, nil)
+		if core.KindOf(err) != core.Conflict {
+			return err
+		}
+	}
+	return err
+}
+
+// startKey lets a key sign, and those before it rest.
+func (p *Page) startKey(d *core.SenderDomainView) error {
+	var set core.DomainRecords
+	if _, err := p.Get(apiDomains+"/"+d.ID+"/records", nil, &set); err != nil {
+		return err
+	}
+	const keys = "/api/admin/dkim-keys/"
+	if err := p.Do("PUT", keys+url.PathEscape(p.Form["key"]), map[string]string{"status": core.DKIMActive}, nil); err != nil {
+		return err
+	}
+	for _, r := range set.Records {
+		if r.Purpose != core.RecordDKIM || !r.Active || r.KeyID == p.Form["key"] ||
+			strings.HasPrefix(r.Value, "v=DKIM1; k=ed25519") {
+			continue
+		}
+		if err := p.Do("PUT", keys+r.KeyID, map[string]string{"status": core.DKIMInactive}, nil); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (o *Console) domainDelete(p *Page) (web.HTML, error) {
-	return p.deleteFrom(apiDomains, p.Path("settings", "domains"), func(f filled, v View) (web.HTML, error) {
-		return p.showDomains(filled{}, v)
-	})
+	return p.deleteFrom(apiDomains, p.Path("settings", "domains"), p.domainAgain)
 }
 
 // deleteFrom deletes the record of the path after a second step, and leads to another page.
@@ -162,31 +388,53 @@ func (p *Page) notSure(show func(filled, View) (web.HTML, error)) (web.HTML, err
 	return show(filled{}, View{Fault: p.T("Tick the box to say that you mean it."), Status: http.StatusBadRequest})
 }
 
-// Pending reports whether the page shows a domain that is not proved yet: then it is looked at again and again.
-func (s settingsPage) Pending() bool {
-	rows, _ := s.More.([]domainRow)
-	return slices.ContainsFunc(rows, func(r domainRow) bool { return !r.Verified() })
+// forwardedQuery is the query of the page of records.
+type forwardedQuery struct {
+	Token string `query:"token"`
+}
+
+// forwarded shows the records of a domain to who has its link: nothing else, and to no user.
+func (o *Console) forwarded(c *web.Call, in forwardedQuery) (web.HTML, error) {
+	p := &Page{Call: c, console: o, Lang: languageOf(c), Zone: zoneOf(c)}
+	var d domainPage
+	_, err := p.Get("/api/sender-domain-records", url.Values{"token": {in.Token}}, &d.DomainRecords)
+	if core.KindOf(err) == core.Invalid {
+		return p.Show("message", View{
+			Title: p.T("That did not work"), State: p.T("The link is not good any more: ask who has sent it for another."),
+			Status: http.StatusBadRequest, Plain: true,
+		})
+	}
+	if err != nil {
+		return web.HTML{}, err
+	}
+	p.describe(&d, "")
+	for i := range d.Rows {
+		d.Rows[i].Starts, d.Rows[i].Rests, d.Rows[i].Deletes = false, false, false
+	}
+	d.Link = c.Request.URL.RequestURI()
+	v := View{
+		Title: d.Domain, Badge: d.Badge, Plain: true, Data: settingsPage{More: d},
+		State: p.T("Newsletters are to come from this domain. Please make these records where it is kept."),
+	}
+	if target, ok := p.Partial(); ok && target == "records" {
+		return p.ShowPart("forwarded", "records", v)
+	}
+	return p.Show("forwarded", v)
 }
 
 // DomainMessage says what is to be done next with a domain.
 func (p *Page) DomainMessage(d core.SenderDomainView) string {
 	switch {
 	case d.Verified():
-		return p.T("You can write from this domain.")
-	case d.Check == core.DomainMissing:
-		return p.T("There is no such record yet. A new one may take up to an hour to be seen.")
-	case d.Check == core.DomainOtherValue:
-		return p.T("The record that proves the domain has another value.")
-	case d.Check == core.DomainMisplaced && d.FoundAt == d.Domain:
-		return p.T("The record stands at the domain itself; its name must be {{name}}.", "name", d.Record.Name)
-	case d.Check == core.DomainMisplaced:
-		return p.T("The record stands at {{name}}: this provider adds the domain to names, so enter the short name.", "name", d.FoundAt)
+		return ""
 	case d.Check == core.DomainFault:
 		return p.T("The name servers of the domain answer with a fault. Try again later, or ask who keeps the domain.")
 	case d.Check == core.DomainTimeout:
 		return p.T("No name server has answered in time. Try again later.")
 	case d.Check == core.DomainTaken:
 		return p.T("The record is there, but the domain belongs to another tenant here. The operator decides.")
+	case d.Check == core.DomainMissing:
+		return p.T("There is no such record yet. A new one may take up to an hour to be seen.")
 	}
-	return p.T("Make these records where the domain is kept, then have it checked.")
+	return ""
 }

@@ -51,6 +51,9 @@ func usedTexts(t *testing.T) map[string]string {
 	for _, text := range findingTexts {
 		used[text] = "findings.go"
 	}
+	for _, text := range hostSteps {
+		used[text] = "dnshosts.go"
+	}
 	for _, a := range areas {
 		used[a.text] = "shell.go"
 	}

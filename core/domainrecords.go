@@ -1,0 +1,186 @@
+package core
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/publicsuffix"
+)
+
+// What the records of a sender domain are for.
+const (
+	RecordProof = "proof" // proves that the domain is the tenant's
+	RecordDKIM  = "dkim"  // the key that signs mails (RFC 6376)
+	RecordSPF   = "spf"   // the machines that may send (RFC 7208)
+	RecordDMARC = "dmarc" // what to do with forged mails (RFC 7489)
+	RecordLink  = "link"  // leads the host of links in mails here
+)
+
+// What stands in the DNS in the place of a record.
+const (
+	RecordFound     = "found"
+	RecordMissing   = "missing"
+	RecordOther     = "other"     // another value
+	RecordChange    = "change"    // one that is to be extended: two would not count
+	RecordSeveral   = "several"   // more than one, so that none counts
+	RecordMisplaced = "misplaced" // it stands at another name
+	RecordUnknown   = "unknown"   // no name server answers
+)
+
+// DomainRecord is a record that a sender domain needs, and what stands in its place.
+type DomainRecord struct {
+	Purpose string `json:"purpose" enum:"proof|dkim|spf|dmarc|link"`
+	DNSRecord
+	Label    string   `json:"label"` // the name within the zone, as it is typed where records are kept
+	State    string   `json:"state" enum:"found|missing|other|change|several|misplaced|unknown"`
+	Standing []string `json:"standing"`              // what stands at the name for the same purpose
+	FoundAt  string   `json:"found_at,omitempty"`    // where one that is misplaced stands
+	KeyID    string   `json:"dkim_key_id,omitempty"` // the key that a record of DKIM belongs to
+	Active   bool     `json:"active"`                // of DKIM: the key signs
+}
+
+// DomainRecords are the records of a sender domain with who keeps them.
+type DomainRecords struct {
+	Domain      string         `json:"domain"`
+	Status      string         `json:"status" enum:"proposed|verified"`
+	Zone        string         `json:"zone"` // in which its records are made
+	NameServers []string       `json:"name_servers"`
+	Host        string         `json:"host,omitempty"`      // who keeps the zone, in a word of ours; empty: not known
+	HostName    string         `json:"host_name,omitempty"` // as people know it
+	Records     []DomainRecord `json:"records"`
+	Complete    bool           `json:"complete"` // the domain is verified, a key signs, and every record is found
+	CheckedAt   Instant        `json:"checked_at"`
+}
+
+// Judge sets Complete.
+func (d *DomainRecords) Judge() {
+	signs, found := false, true
+	for _, r := range d.Records {
+		signs = signs || r.Purpose == RecordDKIM && r.Active
+		found = found && (r.State == RecordFound || r.Purpose == RecordProof || r.Purpose == RecordDKIM && !r.Active)
+	}
+	d.Complete = signs && found && d.Status == DomainVerified
+}
+
+// RegisteredDomain returns the part of a domain that was registered: one label below its public suffix. It is the domain
+// itself where that is not known.
+func RegisteredDomain(domain string) string {
+	top, err := publicsuffix.EffectiveTLDPlusOne(domain)
+	if err != nil {
+		return domain
+	}
+	return top
+}
+
+// LabelIn returns the name of a record as it is typed where the records of a zone are kept; "@" is the zone itself.
+func LabelIn(name, zone string) string {
+	if name == zone {
+		return "@"
+	}
+	return strings.TrimSuffix(name, "."+zone)
+}
+
+// DoubledNames lists where the record of a name may have ended up whose full name was pasted where the zone is added to
+// names: _dmarc.acme.example.acme.example.
+func DoubledNames(name, domain string) (names []string) {
+	top := RegisteredDomain(domain)
+	for zone := domain; len(names) < 3; _, zone, _ = strings.Cut(zone, ".") {
+		if doubled := name + "." + zone; len(doubled) <= maxDomain {
+			names = append(names, doubled)
+		}
+		if zone == top {
+			break
+		}
+	}
+	return names
+}
+
+// SPFMechanism returns the mechanism that lets a relay send for a domain; empty for one of the same machine.
+func SPFMechanism(relayHost string) string {
+	host := strings.ToLower(strings.Trim(relayHost, "[]"))
+	if ip, err := netip.ParseAddr(host); err == nil {
+		switch {
+		case ip.IsLoopback():
+			return ""
+		case ip.Is4():
+			return "ip4:" + ip.String()
+		}
+		return "ip6:" + ip.String()
+	}
+	if host == "" || host == "localhost" {
+		return ""
+	}
+	for _, r := range relaySPF {
+		if strings.HasSuffix("."+host, "."+r.host) {
+			return "include:" + r.include
+		}
+	}
+	return "a:" + host
+}
+
+// isSPF reports whether a text is a record of SPF (RFC 7208 section 4.5).
+func isSPF(text string) bool {
+	return strings.EqualFold(text, "v=spf1") || len(text) > 7 && strings.EqualFold(text[:7], "v=spf1 ")
+}
+
+// MergeSPF returns the one SPF record that a domain needs at which texts stand, so that the mechanisms are in it as well
+// as what is there; state is RecordFound, RecordMissing, RecordChange or RecordSeveral. A second record would be an
+// error of both (RFC 7208 section 4.5).
+func MergeSPF(texts, mechanisms []string) (value, state string, standing []string) {
+	standing = []string{}
+	for _, text := range texts {
+		if isSPF(text) {
+			standing = append(standing, text)
+		}
+	}
+	var terms []string
+	all, redirect := "", ""
+	for _, text := range standing {
+		for _, term := range strings.Fields(text)[1:] {
+			lower := strings.ToLower(term)
+			switch {
+			case strings.TrimLeft(lower, "+-~?") == "all":
+				if all == "" || lower == "~all" {
+					all = lower
+				}
+			case strings.HasPrefix(lower, "redirect="):
+				redirect = term
+			case !hasTerm(terms, term):
+				terms = append(terms, term)
+			}
+		}
+	}
+	missing := slices.DeleteFunc(slices.Clone(mechanisms), func(m string) bool { return hasTerm(terms, m) })
+	if len(standing) == 1 && len(missing) == 0 {
+		return standing[0], RecordFound, standing
+	}
+	terms = append(terms, missing...)
+	switch {
+	case len(standing) > 1 && redirect != "" && all != "": // it was of one of them alone
+		terms = append(terms, "include:"+redirect[len("redirect="):], all)
+	case redirect != "" && all == "":
+		terms = append(terms, redirect)
+	case all != "":
+		terms = append(terms, all)
+	default:
+		terms = append(terms, "~all")
+	}
+	value = "v=spf1 " + strings.Join(terms, " ")
+	switch len(standing) {
+	case 0:
+		state = RecordMissing
+	case 1:
+		state = RecordChange
+	default:
+		state = RecordSeveral
+	}
+	return value, state, standing
+}
+
+// hasTerm reports whether a term is among others, case and the sign for "pass" aside.
+func hasTerm(terms []string, term string) bool {
+	return slices.ContainsFunc(terms, func(t string) bool {
+		return strings.EqualFold(strings.TrimPrefix(t, "+"), strings.TrimPrefix(term, "+"))
+	})
+}

@@ -1,0 +1,202 @@
+package handlers
+
+import (
+	"context"
+	"html"
+	"net"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"newsletterd/auth"
+	"newsletterd/core"
+)
+
+// zone is what the DNS of a test has, by kind and name: "TXT _dmarc.acme.example".
+type zone map[string][]string
+
+func (z zone) lookup(kind string) auth.LookupTXT {
+	return func(_ context.Context, name string) ([]string, error) {
+		found := z[kind+" "+strings.TrimSuffix(name, ".")]
+		if found == nil {
+			return nil, &net.DNSError{Err: "no such host", Name: name, IsNotFound: true}
+		}
+		return found, nil
+	}
+}
+
+// newDomainConsole is a console whose tenant has proposed a domain, with a DNS of its own.
+func newDomainConsole(t *testing.T, domain string) (e *tenantConsole, z zone, id string) {
+	e = newTenantConsole(t, core.RoleTenantAdmin)
+	z = zone{}
+	p := e.handler.options.Auth
+	var err error
+	e.handler, err = New(Options{
+		Store: e.store, Auth: p, PublicURL: "https://news.example.org", Bearer: p.Bearer, LookupTXT: z.lookup("TXT"),
+		DNS: DNSOptions{NS: z.lookup("NS"), Host: z.lookup("host"), SPF: []string{"a:relay.example"}},
+	})
+	e.must(err)
+	e.sends(e.path("settings", "domains"), url.Values{"domain": {domain}})
+	found, err := e.store.SenderDomains(t.Context(), []string{e.tenant.ID}, false, core.Page{Limit: 1})
+	e.must(err)
+	return e, z, found[0].ID
+}
+
+// The page of a domain says what stands in the place of each record, and what is to be done with it.
+func TestConsoleDomainRecords(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, z, id := newDomainConsole(t, "news.acme.co.uk")
+		page := e.path("settings", "domains", id)
+		e.shows(page, "to be proved", "everything but sending in its name works", "Where the records are made",
+			`id="r0-short">_newsletterd.news<`, `id="r0-name">_newsletterd.news.acme.co.uk<`, "v=spf1 a:relay.example ~all",
+			`id="r2-short">_dmarc.news<`, `data-poll="10"`, "Once the domain is proved, a key can be made")
+		for name, tt := range map[string]struct {
+			records zone
+			want    []string
+		}{
+			"who keeps it": {
+				zone{"NS acme.co.uk": {"ada.ns.cloudflare.com", "bob.ns.cloudflare.com"}},
+				[]string{"Cloudflare keeps it", "At Cloudflare: choose the domain", "bob.ns.cloudflare.com"},
+			},
+			"a zone of its own": {
+				zone{"NS news.acme.co.uk": {"ns1.ui-dns.com"}}, []string{"IONOS keeps it", `id="r0-short">_newsletterd<`, `id="r1-short">@<`},
+			},
+			"the whole name was pasted": {
+				zone{"TXT _dmarc.news.acme.co.uk.acme.co.uk": {"v=DMARC1; p=none"}},
+				[]string{"at another name", "It stands at _dmarc.news.acme.co.uk.acme.co.uk"},
+			},
+			"SPF of others": {
+				zone{"TXT news.acme.co.uk": {"x", "v=spf1 include:_spf.google.com -all"}},
+				[]string{"to be extended", ">v=spf1 include:_spf.google.com a:relay.example -all<", "Don't make a second one"},
+			},
+			"two SPF": {
+				zone{"TXT news.acme.co.uk": {"v=spf1 mx -all", "v=spf1 include:_spf.google.com ~all"}},
+				[]string{"more than one", ">v=spf1 mx include:_spf.google.com a:relay.example ~all<", "delete the others"},
+			},
+			"SPF at a pasted name": {
+				zone{"TXT news.acme.co.uk.acme.co.uk": {"v=spf1 a:relay.example ~all"}}, []string{"It stands at news.acme.co.uk.acme.co.uk"},
+			},
+			"a policy above": {zone{"TXT _dmarc.acme.co.uk": {"v=DMARC1; p=reject"}}, []string{"(DMARC) found"}},
+			"two policies":   {zone{"TXT _dmarc.news.acme.co.uk": {"v=DMARC1; p=none", "v=DMARC1; p=reject"}}, []string{"Leave one"}},
+			"another proof": {
+				zone{"TXT _newsletterd.news.acme.co.uk": {"newsletterd-verification=other"}}, []string{"another value", "change it to this one"},
+			},
+		} {
+			clear(z)
+			for key, texts := range tt.records {
+				z[key] = texts
+			}
+			time.Sleep(answersKept)
+			got := e.shows(page)
+			for _, want := range tt.want {
+				if !strings.Contains(html.UnescapeString(got), want) && !strings.Contains(textOf(got), want) {
+					t.Errorf("%s: no %q in %s", name, want, textOf(got))
+				}
+			}
+		}
+	})
+}
+
+// From the proof to a domain that is ready, and on to another key: each record is seen as it comes, while the page is
+// open, by who made it and by who got the link.
+func TestConsoleDomainBecomesReady(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, z, id := newDomainConsole(t, "acme.example")
+		page := e.path("settings", "domains", id)
+		d, err := e.store.SenderDomain(t.Context(), id)
+		e.must(err)
+		later := func() { time.Sleep(answersKept) }
+
+		_, made := e.page("POST", page+"/forward", url.Values{})
+		link := regexp.MustCompile(`https://news\.example\.org(/records\?token=[^<"]+)`).FindStringSubmatch(html.UnescapeString(made))
+		if link == nil {
+			t.Fatal(textOf(made))
+		}
+		stranger := func(want int, texts ...string) {
+			t.Helper()
+			cookies := e.cookies
+			e.cookies = map[string]string{}
+			status, got := e.page("GET", link[1], nil)
+			e.cookies = cookies
+			for _, text := range texts {
+				if status != want || !strings.Contains(html.UnescapeString(got), text) {
+					t.Errorf("%d, no %q in %s", status, text, textOf(got))
+				}
+			}
+			if strings.Contains(got, e.tenant.ID) || strings.Contains(got, `method="post"`) {
+				t.Error("the page tells more than the records")
+			}
+		}
+		stranger(http.StatusOK, "not found yet", d.Record().Value)
+
+		z["TXT _newsletterd.acme.example"] = []string{d.Record().Value}
+		later()
+		stranger(http.StatusOK, "found")
+		if d, _ = e.store.SenderDomain(t.Context(), id); d.Verified() {
+			t.Error("to look at the link changes the domain")
+		}
+		e.sends(page+"/check", url.Values{})
+		e.shows(page, "Let a key sign your mails next", "Make a key")
+		e.sends(page+"/keys", url.Values{"act": {"make"}})
+		keys, err := e.store.DKIMKeys(t.Context(), []string{e.tenant.ID}, false, core.Page{Limit: 9})
+		e.must(err)
+		if len(keys) != 1 || keys[0].Status != core.DKIMInactive {
+			t.Fatalf("%+v", keys)
+		}
+		stranger(http.StatusOK, keys[0].Public)
+		z["TXT "+keys[0].RecordName()] = []string{"v=DKIM1; k=rsa; p=b3RoZXI="}
+		later()
+		if got := e.shows(page, "There is one of this name with another value"); strings.Contains(got, `value="start"`) {
+			t.Error("a key can sign whose record is another's")
+		}
+		z["TXT "+keys[0].RecordName()] = []string{keys[0].RecordValue()}
+		later()
+		e.shows(page, "It stands, and doesn't sign yet.", `value="start"`)
+		e.sends(page+"/keys", url.Values{"act": {"start"}, "key": {keys[0].ID}})
+		z["TXT acme.example"], z["TXT _dmarc.acme.example"] = []string{"v=spf1 A:relay.example ~all"}, []string{"v=DMARC1; p=none"}
+		later()
+		if got := e.shows(page, "All is in place", "ready"); strings.Contains(got, "data-poll") {
+			t.Error("a domain that is ready is looked at again and again")
+		}
+
+		e.sends(page+"/links", url.Values{"host": {"https://links.acme.example/x"}})
+		if got := e.now().PublicURL; got != "https://links.acme.example" {
+			t.Error(got)
+		}
+		e.shows(page, `id="r4-value">news.example.org<`, "CNAME")
+		z["host news.example.org"], z["host links.acme.example"] = []string{"192.0.2.1"}, []string{"192.0.2.9"}
+		later()
+		e.shows(page, "The name leads elsewhere.")
+		z["host links.acme.example"] = []string{"192.0.2.9", "192.0.2.1"}
+		later()
+		e.shows(page, "All is in place")
+
+		e.sends(page+"/keys", url.Values{"act": {"make"}})
+		keys, err = e.store.DKIMKeys(t.Context(), []string{e.tenant.ID}, false, core.Page{Limit: 9})
+		e.must(err)
+		if len(keys) != 2 || keys[0].Selector == keys[1].Selector {
+			t.Fatalf("%+v", keys)
+		}
+		old, next := keys[0], keys[1]
+		if old.Status == core.DKIMInactive {
+			old, next = next, old
+		}
+		z["TXT "+next.RecordName()] = []string{next.RecordValue()}
+		later()
+		e.sends(page+"/keys", url.Values{"act": {"start"}, "key": {next.ID}})
+		if old, _ = e.store.DKIMKey(t.Context(), old.ID); old.Status != core.DKIMInactive {
+			t.Error("both keys sign")
+		}
+		e.refuses(page+"/keys", url.Values{"act": {"delete"}, "key": {old.ID}}, http.StatusBadRequest, "Tick the box")
+		e.sends(page+"/keys", url.Values{"act": {"delete"}, "key": {old.ID}, "sure": {"1"}})
+
+		time.Sleep(auth.RecordsTTL)
+		stranger(http.StatusBadRequest, "The link is not good any more")
+		link[1] = "/records?token=x"
+		stranger(http.StatusBadRequest, "The link is not good any more")
+	})
+}

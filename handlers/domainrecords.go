@@ -1,0 +1,338 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"newsletterd/auth"
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+	"newsletterd/store"
+)
+
+// RecordsPath is the page that shows the records of a sender domain to who has its link.
+const RecordsPath = "/records"
+
+// DNSOptions is how the records of sender domains are looked at in addition to their texts.
+type DNSOptions struct {
+	// NS and Host return the names of a zone's servers and the addresses of a host, as net.Resolver does; nil: no name
+	// server answers.
+	NS, Host auth.LookupTXT
+	// SPF are the mechanisms that let the daemon's own relay send; none: not known, or nothing leaves.
+	SPF []string
+	// BounceDomain is where bounces go; empty: to the sender's domain, which then needs SPF.
+	BounceDomain string
+}
+
+// Limits of a look at the records of a domain.
+const (
+	recordLookups    = 6 * time.Second // in all
+	recordLookupsRun = 8               // at once
+	answersKept      = 5 * time.Second
+	maxAnswersKept   = 1000
+)
+
+// domainRecords serves the records of sender domains. It is safe for concurrent use.
+type domainRecords struct {
+	store   *store.Store
+	sealer  *auth.Sealer
+	txt     auth.LookupTXT
+	dns     DNSOptions
+	origin  string
+	mu      sync.Mutex
+	answers map[string]dnsAnswer // by kind and name
+}
+
+// dnsAnswer is what a name server has answered.
+type dnsAnswer struct {
+	found []string
+	known bool // it has answered, if only that there is nothing
+	at    core.Instant
+}
+
+// ask returns an answer, from the cache where it was asked for in the last seconds: many may look at one page.
+func (a *domainRecords) ask(ctx context.Context, kind string, lookup auth.LookupTXT, name string, now core.Instant) dnsAnswer {
+	if lookup == nil {
+		return dnsAnswer{}
+	}
+	key := kind + " " + name
+	a.mu.Lock()
+	answer, kept := a.answers[key]
+	a.mu.Unlock()
+	if kept && now.Sub(answer.at) < answersKept {
+		return answer
+	}
+	found, err := lookup(ctx, name+".") // with the dot, no search list of the machine is tried
+	fault, isDNS := errors.AsType[*net.DNSError](err)
+	answer = dnsAnswer{found, err == nil || isDNS && fault.IsNotFound, now}
+	if !answer.known {
+		return answer
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.answers == nil || len(a.answers) >= maxAnswersKept {
+		a.answers = map[string]dnsAnswer{}
+	}
+	a.answers[key] = answer
+	return answer
+}
+
+// look is one look at the records of a domain.
+type recordsLook struct {
+	*domainRecords
+	ctx    context.Context
+	now    core.Instant
+	domain *core.SenderDomain
+}
+
+func (l *recordsLook) texts(name string) dnsAnswer { return l.ask(l.ctx, "TXT", l.txt, name, l.now) }
+
+// of finds what stands in the place of a record: is recognizes its value, and alike another one for the same purpose.
+func (l *recordsLook) of(r *core.DomainRecord, is, alike func(string) bool, elsewhere ...string) {
+	answer := l.texts(r.Name)
+	for _, text := range answer.found {
+		if alike(text) {
+			r.Standing = append(r.Standing, text)
+		}
+	}
+	switch {
+	case slices.ContainsFunc(answer.found, is):
+		r.State = core.RecordFound
+		return
+	case !answer.known:
+		r.State = core.RecordUnknown
+		return
+	case len(r.Standing) > 0:
+		r.State = core.RecordOther
+	default:
+		r.State = core.RecordMissing
+	}
+	l.misplaced(r, is, elsewhere...)
+}
+
+// misplaced looks for a record where people put it by mistake.
+func (l *recordsLook) misplaced(r *core.DomainRecord, is func(string) bool, elsewhere ...string) {
+	for _, name := range append(elsewhere, core.DoubledNames(r.Name, l.domain.Domain)...) {
+		if slices.ContainsFunc(l.texts(name).found, is) {
+			r.State, r.FoundAt = core.RecordMisplaced, name
+			return
+		}
+	}
+}
+
+func begins(word string) func(string) bool {
+	return func(text string) bool {
+		text = strings.Trim(text, " \t\"")
+		return len(text) >= len(word) && strings.EqualFold(text[:len(word)], word)
+	}
+}
+
+func (l *recordsLook) proof(r *core.DomainRecord) {
+	l.of(r, l.domain.Proves, begins("newsletterd-verification="), l.domain.Domain)
+}
+
+func (l *recordsLook) dkim(r *core.DomainRecord, public string) {
+	l.of(r, func(text string) bool { return core.DKIMPublicKey(text) == public },
+		func(text string) bool { return core.DKIMPublicKey(text) != "" })
+}
+
+// dmarc looks at the domain and those above it, whose policy holds for it, too (RFC 7489 section 6.6.3).
+func (l *recordsLook) dmarc(r *core.DomainRecord) {
+	is := begins("v=DMARC1")
+	l.of(r, is, is)
+	if len(r.Standing) > 1 {
+		r.State = core.RecordSeveral
+	}
+	top := core.RegisteredDomain(l.domain.Domain)
+	if r.State != core.RecordMissing || top == l.domain.Domain {
+		return
+	}
+	if above := l.texts("_dmarc." + top); slices.ContainsFunc(above.found, is) {
+		r.State, r.Standing = core.RecordFound, slices.DeleteFunc(slices.Clone(above.found), func(s string) bool { return !is(s) })
+	}
+}
+
+func (l *recordsLook) spf(r *core.DomainRecord, mechanisms []string) {
+	answer := l.texts(r.Name)
+	r.Value, r.State, r.Standing = core.MergeSPF(answer.found, mechanisms)
+	if !answer.known {
+		r.State = core.RecordUnknown
+	}
+	if r.State == core.RecordMissing {
+		l.misplaced(r, begins("v=spf1 "))
+	}
+}
+
+// link looks whether the host of links leads to the same addresses as the daemon's own.
+func (l *recordsLook) link(r *core.DomainRecord, own string) {
+	theirs, ours := l.ask(l.ctx, "host", l.dns.Host, r.Name, l.now), l.ask(l.ctx, "host", l.dns.Host, own, l.now)
+	if r.Type == "A" && len(ours.found) > 0 {
+		r.Value = ours.found[0]
+	}
+	switch {
+	case !theirs.known || !ours.known:
+		r.State = core.RecordUnknown
+	case slices.ContainsFunc(theirs.found, func(a string) bool { return slices.Contains(ours.found, a) }):
+		r.State = core.RecordFound
+	case len(theirs.found) > 0:
+		r.State, r.Standing = core.RecordOther, theirs.found
+	default:
+		r.State = core.RecordMissing
+	}
+}
+
+// zone returns the zone that the domain is in, and its name servers.
+func (l *recordsLook) zone() (zone string, servers []string) {
+	top := core.RegisteredDomain(l.domain.Domain)
+	for zone = l.domain.Domain; ; _, zone, _ = strings.Cut(zone, ".") {
+		if answer := l.ask(l.ctx, "NS", l.dns.NS, zone, l.now); len(answer.found) > 0 {
+			return zone, answer.found
+		}
+		if zone == top || !strings.Contains(zone, ".") {
+			return top, nil
+		}
+	}
+}
+
+// mechanisms are what lets the relays of a tenant send.
+func (a *domainRecords) mechanisms(t *core.Tenant) (all []string) {
+	for _, r := range t.Relays {
+		if m := core.SPFMechanism(r.Host); m != "" && !slices.Contains(all, m) {
+			all = append(all, m)
+		}
+	}
+	if len(t.Relays) == 0 {
+		return a.dns.SPF
+	}
+	return all
+}
+
+// records looks at all records that a sender domain needs.
+func (a *domainRecords) records(ctx context.Context, d core.SenderDomain, now core.Instant) (out core.DomainRecords, err error) {
+	t, err := a.store.Tenant(ctx, d.TenantID)
+	if err != nil {
+		return out, err
+	}
+	keys, err := a.store.DKIMKeys(ctx, []string{d.TenantID}, false, core.Page{Limit: core.MaxDKIMKeys})
+	if err != nil {
+		return out, err
+	}
+	out = core.DomainRecords{Domain: d.Domain, Status: d.View().Status, NameServers: []string{}, CheckedAt: now}
+	ctx, cancel := context.WithTimeout(ctx, recordLookups)
+	defer cancel()
+	l := &recordsLook{domainRecords: a, ctx: ctx, now: now, domain: &d}
+	var looks []func(r *core.DomainRecord)
+	add := func(purpose string, record core.DNSRecord, look func(r *core.DomainRecord)) {
+		out.Records = append(out.Records, core.DomainRecord{Purpose: purpose, DNSRecord: record, Standing: []string{}})
+		looks = append(looks, look)
+	}
+	add(core.RecordProof, d.Record(), l.proof)
+	for _, k := range keys {
+		if k.Domain == d.Domain {
+			add(core.RecordDKIM, core.DNSRecord{Type: "TXT", Name: k.RecordName(), Value: k.RecordValue()},
+				func(r *core.DomainRecord) { l.dkim(r, k.Public) })
+			last := &out.Records[len(out.Records)-1]
+			last.KeyID, last.Active = k.ID, k.Status == core.DKIMActive
+		}
+	}
+	if mechanisms := a.mechanisms(&t); a.dns.BounceDomain == "" && len(mechanisms) > 0 {
+		add(core.RecordSPF, core.DNSRecord{Type: "TXT", Name: d.Domain}, func(r *core.DomainRecord) { l.spf(r, mechanisms) })
+	}
+	add(core.RecordDMARC, core.DNSRecord{Type: "TXT", Name: "_dmarc." + d.Domain, Value: "v=DMARC1; p=none"}, l.dmarc)
+	if host, own := hostName(t.PublicURL), hostName(a.origin); own != "" && (host == d.Domain || strings.HasSuffix(host, "."+d.Domain)) {
+		record := core.DNSRecord{Type: "CNAME", Name: host, Value: own}
+		if host == core.RegisteredDomain(host) { // a zone's own name can't be an alias (RFC 1912 section 2.4)
+			record.Type = "A"
+		}
+		add(core.RecordLink, record, func(r *core.DomainRecord) { l.link(r, own) })
+	}
+	var group errgroup.Group
+	group.SetLimit(recordLookupsRun)
+	group.Go(func() error { out.Zone, out.NameServers = l.zone(); return nil })
+	for i := range out.Records {
+		group.Go(func() error { looks[i](&out.Records[i]); return nil })
+	}
+	_ = group.Wait() // none of them fails
+	if out.NameServers == nil {
+		out.NameServers = []string{}
+	}
+	slices.Sort(out.NameServers)
+	out.Host, out.HostName, _ = core.DNSHost(out.NameServers)
+	for i := range out.Records {
+		out.Records[i].Label = core.LabelIn(out.Records[i].Name, out.Zone)
+	}
+	out.Judge()
+	return out, nil
+}
+
+// hostName returns the host of an origin that has a name in the DNS; empty for others.
+func hostName(origin string) string {
+	u, err := url.Parse(origin)
+	if err != nil {
+		return ""
+	}
+	host, ok := core.ParseDomain(u.Hostname())
+	if !ok {
+		return ""
+	}
+	return host
+}
+
+// show answers GET /api/admin/sender-domains/:id/records.
+func (a *domainRecords) show(c *web.Call, id string) (out core.DomainRecords, err error) {
+	d, err := a.store.SenderDomain(c, id)
+	if err != nil {
+		return out, err
+	}
+	return a.records(c, d, c.Now)
+}
+
+// recordsLink is the address of a page that shows the records of a domain to who has it.
+type recordsLink struct {
+	URL       string       `json:"url"`
+	ExpiresAt core.Instant `json:"expires_at"`
+}
+
+func (a *domainRecords) link(c *web.Call, id string) (out recordsLink, err error) {
+	d, err := a.store.SenderDomain(c, id)
+	t := auth.RecordsToken{DomainID: d.ID, IssuedAt: c.Now}
+	return recordsLink{
+		c.PublicURL() + RecordsPath + "?" + url.Values{"token": {a.sealer.SealRecords(t)}}.Encode(), c.Now.Add(auth.RecordsTTL),
+	}, err
+}
+
+// recordsToken names a domain by a link that was forwarded.
+type recordsToken struct {
+	Token string `query:"token" is:"required"`
+}
+
+// errRecordsLink is returned for a link that is not good any more, or never was.
+var errRecordsLink = core.Invalidf("token", "The link is not good any more: ask who has sent it for another.")
+
+// forwarded answers GET /api/sender-domain-records: the records for who has the link, without what they belong to.
+func (a *domainRecords) forwarded(c *web.Call, in recordsToken) (out core.DomainRecords, err error) {
+	t, err := a.sealer.OpenRecords(in.Token)
+	if err != nil || t.Expired(c.Now) {
+		return out, errRecordsLink
+	}
+	d, err := a.store.SenderDomain(c, t.DomainID)
+	if core.KindOf(err) == core.NotFound {
+		return out, errRecordsLink
+	}
+	if err != nil {
+		return out, err
+	}
+	out, err = a.records(c, d, c.Now)
+	for i := range out.Records {
+		out.Records[i].KeyID = ""
+	}
+	return out, err
+}
