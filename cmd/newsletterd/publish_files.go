@@ -6,13 +6,13 @@ import (
 	"net/url"
 	"path/filepath"
 
+	"github.com/urfave/cli/v2"
+
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/cmd/newsletterd/frontmatter"
 	"newsletterd/core"
 	"newsletterd/mail/markup"
 	"newsletterd/store"
-
-	"github.com/urfave/cli/v2"
 )
 
 // keepPictures keeps the pictures that a source names by their paths, and returns it with their addresses.
