@@ -112,7 +112,7 @@ func TestTenantsOwnHost(t *testing.T) {
 func TestUserPagesInEveryLanguage(t *testing.T) {
 	e := newPageEnv(t, "https://news.example.org")
 	for _, lang := range core.Languages {
-		w := words[lang]
+		w := words()[lang]
 		for path, want := range map[string][]string{
 			"/login":                    {w.SignIn, w.Email, w.Password, w.ForgotLink, w.SignUp},
 			"/register":                 {w.SignUp, w.SignUpHint, w.HaveAccount},

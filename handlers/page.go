@@ -9,9 +9,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"html/template"
-	"io/fs"
-	"path"
-	"strings"
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
@@ -22,23 +19,7 @@ import (
 //go:embed pages/*.html pages/words
 var pageFiles embed.FS
 
-var pages = parsePages()
-
-func parsePages() map[string]*template.Template {
-	layout := template.Must(template.New("layout.html").Funcs(template.FuncMap{"fields": shownFields}).ParseFS(pageFiles,
-		"pages/layout.html"))
-	files, err := fs.Glob(pageFiles, "pages/*.html")
-	if err != nil {
-		panic(err)
-	}
-	all := map[string]*template.Template{}
-	for _, f := range files {
-		if name := strings.TrimSuffix(path.Base(f), ".html"); name != "layout" {
-			all[name] = template.Must(template.Must(layout.Clone()).ParseFS(pageFiles, f))
-		}
-	}
-	return all
-}
+var pages = web.NewTemplates(pageFiles, "pages", template.FuncMap{"fields": shownFields}, "layout")
 
 // view is what a page shows. Fault says what was wrong with the form that was sent, Notice what was done.
 type view struct {
@@ -121,7 +102,7 @@ func fill(status int, name string, v view) (web.HTML, error) {
 	}
 	v.W, v.Lang = v.style.words(), cmp.Or(v.style.lang, core.Languages[0])
 	var b bytes.Buffer
-	if err := pages[name].ExecuteTemplate(&b, "layout.html", v); err != nil {
+	if err := pages.Execute(&b, name, "layout.html", v); err != nil {
 		return web.HTML{}, err
 	}
 	return web.HTML{Status: status, Body: b.Bytes()}, nil

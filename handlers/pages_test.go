@@ -3,6 +3,7 @@ package handlers
 import (
 	"html"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -338,8 +339,12 @@ func TestMailsOfPagesHaveTheLooksOfTheClient(t *testing.T) {
 func TestPasswordFieldsTakeWhatTheRuleAllows(t *testing.T) {
 	field := regexp.MustCompile(`<input[^>]* autocomplete="(new|current)-password"[^>]*>`)
 	seen := 0
-	for name := range pages {
-		b, err := pageFiles.ReadFile("pages/" + name + ".html")
+	files, err := fs.Glob(pageFiles, "pages/*.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		b, err := pageFiles.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -353,5 +358,11 @@ func TestPasswordFieldsTakeWhatTheRuleAllows(t *testing.T) {
 	}
 	if seen != 9 {
 		t.Errorf("%d fields", seen)
+	}
+}
+
+func TestEveryPageCanBeParsed(t *testing.T) {
+	if err := pages.Check(); err != nil {
+		t.Error(err)
 	}
 }

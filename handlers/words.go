@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
@@ -95,7 +96,8 @@ type pageWords struct {
 	FailedTitle        string `json:"failed_title"`
 }
 
-var words = func() map[string]*pageWords {
+// words of the pages by language, read when the first page is shown.
+var words = sync.OnceValue(func() map[string]*pageWords {
 	all := map[string]*pageWords{}
 	for _, lang := range core.Languages {
 		b, err := pageFiles.ReadFile("pages/words/" + lang + ".json")
@@ -110,7 +112,7 @@ var words = func() map[string]*pageWords {
 		all[lang] = w
 	}
 	return all
-}()
+})
 
 type styleKey struct{}
 
@@ -154,10 +156,10 @@ func wordsOf(c *web.Call) *pageWords {
 }
 
 func (s *pageStyle) words() *pageWords {
-	if w := words[s.lang]; w != nil {
+	if w := words()[s.lang]; w != nil {
 		return w
 	}
-	return words[core.Languages[0]]
+	return words()[core.Languages[0]]
 }
 
 // expand returns a text with names in the place of its placeholders.

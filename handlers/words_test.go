@@ -21,9 +21,9 @@ func TestWordsOfEveryLanguage(t *testing.T) {
 		slices.Sort(found)
 		return strings.Join(slices.Compact(found), " ")
 	}
-	en := reflect.ValueOf(*words["en"])
+	en := reflect.ValueOf(*words()["en"])
 	for _, lang := range core.Languages {
-		w := reflect.ValueOf(*words[lang])
+		w := reflect.ValueOf(*words()[lang])
 		for _, f := range reflect.VisibleFields(w.Type()) {
 			if f.Anonymous {
 				continue

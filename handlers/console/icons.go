@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+	"sync"
 )
 
 // Icons are the contents of SVG elements of 24 × 24 units (icons/LICENSE).
@@ -13,7 +14,7 @@ import (
 //go:embed icons/*.svg
 var iconFiles embed.FS
 
-var icons = readIcons()
+var icons = sync.OnceValue(readIcons)
 
 func readIcons() map[string]template.HTML {
 	names, err := fs.Glob(iconFiles, "icons/*.svg")
@@ -35,8 +36,9 @@ func readIcons() map[string]template.HTML {
 
 // icon returns an icon for a template. It fails on a name that isn't one, so that a page is never without.
 func icon(name string) (template.HTML, error) {
-	if icons[name] == "" {
+	found := icons()[name]
+	if found == "" {
 		return "", &fs.PathError{Op: "icon", Path: name, Err: fs.ErrNotExist}
 	}
-	return icons[name], nil
+	return found, nil
 }

@@ -4,12 +4,9 @@ import (
 	"bytes"
 	"embed"
 	"errors"
-	"html/template"
 	"io"
-	"io/fs"
 	"net/http"
 	"net/url"
-	"path"
 	"strings"
 	"time"
 
@@ -155,24 +152,7 @@ type shown struct {
 //go:embed templates/*.html
 var templateFiles embed.FS
 
-var templates = parseTemplates()
-
-func parseTemplates() map[string]*template.Template {
-	base := template.Must(template.New("layout.html").Funcs(functions).ParseFS(templateFiles, "templates/layout.html",
-		"templates/components.html"))
-	files, err := fs.Glob(templateFiles, "templates/*.html")
-	if err != nil {
-		panic(err)
-	}
-	all := map[string]*template.Template{}
-	for _, file := range files {
-		name := strings.TrimSuffix(path.Base(file), ".html")
-		if name != "layout" && name != "components" {
-			all[name] = template.Must(template.Must(base.Clone()).ParseFS(templateFiles, file))
-		}
-	}
-	return all
-}
+var templates = web.NewTemplates(templateFiles, "templates", functions, "layout", "components")
 
 // Partial reports whether a script asks for a part of the page, and returns the id of the element that takes it.
 func (p *Page) Partial() (target string, ok bool) {
@@ -202,7 +182,7 @@ func (p *Page) render(name, block string, v View) (web.HTML, error) {
 	s.Shell = p.shell(&v)
 	p.headers(&v)
 	var b bytes.Buffer
-	if err := templates[name].ExecuteTemplate(&b, block, s); err != nil {
+	if err := templates.Execute(&b, name, block, s); err != nil {
 		return web.HTML{}, err
 	}
 	return web.HTML{Status: v.Status, Body: b.Bytes()}, nil

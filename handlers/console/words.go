@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"sync"
 
 	"newsletterd/handlers/web"
 )
@@ -16,7 +17,7 @@ import (
 //go:embed words
 var wordFiles embed.FS
 
-var words = readWords()
+var words = sync.OnceValue(readWords)
 
 // languages of the console. English needs no file.
 var languages = []string{"en", "de"}
@@ -52,7 +53,7 @@ func readWords() map[string]map[string]string {
 
 // languageOf is the language of the console's pages that the browser likes best.
 func languageOf(c *web.Call) string {
-	if lang := c.Language(); words[lang] != nil {
+	if lang := c.Language(); words()[lang] != nil {
 		return lang
 	}
 	return languages[0]
@@ -60,7 +61,7 @@ func languageOf(c *web.Call) string {
 
 // T returns a text in the language of the page, with values in the place of names: name, value, name, value …
 func (p *Page) T(text string, pairs ...any) string {
-	if other := words[p.Lang][text]; other != "" {
+	if other := words()[p.Lang][text]; other != "" {
 		text = other
 	}
 	return fillIn(text, pairs...)
@@ -68,7 +69,7 @@ func (p *Page) T(text string, pairs ...any) string {
 
 // N is T of a text for a number, which {{n}} stands for.
 func (p *Page) N(text string, n int64, pairs ...any) string {
-	if other := words[p.Lang][text]; other != "" {
+	if other := words()[p.Lang][text]; other != "" {
 		text = other
 	}
 	one, others, _ := strings.Cut(text, "|")

@@ -70,7 +70,7 @@ func TestTextsAreTranslated(t *testing.T) {
 	names := regexp.MustCompile(`{{\w+}}`)
 	for _, lang := range languages[1:] {
 		for text, file := range used {
-			other := words[lang][text]
+			other := words()[lang][text]
 			if text == "" {
 				continue
 			}

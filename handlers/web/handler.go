@@ -53,8 +53,8 @@ type Handler struct {
 	metrics     *metrics
 	log         *slog.Logger
 	refused     refusals
-	documents   map[string][]byte   // OpenAPI, by name
-	sessions    *scs.SessionManager // of browsers
+	documents   map[string]func() []byte // OpenAPI, by name
+	sessions    *scs.SessionManager      // of browsers
 	crossOrigin *http.CrossOriginProtection
 	unlisted    sync.Once // says that a proxy is not in TrustedProxies
 }
@@ -89,9 +89,7 @@ func New(o Options, routes []*Route) (*Handler, error) {
 		return nil, err
 	}
 	h.metrics = newMetrics(o.Registry, routes)
-	if err := h.describe(); err != nil {
-		return nil, fmt.Errorf("describe the API: %w", err)
-	}
+	h.describe()
 	return h, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"newsletterd/core"
 )
@@ -50,20 +51,27 @@ type Object = map[string]any
 
 type obj = Object
 
-// Document returns the OpenAPI 3.1 description of a name, nil for a name that is none.
-func (h *Handler) Document(name string) []byte { return h.documents[name] }
-
-// describe makes the documents out of the table.
-func (h *Handler) describe() error {
-	h.documents = map[string][]byte{}
-	for _, d := range h.options.API.Documents {
-		b, err := json.MarshalIndent(h.documentOf(d), "", "  ")
-		if err != nil {
-			return err
-		}
-		h.documents[d.Name] = append(b, '\n')
+// Document returns the OpenAPI 3.1 description of a name, nil for a name that is none. It is made when it is first asked
+// for: that takes longer than all the rest of a start.
+func (h *Handler) Document(name string) []byte {
+	if document := h.documents[name]; document != nil {
+		return document()
 	}
 	return nil
+}
+
+// describe readies the making of the documents out of the table.
+func (h *Handler) describe() {
+	h.documents = map[string]func() []byte{}
+	for _, d := range h.options.API.Documents {
+		h.documents[d.Name] = sync.OnceValue(func() []byte {
+			b, err := json.MarshalIndent(h.documentOf(d), "", "  ")
+			if err != nil {
+				panic(err) // a value of ours that is no JSON: every test of the documents tells
+			}
+			return append(b, '\n')
+		})
+	}
 }
 
 func (h *Handler) documentOf(d Document) obj {

@@ -1,0 +1,75 @@
+package web
+
+import (
+	"errors"
+	"fmt"
+	"html/template"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+	"sync"
+)
+
+// Templates are the pages of a folder: each file NAME.html together with those that all share. A page is parsed when it
+// is shown for the first time: commands show none and a daemon few of them, and all would take much of their start, and
+// memory ever after. Its methods may be called from any goroutine.
+type Templates struct {
+	pages map[string]func() (*template.Template, error)
+}
+
+// NewTemplates returns the pages of a folder. shared are the names of the files that all pages have, the layout first.
+func NewTemplates(files fs.FS, folder string, functions template.FuncMap, shared ...string) *Templates {
+	t := &Templates{pages: map[string]func() (*template.Template, error){}}
+	paths, isShared := make([]string, len(shared)), map[string]bool{}
+	for i, name := range shared {
+		paths[i], isShared[name] = path.Join(folder, name+".html"), true
+	}
+	base := sync.OnceValues(func() (*template.Template, error) {
+		return template.New(path.Base(paths[0])).Funcs(functions).ParseFS(files, paths...)
+	})
+	found, err := fs.Glob(files, path.Join(folder, "*.html"))
+	if err != nil {
+		panic(err) // of a malformed pattern alone
+	}
+	for _, file := range found {
+		name := strings.TrimSuffix(path.Base(file), ".html")
+		if isShared[name] {
+			continue
+		}
+		t.pages[name] = sync.OnceValues(func() (*template.Template, error) {
+			page, err := base()
+			if err == nil {
+				page, err = page.Clone()
+			}
+			if err != nil {
+				return nil, err
+			}
+			return page.ParseFS(files, file)
+		})
+	}
+	return t
+}
+
+// Execute writes a block of a page; the block of the whole page has the name of the layout's file. It returns an error
+// for a page that isn't there or can't be parsed, and those of html/template.
+func (t *Templates) Execute(w io.Writer, page, block string, data any) error {
+	parse := t.pages[page]
+	if parse == nil {
+		return fmt.Errorf("there is no page %s", page)
+	}
+	parsed, err := parse()
+	if err != nil {
+		return err
+	}
+	return parsed.ExecuteTemplate(w, block, data)
+}
+
+// Check parses all pages, and returns what is wrong with them.
+func (t *Templates) Check() (err error) {
+	for _, parse := range t.pages {
+		_, fault := parse()
+		err = errors.Join(err, fault)
+	}
+	return err
+}
