@@ -20,6 +20,14 @@ type Link struct {
 	MendedAt Instant `db:"mended_at" json:"mended_at,omitzero"`
 }
 
+// EngagedHour is how many have opened the mails of a campaign, or followed a link, for the first time within an hour. Only
+// people count; of mails that name no reader it is how often.
+type EngagedHour struct {
+	At      Instant `db:"at" json:"at"` // its beginning
+	Opened  int64   `db:"opened" json:"opened"`
+	Clicked int64   `db:"clicked" json:"clicked"`
+}
+
 // ErrLinkNotFound is returned for a link that no mail of the campaign has.
 var ErrLinkNotFound = &Error{
 	Kind: NotFound, Code: "link_not_found", Message: "No mail of the campaign has such a link by way of ours.",

@@ -13,6 +13,11 @@ import (
 	"newsletterd/store"
 )
 
+// hours are the openings and clicks of a campaign by time.
+func (a campaigns) hours(c *web.Call, _ string) ([]core.EngagedHour, error) {
+	return a.store.CampaignHours(c, a.found(c).ID)
+}
+
 // links are the tracked links of a campaign, the most followed first.
 func (a campaigns) links(c *web.Call, _ string) ([]core.Link, error) {
 	links, err := a.store.CampaignLinks(c, a.found(c).ID)

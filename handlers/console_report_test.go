@@ -134,6 +134,17 @@ func TestConsoleReport(t *testing.T) {
 		e.must(err)
 		e.shows(e.path(""), http.StatusOK, "Sent to 2 people, today", "50.0 %", "one person", "usually 0.0 %",
 			"https://acme.example/roses", "the limit is 0.3 %", "-data-poll", "To those who have not opened it")
+		e.shows(e.path(""), http.StatusOK, "Opened and clicked, by hours", `class="bar"`, `class="bar second"`, "Where they clicked",
+			"-Later, by days")
+		e.shows(e.path("/preview?view=clicks"), http.StatusOK, "Roses</a><span style=", ">1 · 100.0 %</span>")
+		e.shows(e.path("/preview"), http.StatusOK, "Roses</a>", "-100.0 %")
+		time.Sleep(50 * time.Hour)
+		_, err = e.store.AddEngagements(t.Context(), []core.Engagement{
+			{JobNo: j.No, Seq: 2, LinkNo: 0, At: e.seed.Time(), Last: e.seed.Time(), Times: 1},
+		})
+		e.must(err)
+		e.login()
+		e.shows(e.path(""), http.StatusOK, "Later, by days")
 		form := url.Values{"link": {"1"}, "target": {"not an address"}}
 		e.sends(e.path("/links"), http.StatusBadRequest, form, "target must be", "not an address")
 		form.Set("target", "https://acme.example/better")

@@ -178,6 +178,7 @@ var operationNames = map[string]string{
 	"PUT /api/campaigns/:id/correction":                       "correctCampaign",
 	"DELETE /api/campaigns/:id/correction":                    "takeBackCampaignCorrection",
 	"GET /api/campaigns/:id/links":                            "listCampaignLinks",
+	"GET /api/campaigns/:id/hours":                            "listCampaignHours",
 	"PATCH /api/campaigns/:id/links/:no":                      "mendCampaignLink",
 	"GET /api/campaigns/:id/versions":                         "listCampaignVersions",
 	"GET /api/campaigns/:id/versions/:version":                "getCampaignVersion",

@@ -49,6 +49,8 @@ func (h *Handler) campaignRoutes(t *web.Table) {
 	t.Add("POST", item+"/archive", write, web.Send, moved(web.Query(a.archive)), "Put a draft or a sent campaign away")
 	t.Add("GET", item+"/links", sent(core.ActionFiguresRead), web.Send, one(web.Path(a.links)),
 		"Tracked links of a campaign that was sent, with how many have followed each")
+	t.Add("GET", item+"/hours", sent(core.ActionFiguresRead), web.Send, one(web.Path(a.hours)),
+		"By hours, how many have opened the mails of a campaign and followed a link, each once")
 	t.Add("PATCH", item+"/links/:no", send, web.Send, one(web.JSON(a.mend)),
 		"Let a link of the mails that are out lead elsewhere, for those who follow it from now on")
 	t.Add("GET", item+"/correction", read, web.Send, one(web.Path(a.correction)),

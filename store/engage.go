@@ -75,7 +75,7 @@ func (tx *Tx) engage(e core.Engagement) error {
 			return err
 		}
 	}
-	return tx.markEngaged(m.job, m.seq, m.marks, m.marksNow(opens, clicks))
+	return tx.markEngaged(m.job, m.seq, m.marks, m.marksNow(opens, clicks), e.At)
 }
 
 func (tx *Tx) keepEngaged(m *engagedMail, g *core.Engaged) error {
@@ -134,8 +134,8 @@ func count(is bool) int {
 }
 
 // markEngaged gives a recipient other marks of openings and clicks, and counts it in the job's figures by what has
-// changed.
-func (tx *Tx) markEngaged(job, seq int64, was, is core.Marks) error {
+// changed, and in those of the hour of an instant.
+func (tx *Tx) markEngaged(job, seq int64, was, is core.Marks, at core.Instant) error {
 	if was == is {
 		return nil
 	}
@@ -149,12 +149,16 @@ func (tx *Tx) markEngaged(job, seq int64, was, is core.Marks) error {
 	if err != nil {
 		return err
 	}
+	err = tx.countHour(job, at, int64(class(core.ClassPerson)), int64(mark(core.MarkClicked)-mark(core.MarkMachineClicked)))
+	if err != nil {
+		return err
+	}
 	_, err = tx.exec("UPDATE recipient SET marks = ? WHERE job_no = ? AND seq = ?", int(is), job, seq)
 	return err
 }
 
-// markReported counts what a mail provider reports: opened or followed, by a person or by a program.
-func (tx *Tx) markReported(job, seq int64, mark core.Marks, person bool) error {
+// markReported counts what a mail provider reports: opened or followed at an instant, by a person or by a program.
+func (tx *Tx) markReported(job, seq int64, mark core.Marks, person bool, at core.Instant) error {
 	var had core.Marks
 	err := tx.get(&had, "SELECT marks FROM recipient WHERE job_no = ? AND seq = ?", job, seq)
 	if errors.Is(err, core.ErrNotFound) {
@@ -174,5 +178,5 @@ func (tx *Tx) markReported(job, seq int64, mark core.Marks, person bool) error {
 	case had&mark == 0:
 		is |= machine
 	}
-	return tx.markEngaged(job, seq, had, is.WithOpens(max(opens, had.Opens())))
+	return tx.markEngaged(job, seq, had, is.WithOpens(max(opens, had.Opens())), at)
 }

@@ -81,6 +81,7 @@ var personColumns = map[string]struct {
 	"idempotency":  {other: "tenant_id key body_hash job_id expires_at"},
 	"known_device": {person: "user_id key", other: "used_at"},
 	"list_count":   {other: "list_id day active pending unsubscribed bounced complaint suppressed mailable"},
+	"engaged_hour": {other: "job_no hour opened clicked"},
 	"total":        {other: "job_no link_no people unclear scanners"},
 	"link":         {other: "job_no no url clicked machine_clicked target mended_at"},
 	"list": {

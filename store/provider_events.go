@@ -66,7 +66,7 @@ func (tx *Tx) applyReport(r core.ProviderReport, now core.Instant) error {
 	}
 	switch {
 	case engaged && named:
-		return tx.markReported(r.JobNo, r.Seq, m, !r.ByMachine)
+		return tx.markReported(r.JobNo, r.Seq, m, !r.ByMachine, e.OccurredAt)
 	case engaged: // the provider has put its own pixel and links into the mail, and can't be told from ours
 		return nil
 	}

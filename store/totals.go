@@ -84,7 +84,13 @@ func (tx *Tx) engageTotal(e *core.Engagement) error {
 		max(0, ?5)) ON CONFLICT DO UPDATE SET people = max(0, people + ?3), unclear = max(0, unclear + ?4),
 		scanners = max(0, scanners + ?5)`,
 		e.JobNo, e.LinkNo, n[core.ClassPerson], n[core.ClassUnclear], n[core.ClassScanner])
-	return err
+	if err != nil {
+		return err
+	}
+	if e.LinkNo > 0 {
+		return tx.countHour(e.JobNo, e.At, 0, n[core.ClassPerson])
+	}
+	return tx.countHour(e.JobNo, e.At, n[core.ClassPerson], 0)
 }
 
 // How often a link l was followed, with what is counted of it without readers in t.

@@ -12,6 +12,7 @@ const (
 	chartWidth, chartHeight = 640, 240
 	chartLeft, chartBottom  = 52, 24
 	chartTop, chartRight    = 12, 8
+	halfHeight              = chartHeight / 2
 )
 
 // chart is a picture of figures, with the same as a table for those who can't see it.
@@ -20,15 +21,19 @@ type chart struct {
 	Heads      []string
 	Table      [][]string
 	TableLabel string
+	Keys       []string // names of its two kinds of bars
 }
 
 // lineChart makes a chart of values over time. labels stand below them, as many as have room.
 func (p *Page) lineChart(title string, labels []string, values []int64) chart {
-	c := p.newChart(title, labels, values)
+	c := chart{TableLabel: p.T("As a table"), Heads: []string{"", title}}
+	for i, label := range labels {
+		c.Table = append(c.Table, []string{label, p.Number(values[i])})
+	}
 	if len(values) == 0 {
 		return c
 	}
-	s := newScale(values)
+	s := newScale(values, chartHeight)
 	var line strings.Builder
 	for i, v := range values {
 		command := "L"
@@ -48,28 +53,48 @@ func (p *Page) lineChart(title string, labels []string, values []int64) chart {
 	return c
 }
 
-// barChart makes a chart of one or two bars for each label.
-func (p *Page) barChart(title string, labels []string, series ...[]int64) chart {
-	c := p.newChart(title, labels, series...)
-	var all []int64
-	for _, values := range series {
-		all = append(all, values...)
+// series are the values of one kind in a chart.
+type series struct {
+	Name   string
+	Values []int64
+}
+
+// barsOf makes a chart of one or two bars for each label, at half the height of others. long are the labels as the table
+// has them.
+func (p *Page) barsOf(title string, labels, long []string, all ...series) chart {
+	c := chart{TableLabel: p.T("As a table"), Heads: []string{""}}
+	var values []int64
+	for _, s := range all {
+		c.Heads, values = append(c.Heads, s.Name), append(values, s.Values...)
 	}
-	if len(all) == 0 {
+	if len(all) > 1 {
+		c.Keys = c.Heads[1:]
+	}
+	for i, label := range long {
+		row := []string{label}
+		for _, s := range all {
+			row = append(row, p.Number(s.Values[i]))
+		}
+		c.Table = append(c.Table, row)
+	}
+	if len(values) == 0 {
 		return c
 	}
-	s := newScale(all)
+	s := newScale(values, halfHeight)
 	var b strings.Builder
 	p.openChart(&b, title, s, labels)
 	slot := float64(chartWidth-chartLeft-chartRight) / float64(len(labels))
-	width := math.Max(1, math.Min(18, slot*.7/float64(len(series))))
-	for n, values := range series {
+	width := math.Max(1, math.Min(18, slot*.7/float64(len(all))))
+	for n := range all {
 		class := "bar"
 		if n > 0 {
 			class = "bar second"
 		}
-		for i, v := range values {
-			x := chartLeft + slot*(float64(i)+.5) + width*(float64(n)-float64(len(series))/2)
+		for i, v := range all[n].Values {
+			if v == 0 {
+				continue
+			}
+			x := chartLeft + slot*(float64(i)+.5) + width*(float64(n)-float64(len(all))/2)
 			fmt.Fprintf(&b, `<rect class="%s" x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="1.5"/>`, class, x,
 				s.y(float64(v)), width, s.y(0)-s.y(float64(v)))
 		}
@@ -79,26 +104,9 @@ func (p *Page) barChart(title string, labels []string, series ...[]int64) chart 
 	return c
 }
 
-func (p *Page) newChart(title string, labels []string, series ...[]int64) chart {
-	c := chart{TableLabel: p.T("As a table"), Heads: []string{"", title}}
-	for n := 1; n < len(series); n++ {
-		c.Heads = append(c.Heads, "")
-	}
-	for i, label := range labels {
-		row := []string{label}
-		for _, values := range series {
-			if i < len(values) {
-				row = append(row, p.Number(values[i]))
-			}
-		}
-		c.Table = append(c.Table, row)
-	}
-	return c
-}
-
 // openChart writes the beginning of a chart: title, lines and labels.
 func (p *Page) openChart(b *strings.Builder, title string, s scale, labels []string) {
-	fmt.Fprintf(b, `<svg class="chart" viewBox="0 0 %d %d" role="img" aria-label="%s">`, chartWidth, chartHeight,
+	fmt.Fprintf(b, `<svg class="chart" viewBox="0 0 %d %.0f" role="img" aria-label="%s">`, chartWidth, s.height+chartTop+chartBottom,
 		template.HTMLEscapeString(title))
 	for v := 0.0; v <= s.top+s.step/2; v += s.step {
 		y := s.y(v)
@@ -110,7 +118,7 @@ func (p *Page) openChart(b *strings.Builder, title string, s scale, labels []str
 	slot := float64(chartWidth-chartLeft-chartRight) / float64(max(1, len(labels)))
 	for i := 0; i < len(labels); i += every {
 		fmt.Fprintf(b, `<text x="%.1f" y="%d" text-anchor="middle">%s</text>`, chartLeft+slot*(float64(i)+.5),
-			chartHeight-4, template.HTMLEscapeString(labels[i]))
+			int(s.height)+chartTop+chartBottom-4, template.HTMLEscapeString(labels[i]))
 	}
 }
 
@@ -131,8 +139,8 @@ type scale struct {
 	left, width, bottom, height float64
 }
 
-// newScale returns a scale from 0 to a round number above all values, with two to five lines.
-func newScale(values []int64) scale {
+// newScale returns a scale from 0 to a round number above all values, with two to five lines, of a chart of a height.
+func newScale(values []int64, height float64) scale {
 	most := 1.0
 	for _, v := range values {
 		most = math.Max(most, float64(v))
@@ -146,8 +154,8 @@ func newScale(values []int64) scale {
 	}
 	step = math.Max(1, step)
 	return scale{
-		math.Ceil(most/step) * step, step, chartLeft, chartWidth - chartLeft - chartRight, chartHeight - chartBottom,
-		chartHeight - chartBottom - chartTop,
+		math.Ceil(most/step) * step, step, chartLeft, chartWidth - chartLeft - chartRight, height - chartBottom,
+		height - chartBottom - chartTop,
 	}
 }
 

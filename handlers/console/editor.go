@@ -382,7 +382,8 @@ func (o *Console) sendTest(p *Page, c *campaignPage) (web.HTML, error) {
 const previewPolicy = "sandbox; default-src 'none'; img-src https: http: data:; style-src 'unsafe-inline'; font-src https: data:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 
-// preview answers the mail as a frame shows it: whole, without pictures, without its stylesheet, or its text.
+// preview answers the mail as a frame shows it: whole, without pictures, without its stylesheet, with
+// its clicks, or its text.
 func (o *Console) preview(p *Page) (web.HTML, error) {
 	body := map[string]any{}
 	if as := p.Query("as"); as != "" {
@@ -407,6 +408,12 @@ func (o *Console) preview(p *Page) (web.HTML, error) {
 		policy = strings.Replace(policy, "img-src https: http: data:", "img-src 'none'", 1)
 	case "dark":
 		return p.framed(policy, inDark(mail.HTML))
+	case "clicks":
+		var links []core.Link
+		if _, err := p.Get(campaignAPI(p.ID(), "links"), nil, &links); err != nil {
+			return web.HTML{}, err
+		}
+		mail.HTML = p.clickMap(mail.HTML, links)
 	case "style":
 		mail.HTML = styleElement.ReplaceAllString(mail.HTML, "")
 	}

@@ -49,7 +49,8 @@ func (o *Console) design(p *Page) (web.HTML, error) {
 		}{
 			[]option{{"a", "One"}, {"b", "Other"}},
 			p.lineChart("Readers", sampleDays(), sampleValues()),
-			p.barChart("Joined and left", sampleDays(), sampleValues(), sampleValues()),
+			p.barsOf("Joined and left", sampleDays(), sampleDays(), series{"joined", sampleValues()},
+				series{"left", sampleValues()}),
 		},
 	})
 }

@@ -86,6 +86,7 @@ type reportData struct {
 	Failures []failureRow
 	Partial  bool
 	Links    []core.Link
+	Times    reportTimes
 	Sure     bool // asks whether the mailing is to be stopped
 	Mend     int64
 	Target   string // that was typed
@@ -156,7 +157,7 @@ func (p *Page) showReport(c *campaignPage, v View) (web.HTML, error) {
 	}
 	v.Title, v.Badge, v.Data = c.Title(p), p.CampaignBadge(c.State), d
 	v.Within = []Link{{p.T("Campaigns"), p.Path("campaigns")}}
-	v.State = p.reportState(d)
+	v.State, v.Frames = p.reportState(d), len(d.Links) > 0
 	if d.Job != nil && (d.Job.Status.Final() && d.Job.Status != core.JobCompleted || d.Paused()) {
 		v.Badge = d.Job.Badge
 	}
@@ -205,8 +206,10 @@ func (p *Page) readReport(d *reportData) error {
 	for i := range found.Failures {
 		d.Failures = append(d.Failures, failureRow{found.Failures[i], refusalOf(&found.Failures[i])})
 	}
-	_, err = p.Get(campaignAPI(d.Campaign.ID, "links"), nil, &d.Links)
-	return err
+	if _, err = p.Get(campaignAPI(d.Campaign.ID, "links"), nil, &d.Links); err != nil {
+		return err
+	}
+	return p.readTimes(d)
 }
 
 // sumJobs adds up what the mailings of one campaign have done. Whom the last one has not reached is what is left.

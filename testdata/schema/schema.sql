@@ -335,6 +335,14 @@ CREATE TABLE endpoint_attempt (
 
 CREATE INDEX endpoint_attempt_endpoint ON endpoint_attempt (endpoint_id, id);
 
+CREATE TABLE engaged_hour (
+  job_no  INTEGER NOT NULL,
+  hour    INTEGER NOT NULL, -- since 1970, UTC
+  opened  INTEGER NOT NULL DEFAULT 0, -- for the first time, by people; times, where mails name no reader
+  clicked INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (job_no, hour)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE engagement (
   job_no   INTEGER NOT NULL,
   seq      INTEGER NOT NULL,
