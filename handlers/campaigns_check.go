@@ -22,6 +22,7 @@ type Look struct {
 	Fault    error      // why it doesn't
 	Findings []core.CampaignFinding
 
+	looks     *Looks // nil: it has no theme
 	notes     []markup.Warning
 	addresses []string // of links and pictures
 }
@@ -118,7 +119,7 @@ func (d Drafts) compileChanged(ctx context.Context, c *core.Campaign, version in
 		if err != nil {
 			return "", "", err
 		}
-		l.notes = r.Warnings
+		l.notes, l.looks = r.Warnings, looksOf(f, own, t)
 		return r.HTML, r.Text, nil
 	}
 	l.Draft, err = d.Store.ChangedDraft(ctx, c, version, change, compile, now)
@@ -132,6 +133,25 @@ func (d Drafts) compileChanged(ctx context.Context, c *core.Campaign, version in
 		l.Bulk, l.Fault, err = nil, err, nil
 	}
 	return l, err
+}
+
+// Looks are what a theme makes of a mail, after colours that can't be read were moved.
+type Looks struct {
+	Light  core.ThemeColors `json:"light"`
+	Dark   core.ThemeColors `json:"dark"`   // where the reader's program is dark
+	Radius int              `json:"radius"` // pixels of corners
+}
+
+// looksOf returns the looks of a campaign; nil: its mail is HTML or text as it was written.
+func looksOf(f *core.CampaignFields, own *core.Theme, t *core.Tenant) *Looks {
+	if f.Content.Kind == core.ContentHTML || f.Content.Kind == core.ContentText {
+		return nil
+	}
+	o, err := markup.LooksOf(f.Theme, own, t)
+	if err != nil {
+		return nil
+	}
+	return &Looks{core.ThemeColors(o.Theme.Light), core.ThemeColors(o.Theme.Dark), o.Theme.Radius}
 }
 
 // hintOf says what to do about a warning of the compiler.

@@ -82,10 +82,7 @@ func (a campaigns) takeBack(c *web.Call, _ struct{}) (web.None, error) {
 func (d Drafts) Correction(ctx context.Context, c *core.Campaign, change func(*core.CampaignFields) error, by string,
 	now core.Instant,
 ) (r store.CampaignCorrection, err error) {
-	if err := c.Correctable(); err != nil {
-		return r, err
-	}
-	l, err := d.compileChanged(ctx, c, c.ApprovedVersion, change, now)
+	l, err := d.corrected(ctx, c, change, now)
 	if err == nil {
 		err = l.Fault
 	}
@@ -94,4 +91,14 @@ func (d Drafts) Correction(ctx context.Context, c *core.Campaign, change func(*c
 	r.Correction = core.Correction{Subject: f.Subject, Source: f.Content.Source, Text: f.Content.Text}
 	r.Copy, r.Head = &l.Draft.Content.Copy, l.Draft.Head
 	return r, err
+}
+
+// corrected compiles what a change makes of what was sent.
+func (d Drafts) corrected(ctx context.Context, c *core.Campaign, change func(*core.CampaignFields) error,
+	now core.Instant,
+) (l Look, err error) {
+	if err := c.Correctable(); err != nil {
+		return l, err
+	}
+	return d.compileChanged(ctx, c, c.ApprovedVersion, change, now)
 }

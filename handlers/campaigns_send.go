@@ -74,6 +74,8 @@ func (a campaigns) drafts(c *web.Call) Drafts {
 type draftPreview struct {
 	Version int64      `json:"version"` // 0: the one that is written on
 	Email   core.Email `json:"email"`   // of a subscriber; empty: a reader of whom nothing is known
+
+	Correction *correctionInput `json:"correction"` // of a campaign that was sent: what pages would show
 }
 
 // previewedDraft are the rendered parts of a campaign's mail.
@@ -86,6 +88,7 @@ type previewedDraft struct {
 	ViewURL  string   `json:"view_url"`   // for anyone who has the address, 14 days
 	Missing  string   `json:"missing,omitempty"`
 	Warnings []string `json:"warnings"`
+	Looks    *Looks   `json:"looks,omitempty"` // of its theme, where it has one
 }
 
 // preview renders a campaign's mail. Another person's look ends the version: the writer's next save begins another one.
@@ -94,7 +97,12 @@ func (a campaigns) preview(c *web.Call, in draftPreview) (out previewedDraft, er
 		return out, core.Lacking(core.ActionPeopleRead)
 	}
 	d := a.drafts(c)
-	l, err := d.Look(c, a.found(c), in.Version, c.Now)
+	var l Look
+	if in.Correction != nil {
+		l, err = d.corrected(c, a.found(c), in.Correction.change, c.Now)
+	} else {
+		l, err = d.Look(c, a.found(c), in.Version, c.Now)
+	}
 	if err == nil {
 		err = l.Fault
 	}
@@ -106,7 +114,7 @@ func (a campaigns) preview(c *web.Call, in draftPreview) (out previewedDraft, er
 		return out, err
 	}
 	draft, bulk := &l.Draft, l.Bulk
-	out = previewedDraft{Version: draft.Version.Version, ViewURL: r.ViewURL, Warnings: l.Warnings()}
+	out = previewedDraft{Version: draft.Version.Version, ViewURL: r.ViewURL, Warnings: l.Warnings(), Looks: l.looks}
 	if err := draft.Fields.Complete(); err != nil {
 		out.Missing = err.(*core.Error).Message
 	}
@@ -115,6 +123,9 @@ func (a campaigns) preview(c *web.Call, in draftPreview) (out previewedDraft, er
 	}
 	out.Bytes = len(out.HTML)
 	c.Header().Set("ETag", etag(a.found(c)))
+	if in.Correction != nil {
+		return out, nil
+	}
 	return out, a.store.SawVersion(c, a.found(c), &draft.Version, actor(c))
 }
 

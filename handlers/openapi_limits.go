@@ -195,6 +195,12 @@ var limitsOf = map[string]map[string]web.Object{
 		"source":  {"description": "Content in the kind that was sent; absent: as it was", "maxLength": core.MaxBody},
 		"text":    {"description": "Text part of kind html; absent: as it was sent", "maxLength": core.MaxBody},
 	},
+	"DraftPreview": {
+		"correction":         {"description": "Of a campaign that was sent: what pages would show"},
+		"correction.subject": worded(line(core.MaxSubject), "Absent: as it was sent"),
+		"correction.source":  {"description": "Content in the kind that was sent; absent: as it was", "maxLength": core.MaxBody},
+		"correction.text":    {"description": "Text part of kind html; absent: as it was sent", "maxLength": core.MaxBody},
+	},
 	"LinkMending": {"target": {
 		"maxLength": core.MaxTarget, "pattern": `^(https?://[^\s{}]+|)$`,
 		"description": "Where the link leads from now on; empty: to the address as it was written",
