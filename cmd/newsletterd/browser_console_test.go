@@ -58,6 +58,10 @@ func newConsolePages(t *testing.T) *consolePages {
 		if p.broken[r.URL.Path] {
 			panic(http.ErrAbortHandler)
 		}
+		if r.URL.Path == "/diary" {
+			fmt.Fprintf(w, `<span id="saved" data-revision="%d">Saved</span>`, p.counts[r.URL.Path])
+			return
+		}
 		if r.URL.Path == "/pictures" {
 			w.Header().Set("Content-Type", "application/json")
 			fmt.Fprintf(w, `{"url": "/pictures/%d.png"}`, p.counts[r.URL.Path])
@@ -118,7 +122,7 @@ func TestConsoleScriptInABrowser(t *testing.T) {
 	b.Open(b.URL+"/testdata/console.html", chromedp.WaitVisible("#script"))
 	for name, try := range map[string]func(*testing.T, *consoleBrowser){
 		"palette": tryPalette, "menu": tryMenu, "questions": tryQuestions, "copy": tryCopy, "poll": tryPolls,
-		"upload": tryUpload, "keep": tryKeep, "no text is run": tryTextsThatRun,
+		"upload": tryUpload, "keep": tryKeep, "autosave": tryAutosave, "no text is run": tryTextsThatRun,
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := &consoleBrowser{b.In(t), pages}
@@ -259,6 +263,34 @@ func tryKeep(t *testing.T, b *consoleBrowser) {
 	b.Wait(kept + ` === ""`)
 	b.expect(`document.querySelector("[data-keep-state]").textContent`, "")
 	if _, body := b.count("/save"); !strings.Contains(body, "+and+moreAs+sent") {
+		t.Error(body)
+	}
+	b.clean()
+}
+
+// A form that saves itself says nothing while one writes. What could not be saved is said, and forgotten once it is.
+func tryAutosave(t *testing.T, b *consoleBrowser) {
+	const unsaved = `document.querySelector("#diary [data-keep-state]").textContent`
+	b.Eval(`window.said = [], new MutationObserver(() => said.push(` + unsaved + `)).observe(
+		document.querySelector("#diary [data-keep-state]"), {childList: true, subtree: true, characterData: true})`)
+	before, _ := b.count("/diary")
+	b.Do(chromedp.Focus("#day"))
+	for range 14 { // about seven seconds without a pause
+		b.Do(chromedp.KeyEvent("word "))
+		b.Eval(`new Promise(done => setTimeout(done, 500))`)
+	}
+	if n, _ := b.count("/diary"); n == before {
+		t.Error("nothing was saved while one wrote without a pause")
+	}
+	b.Wait(`document.querySelector("#saved").textContent === "Saved"`)
+	b.expect("said.join()", "")
+	b.breaks("/diary", true)
+	b.Do(chromedp.KeyEvent("more"))
+	b.Wait(`/^There is no connection. .* Not saved since \d\d:\d\d\.$/.test(` + unsaved + `)`)
+	b.expect(`document.querySelector("#saved").textContent`, "Not saved")
+	b.breaks("/diary", false)
+	b.Wait(unsaved + ` === "" && document.querySelector("#saved").textContent === "Saved"`)
+	if _, body := b.count("/diary"); !strings.HasSuffix(body, "more") {
 		t.Error(body)
 	}
 	b.clean()

@@ -212,7 +212,8 @@ func TestWritingInTheEditorInABrowser(t *testing.T) {
 	browser := browsertest.New(t)
 	for name, try := range map[string]func(*consoleBrowser){
 		"typing": tryTyping, "blocks": tryBlocks, "lists": tryLists, "fields": tryFields, "locked": tryLocked,
-		"source": trySource, "toolbar": tryToolbar, "pictures": tryPictures, "paste": tryPastes, "German": tryGerman,
+		"source": trySource, "toolbar": tryToolbar, "undo": tryUndo, "columns": tryColumns, "looks": tryLooks,
+		"pictures": tryPictures, "paste": tryPastes, "German": tryGerman,
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := &consoleBrowser{browser.In(t), newConsolePages(t)}
@@ -368,6 +369,58 @@ func tryToolbar(b *consoleBrowser) {
 	b.Eval(`document.querySelector("label").click()`)
 	b.expect(`document.activeElement.className.includes("editor-text")`, "true")
 	b.Fits("editor")
+}
+
+// What the toolbar puts in is undone by itself, and what is typed next, too.
+func tryUndo(b *consoleBrowser) {
+	b.openEditor("")
+	b.Do(chromedp.Focus(".editor-text"), chromedp.KeyEvent("Hello "))
+	b.pick("field")
+	b.Do(chromedp.WaitVisible(".editor-dialog"), key(kb.Tab), key("\r"), chromedp.WaitNotPresent(".editor-dialog"))
+	b.Do(chromedp.KeyEvent("!"))
+	for _, want := range []string{`Hello {{ preferences.first_name | default: "friend" }}`, "Hello", ""} {
+		b.Do(key("z", chromedp.ModifierCtrl))
+		b.settle()
+		b.expect(`new FormData(document.querySelector("form")).get("source").trim()`, want)
+	}
+}
+
+// Tab goes through the columns, and then to what stands after them.
+func tryColumns(b *consoleBrowser) {
+	b.openEditor("Before\n\n::: columns\n::: column\nLeft\n:::\n::: column\n![A boot](/pictures/1.png)\n\nRight\n:::\n:::\n\nAfter\n")
+	b.Click(".editor-column p")
+	b.settle()
+	b.Do(key(kb.Tab))
+	b.settle()
+	b.Do(key("R"), key(kb.Tab))
+	b.settle()
+	b.Do(key("A"), key(kb.Tab, chromedp.ModifierShift))
+	b.settle()
+	b.expectSource("Before\n\n::: columns\n::: column\nLeft\n:::\n::: column\n![A boot](/pictures/1.png)\n\nRRight\n:::\n:::\n\nAAfter\n")
+	b.Click(".editor-column p")
+	b.settle()
+	b.Do(key(kb.Tab, chromedp.ModifierShift))
+	b.settle()
+	b.Do(key("B"))
+	b.settle()
+	b.expect(`document.querySelector(".editor-text > p").textContent.includes("B")`, "true")
+	b.expect(`document.querySelector(".editor-dialog") === null`, "true")
+}
+
+// Buttons and boxes have the colours of the mail, light and dark, and stand where they stand there.
+func tryLooks(b *consoleBrowser) {
+	b.openEditor("[Go](https://acme.example){.button}\n\n::: tip\nWarm.\n:::\n")
+	const colours = `[getComputedStyle(document.querySelector(".editor-button > span")).backgroundColor,
+		getComputedStyle(document.querySelector(".editor-callout")).backgroundColor,
+		getComputedStyle(document.querySelector(".editor-button")).textAlign].join()`
+	want := "rgb(36, 87, 214),rgb(238, 240, 250),start"
+	if b.Eval(`matchMedia("(prefers-color-scheme: dark)").matches`) == "true" { // of the part before
+		want = "rgb(147, 180, 255),rgb(34, 36, 42),start"
+	}
+	b.expect(colours, want)
+	b.expect(`document.querySelector("#hint").hidden`, "true")
+	b.pick("source")
+	b.expect(`document.querySelector("#hint").hidden`, "false")
 }
 
 func tryGerman(b *consoleBrowser) {

@@ -115,6 +115,8 @@ type editorData struct {
 	SavedAt   string
 	Fields    string // of the readers, as the script of the editor reads them (JSON)
 	Pictures  string // origins of pictures that the page may show
+	Looks     string // of buttons and boxes in the mail, as the script of the editor reads them (JSON)
+	Theirs    []diffLine
 }
 
 // checks are what is wrong with a campaign, or probably not meant.
@@ -125,7 +127,7 @@ type checks struct {
 }
 
 // inbox is how a mail program lists the mail.
-type inbox struct{ From, Subject, Preheader string }
+type inbox struct{ From, Subject, Beginning string }
 
 func (o *Console) editor(p *Page, c *campaignPage, fault error) (web.HTML, error) {
 	d := editorData{campaignPage: c, Settings: p.Query("tab") == "settings" || p.Form["tab"] == "settings"}
@@ -155,7 +157,13 @@ func (o *Console) editor(p *Page, c *campaignPage, fault error) (web.HTML, error
 		Title: c.Title(p), Within: []Link{{p.T("Campaigns"), p.Path("campaigns")}}, Badge: p.CampaignBadge(c.State),
 		Data: &d, Script: editorScript, Frames: true,
 	}
-	d.Conflict = core.KindOf(fault) == core.PreconditionFailed
+	if d.Conflict = core.KindOf(fault) == core.PreconditionFailed; d.Conflict {
+		now, err := p.campaign()
+		if err != nil {
+			return web.HTML{}, err
+		}
+		d.Theirs = diff(now.Subject+"\n\n"+now.Content.Source, c.Subject+"\n\n"+c.Content.Source)
+	}
 	if err := p.blame(&v, fault); err != nil {
 		return web.HTML{}, err
 	}
@@ -224,11 +232,13 @@ func (p *Page) look(d *editorData) error {
 	if d.Inbox.From == "" {
 		d.Inbox.From = p.Tenant.Name
 	}
-	var shown struct {
-		Subject string `json:"subject"`
-	}
+	var shown shownMail
 	if err := p.Do(http.MethodPost, "/api/campaigns/"+d.ID+"/preview", map[string]any{}, &shown); err == nil {
-		d.Inbox.Subject = shown.Subject
+		if d.Subject != "" { // the API has the name of the campaign in place of none
+			d.Inbox.Subject = shown.Subject
+		}
+		d.Inbox.Beginning = beginningOf(shown.HTML, shown.Text)
+		d.Looks = string(shown.Looks)
 	}
 	readers := int64(0)
 	for i := range d.Lists {
@@ -389,9 +399,7 @@ func (o *Console) preview(p *Page) (web.HTML, error) {
 	if as := p.Query("as"); as != "" {
 		body["email"] = as
 	}
-	var mail struct {
-		HTML, Text string
-	}
+	var mail shownMail
 	policy := previewPolicy
 	err := p.Do(http.MethodPost, "/api/campaigns/"+p.ID()+"/preview", body, &mail)
 	if text, _, ok := p.FaultOf(err); err != nil && ok {
@@ -405,7 +413,7 @@ func (o *Console) preview(p *Page) (web.HTML, error) {
 	case "text":
 		mail.HTML = ""
 	case "pictures":
-		policy = strings.Replace(policy, "img-src https: http: data:", "img-src 'none'", 1)
+		return p.framed(policy, inLight(withoutPictures(mail.HTML)))
 	case "dark":
 		return p.framed(policy, inDark(mail.HTML))
 	case "clicks":

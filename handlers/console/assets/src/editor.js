@@ -7,6 +7,10 @@
 //	  data-pictures="https://media.example.org"  origins, parted by blanks, whose pictures the policy of the page lets it
 //	                                             show; its own needs no mention
 //	  data-fields='[{"name": "preferences.first_name", "label": "First name", "fallback": "friend"}]'
+//	  data-looks='{"light": {"accent": "#2457d6", "on": "#ffffff", "tint": "#eeeeff", "text": "#1c1c22"},
+//	    "dark": {…}, "radius": 8}'
+//	                                             colours of buttons and boxes in the mail
+//	  data-hint="source-hint"                    what explains the plain source: hidden while that isn't shown
 //	></textarea>
 //
 // The textarea is the truth: it is what the form sends, and what stands there without a script. What is written in the
@@ -20,7 +24,7 @@
 import { baseKeymap, chainCommands, exitCode } from "prosemirror-commands";
 import { dropCursor } from "prosemirror-dropcursor";
 import { gapCursor } from "prosemirror-gapcursor";
-import { history, redo, undo } from "prosemirror-history";
+import { closeHistory, history, redo, undo } from "prosemirror-history";
 import { InputRule, inputRules, textblockTypeInputRule, wrappingInputRule } from "prosemirror-inputrules";
 import { keymap } from "prosemirror-keymap";
 import { liftListItem, sinkListItem, splitListItem } from "prosemirror-schema-list";
@@ -54,6 +58,7 @@ class Editor {
     this.surface = make("div", { className: "editor-surface" });
     this.toolbar = new Toolbar(this);
     this.dom = make("div", { className: "editor-box" }, this.toolbar.dom, this.surface);
+    this.wear(textarea.dataset.looks);
     textarea.before(this.dom);
     this.dom.append(textarea, this.status);
     this.label = textarea.labels?.[0];
@@ -81,6 +86,17 @@ class Editor {
       // there is no storage: nothing is remembered
     }
     this.show(shows, false);
+  }
+
+  // wear has buttons and boxes look as in the mail: looks is JSON, {"light": {"accent", "on", "tint", "text"}, "dark": …,
+  // "radius"}.
+  wear(looks) {
+    if (!looks) return;
+    const { light, dark, radius } = JSON.parse(looks);
+    for (const [end, colors] of [["", light], ["-dark", dark]]) {
+      for (const name of ["accent", "on", "tint", "text"]) this.dom.style.setProperty(`--mail-${name}${end}`, colors[name]);
+    }
+    this.dom.style.setProperty("--mail-radius", `${radius}px`);
   }
 
   // load shows what stands in the textarea, and reports whether it can.
@@ -158,6 +174,8 @@ class Editor {
       this.flush();
     }
     this.textarea.hidden = visual;
+    const hint = document.getElementById(this.textarea.dataset.hint);
+    if (hint) hint.hidden = visual;
     this.surface.hidden = !visual;
     this.toolbar.update(visual ? this.view.state : null);
     if (focus) this.focus();
@@ -302,7 +320,9 @@ function rules() {
       textblockTypeInputRule(/^(#{1,3})\s$/, n.heading, (found) => ({ level: found[1].length })),
       textblockTypeInputRule(/^```$/, n.code_block),
       new InputRule(/(\{\{[^{}]*\}\}|\{%[^{}%]*%\})$/, (state, found, from, to) =>
-        state.tr.replaceWith(from, to, n.field.create({ source: found[1] }, null, state.selection.$from.marks())),
+        closeHistory(
+          state.tr.replaceWith(from, to, n.field.create({ source: found[1] }, null, state.selection.$from.marks())),
+        ),
       ),
       new InputRule(/^---$/, (state, _, from, to) => {
         const $from = state.doc.resolve(from);
@@ -315,10 +335,9 @@ function rules() {
 
 function keys(editor) {
   let leaves = false; // Escape was pressed: Tab leaves the text
-  const inList = (command) => (state, dispatch) => {
-    if (leaves) return (leaves = false);
-    return Boolean(act.around(state, n.list_item)) && command(state, dispatch);
-  };
+  const inList = (command) => (state, dispatch) =>
+    !leaves && Boolean(act.around(state, n.list_item)) && command(state, dispatch);
+  const inColumn = (step) => (state, dispatch) => (leaves ? (leaves = false) : act.nextColumn(step)(state, dispatch));
   const hardBreak = chainCommands(exitCode, (state, dispatch) => {
     if (!state.selection.$from.parent.type.contentMatch.matchType(n.hard_break)) return false;
     dispatch?.(state.tr.replaceSelectionWith(n.hard_break.create()).scrollIntoView());
@@ -338,8 +357,8 @@ function keys(editor) {
     "Mod-Alt-3": act.style(3),
     Enter: splitListItem(n.list_item),
     "Shift-Enter": hardBreak,
-    Tab: inList(sinkListItem(n.list_item)),
-    "Shift-Tab": inList(liftListItem(n.list_item)),
+    Tab: chainCommands(inList(sinkListItem(n.list_item)), inColumn(1)),
+    "Shift-Tab": chainCommands(inList(liftListItem(n.list_item)), inColumn(-1)),
     Escape: () => {
       leaves = true;
       return false;

@@ -1,11 +1,13 @@
-// What is written is saved by itself: <form data-autosave> is sent a moment after the last change. The answer is HTML:
-// each of its elements takes the place of the one with its id. That with the id "saved" has data-revision, which the
-// form sends the next time, or data-fault. <iframe data-preview> is loaded again after each save.
-import { saved, written } from "./keep.js";
+// What is written is saved by itself: <form data-autosave> is sent a moment after the last change, and every few seconds
+// while someone writes without a pause. The answer is HTML: each of its elements takes the place of the one with its id;
+// of one with role="status" only what is in it does. That with the id "saved" has data-revision, which the form sends
+// the next time, or data-fault. <iframe data-preview> is loaded again after each save.
+import { saved, savedUntil, trouble, written } from "./keep.js";
 import { on, word } from "./page.js";
 
 const pause = 900; // milliseconds after the last change
-const states = new WeakMap(); // form: {timer, busy, again, failures}
+const longest = 5000; // milliseconds after the first one
+const states = new WeakMap(); // form: {timer, first, busy, again, failures}
 
 function state(form) {
   if (!states.has(form)) states.set(form, { failures: 0 });
@@ -21,7 +23,9 @@ function later(form, ms) {
 for (const type of ["input", "change"]) {
   on(type, "form[data-autosave]", (event, form) => {
     if (event.target.matches("[data-keep-not]") || form.dataset.autosave === "off") return;
-    later(form, pause);
+    const s = state(form);
+    s.first ??= Date.now();
+    later(form, Math.min(pause, Math.max(0, s.first + longest - Date.now())));
   });
 }
 
@@ -38,7 +42,9 @@ async function save(form) {
     return;
   }
   s.busy = true;
+  s.first = undefined;
   const before = written(form);
+  const began = Date.now();
   try {
     const answer = await fetch(form.action, {
       method: "POST",
@@ -50,11 +56,16 @@ async function save(form) {
     if (answer.status >= 500) throw new Error(word("autosave.failed"));
     s.failures = 0;
     const fault = take(form, await answer.text());
-    if (answer.ok && !fault && before === written(form)) saved(form);
+    if (answer.ok && !fault) before === written(form) ? saved(form) : savedUntil(form, began);
     if (fault === "conflict") form.dataset.autosave = "off"; // the button shows both
   } catch (why) {
     s.failures++;
-    told(why.message === "Failed to fetch" || why instanceof TypeError ? word("autosave.offline") : why.message);
+    const e = document.getElementById("saved");
+    if (e) {
+      e.textContent = word("autosave.not");
+      e.className = "small bad-text";
+    }
+    trouble(form, why instanceof TypeError ? word("autosave.offline") : why.message); // a TypeError is fetch's
     later(form, Math.min(30, 2 ** s.failures) * 1000);
   }
   s.busy = false;
@@ -71,7 +82,8 @@ function take(form, html) {
   const mark = t.content.querySelector("#saved");
   for (const e of [...t.content.children]) {
     const old = e.id && document.getElementById(e.id);
-    if (old) old.replaceWith(e);
+    if (old?.getAttribute("role") === "status") old.replaceChildren(...e.childNodes);
+    else if (old) old.replaceWith(e);
   }
   if (!mark) return "unknown";
   if (mark.dataset.revision) {
@@ -91,12 +103,4 @@ function again(frame, revision) {
     return;
   }
   frame.contentWindow.location.replace(to);
-}
-
-function told(text) {
-  const e = document.getElementById("saved");
-  if (e) {
-    e.textContent = text;
-    e.className = "small bad-text";
-  }
 }

@@ -1,17 +1,23 @@
 // Nothing that was written is lost: what stands in <form data-keep="NAME"> and isn't what the server sent is kept on
 // the device, until the server has it. NAME tells user and record apart. Within the form may stand
 //
-//   <p data-keep-state>                        "Not saved since 10:42, kept on this device"; empty once it is saved
+//   <p data-keep-state>                        "Not saved since 10:42, kept on this device"; empty once it is saved. Of a
+//                                              form that saves itself: only where that has failed, or has not come
+//                                              about for 10 seconds
 //   <div data-keep-found hidden>               shown where the page comes with less than what is kept
 //     <button type="button" data-keep-restore> puts it into the form
 //     <button type="button" data-keep-drop>    forgets it
 //
-// Saved is what an answer of 2xx took, to htmx's request of the form, or what the page comes with afterwards. A copy that was found stays until one of the two buttons is pressed. Fields for passwords and files, hidden ones and those with data-keep-not are left out.
+// Saved is what an answer of 2xx took, to htmx's request of the form, or what the page comes with afterwards. A copy that
+// was found stays until one of the two buttons is pressed. Fields for passwords and files, hidden ones and those with
+// data-keep-not are left out.
 import { on, onContent, word } from "./page.js";
 
 const prefix = "console.keep.";
 const timers = new WeakMap();
 const since = new WeakMap(); // form: when the first change was made that isn't saved
+const troubles = new WeakMap(); // form: why the last save failed
+const patience = 10_000; // milliseconds in which a form that saves itself need not say that it hasn't
 const found = new WeakMap(); // form: a copy that was found, until the reader has said what becomes of it
 
 function fields(form) {
@@ -64,24 +70,45 @@ function drop(form) {
   }
 }
 
-function state(form, text) {
+function say(form, text) {
   const e = form.querySelector("[data-keep-state]");
   if (e && e.textContent !== text) e.textContent = text;
+}
+
+const looks = new WeakMap(); // form: the timer of the next look
+
+// state shows whether what stands in a form is saved, where that is to be known.
+function state(form) {
+  clearTimeout(looks.get(form));
+  const at = since.get(form);
+  const why = troubles.get(form);
+  if (!at && !why) return say(form, "");
+  const left = "autosave" in form.dataset && !why ? at + patience - Date.now() : 0;
+  if (left > 0) return looks.set(form, setTimeout(() => state(form), left));
+  if (why && !at) return say(form, why);
+  const time = new Date(at).toLocaleTimeString(document.documentElement.lang || undefined, {
+    hour: "2-digit",
+    minute: "2-digit",
+    hourCycle: "h23",
+  });
+  say(form, why ? why + " " + word("keep.at", { time }) : word("keep.since", { time }));
+}
+
+// trouble says why what stands in a form could not be saved, until it is.
+export function trouble(form, why) {
+  troubles.set(form, why);
+  state(form);
 }
 
 function keep(form) {
   clearTimeout(timers.get(form));
   if (!since.has(form)) since.set(form, Date.now());
-  const time = new Date(since.get(form)).toLocaleTimeString(document.documentElement.lang || undefined, {
-    hour: "2-digit",
-    minute: "2-digit",
-  });
   try {
     const copy = JSON.stringify({ at: since.get(form), values: values(form), found: found.get(form) });
     localStorage.setItem(prefix + form.dataset.keep, copy);
-    state(form, word("keep.since", { time }));
+    state(form);
   } catch {
-    state(form, word("keep.full"));
+    say(form, word("keep.full"));
   }
 }
 
@@ -118,13 +145,21 @@ document.addEventListener("htmx:after:request", (event) => {
 // written returns what stands in a form, to compare.
 export const written = (form) => JSON.stringify(values(form));
 
+// savedUntil notes that the server has what stood in a form at a time; it was written on since.
+export function savedUntil(form, at) {
+  troubles.delete(form);
+  if (since.has(form)) since.set(form, at);
+  state(form);
+}
+
 // saved forgets what is kept of a form, since the server has it.
 export function saved(form) {
+  troubles.delete(form);
   clearTimeout(timers.get(form));
   timers.delete(form);
   since.delete(form);
   if (!found.has(form)) drop(form);
-  state(form, "");
+  state(form);
 }
 
 onContent((root) => {

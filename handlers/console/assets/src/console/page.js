@@ -20,7 +20,8 @@ export function on(type, selector, f, options) {
 
 // word returns a text in the language of the page. {name} in it is replaced by values.name.
 export function word(name, values = {}) {
-  let text = words()[name] ?? english[name] ?? name;
+  const ours = /^de\b/.test(document.documentElement.lang) ? german : english;
+  let text = words()[name] ?? ours[name] ?? name;
   for (const [k, v] of Object.entries(values)) text = text.replaceAll(`{${k}}`, v);
   return text;
 }
@@ -33,10 +34,28 @@ const english = {
   "upload.offline": "There is no connection. The file is sent again in a moment.",
   "upload.done": "Sent",
   "keep.since": "Not saved since {time}, kept on this device",
-  "autosave.login": "Not saved: sign in again, in another tab. What you write is kept on this device.",
-  "autosave.failed": "Not saved: the server has a problem. It is tried again.",
-  "autosave.offline": "Not saved: there is no connection. It is tried again, and kept on this device.",
+  "keep.at": "Not saved since {time}.",
   "keep.full": "Not saved, and there is no room on this device",
+  "autosave.not": "Not saved",
+  "autosave.login": "Sign in again, in another tab. What you write is kept on this device.",
+  "autosave.failed": "The server has a problem. It is tried again, and kept on this device.",
+  "autosave.offline": "There is no connection. It is tried again, and kept on this device.",
+};
+
+const german = {
+  cancel: "Abbrechen",
+  copied: "Kopiert",
+  yes: "Ja",
+  "upload.failed": "Die Datei ließ sich nicht senden. Versuchen Sie es noch einmal.",
+  "upload.offline": "Es gibt keine Verbindung. Die Datei wird gleich noch einmal gesendet.",
+  "upload.done": "Gesendet",
+  "keep.since": "Nicht gespeichert seit {time}, auf diesem Gerät aufgehoben",
+  "keep.at": "Nicht gespeichert seit {time}.",
+  "keep.full": "Nicht gespeichert, und auf diesem Gerät ist kein Platz",
+  "autosave.not": "Nicht gespeichert",
+  "autosave.login": "Melden Sie sich in einem anderen Tab neu an. Was Sie schreiben, bleibt auf diesem Gerät.",
+  "autosave.failed": "Der Server hat eine Störung. Es wird wieder versucht und bleibt auf diesem Gerät.",
+  "autosave.offline": "Es gibt keine Verbindung. Es wird wieder versucht und bleibt auf diesem Gerät.",
 };
 
 let read;

@@ -1,9 +1,9 @@
 // What the buttons and keys of the editor do.
 import { lift, setBlockType, toggleMark, wrapIn } from "prosemirror-commands";
-import { redo, undo } from "prosemirror-history";
+import { closeHistory, redo, undo } from "prosemirror-history";
 import { Fragment } from "prosemirror-model";
 import { liftListItem, wrapInList } from "prosemirror-schema-list";
-import { NodeSelection, TextSelection } from "prosemirror-state";
+import { NodeSelection, Selection, TextSelection } from "prosemirror-state";
 import { dialog } from "./dialog.js";
 import { schema } from "./schema.js";
 import { field } from "./template.js";
@@ -16,6 +16,39 @@ export const bold = toggleMark(m.strong);
 export const italic = toggleMark(m.em);
 export const strike = toggleMark(m.strike);
 export { redo, undo };
+
+// apart returns a dispatch whose change is undone by itself: neither with what was typed before, nor with what comes after.
+export function apart(view) {
+  return (tr) => {
+    view.dispatch(closeHistory(tr));
+    view.dispatch(closeHistory(view.state.tr));
+  };
+}
+
+// nextColumn leads from a column to the one after it, and from the last to what stands after the columns; step -1 leads
+// back.
+export function nextColumn(step) {
+  return (state, dispatch) => {
+    const { $from } = state.selection;
+    let d = $from.depth;
+    while (d > 0 && $from.node(d).type !== n.column) d--;
+    if (!d) return false;
+    const columns = $from.node(d - 1);
+    const to = $from.index(d - 1) + step;
+    const inside = to >= 0 && to < columns.childCount;
+    let at = step > 0 ? $from.after(d - 1) : $from.before(d - 1);
+    if (inside) {
+      at = $from.start(d - 1) + 1;
+      for (let i = 0; i < to; i++) at += columns.child(i).nodeSize;
+    }
+    const $at = state.doc.resolve(at);
+    let found = Selection.findFrom($at, inside ? 1 : step, true);
+    if (inside && !(found?.to <= $at.end())) found = Selection.findFrom($at, 1); // there is no text in it
+    if (!found) return false;
+    dispatch?.(state.tr.setSelection(found).scrollIntoView());
+    return true;
+  };
+}
 
 // around returns the innermost node of a type around the selection, with its place; or null.
 export function around(state, ...types) {
@@ -169,11 +202,12 @@ export function askLink(state, dispatch, view) {
     view.focus();
     if (!a) return;
     const { tr } = view.state;
-    if (a === "remove") return view.dispatch(tr.removeMark(range.from, range.to, m.link));
+    const dispatch = apart(view);
+    if (a === "remove") return dispatch(tr.removeMark(range.from, range.to, m.link));
     const link = m.link.create({ href: complete(a.href), title: mark?.attrs.title ?? "" });
     if (bare) tr.replaceSelectionWith(schema.text(a.text || a.href, [...$from.marks(), link]), false);
     else tr.addMark(range.from, range.to, link);
-    view.dispatch(tr.removeStoredMark(m.link).scrollIntoView());
+    dispatch(tr.removeStoredMark(m.link).scrollIntoView());
   });
   return true;
 }
@@ -207,14 +241,15 @@ export function askButton(state, dispatch, view) {
     view.focus();
     if (!a) return;
     const { tr } = view.state;
-    if (a === "remove") return view.dispatch(tr.delete(found.pos, found.pos + found.node.nodeSize));
+    const dispatch = apart(view);
+    if (a === "remove") return dispatch(tr.delete(found.pos, found.pos + found.node.nodeSize));
     const href = complete(a.href);
-    if (!found) return insert(view.state, view.dispatch, n.button.create({ href }, schema.text(a.text)));
+    if (!found) return insert(view.state, dispatch, n.button.create({ href }, schema.text(a.text)));
     tr.setNodeMarkup(found.pos, null, { ...found.node.attrs, href });
     if (a.text !== found.node.textContent) {
       tr.replaceWith(found.pos + 1, found.pos + 1 + found.node.content.size, schema.text(a.text));
     }
-    view.dispatch(tr);
+    dispatch(tr);
   });
   return true;
 }
@@ -243,9 +278,10 @@ export function askField(fields) {
       view.focus();
       if (!a) return;
       const { tr } = view.state;
-      if (a === "remove") return view.dispatch(tr.deleteSelection());
+      const dispatch = apart(view);
+      if (a === "remove") return dispatch(tr.deleteSelection());
       const node = n.field.create({ source: field(a.name, a.fallback) }, null, $from.marks());
-      view.dispatch(tr.replaceSelectionWith(node, false).scrollIntoView());
+      dispatch(tr.replaceSelectionWith(node, false).scrollIntoView());
     });
     return true;
   };
@@ -270,13 +306,14 @@ export function askPicture(pictures) {
       view.focus();
       if (!a) return;
       const { tr } = view.state;
-      if (a === "remove") return view.dispatch(tr.delete(found.pos, found.pos + found.node.nodeSize));
+      const dispatch = apart(view);
+      if (a === "remove") return dispatch(tr.delete(found.pos, found.pos + found.node.nodeSize));
       if (!a.file && !a.src && !old.pending) return;
       const width = Math.min(2000, Math.max(0, parseInt(a.width, 10) || 0));
       const attrs = { ...old, src: complete(a.src), alt: a.alt, title: a.title, width, href: complete(a.href) };
       attrs.pending = a.file ? pictures.send(a.file, view) : a.src ? "" : old.pending;
-      if (found) view.dispatch(tr.setNodeMarkup(found.pos, null, attrs));
-      else insert(view.state, view.dispatch, n.figure.create(attrs));
+      if (found) dispatch(tr.setNodeMarkup(found.pos, null, attrs));
+      else insert(view.state, dispatch, n.figure.create(attrs));
     });
     return true;
   };

@@ -109,7 +109,7 @@ export class Toolbar {
 
   run(command) {
     const { view } = this.editor;
-    command(view.state, view.dispatch, view);
+    command(view.state, act.apart(view), view);
     if (!document.querySelector("dialog[open]")) view.focus();
   }
 
