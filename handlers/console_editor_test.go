@@ -3,8 +3,10 @@ package handlers
 import (
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"newsletterd/core"
 )
@@ -65,5 +67,89 @@ func TestConsoleEditorConflict(t *testing.T) {
 			t.Errorf("not saved: %q", got)
 		}
 		e.shows(e.path("/versions?version=1"), http.StatusOK, "Version 1")
+	})
+}
+
+// Findings lead to where they are mended, and those on the sender's domain are one line.
+func TestConsoleFindingsLead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newCampaignEnv(t, core.RoleTenantAdmin)
+		e.campaign = e.seed.NewCampaign(e.list, func(f *core.CampaignFields) {
+			f.Preheader, f.Content.Kind, f.Content.Source = "{{ preferences.city }}", core.ContentMarkdown, "Hello ![](https://acme.example/x.png)\n"
+		})
+		for _, below := range []string{"", "/send"} {
+			page := e.shows(e.path(below), http.StatusOK, "A picture has no words",
+				`<a href="`+e.at(e.path("#f-preheader"))+`">To the preview text</a>`,
+				`<a href="`+e.at(e.path("#text"))+`">To the text</a>`, "Your postal address is missing",
+				`<a href="`+e.at("/settings")+`">Settings</a>`, "-/api/admin")
+			if n := strings.Count(page, `>Sender domains</a>`); n > 1 {
+				t.Errorf("%s: %d lines on the sender's domain", below, n)
+			}
+		}
+	})
+}
+
+// A copy's name says that it is one. The list has the time at which a campaign was sent, not the one of its last change.
+func TestConsoleCopiesAndTimes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newCampaignEnv(t, core.RolePublisher)
+		e.seed.Active(e.list.ID, "joan@reader.example")
+		e.seed.Deliver()
+		e.campaign = e.seed.NewCampaign(e.list, func(f *core.CampaignFields) { f.Name = "Roses" })
+		time.Sleep(time.Hour)
+		e.mailing(core.Outcome{State: core.RecipientSent})
+		e.shows("/campaigns", http.StatusOK, "Roses", "sent today, 02:00")
+		e.shows(e.path(""), http.StatusOK, `name="who" value="">`, "Duplicate", "none can be mended now", "-Correct the web version")
+		copied := e.sends(e.path("/again"), http.StatusSeeOther, url.Values{"who": {""}})
+		copied, _, _ = strings.Cut(copied, "?")
+		e.shows(copied, http.StatusOK, "Roses (copy)")
+		copied = e.sends(copied+"/act", http.StatusSeeOther, url.Values{"act": {"duplicate"}})
+		copied, _, _ = strings.Cut(copied, "?")
+		e.shows(copied, http.StatusOK, "Roses (copy) (copy)")
+		e.sends(e.path("/again"), http.StatusBadRequest, url.Values{"who": {"all"}})
+	})
+}
+
+// While a mailing waits for its start, the overview says so. Its list of first steps has the proof of the sender's domain
+// ticked only once that is proved.
+func TestConsoleOverviewWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newCampaignEnv(t, core.RoleTenantAdmin)
+		e.seed.Active(e.list.ID, "joan@reader.example")
+		e.seed.Deliver()
+		_, err := e.store.UpdateTenant(e.Context(), e.tenant.ID, "", func(t *core.Tenant) error {
+			t.Domains, t.MailFrom = core.Strings{"acme.example"}, "news@acme.example"
+			return nil
+		})
+		e.must(err)
+		page := e.shows("", http.StatusOK, "Nothing is going out just now.", "Prove that the address is yours", `>Say who sends</a><span class="hidden-visually"> (done)`)
+		if strings.Contains(page, `Prove that the address is yours</a><span class="hidden-visually"> (done)`) {
+			t.Error("a domain that is not proved is ticked")
+		}
+		e.sends(e.path("/send"), http.StatusSeeOther, e.sendForm(""))
+		e.shows("", http.StatusOK, "The next mailing begins in 60 seconds.", "-Nothing is going out just now.")
+	})
+}
+
+// What pages show of a campaign that was sent is corrected next to a preview, where anyone can see it; the page says who.
+func TestConsoleCorrectsInTheEditor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newCampaignEnv(t, core.RolePublisher)
+		e.list = e.seed.NewList(func(in *core.ListInput) { in.TenantID, in.Archive = new(e.tenant.ID), new(true) })
+		e.seed.Active(e.list.ID, "joan@reader.example")
+		e.seed.Deliver()
+		e.campaign = e.seed.NewCampaign(e.list, func(f *core.CampaignFields) {
+			f.Content.Kind, f.Content.Source = core.ContentMarkdown, "Bulbs at 9 euros\n"
+		})
+		e.mailing(core.Outcome{State: core.RecipientSent})
+		e.shows(e.path(""), http.StatusOK, "Correct the web version")
+		e.shows(e.path("/correction"), http.StatusOK, "Everyone sees it", "/a/"+e.list.ID+"/", "data-editor", "data-looks", "-No one sees it")
+		e.shows(e.path("/correction-preview"), http.StatusOK, "Bulbs at 9 euros")
+		form := url.Values{"subject": {"News"}, "source": {"Bulbs at 7 euros\r\n"}}
+		e.sends(e.path("/correction-preview"), http.StatusOK, form, "Bulbs at 7 euros")
+		e.shows(e.path("/correction-preview"), http.StatusOK, "Bulbs at 9 euros")
+		e.sends(e.path("/correction"), http.StatusSeeOther, form)
+		e.shows(e.path("/correction-preview"), http.StatusOK, "Bulbs at 7 euros")
+		e.sends(e.path("/correction-preview"), http.StatusOK, url.Values{"subject": {"News"}, "source": {"{{ prices"}}, "not closed")
 	})
 }

@@ -27,7 +27,7 @@ func (h *Handler) campaignRoutes(t *web.Table) {
 	t.Add("DELETE", item, write, web.Send, moved(web.Query(a.remove)), "Delete a draft that never had a send job")
 	t.Add("POST", item+"/duplicate", write, web.Send, one(web.Path(a.duplicate)).Created(),
 		"Make a draft of what a campaign says")
-	t.Add("POST", item+"/preview", read, web.Send, one(web.JSON(a.preview).BodyOptional()),
+	t.Add("POST", item+"/preview", read, web.Send, one(web.JSON(a.preview).BodyOptional()).Fails(core.Conflict),
 		"Render the mail of a campaign")
 	t.Add("GET", item+"/audience", read, web.Send, one(web.Query(a.countAudience)),
 		"Count to whom a campaign would go now, and why not to others")

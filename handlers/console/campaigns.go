@@ -57,16 +57,58 @@ func (o *Console) campaigns(p *Page) (web.HTML, error) {
 	if err != nil {
 		return web.HTML{}, err
 	}
+	rows, err := p.campaignRows(found)
+	if err != nil {
+		return web.HTML{}, err
+	}
 	states := []option{{"", p.T("All states")}}
 	for _, s := range campaignStates {
 		states = append(states, option{string(s), p.CampaignBadge(s).Text})
 	}
 	return p.Show("campaigns", View{Title: p.T("Campaigns"), Data: struct {
-		Campaigns   []core.CampaignView
+		Campaigns   []campaignRow
 		States      []option
 		State, Text string
 		Pager       pager
-	}{found, states, p.Query("state"), p.Query("q"), p.Pager(next)}})
+	}{rows, states, p.Query("state"), p.Query("q"), p.Pager(next)}})
+}
+
+// campaignRow is a campaign in the list, with when it was sent.
+type campaignRow struct {
+	core.CampaignView
+	SentAt core.Instant // 0: its mailing has not begun
+}
+
+// maxRowJobs is how many of the last mailings are read at once for a page of the list. Older ones are asked for by their id.
+const maxRowJobs = 100
+
+func (p *Page) campaignRows(found []core.CampaignView) (rows []campaignRow, err error) {
+	begun := map[string]core.Instant{} // by the ids of mailings
+	if slices.ContainsFunc(found, func(c core.CampaignView) bool { return c.JobID != "" }) {
+		jobs, _, err := p.jobs(p.ofTenant("limit", strconv.Itoa(maxRowJobs)))
+		if err != nil {
+			return nil, err
+		}
+		for i := range jobs {
+			begun[jobs[i].ID] = jobs[i].StartedAt
+		}
+	}
+	for _, c := range found {
+		row := campaignRow{CampaignView: c}
+		at, known := begun[c.JobID]
+		if row.SentAt = at; c.JobID != "" && !known && !written(c.State) {
+			var j core.JobView
+			if _, err := p.Get("/api/send-jobs/"+c.JobID, nil, &j); err != nil {
+				return nil, err
+			}
+			row.SentAt = j.StartedAt
+		}
+		if written(c.State) { // what was taken back was not sent
+			row.SentAt = 0
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
 }
 
 // campaignPage is a campaign as its pages have it.

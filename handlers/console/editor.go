@@ -121,9 +121,27 @@ type editorData struct {
 
 // checks are what is wrong with a campaign, or probably not meant.
 type checks struct {
-	Findings []core.CampaignFinding `json:"findings"`
-	Errors   int                    `json:"errors"`
-	Warnings int                    `json:"warnings"`
+	Matters          []matter
+	Errors, Warnings int
+}
+
+// check has the API look at a campaign. A campaign that can't be looked at has no findings.
+func (p *Page) check(id string) (c checks, err error) {
+	var found struct {
+		Findings []core.CampaignFinding `json:"findings"`
+	}
+	if err = p.Do(http.MethodPost, campaignAPI(id, "check"), struct{}{}, &found); err != nil {
+		return c, err
+	}
+	c.Matters = p.matters(id, found.Findings)
+	for i := range c.Matters {
+		if c.Matters[i].Bad {
+			c.Errors++
+		} else {
+			c.Warnings++
+		}
+	}
+	return c, nil
 }
 
 // inbox is how a mail program lists the mail.
@@ -197,30 +215,13 @@ func placeholdersOf(lists []listChoice) string {
 // EditorStyle is the address of the stylesheet of the editor.
 func (p *Page) EditorStyle() string { return scriptAddress("editor.css") }
 
-// dnsCodes are the findings that records of a sender domain mend.
-var dnsCodes = []string{"dkim", "spf", "dmarc", "alignment"}
-
-// IsDNS reports whether records of the sender domain mend a finding.
-func (p *Page) IsDNS(f core.CampaignFinding) bool {
-	return p.May(core.ActionDomainPropose) && slices.ContainsFunc(dnsCodes, func(code string) bool {
-		return strings.Contains(f.Code, code)
-	})
-}
-
-// Advice is what to do about a finding. What the API advises about records is for those with a command line.
-func (p *Page) Advice(f core.CampaignFinding) string {
-	if f.Hint == "" || slices.ContainsFunc(dnsCodes, func(code string) bool { return strings.Contains(f.Code, code) }) {
-		return ""
-	}
-	return p.T(f.Hint)
-}
-
 var languageNames = map[string]string{"en": "English", "de": "Deutsch", "fr": "Français", "es": "Español"}
 
 // look fills in what the editor shows of the mail: the inbox, the checks, who gets it.
 func (p *Page) look(d *editorData) error {
 	d.SavedAt = p.T("Saved {{when}}", "when", p.When(d.UpdatedAt))
-	if err := p.Do(http.MethodPost, "/api/campaigns/"+d.ID+"/check", map[string]any{}, &d.Checks); err != nil {
+	var err error
+	if d.Checks, err = p.check(d.ID); err != nil {
 		if _, _, ok := p.FaultOf(err); !ok {
 			return err
 		}

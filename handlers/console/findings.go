@@ -1,6 +1,7 @@
 package console
 
 import (
+	"slices"
 	"strings"
 
 	"newsletterd/core"
@@ -62,4 +63,91 @@ func (p *Page) FindingDetail(f core.CampaignFinding) string {
 		}
 	}
 	return ""
+}
+
+// matter is what a check has found, as a page says it: in a sentence, with what else belongs to it and where it is mended.
+type matter struct {
+	Text, Detail, Advice string
+	Line                 int
+	Bad                  bool     // nothing goes out before it is mended
+	More                 []string // findings on the same matter
+	Mend                 Link
+}
+
+// isOfDomain reports whether records of the sender domain mend a finding.
+func isOfDomain(f *core.CampaignFinding) bool {
+	return slices.ContainsFunc([]string{"dkim_", "spf_", "dmarc_", "dns_"}, func(prefix string) bool {
+		return strings.HasPrefix(f.Code, prefix)
+	})
+}
+
+// matters are the findings of a campaign's checks, the errors first. Those on the records of the sender domain are one.
+func (p *Page) matters(id string, found []core.CampaignFinding) (out []matter) {
+	domain := matter{Text: p.T("Your sender domain is not wholly set up: mails may end in the spam folder.")}
+	if p.May(core.ActionDomainPropose) {
+		domain.Mend = Link{p.T("Sender domains"), p.Path("settings", "domains")}
+	}
+	for i := range found {
+		f := &found[i]
+		m := matter{
+			Text: p.FindingText(*f), Detail: p.FindingDetail(*f), Line: f.Where.Line, Bad: f.Severity == core.SeverityError,
+			Mend: p.mend(id, f),
+		}
+		switch {
+		case isOfDomain(f) && !m.Bad:
+			domain.More = append(domain.More, m.Text)
+			continue
+		case m.Mend.To == "" && !strings.Contains(f.Hint, "/api/"): // others are for programs
+			m.Advice = p.T(f.Hint)
+		}
+		out = append(out, m)
+	}
+	if len(domain.More) > 0 {
+		out = append(out, domain)
+	}
+	slices.SortStableFunc(out, func(a, b matter) int {
+		switch {
+		case a.Bad == b.Bad:
+			return 0
+		case a.Bad:
+			return -1
+		}
+		return 1
+	})
+	return out
+}
+
+// mend leads to where a finding is mended, by those who may.
+func (p *Page) mend(id string, f *core.CampaignFinding) Link {
+	editor := p.Path("campaigns", id)
+	tab := Link{p.T("Readers and sender"), editor + "?tab=settings"}
+	switch field := f.Where.Field; {
+	case isOfDomain(f) || f.Code == "sender_not_yours":
+		if p.May(core.ActionDomainPropose) {
+			return Link{p.T("Sender domains"), p.Path("settings", "domains")}
+		}
+	case f.Code == "postal_address_missing" || f.Code == "tracking_off" || f.Code == "tracking_totals":
+		if p.May(core.ActionListSettings) {
+			return Link{p.T("Settings"), p.Path("settings")}
+		}
+	case !p.May(core.ActionCampaignWrite):
+	case field == "subject":
+		return Link{p.T("To the subject"), editor + "#f-subject"}
+	case field == "preheader":
+		return Link{p.T("To the preview text"), editor + "#f-preheader"}
+	case strings.HasPrefix(field, "content"), strings.HasPrefix(f.Code, "content"), strings.HasPrefix(f.Code, "link_"),
+		strings.HasPrefix(f.Code, "image_"), f.Code == "does_not_compile", f.Code == "html_clipped":
+		return Link{p.T("To the text"), editor + "#text"}
+	case field != "":
+		return tab
+	}
+	return Link{}
+}
+
+// Matter is a matter with its page, for the template that they share.
+func (p *Page) Matter(m matter) any {
+	return struct {
+		Page   *Page
+		Matter matter
+	}{p, m}
 }

@@ -141,13 +141,22 @@ func (o *Console) listForm(p *Page) (web.HTML, error) {
 	if err != nil {
 		return web.HTML{}, err
 	}
+	links, err := p.linksOf(&l.List)
+	if err != nil {
+		return web.HTML{}, err
+	}
+	return p.showList("list-form", &l, View{State: p.T("How people come to this list.")}, filled{}, links)
+}
+
+// linksOf returns the public addresses of a list.
+func (p *Page) linksOf(l *core.List) (links listLinks, err error) {
 	var form struct {
 		HTML string `json:"html"`
 	}
 	if _, err := p.Get(apiLists+"/"+l.ID+"/form", nil, &form); err != nil {
-		return web.HTML{}, err
+		return links, err
 	}
-	links := listLinks{Code: form.HTML}
+	links.Code = form.HTML
 	_, rest, _ := strings.Cut(form.HTML, `action="`)
 	action, _, _ := strings.Cut(rest, `"`)
 	links.Page = html.UnescapeString(action)
@@ -155,7 +164,7 @@ func (o *Console) listForm(p *Page) (web.HTML, error) {
 		links.Archive = strings.TrimSuffix(links.Page, "/l/"+l.ID) + l.ArchivePath()
 		links.Feed = links.Archive + "feed.xml"
 	}
-	return p.showList("list-form", &l, View{State: p.T("How people come to this list.")}, filled{}, links)
+	return links, nil
 }
 
 // listSettings are the settings of a list.

@@ -78,6 +78,7 @@ type overviewData struct {
 	Lists   int
 	Running []jobRow
 	Next    []core.CampaignView
+	Soon    *jobRow // the mailing that begins next
 	Last    []jobRow
 	Empty   bool // nothing was ever written, and no one reads
 	Steps   []step
@@ -163,7 +164,10 @@ func (o *Console) overview(p *Page) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	d.Empty = d.Lists == 0 && len(d.Last) == 0 && len(d.Next) == 0
-	d.Steps = p.steps(&d)
+	var err error
+	if d.Steps, err = p.steps(&d); err != nil {
+		return web.HTML{}, err
+	}
 	v := View{Title: p.Tenant.Name, State: p.overviewState(&d), Data: &d}
 	return p.Show("overview", v)
 }
@@ -186,6 +190,15 @@ func (p *Page) overviewGrowth(d *overviewData, lists []core.CountedList) (err er
 func (p *Page) overviewJobs(d *overviewData) (err error) {
 	if d.Running, _, err = p.jobs(p.ofTenant("status", "running", "limit", "3")); err != nil {
 		return err
+	}
+	waiting, _, err := p.jobs(p.ofTenant("status", "pending", "limit", "50"))
+	if err != nil {
+		return err
+	}
+	for i := range waiting {
+		if d.Soon == nil || waiting[i].StartsAt < d.Soon.StartsAt {
+			d.Soon = &waiting[i]
+		}
 	}
 	if d.Last, _, err = p.jobs(p.ofTenant("status", "completed", "limit", "6")); err != nil || !p.May(core.ActionCampaignRead) {
 		return err
@@ -214,6 +227,10 @@ func (p *Page) overviewState(d *overviewData) string {
 			p.N("one waits for approval.|{{n}} wait for approval.", review)
 	case running > 0:
 		return p.N("One mailing is going out.|{{n}} mailings are going out.", running)
+	case d.Soon != nil && d.Soon.StartsAt > p.Now:
+		return p.T("The next mailing begins {{in}}.", "in", p.Away(d.Soon.StartsAt))
+	case d.Soon != nil:
+		return p.T("The next mailing begins {{in}}.", "in", p.T("at once"))
 	case review > 0:
 		return p.N("One campaign waits for approval.|{{n}} campaigns wait for approval.", review)
 	case d.Empty:

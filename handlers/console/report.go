@@ -20,6 +20,9 @@ func (o *Console) reportRoutes(t *web.Table) {
 	o.post(t, item+"/again", core.ActionCampaignWrite, o.again, "The console: make a draft of a campaign")
 	o.get(t, item+"/people", core.ActionPeopleRead, o.recipients, "The console: what became of each mail of a campaign")
 	o.get(t, item+"/correction", core.ActionCampaignSend, o.correction, "The console: correct what pages show")
+	o.get(t, item+"/correction-preview", core.ActionCampaignSend, o.tryCorrection, "The console: what pages show, in a frame")
+	o.post(t, item+"/correction-preview", core.ActionCampaignSend, o.tryCorrection,
+		"The console: what pages would show, in a frame")
 	o.post(t, item+"/correction", core.ActionCampaignSend, o.correct, "The console: correct what pages show")
 }
 
@@ -89,6 +92,7 @@ type reportData struct {
 	Times    reportTimes
 	Sure     bool // asks whether the mailing is to be stopped
 	Mend     int64
+	Shown    shownTo
 	Target   string // that was typed
 }
 
@@ -128,6 +132,11 @@ func (d *reportData) Retriable() bool {
 
 // Sent reports whether mails have gone out.
 func (d *reportData) Sent() bool { return d.All.Sent > 0 }
+
+// Unmeasured reports whether the links of what was sent lead straight to where they lead, so that none can be mended.
+func (d *reportData) Unmeasured() bool {
+	return d.Sent() && len(d.Links) == 0 && (d.All.Clicks == nil || !d.All.Clicks.Measured)
+}
 
 // Names reports whether it is known who has opened the mails.
 func (d *reportData) Names() bool {
@@ -208,6 +217,11 @@ func (p *Page) readReport(d *reportData) error {
 	}
 	if _, err = p.Get(campaignAPI(d.Campaign.ID, "links"), nil, &d.Links); err != nil {
 		return err
+	}
+	if p.May(core.ActionCampaignRead) {
+		if d.Shown, err = p.shownTo(d.Campaign); err != nil {
+			return err
+		}
 	}
 	return p.readTimes(d)
 }
@@ -435,33 +449,50 @@ func (o *Console) mendLink(p *Page) (web.HTML, error) {
 
 // again makes a draft of the campaign, perhaps one that goes to a part of its readers alone.
 func (o *Console) again(p *Page) (web.HTML, error) {
-	id, who := p.ID(), p.Form["who"]
-	a, err := p.Ask(web.Question{Method: http.MethodPost, Path: campaignAPI(id, "duplicate")})
-	if err != nil {
-		return web.HTML{}, err
+	who := p.Form["who"]
+	name, known := map[string]string{"": p.T("copy"), "joined": p.T("joined since"), "unopened": p.T("not opened")}[who]
+	if !known {
+		return web.HTML{}, core.Invalidf("who", "There is no such button.")
 	}
-	var made campaignPage
-	if err := a.Decode(&made); err != nil {
-		return web.HTML{}, err
-	}
-	if who == "" {
-		return p.Redirect(p.Path("campaigns", made.ID), "created")
-	}
-	_, err = p.Ask(web.Question{
-		Method: http.MethodPatch, Path: campaignAPI(made.ID),
-		Header: map[string]string{"If-Match": a.Header.Get("ETag")},
-		Body:   map[string]any{"audience": core.FollowUp{Of: id, Who: who}},
-	})
+	made, err := p.duplicate(p.ID(), who, name)
 	if fault, status, ok := p.FaultOf(err); ok {
-		if err := p.Do(http.MethodDelete, campaignAPI(made.ID), nil, nil); err != nil {
-			return web.HTML{}, err
-		}
 		return p.campaignAgain(fault, status)
 	}
 	if err != nil {
 		return web.HTML{}, err
 	}
 	return p.Redirect(p.Path("campaigns", made.ID), "created")
+}
+
+// maxCampaignName is how many characters the forms let the name of a campaign have.
+const maxCampaignName = 200
+
+// duplicate makes a draft of a campaign, whose name says what it is: "Roses (copy)". who names the part of the readers of the
+// other one that it goes to, if not to all. Where that is refused there is no draft.
+func (p *Page) duplicate(id, who, what string) (*campaignPage, error) {
+	a, err := p.Ask(web.Question{Method: http.MethodPost, Path: campaignAPI(id, "duplicate")})
+	if err != nil {
+		return nil, err
+	}
+	made := new(campaignPage)
+	if err := a.Decode(made); err != nil {
+		return nil, err
+	}
+	end := " (" + what + ")"
+	change := map[string]any{"name": cut(made.Title(p), maxCampaignName-len([]rune(end))-1) + end}
+	if who != "" {
+		change["audience"] = core.FollowUp{Of: id, Who: who}
+	}
+	_, err = p.Ask(web.Question{
+		Method: http.MethodPatch, Path: campaignAPI(made.ID), Body: change,
+		Header: map[string]string{"If-Match": a.Header.Get("ETag")},
+	})
+	if _, _, ok := p.FaultOf(err); ok {
+		if err := p.Do(http.MethodDelete, campaignAPI(made.ID), nil, nil); err != nil {
+			return nil, err
+		}
+	}
+	return made, err
 }
 
 // PeopleOf returns how many people have followed a link.

@@ -1,8 +1,6 @@
 package console
 
 import (
-	"errors"
-	"net/http"
 	"net/url"
 	"slices"
 
@@ -127,65 +125,4 @@ func firstAt(all ...core.Instant) core.Instant {
 		}
 	}
 	return 0
-}
-
-// correctionData is the Data of templates/correction.html.
-type correctionData struct {
-	Campaign              *campaignPage
-	Subject, Source, Text string
-	HTML                  bool // the campaign has a text of its own
-	At                    core.Instant
-}
-
-// correction shows what pages show of a campaign that was sent, to be corrected.
-func (o *Console) correction(p *Page) (web.HTML, error) {
-	c, err := p.campaign()
-	if err != nil {
-		return web.HTML{}, err
-	}
-	d := &correctionData{Campaign: c, Subject: c.Subject, Source: c.Content.Source, Text: c.Content.Text}
-	var now core.Correction
-	switch _, err := p.Get(campaignAPI(c.ID, "correction"), nil, &now); {
-	case err == nil:
-		d.Subject, d.Source, d.Text, d.At = now.Subject, now.Source, now.Text, now.At
-	case !errors.Is(err, core.ErrNotCorrected):
-		return web.HTML{}, err
-	}
-	return p.showCorrection(d, View{})
-}
-
-func (p *Page) showCorrection(d *correctionData, v View) (web.HTML, error) {
-	c := d.Campaign
-	d.HTML = c.Content.Kind == core.ContentHTML
-	v.Title, v.Data = p.T("Correct the web version"), d
-	v.Within = []Link{{p.T("Campaigns"), p.Path("campaigns")}, {c.Title(p), p.Path("campaigns", c.ID)}}
-	v.State = p.T("Mails that are out stay as they are. The archive and the mail in a browser show this instead, with the date.")
-	return p.Show("correction", v)
-}
-
-// correct makes pages show something else than what was sent, or what was sent again.
-func (o *Console) correct(p *Page) (web.HTML, error) {
-	c, err := p.campaign()
-	if err != nil {
-		return web.HTML{}, err
-	}
-	d := &correctionData{Campaign: c, Subject: p.Form["subject"], Source: p.Form["source"], Text: p.Form["text"]}
-	notice := "corrected"
-	if p.Form["do"] == "as-sent" {
-		notice = "as-sent"
-		err = p.Do(http.MethodDelete, campaignAPI(c.ID, "correction"), nil, nil)
-	} else {
-		body := map[string]string{"subject": d.Subject, "source": d.Source}
-		if c.Content.Kind == core.ContentHTML {
-			body["text"] = d.Text
-		}
-		err = p.Do(http.MethodPut, campaignAPI(c.ID, "correction"), body, nil)
-	}
-	if fault, status, ok := p.FaultOf(err); ok {
-		return p.showCorrection(d, View{Fault: fault, Status: status})
-	}
-	if err != nil {
-		return web.HTML{}, err
-	}
-	return p.Redirect(p.Path("campaigns", c.ID), notice)
 }

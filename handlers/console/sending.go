@@ -38,8 +38,8 @@ type sendData struct {
 	Lists    []string
 	Readers  countedAudience
 	Sum      string // how the number of readers comes about; empty: all get it
-	Faults   []core.CampaignFinding
-	Warnings []string // what is asked about
+	Faults   []matter
+	Warnings []matter // what is asked about
 
 	Ask    bool   // a second person approves it first
 	Review string // address of the page on which the visitor may do that; empty: it may not
@@ -128,19 +128,11 @@ func (p *Page) lookAt(d *sendData) error {
 		}
 		d.Lists = append(d.Lists, l.Name)
 	}
-	var found struct {
-		Findings []core.CampaignFinding `json:"findings"`
-	}
-	if err := p.Do(http.MethodPost, campaignAPI(c.ID, "check"), struct{}{}, &found); err != nil {
+	found, err := p.check(c.ID)
+	if err != nil {
 		return err
 	}
-	for _, f := range found.Findings {
-		if f.Severity == core.SeverityError {
-			d.Faults = append(d.Faults, f)
-		} else {
-			d.Warnings = append(d.Warnings, p.FindingText(f))
-		}
-	}
+	d.Faults, d.Warnings = found.Matters[:found.Errors], found.Matters[found.Errors:]
 	if len(c.ListIDs) == 0 {
 		return nil // there is no one to count
 	}
@@ -149,10 +141,15 @@ func (p *Page) lookAt(d *sendData) error {
 	}
 	d.Sum = p.sumOf(&d.Readers.Audience)
 	if a := &d.Readers; a.Recipients == 0 && !a.AtLeast {
-		d.Warnings = append(d.Warnings, p.T("No one would get it: there is no reader yet."))
+		d.Warnings = append(d.Warnings, matter{
+			Text: p.T("No one would get it: there is no reader yet."), Mend: Link{p.T("People"), p.Path("people")},
+		})
 	} else if a.Warning() != "" {
-		d.Warnings = append(d.Warnings, p.T("It goes to {{n}} readers: more than twice the usual {{usual}}.", "n",
-			p.Number(a.Recipients), "usual", p.Number(a.Usual)))
+		d.Warnings = append(d.Warnings, matter{
+			Text: p.T("It goes to {{n}} readers: more than twice the usual {{usual}}.", "n", p.Number(a.Recipients), "usual",
+				p.Number(a.Usual)),
+			Mend: Link{p.T("Readers and sender"), p.Path("campaigns", c.ID) + "?tab=settings"},
+		})
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package console
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"newsletterd/core"
@@ -95,17 +96,17 @@ type step struct {
 }
 
 // steps are those of a tenant that has not sent a newsletter yet, in their order. They are for people who may do them.
-func (p *Page) steps(d *overviewData) []step {
+func (p *Page) steps(d *overviewData) ([]step, error) {
 	if len(d.Last) > 0 || !p.May(core.ActionListSettings) {
-		return nil
+		return nil, nil
+	}
+	proved, err := p.senderProved()
+	if err != nil {
+		return nil, err
 	}
 	list := p.Path("new-list")
 	if d.Lists > 0 {
 		list = p.Path("lists")
-	}
-	sender := p.Path("settings")
-	if p.Tenant.MailFrom != "" {
-		sender = p.Path("settings", "domains")
 	}
 	write := p.Path("new-campaign")
 	if len(d.Next) > 0 {
@@ -113,8 +114,12 @@ func (p *Page) steps(d *overviewData) []step {
 	}
 	return []step{
 		{
-			p.T("Say who sends"), p.T("The address that newsletters come from, and records that prove it is yours."),
-			sender, p.Tenant.MailFrom != "",
+			p.T("Say who sends"), p.T("The name and address that newsletters come from."), p.Path("settings"),
+			p.Tenant.MailFrom != "",
+		},
+		{
+			p.T("Prove that the address is yours"), p.T("By records where your domain is kept: else mails may end in the spam folder."),
+			p.Path("settings", "domains"), proved,
 		},
 		{p.T("Make a list"), p.T("Readers subscribe to a list."), list, d.Lists > 0},
 		{
@@ -125,5 +130,18 @@ func (p *Page) steps(d *overviewData) []step {
 			p.T("Write the first campaign"), p.T("Test it as often as you like: it goes out when you say so."), write,
 			len(d.Next) > 0,
 		},
+	}, nil
+}
+
+// senderProved reports whether a record proves that the domain of the sender is the tenant's.
+func (p *Page) senderProved() (bool, error) {
+	if !p.May(core.ActionDomainPropose) || p.Tenant.MailFrom == "" {
+		return false, nil
 	}
+	from := domainOf(p.Tenant.MailFrom)
+	found, err := all[core.SenderDomainView](p, apiDomains, p.ofTenant("limit", "100"), maxDomains)
+	return slices.ContainsFunc(found, func(d core.SenderDomainView) bool {
+		found := d.VerifiedBy == core.VerifiedByDNS || d.Check == core.DomainFound // not the operator's word
+		return d.Verified() && found && (d.Domain == from || strings.HasSuffix(from, "."+d.Domain))
+	}), err
 }

@@ -96,8 +96,8 @@ func (o *Console) act(p *Page) (web.HTML, error) {
 	match := map[string]string{"If-Match": c.Revision}
 	switch p.Form["act"] {
 	case "duplicate":
-		var made core.CampaignView
-		if err := p.Do(http.MethodPost, item+"/duplicate", nil, &made); err != nil {
+		made, err := p.duplicate(c.ID, "", p.T("copy"))
+		if err != nil {
 			return web.HTML{}, err
 		}
 		return p.Redirect(p.Path("campaigns", made.ID), "duplicated")

@@ -1,0 +1,166 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+)
+
+// correctionData is the Data of templates/correction.html.
+type correctionData struct {
+	Campaign              *campaignPage
+	Subject, Source, Text string
+	HTML                  bool // the campaign has a text of its own
+	At                    core.Instant
+	Shown                 shownTo
+	Fields, Looks         string // for the script of the editor (JSON)
+	Pictures              string
+}
+
+// shownTo is where a campaign that was sent is shown on pages.
+type shownTo struct {
+	Archives []Link // of its lists
+	Link     bool   // readers have a link to it in the mail
+}
+
+// Anywhere reports whether anyone can see it.
+func (s *shownTo) Anywhere() bool { return len(s.Archives) > 0 || s.Link }
+
+// shownTo finds out where a campaign is shown. A layout of the tenant's may hold the link to the mail in a browser.
+func (p *Page) shownTo(c *campaignPage) (s shownTo, err error) {
+	s.Link = c.Content.Layout != "" || strings.Contains(c.Content.Source+c.Content.Text, "view_url")
+	if !c.Archived() {
+		return s, nil
+	}
+	for _, id := range c.ListIDs {
+		var l core.List
+		_, err := p.Get(apiLists+"/"+url.PathEscape(id), nil, &l)
+		if core.KindOf(err) == core.NotFound {
+			continue
+		}
+		if err != nil {
+			return s, err
+		}
+		if !l.Archive {
+			continue
+		}
+		links, err := p.linksOf(&l)
+		if err != nil {
+			return s, err
+		}
+		s.Archives = append(s.Archives, Link{l.Name, links.Archive})
+	}
+	return s, nil
+}
+
+// correction shows what pages show of a campaign that was sent, to be corrected.
+func (o *Console) correction(p *Page) (web.HTML, error) {
+	c, err := p.campaign()
+	if err != nil {
+		return web.HTML{}, err
+	}
+	d := &correctionData{Campaign: c, Subject: c.Subject, Source: c.Content.Source, Text: c.Content.Text}
+	var now core.Correction
+	switch _, err := p.Get(campaignAPI(c.ID, "correction"), nil, &now); {
+	case err == nil:
+		d.Subject, d.Source, d.Text, d.At = now.Subject, now.Source, now.Text, now.At
+	case !errors.Is(err, core.ErrNotCorrected):
+		return web.HTML{}, err
+	}
+	return p.showCorrection(d, View{})
+}
+
+func (p *Page) showCorrection(d *correctionData, v View) (web.HTML, error) {
+	c := d.Campaign
+	d.HTML = c.Content.Kind == core.ContentHTML
+	var err error
+	if d.Shown, err = p.shownTo(c); err != nil {
+		return web.HTML{}, err
+	}
+	lists, err := p.lists(c)
+	if err != nil {
+		return web.HTML{}, err
+	}
+	d.Fields, d.Pictures = placeholdersOf(lists), p.Tenant.PublicURL
+	var shown shownMail
+	if err := p.Do(http.MethodPost, campaignAPI(c.ID, "preview"), d.body(), &shown); err == nil {
+		d.Looks = string(shown.Looks)
+	}
+	v.Title, v.Data = p.T("Correct the web version"), d
+	v.Within = []Link{{p.T("Campaigns"), p.Path("campaigns")}, {c.Title(p), p.Path("campaigns", c.ID)}}
+	v.State, v.Frames, v.Script = p.T("Mails that are out stay as they are."), true, editorScript
+	return p.Show("correction", v)
+}
+
+// body is what the API is asked for: the correction.
+func (d *correctionData) body() map[string]any {
+	out := map[string]any{"subject": d.Subject, "source": d.Source}
+	if d.Campaign.Content.Kind == core.ContentHTML {
+		out["text"] = d.Text
+	}
+	return map[string]any{"correction": out}
+}
+
+// correctionOf is what the form of the page says.
+func (p *Page) correctionOf(c *campaignPage) *correctionData {
+	line := func(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") } // as browsers send line ends
+	return &correctionData{
+		Campaign: c, Subject: p.Form["subject"], Source: line(p.Form["source"]), Text: line(p.Form["text"]),
+	}
+}
+
+// tryCorrection answers the mail in a browser as it would be shown, for a frame: as it stands, or as a form says.
+func (o *Console) tryCorrection(p *Page) (web.HTML, error) {
+	c, err := p.campaign()
+	if err != nil {
+		return web.HTML{}, err
+	}
+	body := map[string]any{"correction": map[string]any{}}
+	if !p.isGet() {
+		body = p.correctionOf(c).body()
+	} else {
+		var now core.Correction
+		if _, err := p.Get(campaignAPI(c.ID, "correction"), nil, &now); err == nil {
+			d := correctionData{Campaign: c, Subject: now.Subject, Source: now.Source, Text: now.Text}
+			body = d.body()
+		}
+	}
+	var mail shownMail
+	err = p.Do(http.MethodPost, campaignAPI(c.ID, "preview"), body, &mail)
+	if text, _, ok := p.FaultOf(err); ok {
+		mail, err = shownMail{Text: text}, nil
+	}
+	switch {
+	case err != nil:
+		return web.HTML{}, err
+	case mail.HTML == "":
+		return p.framed(previewPolicy, textPage(mail.Text))
+	}
+	return p.framed(previewPolicy, inLight(mail.HTML))
+}
+
+// correct makes pages show something else than what was sent, or what was sent again.
+func (o *Console) correct(p *Page) (web.HTML, error) {
+	c, err := p.campaign()
+	if err != nil {
+		return web.HTML{}, err
+	}
+	d, notice := p.correctionOf(c), "corrected"
+	if p.Form["do"] == "as-sent" {
+		notice = "as-sent"
+		err = p.Do(http.MethodDelete, campaignAPI(c.ID, "correction"), nil, nil)
+	} else {
+		err = p.Do(http.MethodPut, campaignAPI(c.ID, "correction"), d.body()["correction"], nil)
+	}
+	if fault, status, ok := p.FaultOf(err); ok {
+		return p.showCorrection(d, View{Fault: fault, Status: status})
+	}
+	if err != nil {
+		return web.HTML{}, err
+	}
+	return p.Redirect(p.Path("campaigns", c.ID), notice)
+}
