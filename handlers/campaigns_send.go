@@ -89,6 +89,8 @@ type previewedDraft struct {
 	Missing  string   `json:"missing,omitempty"`
 	Warnings []string `json:"warnings"`
 	Looks    *Looks   `json:"looks,omitempty"` // of its theme, where it has one
+
+	Beginning string `json:"beginning"` // what an inbox shows next to the subject
 }
 
 // preview renders a campaign's mail. Another person's look ends the version: the writer's next save begins another one.
@@ -121,7 +123,7 @@ func (a campaigns) preview(c *web.Call, in draftPreview) (out previewedDraft, er
 	if out.Subject, out.Text, out.HTML, err = bulk.Parts(&r); err != nil {
 		return out, err
 	}
-	out.Bytes = len(out.HTML)
+	out.Bytes, out.Beginning = len(out.HTML), mail.Beginning(out.HTML, out.Text)
 	c.Header().Set("ETag", etag(a.found(c)))
 	if in.Correction != nil {
 		return out, nil

@@ -198,8 +198,10 @@ var limitsOf = map[string]map[string]web.Object{
 	"DraftPreview": {
 		"correction":         {"description": "Of a campaign that was sent: what pages would show"},
 		"correction.subject": worded(line(core.MaxSubject), "Absent: as it was sent"),
-		"correction.source":  {"description": "Content in the kind that was sent; absent: as it was", "maxLength": core.MaxBody},
-		"correction.text":    {"description": "Text part of kind html; absent: as it was sent", "maxLength": core.MaxBody},
+		"correction.source": {
+			"description": "Content in the kind that was sent; absent: as it was", "maxLength": core.MaxBody,
+		},
+		"correction.text": {"description": "Text part of kind html; absent: as sent", "maxLength": core.MaxBody},
 	},
 	"LinkMending": {"target": {
 		"maxLength": core.MaxTarget, "pattern": `^(https?://[^\s{}]+|)$`,

@@ -6,6 +6,7 @@
 //	bulk.go              BulkSpec; Bulk, compiled once a job; Bulk.Append, once a recipient
 //	content.go           JobSpec: a stored job as a BulkSpec
 //	body.go              layout, footer and preheader
+//	beginning.go         what an inbox shows of a mail
 //	header.go encode.go  header fields, quoted-printable, base64
 //	ident.go             Ident: Message-ID, bounce and unsubscribe addresses that name a recipient row
 //	attach.go            Attachments: files that all mails of a job share

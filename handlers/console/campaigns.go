@@ -79,7 +79,8 @@ type campaignRow struct {
 	SentAt core.Instant // 0: its mailing has not begun
 }
 
-// maxRowJobs is how many of the last mailings are read at once for a page of the list. Older ones are asked for by their id.
+// maxRowJobs is how many of the last mailings are read at once for a page of the list. Older ones are asked for by
+// their id.
 const maxRowJobs = 100
 
 func (p *Page) campaignRows(found []core.CampaignView) (rows []campaignRow, err error) {

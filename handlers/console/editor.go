@@ -238,7 +238,7 @@ func (p *Page) look(d *editorData) error {
 		if d.Subject != "" { // the API has the name of the campaign in place of none
 			d.Inbox.Subject = shown.Subject
 		}
-		d.Inbox.Beginning = beginningOf(shown.HTML, shown.Text)
+		d.Inbox.Beginning = shown.Beginning
 		d.Looks = string(shown.Looks)
 	}
 	readers := int64(0)
@@ -267,24 +267,25 @@ func (p *Page) themes() ([]option, error) {
 	return out, err
 }
 
-// change is what the form of the editor says. Fields that it doesn't have stay as they are.
-func (p *Page) change(c *campaignPage) map[string]any {
+// changeOf is what a form of the editor says. Fields that it doesn't have stay as they are.
+func changeOf(form map[string]string, c *campaignPage) map[string]any {
 	out := map[string]any{}
 	for _, name := range []string{
 		"name", "subject", "preheader", "from_name", "from_email", "reply_to", "language", "tracking", "theme",
 	} {
-		if value, ok := p.Form[name]; ok {
+		if value, ok := form[name]; ok {
 			out[name] = value
 		}
 	}
-	if source, ok := p.Form["source"]; ok {
+	if source, ok := form["source"]; ok {
 		// Browsers send line ends as CR LF.
 		out["content"] = map[string]string{"kind": c.Content.Kind, "source": strings.ReplaceAll(source, "\r\n", "\n")}
 	}
-	if p.Form["tab"] == "settings" {
-		out["list_ids"], out["exclude_list_ids"] = p.ticked("list.", c.ListIDs), p.ticked("out.", c.ExcludeListIDs)
-		out["archive"] = p.Form["archive"] != ""
-		out["test_addresses"] = strings.FieldsFunc(p.Form["test_addresses"], func(r rune) bool {
+	if form["tab"] == "settings" {
+		out["list_ids"] = ticked(form, "list.", c.ListIDs)
+		out["exclude_list_ids"] = ticked(form, "out.", c.ExcludeListIDs)
+		out["archive"] = form["archive"] != ""
+		out["test_addresses"] = strings.FieldsFunc(form["test_addresses"], func(r rune) bool {
 			return r == ',' || r == ' ' || r == '\n' || r == '\r' || r == ';'
 		})
 	}
@@ -292,15 +293,15 @@ func (p *Page) change(c *campaignPage) map[string]any {
 }
 
 // ticked are the ids whose boxes are ticked: those that stood before in their order, then the others.
-func (p *Page) ticked(prefix string, before []string) []string {
+func ticked(form map[string]string, prefix string, before []string) []string {
 	ids := []string{}
 	for _, id := range before {
-		if p.Form[prefix+id] != "" {
+		if form[prefix+id] != "" {
 			ids = append(ids, id)
 		}
 	}
 	var more []string
-	for name := range p.Form {
+	for name := range form {
 		if id, ok := strings.CutPrefix(name, prefix); ok && !slices.Contains(ids, id) {
 			more = append(more, id)
 		}
@@ -315,10 +316,10 @@ func (o *Console) saveCampaign(p *Page) (web.HTML, error) {
 	if err != nil {
 		return web.HTML{}, err
 	}
-	change := p.change(c)
+	change := changeOf(p.Form, c)
 	revision := p.Form["revision"]
-	if p.Form["over"] != "" {
-		revision = "*"
+	if p.Form["over"] != "" || revision != c.Revision && p.ours(c) {
+		revision = c.Revision
 	}
 	a, err := p.Ask(web.Question{
 		Method: http.MethodPatch, Path: "/api/campaigns/" + c.ID, Body: change, Header: map[string]string{"If-Match": revision},
@@ -357,6 +358,40 @@ func (o *Console) saveCampaign(p *Page) (web.HTML, error) {
 		to += "?tab=settings"
 	}
 	return p.Redirect(to, "saved")
+}
+
+// ours reports whether a campaign says what this form has sent before without an answer: then no one else has saved.
+func (p *Page) ours(c *campaignPage) bool {
+	var lost []map[string]string
+	if p.Form["lost"] == "" || json.Unmarshal([]byte(p.Form["lost"]), &lost) != nil {
+		return false
+	}
+	return slices.ContainsFunc(lost, func(form map[string]string) bool {
+		then := c.clone()
+		then.overlay(changeOf(form, c))
+		return len(form) > 0 && then.same(c)
+	})
+}
+
+// clone returns a copy that shares nothing which overlay writes.
+func (c *campaignPage) clone() *campaignPage {
+	out := *c
+	for _, ids := range []*[]string{&out.ListIDs, &out.ExcludeListIDs, &out.TestAddresses} {
+		*ids = slices.Clone(*ids)
+	}
+	if c.Archive != nil {
+		out.Archive = new(*c.Archive)
+	}
+	return &out
+}
+
+// same reports whether two campaigns say the same.
+func (c *campaignPage) same(other *campaignPage) bool {
+	return c.Name == other.Name && c.Subject == other.Subject && c.Preheader == other.Preheader &&
+		c.Content == other.Content && c.FromName == other.FromName && c.FromEmail == other.FromEmail && c.ReplyTo == other.ReplyTo &&
+		c.Language == other.Language && c.Tracking == other.Tracking && c.Theme == other.Theme &&
+		slices.Equal(c.ListIDs, other.ListIDs) && slices.Equal(c.ExcludeListIDs, other.ExcludeListIDs) &&
+		slices.Equal(c.TestAddresses, other.TestAddresses) && c.Archived() == other.Archived()
 }
 
 // overlay puts what was typed into a campaign that was not saved, so that the page shows it again.

@@ -65,7 +65,8 @@ func (p *Page) FindingDetail(f core.CampaignFinding) string {
 	return ""
 }
 
-// matter is what a check has found, as a page says it: in a sentence, with what else belongs to it and where it is mended.
+// matter is what a check has found, as a page says it: in a sentence, with what else belongs to it and where it is
+// mended.
 type matter struct {
 	Text, Detail, Advice string
 	Line                 int
@@ -90,8 +91,8 @@ func (p *Page) matters(id string, found []core.CampaignFinding) (out []matter) {
 	for i := range found {
 		f := &found[i]
 		m := matter{
-			Text: p.FindingText(*f), Detail: p.FindingDetail(*f), Line: f.Where.Line, Bad: f.Severity == core.SeverityError,
-			Mend: p.mend(id, f),
+			Text: p.FindingText(*f), Detail: p.FindingDetail(*f), Line: f.Where.Line,
+			Bad: f.Severity == core.SeverityError, Mend: p.mend(id, f),
 		}
 		switch {
 		case isOfDomain(f) && !m.Bad:

@@ -20,7 +20,8 @@ func (o *Console) reportRoutes(t *web.Table) {
 	o.post(t, item+"/again", core.ActionCampaignWrite, o.again, "The console: make a draft of a campaign")
 	o.get(t, item+"/people", core.ActionPeopleRead, o.recipients, "The console: what became of each mail of a campaign")
 	o.get(t, item+"/correction", core.ActionCampaignSend, o.correction, "The console: correct what pages show")
-	o.get(t, item+"/correction-preview", core.ActionCampaignSend, o.tryCorrection, "The console: what pages show, in a frame")
+	o.get(t, item+"/correction-preview", core.ActionCampaignSend, o.tryCorrection,
+		"The console: what pages show, in a frame")
 	o.post(t, item+"/correction-preview", core.ActionCampaignSend, o.tryCorrection,
 		"The console: what pages would show, in a frame")
 	o.post(t, item+"/correction", core.ActionCampaignSend, o.correct, "The console: correct what pages show")
@@ -467,8 +468,8 @@ func (o *Console) again(p *Page) (web.HTML, error) {
 // maxCampaignName is how many characters the forms let the name of a campaign have.
 const maxCampaignName = 200
 
-// duplicate makes a draft of a campaign, whose name says what it is: "Roses (copy)". who names the part of the readers of the
-// other one that it goes to, if not to all. Where that is refused there is no draft.
+// duplicate makes a draft of a campaign, whose name says what it is: "Roses (copy)". who names the part of the readers
+// of the other one that it goes to, if not to all. Where that is refused there is no draft.
 func (p *Page) duplicate(id, who, what string) (*campaignPage, error) {
 	a, err := p.Ask(web.Question{Method: http.MethodPost, Path: campaignAPI(id, "duplicate")})
 	if err != nil {

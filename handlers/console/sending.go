@@ -146,8 +146,8 @@ func (p *Page) lookAt(d *sendData) error {
 		})
 	} else if a.Warning() != "" {
 		d.Warnings = append(d.Warnings, matter{
-			Text: p.T("It goes to {{n}} readers: more than twice the usual {{usual}}.", "n", p.Number(a.Recipients), "usual",
-				p.Number(a.Usual)),
+			Text: p.T("It goes to {{n}} readers: more than twice the usual {{usual}}.", "n",
+				p.Number(a.Recipients), "usual", p.Number(a.Usual)),
 			Mend: Link{p.T("Readers and sender"), p.Path("campaigns", c.ID) + "?tab=settings"},
 		})
 	}

@@ -118,7 +118,8 @@ func (p *Page) steps(d *overviewData) ([]step, error) {
 			p.Tenant.MailFrom != "",
 		},
 		{
-			p.T("Prove that the address is yours"), p.T("By records where your domain is kept: else mails may end in the spam folder."),
+			p.T("Prove that the address is yours"),
+			p.T("By records where your domain is kept: else mails may end in the spam folder."),
 			p.Path("settings", "domains"), proved,
 		},
 		{p.T("Make a list"), p.T("Readers subscribe to a list."), list, d.Lists > 0},

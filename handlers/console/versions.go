@@ -6,11 +6,8 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
-
-	xhtml "golang.org/x/net/html"
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
@@ -167,13 +164,14 @@ var prefersDark = regexp.MustCompile(`(?i)\(\s*prefers-color-scheme\s*:\s*dark\s
 
 // shownMail is a mail as the API renders it.
 type shownMail struct {
-	Subject, HTML, Text string
+	Subject, HTML, Text, Beginning string
 
 	Looks json.RawMessage
 }
 
-// pictureAddress is where a tag of a mail has a picture: as one of its own, or behind it.
-var pictureAddress = regexp.MustCompile(`(?is)(<(?:img|v:fill|v:image|td|table|body|div)\b[^>]*?\s)(src|srcset|background)(\s*=)`)
+// pictureAddress is where a tag of a mail has a picture: as one of its own, or beneath it.
+var pictureAddress = regexp.MustCompile(
+	`(?is)(<(?:img|v:fill|v:image|td|table|body|div)\b[^>]*?\s)(src|srcset|background)(\s*=)`)
 
 // backgroundImage is a picture in a style.
 var backgroundImage = regexp.MustCompile(`(?i)url\([^)]*\)`)
@@ -182,38 +180,6 @@ var backgroundImage = regexp.MustCompile(`(?i)url\([^)]*\)`)
 func withoutPictures(html string) string {
 	html = pictureAddress.ReplaceAllString(html, "${1}data-${2}${3}")
 	return backgroundImage.ReplaceAllString(html, "none")
-}
-
-// maxBeginning is how many characters an inbox shows of a mail, at most.
-const maxBeginning = 160
-
-// beginningOf returns what an inbox shows of a mail next to its subject: the first texts in it, whatever they are.
-func beginningOf(page, text string) string {
-	if page == "" {
-		return cut(text, maxBeginning)
-	}
-	var out strings.Builder
-	z := xhtml.NewTokenizer(strings.NewReader(page))
-	hidden := ""
-	for out.Len() < 8*maxBeginning {
-		kind := z.Next()
-		if kind == xhtml.ErrorToken {
-			break
-		}
-		switch token := z.Token(); {
-		case hidden != "":
-			if kind == xhtml.EndTagToken && token.Data == hidden {
-				hidden = ""
-			}
-		case kind == xhtml.StartTagToken && slices.Contains([]string{"head", "style", "script"}, token.Data):
-			hidden = token.Data
-		case kind == xhtml.TextToken:
-			out.WriteString(token.Data + " ")
-		}
-	}
-	// A preview text is followed by signs without width, which keep what comes after it out of the list.
-	before, _, _ := strings.Cut(out.String(), "\u200c")
-	return cut(before, maxBeginning)
 }
 
 // cut returns the first characters of a text, in one line.

@@ -2,6 +2,9 @@
 // while someone writes without a pause. The answer is HTML: each of its elements takes the place of the one with its id;
 // of one with role="status" only what is in it does. That with the id "saved" has data-revision, which the form sends
 // the next time, or data-fault. <iframe data-preview> is loaded again after each save.
+//
+// Where no answer came, the server may have saved what was sent all the same, so that the next revision is its own. The
+// field "lost" says what that was, as JSON: a list of {name: value}. The server takes it for no other person's change.
 import { saved, savedUntil, trouble, written } from "./keep.js";
 import { on, word } from "./page.js";
 
@@ -45,10 +48,11 @@ async function save(form) {
   s.first = undefined;
   const before = written(form);
   const began = Date.now();
+  const body = new FormData(form);
   try {
     const answer = await fetch(form.action, {
       method: "POST",
-      body: new URLSearchParams(new FormData(form)),
+      body: new URLSearchParams(body),
       headers: { "X-Autosave": "1" },
       redirect: "manual",
     });
@@ -56,10 +60,12 @@ async function save(form) {
     if (answer.status >= 500) throw new Error(word("autosave.failed"));
     s.failures = 0;
     const fault = take(form, await answer.text());
+    if (answer.ok) lost(form, null);
     if (answer.ok && !fault) before === written(form) ? saved(form) : savedUntil(form, began);
     if (fault === "conflict") form.dataset.autosave = "off"; // the button shows both
   } catch (why) {
     s.failures++;
+    if (why instanceof TypeError) lost(form, body);
     const e = document.getElementById("saved");
     if (e) {
       e.textContent = word("autosave.not");
@@ -74,6 +80,28 @@ async function save(form) {
     later(form, pause);
   }
 }
+
+// lost notes what was sent without an answer; null: nothing is open any more. The first and the last few are enough: one
+// of them is what has arrived, if any.
+function lost(form, body) {
+  const field = form.elements.lost;
+  if (!field) return;
+  if (!body) {
+    field.value = "";
+    return;
+  }
+  const all = field.value ? JSON.parse(field.value) : [];
+  body.delete("lost");
+  const now = Object.fromEntries(body);
+  if (all.length && JSON.stringify(all.at(-1)) === JSON.stringify(now)) return;
+  if (all.length > 3) all.splice(1, 1);
+  field.value = JSON.stringify([...all, now]);
+}
+
+// Once there is a line again, nothing waits for the next try.
+addEventListener("online", () => {
+  for (const form of document.querySelectorAll("form[data-autosave]")) if (state(form).failures) later(form, 0);
+});
 
 // take puts the parts of an answer in their places, and returns what was wrong.
 function take(form, html) {

@@ -13,6 +13,12 @@ export class Pictures {
     this.hosts = [location.origin, ...hosts];
     this.files = new Map(); // pending: file
     this.shown = new Map(); // address or pending: data: address of what was sent
+    // Once there is a line again, what could not be sent is sent without being asked.
+    addEventListener("online", () => {
+      for (const failed of [...this.files.keys()].filter((k) => k.startsWith("failed-"))) {
+        if (this.view && !this.view.isDestroyed) this.again(failed, this.view);
+      }
+    });
   }
 
   get canSend() {
@@ -33,6 +39,7 @@ export class Pictures {
   // send sends a file, and returns what the node of its picture has as pending meanwhile.
   send(file, view) {
     const pending = `send-${++made}`;
+    this.view = view;
     this.files.set(pending, file);
     this.start(pending, view);
     return pending;
@@ -46,6 +53,7 @@ export class Pictures {
     if (view.isDestroyed) return;
     if (!answer?.url) {
       this.say(word("picture.failed"));
+      this.files.delete(pending);
       change(view, pending, { pending: `failed-${pending}` });
       this.files.set(`failed-${pending}`, file);
       this.shown.set(`failed-${pending}`, this.shown.get(pending));
@@ -60,6 +68,7 @@ export class Pictures {
   // again sends a file once more that could not be sent.
   again(failed, view) {
     const pending = this.send(this.files.get(failed), view);
+    this.files.delete(failed);
     change(view, failed, { pending });
   }
 
