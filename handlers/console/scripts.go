@@ -42,10 +42,10 @@ func (o *Console) scriptRoutes(t *web.Table) {
 		if err != nil {
 			panic(err) // it is embedded
 		}
-		text := web.Text{Type: types[f.Name()[i:]], Body: body}
+		file := web.NewFile(types[f.Name()[i:]], body)
 		t.Add("GET", Path+"/"+f.Name(), web.Public(), web.Console, web.Get(func(c *web.Call) (web.Text, error) {
 			c.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
-			return text, nil
+			return file.For(c), nil
 		}), "The console: "+f.Name())
 	}
 }

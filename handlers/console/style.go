@@ -78,5 +78,5 @@ func style(c *web.Call, in styleQuery) (web.Text, error) {
 	css := fmt.Sprintf(`:root { --accent: %s; --on-accent: %s; --accent-text: %s; --accent-tint: %s; }
 @media (prefers-color-scheme: dark) { :root { --accent: %s; --on-accent: %s; --accent-text: %s; --accent-tint: %s; } }
 `, button, button.Ink(), light, paper.Mix(accent, tint), buttonDark, buttonDark.Ink(), dark, paperDark.Mix(accent, 2*tint))
-	return web.Text{Type: "text/css; charset=utf-8", Body: []byte(css + styleSheet)}, nil
+	return web.NewFile("text/css; charset=utf-8", []byte(css+styleSheet)).For(c), nil
 }

@@ -18,7 +18,7 @@
 //	cors.go              which routes scripts of other origins may use
 //	metrics.go refusals.go   metrics and the log line of a request; how many of those refused are logged
 //	statuses.go          what a route can answer, by its line in the table
-//	templates.go         the templates of pages
+//	templates.go file.go the templates of pages; files of ours, compressed
 //	openapi.go openapi_schema.go openapi_describe.go   the OpenAPI documents, made from the table
 //
 // # The life of a request

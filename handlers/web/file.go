@@ -1,0 +1,57 @@
+package web
+
+import (
+	"bytes"
+	"compress/gzip"
+	"strings"
+	"sync"
+)
+
+// File is a file of ours that is sent compressed to browsers that take that (RFC 9110, section 12.5.3). What pages say
+// of persons is not: its length would tell of it. Its methods may be called from any goroutine.
+type File struct {
+	mediaType string
+	body      []byte
+	packed    func() []byte
+}
+
+// NewFile returns a file of a media type. Nothing is compressed before it is asked for.
+func NewFile(mediaType string, body []byte) *File {
+	return &File{mediaType, body, sync.OnceValue(func() []byte {
+		var b bytes.Buffer
+		w := gzip.NewWriter(&b)
+		_, err := w.Write(body)
+		if err == nil {
+			err = w.Close()
+		}
+		if err != nil || b.Len() >= len(body) {
+			return nil
+		}
+		return b.Bytes()
+	})}
+}
+
+// For returns the file as a request takes it.
+func (f *File) For(c *Call) Text {
+	c.Header().Set("Vary", "Accept-Encoding")
+	if takesGzip(strings.Join(c.Request.Header.Values("Accept-Encoding"), ",")) {
+		if packed := f.packed(); packed != nil {
+			c.Header().Set("Content-Encoding", "gzip")
+			return Text{Type: f.mediaType, Body: packed}
+		}
+	}
+	return Text{Type: f.mediaType, Body: f.body}
+}
+
+// takesGzip reports whether a list of codings names gzip, with another weight than none.
+func takesGzip(accepted string) bool {
+	for coding := range strings.SplitSeq(accepted, ",") {
+		name, weight, _ := strings.Cut(coding, ";")
+		if !strings.EqualFold(strings.TrimSpace(name), "gzip") {
+			continue
+		}
+		_, q, weighted := strings.Cut(strings.ReplaceAll(weight, " ", ""), "q=")
+		return !weighted || strings.Trim(q, "0.") != ""
+	}
+	return false
+}
