@@ -109,19 +109,19 @@ func (s *Store) UpdateTemplate(ctx context.Context, id, actor string, rule func(
 	return t, asItStood(err, &t.UpdatedAt, at)
 }
 
-// templateUses are the places where a template ?1 is named, the newest first; ?2 is how many are wanted of each kind. Of the
+// templateUses are the places where a template ?1 is named; ?2 is how many are wanted of each kind. Of the
 // name of the built-in default there is always one.
 var templateUses = []string{
 	`SELECT 'template' AS kind, o.id, o.name, '' AS campaign_id FROM template t JOIN template o ON o.tenant_id = t.tenant_id AND
-		o.layout = t.name WHERE t.id = ?1 AND t.name <> '` + core.DefaultTemplate + `' ORDER BY o.updated_at DESC LIMIT +?2`,
+		o.layout = t.name WHERE t.id = ?1 AND t.name <> '` + core.DefaultTemplate + `' ORDER BY o.name LIMIT +?2`,
 	`SELECT 'campaign' AS kind, c.id, iif(c.name = '', c.subject, c.name) AS name, '' AS campaign_id FROM template t JOIN
 		campaign c ON c.tenant_id = t.tenant_id AND c.state IN ('draft', 'in_review') JOIN campaign_version v ON
 		v.campaign_no = c.no AND v.version = c.version WHERE t.id = ?1 AND t.name <> '` + core.DefaultTemplate + `' AND
-		v.fields <> '' AND json_extract(v.fields, '$.content.layout') = t.name ORDER BY c.no DESC LIMIT +?2`,
+		v.fields <> '' AND json_extract(v.fields, '$.content.layout') = t.name LIMIT +?2`,
 	`SELECT 'job' AS kind, j.id, iif(c.name = '', c.subject, c.name) AS name, j.campaign_id FROM template t JOIN send_job j ON
 		j.status = 'pending' AND j.tenant_id = t.tenant_id JOIN frozen_content z ON z.copy_id = j.copy_id AND z.resolved = 0
 		AND z.template = t.name JOIN campaign_copy c ON c.id = j.copy_id WHERE t.id = ?1 AND
-		t.name <> '` + core.DefaultTemplate + `' ORDER BY j.no DESC LIMIT +?2`,
+		t.name <> '` + core.DefaultTemplate + `' LIMIT +?2`,
 }
 
 // TemplateUses returns what would lack a template: of each kind as many as limit says. Its only error is core.ErrStorage.
