@@ -75,6 +75,23 @@ func NewModel(ownerID string, in ModelInput, now Instant) (m Model, err error) {
 	return m, checkText(&m.Description, "description", maxDescription, true)
 }
 
+// ModelChange is what an owner wants a model to be called; nil leaves a text as it is.
+type ModelChange struct {
+	Name        *string `json:"name"`
+	Description *string `json:"description"`
+}
+
+// Change takes over what the input holds.
+func (m *Model) Change(in ModelChange, now Instant) error {
+	take(&m.Name, in.Name)
+	take(&m.Description, in.Description)
+	m.UpdatedAt = now
+	if err := checkName(&m.Name, "name"); err != nil {
+		return err
+	}
+	return checkText(&m.Description, "description", maxDescription, true)
+}
+
 // contentType is a media type as it may stand in a header.
 func contentType(s string) string {
 	const unknown = "application/octet-stream"

@@ -49,6 +49,7 @@ type libraryQuery struct {
 	Cursor string `query:"cursor"`
 	Q      string `query:"q"`
 	Owner  string `query:"owner" enum:"me"`
+	Access string `query:"access" enum:"shared|public"`
 }
 
 const (
@@ -60,6 +61,9 @@ const (
 func (q *libraryQuery) CheckInput() error {
 	if q.Limit != nil && (*q.Limit < 1 || *q.Limit > maxLibraryLimit) {
 		return core.Invalidf("limit", "limit must be a number from 1 to %d.", maxLibraryLimit)
+	}
+	if q.Owner != "" && q.Access != "" {
+		return core.Invalidf("access", "access is about models of others: leave out owner.")
 	}
 	return checkQuery(q.Q)
 }
@@ -79,7 +83,7 @@ type libraryReply struct {
 }
 
 func (a models) library(c *web.Call, in libraryQuery) (libraryReply, error) {
-	p := store.LibraryPage{Limit: libraryLimit, Own: in.Owner != "", Query: in.Q}
+	p := store.LibraryPage{Limit: libraryLimit, Own: in.Owner != "", Access: in.Access, Query: in.Q}
 	if in.Limit != nil {
 		p.Limit = *in.Limit
 	}
@@ -112,6 +116,10 @@ func (a models) library(c *web.Call, in libraryQuery) (libraryReply, error) {
 func (a models) profile(c *web.Call, id string) (modelProfile, error) {
 	m, err := a.store.Model(c, c.Caller, id)
 	return modelProfileOf(&m), err
+}
+
+func (a models) update(c *web.Call, in core.ModelChange) (core.Model, error) {
+	return a.store.UpdateModel(c, c.ID(), c.Caller.UserID, actor(c), func(m *core.Model) error { return m.Change(in, c.Now) })
 }
 
 // visibilityRequest leaves the words to core: a wrong one has a code of its own.

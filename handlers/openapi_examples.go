@@ -180,5 +180,6 @@ var requestExamples = map[string]web.Object{
 	"updateAgent":        {"version": "1.1"},
 	"createModelShare":   {"email": "friend@example.org", "permission": "read"},
 	"updateModelShare":   {"permission": "read"},
+	"updateModel":        {"description": "Holds a shelf of up to 5 kg."},
 	"setModelVisibility": {"visibility": "public"},
 }

@@ -227,6 +227,7 @@ var operationNames = map[string]string{
 	"GET /api/models":                                         "listModels",
 	"POST /api/models":                                        "uploadModel",
 	"GET /api/models/library":                                 "listLibrary",
+	"PATCH /api/models/:id":                                   "updateModel",
 	"DELETE /api/models/:id":                                  "deleteModel",
 	"GET /api/models/:id/download":                            "downloadModel",
 	"GET /api/models/:id/profile":                             "getModelProfile",

@@ -408,6 +408,8 @@ func (h *Handler) modelRoutes(t *web.Table) {
 		"Upload a model: the body is the file, or multipart/form-data with a part named file")
 	t.Add("GET", "/api/models/library", web.User(core.ScopeModelsRead), web.Device,
 		web.Query(m.library), "List the models that the caller may view, newest first")
+	t.Add("PATCH", item, web.User(core.ScopeModelsWrite), web.Device,
+		web.JSON(m.update).Find(m.owned), "Change what a model is called; absent fields stay as they are")
 	t.Add("DELETE", item, web.User(core.ScopeModelsWrite), web.Device, web.Path(m.remove), "Delete a model")
 	t.Add("GET", item+"/profile", web.User(core.ScopeModelsRead), web.Device, web.Path(m.profile), "Show a model")
 	t.Add("GET", item+"/download", web.User(core.ScopeModelsRead), web.Device,

@@ -78,6 +78,33 @@ func (s *Store) SetVisibility(ctx context.Context, id, ownerID string, v core.Vi
 	return m, err
 }
 
+// UpdateModel changes what a model of an owner is called by a rule, and returns it as it is then. It returns
+// core.ErrNotFound where the owner has no such model, or an error of the rule.
+func (s *Store) UpdateModel(ctx context.Context, id, ownerID, actor string, rule func(*core.Model) error) (m core.Model,
+	err error,
+) {
+	var at core.Instant
+	err = s.update(ctx, func(tx *Tx) error {
+		if err := tx.watch("model", id); err != nil {
+			return err
+		}
+		if err := tx.get(&m, "SELECT "+modelColumns+" FROM model m WHERE m.id = ? AND m.owner_id = ?", id,
+			ownerID); err != nil {
+			return err
+		}
+		at = m.UpdatedAt
+		if err := rule(&m); err != nil {
+			return err
+		}
+		if err := tx.one("UPDATE model SET name = ?, description = ?, updated_at = ? WHERE id = ?", m.Name, m.Description,
+			m.UpdatedAt, id); err != nil {
+			return err
+		}
+		return tx.auditUpdate(m.UpdatedAt, actor, "model.update", "", id)
+	})
+	return m, asItStood(err, &m.UpdatedAt, at)
+}
+
 // DeleteModel deletes a model of an owner. Its file goes in steps, by housekeeping; what is being downloaded breaks
 // off. It returns core.ErrNotFound where the owner has no such model.
 func (s *Store) DeleteModel(ctx context.Context, id, ownerID, actor string, now core.Instant) error {
@@ -97,8 +124,15 @@ type LibraryPage struct {
 	Before int64
 	Limit  int
 	Own    bool   // only the caller's own
+	Access string // only what is shared with the caller (AccessShared), or what is public (AccessPublic); empty: all
 	Query  string // words of the name, the last one perhaps cut short; empty: all
 }
+
+// Words of LibraryPage.Access.
+const (
+	AccessShared = "shared"
+	AccessPublic = "public"
+)
 
 const newest = int64(1) << 62
 
@@ -118,21 +152,35 @@ func (s *Store) Library(ctx context.Context, who core.Caller, p LibraryPage) (ms
 		if words == "" {
 			return nil, nil // nothing that a name could hold
 		}
-		audience := "o" + user[1:]
-		if !p.Own {
-			audience += " OR p OR " + user
-			if email != "" {
-				audience += " OR " + email
-			}
-		}
 		err = s.all(ctx, &ms, searchLibrary, who.UserID, user, email, p.Before, p.Limit,
-			"name : ("+words+") AND audience : ("+audience+")")
+			"name : ("+words+") AND audience : ("+p.audience(user, email)+")")
 	case p.Own:
 		err = s.all(ctx, &ms, ownLibrary, who.UserID, user, email, p.Before, p.Limit)
+	case p.Access == AccessShared:
+		err = s.all(ctx, &ms, sharedLibrary, who.UserID, user, email, p.Before, p.Limit)
+	case p.Access == AccessPublic:
+		err = s.all(ctx, &ms, publicLibrary, who.UserID, user, email, p.Before, p.Limit)
 	default:
 		err = s.all(ctx, &ms, wholeLibrary, who.UserID, user, email, p.Before, p.Limit)
 	}
 	return ms, err
+}
+
+// audience are the words of the search index that models of the page have, by the holders' words of the caller.
+func (p *LibraryPage) audience(user, email string) string {
+	own, shared := "o"+user[1:], user
+	if email != "" {
+		shared += " OR " + email
+	}
+	switch {
+	case p.Own:
+		return own
+	case p.Access == AccessShared:
+		return shared
+	case p.Access == AccessPublic:
+		return "p"
+	}
+	return own + " OR p OR " + shared
 }
 
 // The library is merged from what indexes find, each in the order of the numbers and no more than a page; visible
@@ -152,6 +200,17 @@ const (
 
 	ownLibrary = `WITH candidate (no) AS (SELECT no FROM model WHERE owner_id = ?1 AND no < ?4 ORDER BY no DESC LIMIT
 		+?5)
+		` + libraryFrom + ` ORDER BY c.no DESC LIMIT +?5`
+
+	sharedLibrary = `WITH candidate (no) AS (
+		SELECT model_no FROM (SELECT model_no FROM share WHERE holder = ?2 AND ?2 <> '' AND model_no < ?4 ORDER
+		BY model_no DESC LIMIT +?5)
+		UNION SELECT model_no FROM (SELECT model_no FROM share WHERE holder = ?3 AND ?3 <> '' AND model_no < ?4 ORDER
+		BY model_no DESC LIMIT +?5))
+		` + libraryFrom + ` ORDER BY c.no DESC LIMIT +?5`
+
+	publicLibrary = `WITH candidate (no) AS (SELECT no FROM model WHERE visibility = 'public' AND no < ?4 ORDER BY no DESC
+		LIMIT +?5)
 		` + libraryFrom + ` ORDER BY c.no DESC LIMIT +?5`
 
 	searchLibrary = `WITH candidate (no) AS MATERIALIZED (

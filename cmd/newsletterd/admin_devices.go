@@ -238,20 +238,10 @@ func (p *program) modelCommands() *cli.Command {
 				}
 				return p.printer(c).record(m)
 			}),
-			p.oneModel("update", "change who may view a model",
-				[]cli.Flag{oneOfFlag("visibility", "`VISIBILITY`: private, tenant or public",
-					visibilities...)}, []string{"visibility"},
-				func(c *cli.Context, s *store.Store, id, owner string) error {
-					v, err := core.ParseVisibility(c.String("visibility"))
-					if err != nil {
-						return err
-					}
-					m, err := s.SetVisibility(c.Context, id, owner, v, actor(), now())
-					if err != nil {
-						return err
-					}
-					return p.printer(c).record(m)
-				}),
+			p.oneModel("update", "change what a model is called and who may view it", []cli.Flag{
+				oneOfFlag("visibility", "`VISIBILITY`: private, tenant or public", visibilities...),
+				stringFlag("name", "`NAME`"), stringFlag("description", "`TEXT`; empty: none"),
+			}, nil, p.updateModel),
 			p.oneModel("download", "write the file of a model",
 				[]cli.Flag{&cli.StringFlag{
 					Name: "file", Usage: "the `FILE`, which must not exist; - is standard output",
@@ -330,6 +320,28 @@ func modelLimits(cfg *config.Config) core.ModelLimits {
 		Bytes: int64(cfg.Limits.ModelBytes), BytesPerOwner: int64(cfg.Limits.ModelBytesPerOwner),
 		BytesTotal: int64(cfg.Limits.ModelBytesTotal), PerOwner: cfg.Limits.ModelsPerOwner,
 	}
+}
+
+func (p *program) updateModel(c *cli.Context, s *store.Store, id, owner string) error {
+	var in core.ModelChange
+	if c.IsSet("name") {
+		in.Name = new(c.String("name"))
+	}
+	if c.IsSet("description") {
+		in.Description = new(c.String("description"))
+	}
+	at := now()
+	m, err := s.UpdateModel(c.Context, id, owner, actor(), func(m *core.Model) error { return m.Change(in, at) })
+	if err == nil && c.IsSet("visibility") {
+		var v core.Visibility
+		if v, err = core.ParseVisibility(c.String("visibility")); err == nil {
+			m, err = s.SetVisibility(c.Context, id, owner, v, actor(), at)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return p.printer(c).record(m)
 }
 
 func (p *program) createModel(c *cli.Context, cfg *config.Config, s *store.Store, u core.User) error {
