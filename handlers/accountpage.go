@@ -35,6 +35,7 @@ type accountView struct {
 	Proved                     bool   // by a passkey, lately: no password is asked for
 	MayProve                   bool   // by a passkey, instead of the password
 	Browsers, SignIns, Allowed []accountRow
+	Own                        []link // to what else is the user's own
 }
 
 func (a accountPages) page(c *web.Call, _ struct{}) (web.HTML, error) {
@@ -95,6 +96,11 @@ func (a accountPages) show(c *web.Call, notice string, sent accountForm, fault e
 	}
 	for _, al := range allowed {
 		data.Allowed = append(data.Allowed, accountRow{ID: al.ClientID, Name: al.ClientName, Where: w.allowedTo(al.Scope)})
+	}
+	data.Own = []link{
+		{console.OwnPath + "/models", w.OwnModels},
+		{console.OwnPath + "/library", w.OwnLibrary},
+		{console.OwnPath + "/devices", w.OwnDevices},
 	}
 	v.Data = data
 	return render(c, status, "account", v)

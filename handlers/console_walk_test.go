@@ -57,6 +57,7 @@ func TestConsoleWalk(t *testing.T) {
 			u.Name, u.Roles = role, []core.Role{r}
 		})
 		w.caller = core.Caller{UserID: u.ID, FirstParty: true, Scopes: core.AllScopes, Roles: u.Roles}
+		accesstest.Own(s, &u)
 		t.Run(role, func(t *testing.T) {
 			w.T = t
 			clear(w.cookies)
@@ -64,7 +65,7 @@ func TestConsoleWalk(t *testing.T) {
 				!strings.HasSuffix(res.Header.Get("Location"), console.Path) {
 				t.Fatal("the login leads to", res.StatusCode, res.Header.Get("Location"))
 			}
-			w.crawl(console.Path + "/" + own.ID)
+			w.crawl(console.Path+"/"+own.ID, console.OwnPath)
 			w.refused()
 		})
 		pages += w.pages
@@ -89,10 +90,13 @@ func (w *consoleWalk) get(path string) (int, string, string) {
 	return res.StatusCode, string(b), res.Header.Get("Location")
 }
 
-// crawl follows all links from a page on, as long as they stay in the console.
-func (w *consoleWalk) crawl(from string) {
+// crawl follows all links from pages on, as long as they stay in the console.
+func (w *consoleWalk) crawl(from ...string) {
 	w.Helper()
-	seen, next := map[string]bool{from: true}, []string{from}
+	seen, next := map[string]bool{}, from
+	for _, path := range from {
+		seen[path] = true
+	}
 	if w.own == nil {
 		seen[console.OperatorPath], next = true, append(next, console.OperatorPath)
 	}

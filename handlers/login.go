@@ -67,7 +67,7 @@ func purposeOf(continueTo string) purpose {
 // inConsole reports whether it is a page of the console.
 func (p purpose) inConsole() bool {
 	path, _, _ := strings.Cut(p.path, "?")
-	return slices.ContainsFunc([]string{console.Path, console.OperatorPath}, func(root string) bool {
+	return slices.ContainsFunc([]string{console.Path, console.OperatorPath, console.OwnPath}, func(root string) bool {
 		return path == root || strings.HasPrefix(path, root+"/")
 	}) && pathpkg.Clean(path) == path &&
 		!strings.ContainsFunc(p.path, unicode.IsControl) && !strings.ContainsAny(p.path, "\\#")

@@ -59,6 +59,9 @@ type userWords struct {
 	VerifiedText       string `json:"verified_text"`
 	ToAccount          string `json:"to_account"`
 	ToConsole          string `json:"to_console"`
+	OwnModels          string `json:"own_models"`
+	OwnLibrary         string `json:"own_library"`
+	OwnDevices         string `json:"own_devices"`
 	SetupTitle         string `json:"setup_title"`
 	SetupText          string `json:"setup_text"`
 	SetupButton        string `json:"setup_button"`

@@ -34,6 +34,7 @@ func TestConsoleWalkInABrowser(t *testing.T) {
 		now()))
 	ann := d.addUser("ann@example.org")
 	d.Must(d.store.GrantRole(t.Context(), ann.ID, core.Role{Role: core.RoleOperator}, false, now()))
+	accesstest.Own(d.seed, &ann)
 	b.Do(browsertest.OnEachPage(watchPolicy))
 	b.Open(d.cfg.Origin()+"/login", chromedp.SendKeys("#email", "ann@example.org"),
 		chromedp.SendKeys("#password", daemontest.Password+"\r"), chromedp.WaitVisible(".shell"))
@@ -41,7 +42,8 @@ func TestConsoleWalkInABrowser(t *testing.T) {
 	records := d.keys.sealer.SealRecords(auth.RecordsToken{
 		DomainID: world.Tenants[0].Records["/api/admin/sender-domains"].ID, IssuedAt: now(),
 	})
-	queue, seen := []string{first, "/console/new-tenant", "/operator", "/records?token=" + records}, map[string]bool{}
+	queue := []string{first, "/console/new-tenant", "/operator", "/own/models", "/records?token=" + records}
+	seen := map[string]bool{}
 	pages := 0
 	for ; len(queue) > 0; queue = queue[1:] {
 		at := queue[0]
@@ -66,7 +68,7 @@ func TestConsoleWalkInABrowser(t *testing.T) {
 			a => a.getAttribute("href")))`)), &links))
 		for _, to := range links {
 			if u, err := url.Parse(to); err == nil && u.Host == "" && (strings.HasPrefix(u.Path, "/console") ||
-				strings.HasPrefix(u.Path, "/operator")) && !strings.HasSuffix(u.Path, ".csv") {
+				strings.HasPrefix(u.Path, "/operator") || strings.HasPrefix(u.Path, "/own")) && !strings.HasSuffix(u.Path, "/download") && !strings.HasSuffix(u.Path, ".csv") {
 				queue = append(queue, u.RequestURI())
 			}
 		}

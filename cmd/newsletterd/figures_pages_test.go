@@ -116,7 +116,7 @@ func consoleFigures(f *figurestest.Figures) {
 		own, own + "/campaigns", own + "/people", own + "/people?list=" + f.List, own + "/lists", own + "/lists/" + f.List,
 		own + "/looks", own + "/looks/themes", own + "/settings", own + "/settings/team", own + "/settings/audit",
 		own + "/imports", own + "/suppressions", own + "/new-campaign", "/console", "/operator", "/operator/queues",
-		"/operator/mailings", "/operator/users", "/operator/tenants",
+		"/operator/mailings", "/operator/users", "/operator/tenants", "/own/models", "/own/library", "/own/devices", "/own/agents",
 	} {
 		took := make([]time.Duration, 100)
 		for i := range took {

@@ -243,6 +243,23 @@ func (w *World) addAdmin(t *Tenant, add adds) {
 	})
 }
 
+// Own gives a user a device with its agent, a model that is shared, and one that another user shares with this one.
+func Own(s *storetest.Seeder, u *core.User) {
+	a, err := core.NewAgent(u.ID, core.AgentInput{Name: new("Gateway"), Version: new("1")}, s.Time())
+	s.Must(err)
+	s.Must(s.AddAgent(s.Context(), a))
+	s.NewDevice(u.ID, core.DeviceInput{Name: new("Printer"), AgentID: &a.ID})
+	friend := s.NewUser(core.Email(core.NewID())+"@friend.example", "", func(u *core.User) { u.Name = "Friend" })
+	share := func(owner, with *core.User, name string) {
+		m := s.NewModel(owner.ID, name, core.Private, name)
+		given, err := core.NewShare(&m, core.ShareInput{Email: &with.Email}, core.Caller{UserID: owner.ID}, s.Time())
+		s.Must(err)
+		s.Must(s.AddShare(s.Context(), given, "test"))
+	}
+	share(u, &friend, "bracket")
+	share(&friend, u, "hinge")
+}
+
 // addOwned adds what belongs to a user.
 func (t *Tenant) addOwned(s *storetest.Seeder, hash string, add adds) {
 	u := s.NewUser("owner@"+core.Email(t.Marker)+".example", hash)

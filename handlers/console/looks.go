@@ -70,7 +70,7 @@ func (p *Page) showPictures(fault error) (web.HTML, error) {
 func (o *Console) addPicture(p *Page) (web.HTML, error) {
 	var made core.MediaView
 	err := p.Upload(http.MethodPost, "/api/media?"+p.ofTenant().Encode(),
-		p.Request.Header.Get("Content-Type"), p.Request.Body, &made)
+		p.Request.Header.Get("Content-Type"), &arriving{p: p, r: p.Request.Body, head: noLimit}, &made)
 	if err != nil {
 		return p.showPictures(err)
 	}

@@ -75,6 +75,10 @@ func (p *Page) shell(v *View) shell {
 		s.Name, s.Home, s.Nav = p.T("Operation"), OperatorPath, p.operatorNavigation()
 	}
 	s.Switch = p.IsOperator() || len(p.Who.User.Roles) > 1
+	if p.inOwn() {
+		s.Name, s.Home, s.Nav = s.Person, OwnPath, p.ownNavigation()
+		s.Switch = p.caller.HasRole() // the way back, also of those who have one tenant
+	}
 	s.Initial = initials(s.Name)
 	return s
 }

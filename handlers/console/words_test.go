@@ -60,6 +60,9 @@ func usedTexts(t *testing.T) map[string]string {
 	for _, a := range operatorAreas {
 		used[a.text] = "operator.go"
 	}
+	for _, a := range ownAreas {
+		used[a.text] = "own.go"
+	}
 	return used
 }
 

@@ -1,0 +1,206 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+)
+
+// modelRoutes are the pages of the files that users keep here and let others have.
+func (o *Console) modelRoutes(t *web.Table) {
+	o.open(t, OwnPath+"/models", o.models, "The console: a user's models")
+	o.openFile(t, OwnPath+"/models/upload", o.addModel, "The console: upload a model")
+	o.open(t, OwnPath+"/models/:id", o.model, "The console: a model, the user's own or one that the user may view")
+	o.openPost(t, OwnPath+"/models/:id", o.changeModel, "The console: describe, share or delete a model")
+	t.Add("GET", OwnPath+"/models/:id/download", visitor(""), web.Console, streaming(o.visited("", downloadModel)),
+		"The console: download a model")
+	o.open(t, OwnPath+"/library", o.library, "The console: the models that a user may view")
+}
+
+// openFile adds what a form with a file on a page of no tenant does: fn reads its body.
+func (o *Console) openFile(t *web.Table, path string, fn handler, summary string) {
+	t.Add("POST", path, visitor(""), web.Console, streaming(o.visited("", fn)), summary)
+}
+
+// modelRow is a model as the API answers it.
+type modelRow struct {
+	core.Model
+	Owner struct{ ID, Name string } `json:"owner"`
+}
+
+// modelsData is the Data of templates/models.html and templates/library.html.
+type modelsData struct {
+	Models   []modelRow
+	Pager    pager
+	Text     string // that is looked for
+	Whose    string // whose models are listed
+	Choices  []option
+	Views    []option
+	Verified bool // the visitor may upload
+}
+
+// seen reads a page of the library.
+func (p *Page) seen(d *modelsData, owner string) error {
+	q := p.listQuery("24")
+	if d.Text = p.Query("q"); d.Text != "" {
+		q.Set("q", d.Text)
+	}
+	if owner != "" {
+		q.Set("owner", owner)
+	}
+	if d.Whose == "shared" || d.Whose == "public" {
+		q.Set("access", d.Whose)
+	}
+	var found struct {
+		Items []modelRow `json:"items"`
+		Next  string     `json:"next_cursor"`
+	}
+	_, err := p.Get("/api/models/library", q, &found)
+	d.Models, d.Pager = found.Items, p.Pager(found.Next)
+	return err
+}
+
+func (o *Console) models(p *Page) (web.HTML, error) { return p.showModels(nil) }
+
+// showModels lists the visitor's own models, the newest first.
+func (p *Page) showModels(fault error) (web.HTML, error) {
+	d := modelsData{Verified: p.Who.User.EmailVerified, Views: p.visibilities()}
+	v := View{Title: p.T("Your models"), Data: &d, State: p.T("Files that you keep here. Nobody else sees one before you say so.")}
+	if err := p.blame(&v, fault); err != nil {
+		return web.HTML{}, err
+	}
+	if e, is := errors.AsType[*core.Error](fault); is && e.Kind == core.TooLarge {
+		v.Fault = p.T("The file is too large, or your models have no room for it.")
+	}
+	if err := p.seen(&d, "me"); err != nil {
+		return web.HTML{}, err
+	}
+	return p.Show("models", v)
+}
+
+// visibilities are who may see a model besides those whom it is shared with.
+func (p *Page) visibilities() []option {
+	return []option{
+		{string(core.Private), p.T("only you, and whom you share it with")},
+		{string(core.PublicVisible), p.T("everybody with an account here")},
+	}
+}
+
+// ModelBadge says in a word who may see a model.
+func (p *Page) ModelBadge(v core.Visibility) Badge {
+	if v == core.PublicVisible {
+		return Badge{p.T("public"), "live"}
+	}
+	return Badge{p.T("private"), ""}
+}
+
+// addModel hands the form with a file on to the models of the visitor.
+func (o *Console) addModel(p *Page) (web.HTML, error) {
+	var made core.Model
+	body := &arriving{p: p, r: p.Request.Body, head: noLimit}
+	err := p.Upload(http.MethodPost, "/api/models", p.Request.Header.Get("Content-Type"), body, &made)
+	if err != nil {
+		return p.showModels(err)
+	}
+	return p.Redirect(p.OwnPath("models", made.ID), "added")
+}
+
+// modelData is the Data of templates/model.html.
+type modelData struct {
+	modelRow
+	Mine   bool
+	Shares []core.Share
+	Views  []option
+	Form   filled
+}
+
+func (o *Console) model(p *Page) (web.HTML, error) { return p.showModel(filled{}, View{}) }
+
+// showModel shows a model that the visitor may view. Whose it is, changes it there.
+func (p *Page) showModel(f filled, v View) (web.HTML, error) {
+	d := modelData{Form: f, Views: p.visibilities()}
+	path := "/api/models/" + p.ID()
+	if _, err := p.Get(path+"/profile", nil, &d.modelRow); err != nil {
+		return web.HTML{}, err
+	}
+	d.Mine = d.OwnedBy(p.caller)
+	v.Title, v.Data = d.Name, &d
+	v.State = p.Size(d.Size) + ", " + p.T("added {{when}}", "when", p.When(d.CreatedAt))
+	if !d.Mine {
+		v.Within = []Link{{p.T("Library"), OwnPath + "/library"}}
+		v.State = p.T("By {{name}}", "name", d.Owner.Name) + " – " + v.State
+		return p.Show("model", v)
+	}
+	v.Within, v.Badge = []Link{{p.T("Your models"), OwnPath + "/models"}}, p.ModelBadge(d.Visibility)
+	if d.Visibility == core.TenantVisible {
+		d.Views = append(d.Views, option{string(core.TenantVisible), p.T("as set by a program: only you, and whom you share it with")})
+	}
+	if p.Form["do"] != "" || d.Form.values == nil {
+		email := d.Form.values["email"]
+		d.Form.values = map[string]string{"name": d.Name, "description": d.Description, "email": email}
+	}
+	var err error
+	d.Shares, err = all[core.Share](p, path+"/shares", url.Values{"limit": {"200"}}, core.MaxShares)
+	if err != nil {
+		return web.HTML{}, err
+	}
+	return p.Show("model", v)
+}
+
+// changeModel describes a model, says who may see it, or deletes it.
+func (o *Console) changeModel(p *Page) (web.HTML, error) {
+	path := "/api/models/" + p.ID()
+	var err error
+	switch p.Form["do"] {
+	case "visibility":
+		err = p.Do(http.MethodPatch, path+"/visibility", p.sent("visibility"), nil)
+	case "share":
+		err = p.Do(http.MethodPost, path+"/shares", p.sent("email"), nil)
+	case "unshare":
+		err = p.Do(http.MethodDelete, path+"/shares/"+url.PathEscape(p.Form["share"]), nil, nil)
+	case "delete":
+		if err = p.Do(http.MethodDelete, path, nil, nil); err == nil {
+			return p.Redirect(OwnPath+"/models", "deleted")
+		}
+	default:
+		err = p.Do(http.MethodPatch, path, p.sent("name", "description"), nil)
+	}
+	if err != nil {
+		return p.refused(err, p.showModel)
+	}
+	return p.Redirect(p.OwnPath("models", p.ID()), "saved")
+}
+
+// downloadModel has the API write the file of a model; a browser that lost the line goes on where it was.
+func downloadModel(p *Page) (web.HTML, error) {
+	head := map[string]string{}
+	for _, name := range []string{"Range", "If-Range", "If-None-Match", "If-Modified-Since"} {
+		if value := p.Request.Header.Get(name); value != "" {
+			head[name] = value
+		}
+	}
+	_, err := p.Ask(web.Question{
+		Method: http.MethodGet, Path: "/api/models/" + p.ID() + "/download", Header: head, Writer: p.Stream(),
+	})
+	return web.HTML{}, err
+}
+
+// library lists the models that the visitor may view, the newest first.
+func (o *Console) library(p *Page) (web.HTML, error) {
+	d := modelsData{Whose: p.Query("whose"), Choices: []option{
+		{"", p.T("All that you may see")}, {"shared", p.T("Shared with you")}, {"public", p.T("Public")}, {"mine", p.T("Yours")},
+	}}
+	owner := ""
+	if d.Whose == "mine" {
+		owner = "me"
+	}
+	if err := p.seen(&d, owner); err != nil {
+		return web.HTML{}, err
+	}
+	return p.Show("library", View{
+		Title: p.T("Library"), Data: &d, State: p.T("Models that others share with you, or with everybody, and your own."),
+	})
+}
