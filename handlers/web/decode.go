@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"strconv"
 
@@ -111,6 +112,12 @@ func decodeInt(s *scanner, v reflect.Value, _ *field) error {
 		return err
 	}
 	n, bad := strconv.ParseInt(text, 10, v.Type().Bits())
+	if bad != nil { // 1.0 and 1e2 are whole numbers, as JSON Schema has it
+		var whole float64
+		whole, bad = strconv.ParseFloat(text, 64)
+		n = int64(whole)
+		ok = ok && float64(n) == whole && math.Abs(whole) <= 1<<53 && !v.OverflowInt(n)
+	}
 	if !ok || bad != nil {
 		return mustBe("a whole number")
 	}

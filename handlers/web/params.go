@@ -3,6 +3,7 @@ package web
 import (
 	"net/url"
 	"reflect"
+	"slices"
 	"strings"
 
 	"newsletterd/core"
@@ -53,8 +54,8 @@ func bindValues(s string, fields []field, in reflect.Value, form bool) error {
 			return err
 		}
 		if form {
-			if names[name] {
-				return core.Invalidf(name, "%s is given more than once.", name)
+			if names[name] && !slices.ContainsFunc(fields, func(f field) bool { return f.name == name }) {
+				return core.Invalidf("", "%s is given more than once.", name) // no field is at fault
 			}
 			if names == nil {
 				names = map[string]bool{}
