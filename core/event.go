@@ -13,6 +13,8 @@ const (
 const (
 	SyncBatchSize = 500
 	MaxSyncBatch  = 1000
+
+	MaxSyncBatches = 1_000_000_000 // of one sync
 )
 
 // LoopClientID names the webhook client by which the daemon posts to itself.
@@ -82,8 +84,8 @@ func (f *FullSync) Validate() error {
 	switch {
 	case f.BatchNo < 1:
 		return Invalidf("batch_no", "batch_no must be an integer of at least 1.")
-	case f.BatchTotal < 1:
-		return Invalidf("batch_total", "batch_total must be an integer of at least 1.")
+	case f.BatchTotal < 1, f.BatchTotal > MaxSyncBatches:
+		return Invalidf("batch_total", "batch_total must be an integer from 1 to %d.", MaxSyncBatches)
 	case f.BatchNo > f.BatchTotal:
 		return Invalidf("batch_no", "batch_no must not be greater than batch_total.")
 	}

@@ -60,6 +60,7 @@ func TestFullSyncValidate(t *testing.T) {
 		{`"batch_no":1`, `"batch_no":3`, "batch_no"},
 		{`"batch_no":1,`, ``, "batch_no"},
 		{`"batch_total":2`, `"batch_total":-1`, "batch_total"},
+		{`"batch_total":2`, `"batch_total":1000000001`, "batch_total"},
 		{`"tenant_id":"` + idA + `",`, ``, "tenant_id"},
 		{`b+c@example.org`, `b c@example.org`, "subscribers[1].email"},
 		{`"status":"unsubscribed"`, `"status":"pending"`, "subscribers[1].status"},

@@ -16,7 +16,7 @@ var api = web.API{
 	Version: apiVersion, Documents: documents, DocumentOf: documentOf, OperationNames: operationNames,
 	TypeNames: typeNames,
 	Limits:    limitsOf, Needed: neededIn, NeededToCreate: neededToCreate,
-	LimitsToCreate: limitsToCreate, Twins: twins, Twinned: twinned,
+	LimitsToCreate: limitsToCreate, Refusals: refusals, Twins: twins, Twinned: twinned,
 	TextParameters: []string{"provider"}, FieldWords: fieldWords, TagWords: tagWords, Examples: requestExamples,
 	SampleTexts: sampleTexts, SampleNumbers: sampleNumbers, SampleID: exampleID,
 }

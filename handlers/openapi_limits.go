@@ -112,9 +112,10 @@ var limitsOf = map[string]map[string]web.Object{
 		"subject": worded(line(200), "The subject, with {{email}}, {{list.name}} and {{tenant.name}}"), "text": text(4000),
 	},
 	"RetryMails": {
-		"id": {"minimum": 0, "description": "Number of the mail; 0: all that the other properties say"},
+		"id": {"minimum": 0, "maximum": maxWhole, "description": "Number of the mail; 0: all that the other properties say"},
 		"":   never(where(web.Object{"id": positive, "tenant_id": filled}), where(web.Object{"id": positive, "kind": filled})),
 	},
+	"GrowthQuery":    {"days": {"minimum": 1, "maximum": maxGrowth}},
 	"DriftQuery":     {"sample": {"minimum": 0, "maximum": maxSample}},
 	"LibraryQuery":   {"limit": {"minimum": 1, "maximum": maxLibraryLimit}, "q": {"maxLength": maxQuery}},
 	"MediaFilter":    {"q": {"maxLength": maxQuery}},
@@ -143,6 +144,7 @@ var limitsOf = map[string]map[string]web.Object{
 	"NewEndpoint":    endpointLimits,
 	"EndpointChange": endpointLimits,
 	"SecretOverlap":  {"overlap_seconds": {"minimum": 0, "maximum": core.MaxSecretOverlap}},
+	"ImportInput":    {"source": line(core.MaxOrigin)},
 	"NewSubscriber":  {"source": line(core.MaxOrigin)},
 	"TemplateInput": {
 		"name": {
@@ -168,7 +170,7 @@ var limitsOf = map[string]map[string]web.Object{
 			where(web.Object{"body_html": filled}), where(web.Object{"body_text": filled}), {"required": []string{"template"}},
 		}}}),
 	},
-	"RecipientFilter": {"code": {"pattern": `^([0-9]{3}|[0-9]\.[0-9]{1,3}\.[0-9]{1,3})?$`}},
+	"RecipientFilter": {"code": {"pattern": `^([45]([0-9]{2}|\.[0-9]{1,3}\.[0-9]{1,3}))?$`}},
 	"header": {
 		"Idempotency-Key": {"minLength": 1, "maxLength": 255, "pattern": "^[ -~]*$"},
 	},
@@ -185,7 +187,7 @@ var limitsOf = map[string]map[string]web.Object{
 		"line":  {"description": "Of the field's text, from 1"}, "block": {"description": "Of kind blocks, from 1"},
 	},
 	"DraftCheck": {
-		"version": {"minimum": 0, "description": "0: the one that is written on"},
+		"version": {"minimum": 0, "maximum": maxWhole, "description": "0: the one that is written on"},
 		"links":   {"description": "Also ask whether the links answer"},
 	},
 	"UTM": {"source": {"description": "Who refers the visitor"}},
@@ -196,7 +198,8 @@ var limitsOf = map[string]map[string]web.Object{
 		"text":    {"description": "Text part of kind html; absent: as it was sent", "maxLength": core.MaxBody},
 	},
 	"DraftPreview": {
-		"correction":         {"description": "Of a campaign that was sent: what pages would show"},
+		"version":            number(0),
+		"correction":         {"additionalProperties": false, "description": "Of a campaign that was sent: what pages would show"},
 		"correction.subject": worded(line(core.MaxSubject), "Absent: as it was sent"),
 		"correction.source": {
 			"description": "Content in the kind that was sent; absent: as it was", "maxLength": core.MaxBody,
@@ -207,8 +210,9 @@ var limitsOf = map[string]map[string]web.Object{
 		"maxLength": core.MaxTarget, "pattern": `^(https?://[^\s{}]+|)$`,
 		"description": "Where the link leads from now on; empty: to the address as it was written",
 	}},
-	"DraftTest":   {"to": {"minItems": 1, "maxItems": maxTests, "description": "Absent: the test group"}, "to[]": {"format": "email"}},
-	"DraftReview": {"note": {"maxLength": maxNote}},
+	"CountedVersion": {"version": number(0)},
+	"DraftTest":      {"version": number(0), "to": {"minItems": 1, "maxItems": maxTests, "description": "Absent: the test group"}, "to[]": {"format": "email"}},
+	"DraftReview":    {"note": {"maxLength": maxNote}},
 	"CampaignSending": {
 		"":             onlyKnown,
 		"scheduled_at": worded(timeOrNone(), "Not before; without an offset in time_zone"),
@@ -216,17 +220,16 @@ var limitsOf = map[string]map[string]web.Object{
 		"time_zone": {
 			"maxLength": core.MaxZone, "description": "Name of the IANA database; empty: the tenant's",
 		},
-		"undo_seconds": {"minimum": 0, "maximum": int(core.MaxUndo / time.Second)}, "version": positive,
+		"undo_seconds": {"minimum": 0, "maximum": int(core.MaxUndo / time.Second)}, "version": number(1),
 	},
-	"DraftApproval": {"version": positive},
+	"DraftApproval": {"version": number(1)},
 	"NamedVersion":  {"name": line(core.MaxOrigin)},
 	"SubscriptionEvent": {
 		"event_id": specID, "tenant_id": specID, "list_id": specID,
 		"event_type": {"enum": []string{"subscription.activated", "subscription.unsubscribed", "preferences.updated"}},
 	},
 	"FullSyncBatch": {
-		"sync_id": specID, "tenant_id": specID, "list_id": specID, "batch_no": {"minimum": 1},
-		"batch_total": {"minimum": 1},
+		"sync_id": specID, "tenant_id": specID, "list_id": specID, "batch_no": between(1, core.MaxSyncBatches), "batch_total": between(1, core.MaxSyncBatches),
 		"subscribers": {"maxItems": core.MaxSyncBatch},
 	},
 	"SubscriberPayload": {
@@ -285,6 +288,17 @@ func readOnlyKeys() string {
 	return "^(" + strings.Join(slices.Sorted(maps.Keys(unsettable)), "|") + ")$"
 }
 
+// maxWhole is the largest number up to which all whole ones are numbers of JavaScript, too.
+const maxWhole = 1<<53 - 1
+
+// number is a whole number from least on.
+func number(least int) web.Object { return between(least, maxWhole) }
+
+func between(least, most int) web.Object { return web.Object{"minimum": least, "maximum": most} }
+
+// set is an array of at most so many elements, each once.
+func set(most int) web.Object { return web.Object{"maxItems": most, "uniqueItems": true} }
+
 // campaignLimits are those of what a campaign says. whole are those of the object.
 func campaignLimits(whole web.Object) map[string]web.Object {
 	inHTML := web.Object{"kind": word(core.ContentHTML)}
@@ -292,9 +306,10 @@ func campaignLimits(whole web.Object) map[string]web.Object {
 	return map[string]web.Object{
 		"": whole, "name": line(core.MaxSubject), "preheader": line(core.MaxPreheader), "from_name": line(core.MaxName),
 		"subject":  worded(line(core.MaxSubject), "The subject, with placeholders"),
-		"list_ids": {"maxItems": core.MaxCampaignLists}, "list_ids[]": specID,
-		"audience.of": specID, "exclude_list_ids": {"maxItems": core.MaxExclusions}, "exclude_list_ids[]": specID,
-		"exclude_campaign_ids": {"maxItems": core.MaxExclusions}, "exclude_campaign_ids[]": specID,
+		"list_ids": set(core.MaxCampaignLists), "list_ids[]": specID,
+		"audience":    {"additionalProperties": false, "required": []string{"who"}},
+		"audience.of": specID, "exclude_list_ids": set(core.MaxExclusions), "exclude_list_ids[]": specID,
+		"exclude_campaign_ids": set(core.MaxExclusions), "exclude_campaign_ids[]": specID,
 		"theme": {"description": "Of the kinds markdown and blocks: " + strings.Join(core.BuiltInThemes, ", ") +
 			", or the id or name of an own theme; empty: the first"},
 		"language": {"enum": append([]string{""}, core.Languages...)},
@@ -304,7 +319,7 @@ func campaignLimits(whole web.Object) map[string]web.Object {
 			without(where(web.Object{"kind": web.Object{}, "layout": filled}), written),
 		}}},
 		"attachments": {
-			"maxItems":    core.MaxAttachments,
+			"maxItems": core.MaxAttachments, "uniqueItems": true,
 			"description": "Ids of media, pictures or PDF, that come with the mails: 5 MiB together",
 		},
 		"attachments[]": specID,

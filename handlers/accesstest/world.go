@@ -149,6 +149,7 @@ func (w *World) addPeople(t *Tenant, add adds) {
 	})
 	add("/api/admin/themes", core.ActionTemplateRead, func(s *storetest.Seeder) string {
 		th := core.Theme{ID: core.NewID(), TenantID: t.ID, Name: t.Marker + core.NewID(), Base: core.BuiltInThemes[0]}
+		th.CreatedAt, th.UpdatedAt = s.Time(), s.Time()
 		th.Light = core.ThemeColors{
 			Page: "#fdfdfc", Card: "#fdfdfc", Text: "#26272b", Title: "#141518", Muted: "#63656d", Link: "#1e40af",
 			Accent: "#1e40af", On: "#fbfcff", Tint: "#f1f3f8", Line: "#dfe2e8",
@@ -181,6 +182,7 @@ func (w *World) addAdmin(t *Tenant, add adds) {
 	})
 	add("/api/admin/webhook-endpoints", core.ActionEndpointManage, func(s *storetest.Seeder) string {
 		e := core.Endpoint{ID: core.NewID(), TenantID: t.ID, Name: t.Marker, URL: "https://127.0.0.1:9/" + t.Marker}
+		e.CreatedAt, e.UpdatedAt = s.Time(), s.Time()
 		s.Must(s.AddEndpoint(s.Context(), e, w.secret(t.Marker), "test"))
 		return e.ID
 	})

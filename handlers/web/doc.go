@@ -20,6 +20,7 @@
 //	statuses.go          what a route can answer, by its line in the table
 //	templates.go file.go the templates of pages; files of ours, compressed
 //	openapi.go openapi_schema.go openapi_describe.go   the OpenAPI documents, made from the table
+//	openapi_refusals.go   what they say of requests that are refused beyond their schemas
 //
 // # The life of a request
 //

@@ -26,6 +26,7 @@ type API struct {
 	Needed         map[string][]string          // required properties beyond what the types say, by schema
 	NeededToCreate map[string][]string          // required properties of a body that makes a record, by operationId
 	LimitsToCreate map[string]Object            // of a body that makes a record, in place of those of its schema
+	Refusals       map[string][]Refusal         // beyond the schemas, by schema of the input and by operationId
 	Twins          map[string]string            // other spellings of properties, in the schemas that Twinned lists
 	Twinned        []string
 	TextParameters []string // of paths that no input type declares and that are no UUIDs
@@ -182,6 +183,7 @@ func (r *Route) operation(names *describer) obj {
 		"responses":   r.responses(names),
 		"description": r.words(),
 	}
+	r.Dialect.writeRefusals(r.refusals(names), op)
 	if p := r.parameters(names); len(p) > 0 {
 		op["parameters"] = p
 	}

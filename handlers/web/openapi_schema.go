@@ -154,15 +154,26 @@ func (e *Endpoint) bodySchema(names *describer) obj {
 	if len(e.bodies) > 0 {
 		forms := make([]obj, len(e.bodies))
 		for i, t := range e.bodies {
-			forms[i] = names.put(t, inputSchema(fieldsOf(t, "form"), names))
+			forms[i] = names.put(t, filledForm(inputSchema(fieldsOf(t, "form"), names)))
 		}
 		return obj{"anyOf": forms}
 	}
-	fields := e.in.form
 	if e.in.object != nil {
-		fields = e.in.object.fields
+		return names.put(e.in.typ, inputSchema(e.in.object.fields, names))
 	}
-	return names.put(e.in.typ, inputSchema(fields, names))
+	return names.put(e.in.typ, filledForm(inputSchema(e.in.form, names)))
+}
+
+// filledForm says of a form that a parameter without a value counts as left out.
+func filledForm(s obj) obj {
+	props := s["properties"].(obj)
+	required, _ := s["required"].([]string)
+	for _, name := range required {
+		if p := props[name].(obj); p["type"] == "string" && p["enum"] == nil {
+			p["minLength"] = 1
+		}
+	}
+	return s
 }
 
 func sameJSON(a, b any) bool {

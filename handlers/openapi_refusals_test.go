@@ -1,0 +1,90 @@
+package handlers
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+)
+
+// documentedOperation is what a document says of an operation.
+type documentedOperation struct {
+	OperationID string `json:"operationId"`
+	Responses   map[string]struct {
+		Description string `json:"description"`
+	} `json:"responses"`
+	Refusals []documentedRefusal `json:"x-refusals"`
+}
+
+type documentedRefusal struct {
+	Status      int    `json:"status"`
+	Error       string `json:"error"`
+	Field       string `json:"field"`
+	Description string `json:"description"`
+}
+
+// Each refusal of the table is told by an operation, in the list for programs and in the words of its status, and with
+// the word that its area answers. An operation that may answer 409 tells when.
+func TestRefusalsAreTold(t *testing.T) {
+	h, err := New(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := map[string]bool{}
+	operations := map[string]documentedOperation{}
+	for _, d := range documents {
+		var doc struct {
+			Paths map[string]map[string]documentedOperation
+		}
+		if err := json.Unmarshal(h.Document(d.Name), &doc); err != nil {
+			t.Fatal(err)
+		}
+		for _, item := range doc.Paths {
+			for _, op := range item {
+				operations[op.OperationID] = op
+				if _, clashes := op.Responses["409"]; clashes && !slices.ContainsFunc(op.Refusals,
+					func(r documentedRefusal) bool { return r.Status == 409 }) {
+					t.Errorf("%s may answer 409, and does not tell when", op.OperationID)
+				}
+				for _, r := range op.Refusals {
+					shown[r.Field+": "+r.Description] = true
+					if words := op.Responses[fmt.Sprint(r.Status)].Description; !strings.Contains(words, r.Description) {
+						t.Errorf("%s: %q does not tell: %s", op.OperationID, words, r.Description)
+					}
+				}
+			}
+		}
+	}
+	for of, all := range refusals {
+		for _, r := range all {
+			if !shown[r.Field+": "+r.When] {
+				t.Errorf("no operation of %s tells: %s: %s", of, r.Field, r.When)
+			}
+		}
+	}
+	for operation, want := range map[string]web.Refusal{
+		"sendCampaign":  {Kind: core.Invalid, Code: "validation_error", Field: "scheduled_at"},
+		"createToken":   {Kind: core.Invalid, Code: "invalid_grant"},
+		"updateTenant":  {Kind: core.Conflict, Code: "domain_taken", Field: "domains"},
+		"listTenants":   {Kind: core.Invalid, Code: "invalid_cursor", Field: "cursor"},
+		"updateDevice":  {Kind: core.Conflict, Code: "conflict", Field: "representative"},
+		"patchCampaign": {Kind: core.PreconditionRequired, Code: "precondition_required", Field: "If-Match"},
+		"postVerify":    {Kind: core.Invalid},
+	} {
+		status := web.StatusOf(web.Member, want.Kind)
+		if operation == "sendCampaign" {
+			status = 422
+		}
+		found := false
+		for _, r := range operations[operation].Refusals {
+			found = found || r.Status == status && r.Error == want.Code && r.Field == want.Field
+		}
+		if !found {
+			t.Errorf("%s does not tell %d %s of %q", operation, status, want.Code, want.Field)
+		}
+	}
+}

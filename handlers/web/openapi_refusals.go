@@ -1,0 +1,131 @@
+package web
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"newsletterd/core"
+)
+
+// Refusal is an answer to a request that its schemas let pass: to what a schema can't say. Each operation of the
+// documents lists its own under x-refusals, and tells them in the description of the status.
+type Refusal struct {
+	Kind  core.Kind
+	Code  string // empty: that of the kind
+	Field string // that the answer names, with [] for the number of an element
+	When  string
+}
+
+// refusals are those that the frame makes itself, and those that the documents say of the operation, of its input and
+// of its body.
+func (r *Route) refusals(names *describer) []Refusal {
+	if r.Dialect == Page {
+		return r.pageRefusals()
+	}
+	var out []Refusal
+	e := &r.Do
+	if e.body == jsonBody || e.body == rawBody && e.in != nil && e.in.object != nil {
+		out = append(out, Refusal{core.Invalid, "invalid_json", "", "The JSON has NUL or half of a character"})
+	}
+	switch {
+	case e.body == formBody:
+		out = append(out, Refusal{core.Invalid, "", "", "A parameter stands more than once, or has NUL"})
+	case e.list, e.in != nil && len(e.in.query) > 0:
+		out = append(out, Refusal{core.Invalid, "", "", "A parameter has NUL"})
+	}
+	if e.list {
+		out = append(out, Refusal{core.Invalid, "invalid_cursor", "cursor", "It is of another list, filter or caller"})
+	}
+	if e.in != nil {
+		for i := range e.in.header {
+			out = append(out, headerRefusals[e.in.header[i].name]...)
+		}
+		if name := e.in.typ.Name(); name != "" {
+			out = append(out, names.api.Refusals[names.typeName(e.in.typ)]...)
+		}
+	}
+	out = append(out, names.api.Refusals[names.api.OperationID(r)]...)
+	known := map[int]bool{}
+	for _, k := range r.failures() {
+		known[StatusOf(r.Dialect, k)] = true
+	}
+	return slices.DeleteFunc(out, func(one Refusal) bool { return !known[StatusOf(r.Dialect, one.Kind)] })
+}
+
+// headerRefusals are of the operations that read a header.
+var headerRefusals = map[string][]Refusal{
+	"If-Match": {
+		{core.PreconditionFailed, "changed_meanwhile", "", "It was changed since it was read: If-Match names another state"},
+		{core.PreconditionRequired, "", "If-Match", "It is missing"},
+	},
+	"Idempotency-Key": {
+		{core.Conflict, "idempotency_key_reused", "", "The key was used with another body"},
+		{core.Conflict, "", "", "What the key has made is deleted"},
+	},
+}
+
+// pageRefusals are those of a page, which says why in words alone.
+func (r *Route) pageRefusals() (out []Refusal) {
+	when := map[core.Kind]string{
+		core.Invalid: "A token is unknown, used or expired, the form is none that this browser was shown, or an entry is " +
+			"refused: the page says which",
+		core.Conflict: "It was done, or changed, meanwhile: the page says so",
+	}
+	for _, k := range r.failures() {
+		if when[k] != "" {
+			out = append(out, Refusal{k, "", "", when[k]})
+		}
+	}
+	return out
+}
+
+// word returns the word of the answer to a refusal.
+func (d Dialect) word(r Refusal) string {
+	e := &core.Error{Kind: r.Kind, Code: r.Code}
+	body := ErrorBody{Error: cmp.Or(r.Code, kinds[r.Kind].code)}
+	switch d {
+	case Page:
+		return ""
+	case Send:
+		sendWords(&body)
+	case OAuth:
+		oauthWords(&body, e, kinds[r.Kind])
+	}
+	return body.Error
+}
+
+// writeRefusals puts refusals into the description of an operation.
+func (d Dialect) writeRefusals(refusals []Refusal, op obj) {
+	if len(refusals) == 0 {
+		return
+	}
+	listed := make([]obj, len(refusals))
+	lines := map[string][]string{}
+	for i, r := range refusals {
+		status, word := StatusOf(d, r.Kind), d.word(r)
+		listed[i] = obj{"status": status, "error": word, "description": r.When}
+		line := "* "
+		if word != "" {
+			line += "`" + word + "`"
+		}
+		if r.Field != "" {
+			listed[i]["field"] = r.Field
+			line += " of `" + r.Field + "`"
+		}
+		key := strconv.Itoa(status)
+		lines[key] = append(lines[key], strings.Replace(line+": "+r.When, "* : ", "* ", 1))
+	}
+	op["x-refusals"] = listed
+	responses := op["responses"].(obj)
+	for status, reasons := range lines {
+		response := maps.Clone(responses[status].(obj)) // others may share it
+		code, _ := strconv.Atoi(status)
+		response["description"] = fmt.Sprintf("%s. Refused beyond what the schemas say:\n\n%s", failureWords[code].words,
+			strings.Join(reasons, "\n"))
+		responses[status] = response
+	}
+}
