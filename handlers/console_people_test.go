@@ -44,7 +44,11 @@ func newPeopleEnv(t *testing.T, role string) *peopleEnv {
 	e.verifyAnn()
 	ann, err := e.store.UserByEmail(t.Context(), "ann@user.example")
 	e.must(err)
-	e.must(e.store.GrantRole(t.Context(), ann.ID, core.Role{Role: role, TenantID: e.tenant.ID}, false, e.seed.Time()))
+	r := core.Role{Role: role, TenantID: e.tenant.ID}
+	if role == core.RoleOperator {
+		r.TenantID = core.TenantNone
+	}
+	e.must(e.store.GrantRole(t.Context(), ann.ID, r, false, e.seed.Time()))
 	e.seed.Active(e.list.ID, "grace@reader.example")
 	e.seed.Active(e.list.ID, "joan@reader.example")
 	e.seed.Pending(e.list.ID, "wilma@reader.example")
@@ -303,6 +307,28 @@ func (e *peopleEnv) uploads(list, name, file string, texts ...string) (to string
 	}
 	e.holds("upload", rec.Code, rec.Body.String(), status, texts)
 	return strings.TrimPrefix(rec.Header().Get("Location"), "https://news.example.org"+e.at(""))
+}
+
+// An operator sees a person in the shell of their own tenant alone, and people are found by what a field says.
+func TestConsolePeopleByTenantAndField(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RoleOperator)
+		other := e.seed.NewTenant()
+		list := e.seed.NewList(func(in *core.ListInput) { in.TenantID = &other.ID })
+		theirs := e.seed.Active(list.ID, "theirs@reader.example")
+		for _, part := range []string{"", "/unsubscribe", "/erase", "/export"} {
+			e.shows("/people/"+theirs.ID+part, http.StatusNotFound, "-theirs@reader.example")
+		}
+		e.sends("/people/"+theirs.ID+"/lift", http.StatusNotFound, url.Values{})
+		e.sends("/people/"+theirs.ID+"/unsubscribe", http.StatusNotFound, url.Values{})
+		ours := e.seed.Active(e.list.ID, "ours@reader.example")
+		e.shows("/people/"+ours.ID+"/export", http.StatusOK, `"ours@reader.example"`, "-<html")
+		_, err := e.store.SetPreferences(t.Context(), e.list.ID, ours.Email, `{"city":"Bonn"}`, e.seed.Time())
+		e.must(err)
+		e.seed.Active(e.list.ID, "else@reader.example")
+		e.shows("/people?list="+e.list.ID, http.StatusOK, "ours@reader.example", "else@reader.example", "What the field says")
+		e.shows("/people?list="+e.list.ID+"&field=city&value=Bonn", http.StatusOK, "ours@reader.example", "-else@reader.example")
+	})
 }
 
 // A file is uploaded, its columns are told, it is tried, run, and its faulty lines are fetched.

@@ -101,6 +101,20 @@ func TestConsoleReportRuns(t *testing.T) {
 	})
 }
 
+// What became of each mail is written as a file, by those who may export people.
+func TestConsoleReportAsAFile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newCampaignEnv(t, core.RoleTenantAdmin)
+		j := e.mailing(core.Outcome{State: core.RecipientSent}, core.Outcome{State: core.RecipientFailed, Reason: "550 5.1.1 no"})
+		e.shows(e.path("/people"), http.StatusOK, "/people-export?job="+j.ID)
+		e.shows(e.path("/people-export?status=failed&job="+j.ID), http.StatusOK, "email,list_id,status", ",failed,550 5.1.1 no",
+			"-<html", "-,sent,")
+		e.shows(e.path("/people-export"), http.StatusOK, ",sent,", ",failed,")
+		time.Sleep(core.ProofAge + time.Minute)
+		e.shows(e.path("/people-export"), http.StatusOK, "password", "-,sent,")
+	})
+}
+
 // What the daemon has paused for the harm that it does, an operator lets go on; the page says so.
 func TestConsoleReportHarm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -335,16 +335,21 @@ func (p newsletterPages) export(c *web.Call, in linkForm) (out web.Text, err err
 	if err != nil {
 		return out, err
 	}
+	withoutKeepers(&data)
+	b, err := json.MarshalIndent(data, "", "  ")
+	c.Header().Set("Content-Disposition", `attachment; filename="newsletter-data.json"`)
+	return web.Text{Type: "application/json", Body: append(b, '\n')}, err
+}
+
+// withoutKeepers takes out where those were who keep the list: that is not for those who read of a person.
+func withoutKeepers(data *core.PersonData) {
 	for _, s := range data.Subscriptions {
-		for i := range s.Consents { // where those were who keep the list is not the reader's to know
+		for i := range s.Consents {
 			if k := &s.Consents[i]; k.Proof == core.ProofAdmin {
 				k.Remote, k.UserAgent = "", ""
 			}
 		}
 	}
-	b, err := json.MarshalIndent(data, "", "  ")
-	c.Header().Set("Content-Disposition", `attachment; filename="newsletter-data.json"`)
-	return web.Text{Type: "application/json", Body: append(b, '\n')}, err
 }
 
 type eraseForm struct {

@@ -33,6 +33,8 @@ func (h *Handler) peopleRoutes(t *web.Table) {
 		"End every subscription of an address on the lists of a tenant")
 	t.Add("POST", item+"/erase", admin(core.ActionPeopleErase), web.Member,
 		one(web.Path(s.erase)), "Remove all that the lists of the tenant hold about the address")
+	t.Add("GET", item+"/export", admin(core.ActionPeopleExport), web.Member, one(web.Write(s.exportPerson)),
+		"Write all that the tenant holds about the address, as JSON")
 	t.Add("GET", item+"/history", admin(core.ActionPeopleRead), web.Member,
 		one(web.List(s.history, mailed.key)), "What the tenant has sent to the address, the newest first")
 	p := suppressions{h.options.Store}

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 	"strings"
 	"unicode"
@@ -307,6 +308,28 @@ func (a subscribers) history(c *web.Call, _ struct{}, page core.Page) ([]mailed,
 	l := a.found(c)
 	rows, err := a.store.History(c, l.Email, []string{l.TenantID}, false, page)
 	return mailedRows(rows), err
+}
+
+// exportPerson writes what the tenant holds about the address of the path.
+func (a subscribers) exportPerson(c *web.Call, _ struct{}) error {
+	l := a.found(c)
+	data, err := a.store.ExportPerson(c, core.Person{Email: l.Email, TenantID: l.TenantID})
+	if err == nil {
+		err = a.store.NotePersonExport(c, l.TenantID, l.Email, actor(c), c.Now)
+	}
+	if err != nil {
+		return err
+	}
+	withoutKeepers(&data)
+	h := c.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Disposition", `attachment; filename="person.json"`)
+	e := json.NewEncoder(c.Stream())
+	e.SetIndent("", "  ")
+	if err := e.Encode(data); err != nil {
+		c.Cut(err) // the head is out: only a cut connection shows it
+	}
+	return nil
 }
 
 // exported says which subscriptions are exported.

@@ -245,7 +245,7 @@ func actionsOfTheTrail(t *testing.T) (actions []string) {
 
 // changesNoRecord are the actions whose entries tell no values, and why.
 var changesNoRecord = map[string]string{
-	"subscription.export": "it reads",
+	"subscription.export": "it reads", "person.export": "it reads", "recipient.export": "it reads",
 	"user.passkey.copied": "the sign-in is refused",
 }
 

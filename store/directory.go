@@ -209,6 +209,19 @@ func memberPath(name string) string {
 	return `$."` + name + `"`
 }
 
+// NotePersonExport enters into the audit trail that what a tenant holds about a person was read as a whole. Its only error
+// is core.ErrStorage.
+func (s *Store) NotePersonExport(ctx context.Context, tenantID string, email core.Email, actor string, now core.Instant,
+) error {
+	return s.update(ctx, func(tx *Tx) error { return tx.audit(now, actor, "person.export", tenantID, email.Mask()) })
+}
+
+// NoteJobExport enters into the audit trail that the recipients of a job were read as a whole. Its only error is
+// core.ErrStorage.
+func (s *Store) NoteJobExport(ctx context.Context, j *core.SendJob, actor string, now core.Instant) error {
+	return s.update(ctx, func(tx *Tx) error { return tx.audit(now, actor, "recipient.export", j.TenantID, j.ID) })
+}
+
 // NoteExport notes in the audit trail who reads the subscriptions of a list as a whole. core.ErrListNotFound.
 func (s *Store) NoteExport(ctx context.Context, listID, actor string, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {

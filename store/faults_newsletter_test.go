@@ -307,6 +307,10 @@ func (s *story) jobs() {
 		})
 	}
 	s.op("CountTotals", func() error { return s.CountTotals(ctx, j.No, false) })
+	s.op("NoteJobExport", func() error { return s.NoteJobExport(ctx, &j, "test", now0+323) })
+	s.op("NotePersonExport", func() error {
+		return s.NotePersonExport(ctx, s.tenant, "ann@example.org", "test", now0+323)
+	})
 	s.op("AddEngagements", func() error {
 		return onlyErr(s.AddEngagements(ctx, []core.Engagement{{JobNo: j.No, At: now0 + 324, Last: now0 + 324, Times: 1}}))
 	})

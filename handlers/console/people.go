@@ -23,6 +23,7 @@ func (o *Console) peopleRoutes(t *web.Table) {
 // person is a subscription as the API shows it.
 type person struct {
 	ID          string           `json:"id"`
+	TenantID    string           `json:"tenant_id"`
 	ListID      string           `json:"list_id"`
 	Email       core.Email       `json:"email"` // masked for those who may not read addresses
 	Status      string           `json:"status"`
@@ -84,6 +85,8 @@ type peopleData struct {
 	People             []person
 	Lists, States      []option
 	List, Status, Text string
+	Fields             []option // of the list
+	Field, Value       string
 	Readable           bool // addresses are
 	Pager              pager
 }
@@ -98,8 +101,9 @@ func (o *Console) people(p *Page) (web.HTML, error) {
 	q := p.ofTenant()
 	if d.Readable {
 		d.Text = p.Query("q")
+		d.readField(p, lists)
 	}
-	for name, value := range map[string]string{"list_id": d.List, "status": d.Status, "email_prefix": d.Text} {
+	for name, value := range map[string]string{"list_id": d.List, "status": d.Status, "email_prefix": d.Text, "field": d.Field, "value": d.Value} {
 		if value != "" {
 			q.Set(name, value)
 		}
@@ -126,6 +130,22 @@ func (o *Console) people(p *Page) (web.HTML, error) {
 	return p.Show("people", View{
 		Title: p.T("People"), State: p.peopleState(counts, len(lists)), Data: &d,
 	})
+}
+
+// readField reads which field of the list is asked for, and what it is to say.
+func (d *peopleData) readField(p *Page, lists []core.CountedList) {
+	for i := range lists {
+		if lists[i].ID != d.List || len(lists[i].Fields) == 0 {
+			continue
+		}
+		d.Fields = []option{{"", p.T("Any field")}}
+		for _, f := range lists[i].Fields {
+			d.Fields = append(d.Fields, option{f.Name, f.Label})
+		}
+	}
+	if field := p.Query("field"); field != "" && hasOption(d.Fields, field) {
+		d.Field, d.Value = field, p.Query("value")
+	}
 }
 
 // readShort reads a page of a list whose pages in the API may be short, or empty, and have a next one.

@@ -20,6 +20,12 @@ func (o *Console) personRoutes(t *web.Table) {
 	o.post(t, "/people/:id/unsubscribe", core.ActionPeopleChange, o.endPerson, "The console: take a person off a list")
 	o.get(t, "/people/:id/erase", core.ActionPeopleErase, o.erasePerson, "The console: before a person is erased")
 	o.post(t, "/people/:id/erase", core.ActionPeopleErase, o.erasePerson, "The console: erase a person")
+	o.file(t, "/people/:id/export", core.ActionPeopleExport, func(p *Page) error {
+		if _, err := p.thePerson(); err != nil {
+			return err
+		}
+		return p.Download(p.personPath("export"))
+	}, "The console: all that is held about a person, as JSON")
 	o.post(t, "/people/:id/lift", core.ActionSuppressionManage, o.liftPerson, "The console: let a person be mailed again")
 }
 
@@ -82,12 +88,23 @@ func (p *Page) personPath(parts ...string) string {
 	return strings.Join(append([]string{"/api/admin/subscribers/" + url.PathEscape(p.Param("id"))}, parts...), "/")
 }
 
+// thePerson reads the person of the path. It returns web.ErrNotFound where the person is another tenant's: an operator
+// reads all, and would see them in the shell of this one.
+func (p *Page) thePerson() (r personRecord, err error) {
+	if _, err = p.Get(p.personPath(), nil, &r); err == nil && r.TenantID != p.Tenant.ID {
+		err = web.ErrNotFound
+	}
+	return r, err
+}
+
 // person shows a person, and changes what is known of them.
 func (o *Console) person(p *Page) (web.HTML, error) {
 	d := personData{Readable: p.May(core.ActionPeopleRead)}
-	if _, err := p.Get(p.personPath(), nil, &d.personRecord); err != nil {
+	r, err := p.thePerson()
+	if err != nil {
 		return web.HTML{}, err
 	}
+	d.personRecord = r
 	var list core.List
 	if _, err := p.Get("/api/admin/newsletter-lists/"+d.ListID, nil, &list); err != nil {
 		return web.HTML{}, err
@@ -329,8 +346,8 @@ func (p *Page) MailReason(m personMail) string {
 
 // endPerson takes a person off this list, or off all.
 func (o *Console) endPerson(p *Page) (web.HTML, error) {
-	var r personRecord
-	if _, err := p.Get(p.personPath(), nil, &r); err != nil {
+	r, err := p.thePerson()
+	if err != nil {
 		return web.HTML{}, err
 	}
 	if !p.IsForm() {
@@ -338,7 +355,6 @@ func (o *Console) endPerson(p *Page) (web.HTML, error) {
 			Title: p.T("Take off the list?"), Within: p.withinPerson(&r.person), State: string(r.Email), Data: &r,
 		})
 	}
-	err := error(nil)
 	if p.Form["all"] != "" {
 		err = p.Do(http.MethodPost, "/api/admin/subscribers/unsubscribe",
 			map[string]any{"email": r.Email, "tenant_id": p.Tenant.ID}, nil)
@@ -361,8 +377,8 @@ func (o *Console) erasePerson(p *Page) (web.HTML, error) {
 	if err := p.fresh(); err != nil {
 		return web.HTML{}, err
 	}
-	var r personRecord
-	if _, err := p.Get(p.personPath(), nil, &r); err != nil {
+	r, err := p.thePerson()
+	if err != nil {
 		return web.HTML{}, err
 	}
 	v := View{Title: p.T("Erase this person?"), Within: p.withinPerson(&r.person), State: string(r.Email), Data: &r}
@@ -390,11 +406,11 @@ func (p *Page) fresh() error {
 
 // liftPerson lets a person be mailed again.
 func (o *Console) liftPerson(p *Page) (web.HTML, error) {
-	var r personRecord
-	if _, err := p.Get(p.personPath(), nil, &r); err != nil {
+	r, err := p.thePerson()
+	if err != nil {
 		return web.HTML{}, err
 	}
-	err := p.Do(http.MethodPost, "/api/admin/suppressions/lift",
+	err = p.Do(http.MethodPost, "/api/admin/suppressions/lift",
 		map[string]any{"email": r.Email, "tenant_id": p.Tenant.ID}, nil)
 	if err != nil && core.KindOf(err) != core.NotFound { // lifted meanwhile
 		return web.HTML{}, err

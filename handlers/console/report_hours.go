@@ -84,7 +84,7 @@ func (b *dayBars) chart() *chart {
 	return &c
 }
 
-// clickMap returns a mail with the share of the clicks of each link beside it, as the page's language writes it.
+// clickMap returns a mail with the share of the clicks of each link next to it, as the page's language writes it.
 func (p *Page) clickMap(mail string, links []core.Link) string {
 	var sum int64
 	shares := map[string]int64{}

@@ -118,6 +118,27 @@ func (o *Console) recipients(p *Page) (web.HTML, error) {
 	return p.Show("recipients", v)
 }
 
+// exportRecipients writes what became of each mail of a mailing.
+func (p *Page) exportRecipients() error {
+	c, err := p.campaign()
+	if err != nil {
+		return err
+	}
+	jobs, err := p.jobsOf(c.ID, maxRetries)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(jobs, func(j jobRow) bool { return j.ID == p.Query("job") })
+	if len(jobs) == 0 {
+		return core.ErrJobNotFound
+	}
+	q := url.Values{}
+	if status := p.Query("status"); status != "" {
+		q.Set("status", status)
+	}
+	return p.Download(jobAPI(jobs[max(i, 0)].ID, "recipients/export") + "?" + q.Encode())
+}
+
 func firstAt(all ...core.Instant) core.Instant {
 	for _, at := range all {
 		if at != 0 {

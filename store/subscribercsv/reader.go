@@ -409,6 +409,9 @@ func plainCell(s string) string {
 
 const formulaStarts = "=+-@\t\r"
 
+// Cell returns a cell that a spreadsheet shows and does not run as a formula.
+func Cell(s string) string { return spreadsheetCell(s) }
+
 // spreadsheetCell returns a cell that a spreadsheet shows and does not run as a formula.
 func spreadsheetCell(s string) string {
 	if s != "" && strings.IndexByte(formulaStarts, s[0]) >= 0 {
