@@ -230,7 +230,7 @@ func TestConsoleModelsOfOthers(t *testing.T) {
 		e.owns("/library?whose=mine", http.StatusOK, "-given plan", "-open plan", "own plan")
 		e.owns("/models", http.StatusOK, "own plan", "-open plan")
 		for _, m := range []core.Model{given, open} {
-			e.owns("/models/"+m.ID, http.StatusOK, m.Name, "By Bob", "Download", "-<form", "-Shared with", "-bob@user.example")
+			e.owns("/models/"+m.ID, http.StatusOK, m.Name, `href="/own/library" aria-current="page"`, "By Bob", "Download", "-<form", "-Shared with", "-bob@user.example")
 			if res := e.ask("GET", console.OwnPath+"/models/"+m.ID+"/download", nil); res.StatusCode != http.StatusOK {
 				t.Errorf("%s: the download is %d", m.Name, res.StatusCode)
 			}

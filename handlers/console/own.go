@@ -45,10 +45,13 @@ func (p *Page) OwnPath(parts ...string) string {
 // inOwn reports whether the page is one of those that every user has.
 func (p *Page) inOwn() bool { return strings.HasPrefix(p.Request.URL.Path+"/", OwnPath+"/") }
 
-// ownNavigation returns the lines of the navigation of these pages.
-func (p *Page) ownNavigation() (items []navItem) {
+// ownNavigation returns the lines of the navigation of these pages. The model of another user belongs to the library.
+func (p *Page) ownNavigation(v *View) (items []navItem) {
 	path := p.Request.URL.Path + "/"
-	if agents := OwnPath + "/agents/"; strings.HasPrefix(path, agents) {
+	if len(v.Within) > 0 {
+		path = v.Within[0].To + "/"
+	}
+	if strings.HasPrefix(path, OwnPath+"/agents/") {
 		path = OwnPath + "/devices/"
 	}
 	for _, a := range ownAreas {

@@ -76,7 +76,7 @@ func (p *Page) shell(v *View) shell {
 	}
 	s.Switch = p.IsOperator() || len(p.Who.User.Roles) > 1
 	if p.inOwn() {
-		s.Name, s.Home, s.Nav = s.Person, OwnPath, p.ownNavigation()
+		s.Name, s.Home, s.Nav = s.Person, OwnPath, p.ownNavigation(v)
 		s.Switch = p.caller.HasRole() // the way back, also of those who have one tenant
 	}
 	s.Initial = initials(s.Name)
