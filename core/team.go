@@ -10,4 +10,5 @@ type Teammate struct {
 	Roles         Strings `db:"roles" json:"roles"`     // in the tenant
 	Pending       bool    `db:"pending" json:"pending"` // they take effect when the address is verified
 	Since         Instant `db:"since" json:"since"`
+	SecondFactor  bool    `db:"second_factor" json:"second_factor"` // an authenticator app, or a passkey
 }

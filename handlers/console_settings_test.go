@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/store"
 )
 
 // now is the tenant as it stands.
@@ -105,6 +106,11 @@ func TestConsoleTeam(t *testing.T) {
 		bob := e.seed.NewUser("bob@user.example", "", func(u *core.User) {
 			u.Name, u.Roles = "Bob", []core.Role{{Role: core.RoleEditor, TenantID: e.tenant.ID}}
 		})
+		e.shows(page, "password alone")
+		e.must(e.store.AddPasskey(e.Context(), core.Passkey{
+			ID: core.NewID(), UserID: bob.ID, RPID: "news.test", Name: "key", Credential: []byte("c"), PublicKey: []byte("k"),
+		}, bob.Epoch, store.Answer{Hash: core.HashToken("a"), ExpiresAt: e.seed.Time().Add(time.Hour)}, core.MailStyle{}, e.seed.Time()))
+		e.shows(page, "has a second factor")
 		e.sends(e.path("settings", "team", bob.ID, "role"), url.Values{"role": {"viewer"}})
 		if got := e.roles("bob@user.example"); len(got) != 1 || got[0].Role != core.RoleViewer {
 			t.Errorf("%v", got)

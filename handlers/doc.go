@@ -19,6 +19,7 @@
 //	mailproviders.go     events of mail providers
 //	webhookclients.go endpoints.go   who sends us signed webhooks, and who receives ours
 //	senderdomains.go domainrecords.go   domains that tenants mail from; every record that they need
+//	relays.go            how mails leave, and test mails
 //	dkimkeys.go          keys that sign mails, and their DNS records
 //	devices.go agents.go models.go   devices, agents, models and their shares, each for its owner
 //	upload.go download.go   files of models

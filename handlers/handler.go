@@ -48,6 +48,7 @@ type Options struct {
 	// how the TXT records of sender domains and DKIM keys are looked up; nil: no name server answers
 	LookupTXT auth.LookupTXT
 	DNS       DNSOptions
+	Relay     RelayOptions
 	Checks    *Checks // how campaigns are checked; nil: only by what LookupTXT finds
 	// of unsubscribe tokens; nil: made with the key of the store, as Ident
 	Sealer *auth.Sealer

@@ -40,6 +40,7 @@ var requestExamples = map[string]web.Object{
 	"revokeRole":     {"role": "editor", "tenant_id": exampleID},
 	"updateTeammate": {"tenant_id": exampleID, "role": "publisher"},
 
+	"testRelay":           {"email": "ann@acme.example"},
 	"proposeSenderDomain": {"tenant_id": exampleID, "domain": "news.acme.example"},
 
 	"createWebhookClient": {"tenant_id": exampleID, "name": "member service"},

@@ -93,6 +93,8 @@ var operationNames = map[string]string{
 	"POST /api/admin/sender-domains/:id/check":                "checkSenderDomain",
 	"GET /api/admin/sender-domains/:id/records":               "getSenderDomainRecords",
 	"POST /api/admin/sender-domains/:id/records-link":         "linkSenderDomainRecords",
+	"GET /api/admin/relay":                                    "getRelay",
+	"POST /api/admin/relay/test":                              "testRelay",
 	"GET /api/sender-domain-records":                          "getLinkedDomainRecords",
 	"POST /api/admin/sender-domains/:id/verify":               "verifySenderDomain",
 	"GET /api/admin/webhook-clients":                          "listWebhookClients",

@@ -31,6 +31,7 @@ func (h *Handler) table() []*web.Route {
 	h.endpointRoutes(&t)
 	h.senderDomainRoutes(&t)
 	h.dkimRoutes(&t)
+	h.relayRoutes(&t)
 	h.themeRoutes(&t)
 	h.mailProviderRoutes(&t)
 	h.systemRoutes(&t)

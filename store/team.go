@@ -7,7 +7,9 @@ import (
 )
 
 const selectTeam = `SELECT u.id, r.tenant_id, u.email, u.email_verified, u.name, json_group_array(r.role) AS roles,
-	max(r.pending) AS pending, min(r.created_at) AS since FROM role AS r INDEXED BY role_tenant
+	max(r.pending) AS pending, min(r.created_at) AS since,
+	EXISTS (SELECT 1 FROM totp AS f WHERE f.user_id = u.id AND f.confirmed_at > 0)
+	OR EXISTS (SELECT 1 FROM passkey AS k WHERE k.user_id = u.id) AS second_factor FROM role AS r INDEXED BY role_tenant
 	CROSS JOIN user AS u ON u.id = r.user_id WHERE r.tenant_id = ?1 AND `
 
 // Team reads a page of the users with a role in a tenant, by id. Its only error is core.ErrStorage.

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+
 	"github.com/urfave/cli/v2"
 
 	"newsletterd/auth"
@@ -24,6 +26,16 @@ func (p *program) setupLinkCommand() *cli.Command {
 		})
 	cmd.Description = "It is good for an hour, and for one account: once there is an operator, others are invited."
 	return cmd
+}
+
+// firstSteps says where the first operator makes an account; empty where there is one.
+func firstSteps(ctx context.Context, cfg *config.Config, s *store.Store) string {
+	token, err := auth.SetupToken(ctx, s, now())
+	if err != nil {
+		return ""
+	}
+	return "There is no operator yet. Make the account in a browser, within an hour:\n\n   " +
+		cfg.Origin() + handlers.SetupPath(token) + "\n\n"
 }
 
 func setupLink(c *cli.Context, cfg *config.Config, s *store.Store) (string, error) {

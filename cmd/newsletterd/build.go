@@ -115,6 +115,7 @@ func (d *daemon) wire(ctx context.Context) (err error) {
 		Checks:         campaignChecks(d.cfg),
 		LookupTXT:      resolverOf(d.cfg.Mail.DNSServer).LookupTXT,
 		DNS:            domainDNS(d.cfg),
+		Relay:          relayOptions(d.cfg),
 		SmallHeap:      smallHeap,
 		Snapshot:       func() handlers.SnapshotState { return snapshotOf(d.cfg) },
 		Doctor:         d.findings,

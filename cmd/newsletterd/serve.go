@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -26,7 +27,8 @@ func (p *program) serveCommand() *cli.Command {
 	return &cli.Command{
 		Name: "serve", Usage: "run the daemon",
 		Description: `Opens the database (and makes or migrates it), starts the workers and listens. SIGTERM or SIGINT stops it: what is
-in flight finishes first, within 45 seconds; a second signal ends it at once.
+in flight finishes first, within 45 seconds; a second signal ends it at once. On a terminal it prints the link by which the first operator
+makes an account in a browser, while there is none.
 
    newsletterd serve
    newsletterd serve --config /var/lib/newsletterd/newsletterd.toml --log-level debug`,
@@ -51,6 +53,11 @@ in flight finishes first, within 45 seconds; a second signal ends it at once.
 			d, err := build(c.Context, cfg, log)
 			if err != nil {
 				return err
+			}
+			if isTerminal(p.out) { // never into a log: who reads the link may become the operator
+				if text := firstSteps(c.Context, cfg, d.store); text != "" {
+					_, _ = io.WriteString(p.out, text)
+				}
 			}
 			hangup := make(chan os.Signal, 1)
 			signal.Notify(hangup, syscall.SIGHUP)

@@ -21,8 +21,11 @@ var functions = template.FuncMap{
 		}
 		return e
 	},
-	"join":  strings.Join,
-	"int64": func(n int) int64 { return int64(n) },
+	"join": strings.Join,
+
+	"relayTest":   newRelayTest,
+	"relayFields": newRelayFields,
+	"int64":       func(n int) int64 { return int64(n) },
 }
 
 // field is an input with its label. The methods return a changed copy, for templates:

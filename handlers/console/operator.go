@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"strings"
@@ -179,9 +180,9 @@ func (p *Page) KeyBadge(state string) Badge {
 }
 
 // system shows how the daemon and its machine are. What doctor finds is fetched by a script, as it may take long.
-func (o *Console) system(p *Page) (web.HTML, error) { return p.showSystem(nil) }
+func (o *Console) system(p *Page) (web.HTML, error) { return p.showSystem(nil, nil) }
 
-func (p *Page) showSystem(fault error) (web.HTML, error) {
+func (p *Page) showSystem(fault error, test *relayResult) (web.HTML, error) {
 	s, err := p.status()
 	if err != nil {
 		return web.HTML{}, err
@@ -190,7 +191,13 @@ func (p *Page) showSystem(fault error) (web.HTML, error) {
 		Status systemStatus
 		Keys   []keyRow
 		Next   bool // keys wait for their turn
-	}{Status: s}
+		Relay  core.RelayState
+		Test   *relayResult
+		Email  string // where a test mail goes
+	}{Status: s, Test: test, Email: cmp.Or(p.Form["email"], string(p.Who.User.Email))}
+	if d.Relay, err = p.relayState(); err != nil {
+		return web.HTML{}, err
+	}
 	if _, err := p.Get("/api/admin/signing-keys", nil, &d.Keys); err != nil {
 		return web.HTML{}, err
 	}
@@ -219,13 +226,21 @@ func (p *Page) systemState(s *systemStatus) string {
 		p.N("one user.|{{n}} users.", s.Records.Users)
 }
 
-// actOnSystem makes the next signing keys.
+// actOnSystem makes the next signing keys, or sends a test mail.
 func (o *Console) actOnSystem(p *Page) (web.HTML, error) {
-	if p.Form["act"] != "rotate" {
-		return web.HTML{}, core.Invalidf("act", "act must be rotate.")
+	switch p.Form["act"] {
+	case "rotate":
+	case "test":
+		var t core.RelayTest
+		if err := p.Do(http.MethodPost, "/api/admin/relay/test", map[string]string{"email": p.Form["email"]}, &t); err != nil {
+			return p.showSystem(err, nil)
+		}
+		return p.showSystem(nil, &relayResult{t, p.RelayWords(&t, p.Form["email"])})
+	default:
+		return web.HTML{}, core.Invalidf("act", "act must be rotate or test.")
 	}
 	if err := p.Do(http.MethodPost, "/api/admin/signing-keys/rotate", nil, nil); err != nil {
-		return p.showSystem(err)
+		return p.showSystem(err, nil)
 	}
 	return p.Redirect(OperatorPath, "created")
 }

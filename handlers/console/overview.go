@@ -82,6 +82,7 @@ type overviewData struct {
 	Last    []jobRow
 	Empty   bool // nothing was ever written, and no one reads
 	Steps   []step
+	Folder  bool // mails are only written to files; looked at while there are steps
 	Growth  growth
 }
 

@@ -16,6 +16,7 @@ func (o *Console) settingsRoutes(t *web.Table) {
 	o.get(t, "/settings/mails", change, o.settingsMails, "The console: wording of the mails of a tenant")
 	o.post(t, "/settings/mails", change, o.settingsMails, "The console: change the wording of the mails of a tenant")
 	o.domainRoutes(t)
+	o.relayRoutes(t)
 	o.teamRoutes(t)
 	o.endpointRoutes(t)
 	o.clientRoutes(t)
@@ -38,6 +39,7 @@ func (p *Page) showSettings(name, first string, v View, form filled, more any) (
 		{p.T("Brand and sender"), "", core.ActionTenantSettings},
 		{p.T("Mails"), "mails", core.ActionTenantSettings},
 		{p.T("Sender domains"), "domains", core.ActionDomainPropose},
+		{p.T("Mail server"), "relay", core.ActionTenantSettings},
 		{p.T("Team"), "team", core.ActionTeamRead},
 		{p.T("Webhooks"), "endpoints", core.ActionEndpointManage},
 		{p.T("Programs"), "clients", core.ActionClientManage},

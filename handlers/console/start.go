@@ -104,6 +104,11 @@ func (p *Page) steps(d *overviewData) ([]step, error) {
 	if err != nil {
 		return nil, err
 	}
+	relay, err := p.relayState()
+	if err != nil {
+		return nil, err
+	}
+	d.Folder = relay.Transport == "directory"
 	list := p.Path("new-list")
 	if d.Lists > 0 {
 		list = p.Path("lists")
@@ -121,6 +126,10 @@ func (p *Page) steps(d *overviewData) ([]step, error) {
 			p.T("Prove that the address is yours"),
 			p.T("By records where your domain is kept: else mails may end in the spam folder."),
 			p.Path("settings", "domains"), proved,
+		},
+		{
+			p.T("Send a test by the mail server"), p.T("See that a mail leaves, and where it arrives."),
+			p.Path("settings", "relay"), !d.Folder || len(p.Tenant.Relays) > 0,
 		},
 		{p.T("Make a list"), p.T("Readers subscribe to a list."), list, d.Lists > 0},
 		{

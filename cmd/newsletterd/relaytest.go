@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/core"
+	"newsletterd/handlers"
+	"newsletterd/mail/smtp"
+)
+
+// Times of a test mail: a page waits for it.
+const (
+	relayTestTime = 10 * time.Second
+	relayTestStep = 6 * time.Second // of a command
+)
+
+// relayOptions is how mails leave, and how that is tried.
+func relayOptions(cfg *config.Config) handlers.RelayOptions {
+	o := handlers.RelayOptions{From: cfg.Mail.From, State: core.RelayState{Transport: "directory", Directory: cfg.Mail.Directory}}
+	if c := cfg.Mail.SMTP; cfg.Mail.Transport == "smtp" {
+		o.State = core.RelayState{Transport: "smtp", Host: c.Host, Port: c.Port, TLS: c.TLS, Username: c.Username}
+	}
+	o.Test = func(ctx context.Context, r *core.Relay, e *smtp.Envelope) core.RelayTest {
+		return tryRelay(ctx, cfg, r, e)
+	}
+	return o
+}
+
+// tryRelay sends a mail by a relay of a tenant, or by the daemon's own where r is nil.
+func tryRelay(ctx context.Context, cfg *config.Config, r *core.Relay, e *smtp.Envelope) (out core.RelayTest) {
+	sender, err := transport(cfg)
+	if makes := tenantRelay(cfg); r != nil && makes != nil {
+		sender, err = makes(r), nil
+	}
+	if err != nil {
+		return core.RelayTest{Outcome: core.RelayDisk, Answer: err.Error()}
+	}
+	out.Outcome = core.RelayWritten
+	if client, ok := sender.(*smtp.Client); ok {
+		client.Timeouts = smtp.Timeouts{
+			Dial: relayTestStep, Greeting: relayTestStep, Mail: relayTestStep, Rcpt: relayTestStep, Data: relayTestStep,
+			Block: relayTestStep, Dot: relayTestStep, Quit: time.Second, Closed: time.Second,
+		}
+		client.DrainTimeout = time.Second
+		out.Outcome, out.Relay = core.RelayAccepted, client.Addr
+	}
+	ctx, cancel := context.WithTimeout(ctx, relayTestTime)
+	defer cancel()
+	began := time.Now()
+	became, err := smtp.Try(ctx, sender, e)
+	out.TookMS = time.Since(began).Milliseconds()
+	out.Code, out.Enhanced, out.Answer = became.Code, became.Enhanced, became.Text
+	fault, isRelay := errors.AsType[*smtp.RelayError](err)
+	switch {
+	case isRelay:
+		out.Outcome, out.Stage = relayFaults[fault.Fault], fault.Stage
+		if out.Code, out.Enhanced, out.Answer = fault.Code, fault.Enhanced, fault.Text; fault.Code == 0 && fault.Err != nil {
+			out.Answer = fault.Err.Error()
+		}
+	case err != nil:
+		out.Outcome, out.Answer = core.RelayConnect, err.Error()
+	case became.Result == smtp.Untouched || became.Result == smtp.Ambiguous:
+		out.Outcome = core.RelayConnect
+	case became.Result != smtp.Sent:
+		out.Outcome = core.RelayRefused
+	}
+	return out
+}
+
+var relayFaults = map[smtp.Fault]string{
+	smtp.FaultConnect: core.RelayConnect, smtp.FaultRefused: core.RelayGreeting, smtp.FaultTLS: core.RelayTLS,
+	smtp.FaultAuth: core.RelayAuth, smtp.FaultProtocol: core.RelayProtocol, smtp.FaultDisk: core.RelayDisk,
+}

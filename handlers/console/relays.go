@@ -1,0 +1,213 @@
+package console
+
+import (
+	"cmp"
+	"strconv"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+)
+
+// relayRoutes are the page of the mail server that a tenant's mails leave by. Operators set it, administrators test it.
+func (o *Console) relayRoutes(t *web.Table) {
+	o.get(t, "/settings/relay", core.ActionTenantSettings, o.relay, "The console: how the mails of a tenant leave")
+	o.post(t, "/settings/relay", core.ActionRelayManage, o.changeRelays, "The console: set the mail server of a tenant")
+	o.post(t, "/settings/relay/test", core.ActionTenantSettings, o.testRelay, "The console: send a test mail")
+}
+
+// relayPage is what the page of a tenant's mail server shows.
+type relayPage struct {
+	State  core.RelayState
+	Relays core.Relays
+	Choice []option // of relays, where there are several
+	Test   *relayResult
+	Filled string // id of the relay whose form is filled again; "new": that of another one
+}
+
+// relayResult is what came of a test mail, in words.
+type relayResult struct {
+	core.RelayTest
+	Text string
+}
+
+// relayState reads how mails leave that have no relay of their own.
+func (p *Page) relayState() (s core.RelayState, err error) {
+	_, err = p.Get("/api/admin/relay", nil, &s)
+	return s, err
+}
+
+// RelayWords says what a test mail has come to, and what to do about it.
+func (p *Page) RelayWords(t *core.RelayTest, to string) string {
+	switch t.Outcome {
+	case core.RelayAccepted:
+		return p.T("The mail server has taken the test mail to {{to}}. Look whether it arrives, and in which folder.", "to", to)
+	case core.RelayWritten:
+		return p.T("The test mail stands in a file of the machine: no mail server is set, so it reaches no one.")
+	case core.RelayRefused:
+		return p.T("The mail server works, and refuses a mail to {{to}}: its words say why.", "to", to)
+	case core.RelayAuth:
+		return p.T("The mail server doesn't accept user and password. Some want a password of their own for programs.")
+	case core.RelayTLS:
+		return p.T("There is no safe connection. “STARTTLS” goes with port 587, “TLS from the start” with port 465, and the name has to be that of its certificate.")
+	case core.RelayGreeting:
+		return p.T("The mail server refuses us, or the address of the sender: its words say why.")
+	case core.RelayProtocol:
+		return p.T("What answers there is no mail server: look at name and port.")
+	case core.RelayDisk:
+		return p.T("The folder for mails can't be written.")
+	}
+	return p.T("There is no connection: look at name and port. Many hosters block port 25; try 587 or 465.")
+}
+
+func (o *Console) relay(p *Page) (web.HTML, error) { return p.showRelay(relayPage{}, filled{}, View{}) }
+
+func (p *Page) showRelay(d relayPage, f filled, v View) (web.HTML, error) {
+	var err error
+	if d.State, err = p.relayState(); err != nil {
+		return web.HTML{}, err
+	}
+	d.Relays = p.Tenant.Relays
+	if len(d.Relays) > 1 {
+		for _, r := range d.Relays {
+			d.Choice = append(d.Choice, option{r.ID, r.Label()})
+		}
+	}
+	if f.values == nil {
+		f.values = map[string]string{"email": string(p.Who.User.Email)}
+	}
+	v.State = p.T("Mails leave by a mail server (a relay) that takes them to their receivers.")
+	return p.showSettings("relay", "relay", v, f, d)
+}
+
+// RelayForm is the form of a relay: as it stands, or as it was sent.
+func (p *Page) RelayForm(d relayPage, f filled, r core.Relay) filled {
+	if d.Filled == cmp.Or(r.ID, "new") {
+		return f
+	}
+	port := ""
+	if r.Port != 0 {
+		port = strconv.Itoa(r.Port)
+	}
+	return filled{values: map[string]string{
+		"host": r.Host, "port": port, "tls": cmp.Or(r.TLS, "starttls"), "username": r.Username, "name": r.Name,
+	}}
+}
+
+// NewRelay is the relay of an empty form.
+func (p *Page) NewRelay() core.Relay { return core.Relay{} }
+
+// TLSOptions are how a connection to a relay is encrypted.
+func (p *Page) TLSOptions() []option {
+	return []option{
+		{"starttls", p.T("STARTTLS (port 587)")}, {"implicit", p.T("TLS from the start (port 465)")},
+		{"none", p.T("Not at all (on this machine only)")},
+	}
+}
+
+// changeRelays saves, adds or deletes one of the relays. A password that isn't typed stays as it is.
+func (o *Console) changeRelays(p *Page) (web.HTML, error) {
+	id := p.Form["id"]
+	show := func(f filled, v View) (web.HTML, error) {
+		return p.showRelay(relayPage{Filled: cmp.Or(id, "new")}, f, v)
+	}
+	port, err := strconv.Atoi(cmp.Or(p.Form["port"], "0"))
+	if err != nil {
+		port = -1
+	}
+	relays, found := core.Relays{}, false
+	for _, r := range p.Tenant.Relays {
+		if r.ID != id {
+			relays = append(relays, r)
+			continue
+		}
+		found = true
+		if p.Form["act"] == "delete" {
+			if p.Form["sure"] != "1" {
+				return p.notSure(func(_ filled, v View) (web.HTML, error) { return p.showRelay(relayPage{}, filled{}, v) })
+			}
+			continue
+		}
+		r.Host, r.Port, r.TLS, r.Username, r.Name, r.Password = p.Form["host"], port, p.Form["tls"], p.Form["username"],
+			p.Form["name"], p.Form["password"]
+		relays = append(relays, r)
+	}
+	switch {
+	case !found && id != "":
+		return web.HTML{}, web.ErrNotFound
+	case !found:
+		relays = append(relays, core.Relay{
+			Host: p.Form["host"], Port: port, TLS: p.Form["tls"], Username: p.Form["username"], Name: p.Form["name"],
+			Password: p.Form["password"], DKIMSkip: core.Strings{},
+		})
+	}
+	body := map[string]any{"relays": relays}
+	if err := p.Do("PUT", "/api/admin/tenants/"+p.Tenant.ID, body, nil); err != nil {
+		delete(p.Form, "password")
+		return p.refused(err, func(f filled, v View) (web.HTML, error) {
+			f.at = lastPart(f.at)
+			return show(f, v)
+		})
+	}
+	return p.Redirect(p.Path("settings", "relay"), "saved")
+}
+
+// lastPart is the name after the last dot of a path to a field.
+func lastPart(field string) string {
+	for i := len(field) - 1; i >= 0; i-- {
+		if field[i] == '.' {
+			return field[i+1:]
+		}
+	}
+	return field
+}
+
+// testRelay sends a test mail, and shows what the server has answered.
+func (o *Console) testRelay(p *Page) (web.HTML, error) {
+	var t core.RelayTest
+	body := map[string]string{"tenant_id": p.Tenant.ID, "relay_id": p.Form["relay_id"], "email": p.Form["email"]}
+	if err := p.Do("POST", "/api/admin/relay/test", body, &t); err != nil {
+		return p.refused(err, func(f filled, v View) (web.HTML, error) { return p.showRelay(relayPage{}, f, v) })
+	}
+	f := filled{values: map[string]string{"email": p.Form["email"], "relay_id": p.Form["relay_id"]}}
+	return p.showRelay(relayPage{Test: &relayResult{t, p.RelayWords(&t, p.Form["email"])}}, f, View{})
+}
+
+// shownTest is a test mail with the page that shows it.
+type shownTest struct {
+	Page *Page
+	Test *relayResult
+}
+
+func newRelayTest(s shown, test *relayResult) shownTest { return shownTest{s.Page, test} }
+
+// relayFields are the inputs of a relay's form.
+type relayFields struct{ Host, Port, TLS, Username, Password, Name labelled }
+
+// labelled is a field whose element has an id of its own, since a page has the form of each relay.
+type labelled struct {
+	field
+	of string
+}
+
+// ID is the id of the element.
+func (l labelled) ID() string { return l.field.ID() + "-" + l.of }
+
+// newRelayFields returns them for a page. of tells the forms of the page apart.
+func newRelayFields(s shown, f filled, of string, hasPassword bool) relayFields {
+	p := s.Page
+	input := func(name, label string) field { return newField(name, label, f.Value(name)).Blame(f.Wrong(name)) }
+	password := input("password", p.T("Password")).Kind("password").Fill("new-password")
+	password.Value = ""
+	if hasPassword {
+		password = password.Help(p.T("Empty: as it is. With another server or user it has to be typed again."))
+	}
+	port := input("port", p.T("Port")).Kind("number").Help(p.T("Empty: 587, or 465 with TLS from the start."))
+	return relayFields{
+		Host:     labelled{input("host", p.T("Name of the server")).Must().Like("smtp.acme.example"), of},
+		Port:     labelled{port, of},
+		TLS:      labelled{newChoice("tls", p.T("Encrypted"), f.Value("tls"), p.TLSOptions()).Blame(f.Wrong("tls")), of},
+		Username: labelled{input("username", p.T("User")).Fill("off"), of},
+		Password: labelled{password, of},
+		Name:     labelled{input("name", p.T("Name in figures")).Limit(60).Help(p.T("Empty: that of the server.")), of},
+	}
+}

@@ -1,0 +1,140 @@
+package handlers
+
+import (
+	"context"
+	"html"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/mail/smtp"
+)
+
+func init() {
+	// relay-tests TENANT: it has sent all the test mails of this hour
+	steps["relay-tests"] = func(e *env, name string, _ map[string]string) {
+		for range relayTests {
+			_, err := e.store.Throttle(e.t.Context(), "relay-test:"+e.value(name), relayTests, relayTestsWindow, core.At(time.Now()))
+			e.must(err)
+		}
+	}
+}
+
+// relayConsole is a console whose mail server answers as answer says, and keeps what it got.
+type relayConsole struct {
+	*tenantConsole
+	answer core.RelayTest
+	relay  *core.Relay
+	mail   *smtp.Envelope
+}
+
+func newRelayConsole(t *testing.T, role string) *relayConsole {
+	e := &relayConsole{tenantConsole: newTenantConsole(t, role)}
+	p := e.handler.options.Auth
+	var err error
+	e.handler, err = New(Options{
+		Store: e.store, Auth: p, PublicURL: "https://news.example.org", Bearer: p.Bearer,
+		Relay: RelayOptions{
+			State: core.RelayState{Transport: "smtp", Host: "relay.daemon.example", Port: 587, TLS: "starttls"}, From: "d@daemon.example",
+			Test: func(_ context.Context, r *core.Relay, m *smtp.Envelope) core.RelayTest {
+				e.relay, e.mail = r, m
+				return e.answer
+			},
+		},
+	})
+	e.must(err)
+	return e
+}
+
+// An administrator sends a test mail and reads the answer in words; where the daemon's relay is, is the operator's.
+func TestConsoleRelayTest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newRelayConsole(t, core.RoleTenantAdmin)
+		page := e.path("settings", "relay")
+		got := e.shows(page, "By the mail server of this installation.", "set by the operator")
+		if strings.Contains(got, "relay.daemon.example") || strings.Contains(got, `name="password"`) {
+			t.Error("an administrator sees the daemon's relay, or can set one")
+		}
+		test := func(answer core.RelayTest, want string) {
+			t.Helper()
+			e.answer = answer
+			status, got := e.page("POST", page+"/test", url.Values{"email": {"me@acme.example"}})
+			if status != http.StatusOK || !strings.Contains(html.UnescapeString(got), want) {
+				t.Errorf("%d, no %q in %s", status, want, textOf(got))
+			}
+			if strings.Contains(got, "relay.daemon.example") {
+				t.Error("the answer tells where the daemon's relay is")
+			}
+		}
+		test(core.RelayTest{Outcome: core.RelayAccepted, Relay: "relay.daemon.example:587"}, "has taken the test mail to me@acme.example")
+		if e.relay != nil || e.mail.From != "d@daemon.example" || e.mail.To != "me@acme.example" ||
+			!strings.Contains(string(e.mail.Data), "\r\nTo: <me@acme.example>\r\n") {
+			t.Errorf("%+v %+v", e.relay, e.mail)
+		}
+		test(core.RelayTest{Outcome: core.RelayAuth, Stage: "AUTH", Code: 535, Answer: "no such user"}, "doesn't accept user and password")
+		test(core.RelayTest{Outcome: core.RelayRefused, Code: 550, Answer: "unknown <mailbox>"}, "550 unknown <mailbox>")
+		test(core.RelayTest{Outcome: core.RelayTLS}, "There is no safe connection")
+		e.refuses(page+"/test", url.Values{"email": {"nobody"}}, http.StatusBadRequest, `value="nobody"`)
+		for range 20 {
+			e.page("POST", page+"/test", url.Values{"email": {"me@acme.example"}})
+		}
+		e.refuses(page+"/test", url.Values{"email": {"me@acme.example"}}, http.StatusTooManyRequests, "Too many tests")
+		if status, _ := e.page("POST", page, url.Values{"host": {"other.example"}}); status != http.StatusForbidden {
+			t.Errorf("an administrator sets a relay: %d", status)
+		}
+	})
+}
+
+// An operator gives a tenant a mail server of its own. Its password is never shown, and stays where none is typed.
+func TestConsoleRelaySet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newRelayConsole(t, core.RoleTenantAdmin)
+		e.must(e.store.GrantRole(t.Context(), e.ann.ID, core.Role{Role: core.RoleOperator}, false, e.seed.Time()))
+		page := e.path("settings", "relay")
+		e.shows(page, "relay.daemon.example:587", "Give this tenant a mail server of its own")
+		e.refuses(page, url.Values{"act": {"save"}, "host": {"smtp.acme.example"}, "username": {"us"}, "tls": {"starttls"}, "port": {"x"}},
+			http.StatusBadRequest, `value="smtp.acme.example"`, `id="f-port-new" name="port" type="number" value="x" aria-invalid="true"`)
+		e.sends(page, url.Values{
+			"act": {"save"}, "host": {"smtp.acme.example"}, "username": {"us"}, "password": {"hunter22"}, "tls": {"starttls"},
+		})
+		relays := func() core.Relays {
+			t.Helper()
+			all, err := e.store.TenantRelays(t.Context(), e.tenant.ID)
+			e.must(err)
+			return all.Relays
+		}
+		if r := relays(); len(r) != 1 || r[0].Host != "smtp.acme.example" || r[0].Port != 587 || r[0].Password != "hunter22" {
+			t.Fatalf("%+v", r)
+		}
+		if got := e.shows(page, "smtp.acme.example", "with a password"); strings.Contains(got, "hunter22") {
+			t.Error("the password is shown")
+		}
+		change := url.Values{
+			"act": {"save"}, "id": {relays()[0].ID}, "host": {"smtp.acme.example"}, "username": {"us"}, "tls": {"implicit"}, "port": {"465"},
+		}
+		e.sends(page, change)
+		if r := relays(); r[0].Password != "hunter22" || r[0].TLS != "implicit" {
+			t.Errorf("%+v", r)
+		}
+		change.Set("host", "evil.example")
+		e.refuses(page, change, http.StatusBadRequest, `value="evil.example"`)
+		e.page("POST", page+"/test", url.Values{"email": {"me@acme.example"}})
+		if e.relay == nil || e.relay.Host != "smtp.acme.example" || e.relay.Password != "hunter22" {
+			t.Errorf("%+v", e.relay)
+		}
+		e.refuses(page, url.Values{"act": {"delete"}, "id": {relays()[0].ID}}, http.StatusBadRequest, "Tick the box")
+		e.sends(page, url.Values{"act": {"delete"}, "id": {relays()[0].ID}, "sure": {"1"}})
+		if len(relays()) != 0 {
+			t.Error("it is still there")
+		}
+		e.answer = core.RelayTest{Outcome: core.RelayConnect, Stage: "dial", Relay: "relay.daemon.example:587", Answer: "refused"}
+		if _, got := e.page("POST", "/operator", url.Values{"act": {"test"}, "email": {"me@acme.example"}}); !strings.Contains(got,
+			"There is no connection") || !strings.Contains(got, "relay.daemon.example:587 dial: refused") {
+			t.Error(textOf(got))
+		}
+	})
+}

@@ -1,0 +1,133 @@
+package handlers
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+	"newsletterd/mail/smtp"
+	"newsletterd/store"
+)
+
+// RelayOptions is how mails leave.
+type RelayOptions struct {
+	State core.RelayState
+	From  string // the daemon's own address
+	// Test sends a mail by a relay of a tenant, with its password, or by the daemon's own where r is nil; nil: none can be
+	// tested.
+	Test func(ctx context.Context, r *core.Relay, e *smtp.Envelope) core.RelayTest
+}
+
+// relays serves /api/admin/relay.
+type relays struct {
+	store *store.Store
+	RelayOptions
+}
+
+// relayRoutes are how mails leave, and how that is tried.
+func (h *Handler) relayRoutes(t *web.Table) {
+	a := relays{h.options.Store, h.options.Relay}
+	may := admin(core.ActionTenantSettings)
+	t.Add("GET", "/api/admin/relay", may, web.Member, web.Get(a.show),
+		"Show what the mails of tenants without a relay of their own go out by; its address is for operators")
+	t.Add("POST", "/api/admin/relay/test", may, web.Member, web.JSON(a.try).Fails(core.NotFound, core.TooMany),
+		"Send a test mail by a relay of a tenant, or by the daemon's own, and show the answer")
+}
+
+func (a relays) show(c *web.Call) (core.RelayState, error) {
+	s := a.State
+	if s.Transport == "" {
+		s.Transport = "directory"
+	}
+	if !c.Caller.May(core.ActionSystemRead, core.TenantNone) {
+		s = core.RelayState{Transport: s.Transport}
+	}
+	return s, nil
+}
+
+// newRelayTest is the body of POST /api/admin/relay/test.
+type newRelayTest struct {
+	TenantID string     `json:"tenant_id"` // empty, for operators: the daemon's own relay
+	RelayID  string     `json:"relay_id"`  // one of the tenant's; empty: the first, or the daemon's own where there is none
+	Email    core.Email `json:"email" is:"required"`
+}
+
+// Limits of tests: each is a mail, to any address.
+const (
+	relayTests       = 20
+	relayTestsWindow = time.Hour
+)
+
+// try sends the mail while the caller waits.
+func (a relays) try(c *web.Call, in newRelayTest) (out core.RelayTest, err error) {
+	tenant, err := theTenant(c, in.TenantID)
+	if err != nil {
+		return out, err
+	}
+	from, r := a.From, (*core.Relay)(nil)
+	if tenant != core.TenantNone {
+		t, err := a.store.Tenant(c, tenant)
+		if err != nil {
+			return out, unknownTenant(err)
+		}
+		from = cmp.Or(t.MailFrom, from)
+		if r, err = a.relayOf(c, tenant, in.RelayID); err != nil {
+			return out, err
+		}
+	}
+	wait, err := a.store.Throttle(c, "relay-test:"+tenant, relayTests, relayTestsWindow, c.Now)
+	if err == nil && wait > 0 {
+		err = &core.Error{
+			Kind: core.TooMany, Code: "rate_limited", Message: "Too many tests were asked for; try again later.",
+			RetryAfter: int(wait/time.Second) + 1,
+		}
+	}
+	if err != nil {
+		return out, err
+	}
+	if a.Test == nil {
+		return core.RelayTest{Outcome: core.RelayConnect, Answer: "no relay can be tested"}, nil
+	}
+	out = a.Test(c, r, &smtp.Envelope{From: from, To: string(in.Email), Data: testMail(from, string(in.Email), c.Now)})
+	if r == nil && !c.Caller.May(core.ActionSystemRead, core.TenantNone) {
+		out.Relay = ""
+	}
+	return out, nil
+}
+
+// relayOf returns a relay of a tenant with its password; nil where the tenant has none of its own.
+func (a relays) relayOf(c *web.Call, tenant, id string) (*core.Relay, error) {
+	all, err := a.store.TenantRelays(c, tenant)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(all.Relays, func(r core.Relay) bool { return id == "" || r.ID == id })
+	switch {
+	case i >= 0:
+		return &all.Relays[i], nil
+	case id != "":
+		return nil, core.Invalidf("relay_id", "relay_id is no relay of the tenant.")
+	}
+	return nil, nil
+}
+
+// testMail returns the message of a test.
+func testMail(from, to string, now core.Instant) []byte {
+	domain := cmp.Or(core.Email(from).Domain(), "localhost")
+	return []byte(strings.ReplaceAll(fmt.Sprintf(`From: <%s>
+To: <%s>
+Subject: Test of the mail server
+Date: %s
+Message-ID: <%s@%s>
+Auto-Submitted: auto-generated
+MIME-Version: 1.0
+Content-Type: text/plain; charset=us-ascii
+
+This mail shows that newsletterd can send by its mail server.
+`, from, to, now.Time().UTC().Format("Mon, 02 Jan 2006 15:04:05 -0700"), core.NewID(), domain), "\n", "\r\n"))
+}
