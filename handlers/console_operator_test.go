@@ -216,3 +216,23 @@ func TestConsoleTenantsOfOperators(t *testing.T) {
 		e.operates("/tenants/"+core.NewID(), http.StatusNotFound)
 	})
 }
+
+// The page of the system shows the versions, and how far full syncs of lists are.
+func TestConsoleOfSystemsVersionsAndSyncs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newTenantConsole(t, core.RoleTenantAdmin)
+		e.must(e.store.GrantRole(t.Context(), e.ann.ID, core.Role{Role: core.RoleOperator}, false, e.seed.Time()))
+		_, err := e.store.RequestSync(t.Context(), e.list.ID, e.seed.Time())
+		e.must(err)
+		p := e.handler.options.Auth
+		e.handler, err = New(Options{
+			Store: e.store, Auth: p, PublicURL: "https://news.example.org", Bearer: p.Bearer,
+			Versions: Versions{Program: "1.2.3", Go: "go1.99", SQLite: "v9.9"},
+		})
+		e.must(err)
+		if text := textOf(e.shows("/operator")); !strings.Contains(text, "1.2.3") || !strings.Contains(text, "v9.9") ||
+			!strings.Contains(text, "Full syncs of lists") || !strings.Contains(text, e.list.Name) || !strings.Contains(text, "waits") {
+			t.Error(text)
+		}
+	})
+}

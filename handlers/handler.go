@@ -59,6 +59,8 @@ type Options struct {
 	// Doctor looks for what is wrong or rarely meant, on request also in the DNS. nil: it finds nothing
 	Doctor func(ctx context.Context, dns bool) []core.Finding
 
+	Versions Versions
+
 	// Snapshot tells of the copy of the database that is kept next to it. nil: none is
 	Snapshot func() SnapshotState
 

@@ -9,6 +9,7 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/core"
+	"newsletterd/handlers/console"
 	"newsletterd/handlers/web"
 	"newsletterd/store"
 )
@@ -19,7 +20,8 @@ const reviewPath = "/review"
 // reviewPages serve the page that mails about reviews lead to.
 type reviewPages struct {
 	campaigns
-	auth *auth.Provider
+	auth    *auth.Provider
+	console *console.Console // in whose looks the page is
 }
 
 type reviewQuery struct {
@@ -36,8 +38,11 @@ type reviewForm struct {
 
 func (in *reviewForm) CheckInput() error { return checkNote(in.Note) }
 
-// reviewView is the Data of pages/review.html.
+// reviewView is the Data of the page.
 type reviewView struct {
+	W              *pageWords
+	Asks, SendText string // who asks, and the button that sends
+
 	ID, Subject, From, List, By, Note string
 	Revision                          int64
 	Wanted                            string // when; empty: at any time
@@ -94,11 +99,10 @@ func (a reviewPages) show(c *web.Call, who core.Visitor, of *core.Campaign, faul
 	error,
 ) {
 	w := wordsOf(c)
-	v := view{Title: w.ReviewTitle, Brand: ownBrand()}
-	status := 0
+	v := console.Review{Title: w.ReviewTitle}
 	if fault != nil {
 		var ok bool
-		if v.Fault, status, ok = a.faultOf(c, fault); !ok {
+		if v.Fault, v.Status, ok = a.faultOf(c, fault); !ok {
 			return web.HTML{}, fault
 		}
 	}
@@ -129,8 +133,9 @@ func (a reviewPages) show(c *web.Call, who core.Visitor, of *core.Campaign, faul
 		data.Sends = data.Approves && data.Wanted != "" && !data.Passed &&
 			caller.May(core.ActionCampaignSend, of.TenantID)
 	}
-	v.Data = data
-	return render(c, status, "review", v)
+	data.W, data.Asks, data.SendText = w, fillIn(w.ReviewAsks, "by", data.By), fillIn(w.ReviewSend, "when", data.Wanted)
+	v.Tenant, v.Lang, v.Data = t, styleOf(c).lang, data
+	return a.console.ShowReview(c, who, v)
 }
 
 // fill compiles the campaign for the page; faulty is what keeps it from being sent.

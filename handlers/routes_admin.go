@@ -97,7 +97,7 @@ func (h *Handler) systemRoutes(t *web.Table) {
 	trail := audit{h.options.Store}
 	t.Add("GET", "/api/admin/audit", admin(core.ActionAuditRead), web.Member, web.Search(trail.list),
 		"List who has changed what, the newest first; a page may be short and have a next one")
-	s := system{h.options.Store, h.options.Snapshot, h.options.Doctor, h.queues}
+	s := system{h.options.Store, h.options.Snapshot, h.options.Doctor, h.options.Versions, h.queues}
 	t.Add("GET", "/api/admin/status", admin(core.ActionSystemRead), web.Member, web.Get(s.status),
 		"Show jobs, queues, disk and snapshot at a glance")
 	t.Add("GET", "/api/admin/doctor", admin(core.ActionSystemRead), web.Member, web.Query(s.examine),

@@ -20,6 +20,15 @@ type SystemStatus struct {
 	Database string `json:"database"` // path of the file
 	store.Overview
 	Snapshot SnapshotState `json:"snapshot"`
+	Versions Versions      `json:"versions"`
+}
+
+// Versions are of the program and what it is made with.
+type Versions struct {
+	Program string `json:"program"`
+	Commit  string `json:"commit,omitempty"`
+	Go      string `json:"go,omitempty"`
+	SQLite  string `json:"sqlite_driver,omitempty"`
 }
 
 // system serves /api/admin/status.
@@ -27,6 +36,7 @@ type system struct {
 	store    *store.Store
 	snapshot func() SnapshotState // nil: off
 	doctor   func(ctx context.Context, dns bool) []core.Finding
+	versions Versions
 	turn     turn // held while queues are counted, or the machine is looked at
 }
 
@@ -73,7 +83,7 @@ func (a system) status(c *web.Call) (s SystemStatus, err error) {
 	if a.snapshot != nil {
 		s.Snapshot = a.snapshot()
 	}
-	s.Database = a.store.Path()
+	s.Database, s.Versions = a.store.Path(), a.versions
 	s.Overview, err = a.store.Overview(c)
 	s.DaemonRuns = true // it answers; the store looks for that of another process
 	if s.Jobs == nil {

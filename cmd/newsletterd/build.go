@@ -119,6 +119,7 @@ func (d *daemon) wire(ctx context.Context) (err error) {
 		SmallHeap:      smallHeap,
 		Snapshot:       func() handlers.SnapshotState { return snapshotOf(d.cfg) },
 		Doctor:         d.findings,
+		Versions:       versions(),
 		MayPost:        func(url string) error { return mayPost(d.cfg, url) },
 		TestEndpoint:   worker.NewEndpointPoster(d.store, endpointClient(d.cfg)).Test,
 		Providers:      providerRecords(d.cfg), SNS: &report.SNS{Fetch: (&netguard.Guard{}).Fetcher()},

@@ -3,6 +3,8 @@ package main
 import (
 	"runtime"
 	"runtime/debug"
+
+	"newsletterd/handlers"
 )
 
 // release is the version of a released binary, set by the linker; empty: a build out of a working copy.
@@ -46,4 +48,10 @@ func versionOf() versionInfo {
 		}
 	}
 	return v
+}
+
+// versions are those that the console shows to operators.
+func versions() handlers.Versions {
+	v := versionOf()
+	return handlers.Versions{Program: v.Version, Commit: v.Commit, Go: v.Go, SQLite: v.SQLite}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"newsletterd/core"
@@ -128,7 +129,11 @@ type systemStatus struct {
 	Mails     queueState `json:"mails"`
 	Restored  int64      `json:"restored_jobs"`
 	Records   struct{ Tenants, Lists, Users int64 }
-	Snapshot  struct {
+	Versions  struct {
+		Program, Commit, Go string
+		SQLite              string `json:"sqlite_driver"`
+	}
+	Snapshot struct {
 		Path  string
 		At    core.Instant
 		Bytes int64
@@ -194,8 +199,12 @@ func (p *Page) showSystem(fault error, test *relayResult) (web.HTML, error) {
 		Relay  core.RelayState
 		Test   *relayResult
 		Email  string // where a test mail goes
+		Syncs  []syncRow
 	}{Status: s, Test: test, Email: cmp.Or(p.Form["email"], string(p.Who.User.Email))}
 	if d.Relay, err = p.relayState(); err != nil {
+		return web.HTML{}, err
+	}
+	if d.Syncs, err = p.syncs(); err != nil {
 		return web.HTML{}, err
 	}
 	if _, err := p.Get("/api/admin/signing-keys", nil, &d.Keys); err != nil {
@@ -336,4 +345,44 @@ func (p *Page) SnapshotNote(path string, bytes int64) string {
 		return p.T("not yet written")
 	}
 	return p.T("old; {{size}}", "size", p.Size(bytes))
+}
+
+// syncRow is a full sync of a list: all its subscriptions, sent to the send service again.
+type syncRow struct {
+	ListID     string       `json:"list_id"`
+	State      string       `json:"state"`
+	BatchTotal int64        `json:"batch_total"`
+	Done       int64        `json:"done"`
+	StartedAt  core.Instant `json:"started_at"`
+	Reason     string       `json:"reason"`
+	Name       string       `json:"-"` // of the list; its id where it is gone
+}
+
+// shownSyncs is how many syncs the page shows.
+const shownSyncs = 8
+
+// syncs reads the latest full syncs, with the names of their lists.
+func (p *Page) syncs() (rows []syncRow, err error) {
+	_, err = p.Get("/api/admin/syncs", url.Values{"limit": {strconv.Itoa(shownSyncs)}}, &rows)
+	for i := range rows {
+		var l core.List
+		rows[i].Name = rows[i].ListID
+		if _, err := p.Get("/api/admin/newsletter-lists/"+rows[i].ListID, nil, &l); err == nil {
+			rows[i].Name = l.Name
+		}
+	}
+	return rows, err
+}
+
+// SyncBadge is the state of a full sync in a word.
+func (p *Page) SyncBadge(state string) Badge {
+	switch state {
+	case "finished":
+		return Badge{p.T("done"), "good"}
+	case "failed":
+		return Badge{p.T("given up"), "bad"}
+	case "running":
+		return Badge{p.T("on its way"), "live"}
+	}
+	return Badge{p.T("waits"), ""}
 }
