@@ -25,6 +25,12 @@ const (
 	RelayDisk     = "disk"     // the directory can't be written
 )
 
+// RelayMail is a mail that tries a relay: a message whose lines end with CRLF.
+type RelayMail struct {
+	From, To string
+	Data     []byte
+}
+
 // RelayTest is what became of a test mail, with the relay's answer.
 type RelayTest struct {
 	Outcome  string `json:"outcome" enum:"accepted|written|refused|connect|greeting|tls|auth|protocol|disk"`

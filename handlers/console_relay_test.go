@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/mail/smtp"
 )
 
 func init() {
@@ -29,7 +28,7 @@ type relayConsole struct {
 	*tenantConsole
 	answer core.RelayTest
 	relay  *core.Relay
-	mail   *smtp.Envelope
+	mail   core.RelayMail
 }
 
 func newRelayConsole(t *testing.T, role string) *relayConsole {
@@ -40,7 +39,7 @@ func newRelayConsole(t *testing.T, role string) *relayConsole {
 		Store: e.store, Auth: p, PublicURL: "https://news.example.org", Bearer: p.Bearer,
 		Relay: RelayOptions{
 			State: core.RelayState{Transport: "smtp", Host: "relay.daemon.example", Port: 587, TLS: "starttls"}, From: "d@daemon.example",
-			Test: func(_ context.Context, r *core.Relay, m *smtp.Envelope) core.RelayTest {
+			Test: func(_ context.Context, r *core.Relay, m core.RelayMail) core.RelayTest {
 				e.relay, e.mail = r, m
 				return e.answer
 			},
@@ -70,7 +69,7 @@ func TestConsoleRelayTest(t *testing.T) {
 				t.Error("the answer tells where the daemon's relay is")
 			}
 		}
-		test(core.RelayTest{Outcome: core.RelayAccepted, Relay: "relay.daemon.example:587"}, "has taken the test mail to me@acme.example")
+		test(core.RelayTest{Outcome: core.RelayAccepted, Relay: "relay.daemon.example:587"}, "has taken the mail to me@acme.example")
 		if e.relay != nil || e.mail.From != "d@daemon.example" || e.mail.To != "me@acme.example" ||
 			!strings.Contains(string(e.mail.Data), "\r\nTo: <me@acme.example>\r\n") {
 			t.Errorf("%+v %+v", e.relay, e.mail)

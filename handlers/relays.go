@@ -10,7 +10,6 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
-	"newsletterd/mail/smtp"
 	"newsletterd/store"
 )
 
@@ -20,7 +19,7 @@ type RelayOptions struct {
 	From  string // the daemon's own address
 	// Test sends a mail by a relay of a tenant, with its password, or by the daemon's own where r is nil; nil: none can be
 	// tested.
-	Test func(ctx context.Context, r *core.Relay, e *smtp.Envelope) core.RelayTest
+	Test func(ctx context.Context, r *core.Relay, m core.RelayMail) core.RelayTest
 }
 
 // relays serves /api/admin/relay.
@@ -93,7 +92,7 @@ func (a relays) try(c *web.Call, in newRelayTest) (out core.RelayTest, err error
 	if a.Test == nil {
 		return core.RelayTest{Outcome: core.RelayConnect, Answer: "no relay can be tested"}, nil
 	}
-	out = a.Test(c, r, &smtp.Envelope{From: from, To: string(in.Email), Data: testMail(from, string(in.Email), c.Now)})
+	out = a.Test(c, r, core.RelayMail{From: from, To: string(in.Email), Data: testMail(from, string(in.Email), c.Now)})
 	if r == nil && !c.Caller.May(core.ActionSystemRead, core.TenantNone) {
 		out.Relay = ""
 	}

@@ -23,8 +23,8 @@ func relayOptions(cfg *config.Config) handlers.RelayOptions {
 	if c := cfg.Mail.SMTP; cfg.Mail.Transport == "smtp" {
 		o.State = core.RelayState{Transport: "smtp", Host: c.Host, Port: c.Port, TLS: c.TLS, Username: c.Username}
 	}
-	o.Test = func(ctx context.Context, r *core.Relay, e *smtp.Envelope) core.RelayTest {
-		return tryRelay(ctx, cfg, r, e)
+	o.Test = func(ctx context.Context, r *core.Relay, m core.RelayMail) core.RelayTest {
+		return tryRelay(ctx, cfg, r, &smtp.Envelope{From: m.From, To: m.To, Data: m.Data})
 	}
 	return o
 }

@@ -9,7 +9,6 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/mail/mailtest"
-	"newsletterd/mail/smtp"
 )
 
 // A test mail comes back with the answer of the server that took or refused it.
@@ -35,7 +34,7 @@ func TestRelayIsTried(t *testing.T) {
 	}
 	cfg.Mail.SMTP.Port = own.Port
 	try := func(r *core.Relay) core.RelayTest {
-		return relayOptions(cfg).Test(t.Context(), r, &smtp.Envelope{
+		return relayOptions(cfg).Test(t.Context(), r, core.RelayMail{
 			From: "a@acme.example", To: "b@acme.example", Data: []byte("Subject: x\r\n\r\ny\r\n"),
 		})
 	}

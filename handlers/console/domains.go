@@ -26,7 +26,8 @@ func (o *Console) domainRoutes(t *web.Table) {
 		"The console: let links in mails lead to a host of a domain")
 	o.post(t, one+"/keys", keys, o.domainKeys, "The console: make, switch or delete a key of a domain")
 	o.post(t, one+"/delete", may, o.domainDelete, "The console: delete a sender domain")
-	t.Add("GET", recordsPath, web.Public(), web.Console, web.Query(o.forwarded), "The records of a sender domain, by a link")
+	t.Add("GET", recordsPath, web.Public(), web.Console, web.Query(o.forwarded),
+		"The records of a sender domain, by a link")
 }
 
 const apiDomains = "/api/admin/sender-domains"
@@ -188,9 +189,10 @@ func (p *Page) recordWords(r *core.DomainRecord) (what, note string) {
 	case r.State == core.RecordMisplaced && r.FoundAt == r.Name[strings.IndexByte(r.Name, '.')+1:]:
 		note = p.T("The record stands at the domain itself; its name must be {{name}}.", "name", r.Name)
 	case r.State == core.RecordMisplaced:
-		note = p.T("It stands at {{name}}: the domain was added to a name that had it already. Change its name to the short one.", "name", r.FoundAt)
+		note = p.T("It stands at {{name}}: the domain was added to a name that had it. Change it to the short name.",
+			"name", r.FoundAt)
 	case r.State == core.RecordChange:
-		note = p.T("There is one already, for other senders. Don't make a second one, or none would count: change it to this value.")
+		note = p.T("There is one for other senders. Don't make a second one, or none counts: change it to this value.")
 	case r.State == core.RecordSeveral && r.Purpose == core.RecordSPF:
 		note = p.T("There is more than one, so none counts. Change one of them to this value, and delete the others.")
 	case r.State == core.RecordSeveral:
@@ -352,7 +354,8 @@ func (p *Page) startKey(d *core.SenderDomainView) error {
 		return err
 	}
 	const keys = "/api/admin/dkim-keys/"
-	if err := p.Do("PUT", keys+url.PathEscape(p.Form["key"]), map[string]string{"status": core.DKIMActive}, nil); err != nil {
+	active := map[string]string{"status": core.DKIMActive}
+	if err := p.Do("PUT", keys+url.PathEscape(p.Form["key"]), active, nil); err != nil {
 		return err
 	}
 	for _, r := range set.Records {
@@ -400,7 +403,8 @@ func (o *Console) forwarded(c *web.Call, in forwardedQuery) (web.HTML, error) {
 	_, err := p.Get("/api/sender-domain-records", url.Values{"token": {in.Token}}, &d.DomainRecords)
 	if core.KindOf(err) == core.Invalid {
 		return p.Show("message", View{
-			Title: p.T("That did not work"), State: p.T("The link is not good any more: ask who has sent it for another."),
+			Title:  p.T("That did not work"),
+			State:  p.T("The link is not good any more: ask who has sent it for another."),
 			Status: http.StatusBadRequest, Plain: true,
 		})
 	}

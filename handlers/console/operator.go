@@ -241,7 +241,7 @@ func (o *Console) actOnSystem(p *Page) (web.HTML, error) {
 	case "rotate":
 	case "test":
 		var t core.RelayTest
-		if err := p.Do(http.MethodPost, "/api/admin/relay/test", map[string]string{"email": p.Form["email"]}, &t); err != nil {
+		if err := p.Do(http.MethodPost, "/api/admin/relay/test", p.sent("email"), &t); err != nil {
 			return p.showSystem(err, nil)
 		}
 		return p.showSystem(nil, &relayResult{t, p.RelayWords(&t, p.Form["email"])})

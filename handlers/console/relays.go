@@ -40,7 +40,7 @@ func (p *Page) relayState() (s core.RelayState, err error) {
 func (p *Page) RelayWords(t *core.RelayTest, to string) string {
 	switch t.Outcome {
 	case core.RelayAccepted:
-		return p.T("The mail server has taken the test mail to {{to}}. Look whether it arrives, and in which folder.", "to", to)
+		return p.T("The mail server has taken the mail to {{to}}. Look whether it arrives, and where.", "to", to)
 	case core.RelayWritten:
 		return p.T("The test mail stands in a file of the machine: no mail server is set, so it reaches no one.")
 	case core.RelayRefused:
@@ -48,7 +48,7 @@ func (p *Page) RelayWords(t *core.RelayTest, to string) string {
 	case core.RelayAuth:
 		return p.T("The mail server doesn't accept user and password. Some want a password of their own for programs.")
 	case core.RelayTLS:
-		return p.T("There is no safe connection. “STARTTLS” goes with port 587, “TLS from the start” with port 465, and the name has to be that of its certificate.")
+		return p.T("There is no safe connection: STARTTLS goes with port 587, “TLS from the start” with port 465.")
 	case core.RelayGreeting:
 		return p.T("The mail server refuses us, or the address of the sender: its words say why.")
 	case core.RelayProtocol:
