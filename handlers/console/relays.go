@@ -99,7 +99,8 @@ func (p *Page) NewRelay() core.Relay { return core.Relay{} }
 // TLSOptions are how a connection to a relay is encrypted.
 func (p *Page) TLSOptions() []option {
 	return []option{
-		{"starttls", p.T("STARTTLS (port 587)")}, {"implicit", p.T("TLS from the start (port 465)")},
+		{"starttls", p.T("STARTTLS (port 587)")},
+		{"implicit", p.T("TLS from the start (port 465)")},
 		{"none", p.T("Not at all (on this machine only)")},
 	}
 }
