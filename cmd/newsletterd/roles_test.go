@@ -11,7 +11,7 @@ import (
 	"newsletterd/handlers"
 )
 
-var update = flag.Bool("update", false, "rewrite the tables of rights in docs/security.md")
+var update = flag.Bool("update", false, "rewrite the tables of rights in docs/security.md, and testdata/transcripts")
 
 // TestGoldenRoles holds the tables of docs/security.md to the one in core, and to the routes.
 func TestGoldenRoles(t *testing.T) {

@@ -212,11 +212,15 @@ func (o *Console) toLogin(c *web.Call) web.HTML {
 	return web.HTML{To: c.PublicURL() + o.options.Login(here(c))}
 }
 
-// here is the path that a page to sign in on leads back to: after a form, that of the page it stood on is not known, so
-// it is the path above.
+// here is the path that a page to sign in on leads back to: after a form, that of the page it stood on, where what was
+// written is kept on the device. Where no browser of ours tells that, it is the path above.
 func here(c *web.Call) string {
 	if c.Request.Method == http.MethodGet {
 		return c.Request.URL.RequestURI()
+	}
+	from := c.Request.Referer()
+	if page, err := url.Parse(from); err == nil && strings.HasPrefix(from, c.PublicURL()+Path+"/") {
+		return page.RequestURI()
 	}
 	path := c.Request.URL.EscapedPath()
 	if i := strings.LastIndexByte(path, '/'); i > len(Path) {
