@@ -34,8 +34,12 @@ var limitsOf = map[string]map[string]web.Object{
 		"name": nameLimits, "domains": {"maxItems": 100}, "postal_address": text(500),
 		"mail_from": addressOrNone(), "reply_to": addressOrNone(), "mail_from_name": line(100), "brand_name": line(60),
 		"test_addresses": {"maxItems": core.MaxTestAddresses}, "test_addresses[]": {"format": "email"},
-		"time_zone": {"maxLength": core.MaxZone, "description": "Name of the IANA database in which times without an offset are read; empty: they are refused"},
-		"relays":    {"maxItems": core.MaxRelays}, "relays[]": {"required": []string{"host"}},
+		"time_zone": {
+			"maxLength": core.MaxZone,
+			"description": "Name of the IANA database in which times without an offset are read; empty: they are " +
+				"refused",
+		},
+		"relays": {"maxItems": core.MaxRelays}, "relays[]": {"required": []string{"host"}},
 		"relays[].name":                 worded(line(60), "For logs and figures; empty: the host"),
 		"relays[].host":                 {"minLength": 1, "description": "Host name or IP address"},
 		"relays[].port":                 orDefault(65535, "587, of tls implicit 465"),
@@ -211,8 +215,11 @@ var limitsOf = map[string]map[string]web.Object{
 		"description": "Where the link leads from now on; empty: to the address as it was written",
 	}},
 	"CountedVersion": {"version": number(0)},
-	"DraftTest":      {"version": number(0), "to": {"minItems": 1, "maxItems": maxTests, "description": "Absent: the test group"}, "to[]": {"format": "email"}},
-	"DraftReview":    {"note": {"maxLength": maxNote}},
+	"DraftTest": {
+		"version": number(0), "to[]": {"format": "email"},
+		"to": {"minItems": 1, "maxItems": maxTests, "description": "Absent: the test group"},
+	},
+	"DraftReview": {"note": {"maxLength": maxNote}},
 	"CampaignSending": {
 		"":             onlyKnown,
 		"scheduled_at": worded(timeOrNone(), "Not before; without an offset in time_zone"),
@@ -229,7 +236,8 @@ var limitsOf = map[string]map[string]web.Object{
 		"event_type": {"enum": []string{"subscription.activated", "subscription.unsubscribed", "preferences.updated"}},
 	},
 	"FullSyncBatch": {
-		"sync_id": specID, "tenant_id": specID, "list_id": specID, "batch_no": between(1, core.MaxSyncBatches), "batch_total": between(1, core.MaxSyncBatches),
+		"sync_id": specID, "tenant_id": specID, "list_id": specID, "batch_no": between(1, core.MaxSyncBatches),
+		"batch_total": between(1, core.MaxSyncBatches),
 		"subscribers": {"maxItems": core.MaxSyncBatch},
 	},
 	"SubscriberPayload": {
@@ -313,7 +321,8 @@ func campaignLimits(whole web.Object) map[string]web.Object {
 		"theme": {"description": "Of the kinds markdown and blocks: " + strings.Join(core.BuiltInThemes, ", ") +
 			", or the id or name of an own theme; empty: the first"},
 		"language": {"enum": append([]string{""}, core.Languages...)},
-		"tracking": {"description": "totals: how often it was opened, and which links were followed; persons: by whom, too, of a tenant with tracking_consent those who have agreed"},
+		"tracking": {"description": "totals: how often it was opened, and which links were followed; persons: by whom, " +
+			"too, of a tenant with tracking_consent those who have agreed"},
 		"content": {"additionalProperties": false, "not": web.Object{"anyOf": []web.Object{
 			without(where(web.Object{"kind": web.Object{}, "text": filled}), inHTML),
 			without(where(web.Object{"kind": web.Object{}, "layout": filled}), written),

@@ -28,7 +28,10 @@ func NewAttachments(files []core.Attachment) *Attachments {
 		size += len(files[i].Data)
 	}
 	// Neither base64 nor quoted-printable has "=-", so that it stands in no part; parts of a mail begin with "=_".
-	a := &Attachments{boundary: "=-" + hex.EncodeToString(sum.Sum(nil)[:16]), tail: make([]byte, 0, size/3*4+size/50+512*len(files))}
+	a := &Attachments{
+		boundary: "=-" + hex.EncodeToString(sum.Sum(nil)[:16]),
+		tail:     make([]byte, 0, size/3*4+size/50+512*len(files)),
+	}
 	for i := range files {
 		f := &files[i]
 		plain, whole := attachmentNames(f)

@@ -36,7 +36,8 @@ func (p *program) publishCommand() *cli.Command {
 The head of the file names the subject, and what else belongs to the newsletter: TOML between two lines of +++, or YAML between two lines of ---,
 with the keys ` + strings.Join(frontmatter.Keys, ", ") + `.
 
-Pictures that the file names by their paths, and attachments (pictures and PDF), are kept with the tenant's. The same file again changes the same campaign, as long as it
+Pictures that the file names by their paths, and attachments (pictures and PDF), are kept with the tenant's. The same
+file again changes the same campaign, as long as it
 is a draft; one that was sent isn't sent again. A file is told apart by id in its head, else by its name and its list.`
 	run := publish.Action
 	publish.Action = func(c *cli.Context) error {
@@ -259,7 +260,8 @@ func readersOf(c *cli.Context, s *store.Store, l *core.List, file string, issue 
 		for _, word := range words {
 			ref, err := referenceFlag(key, noun, "").find(c, s, word, l.TenantID)
 			if err != nil {
-				return nil, fmt.Errorf("%s:%d: %s: %s", file, issue.Lines[key], key, strings.TrimPrefix(err.Error(), "--"+key+": "))
+				fault := strings.TrimPrefix(err.Error(), "--"+key+": ")
+				return nil, fmt.Errorf("%s:%d: %s: %s", file, issue.Lines[key], key, fault)
 			}
 			ids = append(ids, ref.ID)
 		}

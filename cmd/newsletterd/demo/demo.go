@@ -243,7 +243,8 @@ The daemon goes on running; Ctrl-C ends it.
    mails      %s
    commands   newsletterd admin tenant list --config %s
    token      %s
-`, d.daemon.base, d.tenant, d.daemon.base, d.daemon.side, d.operator, d.password, d.tenant, d.list, d.daemon.base, d.list, d.mailbox.dir, d.daemon.config, d.token)
+`, d.daemon.base, d.tenant, d.daemon.base, d.daemon.side, d.operator, d.password, d.tenant, d.list, d.daemon.base, d.list,
+		d.mailbox.dir, d.daemon.config, d.token)
 }
 
 // close stops the daemon as systemd does.
