@@ -194,8 +194,13 @@ func TestConsoleListGrowth(t *testing.T) {
 		if !strings.Contains(page, `aria-current="true">90 days`) {
 			t.Error("90 days are not marked")
 		}
-		e.shows("/console/"+e.tenant.ID, "Readers by day", `<svg class="chart"`)
-		e.shows(e.path("lists", e.list.ID, "left"), "No one has left")
+		e.shows("/console/"+e.tenant.ID, "Joined and left", `<svg class="chart"`, "<td>1</td><td>0</td>")
+		time.Sleep(24 * time.Hour)
+		e.login()
+		e.seed = e.seed.At(core.At(time.Now()))
+		e.seed.Leave(e.list.ID, "a@example.org")
+		e.shows("/console/"+e.tenant.ID, "<td>1</td><td>0</td>", "<td>0</td><td>1</td>")
+		e.shows(e.path("lists", e.list.ID, "left"), "One person has left")
 	})
 }
 

@@ -12,7 +12,7 @@ const (
 	chartWidth, chartHeight = 640, 240
 	chartLeft, chartBottom  = 52, 24
 	chartTop, chartRight    = 12, 8
-	halfHeight              = chartHeight / 2
+	halfHeight              = 150
 )
 
 // chart is a picture of figures, with the same as a table for those who can't see it.
@@ -149,7 +149,11 @@ func newScale(values []int64, height float64) scale {
 	for most/step < 2 {
 		step /= 2
 	}
-	for most/step > 5 {
+	lines := 5.0
+	if height < chartHeight {
+		lines = 2.5
+	}
+	for most/step > lines {
 		step *= 2
 	}
 	step = math.Max(1, step)

@@ -16,7 +16,8 @@ type growth struct {
 	Days    int
 	Ranges  []tab
 	Chart   chart
-	Known   bool // there are at least two days
+	Bars    chart // who has joined, and who has left
+	Known   bool  // there are at least two days
 	Readers int64
 	Left    int64
 }
@@ -46,6 +47,7 @@ func (p *Page) growthOf(lists ...string) (g growth, err error) {
 	}
 	var labels []string
 	var values []int64
+	var all []core.ListCounts
 	var first, last core.ListCounts
 	end := p.Now.Time().UTC()
 	for i := g.Days - 1; i >= 0; i-- {
@@ -57,13 +59,44 @@ func (p *Page) growthOf(lists ...string) (g growth, err error) {
 		if len(labels) == 0 {
 			first = counts
 		}
-		last = counts
+		last, all = counts, append(all, counts)
 		labels, values = append(labels, p.shortDay(day)), append(values, counts.Readers())
 	}
 	g.Known, g.Readers = len(labels) > 1, last.Readers()-first.Readers()
 	g.Left = max(0, last.Unsubscribed-first.Unsubscribed)
 	g.Chart = p.lineChart(p.T("Readers"), labels, values)
+	g.Bars = p.joinedAndLeft(labels, all, barDays[g.Days])
 	return g, nil
+}
+
+// barDays are how many days a bar sums up, by how many are shown.
+var barDays = map[int]int{30: 1, 90: 7, 365: 30}
+
+// joinedAndLeft draws how many have joined and left from one day to the next: of those who come and go between two
+// counts it shows what is left of it.
+func (p *Page) joinedAndLeft(days []string, counts []core.ListCounts, each int) chart {
+	joined, left := series{Name: p.T("joined")}, series{Name: p.T("left")}
+	var labels []string
+	for i := 1; i < len(counts); i++ {
+		if (i-1)%each == 0 {
+			labels = append(labels, days[i])
+			joined.Values, left.Values = append(joined.Values, 0), append(left.Values, 0)
+		}
+		gone := max(0, counts[i].Unsubscribed-counts[i-1].Unsubscribed)
+		n := len(labels) - 1
+		left.Values[n] += gone
+		joined.Values[n] += max(0, members(counts[i])-members(counts[i-1])+gone)
+	}
+	return p.barsOf(p.T("Joined and left"), labels, labels, joined, left)
+}
+
+// members are those who have joined and not left, whether or not they can be reached. Where another service keeps the
+// list, it is known of readers alone.
+func members(c core.ListCounts) int64 {
+	if c.Active == 0 {
+		return c.Readers()
+	}
+	return c.Active
 }
 
 // shortDay writes a day without its year.
@@ -160,9 +193,17 @@ func (p *Page) Reason(word string) string {
 type growthPart struct {
 	Title, Later string
 	Growth       growth
+	BarsOnly     bool
 }
 
 // GrowthPart makes it.
 func (p *Page) GrowthPart(title string, g growth) growthPart {
-	return growthPart{title, p.T("From the second day on, a line will stand here."), g}
+	return growthPart{Title: title, Later: p.T("From the second day on, a line will stand here."), Growth: g}
+}
+
+// JoinedPart is GrowthPart without the line.
+func (p *Page) JoinedPart(title string, g growth) growthPart {
+	part := p.GrowthPart(title, g)
+	part.BarsOnly = true
+	return part
 }

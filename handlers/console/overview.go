@@ -1,8 +1,10 @@
 package console
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"newsletterd/core"
@@ -80,6 +82,8 @@ type overviewData struct {
 	Next    []core.CampaignView
 	Soon    *jobRow // the mailing that begins next
 	Last    []jobRow
+	Planned []jobRow // mailings that have their time
+	Through *throughPart
 	Empty   bool // nothing was ever written, and no one reads
 	Steps   []step
 	Folder  bool // mails are only written to files; looked at while there are steps
@@ -164,7 +168,7 @@ func (o *Console) overview(p *Page) (web.HTML, error) {
 	if err := p.overviewGrowth(&d, lists); err != nil {
 		return web.HTML{}, err
 	}
-	d.Empty = d.Lists == 0 && len(d.Last) == 0 && len(d.Next) == 0
+	d.Empty = d.Lists == 0 && len(d.Last) == 0 && len(d.Next) == 0 && len(d.Planned) == 0
 	var err error
 	if d.Steps, err = p.steps(&d); err != nil {
 		return web.HTML{}, err
@@ -201,10 +205,17 @@ func (p *Page) overviewJobs(d *overviewData) (err error) {
 			d.Soon = &waiting[i]
 		}
 	}
-	if d.Last, _, err = p.jobs(p.ofTenant("status", "completed", "limit", "6")); err != nil || !p.May(core.ActionCampaignRead) {
+	if d.Planned, _, err = p.jobs(p.ofTenant("status", "pending", "limit", "10")); err != nil {
 		return err
 	}
-	for _, state := range []string{"in_review", "scheduled", "draft"} {
+	slices.SortStableFunc(d.Planned, func(a, b jobRow) int { return cmp.Compare(a.StartsAt, b.StartsAt) })
+	if d.Last, _, err = p.jobs(p.ofTenant("status", "completed", "limit", "6")); err != nil {
+		return err
+	}
+	if d.Through = p.through(d.Last); !p.May(core.ActionCampaignRead) {
+		return err
+	}
+	for _, state := range []string{"in_review", "draft"} {
 		var some []core.CampaignView
 		if _, err = p.Get("/api/campaigns", p.ofTenant("state", state, "limit", "3"), &some); err != nil {
 			return err
@@ -212,6 +223,31 @@ func (p *Page) overviewJobs(d *overviewData) (err error) {
 		d.Next = append(d.Next, some...)
 	}
 	return nil
+}
+
+// throughPart says whether mails arrive, by the last mailings.
+type throughPart struct {
+	Complaints, Back string
+	Complained, Many bool // more than mailbox providers put up with
+}
+
+// backLimit is the share of mails that come back from which on a list needs care.
+const backLimit = 0.02
+
+// through returns nil where nothing was sent.
+func (p *Page) through(last []jobRow) *throughPart {
+	var sent, complained, back int64
+	for i := range last {
+		s := &last[i].Stats
+		sent, complained, back = sent+s.Sent+s.Failed, complained+s.Complained, back+s.Bounced+s.Failed
+	}
+	if sent == 0 {
+		return nil
+	}
+	over := func(n int64, limit float64) bool { return n > 1 && float64(n) >= limit*float64(sent) }
+	return &throughPart{
+		p.Percent(complained, sent), p.Percent(back, sent), over(complained, complaintLimit), over(back, backLimit),
+	}
 }
 
 // overviewState is the one sentence about what is going on.
