@@ -20,7 +20,8 @@ func (o *Console) templateRoutes(t *web.Table) {
 	o.get(t, "/looks/templates/:id", read, o.template, "The console: a template")
 	o.post(t, "/looks/templates/:id", write, o.changeTemplate, "The console: change or delete a template")
 	o.get(t, "/looks/template-preview", read, o.templatePreview, "The console: a mail of a template, in a frame")
-	o.post(t, "/looks/template-preview", read, o.templatePreview, "The console: a mail of a template that isn't saved, in a frame")
+	o.post(t, "/looks/template-preview", read, o.templatePreview,
+		"The console: a mail of a template that isn't saved, in a frame")
 }
 
 // maxLayouts is how many templates a form offers as frames.
@@ -48,7 +49,8 @@ func (p *Page) showTemplates(fault error) (web.HTML, error) {
 	d.Pager = p.Pager(next)
 	v := View{
 		Title: p.T("Looks"), Data: &d,
-		State: p.T("Mails in HTML that programs send, and frames around them. Newsletters that are written here need none: they have a theme."),
+		State: p.T("Mails in HTML that programs send, and frames around them.") + " " +
+			p.T("Newsletters that are written here need none: they have a theme."),
 	}
 	if err := p.blame(&v, fault); err != nil {
 		return web.HTML{}, err
@@ -167,7 +169,8 @@ func (p *Page) templateUse(u core.TemplateUse) templateUse {
 	return out
 }
 
-// named finds the names of placeholders and of conditions. What is no placeholder is refused when the template is saved.
+// named finds the names of placeholders and of conditions. What is no placeholder is refused when the template is
+// saved.
 var named = regexp.MustCompile(`{[{%][^}]*?\b((?:preferences|tenant|list|job)\.\w+|content|email|unsubscribe_url|preferences_url|view_url)\b`)
 
 // placeholders returns what a template may print, first what it prints already.
@@ -194,7 +197,8 @@ func (p *Page) placeholders(bodies string) (names []placeholder, err error) {
 	}
 	for i := range lists {
 		for _, f := range lists[i].Fields {
-			add(placeholder{Name: "preferences." + f.Name, Text: p.T("What readers have said: {{question}}", "question", f.Label)})
+			text := p.T("What readers have said: {{question}}", "question", f.Label)
+			add(placeholder{Name: "preferences." + f.Name, Text: text})
 		}
 	}
 	used := map[string]bool{}

@@ -68,7 +68,10 @@ func (o *Console) models(p *Page) (web.HTML, error) { return p.showModels(nil) }
 // showModels lists the visitor's own models, the newest first.
 func (p *Page) showModels(fault error) (web.HTML, error) {
 	d := modelsData{Verified: p.Who.User.EmailVerified, Views: p.visibilities()}
-	v := View{Title: p.T("Your models"), Data: &d, State: p.T("Files that you keep here. Nobody else sees one before you say so.")}
+	v := View{
+		Title: p.T("Your models"), Data: &d,
+		State: p.T("Files that you keep here. Nobody else sees one before you say so."),
+	}
 	if err := p.blame(&v, fault); err != nil {
 		return web.HTML{}, err
 	}
@@ -136,7 +139,9 @@ func (p *Page) showModel(f filled, v View) (web.HTML, error) {
 	}
 	v.Within, v.Badge = []Link{{p.T("Your models"), OwnPath + "/models"}}, p.ModelBadge(d.Visibility)
 	if d.Visibility == core.TenantVisible {
-		d.Views = append(d.Views, option{string(core.TenantVisible), p.T("as set by a program: only you, and whom you share it with")})
+		d.Views = append(d.Views, option{
+			string(core.TenantVisible), p.T("as set by a program: only you, and whom you share it with"),
+		})
 	}
 	if p.Form["do"] != "" || d.Form.values == nil {
 		email := d.Form.values["email"]
@@ -191,7 +196,10 @@ func downloadModel(p *Page) (web.HTML, error) {
 // library lists the models that the visitor may view, the newest first.
 func (o *Console) library(p *Page) (web.HTML, error) {
 	d := modelsData{Whose: p.Query("whose"), Choices: []option{
-		{"", p.T("All that you may see")}, {"shared", p.T("Shared with you")}, {"public", p.T("Public")}, {"mine", p.T("Yours")},
+		{"", p.T("All that you may see")},
+		{"shared", p.T("Shared with you")},
+		{"public", p.T("Public")},
+		{"mine", p.T("Yours")},
 	}}
 	owner := ""
 	if d.Whose == "mine" {

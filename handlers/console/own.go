@@ -56,7 +56,8 @@ func (p *Page) ownNavigation(v *View) (items []navItem) {
 	}
 	for _, a := range ownAreas {
 		to := OwnPath + "/" + a.path
-		items = append(items, navItem{Text: p.T(a.text), To: to, Icon: a.icon, Here: strings.HasPrefix(path, to+"/"), Tab: true})
+		here := strings.HasPrefix(path, to+"/")
+		items = append(items, navItem{Text: p.T(a.text), To: to, Icon: a.icon, Here: here, Tab: true})
 	}
 	return items
 }
