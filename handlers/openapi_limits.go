@@ -121,6 +121,7 @@ var limitsOf = map[string]map[string]web.Object{
 	},
 	"GrowthQuery":    {"days": {"minimum": 1, "maximum": maxGrowth}},
 	"DriftQuery":     {"sample": {"minimum": 0, "maximum": maxSample}},
+	"ModelChange":    {"name": nameLimits, "description": text(4000)},
 	"LibraryQuery":   {"limit": {"minimum": 1, "maximum": maxLibraryLimit}, "q": {"maxLength": maxQuery}},
 	"MediaFilter":    {"q": {"maxLength": maxQuery}},
 	"CampaignFilter": {"q": {"maxLength": maxQuery}},

@@ -394,7 +394,10 @@ var refusals = map[string][]web.Refusal{
 		clashing("ALREADY_REGISTERED", "", "It is registered"),
 		clashing("REPRESENTATIVE_DEVICE", "", "It is the representative device"),
 	},
-	"listLibrary": {coded("invalid_cursor", "cursor", "It is of another list, filter or caller")},
+	"listLibrary": {
+		coded("invalid_cursor", "cursor", "It is of another list, filter or caller"),
+		refused("access", "It is about models of others, and owner about one's own"),
+	},
 	"uploadModel": {
 		notAnAsset, refused("name", "It is empty, too long, or has control characters"),
 		refused("description", "It is too long, or has control characters"),
