@@ -6,6 +6,7 @@ AXE_CORE    := axe-core@4.10.3
 REDOCLY     := @redocly/cli@2.77.0
 OAPI_CODEGEN := github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2
 TYPESCRIPT  := openapi-typescript@7.10.1 openapi-fetch@0.15.0 typescript@5.9.3
+SCHEMATHESIS_VERSION := 4.32.5
 ESBUILD     := github.com/evanw/esbuild/cmd/esbuild@v0.28.2
 GOFUMPT     := mvdan.cc/gofumpt@v0.12.0
 OAUTH2_PROXY := github.com/oauth2-proxy/oauth2-proxy/v7@v7.6.0
@@ -21,7 +22,7 @@ NFPM        := github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.0
 export GOFLAGS := $(GOFLAGS) -tags=urfave_cli_no_docs
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo run console test check fmt-check vet staticcheck tidy-check generated gallery pictures pages race bench bench-full bench-pages torture fuzz golden openapi-lint clients cover release clean
+.PHONY: help build demo run console test check fmt-check vet staticcheck tidy-check generated gallery pictures pages race bench bench-full bench-pages torture fuzz golden openapi-lint clients schemathesis cover release clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -162,6 +163,18 @@ clients: ## programs on clients that generators make of the OpenAPI documents, r
 		echo "SKIPPED: npm does not bring $(TYPESCRIPT), so no client in TypeScript is made"; \
 	fi; \
 	CGO_ENABLED=0 OAPI_CODEGEN=$(OAPI_CODEGEN) $(GO) test -count=1 -v -run GeneratedClients ./cmd/newsletterd
+
+# What is made up are also addresses of relays, webhooks and links, so the daemon runs in a network that has nothing but loopback.
+schemathesis: ## requests of all kinds that schemathesis makes of the OpenAPI documents, to a daemon: no answer that they don't tell (needs Python and Linux; says what it skips; SCHEMATHESIS_ARGS="--seed 2 --max-examples 50" does more)
+	@dir=$$(mktemp -d); trap 'rm -rf $$dir' EXIT; \
+	unshare -rn ip link set lo up || { echo "SKIPPED: there is no network apart (unshare -rn, ip), so no requests are made of the documents"; exit 0; }; \
+	if [ -z "$$SCHEMATHESIS" ]; then \
+		python3 -m venv $$dir/venv && $$dir/venv/bin/pip install --quiet schemathesis==$(SCHEMATHESIS_VERSION) || \
+			{ echo "SKIPPED: pip does not bring schemathesis, so no requests are made of the documents"; exit 0; }; \
+		export SCHEMATHESIS=$$dir/venv/bin/schemathesis; \
+	fi; \
+	CGO_ENABLED=0 $(GO) test -c -o $$dir/trial ./cmd/newsletterd && cd cmd/newsletterd && \
+	unshare -rn sh -c "ip link set lo up && exec $$dir/trial -test.v -test.timeout 60m -test.run TestSchemathesis"
 
 # Programs that the tests start are counted, too, but for those that they kill. go test sets GOCOVERDIR to a folder of its own,
 # so it is set behind it. Helpers of the tests are left out.
