@@ -68,7 +68,7 @@ func TestConsoleWalkInABrowser(t *testing.T) {
 			a => a.getAttribute("href")))`)), &links))
 		for _, to := range links {
 			if u, err := url.Parse(to); err == nil && u.Host == "" && (strings.HasPrefix(u.Path, "/console") ||
-				strings.HasPrefix(u.Path, "/operator") || strings.HasPrefix(u.Path, "/own")) && !strings.HasSuffix(u.Path, "/download") && !strings.HasSuffix(u.Path, ".csv") {
+				strings.HasPrefix(u.Path, "/operator") || strings.HasPrefix(u.Path, "/own")) && !strings.HasSuffix(u.Path, "/download") && !strings.HasSuffix(u.Path, ".csv") && !strings.HasSuffix(u.Path, "/export") {
 				queue = append(queue, u.RequestURI())
 			}
 		}

@@ -129,7 +129,7 @@ func (p *Page) steps(d *overviewData) ([]step, error) {
 		},
 		{
 			p.T("Send a test by the mail server"), p.T("See that a mail leaves, and where it arrives."),
-			p.Path("settings", "relay"), !d.Folder || len(p.Tenant.Relays) > 0,
+			p.Path("settings", "relay"), !d.Folder,
 		},
 		{p.T("Make a list"), p.T("Readers subscribe to a list."), list, d.Lists > 0},
 		{
