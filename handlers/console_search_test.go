@@ -11,11 +11,11 @@ import (
 	"newsletterd/core"
 )
 
-// The search finds people by the beginning of their address, for those who may read it, and campaigns, lists and pages
-// by a part of their name.
+// The search finds people by the beginning of their address, for those who may read it, and campaigns, lists, pages
+// and what can be begun by a part of their name.
 func TestConsoleSearch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for _, role := range []string{core.RolePublisher, core.RoleViewer} {
+		for _, role := range []string{core.RoleTenantAdmin, core.RolePublisher, core.RoleViewer} {
 			e := newCampaignEnv(t, role)
 			e.seed.Active(e.list.ID, "grace@reader.example")
 			base := "/console/" + e.tenant.ID + "/search?q="
@@ -28,7 +28,7 @@ func TestConsoleSearch(t *testing.T) {
 				found, _, _ = strings.Cut(found, "</main>")
 				return found
 			}
-			if got := strings.Contains(look("grace"), "grace@reader.example"); got != (role == core.RolePublisher) {
+			if got := strings.Contains(look("grace"), "grace@reader.example"); got != (role != core.RoleViewer) {
 				t.Errorf("%s finds a person: %v", role, got)
 			}
 			if got := strings.Contains(look("ACE@"), "grace@"); got {
@@ -39,6 +39,15 @@ func TestConsoleSearch(t *testing.T) {
 			}
 			if !strings.Contains(look("campa"), `/campaigns"`) {
 				t.Errorf("%s doesn't find a page", role)
+			}
+			for q, to := range map[string]string{
+				"import a": `/new-import"`, "INVITE": `/settings/team"`, "switched": `/suppressions"`, "theme": `/looks/themes"`,
+			} {
+				may := role == core.RoleTenantAdmin || role == core.RolePublisher && q == "import a" ||
+					role != core.RoleViewer && q == "theme"
+				if got := strings.Contains(look(q), to); got != may {
+					t.Errorf("%s finds %q: %v", role, q, got)
+				}
 			}
 			req := httptest.NewRequest("GET", base+"campa", nil)
 			req.Header.Set("Hx-Request", "true")

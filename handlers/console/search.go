@@ -20,7 +20,7 @@ type found struct{ Text, More, To, Icon string }
 const maxFound = 6
 
 // search looks for people by the beginning of their address, for campaigns and lists by a part of their name, and for
-// pages by theirs.
+// pages and what can be begun on them by theirs.
 func (o *Console) search(p *Page) (web.HTML, error) {
 	q := strings.TrimSpace(p.Query("q"))
 	var all []found
@@ -47,6 +47,11 @@ func (p *Page) find(q string) (all []found, err error) {
 			all = append(all, found{item.Text, p.T("Page"), item.To, item.Icon})
 		}
 	}
+	for _, one := range p.pagesBelow() {
+		if strings.Contains(strings.ToLower(one.Text), folded) {
+			all = append(all, one)
+		}
+	}
 	lists, err := p.lists(nil)
 	if err != nil {
 		return nil, err
@@ -64,6 +69,38 @@ func (p *Page) find(q string) (all []found, err error) {
 	}
 	people, err := p.findPeople(q, lists)
 	return append(append(all, campaigns...), people...), err
+}
+
+// pagesBelow are the pages below the lines of the navigation that the visitor may open, and what can be begun there:
+// the search leads to them at once.
+func (p *Page) pagesBelow() (all []found) {
+	task, page := p.T("To do"), p.T("Page")
+	for _, one := range []struct {
+		action core.Action
+		found
+	}{
+		{core.ActionCampaignWrite, found{p.T("New campaign"), task, p.Path("new-campaign"), "plus"}},
+		{core.ActionPeopleImport, found{p.T("Import a file"), task, p.Path("new-import"), "upload"}},
+		{core.ActionPeopleAdd, found{p.T("Add a person"), task, p.Path("new-person"), "plus"}},
+		{core.ActionListSettings, found{p.T("New list"), task, p.Path("new-list"), "plus"}},
+		{core.ActionTeamManage, found{p.T("Invite a person"), task, p.Path("settings", "team"), "send"}},
+		{core.ActionSuppressionManage, found{p.T("Switched off"), page, p.Path("suppressions"), "ban"}},
+		{core.ActionPeopleImport, found{p.T("Imports"), page, p.Path("imports"), "upload"}},
+		{core.ActionTemplateRead, found{p.T("Themes"), page, p.Path("looks", "themes"), "palette"}},
+		{core.ActionTemplateRead, found{p.T("Templates"), page, p.Path("looks", "templates"), "palette"}},
+		{core.ActionTenantSettings, found{p.T("Brand and sender"), page, p.Path("settings"), "settings"}},
+		{core.ActionTenantSettings, found{p.T("Mails"), page, p.Path("settings", "mails"), "settings"}},
+		{core.ActionDomainPropose, found{p.T("Sender domains"), page, p.Path("settings", "domains"), "settings"}},
+		{core.ActionTeamRead, found{p.T("Team"), page, p.Path("settings", "team"), "settings"}},
+		{core.ActionEndpointManage, found{p.T("Webhooks"), page, p.Path("settings", "endpoints"), "settings"}},
+		{core.ActionClientManage, found{p.T("Programs"), page, p.Path("settings", "clients"), "settings"}},
+		{core.ActionAuditRead, found{p.T("Changes"), page, p.Path("settings", "audit"), "settings"}},
+	} {
+		if p.May(one.action) {
+			all = append(all, one.found)
+		}
+	}
+	return all
 }
 
 func (p *Page) findCampaigns(q string) (all []found, err error) {
