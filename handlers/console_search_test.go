@@ -43,10 +43,22 @@ func TestConsoleSearch(t *testing.T) {
 			for q, to := range map[string]string{
 				"import a": `/new-import"`, "INVITE": `/settings/team"`, "switched": `/suppressions"`, "theme": `/looks/themes"`,
 			} {
+				if within := q[1:]; strings.Contains(look(within), to) {
+					t.Errorf("%q is found by %q", q, within)
+				}
 				may := role == core.RoleTenantAdmin || role == core.RolePublisher && q == "import a" ||
 					role != core.RoleViewer && q == "theme"
 				if got := strings.Contains(look(q), to); got != may {
 					t.Errorf("%s finds %q: %v", role, q, got)
+				}
+			}
+			if role == core.RoleTenantAdmin {
+				to := "/console/" + e.tenant.ID + "/suppressions"
+				if code, page := e.page("POST", to, url.Values{"email": {"grace@reader.example"}}); code != 303 {
+					t.Fatal(code, textOf(page))
+				}
+				if !strings.Contains(look("grace"), "grace@reader.example") {
+					t.Error("someone who was switched off isn't found")
 				}
 			}
 			req := httptest.NewRequest("GET", base+"campa", nil)

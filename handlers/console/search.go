@@ -48,7 +48,8 @@ func (p *Page) find(q string) (all []found, err error) {
 		}
 	}
 	for _, one := range p.pagesBelow() {
-		if strings.Contains(strings.ToLower(one.Text), folded) {
+		// Only beginnings of words: Return opens the first, and "te" is the team rather than "Invite".
+		if strings.Contains(" "+strings.ToLower(one.Text), " "+folded) {
 			all = append(all, one)
 		}
 	}
@@ -133,18 +134,26 @@ func (p *Page) findPeople(q string, lists []listChoice) (all []found, err error)
 		ListID string `json:"list_id"`
 	}
 	query := p.ofTenant("email_prefix", q, "limit", strconv.Itoa(maxFound))
-	if _, err = p.Get("/api/admin/subscribers", query, &people); err != nil {
-		if _, _, ok := p.FaultOf(err); ok {
-			return nil, nil
-		}
-		return nil, err
-	}
 	names := map[string]string{}
 	for i := range lists {
 		names[lists[i].ID] = lists[i].Name
 	}
-	for _, one := range people {
-		all = append(all, found{one.Email, names[one.ListID], p.Path("people", one.ID), "user"})
+	for range peopleReads { // since a page of the API may be short, or empty, and have a next one
+		next, err := p.Get("/api/admin/subscribers", query, &people)
+		if err != nil {
+			if _, _, ok := p.FaultOf(err); ok {
+				return all, nil
+			}
+			return nil, err
+		}
+		for _, one := range people[:min(len(people), maxFound-len(all))] {
+			all = append(all, found{one.Email, names[one.ListID], p.Path("people", one.ID), "user"})
+		}
+		if next == "" || len(all) == maxFound {
+			break
+		}
+		query.Set("cursor", next)
+		people = nil
 	}
 	return all, nil
 }
