@@ -463,6 +463,11 @@ func (s *story) devices() {
 		}
 		return err
 	})
+	s.op("UpdateModel", func() error {
+		return onlyErr(s.UpdateModel(ctx, m.ID, s.user, "test", func(m *core.Model) error {
+			return m.Change(core.ModelChange{Description: new("what it is")}, now0)
+		}))
+	})
 	s.op("SetVisibility", func() error {
 		return onlyErr(s.SetVisibility(ctx, m.ID, s.user, core.PublicVisible, "test",
 			now0))
