@@ -191,6 +191,9 @@ func TestConsoleListGrowth(t *testing.T) {
 		e.seed = e.seed.At(core.At(time.Now()))
 		e.seed.Active(e.list.ID, "b@example.org")
 		page := e.shows(e.path("lists", e.list.ID)+"?days=90", "2 readers, +1 in 90 days.", `<svg class="chart"`)
+		if !strings.Contains(page, "people?list="+e.list.ID+"&amp;status=pending") {
+			t.Error("no link leads to those who have not confirmed")
+		}
 		if !strings.Contains(page, `aria-current="true">90 days`) {
 			t.Error("90 days are not marked")
 		}

@@ -59,8 +59,8 @@ type series struct {
 	Values []int64
 }
 
-// barsOf makes a chart of one or two bars for each label, at half the height of others. long are the labels as the table
-// has them.
+// barsOf makes a chart of one or two bars for each label, at half the height of others. long are the labels of its
+// table.
 func (p *Page) barsOf(title string, labels, long []string, all ...series) chart {
 	c := chart{TableLabel: p.T("As a table"), Heads: []string{""}}
 	var values []int64
@@ -106,8 +106,8 @@ func (p *Page) barsOf(title string, labels, long []string, all ...series) chart 
 
 // openChart writes the beginning of a chart: title, lines and labels.
 func (p *Page) openChart(b *strings.Builder, title string, s scale, labels []string) {
-	fmt.Fprintf(b, `<svg class="chart" viewBox="0 0 %d %.0f" role="img" aria-label="%s">`, chartWidth, s.height+chartTop+chartBottom,
-		template.HTMLEscapeString(title))
+	fmt.Fprintf(b, `<svg class="chart" viewBox="0 0 %d %.0f" role="img" aria-label="%s">`, chartWidth,
+		s.height+chartTop+chartBottom, template.HTMLEscapeString(title))
 	for v := 0.0; v <= s.top+s.step/2; v += s.step {
 		y := s.y(v)
 		fmt.Fprintf(b, `<line class="axis" x1="%d" y1="%.1f" x2="%d" y2="%.1f"/>`, chartLeft, y, chartWidth-chartRight, y)

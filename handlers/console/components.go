@@ -12,7 +12,9 @@ var functions = template.FuncMap{
 	"area":  newArea,
 	"pick":  newChoice,
 	"tick":  newTick,
-	"stat":  func(label, figure, note string) stat { return stat{label, figure, note} },
+	"stat": func(label, figure, note string, to ...string) stat {
+		return stat{label, figure, note, strings.Join(to, "")}
+	},
 	"badge": func(text, tone string) Badge { return Badge{text, tone} },
 	"empty": func(icon, title, text string, link ...string) emptyState {
 		e := emptyState{Icon: icon, Title: title, Text: text}
@@ -88,7 +90,7 @@ type tick struct {
 
 func newTick(name, label, hint string, on bool) tick { return tick{name, label, hint, on} }
 
-type stat struct{ Label, Figure, Note string }
+type stat struct{ Label, Figure, Note, To string }
 
 type emptyState struct{ Icon, Title, Text, To, Link string }
 

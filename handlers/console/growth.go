@@ -189,6 +189,11 @@ func (p *Page) Reason(word string) string {
 	return word
 }
 
+// PeopleOn returns the address of the people of a list in a state.
+func (p *Page) PeopleOn(l *core.CountedList, status string) string {
+	return p.Path("people") + "?" + url.Values{"list": {l.ID}, "status": {status}}.Encode()
+}
+
 // growthPart is what the component "growth" shows.
 type growthPart struct {
 	Title, Later string

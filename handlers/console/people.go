@@ -103,7 +103,9 @@ func (o *Console) people(p *Page) (web.HTML, error) {
 		d.Text = p.Query("q")
 		d.readField(p, lists)
 	}
-	for name, value := range map[string]string{"list_id": d.List, "status": d.Status, "email_prefix": d.Text, "field": d.Field, "value": d.Value} {
+	for name, value := range map[string]string{
+		"list_id": d.List, "status": d.Status, "email_prefix": d.Text, "field": d.Field, "value": d.Value,
+	} {
 		if value != "" {
 			q.Set(name, value)
 		}
