@@ -11,6 +11,9 @@ import (
 	"newsletterd/mail/report"
 )
 
+// languages are those that the program speaks; empty: the one above, or English.
+var languages = web.Object{"enum": append([]string{""}, core.Languages...)}
+
 // specID is what the specification calls a uuid: the form of the ids that other services send.
 var specID = web.Object{"format": "uuid"}
 
@@ -31,7 +34,7 @@ var readOnly = web.Object{"readOnly": true}
 var limitsOf = map[string]map[string]web.Object{
 	"TenantInput": {
 		"id": readOnly, "relays[].has_password": readOnly,
-		"name": nameLimits, "domains": {"maxItems": 100}, "postal_address": text(500),
+		"name": nameLimits, "language": languages, "domains": {"maxItems": 100}, "postal_address": text(500),
 		"mail_from": addressOrNone(), "reply_to": addressOrNone(), "mail_from_name": line(100), "brand_name": line(60),
 		"test_addresses": {"maxItems": core.MaxTestAddresses}, "test_addresses[]": {"format": "email"},
 		"time_zone": {
@@ -64,7 +67,7 @@ var limitsOf = map[string]map[string]web.Object{
 		"send_limits.period_seconds":     periodSeconds,
 	},
 	"ListInput": {
-		"id": readOnly, "name": nameLimits, "description": text(2000), "consent_text": text(2000),
+		"id": readOnly, "name": nameLimits, "language": languages, "description": text(2000), "consent_text": text(2000),
 		"confirm_token": {"enum": []string{"", "live", "receipt", "trusted"}},
 		"slug":          slugLimits,
 		"fields":        {"maxItems": core.MaxFields},
@@ -149,6 +152,7 @@ var limitsOf = map[string]map[string]web.Object{
 	"NewEndpoint":    endpointLimits,
 	"EndpointChange": endpointLimits,
 	"SecretOverlap":  {"overlap_seconds": {"minimum": 0, "maximum": core.MaxSecretOverlap}},
+	"ImportedFile":   {"name": line(core.MaxOrigin)},
 	"ImportInput":    {"source": line(core.MaxOrigin)},
 	"NewSubscriber":  {"source": line(core.MaxOrigin)},
 	"TemplateInput": {
@@ -321,7 +325,7 @@ func campaignLimits(whole web.Object) map[string]web.Object {
 		"exclude_campaign_ids": set(core.MaxExclusions), "exclude_campaign_ids[]": specID,
 		"theme": {"description": "Of the kinds markdown and blocks: " + strings.Join(core.BuiltInThemes, ", ") +
 			", or the id or name of an own theme; empty: the first"},
-		"language": {"enum": append([]string{""}, core.Languages...)},
+		"language": languages,
 		"tracking": {"description": "totals: how often it was opened, and which links were followed; persons: by whom, " +
 			"too, of a tenant with tracking_consent those who have agreed"},
 		"content": {"additionalProperties": false, "not": web.Object{"anyOf": []web.Object{

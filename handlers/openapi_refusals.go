@@ -165,12 +165,12 @@ var refusals = map[string][]web.Refusal{
 		refused("relays[].password", "A username needs a password, and a password a username, without control characters"),
 		refused("relays[].dkim_skip", "One is no name of a header field"), noZone, thereIsOne,
 	},
+	"testRelay": {refused("relay_id", "It is no relay of the tenant"), badEmail},
 	"ListInput": {
 		fixedID, fixedTenant,
 		refused("fields[].name", "It stands twice, or is email or source"),
 		refused("fields[].options[]", "It stands twice"),
 		refused("slug", "Another list at this host has it"),
-		refused("language", "The program doesn't speak it"),
 		refused("subscribe_redirect_url", "It is no absolute https URL"),
 		refused("confirm_redirect_url", "It is no absolute https URL"),
 		refused("unsubscribe_redirect_url", "It is no absolute https URL"),
