@@ -32,7 +32,7 @@ var readOnly = web.Object{"readOnly": true}
 // limitsOf are what the documents say about properties beyond their types, by schema and path of the property: forms,
 // lengths, bounds. The rules themselves are in core; TestDocumentedLimits holds these against them.
 var limitsOf = map[string]map[string]web.Object{
-	"TenantInput": {
+	"TenantInput": withMailTexts(map[string]web.Object{
 		"id": readOnly, "relays[].has_password": readOnly,
 		"name": nameLimits, "language": languages, "domains": {"maxItems": 100}, "postal_address": text(500),
 		"mail_from": addressOrNone(), "reply_to": addressOrNone(), "mail_from_name": line(100), "brand_name": line(60),
@@ -65,8 +65,8 @@ var limitsOf = map[string]map[string]web.Object{
 		"send_limits.per_period":         sendLimit,
 		"send_limits.per_day":            sendLimit,
 		"send_limits.period_seconds":     periodSeconds,
-	},
-	"ListInput": {
+	}),
+	"ListInput": withMailTexts(map[string]web.Object{
 		"id": readOnly, "name": nameLimits, "language": languages, "description": text(2000), "consent_text": text(2000),
 		"confirm_token": {"enum": []string{"", "live", "receipt", "trusted"}},
 		"slug":          slugLimits,
@@ -82,7 +82,7 @@ var limitsOf = map[string]map[string]web.Object{
 		"fields[].label":     worded(name(200), "What people read"),
 		"fields[].options":   {"maxItems": 100, "description": "Of a choice, and needed there"},
 		"fields[].options[]": name(200),
-	},
+	}),
 	"ClientInput": {
 		"id": readOnly, "scopes[]": word(core.AllScopes...), "grant_types[]": word(core.ClientGrants...),
 		"name": nameLimits, "redirect_uris": {"maxItems": 20}, "post_logout_redirect_uris": {"maxItems": 20},
@@ -308,6 +308,17 @@ const maxWhole = 1<<53 - 1
 func number(least int) web.Object { return between(least, maxWhole) }
 
 func between(least, most int) web.Object { return web.Object{"minimum": least, "maximum": most} }
+
+// mailTexts are the mails whose texts a tenant and a list may write.
+var mailTexts = []string{"confirm", "subscribed", "unsubscribed", "preferences"}
+
+// withMailTexts adds the limits of those texts.
+func withMailTexts(limits map[string]web.Object) map[string]web.Object {
+	for _, of := range mailTexts {
+		limits["mail_texts."+of+".subject"], limits["mail_texts."+of+".text"] = line(200), text(4000)
+	}
+	return limits
+}
 
 // set is an array of at most so many elements, each once.
 func set(most int) web.Object { return web.Object{"maxItems": most, "uniqueItems": true} }

@@ -147,7 +147,7 @@ var refusals = map[string][]web.Refusal{
 	"rotateSigningKeys":       {clash("The next keys wait already")},
 
 	// Tenants and lists.
-	"TenantInput": {
+	"TenantInput": all(ofMailTexts(), []web.Refusal{
 		fixedID,
 		refused("domains[]", "It is no domain name"),
 		clashing("domain_taken", "domains", "It, or one above it, is verified for another tenant"),
@@ -164,9 +164,9 @@ var refusals = map[string][]web.Refusal{
 		refused("relays[].tls", "It may be none for a relay on the daemon's machine alone"),
 		refused("relays[].password", "A username needs a password, and a password a username, without control characters"),
 		refused("relays[].dkim_skip", "One is no name of a header field"), noZone, thereIsOne,
-	},
+	}),
 	"testRelay": {refused("relay_id", "It is no relay of the tenant"), badEmail},
-	"ListInput": {
+	"ListInput": all(ofMailTexts(), []web.Refusal{
 		fixedID, fixedTenant,
 		refused("fields[].name", "It stands twice, or is email or source"),
 		refused("fields[].options[]", "It stands twice"),
@@ -174,15 +174,7 @@ var refusals = map[string][]web.Refusal{
 		refused("subscribe_redirect_url", "It is no absolute https URL"),
 		refused("confirm_redirect_url", "It is no absolute https URL"),
 		refused("unsubscribe_redirect_url", "It is no absolute https URL"),
-		refused("mail_texts.confirm.subject", "It has other placeholders than those that it knows"),
-		refused("mail_texts.confirm.text", "It has other placeholders than those that it knows"),
-		refused("mail_texts.subscribed.subject", "It has other placeholders than those that it knows"),
-		refused("mail_texts.subscribed.text", "It has other placeholders than those that it knows"),
-		refused("mail_texts.unsubscribed.subject", "It has other placeholders than those that it knows"),
-		refused("mail_texts.unsubscribed.text", "It has other placeholders than those that it knows"),
-		refused("mail_texts.preferences.subject", "It has other placeholders than those that it knows"),
-		refused("mail_texts.preferences.text", "It has other placeholders than those that it knows"),
-	},
+	}),
 	"startFullSync":         {clash("A sync of the list is on its way, or another service feeds the list")},
 	"compareNewsletterList": {clash("The send side is another service")},
 	"NewSenderDomain": {
@@ -408,6 +400,16 @@ var refusals = map[string][]web.Refusal{
 		thereIsOne, refused("", "The owner of a model needs no share of it"), badEmail,
 	},
 	"updateModelShare": {refused("user_id", "It can't be changed"), refused("email", "It can't be changed")},
+}
+
+// ofMailTexts are refusals of the texts of mails.
+func ofMailTexts() (out []web.Refusal) {
+	for _, of := range mailTexts {
+		for _, part := range []string{".subject", ".text"} {
+			out = append(out, refused("mail_texts."+of+part, "It has other placeholders than those that it knows"))
+		}
+	}
+	return out
 }
 
 // disabling are refusals of switching an address off.
