@@ -37,8 +37,8 @@ The head of the file names the subject, and what else belongs to the newsletter:
 with the keys ` + strings.Join(frontmatter.Keys, ", ") + `.
 
 Pictures that the file names by their paths, and attachments (pictures and PDF), are kept with the tenant's. The same
-file again changes the same campaign, as long as it
-is a draft; one that was sent isn't sent again. A file is told apart by id in its head, else by its name and its list.`
+file again changes the same campaign, as long as it is a draft; one that was sent isn't sent again. A file is told apart
+by id in its head, else by its name and its list.`
 	run := publish.Action
 	publish.Action = func(c *cli.Context) error {
 		if c.Args().Len() != 1 {
