@@ -200,3 +200,16 @@ func TestConsoleDomainBecomesReady(t *testing.T) {
 		stranger(http.StatusBadRequest, "The link is not good any more")
 	})
 }
+
+// Answers of name servers are kept for all who look at that time: none of them changes one.
+func TestDomainRecordsKeepAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, z, id := newDomainConsole(t, "acme.example")
+		const kept = "NS acme.example"
+		z[kept] = []string{"ns2.dns.example", "ns1.dns.example"}
+		e.shows(e.path("settings", "domains", id), "ns1.dns.example")
+		if z[kept][0] != "ns2.dns.example" {
+			t.Errorf("the answer was changed: %q", z[kept])
+		}
+	})
+}

@@ -261,10 +261,11 @@ func (a *domainRecords) records(ctx context.Context, d core.SenderDomain, now co
 		group.Go(func() error { looks[i](&out.Records[i]); return nil })
 	}
 	_ = group.Wait() // none of them fails
+	// The answer itself is kept, and others read it.
+	out.NameServers = slices.Sorted(slices.Values(out.NameServers))
 	if out.NameServers == nil {
 		out.NameServers = []string{}
 	}
-	slices.Sort(out.NameServers)
 	out.Host, out.HostName, _ = core.DNSHost(out.NameServers)
 	for i := range out.Records {
 		out.Records[i].Label = core.LabelIn(out.Records[i].Name, out.Zone)
