@@ -77,6 +77,9 @@ func TestConsoleRelayTest(t *testing.T) {
 		test(core.RelayTest{Outcome: core.RelayAuth, Stage: "AUTH", Code: 535, Answer: "no such user"}, "doesn't accept user and password")
 		test(core.RelayTest{Outcome: core.RelayRefused, Code: 550, Answer: "unknown <mailbox>"}, "550 unknown <mailbox>")
 		test(core.RelayTest{Outcome: core.RelayTLS}, "There is no safe connection")
+		test(core.RelayTest{
+			Outcome: core.RelayConnect, Stage: "dial", Answer: "lookup relay.daemon.example on 10.0.0.1:53: no such host",
+		}, "There is no connection")
 		e.refuses(page+"/test", url.Values{"email": {"nobody"}}, http.StatusBadRequest, `value="nobody"`)
 		for range 20 {
 			e.page("POST", page+"/test", url.Values{"email": {"me@acme.example"}})

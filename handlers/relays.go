@@ -95,6 +95,9 @@ func (a relays) try(c *web.Call, in newRelayTest) (out core.RelayTest, err error
 	out = a.Test(c, r, core.RelayMail{From: from, To: string(in.Email), Data: testMail(from, string(in.Email), c.Now)})
 	if r == nil && !c.Caller.May(core.ActionSystemRead, core.TenantNone) {
 		out.Relay = ""
+		if out.Code == 0 { // no reply: what our machine says names the address, or the directory
+			out.Answer = ""
+		}
 	}
 	return out, nil
 }
