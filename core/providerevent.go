@@ -176,6 +176,30 @@ func MarkOf(effect string) Marks {
 	return 0
 }
 
+// RecipientEvents are what can have become of a mail after it was sent, in the words of lists of recipients: opened and
+// clicked by people as far as is known, the others by machines alone.
+var RecipientEvents = []string{"bounced", "complained", "opened", "clicked", "machine_opened", "machine_clicked"}
+
+// MarksOf returns which marks of a recipient tell of an event of RecipientEvents, and what they are then; zeros for a
+// word that is none.
+func MarksOf(event string) (mask, want Marks) {
+	switch event {
+	case "bounced":
+		return MarkBounced, MarkBounced
+	case "complained":
+		return MarkComplained, MarkComplained
+	case "opened":
+		return MarkOpened | MarkMachineOpened, MarkOpened
+	case "clicked":
+		return MarkClicked | MarkMachineClicked, MarkClicked
+	case "machine_opened":
+		return MarkMachineOpened, MarkMachineOpened
+	case "machine_clicked":
+		return MarkMachineClicked, MarkMachineClicked
+	}
+	return 0, 0
+}
+
 // Names lists the marks by name, in the order in which they come about.
 func (m Marks) Names() []string {
 	words := []string{}

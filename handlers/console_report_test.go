@@ -150,6 +150,12 @@ func TestConsoleReport(t *testing.T) {
 			"https://acme.example/roses", "the limit is 0.3 %", "-data-poll", "To those who have not opened it")
 		e.shows(e.path(""), http.StatusOK, "Opened and clicked, by hours", `class="bar"`, `class="bar second"`, "Where they clicked",
 			"-Later, by days")
+		readers, err := e.store.Recipients(t.Context(), &j, store.RecipientFilter{}, core.Page{Limit: 2})
+		e.must(err)
+		e.shows(e.path(""), http.StatusOK, `/people?status=clicked">`, `/people?status=opened">`, `-status=complained"`)
+		e.shows(e.path("/people?status=clicked"), http.StatusOK, readers[0].Email, "-"+readers[1].Email)
+		e.shows(e.path("/people?status=opened"), http.StatusOK, readers[0].Email, "-"+readers[1].Email)
+		e.shows(e.path("/people?status=bounced"), http.StatusOK, "No one is like that.")
 		e.shows(e.path("/preview?view=clicks"), http.StatusOK, "Roses</a><span style=", ">1 · 100.0 %</span>")
 		e.shows(e.path("/preview"), http.StatusOK, "Roses</a>", "-100.0 %")
 		time.Sleep(50 * time.Hour)

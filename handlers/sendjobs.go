@@ -341,6 +341,7 @@ type recipientFilter struct {
 	Status string     `query:"status" enum:"queued|deferred|sent|failed|skipped"`
 	Code   string     `query:"code"`
 	Email  core.Email `query:"email"`
+	Event  string     `query:"event" enum:"bounced|complained|opened|clicked|machine_opened|machine_clicked"`
 }
 
 func (a sendjobs) recipients(c *web.Call, in recipientFilter, page core.Page) ([]recipient, error) {

@@ -155,6 +155,7 @@ func everyList(l core.List, sub core.Subscription, j *core.SendJob, now core.Ins
 			{j, store.RecipientFilter{Status: "sent"}},
 			{j, store.RecipientFilter{Status: "failed", Code: "550"}},
 			{j, store.RecipientFilter{Email: sub.Email}},
+			{j, store.RecipientFilter{Event: "clicked"}},
 		},
 		"References":          {{store.NounList, "acme", ""}},
 		"SenderDomains":       among,

@@ -15,6 +15,7 @@ type RecipientFilter struct {
 	Status string     // of RecipientStates
 	Code   string     // of the refusal: a reply code as 550, or an enhanced status code as 5.1.1
 	Email  core.Email // that address alone
+	Event  string     // of core.RecipientEvents
 }
 
 var replyCode = regexp.MustCompile(`^[45](\d\d|\.\d{1,3}\.\d{1,3})$`)
@@ -23,6 +24,9 @@ var replyCode = regexp.MustCompile(`^[45](\d\d|\.\d{1,3}\.\d{1,3})$`)
 func (f *RecipientFilter) Validate() error {
 	if f.Status != "" && !slices.Contains(core.RecipientStates[:], f.Status) {
 		return core.Invalidf("status", "status must be one of %s.", strings.Join(core.RecipientStates[:], ", "))
+	}
+	if f.Event != "" && !slices.Contains(core.RecipientEvents, f.Event) {
+		return core.Invalidf("event", "event must be one of %s.", strings.Join(core.RecipientEvents, ", "))
 	}
 	if f.Code != "" && !replyCode.MatchString(f.Code) {
 		return core.Invalidf("code", "code must be the code of a refusal, as 550 or 5.1.1.")
@@ -57,12 +61,14 @@ const (
 		r.seq > ?3 AND r.seq <= ?4
 		AND (?5 < 0 OR r.state = ?5) AND (?6 = '' OR r.state IN (` + sqlRecipientDeferred + `,
 		` + sqlRecipientFailed + `) AND ?6 IN (substr(r.reason, 1, 3), substr(r.reason, 5, instr(substr(r.reason, 5) ||
-		' ', ' ') - 1))) `
+		' ', ' ') - 1))) AND r.marks & ?8 = ?9 `
 
 	recipientsInOrder = recipientColumns + "recipient AS r" + recipientRest + "ORDER BY r.seq LIMIT +?7"
 	recipientsByWord  = recipientColumns + "recipient_word AS w CROSS JOIN recipient AS r ON r.job_no = w.job_no " +
 		"AND r.seq = w.seq" + recipientRest +
-		"AND w.job_no = ?2 AND w.word = ?8 AND w.seq > ?3 AND w.seq <= ?4 ORDER BY w.seq LIMIT +?7"
+		"AND w.job_no = ?2 AND w.word = ?10 AND w.seq > ?3 AND w.seq <= ?4 ORDER BY w.seq LIMIT +?7"
+	recipientsByMark = recipientColumns + "recipient AS r INDEXED BY recipient_marked" + recipientRest +
+		"AND r.marks > 1 ORDER BY r.seq LIMIT +?7"
 )
 
 // recipientRange is how many recipients one read of those that no word finds looks at.
@@ -95,6 +101,7 @@ func (s *Store) Recipients(ctx context.Context, j *core.SendJob, f RecipientFilt
 	if word == "" && state != core.RecipientSent && state != core.RecipientQueued {
 		word = f.Status
 	}
+	mask, want := core.MarksOf(f.Event)
 	parts, err := s.partsOfJob(ctx, j)
 	for _, p := range parts {
 		for end := min(last, p.To); after < end && len(rs) < page.Limit && err == nil; {
@@ -102,12 +109,16 @@ func (s *Store) Recipients(ctx context.Context, j *core.SendJob, f RecipientFilt
 			to := end
 			switch {
 			case word != "":
-				err = s.all(ctx, &some, recipientsByWord, p.ListID, j.No, after, to, state, f.Code, page.Limit-len(rs), word)
+				err = s.all(ctx, &some, recipientsByWord, p.ListID, j.No, after, to, state, f.Code, page.Limit-len(rs),
+					int(mask), int(want), word)
 			case noneLeft(j, state):
 				return rs, nil
+			case mask != 0:
+				err = s.all(ctx, &some, recipientsByMark, p.ListID, j.No, after, to, state, "", page.Limit-len(rs), int(mask),
+					int(want))
 			default:
 				to = min(end, after+recipientRange)
-				err = s.all(ctx, &some, recipientsInOrder, p.ListID, j.No, after, to, state, "", page.Limit-len(rs))
+				err = s.all(ctx, &some, recipientsInOrder, p.ListID, j.No, after, to, state, "", page.Limit-len(rs), 0, 0)
 			}
 			for i := range some {
 				some[i].ListID = p.ListID

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"testing"
+	"time"
 
 	"newsletterd/core"
 	"newsletterd/store"
@@ -37,6 +38,15 @@ func TestRecipientFilter(t *testing.T) {
 	again[0].State, again[1].State, again[1].Reason = core.RecipientSent, core.RecipientFailed,
 		"550 5.1.1 no such user"
 	s.Must(s.FinishRecipients(t.Context(), again, sendNow))
+	later := sendNow.Add(time.Hour)
+	for _, g := range []core.Engagement{
+		{Seq: 6}, {Seq: 6, LinkNo: 1}, {Seq: 12}, // a person opens two, and follows a link of one of them
+		{Seq: 18, LinkNo: 1, Program: core.ProgramScanner}, // a scanner follows that of another
+	} {
+		g.JobNo, g.At, g.Last, g.Times = j.No, later, later, 1
+		_, err := s.AddEngagements(t.Context(), []core.Engagement{g})
+		s.Must(err)
+	}
 	j = s.Reload(j)
 	all, err := s.Recipients(t.Context(), &j, store.RecipientFilter{}, core.Page{Limit: 1000})
 	s.Must(err)
@@ -60,6 +70,15 @@ func TestRecipientFilter(t *testing.T) {
 		{store.RecipientFilter{Email: core.Email(all[2].Email), Status: "sent"}, 0},
 		{store.RecipientFilter{Email: core.Email(all[6].Email), Code: "5.1.1"}, 1},
 		{store.RecipientFilter{Email: "stranger@example.org"}, 0},
+		{store.RecipientFilter{Event: "opened"}, 2},
+		{store.RecipientFilter{Event: "clicked"}, 1},
+		{store.RecipientFilter{Event: "machine_clicked"}, 1},
+		{store.RecipientFilter{Event: "complained"}, 0},
+		{store.RecipientFilter{Event: "clicked", Status: "sent"}, 1},
+		{store.RecipientFilter{Event: "clicked", Status: "failed"}, 0},
+		{store.RecipientFilter{Event: "clicked", Code: "550"}, 0},
+		{store.RecipientFilter{Event: "clicked", Email: core.Email(all[5].Email)}, 1},
+		{store.RecipientFilter{Event: "clicked", Email: core.Email(all[11].Email)}, 0},
 	} {
 		t.Run(fmt.Sprint(tt.f), func(t *testing.T) {
 			page, n, last := core.Page{Limit: 7}, 0, int64(0)
@@ -85,7 +104,9 @@ func TestRecipientFilter(t *testing.T) {
 			}
 		})
 	}
-	for field, f := range map[string]store.RecipientFilter{"status": {Status: "bounced"}, "code": {Code: "5.1"}} {
+	for field, f := range map[string]store.RecipientFilter{
+		"status": {Status: "bounced"}, "code": {Code: "5.1"}, "event": {Event: "delivered"},
+	} {
 		_, err := s.Recipients(t.Context(), &j, f, core.Page{Limit: 1})
 		if e, ok := err.(*core.Error); !ok || e.Field != field || e.Kind != core.Invalid {
 			t.Errorf("%s: %v", field, err)

@@ -29,13 +29,15 @@ func (p *program) recipientsCommand() *cli.Command {
 			strings.Join(core.RecipientStates[:], ", "), optional(core.RecipientStates[:])...),
 		stringFlag("code", "only those that were refused with `CODE`, as 550 or 5.1.1"),
 		stringFlag("email", "only this `ADDRESS`"),
+		oneOfFlag("event", "only those of whom `EVENT` is known: "+strings.Join(core.RecipientEvents, ", "),
+			optional(core.RecipientEvents)...),
 	}, []string{"id"}, p.listRecipients)
 	c.Description = "   newsletterd admin job recipients --id ID --status failed --code 5.1.1"
 	return c
 }
 
 func (p *program) listRecipients(c *cli.Context, _ *config.Config, s *store.Store) error {
-	f := store.RecipientFilter{Status: c.String("status"), Code: c.String("code")}
+	f := store.RecipientFilter{Status: c.String("status"), Code: c.String("code"), Event: c.String("event")}
 	if c.IsSet("email") {
 		email, err := core.ParseEmail(c.String("email"))
 		if err != nil {

@@ -100,7 +100,11 @@ type reportData struct {
 }
 
 // reportStat is a figure with a remark, whose tone is empty or bad.
-type reportStat struct{ Label, Figure, Note, Tone string }
+type reportStat struct {
+	Label, Figure, Note, Tone string
+
+	Of string // the event of those whom it counts, where they are named; empty: they are not
+}
 
 // failureRow is a reason for which mails did not arrive, as a sentence.
 type failureRow struct {
@@ -338,14 +342,14 @@ func (p *Page) reportStats(s *core.Stats, u *usualFigures) []reportStat {
 		clicked.Figure, clicked.Note = p.Clicked(s), ""
 	}
 	if c := s.Clicks; c != nil && c.Measured && !c.Totals {
-		clicked.Note = p.joined(p.N("one person|{{n}} people", *c.People), usual(u.clicked))
+		clicked.Note, clicked.Of = p.joined(p.N("one person|{{n}} people", *c.People), usual(u.clicked)), "clicked"
 	}
 	opened := reportStat{Label: p.T("Opened, at least"), Figure: "–", Note: p.T("not measured")}
 	if o := s.Opens; o != nil && o.Measured {
 		opened.Figure = p.Opened(s)
 		people := ""
 		if !o.Totals {
-			people = p.N("one person|{{n}} people", *o.People)
+			people, opened.Of = p.N("one person|{{n}} people", *o.People), "opened"
 		}
 		opened.Note = p.joined(people, p.N("of one it can't be told|of {{n}} it can't be told", *o.CantTell),
 			p.N("one scanner|{{n}} scanners", *o.Scanners), usual(u.opened))
@@ -360,6 +364,9 @@ func (p *Page) reportStats(s *core.Stats, u *usualFigures) []reportStat {
 	complained := reportStat{
 		Label: p.T("Complaints"), Figure: p.Number(s.Complained),
 		Note: p.T("{{rate}}; the limit is 0.3 %", "rate", p.Percent(s.Complained, s.Sent)),
+	}
+	if s.Complained > 0 {
+		complained.Of = "complained"
 	}
 	if s.Sent > 0 && float64(s.Complained) >= complaintLimit*float64(s.Sent) && s.Complained > 0 {
 		complained.Tone = "bad"

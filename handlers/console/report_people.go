@@ -27,9 +27,9 @@ func (p *Page) outcome(r *recipientRow) Badge {
 		return Badge{p.T("complained"), "bad"}
 	case has("bounced"):
 		return Badge{p.T("came back"), "bad"}
-	case has("clicked"):
+	case has("clicked") && !has("machine_clicked"):
 		return Badge{p.T("clicked"), "good"}
-	case has("opened"):
+	case has("opened") && !has("machine_opened"):
 		return Badge{p.T("opened"), "good"}
 	case has("delivered"):
 		return Badge{p.T("delivered"), "good"}
@@ -49,6 +49,17 @@ func (p *Page) statusBadge(status string) Badge {
 		return Badge{p.T("left out"), ""}
 	}
 	return Badge{p.T("waits"), ""}
+}
+
+// shownEvents are those that people are chosen by, besides the states of their mails.
+var shownEvents = []string{"clicked", "opened", "bounced", "complained"}
+
+// stateOf returns the name by which the API is asked for a state that was chosen.
+func stateOf(chosen string) string {
+	if slices.Contains(shownEvents, chosen) {
+		return "event"
+	}
+	return "status"
 }
 
 // shownRecipient is a row of the table of people.
@@ -84,6 +95,9 @@ func (o *Console) recipients(p *Page) (web.HTML, error) {
 	for _, status := range []string{"sent", "deferred", "failed", "skipped", "queued"} {
 		d.Statuses = append(d.Statuses, option{status, p.statusBadge(status).Text})
 	}
+	for _, event := range shownEvents {
+		d.Statuses = append(d.Statuses, option{event, p.outcome(&recipientRow{Events: []string{event}}).Text})
+	}
 	i := slices.IndexFunc(jobs, func(j jobRow) bool { return j.ID == d.JobID })
 	if len(jobs) == 0 {
 		return p.Show("recipients", v)
@@ -96,7 +110,7 @@ func (o *Console) recipients(p *Page) (web.HTML, error) {
 	}
 	q := url.Values{"limit": {"50"}}
 	for name, value := range map[string]string{
-		"status": d.Status, "email": d.Email, "code": d.Code, "cursor": p.Query("cursor"),
+		stateOf(d.Status): d.Status, "email": d.Email, "code": d.Code, "cursor": p.Query("cursor"),
 	} {
 		if value != "" {
 			q.Set(name, value)
@@ -134,7 +148,7 @@ func (p *Page) exportRecipients() error {
 	}
 	q := url.Values{}
 	if status := p.Query("status"); status != "" {
-		q.Set("status", status)
+		q.Set(stateOf(status), status)
 	}
 	return p.Download(jobAPI(jobs[max(i, 0)].ID, "recipients/export") + "?" + q.Encode())
 }

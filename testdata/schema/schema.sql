@@ -877,6 +877,8 @@ CREATE TABLE recipient (
 
 CREATE INDEX recipient_deferred ON recipient (job_no, due_at) WHERE state = 1;
 
+CREATE INDEX recipient_marked ON recipient (job_no, seq, marks) WHERE marks > 1;
+
 CREATE TABLE recipient_word (
   job_no INTEGER NOT NULL,
   word   TEXT NOT NULL,
