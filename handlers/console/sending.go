@@ -72,10 +72,11 @@ func (o *Console) sendPage(p *Page) (web.HTML, error) {
 		Later: p.Query("when") == "later", Date: p.Query("date"), Time: p.Query("time"), Until: p.Query("until"),
 		FirstFew: p.Tenant.FirstFew, Key: core.NewID(),
 	}
-	if d.Later && d.Date != "" {
+	if d.Later {
+		if d.Date == "" {
+			d.Date, d.Time = p.Now.Time().In(p.Zone).AddDate(0, 0, 1).Format(time.DateOnly), "08:00"
+		}
 		p.readTime(d, p.Query("offset"))
-	} else if d.Later {
-		d.Date, d.Time = p.Now.Time().In(p.Zone).AddDate(0, 0, 1).Format(time.DateOnly), "08:00"
 	}
 	return p.showSend(d, View{})
 }
