@@ -68,6 +68,14 @@ func (s *Subscription) PendAgain() {
 // subscription is to look as it did.
 func (s *Subscription) EndedByUndo(now Instant) *Change { return s.change(EventUnsubscribed, now) }
 
+// LeftUnlisted returns the record of a subscriber who leaves a list that has none of them any more.
+func LeftUnlisted(listID string, known *Subscriber, now Instant) Subscription {
+	return Subscription{
+		ID: known.ID, ListID: listID, Email: known.Email, Status: SubscriptionUnsubscribed, Preferences: NoPreferences,
+		Generation: 1, CreatedAt: now, ChangedAt: now, EventAt: known.MemberStatusAt,
+	}
+}
+
 // Add counts what becomes of a subscription.
 func (p *ImportUndoPlan) Add(o UndoOutcome) {
 	p.Looked++

@@ -365,11 +365,13 @@ func (tx *Tx) pretendEvent(l UnsubscribeRequest, now core.Instant) error {
 func (tx *Tx) endMirrored(l UnsubscribeRequest, now core.Instant) error {
 	var sub core.Subscriber
 	err := tx.get(&sub, selectSubscriber, l.ListID, l.SubscriptionID)
-	if errors.Is(err, core.ErrNotFound) || err == nil && sub.MemberStatus != core.StatusActive {
+	switch {
+	case errors.Is(err, core.ErrNotFound):
 		return nil
-	}
-	if err != nil {
+	case err != nil:
 		return err
+	case sub.MemberStatus != core.StatusActive:
+		return tx.leaveUndone(l, &sub, now)
 	}
 	list, err := tx.list(l.ListID)
 	if errors.Is(err, core.ErrNotFound) {
@@ -405,6 +407,41 @@ func (tx *Tx) endMirrored(l UnsubscribeRequest, now core.Instant) error {
 		ID: core.NewID(), Type: core.EventUnsubscribed, TenantID: list.TenantID, ListID: sub.ListID, Subscriber: left,
 		OccurredAt: sub.MemberStatusAt,
 	}, now)
+}
+
+// leaveUndone keeps the word of a subscriber who leaves by a mail from before the import that has brought them was taken
+// back: without a record the right file would bring them again. A token that anyone could ask for makes no record.
+func (tx *Tx) leaveUndone(l UnsubscribeRequest, known *core.Subscriber, now core.Instant) error {
+	if l.Proof == core.ProofResponse || tx.store.opts.MemberElsewhere {
+		return nil
+	}
+	undone := false
+	err := tx.get(&undone, `SELECT EXISTS (SELECT 1 FROM import_job INDEXED BY import_job_list WHERE list_id = ? AND
+		undo_status <> '')`, l.ListID)
+	if err != nil || !undone {
+		return err
+	}
+	list, err := tx.list(l.ListID)
+	if errors.Is(err, core.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if now, err = tx.stamp(l.ListID, now); err != nil {
+		return err
+	}
+	sub := core.LeftUnlisted(l.ListID, known, now)
+	if err := tx.saveSubscription("", &sub); err != nil {
+		return err
+	}
+	if err := tx.auditLeaving(l, list.TenantID, sub.Email, string(known.MemberStatus), now); err != nil {
+		return err
+	}
+	return tx.addConsent(core.Consent{
+		ListID: sub.ListID, SubscriptionID: sub.ID, At: now, What: core.ConsentUnsubscribed,
+		Proof: l.Proof, Origin: l.Origin, JobNo: l.JobNo, Reason: l.Reason, Generation: sub.Generation,
+	})
 }
 
 func (tx *Tx) unsubscribe(l UnsubscribeRequest, now core.Instant) (*core.Change, core.Subscription, error) {

@@ -58,7 +58,8 @@ func TestImportsAreTakenBack(t *testing.T) {
 		if err != nil || plan != want {
 			t.Errorf("%+v, %v", plan, err)
 		}
-		left, changed := sub("left@example.org"), sub("changed@example.org")
+		left, changed, late := sub("left@example.org"), sub("changed@example.org"), sub("reader8@example.org")
+		reader9 := sub("reader9@example.org")
 		_, err = h.UndoImport(ctx, j.ID, "user:2", h.Time())
 		h.Must(err)
 		synctest.Wait()
@@ -92,13 +93,29 @@ func TestImportsAreTakenBack(t *testing.T) {
 		if _, err = h.UndoImport(ctx, j.ID, "user:2", h.Time()); core.KindOf(err) != core.Conflict {
 			t.Errorf("twice: %v", err)
 		}
+		for proof, want := range map[string]string{core.ProofResponse: "", core.ProofMailed: core.SubscriptionUnsubscribed} {
+			l := store.UnsubscribeRequest{ListID: list, SubscriptionID: late.ID, Email: late.Email, Proof: proof}
+			if proof == core.ProofResponse {
+				l.SubscriptionID, l.Email = reader9.ID, reader9.Email
+			}
+			if _, err = h.Unsubscribe(ctx, l, h.Time()); core.KindOf(err) != core.NotFound {
+				t.Errorf("who is not on the list any more, leaves: %v", err)
+			}
+			if s := sub(l.Email); s.Status != want {
+				t.Errorf("left by %s: %+v", proof, s)
+			}
+		}
 		time.Sleep(time.Second)
-		again := h.NewImportJob(list, "email\nreader7@example.org\nleft@example.org\n")
+		again := h.NewImportJob(list, "email\nreader7@example.org\nleft@example.org\nreader8@example.org\n")
 		_, err = h.RunImport(ctx, again.ID, core.ImportInput{SubscriberStatus: core.SubscriptionActive}, "user:1", h.Time())
 		h.Must(err)
 		synctest.Wait()
 		if a := sub("reader7@example.org"); a.Status != core.SubscriptionActive || sub("left@example.org") != left {
 			t.Errorf("imported again: %+v", a)
+		}
+		if s, err := h.Subscriber(ctx, list, "reader8@example.org"); err != nil || s.Mailable() ||
+			sub("reader8@example.org").Status != core.SubscriptionUnsubscribed {
+			t.Errorf("who has left by a mail from before is brought again: %+v, %v", s, err)
 		}
 	})
 }
