@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -210,6 +212,36 @@ func TestDomainRecordsKeepAnswers(t *testing.T) {
 		e.shows(e.path("settings", "domains", id), "ns1.dns.example")
 		if z[kept][0] != "ns2.dns.example" {
 			t.Errorf("the answer was changed: %q", z[kept])
+		}
+	})
+}
+
+// A link is no way to have many questions asked, also where no name server answers.
+func TestDomainRecordsAskOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, _, id := newDomainConsole(t, "acme.example")
+		var asked atomic.Int64
+		lookup := func(context.Context, string) ([]string, error) {
+			asked.Add(1)
+			time.Sleep(time.Second)
+			return nil, &net.DNSError{Err: "server misbehaving", IsTemporary: true}
+		}
+		p := e.handler.options.Auth
+		var err error
+		e.handler, err = New(Options{
+			Store: e.store, Auth: p, PublicURL: "https://news.example.org", Bearer: p.Bearer, LookupTXT: lookup,
+			DNS: DNSOptions{NS: lookup, Host: lookup},
+		})
+		e.must(err)
+		page := e.path("settings", "domains", id)
+		var all sync.WaitGroup
+		for range 5 {
+			all.Go(func() { e.page("GET", page, nil) })
+		}
+		all.Wait()
+		e.shows(page, "No name server has answered")
+		if n := asked.Load(); n != 3 { // the proof, DMARC, and the servers of the zone
+			t.Errorf("%d questions", n)
 		}
 	})
 }

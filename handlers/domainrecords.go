@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/singleflight"
 
 	"newsletterd/auth"
 	"newsletterd/core"
@@ -47,6 +48,7 @@ type domainRecords struct {
 	txt     auth.LookupTXT
 	dns     DNSOptions
 	origin  string
+	asking  singleflight.Group
 	mu      sync.Mutex
 	answers map[string]dnsAnswer // by kind and name
 }
@@ -58,7 +60,9 @@ type dnsAnswer struct {
 	at    core.Instant
 }
 
-// ask returns an answer, from the cache where it was asked for in the last seconds: many may look at one page.
+// ask returns an answer, from the cache where it was asked for in the last seconds: many may look at one page. That none
+// came is kept as well, and who asks meanwhile waits for the same one, so that a link is no way to have many questions
+// asked.
 func (a *domainRecords) ask(ctx context.Context, kind string, lookup auth.LookupTXT, name string, now core.Instant) dnsAnswer {
 	if lookup == nil {
 		return dnsAnswer{}
@@ -70,19 +74,22 @@ func (a *domainRecords) ask(ctx context.Context, kind string, lookup auth.Lookup
 	if kept && now.Sub(answer.at) < answersKept {
 		return answer
 	}
-	found, err := lookup(ctx, name+".") // with the dot, no search list of the machine is tried
-	fault, isDNS := errors.AsType[*net.DNSError](err)
-	answer = dnsAnswer{found, err == nil || isDNS && fault.IsNotFound, now}
-	if !answer.known {
-		return answer
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.answers == nil || len(a.answers) >= maxAnswersKept {
-		a.answers = map[string]dnsAnswer{}
-	}
-	a.answers[key] = answer
-	return answer
+	shared, _, _ := a.asking.Do(key, func() (any, error) {
+		until, _ := ctx.Deadline()
+		ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), until) // others wait for it, too
+		defer cancel()
+		found, err := lookup(ctx, name+".") // with the dot, no search list of the machine is tried
+		fault, isDNS := errors.AsType[*net.DNSError](err)
+		answer := dnsAnswer{found, err == nil || isDNS && fault.IsNotFound, now}
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if a.answers == nil || len(a.answers) >= maxAnswersKept {
+			a.answers = map[string]dnsAnswer{}
+		}
+		a.answers[key] = answer
+		return answer, nil
+	})
+	return shared.(dnsAnswer)
 }
 
 // look is one look at the records of a domain.
