@@ -127,7 +127,10 @@ func OnEachPage(script string) Step {
 func scheme(name string) Step {
 	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 		_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}},
+			Features: []*emulation.MediaFeature{
+				{Name: "prefers-color-scheme", Value: name},
+				{Name: "prefers-reduced-motion", Value: "reduce"}, // else colours are on their way in a picture
+			},
 		})
 		return err
 	})
