@@ -84,11 +84,14 @@ func (s *Store) CancelImport(ctx context.Context, id, actor string, now core.Ins
 }
 
 // DeleteImport removes an import with its file and its lines with errors. It returns core.ErrNotFound, or a Conflict
-// where it waits or runs.
+// where it waits, runs or is being taken back.
 func (s *Store) DeleteImport(ctx context.Context, id, actor string, now core.Instant) error {
 	_, err := s.changeImport(ctx, id, actor, "import.delete", now, func(tx *Tx, j *core.ImportJob) error {
 		if j.Status == core.ImportWaiting || j.Status == core.ImportRunning {
 			return core.Conflictf("conflict", "The import is %s: cancel it first.", j.Status)
+		}
+		if j.UndoStatus == core.ImportUndoRunning { // what it has noted is needed
+			return core.Conflictf("conflict", "The import is being taken back: delete it then.")
 		}
 		tx.kick(TopicImports)
 		return tx.one("UPDATE import_job SET status = 'deleted' WHERE id = ?", id)
