@@ -380,6 +380,26 @@ func TestConsoleImports(t *testing.T) {
 	})
 }
 
+// A column that holds first names, whatever its language calls them, becomes what mails greet by.
+func TestConsoleImportsKnowNames(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RoleTenantAdmin)
+		importer := worker.Imports(e.store, nil, slog.New(slog.DiscardHandler))
+		at := e.uploads(e.list.ID, "a.csv", "email;Vorname;Nachname\nnew@reader.example;Grace;Hopper\n")
+		e.shows(at, http.StatusOK, `value="first_name" selected`, `value="last_name" selected`, "Keep as “Vorname”")
+		form := url.Values{
+			"agreed": {"active"}, "do": {"run"}, "column.0": {"email"}, "column.1": {"first_name"}, "column.2": {"Nachname"},
+		}
+		e.sends(at, http.StatusSeeOther, form)
+		importer.Step(t.Context(), time.Now())
+		if s := e.found("new@reader.example"); s.Preferences != `{"first_name":"Grace","Nachname":"Hopper"}` {
+			t.Errorf("%+v", s)
+		}
+		at = e.uploads(e.list.ID, "b.csv", "wohin;vorname\nnew@reader.example;Grace\n")
+		e.shows(at, http.StatusOK, `value="email" selected`, `value="first_name" selected`)
+	})
+}
+
 // While an import waits or runs, its page asks for the part of it again; the part alone answers a script.
 func TestConsoleImportsGoOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

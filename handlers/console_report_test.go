@@ -66,7 +66,7 @@ func TestConsoleReportRuns(t *testing.T) {
 			core.Outcome{State: core.RecipientDeferred, Reason: "452 4.2.2 full", DueAt: due, GivesUpAt: due.Add(time.Hour)})
 		time.Sleep(time.Minute)
 		e.shows(e.path(""), http.StatusOK, "Going out now", "3 of 8", "There is no such mailbox.", "the address is taken out",
-			"The mailbox is full.", "next try today, 01:05.", "ready at about 01:02", "Pause", "Stop", `data-poll="2"`,
+			"The mailbox is full.", "-one came back later", "next try today, 01:05.", "ready at about 01:02", "Pause", "Stop", `data-poll="2"`,
 			"-Stop it for good", "Clicked", "not measured")
 		part := e.part(e.path(""), "report")
 		if !strings.HasPrefix(strings.TrimSpace(part), `<div id="report"`) || strings.Contains(part, "<html") ||

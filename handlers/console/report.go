@@ -2,6 +2,7 @@ package console
 
 import (
 	"cmp"
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -286,8 +287,12 @@ func got(s *core.Stats) int64 {
 	if s.Delivered > 0 {
 		return s.Delivered
 	}
-	return max(0, s.Sent-s.Bounced)
+	return max(0, s.Sent-cameBack(s))
 }
+
+// cameBack is how many mails have come back after they were taken. Bounces are also those that were refused at once,
+// which are among the failed, so it is that many at least.
+func cameBack(s *core.Stats) int64 { return max(0, s.Bounced-s.Failed) }
 
 // usualFigures are what is in the middle of the last mailings; nil: there were too few.
 type usualFigures struct{ clicked, opened, left *float64 }
@@ -371,7 +376,7 @@ func (p *Page) reportStats(s *core.Stats, u *usualFigures) []reportStat {
 	if s.Sent > 0 && float64(s.Complained) >= complaintLimit*float64(s.Sent) && s.Complained > 0 {
 		complained.Tone = "bad"
 	}
-	back := p.N("one came back later|{{n}} came back later", s.Bounced)
+	back := p.N("one came back later|{{n}} came back later", cameBack(s))
 	delivered := reportStat{
 		Label: p.T("Taken by their servers"), Figure: p.Number(got(s)),
 		Note: p.joined(p.T("{{part}} of {{all}}", "part", p.Percent(got(s), s.Recipients), "all", p.Number(s.Recipients)), back),
@@ -448,6 +453,10 @@ func (o *Console) mendLink(p *Page) (web.HTML, error) {
 	id := p.ID()
 	body := map[string]string{"target": p.Form["target"]}
 	err := p.Do(http.MethodPatch, campaignAPI(id, "links", p.Form["link"]), body, nil)
+	if errors.Is(err, core.ErrApprovalRequired) {
+		return p.campaignAgain(p.T("Another person has to do that: one who may send, and has not written on what was sent."),
+			http.StatusForbidden)
+	}
 	if fault, status, ok := p.FaultOf(err); ok {
 		return p.campaignAgain(fault, status)
 	}
