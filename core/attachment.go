@@ -1,7 +1,6 @@
 package core
 
 import (
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -30,16 +29,12 @@ const maxAttachmentName = 80 // bytes, without the ending
 // AttachmentName returns the name of a file of media as readers see it: in its own letters, with the ending of its
 // type, and without what no file system takes.
 func AttachmentName(name, mediaType string) string {
-	if dot := strings.LastIndexByte(name, '.'); dot > 0 &&
-		slices.Contains(pictureEndings, strings.ToLower(name[dot:])) {
-		name = name[:dot]
-	}
 	name = strings.Map(func(r rune) rune {
 		if !unicode.IsGraphic(r) || strings.ContainsRune(`/\:*?"<>|`, r) || r == utf8.RuneError {
 			return ' '
 		}
 		return r
-	}, name)
+	}, withoutEnding(name))
 	name = strings.Trim(strings.Join(strings.Fields(name), " "), ". ")
 	for len(name) > maxAttachmentName {
 		_, size := utf8.DecodeLastRuneInString(name)

@@ -158,12 +158,8 @@ const maxMediaFileName = 80 // bytes
 
 // MediaFileName returns a name as it may stand in a path: letters, digits, hyphens, and the ending of the type.
 func MediaFileName(name, mediaType string) string {
-	if dot := strings.LastIndexByte(name, '.'); dot > 0 &&
-		slices.Contains(pictureEndings, strings.ToLower(name[dot:])) {
-		name = name[:dot]
-	}
 	var b strings.Builder
-	for _, r := range name {
+	for _, r := range withoutEnding(name) {
 		switch {
 		case r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_':
 			b.WriteRune(r)
@@ -180,6 +176,15 @@ func MediaFileName(name, mediaType string) string {
 		}
 	}
 	return name + mediaEndings[mediaType]
+}
+
+// withoutEnding returns the name of a file without the ending of a picture or a document.
+func withoutEnding(name string) string {
+	if dot := strings.LastIndexByte(name, '.'); dot > 0 &&
+		slices.Contains(pictureEndings, strings.ToLower(name[dot:])) {
+		return name[:dot]
+	}
+	return name
 }
 
 // IsMediaDigits reports whether a text can be the digits of a file's hash.

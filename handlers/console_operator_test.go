@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"context"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -26,19 +25,13 @@ func newOperatorEnv(t *testing.T) *peopleEnv {
 // operates asks for a page of operators, and checks its status and its texts.
 func (e *peopleEnv) operates(path string, status int, texts ...string) string {
 	e.Helper()
-	got, body := e.page("GET", console.OperatorPath+path, nil)
-	e.holds("GET "+path, got, body, status, texts)
-	return body
+	return e.showsBelow(console.OperatorPath, path, status, texts)
 }
 
 // orders posts a form of such a page, and returns where the answer leads to.
 func (e *peopleEnv) orders(path string, status int, form url.Values, texts ...string) (to string) {
 	e.Helper()
-	res := e.ask("POST", console.OperatorPath+path, form)
-	body, err := io.ReadAll(res.Body)
-	e.must(err)
-	e.holds("POST "+path, res.StatusCode, string(body), status, texts)
-	return strings.TrimPrefix(res.Header.Get("Location"), "https://news.example.org"+console.OperatorPath)
+	return e.sendsBelow(console.OperatorPath, path, status, form, texts)
 }
 
 // No page of operators is there for those who only administer a tenant, and nothing leads to one.

@@ -33,19 +33,13 @@ func newOwnEnv(t *testing.T) (e *peopleEnv, ann, bob core.User) {
 // owns asks for a page that every user has, and checks its status and its texts.
 func (e *peopleEnv) owns(path string, status int, texts ...string) string {
 	e.Helper()
-	got, body := e.page("GET", console.OwnPath+path, nil)
-	e.holds("GET "+path, got, body, status, texts)
-	return body
+	return e.showsBelow(console.OwnPath, path, status, texts)
 }
 
 // posts sends a form of such a page, and returns where the answer leads to.
 func (e *peopleEnv) posts(path string, status int, form url.Values, texts ...string) (to string) {
 	e.Helper()
-	res := e.ask("POST", console.OwnPath+path, form)
-	body, err := io.ReadAll(res.Body)
-	e.must(err)
-	e.holds("POST "+path, res.StatusCode, string(body), status, texts)
-	return strings.TrimPrefix(res.Header.Get("Location"), "https://news.example.org"+console.OwnPath)
+	return e.sendsBelow(console.OwnPath, path, status, form, texts)
 }
 
 // uploadsModel posts the form with a model, as a browser without script does.

@@ -63,7 +63,13 @@ func (e *peopleEnv) at(path string) string { return console.Path + "/" + e.tenan
 // shows asks for a page, and checks its status and that it has texts; those that begin with "-" it must not have.
 func (e *peopleEnv) shows(path string, status int, texts ...string) string {
 	e.Helper()
-	got, body := e.page("GET", e.at(path), nil)
+	return e.showsBelow(e.at(""), path, status, texts)
+}
+
+// showsBelow is shows for the pages below another path.
+func (e *peopleEnv) showsBelow(base, path string, status int, texts []string) string {
+	e.Helper()
+	got, body := e.page("GET", base+path, nil)
 	e.holds("GET "+path, got, body, status, texts)
 	return body
 }
@@ -71,11 +77,17 @@ func (e *peopleEnv) shows(path string, status int, texts ...string) string {
 // sends posts a form, and returns where the answer leads to.
 func (e *peopleEnv) sends(path string, status int, form url.Values, texts ...string) (to string) {
 	e.Helper()
-	res := e.ask("POST", e.at(path), form)
+	return e.sendsBelow(e.at(""), path, status, form, texts)
+}
+
+// sendsBelow is sends for the pages below another path.
+func (e *peopleEnv) sendsBelow(base, path string, status int, form url.Values, texts []string) (to string) {
+	e.Helper()
+	res := e.ask("POST", base+path, form)
 	body, err := io.ReadAll(res.Body)
 	e.must(err)
 	e.holds("POST "+path, res.StatusCode, string(body), status, texts)
-	return strings.TrimPrefix(res.Header.Get("Location"), "https://news.example.org"+e.at(""))
+	return strings.TrimPrefix(res.Header.Get("Location"), "https://news.example.org"+base)
 }
 
 func (e *peopleEnv) holds(what string, got int, body string, status int, texts []string) {

@@ -3,15 +3,17 @@ package store
 import (
 	"context"
 	"errors"
+	"strconv"
 	"time"
 
 	"newsletterd/core"
 )
 
-const importColumns = `id, tenant_id, list_id, name, bytes, status, dry_run, subscriber_status, source, mapping, lines,
+var importColumns = `id, tenant_id, list_id, name, bytes, status, dry_run, subscriber_status, source, mapping, lines,
 	keep_fields, added, updated, unchanged, kept, contradicted, pending, failed, evidence, evidence_unreadable,
 	evidence_future, brought, undo_status, undo_removed, undo_pending, undo_kept, undone_at,
-	iif(finished_at > 0 AND brought > 0 AND undo_status = '', finished_at + ` + sqlFaultsKept + `, 0) AS undo_until,
+	iif(finished_at > 0 AND brought > 0 AND undo_status = '', finished_at + ` +
+	strconv.FormatInt(FaultsKept.Milliseconds(), 10) + `, 0) AS undo_until,
 	sync_id, created_by, created_at, started_at, finished_at, failure_reason, announced, done_id, done_rows`
 
 // How long a file waits to be run, and an upload for its next part.
@@ -19,8 +21,6 @@ const (
 	importIdle = 7 * 24 * time.Hour
 	// FaultsKept is how long the lines with errors of an import can be read after its end, and it can be taken back.
 	FaultsKept = 7 * 24 * time.Hour
-	// sqlFaultsKept is FaultsKept in milliseconds: so long an import can be taken back.
-	sqlFaultsKept = "604800000"
 )
 
 // ErrImportEnded is returned to a run whose import was cancelled or removed.
@@ -104,7 +104,7 @@ func (s *Store) changeImport(ctx context.Context, id, actor, action string, now 
 	change func(*Tx, *core.ImportJob) error,
 ) (j core.ImportJob, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
-		const find = "SELECT " + importColumns + " FROM import_job WHERE id = ?"
+		find := "SELECT " + importColumns + " FROM import_job WHERE id = ?"
 		if err := tx.get(&j, find, id); err != nil {
 			return err
 		}

@@ -336,29 +336,26 @@ const stop = `(() => {
 // tab presses Tab until it stops at an element, and notes the stops.
 func (r *transcript) tab(want string) {
 	r.Helper()
-	for range 80 {
-		r.Do(key(kb.Tab))
-		at := r.Eval(stop)
-		fmt.Fprintf(r, "Tab: %s\n", at)
-		if at == want {
-			return
-		}
-	}
-	r.Fatalf("Tab never stops at %s:\n%s", want, r.String())
+	r.stops("Tab", key(kb.Tab), want)
 }
 
 // back presses Shift and Tab until it stops at an element.
 func (r *transcript) back(want string) {
 	r.Helper()
+	r.stops("Shift+Tab", key(kb.Tab, chromedp.ModifierShift), want)
+}
+
+func (r *transcript) stops(name string, press browsertest.Step, want string) {
+	r.Helper()
 	for range 80 {
-		r.Do(key(kb.Tab, chromedp.ModifierShift))
+		r.Do(press)
 		at := r.Eval(stop)
-		fmt.Fprintf(r, "Shift+Tab: %s\n", at)
+		fmt.Fprintf(r, "%s: %s\n", name, at)
 		if at == want {
 			return
 		}
 	}
-	r.Fatalf("Shift+Tab never stops at %s:\n%s", want, r.String())
+	r.Fatalf("%s never stops at %s:\n%s", name, want, r.String())
 }
 
 // types notes and types a text.

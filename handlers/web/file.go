@@ -50,7 +50,7 @@ func takesGzip(accepted string) bool {
 		if !strings.EqualFold(strings.TrimSpace(name), "gzip") {
 			continue
 		}
-		_, q, weighted := strings.Cut(strings.ReplaceAll(weight, " ", ""), "q=")
+		_, q, weighted := strings.Cut(strings.ToLower(strings.ReplaceAll(weight, " ", "")), "q=")
 		return !weighted || strings.Trim(q, "0.") != ""
 	}
 	return false
