@@ -32,7 +32,8 @@ func FuzzAttachmentName(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name string) {
 		got := AttachmentName(name, PDF)
 		if !utf8.ValidString(got) || strings.ContainsAny(got, "/\\:*?\"<>|\r\n\x00\t") || strings.Contains(got, "  ") ||
-			strings.HasPrefix(got, ".") || !strings.HasSuffix(got, ".pdf") || len(got) > maxAttachmentName+len("document.pdf") {
+			strings.HasPrefix(got, ".") || !strings.HasSuffix(got, ".pdf") ||
+			len(got) > maxAttachmentName+len("document.pdf") {
 			t.Errorf("%q: %q", name, got)
 		}
 	})

@@ -63,8 +63,8 @@ func (d *DomainRecords) Judge() {
 	d.Complete = signs && found && d.Status == DomainVerified
 }
 
-// RegisteredDomain returns the part of a domain that was registered: one label below its public suffix. It is the domain
-// itself where that is not known.
+// RegisteredDomain returns the part of a domain that was registered: one label below its public suffix. It is the
+// domain itself where that is not known.
 func RegisteredDomain(domain string) string {
 	top, err := publicsuffix.EffectiveTLDPlusOne(domain)
 	if err != nil {
@@ -124,9 +124,9 @@ func isSPF(text string) bool {
 	return strings.EqualFold(text, "v=spf1") || len(text) > 7 && strings.EqualFold(text[:7], "v=spf1 ")
 }
 
-// MergeSPF returns the one SPF record that a domain needs at which texts stand, so that the mechanisms are in it as well
-// as what is there; state is RecordFound, RecordMissing, RecordChange or RecordSeveral. A second record would be an
-// error of both (RFC 7208 section 4.5).
+// MergeSPF returns the one SPF record that a domain needs at which texts stand, so that the mechanisms are in it as
+// well as what is there; state is RecordFound, RecordMissing, RecordChange or RecordSeveral. A second record would be
+// an error of both (RFC 7208 section 4.5).
 func MergeSPF(texts, mechanisms []string) (value, state string, standing []string) {
 	standing = []string{}
 	for _, text := range texts {

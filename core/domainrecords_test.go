@@ -37,7 +37,8 @@ func TestMergeSPF(t *testing.T) {
 			t.Errorf("%s: %q, %s", tt.name, value, state)
 		}
 		if state != RecordFound {
-			if again, state, _ := MergeSPF([]string{value}, []string{"a:relay.example"}); state != RecordFound || again != value {
+			if again, state, _ := MergeSPF([]string{value}, []string{"a:relay.example"}); state != RecordFound ||
+				again != value {
 				t.Errorf("%s: not found once it stands: %q, %s", tt.name, again, state)
 			}
 		}
@@ -105,7 +106,8 @@ func TestDoubledNames(t *testing.T) {
 	}) {
 		t.Error(got)
 	}
-	if got := LabelIn("_dmarc.acme.example", "acme.example"); got != "_dmarc" || LabelIn("acme.example", "acme.example") != "@" {
+	if got := LabelIn("_dmarc.acme.example", "acme.example"); got != "_dmarc" ||
+		LabelIn("acme.example", "acme.example") != "@" {
 		t.Error(got)
 	}
 }

@@ -2,8 +2,8 @@ package core
 
 import "slices"
 
-// freeMail are domains at which anyone gets a mailbox. What comes from them is theirs to send alone: most of them have a
-// DMARC policy of reject or quarantine, and large receivers refuse newsletters in their name.
+// freeMail are domains at which anyone gets a mailbox. What comes from them is theirs to send alone: most of them have
+// a DMARC policy of reject or quarantine, and large receivers refuse newsletters in their name.
 var freeMail = []string{
 	"126.com", "139.com", "163.com", "aim.com", "aol.com", "aol.de", "arcor.de", "att.net", "bellsouth.net",
 	"bigpond.com", "bluewin.ch", "bol.com.br", "btinternet.com", "comcast.net", "cox.net", "email.de",

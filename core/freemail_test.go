@@ -13,7 +13,8 @@ func TestFreeMailSenders(t *testing.T) {
 	}
 	said := func(field string, err error) {
 		t.Helper()
-		if e, ok := err.(*Error); !ok || e.Kind != Invalid || e.Field != field || !strings.Contains(e.Message, "provider of mailboxes") {
+		if e, ok := err.(*Error); !ok || e.Kind != Invalid || e.Field != field ||
+			!strings.Contains(e.Message, "provider of mailboxes") {
 			t.Errorf("%s: %v", field, err)
 		}
 	}

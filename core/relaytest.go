@@ -2,7 +2,8 @@ package core
 
 // RelayState is what the mails of tenants without a relay of their own go out by.
 type RelayState struct {
-	Transport string `json:"transport" enum:"smtp|directory"` // directory: they are only written to files, and reach no one
+	// directory: they are only written to files, and reach no one
+	Transport string `json:"transport" enum:"smtp|directory"`
 	// of transport smtp, for operators
 	Host     string `json:"host,omitempty"`
 	Port     int    `json:"port,omitempty"`

@@ -53,9 +53,10 @@ func (t *Template) Change(in TemplateInput, now Instant) error {
 // TemplateUse is what would lack a template if it were deleted: another template that it stands around, a campaign that
 // is written on, or a send job that has not begun and has not frozen it.
 type TemplateUse struct {
-	Kind       string `db:"kind" json:"kind" enum:"template|campaign|job"`
-	ID         string `db:"id" json:"id"`
-	Name       string `db:"name" json:"name"`                         // of a campaign without one, and of a job: the subject
+	Kind string `db:"kind" json:"kind" enum:"template|campaign|job"`
+	ID   string `db:"id" json:"id"`
+	// of a campaign without one, and of a job: the subject
+	Name       string `db:"name" json:"name"`
 	CampaignID string `db:"campaign_id" json:"campaign_id,omitempty"` // of a job
 }
 

@@ -20,8 +20,8 @@ type Link struct {
 	MendedAt Instant `db:"mended_at" json:"mended_at,omitzero"`
 }
 
-// EngagedHour is how many have opened the mails of a campaign, or followed a link, for the first time within an hour. Only
-// people count; of mails that name no reader it is how often.
+// EngagedHour is how many have opened the mails of a campaign, or followed a link, for the first time within an hour.
+// Only people count; of mails that name no reader it is how often.
 type EngagedHour struct {
 	At      Instant `db:"at" json:"at"` // its beginning
 	Opened  int64   `db:"opened" json:"opened"`

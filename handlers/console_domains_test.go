@@ -65,7 +65,10 @@ func TestConsoleDomainRecords(t *testing.T) {
 				[]string{"Cloudflare keeps it", "At Cloudflare: choose the domain", "bob.ns.cloudflare.com"},
 			},
 			"a zone of its own": {
-				zone{"NS news.acme.co.uk": {"ns1.ui-dns.com"}}, []string{"IONOS keeps it", `id="r0-short">_newsletterd<`, `id="r1-short">@<`},
+				zone{"NS news.acme.co.uk": {"ns1.ui-dns.com"}}, []string{
+					"IONOS keeps it",
+					`id="r0-short">_newsletterd<`, `id="r1-short">@<`,
+				},
 			},
 			"the whole name was pasted": {
 				zone{"TXT _dmarc.news.acme.co.uk.acme.co.uk": {"v=DMARC1; p=none"}},
@@ -73,19 +76,31 @@ func TestConsoleDomainRecords(t *testing.T) {
 			},
 			"SPF of others": {
 				zone{"TXT news.acme.co.uk": {"x", "v=spf1 include:_spf.google.com -all"}},
-				[]string{"to be extended", ">v=spf1 include:_spf.google.com a:relay.example -all<", "Don't make a second one"},
+				[]string{
+					"to be extended", ">v=spf1 include:_spf.google.com a:relay.example -all<",
+					"Don't make a second one",
+				},
 			},
 			"two SPF": {
 				zone{"TXT news.acme.co.uk": {"v=spf1 mx -all", "v=spf1 include:_spf.google.com ~all"}},
-				[]string{"more than one", ">v=spf1 mx include:_spf.google.com a:relay.example ~all<", "delete the others"},
+				[]string{
+					"more than one", ">v=spf1 mx include:_spf.google.com a:relay.example ~all<",
+					"delete the others",
+				},
 			},
 			"SPF at a pasted name": {
 				zone{"TXT news.acme.co.uk.acme.co.uk": {"v=spf1 a:relay.example ~all"}}, []string{"It stands at news.acme.co.uk.acme.co.uk"},
 			},
 			"a policy above": {zone{"TXT _dmarc.acme.co.uk": {"v=DMARC1; p=reject"}}, []string{"(DMARC) found"}},
-			"two policies":   {zone{"TXT _dmarc.news.acme.co.uk": {"v=DMARC1; p=none", "v=DMARC1; p=reject"}}, []string{"Leave one"}},
+			"two policies": {
+				zone{"TXT _dmarc.news.acme.co.uk": {"v=DMARC1; p=none", "v=DMARC1; p=reject"}},
+				[]string{"Leave one"},
+			},
 			"another proof": {
-				zone{"TXT _newsletterd.news.acme.co.uk": {"newsletterd-verification=other"}}, []string{"another value", "change it to this one"},
+				zone{"TXT _newsletterd.news.acme.co.uk": {"newsletterd-verification=other"}}, []string{
+					"another value",
+					"change it to this one",
+				},
 			},
 		} {
 			clear(z)
@@ -152,7 +167,8 @@ func TestConsoleDomainBecomesReady(t *testing.T) {
 		stranger(http.StatusOK, keys[0].Public)
 		z["TXT "+keys[0].RecordName()] = []string{"v=DKIM1; k=rsa; p=b3RoZXI="}
 		later()
-		if got := e.shows(page, "There is one of this name with another value"); strings.Contains(got, `value="start"`) {
+		if got := e.shows(page, "There is one of this name with another value"); strings.Contains(got,
+			`value="start"`) {
 			t.Error("a key can sign whose record is another's")
 		}
 		z["TXT "+keys[0].RecordName()] = []string{keys[0].RecordValue()}

@@ -21,8 +21,8 @@ func (e *campaignEnv) edit(page string, more ...string) url.Values {
 	return form
 }
 
-// The editor shows what an inbox will: the preview text, else the texts at the beginning of the mail, and no subject where
-// none is written. Its script gets the colours of the mail.
+// The editor shows what an inbox will: the preview text, else the texts at the beginning of the mail, and no subject
+// where none is written. Its script gets the colours of the mail.
 func TestConsoleEditorShowsTheInbox(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
@@ -32,7 +32,8 @@ func TestConsoleEditorShowsTheInbox(t *testing.T) {
 		page := e.shows(e.path(""), http.StatusOK, "No subject yet", "Weekly Roses &amp; more Hello there.",
 			`data-looks="{&#34;light&#34;:{&#34;page&#34;`, "Readers and sender", "· ")
 		e.sends(e.path(""), http.StatusSeeOther, e.edit(page, "subject", "Red roses", "preheader", "They are red"))
-		e.shows(e.path(""), http.StatusOK, `<p class="inbox-subject">Red roses</p>`, `<p class="inbox-text">They are red</p>`,
+		e.shows(e.path(""), http.StatusOK, `<p class="inbox-subject">Red roses</p>`,
+			`<p class="inbox-text">They are red</p>`,
 			"-No subject yet")
 		e.shows(e.path("/preview?view=pictures"), http.StatusOK, "Hello there.")
 	})
@@ -49,7 +50,8 @@ func TestConsoleEditorConflict(t *testing.T) {
 		page := e.shows(e.path(""), http.StatusOK)
 		mine := e.edit(page, "subject", "News", "source", "Roses\n\nmine\n")
 		e.sends(e.path(""), http.StatusSeeOther, e.edit(page, "subject", "News", "source", "Roses\n\ntheirs\n"))
-		e.sends(e.path(""), http.StatusPreconditionFailed, mine, "Someone else has saved meanwhile", "<del>theirs</del>",
+		e.sends(e.path(""), http.StatusPreconditionFailed, mine, "Someone else has saved meanwhile",
+			"<del>theirs</del>",
 			"<ins>mine</ins>", "Roses\n\nmine\n</textarea>")
 		source := func() string {
 			c, err := e.store.Campaign(e.Context(), e.campaign.ID)
@@ -89,7 +91,8 @@ func TestConsoleFindingsLead(t *testing.T) {
 	})
 }
 
-// A copy's name says that it is one. The list has the time at which a campaign was sent, not the one of its last change.
+// A copy's name says that it is one. The list has the time at which a campaign was sent, not the one of its last
+// change.
 func TestConsoleCopiesAndTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
@@ -99,7 +102,8 @@ func TestConsoleCopiesAndTimes(t *testing.T) {
 		time.Sleep(time.Hour)
 		e.mailing(core.Outcome{State: core.RecipientSent})
 		e.shows("/campaigns", http.StatusOK, "Roses", "sent today, 02:00")
-		e.shows(e.path(""), http.StatusOK, `name="who" value="">`, "Duplicate", "none can be mended now", "-Correct the web version")
+		e.shows(e.path(""), http.StatusOK, `name="who" value="">`, "Duplicate", "none can be mended now",
+			"-Correct the web version")
 		copied := e.sends(e.path("/again"), http.StatusSeeOther, url.Values{"who": {""}})
 		copied, _, _ = strings.Cut(copied, "?")
 		e.shows(copied, http.StatusOK, "Roses (copy)")
@@ -110,8 +114,8 @@ func TestConsoleCopiesAndTimes(t *testing.T) {
 	})
 }
 
-// While a mailing waits for its start, the overview says so. Its list of first steps has the proof of the sender's domain
-// ticked only once that is proved.
+// While a mailing waits for its start, the overview says so. Its list of first steps has the proof of the sender's
+// domain ticked only once that is proved.
 func TestConsoleOverviewWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RoleTenantAdmin)
@@ -122,7 +126,8 @@ func TestConsoleOverviewWaits(t *testing.T) {
 			return nil
 		})
 		e.must(err)
-		page := e.shows("", http.StatusOK, "Nothing is going out just now.", "Prove that the address is yours", `>Say who sends</a><span class="hidden-visually"> (done)`)
+		page := e.shows("", http.StatusOK, "Nothing is going out just now.", "Prove that the address is yours",
+			`>Say who sends</a><span class="hidden-visually"> (done)`)
 		if strings.Contains(page, `Prove that the address is yours</a><span class="hidden-visually"> (done)`) {
 			t.Error("a domain that is not proved is ticked")
 		}
@@ -131,7 +136,8 @@ func TestConsoleOverviewWaits(t *testing.T) {
 	})
 }
 
-// What pages show of a campaign that was sent is corrected next to a preview, where anyone can see it; the page says who.
+// What pages show of a campaign that was sent is corrected next to a preview, where anyone can see it; the page says
+// who.
 func TestConsoleCorrectsInTheEditor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
@@ -143,13 +149,15 @@ func TestConsoleCorrectsInTheEditor(t *testing.T) {
 		})
 		e.mailing(core.Outcome{State: core.RecipientSent})
 		e.shows(e.path(""), http.StatusOK, "Correct the web version")
-		e.shows(e.path("/correction"), http.StatusOK, "Everyone sees it", "/a/"+e.list.ID+"/", "data-editor", "data-looks", "-No one sees it")
+		e.shows(e.path("/correction"), http.StatusOK, "Everyone sees it", "/a/"+e.list.ID+"/", "data-editor",
+			"data-looks", "-No one sees it")
 		e.shows(e.path("/correction-preview"), http.StatusOK, "Bulbs at 9 euros")
 		form := url.Values{"subject": {"News"}, "source": {"Bulbs at 7 euros\r\n"}}
 		e.sends(e.path("/correction-preview"), http.StatusOK, form, "Bulbs at 7 euros")
 		e.shows(e.path("/correction-preview"), http.StatusOK, "Bulbs at 9 euros")
 		e.sends(e.path("/correction"), http.StatusSeeOther, form)
 		e.shows(e.path("/correction-preview"), http.StatusOK, "Bulbs at 7 euros")
-		e.sends(e.path("/correction-preview"), http.StatusOK, url.Values{"subject": {"News"}, "source": {"{{ prices"}}, "not closed")
+		e.sends(e.path("/correction-preview"), http.StatusOK, url.Values{"subject": {"News"}, "source": {"{{ prices"}},
+			"not closed")
 	})
 }

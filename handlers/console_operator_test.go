@@ -224,7 +224,8 @@ func TestConsoleOfSystemsVersionsAndSyncs(t *testing.T) {
 		})
 		e.must(err)
 		if text := textOf(e.shows("/operator")); !strings.Contains(text, "1.2.3") || !strings.Contains(text, "v9.9") ||
-			!strings.Contains(text, "Full syncs of lists") || !strings.Contains(text, e.list.Name) || !strings.Contains(text, "waits") {
+			!strings.Contains(text, "Full syncs of lists") || !strings.Contains(text, e.list.Name) ||
+			!strings.Contains(text, "waits") {
 			t.Error(text)
 		}
 	})

@@ -83,7 +83,8 @@ func TestConsoleOwnWithoutARole(t *testing.T) {
 		clear(e.cookies)
 		for _, path := range []string{"/models", "/library", "/devices", "/models/" + core.NewID()} {
 			res := e.ask("GET", console.OwnPath+path, nil)
-			if to := res.Header.Get("Location"); res.StatusCode != http.StatusFound || !strings.Contains(to, "/login?continue=%2Fown%2F") {
+			if to := res.Header.Get("Location"); res.StatusCode != http.StatusFound ||
+				!strings.Contains(to, "/login?continue=%2Fown%2F") {
 				t.Errorf("%s, signed out: %d, %s", path, res.StatusCode, to)
 			}
 		}
@@ -103,8 +104,10 @@ func TestConsoleDevices(t *testing.T) {
 		e, ann, bob := newOwnEnv(t)
 		other := e.seed.NewDevice(bob.ID, core.DeviceInput{Name: new("Secret machine")})
 		e.owns("/agents", http.StatusOK, "No agent yet")
-		e.posts("/agents", http.StatusBadRequest, url.Values{"name": {" "}, "version": {"1.0"}}, `value="1.0"`, `aria-invalid="true"`)
-		if to := e.posts("/agents", http.StatusSeeOther, url.Values{"name": {"Gateway"}, "version": {"1.0"}}); to != "/agents?done=added" {
+		e.posts("/agents", http.StatusBadRequest, url.Values{"name": {" "}, "version": {"1.0"}}, `value="1.0"`,
+			`aria-invalid="true"`)
+		if to := e.posts("/agents", http.StatusSeeOther,
+			url.Values{"name": {"Gateway"}, "version": {"1.0"}}); to != "/agents?done=added" {
 			t.Errorf("leads to %s", to)
 		}
 		agents, err := e.store.Agents(t.Context(), ann.ID, core.Page{Limit: 9})
@@ -115,7 +118,8 @@ func TestConsoleDevices(t *testing.T) {
 		e.owns("/agents/"+agent.ID, http.StatusOK, `value="Hub"`, `value="2"`)
 
 		e.owns("/devices", http.StatusOK, "No device yet", "Hub", "-Secret machine")
-		e.posts("/devices", http.StatusBadRequest, url.Values{"name": {""}, "agent_id": {agent.ID}}, agent.ID+`" selected`, `role="alert"`)
+		e.posts("/devices", http.StatusBadRequest, url.Values{"name": {""}, "agent_id": {agent.ID}},
+			agent.ID+`" selected`, `role="alert"`)
 		e.posts("/devices", http.StatusSeeOther, url.Values{"name": {"Printer"}, "agent_id": {agent.ID}})
 		devices, err := e.store.Devices(t.Context(), ann.ID, core.Page{Limit: 9})
 		e.must(err)
@@ -131,7 +135,8 @@ func TestConsoleDevices(t *testing.T) {
 		e.posts(path, http.StatusSeeOther, url.Values{"do": {"unregister"}})
 		e.posts(path, http.StatusSeeOther, url.Values{"name": {"Leader"}, "representative": {"1"}})
 		e.owns(path, http.StatusOK, `value="Leader"`, "checked", "stands for the others", "-Register it")
-		if is, err := e.store.Device(t.Context(), d.ID, ann.ID); err != nil || !is.Representative || is.AgentID != "" || is.Registered {
+		if is, err := e.store.Device(t.Context(), d.ID, ann.ID); err != nil || !is.Representative || is.AgentID != "" ||
+			is.Registered {
 			t.Errorf("%+v, %v", is, err)
 		}
 		e.posts(path, http.StatusSeeOther, url.Values{"do": {"remove"}})
@@ -162,7 +167,8 @@ func TestConsoleModels(t *testing.T) {
 		who := core.Caller{UserID: ann.ID}
 		m, err := e.store.Model(t.Context(), who, id)
 		e.must(err)
-		if m.Name != "bracket.stl" || m.Description != "Holds <b>5</b> kg.\nPrint it lying." || m.Visibility != core.Private {
+		if m.Name != "bracket.stl" || m.Description != "Holds <b>5</b> kg.\nPrint it lying." ||
+			m.Visibility != core.Private {
 			t.Errorf("%+v", m)
 		}
 		e.owns("/models", http.StatusOK, "bracket.stl", "Holds &lt;b&gt;5", "private", "13 B")
@@ -186,9 +192,11 @@ func TestConsoleModels(t *testing.T) {
 			t.Errorf("what was missing: %d, %s", rest.Code, rest.Body)
 		}
 		e.posts(path, http.StatusSeeOther, url.Values{"name": {"Bracket"}, "description": {""}})
-		e.posts(path, http.StatusBadRequest, url.Values{"name": {""}, "description": {"typed"}}, `role="alert"`, "typed", `aria-invalid="true"`)
+		e.posts(path, http.StatusBadRequest, url.Values{"name": {""}, "description": {"typed"}}, `role="alert"`,
+			"typed", `aria-invalid="true"`)
 		e.posts(path, http.StatusSeeOther, url.Values{"do": {"visibility"}, "visibility": {"public"}})
-		e.posts(path, http.StatusBadRequest, url.Values{"do": {"share"}, "email": {"nobody"}}, `role="alert"`, `value="nobody"`, `value="Bracket"`)
+		e.posts(path, http.StatusBadRequest, url.Values{"do": {"share"}, "email": {"nobody"}}, `role="alert"`,
+			`value="nobody"`, `value="Bracket"`)
 		e.posts(path, http.StatusSeeOther, url.Values{"do": {"share"}, "email": {"eve@friend.example"}})
 		shares, err := e.store.Shares(t.Context(), id, core.Page{Limit: 9})
 		e.must(err)
@@ -215,23 +223,30 @@ func TestConsoleModelsOfOthers(t *testing.T) {
 		given := e.seed.NewModel(bob.ID, "given plan", core.Private, "b")
 		open := e.seed.NewModel(bob.ID, "open plan", core.PublicVisible, "c")
 		e.seed.NewModel(ann.ID, "own plan", core.Private, "d")
-		share, err := core.NewShare(&given, core.ShareInput{Email: &ann.Email}, core.Caller{UserID: bob.ID}, e.seed.Time())
+		share, err := core.NewShare(&given, core.ShareInput{Email: &ann.Email}, core.Caller{UserID: bob.ID},
+			e.seed.Time())
 		e.must(err)
 		e.must(e.store.AddShare(t.Context(), share, "test"))
-		e.owns("/library", http.StatusOK, "given plan", "open plan", "own plan", "Bob", "-hidden plan", "-bob@user.example")
-		e.owns("/library?whose=shared", http.StatusOK, "given plan", "-open plan", "-own plan", `value="shared" selected`)
+		e.owns("/library", http.StatusOK, "given plan", "open plan", "own plan", "Bob", "-hidden plan",
+			"-bob@user.example")
+		e.owns("/library?whose=shared", http.StatusOK, "given plan", "-open plan", "-own plan",
+			`value="shared" selected`)
 		e.owns("/library?whose=public&q=plan", http.StatusOK, "-given plan", "open plan", "-own plan")
 		e.owns("/library?whose=mine", http.StatusOK, "-given plan", "-open plan", "own plan")
 		e.owns("/models", http.StatusOK, "own plan", "-open plan")
 		for _, m := range []core.Model{given, open} {
-			e.owns("/models/"+m.ID, http.StatusOK, m.Name, `href="/own/library" aria-current="page"`, "By Bob", "Download", "-<form", "-Shared with", "-bob@user.example")
+			e.owns("/models/"+m.ID, http.StatusOK, m.Name, `href="/own/library" aria-current="page"`, "By Bob",
+				"Download", "-<form", "-Shared with", "-bob@user.example")
 			if res := e.ask("GET", console.OwnPath+"/models/"+m.ID+"/download", nil); res.StatusCode != http.StatusOK {
 				t.Errorf("%s: the download is %d", m.Name, res.StatusCode)
 			}
 		}
 		e.owns("/models/"+hidden.ID, http.StatusNotFound, "-hidden plan")
 		e.owns("/models/"+hidden.ID+"/download", http.StatusNotFound)
-		for m, status := range map[string]int{hidden.ID: http.StatusNotFound, given.ID: http.StatusForbidden, open.ID: http.StatusForbidden} {
+		for m, status := range map[string]int{
+			hidden.ID: http.StatusNotFound, given.ID: http.StatusForbidden,
+			open.ID: http.StatusForbidden,
+		} {
 			for _, do := range []string{"", "visibility", "share", "unshare", "delete"} {
 				e.posts("/models/"+m, status, url.Values{
 					"do": {do}, "name": {"Mine"}, "visibility": {"public"}, "email": {"x@y.example"}, "share": {share.ID},
@@ -257,7 +272,8 @@ func TestConsoleLibraryPages(t *testing.T) {
 		first := e.owns("/library", http.StatusOK, "Next page", "-First page")
 		at := strings.Index(first, "?cursor=")
 		next, _, _ := strings.Cut(first[at:], `"`)
-		if n := strings.Count(e.owns("/library"+next, http.StatusOK, "First page", "-Next page"), "<strong>part"); n != 1 {
+		if n := strings.Count(e.owns("/library"+next, http.StatusOK, "First page", "-Next page"),
+			"<strong>part"); n != 1 {
 			t.Errorf("%d on the second page", n)
 		}
 	})

@@ -338,8 +338,10 @@ func TestConsolePeopleByTenantAndField(t *testing.T) {
 		_, err := e.store.SetPreferences(t.Context(), e.list.ID, ours.Email, `{"city":"Bonn"}`, e.seed.Time())
 		e.must(err)
 		e.seed.Active(e.list.ID, "else@reader.example")
-		e.shows("/people?list="+e.list.ID, http.StatusOK, "ours@reader.example", "else@reader.example", "What the field says")
-		e.shows("/people?list="+e.list.ID+"&field=city&value=Bonn", http.StatusOK, "ours@reader.example", "-else@reader.example")
+		e.shows("/people?list="+e.list.ID, http.StatusOK, "ours@reader.example", "else@reader.example",
+			"What the field says")
+		e.shows("/people?list="+e.list.ID+"&field=city&value=Bonn", http.StatusOK, "ours@reader.example",
+			"-else@reader.example")
 	})
 }
 

@@ -17,7 +17,8 @@ func init() {
 	// relay-tests TENANT: it has sent all the test mails of this hour
 	steps["relay-tests"] = func(e *env, name string, _ map[string]string) {
 		for range relayTests {
-			_, err := e.store.Throttle(e.t.Context(), "relay-test:"+e.value(name), relayTests, relayTestsWindow, core.At(time.Now()))
+			_, err := e.store.Throttle(e.t.Context(), "relay-test:"+e.value(name), relayTests, relayTestsWindow,
+				core.At(time.Now()))
 			e.must(err)
 		}
 	}
@@ -38,7 +39,10 @@ func newRelayConsole(t *testing.T, role string) *relayConsole {
 	e.handler, err = New(Options{
 		Store: e.store, Auth: p, PublicURL: "https://news.example.org", Bearer: p.Bearer,
 		Relay: RelayOptions{
-			State: core.RelayState{Transport: "smtp", Host: "relay.daemon.example", Port: 587, TLS: "starttls"}, From: "d@daemon.example",
+			State: core.RelayState{
+				Transport: "smtp", Host: "relay.daemon.example", Port: 587,
+				TLS: "starttls",
+			}, From: "d@daemon.example",
 			Test: func(_ context.Context, r *core.Relay, m core.RelayMail) core.RelayTest {
 				e.relay, e.mail = r, m
 				return e.answer
@@ -69,13 +73,16 @@ func TestConsoleRelayTest(t *testing.T) {
 				t.Error("the answer tells where the daemon's relay is")
 			}
 		}
-		test(core.RelayTest{Outcome: core.RelayAccepted, Relay: "relay.daemon.example:587"}, "has taken the mail to me@acme.example")
+		test(core.RelayTest{Outcome: core.RelayAccepted, Relay: "relay.daemon.example:587"},
+			"has taken the mail to me@acme.example")
 		if e.relay != nil || e.mail.From != "d@daemon.example" || e.mail.To != "me@acme.example" ||
 			!strings.Contains(string(e.mail.Data), "\r\nTo: <me@acme.example>\r\n") {
 			t.Errorf("%+v %+v", e.relay, e.mail)
 		}
-		test(core.RelayTest{Outcome: core.RelayAuth, Stage: "AUTH", Code: 535, Answer: "no such user"}, "doesn't accept user and password")
-		test(core.RelayTest{Outcome: core.RelayRefused, Code: 550, Answer: "unknown <mailbox>"}, "550 unknown <mailbox>")
+		test(core.RelayTest{Outcome: core.RelayAuth, Stage: "AUTH", Code: 535, Answer: "no such user"},
+			"doesn't accept user and password")
+		test(core.RelayTest{Outcome: core.RelayRefused, Code: 550, Answer: "unknown <mailbox>"},
+			"550 unknown <mailbox>")
 		test(core.RelayTest{Outcome: core.RelayTLS}, "There is no safe connection")
 		test(core.RelayTest{
 			Outcome: core.RelayConnect, Stage: "dial", Answer: "lookup relay.daemon.example on 10.0.0.1:53: no such host",
@@ -98,7 +105,10 @@ func TestConsoleRelaySet(t *testing.T) {
 		e.must(e.store.GrantRole(t.Context(), e.ann.ID, core.Role{Role: core.RoleOperator}, false, e.seed.Time()))
 		page := e.path("settings", "relay")
 		e.shows(page, "relay.daemon.example:587", "Give this tenant a mail server of its own")
-		e.refuses(page, url.Values{"act": {"save"}, "host": {"smtp.acme.example"}, "username": {"us"}, "tls": {"starttls"}, "port": {"x"}},
+		e.refuses(page, url.Values{
+			"act": {"save"}, "host": {"smtp.acme.example"}, "username": {"us"},
+			"tls": {"starttls"}, "port": {"x"},
+		},
 			http.StatusBadRequest, `value="smtp.acme.example"`, `id="f-port-new" name="port" type="number" value="x" aria-invalid="true"`)
 		e.sends(page, url.Values{
 			"act": {"save"}, "host": {"smtp.acme.example"}, "username": {"us"}, "password": {"hunter22"}, "tls": {"starttls"},
@@ -109,7 +119,8 @@ func TestConsoleRelaySet(t *testing.T) {
 			e.must(err)
 			return all.Relays
 		}
-		if r := relays(); len(r) != 1 || r[0].Host != "smtp.acme.example" || r[0].Port != 587 || r[0].Password != "hunter22" {
+		if r := relays(); len(r) != 1 || r[0].Host != "smtp.acme.example" || r[0].Port != 587 ||
+			r[0].Password != "hunter22" {
 			t.Fatalf("%+v", r)
 		}
 		if got := e.shows(page, "smtp.acme.example", "with a password"); strings.Contains(got, "hunter22") {
@@ -133,8 +144,12 @@ func TestConsoleRelaySet(t *testing.T) {
 		if len(relays()) != 0 {
 			t.Error("it is still there")
 		}
-		e.answer = core.RelayTest{Outcome: core.RelayConnect, Stage: "dial", Relay: "relay.daemon.example:587", Answer: "refused"}
-		if _, got := e.page("POST", "/operator", url.Values{"act": {"test"}, "email": {"me@acme.example"}}); !strings.Contains(got,
+		e.answer = core.RelayTest{
+			Outcome: core.RelayConnect, Stage: "dial", Relay: "relay.daemon.example:587",
+			Answer: "refused",
+		}
+		if _, got := e.page("POST", "/operator",
+			url.Values{"act": {"test"}, "email": {"me@acme.example"}}); !strings.Contains(got,
 			"There is no connection") || !strings.Contains(got, "relay.daemon.example:587 dial: refused") {
 			t.Error(textOf(got))
 		}

@@ -105,9 +105,11 @@ func TestConsoleReportRuns(t *testing.T) {
 func TestConsoleReportAsAFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RoleTenantAdmin)
-		j := e.mailing(core.Outcome{State: core.RecipientSent}, core.Outcome{State: core.RecipientFailed, Reason: "550 5.1.1 no"})
+		j := e.mailing(core.Outcome{State: core.RecipientSent},
+			core.Outcome{State: core.RecipientFailed, Reason: "550 5.1.1 no"})
 		e.shows(e.path("/people"), http.StatusOK, "/people-export?job="+j.ID)
-		e.shows(e.path("/people-export?status=failed&job="+j.ID), http.StatusOK, "email,list_id,status", ",failed,550 5.1.1 no",
+		e.shows(e.path("/people-export?status=failed&job="+j.ID), http.StatusOK, "email,list_id,status",
+			",failed,550 5.1.1 no",
 			"-<html", "-,sent,")
 		e.shows(e.path("/people-export"), http.StatusOK, ",sent,", ",failed,")
 		time.Sleep(core.ProofAge + time.Minute)
@@ -148,7 +150,8 @@ func TestConsoleReport(t *testing.T) {
 		e.must(err)
 		e.shows(e.path(""), http.StatusOK, "Sent to 2 people, today", "50.0 %", "one person", "usually 0.0 %",
 			"https://acme.example/roses", "the limit is 0.3 %", "-data-poll", "To those who have not opened it")
-		e.shows(e.path(""), http.StatusOK, "Opened and clicked, by hours", `class="bar"`, `class="bar second"`, "Where they clicked",
+		e.shows(e.path(""), http.StatusOK, "Opened and clicked, by hours", `class="bar"`, `class="bar second"`,
+			"Where they clicked",
 			"-Later, by days")
 		readers, err := e.store.Recipients(t.Context(), &j, store.RecipientFilter{}, core.Page{Limit: 2})
 		e.must(err)

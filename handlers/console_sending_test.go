@@ -123,7 +123,8 @@ func TestConsoleSendsLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
 		post := `method="post" action="` + e.at(e.path("/send"))
-		e.shows(e.path("/send?when=later"), http.StatusOK, `value="08:00"`, "Sat 2 Jan 2100, 08:00 Berlin, in 31 hours", post)
+		e.shows(e.path("/send?when=later"), http.StatusOK, `value="08:00"`, "Sat 2 Jan 2100, 08:00 Berlin, in 31 hours",
+			post)
 		e.shows(e.path("/send?when=later&date=2100-03-28&time=02:30"), http.StatusOK, "There is no 02:30 that day in Berlin",
 			"-"+post)
 		e.shows(e.path("/send?when=later&date=2099-12-31&time=23:30"), http.StatusOK, "passed already", "-"+post)

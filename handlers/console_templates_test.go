@@ -15,11 +15,13 @@ func TestConsoleTemplates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleEditor)
 		e.shows("/looks/templates", http.StatusOK, "No template yet", "Make a template", "Templates", "-<table")
-		e.sends("/looks/templates", http.StatusBadRequest, url.Values{"name": {"a/b"}, "kind": {"mail"}}, `role="alert"`,
+		e.sends("/looks/templates", http.StatusBadRequest, url.Values{"name": {"a/b"}, "kind": {"mail"}},
+			`role="alert"`,
 			`value="a/b"`, `value="mail" selected`)
 		to := e.sends("/looks/templates", http.StatusSeeOther, url.Values{"name": {"frame"}, "kind": {"frame"}})
 		frame, _, _ := strings.Cut(to, "?")
-		e.shows(frame, http.StatusOK, "{{tenant.postal_address}}", "What readers have said: City", "<span class=\"badge good\">used</span></li>\n<li><span><code>{{email}}",
+		e.shows(frame, http.StatusOK, "{{tenant.postal_address}}", "What readers have said: City",
+			"<span class=\"badge good\">used</span></li>\n<li><span><code>{{email}}",
 			"Nothing that is still to be sent.", "template-preview?id=", "Delete the template")
 		to = e.sends("/looks/templates", http.StatusSeeOther, url.Values{"name": {"order"}, "kind": {"mail"}})
 		order, _, _ := strings.Cut(to, "?")
@@ -56,7 +58,8 @@ func TestConsoleTemplates(t *testing.T) {
 		e.shows(frame, http.StatusOK, "order", "-Delete the template")
 		e.sends(frame, http.StatusConflict, url.Values{"do": {"delete"}}, "It was not deleted", "order", "{{content}}")
 		e.sends(order, http.StatusSeeOther, url.Values{"do": {"delete"}})
-		if to := e.sends(frame, http.StatusSeeOther, url.Values{"do": {"delete"}}); to != "/looks/templates?done=deleted" {
+		if to := e.sends(frame, http.StatusSeeOther,
+			url.Values{"do": {"delete"}}); to != "/looks/templates?done=deleted" {
 			t.Errorf("leads to %s", to)
 		}
 		e.shows(frame, http.StatusNotFound)
@@ -69,7 +72,10 @@ func TestConsoleUsesOfATemplate(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleEditor)
 		made := e.seed.NewTemplate(core.TemplateInput{Name: new("frame"), BodyHTML: new("<h1>Us</h1>{{content}}")})
 		c := e.seed.NewCampaign(e.list, func(f *core.CampaignFields) {
-			f.Name, f.Content = "Spring", core.CampaignContent{Kind: core.ContentHTML, Source: "<p>x</p>", Layout: "frame"}
+			f.Name, f.Content = "Spring", core.CampaignContent{
+				Kind: core.ContentHTML, Source: "<p>x</p>",
+				Layout: "frame",
+			}
 		})
 		path := "/looks/templates/" + made.ID
 		e.shows(path, http.StatusOK, "Spring", e.at("/campaigns/"+c.ID), "Campaign")

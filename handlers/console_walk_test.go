@@ -44,7 +44,8 @@ func TestConsoleWalk(t *testing.T) {
 	world := accesstest.NewWorld(s, "")
 	own := world.Tenants[0]
 	done := s.NewImportJob(own.List, "email\nbrought@reader.example\n")
-	s.Must(s.RunImport(t.Context(), done.ID, core.ImportInput{SubscriberStatus: core.SubscriptionPending}, "test", s.Time()))
+	s.Must(s.RunImport(t.Context(), done.ID, core.ImportInput{SubscriberStatus: core.SubscriptionPending}, "test",
+		s.Time()))
 	worker.Imports(e.store, nil, slog.New(slog.DiscardHandler)).Step(t.Context(), time.Now())
 	pages := 0
 	for _, role := range core.Roles {

@@ -60,9 +60,9 @@ type dnsAnswer struct {
 	at    core.Instant
 }
 
-// ask returns an answer, from the cache where it was asked for in the last seconds: many may look at one page. That none
-// came is kept as well, and who asks meanwhile waits for the same one, so that a link is no way to have many questions
-// asked.
+// ask returns an answer, from the cache where it was asked for in the last seconds: many may look at one page. That
+// none came is kept as well, and who asks meanwhile waits for the same one, so that a link is no way to have many
+// questions asked.
 func (a *domainRecords) ask(ctx context.Context, kind string, lookup auth.LookupTXT, name string, now core.Instant) dnsAnswer {
 	if lookup == nil {
 		return dnsAnswer{}
@@ -163,7 +163,8 @@ func (l *recordsLook) dmarc(r *core.DomainRecord) {
 		return
 	}
 	if above := l.texts("_dmarc." + top); slices.ContainsFunc(above.found, is) {
-		r.State, r.Standing = core.RecordFound, slices.DeleteFunc(slices.Clone(above.found), func(s string) bool { return !is(s) })
+		r.State, r.Standing = core.RecordFound, slices.DeleteFunc(slices.Clone(above.found),
+			func(s string) bool { return !is(s) })
 	}
 }
 
@@ -251,10 +252,12 @@ func (a *domainRecords) records(ctx context.Context, d core.SenderDomain, now co
 		}
 	}
 	if mechanisms := a.mechanisms(&t); a.dns.BounceDomain == "" && len(mechanisms) > 0 {
-		add(core.RecordSPF, core.DNSRecord{Type: "TXT", Name: d.Domain}, func(r *core.DomainRecord) { l.spf(r, mechanisms) })
+		add(core.RecordSPF, core.DNSRecord{Type: "TXT", Name: d.Domain},
+			func(r *core.DomainRecord) { l.spf(r, mechanisms) })
 	}
 	add(core.RecordDMARC, core.DNSRecord{Type: "TXT", Name: "_dmarc." + d.Domain, Value: "v=DMARC1; p=none"}, l.dmarc)
-	if host, own := hostName(t.PublicURL), hostName(a.origin); own != "" && (host == d.Domain || strings.HasSuffix(host, "."+d.Domain)) {
+	if host, own := hostName(t.PublicURL), hostName(a.origin); own != "" &&
+		(host == d.Domain || strings.HasSuffix(host, "."+d.Domain)) {
 		record := core.DNSRecord{Type: "CNAME", Name: host, Value: own}
 		if host == core.RegisteredDomain(host) { // a zone's own name can't be an alias (RFC 1912 section 2.4)
 			record.Type = "A"

@@ -119,7 +119,8 @@ func (a models) profile(c *web.Call, id string) (modelProfile, error) {
 }
 
 func (a models) update(c *web.Call, in core.ModelChange) (core.Model, error) {
-	return a.store.UpdateModel(c, c.ID(), c.Caller.UserID, actor(c), func(m *core.Model) error { return m.Change(in, c.Now) })
+	return a.store.UpdateModel(c, c.ID(), c.Caller.UserID, actor(c),
+		func(m *core.Model) error { return m.Change(in, c.Now) })
 }
 
 // visibilityRequest leaves the words to core: a wrong one has a code of its own.

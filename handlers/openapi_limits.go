@@ -119,8 +119,11 @@ var limitsOf = map[string]map[string]web.Object{
 		"subject": worded(line(200), "The subject, with {{email}}, {{list.name}} and {{tenant.name}}"), "text": text(4000),
 	},
 	"RetryMails": {
-		"id": {"minimum": 0, "maximum": maxWhole, "description": "Number of the mail; 0: all that the other properties say"},
-		"":   never(where(web.Object{"id": positive, "tenant_id": filled}), where(web.Object{"id": positive, "kind": filled})),
+		"id": {
+			"minimum": 0, "maximum": maxWhole,
+			"description": "Number of the mail; 0: all that the other properties say",
+		},
+		"": never(where(web.Object{"id": positive, "tenant_id": filled}), where(web.Object{"id": positive, "kind": filled})),
 	},
 	"GrowthQuery":    {"days": {"minimum": 1, "maximum": maxGrowth}},
 	"DriftQuery":     {"sample": {"minimum": 0, "maximum": maxSample}},
@@ -207,8 +210,11 @@ var limitsOf = map[string]map[string]web.Object{
 		"text":    {"description": "Text part of kind html; absent: as it was sent", "maxLength": core.MaxBody},
 	},
 	"DraftPreview": {
-		"version":            number(0),
-		"correction":         {"additionalProperties": false, "description": "Of a campaign that was sent: what pages would show"},
+		"version": number(0),
+		"correction": {
+			"additionalProperties": false,
+			"description":          "Of a campaign that was sent: what pages would show",
+		},
 		"correction.subject": worded(line(core.MaxSubject), "Absent: as it was sent"),
 		"correction.source": {
 			"description": "Content in the kind that was sent; absent: as it was", "maxLength": core.MaxBody,

@@ -330,7 +330,8 @@ var refusals = map[string][]web.Refusal{
 	},
 	"restoreCampaignVersion": {clash("It is in a state in which it can't be written on")},
 	"uploadMedia": {
-		tenantNamed, notAnAsset, coded("unsupported_picture", "file", "It is none that is known, or has more than is taken"),
+		tenantNamed, notAnAsset, coded("unsupported_picture", "file",
+			"It is none that is known, or has more than is taken"),
 		coded("invalid_picture", "file", "It is broken or cut off"),
 		refused("alt", "A decorative picture has an empty one"), refused("name", "It is empty"),
 		refused("file", "It is missing, or stands twice"),
@@ -371,7 +372,8 @@ var refusals = map[string][]web.Refusal{
 	},
 	"receiveProviderEvents": {
 		refused("", "The body is none of the provider's form"),
-		refused("event_type", "It is missing, or none that is known"), refused("message_id", "It is missing, or too long"),
+		refused("event_type", "It is missing, or none that is known"), refused("message_id",
+			"It is missing, or too long"),
 		refused("occurred_at", "It is missing"), badEmail,
 	},
 

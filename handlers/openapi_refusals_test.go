@@ -52,7 +52,8 @@ func TestRefusalsAreTold(t *testing.T) {
 				}
 				for _, r := range op.Refusals {
 					shown[r.Field+": "+r.Description] = true
-					if words := op.Responses[fmt.Sprint(r.Status)].Description; !strings.Contains(words, r.Description) {
+					if words := op.Responses[fmt.Sprint(r.Status)].Description; !strings.Contains(words,
+						r.Description) {
 						t.Errorf("%s: %q does not tell: %s", op.OperationID, words, r.Description)
 					}
 				}

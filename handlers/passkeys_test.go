@@ -272,7 +272,8 @@ func TestPasskeyRemovedAtTheProof(t *testing.T) {
 		}
 		code, page := e.page("POST", proofPath, kept)
 		left := formOf(t, page)
-		if code != 400 || !strings.Contains(page, words()["en"].FaultPasskeyGone) || left.Get("form") != begin.Encode() ||
+		if code != 400 || !strings.Contains(page, words()["en"].FaultPasskeyGone) ||
+			left.Get("form") != begin.Encode() ||
 			!strings.Contains(page, `name="password"`) || strings.Contains(page, "data-passkey") {
 			t.Fatal(code, textOf(page))
 		}
@@ -391,7 +392,8 @@ func TestPasswordChangesNoFactor(t *testing.T) {
 			twoStepPath:  {"action": {"begin"}, "password": {"correct horse battery"}},
 			passkeysPath: {"action": {"remove"}, "id": {e.passkeyID()}},
 		} {
-			if code, page := e.page("POST", path, form); code != 200 || !strings.Contains(page, words()["en"].ProveTitle) {
+			if code, page := e.page("POST", path, form); code != 200 ||
+				!strings.Contains(page, words()["en"].ProveTitle) {
 				t.Error("by a password:", path, code, textOf(page))
 			}
 		}

@@ -17,8 +17,8 @@ import (
 type RelayOptions struct {
 	State core.RelayState
 	From  string // the daemon's own address
-	// Test sends a mail by a relay of a tenant, with its password, or by the daemon's own where r is nil; nil: none can be
-	// tested.
+	// Test sends a mail by a relay of a tenant, with its password, or by the daemon's own where r is nil; nil: none can
+	// be tested.
 	Test func(ctx context.Context, r *core.Relay, m core.RelayMail) core.RelayTest
 }
 
@@ -51,9 +51,10 @@ func (a relays) show(c *web.Call) (core.RelayState, error) {
 
 // newRelayTest is the body of POST /api/admin/relay/test.
 type newRelayTest struct {
-	TenantID string     `json:"tenant_id"` // empty, for operators: the daemon's own relay
-	RelayID  string     `json:"relay_id"`  // one of the tenant's; empty: the first, or the daemon's own where there is none
-	Email    core.Email `json:"email" is:"required"`
+	TenantID string `json:"tenant_id"` // empty, for operators: the daemon's own relay
+	// one of the tenant's; empty: the first, or the daemon's own where there is none
+	RelayID string     `json:"relay_id"`
+	Email   core.Email `json:"email" is:"required"`
 }
 
 // Limits of tests: each is a mail, to any address.

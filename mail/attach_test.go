@@ -36,7 +36,8 @@ func TestAttachmentsFollowTheText(t *testing.T) {
 			t.Errorf("%s: the data ends %q", kind, data[len(data)-20:])
 		}
 		for line := range strings.Lines(string(b.Tail())) {
-			if line[0] == '.' || len(line) > 78 && !strings.Contains(line, "name=") || !strings.HasSuffix(line, "\r\n") || strings.HasSuffix(line, " \r\n") ||
+			if line[0] == '.' || len(line) > 78 && !strings.Contains(line, "name=") ||
+				!strings.HasSuffix(line, "\r\n") || strings.HasSuffix(line, " \r\n") ||
 				strings.Contains(line, "  ") || strings.Contains(line, "\t") {
 				t.Errorf("%s: the line %q", kind, line)
 			}

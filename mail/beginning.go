@@ -10,8 +10,8 @@ import (
 // maxBeginning is how many characters an inbox shows of a mail, at most.
 const maxBeginning = 160
 
-// Beginning returns what an inbox shows of a mail next to its subject: the first texts in its HTML, whatever they are, in
-// one line. page is empty for a mail of text alone.
+// Beginning returns what an inbox shows of a mail next to its subject: the first texts in its HTML, whatever they are,
+// in one line. page is empty for a mail of text alone.
 func Beginning(page, text string) string {
 	if page == "" {
 		return firstOf(text)

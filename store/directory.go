@@ -209,8 +209,8 @@ func memberPath(name string) string {
 	return `$."` + name + `"`
 }
 
-// NotePersonExport enters into the audit trail that what a tenant holds about a person was read as a whole. Its only error
-// is core.ErrStorage.
+// NotePersonExport enters into the audit trail that what a tenant holds about a person was read as a whole. Its only
+// error is core.ErrStorage.
 func (s *Store) NotePersonExport(ctx context.Context, tenantID string, email core.Email, actor string, now core.Instant,
 ) error {
 	return s.update(ctx, func(tx *Tx) error { return tx.audit(now, actor, "person.export", tenantID, email.Mask()) })

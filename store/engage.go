@@ -149,7 +149,8 @@ func (tx *Tx) markEngaged(job, seq int64, was, is core.Marks, at core.Instant) e
 	if err != nil {
 		return err
 	}
-	err = tx.countHour(job, at, int64(class(core.ClassPerson)), int64(mark(core.MarkClicked)-mark(core.MarkMachineClicked)))
+	err = tx.countHour(job, at, int64(class(core.ClassPerson)),
+		int64(mark(core.MarkClicked)-mark(core.MarkMachineClicked)))
 	if err != nil {
 		return err
 	}

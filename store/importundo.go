@@ -85,12 +85,13 @@ func movedBy(from querier, listID string, at core.Instant, ids core.Strings) ([]
 const undoLooks = 5000
 
 // ImportUndoPlan says what would happen if an import were taken back. It looks at 5,000 of those whom the import has
-// brought at most; ids are as good as random, so the others fare alike. It returns core.ErrNotFound, or a Conflict where
-// the import can't be taken back.
+// brought at most; ids are as good as random, so the others fare alike. It returns core.ErrNotFound, or a Conflict
+// where the import can't be taken back.
 func (s *Store) ImportUndoPlan(ctx context.Context, id string, now core.Instant) (p core.ImportUndoPlan, err error) {
 	err = s.snapshotRead(ctx, func(r *Reader) error {
 		var j core.ImportJob
-		if err := r.get(&j, "SELECT "+importColumns+" FROM import_job WHERE id = ? AND status <> 'deleted'", id); err != nil {
+		if err := r.get(&j, "SELECT "+importColumns+" FROM import_job WHERE id = ? AND status <> 'deleted'",
+			id); err != nil {
 			return err
 		}
 		if err := undoable(&j, now); err != nil {
@@ -98,7 +99,8 @@ func (s *Store) ImportUndoPlan(ctx context.Context, id string, now core.Instant)
 		}
 		p = core.ImportUndoPlan{Brought: j.Brought}
 		var chunks []broughtChunk
-		err := r.all(&chunks, "SELECT no, data FROM import_chunk WHERE import_id = ? AND kind = ? ORDER BY no LIMIT +?", id,
+		err := r.all(&chunks, "SELECT no, data FROM import_chunk WHERE import_id = ? AND kind = ? ORDER BY no LIMIT +?",
+			id,
 			importBrought, undoLooks/importBatch)
 		for i := range chunks {
 			at, ids := chunks[i].read()
@@ -145,7 +147,8 @@ func (s *Store) UndoImport(ctx context.Context, id, actor string, now core.Insta
 			return err
 		}
 		tx.kick(TopicImports)
-		return tx.one("UPDATE import_job SET undo_status = '"+core.ImportUndoRunning+"', undo_by = ? WHERE id = ?", actor, id)
+		return tx.one("UPDATE import_job SET undo_status = '"+core.ImportUndoRunning+"', undo_by = ? WHERE id = ?",
+			actor, id)
 	})
 }
 
@@ -210,7 +213,8 @@ func (u *undoing) step() (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	_, err = u.exec("DELETE FROM import_chunk WHERE import_id = ? AND kind = ? AND no = ?", u.job.ID, importBrought, c.No)
+	_, err = u.exec("DELETE FROM import_chunk WHERE import_id = ? AND kind = ? AND no = ?", u.job.ID, importBrought,
+		c.No)
 	if err != nil {
 		return false, err
 	}
@@ -255,8 +259,8 @@ func (u *undoing) undo(sub *core.Subscription, o core.UndoOutcome, at core.Insta
 	return err
 }
 
-// announce lets the send side, and the tenant's receivers, know that a subscriber is none any more. Here the send side knows
-// at once, and whatever is still on its way to it is older.
+// announce lets the send side, and the tenant's receivers, know that a subscriber is none any more. Here the send side
+// knows at once, and whatever is still on its way to it is older.
 func (u *undoing) announce(sub *core.Subscription) error {
 	if sub.Status != core.SubscriptionActive {
 		return nil
@@ -288,7 +292,8 @@ func (u *undoing) end() error {
 	if err := u.watch("import_job", u.job.ID); err != nil {
 		return err
 	}
-	err := u.one("UPDATE import_job SET undo_status = '"+core.ImportUndoDone+"', undone_at = ? WHERE id = ?", int64(u.now),
+	err := u.one("UPDATE import_job SET undo_status = '"+core.ImportUndoDone+"', undone_at = ? WHERE id = ?",
+		int64(u.now),
 		u.job.ID)
 	if err != nil {
 		return err

@@ -96,7 +96,8 @@ func (s *Store) UpdateModel(ctx context.Context, id, ownerID, actor string, rule
 		if err := rule(&m); err != nil {
 			return err
 		}
-		if err := tx.one("UPDATE model SET name = ?, description = ?, updated_at = ? WHERE id = ?", m.Name, m.Description,
+		if err := tx.one("UPDATE model SET name = ?, description = ?, updated_at = ? WHERE id = ?", m.Name,
+			m.Description,
 			m.UpdatedAt, id); err != nil {
 			return err
 		}

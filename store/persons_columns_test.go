@@ -73,11 +73,14 @@ var personColumns = map[string]struct {
 		other: "id hash tenant_id role created_at expires_at",
 	},
 	"import_chunk": {stays: "data", other: "import_id kind no"},
-	"import_job": {stays: "created_by done_id undo_by", other: "brought undo_status undone_at undo_removed undo_pending undo_kept " +
-		"id tenant_id list_id name bytes status dry_run keep_fields " +
-		"subscriber_status source mapping lines added updated unchanged kept contradicted pending failed evidence " +
-		"evidence_unreadable evidence_future sync_id created_at queued_at started_at finished_at failure_reason " +
-		"touched_at announced done_rows"},
+	"import_job": {
+		stays: "created_by done_id undo_by",
+		other: "brought undo_status undone_at undo_removed undo_pending undo_kept " +
+			"id tenant_id list_id name bytes status dry_run keep_fields " +
+			"subscriber_status source mapping lines added updated unchanged kept contradicted pending failed evidence " +
+			"evidence_unreadable evidence_future sync_id created_at queued_at started_at finished_at failure_reason " +
+			"touched_at announced done_rows",
+	},
 	"idempotency":  {other: "tenant_id key body_hash job_id expires_at"},
 	"known_device": {person: "user_id key", other: "used_at"},
 	"list_count":   {other: "list_id day active pending unsubscribed bounced complaint suppressed mailable"},

@@ -114,11 +114,13 @@ func (s *Store) Recipients(ctx context.Context, j *core.SendJob, f RecipientFilt
 			case noneLeft(j, state):
 				return rs, nil
 			case mask != 0:
-				err = s.all(ctx, &some, recipientsByMark, p.ListID, j.No, after, to, state, "", page.Limit-len(rs), int(mask),
+				err = s.all(ctx, &some, recipientsByMark, p.ListID, j.No, after, to, state, "", page.Limit-len(rs),
+					int(mask),
 					int(want))
 			default:
 				to = min(end, after+recipientRange)
-				err = s.all(ctx, &some, recipientsInOrder, p.ListID, j.No, after, to, state, "", page.Limit-len(rs), 0, 0)
+				err = s.all(ctx, &some, recipientsInOrder, p.ListID, j.No, after, to, state, "", page.Limit-len(rs), 0,
+					0)
 			}
 			for i := range some {
 				some[i].ListID = p.ListID

@@ -409,8 +409,9 @@ func (tx *Tx) endMirrored(l UnsubscribeRequest, now core.Instant) error {
 	}, now)
 }
 
-// leaveUndone keeps the word of a subscriber who leaves by a mail from before the import that has brought them was taken
-// back: without a record the right file would bring them again. A token that anyone could ask for makes no record.
+// leaveUndone keeps the word of a subscriber who leaves by a mail from before the import that has brought them was
+// taken back: without a record the right file would bring them again. A token that anyone could ask for makes no
+// record.
 func (tx *Tx) leaveUndone(l UnsubscribeRequest, known *core.Subscriber, now core.Instant) error {
 	if l.Proof == core.ProofResponse || tx.store.opts.MemberElsewhere {
 		return nil

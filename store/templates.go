@@ -124,7 +124,8 @@ var templateUses = []string{
 		t.name <> '` + core.DefaultTemplate + `' LIMIT +?2`,
 }
 
-// TemplateUses returns what would lack a template: of each kind as many as limit says. Its only error is core.ErrStorage.
+// TemplateUses returns what would lack a template: of each kind as many as limit says. Its only error is
+// core.ErrStorage.
 func (s *Store) TemplateUses(ctx context.Context, id string, limit int) (uses []core.TemplateUse, err error) {
 	for _, query := range templateUses {
 		var found []core.TemplateUse

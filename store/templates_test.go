@@ -10,8 +10,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// A template that something would lack stays, unless that is wanted: another template, a campaign that is written on, or
-// a job that has not frozen it. What has frozen it, and the name of the built-in default, hold nothing.
+// A template that something would lack stays, unless that is wanted: another template, a campaign that is written on,
+// or a job that has not frozen it. What has frozen it, and the name of the built-in default, hold nothing.
 func TestUsesOfATemplate(t *testing.T) {
 	s := storetest.Seed(t, nil).At(sendNow)
 	l := s.NewList()

@@ -50,7 +50,8 @@ func TestImportsAreTakenBack(t *testing.T) {
 		h.Leave(list, "left@example.org")
 		_, err = h.SetPreferences(ctx, list, "changed@example.org", `{"name":"Me"}`, h.Time())
 		h.Must(err)
-		_, err = h.ErasePerson(ctx, core.Person{Email: "gone@example.org", TenantID: h.List.TenantID}, "user:1", h.Time())
+		_, err = h.ErasePerson(ctx, core.Person{Email: "gone@example.org", TenantID: h.List.TenantID}, "user:1",
+			h.Time())
 		h.Must(err)
 
 		plan, err := h.ImportUndoPlan(ctx, j.ID, h.Time())
@@ -77,7 +78,8 @@ func TestImportsAreTakenBack(t *testing.T) {
 		if s := sub("there@example.org"); s.Status != core.SubscriptionActive || s.Preferences != `{"name":"T"}` {
 			t.Errorf("who was there: %+v", s)
 		}
-		if s := sub("asked@example.org"); s.Status != core.SubscriptionPending || s.ChangedAt != asked.ChangedAt || s.Proof != "" {
+		if s := sub("asked@example.org"); s.Status != core.SubscriptionPending || s.ChangedAt != asked.ChangedAt ||
+			s.Proof != "" {
 			t.Errorf("who had not confirmed: %+v, was %+v", s, asked)
 		}
 		if s := sub("reader7@example.org"); s.Status != "" {
@@ -93,7 +95,10 @@ func TestImportsAreTakenBack(t *testing.T) {
 		if _, err = h.UndoImport(ctx, j.ID, "user:2", h.Time()); core.KindOf(err) != core.Conflict {
 			t.Errorf("twice: %v", err)
 		}
-		for proof, want := range map[string]string{core.ProofResponse: "", core.ProofMailed: core.SubscriptionUnsubscribed} {
+		for proof, want := range map[string]string{
+			core.ProofResponse: "",
+			core.ProofMailed:   core.SubscriptionUnsubscribed,
+		} {
 			l := store.UnsubscribeRequest{ListID: list, SubscriptionID: late.ID, Email: late.Email, Proof: proof}
 			if proof == core.ProofResponse {
 				l.SubscriptionID, l.Email = reader9.ID, reader9.Email
@@ -107,7 +112,8 @@ func TestImportsAreTakenBack(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		again := h.NewImportJob(list, "email\nreader7@example.org\nleft@example.org\nreader8@example.org\n")
-		_, err = h.RunImport(ctx, again.ID, core.ImportInput{SubscriberStatus: core.SubscriptionActive}, "user:1", h.Time())
+		_, err = h.RunImport(ctx, again.ID, core.ImportInput{SubscriberStatus: core.SubscriptionActive}, "user:1",
+			h.Time())
 		h.Must(err)
 		synctest.Wait()
 		if a := sub("reader7@example.org"); a.Status != core.SubscriptionActive || sub("left@example.org") != left {
@@ -129,7 +135,8 @@ func TestTakenBackBeforeConfirming(t *testing.T) {
 		ctx, list := t.Context(), h.List.ID
 		run := func(file string) core.ImportJob {
 			j := h.NewImportJob(list, file)
-			_, err := h.RunImport(ctx, j.ID, core.ImportInput{SubscriberStatus: core.SubscriptionPending}, "user:1", h.Time())
+			_, err := h.RunImport(ctx, j.ID, core.ImportInput{SubscriberStatus: core.SubscriptionPending}, "user:1",
+				h.Time())
 			h.Must(err)
 			synctest.Wait()
 			return j
@@ -149,7 +156,8 @@ func TestTakenBackBeforeConfirming(t *testing.T) {
 			t.Error("who asks:", err)
 		}
 		mails, err := h.DueMails(ctx, h.Time().Add(time.Hour), 10)
-		if err != nil || len(mails) != 2 || mails[0].Email != "asks@example.org" || mails[1].Email != "asks@example.org" {
+		if err != nil || len(mails) != 2 || mails[0].Email != "asks@example.org" ||
+			mails[1].Email != "asks@example.org" {
 			t.Errorf("%+v, %v", mails, err)
 		}
 		j = run("email\nlater@example.org\n")

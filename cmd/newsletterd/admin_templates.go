@@ -99,7 +99,8 @@ func (p *program) templateCommands() *cli.Command {
 			return p.printer(c).record(t)
 		})
 	del := p.command("delete", "delete a template", []cli.Flag{
-		idFlag(store.NounTemplate), boolFlag("force", "also one that a template, a campaign that is written on or a job uses"),
+		idFlag(store.NounTemplate), boolFlag("force",
+			"also one that a template, a campaign that is written on or a job uses"),
 	}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			if err := s.DeleteTemplate(c.Context, c.String("id"), c.Bool("force"), actor(), now()); err != nil {

@@ -33,7 +33,8 @@ func TestConsoleWalkInABrowser(t *testing.T) {
 	d := start(t, nil)
 	world := accesstest.NewWorld(d.seed, "")
 	done := d.seed.NewImportJob(world.Tenants[0].List, "email\nbrought@reader.example\n")
-	d.seed.Must(d.store.RunImport(t.Context(), done.ID, core.ImportInput{SubscriberStatus: core.SubscriptionPending}, "test",
+	d.seed.Must(d.store.RunImport(t.Context(), done.ID, core.ImportInput{SubscriberStatus: core.SubscriptionPending},
+		"test",
 		now()))
 	ann := d.addUser("ann@example.org")
 	d.Must(d.store.GrantRole(t.Context(), ann.ID, core.Role{Role: core.RoleOperator}, false, now()))
@@ -71,7 +72,8 @@ func TestConsoleWalkInABrowser(t *testing.T) {
 			a => a.getAttribute("href")))`)), &links))
 		for _, to := range links {
 			if u, err := url.Parse(to); err == nil && u.Host == "" && (strings.HasPrefix(u.Path, "/console") ||
-				strings.HasPrefix(u.Path, "/operator") || strings.HasPrefix(u.Path, "/own")) && !strings.HasSuffix(u.Path, "/download") && !files.MatchString(u.Path) {
+				strings.HasPrefix(u.Path, "/operator") || strings.HasPrefix(u.Path, "/own")) &&
+				!strings.HasSuffix(u.Path, "/download") && !files.MatchString(u.Path) {
 				queue = append(queue, u.RequestURI())
 			}
 		}

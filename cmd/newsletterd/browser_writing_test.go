@@ -44,13 +44,15 @@ func newWriter(t *testing.T) *writer {
 func (w *writer) person(email core.Email) core.User {
 	w.Helper()
 	u := w.d.addUser(email)
-	w.d.Must(w.d.store.GrantRole(w.Context(), u.ID, core.Role{Role: core.RolePublisher, TenantID: w.tenant.ID}, false, now()))
+	w.d.Must(w.d.store.GrantRole(w.Context(), u.ID, core.Role{Role: core.RolePublisher, TenantID: w.tenant.ID}, false,
+		now()))
 	return u
 }
 
 func (w *writer) signIn(email string) {
 	w.Helper()
-	w.Open(w.d.cfg.Origin()+"/login", chromedp.SendKeys("#email", email), chromedp.SendKeys("#password", daemontest.Password+"\r"),
+	w.Open(w.d.cfg.Origin()+"/login", chromedp.SendKeys("#email", email),
+		chromedp.SendKeys("#password", daemontest.Password+"\r"),
 		chromedp.WaitVisible(`//h1[not(contains(., "Sign in"))]`))
 }
 
@@ -128,8 +130,8 @@ func (w *writer) toEnd() {
 	w.settle()
 }
 
-// On a telephone on a line that drops while a text is saved, and while a picture is on its way, the server has in the end
-// what was typed, octet by octet, and nothing twice.
+// On a telephone on a line that drops while a text is saved, and while a picture is on its way, the server has in the
+// end what was typed, octet by octet, and nothing twice.
 func TestALineThatDropsInABrowser(t *testing.T) {
 	w := newWriter(t)
 	w.Do(chromedp.EmulateViewport(390, 844))
@@ -302,8 +304,8 @@ func TestSignInsThatEndWhileOneWritesInABrowser(t *testing.T) {
 	}
 }
 
-// transcript is what a program that reads pages aloud has to say: the elements by role and name in their order, where the Tab
-// key stops, and what is announced.
+// transcript is what a program that reads pages aloud has to say: the elements by role and name in their order, where
+// the Tab key stops, and what is announced.
 type transcript struct {
 	*writer
 	strings.Builder
@@ -391,8 +393,8 @@ func (r *transcript) heard() {
 	r.Eval(`delete sessionStorage.said`)
 }
 
-// A campaign is written, checked and sent by keyboard alone. What a program that reads pages aloud has to say on the way is
-// kept in a file.
+// A campaign is written, checked and sent by keyboard alone. What a program that reads pages aloud has to say on the
+// way is kept in a file.
 func TestSendingByKeyboardInABrowser(t *testing.T) {
 	r := &transcript{writer: newWriter(t)}
 	r.Do(browsertest.OnEachPage(announced))
@@ -440,7 +442,8 @@ func TestSendingByKeyboardInABrowser(t *testing.T) {
 	if jobs := r.jobs(); len(jobs) != 1 || jobs[0].Subject != "Red roses" {
 		t.Fatalf("%+v", jobs)
 	}
-	if got := r.kept(r.jobs()[0].CampaignID); got.Content.Source != "Hello, roses!\n" || got.Preheader != "They are red" {
+	if got := r.kept(r.jobs()[0].CampaignID); got.Content.Source != "Hello, roses!\n" ||
+		got.Preheader != "They are red" {
 		t.Errorf("%+v", got)
 	}
 	text := regexp.MustCompile(`\d\d:\d\d`).ReplaceAllString(r.String(), "HH:MM")

@@ -110,10 +110,14 @@ func consoleFigures(f *figurestest.Figures) {
 	jar, err := cookiejar.New(nil)
 	f.Must(err)
 	browser := &webtest.Client{TB: f, URL: f.URL, HTTP: &http.Client{Jar: jar}}
-	browser.Send("POST", "/login", url.Values{"email": {"console@acme.example"}, "password": {daemontest.Password}}).OK()
+	browser.Send("POST", "/login", url.Values{
+		"email":    {"console@acme.example"},
+		"password": {daemontest.Password},
+	}).OK()
 	own := "/console/" + f.Tenant
 	for _, path := range []string{
-		own, own + "/campaigns", own + "/people", own + "/people?list=" + f.List, own + "/lists", own + "/lists/" + f.List,
+		own, own + "/campaigns", own + "/people", own + "/people?list=" + f.List, own + "/lists", own + "/lists/" +
+			f.List,
 		own + "/looks", own + "/looks/themes", own + "/settings", own + "/settings/team", own + "/settings/audit",
 		own + "/imports", own + "/suppressions", own + "/new-campaign", "/console", "/operator", "/operator/queues",
 		"/operator/mailings", "/operator/users", "/operator/tenants", "/own/models", "/own/library", "/own/devices", "/own/agents",

@@ -19,7 +19,10 @@ const (
 
 // relayOptions is how mails leave, and how that is tried.
 func relayOptions(cfg *config.Config) handlers.RelayOptions {
-	o := handlers.RelayOptions{From: cfg.Mail.From, State: core.RelayState{Transport: "directory", Directory: cfg.Mail.Directory}}
+	o := handlers.RelayOptions{
+		From:  cfg.Mail.From,
+		State: core.RelayState{Transport: "directory", Directory: cfg.Mail.Directory},
+	}
 	if c := cfg.Mail.SMTP; cfg.Mail.Transport == "smtp" {
 		o.State = core.RelayState{Transport: "smtp", Host: c.Host, Port: c.Port, TLS: c.TLS, Username: c.Username}
 	}
@@ -57,7 +60,8 @@ func tryRelay(ctx context.Context, cfg *config.Config, r *core.Relay, e *smtp.En
 	switch {
 	case isRelay:
 		out.Outcome, out.Stage = relayFaults[fault.Fault], fault.Stage
-		if out.Code, out.Enhanced, out.Answer = fault.Code, fault.Enhanced, fault.Text; fault.Code == 0 && fault.Err != nil {
+		if out.Code, out.Enhanced, out.Answer = fault.Code, fault.Enhanced, fault.Text; fault.Code == 0 &&
+			fault.Err != nil {
 			out.Answer = fault.Err.Error()
 		}
 	case err != nil:

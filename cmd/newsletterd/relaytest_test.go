@@ -47,7 +47,8 @@ func TestRelayIsTried(t *testing.T) {
 		t.Errorf("%d mails", n)
 	}
 	said = mailtest.Action{Reply: "550 5.1.1 no such mailbox"}
-	if got := try(nil); got.Outcome != core.RelayRefused || got.Code != 550 || !strings.Contains(got.Answer, "no such mailbox") {
+	if got := try(nil); got.Outcome != core.RelayRefused || got.Code != 550 ||
+		!strings.Contains(got.Answer, "no such mailbox") {
 		t.Errorf("%+v", got)
 	}
 	_ = server.Close()

@@ -187,7 +187,8 @@ func (d *schemaTrial) run(part string, filter ...string) {
 			continue
 		}
 		seen[key] = true
-		d.Errorf("%s is answered %d %s %q: %s\n%s\n%s %s %s", f.Operation, f.Status, f.Error, f.Field, f.Kind, f.Message,
+		d.Errorf("%s is answered %d %s %q: %s\n%s\n%s %s %s", f.Operation, f.Status, f.Error, f.Field, f.Kind,
+			f.Message,
 			f.Path, f.Query, f.Body)
 	}
 	switch {

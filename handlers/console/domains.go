@@ -298,7 +298,8 @@ func (o *Console) domainLinks(p *Page) (web.HTML, error) {
 	if host := domainOf(p.Form["host"]); host != "" {
 		to = "https://" + host
 	}
-	if err := p.Do("PUT", "/api/admin/tenants/"+p.Tenant.ID, map[string]string{"public_url": to}, &p.Tenant); err != nil {
+	if err := p.Do("PUT", "/api/admin/tenants/"+p.Tenant.ID, map[string]string{"public_url": to},
+		&p.Tenant); err != nil {
 		return p.refused(err, p.domainAgain)
 	}
 	return p.Redirect(p.domainPath(p.Param("id")), "saved")

@@ -388,7 +388,8 @@ func (c *campaignPage) clone() *campaignPage {
 // same reports whether two campaigns say the same.
 func (c *campaignPage) same(other *campaignPage) bool {
 	return c.Name == other.Name && c.Subject == other.Subject && c.Preheader == other.Preheader &&
-		c.Content == other.Content && c.FromName == other.FromName && c.FromEmail == other.FromEmail && c.ReplyTo == other.ReplyTo &&
+		c.Content == other.Content && c.FromName == other.FromName && c.FromEmail == other.FromEmail &&
+		c.ReplyTo == other.ReplyTo &&
 		c.Language == other.Language && c.Tracking == other.Tracking && c.Theme == other.Theme &&
 		slices.Equal(c.ListIDs, other.ListIDs) && slices.Equal(c.ExcludeListIDs, other.ExcludeListIDs) &&
 		slices.Equal(c.TestAddresses, other.TestAddresses) && c.Archived() == other.Archived()

@@ -7,8 +7,8 @@ import (
 	"newsletterd/core"
 )
 
-// findingTexts are the findings of checks by their codes, in words for who writes; a line with what the API says follows
-// where it tells more.
+// findingTexts are the findings of checks by their codes, in words for who writes; a line with what the API says
+// follows where it tells more.
 var findingTexts = map[string]string{
 	"does_not_compile":                    "A field or a mark in the text can't be read.",
 	"list_missing":                        "Choose a list: it says who gets it.",
@@ -57,7 +57,10 @@ func (p *Page) FindingText(f core.CampaignFinding) string {
 
 // FindingDetail is what the API says of it beyond that; empty where that is nothing more.
 func (p *Page) FindingDetail(f core.CampaignFinding) string {
-	for _, prefix := range []string{"does_not", "placeholder", "subject_placeholder", "content_", "image_", "link_", "sender_"} {
+	for _, prefix := range []string{
+		"does_not", "placeholder", "subject_placeholder", "content_", "image_", "link_",
+		"sender_",
+	} {
 		if strings.HasPrefix(f.Code, prefix) && f.Code != "content_missing" {
 			return f.Message
 		}

@@ -137,7 +137,8 @@ func (o *Console) list(p *Page) (web.HTML, error) {
 	}
 	v := View{State: p.N("One reader.|{{n}} readers.", l.Counts.Readers())}
 	if g.Known && g.Readers != 0 {
-		v.State = p.N("One reader, {{net}} in {{days}} days.|{{n}} readers, {{net}} in {{days}} days.", l.Counts.Readers(),
+		v.State = p.N("One reader, {{net}} in {{days}} days.|{{n}} readers, {{net}} in {{days}} days.",
+			l.Counts.Readers(),
 			"net", p.Signed(g.Readers), "days", g.Days)
 	}
 	return p.showList("list", &l, v, filled{}, g)
@@ -169,7 +170,8 @@ func (o *Console) listLeft(p *Page) (web.HTML, error) {
 	for i := range rows {
 		rows[i].Part = p.Percent(rows[i].Leavers, sum)
 	}
-	return p.showList("list-left", &l, View{State: p.N("One person has left.|{{n}} people have left.", sum)}, filled{}, rows)
+	return p.showList("list-left", &l, View{State: p.N("One person has left.|{{n}} people have left.", sum)}, filled{},
+		rows)
 }
 
 // Reason is a reason to leave in words.

@@ -302,7 +302,8 @@ func (o *Console) importJob(p *Page) (web.HTML, error) {
 
 // readImport makes what the page of an import shows.
 func (p *Page) readImport(d *importData) {
-	d.Live = d.UndoStatus == core.ImportUndoRunning || d.Status == core.ImportWaiting || d.Status == core.ImportRunning ||
+	d.Live = d.UndoStatus == core.ImportUndoRunning || d.Status == core.ImportWaiting ||
+		d.Status == core.ImportRunning ||
 		d.Status == core.ImportUploading
 	d.Open = d.Status == core.ImportUploaded || d.Status == core.ImportChecked
 	d.Ready = d.Status == core.ImportChecked && d.FailureReason == ""

@@ -49,7 +49,9 @@ func (o *Console) listQuestions(p *Page) (web.HTML, error) {
 // QuestionTypes are the kinds of a question.
 func (p *Page) QuestionTypes() []option {
 	return []option{
-		{core.FieldText, p.T("A line of text")}, {core.FieldChoice, p.T("One of several")}, {core.FieldBoolean, p.T("A box to tick")},
+		{core.FieldText, p.T("A line of text")},
+		{core.FieldChoice, p.T("One of several")},
+		{core.FieldBoolean, p.T("A box to tick")},
 	}
 }
 
@@ -57,7 +59,8 @@ func questionsOf(fields core.Fields) (all []question) {
 	for i := range fields {
 		f := &fields[i]
 		all = append(all, question{
-			No: i + 1, Name: f.Name, Label: f.Label, Type: f.Type, Options: strings.Join(f.Options, "\n"), Required: f.Required,
+			No: i + 1, Name: f.Name, Label: f.Label, Type: f.Type,
+			Options: strings.Join(f.Options, "\n"), Required: f.Required,
 		})
 	}
 	return all
@@ -125,7 +128,8 @@ func fieldsOf(questions []question) (fields core.Fields, at func(string) string)
 // fieldName makes the name of a field out of its label: letters and digits, the rest as underscores.
 func fieldName(label string, taken map[string]bool) string {
 	const most = 30
-	letters := strings.NewReplacer("ä", "ae", "ö", "oe", "ü", "ue", "ß", "ss", "é", "e", "è", "e", "á", "a", "í", "i", "ó", "o",
+	letters := strings.NewReplacer("ä", "ae", "ö", "oe", "ü", "ue", "ß", "ss", "é", "e", "è", "e", "á", "a", "í", "i",
+		"ó", "o",
 		"ú", "u", "ñ", "n", "ç", "c", "à", "a", "ê", "e")
 	var b strings.Builder
 	for _, r := range letters.Replace(strings.ToLower(label)) {

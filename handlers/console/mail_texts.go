@@ -71,7 +71,8 @@ type mailTextsPart struct {
 func (p *Page) MailTextsPart(f filled, kinds []mailKind, may bool) mailTextsPart {
 	return mailTextsPart{
 		f, kinds, may, p.T("Subject"), p.T("Text above the link"),
-		p.T("{{email}}, {{list}} and {{tenant}} are filled in.", "email", "{{email}}", "list", "{{list.name}}", "tenant",
+		p.T("{{email}}, {{list}} and {{tenant}} are filled in.", "email", "{{email}}", "list", "{{list.name}}",
+			"tenant",
 			"{{tenant.name}}"), p.T("Save"),
 	}
 }

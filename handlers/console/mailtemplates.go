@@ -204,7 +204,10 @@ func (p *Page) placeholders(bodies string) (names []placeholder, err error) {
 	used := map[string]bool{}
 	for _, m := range named.FindAllStringSubmatch(bodies, -1) {
 		if used[m[1]] = true; strings.HasPrefix(m[1], "preferences.") {
-			add(placeholder{Name: m[1], Text: p.T("No list asks its readers for this: it may be empty."), Unknown: true})
+			add(placeholder{
+				Name: m[1], Text: p.T("No list asks its readers for this: it may be empty."),
+				Unknown: true,
+			})
 		}
 	}
 	for i := range names {

@@ -124,7 +124,8 @@ func (o *Console) changeRelays(p *Page) (web.HTML, error) {
 		found = true
 		if p.Form["act"] == "delete" {
 			if p.Form["sure"] != "1" {
-				return p.notSure(func(_ filled, v View) (web.HTML, error) { return p.showRelay(relayPage{}, filled{}, v) })
+				show := func(_ filled, v View) (web.HTML, error) { return p.showRelay(relayPage{}, filled{}, v) }
+				return p.notSure(show)
 			}
 			continue
 		}
@@ -204,9 +205,12 @@ func newRelayFields(s shown, f filled, of string, hasPassword bool) relayFields 
 	}
 	port := input("port", p.T("Port")).Kind("number").Help(p.T("Empty: 587, or 465 with TLS from the start."))
 	return relayFields{
-		Host:     labelled{input("host", p.T("Name of the server")).Must().Like("smtp.acme.example"), of},
-		Port:     labelled{port, of},
-		TLS:      labelled{newChoice("tls", p.T("Encrypted"), f.Value("tls"), p.TLSOptions()).Blame(f.Wrong("tls")), of},
+		Host: labelled{input("host", p.T("Name of the server")).Must().Like("smtp.acme.example"), of},
+		Port: labelled{port, of},
+		TLS: labelled{
+			newChoice("tls", p.T("Encrypted"), f.Value("tls"), p.TLSOptions()).Blame(f.Wrong("tls")),
+			of,
+		},
 		Username: labelled{input("username", p.T("User")).Fill("off"), of},
 		Password: labelled{password, of},
 		Name:     labelled{input("name", p.T("Name in figures")).Limit(60).Help(p.T("Empty: that of the server.")), of},

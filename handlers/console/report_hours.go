@@ -117,7 +117,8 @@ func (p *Page) clickMap(mail string, links []core.Link) string {
 				}
 			}
 		case kind == html.EndTagToken && is:
-			out.WriteString(`<span style="` + clickMark + `">` + html.EscapeString(p.Number(here)+" · "+p.Percent(here, sum)) +
+			out.WriteString(`<span style="` + clickMark + `">` +
+				html.EscapeString(p.Number(here)+" · "+p.Percent(here, sum)) +
 				`</span>`)
 			is = false
 		}

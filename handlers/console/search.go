@@ -61,7 +61,10 @@ func (p *Page) find(q string) (all []found, err error) {
 	for i := range lists {
 		if l := &lists[i]; shown < maxFound && strings.Contains(strings.ToLower(l.Name), folded) {
 			shown++
-			all = append(all, found{l.Name, p.N("one reader|{{n}} readers", l.Counts.Mailable), p.Path("lists", l.ID), "list"})
+			all = append(all, found{
+				l.Name, p.N("one reader|{{n}} readers", l.Counts.Mailable), p.Path("lists", l.ID),
+				"list",
+			})
 		}
 	}
 	campaigns, err := p.findCampaigns(q)

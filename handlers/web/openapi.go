@@ -52,8 +52,8 @@ type Object = map[string]any
 
 type obj = Object
 
-// Document returns the OpenAPI 3.1 description of a name, nil for a name that is none. It is made when it is first asked
-// for: that takes longer than all the rest of a start.
+// Document returns the OpenAPI 3.1 description of a name, nil for a name that is none. It is made when it is first
+// asked for: that takes longer than all the rest of a start.
 func (h *Handler) Document(name string) []byte {
 	if document := h.documents[name]; document != nil {
 		return document()

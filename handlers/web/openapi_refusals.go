@@ -59,7 +59,10 @@ func (r *Route) refusals(names *describer) []Refusal {
 // headerRefusals are of the operations that read a header.
 var headerRefusals = map[string][]Refusal{
 	"If-Match": {
-		{core.PreconditionFailed, "changed_meanwhile", "", "It was changed since it was read: If-Match names another state"},
+		{
+			core.PreconditionFailed, "changed_meanwhile", "",
+			"It was changed since it was read: If-Match names another state",
+		},
 		{core.PreconditionRequired, "", "If-Match", "It is missing"},
 	},
 	"Idempotency-Key": {
@@ -124,7 +127,8 @@ func (d Dialect) writeRefusals(refusals []Refusal, op obj) {
 	for status, reasons := range lines {
 		response := maps.Clone(responses[status].(obj)) // others may share it
 		code, _ := strconv.Atoi(status)
-		response["description"] = fmt.Sprintf("%s. Refused beyond what the schemas say:\n\n%s", failureWords[code].words,
+		response["description"] = fmt.Sprintf("%s. Refused beyond what the schemas say:\n\n%s",
+			failureWords[code].words,
 			strings.Join(reasons, "\n"))
 		responses[status] = response
 	}

@@ -127,7 +127,8 @@ func TestStrictJSON(t *testing.T) {
 func TestWholeNumbers(t *testing.T) {
 	for text, want := range map[string]int{"7": 7, "1.0": 1, "-2.00": -2, "1e2": 100, "12.5e1": 125, "-0.0": 0} {
 		var got fuzzIn
-		if err := decodeJSON([]byte(`{"i":`+text+`}`), fuzzObject, reflect.ValueOf(&got).Elem()); err != nil || got.I != int64(want) {
+		if err := decodeJSON([]byte(`{"i":`+text+`}`), fuzzObject, reflect.ValueOf(&got).Elem()); err != nil ||
+			got.I != int64(want) {
 			t.Errorf("%s: %d, %v", text, got.I, err)
 		}
 	}

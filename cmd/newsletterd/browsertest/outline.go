@@ -21,8 +21,8 @@ var named = map[string]bool{
 	"DisclosureTriangle": true, "cell": true, "columnheader": true, "SvgRoot": true,
 }
 
-// Outline returns the accessibility tree of the page, a line for each element: its role, name and value, indented by its
-// depth.
+// Outline returns the accessibility tree of the page, a line for each element: its role, name and value, indented by
+// its depth.
 func (b *Browser) Outline() (lines []string) {
 	b.Helper()
 	call(b, accessibility.Enable, cdp.Empty{})

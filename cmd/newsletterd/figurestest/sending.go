@@ -97,8 +97,8 @@ func (f *Figures) Signed(rounds int) {
 	f.median(shares, "campaign, DKIM RSA-2048", "of all CPU time for RSA")
 }
 
-// shareOfCPU is what part of the time of all CPUs the daemon spends in a package, over a while that begins in a tenth of
-// a second. It is 0 where the daemon has done all before.
+// shareOfCPU is what part of the time of all CPUs the daemon spends in a package, over a while that begins in a tenth
+// of a second. It is 0 where the daemon has done all before.
 func (f *Figures) shareOfCPU(pkg string, while time.Duration) float64 {
 	<-time.After(100 * time.Millisecond)
 	res, err := f.HTTP.Get(fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%.0f", f.metrics, while.Seconds()))
