@@ -349,18 +349,20 @@ func (p *Page) readColumn(d *importData, i int) {
 	if own == "" {
 		own = ownName(c.Name)
 	}
-	name := personNames[strings.ToLower(strings.Join(strings.Fields(c.Name), " "))]
-	if name != "" && !hasOption(c.Options, name) {
-		c.Options = append(c.Options, option{name, p.personName(name)})
+	known := d.knownName(c)
+	for _, name := range []string{"first_name", "last_name", "name", known} {
+		if name != "" && !hasOption(c.Options, name) {
+			c.Options = append(c.Options, option{name, p.knownLabel(name)})
+		}
 	}
 	switch {
-	case d.Problem == "" && name != "" && c.Use == "preference" && !hasOption(c.Options, c.Becomes):
-		c.Value = name
+	case d.Problem == "" && known != "" && d.Status == core.ImportUploaded:
+		c.Value = known
 	case d.Problem == "":
 	case mapped:
 		c.Value = as
 	default:
-		c.Value = d.guess(c, cmp.Or(name, own))
+		c.Value = d.guess(c, cmp.Or(known, own))
 	}
 	if own != "" && !hasOption(c.Options, own) {
 		c.Options = append(c.Options, option{own, p.T("Keep as “{{name}}”", "name", own)})
@@ -368,21 +370,6 @@ func (p *Page) readColumn(d *importData, i int) {
 	if sent, ok := p.Form[c.Field]; ok && hasOption(c.Options, sent) {
 		c.Value = sent
 	}
-}
-
-// personNames are names of columns that hold what mails call first_name and last_name.
-var personNames = map[string]string{
-	"vorname": "first_name", "first name": "first_name", "firstname": "first_name", "given name": "first_name",
-	"prénom": "first_name", "prenom": "first_name", "nombre": "first_name",
-	"nachname": "last_name", "last name": "last_name", "lastname": "last_name", "surname": "last_name",
-	"family name": "last_name", "nom": "last_name", "apellido": "last_name", "apellidos": "last_name",
-}
-
-func (p *Page) personName(name string) string {
-	if name == "first_name" {
-		return p.T("First name")
-	}
-	return p.T("Last name")
 }
 
 // guess is the choice to begin with where the columns can't be told by their names.

@@ -232,7 +232,7 @@ func (o *Console) newPerson(p *Page) (web.HTML, error) {
 		Name: "source", Label: p.T("Where from"), Value: p.Form["source"], Type: "text", Max: core.MaxOrigin,
 		Hint: p.T("For the record of consents: at the fair, by telephone …"), Wrong: d.Source.Wrong,
 	}
-	d.Fields = p.fieldsOf(d.List.Fields, func(f *core.Field) string { return p.Form["field."+f.Name] })
+	d.Fields = p.fieldsOf(p.withNames(d.List.Fields), func(f *core.Field) string { return p.Form["field."+f.Name] })
 	return p.Show("new-person", v)
 }
 
@@ -253,7 +253,7 @@ func (p *Page) addPerson(d *newPersonData) (to, notice string, err error) {
 	body := map[string]any{
 		"list_id": d.List.ID, "email": p.Form["email"], "status": status, "source": p.Form["source"],
 	}
-	if said, err := p.saidOf(d.List.Fields, core.NoPreferences); err != nil {
+	if said, err := p.saidOf(p.withNames(d.List.Fields), core.NoPreferences); err != nil {
 		return "", "", err
 	} else if said != core.NoPreferences {
 		body["preferences"] = said
