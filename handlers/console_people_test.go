@@ -152,10 +152,10 @@ func TestConsolePeopleAreMasked(t *testing.T) {
 func TestConsoleAddsAPerson(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RolePublisher)
-		e.shows("/new-person", http.StatusOK, "Weekly", "City", "Likes tea", "Not yet")
+		e.shows("/new-person", http.StatusOK, "Weekly", "City", "Likes tea", "Not yet", "First name", "Last name")
 		form := url.Values{
 			"list": {e.list.ID}, "email": {"new@reader.example"}, "agreed": {"no"}, "source": {"at the fair"},
-			"field.city": {"Bonn"}, "field.tea": {"true"},
+			"field.city": {"Bonn"}, "field.tea": {"true"}, "field.first_name": {"Ada"}, "field.last_name": {""},
 		}
 		to := e.sends("/new-person", http.StatusSeeOther, form)
 		s := e.found("new@reader.example")
@@ -163,7 +163,8 @@ func TestConsoleAddsAPerson(t *testing.T) {
 			t.Errorf("%s, leads to %s", s.Status, to)
 		}
 		var said map[string]any
-		if err := json.Unmarshal([]byte(s.Preferences), &said); err != nil || said["city"] != "Bonn" || said["tea"] != true {
+		if err := json.Unmarshal([]byte(s.Preferences), &said); err != nil || said["city"] != "Bonn" || said["tea"] != true ||
+			said["first_name"] != "Ada" || len(said) != 3 {
 			t.Errorf("%s, %v", s.Preferences, err)
 		}
 		if to := e.sends("/new-person", http.StatusSeeOther, form); !strings.HasSuffix(to, "done=known") {
@@ -209,6 +210,8 @@ func TestConsolePerson(t *testing.T) {
 			t.Errorf("%s, leads to %s", got, to)
 		}
 		e.sends(at, http.StatusBadRequest, url.Values{"field.city": {strings.Repeat("x", 501)}}, "too long", "xxxxxx")
+		e.sends(at, http.StatusSeeOther, url.Values{"field.first_name": {"Ida"}})
+		e.shows(at, http.StatusOK, `name="field.first_name" type="text" value="Ida"`)
 
 		e.shows(at+"/unsubscribe", http.StatusOK, "Only they can come back")
 		if e.found("ida@reader.example").Status != core.SubscriptionActive {
@@ -411,6 +414,19 @@ func TestConsoleImportsKnowNames(t *testing.T) {
 		}
 		at = e.uploads(e.list.ID, "b.csv", "wohin;vorname\nnew@reader.example;Grace\n")
 		e.shows(at, http.StatusOK, `value="email" selected`, `value="first_name" selected`)
+
+		at = e.uploads(e.list.ID, "c.csv", "email;FIRST-NAME;billing_last_name;Kontaktname;Wohnort;PLZ;Lieblingstee;Vorname\n"+
+			"last@reader.example;Ida;Rhodes;Ida R.;Bonn;53111;green;x\n")
+		e.shows(at, http.StatusOK, `value="first_name" selected`, `value="last_name" selected`, `value="name" selected`,
+			`value="city" selected`, `value="postal_code" selected>Postal code`, `value="Lieblingstee" selected`,
+			`value="Vorname" selected`)
+		form = url.Values{
+			"agreed": {"active"}, "column.0": {"email"}, "column.1": {"first_name"}, "column.2": {"last_name"},
+			"column.3": {"Kontaktname"}, "column.4": {"city"}, "column.5": {""}, "column.6": {""}, "column.7": {""},
+		}
+		e.sends(at, http.StatusSeeOther, form)
+		importer.Step(t.Context(), time.Now())
+		e.shows(at, http.StatusOK, `value="Kontaktname" selected`, `value="first_name" selected`) // as it was tried
 	})
 }
 

@@ -65,7 +65,7 @@ func TestConsoleReportRuns(t *testing.T) {
 			core.Outcome{State: core.RecipientFailed, Reason: "550 5.1.1 no such user"},
 			core.Outcome{State: core.RecipientDeferred, Reason: "452 4.2.2 full", DueAt: due, GivesUpAt: due.Add(time.Hour)})
 		time.Sleep(time.Minute)
-		e.shows(e.path(""), http.StatusOK, "Going out now", "3 of 8", "There is no such mailbox.", "the address is taken out",
+		e.shows(e.path(""), http.StatusOK, "Going out now", "3 of 8", "There is no such mailbox.", "ask for the right address",
 			"The mailbox is full.", "-one came back later", "next try today, 01:05.", "ready at about 01:02", "Pause", "Stop", `data-poll="2"`,
 			"-Stop it for good", "Clicked", "not measured")
 		part := e.part(e.path(""), "report")
@@ -117,13 +117,28 @@ func TestConsoleReportAsAFile(t *testing.T) {
 	})
 }
 
+// Nothing is sent once more to addresses that are taken out, and the page says whose turn it is.
+func TestConsoleReportOfLostAddresses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newCampaignEnv(t, core.RolePublisher)
+		e.mailing(core.Outcome{State: core.RecipientSent},
+			core.Outcome{State: core.RecipientFailed, Reason: "550 5.1.1 no"})
+		e.shows(e.path(""), http.StatusOK, "Sent to one person", "There is no such mailbox.",
+			"Your turn, if you know them: ask for the right address.", "-Send it to them once more")
+		e.campaign = e.seed.NewCampaign(e.list)
+		e.mailing(core.Outcome{State: core.RecipientFailed, Reason: "550 5.7.1 no"},
+			core.Outcome{State: core.RecipientFailed, Reason: "550 5.1.1 no"})
+		e.shows(e.path(""), http.StatusOK, "The reader&#39;s turn", "Send it to them once more")
+	})
+}
+
 // What the daemon has paused for the harm that it does, an operator lets go on; the page says so.
 func TestConsoleReportHarm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
 		j := e.mailing(core.Outcome{State: core.RecipientSent})
 		e.must(e.store.PauseSendJob(t.Context(), j.No, "too many complaints: 3 of 100", e.seed.Time()))
-		e.shows(e.path(""), http.StatusOK, "Too many have complained (3 of 100)", "Whoever looks after the machine decides",
+		e.shows(e.path(""), http.StatusOK, "Too many have complained (3 of 100)", "Whoever looks after this installation decides",
 			"-Let it go on")
 	})
 }
@@ -159,6 +174,15 @@ func TestConsoleReport(t *testing.T) {
 		e.shows(e.path("/people?status=clicked"), http.StatusOK, readers[0].Email, "-"+readers[1].Email)
 		e.shows(e.path("/people?status=opened"), http.StatusOK, readers[0].Email, "-"+readers[1].Email)
 		e.shows(e.path("/people?status=bounced"), http.StatusOK, "No one is like that.")
+		_, err = e.store.AddEngagements(t.Context(), []core.Engagement{
+			{JobNo: j.No, Seq: 2, LinkNo: 1, At: e.seed.Time(), Last: e.seed.Time(), Times: 1, Program: core.ProgramScanner},
+		})
+		e.must(err)
+		e.shows(e.path(""), http.StatusOK, "one person · of one only a machine", "to look for viruses", ">one machine<",
+			`/people?status=machine_clicked">`)
+		e.shows(e.path("/people?status=clicked"), http.StatusOK, readers[0].Email, "-"+readers[1].Email)
+		e.shows(e.path("/people?status=machine_clicked"), http.StatusOK, readers[1].Email, "-"+readers[0].Email,
+			"clicked by a machine</span>", "/people?q="+url.QueryEscape(readers[1].Email))
 		e.shows(e.path("/preview?view=clicks"), http.StatusOK, "Roses</a><span style=", ">1 · 100.0 %</span>")
 		e.shows(e.path("/preview"), http.StatusOK, "Roses</a>", "-100.0 %")
 		time.Sleep(50 * time.Hour)

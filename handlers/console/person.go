@@ -115,7 +115,7 @@ func (o *Console) person(p *Page) (web.HTML, error) {
 		State: p.personState(&d.person), Data: &d,
 	}
 	if p.IsForm() {
-		err := p.changePerson(&d, list.Fields)
+		err := p.changePerson(&d, p.withNames(list.Fields))
 		if err == nil {
 			return p.Redirect(p.Path("people", d.ID), "saved")
 		}
@@ -126,7 +126,7 @@ func (o *Console) person(p *Page) (web.HTML, error) {
 		v.Fault, v.Status = fault, status
 	}
 	if d.Readable {
-		if err := p.readPerson(&d, list.Fields); err != nil {
+		if err := p.readPerson(&d, p.withNames(list.Fields)); err != nil {
 			return web.HTML{}, err
 		}
 	}
@@ -206,7 +206,7 @@ func (p *Page) readSaid(d *personData, fields core.Fields) {
 	})
 	for name := range values {
 		if !isField[name] && !strings.HasPrefix(name, "_") {
-			d.Rest = append(d.Rest, said{name, text(name)})
+			d.Rest = append(d.Rest, said{p.knownLabel(name), text(name)})
 		}
 	}
 	slices.SortFunc(d.Rest, func(a, b said) int { return strings.Compare(a.Name, b.Name) })
@@ -313,10 +313,12 @@ func (p *Page) MailBadge(m personMail) Badge {
 		return Badge{p.T("marked as spam"), "bad"}
 	case has["bounced"]:
 		return Badge{p.T("came back"), "bad"}
-	case has["clicked"]:
+	case has["clicked"] && !has["machine_clicked"]:
 		return Badge{p.T("clicked"), "good"}
-	case has["opened"]:
+	case has["opened"] && !has["machine_opened"]:
 		return Badge{p.T("opened"), "good"}
+	case has["machine_clicked"]:
+		return Badge{p.T("clicked by a machine"), ""}
 	case has["delivered"]:
 		return Badge{p.T("arrived"), "good"}
 	}

@@ -9,13 +9,13 @@ import (
 
 // Whose turn it is after a refusal, in English: texts of the console.
 const (
-	turnTaken    = "They get nothing more: the address is taken out."
-	turnNone     = "There is nothing to do."
-	turnAgain    = "It is tried again by itself."
-	turnOver     = "It was tried for two days. They get the next one."
+	turnTaken    = "They get nothing more. Your turn, if you know them: ask for the right address."
+	turnNone     = "No one's turn: there is nothing to do."
+	turnAgain    = "Our turn: it is tried again by itself."
+	turnOver     = "No one's turn: it was tried for two days, and they get the next one."
 	turnWriter   = "Your turn: make the newsletter smaller, or look at its text and links."
 	turnSender   = "Your turn: see whether the sender's domain is set up, in the settings."
-	turnOperator = "The turn of whoever looks after the machine."
+	turnOperator = "The turn of whoever looks after this installation."
 	turnReader   = "The reader's turn: their provider can let you through."
 	turnRetry    = "Your turn: send it to them once more, below."
 )

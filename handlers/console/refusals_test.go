@@ -1,6 +1,7 @@
 package console
 
 import (
+	"strings"
 	"testing"
 
 	"newsletterd/core"
@@ -24,6 +25,13 @@ func TestRefusals(t *testing.T) {
 		got := refusalOf(&core.Failure{Status: c.status, Code: c.code, Reason: c.reason})
 		if got.What != c.what || got.Turn != c.turn {
 			t.Errorf("%s %s %s: %+v", c.status, c.code, c.reason, got)
+		}
+	}
+	for _, table := range []map[string]refusal{refusals, refusalClasses} {
+		for code, r := range table {
+			if !strings.Contains(strings.ToLower(r.Turn), "turn") || !strings.Contains(strings.ToLower(turnOver), "turn") {
+				t.Errorf("%s: whose turn is it? %q", code, r.Turn)
+			}
 		}
 	}
 	for code, r := range refusals {

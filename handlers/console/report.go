@@ -135,7 +135,23 @@ func (d *reportData) Paused() bool {
 // Retriable reports whether some have not got it, of a mailing that has ended.
 func (d *reportData) Retriable() bool {
 	return d.Job != nil && d.Job.Status.Final() && d.Job.StartedAt != 0 &&
-		(d.Job.Failed > 0 || d.Job.Status == core.JobCancelled)
+		(d.Job.Failed > 0 && !d.Lost() || d.Job.Status == core.JobCancelled)
+}
+
+// Lost reports whether all addresses that have not got it are taken out, so that sending it once more reaches no one.
+func (d *reportData) Lost() bool {
+	for i := range d.Failures {
+		f := &d.Failures[i]
+		if f.Status == core.RecipientStates[core.RecipientFailed] && f.Turn != turnTaken {
+			return false
+		}
+	}
+	return len(d.Failures) > 0 && !d.Partial
+}
+
+// Machines reports whether machines alone have followed links of the mails.
+func (d *reportData) Machines() bool {
+	return d.All.Clicks != nil && d.All.Clicks.Measured && *d.All.Clicks.Scanners > 0
 }
 
 // Sent reports whether mails have gone out.
@@ -347,7 +363,7 @@ func (p *Page) reportStats(s *core.Stats, u *usualFigures) []reportStat {
 		clicked.Figure, clicked.Note = p.Clicked(s), ""
 	}
 	if c := s.Clicks; c != nil && c.Measured && !c.Totals {
-		clicked.Note, clicked.Of = p.joined(p.N("one person|{{n}} people", *c.People), usual(u.clicked)), "clicked"
+		clicked.Note, clicked.Of = p.joined(p.N("one person|{{n}} people", *c.People), p.byMachines(c), usual(u.clicked)), "clicked"
 	}
 	opened := reportStat{Label: p.T("Opened, at least"), Figure: "–", Note: p.T("not measured")}
 	if o := s.Opens; o != nil && o.Measured {
@@ -388,6 +404,14 @@ func (p *Page) reportStats(s *core.Stats, u *usualFigures) []reportStat {
 		delivered.Note = p.T("{{part}} of {{all}}", "part", p.Percent(got(s), s.Recipients), "all", p.Number(s.Recipients))
 	}
 	return []reportStat{clicked, opened, left, complained, delivered}
+}
+
+// byMachines says of how many the links were followed by machines alone.
+func (p *Page) byMachines(c *core.ClickFigures) string {
+	if *c.Scanners == 0 {
+		return ""
+	}
+	return p.N("of one only a machine|of {{n}} only machines", *c.Scanners)
 }
 
 // joined joins the parts that there are.

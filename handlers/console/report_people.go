@@ -31,6 +31,8 @@ func (p *Page) outcome(r *recipientRow) Badge {
 		return Badge{p.T("clicked"), "good"}
 	case has("opened") && !has("machine_opened"):
 		return Badge{p.T("opened"), "good"}
+	case has("machine_clicked"):
+		return Badge{p.T("clicked by a machine"), ""}
 	case has("delivered"):
 		return Badge{p.T("delivered"), "good"}
 	}
@@ -52,7 +54,7 @@ func (p *Page) statusBadge(status string) Badge {
 }
 
 // shownEvents are those that people are chosen by, besides the states of their mails.
-var shownEvents = []string{"clicked", "opened", "bounced", "complained"}
+var shownEvents = []string{"clicked", "opened", "machine_clicked", "bounced", "complained"}
 
 // stateOf returns the name by which the API is asked for a state that was chosen.
 func stateOf(chosen string) string {

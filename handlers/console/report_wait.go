@@ -31,7 +31,7 @@ func (p *Page) waitOf(j *core.JobView) string {
 	case strings.HasSuffix(j.PauseReason, core.PauseSender):
 		return p.T("The sender's domain is not yours any more.")
 	case strings.HasPrefix(j.PauseReason, core.PauseRestored):
-		return p.T("The database was restored, so it is not known who has got it. Whoever looks after the machine decides.")
+		return p.T("The database was restored, so it is not known who has got it. Whoever looks after this installation decides.")
 	case reason == core.PauseLink:
 		return p.T("A link in it does not answer: {{what}}. Mend it below, or let it go on.", "what", detail)
 	case reason == "first few":
