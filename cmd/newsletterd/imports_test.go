@@ -44,7 +44,7 @@ var mayImport = map[string][]string{
 	"handlers/web":            {"core", "store", "auth"},
 	"handlers/web/webtest":    {},
 	"handlers/console/assets": {},
-	"handlers/console":        {"core", "handlers/web", "handlers/console/assets"},
+	"handlers/console":        {"core", "mail/markup", "handlers/web", "handlers/console/assets"},
 	"handlers/accesstest":     {"core", "handlers/web", "store", "store/storetest"},
 	"handlers": {
 		"core", "store", "store/subscribercsv", "auth", "mail", "mail/dkim", "mail/markup", "mail/picture", "mail/report",

@@ -51,6 +51,7 @@ func (o *Console) Routes(t *web.Table) {
 	o.searchRoutes(t)
 	o.campaignRoutes(t)
 	o.editorRoutes(t)
+	o.compareRoutes(t)
 	o.sendingRoutes(t)
 	o.reportRoutes(t)
 	o.peopleRoutes(t)

@@ -10,17 +10,20 @@
 //	  data-looks='{"light": {"accent": "#2457d6", "on": "#ffffff", "tint": "#eeeeff", "text": "#1c1c22"},
 //	    "dark": {…}, "radius": 8}'
 //	                                             colours of buttons and boxes in the mail
+//	  data-compare="/console/compare"            is asked, by POST, whether two sources ({"kind", "before", "after"})
+//	                                             become the same mail; the answer is JSON: {"same": true}
 //	  data-hint="source-hint"                    what explains the plain source: hidden while that isn't shown
 //	></textarea>
 //
 // The textarea is the truth: it is what the form sends, and what stands there without a script. What is written in the
 // editor is put there within a moment, and before the form is sent; the textarea then gets the event "input", so a
 // preview is fetched by hx-trigger="input changed delay:500ms". Whoever sets its value from a script dispatches "input",
-// and the editor shows it. Blocks that nobody changed keep their octets (see editor/source.js).
+// and the editor shows it. Blocks that nobody changed keep their octets (see editor/source.js). A source of which the
+// editor would make another mail is edited as source (see prove).
 //
 // The page loads editor.css. <script type="application/json" id="editor-words"> may hold words (editor/words.js has their
 // names); English and German are here. textarea.editor has markdown(), which returns the text as it stands, show("source")
-// and show("visual"), and focus().
+// and show("visual"), focus(), and settled, a promise that is kept once the server was asked.
 import { baseKeymap, chainCommands, exitCode } from "prosemirror-commands";
 import { dropCursor } from "prosemirror-dropcursor";
 import { gapCursor } from "prosemirror-gapcursor";
@@ -32,6 +35,7 @@ import { EditorState, NodeSelection, Plugin, TextSelection } from "prosemirror-s
 import { EditorView } from "prosemirror-view";
 import { make, onContent } from "./console/page.js";
 import * as act from "./editor/actions.js";
+import { sameMail } from "./editor/compare.js";
 import { clean } from "./editor/paste.js";
 import { fileOf, isPicture, Pictures } from "./editor/pictures.js";
 import { schema } from "./editor/schema.js";
@@ -70,7 +74,7 @@ class Editor {
     });
     textarea.addEventListener("input", () => {
       if (!this.writing && !textarea.hidden) return;
-      if (!this.writing && textarea.value !== this.written) this.load();
+      if (!this.writing && textarea.value !== this.written) this.show("visual", false);
     });
     const flush = () => this.flush();
     textarea.form?.addEventListener("submit", flush, true);
@@ -166,13 +170,34 @@ class Editor {
   }
 
   show(what, focus = true) {
-    const visual = what === "visual";
-    if (visual) {
-      this.say("");
-      if (!this.load()) return this.show("source", focus);
-    } else if (this.view) {
-      this.flush();
+    this.turn = {};
+    this.settled = Promise.resolve();
+    if (what !== "visual") {
+      if (this.view) this.flush();
+      return this.reveal(false, focus);
     }
+    this.say("");
+    if (!this.load()) return this.reveal(false, focus);
+    const { text, doc } = this.source;
+    const again = this.source.write(doc, true);
+    const asks = this.textarea.dataset.compare && again !== text;
+    this.reveal(!asks, focus);
+    if (asks) this.settled = this.prove(text, again, focus);
+  }
+
+  // prove has the server compare the mail of a text with that of what would be written of all its blocks, and shows the
+  // text as it will look where they are the same. Where there is no answer it does, too: blocks that nobody changes keep
+  // their octets.
+  async prove(text, again, focus) {
+    const { turn } = this;
+    const same = await sameMail(this.textarea.dataset.compare, "markdown", text, again);
+    if (turn !== this.turn || this.textarea.value !== text) return;
+    if (same === false) this.say(word("visual.refused"));
+    else this.reveal(true, focus);
+  }
+
+  // reveal shows the text as it will look, or its source.
+  reveal(visual, focus) {
     this.textarea.hidden = visual;
     const hint = document.getElementById(this.textarea.dataset.hint);
     if (hint) hint.hidden = visual;
@@ -185,7 +210,7 @@ class Editor {
     const what = this.textarea.hidden ? "source" : "visual";
     this.show(what);
     try {
-      localStorage.setItem(remembered, this.textarea.hidden ? "visual" : "source");
+      localStorage.setItem(remembered, what);
     } catch {
       // there is no storage
     }

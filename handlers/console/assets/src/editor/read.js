@@ -38,7 +38,10 @@ class Reader {
   }
 
   all() {
-    return this.blocks(0, this.tokens.length, 0, this.source.length);
+    // A column stands only in columns.
+    return this.blocks(0, this.tokens.length, 0, this.source.length).map((b) =>
+      b.node.type === n.column ? { ...b, node: n.locked.create({ source: this.source.slice(b.from, b.to) }), inner: null } : b,
+    );
   }
 
   // range returns where lines begin and end, without empty ones at the end.
@@ -102,10 +105,12 @@ class Reader {
     const blocks = this.blocks(i + 1, end - 1, Math.min(from, to), Math.max(from, to));
     const nodes = blocks.map((b) => b.node);
     const inner = { from: Math.min(from, to), to: Math.max(from, to), blocks };
-    if (callouts.includes(info)) {
-      return { node: n.callout.createAndFill({ kind: info }, nodes), from: r.from, to: r.to, inner };
-    }
-    if (info === "column") return { node: n.column.createAndFill(null, nodes), from: r.from, to: r.to, inner };
+    const filled = (node) => {
+      if (!node) throw new Unknown(); // it holds what it may not
+      return { node, from: r.from, to: r.to, inner };
+    };
+    if (callouts.includes(info)) return filled(n.callout.createAndFill({ kind: info }, nodes));
+    if (info === "column") return filled(n.column.createAndFill(null, nodes));
     if (info !== "columns" || nodes.some((c) => c.type !== n.column) || nodes.length < 2 || nodes.length > 3) {
       throw new Unknown();
     }

@@ -4,7 +4,7 @@
 // as its source; another one is written anew, with what stood between it and its neighbours, where they are still those.
 // Blocks of callouts and columns have numbers of their own.
 import { Fragment } from "prosemirror-model";
-import { read } from "./read.js";
+import { read, readBlocks } from "./read.js";
 import { schema } from "./schema.js";
 import { beside, writeBlock } from "./write.js";
 
@@ -107,6 +107,13 @@ export class Source {
     const tail = last === inner.lastChild.attrs.orig && record.tail ? record.tail : "\n:::";
     return head + text + tail;
   }
+}
+
+// lockedBlocks returns the nodes of a source; those that would be written otherwise are locked.
+export function lockedBlocks(source) {
+  const known = readBlocks(source);
+  const keeps = (node) => node.type === n.locked || containers.includes(node.type) || sameAgain(node);
+  return known.every(keeps) ? known : [n.locked.create({ source: source.trim() })];
 }
 
 // sameAgain reports whether what a block is written as is read as the same block.

@@ -3,7 +3,7 @@ import { NodeSelection } from "prosemirror-state";
 import { make } from "../console/page.js";
 import { askPicture } from "./actions.js";
 import { parse } from "./dialect.js";
-import { readBlocks } from "./read.js";
+import { lockedBlocks } from "./source.js";
 import { describe, hide, show, TemplateError } from "./template.js";
 import { word } from "./words.js";
 
@@ -125,7 +125,7 @@ class Locked {
     save.onclick = () => {
       try {
         const pos = this.getPos();
-        const nodes = text.value.trim() ? readBlocks(text.value) : [];
+        const nodes = text.value.trim() ? lockedBlocks(text.value) : [];
         const { tr } = this.view.state;
         if (text.value === this.node.attrs.source) return back();
         if (nodes.length) tr.replaceWith(pos, pos + this.node.nodeSize, nodes);

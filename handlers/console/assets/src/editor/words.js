@@ -62,6 +62,7 @@ const english = {
   "paste.formatted": "Pasted with its formatting.",
   "paste.plain": "Only the text",
   "source.bad": "The braces of a placeholder are not closed: {text}",
+  "visual.refused": "The visual editor would read this text otherwise than mails are made of it, so it is edited as Markdown.",
 };
 
 const german = {
@@ -127,6 +128,7 @@ const german = {
   "paste.formatted": "Mit Formatierung eingefügt.",
   "paste.plain": "Nur den Text",
   "source.bad": "Die Klammern eines Platzhalters sind nicht geschlossen: {text}",
+  "visual.refused": "Der visuelle Editor läse diesen Text anders, als er in die Mails kommt; er wird deshalb als Markdown bearbeitet.",
 };
 
 let own;

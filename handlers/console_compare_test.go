@@ -1,0 +1,69 @@
+package handlers
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"newsletterd/core"
+)
+
+// posts sends JSON to a page that is there for scripts.
+func (e *campaignEnv) posts(path string, body any) (status int, answer string) {
+	e.Helper()
+	text, err := json.Marshal(body)
+	e.must(err)
+	req := httptest.NewRequest(http.MethodPost, e.at(path), strings.NewReader(string(text)))
+	req.Header.Set("Content-Type", "application/json")
+	for name, value := range e.cookies {
+		req.AddCookie(&http.Cookie{Name: name, Value: value})
+	}
+	rec := httptest.NewRecorder()
+	e.handler.ServeHTTP(rec, req)
+	b, err := io.ReadAll(rec.Result().Body)
+	e.must(err)
+	return rec.Code, string(b)
+}
+
+// The script of the editor is told whether two sources become the same mail, by those who may read campaigns.
+func TestConsoleComparesSources(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newCampaignEnv(t, core.RoleEditor)
+		for _, c := range []struct {
+			kind, before, after string
+			same                bool
+		}{
+			{"markdown", "* a\n* b\n", "- a\n- b", true},
+			{"markdown", "*a*", "_a_", true},
+			{"markdown", "a ~b~ c ~d~", "a \\~b~ c \\~d~", false},
+			{"markdown", "{{ name }}", "{{ email }}", false},
+			{"markdown", "{{ name | default: \"a\" }}", "{{ name }}", false},
+			{"markdown", "| a |\n|---|\n| b |", "\\| a |\n|---|\n| b |", false},
+			{"markdown", "a\n\n1. b", "a\n\n2. b", false},
+			{"markdown", "{{ a", "{{ a", false},
+			{"blocks", `{"version":1,"blocks":[{"type":"text","text":"a"}]}`, `{"version": 1, "blocks": [{"text": "a", "type": "text"}]}`, true},
+			{"blocks", `{"version":1,"blocks":[{"type":"text","text":"a"}]}`, `{"version":1,"blocks":[]}`, false},
+			{"blocks", "a", "a", false},
+			{"none", "a", "a", false},
+		} {
+			status, answer := e.posts("/compare-sources", map[string]string{"kind": c.kind, "before": c.before, "after": c.after})
+			want := map[bool]string{true: `{"same":true}`, false: `{"same":false}`}[c.same]
+			if status != http.StatusOK || strings.TrimSpace(answer) != want {
+				t.Errorf("%q and %q: %d %s", c.before, c.after, status, answer)
+			}
+		}
+		if status, answer := e.posts("/compare-sources", "a"); status != http.StatusBadRequest {
+			t.Error(status, answer)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		e := newCampaignEnv(t, core.RoleViewer)
+		if status, answer := e.posts("/compare-sources", map[string]string{}); status != http.StatusForbidden {
+			t.Error(status, answer)
+		}
+	})
+}
