@@ -282,8 +282,8 @@ func (o *Console) findings(p *Page) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	d := struct {
-		Findings []findingRow
-		Fine     int64
+		Findings []findingRow // what is to be mended or looked at
+		Fine     []findingRow
 		DNS      bool
 	}{DNS: q.Has("dns")}
 	faults, warnings := int64(0), int64(0)
@@ -292,15 +292,17 @@ func (o *Console) findings(p *Page) (web.HTML, error) {
 			if f.Level != level {
 				continue
 			}
-			d.Findings = append(d.Findings, findingRow{f, p.findingBadge(level)})
+			row := findingRow{f, p.findingBadge(level)}
 			switch level {
 			case core.LevelFault:
 				faults++
 			case core.LevelWarning:
 				warnings++
 			default:
-				d.Fine++
+				d.Fine = append(d.Fine, row)
+				continue
 			}
+			d.Findings = append(d.Findings, row)
 		}
 	}
 	v := View{Title: p.T("What was found"), Within: []Link{{p.T("System"), OperatorPath}}, Data: &d}
