@@ -4,6 +4,7 @@ package core
 const (
 	MailConfirm           = "confirm"            // follow the link to subscribe
 	MailAlreadySubscribed = "already_subscribed" // you asked for what you have
+	MailAskAgain          = "ask_again"          // nothing was heard of you for long: follow the link to stay
 	MailUnsubscribed      = "unsubscribed"       // you have left; follow the link to take it back
 	MailPreferences       = "preferences"        // you asked for the link to your data
 	MailVerify            = "verify"             // follow the link to verify your address

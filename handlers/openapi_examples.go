@@ -14,6 +14,7 @@ var requestExamples = map[string]web.Object{
 		}},
 	},
 	"createNewsletterList": {"tenant_id": exampleID, "name": "Monthly news"},
+	"askAgain":             {"who": "unconfirmed"},
 	"updateNewsletterList": {
 		"language": "en", "consent_text": "I would like to get this newsletter.",
 		"fields": []web.Object{

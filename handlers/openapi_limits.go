@@ -125,6 +125,8 @@ var limitsOf = map[string]map[string]web.Object{
 		},
 		"": never(where(web.Object{"id": positive, "tenant_id": filled}), where(web.Object{"id": positive, "kind": filled})),
 	},
+	"HygieneQuery":   {"months": {"minimum": core.MinSilence, "maximum": core.MaxSilence}},
+	"AskInput":       {"months": {"minimum": core.MinSilence, "maximum": core.MaxSilence}},
 	"GrowthQuery":    {"days": {"minimum": 1, "maximum": maxGrowth}},
 	"DriftQuery":     {"sample": {"minimum": 0, "maximum": maxSample}},
 	"ModelChange":    {"name": nameLimits, "description": text(4000)},

@@ -249,6 +249,10 @@ var refusals = map[string][]web.Refusal{
 	"updateSubscriber": {
 		refused("preferences", "They are too large, or nest too deep"), clash("Another service keeps the subscription"),
 	},
+	"askAgain": {
+		coded("list_inactive", "", "The list takes no subscriptions at present"),
+		clash("The mails of these months were not measured"),
+	},
 	"unsubscribeEverywhere": {tenantNamed, badEmail},
 	"createSuppression":     {tenantNamed, badEmail},
 	"updateSuppression":     {tenantNamed, badEmail},

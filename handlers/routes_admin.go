@@ -61,6 +61,13 @@ func (h *Handler) listRoutes(t *web.Table) {
 	t.Add("GET", item+"/reasons", read, web.Member, one(web.Path(l.reasons)), "Count the reasons that leavers gave")
 	t.Add("GET", item+"/growth", read, web.Member, one(web.Query(l.growth)),
 		"Show the counts of a list at the end of each of the last days, the oldest first")
+	change := admin(core.ActionPeopleChange)
+	t.Add("GET", item+"/hygiene", read, web.Member, one(web.Query(l.hygiene)),
+		"Count who on a list is not reached, has not confirmed, or was silent for some months")
+	t.Add("POST", item+"/ask-again", change, web.Member, one(web.JSON(l.askAgain)).Fails(core.Conflict),
+		"Ask those who have not confirmed, or were silent, once more whether they want the mails of a list")
+	t.Add("POST", item+"/unsubscribe-silent", change, web.Member, one(web.Path(l.unsubscribeSilent)),
+		"End the subscriptions of those who were asked once more and have not answered in 14 days")
 	t.Add("GET", item+"/form", read, web.Member, one(web.Path(l.form)), "Show a subscribe form for a website")
 	t.Add("GET", item+"/drift", admin(core.ActionListSettings), web.Member, one(web.Query(l.drift)).Fails(core.Conflict),
 		"Compare what the member and the send side have of a list, and change nothing")

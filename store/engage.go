@@ -154,8 +154,14 @@ func (tx *Tx) markEngaged(job, seq int64, was, is core.Marks, at core.Instant) e
 	if err != nil {
 		return err
 	}
-	_, err = tx.exec("UPDATE recipient SET marks = ? WHERE job_no = ? AND seq = ?", int(is), job, seq)
-	return err
+	if _, err = tx.exec("UPDATE recipient SET marks = ? WHERE job_no = ? AND seq = ?", int(is), job, seq); err != nil {
+		return err
+	}
+	clicked := mark(core.MarkClicked)-mark(core.MarkMachineClicked) > 0
+	if clicked || class(core.ClassPerson) > 0 || class(core.ClassUnclear) > 0 {
+		return tx.heardRecipient(job, seq, at)
+	}
+	return nil
 }
 
 // markReported counts what a mail provider reports: opened or followed at an instant, by a person or by a program.

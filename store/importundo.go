@@ -74,7 +74,8 @@ func movedBy(from querier, listID string, at core.Instant, ids core.Strings) ([]
 		asked := false
 		if err == nil && subs[i].Status == core.SubscriptionPending {
 			err = from.get(&asked, `SELECT EXISTS (SELECT 1 FROM mail WHERE email_key = ? AND kind = ? AND created_at > ?
-				AND list_id = ? AND state != `+sqlMailLeftOut+")", subs[i].Email.Key(), core.MailConfirm, int64(at), listID)
+				AND list_id = ? AND state != `+sqlMailLeftOut+` AND created_at != (SELECT asked_at FROM subscription WHERE list_id =
+				mail.list_id AND id = ?))`, subs[i].Email.Key(), core.MailConfirm, int64(at), listID, subs[i].ID)
 		}
 		outcomes[i] = subs[i].ImportUndone(at, asked)
 	}

@@ -171,7 +171,7 @@ var personColumns = map[string]struct {
 	},
 	"subscription": {
 		person: "id email email_key preferences",
-		other:  "list_id status generation means created_at changed_at event_at",
+		other:  "list_id status generation means created_at changed_at event_at asked_at heard_at",
 	},
 	"suppression": {person: "email_key", other: "tenant_id kind reason created_at"},
 	"sync":        {other: "id tenant_id list_id batch_total due_at started_at finished_at failed_at reason"},

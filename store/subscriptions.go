@@ -212,7 +212,11 @@ func (tx *Tx) confirm(t *confirmToken, o core.Origin, now core.Instant) (sub cor
 	if change != nil {
 		sub.MeetTracking(row.Preferences)
 	}
-	if change != nil || sub.Proof != before {
+	answered, err := tx.heard(sub.ListID, sub.ID, now)
+	if err != nil {
+		return sub, err
+	}
+	if change != nil || sub.Proof != before || answered {
 		if err := tx.recordConfirm(list, was, &sub, &row, change, o, now); err != nil {
 			return sub, err
 		}

@@ -322,8 +322,9 @@ func (r *mailRun) judge(res mailResult, now core.Instant) (rec store.MailResult,
 	}
 	if res.err != nil {
 		rec.Reason = res.err.Error()
-		if rec.LeftOut = errors.Is(res.err, core.ErrListNotFound); rec.LeftOut { // deleted while the mail waited
-			r.Log.Debug("mailer: the list of a mail is gone", slog.Int64("mail", rec.ID),
+		// deleted while the mail waited, or left
+		if rec.LeftOut = errors.Is(res.err, core.ErrListNotFound) || errors.Is(res.err, errMoot); rec.LeftOut {
+			r.Log.Debug("mailer: the list or the subscription of a mail is gone", slog.Int64("mail", rec.ID),
 				slog.String("kind", res.mail.Kind))
 			return rec, true
 		}

@@ -251,6 +251,33 @@ func TestMailerLeavesOutMailsOfDeletedLists(t *testing.T) {
 	})
 }
 
+// Who is asked once more gets one mail, 0.1 s after the one before; who leaves until then gets none.
+func TestMailerAsksOnceMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &smtptest.Sender{}
+		h := workertest.New(t, s)
+		for i := range 3 {
+			h.Pending(h.List.ID, core.Email(fmt.Sprintf("b%d@example.org", i)))
+		}
+		h.Run(h.Mailer())
+		coretest.Settle(core.AskAfter + time.Minute)
+		asked, _, err := h.AskAgain(h.Context(), store.AskAgain{
+			ListID: h.List.ID, Who: core.AskUnconfirmed, Actor: "test",
+		}, core.At(time.Now()))
+		h.Must(err)
+		coretest.Settle(time.Millisecond)
+		first := s.Sum()
+		mails, err := h.DueMails(h.Context(), core.At(time.Now().Add(time.Minute)), 10)
+		h.Must(err)
+		last := mails[len(mails)-1].Email
+		h.Must(h.Unsubscribe(h.Context(), h.Leaving(h.List.ID, last), core.At(time.Now())))
+		coretest.Settle(time.Minute)
+		if asked != 3 || first != 4 || s.Sum() != 5 {
+			h.Errorf("%d asked, %d mails at once, %d in all; want 3, 4, 5", asked, first, s.Sum())
+		}
+	})
+}
+
 // Who was unsubscribed by a token that anyone may ask for gets a notice whose link takes it back.
 func TestMailerTellsOfAnUnsubscribing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -24,6 +24,7 @@ var notices = map[string]struct {
 	valid  time.Duration
 }{
 	core.MailConfirm:           {notice.Confirm, "/confirm", store.ConfirmTTL},
+	core.MailAskAgain:          {notice.AskAgain, "/confirm", store.ConfirmTTL},
 	core.MailAlreadySubscribed: {notice.Subscribed, "/preferences", 0},
 	core.MailUnsubscribed:      {notice.Unsubscribed, "/undo", auth.UndoTTL},
 	core.MailPreferences:       {notice.Preferences, "/preferences", auth.ManageTTL},
@@ -46,6 +47,9 @@ var notices = map[string]struct {
 	core.MailReviewRejected:    {notice.ReviewRejected, "/review", 0},
 	core.MailReviewMissed:      {notice.ReviewMissed, "/review", 0},
 }
+
+// errMoot is returned for a mail that there is no cause for any more.
+var errMoot = errors.New("the subscriber has left")
 
 // envelopes are used again: a mail is some kilobytes.
 var envelopes = sync.Pool{New: func() any { return new(smtp.Envelope) }}
@@ -157,7 +161,10 @@ var linkKinds = map[string]auth.UnsubscribeKind{
 func (m *mailer) linkQuery(ctx context.Context, q *core.Mail) (string, error) {
 	v := url.Values{}
 	switch q.Kind {
-	case core.MailConfirm:
+	case core.MailConfirm, core.MailAskAgain:
+		if gone, err := m.Store.LeftSinceAsked(ctx, q); err != nil || gone {
+			return "", cmp.Or(err, errMoot)
+		}
 		token, err := m.Store.ConfirmToken(ctx, q.TokenID, core.ProofMailed)
 		if err != nil {
 			return "", err

@@ -283,9 +283,9 @@ func (p *program) listCommands() *cli.Command {
 		})
 	return &cli.Command{
 		Name: "list", Usage: "newsletter lists",
-		Subcommands: []*cli.Command{
+		Subcommands: append([]*cli.Command{
 			create, all, show, update, del, p.listSyncCommand(), p.listSyncsCommand(),
 			p.listFormCommand(), p.listReasonsCommand(),
-		},
+		}, p.listHygieneCommands()...),
 	}
 }

@@ -22,6 +22,7 @@ type Kind string
 // The kinds, and what Data.URL leads to in each.
 const (
 	Confirm      Kind = "confirm"      // the page that confirms the subscription
+	AskAgain     Kind = "ask_again"    // the page that confirms the subscription
 	Subscribed   Kind = "subscribed"   // preferences; may be empty
 	Unsubscribed Kind = "unsubscribed" // undo
 	Preferences  Kind = "preferences"  // preferences, with the token that may export and erase

@@ -1110,11 +1110,15 @@ CREATE TABLE subscription (
   means       TEXT NOT NULL DEFAULT '',   -- how the present state was proved: response, mailed, import, admin
   created_at  INTEGER NOT NULL,
   changed_at  INTEGER NOT NULL,           -- of the status
-  event_at    INTEGER NOT NULL DEFAULT 0, -- occurred_at of the last event
+  event_at    INTEGER NOT NULL DEFAULT 0, asked_at INTEGER NOT NULL DEFAULT 0, heard_at INTEGER NOT NULL DEFAULT 0, -- occurred_at of the last event
   PRIMARY KEY (list_id, id)
 ) STRICT, WITHOUT ROWID;
 
+CREATE INDEX subscription_asked ON subscription (list_id, asked_at, heard_at, changed_at, status) WHERE asked_at > 0;
+
 CREATE INDEX subscription_pending ON subscription (changed_at) WHERE status = 'pending';
+
+CREATE INDEX subscription_waiting ON subscription (list_id, id, changed_at, asked_at) WHERE status = 'pending' AND generation = 1;
 
 CREATE TABLE suppression (
   tenant_id  TEXT NOT NULL,

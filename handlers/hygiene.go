@@ -1,0 +1,80 @@
+package handlers
+
+import (
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+	"newsletterd/store"
+)
+
+// hygieneBudget is how long a request goes through a list: proxies give up after 30 s.
+const hygieneBudget = 3 * time.Second
+
+// hygieneQuery says how long a silence is meant.
+type hygieneQuery struct {
+	Months *int `query:"months"`
+}
+
+// CheckInput refuses a silence that is too short or too long.
+func (in *hygieneQuery) CheckInput() error { return checkMonths(in.Months) }
+
+func checkMonths(months *int) error {
+	if months != nil && (*months < core.MinSilence || *months > core.MaxSilence) {
+		return core.Invalidf("months", "months must be %d to %d.", core.MinSilence, core.MaxSilence)
+	}
+	return nil
+}
+
+// monthsOf returns how long a silence is meant.
+func monthsOf(months *int) int {
+	if months == nil {
+		return core.MaxSilence
+	}
+	return *months
+}
+
+// hygiene says how many on a list are not reached, or perhaps not read.
+func (a listExtras) hygiene(c *web.Call, in hygieneQuery) (core.Hygiene, error) {
+	return a.store.ListHygiene(c, c.ID(), monthsOf(in.Months), c.Now)
+}
+
+// askInput is the body of POST /api/admin/newsletter-lists/{id}/ask-again.
+type askInput struct {
+	Who    string `json:"who" is:"required" enum:"unconfirmed|silent"`
+	Months *int   `json:"months"`
+	After  string `json:"after" is:"uuid"` // next of an earlier answer
+}
+
+// CheckInput refuses a silence that is too short or too long.
+func (in *askInput) CheckInput() error { return checkMonths(in.Months) }
+
+// askAnswer says how many were asked.
+type askAnswer struct {
+	Asked int64  `json:"asked"`
+	Next  string `json:"next,omitempty"` // where the next request goes on; absent after the last one
+}
+
+// askAgain asks those who have never confirmed, or were silent, whether they want the mails of a list.
+func (a listExtras) askAgain(c *web.Call, in askInput) (r askAnswer, err error) {
+	if err := a.turn.take(c); err != nil {
+		return r, err
+	}
+	defer a.turn.end()
+	r.Asked, r.Next, err = a.store.AskAgain(c, store.AskAgain{
+		ListID: c.ID(), Who: in.Who, Months: monthsOf(in.Months), After: in.After, Actor: actor(c), Budget: hygieneBudget,
+	}, c.Now)
+	return r, err
+}
+
+// silentAnswer says how many were unsubscribed.
+type silentAnswer struct {
+	Unsubscribed int64 `json:"unsubscribed"`
+	More         bool  `json:"more"` // ask once more for the rest
+}
+
+// unsubscribeSilent ends the subscriptions of those who were asked once more and have not answered.
+func (a listExtras) unsubscribeSilent(c *web.Call, id string) (r silentAnswer, err error) {
+	r.Unsubscribed, r.More, err = a.store.UnsubscribeSilent(c, id, actor(c), hygieneBudget, c.Now)
+	return r, err
+}

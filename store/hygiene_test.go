@@ -1,0 +1,213 @@
+package store_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/store"
+	"newsletterd/store/storetest"
+)
+
+// silentList is a list of ten readers a year and more ago, to whom four measured mails went since. Reader 0 has followed a
+// link, 1 has opened one, of 2 a proxy and of 3 a scanner has; nothing was heard of the others.
+func silentList(t *testing.T) (n *storetest.Seeder, now core.Instant) {
+	n = storetest.SeedList(t, now0)
+	for k := range 10 {
+		n.Active(n.ListID, storetest.Reader(k))
+	}
+	n.Deliver()
+	for i := range 4 {
+		now = now0.Add(time.Duration(60+90*i) * 24 * time.Hour)
+		n.Now = now
+		j := n.Finish(n.NewJob(n.ListID, func(r *store.JobRequest) {
+			r.TrackOpen, r.TrackClick = true, true
+		}))
+		_, err := n.KeepLinks(t.Context(), j.No, []string{"https://example.org/"})
+		n.Must(err)
+		if i > 0 {
+			continue
+		}
+		all, err := n.Recipients(t.Context(), &j, store.RecipientFilter{}, core.Page{Limit: 100})
+		n.Must(err)
+		for _, r := range all {
+			g := core.Engagement{JobNo: j.No, Seq: r.Seq, At: now.Add(time.Hour), Last: now.Add(time.Hour), Times: 1}
+			switch core.Email(r.Email) {
+			case storetest.Reader(0):
+				g.LinkNo = 1
+			case storetest.Reader(1):
+			case storetest.Reader(2):
+				g.Program = core.ProgramPrivacy
+			case storetest.Reader(3):
+				g.Program = core.ProgramScanner
+			default:
+				continue
+			}
+			_, err := n.AddEngagements(t.Context(), []core.Engagement{g})
+			n.Must(err)
+		}
+	}
+	now = now0.Add(400 * 24 * time.Hour)
+	n.Now = now
+	return n, now
+}
+
+// asked returns the addresses of mails of a kind, sorted.
+func askedBy(n *storetest.Seeder, kind string) (to []string) {
+	n.Helper()
+	mails, err := n.DueMails(n.Context(), n.Time().Add(time.Hour), 1000)
+	n.Must(err)
+	for _, m := range mails {
+		if m.Kind == kind {
+			to = append(to, string(m.Email))
+		}
+	}
+	slices.Sort(to)
+	return to
+}
+
+// TestSilentAreAskedOnce: those of whom nothing was heard in a year are asked once; who answers, or is heard of, stays,
+// and the others can be unsubscribed two weeks later.
+func TestSilentAreAskedOnce(t *testing.T) {
+	n, now := silentList(t)
+	n.Leave(n.ListID, storetest.Reader(9))
+	n.Must(n.Disable(t.Context(), store.DisableRequest{Email: storetest.Reader(8)}, now))
+	n.Deliver()
+	h, err := n.ListHygiene(t.Context(), n.ListID, 12, now)
+	n.Must(err)
+	if s := h.Silence; !s.Known || s.Mailings != 4 || s.Looked != 8 || s.Silent != 5 || s.Ask != 5 {
+		t.Fatalf("%+v; want 5 of 8 silent", s)
+	}
+	ask := store.AskAgain{ListID: n.ListID, Who: core.AskSilent, Months: 12, Actor: "user:ann"}
+	asked, next, err := n.AskAgain(t.Context(), ask, now)
+	n.Must(err)
+	want := []string{
+		string(storetest.Reader(3)), string(storetest.Reader(4)), string(storetest.Reader(5)), string(storetest.Reader(6)),
+		string(storetest.Reader(7)),
+	}
+	if got := askedBy(n, core.MailAskAgain); asked != 5 || next != "" || !slices.Equal(got, want) {
+		t.Fatalf("%d asked, next %q, mails to %q; want %q", asked, next, got, want)
+	}
+	if again, _, err := n.AskAgain(t.Context(), ask, now); err != nil || again != 0 {
+		t.Errorf("asked %d once more, %v", again, err)
+	}
+	if got := n.Audited("list.ask_again"); got != 1 {
+		t.Errorf("%d entries in the audit trail", got)
+	}
+
+	mails, err := n.DueMails(t.Context(), now.Add(time.Hour), 100)
+	n.Must(err)
+	for _, m := range mails { // reader 4 answers
+		if m.Kind == core.MailAskAgain && m.Email == storetest.Reader(4) {
+			_, err := n.Confirm(t.Context(), n.Token(m.TokenID, core.ProofMailed), core.Origin{}, now.Add(time.Hour))
+			n.Must(err)
+		}
+	}
+	later := now.Add(24 * time.Hour)
+	n.Now = later
+	j := n.Finish(n.NewJob(n.ListID, func(r *store.JobRequest) { r.TrackClick = true }))
+	all, err := n.Recipients(t.Context(), &j, store.RecipientFilter{Email: storetest.Reader(5)}, core.Page{Limit: 1})
+	n.Must(err) // reader 5 follows a link of the next mail
+	_, err = n.KeepLinks(t.Context(), j.No, []string{"https://example.org/"})
+	n.Must(err)
+	_, err = n.AddEngagements(t.Context(), []core.Engagement{{
+		JobNo: j.No, Seq: all[0].Seq, LinkNo: 1, At: later.Add(time.Hour), Last: later.Add(time.Hour), Times: 1,
+	}})
+	n.Must(err)
+	n.Leave(n.ListID, storetest.Reader(6)) // and 6 leaves
+	n.Deliver()
+
+	if left, more, err := n.UnsubscribeSilent(t.Context(), n.ListID, "user:ann", 0, later); left != 0 || more || err != nil {
+		t.Errorf("%d were unsubscribed before they could answer, %v", left, err)
+	}
+	end := now.Add(core.AnswerWithin + time.Hour)
+	n.Now = end
+	h, err = n.ListHygiene(t.Context(), n.ListID, 12, end)
+	n.Must(err)
+	if h.Asked != (core.Asked{Answered: 2, NoAnswer: 2}) || h.Silence.Ask != 0 {
+		t.Errorf("%+v; want two answers, and two without", h)
+	}
+	left, more, err := n.UnsubscribeSilent(t.Context(), n.ListID, "user:ann", 0, end)
+	if left != 2 || more || err != nil {
+		t.Errorf("%d left, %t, %v; want 2", left, more, err)
+	}
+	for k, want := range []string{
+		core.SubscriptionActive, core.SubscriptionActive, core.SubscriptionActive, core.SubscriptionUnsubscribed,
+		core.SubscriptionActive, core.SubscriptionActive, core.SubscriptionUnsubscribed, core.SubscriptionUnsubscribed,
+	} {
+		if got := n.MemberStatus(n.ListID, storetest.Reader(k)); got != want {
+			t.Errorf("reader %d is %s, want %s", k, got, want)
+		}
+	}
+	reasons, err := n.LeaveReasons(t.Context(), n.ListID)
+	n.Must(err)
+	if i := slices.IndexFunc(reasons, func(r store.LeaveReason) bool { return r.Reason == core.ReasonNoAnswer }); i < 0 ||
+		reasons[i].Leavers != 2 {
+		t.Errorf("%+v", reasons)
+	}
+	if got := n.Audited("list.unsubscribe_silent"); got != 1 {
+		t.Errorf("%d entries in the audit trail", got)
+	}
+}
+
+// TestUnconfirmedAreAskedOnce: who has never confirmed gets one more mail, whose link confirms, but not on the day of
+// the request, and none who has left before.
+func TestUnconfirmedAreAskedOnce(t *testing.T) {
+	n := storetest.SeedList(t, now0)
+	for k := range 3 {
+		n.Pending(n.ListID, storetest.Reader(k))
+	}
+	n.Active(n.ListID, "back@example.org")
+	n.Leave(n.ListID, "back@example.org")
+	n.Request(n.ListID, "back@example.org", "") // anyone may have
+	ask := store.AskAgain{ListID: n.ListID, Who: core.AskUnconfirmed, Actor: "user:ann"}
+	if asked, _, err := n.AskAgain(t.Context(), ask, now0.Add(time.Hour)); asked != 0 || err != nil {
+		t.Errorf("asked %d on the same day, %v", asked, err)
+	}
+	now := now0.Add(4 * 24 * time.Hour)
+	n.Now = now
+	n.Pending(n.ListID, "new@example.org")
+	h, err := n.ListHygiene(t.Context(), n.ListID, 12, now)
+	if n.Must(err); h.Pending != 5 || h.AskPending != 3 || h.Silence.Known {
+		t.Errorf("%+v", h)
+	}
+	asked, next, err := n.AskAgain(t.Context(), ask, now)
+	if n.Must(err); asked != 3 || next != "" {
+		t.Errorf("asked %d, next %q", asked, next)
+	}
+	if asked, _, err := n.AskAgain(t.Context(), ask, now); asked != 0 || err != nil {
+		t.Errorf("asked %d twice, %v", asked, err)
+	}
+	mails, err := n.NewMails(t.Context(), now.Add(time.Hour), 0, 100)
+	n.Must(err)
+	last := mails[len(mails)-1]
+	if _, err := n.Confirm(t.Context(), n.Token(last.TokenID, core.ProofMailed), core.Origin{},
+		now.Add(time.Hour)); err != nil {
+		t.Error(err)
+	}
+	if got := n.MemberStatus(n.ListID, last.Email); got != core.SubscriptionActive {
+		t.Errorf("%s is %s", last.Email, got)
+	}
+	end := now.Add(30 * 24 * time.Hour)
+	if left, _, err := n.UnsubscribeSilent(t.Context(), n.ListID, "user:ann", 0, end); left != 0 || err != nil {
+		t.Errorf("%d of those who have not confirmed left, %v", left, err)
+	}
+}
+
+// TestNoOneIsAskedWhoHasLeft: the mail that asks waits for its turn, and who has left by then gets none.
+func TestNoOneIsAskedWhoHasLeft(t *testing.T) {
+	n, now := silentList(t)
+	ask := store.AskAgain{ListID: n.ListID, Who: core.AskSilent, Months: 12, Actor: "user:ann"}
+	_, _, err := n.AskAgain(t.Context(), ask, now)
+	n.Must(err)
+	n.Leave(n.ListID, storetest.Reader(7))
+	mails, err := n.DueMails(t.Context(), now.Add(time.Hour), 100)
+	n.Must(err)
+	for _, m := range mails {
+		left, err := n.LeftSinceAsked(t.Context(), &m)
+		if want := m.Kind == core.MailAskAgain && m.Email == storetest.Reader(7); err != nil || left != want {
+			t.Errorf("%s: %t, %v", m.Email, left, err)
+		}
+	}
+}
