@@ -51,6 +51,9 @@ var mayImport = map[string][]string{
 		"handlers/web", "handlers/console",
 	},
 
+	"store/replica/objects":     {},
+	"store/replica/objectstest": {},
+
 	"worker/workertest": {
 		"auth", "core", "core/coretest", "mail", "mail/dkim", "mail/smtp", "store", "store/storetest", "worker",
 	},

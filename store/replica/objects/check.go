@@ -1,0 +1,122 @@
+package objects
+
+import (
+	"bytes"
+	"context"
+	"crypto/md5"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"time"
+)
+
+// Owns reports whether the object holds just these bytes, so that a Put of them that was refused or had no answer was
+// done all the same. An object that is not there holds other bytes.
+func Owns(ctx context.Context, b Bucket, key string, body []byte) (bool, error) {
+	info, err := b.Head(ctx, key)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil || info.Size != int64(len(body)) {
+		return false, err
+	}
+	if sum := md5.Sum(body); info.ETag == hex.EncodeToString(sum[:]) {
+		return true, nil
+	}
+	// An ETag may be any text, and looks like an MD5 of the content without being one where the storage encrypts.
+	r, err := b.Get(ctx, key, 0, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer r.Close()
+	got, err := io.ReadAll(io.LimitReader(r, int64(len(body))+1))
+	return err == nil && bytes.Equal(got, body), err
+}
+
+// Own reports whether the object holds just these bytes, as Owns does. While the bucket gives no answer it asks again
+// until ctx is done, and then reports false: the caller looks at ctx before it believes that.
+func Own(ctx context.Context, b Bucket, key string, body []byte) bool {
+	for try := 0; ; try++ {
+		own, err := Owns(ctx, b, key, body)
+		if err == nil || pause(ctx, backoff(try)) != nil {
+			return own
+		}
+	}
+}
+
+// Probe writes to the bucket and removes what it wrote, and returns an error where the bucket can't be reached, may not
+// be written, or does not keep the conditions of Put, on which a lease stands.
+func Probe(ctx context.Context, b Bucket) (err error) {
+	key := "probe-" + strings.ToLower(rand.Text())
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+		defer cancel()
+		if gone := b.Delete(ctx, key); err == nil && gone != nil {
+			err = fmt.Errorf("the bucket lets nothing be removed: %w", gone)
+		}
+	}()
+	first, second := []byte("1"), []byte("2")
+	etag, err := probePut(ctx, b, key, first, Condition{Absent: true})
+	if err != nil {
+		return fmt.Errorf("the bucket can't be written: %w", err)
+	}
+	if etag == "" {
+		return errors.New("the bucket gives no ETag to what is written")
+	}
+	for _, refused := range []struct {
+		cond   Condition
+		header string
+	}{
+		{Condition{Absent: true}, "If-None-Match"},
+		{Condition{Match: strings.Repeat("0", 32)}, "If-Match"},
+	} {
+		_, err := b.Put(ctx, key, second, refused.cond)
+		if err == nil {
+			return fmt.Errorf("the bucket does not keep conditional writes (%s): no replica can be kept in it",
+				refused.header)
+		}
+		if !errors.Is(err, ErrPrecondition) {
+			return fmt.Errorf("the bucket does not take conditional writes (%s): %w", refused.header, err)
+		}
+	}
+	if _, err := probePut(ctx, b, key, second, Condition{Match: etag}); err != nil {
+		return fmt.Errorf("the bucket does not take conditional writes (If-Match): %w", err)
+	}
+	own, err := Owns(ctx, b, key, second)
+	if err != nil {
+		return fmt.Errorf("the bucket can't be read: %w", err)
+	}
+	if !own {
+		return errors.New("the bucket does not give back what was written last")
+	}
+	return nil
+}
+
+// probePut puts an object of this process alone, until an answer says that it is there.
+func probePut(ctx context.Context, b Bucket, key string, body []byte, cond Condition) (string, error) {
+	for try := 0; ; try++ {
+		etag, err := b.Put(ctx, key, body, cond)
+		switch {
+		case err == nil:
+			return etag, nil
+		case errors.Is(err, ErrPrecondition) && try > 0: // an earlier try may have done it
+			if own, headErr := Owns(ctx, b, key, body); headErr == nil && own {
+				info, headErr := b.Head(ctx, key)
+				return info.ETag, headErr
+			}
+			return "", err
+		case !errors.Is(err, ErrAmbiguous) || try == maxTries-1:
+			return "", err
+		}
+		if pause(ctx, backoff(try)) != nil {
+			return "", err
+		}
+	}
+}

@@ -1,0 +1,320 @@
+package objects
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"time"
+)
+
+const (
+	// privateFolder has files that are being written, and the lock: no key leads into it.
+	privateFolder = ".newsletterd"
+	lockFile      = privateFolder + "/lock"
+	// staleAfter is when a file that was being written is given up. It is written to all the time until then.
+	staleAfter = time.Hour
+)
+
+// folder is a bucket that is a folder: each object is a file of its name. Other processes may use it at the same time,
+// on a file system of this machine.
+type folder struct {
+	root *os.Root
+	now  func() time.Time
+}
+
+// openFolder opens a folder, and makes it if only it is missing: a disk that isn't mounted must not go unnoticed.
+func openFolder(name string) (Bucket, error) {
+	if err := os.Mkdir(name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, fmt.Errorf("the folder can't be made: %w", err)
+	}
+	root, err := os.OpenRoot(name)
+	if err != nil {
+		return nil, fmt.Errorf("the folder can't be opened: %w", err)
+	}
+	b := &folder{root: root, now: time.Now}
+	if err := root.Mkdir(privateFolder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		root.Close()
+		return nil, fmt.Errorf("the folder can't be written: %w", err)
+	}
+	if err := b.sweep(); err != nil {
+		root.Close()
+		return nil, fmt.Errorf("the folder can't be read: %w", err)
+	}
+	return b, nil
+}
+
+// sweep removes what processes that have ended were writing.
+func (b *folder) sweep() error {
+	entries, err := b.entries(privateFolder)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		name := privateFolder + "/" + e.Name()
+		info, err := b.root.Lstat(name)
+		if err == nil && name != lockFile && b.now().Sub(info.ModTime()) > staleAfter {
+			_ = b.root.Remove(name) // another process may have been first
+		}
+	}
+	return nil
+}
+
+// Type implements Bucket.
+func (b *folder) Type() string { return "file" }
+
+// Put implements Bucket. The ETag is the SHA-256 of the content.
+func (b *folder) Put(ctx context.Context, key string, body []byte, cond Condition) (string, error) {
+	info, err := b.write(ctx, key, bytes.NewReader(body), cond)
+	return info.ETag, err
+}
+
+// PutStream implements Bucket.
+func (b *folder) PutStream(ctx context.Context, key string, r io.Reader) (Info, error) {
+	return b.write(ctx, key, r, Condition{})
+}
+
+func (b *folder) write(ctx context.Context, key string, r io.Reader, cond Condition) (info Info, err error) {
+	if err := checkKey(key); err != nil {
+		return Info{}, err
+	}
+	defer func() {
+		if err != nil {
+			info, err = Info{}, fmt.Errorf("put %s: %w", key, err)
+		}
+	}()
+	temp := privateFolder + "/" + rand.Text()
+	f, err := b.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return Info{}, err
+	}
+	defer func() {
+		if cond.Absent || err != nil { // otherwise it has been renamed
+			_ = b.root.Remove(temp) // what is left is swept
+		}
+	}()
+	sum := sha256.New()
+	info, err = b.fillFile(ctx, f, r, sum)
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return Info{}, err
+	}
+	if err := b.makeFolders(path.Dir(key)); err != nil {
+		return Info{}, err
+	}
+	if err := b.place(ctx, temp, key, cond); err != nil {
+		return Info{}, err
+	}
+	info.Key = key
+	if err = b.syncFolder(path.Dir(key)); err != nil && cond != (Condition{}) {
+		err = fmt.Errorf("%w: %w", ErrAmbiguous, err)
+	}
+	return info, err
+}
+
+// fillFile writes r to the disk.
+func (b *folder) fillFile(ctx context.Context, f *os.File, r io.Reader, sum hash.Hash) (Info, error) {
+	size, err := io.Copy(io.MultiWriter(f, sum), contextReader{ctx, r})
+	if err != nil {
+		return Info{}, err
+	}
+	if err := f.Sync(); err != nil {
+		return Info{}, err
+	}
+	st, err := f.Stat()
+	if err != nil {
+		return Info{}, err
+	}
+	return Info{Size: size, ETag: hex.EncodeToString(sum.Sum(nil)), Modified: st.ModTime()}, nil
+}
+
+// place gives a file that is written its name, if the condition holds.
+func (b *folder) place(ctx context.Context, temp, key string, cond Condition) error {
+	if cond.Absent && cond.Match == "" {
+		err := b.root.Link(temp, key) // one step, with no lock
+		if !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		// What stands there may be our own, from a Put that failed after this step: it must be on the disk, too.
+		return cmp.Or(b.syncFolder(path.Dir(key)), ErrPrecondition)
+	}
+	unlock, err := b.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if cond.Match != "" {
+		info, err := b.Head(ctx, key)
+		if errors.Is(err, fs.ErrNotExist) || err == nil && (info.ETag != cond.Match || cond.Absent) {
+			return ErrPrecondition
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return b.root.Rename(temp, key)
+}
+
+// makeFolders makes a folder and those above it, so that they outlast a power failure.
+func (b *folder) makeFolders(name string) error {
+	if st, err := b.root.Lstat(name); err == nil && st.IsDir() {
+		return nil
+	}
+	above := path.Dir(name)
+	if err := b.makeFolders(above); err != nil {
+		return err
+	}
+	if err := b.root.Mkdir(name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return b.syncFolder(above)
+}
+
+func (b *folder) syncFolder(name string) error {
+	f, err := b.root.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return f.Sync()
+}
+
+// lock keeps other writers out, of this process and others, until unlock is called.
+func (b *folder) lock(ctx context.Context) (unlock func(), err error) {
+	f, err := b.root.OpenFile(lockFile, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		locked, err := tryLock(f)
+		if locked {
+			return func() { f.Close() }, nil
+		}
+		if err == nil {
+			err = pause(ctx, time.Millisecond)
+		}
+		if err != nil {
+			f.Close()
+			return nil, fmt.Errorf("lock: %w", err)
+		}
+	}
+}
+
+// open opens the file of an object.
+func (b *folder) open(key string) (*os.File, fs.FileInfo, error) {
+	if err := checkKey(key); err != nil {
+		return nil, nil, err
+	}
+	f, err := b.root.Open(key)
+	if err != nil {
+		return nil, nil, err
+	}
+	st, err := f.Stat()
+	if err == nil && !st.Mode().IsRegular() { // a folder is no object
+		err = &fs.PathError{Op: "open", Path: key, Err: fs.ErrNotExist}
+	}
+	if err != nil {
+		f.Close()
+		return nil, nil, err
+	}
+	return f, st, nil
+}
+
+// Head implements Bucket. It reads the file.
+func (b *folder) Head(ctx context.Context, key string) (Info, error) {
+	f, st, err := b.open(key)
+	if err != nil {
+		return Info{}, err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, contextReader{ctx, f}); err != nil {
+		return Info{}, fmt.Errorf("head %s: %w", key, err)
+	}
+	return Info{Key: key, Size: st.Size(), ETag: hex.EncodeToString(sum.Sum(nil)), Modified: st.ModTime()}, nil
+}
+
+// Get implements Bucket.
+func (b *folder) Get(ctx context.Context, key string, offset, size int64) (io.ReadCloser, error) {
+	if offset < 0 || size < 0 {
+		return nil, fmt.Errorf("get %s: no range from %d of %d bytes", key, offset, size)
+	}
+	f, st, err := b.open(key)
+	if err != nil {
+		return nil, err
+	}
+	rest := max(st.Size()-offset, 0)
+	if size == 0 || size > rest {
+		size = rest
+	}
+	return &fileRange{contextReader{ctx, io.NewSectionReader(f, offset, size)}, f}, nil
+}
+
+// Delete implements Bucket.
+func (b *folder) Delete(ctx context.Context, keys ...string) error {
+	unlock, err := b.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	folders := map[string]bool{}
+	for _, key := range keys {
+		if err := checkKey(key); err != nil {
+			return err
+		}
+		st, err := b.root.Lstat(key)
+		if err == nil && !st.Mode().IsRegular() { // a folder is no object
+			continue
+		}
+		if err == nil {
+			err = b.root.Remove(key)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		folders[path.Dir(key)] = true
+	}
+	for name := range folders {
+		if err := b.syncFolder(name); err != nil {
+			return fmt.Errorf("delete: %w", err)
+		}
+	}
+	return nil
+}
+
+// fileRange is a part of a file that is open.
+type fileRange struct {
+	contextReader
+	f *os.File
+}
+
+// Close implements io.Closer.
+func (r *fileRange) Close() error { return r.f.Close() }
+
+// contextReader reads until ctx is done.
+type contextReader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+// Read implements io.Reader.
+func (r contextReader) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.r.Read(p)
+}

@@ -1,0 +1,18 @@
+//go:build unix
+
+package objects
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// tryLock reports whether the file could be locked, which lasts until it is closed.
+func tryLock(f *os.File) (bool, error) {
+	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) || errors.Is(err, syscall.EINTR) {
+		return false, nil
+	}
+	return err == nil, err
+}

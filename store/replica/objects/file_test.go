@@ -1,0 +1,129 @@
+package objects
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// No one else can read what is kept, whatever the umask.
+func TestFilesAreOfTheirOwner(t *testing.T) {
+	b := inFolder(t)
+	put(t, b, "ltx/0/file", "1")
+	if _, err := b.Put(t.Context(), "ltx/0/absent", nil, Condition{Absent: true}); err != nil {
+		t.Fatal(err)
+	}
+	err := filepath.WalkDir(b.root.Name(), func(name string, e os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := e.Info()
+		want := os.FileMode(0o600)
+		if e.IsDir() {
+			want = 0o700
+		}
+		if info.Mode().Perm() != want {
+			t.Errorf("%s: %v", name, info.Mode())
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What was being written when a process died goes when the folder is opened again, and nothing else.
+func TestWhatWasBeingWrittenIsSwept(t *testing.T) {
+	b := inFolder(t)
+	put(t, b, "file", "1")
+	private := filepath.Join(b.root.Name(), privateFolder)
+	for name, age := range map[string]time.Duration{"old": 2 * time.Hour, "new": time.Minute, "lock": 2 * time.Hour} {
+		if err := os.WriteFile(filepath.Join(private, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		at := time.Now().Add(-age)
+		if err := os.Chtimes(filepath.Join(private, name), at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	at := time.Now().Add(-48 * time.Hour)
+	if err := os.Chtimes(filepath.Join(b.root.Name(), "file"), at, at); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open("file://"+b.root.Name(), nil); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{"old": false, "new": true, "lock": true, "../file": true} {
+		if _, err := os.Stat(filepath.Join(private, name)); (err == nil) != want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Nothing is left of a Put that is refused or fails.
+func TestPutsThatFailLeaveNothing(t *testing.T) {
+	b := inFolder(t)
+	put(t, b, "file", "1")
+	for _, cond := range []Condition{{Absent: true}, {Match: "0"}, {Absent: true, Match: "0"}} {
+		if _, err := b.Put(t.Context(), "file", []byte("2"), cond); !errors.Is(err, ErrPrecondition) {
+			t.Errorf("%+v: %v", cond, err)
+		}
+	}
+	if _, err := b.Put(t.Context(), "file/below", nil, Condition{}); err == nil {
+		t.Error("a file is taken for a folder")
+	}
+	entries, err := b.entries(privateFolder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.Name() != "lock" {
+			t.Errorf("left: %s", e.Name())
+		}
+	}
+}
+
+// A Put with Match waits for who holds the lock, and not longer than it may.
+func TestLocksAreWaitedFor(t *testing.T) {
+	b := inFolder(t)
+	etag := put(t, b, "file", "1")
+	unlock, err := b.lock(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := b.Put(ctx, "file", []byte("2"), Condition{Match: etag}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v", err)
+	}
+	done := make(chan error)
+	go func() {
+		_, err := b.Put(t.Context(), "file", []byte("3"), Condition{Match: etag})
+		done <- err
+	}()
+	unlock()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// Links lead nowhere out of the folder, and are no objects.
+func TestLinksAreNotFollowedOut(t *testing.T) {
+	b := inFolder(t)
+	outside := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(outside, []byte("1"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(outside, filepath.Join(b.root.Name(), "link")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Get(t.Context(), "link", 0, 0); err == nil {
+		t.Error("a link leads out of the folder")
+	}
+	if got := keysOf(t, b, "", ""); got != nil {
+		t.Errorf("%q", got)
+	}
+}

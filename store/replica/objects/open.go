@@ -1,0 +1,186 @@
+package objects
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Open returns the bucket of an address:
+//
+//	s3://bucket/path?endpoint=https://s3.example.org&region=eu-1&path-style=true
+//	file:///abs/path
+//
+// Without an endpoint it is at Amazon S3, where the region is needed. env is asked for the keys:
+// NEWSLETTERD_REPLICA_ACCESS_KEY_ID and NEWSLETTERD_REPLICA_SECRET_ACCESS_KEY, or else AWS_ACCESS_KEY_ID,
+// AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN; and for AWS_REGION where the address has none. A storage is not connected
+// with yet; a folder is made if the one above it exists. Errors name what is wrong with the address, and no secret.
+func Open(rawURL string, env func(string) string) (Bucket, error) {
+	u, err := url.Parse(rawURL)
+	if err != nil { // its error has the address
+		return nil, errors.New("is no address (as s3://bucket/path or file:///path)")
+	}
+	if u.User != nil {
+		return nil, errors.New("must not have keys in it: they come from the environment")
+	}
+	if u.Fragment != "" || u.Opaque != "" {
+		return nil, errors.New("is no address (as s3://bucket/path or file:///path)")
+	}
+	switch u.Scheme {
+	case "s3":
+		return openS3(u, env)
+	case "file":
+		if u.Host != "" && u.Host != "localhost" || !filepath.IsAbs(u.Path) || u.RawQuery != "" {
+			return nil, errors.New("must have an absolute path alone (as file:///var/lib/replica)")
+		}
+		return openFolder(filepath.Clean(u.Path))
+	}
+	return nil, errors.New("must begin with s3:// or file:///")
+}
+
+// bucketName is what S3 allows, with the capitals and underscores of older buckets.
+var bucketName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]$`)
+
+var regionName = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
+
+func openS3(u *url.URL, env func(string) string) (Bucket, error) {
+	b := &s3{
+		bucket: u.Host, prefix: strings.Trim(u.Path, "/"), now: time.Now, wait: pause, partSize: defaultPartSize,
+	}
+	if !bucketName.MatchString(b.bucket) || strings.Contains(b.bucket, "..") {
+		return nil, fmt.Errorf("%q is no name of a bucket", b.bucket)
+	}
+	if b.prefix != "" {
+		if err := checkKey(b.prefix); err != nil {
+			return nil, fmt.Errorf("the path can't be used: %w", err)
+		}
+		b.prefix += "/"
+	}
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return nil, errors.New("what is after ? must be NAME=VALUE, with & between")
+	}
+	for name, values := range query {
+		if name != "endpoint" && name != "region" && name != "path-style" {
+			return nil, fmt.Errorf("%.64q is unknown: it may have endpoint, region and path-style", name)
+		}
+		if len(values) > 1 {
+			return nil, fmt.Errorf("%s is given twice", name)
+		}
+	}
+	if b.signer.keys, err = keysFrom(env); err != nil {
+		return nil, err
+	}
+	endpoint, style := query.Get("endpoint"), query.Get("path-style")
+	region := query.Get("region")
+	if region == "" {
+		region = env("AWS_REGION")
+	}
+	if region == "" && endpoint != "" {
+		region = "us-east-1" // what storages other than Amazon's call theirs, or don't look at
+	}
+	if !regionName.MatchString(region) {
+		return nil, errors.New("needs the region of the bucket (as region=eu-central-1)")
+	}
+	b.signer.region = region
+	if style != "" && style != "true" && style != "false" {
+		return nil, errors.New("path-style must be true or false")
+	}
+	pathStyle := style == "true" || style == "" && (endpoint != "" || strings.Contains(b.bucket, "."))
+	return b, b.at(endpoint, pathStyle)
+}
+
+// at sets where requests go.
+func (b *s3) at(endpoint string, pathStyle bool) error {
+	if b.scheme, b.host = "https", "s3."+b.signer.region+".amazonaws.com"; endpoint != "" {
+		u, err := url.Parse(endpoint)
+		if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" ||
+			strings.Trim(u.Path, "/") != "" || u.Scheme != "https" && u.Scheme != "http" {
+			return errors.New("endpoint must be an origin alone (as https://s3.example.org)")
+		}
+		if u.Scheme == "http" && !loopback(u.Hostname()) {
+			return errors.New("endpoint must begin with https://: http is for this machine alone (as http://127.0.0.1:9000)")
+		}
+		b.scheme, b.host = u.Scheme, u.Host
+		if port := u.Port(); port == "443" && u.Scheme == "https" || port == "80" && u.Scheme == "http" {
+			b.host = strings.TrimSuffix(u.Host, ":"+port) // signed as it is sent by most
+		}
+	}
+	if pathStyle {
+		b.path = "/" + b.bucket + "/"
+	} else {
+		b.path, b.host = "/", b.bucket+"."+b.host
+	}
+	b.client = &http.Client{
+		Transport:     transport(b.scheme),
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return nil
+}
+
+// loopback reports whether a host is this machine.
+func loopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
+// transport returns what keeps connections to the storage. Without TLS they stay on this machine, whatever its name
+// resolves to.
+func transport(scheme string) *http.Transport {
+	dialer := &net.Dialer{Timeout: 5 * time.Second}
+	t := &http.Transport{
+		TLSHandshakeTimeout:    5 * time.Second,
+		IdleConnTimeout:        30 * time.Second,
+		MaxIdleConnsPerHost:    128,
+		MaxResponseHeaderBytes: 64 << 10,
+		DisableCompression:     true, // ranges are of what is stored
+		Protocols:              new(http.Protocols),
+	}
+	t.Protocols.SetHTTP1(true) // a connection that is lost takes one request with it
+	if scheme == "https" {
+		t.Proxy = http.ProxyFromEnvironment
+	} else {
+		dialer.Control = func(_, address string, _ syscall.RawConn) error {
+			if host, _, err := net.SplitHostPort(address); err != nil || !loopback(host) {
+				return errors.New("http is for this machine alone")
+			}
+			return nil
+		}
+	}
+	t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		return dialer.DialContext(ctx, network, address)
+	}
+	return t
+}
+
+// keysFrom returns the keys that the environment has.
+func keysFrom(env func(string) string) (credentials, error) {
+	const ours, theirs = "NEWSLETTERD_REPLICA_", "AWS_"
+	for _, prefix := range []string{ours, theirs} {
+		keys := credentials{id: env(prefix + "ACCESS_KEY_ID"), secret: env(prefix + "SECRET_ACCESS_KEY")}
+		if prefix == theirs {
+			keys.session = env("AWS_SESSION_TOKEN")
+		}
+		switch {
+		case keys.id == "" && keys.secret == "":
+			continue
+		case keys.id == "":
+			return keys, fmt.Errorf("%sACCESS_KEY_ID is missing, for %[1]sSECRET_ACCESS_KEY is set", prefix)
+		case keys.secret == "":
+			return keys, fmt.Errorf("%sSECRET_ACCESS_KEY is missing, for %[1]sACCESS_KEY_ID is set", prefix)
+		case strings.ContainsFunc(keys.id+keys.secret+keys.session, func(r rune) bool { return r <= ' ' || r > '~' }):
+			return keys, fmt.Errorf("the keys of %sACCESS_KEY_ID can't be right: they have spaces or line ends", prefix)
+		}
+		return keys, nil
+	}
+	return credentials{}, fmt.Errorf("%sACCESS_KEY_ID and %[1]sSECRET_ACCESS_KEY are missing in the environment", ours)
+}

@@ -1,0 +1,196 @@
+package objects
+
+import (
+	"context"
+	"net"
+	"net/url"
+	"strings"
+	"testing"
+
+	"newsletterd/store/replica/objectstest"
+)
+
+// environ returns an environment of NAME=VALUE.
+func environ(all ...string) func(string) string {
+	return func(name string) string {
+		for _, e := range all {
+			if value, ok := strings.CutPrefix(e, name+"="); ok {
+				return value
+			}
+		}
+		return ""
+	}
+}
+
+func TestAddresses(t *testing.T) {
+	env := environ("AWS_ACCESS_KEY_ID=id", "AWS_SECRET_ACCESS_KEY=secret", "AWS_REGION=eu-9")
+	for address, want := range map[string]string{
+		"s3://bucket":                            "https://bucket.s3.eu-9.amazonaws.com/ eu-9 ",
+		"s3://bucket/":                           "https://bucket.s3.eu-9.amazonaws.com/ eu-9 ",
+		"s3://bucket/a/b/?region=eu-1":           "https://bucket.s3.eu-1.amazonaws.com/ eu-1 a/b/",
+		"s3://my.bucket":                         "https://s3.eu-9.amazonaws.com/my.bucket/ eu-9 ",
+		"s3://bucket/a?path-style=true":          "https://s3.eu-9.amazonaws.com/bucket/ eu-9 a/",
+		"s3://bucket?endpoint=https://e.org":     "https://e.org/bucket/ eu-9 ",
+		"s3://bucket?endpoint=https://e.org/":    "https://e.org/bucket/ eu-9 ",
+		"s3://bucket?endpoint=https://e.org:443": "https://e.org/bucket/ eu-9 ",
+		"s3://bucket?endpoint=https%3A%2F%2Fe.org%3A8443&path-style=false": "https://bucket.e.org:8443/ eu-9 ",
+		"s3://bucket?endpoint=http://127.0.0.1:9000":                       "http://127.0.0.1:9000/bucket/ eu-9 ",
+		"s3://bucket?endpoint=http://[::1]:9000":                           "http://[::1]:9000/bucket/ eu-9 ",
+		"s3://bucket?endpoint=http://localhost:9000":                       "http://localhost:9000/bucket/ eu-9 ",
+	} {
+		opened, err := Open(address, env)
+		if err != nil {
+			t.Errorf("%s: %v", address, err)
+			continue
+		}
+		b := opened.(*s3)
+		if got := b.scheme + "://" + b.host + b.path + " " + b.signer.region + " " + b.prefix; got != want {
+			t.Errorf("%s: %s, want %s", address, got, want)
+		}
+	}
+	opened, err := Open("s3://bucket?endpoint=https://e.org", environ("AWS_ACCESS_KEY_ID=id", "AWS_SECRET_ACCESS_KEY=s"))
+	if err != nil || opened.(*s3).signer.region != "us-east-1" {
+		t.Errorf("without a region: %v", err)
+	}
+}
+
+// Errors say what is wrong, and nothing of what may be secret.
+func TestAddressesThatAreRefused(t *testing.T) {
+	env := environ("AWS_ACCESS_KEY_ID=id", "AWS_SECRET_ACCESS_KEY=hunter2")
+	for address, want := range map[string]string{
+		"":                                                  "must begin with s3:// or file:///",
+		"hunter2":                                           "must begin with s3:// or file:///",
+		"https://bucket/?k=hunter2":                         "must begin with s3:// or file:///",
+		"s3:bucket":                                         "is no address",
+		"s3://bucket/\x7fhunter2":                           "is no address",
+		"s3://id:hunter2@bucket/":                           "must not have keys in it: they come from the environment",
+		"s3://id:hunter2%@bucket/":                          "is no address",
+		"s3://bucket#hunter2":                               "is no address",
+		"s3://b":                                            `"b" is no name of a bucket`,
+		"s3://a..b":                                         "is no name of a bucket",
+		"s3://bucket:80":                                    "is no name of a bucket",
+		"s3:///path":                                        `"" is no name of a bucket`,
+		"s3://bucket/a/../b":                                "the path can't be used",
+		"s3://bucket":                                       "needs the region of the bucket",
+		"s3://bucket?region=a.b":                            "needs the region of the bucket",
+		"s3://bucket?secret=hunter2":                        `"secret" is unknown: it may have endpoint, region and path-style`,
+		"s3://bucket?region=a&region=b":                     "region is given twice",
+		"s3://bucket?region=%zzhunter2":                     "must be NAME=VALUE",
+		"s3://bucket?region=a&path-style=1":                 "path-style must be true or false",
+		"s3://bucket?endpoint=e.org":                        "endpoint must be an origin alone",
+		"s3://bucket?endpoint=ftp://e.org":                  "endpoint must be an origin alone",
+		"s3://bucket?endpoint=https://e.org/p":              "endpoint must be an origin alone",
+		"s3://bucket?endpoint=https://e.org?q":              "endpoint must be an origin alone",
+		"s3://bucket?endpoint=https://a:b@e.org":            "endpoint must be an origin alone",
+		"s3://bucket?endpoint=http://e.org":                 "endpoint must begin with https://",
+		"s3://bucket?endpoint=http://10.0.0.1":              "endpoint must begin with https://",
+		"s3://bucket?endpoint=http://127.0.0.1.example.org": "endpoint must begin with https://",
+		"file://host/path":                                  "must have an absolute path alone",
+		"file:///path?region=a":                             "must have an absolute path alone",
+		"file://":                                           "must have an absolute path alone",
+		"file:///no/such/folder":                            "the folder can't be made",
+	} {
+		_, err := Open(address, env)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", address, err, want)
+		}
+		if err != nil && strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("a secret is in: %v", err)
+		}
+	}
+}
+
+func TestKeysOfTheEnvironment(t *testing.T) {
+	const ours, theirs = "NEWSLETTERD_REPLICA_ACCESS_KEY_ID", "AWS_ACCESS_KEY_ID"
+	const ourSecret, theirSecret = "NEWSLETTERD_REPLICA_SECRET_ACCESS_KEY", "AWS_SECRET_ACCESS_KEY"
+	for _, c := range []struct {
+		env  []string
+		want credentials
+		err  string
+	}{
+		{[]string{ours + "=a", ourSecret + "=b", theirs + "=c", theirSecret + "=d", "AWS_SESSION_TOKEN=e"}, credentials{"a", "b", ""}, ""},
+		{[]string{theirs + "=c", theirSecret + "=d", "AWS_SESSION_TOKEN=e"}, credentials{"c", "d", "e"}, ""},
+		{nil, credentials{}, ours + " and " + ourSecret + " are missing in the environment"},
+		{[]string{ours + "=a", theirs + "=c", theirSecret + "=d"}, credentials{}, ourSecret + " is missing, for " + ours + " is set"},
+		{[]string{theirSecret + "=d"}, credentials{}, theirs + " is missing, for " + theirSecret + " is set"},
+		{[]string{ours + "=a", ourSecret + "=hunter2\n"}, credentials{}, "they have spaces or line ends"},
+	} {
+		got, err := keysFrom(environ(c.env...))
+		if c.err == "" && (err != nil || got != c.want) || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
+			t.Errorf("%q: %v, %v", c.env, got, err)
+		}
+		if err != nil && strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("a secret is in: %v", err)
+		}
+	}
+}
+
+// A name that is called loopback is connected with only where it is.
+func TestHTTPStaysOnThisMachine(t *testing.T) {
+	tr := transport("http")
+	if _, err := tr.DialContext(t.Context(), "tcp", "192.0.2.1:80"); err == nil ||
+		!strings.Contains(err.Error(), "http is for this machine alone") {
+		t.Errorf("%v", err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	c, err := tr.DialContext(context.Background(), "tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
+}
+
+func FuzzOpen(f *testing.F) {
+	for _, s := range []string{
+		"s3://bucket/path?endpoint=https://e.org&region=a&path-style=true", "s3://b.c/%2e%2e/x", "file:///abs", "s3://a@b",
+	} {
+		f.Add(s, "key/é +%")
+	}
+	env := objectstest.Env("a")
+	f.Fuzz(func(t *testing.T, address, key string) {
+		if u, err := url.Parse(address); err == nil && u.Scheme == "file" {
+			return // it would make folders
+		}
+		opened, err := Open(address, env)
+		if err != nil || checkKey(key) != nil {
+			return
+		}
+		b := opened.(*s3)
+		if b.scheme != "https" && !loopback((&url.URL{Host: b.host}).Hostname()) {
+			t.Fatalf("%q leads to %s without TLS", address, b.host)
+		}
+		req, err := b.build(t.Context(), &request{method: "PUT", key: key, body: []byte("1")}, &payload{})
+		if err != nil {
+			return // no host
+		}
+		if got, err := url.PathUnescape(req.URL.EscapedPath()); err != nil || got != b.path+b.prefix+key ||
+			req.URL.EscapedPath() != escape(got, true) {
+			t.Fatalf("%q, key %q: %q, %v", address, key, req.URL.EscapedPath(), err)
+		}
+	})
+}
+
+func FuzzListing(f *testing.F) {
+	for _, s := range []string{
+		`<ListBucketResult><EncodingType>url</EncodingType><Contents><Key>a%20b+c</Key><Size>1</Size>` +
+			`<LastModified>2026-01-02T03:04:05.000Z</LastModified></Contents></ListBucketResult>`,
+		`<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>`, `<Error><Code>A</Code></Error>`, ``,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		page, err := parseListing(text)
+		if err != nil {
+			return
+		}
+		for _, c := range page.Contents {
+			if c.Size < 0 {
+				t.Fatalf("size %d", c.Size)
+			}
+		}
+	})
+}

@@ -1,0 +1,383 @@
+package objects
+
+import (
+	"context"
+	"crypto/md5"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	maxTries    = 4
+	maxAnswer   = 8 << 20          // bytes: a page of a listing has 1,000 keys
+	maxFault    = 64 << 10         // bytes of an answer that refuses
+	baseTimeout = 10 * time.Second // of a request without a body
+	slowest     = 256 << 10        // bytes a second that a body must make
+	idleTimeout = 30 * time.Second // between two reads of an object
+)
+
+// errLate is why a request was given up that took longer than it may.
+var errLate = errors.New("no answer in time")
+
+// request is what the storage is asked.
+type request struct {
+	op      string // for errors
+	method  string
+	key     string            // empty: the bucket
+	params  map[string]string // of the query
+	header  map[string]string
+	body    []byte
+	cond    Condition
+	timeout time.Duration // 0: by the length of the body
+	stream  bool          // the caller reads the answer
+}
+
+// answer is what the storage says to a request: the text, or for a stream the body.
+type answer struct {
+	status int
+	header http.Header
+	text   []byte
+	body   io.ReadCloser
+}
+
+// do asks the storage, and again where that is safe and may help.
+func (b *s3) do(ctx context.Context, r *request) (*answer, error) {
+	if r.key != "" {
+		if err := checkKey(r.key); err != nil {
+			return nil, err
+		}
+	}
+	for try := 0; ; try++ {
+		a, fault := b.ask(ctx, r)
+		if fault == nil {
+			return a, nil
+		}
+		if !fault.again || try == maxTries-1 || b.wait(ctx, backoff(try)) != nil {
+			return nil, fault
+		}
+	}
+}
+
+// ask asks the storage once.
+func (b *s3) ask(parent context.Context, r *request) (*answer, *failure) {
+	ctx, cancel := context.WithCancelCause(parent)
+	timeout := r.timeout
+	if timeout == 0 {
+		timeout = baseTimeout + time.Duration(len(r.body))*time.Second/slowest
+	}
+	body := &answerBody{ctx: ctx, cancel: cancel, late: time.AfterFunc(timeout, func() { cancel(errLate) })}
+	sent := &payload{data: r.body}
+	defer sent.detach()
+	req, err := b.build(ctx, r, sent)
+	if err != nil {
+		body.Close()
+		return nil, &failure{op: r.op, key: r.key, cause: err}
+	}
+	resp, err := b.client.Do(req)
+	if err != nil {
+		err = body.why(err)
+		body.Close()
+		return nil, b.noAnswer(parent, r, err)
+	}
+	body.from = resp.Body
+	a := &answer{status: resp.StatusCode, header: resp.Header, body: body}
+	switch {
+	case a.status >= 300 && !(r.stream && a.status == http.StatusRequestedRangeNotSatisfiable):
+		a.text, _ = io.ReadAll(io.LimitReader(body, maxFault)) // the status says enough, if this fails
+		body.Close()
+		return nil, b.refusal(r, a)
+	case r.stream:
+		body.idle = idleTimeout
+		return a, nil
+	}
+	a.text, err = io.ReadAll(io.LimitReader(body, maxAnswer+1))
+	body.Close()
+	switch {
+	case r.method == http.MethodPut: // its status and headers are the answer
+	case err != nil:
+		return nil, b.noAnswer(parent, r, err)
+	case len(a.text) > maxAnswer:
+		return nil, &failure{op: r.op, key: r.key, cause: errors.New("the answer is too long")}
+	}
+	return a, nil
+}
+
+// build makes the signed request.
+func (b *s3) build(ctx context.Context, r *request, sent *payload) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, r.method, b.scheme+"://"+b.host, nil)
+	if err != nil {
+		return nil, err
+	}
+	path := b.path
+	if r.key != "" {
+		path += b.prefix + r.key
+	} else if b.path != "/" {
+		path = strings.TrimSuffix(b.path, "/")
+	}
+	req.URL.Path, req.URL.RawPath = path, escape(path, true)
+	req.URL.RawQuery = canonicalQuery(r.params)
+	for name, value := range r.header {
+		req.Header.Set(name, value)
+	}
+	if r.cond.Absent {
+		req.Header.Set("If-None-Match", "*")
+	}
+	if r.cond.Match != "" {
+		req.Header.Set("If-Match", quote(r.cond.Match))
+	}
+	if len(r.body) > 0 {
+		sum := md5.Sum(r.body)
+		req.Header.Set("Content-MD5", base64.StdEncoding.EncodeToString(sum[:]))
+		req.ContentLength = int64(len(r.body))
+		req.Body = sent.open()
+		req.GetBody = func() (io.ReadCloser, error) { return sent.open(), nil }
+	}
+	hashed := unsignedPayload
+	if b.scheme != "https" {
+		sum := sha256.Sum256(r.body)
+		hashed = hex.EncodeToString(sum[:])
+	}
+	b.signer.sign(req, hashed, b.now())
+	return req, nil
+}
+
+// failure is why a request had not the effect that it was to have.
+type failure struct {
+	op, key string
+	status  int    // 0: there was no answer
+	code    string // as the storage names it
+	text    string // what it says of it, or what we know better
+	kind    error  // ErrPrecondition, ErrAmbiguous, fs.ErrNotExist, fs.ErrPermission, or nil
+	cause   error
+	again   bool // a second try may help, and does no harm
+}
+
+// Error implements error.
+func (f *failure) Error() string {
+	var b strings.Builder
+	b.WriteString(f.op)
+	if f.key != "" {
+		b.WriteString(" " + f.key)
+	}
+	if f.status != 0 {
+		fmt.Fprintf(&b, ": the storage answers %d", f.status)
+		if f.code != "" {
+			b.WriteString(" " + f.code)
+		}
+	}
+	for _, err := range []error{f.cause, f.kind} {
+		if err != nil && err != fs.ErrNotExist && err != fs.ErrPermission {
+			b.WriteString(": " + err.Error())
+		}
+	}
+	if f.text != "" {
+		b.WriteString(": " + f.text)
+	}
+	return b.String()
+}
+
+// Unwrap returns what errors.Is looks for.
+func (f *failure) Unwrap() []error { return []error{f.kind, f.cause} }
+
+// noAnswer returns what it means that no answer came.
+func (b *s3) noAnswer(ctx context.Context, r *request, err error) *failure {
+	if in := new(url.Error); errors.As(err, &in) {
+		err = in.Err // without the address, which the operation and the key say
+	}
+	f := &failure{op: r.op, key: r.key, cause: err}
+	if cert := new(tls.CertificateVerificationError); errors.As(err, &cert) {
+		return f
+	}
+	f.again = ctx.Err() == nil
+	f.doubt(r.cond)
+	return f
+}
+
+// doubt makes a failure that may have had an effect ambiguous, where it is not safe to try again.
+func (f *failure) doubt(cond Condition) {
+	if cond != (Condition{}) {
+		f.again, f.kind = false, ErrAmbiguous
+	}
+}
+
+// refusal returns what an answer means that is not a success.
+func (b *s3) refusal(r *request, a *answer) *failure {
+	var said struct {
+		Code, Message, Region string
+	}
+	_ = xml.Unmarshal(a.text, &said) // what refuses need not be the storage: the status is enough
+	f := &failure{op: r.op, key: r.key, status: a.status, code: b.clean(said.Code), text: b.clean(said.Message)}
+	if region := a.header.Get("X-Amz-Bucket-Region"); region != "" {
+		said.Region = region
+	}
+	switch {
+	case a.status == http.StatusPreconditionFailed:
+		f.kind, f.text = ErrPrecondition, ""
+	case a.status == http.StatusConflict:
+		// Another write to the key is under way. It had no effect, and what the condition meets is known soon.
+		f.doubt(r.cond)
+		f.again = true
+	case a.status == http.StatusNotFound && f.code == "NoSuchBucket":
+		f.text = "there is no bucket " + b.bucket
+	case a.status == http.StatusNotFound && r.cond.Match != "":
+		f.kind, f.text = ErrPrecondition, ""
+	case a.status == http.StatusNotFound:
+		f.kind, f.text = fs.ErrNotExist, ""
+	case a.status == http.StatusTooManyRequests, a.status == http.StatusRequestTimeout, a.status >= 500 &&
+		a.status != http.StatusNotImplemented, f.code == "RequestTimeout":
+		f.again = true
+		f.doubt(r.cond)
+	case said.Region != "" && said.Region != b.signer.region:
+		f.text = "the bucket is in the region " + b.clean(said.Region) + ": say region=" + b.clean(said.Region) +
+			" in its address"
+	case a.status < 400:
+		f.text = "it sends us elsewhere, which we don't follow: the address of the endpoint is another"
+	case a.status == http.StatusForbidden, a.status == http.StatusUnauthorized:
+		f.kind = fs.ErrPermission
+		if skew := b.skew(a.header); skew != "" {
+			f.text = skew
+		}
+	}
+	return f
+}
+
+// skew returns how far the clock of this machine is off, or nothing. Storages refuse signatures after 15 minutes.
+func (b *s3) skew(h http.Header) string {
+	theirs, err := http.ParseTime(h.Get("Date"))
+	if err != nil {
+		return ""
+	}
+	off := b.now().Sub(theirs).Round(time.Minute)
+	switch {
+	case off > 5*time.Minute:
+		return fmt.Sprintf("the clock of this machine is %s ahead of the storage's: set it", off)
+	case off < -5*time.Minute:
+		return fmt.Sprintf("the clock of this machine is %s slow by the storage's: set it", -off)
+	}
+	return ""
+}
+
+// clean returns a text of the storage as an error may have it: short, printable, and without what is secret.
+func (b *s3) clean(s string) string {
+	for _, secret := range []string{b.signer.keys.secret, b.signer.keys.session} {
+		if secret != "" {
+			s = strings.ReplaceAll(s, secret, "(secret)")
+		}
+	}
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r == '\ufffd' {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, " "))
+	return strings.TrimSpace(fmt.Sprintf("%.200s", s))
+}
+
+// answerBody is the body of an answer, with the time that it may take.
+type answerBody struct {
+	from   io.ReadCloser
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	late   *time.Timer
+	idle   time.Duration // 0: the whole answer has one deadline
+}
+
+// Read implements io.Reader.
+func (b *answerBody) Read(p []byte) (int, error) {
+	if b.idle > 0 {
+		b.late.Reset(b.idle)
+	}
+	n, err := b.from.Read(p)
+	if err != nil && err != io.EOF {
+		err = b.why(err)
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (b *answerBody) Close() error {
+	b.late.Stop()
+	defer b.cancel(nil)
+	if b.from == nil {
+		return nil
+	}
+	return b.from.Close()
+}
+
+// why returns errLate for an error that comes of a request having been given up.
+func (b *answerBody) why(err error) error {
+	if context.Cause(b.ctx) == errLate {
+		return errLate
+	}
+	return err
+}
+
+// payload is the body of a request. A transport may read it after the request has failed; then it must not see what its
+// owner does with it next.
+type payload struct {
+	mu   sync.Mutex
+	data []byte
+	gone bool
+}
+
+func (p *payload) detach() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.gone = true
+}
+
+func (p *payload) open() io.ReadCloser { return &payloadReader{of: p} }
+
+type payloadReader struct {
+	of *payload
+	at int
+}
+
+// Read implements io.Reader.
+func (r *payloadReader) Read(p []byte) (int, error) {
+	r.of.mu.Lock()
+	defer r.of.mu.Unlock()
+	switch {
+	case r.of.gone:
+		return 0, io.ErrClosedPipe
+	case r.at == len(r.of.data):
+		return 0, io.EOF
+	}
+	n := copy(p, r.of.data[r.at:])
+	r.at += n
+	return n, nil
+}
+
+// Close implements io.Closer.
+func (r *payloadReader) Close() error { return nil }
+
+// backoff returns how long to wait after a try, counted from 0: about 0.1 s doubled each time, 5 s at most.
+func backoff(try int) time.Duration {
+	d := min(100*time.Millisecond<<min(try, 10), 5*time.Second)
+	return d/2 + rand.N(d/2)
+}
+
+// pause waits, and returns why ctx ended before.
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}

@@ -1,0 +1,257 @@
+// Package objectstest has an object storage for tests: it speaks S3 on a loopback port, keeps objects in memory, and
+// fails as a test decides.
+package objectstest
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+const (
+	bucket = "bucket"
+	region = "test-1"
+	secret = "a-secret-of-tests"
+)
+
+// Kind is what becomes of a request.
+type Kind int
+
+// What becomes of requests. After all but LostAnswer and HalfAnswer nothing has changed.
+const (
+	None        Kind = iota
+	Error500         // InternalError
+	Error503         // SlowDown
+	Conflict         // 409 ConditionalRequestConflict
+	Cut              // the connection ends before the request has an effect
+	LostAnswer       // the request has its effect, and the connection ends
+	HalfAnswer       // the connection ends in the middle of the answer's body
+	ErrorInside      // an upload is completed with status 200 and an error in the body
+	Hang             // nothing, until the client gives up or the server is closed
+)
+
+// Request is what a fault is decided by.
+type Request struct {
+	Client string // the name that the client's keys were made for (Environ)
+	Op     string // PUT, GET, HEAD, LIST, DELETE, DELETES, BEGIN, PART, COMPLETE or ABORT
+	Key    string // as in Keys; of a LIST the prefix
+	Nth    int    // of all requests, counted from 1
+}
+
+// Fault is what becomes of a request, and how long it waits before.
+type Fault struct {
+	Kind  Kind
+	Delay time.Duration
+}
+
+// Faults are the ways in which the storage differs from a good one. The zero value is a good one.
+type Faults struct {
+	// Latency passes before each request is looked at.
+	Latency time.Duration
+	// Stale is how long listings show a key as it was before it was written or removed.
+	Stale time.Duration
+	// IgnoresAbsent and IgnoresMatch make PUT ignore If-None-Match and If-Match.
+	IgnoresAbsent, IgnoresMatch bool
+	// Ahead is how far the clock of the storage is ahead.
+	Ahead time.Duration
+	// NoDeletes makes it refuse to remove several objects with one request, as some storages do.
+	NoDeletes bool
+	// Decide is asked about each request, by several goroutines at once.
+	Decide func(Request) Fault
+}
+
+// Server is an object storage with one bucket.
+type Server struct {
+	http   *httptest.Server
+	closed chan struct{}
+
+	mu      sync.Mutex // guards what follows
+	faults  Faults
+	objects map[string]object // by the key in the bucket
+	changes []change
+	uploads map[string]*upload
+	nth     int
+	counts  map[string]int
+}
+
+// object is what the bucket has of a key.
+type object struct {
+	body     []byte
+	etag     string
+	modified time.Time
+}
+
+// change is what a listing that shows what was leaves out.
+type change struct {
+	key    string
+	at     time.Time
+	before object
+	was    bool
+}
+
+// New starts a storage that ends with the test.
+func New(t testing.TB) *Server {
+	s := &Server{
+		objects: map[string]object{}, uploads: map[string]*upload{}, counts: map[string]int{},
+		closed: make(chan struct{}),
+	}
+	s.http = httptest.NewServer(s)
+	t.Cleanup(func() {
+		close(s.closed)
+		s.http.CloseClientConnections()
+		s.http.Close()
+	})
+	return s
+}
+
+// URL returns the address of the bucket's path replica, for objects.Open.
+func (s *Server) URL() string { return s.At("replica") }
+
+// At returns the address of a path in the bucket.
+func (s *Server) At(path string) string {
+	q := url.Values{"endpoint": {s.http.URL}, "region": {region}, "path-style": {"true"}}
+	return "s3://" + bucket + "/" + path + "?" + q.Encode()
+}
+
+// Environ returns the variables with the keys of a client, as NAME=VALUE. Faults can be decided by its name.
+func Environ(client string) []string {
+	return []string{
+		"NEWSLETTERD_REPLICA_ACCESS_KEY_ID=" + client,
+		"NEWSLETTERD_REPLICA_SECRET_ACCESS_KEY=" + secret,
+	}
+}
+
+// Env returns the keys of a client, as os.Getenv would, for objects.Open.
+func Env(client string) func(string) string {
+	return func(name string) string {
+		for _, e := range Environ(client) {
+			if value, ok := strings.CutPrefix(e, name+"="); ok {
+				return value
+			}
+		}
+		return ""
+	}
+}
+
+// Set changes how the storage fails, for requests that begin from now on.
+func (s *Server) Set(f Faults) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults = f
+}
+
+// CutConnections ends all connections, with the requests that are on them.
+func (s *Server) CutConnections() { s.http.CloseClientConnections() }
+
+// Keys returns the keys of all objects in the bucket, with the path of the address, in order.
+func (s *Server) Keys() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	keys := make([]string, 0, len(s.objects))
+	for key := range s.objects {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// Object returns the content of an object, by a key of Keys, and whether there is one.
+func (s *Server) Object(key string) ([]byte, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o, ok := s.objects[key]
+	return slices.Clone(o.body), ok
+}
+
+// Store writes an object, by a key as in Keys, with no request.
+func (s *Server) Store(key string, body []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.put(key, slices.Clone(body), "")
+}
+
+// Remove removes an object, by a key of Keys, with no request.
+func (s *Server) Remove(key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.remove(key)
+}
+
+// Uploads returns how many uploads in parts were begun, and neither completed nor aborted.
+func (s *Server) Uploads() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.uploads)
+}
+
+// Counts returns how many requests there were, by Request.Op.
+func (s *Server) Counts() map[string]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	counts := map[string]int{}
+	for op, n := range s.counts {
+		counts[op] = n
+	}
+	return counts
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c := &call{s: s, w: w, r: r, query: r.URL.Query()}
+	if !c.read() {
+		return
+	}
+	s.mu.Lock()
+	s.nth++
+	s.counts[c.op]++
+	c.faults = s.faults
+	asked := Request{Client: c.client, Op: c.op, Key: c.key, Nth: s.nth}
+	s.mu.Unlock()
+	var fault Fault
+	if c.faults.Decide != nil {
+		fault = c.faults.Decide(asked)
+	}
+	if !c.wait(c.faults.Latency + fault.Delay) {
+		return
+	}
+	c.kind = fault.Kind
+	switch fault.Kind {
+	case Error500:
+		c.refuse(http.StatusInternalServerError, "InternalError")
+	case Error503:
+		c.refuse(http.StatusServiceUnavailable, "SlowDown")
+	case Conflict:
+		c.refuse(http.StatusConflict, "ConditionalRequestConflict")
+	case Cut:
+		panic(http.ErrAbortHandler)
+	case Hang:
+		select {
+		case <-r.Context().Done():
+		case <-s.closed:
+		}
+		panic(http.ErrAbortHandler)
+	default:
+		c.serve()
+	}
+}
+
+// wait lets time pass, and reports whether the client still waits.
+func (c *call) wait(d time.Duration) bool {
+	if d <= 0 {
+		return true
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-c.r.Context().Done():
+	case <-c.s.closed:
+	}
+	return false
+}

@@ -1,0 +1,105 @@
+package objectstest
+
+import (
+	"bytes"
+	"crypto/md5"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/xml"
+	"fmt"
+	"net/http"
+	"strconv"
+)
+
+// upload is an object that comes in parts.
+type upload struct {
+	key   string
+	parts map[int][]byte
+}
+
+func (c *call) begin() {
+	id := rand.Text()
+	c.s.mu.Lock()
+	c.s.uploads[id] = &upload{c.key, map[int][]byte{}}
+	c.s.mu.Unlock()
+	c.answer(http.StatusOK, struct {
+		XMLName  xml.Name `xml:"InitiateMultipartUploadResult"`
+		UploadID string   `xml:"UploadId"`
+	}{UploadID: id})
+}
+
+func (c *call) part() {
+	n, err := strconv.Atoi(c.query.Get("partNumber"))
+	c.s.mu.Lock()
+	u := c.s.uploads[c.query.Get("uploadId")]
+	known := u != nil && u.key == c.key
+	if known && err == nil {
+		u.parts[n] = c.body
+	}
+	c.s.mu.Unlock()
+	switch {
+	case err != nil || n < 1 || n > 10_000:
+		c.refuse(http.StatusBadRequest, "InvalidArgument")
+	case !known:
+		c.refuse(http.StatusNotFound, "NoSuchUpload")
+	default:
+		c.w.Header().Set("ETag", etagOf(c.body))
+		c.answer(http.StatusOK, nil)
+	}
+}
+
+func (c *call) complete() {
+	if c.kind == ErrorInside {
+		c.answer(http.StatusOK, fault{Code: "InternalError"})
+		return
+	}
+	var named struct {
+		Part []struct {
+			PartNumber int
+			ETag       string
+		}
+	}
+	err := xml.Unmarshal(c.body, &named)
+	id := c.query.Get("uploadId")
+	c.s.mu.Lock()
+	u := c.s.uploads[id]
+	status, code := http.StatusOK, ""
+	switch {
+	case u == nil || u.key != c.key:
+		status, code = http.StatusNotFound, "NoSuchUpload"
+	case err != nil || len(named.Part) == 0:
+		status, code = http.StatusBadRequest, "MalformedXML"
+	default:
+		var whole bytes.Buffer
+		sums := md5.New()
+		for i, p := range named.Part {
+			body, is := u.parts[p.PartNumber]
+			if !is || etagOf(body) != p.ETag || i > 0 && p.PartNumber <= named.Part[i-1].PartNumber {
+				status, code = http.StatusBadRequest, "InvalidPart"
+				break
+			}
+			sum := md5.Sum(body)
+			sums.Write(sum[:])
+			whole.Write(body)
+		}
+		if code == "" {
+			etag := fmt.Sprintf("\"%s-%d\"", hex.EncodeToString(sums.Sum(nil)), len(named.Part))
+			c.s.put(c.key, whole.Bytes(), etag)
+			delete(c.s.uploads, id)
+		}
+	}
+	c.s.mu.Unlock()
+	if code != "" {
+		c.refuse(status, code)
+		return
+	}
+	c.answer(http.StatusOK, struct {
+		XMLName xml.Name `xml:"CompleteMultipartUploadResult"`
+		Key     string
+	}{Key: c.key})
+}
+
+func etagOf(body []byte) string {
+	sum := md5.Sum(body)
+	return `"` + hex.EncodeToString(sum[:]) + `"`
+}
