@@ -28,6 +28,7 @@ type pageEnv struct {
 	store   *store.Store
 	handler *Handler
 	cookies map[string]string
+	lang    string // that the browser asks for
 }
 
 func newPageEnv(t *testing.T, publicURL string) *pageEnv {
@@ -60,6 +61,9 @@ func (e *pageEnv) ask(method, path string, form url.Values) *http.Response {
 	req := httptest.NewRequest(method, path, strings.NewReader(form.Encode()))
 	if form != nil {
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	if e.lang != "" {
+		req.Header.Set("Accept-Language", e.lang)
 	}
 	for name, value := range e.cookies {
 		req.AddCookie(&http.Cookie{Name: name, Value: value})

@@ -234,11 +234,7 @@ func (p *Page) FaultOf(err error) (text string, status int, ok bool) {
 	}
 	p.RetryAfter(e)
 	p.LogError(err)
-	text = e.Message
-	if text == "" {
-		text = web.MessageOf(e.Kind)
-	}
-	return p.T(text), web.StatusOf(web.Console, e.Kind), true
+	return p.faultText(e), web.StatusOf(web.Console, e.Kind), true
 }
 
 // failed makes the page of an error.
@@ -253,13 +249,9 @@ func (p *Page) failed(err error) (web.HTML, error) {
 	case http.StatusNotFound:
 		v.Title, v.State = p.T("Not found"), p.T("There is nothing here, or not for you.")
 	case http.StatusForbidden:
-		v.Title, v.State = p.T("Not for you"), p.T(e.Message)
+		v.Title, v.State = p.T("Not for you"), p.faultText(e)
 	default:
-		text := e.Message
-		if text == "" {
-			text = web.MessageOf(e.Kind)
-		}
-		v.Title, v.State = p.T("That did not work"), p.T(text)
+		v.Title, v.State = p.T("That did not work"), p.faultText(e)
 	}
 	return p.Show("message", v)
 }

@@ -54,6 +54,9 @@ func usedTexts(t *testing.T) map[string]string {
 	for _, text := range hostSteps {
 		used[text] = "dnshosts.go"
 	}
+	for _, text := range fieldNames {
+		used[text] = "faults.go"
+	}
 	for _, a := range areas {
 		used[a.text] = "shell.go"
 	}
