@@ -89,22 +89,7 @@ func (s *story) subscriptions() {
 		}
 		return err
 	})
-	s.op("Subscribe", func() error {
-		return onlyErr2(s.Subscribe(ctx, SubscribeRequest{ListID: s.list, Email: "fay@example.org"}, now0+30))
-	})
-	asking := now0.Add(core.AskAfter) + 31
-	s.op("AskAgain", func() error {
-		return onlyErr2(s.AskAgain(ctx, AskAgain{ListID: s.list, Who: core.AskUnconfirmed, Actor: "test"}, asking))
-	})
-	must(s.T, s.update(ctx, func(tx *Tx) error { // as if fay had been asked later, while active
-		_, err := tx.exec("UPDATE subscription SET status = 'active', asked_at = ? WHERE list_id = ? AND email_key = ?",
-			int64(asking), s.list, "fay@example.org")
-		tx.moved(s.list, core.CountPending, core.CountActive)
-		return err
-	}))
-	s.op("UnsubscribeSilent", func() error {
-		return onlyErr2(s.UnsubscribeSilent(ctx, s.list, "test", 0, asking.Add(core.AnswerWithin)))
-	})
+	s.hygiene()
 	s.op("UnsubscribeAll", func() error {
 		return onlyErr(s.UnsubscribeAll(ctx, s.tenant, leaving("cleo@example.org", core.ProofMailed), now0+50))
 	})
