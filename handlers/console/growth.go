@@ -183,6 +183,8 @@ func (p *Page) Reason(word string) string {
 		return p.T("Not interesting any more")
 	case "never_asked":
 		return p.T("Never subscribed")
+	case core.ReasonNoAnswer:
+		return p.T("Did not answer when asked")
 	case "other":
 		return p.T("Something else")
 	case "":

@@ -18,6 +18,13 @@ func (o *Console) listRoutes(t *web.Table) {
 	o.post(t, "/new-list", change, o.newList, "The console: create a list")
 	o.get(t, "/lists/:id", read, o.list, "The console: a list with its figures")
 	o.get(t, "/lists/:id/left", read, o.listLeft, "The console: why people have left a list")
+	o.get(t, "/lists/:id/hygiene", read, o.hygiene, "The console: who on a list is not reached, or was not heard of")
+	o.get(t, "/lists/:id/ask-again", core.ActionPeopleChange, o.askAgain, "The console: ask readers once more: the page that asks")
+	o.post(t, "/lists/:id/ask-again", core.ActionPeopleChange, o.askAgain, "The console: ask readers once more")
+	o.get(t, "/lists/:id/unsubscribe-silent", core.ActionPeopleChange, o.unsubscribeSilent,
+		"The console: unsubscribe who has not answered: the page that asks")
+	o.post(t, "/lists/:id/unsubscribe-silent", core.ActionPeopleChange, o.unsubscribeSilent,
+		"The console: unsubscribe who has not answered")
 	o.get(t, "/lists/:id/form", read, o.listForm, "The console: the subscribe form of a list")
 	o.get(t, "/lists/:id/questions", read, o.listQuestions, "The console: what a list asks its subscribers")
 	o.post(t, "/lists/:id/questions", change, o.listQuestions, "The console: change what a list asks its subscribers")
@@ -99,6 +106,7 @@ func (p *Page) showList(name string, l *core.CountedList, v View, form filled, m
 	links := []Link{
 		{p.T("Figures"), p.Path("lists", l.ID)},
 		{p.T("Why people left"), p.Path("lists", l.ID, "left")},
+		{p.T("Tidy up"), p.Path("lists", l.ID, "hygiene")},
 		{p.T("Form"), p.Path("lists", l.ID, "form")},
 		{p.T("Questions"), p.Path("lists", l.ID, "questions")},
 		{p.T("Mails"), p.Path("lists", l.ID, "mails")},

@@ -1,0 +1,170 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+)
+
+// silenceMonths are the silences that a page can show, in months.
+var silenceMonths = []int{12, 6, 3}
+
+// hygieneData is what the page shows beyond the list.
+type hygieneData struct {
+	core.Hygiene
+
+	Ranges []tab
+	About  bool  // the figures of silence are those of a part, made larger
+	Silent int64 // of all
+	Ask    int64
+	Done   string // what was done just now
+	More   string // where that goes on
+}
+
+// readHygiene reads the figures of a list for the months that the query names.
+func (p *Page) readHygiene(l *core.CountedList) (d hygieneData, err error) {
+	months := silenceMonths[0]
+	if n, err := strconv.Atoi(p.Query("months")); err == nil && slices.Contains(silenceMonths, n) {
+		months = n
+	}
+	to := p.Path("lists", l.ID, "hygiene") + "?months="
+	for _, n := range silenceMonths {
+		d.Ranges = append(d.Ranges, tab{Link{p.N("{{n}} month|{{n}} months", int64(n)), to + strconv.Itoa(n)}, n == months})
+	}
+	q := url.Values{"months": {strconv.Itoa(months)}}
+	if _, err = p.Get(apiLists+"/"+l.ID+"/hygiene", q, &d.Hygiene); err != nil {
+		return d, err
+	}
+	s := d.Silence
+	d.Silent, d.Ask = s.Silent, s.Ask
+	if d.About = s.Looked > 0 && s.Looked < s.Mailable; d.About {
+		d.Silent, d.Ask = s.Silent*s.Mailable/s.Looked, s.Ask*s.Mailable/s.Looked
+	}
+	return d, nil
+}
+
+// hygiene shows who on a list is not reached, has not confirmed, or was not heard of.
+func (o *Console) hygiene(p *Page) (web.HTML, error) {
+	l, err := p.theList()
+	if err != nil {
+		return web.HTML{}, err
+	}
+	d, err := p.readHygiene(&l)
+	if err != nil {
+		return web.HTML{}, err
+	}
+	number := func(name string) int64 {
+		n, _ := strconv.ParseInt(p.Query(name), 10, 64)
+		return n
+	}
+	v := View{State: p.T("Who gets nothing, has not confirmed, or does not seem to read.")}
+	switch {
+	case p.Query("asked") != "":
+		v.Done = p.N("One mail is on its way.|{{n}} mails are on their way, ten a second.", number("asked"))
+	case p.Query("ended") != "":
+		v.Done = p.N("One person was taken off.|{{n}} people were taken off.", number("ended"))
+	}
+	return p.showList("list-hygiene", &l, v, filled{}, &d)
+}
+
+// askAgain asks whether those who have not confirmed, or were silent, are to be asked once more, and asks them.
+func (o *Console) askAgain(p *Page) (web.HTML, error) {
+	l, err := p.theList()
+	if err != nil {
+		return web.HTML{}, err
+	}
+	d, err := p.readHygiene(&l)
+	if err != nil {
+		return web.HTML{}, err
+	}
+	who, n := core.AskSilent, d.Ask
+	if p.Query("who") == core.AskUnconfirmed {
+		who, n = core.AskUnconfirmed, d.AskPending
+	}
+	back := p.Path("lists", l.ID, "hygiene") + "?months=" + strconv.Itoa(d.Silence.Months)
+	if p.isGet() {
+		return p.Show("sure", View{
+			Title: p.T("Ask once more?"), Within: p.withinHygiene(&l), Data: p.askQuestion(who, n, d.About, back),
+		})
+	}
+	var made struct {
+		Asked int64  `json:"asked"`
+		Next  string `json:"next"`
+	}
+	sum := int64(0)
+	for range 4 { // a page of some seconds at most; the rest is asked by another
+		body := map[string]any{"who": who, "months": d.Silence.Months}
+		if made.Next != "" {
+			body["after"] = made.Next
+		}
+		made.Next = ""
+		if err := p.Do(http.MethodPost, apiLists+"/"+l.ID+"/ask-again", body, &made); err != nil {
+			return web.HTML{}, err
+		}
+		if sum += made.Asked; made.Next == "" {
+			break
+		}
+	}
+	return p.Redirect(back+"&asked="+strconv.FormatInt(sum, 10), "")
+}
+
+// withinHygiene are the pages that those of the second step are a part of.
+func (p *Page) withinHygiene(l *core.CountedList) []Link {
+	return []Link{
+		{p.T("Lists"), p.Path("lists")}, {l.Name, p.Path("lists", l.ID)}, {p.T("Tidy up"), p.Path("lists", l.ID, "hygiene")},
+	}
+}
+
+// askQuestion is the second step before people are asked.
+func (p *Page) askQuestion(who string, n int64, about bool, back string) secondStep {
+	q := secondStep{
+		Text: p.N("One person who has not confirmed gets the mail with the link once more. No one gets it a third time.|"+
+			"{{n}} people who have not confirmed get the mail with the link once more. No one gets it a third time.", n),
+		Button: p.T("Ask once more"), Back: back, Calm: true,
+	}
+	switch {
+	case who == core.AskSilent && about:
+		q.Text = p.N("About {{n}} reader gets one mail that asks whether to go on. Who answers by its link, or is heard of "+
+			"otherwise, stays.|About {{n}} readers get one mail that asks whether to go on. Who answers by its link, or is "+
+			"heard of otherwise, stays.", n)
+	case who == core.AskSilent:
+		q.Text = p.N("One reader gets one mail that asks whether to go on. Who answers by its link, or is heard of otherwise, "+
+			"stays.|{{n}} readers get one mail that asks whether to go on. Who answers by its link, or is heard of "+
+			"otherwise, stays.", n)
+	}
+	return q
+}
+
+// unsubscribeSilent asks whether those who have not answered are to be taken off, and takes them off.
+func (o *Console) unsubscribeSilent(p *Page) (web.HTML, error) {
+	l, err := p.theList()
+	if err != nil {
+		return web.HTML{}, err
+	}
+	d, err := p.readHygiene(&l)
+	if err != nil {
+		return web.HTML{}, err
+	}
+	back := p.Path("lists", l.ID, "hygiene")
+	if p.isGet() {
+		return p.Show("sure", View{
+			Title: p.T("Take them off the list?"), Within: p.withinHygiene(&l), Data: secondStep{
+				Text: p.N("One reader was asked, and has not answered in two weeks. They get nothing more from this list, and "+
+					"can subscribe again.|{{n}} readers were asked, and have not answered in two weeks. They get nothing more "+
+					"from this list, and can subscribe again.", d.Asked.NoAnswer),
+				Button: p.T("Take them off"), Back: back,
+			},
+		})
+	}
+	var left struct {
+		Unsubscribed int64 `json:"unsubscribed"`
+	}
+	if err := p.Do(http.MethodPost, apiLists+"/"+l.ID+"/unsubscribe-silent", nil, &left); err != nil {
+		return web.HTML{}, err
+	}
+	return p.Redirect(back+"?ended="+strconv.FormatInt(left.Unsubscribed, 10), "")
+}

@@ -1,0 +1,73 @@
+package handlers
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/store"
+	"newsletterd/store/storetest"
+)
+
+// silentReaders gives the list three readers of a year ago and more, to whom three measured mails went since, and one who
+// has not confirmed.
+func (e *tenantConsole) silentReaders() {
+	e.Helper()
+	const day = 24 * time.Hour
+	now := core.At(time.Now())
+	e.seed = e.seed.At(now.Add(-500 * day))
+	for k := range 3 {
+		e.seed.Active(e.list.ID, storetest.Reader(k))
+	}
+	e.seed.Deliver()
+	for _, ago := range []time.Duration{360, 200, 100} {
+		e.seed = e.seed.At(now.Add(-ago * day))
+		e.seed.Finish(e.seed.NewJob(e.list.ID, func(r *store.JobRequest) { r.TrackOpen = true }))
+	}
+	e.seed = e.seed.At(now.Add(-5 * day))
+	e.seed.Pending(e.list.ID, "pending@example.org")
+	e.seed = e.seed.At(now)
+}
+
+// An administrator sees who was not heard of, asks them once more after a second step, and takes off who does not answer.
+func TestConsoleHygiene(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newTenantConsole(t, core.RoleTenantAdmin)
+		e.silentReaders()
+		item := e.path("lists", e.list.ID)
+		e.shows(item+"/hygiene", "3 of 3 readers have opened nothing", "Ask 3 once more", "One person has asked", "Ask one once more")
+		e.shows(item+"/hygiene?months=6", "This is not known yet")
+		e.shows(item+"/ask-again?who=silent", "3 readers get one mail", "No, go back")
+		to := e.sends(item+"/ask-again?who=silent", nil)
+		page := e.shows(to, "3 mails are on their way", "3</strong> were asked in the last two weeks")
+		if strings.Contains(page, "Ask 3") {
+			t.Error("they can be asked twice")
+		}
+		e.shows(item+"/ask-again?who=unconfirmed", "One person who has not confirmed gets")
+		e.shows(e.sends(item+"/ask-again?who=unconfirmed", nil), "One mail is on its way", "All of them were asked once more")
+
+		time.Sleep(core.AnswerWithin + time.Hour)
+		e.login()
+		e.shows(item+"/hygiene", "3</strong> have not answered in two weeks", "Take them off")
+		e.shows(item+"/unsubscribe-silent", "3 readers were asked")
+		e.shows(e.sends(item+"/unsubscribe-silent", nil), "3 people were taken off")
+		e.shows(item+"/left", "Did not answer when asked")
+	})
+}
+
+// Viewers see the figures, and are offered nothing.
+func TestConsoleHygieneOfViewers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newTenantConsole(t, core.RoleViewer)
+		e.silentReaders()
+		page := e.shows(e.path("lists", e.list.ID, "hygiene"), "3 of 3 readers have opened nothing")
+		if strings.Contains(page, "once more<") || strings.Contains(page, "ask-again") {
+			t.Error("a viewer is offered to ask")
+		}
+		if status, _ := e.page("POST", e.path("lists", e.list.ID, "ask-again")+"?who=silent", nil); status != 403 {
+			t.Errorf("%d", status)
+		}
+	})
+}
