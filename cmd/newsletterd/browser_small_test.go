@@ -1,0 +1,103 @@
+package main
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// small are small windows that pages are used in: 1280 pixels at 400 %, and a telephone with its keyboard up and down.
+var small = []struct {
+	name          string
+	width, height int64
+}{
+	{"400 %", 320, 256},
+	{"keyboard up", 390, 400},
+	{"telephone", 390, 844},
+}
+
+// unreachable is what hides the element with the focus: "end" where none has it, "seen" where it had it before, empty
+// where nothing hides it.
+const unreachable = `(() => {
+	const e = document.activeElement;
+	if (!e || e === document.body) return "end";
+	if (window.reached?.has(e)) return "seen";
+	(window.reached ??= new Set()).add(e);
+	const name = e.localName + (e.id ? "#" + e.id : "") + " " + (e.ariaLabel ?? e.textContent).trim().slice(0, 40);
+	if (e.localName === "iframe") return ""; // its page scrolls for itself
+	const r = e.getClientRects()[0];
+	if (!r) return name + " has no place";
+	const left = Math.max(r.left, 0), right = Math.min(r.right, innerWidth);
+	const top = Math.max(r.top, 0), bottom = Math.min(r.bottom, innerHeight);
+	if (right - left < Math.min(r.width, innerWidth) - 2) return name + " stands out sideways";
+	if (bottom - top < Math.min(r.height, 100) - 2) return name + " stands out above or below";
+	const over = [top + 3, (top + bottom) / 2, bottom - 3].map(
+		y => document.elementFromPoint((left + right) / 2, y)).filter(
+		hit => !e.contains(hit) && !e.labels?.[0]?.contains(hit));
+	const most = r.height > 100 ? 2 : 0; // what is tall may end below a bar
+	if (over.length > most && getComputedStyle(e).opacity !== "0")
+		return name + " is covered by " + over[0]?.outerHTML.slice(0, 80);
+	return "";
+})()`
+
+// reach goes through a page by the Tab key, in a small window, and checks that nothing covers what has the focus, and
+// that nothing keeps it.
+func (w *writer) reach(name string) {
+	w.Helper()
+	if over := w.Eval(`document.documentElement.scrollWidth - innerWidth`); over != "0" {
+		w.Errorf("%s: it is %s pixels too wide", name, over)
+	}
+	w.Eval(`(window.reached = new Set(), document.activeElement.blur(), scrollTo(0, 0))`)
+	for range 150 {
+		w.Do(chromedp.KeyEvent(kb.Tab))
+		switch fault := w.Eval(unreachable); fault {
+		case "":
+		case "end":
+			return
+		case "seen":
+			if w.Eval(`/^(date|time)/.test(document.activeElement.type)`) == "true" {
+				continue // the parts of a date
+			}
+			// The text takes the Tab key, unless Escape comes before it.
+			w.Do(chromedp.KeyEvent(kb.Escape), chromedp.KeyEvent(kb.Tab))
+			if again := w.Eval(unreachable); again == "seen" {
+				w.Errorf("%s: the focus is kept by %s", name, w.Eval(`document.activeElement.outerHTML.slice(0, 120)`))
+				return
+			}
+		default:
+			w.Errorf("%s: %s", name, fault)
+		}
+	}
+	w.Errorf("%s: the Tab key comes to no end", name)
+}
+
+// At 400 % and with a keyboard up, everything on the pages where one writes, sends, imports and signs in can be reached
+// and is seen.
+func TestSmallWindowsInABrowser(t *testing.T) {
+	w := newWriter(t)
+	c := w.edit("Hello\n")
+	file := w.d.seed.NewImportJob(w.list.ID, "email,first_name,city\nada@reader.example,Ada,London\n")
+	for _, s := range small {
+		w.Do(chromedp.EmulateViewport(s.width, s.height))
+		for _, page := range []string{
+			"/campaigns/" + c.ID, "/campaigns/" + c.ID + "?source=1", "/campaigns/" + c.ID + "?tab=settings",
+			"/campaigns/" + c.ID + "/send", "/campaigns/" + c.ID + "/send?when=later", "/new-import",
+			"/imports/" + file.ID, "", "/campaigns", "/people",
+		} {
+			w.Open(w.at(page), chromedp.WaitVisible("main"))
+			w.reach(fmt.Sprintf("%s, %s", s.name, page))
+		}
+		// What the tabs at the foot have no room for.
+		w.Click(".tabs-bar summary", chromedp.WaitVisible(".tabs-bar details[open] a"))
+		w.Eval(`document.querySelector(".tabs-bar summary").focus()`)
+		w.reach(s.name + ", the menu of tabs")
+	}
+	w.ForgetCookies()
+	for _, s := range small {
+		w.Do(chromedp.EmulateViewport(s.width, s.height))
+		w.Open(w.d.cfg.Origin()+"/login", chromedp.WaitVisible("#email"))
+		w.reach(s.name + ", /login")
+	}
+}
