@@ -18,6 +18,11 @@ func (a campaigns) hours(c *web.Call, _ string) ([]core.EngagedHour, error) {
 	return a.store.CampaignHours(c, a.found(c).ID)
 }
 
+// bounces are the mails of a campaign that were refused or came back, by class and domain.
+func (a campaigns) bounces(c *web.Call, _ string) (core.Bounces, error) {
+	return a.store.CampaignBounces(c, a.found(c).ID)
+}
+
 // links are the tracked links of a campaign, the most followed first.
 func (a campaigns) links(c *web.Call, _ string) ([]core.Link, error) {
 	links, err := a.store.CampaignLinks(c, a.found(c).ID)

@@ -89,7 +89,8 @@ func TestConsoleReportRuns(t *testing.T) {
 		_, _, err := e.store.SettleJob(t.Context(), j.No, 0, e.seed.Time())
 		e.must(err)
 		e.shows(e.path(""), http.StatusOK, "Stopped today", "2 people have got it", "The mailing was stopped before", "-data-poll",
-			"550 5.1.1 no such user", "Send it to them once more")
+			"550 5.1.1 no such user", "Send it to them once more", "By provider", "one was refused or came back",
+			"no such mailbox", `data-label="no such mailbox">1<`, "-mailbox full")
 		do("retry", http.StatusSeeOther)
 		if jobs := e.jobs(); len(jobs) != 2 || jobs[0].RetryOf != j.ID {
 			t.Errorf("%+v", jobs)

@@ -185,6 +185,7 @@ var operationNames = map[string]string{
 	"DELETE /api/campaigns/:id/correction":                    "takeBackCampaignCorrection",
 	"GET /api/campaigns/:id/links":                            "listCampaignLinks",
 	"GET /api/campaigns/:id/hours":                            "listCampaignHours",
+	"GET /api/campaigns/:id/bounces":                          "getCampaignBounces",
 	"PATCH /api/campaigns/:id/links/:no":                      "mendCampaignLink",
 	"GET /api/campaigns/:id/versions":                         "listCampaignVersions",
 	"GET /api/campaigns/:id/versions/:version":                "getCampaignVersion",

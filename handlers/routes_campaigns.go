@@ -51,6 +51,8 @@ func (h *Handler) campaignRoutes(t *web.Table) {
 		"Tracked links of a campaign that was sent, with how many have followed each")
 	t.Add("GET", item+"/hours", sent(core.ActionFiguresRead), web.Send, one(web.Path(a.hours)),
 		"By hours, how many have opened the mails of a campaign and followed a link, each once")
+	t.Add("GET", item+"/bounces", sent(core.ActionFiguresRead), web.Send, one(web.Path(a.bounces)),
+		"Mails of a campaign that were refused or came back, by class and by the domains of the addresses")
 	t.Add("PATCH", item+"/links/:no", send, web.Send, one(web.JSON(a.mend)),
 		"Let a link of the mails that are out lead elsewhere, for those who follow it from now on")
 	t.Add("GET", item+"/correction", read, web.Send, one(web.Path(a.correction)),

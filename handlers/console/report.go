@@ -94,6 +94,7 @@ type reportData struct {
 	Partial  bool
 	Links    []core.Link
 	Times    reportTimes
+	Bounces  core.Bounces
 	Sure     bool // asks whether the mailing is to be stopped
 	Mend     int64
 	Shown    shownTo
@@ -244,6 +245,11 @@ func (p *Page) readReport(d *reportData) error {
 	}
 	if p.May(core.ActionCampaignRead) {
 		if d.Shown, err = p.shownTo(d.Campaign); err != nil {
+			return err
+		}
+	}
+	if !d.Running() { // while it goes out, the failures say it
+		if _, err := p.Get(campaignAPI(d.Campaign.ID, "bounces"), nil, &d.Bounces); err != nil {
 			return err
 		}
 	}

@@ -875,6 +875,8 @@ CREATE TABLE recipient (
   PRIMARY KEY (job_no, seq)
 ) STRICT, WITHOUT ROWID;
 
+CREATE INDEX recipient_bounced ON recipient (job_no, seq) WHERE marks & 2 <> 0;
+
 CREATE INDEX recipient_deferred ON recipient (job_no, due_at) WHERE state = 1;
 
 CREATE INDEX recipient_marked ON recipient (job_no, seq, marks) WHERE marks > 1;

@@ -1,0 +1,35 @@
+package console
+
+import "newsletterd/core"
+
+// bounceClasses are the classes of bounces, each with what it means.
+func (p *Page) bounceClasses(c *core.BounceCounts) []countedRow {
+	return []countedRow{
+		{p.T("no such mailbox"), c.Gone},
+		{p.T("mailbox full"), c.Full},
+		{p.T("blocked as spam, or by a rule"), c.Blocked},
+		{p.T("not just now"), c.Later},
+		{p.T("refused otherwise"), c.Refused},
+	}
+}
+
+// BounceHeads are those that there are any of.
+func (p *Page) BounceHeads(c core.BounceCounts) (rows []countedRow) {
+	for _, r := range p.bounceClasses(&c) {
+		if r.N > 0 {
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
+// BounceCells are the numbers of a domain in these columns.
+func (p *Page) BounceCells(sum, of core.BounceCounts) (cells []countedRow) {
+	all := p.bounceClasses(&of)
+	for i, r := range p.bounceClasses(&sum) {
+		if r.N > 0 {
+			cells = append(cells, all[i])
+		}
+	}
+	return cells
+}
