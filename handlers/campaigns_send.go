@@ -75,6 +75,9 @@ type draftPreview struct {
 	Version int64      `json:"version"` // 0: the one that is written on
 	Email   core.Email `json:"email"`   // of a subscriber; empty: a reader of whom nothing is known
 
+	// Placeholders stay as they stand, so that the parts are templates: what the text of the campaign becomes.
+	Placeholders bool `json:"placeholders"`
+
 	Correction *correctionInput `json:"correction"` // of a campaign that was sent: what pages would show
 }
 
@@ -122,6 +125,9 @@ func (a campaigns) preview(c *web.Call, in draftPreview) (out previewedDraft, er
 	}
 	if out.Subject, out.Text, out.HTML, err = bulk.Parts(&r); err != nil {
 		return out, err
+	}
+	if in.Placeholders {
+		out.Text, out.HTML = draft.Content.Copy.BodyText, draft.Content.Copy.BodyHTML
 	}
 	out.Bytes, out.Beginning = len(out.HTML), mail.Beginning(out.HTML, out.Text)
 	c.Header().Set("ETag", etag(a.found(c)))

@@ -52,6 +52,7 @@ func (o *Console) Routes(t *web.Table) {
 	o.campaignRoutes(t)
 	o.editorRoutes(t)
 	o.compareRoutes(t)
+	o.kindRoutes(t)
 	o.sendingRoutes(t)
 	o.reportRoutes(t)
 	o.peopleRoutes(t)

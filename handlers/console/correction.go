@@ -92,7 +92,8 @@ func (p *Page) showCorrection(d *correctionData, v View) (web.HTML, error) {
 	}
 	v.Title, v.Data = p.T("Correct the web version"), d
 	v.Within = []Link{{p.T("Campaigns"), p.Path("campaigns")}, {c.Title(p), p.Path("campaigns", c.ID)}}
-	v.State, v.Frames, v.Script = p.T("Mails that are out stay as they are."), true, editorScript
+	v.State, v.Frames, v.Script = p.T("Mails that are out stay as they are."), true, ""
+	v.writes(c.Content.Kind)
 	return p.Show("correction", v)
 }
 

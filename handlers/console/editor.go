@@ -1,6 +1,7 @@
 package console
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -173,8 +174,9 @@ func (o *Console) editor(p *Page, c *campaignPage, fault error) (web.HTML, error
 	}
 	v := View{
 		Title: c.Title(p), Within: []Link{{p.T("Campaigns"), p.Path("campaigns")}}, Badge: p.CampaignBadge(c.State),
-		Data: &d, Script: editorScript, Frames: true,
+		Data: &d, Frames: true,
 	}
+	v.writes(c.Content.Kind)
 	if d.Conflict = core.KindOf(fault) == core.PreconditionFailed; d.Conflict {
 		now, err := p.campaign()
 		if err != nil {
@@ -186,6 +188,16 @@ func (o *Console) editor(p *Page, c *campaignPage, fault error) (web.HTML, error
 		return web.HTML{}, err
 	}
 	return p.Show("editor", v)
+}
+
+// writes has the page load the editor of a kind of content. Plain text has none.
+func (v *View) writes(kind string) {
+	switch kind {
+	case core.ContentHTML:
+		v.Script, v.Nonce = codeScript, rand.Text()
+	case core.ContentMarkdown:
+		v.Script = editorScript
+	}
 }
 
 // placeholdersOf returns the fields of the readers of the chosen lists, for the script of the editor.
@@ -279,7 +291,11 @@ func changeOf(form map[string]string, c *campaignPage) map[string]any {
 	}
 	if source, ok := form["source"]; ok {
 		// Browsers send line ends as CR LF.
-		out["content"] = map[string]string{"kind": c.Content.Kind, "source": strings.ReplaceAll(source, "\r\n", "\n")}
+		content := map[string]string{"kind": c.Content.Kind, "source": strings.ReplaceAll(source, "\r\n", "\n")}
+		if text, ok := form["text"]; ok && c.Content.Kind == core.ContentHTML {
+			content["text"] = strings.ReplaceAll(text, "\r\n", "\n")
+		}
+		out["content"] = content
 	}
 	if form["tab"] == "settings" {
 		out["list_ids"] = ticked(form, "list.", c.ListIDs)

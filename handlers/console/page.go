@@ -130,6 +130,7 @@ type View struct {
 	Done   string // what was done; empty: what the query says
 	Script string // address of a script beyond those of every page
 	Frames bool   // it frames pages of ours: previews
+	Nonce  string // of style elements that a script makes
 	Images string // where pictures may come from beyond our own origin, as a CSP source
 	Plain  bool   // the page stands alone, without navigation
 	Data   any
@@ -202,11 +203,15 @@ func (p *Page) headers(v *View) {
 	}
 	p.PageHeaders(images, "'self'")
 	h := p.Header()
+	policy := h.Get("Content-Security-Policy")
+	if v.Nonce != "" {
+		policy = strings.Replace(policy, "style-src 'self'", "style-src 'self' 'nonce-"+v.Nonce+"'", 1)
+	}
 	more := "; connect-src 'self'"
 	if v.Frames {
 		more += "; frame-src 'self'"
 	}
-	h.Set("Content-Security-Policy", h.Get("Content-Security-Policy")+more)
+	h.Set("Content-Security-Policy", policy+more)
 }
 
 // Redirect sends the browser to another page after a form. notice is a key of notices, which that page then shows.

@@ -24,6 +24,9 @@ var scripts = []string{scriptAddress("htmx.js"), scriptAddress("console.js")}
 // editorScript is the script of the editor of campaigns.
 var editorScript = scriptAddress("editor.js")
 
+// codeScript is that of the editor of HTML.
+var codeScript = scriptAddress("code.js")
+
 // scriptRoutes serve the files of assets that browsers load.
 func (o *Console) scriptRoutes(t *web.Table) {
 	types := map[string]string{

@@ -6,6 +6,7 @@
 //	  htmx.js      partial updates, for all pages
 //	  console.js   dialogs, menus, uploads, copies of what was written, for all pages
 //	  editor.js    the visual editor of newsletters, with editor.css, for pages that have one
+//	  code.js      the editor of HTML, for pages that have one; it wants editor.css, too
 //	  LICENSES.txt of the libraries in them
 //	  SOURCES      the SHA-256 of src; SHA256SUMS: those of all files
 //

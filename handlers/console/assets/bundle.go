@@ -53,7 +53,7 @@ func bundle(esbuild string) error {
 		return err
 	}
 	args := []string{"run", esbuild}
-	for _, name := range []string{"htmx.js", "console.js", "editor.js", "editor.css"} {
+	for _, name := range []string{"htmx.js", "console.js", "editor.js", "editor.css", "code.js"} {
 		args = append(args, filepath.Join(folder, "src", name))
 	}
 	args = append(args, "--bundle", "--minify", "--format=esm", "--target=es2022", "--charset=utf8",
@@ -98,7 +98,11 @@ func licenses(meta, tmp, dist string) error {
 			if !ok {
 				continue
 			}
-			name, _, _ := strings.Cut(path, "/")
+			name, rest, _ := strings.Cut(path, "/")
+			if strings.HasPrefix(name, "@") { // of an organization
+				inner, _, _ := strings.Cut(rest, "/")
+				name += "/" + inner
+			}
 			if file := filepath.Base(output); !slices.Contains(used[name], file) {
 				used[name] = append(used[name], file)
 			}

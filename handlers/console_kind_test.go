@@ -1,0 +1,92 @@
+package handlers
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"newsletterd/core"
+)
+
+// fields are what the version says that is written on.
+func (e *campaignEnv) fields() core.CampaignFields {
+	e.Helper()
+	c, err := e.store.Campaign(e.Context(), e.campaign.ID)
+	e.must(err)
+	_, f, err := e.store.CampaignVersion(e.Context(), &c, 0)
+	e.must(err)
+	return f
+}
+
+// A campaign becomes HTML of one's own after a page has said what is lost: with the placeholders of its mail, and what
+// it was among the versions. HTML is edited with the script for it, and becomes Markdown again in the same way.
+func TestConsoleChangesTheKindOfContent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newCampaignEnv(t, core.RoleEditor)
+		e.campaign = e.seed.NewCampaign(e.list, func(f *core.CampaignFields) {
+			f.Content.Kind = core.ContentMarkdown
+			f.Content.Source = "Hello {{ preferences.first_name | default: \"friend\" }}\n\n::: note\nRoses\n:::\n"
+		})
+		was := e.fields().Content
+		e.shows(e.path(""), http.StatusOK, "data-editor", e.at(e.path("/kind"))+"?to=html", "HTML of your own", "-data-code")
+		e.shows(e.path("/kind?to=html"), http.StatusOK, "Write HTML of your own?", "The visual editor does not open it",
+			"stays among the versions")
+		if e.fields().Content != was {
+			t.Error("asking has changed it")
+		}
+		to := e.sends(e.path("/kind"), http.StatusSeeOther, url.Values{"to": {"html"}})
+		if to != e.path("?done=saved") {
+			t.Error(to)
+		}
+		f := e.fields()
+		if f.Content.Kind != core.ContentHTML || !strings.Contains(f.Content.Source, `Hello {{ preferences.first_name | default: "friend" }}`) ||
+			!strings.Contains(f.Content.Source, "{{ unsubscribe_url }}") || f.Content.Text != "" {
+			t.Fatalf("%+v", f.Content)
+		}
+		page := e.shows(e.path(""), http.StatusOK, "data-code", "code.js", "-data-editor", "-/console/editor.js", `?to=markdown`)
+		policy := e.ask("GET", e.at(e.path("")), nil).Header.Get("Content-Security-Policy")
+		if !strings.Contains(policy, "style-src 'self' 'nonce-") {
+			t.Error(policy)
+		}
+		e.shows(e.path("/versions"), http.StatusOK, "Before it became HTML")
+		e.sends(e.path(""), http.StatusSeeOther, e.edit(page, "source", "<p>A</p>\r\n<p>B</p>", "text", "A\r\nB"))
+		if f := e.fields(); f.Content.Source != "<p>A</p>\n<p>B</p>" || f.Content.Text != "A\nB" {
+			t.Errorf("%+v", f.Content)
+		}
+		e.shows(e.path("/kind?to=markdown"), http.StatusOK, "Write in the editor?", "All HTML goes")
+		e.sends(e.path("/kind"), http.StatusSeeOther, url.Values{"to": {"markdown"}})
+		if f := e.fields(); f.Content != (core.CampaignContent{Kind: core.ContentMarkdown, Source: "A\nB"}) {
+			t.Errorf("%+v", f.Content)
+		}
+		e.sends(e.path("/restore"), http.StatusSeeOther, url.Values{"version": {"1"}})
+		if f := e.fields(); f.Content != was {
+			t.Errorf("%+v", f.Content)
+		}
+		// What it is already is not asked about.
+		e.shows(e.path("/kind?to=markdown"), http.StatusFound)
+		e.shows(e.path("/kind?to=blocks"), http.StatusFound)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		e := newCampaignEnv(t, core.RoleEditor)
+		e.campaign = e.seed.NewCampaign(e.list, func(f *core.CampaignFields) {
+			f.Content = core.CampaignContent{Kind: core.ContentHTML, Source: "<h1>Roses</h1><p>Red &amp; blue</p>"}
+		})
+		e.sends(e.path("/kind"), http.StatusSeeOther, url.Values{"to": {"markdown"}})
+		if f := e.fields(); !strings.Contains(f.Content.Source, "Red & blue\n") || strings.Contains(f.Content.Source, "nsubscribe") {
+			t.Errorf("%+v", f.Content)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		e := newCampaignEnv(t, core.RoleEditor)
+		e.campaign = e.seed.NewCampaign(e.list, func(f *core.CampaignFields) {
+			f.Content = core.CampaignContent{Kind: core.ContentText, Source: "a < b\nc"}
+		})
+		e.shows(e.path(""), http.StatusOK, "?to=markdown", "?to=html")
+		e.sends(e.path("/kind"), http.StatusSeeOther, url.Values{"to": {"html"}})
+		if f := e.fields(); f.Content.Source != "<p>a &lt; b<br>\nc</p>\n" {
+			t.Errorf("%+v", f.Content)
+		}
+	})
+}
