@@ -338,8 +338,21 @@ func TestContextsEnd(t *testing.T) {
 				t.Errorf("List: %v", err)
 			}
 		}
+		ctx, cancel = context.WithCancel(t.Context())
+		source := io.MultiReader(strings.NewReader(strings.Repeat("2", 5000)), readerFunc(func(p []byte) (int, error) {
+			cancel() // while the stream has no end
+			return len(p), nil
+		}))
+		if _, err := b.PutStream(ctx, "key", source); !errors.Is(err, context.Canceled) {
+			t.Errorf("PutStream: %v", err)
+		}
 		if got := get(t, b, "key", 0, 0); got != "1" {
 			t.Errorf("got %q", got)
 		}
 	})
 }
+
+type readerFunc func([]byte) (int, error)
+
+// Read implements io.Reader.
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }

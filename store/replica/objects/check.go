@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/http"
 	"strings"
 	"time"
 )
@@ -64,6 +65,9 @@ func Probe(ctx context.Context, b Bucket) (err error) {
 	}()
 	first, second := []byte("1"), []byte("2")
 	etag, err := probePut(ctx, b, key, first, Condition{Absent: true})
+	if f := new(failure); errors.As(err, &f) && f.status == http.StatusNotImplemented {
+		return fmt.Errorf("the bucket does not take conditional writes (If-None-Match): %w", err)
+	}
 	if err != nil {
 		return fmt.Errorf("the bucket can't be written: %w", err)
 	}

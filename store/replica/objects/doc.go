@@ -8,6 +8,7 @@
 //	check.go       Probe, Owns, Own: what a replica must know of a bucket
 //	s3.go          a bucket over HTTP: the operations
 //	s3_request.go  one request: deadline, signature, what is tried again, what an answer means
+//	s3_read.go     what an object has, also over connections that are lost
 //	s3_list.go     listings, and what is removed many at a time
 //	s3_upload.go   values that come as a stream, in parts
 //	sign.go        AWS Signature Version 4

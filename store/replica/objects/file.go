@@ -80,11 +80,11 @@ func (b *folder) Put(ctx context.Context, key string, body []byte, cond Conditio
 
 // PutStream implements Bucket.
 func (b *folder) PutStream(ctx context.Context, key string, r io.Reader) (Info, error) {
-	return b.write(ctx, key, r, Condition{})
+	return b.write(ctx, key, contextReader{ctx, r}, Condition{})
 }
 
 func (b *folder) write(ctx context.Context, key string, r io.Reader, cond Condition) (info Info, err error) {
-	if err := checkKey(key); err != nil {
+	if err := cmp.Or(checkKey(key), ctx.Err()); err != nil {
 		return Info{}, err
 	}
 	defer func() {
@@ -103,7 +103,7 @@ func (b *folder) write(ctx context.Context, key string, r io.Reader, cond Condit
 		}
 	}()
 	sum := sha256.New()
-	info, err = b.fillFile(ctx, f, r, sum)
+	info, err = fillFile(f, r, sum)
 	if closed := f.Close(); err == nil {
 		err = closed
 	}
@@ -124,8 +124,8 @@ func (b *folder) write(ctx context.Context, key string, r io.Reader, cond Condit
 }
 
 // fillFile writes r to the disk.
-func (b *folder) fillFile(ctx context.Context, f *os.File, r io.Reader, sum hash.Hash) (Info, error) {
-	size, err := io.Copy(io.MultiWriter(f, sum), contextReader{ctx, r})
+func fillFile(f *os.File, r io.Reader, sum hash.Hash) (Info, error) {
+	size, err := io.Copy(io.MultiWriter(f, sum), r)
 	if err != nil {
 		return Info{}, err
 	}

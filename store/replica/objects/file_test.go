@@ -63,11 +63,14 @@ func TestWhatWasBeingWrittenIsSwept(t *testing.T) {
 	}
 }
 
-// Nothing is left of a Put that is refused or fails.
-func TestPutsThatFailLeaveNothing(t *testing.T) {
+// A Put leaves its object and nothing else, whether it is done, refused or fails.
+func TestPutsLeaveNothingElse(t *testing.T) {
 	b := inFolder(t)
-	put(t, b, "file", "1")
-	for _, cond := range []Condition{{Absent: true}, {Match: "0"}, {Absent: true, Match: "0"}} {
+	etag := put(t, b, "file", "1")
+	if _, err := b.Put(t.Context(), "absent", nil, Condition{Absent: true}); err != nil {
+		t.Fatal(err)
+	}
+	for _, cond := range []Condition{{Absent: true}, {Match: "0"}, {Absent: true, Match: etag}} {
 		if _, err := b.Put(t.Context(), "file", []byte("2"), cond); !errors.Is(err, ErrPrecondition) {
 			t.Errorf("%+v: %v", cond, err)
 		}

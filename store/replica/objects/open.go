@@ -54,7 +54,8 @@ var regionName = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
 
 func openS3(u *url.URL, env func(string) string) (Bucket, error) {
 	b := &s3{
-		bucket: u.Host, prefix: strings.Trim(u.Path, "/"), now: time.Now, wait: pause, partSize: defaultPartSize,
+		bucket: u.Host, prefix: strings.Trim(u.Path, "/"), now: time.Now, wait: pause,
+		timeout: baseTimeout, idle: idleTimeout, partSize: defaultPartSize,
 	}
 	if !bucketName.MatchString(b.bucket) || strings.Contains(b.bucket, "..") {
 		return nil, fmt.Errorf("%q is no name of a bucket", b.bucket)

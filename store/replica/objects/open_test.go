@@ -173,24 +173,3 @@ func FuzzOpen(f *testing.F) {
 		}
 	})
 }
-
-func FuzzListing(f *testing.F) {
-	for _, s := range []string{
-		`<ListBucketResult><EncodingType>url</EncodingType><Contents><Key>a%20b+c</Key><Size>1</Size>` +
-			`<LastModified>2026-01-02T03:04:05.000Z</LastModified></Contents></ListBucketResult>`,
-		`<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>`, `<Error><Code>A</Code></Error>`, ``,
-	} {
-		f.Add([]byte(s))
-	}
-	f.Fuzz(func(t *testing.T, text []byte) {
-		page, err := parseListing(text)
-		if err != nil {
-			return
-		}
-		for _, c := range page.Contents {
-			if c.Size < 0 {
-				t.Fatalf("size %d", c.Size)
-			}
-		}
-	})
-}

@@ -1,10 +1,8 @@
 package objects
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -22,13 +20,15 @@ type s3 struct {
 
 	now      func() time.Time
 	wait     func(context.Context, time.Duration) error
+	timeout  time.Duration // of a request without a body
+	idle     time.Duration // between two reads of an object
 	partSize int
 }
 
 // Type implements Bucket.
 func (b *s3) Type() string { return "s3" }
 
-// Put implements Bucket. A Put without a condition is tried again.
+// Put implements Bucket. A Put without a condition is tried again, and may so replace what another has put since.
 func (b *s3) Put(ctx context.Context, key string, body []byte, cond Condition) (string, error) {
 	r := &request{op: "put", method: http.MethodPut, key: key, body: body, cond: cond}
 	a, err := b.do(ctx, r)
@@ -53,36 +53,6 @@ func (b *s3) Head(ctx context.Context, key string) (Info, error) {
 		return Info{}, fmt.Errorf("head %s: the storage does not say when it was written", key)
 	}
 	return Info{Key: key, Size: size, ETag: unquote(a.header.Get("ETag")), Modified: modified}, nil
-}
-
-// Get implements Bucket. Reading ends with an error where nothing comes for some time.
-func (b *s3) Get(ctx context.Context, key string, offset, size int64) (io.ReadCloser, error) {
-	r := &request{op: "get", method: http.MethodGet, key: key, stream: true}
-	from := "bytes=" + strconv.FormatInt(offset, 10) + "-"
-	switch {
-	case offset < 0 || size < 0:
-		return nil, fmt.Errorf("get %s: no range from %d of %d bytes", key, offset, size)
-	case size > 0:
-		r.header = map[string]string{"Range": from + strconv.FormatInt(offset+size-1, 10)}
-	case offset > 0:
-		r.header = map[string]string{"Range": from}
-	}
-	a, err := b.do(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	switch {
-	case a.status == http.StatusRequestedRangeNotSatisfiable: // offset is at the end or after it
-		a.body.Close()
-		return io.NopCloser(bytes.NewReader(nil)), nil
-	case r.header == nil, a.header.Get("Content-Length") == "0":
-		return a.body, nil
-	case a.status != http.StatusPartialContent ||
-		!strings.HasPrefix(a.header.Get("Content-Range"), strings.Replace(from, "=", " ", 1)):
-		a.body.Close()
-		return nil, fmt.Errorf("get %s: the storage gives no ranges", key)
-	}
-	return a.body, nil
 }
 
 // unquote returns an ETag without its quotes. A weak one stays as it is.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -158,6 +159,27 @@ func TestBucketsWithoutConditionsAreRefused(t *testing.T) {
 	}
 }
 
+func TestBucketsThatKeepAllAreRefused(t *testing.T) {
+	b, server := storage(t)
+	server.Set(objectstest.Faults{Decide: first(100, "DELETE", objectstest.Error500)})
+	if err := Probe(t.Context(), b); err == nil || !strings.Contains(err.Error(), "lets nothing be removed") {
+		t.Errorf("%v", err)
+	}
+}
+
+// Some storages know nothing of conditions, and say so.
+func TestBucketsThatKnowNoConditionsAreRefused(t *testing.T) {
+	b, _ := storage(t)
+	b.client.Transport = statusOf{answering(func(*http.Request) io.Reader {
+		return strings.NewReader("<Error><Code>NotImplemented</Code></Error>")
+	}), http.StatusNotImplemented}
+	err := Probe(t.Context(), b)
+	if err == nil || !strings.Contains(err.Error(), "does not take conditional writes (If-None-Match)") ||
+		!strings.Contains(err.Error(), "501 NotImplemented") {
+		t.Errorf("%v", err)
+	}
+}
+
 // A probe says what is wrong with the bucket, not with the network.
 func TestProbeOutlastsFaults(t *testing.T) {
 	for _, kind := range []objectstest.Kind{objectstest.LostAnswer, objectstest.Error503} {
@@ -169,19 +191,10 @@ func TestProbeOutlastsFaults(t *testing.T) {
 	}
 }
 
-func TestAnswersThatEndTooEarly(t *testing.T) {
+func TestListingsAreWhole(t *testing.T) {
 	b, server := storage(t)
-	put(t, b, "key", strings.Repeat("1", 100_000))
-	server.Set(objectstest.Faults{Decide: first(100, "GET", objectstest.HalfAnswer)})
-	r, err := b.Get(t.Context(), "key", 0, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	if n, err := io.Copy(io.Discard, r); err == nil || n == 100_000 {
-		t.Errorf("half an object is taken for the whole: %d bytes", n)
-	}
-	server.Set(objectstest.Faults{Decide: first(1, "LIST", objectstest.HalfAnswer)})
+	put(t, b, "key", "1")
+	server.Set(objectstest.Faults{Decide: first(2, "LIST", objectstest.HalfAnswer)})
 	if got := keysOf(t, b, "", ""); len(got) != 1 {
 		t.Errorf("%q", got)
 	}
@@ -231,6 +244,18 @@ func TestLongListings(t *testing.T) {
 		many, one := server.Counts()["DELETES"]-before["DELETES"], server.Counts()["DELETE"]-before["DELETE"]
 		if !faults.NoDeletes && (many != 2 || one != 0) || faults.NoDeletes && (many != 1 || one != 1500) {
 			t.Errorf("%d and %d requests removed them", many, one)
+		}
+	}
+}
+
+func TestPartsOfUploads(t *testing.T) {
+	for size, parts := range map[int]int{1023: 0, 1024: 1, 1025: 2, 2048: 2, 2049: 3} {
+		b, server := storage(t)
+		if _, err := b.PutStream(t.Context(), "snapshot", bytes.NewReader(make([]byte, size))); err != nil {
+			t.Error(err)
+		}
+		if n := server.Counts()["PART"]; n != parts || server.Uploads() != 0 {
+			t.Errorf("%d bytes: %d parts", size, n)
 		}
 	}
 }
@@ -307,7 +332,9 @@ func TestRefusalsAreExplained(t *testing.T) {
 
 func TestTLS(t *testing.T) {
 	plain, server := storage(t)
-	secure := httptest.NewTLSServer(server)
+	secure := httptest.NewUnstartedServer(server)
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // it tells of a client that does not trust it
+	secure.StartTLS()
 	t.Cleanup(secure.Close)
 	address := strings.Replace(server.URL(), "endpoint=http", "endpoint=https", 1)
 	address = strings.Replace(address, strings.TrimPrefix(plain.host, "127.0.0.1:"),
@@ -318,7 +345,7 @@ func TestTLS(t *testing.T) {
 	}
 	b := opened.(*s3)
 	b.wait = plain.wait
-	_, err = b.Put(t.Context(), "key", []byte("12"), Condition{})
+	_, err = b.Put(t.Context(), "key", []byte("12"), Condition{Absent: true})
 	if err == nil || !strings.Contains(err.Error(), "certificate") || errors.Is(err, ErrAmbiguous) {
 		t.Errorf("a certificate of no one's: %v", err)
 	}

@@ -76,7 +76,7 @@ func (b *s3) ask(parent context.Context, r *request) (*answer, *failure) {
 	ctx, cancel := context.WithCancelCause(parent)
 	timeout := r.timeout
 	if timeout == 0 {
-		timeout = baseTimeout + time.Duration(len(r.body))*time.Second/slowest
+		timeout = b.timeout + time.Duration(len(r.body))*time.Second/slowest
 	}
 	body := &answerBody{ctx: ctx, cancel: cancel, late: time.AfterFunc(timeout, func() { cancel(errLate) })}
 	sent := &payload{data: r.body}
@@ -100,7 +100,7 @@ func (b *s3) ask(parent context.Context, r *request) (*answer, *failure) {
 		body.Close()
 		return nil, b.refusal(r, a)
 	case r.stream:
-		body.idle = idleTimeout
+		body.idle = b.idle
 		return a, nil
 	}
 	a.text, err = io.ReadAll(io.LimitReader(body, maxAnswer+1))

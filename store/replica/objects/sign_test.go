@@ -71,3 +71,25 @@ func TestSessionsAreSigned(t *testing.T) {
 		t.Errorf("%v", req.Header)
 	}
 }
+
+func TestEachDayHasItsKey(t *testing.T) {
+	keys := credentials{id: "id", secret: "secret"}
+	used := &signer{keys: keys, region: "us-east-1"}
+	day := time.Date(2026, 11, 23, 23, 59, 59, 0, time.UTC)
+	for range 3 {
+		unused := &signer{keys: keys, region: "us-east-1"}
+		var signed [2]string
+		for i, s := range []*signer{used, unused} {
+			req, err := http.NewRequest(http.MethodGet, "https://bucket.example.org/", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.sign(req, unsignedPayload, day)
+			signed[i] = req.Header.Get("Authorization")
+		}
+		if signed[0] != signed[1] {
+			t.Errorf("%v: %s, want %s", day, signed[0], signed[1])
+		}
+		day = day.Add(time.Second)
+	}
+}

@@ -184,14 +184,37 @@ func (c *call) get() {
 	if c.kind == LostAnswer || c.kind == HalfAnswer && c.op == "HEAD" {
 		panic(http.ErrAbortHandler)
 	}
-	if c.kind == HalfAnswer && len(o.body) > 0 {
-		h.Set("Content-Length", strconv.Itoa(len(o.body)))
-		_, _ = c.w.Write(o.body[:len(o.body)/2])
-		_ = http.NewResponseController(c.w).Flush()
-		panic(http.ErrAbortHandler)
-	}
 	h.Set("Content-Type", "binary/octet-stream")
-	http.ServeContent(c.w, c.r, "", o.modified, bytes.NewReader(o.body))
+	w := c.w
+	if c.kind == HalfAnswer {
+		w = &halfWriter{ResponseWriter: w}
+	}
+	http.ServeContent(w, c.r, "", o.modified, bytes.NewReader(o.body))
+}
+
+// halfWriter ends the connection in the middle of the body.
+type halfWriter struct {
+	http.ResponseWriter
+	left int
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (w *halfWriter) WriteHeader(status int) {
+	length, _ := strconv.Atoi(w.Header().Get("Content-Length"))
+	w.left = length / 2
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements io.Writer.
+func (w *halfWriter) Write(p []byte) (int, error) {
+	if n := min(len(p), w.left); n > 0 {
+		w.left -= n
+		if _, err := w.ResponseWriter.Write(p[:n]); err != nil || w.left > 0 {
+			return n, err
+		}
+	}
+	_ = http.NewResponseController(w.ResponseWriter).Flush()
+	panic(http.ErrAbortHandler)
 }
 
 // deletes removes what the body names.
