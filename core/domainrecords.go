@@ -28,6 +28,13 @@ const (
 	RecordUnknown   = "unknown"   // no name server answers
 )
 
+// Whether the SPF record of a sender domain has to name machines of ours.
+const (
+	SPFNeeded    = "needed"
+	SPFNotNeeded = "not_needed" // bounces go to another domain, whose record counts (RFC 7208 section 2.4)
+	SPFUnknown   = "unknown"    // it is not known which machines send
+)
+
 // DomainRecord is a record that a sender domain needs, and what stands in its place.
 type DomainRecord struct {
 	Purpose string `json:"purpose" enum:"proof|dkim|spf|dmarc|link"`
@@ -49,7 +56,8 @@ type DomainRecords struct {
 	Host        string         `json:"host,omitempty"`      // who keeps the zone, in a word of ours; empty: not known
 	HostName    string         `json:"host_name,omitempty"` // as people know it
 	Records     []DomainRecord `json:"records"`
-	Complete    bool           `json:"complete"` // the domain is verified, a key signs, and every record is found
+	SPF         string         `json:"spf" enum:"needed|not_needed|unknown"` // whether it has to name machines of ours
+	Complete    bool           `json:"complete"`                             // the domain is verified, a key signs, and every record is found
 	CheckedAt   Instant        `json:"checked_at"`
 }
 

@@ -219,6 +219,83 @@ func TestConsoleDomainBecomesReady(t *testing.T) {
 	})
 }
 
+// A domain that an operator has vouched for says so everywhere alike. Once all records stand, what is left is unchanged, and
+// a look that is asked for is a fresh one.
+func TestConsoleDomainOnTrust(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, z, id := newDomainConsole(t, "acme.example")
+		d, err := e.store.VerifySenderDomain(t.Context(), id, "operator", e.seed.Time())
+		e.must(err)
+		page := e.path("settings", "domains", id)
+		if got := e.shows(e.path("settings", "domains"), "taken on trust"); strings.Contains(got, "good\">proved") {
+			t.Error("it is proved")
+		}
+		e.shows(page, "it was taken on trust", "Until it stands, the domain is taken on trust", "Make a key")
+		e.sends(page+"/keys", url.Values{"act": {"make"}})
+		keys, err := e.store.DKIMKeys(t.Context(), []string{e.tenant.ID}, false, core.Page{Limit: 9})
+		e.must(err)
+		e.shows(page, "records are missing")
+		z["TXT "+keys[0].RecordName()] = []string{keys[0].RecordValue()}
+		z["TXT acme.example"], z["TXT _dmarc.acme.example"] = []string{"v=spf1 a:relay.example ~all"}, []string{"v=DMARC1; p=none"}
+		e.shows(page, "records are missing") // as it was a moment ago
+		e.sends(page+"/check", url.Values{})
+		if got := e.shows(page, "one step left", "All records stand.", "taken on trust"); strings.Contains(got, "are missing") {
+			t.Error("records are missing")
+		}
+		z["TXT "+d.Record().Name] = []string{d.Record().Value}
+		e.sends(page+"/check", url.Values{})
+		if got := e.shows(page, "one step left"); strings.Contains(got, "on trust") {
+			t.Error("it was proved")
+		}
+		e.shows(e.path("settings", "domains"), "proved")
+		e.sends(page+"/keys", url.Values{"act": {"start"}, "key": {keys[0].ID}})
+		e.shows(page, "ready", "All is in place")
+	})
+}
+
+// Where SPF need not change, pages say so; two records of it are an error all the same.
+func TestConsoleDomainWithoutSPF(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, z, id := newDomainConsole(t, "acme.example")
+		page, p := e.path("settings", "domains", id), e.handler.options.Auth
+		with := func(bounces string) {
+			t.Helper()
+			var err error
+			e.handler, err = New(Options{
+				Store: e.store, Auth: p, PublicURL: "https://news.example.org", Bearer: p.Bearer, LookupTXT: z.lookup("TXT"),
+				DNS: DNSOptions{NS: z.lookup("NS"), Host: z.lookup("host"), BounceDomain: bounces},
+			})
+			e.must(err)
+		}
+		z["TXT acme.example"] = []string{"v=spf1 include:old.example ~all"}
+		const unchanged = "An SPF record need not change for this"
+		with("bounces.example")
+		if got := e.shows(page, unchanged); strings.Contains(got, "old.example") {
+			t.Error("a record that need not change is shown")
+		}
+		_, made := e.page("POST", page+"/forward", url.Values{})
+		link := regexp.MustCompile(`https://news\.example\.org(/records\?token=[^<"]+)`).FindStringSubmatch(html.UnescapeString(made))
+		for _, text := range []string{
+			`href="mailto:?subject=Records%20for%20acme.example&amp;body=Please`,
+			"%20https%3a%2f%2fnews.example.org%2frecords%3ftoken%3d", "Addresses that were made before hold as well",
+		} {
+			if !strings.Contains(made, text) {
+				t.Errorf("no %q in %s", text, made)
+			}
+		}
+		if _, got := e.page("GET", link[1], nil); !strings.Contains(got, unchanged) {
+			t.Error(textOf(got))
+		}
+		with("")
+		e.shows(page, "can be unchanged once a mail server is set")
+		z["TXT acme.example"] = append(z["TXT acme.example"], "v=spf1 include:new.example ~all")
+		with("bounces.example")
+		if got := e.shows(page, "more than one", ">v=spf1 include:old.example include:new.example ~all<"); strings.Contains(got, unchanged) {
+			t.Error("it is said to need no change")
+		}
+	})
+}
+
 // Answers of name servers are kept for all who look at that time: none of them changes one.
 func TestDomainRecordsKeepAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -256,7 +333,7 @@ func TestDomainRecordsAskOnce(t *testing.T) {
 		}
 		all.Wait()
 		e.shows(page, "No name server has answered")
-		if n := asked.Load(); n != 3 { // the proof, DMARC, and the servers of the zone
+		if n := asked.Load(); n != 4 { // the proof, SPF, DMARC, and the servers of the zone
 			t.Errorf("%d questions", n)
 		}
 	})

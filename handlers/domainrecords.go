@@ -3,6 +3,7 @@ package handlers
 import (
 	"context"
 	"errors"
+	"maps"
 	"net"
 	"net/url"
 	"slices"
@@ -92,6 +93,17 @@ func (a *domainRecords) ask(ctx context.Context, kind string, lookup auth.Lookup
 	return shared.(dnsAnswer)
 }
 
+// forget drops the answers about the names of a zone, so that the next look asks anew.
+func (a *domainRecords) forget(domain string) {
+	zone := core.RegisteredDomain(domain)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	maps.DeleteFunc(a.answers, func(key string, _ dnsAnswer) bool {
+		_, name, _ := strings.Cut(key, " ")
+		return name == zone || strings.HasSuffix(name, "."+zone)
+	})
+}
+
 // look is one look at the records of a domain.
 type recordsLook struct {
 	*domainRecords
@@ -179,6 +191,13 @@ func (l *recordsLook) spf(r *core.DomainRecord, mechanisms []string) {
 	}
 }
 
+// spfOfOthers looks for the SPF records of other senders. Two of them are an error of the domain in any case.
+func (l *recordsLook) spfOfOthers() core.DomainRecord {
+	r := core.DomainRecord{Purpose: core.RecordSPF, DNSRecord: core.DNSRecord{Type: "TXT", Name: l.domain.Domain}}
+	r.Value, r.State, r.Standing = core.MergeSPF(l.texts(r.Name).found, nil)
+	return r
+}
+
 // link looks whether the host of links leads to the same addresses as the daemon's own.
 func (l *recordsLook) link(r *core.DomainRecord, own string) {
 	theirs, ours := l.ask(l.ctx, "host", l.dns.Host, r.Name, l.now), l.ask(l.ctx, "host", l.dns.Host, own, l.now)
@@ -251,7 +270,14 @@ func (a *domainRecords) records(ctx context.Context, d core.SenderDomain, now co
 			last.KeyID, last.Active = k.ID, k.Status == core.DKIMActive
 		}
 	}
-	if mechanisms := a.mechanisms(&t); a.dns.BounceDomain == "" && len(mechanisms) > 0 {
+	mechanisms := a.mechanisms(&t)
+	switch {
+	case a.dns.BounceDomain != "":
+		out.SPF = core.SPFNotNeeded
+	case len(mechanisms) == 0:
+		out.SPF = core.SPFUnknown
+	default:
+		out.SPF = core.SPFNeeded
 		add(core.RecordSPF, core.DNSRecord{Type: "TXT", Name: d.Domain},
 			func(r *core.DomainRecord) { l.spf(r, mechanisms) })
 	}
@@ -267,10 +293,17 @@ func (a *domainRecords) records(ctx context.Context, d core.SenderDomain, now co
 	var group errgroup.Group
 	group.SetLimit(recordLookupsRun)
 	group.Go(func() error { out.Zone, out.NameServers = l.zone(); return nil })
+	var others core.DomainRecord // SPF of other senders, where ours needs none
+	if out.SPF != core.SPFNeeded {
+		group.Go(func() error { others = l.spfOfOthers(); return nil })
+	}
 	for i := range out.Records {
 		group.Go(func() error { looks[i](&out.Records[i]); return nil })
 	}
 	_ = group.Wait() // none of them fails
+	if others.State == core.RecordSeveral {
+		out.Records = append(out.Records, others)
+	}
 	// The answer itself is kept, and others read it.
 	out.NameServers = slices.Sorted(slices.Values(out.NameServers))
 	if out.NameServers == nil {

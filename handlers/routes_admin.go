@@ -220,7 +220,10 @@ func (h *Handler) mailProviderRoutes(t *web.Table) {
 
 // senderDomainRoutes are the domains that tenants mail from.
 func (h *Handler) senderDomainRoutes(t *web.Table) {
-	d := senderDomains{h.options.Store, h.options.LookupTXT, new(singleflight.Group)}
+	r := &domainRecords{
+		store: h.options.Store, sealer: h.sealer, txt: h.options.LookupTXT, dns: h.options.DNS, origin: h.publicURL,
+	}
+	d := senderDomains{h.options.Store, h.options.LookupTXT, new(singleflight.Group), r}
 	const all, item = "/api/admin/sender-domains", "/api/admin/sender-domains/:id"
 	may := admin(core.ActionDomainPropose)
 	one := func(e web.Endpoint) web.Endpoint { return e.Find(d.find).Missing(web.ErrNotFound) }
@@ -231,9 +234,6 @@ func (h *Handler) senderDomainRoutes(t *web.Table) {
 	t.Add("DELETE", item, may, web.Member, one(web.Path(d.remove).Fails(core.Conflict)), "Delete a sender domain")
 	t.Add("POST", item+"/check", may, web.Member, one(web.Path(d.check).Fails(core.Conflict, core.TooMany)),
 		"Look at the TXT record now; a proposed domain that has it is verified")
-	r := &domainRecords{
-		store: h.options.Store, sealer: h.sealer, txt: h.options.LookupTXT, dns: h.options.DNS, origin: h.publicURL,
-	}
 	t.Add("GET", item+"/records", may, web.Member, one(web.Path(r.show)),
 		"Look at every record that a sender domain needs, and at what stands in its place")
 	t.Add("POST", item+"/records-link", may, web.Member, one(web.Path(r.link)).Created(),

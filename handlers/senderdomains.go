@@ -16,6 +16,8 @@ type senderDomains struct {
 	store  *store.Store
 	lookup auth.LookupTXT
 	looks  *singleflight.Group // at TXT records, by the id of the domain
+
+	records *domainRecords
 }
 
 // look is what a look at the TXT record of a domain has found.
@@ -71,6 +73,7 @@ func (a senderDomains) check(c *web.Call, id string) (out core.SenderDomainView,
 		return look{result, foundAt}, nil
 	})
 	l := found.(look)
+	a.records.forget(d.Domain)
 	if d, err = a.store.EndDomainCheck(c, id, l.result, l.foundAt, actor(c), c.Now); err != nil {
 		return out, err
 	}

@@ -3,6 +3,7 @@ package console
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -48,10 +49,19 @@ func (p *Page) showDomains(f filled, v View) (web.HTML, error) {
 	}
 	var rows []domainRow
 	for i := range found {
-		rows = append(rows, domainRow{found[i], p.domainBadge(found[i].Verified(), true)})
+		badge := p.domainBadge(found[i].Verified(), true)
+		if onTrust(&found[i]) {
+			badge = Badge{p.T("taken on trust"), ""}
+		}
+		rows = append(rows, domainRow{found[i], badge})
 	}
 	v.State = p.T("Mail programs trust a sender whose domain says so. Each needs some records where the domain is kept.")
 	return p.showSettings("domains", "domains", v, f, rows)
+}
+
+// onTrust reports whether a domain is good by the word of an operator alone: no record has proved it.
+func onTrust(d *core.SenderDomainView) bool {
+	return d.Verified() && d.VerifiedBy != core.VerifiedByDNS && d.Check != core.DomainFound
 }
 
 // maxDomains is how many sender domains the page lists.
@@ -102,6 +112,8 @@ type domainPage struct {
 	LinkHost, Used string
 	Keys           int  // keys that it has
 	Signs          bool // one of them signs
+	Trusted        bool // no record has proved it yet
+	Start          bool // all records stand, and a key waits for the word to sign
 }
 
 // domain shows a domain.
@@ -120,6 +132,7 @@ func (p *Page) domainPage(d *core.SenderDomainView) (out domainPage, err error) 
 	if _, err = p.Get(apiDomains+"/"+d.ID+"/records", nil, &out.DomainRecords); err != nil {
 		return out, err
 	}
+	out.Trusted = onTrust(d)
 	p.describe(&out, d.ID)
 	out.Message = p.DomainMessage(*d)
 	if u, err := url.Parse(p.Tenant.PublicURL); err == nil {
@@ -142,6 +155,9 @@ func (p *Page) describe(d *domainPage, id string) {
 	for i, r := range d.Records {
 		row := recordRow{DomainRecord: r, ID: "r" + strconv.Itoa(i), Badge: p.recordBadge(r.State)}
 		row.What, row.Note = p.recordWords(&r)
+		if r.Purpose == core.RecordProof && d.Trusted && r.State != core.RecordFound {
+			row.Note = p.joinedSentences(p.T("Until it stands, the domain is taken on trust: you can write from it already."), row.Note)
+		}
 		if r.Purpose == core.RecordDKIM {
 			d.Keys++
 			d.Signs = d.Signs || r.Active
@@ -150,6 +166,23 @@ func (p *Page) describe(d *domainPage, id string) {
 		}
 		d.Rows = append(d.Rows, row)
 	}
+	d.Start = d.Status == core.DomainVerified && !d.Signs && d.Keys > 0 &&
+		!slices.ContainsFunc(d.Records, func(r core.DomainRecord) bool {
+			return r.Purpose != core.RecordProof && r.State != core.RecordFound
+		})
+	if d.Start {
+		d.Badge = Badge{p.T("one step left"), "warn"}
+	}
+}
+
+// HasSPF reports whether there is something to say of the SPF record.
+func (d domainPage) HasSPF() bool {
+	return slices.ContainsFunc(d.Records, func(r core.DomainRecord) bool { return r.Purpose == core.RecordSPF })
+}
+
+// joinedSentences joins the sentences that there are.
+func (p *Page) joinedSentences(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " ")
 }
 
 // recordBadge is what stands in the place of a record, in a word.
@@ -235,6 +268,10 @@ func (p *Page) domainState(d *domainPage) string {
 	switch {
 	case d.Complete:
 		return p.T("All is in place: what you write from this domain is signed, and mail programs can tell.")
+	case d.Start:
+		return p.T("All records stand. One step is left: “Sign with this key”, at the record of the key.")
+	case d.Trusted:
+		return p.T("You can write from this domain: it was taken on trust. The records prove it, and keep your mails out of the spam folder.")
 	case d.Status == core.DomainVerified && d.Signs:
 		return p.T("You can write from this domain. With the other records fewer mails end in the spam folder.")
 	case d.Status == core.DomainVerified:
