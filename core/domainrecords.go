@@ -56,8 +56,8 @@ type DomainRecords struct {
 	Host        string         `json:"host,omitempty"`      // who keeps the zone, in a word of ours; empty: not known
 	HostName    string         `json:"host_name,omitempty"` // as people know it
 	Records     []DomainRecord `json:"records"`
-	SPF         string         `json:"spf" enum:"needed|not_needed|unknown"` // whether it has to name machines of ours
-	Complete    bool           `json:"complete"`                             // the domain is verified, a key signs, and every record is found
+	SPF         string         `json:"spf" enum:"needed|not_needed|unknown"` // whether it has to name our machines
+	Complete    bool           `json:"complete"`                             // all is as it should be
 	CheckedAt   Instant        `json:"checked_at"`
 }
 

@@ -219,7 +219,7 @@ func TestConsoleDomainBecomesReady(t *testing.T) {
 	})
 }
 
-// A domain that an operator has vouched for says so everywhere alike. Once all records stand, what is left is unchanged, and
+// A domain that an operator has vouched for says so everywhere alike. Once all records stand, what is left is said, and
 // a look that is asked for is a fresh one.
 func TestConsoleDomainOnTrust(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -287,7 +287,7 @@ func TestConsoleDomainWithoutSPF(t *testing.T) {
 			t.Error(textOf(got))
 		}
 		with("")
-		e.shows(page, "can be unchanged once a mail server is set")
+		e.shows(page, "can be told once a mail server is set")
 		z["TXT acme.example"] = append(z["TXT acme.example"], "v=spf1 include:new.example ~all")
 		with("bounces.example")
 		if got := e.shows(page, "more than one", ">v=spf1 include:old.example include:new.example ~all<"); strings.Contains(got, unchanged) {
