@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/md5"
 	"encoding/base64"
-	"encoding/hex"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -25,16 +24,18 @@ type call struct {
 	faults  Faults
 	kind    Kind
 	body    []byte
+	sum     [md5.Size]byte // of the body
 	client  string
 	op, key string
 }
 
 // read reads the request, and reports whether it may be served.
 func (c *call) read() bool {
-	var err error
-	if c.body, err = io.ReadAll(c.r.Body); err != nil {
+	c.body = make([]byte, max(c.r.ContentLength, 0))
+	if _, err := io.ReadFull(c.r.Body, c.body); err != nil {
 		return false // its client is gone
 	}
+	c.sum = md5.Sum(c.body)
 	path, ok := strings.CutPrefix(c.r.URL.Path, "/"+bucket)
 	if !ok || path != "" && path[0] != '/' {
 		c.refuse(http.StatusNotFound, "NoSuchBucket")
@@ -59,7 +60,7 @@ func (c *call) read() bool {
 	}
 	c.client = client
 	if sum := c.r.Header.Get("Content-MD5"); sum != "" || c.op == "DELETES" {
-		if got := md5.Sum(c.body); base64.StdEncoding.EncodeToString(got[:]) != sum {
+		if base64.StdEncoding.EncodeToString(c.sum[:]) != sum {
 			c.refuse(http.StatusBadRequest, "BadDigest")
 			return false
 		}
@@ -132,7 +133,7 @@ func (c *call) put() {
 	case match != "" && !c.faults.IgnoresMatch && match != old.etag:
 		status, code = http.StatusPreconditionFailed, "PreconditionFailed"
 	default:
-		c.w.Header().Set("ETag", c.s.put(c.key, c.body, ""))
+		c.w.Header().Set("ETag", c.s.put(c.key, c.body, etagOf(c.sum)))
 	}
 	c.s.mu.Unlock()
 	if code != "" {
@@ -142,12 +143,8 @@ func (c *call) put() {
 	c.answer(status, nil)
 }
 
-// put writes an object. The caller holds the lock. An empty ETag stands for the MD5 of the body.
+// put writes an object, and returns its ETag. The caller holds the lock.
 func (s *Server) put(key string, body []byte, etag string) string {
-	if etag == "" {
-		sum := md5.Sum(body)
-		etag = `"` + hex.EncodeToString(sum[:]) + `"`
-	}
 	s.changed(key)
 	s.objects[key] = object{body, etag, time.Now().Add(s.faults.Ahead)}
 	return etag

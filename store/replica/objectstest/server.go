@@ -3,6 +3,7 @@
 package objectstest
 
 import (
+	"crypto/md5"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -172,7 +173,7 @@ func (s *Server) Object(key string) ([]byte, bool) {
 func (s *Server) Store(key string, body []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.put(key, slices.Clone(body), "")
+	s.put(key, slices.Clone(body), etagOf(md5.Sum(body)))
 }
 
 // Remove removes an object, by a key of Keys, with no request.

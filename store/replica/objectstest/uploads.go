@@ -11,16 +11,22 @@ import (
 	"strconv"
 )
 
+// part is a part of an upload.
+type part struct {
+	body []byte
+	sum  [md5.Size]byte
+}
+
 // upload is an object that comes in parts.
 type upload struct {
 	key   string
-	parts map[int][]byte
+	parts map[int]part
 }
 
 func (c *call) begin() {
 	id := rand.Text()
 	c.s.mu.Lock()
-	c.s.uploads[id] = &upload{c.key, map[int][]byte{}}
+	c.s.uploads[id] = &upload{c.key, map[int]part{}}
 	c.s.mu.Unlock()
 	c.answer(http.StatusOK, struct {
 		XMLName  xml.Name `xml:"InitiateMultipartUploadResult"`
@@ -34,7 +40,7 @@ func (c *call) part() {
 	u := c.s.uploads[c.query.Get("uploadId")]
 	known := u != nil && u.key == c.key
 	if known && err == nil {
-		u.parts[n] = c.body
+		u.parts[n] = part{c.body, c.sum}
 	}
 	c.s.mu.Unlock()
 	switch {
@@ -43,7 +49,7 @@ func (c *call) part() {
 	case !known:
 		c.refuse(http.StatusNotFound, "NoSuchUpload")
 	default:
-		c.w.Header().Set("ETag", etagOf(c.body))
+		c.w.Header().Set("ETag", etagOf(c.sum))
 		c.answer(http.StatusOK, nil)
 	}
 }
@@ -73,14 +79,13 @@ func (c *call) complete() {
 		var whole bytes.Buffer
 		sums := md5.New()
 		for i, p := range named.Part {
-			body, is := u.parts[p.PartNumber]
-			if !is || etagOf(body) != p.ETag || i > 0 && p.PartNumber <= named.Part[i-1].PartNumber {
+			got, is := u.parts[p.PartNumber]
+			if !is || etagOf(got.sum) != p.ETag || i > 0 && p.PartNumber <= named.Part[i-1].PartNumber {
 				status, code = http.StatusBadRequest, "InvalidPart"
 				break
 			}
-			sum := md5.Sum(body)
-			sums.Write(sum[:])
-			whole.Write(body)
+			sums.Write(got.sum[:])
+			whole.Write(got.body)
 		}
 		if code == "" {
 			etag := fmt.Sprintf("\"%s-%d\"", hex.EncodeToString(sums.Sum(nil)), len(named.Part))
@@ -99,7 +104,5 @@ func (c *call) complete() {
 	}{Key: c.key})
 }
 
-func etagOf(body []byte) string {
-	sum := md5.Sum(body)
-	return `"` + hex.EncodeToString(sum[:]) + `"`
-}
+// etagOf returns the ETag of a content with this MD5.
+func etagOf(sum [md5.Size]byte) string { return `"` + hex.EncodeToString(sum[:]) + `"` }
