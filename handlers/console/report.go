@@ -378,8 +378,8 @@ func (p *Page) reportStats(s *core.Stats, u *usualFigures) []reportStat {
 		if !o.Totals {
 			people, opened.Of = p.N("one person|{{n}} people", *o.People), "opened"
 		}
-		opened.Note = p.joined(people, p.N("of one it can't be told|of {{n}} it can't be told", *o.CantTell),
-			p.N("one scanner|{{n}} scanners", *o.Scanners), usual(u.opened))
+		opened.Note = p.joined(people, some(*o.CantTell, p.N("of one it can't be told|of {{n}} it can't be told", *o.CantTell)),
+			some(*o.Scanners, p.N("one scanner|{{n}} scanners", *o.Scanners)), usual(u.opened))
 	}
 	left := reportStat{
 		Label: p.T("Left"), Figure: p.Number(s.Unsubscribed),
@@ -429,6 +429,14 @@ func (p *Page) joined(parts ...string) (out string) {
 		out += part
 	}
 	return out
+}
+
+// some returns a text about n, unless there are none.
+func some(n int64, text string) string {
+	if n == 0 {
+		return ""
+	}
+	return text
 }
 
 // reportState is the sentence below the title.
