@@ -81,6 +81,18 @@ func TestConsoleChangesTheKindOfContent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RoleEditor)
 		e.campaign = e.seed.NewCampaign(e.list, func(f *core.CampaignFields) {
+			f.Content = core.CampaignContent{Kind: core.ContentBlocks, Source: `{"version":1,"blocks":[]}`}
+		})
+		page := e.shows(e.path(""), http.StatusOK, `data-editor data-kind="blocks"`, "/console/editor.js", "?to=html", "-?to=markdown")
+		const changed = `{"version":1,"blocks":[{"type":"divider"}]}`
+		e.sends(e.path(""), http.StatusSeeOther, e.edit(page, "source", changed))
+		if f := e.fields(); f.Content != (core.CampaignContent{Kind: core.ContentBlocks, Source: changed}) {
+			t.Errorf("%+v", f.Content)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		e := newCampaignEnv(t, core.RoleEditor)
+		e.campaign = e.seed.NewCampaign(e.list, func(f *core.CampaignFields) {
 			f.Content = core.CampaignContent{Kind: core.ContentText, Source: "a < b\nc"}
 		})
 		e.shows(e.path(""), http.StatusOK, "?to=markdown", "?to=html")

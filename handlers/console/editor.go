@@ -195,7 +195,7 @@ func (v *View) writes(kind string) {
 	switch kind {
 	case core.ContentHTML:
 		v.Script, v.Nonce = codeScript, rand.Text()
-	case core.ContentMarkdown:
+	case core.ContentMarkdown, core.ContentBlocks:
 		v.Script = editorScript
 	}
 }

@@ -10,6 +10,7 @@
 //	  data-looks='{"light": {"accent": "#2457d6", "on": "#ffffff", "tint": "#eeeeff", "text": "#1c1c22"},
 //	    "dark": {…}, "radius": 8}'
 //	                                             colours of buttons and boxes in the mail
+//	  data-kind="blocks"                         the source is JSON of blocks (see editor/blocks.js), not Markdown
 //	  data-compare="/console/compare"            is asked, by POST, whether two sources ({"kind", "before", "after"})
 //	                                             become the same mail; the answer is JSON: {"same": true}
 //	  data-hint="source-hint"                    what explains the plain source: hidden while that isn't shown
@@ -35,6 +36,7 @@ import { EditorState, NodeSelection, Plugin, TextSelection } from "prosemirror-s
 import { EditorView } from "prosemirror-view";
 import { make, onContent } from "./console/page.js";
 import * as act from "./editor/actions.js";
+import { BlocksError, BlockSource } from "./editor/blocks.js";
 import { sameMail } from "./editor/compare.js";
 import { clean } from "./editor/paste.js";
 import { fileOf, isPicture, Pictures } from "./editor/pictures.js";
@@ -51,6 +53,7 @@ const remembered = "console.editor.shows";
 class Editor {
   constructor(textarea) {
     this.textarea = textarea;
+    this.kind = textarea.dataset.kind ?? "markdown";
     this.fields = fieldsOf(textarea);
     this.status = make("p", { className: "editor-status" });
     this.status.setAttribute("role", "status");
@@ -108,10 +111,11 @@ class Editor {
     clearTimeout(this.timer);
     this.timer = 0;
     try {
-      this.source = new Source(this.textarea.value);
+      const Kind = this.kind === "blocks" ? BlockSource : Source;
+      this.source = new Kind(this.textarea.value);
     } catch (why) {
-      if (!(why instanceof TemplateError)) throw why;
-      this.say(word("source.bad", { text: why.message }));
+      if (!(why instanceof TemplateError || why instanceof BlocksError)) throw why;
+      this.say(word(why instanceof BlocksError ? "blocks.bad" : "source.bad", { text: why.message }));
       return false;
     }
     this.written = this.textarea.value;
@@ -190,9 +194,9 @@ class Editor {
   // their octets.
   async prove(text, again, focus) {
     const { turn } = this;
-    const same = await sameMail(this.textarea.dataset.compare, "markdown", text, again);
+    const same = await sameMail(this.textarea.dataset.compare, this.kind, text, again);
     if (turn !== this.turn || this.textarea.value !== text) return;
-    if (same === false) this.say(word("visual.refused"));
+    if (same === false) this.say(word(this.kind === "blocks" ? "blocks.refused" : "visual.refused"));
     else this.reveal(true, focus);
   }
 

@@ -107,9 +107,15 @@ export const schema = new Schema({
     // What the editor doesn't know: it stays as it was written.
     locked: block({
       ...atom,
-      attrs: { source: { default: "" } },
-      parseDOM: [{ tag: "pre.editor-locked", priority: 60, getAttrs: (e) => ({ source: e.textContent }) }],
-      toDOM: (n) => ["pre", { class: "editor-locked" }, n.attrs.source],
+      attrs: { source: { default: "" }, json: { default: false } }, // json: it is a block of JSON
+      parseDOM: [
+        {
+          tag: "pre.editor-locked",
+          priority: 60,
+          getAttrs: (e) => ({ source: e.textContent, json: e.dataset.json === "true" }),
+        },
+      ],
+      toDOM: (n) => ["pre", { class: "editor-locked", "data-json": String(n.attrs.json) }, n.attrs.source],
     }),
 
     text: { group: "inline" },

@@ -83,6 +83,7 @@ export class Toolbar {
     this.block("undo", act.undo, null, `${mod}Z`);
     this.block("redo", act.redo, null, mac ? "⇧⌘Z" : "Ctrl+Y");
     this.source = this.add("source", () => this.editor.toggle());
+    if (this.editor.kind === "blocks") this.source.textContent = "JSON";
     this.source.classList.add("end");
     this.source.setAttribute("aria-pressed", "false");
   }

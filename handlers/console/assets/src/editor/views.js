@@ -2,6 +2,7 @@
 import { NodeSelection } from "prosemirror-state";
 import { make } from "../console/page.js";
 import { askPicture } from "./actions.js";
+import { BlocksError, checkBlock } from "./blocks.js";
 import { parse } from "./dialect.js";
 import { lockedBlocks } from "./source.js";
 import { describe, hide, show, TemplateError } from "./template.js";
@@ -52,7 +53,11 @@ class Callout {
 }
 
 // kindOf returns the word for what a locked block is.
-function kindOf(source) {
+function kindOf({ source, json }) {
+  if (json) {
+    const { type } = JSON.parse(source);
+    return word(["spacer", "social", "html"].includes(type) ? `locked.${type}` : "locked.block");
+  }
   if (/^\{%/.test(source)) return word("locked.tags");
   if (/^</.test(source)) return word("locked.html");
   if (/^\[[^\]]+\]:/.test(source)) return word("locked.links");
@@ -97,12 +102,12 @@ class Locked {
     const edit = make("button", { type: "button", className: "button", textContent: word("edit.source") });
     edit.onclick = () => this.edit();
     edit.disabled = !this.view.editable;
-    const kind = make("span", { className: "editor-kind", textContent: kindOf(source) });
+    const kind = make("span", { className: "editor-kind", textContent: kindOf(this.node.attrs) });
     if (!source.includes("\n")) {
       this.dom.replaceChildren(make("p", {}, kind, make("code", { textContent: source }), edit));
       return;
     }
-    const text = tableOf(source) ?? make("pre", { textContent: source });
+    const text = (this.node.attrs.json ? null : tableOf(source)) ?? make("pre", { textContent: source });
     const box = make("div", { className: "editor-scroll", tabIndex: 0 }, text);
     box.setAttribute("role", "group");
     box.setAttribute("aria-label", kind.textContent);
@@ -125,7 +130,8 @@ class Locked {
     save.onclick = () => {
       try {
         const pos = this.getPos();
-        const nodes = text.value.trim() ? lockedBlocks(text.value) : [];
+        const { json } = this.node.attrs;
+        const nodes = text.value.trim() ? (json ? this.ofJSON(text.value) : lockedBlocks(text.value)) : [];
         const { tr } = this.view.state;
         if (text.value === this.node.attrs.source) return back();
         if (nodes.length) tr.replaceWith(pos, pos + this.node.nodeSize, nodes);
@@ -133,8 +139,8 @@ class Locked {
         this.view.dispatch(tr);
         this.view.focus();
       } catch (why) {
-        if (!(why instanceof TemplateError)) throw why;
-        fault.textContent = word("source.bad", { text: why.message });
+        if (!(why instanceof TemplateError || why instanceof BlocksError)) throw why;
+        fault.textContent = word(why instanceof BlocksError ? "blocks.bad" : "source.bad", { text: why.message });
       }
     };
     text.onkeydown = (event) => {
@@ -143,6 +149,11 @@ class Locked {
     };
     this.dom.replaceChildren(text, fault, make("p", {}, save, cancel));
     text.focus();
+  }
+
+  ofJSON(text) {
+    checkBlock(text);
+    return [this.node.type.create({ source: text.trim(), json: true })];
   }
 
   stopEvent(event) {

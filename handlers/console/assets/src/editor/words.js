@@ -53,6 +53,9 @@ const english = {
   "locked.tags": "Condition",
   "locked.links": "Addresses of links",
   "locked.other": "Markdown",
+  "locked.spacer": "Space",
+  "locked.social": "Links to elsewhere",
+  "locked.block": "Block",
   "picture.elsewhere": "Picture at {host}",
   "picture.drop": "This picture stayed on your computer: drop it here.",
   "picture.sending": "The picture is being sent …",
@@ -62,6 +65,8 @@ const english = {
   "paste.formatted": "Pasted with its formatting.",
   "paste.plain": "Only the text",
   "source.bad": "The braces of a placeholder are not closed: {text}",
+  "blocks.bad": "This is no JSON of blocks: {text}",
+  "blocks.refused": "The visual editor would read these blocks otherwise than mails are made of them, so their JSON is edited.",
   "visual.refused": "The visual editor would read this text otherwise than mails are made of it, so it is edited as Markdown.",
 };
 
@@ -119,6 +124,9 @@ const german = {
   "locked.tags": "Bedingung",
   "locked.links": "Adressen von Links",
   "locked.other": "Markdown",
+  "locked.spacer": "Abstand",
+  "locked.social": "Links anderswohin",
+  "locked.block": "Block",
   "picture.elsewhere": "Bild bei {host}",
   "picture.drop": "Dieses Bild blieb auf Ihrem Rechner: Ziehen Sie es hierher.",
   "picture.sending": "Das Bild wird gesendet …",
@@ -128,6 +136,8 @@ const german = {
   "paste.formatted": "Mit Formatierung eingefügt.",
   "paste.plain": "Nur den Text",
   "source.bad": "Die Klammern eines Platzhalters sind nicht geschlossen: {text}",
+  "blocks.bad": "Das ist kein JSON aus Blöcken: {text}",
+  "blocks.refused": "Der visuelle Editor läse diese Blöcke anders, als sie in die Mails kommen; deshalb wird ihr JSON bearbeitet.",
   "visual.refused": "Der visuelle Editor läse diesen Text anders, als er in die Mails kommt; er wird deshalb als Markdown bearbeitet.",
 };
 
