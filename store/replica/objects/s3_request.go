@@ -95,7 +95,7 @@ func (b *s3) ask(parent context.Context, r *request) (*answer, *failure) {
 	body.from = resp.Body
 	a := &answer{status: resp.StatusCode, header: resp.Header, body: body}
 	switch {
-	case a.status >= 300 && !(r.stream && a.status == http.StatusRequestedRangeNotSatisfiable):
+	case a.status/100 != 2 && !(r.stream && a.status == http.StatusRequestedRangeNotSatisfiable):
 		a.text, _ = io.ReadAll(io.LimitReader(body, maxFault)) // the status says enough, if this fails
 		body.Close()
 		return nil, b.refusal(r, a)
@@ -243,7 +243,7 @@ func (b *s3) refusal(r *request, a *answer) *failure {
 	case said.Region != "" && said.Region != b.signer.region:
 		f.text = "the bucket is in the region " + b.clean(said.Region) + ": say region=" + b.clean(said.Region) +
 			" in its address"
-	case a.status < 400:
+	case a.status/100 == 3:
 		f.text = "it sends us elsewhere, which we don't follow: the address of the endpoint is another"
 	case a.status == http.StatusForbidden, a.status == http.StatusUnauthorized:
 		f.kind = fs.ErrPermission

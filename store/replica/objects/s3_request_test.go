@@ -119,6 +119,7 @@ func FuzzAnswers(f *testing.F) {
 		`<CompleteMultipartUploadResult/>`, `<Error><Code>InternalError</Code><Message>no</Message></Error>`,
 	} {
 		f.Add([]byte(s), 200)
+		f.Add([]byte(s), 101)
 	}
 	opened, err := Open("s3://bucket/replica?endpoint=https://127.0.0.1&region=a", objectstest.Env("a"))
 	if err != nil {
