@@ -58,8 +58,8 @@ tidy-check:
 	$(GO) mod verify
 	$(GO) mod tidy -diff
 
-pictures: ## pictures of every page of the console, light and dark, on a telephone and on a desk, into ./pictures (needs chromium)
-	@mkdir -p pictures && CGO_ENABLED=0 NEWSLETTERD_BROWSER=1 SCREENSHOTS=$$PWD/pictures $(GO) test -count=1 -v -run TestConsoleWalkInABrowser ./cmd/newsletterd
+pictures: ## pictures of every page of the console, light and dark, on a telephone and on a desk, into ./pictures, and of the guide (needs chromium)
+	@mkdir -p pictures && CGO_ENABLED=0 NEWSLETTERD_BROWSER=1 SCREENSHOTS=$$PWD/pictures GUIDE=$$PWD/docs/pictures $(GO) test -count=1 -v -run 'TestConsoleWalkInABrowser|TestPicturesOfGuideInABrowser' ./cmd/newsletterd
 
 gallery: ## pictures of newsletters in all themes, into docs/pictures (needs chromium)
 	@mkdir -p docs/pictures && CGO_ENABLED=0 NEWSLETTERD_BROWSER=1 GALLERY=$$PWD/docs/pictures $(GO) test -count=1 -v -run TestGalleryInABrowser ./cmd/newsletterd
