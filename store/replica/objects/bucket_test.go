@@ -288,6 +288,9 @@ func TestKeysThatAreRefused(t *testing.T) {
 				b.Delete(t.Context(), key) == nil {
 				t.Errorf("%q is taken: %v, %v, %v, %v", key, err, streamed, head, got)
 			}
+			if f := new(failure); errors.As(errors.Join(err, streamed, head, got, b.Delete(t.Context(), key)), &f) {
+				t.Errorf("%q goes to the storage: %v", key, f)
+			}
 		}
 	})
 }

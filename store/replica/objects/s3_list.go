@@ -61,7 +61,7 @@ func (b *s3) List(ctx context.Context, prefix, after string) iter.Seq2[Info, err
 
 // page fetches a page of a listing, whose keys come after last.
 func (b *s3) page(ctx context.Context, params map[string]string, prefix, last string) (*listing, []Info, error) {
-	a, err := b.do(ctx, &request{op: "list", method: http.MethodGet, params: params})
+	a, err := b.do(ctx, &request{op: "list", method: http.MethodGet, whole: true, params: params})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -153,8 +153,8 @@ func (b *s3) deleteMany(ctx context.Context, keys []string) error {
 		return err
 	}
 	a, err := b.do(ctx, &request{
-		op: "delete", method: http.MethodPost, params: map[string]string{"delete": ""}, body: text,
-		timeout: time.Minute,
+		op: "delete", method: http.MethodPost, whole: true, params: map[string]string{"delete": ""},
+		body: text, timeout: time.Minute,
 	})
 	if err != nil {
 		return err

@@ -36,7 +36,8 @@ var errLate = errors.New("no answer in time")
 type request struct {
 	op      string // for errors
 	method  string
-	key     string            // empty: the bucket
+	key     string
+	whole   bool              // about the bucket, without a key
 	params  map[string]string // of the query
 	header  map[string]string
 	body    []byte
@@ -55,7 +56,7 @@ type answer struct {
 
 // do asks the storage, and again where that is safe and may help.
 func (b *s3) do(ctx context.Context, r *request) (*answer, error) {
-	if r.key != "" {
+	if !r.whole { // without a key it would mean the bucket
 		if err := checkKey(r.key); err != nil {
 			return nil, err
 		}
@@ -122,7 +123,7 @@ func (b *s3) build(ctx context.Context, r *request, sent *payload) (*http.Reques
 		return nil, err
 	}
 	path := b.path
-	if r.key != "" {
+	if !r.whole {
 		path += b.prefix + r.key
 	} else if b.path != "/" {
 		path = strings.TrimSuffix(b.path, "/")
