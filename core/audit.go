@@ -22,6 +22,13 @@ type AuditEntry struct {
 	Object   string       `db:"object" json:"object"`
 	TenantID string       `db:"tenant_id" json:"tenant_id"`
 	Changes  AuditChanges `db:"detail" json:"changes"` // of the record, by its field
+
+	// as they are called now; absent: they are gone, have no name, or it isn't the caller's to see
+	ActorName  string `db:"-" json:"actor_name,omitempty"`
+	ObjectName string `db:"-" json:"object_name,omitempty"`
+	CampaignID string `db:"-" json:"campaign_id,omitempty"` // of a campaign or send job
+	// the record is deleted, and goes for good later
+	ObjectDeleted bool `db:"-" json:"object_deleted,omitempty"`
 }
 
 // AnotherTenant stands in a tenant's entries for an actor that acts for other tenants only: which ones, is their affair.

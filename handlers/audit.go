@@ -30,18 +30,28 @@ func (a audit) list(c *web.Call, in auditFilter, page core.Page) ([]core.AuditEn
 	rows, next, err := a.store.Audit(c, core.AuditFilter{
 		TenantID: tenant, Actor: in.Actor, Action: in.Action, Object: in.Object, From: in.From, Until: in.Until,
 	}, page)
+	if err == nil {
+		err = a.store.NameAudited(c, rows)
+	}
 	if err != nil || isOperator(c) {
 		return rows, next, err
 	}
-	return rows, next, a.hideOrigins(c, tenant, rows)
+	return rows, next, a.hideOutsiders(c, tenant, rows)
 }
 
-// hideOrigins takes out where operators and other tenants' people were when they changed a record of the tenant.
-func (a audit) hideOrigins(c *web.Call, tenant string, rows []core.AuditEntry) error {
+// hideOutsiders takes out who and where operators and other tenants' people were when they changed a record of the
+// tenant.
+func (a audit) hideOutsiders(c *web.Call, tenant string, rows []core.AuditEntry) error {
 	outside, err := outsiders(c, a.store, tenant)
 	for i := range rows {
-		if outside(rows[i].Actor) {
-			rows[i].Origin = ""
+		e := &rows[i]
+		if outside(e.Actor) {
+			e.Origin, e.ActorName = "", ""
+		}
+		if outside("user:" + e.Object) {
+			if noun, _, _ := strings.Cut(e.Action, "."); noun == "user" || noun == "role" {
+				e.ObjectName = ""
+			}
 		}
 	}
 	return err

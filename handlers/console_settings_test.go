@@ -174,8 +174,36 @@ func TestConsoleAudit(t *testing.T) {
 		e.sends(e.path("settings"), url.Values{"name": {"Renamed"}, "measure": {"each"}})
 		page := e.path("settings", "audit")
 		e.shows(page, "tenant.update", "user:"+e.ann.ID, "<del>Acme</del> → <ins>Renamed</ins>", "list.create")
+		e.sends(e.path("lists", e.list.ID, "settings"), url.Values{"name": {"Weekly"}, "active": {"1"}})
+		other := e.seed.NewUser("joan@user.example", "")
+		e.must(e.store.GrantRole(t.Context(), other.ID, core.Role{Role: core.RoleEditor, TenantID: e.tenant.ID}, false, e.seed.Time()))
+		who := `<a href="` + page + `?actor=user%3A` + e.ann.ID + `">` + e.ann.Name
+		html := e.shows(page, " changed the settings of ", " changed the list ", ">Weekly</a>", who, "test</a> made the list",
+			other.Name)
+		if !strings.Contains(html, `<a href="`+e.path("lists", e.list.ID)+`">Weekly</a>`) ||
+			strings.Contains(html, "Someone who has no role here") {
+			t.Error(textOf(html))
+		}
 		if html := e.shows(page + "?action=tenant"); strings.Contains(html, "list.create") {
 			t.Error("the filter lets other actions through")
+		}
+		if html := e.shows(page + "?actor=user:" + other.ID); strings.Contains(html, "list.update") {
+			t.Error("the filter lets other people's actions through")
+		}
+		today := e.seed.Time().Time().Format(time.DateOnly)
+		e.shows(page+"?from="+today+"&until="+today, "list.update")
+		if html := e.shows(page + "?until=1999-12-30"); strings.Contains(html, "list.update") {
+			t.Error("the filter lets later actions through")
+		}
+		// an operator's name is not the tenant's to see
+		op := e.seed.NewUser("op@user.example", "")
+		_, err := e.store.UpdateList(t.Context(), e.list.ID, "user:"+op.ID, func(l *core.List) error {
+			l.Name = "Renamed by another"
+			return nil
+		})
+		e.must(err)
+		if html := e.shows(page, "Someone who has no role here"); strings.Contains(html, op.Name) {
+			t.Error("an operator's name is shown")
 		}
 	})
 }

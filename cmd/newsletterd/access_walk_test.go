@@ -1,6 +1,7 @@
 package main
 
 import (
+	"html"
 	"maps"
 	"net/http"
 	"net/url"
@@ -272,7 +273,7 @@ func (w *accessWalk) pages(role string, v *oidctest.Visitor) {
 			w.Errorf("%s as %s: %d", queue[0], role, page.StatusCode)
 		}
 		for _, link := range pageLinks.FindAllStringSubmatch(page.Text, -1) {
-			queue = append(queue, link[1])
+			queue = append(queue, html.UnescapeString(link[1]))
 		}
 		for _, form := range pageForms.FindAllStringSubmatch(page.Text, -1) {
 			path, _, _ := strings.Cut(form[1], "?")

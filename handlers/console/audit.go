@@ -1,11 +1,13 @@
 package console
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
@@ -14,30 +16,88 @@ import (
 // auditLine is an entry of the audit trail as the page shows it.
 type auditLine struct {
 	core.AuditEntry
-	Fields []auditField
+	Sentence []auditPart
+	Fields   []auditField
 }
 
 // auditField is what a change has made of a field.
 type auditField struct{ Name, Before, After string }
 
+// auditData is what the page shows beyond the settings.
+type auditData struct {
+	Lines              []auditLine
+	Areas, People      []option
+	Area, Actor        string
+	Object, From, Till string
+	Pager              pager
+}
+
 // auditTrail shows who has changed what, the newest first.
 func (o *Console) auditTrail(p *Page) (web.HTML, error) {
-	q := p.ofTenant("limit", "30", "cursor", p.Query("cursor"), "action", p.Query("action"), "actor", p.Query("actor"),
-		"object", p.Query("object"))
+	d := auditData{
+		Area: p.Query("action"), Actor: p.Query("actor"), Object: p.Query("object"), From: p.Query("from"),
+		Till: p.Query("until"), Areas: []option{{"", p.T("All areas")}}, People: []option{{"", p.T("By anyone")}},
+	}
+	q := p.ofTenant("limit", "30", "cursor", p.Query("cursor"), "action", d.Area, "actor", d.Actor, "object", d.Object,
+		"from", p.dayAt(d.From, 0), "until", p.dayAt(d.Till, 1))
 	var found []core.AuditEntry
 	next, err := p.Get("/api/admin/audit", q, &found)
 	if err != nil {
 		return web.HTML{}, err
 	}
-	lines := make([]auditLine, len(found))
-	for i, e := range found {
-		lines[i] = auditLine{e, auditFields(e.Changes)}
+	for i := range found {
+		e := &found[i]
+		d.Lines = append(d.Lines, auditLine{*e, p.auditSentence(e), auditFields(e.Changes)})
 	}
-	return p.showSettings("audit", "audit", View{State: p.T("Who has changed what, the newest first.")}, filled{}, struct {
-		Lines                 []auditLine
-		Action, Actor, Object string
-		Pager                 pager
-	}{lines, p.Query("action"), p.Query("actor"), p.Query("object"), p.Pager(next)})
+	for _, a := range auditAreas {
+		d.Areas = append(d.Areas, option{a.Value, p.T(a.Text)})
+	}
+	if err := p.auditPeople(&d); err != nil {
+		return web.HTML{}, err
+	}
+	d.Pager = p.Pager(next)
+	return p.showSettings("audit", "audit", View{State: p.T("Who has changed what, the newest first.")}, filled{}, d)
+}
+
+// auditPeople are those who may have changed something: the team, and the tenant's programs. Others are chosen by a link.
+func (p *Page) auditPeople(d *auditData) error {
+	team, err := all[core.Teammate](p, "/api/admin/team", p.ofTenant("limit", "100"), maxTeam)
+	if err != nil {
+		return err
+	}
+	for _, m := range team {
+		d.People = append(d.People, option{"user:" + m.ID, cmp.Or(m.Name, string(m.Email))})
+	}
+	var clients []core.Client
+	if p.May(core.ActionClientManage) {
+		if _, err := p.Get(apiClients, p.ofTenant("limit", "100"), &clients); err != nil {
+			return err
+		}
+	}
+	for _, c := range clients {
+		d.People = append(d.People, option{"client:" + c.ID, p.T("The program {{name}}", "name", c.Name)})
+	}
+	there := slices.ContainsFunc(d.People, func(o option) bool { return o.Value == d.Actor })
+	if !there {
+		name := p.T("Someone else")
+		if len(d.Lines) > 0 {
+			name = p.auditActor(&d.Lines[0].AuditEntry).Text
+		}
+		d.People = append(d.People, option{d.Actor, name})
+	}
+	if !slices.ContainsFunc(d.Areas, func(o option) bool { return o.Value == d.Area }) {
+		d.Areas = append(d.Areas, option{d.Area, d.Area})
+	}
+	return nil
+}
+
+// dayAt is the beginning of a day that an input of a date has, or of one some days later; empty: there is none.
+func (p *Page) dayAt(day string, later int) string {
+	at, err := time.ParseInLocation(time.DateOnly, day, p.Zone)
+	if err != nil {
+		return ""
+	}
+	return at.AddDate(0, 0, later).Format(time.RFC3339)
 }
 
 // auditFields are the fields of a change in the order of their names.

@@ -87,8 +87,8 @@ func (o *Console) askAgain(p *Page) (web.HTML, error) {
 	}
 	back := p.Path("lists", l.ID, "hygiene") + "?months=" + strconv.Itoa(d.Silence.Months)
 	if p.isGet() {
-		return p.Show("sure", View{
-			Title: p.T("Ask once more?"), Within: p.withinHygiene(&l), Data: p.askQuestion(who, n, d.About, back),
+		return p.Show("list-ask", View{
+			Title: p.T("Ask once more?"), Within: p.withinHygiene(&l), Data: askStep{who, n, d.About, back},
 		})
 	}
 	var made struct {
@@ -119,24 +119,12 @@ func (p *Page) withinHygiene(l *core.CountedList) []Link {
 	}
 }
 
-// askQuestion is the second step before people are asked.
-func (p *Page) askQuestion(who string, n int64, about bool, back string) secondStep {
-	q := secondStep{
-		Text: p.N("One person who has not confirmed gets the mail with the link once more. No one gets it a third time.|"+
-			"{{n}} people who have not confirmed get the mail with the link once more. No one gets it a third time.", n),
-		Button: p.T("Ask once more"), Back: back, Calm: true,
-	}
-	switch {
-	case who == core.AskSilent && about:
-		q.Text = p.N("About {{n}} reader gets one mail that asks whether to go on. Who answers by its link, or is heard of "+
-			"otherwise, stays.|About {{n}} readers get one mail that asks whether to go on. Who answers by its link, or is "+
-			"heard of otherwise, stays.", n)
-	case who == core.AskSilent:
-		q.Text = p.N("One reader gets one mail that asks whether to go on. Who answers by its link, or is heard of otherwise, "+
-			"stays.|{{n}} readers get one mail that asks whether to go on. Who answers by its link, or is heard of "+
-			"otherwise, stays.", n)
-	}
-	return q
+// askStep is the second step before people are asked, or taken off.
+type askStep struct {
+	Who   string // of core.AskUnconfirmed and core.AskSilent; empty: those who have not answered are taken off
+	N     int64
+	About bool
+	Back  string
 }
 
 // unsubscribeSilent asks whether those who have not answered are to be taken off, and takes them off.
@@ -151,13 +139,8 @@ func (o *Console) unsubscribeSilent(p *Page) (web.HTML, error) {
 	}
 	back := p.Path("lists", l.ID, "hygiene")
 	if p.isGet() {
-		return p.Show("sure", View{
-			Title: p.T("Take them off the list?"), Within: p.withinHygiene(&l), Data: secondStep{
-				Text: p.N("One reader was asked, and has not answered in two weeks. They get nothing more from this list, and "+
-					"can subscribe again.|{{n}} readers were asked, and have not answered in two weeks. They get nothing more "+
-					"from this list, and can subscribe again.", d.Asked.NoAnswer),
-				Button: p.T("Take them off"), Back: back,
-			},
+		return p.Show("list-ask", View{
+			Title: p.T("Take them off the list?"), Within: p.withinHygiene(&l), Data: askStep{"", d.Asked.NoAnswer, false, back},
 		})
 	}
 	var left struct {

@@ -101,7 +101,6 @@ type secondStep struct {
 	Button string   // the word on the button
 	Back   string   // address of the page to return to
 	Fields []option // of the form that is sent again
-	Calm   bool     // nothing is lost by it
 }
 
 // sure reports whether the form that was sent is the second step.

@@ -57,6 +57,12 @@ func usedTexts(t *testing.T) map[string]string {
 	for _, text := range fieldNames {
 		used[text] = "faults.go"
 	}
+	for _, text := range auditSentences {
+		used[text] = "auditwords.go"
+	}
+	for _, a := range auditAreas {
+		used[a.Text] = "auditwords.go"
+	}
 	for _, a := range areas {
 		used[a.text] = "shell.go"
 	}

@@ -1,0 +1,52 @@
+package console
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var actionLiteral = regexp.MustCompile(`"((?:[a-z]+(?:-[a-z]+)?)\.[a-z_.-]*)"`)
+
+// TestEveryActionIsASentence: each action that the store enters into the audit trail has its sentence.
+func TestEveryActionIsASentence(t *testing.T) {
+	nouns := map[string]bool{}
+	for action := range auditSentences {
+		noun, _, _ := strings.Cut(action, ".")
+		nouns[noun] = true
+	}
+	events := []string{"subscription.activated", "subscription.unsubscribed"}
+	found := 0
+	files, err := filepath.Glob("../../store/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		source, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range actionLiteral.FindAllStringSubmatch(string(source), -1) {
+			noun, _, _ := strings.Cut(m[1], ".")
+			if strings.HasSuffix(name, "media.go") && noun == "mail" { // columns
+				continue
+			}
+			if !nouns[noun] || slices.Contains(events, m[1]) {
+				continue
+			}
+			found++
+			if auditSentences[m[1]] == "" {
+				t.Errorf("%s: %s has no sentence", name, m[1])
+			}
+		}
+	}
+	if found < 60 {
+		t.Errorf("found %d actions only", found)
+	}
+}

@@ -1,0 +1,89 @@
+package store
+
+import (
+	"context"
+	"strings"
+
+	"newsletterd/core"
+)
+
+// auditNouns are where the names of the records of the audit trail stand, by the noun of an action: a statement that takes
+// a JSON array of ids. A third column holds the campaign that a job sends.
+var auditNouns = map[string]string{
+	"campaign": namesOf("campaign", "coalesce(nullif(r.name, ''), r.subject)", "r.id"),
+	"job": namesOf("send_job", "(SELECT coalesce(nullif(name, ''), subject) FROM campaign_copy WHERE id = r.copy_id)",
+		"r.campaign_id"),
+	"dkim":             namesOf("dkim_key", "r.domain || ' (' || r.selector || ')'", "''"),
+	"domain":           namesOf("sender_domain", "r.domain", "''"),
+	"user":             namesOf("user", userName, "''"),
+	"role":             namesOf("user", userName, "''"),
+	"list":             withDeleted("list"),
+	"template":         namesOf("template", "r.name", "''"),
+	"theme":            namesOf("theme", "r.name", "''"),
+	"media":            namesOf("media", "r.name", "''"),
+	"import":           namesOf("import_job", "r.name", "''"),
+	"client":           withDeleted("client"),
+	"tenant":           withDeleted("tenant"),
+	"model":            namesOf("model", "r.name", "''"),
+	"webhook-client":   namesOf("webhook_client", "r.name", "''"),
+	"webhook-endpoint": namesOf("webhook_endpoint", "r.name", "''"),
+}
+
+const userName = "coalesce(nullif(r.name, ''), r.email)"
+
+// namesOf reads the records of a table that are named by their ids: what they are called, and the campaign.
+func namesOf(table, name, campaign string) string {
+	return "SELECT r.id, coalesce(" + name + ", '') AS name, " + campaign + " AS campaign_id FROM json_each(?) AS j CROSS JOIN " +
+		table + " AS r ON r.id = j.value"
+}
+
+// withDeleted is namesOf a table whose records stay for a while once they are deleted.
+func withDeleted(table string) string {
+	return strings.Replace(namesOf(table, "r.name", "''"), " FROM ", ", r.deleted_at > 0 AS deleted FROM ", 1)
+}
+
+// actorNouns are the nouns of those who change something.
+var actorNouns = map[string]string{"user": "user", "client": "client"}
+
+// NameAudited sets the names of the actors and records of entries, as far as they are still there: by one read for each
+// kind. Its only error is core.ErrStorage.
+func (s *Store) NameAudited(ctx context.Context, entries []core.AuditEntry) error {
+	ids := map[string]core.Strings{}
+	for i := range entries {
+		e := &entries[i]
+		noun, _, _ := strings.Cut(e.Action, ".")
+		if auditNouns[noun] != "" {
+			ids[noun] = append(ids[noun], e.Object)
+		}
+		kind, id, _ := strings.Cut(e.Actor, ":")
+		if noun := actorNouns[kind]; noun != "" {
+			ids[noun] = append(ids[noun], id)
+		}
+	}
+	type named struct {
+		ID         string `db:"id"`
+		Name       string `db:"name"`
+		CampaignID string `db:"campaign_id"`
+		Deleted    bool   `db:"deleted"`
+	}
+	names := map[string]map[string]named{}
+	for noun, list := range ids {
+		var rows []named
+		if err := s.all(ctx, &rows, auditNouns[noun], list.Column()); err != nil {
+			return err
+		}
+		names[noun] = map[string]named{}
+		for _, r := range rows {
+			names[noun][r.ID] = r
+		}
+	}
+	for i := range entries {
+		e := &entries[i]
+		noun, _, _ := strings.Cut(e.Action, ".")
+		kind, id, _ := strings.Cut(e.Actor, ":")
+		e.ActorName = names[actorNouns[kind]][id].Name
+		object := names[noun][e.Object]
+		e.ObjectName, e.CampaignID, e.ObjectDeleted = object.Name, object.CampaignID, object.Deleted
+	}
+	return nil
+}
