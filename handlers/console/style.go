@@ -72,11 +72,33 @@ func style(c *web.Call, in styleQuery) (web.Text, error) {
 	// A button's colour has to stand out from the paper, its text from the button.
 	button := accent.Readable(paper, core.Black)
 	light := accent.Readable(ground.Mix(accent, tint), core.Black)
-	dark := accent.Readable(paperDark.Mix(accent, 2*tint), core.White)
-	buttonDark := accent.Readable(paperDark, core.White)
+	tintDark := paperDark.Mix(accent, 2*tint)
+	buttonDark := lighter(accent, tintDark)
 	c.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 	css := fmt.Sprintf(`:root { --accent: %s; --on-accent: %s; --accent-text: %s; --accent-tint: %s; }
 @media (prefers-color-scheme: dark) { :root { --accent: %s; --on-accent: %s; --accent-text: %s; --accent-tint: %s; } }
-`, button, button.Ink(), light, paper.Mix(accent, tint), buttonDark, buttonDark.Ink(), dark, paperDark.Mix(accent, 2*tint))
+`, button, button.Ink(), light, paper.Mix(accent, tint), buttonDark, buttonDark.Ink(), buttonDark, tintDark)
 	return web.NewFile("text/css; charset=utf-8", []byte(css+styleSheet)).For(c), nil
+}
+
+// lighter returns a colour of the same hue that is read well on a dark ground: as light as it takes, with as much colour
+// as half of its lightness allows. Mixed with white alone it would be grey.
+func lighter(c, ground core.Color) core.Color {
+	const enough, most = 6.5, 0.5
+	low, high := float64(min(c[0], c[1], c[2])), float64(max(c[0], c[1], c[2]))
+	for light := (low + high) / 2; light < 255; light++ {
+		found := c
+		if high > low {
+			reach := min(light, 255-light) * min(most, (high-low)/min(low+high, 510-low-high))
+			for i := range found {
+				found[i] = uint8(light + reach*(2*(float64(c[i])-low)/(high-low)-1))
+			}
+		} else {
+			found = core.Color{uint8(light), uint8(light), uint8(light)}
+		}
+		if found.Contrast(ground) >= enough {
+			return found
+		}
+	}
+	return core.White
 }

@@ -10,8 +10,11 @@ import (
 	"testing"
 )
 
-// texts of the templates and of the code: {{.T "…"}}, ($.N "…"), p.T("…").
-var texts = regexp.MustCompile(`\.[TN][ (]("(?:[^"\\]|\\.)*")`)
+// texts of the templates and of the code: {{.T "…"}}, ($.N "…"), p.T("…"), p.T("…" + "…").
+var (
+	texts = regexp.MustCompile(`\.[TN][ (]("(?:[^"\\]|\\.)*"(?:\s*\+\s*"(?:[^"\\]|\\.)*")*)`)
+	parts = regexp.MustCompile(`"\s*\+\s*"`)
+)
 
 // usedTexts returns the texts that pages are made of, by where they stand.
 func usedTexts(t *testing.T) map[string]string {
@@ -31,7 +34,7 @@ func usedTexts(t *testing.T) map[string]string {
 				continue
 			}
 			for _, found := range texts.FindAllStringSubmatch(string(b), -1) {
-				text, err := strconv.Unquote(found[1])
+				text, err := strconv.Unquote(parts.ReplaceAllString(found[1], ""))
 				if err != nil {
 					t.Fatalf("%s: %s: %v", file, found[1], err)
 				}

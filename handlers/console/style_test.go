@@ -1,0 +1,27 @@
+package console
+
+import (
+	"testing"
+
+	"newsletterd/core"
+)
+
+// The accent of dark pages is read well and keeps its hue, whatever the colour of the tenant.
+func TestLighterAccent(t *testing.T) {
+	for _, c := range []struct{ of, want string }{
+		{"#1d6b52", "#51c59f"},
+		{"#000000", "#9b9b9b"},
+		{"#808080", "#bcbcbc"},
+		{"#ffffff", "#ffffff"},
+		{"#ffee00", "#e7e4b7"},
+		{"#aa0000", "#db9494"},
+		{"#0000ff", "#9e9ede"},
+	} {
+		accent, _ := core.ParseColor(c.of)
+		ground := paperDark.Mix(accent, 2*tint)
+		got := lighter(accent, ground)
+		if got.String() != c.want || got.Contrast(ground) < 6.5 {
+			t.Errorf("%s: %s on %s, %.1f", c.of, got, ground, got.Contrast(ground))
+		}
+	}
+}
