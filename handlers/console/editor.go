@@ -95,6 +95,9 @@ func (o *Console) showCampaign(p *Page) (web.HTML, error) {
 	if !written(c.State) {
 		return o.report(p, c)
 	}
+	if part, ok := p.Partial(); ok && (part == "readers" || part == "seen") {
+		return p.showSeen(c, part)
+	}
 	return o.editor(p, c, nil)
 }
 
@@ -108,6 +111,7 @@ type editorData struct {
 	Own       string // the fault of a field: its name
 	Checks    checks
 	Inbox     inbox
+	Seen      seenAs
 	Readers   string // who gets it, in words
 	Conflict  bool   // another person has saved meanwhile
 	Settings  bool   // the tab
@@ -164,7 +168,10 @@ func (o *Console) editor(p *Page, c *campaignPage, fault error) (web.HTML, error
 	for _, lang := range core.Languages {
 		d.Languages = append(d.Languages, option{lang, languageNames[lang]})
 	}
-	if err := p.look(&d); err != nil {
+	if err = p.look(&d); err == nil {
+		err = p.seeAs(&d)
+	}
+	if err != nil {
 		return web.HTML{}, err
 	}
 	d.Pictures = p.Tenant.PublicURL
@@ -441,8 +448,9 @@ func (o *Console) sendTest(p *Page, c *campaignPage) (web.HTML, error) {
 	return p.Redirect(p.Path("campaigns", c.ID), "tested")
 }
 
-// previewPolicy lets a mail in a frame of ours show its pictures and styles. It runs nothing, and is of no origin.
-const previewPolicy = "sandbox; default-src 'none'; img-src https: http: data:; style-src 'unsafe-inline'; font-src https: data:; " +
+// previewPolicy lets a mail in a frame of ours show its pictures and styles. It runs nothing. It is of our origin, so that
+// the page around it can tell how high it is.
+const previewPolicy = "sandbox allow-same-origin; default-src 'none'; img-src https: http: data:; style-src 'unsafe-inline'; font-src https: data:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 
 // preview answers the mail as a frame shows it: whole, without pictures, without its stylesheet, with

@@ -15,6 +15,7 @@
 //   <form data-keep="campaign-7">                what is written is kept on the device until the server has it;
 //                                                see console/keep.js
 //   <form data-autosave>                         is saved as it is written; see console/autosave.js
+//   <iframe data-whole>                          is as high as the page in it; see console/frames.js
 //   <form data-forget>                           signing out: forgets all that is kept on the device
 //
 // Elements with the attributes data-script and hidden are shown once this script runs. <p role="status" data-live> says
@@ -28,6 +29,7 @@ import "./console/upload.js";
 import "./console/keep.js";
 import "./console/autosave.js";
 import "./console/zone.js";
+import "./console/frames.js";
 import { onContent } from "./console/page.js";
 
 onContent((root) => {

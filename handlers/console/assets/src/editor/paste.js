@@ -145,6 +145,8 @@ function links(body) {
 function pictures(body, picture) {
   for (const img of body.querySelectorAll("img")) {
     const pending = picture(img.getAttribute("src") ?? "");
+    const width = widthOf(img);
+    if (width) img.dataset.width = width;
     if (pending === null) {
       img.remove();
     } else if (pending) {
@@ -160,6 +162,13 @@ function pictures(body, picture) {
     const around = img.closest("p");
     if (around && !around.textContent.trim() && around.querySelectorAll("img").length === 1) around.replaceWith(img);
   }
+}
+
+// widthOf returns how many pixels wide a picture is meant to be; 0: nothing says so.
+function widthOf(img) {
+  const found = /^(\d+(?:\.\d+)?)(px|pt|)$/.exec(styleOf(img, "width") || (img.getAttribute("width") ?? "").trim());
+  const width = found ? Math.round(Number(found[1]) * (found[2] === "pt" ? 4 / 3 : 1)) : 0;
+  return width <= 2000 ? width : 0;
 }
 
 // tables become Markdown, as it stands in a locked block; those that only lay out a page become what is in them.
@@ -230,7 +239,7 @@ function paragraphs(body) {
   }
 }
 
-const kept = ["href", "src", "alt", "title", "start", "data-pending", "data-href"];
+const kept = ["href", "src", "alt", "title", "start", "data-pending", "data-href", "data-width"];
 
 function strip(body) {
   for (const e of body.querySelectorAll("*")) {

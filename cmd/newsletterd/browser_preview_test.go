@@ -1,0 +1,89 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"newsletterd/cmd/newsletterd/browsertest"
+	"newsletterd/core"
+)
+
+// The preview shows the whole mail, however long it is, and follows what is written. It shows it as one of the readers
+// gets it, whom a search by address finds, with scripts and without.
+func TestPreviewInABrowser(t *testing.T) {
+	w := newWriter(t)
+	w.d.Must(w.d.store.GrantRole(t.Context(), w.user.ID, core.Role{Role: core.RoleTenantAdmin, TenantID: w.tenant.ID}, false, now()))
+	_, err := w.d.store.SetPreferences(t.Context(), w.list.ID, "joan@reader.example", `{"first_name":"Joan","city":"Bonn"}`, now())
+	w.d.Must(err)
+	w.Do(browsertest.OnEachPage(`window.faults = [];
+		document.addEventListener("securitypolicyviolation", e => faults.push(e.effectiveDirective + " " + e.blockedURI));
+		addEventListener("error", e => faults.push(e.message));`))
+	source := "Hello {{ preferences.first_name | default: \"friend\" }}\n\n" + strings.Repeat("A paragraph of a long mail.\n\n", 80) + "The end.\n"
+	c := w.edit(source)
+	const frame = `document.querySelector("iframe.whole")`
+	const whole = `(f => f.contentDocument?.body?.textContent.includes("The end.") && f.clientHeight > 2000 &&
+		f.contentDocument.documentElement.scrollHeight <= f.clientHeight && f.contentDocument.documentElement.scrollWidth <= f.clientWidth)`
+	w.Wait(whole + "(" + frame + ")")
+	w.Click(`label:has(#view-text)`)
+	w.Wait(`(f => f.contentDocument?.body?.textContent.includes("The end.") && f.contentDocument.documentElement.scrollHeight <= f.clientHeight)(document.querySelector("iframe.as-text"))`)
+	w.Click(`label:has(#view-desktop)`)
+	w.Wait(whole + "(" + frame + ")")
+	// A shorter text makes a lower frame.
+	w.Eval(`(() => { const area = document.querySelector("#f-source"); area.value = "Short {{ preferences.first_name | default: \"friend\" }}\n";
+		area.dispatchEvent(new Event("input", {bubbles: true})); })()`)
+	w.becomes(c.ID, "Short {{ preferences.first_name | default: \"friend\" }}\n")
+	w.Wait(`(f => f.contentDocument?.body?.textContent.includes("Short friend") && f.clientHeight < 600)(` + frame + `)`)
+
+	w.Do(chromedp.SendKeys("#f-as", "jo"))
+	w.Wait(`document.querySelector("#readers a")?.textContent.includes("joan@reader.example")`)
+	w.expect(`document.querySelectorAll("#readers a").length`, "1")
+	w.Look("campaign-reader")
+	w.Click("#readers a")
+	w.Wait(frame + `.contentDocument?.body?.textContent.includes("Short Joan")`)
+	w.Wait(`(t => t.includes("As joan@reader.example sees it") && t.includes("Bonn"))(document.querySelector(".as-reader").textContent)`)
+	w.Click(".as-reader a")
+	w.Wait(frame + `.contentDocument?.body?.textContent.includes("Short friend") && !document.querySelector(".as-reader")`)
+	w.clean()
+
+	w.Do(browsertest.Scripts(false), chromedp.Reload())
+	w.Submit(chromedp.SetValue("#f-as", "nobody@reader.example"), chromedp.Click(".as-form button"))
+	if got := w.Text("#readers"); !strings.Contains(got, "No reader of these lists") {
+		t.Error(got)
+	}
+	w.Submit(chromedp.SetValue("#f-as", "JOAN@reader.example"), chromedp.Click(".as-form button"))
+	if got := w.Text(".as-reader"); !strings.Contains(got, "Joan") {
+		t.Error(got)
+	}
+}
+
+// A picture that is pasted with its width keeps it, and stands to the left, as in the mail.
+func TestPastedPictureInABrowser(t *testing.T) {
+	w := newWriter(t)
+	c := w.edit("Text\n")
+	for _, width := range []string{`width="100"`, `style="width:75pt;height:20px"`, `style="width: 100px" width="300"`} {
+		w.Eval(`(() => {
+			const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+			const data = new DataTransfer();
+			data.setData("text/html", '<p>Logo</p><p><img ` + strings.ReplaceAll(width, `'`, ``) + ` alt="A logo" src="data:image/png;base64,' + png + '"></p>');
+			const area = document.querySelector("#f-source");
+			area.value = "Text\n";
+			area.dispatchEvent(new Event("input", {bubbles: true}));
+			document.querySelector(".editor-text").dispatchEvent(new ClipboardEvent("paste", {
+				bubbles: true, cancelable: true, clipboardData: data}));
+		})()`)
+		w.Wait(`document.querySelector(".editor-figure img") && !document.querySelector(".editor-figure[data-pending=send]")`)
+		w.Wait(`/!\[A logo\]\(http[^)]*\)\{width=100\}/.test(document.querySelector("#f-source").editor.markdown())`)
+		w.expect(`document.querySelector(".editor-figure img").width`, "100")
+	}
+	w.expect(`(() => {
+		const figure = document.querySelector(".editor-figure"), img = figure.querySelector("img");
+		return img.getBoundingClientRect().left - figure.getBoundingClientRect().left < 20;
+	})()`, "true")
+	w.Wait(`(f => { const img = f.contentDocument?.querySelector("img[alt='A logo']");
+		return img && img.width === 100 && img.getBoundingClientRect().left < 60; })(document.querySelector("iframe.whole"))`)
+	if got := w.kept(c.ID).Content.Source; !strings.Contains(got, "{width=100}") {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,34 @@
+// <iframe data-whole> is as high as the page in it, so that nothing scrolls inside. The page is of our own origin and runs no
+// scripts; one that can't be looked into stays as high as the stylesheet says.
+import { onContent } from "./page.js";
+
+function fit(frame) {
+  let page;
+  try {
+    page = frame.contentDocument;
+  } catch {
+    return;
+  }
+  if (!page?.body || page.URL === "about:blank" || !frame.clientWidth) return;
+  const root = page.documentElement;
+  // Without a doctype the root is as high as the frame, whatever it holds.
+  const ends = [...page.body.children].map((e) => e.getBoundingClientRect().bottom + frame.contentWindow.scrollY);
+  const quirks = page.compatMode === "BackCompat";
+  const height = Math.ceil(Math.max(quirks ? 0 : root.getBoundingClientRect().height, ...ends));
+  if (height > 0) frame.style.height = `${height}px`;
+}
+
+const known = new WeakSet();
+const sizes = new ResizeObserver((entries) => {
+  requestAnimationFrame(() => entries.forEach(({ target }) => fit(target)));
+});
+
+onContent((root) => {
+  for (const frame of root.querySelectorAll("iframe[data-whole]")) {
+    if (known.has(frame)) continue;
+    known.add(frame);
+    frame.addEventListener("load", () => fit(frame));
+    sizes.observe(frame);
+    fit(frame);
+  }
+});
