@@ -17,3 +17,9 @@ type ProviderSecrets struct {
 	Provider
 	Secrets []string
 }
+
+// LastEvent is the last event of a mail provider that was accepted.
+type LastEvent struct {
+	Type string  `db:"event_type" json:"event_type"`
+	At   Instant `db:"received_at" json:"received_at"`
+}

@@ -31,12 +31,14 @@ type provider struct {
 	CreatedAt  core.Instant `json:"created_at,omitzero"` // of the database
 	UpdatedAt  core.Instant `json:"updated_at,omitzero"`
 	Secret     string       `json:"secret,omitempty"`
+	// absent: none was accepted lately
+	LastEvent *core.LastEvent `json:"last_event,omitempty"`
 }
 
 func (a providers) row(p *core.Provider, source, secret string) provider {
 	return provider{
 		p.Name, p.Kind, p.TenantID, p.Topics, source, a.origin + "/webhooks/" + p.Name, p.DisabledAt, p.CreatedAt,
-		p.UpdatedAt, secret,
+		p.UpdatedAt, secret, nil,
 	}
 }
 
@@ -66,7 +68,19 @@ func (a providers) list(c *web.Call, _ struct{}, page core.Page) ([]provider, er
 		}
 	}
 	slices.SortFunc(rows, func(x, y provider) int { return strings.Compare(x.Name, y.Name) })
-	return rows[:min(len(rows), page.Limit)], nil
+	rows = rows[:min(len(rows), page.Limit)]
+	return rows, a.withEvents(c, rows)
+}
+
+// withEvents sets the last event of each provider.
+func (a providers) withEvents(c *web.Call, rows []provider) error {
+	last, err := a.store.LastProviderEvents(c)
+	for i := range rows {
+		if e, ok := last[rows[i].Name]; ok {
+			rows[i].LastEvent = &e
+		}
+	}
+	return err
 }
 
 // providerName is the part of the path that names a provider.
@@ -83,7 +97,13 @@ func (a providers) find(c *web.Call) (err error) {
 }
 
 func (a providers) show(c *web.Call, in providerName) (provider, error) {
-	return a.with(c, in.Provider, "")
+	row, err := a.with(c, in.Provider, "")
+	if err != nil {
+		return row, err
+	}
+	rows := []provider{row}
+	err = a.withEvents(c, rows)
+	return rows[0], err
 }
 
 func (a providers) with(c *web.Call, name, secret string) (provider, error) {

@@ -47,6 +47,25 @@ func (s *Store) Providers(ctx context.Context, page core.Page) ([]core.Provider,
 	return p, err
 }
 
+// lastEvents reads the newest event of each provider among the newest 20,000 of all.
+const lastEvents = `SELECT provider, event_type, max(received_at) AS received_at FROM (SELECT provider, event_type, received_at
+	FROM provider_event ORDER BY id DESC LIMIT 20000) GROUP BY provider`
+
+// LastProviderEvents returns the last event of each provider that has reported one lately. Its only error is
+// core.ErrStorage.
+func (s *Store) LastProviderEvents(ctx context.Context) (map[string]core.LastEvent, error) {
+	var rows []struct {
+		Provider string `db:"provider"`
+		core.LastEvent
+	}
+	err := s.all(ctx, &rows, lastEvents)
+	last := make(map[string]core.LastEvent, len(rows))
+	for _, r := range rows {
+		last[r.Provider] = r.LastEvent
+	}
+	return last, err
+}
+
 // AddProvider keeps a new provider with its first secret (empty: its kind has none). core.ErrNotFound: there is no such
 // tenant; Conflict: the name is taken.
 func (s *Store) AddProvider(ctx context.Context, p core.Provider, secret, actor string, now core.Instant) error {

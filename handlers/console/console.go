@@ -46,6 +46,7 @@ func (o *Console) Routes(t *web.Table) {
 	o.startRoutes(t)
 	o.open(t, Path+"/design", o.design, "The console: its components, for tests")
 	o.operatorRoutes(t)
+	o.providerRoutes(t)
 	o.ownRoutes(t)
 	o.get(t, "", core.ActionListRead, o.overview, "The console: overview of a tenant")
 	o.searchRoutes(t)

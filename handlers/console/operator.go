@@ -22,6 +22,7 @@ var operatorAreas = []struct{ text, path, icon string }{
 	{"Mailings", "mailings", "send"},
 	{"Users", "users", "users"},
 	{"Tenants", "tenants", "building-2"},
+	{"Mail providers", "providers", "webhook"},
 }
 
 // operatorRoutes are the pages about the daemon, and about all tenants.

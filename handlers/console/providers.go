@@ -1,0 +1,210 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+)
+
+const apiProviders = "/api/admin/mail-providers"
+
+// providerRoutes are the pages of the mail providers that report what became of mails. They are the operators'.
+func (o *Console) providerRoutes(t *web.Table) {
+	o.operatorGet(t, "/providers", o.providers, "The console: mail providers that report")
+	o.operatorPost(t, "/providers", o.addProvider, "The console: create a mail provider")
+	o.operatorGet(t, "/providers/:provider", o.provider, "The console: a mail provider")
+	o.operatorPost(t, "/providers/:provider", o.actOnProvider, "The console: change a mail provider")
+}
+
+// mailProvider is a mail provider, as the API shows it.
+type mailProvider struct {
+	Name       string          `json:"name"`
+	Kind       string          `json:"kind"`
+	TenantID   string          `json:"tenant_id"`
+	Topics     []string        `json:"topics"`
+	Source     string          `json:"source"`
+	URL        string          `json:"url"`
+	DisabledAt core.Instant    `json:"disabled_at"`
+	Secret     string          `json:"secret"`
+	LastEvent  *core.LastEvent `json:"last_event"`
+}
+
+// Kept reports whether the provider is changed here, and not in the configuration.
+func (m *mailProvider) Kept() bool { return m.Source == "database" }
+
+// HookURL is the address to enter at the provider: with the secret where that stands in it.
+func (m *mailProvider) HookURL() string {
+	if user, password, ok := strings.Cut(m.Secret, ":"); ok && (m.Kind == "postmark" || m.Kind == "mailjet") {
+		u, err := url.Parse(m.URL)
+		if err == nil {
+			u.User = url.UserPassword(user, password)
+			return u.String()
+		}
+	}
+	return m.URL
+}
+
+// ProviderBadge is a provider's state in a word.
+func (p *Page) ProviderBadge(m *mailProvider) Badge {
+	switch {
+	case m.DisabledAt != 0:
+		return Badge{p.T("switched off"), ""}
+	case m.LastEvent == nil:
+		return Badge{p.T("not heard of lately"), "warn"}
+	}
+	return Badge{p.T("reports"), "good"}
+}
+
+// ProviderKinds are the kinds of providers by name.
+func (p *Page) ProviderKinds() []option {
+	return []option{
+		{"ses", "Amazon SES"},
+		{"mailgun", "Mailgun"},
+		{"mailjet", "Mailjet"},
+		{"postmark", "Postmark"},
+		{"resend", "Resend"},
+		{"sendgrid", "SendGrid"},
+		{"generic", p.T("A program of your own")},
+	}
+}
+
+// KindName is the name of a kind.
+func (p *Page) KindName(kind string) string {
+	for _, k := range p.ProviderKinds() {
+		if k.Value == kind {
+			return k.Text
+		}
+	}
+	return kind
+}
+
+// KindAdvice says what to do at a provider of a kind.
+func (p *Page) KindAdvice(kind string) string {
+	switch kind {
+	case "ses":
+		return p.T("In SNS, subscribe this address (HTTPS) to the topic that SES reports bounces, complaints and deliveries to. It is confirmed by itself.")
+	case "postmark":
+		return p.T("In Postmark, add a webhook with this address to the message stream, for delivery, bounce, spam complaint, open and click.")
+	case "mailjet":
+		return p.T("In Mailjet, enter this address under event notifications, for all events, grouped.")
+	case "mailgun":
+		return p.T("In Mailgun, add a webhook with this address for each kind of event. Its signing key is the secret.")
+	case "sendgrid":
+		return p.T("In SendGrid, switch the signed event webhook on with this address. Its verification key is the secret.")
+	case "resend":
+		return p.T("In Resend, add a webhook with this address. Its signing secret is the secret.")
+	}
+	return p.T("Post signed events to this address, as docs/mail.md says.")
+}
+
+// providersData is what the pages of providers show.
+type providersData struct {
+	All     []mailProvider
+	One     mailProvider
+	Tenants []option
+	Form    filled
+}
+
+func (o *Console) providers(p *Page) (web.HTML, error) { return p.showProviders(filled{}, View{}) }
+
+func (p *Page) showProviders(f filled, v View) (web.HTML, error) {
+	d := providersData{Form: f}
+	var err error
+	if d.All, err = all[mailProvider](p, apiProviders, url.Values{"limit": {"100"}}, 300); err != nil {
+		return web.HTML{}, err
+	}
+	if d.Tenants, _, err = p.tenantOptions(); err != nil {
+		return web.HTML{}, err
+	}
+	d.Tenants[0].Text = p.T("All of them")
+	v.Title = p.T("Mail providers")
+	v.State = p.T("Who takes your mails on can tell what became of them: what came back, complaints, openings.")
+	v.Data = &d
+	return p.Show("providers", v)
+}
+
+// addProvider makes a provider and shows its secret, once, where it was made here.
+func (o *Console) addProvider(p *Page) (web.HTML, error) {
+	body := p.sent("name", "kind")
+	for _, name := range []string{"tenant_id", "secret"} {
+		if p.Form[name] != "" {
+			body[name] = p.Form[name]
+		}
+	}
+	if topics := strings.Fields(p.Form["topics"]); len(topics) > 0 {
+		body["topics"] = topics
+	}
+	var made mailProvider
+	if err := p.Do(http.MethodPost, apiProviders, body, &made); err != nil {
+		return p.refused(err, p.showProviders)
+	}
+	if made.Secret == "" {
+		return p.Redirect(operatorPath("providers", made.Name), "created")
+	}
+	return p.showProvider(made, filled{}, View{Status: http.StatusCreated, Done: p.T("Created.")})
+}
+
+// theProvider reads the provider of the path.
+func (p *Page) theProvider() (m mailProvider, err error) {
+	_, err = p.Get(apiProviders+"/"+url.PathEscape(p.Param("provider")), nil, &m)
+	return m, err
+}
+
+func (o *Console) provider(p *Page) (web.HTML, error) {
+	m, err := p.theProvider()
+	if err != nil {
+		return web.HTML{}, err
+	}
+	return p.showProvider(m, filled{}, View{})
+}
+
+func (p *Page) showProvider(m mailProvider, f filled, v View) (web.HTML, error) {
+	v.Title, v.Within = m.Name, []Link{{p.T("Mail providers"), operatorPath("providers")}}
+	v.State, v.Badge = p.KindName(m.Kind), p.ProviderBadge(&m)
+	v.Data = &providersData{One: m, Form: f}
+	return p.Show("provider", v)
+}
+
+// actOnProvider switches a provider on or off, gives it another secret, ends the older one or deletes it.
+func (o *Console) actOnProvider(p *Page) (web.HTML, error) {
+	m, err := p.theProvider()
+	if err != nil {
+		return web.HTML{}, err
+	}
+	again := func(f filled, v View) (web.HTML, error) { return p.showProvider(m, f, v) }
+	item := apiProviders + "/" + url.PathEscape(m.Name)
+	var made mailProvider
+	switch p.Form["act"] {
+	case "on", "off":
+		err = p.Do(http.MethodPut, item, map[string]any{"disabled": p.Form["act"] == "off"}, nil)
+	case "end":
+		err = p.Do(http.MethodPost, item+"/end-old-secret", nil, nil)
+	case "rotate":
+		body := map[string]any{}
+		if p.Form["secret"] != "" {
+			body["secret"] = p.Form["secret"]
+		}
+		if err = p.Do(http.MethodPost, item+"/rotate-secret", body, &made); err == nil && made.Secret != "" {
+			return p.showProvider(made, filled{}, View{Status: http.StatusCreated, Done: p.T("Saved.")})
+		}
+	case "delete":
+		if !p.sure() {
+			return p.askSure(p.T("Delete this mail provider?"), secondStep{
+				Text: p.T("What it reports is refused from then on."), Button: p.T("Delete"),
+				Back: operatorPath("providers", m.Name),
+			}, Link{p.T("Mail providers"), operatorPath("providers")})
+		}
+		if err = p.Do(http.MethodDelete, item, nil, nil); err == nil {
+			return p.Redirect(operatorPath("providers"), "deleted")
+		}
+	default:
+		err = core.Invalidf("act", "There is no such button.")
+	}
+	if err != nil {
+		return p.refused(err, again)
+	}
+	return p.Redirect(operatorPath("providers", m.Name), "saved")
+}

@@ -1,0 +1,42 @@
+package handlers
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"newsletterd/core"
+)
+
+// An operator makes a mail provider, whose secret stands in the address of its webhook and is shown once, sees its last
+// event, gives it another secret, switches it off and deletes it.
+func TestConsoleProviders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newOperatorEnv(t)
+		e.operates("/providers", http.StatusOK, "Mail providers", "None yet.", "Amazon SES")
+		e.orders("/providers", http.StatusBadRequest, url.Values{"kind": {"mailgun"}, "name": {"mg"}}, `aria-invalid="true"`)
+		e.orders("/providers", http.StatusCreated, url.Values{"kind": {"postmark"}, "name": {"pm"}},
+			"https://newsletterd:", "@news.example.org/webhooks/pm", "Copy it now", "In Postmark, add a webhook")
+		if page := e.operates("/providers/pm", http.StatusOK, "https://news.example.org/webhooks/pm", "None lately", "not heard of lately"); strings.Contains(page, "Copy it now") {
+			t.Error("the secret is shown again")
+		}
+		e.must(e.store.ApplyReports(t.Context(), []core.ProviderReport{{
+			Provider: "pm", Key: core.ProviderKey("1"), Event: core.ProviderEvent{
+				Type: core.ProviderDelivery, MessageID: "m", TenantID: e.tenant.ID, Email: "ann@example.org",
+				OccurredAt: e.seed.Time(),
+			},
+		}}, e.seed.Time()))
+		e.operates("/providers/pm", http.StatusOK, "<code>delivery</code>", "reports")
+		e.operates("/providers", http.StatusOK, "Postmark", "last event today")
+		e.orders("/providers/pm", http.StatusCreated, url.Values{"act": {"rotate"}}, "@news.example.org/webhooks/pm", "Copy it now")
+		e.orders("/providers/pm", http.StatusConflict, url.Values{"act": {"rotate"}})
+		e.orders("/providers/pm", http.StatusSeeOther, url.Values{"act": {"end"}})
+		e.orders("/providers/pm", http.StatusSeeOther, url.Values{"act": {"off"}})
+		e.operates("/providers/pm", http.StatusOK, "switched off", "Switch it on")
+		e.orders("/providers/pm", http.StatusOK, url.Values{"act": {"delete"}}, "Delete this mail provider?")
+		e.orders("/providers/pm", http.StatusSeeOther, url.Values{"act": {"delete"}, "sure": {"yes"}})
+		e.operates("/providers/pm", http.StatusNotFound)
+	})
+}
