@@ -2,6 +2,7 @@ package console
 
 import (
 	"html/template"
+	"regexp"
 	"strings"
 )
 
@@ -23,11 +24,27 @@ var functions = template.FuncMap{
 		}
 		return e
 	},
-	"join": strings.Join,
+	"join":  strings.Join,
+	"plain": plain,
 
 	"relayTest":   newRelayTest,
 	"relayFields": newRelayFields,
 	"int64":       func(n int) int64 { return int64(n) },
+}
+
+// filledIn matches a placeholder as {{preferences.first_name | default: "friend"}}: its name, and what stands there
+// without a value.
+var filledIn = regexp.MustCompile(`{{\s*([\w.]+)\s*(?:\|\s*default:\s*"([^"]*)"\s*)?}}`)
+
+// plain returns a text as pages list it: with the defaults of its placeholders in their places, or with their names.
+func plain(text string) string {
+	return filledIn.ReplaceAllStringFunc(text, func(s string) string {
+		p := filledIn.FindStringSubmatch(s)
+		if p[2] != "" {
+			return p[2]
+		}
+		return "[" + strings.TrimPrefix(p[1], "preferences.") + "]"
+	})
 }
 
 // field is an input with its label. The methods return a changed copy, for templates:
