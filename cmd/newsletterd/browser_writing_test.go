@@ -247,7 +247,8 @@ func TestTwoPeopleOnACampaignInABrowser(t *testing.T) {
 	}
 }
 
-// Clicking twice, going back and clicking again sends once.
+// Clicking twice, going back and clicking again sends once, as long as one of three guards stands, which
+// store.TestGuardsOfSending tries one by one.
 func TestSendingTwiceInABrowser(t *testing.T) {
 	w := newWriter(t)
 	c := w.edit("Hello\n")
