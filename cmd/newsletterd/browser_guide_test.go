@@ -187,7 +187,8 @@ func (s *shop) send(title string, days int) core.Campaign {
 		j = s.d.seed.Reload(j)
 		return j.Status == core.JobCompleted
 	})
-	morning := now().Time().UTC().Truncate(24 * time.Hour).Add(8*time.Hour + 30*time.Second - time.Duration(days)*24*time.Hour)
+	const day = 24 * time.Hour
+	morning := now().Time().UTC().Truncate(day).Add(8*time.Hour + 30*time.Second - time.Duration(days)*day)
 	back := now().Time().Sub(morning).Milliseconds()
 	storetest.Foreign(s, s.d.cfg.Database.Path, fmt.Sprintf(`UPDATE send_job SET created_at = created_at - %[1]d,
 		started_at = started_at - %[1]d, finished_at = finished_at - %[1]d, due_at = due_at - %[1]d WHERE no = %[2]d;
