@@ -41,7 +41,8 @@ const (
 )
 
 // ImportUndone says what becomes of a subscription that an import moved at an instant, when that import is taken back.
-// What has happened to it since counts more. asked reports whether the subscriber has asked for the subscription since.
+// What has happened to it since counts more. asked reports whether the subscriber has asked for the subscription since:
+// who was active already was told so, and has not confirmed it.
 func (s *Subscription) ImportUndone(at Instant, asked bool) UndoOutcome {
 	switch {
 	case s.Left():
@@ -52,7 +53,7 @@ func (s *Subscription) ImportUndone(at Instant, asked bool) UndoOutcome {
 		return UndoRemoves
 	case s.Status != SubscriptionActive || s.Proof != ProofImport || s.EventAt != at:
 		return UndoChanged
-	case s.CreatedAt == at:
+	case s.CreatedAt == at && !asked:
 		return UndoRemoves
 	}
 	return UndoPends

@@ -75,6 +75,11 @@ func TestConsoleRelayTest(t *testing.T) {
 		}
 		test(core.RelayTest{Outcome: core.RelayAccepted, Relay: "relay.daemon.example:587"},
 			"has taken the mail to me@acme.example")
+		entries, _, err := e.store.Audit(t.Context(), core.AuditFilter{Action: "relay.test"}, core.Page{Limit: 5})
+		e.must(err)
+		if len(entries) != 1 || entries[0].Object != "m***@acme.example" || entries[0].TenantID != e.tenant.ID {
+			t.Errorf("the audit trail: %+v", entries)
+		}
 		if e.relay != nil || e.mail.From != "d@daemon.example" || e.mail.To != "me@acme.example" ||
 			!strings.Contains(string(e.mail.Data), "\r\nTo: <me@acme.example>\r\n") {
 			t.Errorf("%+v %+v", e.relay, e.mail)

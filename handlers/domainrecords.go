@@ -40,6 +40,7 @@ const (
 	recordLookupsRun = 8               // at once
 	answersKept      = 5 * time.Second
 	maxAnswersKept   = 1000
+	maxAnswerBytes   = 4 << 20 // of all answers that are kept; one may have 64 KiB
 )
 
 // domainRecords serves the records of sender domains. It is safe for concurrent use.
@@ -52,6 +53,7 @@ type domainRecords struct {
 	asking  singleflight.Group
 	mu      sync.Mutex
 	answers map[string]dnsAnswer // by kind and name
+	bytes   int                  // of them, at most
 }
 
 // dnsAnswer is what a name server has answered.
@@ -84,8 +86,9 @@ func (a *domainRecords) ask(ctx context.Context, kind string, lookup auth.Lookup
 		answer := dnsAnswer{found, err == nil || isDNS && fault.IsNotFound, now}
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		if a.answers == nil || len(a.answers) >= maxAnswersKept {
-			a.answers = map[string]dnsAnswer{}
+		size := len(key) + len(strings.Join(found, ""))
+		if a.bytes += size; a.answers == nil || len(a.answers) >= maxAnswersKept || a.bytes > maxAnswerBytes {
+			a.answers, a.bytes = map[string]dnsAnswer{}, size
 		}
 		a.answers[key] = answer
 		return answer, nil

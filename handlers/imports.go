@@ -215,11 +215,27 @@ func (a imports) cancel(c *web.Call, id string) (importRecord, error) {
 	return a.record(c, &j)
 }
 
+// mayUndo returns an error for a caller who may take back imports of their own alone, where it is another's: taking one
+// back removes subscribers.
+func (a imports) mayUndo(c *web.Call, id string) error {
+	j, err := a.store.ImportJob(c, id)
+	if err != nil || j.CreatedBy == actor(c) || c.Caller.May(core.ActionPeopleChange, j.TenantID) {
+		return err
+	}
+	return core.Lacking(core.ActionPeopleChange)
+}
+
 func (a imports) undoPlan(c *web.Call, id string) (core.ImportUndoPlan, error) {
+	if err := a.mayUndo(c, id); err != nil {
+		return core.ImportUndoPlan{}, err
+	}
 	return a.store.ImportUndoPlan(c, id, c.Now)
 }
 
 func (a imports) undo(c *web.Call, id string) (importRecord, error) {
+	if err := a.mayUndo(c, id); err != nil {
+		return importRecord{}, err
+	}
 	j, err := a.store.UndoImport(c, id, actor(c), c.Now)
 	if err != nil {
 		return importRecord{}, err

@@ -165,7 +165,10 @@ var refusals = map[string][]web.Refusal{
 		refused("relays[].password", "A username needs a password, and a password a username, without control characters"),
 		refused("relays[].dkim_skip", "One is no name of a header field"), noZone, thereIsOne,
 	}),
-	"testRelay": {refused("relay_id", "It is no relay of the tenant"), badEmail},
+	"testRelay": {
+		refused("relay_id", "It is no relay of the tenant"), badEmail,
+		clashing("suppressed", "email", "The address is switched off"),
+	},
 	"ListInput": all(ofMailTexts(), []web.Refusal{
 		fixedID, fixedTenant,
 		refused("fields[].name", "It stands twice, or is email or source"),
@@ -269,7 +272,7 @@ var refusals = map[string][]web.Refusal{
 	"planImportUndo": {clash("The import has not ended, brought no one, was taken back, or ended over a week ago")},
 	"undoImport":     {clash("The import has not ended, brought no one, was taken back, or ended over a week ago")},
 	"cancelImport":   {clash("The import has ended")},
-	"deleteImport":   {clash("The import is running")},
+	"deleteImport":   {clash("The import is running, or is being taken back")},
 
 	// Webhooks and providers.
 	"NewEndpoint": {

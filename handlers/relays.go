@@ -34,7 +34,7 @@ func (h *Handler) relayRoutes(t *web.Table) {
 	may := admin(core.ActionTenantSettings)
 	t.Add("GET", "/api/admin/relay", may, web.Member, web.Get(a.show),
 		"Show what the mails of tenants without a relay of their own go out by; its address is for operators")
-	t.Add("POST", "/api/admin/relay/test", may, web.Member, web.JSON(a.try).Fails(core.NotFound, core.TooMany),
+	t.Add("POST", "/api/admin/relay/test", may, web.Member, web.JSON(a.try).Fails(core.NotFound, core.Conflict, core.TooMany),
 		"Send a test mail by a relay of a tenant, or by the daemon's own, and show the answer")
 }
 
@@ -80,6 +80,9 @@ func (a relays) try(c *web.Call, in newRelayTest) (out core.RelayTest, err error
 			return out, err
 		}
 	}
+	if err := a.mayTest(c, in.Email, tenant); err != nil {
+		return out, err
+	}
 	wait, err := a.store.Throttle(c, "relay-test:"+tenant, relayTests, relayTestsWindow, c.Now)
 	if err == nil && wait > 0 {
 		err = &core.Error{
@@ -94,6 +97,9 @@ func (a relays) try(c *web.Call, in newRelayTest) (out core.RelayTest, err error
 		return core.RelayTest{Outcome: core.RelayConnect, Answer: "no relay can be tested"}, nil
 	}
 	out = a.Test(c, r, core.RelayMail{From: from, To: string(in.Email), Data: testMail(from, string(in.Email), c.Now)})
+	if err := a.store.NoteRelayTest(context.WithoutCancel(c), tenant, in.Email, out.Outcome, actor(c), c.Now); err != nil {
+		return out, err
+	}
 	if r == nil && !c.Caller.May(core.ActionSystemRead, core.TenantNone) {
 		out.Relay = ""
 		if out.Code == 0 { // no reply: what our machine says names the address, or the directory
@@ -101,6 +107,20 @@ func (a relays) try(c *web.Call, in newRelayTest) (out core.RelayTest, err error
 		}
 	}
 	return out, nil
+}
+
+// mayTest returns a conflict for an address that is switched off: no mail goes there, a test neither.
+func (a relays) mayTest(c *web.Call, to core.Email, tenant string) error {
+	stands, err := a.store.Suppressions(c, to, tenant)
+	for i := range stands {
+		if kind := stands[i].Kind; kind == core.KindDisabled || kind == string(core.StatusSuppressed) ||
+			kind == string(core.StatusComplaint) {
+			return &core.Error{
+				Kind: core.Conflict, Code: "suppressed", Field: "email", Message: "The address is switched off: nothing is mailed to it.",
+			}
+		}
+	}
+	return err
 }
 
 // relayOf returns a relay of a tenant with its password; nil where the tenant has none of its own.

@@ -216,6 +216,16 @@ func (s *Store) NotePersonExport(ctx context.Context, tenantID string, email cor
 	return s.update(ctx, func(tx *Tx) error { return tx.audit(now, actor, "person.export", tenantID, email.Mask()) })
 }
 
+// NoteRelayTest enters into the audit trail that a test mail was sent to an address, and what came of it. Its only error is
+// core.ErrStorage.
+func (s *Store) NoteRelayTest(ctx context.Context, tenantID string, email core.Email, outcome, actor string, now core.Instant,
+) error {
+	return s.update(ctx, func(tx *Tx) error {
+		tx.tell("outcome", nil, outcome)
+		return tx.audit(now, actor, "relay.test", tenantID, email.Mask())
+	})
+}
+
 // NoteJobExport enters into the audit trail that the recipients of a job were read as a whole. Its only error is
 // core.ErrStorage.
 func (s *Store) NoteJobExport(ctx context.Context, j *core.SendJob, actor string, now core.Instant) error {

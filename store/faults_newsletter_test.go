@@ -309,6 +309,9 @@ func (s *story) jobs() {
 	}
 	s.op("CountTotals", func() error { return s.CountTotals(ctx, j.No, false) })
 	s.op("NoteJobExport", func() error { return s.NoteJobExport(ctx, &j, "test", now0+323) })
+	s.op("NoteRelayTest", func() error {
+		return s.NoteRelayTest(ctx, s.tenant, "ann@example.org", core.RelayAccepted, "test", now0+323)
+	})
 	s.op("NotePersonExport", func() error {
 		return s.NotePersonExport(ctx, s.tenant, "ann@example.org", "test", now0+323)
 	})

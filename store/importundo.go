@@ -72,10 +72,14 @@ func movedBy(from querier, listID string, at core.Instant, ids core.Strings) ([]
 	outcomes := make([]core.UndoOutcome, len(subs))
 	for i := range subs {
 		asked := false
-		if err == nil && subs[i].Status == core.SubscriptionPending {
+		kind := core.MailConfirm
+		if subs[i].Status == core.SubscriptionActive {
+			kind = core.MailAlreadySubscribed
+		}
+		if err == nil {
 			err = from.get(&asked, `SELECT EXISTS (SELECT 1 FROM mail WHERE email_key = ? AND kind = ? AND created_at > ?
 				AND list_id = ? AND state != `+sqlMailLeftOut+` AND created_at != (SELECT asked_at FROM subscription WHERE list_id =
-				mail.list_id AND id = ?))`, subs[i].Email.Key(), core.MailConfirm, int64(at), listID, subs[i].ID)
+				mail.list_id AND id = ?))`, subs[i].Email.Key(), kind, int64(at), listID, subs[i].ID)
 		}
 		outcomes[i] = subs[i].ImportUndone(at, asked)
 	}
@@ -148,6 +152,9 @@ func (s *Store) UndoImport(ctx context.Context, id, actor string, now core.Insta
 			return err
 		}
 		tx.kick(TopicImports)
+		if _, err := tx.exec("UPDATE list SET import_undone = 1 WHERE id = ?", j.ListID); err != nil {
+			return err
+		}
 		return tx.one("UPDATE import_job SET undo_status = '"+core.ImportUndoRunning+"', undo_by = ? WHERE id = ?",
 			actor, id)
 	})

@@ -90,7 +90,7 @@ var personColumns = map[string]struct {
 	"list": {
 		other: "id tenant_id name status confirm_token confirm_floor require_mailed_proof sync_removes_absent created_at " +
 			"updated_at deleted_at language description consent_text fields mail_texts subscribe_redirect_url " +
-			"confirm_redirect_url unsubscribe_redirect_url archive slug",
+			"confirm_redirect_url unsubscribe_redirect_url archive slug import_undone",
 	},
 	"mail": {
 		person: "email email_key params",

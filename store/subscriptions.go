@@ -421,8 +421,7 @@ func (tx *Tx) leaveUndone(l UnsubscribeRequest, known *core.Subscriber, now core
 		return nil
 	}
 	undone := false
-	err := tx.get(&undone, `SELECT EXISTS (SELECT 1 FROM import_job INDEXED BY import_job_list WHERE list_id = ? AND
-		undo_status <> '')`, l.ListID)
+	err := tx.get(&undone, "SELECT EXISTS (SELECT 1 FROM list WHERE id = ? AND import_undone = 1)", l.ListID)
 	if err != nil || !undone {
 		return err
 	}

@@ -554,7 +554,7 @@ CREATE TABLE list (
   created_at           INTEGER NOT NULL,
   updated_at           INTEGER NOT NULL,
   deleted_at           INTEGER NOT NULL DEFAULT 0
-, language TEXT NOT NULL DEFAULT '', description TEXT NOT NULL DEFAULT '', consent_text TEXT NOT NULL DEFAULT '', fields TEXT NOT NULL DEFAULT '[]', mail_texts TEXT NOT NULL DEFAULT '{}', subscribe_redirect_url TEXT NOT NULL DEFAULT '', confirm_redirect_url TEXT NOT NULL DEFAULT '', unsubscribe_redirect_url TEXT NOT NULL DEFAULT '', confirm_floor TEXT NOT NULL DEFAULT '', archive INTEGER NOT NULL DEFAULT 0, slug TEXT NOT NULL DEFAULT '') STRICT, WITHOUT ROWID;
+, language TEXT NOT NULL DEFAULT '', description TEXT NOT NULL DEFAULT '', consent_text TEXT NOT NULL DEFAULT '', fields TEXT NOT NULL DEFAULT '[]', mail_texts TEXT NOT NULL DEFAULT '{}', subscribe_redirect_url TEXT NOT NULL DEFAULT '', confirm_redirect_url TEXT NOT NULL DEFAULT '', unsubscribe_redirect_url TEXT NOT NULL DEFAULT '', confirm_floor TEXT NOT NULL DEFAULT '', archive INTEGER NOT NULL DEFAULT 0, slug TEXT NOT NULL DEFAULT '', import_undone INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID;
 
 CREATE INDEX list_slug ON list (slug) WHERE slug <> '';
 
