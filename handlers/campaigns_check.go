@@ -294,11 +294,12 @@ type Checked struct {
 	Errors   int                    `json:"errors"` // findings that keep the campaign from being approved and sent
 	Warnings int                    `json:"warnings"`
 	Findings []core.CampaignFinding `json:"findings"`
+	Fields   []core.FieldCoverage   `json:"fields"`          // of its readers: those of its lists, then others that they have
 	Links    *AskedLinks            `json:"links,omitempty"` // where they were asked for
 }
 
-// Check looks at a version of a campaign as Look does, at what the DNS says of its sender and, on request, whether its
-// links answer.
+// Check looks at a version of a campaign as Look does, at which fields its readers have, at what the DNS says of its
+// sender and, on request, whether its links answer.
 func (d Drafts) Check(ctx context.Context, c *core.Campaign, version int64, links bool, now core.Instant) (out Checked,
 	err error,
 ) {
@@ -310,7 +311,12 @@ func (d Drafts) Check(ctx context.Context, c *core.Campaign, version int64, link
 	if err != nil {
 		return out, err
 	}
-	out.Version, out.Findings = l.Draft.Version.Version, append(l.Findings, sender...)
+	fields, lacking, err := d.fieldCoverage(ctx, &l)
+	if err != nil {
+		return out, err
+	}
+	out.Version, out.Findings, out.Fields = l.Draft.Version.Version, append(l.Findings, lacking...), fields
+	out.Findings = append(out.Findings, sender...)
 	if links {
 		asked, dead := d.askLinks(ctx, &l)
 		out.Links, out.Findings = &asked, append(out.Findings, dead...)

@@ -31,24 +31,11 @@ func withoutDefault(tokens []token) (names []string, err error) {
 
 // printed returns the preference that a placeholder prints without a default; empty: none.
 func printed(t token) (string, error) {
-	if t.body == "content" { // of a layout
-		return "", nil
-	}
-	e := expression{tok: t, rest: t.body, t: &Template{}}
-	head, err := e.operand()
-	if err != nil {
+	name, word, err := printedOr(t)
+	if word != "" {
 		return "", err
 	}
-	filters, err := e.filters()
-	if err != nil {
-		return "", err
-	}
-	if slices.ContainsFunc(filters, func(f filterCall) bool {
-		return f.id == filterDefault && (f.arg.root != rootLiteral || f.arg.literal.s != "")
-	}) {
-		return "", nil
-	}
-	return preference(&head), nil
+	return name, err
 }
 
 // preference returns the name of a preference as an author writes it; empty for another operand.

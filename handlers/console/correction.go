@@ -85,7 +85,7 @@ func (p *Page) showCorrection(d *correctionData, v View) (web.HTML, error) {
 	if err != nil {
 		return web.HTML{}, err
 	}
-	d.Fields, d.Pictures = placeholdersOf(lists), p.Tenant.PublicURL
+	d.Fields, d.Pictures = p.fieldChoices(nil, lists), p.Tenant.PublicURL
 	var shown shownMail
 	if err := p.Do(http.MethodPost, campaignAPI(c.ID, "preview"), d.body(), &shown); err == nil {
 		d.Looks = string(shown.Looks)

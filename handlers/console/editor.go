@@ -127,6 +127,7 @@ type editorData struct {
 // checks are what is wrong with a campaign, or probably not meant.
 type checks struct {
 	Matters          []matter
+	Fields           []core.FieldCoverage
 	Errors, Warnings int
 }
 
@@ -134,11 +135,13 @@ type checks struct {
 func (p *Page) check(id string) (c checks, err error) {
 	var found struct {
 		Findings []core.CampaignFinding `json:"findings"`
+		Fields   []core.FieldCoverage   `json:"fields"`
 	}
 	if err = p.Do(http.MethodPost, campaignAPI(id, "check"), struct{}{}, &found); err != nil {
 		return c, err
 	}
-	c.Matters = p.matters(id, found.Findings)
+	p.sayLacking(found.Findings, found.Fields)
+	c.Matters, c.Fields = p.matters(id, found.Findings), found.Fields
 	for i := range c.Matters {
 		if c.Matters[i].Bad {
 			c.Errors++
@@ -175,7 +178,7 @@ func (o *Console) editor(p *Page, c *campaignPage, fault error) (web.HTML, error
 		return web.HTML{}, err
 	}
 	d.Pictures = p.Tenant.PublicURL
-	d.Fields = placeholdersOf(d.Lists)
+	d.Fields = p.fieldChoices(d.Checks.Fields, d.Lists)
 	if d.TestTo = strings.Join(c.TestAddresses, ", "); d.TestTo == "" {
 		d.TestTo = string(p.Who.User.Email)
 	}
@@ -205,30 +208,6 @@ func (v *View) writes(kind string) {
 	case core.ContentMarkdown, core.ContentBlocks:
 		v.Script = editorScript
 	}
-}
-
-// placeholdersOf returns the fields of the readers of the chosen lists, for the script of the editor.
-func placeholdersOf(lists []listChoice) string {
-	type named struct {
-		Name  string `json:"name"`
-		Label string `json:"label"`
-	}
-	all := []named{}
-	for i := range lists {
-		if !lists[i].On {
-			continue
-		}
-		for _, f := range lists[i].Fields {
-			if n := (named{"preferences." + f.Name, f.Label}); !slices.Contains(all, n) {
-				all = append(all, n)
-			}
-		}
-	}
-	b, err := json.Marshal(all)
-	if err != nil {
-		return "[]"
-	}
-	return string(b)
 }
 
 // EditorStyle is the address of the stylesheet of the editor.

@@ -20,6 +20,7 @@ var findingTexts = map[string]string{
 	"subject_placeholder_without_default": "A field in the subject has no word for those who have not told it.",
 	"placeholder_without_default":         "A field in the text has no word for those who have not told it.",
 	"placeholder_unknown":                 "A field prints nothing: no list of this campaign asks for it.",
+	"field_missing":                       "Some readers lack a field that the mail prints.",
 	"subject_long":                        "The subject is long: phones show about 40 characters.",
 	"content_doubtful":                    "Something in the text is shown otherwise than it may be meant.",
 	"html_as_text":                        "There are HTML tags in the text: readers see them as they stand.",
@@ -58,7 +59,7 @@ func (p *Page) FindingText(f core.CampaignFinding) string {
 // FindingDetail is what the API says of it beyond that; empty where that is nothing more.
 func (p *Page) FindingDetail(f core.CampaignFinding) string {
 	for _, prefix := range []string{
-		"does_not", "placeholder", "subject_placeholder", "content_", "image_", "link_",
+		"does_not", "field_missing", "placeholder", "subject_placeholder", "content_", "image_", "link_",
 		"sender_",
 	} {
 		if strings.HasPrefix(f.Code, prefix) && f.Code != "content_missing" {

@@ -267,13 +267,19 @@ export function askField(fields) {
     const options = fields.map((f) => [f.name, f.label ?? f.name]);
     if (now && !options.some(([name]) => name === now[1])) options.push([now[1], now[1]]);
     const value = now?.[1] ?? options[0][0];
+    // Another field comes with its own word, unless one was typed.
+    const fallbackOf = (name) => fields.find((f) => f.name === name)?.fallback ?? "";
+    const change = (form, was) => {
+      const { name, fallback } = form.elements;
+      if (!fallback.value || fallback.value === fallbackOf(was)) fallback.value = fallbackOf(name.value);
+    };
     dialog(
       word("field"),
       [
         { name: "name", label: word("field.name"), options, value },
-        { name: "fallback", label: word("field.fallback"), value: now ? (now[2] ?? now[3] ?? "") : fields[0].fallback },
+        { name: "fallback", label: word("field.fallback"), value: now ? (now[2] ?? now[3] ?? "") : fallbackOf(value) },
       ],
-      { remove: Boolean(chosen), ok: chosen ? word("save") : word("insert") },
+      { remove: Boolean(chosen), ok: chosen ? word("save") : word("insert"), change },
     ).then((a) => {
       view.focus();
       if (!a) return;

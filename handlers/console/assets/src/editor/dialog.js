@@ -5,8 +5,9 @@ import { word } from "./words.js";
 let made = 0;
 
 // dialog shows fields and resolves to their values by name, to "remove", or to null where it was cancelled. A field is
-// {name, label, value, type, options, required}; options are [value, label] of a choice.
-export function dialog(title, fields, { remove = false, ok = word("save") } = {}) {
+// {name, label, value, type, options, required}; options are [value, label] of a choice. change is called with the form and
+// what was chosen before where another option is.
+export function dialog(title, fields, { remove = false, ok = word("save"), change } = {}) {
   return new Promise((done) => {
     const id = `editor-dialog-${++made}`;
     const form = make("form", { method: "dialog" }, make("h2", { id, textContent: title }));
@@ -14,6 +15,13 @@ export function dialog(title, fields, { remove = false, ok = word("save") } = {}
       const input = f.options
         ? make("select", {}, ...f.options.map(([value, label]) => make("option", { value, textContent: label })))
         : make("input", { type: f.type ?? "text" });
+      if (f.options && change) {
+        let was = f.value;
+        input.onchange = () => {
+          change(form, was);
+          was = input.value;
+        };
+      }
       input.id = `${id}-${f.name}`;
       input.name = f.name;
       if (f.type === "file") input.accept = "image/png,image/jpeg,image/gif,image/webp";

@@ -1,0 +1,73 @@
+package handlers
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"newsletterd/core"
+	"newsletterd/mail"
+)
+
+// The check says how many readers lack a field that the mail prints, and what they read; and which fields readers have,
+// those of imported columns too. The editor offers these, and says the same in words.
+func TestCheckOfFields(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newCampaignEnv(t, core.RoleEditor) // two readers of whom nothing is known
+		e.campaign = e.seed.NewCampaign(e.list, func(f *core.CampaignFields) {
+			f.Subject = "News for {{ preferences.Vorname | default: \"you\" }}"
+			f.Content.Kind = core.ContentMarkdown
+			f.Content.Source = "Dear {{ preferences.Vorname | default: \"friend\" }} of {{ preferences.Ort | default: \"ours\" }}\n\n" +
+				"{% if preferences.shoe %}{{ preferences.shoe }}{% endif %}\n"
+		})
+		for i, p := range []core.Preferences{
+			`{"Vorname":"Joan","Ort":"Bonn","newsletterd_none":null}`, `{"Vorname":"","Ort":"Ulm","a b":"x"}`, `{"Ort":"Kiel","more":{"shoe":43}}`,
+		} {
+			email := core.Email(fmt.Sprintf("r%d@reader.example", i))
+			e.seed.Active(e.list.ID, email)
+			_, err := e.store.SetPreferences(t.Context(), e.list.ID, email, p, e.seed.Time())
+			e.must(err)
+		}
+		e.seed.Deliver()
+		d := Drafts{Store: e.store, Sealer: e.handler.sealer, Origin: "http://news.test"}
+		checked, err := d.Check(t.Context(), &e.campaign, 0, false, e.seed.Time())
+		e.must(err)
+		var lacking []string
+		for _, f := range checked.Findings {
+			if f.Code == "field_missing" {
+				lacking = append(lacking, f.Where.Field+": "+f.Message)
+			}
+		}
+		if want := []string{
+			"subject: 4 of 5 readers have no preferences.Vorname and read “you”.",
+			"content.source: 2 of 5 readers have no preferences.Ort and read “ours”.",
+		}; !slices.Equal(lacking, want) {
+			t.Errorf("%q", lacking)
+		}
+		for _, want := range []core.FieldCoverage{
+			{Name: "Vorname", Known: 1, Readers: 5, Used: true, Default: "you"},
+			{Name: "Ort", Known: 3, Readers: 5, Used: true, Default: "ours"},
+			{Name: "more.shoe", Known: 1, Readers: 5},
+		} {
+			if !slices.Contains(checked.Fields, want) {
+				t.Errorf("no %+v in %+v", want, checked.Fields)
+			}
+		}
+		e.shows(e.path(""), http.StatusOK, "4 of 5 readers: nothing is known for “Vorname”, they read “you”.",
+			`{&#34;name&#34;:&#34;preferences.Vorname&#34;,&#34;label&#34;:&#34;Vorname&#34;,&#34;fallback&#34;:&#34;you&#34;}`,
+			`&#34;preferences.more.shoe&#34;`, `&#34;preferences.first_name&#34;`, "-a b", "-newsletterd_none")
+	})
+}
+
+// Of a long list the newest readers are looked at, and the finding says so.
+func TestFindingOfFieldsOfMany(t *testing.T) {
+	f := core.CampaignFields{Content: core.CampaignContent{Source: "a\n{{ preferences.city }}"}}
+	found := fieldFinding(&f, mail.UsedField{Name: "preferences.city", Part: "content.source"},
+		&core.FieldCoverage{Name: "city", Known: 990, Readers: 1000}, false)
+	if found.Where.Line != 2 ||
+		found.Message != "10 of 1000 readers that were looked at, the newest ones, have no preferences.city and read nothing there." {
+		t.Errorf("%+v", found)
+	}
+}

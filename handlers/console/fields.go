@@ -1,0 +1,85 @@
+package console
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+
+	"newsletterd/core"
+)
+
+// fieldChoice is a field of readers as the script of the editor reads it.
+type fieldChoice struct {
+	Name     string `json:"name"`
+	Label    string `json:"label"`
+	Fallback string `json:"fallback,omitempty"`
+}
+
+// printable is what can stand in a placeholder.
+var printable = regexp.MustCompile(`^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*$`)
+
+// fieldChoices returns the fields that can stand in a text, as JSON for the script of the editor: those of the chosen lists,
+// those that readers have, and the name and address, which each may have. A field that the mail prints comes with the
+// word that it has there for those who lack it.
+func (p *Page) fieldChoices(known []core.FieldCoverage, lists []listChoice) string {
+	all := []fieldChoice{}
+	add := func(name, label, fallback string) {
+		if label == "" {
+			label = p.knownLabel(name)
+		}
+		has := func(o fieldChoice) bool { return o.Name == "preferences."+name }
+		if printable.MatchString(name) && !slices.ContainsFunc(all, has) {
+			all = append(all, fieldChoice{"preferences." + name, label, fallback})
+		}
+	}
+	for _, f := range known {
+		add(f.Name, f.Label, f.Default)
+	}
+	for i := range lists {
+		for _, f := range lists[i].Fields {
+			if lists[i].On {
+				add(f.Name, f.Label, "")
+			}
+		}
+	}
+	add("first_name", "", "")
+	b, err := json.Marshal(append(all, fieldChoice{"email", p.T("E-mail address"), ""}))
+	if err != nil {
+		return "[]"
+	}
+	return string(b)
+}
+
+// sayLacking puts findings on fields that readers lack into words of the page. They stand in the order of the fields that
+// the mail prints.
+func (p *Page) sayLacking(found []core.CampaignFinding, fields []core.FieldCoverage) {
+	for i := range found {
+		if found[i].Code != "field_missing" {
+			continue
+		}
+		for _, f := range fields {
+			if f.Used && f.Known < f.Readers && namesField(found[i].Message, f.Name) {
+				found[i].Message = p.lacking(&f)
+			}
+		}
+	}
+}
+
+// namesField reports whether the message of a finding is on a field.
+func namesField(message, name string) bool {
+	return regexp.MustCompile(`\bpreferences\.` + regexp.QuoteMeta(name) + ` and read `).MatchString(message)
+}
+
+func (p *Page) lacking(f *core.FieldCoverage) string {
+	label := f.Label
+	if label == "" {
+		label = p.knownLabel(f.Name)
+	}
+	pairs := []any{
+		"none", p.Number(f.Readers - f.Known), "all", p.Number(f.Readers), "field", label, "word", f.Default,
+	}
+	if f.Default == "" {
+		return p.T("{{none}} of {{all}} readers: nothing is known for “{{field}}”, and nothing stands there.", pairs[:6]...)
+	}
+	return p.T("{{none}} of {{all}} readers: nothing is known for “{{field}}”, they read “{{word}}”.", pairs...)
+}
