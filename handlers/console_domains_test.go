@@ -56,7 +56,7 @@ func TestConsoleDomainRecords(t *testing.T) {
 		page := e.path("settings", "domains", id)
 		e.shows(page, "to be proved", "everything but sending in its name works", "Where the records are made",
 			`id="r0-short">_newsletterd.news<`, `id="r0-name">_newsletterd.news.acme.co.uk<`, "v=spf1 a:relay.example ~all",
-			`id="r2-short">_dmarc.news<`, `data-poll="10"`, "Once the domain is proved, a key can be made")
+			`id="r3-short">_dmarc.news<`, `data-poll="10"`, "one visit is enough", "v=DKIM1; k=rsa; p=")
 		for name, tt := range map[string]struct {
 			records zone
 			want    []string
@@ -68,7 +68,7 @@ func TestConsoleDomainRecords(t *testing.T) {
 			"a zone of its own": {
 				zone{"NS news.acme.co.uk": {"ns1.ui-dns.com"}}, []string{
 					"IONOS keeps it",
-					`id="r0-short">_newsletterd<`, `id="r1-short">@<`,
+					`id="r0-short">_newsletterd<`, `id="r2-short">@<`,
 				},
 			},
 			"the whole name was pasted": {
@@ -149,7 +149,22 @@ func TestConsoleDomainBecomesReady(t *testing.T) {
 				t.Error("the page tells more than the records")
 			}
 		}
-		stranger(http.StatusOK, "not found yet", d.Record().Value)
+		keys, err := e.store.DKIMKeys(t.Context(), []string{e.tenant.ID}, false, core.Page{Limit: 9})
+		e.must(err)
+		if len(keys) != 1 || keys[0].Status != core.DKIMInactive {
+			t.Fatalf("%+v", keys)
+		}
+		stranger(http.StatusOK, "not found yet", d.Record().Value, keys[0].Public) // all at one visit
+		z["TXT "+keys[0].RecordName()] = []string{keys[0].RecordValue()}
+		later()
+		if got := e.shows(page, "to be proved", "one visit is enough"); strings.Contains(got, `value="start"`) {
+			t.Error("a key can sign before the domain is proved")
+		}
+		e.refuses(page+"/keys", url.Values{"act": {"start"}, "key": {keys[0].ID}}, http.StatusBadRequest)
+		if signing, err := e.store.DKIMSigningKeys(t.Context(), e.tenant.ID, "acme.example"); err != nil || len(signing) > 0 {
+			t.Errorf("%d keys sign before the domain is proved, %v", len(signing), err)
+		}
+		delete(z, "TXT "+keys[0].RecordName())
 
 		z["TXT _newsletterd.acme.example"] = []string{d.Record().Value}
 		later()
@@ -158,14 +173,7 @@ func TestConsoleDomainBecomesReady(t *testing.T) {
 			t.Error("to look at the link changes the domain")
 		}
 		e.sends(page+"/check", url.Values{})
-		e.shows(page, "Let a key sign your mails next", "Make a key")
-		e.sends(page+"/keys", url.Values{"act": {"make"}})
-		keys, err := e.store.DKIMKeys(t.Context(), []string{e.tenant.ID}, false, core.Page{Limit: 9})
-		e.must(err)
-		if len(keys) != 1 || keys[0].Status != core.DKIMInactive {
-			t.Fatalf("%+v", keys)
-		}
-		stranger(http.StatusOK, keys[0].Public)
+		e.shows(page, "Let a key sign your mails next", "Make the next key")
 		z["TXT "+keys[0].RecordName()] = []string{"v=DKIM1; k=rsa; p=b3RoZXI="}
 		later()
 		if got := e.shows(page, "There is one of this name with another value"); strings.Contains(got,
@@ -231,8 +239,7 @@ func TestConsoleDomainOnTrust(t *testing.T) {
 		if got := e.shows(e.path("settings", "domains"), "taken on trust"); strings.Contains(got, "good\">proved") {
 			t.Error("it is proved")
 		}
-		e.shows(page, "it was taken on trust", "Until it stands, the domain is taken on trust", "Make a key")
-		e.sends(page+"/keys", url.Values{"act": {"make"}})
+		e.shows(page, "it was taken on trust", "Until it stands, the domain is taken on trust", "Make the next key")
 		keys, err := e.store.DKIMKeys(t.Context(), []string{e.tenant.ID}, false, core.Page{Limit: 9})
 		e.must(err)
 		e.shows(page, "records are missing")
@@ -334,7 +341,7 @@ func TestDomainRecordsAskOnce(t *testing.T) {
 		}
 		all.Wait()
 		e.shows(page, "No name server has answered")
-		if n := asked.Load(); n != 4 { // the proof, SPF, DMARC, and the servers of the zone
+		if n := asked.Load(); n != 5 { // the proof, the key, SPF, DMARC, and the servers of the zone
 			t.Errorf("%d questions", n)
 		}
 	})

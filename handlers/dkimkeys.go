@@ -2,9 +2,11 @@ package handlers
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"net"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -120,9 +122,7 @@ func (a dkimKeys) create(c *web.Call, in newDKIMKey) (out dkimKey, err error) {
 	if err != nil {
 		return out, err
 	}
-	k, err := core.NewDKIMKey(core.DKIMKey{
-		TenantID: tenant, Domain: in.Domain, Selector: in.Selector, Algorithm: in.Algorithm, Status: in.Status,
-	}, c.Now)
+	k, err := a.chosen(c, tenant, &in)
 	if err != nil {
 		return out, err
 	}
@@ -138,6 +138,29 @@ func (a dkimKeys) create(c *web.Call, in newDKIMKey) (out dkimKey, err error) {
 		return out, unknownTenant(err)
 	}
 	return a.withRecords(c, []core.DKIMKey{k})[0], nil
+}
+
+// chosen returns the key that is asked for, without its halves. Before its domain is proved a key rests, and its selector is
+// made here: one that is asked for would tell which ones others have.
+func (a dkimKeys) chosen(c *web.Call, tenant string, in *newDKIMKey) (k core.DKIMKey, err error) {
+	k, err = core.NewDKIMKey(core.DKIMKey{
+		TenantID: tenant, Domain: in.Domain, Selector: in.Selector, Algorithm: in.Algorithm, Status: in.Status,
+	}, c.Now)
+	if err != nil || tenant == core.TenantNone {
+		return k, err
+	}
+	proposed, err := a.store.DomainProposed(c, tenant, k.Domain)
+	if err != nil || !proposed {
+		return k, err
+	}
+	switch {
+	case in.Selector != "":
+		return k, core.Invalidf("selector", "The domain isn't proved yet: until then the selector is made here.")
+	case in.Status == core.DKIMActive:
+		return k, core.Invalidf("status", "The domain isn't proved yet: until then its keys rest.")
+	}
+	k.Selector, k.Status = "n"+strings.ToLower(rand.Text()[:10]), core.DKIMInactive
+	return k, nil
 }
 
 // newKey draws a key, after those that others have asked for.

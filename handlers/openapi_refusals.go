@@ -200,6 +200,8 @@ var refusals = map[string][]web.Refusal{
 	},
 	"NewDKIMKey": {
 		refused("domain", "It is no domain name, or none of the tenant's"),
+		refused("selector", "It is no selector, or the domain isn't proved yet"),
+		refused("status", "The domain isn't proved yet"),
 		refused("algorithm", "The domain has no RSA key yet, which large receivers need"),
 		clashing("already_exists", "", "The domain has a key with this selector"),
 		clash("The tenant has as many keys as it may have"),

@@ -91,7 +91,7 @@ func (s *Store) AdmitDKIMKey(ctx context.Context, k core.DKIMKey, counted bool) 
 // admitKey refuses a key that may not be kept.
 func (tx *Tx) admitKey(k *core.DKIMKey) error {
 	if k.TenantID != "" {
-		if err := tx.ownsDomain(k); err != nil {
+		if err := tx.mayHaveKey(k); err != nil {
 			return err
 		}
 		n, err := tx.number("SELECT count(*) FROM dkim_key WHERE tenant_id = ?", k.TenantID)
@@ -120,6 +120,27 @@ func (tx *Tx) admitKey(k *core.DKIMKey) error {
 			"never signs alone.", k.Domain)
 	}
 	return err
+}
+
+// mayHaveKey refuses a key whose domain is none of its tenant's, but for one that rests until the domain is proved.
+func (tx *Tx) mayHaveKey(k *core.DKIMKey) error {
+	err := tx.ownsDomain(k)
+	if k.Status == core.DKIMActive || core.KindOf(err) != core.Invalid {
+		return err
+	}
+	proposed, fault := tx.number("SELECT count(*) FROM sender_domain WHERE tenant_id = ? AND domain = ?", k.TenantID, k.Domain)
+	if proposed > 0 || fault != nil {
+		return fault
+	}
+	return err
+}
+
+// DomainProposed reports whether a tenant has proposed a sender domain that is not proved to be its own yet. Its only error
+// is core.ErrStorage.
+func (s *Store) DomainProposed(ctx context.Context, tenantID, domain string) (yes bool, err error) {
+	err = s.get(ctx, &yes, "SELECT EXISTS (SELECT 1 FROM sender_domain WHERE tenant_id = ? AND domain = ? AND verified_at = 0)",
+		tenantID, domain)
+	return yes, err
 }
 
 // ownsDomain refuses a key whose domain is none of its tenant's.

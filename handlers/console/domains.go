@@ -84,6 +84,12 @@ func (o *Console) proposeDomain(p *Page) (web.HTML, error) {
 	if err := p.Do("POST", apiDomains, body, &made); err != nil {
 		return p.refused(err, p.showDomains)
 	}
+	if p.May(core.ActionDKIMManage) {
+		// So that all records can be made at one go. Where it can't be had, its page has a button.
+		if err := p.makeKey(&made); err != nil {
+			p.LogError(err)
+		}
+	}
 	return p.Redirect(p.domainPath(made.ID), "created")
 }
 
@@ -162,7 +168,7 @@ func (p *Page) describe(d *domainPage, id string) {
 			d.Keys++
 			d.Signs = d.Signs || r.Active
 			row.Rests, row.Deletes = r.Active, !r.Active
-			row.Starts = !r.Active && r.State == core.RecordFound
+			row.Starts = !r.Active && r.State == core.RecordFound && d.Status == core.DomainVerified
 		}
 		d.Rows = append(d.Rows, row)
 	}
@@ -371,8 +377,13 @@ func (o *Console) domainKeys(p *Page) (web.HTML, error) {
 	return p.Redirect(p.domainPath(d.ID), notice)
 }
 
-// makeKey makes a key that rests until its record stands. Its name has the day, so that keys can follow each other.
+// makeKey makes a key that rests until its record stands. Its name has the day, so that keys can follow each other; that
+// of a domain that is not proved yet is made by the API.
 func (p *Page) makeKey(d *core.SenderDomainView) (err error) {
+	if !d.Verified() {
+		body := map[string]string{"tenant_id": p.Tenant.ID, "domain": d.Domain, "status": core.DKIMInactive}
+		return p.Do("POST", "/api/admin/dkim-keys", body, nil)
+	}
 	name := "n" + p.Now.Time().UTC().Format("20060102")
 	for _, more := range []string{"", "b", "c", "d", "e", "f", "g", "h", "i", "j"} {
 		err = p.Do("POST", "/api/admin/dkim-keys", map[string]string{
