@@ -296,6 +296,22 @@ func TestConsoleSwitchesAddressesOff(t *testing.T) {
 	})
 }
 
+// Who can't be reached is not switched off: the page says where they are, and finds them by their address.
+func TestConsoleSwitchedOffLeadsToTheUnreached(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RoleTenantAdmin)
+		if body := e.shows("/suppressions", http.StatusOK, "No address is switched off"); strings.Contains(body, `id="unreached"`) {
+			t.Error("all are reached")
+		}
+		e.seed.Tell(e.list, core.StatusBounced, "joan@reader.example")
+		e.shows("/suppressions", http.StatusOK, "One person can&#39;t be reached", "/people?status=bounced\"", "-have complained",
+			`-id="on-lists"`)
+		e.shows("/suppressions?q=joan@reader.example", http.StatusOK, "can&#39;t be reached</span>",
+			"/people/"+e.found("joan@reader.example").ID)
+		e.shows("/suppressions?q=joan", http.StatusBadRequest, "not a valid e-mail address", `value="joan"`, `-id="on-lists"`)
+	})
+}
+
 // uploads sends the form with a file, and returns the status, the page and where it leads to.
 func (e *peopleEnv) uploads(list, name, file string, texts ...string) (to string) {
 	e.Helper()

@@ -53,6 +53,35 @@ func newRelayConsole(t *testing.T, role string) *relayConsole {
 	return e
 }
 
+// The first steps tick the test of the mail server once a server has taken one, as the audit trail has it.
+func TestConsoleStepOfTheTest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newRelayConsole(t, core.RoleTenantAdmin)
+		const done = `Send a test by the mail server</a><span class="hidden-visually"> (done)`
+		send := func() {
+			t.Helper()
+			if status, got := e.page("POST", e.path("settings", "relay")+"/test", url.Values{"email": {"me@acme.example"}}); status != 200 {
+				t.Errorf("%d: %s", status, textOf(got))
+			}
+		}
+		if strings.Contains(e.shows(strings.TrimSuffix(e.path(), "/"), "Send a test by the mail server"), done) {
+			t.Error("nothing was sent")
+		}
+		e.answer = core.RelayTest{Outcome: core.RelayRefused}
+		send()
+		if strings.Contains(e.shows(strings.TrimSuffix(e.path(), "/")), done) {
+			t.Error("it was refused")
+		}
+		e.answer = core.RelayTest{Outcome: core.RelayAccepted}
+		send()
+		e.shows(strings.TrimSuffix(e.path(), "/"), done)
+		e.shows(e.path("settings", "audit"), "m***@acme.example")
+		if e.seed.Audited("relay.test") != 2 {
+			t.Error("a test is not in the audit trail")
+		}
+	})
+}
+
 // An administrator sends a test mail and reads the answer in words; where the daemon's relay is, is the operator's.
 func TestConsoleRelayTest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

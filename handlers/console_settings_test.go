@@ -90,6 +90,20 @@ func TestConsoleDomains(t *testing.T) {
 	})
 }
 
+// An operator who owns a tenant alone is counted, and told who may do what.
+func TestConsoleTeamOfAnOwner(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RoleOperator)
+		got := e.shows("/settings/team", http.StatusOK, "One person works here.", "Operator: may everything, everywhere",
+			"Who may do what", "There is no role that may approve and not write.", "Switch it on first", "->Change<")
+		if strings.Count(got, "<tr>") != 2 {
+			t.Errorf("an empty table: %s", textOf(got))
+		}
+		e.seed.ChangeTenant(e.tenant.ID, core.TenantInput{Approval: new(core.ApprovalSecondPerson)})
+		e.shows("/settings/team", http.StatusOK, "this is on.")
+	})
+}
+
 // People are invited, get other roles and lose them; each of it by an administrator alone.
 func TestConsoleTeam(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

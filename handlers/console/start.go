@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"newsletterd/core"
@@ -109,6 +110,10 @@ func (p *Page) steps(d *overviewData) ([]step, error) {
 		return nil, err
 	}
 	d.Folder = relay.Transport == "directory"
+	tested, err := p.relayTested()
+	if err != nil {
+		return nil, err
+	}
 	list := p.Path("new-list")
 	if d.Lists > 0 {
 		list = p.Path("lists")
@@ -129,7 +134,7 @@ func (p *Page) steps(d *overviewData) ([]step, error) {
 		},
 		{
 			p.T("Send a test by the mail server"), p.T("See that a mail leaves, and where it arrives."),
-			p.Path("settings", "relay"), !d.Folder,
+			p.Path("settings", "relay"), tested,
 		},
 		{p.T("Make a list"), p.T("Readers subscribe to a list."), list, d.Lists > 0},
 		{
@@ -141,6 +146,21 @@ func (p *Page) steps(d *overviewData) ([]step, error) {
 			len(d.Next) > 0,
 		},
 	}, nil
+}
+
+// relayTests is how many of the last test mails of a tenant are looked at.
+const relayTests = 20
+
+// relayTested reports whether a mail server has taken a test mail of the tenant, as the audit trail has it.
+func (p *Page) relayTested() (bool, error) {
+	if !p.May(core.ActionAuditRead) {
+		return false, nil
+	}
+	var found []core.AuditEntry
+	_, err := p.Get("/api/admin/audit", p.ofTenant("action", "relay.test", "limit", strconv.Itoa(relayTests)), &found)
+	return slices.ContainsFunc(found, func(e core.AuditEntry) bool {
+		return strings.Contains(string(e.Changes), `"`+core.RelayAccepted+`"`)
+	}), err
 }
 
 // senderProved reports whether a record proves that the domain of the sender is the tenant's.

@@ -20,6 +20,9 @@ type suppressionsData struct {
 	Rows          []personBlock
 	Email, Reason field
 	Text          string // that was searched for
+
+	Bounced, Complained int64         // people on lists whom mails don't reach, or who have complained
+	Lists               []personFound // where the address that was searched for stands
 	Pager         pager
 }
 
@@ -57,12 +60,49 @@ func (o *Console) suppressions(p *Page) (web.HTML, error) {
 		q.Set("email", d.Text)
 	}
 	next, err := readShort(p, "/api/admin/suppressions", q, &d.Rows)
-	if err != nil {
+	if err := p.blame(&v, err); err != nil {
 		return web.HTML{}, err
 	}
 	d.Rows = onceEach(d.Rows)
+	if err := p.unreached(&d); err != nil {
+		return web.HTML{}, err
+	}
 	d.Pager = p.Pager(next)
 	return p.Show("suppressions", v)
+}
+
+// personFound is a person on a list, as a search shows it.
+type personFound struct {
+	person
+	Badge Badge
+}
+
+// unreached counts those on lists who get nothing more without having been switched off, by the kept counters, and
+// finds where the address that is searched for stands.
+func (p *Page) unreached(d *suppressionsData) error {
+	lists, err := p.peopleLists()
+	if err != nil {
+		return err
+	}
+	for i := range lists {
+		d.Bounced += lists[i].Counts.Bounced
+		d.Complained += lists[i].Counts.Complaint
+	}
+	if d.Text == "" || !p.May(core.ActionPeopleRead) {
+		return nil
+	}
+	var found []person
+	_, err = p.Get("/api/admin/subscribers", p.ofTenant("email", d.Text, "limit", "20"), &found)
+	if _, _, ok := p.FaultOf(err); ok { // it is no address
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, one := range found {
+		d.Lists = append(d.Lists, personFound{one, p.PersonBadge(one.Status)})
+	}
+	return nil
 }
 
 // onceEach leaves out what stands on the send side, too, where it is the same that stands on the side of the lists.

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 
@@ -22,6 +23,28 @@ func (o *Console) teamRoutes(t *web.Table) {
 type teamData struct {
 	Team        []core.Teammate
 	Invitations []core.Invitation
+	Operator    bool // the visitor has no role here, and may everything as an operator
+	Changes     bool // there is a person whose role the visitor can change
+	Approval    bool // a second person approves
+}
+
+// roles adds the visitor who is an operator, and so works here without a role.
+func (d *teamData) roles(p *Page) {
+	me := p.Who.User
+	d.Approval = p.Tenant.Approval == core.ApprovalSecondPerson
+	for i := range d.Team {
+		d.Changes = d.Changes || d.Team[i].ID != me.ID && p.May(core.ActionTeamManage)
+	}
+	d.Operator = p.IsOperator() && !slices.ContainsFunc(d.Team, func(t core.Teammate) bool { return t.ID == me.ID })
+}
+
+// Count is how many people work for the tenant, as far as the visitor sees them.
+func (d teamData) Count() int64 {
+	n := int64(len(d.Team))
+	if d.Operator {
+		n++
+	}
+	return n
 }
 
 // maxTeam is how many people and invitations the page shows.
@@ -38,7 +61,8 @@ func (p *Page) showTeam(f filled, v View) (web.HTML, error) {
 	if d.Invitations, err = all[core.Invitation](p, "/api/admin/invitations", p.ofTenant("limit", "100"), maxTeam); err != nil {
 		return web.HTML{}, err
 	}
-	v.State = p.N("One person works here.|{{n}} people work here.", int64(len(d.Team)))
+	d.roles(p)
+	v.State = p.N("One person works here.|{{n}} people work here.", d.Count())
 	return p.showSettings("team", "team", v, f, d)
 }
 
@@ -61,6 +85,9 @@ func (p *Page) RoleOptions() []option {
 		{core.RoleTenantAdmin, p.T("Administrator: may everything here")},
 	}
 }
+
+// Me is who is signed in, by name or address.
+func (p *Page) Me() string { return cmp.Or(p.Who.User.Name, string(p.Who.User.Email)) }
 
 // IsMe reports whether a user is the visitor.
 func (p *Page) IsMe(id string) bool { return p.Who.User.ID == id }
