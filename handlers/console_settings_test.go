@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/handlers/console"
 	"newsletterd/store"
 )
 
@@ -251,5 +252,39 @@ func TestConsoleEndpoints(t *testing.T) {
 		e.refuses(one+"/delete", url.Values{}, http.StatusBadRequest, "Tick the box")
 		e.sends(one+"/delete", url.Values{"sure": {"1"}})
 		e.shows(page, "None yet.")
+	})
+}
+
+// The first step asks for the time zone, preset by that of the browser; times are shown in it.
+func TestConsoleTimeZoneOfATenant(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RoleOperator)
+		made := func(zone string) core.Tenant {
+			t.Helper()
+			to := e.sendsBelow(console.Path, "/new-tenant", http.StatusSeeOther,
+				url.Values{"name": {"Roses"}, "language": {"en"}, "time_zone": {zone}}, nil)
+			got, err := e.store.Tenant(t.Context(), strings.TrimPrefix(to, "/"))
+			e.must(err)
+			return got
+		}
+		if got := made(""); got.TimeZone != "" {
+			t.Errorf("%q, which no one has said", got.TimeZone)
+		}
+		e.cookies[console.ZoneCookie] = "Asia%2FTokyo"
+		e.showsBelow(console.Path, "/new-tenant", http.StatusOK, []string{`name="time_zone" type="text" value="Asia/Tokyo"`})
+		if got := made(""); got.TimeZone != "Asia/Tokyo" {
+			t.Errorf("%q, not that of the browser", got.TimeZone)
+		}
+		if got := made("Europe/Berlin"); got.TimeZone != "Europe/Berlin" {
+			t.Errorf("%q, not what was typed", got.TimeZone)
+		}
+		e.sendsBelow(console.Path, "/new-tenant", http.StatusBadRequest,
+			url.Values{"name": {"Roses"}, "language": {"en"}, "time_zone": {"Nowhere"}}, []string{`value="Nowhere"`})
+		e.seed.NewJob(e.list.ID)
+		at := "/people/" + e.found("grace@reader.example").ID
+		now := time.Now().UTC()
+		e.shows(at, http.StatusOK, now.Add(9*time.Hour).Format("15:04"))
+		e.seed.ChangeTenant(e.tenant.ID, core.TenantInput{TimeZone: new("Asia/Kolkata")})
+		e.shows(at, http.StatusOK, now.Add(5*time.Hour+30*time.Minute).Format("15:04"))
 	})
 }

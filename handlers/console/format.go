@@ -25,6 +25,14 @@ func zoneOf(c *web.Call) *time.Location {
 	return zone
 }
 
+// browserZone is the name of the time zone of the browser; empty where it has not said so, or is in UTC.
+func (p *Page) browserZone() string {
+	if zone := zoneOf(p.Call); zone != time.UTC && zone.String() != "UTC" {
+		return zone.String()
+	}
+	return ""
+}
+
 // format is how a language writes numbers and dates.
 type format struct {
 	thousands, decimal string

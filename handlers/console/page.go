@@ -54,6 +54,9 @@ func (p *Page) enter(id string, action core.Action) error {
 		return err
 	}
 	p.Call.Tenant = id
+	if zone, err := core.ParseZone(p.Tenant.TimeZone); err == nil && zone != nil {
+		p.Zone = zone // all who work on a newsletter read the same times
+	}
 	if !p.caller.May(action, id) {
 		return core.Lacking(action)
 	}

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"slices"
@@ -19,9 +20,10 @@ func (o *Console) startRoutes(t *web.Table) {
 
 // newTenantData is the Data of templates/newtenant.html.
 type newTenantData struct {
-	Name, Domain, MailFrom, PostalAddress, Language string
-	Languages                                       []option
-	First                                           bool // there is none yet
+	Name, Domain, MailFrom, PostalAddress, Language, TimeZone string
+
+	Languages []option
+	First     bool // there is none yet
 }
 
 func (o *Console) newTenant(p *Page) (web.HTML, error) { return p.showNewTenant(newTenantData{}, nil) }
@@ -40,6 +42,9 @@ func (p *Page) showNewTenant(d newTenantData, fault error) (web.HTML, error) {
 	}
 	if d.Language == "" {
 		d.Language = p.Lang
+	}
+	if d.TimeZone == "" {
+		d.TimeZone = p.browserZone()
 	}
 	v := View{Title: p.T("New tenant"), Data: &d, State: p.T("A tenant is an organisation with its own lists, readers and looks.")}
 	if d.First {
@@ -68,10 +73,13 @@ func domainOf(pasted string) string {
 func (o *Console) addTenant(p *Page) (web.HTML, error) {
 	d := newTenantData{
 		Name: p.Form["name"], Domain: p.Form["domain"], MailFrom: strings.TrimSpace(p.Form["mail_from"]),
-		PostalAddress: p.Form["postal_address"], Language: p.Form["language"],
+		PostalAddress: p.Form["postal_address"], Language: p.Form["language"], TimeZone: strings.TrimSpace(p.Form["time_zone"]),
 	}
 	body := map[string]any{
 		"name": d.Name, "language": d.Language, "postal_address": strings.ReplaceAll(d.PostalAddress, "\r\n", "\n"),
+	}
+	if zone := cmp.Or(d.TimeZone, p.browserZone()); zone != "" {
+		body["time_zone"] = zone
 	}
 	domain := domainOf(d.Domain)
 	if domain == "" && d.MailFrom != "" {
