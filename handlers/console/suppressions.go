@@ -23,7 +23,7 @@ type suppressionsData struct {
 
 	Bounced, Complained int64         // people on lists whom mails don't reach, or who have complained
 	Lists               []personFound // where the address that was searched for stands
-	Pager         pager
+	Pager               pager
 }
 
 // suppressions lists the addresses that no list of the tenant mails, and switches one off.
