@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -29,4 +30,25 @@ func TestFieldsOfReadersInABrowser(t *testing.T) {
 	w.Click(".editor-dialog .primary", chromedp.WaitNotPresent(".editor-dialog"))
 	w.becomes(c.ID, "Dear {{ preferences.Vorname | default: \"reader\" }}\n\nText{{ preferences.Ort | default: \"here\" }}\n")
 	w.Wait(`document.querySelector("#checks").textContent.includes("1 of 2 readers: nothing is known for “Ort”, they read “here”.")`)
+}
+
+// The dialog of pictures offers those that the tenant has, with their words.
+func TestOwnPicturesInABrowser(t *testing.T) {
+	w := newWriter(t)
+	w.d.seed.TenantID = w.tenant.ID
+	w.d.seed.NewMedia("boot.png", []string{"1234"})
+	rose := w.d.seed.NewMedia("rose.png", []string{"12345"})
+	w.edit("Text\n")
+	w.put(`document.querySelector(".editor-text > p")`)
+	w.pick("picture")
+	w.Do(chromedp.WaitVisible(".editor-library button"))
+	w.expect(`[...document.querySelectorAll(".editor-library button")].map(b => b.title).join()`, "rose.png,boot.png")
+	w.Eval(`document.querySelector(".editor-library button").click()`)
+	w.expect(`document.querySelector(".editor-library button").getAttribute("aria-pressed")`, "true")
+	w.Click(".editor-dialog .primary", chromedp.WaitNotPresent(".editor-dialog"))
+	w.Wait(`/^Text\n\n!\[.*\]\(http.*\)\n$/.test(document.querySelector("#f-source").editor.markdown())`)
+	w.Wait(`/saved/i.test(document.querySelector("#saved").textContent)`)
+	if got := w.Eval(`document.querySelector("#f-source").editor.markdown()`); !strings.Contains(got, "rose.png") || rose.ID == "" {
+		t.Error(got)
+	}
 }

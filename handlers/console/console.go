@@ -139,21 +139,29 @@ func (o *Console) visited(action core.Action, fn handler) func(c *web.Call) (web
 // an error as text.
 func (o *Console) upload(t *web.Table, path string, action core.Action, fn func(p *Page) (any, error), summary string) {
 	t.Add("POST", Path+"/:tenant"+path, visitor(action), web.Console,
-		web.Stream(func(c *web.Call, _ struct{}) (web.Text, error) {
-			var out any
-			p, err := o.visitor(c)
-			if err == nil {
-				err = p.enter(c.Param("tenant"), action)
-			}
-			if err == nil {
-				out, err = fn(p)
-			}
-			if err != nil {
-				return o.uploadFault(c, p, err)
-			}
-			b, err := json.Marshal(out)
-			return web.Text{Type: "application/json", Body: b}, err
-		}), summary)
+		web.Stream(func(c *web.Call, _ struct{}) (web.Text, error) { return o.json(c, action, fn) }), summary)
+}
+
+// data adds what a script of such a page reads: it answers JSON, and an error as text.
+func (o *Console) data(t *web.Table, path string, action core.Action, fn func(p *Page) (any, error), summary string) {
+	t.Add("GET", Path+"/:tenant"+path, visitor(action), web.Console,
+		web.Get(func(c *web.Call) (web.Text, error) { return o.json(c, action, fn) }), summary)
+}
+
+func (o *Console) json(c *web.Call, action core.Action, fn func(p *Page) (any, error)) (web.Text, error) {
+	var out any
+	p, err := o.visitor(c)
+	if err == nil {
+		err = p.enter(c.Param("tenant"), action)
+	}
+	if err == nil {
+		out, err = fn(p)
+	}
+	if err != nil {
+		return o.uploadFault(c, p, err)
+	}
+	b, err := json.Marshal(out)
+	return web.Text{Type: "application/json", Body: b}, err
 }
 
 // uploadFault tells a script what was wrong, in words for people.

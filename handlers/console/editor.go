@@ -21,6 +21,7 @@ func (o *Console) editorRoutes(t *web.Table) {
 	o.get(t, "/campaigns/:id/versions", core.ActionCampaignRead, o.versions, "The console: the versions of a campaign")
 	o.post(t, "/campaigns/:id/restore", core.ActionCampaignWrite, o.restore, "The console: bring a version back")
 	o.post(t, "/campaigns/:id/act", core.ActionCampaignWrite, o.act, "The console: duplicate, put away or delete a campaign")
+	o.data(t, "/own-pictures", core.ActionMediaRead, o.ownPictures, "The console: pictures to choose from, for the editor")
 	o.upload(t, "/upload-picture", core.ActionMediaWrite, o.uploadPicture, "The console: upload a picture into a campaign")
 }
 

@@ -4,6 +4,7 @@
 //	<textarea id="source" name="source" data-editor
 //	  data-upload="/console/media/upload"        pictures are sent there, by POST with the field "file"; the answer is
 //	                                             JSON: {"url": …}, and "alt" if it is known
+//	  data-library="/console/pictures"           pictures that are there already: JSON, [{"url", "name", "alt"}]
 //	  data-pictures="https://media.example.org"  origins, parted by blanks, whose pictures the policy of the page lets it
 //	                                             show; its own needs no mention
 //	  data-fields='[{"name": "preferences.first_name", "label": "First name", "fallback": "friend"}]'
@@ -62,6 +63,7 @@ class Editor {
     this.status.append(this.said, this.offer);
     const hosts = (textarea.dataset.pictures ?? "").split(/\s+/).filter(Boolean);
     this.pictures = new Pictures(textarea.dataset.upload, (text) => this.say(text), hosts);
+    this.pictures.library = textarea.dataset.library;
     this.surface = make("div", { className: "editor-surface" });
     this.toolbar = new Toolbar(this);
     this.dom = make("div", { className: "editor-box" }, this.toolbar.dom, this.surface);

@@ -4,6 +4,7 @@ import { closeHistory, redo, undo } from "prosemirror-history";
 import { Fragment } from "prosemirror-model";
 import { liftListItem, wrapInList } from "prosemirror-schema-list";
 import { NodeSelection, Selection, TextSelection } from "prosemirror-state";
+import { make } from "../console/page.js";
 import { dialog } from "./dialog.js";
 import { schema } from "./schema.js";
 import { field } from "./template.js";
@@ -293,6 +294,30 @@ export function askField(fields) {
   };
 }
 
+// library offers the pictures that are there already: one that is chosen fills the form.
+function library(pictures, form) {
+  const box = make("div", { className: "editor-library", hidden: true });
+  box.setAttribute("role", "group");
+  box.setAttribute("aria-label", word("library"));
+  pictures.own().then((all) => {
+    for (const { url, name, alt } of all) {
+      const img = make("img", { src: url, alt: "", loading: "lazy" });
+      const b = make("button", { type: "button", title: name }, img);
+      b.setAttribute("aria-label", alt || name);
+      b.setAttribute("aria-pressed", "false");
+      b.onclick = () => {
+        for (const other of box.children) other.setAttribute("aria-pressed", String(other === b));
+        form.elements.src.value = url;
+        form.elements.alt.value = alt;
+        if (form.elements.file) form.elements.file.value = "";
+      };
+      box.append(b);
+    }
+    box.hidden = !all.length;
+  });
+  return box;
+}
+
 // askPicture inserts a picture, or changes the one that is selected. pictures sends files.
 export function askPicture(pictures) {
   return (state, dispatch, view) => {
@@ -307,6 +332,7 @@ export function askPicture(pictures) {
       { name: "href", label: word("leads"), value: old.href, mode: "url" },
     ];
     if (pictures.canSend) fields.unshift({ name: "file", label: word("file.choose"), type: "file" });
+    if (pictures.library) fields.unshift({ element: (form) => library(pictures, form) });
     const about = { remove: Boolean(found), ok: found ? word("save") : word("insert") };
     dialog(word("picture"), fields, about).then((a) => {
       view.focus();

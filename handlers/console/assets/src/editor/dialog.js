@@ -5,13 +5,18 @@ import { word } from "./words.js";
 let made = 0;
 
 // dialog shows fields and resolves to their values by name, to "remove", or to null where it was cancelled. A field is
-// {name, label, value, type, options, required}; options are [value, label] of a choice. change is called with the form and
+// {name, label, value, type, options, required}; options are [value, label] of a choice. {element}
+// makes something of its own for the form. change is called with the form and
 // what was chosen before where another option is.
 export function dialog(title, fields, { remove = false, ok = word("save"), change } = {}) {
   return new Promise((done) => {
     const id = `editor-dialog-${++made}`;
     const form = make("form", { method: "dialog" }, make("h2", { id, textContent: title }));
     for (const f of fields) {
+      if (f.element) {
+        form.append(f.element(form));
+        continue;
+      }
       const input = f.options
         ? make("select", {}, ...f.options.map(([value, label]) => make("option", { value, textContent: label })))
         : make("input", { type: f.type ?? "text" });
@@ -50,7 +55,7 @@ export function dialog(title, fields, { remove = false, ok = word("save"), chang
     form.onsubmit = (event) => {
       event.stopPropagation(); // it is no form of the page
       answer = {};
-      for (const f of fields) {
+      for (const f of fields.filter((x) => x.name)) {
         const input = form.elements[f.name];
         answer[f.name] = f.type === "file" ? input.files[0] : input.value.trim();
       }

@@ -25,6 +25,16 @@ export class Pictures {
     return Boolean(this.upload);
   }
 
+  // own returns the pictures that are there already: none where there is no answer.
+  async own() {
+    try {
+      const r = await fetch(this.library, { headers: { Accept: "application/json" } });
+      return r.ok ? await r.json() : [];
+    } catch {
+      return [];
+    }
+  }
+
   // visible returns an address that the page may load, or "".
   visible(src, pending) {
     const local = this.shown.get(src) ?? this.shown.get(pending);
