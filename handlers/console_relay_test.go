@@ -138,7 +138,7 @@ func TestConsoleRelaySet(t *testing.T) {
 		e := newRelayConsole(t, core.RoleTenantAdmin)
 		e.must(e.store.GrantRole(t.Context(), e.ann.ID, core.Role{Role: core.RoleOperator}, false, e.seed.Time()))
 		page := e.path("settings", "relay")
-		e.shows(page, "relay.daemon.example:587", "Give this tenant a mail server of its own")
+		e.shows(page, "relay.daemon.example:587", "Set a mail server for this newsletter alone")
 		e.refuses(page, url.Values{
 			"act": {"save"}, "host": {"smtp.acme.example"}, "username": {"us"},
 			"tls": {"starttls"}, "port": {"x"},

@@ -485,7 +485,7 @@ func (p *Page) DomainMessage(d core.SenderDomainView) string {
 	case d.Check == core.DomainTimeout:
 		return p.T("No name server has answered in time. Try again later.")
 	case d.Check == core.DomainTaken:
-		return p.T("The record is there, but the domain belongs to another tenant here. The operator decides.")
+		return p.T("The record is there, but the domain belongs to another newsletter here. Whoever runs this installation decides.")
 	case d.Check == core.DomainMissing:
 		return p.T("There is no such record yet. A new one may take up to an hour to be seen.")
 	}

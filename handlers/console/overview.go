@@ -33,7 +33,7 @@ func (o *Console) begin(p *Page) (web.HTML, error) {
 	if len(tenants) == 1 && next == "" && p.Query("cursor") == "" {
 		return web.HTML{To: p.PublicURL() + Path + "/" + tenants[0].ID}, nil
 	}
-	return p.Show("begin", View{Title: p.T("Tenants"), Data: struct {
+	return p.Show("begin", View{Title: p.T("Your newsletters"), Data: struct {
 		Tenants []core.Tenant
 		Pager   pager
 		Makes   bool

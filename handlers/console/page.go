@@ -257,7 +257,7 @@ func (p *Page) failed(err error) (web.HTML, error) {
 	case http.StatusNotFound:
 		v.Title, v.State = p.T("Not found"), p.T("There is nothing here, or not for you.")
 	case http.StatusForbidden:
-		v.Title, v.State = p.T("Not for you"), p.faultText(e)
+		v.Title, v.State = p.T("You may not do that"), p.faultText(e)
 	default:
 		v.Title, v.State = p.T("That did not work"), p.faultText(e)
 	}

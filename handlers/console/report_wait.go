@@ -23,7 +23,7 @@ func (p *Page) waitOf(j *core.JobView) string {
 	case j.PauseReason == core.PausePerson:
 		return p.T("Someone has paused it.")
 	case j.PauseReason == core.PauseTenant:
-		return p.T("Nothing is sent for this tenant: it is suspended.")
+		return p.T("Nothing is sent: this account is suspended.")
 	case j.PauseReason == core.PauseList:
 		return p.T("The list is switched off. It goes on when the list is on again.")
 	case j.PauseReason == core.HoldSender:

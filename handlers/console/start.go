@@ -46,7 +46,7 @@ func (p *Page) showNewTenant(d newTenantData, fault error) (web.HTML, error) {
 	if d.TimeZone == "" {
 		d.TimeZone = p.browserZone()
 	}
-	v := View{Title: p.T("New tenant"), Data: &d, State: p.T("A tenant is an organisation with its own lists, readers and looks.")}
+	v := View{Title: p.T("New newsletter"), Data: &d, State: p.T("An organisation with its own lists, readers and looks.")}
 	if d.First {
 		v.Title, v.State = p.T("Welcome"), p.T("Who sends the newsletters? All of it can be changed later.")
 	}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -149,4 +150,18 @@ func readWordFile(t *testing.T, file string) (out map[string]string) {
 		t.Fatalf("%s: %v", file, err)
 	}
 	return out
+}
+
+// Who owns one newsletter rents nothing: "tenant" is a word of the operators' pages and of the API.
+func TestTenantIsAWordOfOperators(t *testing.T) {
+	for text, file := range usedTexts(t) {
+		of := filepath.Base(file)
+		if strings.Contains(strings.ToLower(strings.ReplaceAll(text, "{{tenant}}", "")), "tenant") &&
+			!strings.HasPrefix(of, "operator") && !slices.Contains([]string{
+			"tenant.html", "tenants.html", "user.html", "users.html", "queues.html", "mailings.html", "findings.html", "sure.html",
+			"new-user.html", "model.html", "models.html", "models.go", "auditwords.go", "faults.go",
+		}, of) {
+			t.Errorf("%s: %q", file, text)
+		}
+	}
 }
