@@ -15,6 +15,7 @@ func (o *Console) settingsRoutes(t *web.Table) {
 	o.post(t, "/settings", change, o.settings, "The console: change looks and sender of a tenant")
 	o.get(t, "/settings/mails", change, o.settingsMails, "The console: wording of the mails of a tenant")
 	o.post(t, "/settings/mails", change, o.settingsMails, "The console: change the wording of the mails of a tenant")
+	o.logoRoutes(t)
 	o.domainRoutes(t)
 	o.relayRoutes(t)
 	o.teamRoutes(t)

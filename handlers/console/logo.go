@@ -1,0 +1,67 @@
+package console
+
+import (
+	"net/http"
+	"strings"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+)
+
+// logoRoutes are the pages of the logo of a tenant.
+func (o *Console) logoRoutes(t *web.Table) {
+	const change = core.ActionTenantSettings
+	o.get(t, "/settings/logo", change, o.logo, "The console: the logo of a tenant")
+	o.post(t, "/settings/logo", change, o.chooseLogo, "The console: choose the logo of a tenant")
+	o.fileForm(t, "/settings/logo/upload", change, o.uploadLogo, "The console: upload the logo of a tenant")
+}
+
+// logoData is what templates/settings-logo.html shows beside the form.
+type logoData struct {
+	URL      string // of the logo as it is
+	Pictures []core.MediaView
+}
+
+func (o *Console) logo(p *Page) (web.HTML, error) { return p.showLogo(nil) }
+
+// showLogo shows the logo as mails have it, and the newest pictures to choose from.
+func (p *Page) showLogo(fault error) (web.HTML, error) {
+	var found []core.MediaView
+	if _, err := p.Get("/api/media", p.ofTenant("limit", "60"), &found); err != nil {
+		return web.HTML{}, err
+	}
+	d := logoData{URL: p.Tenant.BrandLogoURL}
+	v := View{Title: p.T("Logo"), State: p.T("Stands at the head of your mails and of the pages that readers see.")}
+	for i := range found {
+		if m := &found[i]; strings.HasPrefix(m.Type, "image/") {
+			d.Pictures = append(d.Pictures, *m)
+			v.Images = web.SourceOf(m.URL) // all are served at the origin of the tenant
+		}
+	}
+	if err := p.blame(&v, fault); err != nil {
+		return web.HTML{}, err
+	}
+	return p.showSettings("settings-logo", "", v, filled{values: p.Form}, d)
+}
+
+// chooseLogo takes a picture of the tenant, by its address; an empty one is no logo.
+func (o *Console) chooseLogo(p *Page) (web.HTML, error) { return p.setLogo(p.Form["logo"]) }
+
+func (p *Page) setLogo(address string) (web.HTML, error) {
+	body := map[string]any{"brand_logo_url": address}
+	if err := p.Do(http.MethodPut, "/api/admin/tenants/"+p.Tenant.ID, body, nil); err != nil {
+		return p.showLogo(err)
+	}
+	return p.Redirect(p.Path("settings", "logo"), "saved")
+}
+
+// uploadLogo hands the form with a picture on to the media of the tenant, and takes it as the logo.
+func (o *Console) uploadLogo(p *Page) (web.HTML, error) {
+	var made core.MediaView
+	err := p.Upload(http.MethodPost, "/api/media?"+p.ofTenant().Encode(),
+		p.Request.Header.Get("Content-Type"), &arriving{p: p, r: p.Request.Body, head: noLimit}, &made)
+	if err != nil {
+		return p.showLogo(err)
+	}
+	return p.setLogo(made.URL)
+}
