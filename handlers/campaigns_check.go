@@ -65,9 +65,13 @@ func (d Drafts) Look(ctx context.Context, c *core.Campaign, version int64, now c
 			"The tenant counts opens and clicks without their readers."))
 	}
 	for _, n := range l.notes {
-		l.Findings = append(l.Findings, core.Warningf(n.Code, core.FindingPlace{
+		f := core.Warningf(n.Code, core.FindingPlace{
 			Field: "content.source", Line: n.Line, Block: n.Block,
-		}, hintOf(n.Code), "%s", n.Text))
+		}, hintOf(n.Code), "%s", n.Text)
+		if n.Code == mail.LocalPictureCode {
+			f.Severity = core.SeverityError
+		}
+		l.Findings = append(l.Findings, f)
 	}
 	if err := d.lookAtAttachments(ctx, &l, t.ID); err != nil || l.Bulk == nil {
 		return l, err
@@ -158,7 +162,7 @@ func looksOf(f *core.CampaignFields, own *core.Theme, t *core.Tenant) *Looks {
 func hintOf(code string) string {
 	return map[string]string{
 		"link_malformed": "Write the whole address, with https:// before it.", "image_without_alt": "Say what it shows.",
-		"html_as_text": "Write it in Markdown, or the whole mail in HTML.",
+		mail.LocalPictureCode: mail.LocalPictureHint, "html_as_text": "Write it in Markdown, or the whole mail in HTML.",
 	}[code]
 }
 

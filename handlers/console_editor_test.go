@@ -161,3 +161,26 @@ func TestConsoleCorrectsInTheEditor(t *testing.T) {
 			"not closed")
 	})
 }
+
+// A picture that stayed on a computer is found before sending, by its words or the name of its file, in each kind of
+// content.
+func TestConsoleFindsPicturesOfAComputer(t *testing.T) {
+	for kind, source := range map[string]string{
+		core.ContentMarkdown: "Roses\n\n![Boot in snow](file:///C:/Temp/clip_image002.png)\n",
+		core.ContentBlocks:   `{"version": 1, "blocks": [{"type": "image", "src": "file:", "alt": "Boot in snow"}]}`,
+		core.ContentHTML:     `<p>Roses</p><img src="file:///C:/Temp/Boot in snow" alt="">`,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			e := newCampaignEnv(t, core.RolePublisher)
+			e.campaign = e.seed.NewCampaign(e.list, func(f *core.CampaignFields) {
+				f.Subject, f.Content.Kind, f.Content.Source = "News", kind, source
+			})
+			e.shows(e.path(""), http.StatusOK, "A picture stayed on a computer: upload it in its place, or leave it out.",
+				"Boot in snow")
+			if page := e.shows(e.path("/send"), http.StatusOK, "One thing has to be mended"); strings.Count(page,
+				"A picture stayed on a computer") != 1 {
+				t.Errorf("%s: told twice", kind)
+			}
+		})
+	}
+}

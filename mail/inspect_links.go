@@ -11,6 +11,8 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 	"golang.org/x/net/idna"
+
+	"newsletterd/core"
 )
 
 // links looks at the addresses of the links in an HTML part that have no placeholder.
@@ -142,8 +144,38 @@ func (i *inspector) pictures(page string) {
 	}
 }
 
+// LocalPicture returns a sentence about a picture whose file stayed on the computer of who wrote, as what is pasted from
+// Word leaves it: it names its words, or its file. It is empty for any other picture.
+func LocalPicture(src, alt string) string {
+	src = strings.TrimSpace(src)
+	if len(src) < 5 || !strings.EqualFold(src[:5], "file:") {
+		return ""
+	}
+	name := squeeze(alt)
+	if name == "" {
+		name = src[strings.LastIndexAny(src, `/\:`)+1:]
+	}
+	if name == "" {
+		return "A picture stayed on a computer: readers don't get it."
+	}
+	return "The picture “" + clip(name) + "” stayed on a computer: readers don't get it."
+}
+
+// LocalPictureCode and LocalPictureHint are those of a finding with the sentence of LocalPicture.
+const (
+	LocalPictureCode = "image_local"
+	LocalPictureHint = "Upload it in its place, or leave it out."
+)
+
 func (i *inspector) picture(t *html.Token, column int) {
 	src := strings.TrimSpace(attribute(t, "src"))
+	if stayed := LocalPicture(src, attribute(t, "alt")); stayed != "" {
+		i.add(core.CampaignFinding{
+			Severity: core.SeverityError, Code: LocalPictureCode, Message: stayed, Where: i.in.Place(src),
+			Hint: LocalPictureHint,
+		})
+		return
+	}
 	if !slices.ContainsFunc(t.Attr, func(a html.Attribute) bool { return a.Key == "alt" }) {
 		i.at(src, "image_without_alt", `Say what it shows: alt="…"; alt="" if it only adorns.`,
 			"The picture %s has no text for those who don't see it.", clip(src))

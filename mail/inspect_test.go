@@ -33,7 +33,7 @@ func inspected(t *testing.T, change func(*BulkSpec, *Inspection)) (codes, addres
 	}
 	for _, f := range found {
 		codes = append(codes, f.Code)
-		if f.Message == "" || f.Hint == "" || (f.Severity == core.SeverityError) != strings.HasPrefix(f.Code, "subject_pl") {
+		if f.Message == "" || f.Hint == "" || (f.Severity == core.SeverityError) != (strings.HasPrefix(f.Code, "subject_pl") || f.Code == LocalPictureCode) {
 			t.Errorf("%+v", f)
 		}
 	}
@@ -77,6 +77,7 @@ func TestInspection(t *testing.T) {
 		"a wide style":     {html(`<img src="https://x.example/a.png" alt="" style="width:900px">`), "image_too_wide"},
 		"a wider column":   {html(`<table width="700"><tr><td><img src="https://x.example/a.png" alt="" width="640"></td></tr></table>`), ""},
 		"within the mail":  {html(`<img src="data:image/png;base64,AA==" alt="">`), "image_embedded"},
+		"of Word":          {html(`<img src="file:///C:/Temp/clip_image002.png" alt="" width="900">`), "image_local"},
 		"no address":       {html(`<a href="">x</a>`), "link_malformed"},
 		"a path":           {html(`<a href="/shop">x</a>`), "link_malformed"},
 		"a place":          {html(`<a href="#top">x</a>`), "link_malformed"},
@@ -126,5 +127,20 @@ func TestAddressesOfAMail(t *testing.T) {
 	})
 	if want := []string{"https://x.example/a", "https://y.example/"}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
+	}
+}
+
+// A picture that stayed on a computer is told by its words, else by its file.
+func TestLocalPicture(t *testing.T) {
+	for _, c := range []struct{ src, alt, want string }{
+		{"file:///C:/Temp/clip_image002.png", " A boot ", "The picture “A boot” stayed on a computer: readers don't get it."},
+		{`FILE:///C:\Temp\boot.png`, "", "The picture “boot.png” stayed on a computer: readers don't get it."},
+		{"file:", "", "A picture stayed on a computer: readers don't get it."},
+		{"https://acme.example/file:", "A boot", ""},
+		{"files", "", ""},
+	} {
+		if got := LocalPicture(c.src, c.alt); got != c.want {
+			t.Errorf("%s: %q", c.src, got)
+		}
 	}
 }

@@ -26,6 +26,7 @@ var findingTexts = map[string]string{
 	"html_as_text":                        "There are HTML tags in the text: readers see them as they stand.",
 	"image_without_alt":                   "A picture has no words for those who don't see it.",
 	"image_too_wide":                      "A picture is wider than the column.",
+	"image_local":                         "A picture stayed on a computer: upload it in its place, or leave it out.",
 	"image_embedded":                      "A picture is part of the text: many mail programs don't show it. Upload it.",
 	"tracking_totals":                     "Openings and clicks are counted, but not by whom: the settings say so.",
 	"tracking_off":                        "Nothing is measured: the settings say so.",
@@ -58,6 +59,11 @@ func (p *Page) FindingText(f core.CampaignFinding) string {
 
 // FindingDetail is what the API says of it beyond that; empty where that is nothing more.
 func (p *Page) FindingDetail(f core.CampaignFinding) string {
+	if f.Code == "image_local" { // its name is all that the sentence doesn't say
+		_, name, _ := strings.Cut(f.Message, "“")
+		name, _, _ = strings.Cut(name, "”")
+		return name
+	}
 	for _, prefix := range []string{
 		"does_not", "field_missing", "placeholder", "subject_placeholder", "content_", "image_", "link_",
 		"sender_",

@@ -15,6 +15,7 @@ import (
 	"github.com/yuin/goldmark/text"
 
 	"newsletterd/core"
+	"newsletterd/mail"
 )
 
 // BlocksVersion is the version of the form of blocks that this program writes; it reads all up to it.
@@ -287,12 +288,17 @@ func (r *blocksReader) image(at string, b *block) (node, error) {
 	if width < 0 || width > 2000 {
 		return nil, core.Invalidf("content.source", "%s: width must be from 1 to 2000", at)
 	}
-	f := figure{picture: picture{src: r.url(src, false), title: or(b.Caption), width: width}}
-	if b.Alt == nil {
-		r.d.warn(0, withoutAlt, `A picture has no text for those who don't see it: "alt", empty if it only adorns.`)
-	} else {
-		f.alt = *b.Alt
+	f := figure{picture: picture{title: or(b.Caption), width: width}}
+	stayed := mail.LocalPicture(src, or(b.Alt))
+	if stayed == "" {
+		f.src = r.url(src, false)
 	}
+	if stayed != "" {
+		r.d.warn(0, localImage, stayed)
+	} else if b.Alt == nil {
+		r.d.warn(0, withoutAlt, `A picture has no text for those who don't see it: "alt", empty if it only adorns.`)
+	}
+	f.alt = or(b.Alt)
 	if href := or(b.Href); href != "" {
 		f.href = r.url(href, true)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/yuin/goldmark/util"
 
 	"newsletterd/core"
+	"newsletterd/mail"
 )
 
 // path is how a bare address may go on: as goldmark has it, with placeholders, and with letters of scripts that put blanks
@@ -273,10 +274,15 @@ func (r *markdownReader) picture(n *ast.Image) picture {
 			r.warn(n, doubtful, "The width of a picture is a number of pixels from 1 to 2000.")
 		}
 	}
+	src := r.resolve(n.Destination)
+	if stayed := mail.LocalPicture(src, p.alt); stayed != "" {
+		r.warn(n, localImage, stayed)
+		return p
+	}
 	if strings.TrimSpace(p.alt) == "" {
 		r.warn(n, withoutAlt, "A picture has no text for those who don't see it: ![What it shows](…).")
 	}
-	p.src = r.imageURL(n, r.resolve(n.Destination))
+	p.src = r.imageURL(n, src)
 	return p
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"newsletterd/core"
+	"newsletterd/mail"
 )
 
 // The kinds of source that Compile reads.
@@ -54,6 +55,7 @@ const (
 	badLink    = "link_malformed"
 	withoutAlt = "image_without_alt"
 	htmlAsText = "html_as_text"
+	localImage = mail.LocalPictureCode
 )
 
 // String returns the warning with its place.

@@ -3,6 +3,7 @@
 //
 // Each node that was read has a number, as orig, of a record: {block, node, own}. A block is {source, records, sub}: its
 // JSON, the records of its nodes, and, where it is a text, the Source of its Markdown, in which a node's number is own.
+import { pictureAt, savedSrc } from "./pictures.js";
 import { read } from "./read.js";
 import { schema } from "./schema.js";
 import { Source } from "./source.js";
@@ -169,7 +170,7 @@ export class BlockSource {
       case "image":
         return [
           n.figure.create({
-            src: value.src, alt: value.alt ?? "", title: value.caption ?? "", width: value.width ?? 0, href: value.href ?? "",
+            ...pictureAt(value.src), alt: value.alt ?? "", title: value.caption ?? "", width: value.width ?? 0, href: value.href ?? "",
           }),
         ];
       case "button":
@@ -291,9 +292,10 @@ export class BlockSource {
       case n.heading:
         return object({ type: "heading", level: attrs.level, text: lineOf(node) });
       case n.figure: {
-        if (attrs.pending || !attrs.src) return "";
+        const src = savedSrc(attrs);
+        if (!src) return "";
         const alt = attrs.alt || before.alt !== undefined ? attrs.alt : undefined;
-        const { src, width, href, title } = attrs;
+        const { width, href, title } = attrs;
         return object({
           type: "image", src, alt, width: width || undefined, href: href || undefined, caption: title || undefined,
         });

@@ -5,6 +5,20 @@ import { word } from "./words.js";
 const tries = 3;
 let made = 0;
 
+// A picture that stayed on a computer keeps its place in what is saved, so that the checks find it.
+const stayed = "file:";
+
+// savedSrc returns the address that a picture is saved with; "": it isn't saved.
+export function savedSrc({ src, pending }) {
+  if (pending === "drop") return stayed;
+  return pending ? "" : src;
+}
+
+// pictureAt returns the attributes of a picture that was saved with an address.
+export function pictureAt(src) {
+  return /^file:/i.test(src) ? { src: "", pending: "drop" } : { src };
+}
+
 export class Pictures {
   // upload is the address; say says what becomes of a picture; hosts are origins whose pictures the page may show.
   constructor(upload, say, hosts) {

@@ -1,6 +1,7 @@
 // Markdown to the document. What the document can't hold, or what would be written otherwise, becomes a locked block
 // with its source.
 import { callouts, parse } from "./dialect.js";
+import { pictureAt } from "./pictures.js";
 import { schema } from "./schema.js";
 import { hide, onlyTags, show, split } from "./template.js";
 
@@ -182,7 +183,7 @@ class Reader {
     const first = children[0];
     if (first?.type === "image") {
       const rest = children.slice(1);
-      if (rest.every((c) => c.type === "attributes")) return n.figure.create(this.picture(first, rest));
+      if (rest.every((c) => c.type === "attributes")) return n.figure.create(this.figure(first, rest));
     }
     if (first?.type === "link_open") {
       const close = children.findIndex((c) => c.type === "link_close");
@@ -193,7 +194,7 @@ class Reader {
         const title = first.attrGet("title");
         if (inner[0]?.type === "image" && inner.slice(1).every((c) => c.type === "attributes")) {
           if (title) throw new Unknown();
-          return n.figure.create({ ...this.picture(inner[0], [...inner.slice(1), ...after]), href });
+          return n.figure.create({ ...this.figure(inner[0], [...inner.slice(1), ...after]), href });
         }
         if (after.length) {
           if (title || after.some((c) => c.content !== ".button")) throw new Unknown();
@@ -208,6 +209,11 @@ class Reader {
     let found = false;
     split(text, this.known, () => {}, (p) => (found ||= p.kind === "comment"));
     return found;
+  }
+
+  figure(token, attributes) {
+    const attrs = this.picture(token, attributes);
+    return { ...attrs, ...pictureAt(attrs.src) };
   }
 
   picture(token, attributes) {

@@ -58,7 +58,7 @@ export const schema = new Schema({
         title: { default: "" },
         width: { default: 0 },
         href: { default: "" },
-        pending: { default: "" }, // a picture that is on its way to the server, or has to be dropped; it isn't written
+        pending: { default: "" }, // a picture that is on its way to the server, or has to be dropped; see savedSrc
       },
       parseDOM: [
         {

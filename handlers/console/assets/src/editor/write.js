@@ -1,4 +1,5 @@
 // The document to Markdown. What is written is read as the same document again.
+import { savedSrc } from "./pictures.js";
 import { read } from "./read.js";
 import { schema } from "./schema.js";
 import { split as splitMarks, hide } from "./template.js";
@@ -31,8 +32,9 @@ export function writeBlock(node, taken = [], children = writeBlocks) {
         (level) => `[${oneLine(writeInline(node, level, true))}](${address(node.attrs.href)}){.button}`,
       );
     case n.figure: {
-      if (node.attrs.pending || !node.attrs.src) return "";
-      const picture = writePicture(node.attrs);
+      const src = savedSrc(node.attrs);
+      if (!src) return "";
+      const picture = writePicture({ ...node.attrs, src });
       return node.attrs.href ? `[${picture}](${address(node.attrs.href)})` : picture;
     }
     case n.callout:
