@@ -16,7 +16,7 @@ func (o *Console) logoRoutes(t *web.Table) {
 	o.fileForm(t, "/settings/logo/upload", change, o.uploadLogo, "The console: upload the logo of a tenant")
 }
 
-// logoData is what templates/settings-logo.html shows beside the form.
+// logoData is what templates/settings-logo.html shows next to the form.
 type logoData struct {
 	URL      string // of the logo as it is
 	Pictures []core.MediaView
