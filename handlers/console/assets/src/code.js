@@ -53,7 +53,8 @@ class Code {
         doc: textarea.value,
         extensions: [
           EditorView.cspNonce.of(textarea.dataset.nonce ?? ""),
-          EditorView.contentAttributes.of({ ...about, spellcheck: "false" }),
+          // An editable element takes the focus without tabindex, but not everyone who looks for a way in counts it.
+          EditorView.contentAttributes.of({ ...about, spellcheck: "false", tabindex: "0" }),
           EditorView.lineWrapping,
           EditorView.updateListener.of((u) => u.docChanged && this.changed(u)),
           history(),
