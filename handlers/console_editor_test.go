@@ -21,7 +21,7 @@ func (e *campaignEnv) edit(page string, more ...string) url.Values {
 	return form
 }
 
-// The editor shows what an inbox will: the preview text, else the texts at the beginning of the mail, and no subject
+// The editor shows what an inbox will: the preview text, else the first words of the text, and no subject
 // where none is written. Its script gets the colours of the mail.
 func TestConsoleEditorShowsTheInbox(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -29,7 +29,7 @@ func TestConsoleEditorShowsTheInbox(t *testing.T) {
 		e.campaign = e.seed.NewCampaign(e.list, func(f *core.CampaignFields) {
 			f.Name, f.Subject, f.Content.Kind, f.Content.Source = "Roses", "", core.ContentMarkdown, "# Roses & more\n\nHello there.\n"
 		})
-		page := e.shows(e.path(""), http.StatusOK, "No subject yet", "Weekly Roses &amp; more Hello there.",
+		page := e.shows(e.path(""), http.StatusOK, "No subject yet", `<p class="inbox-text">Roses &amp; more Hello there.</p>`,
 			`data-looks="{&#34;light&#34;:{&#34;page&#34;`, "Readers and sender", "· ")
 		e.sends(e.path(""), http.StatusSeeOther, e.edit(page, "subject", "Red roses", "preheader", "They are red"))
 		e.shows(e.path(""), http.StatusOK, `<p class="inbox-subject">Red roses</p>`,

@@ -32,6 +32,12 @@ const (
 	preheaderPad   = "&#8204;&#160;"
 )
 
+// HiddenPreheader returns a preheader of HTML as it stands at the beginning of a mail: only inboxes show it, and nothing
+// of what comes after it.
+func HiddenPreheader(template string) string {
+	return preheaderOpen + template + strings.Repeat(preheaderPad, 60) + preheaderClose
+}
+
 // bodyTokens returns both parts with layout, preheader, footer and tracking. html is nil for a mail of text alone.
 func (b *Bulk) bodyTokens() (html, text []token, err error) {
 	s, w := &b.spec, words.Of(b.spec.Language)

@@ -38,6 +38,7 @@ func compileContent(f *core.CampaignFields, own *core.Theme, l *core.List, t *co
 		o.Name = t.Name
 	}
 	o.Name = cmp.Or(t.BrandName, o.Name)
+	o.Beginning = o.Name != "" && strings.TrimSpace(f.Preheader) == ""
 	return Compile(f.Content.Kind, f.Content.Source, o)
 }
 

@@ -9,6 +9,7 @@
 //	document.go     the nodes that all kinds of source become
 //	markdown.go     Markdown to nodes; container.go, attributes.go: what we add to CommonMark
 //	blocks.go       blocks to nodes
+//	beginning.go    what inboxes show of a mail
 //	html*.go        nodes to HTML that every mail program shows; html_table.go: tables that fit telephones
 //	text.go         nodes to text
 //	theme.go        colours, fonts and shapes; themes.go: the built-in ones

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"newsletterd/mail"
 	texts "newsletterd/mail/internal/words"
 )
 
@@ -64,7 +65,7 @@ func (w *htmlWriter) head() {
 	w.printf(`</head>
 <body class="body b-page" style="margin:0;padding:0;background-color:%[1]s;-webkit-text-size-adjust:100%%;`+
 		`-ms-text-size-adjust:100%%">
-<div lang="%[2]s" dir="ltr" class="b-page" style="background-color:%[1]s">
+%[8]s<div lang="%[2]s" dir="ltr" class="b-page" style="background-color:%[1]s">
 <table role="presentation" class="b-page" width="100%%" cellpadding="0" cellspacing="0" border="0" bgcolor="%[1]s" `+
 		`style="%[3]s">
 <tr><td align="center" style="padding:%[4]dpx 0">
@@ -72,7 +73,17 @@ func (w *htmlWriter) head() {
 		`style="width:%[5]dpx"><tr><td><![endif]-->
 <table role="presentation" class="b-card" width="100%%" align="center" cellpadding="0" cellspacing="0" border="0" `+
 		`bgcolor="%[6]s" style="%[3]s;max-width:%[5]dpx;background-color:%[6]s%[7]s">
-`, w.c.Page, lang, tableStyle, w.pagePadding(), w.t.Width, w.c.Card, w.corner())
+`, w.c.Page, lang, tableStyle, w.pagePadding(), w.t.Width, w.c.Card, w.corner(), w.beginning())
+}
+
+func (w *htmlWriter) beginning() string {
+	if !w.d.options.Beginning {
+		return ""
+	}
+	if text := w.d.beginning(); text != "" {
+		return mail.HiddenPreheader(text) + "\n"
+	}
+	return ""
 }
 
 // tableStyle keeps Outlook from adding room around a table.

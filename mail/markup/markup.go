@@ -36,6 +36,8 @@ type Options struct {
 	Footer    string // in lines, before the link to leave
 	Social    []core.SocialLink
 	Address   string // postal, in lines
+	// Beginning has the mail tell inboxes its first words, which else show the name or the logo at its head.
+	Beginning bool
 	// AllowHTML lets HTML in Markdown through. It is shown as text otherwise.
 	AllowHTML bool
 }

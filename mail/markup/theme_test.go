@@ -168,7 +168,10 @@ func TestOwnThemesFollowTheRules(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := core.CampaignFields{Subject: "News", Content: core.CampaignContent{Kind: core.ContentMarkdown, Source: source}}
+		f := core.CampaignFields{
+			Subject: "News", Preheader: "What else there is", // one of the mail's own is hidden, which the rules are not on
+			Content: core.CampaignContent{Kind: core.ContentMarkdown, Source: source},
+		}
 		r, err := CompileCampaign(&f, &own, &core.List{Name: "L"}, &core.Tenant{})
 		if err != nil {
 			t.Fatal(err)

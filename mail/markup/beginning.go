@@ -1,0 +1,66 @@
+package markup
+
+import (
+	"html"
+	"strings"
+	"unicode/utf8"
+
+	"newsletterd/mail"
+)
+
+// Figures of the beginning that a mail tells inboxes: characters.
+const (
+	enoughBeginning = 90  // no further block is taken after so many
+	mostBeginning   = 200 // of the template, with its placeholders
+)
+
+// beginning returns the first words of a document as a template of HTML, for inboxes: without it they show the name or
+// the logo at the head. It is empty where the document begins with something else than words, or with words that not
+// every reader gets.
+func (d *document) beginning() string {
+	var b strings.Builder
+	n := 0
+	for _, block := range d.body {
+		var text string
+		switch block := block.(type) {
+		case heading:
+			text = plain(block.text)
+		case paragraph:
+			text = plain(block.text)
+		case figure, divider, spacer:
+			continue
+		}
+		text = strings.Join(strings.Fields(text), " ")
+		if text == "" || n >= enoughBeginning || d.branches(text) {
+			break
+		}
+		if n > 0 {
+			text = " " + text
+		}
+		b.WriteString(text)
+		n += utf8.RuneCountInString(text)
+	}
+	return d.marks.restore(shortened(b.String()), html.EscapeString)
+}
+
+// branches reports whether a text holds more of the template language than placeholders.
+func (d *document) branches(text string) (found bool) {
+	d.marks.each(text, func(string) {}, func(_ string, p mail.Placeholder) {
+		found = found || p.Kind != mail.PlaceholderOutput
+	})
+	return found
+}
+
+// shortened cuts a beginning between two words. A mark has no blank in it.
+func shortened(text string) string {
+	all := []rune(text)
+	if len(all) <= mostBeginning {
+		return text
+	}
+	short := string(all[:mostBeginning])
+	at := strings.LastIndexByte(short, ' ')
+	if at < 0 {
+		return ""
+	}
+	return short[:at] + "…"
+}
