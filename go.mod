@@ -25,6 +25,7 @@ require (
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/rs/cors v1.11.1
 	github.com/schollz/progressbar/v3 v3.19.1
+	github.com/superfly/ltx v0.5.2
 	github.com/throttled/throttled/v2 v2.15.0
 	github.com/urfave/cli/v2 v2.27.7
 	github.com/yuin/goldmark v1.8.7
@@ -42,6 +43,8 @@ require (
 	pgregory.net/rapid v1.3.0
 	rsc.io/qr v0.2.0
 )
+
+require github.com/pierrec/lz4/v4 v4.1.23 // indirect
 
 require (
 	github.com/beorn7/perks v1.0.1 // indirect

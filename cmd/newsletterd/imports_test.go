@@ -51,6 +51,7 @@ var mayImport = map[string][]string{
 		"handlers/web", "handlers/console",
 	},
 
+	"store/replica":             {"core", "store/replica/objects"},
 	"store/replica/objects":     {},
 	"store/replica/objectstest": {},
 
@@ -79,6 +80,7 @@ var homes = map[string][]string{
 	"modernc.org/libc":                        {"store"},
 	"github.com/jmoiron/sqlx":                 {"store"},
 	"github.com/gofrs/flock":                  {"store"},
+	"github.com/superfly/ltx":                 {"store/replica"},
 	"github.com/julienschmidt/httprouter":     {"handlers/web"},
 	"github.com/alexedwards/scs/v2":           {"handlers/web"},
 	"github.com/alexedwards/scs/sqlite3store": {"store"},

@@ -82,6 +82,9 @@ func Probe(ctx context.Context, b Bucket) (err error) {
 		{Condition{Match: strings.Repeat("0", 32)}, "If-Match"},
 	} {
 		_, err := b.Put(ctx, key, second, refused.cond)
+		for try := 0; errors.Is(err, ErrAmbiguous) && try < maxTries-1 && pause(ctx, backoff(try)) == nil; try++ {
+			_, err = b.Put(ctx, key, second, refused.cond)
+		}
 		if err == nil {
 			return fmt.Errorf("the bucket does not keep conditional writes (%s): no replica can be kept in it",
 				refused.header)

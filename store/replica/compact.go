@@ -1,0 +1,236 @@
+package replica
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/superfly/ltx"
+)
+
+// How the log is kept short, so that a restore reads few files.
+const (
+	// compactMany is how many files of level 0 are compacted before their time.
+	compactMany = 256
+	// keepShipped is how long files of level 0 stay after they were compacted: a restore may be reading them.
+	keepShipped = 5 * time.Minute
+	// compactAtOnce bounds the files that one compaction reads.
+	compactAtOnce = 1024
+)
+
+// compactEvery is how often each level is made of the one below it.
+var compactEvery = [levels]time.Duration{1: 30 * time.Second, 2: 5 * time.Minute, 3: time.Hour}
+
+// snapshotEvery is how often the whole database is written, so that what is older need not be kept.
+const snapshotEvery = 24 * time.Hour
+
+// compact makes one file of a level of those of the level below that it does not cover yet, up to the transaction
+// through: of what comes after, the next holder of the lease might not know. It reports whether there were any. recent
+// returns the content of a file of level 0 that was shipped just now, or nil.
+func (l logFiles) compact(
+	ctx context.Context, level int, through uint64, recent func(txid uint64) []byte,
+) (done bool, err error) {
+	covered, err := l.list(ctx, level)
+	if err != nil {
+		return false, err
+	}
+	end := uint64(0)
+	for _, f := range covered {
+		end = max(end, f.max)
+	}
+	below, err := l.list(ctx, level-1)
+	if err != nil {
+		return false, err
+	}
+	var from []logFile
+	for _, f := range below {
+		if f.min > end && f.max <= through && (len(from) == 0 || f.min == from[len(from)-1].max+1) && len(from) < compactAtOnce {
+			from = append(from, f)
+		}
+	}
+	if len(from) < 2 {
+		return false, nil
+	}
+	var readers []io.Reader
+	var open []io.Closer
+	defer func() {
+		for _, c := range open {
+			_ = c.Close()
+		}
+	}()
+	for _, f := range from {
+		if level == 1 {
+			if b := recent(f.max); b != nil {
+				readers = append(readers, bytes.NewReader(b))
+				continue
+			}
+		}
+		r, err := l.fetch(ctx, f)
+		if err != nil {
+			return false, err
+		}
+		readers, open = append(readers, r), append(open, r)
+	}
+	pr, pw := io.Pipe()
+	go func() {
+		c, err := ltx.NewCompactor(pw, readers)
+		if err == nil {
+			c.HeaderFlags = ltx.HeaderFlagNoChecksum
+			err = c.Compact(ctx)
+		}
+		pw.CloseWithError(err)
+	}()
+	_, err = l.bucket.PutStream(ctx, l.key(level, from[0].min, from[len(from)-1].max), pr)
+	_ = pr.CloseWithError(io.ErrClosedPipe)
+	if err != nil {
+		return false, fmt.Errorf("compact to level %d: %w", level, err)
+	}
+	return true, nil
+}
+
+// sweep removes files of the log that a restore of now or of an instant after keep does not need: those of level 0 that
+// level 1 covers, and all that is older than the snapshot that keep needs. The newest file of each level stays.
+func (l logFiles) sweep(ctx context.Context, now, keep time.Time) error {
+	snapshots, err := l.list(ctx, snapshotLevel)
+	if err != nil {
+		return err
+	}
+	needed := uint64(0) // the last transaction of the newest snapshot before keep
+	for _, f := range snapshots {
+		if f.modified.Before(keep) {
+			needed = max(needed, f.max)
+		}
+	}
+	old := func(f logFile) bool { return f.max < needed }
+	if err := l.remove(ctx, snapshots, old); err != nil {
+		return err
+	}
+	covered := uint64(0)
+	for level := levels - 1; level >= 0; level-- {
+		files, err := l.list(ctx, level)
+		if err != nil {
+			return err
+		}
+		if level == 1 {
+			for _, f := range files {
+				covered = max(covered, f.max)
+			}
+		}
+		gone := old
+		if level == 0 {
+			gone = func(f logFile) bool { return f.max <= covered && f.modified.Before(now.Add(-keepShipped)) }
+		}
+		if err := l.remove(ctx, files, gone); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// remove removes those of a level's files that are not needed, from the oldest on, so that no gap comes about. The newest
+// stays.
+func (l logFiles) remove(ctx context.Context, files []logFile, gone func(logFile) bool) error {
+	var keys []string
+	for i, f := range files {
+		if i == len(files)-1 || !gone(f) {
+			break
+		}
+		keys = append(keys, l.key(f.level, f.min, f.max))
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	return l.bucket.Delete(ctx, keys...)
+}
+
+// keepShort compacts the log from time to time, writes whole databases, and removes what neither they nor a restore
+// need. Faults are said and tried again; none keeps anyone waiting. A machine that may have lost the lease does none of
+// it.
+func (r *Replica) keepShort() {
+	var last [levels]time.Time
+	snapshot := r.newestSnapshot()
+	for pause(r.ctx, compactEvery[1]/6) == nil {
+		err := r.upkeep(&last, &snapshot)
+		if err != nil && r.ctx.Err() == nil {
+			r.slog.Warn("replica: the log can't be compacted now", slog.Any("error", err))
+		}
+	}
+}
+
+// newestSnapshot is when the last whole database was written; the zero time where that is not known.
+func (r *Replica) newestSnapshot() (at time.Time) {
+	files, err := r.log.list(r.ctx, snapshotLevel)
+	if err == nil && len(files) > 0 {
+		at = files[len(files)-1].modified
+	}
+	return at
+}
+
+// upkeep does what is due.
+func (r *Replica) upkeep(last *[levels]time.Time, snapshot *time.Time) error {
+	now := time.Now()
+	r.ship.mu.Lock()
+	arrived, many := r.ship.arrived, r.ship.puts >= compactMany
+	r.ship.mu.Unlock()
+	if err := r.lease.check(); err != nil || arrived == r.compacted { // in this order: it was fresh after they arrived
+		return err
+	}
+	for level := 1; level < levels; level++ {
+		if now.Sub(last[level]) < compactEvery[level] && !(level == 1 && many) {
+			continue
+		}
+		if _, err := r.log.compact(r.ctx, level, arrived, r.ship.recentBody); err != nil {
+			return err
+		}
+		last[level] = now
+		if level == 1 {
+			r.ship.mu.Lock()
+			r.ship.puts = 0
+			r.ship.mu.Unlock()
+			r.compacted = arrived
+		}
+	}
+	if now.Sub(*snapshot) >= snapshotEvery {
+		if err := r.ship.snapshot(r.ctx); err != nil {
+			return err
+		}
+		*snapshot = now
+	}
+	return r.log.sweep(r.ctx, now, now.Add(-r.opts.Keep))
+}
+
+// recentBody returns the content of a file that was shipped just now; nil where it is not kept any more.
+func (s *shipper) recentBody(txid uint64) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range s.recent {
+		if p.txid == txid {
+			return p.body
+		}
+	}
+	return nil
+}
+
+// snapshot writes the whole database as it is after the last file that was made. No checkpoint runs meanwhile, so the
+// -wal grows; no one waits.
+func (s *shipper) snapshot(ctx context.Context) error {
+	s.still.Lock()
+	defer s.still.Unlock()
+	s.captureMu.Lock()
+	end, txid, files := s.end, s.txid, *s.files
+	err := s.settle(ctx)
+	s.captureMu.Unlock()
+	if err != nil || end.pages == 0 || txid == 0 || end.frames > 0 && files.wal == nil {
+		return err
+	}
+	h := (&changed{to: end}).header(txid, s.lease.generation())
+	h.MinTXID, h.WALOffset, h.WALSize, h.WALSalt1, h.WALSalt2 = 1, 0, 0, 0, 0
+	pr, pw := io.Pipe()
+	go func() { pw.CloseWithError(encodeWhole(pw, files.main, files.wal, end, h)) }()
+	_, err = s.log.bucket.PutStream(ctx, s.log.key(snapshotLevel, 1, txid), pr)
+	_ = pr.CloseWithError(io.ErrClosedPipe)
+	return err
+}

@@ -1,0 +1,91 @@
+package replica
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+)
+
+func TestCompactedLogRestoresTheSame(t *testing.T) {
+	each(t, func(t *testing.T, url string) {
+		ctx := t.Context()
+		a := boot(t, url, filepath.Join(t.TempDir(), "a.db"))
+		none := func(uint64) []byte { return nil }
+		levelUp := func(level int) {
+			t.Helper()
+			done, err := a.log.compact(ctx, level, a.ship.txid, none)
+			must(t, err)
+			if !done {
+				t.Errorf("level %d: nothing was compacted", level)
+			}
+		}
+		n := 0
+		more := func() {
+			for range 12 {
+				must(t, a.add(ctx, n))
+				n++
+			}
+		}
+		for range 3 {
+			for range 2 {
+				more()
+				levelUp(1)
+			}
+			must(t, a.checkpoint(ctx))
+			levelUp(2)
+		}
+		levelUp(3)
+		must(t, a.log.sweep(ctx, time.Now().Add(time.Hour), time.Now().Add(-time.Hour)))
+		rest, err := a.log.list(ctx, 0)
+		must(t, err)
+		if len(rest) != 1 {
+			t.Errorf("%d files of level 0 are left", len(rest))
+		}
+		more()
+		between := n
+		must(t, a.ship.snapshot(ctx))
+		snapshot := a.ship.txid
+		more()
+		must(t, a.log.sweep(ctx, time.Now().Add(time.Hour), time.Now().Add(time.Hour)))
+		for level := range levels {
+			files, err := a.log.list(ctx, level)
+			must(t, err)
+			for _, f := range files[:max(0, len(files)-1)] {
+				if level > 0 && f.max < snapshot {
+					t.Errorf("level %d: %d to %d is left", level, f.min, f.max)
+				}
+			}
+		}
+		a.die()
+
+		to := filepath.Join(t.TempDir(), "at.db")
+		end, err := a.log.restore(ctx, to, snapshot, time.Time{})
+		must(t, err)
+		if end != snapshot {
+			t.Errorf("restored to %d, not to %d", end, snapshot)
+		}
+		b := boot(t, url, filepath.Join(t.TempDir(), "b.db"))
+		if got := b.numbers(t); !slices.Equal(got, upTo(n)) || n == between {
+			t.Errorf("numbers %v", got)
+		}
+	})
+}
+
+func TestCompactionLeavesOutWhatHasNotArrived(t *testing.T) {
+	each(t, func(t *testing.T, url string) {
+		ctx := t.Context()
+		a := boot(t, url, filepath.Join(t.TempDir(), "a.db"))
+		for i := range 10 {
+			must(t, a.add(ctx, i))
+		}
+		through := a.ship.txid - 3
+		_, err := a.log.compact(ctx, 1, through, a.ship.recentBody)
+		must(t, err)
+		files, err := a.log.list(ctx, 1)
+		must(t, err)
+		if len(files) != 1 || files[0].max != through {
+			t.Errorf("compacted: %+v, through %d", files, through)
+		}
+	})
+}

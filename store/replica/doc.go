@@ -1,0 +1,31 @@
+// Package replica keeps the database of a machine in a bucket, so that another machine can go on with it when that one
+// dies. It copies each commit from SQLite's -wal into a log of LTX files, says when they are there, and keeps a second
+// machine from writing at the same time. It knows nothing of what is in the database.
+//
+// # Parts
+//
+//	replica.go   Replica: what the store uses
+//	prepare.go   the database file at the start: as it is, or restored, or shipped for the first time
+//	note.go      what a machine remembers next to the file
+//	lease.go     the lock object: which machine may write, and until when it may believe so
+//	ship.go      from the -wal into the log, and who waits for it
+//	put.go       files of the log on their way to the bucket
+//	wal.go       the -wal, its index, and files of the log made of them
+//	logfiles.go  the log in the bucket: names, where it ends, what a restore needs
+//	compact.go   keeping the log short
+//	restore.go   from the log into a database file
+//
+// # Invariants
+//
+//   - No caller is told that something is done before the log has it without a gap and the lease was fresh after that.
+//   - The -wal begins anew only after all of it is in the log: checkpoints run while no one else may write.
+//   - A file of the log is written once. What a former holder has sent too late gives way, for no one was told of it.
+//   - A machine that lost the lease never acts again; one that could not renew it in time does not act until it has.
+//   - A database file that the log does not go on from is kept under another name, never deleted.
+//
+// # Flow
+//
+//	Prepare ── lease ── log and file agree? ── yes: ship what the -wal has left, go on
+//	                                       └── no: set aside, restore
+//	COMMIT ── Committed ── -wal read ── PUT, up to eight at once ── all before it there? ── lease fresh? ── After
+package replica

@@ -1,0 +1,138 @@
+package replica
+
+import (
+	"bufio"
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"newsletterd/store/replica/objectstest"
+)
+
+// TestMain runs the machine that TestKill kills, in a process of its own.
+func TestMain(m *testing.M) {
+	if url := os.Getenv("REPLICA_MACHINE"); url != "" {
+		serve(url, os.Getenv("REPLICA_PATH"))
+	}
+	os.Exit(m.Run())
+}
+
+// serve writes numbers from five callers at once, one of them through a connection of its own as a command does, runs
+// checkpoints, and prints each number once it is acknowledged.
+func serve(url, path string) {
+	ctx := context.Background()
+	a, err := start(ctx, url, path, time.Second)
+	if err != nil {
+		fmt.Println("error", err)
+		os.Exit(1)
+	}
+	var first int
+	if err := a.db.QueryRowContext(ctx, "SELECT coalesce(max(n), -1) + 1 FROM number").Scan(&first); err != nil {
+		fmt.Println("error", err)
+		os.Exit(1)
+	}
+	var mu sync.Mutex
+	fmt.Println("up", first)
+	foreign, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(5000)&_pragma=wal_autocheckpoint(0)"+
+		"&_pragma=synchronous(FULL)&_txlock=immediate")
+	if err != nil {
+		fmt.Println("error", err)
+		os.Exit(1)
+	}
+	for i := range 5 {
+		a := a
+		if i == 0 {
+			a = &machine{Replica: a.Replica, db: foreign}
+		}
+		go func() {
+			for {
+				mu.Lock()
+				n := first
+				first++
+				mu.Unlock()
+				if err := a.add(ctx, n); err != nil {
+					fmt.Println("error", err)
+					os.Exit(1)
+				}
+				fmt.Println(n)
+			}
+		}()
+	}
+	for i := 0; ; i++ {
+		time.Sleep(20 * time.Millisecond)
+		if err := a.checkpoint(ctx); err != nil {
+			fmt.Println("error", err)
+			os.Exit(1)
+		}
+	}
+}
+
+// killed runs a machine until it has acknowledged so many numbers, kills it, and returns them.
+func killed(t *testing.T, url, path string, count int) (acknowledged []int) {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), os.Args[0])
+	c.Env = append(append(os.Environ(), "REPLICA_MACHINE="+url, "REPLICA_PATH="+path), objectstest.Environ("test")...)
+	out, err := c.StdoutPipe()
+	must(t, err)
+	must(t, c.Start())
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		if word, ok := strings.CutPrefix(lines.Text(), "error"); ok {
+			t.Errorf("the machine says: %s", word)
+			break
+		}
+		if n, err := strconv.Atoi(lines.Text()); err == nil {
+			if acknowledged = append(acknowledged, n); len(acknowledged) == count {
+				must(t, c.Process.Kill())
+			}
+		}
+	}
+	_ = c.Process.Kill()
+	_ = c.Wait()
+	return acknowledged
+}
+
+// TestKill kills a machine in the middle of its work, again and again: its disk is kept or thrown away, and nothing that
+// it has acknowledged is lost.
+func TestKill(t *testing.T) {
+	each(t, func(t *testing.T, url string) {
+		rounds := 8
+		if testing.Short() {
+			rounds = 3
+		}
+		path := filepath.Join(t.TempDir(), "0.db")
+		var acknowledged []int
+		for round := range rounds {
+			acknowledged = append(acknowledged, killed(t, url, path, 50+37*round%90)...)
+			if round%2 == 1 {
+				path = filepath.Join(t.TempDir(), fmt.Sprint(round, ".db"))
+			}
+			m := boot(t, url, path)
+			there := map[int]bool{}
+			for _, n := range m.numbers(t) {
+				there[n] = true
+			}
+			for _, n := range acknowledged {
+				if !there[n] {
+					t.Fatalf("round %d: %d is lost, of %d acknowledged", round, n, len(acknowledged))
+				}
+			}
+			if round%4 == 3 {
+				m.stop(t)
+			} else {
+				m.die()
+			}
+			if len(aside(t, path)) > 0 {
+				t.Errorf("round %d: a file was set aside", round)
+			}
+		}
+	})
+}

@@ -1,0 +1,238 @@
+package replica
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"newsletterd/store/replica/objects"
+)
+
+const lockKey = "lock.json"
+
+// ErrLost is returned once another machine holds the lease: this one must not answer, send or write any more.
+var ErrLost = errors.New("another machine has taken over")
+
+// ErrStale is returned while the lease could not be renewed for so long that another machine may take it.
+var ErrStale = errors.New("the lease could not be renewed in time")
+
+// holder is the content of the lock object: who may write to the replica.
+type holder struct {
+	Generation uint64 `json:"generation"` // grows with each taking
+	Node       string `json:"node"`       // which database file, of which machine
+	Host       string `json:"host"`       // for people
+	Renewal    uint64 `json:"renewal"`    // so that each renewal changes the ETag
+	TTL        int64  `json:"ttl_ms"`
+	Released   bool   `json:"released,omitempty"`
+	At         string `json:"at"` // RFC 3339, for people: no machine believes another's clock
+}
+
+// same reports whether two contents are of one renewal.
+func (h holder) same(o holder) bool {
+	return h.Generation == o.Generation && h.Node == o.Node && h.Renewal == o.Renewal && h.Released == o.Released
+}
+
+// lease is the right to write to the replica. It is renewed by conditional writes of the lock object, so that of two
+// machines that try only one succeeds. It is fresh for four fifths of the TTL after the start of the last renewal that
+// succeeded; another machine takes it only after the object stood still for a whole TTL of that machine's clock.
+type lease struct {
+	bucket objects.Bucket
+	node   string
+	host   string
+	ttl    time.Duration
+	clock  func() time.Duration
+	log    *slog.Logger
+
+	until atomic.Int64 // of clock, in nanoseconds: the end of freshness
+	lost  atomic.Bool
+
+	mu   sync.Mutex // of what follows
+	mine holder
+	etag string
+}
+
+// check returns nil while no other machine can hold the lease, else ErrStale or ErrLost. It costs an atomic load and a
+// look at the clock.
+func (l *lease) check() error {
+	switch {
+	case l.lost.Load():
+		return ErrLost
+	case int64(l.clock()) >= l.until.Load():
+		return ErrStale
+	}
+	return nil
+}
+
+// read returns the lock object; fs.ErrNotExist where there is none.
+func (l *lease) read(ctx context.Context) (h holder, etag string, err error) {
+	// Head before Get: content that is newer than its ETag only makes the next conditional write fail.
+	info, err := l.bucket.Head(ctx, lockKey)
+	if err != nil {
+		return h, "", err
+	}
+	r, err := l.bucket.Get(ctx, lockKey, 0, 0)
+	if err != nil {
+		return h, "", err
+	}
+	defer r.Close()
+	b, err := io.ReadAll(io.LimitReader(r, 64<<10))
+	if err != nil {
+		return h, "", err
+	}
+	if err := json.Unmarshal(b, &h); err != nil || h.Generation == 0 {
+		return h, "", fmt.Errorf("%s in the bucket is no lock of newsletterd: %.80q", lockKey, b)
+	}
+	return h, info.ETag, nil
+}
+
+// write puts the lock object. After a refusal or a lost answer it reads what is there: its own content is success, any
+// other one ErrLost, and the one before it the error as it was.
+func (l *lease) write(ctx context.Context, next holder, cond objects.Condition) (etag string, err error) {
+	next.At = time.Now().UTC().Format(time.RFC3339)
+	b, err := json.Marshal(next)
+	if err != nil {
+		return "", err
+	}
+	etag, err = l.bucket.Put(ctx, lockKey, b, cond)
+	if err == nil || !errors.Is(err, objects.ErrPrecondition) && !errors.Is(err, objects.ErrAmbiguous) {
+		return etag, err
+	}
+	there, tag, readErr := l.read(ctx)
+	switch {
+	case errors.Is(readErr, fs.ErrNotExist):
+		return "", fmt.Errorf("%w: the lock object was removed", ErrLost)
+	case readErr != nil:
+		return "", errors.Join(err, readErr)
+	case there.same(next):
+		return tag, nil
+	case there.Generation > l.mine.Generation || there.Node != l.node:
+		return "", ErrLost
+	}
+	return "", err
+}
+
+// take waits until the lease is this node's, and returns the holder before it; the zero value where there was none.
+// waiting is called with the holder each time that it has to wait. The caller must hold the lock of the database file:
+// a lease of the same node is taken at once, for its process can't run any more.
+func (l *lease) take(ctx context.Context, waiting func(holder)) (before holder, err error) {
+	var seen string // ETag of a holder that is waited for
+	var since time.Duration
+	for {
+		l.mu.Lock()
+		before, taken, err := l.tryTake(ctx, &seen, &since)
+		l.mu.Unlock()
+		switch {
+		case taken:
+			return before, nil
+		case ctx.Err() != nil:
+			return before, context.Cause(ctx)
+		case err != nil:
+			l.log.Warn("replica: the lease can't be read or taken", slog.Any("error", err))
+		default:
+			waiting(before)
+		}
+		if err := pause(ctx, l.ttl/10); err != nil {
+			return before, err
+		}
+	}
+}
+
+// tryTake looks at the lock object once and takes it where it may. seen and since are the ETag of the holder that is
+// waited for, and when it was seen first. The lock is held.
+func (l *lease) tryTake(ctx context.Context, seen *string, since *time.Duration) (before holder, taken bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, l.ttl)
+	defer cancel()
+	before, etag, err := l.read(ctx)
+	cond := objects.Condition{Match: etag}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		cond = objects.Condition{Absent: true}
+	case err != nil:
+		return before, false, err
+	case before.Released || before.Node == l.node:
+	case *seen != etag:
+		*seen, *since = etag, l.clock()
+		return before, false, nil
+	case l.clock()-*since < max(l.ttl, time.Duration(before.TTL)*time.Millisecond):
+		return before, false, nil
+	}
+	next := holder{Generation: before.Generation + 1, Node: l.node, Host: l.host, TTL: l.ttl.Milliseconds()}
+	start := l.clock()
+	if etag, err = l.write(ctx, next, cond); err != nil {
+		if errors.Is(err, ErrLost) || errors.Is(err, objects.ErrPrecondition) { // another one was quicker
+			*seen, err = "", nil
+		}
+		return before, false, err
+	}
+	l.mine, l.etag = next, etag
+	l.until.Store(int64(start + l.ttl*4/5))
+	return before, true, nil
+}
+
+// renew renews the lease once. An error of the bucket leaves it fresh as long as it was. After ErrLost it is not fresh
+// any more, for good.
+func (l *lease) renew(ctx context.Context) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.lost.Load() {
+		return ErrLost
+	}
+	ctx, cancel := context.WithTimeout(ctx, l.ttl/3)
+	defer cancel()
+	next := l.mine
+	next.Renewal++
+	start := l.clock()
+	etag, err := l.write(ctx, next, objects.Condition{Match: l.etag})
+	switch {
+	case err == nil:
+		l.mine, l.etag = next, etag
+		l.until.Store(int64(start + l.ttl*4/5))
+	case errors.Is(err, ErrLost):
+		l.lost.Store(true)
+	}
+	return err
+}
+
+// release gives the lease up, so that another machine need not wait. The object stays: removing it would forget the
+// generation.
+func (l *lease) release(ctx context.Context) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.mine.Generation == 0 || l.lost.Load() {
+		return nil
+	}
+	l.until.Store(0)
+	next := l.mine
+	next.Renewal++
+	next.Released = true
+	_, err := l.write(ctx, next, objects.Condition{Match: l.etag})
+	if err == nil {
+		l.lost.Store(true)
+	}
+	return err
+}
+
+// generation is the number of this taking.
+func (l *lease) generation() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.mine.Generation
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,13 @@
+//go:build !unix
+
+package replica
+
+import "os"
+
+func markOf(path string) (m mark, err error) {
+	fi, err := os.Stat(path)
+	if err != nil {
+		return m, err
+	}
+	return mark{Size: fi.Size(), Changed: fi.ModTime().UnixNano()}, nil
+}

@@ -1,0 +1,67 @@
+package replica
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// note is what a machine keeps in a file next to the database: its name, and of which transaction the database file is
+// when there is no -wal, as long as the file is the same and no one has written to it.
+type note struct {
+	Node       string `json:"node"`
+	Generation uint64 `json:"generation"`
+	TXID       uint64 `json:"txid"`
+	Pages      uint32 `json:"pages"`
+	File       mark   `json:"file"`
+}
+
+// mark tells a file from each other one and from what it was before: any write to it moves Changed.
+type mark struct {
+	Size    int64  `json:"size"`
+	Inode   uint64 `json:"inode"`
+	Changed int64  `json:"changed"` // status change, in nanoseconds
+}
+
+func notePath(path string) string { return path + ".replica" }
+
+// readNote returns the zero value where there is none.
+func readNote(path string) (n note, err error) {
+	b, err := os.ReadFile(notePath(path))
+	if errors.Is(err, os.ErrNotExist) {
+		return n, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(b, &n)
+	}
+	if err != nil {
+		return n, fmt.Errorf("%s: %w", notePath(path), err)
+	}
+	return n, nil
+}
+
+// writeNote replaces the note, so that a kill leaves the old one or the new one.
+func writeNote(path string, n note) error {
+	b, err := json.Marshal(n)
+	if err != nil {
+		return err
+	}
+	tmp := notePath(path) + ".tmp"
+	f, err := os.OpenFile(tmp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(b, '\n'))
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(tmp, notePath(path))
+	}
+	if err == nil {
+		err = syncFolder(filepath.Dir(path))
+	}
+	return err
+}

@@ -1,0 +1,269 @@
+package replica
+
+import (
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/url"
+	"os"
+
+	"github.com/superfly/ltx"
+)
+
+// position is where the database file stands in the log while it has no -wal.
+type position struct {
+	txid  uint64
+	pages uint32
+}
+
+// settle makes the database file one that the log continues: as it is where it is what the log ends with, after its
+// -wal is shipped and moved into it; else it is moved aside, and what the bucket has is restored. An empty bucket gets
+// the file as it is. The lease is held, and the lock of the file.
+func (r *Replica) settle(ctx context.Context, n note) (at position, err error) {
+	s, err := r.log.shipped(ctx)
+	if err != nil {
+		return at, err
+	}
+	for _, f := range s.strays {
+		r.slog.Warn("replica: a file after a gap is removed; nobody was told of what it holds",
+			slog.Uint64("txid", f.min))
+		if err := r.log.bucket.Delete(ctx, r.log.key(0, f.min, f.max)); err != nil {
+			return at, err
+		}
+	}
+	empty, err := r.empty(ctx, s)
+	if err != nil {
+		return at, err
+	}
+	fi, err := os.Stat(r.path)
+	there := err == nil && fi.Size() > 0
+	switch {
+	case err != nil && !errors.Is(err, os.ErrNotExist):
+		return at, err
+	case there && empty:
+		return r.adopt(ctx)
+	case there:
+		at, fits, err := r.continues(ctx, n, s)
+		if err != nil || fits {
+			return at, err
+		}
+		aside, err := moveAside(r.path)
+		if err != nil {
+			return at, err
+		}
+		r.slog.Warn("replica: the database file is not what the replica ends with; it is kept under another name",
+			slog.String("file", aside))
+	case empty:
+		return at, nil
+	case err == nil:
+		if err := os.Remove(r.path); err != nil { // empty, as createFile leaves it
+			return at, err
+		}
+	}
+	return r.fetch(ctx)
+}
+
+// empty reports whether the bucket holds no database at all.
+func (r *Replica) empty(ctx context.Context, s shipped) (bool, error) {
+	if s.head() > 0 {
+		return false, nil
+	}
+	_, err := r.log.plan(ctx, 0, zeroTime)
+	if errors.Is(err, ErrNothing) {
+		return true, nil
+	}
+	return false, err
+}
+
+// fetch restores what the bucket has.
+func (r *Replica) fetch(ctx context.Context) (at position, err error) {
+	if at.txid, err = r.log.restoreInPlace(ctx, r.path); err != nil {
+		return at, fmt.Errorf("restore from the replica: %w", err)
+	}
+	r.restored = true
+	at.pages, err = pagesOf(r.path)
+	r.slog.Info("replica: the database was restored", slog.Uint64("txid", at.txid))
+	return at, err
+}
+
+// adopt ships the whole database file as the first of the log.
+func (r *Replica) adopt(ctx context.Context) (at position, err error) {
+	if err := withDatabase(ctx, r.path, func(c *sql.Conn) error { return fold(ctx, c) }); err != nil {
+		return at, err
+	}
+	if at.pages, err = pagesOf(r.path); err != nil {
+		return at, err
+	}
+	f, err := os.Open(r.path)
+	if err != nil {
+		return at, err
+	}
+	defer f.Close()
+	at.txid = 1
+	c := changed{to: walEnd{pages: at.pages}}
+	h := c.header(at.txid, r.lease.generation())
+	h.WALOffset = 0
+	pr, pw := io.Pipe()
+	go func() { pw.CloseWithError(encodeWhole(pw, f, nil, walEnd{}, h)) }()
+	_, err = r.log.bucket.PutStream(ctx, r.log.key(0, 1, 1), pr)
+	_ = pr.CloseWithError(err)
+	return at, err
+}
+
+// continues reports whether the database file is what the log ends with, or goes on from there with frames of its -wal,
+// which are then shipped and moved into it.
+func (r *Replica) continues(ctx context.Context, n note, s shipped) (at position, fits bool, err error) {
+	m, err := markOf(r.path)
+	if err != nil {
+		return at, false, err
+	}
+	unchanged := n.File == m
+	if fi, err := os.Stat(r.path + "-wal"); errors.Is(err, os.ErrNotExist) || err == nil && fi.Size() == 0 {
+		return position{n.TXID, n.Pages}, unchanged && n.TXID == s.head(), nil
+	} else if err != nil {
+		return at, false, err
+	}
+	if s.head() == 0 {
+		return at, false, nil
+	}
+	last := s.files[len(s.files)-1]
+	h, err := r.log.header(ctx, last)
+	if err != nil {
+		return at, false, err
+	}
+	err = withDatabase(ctx, r.path, func(c *sql.Conn) error {
+		now, err := readIndex(r.path)
+		if err != nil {
+			return err
+		}
+		from := walEnd{
+			salt: [2]uint32{h.WALSalt1, h.WALSalt2}, pages: h.Commit,
+			frames: uint32((h.WALOffset + h.WALSize - walHeader) / frameSize),
+		}
+		switch {
+		case h.WALOffset != 0 && now.salt == from.salt && now.frames >= from.frames:
+			fits, err = r.samePage(ctx, last, from)
+		case h.WALOffset != 0 && now.salt[0] == from.salt[0]+1:
+			// A checkpoint ran after the last file was shipped, and the -wal was begun anew.
+			from, fits = walEnd{salt: now.salt, pages: h.Commit}, true
+		case unchanged && n.TXID == last.max:
+			// The process before this one shipped nothing of what it wrote.
+			from, fits = walEnd{salt: now.salt, pages: n.Pages}, true
+		}
+		if err != nil || !fits {
+			return err
+		}
+		if at.txid, err = r.shipRest(ctx, last.max, from); err != nil {
+			return err
+		}
+		return fold(ctx, c)
+	})
+	if err == nil && fits {
+		at.pages, err = pagesOf(r.path)
+	}
+	return at, fits, err
+}
+
+// samePage reports whether the frame of the -wal that the last file of the log ends with is in that file: else a file of
+// another history has the same salts.
+func (r *Replica) samePage(ctx context.Context, last logFile, end walEnd) (bool, error) {
+	wal, err := os.Open(r.path + "-wal")
+	if err != nil {
+		return false, err
+	}
+	defer wal.Close()
+	if end.frames == 0 {
+		return true, nil
+	}
+	frame := make([]byte, frameSize)
+	if _, err := wal.ReadAt(frame, end.offset()-frameSize); err != nil {
+		return false, err
+	}
+	file, err := r.log.fetch(ctx, last)
+	if err != nil {
+		return false, err
+	}
+	defer file.Close()
+	dec := ltx.NewDecoder(file)
+	if err := dec.DecodeHeader(); err != nil {
+		return false, err
+	}
+	page := make([]byte, pageSize)
+	for {
+		var p ltx.PageHeader
+		if err := dec.DecodePage(&p, page); errors.Is(err, io.EOF) {
+			return false, nil
+		} else if err != nil {
+			return false, err
+		}
+		if p.Pgno == binary.BigEndian.Uint32(frame) {
+			return string(page) == string(frame[frameHeader:]), nil
+		}
+	}
+}
+
+// shipRest ships the frames of the -wal after from and returns the last transaction then.
+func (r *Replica) shipRest(ctx context.Context, txid uint64, from walEnd) (uint64, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	s := newShipper(r.path, r.log, r.lease, r.slog, func(err error) { cancel() })
+	if err := s.start(ctx, txid, from.pages); err != nil {
+		cancel()
+		return 0, err
+	}
+	s.captureMu.Lock()
+	s.end = from
+	err := s.flush(ctx)
+	txid = s.txid
+	s.captureMu.Unlock()
+	cancel()
+	s.loops.Wait()
+	s.files.close()
+	return txid, err
+}
+
+// withDatabase opens the database file by itself. SQLite makes the index of a -wal that a kill has left.
+func withDatabase(ctx context.Context, path string, fn func(*sql.Conn) error) error {
+	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+
+		"?_pragma=busy_timeout(5000)&_pragma=wal_autocheckpoint(0)&_pragma=synchronous(FULL)")
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	c, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	var tables int
+	if err := c.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables); err != nil {
+		return err
+	}
+	return fn(c)
+}
+
+// fold moves the -wal into the database file.
+func fold(ctx context.Context, c *sql.Conn) error {
+	var busy, frames, moved int
+	err := c.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &frames, &moved)
+	if err == nil && busy != 0 {
+		err = errors.New("another process has the database open")
+	}
+	return err
+}
+
+// pagesOf returns the number of pages of a database file without a -wal.
+func pagesOf(path string) (uint32, error) {
+	fi, err := os.Stat(path)
+	if err != nil {
+		return 0, err
+	}
+	if fi.Size()%pageSize != 0 {
+		return 0, fmt.Errorf("%s does not have pages of %d bytes", path, pageSize)
+	}
+	return uint32(fi.Size() / pageSize), nil
+}

@@ -1,0 +1,275 @@
+package replica
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver of the connection that keeps other writers out
+
+	"newsletterd/core"
+	"newsletterd/store/replica/objects"
+)
+
+var zeroTime time.Time
+
+// Options of New. URL and Path are needed.
+type Options struct {
+	URL string // of the bucket, as objects.Open takes it
+	// Env is asked for the keys to the bucket; nil is os.Getenv.
+	Env  func(string) string
+	Path string // of the database file
+	// TTL is how long the lease of a machine that has died is waited for; 0 is 10 s.
+	TTL time.Duration
+	// Keep is for how long the database can be restored as it was at any time; 0 is 72 h.
+	Keep time.Duration
+	Log  *slog.Logger
+	// Waiting is called about every second while another machine holds the lease; host is its name.
+	Waiting func(host string)
+	// Failed is called once when this machine must stop at once, with an error that is ErrLost.
+	Failed func(error)
+}
+
+// Replica keeps the database in a bucket. Its methods may be called from any goroutine, once Prepare has returned.
+type Replica struct {
+	path  string
+	log   logFiles
+	lease *lease
+	slog  *slog.Logger
+	opts  Options
+
+	restored  bool
+	compacted uint64 // of keepShort: the last transaction that level 1 has
+	at        position
+	note      note
+	ship      *shipper                // since Start
+	running   atomic.Pointer[shipper] // the same, for keepLease
+	gate      *sql.DB                 // its only connection takes the write lock
+
+	cancel context.CancelCauseFunc
+	ctx    context.Context
+	loops  sync.WaitGroup
+	once   sync.Once // of Failed
+}
+
+// New returns a replica that has done nothing yet. Errors are those of the address.
+func New(o Options) (*Replica, error) {
+	if o.Env == nil {
+		o.Env = os.Getenv
+	}
+	if o.TTL == 0 {
+		o.TTL = 10 * time.Second
+	}
+	if o.Keep == 0 {
+		o.Keep = 72 * time.Hour
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Waiting == nil {
+		o.Waiting = func(string) {}
+	}
+	if o.Failed == nil {
+		o.Failed = func(error) {}
+	}
+	bucket, err := objects.Open(o.URL, o.Env)
+	if err != nil {
+		return nil, err
+	}
+	host, _ := os.Hostname()
+	r := &Replica{path: o.Path, log: logFiles{bucket}, slog: o.Log, opts: o}
+	r.lease = &lease{bucket: bucket, host: host, ttl: o.TTL, clock: bootTime, log: o.Log}
+	r.ctx, r.cancel = context.WithCancelCause(context.Background())
+	return r, nil
+}
+
+// Prepare takes the lease, for which it may have to wait, and makes the database file the newest that the replica has.
+// The caller holds the lock of the file, so that no other process of this machine serves it, and has not opened it. It
+// returns ErrGap where the log is damaged, and errors of the bucket and of the file system.
+func (r *Replica) Prepare(ctx context.Context) error {
+	n, err := readNote(r.path)
+	if err != nil {
+		return err
+	}
+	if n.Node == "" {
+		n = note{Node: core.NewID()}
+		if err := writeNote(r.path, n); err != nil {
+			return err
+		}
+	}
+	if err := objects.Probe(ctx, r.log.bucket); err != nil {
+		return err
+	}
+	r.lease.node = n.Node
+	if _, err := r.lease.take(ctx, func(h holder) { r.opts.Waiting(h.Host) }); err != nil {
+		return err
+	}
+	r.loops.Go(r.keepLease)
+	if r.at, err = r.settle(ctx, n); err != nil {
+		return err
+	}
+	return r.keepNote(n.Node)
+}
+
+// keepNote notes that the database file, without a -wal, is what the log ends with.
+func (r *Replica) keepNote(node string) error {
+	r.note = note{Node: node, Generation: r.lease.generation(), TXID: r.at.txid, Pages: r.at.pages}
+	m, err := markOf(r.path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	r.note.File = m
+	return writeNote(r.path, r.note)
+}
+
+// Restored reports whether Prepare has brought the database from the bucket.
+func (r *Replica) Restored() bool { return r.restored }
+
+// Generation grows each time that a machine takes the lease.
+func (r *Replica) Generation() uint64 { return r.lease.generation() }
+
+// keepLease renews the lease three times in a TTL.
+func (r *Replica) keepLease() {
+	for pause(r.ctx, r.opts.TTL/3) == nil {
+		err := r.lease.renew(r.ctx)
+		switch {
+		case errors.Is(err, ErrLost):
+			r.fail(err)
+			return
+		case err != nil && r.ctx.Err() == nil:
+			r.slog.Warn("replica: the lease can't be renewed", slog.Any("error", err))
+		case r.shipper() != nil:
+			r.shipper().release()
+		}
+	}
+}
+
+func (r *Replica) shipper() *shipper { return r.running.Load() }
+
+// fail ends everything after the lease is lost.
+func (r *Replica) fail(err error) {
+	r.lease.lost.Store(true)
+	r.once.Do(func() {
+		r.slog.Error("replica: this machine stops", slog.Any("error", err))
+		if s := r.shipper(); s != nil {
+			s.release()
+		}
+		r.opts.Failed(err)
+	})
+}
+
+// Start ships what is committed from now on. The database is open, and may have been written to since Prepare.
+func (r *Replica) Start(ctx context.Context) (err error) {
+	if m, err := markOf(r.path); err != nil {
+		return err
+	} else if r.at.txid > 0 && m != r.note.File {
+		r.at.pages, r.note.File = 0, mark{} // a migration: the whole is copied
+	}
+	r.gate, err = sql.Open("sqlite", "file:"+(&url.URL{Path: r.path}).EscapedPath()+
+		"?_pragma=busy_timeout(1000)&_pragma=wal_autocheckpoint(0)")
+	if err != nil {
+		return err
+	}
+	r.gate.SetMaxOpenConns(1)
+	r.gate.SetMaxIdleConns(1)
+	if err := r.gate.PingContext(ctx); err != nil {
+		return err
+	}
+	s := newShipper(r.path, r.log, r.lease, r.slog, r.fail)
+	if err := s.start(r.ctx, r.at.txid, r.at.pages); err != nil {
+		return err
+	}
+	if r.note.File == (mark{}) || r.at.txid == 0 {
+		s.captureMu.Lock()
+		s.whole = true
+		s.captureMu.Unlock()
+	}
+	r.ship = s
+	r.running.Store(s)
+	r.loops.Go(r.keepShort)
+	s.note()
+	return nil
+}
+
+// Committed says that something was committed. It costs next to nothing.
+func (r *Replica) Committed() { r.ship.note() }
+
+// After calls fn once all that was committed so far is in the bucket and the lease was held after that; with ErrLost
+// once another machine has taken over. fn must not block; it may be called before After returns.
+func (r *Replica) After(fn func(error)) { r.ship.after(fn) }
+
+// Wait returns when After would call its function, or ctx is done.
+func (r *Replica) Wait(ctx context.Context) error {
+	done := make(chan error, 1)
+	r.After(func(err error) { done <- err })
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Check returns nil while no other machine can have taken over, else ErrStale or ErrLost: then nothing may be answered
+// or sent. It costs an atomic load and a look at the clock.
+func (r *Replica) Check() error { return r.lease.check() }
+
+// Checkpoint runs a checkpoint so that the replica loses nothing by it; run must be a PASSIVE one. It fails without
+// having called run while the bucket lacks a part or another process holds the write lock.
+func (r *Replica) Checkpoint(ctx context.Context, run func() error) error {
+	return r.ship.checkpoint(ctx, func() (func(), error) {
+		c, err := r.gate.Conn(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := c.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+			return nil, errors.Join(fmt.Errorf("keep other writers out: %w", err), c.Close())
+		}
+		return func() {
+			_, _ = c.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
+			_ = c.Close()
+		}, nil
+	}, run)
+}
+
+// Stop ends shipping. What was not shipped stays in the -wal and is shipped at the next start.
+func (r *Replica) Stop() error {
+	var err error
+	if r.ship != nil {
+		r.ship.captureMu.Lock()
+		r.at = position{r.ship.txid, r.ship.end.pages}
+		r.ship.captureMu.Unlock()
+	}
+	if r.gate != nil {
+		err = r.gate.Close()
+	}
+	return err
+}
+
+// Close releases the lease after the database was closed. Where there is no -wal any more, and all was shipped, the
+// file is noted to be what the log ends with, so that the next start need not copy anything.
+func (r *Replica) Close(ctx context.Context) error {
+	var err error
+	if s := r.ship; s != nil {
+		s.mu.Lock()
+		whole := s.arrived == r.at.txid
+		s.mu.Unlock()
+		if _, statErr := os.Stat(r.path + "-wal"); whole && errors.Is(statErr, os.ErrNotExist) {
+			err = r.keepNote(r.note.Node)
+		}
+	}
+	r.cancel(errors.New("closed"))
+	r.loops.Wait()
+	if r.ship != nil {
+		r.ship.loops.Wait()
+		r.ship.files.close()
+	}
+	return errors.Join(err, r.lease.release(ctx))
+}

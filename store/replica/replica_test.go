@@ -1,0 +1,510 @@
+package replica
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"newsletterd/store/replica/objectstest"
+)
+
+// machine is a computer with a disk of its own that serves the database of a replica.
+type machine struct {
+	*Replica
+	db   *sql.DB
+	lost chan error
+	lane sync.Mutex // of what writes
+}
+
+// testTTL is short, and yet long enough for a slow computer.
+const testTTL = 3 * time.Second
+
+func start(ctx context.Context, url, path string, ttl time.Duration) (*machine, error) {
+	m := &machine{lost: make(chan error, 1)}
+	r, err := New(Options{
+		URL: url, Env: objectstest.Env("test"), Path: path, TTL: ttl,
+		Failed: func(err error) { m.lost <- err },
+	})
+	if err != nil {
+		return nil, err
+	}
+	m.Replica = r
+	if err := r.Prepare(ctx); err != nil {
+		return nil, err
+	}
+	m.db, err = sql.Open("sqlite", "file:"+path+"?_pragma=journal_mode(WAL)&_pragma=wal_autocheckpoint(0)"+
+		"&_pragma=synchronous(FULL)&_pragma=busy_timeout(5000)&_txlock=immediate")
+	if err != nil {
+		return nil, err
+	}
+	m.db.SetMaxOpenConns(1)
+	m.db.SetMaxIdleConns(1)
+	if err := m.db.PingContext(ctx); err != nil {
+		return nil, err
+	}
+	if err := r.Start(ctx); err != nil {
+		return nil, err
+	}
+	_, err = m.db.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS number (n INTEGER PRIMARY KEY, filler BLOB)")
+	return m, err
+}
+
+func boot(t *testing.T, url, path string) *machine {
+	t.Helper()
+	m, err := start(t.Context(), url, path, testTTL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(m.die)
+	return m
+}
+
+// die lets go of everything without a word to the bucket, as a machine does that loses its power.
+func (m *machine) die() {
+	m.cancel(errors.New("dead"))
+	m.loops.Wait()
+	m.ship.loops.Wait()
+	_ = m.gate.Close()
+	_ = m.db.Close()
+}
+
+// add writes a number and returns once it is in the replica.
+func (m *machine) add(ctx context.Context, n int) error {
+	m.lane.Lock()
+	_, err := m.db.ExecContext(ctx, "INSERT INTO number VALUES (?, randomblob(500))", n)
+	m.Committed()
+	m.lane.Unlock()
+	if err != nil {
+		return err
+	}
+	return m.Wait(ctx)
+}
+
+// checkpoint moves the -wal into the file, as the store's writer does.
+func (m *machine) checkpoint(ctx context.Context) error {
+	m.lane.Lock()
+	defer m.lane.Unlock()
+	return m.Checkpoint(ctx, func() error {
+		var busy, frames, moved int
+		return m.db.QueryRowContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)").Scan(&busy, &frames, &moved)
+	})
+}
+
+// stop ends a machine as it should.
+func (m *machine) stop(t *testing.T) {
+	t.Helper()
+	ctx := t.Context()
+	must(t, m.checkpoint(ctx))
+	must(t, m.Stop())
+	must(t, m.db.Close())
+	must(t, m.Close(ctx))
+}
+
+func (m *machine) numbers(t *testing.T) []int {
+	t.Helper()
+	return numbers(t, m.db)
+}
+
+func numbers(t *testing.T, db *sql.DB) (all []int) {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), "SELECT n FROM number ORDER BY n")
+	must(t, err)
+	defer rows.Close()
+	for rows.Next() {
+		var n int
+		must(t, rows.Scan(&n))
+		all = append(all, n)
+	}
+	must(t, rows.Err())
+	var whole string
+	must(t, db.QueryRowContext(t.Context(), "PRAGMA integrity_check").Scan(&whole))
+	if whole != "ok" {
+		t.Errorf("integrity_check: %s", whole)
+	}
+	return all
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// each runs a test over both kinds of bucket.
+func each(t *testing.T, test func(t *testing.T, url string)) {
+	t.Parallel()
+	t.Run("s3", func(t *testing.T) { t.Parallel(); test(t, objectstest.New(t).URL()) })
+	t.Run("folder", func(t *testing.T) { t.Parallel(); test(t, "file://"+filepath.Join(t.TempDir(), "replica")) })
+}
+
+func upTo(n int) (all []int) {
+	for i := range n {
+		all = append(all, i)
+	}
+	return all
+}
+
+func TestEmptyDiskGetsAllThatWasAcknowledged(t *testing.T) {
+	each(t, func(t *testing.T, url string) {
+		ctx := t.Context()
+		a := boot(t, url, filepath.Join(t.TempDir(), "a.db"))
+		for i := range 300 {
+			must(t, a.add(ctx, i))
+			if i%70 == 50 {
+				must(t, a.checkpoint(ctx))
+			}
+		}
+		a.die()
+		if a.ship.wholes != 1 { // the first
+			t.Errorf("the whole database was copied %d times", a.ship.wholes)
+		}
+		b := boot(t, url, filepath.Join(t.TempDir(), "b.db"))
+		if !b.Restored() || b.Generation() != a.mineGeneration()+1 {
+			t.Errorf("restored %v, generation %d after %d", b.Restored(), b.Generation(), a.mineGeneration())
+		}
+		if got := b.numbers(t); !slices.Equal(got, upTo(300)) {
+			t.Fatalf("%d numbers", len(got))
+		}
+		must(t, b.add(ctx, 300))
+		b.stop(t)
+		c := boot(t, url, filepath.Join(t.TempDir(), "c.db"))
+		if got := c.numbers(t); !slices.Equal(got, upTo(301)) {
+			t.Errorf("%d numbers", len(got))
+		}
+	})
+}
+
+func (m *machine) mineGeneration() uint64 { return m.lease.generation() }
+
+func TestCleanStopIsFollowedByNoCopyOfTheWhole(t *testing.T) {
+	each(t, func(t *testing.T, url string) {
+		ctx := t.Context()
+		path := filepath.Join(t.TempDir(), "a.db")
+		a := boot(t, url, path)
+		for i := range 2000 {
+			_, err := a.db.ExecContext(ctx, "INSERT INTO number VALUES (?, randomblob(3000))", i)
+			must(t, err)
+		}
+		a.Committed()
+		must(t, a.Wait(ctx))
+		a.stop(t)
+		if _, err := os.Stat(path + "-wal"); !errors.Is(err, os.ErrNotExist) {
+			t.Error("a -wal is left")
+		}
+		b := boot(t, url, path)
+		must(t, b.add(ctx, 2000))
+		if b.Restored() || len(aside(t, path)) > 0 {
+			t.Error("the file was not taken as it was")
+		}
+		b.ship.mu.Lock()
+		kept := b.ship.kept
+		b.ship.mu.Unlock()
+		if kept > 1<<20 {
+			t.Errorf("%d bytes were shipped at the start", kept)
+		}
+		if got := b.numbers(t); len(got) != 2001 {
+			t.Errorf("%d numbers", len(got))
+		}
+	})
+}
+
+func aside(t *testing.T, path string) []string {
+	t.Helper()
+	found, err := filepath.Glob(path + ".superseded-*")
+	must(t, err)
+	return found
+}
+
+func TestOldMachineReturnsWithItsFile(t *testing.T) {
+	each(t, func(t *testing.T, url string) {
+		ctx := t.Context()
+		path := filepath.Join(t.TempDir(), "a.db")
+		a := boot(t, url, path)
+		for i := range 20 {
+			must(t, a.add(ctx, i))
+		}
+		a.die()
+		b := boot(t, url, filepath.Join(t.TempDir(), "b.db"))
+		for i := 20; i < 40; i++ {
+			must(t, b.add(ctx, i))
+		}
+		b.stop(t)
+		again := boot(t, url, path)
+		if got := again.numbers(t); !slices.Equal(got, upTo(40)) {
+			t.Errorf("numbers %v", got)
+		}
+		if !again.Restored() || len(aside(t, path)) == 0 {
+			t.Error("the old file was not set aside")
+		}
+	})
+}
+
+func TestFileThatStoodAloneIsAdopted(t *testing.T) {
+	each(t, func(t *testing.T, url string) {
+		ctx := t.Context()
+		path := filepath.Join(t.TempDir(), "a.db")
+		db, err := sql.Open("sqlite", "file:"+path+"?_pragma=journal_mode(WAL)")
+		must(t, err)
+		_, err = db.ExecContext(ctx, "CREATE TABLE number (n INTEGER PRIMARY KEY, filler BLOB); INSERT INTO number VALUES (0, "+
+			"randomblob(90000))")
+		must(t, err)
+		must(t, db.Close())
+		a := boot(t, url, path)
+		must(t, a.add(ctx, 1))
+		a.die()
+		b := boot(t, url, filepath.Join(t.TempDir(), "b.db"))
+		if got := b.numbers(t); !slices.Equal(got, upTo(2)) {
+			t.Errorf("numbers %v", got)
+		}
+	})
+}
+
+// Another program runs a checkpoint of its own, and the -wal begins anew without the replica's knowing.
+func TestForeignCheckpointLosesNothing(t *testing.T) {
+	each(t, func(t *testing.T, url string) {
+		ctx := t.Context()
+		a := boot(t, url, filepath.Join(t.TempDir(), "a.db"))
+		for i := range 20 {
+			must(t, a.add(ctx, i))
+		}
+		_, err := a.db.ExecContext(ctx, "CREATE TABLE other AS SELECT randomblob(9000) AS filler")
+		must(t, err)
+		_, err = a.db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
+		must(t, err)
+		for i := 20; i < 23; i++ {
+			must(t, a.add(ctx, i))
+		}
+		a.die()
+		b := boot(t, url, filepath.Join(t.TempDir(), "b.db"))
+		if got := b.numbers(t); !slices.Equal(got, upTo(23)) {
+			t.Errorf("numbers %v", got)
+		}
+		var size int
+		if err := b.db.QueryRowContext(ctx, "SELECT length(filler) FROM other").Scan(&size); err != nil || size != 9000 {
+			t.Errorf("%d bytes in the other table: %v", size, err)
+		}
+	})
+}
+
+// A command commits just before the checkpoint keeps it out.
+func TestCommitBeforeACheckpointIsNotLost(t *testing.T) {
+	each(t, func(t *testing.T, url string) {
+		ctx := t.Context()
+		a := boot(t, url, filepath.Join(t.TempDir(), "a.db"))
+		for i := range 20 {
+			must(t, a.add(ctx, i))
+		}
+		must(t, a.ship.checkpoint(ctx, func() (func(), error) {
+			_, err := a.db.ExecContext(ctx, "CREATE TABLE other AS SELECT randomblob(9000) AS filler")
+			return func() {}, err
+		}, func() error {
+			_, err := a.db.ExecContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)")
+			return err
+		}))
+		must(t, a.add(ctx, 20))
+		a.die()
+		b := boot(t, url, filepath.Join(t.TempDir(), "b.db"))
+		if got := b.numbers(t); !slices.Equal(got, upTo(21)) {
+			t.Errorf("numbers %v", got)
+		}
+		var size int
+		if err := b.db.QueryRowContext(ctx, "SELECT length(filler) FROM other").Scan(&size); err != nil || size != 9000 {
+			t.Errorf("%d bytes in the other table: %v", size, err)
+		}
+	})
+}
+
+// A disk was copied while its machine ran, and the copy was written to without the replica: its -wal has the salts of the
+// log's last file, and is of another history.
+func TestCopiedDiskIsSetAside(t *testing.T) {
+	each(t, func(t *testing.T, url string) {
+		ctx := t.Context()
+		path, clone := filepath.Join(t.TempDir(), "a.db"), filepath.Join(t.TempDir(), "clone.db")
+		a := boot(t, url, path)
+		for i := range 10 {
+			must(t, a.add(ctx, i))
+		}
+		for _, ending := range []string{"", "-wal", ".replica"} {
+			b, err := os.ReadFile(path + ending)
+			must(t, err)
+			must(t, os.WriteFile(clone+ending, b, 0o600))
+		}
+		for i := 10; i < 15; i++ {
+			must(t, a.add(ctx, i))
+		}
+		a.die()
+		must(t, exec.CommandContext(ctx, "cp", clone, clone+".before").Run())
+		db, err := sql.Open("sqlite", "file:"+clone+"?_pragma=wal_autocheckpoint(0)")
+		must(t, err)
+		db.SetMaxOpenConns(1)
+		for i := range 40 {
+			_, err := db.ExecContext(ctx, "INSERT INTO number VALUES (?, randomblob(500))", 1000+i)
+			must(t, err)
+		}
+		wal, err := os.ReadFile(clone + "-wal")
+		must(t, err)
+		must(t, db.Close())
+		must(t, os.Rename(clone+".before", clone))
+		must(t, os.WriteFile(clone+"-wal", wal, 0o600))
+		c := boot(t, url, clone)
+		if got := c.numbers(t); !slices.Equal(got, upTo(15)) {
+			t.Errorf("numbers %v", got)
+		}
+		if len(aside(t, clone)) == 0 {
+			t.Error("the copy was not set aside")
+		}
+	})
+}
+
+func TestWhoLosesTheLeaseAnswersNothingMore(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	s := objectstest.New(t)
+	a := boot(t, s.URL(), filepath.Join(t.TempDir(), "a.db"))
+	must(t, a.add(ctx, 0))
+	// The bucket no longer answers the first machine, as when its network is cut.
+	s.Set(objectstest.Faults{Decide: func(q objectstest.Request) objectstest.Fault {
+		if q.Client == "test" {
+			return objectstest.Fault{Kind: objectstest.Cut}
+		}
+		return objectstest.Fault{}
+	}})
+	_, err := a.db.ExecContext(ctx, "INSERT INTO number VALUES (1, NULL)")
+	must(t, err)
+	a.Committed()
+	answered := make(chan error, 1)
+	a.After(func(err error) { answered <- err })
+
+	r, err := New(Options{
+		URL: s.URL(), Env: objectstest.Env("other"), Path: filepath.Join(t.TempDir(), "b.db"),
+		TTL: testTTL,
+	})
+	must(t, err)
+	waited := 0
+	r.opts.Waiting = func(string) { waited++ }
+	must(t, r.Prepare(ctx))
+	if waited == 0 {
+		t.Error("the lease was taken at once")
+	}
+	if err := a.Check(); !errors.Is(err, ErrStale) {
+		t.Errorf("the first machine's lease: %v", err)
+	}
+	select {
+	case err := <-answered:
+		t.Fatalf("answered: %v", err)
+	default:
+	}
+	s.Set(objectstest.Faults{}) // its network is back
+	if err := <-a.lost; !errors.Is(err, ErrLost) {
+		t.Errorf("failed: %v", err)
+	}
+	if err := <-answered; !errors.Is(err, ErrLost) {
+		t.Errorf("answered: %v", err)
+	}
+	if err := a.Check(); !errors.Is(err, ErrLost) {
+		t.Errorf("check: %v", err)
+	}
+	must(t, r.Close(ctx))
+}
+
+func TestFaultsOfTheBucket(t *testing.T) {
+	t.Parallel()
+	for name, faults := range map[string]objectstest.Faults{
+		"errors": {Decide: func(q objectstest.Request) objectstest.Fault {
+			return objectstest.Fault{Kind: []objectstest.Kind{
+				0, objectstest.Error500, 0, objectstest.Cut,
+				objectstest.Error503,
+			}[q.Nth%5]}
+		}},
+		"lost answers": {Decide: func(q objectstest.Request) objectstest.Fault {
+			if q.Nth%3 == 0 && q.Op == "PUT" {
+				return objectstest.Fault{Kind: objectstest.LostAnswer}
+			}
+			return objectstest.Fault{}
+		}},
+		"late listings": {Stale: time.Hour},
+		"far away":      {Latency: 15 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx := t.Context()
+			s := objectstest.New(t)
+			a := boot(t, s.URL(), filepath.Join(t.TempDir(), "a.db"))
+			s.Set(faults)
+			for i := range 40 {
+				must(t, a.add(ctx, i))
+			}
+			must(t, a.checkpoint(ctx))
+			must(t, a.add(ctx, 40))
+			a.die()
+			if strings.Contains(name, "error") {
+				s.Set(objectstest.Faults{})
+			}
+			b := boot(t, s.URL(), filepath.Join(t.TempDir(), "b.db"))
+			if got := b.numbers(t); !slices.Equal(got, upTo(41)) {
+				t.Errorf("numbers %v", got)
+			}
+		})
+	}
+}
+
+// What a machine sent too late, and no one was told of, gives way to what the next holder writes.
+func TestStraysOfTheHolderBefore(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	s := objectstest.New(t)
+	a := boot(t, s.URL(), filepath.Join(t.TempDir(), "a.db"))
+	for i := range 10 {
+		must(t, a.add(ctx, i))
+	}
+	head := a.ship.txid
+	stray, _ := s.Object("replica/" + a.log.key(0, head, head))
+	a.die()
+	b := boot(t, s.URL(), filepath.Join(t.TempDir(), "b.db"))
+	for i := range uint64(3) {
+		s.Store("replica/"+b.log.key(0, b.ship.txid+1+i, b.ship.txid+1+i), stray)
+	}
+	for i := 10; i < 15; i++ {
+		must(t, b.add(ctx, i))
+	}
+	b.die()
+	c := boot(t, s.URL(), filepath.Join(t.TempDir(), "c.db"))
+	if got := c.numbers(t); !slices.Equal(got, upTo(15)) {
+		t.Errorf("numbers %v", got)
+	}
+}
+
+func TestDamagedLogIsRefused(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	s := objectstest.New(t)
+	a := boot(t, s.URL(), filepath.Join(t.TempDir(), "a.db"))
+	for i := range 30 {
+		must(t, a.add(ctx, i))
+	}
+	a.die()
+	s.Remove("replica/" + a.log.key(0, 10, 10))
+	path := filepath.Join(t.TempDir(), "b.db")
+	if _, err := start(ctx, s.URL(), path, testTTL); !errors.Is(err, ErrGap) {
+		t.Errorf("error %v", err)
+	}
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Error("a file was made all the same")
+	}
+}
+
+func ExampleReplica() {
+	r, err := New(Options{URL: "https://example.org", Path: "newsletterd.db"})
+	fmt.Println(r == nil, err)
+	// Output: true must begin with s3:// or file:///
+}

@@ -1,0 +1,174 @@
+package replica
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/superfly/ltx"
+	"golang.org/x/sync/errgroup"
+)
+
+const (
+	fetchAhead = 16      // files of the log that are read while one is applied
+	fetchWhole = 8 << 20 // bytes up to which a file is read into memory
+)
+
+// restore writes the database into a new file, which is on the disk when it returns the last transaction in it. The
+// file has mode 0600.
+func (l logFiles) restore(ctx context.Context, to string, through uint64, at time.Time) (end uint64, err error) {
+	files, err := l.plan(ctx, through, at)
+	if err != nil {
+		return 0, err
+	}
+	f, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err != nil {
+		return 0, err
+	}
+	defer func() {
+		err = errors.Join(err, f.Close())
+		if err != nil {
+			_ = os.Remove(to)
+		}
+	}()
+	if err := l.apply(ctx, f, files); err != nil {
+		return 0, err
+	}
+	if err := f.Sync(); err != nil {
+		return 0, err
+	}
+	return files[len(files)-1].max, syncFolder(filepath.Dir(to))
+}
+
+// apply writes the pages of the files into f, in their order, and reads some files ahead.
+func (l logFiles) apply(ctx context.Context, f *os.File, files []logFile) error {
+	group, ctx := errgroup.WithContext(ctx)
+	queue := make(chan chan io.ReadCloser, fetchAhead)
+	group.Go(func() error {
+		defer close(queue)
+		for _, file := range files {
+			one := make(chan io.ReadCloser, 1)
+			select {
+			case queue <- one:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			group.Go(func() error {
+				defer close(one)
+				r, err := l.fetch(ctx, file)
+				if err == nil {
+					one <- r
+				}
+				return err
+			})
+		}
+		return nil
+	})
+	group.Go(func() error {
+		for one := range queue {
+			select {
+			case r, ok := <-one:
+				if !ok {
+					return nil // fetch has failed
+				}
+				err := applyOne(f, r)
+				if err = errors.Join(err, r.Close()); err != nil {
+					return err
+				}
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		return nil
+	})
+	return group.Wait()
+}
+
+// fetch opens a file of the log, or reads it whole where it is small.
+func (l logFiles) fetch(ctx context.Context, file logFile) (io.ReadCloser, error) {
+	r, err := l.open(ctx, file, 0)
+	if err != nil || file.size > fetchWhole {
+		return r, err
+	}
+	defer r.Close()
+	b, err := io.ReadAll(r)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", l.key(file.level, file.min, file.max), err)
+	}
+	return io.NopCloser(bytes.NewReader(b)), nil
+}
+
+// applyOne writes the pages of one file of the log, whose checksum must hold.
+func applyOne(f *os.File, r io.Reader) error {
+	dec := ltx.NewDecoder(r)
+	if err := dec.DecodeHeader(); err != nil {
+		return fmt.Errorf("the log: %w", err)
+	}
+	h := dec.Header()
+	if h.PageSize != pageSize {
+		return fmt.Errorf("the log has pages of %d bytes, not of %d", h.PageSize, pageSize)
+	}
+	page := make([]byte, pageSize)
+	for {
+		var p ltx.PageHeader
+		err := dec.DecodePage(&p, page)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err == nil {
+			_, err = f.WriteAt(page, int64(p.Pgno-1)*pageSize)
+		}
+		if err != nil {
+			return fmt.Errorf("the log at %s: %w", h.MaxTXID, err)
+		}
+	}
+	if err := dec.Close(); err != nil {
+		return fmt.Errorf("the log at %s: %w", h.MaxTXID, err)
+	}
+	return f.Truncate(int64(h.Commit) * pageSize)
+}
+
+// restoreInPlace restores into a folder of its own next to path, which no one else may look into, and moves the file to
+// path.
+func (l logFiles) restoreInPlace(ctx context.Context, path string) (end uint64, err error) {
+	folder, err := os.MkdirTemp(filepath.Dir(path), ".restore-")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(folder)
+	tmp := filepath.Join(folder, filepath.Base(path))
+	if end, err = l.restore(ctx, tmp, 0, time.Time{}); err != nil {
+		return 0, err
+	}
+	if err := os.Rename(tmp, path); err != nil {
+		return 0, err
+	}
+	return end, syncFolder(filepath.Dir(path))
+}
+
+// moveAside gives a database file that the replica supersedes another name, with its -wal, and returns it.
+func moveAside(path string) (string, error) {
+	aside := fmt.Sprintf("%s.superseded-%s", path, time.Now().UTC().Format("20060102T150405.000"))
+	for _, ending := range []string{"", "-wal"} {
+		if err := os.Rename(path+ending, aside+ending); err != nil && !(ending != "" && errors.Is(err, os.ErrNotExist)) {
+			return "", err
+		}
+	}
+	if err := os.Remove(path + "-shm"); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", err
+	}
+	return aside, syncFolder(filepath.Dir(path))
+}
+
+func syncFolder(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

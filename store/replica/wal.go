@@ -1,0 +1,237 @@
+package replica
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/superfly/ltx"
+)
+
+// The -wal and its index, https://www.sqlite.org/walformat.html and https://www.sqlite.org/fileformat2.html#walformat.
+const (
+	walHeader   = 32
+	frameHeader = 24
+	indexHeader = 48 // of the -shm, where it stands twice
+	pageSize    = 4096
+	frameSize   = frameHeader + pageSize
+	// fileFrames is how many frames go into one file of the log, unless one transaction has more.
+	fileFrames = 4096
+)
+
+// errBroken says that the -wal is not the one that was read before: another program has run a checkpoint.
+var errBroken = errors.New("the -wal was begun anew by another program")
+
+// walEnd is how far a -wal goes: the salts of its header, the frames that are committed, and the pages of the database
+// with them. The zero value is a -wal without any frame.
+type walEnd struct {
+	salt   [2]uint32
+	frames uint32
+	pages  uint32
+}
+
+// offset is where the frame after the last one begins in the file.
+func (e walEnd) offset() int64 { return walHeader + int64(e.frames)*frameSize }
+
+// readIndex returns the end of the -wal as the index of it says, which SQLite keeps in the -shm and changes with each
+// commit. A missing -shm is a -wal without a frame.
+func readIndex(path string) (end walEnd, err error) {
+	f, err := os.Open(path + "-shm")
+	if errors.Is(err, os.ErrNotExist) {
+		return end, nil
+	}
+	if err != nil {
+		return end, err
+	}
+	defer f.Close()
+	var b [2 * indexHeader]byte
+	for range 100 { // the two copies differ while a commit writes them
+		n, err := f.ReadAt(b[:], 0)
+		if errors.Is(err, io.EOF) && n == 0 {
+			return end, nil
+		}
+		if err != nil {
+			return end, err
+		}
+		first, second := b[:indexHeader], b[indexHeader:]
+		if string(first) == string(second) {
+			return parseIndex(first)
+		}
+		time.Sleep(50 * time.Microsecond)
+	}
+	return end, errors.New("the index of the -wal does not come to rest")
+}
+
+// parseIndex reads a WalIndexHdr: numbers in the machine's order, the salts as the bytes of the -wal's header.
+func parseIndex(b []byte) (end walEnd, err error) {
+	if b[12] == 0 { // isInit
+		return end, nil
+	}
+	size := binary.NativeEndian.Uint16(b[14:])
+	end.frames = binary.NativeEndian.Uint32(b[16:])
+	end.pages = binary.NativeEndian.Uint32(b[20:])
+	end.salt = [2]uint32{binary.BigEndian.Uint32(b[32:]), binary.BigEndian.Uint32(b[36:])}
+	if end.frames > 0 && size != pageSize {
+		return end, fmt.Errorf("pages of %d bytes, not of %d", size, pageSize)
+	}
+	return end, nil
+}
+
+// changed are the pages that a part of the -wal holds, each as it is at the end of the part.
+type changed struct {
+	from, to walEnd
+	pages    map[uint32][]byte
+}
+
+// readWAL reads the frames after from up to to, or to an earlier commit when they are many. Both are ends of commits of
+// the same -wal; the slices of the result are valid until the next call with the same buffer.
+func readWAL(f io.ReaderAt, from, to walEnd, buffer *[]byte) (c changed, err error) {
+	c = changed{from: from, pages: map[uint32][]byte{}}
+	for at := from.frames; ; {
+		n := min(to.frames-at, fileFrames)
+		size := int(n) * frameSize
+		kept := int(at-from.frames) * frameSize
+		*buffer = slices.Grow((*buffer)[:kept], size)[:kept+size]
+		if _, err := f.ReadAt((*buffer)[kept:], walHeader+int64(at)*frameSize); err != nil {
+			return c, fmt.Errorf("read the -wal: %w", err)
+		}
+		at += n
+		end, pages, err := lastCommit(*buffer, to.salt)
+		if err != nil {
+			return c, err
+		}
+		if end == 0 && at < to.frames {
+			continue // one transaction with more frames than that
+		}
+		if end == 0 {
+			return c, errBroken
+		}
+		c.to = walEnd{salt: to.salt, frames: from.frames + uint32(end), pages: pages}
+		break
+	}
+	for i := range int(c.to.frames - from.frames) {
+		frame := (*buffer)[i*frameSize:][:frameSize]
+		c.pages[binary.BigEndian.Uint32(frame)] = frame[frameHeader:]
+	}
+	maps.DeleteFunc(c.pages, func(no uint32, _ []byte) bool { return no > c.to.pages })
+	return c, nil
+}
+
+// lastCommit returns how many frames the last commit among them ends with, and the pages of the database then; 0 where
+// there is no commit.
+func lastCommit(frames []byte, salt [2]uint32) (n int, pages uint32, err error) {
+	for i := range len(frames) / frameSize {
+		h := frames[i*frameSize:]
+		if salt != [2]uint32{binary.BigEndian.Uint32(h[8:]), binary.BigEndian.Uint32(h[12:])} {
+			return 0, 0, errBroken
+		}
+		if size := binary.BigEndian.Uint32(h[4:]); size > 0 {
+			n, pages = i+1, size
+		}
+	}
+	return n, pages, nil
+}
+
+// header is that of a file of the log; generation says which taking of the lease it comes from.
+func (c *changed) header(txid, generation uint64) ltx.Header {
+	return ltx.Header{
+		Version: ltx.Version, Flags: ltx.HeaderFlagNoChecksum, PageSize: pageSize, Commit: c.to.pages,
+		MinTXID: ltx.TXID(txid), MaxTXID: ltx.TXID(txid), Timestamp: time.Now().UnixMilli(),
+		WALOffset: c.from.offset(), WALSize: c.to.offset() - c.from.offset(),
+		WALSalt1: c.to.salt[0], WALSalt2: c.to.salt[1], NodeID: generation,
+	}
+}
+
+// encode writes a file of the log. A page by which the database has grown and that no frame holds was never written
+// by SQLite either: it comes from main, the database file, or is empty.
+func (c *changed) encode(w io.Writer, main io.ReaderAt, txid, generation uint64) error {
+	enc, err := ltx.NewEncoder(w)
+	if err != nil {
+		return err
+	}
+	if err := enc.EncodeHeader(c.header(txid, generation)); err != nil {
+		return err
+	}
+	numbers := slices.Collect(maps.Keys(c.pages))
+	for no := c.from.pages + 1; no <= c.to.pages; no++ {
+		if _, there := c.pages[no]; !there && no != ltx.LockPgno(pageSize) {
+			numbers = append(numbers, no)
+		}
+	}
+	slices.Sort(numbers)
+	spare := make([]byte, pageSize)
+	for _, no := range numbers {
+		page, there := c.pages[no]
+		if !there {
+			if page, err = readPage(main, no, spare); err != nil {
+				return err
+			}
+		}
+		if err := enc.EncodePage(ltx.PageHeader{Pgno: no}, page); err != nil {
+			return err
+		}
+	}
+	return enc.Close()
+}
+
+// readPage reads a page of the database file; one beyond its end is empty.
+func readPage(main io.ReaderAt, no uint32, page []byte) ([]byte, error) {
+	n, err := main.ReadAt(page, int64(no-1)*pageSize)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	clear(page[n:])
+	return page, nil
+}
+
+// encodeWhole writes a file of the log that holds the whole database: the pages of the database file, or those of the
+// -wal up to end where it has them. No checkpoint may run meanwhile.
+func encodeWhole(w io.Writer, main, wal io.ReaderAt, end walEnd, h ltx.Header) error {
+	newest, err := framesOf(wal, end)
+	if err != nil {
+		return err
+	}
+	enc, err := ltx.NewEncoder(w)
+	if err != nil {
+		return err
+	}
+	if err := enc.EncodeHeader(h); err != nil {
+		return err
+	}
+	page := make([]byte, pageSize)
+	for no := uint32(1); no <= h.Commit; no++ {
+		if no == ltx.LockPgno(pageSize) {
+			continue
+		}
+		if frame, there := newest[no]; there {
+			_, err = wal.ReadAt(page, walHeader+int64(frame)*frameSize+frameHeader)
+		} else {
+			page, err = readPage(main, no, page)
+		}
+		if err == nil {
+			err = enc.EncodePage(ltx.PageHeader{Pgno: no}, page)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return enc.Close()
+}
+
+// framesOf returns the number of the newest frame of each page that the -wal holds, counted from 0.
+func framesOf(wal io.ReaderAt, end walEnd) (map[uint32]uint32, error) {
+	newest := map[uint32]uint32{}
+	var h [frameHeader]byte
+	for i := range end.frames {
+		if _, err := wal.ReadAt(h[:], walHeader+int64(i)*frameSize); err != nil {
+			return nil, fmt.Errorf("read the -wal: %w", err)
+		}
+		newest[binary.BigEndian.Uint32(h[:])] = i
+	}
+	return newest, nil
+}
