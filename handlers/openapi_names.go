@@ -234,6 +234,7 @@ var operationNames = map[string]string{
 	"POST /api/devices/:id/unregister":                        "unregisterDevice",
 	"GET /api/models":                                         "listModels",
 	"POST /api/models":                                        "uploadModel",
+	"GET /api/models/upload":                                  "getModelUpload",
 	"GET /api/models/library":                                 "listLibrary",
 	"PATCH /api/models/:id":                                   "updateModel",
 	"DELETE /api/models/:id":                                  "deleteModel",

@@ -406,6 +406,9 @@ var refusals = map[string][]web.Refusal{
 		refused("description", "It is too long, or has control characters"),
 		coded("invalid_visibility", "visibility", "It is none of private, tenant and public"),
 		clash("The owner has as many models as one may have"), refused("file", "It is missing, or stands twice"),
+		clashing("upload_under_way", "", "The upload is under way"), clashing("upload_offset", "Upload-Offset", "Another number of bytes is kept"),
+		refused("Upload-Offset", "It stands without Upload-Key"),
+		refused("", "The file goes on after its end, or waited too long for the rest"),
 	},
 	"createModelShare": {
 		thereIsOne, refused("", "The owner of a model needs no share of it"), badEmail,

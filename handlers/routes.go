@@ -409,6 +409,8 @@ func (h *Handler) modelRoutes(t *web.Table) {
 		web.Stream(h.upload).NeedsRoom(maxWrite).Created().
 			Fails(core.Forbidden, core.Conflict, core.TooLarge, core.TooMany),
 		"Upload a model: the body is the file, or multipart/form-data with a part named file")
+	t.Add("GET", "/api/models/upload", web.User(core.ScopeModelsRead), web.Device,
+		web.Query(h.uploadState), "Tell how much of an upload that broke off is kept")
 	t.Add("GET", "/api/models/library", web.User(core.ScopeModelsRead), web.Device,
 		web.Query(m.library), "List the models that the caller may view, newest first")
 	t.Add("PATCH", item, web.User(core.ScopeModelsWrite), web.Device,

@@ -36,10 +36,14 @@ type uploads struct {
 	mu        sync.Mutex
 	byUser    map[string]int
 	byAddress map[netip.Addr]int // by AddressKey
+	keyed     map[uploadKey]keyedUpload
 }
 
 func newUploads() *uploads {
-	return &uploads{memory: semaphore.NewWeighted(uploadMemory), byUser: map[string]int{}, byAddress: map[netip.Addr]int{}}
+	return &uploads{
+		memory: semaphore.NewWeighted(uploadMemory), byUser: map[string]int{}, byAddress: map[netip.Addr]int{},
+		keyed: map[uploadKey]keyedUpload{},
+	}
 }
 
 // begin takes one of the places of a user and of the address that the upload comes from; the function gives both back.
@@ -95,6 +99,20 @@ type uploadQuery struct {
 	Description string `query:"description"`
 	Visibility  string `query:"visibility"`
 	ContentType string `header:"Content-Type"`
+
+	Key    *string `header:"Upload-Key"`
+	Offset int64   `header:"Upload-Offset"`
+}
+
+// CheckInput looks at what makes an upload one that goes on.
+func (in *uploadQuery) CheckInput() error {
+	if in.Offset < 0 || in.Offset > 0 && in.Key == nil {
+		return core.Invalidf("Upload-Offset", "Upload-Offset must be 0 or more, and needs Upload-Key.")
+	}
+	if in.Key == nil {
+		return nil
+	}
+	return checkUploadKey("Upload-Key", *in.Key)
 }
 
 // mayUpload refuses, before the body is read, an account whose address is not verified and an owner of too many models.
@@ -118,7 +136,7 @@ func (h *Handler) upload(c *web.Call, in uploadQuery) (m core.Model, err error) 
 	limits := h.options.ModelLimits
 	media, params, _ := mime.ParseMediaType(in.ContentType)
 	form := media == "multipart/form-data"
-	if c.Request.ContentLength == 0 {
+	if c.Request.ContentLength == 0 && in.Offset == 0 {
 		return m, core.Invalidf("", "The body is missing: it is the file, or multipart/form-data with a part named file.")
 	}
 	if allowed := limits.Bytes; c.Request.ContentLength > allowed &&
@@ -130,11 +148,27 @@ func (h *Handler) upload(c *web.Call, in uploadQuery) (m core.Model, err error) 
 		ContentType: in.ContentType,
 	}
 	up := h.options.Store.NewUpload(c.Caller.UserID, limits)
-	// What broke off is cleared away even if the caller has gone.
-	defer up.Close(context.WithoutCancel(c))
 	body := &arriving{c: c, r: c.Request.Body}
+	// What broke off is cleared away, or kept, even if the caller has gone.
+	after := context.WithoutCancel(c)
+	if in.Key == nil {
+		defer func() { up.Close(after) }()
+	} else {
+		k := uploadKey{c.Caller.UserID, *in.Key}
+		if up, err = h.uploads.goOn(k, up); err != nil {
+			return m, err
+		}
+		defer func() { h.uploads.ended(after, k, up, err != nil && (body.err != nil || errors.Is(err, errOffset))) }()
+		if made, err := h.madeBy(c, k); err == nil || !errors.Is(err, core.ErrNotFound) {
+			return made.Model, err
+		}
+		if up.Size() != in.Offset {
+			return m, errOffset
+		}
+	}
 	read := func(r io.Reader) error {
-		return up.ReadFrom(c, r, h.uploads.grow(c), func() core.Instant { return core.At(time.Now()) })
+		// A chunk that has arrived is written, whether or not the line still stands.
+		return up.ReadFrom(after, r, h.uploads.grow(c), func() core.Instant { return core.At(time.Now()) })
 	}
 	if form {
 		meta.ContentType = ""
@@ -147,6 +181,9 @@ func (h *Handler) upload(c *web.Call, in uploadQuery) (m core.Model, err error) 
 	}
 	if m, err = core.NewModel(c.Caller.UserID, meta, core.At(time.Now())); err != nil {
 		return m, err
+	}
+	if in.Key != nil {
+		m.ID = uploadKey{c.Caller.UserID, *in.Key}.modelID()
 	}
 	return up.Commit(c, m, actor(c))
 }

@@ -27,8 +27,11 @@ const (
 	uploadPatch = 64 << 10         // bytes that an upload's buffer begins with
 )
 
+// UploadKept is how long what has arrived of a file may wait for the rest: housekeeping leaves it alone until then.
+const UploadKept = uploadDead - time.Minute
+
 // Upload is a file on its way in. Its chunks wait in the queue of bulk operations, one a transaction; no model names
-// them until Commit. An Upload belongs to one goroutine.
+// them until Commit. An Upload belongs to one goroutine at a time.
 type Upload struct {
 	store  *Store
 	owner  string
@@ -44,6 +47,10 @@ type Upload struct {
 func (s *Store) NewUpload(ownerID string, limits core.ModelLimits) *Upload {
 	return &Upload{store: s, owner: ownerID, limits: limits, sum: sha256.New()}
 }
+
+// Size is the number of bytes that are kept: of a file whose reader failed, those of its whole chunks. ReadFrom goes on
+// after them.
+func (u *Upload) Size() int64 { return u.size }
 
 // Grow asks for n bytes of memory for a buffer, and gives them back when n is negative.
 type Grow func(n int) error
@@ -121,6 +128,9 @@ func (u *Upload) add(ctx context.Context, chunk []byte, now core.Instant) error 
 	if err := u.store.Room(2 * int64(len(chunk))); err != nil { // in the -wal, and in the file
 		return err
 	}
+	if u.size != u.chunks*ChunkSize {
+		return errEnded
+	}
 	total, err := u.store.modelBytes(u.limits)
 	if err != nil {
 		return err
@@ -159,6 +169,9 @@ func (u *Upload) add(ctx context.Context, chunk []byte, now core.Instant) error 
 	u.no, u.chunks, u.size = no, u.chunks+1, u.size+int64(len(chunk))
 	return nil
 }
+
+// errEnded is of more bytes after the end of a file: a chunk that isn't full is the last one.
+var errEnded = core.Invalidf("", "The file goes on after its end.")
 
 var errModelsFull = &core.Error{
 	Kind: core.Unavailable, Code: core.ErrStorage.Code, Message: "There is no room for more files at present.",

@@ -230,19 +230,19 @@ func TestAnUploadThatItsProcessForgotGoes(t *testing.T) {
 	s.Must(err)
 	defer command.Close()
 	u := command.NewUpload(owner.UserID, roomy)
-	if err := u.ReadFrom(t.Context(), bytes.NewReader(noise(10)), nil, s.Time); err != nil {
+	if err := u.ReadFrom(t.Context(), bytes.NewReader(noise(store.ChunkSize)), nil, s.Time); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Housekeeping(t.Context(), store.Retention{}, core.Instant(10).Add(store.UploadDead)); err != nil {
 		t.Fatal(err)
 	}
-	if err := u.ReadFrom(t.Context(), bytes.NewReader(noise(10)), nil, s.Time); err != nil {
+	if err := u.ReadFrom(t.Context(), bytes.NewReader(noise(store.ChunkSize)), nil, s.Time); err != nil {
 		t.Errorf("a living upload: %v", err)
 	}
 	if _, err := s.Housekeeping(t.Context(), store.Retention{}, core.Instant(11).Add(store.UploadDead)); err != nil {
 		t.Fatal(err)
 	}
-	if err := u.ReadFrom(t.Context(), bytes.NewReader(noise(10)), nil, s.Time); !errors.Is(err, store.ErrSlowUpload) {
+	if err := u.ReadFrom(t.Context(), bytes.NewReader(noise(store.ChunkSize)), nil, s.Time); !errors.Is(err, store.ErrSlowUpload) {
 		t.Errorf("after its time: %v", err)
 	}
 	u.Close(t.Context())

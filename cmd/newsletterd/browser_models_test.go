@@ -3,19 +3,27 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
+
 	"newsletterd/cmd/newsletterd/browsertest"
+	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/cmd/newsletterd/daemontest"
 	"newsletterd/core"
 )
 
@@ -94,5 +102,146 @@ func TestBrowserReadsRangesOfAVideo(t *testing.T) {
 	}
 	if !jumped {
 		t.Errorf("no range near the end was read:\n%s", strings.Join(seen, "\n"))
+	}
+}
+
+// whole is a line that does not break.
+const whole = 1 << 60
+
+// breakingLine is between a browser and a daemon. It breaks after some bytes of the browser, and is no line then.
+type breakingLine struct {
+	address, to string
+	left        atomic.Int64
+}
+
+func newBreakingLine(t *testing.T) *breakingLine {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &breakingLine{address: "http://" + listener.Addr().String()}
+	l.left.Store(whole)
+	t.Cleanup(func() { listener.Close() })
+	go func() {
+		for {
+			c, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go l.connect(c)
+		}
+	}()
+	return l
+}
+
+func (l *breakingLine) connect(browser net.Conn) {
+	defer browser.Close()
+	daemon, err := net.Dial("tcp", l.to)
+	if err != nil {
+		return
+	}
+	defer daemon.Close()
+	go func() {
+		_, _ = io.Copy(browser, daemon)
+		browser.Close()
+	}()
+	b := make([]byte, 16<<10)
+	for l.left.Load() > 0 {
+		n, err := browser.Read(b)
+		if err != nil || l.left.Add(-int64(n)) <= 0 {
+			return
+		}
+		if _, err := daemon.Write(b[:n]); err != nil {
+			return
+		}
+	}
+}
+
+// A model whose line drops in the middle goes on by itself where it stopped, and after a reload when the same file is
+// chosen again. The daemon has each file once, octet by octet.
+func TestUploadThatDropsInABrowser(t *testing.T) {
+	line := newBreakingLine(t)
+	line.to = daemontest.FreeAddr(t)
+	w := newWriterOf(t, func(c *config.Config) { c.Server.Listen, c.Server.PublicURL = line.to, line.address })
+	w.Do(chromedp.EmulateViewport(390, 844))
+	const size = 6<<20 + 4321
+	file := make([]byte, size)
+	for i := range file {
+		file[i] = byte(i * 31 % 251)
+	}
+	// choose puts a file into the form and sends it.
+	choose := func(name string) {
+		w.Eval(fmt.Sprintf(`(() => {
+			const bytes = new Uint8Array(%d);
+			for (let i = 0; i < bytes.length; i++) bytes[i] = i * 31 %% 251;
+			const data = new DataTransfer();
+			data.items.add(new File([bytes], %q, {lastModified: 1700000000000}));
+			document.querySelector("details.add").open = true;
+			document.querySelector("#f-file").files = data.files;
+			const real = XMLHttpRequest.prototype.setRequestHeader;
+			XMLHttpRequest.prototype.setRequestHeader = function (name, value) {
+				if (name === "Upload-Offset") sessionStorage.offsets = (sessionStorage.offsets ?? "") + value + " ";
+				return real.call(this, name, value);
+			};
+			document.querySelector("form[data-goes-on]").requestSubmit(document.querySelector("form[data-goes-on] .primary"));
+		})()`, size, name))
+	}
+	const said = `document.querySelector("form[data-goes-on] [data-fault]").textContent`
+	// drops waits until the line has broken, and the page has said so.
+	drops := func() {
+		w.Wait(`/^The connection dropped. Going on in [0-9]+\ss\.$/.test(` + said + `)`)
+	}
+	// arrives looks at the newest model, and at the offsets that the browser sent.
+	arrives := func(name string, n int) {
+		line.left.Store(whole)
+		w.Do(chromedp.WaitVisible(`//h1[contains(., "` + name + `")]`))
+		offsets := w.Eval(`sessionStorage.offsets`)
+		if ok := regexp.MustCompile(`^0 [1-9][0-9]{5,} $`).MatchString(offsets); !ok {
+			t.Errorf("%s was sent from %s", name, offsets)
+		}
+		w.Eval(`sessionStorage.clear()`)
+		ms, err := w.d.store.Models(w.Context(), w.user.ID, 0, 10)
+		w.d.Must(err)
+		if len(ms) != n || ms[n-1].Name != name || ms[n-1].SHA256 != fmt.Sprintf("%x", sha256.Sum256(file)) {
+			t.Errorf("the daemon has %+v", ms)
+		}
+		if left := w.Eval(`localStorage.upload`); left != "undefined" {
+			t.Errorf("kept on the device: %s", left)
+		}
+	}
+	page := w.d.cfg.Origin() + "/own/models"
+	w.Open(page, chromedp.WaitReady("form[data-goes-on]"))
+	line.left.Store(size / 2)
+	choose("bracket.stl")
+	drops()
+	w.Look("upload-dropped")
+	arrives("bracket.stl", 1)
+
+	// The page is loaded anew before it has gone on.
+	w.Open(page, chromedp.WaitReady("form[data-goes-on]"))
+	line.left.Store(size / 2)
+	choose("shelf.stl")
+	drops()
+	line.left.Store(whole)
+	w.Open(page, chromedp.WaitReady("form[data-goes-on]"))
+	choose("shelf.stl")
+	arrives("shelf.stl", 2)
+
+	// The answer is lost: the page finds the model that was made.
+	w.Open(page, chromedp.WaitReady("form[data-goes-on]"))
+	w.Eval(`(() => {
+		const real = XMLHttpRequest.prototype.send;
+		XMLHttpRequest.prototype.send = function (data) {
+			XMLHttpRequest.prototype.send = real;
+			const ended = this.onloadend;
+			this.onloadend = () => ended.call(this, Object.defineProperty(this, "status", {value: 0}));
+			real.call(this, data);
+		};
+	})()`)
+	choose("cube.stl")
+	w.Do(chromedp.WaitVisible(`//h1[contains(., "cube.stl")]`))
+	if ms, err := w.d.store.Models(w.Context(), w.user.ID, 0, 10); err != nil || len(ms) != 3 {
+		t.Errorf("%+v, %v", ms, err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"newsletterd/cmd/newsletterd/browsertest"
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/cmd/newsletterd/daemontest"
 	"newsletterd/core"
 	"newsletterd/store"
@@ -31,7 +32,13 @@ type writer struct {
 // newWriter starts a daemon with a list of two readers, and signs a publisher in.
 func newWriter(t *testing.T) *writer {
 	t.Helper()
-	w := &writer{consoleBrowser: &consoleBrowser{Browser: browsertest.New(t)}, d: start(t, nil)}
+	return newWriterOf(t, nil)
+}
+
+// newWriterOf is newWriter with another configuration.
+func newWriterOf(t *testing.T, change func(*config.Config)) *writer {
+	t.Helper()
+	w := &writer{consoleBrowser: &consoleBrowser{Browser: browsertest.New(t)}, d: start(t, change)}
 	w.tenant, w.list = w.d.seed.NewTenant(), w.d.seed.NewList()
 	w.d.seed.Active(w.list.ID, "joan@reader.example")
 	w.d.seed.Active(w.list.ID, "ben@reader.example")

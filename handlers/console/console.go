@@ -151,8 +151,8 @@ func (o *Console) data(t *web.Table, path string, action core.Action, fn func(p 
 func (o *Console) json(c *web.Call, action core.Action, fn func(p *Page) (any, error)) (web.Text, error) {
 	var out any
 	p, err := o.visitor(c)
-	if err == nil {
-		err = p.enter(c.Param("tenant"), action)
+	if tenant := c.Param("tenant"); err == nil && tenant != "" {
+		err = p.enter(tenant, action)
 	}
 	if err == nil {
 		out, err = fn(p)

@@ -13,6 +13,9 @@ import (
 func (o *Console) modelRoutes(t *web.Table) {
 	o.open(t, OwnPath+"/models", o.models, "The console: a user's models")
 	o.openFile(t, OwnPath+"/models/upload", o.addModel, "The console: upload a model")
+	t.Add("GET", OwnPath+"/models/upload", visitor(""), web.Console,
+		web.Get(func(c *web.Call) (web.Text, error) { return o.json(c, "", uploadState) }),
+		"The console: how much of an upload that broke off is kept")
 	o.open(t, OwnPath+"/models/:id", o.model, "The console: a model, the user's own or one that the user may view")
 	o.openPost(t, OwnPath+"/models/:id", o.changeModel, "The console: describe, share or delete a model")
 	t.Add("GET", OwnPath+"/models/:id/download", visitor(""), web.Console, streaming(o.visited("", downloadModel)),
@@ -104,11 +107,41 @@ func (p *Page) ModelBadge(v core.Visibility) Badge {
 func (o *Console) addModel(p *Page) (web.HTML, error) {
 	var made core.Model
 	body := &arriving{p: p, r: p.Request.Body, head: noLimit}
-	err := p.Upload(http.MethodPost, "/api/models", p.Request.Header.Get("Content-Type"), body, &made)
+	head := map[string]string{}
+	for _, name := range []string{"Content-Type", "Upload-Key", "Upload-Offset"} {
+		if value := p.Request.Header.Get(name); value != "" {
+			head[name] = value
+		}
+	}
+	a, err := p.Ask(web.Question{Method: http.MethodPost, Path: "/api/models", Header: head, Body: body})
+	if err == nil {
+		err = a.Decode(&made)
+	}
 	if err != nil {
 		return p.showModels(err)
 	}
 	return p.Redirect(p.OwnPath("models", made.ID), "added")
+}
+
+// uploadState tells the script of the form where an upload goes on, or the page of the model that it has made.
+func uploadState(p *Page) (any, error) {
+	var is struct {
+		Offset   int64  `json:"offset"`
+		UnderWay bool   `json:"under_way"`
+		ModelID  string `json:"model_id"`
+	}
+	if _, err := p.Get("/api/models/upload", url.Values{"key": {p.Query("key")}}, &is); err != nil {
+		return nil, err
+	}
+	var out struct {
+		Offset   int64  `json:"offset"`
+		UnderWay bool   `json:"under_way"`
+		To       string `json:"to,omitempty"`
+	}
+	if out.Offset, out.UnderWay = is.Offset, is.UnderWay; is.ModelID != "" {
+		out.To = p.PublicURL() + p.OwnPath("models", is.ModelID) + "?done=added"
+	}
+	return out, nil
 }
 
 // modelData is the Data of templates/model.html.

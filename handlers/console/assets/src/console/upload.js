@@ -1,4 +1,5 @@
 // Forms that take files by dropping, and show how far they have come. Without this script they are sent as any form.
+// data-goes-on names what tells how much of a file is kept after a break: the form then sends the rest of it.
 import { on, say, word } from "./page.js";
 
 const tries = 4;
@@ -50,8 +51,9 @@ on("submit", "form[data-upload]", async (event, form) => {
   }
   if (fault) fault.textContent = "";
   try {
-    const answer = await sendAgain(form, new FormData(form, event.submitter), bar, fault);
-    shown(form, answer);
+    const again = form.dataset.goesOn ? sendOn : sendAgain;
+    const answer = await again(form, new FormData(form, event.submitter), bar, fault);
+    if (answer) shown(form, answer);
   } catch (why) {
     if (fault) fault.textContent = why.message;
     say(why.message);
@@ -74,17 +76,130 @@ async function sendAgain(form, data, bar, fault) {
   }
 }
 
+const slot = "upload"; // of the upload that is under way, so that it goes on after a reload
+const onTries = 12; // that bring nothing, one after another
+const longest = 30; // seconds between them
+
+// keyOf returns the key of the upload of a file: that which it began with, if it is the same file.
+function keyOf(file) {
+  const is = `${file.name} ${file.size} ${file.lastModified}`;
+  try {
+    const was = JSON.parse(localStorage.getItem(slot) ?? "{}");
+    if (was.file === is) return was.key;
+  } catch {
+    // Nothing that can be read is kept.
+  }
+  const key = [...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, "0")).join("");
+  try {
+    localStorage.setItem(slot, JSON.stringify({ file: is, key }));
+  } catch {
+    // Without room it goes on until the page is left.
+  }
+  return key;
+}
+
+function forget() {
+  try {
+    localStorage.removeItem(slot);
+  } catch {
+    // There is no storage.
+  }
+}
+
+// sendOn sends a form with one file. Where the line breaks it asks what has arrived, and sends the rest.
+async function sendOn(form, data, bar, fault) {
+  const file = [...data.values()].find((v) => v instanceof File && v.name);
+  if (!file) return sendAgain(form, data, bar, fault);
+  const field = [...data.keys()].find((name) => data.get(name) === file);
+  const key = keyOf(file);
+  let most = 0;
+  for (let n = 0; n < onTries; n++) {
+    if (n > 0) await pause(Math.min(2 ** n, longest), fault);
+    const is = await keptOf(form.dataset.goesOn, key);
+    if (!is) continue;
+    if (is.to) {
+      forget();
+      location.assign(is.to);
+      return null;
+    }
+    if (is.offset > most) {
+      most = is.offset;
+      n = 0;
+    }
+    if (is.offset > 0) {
+      say(word("upload.on"));
+      data.set(field, new File([file.slice(is.offset)], file.name, { type: file.type }));
+    } else {
+      data.set(field, file);
+    }
+    const answer = await send(form, data, bar, {
+      from: is.offset,
+      head: { "Upload-Key": key, "Upload-Offset": is.offset },
+    });
+    if (answer.status >= 200 && answer.status < 400) {
+      forget();
+      return answer;
+    }
+    if (answer.status === 409) {
+      const now = await keptOf(form.dataset.goesOn, key);
+      if (!now || now.to || now.offset !== is.offset) continue; // what broke was still on its way
+    }
+    if (!passes(answer.status)) {
+      forget();
+      throw new Error(faultOf(answer) || word("upload.failed"));
+    }
+  }
+  throw new Error(word("upload.failed"));
+}
+
+// passes reports whether a status is of the line, or of a daemon that is not there at the moment.
+function passes(status) {
+  return [0, 408, 429, 502, 504].includes(status);
+}
+
+// keptOf asks how much of an upload is kept; null: there is no answer now.
+async function keptOf(address, key) {
+  let answer;
+  try {
+    answer = await fetch(`${address}?key=${key}`, { headers: { "HX-Request": "true" } });
+    if (answer.ok) {
+      const is = await answer.json();
+      return is.under_way ? null : is; // the daemon has not seen the break yet
+    }
+  } catch (why) {
+    if (answer?.ok && why instanceof SyntaxError) throw new Error(word("upload.failed")); // signed out
+    return null;
+  }
+  if (passes(answer.status)) return null;
+  throw new Error(word("upload.failed"));
+}
+
+// pause waits, says for how long, and ends as soon as there is a line again.
+async function pause(seconds, fault) {
+  say(word("upload.dropped", { n: seconds }));
+  let online = false;
+  const back = () => (online = true);
+  addEventListener("online", back);
+  for (let s = seconds; s > 0 && !online; s -= 0.25) {
+    if (fault) fault.textContent = word("upload.dropped", { n: Math.ceil(s) });
+    await new Promise((done) => setTimeout(done, 250));
+  }
+  removeEventListener("online", back);
+  if (fault) fault.textContent = "";
+}
+
 // send resolves to the request when it has ended, with the status 0 where there was no answer. fetch can't tell how far
-// a body has gone.
-function send(form, data, bar) {
+// a body has gone. from is how much of the file is not sent again.
+function send(form, data, bar, { from = 0, head = {} } = {}) {
   return new Promise((done) => {
     const r = new XMLHttpRequest();
     r.open(form.method, form.action);
     r.setRequestHeader("HX-Request", "true");
+    for (const [name, value] of Object.entries(head)) r.setRequestHeader(name, value);
     r.upload.onprogress = (event) => {
       if (!bar || !event.lengthComputable) return;
-      bar.max = event.total;
-      bar.value = event.loaded;
+      bar.max = from + event.total;
+      bar.value = from + event.loaded;
     };
     r.onloadend = () => done(r);
     r.send(data);

@@ -1,0 +1,153 @@
+package handlers
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"maps"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+	"newsletterd/store"
+)
+
+// uploadKey names an upload for its user. What arrived of it waits for the rest in case the line breaks.
+type uploadKey struct{ user, key string }
+
+// keyedUpload is an upload that is under way, where up is nil, or waits since a time.
+type keyedUpload struct {
+	up    *store.Upload
+	since time.Time
+}
+
+const (
+	maxUploadKey   = 64
+	uploadsWaiting = 4 // of one user: an older one makes room
+)
+
+var uploadKeySchema = web.Object{"minLength": 1, "maxLength": maxUploadKey, "pattern": "^[A-Za-z0-9_-]*$"}
+
+func checkUploadKey(field, key string) error {
+	ok := len(key) > 0 && len(key) <= maxUploadKey
+	for i := 0; i < len(key) && ok; i++ {
+		c := key[i]
+		ok = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_'
+	}
+	if !ok {
+		return core.Invalidf(field, "%s must have 1 to %d letters, digits, - and _.", field, maxUploadKey)
+	}
+	return nil
+}
+
+// modelID is the id of the model that the upload makes. As it follows from the key, an upload whose answer was lost is
+// known by its model, however much later, and never makes a second one.
+func (k uploadKey) modelID() string {
+	sum := sha256.Sum256([]byte("model by upload\x00" + k.user + "\x00" + k.key))
+	return core.IDFromBytes(sum[:16])
+}
+
+func (h *Handler) madeBy(c *web.Call, k uploadKey) (core.ModelView, error) {
+	return h.options.Store.Model(c, c.Caller, k.modelID())
+}
+
+var errUnderWay = &core.Error{
+	Kind: core.Conflict, Code: "upload_under_way", Message: "This upload is under way.", RetryAfter: 2,
+}
+
+// find returns what waits under a key. The caller holds the lock.
+func (u *uploads) find(k uploadKey) (*store.Upload, error) {
+	maps.DeleteFunc(u.keyed, func(_ uploadKey, w keyedUpload) bool {
+		return w.up != nil && time.Since(w.since) > store.UploadKept // housekeeping removes its chunks
+	})
+	w, ok := u.keyed[k]
+	if ok && w.up == nil {
+		return nil, errUnderWay
+	}
+	return w.up, nil
+}
+
+// errOffset is of a sender who leaves out other bytes than those that are kept.
+var errOffset = &core.Error{
+	Kind: core.Conflict, Code: "upload_offset", Field: "Upload-Offset",
+	Message: "Another number of bytes of this upload is kept.",
+}
+
+// goOn returns the upload that waits; without any it is fresh. ended must follow.
+func (u *uploads) goOn(k uploadKey, fresh *store.Upload) (*store.Upload, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	up, err := u.find(k)
+	if err != nil {
+		return nil, err
+	}
+	if up == nil {
+		up = fresh
+	}
+	u.keyed[k] = keyedUpload{}
+	return up, nil
+}
+
+// ended lets go of an upload, or keeps what has arrived.
+func (u *uploads) ended(ctx context.Context, k uploadKey, up *store.Upload, keep bool) {
+	if u.release(k, &up, keep); up != nil {
+		up.Close(ctx)
+	}
+}
+
+// release gives the key back. What up is then is to be closed: the upload itself, or one that made room for it.
+func (u *uploads) release(k uploadKey, up **store.Upload, keep bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.keyed, k)
+	if !keep || (*up).Size() == 0 {
+		return
+	}
+	n, oldest := 0, uploadKey{}
+	for other, w := range u.keyed {
+		if other.user != k.user || w.up == nil {
+			continue
+		}
+		if n++; n == 1 || w.since.Before(u.keyed[oldest].since) {
+			oldest = other
+		}
+	}
+	u.keyed[k] = keyedUpload{*up, time.Now()}
+	*up = nil
+	if n >= uploadsWaiting {
+		*up = u.keyed[oldest].up
+		delete(u.keyed, oldest)
+	}
+}
+
+type uploadStateQuery struct {
+	Key string `query:"key" is:"required"`
+}
+
+func (in *uploadStateQuery) CheckInput() error { return checkUploadKey("key", in.Key) }
+
+// uploadState is where an upload goes on, or the model that it has made. While it is under way its offset is 0.
+type uploadState struct {
+	Offset   int64  `json:"offset"`
+	UnderWay bool   `json:"under_way"`
+	ModelID  string `json:"model_id,omitempty"`
+}
+
+func (h *Handler) uploadState(c *web.Call, in uploadStateQuery) (s uploadState, err error) {
+	k := uploadKey{c.Caller.UserID, in.Key}
+	h.uploads.mu.Lock()
+	up, err := h.uploads.find(k)
+	if up != nil {
+		s.Offset = up.Size()
+	}
+	h.uploads.mu.Unlock()
+	if s.UnderWay = err != nil; s.UnderWay || up != nil {
+		return s, nil
+	}
+	made, err := h.madeBy(c, k)
+	if errors.Is(err, core.ErrNotFound) {
+		return s, nil
+	}
+	s.ModelID, s.Offset = made.ID, made.Size
+	return s, err
+}
