@@ -139,7 +139,7 @@ func (s *Subscription) Import(email Email, status, proof string, p Preferences, 
 	}
 	agrees := p.AgreesToTracking()
 	if p != "" && s.Status != "" {
-		if p = s.Preferences.ReplacedBy(p); string(s.Preferences.tracking()) == "false" { // no file takes that back
+		if p = s.Preferences.MergedWith(p); string(s.Preferences.tracking()) == "false" { // no file takes that back
 			p = p.withTrackingOf(s.Preferences)
 		}
 	}

@@ -127,9 +127,9 @@ var subscriptionTable = map[string]map[string]outcome{
 		"resume":              {"pending", `{"a":1}`, 1, "", ErrInvalidToken},
 		"resume earlier":      {"pending", `{"a":1}`, 1, "", ErrInvalidToken},
 		"set preferences":     {"pending", `{"b":2}`, 1, "", nil},
-		"import active":       {"active", `{"b":2}`, 1, EventActivated, nil},
+		"import active":       {"active", `{"a":1,"b":2}`, 1, EventActivated, nil},
 		"import active bare":  {"active", `{"a":1}`, 1, EventActivated, nil},
-		"import pending":      {"pending", `{"b":2}`, 1, "", nil},
+		"import pending":      {"pending", `{"a":1,"b":2}`, 1, "", nil},
 	},
 	SubscriptionActive: {
 		"subscribe":           {"active", `{"a":1}`, 1, "", nil},
@@ -140,9 +140,9 @@ var subscriptionTable = map[string]map[string]outcome{
 		"resume":              {"active", `{"a":1}`, 1, "", nil},
 		"resume earlier":      {"active", `{"a":1}`, 1, "", nil},
 		"set preferences":     {"active", `{"b":2}`, 1, EventPreferences, nil},
-		"import active":       {"active", `{"b":2}`, 1, EventPreferences, nil},
+		"import active":       {"active", `{"a":1,"b":2}`, 1, EventPreferences, nil},
 		"import active bare":  {"active", `{"a":1}`, 1, "", nil},
-		"import pending":      {"active", `{"b":2}`, 1, EventPreferences, nil},
+		"import pending":      {"active", `{"a":1,"b":2}`, 1, EventPreferences, nil},
 	},
 	SubscriptionUnsubscribed: {
 		"subscribe":           {"pending", `{"b":2}`, 2, "", nil},

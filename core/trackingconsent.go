@@ -1,6 +1,7 @@
 package core
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -75,6 +76,24 @@ func (p Preferences) ReplacedBy(by Preferences) Preferences {
 		return by
 	}
 	return by.withTrackingOf(p)
+}
+
+// MergedWith returns the preferences with the members of others in place of their own; what the others don't name stays.
+// Where that is too large, the others take their place.
+func (p Preferences) MergedWith(by Preferences) Preferences {
+	have, values := p.Values(), map[string]any{}
+	for name, value := range by.Values() {
+		if !bytes.Equal(have[name], value) {
+			values[name] = value
+		}
+	}
+	if len(values) == 0 {
+		return p
+	}
+	if merged := p.With(values); len(merged) <= MaxPreferences {
+		return merged
+	}
+	return p.ReplacedBy(by)
 }
 
 // MeetTracking keeps an agreement of a subscription that was just confirmed only where the confirmed request has it as

@@ -239,7 +239,7 @@ func (p *Page) through(last []jobRow) *throughPart {
 	var sent, complained, back int64
 	for i := range last {
 		s := &last[i].Stats
-		sent, complained, back = sent+s.Sent+s.Failed, complained+s.Complained, back+s.Bounced+s.Failed
+		sent, complained, back = sent+s.Sent+s.Failed, complained+s.Complained, back+cameBack(s)+s.Failed
 	}
 	if sent == 0 {
 		return nil
