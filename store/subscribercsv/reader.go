@@ -10,6 +10,9 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding/charmap"
 
 	"newsletterd/core"
 	"newsletterd/store"
@@ -165,10 +168,25 @@ func NewReader(r io.Reader, rename map[string]string) (*Reader, error) {
 		}
 		return nil, fmt.Errorf("header: %w", err)
 	}
+	toUTF8(header)
 	c.header = slices.Clone(header)
 	err = c.columns(rename)
 	c.mapped = err == nil
 	return c, err
+}
+
+// toUTF8 takes cells that aren't UTF-8 for Windows-1252, in which Excel saves CSV files in western Europe unless told
+// otherwise. A cell that isn't that either stays as it is, and is refused.
+func toUTF8(cells []string) {
+	for i, cell := range cells {
+		if utf8.ValidString(cell) {
+			continue
+		}
+		if text, err := charmap.Windows1252.NewDecoder().String(cell); err == nil &&
+			!strings.ContainsRune(text, utf8.RuneError) {
+			cells[i] = text
+		}
+	}
 }
 
 // delimiter returns the delimiter that is most frequent in the first line: spreadsheets write semicolons or tabs where
@@ -292,6 +310,7 @@ func (c *Reader) Next() (row store.ImportRow, record []string, err error) {
 		}
 		return row, nil, err
 	}
+	toUTF8(record)
 	line, _ := c.csv.FieldPos(0)
 	row.Line = line
 	part := c.takesPart(line, record)

@@ -148,6 +148,15 @@ var formCases = []struct {
 	},
 	{"never confirmed", "email,status,created_at,preferences\na@b.example,pending,x,{}\n", nil, []string{"pending"}},
 	{
+		"a file of Excel's in Windows-1252",
+		"E-Mail;Vorname;Stra\xdfe\na@b.example;J\xfcrgen;\x84Am Bach\x93 \x80\nb@b.example;Zo\xc3\xab;x\n", nil,
+		[]string{`a@b.example {"Vorname":"Jürgen","Straße":"„Am Bach“ €"}`, `b@b.example {"Vorname":"Zoë","Straße":"x"}`},
+	},
+	{
+		"neither UTF-8 nor Windows-1252", "email,b\na@b.example,b\x81c\n", nil,
+		[]string{"line 2: Column b is not UTF-8, or holds NUL. (preferences)"},
+	},
+	{
 		"NUL in a cell", "email,b\nnul1@x.example,b\x00c\n", nil,
 		[]string{"line 2: Column b is not UTF-8, or holds NUL. (preferences)"},
 	},
@@ -299,6 +308,7 @@ func TestFaultsAreNoFormulas(t *testing.T) {
 // Whatever a file holds, every line becomes a valid row or a fault, and reading ends.
 func FuzzCSV(f *testing.F) {
 	f.Add("email,first_name\na@b.example,Ann\n")
+	f.Add("email;Stra\xdfe\na@b.example;\x84Bach\x93\n")
 	f.Add("\xef\xbb\xbfemail;status;created_at;preferences\n'=a@b.example;active;;{\"\":1}\n\"\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		r, err := NewReader(strings.NewReader(text), nil)
