@@ -17,7 +17,7 @@ func TestPutAndWriteAreAdd(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	if sub, err := n.Subscription(t.Context(), n.ListID,
-		"r7@example.org"); err != nil || sub.Preferences != `{"later":1}` {
+		"r7@example.org"); err != nil || sub.Preferences != `{"later":1,"n":7}` {
 		t.Errorf("the later of two lines does not count: %+v, %v", sub, err)
 	}
 }

@@ -64,6 +64,9 @@ func (p *Page) FindingDetail(f core.CampaignFinding) string {
 		name, _, _ = strings.Cut(name, "”")
 		return name
 	}
+	if f.Code == "image_without_alt" { // the sentence says it all
+		return ""
+	}
 	for _, prefix := range []string{
 		"does_not", "field_missing", "placeholder", "subject_placeholder", "content_", "image_", "link_",
 		"sender_",
