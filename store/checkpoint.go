@@ -47,8 +47,10 @@ type checkpointState struct {
 	seen  uint64   // Store.Changes at the last complete one: an idle database is left alone
 	asked int      // commits since SQLite was asked how full the -wal is
 	size  int64    // of the -wal then
-	file  bool     // a part of a file was written since the last complete one
-	room  int64    // size of the -wal when it was last given room, or could not be
+	// the replica lacks too much: no checkpoint before that
+	pausedTill time.Time
+	file       bool  // a part of a file was written since the last complete one
+	room       int64 // size of the -wal when it was last given room, or could not be
 }
 
 // at is the number of bytes of -wal that make a checkpoint due.
@@ -149,7 +151,7 @@ func (w *writer) maybeCheckpoint() {
 	w.store.stats.wal.Store(size)
 	w.giveRoom(size)
 	c := &w.checkpoint
-	if size == 0 || !c.open && c.seen == w.store.Changes() && len(c.ids) > 0 || (time.Since(c.last) < checkpointEvery &&
+	if time.Now().Before(c.pausedTill) || size == 0 || !c.open && c.seen == w.store.Changes() && len(c.ids) > 0 || (time.Since(c.last) < checkpointEvery &&
 		!w.walFull(size)) {
 		return
 	}
@@ -248,7 +250,7 @@ func (w *writer) moveWAL(mode string) (busy bool, err error) {
 		return false, err
 	}
 	var res checkpointResult
-	if err := w.tx.get(&res, mode); err != nil {
+	if err := w.runCheckpointPragma(mode, &res); err != nil {
 		return false, err
 	}
 	if res.Busy != 0 || res.Log != res.Checkpointed {
@@ -291,8 +293,10 @@ func (w *writer) transactMarks(marks func() error) error {
 	}
 	if err != nil {
 		w.rollback()
+		return err
 	}
-	return err
+	w.committed()
+	return nil
 }
 
 func walSize(path string) int64 {

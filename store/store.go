@@ -48,7 +48,8 @@ type Options struct {
 	// SendElsewhere: events go to a send service of its own. MemberElsewhere: another member service feeds this send
 	// service, and is told of those who leave by the link of a mail.
 	SendElsewhere, MemberElsewhere bool
-	MasterKey                      []byte // 32 bytes that seal secrets at rest; nil: they are stored as they are
+	Replica                        Replica // where commits are kept besides the disk; nil: nowhere
+	MasterKey                      []byte  // 32 bytes that seal secrets at rest; nil: they are stored as they are
 	Log                            *slog.Logger
 	// of database/sql; empty: sqlite. A test puts one between that fails on order.
 	Driver string
@@ -140,10 +141,15 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 }
 
 func (s *Store) open(ctx context.Context) error {
+	if s.opts.Replica != nil {
+		if err := s.takeReplica(ctx); err != nil {
+			return err
+		}
+	}
 	if err := createFile(s.path, s.opts.Migrate); err != nil {
 		return err
 	}
-	if s.opts.Mode == Daemon {
+	if s.opts.Mode == Daemon && s.lock == nil {
 		if err := s.takeLock(); err != nil {
 			return err
 		}
@@ -168,6 +174,11 @@ func (s *Store) open(ctx context.Context) error {
 	}
 	if err := s.startWriter(ctx, state); err != nil {
 		return err
+	}
+	if s.opts.Replica != nil {
+		if err := s.startReplica(ctx); err != nil {
+			return err
+		}
 	}
 	s.OnKick(TopicRecords, s.lists.drop)
 	s.OnKick(TopicRecords, s.senders.drop)
@@ -423,8 +434,14 @@ func (s *Store) shut() (err error) {
 	} else if s.readers != nil {
 		_ = s.readers.Close()
 	}
+	if r := s.opts.Replica; r != nil {
+		err = errors.Join(err, r.Stop())
+	}
 	if s.writerD != nil {
 		err = errors.Join(err, s.writerD.Close())
+	}
+	if r := s.opts.Replica; r != nil {
+		err = errors.Join(err, s.leaveReplica())
 	}
 	if s.opts.Mode == Daemon && s.writer != nil && !s.replaced.Load() &&
 		walSize(s.path) > 0 { // without a writer it was never ours

@@ -66,6 +66,7 @@ type writer struct {
 	stuck      bool      // the last transaction may still be open: its end has failed
 	changedAt  time.Time // of the last commit; zero: there was none
 	checkpoint checkpointState
+	replica    atomic.Bool // it takes what is committed
 	tries      time.Duration
 	batch      []*op    // reused
 	counts     counting // of the operations of the transaction that have succeeded
@@ -407,6 +408,7 @@ func (w *writer) attempt(bare int) error {
 			w.checkpoint.based, w.checkpoint.touch = true, false
 			w.store.changes.Add(1)
 			w.changedAt = time.Now()
+			w.committed()
 			return nil
 		}
 	}
@@ -522,6 +524,7 @@ func (w *writer) watch() error {
 		}
 	}
 	if w.version != 0 && v != w.version {
+		w.committed()
 		w.store.changes.Add(1)
 		w.store.departures.Add(1)
 		w.store.kick(1<<topics - 1)

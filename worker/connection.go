@@ -163,6 +163,9 @@ func (c *connection) next(ctx context.Context, wait bool) (*smtp.Envelope, bool)
 // recheck returns why a claimed recipient may not be mailed any more, or nothing. While no subscriber has left since
 // the claim was read, the claim's own check holds and costs nothing.
 func (c *connection) recheck(ctx context.Context, it *item) (skip string, err error) {
+	if err := c.sender.store.MayAct(); err != nil {
+		return "", err
+	}
 	now := c.sender.store.Departures()
 	if now == it.departures {
 		return "", nil

@@ -124,7 +124,7 @@ func (r *recorder) take() ([]core.Outcome, core.Instant) {
 // file can't be written the slots run out, and so the sending pauses by itself.
 func (r *recorder) written(err error) {
 	if err == nil {
-		r.release(r.flight)
+		r.free()
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -138,6 +138,21 @@ func (r *recorder) written(err error) {
 	clear(r.flight)
 	r.flight, r.taken = r.flight[:0], false
 	r.changed.Broadcast()
+}
+
+// free frees the slots of what was recorded, once the replica has it where there is one: what a machine that dies has
+// sent and not told is as many mails as there are slots.
+func (r *recorder) free() {
+	if !r.store.Replicated() {
+		r.release(r.flight)
+		return
+	}
+	recs := slices.Clone(r.flight)
+	r.store.OnceAcknowledged(func(err error) {
+		if err == nil {
+			r.release(recs)
+		}
+	})
 }
 
 // retry asks the writer again after a pause, unless it was asked meanwhile: two questions at once would stay two. The

@@ -1,0 +1,142 @@
+package store
+
+import (
+	"context"
+	"log/slog"
+	"strconv"
+	"time"
+
+	"newsletterd/core"
+)
+
+// Replica keeps the database outside this machine and says which machine may serve it (package store/replica).
+type Replica interface {
+	// Prepare takes the lease, for which it may have to wait, and makes the file the newest that the replica has.
+	Prepare(ctx context.Context) error
+	// Start copies what is committed from now on. The file is open.
+	Start(ctx context.Context) error
+	// Committed says that something was committed.
+	Committed()
+	// After calls fn once all that was committed so far is in the replica, or this machine has lost the lease.
+	After(fn func(error))
+	// Wait returns when After would call its function, or ctx is done.
+	Wait(ctx context.Context) error
+	// Check fails while another machine may have taken over.
+	Check() error
+	// Checkpoint runs a PASSIVE checkpoint, once all that is committed is in the replica.
+	Checkpoint(ctx context.Context, run func() error) error
+	// Stop ends copying, before the file is closed.
+	Stop() error
+	// Close gives the lease up, after the file was closed.
+	Close(ctx context.Context) error
+	// Generation grows each time that a machine takes the lease.
+	Generation() uint64
+}
+
+const (
+	// checkpointWait is how long a checkpoint waits for the replica, and everyone who writes with it.
+	checkpointWait = 2 * time.Second
+	// checkpointPause is how long none is tried after the replica kept one waiting for that long.
+	checkpointPause = 10 * time.Second
+	// leaveWait is how long a stop waits for the replica.
+	leaveWait = 10 * time.Second
+)
+
+// takeReplica takes the lock of the file and the lease, in this order: a lease of this machine is taken at once, for no
+// other process of it can be serving.
+func (s *Store) takeReplica(ctx context.Context) error {
+	if err := s.takeLock(); err != nil {
+		return err
+	}
+	return s.opts.Replica.Prepare(ctx)
+}
+
+// startReplica begins to copy, and writes the generation into the file: it is the first that the replica gets of it.
+func (s *Store) startReplica(ctx context.Context) error {
+	r := s.opts.Replica
+	if err := r.Start(ctx); err != nil {
+		return err
+	}
+	s.writer.replica.Store(true)
+	err := s.update(ctx, func(tx *Tx) error {
+		_, err := tx.exec("INSERT INTO mark (name, value) VALUES ('generation', ?) ON CONFLICT (name) DO UPDATE SET "+
+			"value = excluded.value", strconv.FormatUint(r.Generation(), 10))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return r.Wait(ctx)
+}
+
+// leaveReplica gives the lease up.
+func (s *Store) leaveReplica() error {
+	ctx, cancel := context.WithTimeout(context.Background(), leaveWait)
+	defer cancel()
+	return s.opts.Replica.Close(ctx)
+}
+
+// Replicated reports whether there is a replica.
+func (s *Store) Replicated() bool { return s.opts.Replica != nil }
+
+// Acknowledged returns once all that was committed so far is in the replica, at once where there is none. Its error is
+// core.ErrStorage: what was committed stays, and may still arrive there.
+func (s *Store) Acknowledged(ctx context.Context) error {
+	if s.opts.Replica == nil {
+		return nil
+	}
+	if err := s.opts.Replica.Wait(ctx); err != nil {
+		return core.ErrStorage.With(err)
+	}
+	return nil
+}
+
+// OnceAcknowledged calls fn when Acknowledged would return, at once where there is no replica. fn must not block.
+func (s *Store) OnceAcknowledged(fn func(error)) {
+	if s.opts.Replica == nil {
+		fn(nil)
+		return
+	}
+	s.opts.Replica.After(fn)
+}
+
+// MayAct returns nil while no other machine can serve the database, else core.ErrStorage: then nothing may leave this
+// machine. It costs next to nothing.
+func (s *Store) MayAct() error {
+	if s.opts.Replica == nil {
+		return nil
+	}
+	if err := s.opts.Replica.Check(); err != nil {
+		return core.ErrStorage.With(err)
+	}
+	return nil
+}
+
+// committed tells the replica of a commit, this process's own or another one's.
+func (w *writer) committed() {
+	if w.replica.Load() {
+		w.store.opts.Replica.Committed()
+	}
+}
+
+// runCheckpointPragma runs a checkpoint. One that the replica keeps waiting counts as one that a reader kept from its
+// end.
+func (w *writer) runCheckpointPragma(mode string, res *checkpointResult) error {
+	r := w.store.opts.Replica
+	if r == nil {
+		return w.tx.get(res, mode)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), checkpointWait)
+	defer cancel()
+	ran := false
+	err := r.Checkpoint(ctx, func() error {
+		ran = true
+		return w.tx.get(res, "PRAGMA wal_checkpoint(PASSIVE)")
+	})
+	if err != nil && !ran {
+		w.store.log.Warn("database: a checkpoint waits for the replica", slog.Any("error", err))
+		w.checkpoint.pausedTill = time.Now().Add(checkpointPause)
+		res.Busy, err = 1, nil
+	}
+	return err
+}
