@@ -14,11 +14,15 @@ import (
 	"testing"
 	"time"
 
+	"newsletterd/store"
 	"newsletterd/store/replica/objectstest"
 )
 
 // TestMain runs the machine that TestKill kills, in a process of its own.
 func TestMain(m *testing.M) {
+	if err := store.PrepareProcess(); err != nil { // before the first test opens a database
+		panic(err)
+	}
 	if url := os.Getenv("REPLICA_MACHINE"); url != "" {
 		serve(url, os.Getenv("REPLICA_PATH"))
 	}
