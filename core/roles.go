@@ -104,7 +104,10 @@ var Permissions = []Permission{
 	{ActionTestAnyone, RolePublisher, bySend, false, "send tests to any address"},
 	{ActionPeopleRead, RolePublisher, byReading, false, "see addresses: subscribers, recipients and their history"},
 	{ActionPeopleAdd, RolePublisher, byEvents, false, "add subscribers"},
-	{ActionPeopleImport, RolePublisher, byAdmin, false, "import new subscribers, and take imports of one's own back; more with people.change"},
+	{
+		ActionPeopleImport, RolePublisher, byAdmin, false,
+		"import new subscribers, and take imports of one's own back; more with people.change",
+	},
 
 	{ActionPeopleChange, RoleTenantAdmin, byEvents, false, "change and unsubscribe subscribers"},
 	{ActionPeopleExport, RoleTenantAdmin, byList, false, "read all subscriptions of a list at once, export them"},

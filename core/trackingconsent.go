@@ -78,8 +78,8 @@ func (p Preferences) ReplacedBy(by Preferences) Preferences {
 	return by.withTrackingOf(p)
 }
 
-// MergedWith returns the preferences with the members of others in place of their own; what the others don't name stays.
-// Where that is too large, the others take their place.
+// MergedWith returns the preferences with the members of others in place of their own; what the others don't name
+// stays. Where that is too large, the others take their place.
 func (p Preferences) MergedWith(by Preferences) Preferences {
 	have, values := p.Values(), map[string]any{}
 	for name, value := range by.Values() {

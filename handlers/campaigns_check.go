@@ -162,7 +162,8 @@ func looksOf(f *core.CampaignFields, own *core.Theme, t *core.Tenant) *Looks {
 func hintOf(code string) string {
 	return map[string]string{
 		"link_malformed": "Write the whole address, with https:// before it.", "image_without_alt": "Say what it shows.",
-		mail.LocalPictureCode: mail.LocalPictureHint, "html_as_text": "Write it in Markdown, or the whole mail in HTML.",
+		mail.LocalPictureCode: mail.LocalPictureHint,
+		"html_as_text":        "Write it in Markdown, or the whole mail in HTML.",
 	}[code]
 }
 
@@ -298,8 +299,9 @@ type Checked struct {
 	Errors   int                    `json:"errors"` // findings that keep the campaign from being approved and sent
 	Warnings int                    `json:"warnings"`
 	Findings []core.CampaignFinding `json:"findings"`
-	Fields   []core.FieldCoverage   `json:"fields"`          // of its readers: those of its lists, then others that they have
-	Links    *AskedLinks            `json:"links,omitempty"` // where they were asked for
+	// of its readers: those of its lists, then others that they have
+	Fields []core.FieldCoverage `json:"fields"`
+	Links  *AskedLinks          `json:"links,omitempty"` // where they were asked for
 }
 
 // Check looks at a version of a campaign as Look does, at which fields its readers have, at what the DNS says of its

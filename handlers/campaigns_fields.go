@@ -13,8 +13,8 @@ import (
 // maxCoverage is how many fields a check tells of.
 const maxCoverage = 200
 
-// fieldCoverage tells which fields the readers of a draft have and how many of them lack what the mail prints, which is a
-// finding of each such field.
+// fieldCoverage tells which fields the readers of a draft have and how many of them lack what the mail prints, which is
+// a finding of each such field.
 func (d Drafts) fieldCoverage(ctx context.Context, l *Look) (out []core.FieldCoverage, found []core.CampaignFinding,
 	err error,
 ) {

@@ -19,11 +19,13 @@ func TestCheckOfFields(t *testing.T) {
 		e.campaign = e.seed.NewCampaign(e.list, func(f *core.CampaignFields) {
 			f.Subject = "News for {{ preferences.Vorname | default: \"you\" }}"
 			f.Content.Kind = core.ContentMarkdown
-			f.Content.Source = "Dear {{ preferences.Vorname | default: \"friend\" }} of {{ preferences.Ort | default: \"ours\" }}\n\n" +
+			f.Content.Source = "Dear {{ preferences.Vorname | default: \"friend\" }} of " +
+				"{{ preferences.Ort | default: \"ours\" }}\n\n" +
 				"{% if preferences.shoe %}{{ preferences.shoe }}{% endif %}\n"
 		})
 		for i, p := range []core.Preferences{
-			`{"Vorname":"Joan","Ort":"Bonn","newsletterd_none":null}`, `{"Vorname":"","Ort":"Ulm","a b":"x"}`, `{"Ort":"Kiel","more":{"shoe":43}}`,
+			`{"Vorname":"Joan","Ort":"Bonn","newsletterd_none":null}`, `{"Vorname":"","Ort":"Ulm","a b":"x"}`,
+			`{"Ort":"Kiel","more":{"shoe":43}}`,
 		} {
 			email := core.Email(fmt.Sprintf("r%d@reader.example", i))
 			e.seed.Active(e.list.ID, email)
@@ -66,8 +68,8 @@ func TestFindingOfFieldsOfMany(t *testing.T) {
 	f := core.CampaignFields{Content: core.CampaignContent{Source: "a\n{{ preferences.city }}"}}
 	found := fieldFinding(&f, mail.UsedField{Name: "preferences.city", Part: "content.source"},
 		&core.FieldCoverage{Name: "city", Known: 990, Readers: 1000}, false)
-	if found.Where.Line != 2 ||
-		found.Message != "10 of 1000 readers that were looked at, the newest ones, have no preferences.city and read nothing there." {
+	if found.Where.Line != 2 || found.Message != "10 of 1000 readers that were looked at, the newest ones, "+
+		"have no preferences.city and read nothing there." {
 		t.Errorf("%+v", found)
 	}
 }

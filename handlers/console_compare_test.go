@@ -45,12 +45,16 @@ func TestConsoleComparesSources(t *testing.T) {
 			{"markdown", "| a |\n|---|\n| b |", "\\| a |\n|---|\n| b |", false},
 			{"markdown", "a\n\n1. b", "a\n\n2. b", false},
 			{"markdown", "{{ a", "{{ a", false},
-			{"blocks", `{"version":1,"blocks":[{"type":"text","text":"a"}]}`, `{"version": 1, "blocks": [{"text": "a", "type": "text"}]}`, true},
+			{
+				"blocks", `{"version":1,"blocks":[{"type":"text","text":"a"}]}`,
+				`{"version": 1, "blocks": [{"text": "a", "type": "text"}]}`, true,
+			},
 			{"blocks", `{"version":1,"blocks":[{"type":"text","text":"a"}]}`, `{"version":1,"blocks":[]}`, false},
 			{"blocks", "a", "a", false},
 			{"none", "a", "a", false},
 		} {
-			status, answer := e.posts("/compare-sources", map[string]string{"kind": c.kind, "before": c.before, "after": c.after})
+			status, answer := e.posts("/compare-sources",
+				map[string]string{"kind": c.kind, "before": c.before, "after": c.after})
 			want := map[bool]string{true: `{"same":true}`, false: `{"same":false}`}[c.same]
 			if status != http.StatusOK || strings.TrimSpace(answer) != want {
 				t.Errorf("%q and %q: %d %s", c.before, c.after, status, answer)
@@ -73,24 +77,28 @@ func TestConsolePreviewAsAReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RoleTenantAdmin)
 		e.campaign = e.seed.NewCampaign(e.list, func(f *core.CampaignFields) {
-			f.Content.Kind, f.Content.Source = core.ContentMarkdown, "Dear {{ preferences.city | default: \"reader\" }}\n"
+			f.Content.Kind = core.ContentMarkdown
+			f.Content.Source = "Dear {{ preferences.city | default: \"reader\" }}\n"
 		})
 		e.seed.Active(e.list.ID, "joan@reader.example")
 		e.seed.Active(e.list.ID, "john@reader.example")
-		_, err := e.store.SetPreferences(t.Context(), e.list.ID, "joan@reader.example", `{"city":"Bonn","shoe":43}`, e.seed.Time())
+		_, err := e.store.SetPreferences(t.Context(), e.list.ID, "joan@reader.example", `{"city":"Bonn","shoe":43}`,
+			e.seed.Time())
 		e.must(err)
 		e.seed.Deliver()
 		e.shows(e.path(""), http.StatusOK, "See it as a reader", "-@reader.example")
 		e.shows(e.path("?as=jo"), http.StatusOK, "joan@reader.example", "john@reader.example", "-sees it")
 		e.shows(e.path("?as=none"), http.StatusOK, "No reader of these lists")
-		page := e.shows(e.path("?as=Joan@reader.example"), http.StatusOK, "As joan@reader.example sees it", "Bonn", "shoe", "43",
+		page := e.shows(e.path("?as=Joan@reader.example"), http.StatusOK, "As joan@reader.example sees it",
+			"Bonn", "shoe", "43",
 			"preview?as=joan%40reader.example", "preview?as=joan%40reader.example&amp;view=dark")
 		if strings.Contains(page, "john@") {
 			t.Error(textOf(page))
 		}
 		e.shows(e.path("/preview?as=joan%40reader.example"), http.StatusOK, "Dear Bonn")
 		e.shows(e.path("/preview"), http.StatusOK, "Dear reader")
-		if part := e.part(e.path("?as=jo"), "readers"); !strings.Contains(part, "john@reader.example") || strings.Contains(part, "<html") {
+		if part := e.part(e.path("?as=jo"), "readers"); !strings.Contains(part, "john@reader.example") ||
+			strings.Contains(part, "<html") {
 			t.Error(part)
 		}
 	})

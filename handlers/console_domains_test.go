@@ -19,6 +19,9 @@ import (
 	"newsletterd/core"
 )
 
+// linkToRecords finds the path of a link that shows the records of a domain to who has no account.
+var linkToRecords = regexp.MustCompile(`https://news\.example\.org(/records\?token=[^<"]+)`)
+
 // zone is what the DNS of a test has, by kind and name: "TXT _dmarc.acme.example".
 type zone map[string][]string
 
@@ -32,17 +35,23 @@ func (z zone) lookup(kind string) auth.LookupTXT {
 	}
 }
 
+// asks makes the handler anew, with DNS options and what z answers.
+func (e *tenantConsole) asks(z zone, dns DNSOptions) {
+	p := e.handler.options.Auth
+	dns.NS, dns.Host = z.lookup("NS"), z.lookup("host")
+	var err error
+	e.handler, err = New(Options{
+		Store: e.store, Auth: p, PublicURL: "https://news.example.org", Bearer: p.Bearer,
+		LookupTXT: z.lookup("TXT"), DNS: dns,
+	})
+	e.must(err)
+}
+
 // newDomainConsole is a console whose tenant has proposed a domain, with a DNS of its own.
 func newDomainConsole(t *testing.T, domain string) (e *tenantConsole, z zone, id string) {
 	e = newTenantConsole(t, core.RoleTenantAdmin)
 	z = zone{}
-	p := e.handler.options.Auth
-	var err error
-	e.handler, err = New(Options{
-		Store: e.store, Auth: p, PublicURL: "https://news.example.org", Bearer: p.Bearer, LookupTXT: z.lookup("TXT"),
-		DNS: DNSOptions{NS: z.lookup("NS"), Host: z.lookup("host"), SPF: []string{"a:relay.example"}},
-	})
-	e.must(err)
+	e.asks(z, DNSOptions{SPF: []string{"a:relay.example"}})
 	e.sends(e.path("settings", "domains"), url.Values{"domain": {domain}})
 	found, err := e.store.SenderDomains(t.Context(), []string{e.tenant.ID}, false, core.Page{Limit: 1})
 	e.must(err)
@@ -130,7 +139,7 @@ func TestConsoleDomainBecomesReady(t *testing.T) {
 		later := func() { time.Sleep(answersKept) }
 
 		_, made := e.page("POST", page+"/forward", url.Values{})
-		link := regexp.MustCompile(`https://news\.example\.org(/records\?token=[^<"]+)`).FindStringSubmatch(html.UnescapeString(made))
+		link := linkToRecords.FindStringSubmatch(html.UnescapeString(made))
 		if link == nil {
 			t.Fatal(textOf(made))
 		}
@@ -161,7 +170,8 @@ func TestConsoleDomainBecomesReady(t *testing.T) {
 			t.Error("a key can sign before the domain is proved")
 		}
 		e.refuses(page+"/keys", url.Values{"act": {"start"}, "key": {keys[0].ID}}, http.StatusBadRequest)
-		if signing, err := e.store.DKIMSigningKeys(t.Context(), e.tenant.ID, "acme.example"); err != nil || len(signing) > 0 {
+		if signing, err := e.store.DKIMSigningKeys(t.Context(), e.tenant.ID, "acme.example"); err != nil ||
+			len(signing) > 0 {
 			t.Errorf("%d keys sign before the domain is proved, %v", len(signing), err)
 		}
 		delete(z, "TXT "+keys[0].RecordName())
@@ -176,8 +186,8 @@ func TestConsoleDomainBecomesReady(t *testing.T) {
 		e.shows(page, "Let a key sign your mails next", "Make the next key")
 		z["TXT "+keys[0].RecordName()] = []string{"v=DKIM1; k=rsa; p=b3RoZXI="}
 		later()
-		if got := e.shows(page, "There is one of this name with another value"); strings.Contains(got,
-			`value="start"`) {
+		got := e.shows(page, "There is one of this name with another value")
+		if strings.Contains(got, `value="start"`) {
 			t.Error("a key can sign whose record is another's")
 		}
 		z["TXT "+keys[0].RecordName()] = []string{keys[0].RecordValue()}
@@ -244,10 +254,12 @@ func TestConsoleDomainOnTrust(t *testing.T) {
 		e.must(err)
 		e.shows(page, "records are missing")
 		z["TXT "+keys[0].RecordName()] = []string{keys[0].RecordValue()}
-		z["TXT acme.example"], z["TXT _dmarc.acme.example"] = []string{"v=spf1 a:relay.example ~all"}, []string{"v=DMARC1; p=none"}
+		z["TXT acme.example"] = []string{"v=spf1 a:relay.example ~all"}
+		z["TXT _dmarc.acme.example"] = []string{"v=DMARC1; p=none"}
 		e.shows(page, "records are missing") // as it was a moment ago
 		e.sends(page+"/check", url.Values{})
-		if got := e.shows(page, "one step left", "All records stand.", "taken on trust"); strings.Contains(got, "are missing") {
+		got := e.shows(page, "one step left", "All records stand.", "taken on trust")
+		if strings.Contains(got, "are missing") {
 			t.Error("records are missing")
 		}
 		z["TXT "+d.Record().Name] = []string{d.Record().Value}
@@ -265,24 +277,15 @@ func TestConsoleDomainOnTrust(t *testing.T) {
 func TestConsoleDomainWithoutSPF(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, z, id := newDomainConsole(t, "acme.example")
-		page, p := e.path("settings", "domains", id), e.handler.options.Auth
-		with := func(bounces string) {
-			t.Helper()
-			var err error
-			e.handler, err = New(Options{
-				Store: e.store, Auth: p, PublicURL: "https://news.example.org", Bearer: p.Bearer, LookupTXT: z.lookup("TXT"),
-				DNS: DNSOptions{NS: z.lookup("NS"), Host: z.lookup("host"), BounceDomain: bounces},
-			})
-			e.must(err)
-		}
+		page := e.path("settings", "domains", id)
 		z["TXT acme.example"] = []string{"v=spf1 include:old.example ~all"}
 		const unchanged = "An SPF record need not change for this"
-		with("bounces.example")
+		e.asks(z, DNSOptions{BounceDomain: "bounces.example"})
 		if got := e.shows(page, unchanged); strings.Contains(got, "old.example") {
 			t.Error("a record that need not change is shown")
 		}
 		_, made := e.page("POST", page+"/forward", url.Values{})
-		link := regexp.MustCompile(`https://news\.example\.org(/records\?token=[^<"]+)`).FindStringSubmatch(html.UnescapeString(made))
+		link := linkToRecords.FindStringSubmatch(html.UnescapeString(made))
 		for _, text := range []string{
 			`href="mailto:?subject=Records%20for%20acme.example&amp;body=Please`,
 			"%20https%3a%2f%2fnews.example.org%2frecords%3ftoken%3d", "Addresses that were made before hold as well",
@@ -294,11 +297,12 @@ func TestConsoleDomainWithoutSPF(t *testing.T) {
 		if _, got := e.page("GET", link[1], nil); !strings.Contains(got, unchanged) {
 			t.Error(textOf(got))
 		}
-		with("")
+		e.asks(z, DNSOptions{BounceDomain: ""})
 		e.shows(page, "can be told once a mail server is set")
 		z["TXT acme.example"] = append(z["TXT acme.example"], "v=spf1 include:new.example ~all")
-		with("bounces.example")
-		if got := e.shows(page, "more than one", ">v=spf1 include:old.example include:new.example ~all<"); strings.Contains(got, unchanged) {
+		e.asks(z, DNSOptions{BounceDomain: "bounces.example"})
+		got := e.shows(page, "more than one", ">v=spf1 include:old.example include:new.example ~all<")
+		if strings.Contains(got, unchanged) {
 			t.Error("it is said to need no change")
 		}
 	})

@@ -29,7 +29,8 @@ func TestConsoleEditorShowsTheInbox(t *testing.T) {
 		e.campaign = e.seed.NewCampaign(e.list, func(f *core.CampaignFields) {
 			f.Name, f.Subject, f.Content.Kind, f.Content.Source = "Roses", "", core.ContentMarkdown, "# Roses & more\n\nHello there.\n"
 		})
-		page := e.shows(e.path(""), http.StatusOK, "No subject yet", `<p class="inbox-text">Roses &amp; more Hello there.</p>`,
+		page := e.shows(e.path(""), http.StatusOK, "No subject yet",
+			`<p class="inbox-text">Roses &amp; more Hello there.</p>`,
 			`data-looks="{&#34;light&#34;:{&#34;page&#34;`, "Readers and sender", "· ")
 		e.sends(e.path(""), http.StatusSeeOther, e.edit(page, "subject", "Red roses", "preheader", "They are red"))
 		e.shows(e.path(""), http.StatusOK, `<p class="inbox-subject">Red roses</p>`,
@@ -175,7 +176,8 @@ func TestConsoleFindsPicturesOfAComputer(t *testing.T) {
 			e.campaign = e.seed.NewCampaign(e.list, func(f *core.CampaignFields) {
 				f.Subject, f.Content.Kind, f.Content.Source = "News", kind, source
 			})
-			e.shows(e.path(""), http.StatusOK, "A picture stayed on a computer: upload it in its place, or leave it out.",
+			e.shows(e.path(""), http.StatusOK,
+				"A picture stayed on a computer: upload it in its place, or leave it out.",
 				"Boot in snow")
 			if page := e.shows(e.path("/send"), http.StatusOK, "One thing has to be mended"); strings.Count(page,
 				"A picture stayed on a computer") != 1 {

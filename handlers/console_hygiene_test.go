@@ -11,8 +11,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// silentReaders gives the list three readers of a year ago and more, to whom three measured mails went since, and one who
-// has not confirmed.
+// silentReaders gives the list three readers of a year ago and more, to whom three measured mails went since, and one
+// who has not confirmed.
 func (e *tenantConsole) silentReaders() {
 	e.Helper()
 	const day = 24 * time.Hour
@@ -31,13 +31,15 @@ func (e *tenantConsole) silentReaders() {
 	e.seed = e.seed.At(now)
 }
 
-// An administrator sees who was not heard of, asks them once more after a second step, and takes off who does not answer.
+// An administrator sees who was not heard of, asks them once more after a second step, and takes off who does not
+// answer.
 func TestConsoleHygiene(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newTenantConsole(t, core.RoleTenantAdmin)
 		e.silentReaders()
 		item := e.path("lists", e.list.ID)
-		e.shows(item+"/hygiene", "3 of 3 readers have opened nothing", "Ask 3 once more", "One person has asked", "Ask one once more")
+		e.shows(item+"/hygiene", "3 of 3 readers have opened nothing", "Ask 3 once more", "One person has asked",
+			"Ask one once more")
 		e.shows(item+"/hygiene?months=6", "This is not known yet")
 		e.shows(item+"/ask-again?who=silent", "3 readers get one mail", "No, go back")
 		to := e.sends(item+"/ask-again?who=silent", nil)
@@ -46,7 +48,8 @@ func TestConsoleHygiene(t *testing.T) {
 			t.Error("they can be asked twice")
 		}
 		e.shows(item+"/ask-again?who=unconfirmed", "One person who has not confirmed gets")
-		e.shows(e.sends(item+"/ask-again?who=unconfirmed", nil), "One mail is on its way", "All of them were asked once more")
+		e.shows(e.sends(item+"/ask-again?who=unconfirmed", nil), "One mail is on its way",
+			"All of them were asked once more")
 
 		time.Sleep(core.AnswerWithin + time.Hour)
 		e.login()

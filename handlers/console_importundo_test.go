@@ -18,8 +18,10 @@ func TestConsoleImportOfAnother(t *testing.T) {
 		e := newPeopleEnv(t, core.RolePublisher)
 		importer := worker.Imports(e.store, nil, slog.New(slog.DiscardHandler))
 		done := func(by string) string {
-			j := e.seed.NewImportJob(e.list.ID, "email\n"+core.NewID()+"@reader.example\n", func(j *core.ImportJob) { j.CreatedBy = by })
-			_, err := e.store.RunImport(t.Context(), j.ID, core.ImportInput{SubscriberStatus: core.SubscriptionActive}, by, e.seed.Time())
+			j := e.seed.NewImportJob(e.list.ID, "email\n"+core.NewID()+"@reader.example\n",
+				func(j *core.ImportJob) { j.CreatedBy = by })
+			_, err := e.store.RunImport(t.Context(), j.ID, core.ImportInput{SubscriberStatus: core.SubscriptionActive},
+				by, e.seed.Time())
 			e.must(err)
 			importer.Step(t.Context(), time.Now())
 			return "/imports/" + j.ID

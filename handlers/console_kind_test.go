@@ -30,7 +30,8 @@ func TestConsoleChangesTheKindOfContent(t *testing.T) {
 			f.Content.Source = "Hello {{ preferences.first_name | default: \"friend\" }}\n\n::: note\nRoses\n:::\n"
 		})
 		was := e.fields().Content
-		e.shows(e.path(""), http.StatusOK, "data-editor", e.at(e.path("/kind"))+"?to=html", "HTML of your own", "-data-code")
+		e.shows(e.path(""), http.StatusOK, "data-editor", e.at(e.path("/kind"))+"?to=html", "HTML of your own",
+			"-data-code")
 		e.shows(e.path("/kind?to=html"), http.StatusOK, "Write HTML of your own?", "The visual editor does not open it",
 			"stays among the versions")
 		if e.fields().Content != was {
@@ -41,11 +42,13 @@ func TestConsoleChangesTheKindOfContent(t *testing.T) {
 			t.Error(to)
 		}
 		f := e.fields()
-		if f.Content.Kind != core.ContentHTML || !strings.Contains(f.Content.Source, `Hello {{ preferences.first_name | default: "friend" }}`) ||
+		if f.Content.Kind != core.ContentHTML ||
+			!strings.Contains(f.Content.Source, `Hello {{ preferences.first_name | default: "friend" }}`) ||
 			!strings.Contains(f.Content.Source, "{{ unsubscribe_url }}") || f.Content.Text != "" {
 			t.Fatalf("%+v", f.Content)
 		}
-		page := e.shows(e.path(""), http.StatusOK, "data-code", "code.js", "-data-editor", "-/console/editor.js", `?to=markdown`)
+		page := e.shows(e.path(""), http.StatusOK, "data-code", "code.js", "-data-editor", "-/console/editor.js",
+			`?to=markdown`)
 		policy := e.ask("GET", e.at(e.path("")), nil).Header.Get("Content-Security-Policy")
 		if !strings.Contains(policy, "style-src 'self' 'nonce-") {
 			t.Error(policy)
@@ -74,7 +77,8 @@ func TestConsoleChangesTheKindOfContent(t *testing.T) {
 			f.Content = core.CampaignContent{Kind: core.ContentHTML, Source: "<h1>Roses</h1><p>Red &amp; blue</p>"}
 		})
 		e.sends(e.path("/kind"), http.StatusSeeOther, url.Values{"to": {"markdown"}})
-		if f := e.fields(); !strings.Contains(f.Content.Source, "Red & blue\n") || strings.Contains(f.Content.Source, "nsubscribe") {
+		if f := e.fields(); !strings.Contains(f.Content.Source, "Red & blue\n") ||
+			strings.Contains(f.Content.Source, "nsubscribe") {
 			t.Errorf("%+v", f.Content)
 		}
 	})
@@ -83,7 +87,8 @@ func TestConsoleChangesTheKindOfContent(t *testing.T) {
 		e.campaign = e.seed.NewCampaign(e.list, func(f *core.CampaignFields) {
 			f.Content = core.CampaignContent{Kind: core.ContentBlocks, Source: `{"version":1,"blocks":[]}`}
 		})
-		page := e.shows(e.path(""), http.StatusOK, `data-editor data-kind="blocks"`, "/console/editor.js", "?to=html", "-?to=markdown")
+		page := e.shows(e.path(""), http.StatusOK, `data-editor data-kind="blocks"`, "/console/editor.js", "?to=html",
+			"-?to=markdown")
 		const changed = `{"version":1,"blocks":[{"type":"divider"}]}`
 		e.sends(e.path(""), http.StatusSeeOther, e.edit(page, "source", changed))
 		if f := e.fields(); f.Content != (core.CampaignContent{Kind: core.ContentBlocks, Source: changed}) {

@@ -41,7 +41,8 @@ func TestConsoleLogo(t *testing.T) {
 		if res.Code != http.StatusSeeOther || !strings.HasPrefix(logo, "https://news.example.org/") {
 			t.Fatalf("%d: %q, %s", res.Code, logo, textOf(res.Body.String()))
 		}
-		e.shows(e.path("settings", "logo"), `<img src="`+logo+`" alt="Your logo in a mail"`, "Our logo.png", `aria-pressed="true"`)
+		e.shows(e.path("settings", "logo"), `<img src="`+logo+`" alt="Your logo in a mail"`, "Our logo.png",
+			`aria-pressed="true"`)
 		e.shows(e.path("settings"), `<img src="`+logo+`" alt="Your logo"`, "Another logo")
 
 		page := e.shows(e.path("settings", "logo"), "rose.png")
@@ -52,7 +53,8 @@ func TestConsoleLogo(t *testing.T) {
 		if got := e.now().BrandLogoURL; got != chosen || got == logo || e.now().Name == "" {
 			t.Errorf("%q, not %q", got, chosen)
 		}
-		e.refuses(e.path("settings", "logo"), url.Values{"logo": {"http://a.example/x.png"}}, http.StatusBadRequest, "https://")
+		e.refuses(e.path("settings", "logo"), url.Values{"logo": {"http://a.example/x.png"}}, http.StatusBadRequest,
+			"https://")
 		e.sends(e.path("settings", "logo"), url.Values{"logo": {""}})
 		if got := e.now().BrandLogoURL; got != "" {
 			t.Errorf("%q", got)

@@ -170,7 +170,8 @@ func (e *peopleEnv) sendsFrame(path string, form url.Values) string {
 	body, err := io.ReadAll(res.Body)
 	e.must(err)
 	if policy := res.Header.Get("Content-Security-Policy"); res.StatusCode != http.StatusOK ||
-		!strings.HasPrefix(policy, "sandbox allow-same-origin; default-src 'none'") || !strings.Contains(policy, "frame-ancestors 'self'") {
+		!strings.HasPrefix(policy, "sandbox allow-same-origin; default-src 'none'") ||
+		!strings.Contains(policy, "frame-ancestors 'self'") {
 		e.Errorf("%d, %s", res.StatusCode, policy)
 	}
 	return string(body)

@@ -163,7 +163,8 @@ func TestConsoleAddsAPerson(t *testing.T) {
 			t.Errorf("%s, leads to %s", s.Status, to)
 		}
 		var said map[string]any
-		if err := json.Unmarshal([]byte(s.Preferences), &said); err != nil || said["city"] != "Bonn" || said["tea"] != true ||
+		if err := json.Unmarshal([]byte(s.Preferences), &said); err != nil ||
+			said["city"] != "Bonn" || said["tea"] != true ||
 			said["first_name"] != "Ada" || len(said) != 3 {
 			t.Errorf("%s, %v", s.Preferences, err)
 		}
@@ -300,15 +301,18 @@ func TestConsoleSwitchesAddressesOff(t *testing.T) {
 func TestConsoleSwitchedOffLeadsToTheUnreached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
-		if body := e.shows("/suppressions", http.StatusOK, "No address is switched off"); strings.Contains(body, `id="unreached"`) {
+		body := e.shows("/suppressions", http.StatusOK, "No address is switched off")
+		if strings.Contains(body, `id="unreached"`) {
 			t.Error("all are reached")
 		}
 		e.seed.Tell(e.list, core.StatusBounced, "joan@reader.example")
-		e.shows("/suppressions", http.StatusOK, "One person can&#39;t be reached", "/people?status=bounced\"", "-have complained",
+		e.shows("/suppressions", http.StatusOK, "One person can&#39;t be reached", "/people?status=bounced\"",
+			"-have complained",
 			`-id="on-lists"`)
 		e.shows("/suppressions?q=joan@reader.example", http.StatusOK, "can&#39;t be reached</span>",
 			"/people/"+e.found("joan@reader.example").ID)
-		e.shows("/suppressions?q=joan", http.StatusBadRequest, "not a valid e-mail address", `value="joan"`, `-id="on-lists"`)
+		e.shows("/suppressions?q=joan", http.StatusBadRequest, "not a valid e-mail address", `value="joan"`,
+			`-id="on-lists"`)
 	})
 }
 
@@ -421,7 +425,8 @@ func TestConsoleImportsKnowNames(t *testing.T) {
 		at := e.uploads(e.list.ID, "a.csv", "email;Vorname;Nachname\nnew@reader.example;Grace;Hopper\n")
 		e.shows(at, http.StatusOK, `value="first_name" selected`, `value="last_name" selected`, "Keep as “Vorname”")
 		form := url.Values{
-			"agreed": {"active"}, "do": {"run"}, "column.0": {"email"}, "column.1": {"first_name"}, "column.2": {"Nachname"},
+			"agreed": {"active"}, "do": {"run"}, "column.0": {"email"}, "column.1": {"first_name"},
+			"column.2": {"Nachname"},
 		}
 		e.sends(at, http.StatusSeeOther, form)
 		importer.Step(t.Context(), time.Now())
@@ -431,8 +436,9 @@ func TestConsoleImportsKnowNames(t *testing.T) {
 		at = e.uploads(e.list.ID, "b.csv", "wohin;vorname\nnew@reader.example;Grace\n")
 		e.shows(at, http.StatusOK, `value="email" selected`, `value="first_name" selected`)
 
-		at = e.uploads(e.list.ID, "c.csv", "email;FIRST-NAME;billing_last_name;Kontaktname;Wohnort;PLZ;Lieblingstee;Vorname\n"+
-			"last@reader.example;Ida;Rhodes;Ida R.;Bonn;53111;green;x\n")
+		at = e.uploads(e.list.ID, "c.csv",
+			"email;FIRST-NAME;billing_last_name;Kontaktname;Wohnort;PLZ;Lieblingstee;Vorname\n"+
+				"last@reader.example;Ida;Rhodes;Ida R.;Bonn;53111;green;x\n")
 		e.shows(at, http.StatusOK, `value="first_name" selected`, `value="last_name" selected`, `value="name" selected`,
 			`value="city" selected`, `value="postal_code" selected>Postal code`, `value="Lieblingstee" selected`,
 			`value="Vorname" selected`)

@@ -16,10 +16,13 @@ func TestConsoleProviders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newOperatorEnv(t)
 		e.operates("/providers", http.StatusOK, "Mail providers", "None yet.", "Amazon SES")
-		e.orders("/providers", http.StatusBadRequest, url.Values{"kind": {"mailgun"}, "name": {"mg"}}, `aria-invalid="true"`)
+		e.orders("/providers", http.StatusBadRequest, url.Values{"kind": {"mailgun"}, "name": {"mg"}},
+			`aria-invalid="true"`)
 		e.orders("/providers", http.StatusCreated, url.Values{"kind": {"postmark"}, "name": {"pm"}},
 			"https://newsletterd:", "@news.example.org/webhooks/pm", "Copy it now", "In Postmark, add a webhook")
-		if page := e.operates("/providers/pm", http.StatusOK, "https://news.example.org/webhooks/pm", "None lately", "not heard of lately"); strings.Contains(page, "Copy it now") {
+		page := e.operates("/providers/pm", http.StatusOK,
+			"https://news.example.org/webhooks/pm", "None lately", "not heard of lately")
+		if strings.Contains(page, "Copy it now") {
 			t.Error("the secret is shown again")
 		}
 		e.must(e.store.ApplyReports(t.Context(), []core.ProviderReport{{
@@ -30,7 +33,8 @@ func TestConsoleProviders(t *testing.T) {
 		}}, e.seed.Time()))
 		e.operates("/providers/pm", http.StatusOK, "<code>delivery</code>", "reports")
 		e.operates("/providers", http.StatusOK, "Postmark", "last event today")
-		e.orders("/providers/pm", http.StatusCreated, url.Values{"act": {"rotate"}}, "@news.example.org/webhooks/pm", "Copy it now")
+		e.orders("/providers/pm", http.StatusCreated, url.Values{"act": {"rotate"}}, "@news.example.org/webhooks/pm",
+			"Copy it now")
 		e.orders("/providers/pm", http.StatusConflict, url.Values{"act": {"rotate"}})
 		e.orders("/providers/pm", http.StatusSeeOther, url.Values{"act": {"end"}})
 		e.orders("/providers/pm", http.StatusSeeOther, url.Values{"act": {"off"}})

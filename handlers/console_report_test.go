@@ -65,8 +65,10 @@ func TestConsoleReportRuns(t *testing.T) {
 			core.Outcome{State: core.RecipientFailed, Reason: "550 5.1.1 no such user"},
 			core.Outcome{State: core.RecipientDeferred, Reason: "452 4.2.2 full", DueAt: due, GivesUpAt: due.Add(time.Hour)})
 		time.Sleep(time.Minute)
-		e.shows(e.path(""), http.StatusOK, "Going out now", "3 of 8", "There is no such mailbox.", "ask for the right address",
-			"The mailbox is full.", "-one came back later", "next try today, 01:05.", "ready at about 01:02", "Pause", "Stop", `data-poll="2"`,
+		e.shows(e.path(""), http.StatusOK, "Going out now", "3 of 8", "There is no such mailbox.",
+			"ask for the right address",
+			"The mailbox is full.", "-one came back later", "next try today, 01:05.", "ready at about 01:02",
+			"Pause", "Stop", `data-poll="2"`,
 			"-Stop it for good", "Clicked", "not measured")
 		part := e.part(e.path(""), "report")
 		if !strings.HasPrefix(strings.TrimSpace(part), `<div id="report"`) || strings.Contains(part, "<html") ||
@@ -139,7 +141,8 @@ func TestConsoleReportHarm(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
 		j := e.mailing(core.Outcome{State: core.RecipientSent})
 		e.must(e.store.PauseSendJob(t.Context(), j.No, "too many complaints: 3 of 100", e.seed.Time()))
-		e.shows(e.path(""), http.StatusOK, "Too many have complained (3 of 100)", "Whoever looks after this installation decides",
+		e.shows(e.path(""), http.StatusOK, "Too many have complained (3 of 100)",
+			"Whoever looks after this installation decides",
 			"-Let it go on")
 	})
 }
@@ -176,7 +179,10 @@ func TestConsoleReport(t *testing.T) {
 		e.shows(e.path("/people?status=opened"), http.StatusOK, readers[0].Email, "-"+readers[1].Email)
 		e.shows(e.path("/people?status=bounced"), http.StatusOK, "No one is like that.")
 		_, err = e.store.AddEngagements(t.Context(), []core.Engagement{
-			{JobNo: j.No, Seq: 2, LinkNo: 1, At: e.seed.Time(), Last: e.seed.Time(), Times: 1, Program: core.ProgramScanner},
+			{
+				JobNo: j.No, Seq: 2, LinkNo: 1, At: e.seed.Time(), Last: e.seed.Time(), Times: 1,
+				Program: core.ProgramScanner,
+			},
 		})
 		e.must(err)
 		e.shows(e.path(""), http.StatusOK, "one person · of one only a machine", "to look for viruses", ">one machine<",

@@ -95,7 +95,8 @@ func TestConsoleDomains(t *testing.T) {
 func TestConsoleTeamOfAnOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleOperator)
-		got := e.shows("/settings/team", http.StatusOK, "One person works here.", "Operator: may everything, everywhere",
+		got := e.shows("/settings/team", http.StatusOK, "One person works here.",
+			"Operator: may everything, everywhere",
 			"Who may do what", "There is no role that may approve and not write.", "Switch it on first", "->Change<")
 		if strings.Count(got, "<tr>") != 2 {
 			t.Errorf("an empty table: %s", textOf(got))
@@ -191,9 +192,11 @@ func TestConsoleAudit(t *testing.T) {
 		e.shows(page, "tenant.update", "user:"+e.ann.ID, "<del>Acme</del> → <ins>Renamed</ins>", "list.create")
 		e.sends(e.path("lists", e.list.ID, "settings"), url.Values{"name": {"Weekly"}, "active": {"1"}})
 		other := e.seed.NewUser("joan@user.example", "")
-		e.must(e.store.GrantRole(t.Context(), other.ID, core.Role{Role: core.RoleEditor, TenantID: e.tenant.ID}, false, e.seed.Time()))
+		e.must(e.store.GrantRole(t.Context(), other.ID, core.Role{Role: core.RoleEditor, TenantID: e.tenant.ID}, false,
+			e.seed.Time()))
 		who := `<a href="` + page + `?actor=user%3A` + e.ann.ID + `">` + e.ann.Name
-		html := e.shows(page, " changed the settings of ", " changed the list ", ">Weekly</a>", who, "test</a> made the list",
+		html := e.shows(page, " changed the settings of ", " changed the list ", ">Weekly</a>", who,
+			"test</a> made the list",
 			other.Name)
 		if !strings.Contains(html, `<a href="`+e.path("lists", e.list.ID)+`">Weekly</a>`) ||
 			strings.Contains(html, "Someone who has no role here") {
@@ -271,7 +274,8 @@ func TestConsoleTimeZoneOfATenant(t *testing.T) {
 			t.Errorf("%q, which no one has said", got.TimeZone)
 		}
 		e.cookies[console.ZoneCookie] = "Asia%2FTokyo"
-		e.showsBelow(console.Path, "/new-tenant", http.StatusOK, []string{`name="time_zone" type="text" value="Asia/Tokyo"`})
+		e.showsBelow(console.Path, "/new-tenant", http.StatusOK,
+			[]string{`name="time_zone" type="text" value="Asia/Tokyo"`})
 		if got := made(""); got.TimeZone != "Asia/Tokyo" {
 			t.Errorf("%q, not that of the browser", got.TimeZone)
 		}

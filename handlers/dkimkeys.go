@@ -140,8 +140,8 @@ func (a dkimKeys) create(c *web.Call, in newDKIMKey) (out dkimKey, err error) {
 	return a.withRecords(c, []core.DKIMKey{k})[0], nil
 }
 
-// chosen returns the key that is asked for, without its halves. Before its domain is proved a key rests, and its selector is
-// made here: one that is asked for would tell which ones others have.
+// chosen returns the key that is asked for, without its halves. Before its domain is proved a key rests, and its
+// selector is made here: one that is asked for would tell which ones others have.
 func (a dkimKeys) chosen(c *web.Call, tenant string, in *newDKIMKey) (k core.DKIMKey, err error) {
 	k, err = core.NewDKIMKey(core.DKIMKey{
 		TenantID: tenant, Domain: in.Domain, Selector: in.Selector, Algorithm: in.Algorithm, Status: in.Status,

@@ -62,7 +62,8 @@ func (a listExtras) askAgain(c *web.Call, in askInput) (r askAnswer, err error) 
 	}
 	defer a.turn.end()
 	r.Asked, r.Next, err = a.store.AskAgain(c, store.AskAgain{
-		ListID: c.ID(), Who: in.Who, Months: monthsOf(in.Months), After: in.After, Actor: actor(c), Budget: hygieneBudget,
+		ListID: c.ID(), Who: in.Who, Months: monthsOf(in.Months), After: in.After,
+		Actor: actor(c), Budget: hygieneBudget,
 	}, c.Now)
 	return r, err
 }

@@ -34,7 +34,8 @@ func (h *Handler) relayRoutes(t *web.Table) {
 	may := admin(core.ActionTenantSettings)
 	t.Add("GET", "/api/admin/relay", may, web.Member, web.Get(a.show),
 		"Show what the mails of tenants without a relay of their own go out by; its address is for operators")
-	t.Add("POST", "/api/admin/relay/test", may, web.Member, web.JSON(a.try).Fails(core.NotFound, core.Conflict, core.TooMany),
+	t.Add("POST", "/api/admin/relay/test", may, web.Member,
+		web.JSON(a.try).Fails(core.NotFound, core.Conflict, core.TooMany),
 		"Send a test mail by a relay of a tenant, or by the daemon's own, and show the answer")
 }
 
@@ -97,7 +98,8 @@ func (a relays) try(c *web.Call, in newRelayTest) (out core.RelayTest, err error
 		return core.RelayTest{Outcome: core.RelayConnect, Answer: "no relay can be tested"}, nil
 	}
 	out = a.Test(c, r, core.RelayMail{From: from, To: string(in.Email), Data: testMail(from, string(in.Email), c.Now)})
-	if err := a.store.NoteRelayTest(context.WithoutCancel(c), tenant, in.Email, out.Outcome, actor(c), c.Now); err != nil {
+	err = a.store.NoteRelayTest(context.WithoutCancel(c), tenant, in.Email, out.Outcome, actor(c), c.Now)
+	if err != nil {
 		return out, err
 	}
 	if r == nil && !c.Caller.May(core.ActionSystemRead, core.TenantNone) {
@@ -116,7 +118,8 @@ func (a relays) mayTest(c *web.Call, to core.Email, tenant string) error {
 		if kind := stands[i].Kind; kind == core.KindDisabled || kind == string(core.StatusSuppressed) ||
 			kind == string(core.StatusComplaint) {
 			return &core.Error{
-				Kind: core.Conflict, Code: "suppressed", Field: "email", Message: "The address is switched off: nothing is mailed to it.",
+				Kind: core.Conflict, Code: "suppressed", Field: "email",
+				Message: "The address is switched off: nothing is mailed to it.",
 			}
 		}
 	}

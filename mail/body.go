@@ -32,8 +32,8 @@ const (
 	preheaderPad   = "&#8204;&#160;"
 )
 
-// HiddenPreheader returns a preheader of HTML as it stands at the beginning of a mail: only inboxes show it, and nothing
-// of what comes after it.
+// HiddenPreheader returns a preheader of HTML as it stands at the beginning of a mail: only inboxes show it, and
+// nothing of what comes after it.
 func HiddenPreheader(template string) string {
 	return preheaderOpen + template + strings.Repeat(preheaderPad, 60) + preheaderClose
 }

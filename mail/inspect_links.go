@@ -144,8 +144,8 @@ func (i *inspector) pictures(page string) {
 	}
 }
 
-// LocalPicture returns a sentence about a picture whose file stayed on the computer of who wrote, as what is pasted from
-// Word leaves it: it names its words, or its file. It is empty for any other picture.
+// LocalPicture returns a sentence about a picture whose file stayed on the computer of who wrote, as what is pasted
+// from Word leaves it: it names its words, or its file. It is empty for any other picture.
 func LocalPicture(src, alt string) string {
 	src = strings.TrimSpace(src)
 	if len(src) < 5 || !strings.EqualFold(src[:5], "file:") {

@@ -33,7 +33,8 @@ func inspected(t *testing.T, change func(*BulkSpec, *Inspection)) (codes, addres
 	}
 	for _, f := range found {
 		codes = append(codes, f.Code)
-		if f.Message == "" || f.Hint == "" || (f.Severity == core.SeverityError) != (strings.HasPrefix(f.Code, "subject_pl") || f.Code == LocalPictureCode) {
+		stops := strings.HasPrefix(f.Code, "subject_pl") || f.Code == LocalPictureCode
+		if f.Message == "" || f.Hint == "" || (f.Severity == core.SeverityError) != stops {
 			t.Errorf("%+v", f)
 		}
 	}
@@ -133,7 +134,10 @@ func TestAddressesOfAMail(t *testing.T) {
 // A picture that stayed on a computer is told by its words, else by its file.
 func TestLocalPicture(t *testing.T) {
 	for _, c := range []struct{ src, alt, want string }{
-		{"file:///C:/Temp/clip_image002.png", " A boot ", "The picture “A boot” stayed on a computer: readers don't get it."},
+		{
+			"file:///C:/Temp/clip_image002.png", " A boot ",
+			"The picture “A boot” stayed on a computer: readers don't get it.",
+		},
 		{`FILE:///C:\Temp\boot.png`, "", "The picture “boot.png” stayed on a computer: readers don't get it."},
 		{"file:", "", "A picture stayed on a computer: readers don't get it."},
 		{"https://acme.example/file:", "A boot", ""},

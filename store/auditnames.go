@@ -7,8 +7,8 @@ import (
 	"newsletterd/core"
 )
 
-// auditNouns are where the names of the records of the audit trail stand, by the noun of an action: a statement that takes
-// a JSON array of ids. A third column holds the campaign that a job sends.
+// auditNouns are where the names of the records of the audit trail stand, by the noun of an action: a statement that
+// takes a JSON array of ids. A third column holds the campaign that a job sends.
 var auditNouns = map[string]string{
 	"campaign": namesOf("campaign", "coalesce(nullif(r.name, ''), r.subject)", "r.id"),
 	"job": namesOf("send_job", "(SELECT coalesce(nullif(name, ''), subject) FROM campaign_copy WHERE id = r.copy_id)",
@@ -33,7 +33,8 @@ const userName = "coalesce(nullif(r.name, ''), r.email)"
 
 // namesOf reads the records of a table that are named by their ids: what they are called, and the campaign.
 func namesOf(table, name, campaign string) string {
-	return "SELECT r.id, coalesce(" + name + ", '') AS name, " + campaign + " AS campaign_id FROM json_each(?) AS j CROSS JOIN " +
+	return "SELECT r.id, coalesce(" + name + ", '') AS name, " + campaign +
+		" AS campaign_id FROM json_each(?) AS j CROSS JOIN " +
 		table + " AS r ON r.id = j.value"
 }
 

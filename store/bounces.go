@@ -8,8 +8,10 @@ import (
 
 const (
 	bouncedColumns = "SELECT r.email_key, r.reason FROM "
-	// refusedByWord and refusedForNow read recipients of the last job of a campaign: those before have been tried again.
-	refusedByWord = bouncedColumns + "recipient_word AS w CROSS JOIN recipient AS r ON r.job_no = w.job_no AND r.seq = w.seq " +
+	// refusedByWord and refusedForNow read recipients of the last job of a campaign: those before have been tried
+	// again.
+	refusedByWord = bouncedColumns + "recipient_word AS w CROSS JOIN recipient AS r ON r.job_no = w.job_no " +
+		"AND r.seq = w.seq " +
 		"WHERE w.job_no = ?1 AND w.word = ?2 AND r.state = " + sqlRecipientFailed + " ORDER BY w.seq LIMIT +?3"
 	refusedForNow = bouncedColumns + "recipient AS r WHERE r.job_no = ?1 AND r.state = " + sqlRecipientDeferred +
 		" ORDER BY r.due_at LIMIT +?2"
@@ -20,14 +22,15 @@ const (
 		WHERE r.job_no = ?1 AND r.marks & 2 <> 0 AND r.state = ` + sqlRecipientSent + ` ORDER BY r.seq LIMIT +?2`
 )
 
-// CampaignBounces sums up the mails of a campaign that were refused, or came back, core.BounceSample of each kind and job
-// at most. Its only error is core.ErrStorage.
+// CampaignBounces sums up the mails of a campaign that were refused, or came back, core.BounceSample of each kind and
+// job at most. Its only error is core.ErrStorage.
 func (s *Store) CampaignBounces(ctx context.Context, campaignID string) (core.Bounces, error) {
 	var all []core.Bounced
 	partial := false
 	err := s.snapshotRead(ctx, func(r *Reader) error {
 		var jobs []int64
-		err := r.all(&jobs, "SELECT no FROM send_job INDEXED BY send_job_campaign WHERE campaign_id = ? AND recipients > 0 "+
+		err := r.all(&jobs, "SELECT no FROM send_job INDEXED BY send_job_campaign "+
+			"WHERE campaign_id = ? AND recipients > 0 "+
 			"ORDER BY no DESC LIMIT 20", campaignID)
 		if err != nil || len(jobs) == 0 {
 			return err
@@ -38,7 +41,8 @@ func (s *Store) CampaignBounces(ctx context.Context, campaignID string) (core.Bo
 			all, partial = append(all, some...), partial || len(some) == core.BounceSample
 			return err
 		}
-		if err := take(refusedByWord, jobs[0], core.RecipientStates[core.RecipientFailed], core.BounceSample); err != nil {
+		failed := core.RecipientStates[core.RecipientFailed]
+		if err := take(refusedByWord, jobs[0], failed, core.BounceSample); err != nil {
 			return err
 		}
 		if err := take(refusedForNow, jobs[0], core.BounceSample); err != nil {

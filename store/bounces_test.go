@@ -7,7 +7,8 @@ import (
 	"newsletterd/store"
 )
 
-// TestCampaignBounces: refusals of a campaign and what came back of it are summed up by class and domain, each mail once.
+// TestCampaignBounces: refusals of a campaign and what came back of it are summed up by class and domain, each mail
+// once.
 func TestCampaignBounces(t *testing.T) {
 	w := newProviderWorld(t)
 	l := w.NewList()
@@ -22,7 +23,9 @@ func TestCampaignBounces(t *testing.T) {
 		seqs[r.Email] = r.Seq
 	}
 	out := func(email string, state int, reason string) core.Outcome {
-		o := core.Outcome{JobNo: j.No, TenantID: j.TenantID, Seq: seqs[email], State: state, Reason: reason, Tried: true}
+		o := core.Outcome{
+			JobNo: j.No, TenantID: j.TenantID, Seq: seqs[email], State: state, Reason: reason, Tried: true,
+		}
 		if state == core.RecipientDeferred {
 			o.DueAt = w.Now.Add(1e12)
 		}
@@ -41,8 +44,8 @@ func TestCampaignBounces(t *testing.T) {
 	w.report(core.ProviderReport{Event: e, JobNo: j.No, Seq: seqs["e@one.example"]})
 	got, err := w.CampaignBounces(t.Context(), j.CampaignID)
 	w.Must(err)
-	if want := (core.BounceCounts{Gone: 2, Full: 1, Blocked: 1, Later: 1}); got.Classes != want || got.Recipients != 5 ||
-		got.Partial {
+	if want := (core.BounceCounts{Gone: 2, Full: 1, Blocked: 1, Later: 1}); got.Classes != want ||
+		got.Recipients != 5 || got.Partial {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	if len(got.Domains) != 2 || got.Domains[0].Domain != "one.example" || got.Domains[0].Recipients != 3 ||

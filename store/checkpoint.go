@@ -151,8 +151,8 @@ func (w *writer) maybeCheckpoint() {
 	w.store.stats.wal.Store(size)
 	w.giveRoom(size)
 	c := &w.checkpoint
-	if time.Now().Before(c.pausedTill) || size == 0 || !c.open && c.seen == w.store.Changes() && len(c.ids) > 0 || (time.Since(c.last) < checkpointEvery &&
-		!w.walFull(size)) {
+	if time.Now().Before(c.pausedTill) || size == 0 || !c.open && c.seen == w.store.Changes() && len(c.ids) > 0 ||
+		time.Since(c.last) < checkpointEvery && !w.walFull(size) {
 		return
 	}
 	mode := "PRAGMA wal_checkpoint(PASSIVE)"

@@ -216,9 +216,10 @@ func (s *Store) NotePersonExport(ctx context.Context, tenantID string, email cor
 	return s.update(ctx, func(tx *Tx) error { return tx.audit(now, actor, "person.export", tenantID, email.Mask()) })
 }
 
-// NoteRelayTest enters into the audit trail that a test mail was sent to an address, and what came of it. Its only error is
-// core.ErrStorage.
-func (s *Store) NoteRelayTest(ctx context.Context, tenantID string, email core.Email, outcome, actor string, now core.Instant,
+// NoteRelayTest enters into the audit trail that a test mail was sent to an address, and what came of it. Its only
+// error is core.ErrStorage.
+func (s *Store) NoteRelayTest(ctx context.Context, tenantID string, email core.Email, outcome, actor string,
+	now core.Instant,
 ) error {
 	return s.update(ctx, func(tx *Tx) error {
 		tx.tell("outcome", nil, outcome)

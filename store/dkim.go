@@ -128,17 +128,19 @@ func (tx *Tx) mayHaveKey(k *core.DKIMKey) error {
 	if k.Status == core.DKIMActive || core.KindOf(err) != core.Invalid {
 		return err
 	}
-	proposed, fault := tx.number("SELECT count(*) FROM sender_domain WHERE tenant_id = ? AND domain = ?", k.TenantID, k.Domain)
+	proposed, fault := tx.number("SELECT count(*) FROM sender_domain WHERE tenant_id = ? AND domain = ?",
+		k.TenantID, k.Domain)
 	if proposed > 0 || fault != nil {
 		return fault
 	}
 	return err
 }
 
-// DomainProposed reports whether a tenant has proposed a sender domain that is not proved to be its own yet. Its only error
-// is core.ErrStorage.
+// DomainProposed reports whether a tenant has proposed a sender domain that is not proved to be its own yet. Its only
+// error is core.ErrStorage.
 func (s *Store) DomainProposed(ctx context.Context, tenantID, domain string) (yes bool, err error) {
-	err = s.get(ctx, &yes, "SELECT EXISTS (SELECT 1 FROM sender_domain WHERE tenant_id = ? AND domain = ? AND verified_at = 0)",
+	err = s.get(ctx, &yes, "SELECT EXISTS (SELECT 1 FROM sender_domain "+
+		"WHERE tenant_id = ? AND domain = ? AND verified_at = 0)",
 		tenantID, domain)
 	return yes, err
 }

@@ -7,17 +7,17 @@ import (
 	"newsletterd/core"
 )
 
-// coverageRows is how many subscribers of a campaign are looked at for their fields. A check is asked for with every save
-// of an editor, and reading this many takes a few milliseconds.
+// coverageRows is how many subscribers of a campaign are looked at for their fields. A check is asked for with every
+// save of an editor, and reading this many takes a few milliseconds.
 const coverageRows = 1000
 
 // newestOfList are the preferences of those who may be mailed among the newest subscribers of a list.
 const newestOfList = `SELECT preferences FROM (SELECT word, block, preferences FROM subscriber WHERE list_id = ?1
 	ORDER BY id DESC LIMIT +?2) WHERE word = 'active' AND block = ''`
 
-// FieldCoverage counts which fields have a value among the readers of lists. Of each list the newest subscribers are looked at,
-// coverageRows in all; readers is how many were, and all reports whether these are all that the lists have. Its only
-// error is core.ErrStorage.
+// FieldCoverage counts which fields have a value among the readers of lists. Of each list the newest subscribers are
+// looked at, coverageRows in all; readers is how many were, and all reports whether these are all that the lists have.
+// Its only error is core.ErrStorage.
 func (s *Store) FieldCoverage(ctx context.Context, listIDs []string) (known map[string]int64, readers int64, all bool,
 	err error,
 ) {

@@ -23,8 +23,8 @@ const (
 	pendingLooks = 20_000
 )
 
-// measuredJobs are the jobs to a list since an instant whose mails name their readers in openings and clicks, the newest
-// first, each with the recipients by that list. ?3 bounds them.
+// measuredJobs are the jobs to a list since an instant whose mails name their readers in openings and clicks, the
+// newest first, each with the recipients by that list. ?3 bounds them.
 const measuredJobs = `SELECT no, at, low, high FROM (
 	SELECT j.no, j.started_at AS at, 1 AS low, ` + firstListEnds + ` AS high FROM send_job AS j INDEXED BY send_job_list
 		WHERE j.list_id = ?1 AND j.started_at >= ?2 AND j.tracked & 3 <> 0 AND j.tracked & 4 = 0
@@ -86,7 +86,8 @@ func (s *Store) silenceOf(ctx context.Context, listID string, months int, now co
 	return q, core.SilenceKnown(len(q.jobs), oldest, q.since, now), nil
 }
 
-// readersOf are those of a list who are mailed, in the order of their ids. The fourth number and the fifth are not used.
+// readersOf are those of a list who are mailed, in the order of their ids. The fourth number and the fifth are not
+// used.
 const readersOf = `SELECT s.id, coalesce(m.changed_at, 0) AS changed_at, coalesce(m.asked_at, 0) AS asked_at,
 	coalesce(m.heard_at, 0) AS heard_at FROM subscriber AS s
 	CROSS JOIN subscription AS m ON m.list_id = s.list_id AND m.id = s.id AND m.status = 'active' ` + barred + `
@@ -100,8 +101,8 @@ const firstFrom = `WITH RECURSIVE half (low, high) AS (SELECT ?2, ?3 + 1 UNION A
 		(low + high) / 2, high) FROM half WHERE low < high)
 	SELECT low FROM half WHERE low = high`
 
-// heardMarks are recipients of a job from a seq up to an id, each with whether a person has, or may have, opened the mail
-// or followed a link of it.
+// heardMarks are recipients of a job from a seq up to an id, each with whether a person has, or may have, opened the
+// mail or followed a link of it.
 var heardMarks = fmt.Sprintf(`SELECT subscriber_id AS id, state = `+sqlRecipientSent+` AS sent,
 	marks & %d <> 0 OR (marks & %d <> 0 AND marks & %d = 0 AND marks & %d = 0) OR (marks & %d <> 0 AND marks & %d = 0) AS heard
 	FROM recipient WHERE job_no = ?1 AND seq >= ?2 AND seq < ?3`,
@@ -158,8 +159,8 @@ func (q *silence) step(r querier, after string) (silent []silentReader, looked i
 const mayAskPending = ` FROM subscription AS s INDEXED BY subscription_waiting WHERE s.list_id = ?1 AND
 	s.status = 'pending' AND s.generation = 1 AND s.changed_at <= ?2 AND s.asked_at = 0`
 
-// ListHygiene says how many on a list are not reached, or were silent for some months. Of a long list it looks at a part,
-// and says at how many: ids are as good as random, so the others fare alike. It returns core.ErrListNotFound.
+// ListHygiene says how many on a list are not reached, or were silent for some months. Of a long list it looks at a
+// part, and says at how many: ids are as good as random, so the others fare alike. It returns core.ErrListNotFound.
 func (s *Store) ListHygiene(ctx context.Context, listID string, months int, now core.Instant) (h core.Hygiene,
 	err error,
 ) {
@@ -212,10 +213,11 @@ type AskAgain struct {
 	Budget time.Duration // the call ends after it, and says where; 0: it takes as long as it takes
 }
 
-// AskAgain queues a mail with a link to confirm for each of them, 5,000 at most, and returns how many, and where the next
-// call goes on; empty after the last one. No one is asked twice within a subscription unless they have answered and were
-// silent again; those who have left, are switched off or have had as many such mails as an address gets in a day are
-// not asked at all. It returns core.ErrListNotFound, core.ErrListInactive, or a Conflict where the silence is not known.
+// AskAgain queues a mail with a link to confirm for each of them, 5,000 at most, and returns how many, and where the
+// next call goes on; empty after the last one. No one is asked twice within a subscription unless they have answered
+// and were silent again; those who have left, are switched off or have had as many such mails as an address gets in a
+// day are not asked at all. It returns core.ErrListNotFound, core.ErrListInactive, or a Conflict where the silence is
+// not known.
 func (s *Store) AskAgain(ctx context.Context, a AskAgain, now core.Instant) (asked int64, next string, err error) {
 	list, err := s.ListWithTenant(ctx, a.ListID)
 	if err != nil {
@@ -357,7 +359,8 @@ func (tx *Tx) askStep(list *core.ListWithTenant, a *AskAgain, ids core.Strings, 
 
 // heard notes that a subscriber who was asked once more was heard of. It reports whether that is the first time.
 func (tx *Tx) heard(listID, id string, at core.Instant) (bool, error) {
-	n, err := tx.exec("UPDATE subscription SET heard_at = ? WHERE list_id = ? AND id = ? AND asked_at > 0 AND heard_at = 0",
+	n, err := tx.exec("UPDATE subscription SET heard_at = ? "+
+		"WHERE list_id = ? AND id = ? AND asked_at > 0 AND heard_at = 0",
 		int64(at), listID, id)
 	return n > 0, err
 }
@@ -370,8 +373,8 @@ func (tx *Tx) heardRecipient(jobNo, seq int64, at core.Instant) error {
 	return err
 }
 
-// UnsubscribeSilent ends the subscriptions to a list of those who were asked once more and have not answered in 14 days,
-// 5,000 at most, and returns how many, and whether there are more. It returns core.ErrListNotFound.
+// UnsubscribeSilent ends the subscriptions to a list of those who were asked once more and have not answered in 14
+// days, 5,000 at most, and returns how many, and whether there are more. It returns core.ErrListNotFound.
 func (s *Store) UnsubscribeSilent(ctx context.Context, listID, actor string, budget time.Duration, now core.Instant) (
 	left int64, more bool, err error,
 ) {
@@ -422,7 +425,7 @@ func (tx *Tx) unsubscribeSilent(list *core.List, actor string, now core.Instant)
 // LeftSinceAsked reports whether the subscriber whom a mail asks once more has left while it waited. Its only error is
 // core.ErrStorage.
 func (s *Store) LeftSinceAsked(ctx context.Context, m *core.Mail) (left bool, err error) {
-	err = s.get(ctx, &left, "SELECT EXISTS (SELECT 1 FROM subscription WHERE list_id = ? AND id = ? AND asked_at = ? AND "+
-		"status = 'unsubscribed')", m.ListID, s.SubscriptionID(m.ListID, m.Email.Key()), int64(m.CreatedAt))
+	err = s.get(ctx, &left, "SELECT EXISTS (SELECT 1 FROM subscription "+
+		"WHERE list_id = ? AND id = ? AND asked_at = ? AND status = 'unsubscribed')", m.ListID, s.SubscriptionID(m.ListID, m.Email.Key()), int64(m.CreatedAt))
 	return left, err
 }

@@ -10,8 +10,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// silentList is a list of ten readers a year and more ago, to whom four measured mails went since. Reader 0 has followed a
-// link, 1 has opened one, of 2 a proxy and of 3 a scanner has; nothing was heard of the others.
+// silentList is a list of ten readers a year and more ago, to whom four measured mails went since. Reader 0 has
+// followed a link, 1 has opened one, of 2 a proxy and of 3 a scanner has; nothing was heard of the others.
 func silentList(t *testing.T) (n *storetest.Seeder, now core.Instant) {
 	n = storetest.SeedList(t, now0)
 	for k := range 10 {
@@ -83,7 +83,8 @@ func TestSilentAreAskedOnce(t *testing.T) {
 	asked, next, err := n.AskAgain(t.Context(), ask, now)
 	n.Must(err)
 	want := []string{
-		string(storetest.Reader(3)), string(storetest.Reader(4)), string(storetest.Reader(5)), string(storetest.Reader(6)),
+		string(storetest.Reader(3)), string(storetest.Reader(4)),
+		string(storetest.Reader(5)), string(storetest.Reader(6)),
 		string(storetest.Reader(7)),
 	}
 	if got := askedBy(n, core.MailAskAgain); asked != 5 || next != "" || !slices.Equal(got, want) {
@@ -118,7 +119,8 @@ func TestSilentAreAskedOnce(t *testing.T) {
 	n.Leave(n.ListID, storetest.Reader(6)) // and 6 leaves
 	n.Deliver()
 
-	if left, more, err := n.UnsubscribeSilent(t.Context(), n.ListID, "user:ann", 0, later); left != 0 || more || err != nil {
+	if left, more, err := n.UnsubscribeSilent(t.Context(), n.ListID, "user:ann", 0, later); left != 0 ||
+		more || err != nil {
 		t.Errorf("%d were unsubscribed before they could answer, %v", left, err)
 	}
 	end := now.Add(core.AnswerWithin + time.Hour)
@@ -142,8 +144,8 @@ func TestSilentAreAskedOnce(t *testing.T) {
 	}
 	reasons, err := n.LeaveReasons(t.Context(), n.ListID)
 	n.Must(err)
-	if i := slices.IndexFunc(reasons, func(r store.LeaveReason) bool { return r.Reason == core.ReasonNoAnswer }); i < 0 ||
-		reasons[i].Leavers != 2 {
+	i := slices.IndexFunc(reasons, func(r store.LeaveReason) bool { return r.Reason == core.ReasonNoAnswer })
+	if i < 0 || reasons[i].Leavers != 2 {
 		t.Errorf("%+v", reasons)
 	}
 	if got := n.Audited("list.unsubscribe_silent"); got != 1 {

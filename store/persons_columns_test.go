@@ -77,7 +77,8 @@ var personColumns = map[string]struct {
 		stays: "created_by done_id undo_by",
 		other: "brought undo_status undone_at undo_removed undo_pending undo_kept " +
 			"id tenant_id list_id name bytes status dry_run keep_fields " +
-			"subscriber_status source mapping lines added updated unchanged kept contradicted pending failed evidence " +
+			"subscriber_status source mapping lines added updated unchanged kept contradicted pending " +
+			"failed evidence " +
 			"evidence_unreadable evidence_future sync_id created_at queued_at started_at finished_at failure_reason " +
 			"touched_at announced done_rows",
 	},

@@ -242,7 +242,8 @@ func TestAnUploadThatItsProcessForgotGoes(t *testing.T) {
 	if _, err := s.Housekeeping(t.Context(), store.Retention{}, core.Instant(11).Add(store.UploadDead)); err != nil {
 		t.Fatal(err)
 	}
-	if err := u.ReadFrom(t.Context(), bytes.NewReader(noise(store.ChunkSize)), nil, s.Time); !errors.Is(err, store.ErrSlowUpload) {
+	err = u.ReadFrom(t.Context(), bytes.NewReader(noise(store.ChunkSize)), nil, s.Time)
+	if !errors.Is(err, store.ErrSlowUpload) {
 		t.Errorf("after its time: %v", err)
 	}
 	u.Close(t.Context())

@@ -171,15 +171,17 @@ func TestTakenBackBeforeConfirming(t *testing.T) {
 	})
 }
 
-// TestTakenBackAfterAsking: who was brought by an import and has asked for the newsletter since waits for a confirmation;
-// and who leaves by a mail from before stays on record as having left, also once the import's record is deleted.
+// TestTakenBackAfterAsking: who was brought by an import and has asked for the newsletter since waits for a
+// confirmation; and who leaves by a mail from before stays on record as having left, also once the import's record is
+// deleted.
 func TestTakenBackAfterAsking(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := workertest.New(t, nil)
 		h.Run(worker.Imports(h.Store, nil, h.Opts.Log))
 		ctx, list := t.Context(), h.List.ID
 		j := h.NewImportJob(list, "email\nasks@example.org\nlate@example.org\n")
-		_, err := h.RunImport(ctx, j.ID, core.ImportInput{SubscriberStatus: core.SubscriptionActive}, "user:1", h.Time())
+		_, err := h.RunImport(ctx, j.ID, core.ImportInput{SubscriberStatus: core.SubscriptionActive}, "user:1",
+			h.Time())
 		h.Must(err)
 		synctest.Wait()
 		time.Sleep(time.Hour)
@@ -196,7 +198,8 @@ func TestTakenBackAfterAsking(t *testing.T) {
 			t.Errorf("who has asked since is %s", got)
 		}
 		h.Must(h.DeleteImport(ctx, j.ID, "user:1", h.Time()))
-		if _, err := h.Unsubscribe(ctx, h.Leaving(list, "late@example.org"), h.Time()); core.KindOf(err) != core.NotFound {
+		_, err = h.Unsubscribe(ctx, h.Leaving(list, "late@example.org"), h.Time())
+		if core.KindOf(err) != core.NotFound {
 			t.Error(err)
 		}
 		if got := h.MemberStatus(list, "late@example.org"); got != core.SubscriptionUnsubscribed {

@@ -38,13 +38,15 @@ func (p *program) listHygieneCommands() []*cli.Command {
 			}
 			return p.printer(c).record(h)
 		})
-	look.Description = "Silent is who was sent three measured mails at least in that time, and of whom no opening and no click is known. Of a\n" +
+	look.Description = "Silent is who was sent three measured mails at least in that time, and of whom no opening and no " +
+		"click is known. Of a\n" +
 		"long list a part is looked at, and \"looked\" says how many."
 	ask := p.command("ask-again", "ask once more who has not confirmed, or was silent", []cli.Flag{
 		idFlag(store.NounList), monthsFlag(),
 		&cli.StringFlag{Name: "who", Usage: "`WHO` is asked: unconfirmed or silent"},
 	}, []string{"id", "who"}, p.askAgain)
-	ask.Description = "Each gets one mail with a link to confirm; ten go out a second. No one is asked twice, and none who has left:\n\n" +
+	ask.Description = "Each gets one mail with a link to confirm; ten go out a second. No one is asked twice, " +
+		"and none who has left:\n\n" +
 		"  newsletterd admin list ask-again --id $LIST --who silent"
 	end := p.command("unsubscribe-silent", "unsubscribe who was asked once more and has not answered in 14 days",
 		[]cli.Flag{idFlag(store.NounList)}, []string{"id"},
@@ -59,7 +61,8 @@ func (p *program) listHygieneCommands() []*cli.Command {
 			}
 			return p.done(c, "%d unsubscribed.", sum)
 		})
-	end.Description = "Who has been heard of since, by a click in another mail say, stays. The event goes out, and the reason is no_answer."
+	end.Description = "Who has been heard of since, by a click in another mail say, stays. The event goes out, " +
+		"and the reason is no_answer."
 	return []*cli.Command{look, ask, end}
 }
 

@@ -38,8 +38,8 @@ func (w *writer) put(expression string) {
 	w.settle()
 }
 
-// Blocks that programs made are edited as they will look. A block that is changed is written anew; all others, and those
-// that the editor doesn't know, keep their octets.
+// Blocks that programs made are edited as they will look. A block that is changed is written anew; all others, and
+// those that the editor doesn't know, keep their octets.
 func TestBlocksInABrowser(t *testing.T) {
 	w := newWriter(t)
 	source := `{"version": 1,
@@ -57,7 +57,8 @@ func TestBlocksInABrowser(t *testing.T) {
 `
 	c := w.editBlocks(source)
 	w.expect(`document.querySelector(".editor-toolbar [data-action=source]").textContent`, "JSON")
-	w.expect(`[...document.querySelectorAll(".editor-locked .editor-kind")].map(e => e.textContent).join()`, "Table,Space,Links to elsewhere,HTML")
+	w.expect(`[...document.querySelectorAll(".editor-locked .editor-kind")].map(e => e.textContent).join()`,
+		"Table,Space,Links to elsewhere,HTML")
 	w.Look("campaign-blocks")
 	change := func(at, old, new string) {
 		t.Helper()
@@ -80,9 +81,11 @@ func TestBlocksInABrowser(t *testing.T) {
 		`{"type": "callout", "kind": "note", "text": "Note *this!*"}`)
 	columns := source[strings.Index(source, `{"type":"columns"`) : strings.Index(source, `{"type":"quote"`)-3]
 	change(`document.querySelector(".editor-column p")`, columns,
-		`{"type": "columns", "columns": [[{"type": "text", "text": "left!"}, {"type":"social","links":[{"name":"A","url":"https://a.example"}]}], `+
+		`{"type": "columns", "columns": [[{"type": "text", "text": "left!"}, `+
+			`{"type":"social","links":[{"name":"A","url":"https://a.example"}]}], `+
 			`[{"type":"button","text":"Go","href":"https://b.example"}]]}`)
-	change(`document.querySelector(".editor-text blockquote p")`, source[strings.Index(source, `{"type":"quote"`):strings.Index(source, ",\n\t{\"type\":\"html\"")],
+	change(`document.querySelector(".editor-text blockquote p")`,
+		source[strings.Index(source, `{"type":"quote"`):strings.Index(source, ",\n\t{\"type\":\"html\"")],
 		`{"type": "quote", "blocks": [{"type": "text", "text": "quoted!"}, {"type":"divider"}]}`)
 
 	// A picture's missing words are asked for as before, and a new line of text is a block of its own.
@@ -90,7 +93,8 @@ func TestBlocksInABrowser(t *testing.T) {
 	w.Do(key(kb.End), enter)
 	w.settle()
 	w.Do(chromedp.KeyEvent("New"))
-	w.becomes(c.ID, strings.Replace(source, "\n\t{ \"text\"", "\n\t{\"type\": \"text\", \"text\": \"New\"},\n\t{ \"text\"", 1))
+	w.becomes(c.ID, strings.Replace(source, "\n\t{ \"text\"",
+		"\n\t{\"type\": \"text\", \"text\": \"New\"},\n\t{ \"text\"", 1))
 
 	// A locked block is changed as JSON.
 	w.Eval(`[...document.querySelectorAll(".editor-locked button")][1].click()`)
@@ -100,7 +104,8 @@ func TestBlocksInABrowser(t *testing.T) {
 	w.Do(chromedp.SetValue(".editor-locked textarea", `{"type":"spacer","height":40}`))
 	w.Click(".editor-locked .button.primary")
 	w.Wait(`!document.querySelector(".editor-locked textarea")`)
-	if got := w.Eval(`document.querySelector("#f-source").editor.markdown()`); !strings.Contains(got, "\n\t{\"type\":\"spacer\",\"height\":40},\n") {
+	got := w.Eval(`document.querySelector("#f-source").editor.markdown()`)
+	if !strings.Contains(got, "\n\t{\"type\":\"spacer\",\"height\":40},\n") {
 		t.Error(got)
 	}
 	w.Do(chromedp.Reload(), chromedp.WaitVisible(".editor-text"))

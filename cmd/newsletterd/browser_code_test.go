@@ -51,7 +51,8 @@ func TestHTMLOfACampaignInABrowser(t *testing.T) {
 		area.value = "<p class=\"a\">\n<style>p { color: red }</style>\n";
 		area.dispatchEvent(new Event("input", {bubbles: true}));
 	})()`)
-	w.expect(`document.querySelector("#f-source").editor.view.state.doc.toString()`, "<p class=\"a\">\n<style>p { color: red }</style>\n")
+	w.expect(`document.querySelector("#f-source").editor.view.state.doc.toString()`,
+		"<p class=\"a\">\n<style>p { color: red }</style>\n")
 	w.becomes(c.ID, "<p class=\"a\">\n<style>p { color: red }</style>\n")
 	w.clean()
 	w.Do(chromedp.Reload())

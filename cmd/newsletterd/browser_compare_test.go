@@ -11,15 +11,21 @@ import (
 
 // oddLines are lines of Markdown that parsers read in several ways, next to each other and within each other.
 var oddLines = []string{
-	"", "", "", "plain text", "# Heading", "Heading\n---", "### {{ name | default: \"a | b\" }} ###", "* one", "- two", "  - three",
-	"    - four", "1. first", "   2) second", "+ [ ] task", "> quote", ">> deeper", "> - in a quote", "| a | b |", "|:--|--:|",
-	"| {{ x | default: \"|\" }} | ~~c~~ |", "~~struck~~ and ~one~", "~~a~b~~", "**bold*and*more**", "_a_b_ __c__", "***x** y*",
-	"`code` ``a`b``", "    indented", "```", "~~~ go", "<b>html</b>", "<div>", "</div>", "<!-- gone -->", "<br>", "&amp; &nbsp; &#35;",
+	"", "", "", "plain text", "# Heading", "Heading\n---", "### {{ name | default: \"a | b\" }} ###", "* one", "- two",
+	"  - three", "    - four", "1. first", "   2) second", "+ [ ] task", "> quote", ">> deeper", "> - in a quote",
+	"| a | b |", "|:--|--:|",
+	"| {{ x | default: \"|\" }} | ~~c~~ |", "~~struck~~ and ~one~", "~~a~b~~", "**bold*and*more**", "_a_b_ __c__",
+	"***x** y*", "`code` ``a`b``", "    indented", "```", "~~~ go", "<b>html</b>", "<div>", "</div>", "<!-- gone -->",
+	"<br>", "&amp; &nbsp; &#35;",
 	"::: note", "::: columns", "::: column", ":::", "::: none", "{% if name %}", "{% endif %}", "{{ email }}",
-	"[a](https://a.example \"t\")", "[a][b]", "[b]: https://b.example", "[Go](https://a.example){.button}", "text [Go](https://a.example){.button}",
-	"![x](https://a.example/x.png){width=100}", "[![x](https://a.example/x.png)](https://b.example)", "https://c.example/_x_", "www.d.example",
-	"<e@example.org>", "a  \nb", "a\\\nb", "***", "- - -", "\\* no list", "1986\\. A year", "\u00a0blank", "Ünï 漢字**強**調", "a\tb", "[^1]", "\\", "{", "}",
-	"$x$", "[javascript](javascript:alert(1))", "![](data:image/png;base64,AA==)", "| no table |", "#no heading", "-no list", "=====",
+	"[a](https://a.example \"t\")", "[a][b]", "[b]: https://b.example", "[Go](https://a.example){.button}",
+	"text [Go](https://a.example){.button}",
+	"![x](https://a.example/x.png){width=100}", "[![x](https://a.example/x.png)](https://b.example)",
+	"https://c.example/_x_", "www.d.example",
+	"<e@example.org>", "a  \nb", "a\\\nb", "***", "- - -", "\\* no list", "1986\\. A year", "\u00a0blank",
+	"Ünï 漢字**強**調", "a\tb", "[^1]", "\\", "{", "}",
+	"$x$", "[javascript](javascript:alert(1))", "![](data:image/png;base64,AA==)", "| no table |", "#no heading", "-no list",
+	"=====",
 }
 
 // oddSource returns Markdown that no one would write by hand.

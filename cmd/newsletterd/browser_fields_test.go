@@ -7,11 +7,12 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// The dialog of fields offers those that readers have, imported columns too; another one comes with the word that the mail
-// has for those who lack it, unless one was typed.
+// The dialog of fields offers those that readers have, imported columns too; another one comes with the word that the
+// mail has for those who lack it, unless one was typed.
 func TestFieldsOfReadersInABrowser(t *testing.T) {
 	w := newWriter(t)
-	_, err := w.d.store.SetPreferences(t.Context(), w.list.ID, "joan@reader.example", `{"Vorname":"Joan","Ort":"Bonn"}`, now())
+	_, err := w.d.store.SetPreferences(t.Context(), w.list.ID, "joan@reader.example",
+		`{"Vorname":"Joan","Ort":"Bonn"}`, now())
 	w.d.Must(err)
 	c := w.edit("Dear {{ preferences.Vorname | default: \"reader\" }}\n\nText\n")
 	w.expect(`document.querySelector(".editor-field").textContent`, "Vorname · else “reader”")
@@ -28,8 +29,10 @@ func TestFieldsOfReadersInABrowser(t *testing.T) {
 	w.expect(choose+`("preferences.first_name")`, "here")
 	w.expect(choose+`("preferences.Ort")`, "here")
 	w.Click(".editor-dialog .primary", chromedp.WaitNotPresent(".editor-dialog"))
-	w.becomes(c.ID, "Dear {{ preferences.Vorname | default: \"reader\" }}\n\nText{{ preferences.Ort | default: \"here\" }}\n")
-	w.Wait(`document.querySelector("#checks").textContent.includes("1 of 2 readers: nothing is known for “Ort”, they read “here”.")`)
+	w.becomes(c.ID, "Dear {{ preferences.Vorname | default: \"reader\" }}\n\n"+
+		"Text{{ preferences.Ort | default: \"here\" }}\n")
+	w.Wait(`document.querySelector("#checks").textContent.includes(
+		"1 of 2 readers: nothing is known for “Ort”, they read “here”.")`)
 }
 
 // The dialog of pictures offers those that the tenant has, with their words.
@@ -48,7 +51,8 @@ func TestOwnPicturesInABrowser(t *testing.T) {
 	w.Click(".editor-dialog .primary", chromedp.WaitNotPresent(".editor-dialog"))
 	w.Wait(`/^Text\n\n!\[.*\]\(http.*\)\n$/.test(document.querySelector("#f-source").editor.markdown())`)
 	w.Wait(`/saved/i.test(document.querySelector("#saved").textContent)`)
-	if got := w.Eval(`document.querySelector("#f-source").editor.markdown()`); !strings.Contains(got, "rose.png") || rose.ID == "" {
+	if got := w.Eval(`document.querySelector("#f-source").editor.markdown()`); !strings.Contains(got, "rose.png") ||
+		rose.ID == "" {
 		t.Error(got)
 	}
 }

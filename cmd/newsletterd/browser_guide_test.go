@@ -148,7 +148,8 @@ func newShop(t *testing.T) *shop {
 		f.Preheader = "The roses, the water and the leaves"
 		f.Content.Source, f.Tracking = guideText, core.TrackingPersons
 	})
-	s.file = seed.NewImportJob(s.list.ID, "E-mail,First name,Town,Confirmed at\nada@mail.example,Ada,Ludlow,2025-03-02\n"+
+	s.file = seed.NewImportJob(s.list.ID, "E-mail,First name,Town,Confirmed at\n"+
+		"ada@mail.example,Ada,Ludlow,2025-03-02\n"+
 		"grace@mail.example,Grace,Leominster,2025-03-09\n", func(j *core.ImportJob) { j.Name = "fair-2025.csv" })
 	s.Do(chromedp.EmulateViewport(1280, 800))
 	s.Open(s.d.cfg.Origin()+"/login", chromedp.SendKeys("#email", "lisa@linden.example"),
@@ -158,7 +159,9 @@ func newShop(t *testing.T) *shop {
 
 // shopReaders are people with names, for an import.
 func shopReaders(n int) (rows []store.ImportRow) {
-	first := []string{"Ada", "Grace", "Joan", "Wilma", "Ben", "Carl", "Dora", "Emil", "Fay", "Hugo", "Ida", "Jack", "Mina"}
+	first := []string{
+		"Ada", "Grace", "Joan", "Wilma", "Ben", "Carl", "Dora", "Emil", "Fay", "Hugo", "Ida", "Jack", "Mina",
+	}
 	last := []string{"arden", "bishop", "clay", "dell", "elm", "field", "green", "hill", "lake", "moor", "park"}
 	for k := range n {
 		name := first[k%len(first)]

@@ -14,13 +14,16 @@ import (
 // gets it, whom a search by address finds, with scripts and without.
 func TestPreviewInABrowser(t *testing.T) {
 	w := newWriter(t)
-	w.d.Must(w.d.store.GrantRole(t.Context(), w.user.ID, core.Role{Role: core.RoleTenantAdmin, TenantID: w.tenant.ID}, false, now()))
-	_, err := w.d.store.SetPreferences(t.Context(), w.list.ID, "joan@reader.example", `{"first_name":"Joan","city":"Bonn"}`, now())
+	w.d.Must(w.d.store.GrantRole(t.Context(), w.user.ID, core.Role{Role: core.RoleTenantAdmin, TenantID: w.tenant.ID},
+		false, now()))
+	_, err := w.d.store.SetPreferences(t.Context(), w.list.ID, "joan@reader.example",
+		`{"first_name":"Joan","city":"Bonn"}`, now())
 	w.d.Must(err)
 	w.Do(browsertest.OnEachPage(`window.faults = [];
 		document.addEventListener("securitypolicyviolation", e => faults.push(e.effectiveDirective + " " + e.blockedURI));
 		addEventListener("error", e => faults.push(e.message));`))
-	source := "Hello {{ preferences.first_name | default: \"friend\" }}\n\n" + strings.Repeat("A paragraph of a long mail.\n\n", 80) + "The end.\n"
+	source := "Hello {{ preferences.first_name | default: \"friend\" }}\n\n" +
+		strings.Repeat("A paragraph of a long mail.\n\n", 80) + "The end.\n"
 	c := w.edit(source)
 	const frame = `document.querySelector("iframe.whole")`
 	const whole = `(f => f.contentDocument?.body?.textContent.includes("The end.") && f.clientHeight > 2000 &&
@@ -34,7 +37,8 @@ func TestPreviewInABrowser(t *testing.T) {
 	w.Eval(`(() => { const area = document.querySelector("#f-source"); area.value = "Short {{ preferences.first_name | default: \"friend\" }}\n";
 		area.dispatchEvent(new Event("input", {bubbles: true})); })()`)
 	w.becomes(c.ID, "Short {{ preferences.first_name | default: \"friend\" }}\n")
-	w.Wait(`(f => f.contentDocument?.body?.textContent.includes("Short friend") && f.clientHeight < 600)(` + frame + `)`)
+	w.Wait(`(f => f.contentDocument?.body?.textContent.includes("Short friend") && f.clientHeight < 600)(` +
+		frame + `)`)
 
 	w.Do(chromedp.SendKeys("#f-as", "jo"))
 	w.Wait(`document.querySelector("#readers a")?.textContent.includes("joan@reader.example")`)
@@ -62,7 +66,9 @@ func TestPreviewInABrowser(t *testing.T) {
 func TestPastedPictureInABrowser(t *testing.T) {
 	w := newWriter(t)
 	c := w.edit("Text\n")
-	for _, width := range []string{`width="100"`, `style="width:75pt;height:20px"`, `style="width: 100px" width="300"`} {
+	for _, width := range []string{
+		`width="100"`, `style="width:75pt;height:20px"`, `style="width: 100px" width="300"`,
+	} {
 		w.Eval(`(() => {
 			const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 			const data = new DataTransfer();

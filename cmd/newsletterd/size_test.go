@@ -62,7 +62,8 @@ func TestEverythingExportedIsDocumented(t *testing.T) {
 
 // Time comes in as a value: only the edges look at the clock, and tests do so in synctest bubbles.
 func TestOnlyEdgesAskTheTime(t *testing.T) {
-	edges := []string{"handlers", "worker", "auth", "mail", "store/replica", "cmd/newsletterd"} // with the packages below them
+	// with the packages below them
+	edges := []string{"handlers", "worker", "auth", "mail", "store/replica", "cmd/newsletterd"}
 	for _, f := range sourcetest.Files(t) {
 		if sourcetest.Within(f.Dir, edges...) || f.Test() || f.Dir == "store" || strings.HasSuffix(f.Dir, "test") {
 			continue // store asks for its own waiting, never for what it writes: the SQL test there says so

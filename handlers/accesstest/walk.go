@@ -301,8 +301,8 @@ func mayBeGone(path string) bool {
 	return strings.HasSuffix(path, "/retry") || strings.HasSuffix(path, "/correction")
 }
 
-// mayBeAnothers reports whether a caller who may is told that another person's record needs more rights: publishers take
-// back imports of their own alone.
+// mayBeAnothers reports whether a caller who may is told that another person's record needs more rights: publishers
+// take back imports of their own alone.
 func mayBeAnothers(c *Caller, path string) bool {
 	return strings.HasPrefix(path, "/api/admin/imports/") && strings.HasSuffix(path, "/undo") &&
 		strings.Contains(c.Name, core.RolePublisher)
@@ -314,7 +314,9 @@ func (w *Walk) ask(c *Caller, g *target, path, mediaType, body string, want []in
 	w.answers[status]++
 	w.mu.Unlock()
 	wrong := want != nil && !slices.Contains(want, status) ||
-		want == nil && (status == 401 || status == 403 && !mayBeAnothers(c, g.Path) || status == 404 && !mayBeGone(g.Path)) || status >= 500
+		want == nil && (status == 401 || status == 403 && !mayBeAnothers(c, g.Path) ||
+			status == 404 && !mayBeGone(g.Path)) ||
+		status >= 500
 	whose := "nothing"
 	if g.tenant != nil {
 		whose = g.tenant.Marker

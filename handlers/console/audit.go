@@ -59,7 +59,8 @@ func (o *Console) auditTrail(p *Page) (web.HTML, error) {
 	return p.showSettings("audit", "audit", View{State: p.T("Who has changed what, the newest first.")}, filled{}, d)
 }
 
-// auditPeople are those who may have changed something: the team, and the tenant's programs. Others are chosen by a link.
+// auditPeople are those who may have changed something: the team, and the tenant's programs. Others are chosen by a
+// link.
 func (p *Page) auditPeople(d *auditData) error {
 	team, err := all[core.Teammate](p, "/api/admin/team", p.ofTenant("limit", "100"), maxTeam)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"newsletterd/core"
 )
 
-// auditSentences say what an action is. {{who}} is the actor, {{what}} the record, {{word}} what follows a key that ends with a
-// dot.
+// auditSentences say what an action is. {{who}} is the actor, {{what}} the record, {{word}} what follows a key that
+// ends with a dot.
 var auditSentences = map[string]string{
 	"address.disable":             "{{who}} switched the address {{what}} off.",
 	"campaign.approve":            "{{who}} approved the campaign {{what}}.",

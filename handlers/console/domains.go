@@ -162,7 +162,8 @@ func (p *Page) describe(d *domainPage, id string) {
 		row := recordRow{DomainRecord: r, ID: "r" + strconv.Itoa(i), Badge: p.recordBadge(r.State)}
 		row.What, row.Note = p.recordWords(&r)
 		if r.Purpose == core.RecordProof && d.Trusted && r.State != core.RecordFound {
-			row.Note = p.joinedSentences(p.T("Until it stands, the domain is taken on trust: you can write from it already."), row.Note)
+			trust := p.T("Until it stands, the domain is taken on trust: you can write from it already.")
+			row.Note = p.joinedSentences(trust, row.Note)
 		}
 		if r.Purpose == core.RecordDKIM {
 			d.Keys++
@@ -377,8 +378,8 @@ func (o *Console) domainKeys(p *Page) (web.HTML, error) {
 	return p.Redirect(p.domainPath(d.ID), notice)
 }
 
-// makeKey makes a key that rests until its record stands. Its name has the day, so that keys can follow each other; that
-// of a domain that is not proved yet is made by the API.
+// makeKey makes a key that rests until its record stands. Its name has the day, so that keys can follow each other;
+// that of a domain that is not proved yet is made by the API.
 func (p *Page) makeKey(d *core.SenderDomainView) (err error) {
 	if !d.Verified() {
 		body := map[string]string{"tenant_id": p.Tenant.ID, "domain": d.Domain, "status": core.DKIMInactive}

@@ -21,7 +21,8 @@ func (o *Console) editorRoutes(t *web.Table) {
 	o.get(t, "/campaigns/:id/versions", core.ActionCampaignRead, o.versions, "The console: the versions of a campaign")
 	o.post(t, "/campaigns/:id/restore", core.ActionCampaignWrite, o.restore, "The console: bring a version back")
 	o.post(t, "/campaigns/:id/act", core.ActionCampaignWrite, o.act, "The console: duplicate, put away or delete a campaign")
-	o.data(t, "/own-pictures", core.ActionMediaRead, o.ownPictures, "The console: pictures to choose from, for the editor")
+	o.data(t, "/own-pictures", core.ActionMediaRead, o.ownPictures,
+		"The console: pictures to choose from, for the editor")
 	o.upload(t, "/upload-picture", core.ActionMediaWrite, o.uploadPicture, "The console: upload a picture into a campaign")
 }
 
@@ -428,9 +429,10 @@ func (o *Console) sendTest(p *Page, c *campaignPage) (web.HTML, error) {
 	return p.Redirect(p.Path("campaigns", c.ID), "tested")
 }
 
-// previewPolicy lets a mail in a frame of ours show its pictures and styles. It runs nothing. It is of our origin, so that
-// the page around it can tell how high it is.
-const previewPolicy = "sandbox allow-same-origin; default-src 'none'; img-src https: http: data:; style-src 'unsafe-inline'; font-src https: data:; " +
+// previewPolicy lets a mail in a frame of ours show its pictures and styles. It runs nothing. It is of our origin, so
+// that the page around it can tell how high it is.
+const previewPolicy = "sandbox allow-same-origin; default-src 'none'; img-src https: http: data:; " +
+	"style-src 'unsafe-inline'; font-src https: data:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 
 // preview answers the mail as a frame shows it: whole, without pictures, without its stylesheet, with

@@ -23,8 +23,8 @@ func errorTexts(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
 	for _, dir := range []string{
-		"core", "store", "store/subscribercsv", "auth", "handlers", "handlers/web", "handlers/console", "mail", "mail/markup",
-		"mail/picture", "mail/report", "mail/smtp", "netguard",
+		"core", "store", "store/subscribercsv", "auth", "handlers", "handlers/web", "handlers/console", "mail",
+		"mail/markup", "mail/picture", "mail/report", "mail/smtp", "netguard",
 	} {
 		files, err := filepath.Glob("../../" + dir + "/*.go")
 		if err != nil || len(files) == 0 {
@@ -213,18 +213,23 @@ func TestFaultTexts(t *testing.T) {
 			"Eine Farbe wird wie #1d6b52 geschrieben.",
 		},
 		{
-			invalid("light.title", "%s must be written #rrggbb.", "light.title"), "Headings: a colour is written like #1d6b52.",
+			invalid("light.title", "%s must be written #rrggbb.", "light.title"),
+			"Headings: a colour is written like #1d6b52.",
 			"Überschriften: Eine Farbe wird wie #1d6b52 geschrieben.",
 		},
 		{
-			core.Conflictf("conflict", "The campaign is %s already.", "scheduled"), "The campaign is scheduled already.",
+			core.Conflictf("conflict", "The campaign is %s already.", "scheduled"),
+			"The campaign is scheduled already.",
 			"Die Kampagne ist schon so weit: geplant.",
 		},
 		{
 			invalid("test_addresses", "test_addresses: %q is not a valid e-mail address.", "a@b@c"),
 			"“a@b@c” is not a valid e-mail address.", "„a@b@c“ ist keine gültige E-Mail-Adresse.",
 		},
-		{invalid("x", "x is %d blue moons.", 3), "x is 3 blue moons.", "Das wurde nicht angenommen: x is 3 blue moons."},
+		{
+			invalid("x", "x is %d blue moons.", 3), "x is 3 blue moons.",
+			"Das wurde nicht angenommen: x is 3 blue moons.",
+		},
 		{
 			&core.Error{Kind: core.Conflict}, "This no longer fits what stands now: load the page again.",
 			"Das passt nicht mehr zum jetzigen Stand: Laden Sie die Seite neu.",

@@ -91,7 +91,9 @@ var forms = sync.OnceValue(func() map[string][]form {
 			f.match = regexp.MustCompile("(?s)^" + pattern + "$")
 			all[lang] = append(all[lang], f)
 		}
-		slices.SortFunc(all[lang], func(a, b form) int { return cmp.Or(b.literal-a.literal, cmp.Compare(a.text, b.text)) })
+		slices.SortFunc(all[lang], func(a, b form) int {
+			return cmp.Or(b.literal-a.literal, cmp.Compare(a.text, b.text))
+		})
 	}
 	return all
 })

@@ -18,9 +18,9 @@ type fieldChoice struct {
 // printable is what can stand in a placeholder.
 var printable = regexp.MustCompile(`^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*$`)
 
-// fieldChoices returns the fields that can stand in a text, as JSON for the script of the editor: those of the chosen lists,
-// those that readers have, and the name and address, which each may have. A field that the mail prints comes with the
-// word that it has there for those who lack it.
+// fieldChoices returns the fields that can stand in a text, as JSON for the script of the editor: those of the chosen
+// lists, those that readers have, and the name and address, which each may have. A field that the mail prints comes
+// with the word that it has there for those who lack it.
 func (p *Page) fieldChoices(known []core.FieldCoverage, lists []listChoice) string {
 	all := []fieldChoice{}
 	add := func(name, label, fallback string) {
@@ -50,8 +50,8 @@ func (p *Page) fieldChoices(known []core.FieldCoverage, lists []listChoice) stri
 	return string(b)
 }
 
-// sayLacking puts findings on fields that readers lack into words of the page. They stand in the order of the fields that
-// the mail prints.
+// sayLacking puts findings on fields that readers lack into words of the page. They stand in the order of the fields
+// that the mail prints.
 func (p *Page) sayLacking(found []core.CampaignFinding, fields []core.FieldCoverage) {
 	for i := range found {
 		if found[i].Code != "field_missing" {
@@ -79,7 +79,8 @@ func (p *Page) lacking(f *core.FieldCoverage) string {
 		"none", p.Number(f.Readers - f.Known), "all", p.Number(f.Readers), "field", label, "word", f.Default,
 	}
 	if f.Default == "" {
-		return p.T("{{none}} of {{all}} readers: nothing is known for “{{field}}”, and nothing stands there.", pairs[:6]...)
+		return p.T("{{none}} of {{all}} readers: nothing is known for “{{field}}”, and nothing stands there.",
+			pairs[:6]...)
 	}
 	return p.T("{{none}} of {{all}} readers: nothing is known for “{{field}}”, they read “{{word}}”.", pairs...)
 }

@@ -33,7 +33,9 @@ func (p *Page) readHygiene(l *core.CountedList) (d hygieneData, err error) {
 	}
 	to := p.Path("lists", l.ID, "hygiene") + "?months="
 	for _, n := range silenceMonths {
-		d.Ranges = append(d.Ranges, tab{Link{p.N("{{n}} month|{{n}} months", int64(n)), to + strconv.Itoa(n)}, n == months})
+		d.Ranges = append(d.Ranges, tab{
+			Link{p.N("{{n}} month|{{n}} months", int64(n)), to + strconv.Itoa(n)}, n == months,
+		})
 	}
 	q := url.Values{"months": {strconv.Itoa(months)}}
 	if _, err = p.Get(apiLists+"/"+l.ID+"/hygiene", q, &d.Hygiene); err != nil {
@@ -115,7 +117,9 @@ func (o *Console) askAgain(p *Page) (web.HTML, error) {
 // withinHygiene are the pages that those of the second step are a part of.
 func (p *Page) withinHygiene(l *core.CountedList) []Link {
 	return []Link{
-		{p.T("Lists"), p.Path("lists")}, {l.Name, p.Path("lists", l.ID)}, {p.T("Tidy up"), p.Path("lists", l.ID, "hygiene")},
+		{p.T("Lists"), p.Path("lists")},
+		{l.Name, p.Path("lists", l.ID)},
+		{p.T("Tidy up"), p.Path("lists", l.ID, "hygiene")},
 	}
 }
 
@@ -140,7 +144,8 @@ func (o *Console) unsubscribeSilent(p *Page) (web.HTML, error) {
 	back := p.Path("lists", l.ID, "hygiene")
 	if p.isGet() {
 		return p.Show("list-ask", View{
-			Title: p.T("Take them off the list?"), Within: p.withinHygiene(&l), Data: askStep{"", d.Asked.NoAnswer, false, back},
+			Title: p.T("Take them off the list?"), Within: p.withinHygiene(&l),
+			Data: askStep{"", d.Asked.NoAnswer, false, back},
 		})
 	}
 	var left struct {

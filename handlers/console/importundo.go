@@ -61,7 +61,8 @@ func (o *Console) undoImport(p *Page) (web.HTML, error) {
 	})
 }
 
-// UndoOpen reports whether an import can still be taken back by the visitor. Who may not change people takes back imports of their own alone.
+// UndoOpen reports whether an import can still be taken back by the visitor. Who may not change people takes back
+// imports of their own alone.
 func (p *Page) UndoOpen(j *core.ImportJob) bool {
 	own := j.CreatedBy == "user:"+p.Who.User.ID
 	return j.UndoUntil > p.Now && (own || p.May(core.ActionPeopleChange))

@@ -103,8 +103,8 @@ func (o *Console) changeKind(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("campaigns", c.ID), "saved")
 }
 
-// sourceAs returns the content of a campaign as one of another kind: the HTML of its mail, with its placeholders, or the
-// text of it.
+// sourceAs returns the content of a campaign as one of another kind: the HTML of its mail, with its placeholders, or
+// the text of it.
 func (p *Page) sourceAs(c *campaignPage, kind string) (string, error) {
 	if c.Content.Kind == core.ContentText && kind == core.ContentMarkdown {
 		return c.Content.Source, nil

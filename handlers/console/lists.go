@@ -19,7 +19,8 @@ func (o *Console) listRoutes(t *web.Table) {
 	o.get(t, "/lists/:id", read, o.list, "The console: a list with its figures")
 	o.get(t, "/lists/:id/left", read, o.listLeft, "The console: why people have left a list")
 	o.get(t, "/lists/:id/hygiene", read, o.hygiene, "The console: who on a list is not reached, or was not heard of")
-	o.get(t, "/lists/:id/ask-again", core.ActionPeopleChange, o.askAgain, "The console: ask readers once more: the page that asks")
+	o.get(t, "/lists/:id/ask-again", core.ActionPeopleChange, o.askAgain,
+		"The console: ask readers once more: the page that asks")
 	o.post(t, "/lists/:id/ask-again", core.ActionPeopleChange, o.askAgain, "The console: ask readers once more")
 	o.get(t, "/lists/:id/unsubscribe-silent", core.ActionPeopleChange, o.unsubscribeSilent,
 		"The console: unsubscribe who has not answered: the page that asks")

@@ -68,7 +68,8 @@ func (p *Page) seeAs(d *editorData) error {
 		}
 		searched++
 		var found []person
-		q := p.ofTenant("list_id", l.ID, "status", core.SubscriptionActive, "email_prefix", strings.ToLower(d.Seen.Text))
+		q := p.ofTenant("list_id", l.ID, "status", core.SubscriptionActive, "email_prefix",
+			strings.ToLower(d.Seen.Text))
 		if _, err := readShort(p, "/api/admin/subscribers", q, &found); err != nil {
 			return err
 		}

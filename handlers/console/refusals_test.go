@@ -29,7 +29,8 @@ func TestRefusals(t *testing.T) {
 	}
 	for _, table := range []map[string]refusal{refusals, refusalClasses} {
 		for code, r := range table {
-			if !strings.Contains(strings.ToLower(r.Turn), "turn") || !strings.Contains(strings.ToLower(turnOver), "turn") {
+			if !strings.Contains(strings.ToLower(r.Turn), "turn") ||
+				!strings.Contains(strings.ToLower(turnOver), "turn") {
 				t.Errorf("%s: whose turn is it? %q", code, r.Turn)
 			}
 		}

@@ -369,7 +369,8 @@ func (p *Page) reportStats(s *core.Stats, u *usualFigures) []reportStat {
 		clicked.Figure, clicked.Note = p.Clicked(s), ""
 	}
 	if c := s.Clicks; c != nil && c.Measured && !c.Totals {
-		clicked.Note, clicked.Of = p.joined(p.N("one person|{{n}} people", *c.People), p.byMachines(c), usual(u.clicked)), "clicked"
+		clicked.Of = "clicked"
+		clicked.Note = p.joined(p.N("one person|{{n}} people", *c.People), p.byMachines(c), usual(u.clicked))
 	}
 	opened := reportStat{Label: p.T("Opened, at least"), Figure: "–", Note: p.T("not measured")}
 	if o := s.Opens; o != nil && o.Measured {
@@ -378,7 +379,8 @@ func (p *Page) reportStats(s *core.Stats, u *usualFigures) []reportStat {
 		if !o.Totals {
 			people, opened.Of = p.N("one person|{{n}} people", *o.People), "opened"
 		}
-		opened.Note = p.joined(people, some(*o.CantTell, p.N("of one it can't be told|of {{n}} it can't be told", *o.CantTell)),
+		opened.Note = p.joined(people,
+			some(*o.CantTell, p.N("of one it can't be told|of {{n}} it can't be told", *o.CantTell)),
 			some(*o.Scanners, p.N("one scanner|{{n}} scanners", *o.Scanners)), usual(u.opened))
 	}
 	left := reportStat{

@@ -46,7 +46,10 @@ func (p *Page) showNewTenant(d newTenantData, fault error) (web.HTML, error) {
 	if d.TimeZone == "" {
 		d.TimeZone = p.browserZone()
 	}
-	v := View{Title: p.T("New newsletter"), Data: &d, State: p.T("An organisation with its own lists, readers and looks.")}
+	v := View{
+		Title: p.T("New newsletter"), Data: &d,
+		State: p.T("An organisation with its own lists, readers and looks."),
+	}
 	if d.First {
 		v.Title, v.State = p.T("Welcome"), p.T("Who sends the newsletters? All of it can be changed later.")
 	}
@@ -73,7 +76,8 @@ func domainOf(pasted string) string {
 func (o *Console) addTenant(p *Page) (web.HTML, error) {
 	d := newTenantData{
 		Name: p.Form["name"], Domain: p.Form["domain"], MailFrom: strings.TrimSpace(p.Form["mail_from"]),
-		PostalAddress: p.Form["postal_address"], Language: p.Form["language"], TimeZone: strings.TrimSpace(p.Form["time_zone"]),
+		PostalAddress: p.Form["postal_address"], Language: p.Form["language"],
+		TimeZone: strings.TrimSpace(p.Form["time_zone"]),
 	}
 	body := map[string]any{
 		"name": d.Name, "language": d.Language, "postal_address": strings.ReplaceAll(d.PostalAddress, "\r\n", "\n"),

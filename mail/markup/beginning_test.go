@@ -12,7 +12,10 @@ import (
 // one, or where not every reader gets these words, it doesn't.
 func TestBeginningOfACampaign(t *testing.T) {
 	for _, c := range []struct{ source, preheader, want string }{
-		{"# Roses & more\n\nHello *there*, {{ preferences.name | default: \"you\" }}.\n\n- one\n", "", `Roses &amp; more Hello there, {{ preferences.name | default: "you" }}.`},
+		{
+			"# Roses & more\n\nHello *there*, {{ preferences.name | default: \"you\" }}.\n\n- one\n", "",
+			`Roses &amp; more Hello there, {{ preferences.name | default: "you" }}.`,
+		},
 		{"![Boot](https://acme.example/b.png)\n\n[Hello](https://acme.example/)\n", "", "Hello"},
 		{strings.Repeat("word ", 60) + "\n", "", strings.TrimSpace(strings.Repeat("word ", 40)) + "…"},
 		{strings.Repeat("word ", 20) + "\n\nMore\n", "", strings.TrimSpace(strings.Repeat("word ", 20))},
@@ -34,7 +37,8 @@ func TestBeginningOfACampaign(t *testing.T) {
 		if c.want == "" && strings.Contains(r.HTML, "&#8204;") || got != c.want {
 			t.Errorf("%q: %q, not %q", c.source, got, c.want)
 		}
-		if _, after, _ := strings.Cut(r.HTML, "<body"); c.want != "" && strings.Index(after, "Weekly") < strings.Index(after, "display:none") {
+		_, after, _ := strings.Cut(r.HTML, "<body")
+		if c.want != "" && strings.Index(after, "Weekly") < strings.Index(after, "display:none") {
 			t.Errorf("%q: the name comes first", c.source)
 		}
 	}

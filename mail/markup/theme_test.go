@@ -169,7 +169,8 @@ func TestOwnThemesFollowTheRules(t *testing.T) {
 			t.Fatal(err)
 		}
 		f := core.CampaignFields{
-			Subject: "News", Preheader: "What else there is", // one of the mail's own is hidden, which the rules are not on
+			// one of the mail's own is hidden, which the rules are not on
+			Subject: "News", Preheader: "What else there is",
 			Content: core.CampaignContent{Kind: core.ContentMarkdown, Source: source},
 		}
 		r, err := CompileCampaign(&f, &own, &core.List{Name: "L"}, &core.Tenant{})

@@ -150,7 +150,10 @@ var formCases = []struct {
 	{
 		"a file of Excel's in Windows-1252",
 		"E-Mail;Vorname;Stra\xdfe\na@b.example;J\xfcrgen;\x84Am Bach\x93 \x80\nb@b.example;Zo\xc3\xab;x\n", nil,
-		[]string{`a@b.example {"Vorname":"Jürgen","Straße":"„Am Bach“ €"}`, `b@b.example {"Vorname":"Zoë","Straße":"x"}`},
+		[]string{
+			`a@b.example {"Vorname":"Jürgen","Straße":"„Am Bach“ €"}`,
+			`b@b.example {"Vorname":"Zoë","Straße":"x"}`,
+		},
 	},
 	{
 		"neither UTF-8 nor Windows-1252", "email,b\na@b.example,b\x81c\n", nil,
