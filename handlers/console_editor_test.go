@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/store"
 )
 
 // edit returns the form of the editor as it stands, with other texts.
@@ -182,6 +183,80 @@ func TestConsoleFindsPicturesOfAComputer(t *testing.T) {
 			if page := e.shows(e.path("/send"), http.StatusOK, "One thing has to be mended"); strings.Count(page,
 				"A picture stayed on a computer") != 1 {
 				t.Errorf("%s: told twice", kind)
+			}
+		})
+	}
+}
+
+// A new campaign measures what the settings allow, unless its form says less; the last page says what is measured, and
+// what can't be mended afterwards.
+func TestConsoleMeasuresWhatTheSettingsAllow(t *testing.T) {
+	for _, c := range []struct {
+		in               core.TenantInput
+		tracking, shown  string
+		offers, offersNo []string
+	}{
+		{core.TenantInput{}, core.TrackingPersons, "Who has opened and clicked", []string{"totals", "off"}, nil},
+		{
+			core.TenantInput{TrackingConsent: new(true)},
+			core.TrackingPersons, "Who has, of those who agree",
+			[]string{"totals", "off"},
+			nil,
+		},
+		{
+			core.TenantInput{TotalsOnly: new(true)},
+			core.TrackingTotals, "How often alone, never who",
+			[]string{"off"},
+			[]string{"persons"},
+		},
+		{core.TenantInput{NoTracking: new(true)}, core.TrackingOff, "Nothing", nil, []string{"persons", "totals"}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			e := newCampaignEnv(t, core.RoleTenantAdmin)
+			e.seed.ChangeTenant(e.tenant.ID, c.in)
+			texts := []string{`<option value="` + c.tracking + `" selected>` + c.shown}
+			for _, o := range c.offers {
+				texts = append(texts, `<option value="`+o+`"`)
+			}
+			for _, o := range c.offersNo {
+				texts = append(texts, `-<option value="`+o+`"`)
+			}
+			e.shows("/new-campaign", http.StatusOK, texts...)
+			made := func(form url.Values) core.CampaignFields {
+				t.Helper()
+				id := strings.TrimPrefix(e.sends("/new-campaign", http.StatusSeeOther, form), "/campaigns/")
+				of, err := e.store.Campaign(t.Context(), id)
+				e.must(err)
+				_, f, err := e.store.CampaignVersion(t.Context(), &of, 0)
+				e.must(err)
+				return f
+			}
+			form := url.Values{"name": {"June"}, "subject": {"Roses"}, "list": {e.list.ID}}
+			if f := made(form); f.Tracking != c.tracking {
+				t.Errorf("%s: a new one measures %s", c.shown, f.Tracking)
+			}
+			form.Set("tracking", core.TrackingOff)
+			if f := made(form); f.Tracking != core.TrackingOff {
+				t.Errorf("%s: a new one that is to measure nothing measures %s", c.shown, f.Tracking)
+			}
+			const straight = "a wrong one can&#39;t be mended once it has gone out"
+			texts = []string{"<dd>Nothing", straight, e.at(e.path("?tab=settings#f-tracking"))}
+			if c.in.NoTracking != nil {
+				texts[2] = e.at("/settings#f-measure")
+			}
+			e.shows(e.path("/send"), http.StatusOK, texts...) // a campaign of the API measures nothing
+			_, err := e.store.EditCampaign(t.Context(), store.CampaignEdit{
+				ID: e.campaign.ID, Actor: core.UserActor(core.NewID()), Now: e.seed.Time(),
+			}, func(f *core.CampaignFields) error { f.Tracking = core.TrackingPersons; return nil })
+			e.must(err)
+			texts = []string{"<dd>" + c.shown, "-" + straight}
+			if c.tracking == core.TrackingOff {
+				texts[1] = straight
+			}
+			e.shows(e.path("/send"), http.StatusOK, texts...)
+			if c.tracking != core.TrackingPersons {
+				e.shows(e.path("?tab=settings"), http.StatusOK,
+					`<option value="persons" selected>More than the settings allow; in effect: `+c.shown)
 			}
 		})
 	}

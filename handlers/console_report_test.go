@@ -203,7 +203,8 @@ func TestConsoleReport(t *testing.T) {
 		e.sends(e.path("/links"), http.StatusBadRequest, form, "target must be", "not an address")
 		form.Set("target", "https://acme.example/better")
 		e.sends(e.path("/links"), http.StatusSeeOther, form)
-		e.shows(e.path(""), http.StatusOK, "https://acme.example/better", "written as https://acme.example/roses")
+		e.shows(e.path(""), http.StatusOK, "https://acme.example/better", "written as https://acme.example/roses",
+			"Who reads the plain text of a mail follows its links as they were written")
 		e.sends(e.path("/correction"), http.StatusBadRequest, url.Values{"subject": {""}, "source": {"Better."}}, "Better.")
 		e.sends(e.path("/correction"), http.StatusSeeOther, url.Values{"subject": {"News"}, "source": {"Better."}})
 		e.shows(e.path("/correction"), http.StatusOK, "Better.", "Corrected today", "Show what was sent again")

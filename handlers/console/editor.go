@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"net/http"
@@ -28,12 +29,13 @@ func (o *Console) editorRoutes(t *web.Table) {
 
 // newCampaignData is the Data of templates/newcampaign.html.
 type newCampaignData struct {
-	Name, Subject, ListID string
-	Lists                 []option
+	Name, Subject, ListID, Tracking string
+
+	Lists, Trackings []option
 }
 
 func (o *Console) newCampaign(p *Page) (web.HTML, error) {
-	return p.showNewCampaign(newCampaignData{}, nil)
+	return p.showNewCampaign(newCampaignData{Tracking: trackingOf(&p.Tenant)}, nil)
 }
 
 func (p *Page) showNewCampaign(d newCampaignData, fault error) (web.HTML, error) {
@@ -45,6 +47,7 @@ func (p *Page) showNewCampaign(d newCampaignData, fault error) (web.HTML, error)
 		l := &lists[i]
 		d.Lists = append(d.Lists, option{l.ID, l.Name + " (" + p.Number(l.Counts.Mailable) + ")"})
 	}
+	d.Trackings = p.trackings(d.Tracking)
 	v := View{
 		Title: p.T("New campaign"), Within: []Link{{p.T("Campaigns"), p.Path("campaigns")}},
 		State: p.T("Nothing goes out before you say so."), Data: &d,
@@ -68,8 +71,11 @@ func (p *Page) blame(v *View, fault error) error {
 }
 
 func (o *Console) addCampaign(p *Page) (web.HTML, error) {
-	d := newCampaignData{Name: p.Form["name"], Subject: p.Form["subject"], ListID: p.Form["list"]}
-	body := map[string]any{"tenant_id": p.Tenant.ID, "name": d.Name, "subject": d.Subject}
+	d := newCampaignData{
+		Name: p.Form["name"], Subject: p.Form["subject"], ListID: p.Form["list"],
+		Tracking: cmp.Or(p.Form["tracking"], trackingOf(&p.Tenant)),
+	}
+	body := map[string]any{"tenant_id": p.Tenant.ID, "name": d.Name, "subject": d.Subject, "tracking": d.Tracking}
 	if d.ListID != "" {
 		body["list_ids"] = []string{d.ListID}
 	}
@@ -166,9 +172,7 @@ func (o *Console) editor(p *Page, c *campaignPage, fault error) (web.HTML, error
 	if d.Themes, err = p.themes(); err != nil {
 		return web.HTML{}, err
 	}
-	d.Trackings = []option{
-		{"off", p.T("Nothing is measured")}, {"totals", p.T("How often, not by whom")}, {"persons", p.T("Who opens and follows links")},
-	}
+	d.Trackings = p.trackings(c.Tracking)
 	d.Languages = []option{{"", p.T("As the list has it")}}
 	for _, lang := range core.Languages {
 		d.Languages = append(d.Languages, option{lang, languageNames[lang]})

@@ -38,6 +38,7 @@ type sendData struct {
 	Lists    []string
 	Readers  countedAudience
 	Sum      string // how the number of readers comes about; empty: all get it
+	Measure  Link   // where what is measured is chosen; without To: the visitor may not
 	Faults   []matter
 	Warnings []matter // what is asked about
 
@@ -65,6 +66,23 @@ type countedAudience struct {
 
 // timeChoice is one of two instants that the clocks show alike.
 type timeChoice struct{ Offset, Text string }
+
+// Unmeasured reports whether links of the mails lead straight to their addresses.
+func (d *sendData) Unmeasured() bool { return d.Measure.Text != "" }
+
+// measureLink leads to where it is chosen that clicks are measured; empty: they are.
+func (p *Page) measureLink(c *campaignPage) (l Link) {
+	if measured(&p.Tenant, c.Tracking) != measureNothing {
+		return l
+	}
+	switch l.Text = p.T("Change it"); {
+	case !p.Tenant.NoTracking:
+		l.To = p.Path("campaigns", c.ID) + "?tab=settings#f-tracking"
+	case p.May(core.ActionTenantSettings):
+		l.To = p.Path("settings") + "#f-measure"
+	}
+	return l
+}
 
 // sendPage shows what goes out, to whom, and what is to be said against it.
 func (o *Console) sendPage(p *Page) (web.HTML, error) {
@@ -122,6 +140,7 @@ func (p *Page) lookAt(d *sendData) error {
 	default:
 		d.From = cmp.Or(address, name, p.T("The address of the service"))
 	}
+	d.Measure = p.measureLink(c)
 	for _, id := range c.ListIDs {
 		var l core.List
 		if _, err := p.Get("/api/admin/newsletter-lists/"+url.PathEscape(id), nil, &l); err != nil {

@@ -2,6 +2,7 @@ package console
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"newsletterd/core"
@@ -70,6 +71,7 @@ const (
 	measureNothing = "nothing"
 )
 
+// measureOf returns what is measured at most.
 func measureOf(t *core.Tenant) string {
 	switch {
 	case t.NoTracking:
@@ -90,6 +92,54 @@ func (p *Page) MeasureOptions() []option {
 		{measureTotals, p.T("How often alone, never who")},
 		{measureNothing, p.T("Nothing")},
 	}
+}
+
+// trackingOf is what a campaign measures that measures all that the settings allow.
+func trackingOf(t *core.Tenant) string {
+	switch measureOf(t) {
+	case measureNothing:
+		return core.TrackingOff
+	case measureTotals:
+		return core.TrackingTotals
+	}
+	return core.TrackingPersons
+}
+
+// measured returns what is measured of a campaign: what it says, as far as the settings allow it.
+func measured(t *core.Tenant, tracking string) string {
+	switch {
+	case tracking == core.TrackingOff || t.NoTracking:
+		return measureNothing
+	case tracking == core.TrackingTotals || t.TotalsOnly:
+		return measureTotals
+	}
+	return measureOf(t)
+}
+
+// Measured says what is measured of a campaign, in the words of MeasureOptions.
+func (p *Page) Measured(tracking string) string {
+	is := measured(&p.Tenant, tracking)
+	for _, o := range p.MeasureOptions() {
+		if o.Value == is {
+			return o.Text
+		}
+	}
+	return ""
+}
+
+// trackings are what a campaign may measure, in the words of MeasureOptions, the most first. More than the settings allow
+// is there only where a campaign says so already.
+func (p *Page) trackings(chosen string) (all []option) {
+	most := slices.Index(core.Trackings, trackingOf(&p.Tenant))
+	for i, tracking := range slices.Backward(core.Trackings) {
+		switch {
+		case i <= most:
+			all = append(all, option{tracking, p.Measured(tracking)})
+		case tracking == chosen:
+			all = append(all, option{tracking, p.T("More than the settings allow; in effect: {{what}}", "what", p.Measured(tracking))})
+		}
+	}
+	return all
 }
 
 // settings is the form of looks and sender.
