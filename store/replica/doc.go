@@ -14,6 +14,9 @@
 //	logfiles.go  the log in the bucket: names, where it ends, what a restore needs
 //	compact.go   keeping the log short
 //	restore.go   from the log into a database file
+//	state.go     what a bucket holds, for those who only look
+//	copy.go      a database as it was, without the lease
+//	lag.go       how much the bucket lacks, and for how long
 //
 // # Invariants
 //

@@ -159,7 +159,7 @@ var ErrGap = errors.New("the replica misses a part of its log")
 var ErrNothing = errors.New("the replica holds no database")
 
 // plan returns the files from which the database is restored as it was after the transaction through, or before the
-// instant at; zero values mean as it is now. It returns ErrNothing and ErrGap.
+// instant at; zero values mean as it is now. It returns ErrNothing, or ErrGap, together with the files before the gap.
 func (l logFiles) plan(ctx context.Context, through uint64, at time.Time) (files []logFile, err error) {
 	usable := func(f logFile) (bool, error) {
 		if through != 0 && f.max > through {
@@ -192,9 +192,9 @@ func (l logFiles) plan(ctx context.Context, through uint64, at time.Time) (files
 		}
 		all = append(all, more...)
 	}
-	s, err := l.shipped(ctx)
-	if err != nil {
-		return nil, err
+	s, gap := l.shipped(ctx)
+	if gap != nil && !errors.Is(gap, ErrGap) {
+		return nil, gap
 	}
 	all = append(all, s.files...)
 	end := uint64(0)
@@ -224,10 +224,45 @@ func (l logFiles) plan(ctx context.Context, through uint64, at time.Time) (files
 	switch {
 	case len(files) == 0:
 		return nil, ErrNothing
-	case through == 0 && at.IsZero() && s.head() > end:
-		return nil, fmt.Errorf("%w: it can be restored up to %d and goes on at %d", ErrGap, end, s.files[0].min)
 	case through != 0 && end < through:
-		return nil, fmt.Errorf("%w: it can be restored up to %d, not to %d", ErrGap, end, through)
+		return files, fmt.Errorf("%w: it can be restored up to %d, not to %d", ErrGap, end, through)
+	case through != 0:
+		return files, nil
+	case !at.IsZero():
+		return files, l.gapBefore(ctx, end, at)
+	case s.head() > end:
+		return files, fmt.Errorf("%w: it can be restored up to %d and goes on at %d", ErrGap, end, s.files[0].min)
 	}
-	return files, nil
+	return files, gap
+}
+
+// gapBefore returns ErrGap where nothing goes on from the transaction end, but the log has a later file of before the
+// instant at.
+func (l logFiles) gapBefore(ctx context.Context, end uint64, at time.Time) error {
+	var later []logFile
+	for level := range levels {
+		files, err := l.list(ctx, level)
+		if err != nil {
+			return err
+		}
+		for _, f := range files {
+			if f.min <= end+1 && f.max > end {
+				return nil
+			}
+			if f.min > end+1 {
+				later = append(later, f)
+				break // those after it are newer
+			}
+		}
+	}
+	for _, f := range later {
+		h, err := l.header(ctx, f)
+		if err == nil && h.Timestamp < at.UnixMilli() {
+			return fmt.Errorf("%w: it can be restored up to %d and goes on at %d", ErrGap, end, f.min)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // not there: compacted and removed meanwhile
+			return err
+		}
+	}
+	return nil
 }

@@ -26,23 +26,24 @@ func (l logFiles) restore(ctx context.Context, to string, through uint64, at tim
 	if err != nil {
 		return 0, err
 	}
+	return files[len(files)-1].max, l.restoreFiles(ctx, to, files)
+}
+
+// restoreFiles writes the database that files of the log make into a new file of mode 0600, and syncs it.
+func (l logFiles) restoreFiles(ctx context.Context, to string, files []logFile) error {
 	f, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	defer func() {
-		err = errors.Join(err, f.Close())
-		if err != nil {
-			_ = os.Remove(to)
-		}
-	}()
-	if err := l.apply(ctx, f, files); err != nil {
-		return 0, err
+	err = l.apply(ctx, f, files)
+	if err == nil {
+		err = f.Sync()
 	}
-	if err := f.Sync(); err != nil {
-		return 0, err
+	if err = errors.Join(err, f.Close()); err != nil {
+		_ = os.Remove(to)
+		return err
 	}
-	return files[len(files)-1].max, syncFolder(filepath.Dir(to))
+	return syncFolder(filepath.Dir(to))
 }
 
 // apply writes the pages of the files into f, in their order, and reads some files ahead.

@@ -1,0 +1,95 @@
+package replica
+
+import (
+	"context"
+	"time"
+
+	"newsletterd/store/replica/objects"
+)
+
+// Stats are figures of a replica that runs.
+type Stats struct {
+	Generation uint64
+	TXID       uint64        // the last transaction up to which the bucket has all
+	Lag        time.Duration // for how long the oldest commit that the bucket lacks has waited; 0: it lacks none
+	Put        time.Duration // what writing a file of the log took lately; 0: not known yet
+	InFlight   int           // files of the log on their way
+	Waiting    int           // callers that wait for the bucket
+	Lease      error         // nil, ErrStale or ErrLost, as Check returns it
+}
+
+// Stats returns the figures of now. Those of the log are zero before Start.
+func (r *Replica) Stats() Stats {
+	st := Stats{Generation: r.lease.generation(), Lease: r.lease.check()}
+	s := r.shipper()
+	if s == nil {
+		return st
+	}
+	now := s.lease.clock()
+	oldest := now
+	if at := s.firstNote.Load(); at > 0 {
+		oldest = time.Duration(at)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range s.inFlight {
+		oldest = min(oldest, p.start)
+	}
+	st.TXID, st.Put, st.InFlight, st.Waiting = s.arrived, s.latency, len(s.inFlight), len(s.waiting)
+	st.Lag = now - oldest
+	return st
+}
+
+// lagPause is how long Lag waits before it looks again.
+const lagPause = 20 * time.Millisecond
+
+// Lag returns how long it took until the bucket had what was committed to the database file at path before the call; 0
+// where it had all. It waits for that until ctx is done, and then returns the cause of that. Another process has the
+// file open and ships it.
+func Lag(ctx context.Context, url string, env func(string) string, path string) (time.Duration, error) {
+	bucket, err := objects.Open(url, env)
+	if err != nil {
+		return 0, err
+	}
+	l := logFiles{bucket}
+	begin := time.Now()
+	want, err := readIndex(path)
+	if err != nil || want.frames == 0 {
+		return 0, err
+	}
+	s, err := l.shipped(ctx)
+	if err != nil || len(s.files) == 0 {
+		return 0, err
+	}
+	last, first := s.files[len(s.files)-1], true
+	for {
+		h, err := l.header(ctx, last)
+		if err != nil {
+			return 0, err
+		}
+		has := walEnd{salt: [2]uint32{h.WALSalt1, h.WALSalt2}}
+		if h.WALOffset > 0 {
+			has.frames = uint32((h.WALOffset + h.WALSize - walHeader) / frameSize)
+		}
+		switch {
+		case has.salt == want.salt && has.frames >= want.frames, has.frames > 0 && int32(has.salt[0]-want.salt[0]) > 0:
+			if first {
+				return 0, nil
+			}
+			return time.Since(begin), nil
+		}
+		for first = false; ; {
+			next, there, err := l.exists(ctx, last.max+1)
+			if err != nil {
+				return 0, err
+			}
+			if there {
+				last = next
+				break
+			}
+			if err := pause(ctx, lagPause); err != nil {
+				return 0, err
+			}
+		}
+	}
+}

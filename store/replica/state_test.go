@@ -1,0 +1,198 @@
+package replica
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"newsletterd/store/replica/objectstest"
+)
+
+func look(t *testing.T, url string) State {
+	t.Helper()
+	s, err := Look(t.Context(), url, objectstest.Env("look"))
+	must(t, err)
+	return s
+}
+
+// copied returns the numbers in what Copy restores.
+func copied(t *testing.T, o CopyOptions) (all []int, c Copied) {
+	t.Helper()
+	o.Env, o.To = objectstest.Env("copy"), filepath.Join(t.TempDir(), "copy.db")
+	c, err := Copy(t.Context(), o)
+	must(t, err)
+	if fi, err := os.Stat(o.To); err != nil || fi.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", fi.Mode(), err)
+	}
+	db, err := sql.Open("sqlite", "file:"+o.To)
+	must(t, err)
+	defer db.Close()
+	return numbers(t, db), c
+}
+
+func TestStateOfABucket(t *testing.T) {
+	each(t, func(t *testing.T, url string) {
+		ctx := t.Context()
+		if s := look(t, url); s.Holder != nil || s.TXID != 0 || s.Files != 0 {
+			t.Errorf("an empty bucket: %+v", s)
+		}
+		begin := time.Now().Add(-2 * time.Second) // storages keep seconds
+		a := boot(t, url, filepath.Join(t.TempDir(), "a.db"))
+		for i := range 10 {
+			must(t, a.add(ctx, i))
+		}
+		s := look(t, url)
+		host, err := os.Hostname()
+		must(t, err)
+		if h := s.Holder; h == nil || h.Host != host || h.Generation != 1 || h.TTL != testTTL || h.Released ||
+			h.Renewed.Before(begin) || h.Lapses().Sub(h.Renewed) != testTTL {
+			t.Errorf("holder %+v", s.Holder)
+		}
+		st := a.Stats()
+		if s.TXID != st.TXID || s.TXID < 10 || s.Bytes == 0 || s.Snapshots != 0 || s.Gap != nil {
+			t.Errorf("%+v, and the machine has shipped %d", s, st.TXID)
+		}
+		for what, at := range map[string]time.Time{"newest": s.Newest, "oldest": s.Oldest} {
+			if at.Before(begin) || at.After(time.Now().Add(time.Second)) {
+				t.Errorf("%s: %s", what, at)
+			}
+		}
+		must(t, a.ship.snapshot(ctx))
+		if s := look(t, url); s.Snapshots != 1 {
+			t.Errorf("%d snapshots", s.Snapshots)
+		}
+		a.stop(t)
+		if s := look(t, url); !s.Holder.Released {
+			t.Errorf("after a stop: %+v", s.Holder)
+		}
+	})
+}
+
+func TestCopyAsItWasAtATime(t *testing.T) {
+	each(t, func(t *testing.T, url string) {
+		ctx := t.Context()
+		a := boot(t, url, filepath.Join(t.TempDir(), "a.db"))
+		var after [5]time.Time // of each number, an instant when it was there and the next was not
+		for i := range after {
+			must(t, a.add(ctx, i))
+			time.Sleep(3 * time.Millisecond)
+			after[i] = time.Now()
+			time.Sleep(3 * time.Millisecond)
+		}
+		for i, at := range after {
+			got, c := copied(t, CopyOptions{URL: url, At: at})
+			if !slices.Equal(got, upTo(i+1)) || !c.At.Before(at) || c.Gap != nil {
+				t.Errorf("after %d: %v, %+v", i, got, c)
+			}
+		}
+		if got, c := copied(t, CopyOptions{URL: url}); !slices.Equal(got, upTo(len(after))) || c.TXID != a.Stats().TXID {
+			t.Errorf("the newest: %v, %+v", got, c)
+		}
+		to := filepath.Join(t.TempDir(), "none.db")
+		_, err := Copy(ctx, CopyOptions{URL: url, Env: objectstest.Env("copy"), To: to, At: time.Now().Add(-time.Hour)})
+		if _, statErr := os.Stat(to); !errors.Is(err, ErrNothing) || !errors.Is(statErr, os.ErrNotExist) {
+			t.Errorf("an hour before: %v, %v", err, statErr)
+		}
+		must(t, os.WriteFile(to, []byte("mine"), 0o600))
+		if _, err := Copy(ctx, CopyOptions{URL: url, Env: objectstest.Env("copy"), To: to}); !errors.Is(err, os.ErrExist) {
+			t.Errorf("over a file: %v", err)
+		}
+		if b, err := os.ReadFile(to); err != nil || string(b) != "mine" {
+			t.Errorf("the file is now %q, %v", b, err)
+		}
+	})
+}
+
+// A copy never passes over a gap in silence, whichever way it is asked for, and a person may have what comes before.
+func TestCopyOfADamagedLog(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	s := objectstest.New(t)
+	a := boot(t, s.URL(), filepath.Join(t.TempDir(), "a.db"))
+	var early time.Time
+	for i := range 30 {
+		must(t, a.add(ctx, i))
+		if i == 5 {
+			time.Sleep(3 * time.Millisecond)
+			early = time.Now()
+			time.Sleep(3 * time.Millisecond)
+		}
+	}
+	a.die()
+	gone := a.Stats().TXID - 15
+	s.Remove("replica/" + a.log.key(0, gone, gone))
+	env := objectstest.Env("copy")
+	for _, at := range []time.Time{{}, time.Now()} {
+		to := filepath.Join(t.TempDir(), "copy.db")
+		if _, err := Copy(ctx, CopyOptions{URL: s.URL(), Env: env, To: to, At: at}); !errors.Is(err, ErrGap) {
+			t.Errorf("at %v: %v", at, err)
+		}
+		if _, err := os.Stat(to); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("at %v: a file was made", at)
+		}
+		got, c := copied(t, CopyOptions{URL: s.URL(), At: at, ToGap: true})
+		if len(got) == 0 || len(got) >= 30 || !slices.Equal(got, upTo(len(got))) || c.TXID != gone-1 ||
+			!errors.Is(c.Gap, ErrGap) {
+			t.Errorf("at %v, up to the gap: %v, %+v", at, got, c)
+		}
+	}
+	if got, c := copied(t, CopyOptions{URL: s.URL(), At: early}); !slices.Equal(got, upTo(6)) || c.Gap != nil {
+		t.Errorf("of before the gap: %v, %+v", got, c)
+	}
+	if st := look(t, s.URL()); !errors.Is(st.Gap, ErrGap) || st.TXID != gone-1 {
+		t.Errorf("%+v", st)
+	}
+}
+
+// While the bucket takes nothing, the lag grows and another process can measure it; then both are gone.
+func TestLag(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	s := objectstest.New(t)
+	path := filepath.Join(t.TempDir(), "a.db")
+	a := boot(t, s.URL(), path)
+	must(t, a.add(ctx, 0))
+	env := objectstest.Env("look")
+	if lag, err := Lag(ctx, s.URL(), env, path); lag != 0 || err != nil || a.Stats().Lag != 0 {
+		t.Errorf("lag %s, %v; %+v", lag, err, a.Stats())
+	}
+	blocked := func(r objectstest.Request) (f objectstest.Fault) {
+		if r.Op == "PUT" && strings.Contains(r.Key, "0000/") {
+			f.Kind = objectstest.Error500
+		}
+		return f
+	}
+	s.Set(objectstest.Faults{Decide: blocked})
+	added := make(chan error, 1)
+	go func() { added <- a.add(ctx, 1) }()
+	for a.Stats().Lag == 0 {
+		if err := pause(ctx, time.Millisecond); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if st := a.Stats(); st.InFlight+st.Waiting == 0 {
+		t.Errorf("%+v", st)
+	}
+	limited, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+	defer cancel()
+	if lag, err := Lag(limited, s.URL(), env, path); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("lag %s, %v", lag, err)
+	}
+	go func() {
+		_ = pause(ctx, 50*time.Millisecond)
+		s.Set(objectstest.Faults{})
+	}()
+	if lag, err := Lag(ctx, s.URL(), env, path); lag <= 0 || err != nil {
+		t.Errorf("lag %s, %v", lag, err)
+	}
+	must(t, <-added)
+	if st := a.Stats(); st.Lag != 0 || st.Put == 0 || st.Lease != nil {
+		t.Errorf("%+v", st)
+	}
+}
