@@ -147,9 +147,9 @@ func (p *Palette) makeReadable(def *Palette) {
 	for _, c := range []*string{&p.Text, &p.Title, &p.Muted, &p.Link} {
 		*c = toward(color(*c), ink, written).String()
 	}
-	on := color(p.On)
+	on := softened(color(p.On))
 	accent := toward(color(p.Accent), color(p.Link), func(c core.Color) bool {
-		if readable(on, c) && on == softened(on) {
+		if readable(on, c) {
 			return true
 		}
 		for _, other := range append(inks, card) {

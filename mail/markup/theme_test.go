@@ -111,11 +111,10 @@ func TestOwnThemesCanBeRead(t *testing.T) {
 		var sides [2]core.ThemeColorsInput
 		for i := range sides {
 			c := &sides[i]
-			for name, to := range map[string]**string{
-				"page": &c.Page, "card": &c.Card, "text": &c.Text, "title": &c.Title, "muted": &c.Muted, "link": &c.Link,
-				"accent": &c.Accent, "on": &c.On, "tint": &c.Tint, "line": &c.Line,
-			} {
-				*to = colour(t, name)
+			*c = core.ThemeColorsInput{
+				Page: colour(t, "page"), Card: colour(t, "card"), Text: colour(t, "text"), Title: colour(t, "title"),
+				Muted: colour(t, "muted"), Link: colour(t, "link"), Accent: colour(t, "accent"), On: colour(t, "on"),
+				Tint: colour(t, "tint"), Line: colour(t, "line"),
 			}
 		}
 		drawn, err := core.NewTheme("t", base, core.ThemeInput{Name: new("Ours"), Light: &sides[0], Dark: &sides[1]}, 1)
