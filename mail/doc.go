@@ -3,7 +3,7 @@
 // Messages:
 //
 //	message.go           Message, Compose: one mail to one person
-//	bulk.go              BulkSpec; Bulk, compiled once a job; Bulk.Append, once a recipient
+//	bulk.go append.go    BulkSpec; Bulk, compiled once a job; Bulk.Append, once a recipient
 //	content.go           JobSpec: a stored job as a BulkSpec
 //	body.go              layout, footer and preheader
 //	beginning.go         what an inbox shows of a mail
