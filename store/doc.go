@@ -20,8 +20,10 @@
 //
 // # Parts
 //
-//	store.go            Open, Close, the pool of readers, the pragmas of each connection
-//	writer.go           the writer: queues, batches, savepoints
+//	store.go            Open, Close, kicks
+//	connect.go          the file and its lock, the pool of readers, the pragmas of each connection
+//	writer.go           the writer: queues and batches
+//	transact.go         the transaction of a batch: savepoints, errors, full disks
 //	tx.go               what an operation runs statements with; translate, which alone knows SQLite's result codes
 //	cache.go            records that change seldom: lists, providers, webhook clients, domains, endpoints
 //	checkpoint.go       checkpoints, and the marks that tell an old copy from the file that a -wal belongs to

@@ -1,0 +1,208 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"newsletterd/core"
+)
+
+// ConfirmTTL is how long a confirm token works.
+const ConfirmTTL = core.ConfirmTTLDays * 24 * time.Hour
+
+// confirmRow is a row of confirm tokens.
+type confirmRow struct {
+	ListID         string           `db:"list_id"`
+	SubscriptionID string           `db:"subscription_id"`
+	Generation     int64            `db:"generation"`
+	Email          core.Email       `db:"email"`
+	Preferences    core.Preferences `db:"preferences"`
+	Origin         core.Origin      `db:"origin"`
+	TextVersion    string           `db:"text_version"`
+	CreatedAt      core.Instant     `db:"created_at"`
+	Evidence       string           `db:"evidence"`
+}
+
+const selectConfirmRow = `SELECT list_id, subscription_id, generation, email, preferences, text_version, created_at,
+	evidence,
+	source AS "origin.source", remote AS "origin.remote", user_agent AS "origin.user_agent" FROM confirm_token WHERE id
+	= ?`
+
+// confirmToken is a token that was sent in, and the key that it was made with.
+type confirmToken struct {
+	rowID, proof string
+	mark         *core.RequestMark
+	key          []byte
+}
+
+func (s *Store) openConfirmToken(ctx context.Context, token string) (t confirmToken, err error) {
+	if t.key, err = s.PurposeKey(ctx, PurposeMailToken); err == nil {
+		t.rowID, t.proof, t.mark, err = core.ParseConfirmToken(t.key, token)
+	}
+	return t, err
+}
+
+// row reads the row of a token, with what the token's own request has said. core.ErrInvalidToken, core.ErrTokenExpired
+// next to the row.
+func (t *confirmToken) row(from querier, now core.Instant) (row confirmRow, err error) {
+	if err := from.get(&row, selectConfirmRow, t.rowID); err != nil {
+		return row, orNotFound(err, core.ErrInvalidToken)
+	}
+	if t.mark != nil {
+		r := core.ConfirmRequest{
+			Email: row.Email, Preferences: row.Preferences, Origin: row.Origin,
+			TextVersion: row.TextVersion,
+		}
+		t.mark.Reduce(&r, t.key)
+		row.Email, row.Preferences, row.Origin, row.TextVersion, row.CreatedAt = r.Email, r.Preferences, r.Origin,
+			r.TextVersion, r.At
+	}
+	if now >= row.CreatedAt.Add(ConfirmTTL) {
+		err = core.ErrTokenExpired
+	}
+	return row, err
+}
+
+// ConfirmToken makes the token that redeems a row of confirm tokens by the given proof, as it is mailed. It returns
+// ErrMasterKey where the key of the tokens can't be opened.
+func (s *Store) ConfirmToken(ctx context.Context, rowID, proof string) (string, error) {
+	key, err := s.PurposeKey(ctx, PurposeMailToken)
+	if err != nil {
+		return "", err
+	}
+	return core.ConfirmToken(key, rowID, proof, nil), nil
+}
+
+// AnsweredToken is ConfirmToken for the answer of the request that Subscribe has taken at an instant. It returns
+// ErrMasterKey where the key of the tokens can't be opened.
+func (s *Store) AnsweredToken(ctx context.Context, rowID, proof string, r SubscribeRequest, at core.Instant) (string,
+	error,
+) {
+	key, err := s.PurposeKey(ctx, PurposeMailToken)
+	if err != nil {
+		return "", err
+	}
+	asked := core.ConfirmRequest{
+		Email: r.Email, Preferences: r.Preferences.OrEmpty(), Origin: r.Origin,
+		TextVersion: r.TextVersion, At: at,
+	}
+	mark := asked.Mark(key)
+	return core.ConfirmToken(key, rowID, proof, &mark), nil
+}
+
+// Confirm redeems a confirm token. It takes effect once; repeated while the subscription is still active it gives the
+// same answer: the subscription as the token's own request asked for it, so that no one learns more from it. It returns
+// core.ErrInvalidToken, core.ErrTokenExpired or core.ErrSubscriptionNotFound.
+func (s *Store) Confirm(ctx context.Context, token string, o core.Origin, now core.Instant) (sub core.Subscription,
+	err error,
+) {
+	t, err := s.openConfirmToken(ctx, token)
+	if err != nil {
+		return sub, err
+	}
+	err = s.update(ctx, func(tx *Tx) error {
+		sub, err = tx.confirm(&t, o, now)
+		return err
+	})
+	return sub, err
+}
+
+// ConfirmAsked is the request that a confirm token answers, whether or not it still confirms: its list, and the address
+// as it was given. The error is core.ErrTokenExpired together with both, or one of Confirm's.
+func (s *Store) ConfirmAsked(ctx context.Context, token string, now core.Instant) (list *core.ListWithTenant,
+	email core.Email, err error,
+) {
+	t, err := s.openConfirmToken(ctx, token)
+	if err != nil {
+		return nil, "", err
+	}
+	var row confirmRow
+	err = s.snapshotRead(ctx, func(r *Reader) (err error) {
+		row, err = t.row(r, now)
+		return err
+	})
+	if err != nil && !errors.Is(err, core.ErrTokenExpired) {
+		return nil, "", err
+	}
+	list, missing := s.ListWithTenant(ctx, row.ListID)
+	return list, row.Email, cmp.Or(missing, err)
+}
+
+func (tx *Tx) confirm(t *confirmToken, o core.Origin, now core.Instant) (sub core.Subscription, err error) {
+	row, err := t.row(tx, now)
+	if err != nil {
+		return sub, err
+	}
+	if row.Generation == 0 {
+		return sub, core.ErrInvalidToken
+	}
+	list, err := tx.listWithTenant(row.ListID)
+	if err != nil {
+		return sub, orNotFound(err, core.ErrSubscriptionNotFound)
+	}
+	if sub, err = tx.subscription(row.ListID, row.SubscriptionID); err != nil {
+		return sub, err
+	}
+	if now, err = tx.stamp(row.ListID, now); err != nil {
+		return sub, err
+	}
+	left, err := tx.leftBefore(sub.Email.Key(), list.TenantID)
+	if err != nil {
+		return sub, err
+	}
+	before, was := sub.Proof, sub.Status
+	now = max(now, left+1)
+	change, err := sub.Confirm(row.Generation, t.proof, now)
+	if err != nil {
+		return sub, err
+	}
+	if change != nil {
+		sub.MeetTracking(row.Preferences)
+	}
+	answered, err := tx.heard(sub.ListID, sub.ID, now)
+	if err != nil {
+		return sub, err
+	}
+	if change != nil || sub.Proof != before || answered {
+		if err := tx.recordConfirm(list, was, &sub, &row, change, o, now); err != nil {
+			return sub, err
+		}
+	}
+	sub.Email, sub.Preferences, sub.CreatedAt = row.Email, row.Preferences, row.CreatedAt
+	return sub, nil
+}
+
+// recordConfirm writes what a confirmation changed. The request that it answers enters the ledger only now: one that no
+// one confirms is no consent, and goes with its token.
+func (tx *Tx) recordConfirm(list *core.ListWithTenant, was string, sub *core.Subscription, row *confirmRow,
+	c *core.Change,
+	o core.Origin, now core.Instant,
+) error {
+	if err := tx.saveChange(list, was, sub, c, now); err != nil {
+		return err
+	}
+	if c != nil {
+		if err := tx.returned(sub.Email.Key(), list.TenantID); err != nil {
+			return err
+		}
+		err := tx.addConsent(core.Consent{
+			ListID: sub.ListID, SubscriptionID: sub.ID, At: row.CreatedAt, What: core.ConsentRequested,
+			Origin: row.Origin, TextVersion: row.TextVersion, Generation: sub.Generation, Reason: row.Evidence,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if c != nil {
+		// the box was ticked in the request
+		if err := tx.noteTracking("", sub, core.Consent{At: now, Proof: sub.Proof, Origin: row.Origin}); err != nil {
+			return err
+		}
+	}
+	return tx.addConsent(core.Consent{
+		ListID: sub.ListID, SubscriptionID: sub.ID, At: now, What: core.ConsentConfirmed,
+		Proof: sub.Proof, Origin: o, Generation: sub.Generation,
+	})
+}
