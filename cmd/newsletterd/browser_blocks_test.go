@@ -133,29 +133,8 @@ func TestEditorComparesBlocksInABrowser(t *testing.T) {
 	for range 400 {
 		sources = append(sources, oddBlocks(r))
 	}
-	in, err := json.Marshal(sources)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var found []struct {
-		Value, Said, Again string
-		Visual             bool
-	}
-	out := w.Eval(`(async sources => {
-		const area = document.querySelector("#f-source"), editor = area.editor, out = [];
-		for (const source of sources) {
-			area.value = source;
-			editor.show("visual", false);
-			await editor.settled;
-			out.push({value: area.value, visual: area.hidden, said: editor.said.textContent, again: editor.source.write(editor.source.doc, true)});
-		}
-		return JSON.stringify(out);
-	})(` + string(in) + `)`)
-	if err := json.Unmarshal([]byte(out), &found); err != nil {
-		t.Fatal(err, out)
-	}
 	refused := 0
-	for i, f := range found {
+	for i, f := range w.opened(sources) {
 		if f.Value != sources[i] {
 			t.Errorf("%q was opened, and is %q", sources[i], f.Value)
 		}

@@ -41,24 +41,18 @@ func oddSource(r *rand.Rand) string {
 	return b.String()
 }
 
-// A text is shown as it will look only where what the editor would write of it becomes the same mail, and the server
-// says so; else its source stands there, and why. Opening changes no octet of any.
-func TestEditorComparesMailsInABrowser(t *testing.T) {
-	w := newWriter(t)
-	w.edit("Hello\n")
-	r, refused := rand.New(rand.NewPCG(17, 29)), 0
-	sources := []string{"a ~~b~~ c\n", "* a\n* b\n", "| a |\n|---|\n| {{ b }} |\n", "::: note\na\n:::\n"}
-	for range 600 {
-		sources = append(sources, oddSource(r))
-	}
+// opened is what the editor makes of a source: the value of its field, whether it is shown as it will look or why not,
+// and what would be written of it.
+type opened struct {
+	Value, Said, Again string
+	Visual             bool
+}
+
+// opened opens each source in the editor of the page.
+func (w *writer) opened(sources []string) (found []opened) {
+	w.Helper()
 	in, err := json.Marshal(sources)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var found []struct {
-		Value, Said, Again string
-		Visual             bool
-	}
+	w.d.Must(err)
 	out := w.Eval(`(async sources => {
 		const area = document.querySelector("#f-source"), editor = area.editor, out = [];
 		for (const source of sources) {
@@ -73,9 +67,22 @@ func TestEditorComparesMailsInABrowser(t *testing.T) {
 		return JSON.stringify(out);
 	})(` + string(in) + `)`)
 	if err := json.Unmarshal([]byte(out), &found); err != nil {
-		t.Fatal(err, out)
+		w.Fatal(err, out)
 	}
-	for i, f := range found {
+	return found
+}
+
+// A text is shown as it will look only where what the editor would write of it becomes the same mail, and the server
+// says so; else its source stands there, and why. Opening changes no octet of any.
+func TestEditorComparesMailsInABrowser(t *testing.T) {
+	w := newWriter(t)
+	w.edit("Hello\n")
+	r, refused := rand.New(rand.NewPCG(17, 29)), 0
+	sources := []string{"a ~~b~~ c\n", "* a\n* b\n", "| a |\n|---|\n| {{ b }} |\n", "::: note\na\n:::\n"}
+	for range 600 {
+		sources = append(sources, oddSource(r))
+	}
+	for i, f := range w.opened(sources) {
 		if f.Value != sources[i] {
 			t.Errorf("%q was opened, and is %q", sources[i], f.Value)
 		}

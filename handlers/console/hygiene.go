@@ -25,8 +25,11 @@ type hygieneData struct {
 	More   string // where that goes on
 }
 
-// readHygiene reads the figures of a list for the months that the query names.
-func (p *Page) readHygiene(l *core.CountedList) (d hygieneData, err error) {
+// readHygiene reads the list of the path, and its figures for the months that the query names.
+func (p *Page) readHygiene() (l core.CountedList, d hygieneData, err error) {
+	if l, err = p.theList(); err != nil {
+		return l, d, err
+	}
 	months := silenceMonths[0]
 	if n, err := strconv.Atoi(p.Query("months")); err == nil && slices.Contains(silenceMonths, n) {
 		months = n
@@ -39,23 +42,19 @@ func (p *Page) readHygiene(l *core.CountedList) (d hygieneData, err error) {
 	}
 	q := url.Values{"months": {strconv.Itoa(months)}}
 	if _, err = p.Get(apiLists+"/"+l.ID+"/hygiene", q, &d.Hygiene); err != nil {
-		return d, err
+		return l, d, err
 	}
 	s := d.Silence
 	d.Silent, d.Ask = s.Silent, s.Ask
 	if d.About = s.Looked > 0 && s.Looked < s.Mailable; d.About {
 		d.Silent, d.Ask = s.Silent*s.Mailable/s.Looked, s.Ask*s.Mailable/s.Looked
 	}
-	return d, nil
+	return l, d, nil
 }
 
 // hygiene shows who on a list is not reached, has not confirmed, or was not heard of.
 func (o *Console) hygiene(p *Page) (web.HTML, error) {
-	l, err := p.theList()
-	if err != nil {
-		return web.HTML{}, err
-	}
-	d, err := p.readHygiene(&l)
+	l, d, err := p.readHygiene()
 	if err != nil {
 		return web.HTML{}, err
 	}
@@ -75,11 +74,7 @@ func (o *Console) hygiene(p *Page) (web.HTML, error) {
 
 // askAgain asks whether those who have not confirmed, or were silent, are to be asked once more, and asks them.
 func (o *Console) askAgain(p *Page) (web.HTML, error) {
-	l, err := p.theList()
-	if err != nil {
-		return web.HTML{}, err
-	}
-	d, err := p.readHygiene(&l)
+	l, d, err := p.readHygiene()
 	if err != nil {
 		return web.HTML{}, err
 	}
@@ -133,11 +128,7 @@ type askStep struct {
 
 // unsubscribeSilent asks whether those who have not answered are to be taken off, and takes them off.
 func (o *Console) unsubscribeSilent(p *Page) (web.HTML, error) {
-	l, err := p.theList()
-	if err != nil {
-		return web.HTML{}, err
-	}
-	d, err := p.readHygiene(&l)
+	l, d, err := p.readHygiene()
 	if err != nil {
 		return web.HTML{}, err
 	}
