@@ -78,4 +78,6 @@
 //	secret          a shared HMAC key or client secret; key: a signing key with a kid
 //	purpose key     a key that the database derives or keeps for one purpose
 //	instant         integer milliseconds since 1970 UTC; 0 means never
+//	replica         the database in a bucket; a lease says which machine may write to it
+//	drill           a try to restore the database from the replica, which is compared and thrown away
 package core

@@ -53,6 +53,34 @@ func (s *Store) Snapshot(ctx context.Context, to string) error {
 	return nil
 }
 
+// WriteCopy makes a complete copy of a database of ours of what write puts into a new file: the file is marked as a copy,
+// checked and synced before it appears under the name to, with mode 0600. Until then no one else may read it. It fails
+// with ErrExists where there is a file of that name.
+func WriteCopy(ctx context.Context, to string, write func(path string) error) error {
+	if err := PrepareProcess(); err != nil {
+		return err
+	}
+	if _, err := os.Lstat(to); !errors.Is(err, os.ErrNotExist) {
+		return errors.Join(err, ErrExists)
+	}
+	folder, err := os.MkdirTemp(filepath.Dir(to), ".copy-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	tmp := filepath.Join(folder, filepath.Base(to))
+	if err := write(tmp); err != nil {
+		return err
+	}
+	if err := markCopy(ctx, tmp); err != nil {
+		return err
+	}
+	if err := verifyCopy(ctx, tmp); err != nil {
+		return err
+	}
+	return putInPlace(tmp, to)
+}
+
 // copyTo copies through a connection of its own, into a temporary name next to the target.
 func (s *Store) copyTo(ctx context.Context, to string) error {
 	tmp, err := tempNextTo(to)

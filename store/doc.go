@@ -27,7 +27,7 @@
 //	tx.go               what an operation runs statements with; translate, which alone knows SQLite's result codes
 //	cache.go            records that change seldom: lists, providers, webhook clients, domains, endpoints
 //	checkpoint.go       checkpoints, and the marks that tell an old copy from the file that a -wal belongs to
-//	replicated.go       Replica: commits kept besides the disk, and who waits for that
+//	replicated.go       Replica: commits kept besides the disk, and who waits for that; drills.go: tries to restore them
 //	backup.go           Backup, Snapshot, Restore; migrate.go: Migrate; home.go: what a restored file may send
 //	secrets.go          secrets sealed at rest, keys for a purpose, derived ids; masked_ids.go: those that tell no address
 //	sessions.go         scs's session store; its writes go through the writer

@@ -1,11 +1,6 @@
 package store
 
-import (
-	"context"
-	"errors"
-
-	"newsletterd/core"
-)
+import "context"
 
 const issuerMark = "issuer"
 
@@ -15,19 +10,9 @@ func (s *Store) KeepIssuer(ctx context.Context, issuer string) error {
 	if kept, err := s.Issuer(ctx); err != nil || kept == issuer {
 		return err
 	}
-	return s.update(ctx, func(tx *Tx) error {
-		_, err := tx.exec("INSERT INTO mark (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = "+
-			"excluded.value", issuerMark, issuer)
-		return err
-	})
+	return s.update(ctx, func(tx *Tx) error { return tx.setMark(issuerMark, issuer) })
 }
 
 // Issuer returns the issuer that a daemon last ran with on this database; empty before the first start. Its only error
 // is core.ErrStorage.
-func (s *Store) Issuer(ctx context.Context) (issuer string, err error) {
-	err = s.get(ctx, &issuer, "SELECT value FROM mark WHERE name = ?", issuerMark)
-	if errors.Is(err, core.ErrNotFound) {
-		return "", nil
-	}
-	return issuer, err
-}
+func (s *Store) Issuer(ctx context.Context) (string, error) { return s.mark(ctx, issuerMark) }

@@ -232,11 +232,7 @@ func (s *Store) OutboxEvent(ctx context.Context, eventID, endpointID string) ([]
 const urgeMark = "outbox_urge"
 
 // urge has a receiver that is down looked at now, whatever it has asked for.
-func (tx *Tx) urge() error {
-	_, err := tx.exec("INSERT INTO mark (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = "+
-		"excluded.value", urgeMark, core.NewID())
-	return err
-}
+func (tx *Tx) urge() error { return tx.setMark(urgeMark, core.NewID()) }
 
 // OutboxUrge is another text each time an operator sends events again, or changes the endpoint (empty: the send
 // service). Its only error is core.ErrStorage.

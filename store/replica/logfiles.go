@@ -222,6 +222,8 @@ func (l logFiles) plan(ctx context.Context, through uint64, at time.Time) (files
 		all = append(all[:best], all[best+1:]...)
 	}
 	switch {
+	case len(files) == 0 && through == 0 && at.IsZero() && s.head() > 0:
+		return nil, fmt.Errorf("%w: it begins with %d", ErrGap, s.files[0].min)
 	case len(files) == 0:
 		return nil, ErrNothing
 	case through != 0 && end < through:

@@ -101,3 +101,10 @@ func holderOf(ctx context.Context, bucket objects.Bucket) (*Holder, error) {
 		TTL: time.Duration(h.TTL) * time.Millisecond,
 	}, nil
 }
+
+// Node returns the name of the machine that the database file at path is of, as Holder has it; empty where no replica
+// was kept of it.
+func Node(path string) (string, error) {
+	n, err := readNote(path)
+	return n.Node, err
+}

@@ -1,0 +1,67 @@
+package worker
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/store"
+)
+
+const (
+	// drillSettle is how long after the start a drill waits that is overdue: a start has enough to do, and a daemon that
+	// ends every few minutes should not spend them on drills.
+	drillSettle = time.Hour
+	// drillSpread is by how much a drill may come later, so that the daemons of one storage do not all begin together.
+	drillSpread = 30 * time.Minute
+	// drillAgain is when a drill comes anew that found something, or could not be made.
+	drillAgain = 24 * time.Hour
+)
+
+// Drill returns the loop that tries, each time that so much has passed since the last one was recorded, whether the
+// database can be restored from the replica. run does it, and records the result.
+func Drill(s *store.Store, every time.Duration, run func(context.Context) (core.Drill, error), log *slog.Logger) *Loop {
+	var earliest time.Time
+	spread := rand.N(drillSpread)
+	step := func(ctx context.Context, now time.Time) time.Time {
+		if earliest.IsZero() {
+			earliest = now.Add(drillSettle)
+		}
+		last, err := s.LastDrill(ctx)
+		due := earliest
+		switch {
+		case err != nil:
+			log.Warn("replica drill", slog.Any("error", err))
+			return now.Add(drillSettle)
+		case last != nil && last.Whole:
+			due = later(earliest, last.At.Time().Add(every+spread))
+		case last != nil:
+			due = later(earliest, last.At.Time().Add(drillAgain))
+		}
+		if now.Before(due) {
+			return due
+		}
+		d, err := run(ctx)
+		switch {
+		case err != nil:
+			log.Warn("replica drill: not made", slog.Any("error", err))
+		case d.Whole:
+			log.Info("replica drill: restored and whole", slog.Uint64("txid", d.TXID), slog.Int64("ms", d.TookMS))
+		default:
+			log.Error("replica drill: what was restored is not right", slog.String("found", strings.Join(d.Findings, "; ")))
+		}
+		earliest = now.Add(drillAgain)
+		return earliest
+	}
+	return &Loop{Name: "replica drill", Step: step}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,84 @@
+package worker_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/core/coretest"
+	"newsletterd/worker"
+	"newsletterd/worker/workertest"
+)
+
+// A drill is made once a week, sooner after one that found something or could not be made, and not right after a start.
+func TestDrillsAreMadeOnceAWeek(t *testing.T) {
+	coretest.Bubble(t, func(t *testing.T) {
+		h := workertest.New(t, nil)
+		var made []time.Time
+		var findings []string
+		var fails error
+		run := func(ctx context.Context) (core.Drill, error) {
+			made = append(made, time.Now())
+			d := core.Drill{At: core.At(time.Now()), Whole: len(findings) == 0, Findings: findings}
+			if fails == nil {
+				h.Must(h.KeepDrill(ctx, d))
+			}
+			return d, fails
+		}
+		const week, day = 7 * 24 * time.Hour, 24 * time.Hour
+		begun := time.Now()
+		h.Run(worker.Drill(h.Store, week, run, h.Opts.Log))
+		// after sleeps and returns the time from since to the only drill that was made meanwhile; 0: none was.
+		after := func(since time.Time, sleep time.Duration) time.Duration {
+			t.Helper()
+			made = nil
+			time.Sleep(sleep)
+			synctest.Wait()
+			switch len(made) {
+			case 0:
+				return 0
+			case 1:
+				return made[0].Sub(since)
+			}
+			t.Errorf("drills at %v", made)
+			return -1
+		}
+		if d := after(begun, 59*time.Minute); d != 0 {
+			t.Errorf("%s after the start", d)
+		}
+		if d := after(begun, 2*time.Minute); d != time.Hour {
+			t.Errorf("the first came %s after the start", d)
+		}
+		first := begun.Add(time.Hour)
+		if d := after(first, week-2*time.Minute); d != 0 {
+			t.Errorf("the next came after %s", d)
+		}
+		findings = []string{"a part is missing"}
+		d := after(first, time.Hour)
+		if d < week || d > week+30*time.Minute {
+			t.Errorf("the next came after %s", d)
+		}
+		second := first.Add(d)
+		findings, fails = nil, errors.New("too little room")
+		if d = after(second, day); d < day-time.Hour || d > day {
+			t.Errorf("after one that found something: %s", d)
+		}
+		fails = nil
+		if d = after(second.Add(d), day); d != day {
+			t.Errorf("after one that could not be made: %s", d)
+		}
+		// One that an operator has made counts.
+		time.Sleep(5 * day)
+		h.Must(h.KeepDrill(t.Context(), core.Drill{At: core.At(time.Now()), Whole: true}))
+		manual := time.Now()
+		if d = after(manual, week-time.Minute); d != 0 {
+			t.Errorf("after an operator's: %s", d)
+		}
+		if d = after(manual, time.Hour); d < week || d > week+30*time.Minute {
+			t.Errorf("after an operator's: %s", d)
+		}
+	})
+}
