@@ -10,7 +10,9 @@ import (
 )
 
 // Access says who may call a route. The zero Access is invalid: a route without a rule does not start.
-type Access struct {
+type Access struct{ *access }
+
+type access struct {
 	name    string
 	bearer  bool // takes an access token
 	option  bool // … but does without
@@ -35,6 +37,13 @@ type proof struct {
 	admit   func(*Call) error
 }
 
+// copied returns a rule that can be changed. It is not inlined, as each line of the table would be larger.
+//
+//go:noinline
+func (a Access) copied() Access {
+	return Access{new(*a.access)}
+}
+
 func (a Access) String() string {
 	words := []string{a.name}
 	switch {
@@ -52,7 +61,7 @@ func (a Access) String() string {
 // complete reports whether the rule says which tokens it takes. A rule for tokens that names no scope would give each
 // client of a user everything of that user.
 func (a Access) complete() bool {
-	return a.name != "" && (!a.bearer || a.option || a.free || len(a.scopes) > 0)
+	return a.access != nil && a.name != "" && (!a.bearer || a.option || a.free || len(a.scopes) > 0)
 }
 
 // meets reports whether the scopes of a caller are those that the rule asks for.
@@ -64,50 +73,50 @@ func (a Access) meets(caller core.Caller) bool {
 }
 
 // Public lets every caller in. A token is not looked at.
-func Public() Access { return Access{name: "public"} }
+func Public() Access { return Access{&access{name: "public"}} }
 
 // Bearer lets in callers with a valid access token with all of the scopes.
 func Bearer(scopes ...string) Access {
-	return Access{name: "bearer", bearer: true, scopes: scopes}
+	return Access{&access{name: "bearer", bearer: true, scopes: scopes}}
 }
 
 // BearerOf lets in callers with a valid access token with at least one of the scopes. A refused caller gets the
 // first in WWW-Authenticate.
 func BearerOf(scopes ...string) Access {
-	return Access{name: "bearer", bearer: true, oneOf: true, scopes: scopes}
+	return Access{&access{name: "bearer", bearer: true, oneOf: true, scopes: scopes}}
 }
 
 // AnyToken lets in callers with a valid access token, whatever its scopes. It is for operations that open nothing of
 // the user's.
-func AnyToken() Access { return Access{name: "bearer", bearer: true, free: true} }
+func AnyToken() Access { return Access{&access{name: "bearer", bearer: true, free: true}} }
 
 // Optional lets every caller in; a token that is sent must be valid, and then the caller is known.
-func Optional() Access { return Access{name: "optional", bearer: true, option: true} }
+func Optional() Access { return Access{&access{name: "optional", bearer: true, option: true}} }
 
 // User lets in tokens of users with all of the scopes. A client that acts for itself owns nothing.
 func User(scopes ...string) Access {
-	return Access{name: "user", bearer: true, people: true, scopes: scopes}
+	return Access{&access{name: "user", bearer: true, people: true, scopes: scopes}}
 }
 
 // People refuses a client that acts for itself, whatever its scopes.
-func (a Access) People() Access { a.people = true; return a }
+func (a Access) People() Access { a = a.copied(); a.people = true; return a }
 
 // InForm also takes the token as access_token in a form sent by POST (RFC 6750 section 2.2). Both at once is an error.
-func (a Access) InForm() Access { a.form = true; return a }
+func (a Access) InForm() Access { a = a.copied(); a.form = true; return a }
 
 // And adds a rule about the caller, which runs after the scopes are checked.
-func (a Access) And(rule func(*Call) error) Access { a.rule = rule; return a }
+func (a Access) And(rule func(*Call) error) Access { a = a.copied(); a.rule = rule; return a }
 
 // For lets in callers who may do the action for at least one tenant. Whether they may for the tenant of the record is
 // asked by the operation, which finds it with Call.Action. A route that finds its record before the body is read lets
 // in all who have a role, so that a record they may not see is missing.
-func (a Access) For(action core.Action) Access { a.action = action; return a }
+func (a Access) For(action core.Action) Access { a = a.copied(); a.action = action; return a }
 
 // Fresh has the rule ask for a fresh sign-in of a user where its action does (core.ProofActions).
-func (a Access) Fresh() Access { a.fresh = true; return a }
+func (a Access) Fresh() Access { a = a.copied(); a.fresh = true; return a }
 
 // Exports has the rule ask for a fresh sign-in of one who reads, too, where its action does.
-func (a Access) Exports() Access { a.exports = true; return a }
+func (a Access) Exports() Access { a = a.copied(); a.exports = true; return a }
 
 // asksProof reports whether the route wants a fresh sign-in.
 func (r *Route) asksProof() bool {
@@ -115,17 +124,17 @@ func (r *Route) asksProof() bool {
 }
 
 // Named returns the rule with another name, which `newsletterd routes` shows.
-func (a Access) Named(name string) Access { a.name = name; return a }
+func (a Access) Named(name string) Access { a = a.copied(); a.name = name; return a }
 
 // Signed lets in webhook clients that have signed the request. Headers and timestamp are
 // checked before the body is read, the signature over the raw body before it is decoded. The caller is
 // then the webhook client: ClientID, and ClientTenant when it is bound to one.
-func Signed() Access { return Access{name: "signed", signed: true} }
+func Signed() Access { return Access{&access{name: "signed", signed: true}} }
 
 // Proved lets in callers that prove themselves in a way of their own, which admit checks. It runs before the body is
 // read and may add checks of the body. The documents say who the callers are, and which header carries the proof.
 func Proved(name, callers, header string, admit func(*Call) error) Access {
-	return Access{name: name, proof: &proof{callers, header, admit}}
+	return Access{&access{name: name, proof: &proof{callers, header, admit}}}
 }
 
 // admit runs the access rule of the route.

@@ -88,7 +88,7 @@ func typed[In, Out any](kind bodyKind, size int64, fn func(*Call, In) (Out, erro
 }
 
 func answering[Out any](kind bodyKind, p *plan, size int64, fn func(*Call) (Out, error)) Endpoint {
-	e := Endpoint{body: kind, in: p, out: reflect.TypeFor[Out](), maxBody: size, status: http.StatusOK}
+	e := Endpoint{&endpoint{body: kind, in: p, out: reflect.TypeFor[Out](), maxBody: size, status: http.StatusOK}}
 	switch e.out {
 	case reflect.TypeFor[None]():
 		e.status = http.StatusNoContent
@@ -157,10 +157,10 @@ func Stream[In, Out any](fn func(*Call, In) (Out, error)) Endpoint {
 
 // Serve makes an endpoint that writes its answer itself, as long as the receiver goes on taking it: a file.
 func Serve(fn func(*Call) error) Endpoint {
-	e := Endpoint{out: reflect.TypeFor[Text](), status: http.StatusOK, streams: true, bare: []int{
+	e := Endpoint{&endpoint{out: reflect.TypeFor[Text](), status: http.StatusOK, streams: true, bare: []int{
 		http.StatusPartialContent, http.StatusNotModified, http.StatusPreconditionFailed,
 		http.StatusRequestedRangeNotSatisfiable,
-	}}
+	}}}
 	e.call = fn
 	return e
 }
@@ -169,7 +169,7 @@ func Serve(fn func(*Call) error) Endpoint {
 // made while it is sent. In comes from the query and the path.
 func Write[In any](fn func(*Call, In) error) Endpoint {
 	p := newPlan(reflect.TypeFor[In](), noBody)
-	e := Endpoint{in: p, out: reflect.TypeFor[Text](), status: http.StatusOK, streams: true}
+	e := Endpoint{&endpoint{in: p, out: reflect.TypeFor[Text](), status: http.StatusOK, streams: true}}
 	e.call = func(c *Call) error {
 		var in In
 		if err := c.bind(p, reflect.ValueOf(&in).Elem()); err != nil {
@@ -199,7 +199,7 @@ const (
 // and a Link to the next.
 func List[In, Out any](fn func(*Call, In, core.Page) ([]Out, error), key func(Out) string) Endpoint {
 	p := newPlan(reflect.TypeFor[In](), noBody)
-	e := Endpoint{in: p, out: reflect.TypeFor[[]Out](), status: http.StatusOK, list: true, streams: true}
+	e := Endpoint{&endpoint{in: p, out: reflect.TypeFor[[]Out](), status: http.StatusOK, list: true, streams: true}}
 	e.call = func(c *Call) error {
 		var in In
 		if err := c.bind(p, reflect.ValueOf(&in).Elem()); err != nil {
@@ -234,7 +234,7 @@ func List[In, Out any](fn func(*Call, In, core.Page) ([]Out, error), key func(Ou
 // last.
 func Search[In, Out any](fn func(*Call, In, core.Page) (rows []Out, next string, err error)) Endpoint {
 	p := newPlan(reflect.TypeFor[In](), noBody)
-	e := Endpoint{in: p, out: reflect.TypeFor[[]Out](), status: http.StatusOK, list: true, streams: true}
+	e := Endpoint{&endpoint{in: p, out: reflect.TypeFor[[]Out](), status: http.StatusOK, list: true, streams: true}}
 	e.call = func(c *Call) error {
 		var in In
 		if err := c.bind(p, reflect.ValueOf(&in).Elem()); err != nil {

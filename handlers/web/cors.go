@@ -13,6 +13,7 @@ const corsAge = 10 * time.Minute
 // CORS lets scripts of other origins read the answers, those that allowed says; never with credentials. headers are
 // those that a request may carry besides Content-Type.
 func (e Endpoint) CORS(allowed func(r *http.Request, origin string) bool, headers ...string) Endpoint {
+	e = e.copied()
 	e.cors = cors.New(cors.Options{
 		AllowOriginVaryRequestFunc: func(r *http.Request, origin string) (bool, []string) { return allowed(r, origin), nil },
 		AllowedMethods:             []string{http.MethodGet, http.MethodPost},

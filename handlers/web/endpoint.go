@@ -11,8 +11,11 @@ import (
 
 // Endpoint is a typed function made ready for the table by one of the adapters (JSON, Form, Query,
 // Path, Get, Raw, List). It remembers the Go types of request and answer, of which the OpenAPI
-// documents are made. Its methods return a changed copy.
-type Endpoint struct {
+// documents are made. Its methods return a changed copy. It is a pointer, so that the rows of the table stay small: each
+// copy of what it points to would be some hundred bytes of the program.
+type Endpoint struct{ *endpoint }
+
+type endpoint struct {
 	in        *plan          // how the request becomes a value; nil: there is nothing to read
 	described *plan          // instead of in, for the documents alone
 	media     string         // of a body that it reads itself; empty: any
@@ -81,36 +84,62 @@ const (
 	maxHeader       = 16 * KiB
 )
 
+// copied returns an endpoint that can be changed. It is not inlined, as each line of the table would be larger.
+//
+//go:noinline
+func (e Endpoint) copied() Endpoint {
+	return Endpoint{new(*e.endpoint)}
+}
+
 // DescribesJSON names the type of the JSON object that a Raw endpoint takes.
-func (e Endpoint) DescribesJSON(t reflect.Type) Endpoint { e.in = newPlan(t, jsonBody); return e }
+func (e Endpoint) DescribesJSON(t reflect.Type) Endpoint {
+	e = e.copied()
+	e.in = newPlan(t, jsonBody)
+	return e
+}
 
 // DescribesMedia names the type of the file that a Stream endpoint takes.
-func (e Endpoint) DescribesMedia(mediaType string) Endpoint { e.media = mediaType; return e }
+func (e Endpoint) DescribesMedia(mediaType string) Endpoint {
+	e = e.copied()
+	e.media = mediaType
+	return e
+}
 
 // DescribesQuery names the type of the query that the function reads by itself.
-func (e Endpoint) DescribesQuery(t reflect.Type) Endpoint { e.described = newPlan(t, noBody); return e }
+func (e Endpoint) DescribesQuery(t reflect.Type) Endpoint {
+	e = e.copied()
+	e.described = newPlan(t, noBody)
+	return e
+}
 
 // DescribesBody names the types of the forms of which the body is one.
-func (e Endpoint) DescribesBody(forms ...reflect.Type) Endpoint { e.bodies = forms; return e }
+func (e Endpoint) DescribesBody(forms ...reflect.Type) Endpoint {
+	e = e.copied()
+	e.bodies = forms
+	return e
+}
 
 // DescribesStatus adds statuses without a body that the endpoint may answer.
 func (e Endpoint) DescribesStatus(statuses ...int) Endpoint {
+	e = e.copied()
 	e.bare = append(e.bare[:len(e.bare):len(e.bare)], statuses...)
 	return e
 }
 
 // DescribesFailure adds a status whose body has the form of success.
 func (e Endpoint) DescribesFailure(status int, description string) Endpoint {
+	e = e.copied()
 	e.failing = map[int]string{status: description}
 	return e
 }
 
 // Quiet logs the requests of the endpoint at level debug.
-func (e Endpoint) Quiet() Endpoint { e.quiet = true; return e }
+func (e Endpoint) Quiet() Endpoint { e = e.copied(); e.quiet = true; return e }
 
 // Or makes other serve the requests for which when is true. Both have the same input in the documents: this endpoint's.
 func (e Endpoint) Or(when func(*Call) bool, other Endpoint) Endpoint {
 	call := e.call
+	e = e.copied()
 	e.call = func(c *Call) error {
 		if when(c) {
 			return other.call(c)
@@ -121,25 +150,25 @@ func (e Endpoint) Or(when func(*Call) bool, other Endpoint) Endpoint {
 }
 
 // BodyOptional lets a JSON body be left out: then all its fields are absent.
-func (e Endpoint) BodyOptional() Endpoint { e.bodyless = true; return e }
+func (e Endpoint) BodyOptional() Endpoint { e = e.copied(); e.bodyless = true; return e }
 
 // Created answers 201 instead of 200.
-func (e Endpoint) Created() Endpoint { e.status = 201; return e }
+func (e Endpoint) Created() Endpoint { e = e.copied(); e.status = 201; return e }
 
 // Accepted answers 202 instead of 200.
-func (e Endpoint) Accepted() Endpoint { e.status = 202; return e }
+func (e Endpoint) Accepted() Endpoint { e = e.copied(); e.status = 202; return e }
 
 // MaxBody sets the size of the body from which on the answer is 413.
-func (e Endpoint) MaxBody(n int64) Endpoint { e.maxBody = n; return e }
+func (e Endpoint) MaxBody(n int64) Endpoint { e = e.copied(); e.maxBody = n; return e }
 
 // Changes says that a GET changes something: then HEAD is answered 405.
-func (e Endpoint) Changes() Endpoint { e.changes = true; return e }
+func (e Endpoint) Changes() Endpoint { e = e.copied(); e.changes = true; return e }
 
 // Find runs after the access rule and before the body is read: the 404 of the path's object.
-func (e Endpoint) Find(f func(*Call) error) Endpoint { e.find = f; return e }
+func (e Endpoint) Find(f func(*Call) error) Endpoint { e = e.copied(); e.find = f; return e }
 
 // Missing is the error for a path parameter that is no UUID: the same that an unknown one gets.
-func (e Endpoint) Missing(err *core.Error) Endpoint { e.missing = err; return e }
+func (e Endpoint) Missing(err *core.Error) Endpoint { e = e.copied(); e.missing = err; return e }
 
 // PerAddress allows n well-formed requests per time from one remote address, the rest get 429.
 // Loopback is never counted.
@@ -148,15 +177,16 @@ func (e Endpoint) PerAddress(n int, per time.Duration) Endpoint {
 }
 
 // Rated is PerAddress with a count that endpoints share.
-func (e Endpoint) Rated(r *Rate) Endpoint { e.rate = r; return e }
+func (e Endpoint) Rated(r *Rate) Endpoint { e = e.copied(); e.rate = r; return e }
 
 // NeedsRoom marks what strangers cause to be written: it is refused (503 storage_unavailable) where the disk has no
 // such number of bytes beyond its reserve. Everything else goes on into the reserve.
-func (e Endpoint) NeedsRoom(bytes int64) Endpoint { e.room = bytes; return e }
+func (e Endpoint) NeedsRoom(bytes int64) Endpoint { e = e.copied(); e.room = bytes; return e }
 
 // Fails adds kinds of error to the description of the endpoint that the frame can't know of:
 // core.NotFound, core.Conflict.
 func (e Endpoint) Fails(kinds ...core.Kind) Endpoint {
+	e = e.copied()
 	e.problems = append(e.problems[:len(e.problems):len(e.problems)], kinds...)
 	return e
 }

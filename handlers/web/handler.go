@@ -104,7 +104,7 @@ func (r *Route) prepare() error {
 	if !r.Who.complete() {
 		return fmt.Errorf("route %s %s has no access rule, or one that names no scope", r.Method, r.Path)
 	}
-	if r.Do.call == nil || strings.IndexByte("msodpc", byte(r.Dialect)) < 0 || r.Summary == "" {
+	if r.Do.endpoint == nil || r.Do.call == nil || strings.IndexByte("msodpc", byte(r.Dialect)) < 0 || r.Summary == "" {
 		return fmt.Errorf("route %s %s is not complete", r.Method, r.Path)
 	}
 	if r.Do.in != nil {

@@ -28,7 +28,9 @@ type Route struct {
 // Table is the routes of a program, in their order.
 type Table []*Route
 
-// Add adds a line to the table.
+// Add adds a line to the table. It is not inlined, as each of the hundreds of lines would be larger.
+//
+//go:noinline
 func (t *Table) Add(method, path string, who Access, d Dialect, do Endpoint, summary string) {
 	*t = append(*t, &Route{method, path, who, d, do, summary})
 }
