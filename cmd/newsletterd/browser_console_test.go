@@ -1,13 +1,16 @@
 package main
 
 import (
+	"compress/gzip"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
+	"testing/fstest"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -30,6 +33,32 @@ type consolePages struct {
 	broken map[string]bool   // paths whose requests get no answer
 }
 
+// unpacked returns the files of a folder, those that are compressed as they are without gzip.
+func unpacked(t *testing.T, files fs.FS) fs.FS {
+	t.Helper()
+	names, err := fs.Glob(files, "*.gz")
+	if err != nil || len(names) == 0 {
+		t.Fatal(names, err)
+	}
+	all := fstest.MapFS{}
+	for _, name := range names {
+		f, err := files.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := gzip.NewReader(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[strings.TrimSuffix(name, ".gz")] = &fstest.MapFile{Data: text}
+	}
+	return all
+}
+
 func newConsolePages(t *testing.T) *consolePages {
 	p := &consolePages{counts: map[string]int{}, bodies: map[string]string{}, broken: map[string]bool{}}
 	mux := http.NewServeMux()
@@ -40,7 +69,7 @@ func newConsolePages(t *testing.T) *consolePages {
 			serve.ServeHTTP(w, r)
 		})
 	}
-	folder("dist", http.FS(assets.Files))
+	folder("dist", http.FS(unpacked(t, assets.Files)))
 	folder("testdata", http.Dir("../../handlers/console/assets/testdata"))
 	mux.HandleFunc("GET /editor", func(w http.ResponseWriter, _ *http.Request) {
 		p.mu.Lock()

@@ -2,6 +2,7 @@ package console
 
 import (
 	"io/fs"
+	"path"
 	"strings"
 
 	"newsletterd/handlers/console/assets"
@@ -37,18 +38,22 @@ func (o *Console) scriptRoutes(t *web.Table) {
 		panic(err) // they are embedded
 	}
 	for _, f := range files {
-		i := strings.LastIndexByte(f.Name(), '.')
-		if i < 0 || types[f.Name()[i:]] == "" {
+		name, packed := strings.CutSuffix(f.Name(), ".gz")
+		mediaType := types[path.Ext(name)]
+		if mediaType == "" {
 			continue
 		}
 		body, err := fs.ReadFile(assets.Files, f.Name())
 		if err != nil {
 			panic(err) // it is embedded
 		}
-		file := web.NewFile(types[f.Name()[i:]], body)
-		t.Add("GET", Path+"/"+f.Name(), web.Public(), web.Console, web.Get(func(c *web.Call) (web.Text, error) {
+		file := web.NewFile(mediaType, body)
+		if packed {
+			file = web.NewPackedFile(mediaType, body)
+		}
+		t.Add("GET", Path+"/"+name, web.Public(), web.Console, web.Get(func(c *web.Call) (web.Text, error) {
 			c.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 			return file.For(c), nil
-		}), "The console: "+f.Name())
+		}), "The console: "+name)
 	}
 }

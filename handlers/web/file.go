@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"compress/gzip"
+	"io"
 	"strings"
 	"sync"
 )
@@ -10,14 +11,13 @@ import (
 // File is a file of ours that is sent compressed to browsers that take that (RFC 9110, section 12.5.3). What pages say
 // of persons is not: its length would tell of it. Its methods may be called from any goroutine.
 type File struct {
-	mediaType string
-	body      []byte
-	packed    func() []byte
+	mediaType     string
+	whole, packed func() []byte // nil: it is not smaller compressed
 }
 
 // NewFile returns a file of a media type. Nothing is compressed before it is asked for.
 func NewFile(mediaType string, body []byte) *File {
-	return &File{mediaType, body, sync.OnceValue(func() []byte {
+	return &File{mediaType, func() []byte { return body }, sync.OnceValue(func() []byte {
 		var b bytes.Buffer
 		w := gzip.NewWriter(&b)
 		_, err := w.Write(body)
@@ -31,6 +31,21 @@ func NewFile(mediaType string, body []byte) *File {
 	})}
 }
 
+// NewPackedFile returns a file that is compressed already, by gzip. It is unpacked when the first request asks for it so.
+func NewPackedFile(mediaType string, packed []byte) *File {
+	return &File{mediaType, sync.OnceValue(func() []byte {
+		r, err := gzip.NewReader(bytes.NewReader(packed))
+		if err != nil {
+			panic(err) // it is embedded
+		}
+		body, err := io.ReadAll(r)
+		if err != nil {
+			panic(err)
+		}
+		return body
+	}), func() []byte { return packed }}
+}
+
 // For returns the file as a request takes it.
 func (f *File) For(c *Call) Text {
 	c.Header().Set("Vary", "Accept-Encoding")
@@ -40,7 +55,7 @@ func (f *File) For(c *Call) Text {
 			return Text{Type: f.mediaType, Body: packed}
 		}
 	}
-	return Text{Type: f.mediaType, Body: f.body}
+	return Text{Type: f.mediaType, Body: f.whole()}
 }
 
 // takesGzip reports whether a list of codings names gzip, with another weight than none.

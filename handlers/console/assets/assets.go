@@ -2,13 +2,13 @@
 //
 //	src/         what we write, and which libraries go with it (package.json, package-lock.json)
 //	bundle.go    src ─► dist, by esbuild; `make console` runs it, nothing else needs npm
-//	dist/        what is served: it is committed, and embedded here
+//	dist/        what is served: it is committed, and embedded here; scripts and styles by gzip, with .gz after the name
 //	  htmx.js      partial updates, for all pages
 //	  console.js   dialogs, menus, uploads, copies of what was written, for all pages
 //	  editor.js    the visual editor of newsletters, with editor.css, for pages that have one
 //	  code.js      the editor of HTML, for pages that have one; it wants editor.css, too
 //	  LICENSES.txt of the libraries in them
-//	  SOURCES      the SHA-256 of src; SHA256SUMS: those of all files
+//	  SOURCES      the SHA-256 of src; SHA256SUMS: those of all files, as they are without gzip
 //
 // All scripts are modules (<script type="module">), and run under a Content-Security-Policy without any unsafe source.
 // The attributes by which pages use them stand at the head of each script in src.
@@ -24,7 +24,7 @@ import (
 //go:embed dist
 var dist embed.FS
 
-// Files are the files of dist, by their names.
+// Files are the files of dist, by their names there.
 var Files = func() fs.FS {
 	files, err := fs.Sub(dist, "dist")
 	if err != nil {
@@ -33,8 +33,8 @@ var Files = func() fs.FS {
 	return files
 }()
 
-// Sum returns the SHA-256 of a file in hexadecimal digits, for addresses that change with it. A file that there isn't
-// has none.
+// Sum returns the SHA-256 of a file, as it is without gzip, in hexadecimal digits, for addresses that change with it. A
+// file that there isn't has none.
 func Sum(name string) string { return sums()[name] }
 
 var sums = sync.OnceValue(func() map[string]string {

@@ -5,6 +5,8 @@
 package main
 
 import (
+	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -70,7 +72,10 @@ func bundle(esbuild string) error {
 	if err := sources(dist); err != nil {
 		return err
 	}
-	return sums(dist)
+	if err := sums(dist); err != nil {
+		return err
+	}
+	return pack(dist)
 }
 
 func run(dir, name string, args ...string) error {
@@ -159,7 +164,7 @@ func sources(dist string) error {
 	return os.WriteFile(filepath.Join(dist, "SOURCES"), fmt.Appendf(nil, "%x\n", sum.Sum(nil)), 0o644)
 }
 
-// sums writes SHA256SUMS, as sha256sum has it.
+// sums writes SHA256SUMS of the files as they are without gzip, as sha256sum has it.
 func sums(dist string) error {
 	files, err := os.ReadDir(dist)
 	if err != nil {
@@ -174,4 +179,36 @@ func sums(dist string) error {
 		fmt.Fprintf(&out, "%x  %s\n", sha256.Sum256(text), f.Name())
 	}
 	return os.WriteFile(filepath.Join(dist, "SHA256SUMS"), []byte(out.String()), 0o644)
+}
+
+// pack puts scripts and styles into files with .gz after their names.
+func pack(dist string) error {
+	files, err := filepath.Glob(filepath.Join(dist, "*.*s")) // .js and .css
+	if err != nil {
+		return err
+	}
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		var packed bytes.Buffer
+		w, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+		if err != nil {
+			return err
+		}
+		if _, err := w.Write(text); err != nil {
+			return err
+		}
+		if err := w.Close(); err != nil {
+			return err
+		}
+		if err := os.WriteFile(name+".gz", packed.Bytes(), 0o644); err != nil {
+			return err
+		}
+		if err := os.Remove(name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
