@@ -19,6 +19,8 @@ const (
 	keepShipped = 5 * time.Minute
 	// compactAtOnce bounds the files that one compaction reads.
 	compactAtOnce = 1024
+	// compactBytes bounds what it has in memory of them.
+	compactBytes = 64 << 20
 )
 
 // compactEvery is how often each level is made of the one below it.
@@ -45,12 +47,7 @@ func (l logFiles) compact(
 	if err != nil {
 		return false, err
 	}
-	var from []logFile
-	for _, f := range below {
-		if f.min > end && f.max <= through && (len(from) == 0 || f.min == from[len(from)-1].max+1) && len(from) < compactAtOnce {
-			from = append(from, f)
-		}
-	}
+	from := following(below, end, through, level)
 	if len(from) < 2 {
 		return false, nil
 	}
@@ -89,6 +86,34 @@ func (l logFiles) compact(
 		return false, fmt.Errorf("compact to level %d: %w", level, err)
 	}
 	return true, nil
+}
+
+// following returns the files that go on from the transaction end without a gap, up to through, or some of them where
+// they are many or large. A listing that is late may lack the first of them; then there are none: what is never compacted
+// would be removed.
+func following(files []logFile, end, through uint64, level int) (from []logFile) {
+	size, most := int64(0), int64(compactBytes)
+	if level > 1 {
+		most *= 16 // of large files only a part is in memory
+	}
+	for len(from) < compactAtOnce && (len(from) < 2 || size < most) {
+		best := -1
+		for i, f := range files {
+			if f.min > end+1 {
+				break
+			}
+			if f.max > end && f.max <= through && (best < 0 || f.max > files[best].max) {
+				best = i
+			}
+		}
+		if best < 0 {
+			break
+		}
+		from = append(from, files[best])
+		end, size = files[best].max, size+files[best].size
+		files = files[best+1:]
+	}
+	return from
 }
 
 // sweep removes files of the log that a restore of now or of an instant after keep does not need: those of level 0 that
@@ -182,8 +207,11 @@ func (r *Replica) upkeep(last *[levels]time.Time, snapshot *time.Time) error {
 		if now.Sub(last[level]) < compactEvery[level] && !(level == 1 && many) {
 			continue
 		}
-		if _, err := r.log.compact(r.ctx, level, arrived, r.ship.recentBody); err != nil {
-			return err
+		for done := true; done; {
+			var err error
+			if done, err = r.log.compact(r.ctx, level, arrived, r.ship.recentBody); err != nil {
+				return err
+			}
 		}
 		last[level] = now
 		if level == 1 {
@@ -219,18 +247,51 @@ func (s *shipper) recentBody(txid uint64) []byte {
 func (s *shipper) snapshot(ctx context.Context) error {
 	s.still.Lock()
 	defer s.still.Unlock()
-	s.captureMu.Lock()
-	end, txid, files := s.end, s.txid, *s.files
-	err := s.settle(ctx)
-	s.captureMu.Unlock()
-	if err != nil || end.pages == 0 || txid == 0 || end.frames > 0 && files.wal == nil {
+	if err := s.captureMu.lock(ctx); err != nil {
 		return err
 	}
-	h := (&changed{to: end}).header(txid, s.lease.generation())
+	end, txid := s.end, s.txid
+	files := &walFiles{main: s.files.main}
+	err := s.settle(ctx)
+	var w whole
+	if err == nil && end.frames > 0 {
+		err = files.reopen(s.path)
+	}
+	if err == nil {
+		w, err = s.wholeAt(files, end)
+	}
+	s.captureMu.Unlock()
+	if files.wal != nil {
+		defer files.wal.Close()
+	}
+	if err != nil || end.pages == 0 || txid == 0 {
+		return err
+	}
+	c := changed{to: end}
+	h := c.header(txid, s.lease.generation())
 	h.MinTXID, h.WALOffset, h.WALSize, h.WALSalt1, h.WALSalt2 = 1, 0, 0, 0, 0
 	pr, pw := io.Pipe()
-	go func() { pw.CloseWithError(encodeWhole(pw, files.main, files.wal, end, h)) }()
+	go func() { pw.CloseWithError(w.encode(pw, h, pagesFrom(1, end.pages))) }()
 	_, err = s.log.bucket.PutStream(ctx, s.log.key(snapshotLevel, 1, txid), pr)
 	_ = pr.CloseWithError(io.ErrClosedPipe)
 	return err
+}
+
+// wholeAt returns the database as it was at the end of the last file. What a checkpoint has moved into the database file
+// is read there, for the -wal may begin anew at any time.
+func (s *shipper) wholeAt(files *walFiles, end walEnd) (w whole, err error) {
+	if end == s.sealed {
+		now, err := readIndex(s.path)
+		if err != nil {
+			return w, err
+		}
+		moved, err := readBackfill(s.path)
+		if err != nil {
+			return w, err
+		}
+		if now.salt != end.salt || moved >= end.frames {
+			return readWhole(files, end, end.frames)
+		}
+	}
+	return readWhole(files, end, 0)
 }

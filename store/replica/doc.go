@@ -9,7 +9,8 @@
 //	note.go      what a machine remembers next to the file
 //	lease.go     the lock object: which machine may write, and until when it may believe so
 //	ship.go      from the -wal into the log, and who waits for it
-//	put.go       files of the log on their way to the bucket
+//	put.go       files of the log on their way to the bucket, and strays of earlier holders
+//	whole.go     the whole database into the log, in parts
 //	wal.go       the -wal, its index, and files of the log made of them
 //	logfiles.go  the log in the bucket: names, where it ends, what a restore needs
 //	compact.go   keeping the log short
@@ -22,7 +23,10 @@
 //
 //   - No caller is told that something is done before the log has it without a gap and the lease was fresh after that.
 //   - The -wal begins anew only after all of it is in the log: checkpoints run while no one else may write.
-//   - A file of the log is written once. What a former holder has sent too late gives way, for no one was told of it.
+//   - A file of the log is written once. What a former holder has sent too late gives way, for no one was told of it;
+//     until then the log ends before it.
+//   - What is put or removed without a condition says the same on each machine: levels above 0 are made of what the log
+//     has, and what they cover is removed.
 //   - A machine that lost the lease never acts again; one that could not renew it in time does not act until it has.
 //   - A database file that the log does not go on from is kept under another name, never deleted.
 //

@@ -24,6 +24,9 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	if url := os.Getenv("REPLICA_MACHINE"); url != "" {
+		if os.Getenv("REPLICA_MIGRATES") == "true" {
+			serveMigrated(url, os.Getenv("REPLICA_PATH"))
+		}
 		serve(url, os.Getenv("REPLICA_PATH"))
 	}
 	os.Exit(m.Run())

@@ -27,16 +27,22 @@ var ErrStale = errors.New("the lease could not be renewed in time")
 type holder struct {
 	Generation uint64 `json:"generation"` // grows with each taking
 	Node       string `json:"node"`       // which database file, of which machine
+	Place      string `json:"place"`      // where the file lies, since which start of the machine
 	Host       string `json:"host"`       // for people
-	Renewal    uint64 `json:"renewal"`    // so that each renewal changes the ETag
+	Renewal    uint64 `json:"renewal"`    // another one for each try, so that the ETag changes
 	TTL        int64  `json:"ttl_ms"`
 	Released   bool   `json:"released,omitempty"`
 	At         string `json:"at"` // RFC 3339, for people: no machine believes another's clock
 }
 
-// same reports whether two contents are of one renewal.
+// same reports whether two contents are of one try to write them.
 func (h holder) same(o holder) bool {
-	return h.Generation == o.Generation && h.Node == o.Node && h.Renewal == o.Renewal && h.Released == o.Released
+	return h.of(o) && h.Renewal == o.Renewal && h.Released == o.Released
+}
+
+// of reports whether two contents are of one taking of the lease.
+func (h holder) of(o holder) bool {
+	return h.Generation == o.Generation && h.Node == o.Node && h.Place == o.Place
 }
 
 // lease is the right to write to the replica. It is renewed by conditional writes of the lock object, so that of two
@@ -45,6 +51,7 @@ func (h holder) same(o holder) bool {
 type lease struct {
 	bucket objects.Bucket
 	node   string
+	place  string // two copies of a disk have the same node, and differ in this
 	host   string
 	ttl    time.Duration
 	clock  func() time.Duration
@@ -52,10 +59,12 @@ type lease struct {
 
 	until atomic.Int64 // of clock, in nanoseconds: the end of freshness
 	lost  atomic.Bool
+	taken atomic.Uint64 // the generation of mine, which a renewal under way keeps no one from reading
 
-	mu   sync.Mutex // of what follows
-	mine holder
-	etag string
+	mu    sync.Mutex // of what follows
+	mine  holder
+	etag  string
+	tries uint64 // writes of the lock object
 }
 
 // check returns nil while no other machine can hold the lease, else ErrStale or ErrLost. It costs an atomic load and a
@@ -92,10 +101,15 @@ func (l *lease) read(ctx context.Context) (h holder, etag string, err error) {
 	return h, info.ETag, nil
 }
 
-// write puts the lock object. After a refusal or a lost answer it reads what is there: its own content is success, any
-// other one ErrLost, and the one before it the error as it was.
-func (l *lease) write(ctx context.Context, next holder, cond objects.Condition) (etag string, err error) {
-	next.At = time.Now().UTC().Format(time.RFC3339)
+// errEarlier says that an earlier try to write the lock object, whose answer was lost, had its effect: the next write
+// goes on from there. It is no renewal: others have seen the object stand still since that try, not since this one.
+var errEarlier = errors.New("an earlier try to renew the lease was done after all")
+
+// write puts the lock object. After a refusal or a lost answer it reads what is there: its own content is success, that
+// of an earlier try errEarlier, any other one ErrLost, and the one before it the error as it was.
+func (l *lease) write(ctx context.Context, next *holder, cond objects.Condition) (etag string, err error) {
+	l.tries++
+	next.Renewal, next.At = l.tries, time.Now().UTC().Format(time.RFC3339)
 	b, err := json.Marshal(next)
 	if err != nil {
 		return "", err
@@ -110,9 +124,12 @@ func (l *lease) write(ctx context.Context, next holder, cond objects.Condition) 
 		return "", fmt.Errorf("%w: the lock object was removed", ErrLost)
 	case readErr != nil:
 		return "", errors.Join(err, readErr)
-	case there.same(next):
+	case there.same(*next):
 		return tag, nil
-	case there.Generation > l.mine.Generation || there.Node != l.node:
+	case there.of(l.mine) && there.Renewal != l.mine.Renewal:
+		l.mine, l.etag = there, tag
+		return "", errEarlier
+	case there.Generation > l.mine.Generation || there.Node != l.node || there.Place != l.place:
 		return "", ErrLost
 	}
 	return "", err
@@ -120,7 +137,7 @@ func (l *lease) write(ctx context.Context, next holder, cond objects.Condition) 
 
 // take waits until the lease is this node's, and returns the holder before it; the zero value where there was none.
 // waiting is called with the holder each time that it has to wait. The caller must hold the lock of the database file:
-// a lease of the same node is taken at once, for its process can't run any more.
+// a lease of the same node at the same place is taken at once, for its process can't run any more.
 func (l *lease) take(ctx context.Context, waiting func(holder)) (before holder, err error) {
 	var seen string // ETag of a holder that is waited for
 	var since time.Duration
@@ -156,22 +173,25 @@ func (l *lease) tryTake(ctx context.Context, seen *string, since *time.Duration)
 		cond = objects.Condition{Absent: true}
 	case err != nil:
 		return before, false, err
-	case before.Released || before.Node == l.node:
+	case before.Released || before.Node == l.node && before.Place == l.place:
 	case *seen != etag:
 		*seen, *since = etag, l.clock()
 		return before, false, nil
 	case l.clock()-*since < max(l.ttl, time.Duration(before.TTL)*time.Millisecond):
 		return before, false, nil
 	}
-	next := holder{Generation: before.Generation + 1, Node: l.node, Host: l.host, TTL: l.ttl.Milliseconds()}
+	next := holder{
+		Generation: before.Generation + 1, Node: l.node, Place: l.place, Host: l.host, TTL: l.ttl.Milliseconds(),
+	}
 	start := l.clock()
-	if etag, err = l.write(ctx, next, cond); err != nil {
+	if etag, err = l.write(ctx, &next, cond); err != nil {
 		if errors.Is(err, ErrLost) || errors.Is(err, objects.ErrPrecondition) { // another one was quicker
 			*seen, err = "", nil
 		}
 		return before, false, err
 	}
 	l.mine, l.etag = next, etag
+	l.taken.Store(next.Generation)
 	l.until.Store(int64(start + l.ttl*4/5))
 	return before, true, nil
 }
@@ -187,9 +207,12 @@ func (l *lease) renew(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, l.ttl/3)
 	defer cancel()
 	next := l.mine
-	next.Renewal++
 	start := l.clock()
-	etag, err := l.write(ctx, next, objects.Condition{Match: l.etag})
+	etag, err := l.write(ctx, &next, objects.Condition{Match: l.etag})
+	if errors.Is(err, errEarlier) {
+		start = l.clock()
+		etag, err = l.write(ctx, &next, objects.Condition{Match: l.etag})
+	}
 	switch {
 	case err == nil:
 		l.mine, l.etag = next, etag
@@ -210,9 +233,11 @@ func (l *lease) release(ctx context.Context) error {
 	}
 	l.until.Store(0)
 	next := l.mine
-	next.Renewal++
 	next.Released = true
-	_, err := l.write(ctx, next, objects.Condition{Match: l.etag})
+	_, err := l.write(ctx, &next, objects.Condition{Match: l.etag})
+	if errors.Is(err, errEarlier) {
+		_, err = l.write(ctx, &next, objects.Condition{Match: l.etag})
+	}
 	if err == nil {
 		l.lost.Store(true)
 	}
@@ -220,11 +245,7 @@ func (l *lease) release(ctx context.Context) error {
 }
 
 // generation is the number of this taking.
-func (l *lease) generation() uint64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.mine.Generation
-}
+func (l *lease) generation() uint64 { return l.taken.Load() }
 
 func pause(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)

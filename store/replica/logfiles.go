@@ -7,10 +7,12 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/superfly/ltx"
+	"golang.org/x/sync/errgroup"
 
 	"newsletterd/store/replica/objects"
 )
@@ -91,40 +93,47 @@ func (l logFiles) exists(ctx context.Context, txid uint64) (logFile, bool, error
 
 // shipped is the part of the log at level 0 that can be restored.
 type shipped struct {
-	files  []logFile // without a gap
-	strays []logFile // after a gap: of Puts that overtook one that failed. No one was told of what they hold
+	covered uint64    // the last transaction of level 1
+	older   []logFile // before that; some may be missing
+	files   []logFile // without a gap, from the last one that level 1 covers on
+	strays  []logFile // of Puts that overtook one that failed, or that came too late. No one was told of what they hold
 }
 
 // head is the last transaction; 0 where there is none.
 func (s shipped) head() uint64 {
 	if len(s.files) == 0 {
-		return 0
+		return s.covered
 	}
 	return s.files[len(s.files)-1].max
 }
 
 // shipped finds the end of the log. It does not trust the listing alone: what is missing in it, and what may come after
-// its end, is asked for by name. After a gap at most depth files can be strays; more are a log that was damaged, and
-// the error is ErrGap.
+// its end, is asked for by name. Strays are what comes after a gap: at most depth files, or the parts of a whole
+// database whose first file is missing, or files of an earlier holder of the lease; and what such a holder has put right
+// after the end of the log, which a file of a later holder makes. Any other file after a gap is one of a log that was
+// damaged, and the error is ErrGap.
 func (l logFiles) shipped(ctx context.Context) (s shipped, err error) {
+	compacted, err := l.list(ctx, 1)
+	if err != nil {
+		return s, err
+	}
+	for _, f := range compacted {
+		s.covered = max(s.covered, f.max)
+	}
 	listed, err := l.list(ctx, 0)
 	if err != nil {
 		return s, err
 	}
-	for i := 0; ; {
-		next := s.head() + 1
-		for i < len(listed) && listed[i].max < next {
-			i++
+	for len(listed) > 0 && listed[0].max < s.covered {
+		s.older, listed = append(s.older, listed[0]), listed[1:]
+	}
+	for next := max(s.covered, 1); ; next++ {
+		for len(listed) > 0 && listed[0].min < next {
+			listed = listed[1:]
 		}
-		switch {
-		case len(s.files) == 0 && i < len(listed): // earlier ones were compacted
-			s.files = append(s.files, listed[i])
+		if len(listed) > 0 && listed[0].min == next {
+			s.files = append(s.files, listed[0])
 			continue
-		case len(s.files) > 0 && i < len(listed) && listed[i].min == next:
-			s.files = append(s.files, listed[i])
-			continue
-		case len(s.files) == 0:
-			next = 1
 		}
 		f, there, err := l.exists(ctx, next)
 		if err != nil {
@@ -134,22 +143,78 @@ func (l logFiles) shipped(ctx context.Context) (s shipped, err error) {
 			s.files = append(s.files, f)
 			continue
 		}
-		break
+		if next > s.covered { // else what level 1 ends with was removed by hand
+			break
+		}
 	}
-	for txid := s.head() + 2; txid <= s.head()+depth; txid++ {
+	err = l.findStrays(ctx, &s, listed)
+	return s, err
+}
+
+// findStrays finds the strays among the files after those of level 1, and those that were listed after a gap.
+func (l logFiles) findStrays(ctx context.Context, s *shipped, listed []logFile) error {
+	headers, err := l.headers(ctx, s.files)
+	if err != nil {
+		return err
+	}
+	generation := uint64(0) // of the end of the log
+	for i, h := range headers {
+		if h.NodeID < generation && s.files[i].min > s.covered {
+			s.strays = append(s.strays, s.files[i:]...)
+			s.files = s.files[:i]
+			break
+		}
+		generation = max(generation, h.NodeID)
+	}
+	head := s.head()
+	var after []logFile
+	for txid := head + 2; txid <= head+depth; txid++ {
 		f, there, err := l.exists(ctx, txid)
 		if err != nil {
-			return s, err
+			return err
 		}
 		if there {
+			after = append(after, f)
+		}
+	}
+	for _, f := range listed {
+		if f.min > head+depth {
+			after = append(after, f)
+		}
+	}
+	if headers, err = l.headers(ctx, after); err != nil {
+		return err
+	}
+	part := uint64(0) // the file after a part of a whole database is one, too
+	for i, f := range after {
+		if headers[i].WALOffset == 0 {
+			part = f.max + 1
+		}
+		if f.min > head+depth && headers[i].WALOffset != 0 && f.min != part && headers[i].NodeID >= generation {
+			return fmt.Errorf("%w: the log goes to %d, then it misses %d, and goes on to %d", ErrGap, head, head+1,
+				after[len(after)-1].max)
+		}
+		if !slices.ContainsFunc(s.strays, func(o logFile) bool { return o.min == f.min }) {
 			s.strays = append(s.strays, f)
 		}
 	}
-	if n := len(listed); n > 0 && listed[n-1].max > s.head()+depth {
-		return s, fmt.Errorf("%w: the log goes to %d, then it misses %d, and goes on to %d", ErrGap, s.head(), s.head()+1,
-			listed[n-1].max)
+	return nil
+}
+
+// headers reads the headers of files, several at once. One that was removed meanwhile has the zero value.
+func (l logFiles) headers(ctx context.Context, files []logFile) ([]ltx.Header, error) {
+	all := make([]ltx.Header, len(files))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(fetchAhead)
+	for i, f := range files {
+		group.Go(func() (err error) {
+			if all[i], err = l.header(ctx, f); errors.Is(err, fs.ErrNotExist) {
+				err = nil
+			}
+			return err
+		})
 	}
-	return s, nil
+	return all, group.Wait()
 }
 
 // ErrGap is returned where the log in the bucket is damaged: a file in the middle of it is missing.
@@ -196,7 +261,7 @@ func (l logFiles) plan(ctx context.Context, through uint64, at time.Time) (files
 	if gap != nil && !errors.Is(gap, ErrGap) {
 		return nil, gap
 	}
-	all = append(all, s.files...)
+	all = append(append(all, s.older...), s.files...)
 	end := uint64(0)
 	if len(files) > 0 {
 		end = files[0].max
@@ -222,7 +287,7 @@ func (l logFiles) plan(ctx context.Context, through uint64, at time.Time) (files
 		all = append(all[:best], all[best+1:]...)
 	}
 	switch {
-	case len(files) == 0 && through == 0 && at.IsZero() && s.head() > 0:
+	case len(files) == 0 && through == 0 && at.IsZero() && len(s.files) > 0:
 		return nil, fmt.Errorf("%w: it begins with %d", ErrGap, s.files[0].min)
 	case len(files) == 0:
 		return nil, ErrNothing
@@ -231,16 +296,16 @@ func (l logFiles) plan(ctx context.Context, through uint64, at time.Time) (files
 	case through != 0:
 		return files, nil
 	case !at.IsZero():
-		return files, l.gapBefore(ctx, end, at)
+		return files, l.gapBefore(ctx, end, at, s.strays)
 	case s.head() > end:
-		return files, fmt.Errorf("%w: it can be restored up to %d and goes on at %d", ErrGap, end, s.files[0].min)
+		return files, fmt.Errorf("%w: it can be restored up to %d and goes on to %d", ErrGap, end, s.head())
 	}
 	return files, gap
 }
 
 // gapBefore returns ErrGap where nothing goes on from the transaction end, but the log has a later file of before the
-// instant at.
-func (l logFiles) gapBefore(ctx context.Context, end uint64, at time.Time) error {
+// instant at that is no stray.
+func (l logFiles) gapBefore(ctx context.Context, end uint64, at time.Time, strays []logFile) error {
 	var later []logFile
 	for level := range levels {
 		files, err := l.list(ctx, level)
@@ -251,7 +316,8 @@ func (l logFiles) gapBefore(ctx context.Context, end uint64, at time.Time) error
 			if f.min <= end+1 && f.max > end {
 				return nil
 			}
-			if f.min > end+1 {
+			stray := level == 0 && slices.ContainsFunc(strays, func(o logFile) bool { return o.min == f.min })
+			if f.min > end+1 && !stray {
 				later = append(later, f)
 				break // those after it are newer
 			}

@@ -3,7 +3,9 @@
 package replica
 
 import (
+	"fmt"
 	"os"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
 )
@@ -14,4 +16,13 @@ func markOf(path string) (m mark, err error) {
 		return m, &os.PathError{Op: "stat", Path: path, Err: err}
 	}
 	return mark{Size: st.Size, Inode: st.Ino, Changed: st.Ctim.Nano()}, nil
+}
+
+// folderOf returns what tells a folder from its copies.
+func folderOf(path string) string {
+	var st unix.Stat_t
+	if unix.Stat(filepath.Dir(path), &st) != nil {
+		return ""
+	}
+	return fmt.Sprint(st.Dev, " ", st.Ino)
 }

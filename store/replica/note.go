@@ -1,6 +1,8 @@
 package replica
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -64,4 +66,13 @@ func writeNote(path string, n note) error {
 		err = syncFolder(filepath.Dir(path))
 	}
 	return err
+}
+
+// placeOf returns a name of where the database file lies, on the machine as it has been running since its last start. A
+// copy of a disk, or of a whole machine, has another one, while the note next to the file is the same.
+func placeOf(path string) string {
+	host, _ := os.Hostname()
+	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // only Linux has it
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s\n%s", boot, host, folderOf(path), filepath.Base(path)))
+	return hex.EncodeToString(sum[:8])
 }

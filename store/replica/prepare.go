@@ -29,9 +29,9 @@ func (r *Replica) settle(ctx context.Context, n note) (at position, err error) {
 		return at, err
 	}
 	for _, f := range s.strays {
-		r.slog.Warn("replica: a file after a gap is removed; nobody was told of what it holds",
+		r.slog.Warn("replica: a file after the end of the log is removed; nobody was told of what it holds",
 			slog.Uint64("txid", f.min))
-		if err := r.log.bucket.Delete(ctx, r.log.key(0, f.min, f.max)); err != nil {
+		if err := r.removeStray(ctx, f); err != nil {
 			return at, err
 		}
 	}
@@ -98,19 +98,9 @@ func (r *Replica) adopt(ctx context.Context) (at position, err error) {
 	if at.pages, err = pagesOf(r.path); err != nil {
 		return at, err
 	}
-	f, err := os.Open(r.path)
-	if err != nil {
-		return at, err
-	}
-	defer f.Close()
-	at.txid = 1
-	c := changed{to: walEnd{pages: at.pages}}
-	h := c.header(at.txid, r.lease.generation())
-	h.WALOffset = 0
-	pr, pw := io.Pipe()
-	go func() { pw.CloseWithError(encodeWhole(pw, f, nil, walEnd{}, h)) }()
-	_, err = r.log.bucket.PutStream(ctx, r.log.key(0, 1, 1), pr)
-	_ = pr.CloseWithError(err)
+	at.txid, err = r.shipWith(ctx, 0, walEnd{pages: at.pages}, func(s *shipper) error {
+		return s.sendWhole(0, walEnd{pages: at.pages})
+	})
 	return at, err
 }
 
@@ -208,18 +198,25 @@ func (r *Replica) samePage(ctx context.Context, last logFile, end walEnd) (bool,
 
 // shipRest ships the frames of the -wal after from and returns the last transaction then.
 func (r *Replica) shipRest(ctx context.Context, txid uint64, from walEnd) (uint64, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	s := newShipper(r.path, r.log, r.lease, r.slog, func(err error) { cancel() })
+	return r.shipWith(ctx, txid, from, func(s *shipper) error {
+		s.end = from
+		return s.flush(ctx)
+	})
+}
+
+// shipWith ships before the database is open, and returns the last transaction then.
+func (r *Replica) shipWith(ctx context.Context, txid uint64, from walEnd, ship func(*shipper) error) (uint64, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	s := newShipper(r.path, r.log, r.lease, r.slog, cancel)
 	if err := s.start(ctx, txid, from.pages); err != nil {
-		cancel()
+		cancel(nil)
 		return 0, err
 	}
 	s.captureMu.Lock()
-	s.end = from
-	err := s.flush(ctx)
+	err := ship(s)
 	txid = s.txid
 	s.captureMu.Unlock()
-	cancel()
+	cancel(nil)
 	s.loops.Wait()
 	s.files.close()
 	return txid, err

@@ -4,8 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"log/slog"
 	"time"
+
+	"github.com/superfly/ltx"
 
 	"newsletterd/store/replica/objects"
 )
@@ -17,6 +21,7 @@ func (s *shipper) send(p *parcel) {
 	if s.alone > 0 {
 		s.alone--
 	}
+	p.context = s.context
 	s.mu.Lock()
 	p.start = s.lease.clock()
 	s.lastStart = p.start
@@ -35,56 +40,103 @@ func (s *shipper) send(p *parcel) {
 // put writes a file of the log until the bucket has it. It fails where its context ends or the lease is lost.
 func (s *shipper) put(p *parcel) error {
 	key := s.log.key(0, p.txid, p.txid)
+	cond := objects.Condition{Absent: true}
 	for try := 0; ; try++ {
-		_, err := s.log.bucket.Put(s.context, key, p.body, objects.Condition{Absent: true})
+		err := s.lease.check() // what another machine may be writing by now is left alone
 		if err == nil {
-			return nil
+			if _, err = s.log.bucket.Put(p.context, key, p.body, cond); err == nil {
+				return nil
+			}
+			cond = objects.Condition{Absent: true}
 		}
 		if errors.Is(err, objects.ErrPrecondition) {
-			var again bool
-			if again, err = s.taken(p, key); err == nil && !again {
+			var own bool
+			if own, cond, err = s.taken(p, key); own {
 				return nil
+			}
+			if err == nil {
+				continue
 			}
 		}
 		switch {
 		case errors.Is(err, ErrLost):
 			return err
-		case s.context.Err() != nil:
-			return context.Cause(s.context)
-		case err != nil && try%10 == 3:
+		case p.context.Err() != nil:
+			return context.Cause(p.context)
+		case try%10 == 3:
 			s.slog.Warn("replica: the bucket does not take what was committed", slog.Any("error", err))
 		}
-		if err != nil {
-			if err := pause(s.context, min(50*time.Millisecond<<min(try, 6), 2*time.Second)); err != nil {
-				return err
-			}
+		if err := pause(p.context, min(50*time.Millisecond<<min(try, 6), 2*time.Second)); err != nil {
+			return err
 		}
 	}
 }
 
-// taken finds out why there is a file of that name: it is ours and its answer was lost; or it is a stray of the holder
-// before, which goes, and the Put is to be done again; or another machine has taken over.
-func (s *shipper) taken(p *parcel, key string) (again bool, err error) {
-	own, err := objects.Owns(s.context, s.log.bucket, key, p.body)
+// taken finds out why there is a file of that name. It is ours, and its answer was lost; or it is a stray of a holder
+// before, or of a copy of the whole that this process gave up: then it is to be replaced, with the condition that it is
+// still what it was; or another machine has taken over.
+func (s *shipper) taken(p *parcel, key string) (own bool, cond objects.Condition, err error) {
+	cond.Absent = true
+	own, err = objects.Owns(p.context, s.log.bucket, key, p.body)
 	if own || err != nil {
-		return false, err
+		return own, cond, err
 	}
-	if err := s.lease.renew(s.context); err != nil {
-		return false, err
+	if err := s.lease.renew(p.context); err != nil {
+		return false, cond, err
 	}
-	f, there, err := s.log.exists(s.context, p.txid)
-	if err != nil || !there {
-		return true, err
+	etag, h, err := s.log.stray(p.context, key)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, cond, nil
 	}
-	h, err := s.log.header(s.context, f)
 	if err != nil {
-		return false, err
+		return false, cond, err
 	}
-	if h.NodeID >= s.lease.generation() {
-		return false, fmt.Errorf("%w: %s is of generation %d, not of %d", ErrLost, key, h.NodeID, s.lease.generation())
+	if mine := s.lease.generation(); h.NodeID > mine || h.NodeID == mine && !p.part {
+		return false, cond, fmt.Errorf("%w: %s is of generation %d, not of %d", ErrLost, key, h.NodeID, mine)
 	}
-	s.slog.Warn("replica: what the holder of the lease before sent too late is removed", slog.String("file", key))
-	return true, s.log.bucket.Delete(s.context, key)
+	s.slog.Warn("replica: what the holder of the lease before sent too late is replaced", slog.String("file", key))
+	return false, objects.Condition{Match: etag}, nil
+}
+
+// stray reads the ETag and the header of a file of the log.
+func (l logFiles) stray(ctx context.Context, key string) (etag string, h ltx.Header, err error) {
+	info, err := l.bucket.Head(ctx, key)
+	if err != nil {
+		return "", h, err
+	}
+	r, err := l.bucket.Get(ctx, key, 0, ltx.HeaderSize)
+	if err != nil {
+		return "", h, err
+	}
+	defer r.Close()
+	b := make([]byte, ltx.HeaderSize)
+	if _, err := io.ReadFull(r, b); err != nil {
+		return "", h, err
+	}
+	return info.ETag, h, h.UnmarshalBinary(b)
+}
+
+// removeStray removes a file that comes after the end of the log, unless it is one of this holder of the lease or of a
+// later one. The ETag and the look at the lease keep a request that is late from removing what has taken its place.
+func (r *Replica) removeStray(ctx context.Context, f logFile) error {
+	key := r.log.key(f.level, f.min, f.max)
+	etag, h, err := r.log.stray(ctx, key)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if h.NodeID >= r.lease.generation() {
+		return fmt.Errorf("%w: %s is of generation %d", ErrLost, key, h.NodeID)
+	}
+	if err := r.lease.check(); err != nil {
+		return err
+	}
+	if err = r.log.bucket.Remove(ctx, key, etag); errors.Is(err, objects.ErrPrecondition) {
+		err = fmt.Errorf("%w: %s was replaced", ErrLost, key)
+	}
+	return err
 }
 
 // done notes that a file has arrived.
@@ -103,6 +155,13 @@ func (s *shipper) done(p *parcel) {
 		s.confirmed = max(s.confirmed, next.note)
 		s.keep(next)
 	}
+	s.mu.Unlock()
+	s.tell()
+}
+
+// tell wakes those who wait for files that have arrived.
+func (s *shipper) tell() {
+	s.mu.Lock()
 	close(s.changed)
 	s.changed = make(chan struct{})
 	s.mu.Unlock()

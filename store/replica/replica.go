@@ -52,6 +52,8 @@ type Replica struct {
 	ship      *shipper                // since Start
 	running   atomic.Pointer[shipper] // the same, for keepLease
 	gate      *sql.DB                 // its only connection takes the write lock
+	reader    *sql.DB                 // since Stop, where something was not shipped
+	shipped   bool                    // of Stop: the log has all that the database file and its -wal have
 
 	cancel context.CancelCauseFunc
 	ctx    context.Context
@@ -107,7 +109,7 @@ func (r *Replica) Prepare(ctx context.Context) error {
 	if err := objects.Probe(ctx, r.log.bucket); err != nil {
 		return err
 	}
-	r.lease.node = n.Node
+	r.lease.node, r.lease.place = n.Node, placeOf(r.path)
 	if _, err := r.lease.take(ctx, func(h holder) { r.opts.Waiting(h.Host) }); err != nil {
 		return err
 	}
@@ -239,30 +241,59 @@ func (r *Replica) Checkpoint(ctx context.Context, run func() error) error {
 	}, run)
 }
 
-// Stop ends shipping. What was not shipped stays in the -wal and is shipped at the next start.
+// Stop ends shipping. What was not shipped stays in the -wal, beyond the closing of the file, and is shipped at the next
+// start.
 func (r *Replica) Stop() error {
-	var err error
-	if r.ship != nil {
-		r.ship.captureMu.Lock()
-		r.at = position{r.ship.txid, r.ship.end.pages}
-		r.ship.captureMu.Unlock()
+	if r.gate == nil {
+		return nil
 	}
-	if r.gate != nil {
-		err = r.gate.Close()
+	if s := r.ship; s != nil {
+		s.endCopies()
+		s.captureMu.Lock()
+		r.at = position{s.txid, s.end.pages}
+		s.mu.Lock()
+		r.shipped = s.arrived == s.txid && !s.whole
+		s.mu.Unlock()
+		if r.shipped {
+			now, err := readIndex(r.path)
+			r.shipped = err == nil && (now == s.end || now.frames == 0 && s.end == s.sealed)
+		}
+		if err := s.files.reopen(r.path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			r.shipped = false
+		}
+		s.captureMu.Unlock()
 	}
-	return err
+	if !r.shipped {
+		r.keepWAL()
+	}
+	return r.gate.Close()
+}
+
+// keepWAL keeps SQLite from moving the -wal into the database file when the last connection is closed: one that can't
+// write is the last.
+func (r *Replica) keepWAL() {
+	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: r.path}).EscapedPath()+"?mode=ro")
+	if err == nil {
+		r.reader = db
+		db.SetMaxOpenConns(1)
+		_, err = db.Exec("SELECT count(*) FROM sqlite_schema")
+	}
+	if err != nil {
+		r.slog.Warn("replica: what the bucket lacks may not be shipped later", slog.Any("error", err))
+	}
 }
 
 // Close releases the lease after the database was closed. Where there is no -wal any more, and all was shipped, the
 // file is noted to be what the log ends with, so that the next start need not copy anything.
 func (r *Replica) Close(ctx context.Context) error {
 	var err error
-	if s := r.ship; s != nil {
-		s.mu.Lock()
-		whole := s.arrived == r.at.txid
-		s.mu.Unlock()
-		if _, statErr := os.Stat(r.path + "-wal"); whole && errors.Is(statErr, os.ErrNotExist) {
-			err = r.keepNote(r.note.Node)
+	if r.reader != nil {
+		err = r.reader.Close()
+	}
+	if s := r.ship; s != nil && r.shipped {
+		more, readErr := s.files.hasMore(s.end)
+		if _, statErr := os.Stat(r.path + "-wal"); readErr == nil && !more && errors.Is(statErr, os.ErrNotExist) {
+			err = errors.Join(err, r.keepNote(r.note.Node))
 		}
 	}
 	r.cancel(errors.New("closed"))

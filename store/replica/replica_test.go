@@ -29,6 +29,11 @@ type machine struct {
 const testTTL = 3 * time.Second
 
 func start(ctx context.Context, url, path string, ttl time.Duration) (*machine, error) {
+	return startAfter(ctx, url, path, ttl, func() error { return nil })
+}
+
+// startAfter calls before between the lease and the opening of the database.
+func startAfter(ctx context.Context, url, path string, ttl time.Duration, before func() error) (*machine, error) {
 	m := &machine{lost: make(chan error, 1)}
 	r, err := New(Options{
 		URL: url, Env: objectstest.Env("test"), Path: path, TTL: ttl,
@@ -39,6 +44,9 @@ func start(ctx context.Context, url, path string, ttl time.Duration) (*machine, 
 	}
 	m.Replica = r
 	if err := r.Prepare(ctx); err != nil {
+		return nil, err
+	}
+	if err := before(); err != nil {
 		return nil, err
 	}
 	m.db, err = sql.Open("sqlite", "file:"+path+"?_pragma=journal_mode(WAL)&_pragma=wal_autocheckpoint(0)"+

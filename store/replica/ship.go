@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"os"
 	"sync"
@@ -35,17 +36,22 @@ type shipper struct {
 	loops   sync.WaitGroup
 	wake    chan struct{}
 
+	copies    context.Context // of the copies of the whole database
+	endCopies context.CancelFunc
+
 	committed atomic.Uint64 // notes of commits
 	firstNote atomic.Int64  // of lease.clock: the first note that no file has yet; 0: none
 	urgent    atomic.Uint64 // the note that someone waits for
 
-	still     sync.Mutex // held while no checkpoint may run; before captureMu
-	captureMu sync.Mutex // of the -wal: held while it is read, and while a checkpoint runs
+	still     sync.Mutex  // held while no checkpoint may run; before captureMu
+	copying   atomic.Bool // the whole database is being copied, with captureMu held
+	captureMu turn        // of the -wal: held while it is read, and while a checkpoint runs
 	files     *walFiles
 	end       walEnd // what was read of the -wal
 	sealed    walEnd // what a checkpoint may have moved away
 	txid      uint64 // of the last file of the log
-	whole     bool   // the next file holds the whole database
+	whole     bool   // the whole database is copied next
+	begun     int    // parts of a copy of the whole that was given up: no next one may have fewer
 	alone     int    // so many files more go one by one: a Put of the holder before may still arrive
 	buffer    []byte
 
@@ -60,7 +66,7 @@ type shipper struct {
 	recent    []*parcel     // arrived, the oldest first; see memory
 	kept      int           // bytes of recent
 	puts      uint64
-	wholes    int // files with the whole database; of captureMu
+	wholes    int // copies of the whole database; of captureMu
 }
 
 // errSnapshot says that a checkpoint has to wait.
@@ -76,6 +82,27 @@ type parcel struct {
 	body  []byte
 	start time.Duration // of lease.clock
 	done  bool
+
+	context context.Context // of its Put
+	part    bool            // of a whole database: it may replace one that this process has given up
+}
+
+// turn is a lock that can be waited for until a context ends.
+type turn chan struct{}
+
+// Lock implements sync.Locker.
+func (t turn) Lock() { t <- struct{}{} }
+
+// Unlock implements sync.Locker.
+func (t turn) Unlock() { <-t }
+
+func (t turn) lock(ctx context.Context) error {
+	select {
+	case t <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 type waiter struct {
@@ -86,7 +113,7 @@ type waiter struct {
 func newShipper(path string, log logFiles, l *lease, logger *slog.Logger, failed func(error)) *shipper {
 	return &shipper{
 		log: log, lease: l, slog: logger, path: path, failed: failed, wake: make(chan struct{}, 1),
-		inFlight: map[uint64]*parcel{}, changed: make(chan struct{}),
+		inFlight: map[uint64]*parcel{}, changed: make(chan struct{}), captureMu: make(turn, 1),
 	}
 }
 
@@ -98,6 +125,7 @@ func (s *shipper) start(ctx context.Context, txid uint64, pages uint32) error {
 	}
 	s.files = &walFiles{main: main}
 	s.context, s.txid, s.arrived, s.alone = ctx, txid, txid, depth
+	s.copies, s.endCopies = context.WithCancel(ctx)
 	s.end, s.sealed = walEnd{pages: pages}, walEnd{pages: pages}
 	s.loops.Go(s.run)
 	return nil
@@ -195,8 +223,14 @@ func (s *shipper) pump() time.Duration {
 		if busy > 0 {
 			return busy
 		}
-		if err := s.capture(s.context); err != nil {
-			s.slog.Error("replica: the -wal can't be read", slog.Any("error", err))
+		err := s.capture()
+		if errors.Is(err, errBroken) {
+			err = s.captureWhole()
+		}
+		if err != nil {
+			if s.context.Err() == nil && !s.lease.lost.Load() {
+				s.slog.Error("replica: what was committed can't be shipped", slog.Any("error", err))
+			}
 			return lazy
 		}
 	}
@@ -216,36 +250,30 @@ func (s *shipper) busy() time.Duration {
 	return max(0, s.lastStart+max(overtake/2, s.latency/4)-s.lease.clock())
 }
 
-// capture makes one file of the log of what is new in the -wal, and sends it on its way. captureMu is held.
-func (s *shipper) capture(ctx context.Context) error {
+// capture makes one file of the log of what is new in the -wal, and sends it on its way. It fails with errBroken where
+// the whole database has to be copied. captureMu is held.
+func (s *shipper) capture() (err error) {
+	if s.whole {
+		return errBroken
+	}
 	note := s.committed.Load()
 	s.firstNote.Store(0)
+	defer func() {
+		if err != nil {
+			s.whole = s.whole || errors.Is(err, errBroken)
+			s.firstNote.CompareAndSwap(0, int64(s.lease.clock()))
+		}
+	}()
 	now, err := readIndex(s.path)
 	if err != nil {
-		s.firstNote.CompareAndSwap(0, int64(s.lease.clock()))
 		return err
 	}
-	p := &parcel{note: note}
-	switch {
-	case s.whole:
-		if now.pages == 0 {
-			return nil // nothing was written yet
-		}
-		err = errBroken
-	case now == s.end, now.frames == 0 && s.end == s.sealed:
+	if now == s.end || now.frames == 0 && s.end == s.sealed {
 		s.covered(note)
 		return nil
-	default:
-		err = s.captureFrames(p, now)
 	}
-	if errors.Is(err, errBroken) {
-		if !s.whole {
-			s.slog.Warn("replica: another program has moved the -wal into the database file; the whole is copied")
-		}
-		err = s.captureWhole(ctx, p, now)
-	}
-	if err != nil {
-		s.firstNote.CompareAndSwap(0, int64(s.lease.clock()))
+	p := &parcel{note: note}
+	if err := s.captureFrames(p, now); err != nil {
 		return err
 	}
 	if s.end != now { // there are more frames than one file takes
@@ -256,6 +284,26 @@ func (s *shipper) capture(ctx context.Context) error {
 	}
 	s.send(p)
 	return nil
+}
+
+// captureWhole copies the whole database. captureMu is held.
+func (s *shipper) captureWhole() error {
+	note := s.committed.Load()
+	s.firstNote.Store(0)
+	now, err := readIndex(s.path)
+	if err == nil && now.pages == 0 {
+		return nil // nothing was written yet
+	}
+	if s.wholes > 0 || s.txid > 0 {
+		s.slog.Warn("replica: the log does not go on from the database file; the whole is copied")
+	}
+	if err == nil {
+		err = s.sendWhole(note, now)
+	}
+	if err != nil {
+		s.firstNote.CompareAndSwap(0, int64(s.lease.clock()))
+	}
+	return err
 }
 
 // lastNote is that of the file before, for one that does not cover all commits that were noted. mu is held.
@@ -319,6 +367,28 @@ func (f *walFiles) reopen(path string) error {
 	return nil
 }
 
+// hasMore reports whether something was written to the -wal after end, which may have been removed since: a frame that
+// goes on from there, or a -wal that was begun anew.
+func (f *walFiles) hasMore(end walEnd) (bool, error) {
+	if f.wal == nil {
+		return end.frames > 0, nil
+	}
+	var h [walHeader]byte
+	if n, err := f.wal.ReadAt(h[:], 0); n == 0 && errors.Is(err, io.EOF) {
+		return end.frames > 0, nil
+	} else if err != nil {
+		return true, err
+	}
+	if end.salt != saltOf(h[16:]) {
+		return true, nil
+	}
+	n, err := f.wal.ReadAt(h[:frameHeader], end.offset())
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return n == frameHeader && end.salt == saltOf(h[8:]), err
+}
+
 func (f *walFiles) close() {
 	if f == nil {
 		return
@@ -329,28 +399,11 @@ func (f *walFiles) close() {
 	}
 }
 
-// captureWhole fills a file with the whole database.
-func (s *shipper) captureWhole(ctx context.Context, p *parcel, now walEnd) error {
-	if err := s.files.reopen(s.path); err != nil {
-		return err
-	}
-	var b bytes.Buffer
-	h := (&changed{to: now}).header(s.txid+1, s.lease.generation())
-	h.WALOffset, h.WALSize = walHeader, now.offset()-walHeader
-	if err := encodeWhole(&b, s.files.main, s.files.wal, now, h); err != nil {
-		return err
-	}
-	p.body = b.Bytes()
-	s.end, s.whole = now, false
-	s.wholes++
-	return nil
-}
-
 // flush ships all that is committed, and waits until it has arrived. captureMu is held.
 func (s *shipper) flush(ctx context.Context) error {
 	for {
 		before := s.txid
-		if err := s.capture(ctx); err != nil {
+		if err := s.capture(); err != nil {
 			return err
 		}
 		if s.txid == before {
@@ -370,6 +423,15 @@ func (s *shipper) settle(ctx context.Context) error {
 // room waits until one more file may leave.
 func (s *shipper) room(ctx context.Context) error {
 	return s.until(ctx, func() bool { return len(s.inFlight) < depth && (s.alone == 0 || len(s.inFlight) == 0) })
+}
+
+// emptied waits until no file is on its way, with or without the lease.
+func (s *shipper) emptied(ctx context.Context) error {
+	err := s.until(ctx, func() bool { return s.arrived == s.txid })
+	if errors.Is(err, ErrStale) {
+		err = nil
+	}
+	return err
 }
 
 func (s *shipper) until(ctx context.Context, reached func() bool) error {
@@ -398,7 +460,12 @@ func (s *shipper) checkpoint(ctx context.Context, lock func() (unlock func(), er
 		return errSnapshot
 	}
 	defer s.still.Unlock()
-	s.captureMu.Lock()
+	if s.copying.Load() {
+		return errSnapshot
+	}
+	if err := s.captureMu.lock(ctx); err != nil {
+		return err
+	}
 	defer s.captureMu.Unlock()
 	if err := s.flush(ctx); err != nil { // most of it while others may write
 		return err

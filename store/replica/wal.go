@@ -67,6 +67,23 @@ func readIndex(path string) (end walEnd, err error) {
 	return end, errors.New("the index of the -wal does not come to rest")
 }
 
+// readBackfill returns how many frames of the -wal are in the database file, as its index says.
+func readBackfill(path string) (uint32, error) {
+	f, err := os.Open(path + "-shm")
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	var b [4]byte
+	if n, err := f.ReadAt(b[:], 2*indexHeader); err != nil && !(errors.Is(err, io.EOF) && n == 0) {
+		return 0, err
+	}
+	return binary.NativeEndian.Uint32(b[:]), nil
+}
+
 // parseIndex reads a WalIndexHdr: numbers in the machine's order, the salts as the bytes of the -wal's header.
 func parseIndex(b []byte) (end walEnd, err error) {
 	if b[12] == 0 { // isInit
@@ -127,7 +144,7 @@ func readWAL(f io.ReaderAt, from, to walEnd, buffer *[]byte) (c changed, err err
 func lastCommit(frames []byte, salt [2]uint32) (n int, pages uint32, err error) {
 	for i := range len(frames) / frameSize {
 		h := frames[i*frameSize:]
-		if salt != [2]uint32{binary.BigEndian.Uint32(h[8:]), binary.BigEndian.Uint32(h[12:])} {
+		if salt != saltOf(h[8:]) {
 			return 0, 0, errBroken
 		}
 		if size := binary.BigEndian.Uint32(h[4:]); size > 0 {
@@ -135,6 +152,11 @@ func lastCommit(frames []byte, salt [2]uint32) (n int, pages uint32, err error) 
 		}
 	}
 	return n, pages, nil
+}
+
+// saltOf reads the salts of a -wal or of a frame.
+func saltOf(b []byte) [2]uint32 {
+	return [2]uint32{binary.BigEndian.Uint32(b), binary.BigEndian.Uint32(b[4:])}
 }
 
 // header is that of a file of the log; generation says which taking of the lease it comes from.
@@ -187,51 +209,4 @@ func readPage(main io.ReaderAt, no uint32, page []byte) ([]byte, error) {
 	}
 	clear(page[n:])
 	return page, nil
-}
-
-// encodeWhole writes a file of the log that holds the whole database: the pages of the database file, or those of the
-// -wal up to end where it has them. No checkpoint may run meanwhile.
-func encodeWhole(w io.Writer, main, wal io.ReaderAt, end walEnd, h ltx.Header) error {
-	newest, err := framesOf(wal, end)
-	if err != nil {
-		return err
-	}
-	enc, err := ltx.NewEncoder(w)
-	if err != nil {
-		return err
-	}
-	if err := enc.EncodeHeader(h); err != nil {
-		return err
-	}
-	page := make([]byte, pageSize)
-	for no := uint32(1); no <= h.Commit; no++ {
-		if no == ltx.LockPgno(pageSize) {
-			continue
-		}
-		if frame, there := newest[no]; there {
-			_, err = wal.ReadAt(page, walHeader+int64(frame)*frameSize+frameHeader)
-		} else {
-			page, err = readPage(main, no, page)
-		}
-		if err == nil {
-			err = enc.EncodePage(ltx.PageHeader{Pgno: no}, page)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return enc.Close()
-}
-
-// framesOf returns the number of the newest frame of each page that the -wal holds, counted from 0.
-func framesOf(wal io.ReaderAt, end walEnd) (map[uint32]uint32, error) {
-	newest := map[uint32]uint32{}
-	var h [frameHeader]byte
-	for i := range end.frames {
-		if _, err := wal.ReadAt(h[:], walHeader+int64(i)*frameSize); err != nil {
-			return nil, fmt.Errorf("read the -wal: %w", err)
-		}
-		newest[binary.BigEndian.Uint32(h[:])] = i
-	}
-	return newest, nil
 }

@@ -296,6 +296,25 @@ func (b *folder) Delete(ctx context.Context, keys ...string) error {
 	return nil
 }
 
+// Remove implements Bucket.
+func (b *folder) Remove(ctx context.Context, key, etag string) error {
+	unlock, err := b.lock(ctx)
+	if err != nil {
+		return err
+	}
+	info, err := b.Head(ctx, key)
+	if err == nil && info.ETag == etag {
+		err = b.root.Remove(key)
+	} else if err == nil {
+		err = fmt.Errorf("remove %s: %w", key, ErrPrecondition)
+	}
+	unlock()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return cmp.Or(err, b.syncFolder(path.Dir(key)))
+}
+
 // fileRange is a part of a file that is open.
 type fileRange struct {
 	contextReader

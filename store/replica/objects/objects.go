@@ -45,6 +45,9 @@ type Bucket interface {
 	List(ctx context.Context, prefix, after string) iter.Seq2[Info, error]
 	// Delete removes objects. What isn't there is no error.
 	Delete(ctx context.Context, keys ...string) error
+	// Remove removes an object if it has this ETag, and returns ErrPrecondition where it has another one. Storages that
+	// know no condition for that remove it in any case. What isn't there is no error.
+	Remove(ctx context.Context, key, etag string) error
 	// Type returns "s3" or "file".
 	Type() string
 }

@@ -134,6 +134,19 @@ func (b *s3) Delete(ctx context.Context, keys ...string) error {
 	return nil
 }
 
+// Remove implements Bucket.
+func (b *s3) Remove(ctx context.Context, key, etag string) error {
+	r := &request{op: "remove", method: http.MethodDelete, key: key, header: map[string]string{"If-Match": quote(etag)}}
+	_, err := b.do(ctx, r)
+	if f := new(failure); errors.As(err, &f) && (f.status == http.StatusNotImplemented || f.status == http.StatusBadRequest) {
+		return b.Delete(ctx, key)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
 // deleteMany removes up to maxDeleted objects with one request.
 func (b *s3) deleteMany(ctx context.Context, keys []string) error {
 	type object struct{ Key string }

@@ -102,8 +102,7 @@ func (c *call) serve() {
 	case "LIST":
 		c.list()
 	case "DELETE":
-		c.s.Remove(c.key)
-		c.answer(http.StatusNoContent, nil)
+		c.remove()
 	case "DELETES":
 		c.deletes()
 	case "BEGIN":
@@ -141,6 +140,23 @@ func (c *call) put() {
 		return
 	}
 	c.answer(status, nil)
+}
+
+// remove removes an object, with If-Match only where it has that ETag.
+func (c *call) remove() {
+	c.s.mu.Lock()
+	match := c.r.Header.Get("If-Match")
+	old, is := c.s.objects[c.key]
+	kept := is && match != "" && !c.faults.IgnoresMatch && match != old.etag
+	if !kept {
+		c.s.remove(c.key)
+	}
+	c.s.mu.Unlock()
+	if kept {
+		c.refuse(http.StatusPreconditionFailed, "PreconditionFailed")
+		return
+	}
+	c.answer(http.StatusNoContent, nil)
 }
 
 // put writes an object, and returns its ETag. The caller holds the lock.

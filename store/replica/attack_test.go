@@ -1,0 +1,297 @@
+package replica
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"newsletterd/store/replica/objects"
+	"newsletterd/store/replica/objectstest"
+)
+
+// newLease returns a lease of a client of the storage, with a clock that the test sets.
+func newLease(t *testing.T, s *objectstest.Server, client string, clock *atomic.Int64) *lease {
+	t.Helper()
+	bucket, err := objects.Open(s.URL(), objectstest.Env(client))
+	must(t, err)
+	return &lease{
+		bucket: bucket, node: client, place: client, ttl: time.Second, log: slog.New(slog.DiscardHandler),
+		clock: func() time.Duration { return time.Duration(clock.Load()) },
+	}
+}
+
+// A renewal is done and its answer is lost, as is the answer of what is there then. The one after it finds that; but
+// another machine has seen the lock stand still since the first.
+func TestRenewalWithALostAnswerIsAsOldAsItIs(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	s := objectstest.New(t)
+	var clock atomic.Int64
+	l := newLease(t, s, "a", &clock)
+	_, err := l.take(ctx, nil)
+	must(t, err)
+	puts := 0
+	s.Set(objectstest.Faults{Decide: func(q objectstest.Request) objectstest.Fault {
+		if q.Op == "PUT" {
+			puts++
+			return objectstest.Fault{Kind: objectstest.LostAnswer}
+		}
+		return objectstest.Fault{Kind: objectstest.Error500}
+	}})
+	if err := l.renew(ctx); !errors.Is(err, objects.ErrAmbiguous) {
+		t.Fatalf("the first renewal: %v", err)
+	}
+	clock.Store(int64(700 * time.Millisecond))
+	// The second one is refused, sees what the first has written, and can't write again.
+	s.Set(objectstest.Faults{Decide: func(q objectstest.Request) objectstest.Fault {
+		if puts++; q.Op == "PUT" && puts > 2 {
+			return objectstest.Fault{Kind: objectstest.Error500}
+		}
+		return objectstest.Fault{}
+	}})
+	if err := l.renew(ctx); err == nil {
+		t.Error("the second renewal succeeded")
+	}
+	clock.Store(int64(time.Second)) // another machine may have it
+	if err := l.check(); !errors.Is(err, ErrStale) {
+		t.Errorf("check: %v", err)
+	}
+	s.Set(objectstest.Faults{})
+	must(t, l.renew(ctx))
+	must(t, l.check())
+}
+
+// A machine and a copy of it with the same disk run at the same time.
+func TestCopyOfAMachineWaitsForTheLease(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	s := objectstest.New(t)
+	path, copied := filepath.Join(t.TempDir(), "a.db"), filepath.Join(t.TempDir(), "a.db")
+	a := boot(t, s.URL(), path)
+	must(t, a.add(ctx, 0))
+	for _, ending := range []string{"", "-wal", ".replica"} {
+		b, err := os.ReadFile(path + ending)
+		must(t, err)
+		must(t, os.WriteFile(copied+ending, b, 0o600))
+	}
+	r, err := New(Options{URL: s.URL(), Env: objectstest.Env("copy"), Path: copied, TTL: testTTL})
+	must(t, err)
+	ctx, cancel := context.WithTimeout(ctx, testTTL*2)
+	defer cancel()
+	if err := r.Prepare(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the copy took the lease of a machine that runs: %v", err)
+	}
+	must(t, a.add(t.Context(), 1))
+}
+
+// A machine that was frozen puts a file after what the next holder has written, and that one dies before it has more.
+func TestStrayAfterAFileOfALaterHolderIsNoPartOfTheLog(t *testing.T) {
+	each(t, func(t *testing.T, url string) {
+		ctx := t.Context()
+		a := boot(t, url, filepath.Join(t.TempDir(), "a.db"))
+		for i := range 10 {
+			must(t, a.add(ctx, i))
+		}
+		head := a.ship.txid
+		file, err := a.log.fetch(ctx, logFile{0, head, head, 0, time.Time{}})
+		must(t, err)
+		stray, err := io.ReadAll(file)
+		must(t, err)
+		a.die()
+		b := boot(t, url, filepath.Join(t.TempDir(), "b.db"))
+		_, err = b.log.bucket.Put(ctx, b.log.key(0, head+3, head+3), stray, objects.Condition{Absent: true})
+		must(t, err)
+		must(t, b.add(ctx, 10))
+		must(t, b.add(ctx, 11)) // perhaps in one file with the one before
+		end := b.ship.txid
+		if end > head+3 {
+			t.Skip("the holder had more to write") // start and two numbers: three files at most
+		}
+		b.die()
+		if end < head+2 {
+			_, err = b.log.bucket.Put(ctx, b.log.key(0, end+1, end+1), stray, objects.Condition{Absent: true})
+			must(t, err)
+		}
+		c := boot(t, url, filepath.Join(t.TempDir(), "c.db"))
+		if got := c.numbers(t); !slices.Equal(got, upTo(12)) {
+			t.Errorf("numbers %v", got)
+		}
+		if c.at.txid != end {
+			t.Errorf("restored up to %d, not to %d", c.at.txid, end)
+		}
+	})
+}
+
+// A late request to remove a stray must not remove what has taken its place.
+func TestOnlyTheStrayThatWasSeenIsRemoved(t *testing.T) {
+	each(t, func(t *testing.T, url string) {
+		ctx := t.Context()
+		a := boot(t, url, filepath.Join(t.TempDir(), "a.db"))
+		must(t, a.add(ctx, 0))
+		head := a.ship.txid
+		if err := a.removeStray(ctx, logFile{0, head, head, 0, time.Time{}}); !errors.Is(err, ErrLost) {
+			t.Errorf("a file of this holder: %v", err)
+		}
+		key := a.log.key(0, head, head)
+		if err := a.log.bucket.Remove(ctx, key, "another"); !errors.Is(err, objects.ErrPrecondition) {
+			t.Errorf("removed with another ETag: %v", err)
+		}
+		info, err := a.log.bucket.Head(ctx, key)
+		must(t, err)
+		must(t, a.log.bucket.Remove(ctx, key, info.ETag))
+		must(t, a.log.bucket.Remove(ctx, key, info.ETag))
+		if _, there, err := a.log.exists(ctx, head); there || err != nil {
+			t.Errorf("still there: %v, %v", there, err)
+		}
+	})
+}
+
+// A stop while the bucket does not answer, or the log lacks something for another reason.
+func TestWhatAStopCouldNotShipIsShippedLater(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	s := objectstest.New(t)
+	path := filepath.Join(t.TempDir(), "a.db")
+	a := boot(t, s.URL(), path)
+	must(t, a.add(ctx, 0))
+	must(t, a.checkpoint(ctx))
+	must(t, a.add(ctx, 1))
+	// Nothing is on its way, and the log lacks this.
+	a.ship.captureMu.Lock()
+	_, err := a.db.ExecContext(ctx, "INSERT INTO number VALUES (2, NULL)")
+	must(t, err)
+	a.ship.captureMu.Unlock()
+	must(t, a.Stop())
+	must(t, a.db.Close())
+	must(t, a.Close(ctx))
+	b := boot(t, s.URL(), path)
+	if got := b.numbers(t); !slices.Equal(got, upTo(3)) || len(aside(t, path)) > 0 {
+		t.Errorf("numbers %v, set aside %v", got, aside(t, path))
+	}
+	must(t, b.add(ctx, 3))
+	// Cut off: what is on its way does not arrive.
+	s.Set(objectstest.Faults{Decide: func(objectstest.Request) objectstest.Fault {
+		return objectstest.Fault{Kind: objectstest.Cut}
+	}})
+	_, err = b.db.ExecContext(ctx, "INSERT INTO number VALUES (4, NULL)")
+	must(t, err)
+	b.Committed()
+	must(t, b.Stop())
+	must(t, b.db.Close())
+	short, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	_ = b.Close(short)
+	s.Set(objectstest.Faults{})
+	c := boot(t, s.URL(), path)
+	if got := c.numbers(t); !slices.Equal(got, upTo(5)) || len(aside(t, path)) > 0 {
+		t.Errorf("numbers %v, set aside %v", got, aside(t, path))
+	}
+	must(t, c.add(ctx, 5))
+	c.stop(t)
+	d := boot(t, s.URL(), filepath.Join(t.TempDir(), "d.db"))
+	if got := d.numbers(t); !slices.Equal(got, upTo(6)) {
+		t.Errorf("numbers %v", got)
+	}
+}
+
+// Another program commits between the last look of a stop and the closing of the file.
+func TestCommitAfterAStopIsSeen(t *testing.T) {
+	each(t, func(t *testing.T, url string) {
+		ctx := t.Context()
+		path := filepath.Join(t.TempDir(), "a.db")
+		a := boot(t, url, path)
+		_, err := a.db.ExecContext(ctx, "CREATE TABLE other AS SELECT randomblob(90000) AS filler")
+		must(t, err)
+		must(t, a.add(ctx, 0))
+		must(t, a.checkpoint(ctx))
+		must(t, a.Stop())
+		_, err = a.db.ExecContext(ctx, "UPDATE other SET filler = randomblob(90000)")
+		must(t, err)
+		must(t, a.db.Close())
+		must(t, a.Close(ctx))
+		b := boot(t, url, path)
+		must(t, b.add(ctx, 1))
+		local := other(t, b)
+		b.die()
+		c := boot(t, url, filepath.Join(t.TempDir(), "c.db"))
+		if got := c.numbers(t); !slices.Equal(got, upTo(2)) || other(t, c) != local {
+			t.Errorf("the replica has other content than the machine, and numbers %v", got)
+		}
+	})
+}
+
+func other(t *testing.T, m *machine) (filler string) {
+	t.Helper()
+	must(t, m.db.QueryRowContext(t.Context(), "SELECT hex(filler) FROM other").Scan(&filler))
+	return filler
+}
+
+// The -wal begins anew while a whole database is written that was all in the database file.
+func TestSnapshotWhileTheWALBeginsAnew(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	s := objectstest.New(t)
+	a := boot(t, s.URL(), filepath.Join(t.TempDir(), "a.db"))
+	for i := range 40 {
+		must(t, a.add(ctx, i))
+	}
+	must(t, a.checkpoint(ctx))
+	a.ship.captureMu.Lock()
+	end, txid := a.ship.end, a.ship.txid
+	w, err := a.ship.wholeAt(a.ship.files, end)
+	a.ship.captureMu.Unlock()
+	must(t, err)
+	for i := 40; i < 80; i++ {
+		must(t, a.add(ctx, i))
+	}
+	var b bytes.Buffer
+	h := (&changed{to: end}).header(txid, 1)
+	h.MinTXID, h.WALOffset, h.WALSize, h.WALSalt1, h.WALSalt2 = 1, 0, 0, 0, 0
+	must(t, w.encode(&b, h, pagesFrom(1, end.pages)))
+	path := filepath.Join(t.TempDir(), "at.db")
+	f, err := os.Create(path)
+	must(t, err)
+	must(t, applyOne(f, &b))
+	must(t, f.Close())
+	db, err := sql.Open("sqlite", "file:"+path)
+	must(t, err)
+	defer db.Close()
+	if got := numbers(t, db); !slices.Equal(got, upTo(40)) {
+		t.Errorf("numbers %v", got)
+	}
+}
+
+// A listing is late: what it does not show yet must not be left out of a compaction, and then be removed.
+func TestCompactionWithALateListing(t *testing.T) {
+	t.Parallel()
+	files := func(ranges ...uint64) (all []logFile) {
+		for i := 0; i < len(ranges); i += 2 {
+			all = append(all, logFile{0, ranges[i], ranges[i+1], 1, time.Time{}})
+		}
+		return all
+	}
+	for _, c := range []struct {
+		below, want  []logFile
+		end, through uint64
+	}{
+		{files(1, 1, 2, 2, 3, 3), files(1, 1, 2, 2, 3, 3), 0, 9},
+		{files(1, 1, 2, 2, 3, 3), files(1, 1, 2, 2), 0, 2},
+		{files(2, 2, 3, 3, 4, 4), nil, 0, 9},
+		{files(5, 5, 7, 7, 8, 8), files(5, 5), 4, 9},
+		{files(6, 6, 7, 7, 8, 8), nil, 4, 9},
+		{files(1, 10, 1, 15, 11, 12, 16, 20), files(1, 15, 16, 20), 10, 20},
+	} {
+		if got := following(c.below, c.end, c.through, 1); !slices.Equal(got, c.want) {
+			t.Errorf("%v after %d up to %d: %v", c.below, c.end, c.through, got)
+		}
+	}
+}

@@ -1,0 +1,249 @@
+package replica
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+
+	"github.com/superfly/ltx"
+	"golang.org/x/sync/errgroup"
+)
+
+const (
+	// partPages is how many pages go into one part of a whole database.
+	partPages = 1024
+	// partsAtOnce is how many parts are in memory and on their way.
+	partsAtOnce = 4
+)
+
+// errMoved says that a checkpoint of another program ran while the whole database was copied.
+var errMoved = errors.New("another program has moved the -wal into the database file meanwhile")
+
+// whole is a database as it is at one instant: the pages of the database file, or those of the -wal where it has them.
+type whole struct {
+	main, wal io.ReaderAt
+	newest    map[uint32]uint32 // frames of the -wal by their pages, counted from 0
+	end       walEnd
+}
+
+// readWhole returns the database as it is at end, of whose frames backfilled are in the database file. Where that is all
+// of them, the -wal may be written anew, and is not looked at.
+func readWhole(files *walFiles, end walEnd, backfilled uint32) (w whole, err error) {
+	w = whole{main: files.main, wal: files.wal, end: end}
+	if backfilled < end.frames {
+		w.newest, err = framesOf(files.wal, end)
+	}
+	return w, err
+}
+
+// page reads a page into buf.
+func (w whole) page(no uint32, buf []byte) ([]byte, error) {
+	frame, there := w.newest[no]
+	if !there {
+		return readPage(w.main, no, buf)
+	}
+	_, err := w.wal.ReadAt(buf, walHeader+int64(frame)*frameSize+frameHeader)
+	return buf, err
+}
+
+// encode writes the pages into a file of the log.
+func (w whole) encode(to io.Writer, h ltx.Header, pages iter.Seq[uint32]) error {
+	enc, err := ltx.NewEncoder(to)
+	if err != nil {
+		return err
+	}
+	if err := enc.EncodeHeader(h); err != nil {
+		return err
+	}
+	buf := make([]byte, pageSize)
+	for no := range pages {
+		page, err := w.page(no, buf)
+		if err == nil {
+			err = enc.EncodePage(ltx.PageHeader{Pgno: no}, page)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return enc.Close()
+}
+
+// pagesFrom yields the pages from one to another, without the one that SQLite never writes.
+func pagesFrom(first, last uint32) iter.Seq[uint32] {
+	return func(yield func(uint32) bool) {
+		for no := first; no <= last; no++ {
+			if no != ltx.LockPgno(pageSize) && !yield(no) {
+				return
+			}
+		}
+	}
+}
+
+// sendWhole ships the whole database as it is at now, and covers the commits up to note. A large one goes in several
+// files, with the same time. The first of them has one page and leaves last: until then there is a gap, after which no
+// one looks, so that either all of them are in the log or none. captureMu is held.
+func (s *shipper) sendWhole(note uint64, now walEnd) error {
+	s.copying.Store(true)
+	defer s.copying.Store(false)
+	if err := s.emptied(s.copies); err != nil {
+		return err
+	}
+	backfilled, last := uint32(0), uint32(0)
+	var err error
+	if now.frames > 0 {
+		if err = s.files.reopen(s.path); err == nil {
+			backfilled, err = readBackfill(s.path)
+		}
+		if err == nil {
+			last, err = pageOfFrame(s.files.wal, now)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	w, err := readWhole(s.files, now, backfilled)
+	if err != nil {
+		return err
+	}
+	c := changed{from: walEnd{salt: now.salt}, to: now}
+	h := c.header(s.txid+1, s.lease.generation())
+	if now.frames == 0 {
+		h.WALOffset, h.WALSize, h.WALSalt1, h.WALSalt2 = 0, 0, 0, 0
+	}
+	n := max(s.begun, 1)
+	if now.pages > partPages || n > 1 {
+		n = max(n, 1+int((now.pages-1+partPages-1)/partPages))
+		err = s.sendParts(w, h, n, last)
+		h.WALOffset, h.WALSize, h.WALSalt1, h.WALSalt2 = 0, 0, 0, 0
+	}
+	if err == nil {
+		err = s.stayed(now, backfilled)
+	}
+	if err != nil {
+		return err
+	}
+	switch {
+	case n == 1:
+		err = s.sendPart(s.copies, w, h, pagesFrom(1, now.pages), new(bytes.Buffer))
+	case h.MinTXID == 1: // a file that begins a log must have all pages
+		h.Commit = 1
+		fallthrough
+	default:
+		err = s.sendPart(s.copies, w, h, pagesFrom(1, 1), new(bytes.Buffer))
+	}
+	if err != nil {
+		return err
+	}
+	s.begun, s.whole, s.end = 0, false, now
+	s.wholes++
+	if backfilled == now.frames {
+		s.sealed = now // the -wal may have begun anew
+	}
+	s.txid += uint64(n)
+	s.mu.Lock()
+	s.arrived, s.confirmed = s.txid, max(s.confirmed, note)
+	s.puts++
+	s.mu.Unlock()
+	s.tell()
+	return nil
+}
+
+// sendParts ships the parts of a whole database after the first of n. The last one has the place in the -wal that the
+// log goes on from, and the page of the last frame before it, by which that place is known again.
+func (s *shipper) sendParts(w whole, h ltx.Header, n int, last uint32) error {
+	group, ctx := errgroup.WithContext(s.copies)
+	group.SetLimit(partsAtOnce)
+	memory := make(chan *bytes.Buffer, partsAtOnce)
+	for range partsAtOnce {
+		memory <- bytes.NewBuffer(make([]byte, 0, partPages*(pageSize+64)))
+	}
+	for part := 1; part < n; part++ {
+		if ctx.Err() != nil {
+			break
+		}
+		s.begun = max(s.begun, part+1)
+		h := h
+		h.MinTXID += ltx.TXID(part)
+		h.MaxTXID = h.MinTXID
+		first := uint32(part-1)*partPages + 2
+		pages := slices.Collect(pagesFrom(first, min(first+partPages-1, w.end.pages)))
+		if part < n-1 {
+			h.WALOffset, h.WALSize, h.WALSalt1, h.WALSalt2 = 0, 0, 0, 0
+		} else if last > 0 && !slices.Contains(pages, last) {
+			pages = append(pages, last)
+			slices.Sort(pages)
+		}
+		if len(pages) == 0 { // a copy that was given up had more
+			pages = append(pages, 1)
+		}
+		group.Go(func() error {
+			b := <-memory
+			defer func() { memory <- b }()
+			return s.sendPart(ctx, w, h, slices.Values(pages), b)
+		})
+	}
+	return group.Wait()
+}
+
+// sendPart ships some pages; b is memory for them.
+func (s *shipper) sendPart(
+	ctx context.Context, w whole, h ltx.Header, pages iter.Seq[uint32], b *bytes.Buffer,
+) error {
+	b.Reset()
+	if err := w.encode(b, h, pages); err != nil {
+		return err
+	}
+	err := s.put(&parcel{txid: uint64(h.MinTXID), body: b.Bytes(), context: ctx, part: true})
+	if errors.Is(err, ErrLost) {
+		s.failed(err)
+	}
+	return err
+}
+
+// stayed returns errMoved where a checkpoint ran since the -wal was at an end, of whose frames backfilled were in the
+// database file.
+func (s *shipper) stayed(end walEnd, backfilled uint32) error {
+	now, err := readIndex(s.path)
+	if err != nil {
+		return err
+	}
+	after, err := readBackfill(s.path)
+	switch {
+	case err != nil:
+		return err
+	case now.salt == end.salt && after == backfilled, now.frames == 0 && end.frames == 0,
+		backfilled == end.frames && after == 0: // it has begun anew
+		return nil
+	}
+	return errMoved
+}
+
+// framesOf returns the number of the newest frame of each page that the -wal holds, counted from 0.
+func framesOf(wal io.ReaderAt, end walEnd) (map[uint32]uint32, error) {
+	newest := map[uint32]uint32{}
+	for i := range end.frames {
+		no, err := pageOfFrame(wal, walEnd{salt: end.salt, frames: i + 1})
+		if err != nil {
+			return nil, err
+		}
+		newest[no] = i
+	}
+	return newest, nil
+}
+
+// pageOfFrame returns the page of the last frame before end.
+func pageOfFrame(wal io.ReaderAt, end walEnd) (uint32, error) {
+	var h [frameHeader]byte
+	if _, err := wal.ReadAt(h[:], end.offset()-frameSize); err != nil {
+		return 0, fmt.Errorf("read the -wal: %w", err)
+	}
+	if end.salt != saltOf(h[8:]) {
+		return 0, errBroken
+	}
+	return binary.BigEndian.Uint32(h[:]), nil
+}
