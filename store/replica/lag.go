@@ -27,8 +27,10 @@ func (r *Replica) Stats() Stats {
 	}
 	now := s.lease.clock()
 	oldest := now
-	if at := s.firstNote.Load(); at > 0 {
-		oldest = time.Duration(at)
+	for _, at := range []int64{s.firstNote.Load(), s.copySince.Load()} {
+		if at > 0 {
+			oldest = min(oldest, time.Duration(at))
+		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -41,6 +41,7 @@ type shipper struct {
 
 	committed atomic.Uint64 // notes of commits
 	firstNote atomic.Int64  // of lease.clock: the first note that no file has yet; 0: none
+	copySince atomic.Int64  // of lease.clock: the first note that a copy of the whole under way brings; 0: none
 	urgent    atomic.Uint64 // the note that someone waits for
 
 	still     sync.Mutex  // held while no checkpoint may run; before captureMu
@@ -289,7 +290,8 @@ func (s *shipper) capture() (err error) {
 // captureWhole copies the whole database. captureMu is held.
 func (s *shipper) captureWhole() error {
 	note := s.committed.Load()
-	s.firstNote.Store(0)
+	s.copySince.Store(s.firstNote.Swap(0))
+	defer s.copySince.Store(0)
 	now, err := readIndex(s.path)
 	if err == nil && now.pages == 0 {
 		return nil // nothing was written yet
