@@ -19,6 +19,7 @@ type healthReply struct {
 	SessionStore string `json:"session_store"`
 	// running, damaged, failed: the look for damage after an unclean stop
 	QuickCheck   string `json:"quick_check,omitempty"`
+	Replica      string `json:"replica,omitempty"`       // ok, replica_behind: nothing is answered in time
 	RestoredJobs int64  `json:"restored_jobs,omitempty"` // held because the file is a copy or was restored
 	Error        string `json:"error,omitempty"`
 	RequestID    string `json:"request_id,omitempty"`
@@ -42,9 +43,18 @@ func (h *Handler) health(c *web.Call) (healthReply, error) {
 	if check == store.CheckDamaged && database == nil {
 		database, reply.Database = errDamaged, "damaged"
 	}
+	replica, replicated := h.prober.store.ReplicaState()
+	if replicated {
+		reply.Replica = "ok"
+		if replica.Late() {
+			reply.Replica = web.ErrReplicaBehind.Code
+		}
+	}
 	switch {
 	case database != nil || sessions != nil:
 		reply.Status, reply.Error = "unavailable", "storage_unavailable"
+	case replica.Late() && h.prober.store.Acknowledges():
+		reply.Status, reply.Error = "unavailable", web.ErrReplicaBehind.Code
 	case h.draining.Load():
 		reply.Status, reply.Error = "draining", "busy"
 	default:

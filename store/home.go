@@ -19,12 +19,17 @@ const heldAsRestored = "paused_at > 0 AND pause_reason LIKE '" + core.PauseResto
 
 // SettleHome finds out whether the file is where it was at the last start. One that is not is a copy, or was restored:
 // what its jobs have sent since it was made is not known, so its running and pending jobs are held with the reason
-// core.PauseRestored, and away is true. Then the file is at home here. With takeOver no job is held, and those that
-// were held go on. It is called before anything is sent. It returns core.ErrStorage, or an error of the file system.
+// core.PauseRestored, and away is true. Then the file is at home here. One that comes from a replica that is waited for
+// is at home wherever that brings it. With takeOver no job is held, and those that were held go on. It is called before
+// anything is sent. It returns core.ErrStorage, or an error of the file system.
 func (s *Store) SettleHome(ctx context.Context, takeOver bool, now core.Instant) (away bool, err error) {
-	mark, err := homeMark(s.path)
+	file, err := homeMark(s.path)
 	if err != nil {
 		return false, err
+	}
+	mark := file
+	if s.Acknowledges() { // it knows what was sent, on whatever machine the file was
+		mark = "replica " + s.opts.ReplicaName
 	}
 	err = s.update(ctx, func(tx *Tx) error {
 		var home string
@@ -32,7 +37,7 @@ func (s *Store) SettleHome(ctx context.Context, takeOver bool, now core.Instant)
 		if err != nil && !errors.Is(err, core.ErrNotFound) {
 			return err
 		}
-		away = err == nil && home != mark && (mark != "" || home == copyMark)
+		away = err == nil && home != mark && home != file && (mark != "" || home == copyMark)
 		if away && !takeOver {
 			if err := tx.holdJobs(now); err != nil {
 				return err

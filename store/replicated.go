@@ -29,6 +29,9 @@ type Replica interface {
 	Stop() error
 	// Close gives the lease up, after the file was closed.
 	Close(ctx context.Context) error
+	// Progress returns how long the oldest commit waits that is not in the replica, 0 where all are; how long a write
+	// to it takes; and the last transaction that it has.
+	Progress() (lag, latency time.Duration, txid uint64)
 	// Generation grows each time that a machine takes the lease.
 	Generation() uint64
 }
@@ -76,13 +79,39 @@ func (s *Store) leaveReplica() error {
 	return s.opts.Replica.Close(ctx)
 }
 
-// Replicated reports whether there is a replica.
-func (s *Store) Replicated() bool { return s.opts.Replica != nil }
+// ReplicaState is how the replica is.
+type ReplicaState struct {
+	Fresh      bool          // no other machine can have taken over
+	Lag        time.Duration // of the oldest commit that it has not got; 0: it has all
+	Latency    time.Duration // of a write to it, of late
+	TXID       uint64        // of the last transaction that it has
+	Generation uint64        // grows each time that a machine takes over
+}
 
-// Acknowledged returns once all that was committed so far is in the replica, at once where there is none. Its error is
+// replicaLate is how long a commit may wait before the replica counts as late.
+const replicaLate = 5 * time.Second
+
+// Late reports whether answers have to wait for so long that callers give up.
+func (r ReplicaState) Late() bool { return !r.Fresh || r.Lag > replicaLate }
+
+// ReplicaState returns how the replica is; ok is false where there is none.
+func (s *Store) ReplicaState() (state ReplicaState, ok bool) {
+	r := s.opts.Replica
+	if r == nil {
+		return state, false
+	}
+	state = ReplicaState{Fresh: r.Check() == nil, Generation: r.Generation()}
+	state.Lag, state.Latency, state.TXID = r.Progress()
+	return state, true
+}
+
+// Acknowledges reports whether there is a replica, and answers wait for it.
+func (s *Store) Acknowledges() bool { return s.opts.Replica != nil && !s.opts.ReplicaLags }
+
+// Acknowledged returns once all that was committed so far is in the replica, at once where none is waited for. Its error is
 // core.ErrStorage: what was committed stays, and may still arrive there.
 func (s *Store) Acknowledged(ctx context.Context) error {
-	if s.opts.Replica == nil {
+	if !s.Acknowledges() {
 		return nil
 	}
 	if err := s.opts.Replica.Wait(ctx); err != nil {
@@ -91,9 +120,9 @@ func (s *Store) Acknowledged(ctx context.Context) error {
 	return nil
 }
 
-// OnceAcknowledged calls fn when Acknowledged would return, at once where there is no replica. fn must not block.
+// OnceAcknowledged calls fn when Acknowledged would return, at once where no replica is waited for. fn must not block.
 func (s *Store) OnceAcknowledged(fn func(error)) {
-	if s.opts.Replica == nil {
+	if !s.Acknowledges() {
 		fn(nil)
 		return
 	}

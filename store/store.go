@@ -47,8 +47,11 @@ type Options struct {
 	// service, and is told of those who leave by the link of a mail.
 	SendElsewhere, MemberElsewhere bool
 	Replica                        Replica // where commits are kept besides the disk; nil: nowhere
-	MasterKey                      []byte  // 32 bytes that seal secrets at rest; nil: they are stored as they are
-	Log                            *slog.Logger
+	// ReplicaLags: no one waits for the replica, so a machine that dies loses what it has not got yet.
+	ReplicaLags bool
+	ReplicaName string // which replica it is: the home of a database that it keeps
+	MasterKey   []byte // 32 bytes that seal secrets at rest; nil: they are stored as they are
+	Log         *slog.Logger
 	// of database/sql; empty: sqlite. A test puts one between that fails on order.
 	Driver string
 }

@@ -38,7 +38,9 @@ func (c *connection) run(ctx context.Context) {
 	s, r := c.sender, c.relay
 	src := &smtp.Source{
 		Next: c.next, Ahead: c.drafts.prepare, Done: c.done,
-		Commit: func(e *smtp.Envelope) bool { return s.inflight.take(ctx, r.group, e.Tag.(*item), s.recorder) },
+		Commit: func(e *smtp.Envelope) bool {
+			return s.store.MayAct() == nil && s.inflight.take(ctx, r.group, e.Tag.(*item), s.recorder)
+		},
 	}
 	for {
 		round, ok := r.enter(ctx)

@@ -61,6 +61,12 @@ func (d *disabler) step(ctx context.Context, now time.Time) time.Time {
 		d.Log.Warn("disabler: read", slog.Any("error", err))
 		return now.Add(time.Second)
 	}
+	if len(due) > 0 {
+		if err := kept(ctx, d.Store); err != nil {
+			d.Log.Warn("disabler: the replica", slog.Any("error", err))
+			return now.Add(time.Second)
+		}
+	}
 	for i := range due {
 		select {
 		case <-d.loop.Stopping():
@@ -132,6 +138,9 @@ func (d *disabler) ask(ctx context.Context, path, token string, in map[string]an
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Authorization", "Bearer "+token)
+	if err := d.Store.MayAct(); err != nil {
+		return nil, err.Error()
+	}
 	res, err := d.client.Do(req)
 	if err != nil {
 		return nil, postError(err)

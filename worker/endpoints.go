@@ -47,6 +47,9 @@ func (p *EndpointPoster) post(ctx context.Context, e *core.OutboxEvent) verdict 
 		return verdict{down: true, reason: "the URL cannot be used"}
 	}
 	signEndpoint(req, endpoint, e, time.Now().Unix())
+	if err := p.store.MayAct(); err != nil {
+		return verdict{down: true, reason: err.Error()}
+	}
 	res, err := p.client.Do(req)
 	if err != nil {
 		return verdict{down: true, reason: postError(err)}

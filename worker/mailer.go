@@ -202,6 +202,11 @@ func (r *mailRun) claim(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if len(mails) > 0 {
+		if err := kept(ctx, r.Store); err != nil {
+			return err
+		}
+	}
 	if r.read = len(mails) == mailerRead; !r.read {
 		if r.all {
 			r.allAt = now
@@ -238,7 +243,7 @@ func (r *mailRun) connection(ctx context.Context) error {
 				r.results <- mailResult{mail: m, err: err}
 			}
 		},
-		Commit: func(*smtp.Envelope) bool { return true },
+		Commit: func(*smtp.Envelope) bool { return r.Store.MayAct() == nil },
 		Done: func(e *smtp.Envelope, o smtp.Outcome) {
 			m := e.Tag.(*core.Mail)
 			e.Tail = nil

@@ -172,6 +172,11 @@ func (d *delivery) claim(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if len(events) > 0 {
+		if err := kept(ctx, d.store); err != nil {
+			return err
+		}
+	}
 	if d.read = len(events) == outboxRead; !d.read {
 		d.readAt = now
 	}

@@ -74,6 +74,9 @@ func (p *Poster) post(ctx context.Context, path string, body []byte) verdict {
 	if err != nil { // nothing can be posted at all
 		return verdict{down: true, reason: err.Error()}
 	}
+	if err := p.store.MayAct(); err != nil {
+		return verdict{down: true, reason: err.Error()}
+	}
 	res, err := p.client.Do(req)
 	if err != nil {
 		return verdict{down: true, reason: postError(err)}

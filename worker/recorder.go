@@ -143,7 +143,7 @@ func (r *recorder) written(err error) {
 // free frees the slots of what was recorded, once the replica has it where there is one: what a machine that dies has
 // sent and not told is as many mails as there are slots.
 func (r *recorder) free() {
-	if !r.store.Replicated() {
+	if !r.store.Acknowledges() {
 		r.release(r.flight)
 		return
 	}

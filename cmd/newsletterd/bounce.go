@@ -69,8 +69,10 @@ func newBounceListener(cfg *config.Config, s *store.Store, ident *mail.Ident, lo
 		return nil, err
 	}
 	take := func(ctx context.Context, rcpt string, data []byte) error {
-		_, err := worker.TakeBounce(ctx, s, ident, rcpt, data, core.At(time.Now()))
-		return err
+		if _, err := worker.TakeBounce(ctx, s, ident, rcpt, data, core.At(time.Now())); err != nil {
+			return err
+		}
+		return s.Acknowledged(ctx)
 	}
 	return &bounceListener{l, report.NewBounceServer(localName(cfg), take, log), log}, nil
 }

@@ -30,6 +30,7 @@ type daemon struct {
 	cfg       *config.Config
 	log       *slog.Logger
 	store     *store.Store
+	standby   *standby // until the listener is the daemon's; nil: no replica
 	listener  net.Listener
 	clients   *connections
 	certs     *certificates // of the listener; nil: plain http
@@ -61,6 +62,14 @@ func build(ctx context.Context, cfg *config.Config, log *slog.Logger) (_ *daemon
 		return nil, err
 	}
 	o.Migrate = true
+	if cfg.Replica.URL != "" {
+		if d.standby, err = newStandby(cfg, log); err != nil {
+			return nil, err
+		}
+		if err = replicate(&o, cfg, log, d.standby.waiting); err != nil {
+			return nil, err
+		}
+	}
 	if d.store, err = store.Open(ctx, o); err != nil {
 		return nil, err
 	}
@@ -141,6 +150,7 @@ func (d *daemon) wire(ctx context.Context) (err error) {
 
 // abandon closes what a failed build has opened.
 func (d *daemon) abandon() {
+	d.standby.abandon()
 	if d.listener != nil {
 		_ = d.listener.Close()
 	}
@@ -197,8 +207,14 @@ func (d *daemon) listen() (err error) {
 	if d.certs, err = newCertificates(d.cfg, d.store, d.log); err != nil {
 		return err
 	}
-	if d.listener, err = net.Listen("tcp", d.cfg.Server.Listen); err != nil {
-		return fmt.Errorf("server.listen: %w", err)
+	if d.standby != nil {
+		d.listener, err = d.standby.leave()
+		d.standby = nil
+	} else if d.listener, err = net.Listen("tcp", d.cfg.Server.Listen); err != nil {
+		err = fmt.Errorf("server.listen: %w", err)
+	}
+	if err != nil {
+		return err
 	}
 	d.clients = configuredConnections(d.cfg.Server, d.log)
 	d.listener = d.clients.listener(d.listener)

@@ -68,7 +68,7 @@ var mayImport = map[string][]string{
 		"cmd/newsletterd/daemontest", "core", "handlers/web/webtest", "store/storetest",
 	},
 
-	"cmd/newsletterd/config":      {"auth", "core", "mail", "mail/report", "cmd/newsletterd/terminal"},
+	"cmd/newsletterd/config":      {"auth", "core", "mail", "mail/report", "store/replica/objects", "cmd/newsletterd/terminal"},
 	"cmd/newsletterd/demo":        {"auth", "cmd/newsletterd/config", "mail/mailtest"},
 	"cmd/newsletterd/frontmatter": {"core"},
 	"cmd/newsletterd/terminal":    {"core"},

@@ -19,6 +19,7 @@ const (
 	exitDone   = 0
 	exitFailed = 1
 	exitUsage  = 2
+	exitLost   = 3 // another machine has taken over
 )
 
 func main() {

@@ -51,6 +51,10 @@ makes an account in a browser, while there is none.
 			defer signal.Stop(signals)
 			// c.Context ends at the first signal too: the start must stop then, the running daemon must not be cut.
 			d, err := build(c.Context, cfg, log)
+			if cfg.Replica.URL != "" && errors.Is(err, context.Canceled) && c.Context.Err() != nil {
+				log.Info("stopped before this machine served")
+				return nil
+			}
 			if err != nil {
 				return err
 			}

@@ -38,7 +38,10 @@ type Call struct {
 	wanted []string             // scopes that the token lacks, for WWW-Authenticate
 	limit  int64                // of the body, where the endpoint's does not hold
 	checks []func([]byte) error // run over the raw body before it is decoded (signatures)
+	called bool                 // the operation has begun
 	asked  bool                 // by another route of ours, which has set Caller
+
+	acknowledged bool // the answer has waited for the replica
 }
 
 type param struct{ name, value string }

@@ -134,6 +134,9 @@ func StatusOf(d Dialect, kind core.Kind) int {
 
 // fail answers an error in the form of the route's area.
 func (c *Call) fail(err error) {
+	if behind := c.acknowledge(); behind != nil { // the error may tell of what was done before
+		err = behind
+	}
 	e := asError(err)
 	c.err = err
 	d := c.dialect()

@@ -56,7 +56,9 @@ type Handler struct {
 	documents   map[string]func() []byte // OpenAPI, by name
 	sessions    *scs.SessionManager      // of browsers
 	crossOrigin *http.CrossOriginProtection
-	unlisted    sync.Once // says that a proxy is not in TrustedProxies
+	// answers wait for the replica
+	acknowledges bool
+	unlisted     sync.Once // says that a proxy is not in TrustedProxies
 }
 
 // New returns a handler of the routes. It fails on a table that is not in order.
@@ -72,6 +74,7 @@ func New(o Options, routes []*Route) (*Handler, error) {
 		crossOrigin: newCrossOrigin(o.PublicURL),
 	}
 	if o.Store != nil {
+		h.acknowledges = o.Store.Acknowledges()
 		key, err := o.Store.PurposeKey(context.Background(), store.PurposeCursor)
 		if err != nil {
 			return nil, fmt.Errorf("key of cursors: %w", err)

@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"net/http"
 	"strconv"
@@ -59,8 +60,44 @@ func (w *responseWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter 
 
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
+// acknowledgeWait is how long an answer waits for the replica.
+const acknowledgeWait = 10 * time.Second
+
+// ErrReplicaBehind is the answer where what an operation has done, or has found done, is not in the replica in time:
+// the machine may die, and another one not know of it.
+var ErrReplicaBehind = &core.Error{
+	Kind: core.Unavailable, Code: "replica_behind",
+	Message: "It may be done, but is not kept safe yet; ask again.",
+}
+
+// acknowledge returns once everything that the answer can speak of is in the replica, where there is one. What only
+// reads does not wait.
+func (c *Call) acknowledge() error {
+	if !c.called || c.acknowledged || !c.frame.acknowledges || !c.route.mayChange() {
+		return nil
+	}
+	if c.Caller.ClientID == core.LoopClientID {
+		return nil // the daemon itself: what it writes when it has the answer comes later in the replica
+	}
+	c.acknowledged = true
+	ctx, cancel := context.WithTimeout(c.Request.Context(), acknowledgeWait)
+	defer cancel()
+	if err := c.frame.options.Store.Acknowledged(ctx); err != nil {
+		return ErrReplicaBehind.With(err)
+	}
+	return nil
+}
+
+// mayChange reports whether requests of the route may change something.
+func (r *Route) mayChange() bool {
+	return r.Do.changes || r.Method != http.MethodGet && r.Method != http.MethodHead
+}
+
 // reply writes the answer of an operation that succeeded.
 func (c *Call) reply(out any) error {
+	if err := c.acknowledge(); err != nil {
+		return err
+	}
 	status := c.route.Do.status
 	if c.status != 0 {
 		status = c.status

@@ -186,6 +186,7 @@ func (c *Call) serve() error {
 			return err
 		}
 	}
+	c.called = true
 	return c.route.Do.call(c)
 }
 

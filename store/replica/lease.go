@@ -138,7 +138,7 @@ func (l *lease) write(ctx context.Context, next *holder, cond objects.Condition)
 // take waits until the lease is this node's, and returns the holder before it; the zero value where there was none.
 // waiting is called with the holder each time that it has to wait. The caller must hold the lock of the database file:
 // a lease of the same node at the same place is taken at once, for its process can't run any more.
-func (l *lease) take(ctx context.Context, waiting func(holder)) (before holder, err error) {
+func (l *lease) take(ctx context.Context, waiting func(holder) error) (before holder, err error) {
 	var seen string // ETag of a holder that is waited for
 	var since time.Duration
 	for {
@@ -153,7 +153,9 @@ func (l *lease) take(ctx context.Context, waiting func(holder)) (before holder, 
 		case err != nil:
 			l.log.Warn("replica: the lease can't be read or taken", slog.Any("error", err))
 		default:
-			waiting(before)
+			if err := waiting(before); err != nil {
+				return before, err
+			}
 		}
 		if err := pause(ctx, l.ttl/10); err != nil {
 			return before, err

@@ -15,6 +15,7 @@ import (
 	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/mail"
+	"newsletterd/store/replica/objects"
 )
 
 // check checks every value, and those that must fit each other.
@@ -36,6 +37,7 @@ func (r *loader) check() {
 	if c.Backup.Every != 0 {
 		r.that("backup.every", spanBetween(c.Backup.Every, time.Minute, 30*24*time.Hour))
 	}
+	r.checkReplica()
 	r.checkMail()
 	r.checkProviders()
 	r.that("send.max_unrecorded", between(c.Send.MaxUnrecorded, 1, 65536))
@@ -86,6 +88,19 @@ func (r *loader) check() {
 	if c.Metrics.Listen != "" {
 		r.that("metrics.listen", CheckAddress(c.Metrics.Listen))
 		r.that("metrics.listen", differs(c.Metrics.Listen, c.Server.Listen))
+	}
+}
+
+func (r *loader) checkReplica() {
+	c := &r.cfg.Replica
+	r.that("replica.ttl", spanBetween(c.TTL, 3*time.Second, time.Minute))
+	r.that("replica.keep", spanBetween(c.Keep, time.Hour, 366*24*time.Hour))
+	if c.URL == "" {
+		return
+	}
+	r.that("replica.url", objects.CheckURL(c.URL))
+	if r.cfg.Database.Checkpoints == "external" {
+		r.that("database.checkpoints", errors.New(`must be "own" where replica.url is set`))
 	}
 }
 

@@ -17,6 +17,7 @@ type Config struct {
 	Server     Server     `toml:"server"`
 	Database   Database   `toml:"database"`
 	Backup     Backup     `toml:"backup"`
+	Replica    Replica    `toml:"replica"`
 	Mail       Mail       `toml:"mail"`
 	Send       Send       `toml:"send"`
 	Webhooks   Webhooks   `toml:"webhooks"`
@@ -64,6 +65,14 @@ type Database struct {
 type Backup struct {
 	Every Duration `toml:"every"` // 0: off
 	Path  string   `toml:"path"`  // empty: backup/<name> next to the database
+}
+
+// Replica is about the copy of the database that outlives this machine.
+type Replica struct {
+	URL         string   `toml:"url"` // of a bucket or a folder; empty: off
+	TTL         Duration `toml:"ttl"` // of the lease
+	Acknowledge bool     `toml:"acknowledge"`
+	Keep        Duration `toml:"keep"` // for how long any past state can be restored
 }
 
 // Mail is about mails that are sent.
@@ -196,6 +205,7 @@ func Default() *Config {
 		},
 		Database: Database{Path: "./newsletterd.db", Checkpoints: "own"},
 		Backup:   Backup{Every: Duration(time.Hour)},
+		Replica:  Replica{TTL: Duration(10 * time.Second), Acknowledge: true, Keep: Duration(72 * time.Hour)},
 		Mail: Mail{
 			Transport: "directory", Directory: "./mail", From: "newsletterd@localhost",
 			SMTP: SMTP{

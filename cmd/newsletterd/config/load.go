@@ -15,6 +15,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"newsletterd/cmd/newsletterd/terminal"
+	"newsletterd/store/replica/objects"
 )
 
 // DefaultFile is read if it exists and no other file is named.
@@ -201,7 +202,7 @@ func (r *loader) env(environ []string) {
 			r.text(key, value, "environment", "environment "+name)
 			continue
 		}
-		if r.providerEnv(name, value) {
+		if r.providerEnv(name, value) || name == objects.EnvKeyID || name == objects.EnvSecretKey {
 			continue
 		}
 		section, _, _ := strings.Cut(strings.ToLower(name[len(EnvPrefix):]), "_")

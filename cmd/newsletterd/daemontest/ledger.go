@@ -29,10 +29,10 @@ type Ledger struct {
 	provider       []byte     // key of the mail provider's events
 }
 
-// NewLedger starts a daemon with Records, a client of webhooks and a mail provider.
-func NewLedger(t testing.TB) *Ledger {
+// NewLedger starts a daemon with Records, a client of webhooks and a mail provider. Settings are as for New.
+func NewLedger(t testing.TB, settings ...string) *Ledger {
 	t.Helper()
-	l := &Ledger{Process: New(t), Acked: map[string]func(*store.Store) error{}, Kinds: map[string]int{}}
+	l := &Ledger{Process: New(t, settings...), Acked: map[string]func(*store.Store) error{}, Kinds: map[string]int{}}
 	l.Serve()
 	l.Records()
 	client := l.Record("admin", "webhook-client", "create", "--tenant", l.Tenant, "--name", "Outside")

@@ -195,6 +195,16 @@ func (p *Process) Kill() {
 // Database returns the path of the database.
 func (p *Process) Database() string { return filepath.Join(p.Dir, "newsletterd.db") }
 
+// LoseDisk removes all that the daemon has kept but its configuration, as on a new machine.
+func (p *Process) LoseDisk() {
+	p.Helper()
+	all, err := filepath.Glob(p.Database() + "*")
+	p.Must(err)
+	for _, file := range all {
+		p.Must(os.RemoveAll(file))
+	}
+}
+
 // LeftNothing checks that a daemon that was stopped has left one file of the database.
 func (p *Process) LeftNothing() {
 	p.Helper()

@@ -25,6 +25,18 @@ import (
 // AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN; and for AWS_REGION where the address has none. A storage is not connected
 // with yet; a folder is made if the one above it exists. Errors name what is wrong with the address, and no secret.
 func Open(rawURL string, env func(string) string) (Bucket, error) {
+	u, err := parse(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	if u.Scheme == "s3" {
+		return openS3(u, env)
+	}
+	return openFolder(filepath.Clean(u.Path))
+}
+
+// parse checks what is common to the addresses of all buckets, and all of a folder's.
+func parse(rawURL string) (*url.URL, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil { // its error has the address
 		return nil, errors.New("is no address (as s3://bucket/path or file:///path)")
@@ -37,15 +49,30 @@ func Open(rawURL string, env func(string) string) (Bucket, error) {
 	}
 	switch u.Scheme {
 	case "s3":
-		return openS3(u, env)
+		return u, nil
 	case "file":
 		if u.Host != "" && u.Host != "localhost" || !filepath.IsAbs(u.Path) || u.RawQuery != "" {
 			return nil, errors.New("must have an absolute path alone (as file:///var/lib/replica)")
 		}
-		return openFolder(filepath.Clean(u.Path))
+		return u, nil
 	}
 	return nil, errors.New("must begin with s3:// or file:///")
 }
+
+// CheckURL returns what Open would find wrong with an address, whatever the environment has. It touches nothing.
+func CheckURL(rawURL string) error {
+	u, err := parse(rawURL)
+	if err == nil && u.Scheme == "s3" {
+		_, err = openS3(u, func(string) string { return "any" })
+	}
+	return err
+}
+
+// The variables of the environment that hold the keys to a storage, before Amazon's own are looked at.
+const (
+	EnvKeyID     = "NEWSLETTERD_REPLICA_ACCESS_KEY_ID"
+	EnvSecretKey = "NEWSLETTERD_REPLICA_SECRET_ACCESS_KEY"
+)
 
 // bucketName is what S3 allows, with the capitals and underscores of older buckets.
 var bucketName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]$`)

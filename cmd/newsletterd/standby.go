@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	sd "github.com/coreos/go-systemd/v22/daemon"
+
+	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+)
+
+// standby answers at the daemon's address until it can serve: /healthz and everything else with 503, so that a load
+// balancer leaves it out. Connections of that time end, and the listener is the daemon's then.
+type standby struct {
+	listener *net.TCPListener
+	server   *http.Server
+	served   chan struct{}
+	log      *slog.Logger
+
+	mu     sync.Mutex
+	status string // starting, standby
+}
+
+// newStandby listens. Where certificates come from ACME it speaks plain http, for they are in the database.
+func newStandby(cfg *config.Config, log *slog.Logger) (*standby, error) {
+	certs := &certificates{cert: cfg.Server.TLSCert, key: cfg.Server.TLSKey, log: log}
+	if certs.cert != "" {
+		if err := certs.load(); err != nil {
+			return nil, err
+		}
+	}
+	l, err := net.Listen("tcp", cfg.Server.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("server.listen: %w", err)
+	}
+	s := &standby{listener: l.(*net.TCPListener), served: make(chan struct{}), log: log, status: "starting"}
+	s.server = web.Server(http.HandlerFunc(s.answer))
+	s.server.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug)
+	var serve net.Listener = kept{s.listener}
+	if certs.cert != "" {
+		serve = tls.NewListener(serve, &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: certs.get})
+	}
+	go func() {
+		_ = s.server.Serve(serve)
+		close(s.served)
+	}()
+	return s, nil
+}
+
+// kept is a listener that stays open when a server closes it.
+type kept struct{ *net.TCPListener }
+
+// Close only ends an Accept that waits.
+func (k kept) Close() error { return k.SetDeadline(time.Now()) }
+
+// waiting says that another machine serves.
+func (s *standby) waiting(host string) error {
+	s.mu.Lock()
+	first := s.status != "standby"
+	s.status = "standby"
+	s.mu.Unlock()
+	if first {
+		s.log.Info("standby: another machine serves", slog.String("host", host),
+			slog.String("listen", s.listener.Addr().String()))
+		_, _ = sd.SdNotify(false, sd.SdNotifyReady+"\nSTATUS=standby")
+	}
+	return nil
+}
+
+// answer is that of every address.
+func (s *standby) answer(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	status := s.status
+	s.mu.Unlock()
+	body := map[string]string{
+		"error": status, "message": "This machine does not serve at the moment; try again soon.", "request_id": core.NewID(),
+	}
+	if r.URL.Path == "/healthz" {
+		body["status"] = status
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Cache-Control", "no-store")
+	h.Set("Retry-After", "2")
+	w.WriteHeader(http.StatusServiceUnavailable)
+	_ = json.NewEncoder(w).Encode(body)
+}
+
+// leave ends the answers and returns the listener.
+func (s *standby) leave() (net.Listener, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if s.server.Shutdown(ctx) != nil {
+		_ = s.server.Close()
+	}
+	<-s.served
+	return s.listener, s.listener.SetDeadline(time.Time{})
+}
+
+// abandon closes the listener, too. A nil standby has none.
+func (s *standby) abandon() {
+	if s == nil {
+		return
+	}
+	_ = s.server.Close()
+	_ = s.listener.Close()
+}
