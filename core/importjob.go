@@ -58,6 +58,8 @@ type ImportJob struct {
 	Announced int64  `db:"announced" json:"-"` // changes that were announced one by one
 	DoneID    string `db:"done_id" json:"-"`   // of the row that the run has come to, in the order of ids
 	DoneRows  int64  `db:"done_rows" json:"-"` // rows of this id
+
+	ReplacedBytes int64 `db:"replaced_bytes" json:"-"` // of what is kept to take the import back
 }
 
 // ImportTooLarge is the error for a file of more bytes than limit.

@@ -16,9 +16,14 @@ type ImportUndo struct {
 	UndoPending int64   `db:"undo_pending" json:"undo_pending,omitempty"` // they wait for their confirmation again
 	UndoKept    int64   `db:"undo_kept" json:"undo_kept,omitempty"`       // they have left, confirmed or changed since
 	UndoneAt    Instant `db:"undone_at" json:"undone_at,omitzero"`
+	// people who were on the list before, of whom what the file has replaced is kept until undo_until
+	Replaced       int64 `db:"replaced" json:"replaced"`
+	ReplacedUnkept int64 `db:"replaced_unkept" json:"replaced_unkept,omitempty"` // and of whom it is not: it was too much
+	UndoRestored   int64 `db:"undo_restored" json:"undo_restored,omitempty"`     // they have fields again as before
+	UndoUnrestored int64 `db:"undo_unrestored" json:"undo_unrestored,omitempty"` // changed since, or gone: they stay so
 }
 
-// ImportUndoPlan says what would become of those whom an import has brought.
+// ImportUndoPlan says what would become of those whom an import has brought or changed.
 type ImportUndoPlan struct {
 	Brought int64 `json:"brought"`
 	Looked  int64 `json:"looked"`  // at so many of them; they are as good as chosen by chance
@@ -27,6 +32,11 @@ type ImportUndoPlan struct {
 	Left    int64 `json:"left"`    // by themselves: that stays
 	Changed int64 `json:"changed"` // they have confirmed, or something of theirs has changed: they stay
 	Gone    int64 `json:"gone"`    // not on the list any more
+
+	Replaced       int64 `json:"replaced"`        // people who were on the list before, and have other fields by the file
+	ReplacedLooked int64 `json:"replaced_looked"` // at so many of them
+	Restore        int64 `json:"restore"`         // they get back what the file has replaced and was not changed since
+	Unrestored     int64 `json:"unrestored"`      // all of it was changed since, or they are gone: that stays
 }
 
 // UndoOutcome is what taking an import back makes of a subscription.

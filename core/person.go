@@ -57,6 +57,15 @@ type PersonSubscription struct {
 	StatusAt   Instant   `db:"status_at" json:"status_at"`
 	Generation int64     `db:"gen" json:"generation"`
 	Consents   []Consent `db:"-" json:"consents"`
+
+	// fields that an import has replaced, kept while it can be taken back
+	Replaced []PersonReplaced `db:"-" json:"replaced,omitempty"`
+}
+
+// PersonReplaced is what an import has replaced of the fields of a subscription.
+type PersonReplaced struct {
+	ImportID string       `db:"import_id" json:"import_id"`
+	Fields   FieldsBefore `db:"fields" json:"fields"`
 }
 
 // PersonRequest is a request to subscribe.

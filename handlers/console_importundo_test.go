@@ -36,3 +36,43 @@ func TestConsoleImportOfAnother(t *testing.T) {
 		e.sends(own+"/undo", http.StatusSeeOther, url.Values{})
 	})
 }
+
+// Before an import is taken back its pages say that the fields it has replaced come back; after it they have.
+func TestConsoleImportGivesFieldsBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RoleTenantAdmin)
+		importer := worker.Imports(e.store, nil, slog.New(slog.DiscardHandler))
+		ctx := t.Context()
+		for _, email := range []core.Email{"anna@reader.example", "ben@reader.example"} {
+			e.seed.Active(e.list.ID, email)
+			_, err := e.store.SetPreferences(ctx, e.list.ID, email, `{"city":"Ulm"}`, e.seed.Time())
+			e.must(err)
+		}
+		file := "email,city\nanna@reader.example,WRONG\nben@reader.example,WRONG\n"
+		j := e.seed.NewImportJob(e.list.ID, file)
+		_, err := e.store.RunImport(ctx, j.ID, core.ImportInput{SubscriberStatus: core.SubscriptionActive}, "user:1",
+			e.seed.Time())
+		e.must(err)
+		importer.Step(ctx, time.Now())
+		at := "/imports/" + j.ID
+		e.shows(at, http.StatusOK, "Of 2 people who were on the list before the file has replaced what was known", at+`/undo"`)
+		time.Sleep(time.Second)
+		_, err = e.store.SetPreferences(ctx, e.list.ID, "ben@reader.example", `{"city":"Köln"}`, e.seed.Time())
+		e.must(err)
+		e.shows(at+"/undo", http.StatusOK, "It has brought no one new. Of 2 people who were there before it has replaced",
+			"<strong>1</strong> were on the list before: what the file has replaced becomes again what it was",
+			"<strong>1</strong> were on the list before, and all that the file has replaced was changed since", "-is not kept",
+			"-about")
+		e.sends(at+"/undo", http.StatusSeeOther, url.Values{})
+		e.shows(at, http.StatusOK, `max="2" value="0"`)
+		importer.Step(ctx, time.Now())
+		e.shows(at, http.StatusOK, "<strong>1</strong> who were on the list before have again what the file had replaced",
+			"<strong>1</strong> who were on the list before were changed since")
+		if s := e.found("anna@reader.example"); s.Preferences != `{"city":"Ulm"}` {
+			t.Errorf("%+v", s)
+		}
+		if s := e.found("ben@reader.example"); s.Preferences != `{"city":"Köln"}` {
+			t.Errorf("%+v", s)
+		}
+	})
+}

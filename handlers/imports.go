@@ -39,9 +39,9 @@ func (h *Handler) importRoutes(t *web.Table) {
 	t.Add("POST", item+"/cancel", may, web.Member, one(web.Path(a.cancel)).Fails(core.Conflict),
 		"End an import, or its upload; what it has done stays")
 	t.Add("GET", item+"/undo", may, web.Member, one(web.Path(a.undoPlan)).Fails(core.Conflict),
-		"Say what would become of those whom an import has brought if it were taken back")
+		"Say what would become of those whom an import has brought or changed if it were taken back")
 	t.Add("POST", item+"/undo", may, web.Member, one(web.Path(a.undo)).Accepted().Fails(core.Conflict),
-		"Take an import back, within a week of its end: remove those whom it has brought anew")
+		"Take an import back, within a week of its end: remove those whom it has brought anew, and give the others their fields back")
 	t.Add("GET", item+"/faults", may, web.Member, one(web.Write(a.faults)), "Write the lines with errors as CSV")
 	t.Add("DELETE", item, may, web.Member, one(web.Path(a.remove)).Fails(core.Conflict),
 		"Delete an import with its file")

@@ -271,8 +271,8 @@ var refusals = map[string][]web.Refusal{
 		refused("mapping", "The file has no such columns, or two for one field"),
 		refused("status", "It doesn't fit the list"), clash("The import has begun, or has ended"),
 	},
-	"planImportUndo": {clash("The import has not ended, brought no one, was taken back, or ended over a week ago")},
-	"undoImport":     {clash("The import has not ended, brought no one, was taken back, or ended over a week ago")},
+	"planImportUndo": {clash("The import has not ended, changed no one, was taken back, or ended over a week ago")},
+	"undoImport":     {clash("The import has not ended, changed no one, was taken back, or ended over a week ago")},
 	"cancelImport":   {clash("The import has ended")},
 	"deleteImport":   {clash("The import is running, or is being taken back")},
 

@@ -110,3 +110,10 @@ func (s *Store) SkewStatistics() {
 		FROM sqlite_schema AS t JOIN pragma_index_list(t.name) AS i WHERE t.type = 'table'`)
 	s.readers.SetMaxIdleConns(0) // a connection reads them when it begins
 }
+
+// SetMaxReplacedBytes changes how much is kept of what an import has replaced, and returns what undoes that.
+func SetMaxReplacedBytes(n int64) (undo func()) {
+	was := maxReplacedBytes
+	maxReplacedBytes = n
+	return func() { maxReplacedBytes = was }
+}

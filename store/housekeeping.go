@@ -180,6 +180,8 @@ func init() {
 		remains("fed_list", "list_id", "list", "list_id"),
 		remains("import_chunk", "import_id, kind, no", "(SELECT j.id, l.deleted_at FROM import_job AS j JOIN list AS l "+
 			"ON l.id = j.list_id)", "import_id"),
+		remains("import_before", "import_id, subscription_id", "(SELECT j.id, l.deleted_at FROM import_job AS j JOIN list "+
+			"AS l ON l.id = j.list_id)", "import_id"),
 		remains("import_job", "id", "list", "list_id"),
 		remains("list_count", "list_id, day", "list", "list_id"),
 		remains("issue", "no", "list", "list_id"),

@@ -19,7 +19,10 @@ type importing struct {
 	endpoints bool         // of the tenant; they hear of each change
 	noted     []byte       // see keepNoted
 	brought   int64
-	consents  [][2]string // ids of those who are active in their first generation by this operation, with the evidence
+
+	replaced, unkept, replacedBytes int64 // see keepReplaced
+
+	consents [][2]string // ids of those who are active in their first generation by this operation, with the evidence
 }
 
 // Statements of an import that write many rows each. Rows one by one cost twice as much.
@@ -224,6 +227,9 @@ func (im *importing) known(tx *Tx, r *ImportRow, sub *core.Subscription) error {
 		return im.prove(tx, r, sub)
 	}
 	im.counts.Updated++
+	if err := im.keepReplaced(tx, sub.ID, said, sub.Preferences); err != nil {
+		return err
+	}
 	if sub.Status != was {
 		im.note(sub.ID)
 	}

@@ -276,7 +276,10 @@ func (s *Store) SweepImports(ctx context.Context, now core.Instant) (more bool, 
 			WHERE j.status = 'deleted' OR c.kind < 2 AND j.failure_reason = '`+core.ImportErased+`'
 			OR c.kind = 0 AND j.status IN ('completed', 'failed', 'cancelled')
 			OR j.finished_at > 0 AND j.finished_at < ?1 AND (c.kind < 2 OR j.undo_status <> 'running')
-		UNION ALL SELECT id, 0, 1 FROM import_job WHERE status = 'deleted') LIMIT 1`, int64(now.Add(-FaultsKept)))
+		UNION ALL SELECT j.id, ?2, 0 FROM import_job AS j WHERE (j.status = 'deleted' OR j.finished_at > 0 AND
+			j.finished_at < ?1 AND j.undo_status <> 'running') AND EXISTS (SELECT 1 FROM import_before WHERE import_id = j.id)
+		UNION ALL SELECT id, 0, 1 FROM import_job WHERE status = 'deleted') LIMIT 1`, int64(now.Add(-FaultsKept)),
+		importReplaced)
 	switch {
 	case errors.Is(err, core.ErrNotFound):
 		return false, nil
@@ -287,6 +290,10 @@ func (s *Store) SweepImports(ctx context.Context, now core.Instant) (more bool, 
 			_, err := tx.exec("DELETE FROM import_job WHERE id = ? AND status = 'deleted'", unneeded.ID)
 			return err
 		})
+	}
+	if unneeded.Kind == importReplaced {
+		err = s.dropReplaced(ctx, unneeded.ID)
+		return err == nil, err
 	}
 	_, err = s.dropImportChunks(ctx, unneeded.ID, unneeded.Kind)
 	return err == nil, err

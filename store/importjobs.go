@@ -12,7 +12,8 @@ import (
 var importColumns = `id, tenant_id, list_id, name, bytes, status, dry_run, subscriber_status, source, mapping, lines,
 	keep_fields, added, updated, unchanged, kept, contradicted, pending, failed, evidence, evidence_unreadable,
 	evidence_future, brought, undo_status, undo_removed, undo_pending, undo_kept, undone_at,
-	iif(finished_at > 0 AND brought > 0 AND undo_status = '', finished_at + ` +
+	replaced, replaced_unkept, replaced_bytes, undo_restored, undo_unrestored,
+	iif(finished_at > 0 AND brought + replaced > 0 AND undo_status = '', finished_at + ` +
 	strconv.FormatInt(FaultsKept.Milliseconds(), 10) + `, 0) AS undo_until,
 	sync_id, created_by, created_at, started_at, finished_at, failure_reason, announced, done_id, done_rows`
 
@@ -65,7 +66,8 @@ func (s *Store) RunImport(ctx context.Context, id string, in core.ImportInput, a
 		return tx.one(`UPDATE import_job SET status = 'waiting', dry_run = ?2, mapping = ?3, subscriber_status = ?4,
 			source = ?5, keep_fields = ?7, queued_at = ?6, touched_at = ?6, started_at = 0, lines = 0, added = 0, updated = 0,
 			unchanged = 0, kept = 0, contradicted = 0, pending = 0, failed = 0, evidence = 0, evidence_unreadable = 0, evidence_future = 0,
-			announced = 0, done_id = '', done_rows = 0, brought = 0, failure_reason = '' WHERE id = ?1`,
+			announced = 0, done_id = '', done_rows = 0, brought = 0,
+			replaced = 0, replaced_bytes = 0, replaced_unkept = 0, failure_reason = '' WHERE id = ?1`,
 			id, in.DryRun, in.Mapping.Column(), in.SubscriberStatus, core.Origin{Source: in.Source}.Trim().Source,
 			int64(now), in.KeepFields)
 	})
@@ -163,6 +165,7 @@ func (s *Store) ImportOf(ctx context.Context, j *core.ImportJob) (*Import, error
 		im.from, im.before = importPosition{j.DoneID, j.DoneRows}, j.ImportCounts
 		im.single = int(j.Announced)
 		im.synced = im.single > maxSingle
+		im.replacedBytes = j.ReplacedBytes
 	}
 	return im, nil
 }
@@ -246,8 +249,10 @@ func (im *importing) progress(tx *Tx) error {
 	if im.job == "" {
 		return nil
 	}
-	err := tx.one(`UPDATE import_job SET done_id = ?2, done_rows = ?3, announced = ?4, brought = brought + ?5 WHERE id = ?1
-		AND status = 'running'`, im.job, im.position.id, im.position.rows, im.single, im.brought)
+	err := tx.one(`UPDATE import_job SET done_id = ?2, done_rows = ?3, announced = ?4, brought = brought + ?5,
+		replaced = replaced + ?6, replaced_unkept = replaced_unkept + ?7, replaced_bytes = ?8 WHERE id = ?1
+		AND status = 'running'`, im.job, im.position.id, im.position.rows, im.single, im.brought, im.replaced, im.unkept,
+		im.replacedBytes)
 	if err == nil {
 		err = tx.setImportCounts(im.job, im.counts)
 	}

@@ -64,6 +64,8 @@ type Import struct {
 	job    string            // id of the core.ImportJob that it is the run of; empty: none
 	from   importPosition    // up to where a process before this one has come
 	before core.ImportCounts // of that process
+
+	replacedBytes int64 // of what is kept to take the import back
 }
 
 // NewImport begins an import into a list; status is that of new rows: active, or pending, which sends each of them a
@@ -257,7 +259,9 @@ func (im *Import) add(ctx context.Context, first importStep, more <-chan importS
 		run = im.store.bulk
 	}
 	err = run(ctx, func(tx *Tx) (err error) {
-		add = importing{Import: im, now: now, counts: im.Counts, single: im.single}
+		add = importing{
+			Import: im, now: now, counts: im.Counts, single: im.single, replacedBytes: im.replacedBytes,
+		}
 		steps, err = add.run(tx, steps, more)
 		if err != nil || !im.DryRun {
 			return err
@@ -272,7 +276,7 @@ func (im *Import) add(ctx context.Context, first importStep, more <-chan importS
 		return read, nil
 	}
 	if err == nil {
-		im.Counts, im.single = add.counts, add.single
+		im.Counts, im.single, im.replacedBytes = add.counts, add.single, add.replacedBytes
 		im.synced = im.synced || add.sync
 	}
 	return read, err

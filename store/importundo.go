@@ -124,6 +124,9 @@ func (s *Store) ImportUndoPlan(ctx context.Context, id string, now core.Instant)
 				p.Add(outcome)
 			}
 		}
+		if err == nil {
+			err = planReplaced(r, &j, &p)
+		}
 		return err
 	})
 	return p, err
@@ -136,8 +139,8 @@ func undoable(j *core.ImportJob, now core.Instant) error {
 		return core.Conflictf("conflict", "The import is %s: cancel it first.", j.Status)
 	case j.UndoStatus != "":
 		return core.Conflictf("conflict", "The import was taken back already.")
-	case j.Brought == 0:
-		return core.Conflictf("conflict", "The import has brought no one, or it is older than this version.")
+	case j.Brought+j.Replaced == 0:
+		return core.Conflictf("conflict", "The import has changed no one, or it is older than this version.")
 	case now >= j.UndoUntil:
 		return core.Conflictf("conflict", "An import can be taken back for a week after its end.")
 	}
@@ -145,7 +148,7 @@ func undoable(j *core.ImportJob, now core.Instant) error {
 }
 
 // UndoImport asks for an import to be taken back, which happens in steps. It returns core.ErrNotFound, or a Conflict
-// where the import has not ended, has brought no one, has ended a week ago, or was taken back.
+// where the import has not ended, has changed no one, has ended a week ago, or was taken back.
 func (s *Store) UndoImport(ctx context.Context, id, actor string, now core.Instant) (core.ImportJob, error) {
 	return s.changeImport(ctx, id, actor, "import.undo", now, func(tx *Tx, j *core.ImportJob) error {
 		if err := undoable(j, now); err != nil {
@@ -199,14 +202,21 @@ func (u *undoing) step() (more bool, err error) {
 	var c broughtChunk
 	err = u.get(&c, "SELECT no, data FROM import_chunk WHERE import_id = ? AND kind = ? ORDER BY no LIMIT 1", u.job.ID,
 		importBrought)
-	if err == nil {
+	brought := !errors.Is(err, core.ErrNotFound)
+	if err == nil || !brought {
 		u.list, err = u.listWithTenant(u.job.ListID)
 	}
-	if errors.Is(err, core.ErrNotFound) || errors.Is(err, core.ErrListNotFound) {
+	if errors.Is(err, core.ErrListNotFound) {
 		return false, u.end()
 	}
 	if err != nil {
 		return false, err
+	}
+	if !brought { // those are done: now what was replaced, which makes them look changed
+		if more, err := u.restore(); more || err != nil {
+			return more, err
+		}
+		return false, u.end()
 	}
 	if u.at, err = u.stamp(u.job.ListID, u.now); err != nil {
 		return false, err
@@ -277,12 +287,16 @@ func (u *undoing) announce(sub *core.Subscription) error {
 	ended := *sub
 	change := sub.EndedByUndo(u.at)
 	ended.Status, ended.Preferences = core.SubscriptionUnsubscribed, core.NoPreferences
-	event := eventOf(u.list.TenantID, &ended, change)
+	return u.hand(eventOf(u.list.TenantID, &ended, change))
+}
+
+// hand gives an event to the send side, which applies it at once where it is here, and to the tenant's receivers.
+func (u *undoing) hand(event *core.Event) error {
 	var err error
 	if u.store.opts.SendElsewhere {
 		err = u.putEvent(event, "", u.now)
 	} else {
-		err = u.applySubscriber(applying{listID: sub.ListID, eventType: event.Type, occurredAt: event.OccurredAt},
+		err = u.applySubscriber(applying{listID: event.ListID, eventType: event.Type, occurredAt: event.OccurredAt},
 			event.Subscriber, u.now)
 	}
 	if err != nil {
@@ -309,5 +323,7 @@ func (u *undoing) end() error {
 	u.Tx.tell("undo_removed", nil, u.job.UndoRemoved)
 	u.Tx.tell("undo_pending", nil, u.job.UndoPending)
 	u.Tx.tell("undo_kept", nil, u.job.UndoKept)
+	u.Tx.tell("undo_restored", nil, u.job.UndoRestored)
+	u.Tx.tell("undo_unrestored", nil, u.job.UndoUnrestored)
 	return u.audit(u.now, by, "import.undone", u.job.TenantID, u.job.ID)
 }

@@ -197,7 +197,9 @@ func (e *erasing) memberSide() error {
 		return err
 	}
 	err = e.do([]any{e.pairs},
-		"DELETE FROM consent WHERE (list_id, subscription_id)"+pairsIn)
+		"DELETE FROM consent WHERE (list_id, subscription_id)"+pairsIn,
+		`DELETE FROM import_before WHERE (import_id, subscription_id) IN (SELECT i.id, p.value->>1 FROM json_each(?1) AS p
+			CROSS JOIN import_job AS i INDEXED BY import_job_list ON i.list_id = p.value->>0)`)
 	if err == nil {
 		err = e.do([]any{jsonOf(e.tokens)}, "DELETE FROM confirm_token WHERE id IN (SELECT value FROM json_each(?))")
 	}

@@ -220,6 +220,10 @@ func (at *personReach) newsletter(r *Reader, d *core.PersonData) error {
 		if err == nil {
 			err = r.all(&sub.Consents, selectConsents, sub.ListID, sub.ID)
 		}
+		if err == nil {
+			err = r.all(&sub.Replaced, "SELECT import_id, fields FROM import_before WHERE subscription_id = ?2 AND import_id IN "+
+				"(SELECT id FROM import_job WHERE list_id = ?1) ORDER BY import_id", sub.ListID, sub.ID)
+		}
 	}
 	if err == nil && at.userID != "" {
 		err = r.all(&d.Audit, "SELECT at, actor, action, tenant_id, object, iif(actor = 'user:' || ?1, origin, '') AS "+

@@ -72,10 +72,12 @@ var personColumns = map[string]struct {
 		person: "email email_key", stays: "invited_by",
 		other: "id hash tenant_id role created_at expires_at",
 	},
-	"import_chunk": {stays: "data", other: "import_id kind no"},
+	"import_before": {person: "subscription_id fields", other: "import_id"},
+	"import_chunk":  {stays: "data", other: "import_id kind no"},
 	"import_job": {
 		stays: "created_by done_id undo_by",
 		other: "brought undo_status undone_at undo_removed undo_pending undo_kept " +
+			"replaced replaced_bytes replaced_unkept undo_restored undo_unrestored " +
 			"id tenant_id list_id name bytes status dry_run keep_fields " +
 			"subscriber_status source mapping lines added updated unchanged kept contradicted pending " +
 			"failed evidence " +

@@ -103,6 +103,10 @@ func fillPerson(n *storetest.Seeder, email core.Email) string {
 		"UPDATE family SET user_agent = 'Lynx' WHERE user_id = ?3",
 		"UPDATE code SET remote = '198.51.100.7', user_agent = 'Lynx' WHERE user_id = ?3",
 		"UPDATE mail SET params = json_object('name', ?1) WHERE email_key = ?1 AND kind = 'verify'",
+		"INSERT INTO import_job (id, tenant_id, list_id, name, status, created_by, created_at, touched_at) SELECT 'ij', ?2, " +
+			"list_id, 'f', 'completed', 'user:x', 1, 1 FROM subscription WHERE id = ?5 ON CONFLICT DO NOTHING",
+		"INSERT INTO import_before (import_id, subscription_id, fields) VALUES ('ij', ?5, json_object('note', " +
+			"json_object('was', 'Once ' || ?1)))",
 		"UPDATE consent SET reason = 'I am ' || ?1 WHERE subscription_id = ?5",
 		"UPDATE outbox SET last_error = 'no ' || ?1 WHERE subscription_id = ?5",
 		"UPDATE disable_request SET last_error = 'no ' || ?1 WHERE email = ?1",

@@ -250,7 +250,8 @@ type importData struct {
 	From    field        `json:"-"`
 	Keep    bool         `json:"-"`
 
-	Undone int64 `json:"-"` // of those whom it has brought
+	Undone  int64 `json:"-"` // of those whom it has brought or changed
+	Touched int64 `json:"-"` // those
 
 	guessed bool // which column holds the addresses
 }
@@ -310,7 +311,8 @@ func (p *Page) readImport(d *importData) {
 	if d.Status != core.ImportUploaded && d.Status != core.ImportUploading {
 		d.Counted = p.countedRows(d)
 	}
-	d.Undone = d.UndoRemoved + d.UndoPending + d.UndoKept
+	d.Undone = d.UndoRemoved + d.UndoPending + d.UndoKept + d.UndoRestored + d.UndoUnrestored
+	d.Touched = d.Brought + d.Replaced
 	for i := range d.Columns {
 		p.readColumn(d, i)
 	}

@@ -441,6 +441,13 @@ CREATE TABLE idempotency (
 
 CREATE INDEX idempotency_expires ON idempotency (expires_at);
 
+CREATE TABLE import_before (
+  import_id       TEXT NOT NULL,
+  subscription_id TEXT NOT NULL,
+  fields          TEXT NOT NULL,
+  PRIMARY KEY (import_id, subscription_id)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE import_chunk (
   import_id TEXT NOT NULL,
   kind      INTEGER NOT NULL,
@@ -483,7 +490,7 @@ CREATE TABLE import_job (
   announced           INTEGER NOT NULL DEFAULT 0, -- changes that were announced one by one
   done_id             TEXT NOT NULL DEFAULT '', -- of the row that the run has come to, in the order of ids
   done_rows           INTEGER NOT NULL DEFAULT 0 -- rows of this id
-, keep_fields INTEGER NOT NULL DEFAULT 0, brought INTEGER NOT NULL DEFAULT 0, undo_status TEXT NOT NULL DEFAULT '', undo_by TEXT NOT NULL DEFAULT '', undone_at INTEGER NOT NULL DEFAULT 0, undo_removed INTEGER NOT NULL DEFAULT 0, undo_pending INTEGER NOT NULL DEFAULT 0, undo_kept INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID;
+, keep_fields INTEGER NOT NULL DEFAULT 0, brought INTEGER NOT NULL DEFAULT 0, undo_status TEXT NOT NULL DEFAULT '', undo_by TEXT NOT NULL DEFAULT '', undone_at INTEGER NOT NULL DEFAULT 0, undo_removed INTEGER NOT NULL DEFAULT 0, undo_pending INTEGER NOT NULL DEFAULT 0, undo_kept INTEGER NOT NULL DEFAULT 0, replaced INTEGER NOT NULL DEFAULT 0, replaced_bytes INTEGER NOT NULL DEFAULT 0, replaced_unkept INTEGER NOT NULL DEFAULT 0, undo_restored INTEGER NOT NULL DEFAULT 0, undo_unrestored INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID;
 
 CREATE INDEX import_job_list ON import_job (list_id);
 

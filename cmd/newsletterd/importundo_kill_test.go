@@ -1,0 +1,72 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"newsletterd/cmd/newsletterd/daemontest"
+	"newsletterd/core"
+)
+
+// The daemon is killed while an import is taken back that has replaced fields: each person has in the end what they had
+// before.
+func TestKillWhileAnImportIsTakenBack(t *testing.T) {
+	daemontest.Parallel(t)
+	kills, n := 2, 15_000
+	if daemontest.AtLength() {
+		kills, n = 10, 200_000
+	}
+	f := daemontest.New(t)
+	f.Serve()
+	f.Records()
+	f.TokenOf("op@acme.example", core.ScopeAdmin)
+	const imports = "/api/admin/imports"
+	var j core.ImportJob
+	show := func(text string) { f.Must(json.Unmarshal([]byte(text), &j)) }
+	look := func() { show(f.Get(imports + "/" + j.ID).OK().Text) }
+	run := func(name string) {
+		var file strings.Builder
+		file.WriteString("email,first_name\n")
+		for i := range n {
+			fmt.Fprintf(&file, "%s,%s %d\n", daemontest.Person(i), name, i)
+		}
+		show(f.Send("POST", imports+"?list_id="+f.List, file.String(), "Content-Type", "text/csv").OK().Text)
+		f.Send("POST", imports+"/"+j.ID+"/run", nil).OK()
+		f.Every(20*time.Millisecond, func() bool { look(); return j.Ended() })
+	}
+	run("Right")
+	run("Wrong")
+	if j.Replaced != int64(n) {
+		t.Fatalf("%+v", j)
+	}
+	f.Send("POST", imports+"/"+j.ID+"/undo", nil).OK()
+	for kill := range kills {
+		f.Every(2*time.Millisecond, func() bool {
+			look()
+			return j.UndoRestored >= int64(n*(kill+1)/(kills+2)) || j.UndoStatus == core.ImportUndoDone
+		})
+		if j.UndoStatus == core.ImportUndoDone {
+			t.Fatalf("it has ended before kill %d: %+v", kill, j)
+		}
+		f.Kill()
+		f.Serve()
+	}
+	f.Every(20*time.Millisecond, func() bool { look(); return j.UndoStatus == core.ImportUndoDone })
+	if j.UndoRestored != int64(n) || j.UndoUnrestored != 0 {
+		t.Errorf("%+v", j)
+	}
+	for _, table := range []string{"subscription", "subscriber"} {
+		right := f.Number("SELECT count(*) FROM " + table + " WHERE preferences->>'first_name' LIKE 'Right %'")
+		if right != n {
+			t.Errorf("%s: %d of %d have their names again", table, right, n)
+		}
+	}
+	if kept := f.Number("SELECT count(*) FROM import_before"); kept != 0 {
+		t.Errorf("%d are kept still", kept)
+	}
+	f.Run("check")
+	f.Stop()
+}
