@@ -34,6 +34,30 @@ func ActorUser(actor string) string {
 	return id
 }
 
+// Approvers are those who may approve a campaign, and mend it once it is sent, but for the one who asks.
+type Approvers struct {
+	People int `json:"people"` // who can, and get a mail where it is asked for
+	// who could, had they accepted their invitation or proved their address
+	Waiting []Email `json:"waiting"`
+}
+
+// CampaignPermissions is what a caller may do with a campaign, by its role and as a second person or none. What the state
+// of the campaign allows is another matter.
+type CampaignPermissions struct {
+	Approve bool `json:"approve"`
+	Send    bool `json:"send"`
+	Mend    bool `json:"mend"` // links of what was sent, and what pages show of it
+}
+
+// Permissions returns what a caller, whom the audit trail names by, may do with a campaign of the tenant.
+func (t *Tenant) Permissions(c *Campaign, caller Caller, by string) CampaignPermissions {
+	second, sends := t.Accepts(c, by) == nil, caller.May(ActionCampaignSend, t.ID)
+	approved := c.State == CampaignApproved && t.Accepts(c, c.ApprovedBy) == nil
+	return CampaignPermissions{
+		Approve: second && caller.May(ActionCampaignApprove, t.ID), Send: sends && (second || approved), Mend: sends && second,
+	}
+}
+
 // Accepts returns ErrApprovalRequired where the tenant asks for a second person's approval and by, as the audit trail
 // names an actor, is none: a program, a command on the machine, or one who has saved the campaign since it was approved
 // last.

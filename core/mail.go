@@ -25,6 +25,7 @@ const (
 	MailReviewApproved    = "review_approved"    // a campaign for which you have asked that is approved
 	MailReviewRejected    = "review_rejected"    // … is sent back to you
 	MailReviewMissed      = "review_missed"      // … was not approved when it was wanted
+	MailMending           = "mending"            // you are asked to let a link of a campaign lead elsewhere
 	MailTest              = "test"               // the content of a send job; Params name it
 )
 

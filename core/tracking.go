@@ -18,6 +18,11 @@ type Link struct {
 
 	Target   string  `db:"target" json:"target,omitempty"` // where it leads since it was mended; empty: to URL
 	MendedAt Instant `db:"mended_at" json:"mended_at,omitzero"`
+
+	// where it should lead, as a person says who may not mend it; empty: no one says so
+	Proposed   string  `db:"proposed" json:"proposed,omitempty"`
+	ProposedBy string  `db:"proposed_by" json:"proposed_by,omitempty"`
+	ProposedAt Instant `db:"proposed_at" json:"proposed_at,omitzero"`
 }
 
 // EngagedHour is how many have opened the mails of a campaign, or followed a link, for the first time within an hour.
@@ -26,6 +31,11 @@ type EngagedHour struct {
 	At      Instant `db:"at" json:"at"` // its beginning
 	Opened  int64   `db:"opened" json:"opened"`
 	Clicked int64   `db:"clicked" json:"clicked"`
+}
+
+// ErrProposalNotFound is returned where no one has proposed that a link leads elsewhere.
+var ErrProposalNotFound = &Error{
+	Kind: NotFound, Code: "proposal_not_found", Message: "No one has proposed that the link leads elsewhere.",
 }
 
 // ErrLinkNotFound is returned for a link that no mail of the campaign has.
@@ -46,6 +56,15 @@ func CheckTarget(target string) error {
 		strings.ContainsAny(target, " {}"):
 		return Invalidf("target", "target must be a whole http or https address without placeholders.")
 	}
+	return nil
+}
+
+// Propose says where the link should lead. Invalid, on target: it leads there already.
+func (l *Link) Propose(target, by string, now Instant) error {
+	if target == l.Target || l.Target == "" && target == l.URL {
+		return Invalidf("target", "target is where the link leads already.")
+	}
+	l.Proposed, l.ProposedBy, l.ProposedAt = target, by, now
 	return nil
 }
 

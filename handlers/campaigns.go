@@ -29,6 +29,7 @@ func campaignKey(v core.CampaignView) string { return strconv.FormatInt(v.No, 10
 type campaign struct {
 	core.CampaignView
 	written
+	Permissions core.CampaignPermissions `json:"permissions"` // of the caller
 }
 
 // written is what a version of a campaign says, but for name and subject.
@@ -258,7 +259,7 @@ func (in *changedCampaign) JudgeKeys(unknown []string) error {
 // unsettable are the keys of a campaign that no caller sets.
 var unsettable = func() map[string]bool {
 	keys := map[string]bool{}
-	for _, key := range jsonKeys[core.CampaignView]() {
+	for _, key := range jsonKeys[campaign]() {
 		if !slices.Contains(jsonKeys[changedCampaign](), key) {
 			keys[key] = true
 		}
@@ -318,8 +319,12 @@ func (a campaigns) reply(c *web.Call, of *core.Campaign, err error) (campaign, e
 		return campaign{}, err
 	}
 	_, fields, err := a.store.CampaignVersion(c, of, 0)
+	if err != nil {
+		return campaign{}, err
+	}
+	t, err := a.store.Tenant(c, of.TenantID)
 	c.Header().Set("ETag", etag(of))
-	return campaign{of.View(), writtenOf(&fields)}, err
+	return campaign{of.View(), writtenOf(&fields), t.Permissions(of, c.Caller, actor(c))}, err
 }
 
 // campaignFilter narrows the list of campaigns.

@@ -83,6 +83,58 @@ func (a campaigns) mend(c *web.Call, in linkMending) (out mendedLink, err error)
 	return out, nil
 }
 
+// proposedTarget says where a link should lead.
+type proposedTarget struct {
+	No     string `path:"no,text"`
+	Target string `json:"target" is:"required"`
+}
+
+func (in *proposedTarget) CheckInput() error { return core.CheckTarget(in.Target) }
+
+// proposedLink is a link with where it should lead.
+type proposedLink struct {
+	core.Link
+	Asked int `json:"asked"` // people who were asked by mail to mend it
+}
+
+// propose asks those who may mend a link to let it lead elsewhere.
+func (a campaigns) propose(c *web.Call, in proposedTarget) (out proposedLink, err error) {
+	no, err := strconv.ParseInt(in.No, 10, 64)
+	if err != nil {
+		return out, core.ErrLinkNotFound
+	}
+	e, err := a.edit(c, nil, false)
+	if err != nil {
+		return out, err
+	}
+	t, err := a.store.Tenant(c, a.found(c).TenantID)
+	if err == nil {
+		err = notInCircles(in.Target, t.Origin(c.PublicURL()))
+	}
+	if err == nil {
+		out.Link, out.Asked, err = a.store.ProposeTarget(c, e, no, in.Target)
+	}
+	return out, err
+}
+
+// linkOfPath names a link of a campaign.
+type linkOfPath struct {
+	No string `path:"no,text"`
+}
+
+// dropProposal forgets where a link should lead.
+func (a campaigns) dropProposal(c *web.Call, in linkOfPath) (out web.None, err error) {
+	no, err := strconv.ParseInt(in.No, 10, 64)
+	if err != nil {
+		return out, core.ErrProposalNotFound
+	}
+	e, err := a.edit(c, nil, false)
+	if err != nil {
+		return out, err
+	}
+	return out, a.store.DropProposal(c, e, no)
+}
+
 // MendedTarget returns where a link of a campaign leads that is mended: the address that was given, with the utm
 // parameters that links of the campaign have. Invalid, on target: it is no such address.
 func MendedTarget(ctx context.Context, s *store.Store, of *core.Campaign, target string) (string, error) {

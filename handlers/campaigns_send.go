@@ -240,6 +240,18 @@ func (a campaigns) review(c *web.Call, in draftReview) (campaign, error) {
 	})
 }
 
+// approvers says who may approve a campaign but for the caller. Addresses are for those who see the team.
+func (a campaigns) approvers(c *web.Call, _ string) (core.Approvers, error) {
+	of := a.found(c)
+	out, err := a.store.Approvers(c, of, actor(c), c.Now)
+	if !c.Caller.May(core.ActionTeamRead, of.TenantID) {
+		for i, email := range out.Waiting {
+			out.Waiting[i] = core.Email(email.Mask())
+		}
+	}
+	return out, err
+}
+
 // draftRejection sends a campaign back.
 type draftRejection struct {
 	Note string `json:"note"` // mailed to the person who has asked for the review

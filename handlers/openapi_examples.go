@@ -148,6 +148,7 @@ var requestExamples = map[string]web.Object{
 	"sendCampaign":        {"version": 1, "undo_seconds": 60},
 	"correctCampaign":     {"source": "<p>The prices of May.</p>"},
 	"mendCampaignLink":    {"target": "https://shop.example/spring"},
+	"proposeCampaignLink": {"target": "https://shop.example/summer"},
 	"nameCampaignVersion": {"name": "before the prices changed"},
 
 	"createJob": {

@@ -334,6 +334,9 @@ var refusals = map[string][]web.Refusal{
 		clash("It was not sent, or is in another kind"),
 	}),
 	"mendCampaignLink": {refused("target", "It is no whole http or https address, or leads here again")},
+	"proposeCampaignLink": {
+		refused("target", "It is no whole http or https address, leads here again, or is where the link leads already"),
+	},
 	"takeBackCampaignCorrection": {
 		clash("It was not sent"),
 	},

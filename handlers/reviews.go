@@ -26,6 +26,7 @@ type reviewPages struct {
 
 type reviewQuery struct {
 	Campaign string `query:"campaign"`
+	Mend     string `query:"mend"` // set by mails about links: it leads to the report
 }
 
 // reviewForm is the decision about a campaign as it was shown.
@@ -52,6 +53,14 @@ type reviewView struct {
 	State                             string // in words, where it is not in review
 	NotYou                            bool   // another person has to approve it
 	Approves, Sends, Rejects          bool   // which buttons there are
+}
+
+// address is the address of the page.
+func (in *reviewQuery) address() string {
+	if in.Mend != "" {
+		return reviewAddress(in.Campaign) + "&mend=1"
+	}
+	return reviewAddress(in.Campaign)
 }
 
 func reviewAddress(id string) string { return reviewPath + "?" + url.Values{"campaign": {id}}.Encode() }
@@ -81,7 +90,7 @@ func (a reviewPages) reviewed(c *web.Call, who core.Visitor, id string) (of core
 func (a reviewPages) page(c *web.Call, in reviewQuery) (web.HTML, error) {
 	who, err := c.SignedIn()
 	if errors.Is(err, core.ErrNotFound) {
-		return web.HTML{To: c.PublicURL() + "/login" + purposeOf(reviewAddress(in.Campaign)).asContinue()}, nil
+		return web.HTML{To: c.PublicURL() + "/login" + purposeOf(in.address()).asContinue()}, nil
 	}
 	if err != nil {
 		return web.HTML{}, err
@@ -89,6 +98,9 @@ func (a reviewPages) page(c *web.Call, in reviewQuery) (web.HTML, error) {
 	of, err := a.reviewed(c, who, in.Campaign)
 	if err != nil {
 		return web.HTML{}, err
+	}
+	if in.Mend != "" {
+		return web.HTML{To: c.PublicURL() + console.Path + "/" + of.TenantID + "/campaigns/" + of.ID + "#links"}, nil
 	}
 	return a.show(c, who, &of, nil)
 }

@@ -38,6 +38,8 @@ func (h *Handler) campaignRoutes(t *web.Table) {
 		"Send the mail of a campaign to some addresses, or to the test group; editors to that or to the team's")
 	t.Add("POST", item+"/review", write, web.Send, moved(web.JSON(a.review).BodyOptional()).Fails(core.TooMany),
 		"Ask for another person's approval")
+	t.Add("GET", item+"/approvers", write, web.Send, one(web.Path(a.approvers)),
+		"Count who may approve a campaign, and mend it, but for the caller, and name who can't yet")
 	t.Add("POST", item+"/reject", sent(core.ActionCampaignApprove), web.Send, moved(web.JSON(a.reject).BodyOptional()),
 		"Make a campaign in review, or an approved one, a draft again")
 	t.Add("POST", item+"/approve", approve, web.Send, moved(web.JSON(a.approve)),
@@ -55,6 +57,10 @@ func (h *Handler) campaignRoutes(t *web.Table) {
 		"Mails of a campaign that were refused or came back, by class and by the domains of the addresses")
 	t.Add("PATCH", item+"/links/:no", send, web.Send, one(web.JSON(a.mend)),
 		"Let a link of the mails that are out lead elsewhere, for those who follow it from now on")
+	t.Add("PUT", item+"/links/:no/proposal", write, web.Send, one(web.JSON(a.propose)).Fails(core.TooMany),
+		"Ask those who may mend a link to let it lead elsewhere")
+	t.Add("DELETE", item+"/links/:no/proposal", write, web.Send, one(web.Query(a.dropProposal)),
+		"Forget where a link should lead")
 	t.Add("GET", item+"/correction", read, web.Send, one(web.Path(a.correction)),
 		"Show what pages show of a campaign instead of what was sent")
 	t.Add("PUT", item+"/correction", send, web.Send, one(web.JSON(a.correct).MaxBody(maxSendJob)).Fails(core.Conflict),

@@ -318,10 +318,7 @@ func (s *story) jobs() {
 	s.op("AddEngagements", func() error {
 		return onlyErr(s.AddEngagements(ctx, []core.Engagement{{JobNo: j.No, At: now0 + 324, Last: now0 + 324, Times: 1}}))
 	})
-	s.op("MendLink", func() error {
-		e := CampaignEdit{ID: j.CampaignID, Actor: "test", Now: now0 + 325}
-		return onlyErr(s.MendLink(ctx, e, 1, "https://c.example/", false))
-	})
+	s.mends(CampaignEdit{ID: j.CampaignID, Actor: "test", Now: now0 + 325})
 	claims, err := s.ClaimRecipients(ctx, nil, &ClaimKey{JobNo: j.No, TenantID: s.tenant, ListID: s.list}, 0, 100)
 	must(s.T, err)
 	if len(claims) < 6 {
@@ -388,6 +385,17 @@ func (s *story) jobs() {
 	s.op("FailSendJob", func() error { return s.FailSendJob(ctx, again.No, core.ReasonWindow, now0+440) })
 	s.op("SettleJob", func() error { _, _, err := s.SettleJob(ctx, again.No, 0, now0+450); return err })
 	s.job = again
+}
+
+// mends asks for the first link of a campaign to lead elsewhere, drops that, and mends it.
+func (s *story) mends(e CampaignEdit) {
+	ctx := s.Context()
+	s.op("ProposeTarget", func() error {
+		_, _, err := s.ProposeTarget(ctx, e, 1, "https://d.example/")
+		return err
+	})
+	s.op("DropProposal", func() error { return s.DropProposal(ctx, e, 1) })
+	s.op("MendLink", func() error { return onlyErr(s.MendLink(ctx, e, 1, "https://c.example/", false)) })
 }
 
 // campaigns are written, approved, sent and taken back.

@@ -24,10 +24,12 @@ func (tx *Tx) mendedLinks(jobNo int64) (map[string]core.Link, error) {
 // campaignLinks reads the links of a campaign, numbered as in the first job that has any: a job that retries one sends
 // the same copy, and numbers them alike.
 const campaignLinks = `SELECT f.no, f.url, f.target, f.mended_at,
-	sum(l.` + timesFollowed + `) AS clicked, sum(l.` + timesByMachines + `) AS machine_clicked
+	sum(l.` + timesFollowed + `) AS clicked, sum(l.` + timesByMachines + `) AS machine_clicked,
+	coalesce(p.target, '') AS proposed, coalesce(p.made_by, '') AS proposed_by, coalesce(p.made_at, 0) AS proposed_at
 	FROM link AS f CROSS JOIN send_job AS j INDEXED BY send_job_campaign ON j.campaign_id = ?1
 	JOIN link AS l ON l.job_no = j.no AND l.no = f.no AND l.url = f.url
 	LEFT JOIN total AS t ON t.job_no = l.job_no AND t.link_no = l.no
+	LEFT JOIN link_proposal AS p ON p.campaign_no = (SELECT no FROM campaign WHERE id = ?1) AND p.link_no = f.no
 	WHERE f.job_no = (SELECT j.no FROM send_job AS j INDEXED BY send_job_campaign WHERE j.campaign_id = ?1
 		AND EXISTS (SELECT 1 FROM link WHERE job_no = j.no) ORDER BY j.no LIMIT 1) `
 
@@ -65,6 +67,10 @@ func (s *Store) MendLink(ctx context.Context, e CampaignEdit, no int64, target s
 		if errors.Is(err, core.ErrNotFound) {
 			return core.ErrLinkNotFound
 		}
+		if err == nil {
+			_, err = tx.exec(deleteProposal, c.No, no)
+		}
+		l.Proposed, l.ProposedBy, l.ProposedAt = "", "", 0
 		was := l.Target
 		if err != nil || !l.Mend(target, e.Now) {
 			return err
@@ -80,6 +86,69 @@ func (s *Store) MendLink(ctx context.Context, e CampaignEdit, no int64, target s
 		return tx.audit(e.Now, e.Actor, "campaign.mend_link", c.TenantID, c.ID)
 	})
 	return l, err
+}
+
+const deleteProposal = "DELETE FROM link_proposal WHERE campaign_no = ? AND link_no = ?"
+
+// ProposeTarget notes where a link of the mails that are out should lead, and mails those who may mend it but for the
+// one who proposes it; asked is how many these are. It returns core.ErrCampaignNotFound, core.ErrLinkNotFound, an
+// Invalid error where the link leads there already, or core.ErrTooMany where the tenant has asked for 50 reviews and
+// mendings today.
+func (s *Store) ProposeTarget(ctx context.Context, e CampaignEdit, no int64, target string) (l core.Link, asked int,
+	err error,
+) {
+	err = s.update(ctx, func(tx *Tx) error {
+		c, err := tx.campaign(e.ID)
+		if err != nil {
+			return err
+		}
+		err = tx.get(&l, campaignLinks+"AND f.no = ?2 GROUP BY f.no", c.ID, no)
+		if errors.Is(err, core.ErrNotFound) {
+			return core.ErrLinkNotFound
+		}
+		if err == nil {
+			err = l.Propose(target, e.Actor, e.Now)
+		}
+		if err == nil {
+			err = tx.tallyReview(c.TenantID, e.Now)
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := tx.exec(`INSERT OR REPLACE INTO link_proposal (campaign_no, link_no, target, made_by, made_at)
+			VALUES (?, ?, ?, ?, ?)`, c.No, no, target, e.Actor, int64(e.Now)); err != nil {
+			return err
+		}
+		if asked, err = tx.tellReviewers(&c, core.MailMending, leads(&l, l.Target)+"\n→ "+target, e); err != nil {
+			return err
+		}
+		tx.tell(fmt.Sprintf("link_%d_proposed", no), leads(&l, l.Target), target)
+		return tx.audit(e.Now, e.Actor, "campaign.propose_target", c.TenantID, c.ID)
+	})
+	return l, asked, err
+}
+
+// DropProposal forgets where a link should lead. It returns core.ErrCampaignNotFound, or core.ErrProposalNotFound.
+func (s *Store) DropProposal(ctx context.Context, e CampaignEdit, no int64) error {
+	return s.update(ctx, func(tx *Tx) error {
+		c, err := tx.campaign(e.ID)
+		if err != nil {
+			return err
+		}
+		var target string
+		err = tx.get(&target, "SELECT target FROM link_proposal WHERE campaign_no = ? AND link_no = ?", c.No, no)
+		if errors.Is(err, core.ErrNotFound) {
+			return core.ErrProposalNotFound
+		}
+		if err == nil {
+			_, err = tx.exec(deleteProposal, c.No, no)
+		}
+		if err != nil {
+			return err
+		}
+		tx.tell(fmt.Sprintf("link_%d_proposed", no), target, "")
+		return tx.audit(e.Now, e.Actor, "campaign.drop_target", c.TenantID, c.ID)
+	})
 }
 
 // mayMend reads a campaign of which something that was sent is to be mended.

@@ -28,6 +28,7 @@ var personColumns = map[string]struct {
 	},
 	"issue":         {other: "no list_id campaign_no slug title summary sent_at changed_at"},
 	"correction":    {stays: "made_by", other: "campaign_no copy_id subject source text made_at"},
+	"link_proposal": {stays: "made_by", other: "campaign_no link_no target made_at"},
 	"campaign_list": {other: "list_id campaign_no"},
 	"campaign_version": {
 		stays: "saved_by", other: "no campaign_no version fields closed kept name begun_at saved_at",

@@ -24,14 +24,51 @@ type reviewer struct {
 	Name  string     `db:"name"`
 }
 
+const selectReviewers = `SELECT DISTINCT 'user:' || u.id AS actor, u.email, u.name FROM role AS r
+	JOIN user AS u ON u.id = r.user_id
+	WHERE r.tenant_id = ? AND r.pending = 0 AND r.role IN (SELECT value FROM json_each(?)) AND u.email_verified = 1
+	AND u.disabled_at = 0 ORDER BY u.id`
+
+// approving are the roles of those who may approve, as JSON.
+func approving() string {
+	approve, _ := core.PermissionFor(core.ActionCampaignApprove)
+	return jsonOf(core.Roles[slices.Index(core.Roles, approve.Least):])
+}
+
 // reviewers are those of a tenant's team who may approve, by the owners' proved addresses.
 func (tx *Tx) reviewers(tenantID string) (all []reviewer, err error) {
-	approve, _ := core.PermissionFor(core.ActionCampaignApprove)
-	least := slices.Index(core.Roles, approve.Least)
-	err = tx.all(&all, `SELECT DISTINCT 'user:' || u.id AS actor, u.email, u.name FROM role AS r JOIN user AS u ON u.id = r.user_id
-		WHERE r.tenant_id = ? AND r.pending = 0 AND r.role IN (SELECT value FROM json_each(?)) AND u.email_verified = 1
-		AND u.disabled_at = 0 ORDER BY u.id`, tenantID, jsonOf(core.Roles[least:]))
+	err = tx.all(&all, selectReviewers, tenantID, approving())
 	return all, err
+}
+
+// maxWaiting is how many of those who can't approve yet are named.
+const maxWaiting = 20
+
+// Approvers reads who may approve a campaign but for the one whom the audit trail names by, and who could who has not
+// accepted an invitation or not proved an address. It returns core.ErrNotFound where there is no such tenant.
+func (s *Store) Approvers(ctx context.Context, c *core.Campaign, by string, now core.Instant) (a core.Approvers,
+	err error,
+) {
+	t, err := s.Tenant(ctx, c.TenantID)
+	if err != nil {
+		return a, err
+	}
+	var all []reviewer
+	if err := s.all(ctx, &all, selectReviewers, t.ID, approving()); err != nil {
+		return a, err
+	}
+	for _, r := range all {
+		if r.Actor != by && t.Accepts(c, r.Actor) == nil {
+			a.People++
+		}
+	}
+	a.Waiting = []core.Email{}
+	err = s.all(ctx, &a.Waiting, `SELECT email FROM invitation WHERE tenant_id = ?1 AND expires_at > ?2
+		AND role IN (SELECT value FROM json_each(?3))
+		UNION SELECT u.email FROM role AS r JOIN user AS u ON u.id = r.user_id WHERE r.tenant_id = ?1 AND u.disabled_at = 0
+		AND (r.pending = 1 OR u.email_verified = 0) AND r.role IN (SELECT value FROM json_each(?3))
+		ORDER BY 1 LIMIT +?4`, t.ID, int64(now), approving(), maxWaiting)
+	return a, err
 }
 
 // reviewerOf reads the user whom the audit trail names; the zero reviewer where it names none that there is.
@@ -67,19 +104,14 @@ func (s *Store) AskReview(ctx context.Context, e CampaignEdit, wantedAt core.Ins
 		if err := c.AskReview(wantedAt, note, e.Actor); err != nil {
 			return false, err
 		}
-		n, until, err := tx.tally("reviews "+c.TenantID, reviewPeriod, e.Now)
-		if err == nil && n > reviewsPer {
-			err = &core.Error{
-				Kind: core.TooMany, Code: "rate_limited", Message: "Too many reviews were asked for today.",
-				RetryAfter: int(until.Sub(e.Now) / time.Second),
-			}
+		if err := tx.tallyReview(c.TenantID, e.Now); err != nil {
+			return false, err
 		}
+		asked, err := tx.tellReviewers(c, core.MailReview, c.ReviewNote, e)
 		if err != nil {
 			return false, err
 		}
-		if err := tx.askReviewers(c, e); err != nil {
-			return false, err
-		}
+		c.ReviewAsked = asked
 		if wantedAt != 0 {
 			tx.kick(TopicJobs) // the scheduler looks when it passes
 		}
@@ -87,25 +119,37 @@ func (s *Store) AskReview(ctx context.Context, e CampaignEdit, wantedAt core.Ins
 	})
 }
 
-// askReviewers mails those who may approve a campaign but for the one who asks.
-func (tx *Tx) askReviewers(c *core.Campaign, e CampaignEdit) error {
+// tallyReview counts what a tenant asks its reviewers for. It returns core.ErrTooMany from a number on.
+func (tx *Tx) tallyReview(tenantID string, now core.Instant) error {
+	n, until, err := tx.tally("reviews "+tenantID, reviewPeriod, now)
+	if err == nil && n > reviewsPer {
+		err = &core.Error{
+			Kind: core.TooMany, Code: "rate_limited", Message: "Too many reviews were asked for today.",
+			RetryAfter: int(until.Sub(now) / time.Second),
+		}
+	}
+	return err
+}
+
+// tellReviewers mails those who may approve a campaign, and mend it, but for the one who asks, and returns how many
+// these are.
+func (tx *Tx) tellReviewers(c *core.Campaign, kind, note string, e CampaignEdit) (int, error) {
 	t, err := tx.tenant(c.TenantID)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	all, err := tx.reviewers(c.TenantID)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	all = slices.DeleteFunc(all, func(r reviewer) bool { return r.Actor == e.Actor || t.Accepts(c, r.Actor) != nil })
 	all = all[:min(len(all), reviewersPer)]
 	by, err := tx.reviewerOf(e.Actor)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	by.Name = cmp.Or(by.Name, string(by.Email), t.Name)
-	c.ReviewAsked = len(all)
-	return tx.tellReview(c, core.MailReview, c.ReviewNote, by, all, e.Now)
+	return len(all), tx.tellReview(c, kind, note, by, all, e.Now)
 }
 
 // RejectCampaign makes a campaign in review, or an approved one, a draft again, and mails a note to the person who has

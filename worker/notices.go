@@ -46,6 +46,7 @@ var notices = map[string]struct {
 	core.MailReviewApproved:    {notice.ReviewApproved, "/review", 0},
 	core.MailReviewRejected:    {notice.ReviewRejected, "/review", 0},
 	core.MailReviewMissed:      {notice.ReviewMissed, "/review", 0},
+	core.MailMending:           {notice.Mending, "/review", 0},
 }
 
 // errMoot is returned for a mail that there is no cause for any more.
@@ -187,6 +188,9 @@ func (m *mailer) linkQuery(ctx context.Context, q *core.Mail) (string, error) {
 		v.Set("token", auth.MailToken(key, q.Kind, q.TokenID))
 	case core.MailReview, core.MailReviewApproved, core.MailReviewRejected, core.MailReviewMissed:
 		v.Set("campaign", q.TokenID)
+	case core.MailMending:
+		v.Set("campaign", q.TokenID)
+		v.Set("mend", "1")
 	default:
 		return "", nil
 	}

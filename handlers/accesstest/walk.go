@@ -296,9 +296,10 @@ func (w *Walk) all() (targets []target) {
 }
 
 // mayBeGone reports whether a caller who may is told that there is nothing: what is sent again is gone soon, and a draft
-// has no correction.
+// has no correction, and its links no one asks for.
 func mayBeGone(path string) bool {
-	return strings.HasSuffix(path, "/retry") || strings.HasSuffix(path, "/correction")
+	return strings.HasSuffix(path, "/retry") || strings.HasSuffix(path, "/correction") ||
+		strings.HasSuffix(path, "/proposal")
 }
 
 // mayBeAnothers reports whether a caller who may is told that another person's record needs more rights: publishers

@@ -132,6 +132,8 @@ type campaignPage struct {
 	TestAddresses      []string       `json:"test_addresses"`
 	Audience           *core.FollowUp `json:"audience"`
 
+	Permissions core.CampaignPermissions `json:"permissions"` // of the visitor
+
 	Revision string `json:"-"` // the ETag that a change names
 }
 

@@ -17,6 +17,8 @@ func (o *Console) reportRoutes(t *web.Table) {
 	const item = "/campaigns/:id"
 	o.post(t, item+"/mailing", core.ActionCampaignSend, o.moveMailing, "The console: pause, resume, stop or retry a mailing")
 	o.post(t, item+"/links", core.ActionCampaignSend, o.mendLink, "The console: let a link of a mailing lead elsewhere")
+	o.post(t, item+"/links-ask", core.ActionCampaignWrite, o.proposeLink,
+		"The console: ask for a link of a mailing to lead elsewhere")
 	o.post(t, item+"/again", core.ActionCampaignWrite, o.again, "The console: make a draft of a campaign")
 	o.get(t, item+"/people", core.ActionPeopleRead, o.recipients, "The console: what became of each mail of a campaign")
 	o.file(t, item+"/people-export", core.ActionPeopleExport, (*Page).exportRecipients,
@@ -98,6 +100,7 @@ type reportData struct {
 	Mend     int64
 	Shown    shownTo
 	Target   string // that was typed
+	Nobody   string // why no one else can mend a link; empty: someone can
 }
 
 // failureRow is a reason for which mails did not arrive, as a sentence.
@@ -235,6 +238,11 @@ func (p *Page) readReport(d *reportData) error {
 	if _, err = p.Get(campaignAPI(d.Campaign.ID, "links"), nil, &d.Links); err != nil {
 		return err
 	}
+	if p.May(core.ActionCampaignWrite) && !d.Campaign.Permissions.Mend && len(d.Links) > 0 {
+		if d.Nobody, err = p.nobodyApproves(d.Campaign.ID); err != nil {
+			return err
+		}
+	}
 	if p.May(core.ActionCampaignRead) {
 		if d.Shown, err = p.shownTo(d.Campaign); err != nil {
 			return err
@@ -313,6 +321,36 @@ func (o *Console) mendLink(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("campaigns", id), "mended")
 }
 
+// proposeLink asks those who may mend a link to let it lead elsewhere, or takes that back.
+func (o *Console) proposeLink(p *Page) (web.HTML, error) {
+	id := p.ID()
+	if p.Form["do"] == "drop" {
+		return p.dropProposal(id)
+	}
+	var asked struct{ Asked int }
+	err := p.Do(http.MethodPut, campaignAPI(id, "links", p.Form["link"], "proposal"),
+		map[string]string{"target": p.Form["target"]}, &asked)
+	if fault, status, ok := p.FaultOf(err); ok {
+		return p.campaignAgain(fault, status)
+	}
+	if err != nil {
+		return web.HTML{}, err
+	}
+	notice := "link-asked"
+	if asked.Asked == 0 {
+		notice = "link-noted"
+	}
+	return p.Redirect(p.Path("campaigns", id), notice)
+}
+
+func (p *Page) dropProposal(id string) (web.HTML, error) {
+	err := p.Do(http.MethodDelete, campaignAPI(id, "links", p.Form["link"], "proposal"), nil, nil)
+	if err != nil && !errors.Is(err, core.ErrProposalNotFound) {
+		return web.HTML{}, err
+	}
+	return p.Redirect(p.Path("campaigns", id), "link-let-be")
+}
+
 // again makes a draft of the campaign, perhaps one that goes to a part of its readers alone.
 func (o *Console) again(p *Page) (web.HTML, error) {
 	who := p.Form["who"]
@@ -360,6 +398,9 @@ func (p *Page) duplicate(id, who, what string) (*campaignPage, error) {
 	}
 	return made, err
 }
+
+// Mine reports whether the visitor is the one whom the audit trail names so.
+func (p *Page) Mine(by string) bool { return core.ActorUser(by) == p.Who.User.ID }
 
 // PeopleOf returns how many people have followed a link.
 func (p *Page) PeopleOf(l core.Link) int64 { return l.Clicked - l.MachineClicked }

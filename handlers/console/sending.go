@@ -336,6 +336,24 @@ func (p *Page) sendAgain(fault string, status int) (web.HTML, error) {
 	return p.showSend(d, View{Fault: fault, Status: status})
 }
 
+// nobodyApproves says why no one but the visitor can approve a campaign, or mend it; empty: someone can.
+func (p *Page) nobodyApproves(id string) (string, error) {
+	var a core.Approvers
+	if _, err := p.Get(campaignAPI(id, "approvers"), nil, &a); err != nil || a.People > 0 {
+		return "", err
+	}
+	if len(a.Waiting) == 0 {
+		return p.T("Nobody else can do that yet: an administrator has to invite someone who may send."), nil
+	}
+	all := make([]string, len(a.Waiting))
+	for i, email := range a.Waiting {
+		all[i] = string(email)
+	}
+	return p.N("Nobody else can do that yet: {{who}} has not accepted the invitation.|"+
+		"Nobody else can do that yet: {{who}} have not accepted their invitations.", int64(len(all)), "who",
+		strings.Join(all, ", ")), nil
+}
+
 // askApproval asks for another person's approval of the version that was looked at.
 func (o *Console) askApproval(p *Page) (web.HTML, error) {
 	f := p.Form

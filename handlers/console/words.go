@@ -127,12 +127,15 @@ var notices = map[string]string{
 	"switched-off": "Switched off.",
 
 	// of mailings
-	"to-approve": "Asked: who may approve gets a mail.",
-	"paused":     "Paused. What is on its way is finished.",
-	"resumed":    "It goes on.",
-	"stopped":    "Stopped: no one else gets it.",
-	"retried":    "It is sent once more to those who have not got it.",
-	"mended":     "Mended: who follows the link from now on comes to the new address.",
-	"corrected":  "Corrected: the web version and the archive show it, with the date.",
-	"as-sent":    "The web version and the archive show what was sent again.",
+	"to-approve":  "Asked: who may approve gets a mail.",
+	"paused":      "Paused. What is on its way is finished.",
+	"resumed":     "It goes on.",
+	"stopped":     "Stopped: no one else gets it.",
+	"retried":     "It is sent once more to those who have not got it.",
+	"mended":      "Mended: who follows the link from now on comes to the new address.",
+	"link-asked":  "Asked: who may mend it gets a mail.",
+	"link-noted":  "Noted here. It is mended as soon as someone can.",
+	"link-let-be": "The link stays as it is.",
+	"corrected":   "Corrected: the web version and the archive show it, with the date.",
+	"as-sent":     "The web version and the archive show what was sent again.",
 }

@@ -40,6 +40,7 @@ const (
 	ReviewApproved Kind = "review_approved" // the page of the review
 	ReviewRejected Kind = "review_rejected" // the page of the review
 	ReviewMissed   Kind = "review_missed"   // the page of the review
+	Mending        Kind = "mending"         // the report of the campaign
 
 	PasskeyAdded   Kind = "passkey_added"   // the account
 	PasskeyRemoved Kind = "passkey_removed" // the account

@@ -550,6 +550,15 @@ CREATE TABLE link (
   PRIMARY KEY (job_no, no)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE link_proposal (
+  campaign_no INTEGER NOT NULL,
+  link_no     INTEGER NOT NULL,
+  target      TEXT NOT NULL,
+  made_by     TEXT NOT NULL,
+  made_at     INTEGER NOT NULL,
+  PRIMARY KEY (campaign_no, link_no)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE list (
   id                   TEXT PRIMARY KEY,
   tenant_id            TEXT NOT NULL,

@@ -1,0 +1,114 @@
+package handlers
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"newsletterd/core"
+	"newsletterd/handlers/console"
+	"newsletterd/store"
+)
+
+// linked sends a campaign with a link to roses by way of ours, which a person has written.
+func (e *campaignEnv) linked(by string) {
+	e.Helper()
+	e.campaign = e.seed.NewCampaign(e.list, func(f *core.CampaignFields) {
+		f.Tracking, f.Content.Source = core.TrackingPersons, "[Roses](https://acme.example/roses)\n"
+	})
+	edited, err := e.store.EditCampaign(e.Context(), store.CampaignEdit{
+		ID: e.campaign.ID, Actor: by, Now: e.seed.Time(),
+	}, func(f *core.CampaignFields) error { f.Preheader = "Of roses"; return nil })
+	e.must(err)
+	e.campaign = edited
+	j := e.mailing(core.Outcome{State: core.RecipientSent}, core.Outcome{State: core.RecipientSent})
+	_, err = e.store.KeepLinks(e.Context(), j.No, []string{"https://acme.example/roses"})
+	e.must(err)
+}
+
+// mendingMails are the addresses to which mails about links wait.
+func (e *campaignEnv) mendingMails() (all []string) {
+	e.Helper()
+	mails, err := e.store.DueMails(e.Context(), e.seed.Time(), 100)
+	e.must(err)
+	for _, m := range mails {
+		if m.Kind == core.MailMending {
+			all = append(all, string(m.Email))
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// Where a second person approves, who has written what was sent can't mend its links, and is told so in place of the
+// form; what it asks for is one click for those who may.
+func TestConsoleAsksForMending(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newCampaignEnv(t, core.RolePublisher)
+		ann, err := e.store.UserByEmail(t.Context(), "ann@user.example")
+		e.must(err)
+		e.linked(core.UserActor(ann.ID))
+		e.seed.ChangeTenant(e.tenant.ID, core.TenantInput{Approval: new(core.ApprovalSecondPerson)})
+		const other = "another person has to mend it"
+		e.shows(e.path(""), http.StatusOK, other, "Ask for it", "Nobody else can do that yet: an administrator", `action="`+e.at(e.path("/links-ask")),
+			`-action="`+e.at(e.path("/links"))+`"`, "-/correction\"")
+		ask := url.Values{"link": {"1"}, "target": {"https://acme.example/rose"}}
+		e.sends(e.path("/links-ask"), http.StatusBadRequest, url.Values{"link": {"1"}, "target": {"no address"}}, "no address")
+		if to := e.sends(e.path("/links-ask"), http.StatusSeeOther, ask); !strings.HasSuffix(to, "?done=link-noted") {
+			t.Errorf("with no one to ask it leads to %s", to)
+		}
+		role := core.Role{Role: core.RolePublisher, TenantID: e.tenant.ID}
+		e.seed.NewUser("bob@user.example", "", func(u *core.User) { u.Name, u.Roles = "Bob", []core.Role{role} })
+		if to := e.sends(e.path("/links-ask"), http.StatusSeeOther, ask); !strings.HasSuffix(to, "?done=link-asked") {
+			t.Errorf("with one to ask it leads to %s", to)
+		}
+		if got := e.mendingMails(); !slices.Equal(got, []string{"bob@user.example"}) {
+			t.Errorf("asked are %q", got)
+		}
+		e.shows(e.path(""), http.StatusOK, "You have asked for it to lead here:", "https://acme.example/rose\"", "Take the question back",
+			"-Mend it so", "-Nobody else")
+		e.sends(e.path("/links"), http.StatusForbidden, ask, "Another person has to do that")
+	})
+}
+
+// A person who may mend finds what was asked for, with the new address.
+func TestConsoleMendsWhatWasAskedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newCampaignEnv(t, core.RolePublisher)
+		bob := e.seed.NewUser("bob@user.example", "")
+		e.linked(core.UserActor(bob.ID))
+		propose := func(target string) {
+			t.Helper()
+			_, asked, err := e.store.ProposeTarget(t.Context(), store.CampaignEdit{
+				ID: e.campaign.ID, Actor: core.UserActor(bob.ID), Now: e.seed.Time(),
+			}, 1, target)
+			if err != nil || asked != 1 {
+				t.Fatalf("%d were asked: %v", asked, err)
+			}
+		}
+		propose("https://acme.example/rose")
+		address := reviewAddress(e.campaign.ID) + "&mend=1"
+		res := e.ask("GET", address, nil)
+		if to := res.Header.Get("Location"); !strings.HasSuffix(to, console.Path+"/"+e.tenant.ID+e.path("#links")) {
+			t.Errorf("the mail leads to %s", to)
+		}
+		page := e.shows(e.path(""), http.StatusOK, "Your team asks for it to lead here:", "Mend it so", "Leave it as it is", "-another person has to")
+		form := e.form(page, e.path("/links"))
+		if form.Get("target") != "https://acme.example/rose" {
+			t.Errorf("the button sends %v", form)
+		}
+		e.sends(e.path("/links"), http.StatusSeeOther, form)
+		e.shows(e.path(""), http.StatusOK, "written as https://acme.example/roses", "-Mend it so")
+		propose("https://acme.example/tulips")
+		e.sends(e.path("/links-ask"), http.StatusSeeOther, url.Values{"link": {"1"}, "do": {"drop"}})
+		e.sends(e.path("/links-ask"), http.StatusSeeOther, url.Values{"link": {"1"}, "do": {"drop"}})
+		e.shows(e.path(""), http.StatusOK, "-Mend it so", "-tulips")
+		e.cookies = map[string]string{}
+		if to := e.ask("GET", address, nil).Header.Get("Location"); !strings.Contains(to, "/login?") || !strings.Contains(to, "mend%3D1") {
+			t.Errorf("signed out the mail leads to %s", to)
+		}
+	})
+}
