@@ -12,8 +12,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"golang.org/x/text/encoding/charmap"
-
 	"newsletterd/core"
 	"newsletterd/store"
 )
@@ -182,11 +180,26 @@ func toUTF8(cells []string) {
 		if utf8.ValidString(cell) {
 			continue
 		}
-		if text, err := charmap.Windows1252.NewDecoder().String(cell); err == nil &&
-			!strings.ContainsRune(text, utf8.RuneError) {
+		if text := fromWindows1252(cell); !strings.ContainsRune(text, utf8.RuneError) {
 			cells[i] = text
 		}
 	}
+}
+
+// windows1252 has the characters from 0x80 to 0x9f; the others are those of Unicode.
+var windows1252 = []rune("€\uFFFD‚ƒ„…†‡ˆ‰Š‹Œ\uFFFDŽ\uFFFD\uFFFD‘’“”•–—˜™š›œ\uFFFDžŸ")
+
+// fromWindows1252 returns a text with utf8.RuneError where Windows-1252 has no character.
+func fromWindows1252(s string) string {
+	var b strings.Builder
+	for _, c := range []byte(s) {
+		if c >= 0x80 && c <= 0x9f {
+			b.WriteRune(windows1252[c-0x80])
+			continue
+		}
+		b.WriteRune(rune(c))
+	}
+	return b.String()
 }
 
 // delimiter returns the delimiter that is most frequent in the first line: spreadsheets write semicolons or tabs where

@@ -7,8 +7,20 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/text/encoding/charmap"
+
 	"newsletterd/core"
 )
+
+func TestFromWindows1252(t *testing.T) {
+	for c := range 256 {
+		in := string([]byte{byte(c)})
+		want, err := charmap.Windows1252.NewDecoder().String(in)
+		if got := fromWindows1252(in); got != want || err != nil {
+			t.Errorf("%#x is %q, want %q, %v", c, got, want, err)
+		}
+	}
+}
 
 // readAll reads a file and gives each line in one word: "address preferences", "left" or the fault.
 func readAll(text string, rename map[string]string) (lines []string, err error) {
