@@ -59,10 +59,15 @@ func counted[N int | int64](n N, thing string) string {
 // list writes many records: as JSON an array of all their fields, else a table of the columns that are named by the
 // JSON names of fields.
 func list[T any](p printer, rows []T, columns ...string) error {
+	all := make([]any, len(rows))
+	for i := range rows {
+		all[i] = &rows[i]
+	}
+	return p.list(all, columns)
+}
+
+func (p printer) list(rows []any, columns []string) error {
 	if p.json {
-		if rows == nil {
-			rows = []T{}
-		}
 		return p.value(rows)
 	}
 	var b bytes.Buffer

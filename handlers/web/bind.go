@@ -22,20 +22,20 @@ func Form[In, Out any](fn func(*Call, In) (Out, error)) Endpoint {
 
 // Values makes an endpoint whose body is a form with fields of any name.
 func Values[Out any](fn func(*Call, map[string]string) (Out, error)) Endpoint {
-	return answering[Out](formBody, newPlan(reflect.TypeFor[struct{}](), formBody), MaxForm,
-		func(c *Call) (out Out, err error) {
-			if err = c.readBody(); err != nil {
-				return out, err
-			}
-			form, err := formValues(string(c.body))
-			if err == nil {
-				err = c.limitRate()
-			}
-			if err != nil {
-				return out, err
-			}
-			return fn(c, form)
-		})
+	p := newPlan(reflect.TypeFor[struct{}](), formBody)
+	return answering(formBody, p, MaxForm, reflect.TypeFor[Out](), func(c *Call) (any, error) {
+		if err := c.readBody(); err != nil {
+			return nil, err
+		}
+		form, err := formValues(string(c.body))
+		if err == nil {
+			err = c.limitRate()
+		}
+		if err != nil {
+			return nil, err
+		}
+		return fn(c, form)
+	})
 }
 
 // Query makes an endpoint without body; In comes from the query, the path and headers.
@@ -50,10 +50,9 @@ func Path[Out any](fn func(*Call, string) (Out, error)) Endpoint {
 
 // Get makes an endpoint that needs nothing but the call. It serves any method: a body is not read.
 func Get[Out any](fn func(*Call) (Out, error)) Endpoint {
-	return answering[Out](noBody, nil, 0, func(c *Call) (Out, error) {
+	return answering(noBody, nil, 0, reflect.TypeFor[Out](), func(c *Call) (any, error) {
 		if err := c.limitRate(); err != nil {
-			var none Out
-			return none, err
+			return nil, err
 		}
 		return fn(c)
 	})
@@ -62,12 +61,12 @@ func Get[Out any](fn func(*Call) (Out, error)) Endpoint {
 // Raw makes an endpoint that gets its body as bytes, of whatever media type. They are valid until it
 // returns.
 func Raw[Out any](fn func(*Call, []byte) (Out, error)) Endpoint {
-	return answering[Out](rawBody, nil, maxJSON, func(c *Call) (out Out, err error) {
-		if err = c.readBody(); err != nil {
-			return out, err
+	return answering(rawBody, nil, maxJSON, reflect.TypeFor[Out](), func(c *Call) (any, error) {
+		if err := c.readBody(); err != nil {
+			return nil, err
 		}
-		if err = c.limitRate(); err != nil {
-			return out, err
+		if err := c.limitRate(); err != nil {
+			return nil, err
 		}
 		return fn(c, c.body)
 	})
@@ -75,20 +74,25 @@ func Raw[Out any](fn func(*Call, []byte) (Out, error)) Endpoint {
 
 func typed[In, Out any](kind bodyKind, size int64, fn func(*Call, In) (Out, error)) Endpoint {
 	p := newPlan(reflect.TypeFor[In](), kind)
-	return answering[Out](kind, p, size, func(c *Call) (out Out, err error) {
+	return answering(kind, p, size, reflect.TypeFor[Out](), func(c *Call) (any, error) {
 		var in In
-		if err = c.bind(p, reflect.ValueOf(&in).Elem()); err != nil {
-			return out, err
-		}
-		if err = c.limitRate(); err != nil {
-			return out, err
+		if err := c.take(p, reflect.ValueOf(&in).Elem()); err != nil {
+			return nil, err
 		}
 		return fn(c, in)
 	})
 }
 
-func answering[Out any](kind bodyKind, p *plan, size int64, fn func(*Call) (Out, error)) Endpoint {
-	e := Endpoint{&endpoint{body: kind, in: p, out: reflect.TypeFor[Out](), maxBody: size, status: http.StatusOK}}
+// take is bind, and counts the request.
+func (c *Call) take(p *plan, in reflect.Value) error {
+	if err := c.bind(p, in); err != nil {
+		return err
+	}
+	return c.limitRate()
+}
+
+func answering(kind bodyKind, p *plan, size int64, out reflect.Type, fn func(*Call) (any, error)) Endpoint {
+	e := Endpoint{&endpoint{body: kind, in: p, out: out, maxBody: size, status: http.StatusOK}}
 	switch e.out {
 	case reflect.TypeFor[None]():
 		e.status = http.StatusNoContent
@@ -139,12 +143,12 @@ func (c *Call) bind(p *plan, in reflect.Value) error {
 // query and the path.
 func Stream[In, Out any](fn func(*Call, In) (Out, error)) Endpoint {
 	p := newPlan(reflect.TypeFor[In](), noBody)
-	e := answering[Out](rawBody, p, 0, func(c *Call) (out Out, err error) {
+	e := answering(rawBody, p, 0, reflect.TypeFor[Out](), func(c *Call) (any, error) {
 		var in In
-		if err = c.bind(p, reflect.ValueOf(&in).Elem()); err != nil {
-			return out, err
+		if err := c.bind(p, reflect.ValueOf(&in).Elem()); err != nil {
+			return nil, err
 		}
-		out, err = fn(c, in)
+		out, err := fn(c, in)
 		// The time for the answer begins now.
 		control := c.Control()
 		_ = control.SetReadDeadline(time.Time{})
@@ -245,9 +249,10 @@ func Search[In, Out any](fn func(*Call, In, core.Page) (rows []Out, next string,
 			return err
 		}
 		if whole {
-			return streamPages(c, func() (rows []Out, last bool, err error) {
-				rows, page.After, err = fn(c, in, page)
-				return rows, page.After == "", err
+			return streamPages(c, func() (rows []any, last bool, err error) {
+				found, next, err := fn(c, in, page)
+				page.After = next
+				return pointers(found), next == "", err
 			})
 		}
 		rows, next, err := fn(c, in, page)

@@ -153,17 +153,27 @@ func (c *Call) write(status int, contentType string, body []byte) {
 
 // streamList writes a whole list as one array, in pages whose rows come after a key.
 func streamList[Out any](c *Call, page core.Page, key func(Out) string, read func(core.Page) ([]Out, error)) error {
-	return streamPages(c, func() (rows []Out, last bool, err error) {
-		if rows, err = read(page); len(rows) > 0 {
-			page.After = key(rows[len(rows)-1])
+	return streamPages(c, func() (rows []any, last bool, err error) {
+		found, err := read(page)
+		if len(found) > 0 {
+			page.After = key(found[len(found)-1])
 		}
-		return rows, len(rows) < page.Limit, err
+		return pointers(found), len(found) < page.Limit, err
 	})
+}
+
+// pointers returns pointers to rows.
+func pointers[Out any](rows []Out) []any {
+	all := make([]any, len(rows))
+	for i := range rows {
+		all[i] = &rows[i]
+	}
+	return all
 }
 
 // streamPages writes what read returns, page by page, as one array. An error after the first page can no longer become
 // a status: the connection is cut, so that no caller takes a part for the whole.
-func streamPages[Out any](c *Call, read func() (rows []Out, last bool, err error)) error {
+func streamPages(c *Call, read func() (rows []any, last bool, err error)) error {
 	rows, last, err := read()
 	if err != nil {
 		return err
