@@ -1,6 +1,7 @@
 package console
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
@@ -310,20 +311,23 @@ func hasOption(options []option, value string) bool {
 	return false
 }
 
-// saidOf returns preferences with what the form says of the fields of a list. What is no field of the list stays.
+// saidOf returns preferences with what the form says of some fields. A field that says what it did keeps its type, and a
+// number stays one.
 func (p *Page) saidOf(fields core.Fields, was core.Preferences) (core.Preferences, error) {
-	values := map[string]any{}
+	values, before := map[string]any{}, was.Values()
 	for i := range fields {
 		name := fields[i].Name
 		said, sent := p.Form["field."+name]
 		switch {
-		case !sent:
+		case !sent, said != "" && said == saidText(before[name]):
 		case said == "":
 			values[name] = nil
 		case fields[i].Type == core.FieldBoolean:
 			values[name] = said == "true"
 		case !core.IsFieldText(said):
 			return "", core.Invalidf("field."+name, "A value is too long, or has characters that can't be shown.")
+		case isNumber(before[name]) && isNumber([]byte(said)):
+			values[name] = json.RawMessage(said)
 		default:
 			values[name] = said
 		}

@@ -2,6 +2,7 @@ package console
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -114,8 +115,9 @@ func (o *Console) person(p *Page) (web.HTML, error) {
 		Title: string(d.Email), Within: []Link{{p.T("People"), p.Path("people")}}, Badge: p.PersonBadge(d.Status),
 		State: p.personState(&d.person), Data: &d,
 	}
+	fields := withOwn(p, p.withNames(list.Fields), d.Preferences)
 	if p.IsForm() {
-		err := p.changePerson(&d, p.withNames(list.Fields))
+		err := p.changePerson(&d, fields)
 		if err == nil {
 			return p.Redirect(p.Path("people", d.ID), "saved")
 		}
@@ -126,7 +128,7 @@ func (o *Console) person(p *Page) (web.HTML, error) {
 		v.Fault, v.Status = fault, status
 	}
 	if d.Readable {
-		if err := p.readPerson(&d, p.withNames(list.Fields)); err != nil {
+		if err := p.readPerson(&d, fields); err != nil {
 			return web.HTML{}, err
 		}
 	}
@@ -188,14 +190,7 @@ func (p *Page) readPerson(d *personData, fields core.Fields) error {
 // readSaid makes the inputs of a person's fields, and lists the rest of the preferences.
 func (p *Page) readSaid(d *personData, fields core.Fields) {
 	values := d.Preferences.Values()
-	text := func(name string) string {
-		raw := values[name]
-		var s string
-		if json.Unmarshal(raw, &s) != nil {
-			return string(raw) // a number, a boolean …
-		}
-		return s
-	}
+	text := func(name string) string { return saidText(values[name]) }
 	isField := map[string]bool{}
 	d.Fields = p.fieldsOf(fields, func(f *core.Field) string {
 		isField[f.Name] = true
@@ -210,6 +205,50 @@ func (p *Page) readSaid(d *personData, fields core.Fields) {
 		}
 	}
 	slices.SortFunc(d.Rest, func(a, b said) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// saidText is the value of a preference as an input has it.
+func saidText(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) != nil {
+		return string(raw) // a number, a boolean …
+	}
+	return s
+}
+
+// maxOwnFields is how many preferences that are no field of the list a page lets change.
+const maxOwnFields = 100
+
+// withOwn returns the fields of a list, and after them the preferences of a person that are none, such as columns of an
+// imported file: texts, numbers and booleans that fit into an input.
+func withOwn(p *Page, fields core.Fields, prefs core.Preferences) core.Fields {
+	isField := map[string]bool{}
+	for i := range fields {
+		isField[fields[i].Name] = true
+	}
+	values := prefs.Values()
+	own := core.Fields{}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		raw := values[name]
+		f := core.Field{Name: name, Label: p.knownLabel(name), Type: core.FieldText}
+		switch {
+		case isField[name], name == "", strings.HasPrefix(name, "_"), len(own) == maxOwnFields:
+			continue
+		case string(raw) == "true", string(raw) == "false":
+			f.Type = core.FieldBoolean
+		case !strings.HasPrefix(string(raw), `"`) && !isNumber(raw), !core.IsFieldText(saidText(raw)):
+			continue
+		}
+		own = append(own, f)
+	}
+	slices.SortStableFunc(own, func(a, b core.Field) int { return strings.Compare(a.Label, b.Label) })
+	return append(slices.Clip(fields), own...)
+}
+
+// isNumber reports whether the text of a value is a number.
+func isNumber(raw []byte) bool {
+	var n json.Number
+	return len(raw) > 0 && (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9') && json.Unmarshal(raw, &n) == nil
 }
 
 // changePerson saves the fields of the form.
