@@ -7,6 +7,7 @@ REDOCLY     := @redocly/cli@2.77.0
 OAPI_CODEGEN := github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2
 TYPESCRIPT  := openapi-typescript@7.10.1 openapi-fetch@0.15.0 typescript@5.9.3
 SCHEMATHESIS_VERSION := 4.32.5
+LITESTREAM  := github.com/benbjohnson/litestream/cmd/litestream@v0.5.18
 ESBUILD     := github.com/evanw/esbuild/cmd/esbuild@v0.28.2
 GOFUMPT     := mvdan.cc/gofumpt@v0.12.0
 OAUTH2_PROXY := github.com/oauth2-proxy/oauth2-proxy/v7@v7.6.0
@@ -15,6 +16,7 @@ FUZZTIME    ?= 60s
 LONG        := store/TestKilledInTheMiddleOfACheckpoint store/TestWhatWasAcknowledgedSurvivesKill store/TestCheckpointAmongFaults \
 	store/TestPingOnANearlyFullDisk store/TestParallelConfirmsMakeOneEvent worker/TestAFullDiskSendsNothingTwice \
 	worker/TestOutboxAfterAnOutage handlers/TestSessionStoreFailure cmd/newsletterd/TestImportUnderLoad \
+	store/replica/TestSchedules store/replica/TestKill store/replica/TestSoak \
 	cmd/newsletterd/TestTortureInstallationOfREADME cmd/newsletterd/TestTortureTimesTellNothing
 PLATFORMS   ?= $(or $(TARGET),linux/amd64 linux/arm64 darwin/arm64 freebsd/amd64)
 NFPM        := github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.0
@@ -22,7 +24,7 @@ NFPM        := github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.0
 export GOFLAGS := $(GOFLAGS) -tags=urfave_cli_no_docs
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo run console test check fmt-check vet staticcheck tidy-check generated gallery pictures pages race bench bench-full bench-pages torture fuzz golden openapi-lint clients schemathesis cover release clean
+.PHONY: help build demo run console test check fmt-check vet staticcheck tidy-check generated gallery pictures pages race bench bench-full bench-pages litestream schedules torture fuzz golden openapi-lint clients schemathesis cover release clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -118,12 +120,22 @@ reports = find . -name '*_test.go' | sed 's,^\./,,' | sort | xargs awk -v promis
 	match($$0, /coretest\.(Held|Promise)\(t, [0-9]+,/) { split(substr($$0, RSTART, RLENGTH), part, /[ ,]+/); \
 		if (promise == "" || part[2] == promise) { dir = FILENAME; sub("/[^/]*$$", "", dir); print dir "/" test } }'
 
+litestream: ## restore replicas with the original program, which is built for it (some minutes the first time; says what it skips)
+	@dir=$$(mktemp -d); trap 'rm -rf $$dir' EXIT; \
+	GOFLAGS= CGO_ENABLED=0 GOBIN=$$dir $(GO) install $(LITESTREAM) || \
+		{ echo "SKIPPED: $(LITESTREAM) can't be built here, so it restores nothing"; exit 0; }; \
+	CGO_ENABLED=0 LITESTREAM=$$dir/litestream $(GO) test -count=1 -v -run StockLitestream ./store/replica
+
+schedules: ## machines of a replica through 200 random schedules of kills, freezes, lost disks and faults of the storage (SCHEDULES=… and SCHEDULE_SEED=… run others)
+	@export SCHEDULES=$(or $(SCHEDULES),200) SCHEDULE_SEED=$(SCHEDULE_SEED); \
+	CGO_ENABLED=0 $(GO) test -count=1 -timeout 60m -v -run TestSchedules ./store/replica
+
 torture: ## put every promise to the test at full length (200 kills -9, strace, full disks, hostile clients …) and print the table; PROMISE=4 tries that one alone
 	@ledger=$$(mktemp); trap 'rm -f $$ledger $$ledger.out' EXIT; failed=0; \
 	export CGO_ENABLED=0 NEWSLETTERD_TORTURE=1 NEWSLETTERD_PROMISES=$$ledger NEWSLETTERD_PROMISE=$(PROMISE); \
 	tests=$$({ $(reports)$(if $(PROMISE),,; printf '%s\n' $(LONG)); } | sort -u); \
 	test -n "$$tests" || { echo "no test reports of promise $(PROMISE)"; exit 1; }; \
-	for pkg in store auth worker handlers cmd/newsletterd; do \
+	for pkg in store store/replica auth worker handlers cmd/newsletterd; do \
 		chosen=$$(echo "$$tests" | sed -n "s,^$$pkg/\(Test[^/]*\)\$$,\1,p" | paste -sd '|' -); \
 		test -n "$$chosen" || continue; \
 		case $$pkg in \

@@ -18,12 +18,18 @@ import (
 	"newsletterd/store/replica/objectstest"
 )
 
+// machineOfSchedule is serveSchedule, where there is a clock for it.
+var machineOfSchedule func(url, path string)
+
 // TestMain runs the machine that TestKill kills, in a process of its own.
 func TestMain(m *testing.M) {
 	if err := store.PrepareProcess(); err != nil { // before the first test opens a database
 		panic(err)
 	}
 	if url := os.Getenv("REPLICA_MACHINE"); url != "" {
+		if os.Getenv("REPLICA_CLIENT") != "" {
+			machineOfSchedule(url, os.Getenv("REPLICA_PATH"))
+		}
 		if os.Getenv("REPLICA_MIGRATES") == "true" {
 			serveMigrated(url, os.Getenv("REPLICA_PATH"))
 		}
@@ -112,7 +118,10 @@ func killed(t *testing.T, url, path string, count int) (acknowledged []int) {
 func TestKill(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		rounds := 8
-		if testing.Short() {
+		switch {
+		case os.Getenv("NEWSLETTERD_TORTURE") != "":
+			rounds = 40
+		case testing.Short():
 			rounds = 3
 		}
 		path := filepath.Join(t.TempDir(), "0.db")

@@ -34,9 +34,16 @@ func start(ctx context.Context, url, path string, ttl time.Duration) (*machine, 
 
 // startAfter calls before between the lease and the opening of the database.
 func startAfter(ctx context.Context, url, path string, ttl time.Duration, before func() error) (*machine, error) {
+	return startAs(ctx, "test", url, path, ttl, before)
+}
+
+// startAs is startAfter for a client of the storage.
+func startAs(
+	ctx context.Context, client, url, path string, ttl time.Duration, before func() error,
+) (*machine, error) {
 	m := &machine{lost: make(chan error, 1)}
 	r, err := New(Options{
-		URL: url, Env: objectstest.Env("test"), Path: path, TTL: ttl,
+		URL: url, Env: objectstest.Env(client), Path: path, TTL: ttl,
 		Failed: func(err error) { m.lost <- err },
 	})
 	if err != nil {

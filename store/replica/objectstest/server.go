@@ -23,7 +23,7 @@ const (
 // Kind is what becomes of a request.
 type Kind int
 
-// What becomes of requests. After all but LostAnswer and HalfAnswer nothing has changed.
+// What becomes of requests. After all but LostAnswer, HalfAnswer and Late nothing has changed.
 const (
 	None        Kind = iota
 	Error500         // InternalError
@@ -34,6 +34,7 @@ const (
 	HalfAnswer       // the connection ends in the middle of the answer's body
 	ErrorInside      // an upload is completed with status 200 and an error in the body
 	Hang             // nothing, until the client gives up or the server is closed
+	Late             // the connection ends at once, and the request has its effect after the delay
 )
 
 // Request is what a fault is decided by.
@@ -216,6 +217,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var fault Fault
 	if c.faults.Decide != nil {
 		fault = c.faults.Decide(asked)
+	}
+	if fault.Kind == Late {
+		c.w = httptest.NewRecorder() // no one hears the answer
+		time.AfterFunc(fault.Delay, c.serve)
+		panic(http.ErrAbortHandler)
 	}
 	if !c.wait(c.faults.Latency + fault.Delay) {
 		return
