@@ -215,10 +215,14 @@ func (c *Campaign) AtVersion(version int64) error {
 	return nil
 }
 
-// AskReview asks for another person's approval, until a wanted time or 0. ErrConflict: it is no draft.
+// AskReview asks for another person's approval, until a wanted time or 0. Asked once more without a note, the one before
+// stays. ErrConflict: it is no draft.
 func (c *Campaign) AskReview(wantedAt Instant, note, by string) error {
 	if c.State != CampaignDraft && c.State != CampaignInReview {
 		return Conflictf("conflict", "The campaign is %s: only drafts are reviewed.", c.State)
+	}
+	if note == "" {
+		note = c.ReviewNote // which only a campaign in review has
 	}
 	c.State, c.ReviewBy, c.ReviewWantedAt, c.ReviewNote, c.ReviewMissed = CampaignInReview, by, wantedAt, note, false
 	return nil

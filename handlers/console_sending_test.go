@@ -202,14 +202,41 @@ func TestConsoleAsksForApproval(t *testing.T) {
 			if c.State != core.CampaignInReview || c.ReviewNote != "The second picture." || c.ReviewWantedAt != want {
 				t.Errorf("%s: %+v", role, c)
 			}
-			texts := []string{"It waits for approval.", "Fri 8 Jan 2100, 08:00 Berlin, in 7 days", "The second picture.", "Ask once more"}
+			again := e.form(e.shows(e.path("/send"), http.StatusOK, `value="2100-01-08T08:00"`, "The second picture.</textarea>"),
+				e.path("/ask"), "note", "")
+			if to := e.sends(e.path("/ask"), http.StatusSeeOther, again); strings.Contains(to, "done=") {
+				t.Errorf("%s: with no one to ask it leads to %s", role, to)
+			}
+			texts := []string{"No one was asked by mail.", "It waits for approval.", "Fri 8 Jan 2100, 08:00 Berlin, in 7 days", "The second picture.", "Ask once more"}
 			if role == core.RoleEditor {
-				texts = append(texts, "-Approve it or send it back")
+				texts = append(texts, "-Approve it or send it back", "Nobody else can do that yet: an administrator has to invite someone")
 				e.sends(e.path("/send"), http.StatusForbidden, url.Values{"version": {"1"}, "key": {"k"}})
 			} else {
-				texts = append(texts, "Approve it or send it back")
+				texts = append(texts, "Approve it or send it back") // another person has written it
 			}
+			e.sends(e.path("/ask"), http.StatusSeeOther, e.with(e.form(e.shows(e.path("/send"), http.StatusOK), e.path("/ask")),
+				"wanted", "2100-01-08T08:00"))
 			e.shows(e.path("/send"), http.StatusOK, texts...)
+			ann, err := e.store.UserByEmail(t.Context(), "ann@user.example")
+			e.must(err)
+			edit := store.CampaignEdit{ID: e.campaign.ID, Actor: core.UserActor(ann.ID), Now: e.seed.Time()}
+			_, err = e.store.EditCampaign(t.Context(), edit, func(f *core.CampaignFields) error { f.Preheader = "Roses"; return nil })
+			e.must(err)
+			_, err = e.store.AskReview(t.Context(), edit, 0, "The second picture.")
+			e.must(err)
+			_, err = e.handler.options.Auth.Invite(t.Context(), core.InvitationInput{
+				Email: "chef@user.example", Role: core.RolePublisher, TenantID: e.tenant.ID,
+			}, "en", "test", e.seed.Time())
+			e.must(err)
+			e.shows(e.path("/send"), http.StatusOK, "-chef@", "@user.example has not accepted the invitation",
+				"-an administrator has to invite", "-Approve it or send it back")
+			boss := core.Role{Role: core.RolePublisher, TenantID: e.tenant.ID}
+			e.seed.NewUser("boss@user.example", "", func(u *core.User) { u.Roles = []core.Role{boss} })
+			if to := e.sends(e.path("/ask"), http.StatusSeeOther, e.form(e.shows(e.path("/send"), http.StatusOK, "-Nobody else"),
+				e.path("/ask"))); !strings.HasSuffix(to, "?done=to-approve") {
+				t.Errorf("%s: with one to ask it leads to %s", role, to)
+			}
+			e.shows(e.path("/send"), http.StatusOK, "One person was asked by mail.", "The second picture.")
 		})
 	}
 }

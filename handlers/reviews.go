@@ -53,6 +53,7 @@ type reviewView struct {
 	State                             string // in words, where it is not in review
 	NotYou                            bool   // another person has to approve it
 	Approves, Sends, Rejects          bool   // which buttons there are
+	Readers                           core.Audience
 }
 
 // address is the address of the page.
@@ -170,6 +171,9 @@ func (a reviewPages) fill(c *web.Call, data *reviewView, of *core.Campaign, acto
 		names = append(names, other.Name)
 	}
 	data.List, data.Warnings = strings.Join(names, ", "), l.Warnings()
+	if data.Readers, err = a.store.CountAudience(c, of.TenantID, &l.Draft.Fields, core.AudienceBudget); err != nil {
+		return nil, err
+	}
 	if l.Bulk != nil {
 		data.Look = d.View(&l.Draft, "", c.Now)
 	}

@@ -36,6 +36,7 @@ func newReviewEnv(t *testing.T) *reviewEnv {
 	role := core.Role{Role: core.RolePublisher, TenantID: e.tenant.ID}
 	e.must(e.store.GrantRole(t.Context(), ann.ID, role, false, e.seed.Time()))
 	e.bob = e.seed.NewUser("bob@user.example", "", func(u *core.User) { u.Name, u.Roles = "Bob", []core.Role{role} })
+	e.seed.Readers(list, 2)
 	e.campaign = e.seed.NewCampaign(list)
 	e.edit(core.UserActor(e.bob.ID))
 	return e
@@ -112,7 +113,7 @@ func TestReviewIsApproved(t *testing.T) {
 			t.Errorf("the login leads to %s", to)
 		}
 		_, page := e.page("GET", reviewAddress(e.campaign.ID), nil)
-		for _, want := range []string{"Bob asks you", "&lt;second&gt; picture", "News of May", "https://news.example.org/v/"} {
+		for _, want := range []string{"Bob asks you", "&lt;second&gt; picture", "News of May", "https://news.example.org/v/", "<dt>Readers</dt><dd><strong>2<", "To the campaign"} {
 			if !strings.Contains(page, want) {
 				t.Errorf("no %q in %s", want, textOf(page))
 			}

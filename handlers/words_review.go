@@ -9,6 +9,9 @@ type reviewWords struct {
 	ReviewSubject    string `json:"review_subject"`
 	ReviewFrom       string `json:"review_from"`
 	ReviewTo         string `json:"review_to"`
+	ReviewReaders    string `json:"review_readers"`
+	ReviewAtLeast    string `json:"review_at_least"`
+	ReviewBack       string `json:"review_back"`
 	ReviewWanted     string `json:"review_wanted"`
 	ReviewPassed     string `json:"review_passed"`
 	ReviewLook       string `json:"review_look"`

@@ -56,6 +56,7 @@ type sendData struct {
 	Button     string
 
 	Wanted, Note string // of the question for the approval
+	Nobody       string // why no one else can approve it; empty: someone can
 }
 
 // countedAudience is to how many a campaign goes, as the API counts it.
@@ -115,8 +116,8 @@ func (p *Page) showSend(d *sendData, v View) (web.HTML, error) {
 	}
 	second := p.Tenant.Approval == core.ApprovalSecondPerson && c.State != core.CampaignApproved
 	d.Ask = second || !p.May(core.ActionCampaignSend)
-	if c.State == core.CampaignInReview && p.May(core.ActionCampaignApprove) {
-		d.Review = p.console.options.Review(c.ID)
+	if err := p.lookAtReview(d); err != nil {
+		return web.HTML{}, err
 	}
 	d.Button = p.sendButton(d)
 	v.Title, v.Data = p.T("Send"), d
@@ -128,6 +129,27 @@ func (p *Page) showSend(d *sendData, v View) (web.HTML, error) {
 		v.Title = p.T("Approval")
 	}
 	return p.Show("send", v)
+}
+
+// lookAtReview fills in what there is to say of the approval: the form holds what was asked for last.
+func (p *Page) lookAtReview(d *sendData) (err error) {
+	c := d.Campaign
+	if !d.Ask || c.State == core.CampaignApproved {
+		return nil
+	}
+	if c.State == core.CampaignInReview && c.Permissions.Approve {
+		d.Review = p.console.options.Review(c.ID)
+	}
+	if r := c.Review; r != nil && p.isGet() {
+		d.Note = r.Note
+		if r.WantedAt > p.Now {
+			d.Wanted = r.WantedAt.Time().In(p.Zone).Format("2006-01-02T15:04")
+		}
+	}
+	if d.Review == "" {
+		d.Nobody, err = p.nobodyApproves(c.ID)
+	}
+	return err
 }
 
 // lookAt reads what the API says about a campaign that is to be sent.
@@ -366,11 +388,16 @@ func (o *Console) askApproval(p *Page) (web.HTML, error) {
 		}
 	}
 	id := p.ID()
+	var asked campaignPage
 	if err == nil {
-		_, err = p.Ask(web.Question{
+		var a *web.Answer
+		a, err = p.Ask(web.Question{
 			Method: http.MethodPost, Path: campaignAPI(id, "review"), Body: body,
 			Header: map[string]string{"If-Match": f["tag"]},
 		})
+		if err == nil {
+			err = a.Decode(&asked)
+		}
 	}
 	if fault, status, ok := p.FaultOf(err); ok {
 		d := &sendData{Wanted: f["wanted"], Note: f["note"], Key: core.NewID()}
@@ -379,7 +406,11 @@ func (o *Console) askApproval(p *Page) (web.HTML, error) {
 	if err != nil {
 		return web.HTML{}, err
 	}
-	return p.Redirect(p.Path("campaigns", id, "send"), "to-approve")
+	notice := "to-approve"
+	if asked.Review == nil || asked.Review.Asked == 0 {
+		notice = "" // the page says why no one was asked
+	}
+	return p.Redirect(p.Path("campaigns", id, "send"), notice)
 }
 
 // undo makes a campaign that waits for its start a draft again.
