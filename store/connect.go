@@ -63,17 +63,14 @@ func (s *Store) takeLock() error {
 
 // daemonRuns reports whether a daemon serves the file, for a command; it looks at most once a second.
 func (s *Store) daemonRuns() bool {
-	if s.opts.Mode == Daemon {
+	if s.lock != nil { // it is this process's
 		return false
 	}
 	now := time.Now().UnixMilli()
 	if seen := s.daemonSeen.Load(); seen != 0 && now-max(seen, -seen) < 1000 {
 		return seen < 0
 	}
-	probe := flock.New(s.path+".lock", flock.SetFlag(os.O_RDONLY))
-	free, err := probe.TryRLock()
-	if free || err != nil {
-		_ = probe.Close()
+	if !DaemonRuns(s.path) {
 		s.daemonSeen.Store(now)
 		return false
 	}

@@ -21,6 +21,7 @@
 // # Parts
 //
 //	store.go            Open, Close, kicks
+//	replicated.go       a replica: who waits for it, and for how long; replicatedcommand.go: commands next to its daemon
 //	connect.go          the file and its lock, the pool of readers, the pragmas of each connection
 //	writer.go           the writer: queues and batches
 //	transact.go         the transaction of a batch: savepoints, errors, full disks

@@ -57,6 +57,9 @@ func (s *Store) takeReplica(ctx context.Context) error {
 // startReplica begins to copy, and writes the generation into the file: it is the first that the replica gets of it.
 func (s *Store) startReplica(ctx context.Context) error {
 	r := s.opts.Replica
+	if err := s.forgetAnswers(); err != nil {
+		return err
+	}
 	if err := r.Start(ctx); err != nil {
 		return err
 	}

@@ -50,8 +50,11 @@ type Options struct {
 	// ReplicaLags: no one waits for the replica, so a machine that dies loses what it has not got yet.
 	ReplicaLags bool
 	ReplicaName string // which replica it is: the home of a database that it keeps
-	MasterKey   []byte // 32 bytes that seal secrets at rest; nil: they are stored as they are
-	Log         *slog.Logger
+	// DaemonReplica: the daemon that runs next to a command has a replica, which Close waits for.
+	DaemonReplica bool
+	ReadOnly      error  // what every operation that writes returns; nil: they write
+	MasterKey     []byte // 32 bytes that seal secrets at rest; nil: they are stored as they are
+	Log           *slog.Logger
 	// of database/sql; empty: sqlite. A test puts one between that fails on order.
 	Driver string
 }
@@ -81,6 +84,8 @@ type Store struct {
 	daemonSeen atomic.Int64  // unix ms of the last look at the daemon's lock, negative when it runs
 	stats      stats
 	reserve    reserve
+	answers    sync.Mutex // guards answered
+	answered   int64      // the number that commands were told last
 
 	mu         sync.RWMutex // guards kicks and foreigners
 	kicks      [topics][]func()
@@ -236,10 +241,17 @@ func (s *Store) startWriter(ctx context.Context, left leftover) error {
 // switched off, or a token that was revoked, is then refused. It returns an error of the checkpoint or of the file
 // system.
 func (s *Store) Close() error {
+	if s.closed.Load() {
+		return nil
+	}
+	asked := s.askDaemon()
 	if s.closed.Swap(true) {
 		return nil
 	}
 	err := s.shut()
+	if asked > 0 {
+		s.awaitDaemon(asked)
+	}
 	if w := s.writer; w != nil && !w.changedAt.IsZero() && s.daemonRuns() {
 		time.Sleep(time.Until(w.changedAt.Add(watchEvery + watchEvery/10)))
 	}
@@ -285,7 +297,7 @@ func (s *Store) shut() (err error) {
 }
 
 func (s *Store) finalCheckpoint() error {
-	if s.opts.Mode != Daemon || s.opts.ExternalCheckpoints || s.checkFile() != nil {
+	if s.opts.Mode != Daemon && s.opts.Replica == nil || s.opts.ExternalCheckpoints || s.checkFile() != nil {
 		return nil
 	}
 	if _, err := s.writer.tx.exec("PRAGMA optimize"); err != nil {

@@ -63,6 +63,7 @@ type writer struct {
 	changedAt  time.Time // of the last commit; zero: there was none
 	checkpoint checkpointState
 	replica    atomic.Bool // it takes what is committed
+	commands   int64       // the number of the last command that answerCommands has seen
 	tries      time.Duration
 	batch      []*op    // reused
 	counts     counting // of the operations of the transaction that have succeeded
@@ -95,6 +96,9 @@ func (s *Store) bulkRepeatable(ctx context.Context, fn func(*Tx) error) error {
 
 func (s *Store) submit(ctx context.Context, queue chan *op, o *op) error {
 	if err := s.readable(ctx); err != nil {
+		return err
+	}
+	if err := s.mayWrite(); err != nil {
 		return err
 	}
 	o.done = make(chan struct{})
@@ -328,6 +332,9 @@ func (w *writer) watch() error {
 	}
 	if w.version != 0 && v != w.version {
 		w.committed()
+		if err := w.answerCommands(); err != nil {
+			return err
+		}
 		w.store.changes.Add(1)
 		w.store.departures.Add(1)
 		w.store.kick(1<<topics - 1)

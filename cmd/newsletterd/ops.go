@@ -214,12 +214,7 @@ func (p *program) withStore(c *cli.Context, fn func(*config.Config, *store.Store
 	if err != nil {
 		return err
 	}
-	o, err := storeOptions(cfg, newLog(config.Log{Level: "warn", Format: "text", PII: cfg.Log.PII}, p.err))
-	if err != nil {
-		return err
-	}
-	o.Mode = store.Command
-	s, err := store.Open(c.Context, o)
+	s, err := openForCommand(c.Context, cfg, newLog(config.Log{Level: "warn", Format: "text", PII: cfg.Log.PII}, p.err))
 	if err != nil {
 		return err
 	}

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
 	"os"
+	"time"
 
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/store"
@@ -13,7 +16,7 @@ import (
 
 // replicate adds to the options of a store what keeps the database elsewhere, where the configuration says so. waiting
 // is called while another machine serves; its error ends the wait.
-func replicate(o *store.Options, cfg *config.Config, log *slog.Logger, waiting func(host string) error) error {
+func replicate(o *store.Options, cfg *config.Config, log *slog.Logger, waiting func(host string, alive bool) error) error {
 	if cfg.Replica.URL == "" {
 		return nil
 	}
@@ -38,4 +41,54 @@ func replicaName(address string) string {
 	}
 	u.RawQuery = ""
 	return u.String()
+}
+
+// servedError says that the database is another machine's at the moment.
+type servedError struct{ host string }
+
+func (e servedError) Error() string {
+	return e.host + " serves this database: run the command there, or stop newsletterd there first"
+}
+
+// leaseWait is how long a command tries to reach the replica, and waits for the lease of a machine that has died.
+const leaseWait = 90 * time.Second
+
+// openForCommand opens the database for a command. With a replica the command changes what the daemon of this machine
+// serves; or, where none runs, it takes the lease as a daemon would. Where another machine serves it only reads what
+// this one had.
+func openForCommand(ctx context.Context, cfg *config.Config, log *slog.Logger) (*store.Store, error) {
+	o, err := storeOptions(cfg, log)
+	if err != nil {
+		return nil, err
+	}
+	o.Mode = store.Command
+	if cfg.Replica.URL == "" {
+		return store.Open(ctx, o)
+	}
+	if store.DaemonRuns(o.Path) {
+		o.DaemonReplica = true
+		return store.Open(ctx, o)
+	}
+	alone := o
+	if err := replicate(&o, cfg, log, func(host string, alive bool) error {
+		if alive {
+			return servedError{host}
+		}
+		return nil // it may be dead, and its lease ends
+	}); err != nil {
+		return nil, err
+	}
+	limited, cancel := context.WithTimeout(ctx, leaseWait)
+	defer cancel()
+	s, err := store.Open(limited, o)
+	served, is := errors.AsType[servedError](err)
+	if !is {
+		return s, err
+	}
+	alone.ReadOnly = served
+	if s, err = store.Open(ctx, alone); errors.Is(err, os.ErrNotExist) {
+		return nil, served
+	}
+	log.Warn("this is what this machine had: another one serves", slog.String("host", served.host))
+	return s, err
 }

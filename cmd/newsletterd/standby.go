@@ -63,7 +63,7 @@ type kept struct{ *net.TCPListener }
 func (k kept) Close() error { return k.SetDeadline(time.Now()) }
 
 // waiting says that another machine serves.
-func (s *standby) waiting(host string) error {
+func (s *standby) waiting(host string, _ bool) error {
 	s.mu.Lock()
 	first := s.status != "standby"
 	s.status = "standby"

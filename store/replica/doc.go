@@ -13,7 +13,6 @@
 //	whole.go     the whole database into the log, in parts
 //	wal.go       the -wal, its index, and files of the log made of them
 //	logfiles.go  the log in the bucket: names, where it ends, what a restore needs
-//	progress.go  what the bucket has not got yet
 //	compact.go   keeping the log short
 //	restore.go   from the log into a database file
 //	state.go     what a bucket holds, for those who only look

@@ -42,6 +42,12 @@ func (r *Replica) Stats() Stats {
 	return st
 }
 
+// Progress returns what a store asks of Stats: Lag, Put and TXID.
+func (r *Replica) Progress() (lag, latency time.Duration, txid uint64) {
+	st := r.Stats()
+	return st.Lag, st.Put, st.TXID
+}
+
 // lagPause is how long Lag waits before it looks again.
 const lagPause = 20 * time.Millisecond
 

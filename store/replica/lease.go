@@ -136,11 +136,12 @@ func (l *lease) write(ctx context.Context, next *holder, cond objects.Condition)
 }
 
 // take waits until the lease is this node's, and returns the holder before it; the zero value where there was none.
-// waiting is called with the holder each time that it has to wait. The caller must hold the lock of the database file:
+// waiting is called with the holder each time that it has to wait, and whether it has renewed the lease meanwhile. The caller must hold the lock of the database file:
 // a lease of the same node at the same place is taken at once, for its process can't run any more.
-func (l *lease) take(ctx context.Context, waiting func(holder) error) (before holder, err error) {
+func (l *lease) take(ctx context.Context, waiting func(h holder, alive bool) error) (before holder, err error) {
 	var seen string // ETag of a holder that is waited for
 	var since time.Duration
+	var first holder // that was waited for
 	for {
 		l.mu.Lock()
 		before, taken, err := l.tryTake(ctx, &seen, &since)
@@ -153,7 +154,10 @@ func (l *lease) take(ctx context.Context, waiting func(holder) error) (before ho
 		case err != nil:
 			l.log.Warn("replica: the lease can't be read or taken", slog.Any("error", err))
 		default:
-			if err := waiting(before); err != nil {
+			if first == (holder{}) {
+				first = before
+			}
+			if err := waiting(before, before != first); err != nil {
 				return before, err
 			}
 		}

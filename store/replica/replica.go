@@ -31,9 +31,9 @@ type Options struct {
 	// Keep is for how long the database can be restored as it was at any time; 0 is 72 h.
 	Keep time.Duration
 	Log  *slog.Logger
-	// Waiting is called about every second while another machine holds the lease; host is its name. Prepare returns its
-	// error.
-	Waiting func(host string) error
+	// Waiting is called about every second while another machine holds the lease; host is its name, and alive whether it
+	// has renewed the lease meanwhile. Prepare returns its error.
+	Waiting func(host string, alive bool) error
 	// Failed is called once when this machine must stop at once, with an error that is ErrLost.
 	Failed func(error)
 }
@@ -77,7 +77,7 @@ func New(o Options) (*Replica, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.Waiting == nil {
-		o.Waiting = func(string) error { return nil }
+		o.Waiting = func(string, bool) error { return nil }
 	}
 	if o.Failed == nil {
 		o.Failed = func(error) {}
@@ -111,7 +111,7 @@ func (r *Replica) Prepare(ctx context.Context) error {
 		return err
 	}
 	r.lease.node, r.lease.place = n.Node, placeOf(r.path)
-	if _, err := r.lease.take(ctx, func(h holder) error { return r.opts.Waiting(h.Host) }); err != nil {
+	if _, err := r.lease.take(ctx, func(h holder, alive bool) error { return r.opts.Waiting(h.Host, alive) }); err != nil {
 		return err
 	}
 	r.loops.Go(r.keepLease)

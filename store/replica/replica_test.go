@@ -406,7 +406,7 @@ func TestWhoLosesTheLeaseAnswersNothingMore(t *testing.T) {
 	})
 	must(t, err)
 	waited := 0
-	r.opts.Waiting = func(string) error { waited++; return nil }
+	r.opts.Waiting = func(string, bool) error { waited++; return nil }
 	must(t, r.Prepare(ctx))
 	if waited == 0 {
 		t.Error("the lease was taken at once")
