@@ -97,7 +97,6 @@ type actor struct {
 	path    string
 	process *exec.Cmd
 	ended   chan struct{}
-	frozen  bool
 }
 
 // start starts the machine, unless it runs.
@@ -109,7 +108,6 @@ func (a *actor) start(t *testing.T) {
 	a.h.tried += 100_000
 	first := a.h.tried
 	a.h.mu.Unlock()
-	a.frozen = false
 	a.process = exec.CommandContext(t.Context(), os.Args[0])
 	a.process.Env = environOfSchedule(a.name, a.url, a.path, first)
 	a.process.Stderr = os.Stderr
@@ -142,7 +140,6 @@ func (a *actor) running() bool {
 func (a *actor) signal(s syscall.Signal) {
 	if a.running() {
 		_ = a.process.Process.Signal(s)
-		a.frozen = s == syscall.SIGSTOP || a.frozen && s != syscall.SIGCONT
 	}
 }
 
@@ -245,7 +242,7 @@ func some(r *rand.Rand, percent int, f objectstest.Fault) objectstest.Fault {
 // SCHEDULE_SEED the seed of the first, which a failure prints. What machines do between the steps is their own.
 func TestSchedules(t *testing.T) {
 	t.Parallel()
-	count, seed := 10, uint64(time.Now().UnixNano())
+	count, seed := 8, uint64(time.Now().UnixNano())
 	switch {
 	case os.Getenv("NEWSLETTERD_TORTURE") != "":
 		count = 200
@@ -280,7 +277,7 @@ func TestSchedules(t *testing.T) {
 	all.Wait()
 	t.Logf("%d schedules, seeds from %d: the lease was taken %d times, %d numbers were acknowledged", count, seed,
 		sum.generations, sum.acks)
-	if sum.acks < 20*count || sum.generations < 2*count {
+	if sum.acks < 5*count || sum.generations < count {
 		t.Error("too little happened")
 	}
 }
@@ -300,7 +297,7 @@ func schedule(t *testing.T, seed uint64) (acks, generations int) {
 		defer a.kill()
 	}
 	actors[0].start(t)
-	steps := 8 + rnd.IntN(14)
+	steps := 10 + rnd.IntN(14)
 	for range steps {
 		time.Sleep(time.Duration(rnd.Int64N(int64(scheduleTTL * 3 / 4))))
 		step(t, rnd, s, actors)
@@ -359,14 +356,14 @@ func step(t *testing.T, rnd *rand.Rand, s *objectstest.Server, actors []*actor) 
 		}
 		a.start(t)
 	case n < 17:
-		if !a.frozen {
-			h.note("%s freezes", a.name)
-			a.signal(syscall.SIGSTOP)
-			o.start(t)
-			return
+		length := time.Duration(rnd.Int64N(int64(4 * scheduleTTL)))
+		h.note("%s freezes for %s", a.name, length.Round(time.Millisecond))
+		a.signal(syscall.SIGSTOP)
+		if a.running() {
+			process := a.process.Process
+			time.AfterFunc(length, func() { _ = process.Signal(syscall.SIGCONT) })
 		}
-		h.note("%s thaws", a.name)
-		a.signal(syscall.SIGCONT)
+		o.start(t)
 	case n == 17:
 		h.note("%s stops", a.name)
 		a.signal(syscall.SIGTERM)
