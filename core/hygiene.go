@@ -43,6 +43,8 @@ type Hygiene struct {
 	Pending    int64 `json:"pending"` // have not confirmed
 	// of the pending: may be asked once more
 	AskPending int64 `json:"ask_pending"`
+	// of the pending: no link to confirm is valid any more, so they may be removed
+	RemovePending int64 `json:"remove_pending"`
 
 	Silence Silence `json:"silence"`
 	Asked   Asked   `json:"asked"`

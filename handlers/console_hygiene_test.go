@@ -38,7 +38,8 @@ func TestConsoleHygiene(t *testing.T) {
 		e := newTenantConsole(t, core.RoleTenantAdmin)
 		e.silentReaders()
 		item := e.path("lists", e.list.ID)
-		e.shows(item+"/hygiene", "3 of 3 readers have opened nothing", "Ask 3 once more", "One person has asked",
+		e.shows(item+"/hygiene", "3 of 3 readers have opened nothing", "Ask 3 once more", "One person was asked by mail",
+			"status=pending", "Whose link is not valid any more",
 			"Ask one once more")
 		e.shows(item+"/hygiene?months=6", "This is not known yet")
 		e.shows(item+"/ask-again?who=silent", "3 readers get one mail", "No, go back")
@@ -57,6 +58,15 @@ func TestConsoleHygiene(t *testing.T) {
 		e.shows(item+"/unsubscribe-silent", "3 readers were asked")
 		e.shows(e.sends(item+"/unsubscribe-silent", nil), "3 people were taken off")
 		e.shows(item+"/left", "Did not answer when asked")
+		e.shows(item+"/hygiene", "Remove one …")
+		e.shows(item+"/remove-unconfirmed", "never confirmed: the link in the mail is not valid any more", "Remove one")
+		if status := e.seed.MemberStatus(e.list.ID, "pending@example.org"); status != core.SubscriptionPending {
+			t.Errorf("a look at the page has made them %q", status)
+		}
+		e.shows(e.sends(item+"/remove-unconfirmed", nil), "One person was removed", "No one is to be confirmed")
+		if status := e.seed.MemberStatus(e.list.ID, "pending@example.org"); status != "absent" {
+			t.Errorf("they are %q", status)
+		}
 	})
 }
 

@@ -79,3 +79,15 @@ func (a listExtras) unsubscribeSilent(c *web.Call, id string) (r silentAnswer, e
 	r.Unsubscribed, r.More, err = a.store.UnsubscribeSilent(c, id, actor(c), hygieneBudget, c.Now)
 	return r, err
 }
+
+// removedAnswer says how many were removed.
+type removedAnswer struct {
+	Removed int64 `json:"removed"`
+	More    bool  `json:"more"` // ask once more for the rest
+}
+
+// removeUnconfirmed removes those who have never confirmed, and have no valid link to do so.
+func (a listExtras) removeUnconfirmed(c *web.Call, id string) (r removedAnswer, err error) {
+	r.Removed, r.More, err = a.store.RemoveUnconfirmed(c, id, actor(c), hygieneBudget, c.Now)
+	return r, err
+}

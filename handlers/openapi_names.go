@@ -16,6 +16,7 @@ var operationNames = map[string]string{
 	"GET /api/admin/newsletter-lists/:id/hygiene":             "getListHygiene",
 	"POST /api/admin/newsletter-lists/:id/ask-again":          "askAgain",
 	"POST /api/admin/newsletter-lists/:id/unsubscribe-silent": "unsubscribeSilent",
+	"POST /api/admin/newsletter-lists/:id/remove-unconfirmed": "removeUnconfirmed",
 	"GET /api/admin/syncs":                                    "listSyncs",
 	"GET /api/admin/syncs/:id":                                "getSync",
 	"POST /api/admin/subscribers/unsubscribe":                 "unsubscribeEverywhere",

@@ -68,6 +68,8 @@ func (h *Handler) listRoutes(t *web.Table) {
 		"Ask those who have not confirmed, or were silent, once more whether they want the mails of a list")
 	t.Add("POST", item+"/unsubscribe-silent", change, web.Member, one(web.Path(l.unsubscribeSilent)),
 		"End the subscriptions of those who were asked once more and have not answered in 14 days")
+	t.Add("POST", item+"/remove-unconfirmed", change, web.Member, one(web.Path(l.removeUnconfirmed)),
+		"Remove those who have never confirmed, and were asked more than 7 days ago")
 	t.Add("GET", item+"/form", read, web.Member, one(web.Path(l.form)), "Show a subscribe form for a website")
 	t.Add("GET", item+"/drift", admin(core.ActionListSettings), web.Member, one(web.Query(l.drift)).Fails(core.Conflict),
 		"Compare what the member and the send side have of a list, and change nothing")

@@ -12,6 +12,12 @@ func (s *story) hygiene() {
 	s.op("AskAgain", func() error {
 		return onlyErr2(s.AskAgain(ctx, AskAgain{ListID: s.list, Who: core.AskUnconfirmed, Actor: "test"}, asking))
 	})
+	s.op("Subscribe", func() error {
+		return onlyErr2(s.Subscribe(ctx, SubscribeRequest{ListID: s.list, Email: "gil@example.org"}, now0+30))
+	})
+	s.op("RemoveUnconfirmed", func() error {
+		return onlyErr2(s.RemoveUnconfirmed(ctx, s.list, "test", 0, now0.Add(ConfirmTTL)+31))
+	})
 	must(s.T, s.update(ctx, func(tx *Tx) error { // as if fay had been asked later, while active
 		_, err := tx.exec("UPDATE subscription SET status = 'active', asked_at = ? WHERE list_id = ? AND email_key = ?",
 			int64(asking), s.list, "fay@example.org")

@@ -182,6 +182,10 @@ func (s *Store) ListHygiene(ctx context.Context, listID string, months int, now 
 			int64(now.Add(-core.AskAfter)), pendingLooks); err != nil {
 			return err
 		}
+		if err := r.get(&h.RemovePending, "SELECT count(*) FROM (SELECT 1"+mayRemovePending+" LIMIT +?3)", listID,
+			int64(now.Add(-ConfirmTTL)), pendingLooks); err != nil {
+			return err
+		}
 		if err := r.get(&h.Asked, countAsked, listID, int64(now.Add(-core.AnswerWithin))); err != nil || !known {
 			return err
 		}

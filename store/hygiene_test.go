@@ -213,3 +213,44 @@ func TestNoOneIsAskedWhoHasLeft(t *testing.T) {
 		}
 	}
 }
+
+// TestUnconfirmedAreRemoved: who has never confirmed is removed once no link is valid; who asked again, was asked once
+// more, or had left before stays.
+func TestUnconfirmedAreRemoved(t *testing.T) {
+	n := storetest.SeedList(t, now0)
+	const many = 1200
+	for k := range many {
+		n.Pending(n.ListID, storetest.Reader(k))
+	}
+	n.Active(n.ListID, "back@example.org")
+	n.Leave(n.ListID, "back@example.org")
+	n.Request(n.ListID, "back@example.org", "")
+	n.Pending(n.ListID, "again@example.org")
+	n.Pending(n.ListID, "asked@example.org")
+	remove := func(now core.Instant, want int64) {
+		t.Helper()
+		h, err := n.ListHygiene(t.Context(), n.ListID, 12, now)
+		if n.Must(err); h.RemovePending != want {
+			t.Errorf("%d are counted, want %d", h.RemovePending, want)
+		}
+		removed, more, err := n.RemoveUnconfirmed(t.Context(), n.ListID, "user:ann", 0, now)
+		if removed != want || more || err != nil {
+			t.Errorf("%d removed, more %t, %v; want %d", removed, more, err, want)
+		}
+	}
+	remove(now0.Add(store.ConfirmTTL)-1, 0)
+	later := now0.Add(4 * 24 * time.Hour)
+	n.At(later).Request(n.ListID, "again@example.org", "")
+	n.SQL("UPDATE subscription SET asked_at = ? WHERE email_key = 'asked@example.org'", int64(later))
+	remove(now0.Add(store.ConfirmTTL), many)
+	if c, err := n.CountedList(t.Context(), n.ListID); err != nil || c.Counts.Pending != 3 {
+		t.Errorf("%+v, %v", c.Counts, err)
+	}
+	remove(later.Add(store.ConfirmTTL), 2)
+	if got := n.MemberStatus(n.ListID, "back@example.org"); got != core.SubscriptionPending {
+		t.Errorf("who had left before is %q", got)
+	}
+	if got := n.Audited("list.remove_unconfirmed"); got != 4 {
+		t.Errorf("%d entries in the audit trail", got)
+	}
+}

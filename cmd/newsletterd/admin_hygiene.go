@@ -63,7 +63,22 @@ func (p *program) listHygieneCommands() []*cli.Command {
 		})
 	end.Description = "Who has been heard of since, by a click in another mail say, stays. The event goes out, " +
 		"and the reason is no_answer."
-	return []*cli.Command{look, ask, end}
+	remove := p.command("remove-unconfirmed", "remove who has never confirmed, and was asked more than 7 days ago",
+		[]cli.Flag{idFlag(store.NounList)}, []string{"id"},
+		func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			sum := int64(0)
+			for more := true; more; {
+				n, rest, err := s.RemoveUnconfirmed(c.Context, c.String("id"), actor(), 0, now())
+				if err != nil {
+					return missing(err, "list", c.String("id"))
+				}
+				sum, more = sum+n, rest
+			}
+			return p.done(c, "%d removed.", sum)
+		})
+	remove.Description = "Their links to confirm are not valid any more. They may subscribe again, and who has left the " +
+		"list before\nstays on record as having left."
+	return []*cli.Command{look, ask, end, remove}
 }
 
 func (p *program) askAgain(c *cli.Context, _ *config.Config, s *store.Store) error {

@@ -56,6 +56,7 @@ var auditSentences = map[string]string{
 	"list.delete":                 "{{who}} deleted the list {{what}}.",
 	"list.sync":                   "{{who}} had the list {{what}} copied to the sending side.",
 	"list.take-over":              "{{who}} had the list {{what}} taken over.",
+	"list.remove_unconfirmed":     "{{who}} removed from {{what}} who had never confirmed.",
 	"list.unsubscribe_silent":     "{{who}} took readers off {{what}} who had not answered.",
 	"list.update":                 "{{who}} changed the list {{what}}.",
 	"mail.retry":                  "{{who}} had mails sent again: {{what}}.",

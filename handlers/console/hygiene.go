@@ -66,6 +66,8 @@ func (o *Console) hygiene(p *Page) (web.HTML, error) {
 	switch {
 	case p.Query("asked") != "":
 		v.Done = p.N("One mail is on its way.|{{n}} mails are on their way, ten a second.", number("asked"))
+	case p.Query("removed") != "":
+		v.Done = p.N("One person was removed.|{{n}} people were removed.", number("removed"))
 	case p.Query("ended") != "":
 		v.Done = p.N("One person was taken off.|{{n}} people were taken off.", number("ended"))
 	}
@@ -120,7 +122,8 @@ func (p *Page) withinHygiene(l *core.CountedList) []Link {
 
 // askStep is the second step before people are asked, or taken off.
 type askStep struct {
-	Who   string // of core.AskUnconfirmed and core.AskSilent; empty: those who have not answered are taken off
+	// of core.AskUnconfirmed and core.AskSilent; empty: those who have not answered are taken off; removeUnconfirmed
+	Who   string
 	N     int64
 	About bool
 	Back  string
@@ -146,4 +149,36 @@ func (o *Console) unsubscribeSilent(p *Page) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	return p.Redirect(back+"?ended="+strconv.FormatInt(left.Unsubscribed, 10), "")
+}
+
+// removeUnconfirmed is the second step before those who have never confirmed are removed.
+const removeUnconfirmed = "remove"
+
+// removeUnconfirmed asks whether those who have never confirmed are to be removed, and removes them.
+func (o *Console) removeUnconfirmed(p *Page) (web.HTML, error) {
+	l, d, err := p.readHygiene()
+	if err != nil {
+		return web.HTML{}, err
+	}
+	back := p.Path("lists", l.ID, "hygiene")
+	if p.isGet() {
+		return p.Show("list-ask", View{
+			Title: p.T("Remove who has never confirmed?"), Within: p.withinHygiene(&l),
+			Data: askStep{removeUnconfirmed, d.RemovePending, false, back},
+		})
+	}
+	var made struct {
+		Removed int64 `json:"removed"`
+		More    bool  `json:"more"`
+	}
+	sum := int64(0)
+	for range 4 { // a page of some seconds at most; the rest is removed by another
+		if err := p.Do(http.MethodPost, apiLists+"/"+l.ID+"/remove-unconfirmed", nil, &made); err != nil {
+			return web.HTML{}, err
+		}
+		if sum += made.Removed; !made.More {
+			break
+		}
+	}
+	return p.Redirect(back+"?removed="+strconv.FormatInt(sum, 10), "")
 }

@@ -26,6 +26,10 @@ func (o *Console) listRoutes(t *web.Table) {
 		"The console: unsubscribe who has not answered: the page that asks")
 	o.post(t, "/lists/:id/unsubscribe-silent", core.ActionPeopleChange, o.unsubscribeSilent,
 		"The console: unsubscribe who has not answered")
+	o.get(t, "/lists/:id/remove-unconfirmed", core.ActionPeopleChange, o.removeUnconfirmed,
+		"The console: remove who has never confirmed: the page that asks")
+	o.post(t, "/lists/:id/remove-unconfirmed", core.ActionPeopleChange, o.removeUnconfirmed,
+		"The console: remove who has never confirmed")
 	o.get(t, "/lists/:id/form", read, o.listForm, "The console: the subscribe form of a list")
 	o.get(t, "/lists/:id/questions", read, o.listQuestions, "The console: what a list asks its subscribers")
 	o.post(t, "/lists/:id/questions", change, o.listQuestions, "The console: change what a list asks its subscribers")
