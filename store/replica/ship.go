@@ -16,7 +16,7 @@ const (
 	// depth is how many files of the log may be on their way at once.
 	depth = 8
 	// overtake is how long a Put must take, at least, before the next one does not wait for it.
-	overtake = 8 * time.Millisecond
+	overtake = 3 * time.Millisecond
 	// lazy is how long a commit that no one waits for may wait for others.
 	lazy = time.Second
 	// memory is how many bytes of shipped files are kept for compaction, so that they need not be read back.
