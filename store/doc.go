@@ -21,14 +21,14 @@
 // # Parts
 //
 //	store.go            Open, Close, kicks
-//	replicated.go       a replica: who waits for it, and for how long; replicatedcommand.go: commands next to its daemon
 //	connect.go          the file and its lock, the pool of readers, the pragmas of each connection
 //	writer.go           the writer: queues and batches
 //	transact.go         the transaction of a batch: savepoints, errors, full disks
 //	tx.go               what an operation runs statements with; translate, which alone knows SQLite's result codes
 //	cache.go            records that change seldom: lists, providers, webhook clients, domains, endpoints
 //	checkpoint.go       checkpoints, and the marks that tell an old copy from the file that a -wal belongs to
-//	replicated.go       Replica: commits kept besides the disk, and who waits for that; drills.go: tries to restore them
+//	replicated.go       Replica: commits kept besides the disk, and who waits for that; replicatedcommand.go: commands
+//	                    next to its daemon; drills.go: tries to restore it
 //	backup.go           Backup, Snapshot, Restore; migrate.go: Migrate; home.go: what a restored file may send
 //	secrets.go          secrets sealed at rest, keys for a purpose, derived ids; masked_ids.go: those that tell no address
 //	sessions.go         scs's session store; its writes go through the writer

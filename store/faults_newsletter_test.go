@@ -363,6 +363,8 @@ func (s *story) jobs() {
 	s.op("ResumeSendJob", func() error { return onlyErr(s.ResumeSendJob(ctx, j.ID, "test", now0+360)) })
 	s.op("SettleHome", func() error { return onlyErr(s.SettleHome(ctx, false, now0+361)) })
 	s.op("ResumeRestored", func() error { return onlyErr(s.ResumeRestored(ctx, "test", now0+362)) })
+	s.op("StartDrill", func() error { return onlyErr(s.StartDrill(ctx)) })
+	s.op("KeepDrill", func() error { return s.KeepDrill(ctx, core.Drill{At: now0 + 363, Whole: true}) })
 	s.op("KeepIssuer", func() error { return s.KeepIssuer(ctx, "https://news.example.org/api") })
 	s.op("AddEngagements", func() error {
 		return onlyErr(s.AddEngagements(ctx, []core.Engagement{{

@@ -122,8 +122,8 @@ func (s *Store) forgetAnswers() error {
 	return nil
 }
 
-// mayWrite returns why no operation of this process may write.
-func (s *Store) mayWrite() error {
+// MayWrite returns Options.ReadOnly: why no operation of this process may write; else nil.
+func (s *Store) MayWrite() error {
 	if s.opts.ReadOnly == nil {
 		return nil
 	}

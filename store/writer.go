@@ -98,7 +98,7 @@ func (s *Store) submit(ctx context.Context, queue chan *op, o *op) error {
 	if err := s.readable(ctx); err != nil {
 		return err
 	}
-	if err := s.mayWrite(); err != nil {
+	if err := s.MayWrite(); err != nil {
 		return err
 	}
 	o.done = make(chan struct{})

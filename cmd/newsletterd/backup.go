@@ -33,7 +33,8 @@ func (p *program) backupCommand() *cli.Command {
 func (p *program) restoreCommand() *cli.Command {
 	return &cli.Command{
 		Name: "restore", Usage: "put a backup in the place of the database",
-		Description: `The daemon must be stopped. The backup is checked first; what was there is moved aside, not deleted.
+		Description: `The daemon must be stopped. The backup is checked first; what was there is moved aside, not deleted. With [replica] the
+backup takes the place of what the replica has, on every machine; it is refused while another machine serves.
 
    newsletterd restore --from /backup/newsletterd-2026-11-21.db`,
 		Flags: []cli.Flag{stringFlag("from", "the backup `FILE`, which stays as it is")},
@@ -45,9 +46,18 @@ func (p *program) restoreCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
+			log := newLog(config.Log{Level: "warn", Format: "text", PII: cfg.Log.PII}, p.err)
+			if err := bringNewest(c.Context, cfg, log); err != nil {
+				return err
+			}
 			aside, err := store.Restore(c.Context, c.String("from"), cfg.Database.Path, time.Now())
 			if err != nil {
 				return err
+			}
+			if cfg.Replica.URL != "" {
+				if err := supersede(c.Context, cfg, log); err != nil {
+					return err
+				}
 			}
 			text := "nothing was there before"
 			if len(aside) > 0 {

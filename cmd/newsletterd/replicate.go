@@ -16,16 +16,22 @@ import (
 
 // replicate adds to the options of a store what keeps the database elsewhere, where the configuration says so. waiting
 // is called while another machine serves; its error ends the wait.
-func replicate(o *store.Options, cfg *config.Config, log *slog.Logger, waiting func(host string, alive bool) error) error {
+func replicate(o *store.Options, cfg *config.Config, log *slog.Logger, waiting func(host string, alive bool) error,
+	change ...func(*replica.Options),
+) error {
 	if cfg.Replica.URL == "" {
 		return nil
 	}
-	r, err := replica.New(replica.Options{
+	ro := replica.Options{
 		URL: cfg.Replica.URL, Path: cfg.Database.Path, TTL: cfg.Replica.TTL.Std(), Keep: cfg.Replica.Keep.Std(),
 		Log: log, Waiting: waiting,
 		// The other machine answers and sends already: what this one has not written is not worth a moment.
 		Failed: func(error) { os.Exit(exitLost) },
-	})
+	}
+	for _, fn := range change {
+		fn(&ro)
+	}
+	r, err := replica.New(ro)
 	if err != nil {
 		return fmt.Errorf("replica.url: %w", err)
 	}
@@ -50,6 +56,14 @@ func (e servedError) Error() string {
 	return e.host + " serves this database: run the command there, or stop newsletterd there first"
 }
 
+// unlessServed ends the wait for a lease that its holder renews. One that it doesn't ends.
+func unlessServed(host string, alive bool) error {
+	if alive {
+		return servedError{host}
+	}
+	return nil
+}
+
 // leaseWait is how long a command tries to reach the replica, and waits for the lease of a machine that has died.
 const leaseWait = 90 * time.Second
 
@@ -70,12 +84,7 @@ func openForCommand(ctx context.Context, cfg *config.Config, log *slog.Logger) (
 		return store.Open(ctx, o)
 	}
 	alone := o
-	if err := replicate(&o, cfg, log, func(host string, alive bool) error {
-		if alive {
-			return servedError{host}
-		}
-		return nil // it may be dead, and its lease ends
-	}); err != nil {
+	if err := replicate(&o, cfg, log, unlessServed); err != nil {
 		return nil, err
 	}
 	limited, cancel := context.WithTimeout(ctx, leaseWait)
@@ -92,3 +101,49 @@ func openForCommand(ctx context.Context, cfg *config.Config, log *slog.Logger) (
 	log.Warn("this is what this machine had: another one serves", slog.String("host", served.host))
 	return s, err
 }
+
+// bringNewest makes the database file what the replica has, so that a restore moves the newest aside. A replica that
+// can't be restored keeps no one from restoring a backup.
+func bringNewest(ctx context.Context, cfg *config.Config, log *slog.Logger) error {
+	if cfg.Replica.URL == "" || store.DaemonRuns(cfg.Database.Path) {
+		return nil // Restore says that it runs
+	}
+	s, err := openForCommand(ctx, cfg, log)
+	if err == nil {
+		_, served := errors.AsType[servedError](s.MayWrite())
+		if err := s.Close(); err != nil || !served {
+			return err
+		}
+		err = s.MayWrite()
+	}
+	if _, served := errors.AsType[servedError](err); served || ctx.Err() != nil {
+		return err
+	}
+	if !errors.Is(err, os.ErrNotExist) {
+		log.Warn("what the replica has could not be brought", slog.Any("error", err))
+	}
+	return nil
+}
+
+// supersede gives the replica the database file that was put in its place, under the next generation, so that all
+// machines go on from there.
+func supersede(ctx context.Context, cfg *config.Config, log *slog.Logger) error {
+	o, err := storeOptions(cfg, log)
+	if err != nil {
+		return err
+	}
+	o.Mode, o.Migrate = store.Command, true
+	if err := replicate(&o, cfg, log, unlessServed, func(r *replica.Options) { r.Supersede = true }); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, supersedeWait)
+	defer cancel()
+	s, err := store.Open(ctx, o)
+	if err != nil {
+		return fmt.Errorf("the replica does not have it, and would replace it at the next start: %w", err)
+	}
+	return s.Close()
+}
+
+// supersedeWait is how long the upload of a database may take.
+const supersedeWait = 6 * time.Hour

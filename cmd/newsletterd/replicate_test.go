@@ -51,3 +51,37 @@ func TestCommandsAndTheReplica(t *testing.T) {
 	}
 	b.Stop()
 }
+
+// TestRestoreSupersedesTheReplica puts a backup in the place of the database: the replica goes on from it, and so does a
+// machine with an empty disk. While another machine serves it is refused.
+func TestRestoreSupersedesTheReplica(t *testing.T) {
+	daemontest.Parallel(t)
+	a := daemontest.New(t, replicaSettings("file://"+t.TempDir())...)
+	create := func(name string) string { return a.Field("id", "admin", "tenant", "create", "--name", name) }
+	a.Serve()
+	create("before")
+	a.Run("backup", "--to", "backup.db")
+	create("after")
+	refused := func(p *daemontest.Process, text string) {
+		t.Helper()
+		if out, err := p.Cmd("restore", "--from", a.Dir+"/backup.db").CombinedOutput(); err == nil ||
+			!strings.Contains(string(out), text) {
+			t.Errorf("%v\n%s", err, out)
+		}
+	}
+	b := daemontest.NewIn(t, t.TempDir(), a.Env...)
+	refused(a, "another newsletterd serves this database")
+	refused(b, "serves this database: run the command there")
+	a.Stop()
+	b.Run("restore", "--from", a.Dir+"/backup.db")
+	if n := b.Number("SELECT count(*) FROM tenant"); n != 1 {
+		t.Errorf("%d tenants where it was restored", n)
+	}
+	b.LoseDisk()
+	a.Serve()
+	if n := a.Number("SELECT count(*) FROM tenant"); n != 1 {
+		t.Errorf("%d tenants on the machine that had the database before", n)
+	}
+	a.Run("check")
+	a.Stop()
+}

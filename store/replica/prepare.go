@@ -45,7 +45,18 @@ func (r *Replica) settle(ctx context.Context, n note) (at position, err error) {
 	case err != nil && !errors.Is(err, os.ErrNotExist):
 		return at, err
 	case there && empty:
-		return r.adopt(ctx)
+		return r.adopt(ctx, 0)
+	case there && r.opts.Supersede:
+		files, err := r.log.plan(ctx, 0, zeroTime)
+		if err != nil && s.head() == 0 {
+			return at, err
+		}
+		head := s.head()
+		for _, f := range files {
+			head = max(head, f.max)
+		}
+		r.slog.Warn("replica: the database file takes the place of what it has", slog.Uint64("txid", head))
+		return r.adopt(ctx, head)
 	case there:
 		at, fits, err := r.continues(ctx, n, s)
 		if err != nil || fits {
@@ -90,15 +101,15 @@ func (r *Replica) fetch(ctx context.Context) (at position, err error) {
 	return at, err
 }
 
-// adopt ships the whole database file as the first of the log.
-func (r *Replica) adopt(ctx context.Context) (at position, err error) {
+// adopt ships the whole database file as the next of the log after head.
+func (r *Replica) adopt(ctx context.Context, head uint64) (at position, err error) {
 	if err := withDatabase(ctx, r.path, func(c *sql.Conn) error { return fold(ctx, c) }); err != nil {
 		return at, err
 	}
 	if at.pages, err = pagesOf(r.path); err != nil {
 		return at, err
 	}
-	at.txid, err = r.shipWith(ctx, 0, walEnd{pages: at.pages}, func(s *shipper) error {
+	at.txid, err = r.shipWith(ctx, head, walEnd{pages: at.pages}, func(s *shipper) error {
 		return s.sendWhole(0, walEnd{pages: at.pages})
 	})
 	return at, err

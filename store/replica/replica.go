@@ -31,6 +31,8 @@ type Options struct {
 	// Keep is for how long the database can be restored as it was at any time; 0 is 72 h.
 	Keep time.Duration
 	Log  *slog.Logger
+	// Supersede lets the database file take the place of what the bucket has, which stays restorable as it was before.
+	Supersede bool
 	// Waiting is called about every second while another machine holds the lease; host is its name, and alive whether it
 	// has renewed the lease meanwhile. Prepare returns its error.
 	Waiting func(host string, alive bool) error

@@ -105,13 +105,22 @@ func (m *machine) add(ctx context.Context, n int) error {
 }
 
 // checkpoint moves the -wal into the file, as the store's writer does.
+// checkpoint waits for a copy of the whole database that is under way, as a checkpoint of the store is tried again.
 func (m *machine) checkpoint(ctx context.Context) error {
-	m.lane.Lock()
-	defer m.lane.Unlock()
-	return m.Checkpoint(ctx, func() error {
-		var busy, frames, moved int
-		return m.db.QueryRowContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)").Scan(&busy, &frames, &moved)
-	})
+	for {
+		m.lane.Lock()
+		err := m.Checkpoint(ctx, func() error {
+			var busy, frames, moved int
+			return m.db.QueryRowContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)").Scan(&busy, &frames, &moved)
+		})
+		m.lane.Unlock()
+		if !errors.Is(err, errSnapshot) {
+			return err
+		}
+		if err := pause(ctx, time.Millisecond); err != nil {
+			return err
+		}
+	}
 }
 
 // stop ends a machine as it should.
