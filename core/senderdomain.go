@@ -51,6 +51,7 @@ type SenderDomain struct {
 type SenderDomainView struct {
 	SenderDomain
 	Status  string    `json:"status" enum:"proposed|verified"`
+	Signed  bool      `json:"signed"` // a key signs what is mailed from it
 	Record  DNSRecord `json:"record"`
 	Message string    `json:"message"` // what is to be done next
 }

@@ -17,6 +17,7 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/core"
+	"newsletterd/handlers/console"
 )
 
 // linkToRecords finds the path of a link that shows the records of a domain to who has no account.
@@ -193,7 +194,13 @@ func TestConsoleDomainBecomesReady(t *testing.T) {
 		z["TXT "+keys[0].RecordName()] = []string{keys[0].RecordValue()}
 		later()
 		e.shows(page, "It stands, and doesn't sign yet.", `value="start"`)
+		if d, _ := e.store.SenderDomain(t.Context(), id); e.signed(d) {
+			t.Error("it is signed before the key signs")
+		}
 		e.sends(page+"/keys", url.Values{"act": {"start"}, "key": {keys[0].ID}})
+		if d, _ := e.store.SenderDomain(t.Context(), id); !e.signed(d) {
+			t.Error("it is not signed though a key signs")
+		}
 		z["TXT acme.example"], z["TXT _dmarc.acme.example"] = []string{"v=spf1 A:relay.example ~all"}, []string{"v=DMARC1; p=none"}
 		later()
 		if got := e.shows(page, "All is in place", "ready"); strings.Contains(got, "data-poll") {
@@ -238,6 +245,50 @@ func TestConsoleDomainBecomesReady(t *testing.T) {
 	})
 }
 
+// signed reports whether the API says of a sender domain that a key signs.
+func (e *tenantConsole) signed(d core.SenderDomain) bool {
+	e.Helper()
+	views, err := e.store.SenderDomainViews(e.Context(), d)
+	e.must(err)
+	return views[0].Signed
+}
+
+// The first steps have the sender's domain ticked only once mails are signed. A domain without a key leads to one, next
+// to its records.
+func TestConsoleDomainIsTickedOnceSigned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, z, id := newDomainConsole(t, "acme.example")
+		d, err := e.store.SenderDomain(t.Context(), id)
+		e.must(err)
+		keys, err := e.store.DKIMKeys(t.Context(), []string{e.tenant.ID}, false, core.Page{Limit: 9})
+		e.must(err)
+		e.must(e.store.DeleteDKIMKey(t.Context(), keys[0].ID, "test", e.seed.Time()))
+		page := e.path("settings", "domains", id)
+		z["TXT "+d.Record().Name] = []string{d.Record().Value}
+		e.sends(page+"/check", url.Values{})
+		_, err = e.store.UpdateTenant(t.Context(), e.tenant.ID, "", func(t *core.Tenant) error {
+			t.MailFrom = "news@acme.example"
+			return nil
+		})
+		e.must(err)
+		const done = `Prove that the address is yours</a><span class="hidden-visually"> (done)`
+		if got := e.shows(console.Path+"/"+e.tenant.ID, "What is left: a key that signs your mails", page); strings.Contains(got, done) {
+			t.Error("it is ticked before mails are signed")
+		}
+		e.shows(page, "One record is missing here yet", `value="make"`)
+		e.sends(page+"/keys", url.Values{"act": {"make"}})
+		e.shows(page, "Make the next key")
+		keys, err = e.store.DKIMKeys(t.Context(), []string{e.tenant.ID}, false, core.Page{Limit: 9})
+		e.must(err)
+		z["TXT "+keys[0].RecordName()] = []string{keys[0].RecordValue()}
+		time.Sleep(time.Minute)
+		e.sends(page+"/check", url.Values{})
+		if got := e.shows(console.Path + "/" + e.tenant.ID); !strings.Contains(got, done) {
+			t.Errorf("it is not ticked though mails are signed: %s", textOf(got))
+		}
+	})
+}
+
 // A domain that an operator has vouched for says so everywhere alike. Once all records stand, what is left is said, and
 // a look that is asked for is a fresh one.
 func TestConsoleDomainOnTrust(t *testing.T) {
@@ -257,7 +308,12 @@ func TestConsoleDomainOnTrust(t *testing.T) {
 		z["TXT acme.example"] = []string{"v=spf1 a:relay.example ~all"}
 		z["TXT _dmarc.acme.example"] = []string{"v=DMARC1; p=none"}
 		e.shows(page, "records are missing") // as it was a moment ago
+		time.Sleep(time.Second)
 		e.sends(page+"/check", url.Values{})
+		e.shows(page, "ready", "taken on trust", ">signs<") // by itself
+		time.Sleep(time.Second)
+		e.sends(page+"/keys", url.Values{"act": {"rest"}, "key": {keys[0].ID}})
+		e.sends(page+"/check", url.Values{}) // which starts no key that a person has switched off
 		got := e.shows(page, "one step left", "All records stand.", "taken on trust")
 		if strings.Contains(got, "are missing") {
 			t.Error("records are missing")

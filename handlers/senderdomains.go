@@ -32,7 +32,19 @@ func senderDomainKey(d core.SenderDomainView) string { return d.ID }
 
 func (a senderDomains) list(c *web.Call, in tenantFilter, page core.Page) ([]core.SenderDomainView, error) {
 	found, err := pageFor(c, in, page, a.store.SenderDomains)
-	return rowsOf(found, func(d *core.SenderDomain) core.SenderDomainView { return d.View() }), err
+	if err != nil {
+		return nil, err
+	}
+	return a.store.SenderDomainViews(c, found...)
+}
+
+// view is a sender domain as it is shown.
+func (a senderDomains) view(c *web.Call, d core.SenderDomain, err error) (core.SenderDomainView, error) {
+	if err != nil {
+		return core.SenderDomainView{}, err
+	}
+	out, err := a.store.SenderDomainViews(c, d)
+	return out[0], err
 }
 
 // newSenderDomain is the body of POST /api/admin/sender-domains.
@@ -58,7 +70,7 @@ func (a senderDomains) create(c *web.Call, in newSenderDomain) (out core.SenderD
 
 func (a senderDomains) show(c *web.Call, id string) (core.SenderDomainView, error) {
 	d, err := a.store.SenderDomain(c, id)
-	return d.View(), err
+	return a.view(c, d, err)
 }
 
 // check looks at the TXT record now. A domain that another tenant has is a conflict, which the record shows from then
@@ -80,12 +92,12 @@ func (a senderDomains) check(c *web.Call, id string) (out core.SenderDomainView,
 	if d.Check == core.DomainTaken {
 		return out, core.ErrDomainTaken
 	}
-	return d.View(), nil
+	return a.view(c, d, nil)
 }
 
 func (a senderDomains) verify(c *web.Call, id string) (core.SenderDomainView, error) {
 	d, err := a.store.VerifySenderDomain(c, id, actor(c), c.Now)
-	return d.View(), err
+	return a.view(c, d, err)
 }
 
 func (a senderDomains) remove(c *web.Call, id string) (web.None, error) {

@@ -66,6 +66,25 @@ func (s *Store) DKIMSigningKeys(ctx context.Context, tenantID, fromDomain string
 	return out, nil
 }
 
+// SenderDomainViews returns sender domains as they are shown, with whether a key signs what their tenants mail from them.
+// Its only error is core.ErrStorage.
+func (s *Store) SenderDomainViews(ctx context.Context, ds ...core.SenderDomain) ([]core.SenderDomainView, error) {
+	tenants, views := make([]string, len(ds)), make([]core.SenderDomainView, len(ds))
+	for i := range ds {
+		tenants[i] = ds[i].TenantID
+	}
+	var keys []core.DKIMKey
+	err := s.all(ctx, &keys, "SELECT "+dkimColumns+` FROM dkim_key WHERE status = 'active'
+		AND (tenant_id = '' OR tenant_id IN (SELECT value FROM json_each(?)))`, jsonOf(tenants))
+	for i := range ds {
+		d := &ds[i]
+		views[i] = d.View()
+		views[i].Signed = d.Verified() && len(core.ChooseDKIM(slices.DeleteFunc(slices.Clone(keys),
+			func(k core.DKIMKey) bool { return k.TenantID != "" && k.TenantID != d.TenantID }), d.Domain)) > 0
+	}
+	return views, err
+}
+
 // dkimKeysMade is how many keys the administrators of a tenant may make in an hour: an RSA key takes a good part of a
 // second of a core, whether or not it is kept.
 const dkimKeysMade = 10

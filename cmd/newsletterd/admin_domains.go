@@ -27,7 +27,7 @@ func (p *program) domainCommands() *cli.Command {
 		if err := s.ProposeSenderDomain(c.Context, d, actor()); err != nil {
 			return missing(err, "tenant", d.TenantID)
 		}
-		return p.printer(c).record(d.View())
+		return p.printDomain(c, s, d)
 	})
 	check := p.command("check", "look at the DNS record now; a domain that has it is verified", id, []string{"id"},
 		func(c *cli.Context, cfg *config.Config, s *store.Store) error {
@@ -39,7 +39,7 @@ func (p *program) domainCommands() *cli.Command {
 			if d, err = s.EndDomainCheck(c.Context, d.ID, result, foundAt, actor(), now()); err != nil {
 				return err
 			}
-			return p.printer(c).record(d.View())
+			return p.printDomain(c, s, d)
 		})
 	verify := p.command("verify", "verify a domain by your word, without a DNS record", id, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
@@ -47,7 +47,7 @@ func (p *program) domainCommands() *cli.Command {
 			if err != nil {
 				return missing(err, "domain", c.String("id"))
 			}
-			return p.printer(c).record(d.View())
+			return p.printDomain(c, s, d)
 		})
 	remove := p.command("delete", "delete a domain that nothing is mailed from", id, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
@@ -62,6 +62,15 @@ func (p *program) domainCommands() *cli.Command {
 	}
 }
 
+// printDomain prints a sender domain.
+func (p *program) printDomain(c *cli.Context, s *store.Store, d core.SenderDomain) error {
+	views, err := s.SenderDomainViews(c.Context, d)
+	if err != nil {
+		return err
+	}
+	return p.printer(c).record(views[0])
+}
+
 func (p *program) domainListCommand() *cli.Command {
 	return p.command("list", "list the domains", []cli.Flag{tenantFlag("those of the tenant `ID` or name alone")}, nil,
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
@@ -70,12 +79,12 @@ func (p *program) domainListCommand() *cli.Command {
 				return err
 			}
 			rows, err := pages(func(d core.SenderDomainView) string { return d.ID },
-				func(page core.Page) (views []core.SenderDomainView, err error) {
+				func(page core.Page) ([]core.SenderDomainView, error) {
 					found, err := s.SenderDomains(c.Context, tenants, all, page)
-					for i := range found {
-						views = append(views, found[i].View())
+					if err != nil {
+						return nil, err
 					}
-					return views, err
+					return s.SenderDomainViews(c.Context, found...)
 				})
 			if err != nil {
 				return err
@@ -91,6 +100,6 @@ func (p *program) domainShowCommand() *cli.Command {
 			if err != nil {
 				return missing(err, "domain", c.String("id"))
 			}
-			return p.printer(c).record(d.View())
+			return p.printDomain(c, s, d)
 		})
 }

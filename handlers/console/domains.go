@@ -294,6 +294,9 @@ func (o *Console) domainCheck(p *Page) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	err = p.Do("POST", apiDomains+"/"+d.ID+"/check", nil, nil)
+	if err == nil {
+		p.startFirstKey(&d)
+	}
 	if _, part := p.Partial(); part {
 		if kind := core.KindOf(err); err != nil && kind != core.TooMany && kind != core.Conflict {
 			return web.HTML{}, err
@@ -304,6 +307,34 @@ func (o *Console) domainCheck(p *Page) (web.HTML, error) {
 		return p.refused(err, p.domainAgain)
 	}
 	return p.Redirect(p.domainPath(d.ID), "checked")
+}
+
+// startFirstKey lets the key of a domain sign that never did, once its record stands and no other key signs. Where that
+// can't be done its page has a button.
+func (p *Page) startFirstKey(d *core.SenderDomainView) {
+	var set core.DomainRecords
+	if !p.May(core.ActionDKIMManage) {
+		return
+	}
+	_, err := p.Get(apiDomains+"/"+d.ID+"/records", nil, &set)
+	if err != nil || set.Status != core.DomainVerified ||
+		slices.ContainsFunc(set.Records, func(r core.DomainRecord) bool { return r.Purpose == core.RecordDKIM && r.Active }) {
+		return
+	}
+	for _, r := range set.Records {
+		if r.Purpose != core.RecordDKIM || r.State != core.RecordFound {
+			continue
+		}
+		var k core.DKIMKey
+		address := "/api/admin/dkim-keys/" + url.PathEscape(r.KeyID)
+		if _, err = p.Get(address, nil, &k); err == nil && k.UpdatedAt == k.CreatedAt {
+			err = p.Do("PUT", address, map[string]string{"status": core.DKIMActive}, nil)
+		}
+		if err != nil {
+			p.LogError(err)
+		}
+		return
+	}
 }
 
 // domainAgain shows the page of a domain where something can't be done.

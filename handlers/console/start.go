@@ -113,7 +113,7 @@ func (p *Page) steps(d *overviewData) ([]step, error) {
 	if len(d.Last) > 0 || !p.May(core.ActionListSettings) {
 		return nil, nil
 	}
-	proved, err := p.senderProved()
+	sender, err := p.senderDomain()
 	if err != nil {
 		return nil, err
 	}
@@ -139,11 +139,7 @@ func (p *Page) steps(d *overviewData) ([]step, error) {
 			p.T("Say who sends"), p.T("The name and address that newsletters come from."), p.Path("settings"),
 			p.Tenant.MailFrom != "",
 		},
-		{
-			p.T("Prove that the address is yours"),
-			p.T("By records where your domain is kept: else mails may end in the spam folder."),
-			p.Path("settings", "domains"), proved,
-		},
+		p.proofStep(sender),
 		{
 			p.T("Send a test by the mail server"), p.T("See that a mail leaves, and where it arrives."),
 			p.Path("settings", "relay"), tested,
@@ -175,15 +171,40 @@ func (p *Page) relayTested() (bool, error) {
 	}), err
 }
 
-// senderProved reports whether a record proves that the domain of the sender is the tenant's.
-func (p *Page) senderProved() (bool, error) {
+// proofStep is the step of the sender's domain: it is done once a record proves it and a key signs.
+func (p *Page) proofStep(d *core.SenderDomainView) step {
+	s := step{
+		p.T("Prove that the address is yours"),
+		p.T("By records where your domain is kept: else mails may end in the spam folder."), p.Path("settings", "domains"), false,
+	}
+	if d == nil {
+		return s
+	}
+	s.To = p.domainPath(d.ID)
+	switch proved := d.VerifiedBy == core.VerifiedByDNS || d.Check == core.DomainFound; { // not the operator's word
+	case !d.Verified() || !proved:
+	case !d.Signed:
+		s.Text = p.T("It is proved. What is left: a key that signs your mails, with a record of its own.")
+	default:
+		s.Done = true
+	}
+	return s
+}
+
+// senderDomain finds the domain of the sender among the tenant's, the nearest one; nil: it is none of them, or not the
+// visitor's to see.
+func (p *Page) senderDomain() (nearest *core.SenderDomainView, err error) {
 	if !p.May(core.ActionDomainPropose) || p.Tenant.MailFrom == "" {
-		return false, nil
+		return nil, nil
 	}
 	from := domainOf(p.Tenant.MailFrom)
 	found, err := all[core.SenderDomainView](p, apiDomains, p.ofTenant("limit", "100"), maxDomains)
-	return slices.ContainsFunc(found, func(d core.SenderDomainView) bool {
-		found := d.VerifiedBy == core.VerifiedByDNS || d.Check == core.DomainFound // not the operator's word
-		return d.Verified() && found && (d.Domain == from || strings.HasSuffix(from, "."+d.Domain))
-	}), err
+	for i := range found {
+		d := &found[i]
+		if (d.Domain == from || strings.HasSuffix(from, "."+d.Domain)) &&
+			(nearest == nil || len(d.Domain) > len(nearest.Domain)) {
+			nearest = d
+		}
+	}
+	return nearest, err
 }
