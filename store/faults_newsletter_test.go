@@ -368,11 +368,9 @@ func (s *story) jobs() {
 	s.op("KeepIssuer", func() error { return s.KeepIssuer(ctx, "https://news.example.org/api") })
 	s.op("AddEngagements", func() error {
 		return onlyErr(s.AddEngagements(ctx, []core.Engagement{{
-			JobNo: j.No, Seq: claims[0].Seq, At: now0.Add(day),
-			Last: now0.Add(day), Times: 1,
+			JobNo: j.No, Seq: claims[0].Seq, At: now0.Add(day), Last: now0.Add(day), Times: 1,
 		}, {
-			JobNo: j.No, Seq: claims[0].Seq, LinkNo: 1, At: now0.Add(day),
-			Last: now0.Add(day), Times: 1,
+			JobNo: j.No, Seq: claims[0].Seq, LinkNo: 1, At: now0.Add(day), Last: now0.Add(day), Times: 1,
 		}}))
 	})
 	s.reports(j, claims)

@@ -104,8 +104,8 @@ func (m *machine) add(ctx context.Context, n int) error {
 	return m.Wait(ctx)
 }
 
-// checkpoint moves the -wal into the file, as the store's writer does.
-// checkpoint waits for a copy of the whole database that is under way, as a checkpoint of the store is tried again.
+// checkpoint moves the -wal into the file, as the store's writer does: it is tried again while a whole database is
+// copied.
 func (m *machine) checkpoint(ctx context.Context) error {
 	for {
 		m.lane.Lock()
