@@ -397,7 +397,7 @@ func TestConsoleImports(t *testing.T) {
 		form.Set("do", "run")
 		e.sends(at, http.StatusSeeOther, form)
 		importer.Step(t.Context(), time.Now())
-		e.shows(at, http.StatusOK, "This became of the lines", "-Import now", "-Cancel the import")
+		e.shows(at, http.StatusOK, "This became of the lines", "-Import now", "-Stop the import")
 		if s := e.found("new@reader.example"); s.Status != core.SubscriptionActive || s.Preferences != `{"city":"Bonn"}` {
 			t.Errorf("what was chosen for the columns does not hold: %+v", s)
 		}
@@ -408,7 +408,7 @@ func TestConsoleImports(t *testing.T) {
 		if to := e.sends(at+"/undo", http.StatusSeeOther, url.Values{}); to != at {
 			t.Errorf("leads to %s", to)
 		}
-		e.shows(at, http.StatusOK, "is taken back", `data-poll="2"`, "-Cancel the import")
+		e.shows(at, http.StatusOK, "is taken back", `data-poll="2"`, "-Stop the import")
 		importer.Step(t.Context(), time.Now())
 		e.shows(at, http.StatusOK, "Taken back", "<strong>1</strong> were removed", "-data-poll", "-/undo")
 		e.shows(at+"/undo", http.StatusFound)

@@ -3,7 +3,6 @@ package handlers
 import (
 	"cmp"
 	"context"
-	"io"
 	"strings"
 	"time"
 
@@ -42,7 +41,7 @@ func (h *Handler) importRoutes(t *web.Table) {
 		"Say what would become of those whom an import has brought or changed if it were taken back")
 	t.Add("POST", item+"/undo", may, web.Member, one(web.Path(a.undo)).Accepted().Fails(core.Conflict),
 		"Take an import back, within a week of its end: remove those whom it has brought anew, and give the others their fields back")
-	t.Add("GET", item+"/faults", may, web.Member, one(web.Write(a.faults)), "Write the lines with errors as CSV")
+	t.Add("GET", item+"/faults", may, web.Member, one(web.Write(a.faults)), "Write the lines with errors as CSV, or as a spreadsheet reads it best")
 	t.Add("DELETE", item, may, web.Member, one(web.Path(a.remove)).Fails(core.Conflict),
 		"Delete an import with its file")
 }
@@ -83,6 +82,8 @@ type importRecord struct {
 	Samples [][]string             `json:"samples"` // of the first lines, as they are in the file
 	// why the columns can't be told by their names: then run it with a mapping
 	Problem string `json:"problem,omitempty"`
+	// the first lines with errors, while they are kept; GET …/faults has all
+	Faults []importFault `json:"faults"`
 }
 
 // sampleLines is how many lines of a file are shown.
@@ -93,6 +94,10 @@ func (a imports) record(c *web.Call, j *core.ImportJob) (importRecord, error) {
 	r := importRecord{
 		ImportJob: *j, Rows: j.ImportCounts.Rows(), Columns: []subscribercsv.Column{},
 		Samples: [][]string{},
+	}
+	var err error
+	if r.Faults, err = a.firstFaults(c, j); err != nil {
+		return r, err
 	}
 	if j.Ended() || j.Status == core.ImportUploading {
 		return r, nil
@@ -245,25 +250,4 @@ func (a imports) undo(c *web.Call, id string) (importRecord, error) {
 
 func (a imports) remove(c *web.Call, id string) (web.None, error) {
 	return web.None{}, a.store.DeleteImport(c, id, actor(c), c.Now)
-}
-
-// faults writes the lines with errors, however many there are. They are kept for a week.
-func (a imports) faults(c *web.Call, _ struct{}) error {
-	lines := a.store.ImportFaults(c, c.ID())
-	first := make([]byte, 64<<10)
-	n, err := io.ReadFull(lines, first)
-	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
-		return err
-	}
-	h := c.Header()
-	h.Set("Content-Type", "text/csv; charset=utf-8")
-	h.Set("Content-Disposition", `attachment; filename="faults.csv"`)
-	w := c.Stream()
-	if _, err = w.Write(first[:n]); err == nil {
-		_, err = io.Copy(w, lines)
-	}
-	if err != nil {
-		c.Cut(err) // the head is out: only a cut connection shows it
-	}
-	return nil
 }

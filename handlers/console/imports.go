@@ -30,7 +30,7 @@ func (o *Console) importRoutes(t *web.Table) {
 	o.get(t, "/imports/:id/undo", may, o.undoImport, "The console: what taking an import back would do")
 	o.post(t, "/imports/:id/undo", may, o.undoImport, "The console: take an import back")
 	o.file(t, "/imports/:id/faults", may, func(p *Page) error {
-		return p.Download("/api/admin/imports/" + url.PathEscape(p.Param("id")) + "/faults")
+		return p.Download("/api/admin/imports/" + url.PathEscape(p.Param("id")) + "/faults?spreadsheet=" + p.separator())
 	}, "The console: the lines of an import with errors, as CSV")
 	o.file(t, "/people-export", core.ActionPeopleExport, func(p *Page) error {
 		return p.Download("/api/admin/subscribers/export?" + url.Values{"list_id": {p.Query("list")}}.Encode())
@@ -240,11 +240,13 @@ type importData struct {
 	Columns []importColumn `json:"columns"`
 	Samples [][]string     `json:"samples"`
 	Problem string         `json:"problem"`
+	Faults  []lineFault    `json:"faults"` // the first
 
 	List    core.List    `json:"-"`
 	Live    bool         `json:"-"` // it waits or runs
 	Open    bool         `json:"-"` // it waits for what becomes of its columns
 	Ready   bool         `json:"-"` // it was tried, and can be run
+	Faulty  bool         `json:"-"` // most lines have an error
 	Counted []countedRow `json:"-"`
 	Agreed  string       `json:"-"`
 	From    field        `json:"-"`
@@ -308,7 +310,9 @@ func (p *Page) readImport(d *importData) {
 		d.Status == core.ImportUploading
 	d.Open = d.Status == core.ImportUploaded || d.Status == core.ImportChecked
 	d.Ready = d.Status == core.ImportChecked && d.FailureReason == ""
-	if d.Status != core.ImportUploaded && d.Status != core.ImportUploading {
+	d.Faulty = 2*d.Failed > d.Rows
+	tried := d.DryRun && d.Status == core.ImportCancelled // and nothing came of it
+	if d.Status != core.ImportUploaded && d.Status != core.ImportUploading && !tried {
 		d.Counted = p.countedRows(d)
 	}
 	d.Undone = d.UndoRemoved + d.UndoPending + d.UndoKept + d.UndoRestored + d.UndoUnrestored

@@ -1,0 +1,47 @@
+package handlers
+
+import (
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/worker"
+)
+
+// A try says of the first faulty lines what is wrong with them, and has all of them as a spreadsheet reads them; one
+// that was stopped says that nothing was imported.
+func TestConsoleFaultsOfAnImport(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RoleTenantAdmin)
+		importer := worker.Imports(e.store, nil, slog.New(slog.DiscardHandler))
+		file := "email,city,status\nnobody,Köln,active\n\"a \"\"b\"\" c\",Ulm,active\nx@reader.example,Ulm\n" +
+			"y@reader.example,Ulm,perhaps\n,Ulm,active\n,Bonn,active\n,Bonn,active\nnew@reader.example,Ulm,active\n"
+		j := e.seed.NewImportJob(e.list.ID, file)
+		_, err := e.store.RunImport(t.Context(), j.ID, core.ImportInput{
+			SubscriberStatus: core.SubscriptionActive, DryRun: true,
+		}, "user:1", e.seed.Time())
+		e.must(err)
+		importer.Step(t.Context(), time.Now())
+		at := "/imports/" + j.ID
+		e.shows(at, http.StatusOK, "Line 2: “nobody” is no e-mail address.", "Line 3: “a &#34;b&#34; c” is no e-mail address.",
+			"Line 4: It has 2 cells, and the first line has 3.",
+			"Line 5: “perhaps” says nothing that is known in the column “status”.", "Line 6: The address is missing.", "-Line 7",
+			"Most lines have an error", `<button class="button" name="do" value="run">`)
+		if got := e.shows(at+"/faults", http.StatusOK, "nobody"); !strings.HasPrefix(got, "\ufeffline,error,") {
+			t.Errorf("%.40q", got)
+		}
+		e.lang = "de"
+		e.shows(at, http.StatusOK, "Zeile 2: „nobody“ ist keine E-Mail-Adresse.")
+		if got := e.shows(at+"/faults", http.StatusOK, "nobody"); !strings.HasPrefix(got, "\ufeffline;error;") {
+			t.Errorf("%.40q", got)
+		}
+		e.lang = ""
+		_, err = e.store.CancelImport(t.Context(), j.ID, "user:1", e.seed.Time())
+		e.must(err)
+		e.shows(at, http.StatusOK, "Nothing was imported.", "-This became of the lines", "-is no e-mail address")
+	})
+}

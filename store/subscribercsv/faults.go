@@ -1,0 +1,58 @@
+package subscribercsv
+
+import (
+	"bufio"
+	"encoding/csv"
+	"io"
+	"strconv"
+)
+
+// byteOrderMark begins a CSV file that spreadsheets are to read as UTF-8.
+const byteOrderMark = "\ufeff"
+
+// WriteSpreadsheet copies a CSV file to another one for a spreadsheet: with a byte order mark, and comma between cells,
+// which is ';' for those that write decimals with a comma. It returns errors of both files, and of a file that is no CSV.
+func WriteSpreadsheet(w io.Writer, r io.Reader, comma rune) error {
+	buffer := bufio.NewWriterSize(w, 64<<10)
+	if _, err := buffer.WriteString(byteOrderMark); err != nil {
+		return err
+	}
+	in, out := csv.NewReader(r), csv.NewWriter(buffer)
+	in.FieldsPerRecord, in.ReuseRecord, out.Comma = -1, true, comma
+	for {
+		record, err := in.Read()
+		if err == io.EOF {
+			break
+		}
+		if err == nil {
+			err = out.Write(record)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	if err := out.Error(); err != nil {
+		return err
+	}
+	return buffer.Flush()
+}
+
+// FirstFaults reads the first lines with errors of a file that Faults has written, as many as n at most.
+func FirstFaults(r io.Reader, n int) (faults []LineError, err error) {
+	in := csv.NewReader(r)
+	in.FieldsPerRecord = -1
+	for len(faults) < n {
+		record, err := in.Read()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return faults, err
+		}
+		if line, notHead := strconv.Atoi(record[0]); notHead == nil && len(record) > 1 {
+			faults = append(faults, LineError{line, record[1]})
+		}
+	}
+	return faults, nil
+}
