@@ -5,11 +5,13 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -294,4 +296,96 @@ func TestCompactionWithALateListing(t *testing.T) {
 			t.Errorf("%v after %d up to %d: %v", c.below, c.end, c.through, got)
 		}
 	}
+}
+
+// A listing does not show what was compacted, and what it was made of is gone: the log seems to end early, or to be empty.
+func TestLateListingIsNoShorterLog(t *testing.T) {
+	t.Parallel()
+	for _, count := range []int{3, 30} {
+		t.Run(fmt.Sprint(count), func(t *testing.T) {
+			t.Parallel()
+			ctx := t.Context()
+			s := objectstest.New(t)
+			a := boot(t, s.URL(), filepath.Join(t.TempDir(), "a.db"))
+			for i := range count {
+				must(t, a.add(ctx, i))
+			}
+			_, err := a.log.compact(ctx, 1, a.ship.arrived, a.ship.recentBody)
+			must(t, err)
+			must(t, a.add(ctx, count))
+			must(t, a.log.sweep(ctx, time.Now().Add(time.Hour), time.Now().Add(-time.Hour)))
+			must(t, a.lease.renew(ctx))
+			a.die()
+			late := map[string][]byte{}
+			for _, key := range s.Keys() {
+				if strings.Contains(key, "/0001/") {
+					late[key], _ = s.Object(key)
+					s.Remove(key)
+				}
+			}
+			s.Set(objectstest.Faults{Stale: testTTL * 4 / 3})
+			for key, body := range late {
+				s.Store(key, body)
+			}
+			b := boot(t, s.URL(), filepath.Join(t.TempDir(), "b.db"))
+			if got := b.numbers(t); !slices.Equal(got, upTo(count+1)) {
+				t.Errorf("numbers %v", got)
+			}
+		})
+	}
+}
+
+// A stop need not wait until a whole database is copied.
+func TestStopInTheMiddleOfAWholeCopy(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	s := objectstest.New(t)
+	path := filepath.Join(t.TempDir(), "a.db")
+	largeFile(t, path, 12)
+	a := boot(t, s.URL(), path)
+	must(t, a.add(ctx, 10))
+	a.stop(t)
+	b, err := startMigrated(ctx, s.URL(), path)
+	must(t, err)
+	want := sumOfLarge(t, path)
+	reached := make(chan struct{}, 8)
+	s.Set(objectstest.Faults{Decide: func(q objectstest.Request) objectstest.Fault {
+		if q.Op == "PUT" && strings.Contains(q.Key, "/0000/") {
+			reached <- struct{}{}
+			return objectstest.Fault{Kind: objectstest.Hang}
+		}
+		return objectstest.Fault{}
+	}})
+	_, err = b.db.ExecContext(ctx, "INSERT INTO number VALUES (11, NULL)")
+	must(t, err)
+	b.Committed()
+	_ = b.Wait(within(t, 100*time.Millisecond))
+	<-reached
+	if err := b.checkpoint(ctx); !errors.Is(err, errSnapshot) {
+		t.Errorf("a checkpoint in the middle of a copy: %v", err)
+	}
+	if b.Stats().Lag == 0 {
+		t.Error("the storage lacks nothing")
+	}
+	began := time.Now()
+	must(t, b.Stop())
+	must(t, b.db.Close())
+	must(t, b.Close(ctx))
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("the stop took %s", took)
+	}
+	s.Set(objectstest.Faults{})
+	c := boot(t, s.URL(), path)
+	if len(aside(t, path)) != 1 { // the log does not know what the migration has changed
+		t.Errorf("set aside: %v", aside(t, path))
+	}
+	if got := c.numbers(t); !slices.Equal(got, upTo(11)) || sumOfLarge(t, path) == want {
+		t.Errorf("numbers %v", got)
+	}
+}
+
+func within(t *testing.T, d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
 }

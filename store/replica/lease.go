@@ -31,6 +31,7 @@ type holder struct {
 	Host       string `json:"host"`       // for people
 	Renewal    uint64 `json:"renewal"`    // another one for each try, so that the ETag changes
 	TTL        int64  `json:"ttl_ms"`
+	TXID       uint64 `json:"txid"` // the log goes to there at least
 	Released   bool   `json:"released,omitempty"`
 	At         string `json:"at"` // RFC 3339, for people: no machine believes another's clock
 }
@@ -60,6 +61,7 @@ type lease struct {
 	until atomic.Int64 // of clock, in nanoseconds: the end of freshness
 	lost  atomic.Bool
 	taken atomic.Uint64 // the generation of mine, which a renewal under way keeps no one from reading
+	txid  atomic.Uint64 // the last transaction that the log has
 
 	mu    sync.Mutex // of what follows
 	mine  holder
@@ -188,6 +190,7 @@ func (l *lease) tryTake(ctx context.Context, seen *string, since *time.Duration)
 	}
 	next := holder{
 		Generation: before.Generation + 1, Node: l.node, Place: l.place, Host: l.host, TTL: l.ttl.Milliseconds(),
+		TXID: before.TXID,
 	}
 	start := l.clock()
 	if etag, err = l.write(ctx, &next, cond); err != nil {
@@ -198,6 +201,7 @@ func (l *lease) tryTake(ctx context.Context, seen *string, since *time.Duration)
 	}
 	l.mine, l.etag = next, etag
 	l.taken.Store(next.Generation)
+	l.txid.Store(next.TXID)
 	l.until.Store(int64(start + l.ttl*4/5))
 	return before, true, nil
 }
@@ -213,6 +217,7 @@ func (l *lease) renew(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, l.ttl/3)
 	defer cancel()
 	next := l.mine
+	next.TXID = max(next.TXID, l.txid.Load())
 	start := l.clock()
 	etag, err := l.write(ctx, &next, objects.Condition{Match: l.etag})
 	if errors.Is(err, errEarlier) {
@@ -239,7 +244,7 @@ func (l *lease) release(ctx context.Context) error {
 	}
 	l.until.Store(0)
 	next := l.mine
-	next.Released = true
+	next.TXID, next.Released = max(next.TXID, l.txid.Load()), true
 	_, err := l.write(ctx, &next, objects.Condition{Match: l.etag})
 	if errors.Is(err, errEarlier) {
 		_, err = l.write(ctx, &next, objects.Condition{Match: l.etag})

@@ -20,6 +20,21 @@ type position struct {
 	pages uint32
 }
 
+// settleAgain is settle, tried for a TTL while the log seems to be damaged: a listing may be late, and the holder before
+// may be removing what it has compacted.
+func (r *Replica) settleAgain(ctx context.Context, n note) (at position, err error) {
+	for range 6 {
+		if at, err = r.settle(ctx, n); !errors.Is(err, ErrGap) {
+			return at, err
+		}
+		r.slog.Warn("replica: the log can't be read without a gap", slog.Any("error", err))
+		if pause(ctx, r.opts.TTL/5) != nil {
+			break
+		}
+	}
+	return at, err
+}
+
 // settle makes the database file one that the log continues: as it is where it is what the log ends with, after its
 // -wal is shipped and moved into it; else it is moved aside, and what the bucket has is restored. An empty bucket gets
 // the file as it is. The lease is held, and the lock of the file.
@@ -27,6 +42,10 @@ func (r *Replica) settle(ctx context.Context, n note) (at position, err error) {
 	s, err := r.log.shipped(ctx)
 	if err != nil {
 		return at, err
+	}
+	if least := r.lease.txid.Load(); s.head() < least {
+		return at, fmt.Errorf("%w: it seems to end with %d, and %s says that it goes to %d; to begin anew, remove that, too",
+			ErrGap, s.head(), lockKey, least)
 	}
 	for _, f := range s.strays {
 		r.slog.Warn("replica: a file after the end of the log is removed; nobody was told of what it holds",

@@ -162,6 +162,7 @@ func (s *shipper) done(p *parcel) {
 // tell wakes those who wait for files that have arrived.
 func (s *shipper) tell() {
 	s.mu.Lock()
+	s.lease.txid.Store(max(s.lease.txid.Load(), s.arrived))
 	close(s.changed)
 	s.changed = make(chan struct{})
 	s.mu.Unlock()

@@ -117,7 +117,7 @@ func (r *Replica) Prepare(ctx context.Context) error {
 		return err
 	}
 	r.loops.Go(r.keepLease)
-	if r.at, err = r.settle(ctx, n); err != nil {
+	if r.at, err = r.settleAgain(ctx, n); err != nil {
 		return err
 	}
 	return r.keepNote(n.Node)

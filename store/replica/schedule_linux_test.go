@@ -27,6 +27,7 @@ type history struct {
 	firstAct     map[uint64]int64
 	lastAct      map[uint64]int64 // generation → the latest instant before a look at the lease that let it act
 	generations  int
+	damaged      int // starts that found a gap in the log, which was none later
 	faults       []string
 	log          []string
 	began        time.Time
@@ -69,6 +70,11 @@ func (h *history) read(client, line string, lost *bool) {
 		h.mu.Unlock()
 		h.note("%s has the lease, generation %s", client, rest)
 	default:
+		h.mu.Lock()
+		if word == "damaged" {
+			h.damaged++
+		}
+		h.mu.Unlock()
 		h.note("%s says: %.300s", client, line)
 	}
 }
@@ -257,7 +263,7 @@ func TestSchedules(t *testing.T) {
 	}
 	var sum struct {
 		sync.Mutex
-		acks, generations int
+		acks, generations, damaged int
 	}
 	limit := make(chan struct{}, 4)
 	var all sync.WaitGroup
@@ -266,23 +272,24 @@ func TestSchedules(t *testing.T) {
 		all.Go(func() {
 			defer func() { <-limit }()
 			t.Run(strconv.FormatUint(seed+uint64(i), 10), func(t *testing.T) {
-				acks, generations := schedule(t, seed+uint64(i))
+				h := schedule(t, seed+uint64(i))
 				sum.Lock()
-				sum.acks += acks
-				sum.generations += generations
+				sum.acks += len(h.acknowledged)
+				sum.generations += h.generations
+				sum.damaged += h.damaged
 				sum.Unlock()
 			})
 		})
 	}
 	all.Wait()
-	t.Logf("%d schedules, seeds from %d: the lease was taken %d times, %d numbers were acknowledged", count, seed,
-		sum.generations, sum.acks)
+	t.Logf("%d schedules, seeds from %d: the lease was taken %d times, %d numbers were acknowledged, %d starts were refused "+
+		"for a gap that was none later", count, seed, sum.generations, sum.acks, sum.damaged)
 	if sum.acks < 5*count || sum.generations < count {
 		t.Error("too little happened")
 	}
 }
 
-func schedule(t *testing.T, seed uint64) (acks, generations int) {
+func schedule(t *testing.T, seed uint64) *history {
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	s := objectstest.New(t)
 	h := &history{
@@ -326,7 +333,7 @@ func schedule(t *testing.T, seed uint64) (acks, generations int) {
 	if len(faults) > 0 {
 		t.Errorf("SCHEDULES=1 SCHEDULE_SEED=%d:\n%s\n\n%s", seed, strings.Join(faults, "\n"), strings.Join(h.log, "\n"))
 	}
-	return len(h.acknowledged), h.generations
+	return h
 }
 
 // step does one thing to a machine or to the storage.
