@@ -15,11 +15,22 @@ type SnapshotState struct {
 	Bytes int64        `json:"bytes"`
 }
 
+// ReplicaState is how the database is kept outside this machine.
+type ReplicaState struct {
+	Generation uint64      `json:"generation"`      // grows each time that a machine takes over
+	TXID       uint64      `json:"txid"`            // the last transaction up to which the replica has all
+	LagMS      int64       `json:"lag_ms"`          // for how long the oldest commit that it lacks has waited
+	PutMS      int64       `json:"put_ms"`          // what writing to it took lately
+	Fresh      bool        `json:"fresh"`           // no other machine can have taken over: only then is anything answered or sent
+	Drill      *core.Drill `json:"drill,omitempty"` // the last try to restore it
+}
+
 // SystemStatus is what an operator wants to know at a glance.
 type SystemStatus struct {
 	Database string `json:"database"` // path of the file
 	store.Overview
 	Snapshot SnapshotState `json:"snapshot"`
+	Replica  *ReplicaState `json:"replica,omitempty"` // where one is kept
 	Versions Versions      `json:"versions"`
 }
 
@@ -83,6 +94,9 @@ func (a system) status(c *web.Call) (s SystemStatus, err error) {
 	if a.snapshot != nil {
 		s.Snapshot = a.snapshot()
 	}
+	if s.Replica, err = a.replica(c); err != nil {
+		return s, err
+	}
 	s.Database, s.Versions = a.store.Path(), a.versions
 	s.Overview, err = a.store.Overview(c)
 	s.DaemonRuns = true // it answers; the store looks for that of another process
@@ -96,4 +110,17 @@ func (a system) status(c *web.Call) (s SystemStatus, err error) {
 		s.Lists = []store.ListState{}
 	}
 	return s, err
+}
+
+// replica returns how the replica is; nil where there is none.
+func (a system) replica(ctx context.Context) (*ReplicaState, error) {
+	r, ok := a.store.ReplicaState()
+	if !ok {
+		return nil, nil
+	}
+	last, err := a.store.LastDrill(ctx)
+	return &ReplicaState{
+		Generation: r.Generation, TXID: r.TXID, LagMS: r.Lag.Milliseconds(), PutMS: r.Latency.Milliseconds(),
+		Fresh: r.Fresh, Drill: last,
+	}, err
 }

@@ -16,6 +16,7 @@
 //	ops.go          config, migrate, check, routes, openapi, version; version.go: which build this is
 //	admin*.go       admin: the same store operations as HTTP, on the file itself
 //	backup.go       backup, restore, and the check after an unclean stop; keys.go: keys list and rotate
+//	replica*.go     the replica of the database: its state, restores, and tries of them
 //	bounce.go       mails that come back, by pipe and by LMTP
 //	print.go        records as tables or JSON
 //	init*.go        a new installation: questions, files, first operator; dns.go: records of the sending domain

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -29,14 +30,15 @@ type doctor struct {
 	resolver *net.Resolver // nil: no look at DNS
 	runs     bool          // a daemon serves the database
 	daemon   bool          // it is this process
+	env      func(string) string
 	all      []core.Finding
 }
 
 func (p *program) doctorCommand() *cli.Command {
 	return &cli.Command{
 		Name: "doctor", Usage: "look for what is wrong or rarely meant, and say what to do",
-		Description: `Looks at the configuration, clock, disk, ports, the relay (signs in, mails nothing), certificate, file permissions,
-snapshot and lists; with --dns also at the DNS records that receivers of mail look for. Changes nothing; the daemon may run. Exit
+		Description: `Looks at the configuration, clock, disk, replica, ports, the relay (signs in, mails nothing), certificate, file
+permissions, snapshot and lists; with --dns also at the DNS records that receivers of mail look for. Changes nothing; the daemon may run. Exit
 code 1 if anything is a fault; warnings alone are no failure.
 
    newsletterd doctor --dns`,
@@ -45,7 +47,7 @@ code 1 if anything is a fault; warnings alone are no failure.
 			stringFlag("dns-server", "ask this server: `HOST:PORT` (else mail.dns_server, or the machine's own)"),
 		},
 		Action: func(c *cli.Context) error {
-			d := &doctor{p: p, ctx: c.Context}
+			d := &doctor{p: p, ctx: c.Context, env: p.lookup}
 			if err := d.examine(c); err != nil {
 				return err
 			}
@@ -122,6 +124,7 @@ func (d *doctor) look() {
 	if d.store != nil {
 		d.database()
 	}
+	d.replica()
 	d.ports()
 	d.certificate()
 	d.relay()
@@ -134,7 +137,7 @@ func (d *doctor) look() {
 
 // findings are what doctor says of the running daemon.
 func (d *daemon) findings(ctx context.Context, dns bool) []core.Finding {
-	look := &doctor{ctx: ctx, cfg: d.cfg, store: d.store, daemon: true}
+	look := &doctor{ctx: ctx, cfg: d.cfg, store: d.store, daemon: true, env: os.Getenv}
 	if dns {
 		look.resolver = resolverOf(d.cfg.Mail.DNSServer)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"newsletterd/cmd/newsletterd/daemontest"
 	"newsletterd/mail/mailtest"
 	"newsletterd/store"
+	"newsletterd/store/replica"
 	"newsletterd/store/storetest/slowdisk"
 )
 
@@ -46,6 +48,7 @@ func (m prepared) Run() int {
 //	exits N newsletterd …   run it; the exit code must be N. stdout and stderr can be matched afterwards
 //	field NAME KEY          put a field of the JSON object on stdout into the variable NAME
 //	relay NAME              start a mail server and put its port into the variable NAME
+//	keep FILE FOLDER        keep the database FILE, which it may make, in the replica FOLDER, and stop as a daemon does
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "../../testdata/script",
@@ -108,6 +111,22 @@ func TestScripts(t *testing.T) {
 				_, port, err := net.SplitHostPort(server.Addr())
 				ts.Check(err)
 				ts.Setenv(args[0], port)
+			},
+			"keep": func(ts *testscript.TestScript, neg bool, args []string) {
+				if neg || len(args) != 2 {
+					ts.Fatalf("usage: keep FILE FOLDER")
+				}
+				path := ts.MkAbs(args[0])
+				r, err := replica.New(replica.Options{URL: "file://" + ts.MkAbs(args[1]), Path: path})
+				ts.Check(err)
+				s, err := store.Open(context.Background(), store.Options{Path: path, Migrate: true, Replica: r})
+				ts.Check(err)
+				for range 24 { // so that the log has many files
+					_, err := s.StartDrill(context.Background())
+					ts.Check(err)
+					ts.Check(s.Acknowledged(context.Background()))
+				}
+				ts.Check(s.Close())
 			},
 		},
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",

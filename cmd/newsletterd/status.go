@@ -28,6 +28,9 @@ func (p *program) statusCommand() *cli.Command {
 				return err
 			}
 			r.Snapshot = snapshotOf(cfg)
+			if r.Replica, err = replicaSeen(c.Context, cfg, p.lookup, s); err != nil {
+				return err
+			}
 			if out := p.printer(c); out.json {
 				return out.value(r)
 			}
@@ -65,6 +68,9 @@ func printStatus(w io.Writer, r statusReport, now time.Time) error {
 	}
 	line("disk", "%s", disk)
 	line("snapshot", "%s", snapshotText(r.Snapshot, now))
+	if r.Replica != nil {
+		line("replica", "%s", replicaText(r.Replica, now))
+	}
 	line("records", "%s, %s, %s", counted(r.Records.Tenants, "tenant"), counted(r.Records.Lists, "list"),
 		counted(r.Records.Users, "user"))
 	for _, l := range r.Lists {

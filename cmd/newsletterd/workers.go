@@ -99,6 +99,7 @@ func (d *daemon) wireWorkers(ctx context.Context) error {
 	if every := cfg.Backup.Every.Std(); every > 0 {
 		keepers = append(keepers, worker.Snapshot(s, snapshotPath(cfg), every, log))
 	}
+	keepers = append(keepers, d.replicaKeepers()...)
 	if d.certWatch != nil {
 		keepers = append(keepers, d.certWatch)
 	}

@@ -139,7 +139,21 @@ type systemStatus struct {
 		At    core.Instant
 		Bytes int64
 	}
+	Replica *replicaState
 }
+
+// replicaState is how the database is kept outside this machine.
+type replicaState struct {
+	LagMS int64 `json:"lag_ms"`
+	Fresh bool
+	Drill *struct {
+		At    core.Instant
+		Whole bool
+	}
+}
+
+// replicaLate is from what lag on a replica is late, in milliseconds.
+const replicaLate = 5000
 
 // queueState counts what waits, and what was given up.
 type queueState struct {
@@ -228,6 +242,10 @@ func (p *Page) systemState(s *systemStatus) string {
 	switch {
 	case s.Disk.ReadOnly:
 		return p.T("The database takes no changes: the disk is full, or can't be written.")
+	case s.Replica != nil && (!s.Replica.Fresh || s.Replica.LagMS > replicaLate):
+		return p.T("The copy outside this machine lacks what was written last.")
+	case s.Replica != nil && s.Replica.Drill != nil && !s.Replica.Drill.Whole:
+		return p.T("The copy outside this machine could not be restored at the last try: see what was found.")
 	case s.Stuck() > 0:
 		return p.N("One event or mail was given up, and waits for you.|{{n}} events and mails were given up, and wait for you.",
 			s.Stuck())
@@ -348,6 +366,28 @@ func (p *Page) SnapshotNote(path string, bytes int64) string {
 		return p.T("not yet written")
 	}
 	return p.T("old; {{size}}", "size", p.Size(bytes))
+}
+
+// ReplicaFigure says whether the copy outside this machine has everything.
+func (p *Page) ReplicaFigure(r *replicaState) string {
+	switch {
+	case !r.Fresh:
+		return p.T("can't be reached")
+	case r.LagMS > replicaLate:
+		return p.N("lacks {{n}} second|lacks {{n}} seconds", r.LagMS/1000)
+	}
+	return p.T("has all")
+}
+
+// ReplicaNote says how the last try to restore that copy has ended.
+func (p *Page) ReplicaNote(r *replicaState) string {
+	switch {
+	case r.Drill == nil:
+		return p.T("restoring it was not tried yet")
+	case !r.Drill.Whole:
+		return p.T("could not be restored on {{when}}", "when", p.Date(r.Drill.At))
+	}
+	return p.T("restored on trial on {{when}}", "when", p.Date(r.Drill.At))
 }
 
 // syncRow is a full sync of a list: all its subscriptions, sent to the send service again.

@@ -17,7 +17,7 @@
 //	restore.go   from the log into a database file
 //	state.go     what a bucket holds, for those who only look
 //	copy.go      a database as it was, without the lease
-//	lag.go       how much the bucket lacks, and for how long
+//	lag.go       how long the bucket takes to have what another process has committed
 //
 // # Invariants
 //

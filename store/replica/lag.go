@@ -65,11 +65,17 @@ func Lag(ctx context.Context, url string, env func(string) string, path string) 
 	if err != nil || want.frames == 0 {
 		return 0, err
 	}
-	s, err := l.shipped(ctx)
-	if err != nil || len(s.files) == 0 {
-		return 0, err
+	var s shipped
+	first := true
+	for s.head() == 0 {
+		if s, err = l.shipped(ctx); err == nil && s.head() == 0 {
+			first, err = false, pause(ctx, lagPause)
+		}
+		if err != nil {
+			return 0, err
+		}
 	}
-	last, first := s.files[len(s.files)-1], true
+	last := s.files[len(s.files)-1]
 	for {
 		h, err := l.header(ctx, last)
 		if err != nil {

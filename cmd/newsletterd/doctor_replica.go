@@ -1,0 +1,222 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"newsletterd/cmd/newsletterd/terminal"
+	"newsletterd/core"
+	"newsletterd/store/replica"
+	"newsletterd/store/replica/objects"
+)
+
+// drillEvery is how often the daemon tries to restore the replica.
+const drillEvery = 7 * 24 * time.Hour
+
+// replica looks at the bucket, at what is in it, and at what it lets the daemon do.
+func (d *doctor) replica() {
+	url := d.cfg.Replica.URL
+	if url == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(d.ctx, 3*timeLimit)
+	defer cancel()
+	bucket, err := objects.Open(url, d.env)
+	if err == nil {
+		err = objects.Probe(ctx, bucket)
+	}
+	if err != nil {
+		d.fault("replica", "nothing is acknowledged, and no mail leaves, while the daemon can't write there", "%s",
+			terminal.Message(err))
+		return
+	}
+	d.ok("replica", "%s can be written, and keeps conditional writes", url)
+	d.replicaSpeed(ctx, bucket)
+	state, err := replica.Look(ctx, url, d.env)
+	if err != nil {
+		d.fault("replica", "", "%s", terminal.Message(err))
+		return
+	}
+	d.replicaState(state)
+	d.replicaLag(ctx)
+	d.lastDrill()
+}
+
+// replicaState says who holds the lease, and what can be restored.
+func (d *doctor) replicaState(s replica.State) {
+	now := time.Now()
+	row := replicaRowOf(d.cfg.Replica.URL, s, now)
+	lease := leaseText(row, now)
+	if row.State == "lapsed" || row.State == "unused" && d.runs {
+		d.warn("lease", "start a daemon with this configuration", "%s", lease)
+	} else {
+		d.ok("lease", "%s", lease)
+	}
+	switch {
+	case s.Gap != nil:
+		d.fault("replica", "restore it to a file (`newsletterd replica restore --to-last-contiguous`), and keep the next "+
+			"replica at another url", "%s", s.Gap)
+	case s.TXID == 0:
+		d.warn("replica", "start a daemon with this configuration", "it is empty: nothing can be restored")
+	default:
+		d.ok("replica", "%s in %s; it can be restored as it was at any time since %s", bytesText(s.Bytes),
+			counted(s.Files, "file"), s.Oldest.UTC().Format(time.RFC3339))
+	}
+}
+
+const (
+	// probedWrites is how many objects are written to measure the bucket, of probedSize bytes each.
+	probedWrites = 9
+	probedSize   = 4096
+)
+
+// replicaSpeed measures what a write takes, and says what follows.
+func (d *doctor) replicaSpeed(ctx context.Context, bucket objects.Bucket) {
+	put, err := writeTime(ctx, bucket)
+	if err != nil {
+		d.fault("replica speed", "", "%s", terminal.Message(err))
+		return
+	}
+	ttl := d.cfg.Replica.TTL.Std()
+	requests := idleRequests(ttl)
+	d.ok("lease", "with ttl = %s an idle daemon writes %s times a month: at 5 $ for a million, %.2f $", ttl,
+		grouped(requests), float64(requests)*5e-6)
+	if !d.cfg.Replica.Acknowledge {
+		d.ok("replica speed", "a write takes %s; nothing waits for it (acknowledge = false): a machine that dies takes "+
+			"the last moments with it", put.Round(10*time.Microsecond))
+		return
+	}
+	fsync := time.Duration(0)
+	if d.store != nil {
+		fsync, _ = fsyncTime(filepath.Dir(d.store.Path())) // disk has told its error
+	}
+	windows := []int{64, 256, 1024}
+	if own := d.cfg.Send.MaxUnrecorded; !slices.Contains(windows, own) {
+		windows = append(windows, own)
+		slices.Sort(windows)
+	}
+	texts := make([]string, len(windows))
+	for i, w := range windows {
+		texts[i] = fmt.Sprintf("%s with %d", grouped(int64(campaignCeiling(w, fsync, put))), w)
+	}
+	text := fmt.Sprintf("a write takes %s, and answers wait for it: at most %s subscriptions/s of 64 callers and %s of 512; "+
+		"mails/s by max_unrecorded, which is %d: %s", put.Round(10*time.Microsecond),
+		grouped(int64(callersCeiling(64, fsync, put))), grouped(int64(callersCeiling(512, fsync, put))),
+		d.cfg.Send.MaxUnrecorded, strings.Join(texts, ", "))
+	if put > 100*time.Millisecond {
+		d.warn("replica speed", "take a bucket that is nearer", "%s", text)
+	} else {
+		d.ok("replica speed", "%s", text)
+	}
+}
+
+// writeTime is the median of some writes of the size that a commit has.
+func writeTime(ctx context.Context, bucket objects.Bucket) (time.Duration, error) {
+	var keys []string
+	defer func() { _ = bucket.Delete(context.WithoutCancel(ctx), keys...) }()
+	body, took := make([]byte, probedSize), make([]time.Duration, 0, probedWrites)
+	for range probedWrites {
+		key := "probe-" + strings.ToLower(core.NewID())
+		keys = append(keys, key)
+		begin := time.Now()
+		_, err := bucket.Put(ctx, key, body, objects.Condition{Absent: true})
+		if err != nil && !errors.Is(err, objects.ErrAmbiguous) {
+			return 0, err
+		}
+		took = append(took, time.Since(begin))
+	}
+	slices.Sort(took)
+	return took[len(took)/2], nil
+}
+
+// campaignCeiling is how many mails a second a window allows by Little's law: as many as are in it, each time that it
+// has turned. One turn is that of the disk, as sendCeiling has it, and a write to the bucket.
+func campaignCeiling(window int, fsync, put time.Duration) int {
+	const perMail = 17 * time.Microsecond
+	turn := time.Duration(2.2*float64(fsync)) + time.Duration(window)*perMail + put
+	return hundreds(float64(window) / turn.Seconds())
+}
+
+// callersCeiling is how many operations a second so many callers get done that wait for each answer, by Little's law.
+func callersCeiling(callers int, fsync, put time.Duration) int {
+	const perOperation = 80 * time.Microsecond
+	turn := fsync + time.Duration(callers)*perOperation + put
+	return hundreds(float64(callers) / turn.Seconds())
+}
+
+// hundreds rounds down, and small figures to tens.
+func hundreds(rate float64) int {
+	if rate < 1000 {
+		return int(rate/10) * 10
+	}
+	return int(rate/100) * 100
+}
+
+// idleRequests are the writes of a month by which a daemon that does nothing keeps its lease.
+func idleRequests(ttl time.Duration) int64 {
+	const month = 30 * 24 * time.Hour
+	return int64(month / (ttl / 3))
+}
+
+// lagLimit is how long the replica may lack what was committed.
+const lagLimit = 5 * time.Second
+
+// replicaLag looks how far the replica is from the database that is served here.
+func (d *doctor) replicaLag(ctx context.Context) {
+	if d.store == nil || !d.runs {
+		return
+	}
+	here, err := servedHere(ctx, d.cfg, d.env)
+	if err != nil {
+		d.fault("replica lag", "", "%s", terminal.Message(err))
+		return
+	}
+	if !here && !d.daemon {
+		d.ok("replica lag", "this machine does not serve")
+		return
+	}
+	limited, cancel := context.WithTimeout(ctx, lagLimit)
+	defer cancel()
+	lag, err := replica.Lag(limited, d.cfg.Replica.URL, d.env, d.store.Path())
+	switch {
+	case err != nil && limited.Err() != nil:
+		d.fault("replica lag", "the log of the daemon says why", "the replica lacks commits for more than %s", lagLimit)
+	case err != nil:
+		d.fault("replica lag", "", "%s", terminal.Message(err))
+	default:
+		d.ok("replica lag", "%s", lag.Round(time.Millisecond))
+	}
+}
+
+// lastDrill says when the replica was restored last to see whether it can be.
+func (d *doctor) lastDrill() {
+	const check, advice = "replica drill", "`newsletterd replica drill`"
+	if d.store == nil {
+		return
+	}
+	last, err := d.store.LastDrill(d.ctx)
+	switch {
+	case err != nil:
+		d.fault(check, "", "%s", terminal.Message(err))
+	case last == nil:
+		d.ok(check, "none yet; the first comes an hour after the start")
+	case !last.Whole:
+		d.fault(check, advice+", once it is mended", "%s ago: %s", age(last.At, time.Now()),
+			strings.Join(last.Findings, "; "))
+	case d.runs && time.Since(last.At.Time()) > 2*drillEvery:
+		d.warn(check, "the log of the daemon says why there was none since; "+advice, "the last one was %s ago",
+			age(last.At, time.Now()))
+	default:
+		d.ok(check, "%s ago: restored and whole, in %s", age(last.At, time.Now()), tookText(last))
+	}
+}
+
+// tookText is how long a drill took.
+func tookText(d *core.Drill) string {
+	return (time.Duration(d.TookMS) * time.Millisecond).Round(10 * time.Millisecond).String()
+}

@@ -1,0 +1,344 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/core"
+	"newsletterd/handlers"
+	"newsletterd/store"
+	"newsletterd/store/replica"
+)
+
+func (p *program) replicaCommand() *cli.Command {
+	status := &cli.Command{
+		Name: "status", Usage: "show which machine holds the lease, and what can be restored",
+		Description: `Reads the bucket alone, so that it works on any machine. Exit code 1 if the log misses a part.
+
+   newsletterd replica status`,
+		Action: p.replicaStatus,
+	}
+	restore := &cli.Command{
+		Name: "restore", Usage: "write the database of the replica, of now or of a time, to a file",
+		Description: `Needs no lease, so that it works on any machine, also while a daemon serves the database; it changes nothing in the
+replica. The file is checked before it gets its name. Its jobs are held, as those of any copy. To have a machine go on with the replica,
+no restore is needed: ` + "`newsletterd serve`" + ` does it.
+
+   newsletterd replica restore --to yesterday.db --at 2026-11-23T18:00:00Z`,
+		Flags: []cli.Flag{
+			stringFlag("to", "the `FILE` to write, which must not exist"),
+			stringFlag("at", "as it was just before this `TIME`, as 2026-12-24T08:00:00Z (else the newest)"),
+			boolFlag("to-last-contiguous", "where the log misses a part, restore what comes before it"),
+		},
+		Action: p.replicaRestore,
+	}
+	drill := &cli.Command{
+		Name: "drill", Usage: "restore the replica to a temporary file, check it, and compare it with the database",
+		Description: `The file stands in a folder of its own beside the database for so long, and needs as much room as the database. On the
+machine whose daemon serves it the result is kept, for ` + "`newsletterd status`" + ` and ` + "`doctor`" + `; the daemon does the same once
+a week. Exit code 1 if anything is found.
+
+   newsletterd replica drill`,
+		Action: p.replicaDrill,
+	}
+	return &cli.Command{
+		Name: "replica", Usage: "look at the replica of the database, restore it, try whether it can be restored",
+		Subcommands: []*cli.Command{status, restore, drill},
+	}
+}
+
+// replicaConfig reads the configuration, which must have a replica.
+func (p *program) replicaConfig(c *cli.Context) (*config.Config, error) {
+	cfg, err := p.config(c)
+	if err == nil && cfg.Replica.URL == "" {
+		err = errors.New("there is no replica: [replica] url is not set")
+	}
+	return cfg, err
+}
+
+// replicaRow is the state of a replica as `replica status` prints it.
+type replicaRow struct {
+	URL        string       `json:"url"`
+	State      string       `json:"state"` // held, lapsed, released, unused
+	Host       string       `json:"host,omitempty"`
+	Node       string       `json:"node,omitempty"`
+	Generation uint64       `json:"generation,omitempty"`
+	RenewedAt  core.Instant `json:"renewed_at,omitzero"`
+	LapsesAt   core.Instant `json:"lapses_at,omitzero"`
+	TXID       uint64       `json:"txid"`
+	NewestAt   core.Instant `json:"newest_at,omitzero"`
+	OldestAt   core.Instant `json:"oldest_at,omitzero"` // the earliest time that can be restored
+	Files      int          `json:"files"`
+	Snapshots  int          `json:"snapshots"`
+	Bytes      int64        `json:"bytes"`
+	Gap        string       `json:"gap,omitempty"`
+}
+
+// replicaRowOf is what was found at an instant.
+func replicaRowOf(url string, s replica.State, now time.Time) replicaRow {
+	r := replicaRow{
+		URL: url, State: "unused", TXID: s.TXID, NewestAt: instantOf(s.Newest), OldestAt: instantOf(s.Oldest),
+		Files: s.Files, Snapshots: s.Snapshots, Bytes: s.Bytes,
+	}
+	if h := s.Holder; h != nil {
+		r.Host, r.Node, r.Generation = h.Host, h.Node, h.Generation
+		r.RenewedAt, r.LapsesAt = instantOf(h.Renewed), instantOf(h.Lapses())
+		switch {
+		case h.Released:
+			r.State = "released"
+		case now.After(h.Lapses()):
+			r.State = "lapsed"
+		default:
+			r.State = "held"
+		}
+	}
+	if s.Gap != nil {
+		r.Gap = s.Gap.Error()
+	}
+	return r
+}
+
+// instantOf is 0 for the zero time.
+func instantOf(t time.Time) core.Instant {
+	if t.IsZero() {
+		return 0
+	}
+	return core.At(t)
+}
+
+func (p *program) replicaStatus(c *cli.Context) error {
+	cfg, err := p.replicaConfig(c)
+	if err != nil {
+		return err
+	}
+	s, err := replica.Look(c.Context, cfg.Replica.URL, p.lookup)
+	if err != nil {
+		return err
+	}
+	r := replicaRowOf(cfg.Replica.URL, s, time.Now())
+	if out := p.printer(c); out.json {
+		err = out.value(r)
+	} else {
+		err = printReplica(p.out, r, time.Now())
+	}
+	return errors.Join(err, s.Gap)
+}
+
+// lookup returns a variable of the environment.
+func (p *program) lookup(name string) string {
+	for i := len(p.env) - 1; i >= 0; i-- {
+		if value, ok := strings.CutPrefix(p.env[i], name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+func printReplica(w io.Writer, r replicaRow, now time.Time) error {
+	var b strings.Builder
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	line := func(name, format string, args ...any) { fmt.Fprintf(t, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
+	line("replica", "%s", printable(r.URL))
+	line("lease", "%s", leaseText(r, now))
+	if r.TXID == 0 {
+		line("log", "empty: nothing can be restored")
+	} else {
+		line("log", "up to transaction %d, written %s ago; %s in %s, %s", r.TXID, age(r.NewestAt, now), bytesText(r.Bytes),
+			counted(r.Files, "file"), counted(r.Snapshots, "snapshot"))
+	}
+	if r.OldestAt > 0 {
+		line("restorable", "from %s on", r.OldestAt.Time().UTC().Format(time.RFC3339))
+	}
+	if r.Gap != "" {
+		line("damaged", "%s", printable(r.Gap))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// leaseText says who may write to the replica.
+func leaseText(r replicaRow, now time.Time) string {
+	who := fmt.Sprintf("%s (%.8s), generation %d", printable(r.Host), printable(r.Node), r.Generation)
+	switch r.State {
+	case "unused":
+		return "no machine has taken it yet"
+	case "released":
+		return fmt.Sprintf("free; given up %s ago by %s", age(r.RenewedAt, now), who)
+	case "lapsed":
+		return fmt.Sprintf("lapsed %s ago; it was held by %s", age(r.LapsesAt, now), who)
+	}
+	return fmt.Sprintf("held by %s; renewed %s ago", who, age(r.RenewedAt, now))
+}
+
+func (p *program) replicaRestore(c *cli.Context) error {
+	if err := need(c, "to"); err != nil {
+		return err
+	}
+	at, err := instantFlag(c, "at")
+	if err != nil {
+		return err
+	}
+	cfg, err := p.replicaConfig(c)
+	if err != nil {
+		return err
+	}
+	o := replica.CopyOptions{URL: cfg.Replica.URL, Env: p.lookup, ToGap: c.Bool("to-last-contiguous")}
+	if at > 0 {
+		o.At = at.Time()
+	}
+	var got replica.Copied
+	err = store.WriteCopy(c.Context, c.String("to"), func(path string) (err error) {
+		o.To = path
+		got, err = replica.Copy(c.Context, o)
+		return err
+	})
+	if err != nil {
+		return restoreAdvice(c.Context, o, err)
+	}
+	if got.Gap != nil {
+		fmt.Fprintf(p.err, "newsletterd: %s; what comes after transaction %d is NOT in the file\n", got.Gap, got.TXID)
+	}
+	row := restoredRow{File: c.String("to"), TXID: got.TXID, At: core.At(got.At)}
+	if got.Gap != nil {
+		row.Gap = got.Gap.Error()
+	}
+	if out := p.printer(c); out.json {
+		return out.value(row)
+	}
+	_, err = fmt.Fprintf(p.out, "%s is the database as it was at %s (transaction %d).\n", row.File,
+		got.At.UTC().Format("2006-01-02T15:04:05.000Z07:00"), row.TXID)
+	return err
+}
+
+// restoredRow is what `replica restore` has restored.
+type restoredRow struct {
+	File string       `json:"file"`
+	TXID uint64       `json:"txid"`
+	At   core.Instant `json:"at"`
+	Gap  string       `json:"gap,omitempty"`
+}
+
+// restoreAdvice adds to an error of Copy what can be done.
+func restoreAdvice(ctx context.Context, o replica.CopyOptions, err error) error {
+	switch {
+	case errors.Is(err, replica.ErrGap):
+		return fmt.Errorf("%w; --to-last-contiguous restores what comes before it", err)
+	case errors.Is(err, replica.ErrNothing) && !o.At.IsZero():
+		s, lookErr := replica.Look(ctx, o.URL, o.Env)
+		if lookErr == nil && !s.Oldest.IsZero() {
+			return fmt.Errorf("%w of that time: it goes back to %s", err, s.Oldest.UTC().Format(time.RFC3339))
+		}
+	}
+	return err
+}
+
+func (p *program) replicaDrill(c *cli.Context) error {
+	cfg, err := p.replicaConfig(c)
+	if err != nil {
+		return err
+	}
+	d, err := p.drillHere(c, cfg)
+	if err != nil {
+		return err
+	}
+	if out := p.printer(c); out.json {
+		if err := out.value(d); err != nil {
+			return err
+		}
+	} else {
+		for _, f := range d.Findings {
+			fmt.Fprintln(p.out, printable(f))
+		}
+	}
+	if !d.Whole {
+		return fmt.Errorf("the replica: %s", counted(len(d.Findings), "finding"))
+	}
+	if !jsonWanted(c) {
+		_, err = fmt.Fprintf(p.out, "The replica was restored in %s: %s, whole, up to transaction %d.\n",
+			tookText(&d), bytesText(d.Bytes), d.TXID)
+	}
+	return err
+}
+
+// drillHere compares with the database and keeps the result where a daemon of this machine serves it. Elsewhere the
+// replica alone is looked at: that needs no lease.
+func (p *program) drillHere(c *cli.Context, cfg *config.Config) (d core.Drill, err error) {
+	r := &drill{cfg: cfg, env: p.lookup}
+	if r.serves, err = servedHere(c.Context, cfg, p.lookup); err != nil || !r.serves {
+		if err == nil {
+			d, err = r.run(c.Context)
+		}
+		return d, err
+	}
+	err = p.withStore(c, func(_ *config.Config, s *store.Store) (err error) {
+		r.store = s
+		d, err = r.run(c.Context)
+		return err
+	})
+	return d, err
+}
+
+// seenLimit is how long `status` waits for the bucket.
+const seenLimit = 5 * time.Second
+
+// replicaSeen is how the replica is, seen by another process than its daemon; nil where there is none. One that can't
+// be reached is not fresh.
+func replicaSeen(
+	ctx context.Context, cfg *config.Config, env func(string) string, s *store.Store,
+) (*handlers.ReplicaState, error) {
+	if cfg.Replica.URL == "" {
+		return nil, nil
+	}
+	r := &handlers.ReplicaState{}
+	var err error
+	if r.Drill, err = s.LastDrill(ctx); err != nil {
+		return nil, err
+	}
+	limited, cancel := context.WithTimeout(ctx, seenLimit)
+	defer cancel()
+	state, err := replica.Look(limited, cfg.Replica.URL, env)
+	if err != nil || state.Holder == nil {
+		return r, nil
+	}
+	r.Generation, r.TXID, r.Fresh = state.Holder.Generation, state.TXID, time.Now().Before(state.Holder.Lapses())
+	if here, err := servedHere(limited, cfg, env); err != nil || !here {
+		return r, nil
+	}
+	lag, err := replica.Lag(limited, cfg.Replica.URL, env, s.Path())
+	if err != nil {
+		lag = seenLimit
+	}
+	r.LagMS = lag.Milliseconds()
+	return r, nil
+}
+
+// replicaText is how the replica is, in a line.
+func replicaText(r *handlers.ReplicaState, now time.Time) string {
+	text := fmt.Sprintf("generation %d, up to transaction %d", r.Generation, r.TXID)
+	switch {
+	case r.Generation == 0:
+		text = "can't be reached, or was never written"
+	case !r.Fresh:
+		text += ", and no machine holds it"
+	case r.LagMS > lagLimit.Milliseconds()/2:
+		text += fmt.Sprintf(", which lacks commits for %d ms", r.LagMS)
+	}
+	switch {
+	case r.Drill == nil:
+		return text + "; restoring it was not tried yet"
+	case !r.Drill.Whole:
+		return text + "; restoring it FAILED " + age(r.Drill.At, now) + " ago"
+	}
+	return text + "; restored on trial " + age(r.Drill.At, now) + " ago"
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/core"
+	"newsletterd/store"
+	"newsletterd/store/replica"
+	"newsletterd/store/replica/objectstest"
+	"newsletterd/store/storetest"
+)
+
+// drilled is a database that is served, and kept in a bucket.
+type drilled struct {
+	store  *store.Store
+	bucket *objectstest.Server
+	drill  *drill
+}
+
+func newDrilled(t *testing.T) *drilled {
+	t.Helper()
+	bucket, path := objectstest.New(t), filepath.Join(t.TempDir(), "newsletterd.db")
+	r, err := replica.New(replica.Options{
+		URL: bucket.URL(), Env: objectstest.Env("daemon"), Path: path, TTL: 3 * time.Second,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := store.Open(t.Context(), store.Options{Path: path, Migrate: true, Replica: r})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		bucket.Set(objectstest.Faults{})
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	seed := storetest.Seed(t, s)
+	list := seed.NewList()
+	for _, who := range []core.Email{"a@example.org", "b@example.org"} {
+		seed.Active(list.ID, who)
+	}
+	cfg := &config.Config{Database: config.Database{Path: path}, Replica: config.Replica{
+		URL: bucket.URL(), TTL: config.Duration(10 * time.Second), Acknowledge: true,
+	}}
+	return &drilled{s, bucket, &drill{cfg: cfg, env: objectstest.Env("drill"), store: s, serves: true}}
+}
+
+func (k *drilled) try(t *testing.T) core.Drill {
+	t.Helper()
+	d, err := k.drill.run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last, err := k.store.LastDrill(t.Context()); err != nil || last == nil || last.At != d.At || last.Whole != d.Whole {
+		t.Errorf("kept: %+v, %v", last, err)
+	}
+	left, err := filepath.Glob(filepath.Join(filepath.Dir(k.store.Path()), drillFolder+"*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("left: %q, %v", left, err)
+	}
+	return d
+}
+
+func TestDrillOfAWholeReplica(t *testing.T) {
+	t.Parallel()
+	k := newDrilled(t)
+	if d := k.try(t); !d.Whole || len(d.Findings) > 0 || d.TXID == 0 || d.Bytes < 1<<16 {
+		t.Errorf("%+v", d)
+	}
+	old := filepath.Join(filepath.Dir(k.store.Path()), drillFolder+"1")
+	recent := filepath.Join(filepath.Dir(k.store.Path()), drillFolder+"2")
+	for _, folder := range []string{old, recent} {
+		if err := os.Mkdir(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	past := time.Now().Add(-25 * time.Hour)
+	if err := os.Chtimes(old, past, past); err != nil {
+		t.Fatal(err)
+	}
+	removeOldDrills(filepath.Dir(k.store.Path()))
+	if _, err := os.Stat(old); !os.IsNotExist(err) {
+		t.Errorf("what a killed drill left: %v", err)
+	}
+	if _, err := os.Stat(recent); err != nil {
+		t.Errorf("what another drill uses: %v", err)
+	}
+}
+
+func TestDrillFindsWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	k := newDrilled(t)
+	want := func(d core.Drill, finding string) {
+		t.Helper()
+		if d.Whole || !slices.ContainsFunc(d.Findings, func(f string) bool { return strings.Contains(f, finding) }) {
+			t.Errorf("%+v, and not: %s", d, finding)
+		}
+	}
+	// The replica is late, and who waits for it is told that it is not.
+	k.bucket.Set(objectstest.Faults{Decide: func(r objectstest.Request) (f objectstest.Fault) {
+		if r.Op == "PUT" && strings.Contains(r.Key, "0000/") {
+			f.Kind = objectstest.Error500
+		}
+		return f
+	}})
+	k.drill.arrived = func(context.Context) error { return nil }
+	want(k.try(t), "what was written just before is not in")
+	k.bucket.Set(objectstest.Faults{})
+	k.drill.arrived = nil
+	if d := k.try(t); !d.Whole {
+		t.Errorf("%+v", d)
+	}
+	// A file of the log is damaged.
+	keys := k.bucket.Keys()
+	at := slices.IndexFunc(keys, func(key string) bool { return strings.Contains(key, "0000/") })
+	body, _ := k.bucket.Object(keys[at])
+	body = bytes.Clone(body)
+	body[len(body)/2] ^= 0xff
+	k.bucket.Store(keys[at], body)
+	want(k.try(t), "the log")
+}
+
+// The command finds out by itself that a daemon of this machine serves the database, and leaves the result there.
+func TestDrillByACommandNextToTheDaemon(t *testing.T) {
+	t.Parallel()
+	k := newDrilled(t)
+	var out, errs bytes.Buffer
+	p := &program{in: strings.NewReader(""), out: &out, err: &errs}
+	p.env = append(objectstest.Environ("command"), "NEWSLETTERD_DATABASE_PATH="+k.store.Path(),
+		"NEWSLETTERD_REPLICA_URL="+k.bucket.URL())
+	if code := p.run(t.Context(), []string{"newsletterd", "replica", "drill", "--json"}); code != exitDone {
+		t.Fatalf("exit code %d: %s", code, errs.String())
+	}
+	var d core.Drill
+	if err := json.Unmarshal(out.Bytes(), &d); err != nil {
+		t.Fatal(err)
+	}
+	last, err := k.store.LastDrill(t.Context())
+	if err != nil || last == nil || last.At != d.At || !d.Whole {
+		t.Errorf("printed %+v, kept %+v, %v", d, last, err)
+	}
+}
