@@ -34,6 +34,8 @@ type Figures struct {
 	N    int // recipients
 	Sink *daemontest.Sink
 
+	subscribed int // runs of Subscribe
+
 	metrics string // address of the daemon's metrics, with its profiler
 }
 

@@ -1,0 +1,66 @@
+package figurestest
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"newsletterd/cmd/newsletterd/daemontest"
+)
+
+// Subscribe asks for subscriptions over so many connections for a while, each request a new address with its
+// confirmation mail queued. It returns the requests a second, and what they cost in words.
+func (f *Figures) Subscribe(conns int) (rate float64, cost string) {
+	f.Helper()
+	f.subscribed++
+	var done, failed atomic.Int64
+	ctx, cancel := context.WithTimeout(f.Context(), AtMost(f, 5*time.Second, time.Second/2))
+	defer cancel()
+	cpu0, _ := daemontest.Usage(f.PID())
+	began := time.Now()
+	var wg sync.WaitGroup
+	for c := range conns {
+		client := f.Dial()
+		wg.Go(func() {
+			defer client.Close()
+			for i := 0; ctx.Err() == nil; i++ {
+				body := fmt.Sprintf(`{"list_id":%q,"email":"new%d-%d-%d@example.net","preferences":{"first_name":"N"}}`, f.List,
+					f.subscribed, c, i)
+				status, _, err := client.Do(fmt.Appendf(nil,
+					"POST /api/newsletter/subscribe HTTP/1.1\r\nHost: localhost\r\nUser-Agent: figures\r\nContent-Type: "+
+						"application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body))
+				if err != nil {
+					failed.Add(1)
+					return
+				}
+				if status != http.StatusOK {
+					failed.Add(1)
+				} else {
+					done.Add(1)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	rate = float64(done.Load()) / time.Since(began).Seconds()
+	cpu, peak := daemontest.Usage(f.PID())
+	if failed.Load() > 0 {
+		f.Errorf("%d requests failed", failed.Load())
+	}
+	return rate, fmt.Sprintf("µs of CPU a request, its mail included: %d, peak RSS %d MB",
+		(cpu-cpu0).Microseconds()/max(done.Load(), 1), peak>>20)
+}
+
+// DropMails removes the mails that wait, of a daemon that was killed: the next figures are without them.
+func (f *Figures) DropMails() {
+	f.Helper()
+	db, err := sql.Open("sqlite", "file:"+f.Database())
+	f.Must(err)
+	_, err = db.ExecContext(f.Context(), "DELETE FROM mail")
+	f.Must(err)
+	f.Must(db.Close())
+}
