@@ -34,8 +34,11 @@ func TestFiguresOfReplica(t *testing.T) {
 			latency time.Duration
 			wait    bool
 		}{
-			{name: "alone"}, {name: "not waited for"}, {name: "0 ms away", wait: true},
-			{"5 ms away", 5 * time.Millisecond, true}, {"30 ms away", 30 * time.Millisecond, true},
+			{name: "alone"},
+			{name: "not waited for"},
+			{name: "0 ms away", wait: true},
+			{"5 ms away", 5 * time.Millisecond, true},
+			{"30 ms away", 30 * time.Millisecond, true},
 		} {
 			if far.latency > 0 && figurestest.AtMost(f, 1, 0) == 0 {
 				continue

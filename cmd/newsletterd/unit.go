@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"fmt"
 	"net"
+	"net/url"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -34,6 +35,7 @@ type unit struct {
 	Writable             []string // folders beyond the state directory
 	Home                 bool     // something lies below /home or /root
 	LowPort              bool     // a port below 1024 is listened on
+	Keys                 string   // the file with the keys to the replica; empty: it needs none
 }
 
 func (p *program) systemdUnitCommand() *cli.Command {
@@ -91,6 +93,9 @@ func unitOf(cfg *config.Config, name, binary string) ([]byte, error) {
 	if u.Config != "" && allAbsolute(cfg) {
 		u.WorkingDirectory = filepath.Dir(u.Config)
 	}
+	if strings.HasPrefix(cfg.Replica.URL, "s3:") {
+		u.Keys = "/etc/newsletterd.env"
+	}
 	folders, err := writableFolders(cfg)
 	if err != nil {
 		return nil, err
@@ -144,6 +149,9 @@ func writableFolders(cfg *config.Config) ([]string, error) {
 	}
 	if cfg.Mail.Transport == "directory" {
 		files = append(files, cfg.Mail.Directory)
+	}
+	if u, err := url.Parse(cfg.Replica.URL); err == nil && u.Scheme == "file" {
+		files = append(files, u.Path)
 	}
 	for i, f := range files {
 		abs, err := filepath.Abs(f)

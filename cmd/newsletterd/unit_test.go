@@ -34,6 +34,12 @@ func TestUnit(t *testing.T) {
 		"home": {func(c *config.Config) {
 			c.Database.Path, c.Mail.Directory = "/home/jane/n.db", "/home/jane/mail"
 		}, []string{"ProtectHome=no\n", "ReadWritePaths=/home/jane\n"}},
+		"replica in a storage": {func(c *config.Config) {
+			c.Replica.URL = "s3://bucket/n?region=eu-1"
+		}, []string{"EnvironmentFile=/etc/newsletterd.env\n"}},
+		"replica in a folder": {func(c *config.Config) {
+			c.Database.Path, c.Mail.Directory, c.Replica.URL = "/srv/n/n.db", "/srv/n/mail", "file:///mnt/else where/n"
+		}, []string{`ReadWritePaths="/mnt/else where/n" /srv/n` + "\n"}},
 		"key in a home": {func(c *config.Config) {
 			c.Database.Path, c.Mail.Directory = "/srv/n/n.db", "/srv/n/mail"
 			c.Server.TLSCert, c.Server.TLSKey = "/etc/ssl/n.pem", "/home/jane/n.key"
