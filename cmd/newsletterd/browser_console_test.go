@@ -282,7 +282,17 @@ func tryKeep(t *testing.T, b *consoleBrowser) {
 	b.Do(chromedp.SendKeys("#text", "!"))
 	b.Wait(`/!/.test(` + kept + `)`)
 	b.Do(chromedp.Reload(), chromedp.WaitVisible("[data-keep-found]"))
-	b.Click("#restore", chromedp.WaitNotVisible("[data-keep-found]"))
+	// What was written since is not replaced without a question, nor lost by the answer.
+	b.Do(chromedp.SendKeys("#text", "?"))
+	b.Click("#restore", chromedp.WaitVisible("dialog.question"))
+	b.Click("dialog.question .button:not(.primary)", chromedp.WaitNotPresent("dialog.question"))
+	b.expect(`document.querySelector("#text").value`, "?As sent")
+	b.Click("#restore", chromedp.WaitVisible("dialog.question"))
+	b.Click("dialog.question .primary", chromedp.WaitNotPresent("dialog.question"))
+	b.expect(`document.querySelector("#text").value`, " and moreAs sent")
+	b.Wait(`/\?As sent/.test(` + kept + `)`)
+	b.Click("[data-keep-drop]", chromedp.WaitNotVisible("[data-keep-found]"))
+	b.Wait(`!/\?As sent/.test(` + kept + `)`)
 	b.expect(`document.querySelector("#text").value`, " and moreAs sent")
 	b.breaks("/save", true)
 	b.Click("#letter > button", chromedp.WaitNotPresent(".htmx-request"))
@@ -321,6 +331,11 @@ func tryAutosave(t *testing.T, b *consoleBrowser) {
 	b.Wait(unsaved + ` === "" && document.querySelector("#saved").textContent === "Saved"`)
 	if _, body := b.count("/diary"); !strings.HasSuffix(body, "more") {
 		t.Error(body)
+	}
+	// What was written within the last moment is saved when the page is left.
+	b.Do(chromedp.KeyEvent("gone"), chromedp.Reload())
+	if _, body := b.count("/diary"); !strings.Contains(body, "moregone") {
+		t.Errorf("left, and not saved: %s", body)
 	}
 	b.clean()
 }

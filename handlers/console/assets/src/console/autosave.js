@@ -1,5 +1,5 @@
 // What is written is saved by itself: <form data-autosave> is sent a moment after the last change, and every few seconds
-// while someone writes without a pause. The answer is HTML: each of its elements takes the place of the one with its id;
+// while someone writes without a pause, and once more when the page is left before that. The answer is HTML: each of its elements takes the place of the one with its id;
 // of one with role="status" only what is in it does. That with the id "saved" has data-revision, which the form sends
 // the next time, or data-fault. <iframe data-preview> is loaded again after each save.
 //
@@ -10,7 +10,7 @@ import { on, word } from "./page.js";
 
 const pause = 900; // milliseconds after the last change
 const longest = 5000; // milliseconds after the first one
-const states = new WeakMap(); // form: {timer, first, busy, again, failures}
+const states = new WeakMap(); // form: {timer, first, busy, body, again, failures}
 
 function state(form) {
   if (!states.has(form)) states.set(form, { failures: 0 });
@@ -48,7 +48,7 @@ async function save(form) {
   s.first = undefined;
   const before = written(form);
   const began = Date.now();
-  const body = new FormData(form);
+  const body = (s.body = new FormData(form));
   try {
     const answer = await fetch(form.action, {
       method: "POST",
@@ -80,6 +80,34 @@ async function save(form) {
     later(form, pause);
   }
 }
+
+// What was written within the last moment is sent when the page goes. Browsers take 64 KiB then; what they don't take is
+// kept on the device. No answer is read, so that the next save says that this one may have arrived.
+addEventListener("pagehide", () => {
+  for (const form of document.querySelectorAll("form[data-autosave]:not([data-autosave=off])")) {
+    const s = state(form);
+    if (s.first === undefined && !s.busy && !s.failures) continue;
+    clearTimeout(s.timer);
+    if (s.busy) lost(form, s.body);
+    const body = new FormData(form);
+    fetch(form.action, {
+      method: "POST",
+      body: new URLSearchParams(body),
+      headers: { "X-Autosave": "1" },
+      redirect: "manual",
+      keepalive: true,
+    }).catch(() => {});
+    lost(form, body);
+  }
+});
+
+// A page that the browser has kept for the way back goes on.
+addEventListener("pageshow", (event) => {
+  if (!event.persisted) return;
+  for (const form of document.querySelectorAll("form[data-autosave]:not([data-autosave=off])")) {
+    if (state(form).first !== undefined) later(form, 0);
+  }
+});
 
 // lost notes what was sent without an answer; null: nothing is open any more. The first and the last few are enough: one
 // of them is what has arrived, if any.

@@ -9,8 +9,10 @@
 //     <button type="button" data-keep-drop>    forgets it
 //
 // Saved is what an answer of 2xx took, to htmx's request of the form, or what the page comes with afterwards. A copy that
-// was found stays until one of the two buttons is pressed. Fields for passwords and files, hidden ones and those with
+// was found stays until one of the two buttons is pressed; where the form was written on since it asks, and what stood
+// there takes the place of the copy. Fields for passwords and files, hidden ones and those with
 // data-keep-not are left out.
+import { ask } from "./dialogs.js";
 import { on, onContent, word } from "./page.js";
 
 const prefix = "console.keep.";
@@ -19,6 +21,7 @@ const since = new WeakMap(); // form: when the first change was made that isn't 
 const troubles = new WeakMap(); // form: why the last save failed
 const patience = 10_000; // milliseconds in which a form that saves itself need not say that it hasn't
 const found = new WeakMap(); // form: a copy that was found, until the reader has said what becomes of it
+const begun = new WeakMap(); // form: what stood in it then
 
 function fields(form) {
   return [...form.elements].filter(
@@ -177,23 +180,30 @@ onContent((root) => {
       continue;
     }
     found.set(form, copy);
+    begun.set(form, written(form));
     const notice = form.querySelector("[data-keep-found]");
     if (notice) notice.hidden = false;
   }
 });
 
-on("click", "[data-keep-restore], [data-keep-drop]", (event, button) => {
+on("click", "[data-keep-restore], [data-keep-drop]", async (event, button) => {
   const form = button.closest("form[data-keep]");
   if (!form) return;
   event.preventDefault();
   const copy = found.get(form);
-  found.delete(form);
   if (button.dataset.keepRestore !== undefined && copy) {
+    const newer = begun.get(form) !== written(form);
+    if (newer && !(await ask(word("keep.over"), button.textContent))) return;
+    found.delete(form);
+    if (newer) found.set(form, { at: Date.now(), values: values(form) });
     since.set(form, copy.at);
     fill(form, copy.values);
+    begun.set(form, written(form));
     keep(form);
+    if (newer) return;
   } else {
-    saved(form);
+    found.delete(form);
+    since.has(form) ? keep(form) : saved(form);
   }
   const notice = form.querySelector("[data-keep-found]");
   if (notice) notice.hidden = true;

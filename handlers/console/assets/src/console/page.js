@@ -38,6 +38,8 @@ const english = {
   "keep.since": "Not saved since {time}, kept on this device",
   "keep.at": "Not saved since {time}.",
   "keep.full": "Not saved, and there is no room on this device",
+  "keep.over":
+    "You have written on since. What you wrote before takes the place of what stands here now, which you can take back by the same button.",
   "autosave.not": "Not saved",
   "autosave.login": "Sign in again, in another tab. What you write is kept on this device.",
   "autosave.failed": "The server has a problem. It is tried again, and kept on this device.",
@@ -56,6 +58,8 @@ const german = {
   "keep.since": "Nicht gespeichert seit {time}, auf diesem Gerät aufgehoben",
   "keep.at": "Nicht gespeichert seit {time}.",
   "keep.full": "Nicht gespeichert, und auf diesem Gerät ist kein Platz",
+  "keep.over":
+    "Sie haben seitdem weitergeschrieben. Was Sie vorher geschrieben haben, tritt an die Stelle dessen, was jetzt hier steht; mit demselben Knopf holen Sie dieses zurück.",
   "autosave.not": "Nicht gespeichert",
   "autosave.login": "Melden Sie sich in einem anderen Tab neu an. Was Sie schreiben, bleibt auf diesem Gerät.",
   "autosave.failed": "Der Server hat eine Störung. Es wird wieder versucht und bleibt auf diesem Gerät.",
