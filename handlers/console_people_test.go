@@ -116,6 +116,9 @@ func TestConsolePeople(t *testing.T) {
 		e.shows("/people", http.StatusOK, "grace@reader.example", "wilma@reader.example", "2 readers on one list, one to be",
 			"Add a person", "Import", `aria-current="page"`)
 		e.shows("/people?q=GRA", http.StatusOK, "grace@reader.example", "-joan@reader.example")
+		_, err := e.store.SetPreferences(t.Context(), e.list.ID, "grace@reader.example", `{"last_name":"Hopper"}`, e.seed.Time())
+		e.must(err)
+		e.shows("/people?q=hop", http.StatusOK, "grace@reader.example", "Hopper", "-joan@reader.example")
 		e.shows("/people?status=pending&list="+e.list.ID, http.StatusOK, "wilma@reader.example", "-joan@reader.example")
 		e.shows("/people?q=nobody", http.StatusOK, "There is no one like that.")
 		e.shows("/people?list=x", http.StatusBadRequest)

@@ -18,6 +18,11 @@ func TestConsoleSearch(t *testing.T) {
 		for _, role := range []string{core.RoleTenantAdmin, core.RolePublisher, core.RoleViewer} {
 			e := newCampaignEnv(t, role)
 			e.seed.Active(e.list.ID, "grace@reader.example")
+			_, err := e.store.SetPreferences(t.Context(), e.list.ID, "grace@reader.example",
+				`{"first_name":"Amazing","last_name":"Hopper"}`, e.seed.Time())
+			if err != nil {
+				t.Fatal(err)
+			}
 			base := "/console/" + e.tenant.ID + "/search?q="
 			look := func(q string) string {
 				code, page := e.page("GET", base+url.QueryEscape(q), nil)
@@ -30,6 +35,9 @@ func TestConsoleSearch(t *testing.T) {
 			}
 			if got := strings.Contains(look("grace"), "grace@reader.example"); got != (role != core.RoleViewer) {
 				t.Errorf("%s finds a person: %v", role, got)
+			}
+			if got := strings.Contains(look("amazing HOP"), "Amazing Hopper – grace@"); got != (role != core.RoleViewer) {
+				t.Errorf("%s finds a person by name: %v", role, got)
 			}
 			if got := strings.Contains(look("ACE@"), "grace@"); got {
 				t.Error("found by another part than the beginning")

@@ -242,7 +242,7 @@ var refusals = map[string][]web.Refusal{
 	"disableSubscriptionsByItsDeclaredPath": disabling,
 	"listSubscribers": {
 		refused("field", "It is missing with value, or has quotes or backslashes"),
-		refused("email_prefix", "It is too long"), badEmail,
+		refused("email_prefix", "It is too long"), refused("search", "It is too long"), badEmail,
 	},
 	"addSubscriber": {
 		badEmail, coded("list_inactive", "", "The list takes no subscriptions at present"),

@@ -85,6 +85,7 @@ var fieldWords = map[string]string{
 	"token_type":            "Bearer",
 	"expires_in":            "Seconds",
 	"email_prefix":          "What the address begins with",
+	"search":                "What the address, or a word of the name, begins with",
 	"field":                 "A key of preferences whose value is asked for",
 	"value":                 "The text of that key",
 	"means":                 "How the present status was proved",

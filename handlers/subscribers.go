@@ -23,6 +23,7 @@ type subscriberFilter struct {
 	Status      string     `query:"status" enum:"pending|active|unsubscribed|bounced|complaint|suppressed"`
 	Email       core.Email `query:"email"`
 	EmailPrefix string     `query:"email_prefix"`
+	Search      string     `query:"search"`
 	Field       string     `query:"field"`
 	Value       string     `query:"value"`
 }
@@ -36,13 +37,15 @@ func (f *subscriberFilter) CheckInput() error {
 		return core.Invalidf("field", "field must be a key of preferences without quotes and backslashes.")
 	case len(f.EmailPrefix) > 254:
 		return core.Invalidf("email_prefix", "email_prefix may have 254 characters at most.")
+	case len(f.Search) > 254:
+		return core.Invalidf("search", "search may have 254 characters at most.")
 	}
 	return nil
 }
 
 // searches reports whether the filter asks about the data of people, which masked addresses don't give away.
 func (f *subscriberFilter) searches() bool {
-	return f.Email != "" || f.EmailPrefix != "" || f.Field != ""
+	return f.Email != "" || f.EmailPrefix != "" || f.Search != "" || f.Field != ""
 }
 
 // subscriber is a subscription as those who manage lists see it.
@@ -98,7 +101,7 @@ func (a subscribers) filter(c *web.Call, in *subscriberFilter, action core.Actio
 ) {
 	f = store.SubscriptionFilter{
 		ListID: in.ListID, Status: in.Status, Email: in.Email, Prefix: core.Email(in.EmailPrefix).Key(), Field: in.Field,
-		Value: in.Value,
+		Value: in.Value, Search: strings.TrimSpace(in.Search),
 	}
 	tenant := in.TenantID
 	if in.ListID != "" {

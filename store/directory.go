@@ -32,6 +32,7 @@ type SubscriptionFilter struct {
 	Prefix string     // what the folded address begins with
 	Field  string     // a member of the preferences that must be the text Value
 	Value  string
+	Search string // what the address, or a word of the name, begins with
 }
 
 // ListedSubscription is a subscription as those who manage lists see it.
@@ -61,6 +62,7 @@ const (
 		listedJoin + ` AND l.id = ?1 AND s.id > ?2 AND s.id <= ?3
 		AND (?4 = '' OR substr(s.email_key, 1, length(?4)) = ?4)
 		AND (?5 = '' OR CAST(s.preferences ->> ?5 AS TEXT) = ?6)
+		AND ` + byName + `
 		AND (?7 = '' OR s.status = iif(?7 IN ('pending', 'unsubscribed'), ?7, 'active'))
 		AND (?7 = '' OR iif(s.status = 'active', coalesce(nullif(` + blockOf + `, ''), s.status), s.status) = ?7)
 		ORDER BY s.id LIMIT +?8`
@@ -117,7 +119,7 @@ func (s *Store) MatchingSubscriptions(ctx context.Context, f SubscriptionFilter,
 		return found, next, err
 	}
 	reads := searchReads
-	if f.Field != "" {
+	if f.Field != "" || f.Search != "" {
 		reads = fieldReads
 	}
 	switch f.Status {
@@ -133,7 +135,7 @@ func (s *Store) MatchingSubscriptions(ctx context.Context, f SubscriptionFilter,
 			return found, list + " " + afterID, nil
 		}
 		span := reads
-		if f.Status == "" && f.Prefix == "" && f.Field == "" { // every record is a match
+		if f.Status == "" && f.Prefix == "" && f.Field == "" && f.Search == "" { // every record is a match
 			span = min(reads, page.Limit-len(found))
 		}
 		rows, last, n, err := s.searchIn(ctx, &f, list, afterID, span, page.Limit-len(found))
@@ -160,7 +162,10 @@ func (s *Store) searchIn(ctx context.Context, f *SubscriptionFilter, list, after
 	if err = s.get(ctx, &read, searchSpan, list, after, span); err != nil || read.Reads == 0 {
 		return nil, "", 0, err
 	}
-	err = s.all(ctx, &rows, searchList, list, after, read.Last, f.Prefix, memberPath(f.Field), f.Value, f.Status, limit)
+	named := newNameSearch(f.Search)
+	err = s.all(ctx, &rows, searchList, append([]any{
+		list, after, read.Last, f.Prefix, memberPath(f.Field), f.Value, f.Status, limit,
+	}, named.args()...)...)
 	switch {
 	case len(rows) == limit:
 		last = rows[limit-1].ID
@@ -193,12 +198,19 @@ func (f *SubscriptionFilter) matches(l *ListedSubscription) bool {
 	if !strings.HasPrefix(l.Email.Key(), f.Prefix) {
 		return false
 	}
-	if f.Field == "" {
-		return true
+	if named := newNameSearch(f.Search); !named.matches(&l.Subscription) {
+		return false
 	}
+	return f.Field == "" || memberText(l.Preferences.Values()[f.Field]) == f.Value
+}
+
+// memberText returns a text as it is, and another value as JSON.
+func memberText(value json.RawMessage) string {
 	var text string
-	value := l.Preferences.Values()[f.Field]
-	return json.Unmarshal(value, &text) == nil && text == f.Value || string(value) == f.Value
+	if json.Unmarshal(value, &text) != nil {
+		return string(value)
+	}
+	return text
 }
 
 // memberPath returns the path of a member of a JSON object in SQLite's form; empty for no name.

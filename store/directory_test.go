@@ -31,6 +31,8 @@ func TestMatchingSubscriptions(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	rows := rowsOf(store.SearchReads + 700)
 	rows[4321].Preferences = `{"n":1,"city":"Bonn"}`
+	rows[77].Preferences = `{"first_name":"Özge","last_name":"van WEG"}`
+	rows[88].Preferences = `{"name":"Gerd MÜLLER","first_name":7}`
 	n.Import(n.ListID, core.SubscriptionActive, rows...)
 	second, err := core.NewList(core.ListInput{Name: new("Second"), TenantID: new(n.TenantID)}, now0)
 	n.Must(err)
@@ -60,6 +62,15 @@ func TestMatchingSubscriptions(t *testing.T) {
 		"number": {
 			func(f *store.SubscriptionFilter) { f.Field, f.Value = "n", "99" },
 			[]string{"r99@example.org"},
+		},
+		"name":            {func(f *store.SubscriptionFilter) { f.Search = "weg" }, []string{"r77@example.org"}},
+		"name, small":     {func(f *store.SubscriptionFilter) { f.Search = "özge  VAN w" }, []string{"r77@example.org"}},
+		"name, capital":   {func(f *store.SubscriptionFilter) { f.Search = "mül" }, []string{"r88@example.org"}},
+		"middle of names": {func(f *store.SubscriptionFilter) { f.Search = "erd" }, nil},
+		"name or address": {func(f *store.SubscriptionFilter) { f.Search = "R5699@ex" }, []string{"r5699@example.org"}},
+		"name at an address": {
+			func(f *store.SubscriptionFilter) { f.Email, f.Search = "r77@example.org", "ÖZ" },
+			[]string{"r77@example.org"},
 		},
 		"left":        {func(f *store.SubscriptionFilter) { f.Status = "unsubscribed" }, []string{"r17@example.org"}},
 		"pending":     {func(f *store.SubscriptionFilter) { f.Status = "pending" }, nil},

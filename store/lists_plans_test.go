@@ -133,6 +133,7 @@ func everyList(l core.List, sub core.Subscription, j *core.SendJob, now core.Ins
 			{store.SubscriptionFilter{All: true, Status: "bounced"}},
 			{store.SubscriptionFilter{Tenants: []string{l.TenantID}, Prefix: "a", Field: "x", Value: "y"}},
 			{store.SubscriptionFilter{All: true, Email: sub.Email}},
+			{store.SubscriptionFilter{Tenants: []string{l.TenantID}, Search: "a"}},
 		},
 		"TemplateUses": of,
 		"Themes":       among,

@@ -1,11 +1,13 @@
 package console
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
@@ -33,6 +35,21 @@ type person struct {
 	StatusAt    core.Instant     `json:"status_at"`
 
 	ListName string `json:"list_name"`
+}
+
+// PersonName is the name of a person; empty where it is not known.
+func (p *Page) PersonName(one person) string {
+	values := one.Preferences.Values()
+	name := strings.TrimSpace(saidText(values["first_name"]) + " " + saidText(values["last_name"]))
+	return cmp.Or(name, saidText(values["name"]))
+}
+
+// named is the address of a person with the name before it, where that is known.
+func (p *Page) named(one *person) string {
+	if name := p.PersonName(*one); name != "" {
+		return name + " – " + string(one.Email)
+	}
+	return string(one.Email)
 }
 
 // personStatuses are the states of a person on a list, as pages filter by them.
@@ -105,7 +122,7 @@ func (o *Console) people(p *Page) (web.HTML, error) {
 		d.readField(p, lists)
 	}
 	for name, value := range map[string]string{
-		"list_id": d.List, "status": d.Status, "email_prefix": d.Text, "field": d.Field, "value": d.Value,
+		"list_id": d.List, "status": d.Status, "search": d.Text, "field": d.Field, "value": d.Value,
 	} {
 		if value != "" {
 			q.Set(name, value)

@@ -19,7 +19,7 @@ type found struct{ Text, More, To, Icon string }
 // maxFound is how many of each kind a search shows.
 const maxFound = 6
 
-// search looks for people by the beginning of their address, for campaigns and lists by a part of their name, and for
+// search looks for people by the beginning of their address or of a word of their name, for campaigns and lists by a part of their name, and for
 // pages and what can be begun on them by theirs.
 func (o *Console) search(p *Page) (web.HTML, error) {
 	q := strings.TrimSpace(p.Query("q"))
@@ -126,17 +126,13 @@ func (p *Page) findCampaigns(q string) (all []found, err error) {
 	return all, nil
 }
 
-// findPeople looks for addresses, for those who may read them. What can't begin an address finds no one.
+// findPeople looks for the beginning of addresses and of words of names, for those who may read them.
 func (p *Page) findPeople(q string, lists []listChoice) (all []found, err error) {
-	if !p.May(core.ActionPeopleRead) || strings.ContainsAny(q, " \t") {
+	if !p.May(core.ActionPeopleRead) {
 		return nil, nil
 	}
-	var people []struct {
-		ID     string `json:"id"`
-		Email  string `json:"email"`
-		ListID string `json:"list_id"`
-	}
-	query := p.ofTenant("email_prefix", q, "limit", strconv.Itoa(maxFound))
+	var people []person
+	query := p.ofTenant("search", q, "limit", strconv.Itoa(maxFound))
 	names := map[string]string{}
 	for i := range lists {
 		names[lists[i].ID] = lists[i].Name
@@ -150,7 +146,7 @@ func (p *Page) findPeople(q string, lists []listChoice) (all []found, err error)
 			return nil, err
 		}
 		for _, one := range people[:min(len(people), maxFound-len(all))] {
-			all = append(all, found{one.Email, names[one.ListID], p.Path("people", one.ID), "user"})
+			all = append(all, found{p.named(&one), names[one.ListID], p.Path("people", one.ID), "user"})
 		}
 		if next == "" || len(all) == maxFound {
 			break

@@ -1,0 +1,75 @@
+package store
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"newsletterd/core"
+)
+
+// nameSearch is a search for people by the beginning of their address, or of a word of their name.
+type nameSearch struct {
+	key string // what a folded address begins with; empty: it isn't searched for
+	// what a word of a name begins with, in small, leading capital and capital letters; those of ASCII are small in each,
+	// as SQLite compares them. One that is the same as another is empty.
+	names [3]string
+}
+
+// nameOf is the name of subscription s, for a search, with a space before each word.
+const nameOf = `' ' || lower(coalesce(s.preferences ->> 'first_name', '') || ' ' || coalesce(s.preferences ->> 'last_name', '')
+	|| ' ' || coalesce(s.preferences ->> 'name', ''))`
+
+// byName compares subscription s with a nameSearch.
+const byName = `(?9 = '' OR substr(s.email_key, 1, length(?9)) = ?9 OR ?10 <> '' AND instr(` + nameOf + `, ' ' || ?10) > 0
+	OR ?11 <> '' AND instr(` + nameOf + `, ' ' || ?11) > 0 OR ?12 <> '' AND instr(` + nameOf + `, ' ' || ?12) > 0)`
+
+// newNameSearch returns the search for a text; with an @ it is part of an address alone.
+func newNameSearch(text string) (n nameSearch) {
+	text = strings.Join(strings.Fields(text), " ")
+	n.key = core.Email(text).Key()
+	if strings.Contains(text, "@") {
+		return n
+	}
+	words := strings.Fields(strings.ToLower(text))
+	for i, w := range words {
+		first, size := utf8.DecodeRuneInString(w)
+		words[i] = string(unicode.ToTitle(first)) + w[size:]
+	}
+	n.names = [3]string{
+		lowerASCII(strings.ToLower(text)), lowerASCII(strings.Join(words, " ")), lowerASCII(strings.ToUpper(text)),
+	}
+	if n.names[1] == n.names[0] {
+		n.names[1] = ""
+	}
+	if n.names[2] == n.names[0] || n.names[2] == n.names[1] {
+		n.names[2] = ""
+	}
+	return n
+}
+
+// lowerASCII is lower() of SQLite.
+func lowerASCII(s string) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		return r
+	}, s)
+}
+
+// args are the values of byName.
+func (n *nameSearch) args() []any { return []any{n.key, n.names[0], n.names[1], n.names[2]} }
+
+// matches reports whether a subscription is one that is searched for.
+func (n *nameSearch) matches(sub *core.Subscription) bool {
+	if n.key == "" || strings.HasPrefix(sub.Email.Key(), n.key) {
+		return true
+	}
+	values := sub.Preferences.Values()
+	name := ""
+	for _, member := range []string{"first_name", "last_name", "name"} {
+		name += " " + memberText(values[member])
+	}
+	return n.names[0] != "" && strings.Contains(strings.ToLower(name), " "+n.names[0])
+}
