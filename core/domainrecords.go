@@ -45,6 +45,7 @@ type DomainRecord struct {
 	FoundAt  string   `json:"found_at,omitempty"`    // where one that is misplaced stands
 	KeyID    string   `json:"dkim_key_id,omitempty"` // the key that a record of DKIM belongs to
 	Active   bool     `json:"active"`                // of DKIM: the key signs
+	Above    bool     `json:"-"`                     // of DMARC: it stands at the registered domain
 }
 
 // DomainRecords are the records of a sender domain with who keeps them.
@@ -58,17 +59,51 @@ type DomainRecords struct {
 	Records     []DomainRecord `json:"records"`
 	SPF         string         `json:"spf" enum:"needed|not_needed|unknown"` // whether it has to name our machines
 	Complete    bool           `json:"complete"`                             // all is as it should be
-	CheckedAt   Instant        `json:"checked_at"`
+	// what the DMARC policy has receivers do with mails that go out now, which nothing proves; absent: nothing
+	Refusal   string  `json:"refusal,omitempty" enum:"quarantine|reject"`
+	CheckedAt Instant `json:"checked_at"`
 }
 
-// Judge sets Complete.
+// Judge sets Complete and Refusal.
 func (d *DomainRecords) Judge() {
 	signs, found := false, true
-	for _, r := range d.Records {
+	policy, proves := "", false // a record that was not answered for may prove mails
+	for i := range d.Records {
+		r := &d.Records[i]
+		stands := r.State == RecordFound || r.State == RecordUnknown
+		switch {
+		case r.Purpose == RecordDMARC && r.State == RecordFound:
+			policy = r.policy()
+		case r.Purpose == RecordDKIM && r.Active, r.Purpose == RecordSPF && d.SPF == SPFNeeded:
+			proves = proves || stands
+		}
 		signs = signs || r.Purpose == RecordDKIM && r.Active
 		found = found && (r.State == RecordFound || r.Purpose == RecordProof || r.Purpose == RecordDKIM && !r.Active)
 	}
 	d.Complete = signs && found && d.Status == DomainVerified
+	if d.Refusal = policy; proves {
+		d.Refusal = ""
+	}
+}
+
+// policy returns what a record of DMARC asks receivers to do with mails that nothing proves: quarantine or reject; empty:
+// nothing (RFC 7489 section 6.3).
+func (r *DomainRecord) policy() string {
+	tags := map[string]string{}
+	for _, text := range r.Standing {
+		for tag := range strings.SplitSeq(strings.Trim(text, " \t\""), ";") {
+			name, value, _ := strings.Cut(tag, "=")
+			tags[strings.ToLower(strings.TrimSpace(name))] = strings.ToLower(strings.TrimSpace(value))
+		}
+	}
+	p := tags["p"]
+	if sub, ok := tags["sp"]; ok && r.Above {
+		p = sub
+	}
+	if p != "quarantine" && p != "reject" {
+		return ""
+	}
+	return p
 }
 
 // RegisteredDomain returns the part of a domain that was registered: one label below its public suffix. It is the

@@ -102,7 +102,24 @@ func TestConsoleDomainRecords(t *testing.T) {
 			"SPF at a pasted name": {
 				zone{"TXT news.acme.co.uk.acme.co.uk": {"v=spf1 a:relay.example ~all"}}, []string{"It stands at news.acme.co.uk.acme.co.uk"},
 			},
-			"a policy above": {zone{"TXT _dmarc.acme.co.uk": {"v=DMARC1; p=reject"}}, []string{"(DMARC) found"}},
+			"a policy above": {zone{"TXT _dmarc.acme.co.uk": {"v=DMARC1; p=none"}}, []string{"(DMARC) found"}},
+			"a strict policy above": {
+				zone{"TXT _dmarc.acme.co.uk": {"v=DMARC1; p=reject"}},
+				[]string{"(DMARC) don't send yet", "Don't send from this domain yet", "Let a key sign your mails before you send"},
+			},
+			"a strict policy, for others": {
+				zone{"TXT _dmarc.acme.co.uk": {"v=DMARC1; p=reject; sp=none"}}, []string{"(DMARC) found"},
+			},
+			"a strict policy, with SPF": {
+				zone{
+					"TXT _dmarc.news.acme.co.uk": {"v=DMARC1; p=quarantine"}, "TXT news.acme.co.uk": {"v=spf1 a:relay.example ~all"},
+				}, []string{"(DMARC) found"},
+			},
+			"a strict policy, with another's SPF": {
+				zone{
+					"TXT _dmarc.news.acme.co.uk": {"v=DMARC1; P = Quarantine ;sp=none"}, "TXT news.acme.co.uk": {"v=spf1 mx -all"},
+				}, []string{"(DMARC) don't send yet"},
+			},
 			"two policies": {
 				zone{"TXT _dmarc.news.acme.co.uk": {"v=DMARC1; p=none", "v=DMARC1; p=reject"}},
 				[]string{"Leave one"},
@@ -354,7 +371,7 @@ func TestConsoleDomainWithoutSPF(t *testing.T) {
 			t.Error(textOf(got))
 		}
 		e.asks(z, DNSOptions{BounceDomain: ""})
-		e.shows(page, "can be told once a mail server is set")
+		e.shows(page, "so not whether an SPF record has to name them")
 		z["TXT acme.example"] = append(z["TXT acme.example"], "v=spf1 include:new.example ~all")
 		e.asks(z, DNSOptions{BounceDomain: "bounces.example"})
 		got := e.shows(page, "more than one", ">v=spf1 include:old.example include:new.example ~all<")

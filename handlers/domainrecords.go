@@ -178,6 +178,7 @@ func (l *recordsLook) dmarc(r *core.DomainRecord) {
 		return
 	}
 	if above := l.texts("_dmarc." + top); slices.ContainsFunc(above.found, is) {
+		r.Above = true
 		r.State, r.Standing = core.RecordFound, slices.DeleteFunc(slices.Clone(above.found),
 			func(s string) bool { return !is(s) })
 	}

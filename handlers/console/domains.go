@@ -155,6 +155,9 @@ func (p *Page) domainPage(d *core.SenderDomainView) (out domainPage, err error) 
 // describe adds what pages say of the records of a domain.
 func (p *Page) describe(d *domainPage, id string) {
 	d.ID, d.Badge = id, p.domainBadge(d.Status == core.DomainVerified, d.Complete)
+	if d.Refusal != "" {
+		d.Badge = Badge{p.T("don't send yet"), "bad"}
+	}
 	if d.Complete {
 		d.Badge = Badge{p.T("ready"), "good"}
 	}
@@ -164,6 +167,10 @@ func (p *Page) describe(d *domainPage, id string) {
 		if r.Purpose == core.RecordProof && d.Trusted && r.State != core.RecordFound {
 			trust := p.T("Until it stands, the domain is taken on trust: you can write from it already.")
 			row.Note = p.joinedSentences(trust, row.Note)
+		}
+		if r.Purpose == core.RecordDMARC && d.Refusal != "" {
+			row.Badge = Badge{p.T("don't send yet"), "bad"}
+			row.Note = p.T("It has receivers refuse mails that nothing proves to be yours. Let a key sign your mails before you send.")
 		}
 		if r.Purpose == core.RecordDKIM {
 			d.Keys++
@@ -275,6 +282,8 @@ func (p *Page) domainState(d *domainPage) string {
 	switch {
 	case d.Complete:
 		return p.T("All is in place: what you write from this domain is signed, and mail programs can tell.")
+	case d.Refusal != "":
+		return p.T("Don't send from this domain yet: its DMARC policy has receivers refuse mails that no key signs, or hide them.")
 	case d.Start:
 		return p.T("All records stand. One step is left: “Sign with this key”, at the record of the key.")
 	case d.Trusted:
