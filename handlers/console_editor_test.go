@@ -261,3 +261,21 @@ func TestConsoleMeasuresWhatTheSettingsAllow(t *testing.T) {
 		})
 	}
 }
+
+// Tests go to the test group unless the box next to the button says otherwise, and the page says to how many.
+func TestConsoleTestsGoToTheGroup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newCampaignEnv(t, core.RolePublisher)
+		const me, group = `value="ann@user.example"`, `value="bea@user.example, carl@user.example"`
+		e.shows(e.path(""), http.StatusOK, me)
+		e.seed.ChangeTenant(e.tenant.ID, core.TenantInput{TestAddresses: &[]string{"bea@user.example", "carl@user.example"}})
+		page := e.shows(e.path(""), http.StatusOK, group, "-"+me)
+		form := e.edit(page, "then", "test", "test_to", "bea@user.example, carl@user.example")
+		to := e.sends(e.path(""), http.StatusSeeOther, form)
+		if to != e.path("?tested=2") {
+			t.Errorf("the test leads to %s", to)
+		}
+		e.shows(to, http.StatusOK, "The test is on its way to 2 addresses.")
+		e.shows(e.path("?tested=x"), http.StatusOK, "-on its way")
+	})
+}

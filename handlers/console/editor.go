@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"newsletterd/core"
@@ -185,14 +186,19 @@ func (o *Console) editor(p *Page, c *campaignPage, fault error) (web.HTML, error
 	}
 	d.Pictures = p.Tenant.PublicURL
 	d.Fields = p.fieldChoices(d.Checks.Fields, d.Lists)
-	if d.TestTo = strings.Join(c.TestAddresses, ", "); d.TestTo == "" {
-		d.TestTo = string(p.Who.User.Email)
+	group := c.TestAddresses
+	if len(group) == 0 {
+		group = p.Tenant.TestAddresses
 	}
+	d.TestTo = cmp.Or(strings.Join(group, ", "), string(p.Who.User.Email))
 	v := View{
 		Title: c.Title(p), Within: []Link{{p.T("Campaigns"), p.Path("campaigns")}}, Badge: p.CampaignBadge(c.State),
 		Data: &d, Frames: true,
 	}
 	v.writes(c.Content.Kind)
+	if n, err := strconv.ParseInt(p.Query("tested"), 10, 64); err == nil && n > 0 {
+		v.Done = p.N("The test is on its way to one address.|The test is on its way to {{n}} addresses.", n)
+	}
 	if d.Conflict = core.KindOf(fault) == core.PreconditionFailed; d.Conflict {
 		now, err := p.campaign()
 		if err != nil {
@@ -427,10 +433,11 @@ func (o *Console) sendTest(p *Page, c *campaignPage) (web.HTML, error) {
 	if len(to) > 0 {
 		body["to"] = to
 	}
-	if err := p.Do(http.MethodPost, "/api/campaigns/"+c.ID+"/test", body, nil); err != nil {
+	var sent struct{ To []core.Email }
+	if err := p.Do(http.MethodPost, "/api/campaigns/"+c.ID+"/test", body, &sent); err != nil {
 		return o.editor(p, c, err)
 	}
-	return p.Redirect(p.Path("campaigns", c.ID), "tested")
+	return p.Redirect(p.Path("campaigns", c.ID)+"?tested="+strconv.Itoa(len(sent.To)), "")
 }
 
 // previewPolicy lets a mail in a frame of ours show its pictures and styles. It runs nothing. It is of our origin, so

@@ -98,7 +98,6 @@ var notices = map[string]string{
 	"created":    "Created.",
 	"deleted":    "Deleted.",
 	"sent":       "Sent.",
-	"tested":     "The test is on its way.",
 	"restored":   "Brought back.",
 	"duplicated": "This is the copy.",
 	"put-away":   "Put away. You find it by the state.",
