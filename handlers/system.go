@@ -21,7 +21,7 @@ type ReplicaState struct {
 	TXID       uint64      `json:"txid"`            // the last transaction up to which the replica has all
 	LagMS      int64       `json:"lag_ms"`          // for how long the oldest commit that it lacks has waited
 	PutMS      int64       `json:"put_ms"`          // what writing to it took lately
-	Fresh      bool        `json:"fresh"`           // no other machine can have taken over: only then is anything answered or sent
+	Fresh      bool        `json:"fresh"`           // no other machine can have taken over
 	Drill      *core.Drill `json:"drill,omitempty"` // the last try to restore it
 }
 

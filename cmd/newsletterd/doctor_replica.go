@@ -87,8 +87,8 @@ func (d *doctor) replicaSpeed(ctx context.Context, bucket objects.Bucket) {
 	d.ok("lease", "with ttl = %s an idle daemon writes %s times a month: at 5 $ for a million, %.2f $", ttl,
 		grouped(requests), float64(requests)*5e-6)
 	if !d.cfg.Replica.Acknowledge {
-		d.ok("replica speed", "a write takes %s; nothing waits for it (acknowledge = false): a machine that dies takes "+
-			"the last moments with it", put.Round(10*time.Microsecond))
+		d.ok("replica speed", "a write takes %s; nothing waits for it (acknowledge = false): a machine that dies "+
+			"takes the last moments with it", put.Round(10*time.Microsecond))
 		return
 	}
 	fsync := time.Duration(0)
@@ -104,8 +104,8 @@ func (d *doctor) replicaSpeed(ctx context.Context, bucket objects.Bucket) {
 	for i, w := range windows {
 		texts[i] = fmt.Sprintf("%s with %d", grouped(int64(campaignCeiling(w, fsync, put))), w)
 	}
-	text := fmt.Sprintf("a write takes %s, and answers wait for it: at most %s subscriptions/s of 64 callers and %s of 512; "+
-		"mails/s by max_unrecorded, which is %d: %s", put.Round(10*time.Microsecond),
+	text := fmt.Sprintf("a write takes %s, and answers wait for it: at most %s subscriptions/s of 64 callers and %s of "+
+		"512; mails/s by max_unrecorded, which is %d: %s", put.Round(10*time.Microsecond),
 		grouped(int64(callersCeiling(64, fsync, put))), grouped(int64(callersCeiling(512, fsync, put))),
 		d.cfg.Send.MaxUnrecorded, strings.Join(texts, ", "))
 	if put > 100*time.Millisecond {

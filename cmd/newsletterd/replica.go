@@ -28,9 +28,9 @@ func (p *program) replicaCommand() *cli.Command {
 	}
 	restore := &cli.Command{
 		Name: "restore", Usage: "write the database of the replica, of now or of a time, to a file",
-		Description: `Needs no lease, so that it works on any machine, also while a daemon serves the database; it changes nothing in the
-replica. The file is checked before it gets its name. Its jobs are held, as those of any copy. To have a machine go on with the replica,
-no restore is needed: ` + "`newsletterd serve`" + ` does it.
+		Description: `Needs no lease, so that it works on any machine, also while a daemon serves the database; it changes
+nothing in the replica. The file is checked before it gets its name. Its jobs are held, as those of any copy. To have a
+machine go on with the replica, no restore is needed: ` + "`newsletterd serve`" + ` does it.
 
    newsletterd replica restore --to yesterday.db --at 2026-11-23T18:00:00Z`,
 		Flags: []cli.Flag{
@@ -42,9 +42,9 @@ no restore is needed: ` + "`newsletterd serve`" + ` does it.
 	}
 	drill := &cli.Command{
 		Name: "drill", Usage: "restore the replica to a temporary file, check it, and compare it with the database",
-		Description: `The file stands in a folder of its own beside the database for so long, and needs as much room as the database. On the
-machine whose daemon serves it the result is kept, for ` + "`newsletterd status`" + ` and ` + "`doctor`" + `; the daemon does the same once
-a week. Exit code 1 if anything is found.
+		Description: `The file stands in a folder of its own beside the database for so long, and needs as much room as that.
+On the machine whose daemon serves it the result is kept, for ` + "`newsletterd status`" + ` and ` + "`doctor`" + `; the daemon
+does the same once a week. Exit code 1 if anything is found.
 
    newsletterd replica drill`,
 		Action: p.replicaDrill,
@@ -169,7 +169,7 @@ func printReplica(w io.Writer, r replicaRow, now time.Time) error {
 
 // leaseText says who may write to the replica.
 func leaseText(r replicaRow, now time.Time) string {
-	who := fmt.Sprintf("%s (%.8s), generation %d", printable(r.Host), printable(r.Node), r.Generation)
+	who := fmt.Sprintf("%s (%s), generation %d", printable(r.Host), printable(nodeEnd(r.Node)), r.Generation)
 	switch r.State {
 	case "unused":
 		return "no machine has taken it yet"
@@ -342,3 +342,6 @@ func replicaText(r *handlers.ReplicaState, now time.Time) string {
 	}
 	return text + "; restored on trial " + age(r.Drill.At, now) + " ago"
 }
+
+// nodeEnd is the part of a node's name that tells it from others: the beginning is when it was made.
+func nodeEnd(node string) string { return node[max(0, len(node)-8):] }
