@@ -214,7 +214,7 @@ func TestCommitAfterAStopIsSeen(t *testing.T) {
 		_, err := a.db.ExecContext(ctx, "CREATE TABLE other AS SELECT randomblob(90000) AS filler")
 		must(t, err)
 		must(t, a.add(ctx, 0))
-		must(t, a.checkpoint(ctx))
+		must(t, a.checkpointAfterCopy(ctx))
 		must(t, a.Stop())
 		_, err = a.db.ExecContext(ctx, "UPDATE other SET filler = randomblob(90000)")
 		must(t, err)

@@ -14,13 +14,13 @@ import (
 // How the log is kept short, so that a restore reads few files.
 const (
 	// compactMany is how many files of level 0 are compacted before their time.
-	compactMany = 256
+	compactMany = 1024
 	// keepShipped is how long files of level 0 stay after they were compacted: a restore may be reading them.
 	keepShipped = 5 * time.Minute
 	// compactAtOnce bounds the files that one compaction reads.
 	compactAtOnce = 1024
 	// compactBytes bounds what it has in memory of them.
-	compactBytes = 64 << 20
+	compactBytes = 16 << 20
 )
 
 // compactEvery is how often each level is made of the one below it.

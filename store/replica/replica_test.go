@@ -104,16 +104,20 @@ func (m *machine) add(ctx context.Context, n int) error {
 	return m.Wait(ctx)
 }
 
-// checkpoint moves the -wal into the file, as the store's writer does: it is tried again while a whole database is
-// copied.
+// checkpoint moves the -wal into the file, as the store's writer does.
 func (m *machine) checkpoint(ctx context.Context) error {
+	m.lane.Lock()
+	defer m.lane.Unlock()
+	return m.Checkpoint(ctx, func() error {
+		var busy, frames, moved int
+		return m.db.QueryRowContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)").Scan(&busy, &frames, &moved)
+	})
+}
+
+// checkpointAfterCopy is checkpoint once no whole database is being copied any more.
+func (m *machine) checkpointAfterCopy(ctx context.Context) error {
 	for {
-		m.lane.Lock()
-		err := m.Checkpoint(ctx, func() error {
-			var busy, frames, moved int
-			return m.db.QueryRowContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)").Scan(&busy, &frames, &moved)
-		})
-		m.lane.Unlock()
+		err := m.checkpoint(ctx)
 		if !errors.Is(err, errSnapshot) {
 			return err
 		}
@@ -127,7 +131,7 @@ func (m *machine) checkpoint(ctx context.Context) error {
 func (m *machine) stop(t *testing.T) {
 	t.Helper()
 	ctx := t.Context()
-	must(t, m.checkpoint(ctx))
+	must(t, m.checkpointAfterCopy(ctx))
 	must(t, m.Stop())
 	must(t, m.db.Close())
 	must(t, m.Close(ctx))

@@ -20,7 +20,12 @@ const (
 	// lazy is how long a commit that no one waits for may wait for others.
 	lazy = time.Second
 	// memory is how many bytes of shipped files are kept for compaction, so that they need not be read back.
-	memory = 64 << 20
+	memory = 16 << 20
+	// paceMost bounds how long making a file of the log counts.
+	paceMost = 20 * time.Millisecond
+	// share is the part of the time that making files of the log may take: what is committed meanwhile goes into one,
+	// with pages that were changed several times only once.
+	share = 3
 )
 
 // shipper copies what is committed from the -wal into the log of the bucket, and tells those who wait for it. While no
@@ -55,6 +60,8 @@ type shipper struct {
 	begun     int    // parts of a copy of the whole that was given up: no next one may have fewer
 	alone     int    // so many files more go one by one: a Put of the holder before may still arrive
 	buffer    []byte
+	encoded   bytes.Buffer  // reused
+	pace      time.Duration // of lease.clock: before that nothing is captured
 
 	mu        sync.Mutex
 	inFlight  map[uint64]*parcel
@@ -242,6 +249,9 @@ func (s *shipper) pump() time.Duration {
 // arrived. mu is held.
 func (s *shipper) busy() time.Duration {
 	n := len(s.inFlight)
+	if rest := s.pace - s.lease.clock(); rest > 0 {
+		return rest
+	}
 	switch {
 	case n == 0:
 		return 0
@@ -259,7 +269,10 @@ func (s *shipper) capture() (err error) {
 	}
 	note := s.committed.Load()
 	s.firstNote.Store(0)
+	began := s.lease.clock()
 	defer func() {
+		now := s.lease.clock()
+		s.pace = now + (share-1)*min(now-began, paceMost)
 		if err != nil {
 			s.whole = s.whole || errors.Is(err, errBroken)
 			s.firstNote.CompareAndSwap(0, int64(s.lease.clock()))
@@ -347,11 +360,11 @@ func (s *shipper) captureFrames(p *parcel, now walEnd) error {
 	if err != nil {
 		return err
 	}
-	var b bytes.Buffer
-	if err := c.encode(&b, s.files.main, s.txid+1, s.lease.generation()); err != nil {
+	s.encoded.Reset()
+	if err := c.encode(&s.encoded, s.files.main, s.txid+1, s.lease.generation()); err != nil {
 		return err
 	}
-	p.body = b.Bytes()
+	p.body = bytes.Clone(s.encoded.Bytes()) // it is kept for a while, and should not be larger than it is
 	s.end = c.to
 	return nil
 }
