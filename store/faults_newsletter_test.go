@@ -534,7 +534,7 @@ func (s *story) reads() {
 		most, word := -1, ""
 		for _, w := range words {
 			s.calls.FailAt(0)
-			m.Call(s.arguments(m.Type(), w))
+			s.ask(m, w)
 			calls, locks := s.calls.Counts()
 			if locks > 0 {
 				s.Errorf("%s writes, and the story does not tell of it", name)
@@ -546,7 +546,7 @@ func (s *story) reads() {
 		}
 		for n := 1; n <= most; n++ {
 			s.calls.FailAt(n)
-			err, _ := m.Call(s.arguments(m.Type(), word))[last].Interface().(error)
+			err, _ := s.ask(m, word)[last].Interface().(error)
 			if at, _ := s.calls.Stop(); at != "" && !errors.Is(err, core.ErrUnavailable) {
 				s.Errorf("%s, fault at %s: %v", name, at, err)
 			}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -192,4 +193,12 @@ func (s *story) queued(n int, over <-chan struct{}) {
 		default:
 		}
 	}
+}
+
+// ask calls a method with arguments of no meaning.
+func (s *story) ask(m reflect.Value, word string) []reflect.Value {
+	if m.Type().IsVariadic() {
+		return m.CallSlice(s.arguments(m.Type(), word))
+	}
+	return m.Call(s.arguments(m.Type(), word))
 }

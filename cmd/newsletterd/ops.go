@@ -214,7 +214,9 @@ func (p *program) withStore(c *cli.Context, fn func(*config.Config, *store.Store
 	if err != nil {
 		return err
 	}
-	s, err := openForCommand(c.Context, cfg, newLog(config.Log{Level: "warn", Format: "text", PII: cfg.Log.PII}, p.err))
+	log := newLog(config.Log{Level: "warn", Format: "text", PII: cfg.Log.PII}, p.err)
+	look := c.Command.Name == "status" || c.Command.Name == "check"
+	s, err := openForCommand(c.Context, cfg, log, look)
 	if err != nil {
 		return err
 	}

@@ -64,13 +64,15 @@ func unlessServed(host string, alive bool) error {
 	return nil
 }
 
+var errLooks = errors.New("this command only looks at the database")
+
 // leaseWait is how long a command tries to reach the replica, and waits for the lease of a machine that has died.
 const leaseWait = 90 * time.Second
 
 // openForCommand opens the database for a command. With a replica the command changes what the daemon of this machine
 // serves; or, where none runs, it takes the lease as a daemon would. Where another machine serves it only reads what
-// this one had.
-func openForCommand(ctx context.Context, cfg *config.Config, log *slog.Logger) (*store.Store, error) {
+// this one had. look: the command is about the file of this machine, and changes nothing.
+func openForCommand(ctx context.Context, cfg *config.Config, log *slog.Logger, look bool) (*store.Store, error) {
 	o, err := storeOptions(cfg, log)
 	if err != nil {
 		return nil, err
@@ -84,6 +86,10 @@ func openForCommand(ctx context.Context, cfg *config.Config, log *slog.Logger) (
 		return store.Open(ctx, o)
 	}
 	alone := o
+	if look {
+		alone.ReadOnly = errLooks
+		return store.Open(ctx, alone)
+	}
 	if err := replicate(&o, cfg, log, unlessServed); err != nil {
 		return nil, err
 	}
@@ -108,7 +114,7 @@ func bringNewest(ctx context.Context, cfg *config.Config, log *slog.Logger) erro
 	if cfg.Replica.URL == "" || store.DaemonRuns(cfg.Database.Path) {
 		return nil // Restore says that it runs
 	}
-	s, err := openForCommand(ctx, cfg, log)
+	s, err := openForCommand(ctx, cfg, log, false)
 	if err == nil {
 		_, served := errors.AsType[servedError](s.MayWrite())
 		if err := s.Close(); err != nil || !served {

@@ -45,6 +45,7 @@ func TestCommandsAndTheReplica(t *testing.T) {
 		!strings.Contains(string(out), "serves this database: run the command there") {
 		t.Errorf("%v\n%s", err, out)
 	}
+	a.Run("status") // without the replica
 	out, err := a.Cmd("admin", "tenant", "list").CombinedOutput()
 	if err != nil || !strings.Contains(string(out), alone) || !strings.Contains(string(out), "another one serves") {
 		t.Errorf("%v\n%s", err, out)
