@@ -27,6 +27,7 @@ func (o *Console) personRoutes(t *web.Table) {
 		}
 		return p.Download(p.personPath("export"))
 	}, "The console: all that is held about a person, as JSON")
+	o.post(t, "/people/:id/address", core.ActionPeopleAdd, o.newAddress, "The console: ask another address of a person")
 	o.post(t, "/people/:id/lift", core.ActionSuppressionManage, o.liftPerson, "The console: let a person be mailed again")
 }
 
@@ -77,6 +78,7 @@ type personData struct {
 	Fields   []field
 	Rest     []said // preferences that are no field of the list
 	Liftable bool   // something stands that the tenant can lift
+	Address  field  // another address, where the mailbox is gone
 }
 
 // said is a preference with its value.
@@ -100,6 +102,13 @@ func (p *Page) thePerson() (r personRecord, err error) {
 
 // person shows a person, and changes what is known of them.
 func (o *Console) person(p *Page) (web.HTML, error) {
+	return p.personPage(func(d *personData, fields core.Fields) (to, notice string, err error) {
+		return p.Path("people", d.ID), "saved", p.changePerson(d, fields)
+	})
+}
+
+// personPage shows a person. Of a form it does what that asks for, and leads to where that says.
+func (p *Page) personPage(do func(*personData, core.Fields) (to, notice string, err error)) (web.HTML, error) {
 	d := personData{Readable: p.May(core.ActionPeopleRead)}
 	r, err := p.thePerson()
 	if err != nil {
@@ -117,15 +126,20 @@ func (o *Console) person(p *Page) (web.HTML, error) {
 	}
 	fields := withOwn(p, p.withNames(list.Fields), d.Preferences)
 	if p.IsForm() {
-		err := p.changePerson(&d, fields)
+		to, notice, err := do(&d, fields)
 		if err == nil {
-			return p.Redirect(p.Path("people", d.ID), "saved")
+			return p.Redirect(to, notice)
 		}
 		fault, status, ok := p.FaultOf(err)
 		if !ok {
 			return web.HTML{}, err
 		}
 		v.Fault, v.Status = fault, status
+		d.Address.Wrong = wrongOn(err, "email", fault)
+	}
+	d.Address = field{
+		Name: "email", Label: p.T("The right address"), Value: p.Form["email"], Type: "email", Required: true, Max: 254,
+		Complete: "off", Wrong: d.Address.Wrong,
 	}
 	if d.Readable {
 		if err := p.readPerson(&d, fields); err != nil {

@@ -1,0 +1,50 @@
+package console
+
+import (
+	"net/http"
+	"strings"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+)
+
+// Unreachable reports whether the mailbox of a person is gone, so that another address may be asked.
+func (p *Page) Unreachable(d *personData) bool {
+	return d.Readable && d.Status == string(core.StatusBounced) && p.May(core.ActionPeopleAdd)
+}
+
+// newAddress asks another address of a person whose mailbox is gone whether it wants the list, with what is known of
+// them. The address that is gone stays with its record of consents: that was given by it alone.
+func (o *Console) newAddress(p *Page) (web.HTML, error) {
+	return p.personPage(func(d *personData, _ core.Fields) (to, notice string, err error) {
+		if !p.Unreachable(d) {
+			return "", "", web.ErrNotFound
+		}
+		inner := map[string]any{} // such as the agreement to tracking
+		for name := range d.Preferences.Values() {
+			if strings.HasPrefix(name, "_") {
+				inner[name] = nil
+			}
+		}
+		body := map[string]any{
+			"list_id": d.ListID, "email": strings.TrimSpace(p.Form["email"]), "status": core.SubscriptionPending,
+			"source": p.T("in place of an address that can't be reached"),
+		}
+		if said := d.Preferences.With(inner); said != core.NoPreferences {
+			body["preferences"] = said
+		}
+		answer, err := p.Ask(web.Question{Method: http.MethodPost, Path: "/api/admin/subscribers", Body: body})
+		if err != nil {
+			return "", "", err
+		}
+		var made person
+		if err := answer.Decode(&made); err != nil {
+			return "", "", err
+		}
+		notice = "asked"
+		if answer.Status != http.StatusCreated {
+			notice = "known"
+		}
+		return p.Path("people", made.ID), notice, nil
+	})
+}

@@ -1,0 +1,38 @@
+package handlers
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+	"testing/synctest"
+
+	"newsletterd/core"
+)
+
+// Another address of a person whose mailbox is gone is asked by mail, with what is known of them; the old one stays.
+func TestConsoleNewAddress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RolePublisher)
+		const old, right = "ida@reader.exmaple", "ida@reader.example"
+		e.seed.Active(e.list.ID, old)
+		_, err := e.store.SetPreferences(t.Context(), e.list.ID, old, `{"_tracking":true,"city":"Ulm"}`, e.seed.Time())
+		e.must(err)
+		at := "/people/" + e.found(old).ID
+		e.shows(at, http.StatusOK, "-Another address?")
+		e.sends(at+"/address", http.StatusNotFound, url.Values{"email": {right}})
+		e.seed.Tell(e.list, core.StatusBounced, old)
+		e.shows(at, http.StatusOK, "Another address?", "consent was given by the old address alone")
+		e.sends(at+"/address", http.StatusBadRequest, url.Values{"email": {"ida@"}}, `value="ida@"`)
+		to := e.sends(at+"/address", http.StatusSeeOther, url.Values{"email": {" " + right}})
+		s := e.found(right)
+		if to != "/people/"+s.ID+"?done=asked" || s.Status != core.SubscriptionPending || s.Preferences != `{"city":"Ulm"}` {
+			t.Errorf("%+v, leads to %s", s, to)
+		}
+		if was := e.found(old); was.Status != core.SubscriptionActive || was.Email != old {
+			t.Errorf("the old address: %+v", was)
+		}
+		if to := e.sends(at+"/address", http.StatusSeeOther, url.Values{"email": {right}}); to != "/people/"+s.ID+"?done=known" {
+			t.Errorf("asked again: leads to %s", to)
+		}
+	})
+}
