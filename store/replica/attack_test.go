@@ -78,16 +78,19 @@ func TestCopyOfAMachineWaitsForTheLease(t *testing.T) {
 	ctx := t.Context()
 	s := objectstest.New(t)
 	path, copied := filepath.Join(t.TempDir(), "a.db"), filepath.Join(t.TempDir(), "a.db")
-	a := boot(t, s.URL(), path)
+	const ttl = 3 * time.Second // a computer that has much to do must not lose it
+	a, err := start(ctx, s.URL(), path, ttl)
+	must(t, err)
+	t.Cleanup(a.die)
 	must(t, a.add(ctx, 0))
 	for _, ending := range []string{"", "-wal", ".replica"} {
 		b, err := os.ReadFile(path + ending)
 		must(t, err)
 		must(t, os.WriteFile(copied+ending, b, 0o600))
 	}
-	r, err := New(Options{URL: s.URL(), Env: objectstest.Env("copy"), Path: copied, TTL: testTTL})
+	r, err := New(Options{URL: s.URL(), Env: objectstest.Env("copy"), Path: copied, TTL: ttl})
 	must(t, err)
-	ctx, cancel := context.WithTimeout(ctx, testTTL*2)
+	ctx, cancel := context.WithTimeout(ctx, ttl*3/2)
 	defer cancel()
 	if err := r.Prepare(ctx); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("the copy took the lease of a machine that runs: %v", err)
@@ -332,6 +335,31 @@ func TestLateListingIsNoShorterLog(t *testing.T) {
 				t.Errorf("numbers %v", got)
 			}
 		})
+	}
+}
+
+// The lock object is removed by hand, and with it the generation.
+func TestLockThatWasRemoved(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	s := objectstest.New(t)
+	path := filepath.Join(t.TempDir(), "a.db")
+	for i := range 3 {
+		a := boot(t, s.URL(), path)
+		must(t, a.add(ctx, i))
+		a.stop(t)
+	}
+	s.Remove("replica/" + lockKey)
+	b := boot(t, s.URL(), filepath.Join(t.TempDir(), "b.db"))
+	if b.Generation() < 4 {
+		t.Errorf("generation %d after 3", b.Generation())
+	}
+	must(t, b.add(ctx, 3))
+	must(t, b.lease.renew(ctx))
+	b.stop(t)
+	c := boot(t, s.URL(), filepath.Join(t.TempDir(), "c.db"))
+	if got := c.numbers(t); !slices.Equal(got, upTo(4)) {
+		t.Errorf("numbers %v", got)
 	}
 }
 

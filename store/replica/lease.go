@@ -234,6 +234,24 @@ func (l *lease) renew(ctx context.Context) error {
 	return err
 }
 
+// raise makes the generation one that no file of the log has: it began anew where the lock object was removed by hand.
+func (l *lease) raise(ctx context.Context, generation uint64) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, l.ttl)
+	defer cancel()
+	next := l.mine
+	next.Generation = generation
+	start := l.clock()
+	etag, err := l.write(ctx, &next, objects.Condition{Match: l.etag})
+	if err == nil {
+		l.mine, l.etag = next, etag
+		l.taken.Store(generation)
+		l.until.Store(int64(start + l.ttl*4/5))
+	}
+	return err
+}
+
 // release gives the lease up, so that another machine need not wait. The object stays: removing it would forget the
 // generation.
 func (l *lease) release(ctx context.Context) error {

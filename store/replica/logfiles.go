@@ -93,10 +93,11 @@ func (l logFiles) exists(ctx context.Context, txid uint64) (logFile, bool, error
 
 // shipped is the part of the log at level 0 that can be restored.
 type shipped struct {
-	covered uint64    // the last transaction of level 1
-	older   []logFile // before that; some may be missing
-	files   []logFile // without a gap, from the last one that level 1 covers on
-	strays  []logFile // of Puts that overtook one that failed, or that came too late. No one was told of what they hold
+	covered    uint64    // the last transaction of level 1
+	older      []logFile // before that; some may be missing
+	files      []logFile // without a gap, from the last one that level 1 covers on
+	strays     []logFile // of Puts that overtook one that failed, or that came too late. No one was told of what they hold
+	generation uint64    // the latest of the files that were looked at: of the end of the log, and of strays
 }
 
 // head is the last transaction; 0 where there is none.
@@ -159,6 +160,7 @@ func (l logFiles) findStrays(ctx context.Context, s *shipped, listed []logFile) 
 	}
 	generation := uint64(0) // of the end of the log
 	for i, h := range headers {
+		s.generation = max(s.generation, h.NodeID)
 		if h.NodeID < generation && s.files[i].min > s.covered {
 			s.strays = append(s.strays, s.files[i:]...)
 			s.files = s.files[:i]
@@ -187,6 +189,7 @@ func (l logFiles) findStrays(ctx context.Context, s *shipped, listed []logFile) 
 	}
 	part := uint64(0) // the file after a part of a whole database is one, too
 	for i, f := range after {
+		s.generation = max(s.generation, headers[i].NodeID)
 		if headers[i].WALOffset == 0 {
 			part = f.max + 1
 		}

@@ -47,6 +47,11 @@ func (r *Replica) settle(ctx context.Context, n note) (at position, err error) {
 		return at, fmt.Errorf("%w: it seems to end with %d, and %s says that it goes to %d; to begin anew, remove that, too",
 			ErrGap, s.head(), lockKey, least)
 	}
+	if s.generation >= r.lease.generation() {
+		if err := r.lease.raise(ctx, s.generation+1); err != nil {
+			return at, err
+		}
+	}
 	for _, f := range s.strays {
 		r.slog.Warn("replica: a file after the end of the log is removed; nobody was told of what it holds",
 			slog.Uint64("txid", f.min))

@@ -26,7 +26,7 @@ type machine struct {
 }
 
 // testTTL is short, and yet long enough for a slow computer.
-const testTTL = 3 * time.Second
+const testTTL = 2 * time.Second
 
 func start(ctx context.Context, url, path string, ttl time.Duration) (*machine, error) {
 	return startAfter(ctx, url, path, ttl, func() error { return nil })
