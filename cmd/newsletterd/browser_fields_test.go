@@ -16,6 +16,7 @@ func TestFieldsOfReadersInABrowser(t *testing.T) {
 	w.d.Must(err)
 	c := w.edit("Dear {{ preferences.Vorname | default: \"reader\" }}\n\nText\n")
 	w.expect(`document.querySelector(".editor-field").textContent`, "Vorname · else “reader”")
+	w.Wait(`document.querySelector("#checks").textContent.includes("nothing is known for “Vorname”")`) // and the fields
 	w.put(`[...document.querySelectorAll(".editor-text > p")].at(-1)`)
 	w.pick("field")
 	w.Do(chromedp.WaitVisible(".editor-dialog"))
