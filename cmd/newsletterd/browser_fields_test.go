@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"newsletterd/cmd/newsletterd/daemontest"
 )
 
 // The dialog of fields offers those that readers have, imported columns too; another one comes with the word that the
@@ -14,9 +16,12 @@ func TestFieldsOfReadersInABrowser(t *testing.T) {
 	_, err := w.d.store.SetPreferences(t.Context(), w.list.ID, "joan@reader.example",
 		`{"Vorname":"Joan","Ort":"Bonn"}`, now())
 	w.d.Must(err)
+	daemontest.Await(t, "the send side", func() bool { // which the check asks
+		s, err := w.d.store.Subscriber(t.Context(), w.list.ID, "joan@reader.example")
+		return err == nil && strings.Contains(string(s.Preferences), "Bonn")
+	})
 	c := w.edit("Dear {{ preferences.Vorname | default: \"reader\" }}\n\nText\n")
 	w.expect(`document.querySelector(".editor-field").textContent`, "Vorname · else “reader”")
-	w.Wait(`document.querySelector("#checks").textContent.includes("nothing is known for “Vorname”")`) // and the fields
 	w.put(`[...document.querySelectorAll(".editor-text > p")].at(-1)`)
 	w.pick("field")
 	w.Do(chromedp.WaitVisible(".editor-dialog"))
