@@ -177,7 +177,7 @@ func (l logFiles) remove(ctx context.Context, files []logFile, gone func(logFile
 func (r *Replica) keepShort() {
 	var last [levels]time.Time
 	snapshot := r.newestSnapshot()
-	for pause(r.ctx, compactEvery[1]/6) == nil {
+	for pause(r.ctx, r.tidyEvery) == nil {
 		err := r.upkeep(&last, &snapshot)
 		if err != nil && r.ctx.Err() == nil {
 			r.slog.Warn("replica: the log can't be compacted now", slog.Any("error", err))

@@ -49,7 +49,8 @@ type Replica struct {
 	opts  Options
 
 	restored  bool
-	compacted uint64 // of keepShort: the last transaction that level 1 has
+	tidyEvery time.Duration // how often keepShort looks what is due
+	compacted uint64        // of keepShort: the last transaction that level 1 has
 	at        position
 	note      note
 	ship      *shipper                // since Start
@@ -89,7 +90,7 @@ func New(o Options) (*Replica, error) {
 		return nil, err
 	}
 	host, _ := os.Hostname()
-	r := &Replica{path: o.Path, log: logFiles{bucket}, slog: o.Log, opts: o}
+	r := &Replica{path: o.Path, log: logFiles{bucket}, slog: o.Log, opts: o, tidyEvery: compactEvery[1] / 6}
 	r.lease = &lease{bucket: bucket, host: host, ttl: o.TTL, clock: bootTime, log: o.Log}
 	r.ctx, r.cancel = context.WithCancelCause(context.Background())
 	return r, nil

@@ -50,6 +50,7 @@ func startAs(
 		return nil, err
 	}
 	m.Replica = r
+	r.tidyEvery = time.Hour // a test says itself when
 	if err := r.Prepare(ctx); err != nil {
 		return nil, err
 	}

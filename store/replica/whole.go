@@ -2,6 +2,7 @@ package replica
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -187,7 +188,7 @@ func (s *shipper) sendParts(w whole, h ltx.Header, n int, last uint32) error {
 			return s.sendPart(ctx, w, h, slices.Values(pages), b)
 		})
 	}
-	return group.Wait()
+	return cmp.Or(group.Wait(), s.copies.Err()) // a stop between two parts leaves some out
 }
 
 // sendPart ships some pages; b is memory for them.
