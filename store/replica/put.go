@@ -37,12 +37,20 @@ func (s *shipper) send(p *parcel) {
 	})
 }
 
+// staleLook is how often a file that waits for a fresh lease looks for it.
+const staleLook = 20 * time.Millisecond
+
 // put writes a file of the log until the bucket has it. It fails where its context ends or the lease is lost.
 func (s *shipper) put(p *parcel) error {
 	key := s.log.key(0, p.txid, p.txid)
 	cond := objects.Condition{Absent: true}
 	for try := 0; ; try++ {
-		err := s.lease.check() // what another machine may be writing by now is left alone
+		err := s.lease.check()                                  // what another machine may be writing by now is left alone
+		for ; errors.Is(err, ErrStale); err = s.lease.check() { // a look costs nothing, and it may be fresh for short
+			if err := pause(p.context, staleLook); err != nil {
+				return err
+			}
+		}
 		if err == nil {
 			if _, err = s.log.bucket.Put(p.context, key, p.body, cond); err == nil {
 				return nil

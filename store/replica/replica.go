@@ -141,10 +141,14 @@ func (r *Replica) Restored() bool { return r.restored }
 // Generation grows each time that a machine takes the lease.
 func (r *Replica) Generation() uint64 { return r.lease.generation() }
 
-// keepLease renews the lease three times in a TTL.
+// keepLease renews the lease three times in a TTL, and tries again soon where the bucket refuses it.
 func (r *Replica) keepLease() {
-	for pause(r.ctx, r.opts.TTL/3) == nil {
+	for wait := r.opts.TTL / 3; pause(r.ctx, wait) == nil; {
 		err := r.lease.renew(r.ctx)
+		wait = r.opts.TTL / 3
+		if err != nil {
+			wait = r.opts.TTL / 12
+		}
 		switch {
 		case errors.Is(err, ErrLost):
 			r.fail(err)
