@@ -16,7 +16,7 @@ FUZZTIME    ?= 60s
 LONG        := store/TestKilledInTheMiddleOfACheckpoint store/TestWhatWasAcknowledgedSurvivesKill store/TestCheckpointAmongFaults \
 	store/TestPingOnANearlyFullDisk store/TestParallelConfirmsMakeOneEvent worker/TestAFullDiskSendsNothingTwice \
 	worker/TestOutboxAfterAnOutage handlers/TestSessionStoreFailure cmd/newsletterd/TestImportUnderLoad \
-	store/replica/TestSchedules store/replica/TestKill store/replica/TestSoak \
+	store/replica/TestSchedules store/replica/TestKill store/replica/TestSoak cmd/newsletterd/TestSoakOfTheProgram \
 	cmd/newsletterd/TestTortureInstallationOfREADME cmd/newsletterd/TestTortureTimesTellNothing
 PLATFORMS   ?= $(or $(TARGET),linux/amd64 linux/arm64 darwin/arm64 freebsd/amd64)
 NFPM        := github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.0

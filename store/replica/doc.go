@@ -28,6 +28,7 @@
 //   - What is put or removed without a condition says the same on each machine: levels above 0 are made of what the log
 //     has, and what they cover is removed.
 //   - A machine that lost the lease never acts again; one that could not renew it in time does not act until it has.
+//   - A -shm that was opened stays open: SQLite's locks of the -wal would go with the descriptor.
 //   - A database file that the log does not go on from is kept under another name, never deleted.
 //
 // # Flow

@@ -26,6 +26,9 @@ func TestMain(m *testing.M) {
 	if err := store.PrepareProcess(); err != nil { // before the first test opens a database
 		panic(err)
 	}
+	if path := os.Getenv("REPLICA_WRITES_TO"); path != "" {
+		writeAtOnce(path)
+	}
 	if url := os.Getenv("REPLICA_MACHINE"); url != "" {
 		if os.Getenv("REPLICA_CLIENT") != "" {
 			machineOfSchedule(url, os.Getenv("REPLICA_PATH"))

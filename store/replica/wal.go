@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/superfly/ltx"
@@ -38,17 +39,49 @@ type walEnd struct {
 // offset is where the frame after the last one begins in the file.
 func (e walEnd) offset() int64 { return walHeader + int64(e.frames)*frameSize }
 
+// indexes are the -shm files that this process has read, by name. None is ever closed: the locks of the -wal are POSIX
+// locks on the -shm (those of the database file alone are not), and a process that closes any descriptor of a file
+// loses all its POSIX locks on it. SQLite would go on writing, and let other processes write at the same time.
+var indexes struct {
+	mu   sync.Mutex
+	open map[string][]*os.File
+}
+
+// openIndex returns the -shm that is there now. The caller must not close it.
+func openIndex(path string) (*os.File, error) {
+	name := path + "-shm"
+	now, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	indexes.mu.Lock()
+	defer indexes.mu.Unlock()
+	for _, f := range indexes.open[name] {
+		if then, err := f.Stat(); err == nil && os.SameFile(now, then) {
+			return f, nil
+		}
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	if indexes.open == nil {
+		indexes.open = map[string][]*os.File{}
+	}
+	indexes.open[name] = append(indexes.open[name], f)
+	return f, nil
+}
+
 // readIndex returns the end of the -wal as the index of it says, which SQLite keeps in the -shm and changes with each
 // commit. A missing -shm is a -wal without a frame.
 func readIndex(path string) (end walEnd, err error) {
-	f, err := os.Open(path + "-shm")
+	f, err := openIndex(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return end, nil
 	}
 	if err != nil {
 		return end, err
 	}
-	defer f.Close()
 	var b [2 * indexHeader]byte
 	for range 100 { // the two copies differ while a commit writes them
 		n, err := f.ReadAt(b[:], 0)
@@ -69,14 +102,13 @@ func readIndex(path string) (end walEnd, err error) {
 
 // readBackfill returns how many frames of the -wal are in the database file, as its index says.
 func readBackfill(path string) (uint32, error) {
-	f, err := os.Open(path + "-shm")
+	f, err := openIndex(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return 0, nil
 	}
 	if err != nil {
 		return 0, err
 	}
-	defer f.Close()
 	var b [4]byte
 	if n, err := f.ReadAt(b[:], 2*indexHeader); err != nil && !(errors.Is(err, io.EOF) && n == 0) {
 		return 0, err

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strconv"
 	"sync"
 	"testing"
@@ -50,6 +51,20 @@ func (l *Ledger) ack(kind, what string, there func(*store.Store) error) {
 	defer l.mu.Unlock()
 	l.Acked[kind+" "+what] = there
 	l.Kinds[kind]++
+}
+
+// Acknowledged returns a copy of Acked, while clients write.
+func (l *Ledger) Acknowledged() map[string]func(*store.Store) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return maps.Clone(l.Acked)
+}
+
+// Forget empties Acked, while clients write.
+func (l *Ledger) Forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	clear(l.Acked)
 }
 
 // post sends and reports whether it was acknowledged, which a daemon that dies meanwhile has not done.
