@@ -1,26 +1,32 @@
 package auth
 
 import (
+	"compress/gzip"
 	_ "embed"
+	"io"
 	"strings"
 	"sync"
 )
 
-// The commonest passwords of at least 8 characters, in lower case, one a line.
+// The commonest passwords of at least 8 characters, in lower case, one a line, sorted; zcat shows them.
 //
-//go:embed common.txt
-var commonText string
+//go:embed common.txt.gz
+var packedCommon string
 
-var commonSet = sync.OnceValue(func() map[string]struct{} {
-	set := make(map[string]struct{}, 10_000)
-	for line := range strings.Lines(commonText) {
-		set[strings.TrimSuffix(line, "\n")] = struct{}{}
+// commonPasswords returns the list, with a newline before and after each password.
+var commonPasswords = sync.OnceValue(func() string {
+	r, err := gzip.NewReader(strings.NewReader(packedCommon))
+	if err != nil {
+		panic(err) // it is embedded
 	}
-	return set
+	text, err := io.ReadAll(r)
+	if err != nil {
+		panic(err)
+	}
+	return "\n" + string(text)
 })
 
 // isCommon reports whether a password is on the list, in upper or lower case.
 func isCommon(password string) bool {
-	_, ok := commonSet()[strings.ToLower(password)]
-	return ok
+	return !strings.Contains(password, "\n") && strings.Contains(commonPasswords(), "\n"+strings.ToLower(password)+"\n")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -122,12 +123,24 @@ func TestPasswordRules(t *testing.T) {
 }
 
 func TestCommonPasswords(t *testing.T) {
-	if n := len(commonSet()); n != 10_000 {
+	all := strings.Fields(commonPasswords())
+	if !slices.IsSorted(all) {
+		t.Error("the list is not sorted")
+	}
+	if n := len(slices.Compact(all)); n != 10_000 {
 		t.Errorf("%d common passwords", n)
 	}
-	for p := range commonSet() {
-		if len(p) < minPassword || p != strings.ToLower(p) || strings.TrimSpace(p) != p {
+	for _, p := range all {
+		if len(p) < minPassword || p != strings.ToLower(p) {
 			t.Errorf("%q is of no use on the list", p)
+		}
+		if !isCommon(p) || !isCommon(strings.ToUpper(p)) {
+			t.Errorf("%q is not found", p)
+		}
+	}
+	for _, p := range []string{"assword1", "password1 ", all[0] + "\n" + all[1]} {
+		if isCommon(p) {
+			t.Errorf("%q is found", p)
 		}
 	}
 }
