@@ -39,18 +39,14 @@ func (o *Console) scriptRoutes(t *web.Table) {
 	}
 	for _, f := range files {
 		name, packed := strings.CutSuffix(f.Name(), ".gz")
-		mediaType := types[path.Ext(name)]
-		if mediaType == "" {
+		if !packed {
 			continue
 		}
 		body, err := fs.ReadFile(assets.Files, f.Name())
 		if err != nil {
 			panic(err) // it is embedded
 		}
-		file := web.NewFile(mediaType, body)
-		if packed {
-			file = web.NewPackedFile(mediaType, body)
-		}
+		file := web.NewPackedFile(types[path.Ext(name)], body)
 		t.Add("GET", Path+"/"+name, web.Public(), web.Console, web.Get(func(c *web.Call) (web.Text, error) {
 			c.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 			return file.For(c), nil

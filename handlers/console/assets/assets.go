@@ -2,12 +2,12 @@
 //
 //	src/         what we write, and which libraries go with it (package.json, package-lock.json)
 //	bundle.go    src ─► dist, by esbuild; `make console` runs it, nothing else needs npm
-//	dist/        what is served: it is committed, and embedded here; scripts and styles by gzip, with .gz after the name
+//	dist/        what is served: it is committed, and embedded here by gzip, with .gz after the name
 //	  htmx.js      partial updates, for all pages
 //	  console.js   dialogs, menus, uploads, copies of what was written, for all pages
 //	  editor.js    the visual editor of newsletters, with editor.css, for pages that have one
 //	  code.js      the editor of HTML, for pages that have one; it wants editor.css, too
-//	  LICENSES.txt of the libraries in them
+//	  LICENSES.txt of the libraries in them; it stands there as it is, too, to be read
 //	  SOURCES      the SHA-256 of src; SHA256SUMS: those of all files, as they are without gzip
 //
 // All scripts are modules (<script type="module">), and run under a Content-Security-Policy without any unsafe source.
@@ -21,10 +21,10 @@ import (
 	"sync"
 )
 
-//go:embed dist
+//go:embed dist/*.gz dist/SHA256SUMS dist/SOURCES
 var dist embed.FS
 
-// Files are the files of dist, by their names there.
+// Files are the files of dist that are embedded, by their names there.
 var Files = func() fs.FS {
 	files, err := fs.Sub(dist, "dist")
 	if err != nil {

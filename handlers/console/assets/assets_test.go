@@ -37,7 +37,7 @@ func TestFilesAreAsTheirSumsSay(t *testing.T) {
 		if !slices.Contains(names, name) {
 			t.Errorf("%s stands not in SHA256SUMS", name)
 		}
-		if code := strings.HasSuffix(name, ".js") || strings.HasSuffix(name, ".css"); code != packed {
+		if served := filepath.Ext(name) != ""; served != packed {
 			t.Errorf("%s is compressed: %t", name, packed)
 		}
 	}
@@ -140,6 +140,9 @@ func TestLicensesNameEachLibrary(t *testing.T) {
 		t.Fatal(err)
 	}
 	licenses := string(file(t, "LICENSES.txt"))
+	if shown, err := os.ReadFile("dist/LICENSES.txt"); err != nil || string(shown) != licenses {
+		t.Errorf("dist/LICENSES.txt is not what is served (%v): run `make console`", err)
+	}
 	for path, p := range lock.Packages {
 		name := strings.TrimPrefix(path, "node_modules/")
 		if name == "" {

@@ -20,7 +20,10 @@ import (
 	"strings"
 )
 
-const folder = "handlers/console/assets"
+const (
+	folder       = "handlers/console/assets"
+	licensesName = "LICENSES.txt"
+)
 
 func main() {
 	log.SetFlags(0)
@@ -124,7 +127,7 @@ func licenses(meta, tmp, dist string) error {
 		fmt.Fprintf(&out, "\n%s\n\n%s, in %s\n\n%s\n", strings.Repeat("=", 78), about, strings.Join(used[name], ", "),
 			strings.TrimSpace(license))
 	}
-	return os.WriteFile(filepath.Join(dist, "LICENSES.txt"), []byte(out.String()), 0o644)
+	return os.WriteFile(filepath.Join(dist, licensesName), []byte(out.String()), 0o644)
 }
 
 // library returns name and version of a library, and the text of its licence.
@@ -181,9 +184,10 @@ func sums(dist string) error {
 	return os.WriteFile(filepath.Join(dist, "SHA256SUMS"), []byte(out.String()), 0o644)
 }
 
-// pack puts scripts and styles into files with .gz after their names.
+// pack puts scripts, styles and licences into files with .gz after their names. The licences stay as they are too, to
+// be read.
 func pack(dist string) error {
-	files, err := filepath.Glob(filepath.Join(dist, "*.*s")) // .js and .css
+	files, err := filepath.Glob(filepath.Join(dist, "*.*")) // not the sums
 	if err != nil {
 		return err
 	}
@@ -205,6 +209,9 @@ func pack(dist string) error {
 		}
 		if err := os.WriteFile(name+".gz", packed.Bytes(), 0o644); err != nil {
 			return err
+		}
+		if filepath.Base(name) == licensesName {
+			continue
 		}
 		if err := os.Remove(name); err != nil {
 			return err
