@@ -202,46 +202,36 @@ const (
 // whole list is streamed in pages of 500 rows, each its own read; with limit the answer is one page
 // and a Link to the next.
 func List[In, Out any](fn func(*Call, In, core.Page) ([]Out, error), key func(Out) string) Endpoint {
-	p := newPlan(reflect.TypeFor[In](), noBody)
-	e := Endpoint{&endpoint{in: p, out: reflect.TypeFor[[]Out](), status: http.StatusOK, list: true, streams: true}}
-	e.call = func(c *Call) error {
-		var in In
-		if err := c.bind(p, reflect.ValueOf(&in).Elem()); err != nil {
-			return err
-		}
-		page, whole, err := c.page()
-		if err != nil {
-			return err
-		}
-		if whole {
-			return streamList(c, page, key, func(at core.Page) ([]Out, error) { return fn(c, in, at) })
-		}
+	read := func(c *Call, in any, page core.Page) (any, string, error) {
 		// One row more than asked for shows whether there is a next page.
-		rows, err := fn(c, in, core.Page{After: page.After, Limit: page.Limit + 1})
-		if err != nil {
-			return err
+		rows, err := fn(c, *in.(*In), core.Page{After: page.After, Limit: page.Limit + 1})
+		if err != nil || len(rows) <= page.Limit {
+			return rows, "", err
 		}
-		if len(rows) > page.Limit {
-			rows = rows[:page.Limit]
-			c.nextLink(c.SealCursor(key(rows[page.Limit-1])))
-		}
-		if rows == nil {
-			rows = []Out{}
-		}
-		return c.reply(rows)
+		return rows[:page.Limit], key(rows[page.Limit-1]), nil
 	}
-	return e
+	return listing(reflect.TypeFor[In](), reflect.TypeFor[[]Out](), read)
 }
 
 // Search makes an endpoint as List does, for a function that names itself the place where the next page begins, since
 // it leaves out records that it has read. A page may be short, or empty, and have a next one. next is empty after the
 // last.
 func Search[In, Out any](fn func(*Call, In, core.Page) (rows []Out, next string, err error)) Endpoint {
-	p := newPlan(reflect.TypeFor[In](), noBody)
-	e := Endpoint{&endpoint{in: p, out: reflect.TypeFor[[]Out](), status: http.StatusOK, list: true, streams: true}}
+	read := func(c *Call, in any, page core.Page) (any, string, error) { return fn(c, *in.(*In), page) }
+	return listing(reflect.TypeFor[In](), reflect.TypeFor[[]Out](), read)
+}
+
+// pageReader reads a page of a list. in is a pointer to what was bound; rows is a slice.
+type pageReader func(c *Call, in any, page core.Page) (rows any, next string, err error)
+
+// listing makes an endpoint of what reads the pages. What does not depend on the types is here: List and Search are in
+// the program once for each of theirs.
+func listing(in, out reflect.Type, read pageReader) Endpoint {
+	p := newPlan(in, noBody)
+	e := Endpoint{&endpoint{in: p, out: out, status: http.StatusOK, list: true, streams: true}}
 	e.call = func(c *Call) error {
-		var in In
-		if err := c.bind(p, reflect.ValueOf(&in).Elem()); err != nil {
+		in := reflect.New(p.typ)
+		if err := c.bind(p, in.Elem()); err != nil {
 			return err
 		}
 		page, whole, err := c.page()
@@ -249,21 +239,20 @@ func Search[In, Out any](fn func(*Call, In, core.Page) (rows []Out, next string,
 			return err
 		}
 		if whole {
-			return streamPages(c, func() (rows []any, last bool, err error) {
-				found, next, err := fn(c, in, page)
-				page.After = next
-				return pointers(found), next == "", err
+			return streamPages(c, func() (rows any, last bool, err error) {
+				rows, page.After, err = read(c, in.Interface(), page)
+				return rows, page.After == "", err
 			})
 		}
-		rows, next, err := fn(c, in, page)
+		rows, next, err := read(c, in.Interface(), page)
 		if err != nil {
 			return err
 		}
 		if next != "" {
 			c.nextLink(c.SealCursor(next))
 		}
-		if rows == nil {
-			rows = []Out{}
+		if reflect.ValueOf(rows).IsNil() {
+			rows = []any{}
 		}
 		return c.reply(rows)
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"reflect"
 	"strconv"
 	"sync"
 	"time"
@@ -151,29 +152,9 @@ func (c *Call) write(status int, contentType string, body []byte) {
 	_, _ = c.w.Write(body) // fails for callers that went away
 }
 
-// streamList writes a whole list as one array, in pages whose rows come after a key.
-func streamList[Out any](c *Call, page core.Page, key func(Out) string, read func(core.Page) ([]Out, error)) error {
-	return streamPages(c, func() (rows []any, last bool, err error) {
-		found, err := read(page)
-		if len(found) > 0 {
-			page.After = key(found[len(found)-1])
-		}
-		return pointers(found), len(found) < page.Limit, err
-	})
-}
-
-// pointers returns pointers to rows.
-func pointers[Out any](rows []Out) []any {
-	all := make([]any, len(rows))
-	for i := range rows {
-		all[i] = &rows[i]
-	}
-	return all
-}
-
-// streamPages writes what read returns, page by page, as one array. An error after the first page can no longer become
+// streamPages writes the slices that read returns, page by page, as one array. An error after the first page can no longer become
 // a status: the connection is cut, so that no caller takes a part for the whole.
-func streamPages(c *Call, read func() (rows []any, last bool, err error)) error {
+func streamPages(c *Call, read func() (rows any, last bool, err error)) error {
 	rows, last, err := read()
 	if err != nil {
 		return err
@@ -186,10 +167,11 @@ func streamPages(c *Call, read func() (rows []any, last bool, err error)) error 
 	enc.SetEscapeHTML(false)
 	separator := byte('[')
 	for {
-		for i := range rows {
+		slice := reflect.ValueOf(rows)
+		for i := range slice.Len() {
 			b.WriteByte(separator)
 			separator = ','
-			if err := enc.Encode(rows[i]); err != nil {
+			if err := enc.Encode(slice.Index(i).Addr().Interface()); err != nil {
 				c.Cut(err)
 			}
 		}
