@@ -73,22 +73,23 @@ func Raw[Out any](fn func(*Call, []byte) (Out, error)) Endpoint {
 }
 
 func typed[In, Out any](kind bodyKind, size int64, fn func(*Call, In) (Out, error)) Endpoint {
-	p := newPlan(reflect.TypeFor[In](), kind)
-	return answering(kind, p, size, reflect.TypeFor[Out](), func(c *Call) (any, error) {
-		var in In
-		if err := c.take(p, reflect.ValueOf(&in).Elem()); err != nil {
-			return nil, err
-		}
-		return fn(c, in)
-	})
+	run := func(c *Call, in any) (any, error) { return fn(c, *in.(*In)) }
+	return taking(newPlan(reflect.TypeFor[In](), kind), size, reflect.TypeFor[Out](), run)
 }
 
-// take is bind, and counts the request.
-func (c *Call) take(p *plan, in reflect.Value) error {
-	if err := c.bind(p, in); err != nil {
-		return err
-	}
-	return c.limitRate()
+// taking makes an endpoint whose input is what its plan binds. fn takes a pointer to that. What does not depend on the
+// types is here: typed is in the program once for each of them.
+func taking(p *plan, size int64, out reflect.Type, fn func(c *Call, in any) (any, error)) Endpoint {
+	return answering(p.kind, p, size, out, func(c *Call) (any, error) {
+		in := reflect.New(p.typ)
+		if err := c.bind(p, in.Elem()); err != nil {
+			return nil, err
+		}
+		if err := c.limitRate(); err != nil {
+			return nil, err
+		}
+		return fn(c, in.Interface())
+	})
 }
 
 func answering(kind bodyKind, p *plan, size int64, out reflect.Type, fn func(*Call) (any, error)) Endpoint {
