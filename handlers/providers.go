@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -52,23 +53,24 @@ func (a providers) list(c *web.Call, _ struct{}, page core.Page) ([]provider, er
 	if err != nil {
 		return nil, err
 	}
-	rows := make([]provider, 0, len(kept))
+	byName := map[string]provider{}
 	for i := range kept {
-		if a.configured[kept[i].Name] == nil {
-			rows = append(rows, a.row(&kept[i], fromDatabase, ""))
-		}
+		byName[kept[i].Name] = a.row(&kept[i], fromDatabase, "")
 	}
 	last := ""
 	if len(kept) == page.Limit { // what comes after these belongs to the next page
 		last = kept[len(kept)-1].Name
 	}
-	for name, p := range a.configured {
+	for name, p := range a.configured { // they come before those of the database
 		if name > page.After && (last == "" || name <= last) {
-			rows = append(rows, a.row(&p.Provider, fromConfiguration, ""))
+			byName[name] = a.row(&p.Provider, fromConfiguration, "")
 		}
 	}
-	slices.SortFunc(rows, func(x, y provider) int { return strings.Compare(x.Name, y.Name) })
-	rows = rows[:min(len(rows), page.Limit)]
+	names := slices.Sorted(maps.Keys(byName))
+	rows := make([]provider, 0, len(names))
+	for _, name := range names[:min(len(names), page.Limit)] {
+		rows = append(rows, byName[name])
+	}
 	return rows, a.withEvents(c, rows)
 }
 

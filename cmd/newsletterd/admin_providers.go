@@ -105,17 +105,17 @@ func (p *program) providerListCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			rows := []providerRow{}
-			configured := providerRecords(cfg)
+			byName := map[string]providerRow{}
 			for _, record := range kept {
-				if configured[record.Name] == nil {
-					rows = append(rows, newProviderRow(cfg, record, "database"))
-				}
+				byName[record.Name] = newProviderRow(cfg, record, "database")
 			}
-			for _, record := range configured {
-				rows = append(rows, newProviderRow(cfg, record.Provider, "configuration"))
+			for name, record := range providerRecords(cfg) { // they come before those of the database
+				byName[name] = newProviderRow(cfg, record.Provider, "configuration")
 			}
-			slices.SortFunc(rows, func(a, b providerRow) int { return strings.Compare(a.Name, b.Name) })
+			rows := []providerRow{}
+			for _, name := range slices.Sorted(maps.Keys(byName)) {
+				rows = append(rows, byName[name])
+			}
 			return list(p.printer(c), rows, "name", "kind", "tenant_id", "source", "disabled_at", "url")
 		})
 }
