@@ -64,6 +64,7 @@ func TestConsoleWalkInABrowser(t *testing.T) {
 		name := strings.Trim(ids.ReplaceAllString(strings.NewReplacer("/", "-", "?", "-", "=", "-", "&", "-").Replace(at), "x"), "-")
 		b.Fits(name)
 		b.Look(name)
+		isLight(t, b, kindOf(at))
 		if refused := b.Eval(`refused.join("\n")`); refused != "" {
 			t.Errorf("%s: the policy refused %s", at, refused)
 		}
@@ -78,10 +79,41 @@ func TestConsoleWalkInABrowser(t *testing.T) {
 			}
 		}
 	}
+	list, err := d.store.List(t.Context(), world.Tenants[0].List)
+	d.Must(err)
+	for _, kind := range []string{core.ContentMarkdown, core.ContentHTML} {
+		c := d.seed.NewCampaign(list, func(f *core.CampaignFields) {
+			f.Content = core.CampaignContent{Kind: kind, Source: "<p>Hello</p>"}
+		})
+		b.Open(d.cfg.Origin()+first+"/campaigns/"+c.ID, chromedp.WaitReady("body"))
+		isLight(t, b, "an editor of "+kind)
+	}
 	if pages < 40 {
 		t.Errorf("%d pages", pages)
 	}
 	t.Logf("%d pages", pages)
+}
+
+// isLight holds what a page loads into an empty cache against its limit: 40 kB of scripts and styles, compressed, and
+// 200 kB with an editor.
+func isLight(t *testing.T, b *browsertest.Browser, kind string) {
+	t.Helper()
+	var l struct{ Requests, Scripts, Styles, Page, Limit int }
+	if err := json.Unmarshal([]byte(b.Eval(`JSON.stringify((() => {
+		const files = performance.getEntriesByType("resource")
+		const sum = what => files.filter(f => what.test(new URL(f.name).pathname)).reduce((n, f) => n + f.encodedBodySize, 0)
+		return {
+			requests: files.length + 1, scripts: sum(/\.js$/), styles: sum(/\.css$/),
+			page: performance.getEntriesByType("navigation")[0].encodedBodySize,
+			limit: files.some(f => /\/(editor|code)\.js$/.test(new URL(f.name).pathname)) ? 200_000 : 40_000,
+		}
+	})())`)), &l); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%-60s %3d requests, %6d of scripts, %5d of styles, %6d of HTML", kind, l.Requests, l.Scripts, l.Styles, l.Page)
+	if l.Scripts == 0 || l.Scripts+l.Styles > l.Limit {
+		t.Errorf("%s loads %d octets of scripts and %d of styles, more than %d, or none", kind, l.Scripts, l.Styles, l.Limit)
+	}
 }
 
 // kindOf is an address without ids, and without the values of its query but tabs.
