@@ -189,15 +189,15 @@ func (l *List) validatePages() error {
 		{"confirm_redirect_url", l.ConfirmRedirectURL},
 		{"unsubscribe_redirect_url", l.UnsubscribeRedirectURL},
 	} {
-		if r[1] != "" && !isRedirect(r[1]) {
+		if r[1] != "" && !isSecureURL(r[1]) {
 			return Invalidf(r[0], "%s must be an absolute https URL, or http on this machine.", r[0])
 		}
 	}
 	return l.MailTexts.check()
 }
 
-// isRedirect reports whether a page may send browsers there: only what a list has registered ever is.
-func isRedirect(s string) bool {
+// isSecureURL reports whether s is an absolute https URL, or an http one of this machine, for trying things out.
+func isSecureURL(s string) bool {
 	u, err := url.Parse(s)
 	if err != nil || !isWebURL(s) {
 		return false

@@ -62,6 +62,7 @@ func TestTenantInput(t *testing.T) {
 		{`{"name":"A","brand_color":"#00fF88","brand_logo_url":"https://a.co/logo.png?v=1"}`, ok, ""},
 		{`{"name":"A","brand_logo_url":"HTTPS://a.co/logo.png"}`, ok, ""},
 		{`{"name":"A","brand_logo_url":"http://a.co/logo.png"}`, Invalid, "brand_logo_url"},
+		{`{"name":"A","brand_logo_url":"http://127.0.0.1:8080/m/logo.png"}`, ok, ""},
 		{`{"name":"A","brand_logo_url":"https://a.co;sandbox/logo.png"}`, Invalid, "brand_logo_url"},
 		{`{"name":"A","privacy_url":"http://a.co/privacy"}`, ok, ""},
 		{`{"name":"A","privacy_url":"https://a,b.co/"}`, Invalid, "privacy_url"},

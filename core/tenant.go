@@ -272,9 +272,8 @@ func (t *Tenant) validateMail() error {
 	if t.PublicURL = strings.TrimSuffix(t.PublicURL, "/"); t.PublicURL != "" && !isOrigin(t.PublicURL) {
 		return Invalidf("public_url", "public_url must be an origin such as https://news.example.com.")
 	}
-	if t.BrandLogoURL != "" && (!isWebURL(t.BrandLogoURL) || !strings.HasPrefix(strings.ToLower(t.BrandLogoURL),
-		"https:")) {
-		return Invalidf("brand_logo_url", "brand_logo_url must be an absolute https URL.")
+	if t.BrandLogoURL != "" && !isSecureURL(t.BrandLogoURL) {
+		return Invalidf("brand_logo_url", "brand_logo_url must be an absolute https URL, or http on this machine.")
 	}
 	if _, ok := ParseColor(t.BrandColor); !ok && t.BrandColor != "" {
 		return Invalidf("brand_color", "brand_color must be written #rrggbb.")

@@ -233,9 +233,8 @@ func (t *Theme) validate() error {
 	if t.Masthead != MastheadBar && t.Masthead != MastheadCenter && t.Masthead != MastheadLeft {
 		return Invalidf("masthead", "masthead must be bar, center or left.")
 	}
-	if t.LogoURL != "" && (!isWebURL(t.LogoURL) || !strings.HasPrefix(strings.ToLower(t.LogoURL), "https:") ||
-		hasPlaceholder(t.LogoURL)) {
-		return Invalidf("logo_url", "logo_url must be an absolute https URL.")
+	if t.LogoURL != "" && (!isSecureURL(t.LogoURL) || hasPlaceholder(t.LogoURL)) {
+		return Invalidf("logo_url", "logo_url must be an absolute https URL, or http on this machine.")
 	}
 	return t.validateFooter()
 }
