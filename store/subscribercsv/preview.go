@@ -82,6 +82,7 @@ func NewPreview(r io.Reader, rename map[string]string, lines int) (p Preview, er
 			break // a faulty line is the dry run's to tell
 		}
 		cells := slices.Clone(record)
+		toUTF8(cells)
 		for i := range cells {
 			cells[i] = strings.ToValidUTF8(cells[i], "\ufffd")
 		}

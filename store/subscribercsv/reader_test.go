@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -317,6 +318,15 @@ func TestFaultsAreNoFormulas(t *testing.T) {
 	}
 	if want := "line,error,email,'=1+1\n2,no address,'@SUM(1),'-1\n"; err != nil || out.String() != want {
 		t.Errorf("%q, %v", out.String(), err)
+	}
+}
+
+// What is shown before an import is read as the import reads it.
+func TestPreviewOfWindows1252(t *testing.T) {
+	p, err := NewPreview(strings.NewReader("E-Mail;Ort\na@b.example;K\xf6ln\nb@b.example;b\x81c\n"), nil, 5)
+	if want := [][]string{{"a@b.example", "Köln"}, {"b@b.example", "b\ufffdc"}}; err != nil ||
+		!reflect.DeepEqual(p.Samples, want) {
+		t.Errorf("%q, %v", p.Samples, err)
 	}
 }
 
