@@ -120,6 +120,13 @@ func TestConsoleDomainRecords(t *testing.T) {
 					"TXT _dmarc.news.acme.co.uk": {"v=DMARC1; P = Quarantine ;sp=none"}, "TXT news.acme.co.uk": {"v=spf1 mx -all"},
 				}, []string{"(DMARC) don't send yet"},
 			},
+			"a policy that is none": {
+				zone{"TXT _dmarc.news.acme.co.uk": {"p=none; v=DMARC1"}},
+				[]string{"(DMARC) another value", ">p=none; v=DMARC1<"},
+			},
+			"a policy next to one that is none": {
+				zone{"TXT _dmarc.news.acme.co.uk": {"v=DMARC1; p=none", "p=none; v=DMARC1"}}, []string{"(DMARC) found"},
+			},
 			"two policies": {
 				zone{"TXT _dmarc.news.acme.co.uk": {"v=DMARC1; p=none", "v=DMARC1; p=reject"}},
 				[]string{"Leave one"},

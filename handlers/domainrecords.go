@@ -169,12 +169,16 @@ func (l *recordsLook) dkim(r *core.DomainRecord, public string) {
 // dmarc looks at the domain and those above it, whose policy holds for it, too (RFC 7489 section 6.6.3).
 func (l *recordsLook) dmarc(r *core.DomainRecord) {
 	is := begins("v=DMARC1")
-	l.of(r, is, is)
-	if len(r.Standing) > 1 {
+	alike := func(text string) bool { return strings.Contains(strings.ToUpper(text), "DMARC1") }
+	l.of(r, is, alike)
+	if r.State == core.RecordFound { // receivers discard the others (RFC 7489 section 6.6.3)
+		r.Standing = slices.DeleteFunc(r.Standing, func(s string) bool { return !is(s) })
+	}
+	if r.State == core.RecordFound && len(r.Standing) > 1 {
 		r.State = core.RecordSeveral
 	}
 	top := core.RegisteredDomain(l.domain.Domain)
-	if r.State != core.RecordMissing || top == l.domain.Domain {
+	if r.State != core.RecordMissing && r.State != core.RecordOther || top == l.domain.Domain {
 		return
 	}
 	if above := l.texts("_dmarc." + top); slices.ContainsFunc(above.found, is) {
