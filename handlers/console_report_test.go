@@ -38,6 +38,14 @@ func (e *campaignEnv) outcomes(j core.SendJob, outcomes ...core.Outcome) {
 // part asks for a part of a page, as the script does.
 func (e *campaignEnv) part(path, target string) string {
 	e.Helper()
+	body, err := io.ReadAll(e.partOf(path, target).Body)
+	e.must(err)
+	return string(body)
+}
+
+// partOf returns the answer with a part of a page.
+func (e *campaignEnv) partOf(path, target string) *http.Response {
+	e.Helper()
 	r := httptest.NewRequest("GET", e.at(path), nil)
 	r.Header.Set("Hx-Request", "true")
 	r.Header.Set("Hx-Target", target)
@@ -46,9 +54,7 @@ func (e *campaignEnv) part(path, target string) string {
 	}
 	rec := httptest.NewRecorder()
 	e.handler.ServeHTTP(rec, r)
-	body, err := io.ReadAll(rec.Result().Body)
-	e.must(err)
-	return string(body)
+	return rec.Result()
 }
 
 // While a mailing runs, its report says how far it is, why mails did not arrive, and why it waits; who may send
@@ -71,9 +77,14 @@ func TestConsoleReportRuns(t *testing.T) {
 			"Pause", "Stop", `data-poll="2"`,
 			"-Stop it for good", "Clicked", "not measured")
 		part := e.part(e.path(""), "report")
-		if !strings.HasPrefix(strings.TrimSpace(part), `<div id="report"`) || strings.Contains(part, "<html") ||
-			!strings.Contains(part, "3 of 8") {
+		if !strings.Contains(part, `<div id="report"`) || strings.Contains(part, "<html") ||
+			!strings.Contains(part, "3 of 8") || !strings.Contains(part, `id="head" hx-swap-oob="outerMorph"`) {
 			t.Errorf("the part: %s", part)
+		}
+		for was, want := range map[string]string{"running": "", "pending": "true"} {
+			if got := e.partOf(e.path("?was="+was), "report").Header.Get("Hx-Refresh"); got != want {
+				t.Errorf("from %s: %q", was, got)
+			}
 		}
 		do := func(what string, status int) string {
 			return e.sends(e.path("/mailing"), status, url.Values{"do": {what}})

@@ -268,12 +268,12 @@ func (p *Page) showDomain(f filled, v View) (web.HTML, error) {
 	if err != nil {
 		return web.HTML{}, err
 	}
+	v.Title, v.Badge, v.State = d.Domain, data.Badge, p.domainState(&data)
+	v.Within = []Link{{p.T("Settings"), p.Path("settings")}, {p.T("Sender domains"), p.Path("settings", "domains")}}
 	if target, ok := p.Partial(); ok && target == "records" {
 		v.Data = settingsPage{Form: f, More: data}
 		return p.ShowPart("domain", "records", v)
 	}
-	v.Title, v.Badge, v.State = d.Domain, data.Badge, p.domainState(&data)
-	v.Within = []Link{{p.T("Settings"), p.Path("settings")}, {p.T("Sender domains"), p.Path("settings", "domains")}}
 	return p.showSettings("domain", "domains", v, f, data)
 }
 

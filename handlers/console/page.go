@@ -136,6 +136,7 @@ type View struct {
 	Nonce  string // of style elements that a script makes
 	Images string // where pictures may come from beyond our own origin, as a CSP source
 	Plain  bool   // the page stands alone, without navigation
+	Part   bool   // it is a part of a page, which a script puts into it
 	Data   any
 	Status int // 0: 200
 }
@@ -175,6 +176,7 @@ func (p *Page) Show(name string, v View) (web.HTML, error) {
 
 // ShowPart makes a part of a page: the block of templates/NAME.html.
 func (p *Page) ShowPart(name, block string, v View) (web.HTML, error) {
+	v.Part = true
 	return p.render(name, block, v)
 }
 

@@ -191,6 +191,9 @@ func (p *Page) showReport(c *campaignPage, v View) (web.HTML, error) {
 		v.Badge = d.Job.Badge
 	}
 	if target, ok := p.Partial(); ok && target != "" && p.isGet() {
+		if was := p.Query("was"); was != "" && d.Job != nil && was != string(d.Job.Status) {
+			p.Header().Set("Hx-Refresh", "true") // links and bounces stand beyond the part
+		}
 		return p.ShowPart("report", "live", v)
 	}
 	return p.Show("report", v)
