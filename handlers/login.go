@@ -55,7 +55,7 @@ func purposeOf(continueTo string) purpose {
 	}
 	if raw, ok := strings.CutPrefix(continueTo, reviewPath+"?"); ok {
 		if q, err := url.ParseQuery(raw); err == nil {
-			return purpose{path: (&reviewQuery{q.Get("campaign"), q.Get("mend")}).address()}
+			return purpose{path: (&reviewQuery{q.Get("campaign"), q.Get("mend"), q.Get("open")}).address()}
 		}
 	}
 	if p := (purpose{path: continueTo}); p.asksProof() || p.inConsole() || p.path == accountPath {

@@ -27,6 +27,7 @@ type reviewPages struct {
 type reviewQuery struct {
 	Campaign string `query:"campaign"`
 	Mend     string `query:"mend"` // set by mails about links: it leads to the report
+	Open     string `query:"open"` // set by mails about a decision: it leads to the campaign
 }
 
 // reviewForm is the decision about a campaign as it was shown.
@@ -58,8 +59,11 @@ type reviewView struct {
 
 // address is the address of the page.
 func (in *reviewQuery) address() string {
-	if in.Mend != "" {
+	switch {
+	case in.Mend != "":
 		return reviewAddress(in.Campaign) + "&mend=1"
+	case in.Open != "":
+		return reviewAddress(in.Campaign) + "&open=1"
 	}
 	return reviewAddress(in.Campaign)
 }
@@ -100,8 +104,12 @@ func (a reviewPages) page(c *web.Call, in reviewQuery) (web.HTML, error) {
 	if err != nil {
 		return web.HTML{}, err
 	}
-	if in.Mend != "" {
-		return web.HTML{To: c.PublicURL() + console.Path + "/" + of.TenantID + "/campaigns/" + of.ID + "#links"}, nil
+	campaign := c.PublicURL() + console.Path + "/" + of.TenantID + "/campaigns/" + of.ID
+	switch {
+	case in.Mend != "":
+		return web.HTML{To: campaign + "#links"}, nil
+	case in.Open != "":
+		return web.HTML{To: campaign}, nil
 	}
 	return a.show(c, who, &of, nil)
 }

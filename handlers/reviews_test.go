@@ -169,6 +169,9 @@ func TestReviewIsRefused(t *testing.T) {
 		if got := e.waiting(); !slices.Contains(got, "review_rejected bob@user.example") {
 			t.Errorf("%v", got)
 		}
+		if status, _ := e.page("GET", reviewAddress(e.campaign.ID)+"&open=1", nil); status != http.StatusFound {
+			t.Errorf("the link of the mail: %d", status)
+		}
 		e.must(e.store.LeaveTeam(t.Context(), e.tenant.ID, ann.ID, "test", e.seed.Time()))
 		if status, _ := e.page("GET", reviewAddress(e.campaign.ID), nil); status != http.StatusNotFound {
 			t.Errorf("who is not of the team: %d", status)

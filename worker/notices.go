@@ -186,8 +186,11 @@ func (m *mailer) linkQuery(ctx context.Context, q *core.Mail) (string, error) {
 			return "", err
 		}
 		v.Set("token", auth.MailToken(key, q.Kind, q.TokenID))
-	case core.MailReview, core.MailReviewApproved, core.MailReviewRejected, core.MailReviewMissed:
+	case core.MailReview, core.MailReviewMissed:
 		v.Set("campaign", q.TokenID)
+	case core.MailReviewApproved, core.MailReviewRejected:
+		v.Set("campaign", q.TokenID)
+		v.Set("open", "1")
 	case core.MailMending:
 		v.Set("campaign", q.TokenID)
 		v.Set("mend", "1")
