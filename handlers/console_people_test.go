@@ -391,7 +391,8 @@ func TestConsoleImports(t *testing.T) {
 			t.Errorf("leads to %s", to)
 		}
 		importer.Step(t.Context(), time.Now())
-		e.shows(at, http.StatusOK, "This would become of the lines", "lines with an error", "Import now", `value="city" selected`,
+		e.shows(at, http.StatusOK, "This would become of the lines", "line with an error", "-lines with an error",
+			"Import now", `value="city" selected`,
 			`value="active" required checked`, "-data-poll",
 			`-value="notiz" selected`, `-value="Notiz" selected`)
 		if _, err := e.store.Subscription(t.Context(), e.list.ID, "new@reader.example"); core.KindOf(err) != core.NotFound {

@@ -435,7 +435,7 @@ func (p *Page) countedRows(d *importData) (rows []countedRow) {
 		{p.T("left alone: they have left, can't be reached, or are switched off"), d.Kept},
 		{p.T("left alone: another line says that they have left"), d.Contradicted},
 		{p.T("left out: they never confirmed where the file comes from"), d.Pending},
-		{p.T("lines with an error"), d.Failed},
+		{p.N("line with an error|lines with an error", d.Failed), d.Failed},
 	} {
 		if r.N > 0 {
 			rows = append(rows, r)
