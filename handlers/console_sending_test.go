@@ -236,7 +236,8 @@ func TestConsoleAsksForApproval(t *testing.T) {
 				e.path("/ask"))); !strings.HasSuffix(to, "?done=to-approve") {
 				t.Errorf("%s: with one to ask it leads to %s", role, to)
 			}
-			e.shows(e.path("/send"), http.StatusOK, "One person was asked by mail.", "The second picture.")
+			e.shows(e.path("/send?done=to-approve"), http.StatusOK, "Asked: who may approve gets a mail.",
+				"One person was asked by mail.", "The second picture.")
 		})
 	}
 }

@@ -128,6 +128,9 @@ func (p *Page) showSend(d *sendData, v View) (web.HTML, error) {
 	if d.Ask {
 		v.Title = p.T("Approval")
 	}
+	if c.State == core.CampaignApproved && p.Query("done") == "to-approve" {
+		v.Done = p.T("It is approved: it can go out.") // since the page was left open
+	}
 	return p.Show("send", v)
 }
 
