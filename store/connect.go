@@ -53,12 +53,23 @@ func (s *Store) takeLock() error {
 			return err
 		}
 		if ok {
-			return nil
+			return os.Truncate(s.path+".lock", 0)
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
 	s.lock = nil
 	return ErrRunning
+}
+
+// serving is what the lock file holds while its daemon serves. One that waits for the lease of a replica, or brings the
+// database from there, holds the lock too.
+const serving = "serving\n"
+
+// DaemonServes reports whether the daemon that holds the lock of the database file at path has it open, so that what a
+// command changes there is the daemon's. It is meant for where DaemonRuns.
+func DaemonServes(path string) bool {
+	b, err := os.ReadFile(path + ".lock")
+	return err == nil && string(b) == serving
 }
 
 // daemonRuns reports whether a daemon serves the file, for a command; it looks at most once a second.

@@ -203,6 +203,9 @@ func (s *Store) open(ctx context.Context) error {
 		return err
 	}
 	_, err = s.PurposeKey(ctx, PurposeShareEmail) // reads need it: they must not be the first to make it
+	if err == nil && s.opts.Mode == Daemon {
+		err = os.WriteFile(s.path+".lock", []byte(serving), 0o600)
+	}
 	return err
 }
 

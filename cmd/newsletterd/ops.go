@@ -70,6 +70,9 @@ database is copied into the folder backup beside it.`,
 			if err != nil {
 				return err
 			}
+			if path := cfg.Database.Path; cfg.Replica.URL != "" && store.DaemonRuns(path) && !store.DaemonServes(path) {
+				return errStandby
+			}
 			to, state := 0, "applied"
 			if c.IsSet("to") {
 				to, _ = strconv.Atoi(c.String("to"))

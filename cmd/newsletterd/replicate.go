@@ -64,6 +64,9 @@ func unlessServed(host string, alive bool) error {
 	return nil
 }
 
+// errStandby says that the daemon of this machine does not serve the database.
+var errStandby = errors.New("the daemon of this machine is a standby, or starts: run the command where the database is served")
+
 var errLooks = errors.New("this command only looks at the database")
 
 // leaseWait is how long a command tries to reach the replica, and waits for the lease of a machine that has died.
@@ -81,11 +84,22 @@ func openForCommand(ctx context.Context, cfg *config.Config, log *slog.Logger, l
 	if cfg.Replica.URL == "" {
 		return store.Open(ctx, o)
 	}
-	if store.DaemonRuns(o.Path) {
-		o.DaemonReplica = true
-		return store.Open(ctx, o)
-	}
 	alone := o
+	if store.DaemonRuns(o.Path) {
+		if store.DaemonServes(o.Path) {
+			o.DaemonReplica = true
+			return store.Open(ctx, o)
+		}
+		alone.ReadOnly = errStandby
+		s, err := store.Open(ctx, alone)
+		if errors.Is(err, os.ErrNotExist) {
+			return nil, errStandby
+		}
+		if err == nil {
+			log.Warn("this is what this machine had: its daemon is a standby, or starts")
+		}
+		return s, err
+	}
 	if look {
 		alone.ReadOnly = errLooks
 		return store.Open(ctx, alone)

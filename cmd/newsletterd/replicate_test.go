@@ -1,6 +1,8 @@
 package main
 
 import (
+	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -49,6 +51,45 @@ func TestCommandsAndTheReplica(t *testing.T) {
 	out, err := a.Cmd("admin", "tenant", "list").CombinedOutput()
 	if err != nil || !strings.Contains(string(out), alone) || !strings.Contains(string(out), "another one serves") {
 		t.Errorf("%v\n%s", err, out)
+	}
+	b.Stop()
+}
+
+// TestCommandsNextToAStandby changes nothing where the daemon is a standby, on an empty disk and on the file of a
+// machine that served before: a take-over would set it aside.
+func TestCommandsNextToAStandby(t *testing.T) {
+	daemontest.Parallel(t)
+	storage := objectstest.New(t)
+	a := daemontest.New(t, replicaSettings(storage.URL())...)
+	a.Serve()
+	b := daemontest.NewIn(t, t.TempDir(), a.Env...)
+	waits := func(p *daemontest.Process) {
+		t.Helper()
+		p.Every(10*time.Millisecond, func() bool {
+			r, err := p.Try(http.MethodGet, "/healthz", nil)
+			return err == nil && strings.Contains(r.Text, `"status":"standby"`)
+		})
+		for _, args := range [][]string{{"admin", "tenant", "create", "--name", "lost"}, {"keys", "rotate"}, {"migrate"}} {
+			if out, err := p.Cmd(args...).CombinedOutput(); err == nil || !strings.Contains(string(out), "is a standby") {
+				t.Errorf("%v: %v\n%s", args, err, out)
+			}
+		}
+	}
+	b.Start()
+	waits(b)
+	if _, err := os.Stat(b.Database()); !os.IsNotExist(err) {
+		t.Errorf("a database was made: %v", err)
+	}
+	a.Stop()
+	b.Every(10*time.Millisecond, func() bool {
+		r, err := b.Try(http.MethodGet, "/healthz", nil)
+		return err == nil && r.StatusCode == http.StatusOK
+	})
+	b.Run("admin", "tenant", "create", "--name", "kept")
+	a.Start()
+	waits(a)
+	if out := string(a.Run("status")); !strings.Contains(out, "standby") {
+		t.Errorf("status next to a standby:\n%s", out)
 	}
 	b.Stop()
 }

@@ -56,8 +56,11 @@ func printStatus(w io.Writer, r statusReport, now time.Time) error {
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	line := func(name, format string, args ...any) { fmt.Fprintf(t, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
 	daemon := "not running"
-	if r.DaemonRuns {
+	switch {
+	case r.DaemonRuns && store.DaemonServes(r.Database):
 		daemon = "running"
+	case r.DaemonRuns:
+		daemon = "standby, or starting: what follows is what this machine has"
 	}
 	line("daemon", "%s", daemon)
 	line("database", "%s, %s, -wal %s, schema %d", r.Database, bytesText(r.Disk.Database), bytesText(r.Disk.WAL),
