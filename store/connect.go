@@ -135,10 +135,15 @@ func looseDSN(path string, pragmas []pragma, extra ...string) string {
 }
 
 func (s *Store) connect(ctx context.Context) (err error) {
-	if s.writerD, err = openDB(ctx, s.opts.Driver, dsn(s.path, writerPragmas), 1, writerPragmas); err != nil {
+	var extra []string
+	if s.opts.ReadOnly != nil && walSize(s.path) > 0 {
+		// SQLite runs a checkpoint when the last connection that may write closes: a replica would not know the file again.
+		extra = []string{"mode=ro"}
+	}
+	if s.writerD, err = openDB(ctx, s.opts.Driver, dsn(s.path, writerPragmas, extra...), 1, writerPragmas); err != nil {
 		return err
 	}
-	if s.readers, err = openDB(ctx, s.opts.Driver, dsn(s.path, readerPragmas), s.opts.Readers,
+	if s.readers, err = openDB(ctx, s.opts.Driver, dsn(s.path, readerPragmas, extra...), s.opts.Readers,
 		readerPragmas); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -92,6 +93,23 @@ func TestCommandsNextToAStandby(t *testing.T) {
 		t.Errorf("status next to a standby:\n%s", out)
 	}
 	b.Stop()
+}
+
+// TestALookLeavesTheFileAsItIs looks at the database of a daemon that was killed: the next start goes on from it.
+func TestALookLeavesTheFileAsItIs(t *testing.T) {
+	daemontest.Parallel(t)
+	a := daemontest.New(t, replicaSettings(objectstest.New(t).URL())...)
+	a.Serve()
+	a.Run("admin", "tenant", "create", "--name", "acme")
+	a.Kill()
+	a.Run("status")
+	a.Run("check")
+	a.Serve()
+	if aside, err := filepath.Glob(a.Database() + ".superseded*"); err != nil || len(aside) > 0 {
+		t.Errorf("set aside: %v %v", aside, err)
+	}
+	a.Stop()
+	a.LeftNothing()
 }
 
 // TestRestoreSupersedesTheReplica puts a backup in the place of the database: the replica goes on from it, and so does a
