@@ -121,14 +121,21 @@ func TestDrillFindsWhatIsMissing(t *testing.T) {
 	if d := k.try(t); !d.Whole {
 		t.Errorf("%+v", d)
 	}
-	// A file of the log is damaged.
-	keys := k.bucket.Keys()
-	at := slices.IndexFunc(keys, func(key string) bool { return strings.Contains(key, "0000/") })
-	body, _ := k.bucket.Object(keys[at])
-	body = bytes.Clone(body)
-	body[len(body)/2] ^= 0xff
-	k.bucket.Store(keys[at], body)
-	want(k.try(t), "the log")
+	// The files of the log are damaged. The daemon may be compacting it, and put a whole one in the place of several.
+	var d core.Drill
+	for range 3 {
+		for _, key := range k.bucket.Keys() {
+			if body, ok := k.bucket.Object(key); ok && strings.HasSuffix(key, ".ltx") {
+				body = bytes.Clone(body)
+				body[len(body)/2]++
+				k.bucket.Store(key, body)
+			}
+		}
+		if d = k.try(t); !d.Whole {
+			break
+		}
+	}
+	want(d, "the log")
 }
 
 // The command finds out by itself that a daemon of this machine serves the database, and leaves the result there.
