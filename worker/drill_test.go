@@ -3,6 +3,7 @@ package worker_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,10 +18,13 @@ import (
 func TestDrillsAreMadeOnceAWeek(t *testing.T) {
 	coretest.Bubble(t, func(t *testing.T) {
 		h := workertest.New(t, nil)
+		var mu sync.Mutex // guards what the loop reads and writes, too
 		var made []time.Time
 		var findings []string
 		var fails error
 		run := func(ctx context.Context) (core.Drill, error) {
+			mu.Lock()
+			defer mu.Unlock()
 			made = append(made, time.Now())
 			d := core.Drill{At: core.At(time.Now()), Whole: len(findings) == 0, Findings: findings}
 			if fails == nil {
@@ -34,9 +38,13 @@ func TestDrillsAreMadeOnceAWeek(t *testing.T) {
 		// after sleeps and returns the time from since to the only drill that was made meanwhile; 0: none was.
 		after := func(since time.Time, sleep time.Duration) time.Duration {
 			t.Helper()
+			mu.Lock()
 			made = nil
+			mu.Unlock()
 			time.Sleep(sleep)
 			synctest.Wait()
+			mu.Lock()
+			defer mu.Unlock()
 			switch len(made) {
 			case 0:
 				return 0
@@ -56,17 +64,22 @@ func TestDrillsAreMadeOnceAWeek(t *testing.T) {
 		if d := after(first, week-2*time.Minute); d != 0 {
 			t.Errorf("the next came after %s", d)
 		}
-		findings = []string{"a part is missing"}
+		from := func(found []string, err error) {
+			mu.Lock()
+			defer mu.Unlock()
+			findings, fails = found, err
+		}
+		from([]string{"a part is missing"}, nil)
 		d := after(first, time.Hour)
 		if d < week || d > week+30*time.Minute {
 			t.Errorf("the next came after %s", d)
 		}
 		second := first.Add(d)
-		findings, fails = nil, errors.New("too little room")
+		from(nil, errors.New("too little room"))
 		if d = after(second, day); d < day-time.Hour || d > day {
 			t.Errorf("after one that found something: %s", d)
 		}
-		fails = nil
+		from(nil, nil)
 		if d = after(second.Add(d), day); d != day {
 			t.Errorf("after one that could not be made: %s", d)
 		}
