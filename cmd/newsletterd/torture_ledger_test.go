@@ -1,12 +1,10 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -25,22 +23,13 @@ func TestTortureLedger(t *testing.T) {
 	l := daemontest.NewLedger(t)
 	lost, all := 0, 0
 	for round := range kills {
-		ctx, end := context.WithCancel(t.Context())
-		var wg sync.WaitGroup
-		for v := range 6 {
-			wg.Go(func() {
-				for i := 0; ctx.Err() == nil; i++ {
-					l.Visit(fmt.Sprintf("v%d-%d-%d", round, v, i))
-				}
-			})
-		}
+		stop := l.Visits(fmt.Sprint("v", round), 6)
 		select { // a moment of no meaning
 		case <-time.After(time.Duration(100+rand.IntN(400)) * time.Millisecond):
 		case <-t.Context().Done():
 		}
 		l.Kill()
-		end()
-		wg.Wait()
+		stop()
 		l.Serve()
 		s := l.Open()
 		for what, there := range l.Acked {

@@ -103,27 +103,10 @@ func TestLedgerOutlivesItsMachine(t *testing.T) {
 	storage.Set(objectstest.Faults{Latency: 2 * time.Millisecond})
 	l := daemontest.NewLedger(t, replicaSettings(storage.URL())...)
 	for round := range kills {
-		stop := make(chan struct{})
-		visited := make(chan struct{})
-		for v := range 6 {
-			go func() {
-				defer func() { visited <- struct{}{} }()
-				for i := 0; ; i++ {
-					select {
-					case <-stop:
-						return
-					default:
-						l.Visit(fmt.Sprintf("m%d-%d-%d", round, v, i))
-					}
-				}
-			}()
-		}
+		stop := l.Visits(fmt.Sprint("m", round), 6)
 		<-time.After(time.Duration(300+rand.IntN(400)) * time.Millisecond)
 		l.Kill()
-		close(stop)
-		for range 6 {
-			<-visited
-		}
+		stop()
 		l.LoseDisk()
 		l.Serve()
 		s := l.Open()

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"context"
 	"database/sql"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 
@@ -21,10 +19,10 @@ import (
 // firstReleased is the last migration of the first version that was released, see testdata/schema/frozen.txt.
 const firstReleased = 7
 
-// TestSoakOfTheProgram lets the daemon work with a replica for SOAK (30 s in make torture, one machine's life elsewhere). Visitors register, subscribe,
-// confirm, make jobs and send webhooks and reports; next to it commands make tenants and backups, and the replica is
-// restored, again and again: each copy is whole and has all that was acknowledged before. After every few copies the
-// machine dies, with its disk or without. In between a database of the first version that was released starts with a
+// TestSoakOfTheProgram lets the daemon work with a replica for SOAK (30 s in make torture, one machine's life
+// elsewhere). Visitors register, subscribe, confirm, make jobs and send webhooks and reports; next to it commands make
+// tenants and backups, and the replica is restored, again and again: each copy is whole and has all that was acknowledged
+// before. After every few copies the machine dies, with its disk or without. In between a database of the first version that was released starts with a
 // replica of its own, is migrated, and loses its machine.
 func TestSoakOfTheProgram(t *testing.T) {
 	daemontest.Parallel(t)
@@ -42,17 +40,10 @@ func TestSoakOfTheProgram(t *testing.T) {
 	tenants := l.Number("SELECT count(*) FROM tenant")
 	var copies, kills, migrations int
 	for end := time.Now().Add(length); time.Now().Before(end) && !t.Failed(); kills++ {
-		ctx, stop := context.WithCancel(t.Context())
-		var visitors sync.WaitGroup
-		for v := range 6 {
-			visitors.Go(func() {
-				for i := 0; ctx.Err() == nil; i++ {
-					l.Visit(fmt.Sprintf("s%d-%d-%d", kills, v, i))
-				}
-			})
-		}
+		stop := l.Visits(fmt.Sprint("s", kills), 6)
 		for range 2 + rand.IntN(4) {
-			<-time.After(time.Duration(500+rand.IntN(2000)) * time.Millisecond)
+			more := len(l.Acknowledged()) + 10 + rand.IntN(60)
+			l.Every(10*time.Millisecond, func() bool { return len(l.Acknowledged()) >= more })
 			l.Run("admin", "tenant", "create", "--name", fmt.Sprint("tenant ", tenants))
 			tenants++
 			before := l.Acknowledged()
@@ -67,7 +58,6 @@ func TestSoakOfTheProgram(t *testing.T) {
 		}
 		l.Kill()
 		stop()
-		visitors.Wait()
 		if rand.IntN(2) == 0 {
 			l.LoseDisk()
 		}
@@ -119,14 +109,14 @@ func fromTheFirstVersion(t *testing.T) {
 	_, err = schema.Migrate(t.Context(), conn, time.Now().UnixMilli(), firstReleased)
 	p.Must(err)
 	const people = 5000
-	_, err = conn.ExecContext(t.Context(), fmt.Sprintf(`PRAGMA user_version = %d;
+	_, err = conn.ExecContext(t.Context(), fmt.Sprintf(`
 		INSERT INTO tenant (id, name, created_at, updated_at) VALUES ('00000000-0000-4000-8000-000000000001', 'old', 1, 1);
 		INSERT INTO list (id, tenant_id, name, created_at, updated_at)
 		VALUES ('00000000-0000-4000-8000-000000000002', '00000000-0000-4000-8000-000000000001', 'old', 1, 1);
 		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
 		INSERT INTO subscription (list_id, id, email, email_key, status, created_at, changed_at)
 		SELECT '00000000-0000-4000-8000-000000000002', printf('00000000-0000-4000-8000-%%012x', i),
-		       'old' || i || '@example.net', 'old' || i || '@example.net', 'active', 1, 1 FROM n`, firstReleased, people))
+		       'old' || i || '@example.net', 'old' || i || '@example.net', 'active', 1, 1 FROM n`, people))
 	p.Must(err)
 	p.Must(conn.Close())
 	p.Must(db.Close())

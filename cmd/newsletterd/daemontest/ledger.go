@@ -53,6 +53,21 @@ func (l *Ledger) ack(kind, what string, there func(*store.Store) error) {
 	l.Kinds[kind]++
 }
 
+// Visits has n visitors make round after round, under names that begin with name, until stop is called, which waits
+// for them.
+func (l *Ledger) Visits(name string, n int) (stop func()) {
+	ctx, end := context.WithCancel(l.Context())
+	var all sync.WaitGroup
+	for v := range n {
+		all.Go(func() {
+			for i := 0; ctx.Err() == nil; i++ {
+				l.Visit(fmt.Sprintf("%s-%d-%d", name, v, i))
+			}
+		})
+	}
+	return func() { end(); all.Wait() }
+}
+
 // Acknowledged returns a copy of Acked, while clients write.
 func (l *Ledger) Acknowledged() map[string]func(*store.Store) error {
 	l.mu.Lock()
