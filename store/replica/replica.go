@@ -141,20 +141,26 @@ func (r *Replica) Restored() bool { return r.restored }
 // Generation grows each time that a machine takes the lease.
 func (r *Replica) Generation() uint64 { return r.lease.generation() }
 
-// keepLease renews the lease three times in a TTL, and tries again soon where the bucket refuses it.
+// keepLease renews the lease three times in a TTL, and tries again after a twelfth of one where that failed.
 func (r *Replica) keepLease() {
+	failed := 0
 	for wait := r.opts.TTL / 3; pause(r.ctx, wait) == nil; {
 		err := r.lease.renew(r.ctx)
 		wait = r.opts.TTL / 3
-		if err != nil {
+		if err == nil {
+			failed = 0
+		} else {
 			wait = r.opts.TTL / 12
+			failed++
 		}
 		switch {
 		case errors.Is(err, ErrLost):
 			r.fail(err)
 			return
 		case err != nil && r.ctx.Err() == nil:
-			r.slog.Warn("replica: the lease can't be renewed", slog.Any("error", err))
+			if failed%4 == 1 {
+				r.slog.Warn("replica: the lease can't be renewed", slog.Any("error", err))
+			}
 		case r.shipper() != nil:
 			r.shipper().release()
 		}
