@@ -152,8 +152,8 @@ func (c *Call) write(status int, contentType string, body []byte) {
 	_, _ = c.w.Write(body) // fails for callers that went away
 }
 
-// streamPages writes the slices that read returns, page by page, as one array. An error after the first page can no longer become
-// a status: the connection is cut, so that no caller takes a part for the whole.
+// streamPages writes the slices that read returns, page by page, as one array. An error after the first page can no
+// longer become a status: the connection is cut, so that no caller takes a part for the whole.
 func streamPages(c *Call, read func() (rows any, last bool, err error)) error {
 	rows, last, err := read()
 	if err != nil {
