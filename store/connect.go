@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"os"
 	"strings"
@@ -61,15 +62,14 @@ func (s *Store) takeLock() error {
 	return ErrRunning
 }
 
-// serving is what the lock file holds while its daemon serves. One that waits for the lease of a replica, or brings the
-// database from there, holds the lock too.
+// serving is what the lock file holds while who has locked it has the database open.
 const serving = "serving\n"
 
-// DaemonServes reports whether the daemon that holds the lock of the database file at path has it open, so that what a
-// command changes there is the daemon's. It is meant for where DaemonRuns.
-func DaemonServes(path string) bool {
-	b, err := os.ReadFile(path + ".lock")
-	return err == nil && string(b) == serving
+// saysServing writes that into the lock file. A disk without room for it keeps no one from serving.
+func (s *Store) saysServing() {
+	if err := os.WriteFile(s.path+".lock", []byte(serving), 0o600); err != nil {
+		s.log.Warn("the lock file can't say that the database is served", slog.Any("error", err))
+	}
 }
 
 // daemonRuns reports whether a daemon serves the file, for a command; it looks at most once a second.

@@ -37,6 +37,16 @@ func DaemonRuns(path string) bool {
 	return true
 }
 
+// DaemonWaits reports whether a daemon has locked the database file at path and does not serve it yet: it waits for the
+// lease of its replica, brings the database from there, or starts. What a command changed in the file could be lost.
+func DaemonWaits(path string) bool {
+	if !DaemonRuns(path) {
+		return false
+	}
+	b, err := os.ReadFile(path + ".lock")
+	return err != nil || string(b) != serving
+}
+
 var errNothingAsked = errors.New("there is nothing to ask for")
 
 // askDaemon counts what this command has changed and returns the number; 0: there is nothing to wait for.

@@ -203,8 +203,8 @@ func (s *Store) open(ctx context.Context) error {
 		return err
 	}
 	_, err = s.PurposeKey(ctx, PurposeShareEmail) // reads need it: they must not be the first to make it
-	if err == nil && s.opts.Mode == Daemon {
-		err = os.WriteFile(s.path+".lock", []byte(serving), 0o600)
+	if err == nil && s.lock != nil {
+		s.saysServing()
 	}
 	return err
 }

@@ -70,7 +70,7 @@ database is copied into the folder backup beside it.`,
 			if err != nil {
 				return err
 			}
-			if path := cfg.Database.Path; cfg.Replica.URL != "" && store.DaemonRuns(path) && !store.DaemonServes(path) {
+			if cfg.Replica.URL != "" && store.DaemonWaits(cfg.Database.Path) {
 				return errStandby
 			}
 			to, state := 0, "applied"

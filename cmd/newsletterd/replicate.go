@@ -65,7 +65,8 @@ func unlessServed(host string, alive bool) error {
 }
 
 // errStandby says that the daemon of this machine does not serve the database.
-var errStandby = errors.New("the daemon of this machine is a standby, or starts: run the command where the database is served")
+var errStandby = errors.New("the daemon of this machine is a standby, or starts: " +
+	"run the command where the database is served")
 
 var errLooks = errors.New("this command only looks at the database")
 
@@ -85,11 +86,8 @@ func openForCommand(ctx context.Context, cfg *config.Config, log *slog.Logger, l
 		return store.Open(ctx, o)
 	}
 	alone := o
-	if store.DaemonRuns(o.Path) {
-		if store.DaemonServes(o.Path) {
-			o.DaemonReplica = true
-			return store.Open(ctx, o)
-		}
+	switch {
+	case store.DaemonWaits(o.Path):
 		alone.ReadOnly = errStandby
 		s, err := store.Open(ctx, alone)
 		if errors.Is(err, os.ErrNotExist) {
@@ -99,8 +97,10 @@ func openForCommand(ctx context.Context, cfg *config.Config, log *slog.Logger, l
 			log.Warn("this is what this machine had: its daemon is a standby, or starts")
 		}
 		return s, err
-	}
-	if look {
+	case store.DaemonRuns(o.Path):
+		o.DaemonReplica = true
+		return store.Open(ctx, o)
+	case look:
 		alone.ReadOnly = errLooks
 		return store.Open(ctx, alone)
 	}

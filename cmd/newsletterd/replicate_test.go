@@ -81,7 +81,7 @@ func TestCommandsNextToAStandby(t *testing.T) {
 	if _, err := os.Stat(b.Database()); !os.IsNotExist(err) {
 		t.Errorf("a database was made: %v", err)
 	}
-	a.Stop()
+	a.Kill() // a -wal is left
 	b.Every(10*time.Millisecond, func() bool {
 		r, err := b.Try(http.MethodGet, "/healthz", nil)
 		return err == nil && r.StatusCode == http.StatusOK
@@ -92,6 +92,8 @@ func TestCommandsNextToAStandby(t *testing.T) {
 	if out := string(a.Run("status")); !strings.Contains(out, "standby") {
 		t.Errorf("status next to a standby:\n%s", out)
 	}
+	a.Run("check")
+	a.Run("backup", "--to", "copy.db")
 	b.Stop()
 }
 

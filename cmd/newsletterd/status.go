@@ -57,10 +57,10 @@ func printStatus(w io.Writer, r statusReport, now time.Time) error {
 	line := func(name, format string, args ...any) { fmt.Fprintf(t, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
 	daemon := "not running"
 	switch {
-	case r.DaemonRuns && store.DaemonServes(r.Database):
-		daemon = "running"
-	case r.DaemonRuns:
+	case r.DaemonRuns && store.DaemonWaits(r.Database):
 		daemon = "standby, or starting: what follows is what this machine has"
+	case r.DaemonRuns:
+		daemon = "running"
 	}
 	line("daemon", "%s", daemon)
 	line("database", "%s, %s, -wal %s, schema %d", r.Database, bytesText(r.Disk.Database), bytesText(r.Disk.WAL),
