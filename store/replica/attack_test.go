@@ -168,7 +168,7 @@ func TestWhatAStopCouldNotShipIsShippedLater(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	a := boot(t, s.URL(), path)
 	must(t, a.add(ctx, 0))
-	must(t, a.checkpoint(ctx))
+	must(t, a.checkpointAfterCopy(ctx))
 	must(t, a.add(ctx, 1))
 	// Nothing is on its way, and the log lacks this.
 	a.ship.captureMu.Lock()
@@ -249,7 +249,7 @@ func TestSnapshotWhileTheWALBeginsAnew(t *testing.T) {
 	for i := range 40 {
 		must(t, a.add(ctx, i))
 	}
-	must(t, a.checkpoint(ctx))
+	must(t, a.checkpointAfterCopy(ctx))
 	a.ship.captureMu.Lock()
 	end, txid := a.ship.end, a.ship.txid
 	w, err := a.ship.wholeAt(a.ship.files, end)

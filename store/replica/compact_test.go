@@ -32,7 +32,7 @@ func TestCompactedLogRestoresTheSame(t *testing.T) {
 				more()
 				levelUp(1)
 			}
-			must(t, a.checkpoint(ctx))
+			must(t, a.checkpointAfterCopy(ctx))
 			levelUp(2)
 		}
 		levelUp(3)

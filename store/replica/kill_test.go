@@ -84,7 +84,7 @@ func serve(url, path string) {
 	}
 	for i := 0; ; i++ {
 		time.Sleep(20 * time.Millisecond)
-		if err := a.checkpoint(ctx); err != nil {
+		if err := a.checkpointAfterCopy(ctx); err != nil {
 			fmt.Println("error", err)
 			os.Exit(1)
 		}

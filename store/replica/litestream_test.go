@@ -95,7 +95,7 @@ func stockRestores(t *testing.T, program, url, theirs string) {
 		}
 	}
 	check("as it is shipped")
-	must(t, a.checkpoint(ctx))
+	must(t, a.checkpointAfterCopy(ctx))
 	check("after a checkpoint")
 	type instant struct {
 		at   time.Time

@@ -190,7 +190,7 @@ func TestEmptyDiskGetsAllThatWasAcknowledged(t *testing.T) {
 		for i := range 300 {
 			must(t, a.add(ctx, i))
 			if i%70 == 50 {
-				must(t, a.checkpoint(ctx))
+				must(t, a.checkpointAfterCopy(ctx))
 			}
 		}
 		a.die()
@@ -473,7 +473,7 @@ func TestFaultsOfTheBucket(t *testing.T) {
 			for i := range 40 {
 				must(t, a.add(ctx, i))
 			}
-			must(t, a.checkpoint(ctx))
+			must(t, a.checkpointAfterCopy(ctx))
 			must(t, a.add(ctx, 40))
 			a.die()
 			if strings.Contains(name, "error") {
