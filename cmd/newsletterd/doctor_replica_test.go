@@ -22,10 +22,11 @@ func (k *drilled) replicaFindings(t *testing.T, daemon bool) []core.Finding {
 	return d.all
 }
 
+// wantFinding fails where there is no such finding. An empty level is any: it depends on how fast the computer is.
 func wantFinding(t *testing.T, all []core.Finding, check, level, text string) {
 	t.Helper()
 	if !slices.ContainsFunc(all, func(f core.Finding) bool {
-		return f.Check == check && f.Level == level && strings.Contains(f.Text, text)
+		return f.Check == check && (level == "" || f.Level == level) && strings.Contains(f.Text, text)
 	}) {
 		t.Errorf("no %s of %s that says %q: %+v", level, check, text, all)
 	}
@@ -38,7 +39,7 @@ func TestDoctorLooksAtTheReplica(t *testing.T) {
 	for _, daemon := range []bool{true, false} {
 		all := k.replicaFindings(t, daemon)
 		wantFinding(t, all, "replica", core.LevelOK, "can be written, and keeps conditional writes")
-		wantFinding(t, all, "replica speed", core.LevelOK, "and answers wait for it: at most")
+		wantFinding(t, all, "replica speed", "", "and answers wait for it: at most")
 		wantFinding(t, all, "replica", core.LevelOK, "can be restored as it was at any time since 20")
 		wantFinding(t, all, "lease", core.LevelOK, "held by")
 		wantFinding(t, all, "lease", core.LevelOK, "with ttl = 10s an idle daemon writes 777,600 times a month: at 5 $ "+

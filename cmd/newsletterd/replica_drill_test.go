@@ -30,7 +30,7 @@ func newDrilled(t *testing.T) *drilled {
 	t.Helper()
 	bucket, path := objectstest.New(t), filepath.Join(t.TempDir(), "newsletterd.db")
 	r, err := replica.New(replica.Options{
-		URL: bucket.URL(), Env: objectstest.Env("daemon"), Path: path, TTL: 3 * time.Second,
+		URL: bucket.URL(), Env: objectstest.Env("daemon"), Path: path, TTL: time.Minute,
 	})
 	if err != nil {
 		t.Fatal(err)
