@@ -26,6 +26,14 @@ const (
 // compactEvery is how often each level is made of the one below it.
 var compactEvery = [levels]time.Duration{1: 30 * time.Second, 2: 5 * time.Minute, 3: time.Hour}
 
+const (
+	// busyBytes is how much is shipped between two looks where the daemon has better to do than to compact, which takes
+	// about as much CPU as shipping does.
+	busyBytes = 8 << 20
+	// busyPeriods is how many of its periods a level waits then, at the most.
+	busyPeriods = 4
+)
+
 // snapshotEvery is how often the whole database is written, so that what is older need not be kept.
 const snapshotEvery = 24 * time.Hour
 
@@ -176,7 +184,12 @@ func (l logFiles) remove(ctx context.Context, files []logFile, gone func(logFile
 // it.
 func (r *Replica) keepShort() {
 	var last [levels]time.Time
-	snapshot := r.newestSnapshot()
+	for level := 1; level < levels; level++ {
+		if last[level] = r.newest(level); last[level].IsZero() {
+			last[level] = time.Now()
+		}
+	}
+	snapshot := r.newest(snapshotLevel)
 	for pause(r.ctx, r.tidyEvery) == nil {
 		err := r.upkeep(&last, &snapshot)
 		if err != nil && r.ctx.Err() == nil {
@@ -185,9 +198,9 @@ func (r *Replica) keepShort() {
 	}
 }
 
-// newestSnapshot is when the last whole database was written; the zero time where that is not known.
-func (r *Replica) newestSnapshot() (at time.Time) {
-	files, err := r.log.list(r.ctx, snapshotLevel)
+// newest is when the last file of a level was written; the zero time where that is not known.
+func (r *Replica) newest(level int) (at time.Time) {
+	files, err := r.log.list(r.ctx, level)
 	if err == nil && len(files) > 0 {
 		at = files[len(files)-1].modified
 	}
@@ -198,13 +211,18 @@ func (r *Replica) newestSnapshot() (at time.Time) {
 func (r *Replica) upkeep(last *[levels]time.Time, snapshot *time.Time) error {
 	now := time.Now()
 	r.ship.mu.Lock()
-	arrived, many := r.ship.arrived, r.ship.puts >= compactMany
+	arrived, many, busy := r.ship.arrived, r.ship.puts >= compactMany, r.ship.bytes >= busyBytes
+	r.ship.bytes = 0
 	r.ship.mu.Unlock()
 	if err := r.lease.check(); err != nil || arrived == r.compacted { // in this order: it was fresh after they arrived
 		return err
 	}
 	for level := 1; level < levels; level++ {
-		if now.Sub(last[level]) < compactEvery[level] && !(level == 1 && many) {
+		wait := compactEvery[level]
+		if busy {
+			wait *= busyPeriods
+		}
+		if now.Sub(last[level]) < wait && !(level == 1 && many) {
 			continue
 		}
 		for done := true; done; {

@@ -89,3 +89,39 @@ func TestCompactionLeavesOutWhatHasNotArrived(t *testing.T) {
 		}
 	})
 }
+
+func TestCompactionWaitsWhileMuchIsShipped(t *testing.T) {
+	each(t, func(t *testing.T, url string) {
+		ctx := t.Context()
+		a := boot(t, url, filepath.Join(t.TempDir(), "a.db"))
+		n := 0
+		for _, c := range []struct {
+			since   time.Duration
+			shipped int
+			compact bool
+		}{
+			{compactEvery[1] - time.Second, 0, false},
+			{compactEvery[1], 0, true},
+			{compactEvery[1], busyBytes, false},
+			{busyPeriods * compactEvery[1], busyBytes, true},
+		} {
+			before, err := a.log.list(ctx, 1)
+			must(t, err)
+			for range 3 {
+				must(t, a.add(ctx, n))
+				n++
+			}
+			now := time.Now()
+			last := [levels]time.Time{1: now.Add(-c.since), 2: now, 3: now}
+			a.ship.mu.Lock()
+			a.ship.bytes = c.shipped
+			a.ship.mu.Unlock()
+			must(t, a.upkeep(&last, &now))
+			after, err := a.log.list(ctx, 1)
+			must(t, err)
+			if len(after) > len(before) != c.compact {
+				t.Errorf("after %v and %d bytes: %d files of level 1, before %d", c.since, c.shipped, len(after), len(before))
+			}
+		}
+	})
+}

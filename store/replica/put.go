@@ -152,6 +152,7 @@ func (s *shipper) done(p *parcel) {
 	s.mu.Lock()
 	p.done = true
 	s.puts++
+	s.bytes += len(p.body)
 	took := s.lease.clock() - p.start
 	if s.latency == 0 {
 		s.latency = took

@@ -73,8 +73,9 @@ type shipper struct {
 	changed   chan struct{} // closed and made anew when a file has arrived
 	recent    []*parcel     // arrived, the oldest first; see memory
 	kept      int           // bytes of recent
-	puts      uint64
-	wholes    int // copies of the whole database; of captureMu
+	puts      uint64        // that arrived since level 1 was made
+	bytes     int           // that arrived since keepShort has looked
+	wholes    int           // copies of the whole database; of captureMu
 }
 
 // errSnapshot says that a checkpoint has to wait.
