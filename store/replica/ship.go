@@ -259,7 +259,7 @@ func (s *shipper) busy() time.Duration {
 	case s.alone > 0 || n >= depth || s.latency < overtake:
 		return time.Hour
 	}
-	return max(0, s.lastStart+max(overtake/2, s.latency/4)-s.lease.clock())
+	return max(0, s.lastStart+max(overtake/4, s.latency/6)-s.lease.clock())
 }
 
 // capture makes one file of the log of what is new in the -wal, and sends it on its way. It fails with errBroken where
