@@ -94,10 +94,11 @@ race:
 	race $$others && race -cpu 1 -parallel 4 $$bubbles
 
 # Golden files are written anew into the working copy; it fails if git sees a difference that was not there before.
+generated: WRITTEN := testdata '*/testdata' schema/whole.sql
 generated:
-	@before=$$(git status --porcelain -- testdata '*/testdata' | sort; git diff -- testdata '*/testdata' | sha256sum); \
+	@before=$$(git status --porcelain -- $(WRITTEN) | sort; git diff -- $(WRITTEN) | sha256sum); \
 	$(MAKE) --no-print-directory golden >/dev/null; \
-	after=$$(git status --porcelain -- testdata '*/testdata' | sort; git diff -- testdata '*/testdata' | sha256sum); \
+	after=$$(git status --porcelain -- $(WRITTEN) | sort; git diff -- $(WRITTEN) | sha256sum); \
 	test "$$before" = "$$after" || { echo "golden files are not up to date (now they are: look at git diff)"; exit 1; }
 
 # The lines of the figures alone, as they come, and the exit status of go test, which that of grep would hide.

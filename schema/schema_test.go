@@ -32,21 +32,40 @@ func testConn(t *testing.T) *sql.Conn {
 	return c
 }
 
-func dump(t *testing.T, c *sql.Conn) string {
+// statementsOf returns what makes a database like this one: tables, each with its indexes, then triggers, which may
+// speak of several tables, then rows.
+func statementsOf(t *testing.T, c *sql.Conn) string {
 	t.Helper()
-	rows, err := c.QueryContext(t.Context(), "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE "+
-		"'sqlite_%' ORDER BY tbl_name, type DESC, name")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rows.Close()
-	var b strings.Builder
-	for rows.Next() {
-		var s string
-		if err := rows.Scan(&s); err != nil {
+	texts := func(q string) (all []string) {
+		rows, err := c.QueryContext(t.Context(), q)
+		if err != nil {
 			t.Fatal(err)
 		}
+		defer rows.Close()
+		for rows.Next() {
+			var s string
+			if err := rows.Scan(&s); err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, s)
+		}
+		if err := rows.Err(); err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	var b strings.Builder
+	const own = " NOT LIKE 'sqlite_%' AND name NOT IN (SELECT name FROM pragma_table_list WHERE type = 'shadow')"
+	for _, s := range texts("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name" + own +
+		" ORDER BY type = 'trigger', tbl_name, type DESC, name") {
 		b.WriteString(s + ";\n\n")
+	}
+	for _, table := range texts("SELECT name FROM sqlite_schema WHERE type = 'table' AND name" + own +
+		" AND name <> 'schema_migration' ORDER BY name") {
+		columns := texts("SELECT name FROM pragma_table_info('" + table + "')")
+		for _, row := range texts("SELECT quote(" + strings.Join(columns, ") || ', ' || quote(") + ") FROM " + `"` + table + `"`) {
+			fmt.Fprintf(&b, "INSERT INTO %s (%s) VALUES (%s);\n", table, strings.Join(columns, ", "), row)
+		}
 	}
 	return b.String()
 }
@@ -70,14 +89,18 @@ func TestTheSpecificationsNumbers(t *testing.T) {
 	}
 }
 
+// oneByOne applies migrations, all or none.
+func oneByOne(t *testing.T, c *sql.Conn, ms ...Migration) error {
+	return inTransaction(t.Context(), c, func() error { return applyAll(t.Context(), c, 1, ms) })
+}
+
 func TestGoldenSchema(t *testing.T) {
 	c := testConn(t)
-	done, err := Migrate(t.Context(), c, 1, 0)
-	if err != nil || len(done) != len(Migrations()) {
-		t.Fatal(len(done), err)
+	if err := oneByOne(t, c, Migrations()...); err != nil {
+		t.Fatal(err)
 	}
-	golden := filepath.Join("..", "testdata", "schema", "schema.sql")
-	got := dump(t, c)
+	const golden = "whole.sql"
+	got := "-- What the migrations make of an empty database. Written by make golden.\n\n" + statementsOf(t, c)
 	if *update {
 		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
@@ -87,10 +110,38 @@ func TestGoldenSchema(t *testing.T) {
 	if got != string(want) {
 		t.Errorf("the schema differs from %s; run `make golden` and review the difference", golden)
 	}
-	if again, err := Migrate(t.Context(), c, 1, 0); err != nil || len(again) != 0 {
+}
+
+func TestANewDatabaseIsAsItsMigrationsMakeIt(t *testing.T) {
+	ctx := t.Context()
+	step, whole := testConn(t), testConn(t)
+	if err := oneByOne(t, step, Migrations()...); err != nil {
+		t.Fatal(err)
+	}
+	done, err := Migrate(ctx, whole, 1, 0)
+	if err != nil || len(done) != len(Migrations()) {
+		t.Fatal(len(done), err)
+	}
+	if statementsOf(t, step) != statementsOf(t, whole) {
+		t.Error("they differ")
+	}
+	for _, q := range []string{
+		"PRAGMA user_version", "PRAGMA application_id",
+		"SELECT group_concat(concat_ws(' ', number, name, checksum, applied_at)) FROM schema_migration",
+		"SELECT group_concat(type || ' ' || name) FROM (SELECT * FROM sqlite_schema ORDER BY name)",
+	} {
+		var a, b string
+		if err := errors.Join(step.QueryRowContext(ctx, q).Scan(&a), whole.QueryRowContext(ctx, q).Scan(&b)); err != nil {
+			t.Fatal(err)
+		}
+		if a != b {
+			t.Errorf("%s: %s, by the migrations %s", q, b, a)
+		}
+	}
+	if again, err := Migrate(ctx, whole, 1, 0); err != nil || len(again) != 0 {
 		t.Errorf("a second run applied %d, %v", len(again), err)
 	}
-	if err := Check(t.Context(), c); err != nil {
+	if err := Check(ctx, whole); err != nil {
 		t.Error(err)
 	}
 }
@@ -146,11 +197,11 @@ func TestFilesThatMustBeLeftAlone(t *testing.T) {
 				}
 			}
 			exec(t, c, tc.sql)
-			before := dump(t, c)
+			before := statementsOf(t, c)
 			if _, err := Migrate(t.Context(), c, 1, 0); !errors.Is(err, tc.want) {
 				t.Errorf("got %v, want %v", err, tc.want)
 			}
-			if dump(t, c) != before {
+			if statementsOf(t, c) != before {
 				t.Error("the refusal changed the schema")
 			}
 		})
@@ -172,7 +223,7 @@ func TestAnOlderFileIsRefusedByCheckAndUpgradedByMigrate(t *testing.T) {
 	if _, err := Migrate(context.Background(), fresh, 1, 0); err != nil {
 		t.Fatal(err)
 	}
-	if dump(t, c) != dump(t, fresh) {
+	if statementsOf(t, c) != statementsOf(t, fresh) {
 		t.Error("upgraded and fresh schema differ")
 	}
 }
@@ -185,7 +236,7 @@ func TestAMigrationThatComesAfterLaterOnes(t *testing.T) {
 	}
 	for _, m := range Migrations() {
 		if m.Number > 69 {
-			if err := inTransaction(t.Context(), c, 1, []Migration{m}); err != nil {
+			if err := oneByOne(t, c, m); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -200,7 +251,7 @@ func TestAMigrationThatComesAfterLaterOnes(t *testing.T) {
 	if _, err := Migrate(t.Context(), fresh, 1, 0); err != nil {
 		t.Fatal(err)
 	}
-	if dump(t, c) != dump(t, fresh) {
+	if statementsOf(t, c) != statementsOf(t, fresh) {
 		t.Error("the schema differs from a fresh one")
 	}
 	var v int
@@ -212,13 +263,13 @@ func TestAMigrationThatComesAfterLaterOnes(t *testing.T) {
 // A database without tables gets the whole schema or nothing of it: one transaction for all migrations.
 func TestAFreshFileGetsAllOrNothing(t *testing.T) {
 	c := testConn(t)
-	before := dump(t, c)
+	before := statementsOf(t, c)
 	broken := append(Migrations(),
 		Migration{Number: 9999, Name: "broken", SQL: "CREATE TABLE tenant (x INTEGER) STRICT"})
-	if err := inTransaction(t.Context(), c, 1, broken); err == nil {
+	if err := oneByOne(t, c, broken...); err == nil {
 		t.Fatal("no error")
 	}
-	if dump(t, c) != before {
+	if statementsOf(t, c) != before {
 		t.Error("a part of the schema is left")
 	}
 	commits := 0
@@ -239,13 +290,14 @@ func TestAFailingMigrationLeavesTheLastWholeOne(t *testing.T) {
 	if _, err := Migrate(t.Context(), c, 1, 3); err != nil {
 		t.Fatal(err)
 	}
-	before := dump(t, c)
-	err := inTransaction(t.Context(), c, 1, []Migration{{Number: 4, Name: "broken", SQL: "CREATE TABLE half (x " +
-		"INTEGER) STRICT; CREATE TABLE half (x INTEGER) STRICT;"}})
+	before := statementsOf(t, c)
+	err := oneByOne(t, c, Migration{
+		Number: 4, Name: "broken", SQL: "CREATE TABLE half (x INTEGER) STRICT; CREATE TABLE half (x INTEGER) STRICT;",
+	})
 	if err == nil {
 		t.Fatal("no error")
 	}
-	if dump(t, c) != before {
+	if statementsOf(t, c) != before {
 		t.Error("half a migration is left")
 	}
 	var v int

@@ -1,3 +1,5 @@
+-- What the migrations make of an empty database. Written by make golden.
+
 CREATE TABLE acme_cache (
   name       TEXT PRIMARY KEY,
   data       BLOB NOT NULL,
@@ -20,13 +22,6 @@ CREATE TABLE answered_challenge (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX answered_challenge_expires ON answered_challenge (expires_at);
-
-CREATE TRIGGER attachment_gone AFTER DELETE ON attachment BEGIN
-  UPDATE media_file SET state = 2 WHERE no = OLD.file_no
-    AND NOT EXISTS (SELECT 1 FROM media WHERE mail_no = media_file.no)
-    AND NOT EXISTS (SELECT 1 FROM media WHERE full_no = media_file.no)
-    AND NOT EXISTS (SELECT 1 FROM attachment WHERE file_no = media_file.no);
-END;
 
 CREATE TABLE attachment (
   copy_id TEXT NOT NULL,    -- the campaign_copy
@@ -617,13 +612,6 @@ CREATE TABLE mark (
   value TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
-CREATE TRIGGER media_gone AFTER DELETE ON media BEGIN
-  UPDATE media_file SET state = 2 WHERE no IN (OLD.mail_no, OLD.full_no)
-    AND NOT EXISTS (SELECT 1 FROM media WHERE mail_no = media_file.no)
-    AND NOT EXISTS (SELECT 1 FROM media WHERE full_no = media_file.no)
-    AND NOT EXISTS (SELECT 1 FROM attachment WHERE file_no = media_file.no);
-END;
-
 CREATE TABLE media (
   id         TEXT PRIMARY KEY,
   tenant_id  TEXT NOT NULL,
@@ -668,26 +656,6 @@ CREATE INDEX media_file_state ON media_file (state) WHERE state <> 1;
 
 CREATE INDEX media_file_tenant ON media_file (tenant_id, state, bytes);
 
-CREATE TRIGGER model_gone AFTER DELETE ON model BEGIN
-  UPDATE model_file SET state = 2 WHERE no = OLD.file_no;
-END;
-
-CREATE TRIGGER model_search_add AFTER INSERT ON model BEGIN
-  INSERT INTO model_search (rowid, name, audience)
-    VALUES (NEW.no, NEW.name, iif(NEW.visibility = 'public', 'p ', '') || 'o' || replace(NEW.owner_id, '-', ''));
-END;
-
-CREATE TRIGGER model_search_delete AFTER DELETE ON model BEGIN
-  DELETE FROM model_search WHERE rowid = OLD.no;
-END;
-
-CREATE TRIGGER model_search_update AFTER UPDATE OF name, visibility ON model BEGIN
-  INSERT OR REPLACE INTO model_search (rowid, name, audience)
-    SELECT m.no, m.name, iif(m.visibility = 'public', 'p ', '') || 'o' || replace(m.owner_id, '-', '')
-      || coalesce((SELECT ' ' || group_concat(s.holder, ' ') FROM share s WHERE s.model_no = m.no), '')
-    FROM model m WHERE m.no = NEW.no;
-END;
-
 CREATE TABLE model (
   no           INTEGER PRIMARY KEY AUTOINCREMENT,
   id           TEXT NOT NULL UNIQUE,
@@ -713,22 +681,6 @@ CREATE TABLE model_chunk (
   PRIMARY KEY (file_no, chunk_no)
 ) STRICT;
 
-CREATE TRIGGER model_file_added AFTER INSERT ON model_file WHEN NEW.size <> 0 BEGIN
-  UPDATE model_total SET bytes = bytes + NEW.size;
-END;
-
-CREATE TRIGGER model_file_gone AFTER UPDATE OF state ON model_file WHEN NEW.state = 2 AND OLD.state <> 2 BEGIN
-  UPDATE model_usage SET bytes = bytes - NEW.size WHERE owner_id = NEW.owner_id;
-END;
-
-CREATE TRIGGER model_file_grown AFTER UPDATE OF size ON model_file WHEN NEW.size <> OLD.size BEGIN
-  UPDATE model_total SET bytes = bytes + NEW.size - OLD.size;
-END;
-
-CREATE TRIGGER model_file_removed AFTER DELETE ON model_file WHEN OLD.size <> 0 BEGIN
-  UPDATE model_total SET bytes = bytes - OLD.size;
-END;
-
 CREATE TABLE model_file (
   no         INTEGER PRIMARY KEY AUTOINCREMENT,
   owner_id   TEXT NOT NULL,
@@ -743,14 +695,6 @@ CREATE INDEX model_file_state ON model_file (state) WHERE state <> 1;
 
 CREATE VIRTUAL TABLE model_search USING fts5 (name, audience, content = '', contentless_delete = 1,
   tokenize = "unicode61 remove_diacritics 2");
-
-CREATE TABLE 'model_search_config'(k PRIMARY KEY, v) WITHOUT ROWID;
-
-CREATE TABLE 'model_search_data'(id INTEGER PRIMARY KEY, block BLOB);
-
-CREATE TABLE 'model_search_docsize'(id INTEGER PRIMARY KEY, sz BLOB, origin INTEGER);
-
-CREATE TABLE 'model_search_idx'(segid, term, pgno, PRIMARY KEY(segid, term)) WITHOUT ROWID;
 
 CREATE TABLE model_total (
   id    INTEGER PRIMARY KEY CHECK (id = 1),
@@ -966,21 +910,6 @@ CREATE TABLE seen_nonce (
   UNIQUE (client_id, nonce)
 ) STRICT;
 
-CREATE TRIGGER campaign_follows_job AFTER UPDATE OF status ON send_job WHEN NEW.status <> OLD.status BEGIN
-  UPDATE campaign SET revision = revision + 1, state = CASE
-      WHEN NEW.status = 'running' THEN 'sending'
-      WHEN NEW.status = 'completed' OR EXISTS (SELECT 1 FROM send_job WHERE campaign_id = NEW.campaign_id AND recipients > 0)
-        THEN 'sent'
-      WHEN NEW.status = 'cancelled' THEN 'draft'
-      ELSE 'approved' END
-  WHERE job_no = NEW.no AND job_no <> 0 AND state IN ('scheduled', 'sending');
-  UPDATE campaign SET approved_version = 0, copy_id = '' WHERE job_no = NEW.no AND job_no <> 0 AND state = 'draft';
-END;
-
-CREATE TRIGGER issue_follows_job AFTER UPDATE OF status ON send_job WHEN NEW.status = 'running' AND OLD.status <> 'running' BEGIN
-  UPDATE issue SET sent_at = NEW.started_at WHERE sent_at = 0 AND campaign_no IN (SELECT no FROM campaign WHERE job_no = NEW.no);
-END;
-
 CREATE TABLE send_job (
   no             INTEGER PRIMARY KEY AUTOINCREMENT,
   id             TEXT NOT NULL UNIQUE,
@@ -1055,20 +984,6 @@ CREATE TABLE sessions (
 ) STRICT;
 
 CREATE INDEX sessions_expiry ON sessions (expiry);
-
-CREATE TRIGGER model_search_share AFTER INSERT ON share BEGIN
-  INSERT OR REPLACE INTO model_search (rowid, name, audience)
-    SELECT m.no, m.name, iif(m.visibility = 'public', 'p ', '') || 'o' || replace(m.owner_id, '-', '')
-      || coalesce((SELECT ' ' || group_concat(s.holder, ' ') FROM share s WHERE s.model_no = m.no), '')
-    FROM model m WHERE m.no = NEW.model_no;
-END;
-
-CREATE TRIGGER model_search_unshare AFTER DELETE ON share BEGIN
-  INSERT OR REPLACE INTO model_search (rowid, name, audience)
-    SELECT m.no, m.name, iif(m.visibility = 'public', 'p ', '') || 'o' || replace(m.owner_id, '-', '')
-      || coalesce((SELECT ' ' || group_concat(s.holder, ' ') FROM share s WHERE s.model_no = m.no), '')
-    FROM model m WHERE m.no = OLD.model_no;
-END;
 
 CREATE TABLE share (
   id         TEXT PRIMARY KEY,
@@ -1262,11 +1177,6 @@ CREATE TABLE totp (
   last_step    INTEGER NOT NULL DEFAULT 0  -- of the last code taken: each is good once
 ) STRICT, WITHOUT ROWID;
 
-CREATE TRIGGER user_shares_gone AFTER DELETE ON user BEGIN
-  DELETE FROM share WHERE user_id = OLD.id AND user_id <> '';
-  DELETE FROM share WHERE email_key = OLD.email_key AND email_key <> '';
-END;
-
 CREATE TABLE user (
   id             TEXT PRIMARY KEY,
   email          TEXT NOT NULL,
@@ -1328,3 +1238,88 @@ CREATE TABLE webhook_endpoint (
 
 CREATE INDEX webhook_endpoint_tenant ON webhook_endpoint (tenant_id, id);
 
+CREATE TRIGGER attachment_gone AFTER DELETE ON attachment BEGIN
+  UPDATE media_file SET state = 2 WHERE no = OLD.file_no
+    AND NOT EXISTS (SELECT 1 FROM media WHERE mail_no = media_file.no)
+    AND NOT EXISTS (SELECT 1 FROM media WHERE full_no = media_file.no)
+    AND NOT EXISTS (SELECT 1 FROM attachment WHERE file_no = media_file.no);
+END;
+
+CREATE TRIGGER media_gone AFTER DELETE ON media BEGIN
+  UPDATE media_file SET state = 2 WHERE no IN (OLD.mail_no, OLD.full_no)
+    AND NOT EXISTS (SELECT 1 FROM media WHERE mail_no = media_file.no)
+    AND NOT EXISTS (SELECT 1 FROM media WHERE full_no = media_file.no)
+    AND NOT EXISTS (SELECT 1 FROM attachment WHERE file_no = media_file.no);
+END;
+
+CREATE TRIGGER model_gone AFTER DELETE ON model BEGIN
+  UPDATE model_file SET state = 2 WHERE no = OLD.file_no;
+END;
+
+CREATE TRIGGER model_search_add AFTER INSERT ON model BEGIN
+  INSERT INTO model_search (rowid, name, audience)
+    VALUES (NEW.no, NEW.name, iif(NEW.visibility = 'public', 'p ', '') || 'o' || replace(NEW.owner_id, '-', ''));
+END;
+
+CREATE TRIGGER model_search_delete AFTER DELETE ON model BEGIN
+  DELETE FROM model_search WHERE rowid = OLD.no;
+END;
+
+CREATE TRIGGER model_search_update AFTER UPDATE OF name, visibility ON model BEGIN
+  INSERT OR REPLACE INTO model_search (rowid, name, audience)
+    SELECT m.no, m.name, iif(m.visibility = 'public', 'p ', '') || 'o' || replace(m.owner_id, '-', '')
+      || coalesce((SELECT ' ' || group_concat(s.holder, ' ') FROM share s WHERE s.model_no = m.no), '')
+    FROM model m WHERE m.no = NEW.no;
+END;
+
+CREATE TRIGGER model_file_added AFTER INSERT ON model_file WHEN NEW.size <> 0 BEGIN
+  UPDATE model_total SET bytes = bytes + NEW.size;
+END;
+
+CREATE TRIGGER model_file_gone AFTER UPDATE OF state ON model_file WHEN NEW.state = 2 AND OLD.state <> 2 BEGIN
+  UPDATE model_usage SET bytes = bytes - NEW.size WHERE owner_id = NEW.owner_id;
+END;
+
+CREATE TRIGGER model_file_grown AFTER UPDATE OF size ON model_file WHEN NEW.size <> OLD.size BEGIN
+  UPDATE model_total SET bytes = bytes + NEW.size - OLD.size;
+END;
+
+CREATE TRIGGER model_file_removed AFTER DELETE ON model_file WHEN OLD.size <> 0 BEGIN
+  UPDATE model_total SET bytes = bytes - OLD.size;
+END;
+
+CREATE TRIGGER campaign_follows_job AFTER UPDATE OF status ON send_job WHEN NEW.status <> OLD.status BEGIN
+  UPDATE campaign SET revision = revision + 1, state = CASE
+      WHEN NEW.status = 'running' THEN 'sending'
+      WHEN NEW.status = 'completed' OR EXISTS (SELECT 1 FROM send_job WHERE campaign_id = NEW.campaign_id AND recipients > 0)
+        THEN 'sent'
+      WHEN NEW.status = 'cancelled' THEN 'draft'
+      ELSE 'approved' END
+  WHERE job_no = NEW.no AND job_no <> 0 AND state IN ('scheduled', 'sending');
+  UPDATE campaign SET approved_version = 0, copy_id = '' WHERE job_no = NEW.no AND job_no <> 0 AND state = 'draft';
+END;
+
+CREATE TRIGGER issue_follows_job AFTER UPDATE OF status ON send_job WHEN NEW.status = 'running' AND OLD.status <> 'running' BEGIN
+  UPDATE issue SET sent_at = NEW.started_at WHERE sent_at = 0 AND campaign_no IN (SELECT no FROM campaign WHERE job_no = NEW.no);
+END;
+
+CREATE TRIGGER model_search_share AFTER INSERT ON share BEGIN
+  INSERT OR REPLACE INTO model_search (rowid, name, audience)
+    SELECT m.no, m.name, iif(m.visibility = 'public', 'p ', '') || 'o' || replace(m.owner_id, '-', '')
+      || coalesce((SELECT ' ' || group_concat(s.holder, ' ') FROM share s WHERE s.model_no = m.no), '')
+    FROM model m WHERE m.no = NEW.model_no;
+END;
+
+CREATE TRIGGER model_search_unshare AFTER DELETE ON share BEGIN
+  INSERT OR REPLACE INTO model_search (rowid, name, audience)
+    SELECT m.no, m.name, iif(m.visibility = 'public', 'p ', '') || 'o' || replace(m.owner_id, '-', '')
+      || coalesce((SELECT ' ' || group_concat(s.holder, ' ') FROM share s WHERE s.model_no = m.no), '')
+    FROM model m WHERE m.no = OLD.model_no;
+END;
+
+CREATE TRIGGER user_shares_gone AFTER DELETE ON user BEGIN
+  DELETE FROM share WHERE user_id = OLD.id AND user_id <> '';
+  DELETE FROM share WHERE email_key = OLD.email_key AND email_key <> '';
+END;
+
+INSERT INTO model_total (id, bytes) VALUES (1, 0);
