@@ -13,6 +13,26 @@ import (
 	"newsletterd/core"
 )
 
+// uploads sends a form with a file.
+func (e *tenantConsole) uploads(path, name string, file []byte) *httptest.ResponseRecorder {
+	e.Helper()
+	var b bytes.Buffer
+	form := multipart.NewWriter(&b)
+	part, err := form.CreateFormFile("file", name)
+	e.must(err)
+	_, err = part.Write(file)
+	e.must(err)
+	e.must(form.Close())
+	r := httptest.NewRequest("POST", path, &b)
+	r.Header.Set("Content-Type", form.FormDataContentType())
+	for name, value := range e.cookies {
+		r.AddCookie(&http.Cookie{Name: name, Value: value})
+	}
+	res := httptest.NewRecorder()
+	e.handler.ServeHTTP(res, r)
+	return res
+}
+
 // A logo is uploaded or chosen from the pictures of the tenant, without scripts, and shown in mails' width; another
 // address is refused as the settings refuse it.
 func TestConsoleLogo(t *testing.T) {
@@ -23,20 +43,7 @@ func TestConsoleLogo(t *testing.T) {
 		other := e.seed.NewMedia("rose.png", []string{"12345"})
 		e.shows(e.path("settings", "logo"), "Or choose one of your pictures", "rose.png")
 
-		var b bytes.Buffer
-		form := multipart.NewWriter(&b)
-		part, err := form.CreateFormFile("file", "Our logo.png")
-		e.must(err)
-		_, err = part.Write(drawn(t))
-		e.must(err)
-		e.must(form.Close())
-		r := httptest.NewRequest("POST", e.path("settings", "logo", "upload"), &b)
-		r.Header.Set("Content-Type", form.FormDataContentType())
-		for name, value := range e.cookies {
-			r.AddCookie(&http.Cookie{Name: name, Value: value})
-		}
-		res := httptest.NewRecorder()
-		e.handler.ServeHTTP(res, r)
+		res := e.uploads(e.path("settings", "logo", "upload"), "Our logo.png", drawn(t))
 		logo := e.now().BrandLogoURL
 		if res.Code != http.StatusSeeOther || !strings.HasPrefix(logo, "https://news.example.org/") {
 			t.Fatalf("%d: %q, %s", res.Code, logo, textOf(res.Body.String()))
@@ -59,5 +66,34 @@ func TestConsoleLogo(t *testing.T) {
 		if got := e.now().BrandLogoURL; got != "" {
 			t.Errorf("%q", got)
 		}
+	})
+}
+
+// A file that can't be the logo is refused, and is not among the pictures afterwards.
+func TestConsoleRefusedLogo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newTenantConsole(t, core.RoleTenantAdmin)
+		refused := func(name string, file []byte, why string) {
+			t.Helper()
+			res := e.uploads(e.path("settings", "logo", "upload"), name, file)
+			if res.Code != http.StatusBadRequest || !strings.Contains(textOf(res.Body.String()), why) {
+				t.Errorf("%d, no %q: %s", res.Code, why, textOf(res.Body.String()))
+			}
+			if logo := e.now().BrandLogoURL; logo != "" {
+				t.Errorf("the logo is %q", logo)
+			}
+			kept, err := e.store.MediaOf(t.Context(), e.tenant.ID, "", core.Page{Limit: 10})
+			e.must(err)
+			if len(kept) != 0 {
+				t.Errorf("%q is kept", kept[0].Name)
+			}
+		}
+		refused("Our logo.pdf", []byte("%PDF-1.7 the logo"), "a logo is a picture")
+		_, err := e.store.UpdateTenant(t.Context(), e.tenant.ID, "test", func(of *core.Tenant) error {
+			of.PublicURL = "http://news.acme.example"
+			return nil
+		})
+		e.must(err)
+		refused("Our logo.png", drawn(t), "https")
 	})
 }

@@ -45,17 +45,23 @@ func (p *Page) showLogo(fault error) (web.HTML, error) {
 }
 
 // chooseLogo takes a picture of the tenant, by its address; an empty one is no logo.
-func (o *Console) chooseLogo(p *Page) (web.HTML, error) { return p.setLogo(p.Form["logo"]) }
+func (o *Console) chooseLogo(p *Page) (web.HTML, error) { return p.logoSet(p.setLogo(p.Form["logo"])) }
 
-func (p *Page) setLogo(address string) (web.HTML, error) {
+func (p *Page) setLogo(address string) error {
 	body := map[string]any{"brand_logo_url": address}
-	if err := p.Do(http.MethodPut, "/api/admin/tenants/"+p.Tenant.ID, body, nil); err != nil {
+	return p.Do(http.MethodPut, "/api/admin/tenants/"+p.Tenant.ID, body, nil)
+}
+
+// logoSet makes the answer to a form of the page.
+func (p *Page) logoSet(err error) (web.HTML, error) {
+	if err != nil {
 		return p.showLogo(err)
 	}
 	return p.Redirect(p.Path("settings", "logo"), "saved")
 }
 
-// uploadLogo hands the form with a picture on to the media of the tenant, and takes it as the logo.
+// uploadLogo hands the form with a picture on to the media of the tenant, and takes it as the logo. One that can't be
+// the logo is not kept.
 func (o *Console) uploadLogo(p *Page) (web.HTML, error) {
 	var made core.MediaView
 	err := p.Upload(http.MethodPost, "/api/media?"+p.ofTenant().Encode(),
@@ -63,5 +69,15 @@ func (o *Console) uploadLogo(p *Page) (web.HTML, error) {
 	if err != nil {
 		return p.showLogo(err)
 	}
-	return p.setLogo(made.URL)
+	if strings.HasPrefix(made.Type, "image/") {
+		err = p.setLogo(made.URL)
+	} else {
+		err = core.Invalidf("file", "The file is a document: a logo is a picture.")
+	}
+	if err != nil {
+		if err := p.Do(http.MethodDelete, "/api/media/"+made.ID, nil, nil); err != nil {
+			p.LogError(err)
+		}
+	}
+	return p.logoSet(err)
 }
