@@ -67,6 +67,7 @@ type Campaign struct {
 	JobNo           int64   `db:"job_no"`        // the last job that sends it or has sent it; 0: none
 	JobID           string  `db:"job_id"`        // of that job
 
+	// Of a draft: who has sent it back, when and why.
 	ReviewBy       string  `db:"review_by"` // who asked for the review; empty: no one
 	ReviewWantedAt Instant `db:"review_wanted_at"`
 	ReviewNote     string  `db:"review_note"`
@@ -94,6 +95,7 @@ type CampaignView struct {
 	ApprovedAt      Instant         `json:"approved_at,omitzero"`
 	JobID           string          `json:"send_job_id,omitempty"` // of the job that sends it, or has sent it last
 	Review          *CampaignReview `json:"review,omitempty"`
+	SentBack        *SentBack       `json:"sent_back,omitempty"`
 	Archive         *bool           `json:"archive,omitempty"` // shown in the archives of its lists; absent: as they have it
 
 	CreatedBy string  `json:"created_by"`
@@ -111,6 +113,14 @@ type CampaignReview struct {
 	Missed   bool    `json:"missed,omitempty"` // wanted_at has passed
 }
 
+// SentBack is who has sent a campaign back to be changed, until its approval is asked for again.
+type SentBack struct {
+	By   string  `json:"by"`
+	Name string  `json:"name,omitempty"` // of that person; only of a campaign that is shown alone
+	At   Instant `json:"at"`
+	Note string  `json:"note,omitempty"`
+}
+
 // View returns the campaign as it is shown.
 func (c *Campaign) View() CampaignView {
 	v := CampaignView{
@@ -121,7 +131,11 @@ func (c *Campaign) View() CampaignView {
 	if c.ApprovedVersion != 0 {
 		v.ApprovedBy, v.ApprovedAt = c.ApprovedBy, c.ApprovedAt
 	}
-	if c.ReviewBy != "" {
+	switch {
+	case c.ReviewBy == "":
+	case c.State == CampaignDraft:
+		v.SentBack = &SentBack{By: c.ReviewBy, At: c.ReviewWantedAt, Note: c.ReviewNote}
+	default:
 		v.Review = &CampaignReview{
 			c.ReviewBy, c.ReviewWantedAt, c.ReviewNote, c.ReviewAsked, c.ReviewMissed,
 		}
@@ -185,12 +199,15 @@ func (c *Campaign) Editable() error {
 	return Conflictf("conflict", "The campaign is %s: duplicate it to write on.", c.State)
 }
 
-// Edited makes the campaign a draft of what a person has just saved: what was approved is no longer.
+// Edited makes the campaign a draft of what a person has just saved: what was approved is no longer. A draft that was
+// sent back stays one.
 func (c *Campaign) Edited(f *CampaignFields, by string, now Instant) error {
 	if err := c.Editable(); err != nil {
 		return err
 	}
-	c.back()
+	if c.State != CampaignDraft {
+		c.back()
+	}
 	if c.LastApproved == c.Version {
 		c.Writers = Strings{}
 	}
@@ -204,6 +221,11 @@ func (c *Campaign) Edited(f *CampaignFields, by string, now Instant) error {
 // back makes the campaign a draft.
 func (c *Campaign) back() {
 	c.State, c.ApprovedVersion, c.ApprovedBy, c.ApprovedAt, c.CopyID = CampaignDraft, 0, "", 0, ""
+	c.endReview()
+}
+
+// endReview forgets what was asked for with a review, or why the draft was sent back.
+func (c *Campaign) endReview() {
 	c.ReviewBy, c.ReviewWantedAt, c.ReviewNote, c.ReviewAsked, c.ReviewMissed = "", 0, "", 0, false
 }
 
@@ -221,19 +243,24 @@ func (c *Campaign) AskReview(wantedAt Instant, note, by string) error {
 	if c.State != CampaignDraft && c.State != CampaignInReview {
 		return Conflictf("conflict", "The campaign is %s: only drafts are reviewed.", c.State)
 	}
-	if note == "" {
-		note = c.ReviewNote // which only a campaign in review has
+	if note == "" && c.State == CampaignInReview {
+		note = c.ReviewNote
 	}
 	c.State, c.ReviewBy, c.ReviewWantedAt, c.ReviewNote, c.ReviewMissed = CampaignInReview, by, wantedAt, note, false
 	return nil
 }
 
-// Reject makes a campaign in review a draft again. ErrConflict: it is not in review.
-func (c *Campaign) Reject() error {
+// Reject makes a campaign in review, or an approved one, a draft again. It keeps who has sent it back and why, unless
+// that is the person who had asked for the review. ErrConflict: it is neither in review nor approved.
+func (c *Campaign) Reject(note, by string, now Instant) error {
 	if c.State != CampaignInReview && c.State != CampaignApproved {
 		return Conflictf("conflict", "The campaign is %s: there is no approval to refuse or take back.", c.State)
 	}
+	asked := c.ReviewBy
 	c.back()
+	if asked != "" && asked != by {
+		c.ReviewBy, c.ReviewWantedAt, c.ReviewNote = by, now, note
+	}
 	return nil
 }
 
@@ -245,6 +272,9 @@ func (c *Campaign) Approve(version int64, copyID, by string, now Instant) error 
 	}
 	if err := c.AtVersion(version); err != nil {
 		return err
+	}
+	if c.State == CampaignDraft {
+		c.endReview()
 	}
 	c.State, c.ApprovedVersion, c.ApprovedBy, c.ApprovedAt, c.CopyID = CampaignApproved, version, by, now, copyID
 	c.LastApproved = version
@@ -278,6 +308,9 @@ func (c *Campaign) ShowInArchive(shown bool) bool {
 func (c *Campaign) Archive() error {
 	if c.State != CampaignDraft && c.State != CampaignSent {
 		return Conflictf("conflict", "The campaign is %s: only drafts and what was sent can be archived.", c.State)
+	}
+	if c.State == CampaignDraft {
+		c.endReview()
 	}
 	c.State = CampaignArchived
 	return nil

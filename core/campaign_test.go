@@ -18,7 +18,7 @@ func TestWhatCampaignsMayDo(t *testing.T) {
 	changes := map[string]func(*Campaign) error{
 		"edit":    func(c *Campaign) error { return c.Edited(&f, "ann", campaignNow) },
 		"review":  func(c *Campaign) error { return c.AskReview(0, "", "ann") },
-		"reject":  (*Campaign).Reject,
+		"reject":  func(c *Campaign) error { return c.Reject("", "pia", campaignNow) },
 		"approve": func(c *Campaign) error { return c.Approve(c.Version, "copy", "pia", campaignNow) },
 		"send":    func(c *Campaign) error { return c.MaySend(c.Version) },
 		"archive": (*Campaign).Archive,
@@ -176,5 +176,40 @@ func TestCampaignsAreComplete(t *testing.T) {
 	if frozen.FromName != "Own" || frozen.MailFrom != "o@tenant.example" || frozen.ReplyTo != "r@tenant.example" ||
 		frozen.Language != "de" {
 		t.Errorf("%+v", frozen)
+	}
+}
+
+// What says why a campaign was sent back goes once it is approved or put away. Taking one's own question back is no
+// sending back.
+func TestSentBackEnds(t *testing.T) {
+	const bob, ann = "user:bob", "user:ann"
+	back := func(by string) Campaign {
+		c := NewCampaign("t", &CampaignFields{Name: "A"}, bob, 1)
+		if err := c.AskReview(0, "Please.", bob); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Reject("Another picture.", by, 5); err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	c := back(ann)
+	if v := c.View(); v.Review != nil || v.SentBack == nil || *v.SentBack != (SentBack{By: ann, At: 5, Note: "Another picture."}) {
+		t.Errorf("%+v, %+v", v.Review, v.SentBack)
+	}
+	if err := c.AskReview(0, "", bob); err != nil || c.View().Review.Note != "" || c.View().SentBack != nil {
+		t.Errorf("%v, %+v", err, c.View().Review)
+	}
+	for name, ends := range map[string]func(*Campaign) error{
+		"approved": func(c *Campaign) error { return c.Approve(1, "copy", ann, 6) },
+		"archived": (*Campaign).Archive,
+	} {
+		c := back(ann)
+		if err := ends(&c); err != nil || c.View().SentBack != nil || c.View().Review != nil {
+			t.Errorf("%s: %v, %+v", name, err, c.View())
+		}
+	}
+	if c := back(bob); c.View().SentBack != nil {
+		t.Errorf("taken back: %+v", c.View().SentBack)
 	}
 }

@@ -323,8 +323,15 @@ func (a campaigns) reply(c *web.Call, of *core.Campaign, err error) (campaign, e
 		return campaign{}, err
 	}
 	t, err := a.store.Tenant(c, of.TenantID)
+	if err != nil {
+		return campaign{}, err
+	}
+	v := of.View()
+	if v.SentBack != nil {
+		v.SentBack.Name, err = a.nameOf(c, v.SentBack.By)
+	}
 	c.Header().Set("ETag", etag(of))
-	return campaign{of.View(), writtenOf(&fields), t.Permissions(of, c.Caller, actor(c))}, err
+	return campaign{v, writtenOf(&fields), t.Permissions(of, c.Caller, actor(c))}, err
 }
 
 // campaignFilter narrows the list of campaigns.

@@ -132,13 +132,15 @@ func (a reviewPages) show(c *web.Call, who core.Visitor, of *core.Campaign, faul
 		return web.HTML{}, err
 	}
 	data := reviewView{
-		ID: of.ID, Subject: of.Subject, Revision: of.Revision, Note: of.ReviewNote, State: w.reviewState(of.State),
+		ID: of.ID, Subject: of.Subject, Revision: of.Revision, State: w.reviewState(of.State),
 	}
-	if of.ReviewWantedAt != 0 {
-		data.Wanted, data.Passed = when(of.ReviewWantedAt), of.ReviewWantedAt <= c.Now
-	}
-	if data.By, err = a.nameOf(c, of.ReviewBy); err != nil {
-		return web.HTML{}, err
+	if r := of.View().Review; r != nil {
+		if data.Note = r.Note; r.WantedAt != 0 {
+			data.Wanted, data.Passed = when(r.WantedAt), r.WantedAt <= c.Now
+		}
+		if data.By, err = a.nameOf(c, r.By); err != nil {
+			return web.HTML{}, err
+		}
 	}
 	faulty, err := a.fill(c, &data, of, core.UserActor(who.User.ID))
 	if err != nil {
@@ -192,7 +194,7 @@ func (a reviewPages) fill(c *web.Call, data *reviewView, of *core.Campaign, acto
 }
 
 // nameOf is the name, or else the address, of a user whom the audit trail names; empty for others.
-func (a reviewPages) nameOf(c *web.Call, actor string) (string, error) {
+func (a campaigns) nameOf(c *web.Call, actor string) (string, error) {
 	u, err := a.store.UserWithoutRoles(c, core.ActorUser(actor))
 	switch {
 	case core.KindOf(err) == core.NotFound:

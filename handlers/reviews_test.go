@@ -179,6 +179,47 @@ func TestReviewIsRefused(t *testing.T) {
 	})
 }
 
+// A draft that was sent back says by whom, when and why, also once it was written on, until it is asked for again.
+func TestReviewSentBackSaysWhy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newReviewEnv(t)
+		e.login()
+		ann, err := e.store.UserByEmail(t.Context(), "ann@user.example")
+		e.must(err)
+		editor := "/console/" + e.tenant.ID + "/campaigns/" + e.campaign.ID
+		shows := func(want bool) {
+			t.Helper()
+			for _, path := range []string{editor, editor + "/send"} {
+				status, page := e.page("GET", path, nil)
+				text := textOf(page)
+				for _, part := range []string{ann.Name + " has sent it back to be changed: today, ", "Another picture, please."} {
+					if status != http.StatusOK || strings.Contains(text, part) != want {
+						t.Errorf("%s: %d, %q is there: %t: %s", path, status, part, !want, text)
+					}
+				}
+			}
+			// who asks, and what for, is said of what waits alone
+			if _, page := e.page("GET", reviewAddress(e.campaign.ID), nil); strings.Contains(textOf(page), "asks you") == want {
+				t.Errorf("the page of the review: %s", textOf(page))
+			}
+		}
+		e.review(e.seed.Time().Add(time.Hour))
+		shows(false)
+		if status, state := e.press("reject"); status != http.StatusOK || state != core.CampaignDraft {
+			t.Fatalf("%d, %s", status, state)
+		}
+		shows(true)
+		e.edit(core.UserActor(e.bob.ID))
+		shows(true)
+		e.review(0)
+		shows(false)
+		if status, state := e.press("reject"); status != http.StatusOK || state != core.CampaignDraft {
+			t.Fatalf("%d, %s", status, state)
+		}
+		shows(true)
+	})
+}
+
 // What is wanted at a time is approved and scheduled by one button; if no one does, nothing is sent, and both are told.
 func TestReviewUntilATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -15,6 +15,17 @@ type Review struct {
 	Data         any // of templates/review.html
 }
 
+// sentBack is what a page says of a campaign that was sent back.
+type sentBack struct{ Who, Note string }
+
+// SentBackBy says who has sent a campaign back, when and why.
+func (p *Page) SentBackBy(s *core.SentBack) sentBack {
+	if s.Name == "" {
+		return sentBack{p.T("It was sent back to be changed: {{when}}.", "when", p.When(s.At)), s.Note}
+	}
+	return sentBack{p.T("{{who}} has sent it back to be changed: {{when}}.", "who", s.Name, "when", p.When(s.At)), s.Note}
+}
+
 // ShowReview makes the page in the looks of the tenant's console.
 func (o *Console) ShowReview(c *web.Call, who core.Visitor, r Review) (web.HTML, error) {
 	p, err := o.page(c, who)
