@@ -38,7 +38,7 @@ func (e *tenantConsole) uploads(path, name string, file []byte) *httptest.Respon
 func TestConsoleLogo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newTenantConsole(t, core.RoleTenantAdmin)
-		e.shows(e.path("settings"), "Upload or choose a logo")
+		e.shows(e.path("settings"), "Save, and upload or choose a logo")
 		e.shows(e.path("settings", "logo"), "There is no logo: your name stands in its place.", "Upload a logo")
 		other := e.seed.NewMedia("rose.png", []string{"12345"})
 		e.shows(e.path("settings", "logo"), "Or choose one of your pictures", "rose.png")
@@ -50,7 +50,7 @@ func TestConsoleLogo(t *testing.T) {
 		}
 		e.shows(e.path("settings", "logo"), `<img src="`+logo+`" alt="Your logo in a mail"`, "Our logo.png",
 			`aria-pressed="true"`)
-		e.shows(e.path("settings"), `<img src="`+logo+`" alt="Your logo"`, "Another logo")
+		e.shows(e.path("settings"), `<img src="`+logo+`" alt="Your logo"`, "Save, and choose another logo")
 
 		page := e.shows(e.path("settings", "logo"), "rose.png")
 		at := strings.Index(page, other.Mail.Digits())

@@ -40,6 +40,14 @@ func TestConsoleSettings(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 		e.shows(e.path("settings"), `value="Acme & Co"`, `<option value="consent" selected>`, "b@acme.example")
+		form.Set("brand_name", "Acme & Daughter")
+		form.Set("then", "logo") // the way to the logo loses nothing that was typed
+		if to := e.sends(e.path("settings"), form); to != e.path("settings", "logo")+"?done=saved" {
+			t.Errorf("leads to %s", to)
+		}
+		if got := e.now().BrandName; got != "Acme & Daughter" {
+			t.Errorf("%q is lost", got)
+		}
 		form.Set("brand_color", "red")
 		form.Set("measure", "nothing")
 		e.refuses(e.path("settings"), form, http.StatusBadRequest, `value="red" maxlength="7" placeholder="#1d6b52" aria-invalid="true"`,

@@ -180,6 +180,9 @@ func (o *Console) settings(p *Page) (web.HTML, error) {
 			return show(f, v)
 		})
 	}
+	if p.Form["then"] == "logo" { // on a page of its own, for which nothing that was typed is lost
+		return p.Redirect(p.Path("settings", "logo"), "saved")
+	}
 	return p.Redirect(p.Path("settings"), "saved")
 }
 
