@@ -516,7 +516,9 @@ func tryPastes(b *consoleBrowser) {
 // tryLeftPicture drops a picture where one was pasted that stayed on the reader's computer.
 func tryLeftPicture(b *consoleBrowser, want string) {
 	b.Helper()
-	b.expect(`document.querySelector(".editor-elsewhere").textContent`, "This picture stayed on your computer: drop it here.")
+	b.expect(`document.querySelector(".editor-elsewhere").textContent`,
+		"This picture stayed on your computer: drop it here, or choose its file.")
+	b.opensFiles(".editor-elsewhere")
 	b.Eval(`(() => {
 		const data = new DataTransfer();
 		data.items.add(` + file + `);

@@ -12,6 +12,7 @@ var functions = template.FuncMap{
 	"field": newField,
 	"area":  newArea,
 	"pick":  newChoice,
+	"file":  newFile,
 	"tick":  newTick,
 	"stat": func(label, figure, note string, to ...string) stat {
 		return stat{label, figure, note, strings.Join(to, "")}
@@ -99,6 +100,17 @@ func (f field) Like(text string) field { f.Placeholder = text; return f }
 
 // Fill sets what a browser may fill in (the attribute autocomplete).
 func (f field) Fill(name string) field { f.Complete = name; return f }
+
+// file is an input for a file, named file: a click anywhere in its area opens the dialog, and a file may be dropped there.
+type file struct{ Label, Accept, Hint, Drop, Wrong string }
+
+func newFile(label, accept, hint string) file { return file{Label: label, Accept: accept, Hint: hint} }
+
+// Or adds a text to the hint that is shown where scripts run.
+func (f file) Or(text string) file { f.Drop = text; return f }
+
+// Blame sets what is wrong with the file; empty: nothing.
+func (f file) Blame(text string) file { f.Wrong = text; return f }
 
 type tick struct {
 	Name, Label, Hint string

@@ -181,6 +181,8 @@ class Figure {
       const img = make("img", { src: visible, alt });
       if (width) img.width = width;
       parts.push(img);
+    } else if (pending === "drop" && this.pictures.canSend) {
+      parts.push(this.chooser());
     } else {
       parts.push(make("p", { className: "editor-elsewhere", textContent: this.missing(src, pending) }));
     }
@@ -211,6 +213,19 @@ class Figure {
     return word("picture.elsewhere", { host });
   }
 
+  // chooser is the place of a picture that stayed on a computer: its file is dropped there or chosen.
+  chooser() {
+    const input = make("input", { type: "file", accept: "image/png,image/jpeg,image/gif,image/webp" });
+    input.onchange = () => {
+      const file = input.files[0];
+      if (!file) return;
+      const { state } = this.view;
+      const attrs = { ...state.doc.nodeAt(this.getPos()).attrs, pending: this.pictures.send(file, this.view) };
+      this.view.dispatch(state.tr.setNodeMarkup(this.getPos(), null, attrs));
+    };
+    return make("label", { className: "editor-elsewhere" }, word("picture.drop"), input);
+  }
+
   button(text, act) {
     const b = make("button", { type: "button", className: "button", textContent: text });
     b.onclick = act;
@@ -224,7 +239,8 @@ class Figure {
   }
 
   stopEvent(event) {
-    return event.target instanceof Element && Boolean(event.target.closest("button"));
+    if (/^d/.test(event.type)) return false; // a drop is the editor's
+    return event.target instanceof Element && Boolean(event.target.closest("button, label"));
   }
 
   ignoreMutation() {
