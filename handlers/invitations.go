@@ -88,18 +88,14 @@ func (a invitations) showPage(c *web.Call, in joinForm, fault error) (web.HTML, 
 			LinkText: w.SignIn,
 		}, brand{})
 	}
-	v, status := view{
-		Title: w.InvitationTitle, Data: invited{
-			in.Token, string(i.Email), i.TenantName, truncate(in.Name, maxShown),
-			signedIn,
-		},
-	}, 0
-	if fault != nil {
-		ok := true
-		if v.Fault, status, ok = faultOf(c, fault); !ok {
-			return web.HTML{}, fault
-		}
+	v := view{Title: w.InvitationTitle, Data: invited{
+		in.Token, string(i.Email), i.TenantName, truncate(in.Name, maxShown), signedIn,
+	}}
+	status, err := v.blame(c, fault)
+	if err != nil {
+		return web.HTML{}, err
 	}
+	v.AtField = !signedIn && v.field != ""
 	return render(c, status, "invitation", v)
 }
 

@@ -24,6 +24,8 @@ var pages = web.NewTemplates(pageFiles, "pages", template.FuncMap{"fields": show
 // view is what a page shows. Fault says what was wrong with the form that was sent, Notice what was done.
 type view struct {
 	Title, Fault, Notice string
+	field                string      // of the form, that Fault is about
+	AtField              bool        // Fault stands next to that field, not above the form
 	Script               string      // its address; empty: none
 	Feed                 string      // the address of the Atom feed of its list; empty: none
 	Up                   link        // to what the page is part of
@@ -53,6 +55,9 @@ func (s script) serve(c *web.Call, _ struct{}) (web.Text, error) {
 
 // link is a link above the title of a page; empty: there is none.
 type link struct{ Path, Text string }
+
+// Wrong reports whether a field of the form is what Fault is about.
+func (v view) Wrong(field string) bool { return v.Fault != "" && v.field == field }
 
 // Expand returns a text with names in the place of its placeholders.
 func (v view) Expand(text string) string { return v.style.expand(text) }

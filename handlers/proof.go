@@ -164,5 +164,8 @@ func (v *view) blame(c *web.Call, fault error) (status int, err error) {
 	if fault == error(auth.ErrBadCredentials) { // no address was typed in
 		v.Fault = wordsOf(c).FaultPassword
 	}
+	if e, is := errors.AsType[*core.Error](fault); is {
+		v.field = e.Field
+	}
 	return status, nil
 }

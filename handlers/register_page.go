@@ -37,14 +37,12 @@ func (m mailedLinks) showRegister(c *web.Call, in registerForm, fault error) (we
 		Data: registering{Client: f.client, Continue: f.Continue, Email: truncate(in.Email, maxShown), Back: f.Back},
 	}
 	status := 0
-	if fault != nil {
-		ok := true
-		if errors.Is(fault, core.ErrConflict) {
-			v.Fault, status = wordsOf(c).FaultExists, http.StatusConflict
-		} else if v.Fault, status, ok = faultOf(c, fault); !ok {
-			return web.HTML{}, fault
-		}
+	if errors.Is(fault, core.ErrConflict) {
+		v.Fault, v.field, status = wordsOf(c).FaultExists, "email", http.StatusConflict
+	} else if status, err = v.blame(c, fault); err != nil {
+		return web.HTML{}, err
 	}
+	v.AtField = v.field != ""
 	return render(c, status, "register", v)
 }
 

@@ -48,6 +48,7 @@ func (a setupPages) show(c *web.Call, in setupForm, fault error) (web.HTML, erro
 	if err != nil {
 		return web.HTML{}, err
 	}
+	v.AtField = v.field != ""
 	return render(c, status, "setup", v)
 }
 

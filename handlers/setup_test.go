@@ -2,6 +2,8 @@ package handlers
 
 import (
 	"net/url"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -22,6 +24,25 @@ func setupEnv(t *testing.T) (*pageEnv, string) {
 	return e, token
 }
 
+// inputs are the elements of forms that have a name; faultAt is where a text stands that says what is wrong.
+var (
+	inputs  = regexp.MustCompile(`<(?:input|select|textarea)[^>]* name="([^"]+)"[^>]*>`)
+	faultAt = regexp.MustCompile(`aria-describedby="(?:[^"]* )?([\w-]*(?:fault|wrong|hint))"`)
+)
+
+// marked returns the names of the inputs of a page that are marked as wrong, have the focus, and are described by a text
+// that is there.
+func marked(page string) (names []string) {
+	for _, m := range inputs.FindAllStringSubmatch(page, -1) {
+		at := faultAt.FindStringSubmatch(m[0])
+		if strings.Contains(m[0], ` aria-invalid="true"`) && strings.Contains(m[0], " autofocus") && at != nil &&
+			strings.Contains(page, `id="`+at[1]+`"`) {
+			names = append(names, m[1])
+		}
+	}
+	return names
+}
+
 // The first operator makes an account by the link, is signed in by that, and comes to the console.
 func TestSetup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -31,9 +52,15 @@ func TestSetup(t *testing.T) {
 			t.Fatal(code, textOf(page))
 		}
 		form := url.Values{"token": {token}, "name": {"Lisa"}, "email": {"lisa@example.org"}, "password": {"short"}}
-		if code, page := e.page("POST", setupPath, form); code != 400 || !strings.Contains(page, `value="lisa@example.org"`) {
-			t.Error("a short password:", code, textOf(page))
+		if code, page := e.page("POST", setupPath, form); code != 400 || !strings.Contains(page, `value="lisa@example.org"`) ||
+			!slices.Equal(marked(page), []string{"password"}) {
+			t.Error("a short password:", code, marked(page), textOf(page))
 		}
+		form.Set("email", "lisa")
+		if code, page := e.page("POST", setupPath, form); code != 400 || !slices.Equal(marked(page), []string{"email"}) {
+			t.Error("no address:", code, marked(page), textOf(page))
+		}
+		form.Set("email", "lisa@example.org")
 		form.Set("password", "correct horse battery")
 		res := e.ask("POST", setupPath, form)
 		if res.StatusCode != 303 || !strings.HasSuffix(res.Header.Get("Location"), "/console") {

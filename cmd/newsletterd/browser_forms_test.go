@@ -37,13 +37,45 @@ func (b *consoleBrowser) opensFiles(area string) {
 	b.expect(`String(window.asked)`, "2")
 }
 
+// newAdmin is newWriter of an administrator.
+func newAdmin(t *testing.T) *writer {
+	t.Helper()
+	w := newWriter(t)
+	role := core.Role{Role: core.RoleTenantAdmin, TenantID: w.tenant.ID}
+	w.d.Must(w.d.store.GrantRole(t.Context(), w.user.ID, role, false, now()))
+	return w
+}
+
 // An area for files is a button, too.
 func TestFilesAreChosenInABrowser(t *testing.T) {
-	w := newWriter(t)
-	w.d.Must(w.d.store.GrantRole(t.Context(), w.user.ID, core.Role{Role: core.RoleTenantAdmin, TenantID: w.tenant.ID},
-		false, now()))
+	w := newAdmin(t)
 	for _, path := range []string{"/new-import", "/looks", "/settings/logo"} {
 		w.Open(w.at(path), chromedp.WaitVisible("#f-file"))
 		w.opensFiles(".field:has([type=file])")
 	}
+}
+
+// The way to the logo keeps what was typed, and Return in a field is no such way. What is wrong has the focus, also where
+// a script sends the form.
+func TestFormsInABrowser(t *testing.T) {
+	w := newAdmin(t)
+	w.Open(w.at("/settings"), chromedp.WaitVisible("#f-brand_name"))
+	w.Do(chromedp.SetValue("#f-brand_name", "Typed"), chromedp.SendKeys("#f-reply_to", "a@acme.example\r"))
+	w.leads("/settings?done=saved")
+	w.Do(chromedp.SetValue("#f-brand_name", "Typed again"), chromedp.Click(`[name="then"]`))
+	w.leads("/settings/logo?done=saved")
+	w.Eval(`(() => {
+		const data = new DataTransfer();
+		data.items.add(new File(["%PDF-1.7"], "logo.pdf", {type: "application/pdf"}));
+		document.querySelector("#f-file").files = data.files;
+	})()`)
+	w.Click(".drop .primary")
+	w.Wait(`document.activeElement.id === "f-file" && document.activeElement.ariaInvalid === "true"`)
+	w.expect(`document.querySelector("#f-file-wrong").textContent`, "The file is a document: a logo is a picture.")
+	w.Open(w.at("/settings"), chromedp.WaitVisible("#f-brand_name"))
+	w.expect(`document.querySelector("#f-brand_name").value`, "Typed again")
+	w.Do(chromedp.SetValue("#f-brand_color", "red"), chromedp.Click(".form-acts .primary"),
+		chromedp.WaitVisible("#fault"))
+	w.expect(`document.activeElement.id`, "f-brand_color")
+	w.Look("form-wrong")
 }

@@ -141,7 +141,7 @@ const (
 func (o *Console) takeImport(p *Page) (web.HTML, error) {
 	media, params, _ := mime.ParseMediaType(p.Request.Header.Get("Content-Type"))
 	if media != "multipart/form-data" || params["boundary"] == "" {
-		return p.uploadForm("", core.Invalidf("", "Choose a file."))
+		return p.uploadForm("", core.Invalidf("file", "Choose a file."))
 	}
 	body := &arriving{p: p, r: p.Request.Body, head: maxUploadHead}
 	parts := multipart.NewReader(body, params["boundary"])
@@ -155,18 +155,18 @@ func (o *Console) takeImport(p *Page) (web.HTML, error) {
 		case "list":
 			b, err := io.ReadAll(io.LimitReader(part, 100))
 			if err != nil {
-				return p.uploadForm("", core.Invalidf("", "Choose a file."))
+				return p.uploadForm("", core.Invalidf("file", "Choose a file."))
 			}
 			list = string(b)
 		case "file":
 			if part.FileName() == "" {
-				return p.uploadForm(list, core.Invalidf("", "Choose a file."))
+				return p.uploadForm(list, core.Invalidf("file", "Choose a file."))
 			}
 			body.head = noLimit
 			return p.sendImport(list, part.FileName(), part)
 		}
 	}
-	return p.uploadForm(list, core.Invalidf("", "Choose a file."))
+	return p.uploadForm(list, core.Invalidf("file", "Choose a file."))
 }
 
 // sendImport has the API take a file in.

@@ -275,7 +275,7 @@ func (o *Console) actOnTenant(p *Page) (web.HTML, error) {
 			text := strings.TrimSpace(p.Form[name])
 			n, err := strconv.Atoi(text)
 			if err != nil && text != "" {
-				return p.showTenant(core.Invalidf("send_limits", "A limit is a number; leave it empty for none."))
+				return p.showTenant(core.Invalidf("send_limits."+name, "A limit is a number; leave it empty for none."))
 			}
 			limits[name] = n
 		}

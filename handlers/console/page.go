@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,6 +26,7 @@ type Page struct {
 
 	console *Console
 	caller  core.Caller
+	faults  map[string]string // texts that FaultOf has returned: the fields of the API that they are about
 }
 
 // page makes the Page of a request.
@@ -141,6 +143,14 @@ type View struct {
 	Status int // 0: 200
 }
 
+// Wrong returns what is wrong with an input that stands for some fields of the API; empty: nothing that the page says.
+func (s shown) Wrong(fields ...string) string {
+	if at := s.Page.faults[s.Fault]; at == "" || !slices.Contains(fields, at) {
+		return ""
+	}
+	return s.Fault
+}
+
 // Link is a text with an address.
 type Link struct{ Text, To string }
 
@@ -244,7 +254,12 @@ func (p *Page) FaultOf(err error) (text string, status int, ok bool) {
 	}
 	p.RetryAfter(e)
 	p.LogError(err)
-	return p.faultText(e), web.StatusOf(web.Console, e.Kind), true
+	text = p.faultText(e)
+	if p.faults == nil {
+		p.faults = map[string]string{}
+	}
+	p.faults[text], _, _ = strings.Cut(e.Field, "[") // of a list, the first that is wrong
+	return text, web.StatusOf(web.Console, e.Kind), true
 }
 
 // failed makes the page of an error.

@@ -49,13 +49,17 @@ on("submit", "form[data-upload]", async (event, form) => {
     bar.hidden = false;
     bar.removeAttribute("value");
   }
+  const input = form.querySelector("input[type=file]");
   if (fault) fault.textContent = "";
+  input?.removeAttribute("aria-invalid");
   try {
     const again = form.dataset.goesOn ? sendOn : sendAgain;
     const answer = await again(form, new FormData(form, event.submitter), bar, fault);
     if (answer) shown(form, answer);
   } catch (why) {
     if (fault) fault.textContent = why.message;
+    input?.setAttribute("aria-invalid", "true");
+    input?.focus();
     say(why.message);
   }
   if (bar) bar.hidden = true;
