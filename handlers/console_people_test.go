@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -108,6 +109,29 @@ func (e *peopleEnv) found(email core.Email) core.Subscription {
 	s, err := e.store.Subscription(e.Context(), e.list.ID, email)
 	e.must(err)
 	return s
+}
+
+// buttons finds links that look like buttons: where they lead, and their words after the picture.
+var buttons = regexp.MustCompile(`(?s)<a class="button[^"]*" href="([^"]+)">(?:<svg.*?</svg>)?\s*([^<]+)</a>`)
+
+// What leads elsewhere is called otherwise.
+func TestConsoleButtonsSayWhatTheyDo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newTenantConsole(t, core.RolePublisher)
+		e.seed.NewList()
+		for _, path := range []string{"people", "imports", "campaigns", "lists/" + e.list.ID} {
+			leads := map[string]string{}
+			for _, b := range buttons.FindAllStringSubmatch(e.shows(e.path(path)), -1) {
+				if to, known := leads[b[2]]; known && to != b[1] {
+					t.Errorf("%s: %q leads to %s and to %s", path, b[2], to, b[1])
+				}
+				leads[b[2]] = b[1]
+			}
+			if len(leads) == 0 {
+				t.Errorf("%s: no buttons", path)
+			}
+		}
+	})
 }
 
 func TestConsolePeople(t *testing.T) {
