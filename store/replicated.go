@@ -2,9 +2,14 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"log/slog"
+	"os"
 	"strconv"
 	"time"
+
+	"github.com/jmoiron/sqlx"
 
 	"newsletterd/core"
 )
@@ -34,6 +39,8 @@ type Replica interface {
 	Progress() (lag, latency time.Duration, txid uint64)
 	// Generation grows each time that a machine takes the lease.
 	Generation() uint64
+	// Name tells it from other replicas.
+	Name() string
 }
 
 const (
@@ -54,7 +61,38 @@ func (s *Store) takeReplica(ctx context.Context) error {
 	return s.opts.Replica.Prepare(ctx)
 }
 
-// startReplica begins to copy, and writes the generation into the file: it is the first that the replica gets of it.
+// replicaMark is the name of the replica that the database was kept in last, in the table mark.
+const replicaMark = "replica"
+
+// KeptIn returns the name of the replica that the database file at path was kept in last; empty where there is none, or
+// no file. It leaves the file and its -wal as they are.
+func KeptIn(ctx context.Context, path string) (name string, err error) {
+	if fi, err := os.Stat(path); errors.Is(err, os.ErrNotExist) || err == nil && fi.Size() == 0 {
+		return "", nil
+	}
+	how := "mode=ro"
+	if walSize(path) == 0 { // then SQLite would need to make one
+		how += "&immutable=1"
+	}
+	db, err := sqlx.Open("sqlite", dsn(path, nil, how))
+	if err != nil {
+		return "", err
+	}
+	defer db.Close()
+	var has bool
+	err = db.GetContext(ctx, &has, "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'mark')")
+	if err != nil || !has {
+		return "", err
+	}
+	err = db.GetContext(ctx, &name, "SELECT value FROM mark WHERE name = ?", replicaMark)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return name, err
+}
+
+// startReplica begins to copy, and writes the generation and where it is kept into the file: it is the first that the
+// replica gets of it.
 func (s *Store) startReplica(ctx context.Context) error {
 	r := s.opts.Replica
 	if err := s.forgetAnswers(); err != nil {
@@ -65,9 +103,10 @@ func (s *Store) startReplica(ctx context.Context) error {
 	}
 	s.writer.replica.Store(true)
 	err := s.update(ctx, func(tx *Tx) error {
-		_, err := tx.exec("INSERT INTO mark (name, value) VALUES ('generation', ?) ON CONFLICT (name) DO UPDATE SET "+
-			"value = excluded.value", strconv.FormatUint(r.Generation(), 10))
-		return err
+		if err := tx.setMark(replicaMark, r.Name()); err != nil {
+			return err
+		}
+		return tx.setMark("generation", strconv.FormatUint(r.Generation(), 10))
 	})
 	if err != nil {
 		return err

@@ -103,6 +103,9 @@ func (d *doctor) examine(c *cli.Context) (err error) {
 	o, err := storeOptions(d.cfg, newLog(config.Log{Level: "error", Format: "text"}, d.p.err))
 	if err == nil {
 		o.Mode = store.Command
+		if d.cfg.Replica.URL != "" && !store.DaemonRuns(o.Path) {
+			o.ReadOnly = errLooks // else the replica would not know the file again that a kill has left
+		}
 		d.store, err = store.Open(d.ctx, o)
 	}
 	if err != nil {

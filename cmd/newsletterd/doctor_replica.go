@@ -28,6 +28,10 @@ func (d *doctor) replica() {
 	defer cancel()
 	bucket, err := objects.Open(url, d.env)
 	if err == nil {
+		knows, _ := keptHere(ctx, d.cfg) // the database has told its error
+		err = replica.Missing(ctx, url, d.env, d.cfg.Database.Path, knows)
+	}
+	if err == nil {
 		err = objects.Probe(ctx, bucket)
 	}
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -49,9 +50,18 @@ does the same once a week. Exit code 1 if anything is found.
    newsletterd replica drill`,
 		Action: p.replicaDrill,
 	}
+	begin := &cli.Command{
+		Name: "begin", Usage: "begin the replica anew, with the database of this machine, where it was lost",
+		Description: `A daemon refuses to start where the bucket is empty in which its database was kept before: its disk may not be
+mounted. Where what it had is lost for good, this copies the database of this machine there. A replica that has a
+database is left alone, and no daemon may run.
+
+   newsletterd replica begin`,
+		Action: p.replicaBegin,
+	}
 	return &cli.Command{
 		Name: "replica", Usage: "look at the replica of the database, restore it, try whether it can be restored",
-		Subcommands: []*cli.Command{status, restore, drill},
+		Subcommands: []*cli.Command{status, restore, drill, begin},
 	}
 }
 
@@ -269,6 +279,32 @@ func (p *program) replicaDrill(c *cli.Context) error {
 			tookText(&d), bytesText(d.Bytes), d.TXID)
 	}
 	return err
+}
+
+func (p *program) replicaBegin(c *cli.Context) error {
+	cfg, err := p.replicaConfig(c)
+	if err != nil {
+		return err
+	}
+	if fi, err := os.Stat(cfg.Database.Path); errors.Is(err, os.ErrNotExist) || err == nil && fi.Size() == 0 {
+		return fmt.Errorf("there is no database at %s to begin with; where that is lost, too, remove %[1]s.replica, and "+
+			"`newsletterd serve` makes a new one", cfg.Database.Path)
+	} else if err != nil {
+		return err
+	}
+	s, err := replica.Look(c.Context, cfg.Replica.URL, p.lookup)
+	if err != nil {
+		return err
+	}
+	if s.Files > 0 {
+		return errors.New("the replica has a database already: `newsletterd serve` goes on with that")
+	}
+	err = giveReplica(c.Context, cfg, newLog(config.Log{Level: "warn", Format: "text", PII: cfg.Log.PII}, p.err),
+		func(r *replica.Options) { r.Begin = true })
+	if err != nil {
+		return err
+	}
+	return p.done(c, "The replica has the database of this machine.")
 }
 
 // drillHere compares with the database and keeps the result where a daemon of this machine serves it. Elsewhere the

@@ -25,6 +25,7 @@ func replicate(o *store.Options, cfg *config.Config, log *slog.Logger, waiting f
 	ro := replica.Options{
 		URL: cfg.Replica.URL, Path: cfg.Database.Path, TTL: cfg.Replica.TTL.Std(), Keep: cfg.Replica.Keep.Std(),
 		Log: log, Waiting: waiting,
+		Knows: func(ctx context.Context) (bool, error) { return keptHere(ctx, cfg) },
 		// The other machine answers and sends already: what this one has not written is not worth a moment.
 		Failed: func(error) { os.Exit(exitLost) },
 	}
@@ -37,6 +38,12 @@ func replicate(o *store.Options, cfg *config.Config, log *slog.Logger, waiting f
 	}
 	o.Replica, o.ReplicaLags, o.ReplicaName = r, !cfg.Replica.Acknowledge, replicaName(cfg.Replica.URL)
 	return nil
+}
+
+// keptHere reports whether the database file says that it was kept in the replica of the configuration.
+func keptHere(ctx context.Context, cfg *config.Config) (bool, error) {
+	name, err := store.KeptIn(ctx, cfg.Database.Path)
+	return name != "" && name == replica.Name(cfg.Replica.URL), err
 }
 
 // replicaName is the address of a replica without what only says how it is reached.
@@ -148,19 +155,28 @@ func bringNewest(ctx context.Context, cfg *config.Config, log *slog.Logger) erro
 // supersede gives the replica the database file that was put in its place, under the next generation, so that all
 // machines go on from there.
 func supersede(ctx context.Context, cfg *config.Config, log *slog.Logger) error {
+	err := giveReplica(ctx, cfg, log, func(r *replica.Options) { r.Supersede = true })
+	if err != nil {
+		return fmt.Errorf("the replica does not have it, and would replace it at the next start: %w", err)
+	}
+	return nil
+}
+
+// giveReplica ships the database file, as change lets it.
+func giveReplica(ctx context.Context, cfg *config.Config, log *slog.Logger, change func(*replica.Options)) error {
 	o, err := storeOptions(cfg, log)
 	if err != nil {
 		return err
 	}
 	o.Mode, o.Migrate = store.Command, true
-	if err := replicate(&o, cfg, log, unlessServed, func(r *replica.Options) { r.Supersede = true }); err != nil {
+	if err := replicate(&o, cfg, log, unlessServed, change); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, supersedeWait)
 	defer cancel()
 	s, err := store.Open(ctx, o)
 	if err != nil {
-		return fmt.Errorf("the replica does not have it, and would replace it at the next start: %w", err)
+		return err
 	}
 	return s.Close()
 }

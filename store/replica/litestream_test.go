@@ -59,7 +59,7 @@ func TestStockLitestreamRestoresTheSame(t *testing.T) {
 	})
 	t.Run("folder", func(t *testing.T) {
 		t.Parallel()
-		url := "file://" + filepath.Join(t.TempDir(), "replica")
+		url := "file://" + t.TempDir()
 		stockRestores(t, program, url, url)
 	})
 }

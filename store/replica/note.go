@@ -10,14 +10,15 @@ import (
 	"path/filepath"
 )
 
-// note is what a machine keeps in a file next to the database: its name, and of which transaction the database file is
-// when there is no -wal, as long as the file is the same and no one has written to it.
+// note is what a machine keeps in a file next to the database: its name, where the database was kept last, and of which
+// transaction the database file is when there is no -wal, as long as the file is the same and no one has written to it.
 type note struct {
 	Node       string `json:"node"`
 	Generation uint64 `json:"generation"`
 	TXID       uint64 `json:"txid"`
 	Pages      uint32 `json:"pages"`
 	File       mark   `json:"file"`
+	URL        string `json:"url"` // Name of the replica that this is about
 }
 
 // mark tells a file from each other one and from what it was before: any write to it moves Changed.

@@ -33,6 +33,10 @@ type Options struct {
 	Log  *slog.Logger
 	// Supersede lets the database file take the place of what the bucket has, which stays restorable as it was before.
 	Supersede bool
+	// Begin lets the replica begin anew where the bucket is empty, though the database was kept in it before.
+	Begin bool
+	// Knows reports whether the database file says that it was kept at this URL before; nil: it says nothing.
+	Knows func(ctx context.Context) (bool, error)
 	// Waiting is called about every second while another machine holds the lease; host is its name, and alive whether it
 	// has renewed the lease meanwhile. Prepare returns its error.
 	Waiting func(host string, alive bool) error
@@ -98,7 +102,8 @@ func New(o Options) (*Replica, error) {
 
 // Prepare takes the lease, for which it may have to wait, and makes the database file the newest that the replica has.
 // The caller holds the lock of the file, so that no other process of this machine serves it, and has not opened it. It
-// returns ErrGap where the log is damaged, and errors of the bucket and of the file system.
+// returns ErrMissing where the bucket has lost what it had, ErrGap where the log is damaged, and errors of the bucket and of
+// the file system.
 func (r *Replica) Prepare(ctx context.Context) error {
 	n, err := readNote(r.path)
 	if err != nil {
@@ -109,6 +114,12 @@ func (r *Replica) Prepare(ctx context.Context) error {
 		if err := writeNote(r.path, n); err != nil {
 			return err
 		}
+	}
+	if n.URL != "" && n.URL != r.Name() { // it says nothing of the log that is there
+		n.TXID, n.File = 0, mark{}
+	}
+	if err := r.missing(ctx, n); err != nil { // before anything is written to what may be another folder
+		return err
 	}
 	if err := objects.Probe(ctx, r.log.bucket); err != nil {
 		return err
@@ -126,7 +137,7 @@ func (r *Replica) Prepare(ctx context.Context) error {
 
 // keepNote notes that the database file, without a -wal, is what the log ends with.
 func (r *Replica) keepNote(node string) error {
-	r.note = note{Node: node, Generation: r.lease.generation(), TXID: r.at.txid, Pages: r.at.pages}
+	r.note = note{Node: node, Generation: r.lease.generation(), TXID: r.at.txid, Pages: r.at.pages, URL: r.Name()}
 	m, err := markOf(r.path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err

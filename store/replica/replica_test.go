@@ -173,7 +173,7 @@ func must(t *testing.T, err error) {
 func each(t *testing.T, test func(t *testing.T, url string)) {
 	t.Parallel()
 	t.Run("s3", func(t *testing.T) { t.Parallel(); test(t, objectstest.New(t).URL()) })
-	t.Run("folder", func(t *testing.T) { t.Parallel(); test(t, "file://"+filepath.Join(t.TempDir(), "replica")) })
+	t.Run("folder", func(t *testing.T) { t.Parallel(); test(t, "file://"+t.TempDir()) })
 }
 
 func upTo(n int) (all []int) {

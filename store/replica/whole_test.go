@@ -107,7 +107,7 @@ func TestLargeDatabaseIsShippedInLittleMemory(t *testing.T) {
 		size = 48
 	}
 	ctx := t.Context()
-	url := "file://" + filepath.Join(t.TempDir(), "replica")
+	url := "file://" + t.TempDir()
 	path := filepath.Join(t.TempDir(), "a.db")
 	largeFile(t, path, size)
 	var a *machine

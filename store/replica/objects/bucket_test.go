@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"path/filepath"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -37,11 +37,15 @@ func storage(t testing.TB) (*s3, *objectstest.Server) {
 // inFolder returns a bucket that is a folder.
 func inFolder(t testing.TB) *folder {
 	t.Helper()
-	b, err := Open("file://"+filepath.Join(t.TempDir(), "replica"), nil)
+	name, err := os.MkdirTemp(t.TempDir(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return b.(*folder)
+	b, err := Open("file://"+name, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.(*mount).here
 }
 
 // onBoth runs a test over both kinds of buckets.

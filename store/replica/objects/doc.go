@@ -14,6 +14,7 @@
 //	sign.go        AWS Signature Version 4
 //	file.go        a bucket that is a folder
 //	file_list.go   listings of it
+//	file_mount.go  a folder whose disk may be unmounted and mounted again
 //
 // The package store/replica/objectstest has a server for tests, which fails as told.
 //

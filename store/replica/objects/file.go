@@ -32,20 +32,18 @@ type folder struct {
 	now  func() time.Time
 }
 
-// openFolder opens a folder, and makes it if only it is missing: a disk that isn't mounted must not go unnoticed.
-func openFolder(name string) (Bucket, error) {
-	if err := os.Mkdir(name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, fmt.Errorf("the folder can't be made: %w", err)
-	}
+// openFolder opens a folder, which must be there: one that is made where a disk isn't mounted looks like a good one. It
+// writes nothing, so that commands that only look leave the folder as it is.
+func openFolder(name string) (*folder, error) {
 	root, err := os.OpenRoot(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("the folder %s is not there: mount its disk, or make it (mkdir -m 700 %[1]s) where it is new",
+			name)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("the folder can't be opened: %w", err)
 	}
 	b := &folder{root: root, now: time.Now}
-	if err := root.Mkdir(privateFolder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		root.Close()
-		return nil, fmt.Errorf("the folder can't be written: %w", err)
-	}
 	if err := b.sweep(); err != nil {
 		root.Close()
 		return nil, fmt.Errorf("the folder can't be read: %w", err)
@@ -56,6 +54,9 @@ func openFolder(name string) (Bucket, error) {
 // sweep removes what processes that have ended were writing.
 func (b *folder) sweep() error {
 	entries, err := b.entries(privateFolder)
+	if errors.Is(err, fs.ErrNotExist) { // nothing was written yet
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -93,7 +94,7 @@ func (b *folder) write(ctx context.Context, key string, r io.Reader, cond Condit
 		}
 	}()
 	temp := privateFolder + "/" + rand.Text()
-	f, err := b.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := b.openPrivate(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
 	if err != nil {
 		return Info{}, err
 	}
@@ -121,6 +122,18 @@ func (b *folder) write(ctx context.Context, key string, r io.Reader, cond Condit
 		err = fmt.Errorf("%w: %w", ErrAmbiguous, err)
 	}
 	return info, err
+}
+
+// openPrivate makes a file in the private folder, and that folder where it is missing.
+func (b *folder) openPrivate(name string, flag int) (*os.File, error) {
+	f, err := b.root.OpenFile(name, flag, 0o600)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return f, err
+	}
+	if err := b.root.Mkdir(privateFolder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	return b.root.OpenFile(name, flag, 0o600)
 }
 
 // fillFile writes r to the disk.
@@ -192,7 +205,7 @@ func (b *folder) syncFolder(name string) error {
 
 // lock keeps other writers out, of this process and others, until unlock is called.
 func (b *folder) lock(ctx context.Context) (unlock func(), err error) {
-	f, err := b.root.OpenFile(lockFile, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := b.openPrivate(lockFile, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, err
 	}

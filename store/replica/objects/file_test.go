@@ -3,8 +3,10 @@ package objects
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -127,6 +129,80 @@ func TestLinksAreNotFollowedOut(t *testing.T) {
 		t.Error("a link leads out of the folder")
 	}
 	if got := keysOf(t, b, "", ""); got != nil {
+		t.Errorf("%q", got)
+	}
+}
+
+// A folder that is missing is not made, and looking at one that is there leaves it as it is.
+func TestFoldersAreNotMade(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "replica")
+	if _, err := Open("file://"+name, nil); err == nil || !strings.Contains(err.Error(), "mount its disk, or make it") {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the folder was made: %v", err)
+	}
+	if err := os.Mkdir(name, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	b, err := Open("file://"+name, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := keysOf(t, b, "", ""); got != nil {
+		t.Errorf("%q", got)
+	}
+	if left, err := os.ReadDir(name); err != nil || len(left) > 0 {
+		t.Errorf("a look has left %v, %v", left, err)
+	}
+}
+
+// While the disk of a folder is not mounted each operation fails, with no word of what objects there are; then it goes
+// on.
+func TestFoldersThatAreUnmounted(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "replica")
+	if err := os.Mkdir(name, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	b, err := Open("file://"+name, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, b, "object", "1")
+	fails := func(below string) {
+		t.Helper()
+		_, putErr := b.Put(t.Context(), "other", []byte("2"), Condition{Absent: true})
+		_, headErr := b.Head(t.Context(), "object")
+		for _, err := range []error{putErr, headErr, b.Delete(t.Context(), "object")} {
+			if err == nil || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "is its disk mounted?") {
+				t.Errorf("%s: %v", below, err)
+			}
+		}
+		for _, err := range b.List(t.Context(), "", "") {
+			if err == nil {
+				t.Errorf("%s: a listing", below)
+			}
+		}
+	}
+	if err := os.Rename(name, name+".unmounted"); err != nil {
+		t.Fatal(err)
+	}
+	fails("no folder")
+	if err := os.Mkdir(name, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	fails("an empty one")
+	if left, err := os.ReadDir(name); err != nil || len(left) > 0 {
+		t.Errorf("in the folder below: %v, %v", left, err)
+	}
+	if err := os.Remove(name); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(name+".unmounted", name); err != nil {
+		t.Fatal(err)
+	}
+	put(t, b, "other", "2")
+	if got := keysOf(t, b, "", ""); len(got) != 2 {
 		t.Errorf("%q", got)
 	}
 }

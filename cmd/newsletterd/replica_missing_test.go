@@ -1,0 +1,112 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"newsletterd/cmd/newsletterd/daemontest"
+)
+
+// TestAReplicaThatIsNotMounted starts a daemon whose folder is another, empty one, as below a disk that is not mounted:
+// after a stop, after a kill, and where only the database or only the note next to it knows what was kept. Nothing
+// begins anew there, and with the disk everything is back.
+func TestAReplicaThatIsNotMounted(t *testing.T) {
+	daemontest.Parallel(t)
+	folder := filepath.Join(t.TempDir(), "replica")
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(os.Mkdir(folder, 0o700))
+	a := daemontest.New(t, replicaSettings("file://"+folder)...)
+	note := a.Database() + ".replica"
+	refused := func(args ...string) {
+		t.Helper()
+		c := a.Cmd(args...)
+		late := time.AfterFunc(30*time.Second, func() { _ = c.Process.Kill() })
+		out, err := c.CombinedOutput()
+		late.Stop()
+		if err == nil || !strings.Contains(string(out), "is empty, and this database was kept there before") ||
+			!strings.Contains(string(out), "newsletterd replica begin") {
+			t.Errorf("%v: %v\n%s", args, err, out)
+		}
+		if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
+			t.Errorf("%v: in the folder that is not mounted: %v %v", args, left, err)
+		}
+	}
+	unmount := func() {
+		t.Helper()
+		must(os.Rename(folder, folder+".unmounted"))
+		must(os.Mkdir(folder, 0o700))
+	}
+	mount := func() {
+		t.Helper()
+		must(os.Remove(folder))
+		must(os.Rename(folder+".unmounted", folder))
+	}
+	aside := func(want int) {
+		t.Helper()
+		if aside, err := filepath.Glob(a.Database() + ".superseded*"); err != nil || len(aside) > want {
+			t.Errorf("set aside: %v %v", aside, err)
+		}
+	}
+	for i, end := range []func(){
+		a.Stop,
+		a.Kill,
+		func() { a.Stop(); must(os.Remove(note)) }, // the database knows
+		func() { // the note knows
+			a.Stop()
+			must(os.Rename(a.Database(), a.Database()+".away"))
+		},
+	} {
+		aside(max(0, i-2)) // without its note a file is not known again
+		a.Serve()
+		a.Run("admin", "tenant", "create", "--name", "acme")
+		end()
+		unmount()
+		refused("serve")
+		refused("admin", "tenant", "create", "--name", "lost")
+		refused("doctor")
+		mount()
+		_ = os.Rename(a.Database()+".away", a.Database())
+	}
+	a.Serve()
+	if n := a.Number("SELECT count(*) FROM tenant"); n != 4 {
+		t.Errorf("%d tenants, not 4", n)
+	}
+	if out, err := a.Cmd("replica", "begin").CombinedOutput(); err == nil ||
+		!strings.Contains(string(out), "the replica has a database already") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	a.Stop()
+
+	// What was kept is lost: it begins anew when a person says so.
+	must(os.RemoveAll(folder))
+	if out, err := a.Cmd("serve").CombinedOutput(); err == nil || !strings.Contains(string(out), "is not there: mount") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	must(os.Mkdir(folder, 0o700))
+	refused("serve")
+	a.Run("replica", "begin")
+	b := daemontest.NewIn(t, t.TempDir(), a.Env...)
+	b.Serve()
+	if n := b.Number("SELECT count(*) FROM tenant"); n != 4 {
+		t.Errorf("%d tenants of 4 elsewhere", n)
+	}
+	b.Stop()
+
+	// Another address is a first start.
+	elsewhere := "NEWSLETTERD_REPLICA_URL=file://" + t.TempDir()
+	a.Serve()
+	a.Stop()
+	a.Serve(elsewhere)
+	if n := a.Number("SELECT count(*) FROM tenant"); n != 4 {
+		t.Errorf("%d tenants of 4 after the address was changed", n)
+	}
+	a.Stop()
+}

@@ -1,0 +1,88 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+)
+
+// ErrMissing is returned where a bucket is empty in which the database was kept before: a disk that is not mounted, or
+// another bucket than before. What would be kept there meanwhile would give way to what it had.
+var ErrMissing = errors.New("is empty, and this database was kept there before: mount its disk, or mend the address; " +
+	"where it is lost, `newsletterd replica begin` begins it anew with the database of this machine")
+
+// Name returns what tells the replica at an address from others: the address without what only says how it is reached.
+func Name(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	q := url.Values{}
+	if endpoint := u.Query().Get("endpoint"); endpoint != "" {
+		q.Set("endpoint", endpoint)
+	}
+	u.User, u.RawQuery = nil, q.Encode()
+	return u.String()
+}
+
+// Name returns what tells this replica from others.
+func (r *Replica) Name() string { return Name(r.opts.URL) }
+
+// missing returns ErrMissing where the note or the database knows of a log that is not there.
+func (r *Replica) missing(ctx context.Context, n note) error {
+	if r.opts.Begin {
+		return nil
+	}
+	unused, err := r.log.unused(ctx)
+	if err != nil || !unused {
+		return err
+	}
+	knows := n.URL == r.Name()
+	if !knows && r.opts.Knows != nil {
+		if knows, err = r.opts.Knows(ctx); err != nil {
+			return err
+		}
+	}
+	if knows {
+		return fmt.Errorf("the replica %s %w", r.Name(), ErrMissing)
+	}
+	return nil
+}
+
+// Missing returns ErrMissing where the note next to the database file at path, or knows, which is what Options.Knows
+// would report, says that it was kept at url, and nothing is there. It writes nothing.
+func Missing(ctx context.Context, address string, env func(string) string, path string, knows bool) error {
+	r, err := New(Options{
+		URL: address, Env: env, Path: path, Knows: func(context.Context) (bool, error) { return knows, nil },
+	})
+	if err != nil {
+		return err
+	}
+	n, err := readNote(path)
+	if err != nil {
+		return err
+	}
+	return r.missing(ctx, n)
+}
+
+// unused reports whether no machine has kept a database in the bucket: there is no lock object, and no log.
+func (l logFiles) unused(ctx context.Context) (bool, error) {
+	switch _, err := l.bucket.Head(ctx, lockKey); {
+	case err == nil:
+		return false, nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return false, err
+	}
+	for level := range snapshotLevel + 1 {
+		if level >= levels && level < snapshotLevel {
+			continue
+		}
+		files, err := l.list(ctx, level)
+		if err != nil || len(files) > 0 {
+			return false, err
+		}
+	}
+	return true, nil
+}
