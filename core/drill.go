@@ -10,6 +10,8 @@ type Drill struct {
 	Bytes    int64    `json:"bytes"`   // of the restored database
 	TookMS   int64    `json:"took_ms"` // until it was restored and checked
 	Findings []string `json:"findings"`
+	// Mended was found before, and a copy of the whole database was put in its place.
+	Mended []string `json:"mended,omitempty"`
 }
 
 // DrillCounts are numbers of rows that a restored database is compared by.

@@ -19,7 +19,7 @@ type healthReply struct {
 	SessionStore string `json:"session_store"`
 	// running, damaged, failed: the look for damage after an unclean stop
 	QuickCheck   string `json:"quick_check,omitempty"`
-	Replica      string `json:"replica,omitempty"`       // ok, replica_behind: nothing is answered in time
+	Replica      string `json:"replica,omitempty"`       // ok, replica_behind: nothing is answered in time, replica_broken: it can't be restored
 	RestoredJobs int64  `json:"restored_jobs,omitempty"` // held because the file is a copy or was restored
 	Error        string `json:"error,omitempty"`
 	RequestID    string `json:"request_id,omitempty"`
@@ -29,6 +29,10 @@ const (
 	healthEvery   = time.Second            // one look for all callers
 	healthTimeout = 800 * time.Millisecond // an answer within a second, whatever hangs
 )
+
+// replicaBroken says that the replica can't be restored until the daemon has mended it. It answers and sends meanwhile: no
+// other machine could do better.
+const replicaBroken = "replica_broken"
 
 // health answers whether the daemon can do its work.
 func (h *Handler) health(c *web.Call) (healthReply, error) {
@@ -46,6 +50,9 @@ func (h *Handler) health(c *web.Call) (healthReply, error) {
 	replica, replicated := h.prober.store.ReplicaState()
 	if replicated {
 		reply.Replica = "ok"
+		if replica.Broken != nil {
+			reply.Replica = replicaBroken
+		}
 		if replica.Late() {
 			reply.Replica = web.ErrReplicaBehind.Code
 		}

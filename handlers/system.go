@@ -17,12 +17,14 @@ type SnapshotState struct {
 
 // ReplicaState is how the database is kept outside this machine.
 type ReplicaState struct {
-	Generation uint64      `json:"generation"`      // grows each time that a machine takes over
-	TXID       uint64      `json:"txid"`            // the last transaction up to which the replica has all
-	LagMS      int64       `json:"lag_ms"`          // for how long the oldest commit that it lacks has waited
-	PutMS      int64       `json:"put_ms"`          // what writing to it took lately
-	Fresh      bool        `json:"fresh"`           // no other machine can have taken over
-	Drill      *core.Drill `json:"drill,omitempty"` // the last try to restore it
+	Generation uint64      `json:"generation"`       // grows each time that a machine takes over
+	TXID       uint64      `json:"txid"`             // the last transaction up to which the replica has all
+	LagMS      int64       `json:"lag_ms"`           // for how long the oldest commit that it lacks has waited
+	PutMS      int64       `json:"put_ms"`           // what writing to it took lately
+	Fresh      bool        `json:"fresh"`            // no other machine can have taken over
+	Broken     string      `json:"broken,omitempty"` // why it can't be restored, as far as is known
+	Mended     string      `json:"mended,omitempty"` // what was mended last since the start
+	Drill      *core.Drill `json:"drill,omitempty"`  // the last try to restore it
 }
 
 // SystemStatus is what an operator wants to know at a glance.
@@ -119,8 +121,15 @@ func (a system) replica(ctx context.Context) (*ReplicaState, error) {
 		return nil, nil
 	}
 	last, err := a.store.LastDrill(ctx)
-	return &ReplicaState{
+	state := &ReplicaState{
 		Generation: r.Generation, TXID: r.TXID, LagMS: r.Lag.Milliseconds(), PutMS: r.Latency.Milliseconds(),
 		Fresh: r.Fresh, Drill: last,
-	}, err
+	}
+	if r.Broken != nil {
+		state.Broken = r.Broken.Error()
+	}
+	if r.Mended != nil {
+		state.Mended = r.Mended.Error()
+	}
+	return state, err
 }

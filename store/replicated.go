@@ -39,6 +39,10 @@ type Replica interface {
 	Progress() (lag, latency time.Duration, txid uint64)
 	// Generation grows each time that a machine takes the lease.
 	Generation() uint64
+	// Broken returns why it can't be restored, as far as is known, and what was mended last since the start; nil: nothing.
+	Broken() (broken, mended error)
+	// Mend makes it one that can be restored, by a copy of the whole database. found is why it can't.
+	Mend(ctx context.Context, found error) error
 	// Name tells it from other replicas.
 	Name() string
 }
@@ -128,6 +132,8 @@ type ReplicaState struct {
 	Latency    time.Duration // of a write to it, of late
 	TXID       uint64        // of the last transaction that it has
 	Generation uint64        // grows each time that a machine takes over
+	Broken     error         // why it can't be restored; nil: nothing is known
+	Mended     error         // what was mended last since the start; nil: nothing
 }
 
 // replicaLate is how long a commit may wait before the replica counts as late.
@@ -144,7 +150,20 @@ func (s *Store) ReplicaState() (state ReplicaState, ok bool) {
 	}
 	state = ReplicaState{Fresh: r.Check() == nil, Generation: r.Generation()}
 	state.Lag, state.Latency, state.TXID = r.Progress()
+	state.Broken, state.Mended = r.Broken()
 	return state, true
+}
+
+// MendReplica ships a copy of the whole database, for what the replica has can't be restored, as found says. The caller
+// has looked whether the database is whole. Its error is core.ErrStorage.
+func (s *Store) MendReplica(ctx context.Context, found error) error {
+	if s.opts.Replica == nil {
+		return core.ErrStorage.With(errors.New("there is no replica"))
+	}
+	if err := s.opts.Replica.Mend(ctx, found); err != nil {
+		return core.ErrStorage.With(err)
+	}
+	return nil
 }
 
 // Acknowledges reports whether there is a replica, and answers wait for it.

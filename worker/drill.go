@@ -25,7 +25,8 @@ const (
 // database can be restored from the replica. run does it, and records the result.
 func Drill(s *store.Store, every time.Duration, run func(context.Context) (core.Drill, error), log *slog.Logger) *Loop {
 	var earliest time.Time
-	spread := rand.N(drillSpread)
+	begun, spread := time.Now(), rand.N(drillSpread)
+	var own core.Instant // of the last drill that this loop has made
 	step := func(ctx context.Context, now time.Time) time.Time {
 		if earliest.IsZero() {
 			earliest = now.Add(drillSettle)
@@ -36,6 +37,8 @@ func Drill(s *store.Store, every time.Duration, run func(context.Context) (core.
 		case err != nil:
 			log.Warn("replica drill", slog.Any("error", err))
 			return now.Add(drillSettle)
+		case last != nil && !last.Whole && last.At > own && last.At.Time().After(begun):
+			due = now // a command has found something: this process can mend it
 		case last != nil && last.Whole:
 			due = later(earliest, last.At.Time().Add(every+spread))
 		case last != nil:
@@ -45,9 +48,13 @@ func Drill(s *store.Store, every time.Duration, run func(context.Context) (core.
 			return due
 		}
 		d, err := run(ctx)
+		own = core.At(time.Now())
 		switch {
 		case err != nil:
 			log.Warn("replica drill: not made", slog.Any("error", err))
+		case d.Whole && len(d.Mended) > 0:
+			log.Warn("replica drill: restored and whole, after a copy of the whole database was shipped",
+				slog.String("found", strings.Join(d.Mended, "; ")), slog.Uint64("txid", d.TXID))
 		case d.Whole:
 			log.Info("replica drill: restored and whole", slog.Uint64("txid", d.TXID), slog.Int64("ms", d.TookMS))
 		default:
@@ -56,7 +63,9 @@ func Drill(s *store.Store, every time.Duration, run func(context.Context) (core.
 		earliest = now.Add(drillAgain)
 		return earliest
 	}
-	return &Loop{Name: "replica drill", Step: step}
+	loop := &Loop{Name: "replica drill", Step: step}
+	s.OnForeign(loop.Kick)
+	return loop
 }
 
 func later(a, b time.Time) time.Time {

@@ -63,8 +63,12 @@ func (d *doctor) replicaState(s replica.State) {
 	}
 	switch {
 	case s.Gap != nil:
-		d.fault("replica", "restore it to a file (`newsletterd replica restore --to-last-contiguous`), and keep the next "+
-			"replica at another url", "%s", s.Gap)
+		advice := "the daemon mends it by a copy of the whole within an hour, or at its next start; its log says how that ends"
+		if !d.runs {
+			advice = "start the daemon of the machine that has served last: it mends it. Where its disk is lost: restore it to a file " +
+				"(`newsletterd replica restore --to-last-contiguous`), and see `newsletterd replica begin --help`"
+		}
+		d.fault("replica", advice, "%s", s.Gap)
 	case s.TXID == 0:
 		d.warn("replica", "start a daemon with this configuration", "it is empty: nothing can be restored")
 	default:
@@ -215,6 +219,9 @@ func (d *doctor) lastDrill() {
 	case d.runs && time.Since(last.At.Time()) > 2*drillEvery:
 		d.warn(check, "the log of the daemon says why there was none since; "+advice, "the last one was %s ago",
 			age(last.At, time.Now()))
+	case len(last.Mended) > 0:
+		d.warn(check, "see who removes or changes files there: an expiry rule, a person, another program",
+			"%s ago: a copy of the whole was needed, for: %s", age(last.At, time.Now()), strings.Join(last.Mended, "; "))
 	default:
 		d.ok(check, "%s ago: restored and whole, in %s", age(last.At, time.Now()), tookText(last))
 	}

@@ -21,6 +21,8 @@ var (
 		"1 while no other machine can have taken over; else 0, and nothing is answered or sent.", nil, nil)
 	replicaGeneration = prometheus.NewDesc("newsletterd_replica_generation",
 		"Grows each time that a machine takes over.", nil, nil)
+	replicaBroken = prometheus.NewDesc("newsletterd_replica_broken",
+		"1 while the replica can't be restored, as far as is known: the daemon mends it; else 0.", nil, nil)
 	drillAt = prometheus.NewDesc("newsletterd_replica_drill_timestamp_seconds",
 		"When restoring the replica was tried last, in Unix time; 0: not yet.", nil, nil)
 	drillWhole = prometheus.NewDesc("newsletterd_replica_drill_whole",
@@ -30,7 +32,7 @@ var (
 // Describe names the figures.
 func (r replicaCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		replicaLag, replicaWrite, replicaFresh, replicaGeneration, drillAt, drillWhole,
+		replicaLag, replicaWrite, replicaFresh, replicaGeneration, replicaBroken, drillAt, drillWhole,
 	} {
 		ch <- d
 	}
@@ -49,6 +51,7 @@ func (r replicaCollector) Collect(ch chan<- prometheus.Metric) {
 	gauge(replicaWrite, state.Latency.Seconds())
 	gauge(replicaFresh, zeroOrOne(state.Fresh))
 	gauge(replicaGeneration, float64(state.Generation))
+	gauge(replicaBroken, zeroOrOne(state.Broken != nil))
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	switch last, err := r.store.LastDrill(ctx); {

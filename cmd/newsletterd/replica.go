@@ -53,8 +53,8 @@ does the same once a week. Exit code 1 if anything is found.
 	begin := &cli.Command{
 		Name: "begin", Usage: "begin the replica anew, with the database of this machine, where it was lost",
 		Description: `A daemon refuses to start where the bucket is empty in which its database was kept before: its disk may not be
-mounted. Where what it had is lost for good, this copies the database of this machine there. A replica that has a
-database is left alone, and no daemon may run.
+mounted. Where what it had is lost for good, this copies the database of this machine there; also where a part of the log
+is missing, so that it can't be restored. A replica that can be restored is left alone, and no daemon may run.
 
    newsletterd replica begin`,
 		Action: p.replicaBegin,
@@ -296,7 +296,7 @@ func (p *program) replicaBegin(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.Files > 0 {
+	if s.Files > 0 && s.Gap == nil {
 		return errors.New("the replica has a database already: `newsletterd serve` goes on with that")
 	}
 	err = giveReplica(c.Context, cfg, newLog(config.Log{Level: "warn", Format: "text", PII: cfg.Log.PII}, p.err),
@@ -347,6 +347,9 @@ func replicaSeen(
 	if err != nil || state.Holder == nil {
 		return r, nil
 	}
+	if state.Gap != nil {
+		r.Broken = state.Gap.Error()
+	}
 	r.Generation, r.TXID, r.Fresh = state.Holder.Generation, state.TXID, time.Now().Before(state.Holder.Lapses())
 	if here, err := servedHere(limited, cfg, env); err != nil || !here {
 		return r, nil
@@ -370,13 +373,20 @@ func replicaText(r *handlers.ReplicaState, now time.Time) string {
 	case r.LagMS > lagLimit.Milliseconds()/2:
 		text += fmt.Sprintf(", which lacks commits for %d ms", r.LagMS)
 	}
+	if r.Broken != "" {
+		text += "; it CAN'T BE RESTORED: " + printable(r.Broken)
+	}
 	switch {
 	case r.Drill == nil:
 		return text + "; restoring it was not tried yet"
 	case !r.Drill.Whole:
 		return text + "; restoring it FAILED " + age(r.Drill.At, now) + " ago"
 	}
-	return text + "; restored on trial " + age(r.Drill.At, now) + " ago"
+	text += "; restored on trial " + age(r.Drill.At, now) + " ago"
+	if len(r.Drill.Mended) > 0 {
+		text += ", after it was mended"
+	}
+	return text
 }
 
 // nodeEnd is the part of a node's name that tells it from others: the beginning is when it was made.

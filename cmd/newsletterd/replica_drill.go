@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"newsletterd/cmd/newsletterd/config"
@@ -18,8 +19,10 @@ import (
 )
 
 const (
+	// drillReaches is how long a drill tries to reach the bucket.
+	drillReaches = 10 * time.Second
 	// drillArrives is how long a drill waits until the replica has what the drill has written.
-	drillArrives = time.Minute
+	drillArrives = 20 * time.Second
 	// drillRoom is what must stay free on the disk, besides the restored file.
 	drillRoom = 256 << 20
 	// drillLeft is after how long the folder of a drill that was killed is removed.
@@ -33,6 +36,7 @@ type drill struct {
 	store   *store.Store                // of the database, where serves
 	serves  bool                        // it is what the replica is of: compare with it, and keep the result in it
 	arrived func(context.Context) error // returns when the replica has what was committed before; nil: it is asked
+	mends   bool                        // this process ships the database: it mends what is found
 }
 
 // servedHere reports whether a daemon of this machine serves the database, and no other machine does.
@@ -69,11 +73,13 @@ func (r *drill) run(ctx context.Context) (d core.Drill, err error) {
 				bytesText(disk.Database))
 		}
 	}
-	if err := r.restoreInto(ctx, filepath.Join(folder, "drill.db"), &d); err != nil {
-		if ctx.Err() != nil {
-			return d, context.Cause(ctx)
+	if err := r.try(ctx, folder, &d); err != nil {
+		return d, err
+	}
+	if len(d.Findings) > 0 && r.mends {
+		if err := r.mend(ctx, folder, &d); err != nil {
+			return d, err
 		}
-		d.Findings = append(d.Findings, err.Error())
 	}
 	d.Whole, d.TookMS = len(d.Findings) == 0, time.Since(begin).Milliseconds()
 	if r.serves {
@@ -82,10 +88,53 @@ func (r *drill) run(ctx context.Context) (d core.Drill, err error) {
 	return d, err
 }
 
+// try restores once, and adds what it finds. Its error says that none could be made.
+func (r *drill) try(ctx context.Context, folder string, d *core.Drill) error {
+	path := filepath.Join(folder, "drill.db")
+	err := r.restoreInto(ctx, path, d)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil && errors.Is(err, errNotReached) {
+		return err
+	}
+	if err != nil {
+		d.Findings = append(d.Findings, err.Error())
+	}
+	return os.RemoveAll(path)
+}
+
+// errNotReached says that the replica could not be tried: that is no finding.
+var errNotReached = errors.New("the storage of the replica is not reached")
+
+// mend has the whole database shipped again where it is whole itself, and tries once more.
+func (r *drill) mend(ctx context.Context, folder string, d *core.Drill) error {
+	faults, err := r.store.Check(ctx)
+	if err != nil {
+		return err
+	}
+	if len(faults) > 0 {
+		d.Findings = append(d.Findings, "it is not mended, for the database itself is damaged: "+strings.Join(faults, "; "))
+		return nil
+	}
+	found := d.Findings
+	if err := r.store.MendReplica(ctx, errors.New(strings.Join(found, "; "))); err != nil {
+		d.Findings = append(d.Findings, "it could not be mended: "+err.Error())
+		return nil
+	}
+	d.Findings, d.Mended = []string{}, found
+	return r.try(ctx, folder, d)
+}
+
 // restoreInto restores, checks and compares. Its error is a finding, unless ctx is done.
 func (r *drill) restoreInto(ctx context.Context, path string, d *core.Drill) (err error) {
 	var text string
 	var before core.DrillCounts
+	limited, cancel := context.WithTimeout(ctx, drillReaches)
+	defer cancel()
+	if err := replica.Reach(limited, r.cfg.Replica.URL, r.env); err != nil {
+		return fmt.Errorf("%w: %w", errNotReached, err)
+	}
 	if r.serves {
 		if before, err = r.store.DrillCounts(ctx); err != nil {
 			return err
@@ -94,7 +143,7 @@ func (r *drill) restoreInto(ctx context.Context, path string, d *core.Drill) (er
 			return err
 		}
 		if err := r.wait(ctx); err != nil {
-			return fmt.Errorf("the replica does not get what is written: %w", err)
+			return fmt.Errorf("%w: it does not get what is written: %w", errNotReached, err)
 		}
 	}
 	got, err := replica.Copy(ctx, replica.CopyOptions{URL: r.cfg.Replica.URL, Env: r.env, To: path})
@@ -159,7 +208,7 @@ func (d *daemon) replicaKeepers() []*worker.Loop {
 		return nil
 	}
 	d.registry.MustRegister(replicaCollector{d.store})
-	try := &drill{cfg: d.cfg, env: os.Getenv, store: d.store, serves: true}
+	try := &drill{cfg: d.cfg, env: os.Getenv, store: d.store, serves: true, mends: true}
 	return []*worker.Loop{worker.Drill(d.store, drillEvery, try.run, d.log)}
 }
 

@@ -4,15 +4,20 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
+	"newsletterd/handlers"
 	"newsletterd/store"
 	"newsletterd/store/replica"
 	"newsletterd/store/replica/objectstest"
@@ -156,5 +161,82 @@ func TestDrillByACommandNextToTheDaemon(t *testing.T) {
 	last, err := k.store.LastDrill(t.Context())
 	if err != nil || last == nil || last.At != d.At || !d.Whole {
 		t.Errorf("printed %+v, kept %+v, %v", d, last, err)
+	}
+}
+
+// The daemon ships the whole database where the drill finds that the log is damaged; meanwhile the health check says that
+// the replica is broken. Then it is whole, and what was found is kept.
+func TestDrillMendsWhatItFinds(t *testing.T) {
+	t.Parallel()
+	k := newDrilled(t)
+	k.drill.mends = true
+	h, err := handlers.New(handlers.Options{Store: k.store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	health := func(want string) {
+		t.Helper()
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/healthz", http.NoBody))
+		if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"replica":"`+want+`"`) {
+			t.Errorf("%d %s, and not %s", w.Code, w.Body, want)
+		}
+	}
+	damage := func() {
+		t.Helper()
+		for _, key := range k.bucket.Keys() {
+			if body, ok := k.bucket.Object(key); ok && strings.HasSuffix(key, ".ltx") {
+				body[len(body)/2]++
+				k.bucket.Store(key, body)
+			}
+		}
+	}
+	damage()
+	refuses := atomic.Bool{}
+	refuses.Store(true)
+	k.bucket.Set(objectstest.Faults{Decide: func(r objectstest.Request) (f objectstest.Fault) {
+		if refuses.Load() && strings.Contains(r.Key, "0009/") && r.Op != "LIST" {
+			f.Kind = objectstest.Conflict // of a copy of the whole
+		}
+		return f
+	}})
+	if d := k.try(t); d.Whole || !strings.Contains(strings.Join(d.Findings, " "), "it could not be mended") {
+		t.Errorf("%+v", d)
+	}
+	health("replica_broken")
+	refuses.Store(false)
+	d := k.try(t)
+	if !d.Whole || len(d.Findings) > 0 || !strings.Contains(strings.Join(d.Mended, " "), "the log") {
+		t.Errorf("%+v", d)
+	}
+	health("ok")
+	wantFinding(t, k.replicaFindings(t, true), "replica drill", core.LevelWarning, "a copy of the whole was needed")
+	if d := k.try(t); !d.Whole || len(d.Mended) > 0 {
+		t.Errorf("%+v", d)
+	}
+	state, _ := k.store.ReplicaState()
+	if state.Broken != nil || state.Mended == nil {
+		t.Errorf("%+v", state)
+	}
+}
+
+// Where the bucket can't be reached there is no drill, and no finding, and that is said soon.
+func TestNoDrillInAnOutage(t *testing.T) {
+	t.Parallel()
+	k := newDrilled(t)
+	k.bucket.Set(objectstest.Faults{Decide: func(objectstest.Request) objectstest.Fault {
+		return objectstest.Fault{Kind: objectstest.Hang}
+	}})
+	begin := time.Now()
+	_, err := k.drill.run(t.Context())
+	if !errors.Is(err, errNotReached) {
+		t.Errorf("%v", err)
+	}
+	if took := time.Since(begin); took > 3*drillReaches {
+		t.Errorf("it took %s", took)
+	}
+	k.bucket.Set(objectstest.Faults{})
+	if last, err := k.store.LastDrill(t.Context()); err != nil || last != nil {
+		t.Errorf("kept: %+v, %v", last, err)
 	}
 }

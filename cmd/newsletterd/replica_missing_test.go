@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"newsletterd/cmd/newsletterd/daemontest"
+	"newsletterd/store/replica/objectstest"
 )
 
 // TestAReplicaThatIsNotMounted starts a daemon whose folder is another, empty one, as below a disk that is not mounted:
@@ -107,6 +108,45 @@ func TestAReplicaThatIsNotMounted(t *testing.T) {
 	a.Serve(elsewhere)
 	if n := a.Number("SELECT count(*) FROM tenant"); n != 4 {
 		t.Errorf("%d tenants of 4 after the address was changed", n)
+	}
+	a.Stop()
+}
+
+// TestAHoleInTheReplica removes a file of the log, and kills the daemon: it mends the replica when it starts again, and
+// nothing is lost with its disk then.
+func TestAHoleInTheReplica(t *testing.T) {
+	daemontest.Parallel(t)
+	storage := objectstest.New(t)
+	a := daemontest.New(t, replicaSettings(storage.URL())...)
+	a.Serve()
+	for range 20 {
+		a.Run("admin", "tenant", "create", "--name", "acme")
+	}
+	var level []string
+	for _, key := range storage.Keys() {
+		if strings.Contains(key, "/0000/") {
+			level = append(level, key)
+		}
+	}
+	a.Kill()
+	storage.Remove(level[len(level)/2])
+	if out, err := a.Cmd("replica", "status").CombinedOutput(); err == nil || !strings.Contains(string(out), "damaged") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if out := string(a.Run("status")); !strings.Contains(out, "CAN'T BE RESTORED") {
+		t.Errorf("status:\n%s", out)
+	}
+	a.Serve()
+	if out := a.Out.String(); !strings.Contains(out, "it is whole again, by a whole copy") {
+		t.Errorf("the log of the daemon:\n%s", out)
+	}
+	a.Run("replica", "status")
+	a.Run("replica", "drill")
+	a.Kill()
+	a.LoseDisk()
+	a.Serve()
+	if n := a.Number("SELECT count(*) FROM tenant"); n != 20 {
+		t.Errorf("%d tenants of 20", n)
 	}
 	a.Stop()
 }

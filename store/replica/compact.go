@@ -3,9 +3,11 @@ package replica
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/superfly/ltx"
@@ -56,8 +58,11 @@ func (l logFiles) compact(
 		return false, err
 	}
 	from := following(below, end, through, level)
-	if len(from) < 2 {
-		return false, nil
+	if len(from) == 0 && end < through {
+		from, err = l.followingGap(ctx, level, below, end, through)
+	}
+	if len(from) < 2 || err != nil {
+		return false, err
 	}
 	var readers []io.Reader
 	var open []io.Closer
@@ -122,6 +127,41 @@ func following(files []logFile, end, through uint64, level int) (from []logFile)
 		files = files[best+1:]
 	}
 	return from
+}
+
+// lateListing is longer than any listing is late.
+const lateListing = time.Hour
+
+// followingGap returns the files that go on from a whole copy after the transaction end, where the one after end is
+// missing. It returns ErrGap where it is missing at level 0, and there is no whole copy after it.
+func (l logFiles) followingGap(
+	ctx context.Context, level int, below []logFile, end, through uint64,
+) (from []logFile, err error) {
+	if level == 1 {
+		if _, there, err := l.exists(ctx, end+1); there || err != nil { // the listing is late
+			return nil, err
+		}
+	} else if !slices.ContainsFunc(below, func(f logFile) bool { return f.min > end+1 }) {
+		return nil, nil
+	}
+	wholes, err := l.list(ctx, snapshotLevel)
+	if err != nil {
+		return nil, err
+	}
+	after := false
+	for _, f := range wholes {
+		if f.max <= end || level > 1 && time.Since(f.modified) < lateListing {
+			continue
+		}
+		after = true
+		if from = following(below, f.max, through, level); len(from) > 0 {
+			return from, nil
+		}
+	}
+	if level == 1 && !after {
+		return nil, fmt.Errorf("%w: after %d, it goes on to %d", ErrGap, end, through)
+	}
+	return nil, nil
 }
 
 // sweep removes files of the log that a restore of now or of an instant after keep does not need: those of level 0 that
@@ -214,7 +254,12 @@ func (r *Replica) upkeep(last *[levels]time.Time, snapshot *time.Time) error {
 	arrived, many, busy := r.ship.arrived, r.ship.puts >= compactMany, r.ship.bytes >= busyBytes
 	r.ship.bytes = 0
 	r.ship.mu.Unlock()
-	if err := r.lease.check(); err != nil || arrived == r.compacted { // in this order: it was fresh after they arrived
+	broken, _ := r.Broken()
+	err := r.lease.check() // after arrived was read: it was fresh after they arrived
+	if err != nil || arrived == r.compacted && broken == nil {
+		return err
+	}
+	if err := r.verify(r.ctx); err != nil {
 		return err
 	}
 	for level := 1; level < levels; level++ {
@@ -227,7 +272,11 @@ func (r *Replica) upkeep(last *[levels]time.Time, snapshot *time.Time) error {
 		}
 		for done := true; done; {
 			var err error
-			if done, err = r.log.compact(r.ctx, level, arrived, r.ship.recentBody); err != nil {
+			done, err = r.log.compact(r.ctx, level, arrived, r.ship.recentBody)
+			if errors.Is(err, ErrGap) {
+				err = r.Mend(r.ctx, err)
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -285,14 +334,8 @@ func (s *shipper) snapshot(ctx context.Context) error {
 	if err != nil || end.pages == 0 || txid == 0 {
 		return err
 	}
-	c := changed{to: end}
-	h := c.header(txid, s.lease.generation())
-	h.MinTXID, h.WALOffset, h.WALSize, h.WALSalt1, h.WALSalt2 = 1, 0, 0, 0, 0
-	pr, pw := io.Pipe()
-	go func() { pw.CloseWithError(w.encode(pw, h, pagesFrom(1, end.pages))) }()
-	_, err = s.log.bucket.PutStream(ctx, s.log.key(snapshotLevel, 1, txid), pr)
-	_ = pr.CloseWithError(io.ErrClosedPipe)
-	return err
+	w.end = end
+	return s.log.putWhole(ctx, w, txid, s.lease.generation())
 }
 
 // wholeAt returns the database as it was at the end of the last file. What a checkpoint has moved into the database file

@@ -7,6 +7,7 @@
 //	replica.go   Replica: what the store uses
 //	prepare.go   the database file at the start: as it is, or restored, or shipped for the first time
 //	note.go      what a machine remembers next to the file
+//	mend.go      a log of which a part is missing or damaged
 //	missing.go   a bucket that has lost what was kept in it
 //	lease.go     the lock object: which machine may write, and until when it may believe so
 //	ship.go      from the -wal into the log, and who waits for it

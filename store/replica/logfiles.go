@@ -93,7 +93,7 @@ func (l logFiles) exists(ctx context.Context, txid uint64) (logFile, bool, error
 
 // shipped is the part of the log at level 0 that can be restored.
 type shipped struct {
-	covered    uint64    // the last transaction of level 1
+	covered    uint64    // the last transaction of level 1, or of a whole copy
 	older      []logFile // before that; some may be missing
 	files      []logFile // without a gap, from the last one that level 1 covers on
 	strays     []logFile // of Puts that overtook one that failed, or that came too late. No one was told of what they hold
@@ -114,12 +114,14 @@ func (s shipped) head() uint64 {
 // after the end of the log, which a file of a later holder makes. Any other file after a gap is one of a log that was
 // damaged, and the error is ErrGap.
 func (l logFiles) shipped(ctx context.Context) (s shipped, err error) {
-	compacted, err := l.list(ctx, 1)
-	if err != nil {
-		return s, err
-	}
-	for _, f := range compacted {
-		s.covered = max(s.covered, f.max)
+	for _, level := range []int{1, snapshotLevel} {
+		files, err := l.list(ctx, level)
+		if err != nil {
+			return s, err
+		}
+		for _, f := range files {
+			s.covered = max(s.covered, f.max)
+		}
 	}
 	listed, err := l.list(ctx, 0)
 	if err != nil {

@@ -32,7 +32,10 @@ func (r *Replica) settleAgain(ctx context.Context, n note) (at position, err err
 			break
 		}
 	}
-	return at, err
+	if ctx.Err() != nil {
+		return at, err
+	}
+	return r.settleDamaged(ctx, n, err)
 }
 
 // settle makes the database file one that the log continues: as it is where it is what the log ends with, after its
@@ -44,8 +47,7 @@ func (r *Replica) settle(ctx context.Context, n note) (at position, err error) {
 		return at, err
 	}
 	if least := r.lease.txid.Load(); s.head() < least {
-		return at, fmt.Errorf("%w: it seems to end with %d, and %s says that it goes to %d; to begin anew, remove that, too",
-			ErrGap, s.head(), lockKey, least)
+		return at, fmt.Errorf("%w: it seems to end with %d, and %s says that it goes to %d", ErrGap, s.head(), lockKey, least)
 	}
 	if s.generation >= r.lease.generation() {
 		if err := r.lease.raise(ctx, s.generation+1); err != nil {
@@ -72,7 +74,7 @@ func (r *Replica) settle(ctx context.Context, n note) (at position, err error) {
 		return r.adopt(ctx, 0)
 	case there && r.opts.Supersede:
 		files, err := r.log.plan(ctx, 0, zeroTime)
-		if err != nil && s.head() == 0 {
+		if err != nil && (s.head() == 0 || errors.Is(err, ErrGap)) {
 			return at, err
 		}
 		head := s.head()
@@ -86,20 +88,18 @@ func (r *Replica) settle(ctx context.Context, n note) (at position, err error) {
 		if err != nil || fits {
 			return at, err
 		}
-		aside, err := moveAside(r.path)
-		if err != nil {
-			return at, err
-		}
-		r.slog.Warn("replica: the database file is not what the replica ends with; it is kept under another name",
-			slog.String("file", aside))
+		return r.fetch(ctx, func() error {
+			aside, err := moveAside(r.path)
+			if err == nil {
+				r.slog.Warn("replica: the database file is not what the replica ends with; it is kept under another name",
+					slog.String("file", aside))
+			}
+			return err
+		})
 	case empty:
 		return at, nil
-	case err == nil:
-		if err := os.Remove(r.path); err != nil { // empty, as createFile leaves it
-			return at, err
-		}
 	}
-	return r.fetch(ctx)
+	return r.fetch(ctx, func() error { return nil }) // over a file that is empty, as createFile leaves it
 }
 
 // empty reports whether the bucket holds no database at all.
@@ -114,9 +114,9 @@ func (r *Replica) empty(ctx context.Context, s shipped) (bool, error) {
 	return false, err
 }
 
-// fetch restores what the bucket has.
-func (r *Replica) fetch(ctx context.Context) (at position, err error) {
-	if at.txid, err = r.log.restoreInPlace(ctx, r.path); err != nil {
+// fetch restores what the bucket has, and calls before when that is there and about to get its name.
+func (r *Replica) fetch(ctx context.Context, before func() error) (at position, err error) {
+	if at.txid, err = r.log.restoreInPlace(ctx, r.path, before); err != nil {
 		return at, fmt.Errorf("restore from the replica: %w", err)
 	}
 	r.restored = true
@@ -155,10 +155,13 @@ func (r *Replica) continues(ctx context.Context, n note, s shipped) (at position
 	if s.head() == 0 {
 		return at, false, nil
 	}
-	last := s.files[len(s.files)-1]
-	h, err := r.log.header(ctx, last)
-	if err != nil {
-		return at, false, err
+	last := logFile{max: s.head()}
+	var h ltx.Header
+	if len(s.files) > 0 { // else the log ends with a whole copy
+		last = s.files[len(s.files)-1]
+		if h, err = r.log.header(ctx, last); err != nil {
+			return at, false, err
+		}
 	}
 	err = withDatabase(ctx, r.path, func(c *sql.Conn) error {
 		now, err := readIndex(r.path)

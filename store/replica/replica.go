@@ -57,6 +57,9 @@ type Replica struct {
 	compacted uint64        // of keepShort: the last transaction that level 1 has
 	at        position
 	note      note
+	trouble   atomic.Pointer[trouble] // what was found wrong with the log
+	mending   sync.Mutex
+	verified  time.Time               // of keepShort: when all of the log was there
 	ship      *shipper                // since Start
 	running   atomic.Pointer[shipper] // the same, for keepLease
 	gate      *sql.DB                 // its only connection takes the write lock

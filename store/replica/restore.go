@@ -134,9 +134,9 @@ func applyOne(f *os.File, r io.Reader) error {
 	return f.Truncate(int64(h.Commit) * pageSize)
 }
 
-// restoreInPlace restores into a folder of its own next to path, which no one else may look into, and moves the file to
-// path.
-func (l logFiles) restoreInPlace(ctx context.Context, path string) (end uint64, err error) {
+// restoreInPlace restores into a folder of its own next to path, which no one else may look into, calls before, and moves
+// the file to path.
+func (l logFiles) restoreInPlace(ctx context.Context, path string, before func() error) (end uint64, err error) {
 	folder, err := os.MkdirTemp(filepath.Dir(path), ".restore-")
 	if err != nil {
 		return 0, err
@@ -144,6 +144,9 @@ func (l logFiles) restoreInPlace(ctx context.Context, path string) (end uint64, 
 	defer os.RemoveAll(folder)
 	tmp := filepath.Join(folder, filepath.Base(path))
 	if end, err = l.restore(ctx, tmp, 0, time.Time{}); err != nil {
+		return 0, err
+	}
+	if err := before(); err != nil {
 		return 0, err
 	}
 	if err := os.Rename(tmp, path); err != nil {

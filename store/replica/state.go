@@ -83,6 +83,18 @@ func Look(ctx context.Context, url string, env func(string) string) (s State, er
 	return s, nil
 }
 
+// Reach returns an error where the bucket at url can't be read.
+func Reach(ctx context.Context, url string, env func(string) string) error {
+	bucket, err := objects.Open(url, env)
+	if err == nil {
+		_, err = bucket.Head(ctx, lockKey)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return err
+}
+
 // holderOf returns nil where there is no lock object.
 func holderOf(ctx context.Context, bucket objects.Bucket) (*Holder, error) {
 	info, err := bucket.Head(ctx, lockKey)

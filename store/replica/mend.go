@@ -1,0 +1,191 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"time"
+)
+
+// What mends a log of which a part is missing or damaged: a whole copy of the database after it, with which a restore
+// begins then. What was there before stays, for it can still be restored as of earlier times.
+
+// trouble is what was found wrong with the log since the start; the zero value: nothing.
+type trouble struct {
+	broken error // why the log can't be restored now; nil: nothing is known
+	mended error // what a whole copy has mended last
+}
+
+// Broken returns why the replica can't be restored, as far as is known, and what was mended last since the start.
+func (r *Replica) Broken() (broken, mended error) {
+	if t := r.trouble.Load(); t != nil {
+		return t.broken, t.mended
+	}
+	return nil, nil
+}
+
+// Mend ships a whole copy of the database, after which a restore does not need what found says is missing. Until that is
+// there, Broken returns found; where Mend fails, it is tried again from time to time. It returns ErrStale or ErrLost
+// without the lease, and errors of the bucket.
+func (r *Replica) Mend(ctx context.Context, found error) error {
+	r.mending.Lock()
+	defer r.mending.Unlock()
+	_, before := r.Broken()
+	r.trouble.Store(&trouble{broken: found, mended: before})
+	r.slog.Error("replica: it can't be restored; a whole copy of the database is shipped", slog.Any("found", found))
+	if err := r.lease.check(); err != nil {
+		return err
+	}
+	if err := r.ship.snapshot(ctx); err != nil {
+		return fmt.Errorf("a whole copy of the database can't be shipped: %w", err)
+	}
+	if _, err := r.log.plan(ctx, 0, zeroTime); err != nil {
+		return err
+	}
+	r.mended(found)
+	return nil
+}
+
+func (r *Replica) mended(found error) {
+	r.trouble.Store(&trouble{mended: found})
+	r.slog.Warn("replica: it is whole again, by a whole copy of the database", slog.Any("found", found))
+}
+
+// verifyEvery is how often a daemon looks whether all files are there that a restore needs.
+const verifyEvery = time.Hour
+
+// verify mends the log where a file is missing in it, or what was found before is not mended yet.
+func (r *Replica) verify(ctx context.Context) error {
+	if broken, _ := r.Broken(); broken != nil {
+		return r.Mend(ctx, broken)
+	}
+	if time.Since(r.verified) < verifyEvery {
+		return nil
+	}
+	found, err := r.gap(ctx)
+	switch {
+	case err != nil:
+		return err
+	case found != nil:
+		if err := r.Mend(ctx, found); err != nil {
+			return err
+		}
+	}
+	r.verified = time.Now()
+	return nil
+}
+
+// gap returns what a restore lacks; nil: nothing. A listing may be late, so it looks several times before it says so.
+func (r *Replica) gap(ctx context.Context) (found, err error) {
+	for range 3 {
+		_, err = r.log.plan(ctx, 0, zeroTime)
+		if !errors.Is(err, ErrGap) {
+			return nil, err
+		}
+		if stopped := pause(ctx, r.opts.TTL/5); stopped != nil {
+			return nil, stopped
+		}
+	}
+	return err, nil
+}
+
+// settleDamaged is settle for a log that is damaged, as found says: the database file takes its place where it has all
+// that was in the log, or Options say so. Else it returns found, and changes nothing.
+func (r *Replica) settleDamaged(ctx context.Context, n note, found error) (at position, err error) {
+	advice := fmt.Errorf("%w; the machine that has served last mends it by itself when it is started. Where its disk is lost: "+
+		"`newsletterd replica restore --to-last-contiguous` brings what comes before, and `newsletterd replica begin` has the "+
+		"database file of this machine take the place of the replica", found)
+	if fi, err := os.Stat(r.path); errors.Is(err, os.ErrNotExist) || err == nil && fi.Size() == 0 {
+		return at, advice
+	} else if err != nil {
+		return at, err
+	}
+	last, err := r.lastFile(ctx)
+	if err != nil {
+		return at, err
+	}
+	s := shipped{covered: max(last.max, r.lease.txid.Load())}
+	instead := r.opts.Supersede || r.opts.Begin
+	if last.max == s.covered && last.max > 0 && !instead {
+		s.files = []logFile{last}
+		h, err := r.log.header(ctx, last)
+		if err != nil {
+			return at, errors.Join(advice, err)
+		}
+		if h.NodeID >= r.lease.generation() {
+			if err := r.lease.raise(ctx, h.NodeID+1); err != nil {
+				return at, err
+			}
+		}
+	}
+	if instead {
+		at, err = r.adopt(ctx, s.head())
+	} else {
+		var fits bool
+		if at, fits, err = r.continues(ctx, n, s); err == nil && !fits {
+			return at, advice
+		}
+	}
+	if err != nil {
+		return at, err
+	}
+	if err := r.copyWhole(ctx, at); err != nil {
+		return at, err
+	}
+	if _, err := r.log.plan(ctx, 0, zeroTime); err != nil {
+		return at, err
+	}
+	r.mended(found)
+	return at, nil
+}
+
+// lastFile returns the last file of level 0, whatever is missing before it; the zero value where there is none.
+func (r *Replica) lastFile(ctx context.Context) (last logFile, err error) {
+	listed, err := r.log.list(ctx, 0)
+	if err != nil {
+		return last, err
+	}
+	for _, f := range listed {
+		if f.max > last.max {
+			last = f
+		}
+	}
+	for txid := last.max + 1; txid <= last.max+depth; txid++ {
+		f, there, err := r.log.exists(ctx, txid)
+		if err != nil {
+			return last, err
+		}
+		if there {
+			last = f
+		}
+	}
+	return last, nil
+}
+
+// copyWhole writes the database file, which has no -wal, as a whole copy of the transaction that the log ends with.
+func (r *Replica) copyWhole(ctx context.Context, at position) error {
+	main, err := os.Open(r.path)
+	if err != nil {
+		return err
+	}
+	defer main.Close()
+	if err := r.lease.check(); err != nil {
+		return err
+	}
+	return r.log.putWhole(ctx, whole{main: main, end: walEnd{pages: at.pages}}, at.txid, r.lease.generation())
+}
+
+// putWhole writes a whole copy of the database as it is after a transaction that the log has.
+func (l logFiles) putWhole(ctx context.Context, w whole, txid, generation uint64) error {
+	c := changed{to: w.end}
+	h := c.header(txid, generation)
+	h.MinTXID, h.WALOffset, h.WALSize, h.WALSalt1, h.WALSalt2 = 1, 0, 0, 0, 0
+	pr, pw := io.Pipe()
+	go func() { pw.CloseWithError(w.encode(pw, h, pagesFrom(1, w.end.pages))) }()
+	_, err := l.bucket.PutStream(ctx, l.key(snapshotLevel, 1, txid), pr)
+	_ = pr.CloseWithError(io.ErrClosedPipe)
+	return err
+}

@@ -1,0 +1,171 @@
+package replica
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"newsletterd/store/replica/objectstest"
+)
+
+// lose removes a file of level 0 from the bucket.
+func lose(t *testing.T, m *machine, txid uint64) {
+	t.Helper()
+	must(t, m.log.bucket.Delete(t.Context(), m.log.key(0, txid, txid)))
+}
+
+// elsewhere is what a machine with an empty disk has.
+func elsewhere(t *testing.T, url string) []int {
+	t.Helper()
+	b := boot(t, url, filepath.Join(t.TempDir(), "elsewhere.db"))
+	return b.numbers(t)
+}
+
+// The machine that serves finds that a file of its log is missing, of level 0 and of what was compacted, and what it has
+// acknowledged is there on an empty disk all the same.
+func TestHolesAreMendedWhileTheMachineServes(t *testing.T) {
+	each(t, func(t *testing.T, url string) {
+		ctx := t.Context()
+		a := boot(t, url, filepath.Join(t.TempDir(), "a.db"))
+		n := 0
+		more := func() {
+			for range 30 {
+				must(t, a.add(ctx, n))
+				n++
+			}
+		}
+		var last [levels]time.Time
+		snapshot := time.Now() // none is due
+		tidy := func() {
+			t.Helper()
+			last = [levels]time.Time{}
+			must(t, a.upkeep(&last, &snapshot))
+		}
+		whole := func(mended string) {
+			t.Helper()
+			if broken, found := a.Broken(); broken != nil || !errors.Is(found, ErrGap) {
+				t.Errorf("%s: %v, mended %v", mended, broken, found)
+			}
+			_, err := a.log.plan(ctx, 0, zeroTime)
+			must(t, err)
+		}
+		more()
+		tidy()
+		more()
+		lose(t, a, a.ship.txid-15)
+		tidy()
+		whole("level 0")
+		more()
+		tidy() // what comes after the copy is compacted
+		files, err := a.log.list(ctx, 1)
+		must(t, err)
+		if end := files[len(files)-1].max; end != a.ship.txid {
+			t.Errorf("compacted to %d, not to %d", end, a.ship.txid)
+		}
+		more()
+		tidy()
+		files, err = a.log.list(ctx, 1)
+		must(t, err)
+		f := files[len(files)-1]
+		must(t, a.log.bucket.Delete(ctx, a.log.key(1, f.min, f.max)))
+		must(t, a.log.sweep(ctx, time.Now().Add(time.Hour), time.Now().Add(-time.Hour)))
+		more()
+		a.verified = zeroTime
+		tidy()
+		whole("level 1")
+		more()
+		a.die()
+		if got := elsewhere(t, url); !slices.Equal(got, upTo(n)) {
+			t.Errorf("numbers %v, not up to %d", got, n)
+		}
+	})
+}
+
+// A machine that starts with a file that is whole mends the log: after a kill and after a stop, with files missing in the
+// middle and at the end.
+func TestHolesAreMendedAtTheStart(t *testing.T) {
+	each(t, func(t *testing.T, url string) {
+		ctx := t.Context()
+		path := filepath.Join(t.TempDir(), "a.db")
+		n := 0
+		for _, c := range []struct {
+			what string
+			back []uint64 // which files are missing, counted from the last one
+			stop bool
+		}{
+			{"in the middle", []uint64{15}, false},
+			{"in the middle after a stop", []uint64{15}, true},
+			{"near the end", []uint64{2, 3}, false},
+			{"at the end after a stop", []uint64{0, 1}, true},
+		} {
+			a := boot(t, url, path)
+			if got := a.numbers(t); !slices.Equal(got, upTo(n)) || len(aside(t, path)) > 0 {
+				t.Fatalf("before %s: numbers %v, set aside %v", c.what, got, aside(t, path))
+			}
+			for range 30 {
+				must(t, a.add(ctx, n))
+				n++
+			}
+			must(t, a.lease.renew(ctx)) // it says how far the log goes
+			end := a.ship.txid
+			if c.stop {
+				a.stop(t)
+			} else {
+				a.keepWAL() // as a kill does
+				a.die()
+				must(t, a.reader.Close())
+			}
+			for _, back := range c.back {
+				lose(t, a, end-back)
+			}
+		}
+		a := boot(t, url, path)
+		must(t, a.add(ctx, n))
+		if _, mended := a.Broken(); !errors.Is(mended, ErrGap) || len(aside(t, path)) > 0 {
+			t.Errorf("mended %v, set aside %v", mended, aside(t, path))
+		}
+		a.die()
+		if got := elsewhere(t, url); !slices.Equal(got, upTo(n+1)) {
+			t.Errorf("numbers %v, not up to %d", got, n)
+		}
+	})
+}
+
+// A file that lacks what was acknowledged elsewhere never takes the place of a damaged log, unless a person says so; it
+// stays where it is.
+func TestAnOldFileDoesNotMendTheLog(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	url := objectstest.New(t).URL()
+	path := filepath.Join(t.TempDir(), "a.db")
+	a := boot(t, url, path)
+	for i := range 10 {
+		must(t, a.add(ctx, i))
+	}
+	a.stop(t)
+	b := boot(t, url, filepath.Join(t.TempDir(), "b.db"))
+	for i := 10; i < 40; i++ {
+		must(t, b.add(ctx, i))
+	}
+	end := b.ship.txid
+	b.stop(t)
+	lose(t, b, end-15)
+	_, err := start(ctx, url, path, testTTL)
+	if !errors.Is(err, ErrGap) || !strings.Contains(err.Error(), "newsletterd replica begin") {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Stat(path); err != nil || len(aside(t, path)) > 0 {
+		t.Errorf("%v, set aside %v", err, aside(t, path))
+	}
+	r, err := New(Options{URL: url, Env: objectstest.Env("test"), Path: path, TTL: testTTL, Supersede: true})
+	must(t, err)
+	must(t, r.Prepare(ctx))
+	must(t, r.Close(ctx))
+	if got := elsewhere(t, url); !slices.Equal(got, upTo(10)) {
+		t.Errorf("numbers %v", got)
+	}
+}
