@@ -49,12 +49,13 @@ func DaemonWaits(path string) bool {
 
 var errNothingAsked = errors.New("there is nothing to ask for")
 
-// askDaemon counts what this command has changed and returns the number; 0: there is nothing to wait for.
-func (s *Store) askDaemon() (number int64) {
+// askDaemon counts what this command has changed and returns the number; 0: there is nothing to wait for. It returns
+// ErrBehind where the daemon can't be asked.
+func (s *Store) askDaemon() (number int64, err error) {
 	if !s.opts.DaemonReplica || s.writer == nil {
-		return 0
+		return 0, nil
 	}
-	err := s.update(context.Background(), func(tx *Tx) (err error) {
+	err = s.update(context.Background(), func(tx *Tx) (err error) {
 		if s.writer.changedAt.IsZero() {
 			return errNothingAsked
 		}
@@ -63,27 +64,45 @@ func (s *Store) askDaemon() (number int64) {
 		return err
 	})
 	if errors.Is(err, errNothingAsked) {
-		return 0
+		return 0, nil
 	}
 	if err != nil {
 		s.log.Warn("the daemon can't be asked about the replica", slog.Any("error", err))
-		return 0
+		return 0, ErrBehind
 	}
-	return number
+	return number, nil
 }
 
-// awaitDaemon returns when the daemon's replica has what this command has changed, or says that it has not yet.
-func (s *Store) awaitDaemon(number int64) {
+// ErrBehind is returned by Close where a command has changed something that the replica has not got yet.
+var ErrBehind = errors.New("the change is made on this machine, but is not in the replica yet: it gets there as soon as that is " +
+	"reached, and is lost if the machine dies before; don't repeat it")
+
+// awaitReplica returns when the replica that this command keeps has what it has changed, or ErrBehind.
+func (s *Store) awaitReplica() error {
+	if s.opts.Replica == nil || s.opts.Mode != Command || s.writer == nil || !s.writer.replica.Load() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), commandWait)
+	defer cancel()
+	if err := s.opts.Replica.Wait(ctx); err != nil {
+		s.log.Warn("the replica does not take what was changed", slog.Any("error", err))
+		return ErrBehind
+	}
+	return nil
+}
+
+// awaitDaemon returns when the daemon's replica has what this command has changed, or ErrBehind.
+func (s *Store) awaitDaemon(number int64) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for deadline := time.Now().Add(commandWait); time.Now().Before(deadline); <-tick.C {
 		b, err := os.ReadFile(s.answerPath())
 		n, parseErr := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64)
 		if err == nil && parseErr == nil && n >= number {
-			return
+			return nil
 		}
 	}
-	s.log.Warn("what was changed is not in the replica yet: it may be lost if the machine dies now")
+	return ErrBehind
 }
 
 // answerCommands has the number of the last command that has changed something written down, once the replica has it.

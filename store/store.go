@@ -241,19 +241,28 @@ func (s *Store) startWriter(ctx context.Context, left leftover) error {
 // Close ends the writer after what is queued, moves the -wal into the file and closes it. After a daemon's clean stop
 // the one file is complete; where another process keeps the -wal alive, that is logged and no error. A command that
 // changed something next to a daemon returns when the daemon's caches have dropped what they knew: a user who was
-// switched off, or a token that was revoked, is then refused. It returns an error of the checkpoint or of the file
-// system.
+// switched off, or a token that was revoked, is then refused. It returns ErrBehind where a command has changed something
+// that the replica has not got after some seconds, and errors of the checkpoint, the replica and the file system.
 func (s *Store) Close() error {
 	if s.closed.Load() {
 		return nil
 	}
-	asked := s.askDaemon()
+	asked, behind := s.askDaemon()
+	if behind == nil {
+		behind = s.awaitReplica()
+	}
 	if s.closed.Swap(true) {
 		return nil
 	}
 	err := s.shut()
 	if asked > 0 {
-		s.awaitDaemon(asked)
+		behind = s.awaitDaemon(asked)
+	}
+	if behind != nil {
+		if err != nil {
+			s.log.Warn("close", slog.Any("error", err))
+		}
+		err = behind
 	}
 	if w := s.writer; w != nil && !w.changedAt.IsZero() && s.daemonRuns() {
 		time.Sleep(time.Until(w.changedAt.Add(watchEvery + watchEvery/10)))

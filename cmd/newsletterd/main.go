@@ -20,6 +20,7 @@ const (
 	exitFailed = 1
 	exitUsage  = 2
 	exitLost   = 3 // another machine has taken over
+	exitBehind = 4 // the change is made, but is not in the replica yet
 )
 
 func main() {
@@ -56,6 +57,9 @@ func (p *program) run(ctx context.Context, args []string) int {
 			fmt.Fprintf(p.err, "See `%s --help`.\n", usage.command)
 		}
 		return exitUsage
+	case errors.Is(err, store.ErrBehind):
+		fmt.Fprintln(p.err, "newsletterd:", store.ErrBehind)
+		return exitBehind
 	default:
 		fmt.Fprintln(p.err, "newsletterd:", terminal.Message(err))
 		return exitFailed

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"newsletterd/cmd/newsletterd/daemontest"
+	"newsletterd/store"
+	"newsletterd/store/replica"
+	"newsletterd/store/replica/objectstest"
+)
+
+// noLog is a storage that takes the lease, and nothing of the log.
+var noLog = objectstest.Faults{Decide: func(r objectstest.Request) (f objectstest.Fault) {
+	if r.Op == "PUT" && strings.Contains(r.Key, "0000/") {
+		f.Kind = objectstest.Error503
+	}
+	return f
+}}
+
+// TestCommandsThatTheReplicaLacks changes something by a command while the bucket takes nothing, next to a daemon and
+// without one: it says so by an exit code of its own, and the change arrives when the bucket is back.
+func TestCommandsThatTheReplicaLacks(t *testing.T) {
+	daemontest.Parallel(t)
+	storage := objectstest.New(t)
+	a := daemontest.New(t, replicaSettings(storage.URL())...)
+	a.Serve()
+	storage.Set(noLog)
+	c := a.Cmd("admin", "tenant", "create", "--name", "acme")
+	out, err := c.CombinedOutput()
+	if c.ProcessState.ExitCode() != exitBehind || !strings.Contains(string(out), "is not in the replica yet") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	storage.Set(objectstest.Faults{})
+	a.Run("admin", "tenant", "create", "--name", "next")
+	a.Stop()
+
+	// A command that holds the lease itself.
+	path := filepath.Join(t.TempDir(), "alone.db")
+	open := func() *store.Store {
+		t.Helper()
+		r, err := replica.New(replica.Options{
+			URL: storage.URL(), Env: objectstest.Env("alone"), Path: path, TTL: 3 * time.Second,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := store.Open(t.Context(), store.Options{Path: path, Mode: store.Command, Replica: r})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	s := open()
+	storage.Set(noLog)
+	text, err := s.StartDrill(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); !errors.Is(err, store.ErrBehind) {
+		t.Errorf("%v", err)
+	}
+	storage.Set(objectstest.Faults{})
+	s = open()
+	if got, err := s.DrillStarted(t.Context()); err != nil || got != text {
+		t.Errorf("%q, %v, and not %q", got, err, text)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	a.LoseDisk()
+	a.Serve()
+	if n := a.Number("SELECT count(*) FROM tenant"); n != 2 {
+		t.Errorf("%d tenants of 2", n)
+	}
+	if n := a.Number("SELECT count(*) FROM mark WHERE value = '" + text + "'"); n != 1 {
+		t.Error("what the command alone has changed is not in the replica")
+	}
+	a.Stop()
+}
