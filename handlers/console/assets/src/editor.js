@@ -40,6 +40,7 @@ import * as act from "./editor/actions.js";
 import { BlocksError, BlockSource } from "./editor/blocks.js";
 import { sameMail } from "./editor/compare.js";
 import { clean } from "./editor/paste.js";
+import { pictureOf, rtfPictures } from "./editor/rtf.js";
 import { fileOf, isPicture, Pictures } from "./editor/pictures.js";
 import { schema } from "./editor/schema.js";
 import { Source } from "./editor/source.js";
@@ -151,9 +152,17 @@ class Editor {
         }
         this.toolbar.update(view.state);
       },
+      handleDOMEvents: {
+        paste: (v, event) => {
+          const data = event.clipboardData;
+          const local = /\bfile:/i.test(data?.getData("text/html") ?? "");
+          this.ofRTF = local ? rtfPictures(data.getData("text/rtf")) : [];
+          return false;
+        },
+      },
       handlePaste: (v, event) => this.pastes(event),
       handleDrop: (v, event, slice, moved) => !moved && this.drops(event),
-      transformPastedHTML: (html) => clean(html, (src) => this.pendingOf(src)),
+      transformPastedHTML: (html) => clean(html, (src, n, all) => this.pendingOf(src, n, all)),
     });
     return view;
   }
@@ -231,13 +240,15 @@ class Editor {
     this.said.textContent = text;
   }
 
-  // pendingOf returns what a pasted picture is pending as.
-  pendingOf(src) {
+  // pendingOf returns what a pasted picture is pending as: the nth of all.
+  pendingOf(src, n, all) {
     if (/^data:/i.test(src)) {
       const file = this.pictures.canSend && fileOf(src);
       return file ? this.pictures.send(file, this.view) : null;
     }
-    return /^https?:/i.test(src) ? "" : "drop";
+    if (/^https?:/i.test(src)) return "";
+    const file = this.pictures.canSend && pictureOf(this.ofRTF ?? [], n, all);
+    return file ? this.pictures.send(file, this.view) : "drop";
   }
 
   pastes(event) {

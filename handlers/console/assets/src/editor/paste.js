@@ -21,7 +21,7 @@ const dropped = "script, style, meta, link, title, base, xml, svg, math, iframe,
 const blocks = "p, div, h1, h2, h3, h4, h5, h6, ul, ol, li, table, blockquote, pre, hr";
 
 // clean returns HTML with tags that the editor knows. picture returns what a picture of an address is pending as, ""
-// where it can be loaded, or null where it is left out.
+// where it can be loaded, or null where it is left out; it also gets which one it is, and the addresses of all.
 export function clean(html, picture) {
   const page = new DOMParser().parseFromString(renamed(html), "text/html");
   const body = page.body;
@@ -143,8 +143,10 @@ function links(body) {
 }
 
 function pictures(body, picture) {
-  for (const img of body.querySelectorAll("img")) {
-    const pending = picture(img.getAttribute("src") ?? "");
+  const all = [...body.querySelectorAll("img")];
+  const addresses = all.map((img) => img.getAttribute("src") ?? "");
+  for (const [i, img] of all.entries()) {
+    const pending = picture(addresses[i], i, addresses);
     const width = widthOf(img);
     if (width) img.dataset.width = width;
     if (pending === null) {
