@@ -46,6 +46,7 @@ func TestConsoleWalkInABrowser(t *testing.T) {
 	records := d.keys.sealer.SealRecords(auth.RecordsToken{
 		DomainID: world.Tenants[0].Records["/api/admin/sender-domains"].ID, IssuedAt: now(),
 	})
+	examples := map[string]string{} // addresses of pages with placeholders, by their kind
 	queue := []string{first, "/console/new-tenant", "/operator", "/own/models", "/records?token=" + records}
 	seen := map[string]bool{}
 	pages := 0
@@ -63,6 +64,9 @@ func TestConsoleWalkInABrowser(t *testing.T) {
 		pages++
 		name := strings.Trim(ids.ReplaceAllString(strings.NewReplacer("/", "-", "?", "-", "=", "-", "&", "-").Replace(at), "x"), "-")
 		b.Fits(name)
+		if hasExamples(t, b, at) {
+			examples[kindOf(at)] = at
+		}
 		b.Look(name)
 		isLight(t, b, kindOf(at))
 		if refused := b.Eval(`refused.join("\n")`); refused != "" {
@@ -87,11 +91,52 @@ func TestConsoleWalkInABrowser(t *testing.T) {
 		})
 		b.Open(d.cfg.Origin()+first+"/campaigns/"+c.ID, chromedp.WaitReady("body"))
 		isLight(t, b, "an editor of "+kind)
+		for _, at := range []string{"/campaigns/" + c.ID, "/campaigns/" + c.ID + "?tab=settings", "/people?list=" + list.ID} {
+			examples[at] = first + at
+			b.Open(d.cfg.Origin()+first+at, chromedp.WaitReady("body"))
+			hasExamples(t, b, at)
+		}
 	}
 	if pages < 40 {
 		t.Errorf("%d pages", pages)
 	}
 	t.Logf("%d pages", pages)
+	b.Do(browsertest.Language("de"))
+	for _, at := range examples {
+		b.Open(d.cfg.Origin()+at, chromedp.WaitReady("body"))
+		if !hasExamples(t, b, at+" in German") || b.Eval("document.documentElement.lang") != "de" {
+			t.Errorf("%s is not shown in German", at)
+		}
+	}
+}
+
+// cutOff lists placeholders that are wider than their inputs; null: there are no placeholders.
+const cutOff = `(() => {
+	document.querySelector("dialog.palette")?.showModal();
+	const pen = document.createElement("canvas").getContext("2d");
+	const all = [...document.querySelectorAll("input[placeholder]")].filter(e => e.clientWidth && e.placeholder);
+	const cut = all.map(e => {
+		const is = getComputedStyle(e);
+		pen.font = [is.fontWeight, is.fontSize, is.fontFamily].join(" ");
+		const room = e.clientWidth - parseFloat(is.paddingLeft) - parseFloat(is.paddingRight);
+		return pen.measureText(e.placeholder).width > room ? e.placeholder + " has " + Math.floor(room) + " px" : "";
+	}).filter(Boolean);
+	document.querySelector("dialog.palette")?.close();
+	return all.length ? cut.join("; ") : null;
+})()`
+
+// hasExamples reports whether a page has placeholders in its inputs, which are to be read whole.
+func hasExamples(t *testing.T, b *browsertest.Browser, at string) bool {
+	t.Helper()
+	found := false
+	for _, width := range []int64{390, 1280} {
+		b.Do(chromedp.EmulateViewport(width, 800))
+		cut := b.Eval(cutOff)
+		if found = cut != "null"; found && cut != "" {
+			t.Errorf("%s, %d pixels wide: cut off: %s", at, width, cut)
+		}
+	}
+	return found
 }
 
 // isLight holds what a page loads into an empty cache against its limit: 40 kB of scripts and styles, compressed, and
