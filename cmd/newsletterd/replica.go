@@ -37,7 +37,7 @@ machine go on with the replica, no restore is needed: ` + "`newsletterd serve`" 
 		Flags: []cli.Flag{
 			stringFlag("to", "the `FILE` to write, which must not exist"),
 			stringFlag("at", "as it was just before this `TIME`, as 2026-12-24T08:00:00Z (else the newest)"),
-			boolFlag("to-last-contiguous", "where the log misses a part, restore what comes before it"),
+			boolFlag("to-last-contiguous", "where the log misses a part, or it is damaged, restore what comes before"),
 		},
 		Action: p.replicaRestore,
 	}
@@ -218,6 +218,9 @@ func (p *program) replicaRestore(c *cli.Context) error {
 	}
 	if got.Gap != nil {
 		fmt.Fprintf(p.err, "newsletterd: %s; what comes after transaction %d is NOT in the file\n", got.Gap, got.TXID)
+	}
+	if got.Gap == nil && got.Damaged != nil {
+		fmt.Fprintf(p.err, "newsletterd: %s; other files had what it should have: nothing is missing in the file\n", got.Damaged)
 	}
 	row := restoredRow{File: c.String("to"), TXID: got.TXID, At: core.At(got.At)}
 	if got.Gap != nil {

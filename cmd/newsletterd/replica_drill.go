@@ -95,7 +95,7 @@ func (r *drill) try(ctx context.Context, folder string, d *core.Drill) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if err != nil && errors.Is(err, errNotReached) {
+	if err != nil && errors.Is(err, errNotMade) {
 		return err
 	}
 	if err != nil {
@@ -104,8 +104,8 @@ func (r *drill) try(ctx context.Context, folder string, d *core.Drill) error {
 	return os.RemoveAll(path)
 }
 
-// errNotReached says that the replica could not be tried: that is no finding.
-var errNotReached = errors.New("the storage of the replica is not reached")
+// errNotMade says that the replica could not be tried: that is no finding.
+var errNotMade = errors.New("no drill could be made")
 
 // mend has the whole database shipped again where it is whole itself, and tries once more.
 func (r *drill) mend(ctx context.Context, folder string, d *core.Drill) error {
@@ -133,7 +133,7 @@ func (r *drill) restoreInto(ctx context.Context, path string, d *core.Drill) (er
 	limited, cancel := context.WithTimeout(ctx, drillReaches)
 	defer cancel()
 	if err := replica.Reach(limited, r.cfg.Replica.URL, r.env); err != nil {
-		return fmt.Errorf("%w: %w", errNotReached, err)
+		return fmt.Errorf("%w: the storage is not reached: %w", errNotMade, err)
 	}
 	if r.serves {
 		if before, err = r.store.DrillCounts(ctx); err != nil {
@@ -143,12 +143,18 @@ func (r *drill) restoreInto(ctx context.Context, path string, d *core.Drill) (er
 			return err
 		}
 		if err := r.wait(ctx); err != nil {
-			return fmt.Errorf("%w: it does not get what is written: %w", errNotReached, err)
+			return fmt.Errorf("%w: the storage does not get what is written: %w", errNotMade, err)
 		}
 	}
 	got, err := replica.Copy(ctx, replica.CopyOptions{URL: r.cfg.Replica.URL, Env: r.env, To: path})
+	if err != nil && !errors.Is(err, replica.ErrGap) && !errors.Is(err, replica.ErrNothing) {
+		err = fmt.Errorf("%w: %w", errNotMade, err)
+	}
 	if err != nil {
 		return err
+	}
+	if got.Damaged != nil { // what others have now may go with the next compaction
+		d.Findings = append(d.Findings, got.Damaged.Error())
 	}
 	d.TXID = got.TXID
 	fi, err := os.Stat(path)

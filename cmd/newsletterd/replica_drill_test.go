@@ -229,7 +229,7 @@ func TestNoDrillInAnOutage(t *testing.T) {
 	}})
 	begin := time.Now()
 	_, err := k.drill.run(t.Context())
-	if !errors.Is(err, errNotReached) {
+	if !errors.Is(err, errNotMade) {
 		t.Errorf("%v", err)
 	}
 	if took := time.Since(begin); took > 3*drillReaches {

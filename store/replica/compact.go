@@ -2,6 +2,7 @@ package replica
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -96,9 +97,27 @@ func (l logFiles) compact(
 	_, err = l.bucket.PutStream(ctx, l.key(level, from[0].min, from[len(from)-1].max), pr)
 	_ = pr.CloseWithError(io.ErrClosedPipe)
 	if err != nil {
-		return false, fmt.Errorf("compact to level %d: %w", level, err)
+		err = fmt.Errorf("compact to level %d: %w", level, err)
+		return false, cmp.Or(l.findDamaged(ctx, from), err)
 	}
 	return true, nil
+}
+
+// findDamaged returns a damagedError of the first of the files that can't be read as one; nil: there is none.
+func (l logFiles) findDamaged(ctx context.Context, files []logFile) error {
+	for _, f := range files {
+		r, err := l.fetch(ctx, f)
+		if err != nil {
+			return nil
+		}
+		source := &sourceReader{r: r}
+		err = ltx.NewDecoder(source).Verify()
+		_ = r.Close()
+		if err != nil && source.err == nil {
+			return l.damaged(f, err)
+		}
+	}
+	return nil
 }
 
 // following returns the files that go on from the transaction end without a gap, up to through, or some of them where
@@ -272,7 +291,13 @@ func (r *Replica) upkeep(last *[levels]time.Time, snapshot *time.Time) error {
 		}
 		for done := true; done; {
 			var err error
-			done, err = r.log.compact(r.ctx, level, arrived, r.ship.recentBody)
+			l := r.log
+			l.bad = r.bad
+			done, err = l.compact(r.ctx, level, arrived, r.ship.recentBody)
+			if bad := (*damagedError)(nil); errors.As(err, &bad) {
+				r.bad = append(r.bad, bad.file)
+				done = true
+			}
 			if errors.Is(err, ErrGap) {
 				err = r.Mend(r.ctx, err)
 			}

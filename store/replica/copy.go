@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
 	"time"
 
 	"newsletterd/store/replica/objects"
@@ -15,7 +16,7 @@ type CopyOptions struct {
 	Env func(string) string // is asked for the keys to the bucket
 	To  string              // the file to write, which must not exist
 	At  time.Time           // restores what was there just before this instant; zero: the newest
-	// ToGap restores what comes before a gap in the log. Without it a gap is an error, ErrGap.
+	// ToGap restores what comes before a gap in the log, or a file of it that is damaged. Without it a gap is an error, ErrGap.
 	ToGap bool
 }
 
@@ -24,6 +25,8 @@ type Copied struct {
 	TXID uint64
 	At   time.Time // of the last transaction in it, by the clock of the machine that wrote it
 	Gap  error     // ErrGap: what comes after was left out; nil: nothing was
+	// Damaged is an ErrGap that says which file is damaged; where Gap is nil, others have what it should have.
+	Damaged error
 }
 
 // Copy restores the database into a new file of mode 0600. It needs no lease and changes nothing in the bucket. It
@@ -34,7 +37,7 @@ func Copy(ctx context.Context, o CopyOptions) (c Copied, err error) {
 		return c, err
 	}
 	for try := 0; ; try++ {
-		c, err = logFiles{bucket}.copyOnce(ctx, o)
+		c, err = logFiles{bucket: bucket}.copyOnce(ctx, o)
 		// The log was compacted, and what it was made of removed, while it was read.
 		if !errors.Is(err, fs.ErrNotExist) || try == 2 {
 			return c, err
@@ -43,18 +46,13 @@ func Copy(ctx context.Context, o CopyOptions) (c Copied, err error) {
 }
 
 func (l logFiles) copyOnce(ctx context.Context, o CopyOptions) (c Copied, err error) {
-	files, err := l.plan(ctx, 0, o.At)
-	switch {
-	case errors.Is(err, ErrGap) && o.ToGap && len(files) > 0:
-		c.Gap = err
-	case err != nil:
-		return c, err
-	}
-	last := files[len(files)-1]
-	h, err := l.header(ctx, last)
+	got, err := l.restoreAround(ctx, o.To, 0, o.At, o.ToGap)
 	if err != nil {
 		return c, err
 	}
-	c.TXID, c.At = last.max, time.UnixMilli(h.Timestamp)
-	return c, l.restoreFiles(ctx, o.To, files)
+	h, err := l.header(ctx, got.end)
+	if err != nil {
+		return c, errors.Join(err, os.Remove(o.To))
+	}
+	return Copied{TXID: got.end.max, At: time.UnixMilli(h.Timestamp), Gap: got.gap, Damaged: got.damaged}, nil
 }

@@ -59,7 +59,7 @@ func Lag(ctx context.Context, url string, env func(string) string, path string) 
 	if err != nil {
 		return 0, err
 	}
-	l := logFiles{bucket}
+	l := logFiles{bucket: bucket}
 	begin := time.Now()
 	want, err := readIndex(path)
 	if err != nil || want.frames == 0 {

@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,7 +34,34 @@ type logFile struct {
 }
 
 // logFiles reads and writes the log in a bucket, under the names that Litestream 0.5 gives its files.
-type logFiles struct{ bucket objects.Bucket }
+type logFiles struct {
+	bucket objects.Bucket
+	bad    []logFile // are damaged, and taken for missing
+}
+
+// damagedError says that a file of the log is there and can't be read as one. It is an ErrGap.
+type damagedError struct {
+	file  logFile
+	key   string
+	cause error
+}
+
+// Error implements error.
+func (e *damagedError) Error() string {
+	return fmt.Sprintf("%s: %s is damaged: %s", ErrGap, e.key, e.cause)
+}
+
+// Unwrap returns what errors.Is looks for.
+func (e *damagedError) Unwrap() []error { return []error{ErrGap, e.cause} }
+
+func (l logFiles) damaged(f logFile, cause error) error {
+	return &damagedError{f, l.key(f.level, f.min, f.max), cause}
+}
+
+// isBad reports whether a file is one of those that are damaged.
+func (l logFiles) isBad(level int, from, to uint64) bool {
+	return slices.ContainsFunc(l.bad, func(f logFile) bool { return f.level == level && f.min == from && f.max == to })
+}
 
 func (l logFiles) folder(level int) string {
 	if l.bucket.Type() == "file" {
@@ -54,7 +82,7 @@ func (l logFiles) list(ctx context.Context, level int) (files []logFile, err err
 			return nil, fmt.Errorf("list the log: %w", err)
 		}
 		from, to, err := ltx.ParseFilename(path.Base(info.Key))
-		if err != nil {
+		if err != nil || l.isBad(level, uint64(from), uint64(to)) {
 			continue
 		}
 		files = append(files, logFile{level, uint64(from), uint64(to), info.Size, info.Modified})
@@ -67,7 +95,7 @@ func (l logFiles) open(ctx context.Context, f logFile, size int64) (io.ReadClose
 	return l.bucket.Get(ctx, l.key(f.level, f.min, f.max), 0, size)
 }
 
-// header reads the header of a file of the log.
+// header reads the header of a file of the log. It returns a damagedError where there is none.
 func (l logFiles) header(ctx context.Context, f logFile) (h ltx.Header, err error) {
 	r, err := l.open(ctx, f, ltx.HeaderSize)
 	if err != nil {
@@ -75,17 +103,23 @@ func (l logFiles) header(ctx context.Context, f logFile) (h ltx.Header, err erro
 	}
 	defer r.Close()
 	b := make([]byte, ltx.HeaderSize)
-	if _, err := io.ReadFull(r, b); err != nil {
+	_, err = io.ReadFull(r, b)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return h, l.damaged(f, errors.New("it is too short"))
+	}
+	if err != nil {
 		return h, err
 	}
-	err = h.UnmarshalBinary(b)
-	return h, err
+	if err := h.UnmarshalBinary(b); err != nil {
+		return h, l.damaged(f, err)
+	}
+	return h, nil
 }
 
 // exists asks for a file of level 0 by its name, which is sure also where a listing is late.
 func (l logFiles) exists(ctx context.Context, txid uint64) (logFile, bool, error) {
 	info, err := l.bucket.Head(ctx, l.key(0, txid, txid))
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || err == nil && l.isBad(0, txid, txid) {
 		return logFile{}, false, nil
 	}
 	return logFile{0, txid, txid, info.Size, info.Modified}, err == nil, err
@@ -231,6 +265,7 @@ var ErrNothing = errors.New("the replica holds no database")
 // plan returns the files from which the database is restored as it was after the transaction through, or before the
 // instant at; zero values mean as it is now. It returns ErrNothing, or ErrGap, together with the files before the gap.
 func (l logFiles) plan(ctx context.Context, through uint64, at time.Time) (files []logFile, err error) {
+	var damage error // of a file that may be of before the instant
 	usable := func(f logFile) (bool, error) {
 		if through != 0 && f.max > through {
 			return false, nil
@@ -239,6 +274,10 @@ func (l logFiles) plan(ctx context.Context, through uint64, at time.Time) (files
 			return true, nil
 		}
 		h, err := l.header(ctx, f)
+		if errors.Is(err, ErrGap) {
+			damage, err = err, nil
+			return false, nil
+		}
 		return err == nil && h.Timestamp < at.UnixMilli(), err
 	}
 	snapshots, err := l.list(ctx, snapshotLevel)
@@ -254,13 +293,9 @@ func (l logFiles) plan(ctx context.Context, through uint64, at time.Time) (files
 			files = append(files, snapshots[i])
 		}
 	}
-	var all []logFile
-	for level := levels - 1; level > 0; level-- {
-		more, err := l.list(ctx, level)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, more...)
+	all, err := l.compacted(ctx)
+	if err != nil {
+		return nil, err
 	}
 	s, gap := l.shipped(ctx)
 	if gap != nil && !errors.Is(gap, ErrGap) {
@@ -301,11 +336,23 @@ func (l logFiles) plan(ctx context.Context, through uint64, at time.Time) (files
 	case through != 0:
 		return files, nil
 	case !at.IsZero():
-		return files, l.gapBefore(ctx, end, at, s.strays)
+		return files, cmp.Or(l.gapBefore(ctx, end, at, s.strays), damage)
 	case s.head() > end:
 		return files, fmt.Errorf("%w: it can be restored up to %d and goes on to %d", ErrGap, end, s.head())
 	}
 	return files, gap
+}
+
+// compacted returns the files of the levels above 0, but for whole databases, the highest level first.
+func (l logFiles) compacted(ctx context.Context) (all []logFile, err error) {
+	for level := levels - 1; level > 0; level-- {
+		more, err := l.list(ctx, level)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, more...)
+	}
+	return all, nil
 }
 
 // gapBefore returns ErrGap where nothing goes on from the transaction end, but the log has a later file of before the

@@ -110,10 +110,11 @@ func (r *Replica) settleDamaged(ctx context.Context, n note, found error) (at po
 	s := shipped{covered: max(last.max, r.lease.txid.Load())}
 	instead := r.opts.Supersede || r.opts.Begin
 	if last.max == s.covered && last.max > 0 && !instead {
-		s.files = []logFile{last}
 		h, err := r.log.header(ctx, last)
-		if err != nil {
-			return at, errors.Join(advice, err)
+		if err == nil {
+			s.files = []logFile{last} // else the note alone can know the file
+		} else if !errors.Is(err, ErrGap) {
+			return at, err
 		}
 		if h.NodeID >= r.lease.generation() {
 			if err := r.lease.raise(ctx, h.NodeID+1); err != nil {
@@ -125,7 +126,8 @@ func (r *Replica) settleDamaged(ctx context.Context, n note, found error) (at po
 		at, err = r.adopt(ctx, s.head())
 	} else {
 		var fits bool
-		if at, fits, err = r.continues(ctx, n, s); err == nil && !fits {
+		at, fits, err = r.continues(ctx, n, s)
+		if err == nil && !fits || errors.Is(err, ErrGap) {
 			return at, advice
 		}
 	}

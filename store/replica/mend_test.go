@@ -2,6 +2,8 @@ package replica
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"newsletterd/store/replica/objects"
 	"newsletterd/store/replica/objectstest"
 )
 
@@ -168,4 +171,99 @@ func TestAnOldFileDoesNotMendTheLog(t *testing.T) {
 	if got := elsewhere(t, url); !slices.Equal(got, upTo(10)) {
 		t.Errorf("numbers %v", got)
 	}
+}
+
+// spoil changes a file of the log so that it can't be read, or cuts it off where size is not negative.
+func spoil(t *testing.T, m *machine, f logFile, size int) {
+	t.Helper()
+	ctx := t.Context()
+	r, err := m.log.open(ctx, f, 0)
+	must(t, err)
+	body, err := io.ReadAll(r)
+	must(t, err)
+	must(t, r.Close())
+	body[len(body)/2]++
+	if size >= 0 {
+		body = body[:size]
+	}
+	_, err = m.log.bucket.Put(ctx, m.log.key(f.level, f.min, f.max), body, objects.Condition{})
+	must(t, err)
+}
+
+// A copy comes up to a file of the log that is damaged, cut off or empty, as to one that is missing, and says so; where
+// other files have the same it has all.
+func TestCopyUpToADamagedFile(t *testing.T) {
+	each(t, func(t *testing.T, url string) {
+		ctx := t.Context()
+		for _, size := range []int{-1, 700, 50, 0} {
+			for _, back := range []uint64{0, 5} {
+				url := strings.Replace(url, "replica?", fmt.Sprintf("replica%d-%d?", size+1, back), 1)
+				if strings.HasPrefix(url, "file:") {
+					url += fmt.Sprintf("/%d-%d", size+1, back)
+					must(t, os.Mkdir(strings.TrimPrefix(url, "file://"), 0o700))
+				}
+				a := boot(t, url, filepath.Join(t.TempDir(), "a.db"))
+				for i := range 20 {
+					must(t, a.add(ctx, i))
+				}
+				bad := a.ship.txid - back
+				spoil(t, a, logFile{level: 0, min: bad, max: bad}, size)
+				o := CopyOptions{URL: url, Env: objectstest.Env("test"), To: filepath.Join(t.TempDir(), "to.db")}
+				if _, err := Copy(ctx, o); !errors.Is(err, ErrGap) || !strings.Contains(err.Error(), "is damaged") {
+					t.Errorf("%d bytes: %v", size, err)
+				}
+				if _, err := os.Stat(o.To); !errors.Is(err, os.ErrNotExist) {
+					t.Errorf("%d bytes: a file is left: %v", size, err)
+				}
+				o.ToGap = true
+				got, err := Copy(ctx, o)
+				must(t, err)
+				if !errors.Is(got.Gap, ErrGap) || got.TXID != bad-1 {
+					t.Errorf("%d bytes of %d: %+v", size, bad, got)
+				}
+				a.die()
+			}
+		}
+	})
+}
+
+// What is compacted is restored from where it is whole, and the machine mends what it finds when it compacts.
+func TestDamagedFilesOfWhatOthersHave(t *testing.T) {
+	each(t, func(t *testing.T, url string) {
+		ctx := t.Context()
+		a := boot(t, url, filepath.Join(t.TempDir(), "a.db"))
+		for i := range 20 {
+			must(t, a.add(ctx, i))
+		}
+		_, err := a.log.compact(ctx, 1, a.ship.txid-3, a.ship.recentBody)
+		must(t, err)
+		files, err := a.log.list(ctx, 1)
+		must(t, err)
+		spoil(t, a, files[0], -1)
+		got, err := Copy(ctx, CopyOptions{
+			URL: url, Env: objectstest.Env("test"), To: filepath.Join(t.TempDir(), "to.db"),
+		})
+		if err != nil || got.Gap != nil || got.Damaged == nil || got.TXID != a.ship.txid {
+			t.Errorf("%+v, %v", got, err)
+		}
+		a.ship.mu.Lock()
+		a.ship.recent, a.ship.kept = nil, 0
+		a.ship.mu.Unlock()
+		spoil(t, a, logFile{level: 0, min: a.ship.txid - 1, max: a.ship.txid - 1}, -1)
+		var last [levels]time.Time
+		snapshot := time.Now()
+		must(t, a.upkeep(&last, &snapshot))
+		if broken, mended := a.Broken(); broken != nil || mended == nil {
+			t.Errorf("%v, mended %v", broken, mended)
+		}
+		for i := 20; i < 40; i++ {
+			must(t, a.add(ctx, i))
+		}
+		last = [levels]time.Time{}
+		must(t, a.upkeep(&last, &snapshot))
+		a.die()
+		if got := elsewhere(t, url); !slices.Equal(got, upTo(40)) {
+			t.Errorf("numbers %v", got)
+		}
+	})
 }

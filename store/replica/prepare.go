@@ -218,7 +218,7 @@ func (r *Replica) samePage(ctx context.Context, last logFile, end walEnd) (bool,
 	defer file.Close()
 	dec := ltx.NewDecoder(file)
 	if err := dec.DecodeHeader(); err != nil {
-		return false, err
+		return false, r.log.damaged(last, err)
 	}
 	page := make([]byte, pageSize)
 	for {
@@ -226,7 +226,7 @@ func (r *Replica) samePage(ctx context.Context, last logFile, end walEnd) (bool,
 		if err := dec.DecodePage(&p, page); errors.Is(err, io.EOF) {
 			return false, nil
 		} else if err != nil {
-			return false, err
+			return false, r.log.damaged(last, err)
 		}
 		if p.Pgno == binary.BigEndian.Uint32(frame) {
 			return string(page) == string(frame[frameHeader:]), nil

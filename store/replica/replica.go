@@ -59,6 +59,7 @@ type Replica struct {
 	note      note
 	trouble   atomic.Pointer[trouble] // what was found wrong with the log
 	mending   sync.Mutex
+	bad       []logFile               // of keepShort: files of the log that are damaged
 	verified  time.Time               // of keepShort: when all of the log was there
 	ship      *shipper                // since Start
 	running   atomic.Pointer[shipper] // the same, for keepLease
@@ -97,7 +98,7 @@ func New(o Options) (*Replica, error) {
 		return nil, err
 	}
 	host, _ := os.Hostname()
-	r := &Replica{path: o.Path, log: logFiles{bucket}, slog: o.Log, opts: o, tidyEvery: compactEvery[1] / 6}
+	r := &Replica{path: o.Path, log: logFiles{bucket: bucket}, slog: o.Log, opts: o, tidyEvery: compactEvery[1] / 6}
 	r.lease = &lease{bucket: bucket, host: host, ttl: o.TTL, clock: bootTime, log: o.Log}
 	r.ctx, r.cancel = context.WithCancelCause(context.Background())
 	return r, nil

@@ -2,12 +2,14 @@ package replica
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/superfly/ltx"
@@ -22,11 +24,51 @@ const (
 // restore writes the database into a new file, which is on the disk when it returns the last transaction in it. The
 // file has mode 0600.
 func (l logFiles) restore(ctx context.Context, to string, through uint64, at time.Time) (end uint64, err error) {
-	files, err := l.plan(ctx, through, at)
-	if err != nil {
-		return 0, err
+	got, err := l.restoreAround(ctx, to, through, at, false)
+	return got.end.max, err
+}
+
+// restored is what a restore has brought.
+type restored struct {
+	end     logFile // the last one
+	gap     error   // ErrGap: what comes after was left out; nil: nothing was
+	damaged error   // a file that was found to be damaged; where gap is nil, others have what it should have
+}
+
+// restoreAround writes the database into a new file. Files that turn out to be damaged are taken for missing: others may
+// have the same. With toGap it brings what comes before a gap; without it, it returns ErrGap.
+func (l logFiles) restoreAround(
+	ctx context.Context, to string, through uint64, at time.Time, toGap bool,
+) (got restored, err error) {
+	for {
+		files, err := l.plan(ctx, through, at)
+		got.gap = nil
+		switch {
+		case errors.Is(err, ErrGap) && toGap && len(files) > 0:
+			got.gap = err
+		case err != nil && got.damaged != nil:
+			return got, got.damaged
+		case err != nil:
+			return got, err
+		}
+		err = l.restoreFiles(ctx, to, files)
+		if bad := (*damagedError)(nil); errors.As(err, &bad) {
+			got.damaged = cmp.Or(got.damaged, err)
+			l.bad = append(slices.Clone(l.bad), bad.file)
+			continue
+		}
+		if err != nil {
+			return got, err
+		}
+		got.end = files[len(files)-1]
+		if slices.ContainsFunc(l.bad, func(f logFile) bool { return f.max > got.end.max }) {
+			got.gap = cmp.Or(got.damaged, got.gap)
+		}
+		if got.gap != nil && !toGap {
+			return got, errors.Join(got.gap, os.Remove(to))
+		}
+		return got, nil
 	}
-	return files[len(files)-1].max, l.restoreFiles(ctx, to, files)
 }
 
 // restoreFiles writes the database that files of the log make into a new file of mode 0600, and syncs it.
@@ -49,11 +91,15 @@ func (l logFiles) restoreFiles(ctx context.Context, to string, files []logFile) 
 // apply writes the pages of the files into f, in their order, and reads some files ahead.
 func (l logFiles) apply(ctx context.Context, f *os.File, files []logFile) error {
 	group, ctx := errgroup.WithContext(ctx)
-	queue := make(chan chan io.ReadCloser, fetchAhead)
+	type next struct {
+		file logFile
+		r    io.ReadCloser
+	}
+	queue := make(chan chan next, fetchAhead)
 	group.Go(func() error {
 		defer close(queue)
 		for _, file := range files {
-			one := make(chan io.ReadCloser, 1)
+			one := make(chan next, 1)
 			select {
 			case queue <- one:
 			case <-ctx.Done():
@@ -63,7 +109,7 @@ func (l logFiles) apply(ctx context.Context, f *os.File, files []logFile) error 
 				defer close(one)
 				r, err := l.fetch(ctx, file)
 				if err == nil {
-					one <- r
+					one <- next{file, r}
 				}
 				return err
 			})
@@ -73,12 +119,16 @@ func (l logFiles) apply(ctx context.Context, f *os.File, files []logFile) error 
 	group.Go(func() error {
 		for one := range queue {
 			select {
-			case r, ok := <-one:
+			case n, ok := <-one:
 				if !ok {
 					return nil // fetch has failed
 				}
-				err := applyOne(f, r)
-				if err = errors.Join(err, r.Close()); err != nil {
+				source := &sourceReader{r: n.r}
+				err := applyOne(f, source)
+				if err != nil && source.err == nil && !errors.Is(err, errWrite) {
+					err = l.damaged(n.file, err)
+				}
+				if err = errors.Join(err, n.r.Close()); err != nil {
 					return err
 				}
 			case <-ctx.Done():
@@ -89,6 +139,24 @@ func (l logFiles) apply(ctx context.Context, f *os.File, files []logFile) error 
 	})
 	return group.Wait()
 }
+
+// sourceReader remembers the error of the reader that it reads.
+type sourceReader struct {
+	r   io.Reader
+	err error
+}
+
+// Read implements io.Reader.
+func (s *sourceReader) Read(p []byte) (int, error) {
+	n, err := s.r.Read(p)
+	if err != nil && err != io.EOF {
+		s.err = err
+	}
+	return n, err
+}
+
+// errWrite says that a restored file could not be written.
+var errWrite = errors.New("write")
 
 // fetch opens a file of the log, or reads it whole where it is small.
 func (l logFiles) fetch(ctx context.Context, file logFile) (io.ReadCloser, error) {
@@ -122,7 +190,9 @@ func applyOne(f *os.File, r io.Reader) error {
 			break
 		}
 		if err == nil {
-			_, err = f.WriteAt(page, int64(p.Pgno-1)*pageSize)
+			if _, err := f.WriteAt(page, int64(p.Pgno-1)*pageSize); err != nil {
+				return fmt.Errorf("%w: %w", errWrite, err)
+			}
 		}
 		if err != nil {
 			return fmt.Errorf("the log at %s: %w", h.MaxTXID, err)
@@ -131,7 +201,10 @@ func applyOne(f *os.File, r io.Reader) error {
 	if err := dec.Close(); err != nil {
 		return fmt.Errorf("the log at %s: %w", h.MaxTXID, err)
 	}
-	return f.Truncate(int64(h.Commit) * pageSize)
+	if err := f.Truncate(int64(h.Commit) * pageSize); err != nil {
+		return fmt.Errorf("%w: %w", errWrite, err)
+	}
+	return nil
 }
 
 // restoreInPlace restores into a folder of its own next to path, which no one else may look into, calls before, and moves

@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -43,7 +44,7 @@ func Look(ctx context.Context, url string, env func(string) string) (s State, er
 	if s.Holder, err = holderOf(ctx, bucket); err != nil {
 		return s, err
 	}
-	l := logFiles{bucket}
+	l := logFiles{bucket: bucket}
 	var first logFile // of those that a restore can begin with, the one that ends first
 	for level := range snapshotLevel + 1 {
 		if level >= levels && level < snapshotLevel {
@@ -77,6 +78,8 @@ func Look(ctx context.Context, url string, env func(string) string) (s State, er
 	s.TXID, s.Newest = last.max, last.modified
 	if h, err := l.header(ctx, first); err == nil {
 		s.Oldest = time.UnixMilli(h.Timestamp)
+	} else if errors.Is(err, ErrGap) {
+		s.Gap = cmp.Or(s.Gap, err)
 	} else if !errors.Is(err, fs.ErrNotExist) { // not there: removed meanwhile
 		return s, err
 	}

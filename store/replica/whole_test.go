@@ -171,8 +171,8 @@ func killedInACopy(t *testing.T, migrated, disk, last bool) {
 	}
 	bucket, err := objects.Open(s.URL(), objectstest.Env("test"))
 	must(t, err)
-	first := "replica/" + logFiles{bucket}.key(0, head+1, head+1)
-	third := "replica/" + logFiles{bucket}.key(0, head+3, head+3)
+	first := "replica/" + logFiles{bucket: bucket}.key(0, head+1, head+1)
+	third := "replica/" + logFiles{bucket: bucket}.key(0, head+3, head+3)
 	reached := make(chan struct{}, 8)
 	s.Set(objectstest.Faults{Decide: func(q objectstest.Request) objectstest.Fault {
 		if q.Op == "PUT" && (q.Key == first || q.Key == third && !last) {
