@@ -79,6 +79,9 @@ var bucketName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]
 
 var regionName = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
 
+// parameterName is what an error tells of a name that is unknown.
+var parameterName = regexp.MustCompile(`^[a-z_-]{1,12}$`)
+
 func openS3(u *url.URL, env func(string) string) (Bucket, error) {
 	b := &s3{
 		bucket: u.Host, prefix: strings.Trim(u.Path, "/"), now: time.Now, wait: pause,
@@ -99,7 +102,10 @@ func openS3(u *url.URL, env func(string) string) (Bucket, error) {
 	}
 	for name, values := range query {
 		if name != "endpoint" && name != "region" && name != "path-style" {
-			return nil, fmt.Errorf("%.64q is unknown: it may have endpoint, region and path-style", name)
+			if !parameterName.MatchString(name) { // it may be a key that was put into the wrong place
+				return nil, errors.New("one of the names after ? is unknown: it may have endpoint, region and path-style")
+			}
+			return nil, fmt.Errorf("%q is unknown: it may have endpoint, region and path-style", name)
 		}
 		if len(values) > 1 {
 			return nil, fmt.Errorf("%s is given twice", name)

@@ -15,6 +15,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -200,6 +201,9 @@ func (b *s3) noAnswer(ctx context.Context, r *request, err error) *failure {
 	if in := new(url.Error); errors.As(err, &in) {
 		err = in.Err // without the address, which the operation and the key say
 	}
+	if text := b.mask(err.Error()); text != err.Error() {
+		err = errors.New(text)
+	}
 	f := &failure{op: r.op, key: r.key, cause: err}
 	if cert := new(tls.CertificateVerificationError); errors.As(err, &cert) {
 		return f
@@ -225,6 +229,9 @@ func (b *s3) refusal(r *request, a *answer) *failure {
 	f := &failure{op: r.op, key: r.key, status: a.status, code: b.clean(said.Code), text: b.clean(said.Message)}
 	if region := a.header.Get("X-Amz-Bucket-Region"); region != "" {
 		said.Region = region
+	}
+	if !regionName.MatchString(said.Region) {
+		said.Region = ""
 	}
 	switch {
 	case a.status == http.StatusPreconditionFailed:
@@ -273,19 +280,29 @@ func (b *s3) skew(h http.Header) string {
 	return ""
 }
 
-// clean returns a text of the storage as an error may have it: short, printable, and without what is secret.
-func (b *s3) clean(s string) string {
-	for _, secret := range []string{b.signer.keys.secret, b.signer.keys.session} {
+// signatures are those of requests, in any text.
+var signatures = regexp.MustCompile(`(?i)signature["' ]*[=:>]+["' ]*[0-9a-f%+/=]*|[0-9a-f]{64}`)
+
+// mask returns a text without the keys, and without signatures: some storages answer with what they were asked.
+func (b *s3) mask(s string) string {
+	k := b.signer.keys
+	for _, secret := range []string{k.secret, k.session, k.id} {
 		if secret != "" {
-			s = strings.ReplaceAll(s, secret, "(secret)")
+			const masked = "(secret)"
+			s = strings.NewReplacer(secret, masked, url.QueryEscape(secret), masked, url.PathEscape(secret), masked).Replace(s)
 		}
 	}
+	return signatures.ReplaceAllString(s, "(signature)")
+}
+
+// clean returns a text of the storage as an error may have it: short, printable, and without what is secret.
+func (b *s3) clean(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == '\ufffd' {
 			return ' '
 		}
 		return r
-	}, strings.ToValidUTF8(s, " "))
+	}, strings.ToValidUTF8(b.mask(s), " "))
 	return strings.TrimSpace(fmt.Sprintf("%.200s", s))
 }
 
