@@ -98,7 +98,9 @@ func (l *lease) read(ctx context.Context) (h holder, etag string, err error) {
 		return h, "", err
 	}
 	if err := json.Unmarshal(b, &h); err != nil || h.Generation == 0 {
-		return h, "", fmt.Errorf("%s in the bucket is no lock of newsletterd: %.80q", lockKey, b)
+		return h, "", fmt.Errorf("%s in the bucket is the lock that says which machine serves, and can't be read as one (%.80q). "+
+			"Stop newsletterd on all machines, see what wrote it, and remove it: the log in the bucket has what it said",
+			lockKey, b)
 	}
 	return h, info.ETag, nil
 }

@@ -267,3 +267,26 @@ func TestDamagedFilesOfWhatOthersHave(t *testing.T) {
 		}
 	})
 }
+
+// A lock object that is none is told with what to do, and doing that leads back to all that was kept.
+func TestALockThatIsNone(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	s := objectstest.New(t)
+	path := filepath.Join(t.TempDir(), "a.db")
+	a := boot(t, s.URL(), path)
+	for i := range 5 {
+		must(t, a.add(ctx, i))
+	}
+	a.stop(t)
+	s.Store("replica/"+lockKey, []byte("nonsense"))
+	_, err := Look(ctx, s.URL(), objectstest.Env("test"))
+	if err == nil || !strings.Contains(err.Error(), "lock.json in the bucket is the lock") ||
+		!strings.Contains(err.Error(), "and remove it") {
+		t.Errorf("%v", err)
+	}
+	s.Remove("replica/" + lockKey)
+	if got := elsewhere(t, s.URL()); !slices.Equal(got, upTo(5)) {
+		t.Errorf("numbers %v", got)
+	}
+}
