@@ -63,6 +63,9 @@ func build(ctx context.Context, cfg *config.Config, log *slog.Logger) (_ *daemon
 	}
 	o.Migrate = true
 	if cfg.Replica.URL != "" {
+		if sharesFolder(cfg) {
+			log.Warn("replica: "+sameDiskText, slog.String("advice", sameDiskAdvice))
+		}
 		if d.standby, err = newStandby(cfg, log); err != nil {
 			return nil, err
 		}

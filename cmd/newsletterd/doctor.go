@@ -128,6 +128,7 @@ func (d *doctor) look() {
 		d.database()
 	}
 	d.replica()
+	d.setAside()
 	d.ports()
 	d.certificate()
 	d.relay()

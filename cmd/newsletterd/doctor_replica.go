@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/cmd/newsletterd/terminal"
 	"newsletterd/core"
 	"newsletterd/store/replica"
@@ -20,16 +23,16 @@ const drillEvery = 7 * 24 * time.Hour
 
 // replica looks at the bucket, at what is in it, and at what it lets the daemon do.
 func (d *doctor) replica() {
-	url := d.cfg.Replica.URL
-	if url == "" {
+	address := d.cfg.Replica.URL
+	if address == "" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(d.ctx, 3*timeLimit)
 	defer cancel()
-	bucket, err := objects.Open(url, d.env)
+	bucket, err := objects.Open(address, d.env)
 	if err == nil {
 		knows, _ := keptHere(ctx, d.cfg) // the database has told its error
-		err = replica.Missing(ctx, url, d.env, d.cfg.Database.Path, knows)
+		err = replica.Missing(ctx, address, d.env, d.cfg.Database.Path, knows)
 	}
 	if err == nil {
 		err = objects.Probe(ctx, bucket)
@@ -39,9 +42,12 @@ func (d *doctor) replica() {
 			terminal.Message(err))
 		return
 	}
-	d.ok("replica", "%s can be written, and keeps conditional writes", url)
+	d.ok("replica", "%s can be written, and keeps conditional writes", address)
+	if sharesFolder(d.cfg) {
+		d.warn("replica", sameDiskAdvice, "%s", sameDiskText)
+	}
 	d.replicaSpeed(ctx, bucket)
-	state, err := replica.Look(ctx, url, d.env)
+	state, err := replica.Look(ctx, address, d.env)
 	if err != nil {
 		d.fault("replica", "", "%s", terminal.Message(err))
 		return
@@ -49,6 +55,53 @@ func (d *doctor) replica() {
 	d.replicaState(state)
 	d.replicaLag(ctx)
 	d.lastDrill()
+}
+
+const (
+	sameDiskText   = "the replica lies in the folder of the database, and is lost with the same disk"
+	sameDiskAdvice = "give it a folder on another disk, or a bucket"
+)
+
+// sharesFolder reports whether the replica is a folder in that of the database.
+func sharesFolder(cfg *config.Config) bool {
+	u, err := url.Parse(cfg.Replica.URL)
+	if err != nil || u.Scheme != "file" {
+		return false
+	}
+	database, err := filepath.Abs(filepath.Dir(cfg.Database.Path))
+	if err != nil {
+		return false
+	}
+	rel, err := filepath.Rel(database, filepath.Clean(u.Path))
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// setAside names the database files that gave way to what the replica had. They stay until a person removes them.
+func (d *doctor) setAside() {
+	files, bytes := filesSetAside(d.cfg.Database.Path)
+	if len(files) == 0 {
+		return
+	}
+	d.warn("set aside", "look whether they have anything that is missed, and remove them",
+		"%s of what this machine had before the replica took its place: %s; %s", counted(len(files), "file"),
+		strings.Join(files, ", "), bytesText(bytes))
+}
+
+// filesSetAside returns the database files that gave way to what the replica had, with what they and their -wal take.
+func filesSetAside(path string) (files []string, bytes int64) {
+	all, err := filepath.Glob(path + ".superseded-*")
+	if err != nil {
+		return nil, 0
+	}
+	for _, f := range all {
+		if fi, err := os.Stat(f); err == nil {
+			bytes += fi.Size()
+		}
+		if !strings.HasSuffix(f, "-wal") {
+			files = append(files, f)
+		}
+	}
+	return files, bytes
 }
 
 // replicaState says who holds the lease, and what can be restored.

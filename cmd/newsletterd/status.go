@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -73,6 +74,10 @@ func printStatus(w io.Writer, r statusReport, now time.Time) error {
 	line("snapshot", "%s", snapshotText(r.Snapshot, now))
 	if r.Replica != nil {
 		line("replica", "%s", replicaText(r.Replica, now))
+	}
+	if aside, bytes := filesSetAside(r.Database); len(aside) > 0 {
+		line("set aside", "%s in %s (%s): see `newsletterd doctor`", bytesText(bytes), counted(len(aside), "file"),
+			filepath.Base(r.Database)+".superseded-…")
 	}
 	line("records", "%s, %s, %s", counted(r.Records.Tenants, "tenant"), counted(r.Records.Lists, "list"),
 		counted(r.Records.Users, "user"))

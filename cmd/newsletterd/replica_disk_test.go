@@ -1,0 +1,41 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/core"
+)
+
+// Doctor tells of a replica on the disk of the database, and of files that were set aside.
+func TestDoctorOfReplicasAndTheirDisk(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	cfg := &config.Config{Database: config.Database{Path: filepath.Join(folder, "newsletterd.db")}}
+	cfg.Replica.TTL = config.Duration(10 * time.Second)
+	for address, want := range map[string]bool{
+		"file://" + folder + "/replica": true, "file://" + folder: true, "file://" + folder + "-2": false,
+		"file://" + filepath.Dir(folder): false, "s3://bucket/path": false,
+	} {
+		cfg.Replica.URL = address
+		if got := sharesFolder(cfg); got != want {
+			t.Errorf("%s: %v", address, got)
+		}
+	}
+	for _, end := range []string{"", "-wal"} {
+		if err := os.WriteFile(cfg.Database.Path+".superseded-1"+end, make([]byte, 2000), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := &doctor{ctx: t.Context(), cfg: cfg}
+	d.setAside()
+	wantFinding(t, d.all, "set aside", core.LevelWarning, "1 file of what this machine had")
+	wantFinding(t, d.all, "set aside", core.LevelWarning, "newsletterd.db.superseded-1; 4.0 kB")
+	cfg.Replica.URL = "file://" + folder
+	d.env = func(string) string { return "" }
+	d.replica()
+	wantFinding(t, d.all, "replica", core.LevelWarning, "is lost with the same disk")
+}
