@@ -30,6 +30,7 @@ type doctor struct {
 	resolver *net.Resolver // nil: no look at DNS
 	runs     bool          // a daemon serves the database
 	daemon   bool          // it is this process
+	waits    bool          // it is a standby, or starts
 	env      func(string) string
 	all      []core.Finding
 }
@@ -103,12 +104,16 @@ func (d *doctor) examine(c *cli.Context) (err error) {
 	o, err := storeOptions(d.cfg, newLog(config.Log{Level: "error", Format: "text"}, d.p.err))
 	if err == nil {
 		o.Mode = store.Command
-		if d.cfg.Replica.URL != "" && !store.DaemonRuns(o.Path) {
+		if d.cfg.Replica.URL != "" && (!store.DaemonRuns(o.Path) || store.DaemonWaits(o.Path)) {
 			o.ReadOnly = errLooks // else the replica would not know the file again that a kill has left
 		}
+		d.waits = d.cfg.Replica.URL != "" && store.DaemonWaits(o.Path)
 		d.store, err = store.Open(d.ctx, o)
 	}
-	if err != nil {
+	if errors.Is(err, os.ErrNotExist) && d.waits {
+		d.runs = true
+		d.ok("database", "the daemon of this machine is a standby, or starts: the database comes with the lease")
+	} else if err != nil {
 		d.fault("database", databaseAdvice(err), "%s", terminal.Message(err))
 	} else {
 		defer func() { err = errors.Join(err, d.store.Close()) }()

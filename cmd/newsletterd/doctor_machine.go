@@ -314,6 +314,10 @@ func (d *doctor) health() {
 		return // answers said so
 	}
 	defer res.Body.Close()
+	if d.waits && res.StatusCode == http.StatusServiceUnavailable {
+		d.ok("health", "the daemon answers %s: it is a standby, or starts", res.Status)
+		return
+	}
 	if res.StatusCode != http.StatusOK {
 		d.fault("health", "its log says more", "the daemon answers %s", res.Status)
 		return

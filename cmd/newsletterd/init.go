@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +18,7 @@ import (
 
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
+	"newsletterd/store/replica"
 )
 
 // setup is what init was told, and where it puts what.
@@ -79,6 +81,9 @@ func (p *program) init(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := p.replicaUnused(c.Context); err != nil {
+		return err
+	}
 	made, err := p.makeSetup(c, s)
 	if err != nil {
 		return err
@@ -87,6 +92,23 @@ func (p *program) init(c *cli.Context) error {
 		return out.value(made)
 	}
 	return printSetup(p.out, s, made)
+}
+
+// replicaUnused fails where the environment names a replica that has a database: a new one would be set aside for that.
+func (p *program) replicaUnused(ctx context.Context) error {
+	url := p.lookup(config.EnvPrefix + "REPLICA_URL")
+	if url == "" {
+		return nil
+	}
+	s, err := replica.Look(ctx, url, p.lookup)
+	if err != nil {
+		return fmt.Errorf("replica.url: %w", err)
+	}
+	if s.Holder != nil || s.Files > 0 {
+		return errors.New("the replica has a database already, which a new one would be set aside for: `newsletterd serve` with " +
+			"the configuration and the key file of the other machine goes on with it")
+	}
+	return nil
 }
 
 // setup gathers the answers, by flags or by asking.

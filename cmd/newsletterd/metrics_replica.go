@@ -21,6 +21,8 @@ var (
 		"1 while no other machine can have taken over; else 0, and nothing is answered or sent.", nil, nil)
 	replicaGeneration = prometheus.NewDesc("newsletterd_replica_generation",
 		"Grows each time that a machine takes over.", nil, nil)
+	replicaStandby = prometheus.NewDesc("newsletterd_replica_standby",
+		"1 on a machine that waits while another one serves; else 0.", nil, nil)
 	replicaBroken = prometheus.NewDesc("newsletterd_replica_broken",
 		"1 while the replica can't be restored, as far as is known: the daemon mends it; else 0.", nil, nil)
 	drillAt = prometheus.NewDesc("newsletterd_replica_drill_timestamp_seconds",
@@ -32,7 +34,7 @@ var (
 // Describe names the figures.
 func (r replicaCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		replicaLag, replicaWrite, replicaFresh, replicaGeneration, replicaBroken, drillAt, drillWhole,
+		replicaLag, replicaWrite, replicaFresh, replicaGeneration, replicaStandby, replicaBroken, drillAt, drillWhole,
 	} {
 		ch <- d
 	}
@@ -51,6 +53,7 @@ func (r replicaCollector) Collect(ch chan<- prometheus.Metric) {
 	gauge(replicaWrite, state.Latency.Seconds())
 	gauge(replicaFresh, zeroOrOne(state.Fresh))
 	gauge(replicaGeneration, float64(state.Generation))
+	gauge(replicaStandby, 0)
 	gauge(replicaBroken, zeroOrOne(state.Broken != nil))
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	sd "github.com/coreos/go-systemd/v22/daemon"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
@@ -24,6 +26,7 @@ type standby struct {
 	listener *net.TCPListener
 	server   *http.Server
 	served   chan struct{}
+	metrics  *metricsServer // nil: off
 	log      *slog.Logger
 
 	mu     sync.Mutex
@@ -49,6 +52,14 @@ func newStandby(cfg *config.Config, log *slog.Logger) (*standby, error) {
 	if certs.cert != "" {
 		serve = tls.NewListener(serve, &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: certs.get})
 	}
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(s)
+	s.metrics, err = newMetricsServer(cfg.Metrics, promhttp.HandlerFor(reg, promhttp.HandlerOpts{}), log)
+	if err != nil {
+		_ = s.listener.Close()
+		return nil, err
+	}
+	s.metrics.start(log)
 	go func() {
 		_ = s.server.Serve(serve)
 		close(s.served)
@@ -95,6 +106,21 @@ func (s *standby) answer(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(body)
 }
 
+// Describe names the figures of a machine that does not serve.
+func (s *standby) Describe(ch chan<- *prometheus.Desc) {
+	ch <- replicaStandby
+	ch <- replicaFresh
+}
+
+// Collect implements prometheus.Collector.
+func (s *standby) Collect(ch chan<- prometheus.Metric) {
+	s.mu.Lock()
+	waits := s.status == "standby"
+	s.mu.Unlock()
+	ch <- prometheus.MustNewConstMetric(replicaStandby, prometheus.GaugeValue, zeroOrOne(waits))
+	ch <- prometheus.MustNewConstMetric(replicaFresh, prometheus.GaugeValue, 0)
+}
+
 // leave ends the answers and returns the listener.
 func (s *standby) leave() (net.Listener, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
@@ -103,6 +129,7 @@ func (s *standby) leave() (net.Listener, error) {
 		_ = s.server.Close()
 	}
 	<-s.served
+	s.metrics.stop()
 	return s.listener, s.listener.SetDeadline(time.Time{})
 }
 
@@ -113,4 +140,5 @@ func (s *standby) abandon() {
 	}
 	_ = s.server.Close()
 	_ = s.listener.Close()
+	s.metrics.stop()
 }
