@@ -66,7 +66,12 @@ func TestConsoleWalk(t *testing.T) {
 				!strings.HasSuffix(res.Header.Get("Location"), console.Path) {
 				t.Fatal("the login leads to", res.StatusCode, res.Header.Get("Location"))
 			}
-			w.crawl(console.Path+"/"+own.ID, console.OwnPath)
+			first := console.Path + "/" + own.ID
+			from := []string{first, console.OwnPath}
+			if w.caller.May(core.ActionTenantSettings, own.ID) {
+				from = append(from, first+"/settings/logo") // where a button leads
+			}
+			w.crawl(from...)
 			w.refused()
 		})
 		pages += w.pages

@@ -47,7 +47,7 @@ func TestConsoleWalkInABrowser(t *testing.T) {
 		DomainID: world.Tenants[0].Records["/api/admin/sender-domains"].ID, IssuedAt: now(),
 	})
 	examples := map[string]string{} // addresses of pages with placeholders, by their kind
-	queue := []string{first, "/console/new-tenant", "/operator", "/own/models", "/records?token=" + records}
+	queue := []string{first, first + "/settings/logo", "/console/new-tenant", "/operator", "/own/models", "/records?token=" + records}
 	seen := map[string]bool{}
 	pages := 0
 	for ; len(queue) > 0; queue = queue[1:] {
