@@ -144,9 +144,10 @@ type systemStatus struct {
 
 // replicaState is how the database is kept outside this machine.
 type replicaState struct {
-	LagMS int64 `json:"lag_ms"`
-	Fresh bool
-	Drill *struct {
+	LagMS  int64 `json:"lag_ms"`
+	Fresh  bool
+	Broken string // why it can't be restored; empty: nothing is known
+	Drill  *struct {
 		At    core.Instant
 		Whole bool
 	}
@@ -244,6 +245,8 @@ func (p *Page) systemState(s *systemStatus) string {
 		return p.T("The database takes no changes: the disk is full, or can't be written.")
 	case s.Replica != nil && (!s.Replica.Fresh || s.Replica.LagMS > replicaLate):
 		return p.T("The copy outside this machine lacks what was written last.")
+	case s.Replica != nil && s.Replica.Broken != "":
+		return p.T("The copy outside this machine can't be restored: a part of it is gone. A new one is being written.")
 	case s.Replica != nil && s.Replica.Drill != nil && !s.Replica.Drill.Whole:
 		return p.T("The copy outside this machine could not be restored at the last try: see what was found.")
 	case s.Stuck() > 0:
@@ -375,6 +378,8 @@ func (p *Page) ReplicaFigure(r *replicaState) string {
 		return p.T("can't be reached")
 	case r.LagMS > replicaLate:
 		return p.N("lacks {{n}} second|lacks {{n}} seconds", r.LagMS/1000)
+	case r.Broken != "":
+		return p.T("damaged")
 	}
 	return p.T("has all")
 }

@@ -1,0 +1,28 @@
+package console
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestStateOfTheReplica(t *testing.T) {
+	for _, c := range []struct {
+		name, figure, state string
+		replica             replicaState
+	}{
+		{"whole", "has all", "tenants", replicaState{Fresh: true}},
+		{"cut off", "can't be reached", "lacks what was written last", replicaState{Broken: "a file is missing"}},
+		{"late", "lacks 7 seconds", "lacks what was written last", replicaState{Fresh: true, LagMS: 7000}},
+		{"damaged", "damaged", "can't be restored", replicaState{Fresh: true, Broken: "a file is missing"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := &Page{Lang: "en"}
+			if got := p.ReplicaFigure(&c.replica); got != c.figure {
+				t.Errorf("figure %q, not %q", got, c.figure)
+			}
+			if got := p.systemState(&systemStatus{Replica: &c.replica}); !strings.Contains(got, c.state) {
+				t.Errorf("state %q, not %q", got, c.state)
+			}
+		})
+	}
+}
