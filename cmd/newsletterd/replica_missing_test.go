@@ -137,12 +137,12 @@ func TestAHoleInTheReplica(t *testing.T) {
 		t.Errorf("status:\n%s", out)
 	}
 	a.Serve()
-	if out := a.Out.String(); !strings.Contains(out, "it is whole again, by a whole copy") {
-		t.Errorf("the log of the daemon:\n%s", out)
-	}
 	a.Run("replica", "status")
 	a.Run("replica", "drill")
 	a.Kill()
+	if out := a.Out.String(); !strings.Contains(out, "it is whole again, by a whole copy") {
+		t.Errorf("the log of the daemon:\n%s", out)
+	}
 	a.LoseDisk()
 	a.Serve()
 	if n := a.Number("SELECT count(*) FROM tenant"); n != 20 {
