@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/superfly/ltx"
+
 	"newsletterd/store/replica/objects"
 )
 
@@ -48,12 +50,21 @@ func (r *Replica) Progress() (lag, latency time.Duration, txid uint64) {
 	return st.Lag, st.Put, st.TXID
 }
 
+// walEndOf returns the end of the -wal that a file of the log goes to.
+func walEndOf(h ltx.Header) walEnd {
+	end := walEnd{salt: [2]uint32{h.WALSalt1, h.WALSalt2}}
+	if h.WALOffset > 0 {
+		end.frames = uint32((h.WALOffset + h.WALSize - walHeader) / frameSize)
+	}
+	return end
+}
+
 // lagPause is how long Lag waits before it looks again.
 const lagPause = 20 * time.Millisecond
 
 // Lag returns how long it took until the bucket had what was committed to the database file at path before the call; 0
-// where it had all. It waits for that until ctx is done, and then returns the cause of that. Another process has the
-// file open and ships it.
+// where it had all. It waits for that until ctx is done, and then returns the cause of that; where level 0 lacks the
+// last file of the log, until the next one is there. Another process has the file open and ships it.
 func Lag(ctx context.Context, url string, env func(string) string, path string) (time.Duration, error) {
 	bucket, err := objects.Open(url, env)
 	if err != nil {
@@ -75,15 +86,18 @@ func Lag(ctx context.Context, url string, env func(string) string, path string) 
 			return 0, err
 		}
 	}
-	last := s.files[len(s.files)-1]
+	last := logFile{max: s.head()}
+	var has walEnd // the zero value: not known
+	if len(s.files) > 0 {
+		last = s.files[len(s.files)-1]
+	}
 	for {
-		h, err := l.header(ctx, last)
-		if err != nil {
-			return 0, err
-		}
-		has := walEnd{salt: [2]uint32{h.WALSalt1, h.WALSalt2}}
-		if h.WALOffset > 0 {
-			has.frames = uint32((h.WALOffset + h.WALSize - walHeader) / frameSize)
+		if last.min > 0 {
+			h, err := l.header(ctx, last)
+			if err != nil {
+				return 0, err
+			}
+			has = walEndOf(h)
 		}
 		switch {
 		case has.salt == want.salt && has.frames >= want.frames, has.frames > 0 && int32(has.salt[0]-want.salt[0]) > 0:

@@ -74,6 +74,9 @@ func Look(ctx context.Context, url string, env func(string) string) (s State, er
 	case err != nil:
 		return s, err
 	}
+	if len(files) == 0 { // what the log begins with is missing
+		return s, nil
+	}
 	last := files[len(files)-1]
 	s.TXID, s.Newest = last.max, last.modified
 	if h, err := l.header(ctx, first); err == nil {

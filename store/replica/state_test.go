@@ -196,3 +196,39 @@ func TestLag(t *testing.T) {
 		t.Errorf("lag %s, latency %s", lag, latency)
 	}
 }
+
+// A log whose first files are missing can be looked at, and the lag of one of which level 0 has nothing measured.
+func TestLookAtALogWithoutItsBeginning(t *testing.T) {
+	each(t, func(t *testing.T, url string) {
+		ctx := t.Context()
+		path := filepath.Join(t.TempDir(), "a.db")
+		a := boot(t, url, path)
+		n := 0
+		for range 2 {
+			for range 10 {
+				must(t, a.add(ctx, n))
+				n++
+			}
+			_, err := a.log.compact(ctx, 1, a.ship.txid, a.ship.recentBody)
+			must(t, err)
+		}
+		must(t, a.log.sweep(ctx, time.Now().Add(time.Hour), time.Now().Add(-time.Hour)))
+		files, err := a.log.list(ctx, 1)
+		must(t, err)
+		must(t, a.log.bucket.Delete(ctx, a.log.key(1, files[0].min, files[0].max)))
+		if s := look(t, url); !errors.Is(s.Gap, ErrGap) || s.TXID != 0 || s.Files != 2 {
+			t.Errorf("%+v", s)
+		}
+		lose(t, a, a.ship.txid)
+		limited, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+		defer cancel()
+		env := objectstest.Env("look")
+		if lag, err := Lag(limited, url, env, path); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("lag %s, %v", lag, err)
+		}
+		must(t, a.add(ctx, n))
+		if lag, err := Lag(ctx, url, env, path); err != nil {
+			t.Errorf("lag %s, %v", lag, err)
+		}
+	})
+}
