@@ -158,9 +158,12 @@ func printReplica(w io.Writer, r replicaRow, now time.Time) error {
 	line := func(name, format string, args ...any) { fmt.Fprintf(t, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
 	line("replica", "%s", printable(r.URL))
 	line("lease", "%s", leaseText(r, now))
-	if r.TXID == 0 {
+	switch {
+	case r.TXID == 0 && r.Gap == "":
 		line("log", "empty: nothing can be restored")
-	} else {
+	case r.TXID == 0:
+		line("log", "nothing of it can be restored; %s in %s", bytesText(r.Bytes), counted(r.Files, "file"))
+	default:
 		line("log", "up to transaction %d, written %s ago; %s in %s, %s", r.TXID, age(r.NewestAt, now), bytesText(r.Bytes),
 			counted(r.Files, "file"), counted(r.Snapshots, "snapshot"))
 	}
@@ -299,7 +302,7 @@ func (p *program) replicaBegin(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.Files > 0 && s.Gap == nil {
+	if s.TXID > 0 && s.Gap == nil {
 		return errors.New("the replica has a database already: `newsletterd serve` goes on with that")
 	}
 	err = giveReplica(c.Context, cfg, newLog(config.Log{Level: "warn", Format: "text", PII: cfg.Log.PII}, p.err),

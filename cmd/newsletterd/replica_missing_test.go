@@ -150,3 +150,44 @@ func TestAHoleInTheReplica(t *testing.T) {
 	}
 	a.Stop()
 }
+
+// TestAReplicaThatHasExpired removes the log but for its newest files, or all of it, as an expiry rule of the bucket does:
+// `replica status` fails, and what `serve` advises where the database file is not known to be the newest does it.
+func TestAReplicaThatHasExpired(t *testing.T) {
+	daemontest.Parallel(t)
+	for _, left := range []int{3, 0} {
+		storage := objectstest.New(t)
+		a := daemontest.New(t, replicaSettings(storage.URL())...)
+		a.Serve()
+		for range 20 {
+			a.Run("admin", "tenant", "create", "--name", "acme")
+		}
+		a.Stop()
+		var log []string
+		for _, key := range storage.Keys() {
+			if strings.HasSuffix(key, ".ltx") {
+				log = append(log, key)
+			}
+		}
+		for _, key := range log[:len(log)-left] {
+			storage.Remove(key)
+		}
+		if out, err := a.Cmd("replica", "status").CombinedOutput(); err == nil || !strings.Contains(string(out), "damaged") {
+			t.Errorf("%d files are left: %v\n%s", left, err, out)
+		}
+		if err := os.Remove(a.Database() + ".replica"); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := a.Cmd("serve").CombinedOutput(); err == nil || !strings.Contains(string(out), "newsletterd replica begin") {
+			t.Errorf("%d files are left: %v\n%s", left, err, out)
+		}
+		a.Run("replica", "begin")
+		a.Run("replica", "status")
+		b := daemontest.NewIn(t, t.TempDir(), a.Env...)
+		b.Serve()
+		if n := b.Number("SELECT count(*) FROM tenant"); n != 20 {
+			t.Errorf("%d files were left: %d tenants of 20", left, n)
+		}
+		b.Stop()
+	}
+}

@@ -302,6 +302,11 @@ func (l logFiles) plan(ctx context.Context, through uint64, at time.Time) (files
 		return nil, gap
 	}
 	all = append(append(all, s.older...), s.files...)
+	var begin error // where a restore has nothing to begin with, though the log has files
+	if len(all) > 0 {
+		first := slices.MinFunc(all, func(a, b logFile) int { return cmp.Compare(a.min, b.min) })
+		begin = fmt.Errorf("%w: it begins with %d", ErrGap, first.min)
+	}
 	end := uint64(0)
 	if len(files) > 0 {
 		end = files[0].max
@@ -327,10 +332,10 @@ func (l logFiles) plan(ctx context.Context, through uint64, at time.Time) (files
 		all = append(all[:best], all[best+1:]...)
 	}
 	switch {
-	case len(files) == 0 && through == 0 && at.IsZero() && len(s.files) > 0:
-		return nil, fmt.Errorf("%w: it begins with %d", ErrGap, s.files[0].min)
+	case len(files) == 0 && !at.IsZero():
+		return nil, cmp.Or(l.gapBefore(ctx, 0, at, s.strays), damage, ErrNothing)
 	case len(files) == 0:
-		return nil, ErrNothing
+		return nil, cmp.Or(gap, begin, ErrNothing)
 	case through != 0 && end < through:
 		return files, fmt.Errorf("%w: it can be restored up to %d, not to %d", ErrGap, end, through)
 	case through != 0:

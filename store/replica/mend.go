@@ -42,7 +42,7 @@ func (r *Replica) Mend(ctx context.Context, found error) error {
 	if err := r.ship.snapshot(ctx); err != nil {
 		return fmt.Errorf("a whole copy of the database can't be shipped: %w", err)
 	}
-	if _, err := r.log.plan(ctx, 0, zeroTime); err != nil {
+	if err := r.log.reaches(ctx, r.lease.txid.Load()); err != nil {
 		return err
 	}
 	r.mended(found)
@@ -78,10 +78,15 @@ func (r *Replica) verify(ctx context.Context) error {
 	return nil
 }
 
-// gap returns what a restore lacks; nil: nothing. A listing may be late, so it looks several times before it says so.
+// gap returns what a restore lacks, an ErrGap; nil: nothing. A listing may be late, so it looks several times before it
+// says so.
 func (r *Replica) gap(ctx context.Context) (found, err error) {
 	for range 3 {
-		_, err = r.log.plan(ctx, 0, zeroTime)
+		least := r.lease.txid.Load()
+		err = r.log.reaches(ctx, least)
+		if errors.Is(err, ErrNothing) && least == 0 {
+			return nil, nil // nothing has arrived yet
+		}
 		if !errors.Is(err, ErrGap) {
 			return nil, err
 		}
@@ -90,6 +95,24 @@ func (r *Replica) gap(ctx context.Context) (found, err error) {
 		}
 	}
 	return err, nil
+}
+
+// reaches returns ErrGap where the log can't be restored, or not up to the transaction least, which it is known to have
+// had; ErrNothing where it holds no database, and least is 0.
+func (l logFiles) reaches(ctx context.Context, least uint64) error {
+	files, err := l.plan(ctx, 0, zeroTime)
+	return reached(files, err, least)
+}
+
+// reached is reaches for what plan has returned.
+func reached(files []logFile, err error, least uint64) error {
+	switch {
+	case errors.Is(err, ErrNothing) && least > 0:
+		return fmt.Errorf("%w: nothing of it is left, and it went to %d", ErrGap, least)
+	case err == nil && files[len(files)-1].max < least:
+		return fmt.Errorf("%w: it ends with %d, and went to %d", ErrGap, files[len(files)-1].max, least)
+	}
+	return err
 }
 
 // settleDamaged is settle for a log that is damaged, as found says: the database file takes its place where it has all

@@ -290,3 +290,75 @@ func TestALockThatIsNone(t *testing.T) {
 		t.Errorf("numbers %v", got)
 	}
 }
+
+// An expiry rule of the bucket has removed the oldest files of the log, all of them but the whole copies, or all of them,
+// while a machine serves: a look at the bucket says so, and the machine mends the log.
+func TestALogThatHasExpired(t *testing.T) {
+	each(t, func(t *testing.T, url string) {
+		ctx := t.Context()
+		a := boot(t, url, filepath.Join(t.TempDir(), "a.db"))
+		n := 0
+		snapshot := time.Now() // none is due
+		for _, left := range []int{12, 3, 0, 1, 0} {
+			for range 30 {
+				must(t, a.add(ctx, n))
+				n++
+			}
+			must(t, a.lease.renew(ctx)) // it says how far the log goes
+			for _, level := range []int{snapshotLevel, 3, 2, 1, 0} {
+				files, err := a.log.list(ctx, level)
+				must(t, err)
+				if level == 0 {
+					files = files[:len(files)-left]
+				}
+				for _, f := range files {
+					must(t, a.log.bucket.Delete(ctx, a.log.key(level, f.min, f.max)))
+				}
+			}
+			if s := look(t, url); !errors.Is(s.Gap, ErrGap) || s.TXID != 0 {
+				t.Errorf("%d files are left: %+v", left, s)
+			}
+			a.verified = zeroTime
+			must(t, a.upkeep(&[levels]time.Time{}, &snapshot))
+			if broken, found := a.Broken(); broken != nil || !errors.Is(found, ErrGap) {
+				t.Errorf("%d files are left: %v, mended %v", left, broken, found)
+			}
+			a.trouble.Store(nil)
+			if s := look(t, url); s.Gap != nil || s.TXID != a.ship.txid {
+				t.Errorf("%d files were left, mended: %+v", left, s)
+			}
+		}
+		must(t, a.add(ctx, n))
+		a.die()
+		if got := elsewhere(t, url); !slices.Equal(got, upTo(n+1)) {
+			t.Errorf("numbers %v, not up to %d", got, n)
+		}
+	})
+}
+
+// The newest files of the log are missing while a machine serves: what is left can be restored, and is not all.
+func TestALogWithoutItsEnd(t *testing.T) {
+	each(t, func(t *testing.T, url string) {
+		ctx := t.Context()
+		a := boot(t, url, filepath.Join(t.TempDir(), "a.db"))
+		for n := range 30 {
+			must(t, a.add(ctx, n))
+		}
+		must(t, a.lease.renew(ctx))
+		lose(t, a, a.ship.txid)
+		lose(t, a, a.ship.txid-1)
+		if s := look(t, url); !errors.Is(s.Gap, ErrGap) || s.TXID != a.ship.txid-2 {
+			t.Errorf("%+v", s)
+		}
+		snapshot := time.Now()
+		must(t, a.upkeep(&[levels]time.Time{}, &snapshot))
+		if broken, found := a.Broken(); broken != nil || !errors.Is(found, ErrGap) {
+			t.Errorf("%v, mended %v", broken, found)
+		}
+		must(t, a.add(ctx, 30))
+		a.die()
+		if got := elsewhere(t, url); !slices.Equal(got, upTo(31)) {
+			t.Errorf("numbers %v", got)
+		}
+	})
+}

@@ -19,7 +19,7 @@ type State struct {
 	Files     int       // of the log, snapshots among them
 	Snapshots int       // whole databases among them
 	Bytes     int64     // of all files
-	Gap       error     // ErrGap: a part of the log is missing; nil: none is
+	Gap       error     // ErrGap: a part of the log is missing, or all of it; nil: none is
 }
 
 // Holder is the machine that has, or had, the lease.
@@ -41,7 +41,8 @@ func Look(ctx context.Context, url string, env func(string) string) (s State, er
 	if err != nil {
 		return s, err
 	}
-	if s.Holder, err = holderOf(ctx, bucket); err != nil {
+	var least uint64 // the log goes to there, as the holder of the lease says
+	if s.Holder, least, err = holderOf(ctx, bucket); err != nil {
 		return s, err
 	}
 	l := logFiles{bucket: bucket}
@@ -66,6 +67,7 @@ func Look(ctx context.Context, url string, env func(string) string) (s State, er
 		}
 	}
 	files, err := l.plan(ctx, 0, zeroTime)
+	err = reached(files, err, least)
 	switch {
 	case errors.Is(err, ErrNothing):
 		return s, nil
@@ -101,23 +103,24 @@ func Reach(ctx context.Context, url string, env func(string) string) error {
 	return err
 }
 
-// holderOf returns nil where there is no lock object.
-func holderOf(ctx context.Context, bucket objects.Bucket) (*Holder, error) {
+// holderOf returns who holds the lease, and a transaction that the log goes to at least; nil where there is no lock
+// object.
+func holderOf(ctx context.Context, bucket objects.Bucket) (*Holder, uint64, error) {
 	info, err := bucket.Head(ctx, lockKey)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil, 0, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	h, _, err := (&lease{bucket: bucket}).read(ctx)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	return &Holder{
 		Host: h.Host, Node: h.Node, Generation: h.Generation, Renewed: info.Modified, Released: h.Released,
 		TTL: time.Duration(h.TTL) * time.Millisecond,
-	}, nil
+	}, h.TXID, nil
 }
 
 // Node returns the name of the machine that the database file at path is of, as Holder has it; empty where no replica
