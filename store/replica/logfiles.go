@@ -146,7 +146,8 @@ func (s shipped) head() uint64 {
 // its end, is asked for by name. Strays are what comes after a gap: at most depth files, or the parts of a whole
 // database whose first file is missing, or files of an earlier holder of the lease; and what such a holder has put right
 // after the end of the log, which a file of a later holder makes. Any other file after a gap is one of a log that was
-// damaged, and the error is ErrGap.
+// damaged, and the error is ErrGap. A file that can't be read as one is taken for missing where level 1 or a whole copy
+// has what it has.
 func (l logFiles) shipped(ctx context.Context) (s shipped, err error) {
 	for _, level := range []int{1, snapshotLevel} {
 		files, err := l.list(ctx, level)
@@ -190,12 +191,18 @@ func (l logFiles) shipped(ctx context.Context) (s shipped, err error) {
 
 // findStrays finds the strays among the files after those of level 1, and those that were listed after a gap.
 func (l logFiles) findStrays(ctx context.Context, s *shipped, listed []logFile) error {
-	headers, err := l.headers(ctx, s.files)
+	headers, damaged, err := l.headers(ctx, s.files)
 	if err != nil {
 		return err
 	}
+	if len(s.files) > 0 && damaged[0] != nil && s.files[0].max <= s.covered { // others have the same
+		s.files, headers, damaged = s.files[1:], headers[1:], damaged[1:]
+	}
 	generation := uint64(0) // of the end of the log
 	for i, h := range headers {
+		if damaged[i] != nil {
+			return damaged[i]
+		}
 		s.generation = max(s.generation, h.NodeID)
 		if h.NodeID < generation && s.files[i].min > s.covered {
 			s.strays = append(s.strays, s.files[i:]...)
@@ -220,16 +227,19 @@ func (l logFiles) findStrays(ctx context.Context, s *shipped, listed []logFile) 
 			after = append(after, f)
 		}
 	}
-	if headers, err = l.headers(ctx, after); err != nil {
+	if headers, damaged, err = l.headers(ctx, after); err != nil {
 		return err
 	}
 	part := uint64(0) // the file after a part of a whole database is one, too
 	for i, f := range after {
 		s.generation = max(s.generation, headers[i].NodeID)
-		if headers[i].WALOffset == 0 {
+		switch {
+		case damaged[i] != nil && f.min > head+depth && f.min != part: // it may be of any holder
+			return damaged[i]
+		case damaged[i] == nil && headers[i].WALOffset == 0:
 			part = f.max + 1
 		}
-		if f.min > head+depth && headers[i].WALOffset != 0 && f.min != part && headers[i].NodeID >= generation {
+		if f.min > head+depth && damaged[i] == nil && headers[i].WALOffset != 0 && f.min != part && headers[i].NodeID >= generation {
 			return fmt.Errorf("%w: the log goes to %d, then it misses %d, and goes on to %d", ErrGap, head, head+1,
 				after[len(after)-1].max)
 		}
@@ -240,20 +250,24 @@ func (l logFiles) findStrays(ctx context.Context, s *shipped, listed []logFile) 
 	return nil
 }
 
-// headers reads the headers of files, several at once. One that was removed meanwhile has the zero value.
-func (l logFiles) headers(ctx context.Context, files []logFile) ([]ltx.Header, error) {
-	all := make([]ltx.Header, len(files))
+// headers reads the headers of files, several at once. One that was removed meanwhile has the zero value, and so has one
+// that is damaged, for which damaged has the error.
+func (l logFiles) headers(ctx context.Context, files []logFile) (all []ltx.Header, damaged []error, err error) {
+	all, damaged = make([]ltx.Header, len(files)), make([]error, len(files))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(fetchAhead)
 	for i, f := range files {
 		group.Go(func() (err error) {
-			if all[i], err = l.header(ctx, f); errors.Is(err, fs.ErrNotExist) {
+			switch all[i], err = l.header(ctx, f); {
+			case errors.Is(err, ErrGap):
+				all[i], damaged[i], err = ltx.Header{}, err, nil
+			case errors.Is(err, fs.ErrNotExist):
 				err = nil
 			}
 			return err
 		})
 	}
-	return all, group.Wait()
+	return all, damaged, group.Wait()
 }
 
 // ErrGap is returned where the log in the bucket is damaged: a file in the middle of it is missing.

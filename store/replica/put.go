@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"time"
@@ -82,7 +81,8 @@ func (s *shipper) put(p *parcel) error {
 
 // taken finds out why there is a file of that name. It is ours, and its answer was lost; or it is a stray of a holder
 // before, or of a copy of the whole that this process gave up: then it is to be replaced, with the condition that it is
-// still what it was; or another machine has taken over.
+// still what it was; or another machine has taken over. One that is damaged does not say whose it is: where the lease
+// could be renewed after it was there, it is of no later holder.
 func (s *shipper) taken(p *parcel, key string) (own bool, cond objects.Condition, err error) {
 	cond.Absent = true
 	own, err = objects.Owns(p.context, s.log.bucket, key, p.body)
@@ -92,11 +92,17 @@ func (s *shipper) taken(p *parcel, key string) (own bool, cond objects.Condition
 	if err := s.lease.renew(p.context); err != nil {
 		return false, cond, err
 	}
-	etag, h, err := s.log.stray(p.context, key)
-	if errors.Is(err, fs.ErrNotExist) {
+	etag, h, err := s.log.stray(p.context, logFile{level: 0, min: p.txid, max: p.txid})
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return false, cond, nil
-	}
-	if err != nil {
+	case errors.Is(err, ErrGap):
+		s.slog.Warn("replica: a file that can't be read as one is replaced", slog.Any("error", err))
+		if err := s.lease.renew(p.context); err != nil {
+			return false, cond, err
+		}
+		return false, objects.Condition{Match: etag}, nil
+	case err != nil:
 		return false, cond, err
 	}
 	if mine := s.lease.generation(); h.NodeID > mine || h.NodeID == mine && !p.part {
@@ -106,36 +112,33 @@ func (s *shipper) taken(p *parcel, key string) (own bool, cond objects.Condition
 	return false, objects.Condition{Match: etag}, nil
 }
 
-// stray reads the ETag and the header of a file of the log.
-func (l logFiles) stray(ctx context.Context, key string) (etag string, h ltx.Header, err error) {
-	info, err := l.bucket.Head(ctx, key)
+// stray reads the ETag and then the header of a file of the log. It returns a damagedError, with the ETag, where it has
+// none.
+func (l logFiles) stray(ctx context.Context, f logFile) (etag string, h ltx.Header, err error) {
+	info, err := l.bucket.Head(ctx, l.key(f.level, f.min, f.max))
 	if err != nil {
 		return "", h, err
 	}
-	r, err := l.bucket.Get(ctx, key, 0, ltx.HeaderSize)
-	if err != nil {
-		return "", h, err
-	}
-	defer r.Close()
-	b := make([]byte, ltx.HeaderSize)
-	if _, err := io.ReadFull(r, b); err != nil {
-		return "", h, err
-	}
-	return info.ETag, h, h.UnmarshalBinary(b)
+	h, err = l.header(ctx, f)
+	return info.ETag, h, err
 }
 
 // removeStray removes a file that comes after the end of the log, unless it is one of this holder of the lease or of a
-// later one. The ETag and the look at the lease keep a request that is late from removing what has taken its place.
+// later one. The ETag and the look at the lease keep a request that is late from removing what has taken its place. One
+// that is damaged is of no later holder where the lease could be renewed after it was there.
 func (r *Replica) removeStray(ctx context.Context, f logFile) error {
 	key := r.log.key(f.level, f.min, f.max)
-	etag, h, err := r.log.stray(ctx, key)
-	if errors.Is(err, fs.ErrNotExist) {
+	etag, h, err := r.log.stray(ctx, f)
+	if errors.Is(err, ErrGap) {
+		r.slog.Warn("replica: a file that can't be read as one is removed", slog.Any("error", err))
+		err = r.lease.renew(ctx)
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil
-	}
-	if err != nil {
+	case err != nil:
 		return err
-	}
-	if h.NodeID >= r.lease.generation() {
+	case h.NodeID >= r.lease.generation():
 		return fmt.Errorf("%w: %s is of generation %d", ErrLost, key, h.NodeID)
 	}
 	if err := r.lease.check(); err != nil {
