@@ -41,14 +41,14 @@ const (
 const snapshotEvery = 24 * time.Hour
 
 // compact makes one file of a level of those of the level below that it does not cover yet, up to the transaction
-// through: of what comes after, the next holder of the lease might not know. It reports whether there were any. recent
-// returns the content of a file of level 0 that was shipped just now, or nil.
+// through: of what comes after, the next holder of the lease might not know. It returns the file; the zero value where
+// there was nothing to do. recent returns the content of a file of level 0 that was shipped just now, or nil.
 func (l logFiles) compact(
 	ctx context.Context, level int, through uint64, recent func(txid uint64) []byte,
-) (done bool, err error) {
+) (made logFile, err error) {
 	covered, err := l.list(ctx, level)
 	if err != nil {
-		return false, err
+		return made, err
 	}
 	end := uint64(0)
 	for _, f := range covered {
@@ -56,14 +56,14 @@ func (l logFiles) compact(
 	}
 	below, err := l.list(ctx, level-1)
 	if err != nil {
-		return false, err
+		return made, err
 	}
 	from := following(below, end, through, level)
 	if len(from) == 0 && end < through {
 		from, err = l.followingGap(ctx, level, below, end, through)
 	}
 	if len(from) < 2 || err != nil {
-		return false, err
+		return made, err
 	}
 	var readers []io.Reader
 	var open []io.Closer
@@ -81,7 +81,7 @@ func (l logFiles) compact(
 		}
 		r, err := l.fetch(ctx, f)
 		if err != nil {
-			return false, err
+			return made, err
 		}
 		readers, open = append(readers, r), append(open, r)
 	}
@@ -94,13 +94,14 @@ func (l logFiles) compact(
 		}
 		pw.CloseWithError(err)
 	}()
-	_, err = l.bucket.PutStream(ctx, l.key(level, from[0].min, from[len(from)-1].max), pr)
+	whole := logFile{level: level, min: from[0].min, max: from[len(from)-1].max}
+	_, err = l.bucket.PutStream(ctx, l.key(level, whole.min, whole.max), pr)
 	_ = pr.CloseWithError(io.ErrClosedPipe)
 	if err != nil {
 		err = fmt.Errorf("compact to level %d: %w", level, err)
-		return false, cmp.Or(l.findDamaged(ctx, from), err)
+		return made, cmp.Or(l.findDamaged(ctx, from), err)
 	}
-	return true, nil
+	return whole, nil
 }
 
 // findDamaged returns a damagedError of the first of the files that can't be read as one; nil: there is none.
@@ -290,10 +291,12 @@ func (r *Replica) upkeep(last *[levels]time.Time, snapshot *time.Time) error {
 			continue
 		}
 		for done := true; done; {
-			var err error
 			l := r.log
 			l.bad = r.bad
-			done, err = l.compact(r.ctx, level, arrived, r.ship.recentBody)
+			made, err := l.compact(r.ctx, level, arrived, r.ship.recentBody)
+			if done = made.max > 0; done { // what was damaged under its name is replaced
+				r.bad = slices.DeleteFunc(r.bad, made.same)
+			}
 			if bad := (*damagedError)(nil); errors.As(err, &bad) {
 				r.bad = append(r.bad, bad.file)
 				done = true

@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"errors"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -14,9 +15,9 @@ func TestCompactedLogRestoresTheSame(t *testing.T) {
 		none := func(uint64) []byte { return nil }
 		levelUp := func(level int) {
 			t.Helper()
-			done, err := a.log.compact(ctx, level, a.ship.txid, none)
+			made, err := a.log.compact(ctx, level, a.ship.txid, none)
 			must(t, err)
-			if !done {
+			if made.max == 0 {
 				t.Errorf("level %d: nothing was compacted", level)
 			}
 		}
@@ -122,6 +123,62 @@ func TestCompactionWaitsWhileMuchIsShipped(t *testing.T) {
 			if len(after) > len(before) != c.compact {
 				t.Errorf("after %v and %d bytes: %d files of level 1, before %d", c.since, c.shipped, len(after), len(before))
 			}
+		}
+	})
+}
+
+// A compacted file that was found to be damaged is made anew of what it was made of, once.
+func TestADamagedFileIsCompactedAnew(t *testing.T) {
+	each(t, func(t *testing.T, url string) {
+		ctx := t.Context()
+		a := boot(t, url, filepath.Join(t.TempDir(), "a.db"))
+		n := 0
+		for range 2 {
+			for range 2 {
+				for range 5 {
+					must(t, a.add(ctx, n))
+					n++
+				}
+				_, err := a.log.compact(ctx, 1, a.ship.txid, a.ship.recentBody)
+				must(t, err)
+			}
+			_, err := a.log.compact(ctx, 2, a.ship.txid, a.ship.recentBody)
+			must(t, err)
+		}
+		files, err := a.log.list(ctx, 2)
+		must(t, err)
+		bad := files[len(files)-1]
+		spoil(t, a, bad, -1)
+		tidy := func() {
+			t.Helper()
+			a.compacted = 0 // it looks again
+			done := make(chan error, 1)
+			go func() {
+				snapshot := time.Now()
+				done <- a.upkeep(&[levels]time.Time{}, &snapshot)
+			}()
+			select {
+			case err := <-done:
+				must(t, err)
+			case <-time.After(20 * time.Second):
+				a.cancel(errors.New("too long"))
+				<-done
+				t.Fatal("it compacts the same again and again")
+			}
+		}
+		tidy()
+		if !slices.ContainsFunc(a.bad, func(f logFile) bool { return f.level == 2 && f.max == bad.max }) {
+			t.Errorf("found damaged: %v", a.bad)
+		}
+		tidy()
+		if len(a.bad) > 0 {
+			t.Errorf("still damaged: %v", a.bad)
+		}
+		must(t, a.log.findDamaged(ctx, []logFile{bad}))
+		tidy()
+		a.die()
+		if got := elsewhere(t, url); !slices.Equal(got, upTo(n)) {
+			t.Errorf("numbers %v", got)
 		}
 	})
 }

@@ -33,6 +33,9 @@ type logFile struct {
 	modified time.Time
 }
 
+// same reports whether another file has the same name.
+func (f logFile) same(o logFile) bool { return f.level == o.level && f.min == o.min && f.max == o.max }
+
 // logFiles reads and writes the log in a bucket, under the names that Litestream 0.5 gives its files.
 type logFiles struct {
 	bucket objects.Bucket
@@ -60,7 +63,7 @@ func (l logFiles) damaged(f logFile, cause error) error {
 
 // isBad reports whether a file is one of those that are damaged.
 func (l logFiles) isBad(level int, from, to uint64) bool {
-	return slices.ContainsFunc(l.bad, func(f logFile) bool { return f.level == level && f.min == from && f.max == to })
+	return slices.ContainsFunc(l.bad, logFile{level: level, min: from, max: to}.same)
 }
 
 func (l logFiles) folder(level int) string {
