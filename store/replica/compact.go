@@ -62,7 +62,10 @@ func (l logFiles) compact(
 	if len(from) == 0 && end < through {
 		from, err = l.followingGap(ctx, level, below, end, through)
 	}
-	if len(from) < 2 || err != nil {
+	if err == nil && len(from) == 1 {
+		from, err = l.beforeHole(ctx, level, below, from, through)
+	}
+	if len(from) == 0 || err != nil {
 		return made, err
 	}
 	var readers []io.Reader
@@ -147,6 +150,29 @@ func following(files []logFile, end, through uint64, level int) (from []logFile)
 		files = files[best+1:]
 	}
 	return from
+}
+
+// beforeHole returns the file that from has where the next one is missing: no other will ever be compacted with it. Else
+// it returns none.
+func (l logFiles) beforeHole(
+	ctx context.Context, level int, below, from []logFile, through uint64,
+) ([]logFile, error) {
+	end := from[0].max
+	if end >= through {
+		return nil, nil
+	}
+	if level == 1 { // a listing may be late
+		if _, there, err := l.exists(ctx, end+1); there || err != nil {
+			return nil, err
+		}
+		return from, nil
+	}
+	goesOn := func(f logFile) bool { return f.min <= end+1 && f.max > end }
+	later := func(f logFile) bool { return f.min > end+1 }
+	if slices.ContainsFunc(below, goesOn) || !slices.ContainsFunc(below, later) {
+		return nil, nil
+	}
+	return from, nil
 }
 
 // lateListing is longer than any listing is late.

@@ -182,3 +182,46 @@ func TestADamagedFileIsCompactedAnew(t *testing.T) {
 		}
 	})
 }
+
+// A file that stands alone before a hole is compacted, too, so that what comes after the hole is.
+func TestCompactionOfOneFileBeforeAHole(t *testing.T) {
+	each(t, func(t *testing.T, url string) {
+		ctx := t.Context()
+		a := boot(t, url, filepath.Join(t.TempDir(), "a.db"))
+		n := 0
+		more := func() {
+			for range 10 {
+				must(t, a.add(ctx, n))
+				n++
+			}
+		}
+		snapshot := time.Now()
+		tidy := func() (end uint64) {
+			t.Helper()
+			must(t, a.upkeep(&[levels]time.Time{}, &snapshot))
+			files, err := a.log.list(ctx, 1)
+			must(t, err)
+			return files[len(files)-1].max
+		}
+		more()
+		end := tidy()
+		more()
+		lose(t, a, end+2)
+		tidy() // which finds it
+		if _, mended := a.Broken(); mended == nil {
+			t.Error("the hole was not found")
+		}
+		more()
+		if end := tidy(); end != a.ship.txid {
+			t.Errorf("compacted to %d, not to %d", end, a.ship.txid)
+		}
+		must(t, a.log.sweep(ctx, time.Now().Add(time.Hour), time.Now().Add(-time.Hour)))
+		if files, err := a.log.list(ctx, 0); err != nil || len(files) != 1 {
+			t.Errorf("%d files of level 0 are left, %v", len(files), err)
+		}
+		a.die()
+		if got := elsewhere(t, url); !slices.Equal(got, upTo(n)) {
+			t.Errorf("numbers %v", got)
+		}
+	})
+}
