@@ -305,9 +305,7 @@ func (r *Replica) upkeep(last *[levels]time.Time, snapshot *time.Time) error {
 	if err != nil || arrived == r.compacted && broken == nil {
 		return err
 	}
-	if err := r.verify(r.ctx); err != nil {
-		return err
-	}
+	unverified := r.verify(r.ctx)
 	for level := 1; level < levels; level++ {
 		wait := compactEvery[level]
 		if busy {
@@ -316,39 +314,58 @@ func (r *Replica) upkeep(last *[levels]time.Time, snapshot *time.Time) error {
 		if now.Sub(last[level]) < wait && !(level == 1 && many) {
 			continue
 		}
-		for done := true; done; {
-			l := r.log
-			l.bad = r.bad
-			made, err := l.compact(r.ctx, level, arrived, r.ship.recentBody)
-			if done = made.max > 0; done { // what was damaged under its name is replaced
-				r.bad = slices.DeleteFunc(r.bad, made.same)
-			}
-			if bad := (*damagedError)(nil); errors.As(err, &bad) {
-				r.bad = append(r.bad, bad.file)
-				done = true
-			}
-			if errors.Is(err, ErrGap) {
-				err = r.Mend(r.ctx, err)
-			}
-			if err != nil {
-				return err
-			}
+		whole, err := r.compactLevel(level, arrived)
+		if err != nil {
+			return errors.Join(unverified, err)
 		}
 		last[level] = now
-		if level == 1 {
-			r.ship.mu.Lock()
-			r.ship.puts = 0
-			r.ship.mu.Unlock()
+		if level != 1 {
+			continue
+		}
+		r.ship.mu.Lock()
+		r.ship.puts = 0
+		r.ship.mu.Unlock()
+		if whole {
 			r.compacted = arrived
 		}
 	}
-	if now.Sub(*snapshot) >= snapshotEvery {
-		if err := r.ship.snapshot(r.ctx); err != nil {
+	if broken, _ := r.Broken(); unverified != nil || broken != nil { // what a restore could do with is not removed
+		return unverified
+	}
+	if now.Sub(*snapshot) >= snapshotEvery && r.copies.due() {
+		if err := r.copies.tried(r.ship.snapshot(r.ctx)); err != nil {
 			return err
 		}
 		*snapshot = now
 	}
 	return r.log.sweep(r.ctx, now, now.Add(-r.opts.Keep))
+}
+
+// compactLevel makes a level of the one below it, up to the transaction through, and mends the log where a file is damaged
+// or missing. whole is false where that has to wait.
+func (r *Replica) compactLevel(level int, through uint64) (whole bool, err error) {
+	for {
+		l := r.log
+		l.bad = r.bad
+		made, err := l.compact(r.ctx, level, through, r.ship.recentBody)
+		again := made.max > 0
+		if again { // what was damaged under its name is replaced
+			r.bad = slices.DeleteFunc(r.bad, made.same)
+		}
+		if bad := (*damagedError)(nil); errors.As(err, &bad) {
+			r.bad = append(r.bad, bad.file)
+			again = true
+		}
+		if errors.Is(err, ErrGap) {
+			whole, err = r.mendNow(r.ctx, err)
+			if err == nil && !whole {
+				return false, nil
+			}
+		}
+		if err != nil || !again {
+			return true, err
+		}
+	}
 }
 
 // recentBody returns the content of a file that was shipped just now; nil where it is not kept any more.

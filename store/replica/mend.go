@@ -28,7 +28,7 @@ func (r *Replica) Broken() (broken, mended error) {
 }
 
 // Mend ships a whole copy of the database, after which a restore does not need what found says is missing. Until that is
-// there, Broken returns found; where Mend fails, it is tried again from time to time. It returns ErrStale or ErrLost
+// there, Broken returns found; where Mend fails, keepShort tries it again after a while. It returns ErrStale or ErrLost
 // without the lease, and errors of the bucket.
 func (r *Replica) Mend(ctx context.Context, found error) error {
 	r.mending.Lock()
@@ -57,25 +57,63 @@ func (r *Replica) mended(found error) {
 // verifyEvery is how often a daemon looks whether all files are there that a restore needs.
 const verifyEvery = time.Hour
 
+// copyAgain is how long a whole copy is left alone after it has failed: each reads and ships all of the database, and
+// keeps checkpoints waiting. It doubles with each failure, up to copyAgainMost.
+const (
+	copyAgain     = time.Minute
+	copyAgainMost = time.Hour
+)
+
+// backoff spaces out what fails. The zero value is due.
+type backoff struct {
+	wait  time.Duration // after the last failure
+	after time.Time     // it is due
+}
+
+// due reports whether it may be tried.
+func (b *backoff) due() bool { return !time.Now().Before(b.after) }
+
+// tried notes how a try has ended.
+func (b *backoff) tried(err error) error {
+	if err == nil {
+		*b = backoff{}
+		return nil
+	}
+	b.wait = min(max(copyAgain, 2*b.wait), copyAgainMost)
+	b.after = time.Now().Add(b.wait)
+	return fmt.Errorf("%w; it is tried again in %s", err, b.wait)
+}
+
+// mendNow is Mend, unless a whole copy has failed just now: then verify does it later. It reports whether the log was
+// mended.
+func (r *Replica) mendNow(ctx context.Context, found error) (bool, error) {
+	if !r.copies.due() {
+		if broken, mended := r.Broken(); broken == nil {
+			r.trouble.Store(&trouble{broken: found, mended: mended})
+		}
+		return false, nil
+	}
+	err := r.copies.tried(r.Mend(ctx, found))
+	return err == nil, err
+}
+
 // verify mends the log where a file is missing in it, or what was found before is not mended yet.
 func (r *Replica) verify(ctx context.Context) error {
 	if broken, _ := r.Broken(); broken != nil {
-		return r.Mend(ctx, broken)
+		_, err := r.mendNow(ctx, broken)
+		return err
 	}
 	if time.Since(r.verified) < verifyEvery {
 		return nil
 	}
 	found, err := r.gap(ctx)
-	switch {
-	case err != nil:
-		return err
-	case found != nil:
-		if err := r.Mend(ctx, found); err != nil {
-			return err
-		}
+	if err == nil && found != nil {
+		_, err = r.mendNow(ctx, found)
 	}
-	r.verified = time.Now()
-	return nil
+	if err == nil {
+		r.verified = time.Now()
+	}
+	return err
 }
 
 // gap returns what a restore lacks, an ErrGap; nil: nothing. A listing may be late, so it looks several times before it

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -361,4 +362,63 @@ func TestALogWithoutItsEnd(t *testing.T) {
 			t.Errorf("numbers %v", got)
 		}
 	})
+}
+
+// While a whole copy can't be shipped, the log is compacted all the same, nothing of it is removed, and the copy is tried
+// again after a while that grows.
+func TestAWholeCopyThatFails(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	s := objectstest.New(t)
+	a := boot(t, s.URL(), filepath.Join(t.TempDir(), "a.db"))
+	for i := range 30 {
+		must(t, a.add(ctx, i))
+	}
+	lose(t, a, 15)
+	var tries atomic.Int64
+	s.Set(objectstest.Faults{Decide: func(r objectstest.Request) (f objectstest.Fault) {
+		if r.Op == "PUT" && strings.Contains(r.Key, "/0009/") {
+			tries.Add(1)
+			f.Kind = objectstest.Conflict
+		}
+		return f
+	}})
+	snapshot := zeroTime // one is due
+	tidy := func() error { return a.upkeep(&[levels]time.Time{}, &snapshot) }
+	if err := tidy(); err == nil || !strings.Contains(err.Error(), "it is tried again in 1m0s") {
+		t.Errorf("%v", err)
+	}
+	once := tries.Load()
+	for range 3 {
+		must(t, tidy())
+	}
+	if broken, _ := a.Broken(); !errors.Is(broken, ErrGap) || tries.Load() != once || once == 0 {
+		t.Errorf("%v, %d requests after %d", broken, tries.Load(), once)
+	}
+	if files, err := a.log.list(ctx, 1); err != nil || len(files) != 1 || files[0].max != 14 {
+		t.Errorf("level 1: %v, %v", files, err)
+	}
+	if files, err := a.log.list(ctx, 0); err != nil || len(files) != int(a.ship.txid)-1 {
+		t.Errorf("%d files of level 0 are left, %v", len(files), err)
+	}
+	for _, wait := range []time.Duration{2, 4, 8, 16, 32, 60, 60} {
+		a.copies.after = zeroTime
+		if err := tidy(); err == nil || a.copies.wait != wait*time.Minute {
+			t.Errorf("it waits %s, not %d minutes; %v", a.copies.wait, wait, err)
+		}
+	}
+	s.Set(objectstest.Faults{})
+	must(t, tidy())
+	if broken, _ := a.Broken(); broken == nil {
+		t.Error("it was tried too soon")
+	}
+	a.copies.after = zeroTime
+	must(t, tidy())
+	if broken, mended := a.Broken(); broken != nil || mended == nil || !a.copies.due() {
+		t.Errorf("%v, mended %v", broken, mended)
+	}
+	a.die()
+	if got := elsewhere(t, s.URL()); !slices.Equal(got, upTo(30)) {
+		t.Errorf("numbers %v", got)
+	}
 }

@@ -60,6 +60,7 @@ type Replica struct {
 	trouble   atomic.Pointer[trouble] // what was found wrong with the log
 	mending   sync.Mutex
 	bad       []logFile               // of keepShort: files of the log that are damaged
+	copies    backoff                 // of keepShort: whole copies
 	verified  time.Time               // of keepShort: when all of the log was there
 	ship      *shipper                // since Start
 	running   atomic.Pointer[shipper] // the same, for keepLease
