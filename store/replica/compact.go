@@ -90,12 +90,14 @@ func (l logFiles) compact(
 	}
 	pr, pw := io.Pipe()
 	go func() {
-		c, err := ltx.NewCompactor(pw, readers)
-		if err == nil {
+		pw.CloseWithError(decode(func() error {
+			c, err := ltx.NewCompactor(pw, readers)
+			if err != nil {
+				return err
+			}
 			c.HeaderFlags = ltx.HeaderFlagNoChecksum
-			err = c.Compact(ctx)
-		}
-		pw.CloseWithError(err)
+			return c.Compact(ctx)
+		}))
 	}()
 	whole := logFile{level: level, min: from[0].min, max: from[len(from)-1].max}
 	_, err = l.bucket.PutStream(ctx, l.key(level, whole.min, whole.max), pr)
@@ -115,7 +117,7 @@ func (l logFiles) findDamaged(ctx context.Context, files []logFile) error {
 			return nil
 		}
 		source := &sourceReader{r: r}
-		err = ltx.NewDecoder(source).Verify()
+		err = decode(ltx.NewDecoder(source).Verify)
 		_ = r.Close()
 		if err != nil && source.err == nil {
 			return l.damaged(f, err)

@@ -172,6 +172,17 @@ func (l logFiles) fetch(ctx context.Context, file logFile) (io.ReadCloser, error
 	return io.NopCloser(bytes.NewReader(b)), nil
 }
 
+// decode calls fn, which reads files of the log by ltx, and returns an error where that panics, as it does for a file that
+// is cut off right after its pages.
+func decode(fn func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("it can't be read: %v", p)
+		}
+	}()
+	return fn()
+}
+
 // applyOne writes the pages of one file of the log, whose checksum must hold.
 func applyOne(f *os.File, r io.Reader) error {
 	dec := ltx.NewDecoder(r)
@@ -189,6 +200,9 @@ func applyOne(f *os.File, r io.Reader) error {
 		if errors.Is(err, io.EOF) {
 			break
 		}
+		if err == nil && p.Pgno > h.Commit {
+			err = fmt.Errorf("it has page %d of a database of %d", p.Pgno, h.Commit)
+		}
 		if err == nil {
 			if _, err := f.WriteAt(page, int64(p.Pgno-1)*pageSize); err != nil {
 				return fmt.Errorf("%w: %w", errWrite, err)
@@ -198,7 +212,7 @@ func applyOne(f *os.File, r io.Reader) error {
 			return fmt.Errorf("the log at %s: %w", h.MaxTXID, err)
 		}
 	}
-	if err := dec.Close(); err != nil {
+	if err := decode(dec.Close); err != nil {
 		return fmt.Errorf("the log at %s: %w", h.MaxTXID, err)
 	}
 	if err := f.Truncate(int64(h.Commit) * pageSize); err != nil {
