@@ -139,16 +139,25 @@ func (l *lease) write(ctx context.Context, next *holder, cond objects.Condition)
 	return "", err
 }
 
+// sight is what a wait for the lease has seen so far.
+type sight struct {
+	etag   string        // of the lock object; empty: none was there at the last look
+	since  time.Duration // when that was seen first
+	holder holder        // the last one that was seen; the zero value: none was
+	log    bool          // no lock object was there, but a log
+	warned bool          // the log of the daemon says that what was seen is gone
+}
+
 // take waits until the lease is this node's, and returns the holder before it; the zero value where there was none.
-// waiting is called with the holder each time that it has to wait, and whether it has renewed the lease meanwhile. The caller must hold the lock of the database file:
-// a lease of the same node at the same place is taken at once, for its process can't run any more.
+// waiting is called with the holder that was seen last each time that it has to wait, and whether it has renewed the
+// lease meanwhile. The caller must hold the lock of the database file: a lease of the same node at the same place is
+// taken at once, for its process can't run any more.
 func (l *lease) take(ctx context.Context, waiting func(h holder, alive bool) error) (before holder, err error) {
-	var seen string // ETag of a holder that is waited for
-	var since time.Duration
+	var seen sight
 	var first holder // that was waited for
 	for {
 		l.mu.Lock()
-		before, taken, err := l.tryTake(ctx, &seen, &since)
+		before, taken, err := l.tryTake(ctx, &seen)
 		l.mu.Unlock()
 		switch {
 		case taken:
@@ -159,9 +168,9 @@ func (l *lease) take(ctx context.Context, waiting func(h holder, alive bool) err
 			l.log.Warn("replica: the lease can't be read or taken", slog.Any("error", err))
 		default:
 			if first == (holder{}) {
-				first = before
+				first = seen.holder
 			}
-			if err := waiting(before, before != first); err != nil {
+			if err := waiting(seen.holder, seen.holder != first); err != nil {
 				return before, err
 			}
 		}
@@ -171,23 +180,28 @@ func (l *lease) take(ctx context.Context, waiting func(h holder, alive bool) err
 	}
 }
 
-// tryTake looks at the lock object once and takes it where it may. seen and since are the ETag of the holder that is
-// waited for, and when it was seen first. The lock is held.
-func (l *lease) tryTake(ctx context.Context, seen *string, since *time.Duration) (before holder, taken bool, err error) {
+// tryTake looks at the lock object once and takes it where it may. l.mu is held.
+func (l *lease) tryTake(ctx context.Context, seen *sight) (before holder, taken bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, l.ttl)
 	defer cancel()
 	before, etag, err := l.read(ctx)
 	cond := objects.Condition{Match: etag}
+	if err == nil {
+		seen.holder = before
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		cond = objects.Condition{Absent: true}
+		if free, err := l.absent(ctx, seen); !free {
+			return before, false, err
+		}
 	case err != nil:
 		return before, false, err
 	case before.Released || before.Node == l.node && before.Place == l.place:
-	case *seen != etag:
-		*seen, *since = etag, l.clock()
+	case seen.etag != etag:
+		seen.etag, seen.since = etag, l.clock()
 		return before, false, nil
-	case l.clock()-*since < max(l.ttl, time.Duration(before.TTL)*time.Millisecond):
+	case l.clock()-seen.since < max(l.ttl, time.Duration(before.TTL)*time.Millisecond):
 		return before, false, nil
 	}
 	next := holder{
@@ -197,7 +211,7 @@ func (l *lease) tryTake(ctx context.Context, seen *string, since *time.Duration)
 	start := l.clock()
 	if etag, err = l.write(ctx, &next, cond); err != nil {
 		if errors.Is(err, ErrLost) || errors.Is(err, objects.ErrPrecondition) { // another one was quicker
-			*seen, err = "", nil
+			seen.etag, seen.since, err = "", l.clock(), nil
 		}
 		return before, false, err
 	}
@@ -206,6 +220,33 @@ func (l *lease) tryTake(ctx context.Context, seen *string, since *time.Duration)
 	l.txid.Store(next.TXID)
 	l.until.Store(int64(start + l.ttl*4/5))
 	return before, true, nil
+}
+
+// absent reports whether the lease may be taken where there is no lock object: at once in a bucket that was never used;
+// after a TTL where a log is there, for its holder may not have noticed yet that the object was removed. What this wait
+// has seen and is gone was removed under a machine that may serve, whose database is newer than what this one has: it
+// waits until the lock object is back.
+func (l *lease) absent(ctx context.Context, seen *sight) (free bool, err error) {
+	seen.etag = ""
+	unused, err := logFiles{bucket: l.bucket}.unused(ctx)
+	switch {
+	case err != nil:
+		return false, err
+	case seen.holder != (holder{}) || seen.log && unused:
+		if !seen.warned {
+			seen.warned = true
+			l.log.Warn("replica: "+lockKey+", which says which machine serves, was removed from the bucket; this machine "+
+				"waits until there is one again. Start the machine that has served last, or, where that is lost, this one anew",
+				slog.String("host", seen.holder.Host), slog.Bool("empty", unused))
+		}
+		return false, nil
+	case unused:
+		return true, nil
+	case !seen.log:
+		seen.log, seen.since = true, l.clock()
+		return false, nil
+	}
+	return l.clock()-seen.since >= l.ttl, nil
 }
 
 // renew renews the lease once. An error of the bucket leaves it fresh as long as it was. After ErrLost it is not fresh

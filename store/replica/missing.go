@@ -30,25 +30,33 @@ func Name(address string) string {
 // Name returns what tells this replica from others.
 func (r *Replica) Name() string { return Name(r.opts.URL) }
 
-// missing returns ErrMissing where the note or the database knows of a log that is not there.
-func (r *Replica) missing(ctx context.Context, n note) error {
-	if r.opts.Begin {
-		return nil
-	}
+// missing returns ErrMissing where the note or the database knows of a log that is not there, and else whether a machine
+// has kept a database in the bucket.
+func (r *Replica) missing(ctx context.Context, n note) (used bool, err error) {
 	unused, err := r.log.unused(ctx)
-	if err != nil || !unused {
-		return err
+	if err != nil || !unused || r.opts.Begin {
+		return !unused, err
 	}
-	knows := n.URL == r.Name()
+	knows := n.URL == r.Name() || n.Seen == r.Name()
 	if !knows && r.opts.Knows != nil {
 		if knows, err = r.opts.Knows(ctx); err != nil {
-			return err
+			return false, err
 		}
 	}
 	if knows {
-		return fmt.Errorf("the replica %s %w", r.Name(), ErrMissing)
+		return false, fmt.Errorf("the replica %s %w", r.Name(), ErrMissing)
 	}
-	return nil
+	return false, nil
+}
+
+// remember notes that a database is kept in the bucket, though perhaps not the one of this machine, so that the next
+// start refuses to begin anew where it is empty.
+func (r *Replica) remember(n *note) error {
+	if n.URL == r.Name() || n.Seen == r.Name() {
+		return nil
+	}
+	n.Seen = r.Name()
+	return writeNote(r.path, *n)
 }
 
 // Missing returns ErrMissing where the note next to the database file at path, or knows, which is what Options.Knows
@@ -64,7 +72,8 @@ func Missing(ctx context.Context, address string, env func(string) string, path 
 	if err != nil {
 		return err
 	}
-	return r.missing(ctx, n)
+	_, err = r.missing(ctx, n)
+	return err
 }
 
 // unused reports whether no machine has kept a database in the bucket: there is no lock object, and no log.

@@ -18,7 +18,8 @@ type note struct {
 	TXID       uint64 `json:"txid"`
 	Pages      uint32 `json:"pages"`
 	File       mark   `json:"file"`
-	URL        string `json:"url"` // Name of the replica that this is about
+	URL        string `json:"url"`            // Name of the replica that this is about
+	Seen       string `json:"seen,omitempty"` // Name of one in which something was kept when this machine waited for it
 }
 
 // mark tells a file from each other one and from what it was before: any write to it moves Changed.

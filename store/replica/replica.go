@@ -120,24 +120,39 @@ func (r *Replica) Prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	if n.URL != "" && n.URL != r.Name() { // it says nothing of the log that is there
-		n.TXID, n.File = 0, mark{}
+	used, err := r.missing(ctx, n) // before anything is written to what may be another folder
+	if err == nil && used {
+		err = r.remember(&n)
 	}
-	if err := r.missing(ctx, n); err != nil { // before anything is written to what may be another folder
+	if err != nil {
 		return err
 	}
 	if err := objects.Probe(ctx, r.log.bucket); err != nil {
 		return err
 	}
 	r.lease.node, r.lease.place = n.Node, placeOf(r.path)
-	if _, err := r.lease.take(ctx, func(h holder, alive bool) error { return r.opts.Waiting(h.Host, alive) }); err != nil {
+	if err := r.takeLease(ctx, &n); err != nil {
 		return err
+	}
+	if n.URL != "" && n.URL != r.Name() { // it says nothing of the log that is there
+		n.TXID, n.File = 0, mark{}
 	}
 	r.loops.Go(r.keepLease)
 	if r.at, err = r.settleAgain(ctx, n); err != nil {
 		return err
 	}
 	return r.keepNote(n.Node)
+}
+
+// takeLease waits for the lease, and remembers what it waits for.
+func (r *Replica) takeLease(ctx context.Context, n *note) error {
+	_, err := r.lease.take(ctx, func(h holder, alive bool) error {
+		if err := r.remember(n); err != nil {
+			return err
+		}
+		return r.opts.Waiting(h.Host, alive)
+	})
+	return err
 }
 
 // keepNote notes that the database file, without a -wal, is what the log ends with.
