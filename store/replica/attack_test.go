@@ -420,3 +420,53 @@ func within(t *testing.T, d time.Duration) context.Context {
 	t.Cleanup(cancel)
 	return ctx
 }
+
+// A stop need not wait for a copy of the whole database that waits for what is on its way.
+func TestStopWhileACopyWaits(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	s := objectstest.New(t)
+	path := filepath.Join(t.TempDir(), "a.db")
+	a := boot(t, s.URL(), path)
+	must(t, a.add(ctx, 0))
+	reached := make(chan struct{}, 1)
+	s.Set(objectstest.Faults{Decide: func(q objectstest.Request) objectstest.Fault {
+		if q.Op == "PUT" && strings.Contains(q.Key, "/0000/") {
+			select {
+			case reached <- struct{}{}:
+			default: // tried again
+			}
+			return objectstest.Fault{Kind: objectstest.Hang}
+		}
+		return objectstest.Fault{}
+	}})
+	_, err := a.db.ExecContext(ctx, "INSERT INTO number VALUES (1, NULL)")
+	must(t, err)
+	a.Committed()
+	_ = a.Wait(within(t, 100*time.Millisecond))
+	<-reached
+	copied, stopped := make(chan error, 1), make(chan error, 1)
+	go func() { copied <- a.ship.snapshot(a.ctx) }()
+	for a.ship.still.TryLock() {
+		a.ship.still.Unlock()
+		must(t, pause(ctx, time.Millisecond))
+	}
+	must(t, pause(ctx, 50*time.Millisecond)) // it waits, and holds the lock of the -wal
+	go func() { stopped <- a.Stop() }()
+	select {
+	case err := <-stopped:
+		must(t, err)
+	case <-time.After(2 * time.Second):
+		t.Fatal("the stop waits")
+	}
+	if err := <-copied; !errors.Is(err, context.Canceled) {
+		t.Errorf("the copy: %v", err)
+	}
+	must(t, a.db.Close())
+	must(t, a.Close(ctx))
+	s.Set(objectstest.Faults{})
+	b := boot(t, s.URL(), path)
+	if got := b.numbers(t); !slices.Equal(got, upTo(2)) || len(aside(t, path)) > 0 {
+		t.Errorf("numbers %v, set aside %v", got, aside(t, path))
+	}
+}

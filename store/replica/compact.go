@@ -383,8 +383,11 @@ func (s *shipper) recentBody(txid uint64) []byte {
 }
 
 // snapshot writes the whole database as it is after the last file that was made. No checkpoint runs meanwhile, so the
-// -wal grows; no one waits.
+// -wal grows; no one waits. endCopies ends it.
 func (s *shipper) snapshot(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.copies, cancel)()
 	s.still.Lock()
 	defer s.still.Unlock()
 	if err := s.captureMu.lock(ctx); err != nil {
