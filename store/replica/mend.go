@@ -5,9 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"time"
+
+	"github.com/superfly/ltx"
+	"golang.org/x/sync/errgroup"
 )
 
 // What mends a log of which a part is missing or damaged: a whole copy of the database after it, with which a restore
@@ -164,23 +168,18 @@ func (r *Replica) settleDamaged(ctx context.Context, n note, found error) (at po
 	} else if err != nil {
 		return at, err
 	}
-	last, err := r.lastFile(ctx)
+	last, generation, newest, err := r.lastFile(ctx)
 	if err != nil {
 		return at, err
 	}
-	s := shipped{covered: max(last.max, r.lease.txid.Load())}
+	s := shipped{covered: max(newest, r.lease.txid.Load())}
 	instead := r.opts.Supersede || r.opts.Begin
 	if last.max == s.covered && last.max > 0 && !instead {
-		h, err := r.log.header(ctx, last)
-		if err == nil {
-			s.files = []logFile{last} // else the note alone can know the file
-		} else if !errors.Is(err, ErrGap) {
+		s.files = []logFile{last} // else the note alone can know the file
+	}
+	if generation >= r.lease.generation() {
+		if err := r.lease.raise(ctx, generation+1); err != nil {
 			return at, err
-		}
-		if h.NodeID >= r.lease.generation() {
-			if err := r.lease.raise(ctx, h.NodeID+1); err != nil {
-				return at, err
-			}
 		}
 	}
 	if instead {
@@ -205,27 +204,75 @@ func (r *Replica) settleDamaged(ctx context.Context, n note, found error) (at po
 	return at, nil
 }
 
-// lastFile returns the last file of level 0, whatever is missing before it; the zero value where there is none.
-func (r *Replica) lastFile(ctx context.Context) (last logFile, err error) {
+// lastFile returns the last file of level 0 of the latest holder that has any, whatever is missing before it, and the
+// last transaction that the log had, which may be a later one: of a damaged file, or of a level above. What an earlier
+// holder has sent too late is neither. last is the zero value where there is none.
+func (r *Replica) lastFile(ctx context.Context) (last logFile, generation, newest uint64, err error) {
 	listed, err := r.log.list(ctx, 0)
 	if err != nil {
-		return last, err
+		return last, 0, 0, err
 	}
+	end := uint64(0)
 	for _, f := range listed {
-		if f.max > last.max {
-			last = f
-		}
+		end = max(end, f.max)
 	}
-	for txid := last.max + 1; txid <= last.max+depth; txid++ {
+	for txid := end + 1; txid <= end+depth; txid++ {
 		f, there, err := r.log.exists(ctx, txid)
 		if err != nil {
-			return last, err
+			return last, 0, 0, err
 		}
 		if there {
-			last = f
+			listed = append(listed, f)
 		}
 	}
-	return last, nil
+	headers, err := r.log.readableHeaders(ctx, listed)
+	if err != nil {
+		return last, 0, 0, err
+	}
+	for i, f := range listed {
+		h := headers[i]
+		if h == nil {
+			newest = max(newest, f.max)
+			continue
+		}
+		if h.NodeID > generation || h.NodeID == generation && f.max > last.max {
+			last, generation = f, h.NodeID
+		}
+	}
+	above, err := r.log.compacted(ctx)
+	if err != nil {
+		return last, 0, 0, err
+	}
+	wholes, err := r.log.list(ctx, snapshotLevel)
+	if err != nil {
+		return last, 0, 0, err
+	}
+	for _, f := range append(append(above, wholes...), last) {
+		newest = max(newest, f.max)
+	}
+	return last, generation, newest, nil
+}
+
+// readableHeaders returns the headers of files; nil for one that is damaged. One that was removed meanwhile has the zero
+// value.
+func (l logFiles) readableHeaders(ctx context.Context, files []logFile) ([]*ltx.Header, error) {
+	all := make([]*ltx.Header, len(files))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(fetchAhead)
+	for i, f := range files {
+		group.Go(func() error {
+			h, err := l.header(ctx, f)
+			switch {
+			case errors.Is(err, ErrGap):
+			case err == nil || errors.Is(err, fs.ErrNotExist):
+				all[i] = &h
+			default:
+				return err
+			}
+			return nil
+		})
+	}
+	return all, group.Wait()
 }
 
 // copyWhole writes the database file, which has no -wal, as a whole copy of the transaction that the log ends with.

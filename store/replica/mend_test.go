@@ -422,3 +422,58 @@ func TestAWholeCopyThatFails(t *testing.T) {
 		t.Errorf("numbers %v", got)
 	}
 }
+
+// A late file of an earlier holder after what a later one has acknowledged does not make the file of the earlier one the
+// newest: the later one mends the log.
+func TestALateFileOfAnEarlierHolderDoesNotMendTheLog(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	s := objectstest.New(t)
+	path, later := filepath.Join(t.TempDir(), "a.db"), filepath.Join(t.TempDir(), "b.db")
+	a := boot(t, s.URL(), path)
+	for i := range 10 {
+		must(t, a.add(ctx, i))
+	}
+	head := a.ship.txid
+	must(t, a.lease.renew(ctx))
+	lock, _ := s.Object("replica/" + lockKey)
+	for i := 10; a.ship.txid < head+3; i++ {
+		must(t, a.add(ctx, i))
+	}
+	a.keepWAL()
+	a.die()
+	must(t, a.reader.Close())
+	late, _ := s.Object("replica/" + a.log.key(0, head+3, head+3))
+	for txid := head + 1; txid <= head+3; txid++ { // they were on their way, and no one was told of them
+		lose(t, a, txid)
+	}
+	s.Store("replica/"+lockKey, lock)
+	b := boot(t, s.URL(), later)
+	for i := 10; b.ship.txid < head+2; i++ {
+		must(t, b.add(ctx, i))
+	}
+	want := b.numbers(t)
+	must(t, b.lease.renew(ctx))
+	b.keepWAL()
+	b.die()
+	must(t, b.reader.Close())
+	s.Store("replica/"+a.log.key(0, head+3, head+3), late)
+	lose(t, a, head-3)
+	r, err := New(Options{URL: s.URL(), Env: objectstest.Env("test"), Path: path, TTL: testTTL})
+	must(t, err)
+	if err := r.Prepare(ctx); !errors.Is(err, ErrGap) || len(aside(t, path)) > 0 {
+		t.Errorf("%v, set aside %v", err, aside(t, path))
+	}
+	must(t, r.Close(ctx))
+	again, err := start(within(t, 5*testTTL), s.URL(), later, testTTL)
+	must(t, err)
+	t.Cleanup(again.die)
+	if _, mended := again.Broken(); !errors.Is(mended, ErrGap) || len(aside(t, later)) > 0 {
+		t.Errorf("mended %v, set aside %v", mended, aside(t, later))
+	}
+	must(t, again.add(ctx, 1000))
+	again.die()
+	if got := elsewhere(t, s.URL()); !slices.Equal(got, append(want, 1000)) {
+		t.Errorf("numbers %v, not %v", got, want)
+	}
+}
