@@ -302,7 +302,11 @@ func (p *program) replicaBegin(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.TXID > 0 && s.Gap == nil {
+	lacks, err := replica.Lacks(cfg.Replica.URL, cfg.Database.Path, s)
+	if err != nil {
+		return err
+	}
+	if s.TXID > 0 && s.Gap == nil && !lacks {
 		return errors.New("the replica has a database already: `newsletterd serve` goes on with that")
 	}
 	err = giveReplica(c.Context, cfg, newLog(config.Log{Level: "warn", Format: "text", PII: cfg.Log.PII}, p.err),

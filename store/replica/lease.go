@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"newsletterd/core"
 	"newsletterd/store/replica/objects"
 )
 
@@ -32,6 +34,7 @@ type holder struct {
 	Renewal    uint64 `json:"renewal"`    // another one for each try, so that the ETag changes
 	TTL        int64  `json:"ttl_ms"`
 	TXID       uint64 `json:"txid"` // the log goes to there at least
+	Log        string `json:"log"`  // a name of the log, from its beginning on
 	Released   bool   `json:"released,omitempty"`
 	At         string `json:"at"` // RFC 3339, for people: no machine believes another's clock
 }
@@ -206,7 +209,7 @@ func (l *lease) tryTake(ctx context.Context, seen *sight) (before holder, taken 
 	}
 	next := holder{
 		Generation: before.Generation + 1, Node: l.node, Place: l.place, Host: l.host, TTL: l.ttl.Milliseconds(),
-		TXID: before.TXID,
+		TXID: before.TXID, Log: cmp.Or(before.Log, core.NewID()),
 	}
 	start := l.clock()
 	if etag, err = l.write(ctx, &next, cond); err != nil {
@@ -318,6 +321,13 @@ func (l *lease) release(ctx context.Context) error {
 
 // generation is the number of this taking.
 func (l *lease) generation() uint64 { return l.taken.Load() }
+
+// logName is the name of the log, once the lease was taken.
+func (l *lease) logName() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.mine.Log
+}
 
 func pause(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)

@@ -174,6 +174,15 @@ func (r *Replica) settleDamaged(ctx context.Context, n note, found error) (at po
 	}
 	s := shipped{covered: max(newest, r.lease.txid.Load())}
 	instead := r.opts.Supersede || r.opts.Begin
+	if s.covered < n.Confirmed {
+		advice = fmt.Errorf("%w; it was brought back to an earlier state. `newsletterd replica begin` has the database file of "+
+			"this machine take the place of the replica; where what the replica has is to stay, remove %s, and the file is kept "+
+			"under another name at the next start", found, notePath(r.path))
+		if !r.last && !instead { // another machine may have gone on from there
+			return at, advice
+		}
+		s.covered = n.Confirmed
+	}
 	if last.max == s.covered && last.max > 0 && !instead {
 		s.files = []logFile{last} // else the note alone can know the file
 	}

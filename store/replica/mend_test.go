@@ -477,3 +477,95 @@ func TestALateFileOfAnEarlierHolderDoesNotMendTheLog(t *testing.T) {
 		t.Errorf("numbers %v, not %v", got, want)
 	}
 }
+
+// bucketState is what a bucket holds, to bring it back later.
+func bucketState(s *objectstest.Server) map[string][]byte {
+	all := map[string][]byte{}
+	for _, key := range s.Keys() {
+		all[key], _ = s.Object(key)
+	}
+	return all
+}
+
+func bringBack(s *objectstest.Server, state map[string][]byte) {
+	for _, key := range s.Keys() {
+		s.Remove(key)
+	}
+	for key, body := range state {
+		s.Store(key, body)
+	}
+}
+
+// A bucket is brought back to an earlier state. The machine that has served last mends it; where another one has gone on
+// from there, it refuses until a person has decided.
+func TestABucketThatWasBroughtBack(t *testing.T) {
+	t.Parallel()
+	for _, c := range []string{"last", "begin", "without the note", "begun elsewhere"} {
+		t.Run(c, func(t *testing.T) {
+			t.Parallel()
+			ctx := t.Context()
+			s := objectstest.New(t)
+			path, other := filepath.Join(t.TempDir(), "a.db"), filepath.Join(t.TempDir(), "b.db")
+			a := boot(t, s.URL(), path)
+			for i := range 10 {
+				must(t, a.add(ctx, i))
+			}
+			a.stop(t)
+			before := bucketState(s)
+			a = boot(t, s.URL(), path)
+			for i := 10; i < 20; i++ {
+				must(t, a.add(ctx, i))
+			}
+			a.stop(t)
+			options := Options{URL: s.URL(), Env: objectstest.Env("test"), Path: path, TTL: testTTL}
+			if c == "begun elsewhere" {
+				bringBack(s, nil)
+			} else {
+				bringBack(s, before)
+			}
+			if c != "last" {
+				b := boot(t, s.URL(), other)
+				must(t, b.add(ctx, 100))
+				b.stop(t)
+			}
+			if c == "begin" || c == "without the note" {
+				r, err := New(options)
+				must(t, err)
+				if err := r.Prepare(ctx); !errors.Is(err, ErrGap) || !strings.Contains(err.Error(), "`newsletterd replica begin` has") {
+					t.Errorf("%v", err)
+				}
+				must(t, r.Close(ctx))
+				state, err := Look(ctx, s.URL(), objectstest.Env("test"))
+				must(t, err)
+				if lacks, err := Lacks(s.URL(), path, state); err != nil || !lacks || len(aside(t, path)) > 0 {
+					t.Errorf("lacks %v, %v, set aside %v", lacks, err, aside(t, path))
+				}
+			}
+			want, kept := upTo(20), 0
+			switch c {
+			case "begin":
+				options.Begin = true
+				r, err := New(options)
+				must(t, err)
+				must(t, r.Prepare(ctx))
+				must(t, r.Close(ctx))
+			case "without the note":
+				must(t, os.Remove(notePath(path)))
+				want, kept = append(upTo(10), 100), 1
+			case "begun elsewhere":
+				want, kept = []int{100}, 1
+			}
+			a, err := start(within(t, 6*testTTL), s.URL(), path, testTTL)
+			must(t, err)
+			t.Cleanup(a.die)
+			if got := a.numbers(t); !slices.Equal(got, want) || len(aside(t, path)) != kept {
+				t.Errorf("numbers %v, set aside %v", got, aside(t, path))
+			}
+			must(t, a.add(ctx, 1000))
+			a.stop(t)
+			if got := elsewhere(t, s.URL()); !slices.Equal(got, append(want, 1000)) {
+				t.Errorf("elsewhere: numbers %v", got)
+			}
+		})
+	}
+}

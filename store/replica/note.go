@@ -19,7 +19,15 @@ type note struct {
 	Pages      uint32 `json:"pages"`
 	File       mark   `json:"file"`
 	URL        string `json:"url"`            // Name of the replica that this is about
+	Log        string `json:"log"`            // name of its log
+	Confirmed  uint64 `json:"confirmed"`      // the log had this transaction while this machine held the lease
 	Seen       string `json:"seen,omitempty"` // Name of one in which something was kept when this machine waited for it
+}
+
+// served reports whether no machine can have served after the one of the note did: before is the holder of the lease
+// before it was taken again.
+func (n note) served(before holder) bool {
+	return before.Node == n.Node && before.Generation <= n.Generation
 }
 
 // mark tells a file from each other one and from what it was before: any write to it moves Changed.
@@ -77,4 +85,11 @@ func placeOf(path string) string {
 	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // only Linux has it
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s\n%s", boot, host, folderOf(path), filepath.Base(path)))
 	return hex.EncodeToString(sum[:8])
+}
+
+// Lacks reports whether the replica at address, which holds s, lacks something that it had while the machine of the
+// database file at path served: it was brought back to an earlier state.
+func Lacks(address, path string, s State) (bool, error) {
+	n, err := readNote(path)
+	return err == nil && s.Holder != nil && n.URL == Name(address) && n.Log == s.Holder.Log && n.Confirmed > s.TXID, err
 }

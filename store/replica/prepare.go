@@ -46,6 +46,10 @@ func (r *Replica) settle(ctx context.Context, n note) (at position, err error) {
 	if err != nil {
 		return at, err
 	}
+	if s.head() < n.Confirmed {
+		return at, fmt.Errorf("%w: it seems to end with %d, and went to %d when this machine served", ErrGap, s.head(),
+			n.Confirmed)
+	}
 	if least := r.lease.txid.Load(); s.head() < least {
 		return at, fmt.Errorf("%w: it seems to end with %d, and %s says that it goes to %d", ErrGap, s.head(), lockKey, least)
 	}

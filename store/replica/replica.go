@@ -57,6 +57,7 @@ type Replica struct {
 	compacted uint64        // of keepShort: the last transaction that level 1 has
 	at        position
 	note      note
+	last      bool                    // no machine has served after this one did
 	trouble   atomic.Pointer[trouble] // what was found wrong with the log
 	mending   sync.Mutex
 	bad       []logFile               // of keepShort: files of the log that are damaged
@@ -131,13 +132,24 @@ func (r *Replica) Prepare(ctx context.Context) error {
 		return err
 	}
 	r.lease.node, r.lease.place = n.Node, placeOf(r.path)
-	if err := r.takeLease(ctx, &n); err != nil {
+	before, err := r.takeLease(ctx, &n)
+	if err != nil {
 		return err
 	}
 	if n.URL != "" && n.URL != r.Name() { // it says nothing of the log that is there
 		n.TXID, n.File = 0, mark{}
 	}
 	r.loops.Go(r.keepLease)
+	if n.URL != r.Name() || n.Log != r.lease.logName() { // what it had begun is not there any more
+		n.Confirmed = 0
+	}
+	if r.last = n.served(before); r.last && n.Confirmed > 0 { // also where this start is cut short
+		n.Generation = r.lease.generation()
+		if err := writeNote(r.path, n); err != nil {
+			return err
+		}
+	}
+	r.note = n
 	if r.at, err = r.settleAgain(ctx, n); err != nil {
 		return err
 	}
@@ -145,19 +157,25 @@ func (r *Replica) Prepare(ctx context.Context) error {
 }
 
 // takeLease waits for the lease, and remembers what it waits for.
-func (r *Replica) takeLease(ctx context.Context, n *note) error {
-	_, err := r.lease.take(ctx, func(h holder, alive bool) error {
+func (r *Replica) takeLease(ctx context.Context, n *note) (before holder, err error) {
+	return r.lease.take(ctx, func(h holder, alive bool) error {
 		if err := r.remember(n); err != nil {
 			return err
 		}
 		return r.opts.Waiting(h.Host, alive)
 	})
-	return err
 }
 
 // keepNote notes that the database file, without a -wal, is what the log ends with.
 func (r *Replica) keepNote(node string) error {
-	r.note = note{Node: node, Generation: r.lease.generation(), TXID: r.at.txid, Pages: r.at.pages, URL: r.Name()}
+	confirmed := r.note.Confirmed
+	if r.lease.check() == nil { // after all of it has arrived: the next holder finds it
+		confirmed = r.at.txid
+	}
+	r.note = note{
+		Node: node, Generation: r.lease.generation(), TXID: r.at.txid, Pages: r.at.pages, URL: r.Name(),
+		Log: r.lease.logName(), Confirmed: confirmed,
+	}
 	m, err := markOf(r.path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err

@@ -27,6 +27,7 @@ type Holder struct {
 	Host       string
 	Node       string // of its database file
 	Generation uint64 // grows with each taking
+	Log        string // name of the log, from its beginning on
 	Renewed    time.Time
 	TTL        time.Duration
 	Released   bool // it was given up, as at a stop
@@ -118,7 +119,7 @@ func holderOf(ctx context.Context, bucket objects.Bucket) (*Holder, uint64, erro
 		return nil, 0, err
 	}
 	return &Holder{
-		Host: h.Host, Node: h.Node, Generation: h.Generation, Renewed: info.Modified, Released: h.Released,
+		Host: h.Host, Node: h.Node, Generation: h.Generation, Log: h.Log, Renewed: info.Modified, Released: h.Released,
 		TTL: time.Duration(h.TTL) * time.Millisecond,
 	}, h.TXID, nil
 }
