@@ -343,8 +343,8 @@ func (r *Replica) upkeep(last *[levels]time.Time, snapshot *time.Time) error {
 	return r.log.sweep(r.ctx, now, now.Add(-r.opts.Keep))
 }
 
-// compactLevel makes a level of the one below it, up to the transaction through, and mends the log where a file is damaged
-// or missing. whole is false where that has to wait.
+// compactLevel makes a level of the one below it, up to the transaction through, and mends the log where a file is
+// damaged or missing. whole is false where that has to wait.
 func (r *Replica) compactLevel(level int, through uint64) (whole bool, err error) {
 	for {
 		l := r.log

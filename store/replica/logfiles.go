@@ -242,7 +242,8 @@ func (l logFiles) findStrays(ctx context.Context, s *shipped, listed []logFile) 
 		case damaged[i] == nil && headers[i].WALOffset == 0:
 			part = f.max + 1
 		}
-		if f.min > head+depth && damaged[i] == nil && headers[i].WALOffset != 0 && f.min != part && headers[i].NodeID >= generation {
+		inLog := damaged[i] == nil && headers[i].WALOffset != 0 && f.min != part && headers[i].NodeID >= generation
+		if f.min > head+depth && inLog {
 			return fmt.Errorf("%w: the log goes to %d, then it misses %d, and goes on to %d", ErrGap, head, head+1,
 				after[len(after)-1].max)
 		}
@@ -253,8 +254,8 @@ func (l logFiles) findStrays(ctx context.Context, s *shipped, listed []logFile) 
 	return nil
 }
 
-// headers reads the headers of files, several at once. One that was removed meanwhile has the zero value, and so has one
-// that is damaged, for which damaged has the error.
+// headers reads the headers of files, several at once. One that was removed meanwhile has the zero value, and so has
+// one that is damaged, for which damaged has the error.
 func (l logFiles) headers(ctx context.Context, files []logFile) (all []ltx.Header, damaged []error, err error) {
 	all, damaged = make([]ltx.Header, len(files)), make([]error, len(files))
 	group, ctx := errgroup.WithContext(ctx)
@@ -319,11 +320,7 @@ func (l logFiles) plan(ctx context.Context, through uint64, at time.Time) (files
 		return nil, gap
 	}
 	all = append(append(all, s.older...), s.files...)
-	var begin error // where a restore has nothing to begin with, though the log has files
-	if len(all) > 0 {
-		first := slices.MinFunc(all, func(a, b logFile) int { return cmp.Compare(a.min, b.min) })
-		begin = fmt.Errorf("%w: it begins with %d", ErrGap, first.min)
-	}
+	begin := beginsLate(all)
 	end := uint64(0)
 	if len(files) > 0 {
 		end = files[0].max
@@ -363,6 +360,15 @@ func (l logFiles) plan(ctx context.Context, through uint64, at time.Time) (files
 		return files, fmt.Errorf("%w: it can be restored up to %d and goes on to %d", ErrGap, end, s.head())
 	}
 	return files, gap
+}
+
+// beginsLate returns ErrGap for files of a log of which a restore can begin with none; nil where there are no files.
+func beginsLate(all []logFile) error {
+	if len(all) == 0 {
+		return nil
+	}
+	first := slices.MinFunc(all, func(a, b logFile) int { return cmp.Compare(a.min, b.min) })
+	return fmt.Errorf("%w: it begins with %d", ErrGap, first.min)
 }
 
 // compacted returns the files of the levels above 0, but for whole databases, the highest level first.

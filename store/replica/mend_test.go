@@ -292,8 +292,7 @@ func TestALockThatIsNone(t *testing.T) {
 	}
 }
 
-// An expiry rule of the bucket has removed the oldest files of the log, all of them but the whole copies, or all of them,
-// while a machine serves: a look at the bucket says so, and the machine mends the log.
+// An expiry rule of the bucket has removed all of the log but its newest files, or all of it, while a machine serves: a look at the bucket says so, and the machine mends the log.
 func TestALogThatHasExpired(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		ctx := t.Context()
@@ -364,8 +363,8 @@ func TestALogWithoutItsEnd(t *testing.T) {
 	})
 }
 
-// While a whole copy can't be shipped, the log is compacted all the same, nothing of it is removed, and the copy is tried
-// again after a while that grows.
+// While a whole copy can't be shipped, the log is compacted all the same, nothing of it is removed, and the copy is
+// tried again after a while that grows.
 func TestAWholeCopyThatFails(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

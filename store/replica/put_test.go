@@ -10,8 +10,8 @@ import (
 	"newsletterd/store/replica/objects"
 )
 
-// A file of level 0 without a header that can be read, which level 1 or a whole copy has too, is in no one's way: not at
-// a start with the database file, nor elsewhere, nor when a whole copy mends what was damaged.
+// A file of level 0 without a header that can be read, which level 1 or a whole copy has too, is in no one's way: not
+// at a start with the database file, nor elsewhere, nor when a whole copy mends what was damaged.
 func TestADamagedHeaderOfWhatOthersHave(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		ctx := t.Context()
@@ -52,7 +52,8 @@ func TestADamagedHeaderOfWhatOthersHave(t *testing.T) {
 	})
 }
 
-// A file after the end of the log that can't be read as one gives way: to a start, and to what is shipped under its name.
+// A file after the end of the log that can't be read as one gives way: to a start, and to what is shipped under its
+// name.
 func TestADamagedStrayGivesWay(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		ctx := t.Context()

@@ -12,8 +12,8 @@ import (
 	"newsletterd/store/replica/objects"
 )
 
-// A file of the log that is cut off anywhere, or has a page beyond the end of the database, is damaged: to a restore and
-// to a compaction.
+// A file of the log that is cut off anywhere, or has a page beyond the end of the database, is damaged: to a restore
+// and to a compaction.
 func TestFilesCutOffAreDamaged(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
