@@ -29,7 +29,7 @@ func (s *Store) SettleHome(ctx context.Context, takeOver bool, now core.Instant)
 	}
 	mark := file
 	if s.Acknowledges() { // it knows what was sent, on whatever machine the file was
-		mark = "replica " + s.opts.ReplicaName
+		mark = "replica " + s.opts.Replica.Name()
 	}
 	err = s.update(ctx, func(tx *Tx) error {
 		var home string

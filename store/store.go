@@ -49,7 +49,6 @@ type Options struct {
 	Replica                        Replica // where commits are kept besides the disk; nil: nowhere
 	// ReplicaLags: no one waits for the replica, so a machine that dies loses what it has not got yet.
 	ReplicaLags bool
-	ReplicaName string // which replica it is: the home of a database that it keeps
 	// DaemonReplica: the daemon that runs next to a command has a replica, which Close waits for.
 	DaemonReplica bool
 	ReadOnly      error  // what every operation that writes returns; nil: they write
@@ -241,8 +240,9 @@ func (s *Store) startWriter(ctx context.Context, left leftover) error {
 // Close ends the writer after what is queued, moves the -wal into the file and closes it. After a daemon's clean stop
 // the one file is complete; where another process keeps the -wal alive, that is logged and no error. A command that
 // changed something next to a daemon returns when the daemon's caches have dropped what they knew: a user who was
-// switched off, or a token that was revoked, is then refused. It returns ErrBehind where a command has changed something
-// that the replica has not got after some seconds, and errors of the checkpoint, the replica and the file system.
+// switched off, or a token that was revoked, is then refused. It returns ErrBehind where a command has changed
+// something that the replica has not got after some seconds, and errors of the checkpoint, the replica and the file
+// system.
 func (s *Store) Close() error {
 	if s.closed.Load() {
 		return nil

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"os"
 	"time"
 
@@ -36,7 +35,7 @@ func replicate(o *store.Options, cfg *config.Config, log *slog.Logger, waiting f
 	if err != nil {
 		return fmt.Errorf("replica.url: %w", err)
 	}
-	o.Replica, o.ReplicaLags, o.ReplicaName = r, !cfg.Replica.Acknowledge, replicaName(cfg.Replica.URL)
+	o.Replica, o.ReplicaLags = r, !cfg.Replica.Acknowledge
 	return nil
 }
 
@@ -44,16 +43,6 @@ func replicate(o *store.Options, cfg *config.Config, log *slog.Logger, waiting f
 func keptHere(ctx context.Context, cfg *config.Config) (bool, error) {
 	name, err := store.KeptIn(ctx, cfg.Database.Path)
 	return name != "" && name == replica.Name(cfg.Replica.URL), err
-}
-
-// replicaName is the address of a replica without what only says how it is reached.
-func replicaName(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return ""
-	}
-	u.RawQuery = ""
-	return u.String()
 }
 
 // servedError says that the database is another machine's at the moment.
