@@ -237,8 +237,8 @@ func (c *Campaign) AtVersion(version int64) error {
 	return nil
 }
 
-// AskReview asks for another person's approval, until a wanted time or 0. Asked once more without a note, the one before
-// stays. ErrConflict: it is no draft.
+// AskReview asks for another person's approval, until a wanted time or 0. Asked once more without a note, the one
+// before stays. ErrConflict: it is no draft.
 func (c *Campaign) AskReview(wantedAt Instant, note, by string) error {
 	if c.State != CampaignDraft && c.State != CampaignInReview {
 		return Conflictf("conflict", "The campaign is %s: only drafts are reviewed.", c.State)

@@ -18,8 +18,9 @@ type healthReply struct {
 	Database     string `json:"database"`
 	SessionStore string `json:"session_store"`
 	// running, damaged, failed: the look for damage after an unclean stop
-	QuickCheck   string `json:"quick_check,omitempty"`
-	Replica      string `json:"replica,omitempty"`       // ok, replica_behind: nothing is answered in time, replica_broken: it can't be restored
+	QuickCheck string `json:"quick_check,omitempty"`
+	// ok; replica_behind: nothing is answered in time; replica_broken: it can't be restored
+	Replica      string `json:"replica,omitempty"`
 	RestoredJobs int64  `json:"restored_jobs,omitempty"` // held because the file is a copy or was restored
 	Error        string `json:"error,omitempty"`
 	RequestID    string `json:"request_id,omitempty"`
@@ -30,8 +31,8 @@ const (
 	healthTimeout = 800 * time.Millisecond // an answer within a second, whatever hangs
 )
 
-// replicaBroken says that the replica can't be restored until the daemon has mended it. It answers and sends meanwhile: no
-// other machine could do better.
+// replicaBroken says that the replica can't be restored until the daemon has mended it. It answers and sends meanwhile:
+// no other machine could do better.
 const replicaBroken = "replica_broken"
 
 // health answers whether the daemon can do its work.

@@ -30,8 +30,8 @@ var (
 	faultAt = regexp.MustCompile(`aria-describedby="(?:[^"]* )?([\w-]*(?:fault|wrong|hint))"`)
 )
 
-// marked returns the names of the inputs of a page that are marked as wrong, have the focus, and are described by a text
-// that is there.
+// marked returns the names of the inputs of a page that are marked as wrong, have the focus, and are described by a
+// text that is there.
 func marked(page string) (names []string) {
 	for _, m := range inputs.FindAllStringSubmatch(page, -1) {
 		at := faultAt.FindStringSubmatch(m[0])

@@ -1,6 +1,7 @@
 // Package schema is the shape of the database file: numbered migrations. Each runs once, in a transaction of its own,
-// and is recorded with its checksum. A new file is made of whole.sql, which has what all of them make. 0001 to 0003 are the base (identity; newsletter; devices and models), 0004 is the
-// send service, 0005 agents and the columns of devices, 0006 the visibility of models and shares; later ones follow.
+// and is recorded with its checksum. A new file is made of whole.sql, which has what all of them make. 0001 to 0003 are
+// the base (identity; newsletter; devices and models), 0004 is the send service, 0005 agents and the columns of
+// devices, 0006 the visibility of models and shares; later ones follow.
 //
 // The package opens no file: store hands it the writer's connection.
 //

@@ -187,7 +187,8 @@ func applyAll(ctx context.Context, conn *sql.Conn, now int64, ms []Migration) er
 
 // record notes that migrations were applied, and marks the file as ours, of this version.
 func record(ctx context.Context, conn *sql.Conn, now int64, version int, ms ...Migration) error {
-	_, err := conn.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", ApplicationID, version))
+	pragmas := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", ApplicationID, version)
+	_, err := conn.ExecContext(ctx, pragmas)
 	for _, m := range ms {
 		if err != nil {
 			break

@@ -169,8 +169,8 @@ func (s *Store) MendReplica(ctx context.Context, found error) error {
 // Acknowledges reports whether there is a replica, and answers wait for it.
 func (s *Store) Acknowledges() bool { return s.opts.Replica != nil && !s.opts.ReplicaLags }
 
-// Acknowledged returns once all that was committed so far is in the replica, at once where none is waited for. Its error is
-// core.ErrStorage: what was committed stays, and may still arrive there.
+// Acknowledged returns once all that was committed so far is in the replica, at once where none is waited for. Its
+// error is core.ErrStorage: what was committed stays, and may still arrive there.
 func (s *Store) Acknowledged(ctx context.Context) error {
 	if !s.Acknowledges() {
 		return nil

@@ -152,9 +152,9 @@ func (tx *Tx) tellReviewers(c *core.Campaign, kind, note string, e CampaignEdit)
 	return len(all), tx.tellReview(c, kind, note, by, all, e.Now)
 }
 
-// RejectCampaign makes a campaign in review, or an approved one, a draft again, which keeps the note, and mails the note to
-// the person who has asked for the review. It returns core.ErrCampaignNotFound, core.ErrPreconditionFailed where the campaign is at
-// another revision, or core.ErrConflict.
+// RejectCampaign makes a campaign in review, or an approved one, a draft again, which keeps the note, and mails the
+// note to the person who has asked for the review. It returns core.ErrCampaignNotFound, core.ErrPreconditionFailed
+// where the campaign is at another revision, or core.ErrConflict.
 func (s *Store) RejectCampaign(ctx context.Context, e CampaignEdit, note string) (core.Campaign, error) {
 	return s.changeCampaign(ctx, e, "campaign.reject", func(tx *Tx, c *core.Campaign) (bool, error) {
 		was := *c

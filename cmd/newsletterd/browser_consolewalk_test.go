@@ -26,8 +26,8 @@ var files = regexp.MustCompile(`(\.csv|export|/faults)$`)
 const watchPolicy = `window.refused = []; addEventListener("securitypolicyviolation",
 	e => refused.push(e.violatedDirective + " " + e.blockedURI + " " + e.sourceFile + ":" + e.lineNumber))`
 
-// A page of each kind of the console fits a telephone and a desk, has no fault of accessibility, light and dark, and asks
-// for nothing that its policy refuses.
+// A page of each kind of the console fits a telephone and a desk, has no fault of accessibility, light and dark, and
+// asks for nothing that its policy refuses.
 func TestConsoleWalkInABrowser(t *testing.T) {
 	b := browsertest.New(t)
 	d := start(t, nil)

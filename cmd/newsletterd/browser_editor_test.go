@@ -136,8 +136,8 @@ func tryParagraphs(t *testing.T, b *consoleBrowser, source string) {
 	}
 }
 
-// onlyOneBlock returns what is wrong with a source in one of whose blocks XQZ was typed: all lines before and after that
-// block are as they were.
+// onlyOneBlock returns what is wrong with a source in one of whose blocks XQZ was typed: all lines before and after
+// that block are as they were.
 func onlyOneBlock(before, after string) string {
 	old, new := strings.Split(before, "\n"), strings.Split(after, "\n")
 	at := 0

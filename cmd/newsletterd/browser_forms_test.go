@@ -55,8 +55,8 @@ func TestFilesAreChosenInABrowser(t *testing.T) {
 	}
 }
 
-// The way to the logo keeps what was typed, and Return in a field is no such way. What is wrong has the focus, also where
-// a script sends the form.
+// The way to the logo keeps what was typed, and Return in a field is no such way. What is wrong has the focus, also
+// where a script sends the form.
 func TestFormsInABrowser(t *testing.T) {
 	w := newAdmin(t)
 	w.Open(w.at("/settings"), chromedp.WaitVisible("#f-brand_name"))

@@ -106,8 +106,8 @@ func TestFiguresOfPages(t *testing.T) {
 	f.Stop()
 }
 
-// consoleFigures are those of pages of the console, asked for by an operator who is signed in. sent is a campaign that all
-// of the large list have got.
+// consoleFigures are those of pages of the console, asked for by an operator who is signed in. sent is a campaign that
+// all of the large list have got.
 func consoleFigures(f *figurestest.Figures, sent string) {
 	const target = 50 * time.Millisecond
 	jar, err := cookiejar.New(nil)
@@ -126,6 +126,7 @@ func consoleFigures(f *figurestest.Figures, sent string) {
 	}
 	draft := first("/api/campaigns?state=draft&tenant_id=" + f.Tenant)
 	person := first("/api/admin/subscribers?list_id=" + f.List)
+	names := strings.NewReplacer(f.Tenant, "TENANT", f.List, "LIST", sent, "SENT", draft, "DRAFT", person, "PERSON")
 	for _, path := range []string{
 		own, own + "/campaigns", own + "/campaigns/" + sent, own + "/campaigns/" + draft, own + "/new-campaign",
 		own + "/people", own + "/people?list=" + f.List, own + "/people?q=reader0000001", own + "/people/" + person,
@@ -147,7 +148,7 @@ func consoleFigures(f *figurestest.Figures, sent string) {
 		if took[95] > target {
 			line += " OVER"
 		}
-		f.Line(strings.NewReplacer(f.Tenant, "TENANT", f.List, "LIST", sent, "SENT", draft, "DRAFT", person, "PERSON").Replace(path), "%s", line)
+		f.Line(names.Replace(path), "%s", line)
 	}
 }
 

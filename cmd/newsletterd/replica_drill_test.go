@@ -164,8 +164,8 @@ func TestDrillByACommandNextToTheDaemon(t *testing.T) {
 	}
 }
 
-// The daemon ships the whole database where the drill finds that the log is damaged; meanwhile the health check says that
-// the replica is broken. Then it is whole, and what was found is kept.
+// The daemon ships the whole database where the drill finds that the log is damaged; meanwhile the health check says
+// that the replica is broken. Then it is whole, and what was found is kept.
 func TestDrillMendsWhatItFinds(t *testing.T) {
 	t.Parallel()
 	k := newDrilled(t)

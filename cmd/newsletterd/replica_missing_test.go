@@ -151,8 +151,8 @@ func TestAHoleInTheReplica(t *testing.T) {
 	a.Stop()
 }
 
-// TestAReplicaThatHasExpired removes the log but for its newest files, or all of it, as an expiry rule of the bucket does:
-// `replica status` fails, and what `serve` advises where the database file is not known to be the newest does it.
+// TestAReplicaThatHasExpired removes the log but for its newest files, or all of it, as an expiry rule of the bucket
+// does: `replica status` fails, and what `serve` advises where the database file is not known to be the newest does it.
 func TestAReplicaThatHasExpired(t *testing.T) {
 	daemontest.Parallel(t)
 	for _, left := range []int{3, 0} {

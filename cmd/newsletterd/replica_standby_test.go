@@ -14,8 +14,8 @@ import (
 	"newsletterd/store/replica/objectstest"
 )
 
-// TestAStandbyIsLookedAt asks a standby with an empty disk for its metrics and has doctor look at it; init makes no second
-// database there.
+// TestAStandbyIsLookedAt asks a standby with an empty disk for its metrics and has doctor look at it; init makes no
+// second database there.
 func TestAStandbyIsLookedAt(t *testing.T) {
 	daemontest.Parallel(t)
 	storage := objectstest.New(t)

@@ -101,7 +101,8 @@ func (f field) Like(text string) field { f.Placeholder = text; return f }
 // Fill sets what a browser may fill in (the attribute autocomplete).
 func (f field) Fill(name string) field { f.Complete = name; return f }
 
-// file is an input for a file, named file: a click anywhere in its area opens the dialog, and a file may be dropped there.
+// file is an input for a file, named file: a click anywhere in its area opens the dialog, and a file may be dropped
+// there.
 type file struct{ Label, Accept, Hint, Drop, Wrong string }
 
 func newFile(label, accept, hint string) file { return file{Label: label, Accept: accept, Hint: hint} }

@@ -127,8 +127,8 @@ func (p *Page) Measured(tracking string) string {
 	return ""
 }
 
-// trackings are what a campaign may measure, in the words of MeasureOptions, the most first. More than the settings allow
-// is there only where a campaign says so already.
+// trackings are what a campaign may measure, in the words of MeasureOptions, the most first. More than the settings
+// allow is there only where a campaign says so already.
 func (p *Page) trackings(chosen string) (all []option) {
 	most := slices.Index(core.Trackings, trackingOf(&p.Tenant))
 	for i, tracking := range slices.Backward(core.Trackings) {

@@ -127,9 +127,7 @@ func TestStrayAfterAFileOfALaterHolderIsNoPartOfTheLog(t *testing.T) {
 			must(t, err)
 		}
 		c := boot(t, url, filepath.Join(t.TempDir(), "c.db"))
-		if got := c.numbers(t); !slices.Equal(got, upTo(12)) {
-			t.Errorf("numbers %v", got)
-		}
+		wants(t, c.numbers(t), upTo(12))
 		if c.at.txid != end {
 			t.Errorf("restored up to %d, not to %d", c.at.txid, end)
 		}
@@ -203,9 +201,7 @@ func TestWhatAStopCouldNotShipIsShippedLater(t *testing.T) {
 	must(t, c.add(ctx, 5))
 	c.stop(t)
 	d := boot(t, s.URL(), filepath.Join(t.TempDir(), "d.db"))
-	if got := d.numbers(t); !slices.Equal(got, upTo(6)) {
-		t.Errorf("numbers %v", got)
-	}
+	wants(t, d.numbers(t), upTo(6))
 }
 
 // Another program commits between the last look of a stop and the closing of the file.
@@ -270,9 +266,7 @@ func TestSnapshotWhileTheWALBeginsAnew(t *testing.T) {
 	db, err := sql.Open("sqlite", "file:"+path)
 	must(t, err)
 	defer db.Close()
-	if got := numbers(t, db); !slices.Equal(got, upTo(40)) {
-		t.Errorf("numbers %v", got)
-	}
+	wants(t, numbers(t, db), upTo(40))
 }
 
 // A listing is late: what it does not show yet must not be left out of a compaction, and then be removed.
@@ -301,7 +295,8 @@ func TestCompactionWithALateListing(t *testing.T) {
 	}
 }
 
-// A listing does not show what was compacted, and what it was made of is gone: the log seems to end early, or to be empty.
+// A listing does not show what was compacted, and what it was made of is gone: the log seems to end early, or to be
+// empty.
 func TestLateListingIsNoShorterLog(t *testing.T) {
 	t.Parallel()
 	for _, count := range []int{3, 30} {
@@ -331,9 +326,7 @@ func TestLateListingIsNoShorterLog(t *testing.T) {
 				s.Store(key, body)
 			}
 			b := boot(t, s.URL(), filepath.Join(t.TempDir(), "b.db"))
-			if got := b.numbers(t); !slices.Equal(got, upTo(count+1)) {
-				t.Errorf("numbers %v", got)
-			}
+			wants(t, b.numbers(t), upTo(count+1))
 		})
 	}
 }
@@ -358,9 +351,7 @@ func TestLockThatWasRemoved(t *testing.T) {
 	must(t, b.lease.renew(ctx))
 	b.stop(t)
 	c := boot(t, s.URL(), filepath.Join(t.TempDir(), "c.db"))
-	if got := c.numbers(t); !slices.Equal(got, upTo(4)) {
-		t.Errorf("numbers %v", got)
-	}
+	wants(t, c.numbers(t), upTo(4))
 }
 
 // A stop need not wait until a whole database is copied.
@@ -376,17 +367,7 @@ func TestStopInTheMiddleOfAWholeCopy(t *testing.T) {
 	b, err := startMigrated(ctx, s.URL(), path)
 	must(t, err)
 	want := sumOfLarge(t, path)
-	reached := make(chan struct{}, 8)
-	s.Set(objectstest.Faults{Decide: func(q objectstest.Request) objectstest.Fault {
-		if q.Op == "PUT" && strings.Contains(q.Key, "/0000/") {
-			select {
-			case reached <- struct{}{}:
-			default: // tried again
-			}
-			return objectstest.Fault{Kind: objectstest.Hang}
-		}
-		return objectstest.Fault{}
-	}})
+	reached := hangsFiles(s)
 	_, err = b.db.ExecContext(ctx, "INSERT INTO number VALUES (11, NULL)")
 	must(t, err)
 	b.Committed()
@@ -429,17 +410,7 @@ func TestStopWhileACopyWaits(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	a := boot(t, s.URL(), path)
 	must(t, a.add(ctx, 0))
-	reached := make(chan struct{}, 1)
-	s.Set(objectstest.Faults{Decide: func(q objectstest.Request) objectstest.Fault {
-		if q.Op == "PUT" && strings.Contains(q.Key, "/0000/") {
-			select {
-			case reached <- struct{}{}:
-			default: // tried again
-			}
-			return objectstest.Fault{Kind: objectstest.Hang}
-		}
-		return objectstest.Fault{}
-	}})
+	reached := hangsFiles(s)
 	_, err := a.db.ExecContext(ctx, "INSERT INTO number VALUES (1, NULL)")
 	must(t, err)
 	a.Committed()
@@ -469,4 +440,20 @@ func TestStopWhileACopyWaits(t *testing.T) {
 	if got := b.numbers(t); !slices.Equal(got, upTo(2)) || len(aside(t, path)) > 0 {
 		t.Errorf("numbers %v, set aside %v", got, aside(t, path))
 	}
+}
+
+// hangsFiles has no file of the log arrive from now on, and tells of each that is tried.
+func hangsFiles(s *objectstest.Server) (reached <-chan struct{}) {
+	tried := make(chan struct{}, 8)
+	s.Set(objectstest.Faults{Decide: func(q objectstest.Request) objectstest.Fault {
+		if q.Op == "PUT" && strings.Contains(q.Key, "/0000/") {
+			select {
+			case tried <- struct{}{}:
+			default: // tried again
+			}
+			return objectstest.Fault{Kind: objectstest.Hang}
+		}
+		return objectstest.Fault{}
+	}})
+	return tried
 }

@@ -127,8 +127,8 @@ func (l logFiles) findDamaged(ctx context.Context, files []logFile) error {
 }
 
 // following returns the files that go on from the transaction end without a gap, up to through, or some of them where
-// they are many or large. A listing that is late may lack the first of them; then there are none: what is never compacted
-// would be removed.
+// they are many or large. A listing that is late may lack the first of them; then there are none: what is never
+// compacted would be removed.
 func following(files []logFile, end, through uint64, level int) (from []logFile) {
 	size, most := int64(0), int64(compactBytes)
 	if level > 1 {
@@ -154,8 +154,8 @@ func following(files []logFile, end, through uint64, level int) (from []logFile)
 	return from
 }
 
-// beforeHole returns the file that from has where the next one is missing: no other will ever be compacted with it. Else
-// it returns none.
+// beforeHole returns the file that from has where the next one is missing: no other will ever be compacted with it.
+// Else it returns none.
 func (l logFiles) beforeHole(
 	ctx context.Context, level int, below, from []logFile, through uint64,
 ) ([]logFile, error) {
@@ -251,8 +251,8 @@ func (l logFiles) sweep(ctx context.Context, now, keep time.Time) error {
 	return nil
 }
 
-// remove removes those of a level's files that are not needed, from the oldest on, so that no gap comes about. The newest
-// stays.
+// remove removes those of a level's files that are not needed, from the oldest on, so that no gap comes about. The
+// newest stays.
 func (l logFiles) remove(ctx context.Context, files []logFile, gone func(logFile) bool) error {
 	var keys []string
 	for i, f := range files {
@@ -414,8 +414,8 @@ func (s *shipper) snapshot(ctx context.Context) error {
 	return s.log.putWhole(ctx, w, txid, s.lease.generation())
 }
 
-// wholeAt returns the database as it was at the end of the last file. What a checkpoint has moved into the database file
-// is read there, for the -wal may begin anew at any time.
+// wholeAt returns the database as it was at the end of the last file. What a checkpoint has moved into the database
+// file is read there, for the -wal may begin anew at any time.
 func (s *shipper) wholeAt(files *walFiles, end walEnd) (w whole, err error) {
 	if end == s.sealed {
 		now, err := readIndex(s.path)

@@ -177,9 +177,7 @@ func TestADamagedFileIsCompactedAnew(t *testing.T) {
 		must(t, a.log.findDamaged(ctx, []logFile{bad}))
 		tidy()
 		a.die()
-		if got := elsewhere(t, url); !slices.Equal(got, upTo(n)) {
-			t.Errorf("numbers %v", got)
-		}
+		wants(t, elsewhere(t, url), upTo(n))
 	})
 }
 
@@ -220,8 +218,6 @@ func TestCompactionOfOneFileBeforeAHole(t *testing.T) {
 			t.Errorf("%d files of level 0 are left, %v", len(files), err)
 		}
 		a.die()
-		if got := elsewhere(t, url); !slices.Equal(got, upTo(n)) {
-			t.Errorf("numbers %v", got)
-		}
+		wants(t, elsewhere(t, url), upTo(n))
 	})
 }

@@ -16,7 +16,8 @@ type CopyOptions struct {
 	Env func(string) string // is asked for the keys to the bucket
 	To  string              // the file to write, which must not exist
 	At  time.Time           // restores what was there just before this instant; zero: the newest
-	// ToGap restores what comes before a gap in the log, or a file of it that is damaged. Without it a gap is an error, ErrGap.
+	// ToGap restores what comes before a gap in the log, or a file of it that is damaged. Without it a gap is an error,
+	// ErrGap.
 	ToGap bool
 }
 

@@ -116,8 +116,8 @@ func killed(t *testing.T, url, path string, count int) (acknowledged []int) {
 	return acknowledged
 }
 
-// TestKill kills a machine in the middle of its work, again and again: its disk is kept or thrown away, and nothing that
-// it has acknowledged is lost.
+// TestKill kills a machine in the middle of its work, again and again: its disk is kept or thrown away, and nothing
+// that it has acknowledged is lost.
 func TestKill(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		rounds := 8

@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/superfly/ltx"
-
 	"newsletterd/store/replica/objects"
 )
 
@@ -48,15 +46,6 @@ func (r *Replica) Stats() Stats {
 func (r *Replica) Progress() (lag, latency time.Duration, txid uint64) {
 	st := r.Stats()
 	return st.Lag, st.Put, st.TXID
-}
-
-// walEndOf returns the end of the -wal that a file of the log goes to.
-func walEndOf(h ltx.Header) walEnd {
-	end := walEnd{salt: [2]uint32{h.WALSalt1, h.WALSalt2}}
-	if h.WALOffset > 0 {
-		end.frames = uint32((h.WALOffset + h.WALSize - walHeader) / frameSize)
-	}
-	return end
 }
 
 // lagPause is how long Lag waits before it looks again.

@@ -13,8 +13,8 @@ import (
 	"newsletterd/store/replica/objectstest"
 )
 
-// standBy has a machine wait for the lease until ctx ends, and returns once it does. The error of its Prepare comes from
-// the channel.
+// standBy has a machine wait for the lease until ctx ends, and returns once it does. The error of its Prepare comes
+// from the channel.
 func standBy(ctx context.Context, t *testing.T, url, path string) <-chan error {
 	t.Helper()
 	waits, ended := make(chan struct{}, 1), make(chan error, 1)
@@ -136,12 +136,7 @@ func TestALogWithoutALockIsTakenAfterATTL(t *testing.T) {
 	s := objectstest.New(t)
 	a := boot(t, s.URL(), filepath.Join(t.TempDir(), "a.db"))
 	must(t, a.add(ctx, 0))
-	s.Set(objectstest.Faults{Decide: func(q objectstest.Request) objectstest.Fault {
-		if q.Client == "test" {
-			return objectstest.Fault{Kind: objectstest.Cut}
-		}
-		return objectstest.Fault{}
-	}})
+	cutOff(s, "test")
 	s.Remove("replica/" + lockKey)
 	r, err := New(Options{URL: s.URL(), Env: objectstest.Env("other"), Path: filepath.Join(t.TempDir(), "b.db"), TTL: testTTL})
 	must(t, err)

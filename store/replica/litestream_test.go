@@ -139,9 +139,7 @@ func stockRestores(t *testing.T, program, url, theirs string) {
 	check("after a migration")
 	must(t, a.log.sweep(ctx, time.Now().Add(time.Hour), time.Now().Add(time.Hour)))
 	check("after all before the snapshot is removed")
-	if got := a.numbers(t); !slices.Equal(got, upTo(n)) {
-		t.Errorf("numbers %v", got)
-	}
+	wants(t, a.numbers(t), upTo(n))
 }
 
 // pass waits until the clock of the storage says another second.

@@ -147,10 +147,10 @@ func (s shipped) head() uint64 {
 
 // shipped finds the end of the log. It does not trust the listing alone: what is missing in it, and what may come after
 // its end, is asked for by name. Strays are what comes after a gap: at most depth files, or the parts of a whole
-// database whose first file is missing, or files of an earlier holder of the lease; and what such a holder has put right
-// after the end of the log, which a file of a later holder makes. Any other file after a gap is one of a log that was
-// damaged, and the error is ErrGap. A file that can't be read as one is taken for missing where level 1 or a whole copy
-// has what it has.
+// database whose first file is missing, or files of an earlier holder of the lease; and what such a holder has put
+// right after the end of the log, which a file of a later holder makes. Any other file after a gap is one of a log that
+// was damaged, and the error is ErrGap. A file that can't be read as one is taken for missing where level 1 or a whole
+// copy has what it has.
 func (l logFiles) shipped(ctx context.Context) (s shipped, err error) {
 	for _, level := range []int{1, snapshotLevel} {
 		files, err := l.list(ctx, level)

@@ -5,13 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"os"
 	"time"
-
-	"github.com/superfly/ltx"
-	"golang.org/x/sync/errgroup"
 )
 
 // What mends a log of which a part is missing or damaged: a whole copy of the database after it, with which a restore
@@ -31,9 +27,9 @@ func (r *Replica) Broken() (broken, mended error) {
 	return nil, nil
 }
 
-// Mend ships a whole copy of the database, after which a restore does not need what found says is missing. Until that is
-// there, Broken returns found; where Mend fails, keepShort tries it again after a while. It returns ErrStale or ErrLost
-// without the lease, and errors of the bucket.
+// Mend ships a whole copy of the database, after which a restore does not need what found says is missing. Until that
+// is there, Broken returns found; where Mend fails, keepShort tries it again after a while. It returns ErrStale or
+// ErrLost without the lease, and errors of the bucket.
 func (r *Replica) Mend(ctx context.Context, found error) error {
 	r.mending.Lock()
 	defer r.mending.Unlock()
@@ -206,7 +202,7 @@ func (r *Replica) settleDamaged(ctx context.Context, n note, found error) (at po
 	if err := r.copyWhole(ctx, at); err != nil {
 		return at, err
 	}
-	if _, err := r.log.plan(ctx, 0, zeroTime); err != nil {
+	if err := r.log.reaches(ctx, at.txid); err != nil {
 		return at, err
 	}
 	r.mended(found)
@@ -234,13 +230,13 @@ func (r *Replica) lastFile(ctx context.Context) (last logFile, generation, newes
 			listed = append(listed, f)
 		}
 	}
-	headers, err := r.log.readableHeaders(ctx, listed)
+	headers, damaged, err := r.log.headers(ctx, listed)
 	if err != nil {
 		return last, 0, 0, err
 	}
 	for i, f := range listed {
 		h := headers[i]
-		if h == nil {
+		if damaged[i] != nil {
 			newest = max(newest, f.max)
 			continue
 		}
@@ -260,28 +256,6 @@ func (r *Replica) lastFile(ctx context.Context) (last logFile, generation, newes
 		newest = max(newest, f.max)
 	}
 	return last, generation, newest, nil
-}
-
-// readableHeaders returns the headers of files; nil for one that is damaged. One that was removed meanwhile has the zero
-// value.
-func (l logFiles) readableHeaders(ctx context.Context, files []logFile) ([]*ltx.Header, error) {
-	all := make([]*ltx.Header, len(files))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(fetchAhead)
-	for i, f := range files {
-		group.Go(func() error {
-			h, err := l.header(ctx, f)
-			switch {
-			case errors.Is(err, ErrGap):
-			case err == nil || errors.Is(err, fs.ErrNotExist):
-				all[i] = &h
-			default:
-				return err
-			}
-			return nil
-		})
-	}
-	return all, group.Wait()
 }
 
 // copyWhole writes the database file, which has no -wal, as a whole copy of the transaction that the log ends with.

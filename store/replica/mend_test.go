@@ -29,8 +29,8 @@ func elsewhere(t *testing.T, url string) []int {
 	return b.numbers(t)
 }
 
-// The machine that serves finds that a file of its log is missing, of level 0 and of what was compacted, and what it has
-// acknowledged is there on an empty disk all the same.
+// The machine that serves finds that a file of its log is missing, of level 0 and of what was compacted, and what it
+// has acknowledged is there on an empty disk all the same.
 func TestHolesAreMendedWhileTheMachineServes(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		ctx := t.Context()
@@ -89,8 +89,8 @@ func TestHolesAreMendedWhileTheMachineServes(t *testing.T) {
 	})
 }
 
-// A machine that starts with a file that is whole mends the log: after a kill and after a stop, with files missing in the
-// middle and at the end.
+// A machine that starts with a file that is whole mends the log: after a kill and after a stop, with files missing in
+// the middle and at the end.
 func TestHolesAreMendedAtTheStart(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		ctx := t.Context()
@@ -169,9 +169,7 @@ func TestAnOldFileDoesNotMendTheLog(t *testing.T) {
 	must(t, err)
 	must(t, r.Prepare(ctx))
 	must(t, r.Close(ctx))
-	if got := elsewhere(t, url); !slices.Equal(got, upTo(10)) {
-		t.Errorf("numbers %v", got)
-	}
+	wants(t, elsewhere(t, url), upTo(10))
 }
 
 // spoil changes a file of the log so that it can't be read, or cuts it off where size is not negative.
@@ -263,9 +261,7 @@ func TestDamagedFilesOfWhatOthersHave(t *testing.T) {
 		last = [levels]time.Time{}
 		must(t, a.upkeep(&last, &snapshot))
 		a.die()
-		if got := elsewhere(t, url); !slices.Equal(got, upTo(40)) {
-			t.Errorf("numbers %v", got)
-		}
+		wants(t, elsewhere(t, url), upTo(40))
 	})
 }
 
@@ -287,12 +283,11 @@ func TestALockThatIsNone(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	s.Remove("replica/" + lockKey)
-	if got := elsewhere(t, s.URL()); !slices.Equal(got, upTo(5)) {
-		t.Errorf("numbers %v", got)
-	}
+	wants(t, elsewhere(t, s.URL()), upTo(5))
 }
 
-// An expiry rule of the bucket has removed all of the log but its newest files, or all of it, while a machine serves: a look at the bucket says so, and the machine mends the log.
+// An expiry rule of the bucket has removed all of the log but its newest files, or all of it, while a machine serves: a
+// look at the bucket says so, and the machine mends the log.
 func TestALogThatHasExpired(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		ctx := t.Context()
@@ -357,9 +352,7 @@ func TestALogWithoutItsEnd(t *testing.T) {
 		}
 		must(t, a.add(ctx, 30))
 		a.die()
-		if got := elsewhere(t, url); !slices.Equal(got, upTo(31)) {
-			t.Errorf("numbers %v", got)
-		}
+		wants(t, elsewhere(t, url), upTo(31))
 	})
 }
 
@@ -417,13 +410,11 @@ func TestAWholeCopyThatFails(t *testing.T) {
 		t.Errorf("%v, mended %v", broken, mended)
 	}
 	a.die()
-	if got := elsewhere(t, s.URL()); !slices.Equal(got, upTo(30)) {
-		t.Errorf("numbers %v", got)
-	}
+	wants(t, elsewhere(t, s.URL()), upTo(30))
 }
 
-// A late file of an earlier holder after what a later one has acknowledged does not make the file of the earlier one the
-// newest: the later one mends the log.
+// A late file of an earlier holder after what a later one has acknowledged does not make the file of the earlier one
+// the newest: the later one mends the log.
 func TestALateFileOfAnEarlierHolderDoesNotMendTheLog(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -495,8 +486,8 @@ func bringBack(s *objectstest.Server, state map[string][]byte) {
 	}
 }
 
-// A bucket is brought back to an earlier state. The machine that has served last mends it; where another one has gone on
-// from there, it refuses until a person has decided.
+// A bucket is brought back to an earlier state. The machine that has served last mends it; where another one has gone
+// on from there, it refuses until a person has decided.
 func TestABucketThatWasBroughtBack(t *testing.T) {
 	t.Parallel()
 	for _, c := range []string{"last", "begin", "without the note", "begun elsewhere"} {

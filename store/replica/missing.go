@@ -30,8 +30,8 @@ func Name(address string) string {
 // Name returns what tells this replica from others.
 func (r *Replica) Name() string { return Name(r.opts.URL) }
 
-// missing returns ErrMissing where the note or the database knows of a log that is not there, and else whether a machine
-// has kept a database in the bucket.
+// missing returns ErrMissing where the note or the database knows of a log that is not there, and else whether a
+// machine has kept a database in the bucket.
 func (r *Replica) missing(ctx context.Context, n note) (used bool, err error) {
 	unused, err := r.log.unused(ctx)
 	if err != nil || !unused || r.opts.Begin {
@@ -74,6 +74,13 @@ func Missing(ctx context.Context, address string, env func(string) string, path 
 	}
 	_, err = r.missing(ctx, n)
 	return err
+}
+
+// Lacks reports whether the replica at address, which holds s, lacks something that it had while the machine of the
+// database file at path served: it was brought back to an earlier state.
+func Lacks(address, path string, s State) (bool, error) {
+	n, err := readNote(path)
+	return err == nil && s.Holder != nil && n.URL == Name(address) && n.Log == s.Holder.Log && n.Confirmed > s.TXID, err
 }
 
 // unused reports whether no machine has kept a database in the bucket: there is no lock object, and no log.

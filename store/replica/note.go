@@ -86,10 +86,3 @@ func placeOf(path string) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s\n%s", boot, host, folderOf(path), filepath.Base(path)))
 	return hex.EncodeToString(sum[:8])
 }
-
-// Lacks reports whether the replica at address, which holds s, lacks something that it had while the machine of the
-// database file at path served: it was brought back to an earlier state.
-func Lacks(address, path string, s State) (bool, error) {
-	n, err := readNote(path)
-	return err == nil && s.Holder != nil && n.URL == Name(address) && n.Log == s.Holder.Log && n.Confirmed > s.TXID, err
-}

@@ -20,8 +20,8 @@ type position struct {
 	pages uint32
 }
 
-// settleAgain is settle, tried for a TTL while the log seems to be damaged: a listing may be late, and the holder before
-// may be removing what it has compacted.
+// settleAgain is settle, tried for a TTL while the log seems to be damaged: a listing may be late, and the holder
+// before may be removing what it has compacted.
 func (r *Replica) settleAgain(ctx context.Context, n note) (at position, err error) {
 	for range 6 {
 		if at, err = r.settle(ctx, n); !errors.Is(err, ErrGap) {
@@ -172,10 +172,7 @@ func (r *Replica) continues(ctx context.Context, n note, s shipped) (at position
 		if err != nil {
 			return err
 		}
-		from := walEnd{
-			salt: [2]uint32{h.WALSalt1, h.WALSalt2}, pages: h.Commit,
-			frames: uint32((h.WALOffset + h.WALSize - walHeader) / frameSize),
-		}
+		from := walEndOf(h)
 		switch {
 		case h.WALOffset != 0 && now.salt == from.salt && now.frames >= from.frames:
 			fits, err = r.samePage(ctx, last, from)
@@ -200,8 +197,8 @@ func (r *Replica) continues(ctx context.Context, n note, s shipped) (at position
 	return at, fits, err
 }
 
-// samePage reports whether the frame of the -wal that the last file of the log ends with is in that file: else a file of
-// another history has the same salts.
+// samePage reports whether the frame of the -wal that the last file of the log ends with is in that file: else a file
+// of another history has the same salts.
 func (r *Replica) samePage(ctx context.Context, last logFile, end walEnd) (bool, error) {
 	wal, err := os.Open(r.path + "-wal")
 	if err != nil {

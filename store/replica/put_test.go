@@ -46,9 +46,7 @@ func TestADamagedHeaderOfWhatOthersHave(t *testing.T) {
 				a.stop(t)
 			}
 		}
-		if got := elsewhere(t, url); !slices.Equal(got, upTo(n)) {
-			t.Errorf("numbers %v", got)
-		}
+		wants(t, elsewhere(t, url), upTo(n))
 	})
 }
 
@@ -87,8 +85,6 @@ func TestADamagedStrayGivesWay(t *testing.T) {
 			t.Errorf("numbers %v, set aside %v", got, aside(t, path))
 		}
 		a.die()
-		if got := elsewhere(t, url); !slices.Equal(got, upTo(12)) {
-			t.Errorf("numbers %v", got)
-		}
+		wants(t, elsewhere(t, url), upTo(12))
 	})
 }

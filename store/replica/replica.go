@@ -108,8 +108,8 @@ func New(o Options) (*Replica, error) {
 
 // Prepare takes the lease, for which it may have to wait, and makes the database file the newest that the replica has.
 // The caller holds the lock of the file, so that no other process of this machine serves it, and has not opened it. It
-// returns ErrMissing where the bucket has lost what it had, ErrGap where the log is damaged, and errors of the bucket and of
-// the file system.
+// returns ErrMissing where the bucket has lost what it had, ErrGap where the log is damaged, and errors of the bucket
+// and of the file system.
 func (r *Replica) Prepare(ctx context.Context) error {
 	n, err := readNote(r.path)
 	if err != nil {
@@ -304,8 +304,8 @@ func (r *Replica) Checkpoint(ctx context.Context, run func() error) error {
 	}, run)
 }
 
-// Stop ends shipping. What was not shipped stays in the -wal, beyond the closing of the file, and is shipped at the next
-// start.
+// Stop ends shipping. What was not shipped stays in the -wal, beyond the closing of the file, and is shipped at the
+// next start.
 func (r *Replica) Stop() error {
 	if r.gate == nil {
 		return nil

@@ -84,6 +84,24 @@ func boot(t *testing.T, url, path string) *machine {
 	return m
 }
 
+// wants compares the numbers that a database holds.
+func wants(t *testing.T, got, want []int) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("numbers %v, not %v", got, want)
+	}
+}
+
+// cutOff has no request of a client arrive, as when its network is cut.
+func cutOff(s *objectstest.Server, client string) {
+	s.Set(objectstest.Faults{Decide: func(q objectstest.Request) objectstest.Fault {
+		if q.Client == client {
+			return objectstest.Fault{Kind: objectstest.Cut}
+		}
+		return objectstest.Fault{}
+	}})
+}
+
 // die lets go of everything without a word to the bucket, as a machine does that loses its power.
 func (m *machine) die() {
 	m.cancel(errors.New("dead"))
@@ -269,9 +287,7 @@ func TestOldMachineReturnsWithItsFile(t *testing.T) {
 		}
 		b.stop(t)
 		again := boot(t, url, path)
-		if got := again.numbers(t); !slices.Equal(got, upTo(40)) {
-			t.Errorf("numbers %v", got)
-		}
+		wants(t, again.numbers(t), upTo(40))
 		if !again.Restored() || len(aside(t, path)) == 0 {
 			t.Error("the old file was not set aside")
 		}
@@ -292,9 +308,7 @@ func TestFileThatStoodAloneIsAdopted(t *testing.T) {
 		must(t, a.add(ctx, 1))
 		a.die()
 		b := boot(t, url, filepath.Join(t.TempDir(), "b.db"))
-		if got := b.numbers(t); !slices.Equal(got, upTo(2)) {
-			t.Errorf("numbers %v", got)
-		}
+		wants(t, b.numbers(t), upTo(2))
 	})
 }
 
@@ -315,9 +329,7 @@ func TestForeignCheckpointLosesNothing(t *testing.T) {
 		}
 		a.die()
 		b := boot(t, url, filepath.Join(t.TempDir(), "b.db"))
-		if got := b.numbers(t); !slices.Equal(got, upTo(23)) {
-			t.Errorf("numbers %v", got)
-		}
+		wants(t, b.numbers(t), upTo(23))
 		var size int
 		if err := b.db.QueryRowContext(ctx, "SELECT length(filler) FROM other").Scan(&size); err != nil || size != 9000 {
 			t.Errorf("%d bytes in the other table: %v", size, err)
@@ -343,9 +355,7 @@ func TestCommitBeforeACheckpointIsNotLost(t *testing.T) {
 		must(t, a.add(ctx, 20))
 		a.die()
 		b := boot(t, url, filepath.Join(t.TempDir(), "b.db"))
-		if got := b.numbers(t); !slices.Equal(got, upTo(21)) {
-			t.Errorf("numbers %v", got)
-		}
+		wants(t, b.numbers(t), upTo(21))
 		var size int
 		if err := b.db.QueryRowContext(ctx, "SELECT length(filler) FROM other").Scan(&size); err != nil || size != 9000 {
 			t.Errorf("%d bytes in the other table: %v", size, err)
@@ -353,8 +363,8 @@ func TestCommitBeforeACheckpointIsNotLost(t *testing.T) {
 	})
 }
 
-// A disk was copied while its machine ran, and the copy was written to without the replica: its -wal has the salts of the
-// log's last file, and is of another history.
+// A disk was copied while its machine ran, and the copy was written to without the replica: its -wal has the salts of
+// the log's last file, and is of another history.
 func TestCopiedDiskIsSetAside(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		ctx := t.Context()
@@ -386,9 +396,7 @@ func TestCopiedDiskIsSetAside(t *testing.T) {
 		must(t, os.Rename(clone+".before", clone))
 		must(t, os.WriteFile(clone+"-wal", wal, 0o600))
 		c := boot(t, url, clone)
-		if got := c.numbers(t); !slices.Equal(got, upTo(15)) {
-			t.Errorf("numbers %v", got)
-		}
+		wants(t, c.numbers(t), upTo(15))
 		if len(aside(t, clone)) == 0 {
 			t.Error("the copy was not set aside")
 		}
@@ -401,13 +409,7 @@ func TestWhoLosesTheLeaseAnswersNothingMore(t *testing.T) {
 	s := objectstest.New(t)
 	a := boot(t, s.URL(), filepath.Join(t.TempDir(), "a.db"))
 	must(t, a.add(ctx, 0))
-	// The bucket no longer answers the first machine, as when its network is cut.
-	s.Set(objectstest.Faults{Decide: func(q objectstest.Request) objectstest.Fault {
-		if q.Client == "test" {
-			return objectstest.Fault{Kind: objectstest.Cut}
-		}
-		return objectstest.Fault{}
-	}})
+	cutOff(s, "test")
 	_, err := a.db.ExecContext(ctx, "INSERT INTO number VALUES (1, NULL)")
 	must(t, err)
 	a.Committed()
@@ -480,9 +482,7 @@ func TestFaultsOfTheBucket(t *testing.T) {
 				s.Set(objectstest.Faults{})
 			}
 			b := boot(t, s.URL(), filepath.Join(t.TempDir(), "b.db"))
-			if got := b.numbers(t); !slices.Equal(got, upTo(41)) {
-				t.Errorf("numbers %v", got)
-			}
+			wants(t, b.numbers(t), upTo(41))
 		})
 	}
 }
@@ -508,9 +508,7 @@ func TestStraysOfTheHolderBefore(t *testing.T) {
 	}
 	b.die()
 	c := boot(t, s.URL(), filepath.Join(t.TempDir(), "c.db"))
-	if got := c.numbers(t); !slices.Equal(got, upTo(15)) {
-		t.Errorf("numbers %v", got)
-	}
+	wants(t, c.numbers(t), upTo(15))
 }
 
 func TestDamagedLogIsRefused(t *testing.T) {

@@ -35,8 +35,8 @@ type restored struct {
 	damaged error   // a file that was found to be damaged; where gap is nil, others have what it should have
 }
 
-// restoreAround writes the database into a new file. Files that turn out to be damaged are taken for missing: others may
-// have the same. With toGap it brings what comes before a gap; without it, it returns ErrGap.
+// restoreAround writes the database into a new file. Files that turn out to be damaged are taken for missing: others
+// may have the same. With toGap it brings what comes before a gap; without it, it returns ErrGap.
 func (l logFiles) restoreAround(
 	ctx context.Context, to string, through uint64, at time.Time, toGap bool,
 ) (got restored, err error) {
@@ -221,8 +221,8 @@ func applyOne(f *os.File, r io.Reader) error {
 	return nil
 }
 
-// restoreInPlace restores into a folder of its own next to path, which no one else may look into, calls before, and moves
-// the file to path.
+// restoreInPlace restores into a folder of its own next to path, which no one else may look into, calls before, and
+// moves the file to path.
 func (l logFiles) restoreInPlace(ctx context.Context, path string, before func() error) (end uint64, err error) {
 	folder, err := os.MkdirTemp(filepath.Dir(path), ".restore-")
 	if err != nil {

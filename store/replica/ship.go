@@ -155,8 +155,8 @@ func (s *shipper) poke() {
 	}
 }
 
-// after calls fn once everything that was noted so far is in the bucket and the lease was held after that; with an error
-// where it is lost. fn must not block.
+// after calls fn once everything that was noted so far is in the bucket and the lease was held after that; with an
+// error where it is lost. fn must not block.
 func (s *shipper) after(fn func(error)) {
 	s.mu.Lock()
 	note := s.committed.Load()

@@ -201,6 +201,15 @@ func (c *changed) header(txid, generation uint64) ltx.Header {
 	}
 }
 
+// walEndOf returns the end of the -wal that a file of the log goes to; without frames where it is of a whole database.
+func walEndOf(h ltx.Header) walEnd {
+	end := walEnd{salt: [2]uint32{h.WALSalt1, h.WALSalt2}, pages: h.Commit}
+	if h.WALOffset > 0 {
+		end.frames = uint32((h.WALOffset + h.WALSize - walHeader) / frameSize)
+	}
+	return end
+}
+
 // encode writes a file of the log. A page by which the database has grown and that no frame holds was never written
 // by SQLite either: it comes from main, the database file, or is empty.
 func (c *changed) encode(w io.Writer, main io.ReaderAt, txid, generation uint64) error {

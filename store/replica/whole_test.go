@@ -37,8 +37,8 @@ func largeFile(t *testing.T, path string, size int) {
 	}
 }
 
-// startMigrated starts a machine that changes every page of the large table before, and leaves no -wal, as the store does
-// that brings a database to a new schema.
+// startMigrated starts a machine that changes every page of the large table before, and leaves no -wal, as the store
+// does that brings a database to a new schema.
 func startMigrated(ctx context.Context, url, path string) (*machine, error) {
 	return startAfter(ctx, url, path, testTTL, func() error {
 		db, err := sql.Open("sqlite", "file:"+path+"?_pragma=synchronous(OFF)")
@@ -133,9 +133,7 @@ func TestLargeDatabaseIsShippedInLittleMemory(t *testing.T) {
 	must(t, b.add(ctx, 12))
 	b.die()
 	c := boot(t, url, filepath.Join(filepath.Dir(path), "c.db"))
-	if got := c.numbers(t); !slices.Equal(got, upTo(13)) {
-		t.Errorf("numbers %v", got)
-	}
+	wants(t, c.numbers(t), upTo(13))
 	if sumOfLarge(t, c.path) != want {
 		t.Error("the large table is another one")
 	}
@@ -210,9 +208,7 @@ func killedInACopy(t *testing.T, migrated, disk, last bool) {
 	switch _, err := os.Stat(path); {
 	case !disk && !migrated: // nothing was ever there
 		must(t, b.add(t.Context(), 0))
-		if got := b.numbers(t); !slices.Equal(got, upTo(1)) {
-			t.Errorf("numbers %v", got)
-		}
+		wants(t, b.numbers(t), upTo(1))
 		return
 	case err != nil:
 		t.Fatal(err)

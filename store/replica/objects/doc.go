@@ -1,5 +1,5 @@
-// Package objects keeps named values of bytes in a bucket: one of an object storage that speaks S3, or a folder. It knows
-// nothing of what is in them; the replica of the database is made of them.
+// Package objects keeps named values of bytes in a bucket: one of an object storage that speaks S3, or a folder. It
+// knows nothing of what is in them; the replica of the database is made of them.
 //
 // # Parts
 //

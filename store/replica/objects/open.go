@@ -22,8 +22,9 @@ import (
 //
 // Without an endpoint it is at Amazon S3, where the region is needed. env is asked for the keys:
 // NEWSLETTERD_REPLICA_ACCESS_KEY_ID and NEWSLETTERD_REPLICA_SECRET_ACCESS_KEY, or else AWS_ACCESS_KEY_ID,
-// AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN; and for AWS_REGION where the address has none. A storage is not connected
-// with yet; a folder must be there, and is left as it is. Errors name what is wrong with the address, and no secret.
+// AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN; and for AWS_REGION where the address has none. A storage is not
+// connected with yet; a folder must be there, and is left as it is. Errors name what is wrong with the address, and no
+// secret.
 func Open(rawURL string, env func(string) string) (Bucket, error) {
 	u, err := parse(rawURL)
 	if err != nil {

@@ -141,6 +141,10 @@ func (b *s3) build(ctx context.Context, r *request, sent *payload) (*http.Reques
 		req.Header.Set("If-Match", quote(r.cond.Match))
 	}
 	if len(r.body) > 0 {
+		if b.scheme == "https" || r.method == http.MethodPost { // else the hash is signed; a removal of several asks for it
+			sum := md5.Sum(r.body)
+			req.Header.Set("Content-MD5", base64.StdEncoding.EncodeToString(sum[:]))
+		}
 		req.ContentLength = int64(len(r.body))
 		req.Body = sent.open()
 		req.GetBody = func() (io.ReadCloser, error) { return sent.open(), nil }
@@ -149,10 +153,6 @@ func (b *s3) build(ctx context.Context, r *request, sent *payload) (*http.Reques
 	if b.scheme != "https" {
 		sum := sha256.Sum256(r.body)
 		hashed = hex.EncodeToString(sum[:])
-	}
-	if hashed == unsignedPayload && len(r.body) > 0 || r.method == http.MethodPost { // a removal of several asks for it
-		sum := md5.Sum(r.body)
-		req.Header.Set("Content-MD5", base64.StdEncoding.EncodeToString(sum[:]))
 	}
 	b.signer.sign(req, hashed, b.now())
 	return req, nil
