@@ -303,11 +303,14 @@ func (r *Replica) upkeep(last *[levels]time.Time, snapshot *time.Time) error {
 	r.ship.bytes = 0
 	r.ship.mu.Unlock()
 	broken, _ := r.Broken()
-	err := r.lease.check() // after arrived was read: it was fresh after they arrived
-	if err != nil || arrived == r.compacted && broken == nil {
+	if err := r.lease.check(); err != nil { // after arrived was read: it was fresh after they arrived
 		return err
 	}
 	unverified := r.verify(r.ctx)
+	if arrived == r.compacted && broken == nil {
+		return unverified
+	}
+	tidied := false
 	for level := 1; level < levels; level++ {
 		wait := compactEvery[level]
 		if busy {
@@ -320,7 +323,7 @@ func (r *Replica) upkeep(last *[levels]time.Time, snapshot *time.Time) error {
 		if err != nil {
 			return errors.Join(unverified, err)
 		}
-		last[level] = now
+		last[level], tidied = now, true
 		if level != 1 {
 			continue
 		}
@@ -338,7 +341,10 @@ func (r *Replica) upkeep(last *[levels]time.Time, snapshot *time.Time) error {
 		if err := r.copies.tried(r.ship.snapshot(r.ctx)); err != nil {
 			return err
 		}
-		*snapshot = now
+		*snapshot, tidied = now, true
+	}
+	if !tidied {
+		return nil
 	}
 	return r.log.sweep(r.ctx, now, now.Add(-r.opts.Keep))
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"newsletterd/store/replica/objectstest"
 )
 
 func TestCompactedLogRestoresTheSame(t *testing.T) {
@@ -220,4 +222,23 @@ func TestCompactionOfOneFileBeforeAHole(t *testing.T) {
 		a.die()
 		wants(t, elsewhere(t, url), upTo(n))
 	})
+}
+
+// What is not due asks the bucket for nothing: each listing is paid for.
+func TestUpkeepOfNothingListsNothing(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	s := objectstest.New(t)
+	a := boot(t, s.URL(), filepath.Join(t.TempDir(), "a.db"))
+	for i := range 3 {
+		must(t, a.add(ctx, i))
+	}
+	now := time.Now()
+	last := [levels]time.Time{1: now, 2: now, 3: now}
+	a.verified = now
+	before := s.Counts()["LIST"]
+	must(t, a.upkeep(&last, &now))
+	if n := s.Counts()["LIST"] - before; n > 0 {
+		t.Errorf("%d listings", n)
+	}
 }

@@ -265,6 +265,31 @@ func TestDamagedFilesOfWhatOthersHave(t *testing.T) {
 	})
 }
 
+// A machine that no one writes to looks at the log all the same.
+func TestHolesAreMendedWhileTheMachineRests(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	s := objectstest.New(t)
+	a := boot(t, s.URL(), filepath.Join(t.TempDir(), "a.db"))
+	for i := range 5 {
+		must(t, a.add(ctx, i))
+	}
+	now, last := time.Now(), [levels]time.Time{}
+	must(t, a.upkeep(&last, &now))
+	for _, key := range s.Keys() {
+		if strings.Contains(key, "/0000/") || strings.Contains(key, "/0001/") {
+			s.Remove(key)
+		}
+	}
+	a.verified = time.Time{}
+	must(t, a.upkeep(&last, &now))
+	if _, mended := a.Broken(); mended == nil {
+		t.Error("nothing was mended")
+	}
+	a.die()
+	wants(t, elsewhere(t, s.URL()), upTo(5))
+}
+
 // A lock object that is none is told with what to do, and doing that leads back to all that was kept.
 func TestALockThatIsNone(t *testing.T) {
 	t.Parallel()
