@@ -155,6 +155,7 @@ func TestConsoleScriptInABrowser(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := &consoleBrowser{b.In(t), pages}
+			b.Eval("localStorage.clear()") // the page was perhaps left in the middle of a word
 			b.Open(b.URL+"/testdata/console.html", chromedp.WaitVisible("#script"))
 			try(t, b)
 		})
