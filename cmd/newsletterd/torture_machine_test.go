@@ -125,11 +125,12 @@ func TestLedgerOutlivesItsMachine(t *testing.T) {
 }
 
 // TestFrozenMachine stops the daemon for longer than its lease with SIGSTOP, lets another one take over, and lets it go
-// on: it ends at once with a code of its own, having answered nothing and sent no more than one mail a connection.
+// on: it ends at once with a code of its own, having sent no more than one mail a connection. An answer whose last look
+// at the lease was before the machine was frozen may still leave it, one to each who waited; what it says is kept.
 func TestFrozenMachine(t *testing.T) {
 	daemontest.Parallel(t)
 	storage := objectstest.New(t)
-	const recipients, connections = 20_000, 4
+	const recipients, connections, people = 20_000, 4, 4
 	w := daemontest.NewCampaign(t, recipients)
 	w.Env = append(append(w.Env, replicaSettings(storage.URL())...),
 		fmt.Sprint("NEWSLETTERD_MAIL_SMTP_CONNECTIONS=", connections))
@@ -141,7 +142,7 @@ func TestFrozenMachine(t *testing.T) {
 		r, err := other.Try(http.MethodGet, "/healthz", nil)
 		return err == nil && r.StatusCode == http.StatusServiceUnavailable && strings.Contains(r.Text, `"status":"standby"`)
 	})
-	visitors := w.Visitors(4)
+	visitors := w.Visitors(people)
 	w.Every(time.Millisecond, func() bool { return w.Taken() > 500 && visitors.Acknowledged() > 20 })
 	w.Must(w.Daemon.Process.Signal(syscall.SIGSTOP))
 	before := visitors.Acknowledged()
@@ -161,8 +162,8 @@ func TestFrozenMachine(t *testing.T) {
 	if n := w.Sink.Count() - sent; n > connections {
 		t.Errorf("%d mails after the lease was lost, over %d connections", n, connections)
 	}
-	if n := len(visitors.Acked) - answered; n > 0 {
-		t.Errorf("%d answers after the lease was lost; %d before it was frozen", n, before)
+	if n := len(visitors.Acked) - answered; n > people {
+		t.Errorf("%d answers to %d people after the lease was lost; %d before it was frozen", n, people, before)
 	}
 	w.Must(other.Daemon.Process.Signal(syscall.SIGCONT))
 	s := other.Open()

@@ -270,15 +270,23 @@ func (r *Replica) Committed() { r.ship.note() }
 // once another machine has taken over. fn must not block; it may be called before After returns.
 func (r *Replica) After(fn func(error)) { r.ship.after(fn) }
 
-// Wait returns when After would call its function, or ctx is done.
+// Wait returns when After would call its function, or ctx is done. The lease is looked at by the goroutine that waits,
+// too: a machine that is frozen just when that would go on does not find out before.
 func (r *Replica) Wait(ctx context.Context) error {
 	done := make(chan error, 1)
-	r.After(func(err error) { done <- err })
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	for {
+		r.After(func(err error) { done <- err })
+		select {
+		case err := <-done:
+			if err == nil {
+				err = r.Check()
+			}
+			if !errors.Is(err, ErrStale) {
+				return err
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 	}
 }
 
