@@ -46,7 +46,7 @@ func (f *inflight) take(ctx context.Context, g *relayGroup, it *item, rec *recor
 func (f *inflight) wait(ctx context.Context, rec *recorder) bool {
 	rec.waiting.Add(1)
 	defer rec.waiting.Add(-1)
-	rec.hurry()
+	rec.look()
 	select {
 	case f.slots <- struct{}{}:
 		return true

@@ -39,6 +39,7 @@ type recorder struct {
 	changed *sync.Cond
 	pending []record      // not yet taken
 	flight  []record      // taken by the writer, not yet committed
+	unkept  int           // committed, not yet in the replica; 0 where none is waited for
 	began   time.Time     // when the first of them came
 	enough  int           // so many are a commit worth
 	waiting atomic.Int32  // connections that wait for a slot
@@ -66,12 +67,40 @@ func newRecorder(s *Sender) *recorder {
 func (r *recorder) add(rec record) {
 	r.mu.Lock()
 	r.pending = append(r.pending, rec)
-	ask := !r.asked && (r.waiting.Load() > 0 || r.worthCommit())
-	r.asked = r.asked || ask
+	ask := r.due()
 	if !r.asked && len(r.pending) == 1 {
 		r.began = time.Now()
 		r.timer.Reset(gatherFor)
 	}
+	r.mu.Unlock()
+	if ask {
+		r.ask()
+	}
+}
+
+// due reports whether the writer is to be asked now, and notes that it is. The lock is held. With a replica, a
+// connection that waits for a slot gets one when the replica has what was committed before; what comes until then
+// gathers, for each commit is a file on its way there too. Nothing gathers where no more replies can come until then.
+func (r *recorder) due() bool {
+	if r.asked || r.gone || len(r.pending) == 0 {
+		return false
+	}
+	if r.waiting.Load() == 0 {
+		r.asked = r.worthCommit()
+		return r.asked
+	}
+	away := 0
+	if r.store.Acknowledges() {
+		away = len(r.flight) + r.unkept
+	}
+	r.asked = away == 0 || len(r.pending) >= r.enough || len(r.pending)+away >= r.inflight.used()
+	return r.asked
+}
+
+// look asks the writer if that is due.
+func (r *recorder) look() {
+	r.mu.Lock()
+	ask := r.due()
 	r.mu.Unlock()
 	if ask {
 		r.ask()
@@ -148,10 +177,18 @@ func (r *recorder) free() {
 		return
 	}
 	recs := slices.Clone(r.flight)
+	r.mu.Lock()
+	r.unkept += len(recs)
+	r.mu.Unlock()
 	r.store.OnceAcknowledged(func(err error) {
-		if err == nil {
-			r.release(recs)
+		if err != nil {
+			return
 		}
+		r.mu.Lock()
+		r.unkept -= len(recs)
+		r.mu.Unlock()
+		r.release(recs)
+		r.look()
 	})
 }
 

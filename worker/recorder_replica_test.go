@@ -1,0 +1,75 @@
+package worker_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"newsletterd/mail/smtp"
+	"newsletterd/mail/smtp/smtptest"
+	"newsletterd/store"
+	"newsletterd/store/storetest"
+	"newsletterd/worker/workertest"
+)
+
+// farReplica is a replica that has what was committed after a while.
+type farReplica struct {
+	store.Replica // nil: nothing else is asked
+	away          time.Duration
+}
+
+func (r *farReplica) After(fn func(error)) { time.AfterFunc(r.away, func() { fn(nil) }) }
+
+func (r *farReplica) Wait(context.Context) error {
+	time.Sleep(r.away)
+	return nil
+}
+
+func (r *farReplica) Checkpoint(_ context.Context, run func() error) error { return run() }
+
+func (r *farReplica) Prepare(context.Context) error { return nil }
+func (r *farReplica) Start(context.Context) error   { return nil }
+func (r *farReplica) Committed()                    {}
+func (r *farReplica) Check() error                  { return nil }
+func (r *farReplica) Stop() error                   { return nil }
+func (r *farReplica) Close(context.Context) error   { return nil }
+func (r *farReplica) Generation() uint64            { return 1 }
+func (r *farReplica) Name() string                  { return "far" }
+
+// While connections wait for the replica, the outcomes of others gather: each commit is a file on its way to it. All
+// places are used, and none waits for more than that.
+func TestOutcomesGatherForAReplica(t *testing.T) {
+	const n, connections, window, away = 640, 16, 64, 5 * time.Millisecond
+	synctest.Test(t, func(t *testing.T) {
+		st := storetest.OpenWith(t, store.Options{Mode: store.Daemon, Replica: &farReplica{away: away}})
+		h := workertest.NewOn(t, st, nil)
+		made := make(chan struct{})
+		var begun, ended time.Time
+		h.Relay = &smtptest.Sender{Answer: func(_ string, i int) smtp.Outcome {
+			<-made
+			if begun.IsZero() {
+				begun = time.Now()
+			}
+			time.Sleep(time.Duration(100+10*(i%7)) * time.Microsecond)
+			ended = time.Now()
+			return smtp.Outcome{Result: smtp.Sent}
+		}}
+		h.Opts.Connections, h.Opts.MaxUnrecorded = connections, window
+		h.Readers(h.List, n)
+		h.Start()
+		before := h.Stats().Batches
+		j := h.Job()
+		close(made)
+		if got := h.Wait(j); got.Sent != n {
+			t.Errorf("%+v", got)
+		}
+		const others = 8 // the job, its start, its recipients
+		if got := h.Stats().Batches - before; got > n/(window/4)+others {
+			t.Errorf("%d commits for %d mails", got, n)
+		}
+		if took := ended.Sub(begun); took > 2*n/window*away {
+			t.Errorf("%d mails took %v with %d places, %v for each", n, took, window, away)
+		}
+	})
+}
