@@ -1051,7 +1051,7 @@ CREATE INDEX subscription_asked ON subscription (list_id, asked_at, heard_at, ch
 
 CREATE INDEX subscription_pending ON subscription (changed_at) WHERE status = 'pending';
 
-CREATE INDEX subscription_waiting ON subscription (list_id, id, changed_at, asked_at) WHERE status = 'pending' AND generation = 1;
+CREATE INDEX subscription_waiting ON subscription (list_id, changed_at, id, asked_at) WHERE status = 'pending' AND generation = 1;
 
 CREATE TABLE suppression (
   tenant_id  TEXT NOT NULL,

@@ -257,19 +257,32 @@ func (s *Store) AskAgain(ctx context.Context, a AskAgain, now core.Instant) (ask
 func (s *Store) eachUnconfirmed(ctx context.Context, a *AskAgain, now core.Instant, next *string,
 	ask func([]string) error, over func() bool,
 ) error {
+	var at int64
+	id := a.After
+	err := s.get(ctx, &at, "SELECT changed_at FROM subscription WHERE list_id = ?1 AND id = ?2 AND status = 'pending' AND "+
+		"generation = 1", a.ListID, id)
+	if err != nil && !errors.Is(err, core.ErrNotFound) { // who is gone is no place: from the start, where most are asked
+		return err
+	}
 	for *next = ""; ; {
-		var ids []string
-		err := s.all(ctx, &ids, "SELECT s.id"+mayAskPending+" AND s.id > ?3 ORDER BY s.id LIMIT +?4", a.ListID,
-			int64(now.Add(-core.AskAfter)), a.After, 5*askStep)
+		var waiting []struct {
+			ID        string
+			ChangedAt int64 `db:"changed_at"`
+		}
+		err := s.all(ctx, &waiting, "SELECT s.id, s.changed_at"+mayAskPending+" AND (s.changed_at, s.id) > (?3, ?4) "+
+			"ORDER BY s.changed_at, s.id LIMIT +?5", a.ListID, int64(now.Add(-core.AskAfter)), at, id, 5*askStep)
 		if err != nil {
 			return err
+		}
+		ids := make([]string, len(waiting))
+		for i, w := range waiting {
+			at, id, ids[i] = w.ChangedAt, w.ID, w.ID
 		}
 		if err := ask(ids); err != nil || len(ids) < 5*askStep {
 			*next = ""
 			return err
 		}
-		a.After = ids[len(ids)-1]
-		if *next = a.After; over() {
+		if *next = id; over() {
 			return nil
 		}
 	}

@@ -197,6 +197,31 @@ func TestUnconfirmedAreAskedOnce(t *testing.T) {
 	}
 }
 
+// TestAskingGoesOnWhereItEnded: of many who have not confirmed some are asked by a call, and the next goes on after the
+// last of them, also where that one has confirmed meanwhile.
+func TestAskingGoesOnWhereItEnded(t *testing.T) {
+	const n, step = 1003, 500
+	for _, gone := range []bool{false, true} {
+		s := storetest.SeedList(t, now0)
+		tokens := map[string]string{}
+		for k := range n {
+			s.Now = now0.Add(time.Duration(k/3) * time.Second)
+			tokens[s.SubscriptionID(s.ListID, storetest.Reader(k).Key())] = s.Pending(s.ListID, storetest.Reader(k))
+		}
+		now := now0.Add(4 * 24 * time.Hour)
+		ask := store.AskAgain{ListID: s.ListID, Who: core.AskUnconfirmed, Actor: "user:ann", Budget: time.Nanosecond}
+		for _, want := range []int64{step, step, n - 2*step} {
+			asked, next, err := s.AskAgain(t.Context(), ask, now)
+			if s.Must(err); asked != want || (next == "") != (want < step) {
+				t.Fatalf("asked %d, next %q; want %d", asked, next, want)
+			}
+			if ask.After = next; gone && next != "" {
+				s.Must(s.Confirm(t.Context(), tokens[next], core.Origin{}, now))
+			}
+		}
+	}
+}
+
 // TestNoOneIsAskedWhoHasLeft: the mail that asks waits for its turn, and who has left by then gets none.
 func TestNoOneIsAskedWhoHasLeft(t *testing.T) {
 	n, now := silentList(t)
