@@ -2,6 +2,7 @@ package worker_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -45,14 +46,17 @@ func TestOutcomesGatherForAReplica(t *testing.T) {
 		st := storetest.OpenWith(t, store.Options{Mode: store.Daemon, Replica: &farReplica{away: away}})
 		h := workertest.NewOn(t, st, nil)
 		made := make(chan struct{})
+		var mu sync.Mutex
 		var begun, ended time.Time
 		h.Relay = &smtptest.Sender{Answer: func(_ string, i int) smtp.Outcome {
 			<-made
-			if begun.IsZero() {
-				begun = time.Now()
-			}
+			start := time.Now()
 			time.Sleep(time.Duration(100+10*(i%7)) * time.Microsecond)
-			ended = time.Now()
+			mu.Lock()
+			defer mu.Unlock()
+			if ended = time.Now(); begun.IsZero() {
+				begun = start
+			}
 			return smtp.Outcome{Result: smtp.Sent}
 		}}
 		h.Opts.Connections, h.Opts.MaxUnrecorded = connections, window
