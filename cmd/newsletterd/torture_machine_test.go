@@ -36,7 +36,9 @@ func TestMachineDies(t *testing.T) {
 	}{
 		{name: "folder", folder: true, window: 64},
 		{name: "0ms", window: 64, long: true},
-		{name: "5ms", latency: 5 * time.Millisecond, window: 256},
+		{name: "0ms-256", window: 256, long: true},
+		{name: "5ms", latency: 5 * time.Millisecond, window: 64, long: true},
+		{name: "5ms-256", latency: 5 * time.Millisecond, window: 256},
 		{name: "30ms", latency: 30 * time.Millisecond, window: 64, long: true},
 		{name: "30ms-256", latency: 30 * time.Millisecond, window: 256, long: true},
 	} {
