@@ -270,14 +270,9 @@ func (o *Console) actOnTenant(p *Page) (web.HTML, error) {
 	case "activate":
 		body = map[string]any{"status": core.TenantActive}
 	case "limits":
-		limits := map[string]int{}
-		for _, name := range []string{"per_second", "per_period", "period_seconds", "per_day"} {
-			text := strings.TrimSpace(p.Form[name])
-			n, err := strconv.Atoi(text)
-			if err != nil && text != "" {
-				return p.showTenant(core.Invalidf("send_limits."+name, "A limit is a number; leave it empty for none."))
-			}
-			limits[name] = n
+		limits, err := typedLimits(p.Form)
+		if err != nil {
+			return p.showTenant(err)
 		}
 		body = map[string]any{"send_limits": limits}
 	default:
@@ -287,4 +282,27 @@ func (o *Console) actOnTenant(p *Page) (web.HTML, error) {
 		return p.showTenant(err)
 	}
 	return p.Redirect(here, "saved")
+}
+
+// typedLimits reads the limits of a tenant from its form. An error names the input that is wrong.
+func typedLimits(form map[string]string) (map[string]int, error) {
+	limits := map[string]int{}
+	for _, name := range []string{"per_second", "per_period", "period_seconds", "per_day"} {
+		text := strings.TrimSpace(form[name])
+		n, err := strconv.Atoi(text)
+		if text != "" && (err != nil || n < 0) {
+			return nil, core.Invalidf("send_limits."+name, "A limit is a whole number such as 20000, without dots; leave it "+
+				"empty for none.")
+		}
+		limits[name] = n
+	}
+	const day = 86400
+	switch mails, seconds := limits["per_period"], limits["period_seconds"]; {
+	case seconds > day || mails > 0 && seconds == 0:
+		return nil, core.Invalidf("send_limits.period_seconds", "Mails each period need its length: 1 to 86400 seconds, "+
+			"which are a day.")
+	case mails == 0 && seconds > 0:
+		return nil, core.Invalidf("send_limits.per_period", "The seconds of a period need a number of mails.")
+	}
+	return limits, nil
 }

@@ -191,7 +191,7 @@ func (p *Page) ShowPart(name, block string, v View) (web.HTML, error) {
 }
 
 func (p *Page) render(name, block string, v View) (web.HTML, error) {
-	if v.Done == "" {
+	if v.Done == "" && v.Fault == "" { // the form that was sent last was refused
 		v.Done = p.T(notices[p.Query("done")])
 	}
 	s := shown{Page: p, View: v}
