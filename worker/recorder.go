@@ -82,7 +82,7 @@ func (r *recorder) add(rec record) {
 // connection that waits for a slot gets one when the replica has what was committed before; what comes until then
 // gathers, for each commit is a file on its way there too. Nothing gathers where no more replies can come until then.
 func (r *recorder) due() bool {
-	if r.asked || r.gone || len(r.pending) == 0 {
+	if r.asked || len(r.pending) == 0 {
 		return false
 	}
 	if r.waiting.Load() == 0 {
@@ -100,7 +100,7 @@ func (r *recorder) due() bool {
 // look asks the writer if that is due.
 func (r *recorder) look() {
 	r.mu.Lock()
-	ask := r.due()
+	ask := !r.gone && r.due()
 	r.mu.Unlock()
 	if ask {
 		r.ask()

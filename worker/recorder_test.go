@@ -50,3 +50,27 @@ func TestOutcomesGatherForACommit(t *testing.T) {
 		})
 	}
 }
+
+// A reply that comes when the daemon no longer waits for it is recorded all the same: else its mail goes out once more.
+func TestALateReplyIsRecorded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := workertest.New(t, nil)
+		h.Opts.Connections = 1
+		replies := make(chan struct{})
+		h.Relay = &smtptest.Sender{Answer: func(string, int) smtp.Outcome {
+			<-replies
+			return smtp.Outcome{Result: smtp.Sent}
+		}}
+		h.Readers(h.List, 1)
+		h.Start()
+		j := h.Job()
+		synctest.Wait()
+		time.Sleep(time.Minute)
+		h.Group.Drain(time.Second)
+		close(replies)
+		synctest.Wait()
+		if got := h.Reload(j); got.Sent != 1 {
+			t.Errorf("%d sent", got.Sent)
+		}
+	})
+}
