@@ -41,8 +41,9 @@ func TestRelayRefusals(t *testing.T) {
 		"password without user":  {func(r *Relay) { r.Password = "p" }, "password"},
 		"line end in a password": {func(r *Relay) { r.Username, r.Password = "u", "p\r\nQUIT" }, "password"},
 		"header field":           {func(r *Relay) { r.DKIMSkip = Strings{"Subject:"} }, "dkim_skip"},
-		"limit":                  {func(r *Relay) { r.Limits.PerDay = -1 }, "limits"},
-		"period without length":  {func(r *Relay) { r.Limits.PerPeriod = 1 }, "limits"},
+		"limit":                  {func(r *Relay) { r.Limits.PerDay = -1 }, "limits.per_day"},
+		"period without length":  {func(r *Relay) { r.Limits.PerPeriod = 1 }, "limits.period_seconds"},
+		"length without mails":   {func(r *Relay) { r.Limits.PeriodSeconds = 1 }, "limits.per_period"},
 	} {
 		r := Relay{Host: "Smtp.Example.org"}
 		c.change(&r)

@@ -65,15 +65,21 @@ func (l *SendLimits) Scan(src any) error { return scanJSON(src, l) }
 
 const maxSendLimit = 1_000_000_000
 
-// Check judges the limits; field names them.
+// Check judges the limits; field names them. Its error names the one that is wrong.
 func (l SendLimits) Check(field string) error {
-	for _, n := range [...]int{l.PerSecond, l.PerPeriod, l.PerDay} {
-		if n < 0 || n > maxSendLimit {
-			return Invalidf(field, "%s: a limit is 0 (none) to %d.", field, maxSendLimit)
+	for _, limit := range [...]struct {
+		name string
+		n    int
+	}{{"per_second", l.PerSecond}, {"per_period", l.PerPeriod}, {"per_day", l.PerDay}} {
+		if limit.n < 0 || limit.n > maxSendLimit {
+			return Invalidf(field+"."+limit.name, "A limit is 0 (none) to %d.", maxSendLimit)
 		}
 	}
-	if (l.PerPeriod > 0) != (l.PeriodSeconds > 0) || l.PeriodSeconds < 0 || l.PeriodSeconds > 86400 {
-		return Invalidf(field, "%s: per_period and period_seconds (1 to 86400) go together.", field)
+	switch {
+	case l.PeriodSeconds < 0 || l.PeriodSeconds > 86400 || l.PerPeriod > 0 && l.PeriodSeconds == 0:
+		return Invalidf(field+".period_seconds", "Mails of a period (per_period) need its length (period_seconds), 1 to 86400.")
+	case l.PerPeriod == 0 && l.PeriodSeconds > 0:
+		return Invalidf(field+".per_period", "The length of a period (period_seconds) needs a number of mails (per_period).")
 	}
 	return nil
 }

@@ -203,12 +203,13 @@ func TestConsoleTenantsOfOperators(t *testing.T) {
 		for _, c := range []struct{ field, value, wrong, want string }{
 			{"per_second", "many", "per_second", "A limit is a whole number"},
 			{"per_day", "20.000", "per_day", "A limit is a whole number"},
-			{"per_day", "-5", "per_day", "A limit is a whole number"},
-			{"per_period", "100", "period_seconds", "1 to 86400 seconds"},
-			{"period_seconds", "60", "per_period", "need a number of mails"},
+			{"per_day", "-5", "per_day", "A limit is 0 (none) to 1000000000."},
+			{"per_period", "100", "period_seconds", "1 to 86400."},
+			{"period_seconds", "60", "per_period", "needs a number of mails"},
+			{"period_seconds", "90000", "period_seconds", "1 to 86400."},
 		} {
-			e.orders(at+"?done=saved", http.StatusBadRequest, url.Values{"act": {"limits"}, c.field: {c.value}}, `value="`+c.value+`"`, c.want,
-				`id="f-`+c.wrong+`-hint"`, "-Saved.")
+			e.orders(at+"?done=saved", http.StatusBadRequest, url.Values{"act": {"limits"}, c.field: {c.value}},
+				`value="`+c.value+`"`, c.want, `id="f-`+c.wrong+`-hint"`, "-Saved.")
 		}
 		e.orders(at, http.StatusSeeOther, url.Values{"act": {"limits"}, "per_second": {"7"}, "per_day": {""}})
 		got, err := e.store.Tenant(t.Context(), e.tenant.ID)

@@ -259,8 +259,8 @@ func (s *Store) eachUnconfirmed(ctx context.Context, a *AskAgain, now core.Insta
 ) error {
 	var at int64
 	id := a.After
-	err := s.get(ctx, &at, "SELECT changed_at FROM subscription WHERE list_id = ?1 AND id = ?2 AND status = 'pending' AND "+
-		"generation = 1", a.ListID, id)
+	err := s.get(ctx, &at, "SELECT changed_at FROM subscription WHERE list_id = ?1 AND id = ?2 AND "+
+		"status = 'pending' AND generation = 1", a.ListID, id)
 	if err != nil && !errors.Is(err, core.ErrNotFound) { // who is gone is no place: from the start, where most are asked
 		return err
 	}

@@ -290,19 +290,11 @@ func typedLimits(form map[string]string) (map[string]int, error) {
 	for _, name := range []string{"per_second", "per_period", "period_seconds", "per_day"} {
 		text := strings.TrimSpace(form[name])
 		n, err := strconv.Atoi(text)
-		if text != "" && (err != nil || n < 0) {
+		if err != nil && text != "" {
 			return nil, core.Invalidf("send_limits."+name, "A limit is a whole number such as 20000, without dots; leave it "+
 				"empty for none.")
 		}
 		limits[name] = n
-	}
-	const day = 86400
-	switch mails, seconds := limits["per_period"], limits["period_seconds"]; {
-	case seconds > day || mails > 0 && seconds == 0:
-		return nil, core.Invalidf("send_limits.period_seconds", "Mails each period need its length: 1 to 86400 seconds, "+
-			"which are a day.")
-	case mails == 0 && seconds > 0:
-		return nil, core.Invalidf("send_limits.per_period", "The seconds of a period need a number of mails.")
 	}
 	return limits, nil
 }
