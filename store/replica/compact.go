@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/superfly/ltx"
+	"golang.org/x/sync/errgroup"
 )
 
 // How the log is kept short, so that a restore reads few files.
@@ -68,25 +69,21 @@ func (l logFiles) compact(
 	if len(from) == 0 || err != nil {
 		return made, err
 	}
-	var readers []io.Reader
-	var open []io.Closer
-	defer func() {
-		for _, c := range open {
-			_ = c.Close()
+	readers, err := l.fetchAll(ctx, from, func(f logFile) []byte {
+		if level > 1 {
+			return nil
 		}
-	}()
-	for _, f := range from {
-		if level == 1 {
-			if b := recent(f.max); b != nil {
-				readers = append(readers, bytes.NewReader(b))
-				continue
+		return recent(f.max)
+	})
+	defer func() {
+		for _, r := range readers {
+			if c, ok := r.(io.Closer); ok {
+				_ = c.Close()
 			}
 		}
-		r, err := l.fetch(ctx, f)
-		if err != nil {
-			return made, err
-		}
-		readers, open = append(readers, r), append(open, r)
+	}()
+	if err != nil {
+		return made, err
 	}
 	pr, pw := io.Pipe()
 	go func() {
@@ -107,6 +104,30 @@ func (l logFiles) compact(
 		return made, cmp.Or(l.findDamaged(ctx, from), err)
 	}
 	return whole, nil
+}
+
+// fetchAll opens files of the log, several at once, but for those of which known has the content. The caller closes the
+// readers that are closers, also after an error, when some are nil.
+func (l logFiles) fetchAll(
+	ctx context.Context, files []logFile, known func(logFile) []byte,
+) (readers []io.Reader, err error) {
+	readers = make([]io.Reader, len(files))
+	var group errgroup.Group
+	group.SetLimit(fetchAtOnce)
+	for i, f := range files {
+		if b := known(f); b != nil {
+			readers[i] = bytes.NewReader(b)
+			continue
+		}
+		group.Go(func() error {
+			r, err := l.fetch(ctx, f)
+			if err == nil {
+				readers[i] = r
+			}
+			return err
+		})
+	}
+	return readers, group.Wait()
 }
 
 // findDamaged returns a damagedError of the first of the files that can't be read as one; nil: there is none.

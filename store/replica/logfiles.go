@@ -40,6 +40,7 @@ func (f logFile) same(o logFile) bool { return f.level == o.level && f.min == o.
 type logFiles struct {
 	bucket objects.Bucket
 	bad    []logFile // are damaged, and taken for missing
+	known  *shipped  // what shipped returned, where nothing has changed since; nil: it has to look
 }
 
 // damagedError says that a file of the log is there and can't be read as one. It is an ErrGap.
@@ -152,6 +153,9 @@ func (s shipped) head() uint64 {
 // was damaged, and the error is ErrGap. A file that can't be read as one is taken for missing where level 1 or a whole
 // copy has what it has.
 func (l logFiles) shipped(ctx context.Context) (s shipped, err error) {
+	if l.known != nil {
+		return *l.known, nil
+	}
 	for _, level := range []int{1, snapshotLevel} {
 		files, err := l.list(ctx, level)
 		if err != nil {
@@ -259,7 +263,7 @@ func (l logFiles) findStrays(ctx context.Context, s *shipped, listed []logFile) 
 func (l logFiles) headers(ctx context.Context, files []logFile) (all []ltx.Header, damaged []error, err error) {
 	all, damaged = make([]ltx.Header, len(files)), make([]error, len(files))
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(fetchAhead)
+	group.SetLimit(fetchAtOnce)
 	for i, f := range files {
 		group.Go(func() (err error) {
 			switch all[i], err = l.header(ctx, f); {

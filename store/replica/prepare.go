@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net/url"
 	"os"
@@ -92,7 +93,7 @@ func (r *Replica) settle(ctx context.Context, n note) (at position, err error) {
 		if err != nil || fits {
 			return at, err
 		}
-		return r.fetch(ctx, func() error {
+		return r.fetch(ctx, s, func() error {
 			aside, err := moveAside(r.path)
 			if err == nil {
 				r.slog.Warn("replica: the database file is not what the replica ends with; it is kept under another name",
@@ -103,7 +104,7 @@ func (r *Replica) settle(ctx context.Context, n note) (at position, err error) {
 	case empty:
 		return at, nil
 	}
-	return r.fetch(ctx, func() error { return nil }) // over a file that is empty, as createFile leaves it
+	return r.fetch(ctx, s, func() error { return nil }) // over a file that is empty, as createFile leaves it
 }
 
 // empty reports whether the bucket holds no database at all.
@@ -118,9 +119,17 @@ func (r *Replica) empty(ctx context.Context, s shipped) (bool, error) {
 	return false, err
 }
 
-// fetch restores what the bucket has, and calls before when that is there and about to get its name.
-func (r *Replica) fetch(ctx context.Context, before func() error) (at position, err error) {
-	if at.txid, err = r.log.restoreInPlace(ctx, r.path, before); err != nil {
+// fetch restores what the bucket has, of which s is known, and calls before when that is there and about to get its
+// name. The strays of s are removed, and the lease is held: s is as it was.
+func (r *Replica) fetch(ctx context.Context, s shipped, before func() error) (at position, err error) {
+	l := r.log
+	s.strays, l.known = nil, &s
+	at.txid, err = l.restoreInPlace(ctx, r.path, before)
+	if errors.Is(err, fs.ErrNotExist) { // the holder before was just compacting
+		l.known = nil
+		at.txid, err = l.restoreInPlace(ctx, r.path, before)
+	}
+	if err != nil {
 		return at, fmt.Errorf("restore from the replica: %w", err)
 	}
 	r.restored = true

@@ -14,11 +14,13 @@ import (
 
 	"github.com/superfly/ltx"
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 )
 
 const (
-	fetchAhead = 16      // files of the log that are read while one is applied
-	fetchWhole = 8 << 20 // bytes up to which a file is read into memory
+	fetchAtOnce = 64       // files of the log that are read at the same time: a far bucket takes long for each
+	fetchWhole  = 8 << 20  // bytes up to which a file is read into memory
+	fetchMemory = 64 << 20 // bytes of files that a restore has in memory
 )
 
 // restore writes the database into a new file, which is on the disk when it returns the last transaction in it. The
@@ -54,7 +56,7 @@ func (l logFiles) restoreAround(
 		err = l.restoreFiles(ctx, to, files)
 		if bad := (*damagedError)(nil); errors.As(err, &bad) {
 			got.damaged = cmp.Or(got.damaged, err)
-			l.bad = append(slices.Clone(l.bad), bad.file)
+			l.bad, l.known = append(slices.Clone(l.bad), bad.file), nil
 			continue
 		}
 		if err != nil {
@@ -95,10 +97,15 @@ func (l logFiles) apply(ctx context.Context, f *os.File, files []logFile) error 
 		file logFile
 		r    io.ReadCloser
 	}
-	queue := make(chan chan next, fetchAhead)
+	queue := make(chan chan next, fetchAtOnce)
+	memory := semaphore.NewWeighted(fetchMemory)
+	size := func(file logFile) int64 { return min(max(file.size, 1), fetchWhole) }
 	group.Go(func() error {
 		defer close(queue)
 		for _, file := range files {
+			if err := memory.Acquire(ctx, size(file)); err != nil { // in their order: the next one always gets its share
+				return err
+			}
 			one := make(chan next, 1)
 			select {
 			case queue <- one:
@@ -131,6 +138,7 @@ func (l logFiles) apply(ctx context.Context, f *os.File, files []logFile) error 
 				if err = errors.Join(err, n.r.Close()); err != nil {
 					return err
 				}
+				memory.Release(size(n.file))
 			case <-ctx.Done():
 				return ctx.Err()
 			}

@@ -7,9 +7,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"newsletterd/store/replica/objects"
+	"newsletterd/store/replica/objectstest"
 )
 
 // A file of the log that is cut off anywhere, or has a page beyond the end of the database, is damaged: to a restore
@@ -49,6 +53,57 @@ func TestFilesCutOffAreDamaged(t *testing.T) {
 		_, err = a.log.compact(ctx, 1, a.ship.txid, func(uint64) []byte { return nil })
 		if bad := (*damagedError)(nil); !errors.As(err, &bad) || bad.file.max != file.max {
 			t.Errorf("%d bytes of %d: %v", size, len(body), err)
+		}
+	}
+}
+
+// A machine that starts on an empty disk reads many files of the log at once, for a bucket may be far, and each at most
+// twice: its header, and all of it.
+func TestRestoreReadsManyAtOnce(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	s := objectstest.New(t)
+	a := boot(t, s.URL(), filepath.Join(t.TempDir(), "a.db"))
+	const n = 3 * fetchAtOnce
+	for i := range n {
+		must(t, a.add(ctx, i))
+	}
+	a.die()
+	var mu sync.Mutex
+	times := map[string]int{}
+	waiting, together := map[int]int{}, map[int]chan struct{}{1: make(chan struct{}), 2: make(chan struct{})}
+	s.Set(objectstest.Faults{Decide: func(q objectstest.Request) (none objectstest.Fault) {
+		if q.Op != "GET" || !strings.Contains(q.Key, "/0000/") {
+			return none
+		}
+		mu.Lock()
+		times[q.Key]++
+		nth := times[q.Key]
+		all := together[nth]
+		if waiting[nth]++; all != nil && waiting[nth] == fetchAtOnce {
+			close(all)
+		}
+		mu.Unlock()
+		if all == nil {
+			return none
+		}
+		select {
+		case <-all:
+		case <-time.After(time.Minute):
+			t.Errorf("%d requests were not sent at once", fetchAtOnce)
+		}
+		return none
+	}})
+	b, err := start(ctx, s.URL(), filepath.Join(t.TempDir(), "b.db"), testTTL)
+	must(t, err)
+	defer b.die()
+	wants(t, b.numbers(t), upTo(n))
+	if len(times) < n {
+		t.Errorf("%d files of the log were read, not %d", len(times), n)
+	}
+	for key, nth := range times {
+		if nth > 2 {
+			t.Errorf("%s was read %d times", key, nth)
 		}
 	}
 }
