@@ -66,6 +66,8 @@ func TestTenantInput(t *testing.T) {
 		{`{"name":"A","brand_logo_url":"https://a.co;sandbox/logo.png"}`, Invalid, "brand_logo_url"},
 		{`{"name":"A","privacy_url":"http://a.co/privacy"}`, ok, ""},
 		{`{"name":"A","privacy_url":"https://a,b.co/"}`, Invalid, "privacy_url"},
+		{`{"name":"A","privacy_url":"https://datenschutz"}`, Invalid, "privacy_url"},
+		{`{"name":"A","privacy_url":"http://localhost:8080/privacy"}`, ok, ""},
 		{`{"name":"A","public_url":"http://localhost:8080"}`, ok, ""},
 		{`{"name":"A","public_url":"https://[::1]:8080"}`, ok, ""},
 		{`{"name":"A","brand_color":"red"}`, Invalid, "brand_color"},

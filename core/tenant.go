@@ -159,6 +159,9 @@ func (t *Tenant) Change(in TenantInput, operator bool, now Instant) error {
 			return err
 		}
 	}
+	if t.PrivacyURL != was.PrivacyURL && t.PrivacyURL != "" && !hasWholeHost(t.PrivacyURL) { // older ones stay
+		return Invalidf("privacy_url", "privacy_url must have a whole host name, such as shop.example.")
+	}
 	if err := t.changeRoute(in); err != nil {
 		return err
 	}
@@ -341,6 +344,13 @@ func isWebURL(s string) bool {
 	return err == nil && len(s) <= maxURL && (u.Scheme == "https" || u.Scheme == "http") && validHost(u) &&
 		u.User == nil &&
 		strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || unicode.IsControl(r) }) < 0
+}
+
+// hasWholeHost reports whether the host of a URL can be meant for the public: it has a dot, is an IP address, or is this
+// machine, for trying things out. A single label is most often an address with its half forgotten.
+func hasWholeHost(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (strings.ContainsAny(u.Hostname(), ".:") || u.Hostname() == "localhost")
 }
 
 func isOrigin(s string) bool {

@@ -108,7 +108,7 @@ func TestConsoleLists(t *testing.T) {
 		e.shows(item+"/form", "https://news.example.org/l/"+e.list.ID, "<form action=", "This list has none")
 		settings := url.Values{
 			"name": {"Weekly"}, "description": {"New"}, "language": {"fr"}, "consent_text": {"Yes."}, "confirm_token": {"receipt"},
-			"require_mailed_proof": {"1"}, "subscribe_redirect_url": {"https://a.example/1"},
+			"require_mailed_proof": {"1"}, "subscribe_redirect_url": {"a.example/1"},
 			"confirm_redirect_url": {"https://a.example/2"}, "unsubscribe_redirect_url": {"https://a.example/3"},
 			"archive": {"1"}, "slug": {"weekly"}, "active": {"1"},
 		}

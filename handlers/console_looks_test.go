@@ -131,7 +131,7 @@ func TestConsoleThemes(t *testing.T) {
 		e.shows(path, http.StatusOK, "Made of Journal", `type="color" value="`+was.Light.Accent+`"`, "theme-preview?id="+id)
 		form := url.Values{
 			"name": {"Ours"}, "light.accent": {"#7a1f3d"}, "light.text": {"#777777"}, "dark.link": {"#ffffff"}, "font": {"georgia"},
-			"size": {"17"}, "footer_text": {"Sent with care.\r\nBy us."}, "social": {"Our page https://social.example/@us\r\n\r\n"},
+			"size": {"17"}, "footer_text": {"Sent with care.\r\nBy us."}, "social": {"Our page social.example/@us\r\n\r\n"}, "logo_url": {"//acme.example/logo.png"},
 		}
 		shown := e.sendsFrame("/looks/theme-preview?base=journal", form)
 		for _, text := range []string{"#7a1f3d", "Sent with care.", "https://social.example/@us"} {

@@ -55,8 +55,8 @@ func TestConsoleAsksForMending(t *testing.T) {
 		const other = "another person has to mend it"
 		e.shows(e.path(""), http.StatusOK, other, "Ask for it", "Nobody else can do that yet: an administrator", `action="`+e.at(e.path("/links-ask")),
 			`-action="`+e.at(e.path("/links"))+`"`, "-/correction\"")
-		ask := url.Values{"link": {"1"}, "target": {"https://acme.example/rose"}}
-		e.sends(e.path("/links-ask"), http.StatusBadRequest, url.Values{"link": {"1"}, "target": {"no address"}}, "no address")
+		ask := url.Values{"link": {"1"}, "target": {"acme.example/\r\nrose\r\n"}}
+		e.sends(e.path("/links-ask"), http.StatusBadRequest, url.Values{"link": {"1"}, "target": {"no address"}}, ">no address</textarea>", "This is no whole address")
 		if to := e.sends(e.path("/links-ask"), http.StatusSeeOther, ask); !strings.HasSuffix(to, "?done=link-noted") {
 			t.Errorf("with no one to ask it leads to %s", to)
 		}

@@ -211,7 +211,7 @@ func TestConsoleReport(t *testing.T) {
 		e.login()
 		e.shows(e.path(""), http.StatusOK, "Later, by days")
 		form := url.Values{"link": {"1"}, "target": {"not an address"}}
-		e.sends(e.path("/links"), http.StatusBadRequest, form, "target must be", "not an address")
+		e.sends(e.path("/links"), http.StatusBadRequest, form, "This is no whole address", "not an address")
 		form.Set("target", "https://acme.example/better")
 		e.sends(e.path("/links"), http.StatusSeeOther, form)
 		e.shows(e.path(""), http.StatusOK, "https://acme.example/better", "written as https://acme.example/roses",

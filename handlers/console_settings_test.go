@@ -57,6 +57,21 @@ func TestConsoleSettings(t *testing.T) {
 		if got := e.now(); !got.NoTracking || got.TrackingConsent || got.BrandColor != "" {
 			t.Errorf("%+v", got)
 		}
+		form.Set("privacy_url", "acme.example/privacy?x=1#y")
+		form.Set("brand_logo_url", " www.acme.example/logo.png ")
+		e.seed.ChangeTenant(e.tenant.ID, core.TenantInput{Domains: &[]string{"acme.example"}})
+		form.Set("public_url", "acme.example:8443/")
+		e.sends(e.path("settings"), form)
+		if got := e.now(); got.PrivacyURL != "https://acme.example/privacy?x=1#y" ||
+			got.BrandLogoURL != "https://www.acme.example/logo.png" || got.PublicURL != "https://acme.example:8443" {
+			t.Errorf("%+v", got)
+		}
+		for _, typo := range []string{"https://datenschutz", "datenschutz", "javascript:alert(1)", "mailto:a@acme.example", "a@acme.example"} {
+			form.Set("privacy_url", typo)
+			e.refuses(e.path("settings"), form, http.StatusBadRequest, `inputmode="url"`, `value="`+typo+`" maxlength="2000" placeholder="https://" aria-invalid`,
+				"This is no whole address, such as https://shop.example/privacy.")
+		}
+		form.Set("privacy_url", "")
 		e.sends(e.path("settings", "mails"), url.Values{"mail_texts.confirm.subject": {"Really?"}})
 		if got := e.now(); got.MailTexts.Of(core.MailConfirm).Subject != "Really?" {
 			t.Errorf("%+v", got.MailTexts)
@@ -240,7 +255,7 @@ func TestConsoleEndpoints(t *testing.T) {
 		e := newTenantConsole(t, core.RoleTenantAdmin)
 		page := e.path("settings", "endpoints")
 		e.refuses(page, url.Values{"name": {"Shop"}, "url": {"ftp://x"}}, http.StatusBadRequest, `value="Shop"`, `aria-invalid="true"`)
-		form := url.Values{"name": {"Shop"}, "url": {"https://shop.example/hook"}, "event.subscription.activated": {"1"}}
+		form := url.Values{"name": {"Shop"}, "url": {"shop.example/hook"}, "event.subscription.activated": {"1"}}
 		e.refuses(page, form, http.StatusCreated, "whsec_")
 		found, err := e.store.Endpoints(t.Context(), []string{e.tenant.ID}, false, core.Page{Limit: 10})
 		e.must(err)

@@ -158,7 +158,7 @@ var refusals = map[string][]web.Refusal{
 		refused("brand_name", "It has a URL, a host name or an address"),
 		refused("brand_logo_url", "It is neither an absolute https URL nor http on this machine"),
 		refused("brand_color", "It is not written #rrggbb"),
-		refused("privacy_url", "It is no absolute URL"),
+		refused("privacy_url", "It is no absolute URL, or its host is no whole name"),
 		refused("relays[].host", "It is neither a host name nor an IP address"),
 		refused("relays[].port", "It is none"),
 		refused("relays[].tls", "It may be none for a relay on the daemon's machine alone"),

@@ -54,6 +54,7 @@ func plain(text string) string {
 type field struct {
 	Name, Label, Value          string
 	Type, Placeholder, Complete string
+	Mode                        string // the keys that a telephone offers
 	Hint, Wrong                 string
 	Required, Area              bool
 	Max, Rows                   int
@@ -94,6 +95,10 @@ func (f field) Blame(text string) field { f.Wrong = text; return f }
 
 // Kind sets the type of the input.
 func (f field) Kind(name string) field { f.Type = name; return f }
+
+// Web makes it take an address of the web. Its type stays text: the form is read with webAddress, and browsers would refuse
+// what that completes.
+func (f field) Web() field { f.Mode = "url"; return f }
 
 // Like sets an example, shown while it is empty.
 func (f field) Like(text string) field { f.Placeholder = text; return f }

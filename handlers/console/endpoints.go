@@ -115,7 +115,8 @@ func (p *Page) showEndpoints(f filled, v View) (web.HTML, error) {
 
 // sentEndpoint is what the form makes of a receiver.
 func (p *Page) sentEndpoint() map[string]any {
-	body := p.sent("name", "url", "list_id")
+	body := p.sent("name", "list_id")
+	p.sentAddresses(body, "url")
 	events := []string{}
 	for _, e := range p.eventTypes() {
 		if p.Form["event."+e.Value] == "1" {

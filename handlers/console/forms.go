@@ -3,6 +3,8 @@ package console
 import (
 	"errors"
 	"net/url"
+	"regexp"
+	"strings"
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
@@ -58,6 +60,30 @@ func (p *Page) sent(names ...string) map[string]any {
 		body[name] = p.Form[name]
 	}
 	return body
+}
+
+// sentAddresses puts addresses of the web that a form has into a body of the API.
+func (p *Page) sentAddresses(body map[string]any, names ...string) {
+	for _, name := range names {
+		body[name] = webAddress(p.Form[name])
+	}
+}
+
+// bareAddress matches an address of the web without its scheme: a host name with a dot, and what may stand after it.
+var bareAddress = regexp.MustCompile(`^[^\s/?#@:\\]+\.[^\s/?#@:\\.]+(:[0-9]+)?([/?#].*)?$`)
+
+// webAddress returns an address of the web as it is meant: with https:// where the scheme is missing, and without the
+// line ends of the mail or document that it was copied from. What is no such address stays as it is, for the API to
+// refuse.
+func webAddress(text string) string {
+	text = strings.TrimSpace(strings.NewReplacer("\r", "", "\n", "").Replace(text))
+	switch {
+	case bareAddress.MatchString(text):
+		return "https://" + text
+	case strings.HasPrefix(text, "//") && bareAddress.MatchString(text[2:]):
+		return "https:" + text
+	}
+	return text
 }
 
 // all reads a list of the API to its end, or to most records.

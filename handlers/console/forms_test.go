@@ -39,3 +39,32 @@ func TestInputsSayWhatIsWrong(t *testing.T) {
 		}
 	}
 }
+
+// An address that lacks its scheme is completed; what is none stays as it was typed.
+func TestWebAddress(t *testing.T) {
+	for typed, want := range map[string]string{
+		"":                               "",
+		"shop.example/spring":            "https://shop.example/spring",
+		" www.shop.example\r\n":          "https://www.shop.example",
+		"shop.example:8443?a=b@c#d":      "https://shop.example:8443?a=b@c#d",
+		"blumen-müller.example/rosen":    "https://blumen-müller.example/rosen",
+		"//shop.example/spring":          "https://shop.example/spring",
+		"https://shop.example/a\r\n/b":   "https://shop.example/a/b",
+		"http://shop.example":            "http://shop.example",
+		"HTTPS://shop.example":           "HTTPS://shop.example",
+		"spring":                         "spring",
+		"/shop.example":                  "/shop.example",
+		"ann@shop.example":               "ann@shop.example",
+		"mailto:ann@shop.example":        "mailto:ann@shop.example",
+		"javascript:alert(1.5)":          "javascript:alert(1.5)",
+		"no address. Really":             "no address. Really",
+		"shop.example.":                  "shop.example.",
+		"localhost:8080/x":               "localhost:8080/x",
+		"https:shop.example":             "https:shop.example",
+		"com.example.app:/oauth?from=me": "com.example.app:/oauth?from=me",
+	} {
+		if got := webAddress(typed); got != want {
+			t.Errorf("%q: %q", typed, got)
+		}
+	}
+}

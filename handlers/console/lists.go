@@ -204,8 +204,8 @@ func (o *Console) listSettings(p *Page) (web.HTML, error) {
 			"active": tickWord(l.Active()), "sync_removes_absent": tickWord(l.SyncRemovesAbsent),
 		}}, View{})
 	}
-	body := p.sent("name", "description", "language", "consent_text", "confirm_token", "subscribe_redirect_url",
-		"confirm_redirect_url", "unsubscribe_redirect_url", "slug")
+	body := p.sent("name", "description", "language", "consent_text", "confirm_token", "slug")
+	p.sentAddresses(body, "subscribe_redirect_url", "confirm_redirect_url", "unsubscribe_redirect_url")
 	for _, name := range []string{"require_mailed_proof", "archive", "sync_removes_absent"} {
 		body[name] = p.Form[name] == "1"
 	}

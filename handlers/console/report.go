@@ -309,7 +309,7 @@ func (o *Console) moveMailing(p *Page) (web.HTML, error) {
 // mendLink lets a link lead elsewhere.
 func (o *Console) mendLink(p *Page) (web.HTML, error) {
 	id := p.ID()
-	body := map[string]string{"target": p.Form["target"]}
+	body := map[string]string{"target": webAddress(p.Form["target"])}
 	err := p.Do(http.MethodPatch, campaignAPI(id, "links", p.Form["link"]), body, nil)
 	if errors.Is(err, core.ErrApprovalRequired) {
 		return p.campaignAgain(p.T("Another person has to do that: one who may send, and has not written on what was sent."),
@@ -332,7 +332,7 @@ func (o *Console) proposeLink(p *Page) (web.HTML, error) {
 	}
 	var asked struct{ Asked int }
 	err := p.Do(http.MethodPut, campaignAPI(id, "links", p.Form["link"], "proposal"),
-		map[string]string{"target": p.Form["target"]}, &asked)
+		map[string]string{"target": webAddress(p.Form["target"])}, &asked)
 	if fault, status, ok := p.FaultOf(err); ok {
 		return p.campaignAgain(fault, status)
 	}

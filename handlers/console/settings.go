@@ -158,8 +158,9 @@ func (o *Console) settings(p *Page) (web.HTML, error) {
 			"second_person": tickWord(t.Approval == core.ApprovalSecondPerson), "first_few": tickWord(t.FirstFew),
 		}}, View{})
 	}
-	body := p.sent("name", "brand_name", "brand_color", "brand_logo_url", "privacy_url", "postal_address", "language",
-		"mail_from", "mail_from_name", "reply_to", "public_url", "time_zone")
+	body := p.sent("name", "brand_name", "brand_color", "postal_address", "language", "mail_from", "mail_from_name",
+		"reply_to", "time_zone")
+	p.sentAddresses(body, "brand_logo_url", "privacy_url", "public_url")
 	measure := p.Form["measure"]
 	body["no_tracking"] = measure == measureNothing
 	body["totals_only"] = measure == measureTotals

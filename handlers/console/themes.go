@@ -236,7 +236,7 @@ func (p *Page) themeForm(values map[string]string, wrong func(name string) strin
 		{Title: p.T("Head"), Closed: true, Fields: []field{
 			choice("masthead", p.T("The name"), option{core.MastheadLeft, p.T("plain, at the left")},
 				option{core.MastheadCenter, p.T("in the middle, between lines")}, option{core.MastheadBar, p.T("on a bar of the colour")}),
-			input("logo_url", p.T("Address of the logo"), "url").Help(p.T("Empty: that of your brand.")),
+			input("logo_url", p.T("Address of the logo"), "text").Web().Help(p.T("Empty: that of your brand.")),
 			input("logo_width", p.T("Width of the logo, 24 to 600"), "number"),
 		}},
 		{Title: p.T("Foot"), Closed: true, Fields: []field{
@@ -267,6 +267,8 @@ func (p *Page) themeBody() (map[string]any, error) {
 				return nil, err
 			}
 			body[name] = links
+		case name == "logo_url":
+			body[name] = webAddress(value)
 		default:
 			body[name] = value
 		}
@@ -297,7 +299,7 @@ func socialLinks(text string) ([]core.SocialLink, error) {
 		if i < 0 {
 			return nil, core.Invalidf("social", "Each line has a name and then an address.")
 		}
-		links = append(links, core.SocialLink{Name: strings.TrimSpace(line[:i]), URL: line[i+1:]})
+		links = append(links, core.SocialLink{Name: strings.TrimSpace(line[:i]), URL: webAddress(line[i+1:])})
 	}
 	return links, nil
 }
