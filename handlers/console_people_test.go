@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -258,11 +259,32 @@ func TestConsolePerson(t *testing.T) {
 func TestConsolePersonsMails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RolePublisher)
-		j := e.seed.NewJob(e.list.ID)
-		e.seed.Finish(e.seed.Start(j))
-		e.shows("/people/"+e.found("grace@reader.example").ID, http.StatusOK, "<strong>Hi<", "-Take off the list", "-Erase",
-			"-No mail of a campaign", "-Save")
-		e.sends("/people/"+e.found("grace@reader.example").ID, http.StatusForbidden, url.Values{"field.city": {"Ulm"}})
+		j := e.seed.NewJob(e.list.ID, func(r *store.JobRequest) { r.BodyText = "Dear {{email}}" })
+		j = e.seed.Finish(e.seed.Start(j))
+		at := "/people/" + e.found("grace@reader.example").ID
+		mail := at + "/mails/" + j.ID
+		const took, spam = "has taken it", "in their folder for spam"
+		e.shows(at, http.StatusOK, `href="`+e.at(mail)+`">Hi<`, "Our mail server "+took+", to deliver it to reader.example.", spam,
+			"-Take off the list", "-Erase", "-No mail of a campaign", "-Save")
+		e.sends(at, http.StatusForbidden, url.Values{"field.city": {"Ulm"}})
+		e.shows(mail, http.StatusOK, "<h1>Hi", "As grace@reader.example gets it", e.at(mail)+"/frame")
+		e.shows(mail+"/frame", http.StatusOK, "Dear grace@reader.example")
+		e.shows("/people/"+core.NewID()+"/mails/"+j.ID, http.StatusNotFound)
+		for _, of := range []struct {
+			kind  string
+			texts []string
+		}{
+			{core.ProviderDelivery, []string{"arrived", "The mail server of reader.example " + took, spam}},
+			{core.ProviderComplaint, []string{"marked as spam", "-" + took, "-" + spam}},
+		} {
+			for seq := range j.Recipients {
+				e.must(e.store.ApplyReports(t.Context(), []core.ProviderReport{{
+					Provider: "pm", Key: core.ProviderKey(of.kind, strconv.Itoa(int(seq))), JobNo: j.No, Seq: seq + 1,
+					Event: core.ProviderEvent{Type: of.kind, MessageID: "m", TenantID: e.tenant.ID, OccurredAt: e.seed.Time()},
+				}}, e.seed.Time()))
+			}
+			e.shows(at, http.StatusOK, of.texts...)
+		}
 	})
 }
 

@@ -27,6 +27,9 @@ func (o *Console) personRoutes(t *web.Table) {
 		}
 		return p.Download(p.personPath("export"))
 	}, "The console: all that is held about a person, as JSON")
+	o.get(t, personMailPath, core.ActionPeopleRead, o.personMail, "The console: a mail, for one person")
+	o.get(t, personMailPath+"/frame", core.ActionPeopleRead, o.personMailFrame,
+		"The console: a mail as one person gets it, in a frame")
 	o.post(t, "/people/:id/address", core.ActionPeopleAdd, o.newAddress, "The console: ask another address of a person")
 	o.post(t, "/people/:id/lift", core.ActionSuppressionManage, o.liftPerson, "The console: let a person be mailed again")
 }
@@ -46,19 +49,6 @@ type personBlock struct {
 	ListID     string       `json:"list_id"`   // empty: on all lists
 	Reason     string       `json:"reason"`
 	OccurredAt core.Instant `json:"occurred_at"`
-}
-
-// personMail is what became of one mail to a person.
-type personMail struct {
-	JobID       string               `json:"job_id"`
-	ListID      string               `json:"list_id"`
-	Name        string               `json:"name"`
-	Subject     string               `json:"subject"`
-	Status      string               `json:"status"`
-	Reason      string               `json:"reason"`
-	FinishedAt  core.Instant         `json:"finished_at"`
-	Events      []string             `json:"events"`
-	Engagements []core.PersonOpening `json:"engagements"`
 }
 
 // consentLine is a line of the record of consents in words.
@@ -343,60 +333,6 @@ func (p *Page) BlockText(b personBlock) string {
 		text = p.T("This address is switched off everywhere, by who runs the server.")
 	}
 	return text
-}
-
-// MailBadge is what became of a mail, in a word.
-func (p *Page) MailBadge(m personMail) Badge {
-	switch m.Status {
-	case "queued":
-		return Badge{p.T("waits"), ""}
-	case "deferred":
-		return Badge{p.T("is tried again"), "warn"}
-	case "failed":
-		return Badge{p.T("failed"), "bad"}
-	case "skipped":
-		return Badge{p.T("left out"), ""}
-	}
-	has := map[string]bool{}
-	for _, e := range m.Events {
-		has[e] = true
-	}
-	switch {
-	case has["complained"]:
-		return Badge{p.T("marked as spam"), "bad"}
-	case has["bounced"]:
-		return Badge{p.T("came back"), "bad"}
-	case has["clicked"] && !has["machine_clicked"]:
-		return Badge{p.T("clicked"), "good"}
-	case has["opened"] && !has["machine_opened"]:
-		return Badge{p.T("opened"), "good"}
-	case has["machine_clicked"]:
-		return Badge{p.T("clicked by a machine"), ""}
-	case has["delivered"]:
-		return Badge{p.T("arrived"), "good"}
-	}
-	return Badge{p.T("sent"), "good"}
-}
-
-// MailReason is why a mail was not sent, in words; what a server answered stays as it is.
-func (p *Page) MailReason(m personMail) string {
-	switch m.Reason {
-	case core.ReasonUnsubscribed:
-		return p.T("had left the list")
-	case core.ReasonNoProof:
-		return p.T("has not confirmed by a mail")
-	case core.ReasonDisabled, core.ReasonSuppressed:
-		return p.T("was switched off")
-	case core.ReasonGone:
-		return p.T("was no reader any more")
-	case core.ReasonCancelled:
-		return p.T("the mailing was cancelled")
-	case core.ReasonWindow:
-		return p.T("the time for sending was over")
-	case core.ReasonRelay:
-		return p.T("the mail server could not be reached")
-	}
-	return m.Reason
 }
 
 // endPerson takes a person off this list, or off all.

@@ -1,0 +1,132 @@
+package console
+
+import (
+	"net/http"
+	"slices"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+)
+
+// personMail is what became of one mail to a person.
+type personMail struct {
+	JobID       string               `json:"job_id"`
+	ListID      string               `json:"list_id"`
+	Name        string               `json:"name"`
+	Subject     string               `json:"subject"`
+	Status      string               `json:"status"`
+	Reason      string               `json:"reason"`
+	FinishedAt  core.Instant         `json:"finished_at"`
+	Events      []string             `json:"events"`
+	Engagements []core.PersonOpening `json:"engagements"`
+}
+
+// has reports whether something was reported of the mail since.
+func (m *personMail) has(event string) bool { return slices.Contains(m.Events, event) }
+
+// MailBadge is what became of a mail, in a word.
+func (p *Page) MailBadge(m personMail) Badge {
+	switch m.Status {
+	case "queued":
+		return Badge{p.T("waits"), ""}
+	case "deferred":
+		return Badge{p.T("is tried again"), "warn"}
+	case "failed":
+		return Badge{p.T("failed"), "bad"}
+	case "skipped":
+		return Badge{p.T("left out"), ""}
+	}
+	has := m.has
+	switch {
+	case has("complained"):
+		return Badge{p.T("marked as spam"), "bad"}
+	case has("bounced"):
+		return Badge{p.T("came back"), "bad"}
+	case has("clicked") && !has("machine_clicked"):
+		return Badge{p.T("clicked"), "good"}
+	case has("opened") && !has("machine_opened"):
+		return Badge{p.T("opened"), "good"}
+	case has("machine_clicked"):
+		return Badge{p.T("clicked by a machine"), ""}
+	case has("delivered"):
+		return Badge{p.T("arrived"), "good"}
+	}
+	return Badge{p.T("sent"), "good"}
+}
+
+// MailReason is why a mail was not sent, in words; what a server answered stays as it is.
+func (p *Page) MailReason(m personMail) string {
+	switch m.Reason {
+	case core.ReasonUnsubscribed:
+		return p.T("had left the list")
+	case core.ReasonNoProof:
+		return p.T("has not confirmed by a mail")
+	case core.ReasonDisabled, core.ReasonSuppressed:
+		return p.T("was switched off")
+	case core.ReasonGone:
+		return p.T("was no reader any more")
+	case core.ReasonCancelled:
+		return p.T("the mailing was cancelled")
+	case core.ReasonWindow:
+		return p.T("the time for sending was over")
+	case core.ReasonRelay:
+		return p.T("the mail server could not be reached")
+	}
+	return m.Reason
+}
+
+// MailTook says who has taken a mail of which nothing more is known than that it is out; empty: of others.
+func (p *Page) MailTook(m personMail, to core.Email) string {
+	read := m.has("opened") && !m.has("machine_opened") || m.has("clicked") && !m.has("machine_clicked")
+	switch {
+	case m.Status != core.RecipientStates[core.RecipientSent], read, m.has("complained"), m.has("bounced"):
+		return ""
+	case m.has("delivered"):
+		return p.T("The mail server of {{domain}} has taken it.", "domain", to.Domain())
+	}
+	return p.T("Our mail server has taken it, to deliver it to {{domain}}. No refusal has come back.", "domain", to.Domain())
+}
+
+// Unseen reports whether a mail is out that the person has perhaps not seen.
+func (d *personData) Unseen(p *Page) bool {
+	return slices.ContainsFunc(d.Mails, func(m personMail) bool { return p.MailTook(m, d.Email) != "" })
+}
+
+// personMailPath is the path of the page that shows a mail as one person gets it.
+const personMailPath = "/people/:id/mails/:job"
+
+// mailTo renders a mail as the person of the path gets it, with what is known of them today.
+func (p *Page) mailTo() (r personRecord, mail shownMail, err error) {
+	if r, err = p.thePerson(); err != nil {
+		return r, mail, err
+	}
+	err = p.Do(http.MethodPost, jobAPI(p.Param("job"), "preview"), map[string]any{"email": r.Email}, &mail)
+	return r, mail, err
+}
+
+// personMail shows a mail as a person gets it.
+func (o *Console) personMail(p *Page) (web.HTML, error) {
+	r, mail, err := p.mailTo()
+	v := View{Within: p.withinPerson(&r.person), Frames: true}
+	if err := p.blame(&v, err); err != nil {
+		return web.HTML{}, err
+	}
+	v.Title = mail.Subject
+	if v.Fault != "" {
+		v.Title = p.T("Mail")
+	}
+	v.State = p.T("As {{email}} gets it, with what is known of them today.", "email", r.Email)
+	return p.Show("person-mail", v)
+}
+
+// personMailFrame answers a mail as a person gets it.
+func (o *Console) personMailFrame(p *Page) (web.HTML, error) {
+	_, mail, err := p.mailTo()
+	switch {
+	case err != nil:
+		return web.HTML{}, err
+	case mail.HTML == "":
+		return p.framed(previewPolicy, textPage(mail.Text))
+	}
+	return p.framed(previewPolicy, inLight(mail.HTML))
+}
