@@ -65,6 +65,8 @@ func TestConsoleReportRuns(t *testing.T) {
 		for k := range 6 {
 			e.seed.Active(e.list.ID, storetest.Reader(k))
 		}
+		_, err := e.store.SetFields(t.Context(), e.list.ID, "grace@reader.example", map[string]any{"last_name": "Hopper"}, e.seed.Time())
+		e.must(err)
 		e.seed.Deliver()
 		due := e.seed.Time().Add(5 * time.Minute)
 		j := e.mailing(core.Outcome{State: core.RecipientSent}, core.Outcome{State: core.RecipientSent},
@@ -99,7 +101,7 @@ func TestConsoleReportRuns(t *testing.T) {
 		e.shows(e.path(""), http.StatusOK, "-Someone has paused it.")
 		e.shows(e.path("?sure=stop"), http.StatusOK, "Stop it for good?", "2 people have it already")
 		do("stop", http.StatusSeeOther)
-		_, _, err := e.store.SettleJob(t.Context(), j.No, 0, e.seed.Time())
+		_, _, err = e.store.SettleJob(t.Context(), j.No, 0, e.seed.Time())
 		e.must(err)
 		e.shows(e.path(""), http.StatusOK, "Stopped today", "2 people have got it", "The mailing was stopped before", "-data-poll",
 			"550 5.1.1 no such user", "Send it to them once more", "By provider", "one was refused or came back",
@@ -110,7 +112,10 @@ func TestConsoleReportRuns(t *testing.T) {
 		}
 		e.shows(e.path("/people?job="+j.ID), http.StatusOK, "grace@reader.example", "not delivered", "There is no such mailbox.")
 		e.shows(e.path("/people?status=failed&job="+j.ID), http.StatusOK, "not delivered", "5.1.1")
-		e.shows(e.path("/people?email=grace@reader.example&job="+j.ID), http.StatusOK, "grace@reader.example", "-joan@")
+		for _, text := range []string{"grace@reader.example", "GRACE", "grace@reader.ex", "hopp"} {
+			e.shows(e.path("/people?q="+text+"&job="+j.ID), http.StatusOK, "grace@reader.example", "-joan@", "-No one is")
+		}
+		e.shows(e.path("/people?q=race&job="+j.ID), http.StatusOK, "No one is like that.", "-not a valid")
 		e.shows(e.path("/people?code=x&job="+j.ID), http.StatusBadRequest, "code must be")
 	})
 }

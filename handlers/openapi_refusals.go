@@ -240,6 +240,8 @@ var refusals = map[string][]web.Refusal{
 	"ListAndEmail":                          {badEmail},
 	"disableSubscriptions":                  disabling,
 	"disableSubscriptionsByItsDeclaredPath": disabling,
+	"listJobRecipients":                     {refused("search", "It is too long")},
+	"exportRecipients":                      {refused("search", "It is too long")},
 	"listSubscribers": {
 		refused("field", "It is missing with value, or has quotes or backslashes"),
 		refused("email_prefix", "It is too long"), refused("search", "It is too long"), badEmail,

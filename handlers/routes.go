@@ -338,7 +338,7 @@ func (h *Handler) sendRoutes(t *web.Table) {
 	t.Add("GET", "/api/send-jobs/:id/failures", sent(core.ActionFiguresRead), web.Send,
 		one(web.Path(jobs.failures)), "Why mails of a send job did not arrive, or have not yet, and to how many")
 	t.Add("GET", "/api/send-jobs/:id/recipients", sent(core.ActionPeopleRead), web.Send,
-		one(web.List(jobs.recipients, recipient.key)), "What happened to each recipient of a send job")
+		one(web.Search(jobs.recipients)), "What happened to each recipient of a send job")
 	t.Add("GET", "/api/send-jobs/:id/recipients/export", sent(core.ActionPeopleExport).Fresh(), web.Send,
 		one(web.Write(jobs.exportRecipients)), "Write what happened to each recipient of a send job as CSV")
 	t.Add("GET", "/api/send-jobs/:id/links", sent(core.ActionFiguresRead), web.Send,

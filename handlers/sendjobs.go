@@ -334,22 +334,31 @@ type recipient struct {
 	Events []string `json:"events"`
 }
 
-func (r recipient) key() string { return strconv.FormatInt(r.Seq, 10) }
-
 // recipientFilter narrows the list of a job's recipients.
 type recipientFilter struct {
 	Status string     `query:"status" enum:"queued|deferred|sent|failed|skipped"`
 	Code   string     `query:"code"`
 	Email  core.Email `query:"email"`
 	Event  string     `query:"event" enum:"bounced|complained|opened|clicked|machine_opened|machine_clicked"`
+	Search string     `query:"search"`
 }
 
-func (a sendjobs) recipients(c *web.Call, in recipientFilter, page core.Page) ([]recipient, error) {
+func (a sendjobs) recipients(c *web.Call, in recipientFilter, page core.Page) ([]recipient, string, error) {
 	j, err := a.store.SendJob(c, c.ID())
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	rows, err := a.store.Recipients(c, &j, store.RecipientFilter(in), page)
+	f, next := store.RecipientFilter(in), ""
+	var rows []core.Recipient
+	if in.Search != "" {
+		rows, next, err = a.store.FindRecipients(c, &j, f, page)
+	} else { // one more than asked for shows whether there is a next page
+		rows, err = a.store.Recipients(c, &j, f, core.Page{After: page.After, Limit: page.Limit + 1})
+		if len(rows) > page.Limit {
+			rows = rows[:page.Limit]
+			next = strconv.FormatInt(rows[len(rows)-1].Seq, 10)
+		}
+	}
 	out := make([]recipient, len(rows))
 	for i, r := range rows {
 		out[i] = recipient{
@@ -357,5 +366,5 @@ func (a sendjobs) recipients(c *web.Call, in recipientFilter, page core.Page) ([
 			r.FinishedAt, r.Marks.Names(),
 		}
 	}
-	return out, err
+	return out, next, err
 }

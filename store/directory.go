@@ -57,15 +57,6 @@ const (
 		p.email_key = s.email_key), '')`
 	listedColumns = subscriptionColumns + ", l.tenant_id, " + blockOf + " AS block"
 	listedJoin    = " LEFT JOIN subscriber AS b ON b.list_id = s.list_id AND b.id = s.id WHERE l.deleted_at = 0"
-	// searchList reads the first matches among the subscriptions of a list after an id up to another.
-	searchList = "SELECT " + listedColumns + " FROM list AS l CROSS JOIN subscription AS s ON s.list_id = l.id" +
-		listedJoin + ` AND l.id = ?1 AND s.id > ?2 AND s.id <= ?3
-		AND (?4 = '' OR substr(s.email_key, 1, length(?4)) = ?4)
-		AND (?5 = '' OR CAST(s.preferences ->> ?5 AS TEXT) = ?6)
-		AND ` + byName + `
-		AND (?7 = '' OR s.status = iif(?7 IN ('pending', 'unsubscribed'), ?7, 'active'))
-		AND (?7 = '' OR iif(s.status = 'active', coalesce(nullif(` + blockOf + `, ''), s.status), s.status) = ?7)
-		ORDER BY s.id LIMIT +?8`
 	// searchSpan counts the subscriptions of a list after an id, up to a number, and names the last of them.
 	searchSpan = `SELECT count(*) AS reads, coalesce(max(id), '') AS last FROM (SELECT id FROM subscription
 		WHERE list_id = ? AND id > ? ORDER BY id LIMIT +?)`
@@ -83,6 +74,16 @@ const (
 	listedAmong = "SELECT " + listedColumns + ` FROM json_each(?) AS j CROSS JOIN list AS l ON l.id = j.value->>0
 		CROSS JOIN subscription AS s ON s.list_id = l.id AND s.id = j.value->>1` + listedJoin
 )
+
+// searchList reads the first matches among the subscriptions of a list after an id up to another.
+var searchList = "SELECT " + listedColumns + " FROM list AS l CROSS JOIN subscription AS s ON s.list_id = l.id" +
+	listedJoin + ` AND l.id = ?1 AND s.id > ?2 AND s.id <= ?3
+		AND (?4 = '' OR substr(s.email_key, 1, length(?4)) = ?4)
+		AND (?5 = '' OR CAST(s.preferences ->> ?5 AS TEXT) = ?6)
+		AND ` + byName("s.email_key", 9) + `
+		AND (?7 = '' OR s.status = iif(?7 IN ('pending', 'unsubscribed'), ?7, 'active'))
+		AND (?7 = '' OR iif(s.status = 'active', coalesce(nullif(` + blockOf + `, ''), s.status), s.status) = ?7)
+		ORDER BY s.id LIMIT +?8`
 
 // ListedSubscription reads a subscription by its id, on the lists of all tenants or of those among tenants; of one that
 // another member service has, what the send side knows. It returns core.ErrSubscriptionNotFound where there is none.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -20,9 +21,15 @@ type nameSearch struct {
 const nameOf = `' ' || lower(coalesce(s.preferences ->> 'first_name', '') || ' ' || coalesce(s.preferences ->> 'last_name', '')
 	|| ' ' || coalesce(s.preferences ->> 'name', ''))`
 
-// byName compares subscription s with a nameSearch.
-const byName = `(?9 = '' OR substr(s.email_key, 1, length(?9)) = ?9 OR ?10 <> '' AND instr(` + nameOf + `, ' ' || ?10) > 0
-	OR ?11 <> '' AND instr(` + nameOf + `, ' ' || ?11) > 0 OR ?12 <> '' AND instr(` + nameOf + `, ' ' || ?12) > 0)`
+// byName compares subscription s, whose folded address is in the column key, with a nameSearch, whose values are the
+// parameters from first on.
+func byName(key string, first int) string {
+	text := fmt.Sprintf("(?%[2]d = '' OR substr(%[1]s, 1, length(?%[2]d)) = ?%[2]d", key, first)
+	for i := first + 1; i <= first+3; i++ {
+		text += fmt.Sprintf(" OR ?%[1]d <> '' AND instr("+nameOf+", ' ' || ?%[1]d) > 0", i)
+	}
+	return text + ")"
+}
 
 // newNameSearch returns the search for a text; with an @ it is part of an address alone.
 func newNameSearch(text string) (n nameSearch) {

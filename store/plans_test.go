@@ -22,14 +22,14 @@ func TestSendPathScansNothing(t *testing.T) {
 		"UPDATE recipient SET state = ? WHERE job_no = ? AND seq > ? AND seq <= ? AND state < 2",
 		claimQueued, claimDeferred, selectClaimRange, selectRangeSubscribers, selectRangeSubscriptions,
 		recipientsOfList, selectSubscriber, markSent, markSentDeferred, nextDeferred, jobViewByID, jobsOfAll,
-		jobsOfTenant, recipientsInOrder, recipientsByWord, recipientsByMark, searchList, searchSpan, growthOfList,
+		jobsOfTenant, recipientsInOrder, recipientsByWord, recipientsByMark, spanByWord, spanByMark, searchList, searchSpan, growthOfList,
 	}
 	skewed := len(queries)
 	for i, q := range append(queries, queries...) {
 		if i == skewed {
 			s.SkewStatistics()
 		}
-		rows, err := s.readers.Queryx("EXPLAIN QUERY PLAN "+q, make([]any, 12)...)
+		rows, err := s.readers.Queryx("EXPLAIN QUERY PLAN "+q, make([]any, 14)...)
 		if err != nil {
 			t.Fatalf("%s: %v", q, err)
 		}

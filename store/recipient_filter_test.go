@@ -2,7 +2,10 @@ package store_test
 
 import (
 	"fmt"
+	"reflect"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -70,6 +73,18 @@ func TestRecipientFilter(t *testing.T) {
 		{store.RecipientFilter{Email: core.Email(all[2].Email), Status: "sent"}, 0},
 		{store.RecipientFilter{Email: core.Email(all[6].Email), Code: "5.1.1"}, 1},
 		{store.RecipientFilter{Email: "stranger@example.org"}, 0},
+		{store.RecipientFilter{Search: "R00000"}, 10},
+		{store.RecipientFilter{Search: " r1"}, 11}, // R1, R10 to R19
+		{store.RecipientFilter{Search: "00000"}, 0},
+		{store.RecipientFilter{Search: "r000099@"}, 1},
+		{store.RecipientFilter{Search: "r1@"}, 0},
+		{store.RecipientFilter{Search: "r0", Status: "failed"}, 46},
+		{store.RecipientFilter{Search: "r0", Code: "5.1.1", Status: "failed"}, 16},
+		{store.RecipientFilter{Search: "r0", Event: "opened"}, 2},
+		{store.RecipientFilter{Search: "x", Event: "opened"}, 0},
+		{store.RecipientFilter{Search: "r0", Status: "sent"}, 16},
+		{store.RecipientFilter{Search: "x", Email: core.Email(all[2].Email)}, 0},
+		{store.RecipientFilter{Search: "r", Email: core.Email(all[2].Email)}, 1},
 		{store.RecipientFilter{Event: "opened"}, 2},
 		{store.RecipientFilter{Event: "clicked"}, 1},
 		{store.RecipientFilter{Event: "machine_clicked"}, 1},
@@ -86,6 +101,12 @@ func TestRecipientFilter(t *testing.T) {
 				rs, err := s.Recipients(t.Context(), &j, tt.f, page)
 				if err != nil {
 					t.Fatal(err)
+				}
+				if tt.f.Search != "" { // the same, and where it goes on
+					found, next, err := s.FindRecipients(t.Context(), &j, tt.f, page)
+					if err != nil || !reflect.DeepEqual(found, rs) || next == "" && len(rs) == page.Limit && rs[6].Seq != all[99].Seq {
+						t.Fatalf("%v, next %q: %v", found, next, err)
+					}
 				}
 				for _, r := range rs {
 					if r.Seq <= last || tt.f.Status != "" && core.RecipientStates[r.State] != tt.f.Status {
@@ -106,10 +127,50 @@ func TestRecipientFilter(t *testing.T) {
 	}
 	for field, f := range map[string]store.RecipientFilter{
 		"status": {Status: "bounced"}, "code": {Code: "5.1"}, "event": {Event: "delivered"},
+		"search": {Search: strings.Repeat("x", 255)},
 	} {
 		_, err := s.Recipients(t.Context(), &j, f, core.Page{Limit: 1})
 		if e, ok := err.(*core.Error); !ok || e.Field != field || e.Kind != core.Invalid {
 			t.Errorf("%s: %v", field, err)
+		}
+	}
+}
+
+// A search looks at a bounded number of recipients, and names the place where it goes on: among all, and among those
+// whom an index finds.
+func TestFindRecipientsIsBounded(t *testing.T) {
+	s := storetest.Seed(t, nil).At(sendNow)
+	l := s.NewList()
+	const readers = 4500
+	s.Readers(l, readers)
+	j := s.Start(s.NewJob(l.ID))
+	var batch []core.Outcome
+	for seq := range int64(readers) {
+		batch = append(batch, core.Outcome{
+			JobNo: j.No, TenantID: j.TenantID, Seq: seq + 1, Tried: true, State: core.RecipientFailed, Reason: "550 5.1.1 none",
+		})
+	}
+	s.Must(s.FinishRecipients(t.Context(), batch, sendNow))
+	j = s.Reload(j)
+	all, err := s.Recipients(t.Context(), &j, store.RecipientFilter{}, core.Page{Limit: readers})
+	s.Must(err)
+	last := all[len(all)-1].Email
+	for _, f := range []store.RecipientFilter{{Search: last}, {Search: last, Code: "5.1.1"}, {Search: last, Status: "failed"}} {
+		page, reads := core.Page{Limit: 10}, []int{}
+		for {
+			found, next, err := s.FindRecipients(t.Context(), &j, f, page)
+			s.Must(err)
+			reads = append(reads, len(found))
+			if page.After = next; next == "" || len(reads) > 5 {
+				break
+			}
+		}
+		if want := []int{0, 0, 1}; !slices.Equal(reads, want) {
+			t.Errorf("%v: pages of %v, not of %v", f, reads, want)
+		}
+		whole, err := s.Recipients(t.Context(), &j, f, core.Page{Limit: 10})
+		if err != nil || len(whole) != 1 {
+			t.Errorf("%v: %v, %v", f, whole, err)
 		}
 	}
 }

@@ -29,6 +29,7 @@ func (p *program) recipientsCommand() *cli.Command {
 			strings.Join(core.RecipientStates[:], ", "), optional(core.RecipientStates[:])...),
 		stringFlag("code", "only those that were refused with `CODE`, as 550 or 5.1.1"),
 		stringFlag("email", "only this `ADDRESS`"),
+		stringFlag("search", "only those whose address, or a word of whose name, begins with `TEXT`"),
 		oneOfFlag("event", "only those of whom `EVENT` is known: "+strings.Join(core.RecipientEvents, ", "),
 			optional(core.RecipientEvents)...),
 	}, []string{"id"}, p.listRecipients)
@@ -37,7 +38,7 @@ func (p *program) recipientsCommand() *cli.Command {
 }
 
 func (p *program) listRecipients(c *cli.Context, _ *config.Config, s *store.Store) error {
-	f := store.RecipientFilter{Status: c.String("status"), Code: c.String("code"), Event: c.String("event")}
+	f := store.RecipientFilter{Status: c.String("status"), Code: c.String("code"), Event: c.String("event"), Search: c.String("search")}
 	if c.IsSet("email") {
 		email, err := core.ParseEmail(c.String("email"))
 		if err != nil {

@@ -3,6 +3,7 @@ package console
 import (
 	"net/url"
 	"slices"
+	"strings"
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
@@ -82,12 +83,12 @@ func (o *Console) recipients(p *Page) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	d := struct {
-		Campaign                   *campaignPage
-		People                     []shownRecipient
-		Statuses, Jobs             []option
-		Status, Email, Code, JobID string
-		Pager                      pager
-	}{Campaign: c, Status: p.Query("status"), Email: p.Query("email"), Code: p.Query("code"), JobID: p.Query("job")}
+		Campaign                  *campaignPage
+		People                    []shownRecipient
+		Statuses, Jobs            []option
+		Status, Text, Code, JobID string
+		Pager                     pager
+	}{Campaign: c, Status: p.Query("status"), Text: p.Query("q"), Code: p.Query("code"), JobID: p.Query("job")}
 	v := View{
 		Title: p.T("People"), Data: &d,
 		Within: []Link{{p.T("Campaigns"), p.Path("campaigns")}, {c.Title(p), p.Path("campaigns", c.ID)}},
@@ -110,16 +111,13 @@ func (o *Console) recipients(p *Page) (web.HTML, error) {
 			d.Jobs = append(d.Jobs, option{jobs[n].ID, p.When(firstAt(jobs[n].StartedAt, jobs[n].CreatedAt))})
 		}
 	}
-	q := url.Values{"limit": {"50"}}
-	for name, value := range map[string]string{
-		stateOf(d.Status): d.Status, "email": d.Email, "code": d.Code, "cursor": p.Query("cursor"),
-	} {
+	q := url.Values{}
+	for name, value := range map[string]string{stateOf(d.Status): d.Status, "code": d.Code} {
 		if value != "" {
 			q.Set(name, value)
 		}
 	}
-	var found []recipientRow
-	next, err := p.Get(jobAPI(d.JobID, "recipients"), q, &found)
+	found, next, err := p.findRecipients(d.JobID, d.Text, q)
 	if err := p.blame(&v, err); err != nil {
 		return web.HTML{}, err
 	}
@@ -132,6 +130,25 @@ func (o *Console) recipients(p *Page) (web.HTML, error) {
 	}
 	d.Pager = p.Pager(next)
 	return p.Show("recipients", v)
+}
+
+// findRecipients reads a page of the recipients of a mailing: of the one with an address, or of those whose address, or a
+// word of whose name, begins with the text. A whole address needs no search.
+func (p *Page) findRecipients(jobID, text string, q url.Values) (found []recipientRow, next string, err error) {
+	path := jobAPI(jobID, "recipients")
+	if email, err := core.ParseEmail(text); err == nil && p.Query("cursor") == "" {
+		q.Set("email", string(email))
+		q.Set("limit", "1")
+		if _, err := p.Get(path, q, &found); err != nil || len(found) > 0 {
+			return found, "", err
+		}
+		q.Del("email")
+	}
+	if text = strings.TrimSpace(text); text != "" {
+		q.Set("search", text)
+	}
+	next, err = readShort(p, path, q, &found)
+	return found, next, err
 }
 
 // exportRecipients writes what became of each mail of a mailing.
