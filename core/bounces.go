@@ -28,6 +28,7 @@ type DomainBounces struct {
 // Bounces are mails of a campaign that were refused or came back.
 type Bounces struct {
 	Recipients int64           `json:"recipients"`
+	CameBack   int64           `json:"came_back"` // of them: after a mail server had taken them
 	Classes    BounceCounts    `json:"classes"`
 	Domains    []DomainBounces `json:"domains"` // those with most, 50 at most
 	Partial    bool            `json:"partial"` // only the first BounceSample of a kind were counted
@@ -81,6 +82,9 @@ func SumBounces(all []Bounced) (sum Bounces) {
 		}
 		*n++
 		sum.Recipients++
+		if b.Back {
+			sum.CameBack++
+		}
 		domain := Email(b.EmailKey).Domain()
 		if domains[domain] == nil {
 			domains[domain] = &DomainBounces{Domain: domain}

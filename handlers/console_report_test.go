@@ -75,7 +75,7 @@ func TestConsoleReportRuns(t *testing.T) {
 		time.Sleep(time.Minute)
 		e.shows(e.path(""), http.StatusOK, "Going out now", "3 of 8", "There is no such mailbox.",
 			"ask for the right address",
-			"The mailbox is full.", "-one came back later", "next try today, 01:05.", "ready at about 01:02",
+			"The mailbox is full.", ">Came back</dt>", "next try today, 01:05.", "ready at about 01:02",
 			"Pause", "Stop", `data-poll="2"`,
 			"-Stop it for good", "Clicked", "not measured")
 		part := e.part(e.path(""), "report")
@@ -104,7 +104,8 @@ func TestConsoleReportRuns(t *testing.T) {
 		_, _, err = e.store.SettleJob(t.Context(), j.No, 0, e.seed.Time())
 		e.must(err)
 		e.shows(e.path(""), http.StatusOK, "Stopped today", "2 people have got it", "The mailing was stopped before", "-data-poll",
-			"550 5.1.1 no such user", "Send it to them once more", "By provider", "one was refused or came back",
+			"550 5.1.1 no such user", "Send it to them once more", `Came back</dt><dd class="figure">0<`,
+			"first taken, then sent back · one more was not delivered", "By provider", "one was refused or came back",
 			"no such mailbox", `data-label="no such mailbox">1<`, "-mailbox full")
 		do("retry", http.StatusSeeOther)
 		if jobs := e.jobs(); len(jobs) != 2 || jobs[0].RetryOf != j.ID {
@@ -117,6 +118,31 @@ func TestConsoleReportRuns(t *testing.T) {
 		}
 		e.shows(e.path("/people?q=race&job="+j.ID), http.StatusOK, "No one is like that.", "-not a valid")
 		e.shows(e.path("/people?code=x&job="+j.ID), http.StatusBadRequest, "code must be")
+	})
+}
+
+// A sending that was taken back has reached no one, so that the people of the campaign are those of the other alone; what
+// came back of it is counted apart from what was not delivered.
+func TestConsoleReportOfWhatWasTakenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newCampaignEnv(t, core.RolePublisher)
+		draft, _, err := (Drafts{Store: e.store, Sealer: e.handler.sealer, Origin: "https://news.example.org"}).Ready(t.Context(),
+			&e.campaign, e.campaign.Version, e.seed.Time())
+		e.must(err)
+		e.seed.SendDraft(&draft)
+		e.sends(e.path("/undo"), http.StatusSeeOther, url.Values{})
+		e.campaign, err = e.store.Campaign(t.Context(), e.campaign.ID)
+		e.must(err)
+		j := e.mailing(core.Outcome{State: core.RecipientSent}, core.Outcome{State: core.RecipientFailed, Reason: core.ReasonRender})
+		e.must(e.store.ApplyReports(t.Context(), []core.ProviderReport{{
+			Provider: "pm", Key: core.ProviderKey("1"), JobNo: j.No, Seq: 1, Event: core.ProviderEvent{
+				Type: core.ProviderHardBounced, MessageID: "m", TenantID: e.tenant.ID, OccurredAt: e.seed.Time(),
+			},
+		}}, e.seed.Time()))
+		e.shows(e.path(""), http.StatusOK, `Came back</dt><dd class="figure"><a href="`+e.at(e.path("/people?status=bounced"))+`">1<`,
+			`servers</dt><dd class="figure">0<`)
+		e.shows(e.path("/people"), http.StatusOK, "grace@reader.example", `-id="job"`)
+		e.shows(e.path("/people?status=bounced"), http.StatusOK, "came back</span>")
 	})
 }
 

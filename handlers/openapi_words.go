@@ -84,6 +84,7 @@ var fieldWords = map[string]string{
 	"id_token":              "A JWT (OpenID Connect)",
 	"token_type":            "Bearer",
 	"expires_in":            "Seconds",
+	"came_back":             "Of the recipients: after a mail server had taken it",
 	"email_prefix":          "What the address begins with",
 	"search":                "What the address, or a word of the name, begins with",
 	"field":                 "A key of preferences whose value is asked for",

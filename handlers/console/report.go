@@ -224,12 +224,15 @@ func (p *Page) readReport(d *reportData) error {
 	d.Waits = p.waitOf(&d.Job.JobView)
 	d.Ready = p.readyAt(d)
 	var usual usualFigures
-	if !d.Running() {
+	if !d.Running() { // while it goes out, the failures say what came back
 		if usual, err = p.usual(d.Campaign.ID); err != nil {
 			return err
 		}
+		if _, err := p.Get(campaignAPI(d.Campaign.ID, "bounces"), nil, &d.Bounces); err != nil {
+			return err
+		}
 	}
-	d.Stats = p.reportStats(&d.All, &usual)
+	d.Stats = p.reportStats(&d.All, max(cameBack(&d.All), d.Bounces.CameBack), &usual)
 	var found core.Failures
 	if _, err := p.Get(jobAPI(d.Job.ID, "failures"), nil, &found); err != nil {
 		return err
@@ -248,11 +251,6 @@ func (p *Page) readReport(d *reportData) error {
 	}
 	if p.May(core.ActionCampaignRead) {
 		if d.Shown, err = p.shownTo(d.Campaign); err != nil {
-			return err
-		}
-	}
-	if !d.Running() { // while it goes out, the failures say it
-		if _, err := p.Get(campaignAPI(d.Campaign.ID, "bounces"), nil, &d.Bounces); err != nil {
 			return err
 		}
 	}

@@ -14,13 +14,16 @@ type reportStat struct {
 	Of string // the event of those whom it counts, where they are named; empty: they are not
 }
 
-// sumJobs adds up what the mailings of one campaign have done. Whom the last one has not reached is what is left.
-func sumJobs(jobs []jobRow) core.Stats {
-	// One that was taken back before its first mail has no figures, and measures nothing.
-	sent := slices.DeleteFunc(slices.Clone(jobs), func(j jobRow) bool {
+// reaching returns the mailings but those that were taken back before their first mail, and so have reached no one.
+func reaching(jobs []jobRow) []jobRow {
+	return slices.DeleteFunc(slices.Clone(jobs), func(j jobRow) bool {
 		return j.Status == core.JobCancelled && j.Stats.Recipients == 0
 	})
-	if len(sent) > 0 {
+}
+
+// sumJobs adds up what the mailings of one campaign have done. Whom the last one has not reached is what is left.
+func sumJobs(jobs []jobRow) core.Stats {
+	if sent := reaching(jobs); len(sent) > 0 { // the others have no figures, and measure nothing
 		jobs = sent
 	}
 	sum := jobs[len(jobs)-1].Stats // of the first
@@ -46,10 +49,10 @@ func sumJobs(jobs []jobRow) core.Stats {
 		}
 	}
 	if o := sum.Opens; o != nil && o.Measured && !o.Totals && o.Rate == nil {
-		o.Rate = partOf(*o.People, got(&sum)-*o.CantTell)
+		o.Rate = partOf(*o.People, got(&sum, cameBack(&sum))-*o.CantTell)
 	}
 	if c := sum.Clicks; c != nil && c.Measured && !c.Totals && c.Rate == nil {
-		c.Rate = partOf(*c.People, got(&sum))
+		c.Rate = partOf(*c.People, got(&sum, cameBack(&sum)))
 	}
 	return sum
 }
@@ -63,15 +66,15 @@ func partOf(part, whole int64) *float64 {
 
 // got is how many have got the mail: those reported where a provider reports them, else all that were sent and did not
 // come back.
-func got(s *core.Stats) int64 {
+func got(s *core.Stats, back int64) int64 {
 	if s.Delivered > 0 {
 		return s.Delivered
 	}
-	return max(0, s.Sent-cameBack(s))
+	return max(0, s.Sent-back)
 }
 
-// cameBack is how many mails have come back after they were taken. Bounces are also those that were refused at once,
-// which are among the failed, so it is that many at least.
+// cameBack is how many, at least, mails have come back after they were taken. Bounces are also those that were refused at once,
+// which are among the failed.
 func cameBack(s *core.Stats) int64 { return max(0, s.Bounced-s.Failed) }
 
 // usualFigures are what is in the middle of the last mailings; nil: there were too few.
@@ -114,8 +117,8 @@ func middle(all []float64) *float64 {
 // complaintLimit is the share of complaints from which on mailbox providers refuse a sender's mail.
 const complaintLimit = 0.003
 
-// reportStats are the figures of a mailing, the most telling first.
-func (p *Page) reportStats(s *core.Stats, u *usualFigures) []reportStat {
+// reportStats are the figures of a mailing, the most telling first. back is how many mails have come back.
+func (p *Page) reportStats(s *core.Stats, back int64, u *usualFigures) []reportStat {
 	usual := func(rate *float64) string {
 		if rate == nil {
 			return ""
@@ -158,18 +161,27 @@ func (p *Page) reportStats(s *core.Stats, u *usualFigures) []reportStat {
 	if s.Sent > 0 && float64(s.Complained) >= complaintLimit*float64(s.Sent) && s.Complained > 0 {
 		complained.Tone = "bad"
 	}
-	back := p.N("one came back later|{{n}} came back later", cameBack(s))
 	delivered := reportStat{
-		Label: p.T("Taken by their servers"), Figure: p.Number(got(s)),
-		Note: p.joined(p.T("{{part}} of {{all}}", "part", p.Percent(got(s), s.Recipients), "all", p.Number(s.Recipients)), back),
+		Label: p.T("Taken by their servers"), Figure: p.Number(got(s, back)),
+		Note: p.T("{{part}} of {{all}}", "part", p.Percent(got(s, back), s.Recipients), "all", p.Number(s.Recipients)),
 	}
 	if s.Delivered > 0 {
 		delivered.Label = p.T("Delivered")
 	}
-	if s.Bounced == 0 {
-		delivered.Note = p.T("{{part}} of {{all}}", "part", p.Percent(got(s), s.Recipients), "all", p.Number(s.Recipients))
+	return []reportStat{clicked, opened, left, complained, p.returned(s, back), delivered}
+}
+
+// returned is the figure of mails that came back, told apart from those that no server has taken.
+func (p *Page) returned(s *core.Stats, back int64) reportStat {
+	r := reportStat{
+		Label: p.T("Came back"), Figure: p.Number(back),
+		Note: p.joined(p.T("first taken, then sent back"),
+			some(s.Failed, p.N("one more was not delivered|{{n}} more were not delivered", s.Failed))),
 	}
-	return []reportStat{clicked, opened, left, complained, delivered}
+	if back > 0 {
+		r.Of = "bounced"
+	}
+	return r
 }
 
 // byMachines says of how many the links were followed by machines alone.

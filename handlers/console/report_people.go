@@ -101,6 +101,7 @@ func (o *Console) recipients(p *Page) (web.HTML, error) {
 	for _, event := range shownEvents {
 		d.Statuses = append(d.Statuses, option{event, p.outcome(&recipientRow{Events: []string{event}}).Text})
 	}
+	jobs = reaching(jobs)
 	i := slices.IndexFunc(jobs, func(j jobRow) bool { return j.ID == d.JobID })
 	if len(jobs) == 0 {
 		return p.Show("recipients", v)
@@ -161,6 +162,7 @@ func (p *Page) exportRecipients() error {
 	if err != nil {
 		return err
 	}
+	jobs = reaching(jobs)
 	i := slices.IndexFunc(jobs, func(j jobRow) bool { return j.ID == p.Query("job") })
 	if len(jobs) == 0 {
 		return core.ErrJobNotFound
