@@ -69,6 +69,16 @@ type MailStyle struct {
 	Language string // of Languages, where the tenant has none; empty: the first
 }
 
+// OfTeam reports whether a mail is to people of a tenant's team, or who are asked to join it. They know the tenant, and
+// not the daemon: its name is that of the sender.
+func (m *Mail) OfTeam() bool {
+	switch m.Kind {
+	case MailInvitation, MailReview, MailReviewApproved, MailReviewRejected, MailReviewMissed, MailMending:
+		return m.TenantID != ""
+	}
+	return false
+}
+
 // AccountMail are the Params of a mail about an account.
 type AccountMail struct {
 	Language string      `json:"language,omitempty"`
@@ -81,6 +91,12 @@ type ReviewMail struct {
 	By       string  `json:"by"`      // the name or the address of who asks, approves or sends back
 	Note     string  `json:"note,omitempty"`
 	WantedAt Instant `json:"wanted_at,omitzero"`
+}
+
+// InvitationMail is what the mail and the page of an invitation tell.
+type InvitationMail struct {
+	By   string // the name or the address of the user who invites; empty: no user
+	Role string
 }
 
 // MailTo is a mail about the review of a campaign of a tenant.

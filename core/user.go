@@ -74,6 +74,15 @@ func (r Role) Validate() error {
 	return nil
 }
 
+// NameInMails returns the name by which a mail to strangers says who caused it: the one that the user has chosen, else
+// the address, as where the name could stand for an address itself.
+func (u *User) NameInMails() string {
+	if u.Name == "" || u.Name == DefaultName(u.ID) || !plainName(u.Name) {
+		return string(u.Email)
+	}
+	return u.Name
+}
+
 // Disabled reports whether an operator has switched the login off.
 func (u *User) Disabled() bool { return u.DisabledAt != 0 }
 

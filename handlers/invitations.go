@@ -1,13 +1,16 @@
 package handlers
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
 
 	"newsletterd/auth"
 	"newsletterd/core"
+	"newsletterd/handlers/console"
 	"newsletterd/handlers/web"
+	"newsletterd/mail/notice"
 	"newsletterd/store"
 )
 
@@ -47,31 +50,52 @@ func (a invitations) remove(c *web.Call, id string) (web.None, error) {
 
 const invitationPath = "/invitation"
 
-// invitationQuery is the link of an invitation's mail.
+// invitationQuery is the link of an invitation's mail, which names the mail's language.
 type invitationQuery struct {
 	Token string `query:"token"`
+	Lang  string `query:"ui_locales"`
+}
+
+// address is the link as a path.
+func (q *invitationQuery) address() string {
+	v := url.Values{"token": {q.Token}}
+	if q.Lang != "" {
+		v.Set("ui_locales", q.Lang)
+	}
+	return invitationPath + "?" + v.Encode()
 }
 
 // joinForm is the form of the page of an invitation; a user who is signed in sends the token alone.
 type joinForm struct {
 	Token    string `form:"token"`
+	Lang     string `form:"ui_locales"`
 	Name     string `form:"name"`
 	Password string `form:"new_password"`
 }
 
 // invited is the Data of pages/invitation.html.
 type invited struct {
-	Token, Email, Tenant, Name string
-	SignedIn                   bool
+	Token, Lang, Email, Name string
+	By, Tenant               string // who invites, and into whose newsletters; empty: as an operator
+	Role                     string // in words
+	SignedIn                 bool
 }
 
 func (a invitations) page(c *web.Call, in invitationQuery) (web.HTML, error) {
-	return a.showPage(c, joinForm{Token: in.Token}, nil)
+	return a.showPage(c, joinForm{Token: in.Token, Lang: in.Lang}, nil)
+}
+
+// speak gives the pages of the request the language of the mail that led here, where it was one of ours.
+func speak(c *web.Call, lang string) {
+	if words()[lang] != nil {
+		styleOf(c).lang = lang
+	}
 }
 
 // showPage shows the page of an invitation: a button for the user with its address who is signed in, a link to sign in
 // for one who is not, and the form of a new account where the address has none that its owner has proved.
 func (a invitations) showPage(c *web.Call, in joinForm, fault error) (web.HTML, error) {
+	speak(c, in.Lang)
 	i, err := a.store.Invited(c, core.HashToken(in.Token), c.Now)
 	if err != nil {
 		return a.over(c, err)
@@ -82,14 +106,20 @@ func (a invitations) showPage(c *web.Call, in joinForm, fault error) (web.HTML, 
 	}
 	w := wordsOf(c)
 	if i.Proved && !signedIn {
-		link := url.Values{"continue": {invitationPath + "?" + url.Values{"token": {in.Token}}.Encode()}}
+		link := purpose{path: (&invitationQuery{in.Token, in.Lang}).address()}
 		return renderMessage(c, 0, w.InvitationTitle, note{
-			Lines: []string{fillIn(w.InvitationSignIn, "email", i.Email)}, Link: "/login?" + link.Encode(),
+			Lines: []string{fillIn(w.InvitationSignIn, "email", i.Email)}, Link: "/login" + link.asContinue(),
 			LinkText: w.SignIn,
 		}, brand{})
 	}
+	by, err := a.store.Inviter(c, &i.Invitation)
+	if err != nil {
+		return web.HTML{}, err
+	}
 	v := view{Title: w.InvitationTitle, Data: invited{
-		in.Token, string(i.Email), i.TenantName, truncate(in.Name, maxShown), signedIn,
+		Token: in.Token, Lang: styleOf(c).lang, Email: string(i.Email), Name: truncate(in.Name, maxShown),
+		By: cmp.Or(by, i.TenantName), Tenant: i.TenantName, Role: notice.RoleName(styleOf(c).lang, i.Role),
+		SignedIn: signedIn,
 	}}
 	status, err := v.blame(c, fault)
 	if err != nil {
@@ -117,7 +147,10 @@ func (a invitations) over(c *web.Call, err error) (web.HTML, error) {
 	return renderMessage(c, http.StatusBadRequest, w.OverTitle, note{Lines: []string{w.InvitationOver}}, brand{})
 }
 
+// accept gives the role. Who makes an account of it is signed in at once: the mailed token and the new password are
+// all that a sign-in could ask for, but for a second factor, which it does ask for.
 func (a invitations) accept(c *web.Call, in joinForm) (web.HTML, error) {
+	speak(c, in.Lang)
 	hash := core.HashToken(in.Token)
 	i, err := a.store.Invited(c, hash, c.Now)
 	if err != nil {
@@ -144,6 +177,12 @@ func (a invitations) accept(c *web.Call, in joinForm) (web.HTML, error) {
 	link, text := "/login", w.SignIn
 	if signedIn {
 		link, text = accountPath, w.ToAccount
+	} else {
+		html, err := signIn(c, a.auth, purpose{path: console.Path}, string(i.Email), in.Password)
+		if err == nil {
+			return html, nil
+		}
+		c.LogError(err) // the role is given: the way to sign in is what is left, as where others have used up the tries
 	}
 	return renderMessage(c, 0, w.InvitationDone, note{
 		Lines: []string{fillIn(w.InvitationDoneText, "email", i.Email)}, Link: link, LinkText: text,

@@ -3,11 +3,14 @@ package handlers
 import (
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"newsletterd/auth"
 	"newsletterd/core"
+	"newsletterd/handlers/web"
 	"newsletterd/store"
 	"newsletterd/store/storetest"
 )
@@ -62,13 +65,13 @@ func TestInvitation(t *testing.T) {
 		want    int
 		role    bool
 	}{
-		{"a new person", func(*pageEnv, core.Invitation, string) {}, http.StatusOK, true},
+		{"a new person", func(*pageEnv, core.Invitation, string) {}, http.StatusSeeOther, true},
 		{
 			"in a browser where another user is signed in",
-			func(e *pageEnv, _ core.Invitation, _ string) { e.signedIn() }, http.StatusOK, true,
+			func(e *pageEnv, _ core.Invitation, _ string) { e.signedIn() }, http.StatusSeeOther, true,
 		},
 		{"twice", func(e *pageEnv, _ core.Invitation, token string) {
-			if status := e.join(token); status != http.StatusOK {
+			if status := e.join(token); status != http.StatusSeeOther {
 				e.Error(status)
 			}
 		}, http.StatusBadRequest, true},
@@ -115,7 +118,7 @@ func TestInvitation(t *testing.T) {
 				},
 			}, core.At(time.Now()))
 			e.must(err)
-		}, http.StatusOK, true},
+		}, http.StatusSeeOther, true},
 		{"the address has an account that must sign in", func(e *pageEnv, _ core.Invitation, _ string) {
 			u := core.NewUser(eve, core.At(time.Now()))
 			u.EmailVerified = true
@@ -132,8 +135,17 @@ func TestInvitation(t *testing.T) {
 					true, core.At(time.Now())))
 				i, token := e.invite(tenant.ID, eve, core.UserActor(boss.ID))
 				tt.between(e, i, token)
+				session := e.cookies["__Host-"+web.SessionCookie]
 				if status := e.join(token); status != tt.want {
 					t.Errorf("the page answers %d", status)
+				}
+				if tt.want == http.StatusSeeOther {
+					if _, page := e.page("GET", "/account", nil); !strings.Contains(page, eve) {
+						t.Errorf("not signed in: %s", textOf(page))
+					}
+					if session == e.cookies["__Host-"+web.SessionCookie] {
+						t.Error("the session is the one from before")
+					}
 				}
 				roles := e.roles(eve)
 				if got := len(roles) == 1 && roles[0] == i.Offers(); got != tt.role {
@@ -178,6 +190,54 @@ func TestInvitationOfUser(t *testing.T) {
 	}
 	if !e.in() {
 		t.Error("signed out")
+	}
+}
+
+// Who has joined by an invitation still needs the second factor that is demanded, and the sign-in that is throttled
+// leaves the way to sign in.
+func TestInvitationSignsInAsTheLoginDoes(t *testing.T) {
+	e := newPageEnv(t, "http://news.test")
+	tenant := storetest.Seed(t, e.store).NewTenant()
+	_, token := e.invite(tenant.ID, "tried@user.example", "command:test")
+	for range 20 {
+		e.ask("POST", "/login", url.Values{"email": {"tried@user.example"}, "password": {"guessed"}})
+	}
+	if status := e.join(token); status != http.StatusOK || e.in() || len(e.roles("tried@user.example")) != 1 {
+		t.Error("with all tries used up:", status, e.in(), e.roles("tried@user.example"))
+	}
+	e.handler.options.Auth.SecondFactor = auth.FactorAll
+	_, token = e.invite(tenant.ID, "eve@user.example", "command:test")
+	if status := e.join(token); status != http.StatusSeeOther || e.in() {
+		t.Error("without the factor that is demanded:", status, e.in())
+	}
+	if code, page := e.page("GET", codePath, nil); code != http.StatusOK || !strings.Contains(page, "<svg") {
+		t.Error("no app to set up:", code, textOf(page))
+	}
+}
+
+// The page of an invitation says who invites, into what and as what, in the language of the mail, and comes again after
+// a sign-in.
+func TestInvitationPage(t *testing.T) {
+	e := newPageEnv(t, "http://news.test")
+	tenant := storetest.Seed(t, e.store).NewTenant()
+	boss := storetest.Seed(t, e.store).NewUser("boss@user.example", "")
+	e.must(e.store.GrantRole(t.Context(), boss.ID, core.Role{Role: core.RoleTenantAdmin, TenantID: tenant.ID}, true, 1))
+	_, token := e.invite(tenant.ID, "eve@user.example", core.UserActor(boss.ID))
+	e.lang = "en"
+	path := "/invitation?token=" + token + "&ui_locales=de"
+	_, page := e.page("GET", path, nil)
+	for _, want := range []string{`lang="de"`, "boss@user.example", tenant.Name, "Redakteur (schreibt Newsletter)"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %q in %s", want, textOf(page))
+		}
+	}
+	form := formOf(t, page)
+	form.Set("new_password", "short")
+	if _, page = e.page("POST", "/invitation", form); !strings.Contains(page, `lang="de"`) {
+		t.Errorf("another language after a fault: %s", textOf(page))
+	}
+	if to := purposeOf(path).path; to != path {
+		t.Errorf("the sign-in leads to %s", to)
 	}
 }
 

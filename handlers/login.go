@@ -31,7 +31,8 @@ type loginForm struct {
 	Password string `form:"password"`
 }
 
-// purpose is what a login is for: a page of the account, an authorization request, a mailed link, or a review. Anything
+// purpose is what a login is for: a page of the account, an authorization request, a mailed link, an invitation, or a
+// review. Anything
 // else that stands in the parameter continue counts as the account page: a login leads to no other place.
 type purpose struct {
 	path    string     // with query
@@ -56,6 +57,11 @@ func purposeOf(continueTo string) purpose {
 	if raw, ok := strings.CutPrefix(continueTo, reviewPath+"?"); ok {
 		if q, err := url.ParseQuery(raw); err == nil {
 			return purpose{path: (&reviewQuery{q.Get("campaign"), q.Get("mend"), q.Get("open")}).address()}
+		}
+	}
+	if raw, ok := strings.CutPrefix(continueTo, invitationPath+"?"); ok {
+		if q, err := url.ParseQuery(raw); err == nil {
+			return purpose{path: (&invitationQuery{q.Get("token"), q.Get("ui_locales")}).address()}
 		}
 	}
 	if p := (purpose{path: continueTo}); p.asksProof() || p.inConsole() || p.path == accountPath {

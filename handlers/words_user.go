@@ -68,6 +68,7 @@ type userWords struct {
 	SetupOver          string `json:"setup_over"`
 	InvitationTitle    string `json:"invitation_title"`
 	InvitationFrom     string `json:"invitation_from"`
+	InvitationRole     string `json:"invitation_role"`
 	InvitationFor      string `json:"invitation_for"`
 	InvitationButton   string `json:"invitation_button"`
 	InvitationSignIn   string `json:"invitation_sign_in"`

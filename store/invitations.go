@@ -97,6 +97,20 @@ func (s *Store) Invitation(ctx context.Context, id string) (i core.Invitation, e
 	return i, err
 }
 
+// Inviter returns who has sent an invitation, by name or address; empty: no user that there still is. Its only error is
+// core.ErrStorage.
+func (s *Store) Inviter(ctx context.Context, i *core.Invitation) (string, error) {
+	id := core.ActorUser(i.InvitedBy)
+	if id == "" {
+		return "", nil
+	}
+	u, err := s.User(ctx, id)
+	if errors.Is(err, core.ErrNotFound) {
+		return "", nil
+	}
+	return u.NameInMails(), err
+}
+
 // DeleteInvitation takes an invitation back. It returns core.ErrNotFound where there is none.
 func (s *Store) DeleteInvitation(ctx context.Context, id, actor string, now core.Instant) error {
 	return s.removeRecord(ctx, "invitation", id, "invitation.delete", actor, now)

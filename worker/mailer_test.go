@@ -145,6 +145,57 @@ func TestMailerSpeaksTheLanguageOfAccounts(t *testing.T) {
 	})
 }
 
+// The mail of an invitation says who invites, into what and as what; its sender has the tenant's name, and its link the
+// language. One that was taken back is not mailed.
+func TestMailerInvites(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &smtptest.Sender{}
+		h := workertest.New(t, s)
+		h.Opts.From = mail.Address{Email: "noreply@example.net"}
+		now := h.Time()
+		_, err := h.UpdateTenant(h.Context(), h.List.TenantID, "test", func(t *core.Tenant) error {
+			t.BrandName, t.Language = "Garden", "de"
+			return nil
+		})
+		h.Must(err)
+		bob := core.NewUser("bob@example.org", now)
+		bob.Name = "Bob Brown"
+		h.Must(h.AddUser(h.Context(), bob, "", now))
+		carl := core.NewUser("carl@example.org", now)
+		carl.Name = "Win at evil.example"
+		h.Must(h.AddUser(h.Context(), carl, "", now))
+		invite := func(by string) core.Invitation {
+			id := core.NewID()
+			i, err := h.AddInvitation(h.Context(), core.InvitationInput{
+				TenantID: h.List.TenantID, Role: core.RolePublisher, Email: core.Email("eve-" + id + "@example.org"),
+			}, store.UserToken{ID: id, Hashes: map[string][]byte{store.TokenInvitation: []byte(id)}}, by, now)
+			h.Must(err)
+			return i
+		}
+		invite(core.UserActor(bob.ID))
+		invite(core.UserActor(carl.ID))
+		invite("command:test")
+		h.Must(h.DeleteInvitation(h.Context(), invite(core.UserActor(bob.ID)).ID, "test", now))
+		h.Run(h.Mailer())
+		coretest.Settle(time.Second)
+		if s.Sum() != 3 {
+			h.Fatalf("%d mails", s.Sum())
+		}
+		all, err := new(mime.WordDecoder).DecodeHeader(strings.Join(s.Texts(), ""))
+		h.Must(err)
+		all = strings.ReplaceAll(strings.ReplaceAll(all, "=\r\n", ""), "=3D", "=")
+		for want, n := range map[string]int{
+			"From: Garden <noreply@example.net>\r\n": 3, "&ui_locales=de": 3, "Ihre Rolle: Herausgeber (": 3,
+			"Subject: Bob Brown lädt Sie zu den Newslettern von Garden ein\r\n": 1,
+			"Subject: carl@example.org lädt Sie ":                               1, "Subject: Garden lädt Sie ": 1, "evil": 0,
+		} {
+			if got := strings.Count(all, want); got < n || got > 2*n {
+				h.Errorf("%d of %q, want %d in\n%s", got, want, n, all)
+			}
+		}
+	})
+}
+
 func TestMailerRetries(t *testing.T) {
 	for _, c := range []struct {
 		name   string

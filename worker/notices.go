@@ -50,7 +50,7 @@ var notices = map[string]struct {
 }
 
 // errMoot is returned for a mail that there is no cause for any more.
-var errMoot = errors.New("the subscriber has left")
+var errMoot = errors.New("the subscriber has left, or the invitation was taken back")
 
 // envelopes are used again: a mail is some kilobytes.
 var envelopes = sync.Pool{New: func() any { return new(smtp.Envelope) }}
@@ -74,6 +74,9 @@ func (m *mailer) compose(ctx context.Context, q *core.Mail, now time.Time) (*smt
 		if err := m.accountLook(ctx, q, &d); err != nil {
 			return nil, err
 		}
+		if q.OfTeam() {
+			from.Name = d.Brand.Name
+		}
 	} else {
 		list, err := m.Store.ListWithTenant(ctx, q.ListID)
 		if err != nil {
@@ -84,7 +87,7 @@ func (m *mailer) compose(ctx context.Context, q *core.Mail, now time.Time) (*smt
 		from, origin, d.Brand = brandOf(&list.Tenant, from, origin)
 		msg.ReplyTo.Email = list.Tenant.ReplyTo
 	}
-	query, err := m.linkQuery(ctx, q)
+	query, err := m.linkQuery(ctx, q, cmp.Or(d.Language, core.Languages[0]))
 	if err != nil {
 		return nil, err
 	}
@@ -102,8 +105,8 @@ func (m *mailer) compose(ctx context.Context, q *core.Mail, now time.Time) (*smt
 }
 
 // accountLook sets the looks of a mail about an account. One that was asked for on the way to a tenant's client has the
-// tenant's language, name and color. Its sender, Reply-To, origin of links, relay and DKIM key are the daemon's, and it
-// loads no image.
+// tenant's language, name and color. Its sender's address, Reply-To, origin of links, relay and DKIM key are the
+// daemon's, and it loads no image. It returns errMoot for an invitation that was taken back.
 func (m *mailer) accountLook(ctx context.Context, q *core.Mail, d *notice.Data) error {
 	var of core.AccountMail
 	if err := json.Unmarshal([]byte(q.Params), &of); err != nil {
@@ -112,6 +115,11 @@ func (m *mailer) accountLook(ctx context.Context, q *core.Mail, d *notice.Data) 
 	d.Language = of.Language
 	if of.Review != nil {
 		d.Review = *of.Review
+	}
+	if q.Kind == core.MailInvitation {
+		if err := m.invitation(ctx, q.TokenID, d); err != nil {
+			return err
+		}
 	}
 	if q.TenantID == "" {
 		return nil
@@ -126,6 +134,20 @@ func (m *mailer) accountLook(ctx context.Context, q *core.Mail, d *notice.Data) 
 	d.Language = cmp.Or(tenant.Language, d.Language)
 	d.Brand.Name, d.Brand.Color = cmp.Or(tenant.AccountBrand(), d.Brand.Name), tenant.BrandColor
 	return nil
+}
+
+// invitation sets who invites, and as what.
+func (m *mailer) invitation(ctx context.Context, id string, d *notice.Data) error {
+	i, err := m.Store.Invitation(ctx, id)
+	if errors.Is(err, core.ErrNotFound) {
+		return errMoot
+	}
+	if err != nil {
+		return err
+	}
+	d.Invitation.Role = i.Role
+	d.Invitation.By, err = m.Store.Inviter(ctx, &i)
+	return err
 }
 
 // sign signs a mail where its sender has a key.
@@ -159,7 +181,8 @@ var linkKinds = map[string]auth.UnsubscribeKind{
 
 // linkQuery makes the token of a mail's link, which no queue holds. The token alone: the page knows whom it was mailed
 // to, and a link that names its reader costs a point in SpamAssassin (GB_CUSTOM_HTM_URI).
-func (m *mailer) linkQuery(ctx context.Context, q *core.Mail) (string, error) {
+// language is that of the mail: the page of an invitation, to a stranger, has the same.
+func (m *mailer) linkQuery(ctx context.Context, q *core.Mail, language string) (string, error) {
 	v := url.Values{}
 	switch q.Kind {
 	case core.MailConfirm, core.MailAskAgain:
@@ -186,6 +209,9 @@ func (m *mailer) linkQuery(ctx context.Context, q *core.Mail) (string, error) {
 			return "", err
 		}
 		v.Set("token", auth.MailToken(key, q.Kind, q.TokenID))
+		if q.Kind == core.MailInvitation {
+			v.Set("ui_locales", language)
+		}
 	case core.MailReview, core.MailReviewMissed:
 		v.Set("campaign", q.TokenID)
 	case core.MailReviewApproved, core.MailReviewRejected:

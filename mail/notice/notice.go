@@ -67,7 +67,8 @@ type Data struct {
 	Valid time.Duration // how long the link works
 	Brand Brand
 
-	Review core.ReviewMail // of the review kinds: the campaign, and who does what
+	Review     core.ReviewMail     // of the review kinds: the campaign, and who does what
+	Invitation core.InvitationMail // of an invitation: who invites, and as what
 
 	Language string        // of core.Languages; any other means the first
 	Own      core.MailText // the tenant's own wording; its empty fields mean ours

@@ -34,6 +34,9 @@ func TestGolden(t *testing.T) {
 				WantedAt: core.At(time.Date(2026, 12, 1, 8, 0, 0, 0, time.UTC)),
 			}
 		}
+		if Kind(n) == Invitation {
+			d.Invitation = core.InvitationMail{By: "Bob <boss>", Role: core.RoleEditor}
+		}
 		subject, text, html, err := Kind(n).Render(d)
 		if err != nil {
 			t.Fatal(err)
@@ -94,6 +97,11 @@ func TestLanguages(t *testing.T) {
 		} {
 			if pair[0] == "" || of(pair[0]) != of(pair[1]) {
 				t.Errorf("%s: %q for %q", lang, pair[0], pair[1])
+			}
+		}
+		for _, role := range core.Roles {
+			if RoleName(lang, role) == role {
+				t.Errorf("%s has no words for the role %s", lang, role)
 			}
 		}
 		if len(w.Notices) != len(en.Notices) {

@@ -27,11 +27,16 @@ func paragraphs(s string) (all []paragraph) {
 	return all
 }
 
-// filler returns what puts the values of d in the place of placeholders.
+// RoleName returns a role in words, with what it may do; the role itself where there are no words for it.
+func RoleName(language, role string) string { return cmp.Or(words.Of(language).Roles[role], role) }
+
+// filler returns what puts the values of d in the place of placeholders. No user may be known who invites: then the
+// tenant does.
 func filler(w *words.List, d Data) *strings.Replacer {
+	by := octets.CleanLine(cmp.Or(d.Review.By, d.Invitation.By, d.Brand.Name))
 	return strings.NewReplacer("{{email}}", d.To, "{{list.name}}", d.List, "{{tenant.name}}", d.Brand.Name,
 		"{{valid}}", lifetime(w, d.Valid), "{{mailing}}", octets.CleanLine(d.Review.Subject),
-		"{{by}}", octets.CleanLine(d.Review.By), "{{note}}", d.Review.Note, "{{wanted}}", wanted(w, &d.Review))
+		"{{by}}", by, "{{role}}", RoleName(d.Language, d.Invitation.Role), "{{note}}", d.Review.Note, "{{wanted}}", wanted(w, &d.Review))
 }
 
 // wanted says until when a review is wanted; empty: at any time.

@@ -1,6 +1,6 @@
 // Package words holds what notices and the footers of newsletters say, in each language of core.Languages: one file a
-// language, in texts. {{email}}, {{list.name}}, {{tenant.name}}, {{valid}} and, of reviews, {{mailing}}, {{by}},
-// {{note}} and {{wanted}} are placeholders.
+// language, in texts. {{email}}, {{list.name}}, {{tenant.name}}, {{valid}}, {{by}} of reviews and
+// invitations, {{role}} of these and, of reviews, {{mailing}}, {{note}} and {{wanted}} are placeholders.
 package words
 
 import (
@@ -26,6 +26,7 @@ type List struct {
 	Named    string `json:"named"`
 	Withdraw string `json:"withdraw"`
 
+	Roles   map[string]string `json:"roles"`  // what people of a team are and may do, by core.Roles
 	Wanted  string            `json:"wanted"` // when a review is wanted, {{when}}
 	Minutes string            `json:"minutes"`
 	Hour    string            `json:"hour"`
