@@ -3,6 +3,7 @@ package core
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Kind says what went wrong in the terms that decide an answer's status. The zero Kind is Internal: an error that no
@@ -185,6 +186,30 @@ func Conflictf(code, format string, args ...any) *Error {
 // Forbiddenf is a Forbidden error (code forbidden).
 func Forbiddenf(format string, args ...any) *Error {
 	return &Error{Kind: Forbidden, Code: "forbidden", Message: fmt.Sprintf(format, args...)}
+}
+
+// joined returns the errors that are not nil, joined; the error itself where it is the only one.
+func joined(errs ...error) error {
+	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+	if len(errs) == 1 {
+		return errs[0]
+	}
+	return errors.Join(errs...)
+}
+
+// Faults returns all that are in an error, in their order: those that others are made of are followed, causes are not.
+func Faults(err error) (all []*Error) {
+	switch e := err.(type) {
+	case *Error:
+		return []*Error{e}
+	case interface{ Unwrap() []error }:
+		for _, one := range e.Unwrap() {
+			all = append(all, Faults(one)...)
+		}
+	case interface{ Unwrap() error }:
+		return Faults(e.Unwrap())
+	}
+	return all
 }
 
 // KindOf returns the Kind of the first Error in the chain; Internal where there is none.

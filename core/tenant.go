@@ -106,7 +106,7 @@ func NewTenant(in TenantInput, now Instant) (Tenant, error) {
 }
 
 // Change takes over what the input holds. Status and domains are an operator's to set; a domain that the tenant proves
-// is added by the check of it.
+// is added by the check of it. The error joins those of all fields that are wrong.
 func (t *Tenant) Change(in TenantInput, operator bool, now Instant) error {
 	if in.ID != nil && *in.ID != t.ID {
 		return Invalidf("id", "id can't be changed.")
@@ -147,22 +147,20 @@ func (t *Tenant) Change(in TenantInput, operator bool, now Instant) error {
 	if in.TestAddresses != nil {
 		t.TestAddresses = Strings(*in.TestAddresses)
 	}
+	var wrong []error
 	if in.MailFrom != nil && Email(t.MailFrom).Domain() != Email(was.MailFrom).Domain() &&
 		IsFreeMail(Email(t.MailFrom).Domain()) {
-		return freeMailSender("mail_from")
+		wrong = append(wrong, freeMailSender("mail_from"))
 	}
-	if err := t.Validate(); err != nil {
-		return err
-	}
+	wrong = append(wrong, t.Validate())
 	if t.BrandName != was.BrandName {
-		if err := checkBrandName(t.BrandName); err != nil {
-			return err
-		}
+		wrong = append(wrong, checkBrandName(t.BrandName))
 	}
 	if t.PrivacyURL != was.PrivacyURL && t.PrivacyURL != "" && !hasWholeHost(t.PrivacyURL) { // older ones stay
-		return Invalidf("privacy_url", "privacy_url must have a whole host name, such as shop.example.")
+		wrong = append(wrong, Invalidf("privacy_url", "privacy_url must have a whole host name, such as shop.example."))
 	}
-	if err := t.changeRoute(in); err != nil {
+	wrong = append(wrong, t.changeRoute(in))
+	if err := joined(wrong...); err != nil {
 		return err
 	}
 	if !operator && t.Status != was.Status {
@@ -211,17 +209,26 @@ func (t *Tenant) Origin(daemon string) string { return cmp.Or(t.PublicURL, daemo
 // MaxDomains is the number of domains that one tenant may have.
 const MaxDomains = 100
 
-// Validate checks every field and brings domains and addresses into their normal form.
+// Validate checks every field and brings domains and addresses into their normal form. The error joins those of all
+// fields that are wrong.
 func (t *Tenant) Validate() error {
-	if err := checkName(&t.Name, "name"); err != nil {
-		return err
-	}
+	wrong := []error{checkName(&t.Name, "name")}
 	if t.Status != TenantActive && t.Status != TenantSuspended {
-		return Invalidf("status", "status must be active or suspended.")
+		wrong = append(wrong, Invalidf("status", "status must be active or suspended."))
 	}
 	if !slices.Contains(Approvals, t.Approval) {
-		return Invalidf("approval", "approval must be one of %s.", strings.Join(Approvals, ", "))
+		wrong = append(wrong, Invalidf("approval", "approval must be one of %s.", strings.Join(Approvals, ", ")))
 	}
+	wrong = append(wrong, t.validateDomains())
+	group, err := checkTestGroup(t.TestAddresses)
+	if err == nil {
+		t.TestAddresses = group
+	}
+	_, zone := ParseZone(t.TimeZone)
+	return joined(append(wrong, err, zone, t.validateMail())...)
+}
+
+func (t *Tenant) validateDomains() error {
 	if len(t.Domains) > MaxDomains {
 		return Invalidf("domains", "domains may be %d at most.", MaxDomains)
 	}
@@ -237,27 +244,17 @@ func (t *Tenant) Validate() error {
 		}
 	}
 	t.Domains = domains
-	group, err := checkTestGroup(t.TestAddresses)
-	if err != nil {
-		return err
-	}
-	t.TestAddresses = group
-	if _, err := ParseZone(t.TimeZone); err != nil {
-		return err
-	}
-	return t.validateMail()
+	return nil
 }
 
 func (t *Tenant) validateMail() error {
+	var wrong []error
 	if err := checkAddress(&t.MailFrom, "mail_from"); err != nil {
-		return err
+		wrong = append(wrong, err)
+	} else if t.MailFrom != "" && !slices.Contains(t.Domains, Email(t.MailFrom).Domain()) {
+		wrong = append(wrong, Invalidf("mail_from", "mail_from must lie in one of the tenant's domains."))
 	}
-	if t.MailFrom != "" && !slices.Contains(t.Domains, Email(t.MailFrom).Domain()) {
-		return Invalidf("mail_from", "mail_from must lie in one of the tenant's domains.")
-	}
-	if err := checkAddress(&t.ReplyTo, "reply_to"); err != nil {
-		return err
-	}
+	wrong = append(wrong, checkAddress(&t.ReplyTo, "reply_to"))
 	for _, f := range []struct {
 		text      *string
 		name      string
@@ -268,26 +265,22 @@ func (t *Tenant) validateMail() error {
 		{&t.PostalAddress, "postal_address", 500, true},
 		{&t.BrandName, "brand_name", 100, false},
 	} {
-		if err := checkText(f.text, f.name, f.max, f.multiline); err != nil {
-			return err
-		}
+		wrong = append(wrong, checkText(f.text, f.name, f.max, f.multiline))
 	}
 	if t.PublicURL = strings.TrimSuffix(t.PublicURL, "/"); t.PublicURL != "" && !isOrigin(t.PublicURL) {
-		return Invalidf("public_url", "public_url must be an origin such as https://news.example.com.")
+		wrong = append(wrong, Invalidf("public_url", "public_url must be an origin such as https://news.example.com."))
 	}
 	if t.BrandLogoURL != "" && !isSecureURL(t.BrandLogoURL) {
-		return Invalidf("brand_logo_url", "brand_logo_url must be an absolute https URL, or http on this machine.")
+		wrong = append(wrong, Invalidf("brand_logo_url",
+			"brand_logo_url must be an absolute https URL, or http on this machine."))
 	}
 	if _, ok := ParseColor(t.BrandColor); !ok && t.BrandColor != "" {
-		return Invalidf("brand_color", "brand_color must be written #rrggbb.")
+		wrong = append(wrong, Invalidf("brand_color", "brand_color must be written #rrggbb."))
 	}
 	if t.PrivacyURL != "" && !isWebURL(t.PrivacyURL) {
-		return Invalidf("privacy_url", "privacy_url must be an absolute http or https URL.")
+		wrong = append(wrong, Invalidf("privacy_url", "privacy_url must be an absolute http or https URL."))
 	}
-	if err := checkLanguage(t.Language); err != nil {
-		return err
-	}
-	return t.MailTexts.check()
+	return joined(append(wrong, checkLanguage(t.Language), t.MailTexts.check())...)
 }
 
 // maxName is the number of characters that the name of a record may have.

@@ -3,6 +3,7 @@ package handlers
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -52,6 +53,25 @@ func TestConsoleSettings(t *testing.T) {
 		form.Set("measure", "nothing")
 		e.refuses(e.path("settings"), form, http.StatusBadRequest, `value="red" maxlength="7" placeholder="#1d6b52" aria-invalid="true"`,
 			`<option value="nothing" selected>`)
+		// all that is wrong is said at once, and the first of it has the focus
+		for name, value := range map[string]string{
+			"name": " ", "reply_to": "nobody", "public_url": "https://acme.example/news", "privacy_url": "none",
+			"test_addresses": "a@acme.example nobody", "time_zone": "Acme/Town",
+		} {
+			form.Set(name, value)
+		}
+		e.refuses(e.path("settings"), form, http.StatusBadRequest, "7 entries can't be taken.",
+			`<option value="Europe/Berlin">`, "Write https:// and the name of the host alone")
+		_, page := e.page("POST", e.path("settings"), form)
+		if got := strings.Count(page, `aria-invalid="true"`); got != 7 || strings.Count(page, `<p class="wrong">`) != 7 ||
+			strings.Count(page, " autofocus") != 1 || !slices.Equal(marked(page), []string{"name"}) {
+			t.Errorf("%d are marked, %v has the focus", got, marked(page))
+		}
+		for name, value := range map[string]string{
+			"name": "Acme", "reply_to": "", "public_url": "", "privacy_url": "", "test_addresses": "", "time_zone": "",
+		} {
+			form.Set(name, value)
+		}
 		form.Set("brand_color", "")
 		e.sends(e.path("settings"), form)
 		if got := e.now(); !got.NoTracking || got.TrackingConsent || got.BrandColor != "" {

@@ -151,7 +151,7 @@ func TestConsoleScriptInABrowser(t *testing.T) {
 	b.Open(b.URL+"/testdata/console.html", chromedp.WaitVisible("#script"))
 	for name, try := range map[string]func(*testing.T, *consoleBrowser){
 		"palette": tryPalette, "menu": tryMenu, "questions": tryQuestions, "copy": tryCopy, "poll": tryPolls,
-		"upload": tryUpload, "keep": tryKeep, "autosave": tryAutosave, "no text is run": tryTextsThatRun,
+		"upload": tryUpload, "keep": tryKeep, "autosave": tryAutosave, "colour": tryColour, "no text is run": tryTextsThatRun,
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := &consoleBrowser{b.In(t), pages}
@@ -251,6 +251,19 @@ func tryPolls(t *testing.T, b *consoleBrowser) {
 	b.Eval(`delete document.hidden, document.dispatchEvent(new Event("visibilitychange"))`)
 	b.Wait(fmt.Sprintf(`Number(document.querySelector("#poll p").textContent) > %d`, before))
 	b.Eval(`document.querySelector("#poll").removeAttribute("data-poll")`)
+	b.clean()
+}
+
+// The picker fills in the text, which alone is sent and may stay empty.
+func tryColour(_ *testing.T, b *consoleBrowser) {
+	b.expect(`document.querySelector("#picker").hidden + " " + new URLSearchParams(new FormData(document.querySelector("#looks")))`,
+		"false colour=")
+	b.Eval(`document.querySelector("#picker").value = "#aa3344",
+		document.querySelector("#picker").dispatchEvent(new Event("input", {bubbles: true}))`)
+	b.expect(`document.querySelector("#colour").value`, "#aa3344")
+	b.Eval(`document.querySelector("#colour").value = ""`)
+	b.Do(chromedp.SendKeys("#colour", "#00ff7F"))
+	b.expect(`document.querySelector("#picker").value`, "#00ff7f")
 	b.clean()
 }
 

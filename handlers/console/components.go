@@ -27,6 +27,7 @@ var functions = template.FuncMap{
 	},
 	"join":  strings.Join,
 	"plain": plain,
+	"zones": zones,
 
 	"relayTest":   newRelayTest,
 	"relayFields": newRelayFields,
@@ -57,6 +58,8 @@ type field struct {
 	Mode                        string // the keys that a telephone offers
 	Hint, Wrong                 string
 	Required, Area              bool
+	Calm                        bool   // wrong, and another one has the focus
+	List                        string // the id of a datalist
 	Max, Rows                   int
 	Options                     []option
 }
@@ -102,6 +105,9 @@ func (f field) Web() field { f.Mode = "url"; return f }
 
 // Like sets an example, shown while it is empty.
 func (f field) Like(text string) field { f.Placeholder = text; return f }
+
+// From offers the values of a datalist.
+func (f field) From(list string) field { f.List = list; return f }
 
 // Fill sets what a browser may fill in (the attribute autocomplete).
 func (f field) Fill(name string) field { f.Complete = name; return f }

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"errors"
 	"net/url"
 	"regexp"
 	"strings"
@@ -13,8 +12,10 @@ import (
 // filled is a form with its values: those of a record, or those that were sent and can't be taken.
 type filled struct {
 	values map[string]string
-	at     string // the field that is wrong, as forms call it
-	text   string // what is wrong with it
+	at     string            // the field that is wrong, as forms call it
+	text   string            // what is wrong with it
+	more   map[string]string // what is wrong with others
+	marked *bool             // one of them has the focus
 }
 
 // Value returns the value of an input.
@@ -26,9 +27,18 @@ func (f filled) On(name string) bool { return f.values[name] == "1" }
 // Wrong returns what is wrong with the value of an input; empty: nothing.
 func (f filled) Wrong(name string) string {
 	if f.at != name {
-		return ""
+		return f.more[name]
 	}
 	return f.text
+}
+
+// Mark returns an input with what is wrong with its value; the first of a page has the focus.
+func (f filled) Mark(in field) field {
+	in = in.Blame(f.Wrong(in.Name))
+	if in.Wrong != "" && f.marked != nil {
+		in.Calm, *f.marked = *f.marked, true
+	}
+	return in
 }
 
 // tickWord is the value of a box: "1" where it is ticked.
@@ -40,15 +50,25 @@ func tickWord(on bool) string {
 }
 
 // refused shows a form again with what was sent, where the visitor can mend what is wrong: show makes the page. The
-// field that the API names is marked.
+// field that the API names is marked, or all where it names several.
 func (p *Page) refused(err error, show func(f filled, v View) (web.HTML, error)) (web.HTML, error) {
 	text, status, ok := p.FaultOf(err)
 	if !ok {
 		return web.HTML{}, err
 	}
 	f := filled{values: p.Form, text: text}
-	if e, is := errors.AsType[*core.Error](err); is {
-		f.at = e.Field
+	for i, e := range core.Faults(err) {
+		if i == 0 {
+			f.at, f.more, f.marked = e.Field, map[string]string{}, new(bool)
+			continue
+		}
+		at, _, _ := strings.Cut(e.Field, "[")
+		if at != f.at && f.more[at] == "" {
+			f.more[at] = p.faultText(e)
+		}
+	}
+	if n := len(f.more); n > 0 {
+		text = p.N("{{n}} entry can't be taken. It is marked.|{{n}} entries can't be taken. Each is marked.", int64(n+1))
 	}
 	return show(f, View{Fault: text, Status: status})
 }

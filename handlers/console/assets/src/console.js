@@ -15,6 +15,8 @@
 //   <form data-keep="campaign-7">                what is written is kept on the device until the server has it;
 //                                                see console/keep.js
 //   <form data-autosave>                         is saved as it is written; see console/autosave.js
+//   <input type="color" data-colour="id" hidden data-script>  the browser's picker for the colour that stands in #id;
+//                                                see console/colour.js
 //   <iframe data-whole>                          is as high as the page in it; see console/frames.js
 //   <form data-forget>                           signing out: forgets all that is kept on the device
 //
@@ -29,6 +31,7 @@ import "./console/upload.js";
 import "./console/keep.js";
 import "./console/autosave.js";
 import "./console/zone.js";
+import "./console/colour.js";
 import "./console/frames.js";
 import { onContent } from "./console/page.js";
 
