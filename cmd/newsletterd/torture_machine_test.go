@@ -35,6 +35,7 @@ func TestMachineDies(t *testing.T) {
 		long    bool // only at length
 	}{
 		{name: "folder", folder: true, window: 64},
+		{name: "folder-256", folder: true, window: 256, long: true},
 		{name: "0ms", window: 64, long: true},
 		{name: "0ms-256", window: 256, long: true},
 		{name: "5ms", latency: 5 * time.Millisecond, window: 64, long: true},
