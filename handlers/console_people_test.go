@@ -424,20 +424,27 @@ func TestConsoleImports(t *testing.T) {
 		importer := worker.Imports(e.store, nil, slog.New(slog.DiscardHandler))
 		e.shows("/imports", http.StatusOK, "No imports yet", "Import a file")
 		e.shows("/new-import", http.StatusOK, "Into which list?", "multipart/form-data")
-		at := e.uploads(e.list.ID, "readers.csv", "Adresse;Stadt;Notiz\nnew@reader.example;Bonn;x\nno address;Ulm;y\n")
+		at := e.uploads(e.list.ID, "readers.csv", "Adresse;Stadt;Notiz\nnew@reader.example;Bonn;x\nno address;Ulm;y\nnew@reader.example;Bonn;x\n")
 		e.shows(at, http.StatusOK, "readers.csv", "Stadt", "Bonn", "Ulm", "holds the addresses", "-Import now", "Try it first",
-			"-checked", `value="email" selected`, `value="notiz" selected`)
+			"-checked", `value="email" selected>E-mail address<`, `value="notiz" selected>Keep as`,
+			`value="city" selected>“City”, as its name says<`)
 		form := url.Values{"column.0": {"email"}, "column.1": {"city"}, "column.2": {""}, "source": {"the old shop"}}
 		e.sends(at, http.StatusBadRequest, form, "Say whether they have agreed", `value="email" selected`, "the old shop")
 		form.Set("agreed", "active")
 		form.Set("column.0", "")
 		e.sends(at, http.StatusBadRequest, form, "no column is named email")
 		form.Set("column.0", "email")
+		form.Set("column.1", "email")
+		e.sends(at, http.StatusBadRequest, form, "Two columns become the same", "-two columns hold", "-column.2-wrong",
+			`name="column.0" aria-invalid="true" aria-describedby="f-column.0-wrong" autofocus>`,
+			`name="column.1" aria-invalid="true" aria-describedby="f-column.1-wrong">`, "Another column becomes the same.")
+		form.Set("column.1", "city")
 		if to := e.sends(at, http.StatusSeeOther, form); to != at {
 			t.Errorf("leads to %s", to)
 		}
 		importer.Step(t.Context(), time.Now())
 		e.shows(at, http.StatusOK, "This would become of the lines", "line with an error", "-lines with an error",
+			"<strong>1</strong> on the list already or a second time in the file, as they are", "What is wrong with it<",
 			"Import now", `value="city" selected`,
 			`value="active" required checked`, "-data-poll",
 			`-value="notiz" selected`, `-value="Notiz" selected`)
@@ -490,7 +497,7 @@ func TestConsoleImportsKnowNames(t *testing.T) {
 			"email;FIRST-NAME;billing_last_name;Kontaktname;Wohnort;PLZ;Lieblingstee;Vorname\n"+
 				"last@reader.example;Ida;Rhodes;Ida R.;Bonn;53111;green;x\n")
 		e.shows(at, http.StatusOK, `value="first_name" selected`, `value="last_name" selected`, `value="name" selected`,
-			`value="city" selected`, `value="postal_code" selected>Postal code`, `value="Lieblingstee" selected`,
+			`value="city" selected`, `value="postal_code" selected>“Postal code”, as its name says<`, `value="email" selected>“E-mail address”, as its name says<`, `value="Lieblingstee" selected`,
 			`value="Vorname" selected`)
 		form = url.Values{
 			"agreed": {"active"}, "column.0": {"email"}, "column.1": {"first_name"}, "column.2": {"last_name"},

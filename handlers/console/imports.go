@@ -228,6 +228,8 @@ type importColumn struct {
 	Value   string
 	Options []option
 	Samples []string
+	Wrong   string
+	First   bool // of those that are wrong
 }
 
 // keepColumn is the value of a column that is taken as its name says.
@@ -295,9 +297,14 @@ func (o *Console) importJob(p *Page) (web.HTML, error) {
 			return web.HTML{}, err
 		}
 		v.Fault, v.Status = fault, status
+		p.readImport(&d)
+		if wrongOn(err, "mapping", fault) != "" && p.markTwice(&d) {
+			v.Fault = p.T("Two columns become the same: choose something else for one of them.")
+		}
+		return p.Show("import", v)
 	}
 	p.readImport(&d)
-	if _, part := p.Partial(); part && !p.IsForm() {
+	if _, part := p.Partial(); part {
 		return p.ShowPart("import", "import", v)
 	}
 	return p.Show("import", v)
@@ -370,12 +377,50 @@ func (p *Page) readColumn(d *importData, i int) {
 	default:
 		c.Value = d.guess(c, cmp.Or(known, own))
 	}
+	if said := d.saidByName(c, mapped, known); said != "" {
+		for i := range c.Options {
+			if o := &c.Options[i]; o.Value == said {
+				o.Text = p.T("“{{field}}”, as its name says", "field", o.Text)
+			}
+		}
+	}
 	if own != "" && !hasOption(c.Options, own) {
 		c.Options = append(c.Options, option{own, p.T("Keep as “{{name}}”", "name", own)})
 	}
 	if sent, ok := p.Form[c.Field]; ok && hasOption(c.Options, sent) {
 		c.Value = sent
 	}
+}
+
+// saidByName returns the choice that follows from the name of a column, and was made by no one; empty: there is none.
+func (d *importData) saidByName(c *importColumn, mapped bool, known string) string {
+	switch {
+	case known != "":
+		return known
+	case mapped:
+		return ""
+	case d.Problem == "" && (c.Use == "email" || c.Use == "preference"):
+		return c.value()
+	case d.Problem != "" && c.Value != "email":
+		return c.Value
+	}
+	return ""
+}
+
+// markTwice marks the columns for which the same was chosen, and reports whether there are any.
+func (p *Page) markTwice(d *importData) (twice bool) {
+	columns := map[string]int{}
+	for i := range d.Columns {
+		if c := &d.Columns[i]; c.Name != "" && c.Value != "" && c.Value != keepColumn {
+			columns[c.Value]++
+		}
+	}
+	for i := range d.Columns {
+		if c := &d.Columns[i]; columns[c.Value] > 1 {
+			c.Wrong, c.First, twice = p.T("Another column becomes the same."), !twice, true
+		}
+	}
+	return twice
 }
 
 // guess is the choice to begin with where the columns can't be told by their names.
@@ -430,8 +475,8 @@ func (p *Page) useText(use string) string {
 func (p *Page) countedRows(d *importData) (rows []countedRow) {
 	for _, r := range []countedRow{
 		{p.T("new"), d.Added},
-		{p.T("on the list already, with something new about them"), d.Updated},
-		{p.T("on the list already, as they are"), d.Unchanged},
+		{p.T("on the list already or a second time in the file, with something new about them"), d.Updated},
+		{p.T("on the list already or a second time in the file, as they are"), d.Unchanged},
 		{p.T("left alone: they have left, can't be reached, or are switched off"), d.Kept},
 		{p.T("left alone: another line says that they have left"), d.Contradicted},
 		{p.T("left out: they never confirmed where the file comes from"), d.Pending},
@@ -442,6 +487,17 @@ func (p *Page) countedRows(d *importData) (rows []countedRow) {
 		}
 	}
 	return rows
+}
+
+// FaultsTitle stands above the errors of lines that are shown.
+func (d *importData) FaultsTitle(p *Page) string {
+	switch n := d.Failed + d.Contradicted; {
+	case n > int64(len(d.Faults)):
+		return p.T("What is wrong with the first of them")
+	case n > 1:
+		return p.T("What is wrong with them")
+	}
+	return p.T("What is wrong with it")
 }
 
 // ImportReason is why an import has ended without doing what it should.
