@@ -91,7 +91,8 @@ func TestConsoleSends(t *testing.T) {
 		}
 		unseen.Del("sure")
 		unseen.Set("warned", "1")
-		e.sends(e.path("/send"), http.StatusBadRequest, unseen, "Tick that it is to be sent")
+		e.sends(e.path("/send"), http.StatusBadRequest, unseen, "Tick the box to send it",
+			`name="sure" value="1" aria-required="true" aria-invalid="true" aria-describedby="sure-wrong" autofocus`)
 		for range 2 {
 			if to := e.sends(e.path("/send"), http.StatusSeeOther, form); to != e.path("") {
 				t.Errorf("leads to %s", to)
@@ -134,7 +135,7 @@ func TestConsoleSendsLater(t *testing.T) {
 		form := e.sendForm(strings.TrimPrefix(twice, "/send")+"&offset=%2B01:00", "Sun 31 Oct 2100, 02:30 Berlin, in 303 days",
 			"Send to 2 readers on Sun 31 Oct 2100, 02:30")
 		e.sends(e.path("/send"), http.StatusBadRequest, e.with(form, "until", "2100-01-01T00:30"),
-			"Last time must not be in the past.")
+			"Latest time must not be in the past.")
 		e.sends(e.path("/send"), http.StatusSeeOther, e.with(form, "until", "2100-10-31T12:00"))
 		at := core.At(time.Date(2100, 10, 31, 1, 30, 0, 0, time.UTC))
 		if jobs := e.jobs(); len(jobs) != 1 || jobs[0].ScheduledAt != at || jobs[0].WindowEnd != at.Add(9*time.Hour+30*time.Minute) {

@@ -59,7 +59,7 @@ var fieldNames = map[string]string{
 	"version":                  "Version",
 	"visibility":               "Who sees it",
 	"wanted_at":                "Wanted by",
-	"window_end":               "Last time",
+	"window_end":               "Latest time",
 }
 
 // FieldName returns what the page calls a field of the API; empty: nothing of its own.

@@ -52,6 +52,7 @@ type sendData struct {
 	TimeFault  string
 	Until      string // nothing goes out later; empty: at any time
 	FirstFew   bool
+	Unsure     string // that the box is not ticked; empty: it is, or there is none
 	Key        string
 	Button     string
 
@@ -324,7 +325,7 @@ func (o *Console) send(p *Page) (web.HTML, error) {
 		body.Undo = undoSeconds
 	}
 	if f["warned"] == "1" && f["sure"] != "1" {
-		return p.sendAgain(p.T("Tick that it is to be sent all the same, or mend it first."), http.StatusBadRequest)
+		return p.sendUnsure(p.T("Tick the box to send it all the same, or mend it first."))
 	}
 	id := p.ID()
 	_, err := p.Ask(web.Question{
@@ -349,8 +350,20 @@ func (o *Console) send(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("campaigns", id), "")
 }
 
+// sendUnsure shows the page anew where the box next to the warnings is not ticked.
+func (p *Page) sendUnsure(fault string) (web.HTML, error) {
+	d := p.sendChoices()
+	d.Unsure = fault
+	return p.showSend(d, View{Fault: fault, Status: http.StatusBadRequest})
+}
+
 // sendAgain shows the page anew with what was chosen, and why it was not sent.
 func (p *Page) sendAgain(fault string, status int) (web.HTML, error) {
+	return p.showSend(p.sendChoices(), View{Fault: fault, Status: status})
+}
+
+// sendChoices is what the form that was sent has chosen.
+func (p *Page) sendChoices() *sendData {
 	f := p.Form
 	d := &sendData{Until: f["until"], FirstFew: f["first_few"] == "1", Key: core.NewID()}
 	if at, err := core.ParseInstant(f["at"]); err == nil && f["at"] != "" {
@@ -358,7 +371,7 @@ func (p *Page) sendAgain(fault string, status int) (web.HTML, error) {
 		d.Later, d.Date, d.Time = true, t.Format(time.DateOnly), t.Format("15:04")
 		p.readTime(d, t.Format("-07:00"))
 	}
-	return p.showSend(d, View{Fault: fault, Status: status})
+	return d
 }
 
 // nobodyApproves says why no one but the visitor can approve a campaign, or mend it; empty: someone can.
