@@ -164,9 +164,10 @@ func TestConsoleTeam(t *testing.T) {
 			t.Error("the invitation still stands")
 		}
 		bob := e.seed.NewUser("bob@user.example", "", func(u *core.User) {
-			u.Name, u.Roles = "Bob", []core.Role{{Role: core.RoleEditor, TenantID: e.tenant.ID}}
+			u.Name = "Bob"
+			u.Roles = []core.Role{{Role: core.RoleEditor, TenantID: e.tenant.ID}, {Role: core.RoleViewer, TenantID: e.tenant.ID}}
 		})
-		e.shows(page, "password alone")
+		e.shows(page, "password alone", "Editor: writes<br>Viewer: sees figures<")
 		e.must(e.store.AddPasskey(e.Context(), core.Passkey{
 			ID: core.NewID(), UserID: bob.ID, RPID: "news.test", Name: "key", Credential: []byte("c"), PublicKey: []byte("k"),
 		}, bob.Epoch, store.Answer{Hash: core.HashToken("a"), ExpiresAt: e.seed.Time().Add(time.Hour)}, core.MailStyle{}, e.seed.Time()))

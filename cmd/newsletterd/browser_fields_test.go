@@ -26,7 +26,7 @@ func TestFieldsOfReadersInABrowser(t *testing.T) {
 	w.pick("field")
 	w.Do(chromedp.WaitVisible(".editor-dialog"))
 	w.expect(`[...document.querySelectorAll(".editor-dialog option")].map(o => o.value).join()`,
-		"preferences.Ort,preferences.Vorname,preferences.first_name,email")
+		"preferences.Vorname,preferences.first_name,preferences.Ort,email")
 	const choose = `((value) => { const s = document.querySelector(".editor-dialog select"); s.value = value;
 		s.dispatchEvent(new Event("change")); return document.querySelector(".editor-dialog [name=fallback]").value; })`
 	w.expect(choose+`("preferences.Vorname")`, "reader")

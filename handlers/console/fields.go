@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"regexp"
 	"slices"
+	"strings"
 
 	"newsletterd/core"
 )
@@ -43,11 +44,21 @@ func (p *Page) fieldChoices(known []core.FieldCoverage, lists []listChoice) stri
 		}
 	}
 	add("first_name", "", "")
+	slices.SortStableFunc(all, func(a, b fieldChoice) int { return placeOf(a) - placeOf(b) })
 	b, err := json.Marshal(append(all, fieldChoice{"email", p.T("E-mail address"), ""}))
 	if err != nil {
 		return "[]"
 	}
 	return string(b)
+}
+
+// placeOf is where a field stands among those that are offered: names come first, since letters begin with them.
+func placeOf(f fieldChoice) int {
+	names := []string{"first_name", "last_name", "name"}
+	if i := slices.Index(names, knownColumn(strings.TrimPrefix(f.Name, "preferences."))); i >= 0 {
+		return i
+	}
+	return len(names)
 }
 
 // sayLacking puts findings on fields that readers lack into words of the page. They stand in the order of the fields
