@@ -39,6 +39,9 @@ func TestConsoleLogo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newTenantConsole(t, core.RoleTenantAdmin)
 		e.shows(e.path("settings"), "Save, and upload or choose a logo")
+		e.shows(e.path("looks"), `href="`+e.path("settings", "logo")+`"`, "Upload or choose a logo")
+		step := `<a href="` + e.path("settings", "logo") + `">Add your logo (optional)</a>`
+		e.shows("/console/"+e.tenant.ID, step+`<span class="sub">`)
 		e.shows(e.path("settings", "logo"), "There is no logo: your name stands in its place.", "Upload a logo")
 		other := e.seed.NewMedia("rose.png", []string{"12345"})
 		e.shows(e.path("settings", "logo"), "Or choose one of your pictures", "rose.png")
@@ -51,6 +54,8 @@ func TestConsoleLogo(t *testing.T) {
 		e.shows(e.path("settings", "logo"), `<img src="`+logo+`" alt="Your logo in a mail"`, "Our logo.png",
 			`aria-pressed="true"`)
 		e.shows(e.path("settings"), `<img src="`+logo+`" alt="Your logo"`, "Save, and choose another logo")
+		e.shows(e.path("looks"), `<img src="`+logo+`" alt="Your logo"`, "Choose another logo")
+		e.shows("/console/"+e.tenant.ID, step+`<span class="hidden-visually"> (done)`)
 
 		page := e.shows(e.path("settings", "logo"), "rose.png")
 		at := strings.Index(page, other.Mail.Digits())

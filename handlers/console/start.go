@@ -150,6 +150,10 @@ func (p *Page) steps(d *overviewData) ([]step, error) {
 			d.Counts.Active+d.Counts.Pending > 0,
 		},
 		{
+			p.T("Add your logo (optional)"), p.T("It stands at the head of your mails. Without one your name does."),
+			p.Path("settings", "logo"), p.Tenant.BrandLogoURL != "",
+		},
+		{
 			p.T("Write the first campaign"), p.T("Test it as often as you like: it goes out when you say so."), write,
 			len(d.Next) > 0,
 		},
