@@ -79,7 +79,7 @@ func TestConsoleReportRuns(t *testing.T) {
 			"Pause", "Stop", `data-poll="2"`,
 			"-Stop it for good", "Clicked", "not measured")
 		part := e.part(e.path(""), "report")
-		if !strings.Contains(part, `<div id="report"`) || strings.Contains(part, "<html") ||
+		if !strings.Contains(part, `<div id="report"`) || strings.Contains(part, "<html") || strings.Contains(part, `id="later"`) ||
 			!strings.Contains(part, "3 of 8") || !strings.Contains(part, `id="head" hx-swap-oob="outerMorph"`) {
 			t.Errorf("the part: %s", part)
 		}
@@ -103,10 +103,14 @@ func TestConsoleReportRuns(t *testing.T) {
 		do("stop", http.StatusSeeOther)
 		_, _, err = e.store.SettleJob(t.Context(), j.No, 0, e.seed.Time())
 		e.must(err)
-		e.shows(e.path(""), http.StatusOK, "Stopped today", "2 people have got it", "The mailing was stopped before", "-data-poll",
+		e.shows(e.path(""), http.StatusOK, "Stopped today", "2 people have got it", "The mailing was stopped before", `data-poll="30"`,
 			"550 5.1.1 no such user", "Send it to them once more", `Came back</dt><dd class="figure">0<`,
 			"first taken, then sent back · one more was not delivered", "By provider", "one was refused or came back",
 			"no such mailbox", `data-label="no such mailbox">1<`, "-mailbox full")
+		if part := e.part(e.path("?was=cancelled"), "report"); !strings.Contains(part, `<div id="later" hx-swap-oob="outerMorph">`) ||
+			!strings.Contains(part, "By provider") {
+			t.Errorf("what has changed since: %s", part)
+		}
 		do("retry", http.StatusSeeOther)
 		if jobs := e.jobs(); len(jobs) != 2 || jobs[0].RetryOf != j.ID {
 			t.Errorf("%+v", jobs)

@@ -77,6 +77,9 @@ func (p *Page) jobsOf(id string, limit int) ([]jobRow, error) {
 // jobAPI returns the address of a send job in the API, or below it.
 func jobAPI(id, part string) string { return "/api/send-jobs/" + url.PathEscape(id) + "/" + part }
 
+// watchedAfter is how long after its end a report that is open goes on to ask for new figures.
+const watchedAfter = time.Hour
+
 // maxRetries is how many mailings of one campaign a report sums up.
 const maxRetries = 20
 
@@ -127,6 +130,9 @@ func (d *reportData) Running() bool { return d.Job != nil && d.Job.Status == cor
 func (d *reportData) Paused() bool {
 	return d.Job != nil && d.Job.PausedAt != 0 && !d.Job.Status.Final()
 }
+
+// Done reports whether the mailing has ended.
+func (d *reportData) Done() bool { return d.Job != nil && d.Job.Status.Final() }
 
 // Retriable reports whether some have not got it, of a mailing that has ended.
 func (d *reportData) Retriable() bool {
@@ -217,6 +223,8 @@ func (p *Page) readReport(d *reportData) error {
 		}
 	case d.Running():
 		d.Poll = 2
+	case d.Job.StartedAt != 0 && p.Now.Sub(d.Job.FinishedAt) < watchedAfter:
+		d.Poll = 30
 	}
 	if d.Job.StartedAt == 0 {
 		return nil
@@ -402,6 +410,15 @@ func (p *Page) duplicate(id, who, what string) (*campaignPage, error) {
 
 // Mine reports whether the visitor is the one whom the audit trail names so.
 func (p *Page) Mine(by string) bool { return core.ActorUser(by) == p.Who.User.ID }
+
+// followedLink is a link with how many have followed it, on a page.
+type followedLink struct {
+	Link core.Link
+	Page shown
+}
+
+// Followed is how many have followed a link, for the page or a part of it.
+func (s shown) Followed(l core.Link) followedLink { return followedLink{l, s} }
 
 // PeopleOf returns how many people have followed a link.
 func (p *Page) PeopleOf(l core.Link) int64 { return l.Clicked - l.MachineClicked }

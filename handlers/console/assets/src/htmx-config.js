@@ -7,5 +7,6 @@ meta.content = JSON.stringify({
   history: true, // going back fetches the page again
   defaultTimeout: 30000,
   transitions: false,
+  morphIgnore: ["data-htmx-powered", "open"], // what a reader has opened stays open while a part is asked for again
 });
 document.head.append(meta);
