@@ -28,6 +28,9 @@ func TestInputsSayWhatIsWrong(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if strings.Contains(string(b), `type="url"`) || strings.Contains(string(b), `Kind "url"`) {
+			t.Errorf("%s: browsers refuse addresses that webAddress completes", file)
+		}
 		for form := range strings.SplitSeq(string(b), "<form") {
 			if !strings.Contains(form, `method="get"`) {
 				for _, one := range input.FindAllString(form, -1) {
