@@ -250,7 +250,19 @@ func TestConsolePerson(t *testing.T) {
 		if got := e.found("ida@reader.example").Status; to != at+"?done=ended" || got != core.SubscriptionUnsubscribed {
 			t.Errorf("%s, leads to %s", got, to)
 		}
-		e.shows(at, http.StatusOK, "Taken off the list by hand", "by one of your team", "-Take off the list<")
+		bob := e.seed.NewUser("bob@user.example", "", func(u *core.User) {
+			u.Name, u.Roles = "Bob", []core.Role{{Role: core.RoleTenantAdmin, TenantID: e.tenant.ID}}
+		})
+		e.shows(at, http.StatusOK, "Taken off the list by hand", "by ann@user.example", "-Take off the list<")
+		for name, by := range map[string]string{"by Bob": bob.ID, "by one of your team": core.NewID()} {
+			sub, _, err := e.store.AddSubscription(t.Context(), store.SubscriptionInput{
+				ListID: e.list.ID, Email: core.Email(core.NewID() + "@reader.example"), Status: core.SubscriptionActive,
+				Source: core.UserActor(by),
+			}, core.UserActor(by), e.seed.Time())
+			e.must(err)
+			e.seed.Deliver()
+			e.shows("/people/"+sub.ID, http.StatusOK, "Added by hand", name)
+		}
 		e.shows("/people/"+core.NewID(), http.StatusNotFound)
 	})
 }

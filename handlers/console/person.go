@@ -180,9 +180,13 @@ func (p *Page) readPerson(d *personData, fields core.Fields) error {
 		return err
 	}
 	d.Pager = p.Pager(next)
+	team, err := p.teamOf(d.personRecord.Consents)
+	if err != nil {
+		return err
+	}
 	for i := len(d.personRecord.Consents) - 1; i >= 0; i-- {
 		c := d.personRecord.Consents[i]
-		d.Consents = append(d.Consents, consentLine{c, p.consentWhat(&c), p.consentFrom(&c)})
+		d.Consents = append(d.Consents, consentLine{c, p.consentWhat(&c), p.consentFrom(&c, team)})
 	}
 	for _, b := range d.Blocks {
 		d.Liftable = d.Liftable || b.TenantID == p.Tenant.ID
@@ -296,11 +300,39 @@ func (p *Page) consentWhat(c *core.Consent) string {
 	return c.What
 }
 
-// consentFrom is where a line of the record of consents comes from.
-func (p *Page) consentFrom(c *core.Consent) string {
+// teamOf returns the names of those who work for the tenant, by what a consent that they have written down says of its
+// source: the visitor's, and all others' where the visitor may see the team and a consent names one of them.
+func (p *Page) teamOf(consents []core.Consent) (names map[string]string, err error) {
+	me := core.UserActor(p.Who.User.ID)
+	names = map[string]string{me: personName(p.Who.User.ID, p.Who.User.Name, p.Who.User.Email)}
+	others := slices.ContainsFunc(consents, func(c core.Consent) bool {
+		return core.ActorUser(c.Source) != "" && c.Source != me
+	})
+	if !others || !p.May(core.ActionTeamRead) {
+		return names, nil
+	}
+	team, err := all[core.Teammate](p, "/api/admin/team", p.ofTenant("limit", "100"), maxTeam)
+	for _, m := range team {
+		names[core.UserActor(m.ID)] = personName(m.ID, m.Name, m.Email)
+	}
+	return names, err
+}
+
+// personName returns the name that a user has chosen, else the address.
+func personName(id, name string, email core.Email) string {
+	if name == "" || name == core.DefaultName(id) {
+		return string(email)
+	}
+	return name
+}
+
+// consentFrom is where a line of the record of consents comes from. team are the names of the people whom it may name.
+func (p *Page) consentFrom(c *core.Consent, team map[string]string) string {
 	var parts []string
 	switch by, _, _ := strings.Cut(c.Source, ":"); {
 	case c.Source == "":
+	case team[c.Source] != "":
+		parts = append(parts, p.T("by {{who}}", "who", team[c.Source]))
 	case by == "user":
 		parts = append(parts, p.T("by one of your team"))
 	case by == "client":
