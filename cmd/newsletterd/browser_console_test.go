@@ -151,7 +151,8 @@ func TestConsoleScriptInABrowser(t *testing.T) {
 	b.Open(b.URL+"/testdata/console.html", chromedp.WaitVisible("#script"))
 	for name, try := range map[string]func(*testing.T, *consoleBrowser){
 		"palette": tryPalette, "menu": tryMenu, "questions": tryQuestions, "copy": tryCopy, "poll": tryPolls,
-		"upload": tryUpload, "keep": tryKeep, "autosave": tryAutosave, "colour": tryColour, "no text is run": tryTextsThatRun,
+		"upload": tryUpload, "keep": tryKeep, "autosave": tryAutosave, "colour": tryColour, "chosen": tryChosen,
+		"no text is run": tryTextsThatRun,
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := &consoleBrowser{b.In(t), pages}
@@ -264,6 +265,26 @@ func tryColour(_ *testing.T, b *consoleBrowser) {
 	b.Eval(`document.querySelector("#colour").value = ""`)
 	b.Do(chromedp.SendKeys("#colour", "#00ff7F"))
 	b.expect(`document.querySelector("#picker").value`, "#00ff7f")
+	b.clean()
+}
+
+// A picture is shown once it is chosen, and what is none is not.
+func tryChosen(_ *testing.T, b *consoleBrowser) {
+	const choose = `((name, type, text) => {
+		const data = new DataTransfer(), input = document.querySelector("#upload input");
+		data.items.add(new File([Uint8Array.from(atob(text), c => c.charCodeAt(0))], name, {type}));
+		input.files = data.files;
+		input.dispatchEvent(new Event("change", {bubbles: true}));
+	})`
+	const gif = "R0lGODlhAgABAIAAAAAAAP///yH5BAEAAAAALAAAAAACAAEAAAICBAoAOw=="
+	b.Eval(choose + `("a.gif", "image/gif", "` + gif + `")`)
+	b.Wait(`!document.querySelector("#chosen").hidden && document.querySelector("#chosen").naturalWidth === 2`)
+	b.Eval(choose + `("b.gif", "image/gif", "YWJj")`)
+	b.Wait(`document.querySelector("#chosen").src.endsWith("YWJj") && document.querySelector("#chosen").complete`)
+	b.expect(`document.querySelector("#chosen").hidden`, "true")
+	b.Eval(choose + `("c.txt", "text/plain", "YWJj")`)
+	b.expect(`document.querySelector("#chosen").hidden + " " + document.querySelector("#chosen").hasAttribute("src")`,
+		"true false")
 	b.clean()
 }
 

@@ -118,6 +118,9 @@ type file struct{ Label, Accept, Hint, Drop, Wrong string }
 
 func newFile(label, accept, hint string) file { return file{Label: label, Accept: accept, Hint: hint} }
 
+// Pictures reports whether it takes pictures alone: the one that was chosen is shown where scripts run.
+func (f file) Pictures() bool { return strings.HasPrefix(f.Accept, "image/") }
+
 // Or adds a text to the hint that is shown where scripts run.
 func (f file) Or(text string) file { f.Drop = text; return f }
 

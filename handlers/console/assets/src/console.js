@@ -12,6 +12,7 @@
 //                                                comes without data-poll is polled no more
 //   <form data-upload="#list">                   files dropped on the form are sent, with <progress>; the answer
 //                                                replaces the content of #list; <p data-fault> says what went wrong
+//   <input type="file" data-shows="id">          shows the picture that was chosen in <img id="id" hidden>
 //   <form data-keep="campaign-7">                what is written is kept on the device until the server has it;
 //                                                see console/keep.js
 //   <form data-autosave>                         is saved as it is written; see console/autosave.js
@@ -28,6 +29,7 @@ import "./console/menus.js";
 import "./console/copy.js";
 import "./console/poll.js";
 import "./console/upload.js";
+import "./console/chosen.js";
 import "./console/keep.js";
 import "./console/autosave.js";
 import "./console/zone.js";
