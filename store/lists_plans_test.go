@@ -110,7 +110,12 @@ func everyList(l core.List, sub core.Subscription, j *core.SendJob, now core.Ins
 		"DuePendingDisables": {{now}},
 		"EndpointAttempts":   {{"id", false}, {"id", true}},
 		"Endpoints":          among,
-		"History":            {{sub.Email, []string{l.TenantID}, false}, {sub.Email, none, true}},
+		"FindRecipients": {
+			{j, store.RecipientFilter{Search: "a"}},
+			{j, store.RecipientFilter{Search: "a", Status: "failed", Code: "550"}},
+			{j, store.RecipientFilter{Search: "a", Event: "clicked"}},
+		},
+		"History": {{sub.Email, []string{l.TenantID}, false}, {sub.Email, none, true}},
 		"ImportJobs": {
 			{[]string{l.TenantID}, false, ""},
 			{[]string{l.TenantID, "t"}, false, ""},
