@@ -47,8 +47,8 @@ var mayImport = map[string][]string{
 	"handlers/console":        {"core", "mail/markup", "handlers/web", "handlers/console/assets"},
 	"handlers/accesstest":     {"core", "handlers/web", "store", "store/storetest"},
 	"handlers": {
-		"core", "store", "store/subscribercsv", "auth", "mail", "mail/dkim", "mail/markup", "mail/picture", "mail/report",
-		"handlers/web", "handlers/console",
+		"core", "store", "store/subscribercsv", "auth", "mail", "mail/dkim", "mail/markup", "mail/notice", "mail/picture",
+		"mail/report", "handlers/web", "handlers/console",
 	},
 
 	"store/replica":             {"core", "store/replica/objects"},
