@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -99,5 +100,39 @@ func TestSmallWindowsInABrowser(t *testing.T) {
 		w.Do(chromedp.EmulateViewport(s.width, s.height))
 		w.Open(w.d.cfg.Origin()+"/login", chromedp.WaitVisible("#email"))
 		w.reach(s.name + ", /login")
+	}
+}
+
+// On a telephone the buttons that save and send are in reach wherever one is on the page of the editor, and its toolbar
+// is one row whose menus are seen whole. Enter in a line saves, and leads nowhere else.
+func TestEditorOnATelephoneInABrowser(t *testing.T) {
+	w := newWriter(t)
+	c := w.edit(strings.Repeat("A paragraph of a long mail.\n\n", 40))
+	w.Do(chromedp.EmulateViewport(390, 844))
+	const inReach = `[...document.querySelectorAll(".go .button")].map(b => {
+		const r = b.getBoundingClientRect();
+		return b.contains(document.elementFromPoint(r.left + r.width / 2, r.top + r.height / 2));
+	}).join()`
+	for _, y := range []string{"0", "700", "document.body.scrollHeight"} {
+		w.Eval(`scrollTo(0, ` + y + `)`)
+		w.expect(inReach, "true,true")
+	}
+	w.Eval(`scrollTo(0, 700)`)
+	w.Wait(`document.querySelector(".editor-toolbar").getBoundingClientRect().top === 0`)
+	w.expect(`document.querySelector(".editor-toolbar").clientHeight < 60`, "true")
+	w.Eval(`document.querySelector("[data-action=callout]").focus()`)
+	for _, height := range []int64{844, 400} {
+		w.Do(chromedp.EmulateViewport(390, height), chromedp.Click("[data-action=callout]"))
+		w.Wait(`[...document.querySelectorAll("[data-action^='callout.']")].every(b => {
+			const r = b.getBoundingClientRect();
+			return r.left >= 0 && r.right <= innerWidth && b === document.elementFromPoint(r.left + r.width / 2, r.top + r.height / 2);
+		})`)
+		w.Click("[data-action=callout]")
+	}
+	w.Do(chromedp.EmulateViewport(390, 844))
+	w.Submit(chromedp.Focus("#f-subject"), chromedp.KeyEvent("!\r"))
+	w.leads("/campaigns/" + c.ID + "?done=saved")
+	if got := w.kept(c.ID).Subject; !strings.Contains(got, "!") {
+		t.Error(got)
 	}
 }

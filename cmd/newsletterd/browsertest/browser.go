@@ -226,9 +226,9 @@ const runAxe = `new Promise(done => requestAnimationFrame(() => requestAnimation
 	() => axe.run(document, {resultTypes: ["violations"]})).then(r => r.violations.map(
 	v => v.id + " (" + v.impact + "): " + v.help + "\n" + v.nodes.map(n => "    " + n.html).join("\n")).join("\n"))`
 
-// beyond is how far anything stands out of the page, or of its card, once that is laid out anew.
+// beyond is how far anything stands out of the page, or of its card, once that is laid out anew. A toolbar scrolls sideways.
 const beyond = `new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(Math.max(
-	document.documentElement.scrollWidth - innerWidth, ...[...document.querySelectorAll("main *")].map(
+	document.documentElement.scrollWidth - innerWidth, ...[...document.querySelectorAll("main *:not([role=toolbar] *)")].map(
 		e => Math.floor(e.getBoundingClientRect().right - document.querySelector("main").getBoundingClientRect().right)))))))`
 
 // Fits checks that nothing stands out of a page, on a small telephone or on a desk. Scripts are on afterwards.

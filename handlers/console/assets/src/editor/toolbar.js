@@ -158,6 +158,7 @@ export class Toolbar {
     opener.setAttribute("aria-expanded", "false");
     const open = () => {
       list.hidden = false;
+      place(list, opener);
       opener.setAttribute("aria-expanded", "true");
       list.querySelector("button:not([disabled])")?.focus();
     };
@@ -189,6 +190,9 @@ export class Toolbar {
     document.addEventListener("mousedown", (event) => {
       if (!list.hidden && !box.contains(event.target)) close(false);
     });
+    for (const moved of ["scroll", "resize"]) {
+      addEventListener(moved, () => list.hidden || place(list, opener), { capture: true, passive: true });
+    }
     box.append(opener, list);
     this.dom.append(box);
     this.updates.push((state) => opener.setAttribute("data-on", String(Boolean(act.around(state, type)))));
@@ -220,6 +224,16 @@ export class Toolbar {
     this.source.setAttribute("aria-pressed", String(!state));
     if (!state) for (const e of this.stops) e.tabIndex = e === this.source ? 0 : -1;
   }
+}
+
+// place puts a menu below its button, or above it where there is no room, and within the window.
+function place(list, opener) {
+  const { clientWidth, clientHeight } = document.documentElement;
+  const { left, top, bottom } = opener.getBoundingClientRect();
+  const { offsetWidth: width, offsetHeight: height } = list;
+  const below = bottom + 4;
+  list.style.left = `${Math.max(4, Math.min(left, clientWidth - width - 4))}px`;
+  list.style.top = `${below + height <= clientHeight ? below : Math.max(4, top - height - 4)}px`;
 }
 
 function able(button, can) {
