@@ -31,8 +31,17 @@ func TestPreviewInABrowser(t *testing.T) {
 	w.Wait(whole + "(" + frame + ")")
 	w.Click(`label:has(#view-text)`)
 	w.Wait(`(f => f.contentDocument?.body?.textContent.includes("The end.") && f.contentDocument.documentElement.scrollHeight <= f.clientHeight)(document.querySelector("iframe.as-text"))`)
-	w.Click(`label:has(#view-desktop)`)
-	w.Wait(whole + "(" + frame + ")")
+	// That of a desktop is drawn smaller where the room is narrower than one; what is written keeps its own.
+	for _, width := range []int64{1280, 1110, 390} {
+		w.Do(chromedp.EmulateViewport(width, 800), chromedp.Click(`label:has(#view-desktop)`))
+		w.Wait(whole + "(" + frame + ")")
+		w.Wait(`(f => {
+			const room = f.parentElement.getBoundingClientRect(), drawn = f.getBoundingClientRect();
+			return f.contentWindow.innerWidth >= 600 && drawn.right <= room.right && drawn.width > room.width - 4 &&
+				Math.abs(drawn.height - room.height) < 4 && getComputedStyle(f.parentElement).overflowX === "hidden";
+		})(` + frame + `)`)
+		w.expect(`document.querySelector("#edit").clientWidth >= Math.min(480, innerWidth - 32)`, "true")
+	}
 	// A shorter text makes a lower frame.
 	w.Eval(`(() => { const area = document.querySelector("#f-source"); area.value = "Short {{ preferences.first_name | default: \"friend\" }}\n";
 		area.dispatchEvent(new Event("input", {bubbles: true})); })()`)

@@ -1,5 +1,6 @@
 // <iframe data-whole> is as high as the page in it, so that nothing scrolls inside. The page is of our own origin and runs no
-// scripts; one that can't be looked into stays as high as the stylesheet says.
+// scripts; one that can't be looked into stays as high as the stylesheet says. One that the stylesheet has wider than what it
+// stands in is drawn smaller.
 import { onContent } from "./page.js";
 
 function fit(frame) {
@@ -16,11 +17,20 @@ function fit(frame) {
   const quirks = page.compatMode === "BackCompat";
   const height = Math.ceil(Math.max(quirks ? 0 : root.getBoundingClientRect().height, ...ends));
   if (height > 0) frame.style.height = `${height}px`;
+  shrink(frame, height);
+}
+
+function shrink(frame, height) {
+  const scale = Math.min(1, frame.parentElement.clientWidth / frame.offsetWidth);
+  frame.style.transform = scale < 1 ? `scale(${scale})` : "";
+  frame.style.marginBottom = scale < 1 ? `${Math.ceil((scale - 1) * height)}px` : ""; // the room that it leaves
+  frame.parentElement.style.overflowX = scale < 1 ? "hidden" : "";
 }
 
 const known = new WeakSet();
 const sizes = new ResizeObserver((entries) => {
-  requestAnimationFrame(() => entries.forEach(({ target }) => fit(target)));
+  const frames = entries.flatMap(({ target: t }) => (t.matches("iframe") ? t : [...t.querySelectorAll("iframe[data-whole]")]));
+  requestAnimationFrame(() => frames.forEach(fit));
 });
 
 onContent((root) => {
@@ -29,6 +39,7 @@ onContent((root) => {
     known.add(frame);
     frame.addEventListener("load", () => fit(frame));
     sizes.observe(frame);
+    sizes.observe(frame.parentElement);
     fit(frame);
   }
 });
