@@ -108,3 +108,46 @@ func TestConsolePreviewAsAReader(t *testing.T) {
 		e.shows(e.path("?as=jo"), http.StatusOK, "-See it as a reader", "-joan@")
 	})
 }
+
+// Checks call a field by its question or by what it is, and a field that some readers lack is one matter.
+func TestConsoleChecksNameFieldsInWords(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newCampaignEnv(t, core.RoleTenantAdmin)
+		list, err := e.store.UpdateList(t.Context(), e.list.ID, "", func(l *core.List) error {
+			l.Fields = core.Fields{{Name: "size", Label: "Your shoe size", Type: core.FieldText}}
+			return nil
+		})
+		e.must(err)
+		e.campaign = e.seed.NewCampaign(list, func(f *core.CampaignFields) {
+			f.Subject = "News for {{ preferences.first_name }}"
+			f.Content.Kind = core.ContentMarkdown
+			f.Content.Source = "Of size {{ preferences.size }} in {{ preferences.city }}, {{ list.nothing }}\n"
+		})
+		for _, email := range []core.Email{"joan@reader.example", "ben@reader.example"} {
+			e.seed.Active(list.ID, email)
+			_, err := e.store.SetPreferences(t.Context(), list.ID, email, `{"city":"Bonn","first_name":"Jo"}`, e.seed.Time())
+			e.must(err)
+		}
+		e.seed.Deliver()
+		_, checks, _ := strings.Cut(e.shows(e.path(""), http.StatusOK), `id="checks"`)
+		checks, _, _ = strings.Cut(textOf(checks), "See it as a reader")
+		for _, want := range []string{
+			"“First name”: write it with a word for the others, as in {{ preferences.first_name | default: \"…\" }}",
+			"3 of 3 readers: nothing is known for “Your shoe size”, and nothing stands there.",
+			"1 of 3 readers: nothing is known for “City”",
+			"list.nothing",
+		} {
+			if !strings.Contains(checks, want) {
+				t.Errorf("no %q", want)
+			}
+		}
+		for _, jargon := range []string{"preferences.size", "preferences.city", "no known field", "Line "} {
+			if strings.Contains(checks, jargon) {
+				t.Errorf("%q", jargon)
+			}
+		}
+		if t.Failed() {
+			t.Log(checks)
+		}
+	})
+}

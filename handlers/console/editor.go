@@ -141,16 +141,15 @@ type checks struct {
 }
 
 // check has the API look at a campaign. A campaign that can't be looked at has no findings.
-func (p *Page) check(id string) (c checks, err error) {
+func (p *Page) check(of *campaignPage) (c checks, err error) {
 	var found struct {
 		Findings []core.CampaignFinding `json:"findings"`
 		Fields   []core.FieldCoverage   `json:"fields"`
 	}
-	if err = p.Do(http.MethodPost, campaignAPI(id, "check"), struct{}{}, &found); err != nil {
+	if err = p.Do(http.MethodPost, campaignAPI(of.ID, "check"), struct{}{}, &found); err != nil {
 		return c, err
 	}
-	p.sayLacking(found.Findings, found.Fields)
-	c.Matters, c.Fields = p.matters(id, found.Findings), found.Fields
+	c.Matters, c.Fields = p.matters(of, found.Findings, found.Fields), found.Fields
 	for i := range c.Matters {
 		if c.Matters[i].Bad {
 			c.Errors++
@@ -231,7 +230,7 @@ var languageNames = map[string]string{"en": "English", "de": "Deutsch", "fr": "F
 func (p *Page) look(d *editorData) error {
 	d.SavedAt = p.T("Saved {{when}}", "when", p.When(d.UpdatedAt))
 	var err error
-	if d.Checks, err = p.check(d.ID); err != nil {
+	if d.Checks, err = p.check(d.campaignPage); err != nil {
 		if _, _, ok := p.FaultOf(err); !ok {
 			return err
 		}

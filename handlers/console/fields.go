@@ -61,19 +61,42 @@ func placeOf(f fieldChoice) int {
 	return len(names)
 }
 
-// sayLacking puts findings on fields that readers lack into words of the page. They stand in the order of the fields
-// that the mail prints.
-func (p *Page) sayLacking(found []core.CampaignFinding, fields []core.FieldCoverage) {
-	for i := range found {
-		if found[i].Code != "field_missing" {
-			continue
+// sayField puts a finding on a field of readers into words of the page, which call it by its question or by what it is:
+// what there is to say, and its detail. ok: it is such a finding. A field that some readers lack is one matter, so that it
+// has no word for them is said of it there alone, and both texts are empty.
+func (p *Page) sayField(f *core.CampaignFinding, fields []core.FieldCoverage) (text, detail string, ok bool) {
+	switch f.Code {
+	case "field_missing":
+		for i := range fields {
+			if c := &fields[i]; c.Used && c.Known < c.Readers && namesField(f.Message, c.Name) {
+				return p.lacking(c), "", true
+			}
 		}
-		for _, f := range fields {
-			if f.Used && f.Known < f.Readers && namesField(found[i].Message, f.Name) {
-				found[i].Message = p.lacking(&f)
+	case "placeholder_without_default", "subject_placeholder_without_default":
+		name, _, _ := strings.Cut(strings.TrimPrefix(f.Message, "In the subject, "), " prints ")
+		for i := range fields {
+			c := &fields[i]
+			switch {
+			case "preferences."+c.Name != name:
+			case f.Severity == core.SeverityError:
+				return p.FindingText(*f), p.T("“{{field}}”: write it with a word for the others, as in {{example}}",
+					"field", p.labelOf(c), "example", "{{ "+name+` | default: "…" }}`), true
+			case c.Used && c.Known < c.Readers:
+				return "", "", true
+			default:
+				return p.FindingText(*f), p.labelOf(c), true
 			}
 		}
 	}
+	return "", "", false
+}
+
+// labelOf is what pages call a field of readers.
+func (p *Page) labelOf(c *core.FieldCoverage) string {
+	if c.Label != "" {
+		return c.Label
+	}
+	return p.knownLabel(c.Name)
 }
 
 // namesField reports whether the message of a finding is on a field.
@@ -82,12 +105,8 @@ func namesField(message, name string) bool {
 }
 
 func (p *Page) lacking(f *core.FieldCoverage) string {
-	label := f.Label
-	if label == "" {
-		label = p.knownLabel(f.Name)
-	}
 	pairs := []any{
-		"none", p.Number(f.Readers - f.Known), "all", p.Number(f.Readers), "field", label, "word", f.Default,
+		"none", p.Number(f.Readers - f.Known), "all", p.Number(f.Readers), "field", p.labelOf(f), "word", f.Default,
 	}
 	if f.Default == "" {
 		return p.T("{{none}} of {{all}} readers: nothing is known for “{{field}}”, and nothing stands there.",

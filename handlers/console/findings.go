@@ -64,6 +64,10 @@ func (p *Page) FindingDetail(f core.CampaignFinding) string {
 		name, _, _ = strings.Cut(name, "”")
 		return name
 	}
+	if f.Code == "placeholder_unknown" {
+		name, _, _ := strings.Cut(f.Message, " ")
+		return name
+	}
 	if f.Code == "image_without_alt" { // the sentence says it all
 		return ""
 	}
@@ -82,7 +86,7 @@ func (p *Page) FindingDetail(f core.CampaignFinding) string {
 // mended.
 type matter struct {
 	Text, Detail, Advice string
-	Line                 int
+	Line                 int      // of HTML; of a text no one sees lines
 	Bad                  bool     // nothing goes out before it is mended
 	More                 []string // findings on the same matter
 	Mend                 Link
@@ -96,7 +100,7 @@ func isOfDomain(f *core.CampaignFinding) bool {
 }
 
 // matters are the findings of a campaign's checks, the errors first. Those on the records of the sender domain are one.
-func (p *Page) matters(id string, found []core.CampaignFinding) (out []matter) {
+func (p *Page) matters(of *campaignPage, found []core.CampaignFinding, fields []core.FieldCoverage) (out []matter) {
 	domain := matter{Text: p.T("Your sender domain is not wholly set up: mails may end in the spam folder.")}
 	if p.May(core.ActionDomainPropose) {
 		domain.Mend = Link{p.T("Sender domains"), p.Path("settings", "domains")}
@@ -104,14 +108,23 @@ func (p *Page) matters(id string, found []core.CampaignFinding) (out []matter) {
 	for i := range found {
 		f := &found[i]
 		m := matter{
-			Text: p.FindingText(*f), Detail: p.FindingDetail(*f), Line: f.Where.Line,
-			Bad: f.Severity == core.SeverityError, Mend: p.mend(id, f),
+			Text: p.FindingText(*f), Detail: p.FindingDetail(*f),
+			Bad: f.Severity == core.SeverityError, Mend: p.mend(of.ID, f),
+		}
+		if of.Content.Kind == core.ContentHTML {
+			m.Line = f.Where.Line
+		}
+		text, detail, said := p.sayField(f, fields)
+		if said {
+			m.Text, m.Detail = text, detail
 		}
 		switch {
+		case said && text == "":
+			continue
 		case isOfDomain(f) && !m.Bad:
 			domain.More = append(domain.More, m.Text)
 			continue
-		case m.Mend.To == "" && !strings.Contains(f.Hint, "/api/"): // others are for programs
+		case m.Mend.To == "" && !said && !strings.Contains(f.Hint, "/api/"): // others are for programs
 			m.Advice = p.T(f.Hint)
 		}
 		out = append(out, m)

@@ -174,7 +174,7 @@ func (p *Page) lookAt(d *sendData) error {
 		}
 		d.Lists = append(d.Lists, l.Name)
 	}
-	found, err := p.check(c.ID)
+	found, err := p.check(c)
 	if err != nil {
 		return err
 	}
