@@ -98,7 +98,18 @@ func TestConsolePreviewAsAReader(t *testing.T) {
 		e.shows(e.path("/preview?as=joan%40reader.example"), http.StatusOK, "Dear Bonn")
 		e.shows(e.path("/preview"), http.StatusOK, "Dear reader")
 		if part := e.part(e.path("?as=jo"), "readers"); !strings.Contains(part, "john@reader.example") ||
-			strings.Contains(part, "<html") {
+			strings.Contains(part, "<html") || strings.Contains(part, "<iframe") {
+			t.Error(part)
+		}
+		// The mail comes at once where one reader alone is meant, with what is known of them, in words.
+		for _, at := range []string{"?as=joa", "?as=joan@reader.example"} {
+			e.shows(e.path(at), http.StatusOK, "As joan@reader.example sees it", "<dt>City</dt><dd>Bonn")
+			if part := e.part(e.path(at), "readers"); !strings.Contains(part, "preview?as=joan%40reader.example") ||
+				!strings.Contains(part, "hx-swap-oob") {
+				t.Error(part)
+			}
+		}
+		if part := e.part(e.path("?as="), "readers"); !strings.Contains(part, "As one of whom nothing is known") {
 			t.Error(part)
 		}
 	})
@@ -129,6 +140,7 @@ func TestConsoleChecksNameFieldsInWords(t *testing.T) {
 			e.must(err)
 		}
 		e.seed.Deliver()
+		e.shows(e.path("/send"), http.StatusOK, "<strong>News for </strong>") // as one gets it of whom nothing is known
 		_, checks, _ := strings.Cut(e.shows(e.path(""), http.StatusOK), `id="checks"`)
 		checks, _, _ = strings.Cut(textOf(checks), "See it as a reader")
 		for _, want := range []string{

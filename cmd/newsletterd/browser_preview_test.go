@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"newsletterd/cmd/newsletterd/browsertest"
 	"newsletterd/core"
@@ -19,6 +20,7 @@ func TestPreviewInABrowser(t *testing.T) {
 	_, err := w.d.store.SetPreferences(t.Context(), w.list.ID, "joan@reader.example",
 		`{"first_name":"Joan","city":"Bonn"}`, now())
 	w.d.Must(err)
+	w.d.seed.Active(w.list.ID, "john@reader.example")
 	w.Do(browsertest.OnEachPage(`window.faults = [];
 		document.addEventListener("securitypolicyviolation", e => faults.push(e.effectiveDirective + " " + e.blockedURI));
 		addEventListener("error", e => faults.push(e.message));`))
@@ -50,14 +52,21 @@ func TestPreviewInABrowser(t *testing.T) {
 		frame + `)`)
 
 	w.Do(chromedp.SendKeys("#f-as", "jo"))
-	w.Wait(`document.querySelector("#readers a")?.textContent.includes("joan@reader.example")`)
-	w.expect(`document.querySelectorAll("#readers a").length`, "1")
+	w.Wait(`document.querySelector("#readers")?.textContent.includes("joan@reader.example")`)
+	w.expect(`document.querySelectorAll("#readers a").length`, "2")
 	w.Look("campaign-reader")
-	w.Click("#readers a")
+	w.Click("#readers a[href*=joan]")
 	w.Wait(frame + `.contentDocument?.body?.textContent.includes("Short Joan")`)
 	w.Wait(`(t => t.includes("As joan@reader.example sees it") && t.includes("Bonn"))(document.querySelector(".as-reader").textContent)`)
 	w.Click(".as-reader a")
 	w.Wait(frame + `.contentDocument?.body?.textContent.includes("Short friend") && !document.querySelector(".as-reader")`)
+	// Once one reader alone is meant, the mail is that one's; without a search, no one's.
+	w.Do(chromedp.SendKeys("#f-as", "a"))
+	w.Wait(frame + `.contentDocument?.body?.textContent.includes("Short Joan") && !document.querySelector("#readers a")`)
+	w.expect(`document.activeElement.id + document.querySelectorAll(".as-form button").length`, "f-as0")
+	w.Do(key("a", chromedp.ModifierCtrl), key(kb.Backspace))
+	w.Wait(frame + `.contentDocument?.body?.textContent.includes("Short friend") && !document.querySelector(".as-reader")`)
+	w.Wait(frame + `.clientHeight < 600`)
 	w.clean()
 
 	w.Do(browsertest.Scripts(false), chromedp.Reload())

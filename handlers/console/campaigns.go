@@ -143,7 +143,7 @@ func (c *campaignPage) Title(p *Page) string {
 	case c.Name != "":
 		return c.Name
 	case c.Subject != "":
-		return c.Subject
+		return p.Listed(c.Subject)
 	}
 	return p.T("Without a name")
 }

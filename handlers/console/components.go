@@ -26,7 +26,6 @@ var functions = template.FuncMap{
 		return e
 	},
 	"join":  strings.Join,
-	"plain": plain,
 	"zones": zones,
 
 	"relayTest":   newRelayTest,
@@ -35,17 +34,17 @@ var functions = template.FuncMap{
 }
 
 // filledIn matches a placeholder as {{preferences.first_name | default: "friend"}}: its name, and what stands there
-// without a value.
-var filledIn = regexp.MustCompile(`{{\s*([\w.]+)\s*(?:\|\s*default:\s*"([^"]*)"\s*)?}}`)
+// without a value, within quotes of either kind.
+var filledIn = regexp.MustCompile(`{{-?\s*([\w.]+)\s*(?:\|\s*default:\s*("[^"]*"|'[^']*')\s*)?-?}}`)
 
-// plain returns a text as pages list it: with the defaults of its placeholders in their places, or with their names.
-func plain(text string) string {
+// Listed returns a text as pages list it: with the defaults of its placeholders in their places, or with what those are.
+func (p *Page) Listed(text string) string {
 	return filledIn.ReplaceAllStringFunc(text, func(s string) string {
-		p := filledIn.FindStringSubmatch(s)
-		if p[2] != "" {
-			return p[2]
+		is := filledIn.FindStringSubmatch(s)
+		if is[2] != "" {
+			return is[2][1 : len(is[2])-1]
 		}
-		return "[" + strings.TrimPrefix(p[1], "preferences.") + "]"
+		return "[" + p.knownLabel(strings.TrimPrefix(is[1], "preferences.")) + "]"
 	})
 }
 

@@ -2,15 +2,18 @@ package console
 
 import "testing"
 
-// A list shows what a reader without a name would get.
-func TestPlain(t *testing.T) {
+// A list shows what a reader without a name would get, or what a placeholder is.
+func TestListed(t *testing.T) {
+	p := &Page{Lang: "en"}
 	for _, c := range []struct{ of, want string }{
 		{"News of May", "News of May"},
 		{`Hello {{preferences.first_name | default: "friend"}}`, "Hello friend"},
-		{"Hello {{ preferences.first_name }}, {{list.name}}", "Hello [first_name], [list.name]"},
+		{`Hello{{- preferences.first_name | default: ', friend' -}}`, "Hello, friend"},
+		{`Hello{{ preferences.first_name | default: "" }}`, "Hello"},
+		{"Hello {{ preferences.first_name }}, {{list.name}}", "Hello [First name], [list.name]"},
 		{"{{", "{{"},
 	} {
-		if got := plain(c.of); got != c.want {
+		if got := p.Listed(c.of); got != c.want {
 			t.Errorf("%q, not %q", got, c.want)
 		}
 	}

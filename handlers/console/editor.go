@@ -226,6 +226,21 @@ func (p *Page) EditorStyle() string { return scriptAddress("editor.css") }
 
 var languageNames = map[string]string{"en": "English", "de": "Deutsch", "fr": "Français", "es": "Español"}
 
+// inboxOf returns how an inbox lists the mail of a campaign to a reader of whom nothing is known, and how buttons and
+// boxes look in it (JSON; empty: it can't be made yet).
+func (p *Page) inboxOf(c *campaignPage) (in inbox, looks string) {
+	in = inbox{cmp.Or(c.FromName, p.Tenant.MailFromName, p.Tenant.Name), p.Listed(c.Subject), p.Listed(c.Preheader)}
+	var shown shownMail
+	if err := p.Do(http.MethodPost, campaignAPI(c.ID, "preview"), map[string]any{}, &shown); err != nil {
+		return in, ""
+	}
+	if c.Subject != "" { // the API has the name of the campaign in place of none
+		in.Subject = shown.Subject
+	}
+	in.Beginning = shown.Beginning
+	return in, string(shown.Looks)
+}
+
 // look fills in what the editor shows of the mail: the inbox, the checks, who gets it.
 func (p *Page) look(d *editorData) error {
 	d.SavedAt = p.T("Saved {{when}}", "when", p.When(d.UpdatedAt))
@@ -235,21 +250,7 @@ func (p *Page) look(d *editorData) error {
 			return err
 		}
 	}
-	d.Inbox = inbox{d.FromName, d.Subject, d.Preheader}
-	if d.Inbox.From == "" {
-		d.Inbox.From = p.Tenant.MailFromName
-	}
-	if d.Inbox.From == "" {
-		d.Inbox.From = p.Tenant.Name
-	}
-	var shown shownMail
-	if err := p.Do(http.MethodPost, "/api/campaigns/"+d.ID+"/preview", map[string]any{}, &shown); err == nil {
-		if d.Subject != "" { // the API has the name of the campaign in place of none
-			d.Inbox.Subject = shown.Subject
-		}
-		d.Inbox.Beginning = shown.Beginning
-		d.Looks = string(shown.Looks)
-	}
+	d.Inbox, d.Looks = p.inboxOf(d.campaignPage)
 	readers := int64(0)
 	for i := range d.Lists {
 		if d.Lists[i].On {

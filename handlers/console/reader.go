@@ -23,6 +23,8 @@ type seenAs struct {
 	Email string // of the reader; empty: one of whom nothing is known
 	Own   []Link // what is known of the reader: labels of fields, and what they say
 	Found []string
+
+	Settled bool // with what a script searches for comes the mail, since it is known who sees it
 }
 
 // FrameOf is the address of the preview in a frame, as the reader sees it, by one of its views.
@@ -51,15 +53,18 @@ func (p *Page) showSeen(c *campaignPage, part string) (web.HTML, error) {
 	if err != nil {
 		return web.HTML{}, err
 	}
+	d.Seen.Settled = part == "readers" && (d.Seen.Email != "" || d.Seen.Text == "")
 	return p.ShowPart("editor", part, View{Data: &d, Frames: true})
 }
 
-// seeAs finds the reader that the query names: one with that address, or those whose addresses begin so.
+// seeAs finds the reader that the query names: the one with that address, or the only one whose address begins so, or
+// else several.
 func (p *Page) seeAs(d *editorData) error {
 	d.Seen.Text = strings.TrimSpace(p.Query("as"))
 	if d.Seen.Text == "" || !p.May(core.ActionPeopleRead) {
 		return nil
 	}
+	var first seenAs
 	searched := 0
 	for i := range d.Lists {
 		l := &d.Lists[i]
@@ -75,19 +80,25 @@ func (p *Page) seeAs(d *editorData) error {
 		}
 		for i := range found {
 			email := string(found[i].Email)
+			if len(d.Seen.Found) == 0 {
+				first = seenAs{Email: email, Own: p.ownFields(l.Fields, found[i].Preferences)}
+			}
 			if strings.EqualFold(email, d.Seen.Text) && d.Seen.Email == "" {
-				d.Seen.Email, d.Seen.Own = email, ownFields(l.Fields, found[i].Preferences)
+				d.Seen.Email, d.Seen.Own = email, p.ownFields(l.Fields, found[i].Preferences)
 			}
 			if len(d.Seen.Found) < maxSeenFound && !slices.Contains(d.Seen.Found, email) {
 				d.Seen.Found = append(d.Seen.Found, email)
 			}
 		}
 	}
+	if d.Seen.Email == "" && len(d.Seen.Found) == 1 {
+		d.Seen.Email, d.Seen.Own = first.Email, first.Own
+	}
 	return nil
 }
 
 // ownFields are the fields of a reader that say something: those of the list by their labels, then the others.
-func ownFields(fields core.Fields, said core.Preferences) (own []Link) {
+func (p *Page) ownFields(fields core.Fields, said core.Preferences) (own []Link) {
 	values := said.Values()
 	add := func(name, label string) {
 		text := string(values[name])
@@ -103,7 +114,7 @@ func ownFields(fields core.Fields, said core.Preferences) (own []Link) {
 		add(f.Name, f.Label)
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		add(name, name)
+		add(name, p.knownLabel(name))
 	}
 	return own
 }

@@ -35,6 +35,7 @@ func campaignAPI(id string, parts ...string) string {
 type sendData struct {
 	Campaign *campaignPage
 	From     string
+	Inbox    inbox
 	Lists    []string
 	Readers  countedAudience
 	Sum      string // how the number of readers comes about; empty: all get it
@@ -166,6 +167,7 @@ func (p *Page) lookAt(d *sendData) error {
 	default:
 		d.From = cmp.Or(address, name, p.T("The address of the service"))
 	}
+	d.Inbox, _ = p.inboxOf(c)
 	d.Measure = p.measureLink(c)
 	for _, id := range c.ListIDs {
 		var l core.List
