@@ -6,6 +6,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"newsletterd/cmd/newsletterd/browsertest"
 	"newsletterd/cmd/newsletterd/daemontest"
 )
 
@@ -41,24 +42,56 @@ func TestFieldsOfReadersInABrowser(t *testing.T) {
 		"1 of 2 readers: nothing is known for “Ort”, they read “here”.")`)
 }
 
-// The dialog of pictures offers those that the tenant has, with their words.
+// redDot is a picture of 5 by 5 pixels.
+const redDot = "iVBORw0KGgoAAAANSUhEUgAAAAUAAAAFCAYAAACNbyblAAAAHElEQVQI12P4//8/w38GIAXDIBKE0DHxgljNBAAO9TXL0Y4OHwAAAABJRU5ErkJggg=="
+
+// The dialog of pictures offers those that the tenant has, with their words, and shows the one that is chosen there or
+// from the computer.
 func TestOwnPicturesInABrowser(t *testing.T) {
 	w := newWriter(t)
 	w.d.seed.TenantID = w.tenant.ID
 	w.d.seed.NewMedia("boot.png", []string{"1234"})
-	rose := w.d.seed.NewMedia("rose.png", []string{"12345"})
-	w.edit("Text\n")
-	w.put(`document.querySelector(".editor-text > p")`)
-	w.pick("picture")
-	w.Do(chromedp.WaitVisible(".editor-library button"))
+	w.Do(browsertest.OnEachPage(`window.faults = [];
+		document.addEventListener("securitypolicyviolation", e => faults.push(e.effectiveDirective + " " + e.blockedURI));
+		addEventListener("error", e => faults.push(e.message));`))
+	c := w.edit("Text\n")
+	const shown = `(e => e && !e.hidden && e.firstChild.naturalWidth === 5)(document.querySelector(".editor-chosen"))`
+	ask := func() {
+		w.put(`document.querySelector(".editor-text > p")`)
+		w.pick("picture")
+		w.Do(chromedp.WaitVisible(".editor-library button"))
+	}
+	ask()
+	w.expect(shown, "false")
+	w.Eval(`(() => {
+		const input = document.querySelector(".editor-dialog [type=file]"), data = new DataTransfer();
+		data.items.add(new File([Uint8Array.from(atob("` + redDot + `"), c => c.charCodeAt(0))], "rose.png", {type: "image/png"}));
+		input.files = data.files;
+		input.dispatchEvent(new Event("change", {bubbles: true}));
+	})()`)
+	w.Wait(shown)
+	w.Click(".editor-dialog .primary", chromedp.WaitNotPresent(".editor-dialog"))
+	w.Wait(`/^Text\n\n!\[.*\]\(http.*rose.png\)\n$/.test(document.querySelector("#f-source").editor.markdown())`)
+	// What was sent a moment ago is known to the script; later it comes from where the media of the tenant are.
+	daemontest.Await(t, "the text is saved", func() bool {
+		return strings.Contains(w.kept(c.ID).Content.Source, "rose.png")
+	})
+	w.Do(chromedp.Reload(), chromedp.WaitVisible(".editor-text"))
+	ask()
 	w.expect(`[...document.querySelectorAll(".editor-library button")].map(b => b.title).join()`, "rose.png,boot.png")
 	w.Eval(`document.querySelector(".editor-library button").click()`)
 	w.expect(`document.querySelector(".editor-library button").getAttribute("aria-pressed")`, "true")
+	w.Wait(shown)
+	w.expect(`document.querySelector(".editor-chosen img").src === document.querySelector(".editor-dialog [name=src]").value`, "true")
+	// A picture that isn't there, or that the page may not show, is not shown.
+	w.Eval(`document.querySelectorAll(".editor-library button")[1].click()`)
+	w.Wait(`document.querySelector(".editor-chosen").hidden`)
+	w.Eval(`document.querySelector(".editor-library button").click()`)
+	w.Wait(shown)
+	w.Look("editor-pictures")
 	w.Click(".editor-dialog .primary", chromedp.WaitNotPresent(".editor-dialog"))
-	w.Wait(`/^Text\n\n!\[.*\]\(http.*\)\n$/.test(document.querySelector("#f-source").editor.markdown())`)
+	w.Wait(`(text => text.split("rose.png").length === 3)(document.querySelector("#f-source").editor.markdown())`)
+	w.Wait(`document.querySelectorAll(".editor-figure img").length === 2`)
 	w.Wait(`/saved/i.test(document.querySelector("#saved").textContent)`)
-	if got := w.Eval(`document.querySelector("#f-source").editor.markdown()`); !strings.Contains(got, "rose.png") ||
-		rose.ID == "" {
-		t.Error(got)
-	}
+	w.clean()
 }

@@ -6,6 +6,7 @@ import { liftListItem, wrapInList } from "prosemirror-schema-list";
 import { NodeSelection, Selection, TextSelection } from "prosemirror-state";
 import { make } from "../console/page.js";
 import { dialog } from "./dialog.js";
+import { dataAddress } from "./pictures.js";
 import { schema } from "./schema.js";
 import { field } from "./template.js";
 import { word } from "./words.js";
@@ -310,11 +311,34 @@ function library(pictures, form) {
         form.elements.src.value = url;
         form.elements.alt.value = alt;
         if (form.elements.file) form.elements.file.value = "";
+        form.elements.src.dispatchEvent(new Event("change", { bubbles: true }));
       };
       box.append(b);
     }
     box.hidden = !all.length;
   });
+  return box;
+}
+
+// chosen shows the picture that is chosen in the form: a file, or what is at an address, where the page may show that.
+function chosen(pictures, form, { src = "", pending = "" }) {
+  const img = make("img", { alt: word("picture.chosen") });
+  const box = make("div", { className: "editor-chosen", hidden: true }, img);
+  let turn = 0;
+  const show = async (file, address) => {
+    const now = ++turn;
+    const from = file ? await dataAddress(file) : pictures.visible(complete(address), address === src ? pending : "");
+    if (now !== turn) return;
+    box.hidden = !from;
+    if (from) img.src = from;
+    else img.removeAttribute("src");
+  };
+  img.onerror = () => (box.hidden = true);
+  form.addEventListener("change", (event) => {
+    const { file, src: address } = form.elements;
+    if (event.target === file || event.target === address) show(file?.files[0], address.value.trim());
+  });
+  show(null, src);
   return box;
 }
 
@@ -331,6 +355,7 @@ export function askPicture(pictures) {
       { name: "width", label: word("width"), value: old.width || "", mode: "numeric" },
       { name: "href", label: word("leads"), value: old.href, mode: "url" },
     ];
+    fields.unshift({ element: (form) => chosen(pictures, form, old) });
     if (pictures.canSend) fields.unshift({ name: "file", label: word("file.choose"), type: "file" });
     if (pictures.library) fields.unshift({ element: (form) => library(pictures, form) });
     const about = { remove: Boolean(found), ok: found ? word("save") : word("insert") };

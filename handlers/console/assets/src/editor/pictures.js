@@ -123,7 +123,8 @@ function change(view, pending, attrs, alt) {
   });
 }
 
-function dataAddress(file) {
+// dataAddress returns a file as a data: address; empty where it can't be read.
+export function dataAddress(file) {
   return new Promise((done) => {
     const r = new FileReader();
     r.onload = () => done(r.result);
