@@ -302,6 +302,24 @@ func TestConsoleEndpoints(t *testing.T) {
 	})
 }
 
+// An operator who makes a tenant may be one of its team, as the one who makes the first is unless they say otherwise: so
+// they are among those who are asked for approval.
+func TestConsoleOperatorsInTheTeam(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RoleOperator)
+		e.showsBelow(console.Path, "/new-tenant", http.StatusOK, []string{`name="in_team" value="1">`})
+		for _, in := range []string{"", "1"} {
+			to := e.sendsBelow(console.Path, "/new-tenant", http.StatusSeeOther,
+				url.Values{"name": {"Roses"}, "language": {"en"}, "in_team": {in}}, nil)
+			a, err := e.store.Approvers(t.Context(), &core.Campaign{TenantID: strings.TrimPrefix(to, "/")}, "", core.At(time.Now()))
+			e.must(err)
+			if want := len(in); a.People != want {
+				t.Errorf("in_team %q: %d people are asked for approval, not %d", in, a.People, want)
+			}
+		}
+	})
+}
+
 // The first step asks for the time zone, preset by that of the browser; times are shown in it.
 func TestConsoleTimeZoneOfATenant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

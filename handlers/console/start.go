@@ -24,6 +24,7 @@ type newTenantData struct {
 
 	Languages []option
 	First     bool // there is none yet
+	InTeam    bool // who makes it is to be one of its administrators
 }
 
 func (o *Console) newTenant(p *Page) (web.HTML, error) { return p.showNewTenant(newTenantData{}, nil) }
@@ -37,6 +38,7 @@ func (p *Page) showNewTenant(d newTenantData, fault error) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	d.First = len(some) == 0
+	d.InTeam = d.InTeam || d.First && p.Request.Method == http.MethodGet
 	for _, lang := range core.Languages {
 		d.Languages = append(d.Languages, option{lang, languageNames[lang]})
 	}
@@ -77,7 +79,12 @@ func (o *Console) addTenant(p *Page) (web.HTML, error) {
 	d := newTenantData{
 		Name: p.Form["name"], Domain: p.Form["domain"], MailFrom: strings.TrimSpace(p.Form["mail_from"]),
 		PostalAddress: p.Form["postal_address"], Language: p.Form["language"],
-		TimeZone: strings.TrimSpace(p.Form["time_zone"]),
+		TimeZone: strings.TrimSpace(p.Form["time_zone"]), InTeam: p.Form["in_team"] != "",
+	}
+	if d.InTeam { // before the tenant is made, which is not made twice
+		if err := p.fresh(); err != nil {
+			return web.HTML{}, err
+		}
 	}
 	body := map[string]any{
 		"name": d.Name, "language": d.Language, "postal_address": strings.ReplaceAll(d.PostalAddress, "\r\n", "\n"),
@@ -98,6 +105,12 @@ func (o *Console) addTenant(p *Page) (web.HTML, error) {
 	var made core.Tenant
 	if err := p.Do(http.MethodPost, "/api/admin/tenants", body, &made); err != nil {
 		return p.showNewTenant(d, err)
+	}
+	if d.InTeam { // operators may do all there, but only who is in the team is asked for approval
+		role := map[string]string{"role": core.RoleTenantAdmin, "tenant_id": made.ID}
+		if err := p.Do(http.MethodPost, "/api/admin/users/"+p.caller.UserID+"/roles", role, nil); err != nil {
+			return web.HTML{}, err
+		}
 	}
 	return p.Redirect(Path+"/"+made.ID, "")
 }
