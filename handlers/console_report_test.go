@@ -105,10 +105,10 @@ func TestConsoleReportRuns(t *testing.T) {
 		e.must(err)
 		e.shows(e.path(""), http.StatusOK, "Stopped today", "2 people have got it", "The mailing was stopped before", `data-poll="30"`,
 			"550 5.1.1 no such user", "Send it to them once more", `Came back</dt><dd class="figure">0<`,
-			"first taken, then sent back · one more was not delivered", "By provider", "one was refused or came back",
+			"first taken, then sent back · one more was not delivered", "Not arrived, by provider", "one was refused or came back",
 			"no such mailbox", `data-label="no such mailbox">1<`, "-mailbox full")
 		if part := e.part(e.path("?was=cancelled"), "report"); !strings.Contains(part, `<div id="later" hx-swap-oob="outerMorph">`) ||
-			!strings.Contains(part, "By provider") {
+			!strings.Contains(part, "Not arrived, by provider") {
 			t.Errorf("what has changed since: %s", part)
 		}
 		do("retry", http.StatusSeeOther)
