@@ -119,6 +119,24 @@ func TestConsoleSends(t *testing.T) {
 	})
 }
 
+// What the author has provided for is said before a campaign is sent, and not asked about.
+func TestConsoleSendingAsksForWarnings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newCampaignEnv(t, core.RolePublisher)
+		shows := func(source string, texts ...string) {
+			t.Helper()
+			e.campaign = e.seed.NewCampaign(e.list, func(f *core.CampaignFields) {
+				f.Content.Kind, f.Content.Source = core.ContentMarkdown, source
+			})
+			e.shows(e.path("/send"), http.StatusOK, texts...)
+		}
+		shows(`Of {{ preferences.city | default: "home" }}`, "Have a look at 2 things first", "they read “home”",
+			"I have seen the warning above")
+		shows(`Of {{ preferences.city }}`, "Have a look at 2 things first", "nothing stands there",
+			"I have seen the 2 warnings above")
+	})
+}
+
 // A time is said back whole. One that clocks never show is refused, and one that they show twice is asked about.
 func TestConsoleSendsLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -88,6 +88,7 @@ type matter struct {
 	Text, Detail, Advice string
 	Line                 int      // of HTML; of a text no one sees lines
 	Bad                  bool     // nothing goes out before it is mended
+	Settled              bool     // the author has provided for it: nothing is asked
 	More                 []string // findings on the same matter
 	Mend                 Link
 }
@@ -114,6 +115,9 @@ func (p *Page) matters(of *campaignPage, found []core.CampaignFinding, fields []
 		if of.Content.Kind == core.ContentHTML {
 			m.Line = f.Where.Line
 		}
+		m.Settled = f.Code == "field_missing" && slices.ContainsFunc(fields, func(c core.FieldCoverage) bool {
+			return c.Default != "" && namesField(f.Message, c.Name)
+		})
 		text, detail, said := p.sayField(f, fields)
 		if said {
 			m.Text, m.Detail = text, detail

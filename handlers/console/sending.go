@@ -202,6 +202,16 @@ func (p *Page) lookAt(d *sendData) error {
 	return nil
 }
 
+// Asks returns how many of the warnings are to be ticked off.
+func (d *sendData) Asks() (n int) {
+	for i := range d.Warnings {
+		if !d.Warnings[i].Settled {
+			n++
+		}
+	}
+	return n
+}
+
 // sumOf says how the number of readers comes about: 12,480 − 96 can't be reached = 12,384. Empty: all get it.
 func (p *Page) sumOf(a *core.Audience) string {
 	sum := p.Number(a.Active)
