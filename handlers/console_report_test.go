@@ -236,7 +236,10 @@ func TestConsoleReport(t *testing.T) {
 		e.shows(e.path("/people?status=clicked"), http.StatusOK, readers[0].Email, "-"+readers[1].Email)
 		e.shows(e.path("/people?status=machine_clicked"), http.StatusOK, readers[1].Email, "-"+readers[0].Email,
 			"clicked by a machine</span>", "/people?q="+url.QueryEscape(readers[1].Email))
-		e.shows(e.path("/preview?view=clicks"), http.StatusOK, "Roses</a><span style=", ">1 · 100.0 %</span>")
+		e.seed.ChangeTenant(e.tenant.ID, core.TenantInput{PostalAddress: new("Newtown 7")}) // what went out does not change
+		e.shows(e.path(""), http.StatusOK, "/preview?view=clicks&amp;job="+j.ID+`"`)
+		e.shows(e.path("/preview?view=clicks&job="+j.ID), http.StatusOK, "Roses</a><span style=", ">1 · 100.0 %</span>",
+			"-Newtown 7")
 		e.shows(e.path("/preview"), http.StatusOK, "Roses</a>", "-100.0 %")
 		time.Sleep(50 * time.Hour)
 		_, err = e.store.AddEngagements(t.Context(), []core.Engagement{

@@ -455,7 +455,11 @@ func (o *Console) preview(p *Page) (web.HTML, error) {
 	}
 	var mail shownMail
 	policy := previewPolicy
-	err := p.Do(http.MethodPost, "/api/campaigns/"+p.ID()+"/preview", body, &mail)
+	path := campaignAPI(p.ID(), "preview")
+	if job := p.Query("job"); job != "" { // as it went out, whatever the looks are today
+		path = jobAPI(job, "preview")
+	}
+	err := p.Do(http.MethodPost, path, body, &mail)
 	if text, _, ok := p.FaultOf(err); err != nil && ok {
 		mail.Text, err = text, nil
 		mail.HTML = ""
