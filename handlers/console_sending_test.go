@@ -137,6 +137,21 @@ func TestConsoleSendingAsksForWarnings(t *testing.T) {
 	})
 }
 
+// That a few readers get it first is not offered where there are only some, and kept as the settings have it.
+func TestConsoleOffersAFewReadersFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newCampaignEnv(t, core.RoleTenantAdmin)
+		const offer, kept = "To a few readers first", `<input type="hidden" name="first_few" value="1">`
+		e.shows(e.path("/send"), http.StatusOK, "-"+offer, "-"+kept)
+		_, err := e.store.UpdateTenant(t.Context(), e.tenant.ID, "", func(t *core.Tenant) error {
+			t.FirstFew = true
+			return nil
+		})
+		e.must(err)
+		e.shows(e.path("/send"), http.StatusOK, "-"+offer, kept)
+	})
+}
+
 // A time is said back whole. One that clocks never show is refused, and one that they show twice is asked about.
 func TestConsoleSendsLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -73,6 +73,12 @@ type timeChoice struct{ Offset, Text string }
 // Unmeasured reports whether links of the mails lead straight to their addresses.
 func (d *sendData) Unmeasured() bool { return d.Measure.Text != "" }
 
+// ManyReaders reports whether there are, or may be, so many readers that a few of them can get it first. What is chosen
+// in the settings is kept with fewer, since there may be more by then.
+func (d *sendData) ManyReaders() bool {
+	return d.Readers.AtLeast || d.Readers.Recipients > core.FirstFewFrom
+}
+
 // measureLink leads to where it is chosen that clicks are measured; empty: they are.
 func (p *Page) measureLink(c *campaignPage) (l Link) {
 	if measured(&p.Tenant, c.Tracking) != measureNothing {
