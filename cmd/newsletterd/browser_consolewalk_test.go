@@ -110,10 +110,16 @@ func TestConsoleWalkInABrowser(t *testing.T) {
 	}
 }
 
-// cutOff lists placeholders that are wider than their inputs; null: there are no placeholders.
+// cutOff lists placeholders and choices that are wider than their inputs; null: there are none.
 const cutOff = `(() => {
 	document.querySelector("dialog.palette")?.showModal();
 	const pen = document.createElement("canvas").getContext("2d");
+	const chosen = [...document.querySelectorAll("select")].filter(e => e.clientWidth && e.selectedOptions.length).map(e => {
+		const is = getComputedStyle(e), text = e.selectedOptions[0].text;
+		pen.font = [is.fontWeight, is.fontSize, is.fontFamily].join(" ");
+		const room = e.clientWidth - parseFloat(is.paddingLeft) - parseFloat(is.paddingRight) - 20; // its arrow
+		return pen.measureText(text).width > room ? text + " has " + Math.floor(room) + " px" : "";
+	});
 	const all = [...document.querySelectorAll("input[placeholder]")].filter(e => e.clientWidth && e.placeholder);
 	const cut = all.map(e => {
 		const is = getComputedStyle(e);
@@ -122,10 +128,11 @@ const cutOff = `(() => {
 		return pen.measureText(e.placeholder).width > room ? e.placeholder + " has " + Math.floor(room) + " px" : "";
 	}).filter(Boolean);
 	document.querySelector("dialog.palette")?.close();
-	return all.length ? cut.join("; ") : null;
+	cut.push(...chosen.filter(Boolean));
+	return all.length + chosen.length ? cut.join("; ") : null;
 })()`
 
-// hasExamples reports whether a page has placeholders in its inputs, which are to be read whole.
+// hasExamples reports whether a page has placeholders in its inputs, or choices, which are to be read whole.
 func hasExamples(t *testing.T, b *browsertest.Browser, at string) bool {
 	t.Helper()
 	found := false

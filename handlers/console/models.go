@@ -90,7 +90,7 @@ func (p *Page) showModels(fault error) (web.HTML, error) {
 // visibilities are who may see a model besides those whom it is shared with.
 func (p *Page) visibilities() []option {
 	return []option{
-		{string(core.Private), p.T("only you, and whom you share it with")},
+		{string(core.Private), p.T("you, and those you share it with")},
 		{string(core.PublicVisible), p.T("everybody with an account here")},
 	}
 }
@@ -173,7 +173,7 @@ func (p *Page) showModel(f filled, v View) (web.HTML, error) {
 	v.Within, v.Badge = []Link{{p.T("Your models"), OwnPath + "/models"}}, p.ModelBadge(d.Visibility)
 	if d.Visibility == core.TenantVisible {
 		d.Views = append(d.Views, option{
-			string(core.TenantVisible), p.T("as set by a program: only you, and whom you share it with"),
+			string(core.TenantVisible), p.T("as a program has set it"),
 		})
 	}
 	if p.Form["do"] != "" || d.Form.values == nil {
