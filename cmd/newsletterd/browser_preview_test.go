@@ -43,6 +43,7 @@ func TestPreviewInABrowser(t *testing.T) {
 				Math.abs(drawn.height - room.height) < 4 && getComputedStyle(f.parentElement).overflowX === "hidden";
 		})(` + frame + `)`)
 		w.expect(`document.querySelector("#edit").clientWidth >= Math.min(480, innerWidth - 32)`, "true")
+		w.expect(`document.querySelector(".editor-toolbar").clientHeight < 80`, "true") // two rows
 	}
 	// A shorter text makes a lower frame.
 	w.Eval(`(() => { const area = document.querySelector("#f-source"); area.value = "Short {{ preferences.first_name | default: \"friend\" }}\n";

@@ -108,6 +108,8 @@ func TestSmallWindowsInABrowser(t *testing.T) {
 func TestEditorOnATelephoneInABrowser(t *testing.T) {
 	w := newWriter(t)
 	c := w.edit(strings.Repeat("A paragraph of a long mail.\n\n", 40))
+	w.Do(chromedp.EmulateViewport(340, 844))
+	w.expect(`document.querySelector(".tabs").clientHeight < 50`, "true") // a line
 	w.Do(chromedp.EmulateViewport(390, 844))
 	const inReach = `[...document.querySelectorAll(".go .button")].map(b => {
 		const r = b.getBoundingClientRect();
