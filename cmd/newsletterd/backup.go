@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/replica"
 )
 
 func (p *program) backupCommand() *cli.Command {
@@ -46,6 +48,9 @@ backup takes the place of what the replica has, on every machine; it is refused 
 			if err != nil {
 				return err
 			}
+			if err := mayRestore(c, cfg); err != nil {
+				return err
+			}
 			log := newLog(config.Log{Level: "warn", Format: "text", PII: cfg.Log.PII}, p.err)
 			if err := bringNewest(c.Context, cfg, log); err != nil {
 				return err
@@ -66,6 +71,20 @@ backup takes the place of what the replica has, on every machine; it is refused 
 			return p.done(c, "%s is restored from %s; %s.", cfg.Database.Path, c.String("from"), text)
 		},
 	}
+}
+
+// mayRestore returns an error where there is no backup, or where it would take the place of what a replica has, though
+// --database names another file than the one that is kept there: who only looks at a backup does not mean that.
+func mayRestore(c *cli.Context, cfg *config.Config) error {
+	if _, err := os.Stat(c.String("from")); err != nil {
+		return err
+	}
+	if _, named := nearest(c, "database"); !named || cfg.Replica.URL == "" || replica.Served(cfg.Database.Path) {
+		return nil
+	}
+	return fmt.Errorf("%s was never kept in the replica, and the backup would take the place there of what all machines "+
+		"serve: leave --database away to have that, or set NEWSLETTERD_REPLICA_URL to nothing to leave the replica alone",
+		cfg.Database.Path)
 }
 
 // settleHome holds the jobs of a file that is not where it was at the last start, and says so as long as any is held.

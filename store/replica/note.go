@@ -39,6 +39,12 @@ type mark struct {
 
 func notePath(path string) string { return path + ".replica" }
 
+// Served reports whether a database file of this path was kept in a replica, or waited for one, on this machine.
+func Served(path string) bool {
+	_, err := os.Stat(notePath(path))
+	return err == nil
+}
+
 // readNote returns the zero value where there is none.
 func readNote(path string) (n note, err error) {
 	b, err := os.ReadFile(notePath(path))
