@@ -49,9 +49,9 @@ func TestConsoleSettings(t *testing.T) {
 		if got := e.now().BrandName; got != "Acme & Daughter" {
 			t.Errorf("%q is lost", got)
 		}
-		form.Set("brand_color", "red")
+		form.Set("brand_color", "rosenrot")
 		form.Set("measure", "nothing")
-		e.refuses(e.path("settings"), form, http.StatusBadRequest, `value="red" maxlength="7" placeholder="#1d6b52" aria-invalid="true"`,
+		e.refuses(e.path("settings"), form, http.StatusBadRequest, `value="rosenrot" maxlength="30" placeholder="#1d6b52" aria-invalid="true"`,
 			`<option value="nothing" selected>`)
 		// all that is wrong is said at once, and the first of it has the focus
 		for name, value := range map[string]string{
