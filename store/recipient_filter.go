@@ -106,8 +106,8 @@ type recipientChoice struct {
 }
 
 // chosen makes the choice of a filter after a place among the recipients of a job. none: there is no such recipient.
-func (s *Store) chosen(ctx context.Context, j *core.SendJob, f *RecipientFilter, after string) (c recipientChoice, none bool,
-	err error,
+func (s *Store) chosen(ctx context.Context, j *core.SendJob, f *RecipientFilter, after string) (
+	c recipientChoice, none bool, err error,
 ) {
 	if err := f.Validate(); err != nil {
 		return c, false, err
@@ -164,9 +164,8 @@ func (s *Store) recipients(ctx context.Context, j *core.SendJob, f *RecipientFil
 				return rs, strconv.FormatInt(c.after, 10), nil
 			}
 			var n int
-			if n, err = s.readChosen(ctx, j.No, &c, p.ListID, end, min(reads, recipientRange), page.Limit, &rs); err == nil {
-				reads -= n
-			}
+			n, err = s.readChosen(ctx, j.No, &c, p.ListID, end, min(reads, recipientRange), page.Limit, &rs)
+			reads -= n
 		}
 	}
 	return rs, "", err
@@ -174,8 +173,8 @@ func (s *Store) recipients(ctx context.Context, j *core.SendJob, f *RecipientFil
 
 // readChosen adds recipients of a list after c.after up to end to rs, which takes limit of them, and moves c.after on.
 // It compares the names of most of them at most, and returns of how many it has.
-func (s *Store) readChosen(ctx context.Context, jobNo int64, c *recipientChoice, listID string, end int64, most, limit int,
-	rs *[]core.Recipient,
+func (s *Store) readChosen(
+	ctx context.Context, jobNo int64, c *recipientChoice, listID string, end int64, most, limit int, rs *[]core.Recipient,
 ) (reads int, err error) {
 	statement, span, to := recipientsInOrder, "", end
 	bounds := []any{jobNo, c.after, end, most}

@@ -79,7 +79,7 @@ func mayRestore(c *cli.Context, cfg *config.Config) error {
 	if _, err := os.Stat(c.String("from")); err != nil {
 		return err
 	}
-	if _, named := nearest(c, "database"); !named || cfg.Replica.URL == "" || replica.Served(cfg.Database.Path) {
+	if _, named := nearest(c, "database"); !named || cfg.Replica.URL == "" || replica.Noted(cfg.Database.Path) {
 		return nil
 	}
 	return fmt.Errorf("%s was never kept in the replica, and the backup would take the place there of what all machines "+

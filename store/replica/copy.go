@@ -37,8 +37,12 @@ func Copy(ctx context.Context, o CopyOptions) (c Copied, err error) {
 	if err != nil {
 		return c, err
 	}
+	l := logFiles{bucket: bucket}
+	if _, least, err := holderOf(ctx, bucket); err == nil { // a lock object that can't be read says nothing
+		l.least = least
+	}
 	for try := 0; ; try++ {
-		c, err = logFiles{bucket: bucket}.copyOnce(ctx, o)
+		c, err = l.copyOnce(ctx, o)
 		// The log was compacted, and what it was made of removed, while it was read.
 		if !errors.Is(err, fs.ErrNotExist) || try == 2 {
 			return c, err

@@ -41,6 +41,7 @@ type logFiles struct {
 	bucket objects.Bucket
 	bad    []logFile // are damaged, and taken for missing
 	known  *shipped  // what shipped returned, where nothing has changed since; nil: it has to look
+	least  uint64    // a transaction that the log goes to at least; 0: not known
 }
 
 // damagedError says that a file of the log is there and can't be read as one. It is an ErrGap.

@@ -39,8 +39,9 @@ type mark struct {
 
 func notePath(path string) string { return path + ".replica" }
 
-// Served reports whether a database file of this path was kept in a replica, or waited for one, on this machine.
-func Served(path string) bool {
+// Noted reports whether this machine has a note next to a database path: it kept the file in a replica, or waited for
+// one.
+func Noted(path string) bool {
 	_, err := os.Stat(notePath(path))
 	return err == nil
 }

@@ -44,6 +44,9 @@ func (l logFiles) restoreAround(
 ) (got restored, err error) {
 	for {
 		files, err := l.plan(ctx, through, at)
+		if through == 0 && at.IsZero() {
+			err = reached(files, err, l.least)
+		}
 		got.gap = nil
 		switch {
 		case errors.Is(err, ErrGap) && toGap && len(files) > 0:
@@ -103,7 +106,8 @@ func (l logFiles) apply(ctx context.Context, f *os.File, files []logFile) error 
 	group.Go(func() error {
 		defer close(queue)
 		for _, file := range files {
-			if err := memory.Acquire(ctx, size(file)); err != nil { // in their order: the next one always gets its share
+			// In their order, so that the one that is applied next always has its share.
+			if err := memory.Acquire(ctx, size(file)); err != nil {
 				return err
 			}
 			one := make(chan next, 1)

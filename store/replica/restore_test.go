@@ -107,3 +107,31 @@ func TestRestoreReadsManyAtOnce(t *testing.T) {
 		}
 	}
 }
+
+// A log that ends before the place that its holder has named misses its end: a copy of the newest says so, and one of an
+// earlier time does not need it.
+func TestCopyOfALogWithoutItsEnd(t *testing.T) {
+	each(t, func(t *testing.T, url string) {
+		ctx := t.Context()
+		a := boot(t, url, filepath.Join(t.TempDir(), "a.db"))
+		for i := range 5 {
+			must(t, a.add(ctx, i))
+		}
+		must(t, a.lease.renew(ctx)) // it names the end
+		a.die()
+		last := a.ship.txid
+		must(t, a.log.bucket.Delete(ctx, a.log.key(0, last, last)))
+		o := CopyOptions{URL: url, Env: objectstest.Env("copy"), To: filepath.Join(t.TempDir(), "copy.db")}
+		if c, err := Copy(ctx, o); !errors.Is(err, ErrGap) {
+			t.Errorf("a copy of the newest: %+v, %v", c, err)
+		}
+		o.ToGap = true
+		if c, err := Copy(ctx, o); err != nil || !errors.Is(c.Gap, ErrGap) || c.TXID != last-1 {
+			t.Errorf("up to the gap: %+v, %v", c, err)
+		}
+		o.ToGap, o.At, o.To = false, time.Now().Add(time.Hour), filepath.Join(t.TempDir(), "then.db")
+		if c, err := Copy(ctx, o); err != nil || c.TXID != last-1 {
+			t.Errorf("as it was: %+v, %v", c, err)
+		}
+	})
+}
