@@ -286,7 +286,7 @@ func TestConsolePersonsMails(t *testing.T) {
 			kind  string
 			texts []string
 		}{
-			{core.ProviderDelivery, []string{"arrived", "The mail server of reader.example " + took, spam}},
+			{core.ProviderDelivery, []string{"delivered", "The mail server of reader.example " + took, spam}},
 			{core.ProviderComplaint, []string{"marked as spam", "-" + took, "-" + spam}},
 		} {
 			for seq := range j.Recipients {

@@ -32,8 +32,8 @@ type loginForm struct {
 }
 
 // purpose is what a login is for: a page of the account, an authorization request, a mailed link, an invitation, or a
-// review. Anything
-// else that stands in the parameter continue counts as the account page: a login leads to no other place.
+// review. Anything else that stands in the parameter continue counts as the account page: a login leads to no other
+// place.
 type purpose struct {
 	path    string     // with query
 	request url.Values // of an authorization; nil: none

@@ -38,7 +38,9 @@ func (p *program) recipientsCommand() *cli.Command {
 }
 
 func (p *program) listRecipients(c *cli.Context, _ *config.Config, s *store.Store) error {
-	f := store.RecipientFilter{Status: c.String("status"), Code: c.String("code"), Event: c.String("event"), Search: c.String("search")}
+	f := store.RecipientFilter{
+		Status: c.String("status"), Code: c.String("code"), Event: c.String("event"), Search: c.String("search"),
+	}
 	if c.IsSet("email") {
 		email, err := core.ParseEmail(c.String("email"))
 		if err != nil {

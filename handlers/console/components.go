@@ -37,7 +37,8 @@ var functions = template.FuncMap{
 // without a value, within quotes of either kind.
 var filledIn = regexp.MustCompile(`{{-?\s*([\w.]+)\s*(?:\|\s*default:\s*("[^"]*"|'[^']*')\s*)?-?}}`)
 
-// Listed returns a text as pages list it: with the defaults of its placeholders in their places, or with what those are.
+// Listed returns a text as pages list it: with the defaults of its placeholders in their places, or with what those
+// are.
 func (p *Page) Listed(text string) string {
 	return filledIn.ReplaceAllStringFunc(text, func(s string) string {
 		is := filledIn.FindStringSubmatch(s)
@@ -98,8 +99,8 @@ func (f field) Blame(text string) field { f.Wrong = text; return f }
 // Kind sets the type of the input.
 func (f field) Kind(name string) field { f.Type = name; return f }
 
-// Web makes it take an address of the web. Its type stays text: the form is read with webAddress, and browsers would refuse
-// what that completes.
+// Web makes it take an address of the web. Its type stays text: the form is read with webAddress, and browsers would
+// refuse what that completes.
 func (f field) Web() field { f.Mode = "url"; return f }
 
 // Like sets an example, shown while it is empty.

@@ -135,13 +135,10 @@ func (o *Console) tryCorrection(p *Page) (web.HTML, error) {
 	if text, _, ok := p.FaultOf(err); ok {
 		mail, err = shownMail{Text: text}, nil
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return web.HTML{}, err
-	case mail.HTML == "":
-		return p.framed(previewPolicy, textPage(mail.Text))
 	}
-	return p.framed(previewPolicy, inLight(mail.HTML))
+	return p.showMail(mail)
 }
 
 // correct makes pages show something else than what was sent, or what was sent again.

@@ -440,64 +440,6 @@ func (o *Console) sendTest(p *Page, c *campaignPage) (web.HTML, error) {
 	return p.Redirect(p.Path("campaigns", c.ID)+"?tested="+strconv.Itoa(len(sent.To)), "")
 }
 
-// previewPolicy lets a mail in a frame of ours show its pictures and styles. It runs nothing. It is of our origin, so
-// that the page around it can tell how high it is.
-const previewPolicy = "sandbox allow-same-origin; default-src 'none'; img-src https: http: data:; " +
-	"style-src 'unsafe-inline'; font-src https: data:; " +
-	"base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
-
-// preview answers the mail as a frame shows it: whole, without pictures, without its stylesheet, with
-// its clicks, or its text.
-func (o *Console) preview(p *Page) (web.HTML, error) {
-	body := map[string]any{}
-	if as := p.Query("as"); as != "" {
-		body["email"] = as
-	}
-	var mail shownMail
-	policy := previewPolicy
-	path := campaignAPI(p.ID(), "preview")
-	if job := p.Query("job"); job != "" { // as it went out, whatever the looks are today
-		path = jobAPI(job, "preview")
-	}
-	err := p.Do(http.MethodPost, path, body, &mail)
-	if text, _, ok := p.FaultOf(err); err != nil && ok {
-		mail.Text, err = text, nil
-		mail.HTML = ""
-	}
-	if err != nil {
-		return web.HTML{}, err
-	}
-	switch p.Query("view") {
-	case "text":
-		mail.HTML = ""
-	case "pictures":
-		return p.framed(policy, inLight(withoutPictures(mail.HTML)))
-	case "dark":
-		return p.framed(policy, inDark(mail.HTML))
-	case "clicks":
-		var links []core.Link
-		if _, err := p.Get(campaignAPI(p.ID(), "links"), nil, &links); err != nil {
-			return web.HTML{}, err
-		}
-		mail.HTML = p.clickMap(mail.HTML, links)
-	case "style":
-		mail.HTML = styleElement.ReplaceAllString(mail.HTML, "")
-	}
-	if mail.HTML == "" {
-		return p.framed(policy, textPage(mail.Text))
-	}
-	// What the mail is in the dark is another view: this one is the same whatever the device prefers.
-	return p.framed(policy, inLight(mail.HTML))
-}
-
-// framed answers a mail for a frame of ours.
-func (p *Page) framed(policy, html string) (web.HTML, error) {
-	h := p.Header()
-	h.Set("Content-Security-Policy", policy)
-	h.Set("Referrer-Policy", "no-referrer")
-	return web.HTML{Body: []byte(html)}, nil
-}
-
 // uploadPicture hands a picture on to the media of the tenant.
 func (o *Console) uploadPicture(p *Page) (any, error) {
 	q := p.ofTenant()

@@ -62,8 +62,8 @@ func placeOf(f fieldChoice) int {
 }
 
 // sayField puts a finding on a field of readers into words of the page, which call it by its question or by what it is:
-// what there is to say, and its detail. ok: it is such a finding. A field that some readers lack is one matter, so that it
-// has no word for them is said of it there alone, and both texts are empty.
+// what there is to say, and its detail. ok: it is such a finding. A field that some readers lack is one matter, so that
+// it has no word for them is said of it there alone, and both texts are empty.
 func (p *Page) sayField(f *core.CampaignFinding, fields []core.FieldCoverage) (text, detail string, ok bool) {
 	switch f.Code {
 	case "field_missing":

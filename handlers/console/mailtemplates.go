@@ -259,16 +259,16 @@ func (o *Console) templatePreview(p *Page) (web.HTML, error) {
 			delete(body, "name")
 		}
 	}
-	var mail struct{ HTML, Text string }
+	var mail shownMail
 	err := p.Do(http.MethodPost, path, body, &mail)
 	if text, _, ok := p.FaultOf(err); ok {
-		mail.Text, mail.HTML, err = text, "", nil
+		mail, err = shownMail{Text: text}, nil
 	}
 	if err != nil {
 		return web.HTML{}, err
 	}
-	if mail.HTML == "" || p.Query("view") == "text" {
-		return p.framed(previewPolicy, textPage(mail.Text))
+	if p.Query("view") == "text" {
+		mail.HTML = ""
 	}
-	return p.framed(previewPolicy, inLight(mail.HTML))
+	return p.showMail(mail)
 }

@@ -25,34 +25,7 @@ type personMail struct {
 func (m *personMail) has(event string) bool { return slices.Contains(m.Events, event) }
 
 // MailBadge is what became of a mail, in a word.
-func (p *Page) MailBadge(m personMail) Badge {
-	switch m.Status {
-	case "queued":
-		return Badge{p.T("waits"), ""}
-	case "deferred":
-		return Badge{p.T("is tried again"), "warn"}
-	case "failed":
-		return Badge{p.T("failed"), "bad"}
-	case "skipped":
-		return Badge{p.T("left out"), ""}
-	}
-	has := m.has
-	switch {
-	case has("complained"):
-		return Badge{p.T("marked as spam"), "bad"}
-	case has("bounced"):
-		return Badge{p.T("came back"), "bad"}
-	case has("clicked") && !has("machine_clicked"):
-		return Badge{p.T("clicked"), "good"}
-	case has("opened") && !has("machine_opened"):
-		return Badge{p.T("opened"), "good"}
-	case has("machine_clicked"):
-		return Badge{p.T("clicked by a machine"), ""}
-	case has("delivered"):
-		return Badge{p.T("arrived"), "good"}
-	}
-	return Badge{p.T("sent"), "good"}
-}
+func (p *Page) MailBadge(m personMail) Badge { return p.outcome(m.Status, m.Events) }
 
 // MailReason is why a mail was not sent, in words; what a server answered stays as it is.
 func (p *Page) MailReason(m personMail) string {
@@ -122,11 +95,8 @@ func (o *Console) personMail(p *Page) (web.HTML, error) {
 // personMailFrame answers a mail as a person gets it.
 func (o *Console) personMailFrame(p *Page) (web.HTML, error) {
 	_, mail, err := p.mailTo()
-	switch {
-	case err != nil:
+	if err != nil {
 		return web.HTML{}, err
-	case mail.HTML == "":
-		return p.framed(previewPolicy, textPage(mail.Text))
 	}
-	return p.framed(previewPolicy, inLight(mail.HTML))
+	return p.showMail(mail)
 }

@@ -73,8 +73,8 @@ func got(s *core.Stats, back int64) int64 {
 	return max(0, s.Sent-back)
 }
 
-// cameBack is how many, at least, mails have come back after they were taken. Bounces are also those that were refused at once,
-// which are among the failed.
+// cameBack is how many, at least, mails have come back after they were taken. Bounces are also those that were refused
+// at once, which are among the failed.
 func cameBack(s *core.Stats) int64 { return max(0, s.Bounced-s.Failed) }
 
 // usualFigures are what is in the middle of the last mailings; nil: there were too few.

@@ -20,12 +20,12 @@ type recipientRow struct {
 	Events     []string     `json:"events"`
 }
 
-// outcome is what became of a mail, in a word.
-func (p *Page) outcome(r *recipientRow) Badge {
-	has := func(event string) bool { return slices.Contains(r.Events, event) }
+// outcome is what became of a mail, in a word, by its state and what was reported of it since.
+func (p *Page) outcome(status string, events []string) Badge {
+	has := func(event string) bool { return slices.Contains(events, event) }
 	switch {
 	case has("complained"):
-		return Badge{p.T("complained"), "bad"}
+		return Badge{p.T("marked as spam"), "bad"}
 	case has("bounced"):
 		return Badge{p.T("came back"), "bad"}
 	case has("clicked") && !has("machine_clicked"):
@@ -37,7 +37,7 @@ func (p *Page) outcome(r *recipientRow) Badge {
 	case has("delivered"):
 		return Badge{p.T("delivered"), "good"}
 	}
-	return p.statusBadge(r.Status)
+	return p.statusBadge(status)
 }
 
 func (p *Page) statusBadge(status string) Badge {
@@ -99,7 +99,7 @@ func (o *Console) recipients(p *Page) (web.HTML, error) {
 		d.Statuses = append(d.Statuses, option{status, p.statusBadge(status).Text})
 	}
 	for _, event := range shownEvents {
-		d.Statuses = append(d.Statuses, option{event, p.outcome(&recipientRow{Events: []string{event}}).Text})
+		d.Statuses = append(d.Statuses, option{event, p.outcome("", []string{event}).Text})
 	}
 	jobs = reaching(jobs)
 	i := slices.IndexFunc(jobs, func(j jobRow) bool { return j.ID == d.JobID })
@@ -123,7 +123,7 @@ func (o *Console) recipients(p *Page) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	for i := range found {
-		r := shownRecipient{recipientRow: found[i], Badge: p.outcome(&found[i])}
+		r := shownRecipient{recipientRow: found[i], Badge: p.outcome(found[i].Status, found[i].Events)}
 		if r.Reason != "" && r.Status != "sent" {
 			r.Why = refusalOf(&core.Failure{Status: r.Status, Code: core.FailureCode(r.Reason), Reason: r.Reason})
 		}
@@ -133,8 +133,8 @@ func (o *Console) recipients(p *Page) (web.HTML, error) {
 	return p.Show("recipients", v)
 }
 
-// findRecipients reads a page of the recipients of a mailing: of the one with an address, or of those whose address, or a
-// word of whose name, begins with the text. A whole address needs no search.
+// findRecipients reads a page of the recipients of a mailing: of the one with an address, or of those whose address, or
+// a word of whose name, begins with the text. A whole address needs no search.
 func (p *Page) findRecipients(jobID, text string, q url.Values) (found []recipientRow, next string, err error) {
 	path := jobAPI(jobID, "recipients")
 	if email, err := core.ParseEmail(text); err == nil && p.Query("cursor") == "" {

@@ -339,15 +339,15 @@ func (o *Console) themePreview(p *Page) (web.HTML, error) {
 	if body != nil {
 		body["tenant_id"] = p.Tenant.ID
 	}
-	var mail struct{ HTML string }
+	var mail shownMail
 	if err == nil {
 		err = p.Do(http.MethodPost, path, body, &mail)
 	}
 	if text, _, ok := p.FaultOf(err); ok {
-		mail.HTML, err = textPage(text), nil
+		mail, err = shownMail{Text: text}, nil
 	}
 	if err != nil {
 		return web.HTML{}, err
 	}
-	return p.framed(previewPolicy, inLight(mail.HTML))
+	return p.showMail(mail)
 }

@@ -1,11 +1,8 @@
 package console
 
 import (
-	"encoding/json"
-	"html"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -156,32 +153,6 @@ func diff(before, after string) (out []diffLine) {
 	return out
 }
 
-// styleElement is a stylesheet within a mail, as GMX and others take it out.
-var styleElement = regexp.MustCompile(`(?is)<style\b.*?</style\s*>`)
-
-// prefersDark is by which a mail's stylesheet asks for dark surroundings.
-var prefersDark = regexp.MustCompile(`(?i)\(\s*prefers-color-scheme\s*:\s*dark\s*\)`)
-
-// shownMail is a mail as the API renders it.
-type shownMail struct {
-	Subject, HTML, Text, Beginning string
-
-	Looks json.RawMessage
-}
-
-// pictureAddress is where a tag of a mail has a picture: as one of its own, or beneath it.
-var pictureAddress = regexp.MustCompile(
-	`(?is)(<(?:img|v:fill|v:image|td|table|body|div)\b[^>]*?\s)(src|srcset|background)(\s*=)`)
-
-// backgroundImage is a picture in a style.
-var backgroundImage = regexp.MustCompile(`(?i)url\([^)]*\)`)
-
-// withoutPictures returns a mail as programs show it that load no pictures: nothing is asked for, rather than refused.
-func withoutPictures(html string) string {
-	html = pictureAddress.ReplaceAllString(html, "${1}data-${2}${3}")
-	return backgroundImage.ReplaceAllString(html, "none")
-}
-
 // cut returns the first characters of a text, in one line.
 func cut(text string, most int) string {
 	line := []rune(strings.Join(strings.Fields(text), " "))
@@ -189,21 +160,4 @@ func cut(text string, most int) string {
 		return string(line)
 	}
 	return strings.TrimSpace(string(line[:most])) + "…"
-}
-
-// inLight returns a mail as it is shown in light surroundings, whatever the device prefers.
-func inLight(html string) string {
-	return strings.Replace(prefersDark.ReplaceAllString(html, "(max-width:0)"), `content="light dark"`, `content="light"`, 1)
-}
-
-// inDark returns a mail as programs show it in the dark that follow its own stylesheet.
-func inDark(html string) string {
-	return strings.Replace(prefersDark.ReplaceAllString(html, "(min-width:0)"), `content="light dark"`, `content="dark"`, 1)
-}
-
-// textPage is a page that shows a text as it stands.
-func textPage(text string) string {
-	return `<!doctype html><html><head><meta charset="utf-8"><meta name="color-scheme" content="light dark"><style>` +
-		`body{margin:16px;font:14px/1.5 ui-monospace,Menlo,Consolas,monospace;white-space:pre-wrap;overflow-wrap:anywhere}` +
-		`</style></head><body>` + html.EscapeString(text) + `</body></html>`
 }

@@ -36,7 +36,8 @@ func filler(w *words.List, d Data) *strings.Replacer {
 	by := octets.CleanLine(cmp.Or(d.Review.By, d.Invitation.By, d.Brand.Name))
 	return strings.NewReplacer("{{email}}", d.To, "{{list.name}}", d.List, "{{tenant.name}}", d.Brand.Name,
 		"{{valid}}", lifetime(w, d.Valid), "{{mailing}}", octets.CleanLine(d.Review.Subject),
-		"{{by}}", by, "{{role}}", RoleName(d.Language, d.Invitation.Role), "{{note}}", d.Review.Note, "{{wanted}}", wanted(w, &d.Review))
+		"{{by}}", by, "{{role}}", RoleName(d.Language, d.Invitation.Role), "{{note}}", d.Review.Note,
+		"{{wanted}}", wanted(w, &d.Review))
 }
 
 // wanted says until when a review is wanted; empty: at any time.

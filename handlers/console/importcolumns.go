@@ -1,0 +1,155 @@
+package console
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+
+	"newsletterd/core"
+)
+
+// importColumn is a column of a file, with what becomes of it.
+type importColumn struct {
+	Name, Use, Becomes string
+
+	Field   string // name of its input
+	Value   string
+	Options []option
+	Samples []string
+	Wrong   string
+	First   bool // of those that are wrong
+}
+
+// keepColumn is the value of a column that is taken as its name says.
+const keepColumn = "*"
+
+// readColumn makes the choice of what becomes of a column.
+func (p *Page) readColumn(d *importData, i int) {
+	c := &d.Columns[i]
+	c.Field = "column." + strconv.Itoa(i)
+	for _, line := range d.Samples[:min(len(d.Samples), sampleLines)] {
+		if i < len(line) && strings.TrimSpace(line[i]) != "" {
+			c.Samples = append(c.Samples, line[i])
+		}
+	}
+	c.Value = c.value()
+	as, mapped := d.Mapping[c.Name]
+	if c.Value == keepColumn || mapped {
+		c.Options = append(c.Options, option{keepColumn, p.useText(c.Use)})
+	}
+	c.Options = append(c.Options, option{"", p.T("Leave out")}, option{"email", p.T("E-mail address")})
+	for _, f := range d.List.Fields {
+		c.Options = append(c.Options, option{f.Name, f.Label})
+	}
+	own := c.Becomes
+	if own == "" {
+		own = ownName(c.Name)
+	}
+	known := d.knownName(c)
+	for _, name := range []string{"first_name", "last_name", "name", known} {
+		if name != "" && !hasOption(c.Options, name) {
+			c.Options = append(c.Options, option{name, p.knownLabel(name)})
+		}
+	}
+	switch {
+	case d.Problem == "" && known != "" && d.Status == core.ImportUploaded:
+		c.Value = known
+	case d.Problem == "":
+	case mapped:
+		c.Value = as
+	default:
+		c.Value = d.guess(c, cmp.Or(known, own))
+	}
+	if said := d.saidByName(c, mapped, known); said != "" {
+		for i := range c.Options {
+			if o := &c.Options[i]; o.Value == said {
+				o.Text = p.T("“{{field}}”, as its name says", "field", o.Text)
+			}
+		}
+	}
+	if own != "" && !hasOption(c.Options, own) {
+		c.Options = append(c.Options, option{own, p.T("Keep as “{{name}}”", "name", own)})
+	}
+	if sent, ok := p.Form[c.Field]; ok && hasOption(c.Options, sent) {
+		c.Value = sent
+	}
+}
+
+// saidByName returns the choice that follows from the name of a column, and was made by no one; empty: there is none.
+func (d *importData) saidByName(c *importColumn, mapped bool, known string) string {
+	switch {
+	case known != "":
+		return known
+	case mapped:
+		return ""
+	case d.Problem == "" && (c.Use == "email" || c.Use == "preference"):
+		return c.value()
+	case d.Problem != "" && c.Value != "email":
+		return c.Value
+	}
+	return ""
+}
+
+// markTwice marks the columns for which the same was chosen, and reports whether there are any.
+func (p *Page) markTwice(d *importData) (twice bool) {
+	columns := map[string]int{}
+	for i := range d.Columns {
+		if c := &d.Columns[i]; c.Name != "" && c.Value != "" && c.Value != keepColumn {
+			columns[c.Value]++
+		}
+	}
+	for i := range d.Columns {
+		if c := &d.Columns[i]; columns[c.Value] > 1 {
+			c.Wrong, c.First, twice = p.T("Another column becomes the same."), !twice, true
+		}
+	}
+	return twice
+}
+
+// guess is the choice to begin with where the columns can't be told by their names.
+func (d *importData) guess(c *importColumn, own string) string {
+	if len(c.Samples) > 0 && strings.Contains(c.Samples[0], "@") && !d.guessed {
+		d.guessed = true
+		return "email"
+	}
+	for _, f := range d.List.Fields {
+		if strings.EqualFold(f.Name, own) || strings.EqualFold(f.Label, c.Name) {
+			return f.Name
+		}
+	}
+	return own
+}
+
+// value is the choice that stands for what an import makes of the column.
+func (c *importColumn) value() string {
+	switch c.Use {
+	case "email":
+		return "email"
+	case "preference":
+		return c.Becomes
+	case "none":
+		return ""
+	}
+	return keepColumn
+}
+
+// ownName is the name of a column as a placeholder can have it, where there is one.
+func ownName(column string) string {
+	if name := strings.ToLower(strings.Join(strings.Fields(column), "_")); core.IsFieldName(name) {
+		return name
+	}
+	return column
+}
+
+// useText is what a column is that has a meaning by its name.
+func (p *Page) useText(use string) string {
+	switch use {
+	case "status":
+		return p.T("Says who takes part")
+	case "evidence":
+		return p.T("Says when they agreed")
+	case "preferences":
+		return p.T("All that is known of the person")
+	}
+	return p.T("As its name says")
+}
