@@ -298,7 +298,7 @@ func (r *Replica) keepShort() {
 			last[level] = time.Now()
 		}
 	}
-	snapshot := r.newest(snapshotLevel)
+	snapshot := r.lastWhole()
 	for pause(r.ctx, r.tidyEvery) == nil {
 		err := r.upkeep(&last, &snapshot)
 		if err != nil && r.ctx.Err() == nil {
@@ -312,6 +312,27 @@ func (r *Replica) newest(level int) (at time.Time) {
 	files, err := r.log.list(r.ctx, level)
 	if err == nil && len(files) > 0 {
 		at = files[len(files)-1].modified
+	}
+	return at
+}
+
+// lastWhole is when the whole database was written last; the zero time where that is not known. Where it never was
+// since, the log begins with it.
+func (r *Replica) lastWhole() (at time.Time) {
+	if at = r.newest(snapshotLevel); !at.IsZero() {
+		return at
+	}
+	for level := range levels {
+		files, err := r.log.list(r.ctx, level)
+		if err != nil {
+			return time.Time{}
+		}
+		if len(files) > 0 && (at.IsZero() || files[0].modified.Before(at)) {
+			at = files[0].modified
+		}
+	}
+	if at.IsZero() {
+		at = time.Now() // it is about to begin
 	}
 	return at
 }

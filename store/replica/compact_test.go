@@ -242,3 +242,29 @@ func TestUpkeepOfNothingListsNothing(t *testing.T) {
 		t.Errorf("%d listings", n)
 	}
 }
+
+// A log begins with the whole database, so that a first copy of it is due a day later, and not at once.
+func TestTheFirstCopyIsDueAfterADay(t *testing.T) {
+	each(t, func(t *testing.T, url string) {
+		ctx := t.Context()
+		a := boot(t, url, filepath.Join(t.TempDir(), "a.db"))
+		for i := range 10 {
+			must(t, a.add(ctx, i))
+		}
+		var last [levels]time.Time
+		for _, c := range []struct {
+			ago    time.Duration
+			copies int
+		}{{0, 0}, {snapshotEvery, 1}} {
+			must(t, a.add(ctx, 10+c.copies))
+			at := a.lastWhole().Add(-c.ago)
+			must(t, a.upkeep(&last, &at))
+			if s := look(t, url); s.Snapshots != c.copies {
+				t.Errorf("the log began %v ago: %d copies, not %d", c.ago, s.Snapshots, c.copies)
+			}
+		}
+		if at := a.lastWhole(); time.Since(at) > time.Minute || time.Until(at) > time.Minute {
+			t.Errorf("the last copy was written at %v", at)
+		}
+	})
+}
