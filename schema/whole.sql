@@ -227,6 +227,10 @@ CREATE TABLE consent (
   PRIMARY KEY (list_id, subscription_id, at, what)
 ) STRICT, WITHOUT ROWID;
 
+CREATE INDEX consent_left ON consent (list_id, reason, at) WHERE what = 'unsubscribed';
+
+CREATE INDEX consent_resumed ON consent (list_id) WHERE what = 'resumed';
+
 CREATE TABLE consent_text (
   list_id    TEXT NOT NULL,
   version    TEXT NOT NULL,

@@ -40,17 +40,20 @@ type LeaveReason struct {
 }
 
 // LeaveReasons counts them, the most frequent first, without those of subscribers who took the unsubscribe back. It
-// reads the ledger of the whole list. Its only error is core.ErrStorage.
+// reads those who left, and not the ledger of the whole list. Its only error is core.ErrStorage.
 func (s *Store) LeaveReasons(ctx context.Context, listID string) ([]LeaveReason, error) {
 	var reasons []LeaveReason
-	err := s.all(ctx, &reasons, `WITH moves AS (
-			SELECT at, what, reason, lead(what) OVER (PARTITION BY subscription_id ORDER BY at) AS next
-			FROM consent WHERE list_id = ? AND what IN ('unsubscribed', 'resumed', 'confirmed', 'imported',
-			'disabled')),
+	err := s.all(ctx, &reasons, `WITH taken_back AS (
+			SELECT r.subscription_id, (SELECT iif(p.what = 'unsubscribed', p.at, 0) FROM consent AS p
+				WHERE p.list_id = r.list_id AND p.subscription_id = r.subscription_id AND p.at < r.at
+				AND p.what IN ('unsubscribed', 'resumed', 'confirmed', 'imported', 'disabled')
+				ORDER BY p.at DESC LIMIT 1) AS at
+			FROM consent AS r WHERE r.list_id = ?1 AND r.what = 'resumed'),
 		given AS (
 			SELECT at, iif(instr(reason, ':'), substr(reason, 1, instr(reason, ':') - 1), reason) AS reason,
 				iif(instr(reason, ':'), substr(reason, instr(reason, ':') + 2), '') AS words
-			FROM moves WHERE what = 'unsubscribed' AND next IS NOT 'resumed')
+			FROM consent WHERE list_id = ?1 AND what = 'unsubscribed'
+			AND (subscription_id, at) NOT IN (SELECT subscription_id, at FROM taken_back WHERE at > 0))
 		SELECT g.reason, count(*) AS leavers, max(g.at) AS last_at,
 			coalesce((SELECT w.words FROM given AS w WHERE w.reason = g.reason AND w.words <> '' ORDER BY w.at DESC
 			LIMIT 1), '') AS last_words

@@ -153,7 +153,7 @@ type reasonRow struct {
 	Part      string
 }
 
-// listLeft shows why people have left a list. The whole ledger is read for it, so it has a page of its own.
+// listLeft shows why people have left a list. All who left are read for it, so it has a page of its own.
 func (o *Console) listLeft(p *Page) (web.HTML, error) {
 	l, err := p.theList()
 	if err != nil {
