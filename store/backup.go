@@ -201,6 +201,29 @@ func syncPath(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
+// CheckBackup returns what Restore would find wrong with a backup. It touches nothing.
+func CheckBackup(ctx context.Context, from string) error {
+	if err := PrepareProcess(); err != nil {
+		return err
+	}
+	if err := noWAL(from); err != nil {
+		return err
+	}
+	if err := verifyCopy(ctx, from); err != nil {
+		return fmt.Errorf("%s: %w", from, err)
+	}
+	return nil
+}
+
+// noWAL fails for a file that has a -wal.
+func noWAL(from string) error {
+	if walSize(from) > 0 {
+		return fmt.Errorf("%s has a -wal beside it: it is a live database, not a backup; make one with `newsletterd backup`",
+			from)
+	}
+	return nil
+}
+
 // Restore puts a backup in the place of the database at path. The backup is checked first; what was there (-wal and
 // -shm too) is moved aside, to names that end in .before-restore and the time, and returned. Restored by root, the file
 // belongs to whom the database, or else the folder, belongs. It fails with ErrRunning or ErrInUse while another process
@@ -212,9 +235,8 @@ func Restore(ctx context.Context, from, path string, now time.Time) (aside []str
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, err
 	}
-	if walSize(from) > 0 {
-		return nil,
-			fmt.Errorf("%s has a -wal beside it: it is a live database, not a backup; make one with `newsletterd backup`", from)
+	if err := noWAL(from); err != nil {
+		return nil, err
 	}
 	lock := flock.New(path+".lock", flock.SetPermissions(0o600))
 	if ok, err := lock.TryLock(); err != nil || !ok {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"strconv"
@@ -62,7 +63,10 @@ func (s *Store) takeReplica(ctx context.Context) error {
 	if err := s.takeLock(); err != nil {
 		return err
 	}
-	return s.opts.Replica.Prepare(ctx)
+	if err := s.opts.Replica.Prepare(ctx); err != nil {
+		return fmt.Errorf("the replica %s: %w", s.opts.Replica.Name(), err)
+	}
+	return nil
 }
 
 // replicaMark is the name of the replica that the database was kept in last, in the table mark.
@@ -71,8 +75,22 @@ const replicaMark = "replica"
 // KeptIn returns the name of the replica that the database file at path was kept in last; empty where there is none, or
 // no file. It leaves the file and its -wal as they are.
 func KeptIn(ctx context.Context, path string) (name string, err error) {
+	err = lookInto(ctx, path, &name, "mark", "SELECT value FROM mark WHERE name = '"+replicaMark+"'")
+	return name, err
+}
+
+// MadeAt returns when the database in the file at path was made, which its copies have in common and which tells it from
+// others; 0 where there is none, or no file. It leaves the file and its -wal as they are.
+func MadeAt(ctx context.Context, path string) (at core.Instant, err error) {
+	err = lookInto(ctx, path, &at, "schema_migration", "SELECT applied_at FROM schema_migration ORDER BY applied_at LIMIT 1")
+	return at, err
+}
+
+// lookInto reads a value from a file that is not opened otherwise. It leaves the value as it is where there is no file,
+// table or row.
+func lookInto(ctx context.Context, path string, value any, table, query string) error {
 	if fi, err := os.Stat(path); errors.Is(err, os.ErrNotExist) || err == nil && fi.Size() == 0 {
-		return "", nil
+		return nil
 	}
 	how := "mode=ro"
 	if walSize(path) == 0 { // then SQLite would need to make one
@@ -80,19 +98,18 @@ func KeptIn(ctx context.Context, path string) (name string, err error) {
 	}
 	db, err := sqlx.Open("sqlite", dsn(path, nil, how))
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer db.Close()
 	var has bool
-	err = db.GetContext(ctx, &has, "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'mark')")
+	err = db.GetContext(ctx, &has, "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?)", table)
 	if err != nil || !has {
-		return "", err
+		return err
 	}
-	err = db.GetContext(ctx, &name, "SELECT value FROM mark WHERE name = ?", replicaMark)
-	if errors.Is(err, sql.ErrNoRows) {
+	if err = db.GetContext(ctx, value, query); errors.Is(err, sql.ErrNoRows) {
 		err = nil
 	}
-	return name, err
+	return err
 }
 
 // startReplica begins to copy, and writes the generation and where it is kept into the file: it is the first that the

@@ -75,7 +75,7 @@ func (s *Store) askDaemon() (number int64, err error) {
 
 // ErrBehind is returned by Close where a command has changed something that the replica has not got yet.
 var ErrBehind = errors.New("the change is made on this machine, but is not in the replica yet: it gets there as soon as that is " +
-	"reached, and is lost if the machine dies before; don't repeat it")
+	"reached, and is lost if the machine dies, or another one takes over, before; don't repeat it")
 
 // awaitReplica returns when the replica that this command keeps has what it has changed, or ErrBehind.
 func (s *Store) awaitReplica() error {

@@ -52,6 +52,11 @@ backup takes the place of what the replica has, on every machine; it is refused 
 				return err
 			}
 			log := newLog(config.Log{Level: "warn", Format: "text", PII: cfg.Log.PII}, p.err)
+			if cfg.Replica.URL != "" { // else Restore does it
+				if err := store.CheckBackup(c.Context, c.String("from")); err != nil {
+					return err
+				}
+			}
 			if err := bringNewest(c.Context, cfg, log); err != nil {
 				return err
 			}

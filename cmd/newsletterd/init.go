@@ -32,6 +32,8 @@ type setup struct {
 	Registration string
 	// SecondFactor says who must have a second factor to sign in in a browser: "off", "operators", "staff" or "all".
 	SecondFactor string
+	// Replica is where the environment has the database kept, and the configuration then, too; empty: nowhere.
+	Replica string
 
 	// Paths, all absolute.
 	Config, Database, Key, Unit, Mail string
@@ -81,7 +83,8 @@ func (p *program) init(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := p.replicaUnused(c.Context); err != nil {
+	s.Replica = p.lookup(config.EnvPrefix + "REPLICA_URL")
+	if err := p.replicaUnused(c.Context, s.Replica); err != nil {
 		return err
 	}
 	made, err := p.makeSetup(c, s)
@@ -94,9 +97,8 @@ func (p *program) init(c *cli.Context) error {
 	return printSetup(p.out, s, made)
 }
 
-// replicaUnused fails where the environment names a replica that has a database: a new one would be set aside for that.
-func (p *program) replicaUnused(ctx context.Context) error {
-	url := p.lookup(config.EnvPrefix + "REPLICA_URL")
+// replicaUnused fails where the replica at url has a database: a new one would be set aside for that.
+func (p *program) replicaUnused(ctx context.Context, url string) error {
 	if url == "" {
 		return nil
 	}

@@ -22,7 +22,8 @@ import (
 func (p *program) replicaCommand() *cli.Command {
 	status := &cli.Command{
 		Name: "status", Usage: "show which machine holds the lease, and what can be restored",
-		Description: `Reads the bucket alone, so that it works on any machine. Exit code 1 if the log misses a part.
+		Description: `Reads the bucket alone, so that it works on any machine. Exit code 1 if the log misses a part, or the bucket
+is empty in which the database of this machine was kept.
 
    newsletterd replica status`,
 		Action: p.replicaStatus,
@@ -54,9 +55,11 @@ does the same once a week. Exit code 1 if anything is found.
 		Name: "begin", Usage: "begin the replica anew, with the database of this machine, where it was lost",
 		Description: `A daemon refuses to start where the bucket is empty in which its database was kept before: its disk may not be
 mounted. Where what it had is lost for good, this copies the database of this machine there; also where a part of the log
-is missing, so that it can't be restored. A replica that can be restored is left alone, and no daemon may run.
+is missing, so that it can't be restored. A replica that can be restored is left alone, and no daemon may run. Where
+another machine has served last the database of this one is older: run it there, or say that this is wanted.
 
    newsletterd replica begin`,
+		Flags:  []cli.Flag{boolFlag("although-older", "begin it with this database, though another machine has served last")},
 		Action: p.replicaBegin,
 	}
 	return &cli.Command{
@@ -90,6 +93,13 @@ type replicaRow struct {
 	Snapshots  int          `json:"snapshots"`
 	Bytes      int64        `json:"bytes"`
 	Gap        string       `json:"gap,omitempty"`
+	Holes      []holeRow    `json:"holes,omitempty"` // times since then that can't be restored
+}
+
+// holeRow is a part of the time that can't be restored.
+type holeRow struct {
+	From core.Instant `json:"from"`
+	To   core.Instant `json:"to"`
 }
 
 // replicaRowOf is what was found at an instant.
@@ -112,6 +122,9 @@ func replicaRowOf(url string, s replica.State, now time.Time) replicaRow {
 	}
 	if s.Gap != nil {
 		r.Gap = s.Gap.Error()
+	}
+	for _, h := range s.Holes {
+		r.Holes = append(r.Holes, holeRow{instantOf(h.From), instantOf(h.To)})
 	}
 	return r
 }
@@ -138,6 +151,15 @@ func (p *program) replicaStatus(c *cli.Context) error {
 		err = out.value(r)
 	} else {
 		err = printReplica(p.out, r, time.Now())
+	}
+	if err == nil && s.Holder == nil && s.Files == 0 {
+		var kept bool
+		if kept, err = keptHere(c.Context, cfg); err == nil {
+			err = replica.Missing(c.Context, cfg.Replica.URL, p.lookup, cfg.Database.Path, kept)
+		}
+		if err != nil {
+			err = fmt.Errorf("the replica: %w", err)
+		}
 	}
 	return errors.Join(err, s.Gap)
 }
@@ -169,6 +191,10 @@ func printReplica(w io.Writer, r replicaRow, now time.Time) error {
 	}
 	if r.OldestAt > 0 {
 		line("restorable", "from %s on", r.OldestAt.Time().UTC().Format(time.RFC3339))
+	}
+	for _, h := range r.Holes {
+		line("but not", "between %s and %s: the log missed a part, and was mended by a copy of the whole",
+			h.From.Time().UTC().Format(time.RFC3339), h.To.Time().UTC().Format(time.RFC3339))
 	}
 	if r.Gap != "" {
 		line("damaged", "%s", printable(r.Gap))
@@ -308,6 +334,14 @@ func (p *program) replicaBegin(c *cli.Context) error {
 	}
 	if s.TXID > 0 && s.Gap == nil && !lacks {
 		return errors.New("the replica has a database already: `newsletterd serve` goes on with that")
+	}
+	last, err := replica.ServedLast(cfg.Database.Path, s)
+	if err != nil {
+		return err
+	}
+	if !last && !lacks && !c.Bool("although-older") {
+		return errors.New("this machine is not known to have served last, so what another one has may be newer: run it there; " +
+			"where that disk is lost, too, --although-older begins with the database of this machine")
 	}
 	err = giveReplica(c.Context, cfg, newLog(config.Log{Level: "warn", Format: "text", PII: cfg.Log.PII}, p.err),
 		func(r *replica.Options) { r.Begin = true })

@@ -110,6 +110,11 @@ func TestAReplicaThatIsNotMounted(t *testing.T) {
 		t.Errorf("%d tenants of 4 after the address was changed", n)
 	}
 	a.Stop()
+	b.Serve(elsewhere) // a standby of the earlier address follows
+	if n := b.Number("SELECT count(*) FROM tenant"); n != 4 {
+		t.Errorf("%d tenants of 4 on the other machine after the address was changed", n)
+	}
+	b.Stop()
 }
 
 // TestAHoleInTheReplica removes a file of the log, and kills the daemon: it mends the replica when it starts again, and
@@ -181,7 +186,10 @@ func TestAReplicaThatHasExpired(t *testing.T) {
 		if out, err := a.Cmd("serve").CombinedOutput(); err == nil || !strings.Contains(string(out), "newsletterd replica begin") {
 			t.Errorf("%d files are left: %v\n%s", left, err, out)
 		}
-		a.Run("replica", "begin")
+		if out, err := a.Cmd("replica", "begin").CombinedOutput(); err == nil || !strings.Contains(string(out), "--although-older") {
+			t.Errorf("%d files are left, and whose database is the newest is not known: %v\n%s", left, err, out)
+		}
+		a.Run("replica", "begin", "--although-older")
 		a.Run("replica", "status")
 		b := daemontest.NewIn(t, t.TempDir(), a.Env...)
 		b.Serve()

@@ -25,6 +25,7 @@ func replicate(o *store.Options, cfg *config.Config, log *slog.Logger, waiting f
 		URL: cfg.Replica.URL, Path: cfg.Database.Path, TTL: cfg.Replica.TTL.Std(), Keep: cfg.Replica.Keep.Std(),
 		Log: log, Waiting: waiting,
 		Knows: func(ctx context.Context) (bool, error) { return keptHere(ctx, cfg) },
+		Made:  madeAt(cfg.Database.Path),
 		// The other machine answers and sends already: what this one has not written is not worth a moment.
 		Failed: func(error) { os.Exit(exitLost) },
 	}
@@ -37,6 +38,17 @@ func replicate(o *store.Options, cfg *config.Config, log *slog.Logger, waiting f
 	}
 	o.Replica, o.ReplicaLags = r, !cfg.Replica.Acknowledge
 	return nil
+}
+
+// madeAt returns a function that returns when the database in a file was made; the zero time where there is none.
+func madeAt(path string) func(context.Context) (time.Time, error) {
+	return func(ctx context.Context) (at time.Time, err error) {
+		made, err := store.MadeAt(ctx, path)
+		if made > 0 {
+			at = made.Time()
+		}
+		return at, err
+	}
 }
 
 // keptHere reports whether the database file says that it was kept in the replica of the configuration.
@@ -66,12 +78,19 @@ var errStandby = errors.New("the daemon of this machine is a standby, or starts:
 
 var errLooks = errors.New("this command only looks at the database")
 
+// errNotKept says that a database file is perhaps a copy: the replica has a database, and this machine has kept none of
+// it in a file of this name.
+var errNotKept = errors.New("this file was never kept in the replica, so it may be a copy: it can be looked at, and is not " +
+	"changed. Where the database is another file, name it by --database; to change this file, and leave the replica alone, " +
+	"set " + config.EnvPrefix + "REPLICA_URL to nothing; `newsletterd serve` goes on with what the replica has")
+
 // leaseWait is how long a command tries to reach the replica, and waits for the lease of a machine that has died.
 const leaseWait = 90 * time.Second
 
 // openForCommand opens the database for a command. With a replica the command changes what the daemon of this machine
 // serves; or, where none runs, it takes the lease as a daemon would. Where another machine serves it only reads what
-// this one had. look: the command is about the file of this machine, and changes nothing.
+// this one had, and a file that may be a copy it only reads, too. look: the command is about the file of this machine,
+// and changes nothing.
 func openForCommand(ctx context.Context, cfg *config.Config, log *slog.Logger, look bool) (*store.Store, error) {
 	o, err := storeOptions(cfg, log)
 	if err != nil {
@@ -99,7 +118,42 @@ func openForCommand(ctx context.Context, cfg *config.Config, log *slog.Logger, l
 	case look:
 		alone.ReadOnly = errLooks
 		return store.Open(ctx, alone)
+	case mayBeCopy(ctx, cfg):
+		alone.ReadOnly = errNotKept
+		s, err := store.Open(ctx, alone)
+		if err == nil {
+			log.Warn("this file was never kept in the replica: it is looked at as it is")
+		}
+		return s, err
 	}
+	return openWithLease(ctx, cfg, log)
+}
+
+// usedLimit is how long a command waits to learn whether a replica has a database.
+const usedLimit = 10 * time.Second
+
+// mayBeCopy reports whether there is a database file that this machine has never kept in the replica, and the replica
+// has a database, or can't be asked: what a lease would bring would take the place of a copy.
+func mayBeCopy(ctx context.Context, cfg *config.Config) bool {
+	fi, err := os.Stat(cfg.Database.Path)
+	if err != nil || fi.Size() == 0 || replica.Noted(cfg.Database.Path) {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, usedLimit)
+	defer cancel()
+	used, err := replica.Used(ctx, cfg.Replica.URL, os.Getenv)
+	return used || err != nil
+}
+
+// openWithLease takes the lease and opens the database that the replica has. Where another machine serves the result
+// reads what this one had.
+func openWithLease(ctx context.Context, cfg *config.Config, log *slog.Logger) (*store.Store, error) {
+	o, err := storeOptions(cfg, log)
+	if err != nil {
+		return nil, err
+	}
+	o.Mode = store.Command
+	alone := o
 	if err := replicate(&o, cfg, log, unlessServed); err != nil {
 		return nil, err
 	}
@@ -124,7 +178,7 @@ func bringNewest(ctx context.Context, cfg *config.Config, log *slog.Logger) erro
 	if cfg.Replica.URL == "" || store.DaemonRuns(cfg.Database.Path) {
 		return nil // Restore says that it runs
 	}
-	s, err := openForCommand(ctx, cfg, log, false)
+	s, err := openWithLease(ctx, cfg, log)
 	if err == nil {
 		_, served := errors.AsType[servedError](s.MayWrite())
 		if err := s.Close(); err != nil || !served {

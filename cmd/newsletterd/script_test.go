@@ -117,7 +117,9 @@ func TestScripts(t *testing.T) {
 					ts.Fatalf("usage: keep FILE FOLDER")
 				}
 				path := ts.MkAbs(args[0])
-				r, err := replica.New(replica.Options{URL: "file://" + ts.MkAbs(args[1]), Path: path})
+				r, err := replica.New(replica.Options{
+					URL: "file://" + ts.MkAbs(args[1]), Path: path, Made: madeAt(path),
+				})
 				ts.Check(err)
 				s, err := store.Open(context.Background(), store.Options{Path: path, Migrate: true, Replica: r})
 				ts.Check(err)

@@ -20,7 +20,7 @@ import (
 const lockKey = "lock.json"
 
 // ErrLost is returned once another machine holds the lease: this one must not answer, send or write any more.
-var ErrLost = errors.New("another machine has taken over")
+var ErrLost = errors.New("the lease is lost")
 
 // ErrStale is returned while the lease could not be renewed for so long that another machine may take it.
 var ErrStale = errors.New("the lease could not be renewed in time")
@@ -33,8 +33,9 @@ type holder struct {
 	Host       string `json:"host"`       // for people
 	Renewal    uint64 `json:"renewal"`    // another one for each try, so that the ETag changes
 	TTL        int64  `json:"ttl_ms"`
-	TXID       uint64 `json:"txid"` // the log goes to there at least
-	Log        string `json:"log"`  // a name of the log, from its beginning on
+	TXID       uint64 `json:"txid"`           // the log goes to there at least
+	Log        string `json:"log"`            // a name of the log, from its beginning on
+	Made       string `json:"made,omitempty"` // when the database was made; empty: not known
 	Released   bool   `json:"released,omitempty"`
 	At         string `json:"at"` // RFC 3339, for people: no machine believes another's clock
 }
@@ -60,6 +61,7 @@ type lease struct {
 	ttl    time.Duration
 	clock  func() time.Duration
 	log    *slog.Logger
+	fits   func(holder) error // its error keeps this machine from taking the lease; nil: nothing does
 
 	until atomic.Int64 // of clock, in nanoseconds: the end of freshness
 	lost  atomic.Bool
@@ -128,7 +130,7 @@ func (l *lease) write(ctx context.Context, next *holder, cond objects.Condition)
 	there, tag, readErr := l.read(ctx)
 	switch {
 	case errors.Is(readErr, fs.ErrNotExist):
-		return "", fmt.Errorf("%w: the lock object was removed", ErrLost)
+		return "", fmt.Errorf("%w: %s was removed from the bucket", ErrLost, lockKey)
 	case readErr != nil:
 		return "", errors.Join(err, readErr)
 	case there.same(*next):
@@ -137,7 +139,7 @@ func (l *lease) write(ctx context.Context, next *holder, cond objects.Condition)
 		l.mine, l.etag = there, tag
 		return "", errEarlier
 	case there.Generation > l.mine.Generation || there.Node != l.node || there.Place != l.place:
-		return "", ErrLost
+		return "", fmt.Errorf("%w: %s has taken over", ErrLost, cmp.Or(there.Host, "another machine"))
 	}
 	return "", err
 }
@@ -151,25 +153,33 @@ type sight struct {
 	warned bool          // the log of the daemon says that what was seen is gone
 }
 
+// warnEvery is how often the log says that the lease still can't be read.
+const warnEvery = time.Minute
+
 // take waits until the lease is this node's, and returns the holder before it; the zero value where there was none.
 // waiting is called with the holder that was seen last each time that it has to wait, and whether it has renewed the
 // lease meanwhile. The caller must hold the lock of the database file: a lease of the same node at the same place is
 // taken at once, for its process can't run any more.
 func (l *lease) take(ctx context.Context, waiting func(h holder, alive bool) error) (before holder, err error) {
 	var seen sight
-	var first holder // that was waited for
-	for {
+	var first holder         // that was waited for
+	var warned time.Duration // of clock: when the log said last that the bucket can't be reached
+	for failed := false; ; {
 		l.mu.Lock()
 		before, taken, err := l.tryTake(ctx, &seen)
 		l.mu.Unlock()
 		switch {
-		case taken:
-			return before, nil
+		case taken, errors.Is(err, ErrAnother):
+			return before, err
 		case ctx.Err() != nil:
 			return before, context.Cause(ctx)
 		case err != nil:
-			l.log.Warn("replica: the lease can't be read or taken", slog.Any("error", err))
+			if !failed || l.clock()-warned >= warnEvery {
+				l.log.Warn("replica: the lease can't be read or taken; this machine goes on trying", slog.Any("error", err))
+				failed, warned = true, l.clock()
+			}
 		default:
+			failed = false
 			if first == (holder{}) {
 				first = seen.holder
 			}
@@ -191,6 +201,9 @@ func (l *lease) tryTake(ctx context.Context, seen *sight) (before holder, taken 
 	cond := objects.Condition{Match: etag}
 	if err == nil {
 		seen.holder = before
+		if l.fits != nil {
+			err = l.fits(before)
+		}
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -209,7 +222,7 @@ func (l *lease) tryTake(ctx context.Context, seen *sight) (before holder, taken 
 	}
 	next := holder{
 		Generation: before.Generation + 1, Node: l.node, Place: l.place, Host: l.host, TTL: l.ttl.Milliseconds(),
-		TXID: before.TXID, Log: cmp.Or(before.Log, core.NewID()),
+		TXID: before.TXID, Log: cmp.Or(before.Log, core.NewID()), Made: before.Made,
 	}
 	start := l.clock()
 	if etag, err = l.write(ctx, &next, cond); err != nil {
@@ -317,6 +330,13 @@ func (l *lease) release(ctx context.Context) error {
 		l.lost.Store(true)
 	}
 	return err
+}
+
+// setMade has the lock object say when the database was made, from its next renewal on.
+func (l *lease) setMade(made string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.mine.Made = made
 }
 
 // generation is the number of this taking.

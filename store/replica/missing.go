@@ -3,14 +3,15 @@ package replica
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"net/url"
+
+	"newsletterd/store/replica/objects"
 )
 
 // ErrMissing is returned where a bucket is empty in which the database was kept before: a disk that is not mounted, or
 // another bucket than before. What would be kept there meanwhile would give way to what it had.
-var ErrMissing = errors.New("is empty, and this database was kept there before: mount its disk, or mend the address; " +
+var ErrMissing = errors.New("it is empty, and this database was kept there before: mount its disk, or mend the address; " +
 	"where it is lost, `newsletterd replica begin` begins it anew with the database of this machine")
 
 // Name returns what tells the replica at an address from others: the address without what only says how it is reached.
@@ -44,7 +45,7 @@ func (r *Replica) missing(ctx context.Context, n note) (used bool, err error) {
 		}
 	}
 	if knows {
-		return false, fmt.Errorf("the replica %s %w", r.Name(), ErrMissing)
+		return false, ErrMissing
 	}
 	return false, nil
 }
@@ -76,11 +77,29 @@ func Missing(ctx context.Context, address string, env func(string) string, path 
 	return err
 }
 
+// Used reports whether something is kept in the bucket at address, or was. It writes nothing.
+func Used(ctx context.Context, address string, env func(string) string) (bool, error) {
+	bucket, err := objects.Open(address, env)
+	if err != nil {
+		return false, err
+	}
+	unused, err := logFiles{bucket: bucket}.unused(ctx)
+	return !unused, err
+}
+
 // Lacks reports whether the replica at address, which holds s, lacks something that it had while the machine of the
 // database file at path served: it was brought back to an earlier state.
 func Lacks(address, path string, s State) (bool, error) {
 	n, err := readNote(path)
 	return err == nil && s.Holder != nil && n.URL == Name(address) && n.Log == s.Holder.Log && n.Confirmed > s.TXID, err
+}
+
+// ServedLast reports whether the machine of the database file at path has served last of those that kept it in the
+// replica that s is of. Where there is no lock object nothing is known of others, and the result is true.
+func ServedLast(path string, s State) (bool, error) {
+	n, err := readNote(path)
+	h := s.Holder
+	return err == nil && (h == nil || n.Node == h.Node && n.Generation >= h.Generation && n.Confirmed > 0), err
 }
 
 // unused reports whether no machine has kept a database in the bucket: there is no lock object, and no log.

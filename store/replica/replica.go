@@ -37,6 +37,9 @@ type Options struct {
 	Begin bool
 	// Knows reports whether the database file says that it was kept at this URL before; nil: it says nothing.
 	Knows func(ctx context.Context) (bool, error)
+	// Made returns when the database was made that is at Path, which tells it from others; the zero time where there is
+	// none. A machine takes over nothing that its own database is no copy of. nil: nothing tells them apart.
+	Made func(ctx context.Context) (time.Time, error)
 	// Waiting is called about every second while another machine holds the lease; host is its name, and alive whether it
 	// has renewed the lease meanwhile. Prepare returns its error.
 	Waiting func(host string, alive bool) error
@@ -108,8 +111,8 @@ func New(o Options) (*Replica, error) {
 
 // Prepare takes the lease, for which it may have to wait, and makes the database file the newest that the replica has.
 // The caller holds the lock of the file, so that no other process of this machine serves it, and has not opened it. It
-// returns ErrMissing where the bucket has lost what it had, ErrGap where the log is damaged, and errors of the bucket
-// and of the file system.
+// returns ErrMissing where the bucket has lost what it had, ErrAnother where what is kept there is another database than
+// that of the file, ErrGap where the log is damaged, and errors of the bucket and of the file system.
 func (r *Replica) Prepare(ctx context.Context) error {
 	n, err := readNote(r.path)
 	if err != nil {
@@ -158,12 +161,38 @@ func (r *Replica) Prepare(ctx context.Context) error {
 
 // takeLease waits for the lease, and remembers what it waits for.
 func (r *Replica) takeLease(ctx context.Context, n *note) (before holder, err error) {
+	r.lease.fits = func(h holder) error { return r.fits(ctx, *n, h) }
 	return r.lease.take(ctx, func(h holder, alive bool) error {
 		if err := r.remember(n); err != nil {
 			return err
 		}
 		return r.opts.Waiting(h.Host, alive)
 	})
+}
+
+// ErrAnother is returned where the bucket has another database than this machine.
+var ErrAnother = errors.New("it has another database than this machine")
+
+// fits returns ErrAnother where the holder of the lease keeps a database that the file of this machine is no copy of. A
+// machine that has kept what is there may have any other file: that was put there since.
+func (r *Replica) fits(ctx context.Context, n note, h holder) error {
+	if r.opts.Supersede || r.opts.Made == nil || h.Made == "" || n.URL == r.Name() && n.Log == h.Log {
+		return nil
+	}
+	made, err := r.opts.Made(ctx)
+	if here := madeText(made); err == nil && here != "" && here != h.Made {
+		return fmt.Errorf("%w: that was made on %s, and %s on %s. Mend the address; or, where this machine is to serve what "+
+			"the replica has, move the file away", ErrAnother, h.Made, r.path, here)
+	}
+	return err
+}
+
+// madeText is how the lock object has a time; empty for the zero time.
+func madeText(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02T15:04:05.000Z07:00")
 }
 
 // keepNote notes that the database file, without a -wal, is what the log ends with.
@@ -236,6 +265,13 @@ func (r *Replica) Start(ctx context.Context) (err error) {
 		return err
 	} else if r.at.txid > 0 && m != r.note.File {
 		r.at.pages, r.note.File = 0, mark{} // a migration: the whole is copied
+	}
+	if r.opts.Made != nil {
+		made, err := r.opts.Made(ctx)
+		if err != nil {
+			return err
+		}
+		r.lease.setMade(madeText(made))
 	}
 	r.gate, err = sql.Open("sqlite", "file:"+(&url.URL{Path: r.path}).EscapedPath()+
 		"?_pragma=busy_timeout(1000)&_pragma=wal_autocheckpoint(0)")

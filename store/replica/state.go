@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"slices"
 	"time"
 
 	"newsletterd/store/replica/objects"
@@ -20,6 +21,12 @@ type State struct {
 	Snapshots int       // whole databases among them
 	Bytes     int64     // of all files
 	Gap       error     // ErrGap: a part of the log is missing, or all of it; nil: none is
+	Holes     []Hole    // times after Oldest that can't be restored, for what was missing was mended by a whole copy
+}
+
+// Hole is a part of the time that can't be restored, by the clock of the machine that wrote it.
+type Hole struct {
+	From, To time.Time // From itself can be restored, and what comes after To
 }
 
 // Holder is the machine that has, or had, the lease.
@@ -47,7 +54,7 @@ func Look(ctx context.Context, url string, env func(string) string) (s State, er
 		return s, err
 	}
 	l := logFiles{bucket: bucket}
-	var first logFile // of those that a restore can begin with, the one that ends first
+	var all []logFile
 	for level := range snapshotLevel + 1 {
 		if level >= levels && level < snapshotLevel {
 			continue
@@ -62,10 +69,8 @@ func Look(ctx context.Context, url string, env func(string) string) (s State, er
 			if level == snapshotLevel {
 				s.Snapshots++
 			}
-			if f.min == 1 && (first.max == 0 || f.max < first.max) {
-				first = f
-			}
 		}
+		all = append(all, files...)
 	}
 	files, err := l.plan(ctx, 0, zeroTime)
 	err = reached(files, err, least)
@@ -82,14 +87,71 @@ func Look(ctx context.Context, url string, env func(string) string) (s State, er
 	}
 	last := files[len(files)-1]
 	s.TXID, s.Newest = last.max, last.modified
-	if h, err := l.header(ctx, first); err == nil {
-		s.Oldest = time.UnixMilli(h.Timestamp)
-	} else if errors.Is(err, ErrGap) {
-		s.Gap = cmp.Or(s.Gap, err)
-	} else if !errors.Is(err, fs.ErrNotExist) { // not there: removed meanwhile
-		return s, err
+	err = l.past(ctx, all, &s)
+	if errors.Is(err, ErrGap) {
+		s.Gap, err = cmp.Or(s.Gap, err), nil
+	} else if errors.Is(err, fs.ErrNotExist) { // removed meanwhile
+		err = nil
 	}
-	return s, nil
+	return s, err
+}
+
+// past finds out which times can be restored from files of a log.
+func (l logFiles) past(ctx context.Context, all []logFile, s *State) error {
+	slices.SortFunc(all, func(a, b logFile) int { return cmp.Or(cmp.Compare(a.min, b.min), cmp.Compare(a.max, b.max)) })
+	end := all[0] // of what can be restored without a hole: the first that a restore can begin with
+	h, err := l.header(ctx, end)
+	if err != nil {
+		return err
+	}
+	s.Oldest = time.UnixMilli(h.Timestamp)
+	for _, next := range chain(all) {
+		if next.min == 1 && next.max > end.max { // a whole copy, for nothing else goes on from there
+			from, err := l.header(ctx, end)
+			if err != nil {
+				return err
+			}
+			to, err := l.header(ctx, next)
+			if err != nil {
+				return err
+			}
+			s.Holes = append(s.Holes, Hole{time.UnixMilli(from.Timestamp), time.UnixMilli(to.Timestamp)})
+		}
+		end = next
+	}
+	return nil
+}
+
+// chain returns files of a log, each of which goes on from the one before; or where none does, it begins anew with the
+// next whole copy. all is sorted by where the files begin and end, and begins with one that a restore can begin with.
+func chain(all []logFile) (files []logFile) {
+	var whole, rest []logFile
+	for _, f := range all[1:] {
+		if f.min == 1 {
+			whole = append(whole, f)
+		} else {
+			rest = append(rest, f)
+		}
+	}
+	var next logFile
+	for end := all[0].max; ; end = next.max {
+		for len(rest) > 0 && rest[0].min <= end+1 {
+			if rest[0].max > next.max {
+				next = rest[0]
+			}
+			rest = rest[1:]
+		}
+		for len(whole) > 0 && whole[0].max <= end {
+			whole = whole[1:]
+		}
+		if next.max <= end && len(whole) > 0 {
+			next = whole[0]
+		}
+		if next.max <= end {
+			return files
+		}
+		files = append(files, next)
+	}
 }
 
 // Reach returns an error where the bucket at url can't be read.

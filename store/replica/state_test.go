@@ -152,6 +152,54 @@ func TestCopyOfADamagedLog(t *testing.T) {
 	}
 }
 
+// Of a log that was mended by a whole copy, the times before the hole and after the copy can be restored, and Look says
+// which can't be.
+func TestTimesOfAMendedLog(t *testing.T) {
+	each(t, func(t *testing.T, url string) {
+		ctx := t.Context()
+		a := boot(t, url, filepath.Join(t.TempDir(), "a.db"))
+		add := func(from, to int) (after time.Time) {
+			t.Helper()
+			for i := from; i < to; i++ {
+				time.Sleep(2 * time.Millisecond) // the log has times in milliseconds
+				must(t, a.add(ctx, i))
+			}
+			time.Sleep(2 * time.Millisecond)
+			return time.Now()
+		}
+		before := add(0, 10)
+		if s := look(t, url); len(s.Holes) > 0 {
+			t.Errorf("holes of a log that is whole: %v", s.Holes)
+		}
+		gone := a.ship.txid + 5
+		within := add(10, 20)
+		lose(t, a, gone)
+		var last [levels]time.Time
+		none := time.Now()
+		must(t, a.upkeep(&last, &none))
+		after := add(20, 30)
+		s := look(t, url)
+		if len(s.Holes) != 1 || s.Gap != nil {
+			t.Fatalf("holes %v, gap %v", s.Holes, s.Gap)
+		}
+		h := s.Holes[0]
+		if !h.From.Before(within) || h.From.Before(before.Add(-5*time.Millisecond)) || h.To.Before(within.Add(-5*time.Millisecond)) ||
+			!h.To.Before(after) {
+			t.Errorf("a hole from %v to %v; it is around %v, after %v and before %v", h.From, h.To, within, before, after)
+		}
+		to := filepath.Join(t.TempDir(), "within.db")
+		at := CopyOptions{URL: url, Env: objectstest.Env("copy"), To: to, At: h.To}
+		if _, err := Copy(ctx, at); !errors.Is(err, ErrGap) {
+			t.Errorf("in the hole: %v", err)
+		}
+		for at, n := range map[time.Time]int{before: 10, after: 30, h.To.Add(time.Millisecond): 20} {
+			if got, _ := copied(t, CopyOptions{URL: url, At: at}); !slices.Equal(got, upTo(n)) {
+				t.Errorf("at %v: %v, not up to %d", at, got, n)
+			}
+		}
+	})
+}
+
 // While the bucket takes nothing, the lag grows and another process can measure it; then both are gone.
 func TestLag(t *testing.T) {
 	t.Parallel()

@@ -104,9 +104,10 @@ func openS3(u *url.URL, env func(string) string) (Bucket, error) {
 	for name, values := range query {
 		if name != "endpoint" && name != "region" && name != "path-style" {
 			if !parameterName.MatchString(name) { // it may be a key that was put into the wrong place
-				return nil, errors.New("one of the names after ? is unknown: it may have endpoint, region and path-style")
+				return nil, errors.New("one of the names after ? is unknown: it may have endpoint, region and path-style; keys come from the " +
+					"environment")
 			}
-			return nil, fmt.Errorf("%q is unknown: it may have endpoint, region and path-style", name)
+			return nil, fmt.Errorf("%q is unknown: it may have endpoint, region and path-style; keys come from the environment", name)
 		}
 		if len(values) > 1 {
 			return nil, fmt.Errorf("%s is given twice", name)
