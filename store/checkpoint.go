@@ -18,7 +18,11 @@ import (
 const (
 	checkpointAt = 16 << 20 // bytes of -wal
 	// the same while files come in: they fill it at once, and everyone waits for each checkpoint
-	checkpointFile  = 4 << 20
+	checkpointFile = 4 << 20
+	// Everyone who writes waits for a checkpoint, which waits until a replica has all: the -wal may be larger by its own
+	// size for each such part of what a write to the replica takes, and checkpointFar times as large at the most.
+	checkpointPart  = 10 * time.Millisecond
+	checkpointFar   = 4
 	checkpointEvery = 60 * time.Second // while there is a -wal
 	truncateAt      = 256 << 20        // bytes of -wal: then shrink the file too, when no reader holds it
 	walFrame        = 4096 + 24        // bytes of one frame
@@ -26,7 +30,8 @@ const (
 	askEvery        = 16               // commits between questions for the part of a large -wal that is in use
 	askGrown        = 256 << 10        // bytes that it may grow by meanwhile
 	roomStep        = 1 << 20          // bytes that a growing -wal is given beforehand, at least
-	roomEnough      = checkpointAt + 4<<20
+	roomBeyond      = 4 << 20          // bytes that it grows by after a checkpoint is due
+	roomEnough      = checkpointAt + roomBeyond
 )
 
 // checkpointState is what the writer knows of its checkpoints.
@@ -53,12 +58,27 @@ type checkpointState struct {
 	room       int64 // size of the -wal when it was last given room, or could not be
 }
 
-// at is the number of bytes of -wal that make a checkpoint due.
+// at is the number of bytes of -wal that make a checkpoint due where no replica is waited for.
 func (c *checkpointState) at() int64 {
 	if c.file {
 		return checkpointFile
 	}
 	return checkpointAt
+}
+
+// due is at where a write to the replica takes latency; 0: there is none.
+func (c *checkpointState) due(latency time.Duration) int64 {
+	parts := min(float64(latency)/float64(checkpointPart), checkpointFar-1)
+	return c.at() + int64(parts*float64(c.at()))
+}
+
+// checkpointDue is the number of bytes of -wal that make a checkpoint due.
+func (w *writer) checkpointDue() int64 {
+	var latency time.Duration
+	if r := w.store.opts.Replica; r != nil {
+		_, latency, _ = r.Progress()
+	}
+	return w.checkpoint.due(latency)
 }
 
 // leftover is what an unclean stop left next to the main file.
@@ -169,7 +189,11 @@ func (w *writer) maybeCheckpoint() {
 // costs as much as the outcomes of ten mails: when the -wal has grown by much, else not after each commit.
 func (w *writer) walFull(size int64) bool {
 	c := &w.checkpoint
-	if size < c.at() {
+	due := c.at()
+	if size >= due {
+		due = w.checkpointDue()
+	}
+	if size < due {
 		return false
 	}
 	if c.asked++; size >= c.size && size < c.size+askGrown && c.asked < askEvery && !c.file {
@@ -180,7 +204,7 @@ func (w *writer) walFull(size int64) bool {
 	if err := w.tx.get(&res, "PRAGMA wal_checkpoint(NOOP)"); err != nil {
 		return true
 	}
-	return (res.Log-res.Checkpointed)*walFrame >= c.at()
+	return (res.Log-res.Checkpointed)*walFrame >= due
 }
 
 // giveRoom doubles a -wal that has grown, in zeros, until it holds all that comes between two checkpoints. A commit
@@ -191,11 +215,15 @@ func (w *writer) giveRoom(size int64) {
 	if size < c.room { // it was cut off
 		c.room = 0
 	}
-	if size <= c.room || size < roomStep/4 || size >= roomEnough {
+	if size <= c.room || size < roomStep/4 {
+		return
+	}
+	enough := max(roomEnough, w.checkpointDue()+roomBeyond)
+	if size >= enough {
 		return
 	}
 	c.room = size
-	step := min(max(size, roomStep), roomEnough-size)
+	step := min(max(size, roomStep), enough-size)
 	if free, _, _, err := diskOf(w.store.path); err != nil || free < 64*step {
 		return
 	}

@@ -298,6 +298,21 @@ func TestTheDaemonCheckpointsByItself(t *testing.T) {
 	}
 }
 
+// The further away a replica is, the rarer are the checkpoints, which wait for it with everyone who writes.
+func TestCheckpointsAreRarerWithAFarReplica(t *testing.T) {
+	for latency, want := range map[time.Duration]int64{
+		0: checkpointAt, 5 * time.Millisecond: checkpointAt * 3 / 2, 30 * time.Millisecond: 4 * checkpointAt,
+		time.Minute: 4 * checkpointAt,
+	} {
+		if got := (&checkpointState{}).due(latency); got != want {
+			t.Errorf("%v away: due at %d bytes, not at %d", latency, got, want)
+		}
+	}
+	if got := (&checkpointState{file: true}).due(time.Minute); got != 4*checkpointFile {
+		t.Errorf("while files come in: due at %d bytes", got)
+	}
+}
+
 // A -wal that grows gets room beforehand; the zeros in it are no part of the database, after a kill either.
 func TestAGrowingWALIsGivenRoom(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")

@@ -17,8 +17,11 @@ import (
 
 // How the log is kept short, so that a restore reads few files.
 const (
-	// compactMany is how many files of level 0 are compacted before their time.
+	// readMost is how long a restore may take to read files of level 0, each twice and fetchAtOnce at the same time: so
+	// many are compacted before their time. They are compactMany at least, and compactMost at the most.
+	readMost    = 2 * time.Second
 	compactMany = 1024
+	compactMost = 8192
 	// keepShipped is how long files of level 0 stay after they were compacted: a restore may be reading them.
 	keepShipped = 5 * time.Minute
 	// compactAtOnce bounds the files that one compaction reads.
@@ -341,7 +344,7 @@ func (r *Replica) lastWhole() (at time.Time) {
 func (r *Replica) upkeep(last *[levels]time.Time, snapshot *time.Time) error {
 	now := time.Now()
 	r.ship.mu.Lock()
-	arrived, many, busy := r.ship.arrived, r.ship.puts >= compactMany, r.ship.bytes >= busyBytes
+	arrived, many, busy := r.ship.arrived, r.ship.puts >= manyFiles(r.ship.latency), r.ship.bytes >= busyBytes
 	r.ship.bytes = 0
 	r.ship.mu.Unlock()
 	broken, _ := r.Broken()
@@ -389,6 +392,12 @@ func (r *Replica) upkeep(last *[levels]time.Time, snapshot *time.Time) error {
 		return nil
 	}
 	return r.log.sweep(r.ctx, now, now.Add(-r.opts.Keep))
+}
+
+// manyFiles is how many files of level 0 are compacted before their time, where reading one takes about latency.
+func manyFiles(latency time.Duration) uint64 {
+	read := readMost * fetchAtOnce / 2 / max(latency, 1)
+	return uint64(min(max(read, compactMany), compactMost))
 }
 
 // compactLevel makes a level of the one below it, up to the transaction through, and mends the log where a file is

@@ -268,3 +268,14 @@ func TestTheFirstCopyIsDueAfterADay(t *testing.T) {
 		}
 	})
 }
+
+// Files wait to be compacted as long as a restore reads them in a short time.
+func TestFilesOfANearBucketAreCompactedLater(t *testing.T) {
+	for latency, want := range map[time.Duration]uint64{
+		0: compactMost, 8 * time.Millisecond: 8000, 32 * time.Millisecond: 2000, time.Second: compactMany,
+	} {
+		if got := manyFiles(latency); got != want {
+			t.Errorf("%v away: %d files, not %d", latency, got, want)
+		}
+	}
+}

@@ -23,9 +23,9 @@ const (
 	memory = 16 << 20
 	// paceMost bounds how long making a file of the log counts.
 	paceMost = 20 * time.Millisecond
-	// share is the part of the time that making files of the log may take: what is committed meanwhile goes into one,
-	// with pages that were changed several times only once.
-	share = 3
+	// share is the part of the time that making files of the log may take, half of it: what is committed meanwhile goes
+	// into one, with pages that were changed several times only once.
+	share = 2
 )
 
 // shipper copies what is committed from the -wal into the log of the bucket, and tells those who wait for it. While no
