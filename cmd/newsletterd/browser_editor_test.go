@@ -213,7 +213,7 @@ func TestWritingInTheEditorInABrowser(t *testing.T) {
 	for name, try := range map[string]func(*consoleBrowser){
 		"typing": tryTyping, "blocks": tryBlocks, "lists": tryLists, "fields": tryFields, "locked": tryLocked,
 		"source": trySource, "toolbar": tryToolbar, "undo": tryUndo, "columns": tryColumns, "looks": tryLooks,
-		"pictures": tryPictures, "paste": tryPastes, "RTF": tryRTF, "German": tryGerman,
+		"pictures": tryPictures, "paste": tryPastes, "RTF": tryRTF, "German": tryGerman, "buttons": tryButtons,
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := &consoleBrowser{browser.In(t), newConsolePages(t)}

@@ -15,10 +15,7 @@ export function views(pictures, labels) {
     locked: (node, view, getPos) => new Locked(node, view, getPos),
     figure: (node, view, getPos) => new Figure(node, view, getPos, pictures),
     callout: (node) => new Callout(node),
-    button: () => {
-      const contentDOM = make("span");
-      return { dom: make("p", { className: "editor-button" }, contentDOM), contentDOM };
-    },
+    button: (node) => new Button(node),
   };
 }
 
@@ -29,6 +26,29 @@ class Field {
     this.dom = make("span", { className: "editor-field", title: node.attrs.source, textContent: known ?? name });
     if (tag) this.dom.classList.add("tag");
     if (fallback) this.dom.append(make("span", { textContent: ` · ${word("else", { text: fallback })}` }));
+  }
+}
+
+// Button says where it leads, which nothing shows in the mail.
+class Button {
+  constructor(node) {
+    this.contentDOM = make("span");
+    this.target = make("span", { contentEditable: "false" });
+    this.dom = make("p", { className: "editor-button" }, this.contentDOM, this.target);
+    this.update(node);
+  }
+
+  update(node) {
+    if (node.type.name !== "button") return false;
+    const { href } = node.attrs;
+    this.target.className = href ? "editor-target" : "editor-target editor-missing";
+    this.target.textContent = href ? `→ ${href.replace(/^https:\/\//, "")}` : word("leads.missing");
+    this.target.title = href;
+    return true;
+  }
+
+  ignoreMutation(mutation) {
+    return mutation.type !== "selection" && !this.contentDOM.contains(mutation.target);
   }
 }
 

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// Where a button leads stands next to it in the editor alone: it is written as before, and copied without it.
+func tryButtons(b *consoleBrowser) {
+	const (
+		source = "[See all boots](https://acme.example/shop){.button}\n\n[Later](<>){.button}\n\nText\n"
+		target = `(i => { const e = document.querySelectorAll(".editor-target")[i]; return e.textContent + ", " + e.title; })`
+	)
+	b.openEditor(source)
+	b.expect(target+"(0)", "→ acme.example/shop, https://acme.example/shop")
+	b.expect(target+"(1)", "It leads nowhere yet, ")
+	b.expect(`document.querySelector("#source").editor.markdown(true)`, source)
+	b.Look("editor-buttons")
+
+	// What is typed at the end belongs to the button, and another address is shown at once.
+	b.Click(".editor-button > :first-child")
+	b.settle()
+	b.Do(key(kb.End), chromedp.KeyEvent("!"))
+	b.pick("button")
+	b.answer("See all boots!", "https://acme.example/sale")
+	b.expect(target+"(0)", "→ acme.example/sale, https://acme.example/sale")
+	b.expectSource("[See all boots!](https://acme.example/sale){.button}\n\n[Later](<>){.button}\n\nText\n")
+
+	b.Do(key("a", chromedp.ModifierCtrl))
+	b.settle()
+	b.expect(`(() => {
+		const data = new DataTransfer();
+		document.querySelector(".editor-text").dispatchEvent(new ClipboardEvent("copy", {bubbles: true, clipboardData: data}));
+		const html = data.getData("text/html");
+		return html.includes("boots") + ", " + /→|nowhere/.test(html + data.getData("text/plain"));
+	})()`, "true, false")
+
+	// A long address stays in one line, within the text.
+	b.openEditor("[Go](https://acme.example/" + strings.Repeat("a-long-path/", 30) + "){.button}\n")
+	b.expect(`(e => e.clientHeight < 30 && e.getBoundingClientRect().right <=
+		e.closest(".editor-text").getBoundingClientRect().right)(document.querySelector(".editor-target"))`, "true")
+}
