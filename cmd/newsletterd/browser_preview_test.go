@@ -31,10 +31,17 @@ func TestPreviewInABrowser(t *testing.T) {
 	const whole = `(f => f.contentDocument?.body?.textContent.includes("The end.") && f.clientHeight > 2000 &&
 		f.contentDocument.documentElement.scrollHeight <= f.clientHeight && f.contentDocument.documentElement.scrollWidth <= f.clientWidth)`
 	w.Wait(whole + "(" + frame + ")")
+	// The toolbar takes two rows at most, also where the preview of a telephone stands next to the text.
+	const toolbar = `document.querySelector(".editor-toolbar").clientHeight < 80`
+	for _, width := range []int64{800, 1101, 1140, 1141, 1180, 1240} {
+		w.Do(chromedp.EmulateViewport(width, 800))
+		w.expect(toolbar, "true")
+	}
+	w.expect(`document.querySelector("iframe.whole").clientWidth >= 320`, "true")
 	w.Click(`label:has(#view-text)`)
 	w.Wait(`(f => f.contentDocument?.body?.textContent.includes("The end.") && f.contentDocument.documentElement.scrollHeight <= f.clientHeight)(document.querySelector("iframe.as-text"))`)
 	// That of a desktop is drawn smaller where the room is narrower than one; what is written keeps its own.
-	for _, width := range []int64{1280, 1110, 390} {
+	for _, width := range []int64{1280, 1150, 390} {
 		w.Do(chromedp.EmulateViewport(width, 800), chromedp.Click(`label:has(#view-desktop)`))
 		w.Wait(whole + "(" + frame + ")")
 		w.Wait(`(f => {
@@ -43,7 +50,7 @@ func TestPreviewInABrowser(t *testing.T) {
 				Math.abs(drawn.height - room.height) < 4 && getComputedStyle(f.parentElement).overflowX === "hidden";
 		})(` + frame + `)`)
 		w.expect(`document.querySelector("#edit").clientWidth >= Math.min(480, innerWidth - 32)`, "true")
-		w.expect(`document.querySelector(".editor-toolbar").clientHeight < 80`, "true") // two rows
+		w.expect(toolbar, "true")
 	}
 	// A shorter text makes a lower frame.
 	w.Eval(`(() => { const area = document.querySelector("#f-source"); area.value = "Short {{ preferences.first_name | default: \"friend\" }}\n";
