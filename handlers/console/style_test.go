@@ -1,6 +1,8 @@
 package console
 
 import (
+	"regexp"
+	"strings"
 	"testing"
 
 	"newsletterd/core"
@@ -22,6 +24,19 @@ func TestLighterAccent(t *testing.T) {
 		got := lighter(accent, ground)
 		if got.String() != c.want || got.Contrast(ground) < 6.5 {
 			t.Errorf("%s: %s on %s, %.1f", c.of, got, ground, got.Contrast(ground))
+		}
+	}
+}
+
+// What says how something goes has none of the tenant's colour: where that is red, it would look like a failure.
+func TestStatesAreNotInTheColourOfTheTenant(t *testing.T) {
+	rules := regexp.MustCompile(`(?m)^(\.progress|\.banner|\.badge\.live)\b.*?\{.*?\}`).FindAllString(styleSheet, -1)
+	if len(rules) < 8 {
+		t.Fatalf("%d rules", len(rules))
+	}
+	for _, rule := range rules {
+		if strings.Contains(rule, "--accent") {
+			t.Error(rule)
 		}
 	}
 }
