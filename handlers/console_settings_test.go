@@ -40,7 +40,8 @@ func TestConsoleSettings(t *testing.T) {
 			!got.FirstFew || len(got.TestAddresses) != 2 || got.TimeZone != "Europe/Berlin" || got.MailFromName != "Ann" {
 			t.Errorf("%+v", got)
 		}
-		e.shows(e.path("settings"), `value="Acme & Co"`, `<option value="consent" selected>`, "b@acme.example")
+		e.shows(e.path("settings"), "Without one, pages are green, and mails have the colours of their theme.",
+			`value="Acme & Co"`, `<option value="consent" selected>`, "b@acme.example")
 		form.Set("brand_name", "Acme & Daughter")
 		form.Set("then", "logo") // the way to the logo loses nothing that was typed
 		if to := e.sends(e.path("settings"), form); to != e.path("settings", "logo")+"?done=saved" {
