@@ -2,6 +2,10 @@ package handlers
 
 import (
 	"bytes"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/png"
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
@@ -100,5 +104,46 @@ func TestConsoleRefusedLogo(t *testing.T) {
 		})
 		e.must(err)
 		refused("Our logo.png", drawn(t), "https")
+	})
+}
+
+// A dark logo that lets the ground through is told of where it is chosen and in a theme; one with a ground of its own,
+// one that is light and one that is kept elsewhere aren't.
+func TestConsoleLogoOnDarkGround(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newTenantConsole(t, core.RoleTenantAdmin)
+		const hint = "On dark backgrounds this logo can hardly be seen."
+		theme := e.sends(e.path("looks", "themes"), url.Values{"name": {"Ours"}, "base": {"letter"}})
+		theme, _, _ = strings.Cut(theme, "?")
+		says := func(name string, want bool) {
+			t.Helper()
+			for _, page := range []string{e.path("settings", "logo"), theme} {
+				if got := strings.Contains(textOf(e.shows(page)), hint); got != want {
+					t.Errorf("%s, %s: %t", name, page, got)
+				}
+			}
+		}
+		says("none", false)
+		for _, c := range []struct {
+			name        string
+			ground, ink color.Color
+			want        bool
+		}{
+			{"dark", color.Transparent, color.Black, true},
+			{"light", color.Transparent, color.White, false},
+			{"on white", color.White, color.Black, false},
+		} {
+			m := image.NewNRGBA(image.Rect(0, 0, 90, 30))
+			draw.Draw(m, m.Bounds(), image.NewUniform(c.ground), image.Point{}, draw.Src)
+			draw.Draw(m, image.Rect(10, 10, 80, 20), image.NewUniform(c.ink), image.Point{}, draw.Src)
+			var file bytes.Buffer
+			e.must(png.Encode(&file, m))
+			if res := e.uploads(e.path("settings", "logo", "upload"), c.name+".png", file.Bytes()); res.Code != http.StatusSeeOther {
+				t.Fatal(res.Code, textOf(res.Body.String()))
+			}
+			says(c.name, c.want)
+		}
+		e.sends(e.path("settings", "logo"), url.Values{"logo": {"https://pictures.example/logo.png"}})
+		says("elsewhere", false)
 	})
 }

@@ -22,5 +22,6 @@ func (h *Handler) console() *console.Console {
 		Review:  reviewAddress,
 		Login:   func(path string) string { return "/login" + purposeOf(path).asContinue() },
 		Account: accountPath, Logout: "/logout",
+		HiddenInDark: h.hiddenInDark,
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"mime"
 	"mime/multipart"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -293,4 +294,32 @@ func (a media) serve(c *web.Call) error {
 		c.Cut(fmt.Errorf("picture: %w", err)) // the head is out: only a cut connection shows it
 	}
 	return nil
+}
+
+// darkGround is what mails stand on in a program with dark surroundings, as the console draws it.
+var darkGround = core.Color{0x12, 0x12, 0x12}
+
+// hiddenInDark reports whether a picture that is kept here can hardly be seen in dark surroundings. It is false where
+// that isn't known: of a picture elsewhere, a large one, and while there is no memory to decode it.
+func (h *Handler) hiddenInDark(ctx context.Context, address string) bool {
+	u, err := url.Parse(address)
+	if err != nil {
+		return false
+	}
+	digits, _, _ := strings.Cut(strings.TrimPrefix(u.Path, core.MediaPath), "/")
+	if !core.IsMediaDigits(digits) {
+		return false
+	}
+	f, _, err := h.options.Store.MediaFile(ctx, digits)
+	if err != nil || f.Type != picture.PNG && f.Type != picture.GIF || f.Width*f.Height > picture.MaxSeen {
+		return false
+	}
+	const perPixel = 8 // of a PNG with 16 bits a channel
+	memory := int64(perPixel * f.Width * f.Height)
+	if !h.pictures.TryAcquire(memory) {
+		return false
+	}
+	defer h.pictures.Release(memory)
+	hidden, err := picture.HardToSee(h.options.Store.OpenMedia(ctx, &f), f.Type, darkGround)
+	return err == nil && hidden
 }

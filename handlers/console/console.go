@@ -27,6 +27,9 @@ type Options struct {
 	Login func(path string) string
 	// Account is the path of a user's own page, Logout that of the page to sign out on.
 	Account, Logout string
+	// HiddenInDark reports whether a picture, by its address, can hardly be seen where the reader's program is dark. It is
+	// false where that isn't known.
+	HiddenInDark func(ctx context.Context, address string) bool
 }
 
 // Console serves the pages of the console.

@@ -19,6 +19,7 @@ func (o *Console) logoRoutes(t *web.Table) {
 // logoData is what templates/settings-logo.html shows next to the form.
 type logoData struct {
 	URL      string // of the logo as it is
+	Hint     string // about dark surroundings; empty: none
 	Pictures []core.MediaView
 }
 
@@ -30,7 +31,7 @@ func (p *Page) showLogo(fault error) (web.HTML, error) {
 	if _, err := p.Get("/api/media", p.ofTenant("limit", "60"), &found); err != nil {
 		return web.HTML{}, err
 	}
-	d := logoData{URL: p.Tenant.BrandLogoURL}
+	d := logoData{URL: p.Tenant.BrandLogoURL, Hint: p.logoHint(p.Tenant.BrandLogoURL)}
 	v := View{Title: p.T("Logo"), State: p.T("Stands at the head of your mails and of the pages that readers see.")}
 	for i := range found {
 		if m := &found[i]; strings.HasPrefix(m.Type, "image/") {
@@ -42,6 +43,15 @@ func (p *Page) showLogo(fault error) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	return p.showSettings("settings-logo", "", v, filled{values: p.Form}, d)
+}
+
+// logoHint says that a logo can hardly be seen in dark surroundings, and what helps; empty: it can, or no one knows.
+func (p *Page) logoHint(address string) string {
+	if address == "" || !p.console.options.HiddenInDark(p.Call, address) {
+		return ""
+	}
+	return p.T("On dark backgrounds this logo can hardly be seen. " +
+		"One with a light ground or a light outline can be seen on both.")
 }
 
 // chooseLogo takes a picture of the tenant, by its address; an empty one is no logo.

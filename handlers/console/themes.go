@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -94,6 +95,7 @@ type themeData struct {
 	core.Theme
 	Groups   []themeGroup
 	Warnings []string // colours that mails have in another way
+	LogoHint string   // about dark surroundings; empty: none
 }
 
 func (o *Console) theme(p *Page) (web.HTML, error) { return p.showTheme(nil) }
@@ -118,6 +120,7 @@ func (p *Page) showTheme(fault error) (web.HTML, error) {
 	for _, w := range shown.Warnings {
 		d.Warnings = append(d.Warnings, p.movedColor(w))
 	}
+	d.LogoHint = p.logoHint(cmp.Or(d.LogoURL, p.Tenant.BrandLogoURL))
 	values, err := themeValues(&d.Theme)
 	if err != nil {
 		return web.HTML{}, err

@@ -8,6 +8,7 @@
 //	exif.go      the orientation
 //	icc.go       colours of a profile with a matrix, in sRGB
 //	rows.go scale.go   pixels row by row, and smaller pictures of them
+//	ground.go    whether a picture can be seen on a ground that it lets through
 //
 // # Invariants
 //

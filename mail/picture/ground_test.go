@@ -1,0 +1,66 @@
+package picture
+
+import (
+	"bytes"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/gif"
+	"image/png"
+	"testing"
+
+	"newsletterd/core"
+)
+
+// What is dark and lets the ground through can hardly be seen on a dark one; what covers it, or is light for the most
+// part, can.
+func TestHardToSee(t *testing.T) {
+	black, white := color.NRGBA{A: 255}, color.NRGBA{255, 255, 255, 255}
+	navy, yellow := color.NRGBA{0x1a, 0x23, 0x5e, 255}, color.NRGBA{0xff, 0xd4, 0, 255}
+	// drawnOf has a bar of each colour on a ground.
+	drawnOf := func(ground color.Color, bars ...color.Color) *image.NRGBA {
+		m := image.NewNRGBA(image.Rect(0, 0, 400, 120))
+		draw.Draw(m, m.Bounds(), image.NewUniform(ground), image.Point{}, draw.Src)
+		for i, c := range bars {
+			draw.Draw(m, image.Rect(20, 10+i*20, 380, 25+i*20), image.NewUniform(c), image.Point{}, draw.Src)
+		}
+		return m
+	}
+	for name, c := range map[string]struct {
+		m    *image.NRGBA
+		dark bool // it is hard to see on a dark ground
+		pale bool // on white
+	}{
+		"black":             {drawnOf(color.Transparent, black), true, false},
+		"navy":              {drawnOf(color.Transparent, navy), true, false},
+		"white":             {drawnOf(color.Transparent, white), false, true},
+		"black with a sign": {drawnOf(color.Transparent, black, black, black, yellow), true, false},
+		"half of it light":  {drawnOf(color.Transparent, black, yellow), false, false},
+		"black on white":    {drawnOf(white, black), false, false},
+		"black on black":    {drawnOf(black, black), false, false},
+		"nothing":           {drawnOf(color.Transparent), false, false},
+	} {
+		for mediaType, encode := range map[string]func(*bytes.Buffer) error{
+			PNG: func(b *bytes.Buffer) error { return png.Encode(b, c.m) },
+			GIF: func(b *bytes.Buffer) error {
+				pal := image.NewPaletted(c.m.Bounds(), color.Palette{color.Transparent, black, white, navy, yellow})
+				draw.Draw(pal, pal.Bounds(), c.m, image.Point{}, draw.Src)
+				return gif.Encode(b, pal, nil)
+			},
+		} {
+			var file bytes.Buffer
+			if err := encode(&file); err != nil {
+				t.Fatal(err)
+			}
+			for ground, want := range map[core.Color]bool{{0x12, 0x12, 0x12}: c.dark, core.White: c.pale} {
+				got, err := HardToSee(bytes.NewReader(file.Bytes()), mediaType, ground)
+				if err != nil || got != want {
+					t.Errorf("%s, %s on %s: %t, %v", name, mediaType, ground, got, err)
+				}
+			}
+		}
+	}
+	if _, err := HardToSee(bytes.NewReader([]byte("no picture")), PNG, core.White); err == nil {
+		t.Error("no error of what is no picture")
+	}
+}
