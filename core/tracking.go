@@ -292,9 +292,12 @@ func Scanned(clicks []LinkClick) []bool {
 
 // PersonOpening is a mail that was opened, or a link of it that was followed.
 type PersonOpening struct {
-	URL     string  `db:"url" json:"url"` // empty: the mail itself
+	URL     string  `db:"url" json:"url"` // as it was written; empty: the mail itself
 	FirstAt Instant `db:"first_at" json:"first_at"`
 	LastAt  Instant `db:"last_at" json:"last_at"`
 	Times   int64   `db:"times" json:"times"`
 	Machine int64   `db:"machine" json:"by_machines"` // of these
+
+	Target   string  `db:"target" json:"target,omitempty"` // where the link leads since it was mended; empty: to URL
+	MendedAt Instant `db:"mended_at" json:"mended_at,omitzero"`
 }

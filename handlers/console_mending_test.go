@@ -112,3 +112,25 @@ func TestConsoleMendsWhatWasAskedFor(t *testing.T) {
 		}
 	})
 }
+
+// The page of a person names the address to which a link that they have followed leads now, as the report does.
+func TestConsolePersonsMendedLinks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newCampaignEnv(t, core.RolePublisher)
+		bob := e.seed.NewUser("bob@user.example", "")
+		e.linked(core.UserActor(bob.ID))
+		j, err := e.store.SendJob(t.Context(), e.jobs()[0].ID)
+		e.must(err)
+		_, err = e.store.AddEngagements(t.Context(), []core.Engagement{
+			{JobNo: j.No, Seq: 1, LinkNo: 1, At: e.seed.Time(), Last: e.seed.Time(), Times: 1},
+		})
+		e.must(err)
+		readers, err := e.store.Recipients(t.Context(), &j, store.RecipientFilter{}, core.Page{Limit: 1})
+		e.must(err)
+		at := "/people/" + e.found(core.Email(readers[0].Email)).ID
+		e.shows(at, http.StatusOK, "</svg> https://acme.example/roses", "-written as")
+		e.sends(e.path("/links"), http.StatusSeeOther, url.Values{"link": {"1"}, "target": {"https://acme.example/tulips"}})
+		e.shows(at, http.StatusOK, "</svg> https://acme.example/tulips",
+			"written as https://acme.example/roses, mended today")
+	})
+}

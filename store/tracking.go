@@ -84,8 +84,8 @@ func (s *Store) AddEngagements(ctx context.Context, es []core.Engagement) (n int
 }
 
 // selectEngagements reads what was opened and followed of one mail. The link that no person sees is left out.
-const selectEngagements = `SELECT coalesce(l.url, '') AS url, e.first_at, e.last_at, e.times, e.machine FROM engagement
-	AS e
+const selectEngagements = `SELECT coalesce(l.url, '') AS url, e.first_at, e.last_at, e.times, e.machine,
+	coalesce(l.target, '') AS target, coalesce(l.mended_at, 0) AS mended_at FROM engagement AS e
 	LEFT JOIN link AS l ON l.job_no = e.job_no AND l.no = e.link_no WHERE e.job_no = ? AND e.seq = ?
 	AND e.link_no < 1048576 ORDER BY e.link_no`
 
