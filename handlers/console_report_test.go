@@ -181,6 +181,21 @@ func TestConsoleReportOfLostAddresses(t *testing.T) {
 	})
 }
 
+// The page of a person says in words why a mail did not arrive; the answer of the mail server stands behind them.
+func TestConsolePersonsRefusals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newCampaignEnv(t, core.RolePublisher)
+		j := e.mailing(core.Outcome{State: core.RecipientFailed, Reason: "550 5.1.1 User unknown"},
+			core.Outcome{State: core.RecipientSkipped, Reason: core.ReasonNoProof})
+		readers, err := e.store.Recipients(t.Context(), &j, store.RecipientFilter{}, core.Page{Limit: 2})
+		e.must(err)
+		at := func(i int) string { return "/people/" + e.found(core.Email(readers[i].Email)).ID }
+		e.shows(at(0), http.StatusOK, "not delivered</span>", ">There is no such mailbox. They get nothing more.",
+			"Details</summary><code>550 5.1.1 User unknown</code></details>", `-class="sub">550`)
+		e.shows(at(1), http.StatusOK, "left out</span>", ">They have never confirmed that they want it.", "-<code>", "-"+core.ReasonNoProof)
+	})
+}
+
 // What the daemon has paused for the harm that it does, an operator lets go on; the page says so.
 func TestConsoleReportHarm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -27,26 +27,8 @@ func (m *personMail) has(event string) bool { return slices.Contains(m.Events, e
 // MailBadge is what became of a mail, in a word.
 func (p *Page) MailBadge(m personMail) Badge { return p.outcome(m.Status, m.Events) }
 
-// MailReason is why a mail was not sent, in words; what a server answered stays as it is.
-func (p *Page) MailReason(m personMail) string {
-	switch m.Reason {
-	case core.ReasonUnsubscribed:
-		return p.T("had left the list")
-	case core.ReasonNoProof:
-		return p.T("has not confirmed by a mail")
-	case core.ReasonDisabled, core.ReasonSuppressed:
-		return p.T("was switched off")
-	case core.ReasonGone:
-		return p.T("was no reader any more")
-	case core.ReasonCancelled:
-		return p.T("the mailing was cancelled")
-	case core.ReasonWindow:
-		return p.T("the time for sending was over")
-	case core.ReasonRelay:
-		return p.T("the mail server could not be reached")
-	}
-	return m.Reason
-}
+// MailWhy is why a mail was not sent.
+func (p *Page) MailWhy(m personMail) whyNot { return whyNotSent(m.Status, m.Reason) }
 
 // MailTook says who has taken a mail of which nothing more is known than that it is out; empty: of others.
 func (p *Page) MailTook(m personMail, to core.Email) string {

@@ -18,10 +18,17 @@ const (
 	turnOperator = "The turn of whoever looks after this installation."
 	turnReader   = "The reader's turn: their provider can let you through."
 	turnRetry    = "Your turn: send it to them once more, below."
+	turnReport   = "Your turn: send it to them once more, from the report."
 )
 
 // refusal says what a code of a mail server means, and whose turn it is.
 type refusal struct{ What, Turn string }
+
+// whyNot is why a mail was not sent to a person. Reply is what a mail server has answered, or broke off with.
+type whyNot struct {
+	refusal
+	Reply string
+}
 
 // refusals are by the enhanced status code (RFC 3463 and the registry of RFC 5248; codes above 5.7.500 are those of
 // Microsoft), by the reply code (RFC 5321) where there is no other, or by our own reason. What has no row has that of
@@ -136,4 +143,20 @@ func refusalOf(f *core.Failure) refusal {
 		r.Turn = turnAgain
 	}
 	return r
+}
+
+// whyNotSent returns why a mail was not sent, of pages without the button that sends it again. The zero value: it was, or
+// nothing is known.
+func whyNotSent(status, reason string) (why whyNot) {
+	if reason == "" || status == core.RecipientStates[core.RecipientSent] {
+		return why
+	}
+	f := core.Failure{Status: status, Code: core.FailureCode(reason), Reason: reason}
+	if why.refusal = refusalOf(&f); why.Turn == turnRetry {
+		why.Turn = turnReport
+	}
+	if _, ours := refusals[reason]; !ours {
+		why.Reply = reason
+	}
+	return why
 }

@@ -27,6 +27,14 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s %s %s: %+v", c.status, c.code, c.reason, got)
 		}
 	}
+	full, left := whyNotSent("failed", "550 5.1.1 no such user"), whyNotSent("skipped", core.ReasonUnsubscribed)
+	if full.What != "There is no such mailbox." || full.Reply != "550 5.1.1 no such user" || left.What == "" || left.Reply != "" {
+		t.Errorf("%+v, %+v", full, left)
+	}
+	if sent, late := whyNotSent("sent", "250 OK"), whyNotSent("failed", core.ReasonWindow); sent != (whyNot{}) ||
+		late.Turn != turnReport {
+		t.Errorf("%+v, %+v", sent, late)
+	}
 	for _, table := range []map[string]refusal{refusals, refusalClasses} {
 		for code, r := range table {
 			if !strings.Contains(strings.ToLower(r.Turn), "turn") ||

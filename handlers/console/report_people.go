@@ -69,7 +69,7 @@ func stateOf(chosen string) string {
 type shownRecipient struct {
 	recipientRow
 	Badge Badge
-	Why   refusal
+	Why   whyNot
 }
 
 // recipients lists what became of each mail of the last mailing of a campaign.
@@ -123,11 +123,8 @@ func (o *Console) recipients(p *Page) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	for i := range found {
-		r := shownRecipient{recipientRow: found[i], Badge: p.outcome(found[i].Status, found[i].Events)}
-		if r.Reason != "" && r.Status != "sent" {
-			r.Why = refusalOf(&core.Failure{Status: r.Status, Code: core.FailureCode(r.Reason), Reason: r.Reason})
-		}
-		d.People = append(d.People, r)
+		r := &found[i]
+		d.People = append(d.People, shownRecipient{*r, p.outcome(r.Status, r.Events), whyNotSent(r.Status, r.Reason)})
 	}
 	d.Pager = p.Pager(next)
 	return p.Show("recipients", v)
