@@ -23,7 +23,8 @@ type Recipient struct {
 	FinishedAt Instant `db:"finished_at"`
 	Reason     string  `db:"reason"`
 	Marks      Marks   `db:"marks"`
-	ListID     string  `db:"-"` // by which the recipient is reached
+	Name       string  `db:"name"` // as it is known today; empty: it is not
+	ListID     string  `db:"-"`    // by which the recipient is reached
 }
 
 // Claim is a recipient that is to be mailed now, or to be left out for the reason in Skip.

@@ -118,7 +118,8 @@ func TestConsoleReportRuns(t *testing.T) {
 		e.shows(e.path("/people?job="+j.ID), http.StatusOK, "grace@reader.example", "not delivered", "There is no such mailbox.")
 		e.shows(e.path("/people?status=failed&job="+j.ID), http.StatusOK, "not delivered", "5.1.1")
 		for _, text := range []string{"grace@reader.example", "GRACE", "grace@reader.ex", "hopp"} {
-			e.shows(e.path("/people?q="+text+"&job="+j.ID), http.StatusOK, "grace@reader.example", "-joan@", "-No one is")
+			e.shows(e.path("/people?q="+text+"&job="+j.ID), http.StatusOK, "grace@reader.example", "-joan@", "-No one is",
+				`</a><span class="sub">Hopper</span>`, "in the order in which they were to go out")
 		}
 		e.shows(e.path("/people?q=race&job="+j.ID), http.StatusOK, "No one is like that.", "-not a valid")
 		e.shows(e.path("/people?code=x&job="+j.ID), http.StatusBadRequest, "code must be")

@@ -323,7 +323,8 @@ func (a sendjobs) stats(c *web.Call, id string) (core.Stats, error) {
 type recipient struct {
 	Seq        int64        `json:"seq"`
 	Email      string       `json:"email"`
-	ListID     string       `json:"list_id"` // by which the recipient is reached
+	Name       string       `json:"name,omitempty"` // as it is known today
+	ListID     string       `json:"list_id"`        // by which the recipient is reached
 	Status     string       `json:"status" enum:"queued|deferred|sent|failed|skipped"`
 	Reason     string       `json:"reason,omitempty"`
 	Tries      int          `json:"tries"`
@@ -362,7 +363,7 @@ func (a sendjobs) recipients(c *web.Call, in recipientFilter, page core.Page) ([
 	out := make([]recipient, len(rows))
 	for i, r := range rows {
 		out[i] = recipient{
-			r.Seq, r.Email, r.ListID, core.RecipientStates[r.State], r.Reason, r.Tries, r.Ambiguous, r.DueAt,
+			r.Seq, r.Email, r.Name, r.ListID, core.RecipientStates[r.State], r.Reason, r.Tries, r.Ambiguous, r.DueAt,
 			r.FinishedAt, r.Marks.Names(),
 		}
 	}

@@ -21,6 +21,10 @@ type nameSearch struct {
 const nameOf = `' ' || lower(coalesce(s.preferences ->> 'first_name', '') || ' ' || coalesce(s.preferences ->> 'last_name', '')
 	|| ' ' || coalesce(s.preferences ->> 'name', ''))`
 
+// wholeName is the name of subscription s, to be shown; empty: it is not known.
+const wholeName = `coalesce(nullif(trim(coalesce(s.preferences ->> 'first_name', '') || ' ' ||
+	coalesce(s.preferences ->> 'last_name', '')), ''), s.preferences ->> 'name', '')`
+
 // byName compares subscription s, whose folded address is in the column key, with a nameSearch, whose values are the
 // parameters from first on.
 func byName(key string, first int) string {

@@ -174,3 +174,34 @@ func TestFindRecipientsIsBounded(t *testing.T) {
 		}
 	}
 }
+
+// Recipients have the names that are known of them.
+func TestRecipientNames(t *testing.T) {
+	s := storetest.Seed(t, nil).At(sendNow)
+	l := s.NewList()
+	names := map[core.Email]string{}
+	for prefs, name := range map[core.Preferences]string{
+		`{"first_name":"Grace","last_name":"Hopper","name":"x"}`: "Grace Hopper",
+		`{"last_name":"Lovelace"}`:                               "Lovelace",
+		`{"first_name":"","name":"Ida Rhodes"}`:                  "Ida Rhodes",
+		`{"first_name":null,"city":"Ulm"}`:                       "",
+		`{"first_name":7}`:                                       "7",
+	} {
+		email := core.Email(strconv.Itoa(len(names)) + "@reader.example")
+		names[email] = name
+		s.Active(l.ID, email)
+		_, err := s.SetPreferences(t.Context(), l.ID, email, prefs, sendNow)
+		s.Must(err)
+	}
+	s.Deliver()
+	j := s.Start(s.NewJob(l.ID))
+	all, err := s.Recipients(t.Context(), &j, store.RecipientFilter{}, core.Page{Limit: 10})
+	if err != nil || len(all) != len(names) {
+		t.Fatalf("%d: %v", len(all), err)
+	}
+	for _, r := range all {
+		if want := names[core.Email(r.Email)]; r.Name != want {
+			t.Errorf("%s: %q, not %q", r.Email, r.Name, want)
+		}
+	}
+}

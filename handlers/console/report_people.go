@@ -12,6 +12,7 @@ import (
 // recipientRow is what became of one mail, as the API answers it.
 type recipientRow struct {
 	Email      string       `json:"email"`
+	Name       string       `json:"name"`
 	Status     string       `json:"status"`
 	Reason     string       `json:"reason"`
 	Tries      int          `json:"tries"`
@@ -92,7 +93,7 @@ func (o *Console) recipients(p *Page) (web.HTML, error) {
 	v := View{
 		Title: p.T("People"), Data: &d,
 		Within: []Link{{p.T("Campaigns"), p.Path("campaigns")}, {c.Title(p), p.Path("campaigns", c.ID)}},
-		State:  p.T("What became of each mail."),
+		State:  p.T("What became of each mail, in the order in which they were to go out."),
 	}
 	d.Statuses = []option{{"", p.T("Everyone")}}
 	for _, status := range []string{"sent", "deferred", "failed", "skipped", "queued"} {
