@@ -78,12 +78,12 @@ func TestConsoleSettings(t *testing.T) {
 		if got := e.now(); !got.NoTracking || got.TrackingConsent || got.BrandColor != "" {
 			t.Errorf("%+v", got)
 		}
-		form.Set("privacy_url", "acme.example/privacy?x=1#y")
+		form.Set("privacy_url", "blumen-müller.example/privacy?x=1#y")
 		form.Set("brand_logo_url", " www.acme.example/logo.png ")
 		e.seed.ChangeTenant(e.tenant.ID, core.TenantInput{Domains: &[]string{"acme.example"}})
 		form.Set("public_url", "acme.example:8443/")
 		e.sends(e.path("settings"), form)
-		if got := e.now(); got.PrivacyURL != "https://acme.example/privacy?x=1#y" ||
+		if got := e.now(); got.PrivacyURL != "https://xn--blumen-mller-klb.example/privacy?x=1#y" ||
 			got.BrandLogoURL != "https://www.acme.example/logo.png" || got.PublicURL != "https://acme.example:8443" {
 			t.Errorf("%+v", got)
 		}

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 
+	"golang.org/x/net/idna"
+
 	"newsletterd/core"
 	"newsletterd/handlers/web"
 )
@@ -92,16 +94,30 @@ func (p *Page) sentAddresses(body map[string]any, names ...string) {
 // bareAddress matches an address of the web without its scheme: a host name with a dot, and what may stand after it.
 var bareAddress = regexp.MustCompile(`^[^\s/?#@:\\]+\.[^\s/?#@:\\.]+(:[0-9]+)?([/?#].*)?$`)
 
-// webAddress returns an address of the web as it is meant: with https:// where the scheme is missing, and without the
-// line ends of the mail or document that it was copied from. What is no such address stays as it is, for the API to
-// refuse.
+// webAddress returns an address of the web as it is meant: with https:// where the scheme is missing, with the name of
+// the host in ASCII, and without the line ends of the mail or document that it was copied from. What is no such address
+// stays as it is, for the API to refuse.
 func webAddress(text string) string {
 	text = strings.TrimSpace(strings.NewReplacer("\r", "", "\n", "").Replace(text))
 	switch {
 	case bareAddress.MatchString(text):
-		return "https://" + text
+		text = "https://" + text
 	case strings.HasPrefix(text, "//") && bareAddress.MatchString(text[2:]):
-		return "https:" + text
+		text = "https:" + text
+	}
+	return asciiHost(text)
+}
+
+// asciiHost returns an address of the web with the name of its host in A-labels (RFC 5891), as the API and DNS take it.
+// What is no such address, or has a host that no lookup could mean, stays as it is.
+func asciiHost(text string) string {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.User != nil {
+		return text
+	}
+	host := u.Hostname()
+	if ascii, err := idna.Lookup.ToASCII(host); err == nil && ascii != strings.ToLower(host) {
+		return strings.Replace(text, host, ascii, 1)
 	}
 	return text
 }

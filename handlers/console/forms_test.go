@@ -43,14 +43,20 @@ func TestInputsSayWhatIsWrong(t *testing.T) {
 	}
 }
 
-// An address that lacks its scheme is completed; what is none stays as it was typed.
+// An address that lacks its scheme is completed, and its host is written in ASCII; what is none stays as it was typed.
 func TestWebAddress(t *testing.T) {
 	for typed, want := range map[string]string{
 		"":                               "",
 		"shop.example/spring":            "https://shop.example/spring",
 		" www.shop.example\r\n":          "https://www.shop.example",
 		"shop.example:8443?a=b@c#d":      "https://shop.example:8443?a=b@c#d",
-		"blumen-müller.example/rosen":    "https://blumen-müller.example/rosen",
+		"blumen-müller.example/rosen":    "https://xn--blumen-mller-klb.example/rosen",
+		"//Blumen-Müller.example:8443":   "https://xn--blumen-mller-klb.example:8443",
+		"https://müller.example/müller":  "https://xn--mller-kva.example/müller",
+		"https://ann@müller.example":     "https://ann@müller.example",
+		"https://-müller-.example":       "https://-müller-.example",
+		"https://under_score.example":    "https://under_score.example",
+		"https://Shop.example":           "https://Shop.example",
 		"//shop.example/spring":          "https://shop.example/spring",
 		"https://shop.example/a\r\n/b":   "https://shop.example/a/b",
 		"http://shop.example":            "http://shop.example",
