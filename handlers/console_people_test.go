@@ -551,7 +551,7 @@ func TestConsoleImportIsRefused(t *testing.T) {
 		e := newPeopleEnv(t, core.RolePublisher)
 		e.uploads(e.list.ID, "", "", "Choose a file.")
 		e.uploads(e.list.ID, "empty.csv", "", "The file can&#39;t be read")
-		e.uploads("x", "a.csv", "email\n", "List must be a UUID.")
+		e.uploads("x", "a.csv", "email\n", "List: this must be a UUID.")
 		e.sends("/new-import", http.StatusBadRequest, url.Values{"list": {e.list.ID}}, "Choose a file.")
 		e.shows("/people-export?list="+e.list.ID, http.StatusForbidden)
 		time.Sleep(core.ProofAge + time.Minute)

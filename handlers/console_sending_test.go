@@ -168,7 +168,7 @@ func TestConsoleSendsLater(t *testing.T) {
 		form := e.sendForm(strings.TrimPrefix(twice, "/send")+"&offset=%2B01:00", "Sun 31 Oct 2100, 02:30 Berlin, in 303 days",
 			"Send to 2 readers on Sun 31 Oct 2100, 02:30")
 		e.sends(e.path("/send"), http.StatusBadRequest, e.with(form, "until", "2100-01-01T00:30"),
-			"Latest time must not be in the past.")
+			"The latest time is over already.")
 		e.sends(e.path("/send"), http.StatusSeeOther, e.with(form, "until", "2100-10-31T12:00"))
 		at := core.At(time.Date(2100, 10, 31, 1, 30, 0, 0, time.UTC))
 		if jobs := e.jobs(); len(jobs) != 1 || jobs[0].ScheduledAt != at || jobs[0].WindowEnd != at.Add(9*time.Hour+30*time.Minute) {

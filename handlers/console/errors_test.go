@@ -206,7 +206,21 @@ func TestFaultTexts(t *testing.T) {
 	}{
 		{
 			invalid("from_name", "%s must have at most %d characters.", "from_name", 12345),
-			"Name of the sender must have at most 12345 characters.", "Name des Absenders: höchstens 12.345 Zeichen.",
+			"Name of the sender: 12,345 characters at most.", "Name des Absenders: höchstens 12.345 Zeichen.",
+		},
+		{
+			invalid("reply_to", "%s is not a valid e-mail address.", "reply_to"),
+			"Replies go to: this is not a valid e-mail address.",
+			"Antworten gehen an: Das ist keine gültige E-Mail-Adresse.",
+		},
+		{
+			invalid("time_zone", "time_zone: there is no time zone %q: write one as Europe/Berlin.", "Berlin"),
+			`Time zone: there is no time zone "Berlin": write one as Europe/Berlin.`,
+			"Die Zeitzone „Berlin“ gibt es nicht: Schreiben Sie eine wie Europe/Berlin.",
+		},
+		{
+			invalid("fields[0].options[1]", "%s is empty or stands twice.", "fields[0].options[1]"),
+			"An answer is empty or stands twice.", "Eine Antwort ist leer oder steht zweimal da.",
 		},
 		{
 			invalid("brand_color", "brand_color must be written #rrggbb."), "A colour is written like #1d6b52.",

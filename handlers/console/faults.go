@@ -108,8 +108,13 @@ func (p *Page) faultText(e *core.Error) string {
 	if p.Lang != languages[0] {
 		return p.T("This was not accepted: {{why}}", "why", text)
 	}
-	if rest, ok := strings.CutPrefix(text, e.Field); ok && p.FieldName(e.Field) != "" {
-		return p.FieldName(e.Field) + rest
+	rest, ok := strings.CutPrefix(text, e.Field)
+	switch label := p.FieldName(e.Field); {
+	case !ok || label == "":
+	case strings.HasPrefix(rest, ":"):
+		return label + rest
+	case strings.HasPrefix(rest, " "): // not "Replies go to is not a valid e-mail address."
+		return label + ": this" + rest
 	}
 	return text
 }
