@@ -6,6 +6,7 @@ import (
 	"html"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"strings"
@@ -57,6 +58,38 @@ func newDomainConsole(t *testing.T, domain string) (e *tenantConsole, z zone, id
 	found, err := e.store.SenderDomains(t.Context(), []string{e.tenant.ID}, false, core.Page{Limit: 1})
 	e.must(err)
 	return e, z, found[0].ID
+}
+
+// What was done by a form is said once: not where the page is loaded anew or its records were looked at again.
+func TestConsoleDomainIsMadeOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newTenantConsole(t, core.RoleTenantAdmin)
+		e.asks(zone{}, DNSOptions{})
+		to := e.sends(e.path("settings", "domains"), url.Values{"domain": {"acme.example"}})
+		const made = `role="status" id="done"`
+		if got := e.shows(to, "Created."); !strings.Contains(got, made) {
+			t.Error("no notice")
+		}
+		if got := e.shows(to); strings.Contains(got, made) || strings.Contains(got, "Created.") {
+			t.Error("it is made a second time")
+		}
+		page, _, _ := strings.Cut(to, "?")
+		to = e.sends(page+"/check", url.Values{})
+		r := httptest.NewRequest(http.MethodPost, page+"/check", nil)
+		r.Header.Set("Hx-Request", "true")
+		r.Header.Set("Hx-Target", "section#records")
+		for name, value := range e.cookies {
+			r.AddCookie(&http.Cookie{Name: name, Value: value})
+		}
+		rec := httptest.NewRecorder()
+		e.handler.ServeHTTP(rec, r)
+		if got := rec.Body.String(); !strings.Contains(got, `<div id="done" hx-swap-oob="delete">`) || strings.Contains(got, "<html") {
+			t.Errorf("the part leaves the notice: %s", textOf(got))
+		}
+		if got := e.shows(to, "Looked at again."); strings.Contains(got, "Created.") {
+			t.Error("a notice of before")
+		}
+	})
 }
 
 // The page of a domain says what stands in the place of each record, and what is to be done with it.

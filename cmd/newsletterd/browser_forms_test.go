@@ -79,3 +79,15 @@ func TestFormsInABrowser(t *testing.T) {
 	w.expect(`document.activeElement.id`, "f-brand_color")
 	w.Look("form-wrong")
 }
+
+// What a form has done is said until the page has changed by itself, and not when it is loaded anew.
+func TestNoticesGoInABrowser(t *testing.T) {
+	w := newAdmin(t)
+	w.Open(w.at("/settings/domains"), chromedp.WaitVisible("#f-domain"))
+	w.Do(chromedp.SendKeys("#f-domain", "roses.invalid\r"), chromedp.WaitVisible("#done"), chromedp.WaitReady("#records-poll"))
+	w.Eval(`document.querySelector("#records-poll").dispatchEvent(new CustomEvent("poll"))`)
+	w.Wait(`!document.querySelector("#done")`)
+	w.leads("?done=created")
+	w.Do(chromedp.Navigate(w.Eval("location.href")))
+	w.expect(`String(document.querySelector("#done"))`, "null")
+}

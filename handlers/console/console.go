@@ -257,7 +257,7 @@ func (o *Console) prove(p *Page) (web.HTML, error) {
 	}
 	to := p.Request.URL.RequestURI()
 	if p.Request.Method == http.MethodPost && form == "" { // a file, which is not kept
-		to = p.Request.URL.EscapedPath() + "?done=again"
+		to = p.noticed(p.Request.URL.EscapedPath(), "again")
 	}
 	return o.options.Prove(p.Call, p.Who, to, form)
 }

@@ -139,7 +139,7 @@ func uploadState(p *Page) (any, error) {
 		To       string `json:"to,omitempty"`
 	}
 	if out.Offset, out.UnderWay = is.Offset, is.UnderWay; is.ModelID != "" {
-		out.To = p.PublicURL() + p.OwnPath("models", is.ModelID) + "?done=added"
+		out.To = p.PublicURL() + p.noticed(p.OwnPath("models", is.ModelID), "added")
 	}
 	return out, nil
 }

@@ -191,8 +191,8 @@ func (p *Page) ShowPart(name, block string, v View) (web.HTML, error) {
 }
 
 func (p *Page) render(name, block string, v View) (web.HTML, error) {
-	if v.Done == "" && v.Fault == "" { // the form that was sent last was refused
-		v.Done = p.T(notices[p.Query("done")])
+	if v.Done == "" && v.Fault == "" && !v.Part { // with a fault the form that was sent last was refused
+		v.Done = p.notice()
 	}
 	s := shown{Page: p, View: v}
 	s.Shell = p.shell(&v)
@@ -229,16 +229,39 @@ func (p *Page) headers(v *View) {
 	h.Set("Content-Security-Policy", policy+more)
 }
 
-// Redirect sends the browser to another page after a form. notice is a key of notices, which that page then shows.
+// Redirect sends the browser to another page after a form. notice is a key of notices, which that page then shows once.
 func (p *Page) Redirect(to, notice string) (web.HTML, error) {
 	if notice != "" {
-		sign := "?"
-		if strings.Contains(to, "?") {
-			sign = "&"
-		}
-		to += sign + "done=" + notice
+		to = p.noticed(to, notice)
 	}
 	return web.HTML{To: p.PublicURL() + to}, nil
+}
+
+// noticeCookie holds the key of the notice that no page has shown yet. It goes with the address of the page, which stays
+// when it is loaded anew.
+const (
+	noticeCookie = "newsletterd-done"
+	noticeTTL    = 15 * time.Minute
+)
+
+// noticed returns the address of a page that shows a notice once.
+func (p *Page) noticed(to, notice string) string {
+	p.SetCookie(noticeCookie, notice, p.Now.Time().Add(noticeTTL))
+	sign := "?"
+	if strings.Contains(to, "?") {
+		sign = "&"
+	}
+	return to + sign + "done=" + notice
+}
+
+// notice returns what the form has done that led here; empty: it was shown before.
+func (p *Page) notice() string {
+	key := p.Query("done")
+	if key == "" || p.Cookie(noticeCookie) != key {
+		return ""
+	}
+	p.SetCookie(noticeCookie, "", time.Time{})
+	return p.T(notices[key])
 }
 
 // FaultOf returns what a page says of an error that its visitor can mend, and the status; ok is false for others.
