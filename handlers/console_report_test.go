@@ -247,8 +247,8 @@ func TestConsoleReport(t *testing.T) {
 			},
 		})
 		e.must(err)
-		e.shows(e.path(""), http.StatusOK, "one person · of one only a machine", "to look for viruses", ">one machine<",
-			`/people?status=machine_clicked">`)
+		e.shows(e.path(""), http.StatusOK, "one person · in one more mail only a program that looks for viruses has clicked",
+			"to look for viruses", ">one machine<", `/people?status=machine_clicked">`)
 		e.shows(e.path("/people?status=clicked"), http.StatusOK, readers[0].Email, "-"+readers[1].Email)
 		e.shows(e.path("/people?status=machine_clicked"), http.StatusOK, readers[1].Email, "-"+readers[0].Email,
 			"clicked by a machine</span>", "/people?q="+url.QueryEscape(readers[1].Email))

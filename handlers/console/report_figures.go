@@ -141,8 +141,10 @@ func (p *Page) reportStats(s *core.Stats, back int64, u *usualFigures) []reportS
 			people, opened.Of = p.N("one person|{{n}} people", *o.People), "opened"
 		}
 		opened.Note = p.joined(people,
-			some(*o.CantTell, p.N("of one it can't be told|of {{n}} it can't be told", *o.CantTell)),
-			some(*o.Scanners, p.N("one scanner|{{n}} scanners", *o.Scanners)), usual(u.opened))
+			some(*o.CantTell, p.N("one more opening came from a mail program that opens every mail by itself|"+
+				"{{n}} more openings came from mail programs that open every mail by themselves", *o.CantTell)),
+			some(*o.Scanners, p.N("one more opening came from a program that looks for viruses|"+
+				"{{n}} more openings came from programs that look for viruses", *o.Scanners)), usual(u.opened))
 	}
 	left := reportStat{
 		Label: p.T("Left"), Figure: p.Number(s.Unsubscribed),
@@ -184,12 +186,13 @@ func (p *Page) returned(s *core.Stats, back int64) reportStat {
 	return r
 }
 
-// byMachines says of how many the links were followed by machines alone.
+// byMachines says in how many mails links were followed by machines alone.
 func (p *Page) byMachines(c *core.ClickFigures) string {
 	if *c.Scanners == 0 {
 		return ""
 	}
-	return p.N("of one only a machine|of {{n}} only machines", *c.Scanners)
+	return p.N("in one more mail only a program that looks for viruses has clicked|"+
+		"in {{n}} more mails only programs that look for viruses have clicked", *c.Scanners)
 }
 
 // joined joins the parts that there are.

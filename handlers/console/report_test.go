@@ -22,3 +22,29 @@ func TestSumOfAMailingThatWasTakenBack(t *testing.T) {
 		t.Errorf("%+v", sum)
 	}
 }
+
+// What programs have opened and clicked is said in sentences.
+func TestFiguresOfPrograms(t *testing.T) {
+	for lang, want := range map[string][2]string{
+		"en": {
+			"2 people · in one more mail only a program that looks for viruses has clicked",
+			"2 people · one more opening came from a mail program that opens every mail by itself · " +
+				"3 more openings came from programs that look for viruses",
+		},
+		"de": {
+			"2 Personen · in einer weiteren Mail hat nur ein Programm geklickt, das nach Viren sucht",
+			"2 Personen · eine weitere Öffnung kam von einem Mailprogramm, das jede Mail von selbst öffnet · " +
+				"3 weitere Öffnungen kamen von Programmen, die nach Viren suchen",
+		},
+	} {
+		p, s := Page{Lang: lang}, core.Stats{
+			Sent:   9,
+			Opens:  &core.OpenFigures{Measured: true, People: new(int64(2)), CantTell: new(int64(1)), Scanners: new(int64(3))},
+			Clicks: &core.ClickFigures{Measured: true, People: new(int64(2)), Scanners: new(int64(1))},
+		}
+		got := p.reportStats(&s, 0, &usualFigures{})
+		if got[0].Note != want[0] || got[1].Note != want[1] {
+			t.Errorf("%s: %q, %q", lang, got[0].Note, got[1].Note)
+		}
+	}
+}
