@@ -182,7 +182,7 @@ func TestConsoleReportOfLostAddresses(t *testing.T) {
 	})
 }
 
-// The page of a person says in words why a mail did not arrive; the answer of the mail server stands behind them.
+// The page of a person says in words why a mail did not arrive; the answer of the mail server is under Details.
 func TestConsolePersonsRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
