@@ -54,7 +54,7 @@ func (p *Page) readColumn(d *importData, i int) {
 	switch {
 	case d.Problem == "" && known != "" && d.Status == core.ImportUploaded:
 		c.Value = known
-	case d.Problem == "":
+	case d.Problem == "", c.Value == keepColumn:
 	case mapped:
 		c.Value = as
 	default:
@@ -84,7 +84,7 @@ func (d *importData) saidByName(c *importColumn, mapped bool, known string) stri
 		return ""
 	case d.Problem == "" && (c.Use == "email" || c.Use == "preference"):
 		return c.value()
-	case d.Problem != "" && c.Value != "email":
+	case d.Problem != "" && c.Value != "email" && c.Value != keepColumn:
 		return c.Value
 	}
 	return ""

@@ -26,7 +26,8 @@ type Column struct {
 	Becomes string `json:"becomes,omitempty"`
 }
 
-// Columns returns what an import makes of each column of the file. With a MappingError that is nothing.
+// Columns returns what an import makes of each column of the file. With a MappingError only columns of a status, of
+// evidence and of preferences as a whole are told.
 func (c *Reader) Columns() []Column {
 	columns := make([]Column, len(c.header))
 	for i, name := range c.header {
@@ -34,9 +35,6 @@ func (c *Reader) Columns() []Column {
 		if c.mapped && i < len(c.keys) && c.keys[i] != "" {
 			columns[i].Use, columns[i].Becomes = UsePreference, nameOfKey(c.keys[i])
 		}
-	}
-	if !c.mapped {
-		return columns
 	}
 	for _, s := range c.status {
 		columns[s.index].Use = UseStatus
@@ -47,7 +45,9 @@ func (c *Reader) Columns() []Column {
 	if c.base >= 0 {
 		columns[c.base].Use = UsePreferences
 	}
-	columns[c.email].Use = UseEmail
+	if c.mapped {
+		columns[c.email].Use = UseEmail
+	}
 	return columns
 }
 

@@ -10,7 +10,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"newsletterd/core"
 	"newsletterd/store"
@@ -173,35 +172,6 @@ func NewReader(r io.Reader, rename map[string]string) (*Reader, error) {
 	return c, err
 }
 
-// toUTF8 takes cells that aren't UTF-8 for Windows-1252, in which Excel saves CSV files in western Europe unless told
-// otherwise. A cell that isn't that either stays as it is, and is refused.
-func toUTF8(cells []string) {
-	for i, cell := range cells {
-		if utf8.ValidString(cell) {
-			continue
-		}
-		if text := fromWindows1252(cell); !strings.ContainsRune(text, utf8.RuneError) {
-			cells[i] = text
-		}
-	}
-}
-
-// windows1252 has the characters from 0x80 to 0x9f; the others are those of Unicode.
-var windows1252 = []rune("€\uFFFD‚ƒ„…†‡ˆ‰Š‹Œ\uFFFDŽ\uFFFD\uFFFD‘’“”•–—˜™š›œ\uFFFDžŸ")
-
-// fromWindows1252 returns a text with utf8.RuneError where Windows-1252 has no character.
-func fromWindows1252(s string) string {
-	var b strings.Builder
-	for _, c := range []byte(s) {
-		if c >= 0x80 && c <= 0x9f {
-			b.WriteRune(windows1252[c-0x80])
-			continue
-		}
-		b.WriteRune(rune(c))
-	}
-	return b.String()
-}
-
 // delimiter returns the delimiter that is most frequent in the first line: spreadsheets write semicolons or tabs where
 // numbers have commas.
 func delimiter(r *bufio.Reader) rune {
@@ -224,6 +194,7 @@ func (c *Reader) columns(rename map[string]string) error {
 	c.form = formOf(names)
 	used := map[string]bool{}
 	c.keys = make([]string, len(c.header))
+	var problem error // the first; the columns after it are told all the same
 	for i, name := range names {
 		to, renamed := rename[name]
 		used[name] = used[name] || renamed
@@ -233,24 +204,15 @@ func (c *Reader) columns(rename map[string]string) error {
 		if !renamed {
 			to = c.form.key(name)
 		}
-		switch {
-		case to == "":
-		case !core.CleanText(to):
+		if !core.CleanText(to) {
 			return fmt.Errorf("the name of column %d is not UTF-8, or holds NUL: save the file as UTF-8", i+1)
-		case slices.Contains(emailColumns, strings.ToLower(to)) && c.email >= 0:
-			return MappingError{
-				fmt.Sprintf("two columns hold addresses, %q and %q", names[c.email], name),
-				`: --map "NAME=" drops one, --map "NAME=OTHER" makes it a preference`,
-			}
-		case slices.Contains(emailColumns, strings.ToLower(to)):
-			c.email = i
-		default:
-			key := string(appendJSONString(nil, to)) + ":"
-			if slices.Contains(c.keys, key) {
-				return MappingError{fmt.Sprintf("two columns are named %q", to), ""}
-			}
-			c.keys[i] = key
 		}
+		if err := c.takeColumn(i, names, to); problem == nil {
+			problem = err
+		}
+	}
+	if problem != nil {
+		return problem
 	}
 	for from := range rename {
 		if !used[from] {
@@ -265,6 +227,28 @@ func (c *Reader) columns(rename map[string]string) error {
 			fmt.Sprintf("no column is named email; there are %s", strings.Join(c.header, ", ")),
 			` (--map "NAME=email" names it)`,
 		}
+	}
+	return nil
+}
+
+// takeColumn makes a column the one of the addresses, or a preference; with an empty name it is dropped.
+func (c *Reader) takeColumn(i int, names []string, to string) error {
+	isEmail := slices.Contains(emailColumns, strings.ToLower(to))
+	switch {
+	case to == "":
+	case isEmail && c.email >= 0:
+		return MappingError{
+			fmt.Sprintf("two columns hold addresses, %q and %q", names[c.email], names[i]),
+			`: --map "NAME=" drops one, --map "NAME=OTHER" makes it a preference`,
+		}
+	case isEmail:
+		c.email = i
+	default:
+		key := string(appendJSONString(nil, to)) + ":"
+		if slices.Contains(c.keys, key) {
+			return MappingError{fmt.Sprintf("two columns are named %q", to), ""}
+		}
+		c.keys[i] = key
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -327,6 +328,17 @@ func TestPreviewOfWindows1252(t *testing.T) {
 	if want := [][]string{{"a@b.example", "Köln"}, {"b@b.example", "b\ufffdc"}}; err != nil ||
 		!reflect.DeepEqual(p.Samples, want) {
 		t.Errorf("%q, %v", p.Samples, err)
+	}
+}
+
+// A column of a status is one also where the column of the addresses can't be told.
+func TestPreviewTellsStatusWithoutAddresses(t *testing.T) {
+	for _, header := range []string{"Adresse;Status", "email;e-mail;Status", "Email;Stadt;E-Mail;Status;confirm_time"} {
+		p, err := NewPreview(strings.NewReader(header+"\n"), nil, 1)
+		at := slices.IndexFunc(p.Columns, func(c Column) bool { return c.Name == "Status" })
+		if err != nil || p.Problem == "" || p.Columns[at].Use != UseStatus || p.Columns[0].Use != UseNone {
+			t.Errorf("%s: %+v, %v", header, p, err)
+		}
 	}
 }
 

@@ -1,0 +1,62 @@
+package handlers
+
+import (
+	"log/slog"
+	"net/http"
+	"net/url"
+	"regexp"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/worker"
+)
+
+var (
+	columnSelect = regexp.MustCompile(`(?s)<select class="select" id="f-column[^>]* name="(column\.\d+)".*?</select>`)
+	columnChoice = regexp.MustCompile(`<option value="([^"]*)"( selected)?>([^<]*)<`)
+)
+
+// choices returns the form of an import as a browser would send it, and all that each of its columns can become.
+func (e *peopleEnv) choices(at string) (form url.Values, offered map[string][]string) {
+	e.Helper()
+	form, offered = url.Values{"agreed": {"active"}}, map[string][]string{}
+	for _, column := range columnSelect.FindAllStringSubmatch(e.shows(at, http.StatusOK), -1) {
+		for _, choice := range columnChoice.FindAllStringSubmatch(column[0], -1) {
+			offered[column[1]] = append(offered[column[1]], choice[1]+" "+choice[3])
+			if choice[2] != "" {
+				form.Set(column[1], choice[1])
+			}
+		}
+	}
+	return form, offered
+}
+
+// A column that says who takes part does so also in a file whose column of addresses has to be named: those who have
+// left elsewhere are not brought here.
+func TestConsoleImportsKnowWhoHasLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RoleTenantAdmin)
+		importer := worker.Imports(e.store, nil, slog.New(slog.DiscardHandler))
+		for _, file := range []string{
+			"Adresse;Status;Ort\nstays@reader.example;active;Bonn\nleft@reader.example;unsubscribed;Ulm\n",
+			"email;E-Mail;Status\nstays@reader.example;;active\nleft@reader.example;;unsubscribed\n",
+		} {
+			at := e.uploads(e.list.ID, "a.csv", file)
+			e.shows(at, http.StatusOK, `value="*" selected>Says who takes part<`, "holds the addresses")
+			form, _ := e.choices(at)
+			form.Set("do", "run")
+			form.Set("column.1", map[string]string{"*": "*"}[form.Get("column.1")])
+			e.sends(at, http.StatusSeeOther, form)
+			importer.Step(t.Context(), time.Now())
+			e.shows(at, http.StatusOK, "This became of the lines")
+			if s := e.found("stays@reader.example"); s.Status != core.SubscriptionActive {
+				t.Errorf("%s: %+v", file, s)
+			}
+			if _, err := e.store.Subscription(t.Context(), e.list.ID, "left@reader.example"); core.KindOf(err) != core.NotFound {
+				t.Errorf("%s: who has left is brought here: %v", file, err)
+			}
+		}
+	})
+}
