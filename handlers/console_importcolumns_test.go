@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"reflect"
 	"regexp"
 	"testing"
 	"testing/synctest"
@@ -56,6 +57,44 @@ func TestConsoleImportsKnowWhoHasLeft(t *testing.T) {
 			}
 			if _, err := e.store.Subscription(t.Context(), e.list.ID, "left@reader.example"); core.KindOf(err) != core.NotFound {
 				t.Errorf("%s: who has left is brought here: %v", file, err)
+			}
+		}
+	})
+}
+
+// After a try the columns have the same to choose from as before it, and what was chosen is chosen.
+func TestConsoleImportsKeepWhatWasChosen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RoleTenantAdmin)
+		importer := worker.Imports(e.store, nil, slog.New(slog.DiscardHandler))
+		const rest = ";Vorname;Kunden Nr.;status;OPTIN_TIME;Stadt\na@reader.example;Ida;12;active;2020-01-01 10:00:00;Bonn\n"
+		for _, file := range []string{"email" + rest, "Adresse" + rest} {
+			for _, change := range []url.Values{
+				{},
+				{"column.1": {"Vorname"}},
+				{"column.1": {""}, "column.2": {"last_name"}, "column.3": {""}, "column.4": {""}, "column.5": {"tea"}},
+			} {
+				at := e.uploads(e.list.ID, "a.csv", file)
+				form, offered := e.choices(at)
+				if len(offered) != 6 || len(form) != 7 {
+					t.Fatalf("%v, %v", form, offered)
+				}
+				for name, values := range change {
+					form[name] = values
+				}
+				if file[0] == 'A' && form.Get("column.1") == "Vorname" {
+					form.Set("column.1", "vorname")
+				}
+				e.sends(at, http.StatusSeeOther, form)
+				importer.Step(t.Context(), time.Now())
+				after, then := e.choices(at)
+				if !reflect.DeepEqual(after, form) {
+					t.Errorf("%.20s: %v was chosen, and %v is", file, form, after)
+				}
+				if !reflect.DeepEqual(then, offered) {
+					t.Errorf("%.20s: there was %q to choose from, and there is %q", file, offered, then)
+				}
+				e.sends(at+"/cancel", http.StatusSeeOther, url.Values{})
 			}
 		}
 	})

@@ -12,6 +12,8 @@ import (
 type importColumn struct {
 	Name, Use, Becomes string
 
+	ByName struct{ Use, Becomes string } `json:"by_name"`
+
 	Field   string // name of its input
 	Value   string
 	Options []option
@@ -23,7 +25,8 @@ type importColumn struct {
 // keepColumn is the value of a column that is taken as its name says.
 const keepColumn = "*"
 
-// readColumn makes the choice of what becomes of a column.
+// readColumn makes the choice of what becomes of a column. What there is to choose follows from its name alone, so that
+// it is the same before and after a try.
 func (p *Page) readColumn(d *importData, i int) {
 	c := &d.Columns[i]
 	c.Field = "column." + strconv.Itoa(i)
@@ -32,60 +35,72 @@ func (p *Page) readColumn(d *importData, i int) {
 			c.Samples = append(c.Samples, line[i])
 		}
 	}
-	c.Value = c.value()
-	as, mapped := d.Mapping[c.Name]
-	if c.Value == keepColumn || mapped {
-		c.Options = append(c.Options, option{keepColumn, p.useText(c.Use)})
+	own, known := cmp.Or(c.ByName.Becomes, ownName(c.Name)), d.knownName(c)
+	if text := p.useText(c.ByName.Use); text != "" {
+		c.Options = append(c.Options, option{keepColumn, text})
 	}
 	c.Options = append(c.Options, option{"", p.T("Leave out")}, option{"email", p.T("E-mail address")})
 	for _, f := range d.List.Fields {
 		c.Options = append(c.Options, option{f.Name, f.Label})
 	}
-	own := c.Becomes
-	if own == "" {
-		own = ownName(c.Name)
-	}
-	known := d.knownName(c)
 	for _, name := range []string{"first_name", "last_name", "name", known} {
 		if name != "" && !hasOption(c.Options, name) {
 			c.Options = append(c.Options, option{name, p.knownLabel(name)})
 		}
 	}
-	switch {
-	case d.Problem == "" && known != "" && d.Status == core.ImportUploaded:
-		c.Value = known
-	case d.Problem == "", c.Value == keepColumn:
-	case mapped:
-		c.Value = as
-	default:
-		c.Value = d.guess(c, cmp.Or(known, own))
-	}
-	if said := d.saidByName(c, mapped, known); said != "" {
+	if said := d.saidByName(c, known, own); said != "" {
 		for i := range c.Options {
 			if o := &c.Options[i]; o.Value == said {
 				o.Text = p.T("“{{field}}”, as its name says", "field", o.Text)
 			}
 		}
 	}
-	if own != "" && !hasOption(c.Options, own) {
-		c.Options = append(c.Options, option{own, p.T("Keep as “{{name}}”", "name", own)})
+	c.Value = d.choice(c, known, own)
+	for _, name := range []string{own, c.Value} {
+		if name != "" && !hasOption(c.Options, name) {
+			c.Options = append(c.Options, option{name, p.T("Keep as “{{name}}”", "name", name)})
+		}
 	}
 	if sent, ok := p.Form[c.Field]; ok && hasOption(c.Options, sent) {
 		c.Value = sent
 	}
 }
 
-// saidByName returns the choice that follows from the name of a column, and was made by no one; empty: there is none.
-func (d *importData) saidByName(c *importColumn, mapped bool, known string) string {
+// choice is what becomes of a column: what was chosen, or what is proposed as long as nothing was.
+func (d *importData) choice(c *importColumn, known, own string) string {
+	as, mapped := d.Mapping[c.Name]
+	switch {
+	case d.Problem == "" && known != "" && d.Status == core.ImportUploaded:
+		return known
+	case d.Problem == "" || c.value() == keepColumn:
+		return c.value()
+	case mapped:
+		return as
+	}
+	return d.guess(c, cmp.Or(known, own))
+}
+
+// saidByName returns the choice that follows from the name of a column; empty: there is none.
+func (d *importData) saidByName(c *importColumn, known, own string) string {
 	switch {
 	case known != "":
 		return known
-	case mapped:
-		return ""
-	case d.Problem == "" && (c.Use == "email" || c.Use == "preference"):
-		return c.value()
-	case d.Problem != "" && c.Value != "email" && c.Value != keepColumn:
-		return c.Value
+	case c.ByName.Use == "email":
+		return "email"
+	case c.ByName.Use == "preference":
+		return own
+	case c.ByName.Use == "none":
+		return d.asked(c, own)
+	}
+	return ""
+}
+
+// asked returns the field of the list that has the name of a column; empty: there is none.
+func (d *importData) asked(c *importColumn, own string) string {
+	for _, f := range d.List.Fields {
+		if strings.EqualFold(f.Name, own) || strings.EqualFold(f.Label, c.Name) {
+			return f.Name
+		}
 	}
 	return ""
 }
@@ -112,12 +127,7 @@ func (d *importData) guess(c *importColumn, own string) string {
 		d.guessed = true
 		return "email"
 	}
-	for _, f := range d.List.Fields {
-		if strings.EqualFold(f.Name, own) || strings.EqualFold(f.Label, c.Name) {
-			return f.Name
-		}
-	}
-	return own
+	return cmp.Or(d.asked(c, own), own)
 }
 
 // value is the choice that stands for what an import makes of the column.
@@ -141,7 +151,7 @@ func ownName(column string) string {
 	return column
 }
 
-// useText is what a column is that has a meaning by its name.
+// useText is what a column is that has a meaning of its own by its name; empty: it has none.
 func (p *Page) useText(use string) string {
 	switch use {
 	case "status":
@@ -151,5 +161,5 @@ func (p *Page) useText(use string) string {
 	case "preferences":
 		return p.T("All that is known of the person")
 	}
-	return p.T("As its name says")
+	return ""
 }

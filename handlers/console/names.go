@@ -48,7 +48,7 @@ func knownColumn(name string) string {
 // knownName returns the field that a column of an import holds by its name, unless another column becomes that field.
 func (d *importData) knownName(c *importColumn) string {
 	name := knownColumn(c.Name)
-	if name == "" || c.Use != "preference" && d.Problem == "" {
+	if use := c.ByName.Use; name == "" || use != "preference" && use != "none" {
 		return ""
 	}
 	for i := range d.Columns {
@@ -61,7 +61,7 @@ func (d *importData) knownName(c *importColumn) string {
 		}
 	}
 	for i := range d.Columns {
-		if other := &d.Columns[i]; other != c && (other.Becomes == name || other.Name == name) {
+		if other := &d.Columns[i]; other != c && (other.ByName.Becomes == name || other.Name == name) {
 			return ""
 		}
 	}

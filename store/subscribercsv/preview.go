@@ -24,6 +24,15 @@ type Column struct {
 	Use  string `json:"use" enum:"email|status|evidence|preference|preferences|none"`
 	// of the preference
 	Becomes string `json:"becomes,omitempty"`
+	// what its name says, whatever a mapping makes of it
+	ByName ColumnMeaning `json:"by_name"`
+}
+
+// ColumnMeaning is what a column is by its name.
+type ColumnMeaning struct {
+	Use string `json:"use" enum:"email|status|evidence|preference|preferences|none"`
+	// of the preference
+	Becomes string `json:"becomes,omitempty"`
 }
 
 // Columns returns what an import makes of each column of the file. With a MappingError only columns of a status, of
@@ -75,6 +84,11 @@ func NewPreview(r io.Reader, rename map[string]string, lines int) (p Preview, er
 		return p, err
 	}
 	p.Columns, p.Samples = c.Columns(), [][]string{}
+	plain := &Reader{header: c.header, email: -1, base: -1}
+	plain.mapped = plain.columns(nil) == nil
+	for i, column := range plain.Columns() {
+		p.Columns[i].ByName = ColumnMeaning{column.Use, column.Becomes}
+	}
 	for range lines {
 		c.source.next()
 		record, err := c.csv.Read()

@@ -342,6 +342,23 @@ func TestPreviewTellsStatusWithoutAddresses(t *testing.T) {
 	}
 }
 
+// What a column is by its name is told also where a mapping makes something else of it.
+func TestPreviewTellsNames(t *testing.T) {
+	p, err := NewPreview(strings.NewReader("Adresse;Stadt;Status\n"), map[string]string{"Adresse": "email", "Stadt": "", "Status": "note"}, 1)
+	want := []Column{
+		{"Adresse", UseEmail, "", ColumnMeaning{UseNone, ""}},
+		{"Stadt", UseNone, "", ColumnMeaning{UseNone, ""}},
+		{"Status", UsePreference, "note", ColumnMeaning{UseStatus, ""}},
+	}
+	if err != nil || !slices.Equal(p.Columns, want) {
+		t.Errorf("%+v, %v", p.Columns, err)
+	}
+	p, err = NewPreview(strings.NewReader("email;Stadt\n"), map[string]string{"Stadt": "city"}, 1)
+	if want := (Column{"Stadt", UsePreference, "city", ColumnMeaning{UsePreference, "Stadt"}}); err != nil || p.Columns[1] != want {
+		t.Errorf("%+v, %v", p.Columns, err)
+	}
+}
+
 // Whatever a file holds, every line becomes a valid row or a fault, and reading ends.
 func FuzzCSV(f *testing.F) {
 	f.Add("email,first_name\na@b.example,Ann\n")
