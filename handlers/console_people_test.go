@@ -463,6 +463,16 @@ func TestConsoleImports(t *testing.T) {
 		if _, err := e.store.Subscription(t.Context(), e.list.ID, "new@reader.example"); core.KindOf(err) != core.NotFound {
 			t.Errorf("a try has imported: %v", err)
 		}
+		// what imports stands with what the try has found, and below the columns
+		result, columns, _ := strings.Cut(e.shows(at, http.StatusOK, `id="how"`), "What the columns become")
+		for _, part := range []string{result, columns} {
+			if strings.Count(part, `value="run"`) != 1 {
+				t.Errorf("what imports is not in %s", textOf(part))
+			}
+		}
+		if !strings.Contains(result, `<button class="button primary" form="how" name="do" value="run">`) {
+			t.Error("what imports is not the button of the result")
+		}
 		form.Set("do", "run")
 		e.sends(at, http.StatusSeeOther, form)
 		importer.Step(t.Context(), time.Now())
