@@ -344,7 +344,8 @@ func TestPreviewTellsStatusWithoutAddresses(t *testing.T) {
 
 // What a column is by its name is told also where a mapping makes something else of it.
 func TestPreviewTellsNames(t *testing.T) {
-	p, err := NewPreview(strings.NewReader("Adresse;Stadt;Status\n"), map[string]string{"Adresse": "email", "Stadt": "", "Status": "note"}, 1)
+	mapping := map[string]string{"Adresse": "email", "Stadt": "", "Status": "note"}
+	p, err := NewPreview(strings.NewReader("Adresse;Stadt;Status\n"), mapping, 1)
 	want := []Column{
 		{"Adresse", UseEmail, "", ColumnMeaning{UseNone, ""}},
 		{"Stadt", UseNone, "", ColumnMeaning{UseNone, ""}},
@@ -354,7 +355,8 @@ func TestPreviewTellsNames(t *testing.T) {
 		t.Errorf("%+v, %v", p.Columns, err)
 	}
 	p, err = NewPreview(strings.NewReader("email;Stadt\n"), map[string]string{"Stadt": "city"}, 1)
-	if want := (Column{"Stadt", UsePreference, "city", ColumnMeaning{UsePreference, "Stadt"}}); err != nil || p.Columns[1] != want {
+	one := Column{"Stadt", UsePreference, "city", ColumnMeaning{UsePreference, "Stadt"}}
+	if err != nil || p.Columns[1] != one {
 		t.Errorf("%+v, %v", p.Columns, err)
 	}
 }
