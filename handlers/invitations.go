@@ -92,11 +92,20 @@ func speak(c *web.Call, lang string) {
 	}
 }
 
+// invited finds an invitation, and gives the pages of the request the looks of its tenant, in the language of its mail.
+func (a invitations) invited(c *web.Call, in joinForm) (store.Invited, error) {
+	i, err := a.store.Invited(c, core.HashToken(in.Token), c.Now)
+	if err == nil {
+		_, err = brandOf(c, i.TenantID)
+	}
+	speak(c, in.Lang)
+	return i, err
+}
+
 // showPage shows the page of an invitation: a button for the user with its address who is signed in, a link to sign in
 // for one who is not, and the form of a new account where the address has none that its owner has proved.
 func (a invitations) showPage(c *web.Call, in joinForm, fault error) (web.HTML, error) {
-	speak(c, in.Lang)
-	i, err := a.store.Invited(c, core.HashToken(in.Token), c.Now)
+	i, err := a.invited(c, in)
 	if err != nil {
 		return a.over(c, err)
 	}
@@ -150,9 +159,8 @@ func (a invitations) over(c *web.Call, err error) (web.HTML, error) {
 // accept gives the role. Who makes an account of it is signed in at once: the mailed token and the new password are
 // all that a sign-in could ask for, but for a second factor, which it does ask for.
 func (a invitations) accept(c *web.Call, in joinForm) (web.HTML, error) {
-	speak(c, in.Lang)
 	hash := core.HashToken(in.Token)
-	i, err := a.store.Invited(c, hash, c.Now)
+	i, err := a.invited(c, in)
 	if err != nil {
 		return a.over(c, err)
 	}

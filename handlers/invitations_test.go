@@ -241,6 +241,39 @@ func TestInvitationPage(t *testing.T) {
 	}
 }
 
+// The pages of an invitation are headed by the tenant, as its other pages are, and keep the language of the mail; that of
+// an invitation that is over, or to look after the installation, by the daemon.
+func TestInvitationPageIsOfTheTenant(t *testing.T) {
+	e := newPageEnv(t, "http://news.test")
+	seed := storetest.Seed(t, e.store)
+	tenant := seed.NewTenant()
+	headed := func(header, method, path string, form url.Values) {
+		t.Helper()
+		_, page := e.page(method, path, form)
+		if !strings.Contains(page, "<header>"+header+"</header>") || !strings.Contains(page, `lang="en"`) {
+			t.Errorf("%s: no %q in %s", path, header, page)
+		}
+	}
+	_, token := e.invite(tenant.ID, "eve@user.example", "command:test")
+	path := "/invitation?ui_locales=en&token="
+	headed(tenant.Name, "GET", path+token, nil)
+	seed.ChangeTenant(tenant.ID, core.TenantInput{
+		BrandName: new("Blumen & Müller"), BrandLogoURL: new("https://pictures.example/rose.png"), Language: new("de"),
+	})
+	const logo = `<img src="https://pictures.example/rose.png" alt="Blumen &amp; Müller">`
+	headed(logo, "GET", path+token, nil)
+	form := url.Values{"token": {token}, "ui_locales": {"en"}, "new_password": {"short"}}
+	headed(logo, "POST", "/invitation", form)
+	if got := e.ask("GET", path+token, nil).Header.Get("Content-Security-Policy"); !strings.Contains(got, "pictures.example") {
+		t.Errorf("the logo is not let in: %s", got)
+	}
+	headed(ownName, "GET", path+"none", nil)
+	i, err := e.handler.options.Auth.Invite(t.Context(), core.InvitationInput{Email: "op@user.example", Role: core.RoleOperator},
+		"en", "command:test", core.At(time.Now()))
+	e.must(err)
+	headed(ownName, "GET", path+e.handler.options.Auth.MailToken(core.MailInvitation, i.ID), nil)
+}
+
 // A tenant invites 20 people a day.
 func TestInvitationsOfADay(t *testing.T) {
 	e := newPageEnv(t, "http://news.test")
