@@ -201,15 +201,24 @@ func syncPath(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// CheckBackup returns what Restore would find wrong with a backup. It touches nothing.
-func CheckBackup(ctx context.Context, from string) error {
+// CheckBackup returns what Restore would find wrong with a backup, or Open afterwards with that key: ErrMasterKey. It
+// touches nothing.
+func CheckBackup(ctx context.Context, from string, masterKey []byte) error {
 	if err := PrepareProcess(); err != nil {
 		return err
 	}
 	if err := noWAL(from); err != nil {
 		return err
 	}
-	if err := verifyCopy(ctx, from); err != nil {
+	err := verifyCopy(ctx, from)
+	var sealed []byte
+	if err == nil {
+		err = lookInto(ctx, from, &sealed, "purpose_key", "SELECT secret FROM purpose_key LIMIT 1")
+	}
+	if err == nil && len(sealed) > 0 {
+		_, err = (&Store{opts: Options{MasterKey: masterKey}}).openSecret(sealed)
+	}
+	if err != nil {
 		return fmt.Errorf("%s: %w", from, err)
 	}
 	return nil

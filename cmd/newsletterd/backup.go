@@ -52,10 +52,8 @@ backup takes the place of what the replica has, on every machine; it is refused 
 				return err
 			}
 			log := newLog(config.Log{Level: "warn", Format: "text", PII: cfg.Log.PII}, p.err)
-			if cfg.Replica.URL != "" { // else Restore does it
-				if err := store.CheckBackup(c.Context, c.String("from")); err != nil {
-					return err
-				}
+			if err := checkBackup(c, cfg, log); err != nil {
+				return err
 			}
 			if err := bringNewest(c.Context, cfg, log); err != nil {
 				return err
@@ -76,6 +74,19 @@ backup takes the place of what the replica has, on every machine; it is refused 
 			return p.done(c, "%s is restored from %s; %s.", cfg.Database.Path, c.String("from"), text)
 		},
 	}
+}
+
+// checkBackup returns what is wrong with a backup that is to take the place of what a replica has. Without one Restore
+// finds it.
+func checkBackup(c *cli.Context, cfg *config.Config, log *slog.Logger) error {
+	if cfg.Replica.URL == "" {
+		return nil
+	}
+	o, err := storeOptions(cfg, log)
+	if err == nil {
+		err = store.CheckBackup(c.Context, c.String("from"), o.MasterKey)
+	}
+	return err
 }
 
 // mayRestore returns an error where there is no backup, or where it would take the place of what a replica has, though

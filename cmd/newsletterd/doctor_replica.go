@@ -52,6 +52,10 @@ func (d *doctor) replica() {
 		d.fault("replica", "", "%s", terminal.Message(err))
 		return
 	}
+	if err := replica.Fits(ctx, address, d.cfg.Database.Path, madeAt(d.cfg.Database.Path), state); err != nil {
+		d.fault("replica", "the daemon does not start with this address", "%s", terminal.Message(err))
+		return
+	}
 	d.replicaState(state)
 	d.replicaLag(ctx)
 	d.lastDrill()
@@ -125,8 +129,12 @@ func (d *doctor) replicaState(s replica.State) {
 	case s.TXID == 0:
 		d.warn("replica", "start a daemon with this configuration", "it is empty: nothing can be restored")
 	default:
-		d.ok("replica", "%s in %s; it can be restored as it was at any time since %s", bytesText(s.Bytes),
-			counted(s.Files, "file"), s.Oldest.UTC().Format(time.RFC3339))
+		but := ""
+		if len(s.Holes) > 0 {
+			but = fmt.Sprintf(", but for %s that `newsletterd replica status` names", counted(len(s.Holes), "time"))
+		}
+		d.ok("replica", "%s in %s; it can be restored as it was since %s%s", bytesText(s.Bytes),
+			counted(s.Files, "file"), s.Oldest.UTC().Format(time.RFC3339), but)
 	}
 }
 

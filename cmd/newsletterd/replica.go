@@ -37,7 +37,7 @@ machine go on with the replica, no restore is needed: ` + "`newsletterd serve`" 
    newsletterd replica restore --to yesterday.db --at 2026-11-23T18:00:00Z`,
 		Flags: []cli.Flag{
 			stringFlag("to", "the `FILE` to write, which must not exist"),
-			stringFlag("at", "as it was just before this `TIME`, as 2026-12-24T08:00:00Z (else the newest)"),
+			stringFlag("at", "the last state before this `TIME` that was kept, as 2026-12-24T08:00:00Z (else the newest)"),
 			boolFlag("to-last-contiguous", "where the log misses a part, or it is damaged, restore what comes before"),
 		},
 		Action: p.replicaRestore,
@@ -211,6 +211,9 @@ func leaseText(r replicaRow, now time.Time) string {
 	who := fmt.Sprintf("%s (%s), generation %d", printable(r.Host), printable(nodeEnd(r.Node)), r.Generation)
 	switch r.State {
 	case "unused":
+		if r.Files > 0 {
+			return "not known: the lock object is missing"
+		}
 		return "no machine has taken it yet"
 	case "released":
 		return fmt.Sprintf("free; given up %s ago by %s", age(r.RenewedAt, now), who)
@@ -318,14 +321,14 @@ func (p *program) replicaBegin(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if fi, err := os.Stat(cfg.Database.Path); errors.Is(err, os.ErrNotExist) || err == nil && fi.Size() == 0 {
-		return fmt.Errorf("there is no database at %s to begin with; where that is lost, too, remove %[1]s.replica, and "+
-			"`newsletterd serve` makes a new one", cfg.Database.Path)
-	} else if err != nil {
-		return err
-	}
 	s, err := replica.Look(c.Context, cfg.Replica.URL, p.lookup)
 	if err != nil {
+		return err
+	}
+	if fi, err := os.Stat(cfg.Database.Path); errors.Is(err, os.ErrNotExist) || err == nil && fi.Size() == 0 {
+		return fmt.Errorf("there is no database at %s to begin with: run it on the machine that has one. Where none has, remove "+
+			"%[1]s.replica, and `newsletterd serve` makes a new one", cfg.Database.Path)
+	} else if err != nil {
 		return err
 	}
 	lacks, err := replica.Lacks(cfg.Replica.URL, cfg.Database.Path, s)

@@ -98,6 +98,10 @@ func openForCommand(ctx context.Context, cfg *config.Config, log *slog.Logger, l
 	}
 	o.Mode = store.Command
 	if cfg.Replica.URL == "" {
+		if !look && replica.Noted(o.Path) && !store.DaemonRuns(o.Path) {
+			log.Warn("this database was kept in a replica, which does not get what is changed now: the file is set aside when it is " +
+				"kept there again. Remove " + o.Path + ".replica where the replica is given up")
+		}
 		return store.Open(ctx, o)
 	}
 	alone := o
@@ -186,7 +190,8 @@ func bringNewest(ctx context.Context, cfg *config.Config, log *slog.Logger) erro
 		}
 		err = s.MayWrite()
 	}
-	if _, served := errors.AsType[servedError](err); served || ctx.Err() != nil {
+	_, served := errors.AsType[servedError](err)
+	if served || ctx.Err() != nil || errors.Is(err, replica.ErrAnother) || errors.Is(err, replica.ErrOlder) {
 		return err
 	}
 	if !errors.Is(err, os.ErrNotExist) {

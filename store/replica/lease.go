@@ -169,7 +169,7 @@ func (l *lease) take(ctx context.Context, waiting func(h holder, alive bool) err
 		before, taken, err := l.tryTake(ctx, &seen)
 		l.mu.Unlock()
 		switch {
-		case taken, errors.Is(err, ErrAnother):
+		case taken, errors.Is(err, ErrAnother), errors.Is(err, ErrOlder):
 			return before, err
 		case ctx.Err() != nil:
 			return before, context.Cause(ctx)

@@ -86,6 +86,11 @@ func TestAStandbyOfAnEmptiedBucketBeginsNothing(t *testing.T) {
 			t.Errorf("something was written to the bucket: %v", err)
 		}
 		a.die()
+		for path, want := range map[string]bool{path: true, old: false} {
+			if last, err := ServedLast(path, State{}); err != nil || last != want {
+				t.Errorf("%s has served last: %v, %v", filepath.Base(path), last, err)
+			}
+		}
 		for _, path := range []string{path, old, empty} {
 			if _, err := start(within(t, 5*testTTL), url, path, testTTL); !errors.Is(err, ErrMissing) {
 				t.Errorf("a start of %s: %v", filepath.Base(path), err)

@@ -388,8 +388,9 @@ func (l logFiles) compacted(ctx context.Context) (all []logFile, err error) {
 	return all, nil
 }
 
-// gapBefore returns ErrGap where nothing goes on from the transaction end, but the log has a later file of before the
-// instant at that is no stray.
+// gapBefore returns ErrGap where nothing goes on from the transaction end, but the log has a later file that is no
+// stray: whether the one that is missing was made before the instant at is not known. Where end is 0 the later file must
+// be of before that: else the log does not go back so far.
 func (l logFiles) gapBefore(ctx context.Context, end uint64, at time.Time, strays []logFile) error {
 	var later []logFile
 	for level := range levels {
@@ -410,7 +411,7 @@ func (l logFiles) gapBefore(ctx context.Context, end uint64, at time.Time, stray
 	}
 	for _, f := range later {
 		h, err := l.header(ctx, f)
-		if err == nil && h.Timestamp < at.UnixMilli() {
+		if err == nil && (end > 0 || h.Timestamp < at.UnixMilli()) {
 			return fmt.Errorf("%w: it can be restored up to %d and goes on at %d", ErrGap, end, f.min)
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) { // not there: compacted and removed meanwhile

@@ -51,12 +51,18 @@ func (r *Replica) missing(ctx context.Context, n note) (used bool, err error) {
 }
 
 // remember notes that a database is kept in the bucket, though perhaps not the one of this machine, so that the next
-// start refuses to begin anew where it is empty.
-func (r *Replica) remember(n *note) error {
-	if n.URL == r.Name() || n.Seen == r.Name() {
+// start refuses to begin anew where it is empty; and which generation h has, where h is another machine.
+func (r *Replica) remember(n *note, h holder) error {
+	before := *n
+	if n.URL != r.Name() {
+		n.Seen = r.Name()
+	}
+	if h.Node != n.Node {
+		n.Others = max(n.Others, h.Generation)
+	}
+	if *n == before {
 		return nil
 	}
-	n.Seen = r.Name()
 	return writeNote(r.path, *n)
 }
 
@@ -95,11 +101,13 @@ func Lacks(address, path string, s State) (bool, error) {
 }
 
 // ServedLast reports whether the machine of the database file at path has served last of those that kept it in the
-// replica that s is of. Where there is no lock object nothing is known of others, and the result is true.
+// replica that s is of, as far as it knows: where there is no lock object it knows of those that it has waited for.
 func ServedLast(path string, s State) (bool, error) {
 	n, err := readNote(path)
-	h := s.Holder
-	return err == nil && (h == nil || n.Node == h.Node && n.Generation >= h.Generation && n.Confirmed > 0), err
+	if h := s.Holder; h != nil && (n.Node != h.Node || n.Generation < h.Generation || n.Confirmed == 0) {
+		return false, err
+	}
+	return err == nil && n.Others <= n.Generation, err
 }
 
 // unused reports whether no machine has kept a database in the bucket: there is no lock object, and no log.

@@ -18,10 +18,11 @@ type note struct {
 	TXID       uint64 `json:"txid"`
 	Pages      uint32 `json:"pages"`
 	File       mark   `json:"file"`
-	URL        string `json:"url"`            // Name of the replica that this is about
-	Log        string `json:"log"`            // name of its log
-	Confirmed  uint64 `json:"confirmed"`      // the log had this transaction while this machine held the lease
-	Seen       string `json:"seen,omitempty"` // Name of one in which something was kept when this machine waited for it
+	URL        string `json:"url"`              // Name of the replica that this is about
+	Log        string `json:"log"`              // name of its log
+	Confirmed  uint64 `json:"confirmed"`        // the log had this transaction while this machine held the lease
+	Seen       string `json:"seen,omitempty"`   // Name of one in which something was kept when this machine waited for it
+	Others     uint64 `json:"others,omitempty"` // the latest generation of another machine that this one has waited for
 }
 
 // served reports whether no machine can have served after the one of the note did: before is the holder of the lease

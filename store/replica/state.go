@@ -35,6 +35,7 @@ type Holder struct {
 	Node       string // of its database file
 	Generation uint64 // grows with each taking
 	Log        string // name of the log, from its beginning on
+	Made       string // when the database was made; empty: not known
 	Renewed    time.Time
 	TTL        time.Duration
 	Released   bool // it was given up, as at a stop
@@ -181,9 +182,20 @@ func holderOf(ctx context.Context, bucket objects.Bucket) (*Holder, uint64, erro
 		return nil, 0, err
 	}
 	return &Holder{
-		Host: h.Host, Node: h.Node, Generation: h.Generation, Log: h.Log, Renewed: info.Modified, Released: h.Released,
+		Host: h.Host, Node: h.Node, Generation: h.Generation, Log: h.Log, Made: h.Made, Renewed: info.Modified, Released: h.Released,
 		TTL: time.Duration(h.TTL) * time.Millisecond,
 	}, h.TXID, nil
+}
+
+// Fits returns ErrAnother or ErrOlder where the machine of the database file at path would not take over what address
+// has; made is as Options.Made returns it. It writes nothing.
+func Fits(ctx context.Context, address, path string, made func(context.Context) (time.Time, error), s State) error {
+	n, err := readNote(path)
+	if err != nil || s.Holder == nil {
+		return err
+	}
+	r := &Replica{path: path, opts: Options{URL: address, Made: made}}
+	return r.fits(ctx, n, holder{Node: s.Holder.Node, Log: s.Holder.Log, Made: s.Holder.Made})
 }
 
 // Node returns the name of the machine that the database file at path is of, as Holder has it; empty where no replica

@@ -189,8 +189,10 @@ func TestTimesOfAMendedLog(t *testing.T) {
 		}
 		to := filepath.Join(t.TempDir(), "within.db")
 		at := CopyOptions{URL: url, Env: objectstest.Env("copy"), To: to, At: h.To}
-		if _, err := Copy(ctx, at); !errors.Is(err, ErrGap) {
-			t.Errorf("in the hole: %v", err)
+		for _, at.At = range []time.Time{h.To, h.From.Add(time.Millisecond)} {
+			if _, err := Copy(ctx, at); !errors.Is(err, ErrGap) {
+				t.Errorf("in the hole, at %v: %v", at.At, err)
+			}
 		}
 		for at, n := range map[time.Time]int{before: 10, after: 30, h.To.Add(time.Millisecond): 20} {
 			if got, _ := copied(t, CopyOptions{URL: url, At: at}); !slices.Equal(got, upTo(n)) {
