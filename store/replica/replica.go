@@ -180,7 +180,7 @@ var ErrOlder = errors.New("it has what this machine kept there before its databa
 // machine that has kept what is there may have any other file: that was put there since. It returns ErrOlder where this
 // machine was the last that kept something there, and has its database from elsewhere.
 func (r *Replica) fits(ctx context.Context, n note, h holder) error {
-	if r.opts.Supersede || n.URL == r.Name() && n.Log == h.Log {
+	if r.opts.Supersede || n.Log != "" && n.Log == h.Log { // also under another address
 		return nil
 	}
 	if fi, err := os.Stat(r.path); err == nil && fi.Size() > 0 && n.URL != "" && n.URL != r.Name() && n.Node == h.Node {
