@@ -292,8 +292,12 @@ func (c *Campaign) MaySend(version int64) error {
 	return Conflictf("conflict", "The campaign is %s: duplicate it to send it again.", c.State)
 }
 
-// Scheduled notes the job that sends what was approved.
-func (c *Campaign) Scheduled(jobNo int64) { c.State, c.JobNo = CampaignScheduled, jobNo }
+// Scheduled notes the job that sends what was approved, which ends the review: where the sending is taken back, no one
+// has sent the draft back.
+func (c *Campaign) Scheduled(jobNo int64) {
+	c.State, c.JobNo = CampaignScheduled, jobNo
+	c.endReview()
+}
 
 // ShowInArchive shows the campaign in the archives of its lists, or hides it, and reports whether that is a change.
 func (c *Campaign) ShowInArchive(shown bool) bool {

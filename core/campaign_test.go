@@ -203,6 +203,12 @@ func TestSentBackEnds(t *testing.T) {
 	for name, ends := range map[string]func(*Campaign) error{
 		"approved": func(c *Campaign) error { return c.Approve(1, "copy", ann, 6) },
 		"archived": (*Campaign).Archive,
+		"taken back after the sending": func(c *Campaign) error {
+			err := errors.Join(c.AskReview(7, "Please.", bob), c.Approve(1, "copy", ann, 6))
+			c.Scheduled(1)
+			c.State = CampaignDraft
+			return err
+		},
 	} {
 		c := back(ann)
 		if err := ends(&c); err != nil || c.View().SentBack != nil || c.View().Review != nil {

@@ -89,13 +89,7 @@ func (d *DomainRecords) Judge() {
 // policy returns what a record of DMARC asks receivers to do with mails that nothing proves: quarantine or reject; empty:
 // nothing (RFC 7489 section 6.3).
 func (r *DomainRecord) policy() string {
-	tags := map[string]string{}
-	for _, text := range r.Standing {
-		for tag := range strings.SplitSeq(strings.Trim(text, " \t\""), ";") {
-			name, value, _ := strings.Cut(tag, "=")
-			tags[strings.ToLower(strings.TrimSpace(name))] = strings.ToLower(strings.TrimSpace(value))
-		}
-	}
+	tags := dmarcTags(r.Standing...)
 	p := tags["p"]
 	if sub, ok := tags["sp"]; ok && r.Above {
 		p = sub
@@ -104,6 +98,34 @@ func (r *DomainRecord) policy() string {
 		return ""
 	}
 	return p
+}
+
+// dmarcTags returns what records of DMARC say, in small letters.
+func dmarcTags(texts ...string) map[string]string {
+	tags := map[string]string{}
+	for _, text := range texts {
+		for tag := range strings.SplitSeq(strings.Trim(text, " \t\""), ";") {
+			name, value, _ := strings.Cut(tag, "=")
+			tags[strings.ToLower(strings.TrimSpace(name))] = strings.ToLower(strings.TrimSpace(value))
+		}
+	}
+	return tags
+}
+
+// IsDMARC reports whether receivers take a text for a record of DMARC: it has a policy, or asks for reports, which stands
+// for the policy none (RFC 7489 section 6.6.3).
+func IsDMARC(text string) bool {
+	const version = "v=DMARC1"
+	text = strings.Trim(text, " \t\"")
+	if len(text) < len(version) || !strings.EqualFold(text[:len(version)], version) {
+		return false
+	}
+	tags := dmarcTags(text)
+	switch tags["p"] {
+	case "none", "quarantine", "reject":
+		return true
+	}
+	return tags["rua"] != ""
 }
 
 // RegisteredDomain returns the part of a domain that was registered: one label below its public suffix. It is the
@@ -167,9 +189,30 @@ func isSPF(text string) bool {
 	return strings.EqualFold(text, "v=spf1") || len(text) > 7 && strings.EqualFold(text[:7], "v=spf1 ")
 }
 
+// spfNames are the mechanisms of SPF, and whether each needs a value (RFC 7208 section 5).
+var spfNames = map[string]bool{
+	"all": false, "include": true, "a": false, "mx": false, "ptr": false, "ip4": true, "ip6": true, "exists": true,
+}
+
+// isSPFTerm reports whether a term is one of SPF. Any other one is an error of the whole record (RFC 7208 section 4.6); of
+// modifiers, which have a =, those that are not known are passed over.
+func isSPFTerm(term string) bool {
+	name := strings.ToLower(strings.TrimLeft(term, "+-~?"))
+	end := strings.IndexAny(name, ":/=")
+	if end < 0 {
+		needs, known := spfNames[name]
+		return known && !needs
+	}
+	if name[end] == '=' {
+		return end > 0
+	}
+	_, known := spfNames[name[:end]]
+	return known
+}
+
 // MergeSPF returns the one SPF record that a domain needs at which texts stand, so that the mechanisms are in it as
-// well as what is there; state is RecordFound, RecordMissing, RecordChange or RecordSeveral. A second record would be
-// an error of both (RFC 7208 section 4.5).
+// well as what is there, but for terms that are none; state is RecordFound, RecordMissing, RecordChange or
+// RecordSeveral. A second record would be an error of both (RFC 7208 section 4.5).
 func MergeSPF(texts, mechanisms []string) (value, state string, standing []string) {
 	standing = []string{}
 	for _, text := range texts {
@@ -178,11 +221,13 @@ func MergeSPF(texts, mechanisms []string) (value, state string, standing []strin
 		}
 	}
 	var terms []string
-	all, redirect := "", ""
+	all, redirect, broken := "", "", false
 	for _, text := range standing {
 		for _, term := range strings.Fields(text)[1:] {
 			lower := strings.ToLower(term)
 			switch {
+			case !isSPFTerm(term):
+				broken = true
 			case strings.TrimLeft(lower, "+-~?") == "all":
 				if all == "" || lower == "~all" {
 					all = lower
@@ -195,7 +240,7 @@ func MergeSPF(texts, mechanisms []string) (value, state string, standing []strin
 		}
 	}
 	missing := slices.DeleteFunc(slices.Clone(mechanisms), func(m string) bool { return hasTerm(terms, m) })
-	if len(standing) == 1 && len(missing) == 0 {
+	if len(standing) == 1 && len(missing) == 0 && !broken {
 		return standing[0], RecordFound, standing
 	}
 	terms = append(terms, missing...)

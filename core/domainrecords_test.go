@@ -17,6 +17,10 @@ func TestMergeSPF(t *testing.T) {
 			"extended before all", "v=spf1 include:_spf.google.com -all",
 			"v=spf1 include:_spf.google.com a:relay.example -all", RecordChange,
 		},
+		{
+			"a word that is none", "v=spf1 inclde:x.example a:relay.example exp=why.example ip4 -all",
+			"v=spf1 a:relay.example exp=why.example -all", RecordChange,
+		},
 		{"empty", "v=spf1", "v=spf1 a:relay.example ~all", RecordChange},
 		{"nobody sends", "v=spf1 -all", "v=spf1 a:relay.example -all", RecordChange},
 		{
@@ -58,7 +62,7 @@ func FuzzMergeSPF(f *testing.F) {
 		for _, text := range standing {
 			for _, term := range strings.Fields(text)[1:] {
 				l := strings.ToLower(term)
-				if !hasTerm(terms, term) && strings.TrimLeft(l, "+-~?") != "all" && !strings.HasPrefix(l, "redirect=") {
+				if isSPFTerm(term) && !hasTerm(terms, term) && strings.TrimLeft(l, "+-~?") != "all" && !strings.HasPrefix(l, "redirect=") {
 					t.Errorf("%q lacks %q of %q", value, term, text)
 				}
 			}
@@ -67,6 +71,18 @@ func FuzzMergeSPF(f *testing.F) {
 			t.Errorf("%q from %q and %q: %s", value, one, two, state)
 		}
 	})
+}
+
+// A record of DMARC without a policy that receivers know is none, unless it asks for reports.
+func TestRecordsOfDMARC(t *testing.T) {
+	for text, want := range map[string]bool{
+		"v=DMARC1; p=none": true, `"v=dmarc1;P=Reject"`: true, "v=DMARC1; p=nothing; rua=mailto:a@acme.example": true,
+		"v=DMARC1; p=nothing": false, "v=DMARC1": false, "p=none": false, "DMARC1; p=none": false, "": false,
+	} {
+		if got := IsDMARC(text); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
 }
 
 func TestSPFMechanism(t *testing.T) {

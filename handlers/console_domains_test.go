@@ -132,6 +132,13 @@ func TestConsoleDomainRecords(t *testing.T) {
 					"delete the others",
 				},
 			},
+			"SPF with a word that is none": {
+				zone{"TXT news.acme.co.uk": {"v=spf1 inclde:x.example a:relay.example -all"}},
+				[]string{"to be extended", ">v=spf1 a:relay.example -all<"},
+			},
+			"a policy of no kind": {
+				zone{"TXT _dmarc.news.acme.co.uk": {"v=DMARC1; p=nothing"}}, []string{"(DMARC) another value", ">v=DMARC1; p=nothing<"},
+			},
 			"SPF at a pasted name": {
 				zone{"TXT news.acme.co.uk.acme.co.uk": {"v=spf1 a:relay.example ~all"}}, []string{"It stands at news.acme.co.uk.acme.co.uk"},
 			},

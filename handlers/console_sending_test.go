@@ -167,9 +167,14 @@ func TestConsoleSendsLater(t *testing.T) {
 		e.shows(e.path(twice), http.StatusOK, "it is 02:30 twice in Berlin", "&#43;02:00", "&#43;01:00", "-"+post)
 		form := e.sendForm(strings.TrimPrefix(twice, "/send")+"&offset=%2B01:00", "Sun 31 Oct 2100, 02:30 Berlin, in 303 days",
 			"Send to 2 readers on Sun 31 Oct 2100, 02:30")
+		dated := e.with(form, "date", "2100-10-31")
+		e.sends(e.path("/send"), http.StatusBadRequest, e.with(dated, "time", "09:15"), "Another time was chosen meanwhile",
+			"Send to 2 readers on Sun 31 Oct 2100, 09:15")
+		e.sends(e.path("/send"), http.StatusBadRequest, e.with(dated, "time", "x"), "Another time was chosen meanwhile",
+			"Write a date and a time", "-"+post)
 		e.sends(e.path("/send"), http.StatusBadRequest, e.with(form, "until", "2100-01-01T00:30"),
 			"The latest time is over already.")
-		e.sends(e.path("/send"), http.StatusSeeOther, e.with(form, "until", "2100-10-31T12:00"))
+		e.sends(e.path("/send"), http.StatusSeeOther, e.with(e.with(dated, "time", "02:30"), "until", "2100-10-31T12:00"))
 		at := core.At(time.Date(2100, 10, 31, 1, 30, 0, 0, time.UTC))
 		if jobs := e.jobs(); len(jobs) != 1 || jobs[0].ScheduledAt != at || jobs[0].WindowEnd != at.Add(9*time.Hour+30*time.Minute) {
 			t.Errorf("%+v", jobs)

@@ -168,7 +168,7 @@ func (l *recordsLook) dkim(r *core.DomainRecord, public string) {
 
 // dmarc looks at the domain and those above it, whose policy holds for it, too (RFC 7489 section 6.6.3).
 func (l *recordsLook) dmarc(r *core.DomainRecord) {
-	is := begins("v=DMARC1")
+	is := core.IsDMARC
 	alike := func(text string) bool { return strings.Contains(strings.ToUpper(text), "DMARC1") }
 	l.of(r, is, alike)
 	if r.State == core.RecordFound { // receivers discard the others (RFC 7489 section 6.6.3)
@@ -199,7 +199,8 @@ func (l *recordsLook) spf(r *core.DomainRecord, mechanisms []string) {
 	}
 }
 
-// spfOfOthers looks for the SPF records of other senders. Two of them are an error of the domain in any case.
+// spfOfOthers looks for the SPF records of other senders. Two of them, or one that is not written as one, are an error of
+// the domain in any case.
 func (l *recordsLook) spfOfOthers() core.DomainRecord {
 	r := core.DomainRecord{Purpose: core.RecordSPF, DNSRecord: core.DNSRecord{Type: "TXT", Name: l.domain.Domain}}
 	r.Value, r.State, r.Standing = core.MergeSPF(l.texts(r.Name).found, nil)
@@ -309,7 +310,7 @@ func (a *domainRecords) records(ctx context.Context, d core.SenderDomain, now co
 		group.Go(func() error { looks[i](&out.Records[i]); return nil })
 	}
 	_ = group.Wait() // none of them fails
-	if others.State == core.RecordSeveral {
+	if others.State == core.RecordSeveral || others.State == core.RecordChange {
 		out.Records = append(out.Records, others)
 	}
 	// The answer itself is kept, and others read it.

@@ -342,6 +342,9 @@ func (o *Console) send(p *Page) (web.HTML, error) {
 	if body.ScheduledAt == "" {
 		body.Undo = undoSeconds
 	}
+	if d := p.sendChoices(); d.Later && f["date"] != "" && (f["date"] != d.Date || f["time"] != d.Time) {
+		return p.sendAtAnother(d)
+	}
 	if f["warned"] == "1" && f["sure"] != "1" {
 		return p.sendUnsure(p.T("Tick the box to send it all the same, or mend it first."))
 	}
@@ -372,6 +375,14 @@ func (o *Console) send(p *Page) (web.HTML, error) {
 func (p *Page) sendUnsure(fault string) (web.HTML, error) {
 	d := p.sendChoices()
 	d.Unsure = fault
+	return p.showSend(d, View{Fault: fault, Status: http.StatusBadRequest})
+}
+
+// sendAtAnother shows the page anew where the date and time in the form are not the ones that its button names.
+func (p *Page) sendAtAnother(d *sendData) (web.HTML, error) {
+	d.Date, d.Time, d.At = p.Form["date"], p.Form["time"], 0
+	p.readTime(d, "")
+	fault := p.T("Another time was chosen meanwhile. Look at it once more, and send it.")
 	return p.showSend(d, View{Fault: fault, Status: http.StatusBadRequest})
 }
 
