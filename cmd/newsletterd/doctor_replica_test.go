@@ -40,7 +40,7 @@ func TestDoctorLooksAtTheReplica(t *testing.T) {
 		all := k.replicaFindings(t, daemon)
 		wantFinding(t, all, "replica", core.LevelOK, "can be written, and keeps conditional writes")
 		wantFinding(t, all, "replica speed", "", "and answers wait for it: at most")
-		wantFinding(t, all, "replica", core.LevelOK, "can be restored as it was at any time since 20")
+		wantFinding(t, all, "replica", core.LevelOK, "can be restored as it was since 20")
 		wantFinding(t, all, "lease", core.LevelOK, "held by")
 		wantFinding(t, all, "lease", core.LevelOK, "with ttl = 10s an idle daemon writes 777,600 times a month: at 5 $ "+
 			"for a million, 3.89 $")

@@ -191,7 +191,7 @@ func bringNewest(ctx context.Context, cfg *config.Config, log *slog.Logger) erro
 		err = s.MayWrite()
 	}
 	_, served := errors.AsType[servedError](err)
-	if served || ctx.Err() != nil || errors.Is(err, replica.ErrAnother) || errors.Is(err, replica.ErrOlder) {
+	if served || ctx.Err() != nil || errors.Is(err, replica.ErrAnother) {
 		return err
 	}
 	if !errors.Is(err, os.ErrNotExist) {

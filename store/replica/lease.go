@@ -61,7 +61,6 @@ type lease struct {
 	ttl    time.Duration
 	clock  func() time.Duration
 	log    *slog.Logger
-	fits   func(holder) error // its error keeps this machine from taking the lease; nil: nothing does
 
 	until atomic.Int64 // of clock, in nanoseconds: the end of freshness
 	lost  atomic.Bool
@@ -169,8 +168,8 @@ func (l *lease) take(ctx context.Context, waiting func(h holder, alive bool) err
 		before, taken, err := l.tryTake(ctx, &seen)
 		l.mu.Unlock()
 		switch {
-		case taken, errors.Is(err, ErrAnother), errors.Is(err, ErrOlder):
-			return before, err
+		case taken:
+			return before, nil
 		case ctx.Err() != nil:
 			return before, context.Cause(ctx)
 		case err != nil:
@@ -201,9 +200,6 @@ func (l *lease) tryTake(ctx context.Context, seen *sight) (before holder, taken 
 	cond := objects.Condition{Match: etag}
 	if err == nil {
 		seen.holder = before
-		if l.fits != nil {
-			err = l.fits(before)
-		}
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

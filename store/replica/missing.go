@@ -101,13 +101,14 @@ func Lacks(address, path string, s State) (bool, error) {
 }
 
 // ServedLast reports whether the machine of the database file at path has served last of those that kept it in the
-// replica that s is of, as far as it knows: where there is no lock object it knows of those that it has waited for.
+// replica that s is of, as far as it knows: where there is no lock object it knows of those that it has waited for. One
+// that has no note does not know.
 func ServedLast(path string, s State) (bool, error) {
 	n, err := readNote(path)
 	if h := s.Holder; h != nil && (n.Node != h.Node || n.Generation < h.Generation || n.Confirmed == 0) {
 		return false, err
 	}
-	return err == nil && n.Others <= n.Generation, err
+	return err == nil && n.Generation > 0 && n.Others <= n.Generation, err
 }
 
 // unused reports whether no machine has kept a database in the bucket: there is no lock object, and no log.

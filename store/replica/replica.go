@@ -118,13 +118,14 @@ func (r *Replica) Prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if n.Node == "" {
-		n = note{Node: core.NewID()}
-		if err := writeNote(r.path, n); err != nil {
-			return err
-		}
-	}
 	used, err := r.missing(ctx, n) // before anything is written to what may be another folder
+	if err == nil && used {
+		err = r.another(ctx, n)
+	}
+	if err == nil && n.Node == "" {
+		n = note{Node: core.NewID()}
+		err = writeNote(r.path, n)
+	}
 	if err == nil && used {
 		err = r.remember(&n, holder{})
 	}
@@ -161,7 +162,6 @@ func (r *Replica) Prepare(ctx context.Context) error {
 
 // takeLease waits for the lease, and remembers what it waits for.
 func (r *Replica) takeLease(ctx context.Context, n *note) (before holder, err error) {
-	r.lease.fits = func(h holder) error { return r.fits(ctx, *n, h) }
 	return r.lease.take(ctx, func(h holder, alive bool) error {
 		if err := r.remember(n, h); err != nil {
 			return err
@@ -173,30 +173,30 @@ func (r *Replica) takeLease(ctx context.Context, n *note) (before holder, err er
 // ErrAnother is returned where the bucket has another database than this machine.
 var ErrAnother = errors.New("it has another database than this machine")
 
-// ErrOlder is returned where this machine has kept its database elsewhere since it kept it in the bucket.
-var ErrOlder = errors.New("it has what this machine kept there before its database was kept elsewhere")
-
-// fits returns ErrAnother where the holder of the lease keeps a database that the file of this machine is no copy of. A
-// machine that has kept what is there may have any other file: that was put there since. It returns ErrOlder where this
-// machine was the last that kept something there, and has its database from elsewhere.
-func (r *Replica) fits(ctx context.Context, n note, h holder) error {
-	if r.opts.Supersede || n.Log != "" && n.Log == h.Log { // also under another address
+// another is fits of the holder of the lease. Where there is none, or it can't be read, the wait for the lease says so.
+func (r *Replica) another(ctx context.Context, n note) error {
+	h, _, err := r.lease.read(ctx)
+	if err != nil {
 		return nil
 	}
-	if fi, err := os.Stat(r.path); err == nil && fi.Size() > 0 && n.URL != "" && n.URL != r.Name() && n.Node == h.Node {
-		return fmt.Errorf("%w, in %s, and may be older than %s. Give the replica a new address; or, where this machine is to "+
-			"go back to what is there, move the file away", ErrOlder, n.URL, r.path)
-	}
-	if r.opts.Made == nil || h.Made == "" {
+	return r.fits(ctx, n, h)
+}
+
+// fits returns ErrAnother where the holder of the lease keeps a database that the file of this machine is no copy of. A
+// machine that has kept what is there, or has waited for it, may have any other file: that was put there since.
+func (r *Replica) fits(ctx context.Context, n note, h holder) error {
+	if r.opts.Supersede || r.opts.Begin || r.opts.Made == nil || h.Made == "" || n.URL == r.Name() || n.Seen == r.Name() ||
+		n.Log != "" && n.Log == h.Log {
 		return nil
 	}
 	made, err := r.opts.Made(ctx)
-	if here := madeText(made); err == nil && here != "" && here != h.Made {
-		return fmt.Errorf("%w: that was made on %s, and %s on %s. Mend the address; or, where this machine is to serve what "+
-			"the replica has, move the file away. What only looks at the file does without the replica: set "+
-			"NEWSLETTERD_REPLICA_URL to nothing", ErrAnother, h.Made, r.path, here)
+	here := madeText(made)
+	if err != nil || here == "" || here == h.Made { // a file that can't be read is set aside
+		return nil
 	}
-	return err
+	return fmt.Errorf("%w: that was made on %s, and %s on %s. Mend the address; or, where this machine is to serve what "+
+		"the replica has, move the file away. What only looks at the file does without the replica: set "+
+		"NEWSLETTERD_REPLICA_URL to nothing", ErrAnother, h.Made, r.path, here)
 }
 
 // madeText is how the lock object has a time; empty for the zero time.

@@ -187,8 +187,8 @@ func holderOf(ctx context.Context, bucket objects.Bucket) (*Holder, uint64, erro
 	}, h.TXID, nil
 }
 
-// Fits returns ErrAnother or ErrOlder where the machine of the database file at path would not take over what address
-// has; made is as Options.Made returns it. It writes nothing.
+// Fits returns ErrAnother where the machine of the database file at path would not take over what address has; made is as
+// Options.Made returns it. It writes nothing.
 func Fits(ctx context.Context, address, path string, made func(context.Context) (time.Time, error), s State) error {
 	n, err := readNote(path)
 	if err != nil || s.Holder == nil {
