@@ -117,7 +117,8 @@ func dmarcTags(texts ...string) map[string]string {
 func IsDMARC(text string) bool {
 	const version = "v=DMARC1"
 	text = strings.Trim(text, " \t\"")
-	if len(text) < len(version) || !strings.EqualFold(text[:len(version)], version) {
+	if len(text) < len(version) || !strings.EqualFold(text[:len(version)], version) ||
+		strings.TrimLeft(text[len(version):], " \t;") == text[len(version):] && len(text) > len(version) {
 		return false
 	}
 	tags := dmarcTags(text)
@@ -125,7 +126,7 @@ func IsDMARC(text string) bool {
 	case "none", "quarantine", "reject":
 		return true
 	}
-	return tags["rua"] != ""
+	return strings.HasPrefix(tags["rua"], "mailto:")
 }
 
 // RegisteredDomain returns the part of a domain that was registered: one label below its public suffix. It is the
@@ -197,17 +198,20 @@ var spfNames = map[string]bool{
 // isSPFTerm reports whether a term is one of SPF. Any other one is an error of the whole record (RFC 7208 section 4.6); of
 // modifiers, which have a =, those that are not known are passed over.
 func isSPFTerm(term string) bool {
-	name := strings.ToLower(strings.TrimLeft(term, "+-~?"))
+	name := strings.ToLower(term)
+	if name != "" && strings.Contains("+-~?", name[:1]) {
+		name = name[1:]
+	}
 	end := strings.IndexAny(name, ":/=")
 	if end < 0 {
 		needs, known := spfNames[name]
 		return known && !needs
 	}
 	if name[end] == '=' {
-		return end > 0
+		return end > 0 && len(name) == len(term) && name != "redirect="
 	}
 	_, known := spfNames[name[:end]]
-	return known
+	return known && name[:end] != "all" && end+1 < len(name)
 }
 
 // MergeSPF returns the one SPF record that a domain needs at which texts stand, so that the mechanisms are in it as

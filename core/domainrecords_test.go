@@ -18,7 +18,7 @@ func TestMergeSPF(t *testing.T) {
 			"v=spf1 include:_spf.google.com a:relay.example -all", RecordChange,
 		},
 		{
-			"a word that is none", "v=spf1 inclde:x.example a:relay.example exp=why.example ip4 -all",
+			"a word that is none", "v=spf1 inclde:x.example include: a:relay.example exp=why.example -exp=x all:y ip4 -all",
 			"v=spf1 a:relay.example exp=why.example -all", RecordChange,
 		},
 		{"empty", "v=spf1", "v=spf1 a:relay.example ~all", RecordChange},
@@ -77,7 +77,7 @@ func FuzzMergeSPF(f *testing.F) {
 func TestRecordsOfDMARC(t *testing.T) {
 	for text, want := range map[string]bool{
 		"v=DMARC1; p=none": true, `"v=dmarc1;P=Reject"`: true, "v=DMARC1; p=nothing; rua=mailto:a@acme.example": true,
-		"v=DMARC1; p=nothing": false, "v=DMARC1": false, "p=none": false, "DMARC1; p=none": false, "": false,
+		"v=DMARC1; p=nothing": false, "v=DMARC1; rua=me@acme.example": false, "v=DMARC12; p=none": false, "v=DMARC1": false, "p=none": false, "DMARC1; p=none": false, "": false,
 	} {
 		if got := IsDMARC(text); got != want {
 			t.Errorf("%q: %v", text, got)

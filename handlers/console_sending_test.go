@@ -162,6 +162,11 @@ func TestConsoleSendsLater(t *testing.T) {
 		e.shows(e.path("/send?when=later&date=2100-03-28&time=02:30"), http.StatusOK, "There is no 02:30 that day in Berlin",
 			"-"+post)
 		e.shows(e.path("/send?when=later&date=2099-12-31&time=23:30"), http.StatusOK, "passed already", "-"+post)
+		const few = `name="first_few" value="1"`
+		e.shows(e.path("/send?when=later&date=x&time=23:30&until=2100-02-01T08:00&chosen=1&first_few=1"), http.StatusOK,
+			`name="until" value="2100-02-01T08:00"`, few)
+		e.shows(e.path("/send?when=later&chosen=1&first_few=1"), http.StatusOK, few)
+		e.shows(e.path("/send?when=later&chosen=1"), http.StatusOK, "-"+few)
 		e.shows(e.path("/send?when=later&date=x&time=23:30"), http.StatusOK, "Write a date and a time", "-"+post)
 		twice := "/send?when=later&date=2100-10-31&time=02:30"
 		e.shows(e.path(twice), http.StatusOK, "it is 02:30 twice in Berlin", "&#43;02:00", "&#43;01:00", "-"+post)

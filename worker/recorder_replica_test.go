@@ -38,6 +38,8 @@ func (r *farReplica) Close(context.Context) error   { return nil }
 func (r *farReplica) Generation() uint64            { return 1 }
 func (r *farReplica) Name() string                  { return "far" }
 
+func (r *farReplica) Progress() (lag, latency time.Duration, txid uint64) { return 0, r.away, 0 }
+
 // While connections wait for the replica, the outcomes of others gather: each commit is a file on its way to it. All
 // places are used, and none waits for more than that.
 func TestOutcomesGatherForAReplica(t *testing.T) {

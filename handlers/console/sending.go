@@ -99,6 +99,9 @@ func (o *Console) sendPage(p *Page) (web.HTML, error) {
 		Later: p.Query("when") == "later", Date: p.Query("date"), Time: p.Query("time"), Until: p.Query("until"),
 		FirstFew: p.Tenant.FirstFew, Key: core.NewID(),
 	}
+	if p.Query("chosen") == "1" {
+		d.FirstFew = p.Query("first_few") == "1"
+	}
 	if d.Later {
 		if d.Date == "" {
 			d.Date, d.Time = p.Now.Time().In(p.Zone).AddDate(0, 0, 1).Format(time.DateOnly), "08:00"
