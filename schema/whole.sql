@@ -223,13 +223,11 @@ CREATE TABLE consent (
   remote          TEXT NOT NULL DEFAULT '',
   user_agent      TEXT NOT NULL DEFAULT '',
   text_version    TEXT NOT NULL DEFAULT '',
-  generation      INTEGER NOT NULL, reason TEXT NOT NULL DEFAULT '', job_no INTEGER NOT NULL DEFAULT 0,
+  generation      INTEGER NOT NULL, reason TEXT NOT NULL DEFAULT '', job_no INTEGER NOT NULL DEFAULT 0, taken_back INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (list_id, subscription_id, at, what)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX consent_left ON consent (list_id, reason, at) WHERE what = 'unsubscribed';
-
-CREATE INDEX consent_resumed ON consent (list_id) WHERE what = 'resumed';
+CREATE INDEX consent_left ON consent (list_id, reason, at) WHERE what = 'unsubscribed' AND taken_back = 0;
 
 CREATE TABLE consent_text (
   list_id    TEXT NOT NULL,

@@ -39,24 +39,33 @@ type LeaveReason struct {
 	LastWords string       `db:"last_words" json:"last_words"` // the newest in a leaver's own words
 }
 
+// standing are the unsubscribes of a list that were not taken back.
+const standing = "list_id = ?1 AND what = 'unsubscribed' AND taken_back = 0"
+
+// reasonEnd is the last reason that is counted as one with low: words of a leaver's own stand after a colon.
+const reasonEnd = "iif(instr(low, ':'), substr(low, 1, instr(low, ':') - 1) || ';', low)"
+
+// selectReasons finds each reason by the end of the one before, so that only those with words are read row by row.
+const selectReasons = `WITH RECURSIVE first (low) AS (
+		SELECT min(reason) FROM consent WHERE ` + standing + `
+		UNION ALL SELECT (SELECT min(reason) FROM consent WHERE ` + standing + " AND reason > " + reasonEnd + `)
+		FROM first WHERE low IS NOT NULL),
+	given (low, high) AS MATERIALIZED (SELECT low, ` + reasonEnd + ` FROM first WHERE low IS NOT NULL),
+	counted AS (
+		SELECT iif(low = high, low, substr(low, 1, instr(low, ':') - 1)) AS reason,
+			(SELECT count(*) FROM consent WHERE ` + standing + ` AND reason BETWEEN low AND high) AS leavers,
+			(SELECT max(at) FROM consent WHERE ` + standing + ` AND reason = low AND low = high) AS last_at,
+			(SELECT max(printf('%020d%s', at, reason)) FROM consent WHERE ` + standing + `
+			AND reason BETWEEN low AND high AND low < high) AS words
+		FROM given)
+	SELECT reason, sum(leavers) AS leavers, max(coalesce(last_at, CAST(substr(words, 1, 20) AS INTEGER))) AS last_at,
+		coalesce(max(substr(words, 21 + length(reason) + 2)), '') AS last_words
+	FROM counted GROUP BY reason ORDER BY leavers DESC, reason`
+
 // LeaveReasons counts them, the most frequent first, without those of subscribers who took the unsubscribe back. It
 // reads those who left, and not the ledger of the whole list. Its only error is core.ErrStorage.
 func (s *Store) LeaveReasons(ctx context.Context, listID string) ([]LeaveReason, error) {
 	var reasons []LeaveReason
-	err := s.all(ctx, &reasons, `WITH taken_back AS (
-			SELECT r.subscription_id, (SELECT iif(p.what = 'unsubscribed', p.at, 0) FROM consent AS p
-				WHERE p.list_id = r.list_id AND p.subscription_id = r.subscription_id AND p.at < r.at
-				AND p.what IN ('unsubscribed', 'resumed', 'confirmed', 'imported', 'disabled')
-				ORDER BY p.at DESC LIMIT 1) AS at
-			FROM consent AS r WHERE r.list_id = ?1 AND r.what = 'resumed'),
-		given AS (
-			SELECT at, iif(instr(reason, ':'), substr(reason, 1, instr(reason, ':') - 1), reason) AS reason,
-				iif(instr(reason, ':'), substr(reason, instr(reason, ':') + 2), '') AS words
-			FROM consent WHERE list_id = ?1 AND what = 'unsubscribed'
-			AND (subscription_id, at) NOT IN (SELECT subscription_id, at FROM taken_back WHERE at > 0))
-		SELECT g.reason, count(*) AS leavers, max(g.at) AS last_at,
-			coalesce((SELECT w.words FROM given AS w WHERE w.reason = g.reason AND w.words <> '' ORDER BY w.at DESC
-			LIMIT 1), '') AS last_words
-		FROM given AS g GROUP BY g.reason ORDER BY leavers DESC, g.reason`, listID)
+	err := s.all(ctx, &reasons, selectReasons, listID)
 	return reasons, err
 }

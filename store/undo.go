@@ -67,6 +67,11 @@ func (tx *Tx) undo(u UndoRequest, now core.Instant) (sub core.Subscription, err 
 	if err := tx.uncountLeaving(u); err != nil {
 		return sub, err
 	}
+	_, err = tx.exec(`UPDATE consent SET taken_back = 1 WHERE list_id = ? AND subscription_id = ? AND at = ? AND
+		what = 'unsubscribed'`, u.ListID, u.SubscriptionID, int64(u.LeftAt))
+	if err != nil {
+		return sub, err
+	}
 	return sub, tx.addConsent(core.Consent{
 		ListID: sub.ListID, SubscriptionID: sub.ID, At: now, What: core.ConsentResumed,
 		Proof: core.ProofUndo, Origin: u.Origin, Generation: sub.Generation,

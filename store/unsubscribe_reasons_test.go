@@ -1,6 +1,8 @@
 package store_test
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 
 	"newsletterd/core"
@@ -78,5 +80,28 @@ func TestReasonsLeaveOutWhoTookItBack(t *testing.T) {
 	if reasons, err := n.LeaveReasons(t.Context(),
 		n.ListID); err != nil || len(reasons) != 1 || reasons[0].Reason != "content" || reasons[0].Leavers != 1 {
 		t.Errorf("%+v, %v", reasons, err)
+	}
+}
+
+// Reasons with words of a leaver's own are one with those without: the newest words are shown.
+func TestReasonsHaveTheNewestWords(t *testing.T) {
+	n := storetest.SeedList(t, now0)
+	for i, reason := range []string{"other: too long", "content", "other", "", "other: no roses", "content", "other"} {
+		l := leaver(n, core.Email(fmt.Sprint("ann", i, "@example.org")), core.ProofMailed, now0+core.Instant(i*100))
+		_, err := n.Unsubscribe(t.Context(), store.UnsubscribeRequest{
+			ListID: n.ListID, SubscriptionID: l.SubscriptionID, Email: core.Email(fmt.Sprint("ann", i, "@example.org")),
+			Proof: core.ProofMailed, Reason: reason,
+		}, now0+core.Instant(i*100+50))
+		n.Must(err)
+	}
+	reasons, err := n.LeaveReasons(t.Context(), n.ListID)
+	n.Must(err)
+	var got []string
+	for _, r := range reasons {
+		got = append(got, fmt.Sprint(r.Reason, " ", r.Leavers, " ", r.LastAt > 0, " ", r.LastWords))
+	}
+	want := []string{"other 4 true no roses", "content 2 true ", " 1 true "}
+	if !slices.Equal(got, want) || reasons[0].LastAt <= reasons[1].LastAt || reasons[1].LastAt <= reasons[2].LastAt {
+		t.Errorf("%+v", reasons)
 	}
 }

@@ -34,6 +34,7 @@ func TestFiguresOfPages(t *testing.T) {
 	f.Prepare(func(s *storetest.Seeder) { f.Tenant, f.List = manyRecords(s, figurestest.AtMost(f, 1000, 20)) })
 	f.Import(f.List, "reader", f.N)
 	f.Sync(f.N) // it takes the machine for itself
+	f.Leavers()
 	f.Prepare(func(s *storetest.Seeder) { manyMailings(s, figurestest.AtMost(f, 1000, 20)) })
 	f.Prepare(func(s *storetest.Seeder) {
 		provider, err := auth.New(f.Context(), s.Store, auth.Config{Issuer: f.URL + "/api"}, s.Time())
