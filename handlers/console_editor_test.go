@@ -1,7 +1,9 @@
 package handlers
 
 import (
+	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -9,6 +11,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/mail/markup"
 	"newsletterd/store"
 )
 
@@ -277,5 +280,43 @@ func TestConsoleTestsGoToTheGroup(t *testing.T) {
 		}
 		e.shows(to, http.StatusOK, "The test is on its way to 2 addresses.")
 		e.shows(e.path("?tested=x"), http.StatusOK, "-on its way")
+	})
+}
+
+// A change that is saved by itself and takes an approval away says so, and is a draft in the head of the page at once.
+func TestConsoleEditorSaysThatTheApprovalIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newCampaignEnv(t, core.RolePublisher)
+		d, err := e.store.Draft(t.Context(), &e.campaign, 0, markup.CampaignParts, e.seed.Time())
+		e.must(err)
+		_, err = e.store.ApproveCampaign(t.Context(), store.CampaignSending{
+			CampaignEdit: store.CampaignEdit{ID: e.campaign.ID, Actor: "test", Now: e.seed.Time()}, Version: e.campaign.Version,
+			Fields: &d.Fields, Copy: &d.Content.Copy,
+		})
+		e.must(err)
+		page := e.shows(e.path(""), http.StatusOK, `<span class="badge good">approved</span>`)
+		const gone = "It has changed since it was approved"
+		for _, save := range []struct {
+			subject string
+			texts   []string
+		}{
+			{e.campaign.Subject, []string{`<span class="badge good">approved</span>`, "-" + gone}},
+			{"More roses", []string{`<span class="badge ">draft</span>`, gone}},
+			{"Even more roses", []string{`<span class="badge ">draft</span>`, "-" + gone}},
+		} {
+			form := e.edit(page, "subject", save.subject)
+			c, err := e.store.Campaign(t.Context(), e.campaign.ID)
+			e.must(err)
+			form.Set("revision", fmt.Sprintf(`"%d"`, c.Revision))
+			req := httptest.NewRequest(http.MethodPost, e.at(e.path("")), strings.NewReader(form.Encode()))
+			req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+			req.Header.Set("X-Autosave", "1")
+			for name, value := range e.cookies {
+				req.AddCookie(&http.Cookie{Name: name, Value: value})
+			}
+			rec := httptest.NewRecorder()
+			e.handler.ServeHTTP(rec, req)
+			e.holds(save.subject, rec.Code, rec.Body.String(), http.StatusOK, save.texts)
+		}
 	})
 }

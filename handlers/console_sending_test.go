@@ -177,6 +177,8 @@ func TestConsoleSendsLater(t *testing.T) {
 			"Send to 2 readers on Sun 31 Oct 2100, 09:15")
 		e.sends(e.path("/send"), http.StatusBadRequest, e.with(dated, "time", "x"), "Another time was chosen meanwhile",
 			"Write a date and a time", "-"+post)
+		e.sends(e.path("/send"), http.StatusBadRequest, e.with(e.with(form, "date", ""), "time", "02:30"),
+			"Write a date and a time", "-"+post)
 		e.sends(e.path("/send"), http.StatusBadRequest, e.with(form, "until", "2100-01-01T00:30"),
 			"The latest time is over already.")
 		e.sends(e.path("/send"), http.StatusSeeOther, e.with(e.with(dated, "time", "02:30"), "until", "2100-10-31T12:00"))

@@ -131,6 +131,8 @@ type editorData struct {
 	Pictures  string // origins of pictures that the page may show
 	Looks     string // of buttons and boxes in the mail, as the script of the editor reads them (JSON)
 	Theirs    []diffLine
+
+	Unapproved bool // the change that was just saved has taken the approval away
 }
 
 // checks are what is wrong with a campaign, or probably not meant.
@@ -330,6 +332,7 @@ func (o *Console) saveCampaign(p *Page) (web.HTML, error) {
 	if err != nil {
 		return web.HTML{}, err
 	}
+	approved := c.State == core.CampaignApproved
 	change := changeOf(p.Form, c)
 	revision := p.Form["revision"]
 	if p.Form["over"] != "" || revision != c.Revision && p.ours(c) {
@@ -352,14 +355,14 @@ func (o *Console) saveCampaign(p *Page) (web.HTML, error) {
 	}
 	c.Revision = a.Header.Get("ETag")
 	if auto {
-		d := editorData{campaignPage: c}
+		d := editorData{campaignPage: c, Unapproved: approved && c.State != core.CampaignApproved}
 		if d.Lists, err = p.lists(c); err == nil {
 			err = p.look(&d)
 		}
 		if err != nil {
 			return web.HTML{}, err
 		}
-		return p.ShowPart("editor", "autosaved", View{Data: &d})
+		return p.ShowPart("editor", "autosaved", View{Title: c.Title(p), Badge: p.CampaignBadge(c.State), Data: &d})
 	}
 	switch p.Form["then"] {
 	case "send":

@@ -99,7 +99,7 @@ func (o *Console) sendPage(p *Page) (web.HTML, error) {
 		Later: p.Query("when") == "later", Date: p.Query("date"), Time: p.Query("time"), Until: p.Query("until"),
 		FirstFew: p.Tenant.FirstFew, Key: core.NewID(),
 	}
-	if p.Query("chosen") == "1" {
+	if p.Query("chosen") == "1" { // the form was sent: a box that is not in the query was not ticked
 		d.FirstFew = p.Query("first_few") == "1"
 	}
 	if d.Later {
@@ -345,7 +345,8 @@ func (o *Console) send(p *Page) (web.HTML, error) {
 	if body.ScheduledAt == "" {
 		body.Undo = undoSeconds
 	}
-	if d := p.sendChoices(); d.Later && f["date"] != "" && (f["date"] != d.Date || f["time"] != d.Time) {
+	d := p.sendChoices()
+	if date, shown := f["date"]; shown && d.Later && (date != d.Date || f["time"] != d.Time) {
 		return p.sendAtAnother(d)
 	}
 	if f["warned"] == "1" && f["sure"] != "1" {
