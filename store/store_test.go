@@ -238,10 +238,20 @@ func TestSecretsAtRest(t *testing.T) {
 		t.Fatal(one, err)
 	}
 	id := s.SubscriptionID("list", "a@b.example")
-	if err := s.Close(); err != nil {
+	backup := filepath.Join(t.TempDir(), "backup")
+	if err := errors.Join(s.Backup(t.Context(), backup), s.Close()); err != nil {
 		t.Fatal(err)
 	}
+	if err := CheckBackup(t.Context(), backup, key); err != nil {
+		t.Errorf("the backup: %v", err)
+	}
+	if err := CheckBackup(t.Context(), backup, nil); !errors.Is(err, ErrMasterKey) {
+		t.Errorf("the backup without a master key: %v", err)
+	}
 	key[0]++
+	if err := CheckBackup(t.Context(), backup, key); !errors.Is(err, ErrMasterKey) {
+		t.Errorf("the backup with another master key: %v", err)
+	}
 	if _, err := Open(t.Context(), Options{Path: path, MasterKey: key}); !errors.Is(err, ErrMasterKey) {
 		t.Fatalf("another master key: %v", err)
 	}

@@ -31,6 +31,29 @@ func newLease(t *testing.T, s *objectstest.Server, client string, clock *atomic.
 	}
 }
 
+// A machine that can't reach the bucket goes on trying, and its log says so once a minute.
+func TestLogSaysOnceAMinuteThatTheBucketIsOutOfReach(t *testing.T) {
+	t.Parallel()
+	ctx, stop := context.WithCancel(t.Context())
+	s := objectstest.New(t)
+	var clock atomic.Int64
+	l := newLease(t, s, "a", &clock)
+	var log strings.Builder
+	l.ttl, l.log = 10*time.Millisecond, slog.New(slog.NewTextHandler(&log, nil))
+	s.Set(objectstest.Faults{Decide: func(objectstest.Request) objectstest.Fault {
+		if clock.Add(int64(10*time.Second)) > int64(170*time.Second) {
+			stop()
+		}
+		return objectstest.Fault{Kind: objectstest.Error500}
+	}})
+	if _, err := l.take(ctx, nil); !errors.Is(err, context.Canceled) {
+		t.Fatalf("take: %v", err)
+	}
+	if n := strings.Count(log.String(), "this machine goes on trying"); n != 3 {
+		t.Errorf("%d warnings in 170 seconds:\n%s", n, &log)
+	}
+}
+
 // A renewal is done and its answer is lost, as is the answer of what is there then. The one after it finds that; but
 // another machine has seen the lock stand still since the first.
 func TestRenewalWithALostAnswerIsAsOldAsItIs(t *testing.T) {

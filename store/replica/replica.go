@@ -28,7 +28,8 @@ type Options struct {
 	Path string // of the database file
 	// TTL is how long the lease of a machine that has died is waited for; 0 is 10 s.
 	TTL time.Duration
-	// Keep is for how long the database can be restored as it was at any time; 0 is 72 h.
+	// Keep is for how long the database can be restored as it was before: after each commit of the last minutes, further
+	// back about every half minute. 0 is 72 h.
 	Keep time.Duration
 	Log  *slog.Logger
 	// Supersede lets the database file take the place of what the bucket has, which stays restorable as it was before.

@@ -23,8 +23,8 @@ const (
 	memory = 16 << 20
 	// paceMost bounds how long making a file of the log counts.
 	paceMost = 20 * time.Millisecond
-	// share is the part of the time that making files of the log may take, half of it: what is committed meanwhile goes
-	// into one, with pages that were changed several times only once.
+	// share bounds the time spent on making files of the log to 1/share of all time. What is committed in between goes
+	// into one file, with a page that was changed several times only once.
 	share = 2
 )
 
