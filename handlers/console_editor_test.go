@@ -41,6 +41,9 @@ func TestConsoleEditorShowsTheInbox(t *testing.T) {
 			`<p class="inbox-text">They are red</p>`,
 			"-No subject yet")
 		e.shows(e.path("/preview?view=pictures"), http.StatusOK, "Hello there.")
+		e.sends(e.path(""), http.StatusSeeOther, e.edit(e.shows(e.path(""), http.StatusOK), "subject", "Hi {{first_name}}"))
+		e.shows(e.path(""), http.StatusOK, `<p class="inbox-subject">Hi {{first_name}}</p>`, "{{ first_name }} is no field.",
+			"Fields are inserted below the subject", "-unknown name", `data-insert="{{ preferences.first_name | default: &#34;friend&#34; }}"`)
 	})
 }
 

@@ -279,7 +279,7 @@ func TestConsolePersonsMails(t *testing.T) {
 		e.shows(at, http.StatusOK, `href="`+e.at(mail)+`">Hi<`, "Our mail server "+took+", to deliver it to reader.example.", spam,
 			"-Take off the list", "-Erase", "-No mail of a campaign", "-Save")
 		e.sends(at, http.StatusForbidden, url.Values{"field.city": {"Ulm"}})
-		e.shows(mail, http.StatusOK, "<h1>Hi", "As grace@reader.example gets it", e.at(mail)+"/frame")
+		e.shows(mail, http.StatusOK, `<h1 id="title">Hi`, "As grace@reader.example gets it", e.at(mail)+"/frame")
 		e.shows(mail+"/frame", http.StatusOK, "Dear grace@reader.example")
 		e.shows("/people/"+core.NewID()+"/mails/"+j.ID, http.StatusNotFound)
 		for _, of := range []struct {

@@ -126,6 +126,25 @@ func TestConsoleReportRuns(t *testing.T) {
 	})
 }
 
+// A mailing that all have but one whose mail server is tried again, for two days perhaps, is as good as sent, and every
+// page says so.
+func TestConsoleReportOfAFullMailbox(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newCampaignEnv(t, core.RolePublisher)
+		e.seed.Deliver()
+		due := e.seed.Time().Add(5 * time.Minute)
+		full := core.Outcome{State: core.RecipientDeferred, Reason: "452 4.2.2 full", DueAt: due, GivesUpAt: due.Add(time.Hour)}
+		e.mailing(core.Outcome{State: core.RecipientSent}, full)
+		e.shows(e.path(""), http.StatusOK, `<span class="badge good">sent</span>`, "Sent to one person, today", "Sent to all but one",
+			"One is tried again, next try today, 01:05, for the last time today, 02:05.", "The mailbox is full.", "Stop", `data-poll="30"`, "-Going out now", "-ready at")
+		e.shows("/campaigns", http.StatusOK, `<span class="badge good">sent</span>`, "->going out</span>")
+		e.shows("", http.StatusOK, "-Nothing has been sent yet.", "one is tried again", "Nothing is going out just now.")
+		e.sends(e.path("/mailing"), http.StatusSeeOther, url.Values{"do": {"pause"}})
+		e.shows(e.path(""), http.StatusOK, "paused", "-Sent to all but one")
+		e.shows("", http.StatusOK, "Nothing has been sent yet.")
+	})
+}
+
 // A sending that was taken back has reached no one, so that the people of the campaign are those of the other alone; what
 // came back of it is counted apart from what was not delivered.
 func TestConsoleReportOfWhatWasTakenBack(t *testing.T) {

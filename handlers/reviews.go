@@ -264,9 +264,13 @@ func (a reviewPages) decide(c *web.Call, who core.Visitor, in reviewForm) (web.H
 		}
 		return a.show(c, who, &of, err)
 	}
+	t, err := a.store.Tenant(c, of.TenantID)
+	if err != nil {
+		return web.HTML{}, err
+	}
 	return renderMessage(c, 0, w.ReviewDone, note{
 		Lines: []string{done}, Link: accountPath, LinkText: w.ToAccount, Quiet: true,
-	}, ownBrand())
+	}, tenantBrand(ownBrand(), &t))
 }
 
 // approveSeen compiles the revision that was shown, for its approval.

@@ -84,14 +84,14 @@ type campaignRow struct {
 const maxRowJobs = 100
 
 func (p *Page) campaignRows(found []core.CampaignView) (rows []campaignRow, err error) {
-	begun := map[string]core.Instant{} // by the ids of mailings
+	begun, rest := map[string]core.Instant{}, map[string]bool{} // by the ids of mailings
 	if slices.ContainsFunc(found, func(c core.CampaignView) bool { return c.JobID != "" }) {
 		jobs, _, err := p.jobs(p.ofTenant("limit", strconv.Itoa(maxRowJobs)))
 		if err != nil {
 			return nil, err
 		}
 		for i := range jobs {
-			begun[jobs[i].ID] = jobs[i].StartedAt
+			begun[jobs[i].ID], rest[jobs[i].ID] = jobs[i].StartedAt, jobs[i].Rest()
 		}
 	}
 	for _, c := range found {
@@ -106,6 +106,9 @@ func (p *Page) campaignRows(found []core.CampaignView) (rows []campaignRow, err 
 		}
 		if written(c.State) { // what was taken back was not sent
 			row.SentAt = 0
+		}
+		if rest[c.JobID] {
+			row.State = core.CampaignSent
 		}
 		rows = append(rows, row)
 	}

@@ -38,12 +38,15 @@ var functions = template.FuncMap{
 var filledIn = regexp.MustCompile(`{{-?\s*([\w.]+)\s*(?:\|\s*default:\s*("[^"]*"|'[^']*')\s*)?-?}}`)
 
 // Listed returns a text as pages list it: with the defaults of its placeholders in their places, or with what those
-// are.
+// are. What is no field stands as it is written.
 func (p *Page) Listed(text string) string {
 	return filledIn.ReplaceAllStringFunc(text, func(s string) string {
 		is := filledIn.FindStringSubmatch(s)
 		if is[2] != "" {
 			return is[2][1 : len(is[2])-1]
+		}
+		if is[1] != "email" && !strings.Contains(is[1], ".") {
+			return s
 		}
 		return "[" + p.knownLabel(strings.TrimPrefix(is[1], "preferences.")) + "]"
 	})

@@ -17,7 +17,8 @@ type correctionData struct {
 	HTML                  bool // the campaign has a text of its own
 	At                    core.Instant
 	Shown                 shownTo
-	Fields, Looks         string // for the script of the editor (JSON)
+	Fields                fieldChoices // of the readers
+	Looks                 string       // of buttons and boxes, for the script of the editor (JSON)
 	Pictures              string
 }
 

@@ -127,9 +127,9 @@ type editorData struct {
 	MayTest   bool
 	TestTo    string
 	SavedAt   string
-	Fields    string // of the readers, as the script of the editor reads them (JSON)
-	Pictures  string // origins of pictures that the page may show
-	Looks     string // of buttons and boxes in the mail, as the script of the editor reads them (JSON)
+	Fields    fieldChoices // of the readers
+	Pictures  string       // origins of pictures that the page may show
+	Looks     string       // of buttons and boxes in the mail, as the script of the editor reads them (JSON)
 	Theirs    []diffLine
 
 	Unapproved bool // the change that was just saved has taken the approval away

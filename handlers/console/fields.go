@@ -19,11 +19,32 @@ type fieldChoice struct {
 // printable is what can stand in a placeholder.
 var printable = regexp.MustCompile(`^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*$`)
 
-// fieldChoices returns the fields that can stand in a text, as JSON for the script of the editor: those of the chosen
-// lists, those that readers have, and the name and address, which each may have. A field that the mail prints comes
+// fieldChoices are JSON as text, for the script of the editor.
+type fieldChoices []fieldChoice
+
+func (all fieldChoices) String() string {
+	b, err := json.Marshal(all)
+	if err != nil {
+		return "[]"
+	}
+	return string(b)
+}
+
+// Placeholder is how the field is written in a subject, with a word for those who lack it.
+func (o fieldChoice) Placeholder(p *Page) string {
+	switch {
+	case o.Name == "email":
+		return "{{ email }}"
+	case o.Fallback == "" && placeOf(o) < len(nameFields):
+		o.Fallback = p.T("friend")
+	}
+	return "{{ " + o.Name + ` | default: "` + o.Fallback + `" }}`
+}
+
+// fieldChoices returns the fields that can stand in a text: those of the chosen lists, those that readers have, and the name and address, which each may have. A field that the mail prints comes
 // with the word that it has there for those who lack it.
-func (p *Page) fieldChoices(known []core.FieldCoverage, lists []listChoice) string {
-	all := []fieldChoice{}
+func (p *Page) fieldChoices(known []core.FieldCoverage, lists []listChoice) fieldChoices {
+	all := fieldChoices{}
 	add := func(name, label, fallback string) {
 		if label == "" {
 			label = p.knownLabel(name)
@@ -45,26 +66,33 @@ func (p *Page) fieldChoices(known []core.FieldCoverage, lists []listChoice) stri
 	}
 	add("first_name", "", "")
 	slices.SortStableFunc(all, func(a, b fieldChoice) int { return placeOf(a) - placeOf(b) })
-	b, err := json.Marshal(append(all, fieldChoice{"email", p.T("E-mail address"), ""}))
-	if err != nil {
-		return "[]"
-	}
-	return string(b)
+	return append(all, fieldChoice{"email", p.T("E-mail address"), ""})
 }
+
+var nameFields = []string{"first_name", "last_name", "name"}
 
 // placeOf is where a field stands among those that are offered: names come first, since letters begin with them.
 func placeOf(f fieldChoice) int {
-	names := []string{"first_name", "last_name", "name"}
-	if i := slices.Index(names, knownColumn(strings.TrimPrefix(f.Name, "preferences."))); i >= 0 {
+	if i := slices.Index(nameFields, knownColumn(strings.TrimPrefix(f.Name, "preferences."))); i >= 0 {
 		return i
 	}
-	return len(names)
+	return len(nameFields)
 }
+
+// unknownName finds what was written as a field and is none.
+var unknownName = regexp.MustCompile(`unknown name "([^"]+)"`)
 
 // sayField puts a finding on a field of readers into words of the page, which call it by its question or by what it is:
 // what there is to say, and its detail. ok: it is such a finding. A field that some readers lack is one matter, so that
 // it has no word for them is said of it there alone, and both texts are empty.
-func (p *Page) sayField(f *core.CampaignFinding, fields []core.FieldCoverage) (text, detail string, ok bool) {
+func (p *Page) sayField(kind string, f *core.CampaignFinding, fields []core.FieldCoverage) (text, detail string, ok bool) {
+	if name := unknownName.FindStringSubmatch(f.Message); name != nil {
+		text = p.T("{{field}} is no field.", "field", "{{ "+name[1]+" }}")
+		if kind == core.ContentHTML && f.Where.Field != "subject" {
+			return text, p.T("The first name is written {{example}}.", "example", "{{ preferences.first_name }}"), true
+		}
+		return text, p.T("Fields are inserted below the subject, and above the text."), true
+	}
 	switch f.Code {
 	case "field_missing":
 		for i := range fields {

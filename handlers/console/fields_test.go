@@ -12,7 +12,7 @@ func TestNamesAreOfferedFirst(t *testing.T) {
 	p := &Page{Lang: "en"}
 	var all []fieldChoice
 	known := []core.FieldCoverage{{Name: "city"}, {Name: "country"}, {Name: "last_name"}, {Name: "Vorname"}}
-	if err := json.Unmarshal([]byte(p.fieldChoices(known, nil)), &all); err != nil {
+	if err := json.Unmarshal([]byte(p.fieldChoices(known, nil).String()), &all); err != nil {
 		t.Fatal(err)
 	}
 	got := ""

@@ -118,7 +118,7 @@ func (p *Page) matters(of *campaignPage, found []core.CampaignFinding, fields []
 		m.Settled = f.Code == "field_missing" && slices.ContainsFunc(fields, func(c core.FieldCoverage) bool {
 			return c.Default != "" && namesField(f.Message, c.Name)
 		})
-		text, detail, said := p.sayField(f, fields)
+		text, detail, said := p.sayField(of.Content.Kind, f, fields)
 		if said {
 			m.Text, m.Detail = text, detail
 		}

@@ -108,6 +108,17 @@ func (j *jobRow) Title() string {
 // Done is how many recipients have their outcome.
 func (j *jobRow) Done() int64 { return j.Sent + j.Failed + j.Skipped }
 
+// restOf is the share of the recipients, one in so many, up to which those who are tried again are a rest.
+const restOf = 20
+
+// Rest reports whether a running mailing has reached all but a few, or one, whose mail servers are tried again, as for
+// a full mailbox: that may take two days, in which the mailing is as good as sent.
+func (j *jobRow) Rest() bool {
+	s := &j.Stats
+	return j.Status == core.JobRunning && j.PauseReason == "" && s.Sent > 0 && s.Deferred > 0 &&
+		j.Done()+s.Deferred >= s.Recipients && s.Deferred <= max(1, s.Recipients/restOf)
+}
+
 // decodedJob is a send job as the API answers it.
 type decodedJob struct {
 	core.JobView
@@ -120,6 +131,9 @@ func (p *Page) jobs(q url.Values) (rows []jobRow, next string, err error) {
 	for _, j := range found {
 		j.JobView.Stats = j.Stats
 		r := jobRow{JobView: j.JobView, Badge: p.jobBadge(&j.JobView)}
+		if r.Rest() {
+			r.Badge = p.CampaignBadge(core.CampaignSent)
+		}
 		if r.Stats.Recipients > 0 {
 			r.Progress = 100 * r.Done() / r.Stats.Recipients
 		}
@@ -212,6 +226,16 @@ func (p *Page) overviewJobs(d *overviewData) (err error) {
 	if d.Last, _, err = p.jobs(p.ofTenant("status", "completed", "limit", "6")); err != nil {
 		return err
 	}
+	var going []jobRow
+	for i := range d.Running {
+		if j := &d.Running[i]; j.Rest() {
+			d.Last = append(d.Last, *j)
+		} else {
+			going = append(going, *j)
+		}
+	}
+	d.Running = going
+	slices.SortStableFunc(d.Last, func(a, b jobRow) int { return cmp.Compare(b.StartedAt, a.StartedAt) })
 	if d.Through = p.through(d.Last); !p.May(core.ActionCampaignRead) {
 		return err
 	}

@@ -193,7 +193,7 @@ func (p *Page) showReport(c *campaignPage, v View) (web.HTML, error) {
 	v.Title, v.Badge, v.Data = c.Title(p), p.CampaignBadge(c.State), d
 	v.Within = []Link{{p.T("Campaigns"), p.Path("campaigns")}}
 	v.State, v.Frames = p.reportState(d), len(d.Links) > 0
-	if d.Job != nil && (d.Job.Status.Final() && d.Job.Status != core.JobCompleted || d.Paused()) {
+	if d.Job != nil && (d.Job.Status.Final() && d.Job.Status != core.JobCompleted || d.Paused() || d.Job.Rest()) {
 		v.Badge = d.Job.Badge
 	}
 	if target, ok := p.Partial(); ok && target != "" && p.isGet() {
@@ -221,6 +221,8 @@ func (p *Page) readReport(d *reportData) error {
 		if d.Job.StartsAt.Sub(p.Now) > 5*time.Minute {
 			d.Poll = 30
 		}
+	case d.Job.Rest():
+		d.Poll = 30
 	case d.Running():
 		d.Poll = 2
 	case d.Job.StartedAt != 0 && p.Now.Sub(d.Job.FinishedAt) < watchedAfter:
@@ -272,7 +274,7 @@ func (p *Page) reportState(d *reportData) string {
 		return p.T("Nothing of it was sent.")
 	case j.Status == core.JobPending:
 		return p.T("Goes out {{at}}.", "at", p.Moment(j.StartsAt))
-	case j.Status == core.JobRunning:
+	case j.Status == core.JobRunning && !j.Rest():
 		return p.T("Began {{at}}.", "at", p.When(j.StartedAt))
 	case j.StartedAt == 0:
 		return p.T("It was stopped before it began: no one has got it.")
