@@ -51,15 +51,15 @@ const selectReasons = `WITH RECURSIVE first (low) AS (
 		UNION ALL SELECT (SELECT min(reason) FROM consent WHERE ` + standing + " AND reason > " + reasonEnd + `)
 		FROM first WHERE low IS NOT NULL),
 	given (low, high) AS MATERIALIZED (SELECT low, ` + reasonEnd + ` FROM first WHERE low IS NOT NULL),
-	counted AS (
+	counted AS MATERIALIZED (
 		SELECT iif(low = high, low, substr(low, 1, instr(low, ':') - 1)) AS reason,
 			(SELECT count(*) FROM consent WHERE ` + standing + ` AND reason BETWEEN low AND high) AS leavers,
 			(SELECT max(at) FROM consent WHERE ` + standing + ` AND reason = low AND low = high) AS last_at,
-			(SELECT max(printf('%020d%s', at, reason)) FROM consent WHERE ` + standing + `
+			(SELECT max(at) || ' ' || reason FROM consent WHERE ` + standing + `
 			AND reason BETWEEN low AND high AND low < high) AS words
 		FROM given)
-	SELECT reason, sum(leavers) AS leavers, max(coalesce(last_at, CAST(substr(words, 1, 20) AS INTEGER))) AS last_at,
-		coalesce(max(substr(words, 21 + length(reason) + 2)), '') AS last_words
+	SELECT reason, sum(leavers) AS leavers, max(coalesce(last_at, CAST(words AS INTEGER))) AS last_at,
+		coalesce(max(substr(words, instr(words, ':') + 2)), '') AS last_words
 	FROM counted GROUP BY reason ORDER BY leavers DESC, reason`
 
 // LeaveReasons counts them, the most frequent first, without those of subscribers who took the unsubscribe back. It

@@ -15,6 +15,8 @@ type nameSearch struct {
 	// what a word of a name begins with, in small, leading capital and capital letters; those of ASCII are small in each,
 	// as SQLite compares them. One that is the same as another is empty.
 	names [3]string
+	// start is what the text begins with, as far as that stands in JSON as it is: rows without it need not be taken apart.
+	start string
 }
 
 // nameOf is the name of subscription s, for a search, with a space before each word.
@@ -29,10 +31,11 @@ const wholeName = `coalesce(nullif(trim(coalesce(s.preferences ->> 'first_name',
 // parameters from first on.
 func byName(key string, first int) string {
 	text := fmt.Sprintf("(?%[2]d = '' OR substr(%[1]s, 1, length(?%[2]d)) = ?%[2]d", key, first)
+	text += fmt.Sprintf(" OR instr(lower(s.preferences), ?%d) > 0 AND (0", first+4)
 	for i := first + 1; i <= first+3; i++ {
 		text += fmt.Sprintf(" OR ?%[1]d <> '' AND instr("+nameOf+", ' ' || ?%[1]d) > 0", i)
 	}
-	return text + ")"
+	return text + "))"
 }
 
 // newNameSearch returns the search for a text; with an @ it is part of an address alone.
@@ -41,6 +44,10 @@ func newNameSearch(text string) (n nameSearch) {
 	n.key = core.Email(text).Key()
 	if strings.Contains(text, "@") {
 		return n
+	}
+	n.start = strings.ToLower(text)
+	if end := strings.IndexFunc(n.start, notPlain); end >= 0 {
+		n.start = n.start[:end]
 	}
 	words := strings.Fields(strings.ToLower(text))
 	for i, w := range words {
@@ -59,6 +66,9 @@ func newNameSearch(text string) (n nameSearch) {
 	return n
 }
 
+// notPlain reports whether a letter may be written otherwise in JSON, or capital without lower() of SQLite knowing.
+func notPlain(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }
+
 // lowerASCII is lower() of SQLite.
 func lowerASCII(s string) string {
 	return strings.Map(func(r rune) rune {
@@ -70,7 +80,7 @@ func lowerASCII(s string) string {
 }
 
 // args are the values of byName.
-func (n *nameSearch) args() []any { return []any{n.key, n.names[0], n.names[1], n.names[2]} }
+func (n *nameSearch) args() []any { return []any{n.key, n.names[0], n.names[1], n.names[2], n.start} }
 
 // matches reports whether a subscription is one that is searched for.
 func (n *nameSearch) matches(sub *core.Subscription) bool {

@@ -29,7 +29,7 @@ func TestSendPathScansNothing(t *testing.T) {
 		if i == skewed {
 			s.SkewStatistics()
 		}
-		rows, err := s.readers.Queryx("EXPLAIN QUERY PLAN "+q, make([]any, 14)...)
+		rows, err := s.readers.Queryx("EXPLAIN QUERY PLAN "+q, make([]any, 15)...)
 		if err != nil {
 			t.Fatalf("%s: %v", q, err)
 		}
