@@ -172,10 +172,9 @@ func (p *Provider) ClientGrant(ctx context.Context, r GrantRequest, now core.Ins
 		Remote: remoteText(r.Remote), UserAgent: r.UserAgent, AuthAt: now, CreatedAt: now,
 		ExpiresAt: now.Add(p.AccessTTL + time.Minute),
 	}
-	if err := p.store.AddFamily(ctx, f); err != nil {
-		return TokenResponse{}, err
-	}
-	return p.issue(ctx, grant{family: f, scopes: scopes, client: client}, now)
+	return p.issueWhile(ctx, grant{family: f, scopes: scopes, client: client}, now, func() (string, error) {
+		return "", p.store.AddFamily(ctx, f)
+	})
 }
 
 // checkScope refuses a scope that is no list of words, or longer than any list of ours.

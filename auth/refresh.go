@@ -55,11 +55,9 @@ func (p *Provider) RefreshGrant(ctx context.Context, r GrantRequest, now core.In
 	if err != nil {
 		return TokenResponse{}, err
 	}
-	refresh, err := p.rotate(ctx, r.RefreshToken, hash, now)
-	if err != nil {
-		return TokenResponse{}, err
-	}
-	return p.issue(ctx, grant{family: st.Family, scopes: scopes, client: st.Client, refresh: refresh}, now)
+	return p.issueWhile(ctx, grant{family: st.Family, scopes: scopes, client: st.Client}, now, func() (string, error) {
+		return p.rotate(ctx, r.RefreshToken, hash, now)
+	})
 }
 
 // refreshScopes cuts what the family was given to what is asked for and still allowed.

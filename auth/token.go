@@ -52,6 +52,26 @@ func (p *Provider) issue(ctx context.Context, g grant, now core.Instant) (TokenR
 	return r, err
 }
 
+// issueWhile signs the tokens of a grant while the commit runs that makes them good, and returns the refresh token that
+// they go with. They are answered once both are done: what was signed for a commit that failed is forgotten.
+func (p *Provider) issueWhile(
+	ctx context.Context, g grant, now core.Instant, commit func() (refresh string, err error),
+) (TokenResponse, error) {
+	var refresh string
+	committed := make(chan error, 1)
+	go func() {
+		var err error
+		refresh, err = commit()
+		committed <- err
+	}()
+	r, fault := p.issue(ctx, g, now)
+	if err := <-committed; err != nil {
+		return TokenResponse{}, err
+	}
+	r.RefreshToken = refresh
+	return r, fault
+}
+
 func seconds(i core.Instant) int64 { return i.Time().Unix() }
 
 // signAccess makes an access token of a family.

@@ -44,6 +44,10 @@ type Mail struct {
 	CreatedAt Instant `db:"created_at" json:"created_at"`
 }
 
+// AskedOnceMore are the Params of a mail that asks subscribers once more to confirm. Who has left while it waited, for
+// such mails go out one by one, doesn't get it.
+const AskedOnceMore = `{"once_more":true}`
+
 // The states of a mail in the queue that operators see. One that was sent is no longer shown.
 const (
 	MailWaiting = "waiting"

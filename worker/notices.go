@@ -186,8 +186,10 @@ func (m *mailer) linkQuery(ctx context.Context, q *core.Mail, language string) (
 	v := url.Values{}
 	switch q.Kind {
 	case core.MailConfirm, core.MailAskAgain:
-		if gone, err := m.Store.LeftSinceAsked(ctx, q); err != nil || gone {
-			return "", cmp.Or(err, errMoot)
+		if q.Params == core.AskedOnceMore { // a read for each: a confirmation that was just asked for is spared it
+			if gone, err := m.Store.LeftSinceAsked(ctx, q); err != nil || gone {
+				return "", cmp.Or(err, errMoot)
+			}
 		}
 		token, err := m.Store.ConfirmToken(ctx, q.TokenID, core.ProofMailed)
 		if err != nil {
