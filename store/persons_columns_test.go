@@ -49,7 +49,7 @@ var personColumns = map[string]struct {
 	},
 	"consent": {
 		person: "subscription_id remote user_agent reason",
-		other:  "list_id at what means source text_version generation job_no",
+		other:  "list_id at what means source text_version generation job_no taken_back",
 	},
 	"consent_text": {other: "list_id version text created_at"},
 	"device": {
