@@ -116,7 +116,8 @@ const restOf = 20
 func (j *jobRow) Rest() bool {
 	s := &j.Stats
 	return j.Status == core.JobRunning && j.PauseReason == "" && s.Sent > 0 && s.Deferred > 0 &&
-		j.Done()+s.Deferred >= s.Recipients && s.Deferred <= max(1, s.Recipients/restOf)
+		j.Done()+s.Deferred >= s.Recipients && s.Deferred <= max(1, s.Recipients/restOf) &&
+		s.Recipients >= j.Expected-j.Expected/restOf // and not the first few of them
 }
 
 // decodedJob is a send job as the API answers it.
