@@ -135,12 +135,12 @@ func TestConsoleReportOfAFullMailbox(t *testing.T) {
 		due := e.seed.Time().Add(5 * time.Minute)
 		full := core.Outcome{State: core.RecipientDeferred, Reason: "452 4.2.2 full", DueAt: due, GivesUpAt: due.Add(time.Hour)}
 		e.mailing(core.Outcome{State: core.RecipientSent}, full)
-		e.shows(e.path(""), http.StatusOK, `<span class="badge good">sent</span>`, "Sent to one person, today", "Sent to all but one",
+		e.shows(e.path(""), http.StatusOK, `<span class="badge good">sent</span>`, "Sent to one person, today", "Through, but for those",
 			"One is tried again, next try today, 01:05, for the last time today, 02:05.", "The mailbox is full.", "Stop", `data-poll="30"`, "-Going out now", "-ready at")
 		e.shows("/campaigns", http.StatusOK, `<span class="badge good">sent</span>`, "->going out</span>")
 		e.shows("", http.StatusOK, "-Nothing has been sent yet.", "one is tried again", "Nothing is going out just now.")
 		e.sends(e.path("/mailing"), http.StatusSeeOther, url.Values{"do": {"pause"}})
-		e.shows(e.path(""), http.StatusOK, "paused", "-Sent to all but one")
+		e.shows(e.path(""), http.StatusOK, "paused", "-Through, but for those")
 		e.shows("", http.StatusOK, "Nothing has been sent yet.")
 	})
 }

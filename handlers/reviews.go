@@ -227,6 +227,10 @@ func (a reviewPages) decide(c *web.Call, who core.Visitor, in reviewForm) (web.H
 	if !caller.May(core.ActionCampaignApprove, of.TenantID) {
 		return web.HTML{}, core.Lacking(core.ActionCampaignApprove)
 	}
+	t, err := a.store.Tenant(c, of.TenantID)
+	if err != nil {
+		return web.HTML{}, err
+	}
 	e := store.CampaignEdit{ID: of.ID, Actor: core.UserActor(who.User.ID), Now: c.Now, Revision: -1}
 	if n, err := strconv.ParseInt(in.Revision, 10, 64); err == nil && n > 0 {
 		e.Revision = n
@@ -263,10 +267,6 @@ func (a reviewPages) decide(c *web.Call, who core.Visitor, in reviewForm) (web.H
 			of = now
 		}
 		return a.show(c, who, &of, err)
-	}
-	t, err := a.store.Tenant(c, of.TenantID)
-	if err != nil {
-		return web.HTML{}, err
 	}
 	return renderMessage(c, 0, w.ReviewDone, note{
 		Lines: []string{done}, Link: accountPath, LinkText: w.ToAccount, Quiet: true,

@@ -45,7 +45,8 @@ const standing = "list_id = ?1 AND what = 'unsubscribed' AND taken_back = 0"
 // reasonEnd is the last reason that is counted as one with low: words of a leaver's own stand after a colon.
 const reasonEnd = "iif(instr(low, ':'), substr(low, 1, instr(low, ':') - 1) || ';', low)"
 
-// selectReasons finds each reason by the end of the one before, so that only those with words are read row by row.
+// selectReasons finds each reason by the end of the one before, so that nothing is sorted and no reason is taken apart
+// but the first of its kind.
 const selectReasons = `WITH RECURSIVE first (low) AS (
 		SELECT min(reason) FROM consent WHERE ` + standing + `
 		UNION ALL SELECT (SELECT min(reason) FROM consent WHERE ` + standing + " AND reason > " + reasonEnd + `)

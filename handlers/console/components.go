@@ -38,7 +38,7 @@ var functions = template.FuncMap{
 var filledIn = regexp.MustCompile(`{{-?\s*([\w.]+)\s*(?:\|\s*default:\s*("[^"]*"|'[^']*')\s*)?-?}}`)
 
 // Listed returns a text as pages list it: with the defaults of its placeholders in their places, or with what those
-// are. What is no field stands as it is written.
+// are. A name without a dot that isn't the address is no field of readers, and stands as it is written.
 func (p *Page) Listed(text string) string {
 	return filledIn.ReplaceAllStringFunc(text, func(s string) string {
 		is := filledIn.FindStringSubmatch(s)

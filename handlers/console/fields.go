@@ -35,7 +35,9 @@ func (o fieldChoice) Placeholder(p *Page) string {
 	switch {
 	case o.Name == "email":
 		return "{{ email }}"
-	case o.Fallback == "" && placeOf(o) < len(nameFields):
+	case strings.ContainsAny(o.Fallback, `"{`): // can't stand within quotes
+		o.Fallback = ""
+	case o.Fallback == "" && placeOf(o) == 0: // a first name
 		o.Fallback = p.T("friend")
 	}
 	return "{{ " + o.Name + ` | default: "` + o.Fallback + `" }}`

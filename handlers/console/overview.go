@@ -111,8 +111,8 @@ func (j *jobRow) Done() int64 { return j.Sent + j.Failed + j.Skipped }
 // restOf is the share of the recipients, one in so many, up to which those who are tried again are a rest.
 const restOf = 20
 
-// Rest reports whether a running mailing has reached all but a few, or one, whose mail servers are tried again, as for
-// a full mailbox: that may take two days, in which the mailing is as good as sent.
+// Rest reports whether a running mailing is through but for a few, or one, whose mail servers are tried again, as for a
+// full mailbox: that may take two days, in which the mailing is as good as sent.
 func (j *jobRow) Rest() bool {
 	s := &j.Stats
 	return j.Status == core.JobRunning && j.PauseReason == "" && s.Sent > 0 && s.Deferred > 0 &&
@@ -208,7 +208,7 @@ func (p *Page) overviewGrowth(d *overviewData, lists []core.CountedList) (err er
 }
 
 func (p *Page) overviewJobs(d *overviewData) (err error) {
-	if d.Running, _, err = p.jobs(p.ofTenant("status", "running", "limit", "3")); err != nil {
+	if d.Running, _, err = p.jobs(p.ofTenant("status", "running", "limit", "30")); err != nil {
 		return err
 	}
 	waiting, _, err := p.jobs(p.ofTenant("status", "pending", "limit", "50"))
@@ -235,7 +235,7 @@ func (p *Page) overviewJobs(d *overviewData) (err error) {
 			going = append(going, *j)
 		}
 	}
-	d.Running = going
+	d.Running = going[:min(len(going), 3)]
 	slices.SortStableFunc(d.Last, func(a, b jobRow) int { return cmp.Compare(b.StartedAt, a.StartedAt) })
 	if d.Through = p.through(d.Last); !p.May(core.ActionCampaignRead) {
 		return err
