@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 	"html"
+	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"strings"
@@ -75,15 +75,10 @@ func TestConsoleDomainIsMadeOnce(t *testing.T) {
 		}
 		page, _, _ := strings.Cut(to, "?")
 		to = e.sends(page+"/check", url.Values{})
-		r := httptest.NewRequest(http.MethodPost, page+"/check", nil)
-		r.Header.Set("Hx-Request", "true")
-		r.Header.Set("Hx-Target", "section#records")
-		for name, value := range e.cookies {
-			r.AddCookie(&http.Cookie{Name: name, Value: value})
-		}
-		rec := httptest.NewRecorder()
-		e.handler.ServeHTTP(rec, r)
-		if got := rec.Body.String(); !strings.Contains(got, `<div id="done" hx-swap-oob="delete">`) || strings.Contains(got, "<html") {
+		res := e.ask(http.MethodPost, page+"/check", nil, "Hx-Request", "true", "Hx-Target", "section#records")
+		part, err := io.ReadAll(res.Body)
+		e.must(err)
+		if got := string(part); !strings.Contains(got, `<div id="done" hx-swap-oob="delete">`) || strings.Contains(got, "<html") {
 			t.Errorf("the part leaves the notice: %s", textOf(got))
 		}
 		if got := e.shows(to, "Looked at again."); strings.Contains(got, "Created.") {

@@ -2,8 +2,8 @@ package handlers
 
 import (
 	"fmt"
+	"io"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -41,9 +41,11 @@ func TestConsoleEditorShowsTheInbox(t *testing.T) {
 			`<p class="inbox-text">They are red</p>`,
 			"-No subject yet")
 		e.shows(e.path("/preview?view=pictures"), http.StatusOK, "Hello there.")
-		e.sends(e.path(""), http.StatusSeeOther, e.edit(e.shows(e.path(""), http.StatusOK), "subject", "Hi {{first_name}}"))
+		page = e.shows(e.path(""), http.StatusOK)
+		e.sends(e.path(""), http.StatusSeeOther, e.edit(page, "subject", "Hi {{first_name}}"))
 		e.shows(e.path(""), http.StatusOK, `<p class="inbox-subject">Hi {{first_name}}</p>`, "{{ first_name }} is no field.",
-			"Fields are inserted below the subject", "-unknown name", `data-insert="{{ preferences.first_name | default: &#34;friend&#34; }}"`)
+			"Fields are inserted below the subject", "-unknown name",
+			`data-insert="{{ preferences.first_name | default: &#34;friend&#34; }}"`)
 	})
 }
 
@@ -293,8 +295,8 @@ func TestConsoleEditorSaysThatTheApprovalIsGone(t *testing.T) {
 		d, err := e.store.Draft(t.Context(), &e.campaign, 0, markup.CampaignParts, e.seed.Time())
 		e.must(err)
 		_, err = e.store.ApproveCampaign(t.Context(), store.CampaignSending{
-			CampaignEdit: store.CampaignEdit{ID: e.campaign.ID, Actor: "test", Now: e.seed.Time()}, Version: e.campaign.Version,
-			Fields: &d.Fields, Copy: &d.Content.Copy,
+			CampaignEdit: store.CampaignEdit{ID: e.campaign.ID, Actor: "test", Now: e.seed.Time()},
+			Version:      e.campaign.Version, Fields: &d.Fields, Copy: &d.Content.Copy,
 		})
 		e.must(err)
 		page := e.shows(e.path(""), http.StatusOK, `<span class="badge good">approved</span>`)
@@ -311,15 +313,10 @@ func TestConsoleEditorSaysThatTheApprovalIsGone(t *testing.T) {
 			c, err := e.store.Campaign(t.Context(), e.campaign.ID)
 			e.must(err)
 			form.Set("revision", fmt.Sprintf(`"%d"`, c.Revision))
-			req := httptest.NewRequest(http.MethodPost, e.at(e.path("")), strings.NewReader(form.Encode()))
-			req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-			req.Header.Set("X-Autosave", "1")
-			for name, value := range e.cookies {
-				req.AddCookie(&http.Cookie{Name: name, Value: value})
-			}
-			rec := httptest.NewRecorder()
-			e.handler.ServeHTTP(rec, req)
-			e.holds(save.subject, rec.Code, rec.Body.String(), http.StatusOK, save.texts)
+			res := e.ask(http.MethodPost, e.at(e.path("")), form, "X-Autosave", "1")
+			b, err := io.ReadAll(res.Body)
+			e.must(err)
+			e.holds(save.subject, res.StatusCode, string(b), http.StatusOK, save.texts)
 		}
 	})
 }

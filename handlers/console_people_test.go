@@ -540,15 +540,10 @@ func TestConsoleImportsGoOn(t *testing.T) {
 		at := e.uploads(e.list.ID, "a.csv", "email\nnew@reader.example\n")
 		e.sends(at, http.StatusSeeOther, url.Values{"agreed": {"pending"}, "column.0": {"email"}})
 		e.shows(at, http.StatusOK, `data-poll="2"`, "waits", "nothing is imported", "<html", "-Try it first")
-		r := httptest.NewRequest(http.MethodGet, e.at(at), nil)
-		r.Header.Set("Hx-Request", "true")
-		r.Header.Set("Hx-Target", "div#import")
-		for name, value := range e.cookies {
-			r.AddCookie(&http.Cookie{Name: name, Value: value})
-		}
-		rec := httptest.NewRecorder()
-		e.handler.ServeHTTP(rec, r)
-		e.holds("part", rec.Code, rec.Body.String(), http.StatusOK, []string{`<div id="import" data-poll="2"`, "-<html"})
+		res := e.ask(http.MethodGet, e.at(at), nil, "Hx-Request", "true", "Hx-Target", "div#import")
+		part, err := io.ReadAll(res.Body)
+		e.must(err)
+		e.holds("part", res.StatusCode, string(part), http.StatusOK, []string{`<div id="import" data-poll="2"`, "-<html"})
 		if to := e.sends(at+"/cancel", http.StatusSeeOther, url.Values{}); to != at {
 			t.Errorf("leads to %s", to)
 		}

@@ -3,7 +3,6 @@ package handlers
 import (
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -46,15 +45,7 @@ func (e *campaignEnv) part(path, target string) string {
 // partOf returns the answer with a part of a page.
 func (e *campaignEnv) partOf(path, target string) *http.Response {
 	e.Helper()
-	r := httptest.NewRequest("GET", e.at(path), nil)
-	r.Header.Set("Hx-Request", "true")
-	r.Header.Set("Hx-Target", target)
-	for name, value := range e.cookies {
-		r.AddCookie(&http.Cookie{Name: name, Value: value})
-	}
-	rec := httptest.NewRecorder()
-	e.handler.ServeHTTP(rec, r)
-	return rec.Result()
+	return e.ask("GET", e.at(path), nil, "Hx-Request", "true", "Hx-Target", target)
 }
 
 // While a mailing runs, its report says how far it is, why mails did not arrive, and why it waits; who may send
@@ -133,10 +124,12 @@ func TestConsoleReportOfAFullMailbox(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
 		e.seed.Deliver()
 		due := e.seed.Time().Add(5 * time.Minute)
-		full := core.Outcome{State: core.RecipientDeferred, Reason: "452 4.2.2 full", DueAt: due, GivesUpAt: due.Add(time.Hour)}
+		full := core.Outcome{State: core.RecipientDeferred, Reason: "452 4.2.2 full", DueAt: due}
+		full.GivesUpAt = due.Add(time.Hour)
 		e.mailing(core.Outcome{State: core.RecipientSent}, full)
 		e.shows(e.path(""), http.StatusOK, `<span class="badge good">sent</span>`, "Sent to one person, today", "Through, but for those",
-			"One is tried again, next try today, 01:05, for the last time today, 02:05.", "The mailbox is full.", "Stop", `data-poll="30"`, "-Going out now", "-ready at")
+			"One is tried again, next try today, 01:05, for the last time today, 02:05.", "The mailbox is full.",
+			"Stop", `data-poll="30"`, "-Going out now", "-ready at")
 		e.shows("/campaigns", http.StatusOK, `<span class="badge good">sent</span>`, "->going out</span>")
 		e.shows("", http.StatusOK, "-Nothing has been sent yet.", "one is tried again", "Nothing is going out just now.")
 		e.sends(e.path("/mailing"), http.StatusSeeOther, url.Values{"do": {"pause"}})

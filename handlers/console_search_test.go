@@ -1,8 +1,7 @@
 package handlers
 
 import (
-	"net/http"
-	"net/http/httptest"
+	"io"
 	"net/url"
 	"strings"
 	"testing"
@@ -69,15 +68,10 @@ func TestConsoleSearch(t *testing.T) {
 					t.Error("someone who was switched off isn't found")
 				}
 			}
-			req := httptest.NewRequest("GET", base+"campa", nil)
-			req.Header.Set("Hx-Request", "true")
-			req.Header.Set("Hx-Target", "div#found")
-			for name, value := range e.cookies {
-				req.AddCookie(&http.Cookie{Name: name, Value: value})
-			}
-			rec := httptest.NewRecorder()
-			e.handler.ServeHTTP(rec, req)
-			if part := strings.TrimSpace(rec.Body.String()); !strings.HasPrefix(part, "<ul") {
+			res := e.ask("GET", base+"campa", nil, "Hx-Request", "true", "Hx-Target", "div#found")
+			part, err := io.ReadAll(res.Body)
+			e.must(err)
+			if part := strings.TrimSpace(string(part)); !strings.HasPrefix(part, "<ul") {
 				t.Errorf("the part is %s", part)
 			}
 			if page := look("<no such thing>"); !strings.Contains(page, "Nothing is called that.") {

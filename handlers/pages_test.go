@@ -56,7 +56,7 @@ func newPageEnv(t *testing.T, publicURL string) *pageEnv {
 	return e
 }
 
-func (e *pageEnv) ask(method, path string, form url.Values) *http.Response {
+func (e *pageEnv) ask(method, path string, form url.Values, header ...string) *http.Response {
 	e.Helper()
 	req := httptest.NewRequest(method, path, strings.NewReader(form.Encode()))
 	if form != nil {
@@ -64,6 +64,9 @@ func (e *pageEnv) ask(method, path string, form url.Values) *http.Response {
 	}
 	if e.lang != "" {
 		req.Header.Set("Accept-Language", e.lang)
+	}
+	for i := 0; i < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
 	}
 	for name, value := range e.cookies {
 		req.AddCookie(&http.Cookie{Name: name, Value: value})

@@ -8,3 +8,8 @@ UPDATE consent SET taken_back = 1 WHERE what = 'unsubscribed' AND (list_id, subs
 DROP INDEX consent_left;
 DROP INDEX consent_resumed;
 CREATE INDEX consent_left ON consent (list_id, reason, at) WHERE what = 'unsubscribed' AND taken_back = 0;
+
+-- Mails that ask once more say so: the others are sent without looking up who has left.
+UPDATE mail SET params = '{"once_more":true}' WHERE state = 0 AND (kind = 'ask_again' OR kind = 'confirm' AND EXISTS (
+  SELECT 1 FROM subscription AS s WHERE s.list_id = mail.list_id AND s.asked_at = mail.created_at AND s.asked_at > 0
+  AND s.email_key = mail.email_key));

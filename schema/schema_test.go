@@ -305,3 +305,49 @@ func TestAFailingMigrationLeavesTheLastWholeOne(t *testing.T) {
 		t.Errorf("user_version %d, %v", v, err)
 	}
 }
+
+// An unsubscribe that was taken back before the database knew is marked, and so are the mails that wait to ask once
+// more.
+func TestWhatWasTakenBackIsMarkedByItsMigration(t *testing.T) {
+	c := testConn(t)
+	if _, err := Migrate(t.Context(), c, 1, 80); err != nil {
+		t.Fatal(err)
+	}
+	run := func(statement string) {
+		t.Helper()
+		if _, err := c.ExecContext(t.Context(), statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+	for _, row := range []string{
+		"'l', 'ann', 1, 'confirmed'", "'l', 'ann', 2, 'unsubscribed'", "'l', 'ann', 3, 'resumed'",
+		"'l', 'ann', 4, 'unsubscribed'", "'l', 'bob', 2, 'unsubscribed'", "'m', 'ann', 2, 'unsubscribed'",
+		"'l', 'eve', 2, 'unsubscribed'", "'l', 'eve', 3, 'disabled'", "'l', 'eve', 4, 'resumed'",
+	} {
+		run("INSERT INTO consent (list_id, subscription_id, at, what, generation) VALUES (" + row + ", 1)")
+	}
+	for _, row := range []string{"'l', 'a', 'ann@example.org', 7", "'l', 'b', 'bob@example.org', 0"} {
+		run(`INSERT INTO subscription (list_id, id, email_key, asked_at, email, status, generation, created_at, changed_at)
+			VALUES (` + row + ", '', 'pending', 1, 1, 1)")
+	}
+	for _, row := range []string{
+		"1, 'confirm', 'ann@example.org', 7, 0", "2, 'confirm', 'ann@example.org', 6, 0",
+		"3, 'confirm', 'bob@example.org', 7, 0", "4, 'ask_again', 'bob@example.org', 5, 0",
+		"5, 'ask_again', 'bob@example.org', 5, 1", "6, 'verify', 'ann@example.org', 7, 0",
+	} {
+		run("INSERT INTO mail (id, kind, email_key, created_at, state, list_id, email, due_at) VALUES (" + row +
+			", 'l', '', 1)")
+	}
+	if _, err := Migrate(t.Context(), c, 1, 0); err != nil {
+		t.Fatal(err)
+	}
+	for query, want := range map[string]string{
+		"SELECT group_concat(list_id || ' ' || subscription_id || ' ' || at) FROM consent WHERE taken_back = 1": "l ann 2",
+		`SELECT group_concat(id) FROM mail WHERE params = '{"once_more":true}'`:                                 "1,4",
+	} {
+		var got sql.NullString
+		if err := c.QueryRowContext(t.Context(), query).Scan(&got); err != nil || got.String != want {
+			t.Errorf("%s: %q, %v; want %q", query, got.String, err, want)
+		}
+	}
+}

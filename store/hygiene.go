@@ -358,8 +358,8 @@ func (tx *Tx) askStep(list *core.ListWithTenant, a *AskAgain, ids core.Strings, 
 			return 0, err
 		}
 		mail := core.Mail{
-			Kind: kind, TenantID: list.TenantID, ListID: list.ID, Email: sub.Email, TokenID: row, Params: core.AskedOnceMore,
-			DueAt: now.Add(time.Duration(n+asked) * askApart),
+			Kind: kind, TenantID: list.TenantID, ListID: list.ID, Email: sub.Email, TokenID: row,
+			Params: core.AskedOnceMore, DueAt: now.Add(time.Duration(n+asked) * askApart),
 		}
 		if err := tx.addMail(mail, now); err != nil {
 			return 0, err

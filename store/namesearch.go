@@ -15,7 +15,7 @@ type nameSearch struct {
 	// what a word of a name begins with, in small, leading capital and capital letters; those of ASCII are small in each,
 	// as SQLite compares them. One that is the same as another is empty.
 	names [3]string
-	// start is what the text begins with, as far as that stands in JSON as it is: rows without it need not be taken apart.
+	// start is what the text begins with, as far as that stands in JSON as it is: a row without it is not taken apart.
 	start string
 }
 

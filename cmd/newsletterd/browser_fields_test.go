@@ -41,14 +41,17 @@ func TestFieldsOfReadersInABrowser(t *testing.T) {
 	w.Wait(`document.querySelector("#checks").textContent.includes(
 		"1 of 2 readers: nothing is known for “Ort”, they read “here”.")`)
 	// The menu below the subject puts one where the cursor is, and marks the word for the others.
-	w.Eval(`(s => { s.focus(); s.value = "Dear , hello"; s.setSelectionRange(5, 5); })(document.querySelector("#f-subject"))`)
+	w.Eval(`(s => { s.focus(); s.value = "Dear , hello"; s.setSelectionRange(5, 5); })(
+		document.querySelector("#f-subject"))`)
 	w.Click(".form > .menu > summary", chromedp.WaitVisible(".form > .menu button"))
 	w.Look("editor-subject-field")
 	w.Click(`[data-insert^="{{ preferences.first_name"]`)
 	w.Wait(`!document.querySelector(".form > .menu").open`)
-	w.expect(`(s => s.value + "|" + s.value.slice(s.selectionStart, s.selectionEnd) + "|" + (document.activeElement === s))(
-		document.querySelector("#f-subject"))`, `Dear {{ preferences.first_name | default: "friend" }}, hello|friend|true`)
-	daemontest.Await(t, "the subject is saved", func() bool { return strings.Contains(w.kept(c.ID).Subject, "first_name") })
+	w.expect(`(s => s.value + "|" + s.value.slice(s.selectionStart, s.selectionEnd) + "|" +
+		(document.activeElement === s))(document.querySelector("#f-subject"))`, `Dear {{ preferences.first_name | default: "friend" }}, hello|friend|true`)
+	daemontest.Await(t, "the subject is saved", func() bool {
+		return strings.Contains(w.kept(c.ID).Subject, "first_name")
+	})
 }
 
 // redDot is a picture of 5 by 5 pixels.

@@ -43,8 +43,9 @@ func (o fieldChoice) Placeholder(p *Page) string {
 	return "{{ " + o.Name + ` | default: "` + o.Fallback + `" }}`
 }
 
-// fieldChoices returns the fields that can stand in a text: those of the chosen lists, those that readers have, and the name and address, which each may have. A field that the mail prints comes
-// with the word that it has there for those who lack it.
+// fieldChoices returns the fields that can stand in a text: those of the chosen lists, those that readers have, and the
+// name and address, which each may have. A field that the mail prints comes with the word that it has there for those
+// who lack it.
 func (p *Page) fieldChoices(known []core.FieldCoverage, lists []listChoice) fieldChoices {
 	all := fieldChoices{}
 	add := func(name, label, fallback string) {
@@ -87,7 +88,9 @@ var unknownName = regexp.MustCompile(`unknown name "([^"]+)"`)
 // sayField puts a finding on a field of readers into words of the page, which call it by its question or by what it is:
 // what there is to say, and its detail. ok: it is such a finding. A field that some readers lack is one matter, so that
 // it has no word for them is said of it there alone, and both texts are empty.
-func (p *Page) sayField(kind string, f *core.CampaignFinding, fields []core.FieldCoverage) (text, detail string, ok bool) {
+func (p *Page) sayField(kind string, f *core.CampaignFinding, fields []core.FieldCoverage) (
+	text, detail string, ok bool,
+) {
 	if name := unknownName.FindStringSubmatch(f.Message); name != nil {
 		text = p.T("{{field}} is no field.", "field", "{{ "+name[1]+" }}")
 		if kind == core.ContentHTML && f.Where.Field != "subject" {

@@ -131,10 +131,8 @@ func (p *Page) jobs(q url.Values) (rows []jobRow, next string, err error) {
 	next, err = p.Get("/api/send-jobs", q, &found)
 	for _, j := range found {
 		j.JobView.Stats = j.Stats
-		r := jobRow{JobView: j.JobView, Badge: p.jobBadge(&j.JobView)}
-		if r.Rest() {
-			r.Badge = p.CampaignBadge(core.CampaignSent)
-		}
+		r := jobRow{JobView: j.JobView}
+		r.Badge = p.jobBadge(&r)
 		if r.Stats.Recipients > 0 {
 			r.Progress = 100 * r.Done() / r.Stats.Recipients
 		}
@@ -144,11 +142,11 @@ func (p *Page) jobs(q url.Values) (rows []jobRow, next string, err error) {
 }
 
 // jobBadge is a job's state in a word.
-func (p *Page) jobBadge(j *core.JobView) Badge {
+func (p *Page) jobBadge(j *jobRow) Badge {
 	switch {
 	case j.PausedAt != 0 && (j.Status == core.JobRunning || j.Status == core.JobPending):
 		return Badge{p.T("paused"), "warn"}
-	case j.Status == core.JobRunning:
+	case j.Status == core.JobRunning && !j.Rest():
 		return Badge{p.T("going out"), "live"}
 	case j.Status == core.JobPending:
 		return Badge{p.T("scheduled"), ""}

@@ -61,8 +61,8 @@ func (f *Figures) DropMails() {
 	f.exec("DELETE FROM mail")
 }
 
-// Leavers has the ledger of the list say that one in ten has left it, most with a reason, and that one in twenty of those
-// has taken it back.
+// Leavers has the ledger of the list say that one in ten has left it, most with a reason, and that one in twenty of
+// those has taken it back.
 func (f *Figures) Leavers() {
 	f.Helper()
 	const row = "INSERT INTO consent (list_id, subscription_id, at, what, means, generation, reason) SELECT list_id, "
