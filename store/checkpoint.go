@@ -27,7 +27,8 @@ const (
 	truncateAt      = 256 << 20        // bytes of -wal: then shrink the file too, when no reader holds it
 	walFrame        = 4096 + 24        // bytes of one frame
 	maxIDs          = 16               // of one checkpoint; one that goes on for longer keeps the newest
-	askEvery        = 16               // commits between questions for the part of a large -wal that is in use
+	lookEvery       = 16               // operations between looks at the size of the -wal
+	askEvery        = 128              // ... between questions for the part of a large one that is in use
 	askGrown        = 256 << 10        // bytes that it may grow by meanwhile
 	roomStep        = 1 << 20          // bytes that a growing -wal is given beforehand, at least
 	roomBeyond      = 4 << 20          // bytes that it grows by after a checkpoint is due
@@ -50,7 +51,8 @@ type checkpointState struct {
 	open  bool     // begun and not yet complete
 	touch bool     // the next transaction brings the page of the marks into the -wal, and changes none of them
 	seen  uint64   // Store.Changes at the last complete one: an idle database is left alone
-	asked int      // commits since SQLite was asked how full the -wal is
+	ops   int      // operations since the last look at the size of the -wal
+	asked int      // ... looked at since SQLite was asked how full it is
 	size  int64    // of the -wal then
 	// the replica lacks too much: no checkpoint before that
 	pausedTill time.Time
@@ -160,6 +162,17 @@ func (w *writer) setMark(name, value string) error {
 	return err
 }
 
+// lookAtWAL is maybeCheckpoint after a commit. A look costs as much as the outcomes of some mails, so it is left out
+// after few small operations.
+func (w *writer) lookAtWAL() {
+	c := &w.checkpoint
+	c.ops += len(w.batch)
+	large := c.file || slices.ContainsFunc(w.batch, func(o *op) bool { return o.bulk })
+	if c.ops >= lookEvery || large {
+		w.maybeCheckpoint()
+	}
+}
+
 // maybeCheckpoint runs a checkpoint when one is due and ours to run.
 func (w *writer) maybeCheckpoint() {
 	if w.store.opts.Mode != Daemon || w.store.opts.ExternalCheckpoints || w.store.replaced.Load() {
@@ -171,6 +184,7 @@ func (w *writer) maybeCheckpoint() {
 	w.store.stats.wal.Store(size)
 	w.giveRoom(size)
 	c := &w.checkpoint
+	c.asked, c.ops = c.asked+c.ops, 0
 	if time.Now().Before(c.pausedTill) || size == 0 || !c.open && c.seen == w.store.Changes() && len(c.ids) > 0 ||
 		time.Since(c.last) < checkpointEvery && !w.walFull(size) {
 		return
@@ -186,7 +200,7 @@ func (w *writer) maybeCheckpoint() {
 
 // walFull reports whether the -wal holds so much that a checkpoint is due. Its size alone does not say: a -wal that was
 // moved into the file is written anew from its beginning and keeps its size. SQLite is asked for the part in use, which
-// costs as much as the outcomes of ten mails: when the -wal has grown by much, else not after each commit.
+// costs as much as the outcomes of ten mails: when the -wal has grown by much, else not at each look.
 func (w *writer) walFull(size int64) bool {
 	c := &w.checkpoint
 	due := c.at()
@@ -196,7 +210,7 @@ func (w *writer) walFull(size int64) bool {
 	if size < due {
 		return false
 	}
-	if c.asked++; size >= c.size && size < c.size+askGrown && c.asked < askEvery && !c.file {
+	if size >= c.size && size < c.size+askGrown && c.asked < askEvery && !c.file {
 		return false
 	}
 	c.asked, c.size = 0, size

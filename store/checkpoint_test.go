@@ -284,7 +284,7 @@ func TestTheDaemonCheckpointsByItself(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	s := testOpen(t, path, Daemon)
 	big := string(bytes.Repeat([]byte("x"), 1<<20))
-	for i := range 20 { // 20 MiB of -wal
+	for i := range 2 * lookEvery { // 32 MiB of -wal
 		if err := put(s, fmt.Sprint(i), big); err != nil {
 			t.Fatal(err)
 		}
@@ -343,8 +343,8 @@ func TestACutWALIsGivenRoomAgain(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
 	fill := func(name string) (size int64) {
 		t.Helper()
-		for i := range 8 {
-			if err := put(s, fmt.Sprint(name, i), string(bytes.Repeat([]byte("x"), 100<<10))); err != nil {
+		for i := range lookEvery {
+			if err := put(s, fmt.Sprint(name, i), string(bytes.Repeat([]byte("x"), 50<<10))); err != nil {
 				t.Fatal(err)
 			}
 		}

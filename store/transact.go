@@ -17,9 +17,6 @@ var errRerun = errors.New("once more")
 
 // transact runs the operations of the batch and commits. An error means that none of them took effect.
 func (w *writer) transact() error {
-	if err := w.store.checkFile(); err != nil {
-		return err
-	}
 	ops := w.batch
 	bare := 0 // operations at the front that may run twice; no one can tell in which order those of a batch ran
 	for i, o := range ops {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/netip"
+	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -174,12 +175,14 @@ func (w *writer) run() {
 		w.batch = w.batch[:0]
 		select {
 		case o := <-w.interactive:
+			giveWay()
 			w.batch = append(w.batch, o)
 			w.fill(w.bulk, w.late)
 		case o := <-w.bulk:
 			w.batch = append(w.batch, o)
 			w.fill(nil, w.late)
 		case o := <-w.late:
+			giveWay()
 			w.fill(w.bulk, nil)
 			w.batch = append(w.batch, o)
 		case <-idle.C:
@@ -196,9 +199,13 @@ func (w *writer) run() {
 			return
 		}
 		w.commit()
-		w.maybeCheckpoint()
+		w.lookAtWAL()
 	}
 }
+
+// giveWay lets all other goroutines run first that can, so that callers who are about to ask for something share the
+// commit. It returns at once where all of them wait.
+func giveWay() { runtime.Gosched() }
 
 // fill takes what is waiting, without waiting itself: under load batches grow by themselves. bulk and late are nil
 // where the batch has its operation from there: it takes one of each, and the after of a late one is called before the
