@@ -298,6 +298,20 @@ func TestTheDaemonCheckpointsByItself(t *testing.T) {
 	}
 }
 
+// Bulk work writes much at once: its -wal is looked at after each operation.
+func TestACheckpointFollowsBulkWork(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	s := testOpen(t, path, Daemon)
+	must(t, s.bulk(t.Context(), func(tx *Tx) error {
+		_, err := tx.exec("INSERT INTO mark (name, value) VALUES ('bulk', ?)", string(bytes.Repeat([]byte("x"), checkpointAt)))
+		return err
+	}))
+	_ = s.update(t.Context(), func(*Tx) error { return errUndo })
+	if fi, err := os.Stat(path); err != nil || fi.Size() < checkpointAt {
+		t.Errorf("the main file has %d bytes, %v", fi.Size(), err)
+	}
+}
+
 // The further away a replica is, the rarer are the checkpoints, which wait for it with everyone who writes.
 func TestCheckpointsAreRarerWithAFarReplica(t *testing.T) {
 	for latency, want := range map[time.Duration]int64{
