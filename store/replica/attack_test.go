@@ -253,6 +253,40 @@ func TestCommitAfterAStopIsSeen(t *testing.T) {
 	})
 }
 
+// A kill just after SQLite has written the header of a new -wal, and before the first commit in it.
+func TestKilledBetweenTheHeaderOfTheWALAndItsFirstCommit(t *testing.T) {
+	each(t, func(t *testing.T, url string) {
+		ctx := t.Context()
+		a := boot(t, url, filepath.Join(t.TempDir(), "a.db"))
+		for i := range 3 {
+			must(t, a.add(ctx, i))
+		}
+		must(t, a.checkpointAfterCopy(ctx))
+		old, err := os.ReadFile(a.path + "-wal")
+		must(t, err)
+		a.ship.captureMu.Lock() // of what is written now nothing is shipped
+		_, err = a.db.ExecContext(ctx, "INSERT INTO number VALUES (9, NULL)")
+		must(t, err)
+		anew, err := os.ReadFile(a.path + "-wal")
+		must(t, err)
+		main, err := os.ReadFile(a.path)
+		must(t, err)
+		a.cancel(errors.New("killed"))
+		a.ship.captureMu.Unlock()
+		a.die()
+		path := filepath.Join(t.TempDir(), "b.db")
+		must(t, os.WriteFile(path, main, 0o600))
+		must(t, os.WriteFile(path+"-wal", slices.Concat(anew[:walHeader], old[walHeader:]), 0o600))
+		b := boot(t, url, path)
+		if b.restored {
+			t.Error("the file was restored although it continues the log")
+		}
+		must(t, b.add(ctx, 3))
+		b.die()
+		wants(t, boot(t, url, filepath.Join(t.TempDir(), "c.db")).numbers(t), upTo(4))
+	})
+}
+
 func other(t *testing.T, m *machine) (filler string) {
 	t.Helper()
 	must(t, m.db.QueryRowContext(t.Context(), "SELECT hex(filler) FROM other").Scan(&filler))

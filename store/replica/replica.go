@@ -376,7 +376,7 @@ func (r *Replica) Stop() error {
 		s.mu.Unlock()
 		if r.shipped {
 			now, err := readIndex(r.path)
-			r.shipped = err == nil && (now == s.end || now.frames == 0 && s.end == s.sealed)
+			r.shipped = err == nil && s.upTo(now)
 		}
 		if err := s.files.reopen(r.path); err != nil && !errors.Is(err, os.ErrNotExist) {
 			r.shipped = false

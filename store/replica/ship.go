@@ -283,7 +283,7 @@ func (s *shipper) capture() (err error) {
 	if err != nil {
 		return err
 	}
-	if now == s.end || now.frames == 0 && s.end == s.sealed {
+	if s.upTo(now) {
 		s.covered(note)
 		return nil
 	}
@@ -299,6 +299,12 @@ func (s *shipper) capture() (err error) {
 	}
 	s.send(p)
 	return nil
+}
+
+// upTo reports whether the log goes up to now. A -wal without a frame has no pages either: it was all moved into the
+// file, or a kill came between its header and the first commit. captureMu is held.
+func (s *shipper) upTo(now walEnd) bool {
+	return now.salt == s.end.salt && now.frames == s.end.frames || now.frames == 0 && s.end == s.sealed
 }
 
 // captureWhole copies the whole database. captureMu is held.
