@@ -38,9 +38,7 @@ func (c *connection) run(ctx context.Context) {
 	s, r := c.sender, c.relay
 	src := &smtp.Source{
 		Next: c.next, Ahead: c.drafts.prepare, Done: c.done,
-		Commit: func(e *smtp.Envelope) bool {
-			return s.store.MayAct() == nil && s.inflight.take(ctx, r.group, e.Tag.(*item), s.recorder)
-		},
+		Commit: func(e *smtp.Envelope, wait bool) bool { return c.commit(ctx, e, wait) },
 	}
 	for {
 		round, ok := r.enter(ctx)
@@ -60,6 +58,19 @@ func (c *connection) run(ctx context.Context) {
 		}
 		// A relay before this one works again.
 	}
+}
+
+// commit is smtp.Source.Commit: it takes a slot for a mail, and reports whether the mail has one. The last mails of a job
+// follow no others: they are left to the connection that is free first.
+func (c *connection) commit(ctx context.Context, e *smtp.Envelope, wait bool) bool {
+	s, it := c.sender, e.Tag.(*item)
+	switch {
+	case s.store.MayAct() != nil:
+		return false
+	case wait:
+		return s.inflight.take(ctx, c.relay.group, it, s.recorder)
+	}
+	return s.dispatcher.plenty.Load() && s.inflight.takeNow(c.relay.group, it)
 }
 
 // failed notes why a session ended: the sender was refused, or the relay fails.
@@ -157,7 +168,7 @@ func (c *connection) next(ctx context.Context, wait bool) (*smtp.Envelope, bool)
 			s.recorder.add(outcome(it, core.RecipientSkipped, skip, false))
 			continue
 		}
-		e.Tag = it
+		e.Tag, e.Alone = it, it.Ambiguous > 0 || it.lost > 0
 		return e, true
 	}
 }

@@ -74,6 +74,14 @@ func at(verb string, times int, a mailtest.Action) func(mailtest.Event) mailtest
 	}
 }
 
+// misbehaving is a way in which a relay can misbehave, and the fate of the second of three recipients then.
+type misbehaving struct {
+	name   string
+	script mailtest.Script
+	relay  smtp.Client
+	second fate
+}
+
 // Each way in which a relay can misbehave, and what then becomes of each of three recipients: the second has the
 // trouble, and the others nothing of it.
 func TestMisbehavingRelays(t *testing.T) {
@@ -84,12 +92,7 @@ func TestMisbehavingRelays(t *testing.T) {
 		Data: 60 * time.Millisecond, Dot: 60 * time.Millisecond,
 	}
 	slow := func(e mailtest.Event) mailtest.Action { return mailtest.Action{Wait: 20 * time.Millisecond} }
-	for _, tt := range []struct {
-		name   string
-		script mailtest.Script
-		relay  smtp.Client
-		second fate
-	}{
+	for _, tt := range []misbehaving{
 		{
 			"4xx at RCPT once",
 			mailtest.Script{On: at("RCPT", 1, reply("450 4.2.1 later"))},
@@ -177,21 +180,54 @@ func TestMisbehavingRelays(t *testing.T) {
 		{"no PIPELINING", mailtest.Script{NoPipelining: true}, smtp.Client{}, fine},
 		{"no EHLO", mailtest.Script{On: at("EHLO", 0, reply("502 5.5.1 what?"))}, smtp.Client{}, fine},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			j, fates, connections := misbehaved(t, tt.script, tt.relay)
-			if strings.HasPrefix(tt.name, "cut in the content") { // the content may have left before the cut was seen
-				if f := fates[1]; f.state != core.RecipientSent || f.mails != 1 || j.Ambiguous > 1 {
-					t.Errorf("%+v, ambiguous %d", f, j.Ambiguous)
-				}
-				tt.second = fates[1]
-			}
-			if want := [3]fate{fine, tt.second, fine}; fates != want {
-				t.Errorf("got  %+v\nwant %+v", fates, want)
-			}
-			if j.Status != core.JobCompleted || connections > 40 {
-				t.Errorf("%s %q after %d connections", j.Status, j.FailureReason, connections)
-			}
-		})
+		t.Run(tt.name, tt.run)
+	}
+}
+
+// run sends three mails, of which the second has the trouble.
+func (tt misbehaving) run(t *testing.T) {
+	j, fates, connections := misbehaved(t, tt.script, tt.relay)
+	if strings.HasPrefix(tt.name, "cut in the content") { // the content may have left before the cut was seen
+		if f := fates[1]; f.state != core.RecipientSent || f.mails != 1 || j.Ambiguous > 1 {
+			t.Errorf("%+v, ambiguous %d", f, j.Ambiguous)
+		}
+		tt.second = fates[1]
+	}
+	if want := [3]fate{fine, tt.second, fine}; fates != want {
+		t.Errorf("got  %+v\nwant %+v", fates, want)
+	}
+	if j.Status != core.JobCompleted || connections > 40 {
+		t.Errorf("%s %q after %d connections", j.Status, j.FailureReason, connections)
+	}
+}
+
+// The same of a relay that takes mails in chunks: one that was ambiguous goes by DATA the second time, and so fails
+// only for a break between its own final dot and the reply.
+func TestMisbehavingRelaysOfChunks(t *testing.T) {
+	reply := func(s string) mailtest.Action { return mailtest.Action{Reply: s} }
+	failed := func(tries, mails int, reason string) fate { return fate{core.RecipientFailed, tries, mails, reason} }
+	for _, tt := range []misbehaving{
+		{"well-behaved", mailtest.Script{Chunking: true}, smtp.Client{}, fine},
+		{
+			"refused",
+			mailtest.Script{Chunking: true, On: at("RCPT", 0, reply("550 5.1.1 no such user"))},
+			smtp.Client{},
+			failed(1, 0, "550 5.1.1 no such user"),
+		},
+		{
+			"cut in place of the reply",
+			mailtest.Script{Chunking: true, On: at("DOT", 1, mailtest.Action{Reply: "-", Close: true})},
+			smtp.Client{},
+			fate{core.RecipientSent, 1, 2, ""},
+		},
+		{
+			"cut at RCPT always",
+			mailtest.Script{Chunking: true, On: at("RCPT", 0, mailtest.Action{Close: true})},
+			smtp.Client{},
+			failed(9, 0, "connection lost"),
+		},
+	} {
+		t.Run(tt.name, tt.run)
 	}
 }
 

@@ -41,6 +41,23 @@ func (f *inflight) take(ctx context.Context, g *relayGroup, it *item, rec *recor
 	return true
 }
 
+// takeNow takes a slot for an item where one is free at once, and reports whether it has one.
+func (f *inflight) takeNow(g *relayGroup, it *item) bool {
+	shared := f.shared.Load()
+	if shared && !f.enterNow(g) {
+		return false
+	}
+	it.gated = shared
+	select {
+	case f.slots <- struct{}{}:
+		it.slot = true
+		return true
+	default:
+		f.answered(g, it)
+		return false
+	}
+}
+
 // wait waits until a slot is taken or ctx has ended, and reports whether one is taken. Meanwhile outcomes are recorded
 // without waiting for others.
 func (f *inflight) wait(ctx context.Context, rec *recorder) bool {
@@ -76,10 +93,9 @@ func (f *inflight) enter(ctx context.Context, g *relayGroup) bool {
 		f.mu.Unlock()
 	})
 	defer stop()
-	size := cap(f.slots)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for g.unanswered > 0 && g.unanswered >= size-f.total || f.total >= size {
+	for f.full(g) {
 		if ctx.Err() != nil {
 			return false
 		}
@@ -88,6 +104,24 @@ func (f *inflight) enter(ctx context.Context, g *relayGroup) bool {
 	g.unanswered++
 	f.total++
 	return true
+}
+
+// enterNow is enter where there is room at once, and reports whether there was.
+func (f *inflight) enterNow(g *relayGroup) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.full(g) {
+		return false
+	}
+	g.unanswered++
+	f.total++
+	return true
+}
+
+// full reports whether a group has no room for a message. mu is held.
+func (f *inflight) full(g *relayGroup) bool {
+	size := cap(f.slots)
+	return g.unanswered > 0 && g.unanswered >= size-f.total || f.total >= size
 }
 
 // answered notes that an item's message has a reply, or was not sent.

@@ -243,7 +243,7 @@ func (r *mailRun) connection(ctx context.Context) error {
 				r.results <- mailResult{mail: m, err: err}
 			}
 		},
-		Commit: func(*smtp.Envelope) bool { return r.Store.MayAct() == nil },
+		Commit: func(*smtp.Envelope, bool) bool { return r.Store.MayAct() == nil },
 		Done: func(e *smtp.Envelope, o smtp.Outcome) {
 			m := e.Tag.(*core.Mail)
 			e.Tail = nil

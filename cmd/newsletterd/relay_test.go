@@ -52,7 +52,7 @@ func TestTenantsRelaysPassTheGuard(t *testing.T) {
 					return &smtp.Envelope{From: "a@example.org", To: "b@example.org", Data: []byte("Subject: x\r\n\r\n")},
 						todo == 0
 				},
-				Commit: func(*smtp.Envelope) bool { return true },
+				Commit: func(*smtp.Envelope, bool) bool { return true },
 				Done:   func(_ *smtp.Envelope, o smtp.Outcome) { outcome = o },
 			})
 		if len(server.Messages()) != tt.taken || (tt.taken == 0) != errors.Is(err, netguard.ErrNotPublic) ||

@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"crypto/tls"
 	"fmt"
+	"io"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -43,6 +45,9 @@ type Script struct {
 	Linger time.Duration
 	// NoPipelining leaves PIPELINING out of the extensions.
 	NoPipelining bool
+	// Chunking is among the extensions (RFC 3030). A chunk is a DOT event like a final dot. A transaction whose chunk was
+	// refused stays open until RSET.
+	Chunking bool
 	// TLS, where not nil, is offered by STARTTLS, or used from the start with Implicit.
 	TLS      *tls.Config
 	Implicit bool
@@ -281,6 +286,8 @@ func (c *session) command(line string) bool {
 		return open
 	case "DATA":
 		return c.data()
+	case "BDAT":
+		return c.chunk(arg)
 	case "RSET":
 		c.from, c.to = "", ""
 		return c.answer(verb, arg, "250 2.0.0 ok")
@@ -298,6 +305,9 @@ func (c *session) extensions() string {
 	lines := []string{"250 test.localhost", "250 ENHANCEDSTATUSCODES"}
 	if !s.NoPipelining {
 		lines = append(lines, "250 PIPELINING")
+	}
+	if s.Chunking {
+		lines = append(lines, "250 CHUNKING")
 	}
 	if s.TLS != nil && !c.secure {
 		lines = append(lines, "250 STARTTLS")
@@ -368,6 +378,25 @@ func (c *session) data() bool {
 	}
 }
 
+// chunk reads the only chunk of a message, and reports whether the connection is still open.
+func (c *session) chunk(arg string) bool {
+	size, last, _ := strings.Cut(arg, " ")
+	n, err := strconv.Atoi(size)
+	if err != nil || last != "LAST" || !c.server.script.Chunking {
+		return c.write("502 5.5.1 what?")
+	}
+	body := make([]byte, n)
+	if _, err := io.ReadFull(c.r, body); err != nil {
+		return false
+	}
+	if from := c.from; from == "" || c.refuse {
+		open := c.dot(body)
+		c.from = from
+		return open
+	}
+	return c.dot(body)
+}
+
 func (c *session) dot(body []byte) bool {
 	usual := "250 2.0.0 taken"
 	if c.refuse {
@@ -375,8 +404,9 @@ func (c *session) dot(body []byte) bool {
 	}
 	a := c.event("DOT", c.to)
 	m := Message{From: strings.Trim(c.from, "<>"), To: c.to, Data: body, Conn: c.number}
+	refused := c.refuse || c.from == ""
 	c.from = ""
-	if !c.refuse && (a.Reply == "" || a.Reply == "-" || a.Reply[0] == '2') {
+	if !refused && (a.Reply == "" || a.Reply == "-" || a.Reply[0] == '2') {
 		c.server.mu.Lock()
 		c.server.taken = append(c.server.taken, m)
 		c.server.mu.Unlock()

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,6 +34,8 @@ type SinkOptions struct {
 	Copies  bool          // with its bytes
 	Mark    string        // with the words that begin so; empty: without
 	Delay   time.Duration // before each batch of replies: a relay far away
+	// NoChunking leaves CHUNKING out of the extensions.
+	NoChunking bool
 }
 
 // Sink is a minimal SMTP server for benchmarks: it announces PIPELINING, accepts everything and looks at no
@@ -216,8 +219,14 @@ func (c *sinkConn) command(line []byte) bool {
 	case 'd':
 		c.out = append(c.out, "354 go on\r\n"...)
 		return c.data()
+	case 'b':
+		return c.chunk(line)
 	case 'e':
-		c.out = append(c.out, "250-sink.localhost\r\n250-PIPELINING\r\n250-ENHANCEDSTATUSCODES\r\n250 8BITMIME\r\n"...)
+		c.out = append(c.out, "250-sink.localhost\r\n250-PIPELINING\r\n250-ENHANCEDSTATUSCODES\r\n"...)
+		if !c.sink.opts.NoChunking {
+			c.out = append(c.out, "250-CHUNKING\r\n"...)
+		}
+		c.out = append(c.out, "250 8BITMIME\r\n"...)
 		return true
 	case 'q':
 		_, _ = c.nc.Write(append(c.out, "221 2.0.0 bye\r\n"...))
@@ -245,6 +254,28 @@ func (c *sinkConn) data() bool {
 			return false
 		}
 	}
+}
+
+// chunk reads the content that follows "BDAT SIZE LAST", a whole message (RFC 3030 section 2). It reports whether the
+// connection is still open.
+func (c *sinkConn) chunk(line []byte) bool {
+	words := bytes.Fields(line)
+	if len(words) != 3 {
+		return false
+	}
+	size, err := strconv.Atoi(string(words[1]))
+	if err != nil || size < 0 {
+		return false
+	}
+	for c.w-c.r < size {
+		if !c.fill() {
+			return false
+		}
+	}
+	c.accept(c.in[c.r : c.r+size])
+	c.r += size
+	c.out = append(c.out, "250 2.0.0 ok taken\r\n"...)
+	return true
 }
 
 func (c *sinkConn) accept(data []byte) {

@@ -115,7 +115,7 @@ func BenchmarkDeliver(b *testing.B) {
 							}
 							return &e[n&1], true
 						},
-						Commit: func(*Envelope) bool { return true },
+						Commit: func(*Envelope, bool) bool { return true },
 						Done: func(_ *Envelope, o Outcome) {
 							if o.Result != Sent {
 								b.Error(o)

@@ -44,8 +44,11 @@ type Client struct {
 	TLSConfig *tls.Config
 	// LocalName is the name in EHLO; "localhost" if empty.
 	LocalName string
-	// NoPipelining sends one command at a time even if the server announces PIPELINING (RFC 2920).
+	// NoPipelining sends one command at a time even if the server announces PIPELINING (RFC 2920). Nothing goes in chunks
+	// then.
 	NoPipelining bool
+	// NoChunking uses DATA even if the server announces PIPELINING and CHUNKING (RFC 3030).
+	NoChunking bool
 	// MaxMails and MaxAge end a connection, and Deliver goes on with a new one: 1,000 mails and 10 min if 0.
 	MaxMails int
 	MaxAge   time.Duration
@@ -56,6 +59,8 @@ type Client struct {
 	Timeouts     Timeouts
 	// Dial makes the connection; a plain net.Dialer if nil.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+
+	chunks chunkSupport
 }
 
 var _ Sender = (*Client)(nil)
@@ -84,7 +89,8 @@ func (t Timeouts) filled() Timeouts {
 }
 
 // Deliver implements Sender, with one connection at a time. With PIPELINING the end of one message and the commands
-// of the next go out in one write, so a mail costs one round trip. At most one final dot is unanswered at any time.
+// of the next go out in one write, so a mail costs one round trip. With CHUNKING up to eight messages share a write and
+// a round trip.
 func (c *Client) Deliver(ctx context.Context, src *Source) error {
 	s := &session{client: c, ctx: ctx, src: src, timeouts: c.Timeouts.filled()}
 	s.maxMails, s.maxAge = c.MaxMails, orDefault(c.MaxAge, 10*time.Minute)

@@ -49,7 +49,7 @@ func (p *post) run(ctx context.Context) error {
 			return &Envelope{From: "b@bounce.example", To: to(i), Data: []byte(body)}, true
 		},
 		Ahead:  p.ahead,
-		Commit: func(e *Envelope) bool { return p.commit == nil || p.commit(e.To) },
+		Commit: func(e *Envelope, _ bool) bool { return p.commit == nil || p.commit(e.To) },
 		Done: func(e *Envelope, o Outcome) {
 			p.order = append(p.order, e.To)
 			p.outcomes[e.To] = append(p.outcomes[e.To], o)
@@ -300,7 +300,7 @@ func TestClientIdle(t *testing.T) {
 			n++
 			return &Envelope{From: "b@x.example", To: to(n), Data: []byte("a: b\r\n\r\n")}, true
 		},
-		Commit: func(*Envelope) bool { return true },
+		Commit: func(*Envelope, bool) bool { return true },
 		Done:   func(_ *Envelope, o Outcome) { sent = append(sent, o) },
 	}
 	err := (&Client{Addr: s.Addr(), IdleTimeout: 10 * time.Millisecond}).Deliver(t.Context(), src)
@@ -383,7 +383,7 @@ func TestClientLarge(t *testing.T) {
 				sent++
 				return &Envelope{From: "b@x.example", To: "r@x.example", Data: whole[:len(whole)-2*(sent-1)]}, sent <= 2
 			},
-			Commit: func(*Envelope) bool { return true },
+			Commit: func(*Envelope, bool) bool { return true },
 			Done:   func(*Envelope, Outcome) {},
 		}
 		if err := (&Client{Addr: s.Addr()}).Deliver(t.Context(), src); err != nil {
@@ -409,7 +409,7 @@ func TestClientBadAddress(t *testing.T) {
 			}
 			return &Envelope{From: "b@x.example", To: bad[i-1], Data: []byte("a: b\r\n\r\n")}, true
 		},
-		Commit: func(*Envelope) bool { return true },
+		Commit: func(*Envelope, bool) bool { return true },
 		Done:   func(_ *Envelope, o Outcome) { results += letter([]Outcome{o}) },
 	}
 	if err := (&Client{Addr: s.Addr()}).Deliver(t.Context(), src); err != nil || results != "nnnn" ||
@@ -570,7 +570,7 @@ func TestATailFollowsTheData(t *testing.T) {
 				data := fmt.Sprintf("Subject: %d\r\n\r\nown\r\n", sent)
 				return &Envelope{From: "b@x.example", To: to(sent), Data: []byte(data), Tail: tail, Dotless: true}, sent <= 3
 			},
-			Commit: func(*Envelope) bool { return true },
+			Commit: func(*Envelope, bool) bool { return true },
 			Done:   func(*Envelope, Outcome) {},
 		})
 		if err != nil {

@@ -39,6 +39,7 @@ func (s *session) connect() (*wire, *RelayError) {
 	}
 	h.wire.openedAt = time.Now()
 	h.wire.pipelining = h.pipelining && !c.NoPipelining
+	h.wire.chunking = h.wire.pipelining && h.chunking && !c.NoChunking && c.chunks.usable()
 	h.wire.ready.Store(true)
 	return h.wire, nil
 }
@@ -58,6 +59,7 @@ type handshake struct {
 	local      bool // the server has a loopback address
 	secure     bool // TLS is on
 	pipelining bool
+	chunking   bool
 	starttls   bool
 	auth       []string // mechanisms that the server offers
 }
@@ -109,7 +111,7 @@ func (h *handshake) ehlo() *RelayError {
 	if name == "" {
 		name = "localhost"
 	}
-	h.pipelining, h.starttls, h.auth = false, false, nil
+	h.pipelining, h.chunking, h.starttls, h.auth = false, false, false, nil
 	h.wire.keep = true
 	err := h.wire.ask(h.session.timeouts.Greeting, "EHLO ", name)
 	h.wire.keep = false
@@ -139,6 +141,8 @@ func (h *handshake) extensions(lines [][]byte) {
 		switch {
 		case word == "PIPELINING":
 			h.pipelining = true
+		case word == "CHUNKING":
+			h.chunking = true
 		case word == "STARTTLS":
 			h.starttls = true
 		case word == "AUTH":

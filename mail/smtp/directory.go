@@ -37,7 +37,7 @@ func (d *Directory) Deliver(ctx context.Context, src *Source) error {
 		if !ok {
 			return nil
 		}
-		if !src.Commit(e) {
+		if !src.Commit(e, true) {
 			src.Done(e, Outcome{})
 			continue
 		}

@@ -30,7 +30,7 @@ func ExampleClient_Deliver() {
 			due = due[1:]
 			return e, true
 		},
-		Commit: func(*smtp.Envelope) bool { return true },
+		Commit: func(*smtp.Envelope, bool) bool { return true },
 		Done: func(e *smtp.Envelope, o smtp.Outcome) {
 			fmt.Println(e.To, o.Result == smtp.Sent, o.Code, o.HardBounce)
 		},

@@ -13,6 +13,12 @@ import (
 // TestClientFaultyRelay sends 1,200 mails in 8 sessions to a server that fails in every way it can, and tries again
 // what did not get through: each arrives, and a second copy only follows an ambiguous outcome.
 func TestClientFaultyRelay(t *testing.T) {
+	for _, chunking := range []bool{false, true} {
+		t.Run(map[bool]string{false: "DATA", true: "BDAT"}[chunking], func(t *testing.T) { faultyRelay(t, chunking) })
+	}
+}
+
+func faultyRelay(t *testing.T, chunking bool) {
 	var mu sync.Mutex
 	rnd := rand.New(rand.NewPCG(1, 2))
 	actions := []mailtest.Action{
@@ -22,7 +28,7 @@ func TestClientFaultyRelay(t *testing.T) {
 		{Reply: "421 4.3.2 tired"},
 		{Reply: "250 2.0.0 and gone", Close: true},
 	}
-	s := mailtest.Start(t, mailtest.Script{On: func(e mailtest.Event) mailtest.Action {
+	s := mailtest.Start(t, mailtest.Script{Chunking: chunking, On: func(e mailtest.Event) mailtest.Action {
 		mu.Lock()
 		defer mu.Unlock()
 		if e.Verb == "CONTENT" || e.Verb == "QUIT" || rnd.IntN(25) > 0 {
@@ -52,7 +58,7 @@ func TestClientFaultyRelay(t *testing.T) {
 				todo, open = todo[1:], open+1
 				return e, true
 			},
-			Commit: func(*Envelope) bool { mu.Lock(); defer mu.Unlock(); return rnd.IntN(40) > 0 },
+			Commit: func(*Envelope, bool) bool { mu.Lock(); defer mu.Unlock(); return rnd.IntN(40) > 0 },
 			Done: func(e *Envelope, o Outcome) {
 				mu.Lock()
 				defer mu.Unlock()

@@ -23,6 +23,9 @@ type Envelope struct {
 	Tail []byte
 	// Dotless means that no line of Data begins with a dot, as in what mail.Bulk.Append makes: none is looked for.
 	Dotless bool
+	// Alone means that the message goes by DATA, never in a chunk with others: the connection broke when it was sent
+	// before, and with DATA less is uncertain where that happens again.
+	Alone bool
 	// Tag is the caller's own.
 	Tag any
 }
@@ -34,9 +37,11 @@ type Source struct {
 	// true it blocks until there is an envelope, the source is done, or ctx ends; a ctx that ends may only mean that
 	// the connection was idle too long, and Next is then called again. The envelope belongs to Deliver until Done.
 	Next func(ctx context.Context, wait bool) (*Envelope, bool)
-	// Commit is called before the content of e is written. It may block; nothing unanswered is open on the connection
-	// meanwhile. If it returns false e is given up, with the outcome Untouched.
-	Commit func(e *Envelope) bool
+	// Commit is called before the content of e is written. With wait it may block; nothing unanswered is open on the
+	// connection meanwhile. If it returns false then, e is given up, with the outcome Untouched. Without wait others are
+	// about to be written in front of e: it must return at once, and false means that e has to wait for their replies.
+	// Commit is then called for e again.
+	Commit func(e *Envelope, wait bool) bool
 	// Ahead, if not nil, is called while a reply is on its way: time to make what Next will return. It must not block.
 	Ahead func(ctx context.Context)
 	// Done is called exactly once for each envelope that Next returned.

@@ -19,10 +19,11 @@ type session struct {
 	maxAge   time.Duration
 	wire     *wire // nil: not connected
 	finished int   // envelopes with an outcome
+	burst    []chunk
 }
 
 func (s *session) run() error {
-	var cur *Envelope // its commands are written, their replies unread
+	var cur *Envelope // unless it goes in chunks, its commands are written and their replies unread
 	for {
 		if cur == nil {
 			if cur = s.wait(); cur == nil {
@@ -32,7 +33,11 @@ func (s *session) run() error {
 				return s.drained(err)
 			}
 		}
-		next, err := s.finish(cur)
+		send := s.finish
+		if s.inChunks(cur) {
+			send = s.stream
+		}
+		next, err := send(cur)
 		if err != nil {
 			return s.drained(err)
 		}
@@ -122,17 +127,32 @@ func (s *session) cut() {
 	}
 }
 
-// begin writes MAIL, RCPT and DATA of e, and connects first if necessary. On an error e has its outcome.
+// begin connects if necessary, and writes MAIL, RCPT and DATA of e unless it goes in chunks. On an error e has its
+// outcome.
 func (s *session) begin(e *Envelope) error {
-	if s.wire == nil {
-		c, fault := s.connect()
-		if fault != nil {
-			fault.Delivered = s.finished
-			s.done(e, Outcome{})
-			return fault
-		}
-		s.wire = c
+	if err := s.connected(e); err != nil || s.inChunks(e) {
+		return err
 	}
+	return s.announce(e)
+}
+
+// connected connects if necessary. On an error e has its outcome.
+func (s *session) connected(e *Envelope) error {
+	if s.wire != nil {
+		return nil
+	}
+	c, fault := s.connect()
+	if fault != nil {
+		fault.Delivered = s.finished
+		s.done(e, Outcome{})
+		return fault
+	}
+	s.wire = c
+	return nil
+}
+
+// announce writes MAIL, RCPT and DATA of e. On an error e has its outcome.
+func (s *session) announce(e *Envelope) error {
 	if !s.wire.pipelining {
 		return nil // finish asks one command at a time
 	}
@@ -152,7 +172,10 @@ func (s *session) begin(e *Envelope) error {
 // again starts over on a new connection, after the server hung up while the old one was idle.
 func (s *session) again(e *Envelope) error {
 	s.drop()
-	return s.begin(e)
+	if err := s.connected(e); err != nil {
+		return err
+	}
+	return s.announce(e)
 }
 
 // envelope adds the commands of e to what will be written.
@@ -201,7 +224,7 @@ func (s *session) finish(e *Envelope) (*Envelope, error) {
 	if err != nil || !accepted {
 		return nil, err
 	}
-	if !s.src.Commit(e) {
+	if !s.src.Commit(e, true) {
 		s.drop() // the server waits for content, and nothing else ends that
 		s.done(e, Outcome{})
 		return nil, nil
@@ -211,7 +234,7 @@ func (s *session) finish(e *Envelope) (*Envelope, error) {
 	}
 	s.wire.mails++
 	var next *Envelope
-	if s.wire.pipelining && !s.aged() {
+	if s.wire.pipelining && !s.wire.chunking && !s.aged() {
 		if next = s.next(s.ctx, false); next != nil {
 			s.envelope(next)
 		}

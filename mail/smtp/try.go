@@ -12,7 +12,7 @@ func Try(ctx context.Context, s Sender, e *Envelope) (o Outcome, err error) {
 			next = nil
 			return one, one != nil
 		},
-		Commit: func(*Envelope) bool { return true },
+		Commit: func(*Envelope, bool) bool { return true },
 		Done:   func(_ *Envelope, became Outcome) { o = became },
 	})
 	return o, err

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -35,16 +36,17 @@ type reply struct {
 
 // wire is a connection with its buffers. Commands gather in out until flush writes them; replies are read into in.
 type wire struct {
-	nc    net.Conn
-	raw   net.Conn // the socket below TLS
-	in    []byte   // unread octets are in[r:w]
-	r, w  int
-	out   []byte
-	dot   int // where the final dot in out ends; 0 if there is none
-	reply reply
-	lines [][]byte // of the latest reply, if keep is set
-	keep  bool
-	known string // the latest enhanced code, so that a repeated one costs no allocation
+	nc      net.Conn
+	raw     net.Conn // the socket below TLS
+	in      []byte   // unread octets are in[r:w]
+	r, w    int
+	out     []byte
+	dot     int   // where the final dot in out ends; 0 if there is none
+	flushed int64 // octets written in all
+	reply   reply
+	lines   [][]byte // of the latest reply, if keep is set
+	keep    bool
+	known   string // the latest enhanced code, so that a repeated one costs no allocation
 
 	readBy, writeBy time.Time // deadlines that the socket has
 
@@ -53,14 +55,17 @@ type wire struct {
 	stop  func() bool  // ends watch
 
 	pipelining bool // PIPELINING was announced and is wanted
+	chunking   bool // CHUNKING was announced, too, and is wanted
 	needsReset bool // a transaction is open that will not be finished
+	closing    bool // the latest reply was 421: the server closes the connection
 	idled      bool // the connection was idle since its last reply
+	burst      int  // how many messages may be written before their replies are read
 	mails      int
 	openedAt   time.Time
 }
 
 func newWire(nc net.Conn) *wire {
-	return &wire{nc: nc, raw: nc, in: make([]byte, maxReplyLine*2), out: make([]byte, 0, 16<<10)}
+	return &wire{nc: nc, raw: nc, burst: 1, in: make([]byte, maxReplyLine*2), out: make([]byte, 0, 16<<10)}
 }
 
 // watch ends the connection with ctx: at once during the handshake, later after drain.
@@ -103,10 +108,14 @@ func (c *wire) command(parts ...string) {
 func (c *wire) flush(timeout time.Duration) (dotSent bool, err error) {
 	c.deadline(c.nc.SetWriteDeadline, &c.writeBy, timeout)
 	n, err := c.nc.Write(c.out)
+	c.flushed += int64(n)
 	dotSent = c.dot > 0 && n >= c.dot
 	c.out, c.dot = c.out[:0], 0
 	return dotSent, err
 }
+
+// written returns how many octets go out, with those that have gathered.
+func (c *wire) written() int64 { return c.flushed + int64(len(c.out)) }
 
 // ask sends one command and reads its reply.
 func (c *wire) ask(timeout time.Duration, parts ...string) error {
@@ -133,6 +142,7 @@ func (c *wire) read(timeout time.Duration) error {
 		c.reply.code = code
 		c.addText(n, text)
 		if !more {
+			c.closing = code == 421
 			return nil
 		}
 	}
@@ -291,6 +301,31 @@ func (c *wire) content(data, tail []byte, dotless bool, timeout time.Duration) e
 	}
 	c.out = append(c.out, ".\r\n"...)
 	c.dot = len(c.out)
+	return nil
+}
+
+// chunk adds a message as one chunk, the last one of its transaction (RFC 3030 section 2), to what will be written. It
+// writes full buffers, and leaves the last one to flush.
+func (c *wire) chunk(data, tail []byte, timeout time.Duration) error {
+	size, end := len(data)+len(tail), ""
+	if len(tail) == 0 && !bytes.HasSuffix(data, []byte("\r\n")) {
+		size, end = size+2, "\r\n"
+	}
+	c.out = append(c.out, "BDAT "...)
+	c.out = strconv.AppendInt(c.out, int64(size), 10)
+	c.out = append(c.out, " LAST\r\n"...)
+	for _, part := range [][]byte{data, tail} {
+		for len(part) > 0 {
+			n := min(len(part), flushAt)
+			if len(c.out) > 0 && len(c.out)+n > flushAt {
+				if _, err := c.flush(timeout); err != nil {
+					return err
+				}
+			}
+			c.out, part = append(c.out, part[:n]...), part[n:]
+		}
+	}
+	c.out = append(c.out, end...)
 	return nil
 }
 

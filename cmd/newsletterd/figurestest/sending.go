@@ -242,7 +242,7 @@ func (f *Figures) bareClient(lanes int) float64 {
 		strings.Repeat("A line of a Letter with seventy-eight characters in it, as lines have.\r\n", 97))
 	var left atomic.Int64
 	left.Store(int64(f.N))
-	client := &smtp.Client{Addr: f.Sink.Addr}
+	client := &smtp.Client{Addr: f.Sink.Addr, NoChunking: true}
 	began := time.Now()
 	var wg sync.WaitGroup
 	for range lanes {
@@ -251,7 +251,7 @@ func (f *Figures) bareClient(lanes int) float64 {
 				Next: func(context.Context, bool) (*smtp.Envelope, bool) {
 					return &smtp.Envelope{From: "a@example.org", To: "b@example.org", Data: data}, left.Add(-1) >= 0
 				},
-				Commit: func(*smtp.Envelope) bool { return true },
+				Commit: func(*smtp.Envelope, bool) bool { return true },
 				Done:   func(*smtp.Envelope, smtp.Outcome) {},
 			})
 			if err != nil {

@@ -58,7 +58,7 @@ func (s *Sender) Deliver(ctx context.Context, src *smtp.Source) error {
 				return err
 			}
 		}
-		if !src.Commit(e) {
+		if !src.Commit(e, true) {
 			src.Done(e, smtp.Outcome{})
 			continue
 		}

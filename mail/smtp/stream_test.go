@@ -1,0 +1,330 @@
+package smtp
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"newsletterd/mail/mailtest"
+)
+
+// TestChunkOutcomes sends five mails past a server that misbehaves once. They go one, two and two at a time. The letters
+// are those of TestClientOutcomes.
+func TestChunkOutcomes(t *testing.T) {
+	reply := func(s string) mailtest.Action { return mailtest.Action{Reply: s} }
+	gone := func(s string) mailtest.Action { return mailtest.Action{Reply: s, Close: true} }
+	cut := mailtest.Action{Close: true}
+	cases := []struct {
+		name  string
+		on    func(mailtest.Event) mailtest.Action
+		want  string
+		fault Fault
+		stage string // "" is no error
+	}{
+		{"well-behaved", nil, "sssss", 0, ""},
+		{"RCPT 450", mailtest.At("RCPT", 2, reply("450 4.2.0 later")), "slsss", 0, ""},
+		{"RCPT 550 5.1.1", mailtest.At("RCPT", 2, reply("550 5.1.1 no such user")), "shsss", 0, ""},
+		{"RCPT 550 5.1.1, last of a group", mailtest.At("RCPT", 3, reply("550 5.1.1 no such user")), "sshss", 0, ""},
+		{"RCPT 535 5.7.8", mailtest.At("RCPT", 2, reply("535 5.7.8 credentials")), "sus--", FaultAuth, "RCPT"},
+		{"RCPT 421", mailtest.At("RCPT", 2, gone("421 4.7.0 enough")), "suu--", FaultRefused, "RCPT"},
+		{"RCPT 421, stays", mailtest.At("RCPT", 2, reply("421 4.7.0 enough")), "sus--", FaultRefused, "RCPT"},
+		{"RCPT 550, cut", mailtest.At("RCPT", 2, gone("550 5.1.1 no")), "sha--", FaultConnect, "BDAT"},
+		{"RCPT cut", mailtest.At("RCPT", 2, cut), "saa--", FaultConnect, "BDAT"},
+		{"MAIL 451", mailtest.At("MAIL", 2, reply("451 4.3.0 wait")), "sus--", FaultRefused, "MAIL"},
+		{"MAIL 550, last of a group", mailtest.At("MAIL", 3, reply("550 5.7.1 sender")), "ssu--", FaultRefused, "MAIL"},
+		{"MAIL 530", mailtest.At("MAIL", 2, reply("530 5.7.0 authenticate")), "sus--", FaultAuth, "MAIL"},
+		{"MAIL cut", mailtest.At("MAIL", 3, cut), "ssa--", FaultConnect, "BDAT"},
+		{"MAIL nonsense", mailtest.At("MAIL", 2, reply("25 what")), "saa--", FaultProtocol, "BDAT"},
+		{"RSET 421", mailtest.At("RSET", 1, gone("421 4.3.2 bye")), "ssu--", FaultRefused, "RSET"},
+		{"BDAT 451", mailtest.At("DOT", 2, reply("451 4.7.1 greylisted")), "slsss", 0, ""},
+		{"BDAT 554 5.6.0", mailtest.At("DOT", 2, reply("554 5.6.0 content")), "snsss", 0, ""},
+		{"BDAT 550 5.2.1", mailtest.At("DOT", 2, reply("550 5.2.1 disabled")), "shsss", 0, ""},
+		{"BDAT 421", mailtest.At("DOT", 2, gone("421 4.3.2 bye")), "suu--", FaultRefused, "BDAT"},
+		{"BDAT cut", mailtest.At("DOT", 2, cut), "saa--", FaultConnect, "BDAT"},
+		{"BDAT cut after the reply", mailtest.At("DOT", 2, gone("250 2.0.0 ok")), "ssa--", FaultConnect, "BDAT"},
+		{"BDAT nonsense", mailtest.At("DOT", 2, reply("hello")), "saa--", FaultProtocol, "BDAT"},
+		{"BDAT unknown", mailtest.At("DOT", 2, reply("502 5.5.1 what?")), "suuss", 0, ""},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			s := mailtest.Start(t, mailtest.Script{On: c.on, Chunking: true})
+			p := &post{t: t, n: 5, sender: &Client{Addr: s.Addr()}}
+			checkFault(t, p.run(t.Context()), c.fault, c.stage)
+			got, sent := "", []string(nil)
+			for i := 1; i <= 5; i++ {
+				l := letter(p.outcomes[to(i)])
+				if got += l; l == "s" {
+					sent = append(sent, to(i))
+				}
+			}
+			if got != c.want {
+				t.Errorf("outcomes %q, want %q: %v", got, c.want, p.outcomes)
+			}
+			for _, m := range s.Messages() {
+				if string(m.Data) != fmt.Sprintf("Subject: %[1]c\r\nMessage-ID: <id%[1]c@x.example>\r\n\r\n.dot\r\n..two\r\n"+
+					"end\r\n", m.To[1]) {
+					t.Errorf("%s got %q", m.To, m.Data)
+				}
+				sent = slices.DeleteFunc(sent, func(to string) bool { return to == m.To })
+			}
+			if len(sent) > 0 {
+				t.Errorf("said to be sent, and never taken: %v", sent)
+			}
+		})
+	}
+}
+
+// writes counts the writes of a connection.
+type writes struct {
+	net.Conn
+	n *atomic.Int64
+}
+
+func (w writes) Write(b []byte) (int, error) {
+	w.n.Add(1)
+	return w.Conn.Write(b)
+}
+
+// dialCounted makes connections whose writes are counted in n.
+func dialCounted(n *atomic.Int64) func(context.Context, string, string) (net.Conn, error) {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		nc, err := (&net.Dialer{}).DialContext(ctx, network, addr)
+		return writes{nc, n}, err
+	}
+}
+
+// TestChunksShareAWrite: groups of 1, 2, 4 and 8 messages go out in one write each, after RSET from the second on.
+func TestChunksShareAWrite(t *testing.T) {
+	s := mailtest.Start(t, mailtest.Script{Chunking: true})
+	var n atomic.Int64
+	p := &post{t: t, n: 15, sender: &Client{Addr: s.Addr(), Dial: dialCounted(&n)}}
+	checkFault(t, p.run(t.Context()), 0, "")
+	if got, want := n.Load(), int64(1+4+1); got != want || len(s.Messages()) != 15 {
+		t.Errorf("%d writes for %d messages, want %d: EHLO, four groups and QUIT", got, len(s.Messages()), want)
+	}
+	if got := s.Seen("RSET"); got != 0+1+3+7 || s.Seen("DATA") != 0 {
+		t.Errorf("%d RSETs, %d DATAs", got, s.Seen("DATA"))
+	}
+}
+
+// TestChunksOfAnySize: content arrives octet by octet, with or without a tail, a line end, or more than fits a buffer.
+func TestChunksOfAnySize(t *testing.T) {
+	line := []byte(".A line of a message that begins with a dot.\r\n")
+	large, tail := bytes.Repeat(line, 9000), bytes.Repeat(line[1:], 3000)
+	all := []Envelope{
+		{Data: []byte("Subject: 1\r\n\r\n.\r\n")},
+		{Data: []byte("Subject: 2\r\n\r\nno line end")},
+		{Data: []byte("Subject: 3\r\n\r\n"), Tail: line[1:]},
+		{Data: large},
+		{Data: large, Tail: tail, Dotless: true},
+		{Data: []byte("Subject: 6\r\n\r\n")},
+	}
+	s := mailtest.Start(t, mailtest.Script{Chunking: true})
+	i := 0
+	err := (&Client{Addr: s.Addr()}).Deliver(t.Context(), &Source{
+		Next: func(context.Context, bool) (*Envelope, bool) {
+			if i == len(all) {
+				return nil, false
+			}
+			i++
+			all[i-1].From, all[i-1].To = "b@x.example", to(i)
+			return &all[i-1], true
+		},
+		Commit: func(*Envelope, bool) bool { return true },
+		Done: func(e *Envelope, o Outcome) {
+			if o.Result != Sent {
+				t.Errorf("%s: %v", e.To, o)
+			}
+		},
+	})
+	got := s.Messages()
+	if err != nil || len(got) != len(all) {
+		t.Fatalf("%d messages, %v", len(got), err)
+	}
+	for i, e := range all {
+		want := slices.Concat(e.Data, e.Tail)
+		if !bytes.HasSuffix(want, []byte("\r\n")) {
+			want = append(want, "\r\n"...)
+		}
+		if !bytes.Equal(got[i].Data, want) {
+			t.Errorf("message %d has %d octets, want %d", i+1, len(got[i].Data), len(want))
+		}
+	}
+}
+
+// TestChunksWaitForASlot: a message that may not follow others goes after their replies, and blocks then; one that is
+// given up leaves the connection as it is.
+func TestChunksWaitForASlot(t *testing.T) {
+	s := mailtest.Start(t, mailtest.Script{Chunking: true})
+	var asked []string
+	n := 0
+	err := (&Client{Addr: s.Addr()}).Deliver(t.Context(), &Source{
+		Next: func(context.Context, bool) (*Envelope, bool) {
+			if n == 6 {
+				return nil, false
+			}
+			n++
+			return &Envelope{From: "b@x.example", To: to(n), Data: []byte("Subject: x\r\n\r\n")}, true
+		},
+		Commit: func(e *Envelope, wait bool) bool {
+			asked = append(asked, fmt.Sprint(e.To[:2], map[bool]string{true: " waits", false: " joins"}[wait]))
+			return e.To != to(5) && (wait || e.To != to(3))
+		},
+		Done: func(e *Envelope, o Outcome) { asked = append(asked, e.To[:2]+" "+o.Result.String()) },
+	})
+	want := "r1 waits, r1 sent, r2 waits, r3 joins, r2 sent, r3 waits, r4 joins, r5 joins, r3 sent, r4 sent, r5 waits, " +
+		"r5 untouched, r6 waits, r6 sent"
+	if got := strings.Join(asked, ", "); err != nil || got != want {
+		t.Errorf("got  %s\nwant %s\n%v", got, want, err)
+	}
+	if len(s.Messages()) != 5 || s.Seen("CONNECT") != 1 {
+		t.Errorf("%d messages over %d connections", len(s.Messages()), s.Seen("CONNECT"))
+	}
+}
+
+// TestChunksOfAServerThatCannot: where the first chunk breaks a connection, or is not known, DATA is used for a while.
+func TestChunksOfAServerThatCannot(t *testing.T) {
+	for name, a := range map[string]mailtest.Action{"cut": {Close: true}, "unknown": {Reply: "502 5.5.1 what?"}} {
+		s := mailtest.Start(t, mailtest.Script{On: mailtest.At("DOT", 1, a), Chunking: true})
+		client := &Client{Addr: s.Addr()}
+		_ = (&post{t: t, n: 1, sender: client}).run(t.Context())
+		p := &post{t: t, n: 3, sender: client}
+		checkFault(t, p.run(t.Context()), 0, "")
+		if s.Seen("DATA") != 3 {
+			t.Errorf("%s: %d of 3 by DATA", name, s.Seen("DATA"))
+		}
+		client.chunks.avoided -= int64(avoidChunks)
+		checkFault(t, p.run(t.Context()), 0, "")
+		if s.Seen("DATA") != 3 {
+			t.Errorf("%s: DATA is used for longer than %v", name, avoidChunks)
+		}
+	}
+}
+
+// TestChunkThatWaitsForAServerThatCannot: a message that waits for a chunk which ends the connection is untouched.
+func TestChunkThatWaitsForAServerThatCannot(t *testing.T) {
+	for name, a := range map[string]mailtest.Action{"cut": {Close: true}, "unknown": {Reply: "502 5.5.1 what?"}} {
+		s := mailtest.Start(t, mailtest.Script{On: mailtest.At("DOT", 2, a), Chunking: true})
+		n, results := 0, ""
+		err := (&Client{Addr: s.Addr()}).Deliver(t.Context(), &Source{
+			Next: func(context.Context, bool) (*Envelope, bool) {
+				n++
+				return &Envelope{From: "b@x.example", To: to(n), Data: []byte("Subject: x\r\n\r\n")}, n <= 4
+			},
+			Commit: func(_ *Envelope, wait bool) bool { return wait },
+			Done:   func(_ *Envelope, o Outcome) { results += o.Result.String()[:1] },
+		})
+		if want := map[string]string{"cut": "sau", "unknown": "suus"}[name]; results != want || (err != nil) != (name == "cut") {
+			t.Errorf("%s: outcomes %s, want %s; %v", name, results, want, err)
+		}
+	}
+}
+
+// TestAloneByDATA: what goes alone follows no other message and is followed by none.
+func TestAloneByDATA(t *testing.T) {
+	s := mailtest.Start(t, mailtest.Script{Chunking: true})
+	n := 0
+	err := (&Client{Addr: s.Addr()}).Deliver(t.Context(), &Source{
+		Next: func(context.Context, bool) (*Envelope, bool) {
+			n++
+			return &Envelope{From: "b@x.example", To: to(n), Data: []byte("Subject: x\r\n\r\n"), Alone: n == 3}, n <= 6
+		},
+		Commit: func(*Envelope, bool) bool { return true },
+		Done: func(e *Envelope, o Outcome) {
+			if o.Result != Sent {
+				t.Errorf("%s: %v", e.To, o)
+			}
+		},
+	})
+	var verbs []string
+	for _, line := range s.Lines() {
+		verb, _, _ := strings.Cut(line, " ")
+		verbs = append(verbs, verb)
+	}
+	want := "EHLO MAIL RCPT BDAT MAIL RCPT BDAT MAIL RCPT DATA MAIL RCPT BDAT RSET MAIL RCPT BDAT RSET MAIL RCPT BDAT QUIT"
+	if got := strings.Join(verbs, " "); err != nil || got != want {
+		t.Errorf("got  %s\nwant %s\n%v", got, want, err)
+	}
+}
+
+// TestChunksAfterAnIdleTime: what may be closed by now gets no content before a reply, so that nothing is ambiguous.
+func TestChunksAfterAnIdleTime(t *testing.T) {
+	for name, a := range map[string]mailtest.Action{
+		"cut": {Close: true},
+		"421": {Reply: "421 4.4.2 idle too long", Close: true},
+	} {
+		s := mailtest.Start(t, mailtest.Script{On: mailtest.At("MAIL", 2, a), Chunking: true})
+		p := &post{t: t, n: 3, sender: &Client{Addr: s.Addr()}, between: func(string) {}}
+		checkFault(t, p.run(t.Context()), 0, "")
+		if len(s.Messages()) != 3 || s.Seen("CONNECT") != 2 {
+			t.Errorf("%s: %d messages, %d connections", name, len(s.Messages()), s.Seen("CONNECT"))
+		}
+	}
+}
+
+// TestChunksThatAreNotWritten: where the connection breaks while a group is written, those that had not left whole are
+// untouched, and only the first of them is lost.
+func TestChunksThatAreNotWritten(t *testing.T) {
+	s := mailtest.Start(t, mailtest.Script{Chunking: true})
+	var first atomic.Bool
+	dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
+		nc, err := (&net.Dialer{}).DialContext(ctx, network, addr)
+		return &halfWritten{Conn: nc, broken: &first}, err
+	}
+	p := &post{t: t, n: 5, sender: &Client{Addr: s.Addr(), Dial: dial}}
+	p.commit = func(a string) bool { first.Store(a == to(3)); return true }
+	checkFault(t, p.run(t.Context()), FaultConnect, "BDAT")
+	got := ""
+	for i := 1; i <= 5; i++ {
+		got += letter(p.outcomes[to(i)])
+	}
+	if got != "saL--" {
+		t.Errorf("outcomes %q: %v", got, p.outcomes)
+	}
+}
+
+// halfWritten writes three quarters of what is to be written, and breaks, once broken is set.
+type halfWritten struct {
+	net.Conn
+	broken *atomic.Bool
+}
+
+func (h *halfWritten) Write(b []byte) (int, error) {
+	if !h.broken.Load() {
+		return h.Conn.Write(b)
+	}
+	n, _ := h.Conn.Write(b[:len(b)*3/4])
+	return n, net.ErrClosed
+}
+
+// TestChunksAtADrain: a group whose replies do not come is ambiguous when the drain is over.
+func TestChunksAtADrain(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var once sync.Once
+	s := mailtest.Start(t, mailtest.Script{Chunking: true, On: func(e mailtest.Event) mailtest.Action {
+		if e.Verb != "DOT" || e.N < 2 {
+			return mailtest.Action{}
+		}
+		once.Do(cancel)
+		<-t.Context().Done()
+		return mailtest.Action{Close: true}
+	}})
+	p := &post{t: t, n: 5, sender: &Client{Addr: s.Addr(), DrainTimeout: time.Millisecond}}
+	if err := p.run(ctx); err != nil {
+		t.Error(err)
+	}
+	got := ""
+	for i := 1; i <= 5; i++ {
+		got += letter(p.outcomes[to(i)])
+	}
+	if got != "saa--" {
+		t.Errorf("outcomes %q: %v", got, p.outcomes)
+	}
+}

@@ -1,0 +1,94 @@
+package worker_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/mail/smtp"
+	"newsletterd/mail/smtp/smtptest"
+	"newsletterd/worker/workertest"
+)
+
+// groups is a relay that takes as many mails at once as it is given, and counts those without a reply.
+type groups struct {
+	mu            sync.Mutex
+	open, most    int
+	largest, last int // of the groups; last: mails in groups after the 1,000th mail
+	taken         int
+}
+
+func (g *groups) deliver(ctx context.Context, src *smtp.Source) error {
+	var held *smtp.Envelope
+	for {
+		e, ok := held, true
+		if held = nil; e == nil {
+			e, ok = src.Next(ctx, true)
+		}
+		if !ok {
+			return nil
+		}
+		if !src.Commit(e, true) {
+			src.Done(e, smtp.Outcome{})
+			continue
+		}
+		group := []*smtp.Envelope{e}
+		for len(group) < 100 {
+			next, ok := src.Next(ctx, false)
+			if !ok {
+				break
+			}
+			if !src.Commit(next, false) {
+				held = next
+				break
+			}
+			group = append(group, next)
+		}
+		g.mu.Lock()
+		if g.open += len(group); g.taken > 1000 {
+			g.last = max(g.last, len(group))
+		}
+		g.most, g.largest = max(g.most, g.open), max(g.largest, len(group))
+		g.mu.Unlock()
+		time.Sleep(time.Millisecond)
+		g.mu.Lock()
+		g.open -= len(group)
+		g.taken += len(group)
+		g.mu.Unlock()
+		for _, e := range group {
+			src.Done(e, smtp.Outcome{Result: smtp.Sent, Code: 250})
+		}
+	}
+}
+
+// However many mails go at once, those without a reply are never more than the window, also where two routes share it,
+// and the last mails of a job go one at a time.
+func TestMailsAtOnceKeepToTheWindow(t *testing.T) {
+	for name, tenants := range map[string]int{"one route": 1, "two routes": 2} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := &groups{}
+				h := workertest.New(t, smtptest.Func(g.deliver))
+				h.Opts.Connections, h.Opts.MaxUnrecorded = 3, 24
+				h.Readers(h.List, 1064/tenants)
+				jobs := []core.SendJob{h.Job()}
+				if tenants == 2 {
+					n := h.Neighbor(1064 / tenants)
+					n.SetRelays(n.List.TenantID, core.Relay{Host: "own.example.org", Connections: 3})
+					h.Opts.Relay = func(*core.Relay) smtp.Sender { return smtptest.Func(g.deliver) }
+					jobs = append(jobs, n.Job())
+				}
+				h.Start()
+				for _, j := range jobs {
+					h.AddsUp(h.Wait(j), int64(1064/tenants), 0, 0)
+				}
+				if g.most > 24 || g.largest < 3 || tenants == 1 && g.last > 1 {
+					t.Errorf("%d without a reply, the window is 24; %d at once, and %d at the end", g.most, g.largest, g.last)
+				}
+			})
+		})
+	}
+}
