@@ -331,16 +331,21 @@ func TestCheckpointsAreRarerWithAFarReplica(t *testing.T) {
 func TestAGrowingWALIsGivenRoom(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	s := testOpen(t, path, Daemon)
-	for i, size := 0, int64(0); i < 100; i++ {
+	const commits = 100
+	grown := 0 // by commits that found no room: until the next look at it at most
+	for i, size := 0, int64(0); i < commits; i++ {
 		if err := put(s, fmt.Sprint(i), string(bytes.Repeat([]byte("x"), 100<<10))); err != nil {
 			t.Fatal(err)
 		}
 		_ = s.update(t.Context(), func(*Tx) error { return errUndo })
 		now := walSize(path)
-		if i == 99 && (now != size || now > roomEnough) {
-			t.Errorf("10 MB are written, and the -wal grows to %d", now)
+		if now > size {
+			grown++
 		}
-		if size = now; i%33 > 0 {
+		if size = now; i == commits-1 && (grown > commits*2/3 || now > roomEnough) {
+			t.Errorf("10 MB are written, and the -wal grew %d times to %d", grown, now)
+		}
+		if i%33 > 0 {
 			continue
 		}
 		c := testOpen(t, crash(t, path), Daemon)
