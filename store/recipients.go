@@ -17,9 +17,10 @@ const (
 	sqlRecipientSkipped  = "4"
 )
 
-// expandStep is how many subscribers one operation of ExpandJob looks at: about a millisecond's work, so that the
-// outcomes of mails that are being sent do not wait for long.
-const expandStep = 250
+// expandStep is how many subscribers one operation of ExpandJob looks at: a little more than a millisecond's work, so
+// that the outcomes of mails that are being sent do not wait for long. With half as many a row takes 3.9 µs of CPU, not
+// 2.7, for each step has a fixed cost.
+const expandStep = 500
 
 // ExpandJob goes one step through the subscribers of a running job's lists and makes recipients of those who may be
 // mailed. The position is kept with the rows, so a restart goes on where it was. more reports whether there is more to
