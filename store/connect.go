@@ -97,7 +97,7 @@ var (
 		{"synchronous(FULL)", "synchronous", "2"},
 		{"foreign_keys(1)", "foreign_keys", "1"},
 		{"wal_autocheckpoint(0)", "wal_autocheckpoint", "0"},
-		{"cache_size(-16384)", "cache_size", "-16384"},
+		{"cache_size(-8192)", "cache_size", "-8192"},
 		{"journal_size_limit(67108864)", "journal_size_limit", "67108864"},
 		{"trusted_schema(0)", "trusted_schema", "0"},
 		{"cell_size_check(1)", "cell_size_check", "1"},

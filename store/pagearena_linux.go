@@ -18,7 +18,7 @@ const (
 )
 
 // pageArena holds the pages of SQLite's caches. Its allocator rounds up to powers of two, so that a page of 4096 bytes
-// with its head would take 9 KiB: the caches of a daemon, full, 73 MB for the 32 MiB that their cache_size says. Here
+// with its head would take 9 KiB: the caches of a daemon, full, 55 MB for the 24 MiB that their cache_size says. Here
 // they lie side by side, in memory that is used from its beginning. What does not fit goes to the allocator, as
 // everything of another size.
 type pageArena struct {
