@@ -118,14 +118,8 @@ func (s *Sender) step(ctx context.Context, _ time.Time) time.Time {
 	return s.deliver(ctx)
 }
 
-// gcBallast is how many bytes are allocated, and never touched, while mails go out. The garbage collector counts them
-// as live and lets as much more garbage gather before it runs: it runs a third less often, for 16 MB at most.
-const gcBallast = 16 << 20
-
 // deliver runs the send path until nothing is left to do now, the daemon drains, or ctx has ended.
 func (s *Sender) deliver(ctx context.Context) time.Time {
-	ballast := make([]byte, gcBallast)
-	defer runtime.KeepAlive(ballast)
 	if s.opts.ExtraThread != nil {
 		defer s.opts.ExtraThread()()
 	}
