@@ -23,6 +23,7 @@ func TestFiguresOfSending(t *testing.T) {
 		t.Skip("make bench")
 	}
 	f := figurestest.New(t)
+	f.Build()
 	f.Serve()
 	f.Stop()
 	f.Records()
