@@ -19,6 +19,8 @@ type groups struct {
 	open, most    int
 	largest, last int // of the groups; last: mails in groups after the 1,000th mail
 	taken         int
+
+	reply func(n int) // waits for that to n mails; nil: a millisecond
 }
 
 func (g *groups) deliver(ctx context.Context, src *smtp.Source) error {
@@ -36,7 +38,7 @@ func (g *groups) deliver(ctx context.Context, src *smtp.Source) error {
 			continue
 		}
 		group := []*smtp.Envelope{e}
-		for len(group) < 100 {
+		for len(group) < 8 {
 			next, ok := src.Next(ctx, false)
 			if !ok {
 				break
@@ -54,6 +56,9 @@ func (g *groups) deliver(ctx context.Context, src *smtp.Source) error {
 		g.most, g.largest = max(g.most, g.open), max(g.largest, len(group))
 		g.mu.Unlock()
 		time.Sleep(time.Millisecond)
+		if g.reply != nil {
+			g.reply(len(group))
+		}
 		g.mu.Lock()
 		g.open -= len(group)
 		g.taken += len(group)
@@ -91,4 +96,40 @@ func TestMailsAtOnceKeepToTheWindow(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Where connections hang, and hold what was written to them at once, the others go on with the slots that are left, one
+// mail at a time.
+func TestConnectionsThatHangLeaveSlots(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hang := make(chan bool)
+		var mu sync.Mutex
+		hung, sent := 0, 0
+		g := &groups{reply: func(n int) {
+			time.Sleep(time.Second)
+			mu.Lock()
+			hangs := hung < 8
+			if sent += n; hangs {
+				sent -= n
+				hung++
+			}
+			mu.Unlock()
+			if hangs {
+				<-hang
+			}
+		}}
+		h := workertest.New(t, smtptest.Func(g.deliver))
+		h.Opts.Connections, h.Opts.MaxUnrecorded = 16, 64
+		h.Readers(h.List, 2000)
+		h.Start()
+		j := h.Job()
+		time.Sleep(time.Hour)
+		mu.Lock()
+		if hung != 8 || sent < 2000-9*hung {
+			t.Errorf("%d of 2000 mails have gone out while %d connections hang", sent, hung)
+		}
+		mu.Unlock()
+		close(hang)
+		h.AddsUp(h.Wait(j), 2000, 0, 0)
+	})
 }

@@ -202,10 +202,11 @@ func (c *connection) done(e *smtp.Envelope, o smtp.Outcome) {
 	}
 	switch o.Result {
 	case smtp.Untouched:
-		if o.Code/100 == 5 {
+		// Of several that were written at once the first one ends the session.
+		if o.Code/100 == 5 && c.refused == nil {
 			c.refused = it.job.tenant
 		}
-		if o.Code == 421 && strings.HasPrefix(o.Enhanced, "4.7.") {
+		if o.Code == 421 && c.throttled == "" && strings.HasPrefix(o.Enhanced, "4.7.") {
 			c.throttled = it.EmailKey
 		}
 		c.untouched(it, o)

@@ -41,8 +41,13 @@ func (f *inflight) take(ctx context.Context, g *relayGroup, it *item, rec *recor
 	return true
 }
 
-// takeNow takes a slot for an item where one is free at once, and reports whether it has one.
+// takeNow takes a slot for an item that follows others in a write, where one is free at once, and reports whether it has
+// one. An eighth of the slots is left to the first mails of connections: where hosts of a relay hang, and hold all that
+// was written to them at once, the other connections go on with these.
 func (f *inflight) takeNow(g *relayGroup, it *item) bool {
+	if len(f.slots) >= cap(f.slots)-cap(f.slots)/8 {
+		return false
+	}
 	shared := f.shared.Load()
 	if shared && !f.enterNow(g) {
 		return false

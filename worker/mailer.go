@@ -238,6 +238,7 @@ func (r *mailRun) connection(ctx context.Context) error {
 				}
 				e, err := r.compose(ctx, m, time.Now())
 				if err == nil {
+					e.Alone = m.Tries > 0 // without a reply twice it is taken for sent: less must be uncertain then
 					return e, true
 				}
 				r.results <- mailResult{mail: m, err: err}

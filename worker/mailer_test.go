@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"mime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -222,7 +223,8 @@ func TestMailerRetries(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := workertest.New(t, nil)
-				s := &smtptest.Sender{Answer: c.answer}
+				var alone []bool
+				s := &smtptest.Sender{Answer: c.answer, Message: func(e *smtp.Envelope) { alone = append(alone, e.Alone) }}
 				s.Begin = func() *smtp.RelayError {
 					if s.Tries() <= c.down {
 						return &smtp.RelayError{Fault: smtp.FaultConnect}
@@ -235,6 +237,9 @@ func TestMailerRetries(t *testing.T) {
 				coretest.Settle(10 * time.Minute)
 				if s.Tries() != c.tries || s.Sum() != c.sent {
 					h.Errorf("%d tries, %d sent; want %d, %d", s.Tries(), s.Sum(), c.tries, c.sent)
+				}
+				if c.name == "refused for now" && !slices.Equal(alone, []bool{false, true}) {
+					h.Errorf("a second try goes alone: %v", alone)
 				}
 			})
 		})

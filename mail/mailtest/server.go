@@ -389,30 +389,35 @@ func (c *session) chunk(arg string) bool {
 	if _, err := io.ReadFull(c.r, body); err != nil {
 		return false
 	}
-	if from := c.from; from == "" || c.refuse {
-		open := c.dot(body)
+	from := c.from
+	code, open := c.taken(body)
+	if code == "" || code[0] != '2' {
 		c.from = from
-		return open
 	}
-	return c.dot(body)
+	return open
 }
 
 func (c *session) dot(body []byte) bool {
+	_, open := c.taken(body)
+	return open
+}
+
+// taken answers the end of a message.
+func (c *session) taken(body []byte) (code string, open bool) {
 	usual := "250 2.0.0 taken"
-	if c.refuse {
+	refused := c.refuse || c.from == ""
+	if refused {
 		usual = "554 5.5.1 no valid recipient"
 	}
 	a := c.event("DOT", c.to)
 	m := Message{From: strings.Trim(c.from, "<>"), To: c.to, Data: body, Conn: c.number}
-	refused := c.refuse || c.from == ""
 	c.from = ""
 	if !refused && (a.Reply == "" || a.Reply == "-" || a.Reply[0] == '2') {
 		c.server.mu.Lock()
 		c.server.taken = append(c.server.taken, m)
 		c.server.mu.Unlock()
 	}
-	_, open := c.reply(a, usual)
-	return open
+	return c.reply(a, usual)
 }
 
 func between(arg string) string { return string(angle([]byte(arg))) }

@@ -161,8 +161,9 @@ func (s *session) announce(e *Envelope) error {
 	}
 	s.envelope(e)
 	if _, err := s.wire.flush(s.timeouts.Block); err != nil {
-		if s.wire.idled {
-			return s.again(e)
+		if s.wire.idled { // the server hung up meanwhile
+			s.drop()
+			return s.begin(e)
 		}
 		return s.lost(e, "MAIL", err)
 	}
@@ -218,7 +219,7 @@ func (s *session) blame(e *Envelope, f Fault, stage string) error {
 }
 
 // finish reads the replies to e's commands and, if they are good, sends the content, together with the commands of the
-// envelope that it returns (nil: none). On an error both have their outcomes.
+// envelope that it returns (nil: none), unless that goes in a chunk. On an error both have their outcomes.
 func (s *session) finish(e *Envelope) (*Envelope, error) {
 	accepted, err := s.accepted(e)
 	if err != nil || !accepted {
@@ -234,8 +235,8 @@ func (s *session) finish(e *Envelope) (*Envelope, error) {
 	}
 	s.wire.mails++
 	var next *Envelope
-	if s.wire.pipelining && !s.wire.chunking && !s.aged() {
-		if next = s.next(s.ctx, false); next != nil {
+	if s.wire.pipelining && !s.aged() {
+		if next = s.next(s.ctx, false); next != nil && !s.inChunks(next) {
 			s.envelope(next)
 		}
 	}

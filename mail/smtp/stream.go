@@ -20,12 +20,19 @@ type chunk struct {
 
 // chunkSupport is what a Client knows of a server that announces CHUNKING. All is atomic.
 type chunkSupport struct {
-	worked  uint32 // 1: a chunk was answered
+	took    uint32 // 1: a chunk was taken once
+	breaks  uint32 // connections in a row that broke before one was taken
 	avoided int64  // Unix nanoseconds until which DATA is used
 }
 
-// avoidChunks is for how long a server gets none that seems not to know them.
-const avoidChunks = time.Hour
+const (
+	// avoidChunks is for how long a server gets none that seems not to know them.
+	avoidChunks = time.Hour
+	// maxChunkBreaks is how many connections in a row may break over their first chunk, where chunks were taken before.
+	maxChunkBreaks = 3
+	// staleAfter is how long a connection may wait for a slot and still be taken for open.
+	staleAfter = 5 * time.Second
+)
 
 func (k *chunkSupport) usable() bool { return time.Now().UnixNano() >= atomic.LoadInt64(&k.avoided) }
 
@@ -33,16 +40,15 @@ func (k *chunkSupport) avoid() {
 	atomic.StoreInt64(&k.avoided, time.Now().Add(avoidChunks).UnixNano())
 }
 
-// answered notes that the server has answered a chunk.
-func (k *chunkSupport) answered() {
-	if atomic.LoadUint32(&k.worked) == 0 {
-		atomic.StoreUint32(&k.worked, 1)
-	}
+// taken notes that the server has taken the first chunk of a connection.
+func (k *chunkSupport) taken() {
+	atomic.StoreUint32(&k.took, 1)
+	atomic.StoreUint32(&k.breaks, 0)
 }
 
-// broke notes that a connection broke over a chunk: where none was ever answered, that may be why.
+// broke notes that a connection broke over its first chunk.
 func (k *chunkSupport) broke() {
-	if atomic.LoadUint32(&k.worked) == 0 {
+	if n := atomic.AddUint32(&k.breaks, 1); n >= maxChunkBreaks || atomic.LoadUint32(&k.took) == 0 {
 		k.avoid()
 	}
 }
@@ -54,7 +60,18 @@ func (s *session) inChunks(e *Envelope) bool { return s.wire.chunking && !s.wire
 // stream writes e and, with it, others that are ready, and reads all their replies then. It returns an envelope that has
 // to wait for that (nil: none), and begins with it where it goes by DATA. On an error all have their outcomes.
 func (s *session) stream(e *Envelope) (held *Envelope, err error) {
+	if s.wire.unread() { // the server says more than it was asked: its next replies would be taken for others
+		s.drop()
+		s.done(e, Outcome{})
+		return nil, nil
+	}
+	began := time.Now()
 	if !s.src.Commit(e, true) {
+		s.done(e, Outcome{})
+		return nil, nil
+	}
+	if time.Since(began) > staleAfter {
+		s.wire.idled = true
 		s.done(e, Outcome{})
 		return nil, nil
 	}
@@ -75,17 +92,13 @@ func (s *session) stream(e *Envelope) (held *Envelope, err error) {
 	if err == nil {
 		_, err = s.wire.flush(s.timeouts.Block)
 	}
-	if err != nil {
-		err = s.broken(s.burst, nil, err)
-	} else {
-		if s.src.Ahead != nil {
-			s.src.Ahead(s.ctx)
-		}
-		err = s.replies()
+	if err == nil && s.src.Ahead != nil {
+		s.src.Ahead(s.ctx)
 	}
+	err = s.replies(err)
 	switch {
 	case held == nil:
-	case s.wire == nil: // it is over, with a fault or because BDAT is unknown
+	case s.wire == nil: // it is over, with a fault
 		s.release(held)
 		held = nil
 	case !s.inChunks(held):
@@ -116,27 +129,32 @@ func (s *session) write(e *Envelope) error {
 }
 
 // replies reads those to all that was written, and gives the envelopes their outcomes. After a reply that is about the
-// relay the others are still read, for their messages may have been taken.
-func (s *session) replies() error {
+// relay the others are still read, for their messages may have been taken; so they are where writing has failed, as
+// written says.
+func (s *session) replies(written error) error {
 	var fault *RelayError
+	flushed := s.wire.flushed
 	for i := range s.burst {
-		o, f, err := s.verdict(&s.burst[i])
-		if fault == nil {
+		rest := s.burst[i:]
+		if written != nil && rest[0].end > flushed {
+			return s.broken(rest, fault, written)
+		}
+		o, f, err := s.verdict(&rest[0], written != nil)
+		if f != nil && (fault == nil || fault.Stage == "MAIL" && (f.Code == 421 || f.Fault == FaultAuth)) {
 			fault = f
 		}
 		switch {
 		case err == nil:
-			s.client.chunks.answered()
-			s.done(s.burst[i].e, o)
-		case errors.Is(err, errNoChunks): // what it takes for commands is the content
+			s.done(rest[0].e, o)
+		case errors.Is(err, errNoChunks):
 			s.client.chunks.avoid()
-			s.cut()
-			for _, c := range s.burst[i:] {
-				s.done(c.e, Outcome{})
+			s.drop()
+			s.done(rest[0].e, o) // there are no others: until a chunk is taken each goes by itself
+			if fault != nil {
+				return fault
 			}
 			return nil
 		default:
-			rest := s.burst[i:]
 			if o.Code != 0 { // it was refused before the connection broke
 				s.done(rest[0].e, o)
 				rest = rest[1:]
@@ -148,16 +166,31 @@ func (s *session) replies() error {
 		s.drop()
 		return fault
 	}
-	s.wire.burst = min(2*s.wire.burst, maxBurst)
+	if s.wire.chunked {
+		s.wire.burst = min(2*s.wire.burst, maxBurst)
+	}
 	return nil
 }
 
 // errNoChunks says that the server knows no BDAT, which it has announced.
 var errNoChunks = errors.New("the server knows no BDAT")
 
+// unknownCommand reports whether a reply to BDAT may mean that the server does not know or want the command, and not
+// that it refuses the message: while it has taken no chunk on this connection. refused means that it has refused the
+// recipient, after which 503 is as it should be.
+func (s *session) unknownCommand(code int, refused bool) bool {
+	switch code {
+	case 500, 502:
+		return !s.wire.chunked
+	case 501, 503, 504, 555:
+		return !s.wire.chunked && !refused
+	}
+	return false
+}
+
 // verdict reads the replies to one message: what becomes of it, and the fault where it is the relay's. With an error,
-// an outcome with a code is one that was clear before.
-func (s *session) verdict(c *chunk) (o Outcome, fault *RelayError, err error) {
+// an outcome with a code is one that was clear before. hurried means not to wait for long, as after 421.
+func (s *session) verdict(c *chunk, hurried bool) (o Outcome, fault *RelayError, err error) {
 	steps := [...]struct {
 		at      stage
 		name    string
@@ -173,23 +206,27 @@ func (s *session) verdict(c *chunk) (o Outcome, fault *RelayError, err error) {
 		from = 1
 	}
 	for _, step := range steps[from:] {
+		if hurried || s.wire.closing {
+			step.timeout = min(step.timeout, s.timeouts.Quit)
+		}
 		if err := s.wire.read(step.timeout); err != nil {
 			return o, fault, err
 		}
 		r := &s.wire.reply
+		if step.at == stageDot {
+			if s.unknownCommand(r.code, o.Code != 0) {
+				return o, fault, errNoChunks
+			}
+			s.wire.needsReset = r.code/100 != 2 // the transaction is open still (RFC 3030 section 2)
+		}
 		switch {
-		case o.Code != 0: // a command was refused, and this follows from that
-			s.wire.needsReset = true
+		case o.Code != 0 || step.name == "RSET": // what comes of it, other replies say
+			if r.code == 421 && fault == nil {
+				fault = s.fault(FaultRefused, "MAIL")
+			}
 			continue
 		case step.at != stageDot && r.code/100 == 2:
 			continue
-		case step.name == "RSET": // what comes of it, the next replies say
-			if r.code == 421 {
-				fault = s.fault(FaultRefused, step.name)
-			}
-			continue
-		case step.at == stageDot && (r.code == 500 || r.code == 502):
-			return o, nil, errNoChunks
 		}
 		var blame bool
 		o, blame = classify(step.at, r.code, r.enhanced, r.string())
@@ -198,18 +235,22 @@ func (s *session) verdict(c *chunk) (o Outcome, fault *RelayError, err error) {
 			o = Outcome{Code: fault.Code, Enhanced: fault.Enhanced, Text: fault.Text}
 		}
 	}
+	if o.Result == Sent && !s.wire.chunked {
+		s.wire.chunked = true
+		s.client.chunks.taken()
+	}
 	return o, fault, nil
 }
 
 // broken gives their outcomes to messages without a reply after the connection broke: those that were written whole may
-// have been taken, unless the server said before that it closes the connection.
+// have been taken, unless the last thing that the server said is that it closes the connection.
 func (s *session) broken(rest []chunk, fault *RelayError, err error) error {
 	delivered, flushed := s.finished, s.wire.flushed
 	closing := s.wire.closing && !errors.Is(err, os.ErrDeadlineExceeded)
-	s.cut()
-	if !closing {
+	if !closing && !s.wire.chunked {
 		s.client.chunks.broke()
 	}
+	s.cut()
 	lost := true
 	for _, c := range rest {
 		switch {

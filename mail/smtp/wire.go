@@ -57,6 +57,7 @@ type wire struct {
 	pipelining bool // PIPELINING was announced and is wanted
 	chunking   bool // CHUNKING was announced, too, and is wanted
 	needsReset bool // a transaction is open that will not be finished
+	chunked    bool // a chunk was taken
 	closing    bool // the latest reply was 421: the server closes the connection
 	idled      bool // the connection was idle since its last reply
 	burst      int  // how many messages may be written before their replies are read
@@ -116,6 +117,9 @@ func (c *wire) flush(timeout time.Duration) (dotSent bool, err error) {
 
 // written returns how many octets go out, with those that have gathered.
 func (c *wire) written() int64 { return c.flushed + int64(len(c.out)) }
+
+// unread reports whether the server has said more than was read.
+func (c *wire) unread() bool { return c.r < c.w }
 
 // ask sends one command and reads its reply.
 func (c *wire) ask(timeout time.Duration, parts ...string) error {
