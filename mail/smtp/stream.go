@@ -60,10 +60,8 @@ func (s *session) inChunks(e *Envelope) bool { return s.wire.chunking && !s.wire
 // stream writes e and, with it, others that are ready, and reads all their replies then. It returns an envelope that has
 // to wait for that (nil: none), and begins with it where it goes by DATA. On an error all have their outcomes.
 func (s *session) stream(e *Envelope) (held *Envelope, err error) {
-	if s.wire.unread() { // the server says more than it was asked: its next replies would be taken for others
-		s.drop()
-		s.done(e, Outcome{})
-		return nil, nil
+	if s.wire.unread() {
+		return nil, s.unasked(e)
 	}
 	began := time.Now()
 	if !s.src.Commit(e, true) {
@@ -105,6 +103,19 @@ func (s *session) stream(e *Envelope) (held *Envelope, err error) {
 		err = s.announce(held)
 	}
 	return held, err
+}
+
+// unasked leaves e untouched where the server has said something that nothing asked for, so that its next replies would
+// be taken for others, and returns the fault.
+func (s *session) unasked(e *Envelope) error {
+	if err := s.wire.read(s.timeouts.Quit); err != nil {
+		return s.lost(e, "MAIL", err)
+	}
+	f := FaultProtocol
+	if s.wire.closing {
+		f = FaultRefused
+	}
+	return s.blame(e, f, "MAIL")
 }
 
 // write adds e to what will be written, and writes full buffers of it. RSET comes before each message that follows
@@ -220,6 +231,8 @@ func (s *session) verdict(c *chunk, hurried bool) (o Outcome, fault *RelayError,
 			s.wire.needsReset = r.code/100 != 2 // the transaction is open still (RFC 3030 section 2)
 		}
 		switch {
+		case step.name == "RSET" && r.code/100 != 2 && r.code != 421: // it can't be refused: the replies are out of step
+			return o, fault, errReply
 		case o.Code != 0 || step.name == "RSET": // what comes of it, other replies say
 			if r.code == 421 && fault == nil {
 				fault = s.fault(FaultRefused, "MAIL")
