@@ -63,8 +63,9 @@ func TestARelayInAllItsMoods(t *testing.T) {
 
 func allMoods(t *testing.T, chunking bool) {
 	m := &moody{once: map[string]bool{}}
-	server := mailtest.Start(t, mailtest.Script{On: m.answer, Chunking: chunking}) // outside the bubble: its waits do not
-	var j core.SendJob                                                             // hold the time
+	// Outside the bubble: its waits do not hold the time.
+	server := mailtest.Start(t, mailtest.Script{On: m.answer, Chunking: chunking})
+	var j core.SendJob
 	synctest.Test(t, func(t *testing.T) {
 		h := workertest.New(t, &smtp.Client{Addr: server.Addr(), TLS: smtp.TLSNone})
 		h.Opts.Connections = 4
@@ -94,8 +95,11 @@ func allMoods(t *testing.T, chunking bool) {
 	}
 	// The dot is on its way in the same write as the content: a cut in there leaves it open too. Chunks have no event in
 	// their content, and those after the one that was cut are open.
-	if least, most := map[bool]int64{false: 2, true: 1}[chunking], map[bool]int64{false: 2, true: 8}[chunking]; j.Ambiguous <
-		least || j.Ambiguous > most || int64(twice) > j.Ambiguous {
+	least, most := int64(2), int64(2)
+	if chunking {
+		least, most = 1, 8
+	}
+	if j.Ambiguous < least || j.Ambiguous > most || int64(twice) > j.Ambiguous {
 		t.Errorf("%d ambiguous, %d got two", j.Ambiguous, twice)
 	}
 	if chunking && server.Seen("RSET") < 100 {

@@ -21,7 +21,7 @@ type Record struct {
 	MessageID string `json:"message_id"`
 	// At is when its final dot was read.
 	At time.Time `json:"at"`
-	// Data is the message as sent, still dot-stuffed; only with SinkOptions.Copies.
+	// Data is the message as sent, by DATA still dot-stuffed; only with SinkOptions.Copies.
 	Data []byte `json:"data,omitempty"`
 	// Marks are the words of the message, without repetition, that begin with SinkOptions.Mark.
 	Marks []string `json:"marks,omitempty"`
@@ -34,12 +34,10 @@ type SinkOptions struct {
 	Copies  bool          // with its bytes
 	Mark    string        // with the words that begin so; empty: without
 	Delay   time.Duration // before each batch of replies: a relay far away
-	// NoChunking leaves CHUNKING out of the extensions.
-	NoChunking bool
 }
 
-// Sink is a minimal SMTP server for benchmarks: it announces PIPELINING, accepts everything and looks at no
-// syntax. A message counts from the moment its final dot was read, whether or not the reply gets through.
+// Sink is a minimal SMTP server for benchmarks: it announces PIPELINING and CHUNKING, accepts everything and looks at no
+// syntax. A message counts from the moment its end was read, whether or not the reply gets through.
 type Sink struct {
 	opts  SinkOptions
 	ln    net.Listener
@@ -222,11 +220,8 @@ func (c *sinkConn) command(line []byte) bool {
 	case 'b':
 		return c.chunk(line)
 	case 'e':
-		c.out = append(c.out, "250-sink.localhost\r\n250-PIPELINING\r\n250-ENHANCEDSTATUSCODES\r\n"...)
-		if !c.sink.opts.NoChunking {
-			c.out = append(c.out, "250-CHUNKING\r\n"...)
-		}
-		c.out = append(c.out, "250 8BITMIME\r\n"...)
+		c.out = append(c.out, "250-sink.localhost\r\n250-PIPELINING\r\n250-CHUNKING\r\n250-ENHANCEDSTATUSCODES\r\n"+
+			"250 8BITMIME\r\n"...)
 		return true
 	case 'q':
 		_, _ = c.nc.Write(append(c.out, "221 2.0.0 bye\r\n"...))

@@ -23,8 +23,8 @@ type Envelope struct {
 	Tail []byte
 	// Dotless means that no line of Data begins with a dot, as in what mail.Bulk.Append makes: none is looked for.
 	Dotless bool
-	// Alone means that the message goes by DATA, never in a chunk with others: the connection broke when it was sent
-	// before, and with DATA less is uncertain where that happens again.
+	// Alone means that the message goes by DATA, never in a chunk with others, for example because the connection broke
+	// when it was sent before: with DATA less is uncertain where that happens again.
 	Alone bool
 	// Tag is the caller's own.
 	Tag any
