@@ -39,7 +39,14 @@ type AuthorizeError struct {
 	Request     *Authorization // where the error goes
 }
 
-func (e *AuthorizeError) Error() string { return e.Code + ": " + e.Description }
+// Error names the fault and, if it is known, the client, for the log.
+func (e *AuthorizeError) Error() string {
+	text := e.Code + ": " + e.Description
+	if e.Client != nil {
+		text += " (client " + e.Client.ID + ", " + strconv.Quote(e.Client.Name) + ")"
+	}
+	return text
+}
 
 // Words of authorization errors (RFC 6749 section 4.1.2.1, OpenID Connect Core sections 3.1.2.6 and 6).
 const (

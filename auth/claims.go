@@ -38,9 +38,11 @@ type IDClaims struct {
 	idTokenUser
 }
 
-// idTokenUser are the claims about the user that an id token has where the parameter claims asks for them.
+// idTokenUser holds the claims about the user: those that the parameter claims asks for by name, and those of the
+// granted scopes where the client is registered with id_token_claims.
 type idTokenUser struct {
 	Name          string      `json:"name,omitempty"`
+	Username      string      `json:"preferred_username,omitempty"`
 	Email         *core.Email `json:"email,omitempty"`
 	EmailVerified *bool       `json:"email_verified,omitempty"`
 	UpdatedAt     int64       `json:"updated_at,omitempty"`

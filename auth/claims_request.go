@@ -80,8 +80,8 @@ func acrAnswer(claims, amr string) string {
 // gives. Claims that say nothing new of the user have none, and those that are unknown are left out.
 var claimScope = map[string]string{
 	"name": core.ScopeProfile, "updated_at": core.ScopeProfile, "email": core.ScopeEmail,
-	"email_verified": core.ScopeEmail,
-	"acr":            "", "auth_time": "", "sub": "",
+	"email_verified": core.ScopeEmail, "preferred_username": core.ScopeEmail,
+	"acr": "", "auth_time": "", "sub": "",
 }
 
 // The two places where claims are asked for.
@@ -254,6 +254,9 @@ func asksForUser(claims string) bool {
 func (i *UserInfo) fill(u *core.User, claims, place string) {
 	if asksFor(claims, place, "name") {
 		i.Name = u.Name
+	}
+	if asksFor(claims, place, "preferred_username") && u.EmailVerified {
+		i.Username = string(u.Email)
 	}
 	if asksFor(claims, place, "updated_at") {
 		i.UpdatedAt = seconds(u.UpdatedAt)

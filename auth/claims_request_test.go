@@ -2,6 +2,7 @@ package auth
 
 import (
 	"encoding/json"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"newsletterd/auth/authtest"
 	"newsletterd/core"
+	"newsletterd/store"
 )
 
 func TestParseClaims(t *testing.T) {
@@ -128,8 +130,67 @@ func TestClaimsAskedForByName(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name := range authtest.Claims(t, plain.IDToken) {
-		if name == "email" || name == "name" || name == "acr" {
+		if name == "email" || name == "name" || name == "preferred_username" || name == "acr" {
 			t.Errorf("%s stands in an id token for which nobody asked", name)
+		}
+	}
+}
+
+// A client with id_token_claims finds in the ID token what userinfo says for the granted scopes, also after a refresh. Only a
+// verified address is a preferred_username.
+func TestIDTokenClaims(t *testing.T) {
+	on := func(in *core.ClientInput) { in.IDTokenClaims = new(true) }
+	for _, c := range []struct {
+		scope    string
+		verified bool
+		want     []string
+	}{
+		{"openid", true, nil},
+		{"openid profile", true, []string{"name", "updated_at"}},
+		{"openid email", true, []string{"email", "email_verified"}},
+		{"openid profile email", false, []string{"email", "email_verified", "name", "updated_at"}},
+		{"openid profile email", true, []string{"email", "email_verified", "name", "preferred_username", "updated_at"}},
+	} {
+		f := newFlow(t, nil, on)
+		if c.verified {
+			if _, err := f.p.store.UpdateUser(t.Context(), f.user.ID, store.UserInput{Verified: new(true)}, t0); err != nil {
+				t.Fatal(err)
+			}
+			f.signIn(t0)
+		}
+		r, err := f.redeem(f.code("scope="+url.QueryEscape(c.scope+" offline_access"), t0), t0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := f.p.RefreshGrant(t.Context(), GrantRequest{Client: f.creds, RefreshToken: r.RefreshToken}, t0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		caller, err := f.p.Bearer(t.Context(), r.AccessToken, t0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := f.p.UserInfo(t.Context(), caller)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := json.Marshal(info)
+		var said map[string]any
+		if err := json.Unmarshal(text, &said); err != nil {
+			t.Fatal(err)
+		}
+		delete(said, "sub")
+		if got := slices.Sorted(maps.Keys(said)); !slices.Equal(got, c.want) {
+			t.Errorf("%s, verified %v: userinfo has %v, want %v", c.scope, c.verified, got, c.want)
+		}
+		for when, token := range map[string]string{"by the code": r.IDToken, "by the refresh token": again.IDToken} {
+			id := authtest.Claims(t, token)
+			for _, name := range []string{"name", "preferred_username", "email", "email_verified", "updated_at"} {
+				if id[name] != said[name] {
+					t.Errorf("%s, verified %v, %s: %s is %v in the ID token and %v at userinfo", c.scope, c.verified, when, name,
+						id[name], said[name])
+				}
+			}
 		}
 	}
 }

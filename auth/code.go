@@ -33,6 +33,9 @@ type AuthorizeReply struct {
 	Fields   [][2]string  // the answer: parameters …
 	Location string       // … and the address that carries them where the response mode is query
 	Error    string       // of an answer that is an error
+	// what is wrong with the request, for the log; nil: nothing. Someone who isn't signed in signs in before the client is
+	// told (StepLogin).
+	Fault *AuthorizeError
 }
 
 // Authorize judges an authorization request and answers it if nothing more is needed (RFC 6749 section 4.1, OpenID
@@ -78,7 +81,7 @@ func (p *Provider) refuseVisitor(
 	if ok && e.Request != nil && r.Query.Get("prompt") != "none" {
 		_, err := p.store.Visitor(ctx, r.BrowserID, e.Request.Client.ID, now)
 		if errors.Is(err, core.ErrNotFound) {
-			return AuthorizeReply{Step: StepLogin, Request: e.Request}, nil
+			return AuthorizeReply{Step: StepLogin, Request: e.Request, Fault: e}, nil
 		}
 		if err != nil {
 			return AuthorizeReply{}, err
@@ -93,7 +96,7 @@ func (p *Provider) refuse(err error) (AuthorizeReply, error) {
 	if !ok || e.Request == nil {
 		return AuthorizeReply{}, err
 	}
-	reply := AuthorizeReply{Step: StepCode, Request: e.Request, Error: e.Code}
+	reply := AuthorizeReply{Step: StepCode, Request: e.Request, Error: e.Code, Fault: e}
 	reply.Fields, reply.Location = e.Request.Answer(
 		[2]string{"error", e.Code}, [2]string{"error_description", e.Description}, [2]string{"state", e.Request.State},
 		[2]string{"iss", p.Issuer})

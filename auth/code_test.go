@@ -365,6 +365,30 @@ func TestAuthorizeAnswers(t *testing.T) {
 	}
 }
 
+// The log names the client and the fault also while the person has yet to sign in, and the client hears nothing.
+func TestFaultsAreKnownBeforeTheSignIn(t *testing.T) {
+	f := newFlow(t, nil)
+	ask := func(browser string) AuthorizeReply {
+		t.Helper()
+		r, err := f.p.Authorize(t.Context(), AuthorizeRequest{
+			Query: f.query("code_challenge=-&code_challenge_method=-"), BrowserID: browser,
+		}, t0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Fault == nil || r.Fault.Parameter != "code_challenge" || !strings.Contains(r.Fault.Error(), f.client.ID) {
+			t.Errorf("fault %v", r.Fault)
+		}
+		return r
+	}
+	if r := ask(""); r.Step != StepLogin || r.Error != "" || r.Location != "" {
+		t.Errorf("not signed in: step %d, error %q, location %q", r.Step, r.Error, r.Location)
+	}
+	if r := ask(f.browser.ID); r.Step != StepCode || r.Error != codeInvalidRequest {
+		t.Errorf("signed in: step %d, error %q", r.Step, r.Error)
+	}
+}
+
 func TestIDTokenHint(t *testing.T) {
 	f := newFlow(t, nil)
 	tokens := f.tokens(t0)

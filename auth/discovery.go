@@ -65,8 +65,8 @@ func (p *Provider) Discovery() Discovery {
 		IntrospectAuthMethods: secret,
 		ChallengeMethods:      []string{"S256"}, Prompts: []string{"none", "login", "consent", "select_account"},
 		Claims: []string{
-			"iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "at_hash", "acr", "amr", "sid", "name", "email",
-			"email_verified", "updated_at",
+			"iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "at_hash", "acr", "amr", "sid", "name",
+			"preferred_username", "email", "email_verified", "updated_at",
 		},
 		ClaimTypes: []string{"normal"}, ACRValues: acrValues, ClaimsParameter: true, UILocales: core.Languages,
 		IssParameter: true,

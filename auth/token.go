@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -100,14 +101,19 @@ func (p *Provider) signID(ctx context.Context, g grant, access string, now, end 
 		AuthTime:  seconds(g.family.AuthAt), Nonce: g.nonce, AtHash: atHash(access), AMR: strings.Fields(g.family.AMR),
 		SessionID: g.family.ID, ACR: acrAnswer(g.family.Claims, g.family.AMR),
 	}
-	if asksForUser(g.family.Claims) {
+	scoped := g.client.IDTokenClaims &&
+		(slices.Contains(g.scopes, core.ScopeProfile) || slices.Contains(g.scopes, core.ScopeEmail))
+	if scoped || asksForUser(g.family.Claims) {
 		u, err := p.store.UserWithoutRoles(ctx, g.family.UserID)
 		if err != nil {
 			return "", err
 		}
 		var info UserInfo
+		if scoped {
+			info.ofScopes(&u, g.scopes)
+		}
 		info.fill(&u, g.family.Claims, claimsIDToken)
-		claims.idTokenUser = idTokenUser{info.Name, info.Email, info.EmailVerified, info.UpdatedAt}
+		claims.idTokenUser = idTokenUser{info.Name, info.Username, info.Email, info.EmailVerified, info.UpdatedAt}
 	}
 	return p.sign(ctx, alg, typID, claims, now)
 }

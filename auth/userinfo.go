@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"newsletterd/core"
 )
@@ -12,6 +13,7 @@ import (
 type UserInfo struct {
 	Subject       string      `json:"sub"`
 	Name          string      `json:"name,omitempty"`
+	Username      string      `json:"preferred_username,omitempty"` // the verified address
 	Email         *core.Email `json:"email,omitempty"`
 	EmailVerified *bool       `json:"email_verified,omitempty"`
 	UpdatedAt     int64       `json:"updated_at,omitempty"` // seconds
@@ -33,12 +35,23 @@ func (p *Provider) UserInfo(ctx context.Context, caller core.Caller) (UserInfo, 
 		return UserInfo{}, err
 	}
 	info := UserInfo{Subject: u.ID}
-	if caller.Has(core.ScopeProfile) {
-		info.Name, info.UpdatedAt = u.Name, seconds(u.UpdatedAt)
-	}
-	if caller.Has(core.ScopeEmail) {
-		info.Email, info.EmailVerified = &u.Email, &u.EmailVerified
-	}
+	info.ofScopes(&u, caller.Scopes)
 	info.fill(&u, claims, claimsUserInfo)
 	return info, nil
+}
+
+// ofScopes adds the claims that scopes stand for (OpenID Connect Core section 5.4). People sign in with their address, so
+// that is preferred_username, which belongs to profile; it is left out without the scope email, which gives the
+// address, and until the address is verified, because anyone can sign up with an address that isn't theirs.
+func (i *UserInfo) ofScopes(u *core.User, scopes []string) {
+	profile, email := slices.Contains(scopes, core.ScopeProfile), slices.Contains(scopes, core.ScopeEmail)
+	if profile {
+		i.Name, i.UpdatedAt = u.Name, seconds(u.UpdatedAt)
+	}
+	if email {
+		i.Email, i.EmailVerified = &u.Email, &u.EmailVerified
+	}
+	if profile && email && u.EmailVerified {
+		i.Username = string(u.Email)
+	}
 }

@@ -29,11 +29,13 @@ type Client struct {
 	PostLogoutRedirectURIs Strings `json:"post_logout_redirect_uris" db:"post_logout_redirect_uris"`
 	FirstParty             bool    `json:"first_party" db:"first_party"`
 	IDTokenAlg             string  `json:"id_token_signed_response_alg" db:"id_token_signed_response_alg" enum:"RS256|ES256"`
-	RequirePKCE            bool    `json:"require_pkce" db:"require_pkce"`
-	CreatedAt              Instant `json:"created_at" db:"created_at"`
-	UpdatedAt              Instant `json:"updated_at" db:"updated_at"`
-	SecretHash             []byte  `json:"-" db:"secret_hash"` // SHA-256; empty for a public client
-	OldSecretHash          []byte  `json:"-" db:"old_secret_hash"`
+	// IDTokenClaims puts the name and email claims of the granted scopes into the ID token as well as into userinfo.
+	IDTokenClaims bool    `json:"id_token_claims" db:"id_token_claims"`
+	RequirePKCE   bool    `json:"require_pkce" db:"require_pkce"`
+	CreatedAt     Instant `json:"created_at" db:"created_at"`
+	UpdatedAt     Instant `json:"updated_at" db:"updated_at"`
+	SecretHash    []byte  `json:"-" db:"secret_hash"` // SHA-256; empty for a public client
+	OldSecretHash []byte  `json:"-" db:"old_secret_hash"`
 	// until when that one is good, too
 	OldSecretUntil Instant `json:"old_secret_until,omitzero" db:"old_secret_until"`
 	Suspended      bool    `json:"-" db:"suspended"` // its tenant is; as store.Client reads it
@@ -52,6 +54,7 @@ type ClientInput struct {
 	PostLogoutRedirectURIs *[]string `json:"post_logout_redirect_uris"`
 	FirstParty             *bool     `json:"first_party"`
 	IDTokenAlg             *string   `json:"id_token_signed_response_alg" enum:"RS256|ES256"`
+	IDTokenClaims          *bool     `json:"id_token_claims"`
 	RequirePKCE            *bool     `json:"require_pkce"`
 }
 
@@ -100,6 +103,9 @@ func (c *Client) Change(in ClientInput, operator bool, now Instant) (secret stri
 	if in.FirstParty != nil {
 		c.FirstParty = *in.FirstParty
 	}
+	if in.IDTokenClaims != nil {
+		c.IDTokenClaims = *in.IDTokenClaims
+	}
 	if in.RequirePKCE != nil {
 		c.RequirePKCE = *in.RequirePKCE
 	}
@@ -140,6 +146,7 @@ func (c *Client) Warnings() []string {
 // sameDoors reports whether tokens of both clients go to the same places, by the same proofs, for the same scopes.
 func (c *Client) sameDoors(o Client) bool {
 	return c.ClientType == o.ClientType && c.AuthMethod == o.AuthMethod && c.IDTokenAlg == o.IDTokenAlg &&
+		c.IDTokenClaims == o.IDTokenClaims &&
 		slices.Equal(c.RedirectURIs, o.RedirectURIs) && slices.Equal(c.PostLogoutRedirectURIs,
 		o.PostLogoutRedirectURIs) &&
 		slices.Equal(c.Scopes, o.Scopes) && slices.Equal(c.GrantTypes, o.GrantTypes)

@@ -53,6 +53,8 @@ type TokenClient struct {
 	SecretHash   []byte
 	FirstParty   bool
 
+	IDTokenClaims bool // its ID tokens carry the name and email claims of the granted scopes
+
 	OldSecretHash  []byte  // of the secret before
 	OldSecretUntil Instant // until when that one is good, too
 

@@ -57,6 +57,9 @@ func (a authorizations) answer(c *web.Call, q url.Values, r auth.AuthorizeReques
 		return web.HTML{}, err
 	}
 	c.Tenant = reply.Request.Client.TenantID
+	if reply.Fault != nil {
+		c.LogError(reply.Fault)
+	}
 	switch reply.Step {
 	case auth.StepLogin:
 		return web.HTML{To: c.PublicURL() + "/login?" +

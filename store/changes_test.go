@@ -20,7 +20,8 @@ import (
 // are BLOBs or stand in maskedColumns. A new column belongs into one of the two.
 var shownColumns = map[string]string{
 	"client": "tenant_id name client_type redirect_uris post_logout_redirect_uris scopes grant_types " +
-		"token_endpoint_auth_method id_token_signed_response_alg first_party require_pkce deleted_at old_secret_until",
+		"token_endpoint_auth_method id_token_signed_response_alg id_token_claims first_party " +
+		"require_pkce deleted_at old_secret_until",
 	"dkim_key": "tenant_id domain selector algorithm status public",
 	"import_job": "tenant_id list_id name bytes status dry_run keep_fields subscriber_status source mapping lines added updated " +
 		"unchanged kept contradicted pending failed evidence evidence_unreadable evidence_future sync_id created_by " +

@@ -18,6 +18,7 @@ type clientRow struct {
 	GrantTypes string `db:"grant_types"`
 	AuthMethod string `db:"auth_method"`
 	IDTokenAlg string `db:"id_token_alg"`
+	IDClaims   bool   `db:"id_token_claims"`
 	SecretHash []byte `db:"secret_hash"`
 	OldHash    []byte `db:"old_secret_hash"`
 	OldUntil   int64  `db:"old_secret_until"`
@@ -28,7 +29,7 @@ type clientRow struct {
 func (c clientRow) client() (core.TokenClient, error) {
 	t := core.TokenClient{
 		ID: c.ID, TenantID: c.TenantID, Confidential: c.Type == "confidential",
-		AuthMethod: c.AuthMethod, IDTokenAlg: c.IDTokenAlg, SecretHash: c.SecretHash, FirstParty: c.FirstParty,
+		AuthMethod: c.AuthMethod, IDTokenAlg: c.IDTokenAlg, IDTokenClaims: c.IDClaims, SecretHash: c.SecretHash, FirstParty: c.FirstParty,
 		Suspended: c.Suspended, OldSecretHash: c.OldHash, OldSecretUntil: core.Instant(c.OldUntil),
 	}
 	return t, errors.Join(json.Unmarshal([]byte(c.Scopes), &t.Scopes),
@@ -38,7 +39,8 @@ func (c clientRow) client() (core.TokenClient, error) {
 const tokenClientColumns = `coalesce(c.tenant_id, '') AS client_tenant, coalesce(c.client_type, 'public') AS client_type,
 	coalesce(c.scopes, '[]') AS client_scopes, coalesce(c.grant_types, '[]') AS grant_types,
 	coalesce(c.token_endpoint_auth_method, '') AS auth_method,
-	coalesce(c.id_token_signed_response_alg, 'RS256') AS id_token_alg, coalesce(c.secret_hash, x'') AS secret_hash,
+	coalesce(c.id_token_signed_response_alg, 'RS256') AS id_token_alg,
+	coalesce(c.id_token_claims, 0) AS id_token_claims, coalesce(c.secret_hash, x'') AS secret_hash,
 	coalesce(c.old_secret_hash, x'') AS old_secret_hash, coalesce(c.old_secret_until, 0) AS old_secret_until,
 	coalesce(c.first_party, 0) AS first_party,
 	coalesce(t.status, '') = 'suspended' AS suspended`
@@ -79,7 +81,8 @@ func (r *stateRow) places() []any {
 		&f.ID, &f.Kind, &f.UserID, &f.ClientID, &f.TenantID, &f.Scope, &f.Epoch, &f.AMR, &f.Remote, &f.UserAgent,
 		&f.BrowserID,
 		&f.AuthAt, &f.CreatedAt, &f.UsedAt, &f.ExpiresAt, &f.RevokedAt, &f.Claims,
-		&c.TenantID, &c.Type, &c.Scopes, &c.GrantTypes, &c.AuthMethod, &c.IDTokenAlg, &c.SecretHash, &c.OldHash, &c.OldUntil,
+		&c.TenantID, &c.Type, &c.Scopes, &c.GrantTypes, &c.AuthMethod, &c.IDTokenAlg, &c.IDClaims, &c.SecretHash, &c.OldHash,
+		&c.OldUntil,
 		&c.FirstParty, &c.Suspended,
 		&r.ClientOK, &r.Email, &r.Verified, &r.UserEpoch, &r.Disabled, &r.Roles,
 	}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+
 	"github.com/urfave/cli/v2"
 
 	"newsletterd/cmd/newsletterd/config"
@@ -27,6 +29,7 @@ func clientFlags() []cli.Flag {
 		oneOfFlag("auth-method", "`METHOD` at the token endpoint: none, client_secret_basic or client_secret_post", "",
 			"none", "client_secret_basic", "client_secret_post"),
 		oneOfFlag("id-token-alg", "`ALG` that id tokens are signed with: RS256 or ES256", "RS256", "ES256"),
+		boolFlag("id-token-claims", "put name and email into the ID token too (default for new clients; =false: userinfo only)"),
 		boolFlag("first-party", "ours: users aren't asked for consent"),
 		boolFlag("require-pkce", "demand PKCE (default; =false only for a confidential client that can't)"),
 	}
@@ -37,7 +40,7 @@ func clientInput(c *cli.Context) core.ClientInput {
 		Name: given(c, "name"), ClientType: given(c, "type"), RedirectURIs: givenList(c, "redirect-uri"),
 		PostLogoutRedirectURIs: givenList(c, "post-logout-redirect-uri"), Scopes: givenWords(c, "scope"),
 		GrantTypes: givenList(c, "grant-type"), AuthMethod: given(c, "auth-method"),
-		IDTokenAlg: given(c, "id-token-alg"),
+		IDTokenAlg: given(c, "id-token-alg"), IDTokenClaims: givenBool(c, "id-token-claims"),
 		FirstParty: givenBool(c, "first-party"), RequirePKCE: givenBool(c, "require-pkce"),
 	}
 }
@@ -62,6 +65,7 @@ func (p *program) clientCommands() *cli.Command {
 			clientFlags()...), []string{"name"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			in := clientInput(c)
 			in.TenantID = given(c, "tenant")
+			in.IDTokenClaims = cmp.Or(in.IDTokenClaims, new(true))
 			client, secret, err := core.NewClient(in, true, now())
 			if err != nil {
 				return err

@@ -69,6 +69,9 @@ func (p *Page) showClients(f filled, v View) (web.HTML, error) {
 	if err != nil {
 		return web.HTML{}, err
 	}
+	if f.values == nil {
+		f.values = map[string]string{"id_token_claims": "1"}
+	}
 	v.State = p.T("Programs and sites of yours that use the API, each with a secret of its own.")
 	return p.showSettings("clients", "clients", v, f, clientsData{found, p.scopeOptions()})
 }
@@ -88,7 +91,7 @@ func (o *Console) addClient(p *Page) (web.HTML, error) {
 		}
 	}
 	if uris := strings.Fields(p.Form["redirect_uris"]); len(uris) > 0 {
-		body["redirect_uris"] = uris
+		body["redirect_uris"], body["id_token_claims"] = uris, p.Form["id_token_claims"] == "1"
 		body["grant_types"] = []string{"authorization_code", "refresh_token", "client_credentials"}
 		scopes = append(slices.Clone(core.UserScopes), scopes...)
 	}
