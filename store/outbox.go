@@ -12,7 +12,7 @@ const outboxColumns = "id, event_id, event_type, tenant_id, list_id, subscriptio
 	"tries, dead_at, last_error, revived_at, endpoint_id"
 
 // addEvent writes the event of a change. It is due no earlier than the events of the same subscription that
-// still wait: this keeps them in order without a look at each other when they are read.
+// still wait: this keeps them in order without a look at each other when they are read. The last of them is due last.
 func (tx *Tx) addEvent(tenantID string, sub *core.Subscription, c *core.Change, now core.Instant) error {
 	e := eventOf(tenantID, sub, c)
 	if err := tx.putEvent(e, "", now); err != nil {
@@ -35,8 +35,9 @@ func (tx *Tx) putEvent(e *core.Event, endpointID string, now core.Instant) error
 	tx.kick(TopicOutbox)
 	_, err := tx.exec(`INSERT INTO outbox (event_id, event_type, tenant_id, list_id, subscription_id, body,
 		occurred_at, due_at, endpoint_id)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, max(?8, (SELECT coalesce(max(due_at), 0) FROM outbox
-			WHERE list_id = ?4 AND subscription_id = ?5 AND endpoint_id = ?9 AND dead_at = 0)), ?9)`,
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, max(?8, coalesce((SELECT due_at FROM outbox INDEXED BY outbox_subscription
+			WHERE list_id = ?4 AND subscription_id = ?5 AND endpoint_id = ?9 AND dead_at = 0 ORDER BY id DESC LIMIT 1),
+			0)), ?9)`,
 		e.ID, e.Type, e.TenantID, e.ListID, e.Subscriber.ID, string(e.AppendJSON(nil)), int64(e.OccurredAt), int64(now),
 		endpointID)
 	return err
@@ -124,8 +125,8 @@ func (tx *Tx) finishEvent(r EventResult, now core.Instant) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.exec(`UPDATE outbox SET due_at = max(due_at, ?) WHERE list_id = ? AND subscription_id = ?
-		AND endpoint_id = ? AND dead_at = 0 AND id > ?`,
+	_, err = tx.exec(`UPDATE outbox INDEXED BY outbox_subscription SET due_at = max(due_at, ?)
+		WHERE list_id = ? AND subscription_id = ? AND endpoint_id = ? AND dead_at = 0 AND id > ?`,
 		int64(r.RetryAt), r.Event.ListID, r.Event.SubscriptionID, r.Event.EndpointID, r.Event.ID)
 	return err
 }
@@ -289,8 +290,8 @@ func (s *Store) RetryEvent(ctx context.Context, id int64, actor string, now core
 			dead_at = 0, tries = 0, due_at = ?1 WHERE id = ?2`, int64(now), id); err != nil {
 			return err
 		}
-		_, err := tx.exec("UPDATE outbox SET due_at = min(due_at, ?) WHERE list_id = ? AND subscription_id = ? AND "+
-			"endpoint_id = ? AND dead_at = 0 AND id < ?",
+		_, err := tx.exec("UPDATE outbox INDEXED BY outbox_subscription SET due_at = min(due_at, ?) WHERE "+
+			"list_id = ? AND subscription_id = ? AND endpoint_id = ? AND dead_at = 0 AND id < ?",
 			int64(now), e.ListID, e.SubscriptionID, e.EndpointID, id)
 		if err == nil {
 			err = tx.urge()
