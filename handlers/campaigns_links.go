@@ -182,7 +182,7 @@ func (k *Checks) ask(ctx context.Context, address string) (problem string, refus
 }
 
 func (k *Checks) request(ctx context.Context, method, address string) (status int, err error) {
-	req, err := http.NewRequestWithContext(ctx, method, address, http.NoBody)
+	req, err := http.NewRequestWithContext(ctx, method, web.ASCII(address), http.NoBody)
 	if err != nil {
 		return 0, err
 	}

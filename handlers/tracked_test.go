@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -99,6 +100,32 @@ func TestNoOpenRedirect(t *testing.T) {
 		}
 		if strings.HasPrefix(path, click+"?") != (res.StatusCode == 302) {
 			t.Errorf("%s: %d", path, res.StatusCode)
+		}
+	}
+}
+
+// The address that a browser is sent to is ASCII; what an author has written is kept as it is.
+func TestClicksLeadToASCII(t *testing.T) {
+	e := newEnv(t)
+	e.step("tenant acme")
+	e.step("list weekly tenant=acme")
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	for i, c := range []struct{ link, want string }{
+		{"https://ex.example/café?ü=ö", "https://ex.example/caf%C3%A9?%C3%BC=%C3%B6"},
+		{"https://bücher.example/", "https://xn--bcher-kva.example/"},
+		{"https://ex.example/?id=1&region=eu&currency=EUR", "https://ex.example/?id=1&region=eu&currency=EUR"},
+		{"https://ex.example/caf%C3%A9#Größe", "https://ex.example/caf%C3%A9#Gr%C3%B6%C3%9Fe"},
+		{"https://例え.example:8443/%e3%81%82?q=あ", "https://xn--r8jz45g.example:8443/%e3%81%82?q=%E3%81%82"},
+	} {
+		name := "issue" + strconv.Itoa(i)
+		steps["sent-issue"](e, name, map[string]string{"list": "weekly", "email": name + "@example.org", "link": c.link})
+		req, err := http.NewRequestWithContext(t.Context(), "GET", e.url+"/t/c/"+e.value(name+".click"), nil)
+		e.must(err)
+		res, err := client.Do(req)
+		e.must(err)
+		res.Body.Close()
+		if got := res.Header.Get("Location"); got != c.want || res.StatusCode != 302 {
+			t.Errorf("%s: %d to %q, want %q", c.link, res.StatusCode, got, c.want)
 		}
 	}
 }

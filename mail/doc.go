@@ -11,6 +11,7 @@
 //	ident.go             Ident: Message-ID, bounce and unsubscribe addresses that name a recipient row
 //	attach.go            Attachments: files that all mails of a job share
 //	marks.go             the header by which a provider's events name a mail
+//	attribute.go         AttributeText: what the value of an HTML attribute means
 //	track.go             tracked links and the pixel
 //
 // Templates:

@@ -22,7 +22,7 @@ func (i *inspector) links(tokens []token) {
 		f.token(n, &tokens[n])
 	}
 	for _, p := range f.found {
-		i.link(strings.TrimSpace(html.UnescapeString(tokens[p.token].body[p.from:p.to])))
+		i.link(strings.TrimSpace(AttributeText(tokens[p.token].body[p.from:p.to])))
 	}
 }
 

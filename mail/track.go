@@ -177,7 +177,7 @@ func replaceLinks(tokens []token, all bool, with func(t *token, before, target s
 
 // trackable returns the address that an href means, empty if it is none that is tracked.
 func trackable(value string) string {
-	target := strings.TrimSpace(html.UnescapeString(value))
+	target := strings.TrimSpace(AttributeText(value))
 	u, err := url.Parse(target)
 	if err != nil || len(target) > core.MaxTarget || u.Host == "" ||
 		u.Scheme != "http" && u.Scheme != "https" || strings.ContainsAny(target, " \r\n\t") {

@@ -1,7 +1,6 @@
 package mail
 
 import (
-	"html"
 	"slices"
 	"strings"
 )
@@ -125,7 +124,7 @@ func urlSchemeOf(text string, ended bool) string {
 		static = text[:urlUnfinished(text)]
 	}
 	var b strings.Builder
-	for _, r := range html.UnescapeString(static) {
+	for _, r := range AttributeText(static) {
 		if r > ' ' { // browsers drop controls inside a scheme
 			b.WriteRune(r)
 		}

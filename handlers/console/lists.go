@@ -2,9 +2,10 @@ package console
 
 import (
 	"cmp"
-	"html"
 	"net/url"
 	"strings"
+
+	"golang.org/x/net/html"
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
@@ -170,14 +171,27 @@ func (p *Page) linksOf(l *core.List) (links listLinks, err error) {
 		return links, err
 	}
 	links.Code = form.HTML
-	_, rest, _ := strings.Cut(form.HTML, `action="`)
-	action, _, _ := strings.Cut(rest, `"`)
-	links.Page = html.UnescapeString(action)
+	links.Page = actionOf(form.HTML)
 	if l.Archive {
 		links.Archive = strings.TrimSuffix(links.Page, "/l/"+l.ID) + l.ArchivePath()
 		links.Feed = links.Archive + "feed.xml"
 	}
 	return links, nil
+}
+
+// actionOf returns where the first form in a piece of HTML leads.
+func actionOf(code string) string {
+	z := html.NewTokenizer(strings.NewReader(code))
+	for kind := z.Next(); kind != html.ErrorToken; kind = z.Next() {
+		if t := z.Token(); kind == html.StartTagToken && t.Data == "form" {
+			for _, a := range t.Attr {
+				if a.Key == "action" {
+					return a.Val
+				}
+			}
+		}
+	}
+	return ""
 }
 
 // listSettings are the settings of a list.

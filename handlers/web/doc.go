@@ -12,6 +12,7 @@
 //	access.go            Access: who may call
 //	limit.go             sizes of bodies, their memory, time limits, requests per remote address
 //	errors.go            the only mapping from an error to an answer, in five dialects
+//	location.go          ASCII: addresses in headers and request lines
 //	respond.go           how answers are written; streamed lists; answers without a size limit
 //	session.go           sessions and cookies of browsers, forms from other sites
 //	page.go              headers of pages, and what a browser asks for: language, HTML or JSON

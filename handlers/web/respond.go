@@ -118,7 +118,7 @@ func (c *Call) reply(out any) error {
 	case Text:
 		c.write(status, v.Type, v.Body)
 	case Redirect:
-		c.Header().Set("Location", v.URL)
+		c.Header().Set("Location", ASCII(v.URL))
 		c.w.WriteHeader(cmp.Or(v.Status, http.StatusFound))
 	default:
 		b := buffers.Get().(*bytes.Buffer)
@@ -136,7 +136,7 @@ func (c *Call) reply(out any) error {
 
 // redirect sends the browser on; after a form with 303, so that it doesn't post again.
 func (c *Call) redirect(to string) {
-	c.Header().Set("Location", to)
+	c.Header().Set("Location", ASCII(to))
 	status := http.StatusFound
 	if c.Request.Method == http.MethodPost {
 		status = http.StatusSeeOther

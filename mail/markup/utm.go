@@ -10,6 +10,7 @@ import (
 	"golang.org/x/net/html/atom"
 
 	"newsletterd/core"
+	"newsletterd/mail"
 )
 
 var (
@@ -52,13 +53,21 @@ func WithUTM(address string, utm *core.UTM, own string) string {
 	if o, err := url.Parse(own); err == nil {
 		g.own = o.Host
 	}
-	return g.address(address, "&", query)
+	return g.address(address, query)
+}
+
+// notMarks drops what would be taken for the marks of placeholders.
+var notMarks = strings.NewReplacer("\x01", "", "\x02", "")
+
+// attributeOf escapes the text of an attribute, and braces, which might become those of a placeholder.
+func attributeOf(text string) string {
+	return strings.ReplaceAll(html.EscapeString(text), "{", "&#123;")
 }
 
 // mask takes the placeholders out of a part: they hold what HTML and addresses do not.
 func (g *tagger) mask(part string) string {
 	g.kept = nil
-	return anyPlaceholder.ReplaceAllStringFunc(strings.NewReplacer("\x01", "", "\x02", "").Replace(part),
+	return anyPlaceholder.ReplaceAllStringFunc(notMarks.Replace(part),
 		func(p string) string {
 			g.kept = append(g.kept, p)
 			return "\x01" + strconv.Itoa(len(g.kept)-1) + "\x02"
@@ -93,22 +102,48 @@ func (g *tagger) html(page string) string {
 func (g *tagger) tag(raw string) string {
 	at := hrefValue.FindStringSubmatchIndex(raw)
 	for i := 2; i+1 < len(at); i += 2 {
-		if from, to := at[i], at[i+1]; from >= 0 {
-			return raw[:from] + g.address(raw[from:to], "&amp;", html.EscapeString(g.query)) + raw[to:]
+		from, to := at[i], at[i+1]
+		if from < 0 {
+			continue
+		}
+		address := meaning(raw[from:to])
+		tagged := g.address(address, g.query)
+		switch value := attributeOf(tagged); {
+		case tagged == address:
+			return raw
+		case raw[from-1] == '=' || strings.IndexByte(" \t\r\n\f", raw[from-1]) >= 0: // without quotes
+			return raw[:from] + `"` + value + `"` + raw[to:]
+		default:
+			return raw[:from] + value + raw[to:]
 		}
 	}
 	return raw
 }
 
+// meaning returns what the value of an attribute means. A character reference that a placeholder may go on with is
+// literal text.
+func meaning(value string) string {
+	var out strings.Builder
+	decoded := func(piece string) string { return notMarks.Replace(mail.AttributeText(piece)) }
+	at := 0
+	for _, mark := range keptMark.FindAllStringIndex(value, -1) {
+		const letter = "z" // as a placeholder's value may begin; of no number
+		out.WriteString(strings.TrimSuffix(decoded(value[at:mark[0]]+letter), letter))
+		out.WriteString(value[mark[0]:mark[1]])
+		at = mark[1]
+	}
+	return out.String() + decoded(value[at:])
+}
+
 func (g *tagger) text(part string) string {
 	return g.unmask(textAddress.ReplaceAllStringFunc(g.mask(part), func(address string) string {
 		end := len(strings.TrimRight(address, ".,;:!?"))
-		return g.address(address[:end], "&", g.query) + address[end:]
+		return g.address(address[:end], g.query) + address[end:]
 	}))
 }
 
 // address returns an address with the query, or as it is where it gets none.
-func (g *tagger) address(address, and, query string) string {
+func (g *tagger) address(address, query string) string {
 	lower := strings.ToLower(strings.TrimLeft(address, " \t\r\n"))
 	_, rest, found := strings.Cut(lower, "://")
 	if !found || !strings.HasPrefix(lower, "http://") && !strings.HasPrefix(lower, "https://") {
@@ -129,18 +164,16 @@ func (g *tagger) address(address, and, query string) string {
 		}
 	}
 	end := len(strings.TrimRight(address, " \t\r\n"))
-	for i := 0; i < end; i++ { // a fragment, and not &#39;
-		if address[i] == '#' && (i == 0 || address[i-1] != '&') {
-			end = i
-		}
+	if i := strings.IndexByte(address, '#'); i >= 0 {
+		end = min(end, i)
 	}
 	before := address[:end]
 	join := "?"
 	switch {
-	case strings.HasSuffix(before, "?") || strings.HasSuffix(before, "&") || strings.HasSuffix(before, "&amp;"):
+	case strings.HasSuffix(before, "?") || strings.HasSuffix(before, "&"):
 		join = ""
 	case strings.Contains(before, "?"):
-		join = and
+		join = "&"
 	}
 	return before + join + query + address[end:]
 }

@@ -18,6 +18,12 @@ func TestUTM(t *testing.T) {
 		{"https://shop.example", "https://shop.example?Q"},
 		{"https://shop.example/?a=1&amp;b=2#top", "https://shop.example/?a=1&amp;b=2&amp;Q#top"},
 		{"https://shop.example/?q=it&#39;s", "https://shop.example/?q=it&#39;s&amp;Q"},
+		{"https://shop.example/?a=1&region=2&copy=3", "https://shop.example/?a=1&amp;region=2&amp;copy=3&amp;Q"},
+		{"https://shop.example/?a=1&copy;=2&amp;reg=3", "https://shop.example/?a=1©=2&amp;reg=3&amp;Q"},
+		{"https://shop.example/?a=1&copy{{ email }}", "https://shop.example/?a=1&amp;copy{{ email }}&amp;Q"},
+		{"https://shop.example/?a=1&para", "https://shop.example/?a=1¶&amp;Q"},
+		{"https://shop.example/&num;top", "https://shop.example/?Q#top"},
+		{"https://shop.example/?a=&#123;{ email }}&#1;0&#2;", "https://shop.example/?a=&#123;&#123; email }}0&amp;Q"},
 		{"HTTPS://shop.example/a?", "HTTPS://shop.example/a?Q"},
 		{"https://shop.example/?u={{ email | url_encode }}", "https://shop.example/?u={{ email | url_encode }}&amp;Q"},
 		{`https://shop.example/{{ preferences.plan | default: "a?b#c" | url_encode }}/x`, `https://shop.example/{{ preferences.plan | default: "a?b#c" | url_encode }}/x?Q`},
@@ -72,6 +78,15 @@ func TestUTM(t *testing.T) {
 	for _, page := range []string{"<p", "<a href", "<a href='x", "a\r\n<b>\x00</b>", "<script>a</a", "<!--", "{{ a", "<A HREF=x>{%"} {
 		if got, _ := addUTM(page, "", query, ""); got != page {
 			t.Errorf("%q, want %q", got, page)
+		}
+	}
+	for page, want := range map[string]string{
+		`<a href=https://a.example/?a=1&region=2>x`:   `<a href="https://a.example/?a=1&amp;region=2&amp;` + htmlQuery + `">x`,
+		`<a href = https://a.example/?a=1&#32;b c>x`:  `<a href = "https://a.example/?a=1 b&amp;` + htmlQuery + `" c>x`,
+		`<a href="mailto:a@b.example?a=1&region=2">x`: `<a href="mailto:a@b.example?a=1&region=2">x`,
+	} {
+		if got, _ := addUTM(page, "", query, ""); got != want {
+			t.Errorf("%s\n%s, want\n%s", page, got, want)
 		}
 	}
 	again, _ := addUTM(r.HTML, "", query, "")
