@@ -95,6 +95,20 @@ func (e *ProviderEvent) Effect() string {
 	return ""
 }
 
+// Effect is what the report means for the address: that of its event, unless more is known of a soft bounce.
+func (r *ProviderReport) Effect() string {
+	effect := r.Event.Effect()
+	switch {
+	case effect != SoftBounce:
+		return effect
+	case r.Doubtful:
+		return DoubtfulBounce
+	case r.Sender:
+		return ""
+	}
+	return effect
+}
+
 // Key is what makes two events of one provider the same: message_id, event_type, address and instant.
 func (e *ProviderEvent) Key() []byte {
 	return ProviderKey(bareMessageID(e.MessageID), e.Type, e.Email.Key(), strconv.FormatInt(int64(e.OccurredAt), 10))
@@ -250,4 +264,6 @@ type ProviderReport struct {
 	JobNo       int64    // the mail is of this job; 0: none of ours
 	Seq         int64    // its recipient
 	Guess       bool     // without JobNo: the newest mail to the address may be meant
+	Doubtful    bool     // of a soft bounce: the address probably does not exist (DoubtfulBounce)
+	Sender      bool     // of a soft bounce: the sender is at fault, which says nothing against the address
 }

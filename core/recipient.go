@@ -54,6 +54,7 @@ type Outcome struct {
 	Reason     string  // why not sent, or the relay's words; kept with the recipient
 	Ambiguous  bool    // the reply to this message was lost: it is sent once more
 	HardBounce bool    // the address itself is at fault
+	Doubtful   bool    // the address probably is at fault (DoubtfulBounce)
 	SoftBounce bool    // its mailbox was full to the last
 	// of RecipientSent: what the relay's provider calls the mail; empty: not told, or not needed
 	QueueID string

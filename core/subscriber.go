@@ -30,9 +30,10 @@ func (s Status) strength() int {
 
 // Figures of the rules about subscribers.
 const (
-	MaxClockAhead    = 300 * time.Second  // an instant further ahead counts as the time of receipt
-	MaxSoftBounces   = 5                  // in a row, without a delivery between
-	SoftBouncePeriod = 3 * 24 * time.Hour // that they must span at least
+	MaxClockAhead    = 300 * time.Second   // an instant further ahead counts as the time of receipt
+	MaxSoftBounces   = 5                   // in a row, without a delivery between
+	SoftBouncePeriod = 3 * 24 * time.Hour  // that they must span at least
+	DoubtPeriod      = 90 * 24 * time.Hour // within which the second doubtful bounce counts
 )
 
 // Subscriber is one address of one list as the send side knows it: two facts, each with its instant.
@@ -49,7 +50,8 @@ type Subscriber struct {
 	Preferences    Preferences `db:"preferences"`
 	SoftBounces    int         `db:"soft_bounces"`
 	SoftAt         Instant     `db:"soft_at"`
-	SyncNo         int64       `db:"sync_no"` // of the last full sync that named it
+	DoubtedAt      Instant     `db:"doubted_at"` // of the first doubtful bounce; 0: there was none
+	SyncNo         int64       `db:"sync_no"`    // of the last full sync that named it
 	CreatedAt      Instant     `db:"created_at"`
 	ChangedAt      Instant     `db:"changed_at"`
 }
@@ -81,7 +83,8 @@ func (s *Subscriber) Apply(p EventSubscriber, eventType string, occurredAt, now 
 	changed := fresh
 	if eventType == EventActivated && status == StatusActive && s.Block == StatusBounced &&
 		occurredAt > s.BlockAt && occurredAt >= s.MemberStatusAt {
-		s.Block, s.BlockAt, s.SoftBounces, s.SoftAt, changed = NotBlocked, 0, 0, 0, true
+		s.Block, s.BlockAt, s.SoftBounces, s.SoftAt, s.DoubtedAt = NotBlocked, 0, 0, 0, 0
+		changed = true
 	}
 	if status.strength() > 0 {
 		changed = s.block(status, occurredAt) || changed
@@ -137,10 +140,13 @@ const (
 	Complaint   = "complaint"
 	Suppression = "suppression"
 	Delivery    = "delivery"
+	// DoubtfulBounce says that the address probably does not exist: two mails in a row tell for sure.
+	DoubtfulBounce = "doubtful"
 )
 
 // Report applies what a mail provider said of the address; it reports whether anything changed. Soft bounces count:
-// MaxSoftBounces in a row over at least SoftBouncePeriod make it bounced, a delivery between clears the count.
+// MaxSoftBounces in a row over at least SoftBouncePeriod make it bounced, and so do two doubtful ones within
+// DoubtPeriod. A delivery between clears the count.
 func (s *Subscriber) Report(effect string, occurredAt, now Instant) bool {
 	if occurredAt > now.Add(MaxClockAhead) {
 		occurredAt = now
@@ -156,9 +162,9 @@ func (s *Subscriber) Report(effect string, occurredAt, now Instant) bool {
 	case Delivery:
 		// One from before the first of them does not stand between.
 		if changed = s.SoftBounces > 0 && occurredAt >= s.SoftAt; changed {
-			s.SoftBounces, s.SoftAt = 0, 0
+			s.SoftBounces, s.SoftAt, s.DoubtedAt = 0, 0, 0
 		}
-	case SoftBounce:
+	case SoftBounce, DoubtfulBounce:
 		changed = true
 		if s.SoftBounces++; s.SoftBounces == 1 || occurredAt < s.SoftAt {
 			s.SoftAt = occurredAt
@@ -166,9 +172,23 @@ func (s *Subscriber) Report(effect string, occurredAt, now Instant) bool {
 		if s.SoftBounces >= MaxSoftBounces && occurredAt.Sub(s.SoftAt) >= SoftBouncePeriod {
 			s.block(StatusBounced, occurredAt)
 		}
+		if effect == DoubtfulBounce {
+			s.doubt(occurredAt)
+		}
 	}
 	if changed {
 		s.ChangedAt = now
 	}
 	return changed
+}
+
+// doubt takes in a doubtful bounce.
+func (s *Subscriber) doubt(at Instant) {
+	switch apart := at.Sub(s.DoubtedAt); {
+	case s.DoubtedAt == 0 || apart > DoubtPeriod:
+		s.DoubtedAt = at
+	case apart < -DoubtPeriod: // reported late: it says nothing about today
+	default:
+		s.block(StatusBounced, at)
+	}
 }

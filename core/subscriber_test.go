@@ -219,7 +219,7 @@ func reportOne(t *testing.T, before Subscriber, effect string) {
 		}
 	case Suppression:
 		block = StatusSuppressed
-	case SoftBounce, Delivery: // one alone blocks no one
+	case SoftBounce, DoubtfulBounce, Delivery: // one alone blocks no one
 	default:
 		t.Errorf("no rule for the report %s", effect)
 	}
@@ -334,6 +334,14 @@ func TestReports(t *testing.T) {
 		{"five in an hour", sub("active", -9, "", 0), soft(5), 900, ""},
 		{"five in three days", sub("active", -9, "", 0), soft(5), 64800, "bounced"},
 		{"six, the last late enough", sub("active", -9, "", 0), soft(6), 60000, "bounced"},
+		{"one doubtful", sub("active", -9, "", 0), []string{DoubtfulBounce}, 0, ""},
+		{"two doubtful at once", sub("active", -9, "", 0), []string{DoubtfulBounce, DoubtfulBounce}, 0, "bounced"},
+		{"two doubtful in a month", sub("active", -9, "", 0), []string{DoubtfulBounce, DoubtfulBounce}, 30 * 86400, "bounced"},
+		{"two doubtful in half a year", sub("active", -9, "", 0), []string{DoubtfulBounce, DoubtfulBounce}, 180 * 86400, ""},
+		{"one doubtful, one soft", sub("active", -9, "", 0), []string{DoubtfulBounce, SoftBounce}, 86400, ""},
+		{"doubtful, delivered, doubtful", sub("active", -9, "", 0), []string{DoubtfulBounce, Delivery, DoubtfulBounce}, 86400, ""},
+		{"doubtful under a complaint", sub("active", -9, "complaint", -8), []string{DoubtfulBounce, DoubtfulBounce}, 9, "complaint"},
+		{"nothing against the address", sub("active", -9, "", 0), make([]string, 9), 864000, ""},
 		{"a delivery between", sub("active", -9, "", 0), append(append(soft(4), Delivery), soft(4)...), 864000, ""},
 	}
 	for _, tt := range tests {

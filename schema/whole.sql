@@ -1030,7 +1030,7 @@ CREATE TABLE subscriber (
   soft_at      INTEGER NOT NULL DEFAULT 0, -- of the first of them
   sync_no      INTEGER NOT NULL DEFAULT 0, -- of the last full sync that named it
   created_at   INTEGER NOT NULL,
-  changed_at   INTEGER NOT NULL,
+  changed_at   INTEGER NOT NULL, doubted_at INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (list_id, id)
 ) STRICT, WITHOUT ROWID;
 

@@ -125,6 +125,8 @@ func (tx *Tx) finishUnsent(o *core.Outcome, c *jobCount, now core.Instant) error
 	case o.HardBounce:
 		effect = core.HardBounce
 		c.hard++
+	case o.Doubtful:
+		effect = core.DoubtfulBounce
 	case o.SoftBounce:
 		effect = core.SoftBounce
 	default:

@@ -171,7 +171,7 @@ var personColumns = map[string]struct {
 	"signing_key": {other: "kid alg private created_at active_at retired_at expires_at"},
 	"subscriber": {
 		person: "email_key id email preferences",
-		other:  "list_id word word_at block block_at soft_bounces soft_at sync_no created_at changed_at",
+		other:  "list_id word word_at block block_at soft_bounces soft_at doubted_at sync_no created_at changed_at",
 	},
 	"subscription": {
 		person: "id email email_key preferences",

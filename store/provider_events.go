@@ -61,7 +61,7 @@ func (tx *Tx) applyReport(r core.ProviderReport, now core.Instant) error {
 	if r.Unsubscribe {
 		return tx.leaveByProvider(&r, to, now)
 	}
-	if err := tx.applyEffect(e, now); err != nil || r.JobNo == 0 {
+	if err := tx.applyEffect(&r, now); err != nil || r.JobNo == 0 {
 		return err
 	}
 	switch {
@@ -139,11 +139,21 @@ func (tx *Tx) recipientByQueueID(r *core.ProviderReport) error {
 	return err
 }
 
-// applyEffect is what an event means for the address.
-func (tx *Tx) applyEffect(e *core.ProviderEvent, now core.Instant) error {
-	effect := e.Effect()
-	if effect == core.Open || effect == core.Click {
+// applyEffect is what a report means for the address. A mail is doubted once, however often it is reported.
+func (tx *Tx) applyEffect(r *core.ProviderReport, now core.Instant) error {
+	e, effect := &r.Event, r.Effect()
+	switch effect {
+	case "", core.Open, core.Click:
 		return nil
+	case core.DoubtfulBounce:
+		again, err := tx.number("SELECT count(*) FROM recipient WHERE job_no = ? AND seq = ? AND marks & ? <> 0",
+			r.JobNo, r.Seq, int(core.MarkBounced))
+		if err != nil {
+			return err
+		}
+		if again > 0 {
+			effect = core.SoftBounce
+		}
 	}
 	known, err := tx.report(e.TenantID, e.Email.Key(), effect, e.OccurredAt, now)
 	if err != nil || !known {

@@ -8,7 +8,7 @@ import (
 )
 
 const subscriberColumns = `list_id, email_key, subscriber.id, email, word, word_at, block, block_at, preferences, soft_bounces, soft_at,
-	sync_no, created_at, changed_at`
+	doubted_at, sync_no, created_at, changed_at`
 
 const selectSubscriber = "SELECT " + subscriberColumns + " FROM subscriber WHERE list_id = ? AND id = ?"
 
@@ -99,12 +99,12 @@ func (tx *Tx) applySubscriber(a applying, p core.EventSubscriber, now core.Insta
 
 var upsertSubscriber = insertInto("subscriber",
 	`list_id, email_key, id, email, word, word_at, block, block_at, preferences,
-	soft_bounces, soft_at, sync_no, created_at, changed_at`) + `
+	soft_bounces, soft_at, doubted_at, sync_no, created_at, changed_at`) + `
 	ON CONFLICT (list_id, id) DO UPDATE SET email = excluded.email, word = excluded.word,
 	word_at = excluded.word_at, block = excluded.block, block_at = excluded.block_at, preferences =
 	excluded.preferences,
-	soft_bounces = excluded.soft_bounces, soft_at = excluded.soft_at, sync_no = excluded.sync_no, changed_at =
-	excluded.changed_at`
+	soft_bounces = excluded.soft_bounces, soft_at = excluded.soft_at, doubted_at = excluded.doubted_at,
+	sync_no = excluded.sync_no, changed_at = excluded.changed_at`
 
 // saveSubscriber writes a record, new or not. was is what it counted as so far.
 func (tx *Tx) saveSubscriber(was core.CountedState, s *core.Subscriber) error {
@@ -112,7 +112,8 @@ func (tx *Tx) saveSubscriber(was core.CountedState, s *core.Subscriber) error {
 	_, err := tx.exec(upsertSubscriber,
 		s.ListID, s.EmailKey, s.ID, string(s.Email), string(s.MemberStatus), int64(s.MemberStatusAt), string(s.Block),
 		int64(s.BlockAt),
-		string(s.Preferences), s.SoftBounces, int64(s.SoftAt), s.SyncNo, int64(s.CreatedAt), int64(s.ChangedAt))
+		string(s.Preferences), s.SoftBounces, int64(s.SoftAt), int64(s.DoubtedAt), s.SyncNo, int64(s.CreatedAt),
+		int64(s.ChangedAt))
 	return err
 }
 

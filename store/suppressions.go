@@ -274,7 +274,8 @@ func (tx *Tx) unblock(pairs string, now core.Instant) error {
 		blocked[i].Block = core.NotBlocked
 		tx.moved(blocked[i].ListID, was, blocked[i].Counted())
 	}
-	_, err = tx.exec(`UPDATE subscriber SET block = '', block_at = 0, soft_bounces = 0, soft_at = 0, changed_at = ?2
+	_, err = tx.exec(`UPDATE subscriber SET block = '', block_at = 0, soft_bounces = 0, soft_at = 0, doubted_at = 0,
+		changed_at = ?2
 		WHERE (block <> '' OR soft_bounces > 0)
 		AND (list_id, id) IN (SELECT value->>0, value->>1 FROM json_each(?1))`, pairs, int64(now))
 	return err

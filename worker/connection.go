@@ -226,7 +226,7 @@ func (c *connection) done(e *smtp.Envelope, o smtp.Outcome) {
 	default:
 		c.worked(it)
 		rec := outcome(it, core.RecipientFailed, replyText(o), true)
-		rec.HardBounce = o.HardBounce
+		rec.HardBounce, rec.Doubtful = o.HardBounce, o.Doubtful
 		s.recorder.add(rec)
 		s.countPolicy(it, o)
 	}

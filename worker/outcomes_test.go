@@ -80,6 +80,7 @@ func TestACancelledJobStops(t *testing.T) {
 func TestOutcomes(t *testing.T) {
 	bounce := smtp.Outcome{Result: smtp.Never, Code: 550, Enhanced: "5.1.1", Text: "no such user", HardBounce: true}
 	policy := smtp.Outcome{Result: smtp.Never, Code: 554, Enhanced: "5.7.1", Text: "no"}
+	doubtful := smtp.Outcome{Result: smtp.Never, Code: 550, Text: "No such user", Doubtful: true}
 	later := smtp.Outcome{Result: smtp.Later, Code: 451, Enhanced: "4.3.0", Text: "later"}
 	full := smtp.Outcome{Result: smtp.Later, Code: 452, Enhanced: "4.2.2", Text: "full"}
 	sent := smtp.Outcome{Result: smtp.Sent, Code: 250}
@@ -105,6 +106,7 @@ func TestOutcomes(t *testing.T) {
 		{"deferred for ever", first(99, later), core.RecipientFailed, "451 4.3.0 later", 9, 0, "active"},
 		{"mailbox full for ever", first(99, full), core.RecipientFailed, "452 4.2.2 full", 9, 0, "active"},
 		{"no such user", first(99, bounce), core.RecipientFailed, "550 5.1.1 no such user", 1, 0, "bounced"},
+		{"probably no such user", first(99, doubtful), core.RecipientFailed, "550 No such user", 1, 0, "active"},
 		{"refused by policy", first(99, policy), core.RecipientFailed, "554 5.7.1 no", 1, 0, "active"},
 		{"reply lost once", first(1, smtp.Outcome{Result: smtp.Ambiguous}), core.RecipientSent, "", 1, 2, "active"},
 		{
@@ -163,7 +165,7 @@ func TestOutcomes(t *testing.T) {
 				t.Errorf("%s: the subscriber is %s", tt.name, sub.Status())
 			}
 		}
-		if j.Status != core.JobCompleted || j.Ambiguous != 2 || j.Bounced != 2 {
+		if j.Status != core.JobCompleted || j.Ambiguous != 2 || j.Bounced != 3 {
 			t.Errorf("%s, ambiguous %d, bounced %d", j.Status, j.Ambiguous, j.Bounced)
 		}
 	})

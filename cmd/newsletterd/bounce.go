@@ -46,7 +46,7 @@ the lists accordingly; a mail to the address in List-Unsubscribe ends that subsc
 Message-ID, return address or unsubscribe address count; others change nothing.
 In Postfix, for the domain of mail.bounce_domain:
 
-   master.cf:  newsletterd unix - n n - - pipe user=newsletterd argv=/usr/local/bin/newsletterd bounce --to ${recipient} --config FILE
+   master.cf:  newsletterd unix - n n - - pipe flags=R user=newsletterd argv=/usr/local/bin/newsletterd bounce --to ${recipient} --config FILE
    transport:  bounce.example.org  newsletterd:`
 	return c
 }

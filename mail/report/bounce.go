@@ -32,9 +32,9 @@ const (
 )
 
 // ParseBounce returns what a mail reports that came to rcpt, its envelope recipient (empty if unknown): a delivery
-// status notification (RFC 3464), a feedback report (RFC 5965), a bounce of no standard form, or a request to
-// unsubscribe, which is any mail to the address of List-Unsubscribe. The reports have no address but Names, because
-// only names that we made are believed. Any other mail, as the reply of a person or an automatic one, reports
+// status notification (RFC 3464), a feedback report (RFC 5965, or Outlook.com's form), a bounce of no standard form, or
+// a request to unsubscribe, which is any mail to the address of List-Unsubscribe. The reports have no address but Names,
+// because only names that we made are believed. Any other mail, as the reply of a person or an automatic one, reports
 // nothing.
 func ParseBounce(rcpt string, data []byte, now core.Instant) []core.ProviderReport {
 	data = data[:min(len(data), MaxBounce)]
@@ -44,16 +44,24 @@ func ParseBounce(rcpt string, data []byte, now core.Instant) []core.ProviderRepo
 	}
 	names := append([]string{rcpt}, addressees(&m.Header)...)
 	b := &bounce{names: names, at: dateOf(&m.Header, now), id: bounceID(&m.Header, data)}
-	switch kind, params, _ := m.Header.ContentType(); {
-	case kind == "multipart/report" && strings.EqualFold(params["report-type"], "delivery-status"):
-		b.report(m, b.status)
-	case kind == "multipart/report" && strings.EqualFold(params["report-type"], "feedback-report"):
-		b.report(m, b.feedback)
+	kind, params, _ := m.Header.ContentType()
+	form := strings.ToLower(params["report-type"])
+	b.parts(m)
+	switch {
+	case kind == "multipart/report" && form != "disposition-notification" && b.machine == "message/feedback-report":
+		b.feedback()
+	case kind == "multipart/report" && form != "disposition-notification" && b.machine != "":
+		b.status()
+	case b.junk: // Outlook.com's complaints (JMRP)
+		b.add(complained)
 	case b.to("u+") != "": // sent by a mail program for its user, who may not have seen it (RFC 2369 section 3.2)
 		b.at = now // by another clock the request could come before the subscription
 		b.add(unsubscribed, b.to("u+"))
-	case b.to("b+") != "" && (m.Header.Has("X-Failed-Recipients") || !automatic(&m.Header)):
-		b.add(someBounce) // without our return address it may be any mail
+	case b.to("b+") == "" || !cameBack(&m.Header, b.text): // without our return address it may be any mail
+	case strings.HasSuffix(b.machine, "delivery-status"):
+		b.status()
+	default:
+		b.told(headerText(&m.Header, "Subject"), b.text)
 	}
 	var out []core.ProviderReport
 	for i := range b.out {
@@ -70,6 +78,11 @@ type bounce struct {
 	at    core.Instant
 	id    string
 	out   []core.ProviderReport
+
+	machine string // media type of the part for programs; empty: none
+	report  []byte // that part
+	text    string // the beginning of the first part for people
+	junk    bool   // what came back has the mark of Outlook.com's complaints
 }
 
 // addressees returns where the header says that a mail was delivered to. One of them may be our return address.
@@ -104,18 +117,6 @@ func bounceID(h *message.Header, data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// automatic reports whether a mail is an automatic reply (RFC 3834), which says nothing about the delivery.
-func automatic(h *message.Header) bool {
-	if s := strings.ToLower(strings.TrimSpace(h.Get("Auto-Submitted"))); s != "" && s != "no" {
-		return true
-	}
-	switch strings.ToLower(strings.TrimSpace(h.Get("Precedence"))) {
-	case "bulk", "junk", "list", "auto_reply":
-		return true
-	}
-	return h.Has("X-Autoreply") || h.Has("X-Autorespond") || h.Has("List-Id")
-}
-
 // add adds a report of outcome.
 func (b *bounce) add(outcome core.ProviderEvent, names ...string) {
 	key := core.ProviderKey("mail", b.id, strconv.Itoa(len(b.out)))
@@ -134,15 +135,30 @@ func (b *bounce) to(prefix string) string {
 	return ""
 }
 
-// report reads the parts of a multipart/report: machine reads the second, which is for programs; the third is what
-// came back.
-func (b *bounce) report(m *message.Entity, machine func(string, io.Reader)) {
+// fail adds a report of a mail that failed; unclear is what it is where nothing is said of the address.
+func (b *bounce) fail(v smtp.Verdict, unclear core.ProviderEvent) {
+	n := len(b.out)
+	switch v {
+	case smtp.VerdictGone:
+		b.add(hardBounced)
+	case smtp.VerdictUnclear:
+		b.add(unclear)
+	default:
+		b.add(softBounced)
+	}
+	for i := range b.out[n:] {
+		b.out[n+i].Doubtful, b.out[n+i].Sender = v == smtp.VerdictDoubtful, v == smtp.VerdictSender
+	}
+}
+
+// parts reads a mail: a part for programs, the mail that came back, the first text.
+func (b *bounce) parts(m *message.Entity) {
+	b.junk = m.Header.Has(junkMark)
 	parts := m.MultipartReader()
 	if parts == nil {
+		b.text = textOf(m)
 		return
 	}
-	var status []byte
-	kind := ""
 	for range maxBounceParts {
 		p, err := parts.NextPart()
 		if p == nil || err != nil && !message.IsUnknownCharset(err) && !message.IsUnknownEncoding(err) {
@@ -150,18 +166,25 @@ func (b *bounce) report(m *message.Entity, machine func(string, io.Reader)) {
 		}
 		switch t, _, _ := mime.ParseMediaType(p.Header.Get("Content-Type")); t {
 		case "message/delivery-status", "message/global-delivery-status", "message/feedback-report":
-			if kind == "" {
-				kind = t
-				status, _ = io.ReadAll(io.LimitReader(p.Body, maxBounceHeader))
+			if b.machine == "" {
+				b.machine = t
+				b.report, _ = io.ReadAll(io.LimitReader(p.Body, maxBounceHeader))
 			}
 		case "message/rfc822", "text/rfc822-headers", "message/global", "message/global-headers":
 			if h, err := textproto.ReadHeader(bufio.NewReader(io.LimitReader(p.Body, maxBounceHeader))); err == nil {
 				b.names = append(b.names, returned(h)...)
+				b.junk = b.junk || h.Has(junkMark)
+			}
+		default:
+			if b.text == "" {
+				b.text = textOf(p)
 			}
 		}
 	}
-	machine(kind, bytes.NewReader(status))
 }
+
+// junkMark is the field that Outlook.com puts before the mail that a reader has called junk.
+const junkMark = "X-HmXmrOriginalRecipient"
 
 // returned returns what may be our names in the header of a mail that came back.
 func returned(h textproto.Header) []string {
@@ -200,21 +223,14 @@ func groups(r io.Reader) (all []textproto.Header) {
 }
 
 // status reads a delivery status: a group about the mail, then one for each recipient.
-func (b *bounce) status(kind string, r io.Reader) {
-	if kind == "message/feedback-report" {
-		return
-	}
-	for i, g := range groups(r) {
+func (b *bounce) status() {
+	for i, g := range groups(bytes.NewReader(b.report)) {
 		if i == 0 && !g.Has("Action") {
 			continue
 		}
-		switch strings.ToLower(strings.TrimSpace(g.Get("Action"))) {
+		switch firstWordOf(strings.ToLower(g.Get("Action"))) {
 		case "failed":
-			if smtp.IsHardBounce(firstWordOf(g.Get("Status"))) {
-				b.add(hardBounced)
-			} else {
-				b.add(softBounced)
-			}
+			b.fail(smtp.VerdictOfStatus(firstWordOf(g.Get("Status")), g.Get("Diagnostic-Code")), softBounced)
 		case "delivered":
 			b.add(delivered)
 		}
@@ -230,11 +246,8 @@ func firstWordOf(s string) string {
 }
 
 // feedback reads a feedback report. The address in it is often withheld; the mail is identified by its names.
-func (b *bounce) feedback(kind string, r io.Reader) {
-	if kind != "message/feedback-report" {
-		return
-	}
-	all := groups(r)
+func (b *bounce) feedback() {
+	all := groups(bytes.NewReader(b.report))
 	if len(all) == 0 {
 		return
 	}

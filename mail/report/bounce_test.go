@@ -70,7 +70,7 @@ func TestBounces(t *testing.T) {
 func TestBounceByItsEnvelope(t *testing.T) {
 	n := mail.NewIdent(make([]byte, 32))
 	for rcpt, want := range map[string]int{n.Bounce(3, 4) + "@bounce.example.com": 1, "news@example.com": 0, "": 0} {
-		reports := ParseBounce(rcpt, []byte("From: x@y.example\r\nTo: undisclosed-recipients:;\r\n\r\nfailed\r\n"),
+		reports := ParseBounce(rcpt, []byte("From: Mailer-Daemon@y.example\r\nTo: undisclosed-recipients:;\r\n\r\nfailed\r\n"),
 			hookNow)
 		if len(reports) != want {
 			t.Errorf("%q: %d reports", rcpt, len(reports))

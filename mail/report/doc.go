@@ -5,6 +5,8 @@
 //	mailgun.go mailjet.go postmark.go resend.go sendgrid.go ses.go   one provider each
 //	sns.go        messages of Amazon SNS: signature, certificate, confirmation
 //	bounce.go     ParseBounce: delivery status (RFC 3464), feedback (RFC 5965), requests to unsubscribe
+//	bouncetext.go bounces of no standard form
+//	autoreply.go  automatic replies, and the signs of a bounce
 //	lmtp.go       BounceServer: the LMTP listener for mails that come back
 //
 // Both ways end in a core.ProviderReport, whose Names lead to the recipient row (mail.Ident.Recipient):

@@ -35,5 +35,5 @@ func ExampleParseBounce() {
 	for _, r := range report.ParseBounce("b+aaaa.bbbb@bounce.example", []byte(back), core.At(time.Now())) {
 		fmt.Println(r.Event.Type, r.Names[0]) // mail.Ident.Recipient finds the row of a name, if it is ours
 	}
-	// Output: bounce b+aaaa.bbbb@bounce.example
+	// Output: soft_bounced b+aaaa.bbbb@bounce.example
 }

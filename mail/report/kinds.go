@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/mail/smtp"
 )
 
 // kinds is the table of mail providers: one line each.
@@ -102,6 +103,12 @@ func reportOf(
 	p = core.ProviderReport{Event: outcome, Key: key, Names: names, Unsubscribe: outcome.Type == unsubscribeMark}
 	p.Event.Email, p.Event.MessageID, p.Event.OccurredAt = core.Email(bareAddress(email)), messageID, at
 	return p, outcome.Type != ""
+}
+
+// refusesSender reports whether a status or a server's reply says that the sender or the mail is refused by policy
+// (X.7.x of RFC 3463), which is no fault of the recipient's.
+func refusesSender(status, reply string) bool {
+	return strings.HasPrefix(status, "5.7.") || strings.HasPrefix(smtp.CodeIn(reply), "5.7.")
 }
 
 // bareAddress returns the address of a mailbox that may have a display name.

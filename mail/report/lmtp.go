@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"strings"
 	"time"
 
 	"github.com/emersion/go-smtp"
@@ -60,14 +61,21 @@ func (b *BounceServer) Shutdown(ctx context.Context) error {
 	return nil
 }
 
+// nullReturnPath is the header field of a mail from nobody.
+const nullReturnPath = "Return-Path: <>\r\n"
+
 // bounceSession is one connection (smtp.LMTPSession).
 type bounceSession struct {
 	server *BounceServer
 	rcpts  []string
+	null   bool // the sender is empty
 }
 
 // Mail implements smtp.Session. It takes any sender: bounces have none (RFC 5321 section 4.5.5).
-func (s *bounceSession) Mail(string, *smtp.MailOptions) error { return nil }
+func (s *bounceSession) Mail(from string, _ *smtp.MailOptions) error {
+	s.null = from == ""
+	return nil
+}
 
 // Rcpt implements smtp.Session. It takes any recipient.
 func (s *bounceSession) Rcpt(to string, _ *smtp.RcptOptions) error {
@@ -80,7 +88,11 @@ func (s *bounceSession) Data(r io.Reader) error { return s.LMTPData(r, noStatus{
 
 // LMTPData implements smtp.LMTPSession. It takes the mail once for each recipient.
 func (s *bounceSession) LMTPData(r io.Reader, status smtp.StatusCollector) error {
-	data, err := io.ReadAll(io.LimitReader(r, MaxBounce))
+	from := ""
+	if s.null {
+		from = nullReturnPath // who delivers a mail notes its sender (RFC 5321 section 4.4)
+	}
+	data, err := io.ReadAll(io.MultiReader(strings.NewReader(from), io.LimitReader(r, int64(MaxBounce-len(from)))))
 	if err == nil {
 		_, err = io.Copy(io.Discard, r)
 	}
@@ -99,7 +111,7 @@ func (s *bounceSession) LMTPData(r io.Reader, status smtp.StatusCollector) error
 }
 
 // Reset implements smtp.Session.
-func (s *bounceSession) Reset() { s.rcpts = nil }
+func (s *bounceSession) Reset() { s.rcpts, s.null = nil, false }
 
 // Logout implements smtp.Session.
 func (s *bounceSession) Logout() error { return nil }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/mail/smtp"
 )
 
 // mailgunTolerance is how old a request may be: Mailgun retries for eight hours. A token counts once.
@@ -27,7 +28,11 @@ type mailgunRequest struct {
 		Recipient string    `json:"recipient"`
 		Severity  string    `json:"severity"`
 		Reason    string    `json:"reason"`
-		Message   struct {
+		Status    struct {
+			Enhanced looseText `json:"enhanced-code"`
+			Message  string    `json:"message"`
+		} `json:"delivery-status"`
+		Message struct {
 			Headers struct {
 				MessageID string `json:"message-id"`
 			} `json:"headers"`
@@ -58,6 +63,19 @@ func verifyMailgun(_ context.Context, h *Hook, r *Request) error {
 	return core.ErrInvalidSignature
 }
 
+// verdict returns what the server's reply says of the address, as far as it may be at variance with the severity:
+// Mailgun gives up, too, where it is blocked (espblock) or a mail has become too old.
+func (r *mailgunRequest) verdict() smtp.Verdict {
+	switch e := &r.Event; e.Reason {
+	case "espblock", "blacklisted":
+		return smtp.VerdictSender
+	case "old", "greylisted":
+		return smtp.VerdictPassing
+	default:
+		return smtp.VerdictOf(e.Status.Enhanced.String(), e.Status.Message)
+	}
+}
+
 // outcome returns what the event says.
 func (r *mailgunRequest) outcome() core.ProviderEvent {
 	switch e := &r.Event; e.Event {
@@ -65,9 +83,9 @@ func (r *mailgunRequest) outcome() core.ProviderEvent {
 		switch {
 		case strings.HasPrefix(e.Reason, "suppress-"):
 			return suppressed
-		case e.Severity == "permanent":
+		case e.Severity == "permanent" && r.verdict() != smtp.VerdictSender && r.verdict() != smtp.VerdictPassing:
 			return hardBounced
-		case e.Severity == "temporary":
+		case e.Severity == "permanent", e.Severity == "temporary":
 			return softBounced
 		}
 	case "complained":
@@ -99,5 +117,6 @@ func parseMailgun(r *Request) ([]core.ProviderReport, error) {
 		return nil, nil
 	}
 	p.ByMachine = e.ClientInfo.Bot != ""
+	p.Sender = in.outcome() == softBounced && in.verdict() == smtp.VerdictSender
 	return []core.ProviderReport{p}, nil
 }

@@ -10,15 +10,32 @@ type mailjetEvent struct {
 	Email      string    `json:"email"`
 	HardBounce bool      `json:"hard_bounce"`
 	Error      string    `json:"error"`
+	Related    string    `json:"error_related_to"`
 	CustomID   string    `json:"CustomID"`
 	Payload    string    `json:"Payload"`
+}
+
+// sender reports whether the sender, the mail or Mailjet itself is at fault, and not the recipient. An address that
+// Mailjet has stopped mailing (preblocked) is the recipient's affair.
+func (e *mailjetEvent) sender() bool {
+	switch e.Error {
+	case "preblocked":
+		return false
+	case "sender blocked", "content blocked", "policy issue", "spam blocked", "spam preblocked", "duplicate in campaign":
+		return true
+	}
+	switch e.Related {
+	case "mailjet", "content", "policy", "spam":
+		return true
+	}
+	return false
 }
 
 // outcome returns what the event says.
 func (e *mailjetEvent) outcome() core.ProviderEvent {
 	switch e.Event {
 	case "bounce":
-		if e.HardBounce {
+		if e.HardBounce && !e.sender() {
 			return hardBounced
 		}
 		return softBounced
@@ -50,6 +67,7 @@ func parseMailjet(r *Request) ([]core.ProviderReport, error) {
 		id := e.MessageID.String()
 		key := core.ProviderKey("mailjet", id, e.Event, e.Time.String(), e.Email)
 		if p, ok := reportOf(e.outcome(), e.Email, id, unixOf(e.Time), key, e.CustomID, e.Payload); ok {
+			p.Sender = p.Event.Type == softBounced.Type && e.sender()
 			out = append(out, p)
 		}
 	}

@@ -38,6 +38,7 @@ type postmarkEvent struct {
 	ChangedAt         string            `json:"ChangedAt"`
 	SuppressSending   bool              `json:"SuppressSending"`
 	SuppressionReason string            `json:"SuppressionReason"`
+	Details           string            `json:"Details"`
 	Metadata          map[string]string `json:"Metadata"`
 }
 
@@ -45,18 +46,32 @@ type postmarkEvent struct {
 var postmarkBounces = map[string]core.ProviderEvent{
 	"HardBounce": hardBounced, "BadEmailAddress": hardBounced,
 	"SoftBounce": softBounced, "Transient": softBounced, "DnsError": softBounced,
-	"VirusNotification": softBounced, "DMARCPolicy": softBounced,
-	"Unknown":       someBounce,
-	"SpamComplaint": complained, "SpamNotification": complained,
-	"ManuallyDeactivated": suppressed, "Blocked": suppressed,
-	"Unsubscribe": unsubscribed,
+	"VirusNotification": softBounced, "DMARCPolicy": softBounced, "Blocked": softBounced, "SpamNotification": softBounced,
+	"Unknown":             someBounce,
+	"SpamComplaint":       complained,
+	"ManuallyDeactivated": suppressed,
+	"Unsubscribe":         unsubscribed,
+}
+
+// sender reports whether the sender or the mail was refused, and not the recipient: an ISP blocks the sender, or a
+// server took the mail for spam, of which the recipient knows nothing.
+func (e *postmarkEvent) sender() bool {
+	switch e.Type {
+	case "Blocked", "SpamNotification", "DMARCPolicy", "VirusNotification":
+		return true
+	}
+	return e.RecordType == "Bounce" && refusesSender("", e.Details)
 }
 
 // outcome returns what the event says, of which address, and when.
 func (e *postmarkEvent) outcome() (o core.ProviderEvent, email, at string) {
 	switch e.RecordType {
 	case "Bounce":
-		return postmarkBounces[e.Type], e.Email, e.BouncedAt
+		o := postmarkBounces[e.Type]
+		if o == hardBounced && e.sender() {
+			o = softBounced
+		}
+		return o, e.Email, e.BouncedAt
 	case "SpamComplaint":
 		return complained, e.Email, e.BouncedAt
 	case "Delivery":
@@ -82,6 +97,7 @@ func parsePostmark(r *Request) ([]core.ProviderReport, error) {
 		o, email, at := e.outcome()
 		key := core.ProviderKey("postmark", e.RecordType, e.MessageID, e.ID.String(), email, at)
 		if p, ok := reportOf(o, email, e.MessageID, instantOf(at), key, e.Metadata["nd"]); ok {
+			p.Sender = o == softBounced && e.sender()
 			out = append(out, p)
 		}
 	}

@@ -87,6 +87,9 @@ func TestProviderPayloads(t *testing.T) {
 					if r.ByMachine {
 						line += ", by a machine"
 					}
+					if r.Sender {
+						line += ", the sender's fault"
+					}
 					lines = append(lines, line)
 				}
 				got := cmp.Or(strings.Join(lines, "\n"), "nothing")

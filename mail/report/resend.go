@@ -59,15 +59,19 @@ type resendEvent struct {
 		Bounce  struct {
 			Type    string `json:"type"`
 			SubType string `json:"subType"`
+			Message string `json:"message"`
 		} `json:"bounce"`
 	} `json:"data"`
 }
+
+// sender reports whether the sender was refused, and not the recipient.
+func (e *resendEvent) sender() bool { return refusesSender("", e.Data.Bounce.Message) }
 
 // outcome returns what the event says.
 func (e *resendEvent) outcome() core.ProviderEvent {
 	switch e.Type {
 	case "email.bounced":
-		return bounceOf(e.Data.Bounce.Type, e.Data.Bounce.SubType)
+		return bounceOf(e.Data.Bounce.Type, e.Data.Bounce.SubType, e.sender())
 	case "email.complained":
 		return complained
 	case "email.suppressed":
@@ -82,14 +86,14 @@ func (e *resendEvent) outcome() core.ProviderEvent {
 	return nothing
 }
 
-// bounceOf maps the words of Amazon SES for bounces, which Resend uses too.
-func bounceOf(kind, sub string) core.ProviderEvent {
+// bounceOf maps the words of Amazon SES for bounces, which Resend uses too. sender: the sender was refused.
+func bounceOf(kind, sub string, sender bool) core.ProviderEvent {
 	switch {
 	case sub == "Suppressed" || sub == "OnAccountSuppressionList":
 		return suppressed
-	case kind == "Permanent":
+	case kind == "Permanent" && !sender:
 		return hardBounced
-	case kind == "Transient":
+	case kind == "Transient", kind == "Permanent":
 		return softBounced
 	}
 	return someBounce
@@ -116,6 +120,7 @@ func parseResend(r *Request) ([]core.ProviderReport, error) {
 		key := core.ProviderKey("resend", headerOf(r, headerSvixID), to)
 		names := messageIDs(e.Data.Headers)
 		if p, ok := reportOf(e.outcome(), to, e.Data.EmailID, instantOf(e.CreatedAt), key, names...); ok {
+			p.Sender = p.Event.Type == softBounced.Type && e.sender()
 			out = append(out, p)
 		}
 	}

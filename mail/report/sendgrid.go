@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"newsletterd/core"
+	"newsletterd/mail/smtp"
 )
 
 // The headers of SendGrid's Event Webhook, in net/http's spelling.
@@ -65,6 +66,8 @@ type sendgridEvent struct {
 	Event       string    `json:"event"`
 	Type        string    `json:"type"`
 	Reason      string    `json:"reason"`
+	Status      string    `json:"status"`
+	Class       string    `json:"bounce_classification"`
 	SMTPID      string    `json:"smtp-id"`
 	EventID     string    `json:"sg_event_id"`
 	MessageID   string    `json:"sg_message_id"`
@@ -72,11 +75,19 @@ type sendgridEvent struct {
 	Mark        string    `json:"nd"` // of unique_args: the token of our Message-ID
 }
 
+// verdict returns what a bounce says of the address. SendGrid's classes of the sender's faults are Content and Reputation.
+func (e *sendgridEvent) verdict() smtp.Verdict {
+	if e.Class == "Content" || e.Class == "Reputation" {
+		return smtp.VerdictSender
+	}
+	return smtp.VerdictOf(e.Status, e.Reason)
+}
+
 // outcome returns what the event says.
 func (e *sendgridEvent) outcome() core.ProviderEvent {
 	switch e.Event {
 	case "bounce":
-		if e.Type == "blocked" {
+		if v := e.verdict(); e.Type == "blocked" || v == smtp.VerdictSender || v == smtp.VerdictPassing {
 			return softBounced
 		}
 		return hardBounced
@@ -112,6 +123,7 @@ func parseSendGrid(r *Request) ([]core.ProviderReport, error) {
 		}
 		if p, ok := reportOf(e.outcome(), e.Email, e.MessageID, unixOf(e.Timestamp), key, e.Mark, e.SMTPID); ok {
 			p.ByMachine = e.MachineOpen
+			p.Sender = p.Event.Type == softBounced.Type && e.verdict() == smtp.VerdictSender
 			out = append(out, p)
 		}
 	}

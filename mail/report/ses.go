@@ -52,7 +52,11 @@ type sesMessage struct {
 type sesRecipient struct {
 	Email  string `json:"emailAddress"`
 	Status string `json:"status"`
+	Reply  string `json:"diagnosticCode"`
 }
+
+// sender reports whether the sender was refused, and not the recipient.
+func (r *sesRecipient) sender() bool { return refusesSender(r.Status, r.Reply) }
 
 // sesSeen is when a mail was opened or clicked.
 type sesSeen struct {
@@ -64,6 +68,7 @@ type sesOutcome struct {
 	outcome core.ProviderEvent
 	email   string
 	at      string
+	sender  bool // is at fault
 }
 
 // outcomes returns what the message says, for each address.
@@ -74,17 +79,18 @@ func (m *sesMessage) outcomes() (out []sesOutcome) {
 	}
 	each := func(o core.ProviderEvent, at string, to []string) {
 		for _, email := range to {
-			out = append(out, sesOutcome{o, email, at})
+			out = append(out, sesOutcome{outcome: o, email: email, at: at})
 		}
 	}
 	switch kind {
 	case "Bounce":
 		for _, r := range m.Bounce.Recipients {
-			out = append(out, sesOutcome{m.bounce(r.Status), r.Email, m.Bounce.Timestamp})
+			o := m.bounce(&r)
+			out = append(out, sesOutcome{o, r.Email, m.Bounce.Timestamp, o == softBounced && r.sender()})
 		}
 	case "Complaint":
 		for _, r := range m.Complaint.Recipients {
-			out = append(out, sesOutcome{m.complaint(), r.Email, m.Complaint.Timestamp})
+			out = append(out, sesOutcome{outcome: m.complaint(), email: r.Email, at: m.Complaint.Timestamp})
 		}
 	case "Delivery":
 		each(delivered, m.Delivery.Timestamp, m.Delivery.Recipients)
@@ -100,13 +106,13 @@ func (m *sesMessage) outcomes() (out []sesOutcome) {
 	return out
 }
 
-// bounce returns what a bounce with an enhanced status says. A domain without a mail host (5.4.4), which SES calls
+// bounce returns what the bounce of an address says. A domain without a mail host (5.4.4), which SES calls
 // transient, is a hard bounce.
-func (m *sesMessage) bounce(status string) core.ProviderEvent {
-	if m.Bounce.Type == "Transient" && status == "5.4.4" {
+func (m *sesMessage) bounce(r *sesRecipient) core.ProviderEvent {
+	if m.Bounce.Type == "Transient" && r.Status == "5.4.4" {
 		return hardBounced
 	}
-	return bounceOf(m.Bounce.Type, m.Bounce.SubType)
+	return bounceOf(m.Bounce.Type, m.Bounce.SubType, r.sender())
 }
 
 // complaint returns what a complaint says.
@@ -142,6 +148,7 @@ func parseSES(r *Request) ([]core.ProviderReport, error) {
 	for _, t := range m.outcomes() {
 		key := core.ProviderKey("sns", e.MessageID, strings.ToLower(t.email))
 		if p, ok := reportOf(t.outcome, t.email, m.Mail.MessageID, instantOf(t.at), key, m.names()...); ok {
+			p.Sender = t.sender
 			out = append(out, p)
 		}
 	}

@@ -8,6 +8,7 @@
 //	dial.go sasl.go the handshake: greeting, EHLO, STARTTLS, AUTH
 //	wire.go         the connection: buffers, replies, dot-stuffing, deadlines
 //	outcome.go      Outcome: what a reply means for the recipient
+//	verdict.go      Verdict: what a refusal says of an address
 //	relay_error.go  RelayError: what a fault means for the relay
 //	probe.go        Probe: the handshake alone
 //	directory.go    Directory: a file for each message

@@ -35,13 +35,17 @@ type Outcome struct {
 	Text string
 	// HardBounce means that the address does not exist or is disabled for good.
 	HardBounce bool
+	// Doubtful means that the address probably does not exist: so the second mail that is refused by such a reply tells.
+	Doubtful bool
 	// Lost, with Untouched, means that the connection broke in this envelope's own transaction. If that happens again
 	// and again, the message may be the cause.
 	Lost bool
 }
 
-// MailboxFull reports whether the reply says that the mailbox has no room.
-func (o Outcome) MailboxFull() bool { return o.Enhanced == "4.2.2" || o.Enhanced == "5.2.2" }
+// MailboxFull reports whether the reply says that the mailbox has no room, or gets more than it takes.
+func (o Outcome) MailboxFull() bool {
+	return o.Enhanced == "4.2.2" || o.Enhanced == "5.2.2" || o.Enhanced == "5.2.1" && o.Result == Later
+}
 
 // stage is the command of a transaction that a reply answers.
 type stage uint8
@@ -68,18 +72,20 @@ func classify(at stage, code int, enhanced, text string) (o Outcome, blame bool)
 	case code/100 == 4:
 		o.Result = Later
 	case code/100 == 5:
-		o.Result = permanent(at, code, enhanced)
-		o.HardBounce = o.Result == Never && IsHardBounce(enhanced)
+		o.Result = permanent(at, code, enhanced, text)
+		verdict := VerdictOf(enhanced, text)
+		o.HardBounce = o.Result == Never && verdict == VerdictGone
+		o.Doubtful = o.Result == Never && verdict == VerdictDoubtful && at == stageRcpt
 	default:
 		return o, true
 	}
 	return o, false
 }
 
-// permanent returns the result of a 5xx: Never, or Later for a full mailbox and for a bare 552 at RCPT, which old
-// servers mean as 452 (RFC 5321 section 4.5.3.1.10).
-func permanent(at stage, code int, enhanced string) Result {
-	if enhanced == "5.2.2" || code == 552 && enhanced == "" && at == stageRcpt {
+// permanent returns the result of a 5xx: Never, or Later for a mailbox that is full or gets too many mails, and for a
+// bare 552 at RCPT, which old servers mean as 452 (RFC 5321 section 4.5.3.1.10).
+func permanent(at stage, code int, enhanced, text string) Result {
+	if enhanced == "5.2.2" || enhanced == "5.2.1" && tooOften.MatchString(text) || code == 552 && enhanced == "" && at == stageRcpt {
 		return Later
 	}
 	return Never

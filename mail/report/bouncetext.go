@@ -1,0 +1,77 @@
+package report
+
+import (
+	"io"
+	"regexp"
+	"strings"
+
+	"github.com/emersion/go-message"
+
+	"newsletterd/mail/smtp"
+)
+
+// maxBounceText is how much of the text of a mail that came back is read, in bytes.
+const maxBounceText = 16 << 10
+
+var (
+	// originalBegins are the lines after which the mail follows that came back: of 1&1 and GMX, Exim, qmail and others.
+	originalBegins = regexp.MustCompile(`(?im)^[ >]*(?:-{2,} ?(?:the header of the original message|this is a copy of|` +
+		`below this line is a copy|original message|undelivered message|returned message|message headers? follow|` +
+		`unsent message|forwarded message)|(?:the )?original message (?:header|follows)|(?:received|return-path|message-id): )`)
+	// onlyDelayed are the words of warnings: the mail is still on its way.
+	onlyDelayed = regexp.MustCompile(`(?i)warning message only|still (?:being )?(?:retried|undelivered)|will (?:continue|keep)(?: to)? try|` +
+		`has been delayed|delivery (?:is |was )?delayed|no action is required|do not need to resend|could not send message for past`)
+	isExpired   = regexp.MustCompile(`(?i)retry time|timeout exceeded|delivery expired|queue too long|too long in (?:the )?queue`)
+	returnedIn  = regexp.MustCompile(`(?im)^[ >]*message-id:\s*(<[^\s<>]{1,900}>)`)
+	permanently = regexp.MustCompile(`\b5[05]\d\b`)
+)
+
+// textOf returns the beginning of the first text of a part.
+func textOf(e *message.Entity) string {
+	kind, _, _ := e.Header.ContentType()
+	if kind != "" && !strings.HasPrefix(kind, "text/") {
+		return ""
+	}
+	body, _ := io.ReadAll(io.LimitReader(e.Body, maxBounceText))
+	return strings.ToValidUTF8(string(body), "\ufffd")
+}
+
+// told reads a text that says that a mail came back. It reports nothing of warnings that one is late.
+func (b *bounce) told(subject, text string) {
+	for _, id := range returnedIn.FindAllStringSubmatch(text, 4) {
+		b.names = append(b.names, id[1])
+	}
+	if at := originalBegins.FindStringIndex(text); at != nil {
+		text = text[:at[0]]
+	}
+	if onlyDelayed.MatchString(subject) || onlyDelayed.MatchString(text) {
+		return
+	}
+	b.fail(verdictOfText(text), someBounce)
+}
+
+// verdictOfText returns what the text of a bounce says of the address, line by line: a policy decides, then what is for
+// now, then the address.
+func verdictOfText(text string) smtp.Verdict {
+	seen := map[smtp.Verdict]bool{}
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line == "" || len(line) > 2000 {
+			continue
+		}
+		switch v := smtp.VerdictOf("", line); {
+		case v == smtp.VerdictSender && !permanently.MatchString(line): // "returned to sender" is no policy
+		case isExpired.MatchString(line):
+			seen[smtp.VerdictPassing] = true
+		default:
+			seen[v] = true
+		}
+	}
+	for _, v := range []smtp.Verdict{
+		smtp.VerdictSender, smtp.VerdictGone, smtp.VerdictPassing, smtp.VerdictDoubtful,
+	} {
+		if seen[v] {
+			return v
+		}
+	}
+	return smtp.VerdictUnclear
+}

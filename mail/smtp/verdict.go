@@ -1,0 +1,105 @@
+package smtp
+
+import (
+	"regexp"
+	"strings"
+)
+
+// Verdict is what a refusal says of the recipient's address.
+type Verdict uint8
+
+// The verdicts. The zero value is VerdictUnclear.
+const (
+	VerdictUnclear  Verdict = iota
+	VerdictSender           // none of the address: the sender, the message or a policy is refused
+	VerdictPassing          // for now: the mailbox is full, or gets too many mails
+	VerdictDoubtful         // it probably doesn't exist: sure after a second mail
+	VerdictGone             // it doesn't exist, or is disabled
+)
+
+var (
+	// codeInText is an enhanced status code (RFC 3463) that is no part of an IP address or of a version.
+	codeInText = regexp.MustCompile(`(?:^|[^\d.])([245]\.\d{1,3}\.\d{1,3})(?:$|[^\d.]|\.(?:$|[^\d]))`)
+	basicFirst = regexp.MustCompile(`^\s*([245])\d\d(?:[ -]|$)`)
+	tooOften   = regexp.MustCompile(`(?i)\bat a rate\b|too (?:quickly|many|fast)|rate.?limit|exceeded .*\brate\b`)
+	policy     = regexp.MustCompile(`(?i)spam|\bblock(?:ed|ing|.?list)|black.?list|\bpolic(?:y|ies)\b|\bspf\b|\bdkim\b|\bdmarc\b|` +
+		`reputation|authenticat|sender|mail from|virus|malware|\bbanned\b|\bcontent\b|relay|grey.?list|\brbl\b|unsolicited`)
+	// noSuchUser are the words of mail servers that know no such mailbox, in the languages in which they are seen.
+	noSuchUser = regexp.MustCompile(`(?i)(?:unknown|no such|invalid|non-?existent|bad|inactive|disabled|closed) ` +
+		`(?:virtual |local |destination |e-?mail )?(?:user|recipient|mailbox|account|address|person)|` +
+		`(?:user|recipient|mailbox|account|address|alias)(?: name)?(?: is| was)? (?:unknown|invalid|not (?:found|known|exist)|` +
+		`does ?n[o']t exist|disabled|inactive|no longer)|` +
+		`(?:user|recipient|mailbox|account|address)\b.{0,120}\b(?:does not exist|doesn't exist|not found|is unknown)|` +
+		`no (?:such )?(?:mailbox|user|account|recipient)\b.{0,20}\b(?:here|by that name|with that name)|` +
+		`doesn't have an? .{1,40} account|not a (?:valid|known) (?:user|recipient|mailbox)|un(?:routeable|deliverable) address|` +
+		`(?:empf.{1,3}nger|benutzer|postfach|adresse)\b.{0,60}\b(?:unbekannt|existiert nicht)|unbekannte[rs]? (?:empf|benutzer)|` +
+		`(?:utilisateur|destinataire|adresse)\b.{0,60}\b(?:inconnue?|n'existe pas)|` +
+		`(?:usuario|destinatario|utente|buz.n)\b.{0,60}\b(?:desconocido|no existe|sconosciuto|inesistente)`)
+	isFull        = regexp.MustCompile(`(?i)quota|(?:mailbox|inbox|postfach)\b.{0,30}\b(?:full|voll)\b|out of storage`)
+	fromMicrosoft = regexp.MustCompile(`(?i)recipient address rejected|access denied`)
+)
+
+// VerdictOf says what a reply of class 5 says of the address: enhanced is its status code (RFC 3463), empty for none.
+func VerdictOf(enhanced, text string) Verdict {
+	if unspecific(enhanced) {
+		if code := CodeIn(text); code != "" {
+			enhanced = code
+		}
+	}
+	return verdictOf(enhanced, text)
+}
+
+// VerdictOfStatus says what a delivery status (RFC 3464) says of the address: Status and Diagnostic-Code. The server's own
+// reply is more exact than a status X.0.0, a refusal by policy (X.7.x) stays one, and what is for now is for now.
+func VerdictOfStatus(status, diagnostic string) Verdict {
+	kind, text, typed := strings.Cut(diagnostic, ";")
+	if !typed {
+		kind, text = "smtp", diagnostic
+	}
+	if strings.EqualFold(strings.TrimSpace(kind), "smtp") {
+		code := CodeIn(text)
+		if code != "" && (unspecific(status) || strings.HasPrefix(code, "5.7.") || code[0] == '4') {
+			status = code
+		}
+		if basic := basicFirst.FindStringSubmatch(text); basic != nil && basic[1] == "4" && unspecific(status) {
+			return VerdictPassing
+		}
+	}
+	return verdictOf(status, text)
+}
+
+// CodeIn returns the first enhanced status code in a text, empty if there is none.
+func CodeIn(text string) string {
+	if found := codeInText.FindStringSubmatch(text); found != nil {
+		return found[1]
+	}
+	return ""
+}
+
+// unspecific reports whether a status says nothing but its class (RFC 3463 section 3.1).
+func unspecific(status string) bool { return len(status) < 2 || status[1:] == ".0.0" }
+
+func verdictOf(enhanced, text string) Verdict {
+	switch {
+	case strings.HasPrefix(enhanced, "4."):
+		return VerdictPassing
+	case strings.HasPrefix(enhanced, "5.7."):
+		return VerdictSender
+	case enhanced == "5.2.1" && tooOften.MatchString(text):
+		return VerdictPassing
+	case IsHardBounce(enhanced):
+		return VerdictGone
+	case enhanced == "5.2.2":
+		return VerdictPassing
+	case enhanced == "5.4.1" && fromMicrosoft.MatchString(text), enhanced == "5.1.351", enhanced == "5.4.4":
+		return VerdictDoubtful // Exchange Online's words for a mailbox that it lacks; a domain without a host
+	case policy.MatchString(text):
+		return VerdictSender
+	case isFull.MatchString(text), tooOften.MatchString(text):
+		return VerdictPassing
+	case noSuchUser.MatchString(text), enhanced == "5.1.0" && strings.Contains(strings.ToLower(text), "address rejected"),
+		enhanced == "5.5.0" && strings.Contains(strings.ToLower(text), "mailbox unavailable"): // Outlook.com
+		return VerdictDoubtful
+	}
+	return VerdictUnclear
+}

@@ -1,0 +1,72 @@
+package store_test
+
+import (
+	"testing"
+	"time"
+
+	"newsletterd/core"
+)
+
+// An address that probably does not exist is bounced by the second mail that says so, in every list, however often one
+// mail is reported.
+func TestDoubtfulBounces(t *testing.T) {
+	w := newProviderWorld(t)
+	status := func(email core.Email, want core.Status) {
+		t.Helper()
+		if got := w.Status(w.lists[0].ID, email); got != want {
+			t.Errorf("%s: %s, want %s", email, got, want)
+		}
+	}
+	of := func(job core.SendJob, doubtful bool) core.ProviderReport {
+		return core.ProviderReport{
+			Event: w.event(core.ProviderSoftBounced, "ann@example.org"), JobNo: job.No, Seq: w.seq("ann@example.org"),
+			Doubtful: doubtful,
+		}
+	}
+	for range 4 {
+		w.report(of(w.job, true))
+	}
+	status("ann@example.org", core.StatusActive)
+	first := w.job
+	w.job = w.Finish(w.NewJob(w.lists[0].ID))
+	w.report(of(w.job, true))
+	status("ann@example.org", core.StatusBounced)
+	if got := w.Status(w.lists[1].ID, "ann@example.org"); got != core.StatusBounced {
+		t.Errorf("in the other list: %s", got)
+	}
+	if got := w.Reload(first).Stats.Bounced + w.Reload(w.job).Stats.Bounced; got != 2 {
+		t.Errorf("%d bounced", got)
+	}
+}
+
+// What is refused for the sender's sake counts for the mail, and never against the address.
+func TestSendersFaultIsNotTheAddresss(t *testing.T) {
+	w := newProviderWorld(t)
+	for day := range 9 {
+		e := w.event(core.ProviderSoftBounced, "ann@example.org")
+		e.OccurredAt = w.Now.Add(time.Duration(day-20) * 24 * time.Hour)
+		w.report(core.ProviderReport{Event: e, JobNo: w.job.No, Seq: w.seq("ann@example.org"), Sender: true})
+	}
+	if got := w.Status(w.lists[0].ID, "ann@example.org"); got != core.StatusActive {
+		t.Errorf("%s", got)
+	}
+	if got := w.Reload(w.job).Stats.Bounced; got != 1 {
+		t.Errorf("%d bounced", got)
+	}
+}
+
+// Two mails that the relay refuses at RCPT as for an unknown user are two events.
+func TestDoubtfulRefusals(t *testing.T) {
+	w := newProviderWorld(t)
+	for i, want := range []core.Status{core.StatusActive, core.StatusBounced} {
+		job := w.Start(w.NewJob(w.lists[0].ID))
+		w.job = job
+		w.Must(w.FinishRecipients(t.Context(), []core.Outcome{{
+			JobNo: job.No, TenantID: w.TenantID, Seq: w.seq("bob@example.org"), EmailKey: "bob@example.org",
+			State: core.RecipientFailed, Tried: true, Doubtful: true, Reason: "550 5.4.1 Recipient address rejected",
+		}}, w.Now))
+		if got := w.Status(w.lists[0].ID, "bob@example.org"); got != want {
+			t.Errorf("after %d: %s, want %s", i+1, got, want)
+		}
+	}
+}
