@@ -21,6 +21,8 @@ type Endpoint struct {
 	DisabledReason string  `db:"disabled_reason" json:"disabled_reason"`
 	CreatedAt      Instant `db:"created_at" json:"created_at"`
 	UpdatedAt      Instant `db:"updated_at" json:"updated_at"`
+	Waiting        int64   `db:"waiting" json:"waiting"`   // events that are to be delivered
+	Dropping       bool    `db:"dropping" json:"dropping"` // events were dropped, and the one that tells so waits
 }
 
 // MaxEndpoints is how many endpoints a tenant may have: each has a loop of its own, and a row of each event.
@@ -38,9 +40,10 @@ const (
 	MaxEndpointName = 100
 )
 
-// Wants reports whether an event of a list goes to the endpoint.
-func (e *Endpoint) Wants(listID, eventType string) bool {
-	return (e.ListID == "" || e.ListID == listID) && (len(e.Events) == 0 || slices.Contains(e.Events, eventType))
+// Wants reports whether events of a list that have one of these types go to the endpoint.
+func (e *Endpoint) Wants(listID string, eventTypes ...string) bool {
+	return (e.ListID == "" || e.ListID == listID) && (len(e.Events) == 0 ||
+		slices.ContainsFunc(eventTypes, func(t string) bool { return slices.Contains(e.Events, t) }))
 }
 
 // EndpointInput is what a caller wants an endpoint to be; nil leaves a field as it is.

@@ -1236,7 +1236,7 @@ CREATE TABLE webhook_endpoint (
   disabled_reason TEXT NOT NULL DEFAULT '',
   created_at      INTEGER NOT NULL,
   updated_at      INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
+, waiting INTEGER NOT NULL DEFAULT 0, dropped_id INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID;
 
 CREATE INDEX webhook_endpoint_tenant ON webhook_endpoint (tenant_id, id);
 

@@ -87,6 +87,9 @@ var invariants = []struct{ what, count string }{
 		(d.verified_at > 0) <> EXISTS (SELECT 1 FROM json_each(t.domains) WHERE value = d.domain)) +
 		(SELECT count(*) FROM tenant t, json_each(t.domains) AS e WHERE t.deleted_at = 0 AND NOT EXISTS
 		(SELECT 1 FROM sender_domain WHERE tenant_id = t.id AND domain = e.value))`},
+	{"endpoints for which another number of events waits than is counted", `
+		SELECT count(*) FROM webhook_endpoint AS e WHERE waiting <> (SELECT count(*) FROM outbox WHERE dead_at = 0 AND
+		endpoint_id = e.id)`},
 	{"lists of a tenant that does not exist", `
 		SELECT count(*) FROM list l WHERE NOT EXISTS (SELECT 1 FROM tenant t WHERE t.id = l.tenant_id)`},
 }

@@ -13,7 +13,7 @@ import (
 const EndpointPatience = 5 * 24 * time.Hour
 
 const endpointColumns = "id, tenant_id, list_id, name, url, events, old_until, failing_since, disabled_at, " +
-	"disabled_reason, created_at, updated_at"
+	"disabled_reason, created_at, updated_at, waiting, dropped_id > 0 AS dropping"
 
 var (
 	insertEndpoint = insertInto("webhook_endpoint",
@@ -47,7 +47,7 @@ func (tx *Tx) addToEndpoints(e *core.Event, now core.Instant) error {
 	endpoints, err := tx.endpointsOf(e.TenantID)
 	for i := range endpoints {
 		if err == nil && endpoints[i].Wants(e.ListID, e.Type) {
-			err = tx.putEvent(e, endpoints[i].ID, now)
+			err = tx.putToEndpoint(e, endpoints[i].ID, now)
 		}
 	}
 	return err
@@ -119,6 +119,7 @@ func (s *Store) ExpireEvents(ctx context.Context, endpointID, reason string, bef
 		n, err = tx.exec(`UPDATE outbox SET dead_at = ?1, last_error = ?2 WHERE id IN (SELECT id FROM outbox WHERE
 			dead_at = 0 AND endpoint_id = ?3
 			AND max(occurred_at, revived_at) < ?4 LIMIT +?5)`, int64(now), reason, endpointID, int64(before), limit)
+		tx.waits(endpointID, -n)
 		return err
 	})
 	return n, err

@@ -168,6 +168,9 @@ func (s *story) mailsAndEvents() {
 	must(s.T, err)
 	gone := []EventResult{{Event: &events[0], Dead: true, Gone: true, Status: 410}}
 	s.op("FinishEvents", func() error { return s.FinishEvents(ctx, gone, now0+135) })
+	s.op("SendDropped", func() error {
+		return onlyErr(s.SendDropped(ctx, &core.OutboxEvent{ID: 1, EndpointID: s.endpoint}))
+	})
 	s.op("ExpireEvents", func() error {
 		return onlyErr(s.ExpireEvents(ctx, s.endpoint, "old", now0.Add(day), now0+140,
 			100))

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"time"
 
@@ -110,14 +111,16 @@ func (tx *Tx) finishEvent(r EventResult, now core.Instant) error {
 	}
 	switch {
 	case r.Done:
-		_, err := tx.exec("DELETE FROM outbox WHERE id = ?", r.Event.ID)
+		n, err := tx.exec("DELETE FROM outbox WHERE id = ? AND dead_at = 0", r.Event.ID)
+		tx.waits(r.Event.EndpointID, -n)
 		return err
 	case r.Dead:
 		if over, err := tx.dropMoot(&r); err != nil || over {
 			return err
 		}
-		_, err := tx.exec("UPDATE outbox SET tries = tries + 1, dead_at = ?, last_error = ? WHERE id = ?", int64(now),
-			r.Reason, r.Event.ID)
+		n, err := tx.exec("UPDATE outbox SET tries = tries + 1, dead_at = ?, last_error = ? WHERE id = ? AND dead_at = 0",
+			int64(now), r.Reason, r.Event.ID)
+		tx.waits(r.Event.EndpointID, -n)
 		return err
 	}
 	_, err := tx.exec("UPDATE outbox SET tries = tries + 1, due_at = ?, last_error = ? WHERE id = ?", int64(r.RetryAt),
@@ -143,11 +146,12 @@ func (tx *Tx) dropMoot(r *EventResult) (bool, error) {
 }
 
 // WakeEvents makes every event of an endpoint (empty: of the send service) that waits for a later try due now, at most
-// limit of them at once: the receiver is back. It returns how many moved. Its only error is core.ErrStorage.
+// limit of them at once: the receiver is back. They are due in the order in which they came. It returns how many moved.
+// Its only error is core.ErrStorage.
 func (s *Store) WakeEvents(ctx context.Context, endpointID string, now core.Instant, limit int) (n int64, err error) {
 	err = s.bulk(ctx, func(tx *Tx) error {
 		tx.kick(TopicOutbox)
-		n, err = tx.exec(`UPDATE outbox SET due_at = ?1 WHERE id IN
+		n, err = tx.exec(`UPDATE outbox SET due_at = min(?1, occurred_at) WHERE id IN
 			(SELECT id FROM outbox WHERE dead_at = 0 AND endpoint_id = ?3 AND due_at > ?1 ORDER BY due_at, id LIMIT
 			+?2)`, int64(now), limit, endpointID)
 		return err
@@ -250,10 +254,7 @@ func (s *Store) RetryDead(ctx context.Context, f OutboxFilter, limit int, actor 
 ) {
 	err = s.bulk(ctx, func(tx *Tx) error {
 		tx.kick(TopicOutbox)
-		n, err = tx.exec(`UPDATE outbox SET dead_at = 0, tries = 0, due_at = ?1, revived_at = ?1 WHERE id IN
-			(SELECT id FROM outbox WHERE dead_at > 0 AND (?2 = '' OR tenant_id = ?2) AND (?3 = '' OR list_id = ?3)
-			AND (?4 = '' OR subscription_id = ?4) AND (?5 = '' OR event_type = ?5) AND (?6 = '' OR endpoint_id = ?6)
-			ORDER BY id LIMIT +?7)`, int64(now), f.TenantID, f.ListID, f.SubscriptionID, f.Type, f.EndpointID, limit)
+		n, err = tx.reviveDead(f, limit, now)
 		if err != nil || n == 0 {
 			return err
 		}
@@ -266,6 +267,44 @@ func (s *Store) RetryDead(ctx context.Context, f OutboxFilter, limit int, actor 
 	return n, err
 }
 
+// reviveDead brings the oldest of the dead letters that f picks back to life, as many as may wait for each endpoint.
+func (tx *Tx) reviveDead(f OutboxFilter, limit int, now core.Instant) (n int64, err error) {
+	full := core.Strings{}
+	for more := true; more && n < int64(limit); {
+		more = false
+		var rows []struct {
+			ID         int64  `db:"id"`
+			EndpointID string `db:"endpoint_id"`
+		}
+		err := tx.all(&rows, deadLetters, f.TenantID, f.ListID, f.SubscriptionID, f.Type, f.EndpointID, full.Column(),
+			int64(limit)-n)
+		if err != nil {
+			return n, err
+		}
+		for _, r := range rows {
+			fits, err := tx.waitsAgain(r.EndpointID)
+			if err == nil && fits {
+				err = tx.one("UPDATE outbox SET dead_at = 0, tries = 0, due_at = ?1, revived_at = ?1 WHERE id = ?2", int64(now),
+					r.ID)
+				n++
+			}
+			if err != nil {
+				return n, err
+			}
+			if !fits && !slices.Contains(full, r.EndpointID) {
+				full, more = append(full, r.EndpointID), true // those of others may come after
+			}
+		}
+	}
+	return n, nil
+}
+
+// deadLetters reads those that a filter picks, but for some endpoints.
+const deadLetters = `SELECT id, endpoint_id FROM outbox INDEXED BY outbox_dead WHERE dead_at > 0
+	AND (?1 = '' OR tenant_id = ?1) AND (?2 = '' OR list_id = ?2) AND (?3 = '' OR subscription_id = ?3)
+	AND (?4 = '' OR event_type = ?4) AND (?5 = '' OR endpoint_id = ?5)
+	AND endpoint_id NOT IN (SELECT value FROM json_each(?6)) ORDER BY dead_at, id LIMIT +?7`
+
 // RetryEvent makes an event due now, with those of the same subscription that come before it. A dead letter lives
 // again: the receiver's rule about stale events makes one that comes late harmless. It returns core.ErrNotFound where
 // the event was delivered, or never was.
@@ -277,10 +316,20 @@ func (s *Store) RetryEvent(ctx context.Context, id int64, actor string, now core
 			ListID         string `db:"list_id"`
 			SubscriptionID string `db:"subscription_id"`
 			EndpointID     string `db:"endpoint_id"`
+			Dead           bool   `db:"dead"`
 		}
-		if err := tx.get(&e, "SELECT tenant_id, event_id, list_id, subscription_id, endpoint_id FROM outbox WHERE "+
-			"id = ?", id); err != nil {
+		if err := tx.get(&e, "SELECT tenant_id, event_id, list_id, subscription_id, endpoint_id, dead_at > 0 AS dead "+
+			"FROM outbox WHERE id = ?", id); err != nil {
 			return err
+		}
+		if e.Dead {
+			fits, err := tx.waitsAgain(e.EndpointID)
+			if err != nil {
+				return err
+			}
+			if !fits {
+				return core.Conflictf("conflict", "Too many events wait for the endpoint already. Try again later.")
+			}
 		}
 		tx.kick(TopicOutbox)
 		if err := tx.watch("outbox", strconv.FormatInt(id, 10)); err != nil {

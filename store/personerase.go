@@ -208,10 +208,7 @@ func (e *erasing) memberSide() error {
 		told[i] = left[i].ID
 	}
 	if err == nil { // but for what an earlier erasing has still to tell others
-		err = e.do([]any{jsonOf(e.events), told.Column(), e.store.opts.SendElsewhere},
-			`DELETE FROM outbox WHERE id IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
-				AND NOT (event_type = 'subscription.unsubscribed' AND dead_at = 0 AND (endpoint_id <> '' OR ?3)
-					AND subscription_id NOT IN (SELECT value FROM json_each(?2)))`)
+		err = e.removeEvents(told)
 	}
 	for i := range left {
 		if err == nil {
@@ -224,6 +221,25 @@ func (e *erasing) memberSide() error {
 	return e.do([]any{e.key, e.TenantID},
 		"DELETE FROM mail WHERE email_key = ?1 AND list_id <> '' AND (?2 = '' OR tenant_id = ?2)",
 		"DELETE FROM throttle WHERE key = 'unsubscribe-token:' || ?1")
+}
+
+// removeEvents removes those about the person, but not what an earlier erasing has to tell of others than those told.
+func (e *erasing) removeEvents(told core.Strings) error {
+	var gone []struct {
+		EndpointID string `db:"endpoint_id"`
+		Dead       bool   `db:"dead"`
+	}
+	err := e.all(&gone, `DELETE FROM outbox WHERE id IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
+		AND NOT (event_type = 'subscription.unsubscribed' AND dead_at = 0 AND (endpoint_id <> '' OR ?3)
+			AND subscription_id NOT IN (SELECT value FROM json_each(?2))) RETURNING endpoint_id, dead_at > 0 AS dead`,
+		jsonOf(e.events), told.Column(), e.store.opts.SendElsewhere)
+	for _, g := range gone {
+		if !g.Dead {
+			e.waits(g.EndpointID, -1)
+		}
+	}
+	e.rows += int64(len(gone))
+	return err
 }
 
 // subscriptions removes those of the person.

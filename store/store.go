@@ -51,9 +51,12 @@ type Options struct {
 	ReplicaLags bool
 	// DaemonReplica: the daemon that runs next to a command has a replica, which Close waits for.
 	DaemonReplica bool
-	ReadOnly      error  // what every operation that writes returns; nil: they write
-	MasterKey     []byte // 32 bytes that seal secrets at rest; nil: they are stored as they are
-	Log           *slog.Logger
+	// EndpointEvents is how many events may wait for an endpoint; 0 is core.MaxEndpointEvents. ImportEvents is how many
+	// changes of an import endpoints hear of one by one; 0 is core.MaxImportEvents.
+	EndpointEvents, ImportEvents int64
+	ReadOnly                     error  // what every operation that writes returns; nil: they write
+	MasterKey                    []byte // 32 bytes that seal secrets at rest; nil: they are stored as they are
+	Log                          *slog.Logger
 	// of database/sql; empty: sqlite. A test puts one between that fails on order.
 	Driver string
 }
@@ -135,6 +138,8 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	o.EndpointEvents = cmp.Or(o.EndpointEvents, core.MaxEndpointEvents)
+	o.ImportEvents = cmp.Or(o.ImportEvents, core.MaxImportEvents)
 	o.Driver = cmp.Or(o.Driver, "sqlite")
 	s := &Store{opts: o, path: path, log: o.Log, chunkReads: make(chan struct{}, chunkReads)}
 	s.reserve.measure, s.reserve.said = s.roomBeyondReserve, s.sayRoom
@@ -221,7 +226,8 @@ func (s *Store) startWriter(ctx context.Context, left leftover) error {
 	if s.opts.Mode == Command {
 		w.tries = commandTries
 	}
-	w.tx = Tx{store: s, conn: conn, stmts: map[string]*sqlx.Stmt{}, open: map[int64]int64{}, counts: counting{}}
+	w.tx = Tx{store: s, conn: conn, stmts: map[string]*sqlx.Stmt{}, open: map[int64]int64{}, counts: counting{},
+		queues: map[string]*endpointQueue{}}
 	w.counts = counting{}
 	var through map[string]string
 	err = retryBusy(daemonTries, func() error { through, err = marks(ctx, conn); return err })

@@ -197,7 +197,10 @@ func (w *writer) call(o *op) (err error) {
 	w.tx.topics, w.tx.left, w.tx.audited, w.tx.inside = 0, false, nil, true
 	w.tx.ran, w.tx.watched, w.tx.origin = 0, watched{}, o.origin
 	clear(w.tx.counts)
-	err = o.fn(&w.tx)
+	clear(w.tx.queues)
+	if err = o.fn(&w.tx); err == nil {
+		err = w.tx.writeQueues()
+	}
 	o.topics, o.left, o.audited = w.tx.topics, w.tx.left, w.tx.audited
 	return err
 }

@@ -22,14 +22,15 @@ type Tx struct {
 	stmts   map[string]*sqlx.Stmt
 	topics  topicSet
 	left    bool
-	audited []auditEntry // of the operation that runs
-	watched watched      // ... and the row whose changes it tells
-	origin  netip.Addr   // ... and the address that its request came from; zero: none
-	upkeep  bool         // the writer's own statements, which no operation asked for, aren't counted
-	inside  bool         // an operation runs
-	alone   bool         // ... and no other one in its transaction so far
-	ran     int          // statements of the operation that runs, so far; see padTo
-	counts  counting     // of the operation that runs: how it changes the counts of lists
+	audited []auditEntry              // of the operation that runs
+	watched watched                   // ... and the row whose changes it tells
+	origin  netip.Addr                // ... and the address that its request came from; zero: none
+	upkeep  bool                      // the writer's own statements, which no operation asked for, aren't counted
+	inside  bool                      // an operation runs
+	alone   bool                      // ... and no other one in its transaction so far
+	ran     int                       // statements of the operation that runs, so far; see padTo
+	counts  counting                  // of the operation that runs: how it changes the counts of lists
+	queues  map[string]*endpointQueue // ... and the events that wait for endpoints, by the id of each
 	// a statement of it found no working disk: SQLite may have ended the transaction, and the next would commit by
 	// itself
 	broken error

@@ -38,6 +38,13 @@ func NewEndpointPoster(s *store.Store, client *http.Client) *EndpointPoster {
 func (p *EndpointPoster) post(ctx context.Context, e *core.OutboxEvent) verdict {
 	ctx, cancel := context.WithTimeout(ctx, postTimeout)
 	defer cancel()
+	if e.EventType == core.EventDropped {
+		body, err := p.store.SendDropped(ctx, e)
+		if err != nil {
+			return verdict{down: true, reason: err.Error()}
+		}
+		e.Body = body
+	}
 	endpoint, err := p.store.EndpointKeys(ctx, e.EndpointID, core.At(time.Now()))
 	if err != nil {
 		return verdict{down: true, reason: err.Error()}

@@ -63,6 +63,7 @@ type delivery struct {
 	read    bool                           // there may be more to read
 	// when all that was due had been read: what became due since then is still to be found
 	readAt core.Instant
+	alone  bool // a summary is due next, or in hand: nothing else goes out with it
 	broken bool // the store or the receiver fails: claim nothing more
 }
 
@@ -157,16 +158,18 @@ func (o *outbox) nextLook() time.Time {
 	return o.lookAt
 }
 
-// claim reads due events, when few are held, and hands out the first of each subscription.
+// claim reads due events, when few are held, and hands out the first of each subscription. A summary waits for what is
+// due before it, and what is due after it waits for the summary.
 func (d *delivery) claim(ctx context.Context) error {
 	select {
 	case <-d.loop.Stopping():
 		d.broken = true
 	default:
 	}
-	if d.broken || !d.read || len(d.held) >= outboxLow {
+	if d.broken || !d.read || len(d.held) >= outboxLow || d.alone && len(d.held) > 0 {
 		return nil
 	}
+	d.alone = false
 	now := core.At(time.Now())
 	events, err := d.store.DueEvents(ctx, d.endpoint, now, outboxRead)
 	if err != nil {
@@ -184,6 +187,14 @@ func (d *delivery) claim(ctx context.Context) error {
 		e := &events[i]
 		if d.held[e.ID] {
 			continue
+		}
+		if core.IsSummary(e.EventType) {
+			d.alone, d.read = true, true
+			if len(d.held) == 0 {
+				d.held[e.ID] = true
+				d.work <- e
+			}
+			return nil
 		}
 		d.held[e.ID] = true
 		key := e.ListID + e.SubscriptionID

@@ -1,0 +1,253 @@
+package store_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"newsletterd/core"
+	"newsletterd/store"
+	"newsletterd/store/storetest"
+)
+
+// queued reads what waits for an endpoint, in the order of the outbox.
+func queued(s *storetest.Seeder, endpointID string) []core.OutboxEvent {
+	s.Helper()
+	rows, err := s.OutboxEvents(s.Context(), store.OutboxFilter{EndpointID: endpointID, State: core.EventWaiting}, 0, 100_000)
+	s.Must(err)
+	return rows
+}
+
+func typesOf(events []core.OutboxEvent) (types []string) {
+	for _, e := range events {
+		types = append(types, e.EventType)
+	}
+	return types
+}
+
+func summaryOf(s *storetest.Seeder, e *core.OutboxEvent) (body core.SummaryEvent) {
+	s.Helper()
+	s.Must(json.Unmarshal([]byte(e.Body), &body))
+	return body
+}
+
+// Beyond the bound events are dropped, for this endpoint alone, and one event tells so: it is extended until it is about
+// to be posted. What is dropped later is told by another one.
+func TestEndpointDropsEventsBeyondTheBound(t *testing.T) {
+	s := storetest.Seed(t, storetest.OpenWith(t, store.Options{EndpointEvents: 5}))
+	l := s.NewList()
+	full := s.NewEndpoint(core.EndpointInput{URL: new("https://crm.test/full")})
+	left := s.NewEndpoint(core.EndpointInput{URL: new("https://crm.test/left"), Events: &[]string{core.EventUnsubscribed}})
+	for i := range 7 {
+		s.Active(l.ID, storetest.Reader(i))
+	}
+	s.Leave(l.ID, storetest.Reader(0))
+	waits := queued(s, full.ID)
+	want := append(slices.Repeat([]string{core.EventActivated}, 4), core.EventDropped)
+	if got := typesOf(waits); !slices.Equal(got, want) {
+		t.Fatalf("%v", got)
+	}
+	if got := typesOf(queued(s, left.ID)); !slices.Equal(got, []string{core.EventUnsubscribed}) {
+		t.Errorf("another endpoint: %v", got)
+	}
+	if n := len(queued(s, "")); n != 8+5+1 { // those of the send service are not counted
+		t.Errorf("%d events wait in all", n)
+	}
+	told := waits[4]
+	body := summaryOf(s, &told)
+	if body.ID != told.EventID || body.TenantID != l.TenantID || body.From == 0 || body.From > body.To ||
+		body.To != told.OccurredAt || fmt.Sprint(body.Counts) != "map[subscription.activated:3 subscription.unsubscribed:1]" ||
+		!slices.Equal(body.Types, []string{core.EventActivated, core.EventUnsubscribed}) {
+		t.Errorf("%s", told.Body)
+	}
+	e, err := s.Endpoint(t.Context(), full.ID)
+	if err != nil || e.Waiting != 5 || !e.Dropping || s.Audited("webhook-endpoint.drop") != 1 {
+		t.Errorf("%+v, %v", e, err)
+	}
+
+	fixed, err := s.SendDropped(t.Context(), &told)
+	s.Must(err)
+	s.Leave(l.ID, storetest.Reader(1))
+	if waits = queued(s, full.ID); len(waits) != 6 || waits[4].Body != fixed || fixed != told.Body {
+		t.Fatalf("it changes on its way: %v", typesOf(waits))
+	}
+	if again := summaryOf(s, &waits[5]); fmt.Sprint(again.Counts) != "map[subscription.unsubscribed:1]" || again.ID == body.ID {
+		t.Errorf("%s", waits[5].Body)
+	}
+	for i := range waits {
+		s.Must(s.FinishEvents(t.Context(), []store.EventResult{{Event: &waits[i], Done: true}}, s.Time()))
+	}
+	s.Active(l.ID, storetest.Reader(9))
+	if got := typesOf(queued(s, full.ID)); !slices.Equal(got, []string{core.EventActivated}) {
+		t.Errorf("when it has caught up: %v", got)
+	}
+}
+
+// A dead letter waits again only where there is room, and the others are not held up by one that finds none.
+func TestDeadLettersWaitAgainWhereThereIsRoom(t *testing.T) {
+	s := storetest.Seed(t, storetest.OpenWith(t, store.Options{EndpointEvents: 4}))
+	l := s.NewList()
+	full := s.NewEndpoint(core.EndpointInput{URL: new("https://crm.test/full")})
+	other := s.NewEndpoint(core.EndpointInput{URL: new("https://crm.test/other"), Events: &[]string{core.EventUnsubscribed}})
+	for i := range 3 {
+		s.Active(l.ID, storetest.Reader(i))
+	}
+	kill := func(id string) {
+		for _, e := range queued(s, id) {
+			s.Must(s.FinishEvents(t.Context(), []store.EventResult{{Event: &e, Dead: true}}, s.Time()))
+		}
+	}
+	kill(full.ID)
+	s.Leave(l.ID, storetest.Reader(0))
+	kill(other.ID)
+	s.Leave(l.ID, storetest.Reader(1))
+	if n, err := s.RetryDead(t.Context(), store.OutboxFilter{}, 3, "test", s.Time()); err != nil || n != 2 {
+		t.Errorf("%d, %v", n, err) // one more for full, and that of other
+	}
+	dead, err := s.OutboxEvents(t.Context(), store.OutboxFilter{EndpointID: full.ID, State: core.EventDead}, 0, 10)
+	if err != nil || len(dead) != 2 || len(queued(s, full.ID)) != 3 {
+		t.Fatalf("%d dead, %d wait, %v", len(dead), len(queued(s, full.ID)), err)
+	}
+	if err := s.RetryEvent(t.Context(), dead[0].ID, "test", s.Time()); core.KindOf(err) != core.Conflict {
+		t.Errorf("%v", err)
+	}
+	if got, err := s.Check(t.Context()); err != nil || len(got) > 0 {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// The row of an endpoint counts the events that wait for it, whatever happens to them, and never more than may wait.
+func TestWaitingEventsAreCounted(t *testing.T) {
+	const most = 8
+	s := storetest.Seed(t, storetest.OpenWith(t, store.Options{EndpointEvents: most}))
+	l := s.NewList()
+	address := func(rt *rapid.T) core.Email { return storetest.Reader(rapid.IntRange(0, 5).Draw(rt, "who")) }
+	endpoints := []string{}
+	one := func(rt *rapid.T, state string) *core.OutboxEvent {
+		f := store.OutboxFilter{State: state, EndpointID: rapid.SampledFrom(endpoints).Draw(rt, "endpoint")}
+		rows, err := s.OutboxEvents(t.Context(), f, 0, 100)
+		s.Must(err)
+		if len(rows) == 0 {
+			return nil
+		}
+		e := rapid.SampledFrom(rows).Draw(rt, "event")
+		if e.EventType == core.EventDropped {
+			_, err := s.SendDropped(t.Context(), &e)
+			s.Must(err)
+		}
+		return &e
+	}
+	finish := func(r store.EventResult) func(*rapid.T) {
+		return func(rt *rapid.T) {
+			if r.Event = one(rt, core.EventWaiting); r.Event != nil {
+				r.RetryAt = s.Time().Add(time.Hour)
+				s.Must(s.FinishEvents(t.Context(), []store.EventResult{r, r}, s.Time()))
+			}
+		}
+	}
+	actions := map[string]func(*rapid.T){
+		"subscribe": func(rt *rapid.T) { s.Active(l.ID, address(rt)) },
+		"leave": func(rt *rapid.T) {
+			if who := address(rt); s.MemberStatus(l.ID, who) == core.SubscriptionActive {
+				s.Leave(l.ID, who)
+			}
+		},
+		"import": func(rt *rapid.T) {
+			s.Import(l.ID, core.SubscriptionActive, store.ImportRow{Email: address(rt), Preferences: `{"a":1}`},
+				store.ImportRow{Email: address(rt), Preferences: `{"a":2}`})
+		},
+		"deliver": finish(store.EventResult{Done: true}),
+		"fail":    finish(store.EventResult{Reason: "HTTP 500"}),
+		"refuse":  finish(store.EventResult{Dead: true, Reason: "HTTP 422"}),
+		"wake": func(rt *rapid.T) {
+			_, err := s.WakeEvents(t.Context(), rapid.SampledFrom(endpoints).Draw(rt, "endpoint"), s.Time(), 3)
+			s.Must(err)
+		},
+		"expire": func(rt *rapid.T) {
+			_, err := s.ExpireEvents(t.Context(), rapid.SampledFrom(endpoints).Draw(rt, "endpoint"), "late", s.Time(), s.Time(), 3)
+			s.Must(err)
+		},
+		"retry all": func(*rapid.T) {
+			_, err := s.RetryDead(t.Context(), store.OutboxFilter{}, 5, "test", s.Time())
+			s.Must(err)
+		},
+		"retry": func(rt *rapid.T) {
+			if e := one(rt, rapid.SampledFrom([]string{core.EventDead, core.EventWaiting}).Draw(rt, "state")); e != nil {
+				if err := s.RetryEvent(t.Context(), e.ID, "test", s.Time()); core.KindOf(err) != core.Conflict {
+					s.Must(err)
+				}
+			}
+		},
+		"erase": func(rt *rapid.T) {
+			_, err := s.ErasePerson(t.Context(), core.Person{Email: address(rt)}, "test", s.Time())
+			s.Must(err)
+		},
+		"housekeeping": func(*rapid.T) { s.Clean(store.Retention{Events: time.Minute, Pending: time.Hour}) },
+		"replace": func(rt *rapid.T) {
+			i := rapid.IntRange(0, len(endpoints)-1).Draw(rt, "endpoint")
+			s.Must(s.DeleteEndpoint(t.Context(), endpoints[i], "test", s.Time()))
+			endpoints[i] = s.NewEndpoint(core.EndpointInput{URL: new("https://crm.test/new")}).ID
+		},
+		"": func(rt *rapid.T) {
+			for _, id := range endpoints {
+				e, err := s.Endpoint(t.Context(), id)
+				s.Must(err)
+				rows := queued(s, id)
+				told := 0 // on its way, or not
+				for _, row := range rows {
+					if row.EventType == core.EventDropped {
+						told++
+					}
+				}
+				if e.Waiting != int64(len(rows)) || e.Waiting > most+int64(max(0, told-1)) {
+					rt.Fatalf("%d counted, %d wait: %v", e.Waiting, len(rows), typesOf(rows))
+				}
+			}
+			if found, err := s.Check(t.Context()); err != nil || len(found) > 0 {
+				rt.Fatalf("%v, %v", found, err)
+			}
+		},
+	}
+	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue {
+		_ = f.Value.Set("25") // each waits for the disk some hundred times
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		endpoints = []string{
+			s.NewEndpoint(core.EndpointInput{URL: new("https://crm.test/all")}).ID,
+			s.NewEndpoint(core.EndpointInput{URL: new("https://crm.test/left"), Events: &[]string{core.EventUnsubscribed}}).ID,
+		}
+		rt.Repeat(actions)
+		for _, id := range endpoints {
+			s.Must(s.DeleteEndpoint(t.Context(), id, "test", s.Time()))
+		}
+	})
+}
+
+// An operation writes the row of an endpoint once, however many events it puts into the outbox.
+func TestEndpointQueueWritesOneRow(t *testing.T) {
+	f := storetest.NewFaults(t)
+	s := storetest.Seed(t, storetest.OpenWith(t, store.Options{Driver: f.Driver}))
+	l := s.NewList()
+	s.NewEndpoint(core.EndpointInput{URL: new("https://crm.test/all")})
+	rows := make([]store.ImportRow, 400)
+	for i := range rows {
+		rows[i].Email = storetest.Reader(i)
+	}
+	counted := 0
+	f.FailWhen(func(query string) bool {
+		if strings.HasPrefix(query, "UPDATE webhook_endpoint SET waiting") {
+			counted++
+		}
+		return false
+	})
+	s.Import(l.ID, core.SubscriptionActive, rows...)
+	if counted != 1 {
+		t.Errorf("an import of one operation writes the row of its endpoint %d times", counted)
+	}
+}
