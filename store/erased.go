@@ -46,13 +46,13 @@ func (tx *Tx) returned(emailKey, tenantID string) error {
 
 // erasedAmong returns for those folded addresses that were erased at a tenant what is known of them: the strongest
 // kind. One statement where no one ever was.
-func (tx *Tx) erasedAmong(tenantID string, n int, key func(i int) string) (map[string]string, error) {
+func (s *Store) erasedAmong(from querier, tenantID string, n int, key func(i int) string) (map[string]string, error) {
 	var any bool
-	if err := tx.get(&any, "SELECT EXISTS (SELECT 1 FROM erased)"); err != nil || !any {
+	if err := from.get(&any, "SELECT EXISTS (SELECT 1 FROM erased)"); err != nil || !any {
 		return nil, err
 	}
 	hashes, keys := make(core.Strings, n), make(map[string]string, n)
-	ids := tx.store.subscriptionIDs("erased")
+	ids := s.subscriptionIDs("erased")
 	for i := range hashes {
 		hashes[i] = ids.of(key(i))
 		keys[hashes[i]] = key(i)
@@ -62,7 +62,7 @@ func (tx *Tx) erasedAmong(tenantID string, n int, key func(i int) string) (map[s
 		Kind string `db:"kind"`
 	}
 	// In the order of words, but for the weakest: bounced, complaint, disabled, suppressed.
-	err := tx.all(&found,
+	err := from.all(&found,
 		`SELECT hash, kind FROM erased WHERE hash IN (SELECT value FROM json_each(?)) AND tenant_id IN ('', ?)
 		ORDER BY kind <> 'left', kind`, hashes.Column(), tenantID)
 	kinds := make(map[string]string, len(found))

@@ -9,14 +9,16 @@ import (
 // importing is one operation of an import; its counts hold only if it commits.
 type importing struct {
 	*Import
+	reads     querier // the operation, or in a dry run a snapshot
 	now       core.Instant
 	at        core.Instant // stamp of the changes
 	counts    core.ImportCounts
 	position  importPosition // of the last row
 	single    int
+	summaries map[string]int64
 	sync      bool
 	latest    core.Instant // of the changes that a sync is to announce
-	endpoints bool         // of the tenant; they hear of each change
+	endpoints bool         // of the tenant; they hear of each of the first changes
 	noted     []byte       // see keepNoted
 	brought   int64
 
@@ -44,6 +46,7 @@ func (im *importing) run(tx *Tx, steps []importStep, more <-chan importStep) ([]
 	if im.at, err = tx.stamp(im.list.ID, im.now); err != nil {
 		return steps, err
 	}
+	im.reads = tx
 	endpoints, err := tx.endpointsOf(im.list.TenantID)
 	if err != nil {
 		return steps, err
@@ -70,23 +73,27 @@ func (im *importing) run(tx *Tx, steps []importStep, more <-chan importStep) ([]
 	if err := im.progress(tx); err != nil {
 		return steps, err
 	}
+	if err := im.announceLater(tx); err != nil {
+		return steps, err
+	}
 	if im.sync {
 		_, err = tx.requestSync(im.list.TenantID, im.list.ID, im.now.Add(syncAfter), im.latest)
 	}
 	return steps, err
 }
 
-// step imports rows, which are in the order of ids.
+// step imports rows, which are in the order of ids. In a dry run there is no tx: what becomes of them is counted, and
+// nothing is written.
 func (im *importing) step(tx *Tx, s *importStep) error {
 	im.position = s.position
 	im.counts.Kept += s.kept
 	im.counts.Contradicted += s.contradicted
 	rows := s.rows
-	disabled, err := tx.disabledAmong(im.list.TenantID, rows)
+	disabled, err := disabledAmong(im.reads, im.list.TenantID, rows)
 	if err != nil {
 		return err
 	}
-	erased, err := tx.erasedAmong(im.list.TenantID, len(rows), func(i int) string { return rows[i].key })
+	erased, err := im.store.erasedAmong(im.reads, im.list.TenantID, len(rows), func(i int) string { return rows[i].key })
 	if err != nil {
 		return err
 	}
@@ -97,7 +104,7 @@ func (im *importing) step(tx *Tx, s *importStep) error {
 		})
 		im.counts.Kept += int64(len(rows) - len(admitted))
 	}
-	if err := im.apply(tx, admitted); err != nil {
+	if err := im.apply(tx, admitted); err != nil || im.DryRun {
 		return err
 	}
 	if err := im.addConsents(tx); err != nil {
@@ -108,11 +115,14 @@ func (im *importing) step(tx *Tx, s *importStep) error {
 
 // apply adds the rows that have no record yet, and then applies the others one by one.
 func (im *importing) apply(tx *Tx, rows []ImportRow) error {
-	there, err := im.recordsOf(tx, rows)
+	there, err := im.recordsOf(rows)
 	if err != nil {
 		return err
 	}
 	added, others := make([]*ImportRow, 0, len(rows)), []*ImportRow(nil)
+	if im.DryRun && im.tried != nil { // an earlier step may have had rows of the same subscriber
+		there[im.tried.ID] = im.tried
+	}
 	for i := range rows {
 		r := &rows[i]
 		if there[r.id] != nil || i > 0 && rows[i-1].id == r.id {
@@ -121,7 +131,9 @@ func (im *importing) apply(tx *Tx, rows []ImportRow) error {
 			added = append(added, r)
 		}
 	}
-	if err := im.add(tx, added); err != nil {
+	if im.DryRun {
+		im.tryAdding(added, there)
+	} else if err := im.add(tx, added); err != nil {
 		return err
 	}
 	for _, r := range others {
@@ -138,19 +150,22 @@ func (im *importing) apply(tx *Tx, rows []ImportRow) error {
 			return err
 		}
 	}
+	if im.DryRun && len(rows) > 0 {
+		im.tried = there[rows[len(rows)-1].id]
+	}
 	return nil
 }
 
 // recordsOf reads the records of rows by their ids. An import is mostly all new, or all known: then the records between
 // the first and the last are no others.
-func (im *importing) recordsOf(tx *Tx, rows []ImportRow) (map[string]*core.Subscription, error) {
+func (im *importing) recordsOf(rows []ImportRow) (map[string]*core.Subscription, error) {
 	found := map[string]*core.Subscription{}
 	if len(rows) == 0 {
 		return found, nil
 	}
 	var subs []core.Subscription
 	limit := 2 * len(rows)
-	err := tx.all(&subs, "SELECT "+subscriptionColumns+` FROM subscription AS s WHERE s.list_id = ? AND s.id BETWEEN ? AND ?
+	err := im.reads.all(&subs, "SELECT "+subscriptionColumns+` FROM subscription AS s WHERE s.list_id = ? AND s.id BETWEEN ? AND ?
 		LIMIT +?`, im.list.ID, rows[0].id, rows[len(rows)-1].id, limit)
 	if err == nil && len(subs) == limit {
 		ids := make(core.Strings, len(rows))
@@ -158,7 +173,7 @@ func (im *importing) recordsOf(tx *Tx, rows []ImportRow) (map[string]*core.Subsc
 			ids[i] = rows[i].id
 		}
 		subs = subs[:0]
-		err = tx.all(&subs, "SELECT "+subscriptionColumns+` FROM json_each(?2) AS j CROSS JOIN subscription AS s
+		err = im.reads.all(&subs, "SELECT "+subscriptionColumns+` FROM json_each(?2) AS j CROSS JOIN subscription AS s
 			ON s.list_id = ?1 AND s.id = j.value`, im.list.ID, ids.Column())
 	}
 	for i := range subs {
@@ -227,6 +242,9 @@ func (im *importing) known(tx *Tx, r *ImportRow, sub *core.Subscription) error {
 		return im.prove(tx, r, sub)
 	}
 	im.counts.Updated++
+	if im.DryRun {
+		return im.tryUpdating(r, sub, was)
+	}
 	if err := im.keepReplaced(tx, sub.ID, said, sub.Preferences); err != nil {
 		return err
 	}
@@ -253,18 +271,8 @@ func (im *importing) known(tx *Tx, r *ImportRow, sub *core.Subscription) error {
 // record writes what goes with a changed subscription: the ledger if it moved, the event or the wish for a sync, the
 // confirmation mail of a new pending one.
 func (im *importing) record(tx *Tx, r *ImportRow, sub *core.Subscription, c *core.Change, moved bool) error {
-	if c != nil {
-		im.single++
-		if im.single > maxSingle {
-			im.sync, im.latest = true, max(im.latest, c.OccurredAt, im.at)
-			if im.endpoints { // no sync goes there
-				if err := tx.addToEndpoints(eventOf(im.list.TenantID, sub, c), im.now); err != nil {
-					return err
-				}
-			}
-		} else if err := tx.addEvent(im.list.TenantID, sub, c, im.now); err != nil {
-			return err
-		}
+	if err := im.tell(tx, sub, c); err != nil {
+		return err
 	}
 	if !moved {
 		return nil
@@ -294,10 +302,37 @@ func (im *importing) record(tx *Tx, r *ImportRow, sub *core.Subscription, c *cor
 	})
 }
 
+// tell announces a change, or notes that a full sync and the event of the import's end do.
+func (im *importing) tell(tx *Tx, sub *core.Subscription, c *core.Change) error {
+	if c == nil {
+		return nil
+	}
+	im.single++
+	var event *core.Event
+	if im.single > maxSingle {
+		im.sync, im.latest = true, max(im.latest, c.OccurredAt, im.at)
+	} else {
+		event = eventOf(im.list.TenantID, sub, c)
+		if err := tx.putEvent(event, "", im.now); err != nil {
+			return err
+		}
+	}
+	if !im.endpoints || int64(im.single) > im.store.opts.ImportEvents {
+		return nil
+	}
+	if event == nil {
+		event = eventOf(im.list.TenantID, sub, c)
+	}
+	return tx.addToEndpoints(event, im.now)
+}
+
 // prove adds the evidence of a row to the consent of a subscription that an earlier import made without any.
 func (im *importing) prove(tx *Tx, r *ImportRow, sub *core.Subscription) error {
 	if r.Evidence == "" || sub.Proof != core.ProofImport {
 		return nil
+	}
+	if im.DryRun {
+		return im.tryProving(sub)
 	}
 	n, err := tx.exec(`UPDATE consent SET reason = ?
 		WHERE list_id = ? AND subscription_id = ? AND what = ? AND generation = ? AND reason = ''`,
@@ -320,9 +355,9 @@ func (im *importing) addConsents(tx *Tx) error {
 
 // disabledAmong returns the keys of those rows whose address is switched off, or gets no mail of the tenant since it
 // has bounced or complained.
-func (tx *Tx) disabledAmong(tenantID string, rows []ImportRow) (map[string]bool, error) {
+func disabledAmong(from querier, tenantID string, rows []ImportRow) (map[string]bool, error) {
 	var any bool
-	err := tx.get(&any, "SELECT EXISTS (SELECT 1 FROM disabled) OR EXISTS (SELECT 1 FROM suppression WHERE "+
+	err := from.get(&any, "SELECT EXISTS (SELECT 1 FROM disabled) OR EXISTS (SELECT 1 FROM suppression WHERE "+
 		"tenant_id = ?)",
 		tenantID)
 	if err != nil || !any {
@@ -333,7 +368,7 @@ func (tx *Tx) disabledAmong(tenantID string, rows []ImportRow) (map[string]bool,
 		keys[i] = rows[i].key
 	}
 	var found []string
-	err = tx.all(&found, `SELECT email_key FROM disabled WHERE tenant_id IN ('', ?1) AND email_key IN (SELECT value FROM
+	err = from.all(&found, `SELECT email_key FROM disabled WHERE tenant_id IN ('', ?1) AND email_key IN (SELECT value FROM
 		json_each(?2)) UNION SELECT email_key FROM suppression WHERE tenant_id = ?1 AND email_key IN (SELECT value FROM
 		json_each(?2))`, tenantID, keys.Column())
 	set := make(map[string]bool, len(found))

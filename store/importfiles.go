@@ -143,7 +143,7 @@ func (u *ImportUpload) Commit(ctx context.Context, now core.Instant) (j core.Imp
 			return errUploadEnded
 		}
 		if err == nil {
-			err = tx.get(&j, "SELECT "+importColumns+" FROM import_job WHERE id = ?", u.job.ID)
+			j, err = tx.importJob(u.job.ID)
 		}
 		if err == nil {
 			err = tx.audit(now, u.job.CreatedBy, "import.create", u.job.TenantID, u.job.ID)
@@ -328,6 +328,15 @@ func (e *erasing) imports() error {
 		return nil
 	}
 	e.kick(TopicImports)
+	for _, id := range e.files {
+		j, err := e.importJob(id)
+		if err == nil && !j.Ended() {
+			err = e.announceImport(&j, core.ImportCancelled, e.now)
+		}
+		if err != nil && !errors.Is(err, core.ErrNotFound) {
+			return err
+		}
+	}
 	return e.do([]any{jsonOf(e.files), int64(e.now)},
 		`UPDATE import_job SET failure_reason = '`+core.ImportErased+`',
 			status = iif(status IN ('completed', 'failed', 'cancelled', 'deleted'), status, 'cancelled'),

@@ -81,6 +81,9 @@ func (s *Store) CancelImport(ctx context.Context, id, actor string, now core.Ins
 			return core.Conflictf("conflict", "The import is %s.", j.Status)
 		}
 		tx.kick(TopicImports)
+		if err := tx.announceImport(j, core.ImportCancelled, now); err != nil {
+			return err
+		}
 		return tx.one("UPDATE import_job SET status = 'cancelled', finished_at = ?2 WHERE id = ?1", id, int64(now))
 	})
 }
@@ -127,6 +130,11 @@ func (s *Store) changeImport(ctx context.Context, id, actor, action string, now 
 	return j, err
 }
 
+func (tx *Tx) importJob(id string) (j core.ImportJob, err error) {
+	err = tx.get(&j, "SELECT "+importColumns+" FROM import_job WHERE id = ?", id)
+	return j, err
+}
+
 // NextImport reads the import that is to be run: the one that a process before this one was busy with, else the one
 // that has waited longest. It returns core.ErrNotFound where there is none.
 func (s *Store) NextImport(ctx context.Context) (j core.ImportJob, err error) {
@@ -146,7 +154,7 @@ func (s *Store) StartImport(ctx context.Context, id string, now core.Instant) (j
 		err := tx.one(`UPDATE import_job SET status = 'running', started_at = iif(started_at = 0, ?2, started_at)
 			WHERE id = ?1 AND status IN ('waiting', 'running')`, id, int64(now))
 		if err == nil {
-			err = tx.get(&j, "SELECT "+importColumns+" FROM import_job WHERE id = ?", id)
+			j, err = tx.importJob(id)
 		}
 		return endedOr(err)
 	})
@@ -222,6 +230,13 @@ func (s *Store) FinishImport(ctx context.Context, j *core.ImportJob, c core.Impo
 		}
 		err := tx.one(`UPDATE import_job SET status = ?2, finished_at = ?3, touched_at = ?4, failure_reason = ?5
 			WHERE id = ?1`, j.ID, status, finished, int64(now), reason)
+		if err != nil {
+			return err
+		}
+		ended, err := tx.importJob(j.ID)
+		if err == nil {
+			err = tx.announceImport(&ended, status, now)
+		}
 		if err != nil {
 			return err
 		}

@@ -16,7 +16,7 @@ var maxReplacedBytes int64 = core.DefaultImportBytes
 // keepReplaced keeps what a row has replaced of a person who was on the list before. It returns core.ErrStorage, also
 // where the disk has no room beyond its reserve: then the import goes on later.
 func (im *importing) keepReplaced(tx *Tx, id string, was, made core.Preferences) error {
-	if im.job == "" || im.DryRun {
+	if im.job == "" {
 		return nil
 	}
 	f := core.FieldsReplaced(was, made)
@@ -116,7 +116,6 @@ func (u *undoing) restore() (more bool, err error) {
 	if err := u.get(&by, "SELECT undo_by FROM import_job WHERE id = ?", u.job.ID); err != nil {
 		return false, err
 	}
-	var restored int64
 	for i := range rows {
 		sub := subs[rows[i].SubscriptionID]
 		if sub == nil { // gone
@@ -127,7 +126,7 @@ func (u *undoing) restore() (more bool, err error) {
 			return false, err
 		}
 		if done {
-			restored++
+			u.restored++
 		}
 	}
 	_, err = u.exec("DELETE FROM import_before WHERE import_id = ? AND subscription_id <= ?", u.job.ID,
@@ -136,7 +135,7 @@ func (u *undoing) restore() (more bool, err error) {
 		return false, err
 	}
 	return true, u.one(`UPDATE import_job SET undo_restored = undo_restored + ?2, undo_unrestored = undo_unrestored + ?3
-		WHERE id = ?1`, u.job.ID, restored, int64(len(rows))-restored)
+		WHERE id = ?1`, u.job.ID, u.restored, int64(len(rows))-u.restored)
 }
 
 // restoreFields gives a person back what the import has replaced. The send side knows at once.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -65,6 +66,11 @@ type Import struct {
 	from   importPosition    // up to where a process before this one has come
 	before core.ImportCounts // of that process
 
+	tried *core.Subscription // in a dry run: of the last row, as it would be
+
+	runID     string           // in the event of an import without job
+	summaries map[string]int64 // see announceLater
+
 	replacedBytes int64 // of what is kept to take the import back
 }
 
@@ -84,7 +90,7 @@ func (s *Store) NewImport(ctx context.Context, listID, status, source string) (*
 	}
 	return &Import{
 		store: s, list: list, status: status, proof: core.ProofImport,
-		source: core.Origin{Source: source}.Trim().Source, ids: s.subscriptionIDs(listID),
+		source: core.Origin{Source: source}.Trim().Source, ids: s.subscriptionIDs(listID), runID: core.NewID(),
 		spool: spool{dir: filepath.Dir(s.path)},
 	}, nil
 }
@@ -231,8 +237,6 @@ func (im *Import) readSteps(take func(importStep) error) error {
 	return take(s)
 }
 
-var errDryRun = errors.New("a dry run")
-
 // Close lets go of the files. It may be called at any time, and again.
 func (im *Import) Close() {
 	_ = im.settle()
@@ -252,31 +256,24 @@ func (im *Import) Add(ctx context.Context, rows []ImportRow, now core.Instant) e
 func (im *Import) add(ctx context.Context, first importStep, more <-chan importStep, now core.Instant) (read int64,
 	err error,
 ) {
+	if im.DryRun {
+		return first.read, im.try(ctx, first, now)
+	}
 	var add importing
 	steps := append(make([]importStep, 0, importSteps), first) // also those of a first try
-	run := im.store.bulkRepeatable
-	if im.DryRun {
-		run = im.store.bulk
-	}
-	err = run(ctx, func(tx *Tx) (err error) {
+	err = im.store.bulkRepeatable(ctx, func(tx *Tx) (err error) {
 		add = importing{
 			Import: im, now: now, counts: im.Counts, single: im.single, replacedBytes: im.replacedBytes,
+			summaries: maps.Clone(im.summaries),
 		}
 		steps, err = add.run(tx, steps, more)
-		if err != nil || !im.DryRun {
-			return err
-		}
-		return errDryRun // and with it nothing has happened
+		return err
 	})
 	for i := range steps {
 		read += steps[i].read
 	}
-	if errors.Is(err, errDryRun) {
-		im.Counts = add.counts
-		return read, nil
-	}
 	if err == nil {
-		im.Counts, im.single, im.replacedBytes = add.counts, add.single, add.replacedBytes
+		im.Counts, im.single, im.replacedBytes, im.summaries = add.counts, add.single, add.replacedBytes, add.summaries
 		im.synced = im.synced || add.sync
 	}
 	return read, err
@@ -304,6 +301,9 @@ func (im *Import) prepare(rows []ImportRow) {
 // End announces what Add did not announce one by one. Where another member service feeds the list too, the full sync
 // ends no one of theirs. Its only error is core.ErrStorage.
 func (im *Import) End(ctx context.Context, now core.Instant) (err error) {
+	if err := im.announceNow(ctx, now); err != nil {
+		return err
+	}
 	if !im.synced {
 		return nil
 	}

@@ -195,6 +195,7 @@ type undoing struct {
 	list                   *core.ListWithTenant
 	now, at                core.Instant
 	removed, pending, kept int64
+	restored               int64
 }
 
 // step takes back the first of the steps that are left, or ends.
@@ -302,7 +303,15 @@ func (u *undoing) hand(event *core.Event) error {
 	if err != nil {
 		return err
 	}
+	if u.rows() >= u.store.opts.ImportEvents { // told in one event at the end
+		return nil
+	}
 	return u.addToEndpoints(event, u.now)
+}
+
+// rows is how many subscribers were changed so far.
+func (u *undoing) rows() int64 {
+	return u.job.UndoRemoved + u.job.UndoPending + u.job.UndoRestored + u.removed + u.pending + u.restored
 }
 
 // end records that the import is taken back.
@@ -319,6 +328,15 @@ func (u *undoing) end() error {
 		u.job.ID)
 	if err != nil {
 		return err
+	}
+	if u.rows() > u.store.opts.ImportEvents {
+		err = u.summarize(&core.SummaryEvent{
+			ID: core.NewID(), Type: core.EventImportUndone, TenantID: u.job.TenantID, ListID: u.job.ListID,
+			ImportID: u.job.ID, Counts: u.job.ImportUndo.Summary(), OccurredAt: u.now,
+		}, u.now, core.EventUnsubscribed, core.EventPreferences)
+		if err != nil {
+			return err
+		}
 	}
 	u.Tx.tell("undo_removed", nil, u.job.UndoRemoved)
 	u.Tx.tell("undo_pending", nil, u.job.UndoPending)

@@ -1,0 +1,87 @@
+package store
+
+import (
+	"context"
+
+	"newsletterd/core"
+)
+
+// summarize puts a summary into the outbox for each endpoint that wants events of its list that have one of these
+// types.
+func (tx *Tx) summarize(e *core.SummaryEvent, now core.Instant, types ...string) error {
+	endpoints, err := tx.endpointsOf(e.TenantID)
+	for i := range endpoints {
+		if err == nil && endpoints[i].Wants(e.ListID, types...) {
+			_, err = tx.putSummary(e, endpoints[i].ID, now, now)
+		}
+	}
+	return err
+}
+
+// importEvent is the event that tells what has become of an import.
+func importEvent(id, tenantID, listID, status string, c core.ImportCounts, now core.Instant) *core.SummaryEvent {
+	return &core.SummaryEvent{
+		ID: core.NewID(), Type: core.EventImported, TenantID: tenantID, ListID: listID, ImportID: id, Status: status,
+		Counts: c.Summary(), OccurredAt: now,
+	}
+}
+
+// announceImport tells what has become of an uploaded import, if it was not told change by change.
+func (tx *Tx) announceImport(j *core.ImportJob, status string, now core.Instant) error {
+	if j.DryRun || j.Announced <= tx.store.opts.ImportEvents {
+		return nil
+	}
+	return tx.summarize(importEvent(j.ID, j.TenantID, j.ListID, status, j.ImportCounts, now), now,
+		core.EventActivated, core.EventPreferences)
+}
+
+// announceLater has the event of an import that no record is kept of wait for its end: if its process is killed, no
+// later operation puts it off, and it goes out. Of a row that was dropped, summaries has 0.
+func (im *importing) announceLater(tx *Tx) error {
+	if im.job != "" || !im.endpoints || int64(im.single) <= im.store.opts.ImportEvents {
+		return nil
+	}
+	return im.announce(tx, im.counts, core.ImportCancelled, im.now, im.now.Add(syncAfter))
+}
+
+func (im *importing) announce(tx *Tx, c core.ImportCounts, status string, now, due core.Instant) error {
+	endpoints, err := tx.endpointsOf(im.list.TenantID)
+	if err != nil {
+		return err
+	}
+	if im.summaries == nil {
+		im.summaries = map[string]int64{}
+	}
+	for i := range endpoints {
+		id := endpoints[i].ID
+		if !endpoints[i].Wants(im.list.ID, core.EventActivated, core.EventPreferences) {
+			continue
+		}
+		if row, known := im.summaries[id]; known {
+			if row == 0 {
+				continue
+			}
+			n, err := tx.exec("DELETE FROM outbox WHERE id = ? AND dead_at = 0", row)
+			if err != nil {
+				return err
+			}
+			tx.waits(id, -n)
+		}
+		e := importEvent(im.runID, im.list.TenantID, im.list.ID, status, c, now)
+		if im.summaries[id], err = tx.putSummary(e, id, now, due); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// announceNow has the event go out.
+func (im *Import) announceNow(ctx context.Context, now core.Instant) error {
+	if len(im.summaries) == 0 {
+		return nil
+	}
+	return im.store.update(ctx, func(tx *Tx) error {
+		add := importing{Import: im, summaries: im.summaries}
+		return add.announce(tx, im.Counts, core.ImportCompleted, now, now)
+	})
+}
