@@ -22,7 +22,7 @@ type Endpoint struct {
 	CreatedAt      Instant `db:"created_at" json:"created_at"`
 	UpdatedAt      Instant `db:"updated_at" json:"updated_at"`
 	Waiting        int64   `db:"waiting" json:"waiting"`   // events that are to be delivered
-	Dropping       bool    `db:"dropping" json:"dropping"` // events were dropped, and the one that tells so waits
+	Dropping       bool    `db:"dropping" json:"dropping"` // events were dropped, and the one that says so was not tried yet
 }
 
 // MaxEndpoints is how many endpoints a tenant may have: each has a loop of its own, and a row of each event.

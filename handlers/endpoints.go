@@ -53,13 +53,15 @@ type endpoint struct {
 	DisabledReason string       `json:"disabled_reason,omitempty"`
 	CreatedAt      core.Instant `json:"created_at"`
 	UpdatedAt      core.Instant `json:"updated_at"`
+	Waiting        int64        `json:"waiting"`  // events that are to be delivered
+	Dropping       bool         `json:"dropping"` // events were dropped, and the one that says so was not tried yet
 	Secret         string       `json:"secret,omitempty"`
 }
 
 func endpointOf(e *core.Endpoint, secret string, now core.Instant) endpoint {
 	out := endpoint{
 		e.ID, e.TenantID, e.ListID, e.Name, e.URL, append([]string{}, e.Events...), e.OldUntil, e.FailingSince, e.DisabledAt,
-		e.DisabledReason, e.CreatedAt, e.UpdatedAt, secret,
+		e.DisabledReason, e.CreatedAt, e.UpdatedAt, e.Waiting, e.Dropping, secret,
 	}
 	if e.OldUntil <= now {
 		out.OldSecretUntil = 0

@@ -61,7 +61,7 @@ type outboxFilter struct {
 	TenantID   string `query:"tenant_id"`
 	ListID     string `query:"list_id"`
 	EndpointID string `query:"endpoint_id"`
-	Type       string `query:"event_type" enum:"subscription.activated|subscription.unsubscribed|preferences.updated"`
+	Type       string `query:"event_type" enum:"subscription.activated|subscription.unsubscribed|preferences.updated|webhook.events_dropped|import.completed|import.undone"`
 	State      string `query:"state" enum:"waiting|dead"`
 }
 
@@ -120,7 +120,7 @@ type retryEvents struct {
 	TenantID   string `json:"tenant_id"`
 	ListID     string `json:"list_id"`
 	EndpointID string `json:"endpoint_id"`
-	Type       string `json:"event_type" enum:"subscription.activated|subscription.unsubscribed|preferences.updated"`
+	Type       string `json:"event_type" enum:"subscription.activated|subscription.unsubscribed|preferences.updated|webhook.events_dropped|import.completed|import.undone"`
 }
 
 func (a outbox) retryAll(c *web.Call, in retryEvents) (r revived, err error) {

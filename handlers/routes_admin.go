@@ -129,7 +129,8 @@ func (h *Handler) outboxRoutes(t *web.Table) {
 		"List the events that wait, and the dead letters, the oldest first")
 	t.Add("GET", item, may, web.Member, one(web.Query(o.show)),
 		"Show an event with what is posted, once for each receiver that it waits for")
-	t.Add("POST", item+"/retry", may, web.Member, one(web.JSON(o.retry).BodyOptional()), "Deliver an event again now")
+	t.Add("POST", item+"/retry", may, web.Member, one(web.JSON(o.retry).BodyOptional()).Fails(core.Conflict),
+		"Deliver an event again now")
 	t.Add("POST", events+"/retry", may, web.Member, web.JSON(o.retryAll).BodyOptional(),
 		"Deliver dead letters again, 10,000 at most")
 	t.Add("GET", mails, may, web.Member,

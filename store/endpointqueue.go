@@ -180,8 +180,8 @@ func (s *Store) SendDropped(ctx context.Context, e *core.OutboxEvent) (body stri
 	return body, err
 }
 
-// FullEndpoints counts those that have not been told yet that events were dropped. Its only error is core.ErrStorage.
-func (s *Store) FullEndpoints(ctx context.Context) (n int64, err error) {
+// DroppingEndpoints counts those that have not been told yet that events were dropped. Its only error is core.ErrStorage.
+func (s *Store) DroppingEndpoints(ctx context.Context) (n int64, err error) {
 	err = s.get(ctx, &n, "SELECT count(*) FROM webhook_endpoint WHERE dropped_id > 0")
 	return n, err
 }

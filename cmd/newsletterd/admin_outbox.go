@@ -18,15 +18,12 @@ type outboxRow struct {
 	Event json.RawMessage `json:"event,omitempty"`
 }
 
-// eventTypes are the types of events of the outbox.
-var eventTypes = []string{core.EventActivated, core.EventUnsubscribed, core.EventPreferences}
-
 func (p *program) outboxCommands() *cli.Command {
 	all := p.command("list", "list the events that wait, and the dead letters", []cli.Flag{
 		tenantFlag("only those of the tenant `ID` or name"),
 		referenceFlag("list", store.NounList, "only those of the list `ID`"),
 		stringFlag("email", "only those about the `ADDRESS`, with --list"),
-		oneOfFlag("type", "only those of the `TYPE`, as subscription.unsubscribed", optional(eventTypes)...),
+		oneOfFlag("type", "only those of the `TYPE`, as subscription.unsubscribed", optional(core.EventTypes())...),
 		referenceFlag("endpoint", store.NounEndpoint, "only those for the endpoint `ID` (admin webhook-endpoint)"),
 		oneOfFlag("state", "only those in the `STATE`: waiting or dead", "", core.EventWaiting, core.EventDead),
 		limitFlag("at most `N`, the oldest first", pageSize),

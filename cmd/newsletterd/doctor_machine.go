@@ -93,6 +93,10 @@ func (d *doctor) database() {
 		d.warn("endpoints", "newsletterd admin webhook-endpoint list, and show --id for the reason",
 			"%d receivers of tenants are switched off", n)
 	}
+	if n, err := d.store.DroppingEndpoints(d.ctx); err == nil && n > 0 {
+		d.warn("endpoints", "newsletterd admin webhook-endpoint list, and log --id for the reason",
+			"new events are dropped for %d webhook endpoints, which take them too slowly", n)
+	}
 	if e, err := d.store.EndpointState(d.ctx); err == nil && e.Dead > 0 {
 		d.warn("endpoints", "newsletterd admin outbox list --state dead, then retry",
 			"%d events could not be delivered to receivers of tenants", e.Dead)

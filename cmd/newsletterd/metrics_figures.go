@@ -70,6 +70,8 @@ var (
 	hooksDead = figure("newsletterd_webhook_endpoints_dead", "Events that could not be delivered to an endpoint.")
 	hooksAge  = figure("newsletterd_webhook_endpoints_oldest_seconds",
 		"Age of the event that waits longest for an endpoint.")
+	hooksDropping = figure("newsletterd_webhook_endpoints_dropping",
+		"Endpoints for which events were dropped, and which were not told so yet.")
 	hooksDisabled = figure("newsletterd_webhook_endpoints_disabled", "Endpoints that are switched off.")
 	mailWaiting   = figure("newsletterd_mail_waiting", "Confirmations, password mails and the like that wait.")
 	mailAge       = figure("newsletterd_mail_oldest_seconds", "Age of the one that waits longest.")
@@ -106,6 +108,9 @@ func (f figuresCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 	if n, err := f.store.DisabledEndpoints(ctx); err == nil {
 		gauge(hooksDisabled, float64(n))
+	}
+	if n, err := f.store.DroppingEndpoints(ctx); err == nil {
+		gauge(hooksDropping, float64(n))
 	}
 	if q, err := f.store.MailQueue(ctx); err == nil {
 		gauge(mailWaiting, float64(q.Waiting))

@@ -120,6 +120,7 @@ var auditSentences = map[string]string{
 	"webhook-endpoint.create":     "{{who}} set up the receiver {{what}}.",
 	"webhook-endpoint.delete":     "{{who}} deleted the receiver {{what}}.",
 	"webhook-endpoint.disable":    "{{who}} switched the receiver {{what}} off.",
+	"webhook-endpoint.drop":       "Too many events wait for the webhook {{what}}. New ones are dropped.",
 	"webhook-endpoint.update":     "{{who}} changed the receiver {{what}}.",
 }
 

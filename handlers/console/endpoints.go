@@ -36,6 +36,8 @@ type receiver struct {
 	DisabledAt     core.Instant `json:"disabled_at"`
 	DisabledReason string       `json:"disabled_reason"`
 	CreatedAt      core.Instant `json:"created_at"`
+	Waiting        int64        `json:"waiting"`
+	Dropping       bool         `json:"dropping"`
 	Secret         string       `json:"secret"`
 }
 
@@ -54,6 +56,8 @@ func (p *Page) ReceiverBadge(r receiver) Badge {
 	switch {
 	case r.DisabledAt != 0:
 		return Badge{p.T("switched off"), ""}
+	case r.Dropping:
+		return Badge{p.T("drops events"), "bad"}
 	case r.FailingSince != 0:
 		return Badge{p.T("fails"), "bad"}
 	}
@@ -198,6 +202,9 @@ func (p *Page) showEndpoint(f filled, v View, test *core.EndpointTest) (web.HTML
 	v.Title, v.Badge = r.Name, p.ReceiverBadge(r)
 	if v.Title == "" {
 		v.Title = core.MaskURL(r.URL)
+	}
+	if r.Waiting > 0 {
+		v.State = p.N("One event is waiting.|{{n}} events are waiting.", r.Waiting)
 	}
 	v.Within = []Link{{p.T("Settings"), p.Path("settings")}, {p.T("Webhooks"), p.Path("settings", "endpoints")}}
 	return p.showSettings("endpoint", "endpoints", v, f, d)
