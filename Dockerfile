@@ -20,4 +20,6 @@ EXPOSE 8080
 # There is no /tmp: what SQLite sorts on the disk goes to the volume, too.
 ENV NEWSLETTERD_SERVER_LISTEN=0.0.0.0:8080 SQLITE_TMPDIR=/data
 ENTRYPOINT ["/newsletterd"]
+# The container is unhealthy while the daemon can't do its work; /healthz of a standby is 503, too.
+HEALTHCHECK --interval=30s --timeout=6s --start-period=60s CMD ["/newsletterd", "healthy"]
 CMD ["serve"]

@@ -14,7 +14,7 @@ import (
 
 // healthReply is the answer of the health check. Error and RequestID are there where a part fails.
 type healthReply struct {
-	Status       string `json:"status"`
+	Status       string `json:"status"` // ok, degraded (with what), unavailable, draining
 	Database     string `json:"database"`
 	SessionStore string `json:"session_store"`
 	// running, damaged, failed: the look for damage after an unclean stop
@@ -22,8 +22,10 @@ type healthReply struct {
 	// ok; replica_behind: nothing is answered in time; replica_broken: it can't be restored
 	Replica      string `json:"replica,omitempty"`
 	RestoredJobs int64  `json:"restored_jobs,omitempty"` // held because the file is a copy or was restored
-	Error        string `json:"error,omitempty"`
-	RequestID    string `json:"request_id,omitempty"`
+	// disk_reserve: the disk is almost full, so what strangers cause to be written is refused
+	Degraded  []string `json:"degraded,omitempty"`
+	Error     string   `json:"error,omitempty"`
+	RequestID string   `json:"request_id,omitempty"`
 }
 
 const (
@@ -34,6 +36,9 @@ const (
 // replicaBroken says that the replica can't be restored until the daemon has mended it. It answers and sends meanwhile:
 // no other machine could do better.
 const replicaBroken = "replica_broken"
+
+// diskReserve says that the disk has no room beyond its reserve.
+const diskReserve = "disk_reserve"
 
 // health answers whether the daemon can do its work.
 func (h *Handler) health(c *web.Call) (healthReply, error) {
@@ -65,6 +70,9 @@ func (h *Handler) health(c *web.Call) (healthReply, error) {
 		reply.Status, reply.Error = "unavailable", web.ErrReplicaBehind.Code
 	case h.draining.Load():
 		reply.Status, reply.Error = "draining", "busy"
+	case h.prober.store.InReserve():
+		reply.Status, reply.Degraded = "degraded", []string{diskReserve}
+		return reply, nil
 	default:
 		return reply, nil
 	}

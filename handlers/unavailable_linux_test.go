@@ -236,6 +236,27 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
+// TestNoBytesFree: a disk without a free byte is not well before any write has failed, and is well again by itself.
+func TestNoBytesFree(t *testing.T) {
+	dir := storetest.SmallDisk(t, "20")
+	o := newOutage(t, dir)
+	o.health(200, "ok", "ok")
+	ballast := filepath.Join(dir, "ballast")
+	fillDisk(t, ballast)
+	if !o.store.RefusesWrites() {
+		t.Error("the full disk refuses nothing")
+	}
+	o.health(503, "unavailable", "unavailable")
+	o.read(200)
+	o.must(os.Remove(ballast))
+	o.lookNow()
+	o.health(200, "ok", "ok")
+	if o.store.RefusesWrites() {
+		t.Error("with room again, writes are refused")
+	}
+	o.write(200)
+}
+
 func fillDisk(t *testing.T, name string) {
 	f, err := os.Create(name)
 	if err != nil {
@@ -300,6 +321,17 @@ func TestDiskReserve(t *testing.T) {
 			break
 		}
 	}
+	degraded := func(want bool) {
+		t.Helper()
+		o.lookNow()
+		res, b := ask("GET", "/healthz", "", nil)
+		if res.StatusCode != http.StatusOK || o.store.RefusesWrites() != want ||
+			want != strings.Contains(string(b), `"status":"degraded","database":"ok","session_store":"ok"`) ||
+			want != strings.Contains(string(b), `"degraded":["disk_reserve"]`) {
+			t.Errorf("health: %d %s, degraded should be %v", res.StatusCode, b, want)
+		}
+	}
+	degraded(true)
 	for _, tt := range []struct {
 		name, method, path, as string
 		body                   []string // and its media type
@@ -364,6 +396,7 @@ func TestDiskReserve(t *testing.T) {
 			t.Fatalf("with room again: %d %s", res.StatusCode, b)
 		}
 	}
+	degraded(false)
 }
 
 // TestSessionStoreFails takes the table of sessions away: the database is well, the session store is not, and no other

@@ -13,13 +13,16 @@ var (
 	errFull     = errors.New("the disk is full, or nearly so")
 )
 
+// leastRoom is how many bytes must be free for the smallest commit: a few pages of the -wal.
+const leastRoom = 16 << 10
+
 // pingRoom is how much must fit, in bytes, after a write found no room: as much as an operation writes by the rule.
 const pingRoom = 1 << 20
 
 // Ping really reads and writes: it takes the write lock, writes a session row and takes it back; after a write that
 // failed it leaves the row, so that the disk has to take it, and after one that found no room the row is large for a
-// moment: else it would be well as long as the smallest writes still fit. database and sessions are nil where each
-// answers. Their errors are core.ErrStorage.
+// moment: else it would be well as long as the smallest writes still fit. A disk without a free byte fails before any
+// write does. database and sessions are nil where each answers. Their errors are core.ErrStorage.
 func (s *Store) Ping(ctx context.Context) (database, sessions error) {
 	var one int
 	if database = s.get(ctx, &one, "SELECT 1"); database != nil {
@@ -34,7 +37,7 @@ func (s *Store) Ping(ctx context.Context) (database, sessions error) {
 	case err != nil:
 	case readOnly:
 		return core.ErrStorage.With(errReadOnly), core.ErrStorage.With(errReadOnly)
-	case full && free < pingRoom:
+	case free < leastRoom, full && free < pingRoom:
 		return core.ErrStorage.With(errFull), core.ErrStorage.With(errFull)
 	}
 	if full {

@@ -97,6 +97,21 @@ func (s *Store) roomBeyondReserve() (int64, error) {
 	return free - min(reserveBytes, total/reservePart) - walSize(s.path), nil
 }
 
+// leastBeyondReserve is the room beyond the reserve that what strangers cause needs: a subscription, a registration.
+const leastBeyondReserve = 64 << 10
+
+// InReserve reports whether the disk has no room beyond its reserve: what strangers cause is refused, all else goes on.
+func (s *Store) InReserve() bool {
+	room, err := s.roomBeyondReserve()
+	return err == nil && room < leastBeyondReserve
+}
+
+// RefusesWrites reports whether writes are refused for want of room: those of strangers, or all.
+func (s *Store) RefusesWrites() bool {
+	_, _, readOnly, err := diskOf(s.path)
+	return s.full.Load() || err == nil && readOnly || s.InReserve()
+}
+
 // Room returns an error of code storage_unavailable where a write of so many bytes would touch the reserve of the disk.
 // It is for what strangers cause; sign-in, confirming, unsubscribe, the operators' commands and the records of the
 // sender go on into the reserve. bytes is the most that the write may cost. It returns core.ErrStorage where there is

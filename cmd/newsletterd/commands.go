@@ -50,7 +50,7 @@ func (p *program) app() *cli.App {
 		Commands: []*cli.Command{
 			p.serveCommand(), p.demoCommand(), p.initCommand(), p.configCommand(), p.migrateCommand(), p.checkCommand(),
 			p.backupCommand(),
-			p.restoreCommand(), p.replicaCommand(), p.statusCommand(), p.doctorCommand(), p.routesCommand(),
+			p.restoreCommand(), p.replicaCommand(), p.statusCommand(), p.healthyCommand(), p.doctorCommand(), p.routesCommand(),
 			p.openapiCommand(), p.versionCommand(), p.bounceCommand(), p.keysCommand(), p.adminCommand(), p.publishCommand(),
 			p.renderCommand(),
 			p.systemdUnitCommand(),

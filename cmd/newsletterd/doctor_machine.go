@@ -299,34 +299,19 @@ func reachable(addr string) string {
 
 // health asks the running daemon.
 func (d *doctor) health() {
-	scheme := "http://"
-	if d.cfg.HTTPS() {
-		scheme = "https://"
+	h, err := askHealth(d.ctx, d.cfg)
+	switch status := fmt.Sprintf("%d %s", h.Code, http.StatusText(h.Code)); {
+	case err != nil: // answers said so
+	case d.waits && h.Code == http.StatusServiceUnavailable:
+		d.ok("health", "the daemon answers %s: it is a standby, or starts", status)
+	case h.Code != http.StatusOK:
+		d.fault("health", "its log says more", "the daemon answers %s: %s", status, h)
+	case len(h.Degraded) > 0:
+		d.warn("health", "free up disk space: new subscriptions and sign-ups are refused", "the daemon answers %s, %s",
+			status, h)
+	default:
+		d.ok("health", "the daemon answers %s", status)
 	}
-	client := http.Client{Timeout: timeLimit, Transport: &http.Transport{
-		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, // only the status is asked; certificate looks at the names
-	}}
-	defer client.CloseIdleConnections()
-	req, err := http.NewRequestWithContext(d.ctx, http.MethodGet, scheme+reachable(d.cfg.Server.Listen)+"/healthz",
-		http.NoBody)
-	if err != nil {
-		d.fault("health", "", "%s", err)
-		return
-	}
-	res, err := client.Do(req)
-	if err != nil {
-		return // answers said so
-	}
-	defer res.Body.Close()
-	if d.waits && res.StatusCode == http.StatusServiceUnavailable {
-		d.ok("health", "the daemon answers %s: it is a standby, or starts", res.Status)
-		return
-	}
-	if res.StatusCode != http.StatusOK {
-		d.fault("health", "its log says more", "the daemon answers %s", res.Status)
-		return
-	}
-	d.ok("health", "the daemon answers %s", res.Status)
 }
 
 // certificate looks at the files of [server].

@@ -46,6 +46,15 @@ func newRegistry(s *store.Store, cfg *config.Config) *prometheus.Registry {
 		func(s store.Stats) float64 { return float64(s.WAL) })
 	gauge("newsletterd_db_waiting_operations", "Operations that wait for the writer.",
 		func(s store.Stats) float64 { return float64(s.Waiting) })
+	reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "newsletterd_refusing_writes",
+		Help: "1 while writes are refused because the disk is full, read-only, or down to its reserve; else 0.",
+	}, func() float64 {
+		if s.RefusesWrites() {
+			return 1
+		}
+		return 0
+	}))
 	reg.MustRegister(batchCollector{s}, figuresCollector{s, cfg})
 	return reg
 }

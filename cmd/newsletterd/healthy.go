@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"newsletterd/cmd/newsletterd/config"
+)
+
+// healthTimeout bounds the question: the daemon answers within a second, whatever hangs.
+const healthTimeout = 5 * time.Second
+
+// health is what a daemon answers at /healthz.
+type health struct {
+	Code     int      `json:"-"`
+	Status   string   `json:"status"`
+	Database string   `json:"database,omitempty"`
+	Sessions string   `json:"session_store,omitempty"`
+	Replica  string   `json:"replica,omitempty"`
+	Degraded []string `json:"degraded,omitempty"`
+	Error    string   `json:"error,omitempty"`
+}
+
+func (p *program) healthyCommand() *cli.Command {
+	return &cli.Command{
+		Name: "healthy", Usage: "ask the running daemon whether it is healthy",
+		Description: `Asks /healthz at the listen address of the configuration and prints the answer. The exit code is 0 if the daemon is
+healthy, also while the disk is down to its reserve ("degraded"), and 1 if it isn't or doesn't answer. It doesn't open
+the database, so containers and cron can run it often:
+
+   HEALTHCHECK CMD ["/newsletterd", "healthy"]
+   */5 * * * * newsletterd healthy --config /var/lib/newsletterd/newsletterd.toml > /dev/null`,
+		Action: func(c *cli.Context) error {
+			cfg, err := p.config(c)
+			if err != nil {
+				return err
+			}
+			h, err := askHealth(c.Context, cfg)
+			if err != nil {
+				return fmt.Errorf("the daemon at %s does not answer: %w", cfg.Server.Listen, err)
+			}
+			if out := p.printer(c); out.json {
+				err = out.value(h)
+			} else if h.Code == http.StatusOK {
+				_, err = fmt.Fprintln(p.out, h)
+			}
+			if err == nil && h.Code != http.StatusOK {
+				err = fmt.Errorf("the daemon is not healthy: %s", h)
+			}
+			return err
+		},
+	}
+}
+
+// String returns the answer in one line: the status, and each part that is not ok.
+func (h health) String() string {
+	line := h.Status
+	if line == "" {
+		line = fmt.Sprintf("%d %s", h.Code, http.StatusText(h.Code))
+	}
+	if len(h.Degraded) > 0 {
+		line += ": " + strings.Join(h.Degraded, ", ")
+	}
+	for _, part := range [][2]string{
+		{"database", h.Database}, {"session store", h.Sessions}, {"replica", h.Replica},
+	} {
+		if part[1] != "" && part[1] != "ok" {
+			line += ", " + part[0] + " " + strings.ReplaceAll(part[1], "_", " ")
+		}
+	}
+	return line
+}
+
+// askHealth asks the daemon that runs with a configuration.
+func askHealth(ctx context.Context, cfg *config.Config) (h health, err error) {
+	scheme := "http://"
+	if cfg.HTTPS() {
+		scheme = "https://"
+	}
+	client := http.Client{Timeout: healthTimeout, Transport: &http.Transport{
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true, ServerName: loopName}, // doctor looks at the certificate
+	}}
+	defer client.CloseIdleConnections()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+reachable(cfg.Server.Listen)+"/healthz", http.NoBody)
+	if err != nil {
+		return h, err
+	}
+	res, err := client.Do(req)
+	if err != nil {
+		return h, err
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(res.Body, 64<<10))
+	if err == nil {
+		_ = json.Unmarshal(body, &h) // another program may answer there: the status says enough
+	}
+	h.Code = res.StatusCode
+	return h, err
+}
