@@ -184,10 +184,10 @@ func (s *Subscriber) Report(effect string, occurredAt, now Instant) bool {
 
 // doubt takes in a doubtful bounce.
 func (s *Subscriber) doubt(at Instant) {
-	switch apart := at.Sub(s.DoubtedAt); {
-	case s.DoubtedAt == 0 || apart > DoubtPeriod:
+	switch since := at.Sub(s.DoubtedAt); {
+	case s.DoubtedAt == 0 || since > DoubtPeriod:
 		s.DoubtedAt = at
-	case apart < -DoubtPeriod: // reported late: it says nothing about today
+	case since < -DoubtPeriod: // reported late: it says nothing about today
 	default:
 		s.block(StatusBounced, at)
 	}

@@ -64,6 +64,18 @@ func (o *outage) health(status int, database, sessions string) {
 	}
 }
 
+// degraded looks whether the health check tells of the reserve of the disk.
+func (o *outage) degraded(want bool) {
+	o.t.Helper()
+	o.lookNow()
+	res, b := o.ask("GET", "/healthz", "ann", nil)
+	if res.StatusCode != http.StatusOK || o.store.RefusesWrites() != want ||
+		want != strings.Contains(string(b), `"status":"degraded","database":"ok","session_store":"ok"`) ||
+		want != strings.Contains(string(b), `"degraded":["disk_reserve"]`) {
+		o.t.Errorf("health: %d %s, degraded should be %v", res.StatusCode, b, want)
+	}
+}
+
 // recovers asks for a health of status 200 until it is there, for as long as a recovery may take.
 func (o *outage) recovers(within time.Duration) {
 	o.t.Helper()
@@ -321,17 +333,7 @@ func TestDiskReserve(t *testing.T) {
 			break
 		}
 	}
-	degraded := func(want bool) {
-		t.Helper()
-		o.lookNow()
-		res, b := ask("GET", "/healthz", "", nil)
-		if res.StatusCode != http.StatusOK || o.store.RefusesWrites() != want ||
-			want != strings.Contains(string(b), `"status":"degraded","database":"ok","session_store":"ok"`) ||
-			want != strings.Contains(string(b), `"degraded":["disk_reserve"]`) {
-			t.Errorf("health: %d %s, degraded should be %v", res.StatusCode, b, want)
-		}
-	}
-	degraded(true)
+	o.degraded(true)
 	for _, tt := range []struct {
 		name, method, path, as string
 		body                   []string // and its media type
@@ -396,7 +398,7 @@ func TestDiskReserve(t *testing.T) {
 			t.Fatalf("with room again: %d %s", res.StatusCode, b)
 		}
 	}
-	degraded(false)
+	o.degraded(false)
 }
 
 // TestSessionStoreFails takes the table of sessions away: the database is well, the session store is not, and no other

@@ -22,6 +22,7 @@
 //	init*.go        a new installation: questions, files, first operator; dns.go: records of the sending domain
 //	unit.go         the unit file for systemd
 //	status.go       figures at a glance
+//	healthy.go      the question of containers and cron: /healthz of the running daemon
 //	doctor*.go      what is wrong or rarely meant: on the machine, at the relay, in DNS; clock_*.go: what keeps its time
 //	completion.go   completion for shells, and man.go the manual page: both made of the tree of commands
 //	demo/           the whole job, through the public interfaces

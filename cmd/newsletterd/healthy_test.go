@@ -62,7 +62,7 @@ func TestHealthyCommand(t *testing.T) {
 	}
 }
 
-// Whatever answers in the daemon's place, or nobody, is not healthy.
+// Another program in the daemon's place is not healthy, nor is a port where nothing listens.
 func TestHealthyOfOthers(t *testing.T) {
 	url := webtest.Start(t, &http.Server{Handler: http.NotFoundHandler()})
 	host := strings.TrimPrefix(url, "http://")

@@ -81,7 +81,7 @@ func vacation(h *message.Header) bool {
 }
 
 // cameBack reports whether a mail of no standard form has the sign of one that came back: it names failed recipients,
-// comes from the mail system, or comes from nobody and says so.
+// comes from the mail system, or has an empty sender and says so.
 func cameBack(h *message.Header, text string) bool {
 	if h.Has("X-Failed-Recipients") {
 		return true

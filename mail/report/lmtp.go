@@ -61,7 +61,7 @@ func (b *BounceServer) Shutdown(ctx context.Context) error {
 	return nil
 }
 
-// nullReturnPath is the header field of a mail from nobody.
+// nullReturnPath is the header field of a mail with an empty sender.
 const nullReturnPath = "Return-Path: <>\r\n"
 
 // bounceSession is one connection (smtp.LMTPSession).
