@@ -100,12 +100,14 @@ func cameBack(h *message.Header, text string) bool {
 
 // fromMailSystem reports whether a header field names the mail system (RFC 2142 section 5, RFC 3464 section 2).
 func fromMailSystem(field string) bool {
-	address := field
 	if a, err := netmail.ParseAddress(field); err == nil {
-		address = a.Address
-	} else if _, after, ok := strings.Cut(field, "<"); ok {
-		address = after
+		return isMailSystem(a.Address)
 	}
-	local, _, _ := strings.Cut(strings.ToLower(strings.Trim(address, "<> \t")), "@")
+	name, address, _ := strings.Cut(field, "<") // as "MAILER-DAEMON <>"
+	return isMailSystem(name) || isMailSystem(address)
+}
+
+func isMailSystem(address string) bool {
+	local, _, _ := strings.Cut(strings.ToLower(strings.Trim(address, "<>\" \t")), "@")
 	return local == "mailer-daemon" || local == "postmaster" || local == "mailerdaemon"
 }

@@ -156,7 +156,7 @@ func (b *bounce) parts(m *message.Entity) {
 	b.junk = m.Header.Has(junkMark)
 	parts := m.MultipartReader()
 	if parts == nil {
-		b.text = textOf(m)
+		b.text = textOf(m, 0)
 		return
 	}
 	for range maxBounceParts {
@@ -177,7 +177,7 @@ func (b *bounce) parts(m *message.Entity) {
 			}
 		default:
 			if b.text == "" {
-				b.text = textOf(p)
+				b.text = textOf(p, maxBounceDepth)
 			}
 		}
 	}

@@ -26,9 +26,19 @@ var (
 	permanently = regexp.MustCompile(`\b5[05]\d\b`)
 )
 
-// textOf returns the beginning of the first text of a part.
-func textOf(e *message.Entity) string {
+// maxBounceDepth is how deep in parts of a part a text is looked for.
+const maxBounceDepth = 3
+
+// textOf returns the beginning of the first text of a part, whose own parts are looked at as deep as that.
+func textOf(e *message.Entity, depth int) string {
 	kind, _, _ := e.Header.ContentType()
+	if parts := e.MultipartReader(); parts != nil && depth > 0 {
+		p, err := parts.NextPart()
+		if p == nil || err != nil && !message.IsUnknownCharset(err) && !message.IsUnknownEncoding(err) {
+			return ""
+		}
+		return textOf(p, depth-1)
+	}
 	if kind != "" && !strings.HasPrefix(kind, "text/") {
 		return ""
 	}
