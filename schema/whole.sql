@@ -290,6 +290,8 @@ CREATE TABLE disabled (
   PRIMARY KEY (email_key, tenant_id)
 ) STRICT, WITHOUT ROWID;
 
+CREATE INDEX disabled_tenant ON disabled (tenant_id) WHERE tenant_id > '';
+
 CREATE TABLE dkim_key (
   id         TEXT PRIMARY KEY,
   tenant_id  TEXT NOT NULL DEFAULT '', -- empty: the daemon's own
@@ -358,6 +360,8 @@ CREATE TABLE erased (
   created_at INTEGER NOT NULL,
   PRIMARY KEY (hash, tenant_id, kind)
 ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX erased_tenant ON erased (tenant_id) WHERE tenant_id > '';
 
 CREATE TABLE family (
   id         TEXT PRIMARY KEY,
@@ -569,6 +573,8 @@ CREATE TABLE list (
   deleted_at           INTEGER NOT NULL DEFAULT 0
 , language TEXT NOT NULL DEFAULT '', description TEXT NOT NULL DEFAULT '', consent_text TEXT NOT NULL DEFAULT '', fields TEXT NOT NULL DEFAULT '[]', mail_texts TEXT NOT NULL DEFAULT '{}', subscribe_redirect_url TEXT NOT NULL DEFAULT '', confirm_redirect_url TEXT NOT NULL DEFAULT '', unsubscribe_redirect_url TEXT NOT NULL DEFAULT '', confirm_floor TEXT NOT NULL DEFAULT '', archive INTEGER NOT NULL DEFAULT 0, slug TEXT NOT NULL DEFAULT '', import_undone INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID;
 
+CREATE INDEX list_deleted ON list (deleted_at) WHERE deleted_at > 0;
+
 CREATE INDEX list_slug ON list (slug) WHERE slug <> '';
 
 CREATE INDEX list_tenant ON list (tenant_id, id);
@@ -606,6 +612,8 @@ CREATE TABLE mail (
 CREATE INDEX mail_due ON mail (due_at) WHERE state = 0;
 
 CREATE INDEX mail_email ON mail (email_key, kind, created_at, list_id) WHERE state != 3;
+
+CREATE INDEX mail_failed ON mail (id) WHERE state = 2;
 
 CREATE INDEX mail_left_out ON mail (email_key, list_id, created_at) WHERE state = 3;
 
@@ -723,9 +731,13 @@ CREATE TABLE outbox (
   last_error      TEXT NOT NULL DEFAULT ''
 , revived_at INTEGER NOT NULL DEFAULT 0, endpoint_id TEXT NOT NULL DEFAULT '') STRICT;
 
-CREATE INDEX outbox_dead ON outbox (dead_at, id) WHERE dead_at > 0;
+CREATE INDEX outbox_age ON outbox (endpoint_id, max(occurred_at, revived_at)) WHERE dead_at = 0 AND endpoint_id > '';
+
+CREATE INDEX outbox_dead ON outbox (dead_at, id, endpoint_id) WHERE dead_at > 0;
 
 CREATE INDEX outbox_due ON outbox (endpoint_id, due_at, id) WHERE dead_at = 0;
+
+CREATE INDEX outbox_event ON outbox (event_id);
 
 CREATE INDEX outbox_subscription ON outbox (list_id, subscription_id, endpoint_id, id) WHERE dead_at = 0;
 
@@ -1064,6 +1076,8 @@ CREATE TABLE suppression (
   PRIMARY KEY (tenant_id, email_key)
 ) STRICT, WITHOUT ROWID;
 
+CREATE INDEX suppression_email ON suppression (email_key) WHERE email_key > '';
+
 CREATE TABLE sync (
   id          TEXT PRIMARY KEY,
   tenant_id   TEXT NOT NULL,
@@ -1124,6 +1138,8 @@ CREATE TABLE tenant (
   updated_at     INTEGER NOT NULL,
   deleted_at     INTEGER NOT NULL DEFAULT 0
 , privacy_url TEXT NOT NULL DEFAULT '', language TEXT NOT NULL DEFAULT '', mail_texts TEXT NOT NULL DEFAULT '{}', relays TEXT NOT NULL DEFAULT '[]', relay_secrets BLOB NOT NULL DEFAULT x'', send_limits TEXT NOT NULL DEFAULT '{}', no_tracking INTEGER NOT NULL DEFAULT 0, approval TEXT NOT NULL DEFAULT 'none', first_few INTEGER NOT NULL DEFAULT 0, totals_only INTEGER NOT NULL DEFAULT 0, tracking_consent INTEGER NOT NULL DEFAULT 0, test_addresses TEXT NOT NULL DEFAULT '[]', time_zone TEXT NOT NULL DEFAULT '') STRICT, WITHOUT ROWID;
+
+CREATE INDEX tenant_deleted ON tenant (deleted_at) WHERE deleted_at > 0;
 
 CREATE INDEX tenant_with_relays ON tenant (id) WHERE relays != '[]' AND deleted_at = 0;
 

@@ -21,7 +21,7 @@ var (
 
 const jobOfCampaign = ", coalesce((SELECT id FROM send_job WHERE no = campaign.job_no), '') AS job_id"
 
-const newestCampaigns = " FROM campaign WHERE no < ?1 AND (?2 = '' OR state = ?2) AND (?3 = '' OR EXISTS (SELECT 1 " +
+const newestCampaigns = " WHERE no < ?1 AND (?2 = '' OR state = ?2) AND (?3 = '' OR EXISTS (SELECT 1 " +
 	"FROM campaign_list WHERE list_id = ?3 AND campaign_no = campaign.no)) AND (?4 = '' OR instr(lower(name || char(10) || " +
 	"subject), lower(?4)) > 0) "
 
@@ -62,7 +62,11 @@ func (s *Store) Campaigns(ctx context.Context, f CampaignFilter, page core.Page)
 			return nil, core.ErrInvalidCursor
 		}
 	}
-	query := "SELECT no, " + campaignTable.columns + jobOfCampaign + newestCampaigns
+	query := "SELECT no, " + campaignTable.columns + jobOfCampaign + " FROM campaign"
+	if len(f.Tenants) == 1 && !f.All {
+		query += " INDEXED BY campaign_tenant"
+	}
+	query += newestCampaigns
 	args := []any{before, string(f.State), f.ListID, f.Text, page.Limit}
 	switch {
 	case f.All:

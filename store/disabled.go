@@ -92,8 +92,8 @@ func (tx *Tx) disable(d DisableRequest, now core.Instant) (ended map[string]int,
 		return nil, err
 	}
 	// What lists have queued for the address is not sent any more.
-	if _, err := tx.exec("UPDATE mail SET state = "+sqlMailLeftOut+" WHERE email_key = ? AND state = "+sqlMailQueued+
-		" AND list_id != ''", key); err != nil {
+	if _, err := tx.exec("UPDATE mail INDEXED BY mail_email SET state = "+sqlMailLeftOut+" WHERE email_key = ? "+
+		"AND state = "+sqlMailQueued+" AND state != "+sqlMailLeftOut+" AND list_id != ''", key); err != nil {
 		return nil, err
 	}
 	rows, err := tx.subscriptionsOf(key, d.TenantID)

@@ -32,7 +32,8 @@
 //	backup.go           Backup, Snapshot, Restore; migrate.go: Migrate; home.go: what a restored file may send
 //	secrets.go          secrets sealed at rest, keys for a purpose, derived ids; masked_ids.go: those that tell no address
 //	sessions.go         scs's session store; its writes go through the writer
-//	housekeeping.go     what is deleted when its time is over
+//	housekeeping.go     what is deleted when its time is over; sweeps.go: by which statements
+//	optimize.go         what SQLite notes of tables; pairs.go: statements by key, whose plan depends on nothing noted
 //	pagearena_linux.go  the memory of SQLite's page caches
 //	numbering.go        next_number, a function of SQL that numbers rows
 //	others              one file for each noun: its columns, its operations

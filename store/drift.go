@@ -16,7 +16,8 @@ const driftPause = 2 * time.Millisecond
 
 // inFlight tells in SQL whether an event of a subscription waits. Within one statement the row of a change and its
 // event are seen together or not at all.
-const inFlight = "EXISTS (SELECT 1 FROM outbox AS o WHERE o.list_id = ?1 AND o.subscription_id = m.id AND " +
+const inFlight = "EXISTS (SELECT 1 FROM outbox AS o INDEXED BY outbox_subscription WHERE o.list_id = ?1 AND " +
+	"o.subscription_id = m.id AND " +
 	"o.endpoint_id = '' AND o.dead_at = 0)"
 
 // Drift compares both sides of a list, page by page, and picks at most sample subscriptions that differ. It returns
@@ -30,8 +31,10 @@ func (s *Store) Drift(ctx context.Context, listID string, sample int) (d core.Dr
 		return d, err
 	}
 	err = s.get(ctx, &d.SyncOpen,
-		`SELECT EXISTS (SELECT 1 FROM sync WHERE list_id = ?1 AND finished_at = 0 AND failed_at = 0)
-		OR EXISTS (SELECT 1 FROM received_sync WHERE list_id = ?1 AND removing = 1)`, listID)
+		`SELECT EXISTS (SELECT 1 FROM sync INDEXED BY sync_list WHERE list_id = ?1 AND finished_at = 0 AND
+			failed_at = 0)
+		OR EXISTS (SELECT 1 FROM received_sync INDEXED BY received_sync_list WHERE list_id = ?1 AND removing =
+		1)`, listID)
 	if err != nil {
 		return d, err
 	}

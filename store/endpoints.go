@@ -116,9 +116,12 @@ func (s *Store) ExpireEvents(ctx context.Context, endpointID, reason string, bef
 	limit int,
 ) (n int64, err error) {
 	err = s.bulk(ctx, func(tx *Tx) error {
-		n, err = tx.exec(`UPDATE outbox SET dead_at = ?1, last_error = ?2 WHERE id IN (SELECT id FROM outbox WHERE
-			dead_at = 0 AND endpoint_id = ?3
-			AND max(occurred_at, revived_at) < ?4 LIMIT +?5)`, int64(now), reason, endpointID, int64(before), limit)
+		var ids []int64
+		err = tx.all(&ids, `SELECT id FROM outbox INDEXED BY outbox_age WHERE dead_at = 0 AND endpoint_id = ? AND
+			endpoint_id > '' AND max(occurred_at, revived_at) < ? LIMIT +?`, endpointID, int64(before), limit)
+		if err == nil {
+			n, err = tx.execEach(ids, "UPDATE outbox SET dead_at = ?, last_error = ? WHERE id = ?", int64(now), reason)
+		}
 		tx.waits(endpointID, -n)
 		return err
 	})
@@ -305,7 +308,9 @@ func (s *Store) EndpointAttempts(ctx context.Context, endpointID string, failed 
 		}
 	}
 	err = s.all(ctx, &as,
-		`SELECT id, endpoint_id, event_id, event_type, at, outcome, status, took_ms, reason FROM endpoint_attempt
+		`SELECT id, endpoint_id, event_id, event_type, at, outcome, status, took_ms, reason FROM
+			endpoint_attempt INDEXED BY
+		endpoint_attempt_endpoint
 		WHERE endpoint_id = ? AND (NOT ? OR outcome <> 'delivered') AND id < ? ORDER BY id DESC
 		LIMIT +?`, endpointID, failed,
 		before, page.Limit)

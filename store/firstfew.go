@@ -72,8 +72,8 @@ func (s *Store) JudgeFirst(ctx context.Context, no int64, now core.Instant) (cor
 // HeldJobs reads the jobs whose first few have it while the rest waits, the oldest first. Its only error is
 // core.ErrStorage.
 func (s *Store) HeldJobs(ctx context.Context, now core.Instant) (js []core.SendJob, err error) {
-	err = s.all(ctx, &js, "SELECT "+sendJobColumns+` FROM send_job WHERE status = 'running' AND paused_at = 0
-		AND first_few > 0 AND expanded = 0 AND first_until > ? ORDER BY no`, int64(now))
+	err = s.all(ctx, &js, "SELECT "+sendJobColumns+` FROM send_job INDEXED BY send_job_running WHERE status = 'running'
+		AND paused_at = 0 AND first_few > 0 AND expanded = 0 AND first_until > ? ORDER BY no`, int64(now))
 	return js, err
 }
 

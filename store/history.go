@@ -25,20 +25,23 @@ const selectHistory = `WITH RECURSIVE next (no, further, list_id, subscriber_id)
 	SELECT (SELECT max(no) FROM send_job INDEXED BY send_job_list WHERE list_id = p.value->>0 AND no < ?2), 0,
 		p.value->>0, p.value->>1 FROM json_each(?1) AS p
 	UNION ALL
-	SELECT (SELECT max(job_no) FROM further_list WHERE list_id = p.value->>0 AND job_no < ?2), 1, p.value->>0,
-		p.value->>1 FROM json_each(?1) AS p
+	SELECT (SELECT max(job_no) FROM further_list INDEXED BY further_list_list WHERE list_id = p.value->>0
+		AND job_no < ?2), 1, p.value->>0, p.value->>1 FROM json_each(?1) AS p
 	UNION ALL
 	SELECT CASE further WHEN 0 THEN (SELECT max(no) FROM send_job INDEXED BY send_job_list WHERE list_id = next.list_id
-		AND no < next.no) ELSE (SELECT max(job_no) FROM further_list WHERE list_id = next.list_id AND job_no < next.no)
-		END, further, list_id, subscriber_id FROM next WHERE no IS NOT NULL
+		AND no < next.no) ELSE (SELECT max(job_no) FROM further_list INDEXED BY further_list_list WHERE
+		list_id = next.list_id AND job_no < next.no) END, further, list_id, subscriber_id FROM next WHERE no IS NOT NULL
 	ORDER BY 1 DESC)
 	SELECT j.no, j.id, j.tenant_id, j.list_id, c.name, c.subject, coalesce(r.seq, 0) AS seq,
 		coalesce(r.state, 0) AS state, coalesce(r.tries, 0) AS tries, coalesce(r.finished_at, 0) AS finished_at,
 		coalesce(r.reason, '') AS reason, coalesce(r.marks, 0) AS marks
 	FROM (SELECT j.no, j.id, j.tenant_id, next.list_id, j.copy_id, next.subscriber_id,
-			iif(further, (SELECT after_seq + 1 FROM further_list WHERE job_no = j.no AND list_id = next.list_id), 1) AS low,
-			iif(further, coalesce((SELECT n.after_seq FROM further_list AS f CROSS JOIN further_list AS n ON n.job_no =
-				f.job_no AND n.place = f.place + 1 WHERE f.job_no = j.no AND f.list_id = next.list_id), j.recipients),
+			iif(further, (SELECT after_seq + 1 FROM further_list INDEXED BY further_list_list WHERE job_no = j.no
+				AND list_id = next.list_id), 1) AS low,
+			iif(further, coalesce((SELECT n.after_seq FROM further_list AS f INDEXED BY further_list_list CROSS
+			JOIN further_list
+				AS n INDEXED BY sqlite_autoindex_further_list_1 ON n.job_no = f.job_no AND n.place = f.place + 1
+				WHERE f.job_no = j.no AND f.list_id = next.list_id), j.recipients),
 				` + firstListEnds + `) AS high
 		FROM next CROSS JOIN send_job AS j ON j.no = next.no) AS j
 	CROSS JOIN campaign_copy AS c INDEXED BY campaign_copy_head ON c.id = j.copy_id

@@ -71,8 +71,9 @@ func (tx *Tx) holdJobs(now core.Instant) error {
 
 // RestoredJobs counts the jobs that wait because the file was restored. Its only error is core.ErrStorage.
 func (s *Store) RestoredJobs(ctx context.Context) (n int64, err error) {
-	err = s.get(ctx, &n, `SELECT (SELECT count(*) FROM send_job WHERE status = 'running' AND `+heldAsRestored+`)
-		+ (SELECT count(*) FROM send_job WHERE status = 'pending' AND `+heldAsRestored+`)`)
+	err = s.get(ctx, &n, `SELECT (SELECT count(*) FROM send_job INDEXED BY send_job_running WHERE status =
+		'running' AND `+heldAsRestored+`)
+		+ (SELECT count(*) FROM send_job INDEXED BY send_job_due WHERE status = 'pending' AND `+heldAsRestored+`)`)
 	return n, err
 }
 

@@ -29,8 +29,8 @@ const measuredJobs = `SELECT no, at, low, high FROM (
 	SELECT j.no, j.started_at AS at, 1 AS low, ` + firstListEnds + ` AS high FROM send_job AS j INDEXED BY send_job_list
 		WHERE j.list_id = ?1 AND j.started_at >= ?2 AND j.tracked & 3 <> 0 AND j.tracked & 4 = 0
 	UNION ALL
-	SELECT j.no, j.started_at, f.after_seq + 1, ` + furtherListEnds + ` FROM further_list AS f CROSS JOIN send_job AS j ON
-		j.no = f.job_no
+	SELECT j.no, j.started_at, f.after_seq + 1, ` + furtherListEnds + ` FROM further_list AS f
+		INDEXED BY further_list_list CROSS JOIN send_job AS j ON j.no = f.job_no
 		WHERE f.list_id = ?1 AND f.after_seq IS NOT NULL AND j.started_at >= ?2 AND j.tracked & 3 <> 0 AND j.tracked & 4 = 0)
 	AS m WHERE high >= low AND EXISTS (SELECT 1 FROM recipient WHERE job_no = m.no AND seq = m.low) ORDER BY no DESC LIMIT +?3`
 
@@ -384,9 +384,10 @@ func (tx *Tx) heard(listID, id string, at core.Instant) (bool, error) {
 
 // heardRecipient is heard for the subscriber that a mail of a job went to, on the list by which it came.
 func (tx *Tx) heardRecipient(jobNo, seq int64, at core.Instant) error {
-	_, err := tx.exec(`UPDATE subscription SET heard_at = ?3 WHERE (list_id, id) = (SELECT `+reachedList+`, r.subscriber_id
-		FROM recipient AS r JOIN send_job AS j ON j.no = r.job_no WHERE r.job_no = ?1 AND r.seq = ?2) AND asked_at > 0 AND
-		heard_at = 0`, jobNo, seq, int64(at))
+	_, err := tx.exec(`UPDATE subscription SET heard_at = ?3 WHERE (list_id, id) = (SELECT coalesce(`+reachedFurther+`,
+		(SELECT list_id FROM send_job WHERE no = ?1)), r.subscriber_id FROM recipient AS r WHERE r.job_no = ?1
+		AND r.seq = ?2)
+		AND asked_at > 0 AND heard_at = 0`, jobNo, seq, int64(at))
 	return err
 }
 

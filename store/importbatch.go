@@ -368,7 +368,8 @@ func disabledAmong(from querier, tenantID string, rows []ImportRow) (map[string]
 		keys[i] = rows[i].key
 	}
 	var found []string
-	err = from.all(&found, `SELECT email_key FROM disabled WHERE tenant_id IN ('', ?1) AND email_key IN (SELECT value FROM
+	err = from.all(&found, `SELECT email_key FROM disabled WHERE +tenant_id IN ('', ?1) AND email_key IN (SELECT
+		value FROM
 		json_each(?2)) UNION SELECT email_key FROM suppression WHERE tenant_id = ?1 AND email_key IN (SELECT value FROM
 		json_each(?2))`, tenantID, keys.Column())
 	set := make(map[string]bool, len(found))

@@ -304,9 +304,9 @@ const idleImports = `(status = 'uploading' AND touched_at < ?1 OR status IN ('up
 // dropImportChunks removes the last few chunks, and reports whether there may be more.
 func (s *Store) dropImportChunks(ctx context.Context, id string, kind int64) (more bool, err error) {
 	err = s.bulk(ctx, func(tx *Tx) error {
-		n, err := tx.exec(`DELETE FROM import_chunk WHERE import_id = ?1 AND kind = ?2 AND no IN
-			(SELECT no FROM import_chunk WHERE import_id = ?1 AND kind = ?2 ORDER BY no DESC LIMIT +?3)`,
-			id, kind, removeBatch)
+		n, err := tx.exec(`DELETE FROM import_chunk INDEXED BY sqlite_autoindex_import_chunk_1
+			WHERE import_id = ?1 AND kind = ?2 AND no > (SELECT max(no) - ?3
+			FROM import_chunk WHERE import_id = ?1 AND kind = ?2)`, id, kind, removeBatch)
 		more = n > 0
 		return err
 	})

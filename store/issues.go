@@ -79,7 +79,8 @@ func (tx *Tx) keepIssue(c *core.Campaign, head IssueHead) error {
 			return err
 		}
 		_, err := tx.exec(`INSERT INTO issue (list_id, campaign_no, slug, title, summary, sent_at) VALUES (?1, ?2, ?3, ?4,
-			?5, coalesce((SELECT min(started_at) FROM send_job WHERE campaign_id = ?6 AND started_at > 0), 0))`, list, c.No,
+			?5, coalesce((SELECT min(started_at) FROM send_job INDEXED BY send_job_campaign
+			WHERE campaign_id = ?6 AND started_at > 0), 0))`, list, c.No,
 			core.IssueSlug(head.Title, taken), head.Title, head.Summary, c.ID)
 		if err != nil {
 			return err

@@ -22,19 +22,24 @@ type furtherList struct {
 	Recipients int64  `db:"recipients"` // of the whole job, read with it
 }
 
-const selectFurtherLists = `SELECT f.list_id, coalesce(f.after_seq, -1) AS after_seq, j.recipients FROM further_list AS f
-	CROSS JOIN send_job AS j ON j.no = f.job_no WHERE f.job_no = ? ORDER BY f.place`
+const selectFurtherLists = `SELECT f.list_id, coalesce(f.after_seq, -1) AS after_seq, j.recipients FROM
+	further_list AS f INDEXED BY sqlite_autoindex_further_list_1 CROSS JOIN send_job AS j ON j.no = f.job_no
+	WHERE f.job_no = ? ORDER BY f.place`
 
 // reachedList is the list by which a recipient "r" of a job "j" is reached.
-const reachedList = `coalesce((SELECT list_id FROM further_list WHERE job_no = r.job_no AND after_seq < r.seq ORDER BY
-	place DESC LIMIT 1), j.list_id)`
+const reachedList = `coalesce(` + reachedFurther + `, j.list_id)`
+
+// reachedFurther is that list, or NULL where it is the first of the job.
+const reachedFurther = `(SELECT list_id FROM further_list INDEXED BY sqlite_autoindex_further_list_1
+	WHERE job_no = r.job_no AND after_seq < r.seq ORDER BY place DESC LIMIT 1)`
 
 // firstListEnds is the seq of the last recipient of a job "j" who is reached by its first list.
-const firstListEnds = `coalesce((SELECT after_seq FROM further_list WHERE job_no = j.no AND place = 1), j.recipients)`
+const firstListEnds = `coalesce((SELECT after_seq FROM further_list INDEXED BY sqlite_autoindex_further_list_1
+	WHERE job_no = j.no AND place = 1), j.recipients)`
 
 // furtherListEnds is the same of a further list "f" of a job "j".
-const furtherListEnds = `coalesce((SELECT after_seq FROM further_list WHERE job_no = f.job_no AND place = f.place + 1),
-	j.recipients)`
+const furtherListEnds = `coalesce((SELECT after_seq FROM further_list INDEXED BY sqlite_autoindex_further_list_1
+	WHERE job_no = f.job_no AND place = f.place + 1), j.recipients)`
 
 // jobParts returns the lists of a job, in their order. Of a job to one list it is j that says it all.
 func jobParts(r querier, j *core.SendJob) ([]jobPart, error) {
@@ -66,7 +71,8 @@ func partsOf(r querier, jobNo int64, first string) ([]jobPart, error) {
 
 // jobListIDs are the ids of all lists of a row of send_job, as a JSON array.
 const jobListIDs = `iif(send_job.lists = 1, json_array(send_job.list_id), (SELECT '["' || send_job.list_id || '",' ||
-	substr(json_group_array(list_id), 2) FROM further_list WHERE job_no = send_job.no))`
+	substr(json_group_array(list_id), 2) FROM further_list INDEXED BY sqlite_autoindex_further_list_1
+	WHERE job_no = send_job.no))`
 
 // lastBegun returns the place of the list to which a job has come.
 func lastBegun(parts []jobPart) int {
@@ -130,7 +136,8 @@ func (tx *Tx) beginList(j *core.SendJob, place, n int64) error {
 
 // placeOf returns the place of a list among those of a job. core.ErrListNotFound: it is none of them.
 func (s *Store) placeOf(ctx context.Context, j *core.SendJob, listID string) (place int, err error) {
-	err = s.get(ctx, &place, "SELECT place FROM further_list WHERE job_no = ? AND list_id = ?", j.No, listID)
+	err = s.get(ctx, &place, "SELECT place FROM further_list INDEXED BY sqlite_autoindex_further_list_1 WHERE "+
+		"job_no = ? AND list_id = ?", j.No, listID)
 	if errors.Is(err, core.ErrNotFound) {
 		err = core.ErrListNotFound
 	}

@@ -16,11 +16,12 @@ const startAtOnce = 50
 // template is missing. Jobs whose list or tenant is switched off wait, and so do held ones. next is when the next one
 // is due; 0: none is waiting. Its only error is core.ErrStorage.
 func (s *Store) StartDueJobs(ctx context.Context, now core.Instant) (next core.Instant, err error) {
-	const first = "SELECT coalesce(min(due_at), 0) FROM send_job WHERE status = 'pending' AND paused_at = 0"
+	const first = "SELECT coalesce(min(due_at), 0) FROM send_job INDEXED BY send_job_due WHERE " +
+		"status = 'pending' AND paused_at = 0"
 	// A job that waits for its list is due when its window closes.
 	const nextDue = `SELECT coalesce(min(CASE WHEN ` + switchedOff + ` = '' THEN due_at WHEN window_end > 0 THEN
 		window_end END), 0)
-		FROM send_job WHERE status = 'pending' AND paused_at = 0`
+		FROM send_job INDEXED BY send_job_due WHERE status = 'pending' AND paused_at = 0`
 	if err := s.get(ctx, &next, first); err != nil || next == 0 || next > now {
 		return next, err
 	}
@@ -30,7 +31,8 @@ func (s *Store) StartDueJobs(ctx context.Context, now core.Instant) (next core.I
 	err = s.update(ctx, func(tx *Tx) error {
 		var due []core.SendJob
 		err := tx.all(&due,
-			"SELECT "+sendJobColumns+` FROM send_job WHERE status = 'pending' AND paused_at = 0 AND due_at <= ?1
+			"SELECT "+sendJobColumns+` FROM send_job INDEXED BY send_job_due WHERE status = 'pending'
+			AND paused_at = 0 AND due_at <= ?1
 			AND (`+switchedOff+` = '' OR window_end > 0 AND window_end <= ?1) ORDER BY due_at LIMIT +?2`, int64(now),
 			startAtOnce)
 		if err != nil {
@@ -79,14 +81,15 @@ func (tx *Tx) startJob(j *core.SendJob, now core.Instant) error {
 
 // StartedJobs reads the jobs that are under way, paused or not, the oldest first. Its only error is core.ErrStorage.
 func (s *Store) StartedJobs(ctx context.Context) (js []core.SendJob, err error) {
-	err = s.all(ctx, &js, "SELECT "+sendJobColumns+" FROM send_job WHERE status = 'running' ORDER BY no")
+	err = s.all(ctx, &js, "SELECT "+sendJobColumns+" FROM send_job INDEXED BY send_job_running WHERE "+
+		"status = 'running' ORDER BY no")
 	return js, err
 }
 
 // RunningJobs reads the jobs that are under way and not held up, the oldest first. Its only error is core.ErrStorage.
 func (s *Store) RunningJobs(ctx context.Context) (js []core.SendJob, err error) {
-	err = s.all(ctx, &js, "SELECT "+sendJobColumns+" FROM send_job WHERE status = 'running' AND paused_at = 0 AND "+
-		""+switchedOff+" = '' ORDER BY no")
+	err = s.all(ctx, &js, "SELECT "+sendJobColumns+" FROM send_job INDEXED BY send_job_running WHERE "+
+		"status = 'running' AND paused_at = 0 AND "+switchedOff+" = '' ORDER BY no")
 	return js, err
 }
 
@@ -216,7 +219,8 @@ func (s *Store) RetryFailed(ctx context.Context, id, createdBy string, now core.
 			return err
 		}
 		var other string
-		switch err := tx.get(&other, "SELECT id FROM send_job WHERE retry_of = ?", id); {
+		switch err := tx.get(&other, "SELECT id FROM send_job INDEXED BY send_job_retry WHERE retry_of = ? AND "+
+			"retry_of <> ''", id); {
 		case err == nil:
 			return core.Conflictf("conflict", "The job was retried by %s; retry that one.", other)
 		case !errors.Is(err, core.ErrNotFound):

@@ -9,7 +9,9 @@ import (
 )
 
 // jobViews reads jobs with the heads of their campaigns, which an index holds, and no bodies.
-const jobViews = `SELECT send_job.no, send_job.id, send_job.tenant_id, send_job.list_id, ` + jobListIDs + ` AS list_ids,
+const jobViews = jobView + jobViewFrom
+
+const jobView = `SELECT send_job.no, send_job.id, send_job.tenant_id, send_job.list_id, ` + jobListIDs + ` AS list_ids,
 	send_job.campaign_id,
 	send_job.status,
 	campaign_copy.name, campaign_copy.subject, scheduled_at, window_start, window_end, send_job.created_at,
@@ -19,20 +21,23 @@ const jobViews = `SELECT send_job.no, send_job.id, send_job.tenant_id, send_job.
 	failed, skipped, bounced, complained, opened, clicked, unsubscribed, ambiguous, machine_opened, machine_clicked,
 	tracked, people_opened, unclear_opened, scanner_opened, ` + totalsOfJob + `,
 	(SELECT no_tracking FROM tenant WHERE tenant.id = send_job.tenant_id) AS no_tracking
-	FROM send_job CROSS JOIN campaign_copy INDEXED BY campaign_copy_head ON campaign_copy.id = send_job.copy_id
+	FROM send_job `
+
+const jobViewFrom = `CROSS JOIN campaign_copy INDEXED BY campaign_copy_head ON campaign_copy.id = send_job.copy_id
 	WHERE (SELECT deleted_at FROM tenant WHERE tenant.id = send_job.tenant_id) = 0 `
 
 const (
 	jobViewByID   = jobViews + "AND send_job.id = ?"
-	newestJobs    = jobViews + "AND send_job.no < ?1 AND (?2 = '' OR status = ?2) "
+	newerThan     = "AND send_job.no < ?1 AND (?2 = '' OR status = ?2) "
+	newestJobs    = jobViews + newerThan
 	jobsOfAll     = newestJobs + "ORDER BY send_job.no DESC LIMIT +?3"
-	jobsOfTenant  = newestJobs + "AND send_job.tenant_id = ?4 ORDER BY send_job.no DESC LIMIT +?3"
+	jobsOfTenant  = jobView + "INDEXED BY send_job_tenant " + jobViewFrom + newerThan + "AND send_job.tenant_id = ?4 ORDER BY send_job.no DESC LIMIT +?3"
 	jobsOfTenants = newestJobs + "AND +send_job.tenant_id IN (SELECT value FROM json_each(?4)) ORDER BY send_job.no " +
 		"DESC LIMIT +?3"
-	jobsOfCampaign = newestJobs + `AND send_job.campaign_id = ?4
+	jobsOfCampaign = jobView + "INDEXED BY send_job_campaign " + jobViewFrom + newerThan + `AND send_job.campaign_id = ?4
 		AND (?5 OR +send_job.tenant_id IN (SELECT value FROM json_each(?6))) ORDER BY send_job.no DESC LIMIT +?3`
 	jobsOfList = newestJobs + `AND send_job.no IN (SELECT no FROM send_job WHERE list_id = ?4 UNION ALL
-		SELECT job_no FROM further_list WHERE list_id = ?4)
+		SELECT job_no FROM further_list INDEXED BY further_list_list WHERE list_id = ?4)
 		AND (?5 OR +send_job.tenant_id IN (SELECT value FROM json_each(?6))) ORDER BY send_job.no DESC LIMIT +?3`
 )
 

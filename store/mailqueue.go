@@ -74,9 +74,13 @@ func (s *Store) RetryFailedMails(ctx context.Context, f MailFilter, limit int, a
 ) {
 	err = s.bulk(ctx, func(tx *Tx) error {
 		tx.kick(TopicMail)
-		n, err = tx.exec(requeue+"id IN (SELECT id FROM mail WHERE state = "+sqlMailFailed+
-			" AND (?3 = '' OR tenant_id = ?3) AND (?4 = '' OR kind = ?4) AND "+linkLives+" ORDER BY id LIMIT +?5)",
+		var ids []int64
+		err = tx.all(&ids, "SELECT id FROM mail INDEXED BY mail_failed WHERE state = "+sqlMailFailed+
+			" AND (?3 = '' OR tenant_id = ?3) AND (?4 = '' OR kind = ?4) AND "+linkLives+" ORDER BY id LIMIT +?5",
 			int64(now), int64(now.Add(-changeLinkTTL)), f.TenantID, f.Kind, limit)
+		if err == nil {
+			n, err = tx.execEach(ids, requeue+"id = ?2", int64(now))
+		}
 		if err != nil || n == 0 {
 			return err
 		}

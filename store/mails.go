@@ -86,7 +86,8 @@ func (s *Store) DueMails(ctx context.Context, now core.Instant, limit int) ([]co
 	var m []core.Mail
 	err := s.all(ctx, &m,
 		`SELECT id, kind, tenant_id, list_id, email, token_id, params, tries, due_at, created_at FROM mail
-		WHERE state = `+sqlMailQueued+` AND due_at <= ? ORDER BY due_at, id LIMIT +?`, int64(now), limit)
+		INDEXED BY mail_due WHERE state = `+sqlMailQueued+` AND due_at <= ? ORDER BY due_at, id LIMIT +?`,
+		int64(now), limit)
 	return m, err
 }
 
@@ -111,7 +112,8 @@ const mailSender = "iif(list_id = '' AND kind != 'test', '', tenant_id)"
 func (s *Store) DueMailsOf(ctx context.Context, owner string, now core.Instant, limit int) (m []core.Mail, err error) {
 	err = s.all(ctx, &m,
 		`SELECT id, kind, tenant_id, list_id, email, token_id, params, tries, due_at, created_at FROM mail
-		WHERE state = `+sqlMailQueued+` AND due_at <= ?1 AND iif(?2 = '', `+mailSender+` NOT IN (`+withRelays+`),
+		INDEXED BY mail_due WHERE state = `+sqlMailQueued+` AND due_at <= ?1 AND iif(?2 = '', `+mailSender+` NOT
+		IN (`+withRelays+`),
 		`+mailSender+` = ?2) ORDER BY due_at, id LIMIT +?3`,
 		int64(now), owner, limit)
 	return m, err
@@ -131,17 +133,16 @@ func (s *Store) NewMailsOf(ctx context.Context, owner string, now core.Instant, 
 
 // MailOwners are the tenants with relays of their own that have mail due. Its only error is core.ErrStorage.
 func (s *Store) MailOwners(ctx context.Context, now core.Instant) (ids []string, err error) {
-	err = s.all(ctx, &ids, "SELECT id FROM ("+withRelays+`) AS t
-		WHERE EXISTS (SELECT 1 FROM mail WHERE state = `+sqlMailQueued+` AND due_at <= ? AND `+mailSender+` = t.id)`,
-		int64(now))
+	err = s.all(ctx, &ids, "SELECT DISTINCT "+mailSender+` FROM mail INDEXED BY mail_due WHERE state = `+sqlMailQueued+`
+		AND due_at <= ? AND `+mailSender+` IN (`+withRelays+`)`, int64(now))
 	return ids, err
 }
 
 // NextMail is when the next queued mail after now is due; 0: there is none. Its only error is core.ErrStorage.
 func (s *Store) NextMail(ctx context.Context, now core.Instant) (core.Instant, error) {
 	var at core.Instant
-	err := s.get(ctx, &at, "SELECT coalesce(min(due_at), 0) FROM mail WHERE state = "+sqlMailQueued+" AND due_at > ?",
-		int64(now))
+	err := s.get(ctx, &at, "SELECT coalesce(min(due_at), 0) FROM mail INDEXED BY mail_due WHERE state = "+
+		sqlMailQueued+" AND due_at > ?", int64(now))
 	return at, err
 }
 

@@ -11,9 +11,10 @@ import (
 // mendedLinks returns the links of a job's campaign that lead elsewhere than they were written, by their addresses.
 func (tx *Tx) mendedLinks(jobNo int64) (map[string]core.Link, error) {
 	var found []core.Link
-	err := tx.all(&found, `SELECT l.url, l.target, l.mended_at FROM send_job AS o JOIN send_job AS j INDEXED BY
-		send_job_campaign ON j.campaign_id = o.campaign_id JOIN link AS l ON l.job_no = j.no AND l.target <> ''
-		WHERE o.no = ?`, jobNo)
+	err := tx.all(&found, `SELECT l.url, l.target, l.mended_at FROM send_job AS j INDEXED BY send_job_campaign
+		CROSS JOIN
+		link AS l ON l.job_no = j.no AND l.target <> '' WHERE j.campaign_id = (SELECT campaign_id FROM send_job
+		WHERE no = ?)`, jobNo)
 	mended := map[string]core.Link{}
 	for _, l := range found {
 		mended[l.URL] = l
@@ -27,7 +28,7 @@ const campaignLinks = `SELECT f.no, f.url, f.target, f.mended_at,
 	sum(l.` + timesFollowed + `) AS clicked, sum(l.` + timesByMachines + `) AS machine_clicked,
 	coalesce(p.target, '') AS proposed, coalesce(p.made_by, '') AS proposed_by, coalesce(p.made_at, 0) AS proposed_at
 	FROM link AS f CROSS JOIN send_job AS j INDEXED BY send_job_campaign ON j.campaign_id = ?1
-	JOIN link AS l ON l.job_no = j.no AND l.no = f.no AND l.url = f.url
+	CROSS JOIN link AS l ON l.job_no = j.no AND l.no = f.no AND l.url = f.url
 	LEFT JOIN total AS t ON t.job_no = l.job_no AND t.link_no = l.no
 	LEFT JOIN link_proposal AS p ON p.campaign_no = (SELECT no FROM campaign WHERE id = ?1) AND p.link_no = f.no
 	WHERE f.job_no = (SELECT j.no FROM send_job AS j INDEXED BY send_job_campaign WHERE j.campaign_id = ?1
@@ -44,7 +45,7 @@ func (s *Store) CampaignLinks(ctx context.Context, campaignID string) (links []c
 func (s *Store) mendedTargets(ctx context.Context, campaignID string) (map[string]string, error) {
 	var found []core.Link
 	err := s.all(ctx, &found, `SELECT DISTINCT l.url, l.target FROM send_job AS j INDEXED BY send_job_campaign
-		JOIN link AS l ON l.job_no = j.no AND l.target <> '' WHERE j.campaign_id = ?`, campaignID)
+		CROSS JOIN link AS l ON l.job_no = j.no AND l.target <> '' WHERE j.campaign_id = ?`, campaignID)
 	targets := map[string]string{}
 	for _, l := range found {
 		targets[l.URL] = l.Target

@@ -51,7 +51,7 @@ func (s *Store) DueEvents(ctx context.Context, endpointID string, now core.Insta
 	error,
 ) {
 	var e []core.OutboxEvent
-	err := s.all(ctx, &e, "SELECT "+outboxColumns+` FROM outbox
+	err := s.all(ctx, &e, "SELECT "+outboxColumns+` FROM outbox INDEXED BY outbox_due
 		WHERE dead_at = 0 AND endpoint_id = ? AND due_at <= ? ORDER BY due_at, id LIMIT +?`, endpointID, int64(now),
 		limit)
 	return e, err
@@ -61,10 +61,11 @@ func (s *Store) DueEvents(ctx context.Context, endpointID string, now core.Insta
 // send service, one by one or by a full sync. Those that failed already are not waited for: the send service may not be
 // there. Its only error is core.ErrStorage.
 func (s *Store) ChangesUnderway(ctx context.Context, listID string, until, now core.Instant) (yes bool, err error) {
-	err = s.get(ctx, &yes, `SELECT EXISTS (SELECT 1 FROM outbox
+	err = s.get(ctx, &yes, `SELECT EXISTS (SELECT 1 FROM outbox INDEXED BY outbox_subscription
 			WHERE list_id = ?1 AND endpoint_id = '' AND dead_at = 0 AND tries = 0 AND occurred_at <= ?2 AND due_at <=
 			?3)
-		OR EXISTS (SELECT 1 FROM sync AS y WHERE y.list_id = ?1 AND y.finished_at = 0 AND y.failed_at = 0
+		OR EXISTS (SELECT 1 FROM sync AS y INDEXED BY sync_list WHERE y.list_id = ?1 AND y.finished_at = 0 AND
+		y.failed_at = 0
 			AND NOT EXISTS (SELECT 1 FROM sync_batch AS b WHERE b.sync_id = y.id AND b.done_at = 0 AND b.tries > 0))`,
 		listID, int64(until), int64(now))
 	return yes, err
@@ -73,8 +74,8 @@ func (s *Store) ChangesUnderway(ctx context.Context, listID string, until, now c
 // NextEvent is when the next waiting event after now is due; 0: there is none. Its only error is core.ErrStorage.
 func (s *Store) NextEvent(ctx context.Context, endpointID string, now core.Instant) (core.Instant, error) {
 	var at core.Instant
-	err := s.get(ctx, &at, "SELECT coalesce(min(due_at), 0) FROM outbox WHERE dead_at = 0 AND endpoint_id = ? AND "+
-		"due_at > ?", endpointID, int64(now))
+	err := s.get(ctx, &at, "SELECT coalesce(min(due_at), 0) FROM outbox INDEXED BY outbox_due WHERE dead_at = 0 "+
+		"AND endpoint_id = ? AND due_at > ?", endpointID, int64(now))
 	return at, err
 }
 
@@ -151,9 +152,13 @@ func (tx *Tx) dropMoot(r *EventResult) (bool, error) {
 func (s *Store) WakeEvents(ctx context.Context, endpointID string, now core.Instant, limit int) (n int64, err error) {
 	err = s.bulk(ctx, func(tx *Tx) error {
 		tx.kick(TopicOutbox)
-		n, err = tx.exec(`UPDATE outbox SET due_at = min(?1, occurred_at) WHERE id IN
-			(SELECT id FROM outbox WHERE dead_at = 0 AND endpoint_id = ?3 AND due_at > ?1 ORDER BY due_at, id LIMIT
-			+?2)`, int64(now), limit, endpointID)
+		var ids []int64
+		err = tx.all(&ids, `SELECT id FROM outbox INDEXED BY outbox_due WHERE dead_at = 0 AND endpoint_id = ?
+			AND due_at > ?
+			ORDER BY due_at, id LIMIT +?`, endpointID, int64(now), limit)
+		if err == nil {
+			n, err = tx.execEach(ids, "UPDATE outbox SET due_at = min(?, occurred_at) WHERE id = ?", int64(now))
+		}
 		return err
 	})
 	return n, err
@@ -162,8 +167,8 @@ func (s *Store) WakeEvents(ctx context.Context, endpointID string, now core.Inst
 // WaitingEvent is the event that has waited longest for a later try; core.ErrNotFound: none waits.
 func (s *Store) WaitingEvent(ctx context.Context, endpointID string, now core.Instant) (*core.OutboxEvent, error) {
 	var e core.OutboxEvent
-	err := s.get(ctx, &e, "SELECT "+outboxColumns+" FROM outbox WHERE dead_at = 0 AND endpoint_id = ? AND due_at > "+
-		"? ORDER BY due_at, id LIMIT 1", endpointID, int64(now))
+	err := s.get(ctx, &e, "SELECT "+outboxColumns+" FROM outbox INDEXED BY outbox_due WHERE dead_at = 0 AND "+
+		"endpoint_id = ? AND due_at > ? ORDER BY due_at, id LIMIT 1", endpointID, int64(now))
 	return &e, err
 }
 
@@ -171,25 +176,31 @@ func (s *Store) WaitingEvent(ctx context.Context, endpointID string, now core.In
 type OutboxState struct {
 	Waiting  int64        `db:"waiting" json:"waiting"`
 	Dead     int64        `db:"dead" json:"dead"`
-	OldestAt core.Instant `db:"oldest_at" json:"oldest_at" is:"nullable"` // occurred_at of the event that waits longest; 0: none
+	OldestAt core.Instant `db:"oldest_at" json:"oldest_at" is:"nullable"` // occurred_at of the event that was written first; 0: none
 }
 
 // OutboxState reads the counts of what goes to the send service. Its only error is core.ErrStorage.
 func (s *Store) OutboxState(ctx context.Context) (OutboxState, error) {
-	return s.outboxState(ctx, false)
+	return s.outboxState(ctx, outboxCounts("="))
 }
 
 // EndpointState reads the counts of what goes to endpoints of tenants. Its only error is core.ErrStorage.
 func (s *Store) EndpointState(ctx context.Context) (OutboxState, error) {
-	return s.outboxState(ctx, true)
+	return s.outboxState(ctx, outboxCounts(">"))
 }
 
-func (s *Store) outboxState(ctx context.Context, endpoints bool) (OutboxState, error) {
-	var o OutboxState
-	err := s.get(ctx, &o,
-		`SELECT count(*) FILTER (WHERE dead_at = 0) AS waiting, count(*) FILTER (WHERE dead_at > 0) AS dead,
-		coalesce(min(occurred_at) FILTER (WHERE dead_at = 0), 0) AS oldest_at FROM outbox WHERE (endpoint_id <> '') =
-		?`, endpoints)
+// outboxCounts reads two indexes alone, and of the events only the oldest.
+func outboxCounts(endpoint string) string {
+	return `SELECT o.n AS waiting, (SELECT count(*) FROM outbox INDEXED BY outbox_dead WHERE dead_at > 0 AND
+		endpoint_id ` +
+		endpoint + ` '') AS dead, coalesce((SELECT occurred_at FROM outbox WHERE id = o.oldest), 0) AS oldest_at
+		FROM (SELECT count(*) AS n, min(+id) AS oldest FROM outbox INDEXED BY outbox_due WHERE dead_at = 0 AND
+		endpoint_id ` +
+		endpoint + ` '') AS o`
+}
+
+func (s *Store) outboxState(ctx context.Context, query string) (o OutboxState, err error) {
+	err = s.get(ctx, &o, query)
 	return o, err
 }
 
@@ -220,13 +231,13 @@ func (s *Store) OutboxEvents(ctx context.Context, f OutboxFilter, afterID int64,
 // one. A row may be named by its number, too. core.ErrNotFound: nothing is.
 func (s *Store) OutboxEvent(ctx context.Context, eventID, endpointID string) ([]core.OutboxEvent, error) {
 	var e []core.OutboxEvent
-	row, err := strconv.ParseInt(eventID, 10, 64)
-	if err != nil {
-		row = 0 // no row has it
+	from := "outbox INDEXED BY outbox_event WHERE event_id = ?1"
+	if _, err := strconv.ParseInt(eventID, 10, 64); err == nil {
+		from = "outbox WHERE id = ?1"
 	}
-	err = s.all(ctx, &e, "SELECT "+outboxColumns+" FROM outbox WHERE (event_id = ?1 OR id = ?2) AND (?3 = '' OR "+
-		"endpoint_id = ?3) ORDER BY id",
-		eventID, row, endpointID)
+	err := s.all(ctx, &e, "SELECT "+outboxColumns+" FROM "+from+" AND (?2 = '' OR endpoint_id = ?2) ORDER BY "+
+		"id", eventID,
+		endpointID)
 	if err == nil && len(e) == 0 {
 		err = core.ErrNotFound
 	}

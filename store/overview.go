@@ -151,9 +151,11 @@ func (s *Store) RecipientCounts(ctx context.Context) (n RecipientCounts, err err
 
 // MailQueue reads the counts of transactional mails. Its only error is core.ErrStorage.
 func (s *Store) MailQueue(ctx context.Context) (q QueueState, err error) {
-	err = s.get(ctx, &q, `SELECT count(*) FILTER (WHERE state = `+sqlMailQueued+`) AS waiting, count(*) FILTER (WHERE
-		state = `+sqlMailFailed+`) AS failed,
-		coalesce(min(created_at) FILTER (WHERE state = `+sqlMailQueued+`), 0) AS oldest_at FROM mail`)
+	err = s.get(ctx, &q, `SELECT m.n AS waiting, (SELECT count(*) FROM mail INDEXED BY mail_failed WHERE state =
+		`+sqlMailFailed+`)
+		AS failed, coalesce((SELECT created_at FROM mail WHERE id = m.oldest), 0) AS oldest_at FROM (SELECT
+		count(*) AS n,
+		min(+id) AS oldest FROM mail INDEXED BY mail_due WHERE state = `+sqlMailQueued+`) AS m`)
 	return q, err
 }
 

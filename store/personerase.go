@@ -76,6 +76,13 @@ func (e *erasing) do(args []any, queries ...string) error {
 	return nil
 }
 
+// doPairs is execPairs with the person's pairs, and counts what it has changed.
+func (e *erasing) doPairs(find, query string) error {
+	n, err := e.execPairs(e.pairs, find, query)
+	e.rows += n
+	return err
+}
+
 // keepBlocks keeps the hashes of what stands against the address, while the rows that say so are still here. What bars
 // it at all tenants stays as it is where another one knows the address: that one's mails are held against it.
 func (e *erasing) keepBlocks() error {
@@ -93,7 +100,8 @@ func (e *erasing) keepBlocks() error {
 	}
 	err = e.all(&kept,
 		`SELECT tenant_id, 'disabled' AS kind FROM disabled WHERE email_key = ?1 AND (?2 = '' OR tenant_id IN (?2, ?4))
-		UNION SELECT tenant_id, kind FROM suppression WHERE email_key = ?1 AND (?2 = '' OR tenant_id = ?2)
+		UNION SELECT tenant_id, kind FROM suppression INDEXED BY suppression_email WHERE email_key = ?1 AND
+		email_key > '' AND (?2 = '' OR tenant_id = ?2)
 		UNION SELECT tenant_id, 'disabled' FROM disable_request WHERE lower(email) = ?1 AND list_id = '' AND (?2 = ''
 		OR tenant_id = ?2)
 		UNION SELECT l.tenant_id, s.block FROM json_each(?3) AS p CROSS JOIN subscriber AS s ON s.list_id = p.value->>0
@@ -116,9 +124,11 @@ func (e *erasing) keepBlocks() error {
 	}
 	return e.do([]any{e.key, e.TenantID, also},
 		"DELETE FROM disabled WHERE email_key = ?1 AND (?2 = '' OR tenant_id IN (?2, ?3))",
-		"DELETE FROM suppression WHERE email_key = ?1 AND (?2 = '' OR tenant_id = ?2)",
+		"DELETE FROM suppression INDEXED BY suppression_email WHERE email_key = ?1 AND email_key > '' AND (?2 = "+
+			"'' OR tenant_id = ?2)",
 		"DELETE FROM disable_request WHERE lower(email) = ?1 AND list_id = '' AND (?2 = '' OR tenant_id = ?2)",
-		"DELETE FROM provider_event WHERE job_no = 0 AND email_key = ?1 AND (?2 = '' OR tenant_id = ?2)")
+		"DELETE FROM provider_event INDEXED BY provider_event_stranger WHERE job_no = 0 AND email_key = ?1 AND "+
+			"(?2 = '' OR tenant_id = ?2)")
 }
 
 // knownElsewhere reports whether the address is on a list of a tenant that it is not erased at.
@@ -144,13 +154,14 @@ func (e *erasing) sendSide() error {
 		}
 	}
 	var gone []core.Subscriber
-	err := e.all(&gone,
-		"DELETE FROM subscriber WHERE (list_id, id)"+pairsIn+" RETURNING list_id, email_key, word, block", e.pairs)
+	err := e.all(&gone, subscribersByPairs, e.pairs)
 	for i := range gone {
 		e.moved(gone[i].ListID, gone[i].Counted(), core.NotCounted)
 	}
-	e.rows += int64(len(gone))
-	return err
+	if err != nil {
+		return err
+	}
+	return e.doPairs(pairsOf("subscriber", "id", ""), "DELETE FROM subscriber WHERE list_id = ? AND id = ?")
 }
 
 // recipient empties a row of a job's recipients: it counts on, and no one can say any more who it was. Of the
@@ -164,8 +175,9 @@ func (e *erasing) recipient(place personPlace) error {
 	if err != nil {
 		return err
 	}
-	err = e.get(&before, `SELECT subscriber_id FROM recipient WHERE job_no = ?1 AND seq = ?2 AND NOT EXISTS (SELECT 1 FROM
-		further_list WHERE job_no = ?1 AND after_seq = ?2)`, place.jobNo, place.seq-1)
+	err = e.get(&before, `SELECT subscriber_id FROM recipient WHERE job_no = ?1 AND seq = ?2 AND NOT EXISTS (
+		SELECT 1 FROM further_list INDEXED BY sqlite_autoindex_further_list_1 WHERE job_no = ?1 AND after_seq =
+		?2)`, place.jobNo, place.seq-1)
 	if err != nil && !errors.Is(err, core.ErrNotFound) {
 		return err
 	}
@@ -196,10 +208,14 @@ func (e *erasing) memberSide() error {
 	if err := e.subscriptions(); err != nil {
 		return err
 	}
-	err = e.do([]any{e.pairs},
-		"DELETE FROM consent WHERE (list_id, subscription_id)"+pairsIn,
-		`DELETE FROM import_before WHERE (import_id, subscription_id) IN (SELECT i.id, p.value->>1 FROM json_each(?1) AS p
-			CROSS JOIN import_job AS i INDEXED BY import_job_list ON i.list_id = p.value->>0)`)
+	err = e.doPairs(pairsOf("consent", "subscription_id", ""), "DELETE FROM consent WHERE list_id = ? AND "+
+		"subscription_id = ?")
+	if err == nil {
+		err = e.doPairs(`SELECT i.id AS a, p.value->>1 AS b FROM json_each(?1) AS p CROSS JOIN import_job AS i
+			INDEXED BY
+			import_job_list ON i.list_id = p.value->>0`, "DELETE FROM import_before WHERE import_id = ? AND "+
+			"subscription_id = ?")
+	}
 	if err == nil {
 		err = e.do([]any{jsonOf(e.tokens)}, "DELETE FROM confirm_token WHERE id IN (SELECT value FROM json_each(?))")
 	}
@@ -219,38 +235,51 @@ func (e *erasing) memberSide() error {
 		return err
 	}
 	return e.do([]any{e.key, e.TenantID},
-		"DELETE FROM mail WHERE email_key = ?1 AND list_id <> '' AND (?2 = '' OR tenant_id = ?2)",
+		"DELETE FROM mail INDEXED BY mail_email WHERE email_key = ?1 AND state != "+sqlMailLeftOut+" AND list_id "+
+			"<> '' AND "+
+			"(?2 = '' OR tenant_id = ?2)",
+		"DELETE FROM mail INDEXED BY mail_left_out WHERE email_key = ?1 AND state = "+sqlMailLeftOut+" AND "+
+			"list_id <> '' AND "+
+			"(?2 = '' OR tenant_id = ?2)",
 		"DELETE FROM throttle WHERE key = 'unsubscribe-token:' || ?1")
 }
 
 // removeEvents removes those about the person, but not what an earlier erasing has to tell of others than those told.
 func (e *erasing) removeEvents(told core.Strings) error {
-	var gone []struct {
-		EndpointID string `db:"endpoint_id"`
-		Dead       bool   `db:"dead"`
-	}
-	err := e.all(&gone, `DELETE FROM outbox WHERE id IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
-		AND NOT (event_type = 'subscription.unsubscribed' AND dead_at = 0 AND (endpoint_id <> '' OR ?3)
-			AND subscription_id NOT IN (SELECT value FROM json_each(?2))) RETURNING endpoint_id, dead_at > 0 AS dead`,
-		jsonOf(e.events), told.Column(), e.store.opts.SendElsewhere)
-	for _, g := range gone {
-		if !g.Dead {
-			e.waits(g.EndpointID, -1)
+	for _, id := range e.events {
+		var gone []struct {
+			EndpointID string `db:"endpoint_id"`
+			Dead       bool   `db:"dead"`
 		}
+		err := e.all(&gone, `DELETE FROM outbox WHERE id = CAST(?1 AS INTEGER)
+			AND NOT (event_type = 'subscription.unsubscribed' AND dead_at = 0 AND (endpoint_id <> '' OR ?3)
+				AND subscription_id NOT IN (SELECT value FROM json_each(?2))) RETURNING endpoint_id, dead_at > 0 AS dead`,
+			id, told.Column(), e.store.opts.SendElsewhere)
+		if err != nil {
+			return err
+		}
+		for _, g := range gone {
+			if !g.Dead {
+				e.waits(g.EndpointID, -1)
+			}
+		}
+		e.rows += int64(len(gone))
 	}
-	e.rows += int64(len(gone))
-	return err
+	return nil
 }
 
 // subscriptions removes those of the person.
 func (e *erasing) subscriptions() error {
 	var gone []core.Subscription
-	err := e.all(&gone, "DELETE FROM subscription WHERE (list_id, id)"+pairsIn+" RETURNING list_id, status", e.pairs)
+	err := e.all(&gone, "SELECT s.list_id, s.status"+personPairs+`subscription AS s ON s.list_id = p.value->>0
+		AND s.id = p.value->>1`, e.pairs)
 	for i := range gone {
 		e.moved(gone[i].ListID, core.CountedSubscription(gone[i].Status), core.NotCounted)
 	}
-	e.rows += int64(len(gone))
-	return err
+	if err != nil {
+		return err
+	}
+	return e.doPairs(pairsOf("subscription", "id", ""), "DELETE FROM subscription WHERE list_id = ? AND id = ?")
 }
 
 // tellOthers lets a tenant's receivers, and a send service elsewhere, know that a subscription has ended, whatever they
@@ -280,7 +309,8 @@ func (e *erasing) account() error {
 		return nil
 	}
 	err := e.do([]any{e.key},
-		"DELETE FROM mail WHERE email_key = ? AND list_id = ''",
+		"DELETE FROM mail INDEXED BY mail_email WHERE email_key = ? AND state != "+sqlMailLeftOut+" AND list_id = ''",
+		"DELETE FROM mail INDEXED BY mail_left_out WHERE email_key = ? AND state = "+sqlMailLeftOut+" AND list_id = ''",
 		"DELETE FROM throttle WHERE key IN ('login ' || ?1, 'forgot ' || ?1, 'verify ' || ?1, 'change ' || ?1, "+
 			"'change-to ' || ?1, 'invited ' || ?1)",
 		"DELETE FROM throttle WHERE key > 'login ' || ?1 || ' ' AND key < 'login ' || ?1 || '!'",

@@ -27,9 +27,10 @@ type personPlace struct{ jobNo, seq int64 }
 // personJobs reads the jobs to a person's lists. The recipients of a list that a job has not come to are none yet.
 const (
 	personJobs = personJob + "1 AS low, " + firstListEnds + ` AS high FROM json_each(?1) AS p
-		CROSS JOIN send_job AS j ON j.list_id = p.value->>0 UNION ALL ` + personJob + "f.after_seq + 1, " + furtherListEnds + `
-		FROM json_each(?1) AS p CROSS JOIN further_list AS f ON f.list_id = p.value->>0 AND f.after_seq >= 0
-		CROSS JOIN send_job AS j ON j.no = f.job_no ORDER BY 1`
+		CROSS JOIN send_job AS j INDEXED BY send_job_list ON j.list_id = p.value->>0 UNION ALL ` + personJob +
+		"f.after_seq + 1, " + furtherListEnds + `
+		FROM json_each(?1) AS p CROSS JOIN further_list AS f INDEXED BY further_list_list ON f.list_id = p.value->>0
+		AND f.after_seq >= 0 CROSS JOIN send_job AS j ON j.no = f.job_no ORDER BY 1`
 	personJob = `SELECT j.no, j.expanded = 1 OR j.status IN ('completed', 'failed', 'cancelled') AS settled,
 		p.value->>1 AS subscriber_id, `
 )
@@ -202,14 +203,15 @@ func (at *personReach) newsletter(r *Reader, d *core.PersonData) error {
 			" WHERE id IN (SELECT CAST(value AS INTEGER) FROM json_each(?)) ORDER BY id", []any{jsonOf(at.events)}},
 		{&d.Blocks, `SELECT 'disabled' AS kind, tenant_id, reason, disabled_by, 0 AS pending, created_at FROM disabled
 			WHERE email_key = ?1 AND (?2 = '' OR tenant_id IN ('', ?2))
-			UNION ALL SELECT kind, tenant_id, reason, '', 0, created_at FROM suppression WHERE email_key = ?1 AND (?2 =
-			'' OR tenant_id = ?2)
+			UNION ALL SELECT kind, tenant_id, reason, '', 0, created_at FROM suppression
+			INDEXED BY suppression_email WHERE email_key = ?1 AND email_key > '' AND (?2 = '' OR tenant_id = ?2)
 			UNION ALL SELECT iif(list_id = '', 'disabled', 'left'), tenant_id, reason, '', 1, created_at FROM
 			disable_request WHERE lower(email) = ?1 AND (?2 = '' OR tenant_id = ?2)
 			ORDER BY created_at`, tenant},
 		{
 			&d.Mails, `SELECT kind, tenant_id, list_id, email, created_at, finished_at FROM mail
-			WHERE email_key = ?1 AND state IN (` + sqlMailQueued + `, ` + sqlMailSent + `, ` + sqlMailFailed + `) AND
+			INDEXED BY mail_email WHERE email_key = ?1 AND state != ` + sqlMailLeftOut + ` AND state IN (` +
+				sqlMailQueued + `, ` + sqlMailSent + `, ` + sqlMailFailed + `) AND
 			(list_id = '' AND ?3 OR list_id <> '' AND (?2 = '' OR tenant_id = ?2)) ORDER BY id`,
 			append(tenant, at.userID != ""),
 		},
@@ -259,7 +261,7 @@ func (at *personReach) sending(r *Reader, d *core.PersonData) error {
 			err = r.all(&m.Opened, selectEngagements, place.jobNo, place.seq)
 		}
 		if err == nil {
-			err = r.all(&reports, selectReports+"job_no = ? AND seq = ? AND job_no > 0 ORDER BY id", place.jobNo,
+			err = r.all(&reports, selectReports+"WHERE job_no = ? AND seq = ? AND job_no > 0 ORDER BY id", place.jobNo,
 				place.seq)
 		}
 		d.Reports = append(d.Reports, reports...)
@@ -270,10 +272,10 @@ func (at *personReach) sending(r *Reader, d *core.PersonData) error {
 		return err
 	}
 	var reports []core.PersonReport
-	err = r.all(&reports, selectReports+"job_no = 0 AND email_key = ?1 AND (?2 = '' OR tenant_id = ?2) ORDER BY id",
-		at.key, at.TenantID)
+	err = r.all(&reports, selectReports+"INDEXED BY provider_event_stranger WHERE job_no = 0 AND email_key = ?1 "+
+		"AND (?2 = '' OR tenant_id = ?2) ORDER BY id", at.key, at.TenantID)
 	d.Reports = append(d.Reports, reports...)
 	return err
 }
 
-const selectReports = "SELECT tenant_id, provider, event_type, bounce_type, occurred_at FROM provider_event WHERE "
+const selectReports = "SELECT tenant_id, provider, event_type, bounce_type, occurred_at FROM provider_event "

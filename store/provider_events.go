@@ -105,7 +105,8 @@ func (tx *Tx) recipientOf(r *core.ProviderReport, now core.Instant) (to sentTo, 
 		return to, tx.guessRecipient(r, &to, now)
 	}
 	err = tx.get(&to,
-		`SELECT j.tenant_id, `+reachedList+` AS list_id, r.email_key FROM recipient AS r JOIN send_job AS j ON j.no = r.job_no
+		`SELECT j.tenant_id, `+reachedList+` AS list_id, r.email_key FROM recipient AS r CROSS JOIN send_job AS
+			j ON j.no = r.job_no
 		WHERE r.job_no = ? AND r.seq = ?`, r.JobNo, r.Seq)
 	if err != nil && !errors.Is(err, core.ErrNotFound) {
 		return to, err

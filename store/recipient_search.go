@@ -34,10 +34,10 @@ func (tx *Tx) guessRecipient(r *core.ProviderReport, to *sentTo, now core.Instan
 	err = tx.all(&jobs,
 		`SELECT j.no, 1 AS low, `+firstListEnds+` AS high, j.tenant_id, s.list_id, s.email_key, s.id AS subscriber_id
 		FROM json_each(?1) AS p CROSS JOIN subscriber AS s ON s.list_id = p.value->>0 AND s.id = p.value->>1
-		CROSS JOIN send_job AS j ON j.list_id = s.list_id AND j.started_at > ?2
+		CROSS JOIN send_job AS j INDEXED BY send_job_list ON j.list_id = s.list_id AND j.started_at > ?2
 		UNION ALL SELECT j.no, f.after_seq + 1, `+furtherListEnds+`, j.tenant_id, s.list_id, s.email_key, s.id
 		FROM json_each(?1) AS p CROSS JOIN subscriber AS s ON s.list_id = p.value->>0 AND s.id = p.value->>1
-		CROSS JOIN further_list AS f ON f.list_id = s.list_id AND f.after_seq >= 0
+		CROSS JOIN further_list AS f INDEXED BY further_list_list ON f.list_id = s.list_id AND f.after_seq >= 0
 		CROSS JOIN send_job AS j ON j.no = f.job_no AND j.started_at > ?2
 		ORDER BY 1 DESC LIMIT +?3`, pairs, int64(now.Add(-guessPeriod)), guessJobs)
 	if err != nil {

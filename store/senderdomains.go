@@ -207,7 +207,8 @@ func (s *Store) DeleteSenderDomain(ctx context.Context, id, actor string, now co
 // domainUsed reports whether the tenant's mail_from or a send job that has not ended is in a domain.
 func (tx *Tx) domainUsed(t *core.Tenant, domain string) (bool, error) {
 	var senders []string
-	err := tx.all(&senders, `SELECT DISTINCT f.mail_from FROM send_job AS j JOIN frozen_content AS f ON f.copy_id =
+	err := tx.all(&senders, `SELECT DISTINCT f.mail_from FROM send_job AS j INDEXED BY send_job_tenant CROSS JOIN
+		frozen_content AS f ON f.copy_id =
 		j.copy_id WHERE j.tenant_id = ? AND j.status IN ('pending', 'running')`, t.ID)
 	return slices.ContainsFunc(append(senders, t.MailFrom), func(a string) bool {
 		return core.Email(a).Domain() == domain

@@ -20,15 +20,16 @@ const pauseReason = `CASE WHEN pause_reason <> '' OR send_job.status NOT IN ('pe
 // deferral is how many recipients of a running job wait for another try, when the next of them is due and when the last
 // is given up.
 const deferral = `iif(send_job.status = 'running', deferred, 0) AS deferred,
-	iif(send_job.status = 'running' AND deferred > 0, coalesce((SELECT min(due_at) FROM recipient WHERE job_no =
-	send_job.no AND state = ` + sqlRecipientDeferred + `), 0), 0)
+	iif(send_job.status = 'running' AND deferred > 0, coalesce((SELECT min(due_at) FROM recipient
+	INDEXED BY recipient_deferred WHERE job_no = send_job.no AND state = ` + sqlRecipientDeferred + `), 0), 0)
 	AS next_attempt_at, iif(send_job.status = 'running' AND deferred > 0, gives_up_at, 0) AS gives_up_at`
 
 // switchedOff is why a job waits that no one has paused: one of its lists, or its tenant, is not active. Empty: it doesn't.
 const switchedOff = `coalesce((SELECT CASE WHEN t.status <> 'active' THEN '` + core.PauseTenant + `' WHEN l.status <>
-	'active' OR send_job.lists > 1 AND EXISTS (SELECT 1 FROM further_list AS f CROSS JOIN list AS o ON o.id = f.list_id
-	WHERE f.job_no = send_job.no AND o.status <> 'active') THEN '` + core.PauseList + `' END
-	FROM list AS l JOIN tenant AS t ON t.id = l.tenant_id WHERE l.id = send_job.list_id), '')`
+	'active' OR send_job.lists > 1 AND EXISTS (SELECT 1 FROM further_list AS f
+	INDEXED BY sqlite_autoindex_further_list_1 CROSS JOIN list AS o ON o.id = f.list_id WHERE f.job_no =
+	send_job.no AND o.status <> 'active') THEN '` + core.PauseList + `' END
+	FROM list AS l CROSS JOIN tenant AS t ON t.id = l.tenant_id WHERE l.id = send_job.list_id), '')`
 
 const copyColumns = "id, tenant_id, name, subject, body_html, body_text, template, unsubscribe_url, track_open, " +
 	"track_click, totals, created_at"
@@ -174,7 +175,8 @@ func (tx *Tx) guardDuplicate(c *core.CampaignCopy, r JobRequest, now core.Instan
 		return nil
 	}
 	var same int
-	err := tx.get(&same, `SELECT count(*) FROM send_job AS j JOIN campaign_copy AS c ON c.id = j.copy_id
+	err := tx.get(&same, `SELECT count(*) FROM send_job AS j INDEXED BY send_job_list
+		CROSS JOIN campaign_copy AS c INDEXED BY sqlite_autoindex_campaign_copy_1 ON c.id = j.copy_id
 		WHERE j.list_id = ?1 AND j.created_at > ?2 AND j.status != 'cancelled' AND c.subject = ?3 AND c.body_html = ?4
 		AND c.body_text = ?5
 		AND c.template = ?6`, r.ListID, int64(now.Add(-r.DuplicateGuard)), c.Subject, c.BodyHTML, c.BodyText,
@@ -350,7 +352,7 @@ func (tx *Tx) finishJob(no int64, now core.Instant) error {
 func (tx *Tx) cancelJobsOf(listID, tenantID string, now core.Instant) error {
 	_, err := tx.exec(`UPDATE send_job SET status = 'cancelled', finished_at = ?3,
 		pause_reason = CASE WHEN paused_at = 0 THEN '' ELSE pause_reason END WHERE status IN ('pending', 'running')
-		AND (list_id = ?1 OR tenant_id = ?2 OR no IN (SELECT job_no FROM further_list WHERE list_id = ?1))`, listID,
-		tenantID, int64(now))
+		AND (list_id = ?1 OR tenant_id = ?2 OR no IN (SELECT job_no FROM further_list INDEXED BY
+		further_list_list WHERE list_id = ?1))`, listID, tenantID, int64(now))
 	return err
 }

@@ -214,13 +214,15 @@ const removeStep = 500
 // error is core.ErrStorage.
 func (s *Store) RemoveAbsent(ctx context.Context, now core.Instant) (more bool, err error) {
 	var open int
-	err = s.get(ctx, &open, "SELECT count(*) FROM (SELECT 1 FROM received_sync WHERE removing = 1 LIMIT 1)")
+	err = s.get(ctx, &open, "SELECT count(*) FROM (SELECT 1 FROM received_sync INDEXED BY received_sync_open "+
+		"WHERE removing = 1 LIMIT 1)")
 	if err != nil || open == 0 {
 		return false, err
 	}
 	err = s.bulk(ctx, func(tx *Tx) error {
 		var rs receivedSync
-		err := tx.get(&rs, "SELECT "+receivedSyncColumns+" FROM received_sync WHERE removing = 1 ORDER BY no LIMIT 1")
+		err := tx.get(&rs, "SELECT "+receivedSyncColumns+" FROM received_sync INDEXED BY received_sync_open "+
+			"WHERE removing = 1 ORDER BY no LIMIT 1")
 		if err != nil {
 			return err
 		}

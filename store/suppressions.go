@@ -15,7 +15,8 @@ const (
 		"disabled_by, created_at AS occurred_at FROM erased "
 	blockColumns = `SELECT s.email_key AS email, s.block AS kind, l.tenant_id, s.list_id, '' AS reason, '' AS
 		disabled_by, s.block_at AS occurred_at
-		FROM subscriber AS s JOIN list AS l ON l.id = s.list_id `
+		FROM json_each(?) AS j CROSS JOIN subscriber AS s ON s.list_id = j.value->>0 AND s.id = j.value->>1
+		CROSS JOIN list AS l ON l.id = s.list_id `
 )
 
 // DisabledAddresses reads a page of what the member service has switched off, after a row; tenantID empty: all of it.
@@ -54,7 +55,7 @@ func (s *Store) BlockedSubscribers(ctx context.Context, listID, afterID string, 
 	}
 	err = s.all(ctx, &rows,
 		`SELECT s.id, s.email_key AS email, s.block AS kind, l.tenant_id, s.list_id, '' AS reason, '' AS disabled_by,
-		s.block_at AS occurred_at FROM subscriber AS s JOIN list AS l ON l.id = s.list_id
+		s.block_at AS occurred_at FROM subscriber AS s CROSS JOIN list AS l ON l.id = s.list_id
 		WHERE s.list_id = ? AND s.id > ? AND s.block <> '' ORDER BY s.id LIMIT +?`, listID, afterID, limit)
 	for _, r := range rows {
 		d, last = append(d, r.Suppressed), r.ID
@@ -82,8 +83,8 @@ func (tx *Tx) suppressions(emailKey, tenantID string) (all []core.Suppressed, er
 	all = append(all, part...)
 	part = nil
 	err = tx.all(&part,
-		suppressionColumns+`WHERE tenant_id IN (SELECT id FROM tenant WHERE ?2 = '' OR id = ?2) AND email_key = ?1
-		ORDER BY tenant_id`, emailKey, tenantID)
+		suppressionColumns+`INDEXED BY suppression_email WHERE email_key = ?1 AND email_key > ''
+		AND (?2 = '' OR tenant_id = ?2) ORDER BY tenant_id`, emailKey, tenantID)
 	if err != nil {
 		return nil, err
 	}
@@ -103,8 +104,7 @@ func (tx *Tx) suppressions(emailKey, tenantID string) (all []core.Suppressed, er
 		return nil, err
 	}
 	part = nil
-	err = tx.all(&part, blockColumns+`JOIN json_each(?) AS j ON s.list_id = j.value->>0 AND s.id = j.value->>1 WHERE
-		s.block <> '' ORDER BY s.list_id`, pairs)
+	err = tx.all(&part, blockColumns+`WHERE s.block <> '' ORDER BY s.list_id`, pairs)
 	return append(all, part...), err
 }
 
@@ -242,8 +242,11 @@ func (tx *Tx) lift(emailKey, tenantID string, now core.Instant) (lifted []core.S
 		args  []any
 	}{
 		{"DELETE FROM disabled WHERE email_key = ?1 AND (?2 = '' OR tenant_id = ?2)", []any{emailKey, tenantID}},
-		{"DELETE FROM suppression WHERE tenant_id IN (SELECT id FROM tenant WHERE ?2 = '' OR id = ?2) AND email_key " +
-			"= ?1", []any{emailKey, tenantID}},
+		{
+			"DELETE FROM suppression INDEXED BY suppression_email WHERE email_key = ?1 AND email_key > '' AND " +
+				"(?2 = '' OR tenant_id = ?2)",
+			[]any{emailKey, tenantID},
+		},
 		{
 			"DELETE FROM erased WHERE hash = ?1 AND (?2 = '' OR tenant_id = ?2)",
 			[]any{tx.store.erasedHash(emailKey), tenantID},
@@ -261,11 +264,15 @@ func (tx *Tx) lift(emailKey, tenantID string, now core.Instant) (lifted []core.S
 	return lifted, tx.unblock(pairs, now)
 }
 
+// subscribersByPairs reads the subscribers that pairs of list and id name.
+const subscribersByPairs = "SELECT s.list_id, s.email_key, s.word, s.block" + personPairs + `subscriber AS s ON
+	s.list_id =
+	p.value->>0 AND s.id = p.value->>1`
+
 // unblock takes the blocks of subscribers away, who are given as pairs of list and id.
 func (tx *Tx) unblock(pairs string, now core.Instant) error {
 	var blocked []core.Subscriber
-	err := tx.all(&blocked, `SELECT list_id, email_key, word, block FROM subscriber WHERE block <> ''
-		AND (list_id, id) IN (SELECT value->>0, value->>1 FROM json_each(?1))`, pairs)
+	err := tx.all(&blocked, subscribersByPairs+" WHERE s.block <> ''", pairs)
 	if err != nil {
 		return err
 	}
@@ -274,9 +281,9 @@ func (tx *Tx) unblock(pairs string, now core.Instant) error {
 		blocked[i].Block = core.NotBlocked
 		tx.moved(blocked[i].ListID, was, blocked[i].Counted())
 	}
-	_, err = tx.exec(`UPDATE subscriber SET block = '', block_at = 0, soft_bounces = 0, soft_at = 0, doubted_at = 0,
-		changed_at = ?2
-		WHERE (block <> '' OR soft_bounces > 0)
-		AND (list_id, id) IN (SELECT value->>0, value->>1 FROM json_each(?1))`, pairs, int64(now))
+	_, err = tx.execPairs(pairs, pairsOf("subscriber", "id", " WHERE x.block <> '' OR x.soft_bounces > 0"),
+		`UPDATE subscriber SET block = '', block_at = 0, soft_bounces = 0, soft_at = 0, doubted_at = 0, changed_at = ? WHERE
+			list_id = ? AND
+		id = ?`, int64(now))
 	return err
 }

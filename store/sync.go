@@ -42,7 +42,8 @@ func (s *Store) syncList(ctx context.Context, list *core.ListWithTenant, now cor
 // place, so it does not count.
 func (tx *Tx) requestSync(tenantID, listID string, due, changed core.Instant) (id string, err error) {
 	var was core.Instant
-	err = tx.scan("SELECT id, due_at FROM sync WHERE list_id = ? AND batch_total = 0 AND due_at > 0 AND finished_at = 0 "+
+	err = tx.scan("SELECT id, due_at FROM sync INDEXED BY sync_list WHERE list_id = ? AND batch_total = 0 AND "+
+		"due_at > 0 AND finished_at = 0 "+
 		"AND failed_at = 0", []any{listID}, &id, &was)
 	if err == nil {
 		if due < was { // else the loop wakes in time by itself
@@ -72,7 +73,8 @@ func (s *Store) Sync(ctx context.Context, id string) (y core.Sync, err error) {
 // core.ErrStorage.
 func (s *Store) OpenSyncs(ctx context.Context, limit int) ([]core.Sync, error) {
 	var y []core.Sync
-	err := s.all(ctx, &y, "SELECT "+syncColumns+` FROM sync AS y WHERE y.finished_at = 0 AND y.failed_at = 0
+	err := s.all(ctx, &y, "SELECT "+syncColumns+` FROM sync AS y INDEXED BY sync_due WHERE y.finished_at = 0 AND
+		y.failed_at = 0
 		ORDER BY y.due_at, y.id LIMIT +?`, limit)
 	return y, err
 }
@@ -121,8 +123,8 @@ func (s *Store) PlanSync(ctx context.Context, y *core.Sync, now core.Instant) er
 		}
 		// A dead letter may be what the sync is to make good for.
 		var dead core.Instant
-		if err := tx.get(&dead, "SELECT coalesce(max(occurred_at), 0) FROM outbox WHERE list_id = ? AND dead_at > 0 "+
-			"AND endpoint_id = ''", y.ListID); err != nil {
+		if err := tx.get(&dead, "SELECT coalesce(max(occurred_at), 0) FROM outbox INDEXED BY outbox_dead WHERE "+
+			"list_id = ? AND dead_at > 0 AND endpoint_id = ''", y.ListID); err != nil {
 			return err
 		}
 		y.StartedAt = max(y.StartedAt, dead+1)
@@ -144,7 +146,7 @@ func (s *Store) PlanSync(ctx context.Context, y *core.Sync, now core.Instant) er
 // would take the sync for the newer word.
 func (tx *Tx) stamp(listID string, now core.Instant) (core.Instant, error) {
 	var last core.Instant
-	err := tx.get(&last, "SELECT coalesce(max(started_at), 0) FROM sync WHERE list_id = ?", listID)
+	err := tx.get(&last, "SELECT coalesce(max(started_at), 0) FROM sync INDEXED BY sync_list WHERE list_id = ?", listID)
 	return max(now, last+1), err
 }
 

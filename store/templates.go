@@ -118,7 +118,8 @@ var templateUses = []string{
 		campaign c ON c.tenant_id = t.tenant_id AND c.state IN ('draft', 'in_review') JOIN campaign_version v ON
 		v.campaign_no = c.no AND v.version = c.version WHERE t.id = ?1 AND t.name <> '` + core.DefaultTemplate + `' AND
 		v.fields <> '' AND json_extract(v.fields, '$.content.layout') = t.name LIMIT +?2`,
-	`SELECT 'job' AS kind, j.id, iif(c.name = '', c.subject, c.name) AS name, j.campaign_id FROM template t JOIN send_job j ON
+	`SELECT 'job' AS kind, j.id, iif(c.name = '', c.subject, c.name) AS name, j.campaign_id FROM template t
+		CROSS JOIN send_job j INDEXED BY send_job_tenant ON
 		j.status = 'pending' AND j.tenant_id = t.tenant_id JOIN frozen_content z ON z.copy_id = j.copy_id AND z.resolved = 0
 		AND z.template = t.name JOIN campaign_copy c ON c.id = j.copy_id WHERE t.id = ?1 AND
 		t.name <> '` + core.DefaultTemplate + `' LIMIT +?2`,

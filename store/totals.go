@@ -49,7 +49,7 @@ func (tx *Tx) mayNameEngaged(r *core.ProviderReport) (bool, error) {
 const selectEngagedReader = `SELECT r.marks, r.finished_at, coalesce(t.tracking_consent, 0) AS asks,
 	iif(t.tracking_consent, coalesce((SELECT s.preferences FROM subscriber AS s WHERE s.list_id = ` + reachedList + `
 	AND s.id = r.subscriber_id AND s.word = 'active'), ''), '') AS preferences
-	FROM recipient AS r JOIN send_job AS j ON j.no = r.job_no LEFT JOIN tenant AS t ON t.id = j.tenant_id
+	FROM recipient AS r CROSS JOIN send_job AS j ON j.no = r.job_no LEFT JOIN tenant AS t ON t.id = j.tenant_id
 	WHERE r.job_no = ? AND r.seq = ?`
 
 // engagedReader reads a recipient. It returns core.ErrNotFound where there is none.

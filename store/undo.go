@@ -99,7 +99,7 @@ func (s *Store) undoable(from querier, list *core.ListWithTenant, u UndoRequest)
 	}
 	var barred bool
 	err = from.get(&barred, `SELECT EXISTS (SELECT 1 FROM disabled WHERE email_key = ?1 AND tenant_id IN ('', ?2))
-		OR EXISTS (SELECT 1 FROM erased WHERE hash = ?6 AND tenant_id IN ('', ?2) AND kind IN ('disabled', 'complaint',
+		OR EXISTS (SELECT 1 FROM erased WHERE hash = ?6 AND tenant_id IN ('', ?2) AND +kind IN ('disabled', 'complaint',
 		'suppressed'))
 		OR EXISTS (SELECT 1 FROM suppression WHERE tenant_id = ?2 AND email_key = ?1 AND kind IN ('complaint',
 		'suppressed'))

@@ -39,6 +39,7 @@ type Calls struct {
 	wrote bool
 	calls int
 	locks int
+	ran   map[string][]any // statements that were run, with their first arguments; nil: they aren't kept
 }
 
 // NewCalls registers a driver that lets everything pass at first.
@@ -74,6 +75,22 @@ func (c *Calls) Counts() (calls, locks int) {
 	return c.calls, c.locks
 }
 
+// KeepStatements keeps the statements that are run from now on, each with the arguments of its first run.
+func (c *Calls) KeepStatements() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ran = map[string][]any{}
+}
+
+// KeptStatements returns the statements that were run since KeepStatements, and keeps no more.
+func (c *Calls) KeptStatements() map[string][]any {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	kept := c.ran
+	c.ran = nil
+	return kept
+}
+
 var numberedPlace = regexp.MustCompile(`[?$][0-9]`)
 
 // Call counts a call. It fails, too, where a statement has more arguments than places, which SQLite's driver ignores.
@@ -84,6 +101,12 @@ func (c *Calls) Call(conn driver.Conn, kind, query string, args []driver.NamedVa
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.calls++
+	if _, known := c.ran[query]; c.ran != nil && !known && (kind == "exec" || kind == "query") {
+		c.ran[query] = make([]any, len(args))
+		for i, a := range args {
+			c.ran[query][i] = a.Value
+		}
+	}
 	if query == "BEGIN IMMEDIATE" {
 		c.locks++
 	}
