@@ -103,6 +103,7 @@ var (
 		{"cell_size_check(1)", "cell_size_check", "1"},
 		{"temp_store(2)", "temp_store", "2"},
 		{"secure_delete(fast)", "secure_delete", "2"},
+		{"analysis_limit(" + analysisLimit + ")", "analysis_limit", analysisLimit},
 	}
 	readerPragmas = []pragma{
 		{"busy_timeout(5000)", "busy_timeout", "5000"},

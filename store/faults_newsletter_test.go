@@ -494,10 +494,8 @@ func (s *story) ends() {
 	s.op("ErasePerson", func() error {
 		return onlyErr(s.ErasePerson(ctx, core.Person{Email: "ann2@example.org", Account: true}, "test", now0+500))
 	})
-	s.op("Ping", func() error { // two, after a fault
-		database, sessions := s.Ping(ctx)
-		return errors.Join(database, sessions)
-	})
+	s.op("Ping", func() error { database, sessions := s.Ping(ctx); return errors.Join(database, sessions) })
+	s.op("Optimize", func() error { return s.Optimize(ctx) })
 	for _, name := range []string{"DeleteList", "DeleteTenant", "Housekeeping"} {
 		s.told[name] = true
 	}

@@ -85,7 +85,7 @@ func (s *story) version() (v int64) {
 // severalSteps are the operations that are several transactions: what one did before a fault stays.
 var severalSteps = []string{
 	"AddMedia", "AddShare", "AnsweredToken", "ConfirmToken", "Housekeeping", "NewFaultWriter",
-	"NewImportUpload", "NewUpload", "Ping", "PlanSync", "PurposeKey",
+	"NewImportUpload", "NewUpload", "Optimize", "Ping", "PlanSync", "PurposeKey",
 }
 
 // op tells of an operation, which is one transaction at most unless it is one of severalSteps.

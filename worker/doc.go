@@ -18,7 +18,7 @@
 //	tracker.go       what readers open and follow, counted in batches
 //	self_check.go    compares both sides of each list at night, and repairs the differences
 //	imports.go       files of subscribers that were uploaded, into their lists
-//	housekeeping.go  removes what has expired; snapshot.go: the copy of the file that may be copied at any moment;
+//	housekeeping.go  removes what has expired, and has SQLite look at its tables; snapshot.go: the copy of the file that may be copied at any moment;
 //	                 drill.go: whether the replica can be restored, tried once a week
 //	backoff.go       the schedules of retries of events, of full syncs and of mails to one person. That of a recipient is
 //	                 core.SendJob.NextTry, that of a relay smtp.RelayError.Backoff

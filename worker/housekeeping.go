@@ -12,10 +12,13 @@ import (
 const (
 	housekeepingEvery = 10 * time.Minute
 	housekeepingPause = 50 * time.Millisecond // between batches, so that requests go first
+	optimizeEvery     = 24 * time.Hour
 )
 
-// Housekeeping returns the loop that deletes what has expired, in small batches.
+// Housekeeping returns the loop that deletes what has expired, in small batches. At the start, and once a day, it has
+// the database look at its tables.
 func Housekeeping(s *store.Store, keep store.Retention, log *slog.Logger) *Loop {
+	var optimize time.Time // when it is due
 	return &Loop{Name: "housekeeping", Step: func(ctx context.Context, now time.Time) time.Time {
 		more, err := s.Housekeeping(ctx, keep, core.At(now))
 		switch {
@@ -23,6 +26,11 @@ func Housekeeping(s *store.Store, keep store.Retention, log *slog.Logger) *Loop 
 			log.Warn("housekeeping", slog.Any("error", err))
 		case more:
 			return now.Add(housekeepingPause)
+		case !now.Before(optimize):
+			optimize = now.Add(optimizeEvery)
+			if err := s.Optimize(ctx); err != nil {
+				log.Warn("database: optimize", slog.Any("error", err))
+			}
 		}
 		return now.Add(housekeepingEvery)
 	}}
