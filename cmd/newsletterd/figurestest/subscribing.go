@@ -58,7 +58,7 @@ func (f *Figures) Subscribe(conns int) (rate float64, cost string) {
 // DropMails removes the mails that wait, of a daemon that was killed: the next figures are without them.
 func (f *Figures) DropMails() {
 	f.Helper()
-	f.exec("DELETE FROM mail")
+	f.SQL("DELETE FROM mail")
 }
 
 // Leavers has the ledger of the list say that one in ten has left it, most with a reason, and that one in twenty of
@@ -66,17 +66,17 @@ func (f *Figures) DropMails() {
 func (f *Figures) Leavers() {
 	f.Helper()
 	const row = "INSERT INTO consent (list_id, subscription_id, at, what, means, generation, reason) SELECT list_id, "
-	f.exec(row+`id, created_at + 1, 'unsubscribed', 'mailed', 1, CASE abs(random()) % 4 WHEN 0 THEN 'too_many'
+	f.SQL(row+`id, created_at + 1, 'unsubscribed', 'mailed', 1, CASE abs(random()) % 4 WHEN 0 THEN 'too_many'
 		WHEN 1 THEN 'content' WHEN 2 THEN 'other: ' || id ELSE '' END FROM subscription WHERE list_id = ?1
 		AND abs(random()) % 10 = 0`, f.List)
-	f.exec(`UPDATE consent SET taken_back = 1 WHERE list_id = ?1 AND what = 'unsubscribed' AND abs(random()) % 20 = 0`,
+	f.SQL(`UPDATE consent SET taken_back = 1 WHERE list_id = ?1 AND what = 'unsubscribed' AND abs(random()) % 20 = 0`,
 		f.List)
-	f.exec(row+`subscription_id, at + 1, 'resumed', 'mailed', 1, '' FROM consent WHERE list_id = ?1 AND taken_back = 1`,
+	f.SQL(row+`subscription_id, at + 1, 'resumed', 'mailed', 1, '' FROM consent WHERE list_id = ?1 AND taken_back = 1`,
 		f.List)
 }
 
-// exec changes the database of a daemon that doesn't run.
-func (f *Figures) exec(query string, args ...any) {
+// SQL changes the database of a daemon that doesn't run.
+func (f *Figures) SQL(query string, args ...any) {
 	f.Helper()
 	db, err := sql.Open("sqlite", "file:"+f.Database())
 	f.Must(err)

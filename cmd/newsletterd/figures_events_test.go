@@ -1,0 +1,172 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"newsletterd/cmd/newsletterd/daemontest"
+	"newsletterd/cmd/newsletterd/figurestest"
+	"newsletterd/core"
+	"newsletterd/store"
+	"newsletterd/store/storetest"
+)
+
+// TestFiguresOfEvents measures what waiting events of an endpoint cost others: an import of 10,000 rows, a confirmation
+// and a dry run, by how many wait; then imports and subscriptions next to an endpoint that is dead.
+func TestFiguresOfEvents(t *testing.T) {
+	if os.Getenv(figurestest.Env) == "" {
+		t.Skip("NEWSLETTERD_FIGURES=50000 go test ./cmd/newsletterd -run TestFiguresOfEvents -v")
+	}
+	f := figurestest.New(t)
+	f.Build()
+	rows := figurestest.AtMost(f, 10_000, 1_000)
+	var first [3]time.Duration
+	for _, waiting := range []int{1_000, 10_000, figurestest.AtMost(f, 100_000, 20_000)} {
+		var took [3]time.Duration
+		waitingEvents(f, waiting)
+		f.Prepare(func(s *storetest.Seeder) { took = withEvents(s, rows) })
+		f.Line(fmt.Sprintf("%d events wait", waiting), "import of %d %v, confirmation %v, dry run of %d %v", rows,
+			took[0].Round(time.Millisecond), took[1].Round(time.Microsecond), rows, took[2].Round(time.Millisecond))
+		if waiting == 1_000 {
+			first = took
+		}
+		for i := range took {
+			if took[i] > 3*first[i]+10*time.Millisecond {
+				t.Errorf("%v where 1,000 wait, %v where %d do", first[i], took[i], waiting)
+			}
+		}
+	}
+}
+
+// waitingEvents has so many events wait for an endpoint of the tenant that withEvents takes, as in an installation that
+// has been served ever since they are more: SQLite has noted nothing of the table.
+func waitingEvents(f *figurestest.Figures, n int) {
+	f.Prepare(func(s *storetest.Seeder) {
+		tenants, err := s.Tenants(s.Context(), nil, true, core.Page{Limit: 1})
+		if s.Must(err); len(tenants) > 0 {
+			s.TenantID = tenants[0].ID
+		} else {
+			s.NewEndpoint(core.EndpointInput{URL: new("https://hook.example")})
+		}
+		endpoints, err := s.Endpoints(s.Context(), nil, true, core.Page{Limit: 1})
+		s.Must(err)
+		f.SQL("DELETE FROM outbox")
+		f.SQL(`WITH RECURSIVE s (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM s WHERE n < ?1) INSERT INTO
+			outbox (event_id,
+			event_type, tenant_id, list_id, subscription_id, body, occurred_at, due_at, endpoint_id) SELECT 'e' || n,
+			'subscription.active', ?2, 'l', 's' || n, hex(zeroblob(200)), ?3, ?3 + n, ?4 FROM s`, n,
+			endpoints[0].TenantID,
+			int64(s.Time().Add(time.Hour)), endpoints[0].ID)
+		f.SQL("ANALYZE sqlite_schema") // it makes the table of what is noted
+	})
+	f.SQL("DELETE FROM sqlite_stat1")
+}
+
+// withEvents returns what an import, a confirmation and a dry run take.
+func withEvents(s *storetest.Seeder, rows int) (took [3]time.Duration) {
+	tenants, err := s.Tenants(s.Context(), nil, true, core.Page{Limit: 1})
+	s.Must(err)
+	s.TenantID = tenants[0].ID
+	l := s.NewList()
+	for i, dry := range []bool{false, true} {
+		began := time.Now()
+		im, err := s.NewImport(s.Context(), l.ID, core.SubscriptionActive, "file.csv")
+		s.Must(err)
+		im.DryRun = dry
+		for n := range rows {
+			s.Must(im.Put(store.ImportRow{Email: core.Email(fmt.Sprintf("%v%d@example.org", dry, n))}))
+		}
+		s.Must(im.Write(s.Context(), s.Time, nil))
+		took[2*i] = time.Since(began)
+		im.Close()
+	}
+	const confirmations = 20
+	for n := range confirmations {
+		token := s.Pending(l.ID, core.Email(fmt.Sprintf("confirms%d@example.org", n)))
+		began := time.Now()
+		s.Must(s.Confirm(s.Context(), token, core.Origin{}, s.Time()))
+		took[1] += time.Since(began) / confirmations
+	}
+	return took
+}
+
+// TestFiguresOfDeadEndpoints imports NEWSLETTERD_FIGURES rows next to no endpoint, to one that refuses connections, and
+// to one that never answers; then people subscribe while one such import comes after the other.
+func TestFiguresOfDeadEndpoints(t *testing.T) {
+	if os.Getenv(figurestest.Env) == "" {
+		t.Skip("NEWSLETTERD_FIGURES=50000 go test ./cmd/newsletterd -run TestFiguresOfDeadEndpoints -v")
+	}
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // it accepts, and never answers
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	refuses := daemontest.FreeAddr(t)
+	var took time.Duration
+	var rate float64
+	for _, endpoint := range []struct{ name, addr string }{
+		{"no endpoint", ""}, {"an endpoint that refuses", refuses}, {"an endpoint that is silent",
+			silent.Addr().String()},
+	} {
+		f := figurestest.New(t)
+		f.Env = append(f.Env, "NEWSLETTERD_WEBHOOKS_ALLOW="+endpoint.addr)
+		f.Build()
+		f.Records()
+		f.TokenOf("op@acme.example", core.ScopeAdmin+" "+core.ScopeListRead)
+		if endpoint.addr != "" {
+			f.Run("admin", "webhook-endpoint", "create", "--tenant", f.Tenant, "--url", "http://"+endpoint.addr+"/")
+		}
+		file, err := os.ReadFile(f.CSV("reader", f.N))
+		f.Must(err)
+		f.Serve()
+		f.HTTP.Timeout = 0
+		alone := importInto(f, string(file))
+		quit, ended := make(chan struct{}), make(chan int)
+		go func() {
+			for n := 0; ; n++ {
+				select {
+				case <-quit:
+					ended <- n
+					return
+				default:
+					importInto(f, string(file))
+				}
+			}
+		}()
+		meanwhile, _ := f.Subscribe(16)
+		close(quit)
+		f.Line(endpoint.name, "import of %d %v; meanwhile %.0f subscriptions/s next to %d imports", f.N,
+			alone.Round(time.Millisecond), meanwhile, <-ended)
+		f.Stop()
+		if endpoint.addr == "" {
+			took, rate = alone, meanwhile
+			continue
+		}
+		f.Line("", "%.2f of the time, %.2f of the rate", alone.Seconds()/took.Seconds(), meanwhile/rate)
+	}
+}
+
+// importInto imports a file into a new list, and returns what its run took.
+func importInto(f *figurestest.Figures, file string) time.Duration {
+	var l core.List
+	f.Send("POST", "/api/admin/lists", map[string]any{"tenant_id": f.Tenant, "name": core.NewID()}).JSON(&l)
+	var j core.ImportJob
+	f.Send("POST", "/api/admin/imports?list_id="+l.ID, strings.NewReader(file), "Content-Type",
+		"text/csv").OK().JSON(&j)
+	began := time.Now()
+	f.Send("POST", "/api/admin/imports/"+j.ID+"/run", nil).OK()
+	f.Every(10*time.Millisecond, func() bool {
+		f.Must(json.Unmarshal([]byte(f.Get("/api/admin/imports/"+j.ID).OK().Text), &j))
+		return j.Ended()
+	})
+	took := time.Since(began)
+	if j.Added != int64(f.N) {
+		f.Errorf("%+v", j)
+	}
+	return took
+}
