@@ -19,8 +19,9 @@ const (
 // maxProfile is how many bytes of an ICC profile are read. Those with a matrix have a few hundred.
 const maxProfile = 1 << 20
 
-// jpegHead reads the segments up to the first scan.
+// jpegHead reads the segments up to the first scan, and counts the scans.
 func jpegHead(b []byte) (h head, err error) {
+	var f *frame
 	for i := 2; ; {
 		for i < len(b) && b[i] == 0xff && i+1 < len(b) && b[i+1] == 0xff { // fill bytes
 			i++
@@ -32,19 +33,19 @@ func jpegHead(b []byte) (h head, err error) {
 		if marker == jpegEOI || size < 2 || i+2+size > len(b) {
 			return h, broken("JPEG: segment %#x of %d bytes at %d", marker, size, i)
 		}
-		s := b[i+4 : i+2+size]
+		s, from := b[i+4:i+2+size], i
 		i += 2 + size
 		switch {
 		case marker == jpegSOS:
-			if h.width == 0 {
+			if f == nil {
 				return h, broken("JPEG: a scan before the size")
 			}
-			return h, nil
+			return h, f.countScans(b, from)
 		case marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc:
-			if h.width != 0 {
+			if f != nil {
 				return h, broken("JPEG: two frames")
 			}
-			if err := h.jpegFrame(marker, s); err != nil {
+			if f, err = h.jpegFrame(marker, s); err != nil {
 				return h, err
 			}
 		case marker == jpegDQT && h.quality == 0:
@@ -59,20 +60,27 @@ func jpegHead(b []byte) (h head, err error) {
 }
 
 // jpegFrame reads a frame header (ITU T.81 B.2.2).
-func (h *head) jpegFrame(marker byte, s []byte) error {
+func (h *head) jpegFrame(marker byte, s []byte) (*frame, error) {
 	if marker != jpegSOF0 && marker != jpegSOF0+1 && marker != jpegSOF2 {
-		return refused("The JPEG is of a rare kind that can't be read. Save it anew, as a plain JPEG.")
+		return nil, refused("The JPEG is of a rare kind that can't be read. Save it anew, as a plain JPEG.")
 	}
 	if len(s) < 6 || len(s) < 6+3*int(s[5]) {
-		return broken("JPEG: a frame of %d bytes", len(s))
+		return nil, broken("JPEG: a frame of %d bytes", len(s))
 	}
 	h.height, h.width = int(binary.BigEndian.Uint16(s[1:])), int(binary.BigEndian.Uint16(s[3:]))
 	n := int(s[5])
-	samples, most := 0, 1
+	samples, most, across, down := 0, 1, 1, 1
 	for c := range n {
-		f := s[6+3*c+1]
-		area := int(f>>4) * int(f&15)
+		factors := s[6+3*c+1]
+		area := int(factors>>4) * int(factors&15)
 		samples, most = samples+area, max(most, area)
+		across, down = max(across, int(factors>>4)), max(down, int(factors&15))
+	}
+	f := &frame{progressive: marker == jpegSOF2, blocks: map[byte]int{}, seen: map[byte]bool{}}
+	units := ((h.width + 8*across - 1) / (8 * across)) * ((h.height + 8*down - 1) / (8 * down))
+	for c := range n {
+		factors := s[6+3*c+1]
+		f.blocks[s[6+3*c]] = units * int(factors>>4) * int(factors&15)
 	}
 	h.perPixel = max(1, float64(samples)/float64(most))
 	if marker == jpegSOF2 {
@@ -81,7 +89,7 @@ func (h *head) jpegFrame(marker byte, s []byte) error {
 	if n == 4 {
 		h.perPixel += 4 // as CMYK
 	}
-	return nil
+	return f, nil
 }
 
 // luminance is the table for brightness of ITU T.81 K.1, in zigzag order, at quality 50.

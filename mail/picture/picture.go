@@ -10,7 +10,6 @@ import (
 	"image"
 	"image/jpeg"
 	"image/png"
-	"io"
 
 	"golang.org/x/image/webp"
 
@@ -18,7 +17,7 @@ import (
 )
 
 const (
-	// MaxPixels is how many pixels a picture may have; of a GIF, each of its frames.
+	// MaxPixels is how many pixels a JPEG may have, and each frame of a GIF.
 	MaxPixels = 40_000_000
 	// MaxMemory is how many bytes of memory one picture may take while it is read.
 	MaxMemory = 256 << 20
@@ -91,15 +90,19 @@ func Open(data []byte) (*Picture, error) {
 	if p.width < 1 || p.height < 1 {
 		return nil, broken("%d × %d pixels", p.width, p.height)
 	}
-	if int64(p.width)*int64(p.height) > MaxPixels {
-		return nil, refused("The picture has %d × %d pixels; it may have %d million. Save a smaller one.", p.width,
-			p.height, MaxPixels/1_000_000)
+	most := int64(MaxPixels)
+	if f == formatPNG || f == formatWebP {
+		most = maxPNGPixels
+	}
+	if max(p.width, p.height) > maxSide || int64(p.width)*int64(p.height) > most {
+		return nil, refused("The picture has %d × %d pixels; it may have %d million, and %d in each direction. "+
+			"Save a smaller one.", p.width, p.height, most/1_000_000, maxSide)
 	}
 	w, h := p.upright()
 	kept := int64(1)
 	if f != formatGIF {
-		fw, fh := within(w, h, FullWidth)
-		mw, mh := within(w, h, MailWidth)
+		fw, fh := p.keptSize(w, h, FullWidth)
+		mw, mh := p.keptSize(w, h, MailWidth)
 		kept = 4 * int64(2*fw*fh+mw*mh) // turned upright, the full one is there twice
 	}
 	p.Memory = int64(float64(w*h)*p.perPixel) + kept
@@ -131,7 +134,7 @@ func (p *Picture) Make(ctx context.Context, limit int) (full, mail core.MediaFil
 		full = fileOf(GIF, p.width, p.height, data)
 		return full, full, err
 	}
-	m, err := p.decode()
+	m, err := p.decode(ctx)
 	if err != nil {
 		return full, mail, err
 	}
@@ -142,17 +145,16 @@ func (p *Picture) Make(ctx context.Context, limit int) (full, mail core.MediaFil
 		c = profileConversion(p.profile)
 	}
 	w, h := p.upright()
-	fw, _ := within(w, h, FullWidth)
+	fw, _ := p.keptSize(w, h, FullWidth)
 	small := m
-	_, mixed := m.(*image.NYCbCrA) // which the encoder would read pixel by pixel
-	if fw < w || p.orientation > 1 || c != nil || mixed {
+	if fw < w || p.orientation > 1 || c != nil || !readFast(m) {
 		small, err = p.redraw(ctx, m, c)
 		if err != nil {
 			return full, mail, err
 		}
 	}
 	m = nil
-	if full, err = p.encode(small, limit); err != nil {
+	if full, err = p.encode(ctx, small, limit); err != nil {
 		return full, mail, err
 	}
 	mw, mh := within(full.Width, full.Height, MailWidth)
@@ -163,18 +165,18 @@ func (p *Picture) Make(ctx context.Context, limit int) (full, mail core.MediaFil
 	if err != nil {
 		return full, mail, err
 	}
-	mail, err = p.encode(s, limit)
+	mail, err = p.encode(ctx, s, limit)
 	return full, mail, err
 }
 
-// decode decodes the pixels. A panic of a decoder is an error of the picture.
-func (p *Picture) decode() (m image.Image, err error) {
+// decode decodes the pixels. A panic of a decoder is an error of the picture; that of the context is returned as it is.
+func (p *Picture) decode(ctx context.Context) (m image.Image, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			m, err = nil, broken("panic: %v", r)
 		}
 	}()
-	r := bytes.NewReader(p.data)
+	r := whileWanted{ctx, bytes.NewReader(p.data)}
 	switch p.format {
 	case formatJPEG:
 		m, err = jpeg.Decode(r)
@@ -182,6 +184,9 @@ func (p *Picture) decode() (m image.Image, err error) {
 		m, err = png.Decode(r)
 	default:
 		m, err = webp.Decode(r)
+	}
+	if gone := ctx.Err(); gone != nil {
+		return nil, gone
 	}
 	if err != nil {
 		return nil, broken("%w", err)
@@ -198,7 +203,7 @@ func (p *Picture) decode() (m image.Image, err error) {
 // redraw returns the picture as it is kept: shrunk, in sRGB and upright.
 func (p *Picture) redraw(ctx context.Context, m image.Image, c *conversion) (image.Image, error) {
 	w, h := p.upright()
-	tw, th := within(w, h, FullWidth)
+	tw, th := p.keptSize(w, h, FullWidth)
 	if p.orientation >= 5 {
 		tw, th = th, tw
 	}
@@ -217,13 +222,13 @@ func (p *Picture) redraw(ctx context.Context, m image.Image, c *conversion) (ima
 
 // encode writes a picture in the format that suits it: a PNG stays one, a JPEG too, and a WebP becomes a PNG where it
 // is transparent.
-func (p *Picture) encode(m image.Image, limit int) (core.MediaFile, error) {
+func (p *Picture) encode(ctx context.Context, m image.Image, limit int) (core.MediaFile, error) {
 	mediaType := JPEG
-	out := limited{left: limit}
+	out := limited{ctx: ctx, left: limit}
 	var err error
 	if p.format == formatPNG || p.format == formatWebP && !opaque(m) {
 		mediaType = PNG
-		err = png.Encode(&out, m)
+		err = writePNG(&out, m)
 	} else {
 		if n, ok := m.(*image.NRGBA); ok { // without alpha the same bytes, which the encoder knows how to read fast
 			m = &image.RGBA{Pix: n.Pix, Stride: n.Stride, Rect: n.Rect}
@@ -232,6 +237,9 @@ func (p *Picture) encode(m image.Image, limit int) (core.MediaFile, error) {
 	}
 	if errors.Is(err, errTooLong) {
 		return core.MediaFile{}, TooLarge(limit)
+	}
+	if gone := ctx.Err(); gone != nil {
+		return core.MediaFile{}, gone
 	}
 	if err != nil {
 		return core.MediaFile{}, fmt.Errorf("encode a picture: %w", err)
@@ -266,19 +274,4 @@ func (p *Picture) jpegQuality() int {
 func opaque(m image.Image) bool {
 	o, ok := m.(interface{ Opaque() bool })
 	return ok && o.Opaque()
-}
-
-// limited is a buffer with an end.
-type limited struct {
-	bytes.Buffer
-	left int
-}
-
-var _ io.Writer = (*limited)(nil)
-
-func (l *limited) Write(b []byte) (int, error) {
-	if l.left -= len(b); l.left < 0 {
-		return 0, errTooLong
-	}
-	return l.Buffer.Write(b)
 }

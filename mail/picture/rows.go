@@ -1,6 +1,7 @@
 package picture
 
 import (
+	"encoding/binary"
 	"image"
 	"image/color"
 )
@@ -33,6 +34,14 @@ func rowsOf(m image.Image) func(y int, row []float32) {
 				row[i] = float32(p[i])
 			}
 		}
+	case *image.NRGBA64:
+		return func(y int, row []float32) {
+			p := m.Pix[m.PixOffset(b.Min.X, b.Min.Y+y):]
+			for i := range row {
+				row[i] = float32(binary.BigEndian.Uint16(p[2*i:])) / 257
+			}
+			multiply(row, func(x int) uint8 { return p[8*x+6] })
+		}
 	case *image.Gray:
 		return func(y int, row []float32) {
 			p := m.Pix[m.PixOffset(b.Min.X, b.Min.Y+y):]
@@ -51,6 +60,15 @@ func rowsOf(m image.Image) func(y int, row []float32) {
 			row[4*x+2], row[4*x+3] = float32(bl)/257, float32(a)/257
 		}
 	}
+}
+
+// readFast reports whether encoders read a picture fast; any other one is drawn anew with 8 bits a channel.
+func readFast(m image.Image) bool {
+	switch m.(type) {
+	case *image.YCbCr, *image.NRGBA, *image.RGBA, *image.Gray, *image.Paletted:
+		return true
+	}
+	return false
 }
 
 func ycbcrRow(m *image.YCbCr, y int, row []float32) {

@@ -1,0 +1,72 @@
+package coretest
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"runtime"
+	"testing"
+	"time"
+)
+
+// WorkEnv switches on the tests that measure the work per byte of decoders and parsers (`make work`).
+const WorkEnv = "NEWSLETTERD_WORK"
+
+// The limits that Work holds a decoder to: the CPU for the largest input, and how often more for twice the bytes.
+const (
+	maxWork  = 2 * time.Second
+	maxRatio = 2.2
+	tooShort = 20 * time.Millisecond // below it a ratio says nothing
+)
+
+// Work measures the CPU that a decoder or parser takes for the worst input that is known of a kind: of the largest
+// allowed size and of a quarter of it. input returns the one that is a part of the largest; do reads it. It prints one
+// row of a table, and fails the test if the largest takes too long or the time grows faster than the bytes. The ratio is
+// that of one doubling.
+func Work[T any](t *testing.T, kind string, input func(part float64) (in T, size int), do func(T)) {
+	t.Helper()
+	if os.Getenv(WorkEnv) == "" {
+		t.Skip("make work")
+	}
+	quarter, _ := leastCPU(input, do, 0.25)
+	whole, size := leastCPU(input, do, 1)
+	ratio, told := math.Sqrt(float64(whole)/float64(quarter)), "–"
+	if quarter >= tooShort {
+		told = fmt.Sprintf("%.1f", ratio)
+	}
+	fmt.Printf("| %s | %s | %v | %s |\n", kind, sizeText(size), whole.Round(time.Millisecond), told)
+	if whole > maxWork {
+		t.Errorf("%s: %v of CPU", kind, whole)
+	}
+	if quarter >= tooShort && ratio > maxRatio {
+		t.Errorf("%s: twice the bytes take %.1f times the CPU", kind, ratio)
+	}
+}
+
+// leastCPU returns the least CPU of a few runs, as other programs disturb them, and the size of the input.
+func leastCPU[T any](input func(part float64) (T, int), do func(T), part float64) (least time.Duration, size int) {
+	in, size := input(part)
+	for range 3 {
+		runtime.GC()
+		before := CPU()
+		do(in)
+		took := CPU() - before
+		if least == 0 || took < least {
+			least = took
+		}
+		if least > 2*maxWork {
+			break
+		}
+	}
+	return least, size
+}
+
+func sizeText(n int) string {
+	switch {
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	case n >= 1<<10:
+		return fmt.Sprintf("%.0f KiB", float64(n)/(1<<10))
+	}
+	return fmt.Sprintf("%d bytes", n)
+}

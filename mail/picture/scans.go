@@ -1,0 +1,72 @@
+package picture
+
+import "encoding/binary"
+
+const (
+	// MaxScans is how many scans a JPEG may have. Cameras and programs write 1 to 20.
+	MaxScans = 100
+	// maxVisits bounds the work of all scans together: a decoder visits every block of a component in every scan that
+	// names it, however few bytes the scan has. The largest pictures with ten scans need a quarter of it.
+	maxVisits = 20_000_000
+
+	jpegRST0 = 0xd0
+	jpegRST7 = 0xd7
+)
+
+// frame is what a frame header says about the work of a scan.
+type frame struct {
+	progressive bool
+	blocks      map[byte]int // of 8 × 8 samples, by component
+	seen        map[byte]bool
+	scans       int
+	visits      int
+}
+
+// countScans walks the markers from the first scan on, at b[at:], and refuses a JPEG whose scans cost too much. It
+// decodes nothing. What isn't a marker is skipped, as decoders do.
+func (f *frame) countScans(b []byte, at int) error {
+	for at+4 <= len(b) {
+		if b[at] != 0xff || b[at+1] == 0xff {
+			at++
+			continue
+		}
+		marker := b[at+1]
+		if marker == 0 || marker >= jpegRST0 && marker <= jpegRST7 {
+			at += 2
+			continue
+		}
+		size := int(binary.BigEndian.Uint16(b[at+2:]))
+		if marker == jpegEOI || size < 2 || at+2+size > len(b) {
+			return nil // the decoder ends here, too
+		}
+		if marker == jpegSOS {
+			if err := f.scan(b[at+4 : at+2+size]); err != nil {
+				return err
+			}
+		}
+		at += 2 + size
+	}
+	return nil
+}
+
+// scan adds a scan header (ITU T.81 B.2.3) to the work.
+func (f *frame) scan(s []byte) error {
+	if f.scans++; f.scans > MaxScans {
+		return refused("The JPEG has more than %d scans. Save it again, as a JPEG that isn't progressive.", MaxScans)
+	}
+	if len(s) < 1 || len(s) < 1+2*int(s[0]) {
+		return nil // the decoder refuses it
+	}
+	for c := range int(s[0]) {
+		id := s[1+2*c]
+		if f.seen[id] && !f.progressive {
+			return broken("JPEG: component %d is in two scans", id)
+		}
+		f.seen[id] = true
+		f.visits += f.blocks[id]
+	}
+	if f.visits > maxVisits {
+		return refused("The JPEG has too many scans for its size. Save it again, as a JPEG that isn't progressive.")
+	}
+	return nil
+}

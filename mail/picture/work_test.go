@@ -1,0 +1,206 @@
+package picture
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"image"
+	"image/color"
+	"image/jpeg"
+	"image/png"
+	"strings"
+	"testing"
+
+	"newsletterd/core"
+	"newsletterd/core/coretest"
+)
+
+func codeOf(err error) string {
+	if e, ok := errors.AsType[*core.Error](err); ok {
+		return e.Code
+	}
+	return ""
+}
+
+// The scans are counted before anything is decoded: each costs the same, however few bytes it has.
+func TestScansOfAJPEGAreCounted(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		data []byte
+		code string
+	}{
+		{"as many as are taken", scansOf(true, 64, 64, MaxScans), ""},
+		{"one more", scansOf(true, 64, 64, MaxScans+1), "unsupported_picture"},
+		{"400", scansOf(true, 1600, 1200, 400), "unsupported_picture"},
+		{"1,600", scansOf(true, 1600, 1200, 1600), "unsupported_picture"},
+		{"ten of a large one", scansOf(true, 6000, 5000, 10), ""},
+		{"as many as are taken, of a large one", scansOf(true, 6000, 5000, MaxScans), "unsupported_picture"},
+		{"one that isn't progressive", scansOf(false, 64, 64, 1), ""},
+		{"the same once more in one that isn't progressive", scansOf(false, 64, 64, 2), "invalid_picture"},
+		{"scans behind fill bytes",
+			bytes.ReplaceAll(scansOf(true, 64, 64, MaxScans+1), []byte{0xff, jpegSOS}, []byte{0xff, 0xff, 0xff, jpegSOS}),
+			"unsupported_picture"},
+	} {
+		p, err := Open(c.data)
+		if codeOf(err) != c.code || c.code == "" && err != nil {
+			t.Errorf("%s: %v, not %q", c.name, err, c.code)
+		}
+		if err == nil && p.width < 1000 {
+			if _, _, err := p.Make(t.Context(), noLimit); err != nil {
+				t.Errorf("%s: %v", c.name, err)
+			}
+		}
+	}
+}
+
+// patience is a context that ends after its error was asked for so many times.
+type patience struct {
+	context.Context
+	asked, left int
+}
+
+func (p *patience) Err() error {
+	if p.asked++; p.asked > p.left {
+		return context.Canceled
+	}
+	return nil
+}
+
+// Decoding, shrinking and encoding ask again and again whether the picture is still wanted, and end when it isn't.
+func TestAPictureThatNobodyWaitsForIsLeft(t *testing.T) {
+	for name, data := range map[string][]byte{
+		"JPEG":              jpegOf(t, noisy(2600, 100)),
+		"progressive JPEG":  scansOf(true, 2600, 600, 60),
+		"PNG":               pngOf(t, noisy(1300, 100)),
+		"PNG that unfolds":  unfolded(3000, 200, 8, 2),
+		"GIF":               frames(100, 50),
+		"WebP":              transformed(2600, 100),
+		"a WebP with noise": lossy(500, 500, 2<<20),
+	} {
+		p := open(t, data)
+		all := &patience{t.Context(), 0, 1 << 30}
+		if _, _, err := p.Make(all, noLimit); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if all.asked < 15 {
+			t.Errorf("%s: it asks %d times whether it is still wanted", name, all.asked)
+		}
+		for left := 0; left < all.asked; left += 1 + all.asked/3 {
+			some := &patience{t.Context(), 0, left}
+			if _, _, err := p.Make(some, noLimit); !errors.Is(err, context.Canceled) {
+				t.Errorf("%s: %v after %d of %d", name, err, left, all.asked)
+			}
+			if some.asked > left+3 {
+				t.Errorf("%s: it asks %d times more after the end", name, some.asked-left)
+			}
+		}
+	}
+}
+
+// To write a PNG takes longer than to read it: one is kept with few pixels, and written fast where it is large.
+func TestLargePNGsAreKeptSmaller(t *testing.T) {
+	for _, c := range []struct {
+		f            format
+		w, h, fw, fh int
+	}{
+		{formatPNG, 500, 8000, 500, 8000}, {formatPNG, 500, 9000, 471, 8478}, {formatPNG, 2500, 2500, 2000, 2000},
+		{formatPNG, 5000, 1000, 2400, 480}, {formatWebP, 2500, 2500, 2000, 2000}, {formatJPEG, 2500, 2500, 2400, 2400},
+	} {
+		h := head{format: c.f}
+		if w, t2 := h.keptSize(c.w, c.h, FullWidth); w != c.fw || t2 != c.fh {
+			t.Errorf("%d: %d × %d is kept as %d × %d", c.f, c.w, c.h, w, t2)
+		}
+	}
+	if full, mail := made(t, unfolded(2500, 2500, 1, 0)); full.Width != 2000 || mail.Width != 1200 {
+		t.Errorf("kept %d pixels wide, mailed %d", full.Width, mail.Width)
+	}
+	flat, hard := limited{ctx: t.Context(), left: noLimit}, limited{ctx: t.Context(), left: noLimit}
+	for out, m := range map[*limited]image.Image{&flat: colors(400, 400), &hard: noisy(400, 400)} {
+		if err := writePNG(out, m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fast := png.Encoder{CompressionLevel: png.BestSpeed}
+	var fastFlat, fastHard bytes.Buffer
+	if err := errors.Join(fast.Encode(&fastFlat, colors(400, 400)), fast.Encode(&fastHard, noisy(400, 400))); err != nil {
+		t.Fatal(err)
+	}
+	if flat.Len() >= fastFlat.Len() || hard.Len() != fastHard.Len() {
+		t.Errorf("%d of %d bytes, and %d of %d", flat.Len(), fastFlat.Len(), hard.Len(), fastHard.Len())
+	}
+}
+
+func TestThinAndDeepPictures(t *testing.T) {
+	for name, data := range map[string][]byte{
+		"too high": unfolded(1, maxSide+1, 8, 0), "too wide": unfolded(maxSide+1, 1, 8, 0),
+		"too many pixels": unfolded(5001, 5000, 1, 0),
+	} {
+		if _, err := Open(data); codeOf(err) != "unsupported_picture" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	full, _ := made(t, unfolded(40, 30, 16, 6))
+	if m, ok := decoded(t, full).(*image.NRGBA); !ok {
+		t.Errorf("a picture of 16 bits a channel is kept as %T", m)
+	}
+}
+
+// TestWorkOfPictures measures the CPU of the pictures that cost the most that was found (`make work`).
+func TestWorkOfPictures(t *testing.T) {
+	photo := func(w, h int, ratio image.YCbCrSubsampleRatio) []byte {
+		m := image.NewYCbCr(image.Rect(0, 0, w, h), ratio)
+		copy(m.Y, noise(len(m.Y), 20))
+		copy(m.Cb, noise(len(m.Cb), 20))
+		var b bytes.Buffer
+		if err := jpeg.Encode(&b, m, &jpeg.Options{Quality: 60}); err != nil {
+			t.Fatal(err)
+		}
+		return b.Bytes()
+	}
+	of := func(n int, part float64) int { return int(float64(n) * part) }
+	for name, data := range map[string]func(part float64) []byte{
+		"JPEG":                        func(p float64) []byte { return photo(8000, of(5000, p), image.YCbCrSubsampleRatio420) },
+		"JPEG tall":                   func(p float64) []byte { return photo(2400, of(9000, p), image.YCbCrSubsampleRatio420) },
+		"JPEG progressive, 32 scans":  func(p float64) []byte { return scansOf(true, 8000, of(4900, p), 32) },
+		"JPEG progressive, 100 scans": func(p float64) []byte { return scansOf(true, 3500, of(3500, p), 100) },
+		"PNG of 24 bits":              func(p float64) []byte { return unfolded(5000, of(5000, p), 8, 2) },
+		"PNG of 64 bits":              func(p float64) []byte { return unfolded(5000, of(4400, p), 16, 6) },
+		"PNG tall":                    func(p float64) []byte { return unfolded(2450, of(10000, p), 8, 6) },
+		"PNG of noise":                func(p float64) []byte { return pngOf(t, noisy(2400, of(2900, p))) },
+		"PNG of noise in mails":       func(p float64) []byte { return pngOf(t, noisy(1200, of(3333, p))) },
+		"PNG of many chunks": func(p float64) []byte {
+			return withChunks(pngOf(t, colors(64, 64)), strings.Repeat(chunk("tEXt", ""), of(800_000, p)))
+		},
+		"PNG of few colors": func(p float64) []byte {
+			m := image.NewPaletted(image.Rect(0, 0, 1200, of(3300, p)), color.Palette{color.Black, color.White, color.Transparent})
+			copy(m.Pix, noise(len(m.Pix), 3))
+			return pngOf(t, m)
+		},
+		"GIF": func(p float64) []byte { return frames(5000, of(8, p)) },
+		"GIF of comments": func(p float64) []byte {
+			g := frames(10, 1)
+			return append(append(g[:len(g)-1:len(g)-1], strings.Repeat("\x21\xfe\x01a\x00", of(2_000_000, p))...), gifTrailer)
+		},
+		"WebP, lossless": func(p float64) []byte { return transformed(5000, of(5000, p)) },
+		"WebP, lossy":    func(p float64) []byte { return lossy(5000, of(5000, p), of(9<<20, p)) },
+		"JPEG of tables": func(p float64) []byte {
+			j := jpegOf(t, colors(64, 64))
+			return append([]byte("\xff\xd8"), append(bytes.Repeat(segment(0xc4, codes(0, 1, 0, 0)...), of(450_000, p)), j[2:]...)...)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			coretest.Work(t, name, func(part float64) ([]byte, int) {
+				b := data(part)
+				return b, len(b)
+			}, func(b []byte) {
+				p, err := Open(b)
+				if err == nil {
+					_, _, err = p.Make(t.Context(), core.DefaultMediaBytes)
+				}
+				if err != nil && core.KindOf(err) != core.TooLarge {
+					t.Errorf("%v", err)
+				}
+			})
+		})
+	}
+}
