@@ -52,7 +52,7 @@ func (containerParser) Open(_ ast.Node, reader text.Reader, pc parser.Context) (
 		return nil, parser.NoChildren
 	}
 	name, ok := fence(line[pos:])
-	if !ok || name == "" || strings.ContainsAny(name, " \t") {
+	if !ok || name == "" || strings.ContainsAny(name, " \t") || len(pc.OpenedBlocks()) > maxQuotes {
 		return nil, parser.NoChildren
 	}
 	advanceToEnd(line, segment, reader)
@@ -135,5 +135,14 @@ func (r *markdownReader) lineAt(octet int) int {
 	if r.ofBlock {
 		return 0
 	}
-	return 1 + bytes.Count(r.src[:octet], []byte("\n"))
+	if r.feeds == nil {
+		r.feeds = []int{}
+		for i, c := range r.src {
+			if c == '\n' {
+				r.feeds = append(r.feeds, i)
+			}
+		}
+	}
+	before, _ := slices.BinarySearch(r.feeds, octet)
+	return 1 + before
 }

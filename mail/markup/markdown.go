@@ -60,17 +60,28 @@ const (
 	maxSignsEver = 20_000 // in the whole source
 )
 
-// bound refuses Markdown that would be parsed for too long. The signs of all texts of a document are counted together.
+// maxCells bounds the memory of tables: the parser fills up every row to the columns of the table's head.
+const maxCells = 100_000
+
+// bound refuses Markdown that would be parsed for too long. The signs and cells of all texts of a document are counted
+// together.
 func (d *document) bound(source string) error {
 	if deepest(source) > maxQuotes {
 		return core.Invalidf("content.source", "content.source holds more than %d blocks within each other.", maxQuotes)
 	}
 	run, at := 0, 0
+	lines, pipes := 0, 0 // of this run; a table ends with it
 	for line := range strings.Lines(source) {
 		at++
-		if strings.TrimSpace(line) == "" {
-			run = 0
+		if strings.Trim(line, " \t\r\n") == "" {
+			run, lines, pipes = 0, 0, 0
 			continue
+		}
+		d.cells -= lines * pipes
+		lines, pipes = lines+1, max(pipes, strings.Count(line, "|"))
+		if d.cells += lines * pipes; d.cells > maxCells {
+			return core.Invalidf("content.source", "line %d: content.source holds tables of more than %d cells; "+
+				"shorten them, or part them by an empty line.", at, maxCells)
 		}
 		n := 0
 		for i := range len(line) {
@@ -91,13 +102,18 @@ func (d *document) bound(source string) error {
 	return nil
 }
 
-// deepest is the greatest number of signs of quotes and lists at the start of a line.
+// deepest is the greatest number of signs of quotes and lists at the start of a line, or of steps by which a list is
+// indented.
 func deepest(source string) (most int) {
 	for line := range strings.Lines(source) {
-		n := 0
+		n, blanks := 0, 0
 		for _, c := range line {
 			if c == '>' || c == '-' || c == '*' || c == '+' || c == ')' || c == '.' {
 				n++
+			} else if c == ' ' && n == 0 {
+				blanks++
+			} else if c == '\t' && n == 0 {
+				blanks += 4
 			} else if c != ' ' && c != '\t' && (c < '0' || c > '9') {
 				break
 			}
@@ -105,7 +121,9 @@ func deepest(source string) (most int) {
 		if strings.Trim(line, "-* \t\r\n+") == "" && !strings.ContainsRune(line, '>') {
 			continue // a divider
 		}
-		most = max(most, n)
+		if most = max(most, n); n > 0 {
+			most = max(most, blanks/2)
+		}
 	}
 	return most
 }
@@ -114,7 +132,8 @@ func deepest(source string) (most int) {
 type markdownReader struct {
 	d       *document
 	src     []byte
-	ofBlock bool // the source is the text of a block: its lines are not those of a file
+	feeds   []int // octets of the line feeds in src; lineAt fills it
+	ofBlock bool  // the source is the text of a block: its lines are not those of a file
 }
 
 func (r *markdownReader) blocks(parent ast.Node, depth int) (out []node) {

@@ -124,6 +124,7 @@ type document struct {
 	warnings []Warning
 	block    int // at hand, of blocks
 	signs    int // of emphasis and links, for bound
+	cells    int // of tables, for bound
 	octets   int // of the source
 }
 
