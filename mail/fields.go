@@ -12,7 +12,7 @@ type UsedField struct {
 // UsedFields lists the preferences that the parts of a mail print outside of blocks that ask for them, each once. Its
 // error is that of a faulty template.
 func (b *Bulk) UsedFields() (used []UsedField, err error) {
-	s := &b.spec
+	s, known := &b.spec, map[string]bool{}
 	for _, part := range []struct{ name, text string }{
 		{"subject", s.Subject}, {"preheader", s.Preheader}, {"content.source", s.HTML}, {"content.source", s.Text},
 	} {
@@ -29,8 +29,8 @@ func (b *Bulk) UsedFields() (used []UsedField, err error) {
 					return nil, err
 				}
 				asked := slices.ContainsFunc(blocks, func(b []string) bool { return slices.Contains(b, name) })
-				known := slices.ContainsFunc(used, func(u UsedField) bool { return u.Name == name })
-				if name != "" && !asked && !known {
+				if name != "" && !asked && !known[name] {
+					known[name] = true
 					used = append(used, UsedField{name, word, part.name})
 				}
 			case tokenTag:

@@ -30,7 +30,7 @@ const (
 // Inspect returns what is probably not meant in a mail, and the addresses that its links and pictures have, each once:
 // those without a placeholder. It connects to nothing. It returns an error of the rendering.
 func (b *Bulk) Inspect(in *Inspection) (all []core.CampaignFinding, addresses []string, err error) {
-	i := &inspector{b: b, in: in}
+	i := &inspector{b: b, in: in, seen: map[string]bool{}}
 	subject, text, html, err := b.Parts(in.Recipient)
 	if err != nil {
 		return nil, nil, err
@@ -67,6 +67,7 @@ type inspector struct {
 	in        *Inspection
 	all       []core.CampaignFinding
 	addresses []string
+	seen      map[string]bool // the addresses
 }
 
 func (i *inspector) warn(code, field, hint, format string, args ...any) {
@@ -75,11 +76,13 @@ func (i *inspector) warn(code, field, hint, format string, args ...any) {
 
 // at is warn for what stands somewhere in the content.
 func (i *inspector) at(text, code, hint, format string, args ...any) {
-	i.add(core.Warningf(code, i.in.Place(text), hint, format, args...))
+	if len(i.all) < maxFindings { // to find the place takes long
+		i.add(core.Warningf(code, i.in.Place(text), hint, format, args...))
+	}
 }
 
 func (i *inspector) add(f core.CampaignFinding) {
-	if !slices.Contains(i.all, f) && len(i.all) < maxFindings {
+	if len(i.all) < maxFindings && !slices.Contains(i.all, f) {
 		i.all = append(i.all, f)
 	}
 }
@@ -102,7 +105,7 @@ func (i *inspector) placeholders() error {
 		if err != nil {
 			return err
 		}
-		for _, name := range open {
+		for _, name := range open[:min(len(open), maxFindings)] {
 			f := core.Warningf("placeholder_without_default", core.FindingPlace{Field: part.field},
 				strings.Replace(hint, "%s", name, 1), "%s prints nothing for a reader who has none.", name)
 			switch part.field {

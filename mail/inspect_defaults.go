@@ -9,6 +9,7 @@ import (
 // them, each once.
 func withoutDefault(tokens []token) (names []string, err error) {
 	var blocks [][]string // the preferences that the conditions of the open branches name
+	known := map[string]bool{}
 	for _, t := range tokens {
 		switch t.kind {
 		case tokenOutput:
@@ -17,7 +18,8 @@ func withoutDefault(tokens []token) (names []string, err error) {
 				return nil, err
 			}
 			asked := slices.ContainsFunc(blocks, func(b []string) bool { return slices.Contains(b, name) })
-			if name != "" && !asked && !slices.Contains(names, name) {
+			if name != "" && !asked && !known[name] {
+				known[name] = true
 				names = append(names, name)
 			}
 		case tokenTag:

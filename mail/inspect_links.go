@@ -79,7 +79,8 @@ func (i *inspector) address(address string, u *url.URL) {
 	if mixed := mixedScripts(u); mixed != "" {
 		i.at(address, "link_mixed_scripts", "Type the address by hand, or copy it from its page.", "%s", mixed)
 	}
-	if !slices.Contains(i.addresses, address) {
+	if !i.seen[address] {
+		i.seen[address] = true
 		i.addresses = append(i.addresses, address)
 	}
 }

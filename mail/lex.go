@@ -152,7 +152,7 @@ func (s *source) verbatim(open, from int, name string) (begin, end int, err erro
 			return 0, 0, s.fail(open, "{%% %s %%} is missing", name)
 		}
 		i += n
-		rest := s.text[i+2:]
+		rest := s.text[i+2 : min(len(s.text), i+maxExpression)]
 		if c := strings.Index(rest, "%}"); c >= 0 && strings.Trim(rest[:c], " \t\r\n-") == name {
 			return i, i + 2 + c + 2, nil
 		}
