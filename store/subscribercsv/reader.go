@@ -18,6 +18,9 @@ import (
 // maxRecord is the size in bytes from which a record counts as one whose quote was never closed.
 const maxRecord = 1 << 20
 
+// MaxColumns is how many columns a file may have.
+const MaxColumns = 1000
+
 // emailColumns are the names in lower case that the column of addresses may have.
 var emailColumns = []string{"email", "e-mail", "email address", "e-mail address", "mail"}
 
@@ -164,6 +167,10 @@ func NewReader(r io.Reader, rename map[string]string) (*Reader, error) {
 			err = c.quoteFault(pe)
 		}
 		return nil, fmt.Errorf("header: %w", err)
+	}
+	if len(header) > MaxColumns {
+		return nil, fmt.Errorf("the file has %d columns, and %d is the limit: remove those that you don't need",
+			len(header), MaxColumns)
 	}
 	toUTF8(header)
 	c.header = slices.Clone(header)
