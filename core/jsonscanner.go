@@ -11,8 +11,12 @@ import (
 // MaxJSONDepth is how deep objects and arrays may stand in each other; the text itself is 1.
 const MaxJSONDepth = 32
 
+// maxJSONKeys is how many keys an object may have. No object of ours has a hundredth of them.
+const maxJSONKeys = 10_000
+
 // JSONScanner reads one JSON text (RFC 8259) in a single pass, stricter than encoding/json: valid UTF-8
-// without NUL and without lone surrogates, no duplicate keys at any level, at most MaxJSONDepth levels.
+// without NUL and without lone surrogates, no duplicate keys at any level, at most maxJSONKeys keys in an object and
+// MaxJSONDepth levels.
 // Its errors are those of Fail.
 type JSONScanner struct {
 	Text    []byte
@@ -115,6 +119,9 @@ func (s *JSONScanner) once(key []byte, base int, many map[string]struct{}) (map[
 	if many != nil {
 		if _, dup := many[string(key)]; dup {
 			return many, s.Fail("the key %q stands twice", key)
+		}
+		if len(many) == maxJSONKeys {
+			return many, s.Fail("an object has more than %d keys", maxJSONKeys)
 		}
 		many[string(key)] = struct{}{}
 		return many, nil
