@@ -36,6 +36,9 @@ var Keys = []string{
 // ListKeys are those of Keys that hold several texts, or one.
 var ListKeys = []string{"lists", "exclude_lists", "exclude_campaigns", "test_addresses", "attachments"}
 
+// maxHead is how many bytes a head may have: the time of the parsers grows with the square of it.
+const maxHead = 4 << 10
+
 // Read reads the head of a file, TOML between lines of +++ or YAML between lines of ---; a file without one
 // has no values. Errors name the file and the line.
 func Read(name, source string) (m Matter, err error) {
@@ -52,6 +55,9 @@ func Read(name, source string) (m Matter, err error) {
 		return m, fmt.Errorf("%s:1: the head that begins with %s has no end: a line %s is missing", name, fence, fence)
 	}
 	head := strings.Join(lines[1:end+1], "\n")
+	if len(head) > maxHead {
+		return m, fmt.Errorf("%s:1: the head has %d bytes, and %d is the limit", name, len(head), maxHead)
+	}
 	m.Before, m.Body = end+2, strings.Join(lines[end+2:], "\n")
 	values := map[string]any{}
 	if fence == "+++" {
