@@ -202,7 +202,7 @@ func (d Drafts) inspect(ctx context.Context, l *Look, now core.Instant) error {
 	f := &l.Draft.Fields
 	tracked := f.Tracking != core.TrackingOff && !l.Draft.Content.Tenant.NoTracking
 	in := mail.Inspection{
-		Recipient: &r, Place: func(text string) core.FindingPlace { return placeIn(f, text) },
+		Recipient: &r, Place: (&placer{fields: f}).place,
 		Written: f.Content.Kind == core.ContentHTML || f.Content.Kind == core.ContentText,
 		Track: mail.Tracking{
 			Open: tracked, Click: tracked,
@@ -223,14 +223,23 @@ func (d Drafts) inspect(ctx context.Context, l *Look, now core.Instant) error {
 }
 
 // placeIn returns where a text stands in what was written.
-func placeIn(f *core.CampaignFields, text string) core.FindingPlace {
-	c := &f.Content
+func placeIn(f *core.CampaignFields, text string) core.FindingPlace { return (&placer{fields: f}).place(text) }
+
+// placer finds where texts stand in what was written. It reads blocks once.
+type placer struct {
+	fields *core.CampaignFields
+	blocks []any
+	read   bool
+}
+
+func (p *placer) place(text string) core.FindingPlace {
+	c := &p.fields.Content
 	at := core.FindingPlace{Field: "content.source"}
 	if text == "" {
 		return at
 	}
 	if c.Kind == core.ContentBlocks {
-		at.Block = blockWith(c.Source, text)
+		at.Block = p.blockWith(text)
 		return at
 	}
 	for _, part := range []struct{ field, text string }{{"content.source", c.Source}, {"content.text", c.Text}} {
@@ -245,14 +254,17 @@ func placeIn(f *core.CampaignFields, text string) core.FindingPlace {
 }
 
 // blockWith returns the first block, from 1, that holds a text; 0: none.
-func blockWith(source, text string) int {
-	var document struct {
-		Blocks []any `json:"blocks"`
+func (p *placer) blockWith(text string) int {
+	if !p.read {
+		var document struct {
+			Blocks []any `json:"blocks"`
+		}
+		if json.Unmarshal([]byte(p.fields.Content.Source), &document) == nil {
+			p.blocks = document.Blocks
+		}
+		p.read = true
 	}
-	if json.Unmarshal([]byte(source), &document) != nil {
-		return 0
-	}
-	for n, block := range document.Blocks {
+	for n, block := range p.blocks {
 		if holdsText(block, text) {
 			return n + 1
 		}

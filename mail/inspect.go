@@ -68,6 +68,7 @@ type inspector struct {
 	all       []core.CampaignFinding
 	addresses []string
 	seen      map[string]bool // the addresses
+	places    int             // that were looked for
 }
 
 func (i *inspector) warn(code, field, hint, format string, args ...any) {
@@ -76,7 +77,7 @@ func (i *inspector) warn(code, field, hint, format string, args ...any) {
 
 // at is warn for what stands somewhere in the content.
 func (i *inspector) at(text, code, hint, format string, args ...any) {
-	if len(i.all) < maxFindings { // to find the place takes long
+	if i.places++; i.places <= maxPlaces && len(i.all) < maxFindings {
 		i.add(core.Warningf(code, i.in.Place(text), hint, format, args...))
 	}
 }
@@ -87,8 +88,10 @@ func (i *inspector) add(f core.CampaignFinding) {
 	}
 }
 
-// maxFindings is how many findings about one mail are told.
-const maxFindings = 200
+const (
+	maxFindings = 200 // about one mail that are told
+	maxPlaces   = 400 // of findings that are looked for: each goes through the whole source
+)
 
 // placeholders looks for those that print nothing, or may. In the subject of a campaign that is an error.
 func (i *inspector) placeholders() error {

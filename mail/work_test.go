@@ -94,6 +94,35 @@ var hostileBodies = map[string]func(n int) string{
 	"names":   func(n int) string { return numbered(`<a name="x%d" href="#x">`, n) },
 }
 
+// A comment ends with a tag that is as long as a tag may be: looking further would take the square of its length.
+func TestTheEndOfACommentIsNear(t *testing.T) {
+	for blanks, ok := range map[int]bool{maxExpression / 2: true, maxExpression: false} {
+		_, err := Compile(PartText, "body_text", "{% comment %}a{% endcomment"+strings.Repeat(" ", blanks)+"%}")
+		if (err == nil) != ok {
+			t.Errorf("%d blanks: %v", blanks, err)
+		}
+	}
+}
+
+// The place of a finding is looked for only where the finding is told.
+func TestPlacesAreLookedForAFewTimes(t *testing.T) {
+	spec := BulkSpec{
+		JobID: "j", From: Address{Email: "a@b.example"}, Subject: "a", HTML: numbered(`<a href="htps:/a.example/%d">a</a>`, 200_000),
+	}
+	b, err := CompileBulk(&spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	found, _, err := b.Inspect(&Inspection{
+		Recipient: &Recipient{Email: "a@b.example"}, Written: true,
+		Place: func(string) (p core.FindingPlace) { asked++; return p },
+	})
+	if err != nil || len(found) == 0 || asked > maxPlaces {
+		t.Errorf("%d places for %d findings: %v", asked, len(found), err)
+	}
+}
+
 func TestWorkOfBodies(t *testing.T) {
 	for name, make := range hostileBodies {
 		t.Run(name, func(t *testing.T) {

@@ -51,6 +51,8 @@ func TestStrictJSON(t *testing.T) {
 		{"32 deep", deep(32), "", ""},
 		{"the same key at different places", `{"o":{"x":"s"},"s":"o","unknown":[{"a":1},{"a":2}]}`, "", ""},
 
+		{"as many keys as are taken", "{" + jsonKeys(78_890-8) + `"z":1}`, "", ""},
+		{"more keys than are taken", "{" + jsonKeys(200_000) + `"z":1}`, "invalid_json", ""},
 		{"nothing", ``, "invalid_json", ""},
 		{"white space", " \n", "invalid_json", ""},
 		{"two values", `{} {}`, "invalid_json", ""},

@@ -2,6 +2,7 @@ package markup
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -125,6 +126,48 @@ func refs(n int) string {
 		fmt.Fprintf(&b, "[a%d]\n\n", i)
 	}
 	return b.String()
+}
+
+// A table is refused by what the parser would make of it: it fills up each row.
+func TestCellsOfTablesAreCounted(t *testing.T) {
+	table := func(columns, rows int) string {
+		return full("|a", 2*columns) + "\n" + full("|-", 2*columns) + "\n" + full("|\n", 2*rows)
+	}
+	for name, c := range map[string]struct {
+		source string
+		taken  bool
+	}{
+		"a large one":          {table(10, 100), true},
+		"a wide one":           {table(1000, 100), false},
+		"in a quote":           {"> " + strings.ReplaceAll(table(1000, 100), "\n", "\n> "), false},
+		"many small ones":      {full(table(100, 100)+"\n", 1<<16), false},
+		"an odd blank between": {full("|a", 2000) + "\n" + full("|-", 2000) + "\n" + full("|\n\u00a0\n", 1000), false},
+		"pipes in a text":      {full(strings.Repeat("a | b ", 50)+"\n\n", 20_000), true},
+	} {
+		if _, err := Compile(KindMarkdown, c.source, Options{}); (err == nil) != c.taken {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// What containers within each other take grows with their number, not with its square.
+func TestContainersWithinEachOtherTakeLittle(t *testing.T) {
+	taken := func(n int) float64 {
+		source := strings.Repeat("::: note\n", n)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if _, err := Compile(KindMarkdown, source, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		runtime.ReadMemStats(&after)
+		return float64(after.TotalAlloc - before.TotalAlloc)
+	}
+	if half, whole := taken(2000), taken(4000); whole > 2.5*half {
+		t.Errorf("twice the containers take %.1f times the memory", whole/half)
+	}
+	if _, err := Compile(KindMarkdown, strings.Repeat(" ", 300)+"- a", Options{}); err == nil {
+		t.Error("a list is indented by 150 steps")
+	}
 }
 
 func TestWorkOfMarkdown(t *testing.T) {

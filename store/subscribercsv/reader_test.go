@@ -271,6 +271,14 @@ func TestCSVHeaderFaults(t *testing.T) {
 		rename           map[string]string
 	}{
 		{"empty", "", "the file is empty", nil},
+		{
+			"more columns than are read", "email" + strings.Repeat(",x", MaxColumns) + "\n",
+			"the file has 1001 columns, and 1000 is the limit", nil,
+		},
+		{
+			"as many columns as are read", "email" + strings.Repeat(",x", MaxColumns-1) + "\n",
+			`two columns are named "x"`, nil,
+		},
 		{"no address", "name,city\n", "no column is named email; there are name, city", nil},
 		{"two addresses", "email,email\n", `two columns hold addresses, "email" and "email"`, nil},
 		{"two addresses in our export", "email,email,status,preferences\n", "two columns hold addresses", nil},
