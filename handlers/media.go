@@ -25,11 +25,12 @@ type media struct {
 	uploads *uploads
 	limits  core.MediaLimits
 	memory  *semaphore.Weighted // of pictures that are decoded
+	turns   *pictureTurns
 }
 
 // mediaRoutes are the pictures of tenants.
 func (h *Handler) mediaRoutes(t *web.Table) {
-	a := media{h.options.Store, h.uploads, h.options.MediaLimits, h.pictures}
+	a := media{h.options.Store, h.uploads, h.options.MediaLimits, h.pictures, newPictureTurns()}
 	const all = "/api/media"
 	t.Add("POST", all, sent(core.ActionMediaWrite), web.Send,
 		web.Stream(a.create).NeedsRoom(maxWrite).Created().Fails(core.NotFound, core.TooLarge, core.TooMany),
@@ -122,9 +123,6 @@ type mediaQuery struct {
 	ContentType string  `header:"Content-Type"`
 }
 
-// decodeWait is how long an upload waits for memory to decode its picture.
-const decodeWait = 10 * time.Second
-
 func (a media) create(c *web.Call, in mediaQuery) (r core.MediaView, err error) {
 	tenant, err := oneTenant(c, in.TenantID)
 	if err != nil {
@@ -139,8 +137,10 @@ func (a media) create(c *web.Call, in mediaQuery) (r core.MediaView, err error) 
 		return r, err
 	}
 	defer done()
+	own, forget := a.turns.of(tenant)
+	defer forget()
 	about := core.MediaInput{Name: in.Name, Alt: in.Alt, Decorative: in.Decorative}
-	file, release, err := a.read(c, in.ContentType, &about)
+	file, release, err := a.read(c, own, in.ContentType, &about)
 	defer release()
 	if err != nil {
 		return r, err
@@ -149,7 +149,7 @@ func (a media) create(c *web.Call, in mediaQuery) (r core.MediaView, err error) 
 	if err != nil {
 		return r, err
 	}
-	if m.Full, m.Mail, err = a.decode(c, file); err != nil {
+	if m.Full, m.Mail, err = a.decode(c, own, file); err != nil {
 		return r, err
 	}
 	if m, err = a.store.AddMedia(c, m, a.limits, actor(c)); err != nil {
@@ -159,10 +159,12 @@ func (a media) create(c *web.Call, in mediaQuery) (r core.MediaView, err error) 
 }
 
 // read reads the file into memory, which release gives back.
-func (a media) read(c *web.Call, contentType string, about *core.MediaInput) (file []byte, release func(), err error) {
+func (a media) read(c *web.Call, own *pictureTurn, contentType string, about *core.MediaInput) (
+	file []byte, release func(), err error,
+) {
 	kind, params, _ := mime.ParseMediaType(contentType)
 	form := kind == "multipart/form-data"
-	in := received{grow: a.uploads.grow(c), limit: a.limits.Bytes}
+	in := received{grow: own.grow(c, a.uploads.grow(c)), limit: a.limits.Bytes}
 	switch size := c.Request.ContentLength; {
 	case size == 0:
 		return nil, in.release, core.Invalidf("",
@@ -212,7 +214,7 @@ type received struct {
 func (r *received) read(from io.Reader) error {
 	for {
 		if n := len(r.bytes); n == cap(r.bytes) {
-			more := max(n, 64*web.KiB)
+			more := max(64*web.KiB, min(n, int(r.limit)+1-n))
 			if err := r.grow(more); err != nil {
 				return err
 			}
@@ -238,8 +240,8 @@ func (r *received) release() {
 	}
 }
 
-// decode makes the files of a picture, once there is memory for it.
-func (a media) decode(c *web.Call, file []byte) (full, mail core.MediaFile, err error) {
+// decode makes the files of a picture, once it is the tenant's turn and there is memory for it.
+func (a media) decode(c *web.Call, own *pictureTurn, file []byte) (full, mail core.MediaFile, err error) {
 	if f, ok := picture.Document(file); ok {
 		return f, f, nil
 	}
@@ -247,12 +249,11 @@ func (a media) decode(c *web.Call, file []byte) (full, mail core.MediaFile, err 
 	if err != nil {
 		return full, mail, err
 	}
-	ctx, cancel := context.WithTimeout(c, decodeWait)
-	defer cancel()
-	if err := a.memory.Acquire(ctx, p.Memory); err != nil {
-		return full, mail, web.ErrBusy.With(fmt.Errorf("memory of pictures: %w", err))
+	done, err := own.take(c, a.memory, p.Memory)
+	if err != nil {
+		return full, mail, err
 	}
-	defer a.memory.Release(p.Memory)
+	defer done()
 	return p.Make(c, int(a.limits.Bytes))
 }
 

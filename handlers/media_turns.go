@@ -1,0 +1,91 @@
+package handlers
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"newsletterd/handlers/web"
+	"newsletterd/store"
+)
+
+const (
+	// turnWait is how long a picture waits for its turn and for memory.
+	turnWait = 10 * time.Second
+	// tenantUploads is how much memory the pictures of one tenant may hold that arrive or wait: half of what all have.
+	tenantUploads = uploadMemory / 2
+)
+
+// pictureTurns let one picture of a tenant be decoded at a time, and bound what its others hold meanwhile, so that a tenant
+// with many pictures waits for itself. Whoever holds memory for decoding has its turn: nobody waits in a circle.
+type pictureTurns struct {
+	mu      sync.Mutex
+	tenants map[string]*pictureTurn
+}
+
+// pictureTurn is what the uploads of one tenant share.
+type pictureTurn struct {
+	uploads int                 // under way; with the last one the turn is forgotten
+	next    *semaphore.Weighted // of one
+	memory  *semaphore.Weighted
+}
+
+func newPictureTurns() *pictureTurns { return &pictureTurns{tenants: map[string]*pictureTurn{}} }
+
+// of returns the turn of a tenant, until done is called.
+func (t *pictureTurns) of(tenantID string) (own *pictureTurn, done func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if own = t.tenants[tenantID]; own == nil {
+		own = &pictureTurn{next: semaphore.NewWeighted(1), memory: semaphore.NewWeighted(tenantUploads)}
+		t.tenants[tenantID] = own
+	}
+	own.uploads++
+	return own, func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if own.uploads--; own.uploads == 0 {
+			delete(t.tenants, tenantID)
+		}
+	}
+}
+
+// grow takes memory for a picture that arrives: from the tenant's share first, then from that of all uploads.
+func (t *pictureTurn) grow(ctx context.Context, all store.Grow) store.Grow {
+	return func(n int) error {
+		if n < 0 {
+			t.memory.Release(int64(-n))
+			return all(n)
+		}
+		wait, cancel := context.WithTimeout(ctx, web.BodyBudgetWait)
+		defer cancel()
+		if err := t.memory.Acquire(wait, int64(n)); err != nil {
+			return web.ErrBusy.With(fmt.Errorf("memory of a tenant's uploads: %w", err))
+		}
+		err := all(n)
+		if err != nil {
+			t.memory.Release(int64(n))
+		}
+		return err
+	}
+}
+
+// take waits for the tenant's turn, then for memory to decode in. It returns when the request ends or turnWait is over.
+func (t *pictureTurn) take(ctx context.Context, memory *semaphore.Weighted, bytes int64) (done func(), err error) {
+	wait, cancel := context.WithTimeout(ctx, turnWait)
+	defer cancel()
+	if err := t.next.Acquire(wait, 1); err != nil {
+		return nil, web.ErrBusy.With(fmt.Errorf("turn of a tenant's pictures: %w", err))
+	}
+	if err := memory.Acquire(wait, bytes); err != nil {
+		t.next.Release(1)
+		return nil, web.ErrBusy.With(fmt.Errorf("memory of pictures: %w", err))
+	}
+	return func() {
+		memory.Release(bytes)
+		t.next.Release(1)
+	}, nil
+}
