@@ -26,11 +26,12 @@ const consolePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; 
 // consolePages serves pages that try the scripts of the console, and counts what those ask for.
 type consolePages struct {
 	*httptest.Server
-	mu     sync.Mutex
-	counts map[string]int
-	bodies map[string]string // of the last request
-	page   string            // of the editor
-	broken map[string]bool   // paths whose requests get no answer
+	mu      sync.Mutex
+	counts  map[string]int
+	bodies  map[string]string // of the last request
+	page    string            // of the editor
+	broken  map[string]bool   // paths whose requests get no answer
+	refused map[string]string // why requests of a path are refused
 }
 
 // unpacked returns the files of a folder, those that are compressed as they are without gzip.
@@ -60,7 +61,7 @@ func unpacked(t *testing.T, files fs.FS) fs.FS {
 }
 
 func newConsolePages(t *testing.T) *consolePages {
-	p := &consolePages{counts: map[string]int{}, bodies: map[string]string{}, broken: map[string]bool{}}
+	p := &consolePages{counts: map[string]int{}, bodies: map[string]string{}, broken: map[string]bool{}, refused: map[string]string{}}
 	mux := http.NewServeMux()
 	folder := func(name string, files http.FileSystem) {
 		serve := http.StripPrefix("/"+name+"/", http.FileServer(files))
@@ -91,6 +92,12 @@ func newConsolePages(t *testing.T) *consolePages {
 			fmt.Fprintf(w, `<span id="saved" data-revision="%d">Saved</span>`, p.counts[r.URL.Path])
 			return
 		}
+		if reason := p.refused[r.URL.Path]; reason != "" {
+			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+			w.WriteHeader(http.StatusUnprocessableEntity)
+			_, _ = io.WriteString(w, reason)
+			return
+		}
 		if r.URL.Path == "/pictures" {
 			w.Header().Set("Content-Type", "application/json")
 			fmt.Fprintf(w, `{"url": "/pictures/%d.png"}`, p.counts[r.URL.Path])
@@ -117,6 +124,13 @@ func (p *consolePages) breaks(path string, breaks bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.broken[path] = breaks
+}
+
+// refuses has requests of a path refused for a reason; empty: they are answered.
+func (p *consolePages) refuses(path, reason string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.refused[path] = reason
 }
 
 // consoleBrowser is a browser on a page that tries a script.

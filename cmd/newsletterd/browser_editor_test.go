@@ -452,20 +452,35 @@ func tryPictures(b *consoleBrowser) {
 	b.Look("editor-picture")
 	b.Click(".editor-dialog .primary", chromedp.WaitNotPresent(".editor-dialog"))
 	b.expectSource("Text\n\n[![A boot](/pictures/1.png \"Caption\"){width=300}](https://acme.example)\n")
-	// One that can't be sent stays, and is no part of the text until it is.
-	b.breaks("/pictures", true)
-	b.Eval(`(() => {
+	paste := `(() => {
 		const data = new DataTransfer();
 		data.items.add(` + file + `);
 		document.querySelector(".editor-text").dispatchEvent(new ClipboardEvent("paste", {
 			bubbles: true, cancelable: true, clipboardData: data}));
-	})()`)
+	})()`
+	// One that is refused says why, is sent once, and keeps its place, where the checks find it.
+	const reason = "The JPEG has more than 100 scans."
+	sent, _ := b.count("/pictures")
+	b.refuses("/pictures", reason)
+	b.Eval(paste)
+	b.Wait(`document.querySelector(".editor-figure[data-pending=failed]")`)
+	b.expect(`document.querySelector(".editor-status").textContent`, reason)
+	b.expect(`document.querySelector(".editor-figure[data-pending=failed] .editor-elsewhere").textContent`, reason)
+	if n, _ := b.count("/pictures"); n != sent+1 || !strings.Contains(b.source(), "![](file:)") {
+		b.Errorf("sent %d times: %s", n-sent, b.source())
+	}
+	b.refuses("/pictures", "")
+	b.Click(".editor-figure[data-pending=failed] .button")
+	b.Wait(`document.querySelectorAll(".editor-figure[data-pending='']").length === 2`)
+	// One that can't be sent stays, too.
+	b.breaks("/pictures", true)
+	b.Eval(paste)
 	b.Wait(`document.querySelector(".editor-figure[data-pending=failed]")`)
 	b.expect(`document.querySelector(".editor-status").textContent`, "The picture could not be sent.")
 	b.breaks("/pictures", false)
 	b.Click(".editor-figure[data-pending=failed] .button")
-	b.Wait(`document.querySelectorAll(".editor-figure[data-pending='']").length === 2`)
-	if got := b.source(); strings.Count(got, "/pictures/") != 2 {
+	b.Wait(`document.querySelectorAll(".editor-figure[data-pending='']").length === 3`)
+	if got := b.source(); strings.Count(got, "/pictures/") != 3 || strings.Contains(got, "file:") {
 		b.Error(got)
 	}
 }

@@ -5,12 +5,17 @@ import { word } from "./words.js";
 const tries = 3;
 let made = 0;
 
-// A picture that stayed on a computer keeps its place in what is saved, so that the checks find it.
+// A picture that stayed on a computer, or that the server did not take, keeps its place in what is saved: the checks
+// find it, and nothing is sent without it.
 const stayed = "file:";
+
+export function isFailed(pending) {
+  return pending.startsWith("failed-");
+}
 
 // savedSrc returns the address that a picture is saved with; "": it isn't saved.
 export function savedSrc({ src, pending }) {
-  if (pending === "drop") return stayed;
+  if (pending === "drop" || isFailed(pending)) return stayed;
   return pending ? "" : src;
 }
 
@@ -27,9 +32,10 @@ export class Pictures {
     this.hosts = [location.origin, ...hosts];
     this.files = new Map(); // pending: file
     this.shown = new Map(); // address or pending: data: address of what was sent
+    this.reasons = new Map(); // pending: why it could not be sent
     // Once there is a line again, what could not be sent is sent without being asked.
     addEventListener("online", () => {
-      for (const failed of [...this.files.keys()].filter((k) => k.startsWith("failed-"))) {
+      for (const failed of [...this.files.keys()].filter(isFailed)) {
         if (this.view && !this.view.isDestroyed) this.again(failed, this.view);
       }
     });
@@ -75,8 +81,9 @@ export class Pictures {
     this.shown.set(pending, await dataAddress(file));
     const answer = await this.post(file);
     if (view.isDestroyed) return;
-    if (!answer?.url) {
-      this.say(word("picture.failed"));
+    if (!answer.url) {
+      this.say(answer.reason);
+      this.reasons.set(`failed-${pending}`, answer.reason);
       this.files.delete(pending);
       change(view, pending, { pending: `failed-${pending}` });
       this.files.set(`failed-${pending}`, file);
@@ -96,18 +103,22 @@ export class Pictures {
     change(view, failed, { pending });
   }
 
+  // post sends a file, and returns the answer, or the reason why there is none: what the server refuses is not sent
+  // again.
   async post(file) {
     for (let n = 1; ; n++) {
+      let reason = "";
       try {
         const form = new FormData();
         form.append("file", file, file.name || "picture");
         const r = await fetch(this.upload, { method: "POST", body: form, headers: { Accept: "application/json" } });
         if (r.ok) return await r.json();
-        if (r.status < 500) return null;
+        if (/^text\/plain/.test(r.headers.get("Content-Type") ?? "")) reason = await r.text();
+        if (r.status < 500) return { reason: reason || word("picture.failed") };
       } catch {
         // there was no answer
       }
-      if (n === tries) return null;
+      if (n === tries) return { reason: reason || word("picture.failed") };
       await new Promise((done) => setTimeout(done, 500 * 2 ** n));
     }
   }

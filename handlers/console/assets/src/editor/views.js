@@ -4,6 +4,7 @@ import { make } from "../console/page.js";
 import { askPicture } from "./actions.js";
 import { BlocksError, checkBlock } from "./blocks.js";
 import { parse } from "./dialect.js";
+import { isFailed } from "./pictures.js";
 import { lockedBlocks } from "./source.js";
 import { describe, hide, show, TemplateError } from "./template.js";
 import { word } from "./words.js";
@@ -210,7 +211,8 @@ class Figure {
     const text = make("span", { textContent: alt || word("alt.missing") });
     if (!alt) text.className = "editor-missing";
     const line = make("p", { className: "editor-about" }, text);
-    if (/^failed/.test(pending)) {
+    if (isFailed(pending)) {
+      if (visible) parts.push(make("p", { className: "editor-elsewhere", textContent: this.missing(src, pending) }));
       line.append(this.button(word("picture.again"), () => this.pictures.again(pending, this.view)));
     }
     line.append(this.button(word("edit"), () => this.edit()));
@@ -222,7 +224,7 @@ class Figure {
 
   missing(src, pending) {
     if (pending === "drop") return word("picture.drop");
-    if (/^failed/.test(pending)) return word("picture.failed");
+    if (isFailed(pending)) return this.pictures.reasons.get(pending) ?? word("picture.failed");
     if (pending) return word("picture.sending");
     let host = src;
     try {
