@@ -126,7 +126,7 @@ func TestPlacesAreLookedForAFewTimes(t *testing.T) {
 func TestWorkOfBodies(t *testing.T) {
 	for name, make := range hostileBodies {
 		t.Run(name, func(t *testing.T) {
-			coretest.Work(t, name, func(part float64) (string, int) {
+			coretest.Work(t, "body of a mail: "+name, func(part float64) (string, int) {
 				s := make(int(maxTemplate * part))
 				return s, len(s)
 			}, func(s string) {

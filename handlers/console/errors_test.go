@@ -57,7 +57,7 @@ func messageOf(n ast.Node) string {
 		at := 1
 		switch nameOf(n.Fun) {
 		case "Invalidf", "Conflictf":
-		case "Forbiddenf":
+		case "Forbiddenf", "refusedf":
 			at = 0
 		default:
 			return ""

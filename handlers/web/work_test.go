@@ -55,7 +55,7 @@ func longKeys(n int) string {
 func TestWorkOfJSON(t *testing.T) {
 	for name, make := range hostileJSON {
 		t.Run(name, func(t *testing.T) {
-			coretest.Work(t, name, func(part float64) ([]byte, int) {
+			coretest.Work(t, "JSON: "+name, func(part float64) ([]byte, int) {
 				s := make(int(8 << 20 * part))
 				return []byte(s), len(s)
 			}, func(s []byte) {
@@ -71,7 +71,7 @@ func TestWorkOfJSON(t *testing.T) {
 func TestWorkOfForms(t *testing.T) {
 	for name, piece := range map[string]string{"and": "&", "pairs": "a=b&", "percent": "%41", "plus": "+", "equals": "="} {
 		t.Run(name, func(t *testing.T) {
-			coretest.Work(t, name, func(part float64) (string, int) {
+			coretest.Work(t, "form: "+name, func(part float64) (string, int) {
 				s := strings.Repeat(piece, int(MaxForm*part)/len(piece))
 				return s, len(s)
 			}, func(s string) { _, _ = formValues(s) })

@@ -178,7 +178,7 @@ func TestWorkOfMarkdown(t *testing.T) {
 				name += " html"
 			}
 			t.Run(name, func(t *testing.T) {
-				coretest.Work(t, name, func(part float64) (string, int) {
+				coretest.Work(t, "Markdown: "+name, func(part float64) (string, int) {
 					s := make(int(maxSource * part))
 					s = s[:min(len(s), maxSource)]
 					return s, len(s)

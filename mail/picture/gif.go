@@ -93,7 +93,7 @@ func cleanGIF(ctx context.Context, b []byte) ([]byte, error) {
 				return nil, broken("GIF: a frame beyond its screen")
 			}
 			if frames > maxFrames || pixels > maxGIFPixels {
-				return nil, refused("The GIF has too many frames: it may have %d, of %d million pixels together.",
+				return nil, refusedf("The GIF has too many frames: it may have %d, of %d million pixels together.",
 					maxFrames, maxGIFPixels/1_000_000)
 			}
 			out = append(append(append(out, gifFrame), d...), r.table(d[8])...)

@@ -68,7 +68,7 @@ func broken(format string, args ...any) *core.Error {
 	return e.With(fmt.Errorf(format, args...))
 }
 
-func refused(format string, args ...any) *core.Error {
+func refusedf(format string, args ...any) *core.Error {
 	e := core.Invalidf("file", format, args...)
 	e.Code = "unsupported_picture"
 	return e
@@ -95,7 +95,7 @@ func Open(data []byte) (*Picture, error) {
 		most = maxPNGPixels
 	}
 	if max(p.width, p.height) > maxSide || int64(p.width)*int64(p.height) > most {
-		return nil, refused("The picture has %d × %d pixels; it may have %d million, and %d in each direction. "+
+		return nil, refusedf("The picture has %d × %d pixels; it may have %d million, and %d in each direction. "+
 			"Save a smaller one.", p.width, p.height, most/1_000_000, maxSide)
 	}
 	w, h := p.upright()
@@ -107,7 +107,7 @@ func Open(data []byte) (*Picture, error) {
 	}
 	p.Memory = int64(float64(w*h)*p.perPixel) + kept
 	if p.Memory > MaxMemory {
-		return nil, refused("The picture takes %d MiB of memory to open; it may take %d. Save it with fewer pixels, "+
+		return nil, refusedf("The picture takes %d MiB of memory to open; it may take %d. Save it with fewer pixels, "+
 			"with 8 bits a channel, or as a JPEG that isn't progressive.", p.Memory>>20, MaxMemory>>20)
 	}
 	return p, nil

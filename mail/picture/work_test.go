@@ -188,7 +188,7 @@ func TestWorkOfPictures(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			coretest.Work(t, name, func(part float64) ([]byte, int) {
+			coretest.Work(t, "picture: "+name, func(part float64) ([]byte, int) {
 				b := data(part)
 				return b, len(b)
 			}, func(b []byte) {

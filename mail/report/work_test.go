@@ -72,7 +72,7 @@ var hostileBounces = map[string]func(n int) string{
 func TestWorkOfBounces(t *testing.T) {
 	for name, make := range hostileBounces {
 		t.Run(name, func(t *testing.T) {
-			coretest.Work(t, name, func(part float64) ([]byte, int) {
+			coretest.Work(t, "bounce: "+name, func(part float64) ([]byte, int) {
 				s := make(int(MaxBounce * part))
 				return []byte(s), len(s)
 			}, func(s []byte) { ParseBounce("b+a@b.example", s, core.Instant(1_700_000_000_000)) })
@@ -107,7 +107,7 @@ func TestWorkOfEvents(t *testing.T) {
 		}
 		for name, make := range hostileEvents {
 			t.Run(k.Name+"/"+name, func(t *testing.T) {
-				coretest.Work(t, k.Name+" "+name, func(part float64) ([]byte, int) {
+				coretest.Work(t, "event of "+k.Name+": "+name, func(part float64) ([]byte, int) {
 					s := make(int(float64(k.MaxBody) * part))
 					return []byte(s), len(s)
 				}, func(s []byte) {

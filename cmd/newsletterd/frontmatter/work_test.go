@@ -37,7 +37,7 @@ func TestWorkOfFrontMatter(t *testing.T) {
 		"+++ text": func(n int) string { return `a = "` + strings.Repeat(`\u0041`, n/6) + `"` }, "+++ comments": rep("# a\n"), "+++ inline": func(n int) string { return "a = {" + numbered("b%d=1,")(n) + "c=1}" },
 	} {
 		t.Run(name, func(t *testing.T) {
-			coretest.Work(t, name, func(part float64) (string, int) {
+			coretest.Work(t, "front matter: "+name, func(part float64) (string, int) {
 				s := name[:3] + "\n" + make(int((maxHead-100)*part)) + "\n" + name[:3] + "\n"
 				return s, len(s)
 			}, func(s string) {
