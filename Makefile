@@ -24,7 +24,7 @@ NFPM        := github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.0
 export GOFLAGS := $(GOFLAGS) -tags=urfave_cli_no_docs
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo run console test check fmt-check vet staticcheck tidy-check generated gallery pictures pages race bench bench-full bench-pages litestream schedules torture fuzz golden openapi-lint clients schemathesis cover release clean
+.PHONY: help build demo run console test check fmt-check vet staticcheck tidy-check generated gallery pictures pages race bench bench-full bench-pages work litestream schedules torture fuzz golden openapi-lint clients schemathesis cover release clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -120,6 +120,11 @@ reports = find . -name '*_test.go' | sed 's,^\./,,' | sort | xargs awk -v promis
 	/^func / { test = $$2; sub(/\(.*/, "", test) } \
 	match($$0, /coretest\.(Held|Promise)\(t, [0-9]+,/) { split(substr($$0, RSTART, RLENGTH), part, /[ ,]+/); \
 		if (promise == "" || part[2] == promise) { dir = FILENAME; sub("/[^/]*$$", "", dir); print dir "/" test } }'
+
+work: ## CPU that decoders and parsers take for the worst of the largest inputs, and how it grows (5 minutes); fails over 2 s or 2.2 times
+	@out=$$(mktemp); trap 'rm -f $$out' EXIT; CGO_ENABLED=0 NEWSLETTERD_WORK=1 $(GO) test -count=1 -p 1 -timeout 30m -v -run TestWorkOf \
+		./mail/... ./store/subscribercsv ./handlers/web ./cmd/newsletterd/frontmatter > $$out; status=$$?; \
+	grep -e '^| ' -e ' CPU$$' -e '^FAIL' $$out | sort; exit $$status
 
 litestream: ## restore replicas with the original program, which is built for it (some minutes the first time; says what it skips)
 	@dir=$$(mktemp -d); trap 'rm -rf $$dir' EXIT; \

@@ -172,26 +172,39 @@ func TestContainersWithinEachOtherTakeLittle(t *testing.T) {
 
 func TestWorkOfMarkdown(t *testing.T) {
 	for name, make := range hostileMarkdown {
-		for _, allow := range []bool{false} {
-			name := name
-			if allow {
-				name += " html"
-			}
-			t.Run(name, func(t *testing.T) {
-				coretest.Work(t, "Markdown: "+name, func(part float64) (string, int) {
-					s := make(int(maxSource * part))
-					s = s[:min(len(s), maxSource)]
-					return s, len(s)
-				}, func(s string) {
-					r, err := Compile(KindMarkdown, s, Options{AllowHTML: allow})
-					if err == nil {
-						_, err = mail.CompileBulk(&mail.BulkSpec{JobID: "j", From: mail.Address{Email: "a@b.example"}, Subject: "a", HTML: r.HTML, Text: r.Text})
-					}
-					if err != nil {
-						t.Log(err)
-					}
-				})
+		t.Run(name, func(t *testing.T) {
+			coretest.Work(t, "Markdown: "+name, func(part float64) (string, int) {
+				s := make(int(maxSource * part))
+				s = s[:min(len(s), maxSource)]
+				return s, len(s)
+			}, func(s string) {
+				if r, err := Compile(KindMarkdown, s, Options{}); err == nil {
+					_, _ = mail.CompileBulk(&mail.BulkSpec{
+						JobID: "j", From: mail.Address{Email: "a@b.example"}, Subject: "a", HTML: r.HTML, Text: r.Text,
+					})
+				}
 			})
-		}
+		})
+	}
+}
+
+func TestWorkOfBlocks(t *testing.T) {
+	document := func(blocks string) string { return `{"version":1,"blocks":[` + strings.TrimSuffix(blocks, ",") + `]}` }
+	for name, make := range map[string]func(n int) string{
+		"texts": func(n int) string {
+			return document(full(`{"type":"text","text":"`+strings.Repeat("a ", 500)+`"},`, n-100))
+		},
+		"lists": func(n int) string { return document(`{"type":"text","text":"` + full(`- a\n`, n-100) + `"}`) },
+		"deep":  func(n int) string { return document(full(`{"type":"quote","blocks":[`, n-100)) },
+		"empty": func(n int) string { return document(full(`{},`, n-100)) },
+		"keys":  func(n int) string { return document(`{"type":"text",` + full(`"text":"a",`, n-100) + `"text":"b"}`) },
+		"links": func(n int) string { return document(`{"type":"text","text":"` + full(`[a](b)\n\n`, (n-100)/4) + `"}`) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			coretest.Work(t, "blocks: "+name, func(part float64) (string, int) {
+				s := make(int(maxSource * part))
+				return s, len(s)
+			}, func(s string) { _, _ = Compile(KindBlocks, s, Options{}) })
+		})
 	}
 }

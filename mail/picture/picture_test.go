@@ -498,6 +498,10 @@ func FuzzImage(f *testing.F) {
 	} {
 		f.Add(data)
 	}
+	f.Add(scansOf(true, 16, 16, 3))
+	f.Add(scansOf(false, 16, 16, 2))
+	f.Add(transformed(16, 16))
+	f.Add(unfolded(16, 16, 16, 6))
 	for _, name := range []string{"lossy.webp", "alpha.webp", "lossy-alpha.webp"} {
 		data, err := os.ReadFile("testdata/" + name)
 		if err != nil {
