@@ -144,7 +144,8 @@ func TestCellsOfTablesAreCounted(t *testing.T) {
 		"an odd blank between": {full("|a", 2000) + "\n" + full("|-", 2000) + "\n" + full("|\n\u00a0\n", 1000), false},
 		"pipes in a text":      {full(strings.Repeat("a | b ", 50)+"\n\n", 20_000), true},
 	} {
-		if _, err := Compile(KindMarkdown, c.source, Options{}); (err == nil) != c.taken {
+		_, err := Compile(KindMarkdown, c.source, Options{})
+		if c.taken && err != nil || !c.taken && (err == nil || !strings.Contains(err.Error(), "cells")) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
