@@ -19,6 +19,7 @@ type endpointQueue struct {
 	droppedID int64
 
 	change  int64 // by the operation
+	fed     bool  // an event was written
 	dropped core.Dropped
 	at      core.Instant
 }
@@ -72,6 +73,7 @@ func (tx *Tx) putToEndpoint(e *core.Event, endpointID string, now core.Instant) 
 		return nil
 	}
 	q.change++
+	q.fed = true
 	return tx.putEvent(e, endpointID, now)
 }
 
@@ -94,7 +96,7 @@ func (tx *Tx) putSummary(e *core.SummaryEvent, endpointID string, now, due core.
 }
 
 func (tx *Tx) writeSummary(e *core.SummaryEvent, endpointID string, due core.Instant) (id int64, err error) {
-	tx.kick(TopicOutbox)
+	tx.queueOf(endpointID).fed = true
 	return tx.insert(`INSERT INTO outbox (event_id, event_type, tenant_id, list_id, subscription_id, body, occurred_at,
 		due_at, endpoint_id) VALUES (?, ?, ?, ?, '', ?, ?, ?, ?)`,
 		e.ID, e.Type, e.TenantID, e.ListID, e.Body(), int64(e.OccurredAt), int64(due), endpointID)
@@ -161,6 +163,35 @@ func (tx *Tx) tellDropped(endpointID string, q *endpointQueue) error {
 	}
 	tx.origin = netip.Addr{} // whose request it was that found no place is not to blame
 	return tx.enter(q.at, "daemon", "webhook-endpoint.drop", q.tenantID, endpointID, "")
+}
+
+// fed returns the endpoints for which the operation has written events.
+func (tx *Tx) fed() (ids []string) {
+	for id, q := range tx.queues {
+		if q.fed {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// OnFed calls fn after each commit of this process that has written events for endpoints, with the ids of these. Those of
+// other processes kick TopicEndpoints. fn must not block and must not call the store.
+func (s *Store) OnFed(fn func(endpoints []string)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.feeds = append(s.feeds, fn)
+}
+
+func (s *Store) feed(endpoints []string) {
+	if len(endpoints) == 0 {
+		return
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for _, fn := range s.feeds {
+		fn(endpoints)
+	}
 }
 
 // SendDropped fixes the body of an event that tells of events that were dropped, and returns it: it is about to be

@@ -276,7 +276,7 @@ func (s *Store) UpdateEndpoint(ctx context.Context, id string, c EndpointChange,
 			e.OldUntil = 0
 		}
 		tx.kick(TopicRecords)
-		tx.kick(TopicOutbox) // one that is down is looked at now
+		tx.kick(TopicEndpoints) // one that is down is looked at now
 		_, err = tx.exec(`UPDATE webhook_endpoint SET list_id = ?, name = ?, url = ?, events = ?, old_until = ?,
 			failing_since = ?, disabled_at = ?,
 			disabled_reason = ?, updated_at = ? WHERE id = ?`, e.ListID, e.Name, e.URL, e.Events.Column(),

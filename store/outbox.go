@@ -33,7 +33,9 @@ func eventOf(tenantID string, sub *core.Subscription, c *core.Change) *core.Even
 }
 
 func (tx *Tx) putEvent(e *core.Event, endpointID string, now core.Instant) error {
-	tx.kick(TopicOutbox)
+	if endpointID == "" {
+		tx.kick(TopicOutbox)
+	}
 	_, err := tx.exec(`INSERT INTO outbox (event_id, event_type, tenant_id, list_id, subscription_id, body,
 		occurred_at, due_at, endpoint_id)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, max(?8, coalesce((SELECT due_at FROM outbox INDEXED BY outbox_subscription
@@ -151,7 +153,6 @@ func (tx *Tx) dropMoot(r *EventResult) (bool, error) {
 // Its only error is core.ErrStorage.
 func (s *Store) WakeEvents(ctx context.Context, endpointID string, now core.Instant, limit int) (n int64, err error) {
 	err = s.bulk(ctx, func(tx *Tx) error {
-		tx.kick(TopicOutbox)
 		var ids []int64
 		err = tx.all(&ids, `SELECT id FROM outbox INDEXED BY outbox_due WHERE dead_at = 0 AND endpoint_id = ?
 			AND due_at > ?
@@ -265,6 +266,7 @@ func (s *Store) RetryDead(ctx context.Context, f OutboxFilter, limit int, actor 
 ) {
 	err = s.bulk(ctx, func(tx *Tx) error {
 		tx.kick(TopicOutbox)
+		tx.kick(TopicEndpoints)
 		n, err = tx.reviveDead(f, limit, now)
 		if err != nil || n == 0 {
 			return err
@@ -343,6 +345,7 @@ func (s *Store) RetryEvent(ctx context.Context, id int64, actor string, now core
 			}
 		}
 		tx.kick(TopicOutbox)
+		tx.kick(TopicEndpoints)
 		if err := tx.watch("outbox", strconv.FormatInt(id, 10)); err != nil {
 			return err
 		}

@@ -89,9 +89,10 @@ type Store struct {
 	answers    sync.Mutex // guards answered
 	answered   int64      // the number that commands were told last
 
-	mu         sync.RWMutex // guards kicks and foreigners
+	mu         sync.RWMutex // guards kicks, foreigners and feeds
 	kicks      [topics][]func()
 	foreigners []func()
+	feeds      []func(endpoints []string)
 
 	keys            keyring
 	subscriptionKey []byte

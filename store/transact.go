@@ -201,6 +201,6 @@ func (w *writer) call(o *op) (err error) {
 	if err = o.fn(&w.tx); err == nil {
 		err = w.tx.writeQueues()
 	}
-	o.topics, o.left, o.audited = w.tx.topics, w.tx.left, w.tx.audited
+	o.topics, o.left, o.audited, o.fed = w.tx.topics, w.tx.left, w.tx.audited, w.tx.fed()
 	return err
 }

@@ -44,13 +44,14 @@ type Topic uint8
 
 // The topics. A loop or a cache subscribes to one with OnKick.
 const (
-	TopicMail     Topic = iota // transactional mail was queued
-	TopicMailSoon              // ... that is due MailDelay later
-	TopicOutbox                // an event was written
-	TopicSync                  // a full sync was asked for, or its removal is open
-	TopicJobs                  // a send job was made, cancelled or became due
-	TopicDisable               // an address waits for the member service's disable operation
-	TopicIdentity              // users, roles, clients, families or keys changed: cached callers are stale
+	TopicMail      Topic = iota // transactional mail was queued
+	TopicMailSoon               // ... that is due MailDelay later
+	TopicOutbox                 // an event for the send service was written, or is to go out again
+	TopicEndpoints              // events for endpoints are to go out again; for written ones see Store.OnFed
+	TopicSync                   // a full sync was asked for, or its removal is open
+	TopicJobs                   // a send job was made, cancelled or became due
+	TopicDisable                // an address waits for the member service's disable operation
+	TopicIdentity               // users, roles, clients, families or keys changed: cached callers are stale
 	// tenants, lists, templates, webhook clients or providers changed: cached records are stale
 	TopicRecords
 	TopicImports // an import waits to be run, or its file to be removed

@@ -34,6 +34,7 @@ type op struct {
 	state      atomic.Int32 // opWaiting until the writer or the caller's context takes it
 	topics     topicSet
 	left       bool
+	fed        []string // endpoints
 	audited    []auditEntry
 	origin     netip.Addr // of the request; zero: none
 }
@@ -311,9 +312,11 @@ func (w *writer) noteFailure(ops []*op) {
 func (w *writer) announce(ops []*op) {
 	var all topicSet
 	left := false
+	var fed []string
 	for _, o := range ops {
 		if o.err == nil {
 			all |= o.topics
+			fed = append(fed, o.fed...)
 			left = left || o.left
 			w.logAudit(o.audited)
 		}
@@ -322,6 +325,7 @@ func (w *writer) announce(ops []*op) {
 		w.store.departures.Add(1)
 	}
 	w.store.kick(all)
+	w.store.feed(fed)
 }
 
 // watch notices commits of other processes: then every cache is stale and every loop may have work.

@@ -133,7 +133,8 @@ func Endpoints(s *store.Store, p *EndpointPoster, log *slog.Logger) *Loop {
 	e := &endpoints{store: s, poster: p, log: log, running: map[string]*runningEndpoint{}}
 	e.loop = &Loop{Name: "endpoints", Step: e.step, End: e.end}
 	s.OnKick(store.TopicRecords, e.loop.Kick)
-	s.OnKick(store.TopicOutbox, e.kickAll)
+	s.OnKick(store.TopicEndpoints, e.kickAll)
+	s.OnFed(e.kick)
 	return e.loop
 }
 
@@ -171,6 +172,17 @@ func (e *endpoints) start(ctx context.Context, id string) {
 	r := &runningEndpoint{outbox: o, stop: make(chan struct{})}
 	e.running[id] = r
 	e.wg.Go(func() { o.loop.run(ctx, r.stop, e.log) })
+}
+
+// kick wakes the loops of some endpoints: however many others there are, an event costs them nothing.
+func (e *endpoints) kick(ids []string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, id := range ids {
+		if r := e.running[id]; r != nil {
+			r.outbox.kick()
+		}
+	}
 }
 
 func (e *endpoints) kickAll() {

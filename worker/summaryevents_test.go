@@ -130,3 +130,33 @@ func TestDroppedEventsAreToldAgain(t *testing.T) {
 		}
 	})
 }
+
+// An event wakes the endpoints that it goes to, and costs those of other tenants nothing.
+func TestEventsWakeTheirEndpointsAlone(t *testing.T) {
+	cost := func(others int) (statements int64) {
+		coretest.Bubble(t, func(t *testing.T) {
+			h, r := withEndpoints(t)
+			h.NewEndpoint(core.EndpointInput{URL: new("https://crm.test/mine")})
+			own := h.TenantID
+			h.TenantID = h.NewTenant().ID
+			for range others {
+				h.NewEndpoint(core.EndpointInput{URL: new("https://crm.test/other")})
+			}
+			h.TenantID = own
+			coretest.Settle(time.Minute)
+			before := h.Stats().Statements
+			for i := range 20 {
+				h.Active(h.List.ID, storetest.Reader(i))
+				coretest.Settle(time.Second)
+			}
+			statements = h.Stats().Statements - before
+			if n := len(r.Events("/mine")); n != 20 {
+				t.Errorf("%d came", n)
+			}
+		})
+		return statements
+	}
+	if none, some := cost(0), cost(15); some > none+20*15/2 { // half of one for each event and endpoint
+		t.Errorf("%d statements beside the endpoints of another tenant, %d without", some, none)
+	}
+}
