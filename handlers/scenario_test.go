@@ -120,7 +120,10 @@ func argOr(args map[string]string, key, def string) string {
 	return def
 }
 
-func newEnv(t *testing.T) *env { return newEnvOn(t, storetest.Open(t)) }
+// Few events may wait for an endpoint, so that a scenario shows what comes then.
+func newEnv(t *testing.T) *env {
+	return newEnvOn(t, storetest.OpenWith(t, store.Options{EndpointEvents: 4}))
+}
 
 func newEnvOn(t *testing.T, s *store.Store) *env {
 	e := unservedEnv(t, s)
