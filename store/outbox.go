@@ -320,7 +320,7 @@ const deadLetters = `SELECT id, endpoint_id FROM outbox INDEXED BY outbox_dead W
 
 // RetryEvent makes an event due now, with those of the same subscription that come before it. A dead letter lives
 // again: the receiver's rule about stale events makes one that comes late harmless. It returns core.ErrNotFound where
-// the event was delivered, or never was.
+// the event was delivered, or never was, and a Conflict where it is a dead letter and its endpoint has no room.
 func (s *Store) RetryEvent(ctx context.Context, id int64, actor string, now core.Instant) error {
 	return s.update(ctx, func(tx *Tx) error {
 		var e struct {
