@@ -93,6 +93,9 @@ func (a *Authorization) trust(q url.Values, client func(id string) (core.Client,
 		return err
 	}
 	a.Client = c
+	if c.DisabledAt != 0 {
+		return refuse("client_id", "This client is disabled.")
+	}
 	uri, ok := once(q, "redirect_uri")
 	if !ok || uri == "" {
 		return refuse("redirect_uri", "The parameter redirect_uri must be given once.")

@@ -42,7 +42,7 @@ func (p *Provider) authenticate(ctx context.Context, c ClientCredentials, now co
 	return client, err
 }
 
-// identify returns the client of a request. Without any client_id it is the built-in one. An unknown
+// identify returns the client of a request. Without any client_id it is the built-in one. An unknown or disabled
 // client, a wrong or missing secret, or a method that the client is not registered for is ErrInvalidClient; two
 // methods at once are invalid_request.
 func (p *Provider) identify(ctx context.Context, c ClientCredentials, now core.Instant) (core.TokenClient, error) {
@@ -73,7 +73,7 @@ func (p *Provider) identify(ctx context.Context, c ClientCredentials, now core.I
 	if err != nil {
 		return core.TokenClient{}, err
 	}
-	if !proves(client, method, secret, now) {
+	if client.Disabled || !proves(client, method, secret, now) {
 		return core.TokenClient{}, ErrInvalidClient
 	}
 	return client, nil

@@ -102,6 +102,8 @@ func (p *Provider) logoutRequest(
 	if id != "" {
 		c, err := p.store.Client(ctx, id)
 		switch {
+		case err == nil && c.DisabledAt != 0:
+			return hint, reply, &LogoutError{"client_id", "This client is disabled."}
 		case err == nil:
 			reply.Client = &c
 		case !errors.Is(err, core.ErrNotFound):

@@ -39,7 +39,7 @@ func (p *Provider) RefreshGrant(ctx context.Context, r GrantRequest, now core.In
 		st.Client = builtInClient
 	}
 	switch {
-	case !named && st.Client.Confidential:
+	case !named && st.Client.Confidential, st.Client.Disabled:
 		return TokenResponse{}, ErrInvalidClient
 	case named && st.ClientID != client.ID:
 		return TokenResponse{}, ErrInvalidGrant

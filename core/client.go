@@ -32,6 +32,8 @@ type Client struct {
 	// IDTokenClaims puts the name and email claims of the granted scopes into the ID token as well as into userinfo.
 	IDTokenClaims bool    `json:"id_token_claims" db:"id_token_claims"`
 	RequirePKCE   bool    `json:"require_pkce" db:"require_pkce"`
+	CreatedBy     string  `json:"created_by,omitempty" db:"created_by"` // as the audit log names them
+	DisabledAt    Instant `json:"disabled_at,omitzero" db:"disabled_at"`
 	CreatedAt     Instant `json:"created_at" db:"created_at"`
 	UpdatedAt     Instant `json:"updated_at" db:"updated_at"`
 	SecretHash    []byte  `json:"-" db:"secret_hash"` // SHA-256; empty for a public client
@@ -39,6 +41,8 @@ type Client struct {
 	// until when that one is good, too
 	OldSecretUntil Instant `json:"old_secret_until,omitzero" db:"old_secret_until"`
 	Suspended      bool    `json:"-" db:"suspended"` // its tenant is; as store.Client reads it
+	// of the user who created it, or the address; not of clients that are read for a change
+	CreatedByName string `json:"created_by_name,omitempty" db:"created_by_name"`
 }
 
 // ClientInput is what a caller wants a client to be; nil leaves a field as it is.
@@ -56,6 +60,7 @@ type ClientInput struct {
 	IDTokenAlg             *string   `json:"id_token_signed_response_alg" enum:"RS256|ES256"`
 	IDTokenClaims          *bool     `json:"id_token_claims"`
 	RequirePKCE            *bool     `json:"require_pkce"`
+	Disabled               *bool     `json:"disabled"`
 }
 
 // ClientGrants are the grant types that a client may have.
@@ -109,6 +114,9 @@ func (c *Client) Change(in ClientInput, operator bool, now Instant) (secret stri
 	if in.RequirePKCE != nil {
 		c.RequirePKCE = *in.RequirePKCE
 	}
+	if in.Disabled != nil {
+		c.disable(*in.Disabled, now)
+	}
 	if c.ClientType != was.ClientType && in.AuthMethod == nil {
 		c.AuthMethod = ""
 	}
@@ -132,6 +140,16 @@ func (c *Client) Change(in ClientInput, operator bool, now Instant) (secret stri
 	return "", nil
 }
 
+// disable switches the client off or on again. Tokens that ended when it was disabled stay ended.
+func (c *Client) disable(off bool, now Instant) {
+	switch {
+	case !off:
+		c.DisabledAt = 0
+	case c.DisabledAt == 0:
+		c.DisabledAt = now
+	}
+}
+
 // Warnings returns what the client is registered for and can't do.
 func (c *Client) Warnings() []string {
 	own := func(scope string) bool { return slices.Contains(ManagementScopes, scope) }
@@ -143,10 +161,11 @@ func (c *Client) Warnings() []string {
 	return nil
 }
 
-// sameDoors reports whether tokens of both clients go to the same places, by the same proofs, for the same scopes.
+// sameDoors reports whether tokens of both clients go to the same places, by the same proofs, for the same scopes, and
+// are given at all.
 func (c *Client) sameDoors(o Client) bool {
-	return c.ClientType == o.ClientType && c.AuthMethod == o.AuthMethod && c.IDTokenAlg == o.IDTokenAlg &&
-		c.IDTokenClaims == o.IDTokenClaims &&
+	return c.DisabledAt == o.DisabledAt && c.ClientType == o.ClientType && c.AuthMethod == o.AuthMethod &&
+		c.IDTokenAlg == o.IDTokenAlg && c.IDTokenClaims == o.IDTokenClaims &&
 		slices.Equal(c.RedirectURIs, o.RedirectURIs) && slices.Equal(c.PostLogoutRedirectURIs,
 		o.PostLogoutRedirectURIs) &&
 		slices.Equal(c.Scopes, o.Scopes) && slices.Equal(c.GrantTypes, o.GrantTypes)

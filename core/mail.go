@@ -26,6 +26,7 @@ const (
 	MailReviewRejected    = "review_rejected"    // … is sent back to you
 	MailReviewMissed      = "review_missed"      // … was not approved when it was wanted
 	MailMending           = "mending"            // you are asked to let a link of a campaign lead elsewhere
+	MailClientAdded       = "client_added"       // a tenant of yours, or the server, has a new API client
 	MailTest              = "test"               // the content of a send job; Params name it
 )
 
@@ -77,7 +78,8 @@ type MailStyle struct {
 // not the daemon: its name is that of the sender.
 func (m *Mail) OfTeam() bool {
 	switch m.Kind {
-	case MailInvitation, MailReview, MailReviewApproved, MailReviewRejected, MailReviewMissed, MailMending:
+	case MailInvitation, MailReview, MailReviewApproved, MailReviewRejected, MailReviewMissed, MailMending,
+		MailClientAdded:
 		return m.TenantID != ""
 	}
 	return false
@@ -101,6 +103,14 @@ type ReviewMail struct {
 type InvitationMail struct {
 	By   string // the name or the address of the user who invites; empty: no user
 	Role string
+}
+
+// ClientMail is what the mail about a new client says.
+type ClientMail struct {
+	Name   string
+	By     string // the name or the address of the user, or the name of the client; empty: a command on the server
+	Scopes string // separated by commas
+	At     Instant
 }
 
 // MailTo is a mail about the review of a campaign of a tenant.

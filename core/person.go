@@ -46,6 +46,7 @@ type AccountData struct {
 	Models     []Model        `json:"models"`
 	Shares     []Share        `json:"shares"`         // given to others
 	SharedWith []Share        `json:"shared_with_me"` // by others
+	Clients    []Client       `json:"oauth_clients"`  // that the person has created, but for deleted ones
 }
 
 // PersonSubscription is a subscription with its list and its ledger.

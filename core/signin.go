@@ -59,6 +59,7 @@ type TokenClient struct {
 	OldSecretUntil Instant // until when that one is good, too
 
 	Suspended bool // its tenant is
+	Disabled  bool
 }
 
 // Browser is a browser in which a user is signed in here. The data of its session hold its id.

@@ -166,7 +166,9 @@ CREATE TABLE client (
   created_at                   INTEGER NOT NULL,
   updated_at                   INTEGER NOT NULL,
   deleted_at                   INTEGER NOT NULL DEFAULT 0
-, old_secret_hash BLOB NOT NULL DEFAULT x'', old_secret_until INTEGER NOT NULL DEFAULT 0, id_token_claims INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID;
+, old_secret_hash BLOB NOT NULL DEFAULT x'', old_secret_until INTEGER NOT NULL DEFAULT 0, created_by TEXT NOT NULL DEFAULT '', disabled_at INTEGER NOT NULL DEFAULT 0, id_token_claims INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID;
+
+CREATE INDEX client_creator ON client (created_by, id) WHERE created_by <> '';
 
 CREATE INDEX client_tenant ON client (tenant_id, id);
 
@@ -381,6 +383,8 @@ CREATE TABLE family (
   expires_at INTEGER NOT NULL,
   revoked_at INTEGER NOT NULL DEFAULT 0
 , claims TEXT NOT NULL DEFAULT '') STRICT, WITHOUT ROWID;
+
+CREATE INDEX family_client ON family (client_id) WHERE revoked_at = 0;
 
 CREATE INDEX family_expires ON family (expires_at);
 

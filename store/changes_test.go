@@ -21,7 +21,7 @@ import (
 var shownColumns = map[string]string{
 	"client": "tenant_id name client_type redirect_uris post_logout_redirect_uris scopes grant_types " +
 		"token_endpoint_auth_method id_token_signed_response_alg id_token_claims first_party " +
-		"require_pkce deleted_at old_secret_until",
+		"require_pkce deleted_at old_secret_until created_by disabled_at",
 	"dkim_key": "tenant_id domain selector algorithm status public",
 	"import_job": "tenant_id list_id name bytes status dry_run keep_fields subscriber_status source mapping lines added updated " +
 		"unchanged kept contradicted pending failed evidence evidence_unreadable evidence_future sync_id created_by " +

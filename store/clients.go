@@ -2,18 +2,23 @@ package store
 
 import (
 	"context"
+	"errors"
 
 	"newsletterd/core"
 )
 
-var clientTable = tableOf[core.Client]("client", []string{"suspended"}, []string{"tenant_id", "created_at"})
+var clientTable = tableOf[core.Client]("client", []string{"suspended", "created_by_name"},
+	[]string{"tenant_id", "created_by", "created_at"})
+
+const clientCreator = `, coalesce((SELECT ` + userName + ` FROM user AS r WHERE r.id = substr(client.created_by, 6)
+	AND client.created_by LIKE 'user:%'), '') AS created_by_name`
 
 var (
 	selectClients = "SELECT " + clientTable.columns + " FROM client WHERE "
 	selectClient  = selectClients + "id = ? AND deleted_at = 0"
-	clientList    = listByTenant(clientTable.columns, "client", "client_tenant", "deleted_at = 0", false)
+	clientList    = listByTenant(clientTable.columns+clientCreator, "client", "client_tenant", "deleted_at = 0", false)
 
-	clientAndTenant = "SELECT " + clientTable.columns + `,
+	clientAndTenant = "SELECT " + clientTable.columns + clientCreator + `,
 		EXISTS (SELECT 1 FROM tenant WHERE tenant.id = tenant_id AND tenant.status =
 		'` + core.TenantSuspended + `') AS suspended
 		FROM client WHERE id = ? AND deleted_at = 0`
@@ -37,8 +42,9 @@ func (s *Store) Clients(ctx context.Context, tenants []string, all bool, page co
 	return cs, err
 }
 
-// AddClient keeps a new OAuth client. core.ErrNotFound means that its tenant is unknown.
+// AddClient keeps a new OAuth client, which the actor has created. core.ErrNotFound means that its tenant is unknown.
 func (s *Store) AddClient(ctx context.Context, c core.Client, actor string) error {
+	c.CreatedBy = actor
 	return s.update(ctx, func(tx *Tx) error {
 		if err := tx.watch("client", c.ID); err != nil {
 			return err
@@ -53,7 +59,7 @@ func (s *Store) AddClient(ctx context.Context, c core.Client, actor string) erro
 			return err
 		}
 		tx.kick(TopicIdentity)
-		return tx.audit(c.CreatedAt, actor, "client.create", c.TenantID, c.ID)
+		return errors.Join(tx.tellOwners(&c), tx.audit(c.CreatedAt, actor, "client.create", c.TenantID, c.ID))
 	})
 }
 
@@ -71,8 +77,14 @@ func (s *Store) UpdateClient(ctx context.Context, id, actor string, rule func(*c
 			return err
 		}
 		at = c.UpdatedAt
+		disabled := c.DisabledAt != 0
 		if err := rule(&c); err != nil {
 			return err
+		}
+		if c.DisabledAt != 0 && !disabled {
+			if err := tx.endTokensOf(id, c.DisabledAt); err != nil {
+				return err
+			}
 		}
 		err := updateRow(tx, &clientTable, &c, id)
 		if err != nil {
@@ -107,6 +119,20 @@ func (s *Store) DeleteClient(ctx context.Context, id, actor string, now core.Ins
 // Its only error is core.ErrStorage.
 func (s *Store) PublicRedirectURIs(ctx context.Context) (uris []string, err error) {
 	err = s.all(ctx, &uris, "SELECT DISTINCT j.value FROM client c, json_each(c.redirect_uris) j WHERE "+
-		"c.client_type = 'public' AND c.deleted_at = 0")
+		"c.client_type = 'public' AND c.deleted_at = 0 AND c.disabled_at = 0")
 	return uris, err
 }
+
+// endTokensOf ends all tokens of a client, and the codes that would become more.
+func (tx *Tx) endTokensOf(clientID string, now core.Instant) error {
+	if _, err := tx.exec(deleteCodesOf, now, clientID); err != nil {
+		return err
+	}
+	_, err := tx.exec(endFamiliesOf, now, clientID)
+	return err
+}
+
+const (
+	deleteCodesOf = "DELETE FROM code INDEXED BY code_expires WHERE expires_at > ? AND client_id = ?"
+	endFamiliesOf = "UPDATE family INDEXED BY family_client SET revoked_at = ? WHERE client_id = ? AND revoked_at = 0"
+)

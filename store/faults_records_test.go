@@ -389,7 +389,7 @@ func (s *story) signIns(u core.User) {
 		GrantTypes: core.Strings{"authorization_code"}, PostLogoutRedirectURIs: core.Strings{}, IDTokenAlg: "RS256",
 		CreatedAt: now0, UpdatedAt: now0,
 	}
-	s.op("AddClient", func() error { return s.AddClient(ctx, c, "test") })
+	s.op("AddClient", func() error { return s.AddClient(ctx, c, "user:maker") })
 	s.op("UpdateClient", func() error {
 		return onlyErr(s.UpdateClient(ctx, "c1", "test", func(c *core.Client) error { c.Name = "D"; return nil }))
 	})
@@ -416,6 +416,10 @@ func (s *story) signIns(u core.User) {
 	s.op("Disallow", func() error { return s.Disallow(ctx, u.ID, "c1", now0) })
 	s.op("ChangePassword", func() error { return s.ChangePassword(ctx, u.ID, u.Epoch, "h5", "b1", now0) })
 	s.op("SignOutBrowser", func() error { return s.SignOutBrowser(ctx, "b1", u.ID, now0) })
+	s.op("DisableClientsOf", func() error {
+		_, _, err := s.DisableClientsOf(ctx, "maker", "user:maker", now0, func(*core.Client) bool { return true })
+		return err
+	})
 	s.op("DeleteClient", func() error { return s.DeleteClient(ctx, "c1", "test", now0) })
 	sessions := s.Sessions()
 	s.op("Sessions", func() error { return sessions.Commit("token", []byte("x"), time.Now().Add(time.Hour)) })

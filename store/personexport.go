@@ -150,7 +150,7 @@ func (at *personReach) account(r *Reader) (*core.AccountData, error) {
 		Known:  []core.PersonPlace{},
 		Change: []core.PersonChange{}, Passkeys: []core.Passkey{},
 		Devices: []core.Device{}, Agents: []core.Agent{}, Models: []core.Model{}, Shares: []core.Share{},
-		SharedWith: []core.Share{},
+		SharedWith: []core.Share{}, Clients: []core.Client{},
 	}
 	if err := r.get(&a.User, "SELECT "+userColumns+" FROM user WHERE id = ?", at.userID); err != nil {
 		return nil, err
@@ -180,6 +180,7 @@ func (at *personReach) account(r *Reader) (*core.AccountData, error) {
 		{&a.Shares, share + "m.owner_id = ? ORDER BY s.id", id},
 		{&a.SharedWith, share + "s.user_id = ?1 AND s.user_id <> '' OR s.email_key = ?2 AND s.email_key <> '' ORDER " +
 			"BY s.id", []any{at.userID, at.key}},
+		{&a.Clients, selectClients + "created_by = 'user:' || ? AND created_by <> '' AND deleted_at = 0 ORDER BY id", id},
 	})
 }
 

@@ -111,6 +111,8 @@ func fillPerson(n *storetest.Seeder, email core.Email) string {
 		"UPDATE outbox SET last_error = 'no ' || ?1 WHERE subscription_id = ?5",
 		"UPDATE disable_request SET last_error = 'no ' || ?1 WHERE email = ?1",
 		"UPDATE device SET name = 'Phone of ' || ?1 WHERE owner_id = ?3",
+		"INSERT INTO client (id, name, client_type, scopes, grant_types, created_by, created_at, updated_at) VALUES " +
+			"('c' || ?4, 'Shop', 'public', '[]', '[]', 'user:' || ?3, 1, 1)",
 		"UPDATE agent SET name = 'Agent of ' || ?1 WHERE owner_id = ?3",
 		"UPDATE model SET name = 'Face of ' || ?1, description = 'This is ' || ?1 WHERE owner_id = ?3",
 	} {

@@ -24,13 +24,14 @@ type clientRow struct {
 	OldUntil   int64  `db:"old_secret_until"`
 	FirstParty bool   `db:"first_party"`
 	Suspended  bool   `db:"suspended"`
+	Disabled   bool   `db:"client_disabled"`
 }
 
 func (c clientRow) client() (core.TokenClient, error) {
 	t := core.TokenClient{
 		ID: c.ID, TenantID: c.TenantID, Confidential: c.Type == "confidential",
 		AuthMethod: c.AuthMethod, IDTokenAlg: c.IDTokenAlg, IDTokenClaims: c.IDClaims, SecretHash: c.SecretHash, FirstParty: c.FirstParty,
-		Suspended: c.Suspended, OldSecretHash: c.OldHash, OldSecretUntil: core.Instant(c.OldUntil),
+		Suspended: c.Suspended, Disabled: c.Disabled, OldSecretHash: c.OldHash, OldSecretUntil: core.Instant(c.OldUntil),
 	}
 	return t, errors.Join(json.Unmarshal([]byte(c.Scopes), &t.Scopes),
 		json.Unmarshal([]byte(c.GrantTypes), &t.GrantTypes))
@@ -43,7 +44,7 @@ const tokenClientColumns = `coalesce(c.tenant_id, '') AS client_tenant, coalesce
 	coalesce(c.id_token_claims, 0) AS id_token_claims, coalesce(c.secret_hash, x'') AS secret_hash,
 	coalesce(c.old_secret_hash, x'') AS old_secret_hash, coalesce(c.old_secret_until, 0) AS old_secret_until,
 	coalesce(c.first_party, 0) AS first_party,
-	coalesce(t.status, '') = 'suspended' AS suspended`
+	coalesce(t.status, '') = 'suspended' AS suspended, coalesce(c.disabled_at, 0) > 0 AS client_disabled`
 
 // roleCounts leaves out roles that are pending, and those in tenants that are suspended, which give no rights until
 // that ends, or deleted.
@@ -83,7 +84,7 @@ func (r *stateRow) places() []any {
 		&f.AuthAt, &f.CreatedAt, &f.UsedAt, &f.ExpiresAt, &f.RevokedAt, &f.Claims,
 		&c.TenantID, &c.Type, &c.Scopes, &c.GrantTypes, &c.AuthMethod, &c.IDTokenAlg, &c.IDClaims, &c.SecretHash, &c.OldHash,
 		&c.OldUntil,
-		&c.FirstParty, &c.Suspended,
+		&c.FirstParty, &c.Suspended, &c.Disabled,
 		&r.ClientOK, &r.Email, &r.Verified, &r.UserEpoch, &r.Disabled, &r.Roles,
 	}
 }
@@ -116,7 +117,7 @@ func (r stateRow) state(now core.Instant) (core.TokenState, error) {
 		}
 	}
 	userOK := r.UserID == "" || (r.UserEpoch == r.Epoch && r.Disabled == 0)
-	t.Live = r.RevokedAt == 0 && r.ExpiresAt > now && r.ClientOK && userOK && !client.Suspended
+	t.Live = r.RevokedAt == 0 && r.ExpiresAt > now && r.ClientOK && userOK && !client.Suspended && !client.Disabled
 	return t, err
 }
 

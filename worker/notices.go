@@ -47,10 +47,11 @@ var notices = map[string]struct {
 	core.MailReviewRejected:    {notice.ReviewRejected, "/review", 0},
 	core.MailReviewMissed:      {notice.ReviewMissed, "/review", 0},
 	core.MailMending:           {notice.Mending, "/review", 0},
+	core.MailClientAdded:       {notice.ClientAdded, "", 0}, // the page depends on the tenant
 }
 
 // errMoot is returned for a mail that there is no cause for any more.
-var errMoot = errors.New("the subscriber has left, or the invitation was taken back")
+var errMoot = errors.New("the subscriber has left, the invitation was taken back, or the client deleted")
 
 // envelopes are used again: a mail is some kilobytes.
 var envelopes = sync.Pool{New: func() any { return new(smtp.Envelope) }}
@@ -106,7 +107,7 @@ func (m *mailer) compose(ctx context.Context, q *core.Mail, now time.Time) (*smt
 
 // accountLook sets the looks of a mail about an account. One that was asked for on the way to a tenant's client has the
 // tenant's language, name and color. Its sender's address, Reply-To, origin of links, relay and DKIM key are the
-// daemon's, and it loads no image. It returns errMoot for an invitation that was taken back.
+// daemon's, and it loads no image. It returns errMoot for an invitation that was taken back, and for a client that was deleted.
 func (m *mailer) accountLook(ctx context.Context, q *core.Mail, d *notice.Data) error {
 	var of core.AccountMail
 	if err := json.Unmarshal([]byte(q.Params), &of); err != nil {
@@ -119,6 +120,12 @@ func (m *mailer) accountLook(ctx context.Context, q *core.Mail, d *notice.Data) 
 	if q.Kind == core.MailInvitation {
 		if err := m.invitation(ctx, q.TokenID, d); err != nil {
 			return err
+		}
+	}
+	if q.Kind == core.MailClientAdded {
+		var err error
+		if d.Client, err = m.Store.ClientMail(ctx, q.TokenID); err != nil {
+			return moot(err)
 		}
 	}
 	if q.TenantID == "" {
@@ -136,14 +143,19 @@ func (m *mailer) accountLook(ctx context.Context, q *core.Mail, d *notice.Data) 
 	return nil
 }
 
-// invitation sets who invites, and as what.
-func (m *mailer) invitation(ctx context.Context, id string, d *notice.Data) error {
-	i, err := m.Store.Invitation(ctx, id)
+// moot returns errMoot for core.ErrNotFound, and other errors as they are.
+func moot(err error) error {
 	if errors.Is(err, core.ErrNotFound) {
 		return errMoot
 	}
+	return err
+}
+
+// invitation sets who invites, and as what.
+func (m *mailer) invitation(ctx context.Context, id string, d *notice.Data) error {
+	i, err := m.Store.Invitation(ctx, id)
 	if err != nil {
-		return err
+		return moot(err)
 	}
 	d.Invitation.Role = i.Role
 	d.Invitation.By, err = m.Store.Inviter(ctx, &i)
@@ -177,6 +189,14 @@ func brandOf(t *core.Tenant, from mail.Address, origin string) (mail.Address, st
 var linkKinds = map[string]auth.UnsubscribeKind{
 	core.MailAlreadySubscribed: auth.UnsubscribeMailed, core.MailUnsubscribed: auth.UnsubscribeUndo,
 	core.MailPreferences: auth.UnsubscribeManage,
+}
+
+// clientsPage returns the path of the page of a tenant's clients; of the server's own for none.
+func clientsPage(tenantID string) string {
+	if tenantID == core.TenantNone {
+		return "/operator/clients"
+	}
+	return "/console/" + tenantID + "/settings/clients"
 }
 
 // linkQuery makes the token of a mail's link, which no queue holds. The token alone: the page knows whom it was mailed
@@ -222,6 +242,8 @@ func (m *mailer) linkQuery(ctx context.Context, q *core.Mail, language string) (
 	case core.MailMending:
 		v.Set("campaign", q.TokenID)
 		v.Set("mend", "1")
+	case core.MailClientAdded:
+		return clientsPage(q.TenantID) + "#client-" + q.TokenID, nil
 	default:
 		return "", nil
 	}

@@ -42,6 +42,7 @@ const (
 	ReviewMissed   Kind = "review_missed"   // the page of the review
 	Mending        Kind = "mending"         // the report of the campaign
 
+	ClientAdded    Kind = "client_added"    // the clients of the tenant
 	PasskeyAdded   Kind = "passkey_added"   // the account
 	PasskeyRemoved Kind = "passkey_removed" // the account
 	TwoStepOn      Kind = "two_step_on"     // the account
@@ -69,6 +70,7 @@ type Data struct {
 
 	Review     core.ReviewMail     // of the review kinds: the campaign, and who does what
 	Invitation core.InvitationMail // of an invitation: who invites, and as what
+	Client     core.ClientMail     // of a new client
 
 	Language string        // of core.Languages; any other means the first
 	Own      core.MailText // the tenant's own wording; its empty fields mean ours

@@ -33,11 +33,15 @@ func RoleName(language, role string) string { return cmp.Or(words.Of(language).R
 // filler returns what puts the values of d in the place of placeholders. No user may be known who invites: then the
 // tenant does.
 func filler(w *words.List, d Data) *strings.Replacer {
-	by := octets.CleanLine(cmp.Or(d.Review.By, d.Invitation.By, d.Brand.Name))
+	by := octets.CleanLine(cmp.Or(d.Review.By, d.Invitation.By, d.Client.By, d.Brand.Name))
+	if d.Client.Name != "" && d.Client.By == "" {
+		by = w.Command
+	}
 	return strings.NewReplacer("{{email}}", d.To, "{{list.name}}", d.List, "{{tenant.name}}", d.Brand.Name,
 		"{{valid}}", lifetime(w, d.Valid), "{{mailing}}", octets.CleanLine(d.Review.Subject),
 		"{{by}}", by, "{{role}}", RoleName(d.Language, d.Invitation.Role), "{{note}}", d.Review.Note,
-		"{{wanted}}", wanted(w, &d.Review))
+		"{{wanted}}", wanted(w, &d.Review), "{{client}}", octets.CleanLine(d.Client.Name),
+		"{{scopes}}", cmp.Or(d.Client.Scopes, "–"), "{{when}}", minute(d.Client.At))
 }
 
 // wanted says until when a review is wanted; empty: at any time.
@@ -45,8 +49,11 @@ func wanted(w *words.List, r *core.ReviewMail) string {
 	if r.WantedAt == 0 {
 		return ""
 	}
-	return strings.ReplaceAll(w.Wanted, "{{when}}", r.WantedAt.Time().UTC().Format("2006-01-02 15:04 UTC"))
+	return strings.ReplaceAll(w.Wanted, "{{when}}", minute(r.WantedAt))
 }
+
+// minute returns an instant as mails write it.
+func minute(at core.Instant) string { return at.Time().UTC().Format("2006-01-02 15:04 UTC") }
 
 // view returns what the templates of a notice see.
 func (k Kind) view(d Data) (view, error) {

@@ -1,6 +1,7 @@
 // Package words holds what notices and the footers of newsletters say, in each language of core.Languages: one file a
 // language, in texts. {{email}}, {{list.name}}, {{tenant.name}}, {{valid}}, {{by}} of reviews and
-// invitations, {{role}} of these and, of reviews, {{mailing}}, {{note}} and {{wanted}} are placeholders.
+// invitations, {{role}} of these and, of reviews, {{mailing}}, {{note}} and {{wanted}} are placeholders; so are {{by}},
+// {{client}}, {{scopes}} and {{when}} of new clients.
 package words
 
 import (
@@ -26,8 +27,9 @@ type List struct {
 	Named    string `json:"named"`
 	Withdraw string `json:"withdraw"`
 
-	Roles   map[string]string `json:"roles"`  // what people of a team are and may do, by core.Roles
-	Wanted  string            `json:"wanted"` // when a review is wanted, {{when}}
+	Roles   map[string]string `json:"roles"`   // what people of a team are and may do, by core.Roles
+	Wanted  string            `json:"wanted"`  // when a review is wanted, {{when}}
+	Command string            `json:"command"` // who has done what a command on the server did
 	Minutes string            `json:"minutes"`
 	Hour    string            `json:"hour"`
 	Hours   string            `json:"hours"`
