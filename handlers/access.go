@@ -23,8 +23,8 @@ func profileToken() web.Access {
 	return web.BearerOf(core.ScopeOpenID, core.ScopeProfile, core.ScopeEmail).People()
 }
 
-// admin lets in tokens with the scope admin whose caller may do the action for at least one tenant. None of the routes
-// that the specification names is for an action that asks for a fresh sign-in.
+// admin lets in tokens with the scope admin whose caller may do the action for at least one tenant, by a fresh sign-in
+// where the action asks for one.
 func admin(action core.Action) web.Access {
 	return web.Bearer(core.ScopeAdmin).Named("admin").For(action).Fresh()
 }

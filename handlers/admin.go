@@ -9,11 +9,13 @@ import (
 )
 
 // actor names the caller in the audit trail.
-func actor(c *web.Call) string {
-	if c.Caller.UserID != "" {
-		return core.UserActor(c.Caller.UserID)
+func actor(c *web.Call) string { return actorOf(c.Caller) }
+
+func actorOf(caller core.Caller) string {
+	if caller.UserID != "" {
+		return core.UserActor(caller.UserID)
 	}
-	return "client:" + c.Caller.ClientID
+	return "client:" + caller.ClientID
 }
 
 // isOperator reports whether the caller may do everything.
@@ -100,6 +102,9 @@ func (a tenants) list(c *web.Call, _ struct{}, page core.Page) ([]core.Tenant, e
 
 func (a tenants) create(c *web.Call, in core.TenantInput) (core.Tenant, error) {
 	t, err := core.NewTenant(in, c.Now)
+	if err == nil && t.AsksProof(&core.Tenant{}) {
+		err = c.FreshProof()
+	}
 	if err != nil {
 		return t, err
 	}
@@ -126,10 +131,10 @@ func shownTenant(c *web.Call, t core.Tenant) core.Tenant {
 
 func (a tenants) update(c *web.Call, in core.TenantInput) (core.Tenant, error) {
 	return a.store.UpdateTenant(c, c.ID(), actor(c), func(t *core.Tenant) error {
-		before := t.Approval
+		was := *t
 		err := t.Change(in, isOperator(c), c.Now)
-		if err == nil && t.Approval != before && before == core.ApprovalSecondPerson {
-			err = c.FreshProof() // else a stolen token sends without the second person
+		if err == nil && t.AsksProof(&was) {
+			err = c.FreshProof() // else a stolen token sends without the second person, or by a server of its own
 		}
 		return err
 	})
@@ -229,8 +234,23 @@ func (a clients) find(c *web.Call) error {
 	return ownRecord(c, client.TenantID, core.ActionClientManage, err, web.ErrNotFound)
 }
 
-func (a clients) list(c *web.Call, in tenantFilter, page core.Page) ([]core.Client, error) {
-	return pageFor(c, in, page, a.store.Clients)
+// clientFilter narrows the list of clients.
+type clientFilter struct {
+	TenantID string `query:"tenant_id"`
+	Server   bool   `query:"server"` // only those that belong to no tenant
+}
+
+func (a clients) list(c *web.Call, in clientFilter, page core.Page) ([]core.Client, error) {
+	if !in.Server {
+		return pageFor(c, tenantFilter{in.TenantID}, page, a.store.Clients)
+	}
+	if in.TenantID != "" {
+		return nil, core.Invalidf("server", "server and tenant_id exclude each other.")
+	}
+	if err := mayFor(c, core.TenantNone); err != nil {
+		return nil, err
+	}
+	return a.store.Clients(c, []string{core.TenantNone}, false, page)
 }
 
 func (a clients) create(c *web.Call, in core.ClientInput) (clientReply, error) {
@@ -241,6 +261,7 @@ func (a clients) create(c *web.Call, in core.ClientInput) (clientReply, error) {
 	if err != nil {
 		return clientReply{}, err
 	}
+	client.CreatedBy = actor(c)
 	return clientReply{client, secret, client.Warnings()}, unknownTenant(a.store.AddClient(c, client, actor(c)))
 }
 
