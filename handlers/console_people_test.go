@@ -418,7 +418,7 @@ func TestConsolePeopleByTenantAndField(t *testing.T) {
 		e.sends("/people/"+theirs.ID+"/lift", http.StatusNotFound, url.Values{})
 		e.sends("/people/"+theirs.ID+"/unsubscribe", http.StatusNotFound, url.Values{})
 		ours := e.seed.Active(e.list.ID, "ours@reader.example")
-		e.shows("/people/"+ours.ID+"/export", http.StatusOK, `"ours@reader.example"`, "-<html")
+		e.shows("/people/"+ours.ID+"/export?file=1", http.StatusOK, `"ours@reader.example"`, "-<html")
 		_, err := e.store.SetPreferences(t.Context(), e.list.ID, ours.Email, `{"city":"Bonn"}`, e.seed.Time())
 		e.must(err)
 		e.seed.Active(e.list.ID, "else@reader.example")
@@ -494,7 +494,7 @@ func TestConsoleImports(t *testing.T) {
 		e.shows(at, http.StatusOK, "Taken back", "<strong>1</strong> were removed", "-data-poll", "-/undo")
 		e.shows(at+"/undo", http.StatusFound)
 		e.shows("/people", http.StatusOK, "-new@reader.example")
-		e.shows("/people-export?list="+e.list.ID, http.StatusOK, "-new@reader.example", "-<html")
+		e.shows("/people-export?file=1&list="+e.list.ID, http.StatusOK, "-new@reader.example", "-<html")
 	})
 }
 

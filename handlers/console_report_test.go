@@ -170,10 +170,11 @@ func TestConsoleReportAsAFile(t *testing.T) {
 		j := e.mailing(core.Outcome{State: core.RecipientSent},
 			core.Outcome{State: core.RecipientFailed, Reason: "550 5.1.1 no"})
 		e.shows(e.path("/people"), http.StatusOK, "/people-export?job="+j.ID)
-		e.shows(e.path("/people-export?status=failed&job="+j.ID), http.StatusOK, "email,list_id,status",
+		e.shows(e.path("/people-export?file=1&status=failed&job="+j.ID), http.StatusOK, "email,list_id,status",
 			",failed,550 5.1.1 no",
 			"-<html", "-,sent,")
-		e.shows(e.path("/people-export"), http.StatusOK, ",sent,", ",failed,")
+		e.shows(e.path("/people-export?file=1"), http.StatusOK, ",sent,", ",failed,")
+		e.shows(e.path("/people-export"), http.StatusOK, "Your file is ready", `people-export?file=1">`, "-,sent,")
 		time.Sleep(core.ProofAge + time.Minute)
 		e.shows(e.path("/people-export"), http.StatusOK, "password", "-,sent,")
 	})

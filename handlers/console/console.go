@@ -99,8 +99,36 @@ func (o *Console) post(t *web.Table, path string, action core.Action, fn handler
 
 // file adds a file of a tenant: fn has the API write it, for as long as the browser goes on taking it.
 func (o *Console) file(t *web.Table, path string, action core.Action, fn func(p *Page) error, summary string) {
-	do := o.visited(action, func(p *Page) (web.HTML, error) { return web.HTML{}, fn(p) })
-	t.Add("GET", Path+"/:tenant"+path, visitor(action), web.Console, streaming(do), summary)
+	o.getFile(t, path, action, func(p *Page) (web.HTML, error) { return web.HTML{}, fn(p) }, summary)
+}
+
+func (o *Console) getFile(t *web.Table, path string, action core.Action, fn handler, summary string) {
+	t.Add("GET", Path+"/:tenant"+path, visitor(action), web.Console, streaming(o.visited(action, fn)), summary)
+}
+
+// export adds a page that has a file of a tenant ready for who has lately proved who it is, and the file: find returns
+// where the API writes it.
+func (o *Console) export(t *web.Table, path string, find func(p *Page) (string, error), summary string) {
+	const action = core.ActionPeopleExport
+	o.getFile(t, path, action, func(p *Page) (web.HTML, error) {
+		from, err := find(p)
+		if err != nil {
+			return web.HTML{}, err
+		}
+		fresh, q := core.FreshProof(p.caller.ProvedAt, p.Now), p.Request.URL.Query()
+		switch asked := q.Has("file"); {
+		case asked && fresh:
+			return web.HTML{}, p.Download(from)
+		case asked: // the proof leads to the page, not to a download on the page of the proof
+			q.Del("file")
+			return p.Redirect(p.Request.URL.EscapedPath()+"?"+q.Encode(), "")
+		case !fresh:
+			return web.HTML{}, core.ErrProofOld
+		}
+		q.Set("file", "1")
+		file := p.Request.URL.EscapedPath() + "?" + q.Encode()
+		return p.Show("file", View{Title: p.T("Your file is ready"), Refresh: file, Data: file})
+	}, summary)
 }
 
 // stream adds what a form with a large file does: fn reads its body.

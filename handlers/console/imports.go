@@ -31,8 +31,8 @@ func (o *Console) importRoutes(t *web.Table) {
 	o.file(t, "/imports/:id/faults", may, func(p *Page) error {
 		return p.Download("/api/admin/imports/" + url.PathEscape(p.Param("id")) + "/faults?spreadsheet=" + p.separator())
 	}, "The console: the lines of an import with errors, as CSV")
-	o.file(t, "/people-export", core.ActionPeopleExport, func(p *Page) error {
-		return p.Download("/api/admin/subscribers/export?" + url.Values{"list_id": {p.Query("list")}}.Encode())
+	o.export(t, "/people-export", func(p *Page) (string, error) {
+		return "/api/admin/subscribers/export?" + url.Values{"list_id": {p.Query("list")}}.Encode(), nil
 	}, "The console: the people of a list, as CSV")
 }
 

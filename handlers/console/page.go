@@ -127,20 +127,21 @@ func (p *Page) Ask(q web.Question) (*web.Answer, error) {
 
 // View is what a page shows.
 type View struct {
-	Title  string
-	Within []Link // the pages that it is a part of
-	Badge  Badge  // next to the title
-	State  string // one sentence below the title
-	Fault  string // what was wrong with the form that was sent
-	Done   string // what was done; empty: what the query says
-	Script string // address of a script beyond those of every page
-	Frames bool   // it frames pages of ours: previews
-	Nonce  string // of style elements that a script makes
-	Images string // where pictures may come from beyond our own origin, as a CSP source
-	Plain  bool   // the page stands alone, without navigation
-	Part   bool   // it is a part of a page, which a script puts into it
-	Data   any
-	Status int // 0: 200
+	Title   string
+	Within  []Link // the pages that it is a part of
+	Badge   Badge  // next to the title
+	State   string // one sentence below the title
+	Fault   string // what was wrong with the form that was sent
+	Done    string // what was done; empty: what the query says
+	Refresh string // address that the browser goes to by itself
+	Script  string // address of a script beyond those of every page
+	Frames  bool   // it frames pages of ours: previews
+	Nonce   string // of style elements that a script makes
+	Images  string // where pictures may come from beyond our own origin, as a CSP source
+	Plain   bool   // the page stands alone, without navigation
+	Part    bool   // it is a part of a page, which a script puts into it
+	Data    any
+	Status  int // 0: 200
 }
 
 // Wrong returns what is wrong with an input that stands for some fields of the API; empty: nothing that the page says.

@@ -21,11 +21,9 @@ func (o *Console) personRoutes(t *web.Table) {
 	o.post(t, "/people/:id/unsubscribe", core.ActionPeopleChange, o.endPerson, "The console: take a person off a list")
 	o.get(t, "/people/:id/erase", core.ActionPeopleErase, o.erasePerson, "The console: before a person is erased")
 	o.post(t, "/people/:id/erase", core.ActionPeopleErase, o.erasePerson, "The console: erase a person")
-	o.file(t, "/people/:id/export", core.ActionPeopleExport, func(p *Page) error {
-		if _, err := p.thePerson(); err != nil {
-			return err
-		}
-		return p.Download(p.personPath("export"))
+	o.export(t, "/people/:id/export", func(p *Page) (string, error) {
+		_, err := p.thePerson()
+		return p.personPath("export"), err
 	}, "The console: all that is held about a person, as JSON")
 	o.get(t, personMailPath, core.ActionPeopleRead, o.personMail, "The console: a mail, for one person")
 	o.get(t, personMailPath+"/frame", core.ActionPeopleRead, o.personMailFrame,

@@ -21,7 +21,7 @@ func (o *Console) reportRoutes(t *web.Table) {
 		"The console: ask for a link of a mailing to lead elsewhere")
 	o.post(t, item+"/again", core.ActionCampaignWrite, o.again, "The console: make a draft of a campaign")
 	o.get(t, item+"/people", core.ActionPeopleRead, o.recipients, "The console: what became of each mail of a campaign")
-	o.file(t, item+"/people-export", core.ActionPeopleExport, (*Page).exportRecipients,
+	o.export(t, item+"/people-export", (*Page).recipientsFile,
 		"The console: what became of each mail of a campaign, as CSV")
 	o.get(t, item+"/correction", core.ActionCampaignSend, o.correction, "The console: correct what pages show")
 	o.get(t, item+"/correction-preview", core.ActionCampaignSend, o.tryCorrection,

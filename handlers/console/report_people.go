@@ -150,26 +150,26 @@ func (p *Page) findRecipients(jobID, text string, q url.Values) (found []recipie
 	return found, next, err
 }
 
-// exportRecipients writes what became of each mail of a mailing.
-func (p *Page) exportRecipients() error {
+// recipientsFile returns where the API writes what became of each mail of a mailing.
+func (p *Page) recipientsFile() (string, error) {
 	c, err := p.campaign()
 	if err != nil {
-		return err
+		return "", err
 	}
 	jobs, err := p.jobsOf(c.ID, maxRetries)
 	if err != nil {
-		return err
+		return "", err
 	}
 	jobs = reaching(jobs)
 	i := slices.IndexFunc(jobs, func(j jobRow) bool { return j.ID == p.Query("job") })
 	if len(jobs) == 0 {
-		return core.ErrJobNotFound
+		return "", core.ErrJobNotFound
 	}
 	q := url.Values{}
 	if status := p.Query("status"); status != "" {
 		q.Set(stateOf(status), status)
 	}
-	return p.Download(jobAPI(jobs[max(i, 0)].ID, "recipients/export") + "?" + q.Encode())
+	return jobAPI(jobs[max(i, 0)].ID, "recipients/export") + "?" + q.Encode(), nil
 }
 
 func firstAt(all ...core.Instant) core.Instant {
