@@ -74,10 +74,20 @@ type resetRequest struct {
 	Email       core.Email `json:"email" is:"required"`
 	Token       string     `json:"token" is:"required"`
 	NewPassword string     `json:"new_password" is:"required"`
+	// also disable the OAuth clients that the user created
+	DisableClients bool `json:"disable_clients"`
 }
 
 func (a account) reset(c *web.Call, in resetRequest) (web.None, error) {
-	return web.None{}, a.auth.ResetPassword(c, in.Email, in.Token, in.NewPassword, "new_password", c.Now)
+	err := a.auth.ResetPassword(c, in.Email, in.Token, in.NewPassword, "new_password", c.Now)
+	if err != nil || !in.DisableClients {
+		return web.None{}, err
+	}
+	u, err := c.Store().UserByEmail(c, in.Email)
+	if err == nil {
+		err = endOwnClients(c, u, "1")
+	}
+	return web.None{}, err
 }
 
 type logoutRequest struct {

@@ -34,6 +34,7 @@ type accountView struct {
 	NoPasskeys                 string // why there can be none; empty: there can
 	Proved                     bool   // by a passkey, lately: no password is asked for
 	MayProve                   bool   // by a passkey, instead of the password
+	Created                    string // the clients that the user created and may disable
 	Browsers, SignIns, Allowed []accountRow
 	Own                        []link // to what else is the user's own
 }
@@ -70,14 +71,16 @@ func (a accountPages) show(c *web.Call, notice string, sent accountForm, fault e
 	}
 	factor, err5 := s.SecondFactor(c, who.User.ID)
 	keys, err6 := s.Passkeys(c, who.User.ID)
-	if err := errors.Join(err1, err2, err3, err4, err5, err6); err != nil {
+	created, err7 := ownClients(c, who.User)
+	if err := errors.Join(err1, err2, err3, err4, err5, err6, err7); err != nil {
 		return web.HTML{}, err
 	}
 	data := accountView{
 		Name: who.User.Name, Email: who.User.Email, Verified: who.User.EmailVerified, Change: change.Email,
 		ChangeUntil: when(change.ExpiresAt), Typed: truncate(sent.Email, maxShown), Wrong: sent.wrong(fault),
 		Passkeys: w.passkeyCount(keys), NoPasskeys: w.passkeysMissing(a.auth),
-		Proved: auth.ProvedByPasskey(who.Browser, c.Now), MayProve: len(keys) > 0 && a.auth.PasskeysMissing() == "",
+		Created: created,
+		Proved:  auth.ProvedByPasskey(who.Browser, c.Now), MayProve: len(keys) > 0 && a.auth.PasskeysMissing() == "",
 	}
 	if factor.Set() {
 		data.TwoStep, data.Recovery = when(factor.TOTPAt), factor.RecoveryCodes
@@ -169,6 +172,7 @@ type accountForm struct {
 	Email    string `form:"email"`
 	Password string `form:"password"`
 	New      string `form:"new_password"`
+	Clients  string `form:"disable_clients"` // 1: also disable the clients that the user created
 }
 
 // wrong names the field that a fault of the form is about, by its action, a dot, and its name; empty: it is about none.
@@ -232,7 +236,11 @@ func (a accountPages) action(c *web.Call, in accountForm, who core.Visitor) (do 
 		return func() error { return s.DropEmailChange(c, user) }, w.DidKeep
 	case "password":
 		return func() error {
-			return a.auth.ChangePassword(c, who, in.Password, in.New, c.Remote, c.Cookie(deviceCookie), c.Now)
+			err := a.auth.ChangePassword(c, who, in.Password, in.New, c.Remote, c.Cookie(deviceCookie), c.Now)
+			if err != nil {
+				return err
+			}
+			return endOwnClients(c, who.User, in.Clients)
 		}, w.DidPassword
 	case "browser":
 		return func() error { return s.SignOutBrowser(c, in.ID, user, c.Now) }, w.DidBrowser
@@ -241,5 +249,10 @@ func (a accountPages) action(c *web.Call, in accountForm, who core.Visitor) (do 
 	case "disallow":
 		return func() error { return s.Disallow(c, user, in.ID, c.Now) }, w.DidDisallow
 	}
-	return func() error { return s.LogoutEverywhere(c, user, c.Now) }, ""
+	return func() error {
+		if err := endOwnClients(c, who.User, in.Clients); err != nil {
+			return err
+		}
+		return s.LogoutEverywhere(c, user, c.Now)
+	}, ""
 }

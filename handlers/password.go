@@ -93,6 +93,7 @@ type mailedForm struct {
 	Token    string `form:"token"`
 	Email    string `form:"email"`
 	Password string `form:"new_password"`
+	Clients  string `form:"disable_clients"` // 1: also disable the clients that the user created
 }
 
 // linkOpened gives the pages of the request the looks of the mail that a token came with, and fills in the address that
@@ -120,6 +121,7 @@ func linkOpened(c *web.Call, token string, email *string) error {
 type passwordPage struct {
 	Text                                      template.HTML
 	Email, Token, Action, Label, Hint, Button string
+	Created                                   string // the clients that the user created and may disable
 }
 
 func (m mailedLinks) resetPage(c *web.Call, in mailedQuery) (web.HTML, error) {
@@ -141,7 +143,16 @@ func (m mailedLinks) showPassword(c *web.Call, purpose string, in mailedForm, fa
 	w := wordsOf(c)
 	p := passwordPage{
 		strong(w.NewPasswordFor, "email", email), string(email), in.Token, "/password/reset", w.NewPassword,
-		w.NewPasswordHint, w.NewPasswordButton,
+		w.NewPasswordHint, w.NewPasswordButton, "",
+	}
+	if purpose == store.TokenReset {
+		u, err := c.Store().UserByEmail(c, email)
+		if err == nil {
+			p.Created, err = ownClients(c, u)
+		}
+		if err != nil {
+			return web.HTML{}, err
+		}
 	}
 	title := w.NewPassword
 	if purpose == store.TokenClaim {
@@ -191,17 +202,31 @@ func (m mailedLinks) setPassword(c *web.Call, purpose string, in mailedForm, red
 	case err != nil:
 		return m.showPassword(c, purpose, in, err)
 	}
-	return m.passwordSet(c)
+	u, err := c.Store().UserByEmail(c, email)
+	if err != nil {
+		return web.HTML{}, err
+	}
+	if err := endOwnClients(c, u, in.Clients); err != nil {
+		return web.HTML{}, err
+	}
+	created, err := ownClients(c, u)
+	if err != nil {
+		return web.HTML{}, err
+	}
+	return m.passwordSet(c, created)
 }
 
-// passwordSet signs the browser out and says so.
-func (m mailedLinks) passwordSet(c *web.Call) (web.HTML, error) {
+// passwordSet signs the browser out and says so. It names the clients that the user created, if there are any.
+func (m mailedLinks) passwordSet(c *web.Call, created string) (web.HTML, error) {
 	if err := c.EndSession(); err != nil {
 		return web.HTML{}, err
 	}
 	w := wordsOf(c)
-	return renderMessage(c, 0, w.PasswordSetTitle,
-		note{Lines: []string{w.PasswordSetText}, Link: "/login", LinkText: w.SignIn}, brand{})
+	lines := []string{w.PasswordSetText}
+	if created != "" {
+		lines = append(lines, fillIn(w.ClientsStay, "clients", created))
+	}
+	return renderMessage(c, 0, w.PasswordSetTitle, note{Lines: lines, Link: "/login", LinkText: w.SignIn}, brand{})
 }
 
 // verifyPage asks for the password of the registration or a new one (auth.ProveAddress); a claim (auth.ClaimAddress)
@@ -243,7 +268,7 @@ func (m mailedLinks) askPassword(c *web.Call, email core.Email, token string, fa
 	w := wordsOf(c)
 	return m.renderPassword(c, w.VerifyTitle, passwordPage{
 		strong(w.VerifyText, "email", email), string(email), token, verifyPath, w.Password, w.VerifyHint,
-		w.VerifyButton,
+		w.VerifyButton, "",
 	}, fault)
 }
 
@@ -325,7 +350,7 @@ func (m mailedLinks) verify(c *web.Call, in mailedForm) (web.HTML, error) {
 	case proof != auth.AddressTaken:
 		return m.tellVerified(c, email)
 	}
-	return m.passwordSet(c)
+	return m.passwordSet(c, "")
 }
 
 // changeEmail gives the account its new address, unless another user is signed in, or none.

@@ -150,7 +150,7 @@ func (h *Handler) userRoutes(t *web.Table) {
 	crud(t, all, "a user", "users", resource{
 		u.find, web.ErrNotFound, web.List(u.list, func(u core.User) string { return u.ID }),
 		web.JSON(u.create).Fails(core.NotFound, core.Conflict), web.Path(u.show), web.JSON(u.update).Fails(core.Conflict),
-		web.Path(u.remove).Fails(core.Conflict),
+		web.Query(u.remove).Fails(core.Conflict),
 		rights{core.ActionUserManage, core.ActionUserManage, core.ActionUserManage, core.ActionUserManage},
 	})
 	t.Add("POST", item+"/roles", may, web.Member, one(web.JSON(u.grant)), "Give a user a role")
@@ -158,7 +158,7 @@ func (h *Handler) userRoutes(t *web.Table) {
 		one(web.JSON(u.revoke).Fails(core.Conflict)), "Take a role from a user")
 	t.Add("GET", item+"/sessions", may, web.Member, one(web.Path(u.sessions)), "Show where a user is signed in")
 	t.Add("POST", item+"/logout-everywhere", may, web.Member,
-		one(web.Path(u.logout)), "End every session and token of a user")
+		one(web.JSON(u.logout).BodyOptional()), "End every session and token of a user; the answer names the clients that stay")
 	t.Add("POST", item+"/reset-second-factor", may, web.Member,
 		one(web.Path(u.resetFactor).Fails(core.Conflict)), "Remove the second factor of a user")
 	t.Add("GET", item+"/passkeys", may, web.Member, one(web.Path(u.passkeys)), "List the passkeys of a user")
@@ -170,7 +170,7 @@ func (h *Handler) userRoutes(t *web.Table) {
 	t.Add("GET", item+"/export", may.Exports(), web.Member,
 		one(web.Path(u.export)), "Show everything that is known about a person")
 	t.Add("POST", item+"/erase", may, web.Member,
-		one(web.Path(u.erase).Fails(core.Conflict)), "Remove everything that is known about a person")
+		one(web.JSON(u.erase).BodyOptional().Fails(core.Conflict)), "Remove everything that is known about a person")
 }
 
 // clientSecretRoutes are the secrets of OAuth clients.

@@ -109,13 +109,19 @@ type userChange struct {
 	Name          *string     `json:"name"`
 	EmailVerified *bool       `json:"email_verified"`
 	Disabled      *bool       `json:"disabled"`
+	// with disabled: also disable the OAuth clients that the user created
+	DisableClients bool `json:"disable_clients"`
 }
 
 func (a users) update(c *web.Call, in userChange) (core.User, error) {
-	if in.Disabled != nil && *in.Disabled {
+	off := in.Disabled != nil && *in.Disabled
+	if off {
 		if err := another(c, c.ID()); err != nil {
 			return core.User{}, err
 		}
+	}
+	if in.DisableClients && !off {
+		return core.User{}, core.Invalidf("disable_clients", "disable_clients goes with disabled: true only.")
 	}
 	if in.Email != nil && (in.EmailVerified == nil || !*in.EmailVerified) && c.Caller.UserID == c.ID() &&
 		in.Email.Key() != c.Caller.Email.Key() {
@@ -126,18 +132,29 @@ func (a users) update(c *web.Call, in userChange) (core.User, error) {
 	_, err := a.store.UpdateUser(behalf(c), c.ID(), store.UserInput{
 		Email: in.Email, Name: in.Name, Verified: in.EmailVerified, Disabled: in.Disabled,
 	}, c.Now)
+	if err == nil && in.DisableClients {
+		_, err = endClients(c, a.store, c.ID(), "", true)
+	}
 	if err != nil {
 		return core.User{}, err
 	}
 	return a.show(c, c.ID())
 }
 
-func (a users) remove(c *web.Call, id string) (web.None, error) {
-	err := another(c, id)
+// deletedUser is the query of DELETE /api/admin/users/:id.
+type deletedUser struct {
+	DisableClients bool `query:"disable_clients"` // also disable the OAuth clients that the user created
+}
+
+func (a users) remove(c *web.Call, in deletedUser) (madeClients, error) {
+	err := another(c, c.ID())
 	if err == nil {
-		err = a.store.DeleteUser(behalf(c), id)
+		err = a.store.DeleteUser(behalf(c), c.ID())
 	}
-	return web.None{}, err
+	if err != nil {
+		return madeClients{}, err
+	}
+	return endClients(c, a.store, c.ID(), "", in.DisableClients)
 }
 
 // roleInput names a role of a user.
@@ -175,6 +192,7 @@ func (a users) revoke(c *web.Call, in roleInput) (core.User, error) {
 type userSessions struct {
 	Browsers []core.Browser      `json:"browsers"`
 	Clients  []core.ClientSignIn `json:"clients"`
+	Created  []clientName        `json:"created_clients"` // that outlive these, unless they are disabled
 }
 
 func (a users) sessions(c *web.Call, id string) (s userSessions, err error) {
@@ -184,6 +202,11 @@ func (a users) sessions(c *web.Call, id string) (s userSessions, err error) {
 	if s.Clients, err = a.store.SignIns(c, id, c.Now); err != nil {
 		return s, err
 	}
+	created, err := a.store.ClientsOf(c, id)
+	if err != nil {
+		return s, err
+	}
+	s.Created = clientNames(created)
 	if s.Browsers == nil {
 		s.Browsers = []core.Browser{}
 	}
@@ -193,8 +216,11 @@ func (a users) sessions(c *web.Call, id string) (s userSessions, err error) {
 	return s, nil
 }
 
-func (a users) logout(c *web.Call, id string) (web.None, error) {
-	return web.None{}, a.store.LogoutEverywhere(behalf(c), id, c.Now)
+func (a users) logout(c *web.Call, in endingSessions) (madeClients, error) {
+	if err := a.store.LogoutEverywhere(behalf(c), c.ID(), c.Now); err != nil {
+		return madeClients{}, err
+	}
+	return endClients(c, a.store, c.ID(), "", in.DisableClients)
 }
 
 func (a users) resetFactor(c *web.Call, id string) (web.None, error) {
@@ -250,15 +276,19 @@ func (a users) export(c *web.Call, id string) (json.RawMessage, error) {
 	return json.Marshal(data)
 }
 
-func (a users) erase(c *web.Call, id string) (web.None, error) {
-	u, err := a.store.UserWithoutRoles(c, id)
+// erase names the clients before they forget who created them.
+func (a users) erase(c *web.Call, in endingSessions) (made madeClients, err error) {
+	u, err := a.store.UserWithoutRoles(c, c.ID())
 	if err == nil {
-		err = another(c, id)
+		err = another(c, c.ID())
+	}
+	if err == nil {
+		made, err = endClients(c, a.store, c.ID(), "", in.DisableClients)
 	}
 	if err == nil {
 		_, err = a.store.ErasePerson(c, core.Person{Email: u.Email, Account: true}, actor(c), c.Now)
 	}
-	return web.None{}, err
+	return made, err
 }
 
 // team serves /api/admin/team: who has a role in a tenant.
@@ -275,6 +305,8 @@ func (a team) list(c *web.Call, in tenantFilter, page core.Page) ([]core.Teammat
 // teamQuery names a tenant, for callers with a role in several.
 type teamQuery struct {
 	TenantID string `query:"tenant_id"`
+	// also disable the OAuth clients of the tenant that the person created
+	DisableClients bool `query:"disable_clients"`
 }
 
 // teamsKey is what the teams of the user of the path are kept by.
@@ -326,10 +358,13 @@ func (a team) update(c *web.Call, in teamChange) (core.Teammate, error) {
 	return a.store.SetTeamRole(c, tenant, c.ID(), in.Role, actor(c), c.Now)
 }
 
-func (a team) remove(c *web.Call, in teamQuery) (web.None, error) {
+func (a team) remove(c *web.Call, in teamQuery) (madeClients, error) {
 	tenant, err := a.teammate(c, in.TenantID)
 	if err == nil {
 		err = a.store.LeaveTeam(c, tenant, c.ID(), actor(c), c.Now)
 	}
-	return web.None{}, err
+	if err != nil {
+		return madeClients{}, err
+	}
+	return endClients(c, a.store, c.ID(), tenant, in.DisableClients)
 }

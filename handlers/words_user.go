@@ -141,6 +141,8 @@ type userWords struct {
 	TakeBack           string `json:"take_back"`
 	NoneAllowed        string `json:"none_allowed"`
 	SignOutEverywhere  string `json:"sign_out_everywhere"`
+	DisableClients     string `json:"disable_clients"`
+	ClientsStay        string `json:"clients_stay"`
 	DidName            string `json:"did_name"`
 	DidVerify          string `json:"did_verify"`
 	DidEmail           string `json:"did_email"`

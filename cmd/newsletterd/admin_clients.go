@@ -78,19 +78,7 @@ func (p *program) clientCommands() *cli.Command {
 	create.Description = `   newsletterd admin client create --name Shop --type confidential --redirect-uri https://shop.example/callback
    newsletterd admin client create --tenant ID --name "Shop server" --type confidential --scope "newsletter:send newsletter:list.read"`
 	all := p.command("list", "list the OAuth clients", []cli.Flag{tenantFlag("only those of the tenant `ID` or name")},
-		nil, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-			ids, every, err := tenantOf(c, s)
-			if err != nil {
-				return err
-			}
-			rows, err := pages(func(o core.Client) string { return o.ID }, func(page core.Page) ([]core.Client, error) {
-				return s.Clients(c.Context, ids, every, page)
-			})
-			if err != nil {
-				return err
-			}
-			return list(p.printer(c), rows, "id", "tenant_id", "name", "client_type", "scopes")
-		})
+		nil, p.listClients)
 	show := p.command("show", "show one OAuth client", []cli.Flag{idFlag(store.NounClient)}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			client, err := s.Client(c.Context, c.String("id"))
@@ -104,6 +92,7 @@ func (p *program) clientCommands() *cli.Command {
 			idFlag(store.NounClient), boolFlag("new-secret", "give it another secret; the one before ends"),
 			stringFlag("overlap", "with --new-secret: the one before stays good for so `LONG`, as 2h or 7d"),
 			boolFlag("end-old-secret", "end the secret before the newest now"),
+			boolFlag("disabled", "disable the client (=false: enable it); its tokens end and stay ended"),
 		}, clientFlags()...), []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			at, secret := now(), ""
 			var overlap config.Duration
@@ -111,7 +100,9 @@ func (p *program) clientCommands() *cli.Command {
 				return usageError{c.Command.HelpName, "--overlap: " + err.Error()}
 			}
 			client, err := s.UpdateClient(c.Context, c.String("id"), actor(), func(o *core.Client) (err error) {
-				secret, err = o.Change(clientInput(c), true, at)
+				in := clientInput(c)
+				in.Disabled = givenBool(c, "disabled")
+				secret, err = o.Change(in, true, at)
 				if err == nil && c.Bool("end-old-secret") {
 					err = o.EndOldSecret(true, at)
 				}
@@ -137,4 +128,18 @@ func (p *program) clientCommands() *cli.Command {
 		Name: "client", Usage: "OAuth clients",
 		Subcommands: []*cli.Command{create, all, show, update, del},
 	}
+}
+
+func (p *program) listClients(c *cli.Context, _ *config.Config, s *store.Store) error {
+	ids, every, err := tenantOf(c, s)
+	if err != nil {
+		return err
+	}
+	rows, err := pages(func(o core.Client) string { return o.ID }, func(page core.Page) ([]core.Client, error) {
+		return s.Clients(c.Context, ids, every, page)
+	})
+	if err != nil {
+		return err
+	}
+	return list(p.printer(c), rows, "id", "tenant_id", "name", "client_type", "scopes", "created_by_name", "disabled_at")
 }

@@ -77,11 +77,18 @@ func (p *program) personCommands() []*cli.Command {
 subscriptions with the record of consents, every mail that was sent, what mail providers reported.
 
    newsletterd admin user export --email ann@acme.example > ann.json`
-	erase := p.command("erase", "remove everything that is known about a person", []cli.Flag{personFlag()},
+	erase := p.command("erase", "remove everything that is known about a person", []cli.Flag{personFlag(), disableClients()},
 		[]string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			who, err := personOf(c, s)
 			if err != nil {
+				return err
+			}
+			u, err := s.UserByEmail(c.Context, who.Email)
+			if err == nil {
+				err = p.endClients(c, s, u, "") // they forget who created them
+			}
+			if err != nil && core.KindOf(err) != core.NotFound {
 				return err
 			}
 			return p.erasePerson(c, s, who)

@@ -120,23 +120,29 @@ as verified.
 		stringFlag("name", "another `NAME`"),
 		boolFlag("verified",
 			"whether the address is known to be the user's: an account that registered itself loses its password and sessions"),
-		boolFlag("disabled", "switch the user off (=false: on); ends every session"),
+		boolFlag("disabled", "switch the user off (=false: on); ends every session"), disableClients(),
 	}, p.updateUser)
-	del := p.userCommand("delete", "delete a user", nil,
+	del := p.userCommand("delete", "delete a user", []cli.Flag{disableClients()},
 		func(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
 			if err := s.DeleteUser(c.Context, u.ID); err != nil {
+				return err
+			}
+			if err := p.endClients(c, s, u, ""); err != nil {
 				return err
 			}
 			return p.done(c, "User %s is deleted.", u.Email)
 		})
 	setPassword := p.userCommand("set-password", "set a password, read from standard input; ends every session",
-		[]cli.Flag{password}, func(c *cli.Context, cfg *config.Config, s *store.Store, u core.User) error {
+		[]cli.Flag{password, disableClients()}, func(c *cli.Context, cfg *config.Config, s *store.Store, u core.User) error {
 			if !c.Bool("password-stdin") {
 				return usageError{c.Command.HelpName, "--password-stdin is needed"}
 			}
 			hash, err := p.passwordOf(c, cfg, s)
 			if err == nil {
 				err = s.SetPassword(c.Context, u.ID, hash, now())
+			}
+			if err == nil {
+				err = p.endClients(c, s, u, "")
 			}
 			if err != nil {
 				return err
@@ -162,16 +168,22 @@ you say that the address is the user's: the same happens at once, and the user s
 verified already, but not by its owner with the password (by an API call of a mailed link, say), the role ends them too.
 
    newsletterd admin user grant --user ann@acme.example --role tenant_admin --tenant ID`
-	revoke := p.userCommand("revoke", "take a role away; takes effect at once", roleFlags(),
+	revoke := p.userCommand("revoke", "take a role away; takes effect at once", append(roleFlags(), disableClients()),
 		func(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
 			if err := s.RevokeRole(c.Context, u.ID, roleOf(c)); err != nil {
 				return missing(err, "such role of", string(u.Email))
 			}
+			if err := p.endClients(c, s, u, roleOf(c).TenantID); err != nil {
+				return err
+			}
 			return p.reprintUser(c, s, u.ID)
 		})
-	logout := p.userCommand("logout-everywhere", "end every session and token of a user", nil,
+	logout := p.userCommand("logout-everywhere", "end every session and token of a user", []cli.Flag{disableClients()},
 		func(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
 			if err := s.LogoutEverywhere(c.Context, u.ID, now()); err != nil {
+				return err
+			}
+			if err := p.endClients(c, s, u, ""); err != nil {
 				return err
 			}
 			return p.done(c, "Every session and token of %s has ended.", u.Email)
@@ -280,6 +292,9 @@ func (p *program) updateUser(c *cli.Context, _ *config.Config, s *store.Store, u
 		return err
 	}
 	u, err := s.User(c.Context, u.ID)
+	if err == nil && c.Bool("disabled") {
+		err = p.endClients(c, s, u, "")
+	}
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ func (o *Console) clientRoutes(t *web.Table) {
 	o.get(t, "/settings/clients", may, o.clients, "The console: programs that use the API")
 	o.post(t, "/settings/clients", may, o.addClient, "The console: register a program")
 	o.post(t, "/settings/clients/:id/rotate", core.ActionClientSecret, o.rotateClient, "The console: give a program another secret")
+	o.post(t, "/settings/clients/:id/switch", may, o.switchClient, "The console: disable or enable a program")
 	o.post(t, "/settings/clients/:id/delete", may, o.deleteClient, "The console: delete a program")
 }
 
@@ -142,6 +143,31 @@ func (o *Console) rotateClient(p *Page) (web.HTML, error) {
 		return p.refused(err, p.clientsAgain)
 	}
 	return p.showClientSecret(c.ID, changed.Secret)
+}
+
+// switchClient disables a program, which ends its tokens, or enables it again.
+func (o *Console) switchClient(p *Page) (web.HTML, error) {
+	if _, err := p.theClient(); err != nil {
+		return web.HTML{}, err
+	}
+	if err := p.disableClient(); err != nil {
+		return p.refused(err, p.clientsAgain)
+	}
+	return p.Redirect(p.Path("settings", "clients"), "saved")
+}
+
+// disableClient disables the program of the path, or enables it, as the form says.
+func (p *Page) disableClient() error {
+	body := map[string]bool{"disabled": p.Form["disabled"] == "1"}
+	return p.Do("PUT", apiClients+"/"+url.PathEscape(p.Param("id")), body, nil)
+}
+
+// ClientOrigin says who created a program, and when.
+func (p *Page) ClientOrigin(c core.Client) string {
+	if c.CreatedByName == "" {
+		return p.T("Created on {{day}}", "day", p.Date(c.CreatedAt))
+	}
+	return p.T("Created by {{who}} on {{day}}", "who", c.CreatedByName, "day", p.Date(c.CreatedAt))
 }
 
 func (o *Console) deleteClient(p *Page) (web.HTML, error) {

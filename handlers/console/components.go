@@ -8,12 +8,13 @@ import (
 
 // functions of the templates.
 var functions = template.FuncMap{
-	"icon":  icon,
-	"field": newField,
-	"area":  newArea,
-	"pick":  newChoice,
-	"file":  newFile,
-	"tick":  newTick,
+	"icon":   icon,
+	"field":  newField,
+	"area":   newArea,
+	"pick":   newChoice,
+	"file":   newFile,
+	"tick":   newTick,
+	"client": newClientSwitch,
 	"stat": func(label, figure, note string, to ...string) stat {
 		return stat{label, figure, note, strings.Join(to, "")}
 	},

@@ -22,6 +22,7 @@ var operatorAreas = []struct{ text, path, icon string }{
 	{"Mailings", "mailings", "send"},
 	{"Users", "users", "users"},
 	{"Tenants", "tenants", "building-2"},
+	{"API clients", "clients", "key"},
 	{"Mail providers", "providers", "webhook"},
 }
 
@@ -42,6 +43,7 @@ func (o *Console) operatorRoutes(t *web.Table) {
 	o.operatorGet(t, "/tenants", o.allTenants, "The console: tenants")
 	o.operatorGet(t, "/tenants/:id", o.oneTenant, "The console: a tenant, for operators")
 	o.operatorPost(t, "/tenants/:id", o.actOnTenant, "The console: suspend or limit a tenant")
+	o.operatorClientRoutes(t)
 }
 
 // operatorGet adds a page for operators. For others there is none.
@@ -101,6 +103,7 @@ type secondStep struct {
 	Text   string   // what becomes of it
 	Button string   // the word on the button
 	Back   string   // address of the page to return to
+	Tick   string   // label of a box that has the clients of a user disabled, too; empty: there is none
 	Fields []option // of the form that is sent again
 }
 

@@ -106,6 +106,7 @@ type userData struct {
 	Sessions struct {
 		Browsers []core.Browser
 		Clients  []core.ClientSignIn
+		Created  []core.Client `json:"created_clients"`
 	}
 	Passkeys       []core.Passkey
 	Roles, Tenants []option
@@ -145,6 +146,7 @@ func (p *Page) showUser(fault error) (web.HTML, error) {
 type userAct struct {
 	method, path, title, text, button string // title: it has a second step
 	body                              any
+	ends                              bool // the user's sessions: the clients that the user created can end with them
 }
 
 // actOnUser changes an account.
@@ -157,23 +159,23 @@ func (o *Console) actOnUser(p *Page) (web.HTML, error) {
 		"disable": {
 			http.MethodPut, "", p.T("Switch the account off?"), p.T("They are signed out, and can't sign in until it is switched on."),
 			p.T("Switch it off"),
-			map[string]any{"disabled": true},
+			map[string]any{"disabled": true}, true,
 		},
 		"logout": {
 			http.MethodPost, "/logout-everywhere", p.T("Sign them out everywhere?"),
-			p.T("Every session and every token of theirs ends at once."), p.T("Sign them out"), nil,
+			p.T("Every session and every token of theirs ends at once."), p.T("Sign them out"), map[string]any{}, true,
 		},
 		"reset": {
 			http.MethodPost, "/reset-second-factor", p.T("Remove the second factor?"),
-			p.T("Only do so if you know that it is they who ask. They are told by mail."), p.T("Remove it"), nil,
+			p.T("Only do so if you know that it is they who ask. They are told by mail."), p.T("Remove it"), nil, false,
 		},
 		"passkey": {
 			http.MethodDelete, "/passkeys/" + url.PathEscape(p.Form["id"]), p.T("Remove the passkey?"),
-			p.T("They can't sign in with it any more, and are told by mail."), p.T("Remove it"), nil,
+			p.T("They can't sign in with it any more, and are told by mail."), p.T("Remove it"), nil, false,
 		},
 		"erase": {
 			http.MethodPost, "/erase", p.T("Erase the person?"),
-			p.T("The account, and all that is known of the person in any list, is removed for good."), p.T("Erase for good"), nil,
+			p.T("The account, and all that is known of the person in any list, is removed for good."), p.T("Erase for good"), map[string]any{}, true,
 		},
 	}[p.Form["act"]]
 	if !ok {
@@ -185,8 +187,15 @@ func (o *Console) actOnUser(p *Page) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	if a.title != "" && !p.sure() {
-		return p.askSure(a.title, secondStep{Text: a.text, Button: a.button, Back: here},
+		tick, err := p.createdClients(a.ends, item)
+		if err != nil {
+			return web.HTML{}, err
+		}
+		return p.askSure(a.title, secondStep{Text: a.text, Button: a.button, Back: here, Tick: tick},
 			Link{p.T("Users"), operatorPath("users")}, Link{string(u.Email), here})
+	}
+	if body, ok := a.body.(map[string]any); ok && a.ends {
+		body["disable_clients"] = p.Form["disable_clients"] == "1"
 	}
 	if err := p.Do(a.method, item+a.path, a.body, nil); err != nil {
 		return p.showUser(err)
@@ -195,6 +204,32 @@ func (o *Console) actOnUser(p *Page) (web.HTML, error) {
 		return p.Redirect(operatorPath("users"), "deleted")
 	}
 	return p.Redirect(here, "saved")
+}
+
+// createdClients is the label of a box that names the clients which a user created; empty: there are none.
+func (p *Page) createdClients(asked bool, user string) (string, error) {
+	if !asked {
+		return "", nil
+	}
+	var s struct {
+		Created []core.Client `json:"created_clients"`
+	}
+	if _, err := p.Get(user+"/sessions", nil, &s); err != nil {
+		return "", err
+	}
+	return p.disableLabel(s.Created), nil
+}
+
+// disableLabel is the label of a box that disables clients; empty: there are none.
+func (p *Page) disableLabel(cs []core.Client) string {
+	if len(cs) == 0 {
+		return ""
+	}
+	var names []string
+	for i := range cs {
+		names = append(names, cs[i].Name)
+	}
+	return p.T("Also disable the API clients they created: {{clients}}", "clients", strings.Join(names, ", "))
 }
 
 // allTenants lists the tenants.

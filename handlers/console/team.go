@@ -23,9 +23,10 @@ func (o *Console) teamRoutes(t *web.Table) {
 type teamData struct {
 	Team        []core.Teammate
 	Invitations []core.Invitation
-	Operator    bool // the visitor has no role here, and may everything as an operator
-	Changes     bool // there is a person whose role the visitor can change
-	Approval    bool // a second person approves
+	Operator    bool              // the visitor has no role here, and may everything as an operator
+	Changes     bool              // there is a person whose role the visitor can change
+	Approval    bool              // a second person approves
+	Disable     map[string]string // by the ids of people: the label of the box that disables the clients they created
 }
 
 // roles adds the visitor who is an operator, and so works here without a role.
@@ -61,9 +62,33 @@ func (p *Page) showTeam(f filled, v View) (web.HTML, error) {
 	if d.Invitations, err = all[core.Invitation](p, "/api/admin/invitations", p.ofTenant("limit", "100"), maxTeam); err != nil {
 		return web.HTML{}, err
 	}
+	if p.May(core.ActionTeamManage) {
+		if err := p.clientsOfTeam(&d); err != nil {
+			return web.HTML{}, err
+		}
+	}
 	d.roles(p)
 	v.State = p.N("One person works here.|{{n}} people work here.", d.Count())
 	return p.showSettings("team", "team", v, f, d)
+}
+
+// clientsOfTeam finds the clients that people of the team created.
+func (p *Page) clientsOfTeam(d *teamData) error {
+	found, err := all[core.Client](p, apiClients, p.ofTenant("limit", "100"), maxClients)
+	if err != nil {
+		return err
+	}
+	d.Disable = map[string]string{}
+	for _, t := range d.Team {
+		var own []core.Client
+		for i := range found {
+			if found[i].CreatedBy == core.UserActor(t.ID) && found[i].DisabledAt == 0 {
+				own = append(own, found[i])
+			}
+		}
+		d.Disable[t.ID] = p.disableLabel(own)
+	}
+	return nil
 }
 
 // RoleName is a role in words.
@@ -116,7 +141,11 @@ func (o *Console) teamRemove(p *Page) (web.HTML, error) {
 	if p.Form["sure"] != "1" {
 		return p.notSure(p.teamAgain)
 	}
-	path := "/api/admin/team/" + url.PathEscape(p.Param("id")) + "?" + p.ofTenant().Encode()
+	q := p.ofTenant()
+	if p.Form["disable_clients"] == "1" {
+		q.Set("disable_clients", "true")
+	}
+	path := "/api/admin/team/" + url.PathEscape(p.Param("id")) + "?" + q.Encode()
 	if err := p.Do("DELETE", path, nil, nil); err != nil {
 		return p.refused(err, p.teamAgain)
 	}

@@ -1,0 +1,190 @@
+package handlers
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"newsletterd/core"
+)
+
+// makesClient has ann create a client in the console, and returns it.
+func (e *tenantConsole) makesClient(name string) core.Client {
+	e.Helper()
+	status, page := e.page("POST", e.path("settings", "clients"), url.Values{
+		"name": {name}, "scope." + core.ScopeSend: {"1"},
+	})
+	if status != http.StatusCreated {
+		e.Fatalf("%d: %s", status, textOf(page))
+	}
+	return e.clientNamed(name)
+}
+
+// clientNamed reads a client of the tenant; the zero Client where there is none.
+func (e *tenantConsole) clientNamed(name string) core.Client {
+	e.Helper()
+	found, err := e.store.Clients(e.Context(), []string{e.tenant.ID}, false, core.Page{Limit: 100})
+	e.must(err)
+	for _, c := range found {
+		if c.Name == name {
+			return c
+		}
+	}
+	return core.Client{}
+}
+
+// Who has taken over an old session makes no client of it, which would outlive the session.
+func TestAnOldSessionMakesNoClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newTenantConsole(t, core.RoleTenantAdmin)
+		shop := e.makesClient("Shop")
+		if shop.CreatedBy != core.UserActor(e.ann.ID) {
+			t.Errorf("created by %q", shop.CreatedBy)
+		}
+		e.shows(e.path("settings", "clients"), "Created by "+shop.CreatedByName)
+		time.Sleep(core.ProofAge + time.Minute)
+		one := e.path("settings", "clients", shop.ID)
+		for path, form := range map[string]url.Values{
+			e.path("settings", "clients"): {"name": {"Second"}, "scope." + core.ScopeSend: {"1"}},
+			one + "/rotate":               {"_": {"1"}}, one + "/switch": {"disabled": {"1"}}, one + "/delete": {"sure": {"1"}},
+		} {
+			if status, page := e.page("POST", path, form); status != 200 || !strings.Contains(page, `name="password"`) {
+				t.Errorf("%s by an old session: %d: %s", path, status, textOf(page))
+			}
+		}
+		now := e.clientNamed("Shop")
+		if e.clientNamed("Second").ID != "" || now.ID == "" || now.DisabledAt != 0 || string(now.SecretHash) != string(shop.SecretHash) {
+			t.Error("an old session changed something")
+		}
+	})
+}
+
+// The owners of a tenant, and who created the client, are told of it by a mail that leads to it and holds no secret.
+func TestOwnersAreToldOfNewClients(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newTenantConsole(t, core.RoleTenantAdmin)
+		for email, role := range map[core.Email]string{
+			"owner@acme.example": core.RoleTenantAdmin, "writer@acme.example": core.RoleEditor,
+		} {
+			u := core.NewUser(email, e.seed.Time())
+			u.EmailVerified, u.Roles = true, []core.Role{{Role: role, TenantID: e.tenant.ID}}
+			e.must(e.store.AddUser(t.Context(), u, "", e.seed.Time()))
+		}
+		shop := e.makesClient("Shop")
+		mails, err := e.store.DueMails(t.Context(), core.At(time.Now()), 10)
+		e.must(err)
+		heard := map[core.Email]bool{}
+		for _, m := range mails {
+			heard[m.Email] = m.Kind == core.MailClientAdded && m.TokenID == shop.ID && m.TenantID == e.tenant.ID && m.Params == "{}"
+		}
+		if len(mails) != 2 || !heard["owner@acme.example"] || !heard["ann@user.example"] {
+			t.Errorf("%+v", mails)
+		}
+		said, err := e.store.ClientMail(t.Context(), shop.ID)
+		e.must(err)
+		if said.Name != "Shop" || said.By == "" || said.Scopes != core.ScopeSend || said.At != shop.CreatedAt {
+			t.Errorf("%+v", said)
+		}
+	})
+}
+
+// What ends a user's sessions names the clients that the user created, and disables them where that is asked for.
+func TestEndingSessionsDisablesClients(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newTenantConsole(t, core.RoleTenantAdmin)
+		e.makesClient("Shop")
+		e.shows("/account", "Also disable the API clients you created: Shop")
+		e.sends("/account", url.Values{"action": {"everywhere"}})
+		if e.clientNamed("Shop").DisabledAt != 0 {
+			t.Error("nobody asked for it to be disabled")
+		}
+		e.login()
+		e.sends("/account", url.Values{"action": {"everywhere"}, "disable_clients": {"1"}})
+		shop := e.clientNamed("Shop")
+		if shop.DisabledAt == 0 {
+			t.Error("logout everywhere left the client active")
+		}
+		e.login()
+		e.shows(e.path("settings", "clients"), "disabled", "Enable")
+		e.sends(e.path("settings", "clients", shop.ID, "switch"), url.Values{"disabled": {"0"}})
+		if e.clientNamed("Shop").DisabledAt != 0 {
+			t.Error("it is still disabled")
+		}
+		status, page := e.page("POST", "/account", url.Values{
+			"action": {"password"}, "password": {"wrong"}, "new_password": {"another password"}, "disable_clients": {"1"},
+		})
+		if e.clientNamed("Shop").DisabledAt != 0 {
+			t.Errorf("a wrong password disabled the client: %d %s", status, textOf(page))
+		}
+	})
+}
+
+// An operator's request names the clients that stay, and disables those that a tenant's administrator may disable.
+func TestOperatorsEndClientsOfUsers(t *testing.T) {
+	e := newEnv(t)
+	for _, s := range []string{"tenant acme", "tenant beta", "user op operator", "account max name=max email=max@acme.example verified"} {
+		e.step(s)
+	}
+	max := e.value("max")
+	var ids []string
+	for _, tenant := range []string{"acme", "beta"} {
+		e.must(e.store.GrantRole(t.Context(), max, core.Role{Role: core.RoleTenantAdmin, TenantID: e.value(tenant)}, false, 1))
+		c, _, err := core.NewClient(core.ClientInput{Name: &tenant, TenantID: new(e.value(tenant))}, true, core.At(time.Now()))
+		e.must(err)
+		e.must(e.store.AddClient(t.Context(), c, core.UserActor(max)))
+		ids = append(ids, c.ID)
+	}
+	ask := func(method, path, body string) string {
+		t.Helper()
+		r := httptest.NewRequest(method, path, strings.NewReader(body))
+		r.Header.Set("Authorization", "Bearer "+e.value("op"))
+		if body != "" {
+			r.Header.Set("Content-Type", "application/json")
+		}
+		w := httptest.NewRecorder()
+		e.handler.ServeHTTP(w, r)
+		if w.Code != 200 {
+			t.Errorf("%s %s: %d %s", method, path, w.Code, w.Body)
+		}
+		return w.Body.String()
+	}
+	active := func(want ...bool) {
+		t.Helper()
+		for i, id := range ids {
+			if c, err := e.store.Client(t.Context(), id); err != nil || (c.DisabledAt == 0) != want[i] {
+				t.Errorf("client %d: disabled at %d, %v", i, c.DisabledAt, err)
+			}
+		}
+	}
+	named := func(got, list string, ids ...string) {
+		t.Helper()
+		_, rest, _ := strings.Cut(got, `"`+list+`":[`)
+		rest, _, _ = strings.Cut(rest, "]")
+		for _, id := range ids {
+			if !strings.Contains(rest, id) {
+				t.Errorf("%s doesn't name %s: %s", list, id, got)
+			}
+		}
+	}
+	named(ask("GET", "/api/admin/users/"+max+"/sessions", ""), "created_clients", ids...)
+	named(ask("POST", "/api/admin/users/"+max+"/logout-everywhere", ""), "active_clients", ids...)
+	active(true, true)
+	got := ask("DELETE", "/api/admin/team/"+max+"?tenant_id="+e.value("acme")+"&disable_clients=true", "")
+	named(got, "disabled_clients", ids[0])
+	if strings.Contains(got, ids[1]) {
+		t.Error("the client of another tenant is named", got)
+	}
+	active(false, true)
+	named(ask("DELETE", "/api/admin/users/"+max+"?disable_clients=true", ""), "disabled_clients", ids[1])
+	active(false, false)
+	if _, err := e.store.User(t.Context(), max); core.KindOf(err) != core.NotFound {
+		t.Error(err)
+	}
+	if all, err := e.store.ClientsOf(t.Context(), max); err != nil || len(all) != 0 {
+		t.Error(all, err)
+	}
+}
