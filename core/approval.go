@@ -58,11 +58,15 @@ func (t *Tenant) Permissions(c *Campaign, caller Caller, by string) CampaignPerm
 	}
 }
 
+// AsksSecondPerson reports whether the tenant asks for the approval of a second person.
+func (t *Tenant) AsksSecondPerson() bool { return t.Approval == ApprovalSecondPerson }
+
 // Accepts returns ErrApprovalRequired where the tenant asks for a second person's approval and by, as the audit trail
-// names an actor, is none: a program, a command on the machine, or one who has saved the campaign since it was approved
-// last.
+// names an actor, is none: a program, a command on the machine, or one who has saved the campaign, or changed its layout or
+// theme, since it was approved last.
 func (t *Tenant) Accepts(c *Campaign, by string) error {
-	if t.Approval != ApprovalSecondPerson || ActorUser(by) != "" && !slices.Contains(c.Writers, by) {
+	if !t.AsksSecondPerson() ||
+		ActorUser(by) != "" && !slices.Contains(c.Writers, by) && !slices.Contains(c.Designers, by) {
 		return nil
 	}
 	return ErrApprovalRequired

@@ -57,15 +57,18 @@ type Campaign struct {
 	Revision int64         `db:"revision"`
 	Version  int64         `db:"version"` // what is written on
 
-	ApprovedVersion int64   `db:"approved_version"` // 0: none
-	ApprovedBy      string  `db:"approved_by"`
-	ApprovedAt      Instant `db:"approved_at"`
-	LastApproved    int64   `db:"last_approved"` // the version approved last, also when it was written on since
-	Writers         Strings `db:"writers"`       // who has saved since then, or what it is, as the trail names them
-	CopyID          string  `db:"copy_id"`       // of the CampaignCopy of the approved version; empty: none
-	InArchive       string  `db:"archive"`       // ArchiveShown, ArchiveHidden, or empty: as the list has it
-	JobNo           int64   `db:"job_no"`        // the last job that sends it or has sent it; 0: none
-	JobID           string  `db:"job_id"`        // of that job
+	ApprovedVersion int64    `db:"approved_version"` // 0: none
+	ApprovedBy      string   `db:"approved_by"`
+	ApprovedAt      Instant  `db:"approved_at"`
+	LastApproved    int64    `db:"last_approved"`    // the version approved last, also when it was written on since
+	Writers         Strings  `db:"writers"`          // who has saved since then, or what it is, as the trail names them
+	AuditSeen       int64    `db:"audit_seen"`       // the newest entry of the trail when it was approved last, or begun
+	ApprovedBySend  bool     `db:"approved_by_send"` // no one was asked: undoing the send takes the approval back
+	Designers       []string `db:"-"`                // who has changed its layout or theme since then; not of one that is approved
+	CopyID          string   `db:"copy_id"`          // of the CampaignCopy of the approved version; empty: none
+	InArchive       string   `db:"archive"`          // ArchiveShown, ArchiveHidden, or empty: as the list has it
+	JobNo           int64    `db:"job_no"`           // the last job that sends it or has sent it; 0: none
+	JobID           string   `db:"job_id"`           // of that job
 
 	// Of a draft: who has sent it back, when and why.
 	ReviewBy       string  `db:"review_by"` // who asked for the review; empty: no one
@@ -183,7 +186,7 @@ func CampaignOfJob(j *SendJob, c *CampaignCopy) Campaign {
 	return Campaign{
 		ID: j.CampaignID, TenantID: j.TenantID, State: CampaignScheduled, Name: c.Name, Subject: c.Subject, Revision: 1,
 		Version: 1, ApprovedVersion: 1, LastApproved: 1, ApprovedBy: j.CreatedBy, ApprovedAt: j.CreatedAt,
-		CopyID: c.ID, JobNo: j.No, Writers: Strings{j.CreatedBy}, InArchive: ArchiveHidden,
+		CopyID: c.ID, JobNo: j.No, Writers: Strings{j.CreatedBy}, InArchive: ArchiveHidden, ApprovedBySend: true,
 		CreatedBy: j.CreatedBy, CreatedAt: j.CreatedAt, UpdatedBy: j.CreatedBy, UpdatedAt: j.CreatedAt,
 	}
 }
@@ -221,6 +224,7 @@ func (c *Campaign) Edited(f *CampaignFields, by string, now Instant) error {
 // back makes the campaign a draft.
 func (c *Campaign) back() {
 	c.State, c.ApprovedVersion, c.ApprovedBy, c.ApprovedAt, c.CopyID = CampaignDraft, 0, "", 0, ""
+	c.ApprovedBySend = false
 	c.endReview()
 }
 
@@ -277,9 +281,23 @@ func (c *Campaign) Approve(version int64, copyID, by string, now Instant) error 
 		c.endReview()
 	}
 	c.State, c.ApprovedVersion, c.ApprovedBy, c.ApprovedAt, c.CopyID = CampaignApproved, version, by, now, copyID
-	c.LastApproved = version
+	c.LastApproved, c.ApprovedBySend = version, false
 	return nil
 }
+
+// Written reports whether the campaign is made of its records as they are now: what was approved is frozen.
+func (c *Campaign) Written() bool { return c.State == CampaignDraft || c.State == CampaignInReview }
+
+// WantedAt is when what is in review is to be sent, if it is approved by its review; 0: there is no time.
+func (c *Campaign) WantedAt() Instant {
+	if c.State != CampaignInReview {
+		return 0
+	}
+	return c.ReviewWantedAt
+}
+
+// Frozen reports whether a version was approved: it is sent as it was then.
+func (c *Campaign) Frozen(version int64) bool { return c.CopyID != "" && version == c.ApprovedVersion }
 
 // MaySend returns a conflict for a campaign that can't be sent, or not in this version.
 func (c *Campaign) MaySend(version int64) error {

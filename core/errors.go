@@ -53,7 +53,9 @@ type Error struct {
 	MFARequired bool
 	// Findings are what keeps a campaign from being approved or sent; the answer holds them.
 	Findings []CampaignFinding
-	Err      error
+	// Changes are what has changed in a campaign since it was looked at; the answer holds them.
+	Changes []ContentChange
+	Err     error
 }
 
 func (e *Error) Error() string {
@@ -121,6 +123,7 @@ func ChangedMeanwhile(by string, at Instant) *Error {
 	return &Error{
 		Kind: PreconditionFailed, Code: "changed_meanwhile",
 		Message: fmt.Sprintf("%s has changed it at %s: read it again.", by, at),
+		Changes: []ContentChange{{What: ChangedCampaign, By: by, At: at}},
 	}
 }
 

@@ -291,32 +291,10 @@ func (a campaigns) found(c *web.Call) *core.Campaign {
 	return c.Value(foundCampaign{}).(*core.Campaign)
 }
 
-// etag returns the ETag of a campaign (RFC 9110 section 8.8.3).
-func etag(c *core.Campaign) string { return `"` + strconv.FormatInt(c.Revision, 10) + `"` }
-
-// edit names the campaign of the path for a change, as If-Match has it; required: without one it is an error.
-func (a campaigns) edit(c *web.Call, ifMatch *string, required bool) (e store.CampaignEdit, err error) {
-	now := a.found(c)
-	e = store.CampaignEdit{ID: now.ID, Actor: actor(c), Now: c.Now}
-	switch {
-	case ifMatch == nil && required:
-		return e, &core.Error{Kind: core.PreconditionRequired, Field: "If-Match"}
-	case ifMatch == nil || strings.TrimSpace(*ifMatch) == "*":
-		return e, nil
-	}
-	e.Revision = -1 // that of no campaign
-	for tag := range strings.SplitSeq(*ifMatch, ",") {
-		if strings.TrimSpace(tag) == etag(now) {
-			e.Revision = now.Revision
-		}
-	}
-	return e, nil
-}
-
 // reply is the answer about a campaign.
 func (a campaigns) reply(c *web.Call, of *core.Campaign, err error) (campaign, error) {
 	if err != nil {
-		return campaign{}, err
+		return campaign{}, a.named(c, err)
 	}
 	_, fields, err := a.store.CampaignVersion(c, of, 0)
 	if err != nil {
@@ -330,7 +308,9 @@ func (a campaigns) reply(c *web.Call, of *core.Campaign, err error) (campaign, e
 	if v.SentBack != nil {
 		v.SentBack.Name, err = a.nameOf(c, v.SentBack.By)
 	}
-	c.Header().Set("ETag", etag(of))
+	if err == nil {
+		err = a.setTag(c, of)
+	}
 	return campaign{v, writtenOf(&fields), t.Permissions(of, c.Caller, actor(c))}, err
 }
 

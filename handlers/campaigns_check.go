@@ -84,6 +84,9 @@ func (d Drafts) Look(ctx context.Context, c *core.Campaign, version int64, now c
 const largeAttachments = 1 << 20
 
 func (d Drafts) lookAtAttachments(ctx context.Context, l *Look, tenantID string) error {
+	if l.Draft.Frozen { // its files are kept
+		return nil
+	}
 	at, total := core.FindingPlace{Field: "attachments"}, int64(0)
 	for _, id := range l.Draft.Fields.Attachments {
 		m, err := d.Store.Media(ctx, id)
@@ -108,27 +111,37 @@ func (d Drafts) lookAtAttachments(ctx context.Context, l *Look, tenantID string)
 
 // compile makes the mail of a campaign, or says in Fault why there is none.
 func (d Drafts) compile(ctx context.Context, c *core.Campaign, version int64, now core.Instant) (l Look, err error) {
-	return d.compileChanged(ctx, c, version, func(*core.CampaignFields) error { return nil }, now)
+	l.Draft, err = d.Store.Draft(ctx, c, version, l.compile, now)
+	err = l.bulk(c.ID, err, now)
+	return l, err
 }
 
 // compileChanged is compile of what a version would say with a change.
 func (d Drafts) compileChanged(ctx context.Context, c *core.Campaign, version int64,
 	change func(*core.CampaignFields) error, now core.Instant,
 ) (l Look, err error) {
-	l.Findings = []core.CampaignFinding{}
-	compile := func(f *core.CampaignFields, own *core.Theme, list *core.List, t *core.Tenant) (html, text string,
-		err error,
-	) {
-		r, err := markup.CompileCampaign(f, own, list, t)
-		if err != nil {
-			return "", "", err
-		}
-		l.notes, l.looks = r.Warnings, looksOf(f, own, t)
-		return r.HTML, r.Text, nil
+	l.Draft, err = d.Store.ChangedDraft(ctx, c, version, change, l.compile, now)
+	err = l.bulk(c.ID, err, now)
+	return l, err
+}
+
+// compile is a core.CampaignCompiler that keeps what there is to be said.
+func (l *Look) compile(f *core.CampaignFields, own *core.Theme, list *core.List, t *core.Tenant) (html, text string,
+	err error,
+) {
+	r, err := markup.CompileCampaign(f, own, list, t)
+	if err != nil {
+		return "", "", err
 	}
-	l.Draft, err = d.Store.ChangedDraft(ctx, c, version, change, compile, now)
+	l.notes, l.looks = r.Warnings, looksOf(f, own, t)
+	return r.HTML, r.Text, nil
+}
+
+// bulk compiles the mails of the draft, which came with err.
+func (l *Look) bulk(id string, err error, now core.Instant) error {
+	l.Findings = []core.CampaignFinding{}
 	if err == nil {
-		l.Bulk, err = mail.CompileShown(c.ID, &l.Draft.Content)
+		l.Bulk, err = mail.CompileShown(id, &l.Draft.Content)
 	}
 	if err == nil {
 		l.Draft.Head, err = headOf(l.Bulk, now)
@@ -136,7 +149,7 @@ func (d Drafts) compileChanged(ctx context.Context, c *core.Campaign, version in
 	if core.KindOf(err) == core.Invalid {
 		l.Bulk, l.Fault, err = nil, err, nil
 	}
-	return l, err
+	return err
 }
 
 // Looks are what a theme makes of a mail, after colours that can't be read were moved.

@@ -3,6 +3,7 @@ package handlers
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -130,7 +131,12 @@ func (a campaigns) preview(c *web.Call, in draftPreview) (out previewedDraft, er
 		out.Text, out.HTML = draft.Content.Copy.BodyText, draft.Content.Copy.BodyHTML
 	}
 	out.Bytes, out.Beginning = len(out.HTML), mail.Beginning(out.HTML, out.Text)
-	c.Header().Set("ETag", etag(a.found(c)))
+	if in.Correction == nil && draft.Version.Version == a.found(c).Version {
+		t := campaignTag{a.found(c).Revision, draft.Digest}
+		c.Header().Set("ETag", `"`+t.String()+`"`)
+	} else if err := a.setTag(c, a.found(c)); err != nil {
+		return out, err
+	}
 	if in.Correction != nil {
 		return out, nil
 	}
@@ -293,21 +299,33 @@ type draftApproval struct {
 }
 
 func (a campaigns) approve(c *web.Call, in draftApproval) (campaign, error) {
-	r, err := a.sending(c, in.IfMatch, in.Version)
+	t, err := a.store.Tenant(c, a.found(c).TenantID)
+	if err != nil {
+		return campaign{}, err
+	}
+	r, err := a.sending(c, &t, in.IfMatch, in.Version)
 	if err != nil {
 		return campaign{}, err
 	}
 	approved, err := a.store.ApproveCampaign(c, r)
-	return a.reply(c, &approved, err)
+	return a.reply(c, &approved, a.changedSince(c, &r, err))
 }
 
 // sending compiles what is to be approved or sent. What it was compiled of is what is written on in the revision.
-func (a campaigns) sending(c *web.Call, ifMatch *string, version int64) (r store.CampaignSending, err error) {
+func (a campaigns) sending(c *web.Call, t *core.Tenant, ifMatch *string, version int64) (r store.CampaignSending,
+	err error,
+) {
 	r = store.CampaignSending{Version: version}
+	if err := a.mayApprove(c, t, ifMatch); err != nil {
+		return r, err
+	}
 	if r.CampaignEdit, err = a.edit(c, ifMatch, false); err != nil {
 		return r, err
 	}
 	of := a.found(c)
+	if r.Revision == of.Revision && r.Seen == "" && t.AsksSecondPerson() && of.Written() {
+		return r, core.ChangedContent([]core.ContentChange{}) // a tag that says nothing of layout and theme
+	}
 	if r.Revision == 0 {
 		r.Revision = of.Revision
 	}
@@ -316,7 +334,26 @@ func (a campaigns) sending(c *web.Call, ifMatch *string, version int64) (r store
 	}
 	draft, _, err := a.drafts(c).Ready(c, of, version, c.Now)
 	r.Fields, r.Copy, r.Head = &draft.Fields, &draft.Content.Copy, draft.Head
+	if r.Seen == "" {
+		r.Seen = draft.Digest
+	}
 	return r, err
+}
+
+// changedSince says what has changed where the store has found that something did after it was compiled.
+func (a campaigns) changedSince(c *web.Call, r *store.CampaignSending, err error) error {
+	if fault, ok := errors.AsType[*core.Error](err); !ok || fault.Kind != core.PreconditionFailed || fault.Changes != nil {
+		return err
+	}
+	of, unread := a.store.Campaign(c, r.ID)
+	if unread != nil {
+		return unread
+	}
+	now, unread := a.tagOf(c, &of)
+	if unread != nil {
+		return unread
+	}
+	return a.changed(c, &of, r.Seen, now.Digest)
 }
 
 // campaignSending asks for the sending of a version.
@@ -423,7 +460,7 @@ func (a campaigns) send(c *web.Call, in campaignSending) (out sentCampaign, err 
 		sum := sha256.Sum256(slices.Concat(c.Body(), []byte(c.ID())))
 		job.IdempotencyKey, job.BodyHash = *in.Key, sum[:]
 	}
-	r, err := a.sending(c, in.IfMatch, in.Version)
+	r, err := a.sending(c, &tenant, in.IfMatch, in.Version)
 	if err != nil {
 		return out, err
 	}
@@ -438,7 +475,7 @@ func (a campaigns) send(c *web.Call, in campaignSending) (out sentCampaign, err 
 	}
 	j, err := a.store.SendCampaign(c, r, job, undo)
 	if err != nil {
-		return out, err
+		return out, a.named(c, a.changedSince(c, &r, err))
 	}
 	return sentCampaign{j.ID, j.Status, j.DueAt, audienceOf(counted)}, nil
 }

@@ -36,7 +36,7 @@ func TestConsoleFaultsInGerman(t *testing.T) {
 			{"new-person", "list=" + e.list.ID + "&email=x@y@z", "gültige E-Mail-Adresse."},
 			{"suppressions", "email=x@y@z", "gültige E-Mail-Adresse."},
 			{"looks/themes", "name=letter&base=letter", "Diesen Namen hat schon ein fertiges Design"},
-			{"campaigns/" + campaign.ID + "/send", "version=1&tag=none&key=1", "Jemand hat es inzwischen geändert, "},
+			{"campaigns/" + campaign.ID + "/send", "version=1&tag=none&key=1", "seit Sie sie angesehen haben. Sehen Sie sie noch einmal an. Kampagne: geändert von "},
 		} {
 			form, err := url.ParseQuery(c.form)
 			e.must(err)

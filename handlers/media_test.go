@@ -155,3 +155,44 @@ func TestPicturesOfNoOneAreMissing(t *testing.T) {
 		t.Errorf("of a deleted tenant: %d", res.StatusCode)
 	}
 }
+
+// What the address of a picture shows never changes: it has the digits of the file's hash in it, and no request puts
+// another file in its place. So an approval of the address is one of the picture; it can only be deleted, which the digest
+// of an approval covers.
+func TestAnAddressShowsOnePicture(t *testing.T) {
+	e := newEnv(t)
+	s := storetest.Seed(t, e.store)
+	tenant := s.NewTenant()
+	e.name("acme", tenant.ID)
+	steps["user"](e, "ed", map[string]string{"editor": "acme"})
+	client := (&webtest.Client{TB: t, URL: e.url}).As("token-of-ed")
+	upload := func(width string) (m core.MediaView) {
+		steps["picture"](e, "file"+width, map[string]string{"width": width, "type": "png"})
+		client.Send("POST", "/api/media?name=boot.png&tenant_id="+tenant.ID, strings.NewReader(e.value("file"+width)),
+			"Content-Type", "image/png").Wants(201).JSON(&m)
+		return m
+	}
+	path := func(m *core.MediaView) string {
+		_, path, _ := strings.Cut(m.URL, core.MediaPath)
+		return core.MediaPath + path
+	}
+	m := upload("30")
+	first := client.Get(path(&m)).Wants(200).Text
+	client.Send("PATCH", "/api/media/"+m.ID, map[string]any{"name": "shoe.png", "alt": "A shoe"}).Wants(200)
+	if other := upload("40"); path(&other) == path(&m) {
+		t.Errorf("another picture of the same name has the same address %s", other.URL)
+	}
+	if client.Get(path(&m)).Wants(200).Text != first {
+		t.Error("the address shows another picture")
+	}
+	for _, method := range []string{"PUT", "POST"} {
+		if res := client.Send(method, "/api/media/"+m.ID, map[string]any{"url": "x"}); res.StatusCode != 405 {
+			t.Errorf("%s: %d %s", method, res.StatusCode, res.Text)
+		}
+	}
+	client.Send("DELETE", "/api/media/"+m.ID, nil).Wants(204)
+	client.Get(path(&m)).Wants(404)
+	if again := upload("30"); path(&again) != path(&m) || client.Get(path(&m)).Wants(200).Text != first {
+		t.Errorf("the same picture once more: %s, then %s", m.URL, again.URL)
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"newsletterd/auth"
@@ -33,7 +32,7 @@ type reviewQuery struct {
 // reviewForm is the decision about a campaign as it was shown.
 type reviewForm struct {
 	Campaign string `form:"campaign"`
-	Revision string `form:"revision"`
+	Tag      string `form:"tag"`    // of what was shown
 	Action   string `form:"action"` // approve, send or reject
 	Note     string `form:"note"`
 }
@@ -46,10 +45,11 @@ type reviewView struct {
 	Asks, SendText string // who asks, and the button that sends
 
 	ID, Subject, From, List, By, Note string
-	Revision                          int64
-	Wanted                            string // when; empty: at any time
-	Passed                            bool   // … which is over
-	Look                              string // address of the mail; empty: it can't be made
+	Tag                               string   // of what is shown
+	Changes                           []string // since the visitor has looked at it
+	Wanted                            string   // when; empty: at any time
+	Passed                            bool     // … which is over
+	Look                              string   // address of the mail; empty: it can't be made
 	Warnings                          []string
 	State                             string // in words, where it is not in review
 	NotYou                            bool   // another person has to approve it
@@ -132,7 +132,7 @@ func (a reviewPages) show(c *web.Call, who core.Visitor, of *core.Campaign, faul
 		return web.HTML{}, err
 	}
 	data := reviewView{
-		ID: of.ID, Subject: of.Subject, Revision: of.Revision, State: w.reviewState(of.State),
+		ID: of.ID, Subject: of.Subject, State: w.reviewState(of.State), Changes: changesOf(w, fault),
 	}
 	if r := of.View().Review; r != nil {
 		if data.Note = r.Note; r.WantedAt != 0 {
@@ -170,6 +170,7 @@ func (a reviewPages) fill(c *web.Call, data *reviewView, of *core.Campaign, acto
 	if err != nil {
 		return nil, err
 	}
+	data.Tag = campaignTag{of.Revision, l.Draft.Digest}.String()
 	content := &l.Draft.Content
 	data.From = cmp.Or(l.Draft.Fields.FromName, content.Tenant.SenderName())
 	names := []string{content.List.Name}
@@ -212,7 +213,7 @@ func (a reviewPages) faultOf(c *web.Call, err error) (text string, status int, o
 	case errors.Is(err, core.ErrApprovalRequired):
 		return w.ReviewNotYou, web.StatusOf(web.Page, kind), true
 	case kind == core.PreconditionFailed, kind == core.Conflict:
-		return w.ReviewChanged, web.StatusOf(web.Page, core.Conflict), true
+		return w.ReviewChanged, web.StatusOf(web.Page, kind), true
 	}
 	return faultOf(c, err)
 }
@@ -231,15 +232,15 @@ func (a reviewPages) decide(c *web.Call, who core.Visitor, in reviewForm) (web.H
 	if err != nil {
 		return web.HTML{}, err
 	}
-	e := store.CampaignEdit{ID: of.ID, Actor: core.UserActor(who.User.ID), Now: c.Now, Revision: -1}
-	if n, err := strconv.ParseInt(in.Revision, 10, 64); err == nil && n > 0 {
-		e.Revision = n
+	seen := parseTag(in.Tag)
+	e := store.CampaignEdit{
+		ID: of.ID, Actor: core.UserActor(who.User.ID), Now: c.Now, Revision: seen.Revision, Seen: seen.Digest,
 	}
 	w, done := wordsOf(c), ""
 	switch in.Action {
 	case "approve":
 		done = w.ReviewApproved
-		err = a.approveSeen(c, &of, e, func(r store.CampaignSending) error {
+		err = a.approveSeen(c, &t, &of, e, func(r store.CampaignSending) error {
 			_, err := a.store.ApproveCampaign(c, r)
 			return err
 		})
@@ -248,7 +249,7 @@ func (a reviewPages) decide(c *web.Call, who core.Visitor, in reviewForm) (web.H
 			return web.HTML{}, core.Lacking(core.ActionCampaignSend)
 		}
 		done = fillIn(w.ReviewSent, "when", when(of.ReviewWantedAt))
-		err = a.approveSeen(c, &of, e, func(r store.CampaignSending) error {
+		err = a.approveSeen(c, &t, &of, e, func(r store.CampaignSending) error {
 			n := core.NewJob{ScheduledAt: of.ReviewWantedAt}
 			if of.ReviewWantedAt == 0 || n.ScheduledInPast(c.Now) {
 				return core.ChangedMeanwhile(of.UpdatedBy, of.UpdatedAt)
@@ -266,25 +267,32 @@ func (a reviewPages) decide(c *web.Call, who core.Visitor, in reviewForm) (web.H
 		if now, err := a.reviewed(c, who, in.Campaign); err == nil {
 			of = now
 		}
-		return a.show(c, who, &of, err)
+		return a.show(c, who, &of, a.nameChanges(c, &of, err))
 	}
 	return renderMessage(c, 0, w.ReviewDone, note{
 		Lines: []string{done}, Link: accountPath, LinkText: w.ToAccount, Quiet: true,
 	}, tenantBrand(ownBrand(), &t))
 }
 
-// approveSeen compiles the revision that was shown, for its approval.
-func (a reviewPages) approveSeen(c *web.Call, of *core.Campaign, e store.CampaignEdit,
+// approveSeen compiles the revision that was shown, for its approval by another person than its writers.
+func (a reviewPages) approveSeen(c *web.Call, t *core.Tenant, of *core.Campaign, e store.CampaignEdit,
 	approve func(store.CampaignSending) error,
 ) error {
+	if err := t.Accepts(of, e.Actor); err != nil && of.Written() {
+		return err
+	}
 	if e.Revision != of.Revision {
 		return core.ChangedMeanwhile(of.UpdatedBy, of.UpdatedAt)
+	}
+	if err := a.sameContent(c, of, e.Seen); err != nil {
+		return err
 	}
 	draft, _, err := a.drafts(c).Ready(c, of, 0, c.Now)
 	if err != nil {
 		return err
 	}
-	return approve(store.CampaignSending{
-		CampaignEdit: e, Version: of.Version, Fields: &draft.Fields, Copy: &draft.Content.Copy,
-	})
+	r := store.CampaignSending{
+		CampaignEdit: e, Version: of.Version, Fields: &draft.Fields, Copy: &draft.Content.Copy, Head: draft.Head,
+	}
+	return a.changedSince(c, &r, approve(r))
 }

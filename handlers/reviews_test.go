@@ -66,17 +66,17 @@ func (e *reviewEnv) review(wanted core.Instant) {
 func (e *reviewEnv) press(action string) (int, core.CampaignState) {
 	e.Helper()
 	_, page := e.page("GET", reviewAddress(e.campaign.ID), nil)
-	revision := regexp.MustCompile(`name="revision" value="(\d+)"`).FindStringSubmatch(page)
-	if revision == nil || !strings.Contains(page, `name="action" value="`+action+`"`) {
+	tag := regexp.MustCompile(`name="tag" value="([\w-]+)"`).FindStringSubmatch(page)
+	if tag == nil || !strings.Contains(page, `name="action" value="`+action+`"`) {
 		e.Fatalf("no button %s: %s", action, textOf(page))
 	}
-	return e.send(action, revision[1])
+	return e.send(action, tag[1])
 }
 
-func (e *reviewEnv) send(action, revision string) (int, core.CampaignState) {
+func (e *reviewEnv) send(action, tag string) (int, core.CampaignState) {
 	e.Helper()
 	status, _ := e.page("POST", reviewPath, url.Values{
-		"campaign": {e.campaign.ID}, "revision": {revision}, "action": {action}, "note": {"Another picture, please."},
+		"campaign": {e.campaign.ID}, "tag": {tag}, "action": {action}, "note": {"Another picture, please."},
 	})
 	c, err := e.store.Campaign(e.Context(), e.campaign.ID)
 	e.must(err)
@@ -137,10 +137,10 @@ func TestReviewIsRefused(t *testing.T) {
 		e := newReviewEnv(t)
 		e.review(0)
 		e.login()
-		before := e.campaign.Revision
+		before := campaignTag{Revision: e.campaign.Revision}.String()
 		e.edit(core.UserActor(e.bob.ID))
 		e.review(0)
-		if status, state := e.send("approve", fmt.Sprint(before)); status != http.StatusConflict ||
+		if status, state := e.send("approve", before); status != http.StatusPreconditionFailed ||
 			state != core.CampaignInReview {
 			t.Errorf("of another revision: %d, %s", status, state)
 		}

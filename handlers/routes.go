@@ -194,7 +194,8 @@ func (h *Handler) pageRoutes(t *web.Table) {
 	t.Add("GET", reviewPath, web.Public(), web.Page, web.Query(web.Visited(reviews.page)).Fails(core.NotFound),
 		"Approve a campaign or send it back: the page")
 	t.Add("POST", reviewPath, web.Public(), web.Page,
-		web.Form(proved(p, reviews.decide)).Fails(core.Forbidden, core.NotFound, core.Conflict),
+		web.Form(proved(p, reviews.decide)).Fails(core.Forbidden, core.NotFound, core.Conflict,
+			core.PreconditionFailed),
 		"Approve a campaign or send it back")
 	t.Add("GET", twoStepPath, web.Public(), web.Page,
 		web.Query(proved(h.options.Auth, own.twoStepPage)), "A user's second factor: the page")

@@ -42,12 +42,13 @@ func (h *Handler) campaignRoutes(t *web.Table) {
 		"Count who may approve a campaign, and mend it, but for the caller, and name who can't yet")
 	t.Add("POST", item+"/reject", sent(core.ActionCampaignApprove), web.Send, moved(web.JSON(a.reject).BodyOptional()),
 		"Make a campaign in review, or an approved one, a draft again")
-	t.Add("POST", item+"/approve", approve, web.Send, moved(web.JSON(a.approve)),
+	seen := func(e web.Endpoint) web.Endpoint { return moved(e).Fails(core.PreconditionRequired) }
+	t.Add("POST", item+"/approve", approve, web.Send, seen(web.JSON(a.approve)),
 		"Approve the version that was looked at: what is sent later is that, whatever is edited in between")
-	t.Add("POST", item+"/send", send, web.Send, moved(web.JSON(a.send)).Created(),
+	t.Add("POST", item+"/send", send, web.Send, seen(web.JSON(a.send)).Created(),
 		"Send the version that was looked at, now or later; a draft is approved by it")
 	t.Add("POST", item+"/undo", sent(core.ActionCampaignSend), web.Send, moved(web.Query(a.undo)),
-		"Make a scheduled campaign, of which no mail has gone out, a draft again")
+		"Undo the sending of a scheduled campaign before its first mail; its approval stays, if it was given before")
 	t.Add("POST", item+"/archive", write, web.Send, moved(web.Query(a.archive)), "Put a draft or a sent campaign away")
 	t.Add("GET", item+"/links", sent(core.ActionFiguresRead), web.Send, one(web.Path(a.links)),
 		"Tracked links of a campaign that was sent, with how many have followed each")

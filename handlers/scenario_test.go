@@ -43,7 +43,7 @@ import (
 //	{ … "id": "{id1}" … }
 //
 // In answers the values that differ from run to run are replaced: what a step has named by {name}; other ids, tokens,
-// cursors and JWTs by {id1}, {token1}, {cursor1}, {jwt1}, {secret1}, {key1} in the order they appear; times by
+// cursors, JWTs and ETags by {id1}, {token1}, {cursor1}, {jwt1}, {secret1}, {key1}, {etag1} in the order they appear; times by
 // {time}, request ids by {request}. Every name but the last two can be used in the requests that follow. -update
 // rewrites the answers; read the difference before keeping it.
 var update = flag.Bool("update", false, "rewrite golden files")
@@ -214,6 +214,7 @@ var volatile = []struct {
 	{"key", regexp.MustCompile(`("public": ?"|; p=)([A-Za-z0-9+/=]{40,})`), true},
 	{"secret", regexp.MustCompile(`()(whsec_[A-Za-z0-9+/=]+)`), true},
 	{"proof", regexp.MustCompile(`(newsletterd-verification=)([a-z0-9]{26})`), true},
+	{"etag", regexp.MustCompile(`(Etag: ")(\d+-[\w-]{46})`), true},
 	{"token", regexp.MustCompile(`(^|[^\w-])([\w-]{40,})`), true},
 	{"cursor", regexp.MustCompile(`(cursor(?:=|": "))([\w-]{20,})`), true},
 	{"id", regexp.MustCompile(`()([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})`), true},

@@ -1,6 +1,12 @@
 package handlers
 
-import "newsletterd/core"
+import (
+	"cmp"
+	"errors"
+	"strings"
+
+	"newsletterd/core"
+)
 
 // reviewWords are those of the page of a review.
 type reviewWords struct {
@@ -21,6 +27,17 @@ type reviewWords struct {
 	ReviewNote       string `json:"review_note"`
 	ReviewNotYou     string `json:"review_not_you"`
 	ReviewChanged    string `json:"review_changed"`
+	ReviewChangedBy  string `json:"review_changed_by"`
+	ReviewByCommand  string `json:"review_by_command"`
+	ReviewByOther    string `json:"review_by_other"`
+	ReviewCampaign   string `json:"review_part_campaign"`
+	ReviewTheme      string `json:"review_part_theme"`
+	ReviewLayout     string `json:"review_part_layout"`
+	ReviewSettings   string `json:"review_part_settings"`
+	ReviewLists      string `json:"review_part_lists"`
+	ReviewMedia      string `json:"review_part_media"`
+	ReviewPlan       string `json:"review_part_plan"`
+	ReviewProgram    string `json:"review_part_program"`
 	ReviewFaulty     string `json:"review_faulty"`
 	ReviewDone       string `json:"review_done"`
 	ReviewApproved   string `json:"review_approved"`
@@ -42,4 +59,38 @@ func (w *reviewWords) reviewState(s core.CampaignState) string {
 		return w.ReviewIsApproved
 	}
 	return w.ReviewIsOver
+}
+
+// changesOf says in lines what has changed in a campaign since it was looked at, and who changed it.
+func changesOf(w *pageWords, err error) (lines []string) {
+	fault, ok := errors.AsType[*core.Error](err)
+	if !ok {
+		return nil
+	}
+	for i := range fault.Changes {
+		one := &fault.Changes[i]
+		what := w.reviewPart(one.What)
+		switch one.What {
+		case core.ChangedTheme, core.ChangedLayout, core.ChangedLists:
+			what = strings.TrimSpace(what + " " + one.Name)
+		}
+		who := cmp.Or(one.ByName, w.ReviewByOther)
+		switch {
+		case one.By == "": // it isn't known: another version of the program, say
+			lines = append(lines, what)
+			continue
+		case strings.HasPrefix(one.By, "command"):
+			who = w.ReviewByCommand
+		}
+		lines = append(lines, fillIn(w.ReviewChangedBy, "what", what, "who", who, "when", when(one.At)))
+	}
+	return lines
+}
+
+func (w *reviewWords) reviewPart(what string) string {
+	return map[string]string{
+		core.ChangedCampaign: w.ReviewCampaign, core.ChangedTheme: w.ReviewTheme, core.ChangedLayout: w.ReviewLayout,
+		core.ChangedSettings: w.ReviewSettings, core.ChangedLists: w.ReviewLists, core.ChangedMedia: w.ReviewMedia,
+		core.ChangedPlan: w.ReviewPlan, core.ChangedProgram: w.ReviewProgram,
+	}[what]
 }

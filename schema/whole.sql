@@ -100,7 +100,7 @@ CREATE TABLE campaign (
   created_at       INTEGER NOT NULL,
   updated_by       TEXT NOT NULL DEFAULT '',
   updated_at       INTEGER NOT NULL
-, writers TEXT NOT NULL DEFAULT '[]', archive TEXT NOT NULL DEFAULT '' CHECK (archive IN ('', 'shown', 'hidden')), review_asked INTEGER NOT NULL DEFAULT 0, review_missed INTEGER NOT NULL DEFAULT 0) STRICT;
+, writers TEXT NOT NULL DEFAULT '[]', archive TEXT NOT NULL DEFAULT '' CHECK (archive IN ('', 'shown', 'hidden')), review_asked INTEGER NOT NULL DEFAULT 0, review_missed INTEGER NOT NULL DEFAULT 0, audit_seen INTEGER NOT NULL DEFAULT 0, approved_by_send INTEGER NOT NULL DEFAULT 0) STRICT;
 
 CREATE INDEX campaign_job ON campaign (job_no) WHERE job_no <> 0;
 
@@ -1315,10 +1315,11 @@ CREATE TRIGGER campaign_follows_job AFTER UPDATE OF status ON send_job WHEN NEW.
       WHEN NEW.status = 'running' THEN 'sending'
       WHEN NEW.status = 'completed' OR EXISTS (SELECT 1 FROM send_job WHERE campaign_id = NEW.campaign_id AND recipients > 0)
         THEN 'sent'
-      WHEN NEW.status = 'cancelled' THEN 'draft'
+      WHEN NEW.status = 'cancelled' AND approved_by_send = 1 THEN 'draft'
       ELSE 'approved' END
   WHERE job_no = NEW.no AND job_no <> 0 AND state IN ('scheduled', 'sending');
-  UPDATE campaign SET approved_version = 0, copy_id = '' WHERE job_no = NEW.no AND job_no <> 0 AND state = 'draft';
+  UPDATE campaign SET approved_version = 0, copy_id = ''
+  WHERE job_no = NEW.no AND job_no <> 0 AND state = 'draft';
 END;
 
 CREATE TRIGGER issue_follows_job AFTER UPDATE OF status ON send_job WHEN NEW.status = 'running' AND OLD.status <> 'running' BEGIN

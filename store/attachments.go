@@ -44,6 +44,15 @@ func (s *Store) AttachmentsOf(ctx context.Context, tenantID string, ids []string
 	return s.readAttachments(ctx, found)
 }
 
+// AttachmentsOfDraft reads the files that mails of a draft bring along: those that were kept when it was approved, or
+// AttachmentsOf what it names.
+func (s *Store) AttachmentsOfDraft(ctx context.Context, d *Draft) ([]core.Attachment, error) {
+	if d.Frozen {
+		return s.Attachments(ctx, d.Campaign.CopyID)
+	}
+	return s.AttachmentsOf(ctx, d.Campaign.TenantID, d.Fields.Attachments)
+}
+
 func noMedia(id string) error {
 	return core.Invalidf("attachments", "attachments: there is no picture or document %s of the tenant.", id)
 }

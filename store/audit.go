@@ -234,9 +234,11 @@ func (s *Store) Audit(ctx context.Context, f core.AuditFilter, page core.Page) (
 	return found, next, err
 }
 
+const newestAudited = "SELECT coalesce(max(id), 0) FROM audit"
+
 // logCommands tells the log what commands have changed since the last look; the daemon's own changes are there already.
 func (w *writer) logCommands() error {
-	last, err := w.tx.number("SELECT coalesce(max(id), 0) FROM audit")
+	last, err := w.tx.number(newestAudited)
 	if err != nil || last <= w.auditSeen {
 		return err
 	}

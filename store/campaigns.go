@@ -38,11 +38,17 @@ type CampaignFilter struct {
 func (s *Store) Campaign(ctx context.Context, id string) (c core.Campaign, err error) {
 	err = s.get(ctx, &c, "SELECT no, "+campaignTable.columns+jobOfCampaign+` FROM campaign WHERE id = ?
 		AND tenant_id IN (SELECT id FROM tenant WHERE deleted_at = 0)`, id)
+	if err == nil {
+		err = withDesigners(readsOf{ctx, s}, &c)
+	}
 	return c, noCampaign(err)
 }
 
 func (tx *Tx) campaign(id string) (c core.Campaign, err error) {
 	err = tx.get(&c, "SELECT no, "+campaignTable.columns+jobOfCampaign+" FROM campaign WHERE id = ?", id)
+	if err == nil {
+		err = withDesigners(tx, &c)
+	}
 	return c, noCampaign(err)
 }
 
@@ -80,14 +86,6 @@ func (s *Store) Campaigns(ctx context.Context, f CampaignFilter, page core.Page)
 	}
 	err = s.all(ctx, &cs, query+"ORDER BY no DESC LIMIT +?5", args...)
 	return cs, err
-}
-
-func (s *Store) firstList(ctx context.Context, no int64) (id string, err error) {
-	err = s.get(ctx, &id, selectCampaignList, no)
-	if errors.Is(err, core.ErrNotFound) {
-		err = nil
-	}
-	return id, err
 }
 
 const selectCampaignList = "SELECT list_id FROM campaign_list WHERE campaign_no = ? LIMIT 1"
@@ -146,6 +144,9 @@ func (tx *Tx) madeBefore(c *core.Campaign, key string, bodyHash []byte) (done bo
 
 // addCampaign inserts a campaign with its first version.
 func (tx *Tx) addCampaign(c *core.Campaign, lists []string, fields string) (err error) {
+	if c.AuditSeen, err = tx.number(newestAudited); err != nil {
+		return err
+	}
 	if c.No, err = insertRow(tx, &campaignTable, c); err != nil {
 		return err
 	}
@@ -206,7 +207,8 @@ func (tx *Tx) judgeCampaign(tenantID string, f *core.CampaignFields) error {
 // CampaignEdit names a campaign as a person has seen it, and who changes it.
 type CampaignEdit struct {
 	ID       string
-	Revision int64 // as seen; 0: whichever it is
+	Revision int64       // as seen; 0: whichever it is
+	Seen     core.Digest // of what an approval is to cover; empty: whatever it is
 	Actor    string
 	Now      core.Instant
 
@@ -299,7 +301,7 @@ func (s *Store) EditCampaign(ctx context.Context, e CampaignEdit, rule func(*cor
 }
 
 func (tx *Tx) editCampaign(c *core.Campaign, e CampaignEdit, rule func(*core.CampaignFields) error) (bool, error) {
-	v, f, err := tx.campaignFields(c, c.Version)
+	v, f, err := campaignFields(tx, c, c.Version)
 	if err != nil {
 		return false, err
 	}

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 
 	"newsletterd/core"
 )
@@ -20,7 +19,8 @@ type CampaignSending struct {
 }
 
 // ApproveCampaign freezes the copy of a campaign's version: what is sent later is that. It returns
-// core.ErrCampaignNotFound, core.ErrPreconditionFailed where the campaign is at another revision, core.ErrConflict
+// core.ErrCampaignNotFound, core.ErrPreconditionFailed where the campaign is at another revision, or what would be frozen
+// is no longer what was seen (CampaignEdit.Seen), core.ErrConflict
 // where another version is written on or the campaign is past its approval, and Invalid for a layout or a sender that
 // is no longer the tenant's; core.ErrApprovalRequired where the tenant asks for another person's approval.
 func (s *Store) ApproveCampaign(ctx context.Context, r CampaignSending) (core.Campaign, error) {
@@ -33,6 +33,7 @@ func (s *Store) ApproveCampaign(ctx context.Context, r CampaignSending) (core.Ca
 }
 
 func (tx *Tx) approve(c *core.Campaign, r *CampaignSending) error {
+	covered := core.Covered{Copy: r.Copy, Fields: r.Fields, WantedAt: c.WantedAt()}
 	if err := c.Approve(r.Version, r.Copy.ID, r.Actor, r.Now); err != nil {
 		return err
 	}
@@ -53,10 +54,21 @@ func (tx *Tx) approve(c *core.Campaign, r *CampaignSending) error {
 	if _, err := insertRow(tx, &copyTable, r.Copy); err != nil {
 		return err
 	}
-	if _, err := tx.freezeCampaign(r.Copy, r.Fields, lists, &tenant); err != nil {
+	frozen, err := tx.freezeCampaign(r.Copy, r.Fields, lists, &tenant)
+	if err != nil {
 		return err
 	}
 	if err := tx.attach(r.Copy.ID, c.TenantID, r.Fields.Attachments); err != nil {
+		return err
+	}
+	covered.Frozen, covered.Tenant, covered.List, covered.FirstFew = &frozen, &tenant, &lists[0], tenant.FirstFew
+	if err := cover(tx, &covered); err != nil {
+		return err
+	}
+	if r.Seen != "" && !r.Seen.Same(covered.Digest()) {
+		return core.ChangedContent(nil)
+	}
+	if c.AuditSeen, err = tx.number(newestAudited); err != nil {
 		return err
 	}
 	return tx.keep(c.No, r.Version)
@@ -100,11 +112,11 @@ func (s *Store) SendCampaign(ctx context.Context, r CampaignSending, n JobReques
 		if err := r.seenAs(&c); err != nil {
 			return err
 		}
-		was := c.CopyID
+		was, alongTheWay := c.CopyID, c.State != core.CampaignApproved
 		if err := c.MaySend(r.Version); err != nil {
 			return err
 		}
-		if c.State != core.CampaignApproved {
+		if alongTheWay {
 			if err := tx.approve(&c, &r); err != nil {
 				return err
 			}
@@ -120,6 +132,7 @@ func (s *Store) SendCampaign(ctx context.Context, r CampaignSending, n JobReques
 		if err != nil {
 			return err
 		}
+		c.ApprovedBySend = alongTheWay && (r.Force || !tenant.AsksSecondPerson())
 		if err := r.accepted(&tenant, &c, c.ApprovedBy); err != nil {
 			return err
 		}
@@ -148,8 +161,8 @@ func (s *Store) SendCampaign(ctx context.Context, r CampaignSending, n JobReques
 	return j, err
 }
 
-// UndoCampaign cancels the job of a campaign that waits for its start; the campaign is a draft again, and no mail of it
-// goes out. It returns core.ErrCampaignNotFound, core.ErrPreconditionFailed where the campaign is at another revision,
+// UndoCampaign cancels the job of a campaign that waits for its start; no mail of it goes out. The campaign is approved
+// still, or a draft again where nothing but its sending had approved it. It returns core.ErrCampaignNotFound, core.ErrPreconditionFailed where the campaign is at another revision,
 // or core.ErrConflict for one that is not scheduled or whose job has begun.
 func (s *Store) UndoCampaign(ctx context.Context, e CampaignEdit) (c core.Campaign, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
@@ -176,72 +189,4 @@ func (s *Store) UndoCampaign(ctx context.Context, e CampaignEdit) (c core.Campai
 		return tx.audit(e.Now, e.Actor, "campaign.undo", c.TenantID, c.ID)
 	})
 	return c, err
-}
-
-// Draft is a version of a campaign with all that its mails would be made of now.
-type Draft struct {
-	Campaign core.Campaign
-	Version  core.CampaignVersion
-	Fields   core.CampaignFields
-	Theme    *core.Theme  // the tenant's own that it has; nil: a built-in one
-	Content  core.Content // its Copy is not kept
-	Head     IssueHead    // where it compiles
-}
-
-// Draft compiles a version of a campaign, 0 for the one that is written on. A campaign without a list gets one that is
-// made up. core.ErrNotFound: there is no such version any more; Invalid: the list, the theme or the layout is not there; or an
-// error of the compiler.
-func (s *Store) Draft(ctx context.Context, c *core.Campaign, version int64, compile core.CampaignCompiler,
-	now core.Instant,
-) (d Draft, err error) {
-	return s.ChangedDraft(ctx, c, version, func(*core.CampaignFields) error { return nil }, compile, now)
-}
-
-// ChangedDraft is Draft of what a version would say with a change, which may refuse.
-func (s *Store) ChangedDraft(ctx context.Context, c *core.Campaign, version int64,
-	change func(*core.CampaignFields) error, compile core.CampaignCompiler, now core.Instant,
-) (d Draft, err error) {
-	d.Campaign = *c
-	if d.Version, d.Fields, err = s.CampaignVersion(ctx, c, version); err == nil {
-		err = change(&d.Fields)
-	}
-	if err != nil {
-		return d, err
-	}
-	t, err := s.Tenant(ctx, c.TenantID)
-	if err != nil {
-		return d, err
-	}
-	l := core.List{TenantID: c.TenantID, Name: t.Name}
-	if len(d.Fields.ListIDs) > 0 {
-		switch l, err = s.List(ctx, d.Fields.ListIDs[0]); {
-		case errors.Is(err, core.ErrListNotFound):
-			return d, core.Invalidf("list_ids", "list_ids: the list %s is no longer there.", d.Fields.ListIDs[0])
-		case err != nil:
-			return d, err
-		}
-	}
-	if d.Theme, err = s.ThemeNamed(ctx, c.TenantID, d.Fields.Theme); err != nil {
-		return d, err
-	}
-	html, text, err := compile(&d.Fields, d.Theme, &l, &t)
-	if err != nil {
-		return d, err
-	}
-	written := d.Fields.Copy(c.TenantID, html, text, now)
-	d.Content = core.Content{Copy: written, List: l, Tenant: t}
-	frozen := core.Freeze(&written, &l, &t)
-	d.Fields.Override(&frozen)
-	frozen.Restore(&d.Content)
-	if frozen.Resolved {
-		return d, nil
-	}
-	d.Content.Template, err = s.Template(ctx, t.ID, frozen.TemplateName)
-	if err == nil && d.Content.Template.Layout != "" {
-		d.Content.Layout, err = s.Template(ctx, t.ID, d.Content.Template.Layout)
-	}
-	if core.KindOf(err) == core.NotFound {
-		err = core.Invalidf("content.layout", "content.layout: there is no template %s.", frozen.TemplateName)
-	}
-	return d, err
 }

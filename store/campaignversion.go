@@ -15,43 +15,30 @@ import (
 func (s *Store) CampaignVersion(ctx context.Context, c *core.Campaign, version int64) (v core.CampaignVersion,
 	f core.CampaignFields, err error,
 ) {
-	if version == 0 {
-		version = c.Version
-	}
-	err = s.get(ctx, &v, selectVersion, c.No, version)
-	if err != nil {
-		return v, f, err
-	}
-	if v.Fields != "" {
-		return v, f, json.Unmarshal([]byte(v.Fields), &f)
-	}
-	var written core.CampaignCopy
-	if written, err = s.CampaignCopy(ctx, c.ID); err != nil {
-		return v, f, err
-	}
-	listID, err := s.firstList(ctx, c.No)
-	return v, core.FieldsOf(&written, listID), err
+	return campaignFields(readsOf{ctx, s}, c, version)
 }
 
 var selectVersion = "SELECT no, " + versionTable.columns +
 	" FROM campaign_version WHERE campaign_no = ? AND version = ?"
 
-// campaignFields is CampaignVersion inside an operation.
-func (tx *Tx) campaignFields(c *core.Campaign, version int64) (v core.CampaignVersion, f core.CampaignFields,
+func campaignFields(q querier, c *core.Campaign, version int64) (v core.CampaignVersion, f core.CampaignFields,
 	err error,
 ) {
-	if err = tx.get(&v, selectVersion, c.No, version); err != nil {
+	if version == 0 {
+		version = c.Version
+	}
+	if err = q.get(&v, selectVersion, c.No, version); err != nil {
 		return v, f, err
 	}
 	if v.Fields != "" {
 		return v, f, json.Unmarshal([]byte(v.Fields), &f)
 	}
 	var written core.CampaignCopy
-	if err = tx.get(&written, "SELECT "+copyColumns+" FROM campaign_copy WHERE id = ?", c.ID); err != nil {
+	if err = q.get(&written, "SELECT "+copyColumns+" FROM campaign_copy WHERE id = ?", c.ID); err != nil {
 		return v, f, err
 	}
 	var listID string
-	if err = tx.get(&listID, selectCampaignList, c.No); errors.Is(err, core.ErrNotFound) {
+	if err = q.get(&listID, selectCampaignList, c.No); errors.Is(err, core.ErrNotFound) {
 		err = nil
 	}
 	return v, core.FieldsOf(&written, listID), err
@@ -97,7 +84,7 @@ func (tx *Tx) keepVersion(c *core.Campaign, v *core.CampaignVersion, fields stri
 // more; the other errors are EditCampaign's.
 func (s *Store) RestoreVersion(ctx context.Context, e CampaignEdit, version int64) (core.Campaign, error) {
 	return s.changeCampaign(ctx, e, "campaign.restore", func(tx *Tx, c *core.Campaign) (bool, error) {
-		_, f, err := tx.campaignFields(c, version)
+		_, f, err := campaignFields(tx, c, version)
 		if err == nil {
 			err = c.Editable()
 		}
@@ -120,7 +107,7 @@ func (s *Store) RestoreVersion(ctx context.Context, e CampaignEdit, version int6
 // NameVersion gives a version another name, and makes it stay for good. core.ErrNotFound: there is no such version.
 func (s *Store) NameVersion(ctx context.Context, c *core.Campaign, version int64, name string) error {
 	return s.update(ctx, func(tx *Tx) error {
-		v, _, err := tx.campaignFields(c, version)
+		v, _, err := campaignFields(tx, c, version)
 		if err != nil || v.Name == name {
 			return err
 		}

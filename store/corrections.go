@@ -49,10 +49,7 @@ type CampaignCorrection struct {
 // core.ErrApprovalRequired where the tenant asks for a second person, one who has not written what was sent.
 func (s *Store) CorrectCampaign(ctx context.Context, r CampaignCorrection) (core.Correction, error) {
 	err := s.update(ctx, func(tx *Tx) error {
-		c, err := tx.mayMend(&r.CampaignEdit, r.Force)
-		if err == nil {
-			err = c.Correctable()
-		}
+		c, err := tx.mayCorrect(&r)
 		if err != nil {
 			return err
 		}
@@ -76,6 +73,20 @@ func (s *Store) CorrectCampaign(ctx context.Context, r CampaignCorrection) (core
 		return tx.audit(r.Now, r.Actor, "campaign.correct", c.TenantID, c.ID)
 	})
 	return r.Correction, err
+}
+
+// mayCorrect is mayMend for what is compiled anew, with the layout and the theme as they are now.
+func (tx *Tx) mayCorrect(r *CampaignCorrection) (c core.Campaign, err error) {
+	if c, err = tx.campaign(r.ID); err == nil && !r.Force {
+		c.Designers, err = designers(tx, &c)
+	}
+	if err == nil {
+		err = tx.accepts(&c, &r.CampaignEdit, r.Force)
+	}
+	if err == nil {
+		err = c.Correctable()
+	}
+	return c, err
 }
 
 func (tx *Tx) replaceCorrection(c *core.Campaign, was *core.Correction, r *CampaignCorrection) error {

@@ -429,7 +429,6 @@ func (s *story) campaigns() {
 	op("RestoreVersion", func() error { return onlyErr(s.RestoreVersion(ctx, edit(3), 1)) })
 	op("AskReview", func() error { return onlyErr(s.AskReview(ctx, edit(4), now0+4, "")) })
 	op("MissReviews", func() error { return onlyErr(s.MissReviews(ctx, now0+5)) })
-	op("RejectCampaign", func() error { return onlyErr(s.RejectCampaign(ctx, edit(4), "")) })
 	draft, err := s.Draft(ctx, &c, 0, func(*core.CampaignFields, *core.Theme, *core.List, *core.Tenant) (string, string, error) {
 		return "", "Hello", nil
 	}, now0+5)
@@ -444,6 +443,7 @@ func (s *story) campaigns() {
 	op("ApproveCampaign", func() error { return onlyErr(s.ApproveCampaign(ctx, sending(6))) })
 	op("SendCampaign", func() error { return onlyErr(s.SendCampaign(ctx, sending(7), JobRequest{}, now0.Add(day))) })
 	op("UndoCampaign", func() error { return onlyErr(s.UndoCampaign(ctx, edit(8))) })
+	op("RejectCampaign", func() error { return onlyErr(s.RejectCampaign(ctx, edit(8), "")) })
 	op("ArchiveCampaign", func() error { return onlyErr(s.ArchiveCampaign(ctx, edit(9))) })
 	c = core.NewCampaign(s.tenant, &f, "test", now0+9)
 	op("AddCampaign", func() error { return onlyErr(s.AddCampaign(ctx, c, &f)) })

@@ -255,12 +255,12 @@ func (s *Store) RetryFailed(ctx context.Context, id, createdBy string, now core.
 	return j, err
 }
 
-// retryCampaign makes the campaign of a job follow the retry of it. One that was written on since the job was stopped
-// before it had a recipient is sent, not retried: core.ErrConflict.
+// retryCampaign makes the campaign of a job follow the retry of it. One that was written on, or sent back, since the job
+// was stopped before it had a recipient is sent, not retried: core.ErrConflict.
 func (tx *Tx) retryCampaign(j, old *core.SendJob) error {
 	n, err := tx.exec(`UPDATE campaign SET job_no = ?1, state = 'scheduled', revision = revision + 1,
 		approved_version = last_approved, copy_id = ?2 WHERE id = ?3 AND (state IN ('sent', 'archived') OR
-		job_no = ?4 AND last_approved = version AND state IN ('draft', 'approved'))`, j.No, j.CopyID, j.CampaignID, old.No)
+		job_no = ?4 AND last_approved = version AND (state = 'approved' OR state = 'draft' AND approved_by_send = 1))`, j.No, j.CopyID, j.CampaignID, old.No)
 	if err != nil || n > 0 {
 		return err
 	}

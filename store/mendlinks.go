@@ -154,14 +154,22 @@ func (s *Store) DropProposal(ctx context.Context, e CampaignEdit, no int64) erro
 
 // mayMend reads a campaign of which something that was sent is to be mended.
 func (tx *Tx) mayMend(e *CampaignEdit, force bool) (c core.Campaign, err error) {
-	if c, err = tx.campaign(e.ID); err != nil || force {
-		return c, err
+	if c, err = tx.campaign(e.ID); err == nil {
+		err = tx.accepts(&c, e, force)
+	}
+	return c, err
+}
+
+// accepts returns core.ErrApprovalRequired where the tenant asks for another person than the one who changes a campaign.
+func (tx *Tx) accepts(c *core.Campaign, e *CampaignEdit, force bool) error {
+	if force {
+		return nil
 	}
 	t, err := tx.tenant(c.TenantID)
 	if err == nil {
-		err = t.Accepts(&c, e.Actor)
+		err = t.Accepts(c, e.Actor)
 	}
-	return c, err
+	return err
 }
 
 // leads returns where a link leads with a target.

@@ -24,7 +24,8 @@ var personColumns = map[string]struct {
 	"campaign": {
 		stays: "created_by updated_by approved_by review_by writers",
 		other: "no id tenant_id state name subject revision version approved_version last_approved approved_at copy_id " +
-			"archive job_no review_wanted_at review_note review_asked review_missed created_at updated_at",
+			"archive job_no review_wanted_at review_note review_asked review_missed created_at updated_at audit_seen " +
+			"approved_by_send",
 	},
 	"issue":         {other: "no list_id campaign_no slug title summary sent_at changed_at"},
 	"correction":    {stays: "made_by", other: "campaign_no copy_id subject source text made_at"},

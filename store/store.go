@@ -236,7 +236,7 @@ func (s *Store) startWriter(ctx context.Context, left leftover) error {
 		return translate(err)
 	}
 	w.checkpoint.resume(left, s.daemonRuns(), through)
-	if err := conn.GetContext(ctx, &w.auditSeen, "SELECT coalesce(max(id), 0) FROM audit"); err != nil {
+	if err := conn.GetContext(ctx, &w.auditSeen, newestAudited); err != nil {
 		return translate(err)
 	}
 	s.writer = w

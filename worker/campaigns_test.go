@@ -232,12 +232,8 @@ func TestACampaignSendsItsCopy(t *testing.T) {
 				t.Errorf("the subject is %q, to %q", head("Subject"), head("To"))
 			}
 			text := head("From") + head("Reply-To") + m.parts["text/html"] + m.parts["text/plain"]
-			street, footer, page := "Old street 1", "Old words", "#c0ffee"
-			if test { // it is compiled when it goes out
-				street, footer, page = "Fresh street 2", "Fresh words", "#decade"
-			}
-			for _, want := range []string{
-				"Ada", "<ada@acme.example>", "<desk@acme.example>", street, footer, page, "/v/",
+			for _, want := range []string{ // a test, too, shows what was approved
+				"Ada", "<ada@acme.example>", "<desk@acme.example>", "Old street 1", "Old words", "#c0ffee", "/v/",
 			} {
 				if !strings.Contains(text, want) {
 					t.Errorf("%q is missing in %s", want, text)

@@ -96,7 +96,7 @@ func (m *mailer) testedContent(ctx context.Context, of *core.TestMail, q *core.M
 		}
 	}
 	if err == nil {
-		files, err = m.Store.AttachmentsOf(ctx, campaign.TenantID, d.Fields.Attachments)
+		files, err = m.Store.AttachmentsOfDraft(ctx, &d)
 	}
 	return &d.Content, m.Sealer.SealDraft(auth.DraftToken{
 		CampaignID: of.CampaignID, Version: of.Version, Email: q.Email, IssuedAt: q.CreatedAt,

@@ -39,7 +39,7 @@ func (p *program) campaignCommands() *cli.Command {
 			}
 			return p.printer(c).record(found.View())
 		})
-	undo := p.campaignStep("undo", "make a scheduled campaign a draft again, before its first mail",
+	undo := p.campaignStep("undo", "undo the sending of a scheduled campaign before its first email",
 		(*store.Store).UndoCampaign)
 	reject := p.campaignStep("reject", "make a campaign in review, or an approved one, a draft again",
 		func(s *store.Store, ctx context.Context, e store.CampaignEdit) (core.Campaign, error) {
@@ -278,7 +278,7 @@ func firstFewFlag() cli.Flag {
 // sending asks for the approval or the sending of what was compiled.
 func sending(c *cli.Context, draft *store.Draft) store.CampaignSending {
 	e := campaignEdit(c)
-	e.ID, e.Revision = draft.Campaign.ID, draft.Campaign.Revision
+	e.ID, e.Revision, e.Seen = draft.Campaign.ID, draft.Campaign.Revision, draft.Digest
 	return store.CampaignSending{
 		CampaignEdit: e, Version: draft.Campaign.Version, Fields: &draft.Fields, Copy: &draft.Content.Copy,
 		Force: c.Bool("force"), FirstFew: givenBool(c, "first-few"),

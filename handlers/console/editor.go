@@ -334,9 +334,9 @@ func (o *Console) saveCampaign(p *Page) (web.HTML, error) {
 	}
 	approved := c.State == core.CampaignApproved
 	change := changeOf(p.Form, c)
-	revision := p.Form["revision"]
-	if p.Form["over"] != "" || revision != c.Revision && p.ours(c) {
-		revision = c.Revision
+	revision, now := textTag(p.Form["revision"]), textTag(c.Revision)
+	if p.Form["over"] != "" || revision != now && p.ours(c) {
+		revision = now
 	}
 	a, err := p.Ask(web.Question{
 		Method: http.MethodPatch, Path: "/api/campaigns/" + c.ID, Body: change, Header: map[string]string{"If-Match": revision},

@@ -279,6 +279,9 @@ func (p *Page) FaultOf(err error) (text string, status int, ok bool) {
 	p.RetryAfter(e)
 	p.LogError(err)
 	text = p.faultText(e)
+	if len(e.Changes) > 0 {
+		text = p.changedText(e.Changes)
+	}
 	if p.faults == nil {
 		p.faults = map[string]string{}
 	}

@@ -367,7 +367,7 @@ func (o *Console) send(p *Page) (web.HTML, error) {
 	}
 	c, err := p.campaign()
 	if err == nil && written(c.State) { // the form is that of a sending that was taken back
-		return p.Redirect(p.Path("campaigns", id, "send"), "undone")
+		return p.Redirect(p.Path("campaigns", id, "send"), c.undoNotice())
 	}
 	if err != nil {
 		return web.HTML{}, err
@@ -462,15 +462,24 @@ func (o *Console) askApproval(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("campaigns", id, "send"), notice)
 }
 
-// undo makes a campaign that waits for its start a draft again.
+// undoNotice is the key of what is said of a campaign whose sending was undone.
+func (c *campaignPage) undoNotice() string {
+	if c.State == core.CampaignApproved {
+		return "undone-approved"
+	}
+	return "undone"
+}
+
+// undo cancels the sending of a campaign that waits for its start.
 func (o *Console) undo(p *Page) (web.HTML, error) {
 	id := p.ID()
-	err := p.Do(http.MethodPost, campaignAPI(id, "undo"), nil, nil)
+	var undone campaignPage
+	err := p.Do(http.MethodPost, campaignAPI(id, "undo"), nil, &undone)
 	if fault, status, ok := p.FaultOf(err); ok {
 		return p.campaignAgain(fault, status)
 	}
 	if err != nil {
 		return web.HTML{}, err
 	}
-	return p.Redirect(p.Path("campaigns", id), "undone")
+	return p.Redirect(p.Path("campaigns", id), undone.undoNotice())
 }

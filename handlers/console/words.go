@@ -94,16 +94,17 @@ func fillIn(text string, pairs ...any) string {
 
 // notices are what pages say was done, by the word in the query that leads to them.
 var notices = map[string]string{
-	"saved":      "Saved.",
-	"created":    "Created.",
-	"deleted":    "Deleted.",
-	"sent":       "Sent.",
-	"restored":   "Brought back.",
-	"duplicated": "This is the copy.",
-	"put-away":   "Put away. You find it by the state.",
-	"undone":     "Taken back: nothing has gone out. It is a draft again.",
-	"again":      "Thank you. Choose the file once more: it was not kept.",
-	"cancelled":  "Cancelled.",
+	"saved":           "Saved.",
+	"created":         "Created.",
+	"deleted":         "Deleted.",
+	"sent":            "Sent.",
+	"restored":        "Brought back.",
+	"duplicated":      "This is the copy.",
+	"put-away":        "Put away. You find it by the state.",
+	"undone":          "Send undone. Nothing was sent, and the campaign is a draft again.",
+	"undone-approved": "Send undone. Nothing was sent. The campaign stays approved as long as you change nothing.",
+	"again":           "Thank you. Choose the file once more: it was not kept.",
+	"cancelled":       "Cancelled.",
 
 	// of operators
 	"queued-again": "On their way again.",

@@ -61,6 +61,9 @@ func usedTexts(t *testing.T) map[string]string {
 	for _, text := range fieldNames {
 		used[text] = "faults.go"
 	}
+	for _, text := range changedParts {
+		used[text] = "changed.go"
+	}
 	for _, text := range auditSentences {
 		used[text] = "auditwords.go"
 	}

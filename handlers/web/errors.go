@@ -110,6 +110,7 @@ type ErrorBody struct {
 	RequestID   string `json:"request_id"`
 
 	Findings []core.CampaignFinding `json:"findings,omitempty"` // why a campaign can't be approved or sent
+	Changes  []core.ContentChange   `json:"changes,omitempty"`  // in a campaign since it was looked at, and by whom
 }
 
 // asError finds the error that is to be told, and gives one to errors that are none of ours.
@@ -147,7 +148,7 @@ func (c *Call) fail(err error) {
 	status := StatusOf(d, e.Kind)
 	body := ErrorBody{
 		Error: e.Code, Message: e.Message, Field: e.Field, MFARequired: e.MFARequired,
-		RequestID: c.RequestID, Findings: e.Findings,
+		RequestID: c.RequestID, Findings: e.Findings, Changes: e.Changes,
 	}
 	if body.Error == "" || e.Kind == core.Internal {
 		body.Error = info.code

@@ -329,6 +329,9 @@ func (d Dialect) schema(names *describer) obj {
 		findings := outputSchema(reflect.TypeFor[[]core.CampaignFinding](), names)
 		findings["description"] = "Why a campaign can't be approved or sent"
 		props["findings"] = findings
+		changes := outputSchema(reflect.TypeFor[[]core.ContentChange](), names)
+		changes["description"] = "What has changed in a campaign since it was looked at, and who changed it"
+		props["changes"] = changes
 		required = []string{"error"}
 	case OAuth:
 		name = "OAuthErrorResponse"

@@ -61,9 +61,10 @@ var headerRefusals = map[string][]Refusal{
 	"If-Match": {
 		{
 			core.PreconditionFailed, "changed_meanwhile", "",
-			"It was changed since it was read: If-Match names another state",
+			"It was changed since it was read: If-Match names another state. For a campaign, changes says what, and by whom",
 		},
-		{core.PreconditionRequired, "", "If-Match", "It is missing"},
+		{core.PreconditionRequired, "", "If-Match", "It is missing, and needed for this change; of approvals, where the tenant " +
+			"asks for a second person"},
 	},
 	"Idempotency-Key": {
 		{core.Conflict, "idempotency_key_reused", "", "The key was used with another body"},

@@ -73,8 +73,12 @@ type campaignState struct {
 	Subject  string             `json:"subject"`
 	Version  int64              `json:"version"`
 	JobID    string             `json:"send_job_id"`
+	tag      string // its ETag
 	revision int64
 }
+
+// stopped reports whether nothing goes out of what was scheduled before.
+func (s campaignState) stopped() bool { return s.State == core.CampaignDraft || s.State == core.CampaignApproved }
 
 // settled reports whether what goes out is settled.
 func (s campaignState) settled() bool {
@@ -213,10 +217,11 @@ func (l *Campaigns) look(one *campaign) {
 	r := l.ask(one.tenant.people[0], "GET", "/api/campaigns/"+one.id, nil)
 	var s campaignState
 	r.OK().JSON(&s)
-	tag := strings.Trim(r.Header.Get("ETag"), `"`)
-	s.revision, _ = strconv.ParseInt(tag, 10, 64)
+	s.tag = r.Header.Get("ETag")
+	revision, _, _ := strings.Cut(strings.Trim(s.tag, `"`), "-")
+	s.revision, _ = strconv.ParseInt(revision, 10, 64)
 	if s.revision < one.now.revision {
-		l.Errorf("campaign %d was at revision %d and is at %q", one.no, one.now.revision, tag)
+		l.Errorf("campaign %d was at revision %d and is at %q", one.no, one.now.revision, s.tag)
 	}
 	if !slices.Contains(one.subjects, s.Subject) {
 		l.Errorf("campaign %d was saved as %q and is %q", one.no, one.subjects, s.Subject)
@@ -263,7 +268,7 @@ func (l *Campaigns) step(one *campaign, random *rand.Rand) {
 		was := one.now
 		done, _ := l.try(c, "POST", path+"/undo", nil)
 		l.look(one)
-		if done || was.State == core.CampaignScheduled && one.now.State == core.CampaignDraft {
+		if done || was.State == core.CampaignScheduled && one.now.stopped() {
 			one.bar(one.asked, "an undo")
 		}
 		return
@@ -279,7 +284,7 @@ func (l *Campaigns) step(one *campaign, random *rand.Rand) {
 			one.bar(time.Now().Add(campaignGrace), "a cancel")
 		}
 		l.look(one)
-		if done && one.now.State == core.CampaignDraft {
+		if done && one.now.stopped() {
 			one.bar(one.asked, "a cancel before the first mail")
 		}
 		return
@@ -336,7 +341,7 @@ func (l *Campaigns) agreed(one *campaign, by int) {
 func (l *Campaigns) approve(one *campaign, by int, version int64) {
 	was := one.now
 	done, _ := l.try(one.tenant.people[by], "POST", "/api/campaigns/"+one.id+"/approve",
-		map[string]any{"version": version})
+		map[string]any{"version": version}, "If-Match", was.tag)
 	if done && version != was.Version {
 		l.Errorf("campaign %d was approved as of another version", one.no)
 	}
@@ -355,7 +360,7 @@ func (l *Campaigns) send(one *campaign, by int, version int64, random *rand.Rand
 	if random.IntN(4) == 0 {
 		body["scheduled_at"], later = "2099-01-01T00:00:00Z", true
 	}
-	done, sure := l.try(one.tenant.people[by], "POST", "/api/campaigns/"+one.id+"/send", body)
+	done, sure := l.try(one.tenant.people[by], "POST", "/api/campaigns/"+one.id+"/send", body, "If-Match", was.tag)
 	if done && version != was.Version {
 		l.Errorf("campaign %d was sent as of another version", one.no)
 	}

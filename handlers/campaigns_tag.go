@@ -1,0 +1,170 @@
+package handlers
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+	"newsletterd/mail/markup"
+	"newsletterd/store"
+)
+
+// campaignTag is what the ETag of a campaign says (RFC 9110 section 8.8.3): its revision and, until it is approved, the
+// digest of what an approval would cover, which changes with its layout and theme too.
+type campaignTag struct {
+	Revision int64
+	Digest   core.Digest // empty: it is frozen, or can't be compiled
+}
+
+func (t campaignTag) String() string {
+	if t.Digest == "" {
+		return strconv.FormatInt(t.Revision, 10)
+	}
+	return strconv.FormatInt(t.Revision, 10) + "-" + string(t.Digest)
+}
+
+// parseTag reads what String returns. What it doesn't is the tag of no campaign.
+func parseTag(text string) campaignTag {
+	revision, digest, _ := strings.Cut(text, "-")
+	n, err := strconv.ParseInt(revision, 10, 64)
+	if err != nil || n <= 0 {
+		return campaignTag{Revision: -1}
+	}
+	return campaignTag{n, core.Digest(digest)}
+}
+
+// tagOf compiles a campaign for its tag.
+func (a campaigns) tagOf(c *web.Call, of *core.Campaign) (t campaignTag, err error) {
+	t.Revision = of.Revision
+	if !of.Written() {
+		return t, nil
+	}
+	d, err := a.store.Draft(c, of, 0, markup.CampaignParts, c.Now)
+	if core.KindOf(err) == core.Invalid { // it can't be approved as it is
+		err = nil
+	}
+	t.Digest = d.Digest
+	return t, err
+}
+
+func (a campaigns) setTag(c *web.Call, of *core.Campaign) error {
+	t, err := a.tagOf(c, of)
+	if err == nil {
+		c.Header().Set("ETag", `"`+t.String()+`"`)
+	}
+	return err
+}
+
+// edit names the campaign of the path for a change, as If-Match has it; required: without one it is an error. A tag
+// without a digest says nothing of layout and theme: it is enough for changes that approve nothing.
+func (a campaigns) edit(c *web.Call, ifMatch *string, required bool) (e store.CampaignEdit, err error) {
+	now := a.found(c)
+	e = store.CampaignEdit{ID: now.ID, Actor: actor(c), Now: c.Now}
+	switch {
+	case ifMatch == nil && required:
+		return e, &core.Error{Kind: core.PreconditionRequired, Field: "If-Match"}
+	case ifMatch == nil || strings.TrimSpace(*ifMatch) == "*":
+		return e, nil
+	}
+	e.Revision = -1 // that of no campaign
+	for text := range strings.SplitSeq(*ifMatch, ",") {
+		text, quoted := strings.CutPrefix(strings.TrimSpace(text), `"`)
+		text, ended := strings.CutSuffix(text, `"`)
+		if t := parseTag(text); quoted && ended && t.Revision == now.Revision {
+			e.Revision, e.Seen = t.Revision, t.Digest
+		}
+	}
+	if e.Seen == "" {
+		return e, nil
+	}
+	return e, a.sameContent(c, now, e.Seen)
+}
+
+// sameContent returns an error that says what has changed where a campaign of the same revision would be sent otherwise
+// than it was seen.
+func (a campaigns) sameContent(c *web.Call, of *core.Campaign, seen core.Digest) error {
+	now, err := a.tagOf(c, of)
+	if err != nil || seen.Same(now.Digest) {
+		return err
+	}
+	return a.changed(c, of, seen, now.Digest)
+}
+
+// changed is the error of a campaign that was seen otherwise than it would be sent now.
+func (a campaigns) changed(c *web.Call, of *core.Campaign, seen, now core.Digest) error {
+	_, fields, err := a.store.CampaignVersion(c, of, 0)
+	if err != nil {
+		return err
+	}
+	changes, err := a.store.ContentChanges(c, of, &fields, seen.Changed(now))
+	if err != nil {
+		return err
+	}
+	return a.hideOutsiders(c, of.TenantID, core.ChangedContent(changes))
+}
+
+// named fills in the names of those who have changed a campaign meanwhile.
+func (a campaigns) named(c *web.Call, err error) error {
+	if core.KindOf(err) != core.PreconditionFailed {
+		return err
+	}
+	return a.nameChanges(c, a.found(c), err)
+}
+
+// nameChanges is named for a campaign that the path does not name.
+func (a campaigns) nameChanges(c *web.Call, of *core.Campaign, err error) error {
+	fault, ok := errors.AsType[*core.Error](err)
+	if !ok || fault.Kind != core.PreconditionFailed {
+		return err
+	}
+	out := *fault
+	out.Changes = slices.Clone(fault.Changes)
+	for i := range out.Changes {
+		one := &out.Changes[i]
+		if one.What != core.ChangedCampaign {
+			return err
+		}
+		name, unknown := a.nameOf(c, one.By)
+		if unknown != nil {
+			return unknown
+		}
+		one.ID, one.Name, one.ByName = of.ID, of.Name, name
+	}
+	return a.hideOutsiders(c, of.TenantID, &out)
+}
+
+// hideOutsiders takes the names of people who don't belong to the team out of an error.
+func (a campaigns) hideOutsiders(c *web.Call, tenant string, e *core.Error) error {
+	outside, err := outsiders(c, a.store, tenant)
+	if err != nil {
+		return err
+	}
+	for i := range e.Changes {
+		if outside(e.Changes[i].By) {
+			e.Changes[i].ByName = ""
+		}
+	}
+	return e
+}
+
+// mayApprove is what a tenant that asks for a second person demands of an approval: another person, who names what was
+// seen.
+func (a campaigns) mayApprove(c *web.Call, t *core.Tenant, ifMatch *string) error {
+	of := a.found(c)
+	if !t.AsksSecondPerson() || !of.Written() {
+		return nil
+	}
+	if err := t.Accepts(of, actor(c)); err != nil {
+		return err
+	}
+	if ifMatch == nil || strings.TrimSpace(*ifMatch) == "*" {
+		return &core.Error{
+			Kind: core.PreconditionRequired, Field: "If-Match",
+			Message: "If-Match is missing: send the ETag of the campaign that you looked at, so that nothing else is approved.",
+		}
+	}
+	return nil
+}

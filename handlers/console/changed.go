@@ -1,0 +1,51 @@
+package console
+
+import (
+	"cmp"
+	"strings"
+
+	"newsletterd/core"
+)
+
+// changedText says what has changed in a campaign since the visitor looked at it, and who changed it.
+func (p *Page) changedText(changes []core.ContentChange) string {
+	text := p.T("It has changed since you looked at it. Look at it again.")
+	for i := range changes {
+		one := &changes[i]
+		what := p.T(changedParts[one.What])
+		switch one.What {
+		case core.ChangedTheme, core.ChangedLayout, core.ChangedLists:
+			what = strings.TrimSpace(what + " " + one.Name)
+		}
+		who := cmp.Or(one.ByName, p.T("someone outside the team"))
+		switch {
+		case one.By == "":
+			text += " " + what + "."
+			continue
+		case strings.HasPrefix(one.By, "command"):
+			who = p.T("a command on the server")
+		}
+		text += " " + p.T("{{what}}: changed by {{who}}, {{when}}.", "what", what, "who", who, "when", p.When(one.At))
+	}
+	return text
+}
+
+// changedParts are the words for what has changed.
+var changedParts = map[string]string{
+	core.ChangedCampaign: "Campaign",
+	core.ChangedTheme:    "Theme",
+	core.ChangedLayout:   "Template",
+	core.ChangedSettings: "Sender settings",
+	core.ChangedLists:    "List",
+	core.ChangedMedia:    "Pictures and attachments",
+	core.ChangedPlan:     "First recipients or time",
+	core.ChangedProgram:  "HTML of the email",
+}
+
+// textTag is an ETag of a campaign without what it says of layout and theme: a save approves nothing.
+func textTag(tag string) string {
+	if revision, _, ok := strings.Cut(tag, "-"); ok {
+		return revision + `"`
+	}
+	return tag
+}

@@ -1,0 +1,169 @@
+package handlers
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"newsletterd/core"
+	"newsletterd/mail/markup"
+)
+
+// look opens the page, and returns the tag of what it shows.
+func (e *reviewEnv) look() string {
+	e.Helper()
+	_, page := e.page("GET", reviewAddress(e.campaign.ID), nil)
+	tag := regexp.MustCompile(`name="tag" value="([\w-]+)"`).FindStringSubmatch(page)
+	if tag == nil {
+		e.Fatal(textOf(page))
+	}
+	return tag[1]
+}
+
+// An edit of the layout, the theme or a file between the look and the approval is refused on the page, which says what
+// has changed and who changed it, and has the button for what it shows now.
+func TestReviewOfWhatHasChanged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newReviewEnv(t)
+		e.login()
+		cy := core.UserActor(e.seed.NewUser("cy@user.example", "", func(u *core.User) {
+			u.Name, u.Roles = "Cy", []core.Role{{Role: core.RoleEditor, TenantID: e.tenant.ID}}
+		}).ID)
+		list := core.List{ID: e.seed.ListID, TenantID: e.tenant.ID}
+		now := e.seed.Time()
+		frame := e.seed.NewTemplate(core.TemplateInput{Name: new("Frame"), BodyText: new("Acme\n{{content}}")})
+		base, err := markup.BaseTheme("letter", &e.tenant)
+		e.must(err)
+		theme, err := core.NewTheme(e.tenant.ID, base, core.ThemeInput{Name: new("Ours")}, now)
+		e.must(err)
+		e.must(e.store.AddTheme(t.Context(), theme, "test"))
+		paper := e.seed.NewMedia("paper.pdf", []string{"%PDF-1.7"}, func(m *core.Media) { m.Full.Type = core.PDF })
+		for _, change := range []struct {
+			says  string
+			write func(*core.CampaignFields)
+			do    func() error
+		}{
+			{"Template Frame: changed by Cy", func(f *core.CampaignFields) {
+				f.Content = core.CampaignContent{Kind: core.ContentText, Source: "Hello", Layout: "Frame"}
+			}, func() error {
+				_, err := e.store.UpdateTemplate(t.Context(), frame.ID, cy, func(f *core.Template) error {
+					return f.Change(core.TemplateInput{BodyText: new("Buy\n{{content}}")}, now)
+				})
+				return err
+			}},
+			{"Theme Ours: changed by Cy", func(f *core.CampaignFields) { f.Theme = "Ours" }, func() error {
+				_, err := e.store.UpdateTheme(t.Context(), theme.ID, cy, now, func(t *core.Theme) error {
+					return t.Change(core.ThemeInput{FooterText: new("Buy")}, now)
+				})
+				return err
+			}},
+			{"Pictures and attachments: changed by Cy", func(f *core.CampaignFields) { f.Attachments = []string{paper.ID} },
+				func() error {
+					_, err := e.store.UpdateMedia(t.Context(), paper.ID, cy, now, func(m *core.Media) error {
+						return m.Change(core.MediaInput{Name: new("offer.pdf")}, now)
+					})
+					return err
+				}},
+			{"Campaign: changed by Bob", func(*core.CampaignFields) {}, func() error {
+				e.edit(core.UserActor(e.bob.ID))
+				e.review(0)
+				return nil
+			}},
+		} {
+			e.campaign = e.seed.NewCampaign(list, change.write)
+			e.edit(core.UserActor(e.bob.ID))
+			e.review(0)
+			seen := e.look()
+			e.must(change.do())
+			status, page := e.page("POST", reviewPath, url.Values{
+				"campaign": {e.campaign.ID}, "tag": {seen}, "action": {"approve"},
+			})
+			if status != http.StatusPreconditionFailed || !strings.Contains(textOf(page), change.says) ||
+				!strings.Contains(page, `value="approve"`) || strings.Contains(page, seen) {
+				t.Errorf("%s: %d, %s", change.says, status, textOf(page))
+			}
+			if c, err := e.store.Campaign(t.Context(), e.campaign.ID); err != nil || c.State != core.CampaignInReview {
+				t.Errorf("%s: %s, %v", change.says, c.State, err)
+			}
+			if status, state := e.press("approve"); status != http.StatusOK || state != core.CampaignApproved {
+				t.Errorf("%s: looked at again: %d, %s", change.says, status, state)
+			}
+		}
+	})
+}
+
+// A user who has changed the layout has no button on the page, and can't approve without it.
+func TestReviewByWhoeverDesigned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newReviewEnv(t)
+		e.login()
+		ann, err := e.store.UserByEmail(t.Context(), "ann@user.example")
+		e.must(err)
+		frame := e.seed.NewTemplate(core.TemplateInput{Name: new("Frame"), BodyText: new("Acme\n{{content}}")})
+		e.campaign = e.seed.NewCampaign(core.List{ID: e.seed.ListID, TenantID: e.tenant.ID}, func(f *core.CampaignFields) {
+			f.Content = core.CampaignContent{Kind: core.ContentText, Source: "Hello", Layout: "Frame"}
+		})
+		e.review(0)
+		_, err = e.store.UpdateTemplate(t.Context(), frame.ID, core.UserActor(ann.ID), func(f *core.Template) error {
+			return f.Change(core.TemplateInput{BodyText: new("Buy\n{{content}}")}, e.seed.Time())
+		})
+		e.must(err)
+		_, page := e.page("GET", reviewAddress(e.campaign.ID), nil)
+		if strings.Contains(page, `value="approve"`) || !strings.Contains(page, "changed its template or theme") {
+			t.Errorf("%s", textOf(page))
+		}
+		if status, state := e.send("approve", e.look()); status != http.StatusForbidden || state != core.CampaignInReview {
+			t.Errorf("%d, %s", status, state)
+		}
+		if a, err := e.store.Approvers(t.Context(), &e.campaign, core.UserActor(e.bob.ID), e.seed.Time()); err != nil {
+			t.Errorf("%+v, %v", a, err)
+		}
+	})
+}
+
+// The console asks for another look, too, where one person is enough.
+func TestConsoleSendsWhatWasLookedAt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newCampaignEnv(t, core.RolePublisher)
+		frame := e.seed.NewTemplate(core.TemplateInput{Name: new("Frame"), BodyText: new("Acme\n{{content}}")})
+		e.campaign = e.seed.NewCampaign(e.list, func(f *core.CampaignFields) {
+			f.Content = core.CampaignContent{Kind: core.ContentText, Source: "Hello", Layout: "Frame"}
+		})
+		form := e.sendForm("", "News of May")
+		_, err := e.store.UpdateTemplate(t.Context(), frame.ID, "command:root", func(f *core.Template) error {
+			return f.Change(core.TemplateInput{BodyText: new("Buy\n{{content}}")}, e.seed.Time())
+		})
+		e.must(err)
+		e.sends(e.path("/send"), http.StatusPreconditionFailed, form,
+			"It has changed since you looked at it. Look at it again. Template Frame: changed by a command on the server, today")
+		if state := e.state(); state != core.CampaignDraft || len(e.jobs()) > 0 {
+			t.Errorf("%s", state)
+		}
+		e.sends(e.path("/send"), http.StatusSeeOther, e.sendForm("", "News of May"))
+		if state := e.state(); state != core.CampaignScheduled {
+			t.Errorf("%s", state)
+		}
+	})
+}
+
+// A save of the editor approves nothing: another theme meanwhile is no conflict of texts.
+func TestConsoleSavesThoughTheThemeChanged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newCampaignEnv(t, core.RolePublisher)
+		c, err := e.store.Campaign(t.Context(), e.campaign.ID)
+		e.must(err)
+		var tag campaignTag
+		tag.Revision = c.Revision
+		d, err := e.store.Draft(t.Context(), &c, 0, markup.CampaignParts, e.seed.Time())
+		e.must(err)
+		tag.Digest = d.Digest
+		e.seed.ChangeTenant(e.tenant.ID, core.TenantInput{BrandColor: new("#7a1f3d"), PostalAddress: new("Elsewhere 1")})
+		e.sends(e.path(""), http.StatusSeeOther, url.Values{"revision": {`"` + tag.String() + `"`}, "subject": {"News of June"}})
+		if now, err := e.store.Campaign(t.Context(), c.ID); err != nil || now.Subject != "News of June" {
+			t.Errorf("%q, %v", now.Subject, err)
+		}
+	})
+}

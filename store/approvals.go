@@ -1,0 +1,199 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"slices"
+
+	"newsletterd/core"
+)
+
+// readsOf makes single reads of a store a querier.
+type readsOf struct {
+	ctx context.Context
+	s   *Store
+}
+
+func (r readsOf) get(dest any, query string, args ...any) error {
+	return r.s.get(r.ctx, dest, query, args...)
+}
+
+func (r readsOf) all(dest any, query string, args ...any) error {
+	return r.s.all(r.ctx, dest, query, args...)
+}
+
+// layoutsOf are the ids of the template that a campaign names, and of the layout around that.
+const layoutsOf = `SELECT id FROM template WHERE tenant_id = ?1 AND name = ?2
+	UNION SELECT o.id FROM template AS t JOIN template AS o ON o.tenant_id = t.tenant_id AND o.name = t.layout
+	WHERE t.tenant_id = ?1 AND t.name = ?2`
+
+func layouts(q querier, tenantID string, f *core.CampaignFields) (ids []string, err error) {
+	if f.Content.Layout != "" {
+		err = q.all(&ids, layoutsOf, tenantID, f.Content.Layout)
+	}
+	return ids, err
+}
+
+const (
+	// designersOf are those who have changed some templates and themes since an entry. Another name of a theme changes no
+	// mail.
+	designersOf = `SELECT DISTINCT actor FROM audit INDEXED BY audit_object WHERE object IN (SELECT value FROM json_each(?1))
+		AND id > ?2 AND (action LIKE 'template.%' OR action = 'theme.create' OR action = 'theme.update' AND
+		EXISTS (SELECT 1 FROM json_each(detail) WHERE key <> 'name'))`
+
+	// removersOf are those who have taken a template of a name away since an entry.
+	removersOf = `SELECT DISTINCT actor FROM audit INDEXED BY audit_tenant WHERE tenant_id = ?1 AND id > ?2
+		AND action IN ('template.delete', 'template.update') AND json_extract(detail, '$.name.before') = ?3`
+)
+
+// designers reads who has changed the layout or the theme of a campaign since it was approved last, or begun, as the
+// audit trail names them, where the tenant asks for a second person.
+func designers(q querier, c *core.Campaign) (all []string, err error) {
+	var asks bool
+	err = q.get(&asks, "SELECT approval = '"+core.ApprovalSecondPerson+"' FROM tenant WHERE id = ?", c.TenantID)
+	if errors.Is(err, core.ErrNotFound) || err == nil && !asks {
+		return nil, nil
+	}
+	var f core.CampaignFields
+	if err == nil {
+		_, f, err = campaignFields(q, c, c.Version)
+	}
+	if err != nil {
+		return nil, err
+	}
+	ids, err := layouts(q, c.TenantID, &f)
+	if err != nil {
+		return nil, err
+	}
+	if !core.IsBuiltInTheme(f.Theme) {
+		ids = append(ids, f.Theme)
+	}
+	err = q.all(&all, designersOf, jsonOf(ids), c.AuditSeen)
+	// The built-in default stands in for a template of this name that is gone: then no record is left to look at.
+	if err == nil && f.Content.Layout == core.DefaultTemplate {
+		var gone []string
+		err = q.all(&gone, removersOf, c.TenantID, c.AuditSeen, core.DefaultTemplate)
+		all = append(all, gone...)
+	}
+	return all, err
+}
+
+// withDesigners fills in who has designed a campaign that is not frozen.
+func withDesigners(q querier, c *core.Campaign) (err error) {
+	if !c.Written() {
+		return nil
+	}
+	c.Designers, err = designers(q, c)
+	if errors.Is(err, core.ErrNotFound) { // nothing that could be approved
+		return nil
+	}
+	return err
+}
+
+// ownPictures finds the digits of pictures of ours in the addresses of a body.
+var ownPictures = regexp.MustCompile(core.MediaPath + `([0-9a-f]{32})/`)
+
+// pictureIsThere is Store.MediaFile without the file.
+const pictureIsThere = `SELECT EXISTS (SELECT 1 FROM media_file AS f WHERE f.sha256 >= ?1 AND f.sha256 < ?1 || 'g'
+	AND f.state = ` + sqlFileWhole + ` AND (EXISTS (SELECT 1 FROM media WHERE mail_no = f.no)
+	OR EXISTS (SELECT 1 FROM media WHERE full_no = f.no)))`
+
+// cover reads what an approval covers besides what is compiled and frozen: the files of mails. An address of a picture
+// has the digits of its hash in it, so what it shows never changes; but it can be deleted.
+func cover(q querier, c *core.Covered) error {
+	c.Attachments, c.Pictures = []core.CoveredFile{}, []string{}
+	for _, id := range c.Fields.Attachments {
+		var f attachedFile
+		err := q.get(&f, attachedFiles+`m.name FROM media AS m JOIN media_file AS f ON f.no = m.full_no WHERE m.id = ?
+			AND m.tenant_id = ?`, id, c.Copy.TenantID)
+		if errors.Is(err, core.ErrNotFound) {
+			continue // it can't be approved
+		}
+		if err != nil {
+			return err
+		}
+		c.Attachments = append(c.Attachments, core.CoveredFile{
+			Name: core.AttachmentName(f.Name, f.Type), SHA256: f.SHA256,
+		})
+	}
+	f := c.Frozen
+	for _, body := range []string{
+		c.Copy.BodyHTML, c.Copy.BodyText, f.TemplateHTML, f.TemplateText, f.LayoutHTML, f.LayoutText,
+	} {
+		for _, found := range ownPictures.FindAllStringSubmatch(body, -1) {
+			if slices.Contains(c.Pictures, found[1]) {
+				continue
+			}
+			var there bool
+			if err := q.get(&there, pictureIsThere, found[1]); err != nil {
+				return err
+			}
+			if there {
+				c.Pictures = append(c.Pictures, found[1])
+			}
+		}
+	}
+	return nil
+}
+
+// ContentChanges reads who has changed parts of what an approval of a campaign covers last, with the names of people
+// and records. Its only error is core.ErrStorage.
+func (s *Store) ContentChanges(ctx context.Context, c *core.Campaign, f *core.CampaignFields, parts []string) (
+	changes []core.ContentChange, err error,
+) {
+	for _, part := range parts {
+		filters := []core.AuditFilter{}
+		switch part {
+		case core.ChangedTheme:
+			filters = append(filters, core.AuditFilter{Object: f.Theme, Action: "theme"})
+		case core.ChangedLayout:
+			records, err := layouts(readsOf{ctx, s}, c.TenantID, f)
+			if err != nil {
+				return nil, err
+			}
+			for _, id := range records {
+				filters = append(filters, core.AuditFilter{Object: id, Action: "template"})
+			}
+		case core.ChangedLists:
+			for _, id := range f.ListIDs {
+				filters = append(filters, core.AuditFilter{Object: id, Action: "list"})
+			}
+		case core.ChangedSettings, core.ChangedPlan:
+			filters = append(filters, core.AuditFilter{Object: c.TenantID, Action: "tenant"})
+		case core.ChangedMedia: // pictures only come and go
+			for _, id := range f.Attachments {
+				filters = append(filters, core.AuditFilter{Object: id, Action: "media"})
+			}
+			filters = append(filters, core.AuditFilter{TenantID: c.TenantID, Action: "media.delete"})
+		}
+		last, err := s.lastAudited(ctx, filters)
+		if err != nil {
+			return nil, err
+		}
+		changes = append(changes, core.ContentChange{
+			What: part, ID: last.Object, Name: last.ObjectName, By: last.Actor, ByName: last.ActorName, At: last.At,
+		})
+	}
+	return changes, nil
+}
+
+// lastAudited reads the newest entry of the audit trail that one of some filters lets through, with its names; the zero
+// entry where there is none.
+func (s *Store) lastAudited(ctx context.Context, filters []core.AuditFilter) (last core.AuditEntry, err error) {
+	for _, f := range filters {
+		found, _, err := s.Audit(ctx, f, core.Page{Limit: 1})
+		if err != nil {
+			return last, err
+		}
+		if len(found) > 0 && found[0].At >= last.At {
+			last = found[0]
+		}
+	}
+	if last.Action == "" {
+		return last, nil
+	}
+	one := []core.AuditEntry{last}
+	err = s.NameAudited(ctx, one)
+	return one[0], err
+}
