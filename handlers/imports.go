@@ -111,7 +111,7 @@ func (a imports) record(c *web.Call, j *core.ImportJob) (importRecord, error) {
 
 // preview reads the beginning of a file. An error of its header is the caller's fault.
 func (a imports) preview(c *web.Call, id string, m core.ColumnMapping) (subscribercsv.Preview, error) {
-	p, err := subscribercsv.NewPreview(a.store.ImportFile(c, id), m, sampleLines)
+	p, err := subscribercsv.NewPreview(a.store.ImportFile(c, id), subscribercsv.Options{Map: m}, sampleLines)
 	if err != nil && core.KindOf(err) != core.Unavailable {
 		err = core.Invalidf("", "The file can't be read: %s.", err.Error())
 	}

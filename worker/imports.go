@@ -144,7 +144,7 @@ func (i *importer) read(ctx context.Context, cancel func(), j *core.ImportJob) (
 		return j.ImportCounts, err
 	}
 	defer im.Close()
-	r, err := subscribercsv.NewReader(i.store.ImportFile(ctx, j.ID), j.Mapping)
+	r, err := subscribercsv.NewReader(i.store.ImportFile(ctx, j.ID), subscribercsv.Options{Map: j.Mapping})
 	if mapping, ok := errors.AsType[subscribercsv.MappingError](err); ok {
 		return j.ImportCounts, errors.New(mapping.Text)
 	}

@@ -102,7 +102,7 @@ func (p *program) importSubscribers(c *cli.Context, _ *config.Config, s *store.S
 	}
 	defer in.Close()
 	run := &importing{Import: im, err: p.err, terminal: isTerminal(p.err)}
-	if run.reader, err = subscribercsv.NewReader(in, rename); err != nil {
+	if run.reader, err = subscribercsv.NewReader(in, subscribercsv.Options{Map: rename}); err != nil {
 		return err
 	}
 	run.reader.Now = now()

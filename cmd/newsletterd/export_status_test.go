@@ -66,7 +66,8 @@ func TestExportSaysWhoGetsNothing(t *testing.T) {
 		t.Error(n, err, active.String())
 	}
 	for _, word := range []string{"bounced", "complaint", "suppressed"} {
-		r, err := subscribercsv.NewReader(strings.NewReader("email,status\nann@example.org,"+word+"\n"), nil)
+		r, err := subscribercsv.NewReader(strings.NewReader("email,status\nann@example.org,"+word+"\n"),
+			subscribercsv.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

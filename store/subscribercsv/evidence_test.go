@@ -70,7 +70,7 @@ func TestCSVEvidence(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r, err := NewReader(strings.NewReader("email,"+c.header+"\na@b.example,"+c.cells+"\n"), nil)
+			r, err := NewReader(strings.NewReader("email,"+c.header+"\na@b.example,"+c.cells+"\n"), Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -12,7 +12,7 @@ import (
 // A file of any program is read line by line: one that is not good is told with its number, and the rest goes on.
 func ExampleReader_Next() {
 	file := "E-Mail;First name\nann@example.org;Ann\nann at example;Ann\n"
-	r, err := subscribercsv.NewReader(strings.NewReader(file), map[string]string{"First name": "first_name"})
+	r, err := subscribercsv.NewReader(strings.NewReader(file), subscribercsv.Options{Map: map[string]string{"First name": "first_name"}})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -30,7 +30,7 @@ func TestFaultsForSpreadsheets(t *testing.T) {
 		!strings.Contains(text, "2;no, address;none;\"Köln; Ulm\"\n") || !strings.Contains(text, `3;no, address;"a ""b"""`) {
 		t.Errorf("%q", text)
 	}
-	r, err := subscribercsv.NewReader(strings.NewReader(out.String()), nil)
+	r, err := subscribercsv.NewReader(strings.NewReader(out.String()), subscribercsv.Options{})
 	if err != nil || !slices.Equal(r.Header(), []string{"line", "error", "email", "city"}) {
 		t.Errorf("%v, %v", r, err)
 	}

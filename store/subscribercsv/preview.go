@@ -75,8 +75,8 @@ type Preview struct {
 }
 
 // NewPreview reads the beginning of a file: the header and so many lines. An error is of the header.
-func NewPreview(r io.Reader, rename map[string]string, lines int) (p Preview, err error) {
-	c, err := NewReader(r, rename)
+func NewPreview(r io.Reader, o Options, lines int) (p Preview, err error) {
+	c, err := NewReader(r, o)
 	if mapping, ok := errors.AsType[MappingError](err); ok {
 		p.Problem, err = mapping.Text, nil
 	}
@@ -84,19 +84,18 @@ func NewPreview(r io.Reader, rename map[string]string, lines int) (p Preview, er
 		return p, err
 	}
 	p.Columns, p.Samples = c.Columns(), [][]string{}
-	plain := &Reader{header: c.header, email: -1, base: -1}
+	plain := &Reader{table: c.table, email: -1, base: -1}
 	plain.mapped = plain.columns(nil) == nil
 	for i, column := range plain.Columns() {
 		p.Columns[i].ByName = ColumnMeaning{column.Use, column.Becomes}
 	}
 	for range lines {
-		c.source.next()
-		record, err := c.csv.Read()
+		record, err := c.read()
 		if err != nil {
 			break // a faulty line is the dry run's to tell
 		}
 		cells := slices.Clone(record)
-		toUTF8(cells)
+		c.set.toUTF8(cells)
 		for i := range cells {
 			cells[i] = strings.ToValidUTF8(cells[i], "\ufffd")
 		}

@@ -1,7 +1,6 @@
 package subscribercsv
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
@@ -14,9 +13,6 @@ import (
 	"newsletterd/core"
 	"newsletterd/store"
 )
-
-// maxRecord is the size in bytes from which a record counts as one whose quote was never closed.
-const maxRecord = 1 << 20
 
 // MaxColumns is how many columns a file may have.
 const MaxColumns = 1000
@@ -117,9 +113,7 @@ type Reader struct {
 	Unreadable int64        // rows with evidence of a consent that is neither a time nor an address
 	Future     int64        // rows with evidence of a time that is still to come
 
-	csv     *csv.Reader
-	source  *recordLimit
-	header  []string
+	*table
 	form    form
 	email   int            // column of addresses
 	status  []statusColumn // those that say whether the subscriber takes part
@@ -146,51 +140,24 @@ type MappingError struct {
 
 func (e MappingError) Error() string { return e.Text + e.hint }
 
-// NewReader reads the header. rename maps names of columns to those of preferences, or to email; an empty name drops
-// the column. With a MappingError the Reader is returned, too: it has a Header, and reads nothing.
-func NewReader(r io.Reader, rename map[string]string) (*Reader, error) {
-	buffered := bufio.NewReaderSize(r, 64<<10)
-	if bom, err := buffered.Peek(3); err == nil && bytes.Equal(bom, []byte("\xef\xbb\xbf")) {
-		_, _ = buffered.Discard(3)
-	}
-	limit := &recordLimit{r: buffered}
-	c := &Reader{csv: csv.NewReader(limit), source: limit, email: -1, base: -1}
-	c.csv.Comma = delimiter(buffered)
-	c.csv.ReuseRecord = true
-	limit.next()
-	header, err := c.csv.Read()
-	if errors.Is(err, io.EOF) {
-		return nil, errors.New("the file is empty: its first line must name the columns")
-	}
-	if err != nil {
-		if pe, ok := errors.AsType[*csv.ParseError](err); ok && (limit.err == nil || errors.Is(limit.err, io.EOF)) {
-			err = c.quoteFault(pe)
-		}
-		return nil, fmt.Errorf("header: %w", err)
-	}
-	if len(header) > MaxColumns {
-		return nil, fmt.Errorf("the file has %d columns, and %d is the limit: remove those that you don't need",
-			len(header), MaxColumns)
-	}
-	toUTF8(header)
-	c.header = slices.Clone(header)
-	err = c.columns(rename)
-	c.mapped = err == nil
-	return c, err
+// Options say how a file is read.
+type Options struct {
+	// maps names of columns to those of preferences, or to email; an empty name drops the column
+	Map map[string]string
+	// what a look through the whole file has told; nil: only its beginning is known
+	Survey *Survey
 }
 
-// delimiter returns the delimiter that is most frequent in the first line: spreadsheets write semicolons or tabs where
-// numbers have commas.
-func delimiter(r *bufio.Reader) rune {
-	head, _ := r.Peek(4096)
-	line, _, _ := bytes.Cut(head, []byte{'\n'})
-	best := ','
-	for _, d := range []rune{';', '\t'} {
-		if bytes.Count(line, []byte(string(d))) > bytes.Count(line, []byte(string(best))) {
-			best = d
-		}
+// NewReader reads the header. With a MappingError the Reader is returned, too: it has a Header, and reads nothing.
+func NewReader(r io.Reader, o Options) (*Reader, error) {
+	t, err := open(r, o.Survey)
+	if err != nil {
+		return nil, err
 	}
-	return best
+	c := &Reader{table: t, email: -1, base: -1}
+	err = c.columns(o.Map)
+	c.mapped = err == nil
+	return c, err
 }
 
 func (c *Reader) columns(rename map[string]string) error {
@@ -240,7 +207,7 @@ func (c *Reader) columns(rename map[string]string) error {
 
 // takeColumn makes a column the one of the addresses, or a preference; with an empty name it is dropped.
 func (c *Reader) takeColumn(i int, names []string, to string) error {
-	isEmail := slices.Contains(emailColumns, strings.ToLower(to))
+	isEmail := isEmailColumn(to)
 	switch {
 	case to == "":
 	case isEmail && c.email >= 0:
@@ -277,6 +244,11 @@ func (c *Reader) formColumn(i int, name string) bool {
 	return true
 }
 
+// isEmailColumn reports whether a column of this name holds addresses.
+func isEmailColumn(name string) bool {
+	return slices.Contains(emailColumns, strings.ToLower(strings.TrimSpace(name)))
+}
+
 // Header returns the names of the columns as they are in the file.
 func (c *Reader) Header() []string { return c.header }
 
@@ -298,23 +270,11 @@ func (c *Reader) NameColumn() (column, preference string) {
 // LineError if this line is faulty, ErrLeft or ErrPending if its subscriber must not be imported, and io.EOF at the
 // end. With ErrLeft, row.Left is set if the address can be read. Any other error ends the import.
 func (c *Reader) Next() (row store.ImportRow, record []string, err error) {
-	c.source.next()
-	record, err = c.csv.Read()
+	record, err = c.read()
+	c.set.toUTF8(record)
 	if err != nil {
-		if pe, ok := errors.AsType[*csv.ParseError](err); ok && (c.source.err == nil || errors.Is(c.source.err, io.EOF)) {
-			if errors.Is(pe.Err, csv.ErrFieldCount) {
-				return row, record, LineError{pe.Line, fmt.Sprintf("has %d columns, not %d", len(record),
-					len(c.header))}
-			}
-			return row, record, c.quoteFault(pe)
-		}
-		if c.source.err != nil && !errors.Is(c.source.err, io.EOF) {
-			line, _ := c.csv.FieldPos(0)
-			return row, nil, fmt.Errorf("behind line %d: %w", line, c.source.err)
-		}
-		return row, nil, err
+		return row, record, err
 	}
-	toUTF8(record)
 	line, _ := c.csv.FieldPos(0)
 	row.Line = line
 	part := c.takesPart(line, record)
@@ -336,19 +296,6 @@ func (c *Reader) Next() (row store.ImportRow, record []string, err error) {
 		row.Evidence = c.evidence(record)
 	}
 	return row, record, nil
-}
-
-// quoteFault returns the error of a quote that is wrong. A quote that is not closed makes one cell of all lines up to
-// the next quote. At the end of the file that ends the import, for the number of subscribers in the cell is not known.
-func (c *Reader) quoteFault(pe *csv.ParseError) error {
-	switch {
-	case pe.StartLine == pe.Line:
-		return LineError{pe.Line, `a quote (") stands in the middle of a cell, or is not closed`}
-	case errors.Is(c.source.err, io.EOF) && c.csv.InputOffset() == c.source.total:
-		return fmt.Errorf(`line %d: a quote (") is opened and not closed before the end of the file`, pe.StartLine)
-	}
-	return LineError{pe.StartLine, fmt.Sprintf(`a quote (") is opened and not closed in the right place: `+
-		`lines %d to %d are taken for one`, pe.StartLine, pe.Line)}
 }
 
 // preferences returns the JSON object of a line: its own columns over those of an export. The text of the export is
@@ -457,30 +404,6 @@ func appendJSONString(b []byte, s string) []byte {
 	b = append(b, '"')
 	b = append(b, s...)
 	return append(b, '"')
-}
-
-// recordLimit fails when one record is longer than maxRecord, which the csv package would keep in memory.
-type recordLimit struct {
-	r     io.Reader
-	n     int
-	total int64 // bytes read so far
-	err   error
-}
-
-func (l *recordLimit) next() { l.n = 0 }
-
-func (l *recordLimit) Read(p []byte) (int, error) {
-	if l.n > maxRecord {
-		l.err = fmt.Errorf("a record is longer than %d bytes: is a quote not closed?", maxRecord)
-		return 0, l.err
-	}
-	n, err := l.r.Read(p)
-	l.n += n
-	l.total += int64(n)
-	if err != nil {
-		l.err = err
-	}
-	return n, err
 }
 
 // faultText returns an error in words for the person who keeps the file.

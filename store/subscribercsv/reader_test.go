@@ -9,27 +9,19 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/text/encoding/charmap"
-
 	"newsletterd/core"
 )
 
-func TestFromWindows1252(t *testing.T) {
-	for c := range 256 {
-		in := string([]byte{byte(c)})
-		want, err := charmap.Windows1252.NewDecoder().String(in)
-		if got := fromWindows1252(in); got != want || err != nil {
-			t.Errorf("%#x is %q, want %q, %v", c, got, want, err)
-		}
-	}
-}
-
 // readAll reads a file and gives each line in one word: "address preferences", "left" or the fault.
 func readAll(text string, rename map[string]string) (lines []string, err error) {
-	r, err := NewReader(strings.NewReader(text), rename)
+	r, err := NewReader(strings.NewReader(text), Options{Map: rename})
 	if err != nil {
 		return nil, err
 	}
+	return all(r)
+}
+
+func all(r *Reader) (lines []string, err error) {
 	for {
 		row, _, err := r.Next()
 		var fault LineError
@@ -332,7 +324,7 @@ func TestFaultsAreNoFormulas(t *testing.T) {
 
 // What is shown before an import is read as the import reads it.
 func TestPreviewOfWindows1252(t *testing.T) {
-	p, err := NewPreview(strings.NewReader("E-Mail;Ort\na@b.example;K\xf6ln\nb@b.example;b\x81c\n"), nil, 5)
+	p, err := NewPreview(strings.NewReader("E-Mail;Ort\na@b.example;K\xf6ln\nb@b.example;b\x81c\n"), Options{Map: nil}, 5)
 	if want := [][]string{{"a@b.example", "Köln"}, {"b@b.example", "b\ufffdc"}}; err != nil ||
 		!reflect.DeepEqual(p.Samples, want) {
 		t.Errorf("%q, %v", p.Samples, err)
@@ -342,7 +334,7 @@ func TestPreviewOfWindows1252(t *testing.T) {
 // A column of a status is one also where the column of the addresses can't be told.
 func TestPreviewTellsStatusWithoutAddresses(t *testing.T) {
 	for _, header := range []string{"Adresse;Status", "email;e-mail;Status", "Email;Stadt;E-Mail;Status;confirm_time"} {
-		p, err := NewPreview(strings.NewReader(header+"\n"), nil, 1)
+		p, err := NewPreview(strings.NewReader(header+"\n"), Options{Map: nil}, 1)
 		at := slices.IndexFunc(p.Columns, func(c Column) bool { return c.Name == "Status" })
 		if err != nil || p.Problem == "" || p.Columns[at].Use != UseStatus || p.Columns[0].Use != UseNone {
 			t.Errorf("%s: %+v, %v", header, p, err)
@@ -353,7 +345,7 @@ func TestPreviewTellsStatusWithoutAddresses(t *testing.T) {
 // What a column is by its name is told also where a mapping makes something else of it.
 func TestPreviewTellsNames(t *testing.T) {
 	mapping := map[string]string{"Adresse": "email", "Stadt": "", "Status": "note"}
-	p, err := NewPreview(strings.NewReader("Adresse;Stadt;Status\n"), mapping, 1)
+	p, err := NewPreview(strings.NewReader("Adresse;Stadt;Status\n"), Options{Map: mapping}, 1)
 	want := []Column{
 		{"Adresse", UseEmail, "", ColumnMeaning{UseNone, ""}},
 		{"Stadt", UseNone, "", ColumnMeaning{UseNone, ""}},
@@ -362,7 +354,7 @@ func TestPreviewTellsNames(t *testing.T) {
 	if err != nil || !slices.Equal(p.Columns, want) {
 		t.Errorf("%+v, %v", p.Columns, err)
 	}
-	p, err = NewPreview(strings.NewReader("email;Stadt\n"), map[string]string{"Stadt": "city"}, 1)
+	p, err = NewPreview(strings.NewReader("email;Stadt\n"), Options{Map: map[string]string{"Stadt": "city"}}, 1)
 	one := Column{"Stadt", UsePreference, "city", ColumnMeaning{UsePreference, "Stadt"}}
 	if err != nil || p.Columns[1] != one {
 		t.Errorf("%+v, %v", p.Columns, err)
@@ -375,7 +367,7 @@ func FuzzCSV(f *testing.F) {
 	f.Add("email;Stra\xdfe\na@b.example;\x84Bach\x93\n")
 	f.Add("\xef\xbb\xbfemail;status;created_at;preferences\n'=a@b.example;active;;{\"\":1}\n\"\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		r, err := NewReader(strings.NewReader(text), nil)
+		r, err := NewReader(strings.NewReader(text), Options{})
 		if err != nil {
 			return
 		}

@@ -1,0 +1,114 @@
+package subscribercsv
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding/charmap"
+)
+
+// The encodings that a Survey tells.
+const (
+	UTF8        = "utf-8"
+	Windows1252 = "windows-1252"
+	MacRoman    = "macintosh"
+)
+
+// charset is one of the two encodings in which Excel saves CSV files in western Europe unless told otherwise.
+type charset struct {
+	name  string
+	runes [256]rune
+}
+
+var charsets = [2]charset{newCharset(Windows1252, charmap.Windows1252), newCharset(MacRoman, charmap.Macintosh)}
+
+func newCharset(name string, m *charmap.Charmap) charset {
+	c := charset{name: name}
+	for b := range c.runes {
+		c.runes[b] = m.DecodeByte(byte(b))
+	}
+	return c
+}
+
+func charsetOf(name string) *charset {
+	if name == MacRoman {
+		return &charsets[1]
+	}
+	return &charsets[0]
+}
+
+// decode returns a text with utf8.RuneError where the charset has no character.
+func (c *charset) decode(s string) string {
+	var b strings.Builder
+	for _, x := range []byte(s) {
+		b.WriteRune(c.runes[x])
+	}
+	return b.String()
+}
+
+// toUTF8 decodes cells that aren't UTF-8. A cell with bytes that the charset lacks stays as it is, and is refused.
+func (c *charset) toUTF8(cells []string) {
+	for i, cell := range cells {
+		if utf8.ValidString(cell) {
+			continue
+		}
+		if text := c.decode(cell); !strings.ContainsRune(text, utf8.RuneError) {
+			cells[i] = text
+		}
+	}
+}
+
+// charsetScore sums over cells that aren't UTF-8 how much like words they read in each of charsets.
+type charsetScore [2]int64
+
+func (s *charsetScore) add(cell string) {
+	for i := range charsets {
+		s[i] += charsets[i].score(cell)
+	}
+}
+
+// best returns the encoding of a file in which some cells aren't UTF-8.
+func (s *charsetScore) best() string {
+	if s[1] > s[0] {
+		return MacRoman
+	}
+	return Windows1252
+}
+
+// frequent are the letters that western European names and words have; others, such as Š and Ë, are rare in them.
+const frequent = "äöüßàâáãåæçèéêëìíîïñòóôõøùúûÿœ" + "ÄÖÜÀÁÂÅÆÇÈÉÊÍÎÑÓÔØÚ"
+
+// score says how much a cell reads like words.
+func (c *charset) score(cell string) (sum int64) {
+	at := func(i int) rune {
+		if i < 0 || i >= len(cell) {
+			return ' '
+		}
+		return c.runes[cell[i]]
+	}
+	for i := range len(cell) {
+		if cell[i] < 0x80 {
+			continue
+		}
+		r, before, after := at(i), at(i-1), at(i+1)
+		inWord := unicode.IsLetter(before) && unicode.IsLetter(after)
+		switch {
+		case r == utf8.RuneError, unicode.IsControl(r):
+			sum -= 4
+		case unicode.IsUpper(r) && unicode.IsLower(before), // renÉ
+			unicode.IsLower(r) && unicode.IsUpper(before) && unicode.IsUpper(after): // MüLLER
+			sum -= 4
+		case unicode.IsUpper(r) && !unicode.IsLetter(before) && !unicode.IsLetter(after): // 50 Ä
+			sum--
+		case strings.ContainsRune(frequent, r):
+			sum += 2
+		case unicode.IsLetter(r), inWord && r == '’', // D’Angelo
+			!inWord && strings.ContainsRune("“”„‘’‚–—…€«»¿¡\u00a0", r):
+			sum++
+		case unicode.IsLetter(before): // Z¸rich, Ren‰
+			sum -= 2
+		}
+	}
+	return sum
+}

@@ -1,0 +1,84 @@
+package subscribercsv
+
+import (
+	"bytes"
+	"io"
+)
+
+// unescape reads a file in which quotes inside of cells are escaped by a backslash, as databases and PHP write them, and
+// gives it the quotes that CSV asks for. Where \" can't be the end of a cell it is such a quote in any file; where it can
+// be either, it is one only in a file that has such quotes elsewhere.
+type unescape struct {
+	r      io.Reader
+	comma  byte
+	seen   bool // the file has such quotes
+	quoted bool // the text that was read ends inside of quotes
+	in     []byte
+	buf    []byte
+	out    []byte
+	err    error
+}
+
+func newUnescape(r io.Reader, comma rune, seen bool) *unescape {
+	return &unescape{r: r, comma: byte(comma), seen: seen, buf: make([]byte, peeked)}
+}
+
+func (u *unescape) Read(p []byte) (int, error) {
+	for len(u.out) == 0 {
+		if len(u.in) == 0 && u.err != nil {
+			return 0, u.err
+		}
+		rest := copy(u.buf, u.in)
+		n := 0
+		if u.err == nil {
+			n, u.err = u.r.Read(u.buf[rest:])
+		}
+		u.in = u.buf[:rest+n]
+		u.step()
+	}
+	n := copy(p, u.out)
+	u.out = u.out[n:]
+	return n, nil
+}
+
+// step moves what can be told from u.in to u.out: a backslash waits for the two bytes after it.
+func (u *unescape) step() {
+	at := bytes.IndexByte(u.in, '\\')
+	if at < 0 {
+		at = len(u.in)
+	}
+	if at > 0 {
+		u.quoted = u.quoted != (bytes.Count(u.in[:at], []byte{'"'})&1 == 1)
+		u.out, u.in = u.in[:at], u.in[at:]
+		return
+	}
+	if len(u.in) == 0 || len(u.in) < 3 && u.err == nil {
+		return
+	}
+	take := 1
+	switch {
+	case !u.quoted || len(u.in) == 1:
+		u.out = u.in[:1]
+	case u.in[1] == '"' && (u.seen || u.inside()):
+		u.seen, take = true, 2
+		u.out = []byte(`""`)
+	case u.in[1] == '\\' && u.seen:
+		take = 2
+		u.out = u.in[:1]
+	case u.in[1] == '\\': // two of them, as they stand
+		take = 2
+		u.out = u.in[:2]
+	default:
+		u.out = u.in[:1]
+	}
+	u.in = u.in[take:]
+}
+
+// inside reports whether the quote after a backslash can't be the end of a cell, nor one of two.
+func (u *unescape) inside() bool {
+	if len(u.in) < 3 {
+		return false
+	}
+	next := u.in[2]
+	return next != '"' && next != u.comma && next != '\n' && next != '\r'
+}

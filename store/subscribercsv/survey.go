@@ -1,0 +1,240 @@
+package subscribercsv
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Survey is what a look through a whole file tells that one line of it can't. What it holds is bounded, whatever the
+// file is, and doesn't depend on a mapping: one look serves each try and the import.
+type Survey struct {
+	Encoding  string         `json:"encoding"`         // of cells that aren't UTF-8: UTF8 if there are none
+	Delimiter string         `json:"delimiter"`        // between cells
+	Backslash bool           `json:"backslash"`        // quotes in cells are escaped by a backslash
+	Rows      int64          `json:"rows"`             // that can be read, without the header
+	Faulty    int64          `json:"faulty,omitempty"` // lines with an error of CSV
+	Columns   []ColumnSurvey `json:"columns"`
+}
+
+// ColumnSurvey is what all cells of a column are.
+type ColumnSurvey struct {
+	Name   string `json:"name"`
+	Filled int64  `json:"filled"` // cells that aren't empty
+	// the different cells by foldWord, in the order of the file; none where there are more than maxValues
+	Values []Value `json:"values,omitempty"`
+	Many   bool    `json:"many,omitempty"` // there are more than maxValues, or long ones
+	// the cells that are a word of a status as a whole, also where there are many others
+	Words     []Value   `json:"words,omitempty"`
+	Addresses int64     `json:"addresses,omitempty"` // cells that look like an e-mail address
+	Dates     DateCount `json:"dates,omitzero"`
+}
+
+// Value is a cell, as often as a column has it.
+type Value struct {
+	Text  string `json:"text"` // as the first of them is spelled
+	Word  string `json:"word"` // foldWord of it
+	Rows  int64  `json:"rows"`
+	First int    `json:"first"` // line of the first of them
+}
+
+// Bounds of what a Survey keeps.
+const (
+	maxValues     = 32      // different cells of a column
+	maxAllValues  = 2048    // of all columns
+	maxValueBytes = 64      // of a cell
+	surveyStep    = 1 << 10 // rows between two looks at the context
+	undatedAfter  = 1 << 10 // cells without a date after which a column has none
+)
+
+// Look reads a whole file, in memory that doesn't grow with it, until ctx ends. Lines with an error are left out, and so
+// is what comes after an error that ends an import: the import tells them. It returns errors of r, of the kind
+// core.MediaType for a file that is no text, and of a header that can't be read.
+func Look(ctx context.Context, r io.Reader) (*Survey, error) {
+	c, err := open(r, nil)
+	if err != nil {
+		return nil, err
+	}
+	l := looking{columns: make([]columnLook, len(c.header))}
+	s := &Survey{Delimiter: string(c.csv.Comma)}
+	for n := 0; ; n++ {
+		if n%surveyStep == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		record, fault := c.read()
+		if _, ok := errors.AsType[LineError](fault); ok {
+			s.Faulty++
+			continue
+		}
+		if fault != nil {
+			if err := c.source.broken(); err != nil {
+				return nil, err
+			}
+			break
+		}
+		s.Rows++
+		line, _ := c.csv.FieldPos(0)
+		l.row(record, line)
+	}
+	l.score.addAll(c.raw)
+	s.Encoding, s.Backslash = UTF8, c.quotes.seen
+	if l.foreign || !allUTF8(c.raw) {
+		s.Encoding = l.score.best()
+	}
+	charset := charsetOf(s.Encoding)
+	names := slices.Clone(c.raw)
+	charset.toUTF8(names)
+	for i := range l.columns {
+		s.Columns = append(s.Columns, l.columns[i].survey(cleanCell(names[i]), charset))
+	}
+	return s, nil
+}
+
+func allUTF8(cells []string) bool {
+	return !slices.ContainsFunc(cells, func(s string) bool { return !utf8.ValidString(s) })
+}
+
+// looking is a Survey while the file is read.
+type looking struct {
+	columns []columnLook
+	values  int // of all columns
+	foreign bool
+	score   charsetScore
+}
+
+type columnLook struct {
+	filled, addresses int64
+	many              bool
+	values            map[string]*Value // by the cell
+	words             map[string]*Value
+	last              *Value
+	dates             DateCount
+}
+
+func (l *looking) row(record []string, line int) {
+	for i, cell := range record {
+		if cell == "" {
+			continue
+		}
+		if !utf8.ValidString(cell) {
+			l.foreign = true
+			l.score.add(cell)
+		}
+		l.cell(&l.columns[i], cell, line)
+	}
+}
+
+func (l *looking) cell(c *columnLook, cell string, line int) {
+	if c.last != nil && c.last.Text == cell {
+		c.last.Rows++
+		c.filled++
+		c.count(cell)
+		return
+	}
+	cell = strings.TrimSpace(cell)
+	if cell == "" {
+		return
+	}
+	c.filled++
+	c.count(cell)
+	if c.many {
+		if len(cell) <= maxValueBytes && isWord(cell) {
+			c.last = note(&c.words, cell, line)
+		}
+		return
+	}
+	v := c.values[cell]
+	if v == nil && (len(cell) > maxValueBytes || len(c.values) == maxValues || l.values == maxAllValues) {
+		for _, v := range c.values { // the words among them are kept
+			if isWord(v.Text) {
+				*note(&c.words, v.Text, v.First) = *v
+			}
+		}
+		l.values -= len(c.values)
+		c.values, c.last, c.many = nil, nil, true
+		if len(cell) <= maxValueBytes && isWord(cell) {
+			c.last = note(&c.words, cell, line)
+		}
+		return
+	}
+	if v == nil {
+		l.values++
+	}
+	c.last = note(&c.values, cell, line)
+}
+
+// note counts a cell.
+func note(in *map[string]*Value, cell string, line int) *Value {
+	v := (*in)[cell]
+	if v == nil {
+		cell = strings.Clone(cell) // it is a part of its record
+		if v = (&Value{Text: cell, First: line}); *in == nil {
+			*in = map[string]*Value{}
+		}
+		(*in)[cell] = v
+	}
+	v.Rows++
+	return v
+}
+
+func (c *columnLook) count(cell string) {
+	if strings.IndexByte(cell, '@') > 0 {
+		c.addresses++
+		return
+	}
+	if c.dates.any() || c.filled <= undatedAfter {
+		c.dates.add(cell)
+	}
+}
+
+// isWord reports whether a cell as a whole is a word of a status, in either charset.
+func isWord(cell string) bool {
+	if utf8.ValidString(cell) {
+		return statusWords[foldWord(cell)] != ""
+	}
+	return slices.ContainsFunc(charsets[:], func(c charset) bool { return statusWords[foldWord(c.decode(cell))] != "" })
+}
+
+func (c *columnLook) survey(name string, charset *charset) ColumnSurvey {
+	s := ColumnSurvey{Name: name, Filled: c.filled, Many: c.many, Addresses: c.addresses, Dates: c.dates}
+	s.Values = foldedValues(c.values, charset)
+	if c.many {
+		s.Words = foldedValues(c.words, charset)
+		return s
+	}
+	for _, v := range s.Values {
+		if statusWords[v.Word] != "" {
+			s.Words = append(s.Words, v)
+		}
+	}
+	return s
+}
+
+// foldedValues returns values in the order of the file; those that are spelled differently are one.
+func foldedValues(values map[string]*Value, charset *charset) (all []Value) {
+	for _, v := range values {
+		cell := []string{v.Text}
+		charset.toUTF8(cell)
+		v.Text = strings.ToValidUTF8(cell[0], "\ufffd")
+		v.Word = foldWord(v.Text)
+		all = append(all, *v)
+	}
+	slices.SortFunc(all, func(a, b Value) int {
+		return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(a.Text, b.Text))
+	})
+	at := map[string]int{}
+	folded := all[:0]
+	for _, v := range all {
+		if i, ok := at[v.Word]; ok {
+			folded[i].Rows += v.Rows
+			continue
+		}
+		at[v.Word] = len(folded)
+		folded = append(folded, v)
+	}
+	return folded
+}

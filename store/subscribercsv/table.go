@@ -1,0 +1,141 @@
+package subscribercsv
+
+import (
+	"bufio"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxRecord is the size in bytes from which a record counts as one whose quote was never closed.
+const maxRecord = 1 << 20
+
+// table is a file of records, of which the header was read.
+type table struct {
+	csv    *csv.Reader
+	source *recordLimit
+	quotes *unescape
+	raw    []string // the header, as bytes of the file
+	header []string // the same in UTF-8
+	set    *charset // of cells that aren't UTF-8
+}
+
+// open reads the header of a file. s is what a look through it has told; nil: only its beginning is known.
+func open(r io.Reader, s *Survey) (*table, error) {
+	buffered := bufio.NewReaderSize(Text(r), peeked)
+	head, err := buffered.Peek(peeked)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	t := &table{set: charsetOf("")}
+	if s != nil {
+		t.set = charsetOf(s.Encoding)
+	} else if !utf8.Valid(head) {
+		var score charsetScore
+		score.addAll(strings.Split(string(head), "\n"))
+		t.set = charsetOf(score.best())
+	}
+	comma := delimiter(buffered)
+	t.quotes = newUnescape(buffered, comma, s != nil && s.Backslash)
+	t.source = &recordLimit{r: t.quotes}
+	t.csv = csv.NewReader(t.source)
+	t.csv.Comma, t.csv.ReuseRecord = comma, true
+	t.source.next()
+	header, err := t.csv.Read()
+	if errors.Is(err, io.EOF) {
+		return nil, errors.New("the file is empty: its first line must name the columns")
+	}
+	if err != nil {
+		if pe, ok := errors.AsType[*csv.ParseError](err); ok && t.source.broken() == nil {
+			err = t.quoteFault(pe)
+		}
+		return nil, fmt.Errorf("header: %w", err)
+	}
+	if len(header) > MaxColumns {
+		return nil, fmt.Errorf("the file has %d columns, and %d is the limit: remove those that you don't need",
+			len(header), MaxColumns)
+	}
+	t.raw = slices.Clone(header)
+	t.header = slices.Clone(t.raw)
+	t.set.toUTF8(t.header)
+	return t, nil
+}
+
+func (s *charsetScore) addAll(cells []string) {
+	for _, cell := range cells {
+		if !utf8.ValidString(cell) {
+			s.add(cell)
+		}
+	}
+}
+
+// read returns the cells of the next record as they are in the file, valid until the next call. The error is a LineError
+// if this record is faulty, and io.EOF at the end. Any other error ends the import.
+func (t *table) read() ([]string, error) {
+	t.source.next()
+	record, err := t.csv.Read()
+	if err == nil {
+		return record, nil
+	}
+	if broken := t.source.broken(); broken != nil {
+		line, _ := t.csv.FieldPos(0)
+		return nil, fmt.Errorf("behind line %d: %w", line, broken)
+	}
+	pe, ok := errors.AsType[*csv.ParseError](err)
+	switch {
+	case !ok:
+		return nil, err
+	case errors.Is(pe.Err, csv.ErrFieldCount):
+		return record, LineError{pe.Line, fmt.Sprintf("has %d columns, not %d", len(record), len(t.header))}
+	}
+	return record, t.quoteFault(pe)
+}
+
+// quoteFault returns the error of a quote that is wrong. A quote that is not closed makes one cell of all lines up to
+// the next quote. At the end of the file that ends the import, for the number of subscribers in the cell is not known.
+func (t *table) quoteFault(pe *csv.ParseError) error {
+	switch {
+	case pe.StartLine == pe.Line:
+		return LineError{pe.Line, `a quote (") stands in the middle of a cell, or is not closed`}
+	case errors.Is(t.source.err, io.EOF) && t.csv.InputOffset() == t.source.total:
+		return fmt.Errorf(`line %d: a quote (") is opened and not closed before the end of the file`, pe.StartLine)
+	}
+	return LineError{pe.StartLine, fmt.Sprintf(`a quote (") is opened and not closed in the right place: `+
+		`lines %d to %d are taken for one`, pe.StartLine, pe.Line)}
+}
+
+// recordLimit fails when one record is longer than maxRecord, which the csv package would keep in memory.
+type recordLimit struct {
+	r     io.Reader
+	n     int
+	total int64 // bytes read so far
+	err   error
+}
+
+func (l *recordLimit) next() { l.n = 0 }
+
+// broken returns the error that reading has ended with, if it is not the end of the file.
+func (l *recordLimit) broken() error {
+	if errors.Is(l.err, io.EOF) {
+		return nil
+	}
+	return l.err
+}
+
+func (l *recordLimit) Read(p []byte) (int, error) {
+	if l.n > maxRecord {
+		l.err = fmt.Errorf("a record is longer than %d bytes: is a quote not closed?", maxRecord)
+		return 0, l.err
+	}
+	n, err := l.r.Read(p)
+	l.n += n
+	l.total += int64(n)
+	if err != nil {
+		l.err = err
+	}
+	return n, err
+}
