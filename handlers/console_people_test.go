@@ -438,7 +438,7 @@ func TestConsoleImports(t *testing.T) {
 		e.shows("/new-import", http.StatusOK, "Into which list?", "multipart/form-data")
 		at := e.uploads(e.list.ID, "readers.csv", "Adresse;Stadt;Notiz\nnew@reader.example;Bonn;x\nno address;Ulm;y\nnew@reader.example;Bonn;x\n")
 		e.shows(at, http.StatusOK, "readers.csv", "Stadt", "Bonn", "Ulm", "holds the addresses", "-Import now", "Try it first",
-			"-checked", `value="email" selected>E-mail address<`, `value="notiz" selected>Keep as`,
+			"-checked", `value="email" selected>E-mail address<`, `value="notiz">Keep as`, `-value="notiz" selected`,
 			`value="city" selected>“City”, as its name says<`)
 		form := url.Values{"column.0": {"email"}, "column.1": {"city"}, "column.2": {""}, "source": {"the old shop"}}
 		e.sends(at, http.StatusBadRequest, form, "Say whether they have agreed", `value="email" selected`, "the old shop",
@@ -521,8 +521,8 @@ func TestConsoleImportsKnowNames(t *testing.T) {
 			"email;FIRST-NAME;billing_last_name;Kontaktname;Wohnort;PLZ;Lieblingstee;Vorname\n"+
 				"last@reader.example;Ida;Rhodes;Ida R.;Bonn;53111;green;x\n")
 		e.shows(at, http.StatusOK, `value="first_name" selected`, `value="last_name" selected`, `value="name" selected`,
-			`value="city" selected`, `value="postal_code" selected>“Postal code”, as its name says<`, `value="email" selected>“E-mail address”, as its name says<`, `value="Lieblingstee" selected`,
-			`value="Vorname" selected`)
+			`value="city" selected`, `value="postal_code" selected>“Postal code”, as its name says<`, `value="email" selected>“E-mail address”, as its name says<`, `value="Lieblingstee">Keep as`,
+			`value="Vorname">Keep as`, `-value="Lieblingstee" selected`)
 		form = url.Values{
 			"agreed": {"active"}, "column.0": {"email"}, "column.1": {"first_name"}, "column.2": {"last_name"},
 			"column.3": {"Kontaktname"}, "column.4": {"city"}, "column.5": {""}, "column.6": {""}, "column.7": {""},

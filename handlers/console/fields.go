@@ -76,7 +76,7 @@ var nameFields = []string{"first_name", "last_name", "name"}
 
 // placeOf is where a field stands among those that are offered: names come first, since letters begin with them.
 func placeOf(f fieldChoice) int {
-	if i := slices.Index(nameFields, knownColumn(strings.TrimPrefix(f.Name, "preferences."))); i >= 0 {
+	if i := slices.Index(nameFields, core.KnownField(strings.TrimPrefix(f.Name, "preferences."))); i >= 0 {
 		return i
 	}
 	return len(nameFields)

@@ -36,6 +36,9 @@ func (p *Page) readColumn(d *importData, i int) {
 		}
 	}
 	own, known := cmp.Or(c.ByName.Becomes, ownName(c.Name)), d.knownName(c)
+	if own == known {
+		own = c.Name
+	}
 	if text := p.useText(c.ByName.Use); text != "" {
 		c.Options = append(c.Options, option{keepColumn, text})
 	}
@@ -66,18 +69,19 @@ func (p *Page) readColumn(d *importData, i int) {
 	}
 }
 
-// choice is what becomes of a column: what was chosen, or what is proposed as long as nothing was.
+// choice is what becomes of a column: what was chosen, or what is proposed as long as nothing was. A column of which
+// nothing is known is left out then.
 func (d *importData) choice(c *importColumn, known, own string) string {
 	as, mapped := d.Mapping[c.Name]
 	switch {
-	case d.Problem == "" && known != "" && d.Status == core.ImportUploaded:
-		return known
+	case d.Problem == "" && d.Status == core.ImportUploaded && c.ByName.Use == "preference":
+		return cmp.Or(d.asked(c, own), known)
 	case d.Problem == "" || c.value() == keepColumn:
 		return c.value()
 	case mapped:
 		return as
 	}
-	return d.guess(c, cmp.Or(known, own))
+	return d.guess(c, cmp.Or(d.asked(c, own), known))
 }
 
 // saidByName returns the choice that follows from the name of a column; empty: there is none.
@@ -122,12 +126,12 @@ func (p *Page) markTwice(d *importData) (twice bool) {
 }
 
 // guess is the choice to begin with where the columns can't be told by their names.
-func (d *importData) guess(c *importColumn, own string) string {
+func (d *importData) guess(c *importColumn, known string) string {
 	if len(c.Samples) > 0 && strings.Contains(c.Samples[0], "@") && !d.guessed {
 		d.guessed = true
 		return "email"
 	}
-	return cmp.Or(d.asked(c, own), own)
+	return known
 }
 
 // value is the choice that stands for what an import makes of the column.

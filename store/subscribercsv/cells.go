@@ -1,6 +1,9 @@
 package subscribercsv
 
-import "strings"
+import (
+	"net/url"
+	"strings"
+)
 
 // unseen are characters that no one sees: spaces of Excel and web pages, marks of byte order and of direction.
 const unseen = "\u00a0\u00ad\u180e\u200b\u200c\u200d\u200e\u200f\u202a\u202c\u202d\u202f\u2060\u2066\u2069\ufeff"
@@ -8,4 +11,67 @@ const unseen = "\u00a0\u00ad\u180e\u200b\u200c\u200d\u200e\u200f\u202a\u202c\u20
 // cleanCell removes spaces around a cell, also those that no one sees.
 func cleanCell(s string) string {
 	return strings.Trim(s, " \t\r\n"+unseen)
+}
+
+// severalValues stands between the values of a cell in Google's contacts.
+const severalValues = " ::: "
+
+// address returns the text of the address of a record. Of a contact with several it is the first.
+func (c *Reader) address(record []string) string {
+	address := cleanAddress(record[c.email])
+	for _, i := range c.further {
+		if address != "" {
+			break
+		}
+		address = cleanAddress(record[i])
+	}
+	return address
+}
+
+// cleanAddress returns the address of a cell without what programs write around it: "Name <address>", mailto: and its
+// question, quotes, a last separator, and characters that no one sees.
+func cleanAddress(cell string) string {
+	s := plainCell(cell)
+	if strings.IndexFunc(s, func(r rune) bool { return r >= 0x80 }) >= 0 {
+		s = strings.Map(func(r rune) rune {
+			if strings.ContainsRune(unseen, r) {
+				return -1
+			}
+			return r
+		}, s)
+	}
+	s = strings.TrimSpace(s)
+	for part := range strings.SplitSeq(s, strings.TrimSpace(severalValues)) {
+		if s = strings.TrimSpace(part); s != "" {
+			break
+		}
+	}
+	s = strings.TrimRight(s, ";, \t")
+	if strings.HasSuffix(s, ">") {
+		if i := strings.LastIndexByte(s, '<'); i >= 0 {
+			s = strings.TrimSpace(s[i+1 : len(s)-1])
+		}
+	}
+	if len(s) > 7 && strings.EqualFold(s[:7], "mailto:") {
+		s, _, _ = strings.Cut(s[7:], "?")
+		if plain, err := url.PathUnescape(s); err == nil {
+			s = plain
+		}
+	}
+	for _, q := range [...]string{`"`, "'"} {
+		if len(s) > 2 && strings.HasPrefix(s, q) && strings.HasSuffix(s, q) {
+			s = s[1 : len(s)-1]
+		}
+	}
+	return strings.TrimSpace(s)
+}
+
+// isBlank reports whether a record has nothing in it, as spreadsheets write below a table.
+func isBlank(record []string) bool {
+	for _, cell := range record {
+		if cleanCell(cell) != "" {
+			return false
+		}
+	}
+	return true
 }

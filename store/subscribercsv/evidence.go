@@ -1,63 +1,205 @@
 package subscribercsv
 
 import (
+	"fmt"
 	"net/netip"
+	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"newsletterd/core"
 )
 
-// evidenceColumns are the columns, by foldWord, in which Mailchimp keeps when and from which address a subscriber
-// consented. They are evidence in any file.
-var evidenceColumns = map[string]evidenceColumn{
-	"optintime":   {what: "opted in"},
-	"optinip":     {what: "opted in", address: true},
-	"confirmtime": {what: "confirmed"},
-	"confirmip":   {what: "confirmed", address: true},
-}
+// What a mapping makes of a column of evidence. After a time may stand which number of 3/5/2023 is the day, as in
+// "subscribed_at:dmy".
+const (
+	BecomesSubscribedAt = "subscribed_at"
+	BecomesSubscribedIP = "subscribed_ip"
+	BecomesConfirmedAt  = "confirmed_at"
+	BecomesConfirmedIP  = "confirmed_ip"
+)
+
+// What happened in the other system, in the order in which evidence tells it.
+var happenings = [...]string{"subscribed", "opted in", "confirmed", "created"}
 
 // evidenceColumn is a column with a time or an address of a consent that was given to another system.
 type evidenceColumn struct {
 	what    string // what happened there
 	address bool   // the column holds an IP address; else a time
 	index   int
+	order   DateOrder
+	mapped  bool // a person says so: a cell that is no time is an error of its line
 }
 
-// noteEvidence notes a column with evidence of a consent, and reports whether it is one.
+// evidenceColumns are columns, by foldWord, in which programs keep when and from which address a subscriber consented.
+var evidenceColumns = map[string]evidenceColumn{}
+
+// datedColumns are names that tell evidence only in a column of times: others have yes and no, or anything, below them.
+var datedColumns = map[string]evidenceColumn{}
+
+func init() {
+	for _, kind := range []struct {
+		in    map[string]evidenceColumn
+		as    evidenceColumn
+		names string
+	}{
+		// Mailchimp, Brevo, Klaviyo
+		{evidenceColumns, evidenceColumn{what: "opted in"}, "optin time, optin date, optin at, optin timestamp, optin datetime, " +
+			"opted in at, opted in on, consent timestamp, consent date, consent time, consented at, consent given at, " +
+			"email consent timestamp, email marketing consent timestamp, email consent date, gdpr consent date, " +
+			"einwilligung am, datum der einwilligung, date de consentement, fecha de consentimiento"},
+		{evidenceColumns, evidenceColumn{what: "opted in", address: true}, "optin ip, optin ip address, consent ip, opted in ip"},
+		// Mailchimp, MailPoet
+		{evidenceColumns, evidenceColumn{what: "confirmed"}, "confirm time, confirmation time, confirmed at, confirmed on, " +
+			"confirm date, confirmation date, confirmed time, confirmed date, double optin date, double optin time, " +
+			"double optin at, bestätigt am, bestätigungsdatum, confirmé le, date de confirmation, fecha de confirmación, " +
+			"data di conferma, bevestigd op, data de confirmação"},
+		{evidenceColumns, evidenceColumn{what: "confirmed", address: true}, "confirm ip, confirmation ip, confirmed ip, " +
+			"confirm ip address, double optin ip"},
+		// MailPoet, Campaign Monitor, AWeber, Constant Contact
+		{evidenceColumns, evidenceColumn{what: "subscribed"}, "subscribed at, subscribed on, subscribe time, subscribe date, " +
+			"subscribed date, subscribed time, subscription date, subscription time, subscription created at, date subscribed, " +
+			"subscribed since, signup date, signup time, signup at, sign up date, signed up at, signed up on, joined at, " +
+			"joined on, join date, date joined, anmeldedatum, angemeldet am, angemeldet seit, abonniert am, eintragungsdatum, " +
+			"eingetragen am, date d'inscription, inscrit le, date d’abonnement, fecha de suscripción, fecha de alta, " +
+			"fecha de inscripción, data di iscrizione, iscritto il, aanmelddatum, aangemeld op, ingeschreven op, " +
+			"inschrijfdatum, data de inscrição, data de subscrição, inscrito em"},
+		{evidenceColumns, evidenceColumn{what: "subscribed", address: true}, "subscribed ip, subscribe ip, subscription ip, " +
+			"signup ip, sign up ip, signup ip address, ip address, ip-adresse, adresse ip, dirección ip, indirizzo ip, ip-adres"},
+		// Substack, Ghost, Kit, listmonk, beehiiv, Buttondown, HubSpot
+		{evidenceColumns, evidenceColumn{what: "created"}, "created at, created on, creation date, create date, created date, " +
+			"date created, creation time, created time, date added, added at, added on, added time, add time, added date, " +
+			"profile created on, profile created at, contact created, erstellt am, angelegt am, hinzugefügt am, " +
+			"erstellungsdatum, créé le, ajouté le, date de création, date d'ajout, creado el, fecha de creación, " +
+			"fecha de creacion, creato il, data di creazione, aangemaakt op, criado em, data de criação"},
+		// MailerLite, Google Forms
+		{datedColumns, evidenceColumn{what: "subscribed"}, "subscribed, subscription, subscribed to emails, signup, sign up, " +
+			"joined, registered, timestamp, zeitstempel, horodateur, marca temporal, informazioni cronologiche, tijdstempel, " +
+			"carimbo de data/hora, anmeldung, angemeldet, abonniert, eingetragen, inscription, inscrit, inscrito, iscritto, " +
+			"suscrito, alta, since, seit, depuis"},
+		{datedColumns, evidenceColumn{what: "opted in"}, "optin, opted in, consent, consented, einwilligung, consentement, " +
+			"consentimiento"},
+		{datedColumns, evidenceColumn{what: "confirmed"}, "confirmed, is confirmed, confirmation, double optin, bestätigt, " +
+			"bestätigung, confirmé, confirmado, confermato, bevestigd"},
+		{datedColumns, evidenceColumn{what: "created"}, "created, added, date, datum, fecha, data, erstellt, hinzugefügt, créé, " +
+			"ajouté, creado, creato, aangemaakt, criado"},
+	} {
+		for name := range foldedNames(kind.names) {
+			kind.in[name] = kind.as
+		}
+	}
+}
+
+// noteEvidence notes a column with evidence of a consent, and reports whether it is one. Only the first of each kind is.
 func (c *Reader) noteEvidence(i int, name string) bool {
 	col, ok := evidenceColumns[foldWord(name)]
-	if !ok && name == c.form.created {
-		col, ok = evidenceColumn{what: "created"}, true
+	if !ok && c.isDated(i) {
+		col, ok = datedColumns[foldWord(name)]
 	}
-	if !ok {
-		return false
-	}
+	return ok && c.addEvidence(i, col)
+}
+
+func (c *Reader) addEvidence(i int, col evidenceColumn) bool {
 	for _, other := range c.proof {
 		if other.what == col.what && other.address == col.address {
 			return false
 		}
 	}
 	col.index = i
+	if col.order == "" {
+		col.order = c.dateOrder(i)
+	}
 	c.proof = append(c.proof, col)
 	return true
 }
 
-// evidence returns what a record says of the consent that was given to another system, for example "opted in 2019-05-01
-// 09:58:00 from 203.0.113.9; confirmed 2019-05-01T10:00:00Z". Cells that are empty say nothing. A record with a cell of
-// something else than a time or an address, or of a time to come, is counted; its other cells are evidence all the
-// same.
-func (c *Reader) evidence(record []string) string {
+// isDated reports whether most cells of a column are times.
+func (c *Reader) isDated(i int) bool {
+	s := c.surveyOf(i)
+	return s != nil && 2*s.Dates.Dates() > s.Filled
+}
+
+func (c *Reader) surveyOf(i int) *ColumnSurvey {
+	if s := c.options.Survey; s != nil && i < len(s.Columns) {
+		return &s.Columns[i]
+	}
+	return nil
+}
+
+func (c *Reader) dateOrder(i int) DateOrder {
+	if s := c.surveyOf(i); s != nil {
+		return s.Dates.Order()
+	}
+	return Ambiguous
+}
+
+// mapEvidence makes of a column what a mapping says, and reports whether that is evidence. The error is a MappingError
+// where its dates can't be told.
+func (c *Reader) mapEvidence(i int, name, to string) (bool, error) {
+	what, order, _ := strings.Cut(to, ":")
+	col := evidenceColumn{mapped: true, order: DateOrder(order)}
+	switch what {
+	case BecomesSubscribedAt, BecomesSubscribedIP:
+		col.what = "subscribed"
+	case BecomesConfirmedAt, BecomesConfirmedIP:
+		col.what = "confirmed"
+	default:
+		return false, nil
+	}
+	col.address = strings.HasSuffix(what, "_ip")
+	if order != "" && (col.address || col.order != DayMonth && col.order != MonthDay) {
+		return true, MappingError{fmt.Sprintf("%q is unknown: after the colon write dmy or mdy", to), " (--map)"}
+	}
+	if !c.addEvidence(i, col) {
+		return true, MappingError{fmt.Sprintf("two columns become %s", what), " (--map)"}
+	}
+	if s := c.surveyOf(i); order == "" && !col.address && s != nil && s.Dates.Order() == Ambiguous && s.Dates.Either > 0 {
+		return true, MappingError{
+			fmt.Sprintf("dates of column %q such as %s can mean two days", name, s.Dates.Sample),
+			fmt.Sprintf(` (--map "%[1]s=%[2]s:dmy" if the day comes first, --map "%[1]s=%[2]s:mdy" if the month does)`,
+				name, what),
+		}
+	}
+	return true, nil
+}
+
+// TwoDays is a column of evidence with dates that can mean two days: they are kept as they are written.
+type TwoDays struct{ Column, Sample, Becomes string }
+
+// TwoDays returns the columns of which someone should say whether the day or the month comes first.
+func (c *Reader) TwoDays() (columns []TwoDays) {
+	for _, col := range c.proof {
+		if s := c.surveyOf(col.index); s != nil && col.order == Ambiguous && s.Dates.Either > 0 {
+			becomes := BecomesSubscribedAt
+			if col.what == "confirmed" {
+				becomes = BecomesConfirmedAt
+			}
+			columns = append(columns, TwoDays{cleanCell(c.header[col.index]), s.Dates.Sample, becomes})
+		}
+	}
+	return columns
+}
+
+// evidence returns what a record says of the consent that was given to another system, for example "opted in
+// 2019-05-01T09:58:00Z from 203.0.113.9; confirmed 2019-05-01T10:00:00Z". Cells that are empty say nothing. One that is
+// no time is kept as it is written, in quotes, and its record is counted, as is one of a time to come; in a column that
+// a mapping makes evidence, it is an error.
+func (c *Reader) evidence(record []string) (string, error) {
 	fault := readable
 	var parts []string
-	for _, what := range [...]string{"opted in", "confirmed", "created"} {
+	for _, what := range happenings {
 		part := what
 		for _, address := range [...]bool{false, true} {
 			for _, col := range c.proof {
 				if col.what != what || col.address != address {
 					continue
 				}
-				cell, f := evidenceCell(record[col.index], address, c.Now)
+				cell, f := evidenceCell(record[col.index], &col, c.Now)
+				if f != readable && col.mapped {
+					return "", core.Invalidf("", "%q is no %s that can be (column %s).", cleanCell(record[col.index]),
+						map[bool]string{false: "date", true: "IP address"}[address], c.header[col.index])
+				}
 				fault = max(fault, f)
 				part += cell
 			}
@@ -72,7 +214,7 @@ func (c *Reader) evidence(record []string) string {
 	case unreadable:
 		c.Unreadable++
 	}
-	return strings.Join(parts, "; ")
+	return strings.Join(parts, "; "), nil
 }
 
 // cellFault says why a cell is no evidence. A line counts by the last of these that one of its cells has.
@@ -84,69 +226,77 @@ const (
 	unreadable
 )
 
-// evidenceCell returns " TIME" or " from ADDRESS", or nothing for a cell that is empty or faulty.
-func evidenceCell(cell string, address bool, now core.Instant) (string, cellFault) {
-	cell = strings.TrimSpace(plainCell(cell))
-	if byTime(foldWord(cell)) == core.SubscriptionActive { // empty, NULL, 0000-00-00
+// maxKeptCell is how many bytes are kept of a cell that is no time.
+const maxKeptCell = 40
+
+// evidenceCell returns " TIME" or " from ADDRESS", ` "CELL"` for a time that can't be read, or nothing.
+func evidenceCell(cell string, col *evidenceColumn, now core.Instant) (string, cellFault) {
+	cell = cleanCell(plainCell(cell))
+	switch foldWord(cell) {
+	case "", "0", "null", `\n`, "false", "no", "never", "none", "na", "n/a":
 		return "", readable
 	}
-	if address {
+	if strings.HasPrefix(cell, "0000-00-00") {
+		return "", readable
+	}
+	if col.address {
 		ip, err := netip.ParseAddr(cell)
 		if err != nil || ip.Zone() != "" {
 			return "", unreadable
 		}
 		return " from " + ip.Unmap().String(), readable
 	}
-	text, at := evidenceTime(cell)
+	d, ok := evidenceTime(cell, col.order)
 	switch {
-	case text == "":
-		return "", unreadable
-	case now > 0 && at.After(now.Time()):
+	case !ok:
+		if len(cell) > maxKeptCell {
+			cell = strings.ToValidUTF8(cell[:maxKeptCell], "")
+		}
+		if !core.CleanText(cell) || !utf8.ValidString(cell) {
+			return "", unreadable
+		}
+		return " " + strconv.Quote(cell), unreadable
+	case now > 0 && d.earliest().After(now.Time()):
 		return "", future
 	}
-	return " " + text, readable
+	return " " + d.at.Format(time.RFC3339), readable
 }
-
-// Forms of the times that programs export. Day and month of 1/2/2019 cannot be told apart, so it is none of them.
-var (
-	zonedTimes = [...]string{
-		time.RFC3339, "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05 -0700", "2006-01-02 15:04:05 -0700 MST",
-		"2006-01-02 15:04:05Z07",
-	}
-	plainTimes = [...]string{time.DateTime, "2006-01-02T15:04:05", "2006-01-02 15:04", time.DateOnly}
-)
 
 const (
 	clockSkew   = 5 * time.Minute // of the clocks of two programs
 	easternmost = 14 * time.Hour  // how far the clocks of a zone can be ahead of UTC
 )
 
-// evidenceTime returns a time with a zone in UTC, and one without a zone as it stands: it is no moment that is known.
-// Empty: the cell is no time, or one before 1990 or after 2100. earliest is the earliest moment that it can mean.
-func evidenceTime(cell string) (text string, earliest time.Time) {
-	if len(cell) > len(time.DateTime) { // no shorter cell has a zone, and each layout that is tried costs
-		for _, layout := range zonedTimes {
-			if t, err := time.Parse(layout, cell); err == nil {
-				return inOurTime(t.UTC(), time.RFC3339), t.Add(-clockSkew)
-			}
-		}
+// earliest returns the earliest moment that a time can mean.
+func (d readDate) earliest() time.Time {
+	if d.zoned {
+		return d.at.Add(-clockSkew)
 	}
-	for _, layout := range plainTimes {
-		t, err := time.Parse(layout, cell)
-		if err != nil {
-			continue
-		}
-		if layout == "2006-01-02T15:04:05" {
-			layout = time.DateTime
-		}
-		return inOurTime(t, layout), t.Add(-clockSkew - easternmost)
-	}
-	return "", time.Time{}
+	return d.at.Add(-clockSkew - easternmost)
 }
 
-func inOurTime(t time.Time, layout string) string {
-	if t.Year() < 1990 || t.Year() > 2100 {
-		return ""
+// evidenceTime reads a time, also one in seconds or milliseconds since 1970. Where the order of day and month isn't
+// known, a date that can mean two days is none.
+func evidenceTime(cell string, order DateOrder) (d readDate, ok bool) {
+	if n, err := strconv.ParseInt(cell, 10, 64); err == nil {
+		switch len(cell) {
+		case 10:
+			return readDate{time.Unix(n, 0).UTC(), true}, n > 631152000 // 1990
+		case 13:
+			return readDate{time.UnixMilli(n).UTC(), true}, n > 631152000_000
+		}
+		return d, false
 	}
-	return t.Format(layout)
+	if order != Ambiguous {
+		return readTime(cell, order)
+	}
+	a, dm := readTime(cell, DayMonth)
+	b, md := readTime(cell, MonthDay)
+	switch {
+	case !md:
+		return a, dm
+	case !dm:
+		return b, md
+	}
+	return a, a.at.Equal(b.at)
 }

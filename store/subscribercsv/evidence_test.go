@@ -2,6 +2,7 @@ package subscribercsv
 
 import (
 	"net/netip"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -19,7 +20,7 @@ func TestCSVEvidence(t *testing.T) {
 		{
 			"both of Mailchimp", "OPTIN_TIME,OPTIN_IP,CONFIRM_TIME,CONFIRM_IP",
 			"2019-05-01 09:58:00,203.0.113.9,2019-05-01 10:00:00,203.0.113.7",
-			"opted in 2019-05-01 09:58:00 from 203.0.113.9; confirmed 2019-05-01 10:00:00 from 203.0.113.7", "", false,
+			"opted in 2019-05-01T09:58:00Z from 203.0.113.9; confirmed 2019-05-01T10:00:00Z from 203.0.113.7", "", false,
 			false,
 		},
 		{
@@ -29,16 +30,17 @@ func TestCSVEvidence(t *testing.T) {
 		},
 		{
 			"with a preference", "CONFIRM_TIME,city",
-			"2019-05-01,Ulm", "confirmed 2019-05-01", `{"city":"Ulm"}`, false, false,
+			"2019-05-01,Ulm", "confirmed 2019-05-01T00:00:00Z", `{"city":"Ulm"}`, false, false,
 		},
 		{"empty", "CONFIRM_TIME,CONFIRM_IP", ",", "", "", false, false},
 		{"never", "CONFIRM_TIME,CONFIRM_IP", "0000-00-00 00:00:00,NULL", "", "", false, false},
 		{
 			"one of two is no time", "CONFIRM_TIME,CONFIRM_IP",
-			"yesterday,203.0.113.7", "confirmed from 203.0.113.7", "", true, false,
+			"yesterday,203.0.113.7", `confirmed "yesterday" from 203.0.113.7`, "", true, false,
 		},
-		{"day or month", "CONFIRM_TIME", "5/1/2019 10:00", "", "", true, false},
-		{"no year of a mailing", "CONFIRM_TIME", "0019-05-01 10:00:00", "", "", true, false},
+		{"day or month", "CONFIRM_TIME", "5/1/2019 10:00", `confirmed "5/1/2019 10:00"`, "", true, false},
+		{"a day", "CONFIRM_TIME", "5/13/2019 10:00 PM", "confirmed 2019-05-13T22:00:00Z", "", false, false},
+		{"no year of a mailing", "CONFIRM_TIME", "0019-05-01 10:00:00", `confirmed "0019-05-01 10:00:00"`, "", true, false},
 		{"no address", "OPTIN_IP", "203.0.113.700", "", "", true, false},
 		{"an address with a zone", "OPTIN_IP", "fe80::1%eth0", "", "", true, false},
 		{
@@ -60,13 +62,17 @@ func TestCSVEvidence(t *testing.T) {
 		},
 		{
 			"of today somewhere", "CONFIRM_TIME",
-			"2026-11-23 02:00:00", "confirmed 2026-11-23 02:00:00", "", false, false,
+			"2026-11-23 02:00:00", "confirmed 2026-11-23T02:00:00Z", "", false, false,
 		},
 		{"of tomorrow everywhere", "CONFIRM_TIME", "2026-11-23 02:05:01", "", "", false, true},
-		{"to come, and no time", "OPTIN_TIME,CONFIRM_TIME", "2031-05-01,yesterday", "", "", true, false},
+		{"to come, and no time", "OPTIN_TIME,CONFIRM_TIME", "2031-05-01,yesterday", `confirmed "yesterday"`, "", true, false},
 		{
-			"created_at of no listmonk", "created_at",
-			"2024-01-02", "", `{"created_at":"2024-01-02"}`, false, false,
+			"created_at of any file", "created_at",
+			"2024-01-02", "created 2024-01-02T00:00:00Z", "", false, false,
+		},
+		{
+			"of two of a kind the second is a preference", "created_at,date_added",
+			"2024-01-02,2024-01-03", "created 2024-01-02T00:00:00Z", `{"date_added":"2024-01-03"}`, false, false,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -93,7 +99,7 @@ func TestMappedEvidenceIsAPreference(t *testing.T) {
 	}
 }
 
-// Whatever a cell holds, the ledger gets a time or an address that reads as one, or nothing.
+// Whatever a cell holds, the ledger gets a time in UTC, an address that reads as one, a short text in quotes, or nothing.
 func FuzzEvidence(f *testing.F) {
 	for _, s := range []string{
 		"", "0000-00-00", "2019-05-01 10:00:00", "2019-05-01T10:00:00.5+02:00",
@@ -103,8 +109,13 @@ func FuzzEvidence(f *testing.F) {
 		f.Add(s, true)
 	}
 	f.Fuzz(func(t *testing.T, cell string, address bool) {
-		text, fault := evidenceCell(cell, address, 0)
+		text, fault := evidenceCell(cell, &evidenceColumn{address: address, order: Ambiguous}, 0)
 		switch {
+		case fault == unreadable && text != "":
+			if quoted, err := strconv.Unquote(strings.TrimPrefix(text, " ")); err != nil || len(quoted) > maxKeptCell {
+				t.Fatalf("%q becomes %s", cell, text)
+			}
+			return
 		case fault != readable || text == "":
 			return
 		case address:
@@ -113,11 +124,82 @@ func FuzzEvidence(f *testing.F) {
 			}
 			return
 		}
-		for _, layout := range []string{time.RFC3339, time.DateTime, "2006-01-02 15:04", time.DateOnly} {
-			if _, err := time.Parse(layout, strings.TrimPrefix(text, " ")); err == nil {
-				return
-			}
+		if at, err := time.Parse(time.RFC3339, strings.TrimPrefix(text, " ")); err == nil && at.Location() == time.UTC {
+			return
 		}
 		t.Fatalf("%q becomes %q", cell, text)
 	})
+}
+
+// Whatever a cell holds, reading it as a time ends, and finds one between 1990 and 2100.
+func FuzzTime(f *testing.F) {
+	for _, s := range []string{
+		"2023-05-03T10:11:12.000Z", "3/5/23 10:11 AM", "3. Mai 2023", "May 3rd, 2023 at 10:11:12 PM +0000 UTC",
+		"Wed, 03 May 2023 10:11:12 GMT+0200", "Mon Jan  2 15:04:05 2006", "3 de mayo de 2023",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, cell string) {
+		for _, order := range []DateOrder{DayMonth, MonthDay, Ambiguous} {
+			if d, ok := evidenceTime(cell, order); ok && (d.at.Year() < 1989 || d.at.Year() > 2286 || d.at.Location() != time.UTC) {
+				t.Fatalf("%q becomes %s", cell, d.at)
+			}
+		}
+		var n DateCount
+		n.add(cell)
+		if n.Dates() > 1 {
+			t.Fatalf("%q is %+v", cell, n)
+		}
+	})
+}
+
+// Times are read in the forms in which programs and spreadsheets write them.
+func TestReadTime(t *testing.T) {
+	t.Parallel()
+	for cell, want := range map[string]string{
+		"2023-05-03T10:11:12.000Z":             "2023-05-03T10:11:12Z", // Substack, Ghost
+		"2023-05-03 10:11:12":                  "2023-05-03T10:11:12Z", // Mailchimp, MailPoet
+		"2023-05-03 10:11:12 UTC":              "2023-05-03T10:11:12Z", // Kit
+		"2023-05-03 10:11:12 -0500":            "2023-05-03T15:11:12Z",
+		"2023-05-03 10:11:12+00":               "2023-05-03T10:11:12Z",
+		"2024-01-02 15:04:05.123456 +0000 UTC": "2024-01-02T15:04:05Z", // listmonk
+		"2023-05-03T10:11:12.123456+00:00":     "2023-05-03T10:11:12Z", // Buttondown
+		"03.05.2023 10:11":                     "2023-05-03T10:11:00Z",
+		"3.5.23":                               "2023-05-03T00:00:00Z",
+		"3. Mai 2023":                          "2023-05-03T00:00:00Z",
+		"03-05-2023 10:11":                     "2023-05-03T10:11:00Z", // Brevo
+		"3/5/2023 10:11 PM":                    "2023-05-03T22:11:00Z",
+		"2023/05/03":                           "2023-05-03T00:00:00Z",
+		"May 3, 2023":                          "2023-05-03T00:00:00Z",
+		"May 3rd, 2023 at 10:11 a.m.":          "2023-05-03T10:11:00Z",
+		"3 May 2023, 12:30 AM":                 "2023-05-03T00:30:00Z",
+		"03-May-2023":                          "2023-05-03T00:00:00Z",
+		"3 mai 2023":                           "2023-05-03T00:00:00Z",
+		"3 de mayo de 2023":                    "2023-05-03T00:00:00Z",
+		"13. März 2023 10:11":                  "2023-03-13T10:11:00Z",
+		"Wed, 03 May 2023 10:11:12 +0200":      "2023-05-03T08:11:12Z",
+		"Wed May 03 2023 10:11:12 GMT+0200":    "2023-05-03T08:11:12Z",
+		"Wed May  3 10:11:12 2023":             "2023-05-03T10:11:12Z",
+		"1683108672":                           "2023-05-03T10:11:12Z",
+		"1683108672000":                        "2023-05-03T10:11:12Z",
+		"31/2/2023":                            "",
+		"2023-13-01":                           "",
+		"0000-00-00 00:00:00":                  "",
+		"1970-01-01":                           "",
+		"12":                                   "",
+		"2023":                                 "",
+		"10:11":                                "",
+		"1.2.3.4":                              "",
+		"203.0.113.7":                          "",
+		"+49 30 1234567":                       "",
+		"03/2023":                              "",
+		"2023-05-03 10:11:12 CET":              "", // which zone it is, countries don't agree
+		"2023-05-03 25:00":                     "",
+		"2023-05-03x":                          "",
+	} {
+		d, ok := evidenceTime(cell, DayMonth)
+		if got := d.at.Format(time.RFC3339); ok && got != want && strings.Split(got, ".")[0] != want || ok == (want == "") {
+			t.Errorf("%q is %s (%t), want %q", cell, got, ok, want)
+		}
+	}
 }

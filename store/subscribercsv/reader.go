@@ -2,6 +2,7 @@ package subscribercsv
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -17,9 +18,6 @@ import (
 // MaxColumns is how many columns a file may have.
 const MaxColumns = 1000
 
-// emailColumns are the names in lower case that the column of addresses may have.
-var emailColumns = []string{"email", "e-mail", "email address", "e-mail address", "mail"}
-
 // exportColumns are the columns that Writer writes.
 var exportColumns = []string{"email", "status", "created_at", "preferences"}
 
@@ -30,7 +28,6 @@ type form struct {
 	hints    []string          // columns that are this form's, and others' too
 	email    string            // of addresses
 	base     string            // a JSON object of preferences; empty: none
-	created  string            // when the subscriber was added there, which is evidence; empty: none
 	drop     []string          // bookkeeping, no preferences
 	rename   map[string]string // of columns to preferences
 	plainKey bool              // other columns become names that a placeholder can have: "Phone Number" is phone_number
@@ -46,11 +43,11 @@ var forms = []form{
 		known: []string{"email", "preferences"}, email: "email", base: "preferences", drop: exportColumns,
 	},
 	{ // listmonk
-		known: []string{"uuid", "attributes", "status"}, email: "email", base: "attributes", created: "created_at",
+		known: []string{"uuid", "attributes", "status"}, email: "email", base: "attributes",
 		drop: []string{"uuid", "updated_at"},
 	},
 	{ // listmonk's table of subscribers
-		known: []string{"uuid", "attribs", "status"}, email: "email", base: "attribs", created: "created_at",
+		known: []string{"uuid", "attribs", "status"}, email: "email", base: "attribs",
 		drop: []string{"id", "uuid", "updated_at"},
 	},
 	{ // Mailchimp: the three files of an audience (subscribed, unsubscribed, cleaned)
@@ -100,7 +97,7 @@ func (f *form) key(name string) string {
 		return ""
 	case to != "":
 		return to
-	case f.plainKey && !slices.Contains(emailColumns, strings.ToLower(name)):
+	case f.plainKey && !isEmailColumn(name):
 		return strings.ToLower(strings.Join(strings.Fields(name), "_"))
 	}
 	return name
@@ -112,16 +109,21 @@ type Reader struct {
 	Now        core.Instant // evidence is of no later time than this; zero: of any
 	Unreadable int64        // rows with evidence of a consent that is neither a time nor an address
 	Future     int64        // rows with evidence of a time that is still to come
+	// domains of those who are imported that are likely typing errors, no more than maxTypos
+	Typos []core.DomainTypo
 
 	*table
-	form    form
-	email   int            // column of addresses
-	status  []statusColumn // those that say whether the subscriber takes part
-	base    int            // column of the form's preferences; -1: none
-	proof   []evidenceColumn
-	keys    []string // by column: `"name":` of a preference; empty: not one
-	scratch []byte
-	mapped  bool // what the columns are is known
+	options  Options
+	form     form
+	email    int            // column of addresses
+	contacts bool           // the file is an address book
+	further  []int          // columns of a contact's other addresses
+	status   []statusColumn // those that say whether the subscriber takes part
+	base     int            // column of the form's preferences; -1: none
+	proof    []evidenceColumn
+	keys     []string // by column: `"name":` of a preference; empty: not one
+	scratch  []byte
+	mapped   bool // what the columns are is known
 }
 
 // LineError is an error of one line, which does not end the import.
@@ -146,6 +148,10 @@ type Options struct {
 	Map map[string]string
 	// what a look through the whole file has told; nil: only its beginning is known
 	Survey *Survey
+	// of the list: a column that is named like one of them becomes it
+	Fields core.Fields
+	// leave out columns that have no known meaning: all but those of Map, Fields, names, addresses and the like
+	KnownOnly bool
 }
 
 // NewReader reads the header. With a MappingError the Reader is returned, too: it has a Header, and reads nothing.
@@ -154,18 +160,16 @@ func NewReader(r io.Reader, o Options) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Reader{table: t, email: -1, base: -1}
+	c := &Reader{table: t, options: o, email: -1, base: -1}
 	err = c.columns(o.Map)
 	c.mapped = err == nil
 	return c, err
 }
 
 func (c *Reader) columns(rename map[string]string) error {
-	names := make([]string, len(c.header))
-	for i, name := range c.header {
-		names[i] = strings.TrimSpace(name)
-	}
+	names := c.names()
 	c.form = formOf(names)
+	c.findContacts(names, rename)
 	used := map[string]bool{}
 	c.keys = make([]string, len(c.header))
 	var problem error // the first; the columns after it are told all the same
@@ -175,13 +179,19 @@ func (c *Reader) columns(rename map[string]string) error {
 		if !renamed && c.formColumn(i, name) {
 			continue
 		}
-		if !renamed {
-			to = c.form.key(name)
+		if renamed {
+			if found, err := c.mapEvidence(i, name, to); found {
+				problem = cmp.Or(problem, err)
+				continue
+			}
+		} else {
+			to = c.ownKey(name, names)
 		}
 		if !core.CleanText(to) {
 			return fmt.Errorf("the name of column %d is not UTF-8, or holds NUL: save the file as UTF-8", i+1)
 		}
-		if err := c.takeColumn(i, names, to); problem == nil {
+		isEmail := renamed && slices.Contains(mappedEmail, strings.ToLower(to)) || !renamed && isEmailColumn(to)
+		if err := c.takeColumn(i, names, to, isEmail); problem == nil {
 			problem = err
 		}
 	}
@@ -196,7 +206,7 @@ func (c *Reader) columns(rename map[string]string) error {
 			}
 		}
 	}
-	if c.email < 0 {
+	if c.otherEmail(names, rename); c.email < 0 {
 		return MappingError{
 			fmt.Sprintf("no column is named email; there are %s", strings.Join(c.header, ", ")),
 			` (--map "NAME=email" names it)`,
@@ -206,8 +216,7 @@ func (c *Reader) columns(rename map[string]string) error {
 }
 
 // takeColumn makes a column the one of the addresses, or a preference; with an empty name it is dropped.
-func (c *Reader) takeColumn(i int, names []string, to string) error {
-	isEmail := isEmailColumn(to)
+func (c *Reader) takeColumn(i int, names []string, to string, isEmail bool) error {
 	switch {
 	case to == "":
 	case isEmail && c.email >= 0:
@@ -234,8 +243,13 @@ func (c *Reader) formColumn(i int, name string) bool {
 		return true
 	case name == c.form.email && c.email < 0:
 		c.email = i
+	case c.isDated(i) && datedColumns[foldWord(name)].what != "":
+		c.noteEvidence(i, name)
+		if mean := statusColumns[foldWord(name)]; mean != nil {
+			c.status = append(c.status, statusColumn{i, name, mean, true})
+		}
 	case statusColumns[foldWord(name)] != nil:
-		c.status = append(c.status, statusColumn{i, name, statusColumns[foldWord(name)]})
+		c.status = append(c.status, statusColumn{i, name, statusColumns[foldWord(name)], false})
 	case name == c.form.base:
 		c.base = i
 	default:
@@ -244,13 +258,11 @@ func (c *Reader) formColumn(i int, name string) bool {
 	return true
 }
 
-// isEmailColumn reports whether a column of this name holds addresses.
-func isEmailColumn(name string) bool {
-	return slices.Contains(emailColumns, strings.ToLower(strings.TrimSpace(name)))
-}
-
 // Header returns the names of the columns as they are in the file.
 func (c *Reader) Header() []string { return c.header }
+
+// ErrNoAddress is returned for the line of a contact without an e-mail address.
+var ErrNoAddress = errors.New("has no address")
 
 // NameColumn returns the column that becomes the preference "name", however that is spelled there, in a file without
 // first_name, or nothing.
@@ -267,21 +279,30 @@ func (c *Reader) NameColumn() (column, preference string) {
 }
 
 // Next returns the row of the next line, and the cells of the line, which are valid until the next call. The error is a
-// LineError if this line is faulty, ErrLeft or ErrPending if its subscriber must not be imported, and io.EOF at the
-// end. With ErrLeft, row.Left is set if the address can be read. Any other error ends the import.
+// LineError if this line is faulty, ErrLeft or ErrPending if its subscriber must not be imported, ErrNoAddress for a
+// contact without an address, and io.EOF at the end. With ErrLeft, row.Left is set if the address can be read. Any other error ends the import.
 func (c *Reader) Next() (row store.ImportRow, record []string, err error) {
-	record, err = c.read()
-	c.set.toUTF8(record)
-	if err != nil {
-		return row, record, err
+	for {
+		record, err = c.read()
+		c.set.toUTF8(record)
+		if err != nil {
+			return row, record, err
+		}
+		if !isBlank(record) {
+			break
+		}
 	}
 	line, _ := c.csv.FieldPos(0)
 	row.Line = line
+	address := c.address(record)
+	if address == "" && c.contacts {
+		return row, record, ErrNoAddress
+	}
 	part := c.takesPart(line, record)
 	if part != nil && !errors.Is(part, ErrLeft) {
 		return row, record, part
 	}
-	row.Email, err = core.ParseEmail(plainCell(record[c.email]))
+	row.Email, err = core.ParseEmail(address)
 	if part != nil {
 		row.Left = err == nil
 		return row, record, part
@@ -292,9 +313,10 @@ func (c *Reader) Next() (row store.ImportRow, record []string, err error) {
 	if row.Preferences, err = c.preferences(record); err != nil {
 		return row, record, LineError{line, faultText(err)}
 	}
-	if len(c.proof) > 0 {
-		row.Evidence = c.evidence(record)
+	if row.Evidence, err = c.evidence(record); err != nil {
+		return row, record, LineError{line, faultText(err)}
 	}
+	c.noteTypo(row.Email)
 	return row, record, nil
 }
 
@@ -303,21 +325,22 @@ func (c *Reader) Next() (row store.ImportRow, record []string, err error) {
 func (c *Reader) preferences(record []string) (core.Preferences, error) {
 	b := append(c.scratch[:0], '{')
 	for i, key := range c.keys {
-		if key == "" || record[i] == "" {
+		cell := strings.Trim(record[i], unseen)
+		if key == "" || cell == "" {
 			continue
 		}
 		if len(b) > 1 {
 			b = append(b, ',')
 		}
-		if !core.CleanText(record[i]) {
+		if !core.CleanText(cell) {
 			return "", core.Invalidf("preferences", "Column %s is not UTF-8, or holds NUL.", c.header[i])
 		}
 		b = append(b, key...)
 		if c.form.quoted != "" && strings.TrimSpace(c.header[i]) == c.form.quoted {
-			b = appendQuoted(b, record[i])
+			b = appendQuoted(b, cell)
 			continue
 		}
-		b = appendJSONString(b, plainCell(record[i]))
+		b = appendJSONString(b, plainCell(cell))
 	}
 	c.scratch = append(b, '}')
 	var p core.Preferences

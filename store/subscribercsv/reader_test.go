@@ -157,8 +157,8 @@ var formCases = []struct {
 		"a file of Excel's in Windows-1252",
 		"E-Mail;Vorname;Stra\xdfe\na@b.example;J\xfcrgen;\x84Am Bach\x93 \x80\nb@b.example;Zo\xc3\xab;x\n", nil,
 		[]string{
-			`a@b.example {"Vorname":"Jürgen","Straße":"„Am Bach“ €"}`,
-			`b@b.example {"Vorname":"Zoë","Straße":"x"}`,
+			`a@b.example {"first_name":"Jürgen","Straße":"„Am Bach“ €"}`,
+			`b@b.example {"first_name":"Zoë","Straße":"x"}`,
 		},
 	},
 	{
@@ -212,7 +212,7 @@ var formCases = []struct {
 	},
 	{
 		"columns that others have, too", "email,First Name,LAST_CHANGED,NOTES,TAGS\na@b.example,Ann,t,x,y\n", nil,
-		[]string{`a@b.example {"First Name":"Ann","LAST_CHANGED":"t","NOTES":"x","TAGS":"y"}`},
+		[]string{`a@b.example {"first_name":"Ann","LAST_CHANGED":"t","NOTES":"x","TAGS":"y"}`},
 	},
 	{
 		"Mailchimp, unsubscribed and cleaned",

@@ -19,6 +19,7 @@ type statusColumn struct {
 	index int
 	name  string
 	mean  meaning
+	dated bool // a cell with a time is a yes: when the subscriber has joined
 }
 
 // meaning returns the status of a cell by foldWord: one of core.SubscriptionActive and so on. Empty: the cell is not
@@ -124,6 +125,9 @@ func foldWord(s string) string {
 func (c *Reader) takesPart(line int, record []string) (err error) {
 	var fault error
 	for _, col := range c.status {
+		if _, ok := evidenceTime(record[col.index], DayMonth); ok && col.dated {
+			continue
+		}
 		switch col.mean(foldWord(record[col.index])) {
 		case "":
 			if fault == nil {

@@ -1,0 +1,89 @@
+package core
+
+import (
+	"slices"
+	"strings"
+)
+
+// DomainTypo is a domain of addresses that is one letter away from that of a large mail provider.
+type DomainTypo struct {
+	Domain string `json:"domain"`
+	Likely string `json:"likely"` // what was probably meant
+	Rows   int64  `json:"rows"`
+}
+
+// providerDomains are those of large mail providers, by their name before the first point.
+var providerDomains = map[string][]string{
+	"gmail": {"com"}, "googlemail": {"com"}, "yahoo": {"com", "de", "fr", "es", "it", "co.uk", "ca", "com.br", "co.in"},
+	"hotmail": {"com", "de", "fr", "es", "it", "co.uk", "nl", "be"}, "outlook": {"com", "de", "fr", "es", "it", "pt"},
+	"icloud": {"com"}, "protonmail": {"com", "ch"}, "wanadoo": {"fr"}, "orange": {"fr"}, "laposte": {"net"},
+	"libero": {"it"}, "freenet": {"de"}, "t-online": {"de"}, "bluewin": {"ch"}, "comcast": {"net"}, "verizon": {"net"},
+	"live": {"com", "de", "fr", "nl", "it", "co.uk", "be"}, "gmx": {"de", "net", "at", "ch", "com"}, "web": {"de"},
+	"aol": {"com", "de"}, "msn": {"com"}, "ziggo": {"nl"}, "virgilio": {"it"}, "telefonica": {"net"},
+}
+
+// otherDomains are one letter away from a provider's, and belong to others.
+var otherDomains = map[string]bool{"mail": true, "ymail": true, "email": true, "fmail": true, "libera": true, "range": true}
+
+// slips are what fingers make of com, net, de and fr.
+var slips = map[string]string{
+	"con": "com", "cmo": "com", "ocm": "com", "comm": "com", "coom": "com", "vom": "com", "xom": "com", "cim": "com",
+	"com.com": "com", "co": "com", "cm": "com", "om": "com", "cpm": "com", "c0m": "com", "nett": "net", "met": "net", "ney": "net",
+	"ed": "de", "dee": "de", "frr": "fr", "rf": "fr",
+}
+
+// LikelyDomain returns the domain of a large mail provider that was probably meant by another one, such as gmail.com by
+// gmial.com. Empty: the domain is not like one of these.
+func LikelyDomain(domain string) string {
+	domain = strings.ToLower(domain)
+	name, rest, ok := strings.Cut(domain, ".")
+	if !ok {
+		return ""
+	}
+	meant := rest
+	if slip := slips[rest]; slip != "" {
+		meant = slip
+	}
+	if ends, known := providerDomains[name]; known {
+		switch {
+		case slices.Contains(ends, rest):
+			return ""
+		case meant != rest && slices.Contains(ends, meant):
+			return name + "." + meant
+		case name == "gmail" && !strings.Contains(rest, "."):
+			return "gmail.com"
+		}
+		return ""
+	}
+	if len(name) < 4 || len(name) > len("protonmail")+1 || otherDomains[name] {
+		return ""
+	}
+	for provider, ends := range providerDomains {
+		if len(provider) >= 5 && oneSlip(name, provider) && slices.Contains(ends, meant) {
+			return provider + "." + meant
+		}
+	}
+	return ""
+}
+
+// oneSlip reports whether one letter too many, too few or wrong, or two in the wrong order, make a of b.
+func oneSlip(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	if len(b)-len(a) > 1 {
+		return false
+	}
+	i := 0
+	for i < len(a) && a[i] == b[i] {
+		i++
+	}
+	if len(a) < len(b) {
+		return a[i:] == b[i+1:]
+	}
+	if i == len(a) {
+		return false // the same
+	}
+	swapped := i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
+	return swapped || a[i+1:] == b[i+1:]
+}
