@@ -45,8 +45,10 @@ type ImportJob struct {
 	Source           string        `db:"source" json:"source"` // for the record of consents
 	Mapping          ColumnMapping `db:"mapping" json:"mapping"`
 	// subscribers who are on the list keep their fields: who ran it may not change them, or has asked for it
-	KeepFields bool  `db:"keep_fields" json:"keep_fields"`
-	Lines      int64 `db:"lines" json:"lines"` // of the file; 0: they were not all read yet
+	KeepFields bool `db:"keep_fields" json:"keep_fields"`
+	// every row is an address that must not be emailed: no one is added to the list
+	Suppress bool  `db:"suppress" json:"suppress"`
+	Lines    int64 `db:"lines" json:"lines"` // of the file; 0: they were not all read yet
 	ImportCounts
 	ImportUndo
 	CreatedBy     string  `db:"created_by" json:"created_by"`
@@ -60,6 +62,9 @@ type ImportJob struct {
 	DoneRows  int64  `db:"done_rows" json:"-"` // rows of this id
 
 	ReplacedBytes int64 `db:"replaced_bytes" json:"-"` // of what is kept to take the import back
+
+	MayEnd      bool `db:"may_end" json:"-"`
+	MaySuppress bool `db:"may_suppress" json:"-"`
 }
 
 // ImportTooLarge is the error for a file of more bytes than limit.
@@ -78,9 +83,15 @@ type ImportCounts struct {
 	// have left, are switched off or erased: no file brings them back
 	Kept         int64 `db:"kept" json:"kept"`
 	Contradicted int64 `db:"contradicted" json:"contradicted"` // left out: another row says that they have left
-	Pending      int64 `db:"pending" json:"pending"`           // never confirmed where the file comes from: left out
+	Pending      int64 `db:"pending" json:"pending"`           // never joined or confirmed where the file comes from: left out
 	Failed       int64 `db:"failed" json:"failed"`             // lines with an error
-	Evidence     int64 `db:"evidence" json:"evidence"`         // rows whose evidence of another system was kept
+	Unsubscribed int64 `db:"unsubscribed" json:"unsubscribed"` // imported as unsubscribed
+	// added to the tenant's suppression list, by why
+	Bounced      int64 `db:"bounced" json:"bounced"`
+	Complained   int64 `db:"complained" json:"complained"`
+	Suppressed   int64 `db:"suppressed" json:"suppressed"`
+	NotPermitted int64 `db:"not_permitted" json:"not_permitted"` // unsubscribed or suppressed in the file, left out: it takes more rights
+	Evidence     int64 `db:"evidence" json:"evidence"`           // rows whose evidence of another system was kept
 	// rows with evidence that is neither a time nor an address
 	EvidenceUnreadable int64 `db:"evidence_unreadable" json:"evidence_unreadable"`
 	// rows with evidence of a time that is still to come
@@ -90,11 +101,12 @@ type ImportCounts struct {
 
 // Rows is how many lines were dealt with.
 func (c ImportCounts) Rows() int64 {
-	return c.Added + c.Updated + c.Unchanged + c.Kept + c.Contradicted + c.Pending + c.Failed
+	return c.Added + c.Updated + c.Unchanged + c.Kept + c.Contradicted + c.Pending + c.Failed + c.Unsubscribed +
+		c.Bounced + c.Complained + c.Suppressed + c.NotPermitted
 }
 
-// ColumnMapping maps columns of a file to preferences, or to "email"; a column with an empty name is dropped. What is
-// not in it is told by its name.
+// ColumnMapping maps columns of a file to preferences, to "email" or to "status", which says who takes part; a column
+// with an empty name is dropped. What is not in it is told by its name.
 type ColumnMapping map[string]string
 
 // Column is how it is stored.
@@ -127,4 +139,9 @@ type ImportInput struct {
 	Source           string        `json:"source"`
 	// leave the fields of those who are on the list; so it is without the right people.change
 	KeepFields bool `json:"keep_fields"`
+	// add every address to the tenant's suppression list and no one to the list; needs suppression.manage
+	Suppress bool `json:"suppress"`
+
+	MayEnd      bool `json:"-"` // whoever runs it may end subscriptions
+	MaySuppress bool `json:"-"` // and suppress addresses
 }

@@ -21,6 +21,9 @@ type ImportUndo struct {
 	ReplacedUnkept int64 `db:"replaced_unkept" json:"replaced_unkept,omitempty"` // and of whom it is not: it was too much
 	UndoRestored   int64 `db:"undo_restored" json:"undo_restored,omitempty"`     // they have fields again as before
 	UndoUnrestored int64 `db:"undo_unrestored" json:"undo_unrestored,omitempty"` // changed since, or gone: they stay so
+	Barred         int64 `db:"barred" json:"barred,omitempty"`                   // addresses added to the suppression list
+	UndoResumed    int64 `db:"undo_resumed" json:"undo_resumed,omitempty"`       // active again
+	UndoLifted     int64 `db:"undo_lifted" json:"undo_lifted,omitempty"`         // off the suppression list again
 }
 
 // ImportUndoPlan says what would become of those whom an import has brought or changed.
@@ -32,6 +35,8 @@ type ImportUndoPlan struct {
 	Left    int64 `json:"left"`    // by themselves: that stays
 	Changed int64 `json:"changed"` // they have confirmed, or something of theirs has changed: they stay
 	Gone    int64 `json:"gone"`    // not on the list any more
+	Resume  int64 `json:"resume"`  // unsubscribed by the import: active again
+	Lift    int64 `json:"lift"`    // addresses that the import has added to the suppression list: off it again
 
 	Replaced       int64 `json:"replaced"`        // people who were on the list before, and have other fields by the file
 	ReplacedLooked int64 `json:"replaced_looked"` // at so many of them
@@ -48,6 +53,8 @@ const (
 	UndoPends                          // it waited for its confirmation, and does so again
 	UndoLeft                           // its subscriber has left since
 	UndoChanged                        // it was confirmed or changed since
+	UndoResumes                        // the import has ended it: active again
+	UndoUnmarks                        // it waits for its confirmation, as before
 )
 
 // ImportUndone says what becomes of a subscription that an import moved at an instant, when that import is taken back.
@@ -55,6 +62,12 @@ const (
 // who was active already was told so, and has not confirmed it.
 func (s *Subscription) ImportUndone(at Instant, asked bool) UndoOutcome {
 	switch {
+	case s.Status == SubscriptionPending && s.Proof == ProofLeft:
+		return UndoUnmarks
+	case s.Status == SubscriptionUnsubscribed && s.ChangedAt == at && s.Generation == 1 && s.EventAt == 0:
+		return UndoRemoves
+	case s.Status == SubscriptionUnsubscribed && s.ChangedAt == at:
+		return UndoResumes
 	case s.Left():
 		return UndoLeft
 	case s.ChangedAt != at || s.Generation != 1:
@@ -93,7 +106,9 @@ func (p *ImportUndoPlan) Add(o UndoOutcome) {
 	switch o {
 	case UndoRemoves:
 		p.Remove++
-	case UndoPends:
+	case UndoResumes:
+		p.Resume++
+	case UndoPends, UndoUnmarks:
 		p.Pending++
 	case UndoLeft:
 		p.Left++

@@ -14,6 +14,8 @@ const (
 	ProofImport   = "import"   // the operator vouches for it
 	ProofAdmin    = "admin"
 	ProofUndo     = "undo" // the link in the mail that told of an unsubscribe
+	// of a pending one whom a file calls unsubscribed: only their own confirmation makes them active
+	ProofLeft = "left"
 )
 
 // Subscription is one address on one list, as the member service knows it. Its id is derived from both,
@@ -126,7 +128,8 @@ func (s *Subscription) SetPreferences(p Preferences, now Instant) *Change {
 // Left reports whether the address has left and not come back: anyone may ask for a subscription in the name of who has
 // left, and until it is confirmed that is no word of theirs.
 func (s *Subscription) Left() bool {
-	return s.Status == SubscriptionUnsubscribed || s.Status == SubscriptionPending && s.Generation > 1
+	return s.Status == SubscriptionUnsubscribed ||
+		s.Status == SubscriptionPending && (s.Generation > 1 || s.Proof == ProofLeft)
 }
 
 // Import applies a row of an operator's file with the wanted status, active or pending; proof is what stands for an
@@ -197,6 +200,8 @@ const (
 	ConsentResumed      = "resumed"
 	ConsentDisabled     = "disabled"
 	ConsentImported     = "imported"
+	// a file called someone unsubscribed who was not on the list
+	ConsentImportedLeft = "imported_unsubscribed"
 
 	ConsentTracking          = "tracking_agreed" // to be named in openings and clicks
 	ConsentTrackingWithdrawn = "tracking_withdrawn"

@@ -495,7 +495,7 @@ CREATE TABLE import_job (
   announced           INTEGER NOT NULL DEFAULT 0, -- changes that were announced one by one
   done_id             TEXT NOT NULL DEFAULT '', -- of the row that the run has come to, in the order of ids
   done_rows           INTEGER NOT NULL DEFAULT 0 -- rows of this id
-, keep_fields INTEGER NOT NULL DEFAULT 0, brought INTEGER NOT NULL DEFAULT 0, undo_status TEXT NOT NULL DEFAULT '', undo_by TEXT NOT NULL DEFAULT '', undone_at INTEGER NOT NULL DEFAULT 0, undo_removed INTEGER NOT NULL DEFAULT 0, undo_pending INTEGER NOT NULL DEFAULT 0, undo_kept INTEGER NOT NULL DEFAULT 0, replaced INTEGER NOT NULL DEFAULT 0, replaced_bytes INTEGER NOT NULL DEFAULT 0, replaced_unkept INTEGER NOT NULL DEFAULT 0, undo_restored INTEGER NOT NULL DEFAULT 0, undo_unrestored INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID;
+, keep_fields INTEGER NOT NULL DEFAULT 0, brought INTEGER NOT NULL DEFAULT 0, undo_status TEXT NOT NULL DEFAULT '', undo_by TEXT NOT NULL DEFAULT '', undone_at INTEGER NOT NULL DEFAULT 0, undo_removed INTEGER NOT NULL DEFAULT 0, undo_pending INTEGER NOT NULL DEFAULT 0, undo_kept INTEGER NOT NULL DEFAULT 0, replaced INTEGER NOT NULL DEFAULT 0, replaced_bytes INTEGER NOT NULL DEFAULT 0, replaced_unkept INTEGER NOT NULL DEFAULT 0, undo_restored INTEGER NOT NULL DEFAULT 0, undo_unrestored INTEGER NOT NULL DEFAULT 0, unsubscribed INTEGER NOT NULL DEFAULT 0, bounced INTEGER NOT NULL DEFAULT 0, complained INTEGER NOT NULL DEFAULT 0, suppressed INTEGER NOT NULL DEFAULT 0, not_permitted INTEGER NOT NULL DEFAULT 0, suppress INTEGER NOT NULL DEFAULT 0, may_end INTEGER NOT NULL DEFAULT 0, may_suppress INTEGER NOT NULL DEFAULT 0, barred INTEGER NOT NULL DEFAULT 0, undo_resumed INTEGER NOT NULL DEFAULT 0, undo_lifted INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID;
 
 CREATE INDEX import_job_list ON import_job (list_id);
 
@@ -1076,11 +1076,13 @@ CREATE TABLE suppression (
   email_key  TEXT NOT NULL,
   kind       TEXT NOT NULL CHECK (kind IN ('bounced', 'complaint', 'suppressed')),
   reason     TEXT NOT NULL DEFAULT '',
-  created_at INTEGER NOT NULL,
+  created_at INTEGER NOT NULL, import_id TEXT NOT NULL DEFAULT '',
   PRIMARY KEY (tenant_id, email_key)
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX suppression_email ON suppression (email_key) WHERE email_key > '';
+
+CREATE INDEX suppression_import ON suppression (import_id) WHERE import_id <> '';
 
 CREATE TABLE sync (
   id          TEXT PRIMARY KEY,

@@ -187,6 +187,9 @@ func (tx *Tx) recordConfirm(list *core.ListWithTenant, was string, sub *core.Sub
 		if err := tx.returned(sub.Email.Key(), list.TenantID); err != nil {
 			return err
 		}
+		if err := tx.reached(sub, list.TenantID); err != nil {
+			return err
+		}
 		err := tx.addConsent(core.Consent{
 			ListID: sub.ListID, SubscriptionID: sub.ID, At: row.CreatedAt, What: core.ConsentRequested,
 			Origin: row.Origin, TextVersion: row.TextVersion, Generation: sub.Generation, Reason: row.Evidence,

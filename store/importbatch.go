@@ -24,6 +24,8 @@ type importing struct {
 
 	replaced, unkept, replacedBytes int64 // see keepReplaced
 
+	barred int64 // addresses added to the suppression list
+
 	consents [][2]string // ids of those who are active in their first generation by this operation, with the evidence
 }
 
@@ -88,7 +90,10 @@ func (im *importing) step(tx *Tx, s *importStep) error {
 	im.position = s.position
 	im.counts.Kept += s.kept
 	im.counts.Contradicted += s.contradicted
-	rows := s.rows
+	rows, left := splitLeft(s.rows)
+	if err := im.leave(tx, left); err != nil {
+		return err
+	}
 	disabled, err := disabledAmong(im.reads, im.list.TenantID, rows)
 	if err != nil {
 		return err

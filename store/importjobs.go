@@ -11,9 +11,10 @@ import (
 
 var importColumns = `id, tenant_id, list_id, name, bytes, status, dry_run, subscriber_status, source, mapping, lines,
 	keep_fields, added, updated, unchanged, kept, contradicted, pending, failed, evidence, evidence_unreadable,
-	evidence_future, brought, undo_status, undo_removed, undo_pending, undo_kept, undone_at,
+	evidence_future, unsubscribed, bounced, complained, suppressed, not_permitted, suppress, may_end, may_suppress, barred,
+	undo_resumed, undo_lifted, brought, undo_status, undo_removed, undo_pending, undo_kept, undone_at,
 	replaced, replaced_unkept, replaced_bytes, undo_restored, undo_unrestored,
-	iif(finished_at > 0 AND brought + replaced > 0 AND undo_status = '', finished_at + ` +
+	iif(finished_at > 0 AND brought + replaced + barred > 0 AND undo_status = '', finished_at + ` +
 	strconv.FormatInt(FaultsKept.Milliseconds(), 10) + `, 0) AS undo_until,
 	sync_id, created_by, created_at, started_at, finished_at, failure_reason, announced, done_id, done_rows`
 
@@ -66,10 +67,11 @@ func (s *Store) RunImport(ctx context.Context, id string, in core.ImportInput, a
 		return tx.one(`UPDATE import_job SET status = 'waiting', dry_run = ?2, mapping = ?3, subscriber_status = ?4,
 			source = ?5, keep_fields = ?7, queued_at = ?6, touched_at = ?6, started_at = 0, lines = 0, added = 0, updated = 0,
 			unchanged = 0, kept = 0, contradicted = 0, pending = 0, failed = 0, evidence = 0, evidence_unreadable = 0, evidence_future = 0,
-			announced = 0, done_id = '', done_rows = 0, brought = 0,
+			unsubscribed = 0, bounced = 0, complained = 0, suppressed = 0, not_permitted = 0, barred = 0,
+			suppress = ?8, may_end = ?9, may_suppress = ?10, announced = 0, done_id = '', done_rows = 0, brought = 0,
 			replaced = 0, replaced_bytes = 0, replaced_unkept = 0, failure_reason = '' WHERE id = ?1`,
 			id, in.DryRun, in.Mapping.Column(), in.SubscriberStatus, core.Origin{Source: in.Source}.Trim().Source,
-			int64(now), in.KeepFields)
+			int64(now), in.KeepFields, in.Suppress, in.MayEnd, in.MaySuppress)
 	})
 }
 
@@ -169,6 +171,7 @@ func (s *Store) ImportOf(ctx context.Context, j *core.ImportJob) (*Import, error
 		return nil, err
 	}
 	im.DryRun, im.KeepFields, im.job = j.DryRun, j.KeepFields, j.ID
+	im.MayEnd, im.MaySuppress = j.MayEnd, j.MaySuppress
 	if !j.DryRun && j.DoneID != "" {
 		im.from, im.before = importPosition{j.DoneID, j.DoneRows}, j.ImportCounts
 		im.single = int(j.Announced)
@@ -195,9 +198,11 @@ func (s *Store) NoteProgress(ctx context.Context, id string, lines int64, c core
 
 func (tx *Tx) setImportCounts(id string, c core.ImportCounts) error {
 	return endedOr(tx.one(`UPDATE import_job SET added = ?2, updated = ?3, unchanged = ?4, kept = ?5, contradicted = ?6,
-		pending = ?7, failed = ?8, evidence = ?9, evidence_unreadable = ?10, evidence_future = ?11, sync_id = ?12
+		pending = ?7, failed = ?8, evidence = ?9, evidence_unreadable = ?10, evidence_future = ?11, sync_id = ?12,
+		unsubscribed = ?13, bounced = ?14, complained = ?15, suppressed = ?16, not_permitted = ?17
 		WHERE id = ?1 AND status = 'running'`, id, c.Added, c.Updated, c.Unchanged, c.Kept, c.Contradicted, c.Pending,
-		c.Failed, c.Evidence, c.EvidenceUnreadable, c.EvidenceFuture, c.SyncID))
+		c.Failed, c.Evidence, c.EvidenceUnreadable, c.EvidenceFuture, c.SyncID, c.Unsubscribed, c.Bounced, c.Complained,
+		c.Suppressed, c.NotPermitted))
 }
 
 // endedOr turns a row that is not there into ErrImportEnded.
@@ -265,9 +270,9 @@ func (im *importing) progress(tx *Tx) error {
 		return nil
 	}
 	err := tx.one(`UPDATE import_job SET done_id = ?2, done_rows = ?3, announced = ?4, brought = brought + ?5,
-		replaced = replaced + ?6, replaced_unkept = replaced_unkept + ?7, replaced_bytes = ?8 WHERE id = ?1
-		AND status = 'running'`, im.job, im.position.id, im.position.rows, im.single, im.brought, im.replaced, im.unkept,
-		im.replacedBytes)
+		replaced = replaced + ?6, replaced_unkept = replaced_unkept + ?7, replaced_bytes = ?8, barred = barred + ?9
+		WHERE id = ?1 AND status = 'running'`, im.job, im.position.id, im.position.rows, im.single, im.brought,
+		im.replaced, im.unkept, im.replacedBytes, im.barred)
 	if err == nil {
 		err = tx.setImportCounts(im.job, im.counts)
 	}

@@ -26,7 +26,8 @@ const (
 type ImportRow struct {
 	Email       core.Email
 	Preferences core.Preferences // empty: not in the file
-	Left        bool             // the file says that they have left: no other row of theirs brings them back
+	Left        bool             // the file says that they are no subscriber: no other row of theirs brings them in
+	Departure                    // if they are not, as what they are imported
 	// when and from where they consented in another system, for the ledger; empty: nothing is known
 	Evidence string
 	Line     int // of the file, for Import.OnContradicted
@@ -58,6 +59,9 @@ type Import struct {
 	DryRun bool // nothing is kept: Counts says what would become of the rows
 	// KeepFields leaves the preferences of subscribers who are on the list as they are.
 	KeepFields bool
+	// MayEnd allows to end subscriptions of people whom the file calls unsubscribed, MaySuppress to add those whom it
+	// calls bounced, complained or suppressed to the tenant's suppression list. Without, they are left out and counted.
+	MayEnd, MaySuppress bool
 	// OnContradicted, if not nil, is called by Write for each row that is left out since another row of the file says
 	// that the subscriber has left, with the lines of both, in no order. An error of it ends Write.
 	OnContradicted func(line, left int) error
@@ -209,10 +213,9 @@ func (im *Import) readSteps(take func(importStep) error) error {
 			if r.id != left.id {
 				left = r
 			}
-			if !done {
-				s.kept++
+			if done {
+				return nil
 			}
-			return nil
 		case r.id == left.id:
 			if !done {
 				s.contradicted++

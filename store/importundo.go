@@ -127,6 +127,7 @@ func (s *Store) ImportUndoPlan(ctx context.Context, id string, now core.Instant)
 		if err == nil {
 			err = planReplaced(r, &j, &p)
 		}
+		p.Lift = j.Barred
 		return err
 	})
 	return p, err
@@ -139,7 +140,7 @@ func undoable(j *core.ImportJob, now core.Instant) error {
 		return core.Conflictf("conflict", "The import is %s: cancel it first.", j.Status)
 	case j.UndoStatus != "":
 		return core.Conflictf("conflict", "The import was taken back already.")
-	case j.Brought+j.Replaced == 0:
+	case j.Brought+j.Replaced+j.Barred == 0:
 		return core.Conflictf("conflict", "The import has changed no one, or it is older than this version.")
 	case now >= j.UndoUntil:
 		return core.Conflictf("conflict", "An import can be taken back for a week after its end.")
@@ -196,6 +197,7 @@ type undoing struct {
 	now, at                core.Instant
 	removed, pending, kept int64
 	restored               int64
+	resumed                int64
 }
 
 // step takes back the first of the steps that are left, or ends.
@@ -213,7 +215,11 @@ func (u *undoing) step() (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if !brought { // those are done: now what was replaced, which makes them look changed
+	if !brought {
+		if more, err := u.lift(); more || err != nil {
+			return more, err
+		}
+		// those are done: now what was replaced, which makes them look changed
 		if more, err := u.restore(); more || err != nil {
 			return more, err
 		}
@@ -238,12 +244,21 @@ func (u *undoing) step() (more bool, err error) {
 		return false, err
 	}
 	return true, u.one(`UPDATE import_job SET undo_removed = undo_removed + ?2, undo_pending = undo_pending + ?3, undo_kept =
-		undo_kept + ?4 WHERE id = ?1`, u.job.ID, u.removed, u.pending, u.kept)
+		undo_kept + ?4, undo_resumed = undo_resumed + ?5 WHERE id = ?1`, u.job.ID, u.removed, u.pending, u.kept,
+		u.resumed)
 }
 
 // undo takes back what the import has made of a subscription at an instant.
 func (u *undoing) undo(sub *core.Subscription, o core.UndoOutcome, at core.Instant) error {
-	if o != core.UndoRemoves && o != core.UndoPends {
+	switch o {
+	case core.UndoRemoves, core.UndoPends:
+	case core.UndoResumes:
+		return u.resume(sub, at)
+	case core.UndoUnmarks:
+		u.pending++
+		sub.Proof = ""
+		return u.saveSubscription(sub.Status, sub)
+	default:
 		u.kept++
 		return nil
 	}
@@ -341,6 +356,8 @@ func (u *undoing) end() error {
 	u.Tx.tell("undo_removed", nil, u.job.UndoRemoved)
 	u.Tx.tell("undo_pending", nil, u.job.UndoPending)
 	u.Tx.tell("undo_kept", nil, u.job.UndoKept)
+	u.Tx.tell("undo_resumed", nil, u.job.UndoResumed)
+	u.Tx.tell("undo_lifted", nil, u.job.UndoLifted)
 	u.Tx.tell("undo_restored", nil, u.job.UndoRestored)
 	u.Tx.tell("undo_unrestored", nil, u.job.UndoUnrestored)
 	return u.audit(u.now, by, "import.undone", u.job.TenantID, u.job.ID)

@@ -109,7 +109,7 @@ func (e *erasing) keepBlocks() error {
 			CROSS JOIN list AS l ON l.id = s.list_id WHERE s.block <> ''
 		UNION SELECT l.tenant_id, 'left' FROM json_each(?3) AS p CROSS JOIN subscription AS s ON s.list_id =
 		p.value->>0 AND s.id = p.value->>1
-			CROSS JOIN list AS l ON l.id = s.list_id WHERE s.status <> 'pending' OR s.generation > 1
+			CROSS JOIN list AS l ON l.id = s.list_id WHERE s.status <> 'pending' OR s.generation > 1 OR s.means = 'left'
 		UNION SELECT l.tenant_id, 'left' FROM json_each(?3) AS p CROSS JOIN subscriber AS s ON s.list_id = p.value->>0
 		AND s.id = p.value->>1
 			CROSS JOIN list AS l ON l.id = s.list_id`,
@@ -201,7 +201,7 @@ func (e *erasing) memberSide() error {
 	var left []tenantSubscription
 	err := e.all(&left, "SELECT "+subscriptionColumns+", l.tenant_id"+personPairs+`subscription AS s ON s.list_id =
 		p.value->>0 AND s.id = p.value->>1
-		CROSS JOIN list AS l ON l.id = s.list_id WHERE s.status <> 'pending' OR s.generation > 1`, e.pairs)
+		CROSS JOIN list AS l ON l.id = s.list_id WHERE s.status <> 'pending' OR s.generation > 1 OR s.means = 'left'`, e.pairs)
 	if err != nil {
 		return err
 	}

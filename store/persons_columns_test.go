@@ -81,6 +81,8 @@ var personColumns = map[string]struct {
 		stays: "created_by done_id undo_by",
 		other: "brought undo_status undone_at undo_removed undo_pending undo_kept " +
 			"replaced replaced_bytes replaced_unkept undo_restored undo_unrestored " +
+			"unsubscribed bounced complained suppressed not_permitted suppress may_end may_suppress barred " +
+			"undo_resumed undo_lifted " +
 			"id tenant_id list_id name bytes status dry_run keep_fields " +
 			"subscriber_status source mapping lines added updated unchanged kept contradicted pending " +
 			"failed evidence " +
@@ -179,7 +181,7 @@ var personColumns = map[string]struct {
 		person: "id email email_key preferences",
 		other:  "list_id status generation means created_at changed_at event_at asked_at heard_at",
 	},
-	"suppression": {person: "email_key", other: "tenant_id kind reason created_at"},
+	"suppression": {person: "email_key", stays: "import_id", other: "tenant_id kind reason created_at"},
 	"sync":        {other: "id tenant_id list_id batch_total due_at started_at finished_at failed_at reason"},
 	"sync_batch":  {stays: "from_id to_id", other: "sync_id batch_no due_at tries done_at"},
 	"template":    {other: "tenant_id name id layout body_html body_text created_at updated_at"},

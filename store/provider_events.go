@@ -180,7 +180,8 @@ func (tx *Tx) suppress(tenantID, emailKey string, kind core.Status, reason strin
 	tx.departs()
 	_, err := tx.exec(`INSERT INTO suppression (tenant_id, email_key, kind, reason, created_at) VALUES (?1, ?2, ?3, ?4,
 		?5)
-		ON CONFLICT DO UPDATE SET kind = ?3, reason = ?4 WHERE kind <> 'suppressed'`,
+		ON CONFLICT DO UPDATE SET kind = iif(kind = 'suppressed', kind, ?3), reason = iif(kind = 'suppressed', reason, ?4),
+		import_id = '' WHERE kind <> 'suppressed' OR import_id <> ''`,
 		tenantID, emailKey, string(kind), reason, int64(now))
 	return err
 }

@@ -49,6 +49,9 @@ func (p *packedRows) add(r *ImportRow) {
 	p.text = binary.AppendUvarint(p.text, uint64(r.Line))
 	p.text = binary.AppendUvarint(p.text, uint64(len(r.Email)))
 	p.text = binary.AppendUvarint(p.text, uint64(len(r.Preferences)))
+	if r.Left {
+		p.text = r.Departure.append(p.text)
+	}
 	p.text = append(p.text, r.Email...)
 	p.text = append(p.text, r.Preferences...)
 	p.text = append(p.text, r.Evidence...)
@@ -101,10 +104,15 @@ func unpackRow(b []byte, left bool) ImportRow {
 	at += n
 	prefs, n := binary.Uvarint(b[at:])
 	at += n
+	var departed Departure
+	if left {
+		departed, n = readDeparture(b[at:])
+		at += n
+	}
 	all := string(b) // the texts are parts of it
 	rest := all[at:]
 	r := newImportRow(all[:idBytes], rest[:email], rest[email:email+prefs], left)
-	r.Evidence, r.Line = rest[email+prefs:], int(line)
+	r.Evidence, r.Line, r.Departure = rest[email+prefs:], int(line), departed
 	return r
 }
 

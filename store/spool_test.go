@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"testing"
+
+	"newsletterd/core"
 )
 
 // Rows come back in the order of ids, equal ones in the order of the file after those who have left, whether they were
@@ -21,6 +23,9 @@ func TestSpoolSorts(t *testing.T) {
 				r.Evidence = "confirmed " + id
 			}
 			r.Line = i
+			if r.Left {
+				r.Departure = departureOf(i)
+			}
 			must(t, p.add(&r))
 		}
 		if spilled := len(p.runs) > 0; spilled != (rows > 100_000) {
@@ -35,6 +40,9 @@ func TestSpoolSorts(t *testing.T) {
 				string(r.Email) != fmt.Sprintf("r%d@example.org", r.Line) {
 				t.Fatalf("%+v", r)
 			}
+			if r.Left && r.Departure != departureOf(r.Line) || !r.Left && r.Departure != (Departure{}) {
+				t.Fatalf("another departure: %+v", r)
+			}
 			if (r.Line%2 == 0) != (r.Evidence == "confirmed "+r.id) {
 				t.Fatalf("evidence of another row: %+v", r)
 			}
@@ -48,5 +56,13 @@ func TestSpoolSorts(t *testing.T) {
 		if left, err := filepath.Glob(p.dir + "/.import-*"); err != nil || len(left) > 0 {
 			t.Errorf("files left: %v %v", left, err)
 		}
+	}
+}
+
+// departureOf is as what the row of a line is imported.
+func departureOf(line int) Departure {
+	return Departure{
+		Unsubscribed: line%2 == 0, Block: departureBlocks[line/3%len(departureBlocks)],
+		LeftAt: core.Instant(int64(line%5) * 1_700_000_000_000),
 	}
 }

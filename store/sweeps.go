@@ -89,13 +89,15 @@ var expired = []sweep{
 	},
 	{
 		table: "subscription", key: "list_id, id", find: "SELECT list_id, id FROM subscription INDEXED BY " +
-			"subscription_pending WHERE status = 'pending' AND generation = 1 AND changed_at < ? LIMIT +?",
+			"subscription_pending WHERE status = 'pending' AND generation = 1 AND means <> 'left' AND " +
+			"changed_at < ? LIMIT +?",
 		keep: keptPending, counted: true, to: core.NotCounted,
 	},
 	{
 		// Who had left before stays on record as having left: no import may bring them back.
 		table: "subscription", key: "list_id, id", find: "SELECT list_id, id FROM subscription INDEXED BY " +
-			"subscription_pending WHERE status = 'pending' AND generation > 1 AND changed_at < ? LIMIT +?",
+			"subscription_pending WHERE status = 'pending' AND (generation > 1 OR means = 'left') AND " +
+			"changed_at < ? LIMIT +?",
 		keep: keptPending, set: "status = 'unsubscribed'", counted: true, to: core.CountUnsubscribed,
 	},
 	expiredBy("device", "id", "device_unpaired", "unpaired_at > 0 AND unpaired_at < ?").after(keptDeleted),
