@@ -106,6 +106,7 @@ func (f *form) key(name string) string {
 // Reader reads subscribers line by line, in bounded memory. It is not safe for concurrent use.
 type Reader struct {
 	AskAgain   bool         // take those who never confirmed: they are mailed a link
+	Suppress   bool         // no line is a subscriber: each is an address that must not be emailed
 	Now        core.Instant // evidence is of no later time than this; zero: of any
 	Unreadable int64        // rows with evidence of a consent that is neither a time nor an address
 	Future     int64        // rows with evidence of a time that is still to come
@@ -179,6 +180,10 @@ func (c *Reader) columns(rename map[string]string) error {
 		if !renamed && c.formColumn(i, name) {
 			continue
 		}
+		if renamed && foldWord(to) == UseStatus {
+			c.status = append(c.status, statusColumn{i, name, meaningOf(name, names), false})
+			continue
+		}
 		if renamed {
 			if found, err := c.mapEvidence(i, name, to); found {
 				problem = cmp.Or(problem, err)
@@ -245,11 +250,11 @@ func (c *Reader) formColumn(i int, name string) bool {
 		c.email = i
 	case c.isDated(i) && datedColumns[foldWord(name)].what != "":
 		c.noteEvidence(i, name)
-		if mean := statusColumns[foldWord(name)]; mean != nil {
+		if mean := statusOf(name, c.names()); mean != nil {
 			c.status = append(c.status, statusColumn{i, name, mean, true})
 		}
-	case statusColumns[foldWord(name)] != nil:
-		c.status = append(c.status, statusColumn{i, name, statusColumns[foldWord(name)], false})
+	case statusOf(name, c.names()) != nil:
+		c.status = append(c.status, statusColumn{i, name, statusOf(name, c.names()), false})
 	case name == c.form.base:
 		c.base = i
 	default:
@@ -299,13 +304,16 @@ func (c *Reader) Next() (row store.ImportRow, record []string, err error) {
 		return row, record, ErrNoAddress
 	}
 	part := c.takesPart(line, record)
-	if part != nil && !errors.Is(part, ErrLeft) {
-		return row, record, part
+	if part.err != nil && !errors.Is(part.err, ErrLeft) && !c.Suppress {
+		return row, record, part.err
 	}
 	row.Email, err = core.ParseEmail(address)
-	if part != nil {
-		row.Left = err == nil
-		return row, record, part
+	if c.Suppress && err == nil {
+		part = part.suppressed()
+	}
+	if part.err != nil && (err == nil || !c.Suppress) {
+		row.Left, row.Departure = err == nil, part.left
+		return row, record, part.err
 	}
 	if err != nil {
 		return row, record, LineError{line, fmt.Sprintf("%q is no e-mail address", record[c.email])}

@@ -6,9 +6,10 @@ import (
 	"strings"
 
 	"newsletterd/core"
+	"newsletterd/store"
 )
 
-// ErrLeft is returned for the line of a subscriber who has left.
+// ErrLeft is returned for the line of someone who is no subscriber: they have left, bounced, complained or never joined.
 var ErrLeft = errors.New("has left")
 
 // ErrPending is returned for the line of a subscriber who never confirmed.
@@ -22,127 +23,285 @@ type statusColumn struct {
 	dated bool // a cell with a time is a yes: when the subscriber has joined
 }
 
-// meaning returns the status of a cell by foldWord: one of core.SubscriptionActive and so on. Empty: the cell is not
-// understood, which is never taken for consent.
-type meaning func(cell string) string
+// meaning returns what a cell says by foldWord. Unknown: the cell is not understood, which is never taken for consent.
+type meaning func(cell string) standing
 
 // statusColumns has the meaning of the cells of each column, by foldWord.
 var statusColumns = map[string]meaning{}
 
-// statusWords has the status of each word, by foldWord.
-var statusWords = map[string]string{
-	"active": core.SubscriptionActive, "subscribed": core.SubscriptionActive, "confirmed": core.SubscriptionActive,
-	"enabled": core.SubscriptionActive, "pending": core.SubscriptionPending, "unconfirmed": core.SubscriptionPending,
-}
-
 func init() {
-	for _, w := range []string{
-		"unsubscribed", "cleaned", "bounced", "complained", "complaint", "spam", "blocklisted", "blacklisted",
-		"blocked",
-		"disabled",
-		"inactive", "suppressed", "archived", "removed", "deleted", "optedout", "nonsubscribed", "neversubscribed",
-		"notsubscribed",
-		"transactional",
-	} {
-		statusWords[w] = core.SubscriptionUnsubscribed
-	}
 	for _, kind := range []struct {
 		mean  meaning
-		names []string
+		names string
 	}{
-		{byWord, []string{
-			"status", "subscriptionstatus", "subscriberstatus", "memberstatus", "emailstatus", "marketingstatus",
-			"emailmarketingstatus",
-		}},
-		// Substack, Salesforce and common names
-		{byAnswer(core.SubscriptionUnsubscribed, core.SubscriptionActive), []string{
-			"unsubscribed", "isunsubscribed", "unsubscribe", "optout", "optedout", "emailoptout", "emailoptedout",
-			"hasoptedoutofemail",
-			"donotemail", "donotmail", "donotcontact", "emaildisabled", "disabled", "blocklisted", "blacklisted",
-			"emailblocklisted",
-			"emailblacklisted", "blocked", "suppressed", "bounced", "complained", "cleaned", "deleted",
-		}},
+		{byWord, `status subscriptionstatus subscriberstatus memberstatus emailstatus marketingstatus
+			emailmarketingstatus emailsubscriptionstatus emailsubscriberstatus emailpermissionstatus
+			emailmarketingconsent liststatus globalstatus marketingcontactstatus contactstatus`},
+		// Substack, Salesforce, HubSpot and common names
+		{byAnswer(unsubscribed, joined), `unsubscribed isunsubscribed unsubscribe optout optedout emailoptout emailoptedout
+			hasoptedoutofemail unsubscribedfromallemail donotemail donotmail emaildisabled disabled deleted`},
+		{byAnswer(suppressed, joined), `donotcontact blocklisted blacklisted emailblocklisted emailblacklisted blocked
+			suppressed issuppressed`},
+		{byAnswer(bounced, joined), "bounced hasbounced hardbounced cleaned"},
+		{byAnswer(complained, joined), "complained markedasspam"},
 		// Ghost and Shopify
-		{byAnswer(core.SubscriptionActive, core.SubscriptionUnsubscribed), []string{
-			"subscribed", "issubscribed", "subscribedtoemails", "optin", "optedin", "emailoptin", "acceptsmarketing",
-			"acceptsemailmarketing",
-			"active", "isactive",
-		}},
-		{byAnswer(core.SubscriptionActive, core.SubscriptionPending), []string{"confirmed", "isconfirmed"}},
+		{byAnswer(joined, unsubscribed), `subscribed issubscribed subscribedtoemails optin optedin emailoptin acceptsmarketing
+			acceptsemailmarketing active isactive`},
+		{byAnswer(joined, pending), "confirmed isconfirmed"},
 		// Mailchimp and Ghost
-		{byTime, []string{
-			"unsubtime", "unsubscribedat", "unsubscribedon", "unsubscribetime", "unsubscribedate", "unsubscribeddate",
-			"optedoutat",
-			"optouttime", "optoutdate", "cleantime", "cleanedat", "bouncedat", "complainedat", "deletedat",
-		}},
+		{byTime(unsubscribed), `unsubtime unsubscribedat unsubscribedon unsubscribetime unsubscribedate unsubscribeddate
+			optedoutat optouttime optoutdate deletedat`},
+		{byTime(bounced), "cleantime cleanedat bouncedat"},
+		{byTime(complained), "complainedat"},
 	} {
-		for _, name := range kind.names {
+		for name := range strings.FieldsSeq(kind.names) {
 			statusColumns[name] = kind.mean
 		}
 	}
 }
 
-// byWord reads a status.
-func byWord(cell string) string { return statusWords[cell] }
+// exportStatus are columns that only say who takes part in the files of one program: there, all of its marks stand next
+// to it. Names are by foldWord.
+var exportStatus = []struct {
+	column string
+	marks  []string
+	mean   meaning
+}{
+	{"type", []string{"email", "notes", "tags", "creationdate"}, byWord},  // Buttondown
+	{"state", []string{"firstname", "createdat", "emailaddress"}, byWord}, // Kit
+	{"state", []string{"firstname", "createdat", "email"}, byWord},
+}
 
-// byAnswer reads yes or no. Where yes means unsubscribed, an empty cell is a no: exports of check boxes have such.
-func byAnswer(yes, no string) meaning {
-	return func(cell string) string {
-		switch cell {
-		case "true", "t", "yes", "y", "1", "x", "on":
-			return yes
-		case "false", "f", "no", "n", "0", "off":
-			return no
-		case "":
-			if yes == core.SubscriptionUnsubscribed {
-				return no
+// statusOf returns the meaning of a column by its name, in a file of these names; nil: it has none that is known.
+func statusOf(name string, names []string) meaning {
+	folded := foldWord(name)
+	if mean := statusColumns[folded]; mean != nil {
+		return mean
+	}
+	for _, export := range exportStatus {
+		if export.column != folded {
+			continue
+		}
+		found := 0
+		for _, mark := range export.marks {
+			for _, other := range names {
+				if foldWord(other) == mark {
+					found++
+					break
+				}
 			}
-			return ""
+		}
+		if found == len(export.marks) {
+			return export.mean
+		}
+	}
+	return nil
+}
+
+// Parts of the names of columns, by foldWord, that tell what a yes in them means.
+var (
+	bounceParts   = []string{"bounce", "cleaned", "rebond", "rebot"}
+	complainParts = []string{"complain", "spam", "plainte", "queja"}
+	suppressParts = []string{"suppress", "block", "blacklist", "gesperrt", "sperr", "bloqu"}
+	leaveParts    = []string{
+		"unsub", "optout", "optedout", "donot", "abgemeldet", "abmeld", "abbestell", "widerruf", "ausgetragen", "desabon",
+		"desinscri", "baja", "desuscri", "left", "removed", "deleted",
+	}
+	joinParts = []string{
+		"opt", "consent", "subscri", "accept", "permission", "einwillig", "zustimm", "erlaubnis", "angemeldet", "abonn",
+		"inscri", "suscri", "aktiv", "active", "confirm", "best\u00e4tig", "bestatig",
+	}
+)
+
+// meaningOf returns the meaning of a column that is declared to say who takes part: of its words, and of yes, no and
+// times as its name says.
+func meaningOf(name string, names []string) meaning {
+	if mean := statusOf(name, names); mean != nil {
+		return mean
+	}
+	folded := foldWord(name)
+	for _, kind := range []struct {
+		parts   []string
+		yes, no standing
+	}{
+		{bounceParts, bounced, joined},
+		{complainParts, complained, joined},
+		{suppressParts, suppressed, joined},
+		{leaveParts, unsubscribed, joined},
+		{joinParts, joined, unsubscribed},
+	} {
+		if !hasPart(folded, kind.parts) {
+			continue
+		}
+		answer, dated := byAnswer(kind.yes, kind.no), byTime(kind.yes)
+		return func(cell string) standing {
+			if said := answer(cell); said != unknown || !isDate(cell) {
+				return said
+			}
+			return dated(cell)
+		}
+	}
+	return byWord
+}
+
+func hasPart(name string, parts []string) bool {
+	for _, part := range parts {
+		if strings.Contains(name, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// byWord reads a status.
+func byWord(cell string) standing { return statusWords[cell] }
+
+// byAnswer reads yes or no. Where yes means that someone is no subscriber, an empty cell is a no: exports of check boxes
+// have such.
+func byAnswer(yes, no standing) meaning {
+	return func(cell string) standing {
+		switch answers[cell] {
+		case 'y':
+			return yes
+		case 'n':
+			return no
+		}
+		if cell == "" && yes.leaves() {
+			return no
 		}
 		return statusWords[cell]
 	}
 }
 
-// byTime reads the time at which a subscriber left. What databases write for never means active.
-func byTime(cell string) string {
+// answers are yes and no in the words of check boxes, by foldWord.
+var answers = map[string]byte{
+	"true": 'y', "t": 'y', "yes": 'y', "y": 'y', "1": 'y', "x": 'y', "on": 'y', "ja": 'y', "j": 'y', "wahr": 'y', "oui": 'y',
+	"vrai": 'y', "si": 'y', "verdadero": 'y',
+	"false": 'n', "f": 'n', "no": 'n', "n": 'n', "0": 'n', "off": 'n', "nein": 'n', "falsch": 'n', "non": 'n', "faux": 'n',
+	"falso": 'n',
+}
+
+// byTime reads the time at which someone left. What databases write for never means active.
+func byTime(then standing) meaning {
+	return func(cell string) standing {
+		if neverTime(cell) {
+			return joined
+		}
+		return then
+	}
+}
+
+// neverTime reports whether a cell says by foldWord that there was no such time.
+func neverTime(cell string) bool {
 	switch cell {
 	case "", "0", "null", `\n`, "false", "no", "never":
-		return core.SubscriptionActive
+		return true
 	}
-	if strings.HasPrefix(cell, "00000000") { // foldWord has taken the - of a date
-		return core.SubscriptionActive
-	}
-	return core.SubscriptionUnsubscribed
+	return strings.HasPrefix(cell, "00000000") // foldWord has taken the - of a date
 }
 
-// foldWord returns a word in a form that is the same for "Subscription Status" and subscription_status.
+// isDate reports whether a cell looks, by foldWord, like a date: it has digits, and little else.
+func isDate(cell string) bool {
+	digits := 0
+	for i := range len(cell) {
+		if cell[i] >= '0' && cell[i] <= '9' {
+			digits++
+		}
+	}
+	return digits >= 4 && 2*digits >= len(cell)
+}
+
+// foldWord returns a word in a form that is the same for "Subscription Status" and subscription_status, and for words
+// with and without accents.
 func foldWord(s string) string {
-	return strings.ToLower(strings.NewReplacer(" ", "", "_", "", "-", "", "?", "").Replace(s))
+	plain := true
+	for i := 0; plain && i < len(s); i++ {
+		c := s[i]
+		plain = c >= 'a' && c <= 'z' || c >= '0' && c <= '9'
+	}
+	if plain {
+		return s
+	}
+	b := make([]byte, 0, len(s))
+	for _, r := range s {
+		switch {
+		case r >= 'A' && r <= 'Z':
+			b = append(b, byte(r)+'a'-'A')
+		case strings.ContainsRune(" _-?.!:'()\u00a0\u2019", r), r >= 0x300 && r <= 0x36f:
+		case r < 0x80:
+			b = append(b, byte(r))
+		default:
+			b = append(b, foldLetter(r)...)
+		}
+	}
+	return string(b)
 }
 
-// takesPart returns ErrLeft if a column of status says that the subscriber has left, whatever the others say, then a
-// LineError if one is not understood, then ErrPending.
-func (c *Reader) takesPart(line int, record []string) (err error) {
+// foldLetter returns a letter in lower case without its accent.
+func foldLetter(r rune) string {
+	low := strings.ToLower(string(r))
+	for plain, accented := range map[string]string{
+		"a": "àáâãäå", "c": "ç", "e": "èéêë", "i": "ìíîï", "n": "ñ", "o": "òóôõö", "u": "ùúûü", "ss": "ß",
+	} {
+		if strings.Contains(accented, low) {
+			return plain
+		}
+	}
+	return low
+}
+
+// part is what the columns of status say of a line.
+type part struct {
+	err  error // ErrLeft, a LineError, or ErrPending; nil: a subscriber
+	left store.Departure
+}
+
+// takesPart reads the columns of status. The strictest counts: whoever has left by one of them is no subscriber, whatever
+// the others say; then comes a LineError if one is not understood, then ErrPending.
+func (c *Reader) takesPart(line int, record []string) (p part) {
 	var fault error
+	gone := false
 	for _, col := range c.status {
-		if _, ok := evidenceTime(record[col.index], DayMonth); ok && col.dated {
+		cell := record[col.index]
+		if _, ok := evidenceTime(cell, DayMonth); ok && col.dated {
 			continue
 		}
-		switch col.mean(foldWord(record[col.index])) {
-		case "":
+		switch said := col.mean(foldWord(cell)); said {
+		case unknown:
 			if fault == nil {
-				fault = LineError{line, fmt.Sprintf("unknown %s %q", col.name, record[col.index])}
+				fault = LineError{line, fmt.Sprintf("unknown %s %q", col.name, cell)}
 			}
-		case core.SubscriptionUnsubscribed:
-			return ErrLeft
-		case core.SubscriptionPending:
+		case joined:
+		case pending:
 			if !c.AskAgain {
-				err = ErrPending
+				p.err = ErrPending
 			}
+		case never:
+			gone = true
+		case unsubscribed:
+			p.left.Unsubscribed, gone = true, true
+			if left, ok := readTime(plainCell(cell), DayMonth); ok {
+				p.left.LeftAt = max(p.left.LeftAt, core.At(left.at))
+			}
+		default:
+			p.left.Block, gone = max(p.left.Block, said.block()), true // in the order of words
 		}
 	}
-	if fault != nil {
-		return fault
+	switch {
+	case gone:
+		p.err = ErrLeft
+	case fault != nil:
+		p.err = fault
 	}
-	return err
+	return p
+}
+
+// suppressed is the part of a line in a file of addresses that must not be emailed.
+func (p part) suppressed() part {
+	p.err = ErrLeft
+	if p.left.Block == core.NotBlocked {
+		p.left.Block = core.StatusSuppressed
+	}
+	p.left.Unsubscribed = false
+	return p
 }

@@ -1,0 +1,86 @@
+package subscribercsv
+
+import (
+	"strings"
+
+	"newsletterd/core"
+)
+
+// standing is what a file says of someone; the words of core where there is one.
+type standing string
+
+const (
+	unknown      standing = ""
+	joined       standing = "active"
+	pending      standing = "pending" // never confirmed
+	never        standing = "never"   // never joined
+	unsubscribed standing = "unsubscribed"
+	bounced      standing = "bounced"
+	complained   standing = "complaint"
+	suppressed   standing = "suppressed"
+)
+
+// leaves reports whether someone is no subscriber, whatever is asked of them.
+func (s standing) leaves() bool { return s != unknown && s != joined && s != pending }
+
+// block is what stands against emailing someone.
+func (s standing) block() core.Status {
+	switch s {
+	case bounced, complained, suppressed:
+		return core.Status(s)
+	}
+	return core.NotBlocked
+}
+
+// statusWords has what each word of a status says, by foldWord: those of the exports of other programs, in English,
+// German, French and Spanish.
+var statusWords = map[string]standing{}
+
+func init() {
+	for said, words := range map[standing]string{
+		joined: `active subscribed confirmed enabled optedin optin regular premium implied express explicit activated
+			marketingcontact
+			aktiv angemeldet bestatigt bestaetigt abonniert aktiviert eingetragen
+			actif abonne abonnee inscrit inscrite confirme confirmee
+			activo activa suscrito suscrita confirmado confirmada`,
+		pending: `pending unconfirmed unactivated notconfirmed notactivated notyetconfirmed awaitingconfirmation
+			pendingconfirmation waitingforconfirmation confirmationpending optinpending doubleoptinpending unverified validating
+			unbestatigt unbestaetigt nichtbestatigt nichtbestaetigt ausstehend wartend wartetaufbestatigung
+			wartetaufbestaetigung
+			nonconfirme nonconfirmee enattente enattentedeconfirmation aconfirmer
+			noconfirmado noconfirmada pendiente sinconfirmar pendientedeconfirmacion`,
+		never: `nonsubscribed neversubscribed notsubscribed neverjoined transactional nopermission nopermissions
+			nopermissionsset noconsent notoptedin neveroptedin nonmarketingcontact
+			nieangemeldet nichtangemeldet nieabonniert nichtabonniert keineeinwilligung
+			noninscrit noninscrite jamaisinscrit jamaisinscrite nonabonne nonabonnee jamaisabonne
+			nosuscrito nosuscrita nuncasuscrito nuncasuscrita`,
+		unsubscribed: `unsubscribed unsubscribe unsub unsubbed unsubscribedbyuser unsubscribedbyadmin optedout optout
+			hasoptedout globallyunsubscribed globalunsubscribe inactive deactivated disabled archived removed deleted cancelled
+			canceled withdrawn revoked donotemail donotmail donotcontact
+			abgemeldet abbestellt ausgetragen widerrufen widersprochen inaktiv deaktiviert archiviert entfernt geloscht
+			geloescht gekundigt gekuendigt storniert
+			desabonne desabonnee desinscrit desinscrite desactive desactivee archive archivee supprime supprimee inactif resilie
+			desabonnement desinscription
+			dadodebaja dadadebaja debaja baja desuscrito desuscrita desactivado desactivada inactivo inactiva archivado archivada
+			eliminado eliminada anulado anulada cancelado cancelada borrado`,
+		bounced: `bounced bounce hardbounce hardbounced softbounce softbounced cleaned undeliverable undelivered invalid
+			invalidemail invalidaddress
+			unzustellbar nichtzustellbar ungultig ungueltig zuruckgewiesen zurueckgewiesen
+			rebond rebondi hardrebond rejete nondelivrable invalide
+			rebotado rebotada rebote devuelto invalido invalida`,
+		complained: `complained complaint complainer spam spammy spamcomplaint spamreport reportedspam reportedasspam markedasspam
+			junk abuse abusecomplaint feedbackloop
+			beschwerde spambeschwerde alsspammarkiert alsspamgemeldet
+			plainte spamsignale signalecommespam marquecommespam
+			queja quejadespam denunciado marcadocomospam`,
+		suppressed: `suppressed suppression suppressionlist blocked blocklisted blocklist blacklisted blacklist quarantined
+			excluded banned onhold temporaryhold
+			gesperrt blockiert unterdruckt unterdrueckt ausgeschlossen sperrliste
+			bloque bloquee listenoire exclu exclue
+			bloqueado bloqueada listanegra suprimido suprimida excluido excluida`,
+	} {
+		for word := range strings.FieldsSeq(words) {
+			statusWords[word] = said
+		}
+	}
+}
