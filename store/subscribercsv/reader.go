@@ -123,6 +123,8 @@ type Reader struct {
 	base     int            // column of the form's preferences; -1: none
 	proof    []evidenceColumn
 	keys     []string // by column: `"name":` of a preference; empty: not one
+	// by column: whether its name or the mapping says what it is, see Questions
+	declared []bool
 	scratch  []byte
 	mapped   bool // what the columns are is known
 }
@@ -172,12 +174,14 @@ func (c *Reader) columns(rename map[string]string) error {
 	c.form = formOf(names)
 	c.findContacts(names, rename)
 	used := map[string]bool{}
-	c.keys = make([]string, len(c.header))
+	c.keys, c.declared = make([]string, len(c.header)), make([]bool, len(c.header))
 	var problem error // the first; the columns after it are told all the same
 	for i, name := range names {
 		to, renamed := rename[name]
 		used[name] = used[name] || renamed
+		c.declared[i] = renamed || c.form.bookkeeping(name)
 		if !renamed && c.formColumn(i, name) {
+			c.declared[i] = name != ""
 			continue
 		}
 		if renamed && foldWord(to) == UseStatus {

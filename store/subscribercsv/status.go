@@ -98,47 +98,43 @@ func statusOf(name string, names []string) meaning {
 	return nil
 }
 
-// Parts of the names of columns, by foldWord, that tell what a yes in them means.
-var (
-	bounceParts   = []string{"bounce", "cleaned", "rebond", "rebot"}
-	complainParts = []string{"complain", "spam", "plainte", "queja"}
-	suppressParts = []string{"suppress", "block", "blacklist", "gesperrt", "sperr", "bloqu"}
-	leaveParts    = []string{
-		"unsub", "optout", "optedout", "donot", "abgemeldet", "abmeld", "abbestell", "widerruf", "ausgetragen", "desabon",
-		"desinscri", "baja", "desuscri", "left", "removed", "deleted",
-	}
-	joinParts = []string{
-		"opt", "consent", "subscri", "accept", "permission", "einwillig", "zustimm", "erlaubnis", "angemeldet", "abonn",
-		"inscri", "suscri", "aktiv", "active", "confirm", "best\u00e4tig", "bestatig",
-	}
-)
+// Parts of the names of columns, by foldWord, that tell what a yes in them means. The first that fits counts.
+var nameParts = []struct {
+	parts   []string
+	yes, no standing
+}{
+	{[]string{"bounce", "cleaned", "rebond", "rebot"}, bounced, joined},
+	{[]string{"complain", "spam", "plainte", "queja"}, complained, joined},
+	{[]string{"suppress", "block", "blacklist", "exclu", "gesperrt", "sperr", "bloqu"}, suppressed, joined},
+	{[]string{
+		"unsub", "optout", "optedout", "donot", "stop", "withdraw", "revoke", "abgemeldet", "abmeld", "abbestell",
+		"widerruf", "ausgetragen", "desabon", "desinscri", "baja", "desuscri", "removed", "deleted",
+	}, unsubscribed, joined},
+	{[]string{"pending", "unconfirmed", "awaiting", "unbestatigt", "enattente"}, pending, joined},
+	{[]string{
+		"optin", "optedin", "consent", "subscri", "accept", "permission", "einwillig", "zustimm", "erlaubnis", "angemeldet",
+		"abonn", "inscri", "suscri", "confirm", "bestatig",
+	}, joined, unsubscribed},
+}
+
+// negations begin names of columns in which a yes may mean the opposite.
+var negations = []string{"no", "kein", "nicht", "nie", "sin", "sans", "pas", "ohne", "without", "never"}
 
 // meaningOf returns the meaning of a column that is declared to say who takes part: of its words, and of yes, no and
-// times as its name says.
+// times as its name says. In a column whose name says nothing of the kind, yes and no are not understood.
 func meaningOf(name string, names []string) meaning {
 	if mean := statusOf(name, names); mean != nil {
 		return mean
 	}
 	folded := foldWord(name)
-	for _, kind := range []struct {
-		parts   []string
-		yes, no standing
-	}{
-		{bounceParts, bounced, joined},
-		{complainParts, complained, joined},
-		{suppressParts, suppressed, joined},
-		{leaveParts, unsubscribed, joined},
-		{joinParts, joined, unsubscribed},
-	} {
-		if !hasPart(folded, kind.parts) {
-			continue
+	for _, begin := range negations {
+		if strings.HasPrefix(folded, begin) {
+			return byWord
 		}
-		answer, dated := byAnswer(kind.yes, kind.no), byTime(kind.yes)
-		return func(cell string) standing {
-			if said := answer(cell); said != unknown || !isDate(cell) {
-				return said
-			}
-			return dated(cell)
+	}
+	for _, kind := range nameParts {
+		if hasPart(folded, kind.parts) {
+			return byAnswer(kind.yes, kind.no)
 		}
 	}
 	return byWord
@@ -156,7 +152,7 @@ func hasPart(name string, parts []string) bool {
 // byWord reads a status.
 func byWord(cell string) standing { return statusWords[cell] }
 
-// byAnswer reads yes or no. Where yes means that someone is no subscriber, an empty cell is a no: exports of check boxes
+// byAnswer reads yes or no, or a time for yes. Where yes means that someone is no subscriber, an empty cell is a no: exports of check boxes
 // have such.
 func byAnswer(yes, no standing) meaning {
 	return func(cell string) standing {
@@ -166,8 +162,11 @@ func byAnswer(yes, no standing) meaning {
 		case 'n':
 			return no
 		}
-		if cell == "" && yes.leaves() {
+		switch {
+		case cell == "" && yes.leaves(), cell != "" && neverTime(cell):
 			return no
+		case isDate(cell):
+			return yes
 		}
 		return statusWords[cell]
 	}
@@ -227,7 +226,7 @@ func foldWord(s string) string {
 		switch {
 		case r >= 'A' && r <= 'Z':
 			b = append(b, byte(r)+'a'-'A')
-		case strings.ContainsRune(" _-?.!:'()\u00a0\u2019", r), r >= 0x300 && r <= 0x36f:
+		case strings.ContainsRune(" _-?.!:'()\u2019"+unseen, r), r >= 0x300 && r <= 0x36f:
 		case r < 0x80:
 			b = append(b, byte(r))
 		default:

@@ -73,7 +73,7 @@ func init() {
 			beschwerde spambeschwerde alsspammarkiert alsspamgemeldet
 			plainte spamsignale signalecommespam marquecommespam
 			queja quejadespam denunciado marcadocomospam`,
-		suppressed: `suppressed suppression suppressionlist blocked blocklisted blocklist blacklisted blacklist quarantined
+		suppressed: `suppressed usersuppressed manuallysuppressed suppression suppressionlist blocked blocklisted blocklist blacklisted blacklist quarantined
 			excluded banned onhold temporaryhold
 			gesperrt blockiert unterdruckt unterdrueckt ausgeschlossen sperrliste
 			bloque bloquee listenoire exclu exclue

@@ -28,7 +28,7 @@ type ColumnSurvey struct {
 	// the different cells by foldWord, in the order of the file; none where there are more than maxValues
 	Values []Value `json:"values,omitempty"`
 	Many   bool    `json:"many,omitempty"` // there are more than maxValues, or long ones
-	// the cells that are a word of a status as a whole, also where there are many others
+	// the cells that are a word of a status as a whole, also where there are many others; then also yes and no
 	Words     []Value   `json:"words,omitempty"`
 	Addresses int64     `json:"addresses,omitempty"` // cells that look like an e-mail address
 	Dates     DateCount `json:"dates,omitzero"`
@@ -191,12 +191,12 @@ func (c *columnLook) count(cell string) {
 	}
 }
 
-// isWord reports whether a cell as a whole is a word of a status, in either charset.
+// isWord reports whether a cell as a whole is a word of a status, or yes or no, in either charset.
 func isWord(cell string) bool {
 	if utf8.ValidString(cell) {
-		return statusWords[foldWord(cell)] != ""
+		return says(foldWord(cell))
 	}
-	return slices.ContainsFunc(charsets[:], func(c charset) bool { return statusWords[foldWord(c.decode(cell))] != "" })
+	return slices.ContainsFunc(charsets[:], func(c charset) bool { return says(foldWord(c.decode(cell))) })
 }
 
 func (c *columnLook) survey(name string, charset *charset) ColumnSurvey {

@@ -1,0 +1,100 @@
+package subscribercsv
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Question is a column of which the file must not be imported before someone says what it means: some cells say as a
+// whole that a person is no subscriber.
+type Question struct {
+	Column string  `json:"column"`
+	Values []Value `json:"values"` // such cells, no more than shownValues
+	Rows   int64   `json:"rows"`   // that have one of all of them
+}
+
+// shownValues is how many different cells of a question are shown.
+const shownValues = 8
+
+// askedParts are parts of a column's name, by foldWord, under which yes, no and dates say who is no subscriber.
+var askedParts = []string{
+	"unsub", "opt", "consent", "block", "blacklist", "suppress", "exclu", "spam", "complain", "bounce", "abgemeldet", "abmeld",
+	"abbestell", "widerruf", "einwillig", "gesperrt", "desabon", "desinscri", "baja", "desuscri",
+}
+
+// consentTimes are columns that say when someone agreed, which says nothing of who has left.
+var consentTimes = map[string]bool{
+	"emailmarketingconsenttimestamp": true, "consenttimestamp": true, "consentdate": true, "consenttime": true,
+	"consentedat": true, "optindate": true, "optinat": true, "optintimestamp": true, "doubleoptindate": true,
+}
+
+// bookkeeping reports whether a column is one of the program's own that has written the file, which says nothing of who
+// takes part that another column doesn't say.
+func (f *form) bookkeeping(name string) bool {
+	return slices.Contains(f.drop, name) && name != "NOTES" && name != f.quoted
+}
+
+// Questions returns the columns of a file that say who has left, or may say so, and that neither their name nor the
+// mapping of the Reader declares to be a status, a field or nothing. s is the Survey of the same file.
+func (c *Reader) Questions(s *Survey) (asked []Question) {
+	for i := range s.Columns {
+		if i >= len(c.header) || c.declared[i] || consentTimes[foldWord(c.header[i])] {
+			continue
+		}
+		q := Question{Column: strings.TrimSpace(c.header[i])}
+		for _, v := range s.Columns[i].leaving(s.Rows) {
+			q.Rows += v.Rows
+			if len(q.Values) < shownValues {
+				q.Values = append(q.Values, v)
+			}
+		}
+		if q.Rows > 0 {
+			asked = append(asked, q)
+		}
+	}
+	return asked
+}
+
+// leaving returns the cells of a column that say who is no subscriber, in a file of so many rows. Where only its name
+// tells what yes, no and dates in it are about, cells that say that someone takes part are none of them.
+func (c *ColumnSurvey) leaving(rows int64) (found []Value) {
+	for _, v := range c.Words {
+		if said := statusWords[v.Word]; said != unknown && said != joined {
+			found = append(found, v)
+		}
+	}
+	if len(found) > 0 || !hasPart(foldWord(c.Name), askedParts) {
+		return found
+	}
+	mean, yes := meaningOf(c.Name, nil), false
+	for _, v := range append(slices.Clone(c.Values), c.Words...) {
+		if answers[v.Word] == 0 && !isDate(v.Word) {
+			continue
+		}
+		yes = true
+		if mean(v.Word) != joined {
+			found = append(found, v)
+		}
+	}
+	dates := c.Dates.Dates()
+	if yes = yes || dates > 0; c.Many && dates > 0 && mean("20230501") != joined {
+		found = append(found, Value{Text: c.Dates.Sample, Rows: dates})
+	}
+	if empty := rows - c.Filled; yes && empty > 0 && mean("") != joined {
+		found = append(found, Value{Rows: empty})
+	}
+	return found
+}
+
+// says reports whether a cell, by foldWord, is a word of a status, or yes or no.
+func says(word string) bool { return statusWords[word] != unknown || answers[word] != 0 }
+
+// String says what is asked, with the cells.
+func (q Question) String() string {
+	texts := make([]string, 0, len(q.Values))
+	for _, v := range q.Values {
+		texts = append(texts, fmt.Sprintf("%q", v.Text))
+	}
+	return fmt.Sprintf("column %q may say who unsubscribed (%s; %d rows)", q.Column, strings.Join(texts, ", "), q.Rows)
+}
