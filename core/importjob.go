@@ -140,7 +140,7 @@ type ImportInput struct {
 	// leave the fields of those who are on the list; so it is without the right people.change
 	KeepFields bool `json:"keep_fields"`
 	// add every address to the tenant's suppression list and no one to the list; needs suppression.manage
-	Suppress bool `json:"suppress"`
+	Suppress *bool `json:"suppress,omitempty"`
 
 	MayEnd      bool `json:"-"` // whoever runs it may end subscriptions
 	MaySuppress bool `json:"-"` // and suppress addresses

@@ -82,6 +82,8 @@ type importRecord struct {
 	Samples [][]string             `json:"samples"` // of the first lines, as they are in the file
 	// why the columns can't be told by their names: then run it with a mapping
 	Problem string `json:"problem,omitempty"`
+	// columns that may say who unsubscribed: a run is refused until the mapping names each of them
+	Questions []subscribercsv.Question `json:"questions,omitempty"`
 	// the first lines with errors, while they are kept; GET …/faults has all
 	Faults []importFault `json:"faults"`
 }
@@ -104,14 +106,18 @@ func (a imports) record(c *web.Call, j *core.ImportJob) (importRecord, error) {
 	}
 	p, err := a.preview(c, j.ID, j.Mapping)
 	if err == nil {
-		r.Columns, r.Samples, r.Problem = p.Columns, p.Samples, p.Problem
+		r.Columns, r.Samples, r.Problem, r.Questions = p.Columns, p.Samples, p.Problem, p.Questions
 	}
 	return r, err
 }
 
 // preview reads the beginning of a file. An error of its header is the caller's fault.
 func (a imports) preview(c *web.Call, id string, m core.ColumnMapping) (subscribercsv.Preview, error) {
-	p, err := subscribercsv.NewPreview(a.store.ImportFile(c, id), subscribercsv.Options{Map: m}, sampleLines)
+	s, err := a.survey(c, id)
+	if err != nil {
+		return subscribercsv.Preview{}, err
+	}
+	p, err := subscribercsv.NewPreview(a.store.ImportFile(c, id), subscribercsv.Options{Map: m, Survey: s}, sampleLines)
 	if err != nil && core.KindOf(err) != core.Unavailable {
 		err = core.Invalidf("", "The file can't be read: %s.", err.Error())
 	}
@@ -165,7 +171,7 @@ func (a imports) create(c *web.Call, in importedFile) (r importRecord, err error
 	if err := up.ReadFrom(c, body, a.uploads.grow(c), now); err != nil {
 		return r, body.explain(err)
 	}
-	if _, err := a.preview(c, up.Job().ID, nil); err != nil {
+	if err := a.look(c, up); err != nil {
 		return r, err
 	}
 	j, err := up.Commit(c, now())
@@ -196,7 +202,15 @@ func (a imports) run(c *web.Call, in core.ImportInput) (r importRecord, err erro
 	if err := checkText("source", in.Source); err != nil {
 		return r, err
 	}
-	in.KeepFields = in.KeepFields || !c.Caller.May(core.ActionPeopleChange, j.TenantID)
+	if in.Suppress == nil {
+		in.Suppress = &j.Suppress
+	}
+	in.MayEnd = c.Caller.May(core.ActionPeopleChange, j.TenantID)
+	in.MaySuppress = c.Caller.May(core.ActionSuppressionManage, j.TenantID)
+	if *in.Suppress && !in.MaySuppress {
+		return r, core.Lacking(core.ActionSuppressionManage)
+	}
+	in.KeepFields = in.KeepFields || !in.MayEnd
 	if !j.Ended() && j.Status != core.ImportUploading {
 		p, err := a.preview(c, j.ID, in.Mapping)
 		if err != nil {
@@ -204,6 +218,9 @@ func (a imports) run(c *web.Call, in core.ImportInput) (r importRecord, err erro
 		}
 		if p.Problem != "" {
 			return r, core.Invalidf("mapping", "The columns don't fit: %s.", p.Problem)
+		}
+		if err := unasked(p.Questions); err != nil && !*in.Suppress {
+			return r, err
 		}
 	}
 	if j, err = a.store.RunImport(c, j.ID, in, actor(c), c.Now); err != nil {

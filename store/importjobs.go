@@ -71,7 +71,7 @@ func (s *Store) RunImport(ctx context.Context, id string, in core.ImportInput, a
 			suppress = ?8, may_end = ?9, may_suppress = ?10, announced = 0, done_id = '', done_rows = 0, brought = 0,
 			replaced = 0, replaced_bytes = 0, replaced_unkept = 0, failure_reason = '' WHERE id = ?1`,
 			id, in.DryRun, in.Mapping.Column(), in.SubscriberStatus, core.Origin{Source: in.Source}.Trim().Source,
-			int64(now), in.KeepFields, in.Suppress, in.MayEnd, in.MaySuppress)
+			int64(now), in.KeepFields, in.Suppress != nil && *in.Suppress, in.MayEnd, in.MaySuppress)
 	})
 }
 

@@ -105,12 +105,18 @@ func TestImportsGoOnWhereTheyWere(t *testing.T) {
 	const sameList = "00000000-0000-0000-0000-000000000001"
 	rows := rowsOf(3000)
 	for i := range 40 {
-		rows = append(rows, store.ImportRow{Email: rows[i*7].Email, Left: true, Line: 10_000 + i}, rows[1000+i])
+		r := store.ImportRow{Email: rows[i*7].Email, Left: true, Line: 10_000 + i}
+		r.Unsubscribed = i%2 == 0
+		if r.Block = core.StatusBounced; r.Unsubscribed {
+			r.Block = core.NotBlocked
+		}
+		rows = append(rows, r, rows[1000+i])
 	}
 	type result struct {
 		core.ImportCounts
 		reported []string
 		consents int
+		barred   int64
 	}
 	run := func(t *testing.T, kills int) result {
 		n := storetest.SeedList(t, now0)
@@ -118,7 +124,7 @@ func TestImportsGoOnWhereTheyWere(t *testing.T) {
 		n.SQL("UPDATE list SET id = ?", sameList)
 		n.ListID = sameList
 		j := n.NewImportJob(n.ListID, "email\n")
-		_, err := n.RunImport(t.Context(), j.ID, core.ImportInput{SubscriberStatus: "active"}, "user:1", now0)
+		_, err := n.RunImport(t.Context(), j.ID, core.ImportInput{SubscriberStatus: "active", MaySuppress: true}, "user:1", now0)
 		n.Must(err)
 		for kill := 1; ; kill++ {
 			j, err = n.NextImport(t.Context())
@@ -156,14 +162,14 @@ func TestImportsGoOnWhereTheyWere(t *testing.T) {
 				t.Errorf("recorded: %+v, counted %+v", j, im.Counts)
 			}
 			r.ImportCounts, r.consents = im.Counts, n.Count("SELECT count(*) FROM consent WHERE what = 'imported'")
-			r.SyncID = ""
+			r.SyncID, r.barred = "", j.Barred
 			slices.Sort(r.reported)
 			countsAreScanned(n, "the import")
 			return r
 		}
 	}
 	want := run(t, 0)
-	if want.Added != 2960 || want.Kept != 40 || want.Contradicted == 0 || want.Unchanged == 0 || want.Failed != 2 {
+	if want.Added != 2960 || want.Unsubscribed != 20 || want.Bounced != 20 || want.barred != 20 || want.Contradicted == 0 || want.Unchanged == 0 || want.Failed != 2 {
 		t.Errorf("%+v", want.ImportCounts)
 	}
 	for _, kills := range []int{1, 2, 4} {

@@ -121,7 +121,7 @@ func TestImportKeepsEvidenceOfRequests(t *testing.T) {
 func TestImportKeepsNoEvidenceWithoutConsent(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	left := store.ImportRow{Email: "bob@example.org", Evidence: "confirmed 2019-05-01", Left: true}
-	if got, want := n.Import(n.ListID, "active", left), (core.ImportCounts{Kept: 1}); got != want {
+	if got, want := n.Import(n.ListID, "active", left), (core.ImportCounts{Pending: 1}); got != want {
 		t.Errorf("left: %+v", got)
 	}
 	if got := n.Count("SELECT count(*) FROM consent"); got != 0 {
@@ -155,7 +155,7 @@ func TestImportLeavesOutWhoHasLeftInAnyLine(t *testing.T) {
 	}
 	written := int64(0)
 	n.Must(im.Write(t.Context(), func() core.Instant { return now0 }, func(rows int64) { written = rows }))
-	want := core.ImportCounts{Kept: 3, Contradicted: 3, Added: 1, Unchanged: 1}
+	want := core.ImportCounts{Pending: 3, Contradicted: 3, Added: 1, Unchanged: 1}
 	if im.Counts != want || written != 8 || im.Counts.Rows() != 8 {
 		t.Errorf("%+v, want %+v; %d written", im.Counts, want, written)
 	}

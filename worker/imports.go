@@ -144,14 +144,21 @@ func (i *importer) read(ctx context.Context, cancel func(), j *core.ImportJob) (
 		return j.ImportCounts, err
 	}
 	defer im.Close()
-	r, err := subscribercsv.NewReader(i.store.ImportFile(ctx, j.ID), subscribercsv.Options{Map: j.Mapping})
+	s, err := i.survey(ctx, j)
+	if err != nil {
+		return j.ImportCounts, err
+	}
+	r, err := subscribercsv.NewReader(i.store.ImportFile(ctx, j.ID), subscribercsv.Options{Map: j.Mapping, Survey: s})
 	if mapping, ok := errors.AsType[subscribercsv.MappingError](err); ok {
 		return j.ImportCounts, errors.New(mapping.Text)
 	}
 	if err != nil {
 		return j.ImportCounts, err
 	}
-	r.Now, r.AskAgain = j.StartedAt, j.SubscriberStatus == core.SubscriptionPending
+	r.Now, r.AskAgain, r.Suppress = j.StartedAt, j.SubscriberStatus == core.SubscriptionPending, j.Suppress
+	if asked := r.Questions(s); len(asked) > 0 && !j.Suppress {
+		return j.ImportCounts, errors.New(subscribercsv.Asking(asked))
+	}
 	kept, err := i.store.NewFaultWriter(ctx, j.ID)
 	if err != nil {
 		return j.ImportCounts, err

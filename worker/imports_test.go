@@ -39,7 +39,7 @@ func TestUploadedFilesAreImported(t *testing.T) {
 			h.Must(err)
 			return j
 		}
-		want := core.ImportCounts{Added: 1199, Kept: 2, Contradicted: 1, Pending: 1, Failed: 1}
+		want := core.ImportCounts{Added: 1199, Unsubscribed: 2, Contradicted: 1, Pending: 1, Failed: 1}
 		if tried := run(true); tried.Status != core.ImportChecked || tried.ImportCounts != want || tried.Lines != 1204 {
 			t.Errorf("tried: %+v", tried)
 		}
@@ -51,7 +51,8 @@ func TestUploadedFilesAreImported(t *testing.T) {
 		if done.Status != core.ImportCompleted || done.ImportCounts != want || done.FinishedAt == 0 {
 			t.Errorf("done: %+v", done)
 		}
-		if c, err := h.CountedList(t.Context(), h.List.ID); err != nil || c.Counts.Active != 1199 {
+		if c, err := h.CountedList(t.Context(), h.List.ID); err != nil || c.Counts.Active != 1199 ||
+			c.Counts.Unsubscribed != 2 {
 			t.Errorf("%+v, %v", c.Counts, err)
 		}
 		sub, err := h.Subscription(t.Context(), h.List.ID, "reader7@example.org")

@@ -28,21 +28,26 @@ func (p *program) subscriberCommands() *cli.Command {
 		stringFlag("file", "the `FILE`; - is standard input"),
 		oneOfFlag("status", "`STATUS` of new ones: active (they have agreed), or pending (each is mailed a link)",
 			core.SubscriptionActive, core.SubscriptionPending).byDefault(core.SubscriptionActive),
-		&cli.StringSliceFlag{Name: "map", Usage: "`NAME=OURS`: the column NAME becomes OURS; NAME= drops it (repeatable)"},
+		&cli.StringSliceFlag{Name: "map", Usage: mapUsage},
 		stringFlag("source", "`TEXT` for the record of consents (else \"import\" and the file's name)"),
 		boolFlag("dry-run", "change nothing: only say what would become of the lines"),
 		stringFlag("errors", "write lines with errors to `FILE`, with number and reason (over those of an earlier run)"),
 	}, []string{"list", "file"}, p.importSubscribers)
 	imp.Description = `The first line names the columns; one is the e-mail address, each other becomes a preference of that name. Comma,
-semicolon and tab are told apart by themselves. The file is read once, in steps of 500 lines, so its size doesn't matter;
-running the command again changes nothing that is in already. Who has left, or is disabled, stays so.
+semicolon and tab are told apart by themselves. The file is read twice, in bounded memory; standard input is kept in a file
+without a name until then. Running the command again changes nothing that is in already. Unsubscribed and disabled people stay so.
+
+People whom the file calls unsubscribed are imported as unsubscribed, and those whom it calls bounced, complained or
+suppressed join the tenant's suppression list. A later file can't make them active; they can subscribe again themselves.
+Where a column may say who unsubscribed and its name doesn't tell, nothing is imported: the command names the column and its
+values, and ends with 1. --map "NAME=status" declares that it does, --map "NAME=OTHER" makes it a preference, --map NAME= drops it.
 
 Exports of listmonk (attributes become preferences; disabled and blocklisted are left out) and of Mailchimp (the columns of
 its own bookkeeping are dropped; unsubscribed and cleaned are left out) are known by their columns. A column named status,
 subscription_status or the like tells in any file who has left and who never confirmed: those are left out, the latter unless
 --status pending asks them again; so does one of yes or no (unsubscribed, bounced, email_opt_out, subscribed, active, confirmed) or
 of the time when somebody left (unsubscribed_at). A word that says nothing of the kind is an error of its line.
---map "status=NAME" makes such a column a preference, --map status= drops it.
+--map "status=NAME" makes such a column a preference of another name, --map status= drops it.
 An address that has left by one line of the file is left out by each other line too: contradicted counts these, and they are
 reported like lines with errors, at the end, but without their cells.
 
@@ -96,17 +101,33 @@ func (p *program) importSubscribers(c *cli.Context, _ *config.Config, s *store.S
 		return missing(err, "list", c.String("list"))
 	}
 	im.DryRun = c.Bool("dry-run")
-	in, err := p.openInput(c.String("file"))
+	im.MayEnd, im.MaySuppress = true, true
+	in, survey, err := p.surveyed(c, s)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
 	run := &importing{Import: im, err: p.err, terminal: isTerminal(p.err)}
-	if run.reader, err = subscribercsv.NewReader(in, subscribercsv.Options{Map: rename}); err != nil {
+	if run.reader, err = subscribercsv.NewReader(in, subscribercsv.Options{Map: rename, Survey: survey}); err != nil {
 		return err
 	}
-	run.reader.Now = now()
+	if asked := run.reader.Questions(survey); len(asked) > 0 {
+		return unasked(asked)
+	}
 	run.reader.AskAgain = c.String("status") == core.SubscriptionPending
+	if err := p.finish(c, run); err != nil {
+		return err
+	}
+	p.hintAtFirstName(c, s, run.reader)
+	if n := im.Counts.Rows(); n > 0 && im.Counts.Failed == n {
+		return errors.New("no line could be imported")
+	}
+	return nil
+}
+
+// finish runs an import to its end, and prints what it has done.
+func (p *program) finish(c *cli.Context, run *importing) (err error) {
+	run.reader.Now = now()
 	if name := c.String("errors"); name != "" {
 		f, err := openFaulty(name, c.String("file"))
 		if err != nil {
@@ -123,14 +144,7 @@ func (p *program) importSubscribers(c *cli.Context, _ *config.Config, s *store.S
 	if run.shown > maxShownErrors && run.faulty == nil {
 		fmt.Fprintf(p.err, "… and %d more; --errors FILE writes them all.\n", run.shown-maxShownErrors)
 	}
-	if err := p.printer(c).record(importRow{im.Counts.Rows(), im.Counts}); err != nil {
-		return err
-	}
-	p.hintAtFirstName(c, s, run.reader)
-	if n := im.Counts.Rows(); n > 0 && im.Counts.Failed == n {
-		return errors.New("no line could be imported")
-	}
-	return nil
+	return p.printer(c).record(importRow{run.Counts.Rows(), run.Counts})
 }
 
 // openFaulty opens the file for lines with errors. One that an earlier run has written, a dry one say, is written anew;

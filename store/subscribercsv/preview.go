@@ -72,6 +72,8 @@ type Preview struct {
 	Samples [][]string // of the first lines, as they are in the file
 	// why the columns can't be told by their names; empty: they can
 	Problem string
+	// columns that may say who unsubscribed, of which the mapping says nothing
+	Questions []Question
 }
 
 // NewPreview reads the beginning of a file: the header and so many lines. An error is of the header.
@@ -84,6 +86,9 @@ func NewPreview(r io.Reader, o Options, lines int) (p Preview, err error) {
 		return p, err
 	}
 	p.Columns, p.Samples = c.Columns(), [][]string{}
+	if o.Survey != nil {
+		p.Questions = c.Questions(o.Survey)
+	}
 	plain := &Reader{table: c.table, email: -1, base: -1}
 	plain.mapped = plain.columns(nil) == nil
 	for i, column := range plain.Columns() {

@@ -1,6 +1,8 @@
 package subscribercsv
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -97,4 +99,28 @@ func (q Question) String() string {
 		texts = append(texts, fmt.Sprintf("%q", v.Text))
 	}
 	return fmt.Sprintf("column %q may say who unsubscribed (%s; %d rows)", q.Column, strings.Join(texts, ", "), q.Rows)
+}
+
+// Asking says what all of the questions ask.
+func Asking(questions []Question) string {
+	texts := make([]string, len(questions))
+	for i := range questions {
+		texts[i] = questions[i].String()
+	}
+	return strings.Join(texts, "; ")
+}
+
+// ParseSurvey reads a Survey that was kept as JSON; nil where there is none.
+func ParseSurvey(b []byte) *Survey {
+	var s Survey
+	if len(b) == 0 || json.Unmarshal(b, &s) != nil {
+		return nil
+	}
+	return &s
+}
+
+// IsMapping reports whether an error is of columns that can't be told by their names.
+func IsMapping(err error) bool {
+	_, ok := errors.AsType[MappingError](err)
+	return ok
 }

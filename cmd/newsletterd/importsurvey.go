@@ -1,0 +1,87 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/urfave/cli/v2"
+
+	"newsletterd/store"
+	"newsletterd/store/subscribercsv"
+)
+
+const mapUsage = "`NAME=OURS`: the column NAME becomes the preference OURS, the address (email) or says who takes part " +
+	"(status); NAME= drops it (repeatable)"
+
+// surveyed opens the file of --file, looks through it, and returns it from its beginning.
+func (p *program) surveyed(c *cli.Context, s *store.Store) (in io.ReadCloser, survey *subscribercsv.Survey, err error) {
+	f, err := p.openTwice(c.String("file"), filepath.Dir(s.Path()))
+	if err != nil {
+		return nil, nil, err
+	}
+	var r io.Reader = f
+	fi, err := f.Stat()
+	if err == nil && isTerminal(p.err) {
+		bar := progressbar.NewOptions64(2*fi.Size(), progressbar.OptionSetWriter(p.err), progressbar.OptionShowBytes(true),
+			progressbar.OptionSetDescription("read"), progressbar.OptionClearOnFinish())
+		r = io.TeeReader(f, bar)
+	}
+	if err == nil {
+		survey, err = subscribercsv.Look(c.Context, r)
+	}
+	if err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{r, f}, survey, nil
+}
+
+// openTwice opens a file that can be read again, or a copy of standard input or of what can be read only once, which has no name in dir.
+func (p *program) openTwice(name, dir string) (*os.File, error) {
+	in := p.in
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		fi, err := f.Stat()
+		if err == nil && fi.Mode().IsRegular() {
+			return f, nil
+		}
+		if err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+		defer f.Close()
+		in = f
+	}
+	f, err := os.CreateTemp(dir, ".import-*")
+	if err != nil {
+		return nil, err
+	}
+	err = os.Remove(f.Name())
+	if err == nil {
+		_, err = io.Copy(f, in)
+	}
+	if err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// unasked refuses an import while it is not declared what columns mean that may say who unsubscribed.
+func unasked(questions []subscribercsv.Question) error {
+	return fmt.Errorf("nothing was imported: %s; --map \"NAME=status\" declares that a column says who takes part, "+
+		"--map \"NAME=OTHER\" makes it a preference, --map \"NAME=\" drops it", subscribercsv.Asking(questions))
+}
