@@ -41,7 +41,7 @@ var (
 // run imports steps, and takes more where they are ready and no other operation waits. It returns all that it took, and
 // when it runs again it begins with them.
 func (im *importing) run(tx *Tx, steps []importStep, more <-chan importStep) ([]importStep, error) {
-	if _, err := tx.list(im.list.ID); err != nil { // it may have been deleted since the import began
+	if err := im.there(tx); err != nil { // it may have been deleted since the import began
 		return steps, err
 	}
 	var err error

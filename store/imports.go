@@ -76,6 +76,8 @@ type Import struct {
 	summaries map[string]int64 // see announceLater
 
 	replacedBytes int64 // of what is kept to take the import back
+
+	actor string // of an import into the suppression list alone; empty: there is a list
 }
 
 // NewImport begins an import into a list; status is that of new rows: active, or pending, which sends each of them a
@@ -304,6 +306,9 @@ func (im *Import) prepare(rows []ImportRow) {
 // End announces what Add did not announce one by one. Where another member service feeds the list too, the full sync
 // ends no one of theirs. Its only error is core.ErrStorage.
 func (im *Import) End(ctx context.Context, now core.Instant) (err error) {
+	if im.actor != "" && !im.DryRun {
+		return im.auditSuppressed(ctx, now)
+	}
 	if err := im.announceNow(ctx, now); err != nil {
 		return err
 	}

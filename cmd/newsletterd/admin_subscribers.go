@@ -119,11 +119,10 @@ func (p *program) importSubscribers(c *cli.Context, _ *config.Config, s *store.S
 		return err
 	}
 	p.hintAtFirstName(c, s, run.reader)
-	if n := im.Counts.Rows(); n > 0 && im.Counts.Failed == n {
-		return errors.New("no line could be imported")
-	}
-	return nil
+	return nobody(im.Counts)
 }
+
+var errNobody = errors.New("no line could be imported")
 
 // finish runs an import to its end, and prints what it has done.
 func (p *program) finish(c *cli.Context, run *importing) (err error) {

@@ -65,7 +65,7 @@ prints what it has lifted. Nobody is subscribed again by it: the address has to 
    newsletterd admin suppression update --email reader@example.org --reason "asked by letter"`
 	return &cli.Command{
 		Name: "suppression", Usage: "addresses that are not mailed",
-		Subcommands: []*cli.Command{create, all, show, update, del},
+		Subcommands: []*cli.Command{create, all, show, update, del, p.importSuppressions()},
 	}
 }
 

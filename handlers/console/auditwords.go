@@ -85,6 +85,7 @@ var auditSentences = map[string]string{
 	"subscription.delete":         "{{who}} took {{what}} off a list.",
 	"subscription.export":         "{{who}} downloaded the people of a list.",
 	"subscription.update":         "{{who}} changed what is known of {{what}}.",
+	"suppression.import":          "{{who}} added addresses to the suppression list.",
 	"suppression.create":          "{{who}} switched the address {{what}} off.",
 	"suppression.delete":          "{{who}} let the address {{what}} be mailed again.",
 	"suppression.update":          "{{who}} changed why the address {{what}} is switched off.",

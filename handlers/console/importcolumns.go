@@ -42,6 +42,9 @@ func (p *Page) readColumn(d *importData, i int) {
 	if text := p.useText(c.ByName.Use); text != "" {
 		c.Options = append(c.Options, option{keepColumn, text})
 	}
+	if c.ByName.Use != statusColumn {
+		c.Options = append(c.Options, option{statusColumn, p.T("Says who unsubscribed")})
+	}
 	c.Options = append(c.Options, option{"", p.T("Leave out")}, option{"email", p.T("E-mail address")})
 	for _, f := range d.List.Fields {
 		c.Options = append(c.Options, option{f.Name, f.Label})
@@ -74,6 +77,8 @@ func (p *Page) readColumn(d *importData, i int) {
 func (d *importData) choice(c *importColumn, known, own string) string {
 	as, mapped := d.Mapping[c.Name]
 	switch {
+	case strings.EqualFold(as, statusColumn), !mapped && d.question(c.Name) != nil:
+		return statusColumn
 	case d.Problem == "" && d.Status == core.ImportUploaded && c.ByName.Use == "preference":
 		return cmp.Or(d.asked(c, own), known)
 	case d.Problem == "" || c.value() == keepColumn:
@@ -113,7 +118,7 @@ func (d *importData) asked(c *importColumn, own string) string {
 func (p *Page) markTwice(d *importData) (twice bool) {
 	columns := map[string]int{}
 	for i := range d.Columns {
-		if c := &d.Columns[i]; c.Name != "" && c.Value != "" && c.Value != keepColumn {
+		if c := &d.Columns[i]; c.Name != "" && c.Value != "" && c.Value != keepColumn && c.Value != statusColumn {
 			columns[c.Value]++
 		}
 	}

@@ -226,7 +226,10 @@ type importData struct {
 	Columns []importColumn `json:"columns"`
 	Samples [][]string     `json:"samples"`
 	Problem string         `json:"problem"`
-	Faults  []lineFault    `json:"faults"` // the first
+
+	Questions []importQuestion `json:"questions"`
+
+	Faults []lineFault `json:"faults"` // the first
 
 	List    core.List    `json:"-"`
 	Live    bool         `json:"-"` // it waits or runs
@@ -306,14 +309,18 @@ func (p *Page) readImport(d *importData) {
 	if d.Status != core.ImportUploaded && d.Status != core.ImportUploading && !tried {
 		d.Counted = p.countedRows(d)
 	}
-	d.Undone = d.UndoRemoved + d.UndoPending + d.UndoKept + d.UndoRestored + d.UndoUnrestored
-	d.Touched = d.Brought + d.Replaced
+	d.Undone = d.UndoRemoved + d.UndoPending + d.UndoKept + d.UndoRestored + d.UndoUnrestored + d.UndoResumed +
+		d.UndoLifted
+	d.Touched = d.Brought + d.Replaced + d.Barred
 	for i := range d.Columns {
 		p.readColumn(d, i)
 	}
 	d.Keep, d.Agreed = d.KeepFields, ""
 	if d.Status == core.ImportChecked {
 		d.Agreed = d.SubscriberStatus
+		if d.Suppress {
+			d.Agreed = agreedSuppress
+		}
 	}
 	d.From = field{
 		Name: "source", Label: p.T("Where from"), Value: d.Source, Type: "text", Max: core.MaxOrigin,
@@ -332,7 +339,12 @@ func (p *Page) countedRows(d *importData) (rows []countedRow) {
 		{p.T("on the list already or a second time in the file, as they are"), d.Unchanged},
 		{p.T("left alone: they have left, can't be reached, or are switched off"), d.Kept},
 		{p.T("left alone: another line says that they have left"), d.Contradicted},
-		{p.T("left out: they never confirmed where the file comes from"), d.Pending},
+		{p.T("left out: they never joined or confirmed where the file comes from"), d.Pending},
+		{p.T("imported as unsubscribed"), d.Unsubscribed},
+		{p.T("added to the suppression list: bounced"), d.Bounced},
+		{p.T("added to the suppression list: marked as spam"), d.Complained},
+		{p.T("added to the suppression list"), d.Suppressed},
+		{p.T("left out: only administrators can suppress people or end subscriptions with a file"), d.NotPermitted},
 		{p.N("line with an error|lines with an error", d.Failed), d.Failed},
 	} {
 		if r.N > 0 {
@@ -369,6 +381,10 @@ func (p *Page) ImportReason(reason string) string {
 // runImport has the API try or run an import.
 func (p *Page) runImport(d *importData) error {
 	agreed := p.Form["agreed"]
+	suppress := agreed == agreedSuppress
+	if suppress {
+		agreed = core.SubscriptionActive
+	}
 	if agreed != core.SubscriptionActive && agreed != core.SubscriptionPending {
 		return core.Invalidf("agreed", "Say whether they have agreed.")
 	}
@@ -378,7 +394,7 @@ func (p *Page) runImport(d *importData) error {
 		c := &d.Columns[i]
 		sent, ok := p.Form["column."+strconv.Itoa(i)]
 		switch {
-		case !ok || c.Name == "" || sent == c.value() && d.Problem == "":
+		case !ok || c.Name == "" || sent == c.value() && d.Problem == "" && d.question(c.Name) == nil:
 		case sent == keepColumn:
 			delete(mapping, c.Name)
 		default:
@@ -387,7 +403,7 @@ func (p *Page) runImport(d *importData) error {
 	}
 	return p.Do(http.MethodPost, p.importPath("run"), core.ImportInput{
 		DryRun: p.Form["do"] != "run", Mapping: mapping, SubscriberStatus: agreed, Source: p.Form["source"],
-		KeepFields: p.Form["keep"] != "",
+		KeepFields: p.Form["keep"] != "", Suppress: &suppress,
 	}, nil)
 }
 

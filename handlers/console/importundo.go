@@ -53,7 +53,11 @@ func (o *Console) undoImport(p *Page) (web.HTML, error) {
 		{p.T("have left by themselves: that stays"), plan.Left},
 		{p.T("have confirmed or changed something since: they stay"), plan.Changed},
 		{p.T("are not on the list any more"), plan.Gone},
+		{p.T("are subscribed again, as before the import"), plan.Resume},
 	})
+	if plan.Lift > 0 {
+		d.Rows = append(d.Rows, countedRow{p.T("are off the suppression list again"), plan.Lift})
+	}
 	d.Rows = append(d.Rows, planRows(plan.ReplacedLooked, plan.Replaced, []countedRow{
 		{p.T("were on the list before: what the file has replaced becomes again what it was"), plan.Restore},
 		{p.T("were on the list before, and all that the file has replaced was changed since: that stays"), plan.Unrestored},

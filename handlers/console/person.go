@@ -281,7 +281,12 @@ func (p *Page) consentWhat(c *core.Consent) string {
 			return p.T("Added by hand")
 		}
 		return p.T("Came with an import")
+	case core.ConsentImportedLeft:
+		return p.T("Imported as unsubscribed")
 	case core.ConsentUnsubscribed:
+		if c.Proof == core.ProofImport {
+			return p.T("Unsubscribed by an import")
+		}
 		if c.Proof == core.ProofAdmin {
 			return p.T("Taken off the list by hand")
 		}

@@ -40,11 +40,12 @@ func (f *form) bookkeeping(name string) bool {
 // Questions returns the columns of a file that say who has left, or may say so, and that neither their name nor the
 // mapping of the Reader declares to be a status, a field or nothing. s is the Survey of the same file.
 func (c *Reader) Questions(s *Survey) (asked []Question) {
+	names := c.names()
 	for i := range s.Columns {
 		if i >= len(c.header) || c.declared[i] || consentTimes[foldWord(c.header[i])] {
 			continue
 		}
-		q := Question{Column: strings.TrimSpace(c.header[i])}
+		q := Question{Column: names[i]}
 		for _, v := range s.Columns[i].leaving(s.Rows) {
 			q.Rows += v.Rows
 			if len(q.Values) < shownValues {

@@ -1,0 +1,41 @@
+package store
+
+import (
+	"context"
+	"path/filepath"
+
+	"newsletterd/core"
+)
+
+// NewSuppressionImport begins an import of addresses into the suppression list of a tenant: each row is to have a
+// Block, and no one joins a list. core.ErrNotFound: there is no such tenant.
+func (s *Store) NewSuppressionImport(ctx context.Context, tenantID, source, actor string) (*Import, error) {
+	if _, err := s.Tenant(ctx, tenantID); err != nil {
+		return nil, err
+	}
+	return &Import{
+		store: s, list: &core.ListWithTenant{List: core.List{TenantID: tenantID}}, status: core.SubscriptionActive,
+		proof: core.ProofImport, source: core.Origin{Source: source}.Trim().Source, ids: s.subscriptionIDs(""),
+		spool: spool{dir: filepath.Dir(s.path)}, MaySuppress: true, actor: actor,
+	}, nil
+}
+
+// there returns an error where the list of the import, or its tenant, is gone.
+func (im *importing) there(tx *Tx) (err error) {
+	if im.list.ID == "" {
+		_, err = tx.tenant(im.list.TenantID)
+		return err
+	}
+	_, err = tx.list(im.list.ID)
+	return err
+}
+
+// auditSuppressed notes how many addresses an import has added to the suppression list.
+func (im *Import) auditSuppressed(ctx context.Context, now core.Instant) error {
+	return im.store.update(ctx, func(tx *Tx) error {
+		tx.tell("bounced", nil, im.Counts.Bounced)
+		tx.tell("complained", nil, im.Counts.Complained)
+		tx.tell("suppressed", nil, im.Counts.Suppressed)
+		return tx.audit(now, im.actor, "suppression.import", im.list.TenantID, im.source)
+	})
+}
