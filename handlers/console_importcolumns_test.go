@@ -55,8 +55,9 @@ func TestConsoleImportsKnowWhoHasLeft(t *testing.T) {
 			if s := e.found("stays@reader.example"); s.Status != core.SubscriptionActive {
 				t.Errorf("%s: %+v", file, s)
 			}
-			if _, err := e.store.Subscription(t.Context(), e.list.ID, "left@reader.example"); core.KindOf(err) != core.NotFound {
-				t.Errorf("%s: who has left is brought here: %v", file, err)
+			left, err := e.store.Subscription(t.Context(), e.list.ID, "left@reader.example")
+			if err != nil || left.Status != core.SubscriptionUnsubscribed {
+				t.Errorf("%s: whoever has left is brought here: %+v, %v", file, left, err)
 			}
 		}
 	})

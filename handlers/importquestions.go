@@ -36,13 +36,20 @@ func (a imports) look(c *web.Call, up *store.ImportUpload) error {
 	return up.KeepSurvey(c, b.Bytes())
 }
 
-// survey is what a look through an uploaded file has told; nil: an earlier version took the file in.
+// survey is what a look through an uploaded file has told, or tells now where an earlier version took the file in. nil:
+// its header can't be read, which the preview tells.
 func (a imports) survey(c *web.Call, id string) (*subscribercsv.Survey, error) {
 	b, err := a.store.ImportSurvey(c, id)
 	if err != nil {
 		return nil, err
 	}
-	return subscribercsv.ParseSurvey(b), nil
+	s := subscribercsv.ParseSurvey(b)
+	if s == nil {
+		if s, err = subscribercsv.Look(c, a.store.ImportFile(c, id)); core.KindOf(err) == core.Unavailable {
+			return nil, err
+		}
+	}
+	return s, nil
 }
 
 // unasked refuses a run while it is not declared what columns mean that may say who unsubscribed.

@@ -17,7 +17,8 @@ func init() {
 			e.must(err)
 		}
 	}
-	// import NAME list=LIST [id=ID] [status=uploading|waiting|completed]: an uploaded file with a line that is faulty
+	// import NAME list=LIST [id=ID] [status=uploading|waiting|completed|asking]: an uploaded file with a line that is
+	// faulty, or one with a column that may say who unsubscribed
 	steps["import"] = func(e *env, name string, args map[string]string) {
 		s := storetest.Seed(e.t, e.store)
 		if args["status"] == core.ImportUploading {
@@ -29,10 +30,13 @@ func init() {
 			e.name(name, id)
 			return
 		}
-		j := s.NewImportJob(e.value(args["list"]), "E-Mail;First name\nann@reader.example;Ann\nno address;X\n",
-			func(j *core.ImportJob) { j.ID = argOr(args, "id", j.ID) })
+		file := "E-Mail;First name\nann@reader.example;Ann\nno address;X\n"
+		if args["status"] == "asking" {
+			file = "E-Mail;Zustand\nann@reader.example;aktiv\nbob@reader.example;abgemeldet\n"
+		}
+		j := s.NewImportJob(e.value(args["list"]), file, func(j *core.ImportJob) { j.ID = argOr(args, "id", j.ID) })
 		e.name(name, j.ID)
-		if args["status"] == "" {
+		if args["status"] == "" || args["status"] == "asking" {
 			return
 		}
 		ctx, now := e.t.Context(), j.CreatedAt

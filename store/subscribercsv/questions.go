@@ -99,7 +99,11 @@ func (q Question) String() string {
 	for _, v := range q.Values {
 		texts = append(texts, fmt.Sprintf("%q", v.Text))
 	}
-	return fmt.Sprintf("column %q may say who unsubscribed (%s; %d rows)", q.Column, strings.Join(texts, ", "), q.Rows)
+	rows := "1 row"
+	if q.Rows != 1 {
+		rows = fmt.Sprintf("%d rows", q.Rows)
+	}
+	return fmt.Sprintf("column %q may say who unsubscribed (%s; %s)", q.Column, strings.Join(texts, ", "), rows)
 }
 
 // Asking says what all of the questions ask.

@@ -1,0 +1,67 @@
+package handlers
+
+import (
+	"log/slog"
+	"net/http"
+	"net/url"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/worker"
+)
+
+// TestConsoleImportsAskWhoUnsubscribed: the wizard shows the column that may say who unsubscribed, with its cells, and
+// takes it for that unless someone decides otherwise; then it doesn't ask again.
+func TestConsoleImportsAskWhoUnsubscribed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RoleTenantAdmin)
+		importer := worker.Imports(e.store, nil, slog.New(slog.DiscardHandler))
+		status := func(email core.Email) string {
+			sub, err := e.store.Subscription(t.Context(), e.list.ID, email)
+			if core.KindOf(err) == core.NotFound {
+				return ""
+			}
+			e.must(err)
+			return sub.Status
+		}
+		const file = "email;Bemerkung\nstays@reader.example;mag Tee\nleft@reader.example;Abgemeldet\n"
+		at := e.uploads(e.list.ID, "a.csv", file)
+		e.shows(at, http.StatusOK, "This column says who unsubscribed: “Abgemeldet” in one row.",
+			`value="status" selected>Says who unsubscribed<`)
+		form, _ := e.choices(at)
+		form.Set("do", "run")
+		e.sends(at, http.StatusSeeOther, form)
+		importer.Step(t.Context(), time.Now())
+		e.shows(at, http.StatusOK, "imported as unsubscribed", "-This column says")
+		if got := status("left@reader.example"); got != core.SubscriptionUnsubscribed {
+			t.Errorf("left: %q", got)
+		}
+
+		at = e.uploads(e.list.ID, "b.csv", "email;Bemerkung\nnew@reader.example;gesperrt\nleft@reader.example;\n")
+		form, _ = e.choices(at)
+		form.Set("column.1", "")
+		e.sends(at, http.StatusSeeOther, form)
+		importer.Step(t.Context(), time.Now())
+		e.shows(at, http.StatusOK, "This would become of the lines", "-This column says")
+		form, _ = e.choices(at)
+		form.Set("do", "run")
+		e.sends(at, http.StatusSeeOther, form)
+		importer.Step(t.Context(), time.Now())
+		if a, b := status("new@reader.example"), status("left@reader.example"); a != "active" || b != "unsubscribed" {
+			t.Errorf("%q, %q", a, b)
+		}
+
+		at = e.uploads(e.list.ID, "c.csv", "email\nno@reader.example\n")
+		e.sends(at, http.StatusSeeOther, url.Values{"agreed": {"suppress"}, "do": {"run"}})
+		importer.Step(t.Context(), time.Now())
+		e.shows(at, http.StatusOK, "added to the suppression list")
+		if got := status("no@reader.example"); got != "" {
+			t.Errorf("no: %q", got)
+		}
+		e.sends(at+"/undo", http.StatusSeeOther, url.Values{})
+		importer.Step(t.Context(), time.Now())
+		e.shows(at, http.StatusOK, "are off the suppression list again")
+	})
+}
