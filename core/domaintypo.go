@@ -1,6 +1,7 @@
 package core
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 )
@@ -10,6 +11,23 @@ type DomainTypo struct {
 	Domain string `json:"domain"`
 	Likely string `json:"likely"` // what was probably meant
 	Rows   int64  `json:"rows"`
+}
+
+// DomainTypos are such domains, in the order of the file.
+type DomainTypos []DomainTypo
+
+// Column is how they are stored.
+func (t DomainTypos) Column() string { return jsonColumn(t, len(t) == 0, "[]") }
+
+// Scan implements sql.Scanner.
+func (t *DomainTypos) Scan(src any) error { return scanJSON(src, (*[]DomainTypo)(t)) }
+
+// MarshalJSON writes an array, also where there is none.
+func (t DomainTypos) MarshalJSON() ([]byte, error) {
+	if t == nil {
+		return []byte("[]"), nil
+	}
+	return json.Marshal([]DomainTypo(t))
 }
 
 // providerDomains are those of large mail providers, by their name before the first point.

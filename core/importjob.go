@@ -46,10 +46,13 @@ type ImportJob struct {
 	Mapping          ColumnMapping `db:"mapping" json:"mapping"`
 	// subscribers who are on the list keep their fields: who ran it may not change them, or has asked for it
 	KeepFields bool `db:"keep_fields" json:"keep_fields"`
+	KnownOnly  bool `db:"known_only" json:"known_only"` // columns of which nothing is known are left out
 	// every row is an address that must not be emailed: no one is added to the list
 	Suppress bool  `db:"suppress" json:"suppress"`
 	Lines    int64 `db:"lines" json:"lines"` // of the file; 0: they were not all read yet
 	ImportCounts
+	// domains of addresses that are likely typing errors; the addresses are imported as they are
+	Typos DomainTypos `db:"typos" json:"typos"`
 	ImportUndo
 	CreatedBy     string  `db:"created_by" json:"created_by"`
 	CreatedAt     Instant `db:"created_at" json:"created_at"`
@@ -85,6 +88,7 @@ type ImportCounts struct {
 	Contradicted int64 `db:"contradicted" json:"contradicted"` // left out: another row says that they have left
 	Pending      int64 `db:"pending" json:"pending"`           // never joined or confirmed where the file comes from: left out
 	Failed       int64 `db:"failed" json:"failed"`             // lines with an error
+	NoAddress    int64 `db:"no_address" json:"no_address"`     // contacts without an e-mail address: left out
 	Unsubscribed int64 `db:"unsubscribed" json:"unsubscribed"` // imported as unsubscribed
 	// added to the tenant's suppression list, by why
 	Bounced      int64 `db:"bounced" json:"bounced"`
@@ -102,7 +106,7 @@ type ImportCounts struct {
 // Rows is how many lines were dealt with.
 func (c ImportCounts) Rows() int64 {
 	return c.Added + c.Updated + c.Unchanged + c.Kept + c.Contradicted + c.Pending + c.Failed + c.Unsubscribed +
-		c.Bounced + c.Complained + c.Suppressed + c.NotPermitted
+		c.Bounced + c.Complained + c.Suppressed + c.NotPermitted + c.NoAddress
 }
 
 // ColumnMapping maps columns of a file to preferences, to "email" or to "status", which says who takes part; a column
@@ -139,6 +143,8 @@ type ImportInput struct {
 	Source           string        `json:"source"`
 	// leave the fields of those who are on the list; so it is without the right people.change
 	KeepFields bool `json:"keep_fields"`
+	// leave out columns that are neither in mapping, nor a field of the list, nor known by their name
+	KnownOnly bool `json:"known_only"`
 	// add every address to the tenant's suppression list and no one to the list; needs suppression.manage
 	Suppress *bool `json:"suppress,omitempty"`
 

@@ -10,22 +10,11 @@ import (
 	"newsletterd/store/subscribercsv"
 )
 
-// look reads an uploaded file to its end, and keeps what that tells. An error of the file is the caller's fault.
-func (a imports) look(c *web.Call, up *store.ImportUpload) error {
-	s, err := subscribercsv.Look(c, a.store.ImportFile(c, up.Job().ID))
-	if err == nil {
-		_, err = subscribercsv.NewReader(a.store.ImportFile(c, up.Job().ID), subscribercsv.Options{Survey: s})
-		if subscribercsv.IsMapping(err) {
-			err = nil
-		}
-	}
-	switch {
-	case err != nil && c.Err() != nil:
-		return c.Err()
-	case core.KindOf(err) == core.Unavailable, core.KindOf(err) == core.MediaType:
-		return err
-	case err != nil:
-		return core.Invalidf("", "The file can't be read: %s.", err.Error())
+// keep keeps what a look through a file has told while it was uploaded. An error of the file is the caller's fault.
+func (a imports) keep(c *web.Call, up *store.ImportUpload, s *subscribercsv.Survey) error {
+	_, err := subscribercsv.NewReader(a.store.ImportFile(c, up.Job().ID), subscribercsv.Options{Survey: s})
+	if err != nil && !subscribercsv.IsMapping(err) {
+		return unreadable(err)
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

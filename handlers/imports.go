@@ -3,6 +3,7 @@ package handlers
 import (
 	"cmp"
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -104,7 +105,7 @@ func (a imports) record(c *web.Call, j *core.ImportJob) (importRecord, error) {
 	if j.Ended() || j.Status == core.ImportUploading {
 		return r, nil
 	}
-	p, err := a.preview(c, j.ID, j.Mapping)
+	p, err := a.preview(c, j, j.Mapping, j.KnownOnly)
 	if err == nil {
 		r.Columns, r.Samples, r.Problem, r.Questions = p.Columns, p.Samples, p.Problem, p.Questions
 	}
@@ -112,16 +113,28 @@ func (a imports) record(c *web.Call, j *core.ImportJob) (importRecord, error) {
 }
 
 // preview reads the beginning of a file. An error of its header is the caller's fault.
-func (a imports) preview(c *web.Call, id string, m core.ColumnMapping) (subscribercsv.Preview, error) {
-	s, err := a.survey(c, id)
+func (a imports) preview(c *web.Call, j *core.ImportJob, m core.ColumnMapping, knownOnly bool) (
+	p subscribercsv.Preview, err error,
+) {
+	o := subscribercsv.Options{Map: m, KnownOnly: knownOnly}
+	if o.Survey, err = a.survey(c, j.ID); err != nil {
+		return p, err
+	}
+	list, err := a.store.List(c, j.ListID)
 	if err != nil {
-		return subscribercsv.Preview{}, err
+		return p, err
 	}
-	p, err := subscribercsv.NewPreview(a.store.ImportFile(c, id), subscribercsv.Options{Map: m, Survey: s}, sampleLines)
-	if err != nil && core.KindOf(err) != core.Unavailable {
-		err = core.Invalidf("", "The file can't be read: %s.", err.Error())
+	o.Fields = list.Fields
+	p, err = subscribercsv.NewPreview(a.store.ImportFile(c, j.ID), o, sampleLines)
+	return p, unreadable(err)
+}
+
+// unreadable makes an error of a file the fault of whoever has uploaded it.
+func unreadable(err error) error {
+	if err == nil || core.KindOf(err) == core.Unavailable || core.KindOf(err) == core.MediaType {
+		return err
 	}
-	return p, err
+	return core.Invalidf("", "The file can't be read: %s.", err.Error())
 }
 
 // checkFileMedia refuses a body that says that it is something else than the file. What programs send by themselves,
@@ -168,10 +181,16 @@ func (a imports) create(c *web.Call, in importedFile) (r importRecord, err error
 	defer up.Close(context.WithoutCancel(c))
 	body := &arriving{c: c, r: c.Request.Body}
 	now := func() core.Instant { return core.At(time.Now()) }
-	if err := up.ReadFrom(c, body, a.uploads.grow(c), now); err != nil {
+	text, looked := subscribercsv.LookWhile(c, body)
+	err = up.ReadFrom(c, text, a.uploads.grow(c), now)
+	survey, fault := looked()
+	switch {
+	case err != nil && (fault == nil || body.err != nil || !errors.Is(err, fault)):
 		return r, body.explain(err)
+	case fault != nil:
+		return r, unreadable(fault)
 	}
-	if err := a.look(c, up); err != nil {
+	if err := a.keep(c, up, survey); err != nil {
 		return r, err
 	}
 	j, err := up.Commit(c, now())
@@ -212,7 +231,7 @@ func (a imports) run(c *web.Call, in core.ImportInput) (r importRecord, err erro
 	}
 	in.KeepFields = in.KeepFields || !in.MayEnd
 	if !j.Ended() && j.Status != core.ImportUploading {
-		p, err := a.preview(c, j.ID, in.Mapping)
+		p, err := a.preview(c, &j, in.Mapping, in.KnownOnly)
 		if err != nil {
 			return r, err
 		}

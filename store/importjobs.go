@@ -12,7 +12,7 @@ import (
 var importColumns = `id, tenant_id, list_id, name, bytes, status, dry_run, subscriber_status, source, mapping, lines,
 	keep_fields, added, updated, unchanged, kept, contradicted, pending, failed, evidence, evidence_unreadable,
 	evidence_future, unsubscribed, bounced, complained, suppressed, not_permitted, suppress, may_end, may_suppress, barred,
-	undo_resumed, undo_lifted, brought, undo_status, undo_removed, undo_pending, undo_kept, undone_at,
+	undo_resumed, undo_lifted, known_only, no_address, typos, brought, undo_status, undo_removed, undo_pending, undo_kept, undone_at,
 	replaced, replaced_unkept, replaced_bytes, undo_restored, undo_unrestored,
 	iif(finished_at > 0 AND brought + replaced + barred > 0 AND undo_status = '', finished_at + ` +
 	strconv.FormatInt(FaultsKept.Milliseconds(), 10) + `, 0) AS undo_until,
@@ -68,10 +68,11 @@ func (s *Store) RunImport(ctx context.Context, id string, in core.ImportInput, a
 			source = ?5, keep_fields = ?7, queued_at = ?6, touched_at = ?6, started_at = 0, lines = 0, added = 0, updated = 0,
 			unchanged = 0, kept = 0, contradicted = 0, pending = 0, failed = 0, evidence = 0, evidence_unreadable = 0, evidence_future = 0,
 			unsubscribed = 0, bounced = 0, complained = 0, suppressed = 0, not_permitted = 0, barred = 0,
-			suppress = ?8, may_end = ?9, may_suppress = ?10, announced = 0, done_id = '', done_rows = 0, brought = 0,
+			suppress = ?8, may_end = ?9, may_suppress = ?10,
+			known_only = ?11, no_address = 0, typos = '[]', announced = 0, done_id = '', done_rows = 0, brought = 0,
 			replaced = 0, replaced_bytes = 0, replaced_unkept = 0, failure_reason = '' WHERE id = ?1`,
 			id, in.DryRun, in.Mapping.Column(), in.SubscriberStatus, core.Origin{Source: in.Source}.Trim().Source,
-			int64(now), in.KeepFields, in.Suppress != nil && *in.Suppress, in.MayEnd, in.MaySuppress)
+			int64(now), in.KeepFields, in.Suppress != nil && *in.Suppress, in.MayEnd, in.MaySuppress, in.KnownOnly)
 	})
 }
 
@@ -199,10 +200,11 @@ func (s *Store) NoteProgress(ctx context.Context, id string, lines int64, c core
 func (tx *Tx) setImportCounts(id string, c core.ImportCounts) error {
 	return endedOr(tx.one(`UPDATE import_job SET added = ?2, updated = ?3, unchanged = ?4, kept = ?5, contradicted = ?6,
 		pending = ?7, failed = ?8, evidence = ?9, evidence_unreadable = ?10, evidence_future = ?11, sync_id = ?12,
-		unsubscribed = ?13, bounced = ?14, complained = ?15, suppressed = ?16, not_permitted = ?17
+		unsubscribed = ?13, bounced = ?14, complained = ?15, suppressed = ?16, not_permitted = ?17,
+		no_address = ?18
 		WHERE id = ?1 AND status = 'running'`, id, c.Added, c.Updated, c.Unchanged, c.Kept, c.Contradicted, c.Pending,
 		c.Failed, c.Evidence, c.EvidenceUnreadable, c.EvidenceFuture, c.SyncID, c.Unsubscribed, c.Bounced, c.Complained,
-		c.Suppressed, c.NotPermitted))
+		c.Suppressed, c.NotPermitted, c.NoAddress))
 }
 
 // endedOr turns a row that is not there into ErrImportEnded.
@@ -213,7 +215,7 @@ func endedOr(err error) error {
 	return err
 }
 
-// FinishImport records the end of a run: completed, or, with a reason, failed. After a dry one it is checked, with the
+// FinishImport records the end of a run with its counts and the typos of j: completed, or, with a reason, failed. After a dry one it is checked, with the
 // reason if there is one, and may be run with another mapping. It returns ErrImportEnded where the import was
 // cancelled.
 func (s *Store) FinishImport(ctx context.Context, j *core.ImportJob, c core.ImportCounts, reason string,
@@ -233,8 +235,8 @@ func (s *Store) FinishImport(ctx context.Context, j *core.ImportJob, c core.Impo
 		if err := tx.setImportCounts(j.ID, c); err != nil {
 			return err
 		}
-		err := tx.one(`UPDATE import_job SET status = ?2, finished_at = ?3, touched_at = ?4, failure_reason = ?5
-			WHERE id = ?1`, j.ID, status, finished, int64(now), reason)
+		err := tx.one(`UPDATE import_job SET status = ?2, finished_at = ?3, touched_at = ?4, failure_reason = ?5,
+			typos = ?6 WHERE id = ?1`, j.ID, status, finished, int64(now), reason, j.Typos.Column())
 		if err != nil {
 			return err
 		}

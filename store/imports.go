@@ -142,6 +142,9 @@ func (im *Import) settle() error {
 	return err
 }
 
+// Fields are those that the list has.
+func (im *Import) Fields() core.Fields { return im.list.Fields }
+
 // Resumed reports whether a process before this one has done a part of it.
 func (im *Import) Resumed() bool { return im.from.id != "" }
 

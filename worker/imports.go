@@ -148,7 +148,9 @@ func (i *importer) read(ctx context.Context, cancel func(), j *core.ImportJob) (
 	if err != nil {
 		return j.ImportCounts, err
 	}
-	r, err := subscribercsv.NewReader(i.store.ImportFile(ctx, j.ID), subscribercsv.Options{Map: j.Mapping, Survey: s})
+	r, err := subscribercsv.NewReader(i.store.ImportFile(ctx, j.ID), subscribercsv.Options{
+		Map: j.Mapping, Survey: s, Fields: im.Fields(), KnownOnly: j.KnownOnly,
+	})
 	if mapping, ok := errors.AsType[subscribercsv.MappingError](err); ok {
 		return j.ImportCounts, errors.New(mapping.Text)
 	}
@@ -169,6 +171,7 @@ func (i *importer) read(ctx context.Context, cancel func(), j *core.ImportJob) (
 		release := i.smallHeap()
 		err = r.Load(ctx, im, faults.Report)
 		release()
+		j.Typos = r.Typos
 	}
 	if err != nil {
 		return im.Counts, err

@@ -29,6 +29,7 @@ func (p *program) subscriberCommands() *cli.Command {
 		oneOfFlag("status", "`STATUS` of new ones: active (they have agreed), or pending (each is mailed a link)",
 			core.SubscriptionActive, core.SubscriptionPending).byDefault(core.SubscriptionActive),
 		&cli.StringSliceFlag{Name: "map", Usage: mapUsage},
+		boolFlag("known-only", "leave out columns that are neither known, nor fields of the list, nor named by --map"),
 		stringFlag("source", "`TEXT` for the record of consents (else \"import\" and the file's name)"),
 		boolFlag("dry-run", "change nothing: only say what would become of the lines"),
 		stringFlag("errors", "write lines with errors to `FILE`, with number and reason (over those of an earlier run)"),
@@ -108,7 +109,8 @@ func (p *program) importSubscribers(c *cli.Context, _ *config.Config, s *store.S
 	}
 	defer in.Close()
 	run := &importing{Import: im, err: p.err, terminal: isTerminal(p.err)}
-	if run.reader, err = subscribercsv.NewReader(in, subscribercsv.Options{Map: rename, Survey: survey}); err != nil {
+	o := subscribercsv.Options{Map: rename, Survey: survey, Fields: im.Fields(), KnownOnly: c.Bool("known-only")}
+	if run.reader, err = subscribercsv.NewReader(in, o); err != nil {
 		return err
 	}
 	if asked := run.reader.Questions(survey); len(asked) > 0 {
@@ -143,7 +145,11 @@ func (p *program) finish(c *cli.Context, run *importing) (err error) {
 	if run.shown > maxShownErrors && run.faulty == nil {
 		fmt.Fprintf(p.err, "… and %d more; --errors FILE writes them all.\n", run.shown-maxShownErrors)
 	}
-	return p.printer(c).record(importRow{run.Counts.Rows(), run.Counts})
+	if err := p.printer(c).record(importRow{run.Counts.Rows(), run.Counts, run.reader.Typos}); err != nil {
+		return err
+	}
+	p.hintAtFile(run.reader)
+	return nil
 }
 
 // openFaulty opens the file for lines with errors. One that an earlier run has written, a dry one say, is written anew;
@@ -183,6 +189,20 @@ func openFaulty(name, source string) (*os.File, error) {
 type importRow struct {
 	Rows int64 `json:"rows"`
 	core.ImportCounts
+	Typos core.DomainTypos `json:"typos"`
+}
+
+// hintAtFile says what someone should look at in a file that was read.
+func (p *program) hintAtFile(r *subscribercsv.Reader) {
+	for _, col := range r.TwoDays() {
+		fmt.Fprintf(p.err, "%s\n", printable(fmt.Sprintf("Dates of column %[1]s such as %[2]s can mean two days, so they "+
+			"were kept as text. If the day comes first: --map \"%[1]s=%[3]s:dmy\". If the month does: --map \"%[1]s=%[3]s:mdy\".",
+			col.Column, col.Sample, col.Becomes)))
+	}
+	for _, typo := range r.Typos {
+		fmt.Fprintf(p.err, "%s\n", printable(fmt.Sprintf("Did you mean %s? %s was imported as it is (%s).", typo.Likely,
+			typo.Domain, counted(typo.Rows, "row"))))
+	}
 }
 
 // hintAtFirstName says how a column of names becomes the preference by which templates greet, unless the list asks for

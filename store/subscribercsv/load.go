@@ -29,6 +29,9 @@ func (c *Reader) Load(ctx context.Context, im *store.Import,
 		case errors.Is(err, ErrLeft):
 			im.Counts.Kept++
 			err = nil
+		case errors.Is(err, ErrNoAddress):
+			im.Counts.NoAddress++
+			err = nil
 		case errors.Is(err, ErrPending):
 			im.Counts.Pending++
 			err = nil

@@ -89,7 +89,8 @@ func NewPreview(r io.Reader, o Options, lines int) (p Preview, err error) {
 	if o.Survey != nil {
 		p.Questions = c.Questions(o.Survey)
 	}
-	plain := &Reader{table: c.table, email: -1, base: -1}
+	plain := &Reader{table: c.table, options: o, email: -1, base: -1}
+	plain.options.Map = nil
 	plain.mapped = plain.columns(nil) == nil
 	for i, column := range plain.Columns() {
 		p.Columns[i].ByName = ColumnMeaning{column.Use, column.Becomes}

@@ -142,40 +142,52 @@ func (l *looking) cell(c *columnLook, cell string, line int) {
 	c.filled++
 	c.count(cell)
 	if c.many {
-		if len(cell) <= maxValueBytes && isWord(cell) {
-			c.last = note(&c.words, cell, line)
-		}
+		c.word(cell, line)
 		return
 	}
 	v := c.values[cell]
 	if v == nil && (len(cell) > maxValueBytes || len(c.values) == maxValues || l.values == maxAllValues) {
 		for _, v := range c.values { // the words among them are kept
-			if isWord(v.Text) {
-				*note(&c.words, v.Text, v.First) = *v
+			if word := wordOf(v.Text); word != "" {
+				w := note(&c.words, word, v.Text, v.First)
+				w.Rows += v.Rows - 1
+				if v.First < w.First {
+					w.First, w.Text = v.First, v.Text
+				}
 			}
 		}
 		l.values -= len(c.values)
 		c.values, c.last, c.many = nil, nil, true
-		if len(cell) <= maxValueBytes && isWord(cell) {
-			c.last = note(&c.words, cell, line)
-		}
+		c.word(cell, line)
 		return
 	}
 	if v == nil {
 		l.values++
 	}
-	c.last = note(&c.values, cell, line)
+	c.last = note(&c.values, cell, cell, line)
+}
+
+// word counts a cell of a column with many different ones if it is a word of a status. There are no more of them than
+// words, however they are spelled.
+func (c *columnLook) word(cell string, line int) {
+	c.last = nil
+	if len(cell) > maxValueBytes {
+		return
+	}
+	if word := wordOf(cell); word != "" {
+		note(&c.words, word, cell, line)
+	}
 }
 
 // note counts a cell.
-func note(in *map[string]*Value, cell string, line int) *Value {
-	v := (*in)[cell]
+func note(in *map[string]*Value, key, cell string, line int) *Value {
+	v := (*in)[key]
 	if v == nil {
-		cell = strings.Clone(cell) // it is a part of its record
-		if v = (&Value{Text: cell, First: line}); *in == nil {
+		// they are parts of a record
+		if v = (&Value{Text: strings.Clone(cell), First: line}); *in == nil {
 			*in = map[string]*Value{}
 		}
-		(*in)[cell] = v
+		(*in)[strings.Clone(key)] = v
 	}
 	v.Rows++
 	return v
@@ -191,12 +203,19 @@ func (c *columnLook) count(cell string) {
 	}
 }
 
-// isWord reports whether a cell as a whole is a word of a status, or yes or no, in either charset.
-func isWord(cell string) bool {
-	if utf8.ValidString(cell) {
-		return says(foldWord(cell))
+// wordOf returns the word of a status, or the yes or no, that a cell is as a whole, by foldWord, in either charset;
+// empty: it is none.
+func wordOf(cell string) string {
+	spelled := []string{cell}
+	if !utf8.ValidString(cell) {
+		spelled = []string{charsets[0].decode(cell), charsets[1].decode(cell)}
 	}
-	return slices.ContainsFunc(charsets[:], func(c charset) bool { return says(foldWord(c.decode(cell))) })
+	for _, s := range spelled {
+		if word := foldWord(s); says(word) {
+			return word
+		}
+	}
+	return ""
 }
 
 func (c *columnLook) survey(name string, charset *charset) ColumnSurvey {
@@ -237,4 +256,45 @@ func foldedValues(values map[string]*Value, charset *charset) (all []Value) {
 		folded = append(folded, v)
 	}
 	return folded
+}
+
+// LookWhile returns the text of a file, see Text, for someone who keeps it, and looks at it as it is read. done ends the
+// look and returns what it has told; it must be called, and after it the text isn't read any more. A fault of the file
+// is an error of the text, too: there is no use in keeping more of it.
+func LookWhile(ctx context.Context, r io.Reader) (kept io.Reader, done func() (*Survey, error)) {
+	out, in := io.Pipe()
+	var s *Survey
+	var fault error
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if s, fault = Look(ctx, out); fault != nil {
+			_ = out.CloseWithError(fault)
+			return
+		}
+		_, _ = io.Copy(io.Discard, out) // what comes after a quote that is never closed
+	}()
+	t := &looked{r: Text(r), in: in}
+	return t, func() (*Survey, error) {
+		_ = in.CloseWithError(io.ErrUnexpectedEOF)
+		<-ended
+		return s, fault
+	}
+}
+
+// looked is a text that is written to a pipe as it is read.
+type looked struct {
+	r  io.Reader
+	in *io.PipeWriter
+}
+
+func (l *looked) Read(p []byte) (int, error) {
+	n, err := l.r.Read(p)
+	if _, fault := l.in.Write(p[:n]); fault != nil {
+		return n, fault
+	}
+	if err == io.EOF {
+		_ = l.in.Close()
+	}
+	return n, err
 }
