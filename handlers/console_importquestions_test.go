@@ -65,3 +65,24 @@ func TestConsoleImportsAskWhoUnsubscribed(t *testing.T) {
 		e.shows(at, http.StatusOK, "are off the suppression list again")
 	})
 }
+
+// TestConsoleImportsOfPublishersAddLeavers: a publisher's file adds people who unsubscribed and are new; the page says
+// how many rows were left out.
+func TestConsoleImportsOfPublishersAddLeavers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RolePublisher)
+		importer := worker.Imports(e.store, nil, slog.New(slog.DiscardHandler))
+		at := e.uploads(e.list.ID, "a.csv", "email;status\nnew@reader.example;unsubscribed\ncid@reader.example;bounced\n")
+		e.shows(at, http.StatusOK, "-No one here may be emailed")
+		form, _ := e.choices(at)
+		form.Set("do", "run")
+		e.sends(at, http.StatusSeeOther, form)
+		importer.Step(t.Context(), time.Now())
+		e.shows(at, http.StatusOK, "<strong>1</strong> imported as unsubscribed", "<strong>1</strong> left out: only administrators")
+		e.sends(at, http.StatusForbidden, url.Values{"agreed": {"suppress"}, "do": {"run"}})
+		barred, err := e.store.SuppressedAddresses(t.Context(), e.list.TenantID, core.Suppressed{}, 10)
+		if err != nil || len(barred) > 0 {
+			t.Errorf("%+v, %v", barred, err)
+		}
+	})
+}

@@ -40,6 +40,14 @@ func readDeparture(b []byte) (d Departure, size int) {
 	return Departure{Unsubscribed: code&1 > 0, Block: departureBlocks[code>>1&3], LeftAt: core.Instant(at)}, n + m
 }
 
+// evidence is what the ledger keeps of a leaving elsewhere; empty: the file says nothing of it.
+func (d Departure) evidence() string {
+	if d.LeftAt == 0 {
+		return ""
+	}
+	return "unsubscribed " + d.LeftAt.Time().UTC().Format(time.RFC3339)
+}
+
 // splitLeft parts rows, in their order, into those of subscribers and the others.
 func splitLeft(rows []ImportRow) (join, left []ImportRow) {
 	first := 0
@@ -175,7 +183,7 @@ func (l *leaving) unsubscribe(r *ImportRow, sub *core.Subscription, joined core.
 	}
 	err := l.tx.addConsent(core.Consent{
 		ListID: sub.ListID, SubscriptionID: sub.ID, At: l.im.at, What: core.ConsentUnsubscribed, Proof: core.ProofImport,
-		Origin: core.Origin{Source: l.im.source}, Generation: sub.Generation, Reason: core.TrimText(r.Evidence),
+		Origin: core.Origin{Source: l.im.source}, Generation: sub.Generation,
 	})
 	if err == nil {
 		err = l.im.record(l.tx, r, sub, change, false)
@@ -270,7 +278,7 @@ func (l *leaving) write() error {
 		}
 		same = []any{l.im.list.ID, int64(l.im.at), l.im.source}
 		err = l.tx.insertMany(&addLeft, same, len(l.added), func(args []any, i int) []any {
-			return append(args, l.added[i].id, core.TrimText(l.added[i].Evidence))
+			return append(args, l.added[i].id, l.added[i].evidence())
 		})
 		if err != nil {
 			return err

@@ -88,8 +88,8 @@ func blockOf(n *storetest.Seeder, email core.Email) (kind string) {
 func TestImportedLeaversStay(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	j := imported(
-		n, now0, joins("ann@example.org"), leaves("bob@example.org", 0), blocks("cid@example.org", core.StatusBounced),
-		blocks("dan@example.org", core.StatusComplaint), blocks("eve@example.org", core.StatusSuppressed),
+		n, now0, joins("ann@example.org"), leaves("bob@example.org", 1_600_000_000_000),
+		blocks("cid@example.org", core.StatusBounced), blocks("dan@example.org", core.StatusComplaint), blocks("eve@example.org", core.StatusSuppressed),
 		store.ImportRow{Email: "fay@example.org", Left: true},
 	)
 	want := core.ImportCounts{Added: 1, Unsubscribed: 1, Bounced: 1, Complained: 1, Suppressed: 1, Pending: 1}
@@ -102,7 +102,8 @@ func TestImportedLeaversStay(t *testing.T) {
 	if got := n.Count("SELECT count(*) FROM disabled"); got != 0 {
 		t.Errorf("%d addresses are disabled", got)
 	}
-	if got := n.Count("SELECT count(*) FROM consent WHERE what = 'imported_unsubscribed'"); got != 1 {
+	if got := n.Count("SELECT count(*) FROM consent WHERE what = 'imported_unsubscribed' AND reason = " +
+		"'unsubscribed 2020-09-13T12:26:40Z'"); got != 1 {
 		t.Errorf("%d entries in the ledger", got)
 	}
 	j = imported(n, now0, joins("bob@example.org"), joins("cid@example.org"), joins("dan@example.org"),
