@@ -148,6 +148,6 @@ type ImportInput struct {
 	// add every address to the tenant's suppression list and no one to the list; needs suppression.manage
 	Suppress *bool `json:"suppress,omitempty"`
 
-	MayEnd      bool `json:"-"` // whoever runs it may end subscriptions
+	MayEnd      bool `json:"-"` // the caller may end subscriptions
 	MaySuppress bool `json:"-"` // and suppress addresses
 }

@@ -121,7 +121,7 @@ func (p *program) importSubscribers(c *cli.Context, _ *config.Config, s *store.S
 		return err
 	}
 	p.hintAtFirstName(c, s, run.reader)
-	return nobody(im.Counts)
+	return allFaulty(im.Counts)
 }
 
 var errNobody = errors.New("no line could be imported")

@@ -47,7 +47,7 @@ func (p *program) importSuppressions() *cli.Command {
 		if err := p.finish(c, run); err != nil {
 			return err
 		}
-		return nobody(im.Counts)
+		return allFaulty(im.Counts)
 	})
 	imp.Description = `Each address is suppressed, whatever else the file says; where a column of status says bounced or spam, it joins as
 that. No list of the tenant emails it, no file brings it back, and no subscription ends. Addresses that are on the suppression
@@ -58,8 +58,8 @@ admin suppression delete the rest.
 	return imp
 }
 
-// nobody returns an error where every line had one.
-func nobody(counts core.ImportCounts) error {
+// allFaulty returns an error where every line had one.
+func allFaulty(counts core.ImportCounts) error {
 	if n := counts.Rows(); n > 0 && counts.Failed == n {
 		return errNobody
 	}

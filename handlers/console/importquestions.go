@@ -2,7 +2,7 @@ package console
 
 import "strings"
 
-// agreedSuppress is the answer that nobody in the file may be emailed.
+// agreedSuppress is the answer that no one in the file may be emailed.
 const agreedSuppress = "suppress"
 
 // statusColumn is the choice of a column that says who takes part.

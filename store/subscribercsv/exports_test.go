@@ -12,7 +12,7 @@ import (
 )
 
 // TestExports: of each file, shaped like the export of a program, it is known who takes part, or it is asked; and once
-// the columns that are asked about are declared to say so, nobody is active who left. A .want file names, in this order,
+// the columns that are asked about are declared to say so, no one is active who left. A .want file names, in this order,
 // the columns to map, those that are asked about, and what each person is.
 func TestExports(t *testing.T) {
 	t.Parallel()

@@ -21,8 +21,8 @@ const shownValues = 8
 
 // askedParts are parts of a column's name, by foldWord, under which yes, no and dates say who is no subscriber.
 var askedParts = []string{
-	"unsub", "opt", "consent", "block", "blacklist", "suppress", "exclu", "spam", "complain", "bounce", "abgemeldet", "abmeld",
-	"abbestell", "widerruf", "einwillig", "gesperrt", "desabon", "desinscri", "baja", "desuscri",
+	"unsub", "opt", "consent", "block", "blacklist", "suppress", "exclu", "spam", "complain", "bounce", "abgemeldet",
+	"abmeld", "abbestell", "widerruf", "einwillig", "gesperrt", "desabon", "desinscri", "baja", "desuscri",
 }
 
 // consentTimes are columns that say when someone agreed, which says nothing of who has left.

@@ -9,7 +9,8 @@ import (
 	"newsletterd/store"
 )
 
-// ErrLeft is returned for the line of someone who is no subscriber: they have left, bounced, complained or never joined.
+// ErrLeft is returned for the line of someone who is no subscriber: they have left, bounced, complained or never
+// joined.
 var ErrLeft = errors.New("has left")
 
 // ErrPending is returned for the line of a subscriber who never confirmed.
@@ -152,8 +153,8 @@ func hasPart(name string, parts []string) bool {
 // byWord reads a status.
 func byWord(cell string) standing { return statusWords[cell] }
 
-// byAnswer reads yes or no, or a time for yes. Where yes means that someone is no subscriber, an empty cell is a no: exports of check boxes
-// have such.
+// byAnswer reads yes or no, or a time for yes. Where yes means that someone is no subscriber, an empty cell is a no:
+// exports of check boxes have such.
 func byAnswer(yes, no standing) meaning {
 	return func(cell string) standing {
 		switch answers[cell] {
@@ -174,7 +175,8 @@ func byAnswer(yes, no standing) meaning {
 
 // answers are yes and no in the words of check boxes, by foldWord.
 var answers = map[string]byte{
-	"true": 'y', "t": 'y', "yes": 'y', "y": 'y', "1": 'y', "x": 'y', "on": 'y', "ja": 'y', "j": 'y', "wahr": 'y', "oui": 'y',
+	"true": 'y', "t": 'y', "yes": 'y', "y": 'y', "1": 'y', "x": 'y', "on": 'y', "ja": 'y', "j": 'y', "wahr": 'y',
+	"oui": 'y',
 	"vrai": 'y', "si": 'y', "verdadero": 'y',
 	"false": 'n', "f": 'n', "no": 'n', "n": 'n', "0": 'n', "off": 'n', "nein": 'n', "falsch": 'n', "non": 'n', "faux": 'n',
 	"falso": 'n',
@@ -255,8 +257,8 @@ type part struct {
 	left store.Departure
 }
 
-// takesPart reads the columns of status. The strictest counts: whoever has left by one of them is no subscriber, whatever
-// the others say; then comes a LineError if one is not understood, then ErrPending.
+// takesPart reads the columns of status. The strictest counts: a person who has left by one of them is no subscriber,
+// whatever the others say; then comes a LineError if one is not understood, then ErrPending.
 func (c *Reader) takesPart(line int, record []string) (p part) {
 	var fault error
 	gone := false
