@@ -176,7 +176,7 @@ func byAnswer(yes, no standing) meaning {
 // answers are yes and no in the words of check boxes, by foldWord.
 var answers = map[string]byte{
 	"true": 'y', "t": 'y', "yes": 'y', "y": 'y', "1": 'y', "x": 'y', "on": 'y', "ja": 'y', "j": 'y', "wahr": 'y',
-	"oui": 'y',
+	"oui":  'y',
 	"vrai": 'y', "si": 'y', "verdadero": 'y',
 	"false": 'n', "f": 'n', "no": 'n', "n": 'n', "0": 'n', "off": 'n', "nein": 'n', "falsch": 'n', "non": 'n', "faux": 'n',
 	"falso": 'n',
