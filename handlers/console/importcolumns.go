@@ -11,6 +11,7 @@ import (
 // importColumn is a column of a file, with what becomes of it.
 type importColumn struct {
 	Name, Use, Becomes string
+	Dates              string // the order of day and month, in a column of dates
 
 	ByName struct{ Use, Becomes string } `json:"by_name"`
 
@@ -36,12 +37,16 @@ func (p *Page) readColumn(d *importData, i int) {
 		}
 	}
 	own, known := cmp.Or(c.ByName.Becomes, ownName(c.Name)), d.knownName(c)
-	if own == known {
+	switch {
+	case own == known:
 		own = c.Name
+	case c.ByName.Use == evidenceColumn:
+		own = ownName(c.Name)
 	}
-	if text := p.useText(c.ByName.Use); text != "" {
+	if text := p.useText(c); text != "" {
 		c.Options = append(c.Options, option{keepColumn, text})
 	}
+	c.Options = append(c.Options, p.dateOptions(c)...)
 	if c.ByName.Use != statusColumn {
 		c.Options = append(c.Options, option{statusColumn, p.T("Says who unsubscribed")})
 	}
@@ -77,6 +82,8 @@ func (p *Page) readColumn(d *importData, i int) {
 func (d *importData) choice(c *importColumn, known, own string) string {
 	as, mapped := d.Mapping[c.Name]
 	switch {
+	case mapped && c.Use == evidenceColumn, mapped && hasOption(c.Options, as):
+		return as
 	case strings.EqualFold(as, statusColumn), !mapped && d.question(c.Name) != nil:
 		return statusColumn
 	case d.Problem == "" && d.Status == core.ImportUploaded && c.ByName.Use == "preference":
@@ -161,14 +168,60 @@ func ownName(column string) string {
 }
 
 // useText is what a column is that has a meaning of its own by its name; empty: it has none.
-func (p *Page) useText(use string) string {
-	switch use {
+func (p *Page) useText(c *importColumn) string {
+	switch c.ByName.Use {
 	case "status":
 		return p.T("Says who takes part")
 	case "evidence":
-		return p.T("Says when they agreed")
+		text := p.evidenceText(c.ByName.Becomes)
+		if c.Dates == ambiguousDates {
+			return p.T("{{what}}, kept as text: which is the day?", "what", text)
+		}
+		return text
 	case "preferences":
 		return p.T("All that is known of the person")
 	}
 	return ""
+}
+
+// evidenceColumn is the use of a column that is evidence of a consent; ambiguousDates says that its dates don't tell
+// whether the day or the month comes first.
+const (
+	evidenceColumn = "evidence"
+	ambiguousDates = "ambiguous"
+)
+
+// evidenceText is what a column of evidence tells.
+func (p *Page) evidenceText(becomes string) string {
+	switch becomes {
+	case "subscribed_ip":
+		return p.T("IP address when they subscribed")
+	case "confirmed_at":
+		return p.T("Confirmed on")
+	case "confirmed_ip":
+		return p.T("IP address when they confirmed")
+	}
+	return p.T("Subscribed on")
+}
+
+// dateOptions are what a column of dates can become.
+func (p *Page) dateOptions(c *importColumn) (options []option) {
+	if c.Dates == "" {
+		return nil
+	}
+	all := []string{"subscribed_at", "confirmed_at"}
+	if c.ByName.Use == evidenceColumn {
+		all = []string{c.ByName.Becomes}
+	}
+	for _, becomes := range all {
+		text := p.evidenceText(becomes)
+		switch {
+		case c.Dates == ambiguousDates:
+			options = append(options, option{becomes + ":dmy", p.T("{{what}} (day first)", "what", text)},
+				option{becomes + ":mdy", p.T("{{what}} (month first)", "what", text)})
+		case c.ByName.Use != evidenceColumn:
+			options = append(options, option{becomes, text})
+		}
+	}
+	return options
 }

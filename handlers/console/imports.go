@@ -345,6 +345,7 @@ func (p *Page) countedRows(d *importData) (rows []countedRow) {
 		{p.T("added to the suppression list: marked as spam"), d.Complained},
 		{p.T("added to the suppression list"), d.Suppressed},
 		{p.T("left out: only administrators can suppress people or end subscriptions with a file"), d.NotPermitted},
+		{p.T("contacts without an email address, left out"), d.NoAddress},
 		{p.N("line with an error|lines with an error", d.Failed), d.Failed},
 	} {
 		if r.N > 0 {

@@ -164,6 +164,19 @@ func (c *Reader) mapEvidence(i int, name, to string) (bool, error) {
 	return true, nil
 }
 
+// becomes is what a mapping calls it.
+func (col *evidenceColumn) becomes() string {
+	switch {
+	case col.what == "confirmed" && col.address:
+		return BecomesConfirmedIP
+	case col.what == "confirmed":
+		return BecomesConfirmedAt
+	case col.address:
+		return BecomesSubscribedIP
+	}
+	return BecomesSubscribedAt
+}
+
 // TwoDays is a column of evidence with dates that can mean two days: they are kept as they are written.
 type TwoDays struct{ Column, Sample, Becomes string }
 
@@ -171,11 +184,7 @@ type TwoDays struct{ Column, Sample, Becomes string }
 func (c *Reader) TwoDays() (columns []TwoDays) {
 	for _, col := range c.proof {
 		if s := c.surveyOf(col.index); s != nil && col.order == Ambiguous && s.Dates.Either > 0 {
-			becomes := BecomesSubscribedAt
-			if col.what == "confirmed" {
-				becomes = BecomesConfirmedAt
-			}
-			columns = append(columns, TwoDays{cleanCell(c.header[col.index]), s.Dates.Sample, becomes})
+			columns = append(columns, TwoDays{cleanCell(c.header[col.index]), s.Dates.Sample, col.becomes()})
 		}
 	}
 	return columns

@@ -22,8 +22,10 @@ const (
 type Column struct {
 	Name string `json:"name"`
 	Use  string `json:"use" enum:"email|status|evidence|preference|preferences|none"`
-	// of the preference
+	// of the preference; of evidence, what a mapping would call it
 	Becomes string `json:"becomes,omitempty"`
+	// in a column of dates, what all of them tell of the order of day and month
+	Dates DateOrder `json:"dates,omitempty" enum:"dmy|mdy|ambiguous"`
 	// what its name says, whatever a mapping makes of it
 	ByName ColumnMeaning `json:"by_name"`
 }
@@ -31,7 +33,7 @@ type Column struct {
 // ColumnMeaning is what a column is by its name.
 type ColumnMeaning struct {
 	Use string `json:"use" enum:"email|status|evidence|preference|preferences|none"`
-	// of the preference
+	// of the preference; of evidence, what a mapping would call it
 	Becomes string `json:"becomes,omitempty"`
 }
 
@@ -41,6 +43,9 @@ func (c *Reader) Columns() []Column {
 	columns := make([]Column, len(c.header))
 	for i, name := range c.header {
 		columns[i] = Column{Name: strings.TrimSpace(name), Use: UseNone}
+		if c.isDated(i) {
+			columns[i].Dates = c.dateOrder(i)
+		}
 		if c.mapped && i < len(c.keys) && c.keys[i] != "" {
 			columns[i].Use, columns[i].Becomes = UsePreference, nameOfKey(c.keys[i])
 		}
@@ -49,7 +54,7 @@ func (c *Reader) Columns() []Column {
 		columns[s.index].Use = UseStatus
 	}
 	for _, e := range c.proof {
-		columns[e.index].Use = UseEvidence
+		columns[e.index].Use, columns[e.index].Becomes = UseEvidence, e.becomes()
 	}
 	if c.base >= 0 {
 		columns[c.base].Use = UsePreferences

@@ -347,15 +347,15 @@ func TestPreviewTellsNames(t *testing.T) {
 	mapping := map[string]string{"Adresse": "email", "Stadt": "", "Status": "note"}
 	p, err := NewPreview(strings.NewReader("Adresse;Stadt;Status\n"), Options{Map: mapping}, 1)
 	want := []Column{
-		{"Adresse", UseEmail, "", ColumnMeaning{UseNone, ""}},
-		{"Stadt", UseNone, "", ColumnMeaning{UseNone, ""}},
-		{"Status", UsePreference, "note", ColumnMeaning{UseStatus, ""}},
+		{"Adresse", UseEmail, "", "", ColumnMeaning{UseNone, ""}},
+		{"Stadt", UseNone, "", "", ColumnMeaning{UseNone, ""}},
+		{"Status", UsePreference, "note", "", ColumnMeaning{UseStatus, ""}},
 	}
 	if err != nil || !slices.Equal(p.Columns, want) {
 		t.Errorf("%+v, %v", p.Columns, err)
 	}
 	p, err = NewPreview(strings.NewReader("email;Stadt\n"), Options{Map: map[string]string{"Stadt": "city"}}, 1)
-	one := Column{"Stadt", UsePreference, "city", ColumnMeaning{UsePreference, "Stadt"}}
+	one := Column{"Stadt", UsePreference, "city", "", ColumnMeaning{UsePreference, "Stadt"}}
 	if err != nil || p.Columns[1] != one {
 		t.Errorf("%+v, %v", p.Columns, err)
 	}
