@@ -129,7 +129,7 @@ func (a imports) preview(c *web.Call, j *core.ImportJob, m core.ColumnMapping, k
 	return p, unreadable(err)
 }
 
-// unreadable makes an error of a file the fault of whoever has uploaded it.
+// unreadable makes an error of a file the fault of the caller who has uploaded it.
 func unreadable(err error) error {
 	if err == nil || core.KindOf(err) == core.Unavailable || core.KindOf(err) == core.MediaType {
 		return err

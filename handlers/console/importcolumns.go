@@ -184,8 +184,8 @@ func (p *Page) useText(c *importColumn) string {
 	return ""
 }
 
-// evidenceColumn is the use of a column that is evidence of a consent; ambiguousDates says that its dates don't tell
-// whether the day or the month comes first.
+// evidenceColumn is the use of a column that is evidence of a consent; ambiguousDates are dates of which
+// the day may be the first number or the second.
 const (
 	evidenceColumn = "evidence"
 	ambiguousDates = "ambiguous"

@@ -342,7 +342,8 @@ var months = map[string]int{}
 func init() {
 	for _, names := range []string{
 		"january february march april may june july august september october november december",
-		"jan feb mar apr may jun jul aug sep oct nov dec", "januar februar märz april mai juni juli august september oktober november dezember",
+		"jan feb mar apr may jun jul aug sep oct nov dec",
+		"januar februar märz april mai juni juli august september oktober november dezember",
 		"jän feb mär apr mai jun jul aug sept okt nov dez", "jänner feber mrz apr mai jun jul aug sep okt nov dez",
 		"janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
 		"janv févr mars avr mai juin juil août sept oct nov déc",
@@ -360,7 +361,8 @@ func init() {
 		}
 	}
 	for _, name := range strings.Fields(
-		"monday tuesday wednesday thursday friday saturday sunday mon tue wed thu fri sat sun montag dienstag mittwoch " +
+		"monday tuesday wednesday thursday friday saturday sunday mon tue wed thu fri sat sun montag dienstag " +
+			"mittwoch " +
 			"donnerstag freitag samstag sonntag mo di mi do fr sa so") {
 		weekdays[name] = true
 	}

@@ -45,44 +45,66 @@ func init() {
 		names string
 	}{
 		// Mailchimp, Brevo, Klaviyo
-		{evidenceColumns, evidenceColumn{what: "opted in"}, "optin time, optin date, optin at, optin timestamp, optin datetime, " +
-			"opted in at, opted in on, consent timestamp, consent date, consent time, consented at, consent given at, " +
+		{evidenceColumns, evidenceColumn{what: "opted in"}, "optin time, optin date, optin at, optin timestamp, " +
+			"optin datetime, " +
+			"opted in at, opted in on, consent timestamp, consent date, consent time, consented at, " +
+			"consent given at, " +
 			"email consent timestamp, email marketing consent timestamp, email consent date, gdpr consent date, " +
 			"einwilligung am, datum der einwilligung, date de consentement, fecha de consentimiento"},
-		{evidenceColumns, evidenceColumn{what: "opted in", address: true}, "optin ip, optin ip address, consent ip, opted in ip"},
+		{evidenceColumns, evidenceColumn{what: "opted in", address: true}, "optin ip, optin ip address, " +
+			"consent ip, opted in ip"},
 		// Mailchimp, MailPoet
-		{evidenceColumns, evidenceColumn{what: "confirmed"}, "confirm time, confirmation time, confirmed at, confirmed on, " +
-			"confirm date, confirmation date, confirmed time, confirmed date, double optin date, double optin time, " +
-			"double optin at, bestätigt am, bestätigungsdatum, confirmé le, date de confirmation, fecha de confirmación, " +
+		{evidenceColumns, evidenceColumn{what: "confirmed"}, "confirm time, confirmation time, confirmed at, " +
+			"confirmed on, " +
+			"confirm date, confirmation date, confirmed time, confirmed date, double optin date, " +
+			"double optin time, " +
+			"double optin at, bestätigt am, bestätigungsdatum, confirmé le, date de confirmation, " +
+			"fecha de confirmación, " +
 			"data di conferma, bevestigd op, data de confirmação"},
-		{evidenceColumns, evidenceColumn{what: "confirmed", address: true}, "confirm ip, confirmation ip, confirmed ip, " +
+		{evidenceColumns, evidenceColumn{what: "confirmed", address: true}, "confirm ip, confirmation ip, " +
+			"confirmed ip, " +
 			"confirm ip address, double optin ip"},
 		// MailPoet, Campaign Monitor, AWeber, Constant Contact
-		{evidenceColumns, evidenceColumn{what: "subscribed"}, "subscribed at, subscribed on, subscribe time, subscribe date, " +
-			"subscribed date, subscribed time, subscription date, subscription time, subscription created at, date subscribed, " +
-			"subscribed since, signup date, signup time, signup at, sign up date, signed up at, signed up on, joined at, " +
-			"joined on, join date, date joined, anmeldedatum, angemeldet am, angemeldet seit, abonniert am, eintragungsdatum, " +
-			"eingetragen am, date d'inscription, inscrit le, date d’abonnement, fecha de suscripción, fecha de alta, " +
+		{evidenceColumns, evidenceColumn{what: "subscribed"}, "subscribed at, subscribed on, subscribe time, " +
+			"subscribe date, " +
+			"subscribed date, subscribed time, subscription date, subscription time, subscription created at, " +
+			"date subscribed, " +
+			"subscribed since, signup date, signup time, signup at, sign up date, signed up at, signed up on, " +
+			"joined at, " +
+			"joined on, join date, date joined, anmeldedatum, angemeldet am, angemeldet seit, abonniert am, " +
+			"eintragungsdatum, " +
+			"eingetragen am, date d'inscription, inscrit le, date d’abonnement, fecha de suscripción, " +
+			"fecha de alta, " +
 			"fecha de inscripción, data di iscrizione, iscritto il, aanmelddatum, aangemeld op, ingeschreven op, " +
 			"inschrijfdatum, data de inscrição, data de subscrição, inscrito em"},
-		{evidenceColumns, evidenceColumn{what: "subscribed", address: true}, "subscribed ip, subscribe ip, subscription ip, " +
-			"signup ip, sign up ip, signup ip address, ip address, ip-adresse, adresse ip, dirección ip, indirizzo ip, ip-adres"},
+		{evidenceColumns, evidenceColumn{what: "subscribed", address: true}, "subscribed ip, subscribe ip, " +
+			"subscription ip, " +
+			"signup ip, sign up ip, signup ip address, ip address, ip-adresse, adresse ip, dirección ip, " +
+			"indirizzo ip, ip-adres"},
 		// Substack, Ghost, Kit, listmonk, beehiiv, Buttondown, HubSpot
-		{evidenceColumns, evidenceColumn{what: "created"}, "created at, created on, creation date, create date, created date, " +
-			"date created, creation time, created time, date added, added at, added on, added time, add time, added date, " +
+		{evidenceColumns, evidenceColumn{what: "created"}, "created at, created on, creation date, create date, " +
+			"created date, " +
+			"date created, creation time, created time, date added, added at, added on, added time, add time, " +
+			"added date, " +
 			"profile created on, profile created at, contact created, erstellt am, angelegt am, hinzugefügt am, " +
 			"erstellungsdatum, créé le, ajouté le, date de création, date d'ajout, creado el, fecha de creación, " +
 			"fecha de creacion, creato il, data di creazione, aangemaakt op, criado em, data de criação"},
 		// MailerLite, Google Forms
-		{datedColumns, evidenceColumn{what: "subscribed"}, "subscribed, subscription, subscribed to emails, signup, sign up, " +
-			"joined, registered, timestamp, zeitstempel, horodateur, marca temporal, informazioni cronologiche, tijdstempel, " +
-			"carimbo de data/hora, anmeldung, angemeldet, abonniert, eingetragen, inscription, inscrit, inscrito, iscritto, " +
+		{datedColumns, evidenceColumn{what: "subscribed"}, "subscribed, subscription, subscribed to emails, " +
+			"signup, sign up, " +
+			"joined, registered, timestamp, zeitstempel, horodateur, marca temporal, informazioni cronologiche, " +
+			"tijdstempel, " +
+			"carimbo de data/hora, anmeldung, angemeldet, abonniert, eingetragen, inscription, inscrit, " +
+			"inscrito, iscritto, " +
 			"suscrito, alta, since, seit, depuis"},
-		{datedColumns, evidenceColumn{what: "opted in"}, "optin, opted in, consent, consented, einwilligung, consentement, " +
+		{datedColumns, evidenceColumn{what: "opted in"}, "optin, opted in, consent, consented, einwilligung, " +
+			"consentement, " +
 			"consentimiento"},
-		{datedColumns, evidenceColumn{what: "confirmed"}, "confirmed, is confirmed, confirmation, double optin, bestätigt, " +
+		{datedColumns, evidenceColumn{what: "confirmed"}, "confirmed, is confirmed, confirmation, double optin, " +
+			"bestätigt, " +
 			"bestätigung, confirmé, confirmado, confermato, bevestigd"},
-		{datedColumns, evidenceColumn{what: "created"}, "created, added, date, datum, fecha, data, erstellt, hinzugefügt, créé, " +
+		{datedColumns, evidenceColumn{what: "created"}, "created, added, date, datum, fecha, data, erstellt, " +
+			"hinzugefügt, créé, " +
 			"ajouté, creado, creato, aangemaakt, criado"},
 	} {
 		for name := range foldedNames(kind.names) {

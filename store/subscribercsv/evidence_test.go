@@ -99,7 +99,8 @@ func TestMappedEvidenceIsAPreference(t *testing.T) {
 	}
 }
 
-// Whatever a cell holds, the ledger gets a time in UTC, an address that reads as one, a short text in quotes, or nothing.
+// Whatever a cell holds, the ledger gets a time in UTC, an address that reads as one, a short text in quotes, or
+// nothing.
 func FuzzEvidence(f *testing.F) {
 	for _, s := range []string{
 		"", "0000-00-00", "2019-05-01 10:00:00", "2019-05-01T10:00:00.5+02:00",
@@ -141,7 +142,8 @@ func FuzzTime(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, cell string) {
 		for _, order := range []DateOrder{DayMonth, MonthDay, Ambiguous} {
-			if d, ok := evidenceTime(cell, order); ok && (d.at.Year() < 1989 || d.at.Year() > 2286 || d.at.Location() != time.UTC) {
+			d, ok := evidenceTime(cell, order)
+			if ok && (d.at.Year() < 1989 || d.at.Year() > 2286 || d.at.Location() != time.UTC) {
 				t.Fatalf("%q becomes %s", cell, d.at)
 			}
 		}

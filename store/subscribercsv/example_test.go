@@ -12,7 +12,9 @@ import (
 // A file of any program is read line by line: one that is not good is told with its number, and the rest goes on.
 func ExampleReader_Next() {
 	file := "E-Mail;First name\nann@example.org;Ann\nann at example;Ann\n"
-	r, err := subscribercsv.NewReader(strings.NewReader(file), subscribercsv.Options{Map: map[string]string{"First name": "first_name"}})
+	r, err := subscribercsv.NewReader(strings.NewReader(file), subscribercsv.Options{
+		Map: map[string]string{"First name": "given_name"},
+	})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -33,6 +35,6 @@ func ExampleReader_Next() {
 		}
 	}
 	// Output:
-	// ann@example.org {"first_name":"Ann"}
+	// ann@example.org {"given_name":"Ann"}
 	// line 3 is left out
 }

@@ -5,9 +5,9 @@ import (
 	"io"
 )
 
-// unescape reads a file in which quotes inside of cells are escaped by a backslash, as databases and PHP write them, and
-// gives it the quotes that CSV asks for. Where \" can't be the end of a cell it is such a quote in any file; where it can
-// be either, it is one only in a file that has such quotes elsewhere.
+// unescape reads a file in which quotes inside of cells are escaped by a backslash, as databases and PHP write them,
+// and gives it the quotes that CSV asks for. Where \" can't be the end of a cell it is such a quote in any file; where
+// it can be either, it is one only in a file that has such quotes elsewhere.
 type unescape struct {
 	r      io.Reader
 	comma  byte

@@ -51,8 +51,8 @@ const (
 	undatedAfter  = 1 << 10 // cells without a date after which a column has none
 )
 
-// Look reads a whole file, in memory that doesn't grow with it, until ctx ends. Lines with an error are left out, and so
-// is what comes after an error that ends an import: the import tells them. It returns errors of r, of the kind
+// Look reads a whole file, in memory that doesn't grow with it, until ctx ends. Lines with an error are left out, and
+// so is what comes after an error that ends an import: the import tells them. It returns errors of r, of the kind
 // core.MediaType for a file that is no text, and of a header that can't be read.
 func Look(ctx context.Context, r io.Reader) (*Survey, error) {
 	c, err := open(r, nil)
@@ -258,8 +258,8 @@ func foldedValues(values map[string]*Value, charset *charset) (all []Value) {
 	return folded
 }
 
-// LookWhile returns the text of a file, see Text, for someone who keeps it, and looks at it as it is read. done ends the
-// look and returns what it has told; it must be called, and after it the text isn't read any more. A fault of the file
+// LookWhile returns the text of a file, see Text, for someone who keeps it, and looks at it as it is read. done ends
+// the look and returns what it has told; it must be called, and after it the text isn't read any more. A fault of the file
 // is an error of the text, too: there is no use in keeping more of it.
 func LookWhile(ctx context.Context, r io.Reader) (kept io.Reader, done func() (*Survey, error)) {
 	out, in := io.Pipe()

@@ -73,8 +73,8 @@ func (s *charsetScore) addAll(cells []string) {
 	}
 }
 
-// read returns the cells of the next record as they are in the file, valid until the next call. The error is a LineError
-// if this record is faulty, and io.EOF at the end. Any other error ends the import.
+// read returns the cells of the next record as they are in the file, valid until the next call. The error is a
+// LineError if this record is faulty, and io.EOF at the end. Any other error ends the import.
 func (t *table) read() ([]string, error) {
 	t.source.next()
 	record, err := t.csv.Read()
