@@ -221,6 +221,8 @@ type Consent struct {
 	JobNo int64 `db:"job_no" json:"-"`
 	// that a leaver gave; of what was imported, the consent as the other system has it
 	Reason string `db:"reason" json:"reason,omitempty"`
+	// of what was imported: when the person subscribed in the other system, as far as reason tells it
+	SubscribedAt Instant `db:"-" json:"subscribed_at,omitempty"`
 	// that the version names, where a form of ours showed it
 	Text string `db:"text" json:"text,omitempty"`
 }

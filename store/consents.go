@@ -23,7 +23,17 @@ func (tx *Tx) addConsent(c core.Consent) error {
 func (s *Store) Consents(ctx context.Context, listID, subscriptionID string) ([]core.Consent, error) {
 	var c []core.Consent
 	err := s.all(ctx, &c, selectConsents, listID, subscriptionID)
+	dateConsents(c)
 	return c, err
+}
+
+// dateConsents fills in when the people subscribed elsewhere.
+func dateConsents(consents []core.Consent) {
+	for i := range consents {
+		if c := &consents[i]; c.What == core.ConsentImported || c.What == core.ConsentConfirmed {
+			c.SubscribedAt = core.EvidenceTime(c.Reason)
+		}
+	}
 }
 
 const selectConsents = `SELECT c.list_id, c.subscription_id, c.at, c.what, c.means, c.source, c.remote, c.user_agent,

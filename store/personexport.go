@@ -222,6 +222,7 @@ func (at *personReach) newsletter(r *Reader, d *core.PersonData) error {
 		sub.Consents = []core.Consent{}
 		if err == nil {
 			err = r.all(&sub.Consents, selectConsents, sub.ListID, sub.ID)
+			dateConsents(sub.Consents)
 		}
 		if err == nil {
 			err = r.all(&sub.Replaced, "SELECT import_id, fields FROM import_before WHERE subscription_id = ?2 AND import_id IN "+

@@ -34,8 +34,8 @@ func (p *program) subscriberCommands() *cli.Command {
 		boolFlag("dry-run", "change nothing: only say what would become of the lines"),
 		stringFlag("errors", "write lines with errors to `FILE`, with number and reason (over those of an earlier run)"),
 	}, []string{"list", "file"}, p.importSubscribers)
-	imp.Description = `The first line names the columns; one is the e-mail address, each other becomes a preference of that name. Comma,
-semicolon and tab are told apart by themselves. The file is read twice, in bounded memory; standard input is kept in a file
+	imp.Description = `The first line names the columns; one is the email address, each other becomes a preference of that name. Comma,
+semicolon, tab and bar are told apart by themselves. The file is read twice, in bounded memory; standard input is kept in a file
 without a name until then. Running the command again changes nothing that is in already. Unsubscribed and disabled people stay so.
 
 People whom the file calls unsubscribed are imported as unsubscribed, and those whom it calls bounced, complained or
@@ -52,10 +52,17 @@ of the time when somebody left (unsubscribed_at). A word that says nothing of th
 An address that has left by one line of the file is left out by each other line too: contradicted counts these, and they are
 reported like lines with errors, at the end, but without their cells.
 
-When and from which address a subscriber consented elsewhere (Mailchimp's OPTIN_TIME, OPTIN_IP, CONFIRM_TIME and CONFIRM_IP in
-any file, listmonk's created_at) goes into the record of consents, as the reason of the import, or, with
---status pending, of the request once it is confirmed; evidence says of how many lines. A cell that is neither a time nor an
-address is left out and counted by evidence_unreadable, a time to come by evidence_future; its line is imported all the same.
+Files of spreadsheets are read as they are: UTF-8, UTF-16, Windows-1252 or Mac Roman, any line ends, a first line "sep=;".
+Addresses may be written as "Name <address>" or mailto:. Columns of addresses, first names (first_name) and last names (last_name)
+are known in English, German, French, Spanish, Italian, Dutch and Portuguese, unless the list has a field of that name. Contacts of
+Google and Outlook without an address are left out (no_address). --known-only leaves out columns of which nothing is known.
+
+When and from which address a subscriber consented elsewhere goes into the record of consents, or, with --status pending, into that
+of the request once it is confirmed: Mailchimp's OPTIN_TIME and CONFIRM_IP, MailPoet's "Confirmation time", created_at, and others in
+any file. --map "NAME=subscribed_at" declares such a column (also confirmed_at, subscribed_ip, confirmed_ip); then a cell that can't
+be read is an error of its line. Times without a zone are taken as UTC. Whether 3/5/2023 is in March or in May is decided by all
+rows of the column; if they don't tell, :dmy or :mdy after subscribed_at does. Other cells are kept as text and counted by
+evidence_unreadable; a time to come is left out and counted by evidence_future.
 --map "name=first_name" makes a column of names the preference by which templates greet.
 
    newsletterd admin subscriber import --list ID --file people.csv --map "E-Mail=email" --map Notes= --errors faulty.csv`

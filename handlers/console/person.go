@@ -348,6 +348,11 @@ func (p *Page) consentFrom(c *core.Consent, team map[string]string) string {
 	if c.Remote != "" {
 		parts = append(parts, p.T("from the network address {{address}}", "address", c.Remote))
 	}
+	if c.SubscribedAt > 0 {
+		parts = append(parts, p.T("subscribed there on {{when}}", "when", p.When(c.SubscribedAt)))
+	} else if c.What == core.ConsentImported && c.Reason != "" {
+		parts = append(parts, c.Reason)
+	}
 	return strings.Join(parts, ", ")
 }
 
