@@ -400,6 +400,9 @@ func (e *peopleEnv) uploads(list, name, file string, texts ...string) (to string
 	status := http.StatusSeeOther
 	if len(texts) > 0 {
 		status = http.StatusBadRequest
+		if rec.Code == http.StatusUnsupportedMediaType {
+			status = rec.Code
+		}
 	}
 	e.holds("upload", rec.Code, rec.Body.String(), status, texts)
 	return strings.TrimPrefix(rec.Header().Get("Location"), "https://news.example.org"+e.at(""))

@@ -1,0 +1,80 @@
+package handlers
+
+import (
+	"log/slog"
+	"net/http"
+	"net/url"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/text/encoding/unicode"
+
+	"newsletterd/core"
+	"newsletterd/worker"
+)
+
+// A file of Excel for Mac in UTF-16 is read in the wizard: the person says which number of its dates is the day, unknown
+// columns are left out, and likely typos are listed.
+func TestConsoleImportsReadFilesAsTheyAre(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RoleTenantAdmin)
+		importer := worker.Imports(e.store, nil, slog.New(slog.DiscardHandler))
+		file, err := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder().String(
+			"sep=;\rE-Mail-Adresse;Vorname;Joined;Intern\rÄnne <anne@gmial.com>;Änne;3/5/2023;x\r")
+		e.must(err)
+		at := e.uploads(e.list.ID, "excel.csv", file)
+		e.shows(at, http.StatusOK, `value="first_name" selected`, "Subscribed on, kept as text: which is the day?",
+			`value="subscribed_at:mdy">Subscribed on (month first)<`, `value="Intern">Keep as`, `-value="Intern" selected`)
+		form, _ := e.choices(at)
+		form.Set("column.2", "subscribed_at:mdy")
+		e.sends(at, http.StatusSeeOther, form)
+		importer.Step(t.Context(), time.Now())
+		e.shows(at, http.StatusOK, "Possible typos", "gmial.com: did you mean gmail.com?",
+			`value="subscribed_at:mdy" selected`)
+		form, _ = e.choices(at)
+		form.Set("do", "run")
+		e.sends(at, http.StatusSeeOther, form)
+		importer.Step(t.Context(), time.Now())
+		s := e.found("anne@gmial.com")
+		if s.Preferences != `{"first_name":"Änne"}` {
+			t.Errorf("%+v", s)
+		}
+		consents, err := e.store.Consents(t.Context(), e.list.ID, s.ID)
+		e.must(err)
+		if at := core.At(time.Date(2023, 3, 5, 0, 0, 0, 0, time.UTC)); len(consents) != 1 ||
+			consents[0].Reason != "subscribed 2023-03-05T00:00:00Z" || consents[0].SubscribedAt != at {
+			t.Errorf("%+v", consents)
+		}
+		e.shows("/people/"+url.PathEscape(s.ID)+"?list="+e.list.ID, http.StatusOK, "subscribed there on")
+	})
+}
+
+// A workbook is refused before anything of it is kept, and what arrived in UTF-16 is kept as text, in which an erasing
+// finds addresses.
+func TestUploadsOfImportsKeepText(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RoleTenantAdmin)
+		e.uploads(e.list.ID, "empty.csv", "", "the file is empty")
+		jobs := func() (n int) {
+			all, err := e.store.ImportJobs(t.Context(), nil, true, "", core.Page{Limit: 10})
+			e.must(err)
+			return len(all)
+		}
+		before := jobs()
+		if to := e.uploads(e.list.ID, "book.xlsx", "PK\x03\x04 [Content_Types].xml", "Excel workbook"); to != "" {
+			t.Errorf("leads to %s", to)
+		}
+		if n := jobs(); n != before {
+			t.Errorf("%d imports are kept", n-before)
+		}
+		file, err := unicode.UTF16(unicode.BigEndian, unicode.UseBOM).NewEncoder().String("email\tname\rann@reader.example\tÄnn\r")
+		e.must(err)
+		at := e.uploads(e.list.ID, "a.txt", file)
+		got := make([]byte, 100)
+		n, err := e.store.ImportFile(t.Context(), at[len("/imports/"):]).Read(got)
+		if want := "email\tname\nann@reader.example\tÄnn\n"; err != nil || string(got[:n]) != want {
+			t.Errorf("%q, %v", got[:n], err)
+		}
+	})
+}
