@@ -97,7 +97,8 @@ func (e *SummaryEvent) Body() string {
 func (c ImportCounts) Summary() map[string]int64 {
 	return map[string]int64{
 		"added": c.Added, "updated": c.Updated, "unchanged": c.Unchanged, "kept": c.Kept, "contradicted": c.Contradicted,
-		"pending": c.Pending, "failed": c.Failed,
+		"pending": c.Pending, "failed": c.Failed, "unsubscribed": c.Unsubscribed, "bounced": c.Bounced,
+		"complained": c.Complained, "suppressed": c.Suppressed, "not_permitted": c.NotPermitted,
 	}
 }
 
@@ -105,6 +106,6 @@ func (c ImportCounts) Summary() map[string]int64 {
 func (u *ImportUndo) Summary() map[string]int64 {
 	return map[string]int64{
 		"removed": u.UndoRemoved, "pending": u.UndoPending, "kept": u.UndoKept, "restored": u.UndoRestored,
-		"unrestored": u.UndoUnrestored,
+		"unrestored": u.UndoUnrestored, "resumed": u.UndoResumed, "lifted": u.UndoLifted,
 	}
 }

@@ -26,13 +26,22 @@ func importEvent(id, tenantID, listID, status string, c core.ImportCounts, now c
 	}
 }
 
+// importTypes are the types of events that an import of these counts has, or may have.
+func importTypes(c *core.ImportCounts) []string {
+	types := []string{core.EventActivated, core.EventPreferences}
+	if c.Unsubscribed > 0 {
+		types = append(types, core.EventUnsubscribed)
+	}
+	return types
+}
+
 // announceImport tells what has become of an uploaded import, if it was not told change by change.
 func (tx *Tx) announceImport(j *core.ImportJob, status string, now core.Instant) error {
 	if j.DryRun || j.Announced <= tx.store.opts.ImportEvents {
 		return nil
 	}
 	return tx.summarize(importEvent(j.ID, j.TenantID, j.ListID, status, j.ImportCounts, now), now,
-		core.EventActivated, core.EventPreferences)
+		importTypes(&j.ImportCounts)...)
 }
 
 // announceLater has the event of an import that no record is kept of wait for its end: if its process is killed, no
@@ -54,7 +63,7 @@ func (im *importing) announce(tx *Tx, c core.ImportCounts, status string, now, d
 	}
 	for i := range endpoints {
 		id := endpoints[i].ID
-		if !endpoints[i].Wants(im.list.ID, core.EventActivated, core.EventPreferences) {
+		if !endpoints[i].Wants(im.list.ID, importTypes(&c)...) {
 			continue
 		}
 		if row, known := im.summaries[id]; known {

@@ -54,7 +54,8 @@ func (a announcing) expect(endpoint core.Endpoint, eventType string, n int, summ
 }
 
 func addedCounts(n int) string {
-	return fmt.Sprintf("map[added:%d contradicted:0 failed:0 kept:0 pending:0 unchanged:0 updated:0]", n)
+	return fmt.Sprintf("map[added:%d bounced:0 complained:0 contradicted:0 failed:0 kept:0 not_permitted:0 pending:0 "+
+		"suppressed:0 unchanged:0 unsubscribed:0 updated:0]", n)
 }
 
 func readers(from, n int) (rows []store.ImportRow) {

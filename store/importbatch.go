@@ -109,8 +109,15 @@ func (im *importing) step(tx *Tx, s *importStep) error {
 		})
 		im.counts.Kept += int64(len(rows) - len(admitted))
 	}
-	if err := im.apply(tx, admitted); err != nil || im.DryRun {
+	tried := im.tried
+	if err := im.apply(tx, admitted); err != nil {
 		return err
+	}
+	if im.DryRun {
+		if len(left) > 0 && s.rows[len(s.rows)-1].Left {
+			im.tried = tried
+		}
+		return nil
 	}
 	if err := im.addConsents(tx); err != nil {
 		return err

@@ -341,7 +341,6 @@ func (u *undoing) resume(sub *core.Subscription, at core.Instant) error {
 		u.kept++
 		return nil
 	}
-	u.resumed++
 	if err := u.saveSubscription(was, sub); err != nil {
 		return err
 	}
@@ -350,7 +349,9 @@ func (u *undoing) resume(sub *core.Subscription, at core.Instant) error {
 	if err != nil || change == nil {
 		return err
 	}
-	return u.hand(eventOf(u.list.TenantID, sub, change))
+	err = u.hand(eventOf(u.list.TenantID, sub, change))
+	u.resumed++
+	return err
 }
 
 // lift removes some of the addresses that the import has added to the suppression list, and reports whether there were

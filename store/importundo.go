@@ -326,7 +326,8 @@ func (u *undoing) hand(event *core.Event) error {
 
 // rows is how many subscribers were changed so far.
 func (u *undoing) rows() int64 {
-	return u.job.UndoRemoved + u.job.UndoPending + u.job.UndoRestored + u.removed + u.pending + u.restored
+	return u.job.UndoRemoved + u.job.UndoPending + u.job.UndoRestored + u.job.UndoResumed + u.removed + u.pending +
+		u.restored + u.resumed
 }
 
 // end records that the import is taken back.
