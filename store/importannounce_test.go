@@ -190,7 +190,7 @@ func TestUndoAnnouncesItsEnd(t *testing.T) {
 		a.Must(err)
 	}
 	e := a.expect(a.left, core.EventUnsubscribed, announced, core.EventImportUndone,
-		"map[kept:0 pending:0 removed:6000 restored:0 unrestored:0]")
+		"map[kept:0 lifted:0 pending:0 removed:6000 restored:0 resumed:0 unrestored:0]")
 	if e.ImportID != j.ID {
 		t.Errorf("%+v", e)
 	}
