@@ -91,9 +91,8 @@ func TestSurveyIsBoundedAndCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var few, enough runtime.MemStats
 	rows := 0
-	r := readFunc(func(p []byte) (int, error) { return (&endless{n: 1}).Read(p) })
 	e := &endless{}
-	r = func(p []byte) (int, error) {
+	r := readFunc(func(p []byte) (int, error) {
 		switch rows++; rows {
 		case 20_000:
 			runtime.GC()
@@ -102,9 +101,11 @@ func TestSurveyIsBoundedAndCanceled(t *testing.T) {
 			runtime.GC()
 			runtime.ReadMemStats(&enough)
 			cancel()
+		case 200_000:
+			return 0, io.EOF
 		}
 		return e.Read(p)
-	}
+	})
 	if _, err := Look(ctx, r); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
