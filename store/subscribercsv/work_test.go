@@ -36,7 +36,7 @@ func TestWorkOfCSV(t *testing.T) {
 				s := make(int(most * part))
 				return s, len(s)
 			}, func(s string) {
-				c, err := NewReader(strings.NewReader(s), nil)
+				c, err := NewReader(strings.NewReader(s), Options{})
 				for err == nil {
 					_, _, err = c.Next()
 					if _, faulty := errors.AsType[LineError](err); faulty || errors.Is(err, ErrLeft) || errors.Is(err, ErrPending) {
