@@ -19,8 +19,8 @@ const (
 	tenantUploads = uploadMemory / 2
 )
 
-// pictureTurns let one picture of a tenant be decoded at a time, and bound what its others hold meanwhile, so that a tenant
-// with many pictures waits for itself. Whoever holds memory for decoding has its turn: nobody waits in a circle.
+// pictureTurns let one picture of a tenant be decoded at a time, and bound what its others hold meanwhile, so that a
+// tenant with many pictures waits for itself. Whoever holds memory for decoding has its turn: nobody waits in a circle.
 type pictureTurns struct {
 	mu      sync.Mutex
 	tenants map[string]*pictureTurn

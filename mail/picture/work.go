@@ -17,7 +17,7 @@ const (
 	// keptPNG is how many pixels a PNG is kept with: writing one costs ten times as much as reading it.
 	keptPNG = 4_000_000
 
-	// A PNG is written fast first. It is written again, smaller, if that can't take long: few pixels that compress well.
+	// A PNG is written fast first, and again, smaller, if that can't take long: few pixels that compress well.
 	thorough       = 4 << 20 // bytes of pixels
 	compressesWell = 10      // times
 )

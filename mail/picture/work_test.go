@@ -38,7 +38,7 @@ func TestScansOfAJPEGAreCounted(t *testing.T) {
 		{"one that isn't progressive", scansOf(false, 64, 64, 1), ""},
 		{"the same once more in one that isn't progressive", scansOf(false, 64, 64, 2), "invalid_picture"},
 		{"scans behind fill bytes",
-			bytes.ReplaceAll(scansOf(true, 64, 64, MaxScans+1), []byte{0xff, jpegSOS}, []byte{0xff, 0xff, 0xff, jpegSOS}),
+			bytes.ReplaceAll(scansOf(true, 64, 64, MaxScans+1), []byte("\xff\xda"), []byte("\xff\xff\xff\xda")),
 			"unsupported_picture"},
 	} {
 		p, err := Open(c.data)
@@ -121,7 +121,8 @@ func TestLargePNGsAreKeptSmaller(t *testing.T) {
 	}
 	fast := png.Encoder{CompressionLevel: png.BestSpeed}
 	var fastFlat, fastHard bytes.Buffer
-	if err := errors.Join(fast.Encode(&fastFlat, colors(400, 400)), fast.Encode(&fastHard, noisy(400, 400))); err != nil {
+	err := errors.Join(fast.Encode(&fastFlat, colors(400, 400)), fast.Encode(&fastHard, noisy(400, 400)))
+	if err != nil {
 		t.Fatal(err)
 	}
 	if flat.Len() >= fastFlat.Len() || hard.Len() != fastHard.Len() {
@@ -146,8 +147,8 @@ func TestThinAndDeepPictures(t *testing.T) {
 
 // TestWorkOfPictures measures the CPU of the pictures that cost the most that was found (`make work`).
 func TestWorkOfPictures(t *testing.T) {
-	photo := func(w, h int, ratio image.YCbCrSubsampleRatio) []byte {
-		m := image.NewYCbCr(image.Rect(0, 0, w, h), ratio)
+	photo := func(w, h int) []byte {
+		m := image.NewYCbCr(image.Rect(0, 0, w, h), image.YCbCrSubsampleRatio420)
 		copy(m.Y, noise(len(m.Y), 20))
 		copy(m.Cb, noise(len(m.Cb), 20))
 		var b bytes.Buffer
@@ -158,8 +159,8 @@ func TestWorkOfPictures(t *testing.T) {
 	}
 	of := func(n int, part float64) int { return int(float64(n) * part) }
 	for name, data := range map[string]func(part float64) []byte{
-		"JPEG":                        func(p float64) []byte { return photo(8000, of(5000, p), image.YCbCrSubsampleRatio420) },
-		"JPEG tall":                   func(p float64) []byte { return photo(2400, of(9000, p), image.YCbCrSubsampleRatio420) },
+		"JPEG":                        func(p float64) []byte { return photo(8000, of(5000, p)) },
+		"JPEG tall":                   func(p float64) []byte { return photo(2400, of(9000, p)) },
 		"JPEG progressive, 32 scans":  func(p float64) []byte { return scansOf(true, 8000, of(4900, p), 32) },
 		"JPEG progressive, 100 scans": func(p float64) []byte { return scansOf(true, 3500, of(3500, p), 100) },
 		"PNG of 24 bits":              func(p float64) []byte { return unfolded(5000, of(5000, p), 8, 2) },
@@ -171,20 +172,23 @@ func TestWorkOfPictures(t *testing.T) {
 			return withChunks(pngOf(t, colors(64, 64)), strings.Repeat(chunk("tEXt", ""), of(800_000, p)))
 		},
 		"PNG of few colors": func(p float64) []byte {
-			m := image.NewPaletted(image.Rect(0, 0, 1200, of(3300, p)), color.Palette{color.Black, color.White, color.Transparent})
+			few := color.Palette{color.Black, color.White, color.Transparent}
+			m := image.NewPaletted(image.Rect(0, 0, 1200, of(3300, p)), few)
 			copy(m.Pix, noise(len(m.Pix), 3))
 			return pngOf(t, m)
 		},
 		"GIF": func(p float64) []byte { return frames(5000, of(8, p)) },
 		"GIF of comments": func(p float64) []byte {
 			g := frames(10, 1)
-			return append(append(g[:len(g)-1:len(g)-1], strings.Repeat("\x21\xfe\x01a\x00", of(2_000_000, p))...), gifTrailer)
+			comments := strings.Repeat("\x21\xfe\x01a\x00", of(2_000_000, p))
+			return append(append(g[:len(g)-1:len(g)-1], comments...), gifTrailer)
 		},
 		"WebP, lossless": func(p float64) []byte { return transformed(5000, of(5000, p)) },
 		"WebP, lossy":    func(p float64) []byte { return lossy(5000, of(5000, p), of(9<<20, p)) },
 		"JPEG of tables": func(p float64) []byte {
 			j := jpegOf(t, colors(64, 64))
-			return append([]byte("\xff\xd8"), append(bytes.Repeat(segment(0xc4, codes(0, 1, 0, 0)...), of(450_000, p)), j[2:]...)...)
+			tables := bytes.Repeat(segment(0xc4, codes(0, 1, 0, 0)...), of(450_000, p))
+			return append(append([]byte("\xff\xd8"), tables...), j[2:]...)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
