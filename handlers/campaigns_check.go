@@ -236,7 +236,9 @@ func (d Drafts) inspect(ctx context.Context, l *Look, now core.Instant) error {
 }
 
 // placeIn returns where a text stands in what was written.
-func placeIn(f *core.CampaignFields, text string) core.FindingPlace { return (&placer{fields: f}).place(text) }
+func placeIn(f *core.CampaignFields, text string) core.FindingPlace {
+	return (&placer{fields: f}).place(text)
+}
 
 // placer finds where texts stand in what was written. It reads blocks once.
 type placer struct {
