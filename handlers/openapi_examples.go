@@ -32,6 +32,7 @@ var requestExamples = map[string]web.Object{
 	}},
 
 	"rotateOAuthClientSecret": {"overlap_seconds": 86400},
+	"logoutUserEverywhere":    {"disable_clients": true}, "eraseUser": {"disable_clients": true},
 
 	"createInvitation": {"tenant_id": exampleID, "email": "eve@acme.example", "role": "editor"},
 
