@@ -172,8 +172,7 @@ func (s *story) mailsAndEvents() {
 		return onlyErr(s.SendDropped(ctx, &core.OutboxEvent{ID: 1, EndpointID: s.endpoint}))
 	})
 	s.op("ExpireEvents", func() error {
-		return onlyErr(s.ExpireEvents(ctx, s.endpoint, "old", now0.Add(day), now0+140,
-			100))
+		return onlyErr(s.ExpireEvents(ctx, s.endpoint, "old", now0.Add(day), now0+140, 100))
 	})
 	var id string
 	s.op("RequestSync", func() (err error) { id, err = s.RequestSync(ctx, s.list, now0+150); return err })

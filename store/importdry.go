@@ -6,7 +6,7 @@ import (
 	"newsletterd/core"
 )
 
-// try counts what would become of a step. It reads a snapshot beside the writer, and writes nothing.
+// try counts what would become of a step. It reads a snapshot, without the writer, and writes nothing.
 func (im *Import) try(ctx context.Context, s importStep, now core.Instant) error {
 	return im.store.snapshotRead(ctx, func(r *Reader) error {
 		var list core.List // it may have been deleted since the import began

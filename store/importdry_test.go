@@ -66,7 +66,7 @@ func TestDryRunWritesNothing(t *testing.T) {
 	}
 }
 
-// A dry run says what the import does then, whoever is on the list, and whatever rows a subscriber has in the file.
+// A dry run says what the import does then, also of subscribers who are on the list or have several rows in the file.
 func TestDryRunCountsAsTheImport(t *testing.T) {
 	s := storetest.Seed(t, nil)
 	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue {
