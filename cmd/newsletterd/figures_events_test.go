@@ -27,9 +27,17 @@ func TestFiguresOfEvents(t *testing.T) {
 	rows := figurestest.AtMost(f, 10_000, 1_000)
 	var first [3]time.Duration
 	for _, waiting := range []int{1_000, 10_000, figurestest.AtMost(f, 100_000, 20_000)} {
-		var took [3]time.Duration
-		waitingEvents(f, waiting)
-		f.Prepare(func(s *storetest.Seeder) { took = withEvents(s, rows) })
+		var took [3]time.Duration // the best of three runs
+		for round := range 3 {
+			waitingEvents(f, waiting)
+			f.Prepare(func(s *storetest.Seeder) {
+				for i, d := range withEvents(s, rows) {
+					if round == 0 || d < took[i] {
+						took[i] = d
+					}
+				}
+			})
+		}
 		f.Line(fmt.Sprintf("%d events wait", waiting), "import of %d %v, confirmation %v, dry run of %d %v", rows,
 			took[0].Round(time.Millisecond), took[1].Round(time.Microsecond), rows, took[2].Round(time.Millisecond))
 		if waiting == 1_000 {
@@ -116,6 +124,8 @@ func TestFiguresOfDeadEndpoints(t *testing.T) {
 		f := figurestest.New(t)
 		f.Env = append(f.Env, "NEWSLETTERD_WEBHOOKS_ALLOW="+endpoint.addr)
 		f.Build()
+		f.Serve()
+		f.Stop()
 		f.Records()
 		f.TokenOf("op@acme.example", core.ScopeAdmin+" "+core.ScopeListRead)
 		if endpoint.addr != "" {
@@ -125,7 +135,12 @@ func TestFiguresOfDeadEndpoints(t *testing.T) {
 		f.Must(err)
 		f.Serve()
 		f.HTTP.Timeout = 0
-		alone := importInto(f, string(file))
+		alone, cost := importInto(f, string(file)) // the best of five
+		for range 4 {
+			if took, cpu := importInto(f, string(file)); took < alone {
+				alone, cost = took, cpu
+			}
+		}
 		quit, ended := make(chan struct{}), make(chan int)
 		go func() {
 			for n := 0; ; n++ {
@@ -139,9 +154,12 @@ func TestFiguresOfDeadEndpoints(t *testing.T) {
 			}
 		}()
 		meanwhile, _ := f.Subscribe(16)
+		if again, _ := f.Subscribe(16); again > meanwhile {
+			meanwhile = again
+		}
 		close(quit)
-		f.Line(endpoint.name, "import of %d %v; meanwhile %.0f subscriptions/s next to %d imports", f.N,
-			alone.Round(time.Millisecond), meanwhile, <-ended)
+		f.Line(endpoint.name, "import of %d %v (%v of CPU); meanwhile %.0f subscriptions/s next to %d imports", f.N,
+			alone.Round(time.Millisecond), cost.Round(time.Millisecond), meanwhile, <-ended)
 		f.Stop()
 		if endpoint.addr == "" {
 			took, rate = alone, meanwhile
@@ -151,22 +169,22 @@ func TestFiguresOfDeadEndpoints(t *testing.T) {
 	}
 }
 
-// importInto imports a file into a new list, and returns what its run took.
-func importInto(f *figurestest.Figures, file string) time.Duration {
+// importInto imports a file into a new list, and returns what its run took, and of the daemon's CPU.
+func importInto(f *figurestest.Figures, file string) (took, cpu time.Duration) {
 	var l core.List
-	f.Send("POST", "/api/admin/lists", map[string]any{"tenant_id": f.Tenant, "name": core.NewID()}).JSON(&l)
+	f.Send("POST", "/api/admin/newsletter-lists", map[string]any{"tenant_id": f.Tenant, "name": core.NewID()}).OK().JSON(&l)
 	var j core.ImportJob
 	f.Send("POST", "/api/admin/imports?list_id="+l.ID, strings.NewReader(file), "Content-Type",
 		"text/csv").OK().JSON(&j)
-	began := time.Now()
+	began, from := time.Now(), daemontest.CPU(f.PID())
 	f.Send("POST", "/api/admin/imports/"+j.ID+"/run", nil).OK()
 	f.Every(10*time.Millisecond, func() bool {
 		f.Must(json.Unmarshal([]byte(f.Get("/api/admin/imports/"+j.ID).OK().Text), &j))
 		return j.Ended()
 	})
-	took := time.Since(began)
+	took, cpu = time.Since(began), daemontest.CPU(f.PID())-from
 	if j.Added != int64(f.N) {
 		f.Errorf("%+v", j)
 	}
-	return took
+	return took, cpu
 }
