@@ -73,12 +73,14 @@ type campaignState struct {
 	Subject  string             `json:"subject"`
 	Version  int64              `json:"version"`
 	JobID    string             `json:"send_job_id"`
-	tag      string // its ETag
+	tag      string             // its ETag
 	revision int64
 }
 
 // stopped reports whether nothing goes out of what was scheduled before.
-func (s campaignState) stopped() bool { return s.State == core.CampaignDraft || s.State == core.CampaignApproved }
+func (s campaignState) stopped() bool {
+	return s.State == core.CampaignDraft || s.State == core.CampaignApproved
+}
 
 // settled reports whether what goes out is settled.
 func (s campaignState) settled() bool {
