@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/binary"
+	"fmt"
 	"strings"
 	"time"
 
@@ -357,8 +358,9 @@ func (u *undoing) resume(sub *core.Subscription, at core.Instant) error {
 // lift removes some of the addresses that the import has added to the suppression list, and reports whether there were
 // any.
 func (u *undoing) lift() (more bool, err error) {
-	n, err := u.exec(`DELETE FROM suppression WHERE (tenant_id, email_key) IN (SELECT tenant_id, email_key FROM suppression
-		INDEXED BY suppression_import WHERE import_id = ?1 AND import_id <> '' LIMIT +?2)`, u.job.ID, importBatch)
+	n, err := u.execPairs(u.job.ID, fmt.Sprintf(`SELECT tenant_id AS a, email_key AS b FROM suppression INDEXED BY
+		suppression_import WHERE import_id = ? AND import_id <> '' LIMIT %d`, importBatch),
+		"DELETE FROM suppression WHERE tenant_id = ? AND email_key = ?")
 	if err != nil || n == 0 {
 		return false, err
 	}
