@@ -53,6 +53,7 @@ func exampleEnv(t *testing.T) *env {
 	}, make([]byte, 32), "command"))
 	for _, step := range []string{
 		"user op operator", "account pia verified tenant_admin=" + exampleID,
+		"account gone email=gone@example.org verified",
 		`account reader email=reader@example.org verified password="a long password"`, "person ann",
 		"device lamp owner=ann", "agent gateway owner=ann", "model vase owner=ann",
 		"share given model=vase email=other@example.org",
@@ -80,7 +81,7 @@ func (e *env) send(r *web.Route, body web.Object) int {
 		"/api/campaigns/:id/correction": "mails.campaign",
 		"/api/send-jobs":                "issue", "/api/admin/subscribers": "sub", "/api/admin/imports": "file",
 		"/api/devices": "lamp",
-		"/api/agents":  "gateway", "/api/admin/users": "reader", "/api/admin/team": "pia", "/api/models": "vase", "/api/media": "pic",
+		"/api/agents":  "gateway", "/api/admin/users": "reader", "/api/admin/users/:id/erase": "gone", "/api/admin/team": "pia", "/api/models": "vase", "/api/media": "pic",
 		"/api/admin/webhook-clients": "spare", "/api/admin/webhook-endpoints": "receiver",
 		"/api/admin/outbox":             "confirmed",
 		"/api/admin/oauth-clients/:id/": "shop", "/api/admin/dkim-keys": "rsa", "/api/admin/themes": "ours",

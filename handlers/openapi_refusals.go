@@ -370,6 +370,7 @@ var refusals = map[string][]web.Refusal{
 	"listMailsToAddress": {badEmail},
 	"sendTestMail":       {refused("email", "No mail may go there"), badEmail},
 	"pauseJob":           {clash("The job has ended, or is paused")},
+	"retryOutboxEvent":   {clash("Too many events wait for the endpoint")},
 	"resumeJob":          {clash("The job has ended, is not paused, or waits for something else")},
 	"retryJob":           {clash("The job has not ended, has left nobody out, or was retried")},
 	"receiveSubscriptionEvent": {

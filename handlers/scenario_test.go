@@ -120,10 +120,7 @@ func argOr(args map[string]string, key, def string) string {
 	return def
 }
 
-// Few events may wait for an endpoint, so that a scenario shows what comes then.
-func newEnv(t *testing.T) *env {
-	return newEnvOn(t, storetest.OpenWith(t, store.Options{EndpointEvents: 4}))
-}
+func newEnv(t *testing.T) *env { return newEnvOn(t, storetest.Open(t)) }
 
 func newEnvOn(t *testing.T, s *store.Store) *env {
 	e := unservedEnv(t, s)
@@ -431,7 +428,8 @@ func runScenario(t *testing.T, file string, hits map[string]bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := newEnv(t)
+	// Few events may wait for an endpoint, so that a scenario shows what comes then.
+	e := newEnvOn(t, storetest.OpenWith(t, store.Options{EndpointEvents: 4}))
 	blocks, raw := parseScenario(string(text))
 	var out strings.Builder
 	for i, x := range blocks {

@@ -48,7 +48,7 @@ func TestHrefsKeepTheirMeaning(t *testing.T) {
 				!strings.Contains(mended[0].body, "https://b.example/?c=1&amp;copy=2") {
 				t.Errorf("%s: mended to %+v", page, mended)
 			}
-			i := &inspector{in: &Inspection{}}
+			i := &inspector{in: &Inspection{}, seen: map[string]bool{}}
 			if i.links(tokens); !slices.Equal(i.addresses, []string{want}) {
 				t.Errorf("%s: the checks see %q, want %s", page, i.addresses, want)
 			}

@@ -102,7 +102,8 @@ func TestListedSubscriptionShowsWhyNothingIsMailed(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	sub, _, err := added(n, "ann@example.org", "active", now0)
 	n.Must(err)
-	n.SQL("INSERT INTO suppression VALUES (?, 'ann@example.org', 'bounced', 'mailbox full', 1)", n.TenantID)
+	n.SQL(`INSERT INTO suppression (tenant_id, email_key, kind, reason, created_at)
+		VALUES (?, 'ann@example.org', 'bounced', 'mailbox full', 1)`, n.TenantID)
 	l, err := n.ListedSubscription(t.Context(), sub.ID, []string{n.TenantID}, false)
 	if err != nil || l.Shown() != "bounced" || l.TenantID != n.TenantID {
 		t.Errorf("%+v, %v", l, err)

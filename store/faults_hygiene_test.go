@@ -2,8 +2,23 @@ package store
 
 import "newsletterd/core"
 
-// hygiene asks a person once more who has not confirmed.
+// suppressed imports addresses that no campaign may go to.
+func (s *story) suppressed() {
+	ctx := s.Context()
+	row := ImportRow{Email: "blocked@example.org", Left: true, Departure: Departure{Block: core.StatusComplaint}}
+	var im *Import
+	s.op("NewSuppressionImport", func() (err error) {
+		im, err = s.NewSuppressionImport(ctx, s.tenant, "file", "test")
+		return err
+	})
+	s.op("NewSuppressionImport", func() error { return im.Add(ctx, []ImportRow{row}, now0+110) })
+	s.op("NewSuppressionImport", func() error { return im.End(ctx, now0+110) })
+	im.Close()
+}
+
+// hygiene asks a person once more who has not confirmed, and imports blocked addresses.
 func (s *story) hygiene() {
+	s.suppressed()
 	ctx := s.Context()
 	s.op("Subscribe", func() error {
 		return onlyErr2(s.Subscribe(ctx, SubscribeRequest{ListID: s.list, Email: "fay@example.org"}, now0+30))

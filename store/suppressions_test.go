@@ -109,7 +109,8 @@ func TestSuppressedPages(t *testing.T) {
 	for i := range 5 {
 		for _, tenant := range []string{"", "t1", "t2"} {
 			n.SQL("INSERT INTO disabled VALUES (?, ?, 'r', 'd', 1, 1)", fmt.Sprintf("a%d@example.org", i), tenant)
-			n.SQL("INSERT INTO suppression VALUES (?, ?, 'complaint', 'r', 1)", tenant,
+			n.SQL(`INSERT INTO suppression (tenant_id, email_key, kind, reason, created_at)
+			VALUES (?, ?, 'complaint', 'r', 1)`, tenant,
 				fmt.Sprintf("a%d@example.org", i))
 		}
 	}

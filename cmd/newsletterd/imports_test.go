@@ -93,7 +93,7 @@ var homes = map[string][]string{
 	"github.com/go-jose/go-jose/v4":           {"auth"},
 	"github.com/go-webauthn/webauthn":         {"auth"},
 	"golang.org/x/crypto":                     {"auth", "store", "cmd/newsletterd"},
-	"golang.org/x/net":                        {"core", "handlers/console", "mail", "cmd/newsletterd/daemontest"},
+	"golang.org/x/net":                        {"core", "handlers/console", "handlers/web", "mail", "cmd/newsletterd/daemontest"},
 	"golang.org/x/oauth2":                     {"cmd/newsletterd"},
 	"github.com/coreos/go-oidc/v3":            {"cmd/newsletterd/oidctest"},
 	"github.com/emersion/go-smtp":             {"mail"},

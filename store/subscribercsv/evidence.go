@@ -228,8 +228,11 @@ func (c *Reader) evidence(record []string) (string, error) {
 				}
 				cell, f := evidenceCell(record[col.index], &col, c.Now)
 				if f != readable && col.mapped {
-					return "", core.Invalidf("", "%q is no %s that can be (column %s).", cleanCell(record[col.index]),
-						map[bool]string{false: "date", true: "IP address"}[address], c.header[col.index])
+					cell, name := cleanCell(record[col.index]), c.header[col.index]
+					if address {
+						return "", core.Invalidf("", "%q in column %s is not an IP address.", cell, name)
+					}
+					return "", core.Invalidf("", "%q in column %s is not a date.", cell, name)
 				}
 				fault = max(fault, f)
 				part += cell
