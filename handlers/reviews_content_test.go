@@ -60,13 +60,15 @@ func TestReviewOfWhatHasChanged(t *testing.T) {
 				})
 				return err
 			}},
-			{"Pictures and attachments: changed by Cy", func(f *core.CampaignFields) { f.Attachments = []string{paper.ID} },
+			{
+				"Pictures and attachments: changed by Cy", func(f *core.CampaignFields) { f.Attachments = []string{paper.ID} },
 				func() error {
 					_, err := e.store.UpdateMedia(t.Context(), paper.ID, cy, now, func(m *core.Media) error {
 						return m.Change(core.MediaInput{Name: new("offer.pdf")}, now)
 					})
 					return err
-				}},
+				},
+			},
 			{"Campaign: changed by Bob", func(*core.CampaignFields) {}, func() error {
 				e.edit(core.UserActor(e.bob.ID))
 				e.review(0)

@@ -112,31 +112,47 @@ func TestAnApprovalIsOfWhatWasSeen(t *testing.T) {
 		part     string // empty: it changes nothing
 		do, undo func()
 	}{
-		{"the template", &a.words, core.ChangedLayout, func() { a.setTemplate(&a.frame, "user:cy", "Buy\n{{content}}") },
-			func() { a.setTemplate(&a.frame, "user:cy", a.frame.BodyText) }},
-		{"the layout around it", &a.words, core.ChangedLayout,
+		{
+			"the template", &a.words, core.ChangedLayout, func() { a.setTemplate(&a.frame, "user:cy", "Buy\n{{content}}") },
+			func() { a.setTemplate(&a.frame, "user:cy", a.frame.BodyText) },
+		},
+		{
+			"the layout around it", &a.words, core.ChangedLayout,
 			func() { a.setTemplate(&a.around, "user:cy", "Buy\n{{content}}") },
-			func() { a.setTemplate(&a.around, "user:cy", a.around.BodyText) }},
+			func() { a.setTemplate(&a.around, "user:cy", a.around.BodyText) },
+		},
 		{"the template touched", &a.words, "", func() { a.setTemplate(&a.frame, "user:cy", a.frame.BodyText) }, nil},
-		{"the theme", &a.looks, core.ChangedTheme, func() { a.setTheme("user:cy", title("#7a1f3d")) },
-			func() { a.setTheme("user:cy", title(a.theme.Light.Title)) }},
+		{
+			"the theme", &a.looks, core.ChangedTheme, func() { a.setTheme("user:cy", title("#7a1f3d")) },
+			func() { a.setTheme("user:cy", title(a.theme.Light.Title)) },
+		},
 		{"the theme touched", &a.looks, "", func() { a.setTheme("user:cy", title(a.theme.Light.Title)) }, nil},
 		{"the theme renamed", &a.looks, "", func() { a.setTheme("user:cy", core.ThemeInput{Name: new("Mine")}) }, nil},
-		{"the name of an attachment", &a.looks, core.ChangedMedia,
+		{
+			"the name of an attachment", &a.looks, core.ChangedMedia,
 			func() { a.setMedia(&a.paper, core.MediaInput{Name: new("offer.pdf")}) },
-			func() { a.setMedia(&a.paper, core.MediaInput{Name: new("paper.pdf")}) }},
+			func() { a.setMedia(&a.paper, core.MediaInput{Name: new("paper.pdf")}) },
+		},
 		{"the text of a picture", &a.looks, "", func() { a.setMedia(&a.boot, core.MediaInput{Alt: new("A shoe")}) }, nil},
-		{"a picture that is gone", &a.looks, core.ChangedMedia,
+		{
+			"a picture that is gone", &a.looks, core.ChangedMedia,
 			func() { a.Must(a.DeleteMedia(t.Context(), a.boot.ID, true, "user:cy", a.Now)) },
-			func() { a.boot = a.NewMedia("boot.png", []string{"a picture"}) }},
-		{"the sender", &a.words, core.ChangedSettings,
+			func() { a.boot = a.NewMedia("boot.png", []string{"a picture"}) },
+		},
+		{
+			"the sender", &a.words, core.ChangedSettings,
 			func() { tenant(core.TenantInput{MailFromName: new("Someone else")}) },
-			func() { tenant(core.TenantInput{MailFromName: new("")}) }},
-		{"where replies go", &a.words, core.ChangedSettings,
+			func() { tenant(core.TenantInput{MailFromName: new("")}) },
+		},
+		{
+			"where replies go", &a.words, core.ChangedSettings,
 			func() { tenant(core.TenantInput{ReplyTo: new("desk@acme.example")}) },
-			func() { tenant(core.TenantInput{ReplyTo: new("")}) }},
-		{"the first recipients", &a.words, core.ChangedPlan, func() { tenant(core.TenantInput{FirstFew: new(true)}) },
-			func() { tenant(core.TenantInput{FirstFew: new(false)}) }},
+			func() { tenant(core.TenantInput{ReplyTo: new("")}) },
+		},
+		{
+			"the first recipients", &a.words, core.ChangedPlan, func() { tenant(core.TenantInput{FirstFew: new(true)}) },
+			func() { tenant(core.TenantInput{FirstFew: new(false)}) },
+		},
 		{"the name of the list", &a.words, core.ChangedLists, func() { lists("Daily") }, func() { lists(a.list.Name) }},
 	} {
 		seen := a.draft(change.of)

@@ -213,10 +213,14 @@ func TestImportedLeavingEndsWhoJoinedBefore(t *testing.T) {
 	}{
 		{"a file, no time", false, "", 0, "unsubscribed"},
 		{"a file, a time", false, "", now0 - 9*day, "unsubscribed"},
-		{"a file that gives an earlier time", false, "confirmed 2019-05-01 10:00:00 from 203.0.113.7", 1_600_000_000_000,
-			"unsubscribed"},
-		{"a file that gives a later time", false, "opted in 2019-05-01; confirmed 2020-12-01T10:00:00Z from 2001:db8::1",
-			1_600_000_000_000, "active"},
+		{
+			"a file that gives an earlier time", false, "confirmed 2019-05-01 10:00:00 from 203.0.113.7", 1_600_000_000_000,
+			"unsubscribed",
+		},
+		{
+			"a file that gives a later time", false, "opted in 2019-05-01; confirmed 2020-12-01T10:00:00Z from 2001:db8::1",
+			1_600_000_000_000, "active",
+		},
 		{"themselves, no time", true, "", 0, "active"},
 		{"themselves, an earlier time", true, "", now0 - day, "active"},
 		{"themselves, a later time", true, "", now0 + day, "unsubscribed"},

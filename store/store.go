@@ -227,8 +227,10 @@ func (s *Store) startWriter(ctx context.Context, left leftover) error {
 	if s.opts.Mode == Command {
 		w.tries = commandTries
 	}
-	w.tx = Tx{store: s, conn: conn, stmts: map[string]*sqlx.Stmt{}, open: map[int64]int64{}, counts: counting{},
-		queues: map[string]*endpointQueue{}}
+	w.tx = Tx{
+		store: s, conn: conn, stmts: map[string]*sqlx.Stmt{}, open: map[int64]int64{}, counts: counting{},
+		queues: map[string]*endpointQueue{},
+	}
 	w.counts = counting{}
 	var through map[string]string
 	err = retryBusy(daemonTries, func() error { through, err = marks(ctx, conn); return err })

@@ -118,8 +118,10 @@ func TestFiguresOfDeadEndpoints(t *testing.T) {
 	var took time.Duration
 	var rate float64
 	for _, endpoint := range []struct{ name, addr string }{
-		{"no endpoint", ""}, {"an endpoint that refuses", refuses}, {"an endpoint that is silent",
-			silent.Addr().String()},
+		{"no endpoint", ""}, {"an endpoint that refuses", refuses}, {
+			"an endpoint that is silent",
+			silent.Addr().String(),
+		},
 	} {
 		f := figurestest.New(t)
 		f.Env = append(f.Env, "NEWSLETTERD_WEBHOOKS_ALLOW="+endpoint.addr)

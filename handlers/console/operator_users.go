@@ -159,11 +159,14 @@ func (o *Console) actOnUser(p *Page) (web.HTML, error) {
 		"disable": {
 			http.MethodPut, "", p.T("Switch the account off?"), p.T("They are signed out, and can't sign in until it is switched on."),
 			p.T("Switch it off"),
-			map[string]any{"disabled": true}, true,
+			map[string]any{"disabled": true},
+			true,
 		},
 		"logout": {
 			http.MethodPost, "/logout-everywhere", p.T("Sign them out everywhere?"),
-			p.T("Every session and every token of theirs ends at once."), p.T("Sign them out"), map[string]any{}, true,
+			p.T("Every session and every token of theirs ends at once."), p.T("Sign them out"),
+			map[string]any{},
+			true,
 		},
 		"reset": {
 			http.MethodPost, "/reset-second-factor", p.T("Remove the second factor?"),
@@ -175,7 +178,9 @@ func (o *Console) actOnUser(p *Page) (web.HTML, error) {
 		},
 		"erase": {
 			http.MethodPost, "/erase", p.T("Erase the person?"),
-			p.T("The account, and all that is known of the person in any list, is removed for good."), p.T("Erase for good"), map[string]any{}, true,
+			p.T("The account, and all that is known of the person in any list, is removed for good."), p.T("Erase for good"),
+			map[string]any{},
+			true,
 		},
 	}[p.Form["act"]]
 	if !ok {

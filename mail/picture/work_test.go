@@ -37,9 +37,11 @@ func TestScansOfAJPEGAreCounted(t *testing.T) {
 		{"as many as are taken, of a large one", scansOf(true, 6000, 5000, MaxScans), "unsupported_picture"},
 		{"one that isn't progressive", scansOf(false, 64, 64, 1), ""},
 		{"the same once more in one that isn't progressive", scansOf(false, 64, 64, 2), "invalid_picture"},
-		{"scans behind fill bytes",
+		{
+			"scans behind fill bytes",
 			bytes.ReplaceAll(scansOf(true, 64, 64, MaxScans+1), []byte("\xff\xda"), []byte("\xff\xff\xff\xda")),
-			"unsupported_picture"},
+			"unsupported_picture",
+		},
 	} {
 		p, err := Open(c.data)
 		if codeOf(err) != c.code || c.code == "" && err != nil {
@@ -102,8 +104,12 @@ func TestLargePNGsAreKeptSmaller(t *testing.T) {
 		f            format
 		w, h, fw, fh int
 	}{
-		{formatPNG, 500, 8000, 500, 8000}, {formatPNG, 500, 9000, 471, 8478}, {formatPNG, 2500, 2500, 2000, 2000},
-		{formatPNG, 5000, 1000, 2400, 480}, {formatWebP, 2500, 2500, 2000, 2000}, {formatJPEG, 2500, 2500, 2400, 2400},
+		{formatPNG, 500, 8000, 500, 8000},
+		{formatPNG, 500, 9000, 471, 8478},
+		{formatPNG, 2500, 2500, 2000, 2000},
+		{formatPNG, 5000, 1000, 2400, 480},
+		{formatWebP, 2500, 2500, 2000, 2000},
+		{formatJPEG, 2500, 2500, 2400, 2400},
 	} {
 		h := head{format: c.f}
 		if w, t2 := h.keptSize(c.w, c.h, FullWidth); w != c.fw || t2 != c.fh {
