@@ -71,3 +71,31 @@ func TestADisabledClient(t *testing.T) {
 		t.Errorf("a token of an enabled client: %v", err)
 	}
 }
+
+// A token whose request was authenticated before its client was disabled, and whose family is written after that, is not
+// good once the client is enabled again.
+func TestATokenThatADisablingOvertakes(t *testing.T) {
+	f := newFlow(t, nil)
+	set := func(disabled bool) {
+		t.Helper()
+		if _, err := f.s.UpdateClient(t.Context(), f.client.ID, "test", func(c *core.Client) error {
+			_, err := c.Change(core.ClientInput{Disabled: &disabled}, true, t0)
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	family := core.Family{
+		ID: core.NewID(), Kind: core.FamilyClient, ClientID: f.client.ID, Scope: "openid", AuthAt: t0, CreatedAt: t0,
+		ExpiresAt: t0.Add(time.Hour),
+	}
+	set(true)
+	if err := f.p.store.AddFamily(t.Context(), family); err != nil {
+		t.Fatal(err)
+	}
+	set(false)
+	state, err := f.p.store.TokenState(t.Context(), family.ID, t0)
+	if err != nil || state.Live {
+		t.Errorf("live %v, %v", state.Live, err)
+	}
+}

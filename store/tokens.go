@@ -149,14 +149,16 @@ func (s *Store) AddFamily(ctx context.Context, f core.Family) error {
 	return s.updateRepeatable(ctx, func(tx *Tx) error { return tx.insertFamily(f) })
 }
 
-var insertFamily = insertInto("family",
-	`id, kind, user_id, client_id, tenant_id, scope, epoch, amr, remote, user_agent, browser_id,
-	auth_at, created_at, used_at, expires_at, claims`)
+// insertFamily ends a family as it begins where its client was disabled after the request was authenticated, or its
+// tokens would be good once the client is enabled again.
+const insertFamily = `INSERT INTO family (id, kind, user_id, client_id, tenant_id, scope, epoch, amr, remote, user_agent,
+	browser_id, auth_at, created_at, used_at, expires_at, claims, revoked_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9,
+	?10, ?11, ?12, ?13, ?13, ?14, ?15, iif(EXISTS (SELECT 1 FROM client WHERE id = ?4 AND disabled_at > 0), ?13, 0))`
 
 func (tx *Tx) insertFamily(f core.Family) error {
 	_, err := tx.exec(insertFamily,
 		f.ID, f.Kind, f.UserID, f.ClientID, f.TenantID, f.Scope, f.Epoch, f.AMR, f.Remote, f.UserAgent, f.BrowserID,
-		int64(f.AuthAt), int64(f.CreatedAt), int64(f.CreatedAt), int64(f.ExpiresAt), f.Claims)
+		int64(f.AuthAt), int64(f.CreatedAt), int64(f.ExpiresAt), f.Claims)
 	return err
 }
 
