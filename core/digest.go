@@ -14,8 +14,8 @@ const (
 	ChangedCampaign = "campaign" // what the campaign says itself
 	ChangedTheme    = "theme"
 	ChangedLayout   = "layout"   // the template around the content, or the layout around that
-	ChangedSettings = "settings" // of the tenant: its name, sender, brand or postal address
-	ChangedLists    = "lists"    // their names or languages
+	ChangedSettings = "settings" // of the tenant: its name, sender, brand, postal address, links or tracking
+	ChangedLists    = "lists"    // their names or languages, or whom they let a campaign go to
 	ChangedMedia    = "media"    // attachments and pictures
 	ChangedPlan     = "plan"     // who gets it first, and when
 	ChangedProgram  = "program"  // the same records are compiled to something else
@@ -50,13 +50,15 @@ type Covered struct {
 	Fields      *CampaignFields
 	Attachments []CoveredFile
 	Pictures    []string // of those of ours that mails show, the digits of the files that are there
+	MailedProof []bool   // of each list: only subscribers who confirmed by a mailed link get it
 	WantedAt    Instant  // of the review
 	FirstFew    bool     // some recipients get it first, unless the sender says otherwise
 
-	// Only to say what has changed: the copy has what they make of it.
-	Theme  *Theme // the tenant's own; nil: a built-in one
 	Tenant *Tenant
-	List   *List // the first one
+
+	// Only to say what has changed: the copy has what they make of it.
+	Theme *Theme // the tenant's own; nil: a built-in one
+	List  *List  // the first one
 }
 
 // Digest names the bytes of what an approval covers. It has a fingerprint of each part after it, which tell what has
@@ -101,7 +103,10 @@ func jsonOf(v any) string {
 func (c *Covered) Digest() Digest {
 	f, sum := c.Frozen, hashed{sha256.New()}
 	sum.add(c.Copy.Name, c.Copy.Subject, c.Copy.BodyHTML, c.Copy.BodyText, c.Copy.Template, c.Copy.UnsubscribeURL,
-		jsonOf([]bool{c.Copy.TrackOpen, c.Copy.TrackClick, c.Copy.Totals}))
+		jsonOf([]bool{
+			c.Copy.TrackOpen && !c.Tenant.NoTracking, c.Copy.TrackClick && !c.Tenant.NoTracking, c.Copy.Totals,
+			c.Tenant.TrackingConsent,
+		}), c.Tenant.PublicURL, c.Tenant.PrivacyURL, jsonOf(c.MailedProof))
 	sum.add(f.ListName, f.TenantName, f.PostalAddress, f.Language, f.MailFrom, f.FromName, f.ReplyTo, f.TemplateName,
 		f.TemplateHTML, f.TemplateText, f.LayoutHTML, f.LayoutText)
 	sum.list(f.ListNames)
@@ -135,10 +140,10 @@ func (c *Covered) part(name string) []string {
 		t := c.Tenant
 		return []string{
 			t.Name, t.PostalAddress, f.MailFrom, f.FromName, f.ReplyTo, t.Language, t.PublicURL, t.BrandName, t.BrandColor,
-			t.BrandLogoURL,
+			t.BrandLogoURL, t.PrivacyURL, jsonOf([]bool{t.NoTracking, t.TrackingConsent}),
 		}
 	case ChangedLists:
-		return append([]string{f.ListName, c.List.Language}, f.ListNames...)
+		return append([]string{f.ListName, c.List.Language, jsonOf(c.MailedProof)}, f.ListNames...)
 	case ChangedMedia:
 		return []string{jsonOf(c.Attachments), jsonOf(c.Pictures)}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"regexp"
 	"slices"
+	"strings"
 
 	"newsletterd/core"
 )
@@ -42,6 +43,10 @@ const (
 		AND id > ?2 AND (action LIKE 'template.%' OR action = 'theme.create' OR action = 'theme.update' AND
 		EXISTS (SELECT 1 FROM json_each(detail) WHERE key <> 'name'))`
 
+	clientKeepers = `SELECT created_by FROM client WHERE id IN (SELECT value FROM json_each(?1))
+		UNION SELECT actor FROM audit INDEXED BY audit_object WHERE object IN (SELECT value FROM json_each(?1))
+		AND action LIKE 'client.%'`
+
 	// removersOf are those who have taken a template of a name away since an entry.
 	removersOf = `SELECT DISTINCT actor FROM audit INDEXED BY audit_tenant WHERE tenant_id = ?1 AND id > ?2
 		AND action IN ('template.delete', 'template.update') AND json_extract(detail, '$.name.before') = ?3`
@@ -75,6 +80,25 @@ func designers(q querier, c *core.Campaign) (all []string, err error) {
 		var gone []string
 		err = q.all(&gone, removersOf, c.TenantID, c.AuditSeen, core.DefaultTemplate)
 		all = append(all, gone...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	keepers, err := keepersOf(q, slices.Concat(c.Writers, all))
+	return append(all, keepers...), err
+}
+
+// keepersOf reads who has created or changed the OAuth clients among some actors: what a program writes is theirs, since
+// they may hold its secret.
+func keepersOf(q querier, actors []string) (all []string, err error) {
+	programs := core.Strings{}
+	for _, actor := range actors {
+		if id, ok := strings.CutPrefix(actor, "client:"); ok {
+			programs = append(programs, id)
+		}
+	}
+	if len(programs) > 0 {
+		err = q.all(&all, clientKeepers, programs.Column())
 	}
 	return all, err
 }

@@ -44,7 +44,7 @@ func newApprovals(t *testing.T) *approvals {
 	})
 	a.boot = a.NewMedia("boot.png", []string{"a picture"})
 	a.looks = a.NewCampaign(a.list, func(f *core.CampaignFields) {
-		f.Theme, f.Attachments = "Ours", []string{a.paper.ID}
+		f.Theme, f.Attachments, f.Tracking = "Ours", []string{a.paper.ID}, core.TrackingPersons
 		f.Content.Source = "# Hello\n\n![A boot](https://news.example" + a.boot.Mail.Path("boot.png") + ")\n"
 	})
 	a.words = a.NewCampaign(a.list, func(f *core.CampaignFields) {
@@ -105,6 +105,12 @@ func TestAnApprovalIsOfWhatWasSeen(t *testing.T) {
 		})
 		a.Must(err)
 	}
+	proof := func(mailed bool) {
+		_, err := a.UpdateList(t.Context(), a.list.ID, "test", func(l *core.List) error {
+			return l.Change(core.ListInput{RequireMailedProof: new(mailed)}, a.Now)
+		})
+		a.Must(err)
+	}
 	tenant := func(in core.TenantInput) { a.ChangeTenant(a.tenant.ID, in) }
 	for _, change := range []struct {
 		name     string
@@ -112,6 +118,18 @@ func TestAnApprovalIsOfWhatWasSeen(t *testing.T) {
 		part     string // empty: it changes nothing
 		do, undo func()
 	}{
+		{
+			"tracking", &a.looks, core.ChangedSettings, func() { tenant(core.TenantInput{NoTracking: new(true)}) },
+			func() { tenant(core.TenantInput{NoTracking: new(false)}) },
+		},
+		{
+			"the address of links", &a.looks, core.ChangedSettings,
+			func() { tenant(core.TenantInput{PublicURL: new("https://other.example")}) },
+			func() { tenant(core.TenantInput{PublicURL: new(a.tenant.PublicURL)}) },
+		},
+		{
+			"whom the list lets it go to", &a.words, core.ChangedLists, func() { proof(true) }, func() { proof(false) },
+		},
 		{
 			"the template", &a.words, core.ChangedLayout, func() { a.setTemplate(&a.frame, "user:cy", "Buy\n{{content}}") },
 			func() { a.setTemplate(&a.frame, "user:cy", a.frame.BodyText) },
@@ -365,5 +383,43 @@ func TestApprovalsAfterAnUpgrade(t *testing.T) {
 	}
 	if c := mustCampaign(a, sent.ID); !c.ApprovedBySend {
 		t.Errorf("scheduled: %+v", c)
+	}
+}
+
+// What was approved while the tenant tracked nothing is sent without tracking, whatever the tenant says later.
+func TestAnApprovalWithoutTrackingStaysSo(t *testing.T) {
+	a := newApprovals(t)
+	a.ChangeTenant(a.tenant.ID, core.TenantInput{NoTracking: new(true)})
+	d := a.draft(&a.looks)
+	c, err := a.approve(&d, d.Digest, "user:bob")
+	a.Must(err)
+	a.ChangeTenant(a.tenant.ID, core.TenantInput{NoTracking: new(false)})
+	tracked := a.Count("SELECT count(*) FROM campaign_copy WHERE id = ? AND (track_open OR track_click)", c.CopyID)
+	if tracked > 0 || d.Fields.Tracking == core.TrackingOff {
+		t.Errorf("approved copies that are tracked: %d; the campaign says %q", tracked, d.Fields.Tracking)
+	}
+}
+
+// What a program writes is written by those who keep its client: they may hold the secret.
+func TestWhoKeepsAProgramIsAWriter(t *testing.T) {
+	a := newApprovals(t)
+	client, _, err := core.NewClient(core.ClientInput{
+		Name: new("Robot"), TenantID: &a.tenant.ID, ClientType: new(core.ClientConfidential),
+	}, true, a.Now)
+	a.Must(err)
+	client.CreatedBy = "user:ann"
+	a.Must(a.AddClient(t.Context(), client, "user:ann"))
+	_, err = a.UpdateClient(t.Context(), client.ID, "user:gil", func(c *core.Client) error {
+		_, err := c.RotateSecret(0, true, a.Now)
+		return err
+	})
+	a.Must(err)
+	d := a.draft(&a.words)
+	a.SQL("UPDATE campaign SET writers = ? WHERE id = ?", core.Strings{"client:" + client.ID}.Column(), d.Campaign.ID)
+	d = a.draft(&a.words)
+	for by, may := range map[string]bool{"user:ann": false, "user:gil": false, "user:bob": true} {
+		if _, err := a.approve(&d, d.Digest, by); (err == nil) != may {
+			t.Errorf("%s: %v", by, err)
+		}
 	}
 }

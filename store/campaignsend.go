@@ -51,6 +51,8 @@ func (tx *Tx) approve(c *core.Campaign, r *CampaignSending) error {
 	if err != nil {
 		return err
 	}
+	// Frozen too: what was approved without tracking is sent without it.
+	r.Copy.TrackOpen, r.Copy.TrackClick = r.Copy.TrackOpen && !tenant.NoTracking, r.Copy.TrackClick && !tenant.NoTracking
 	if _, err := insertRow(tx, &copyTable, r.Copy); err != nil {
 		return err
 	}
@@ -62,6 +64,9 @@ func (tx *Tx) approve(c *core.Campaign, r *CampaignSending) error {
 		return err
 	}
 	covered.Frozen, covered.Tenant, covered.List, covered.FirstFew = &frozen, &tenant, &lists[0], tenant.FirstFew
+	for i := range lists {
+		covered.MailedProof = append(covered.MailedProof, lists[i].RequireMailedProof)
+	}
 	if err := cover(tx, &covered); err != nil {
 		return err
 	}

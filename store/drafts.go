@@ -99,7 +99,7 @@ func (s *Store) ChangedDraft(ctx context.Context, c *core.Campaign, version int6
 	}
 	covered := core.Covered{
 		Copy: &d.Content.Copy, Frozen: &frozen, Fields: &d.Fields, Theme: d.Theme, Tenant: &t, List: &l,
-		WantedAt: c.WantedAt(), FirstFew: t.FirstFew,
+		WantedAt: c.WantedAt(), FirstFew: t.FirstFew, MailedProof: []bool{l.RequireMailedProof},
 	}
 	for _, id := range d.Fields.ListIDs[min(1, len(d.Fields.ListIDs)):] {
 		further, err := s.List(ctx, id)
@@ -107,6 +107,7 @@ func (s *Store) ChangedDraft(ctx context.Context, c *core.Campaign, version int6
 			return d, err
 		}
 		frozen.ListNames = append(frozen.ListNames, further.Name)
+		covered.MailedProof = append(covered.MailedProof, further.RequireMailedProof)
 	}
 	err = cover(readsOf{ctx, s}, &covered)
 	d.Digest = covered.Digest()
