@@ -94,6 +94,10 @@ func cameBack(h *message.Header, text string) bool {
 			return true
 		}
 	}
+	// A mail system that reports in words of its own has no such field; answers of programs for people do.
+	if auto := strings.ToLower(strings.TrimSpace(h.Get("Auto-Submitted"))); auto != "" && auto != "no" {
+		return false
+	}
 	return strings.TrimSpace(h.Get("Return-Path")) == "<>" &&
 		(bounceWords.MatchString(headerText(h, "Subject")) || bounceWords.MatchString(text))
 }

@@ -21,7 +21,7 @@ var (
 	// codeInText is an enhanced status code (RFC 3463) that is no part of an IP address or of a version.
 	codeInText = regexp.MustCompile(`(?:^|[^\d.])([245]\.\d{1,3}\.\d{1,3})(?:$|[^\d.]|\.(?:$|[^\d]))`)
 	basicFirst = regexp.MustCompile(`^\s*([245])\d\d(?:[ -]|$)`)
-	tooOften   = regexp.MustCompile(`(?i)\bat a rate\b|too (?:quickly|many|fast)|rate.?limit|exceeded .*\brate\b`)
+	tooOften   = regexp.MustCompile(`(?i)\bat a rate\b|too (?:quickly|many|much|fast)|rate.?limit|exceeded .*\brate\b`)
 	policy     = regexp.MustCompile(`(?i)spam|\bblock(?:ed|ing|.?list)|black.?list|\bpolic(?:y|ies)\b|\bspf\b|\bdkim\b|\bdmarc\b|` +
 		`reputation|authenticat|sender|mail from|virus|malware|\bbanned\b|\bcontent\b|relay|grey.?list|\brbl\b|unsolicited`)
 	// noSuchUser are the words of mail servers that know no such mailbox, in the languages in which they are seen.

@@ -17,6 +17,7 @@ func TestVerdicts(t *testing.T) {
 		{"5.0.0", "smtp; 450 later", VerdictPassing},
 		{"4.4.7", "smtp; 550 no such user", VerdictPassing},
 		{"5.2.1", "smtp; 550-5.2.1 The user is receiving mail at a rate that prevents more.", VerdictPassing},
+		{"5.2.1", "smtp; 550 5.2.1 The recipient is receiving too much mail right now.", VerdictPassing},
 		{"5.2.1", "smtp; 550 5.2.1 disabled", VerdictGone},
 		{"5.2.2", "smtp; 552 5.2.2 over quota", VerdictPassing},
 		{"5.4.1", "smtp;550 5.4.1 Recipient address rejected: Access denied. AS(201806281)", VerdictDoubtful},
