@@ -14,6 +14,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/core/coretest"
 	"newsletterd/store"
+	"newsletterd/store/storetest"
 	"newsletterd/worker"
 	"newsletterd/worker/workertest"
 )
@@ -238,4 +239,46 @@ func TestOperatorEndsTheRest(t *testing.T) {
 			h.Errorf("%d came at the new address, want 3", got)
 		}
 	})
+}
+
+// A receiver that refuses everything is left alone like one that doesn't answer: one event tries it, not each that waits.
+// One that refuses some events gets the others. When it is back, it gets all.
+func TestEndpointThatRefusesEverything(t *testing.T) {
+	const waiting, atOnce = 1200, 640 // so many are in hand when the first answers come
+	for name, c := range map[string]struct {
+		refuses func(n int) bool
+		most    int // posts in an hour
+	}{
+		"everything": {func(int) bool { return true }, atOnce + 100},
+		"each third": {func(n int) bool { return n%3 == 0 }, 3 * waiting},
+	} {
+		coretest.Bubble(t, func(t *testing.T) {
+			h := workertest.New(t, nil)
+			r := workertest.NewReceiver(h.Seeder)
+			h.NewEndpoint(core.EndpointInput{URL: new("https://crm.test/hook")})
+			posts, back := 0, false
+			r.On = func(p *workertest.Post) int {
+				if p.Path != "/hook" {
+					return 200
+				}
+				if posts++; !back && c.refuses(posts) {
+					return 500
+				}
+				return 200
+			}
+			for i := range waiting {
+				h.Active(h.List.ID, storetest.Reader(i))
+			}
+			h.Run(worker.Endpoints(h.Store, r.EndpointPoster(), h.Opts.Log))
+			coretest.Settle(time.Hour)
+			if posts > c.most {
+				t.Errorf("%s: %d posts", name, posts)
+			}
+			back = true
+			coretest.Settle(3 * time.Hour)
+			if n := len(r.Events("/hook")); n != waiting {
+				t.Errorf("%s: %d of %d events came", name, n, waiting)
+			}
+		})
+	}
 }

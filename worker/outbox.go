@@ -33,6 +33,7 @@ type outbox struct {
 	lookAt    time.Time           // while it is down: the next look
 	notBefore time.Time           // … and the earliest, for new events bring it forward
 	urge      string              // of operators, when it went down
+	refused   int                 // answers in a row that refused an event
 	unwritten []store.EventResult // that could not be written down
 }
 
@@ -224,6 +225,7 @@ func (d *delivery) record(ctx context.Context, first result) {
 	var records []store.EventResult
 	var gone []int64
 	for _, r := range gather(first, d.results, outboxRecord) {
+		d.count(&r)
 		gone = append(gone, d.settle(ctx, r)...)
 		if !cut(ctx, r) {
 			records = append(records, d.outcome(r, now))
@@ -234,6 +236,23 @@ func (d *delivery) record(ctx context.Context, first result) {
 	}
 	for _, id := range gone {
 		delete(d.held, id)
+	}
+}
+
+// refusedDown is how many answers in a row refuse an event before the receiver of a tenant counts as down. Each of the
+// events that wait would be tried by a schedule of its own otherwise, which keeps the daemon busy with a receiver that
+// takes nothing.
+const refusedDown = 20
+
+// count counts answers that refuse, and takes a receiver that refuses everything for one that does not answer.
+func (o *outbox) count(r *result) {
+	switch {
+	case o.endpoint == "" || r.down:
+	case r.done || r.dead:
+		o.refused = 0
+	default:
+		o.refused++
+		r.down = o.refused >= refusedDown
 	}
 }
 
@@ -359,7 +378,7 @@ func (o *outbox) probe(ctx context.Context) bool {
 	began := time.Now()
 	r := result{event: &events[0], verdict: o.post(ctx, &events[0])}
 	r.took = time.Since(began)
-	if r.down {
+	if o.count(&r); r.down {
 		o.rest(r.after)
 		o.stillDown(ctx, r)
 		return false
