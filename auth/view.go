@@ -2,6 +2,7 @@ package auth
 
 import (
 	"encoding/binary"
+	"strings"
 
 	"newsletterd/core"
 )
@@ -78,12 +79,13 @@ func (s *Sealer) OpenPreview(token string) (t PreviewToken, err error) {
 }
 
 // DraftToken names a version of a campaign as one address would get it, for those who are to look at it before it is
-// sent.
+// sent. With a digest it shows that content alone, however the campaign changes.
 type DraftToken struct {
 	CampaignID string
 	Version    int64
 	Email      core.Email // empty: a reader of whom nothing is known
 	IssuedAt   core.Instant
+	Seen       core.Digest // empty: whatever the version says then
 }
 
 // Expired reports whether the token has ended.
@@ -94,7 +96,11 @@ func (s *Sealer) SealDraft(t DraftToken) string {
 	plain := binary.AppendUvarint(nil, uint64(t.Version))
 	plain = binary.AppendUvarint(plain, uint64(t.IssuedAt))
 	plain = binary.AppendUvarint(plain, uint64(len(t.CampaignID)))
-	return s.Seal(purposeDraft, append(append(plain, t.CampaignID...), t.Email...))
+	plain = append(append(plain, t.CampaignID...), t.Email...)
+	if t.Seen != "" {
+		plain = append(append(plain, 0), t.Seen...) // no address has a NUL
+	}
+	return s.Seal(purposeDraft, plain)
 }
 
 // OpenDraft reads a token of SealDraft. Its life is the caller's to judge. Anything else is core.ErrInvalidToken.
@@ -114,7 +120,8 @@ func (s *Sealer) OpenDraft(token string) (t DraftToken, err error) {
 	if length > int64(len(plain)) {
 		return t, core.ErrInvalidToken
 	}
-	t.CampaignID, t.Email = string(plain[:length]), core.Email(plain[length:])
+	email, seen, _ := strings.Cut(string(plain[length:]), "\x00")
+	t.CampaignID, t.Email, t.Seen = string(plain[:length]), core.Email(email), core.Digest(seen)
 	return t, nil
 }
 

@@ -101,6 +101,10 @@ func TestDraftTokens(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, email := range []core.Email{"", "a@example.org"} {
+		bound := DraftToken{CampaignID: "c", Version: 3, Email: email, IssuedAt: 1_800_000_000_000, Seen: "abc"}
+		if got, err := s.OpenDraft(s.SealDraft(bound)); err != nil || got != bound {
+			t.Errorf("%+v %v", got, err)
+		}
 		want := DraftToken{CampaignID: "c", Version: 3, Email: email, IssuedAt: 1_800_000_000_000}
 		token := s.SealDraft(want)
 		if got, err := s.OpenDraft(token); err != nil || got != want {

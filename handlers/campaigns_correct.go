@@ -100,5 +100,7 @@ func (d Drafts) corrected(ctx context.Context, c *core.Campaign, change func(*co
 	if err := c.Correctable(); err != nil {
 		return l, err
 	}
-	return d.compileChanged(ctx, c, c.ApprovedVersion, change, now)
+	l, err = d.compileChanged(ctx, c, c.ApprovedVersion, change, now)
+	l.Draft.Digest = "" // no approval covers it
+	return l, err
 }

@@ -60,10 +60,12 @@ func (d Drafts) Recipient(ctx context.Context, l *Look, to core.Email, now core.
 	return r, err
 }
 
-// View returns the address at which a draft can be looked at without signing in, for auth.DraftTTL.
+// View returns the address at which a draft can be looked at without signing in, for auth.DraftTTL. It shows what the
+// digest of the draft names and nothing else, so that an approver sees what that digest approves.
 func (d Drafts) View(draft *store.Draft, to core.Email, now core.Instant) string {
 	return draft.Content.Tenant.Origin(d.Origin) + "/v/" + d.Sealer.SealDraft(auth.DraftToken{
 		CampaignID: draft.Campaign.ID, Version: draft.Version.Version, Email: to, IssuedAt: now,
+		Seen: draft.Digest,
 	})
 }
 

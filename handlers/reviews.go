@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"cmp"
 	"errors"
 	"net/url"
 	"strings"
@@ -55,6 +54,9 @@ type reviewView struct {
 	NotYou                            bool   // another person has to approve it
 	Approves, Sends, Rejects          bool   // which buttons there are
 	Readers                           core.Audience
+	Preheader                         string
+	Files                             []core.Attachment
+	Facts                             []reviewFact // what else an approval covers
 }
 
 // address is the address of the page.
@@ -172,7 +174,9 @@ func (a reviewPages) fill(c *web.Call, data *reviewView, of *core.Campaign, acto
 	}
 	data.Tag = campaignTag{of.Revision, l.Draft.Digest}.String()
 	content := &l.Draft.Content
-	data.From = cmp.Or(l.Draft.Fields.FromName, content.Tenant.SenderName())
+	if err := a.fillFacts(c, data, &l); err != nil {
+		return nil, err
+	}
 	names := []string{content.List.Name}
 	for i := 1; i < len(l.Draft.Fields.ListIDs); i++ {
 		other, err := a.store.List(c, l.Draft.Fields.ListIDs[i])

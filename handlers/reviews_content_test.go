@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"io"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -166,6 +167,129 @@ func TestConsoleSavesThoughTheThemeChanged(t *testing.T) {
 		e.sends(e.path(""), http.StatusSeeOther, url.Values{"revision": {`"` + tag.String() + `"`}, "subject": {"News of June"}})
 		if now, err := e.store.Campaign(t.Context(), c.ID); err != nil || now.Subject != "News of June" {
 			t.Errorf("%q, %v", now.Subject, err)
+		}
+	})
+}
+
+// The page shows whatever an approval covers: the sender's address, where replies go, files, who is left out, what is
+// tracked, and what is added to links. The last page of the console shows it to the writer, too.
+func TestReviewShowsAllThatIsCovered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newReviewEnv(t)
+		e.login()
+		e.seed.ChangeTenant(e.tenant.ID, core.TenantInput{Domains: &[]string{"acme.example"}})
+		paper := e.seed.NewMedia("paper.png", []string{"picture"})
+		staff := e.seed.NewList(func(in *core.ListInput) { in.Name = new("Staff") })
+		list := core.List{ID: e.seed.ListID, TenantID: e.tenant.ID}
+		april := e.seed.NewCampaign(list, func(f *core.CampaignFields) { f.Name = "April" })
+		march := e.seed.NewCampaign(list, func(f *core.CampaignFields) { f.Name = "March" })
+		plain := e.campaign
+		full := e.seed.NewCampaign(list, func(f *core.CampaignFields) {
+			f.FromName, f.FromEmail, f.ReplyTo = "Desk", "desk@acme.example", "answers@acme.example"
+			f.Preheader, f.Attachments, f.ExcludeListIDs = "In short", []string{paper.ID}, []string{staff.ID}
+			f.ExcludeCampaignIDs = []string{april.ID}
+			f.Audience = &core.FollowUp{Of: march.ID, Who: core.FollowUnopened}
+			f.Tracking, f.UTM = core.TrackingPersons, core.UTM{Source: "letter", Campaign: "may"}
+		})
+		facts := func(path, lang string) string {
+			t.Helper()
+			body, err := io.ReadAll(e.ask("GET", path, nil, "Accept-Language", lang).Body)
+			e.must(err)
+			_, list, _ := strings.Cut(string(body), `<dl class="facts">`)
+			list, _, _ = strings.Cut(list, "</dl>")
+			return textOf(list)
+		}
+		console := []string{
+			"desk@acme.example", "answers@acme.example", "paper.png (7 B)", "Staff", "April", "March",
+			"utm_source=letter", "utm_campaign=may",
+		}
+		for _, lang := range core.Languages {
+			w := words()[lang]
+			e.campaign = full
+			got := facts(reviewAddress(full.ID), lang)
+			for _, want := range append(console, w.ReviewPreheader, "In short", w.ReviewReplyTo, w.ReviewAttachments,
+				w.ReviewExcluded, w.ReviewExcludedSent, fillIn(w.ReviewOnlyUnopened, "campaign", "March"), w.ReviewTracking,
+				w.ReviewPersons, w.ReviewUTM) {
+				if !strings.Contains(got, want) {
+					t.Errorf("%s: no %q in %s", lang, want, got)
+				}
+			}
+			got = facts(reviewAddress(plain.ID), lang)
+			for _, absent := range []string{w.ReviewAttachments, w.ReviewExcluded, w.ReviewTracking, w.ReviewUTM} {
+				if got == "" || strings.Contains(got, absent) {
+					t.Errorf("%s: %q in %s", lang, absent, got)
+				}
+			}
+		}
+		got := facts("/console/"+e.tenant.ID+"/campaigns/"+full.ID+"/send", "en")
+		for _, want := range console {
+			if !strings.Contains(got, want) {
+				t.Errorf("the console: no %q in %s", want, got)
+			}
+		}
+		e.seed.ChangeTenant(e.tenant.ID, core.TenantInput{NoTracking: new(true)})
+		if got := facts(reviewAddress(full.ID), "en"); strings.Contains(got, words()["en"].ReviewTracking) {
+			t.Errorf("the tenant tracks nothing: %s", got)
+		}
+	})
+}
+
+// The link on the page shows what the page is of, or nothing: who changes the layout for as long as the reviewer looks
+// gets nothing approved that was not seen.
+func TestReviewLooksAtWhatIsApproved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newReviewEnv(t)
+		e.login()
+		frame := e.seed.NewTemplate(core.TemplateInput{Name: new("Frame"), BodyText: new("Evil\n{{content}}\n{{view_url}}")})
+		set := func(body string) {
+			t.Helper()
+			_, err := e.store.UpdateTemplate(t.Context(), frame.ID, core.UserActor(e.bob.ID), func(f *core.Template) error {
+				return f.Change(core.TemplateInput{BodyText: new(body + "\n{{content}}\n{{view_url}}")}, e.seed.Time())
+			})
+			e.must(err)
+		}
+		e.campaign = e.seed.NewCampaign(core.List{ID: e.seed.ListID, TenantID: e.tenant.ID}, func(f *core.CampaignFields) {
+			f.Content = core.CampaignContent{Kind: core.ContentText, Source: "Hello", Layout: "Frame"}
+		})
+		e.review(0)
+		_, page := e.page("GET", reviewAddress(e.campaign.ID), nil)
+		view := regexp.MustCompile(`https?://[^/"\s]+(/v/[\w-]+)`)
+		link := view.FindStringSubmatch(page)
+		if link == nil {
+			t.Fatal(page)
+		}
+		status, shown := e.page("GET", link[1], nil)
+		inner := view.FindStringSubmatch(shown)
+		if status != http.StatusOK || !strings.Contains(shown, "Evil") || inner == nil {
+			t.Fatalf("unchanged: %d, %s", status, shown)
+		}
+		set("Clean")
+		for _, path := range []string{link[1], inner[1]} {
+			status, shown := e.page("GET", path, nil)
+			if status != http.StatusPreconditionFailed || strings.Contains(shown, "Clean") || strings.Contains(shown, "Hello") ||
+				!strings.Contains(shown, words()["en"].OutdatedText) ||
+				!strings.Contains(shown, `href="https://news.example.org`+reviewAddress(e.campaign.ID)+`"`) {
+				t.Errorf("changed: %d, %s", status, shown)
+			}
+		}
+		set("Evil")
+		if status, shown := e.page("GET", link[1], nil); status != http.StatusOK || !strings.Contains(shown, "Evil") {
+			t.Errorf("as it was: %d, %s", status, shown)
+		}
+		if status, state := e.press("approve"); status != http.StatusOK || state != core.CampaignApproved {
+			t.Fatalf("%d, %s", status, state)
+		}
+		if status, shown := e.page("GET", link[1], nil); status != http.StatusPreconditionFailed ||
+			!strings.Contains(shown, words()["en"].ReviewIsApproved) {
+			t.Errorf("approved: %d, %s", status, shown)
+		}
+		_, page = e.page("GET", reviewAddress(e.campaign.ID), nil)
+		if link = view.FindStringSubmatch(page); link == nil {
+			t.Fatal(page)
+		}
+		set("Clean")
+		if status, shown := e.page("GET", link[1], nil); status != http.StatusOK || !strings.Contains(shown, "Evil") {
+			t.Errorf("frozen: %d, %s", status, shown)
 		}
 	})
 }

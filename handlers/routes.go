@@ -365,7 +365,8 @@ func (h *Handler) sendRoutes(t *web.Table) {
 	t.Add("GET", mail.ClickPath+":token", web.Public(), web.Page,
 		web.Query(seen.follow).Fails(core.Invalid, core.NotFound), "A link of a mail, on its way to where it leads")
 	t.Add("GET", "/v/:token", web.Public(), web.Page,
-		web.Query(seen.show).Fails(core.Invalid, core.NotFound), "A mail of a send job in the browser")
+		web.Query(seen.show).Fails(core.Invalid, core.NotFound, core.PreconditionFailed),
+		"A mail of a send job in the browser")
 	events := mailProviders{h.options.Store, h.ident, h.log}
 	t.Add("POST", "/webhooks/:provider", h.mailProvider(), web.Send,
 		web.Raw(events.take).DescribesJSON(reflect.TypeFor[providerEvent]()),

@@ -108,6 +108,9 @@ const viewPolicy = "sandbox allow-popups allow-popups-to-escape-sandbox allow-to
 // is tracked.
 func (a tracked) show(c *web.Call, in mailedToken) (web.HTML, error) {
 	body, err := a.bodyOf(c, in.Token)
+	if outdated, ok := errors.AsType[*outdatedView](err); ok {
+		return a.showOutdated(c, &outdated.of)
+	}
 	if kind := core.KindOf(err); errors.Is(err, core.ErrInvalidToken) || errors.Is(err, core.ErrTokenExpired) ||
 		kind == core.NotFound {
 		return web.HTML{}, linkError(c, err)
@@ -172,6 +175,9 @@ func (a tracked) draftOf(c *web.Call, t auth.DraftToken) ([]byte, error) {
 	}
 	d := Drafts{Store: a.store, Sealer: a.sealer, Origin: a.origin}
 	l, err := d.compile(c, &of, t.Version, c.Now)
+	if err == nil && t.Seen != "" && !t.Seen.Same(l.Draft.Digest) {
+		return nil, &outdatedView{of}
+	}
 	if err == nil {
 		err = l.Fault
 	}

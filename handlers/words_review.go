@@ -46,6 +46,25 @@ type reviewWords struct {
 	ReviewIsDraft    string `json:"review_is_draft"`
 	ReviewIsApproved string `json:"review_is_approved"`
 	ReviewIsOver     string `json:"review_is_over"`
+
+	ReviewReplyTo      string `json:"review_reply_to"`
+	ReviewPreheader    string `json:"review_preheader"`
+	ReviewAttachments  string `json:"review_attachments"`
+	ReviewExcluded     string `json:"review_excluded"`
+	ReviewExcludedSent string `json:"review_excluded_sent"`
+	ReviewOnly         string `json:"review_only"`
+	ReviewOnlySame     string `json:"review_only_same"`
+	ReviewOnlyJoined   string `json:"review_only_joined"`
+	ReviewOnlyUnopened string `json:"review_only_unopened"`
+	ReviewTracking     string `json:"review_tracking"`
+	ReviewPersons      string `json:"review_tracks_persons"`
+	ReviewConsent      string `json:"review_tracks_consent"`
+	ReviewTotals       string `json:"review_tracks_totals"`
+	ReviewUTM          string `json:"review_utm"`
+
+	OutdatedTitle string `json:"outdated_title"`
+	OutdatedText  string `json:"outdated_text"`
+	OutdatedLink  string `json:"outdated_link"`
 }
 
 // reviewState says in words how far a campaign is that is not in review; empty for one that is.

@@ -133,6 +133,7 @@ type campaignPage struct {
 	ExcludeListIDs     []string       `json:"exclude_list_ids"`
 	ExcludeCampaignIDs []string       `json:"exclude_campaign_ids"`
 	TestAddresses      []string       `json:"test_addresses"`
+	Attachments        []string       `json:"attachments"`
 	Audience           *core.FollowUp `json:"audience"`
 
 	Permissions core.CampaignPermissions `json:"permissions"` // of the visitor

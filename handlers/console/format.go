@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -131,5 +132,5 @@ func (p *Page) Size(n int64) string {
 		decimals = 1
 	}
 	s := strconv.FormatFloat(size, 'f', decimals, 64)
-	return strings.Replace(s, ".", formats[p.Lang].decimal, 1) + " " + units[unit]
+	return strings.Replace(s, ".", cmp.Or(formats[p.Lang].decimal, ","), 1) + " " + units[unit]
 }

@@ -37,6 +37,7 @@ type sendData struct {
 	From     string
 	Inbox    inbox
 	Lists    []string
+	More     []sendFact // what else recipients get, and who is left out
 	Readers  countedAudience
 	Sum      string // how the number of readers comes about; empty: all get it
 	Measure  Link   // where what is measured is chosen; without To: the visitor may not
@@ -184,6 +185,9 @@ func (p *Page) lookAt(d *sendData) error {
 			return err
 		}
 		d.Lists = append(d.Lists, l.Name)
+	}
+	if err := p.lookFurther(d); err != nil {
+		return err
 	}
 	found, err := p.check(c)
 	if err != nil {

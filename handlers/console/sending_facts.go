@@ -1,0 +1,92 @@
+package console
+
+import (
+	"cmp"
+	"net/url"
+	"strings"
+
+	"newsletterd/core"
+)
+
+// sendFact is a term of the last page before a campaign is sent, with all that there is of it.
+type sendFact struct {
+	Name  string
+	Texts []string
+}
+
+// lookFurther reads what recipients get that the body of the mail doesn't show, and who is left out.
+func (p *Page) lookFurther(d *sendData) error {
+	c := d.Campaign
+	add := func(name string, texts ...string) {
+		if len(texts) > 0 && texts[0] != "" {
+			d.More = append(d.More, sendFact{name, texts})
+		}
+	}
+	add(p.T("Reply-To"), cmp.Or(c.ReplyTo, p.Tenant.ReplyTo))
+	var files []string
+	for _, id := range c.Attachments {
+		var m core.MediaView
+		found, err := p.readNamed("/api/media/"+url.PathEscape(id), &m)
+		if err != nil {
+			return err
+		}
+		if found { // of one that is gone there is a finding
+			full := cmp.Or(m.Full, &m.MediaFileView)
+			files = append(files, core.AttachmentName(m.Name, m.Type)+" ("+p.Size(full.Bytes)+")")
+		}
+	}
+	add(p.T("Attachments"), files...)
+	var lists []string
+	for _, id := range c.ExcludeListIDs {
+		l := core.List{}
+		if _, err := p.readNamed("/api/admin/newsletter-lists/"+url.PathEscape(id), &l); err != nil {
+			return err
+		}
+		lists = append(lists, cmp.Or(l.Name, id))
+	}
+	add(p.T("Excluded lists"), lists...)
+	var sent []string
+	for _, id := range c.ExcludeCampaignIDs {
+		name, err := p.campaignName(id)
+		if err != nil {
+			return err
+		}
+		sent = append(sent, name)
+	}
+	add(p.T("Excluded: recipients of"), sent...)
+	if c.Audience != nil {
+		name, err := p.campaignName(c.Audience.Of)
+		if err != nil {
+			return err
+		}
+		add(p.T("Limited to"), p.onlyTo(c.Audience.Who, name))
+	}
+	add(p.T("UTM parameters"), strings.ReplaceAll(c.UTM.Query(), "&", ", "))
+	return nil
+}
+
+// readNamed reads a record that a campaign names; found is false where it is gone.
+func (p *Page) readNamed(path string, out any) (found bool, err error) {
+	if _, err = p.Get(path, nil, out); core.KindOf(err) == core.NotFound {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// campaignName is what a campaign is called, or its id where it is gone.
+func (p *Page) campaignName(id string) (string, error) {
+	var c core.CampaignView
+	_, err := p.readNamed(campaignAPI(id), &c)
+	return cmp.Or(c.Name, c.Subject, id), err
+}
+
+// onlyTo says to which recipients of another campaign one goes.
+func (p *Page) onlyTo(who, name string) string {
+	switch who {
+	case core.FollowJoined:
+		return p.T("subscribers who joined after {{campaign}}", "campaign", name)
+	case core.FollowUnopened:
+		return p.T("recipients of {{campaign}} without an open or click", "campaign", name)
+	}
+	return p.T("recipients of {{campaign}}", "campaign", name)
+}

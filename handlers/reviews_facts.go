@@ -1,0 +1,108 @@
+package handlers
+
+import (
+	"cmp"
+	"strings"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+)
+
+// reviewFact is a line of what an approval covers.
+type reviewFact struct{ Name, Text string }
+
+// fillFacts fills in what recipients get that the body of the mail doesn't show, and who is left out.
+func (a reviewPages) fillFacts(c *web.Call, data *reviewView, l *Look) (err error) {
+	w, f, t := wordsOf(c), &l.Draft.Fields, &l.Draft.Content.Tenant
+	data.From = cmp.Or(f.FromName, t.SenderName())
+	address := t.MailFrom
+	if address == "" && a.checks != nil {
+		address = a.checks.Sender
+	}
+	if address != "" {
+		data.From = strings.TrimSpace(data.From + " <" + address + ">")
+	}
+	data.Preheader = f.Preheader
+	if data.Files, err = a.store.AttachmentsOfDraft(c, &l.Draft); err != nil && core.KindOf(err) != core.Invalid {
+		return err // of one that is gone there is a finding
+	}
+	facts := []reviewFact{{w.ReviewReplyTo, t.ReplyTo}}
+	for _, id := range f.ExcludeListIDs {
+		name, err := a.listName(c, t.ID, id)
+		if err != nil {
+			return err
+		}
+		facts = append(facts, reviewFact{w.ReviewExcluded, name})
+	}
+	for _, id := range f.ExcludeCampaignIDs {
+		name, err := a.campaignName(c, t.ID, id)
+		if err != nil {
+			return err
+		}
+		facts = append(facts, reviewFact{w.ReviewExcludedSent, name})
+	}
+	if f.Audience != nil {
+		name, err := a.campaignName(c, t.ID, f.Audience.Of)
+		if err != nil {
+			return err
+		}
+		facts = append(facts, reviewFact{w.ReviewOnly, fillIn(w.reviewOnly(f.Audience.Who), "campaign", name)})
+	}
+	facts = append(facts, reviewFact{w.ReviewTracking, w.reviewTracking(t, f.Tracking)},
+		reviewFact{w.ReviewUTM, strings.ReplaceAll(f.UTM.Query(), "&", ", ")})
+	before := ""
+	for _, fact := range facts {
+		if fact.Text == "" {
+			continue
+		}
+		if fact.Name == before {
+			fact.Name = "" // it goes on
+		} else {
+			before = fact.Name
+		}
+		data.Facts = append(data.Facts, fact)
+	}
+	return nil
+}
+
+// listName is the name of a list of a tenant, or its id where there is none any more.
+func (a reviewPages) listName(c *web.Call, tenant, id string) (string, error) {
+	l, err := a.store.List(c, id)
+	if core.KindOf(err) == core.NotFound || err == nil && l.TenantID != tenant {
+		return id, nil
+	}
+	return l.Name, err
+}
+
+// campaignName is what a campaign of a tenant is called, or its id where there is none any more.
+func (a reviewPages) campaignName(c *web.Call, tenant, id string) (string, error) {
+	of, err := a.store.Campaign(c, id)
+	if core.KindOf(err) == core.NotFound || err == nil && of.TenantID != tenant {
+		return id, nil
+	}
+	return cmp.Or(of.Name, of.Subject, id), err
+}
+
+// reviewOnly says to which recipients of another campaign one goes.
+func (w *reviewWords) reviewOnly(who string) string {
+	switch who {
+	case core.FollowJoined:
+		return w.ReviewOnlyJoined
+	case core.FollowUnopened:
+		return w.ReviewOnlyUnopened
+	}
+	return w.ReviewOnlySame
+}
+
+// reviewTracking says what is tracked of a campaign, as far as its tenant allows it; empty: nothing.
+func (w *reviewWords) reviewTracking(t *core.Tenant, tracking string) string {
+	switch {
+	case tracking == core.TrackingOff || t.NoTracking:
+		return ""
+	case tracking == core.TrackingTotals || t.TotalsOnly:
+		return w.ReviewTotals
+	case t.TrackingConsent:
+		return w.ReviewConsent
+	}
+	return w.ReviewPersons
+}
