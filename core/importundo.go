@@ -64,8 +64,11 @@ func (s *Subscription) ImportUndone(at Instant, asked bool) UndoOutcome {
 	switch {
 	case s.Status == SubscriptionPending && s.Proof == ProofLeft:
 		return UndoUnmarks
-	case s.Status == SubscriptionUnsubscribed && s.ChangedAt == at && s.Generation == 1 && s.EventAt == 0:
+	case s.Status == SubscriptionUnsubscribed && s.ChangedAt == at && s.Generation == 1 &&
+		(s.EventAt == 0 || s.Proof == ""): // or the import that has brought it is undone
 		return UndoRemoves
+	case s.Status == SubscriptionUnsubscribed && s.ChangedAt == at && s.Proof == ProofLeft:
+		return UndoPends
 	case s.Status == SubscriptionUnsubscribed && s.ChangedAt == at:
 		return UndoResumes
 	case s.Left():

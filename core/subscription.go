@@ -72,7 +72,8 @@ func (s *Subscription) Confirm(generation int64, proof string, now Instant) (*Ch
 		return nil, ErrInvalidToken
 	}
 	if s.Status == SubscriptionActive {
-		if proof == ProofMailed { // proves the mailbox after all, whatever came first
+		// It proves the mailbox after all, whatever came first; or it is their own word after that of a file.
+		if proof == ProofMailed || s.Proof == ProofImport {
 			s.Proof = proof
 		}
 		return nil, nil

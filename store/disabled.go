@@ -108,6 +108,10 @@ func (tx *Tx) disable(d DisableRequest, now core.Instant) (ended map[string]int,
 			return nil, err
 		}
 		was := sub.Status
+		if was == core.SubscriptionUnsubscribed { // now it is not that file's word alone
+			now = max(now, sub.ChangedAt+1)
+			sub.ChangedAt = now
+		}
 		change := sub.Unsubscribe(now)
 		if err := tx.saveSubscription(was, sub); err != nil {
 			return nil, err
@@ -128,7 +132,9 @@ func (tx *Tx) disable(d DisableRequest, now core.Instant) (ended map[string]int,
 		if err != nil {
 			return nil, err
 		}
-		ended[rows[i].TenantID]++
+		if was != core.SubscriptionUnsubscribed {
+			ended[rows[i].TenantID]++
+		}
 	}
 	return ended, nil
 }
@@ -157,7 +163,8 @@ func (s *Store) idsOf(r querier, emailKey, tenantID string) (string, error) {
 	return string(pairs), err
 }
 
-// subscriptionsOf finds what an address has not left, on every list or those of one tenant.
+// subscriptionsOf finds what an address has not left, or only by the word of a file, on every list or those of one
+// tenant.
 func (tx *Tx) subscriptionsOf(emailKey, tenantID string) (subs []tenantSubscription, err error) {
 	pairs, err := tx.idsOf(emailKey, tenantID)
 	if err != nil {
@@ -165,6 +172,6 @@ func (tx *Tx) subscriptionsOf(emailKey, tenantID string) (subs []tenantSubscript
 	}
 	err = tx.all(&subs, "SELECT "+subscriptionColumns+`, l.tenant_id FROM json_each(?) AS j
 		CROSS JOIN subscription AS s ON s.list_id = j.value->>0 AND s.id = j.value->>1
-		CROSS JOIN list AS l ON l.id = s.list_id WHERE s.status != 'unsubscribed'`, pairs)
+		CROSS JOIN list AS l ON l.id = s.list_id WHERE s.status != 'unsubscribed' OR `+saidByFile, pairs)
 	return subs, err
 }

@@ -260,7 +260,7 @@ func (u *undoing) undo(sub *core.Subscription, o core.UndoOutcome, at core.Insta
 		return u.saveSubscription(sub.Status, sub)
 	default:
 		u.kept++
-		return nil
+		return u.forget(sub, at)
 	}
 	was := *sub
 	if err := u.announce(sub); err != nil {

@@ -41,12 +41,15 @@ func (s *Store) UnsubscribeAll(ctx context.Context, tenantID string, l Unsubscri
 			return err
 		}
 		for _, sub := range subs {
+			was := sub.Status
 			l.ListID, l.SubscriptionID = sub.ListID, sub.ID
 			_, gone, err := tx.unsubscribe(l, now)
 			if err != nil {
 				return err
 			}
-			left = append(left, gone)
+			if was != core.SubscriptionUnsubscribed {
+				left = append(left, gone)
+			}
 		}
 		return nil
 	})

@@ -52,18 +52,20 @@ func (tx *Tx) noticeUnsubscribed(l UnsubscribeRequest, sub *core.Subscription, c
 ) error {
 	m := core.Mail{Kind: core.MailUnsubscribed, ListID: l.ListID, Email: l.Email, DueAt: now.Add(MailDelay)}
 	state := mailLeftOut
-	fewer := 4 // statements than an unsubscribe
-	if sub.ID == "" || l.Reason != "" {
-		fewer-- // leaves or addReason has looked
+	fewer, wrote := 3, true // statements than an unsubscribe: leaveUndone or leaveAgain has looked
+	if sub.ID != "" && l.Reason != "" {
+		fewer-- // so has addReason
 	}
 	switch {
 	case change != nil:
 		m.Email, now, state, fewer = sub.Email, sub.ChangedAt, mailQueued, 0
 		m.DueAt = now.Add(MailDelay)
-	case sub.ChangedAt >= now: // it was pending: no event
+	case sub.ChangedAt >= now: // it was pending, or a file had said so: no event
 		fewer = 1
+	default:
+		wrote = false
 	}
-	if fewer > 2 { // nothing was written
+	if !wrote {
 		if err := tx.pretendEvent(l, now); err != nil {
 			return err
 		}
@@ -203,7 +205,8 @@ func (tx *Tx) unsubscribe(l UnsubscribeRequest, now core.Instant) (*core.Change,
 		return nil, sub, err
 	}
 	if sub.Status == core.SubscriptionUnsubscribed {
-		return nil, sub, tx.addReason(l, sub.ChangedAt)
+		err := tx.leaveAgain(l, &sub, now)
+		return nil, sub, err
 	}
 	list, err := tx.listWithTenant(l.ListID)
 	if err != nil {
