@@ -19,12 +19,6 @@ type Question struct {
 // shownValues is how many different cells of a question are shown.
 const shownValues = 8
 
-// askedParts are parts of a column's name, by foldWord, under which yes, no and dates say who is no subscriber.
-var askedParts = []string{
-	"unsub", "opt", "consent", "block", "blacklist", "suppress", "exclu", "spam", "complain", "bounce", "abgemeldet",
-	"abmeld", "abbestell", "widerruf", "einwillig", "gesperrt", "desabon", "desinscri", "baja", "desuscri",
-}
-
 // consentTimes are columns that say when someone agreed, which says nothing of who has left.
 var consentTimes = map[string]bool{
 	"emailmarketingconsenttimestamp": true, "consenttimestamp": true, "consentdate": true, "consenttime": true,
@@ -37,12 +31,18 @@ func (f *form) bookkeeping(name string) bool {
 	return slices.Contains(f.drop, name) && name != "NOTES" && name != f.quoted
 }
 
+// paysFor reports whether a column says who pays, in a file of Substack, of which another one says who has left.
+func paysFor(name string, names []string) bool {
+	return name == "active_subscription" && slices.Contains(names, "plan")
+}
+
 // Questions returns the columns of a file that say who has left, or may say so, and that neither their name nor the
 // mapping of the Reader declares to be a status, a field or nothing. s is the Survey of the same file.
 func (c *Reader) Questions(s *Survey) (asked []Question) {
 	names := c.names()
 	for i := range s.Columns {
-		if i >= len(c.header) || c.declared[i] || consentTimes[foldWord(c.header[i])] {
+		if i >= len(c.header) || c.declared[i] || consentTimes[foldWord(c.header[i])] ||
+			paysFor(names[i], names) {
 			continue
 		}
 		q := Question{Column: names[i]}
@@ -62,36 +62,72 @@ func (c *Reader) Questions(s *Survey) (asked []Question) {
 // leaving returns the cells of a column that say who is no subscriber, in a file of so many rows. Where only its name
 // tells what yes, no and dates in it are about, cells that say that someone takes part are none of them.
 func (c *ColumnSurvey) leaving(rows int64) (found []Value) {
+	other := otherSubject(nameWords(c.Name))
 	for _, v := range c.Words {
-		if said := statusWords[v.Word]; said != unknown && said != joined {
+		if said := statusWords[v.Word]; said != unknown && said != joined && (!other || isOfEmail(v.Word)) {
 			found = append(found, v)
 		}
 	}
-	if len(found) > 0 || !hasPart(foldWord(c.Name), askedParts) {
+	kind := kindOf(c.Name)
+	if len(found) > 0 || kind == nil {
 		return found
 	}
-	mean, yes := meaningOf(c.Name, nil), false
+	mean, told, seen := meaningOf(c.Name, nil), false, int64(0)
 	for _, v := range append(slices.Clone(c.Values), c.Words...) {
-		if answers[v.Word] == 0 && !isDate(v.Word) {
+		seen += v.Rows
+		switch leaves := kind.yes.leaves(); {
+		case answers[v.Word] != 0, isDate(v.Word) && !kind.dateless:
+			told = true
+		case leaves && isNothing(v.Word):
+			continue
+		case kind.text, refuses(v.Word):
+		default:
 			continue
 		}
-		yes = true
 		if mean(v.Word) != joined {
 			found = append(found, v)
 		}
 	}
 	dates := c.Dates.Dates()
-	if yes = yes || dates > 0; c.Many && dates > 0 && mean("20230501") != joined {
+	switch {
+	case c.Many && kind.text && c.Filled > seen:
+		found = append(found, Value{Text: c.Dates.Sample, Rows: c.Filled - seen})
+	case c.Many && dates > 0 && !kind.dateless && mean("20230501") != joined:
 		found = append(found, Value{Text: c.Dates.Sample, Rows: dates})
 	}
-	if empty := rows - c.Filled; yes && empty > 0 && mean("") != joined {
+	told = told || dates > 0 && !kind.dateless
+	if empty := rows - c.Filled; told && empty > 0 && mean("") != joined {
 		found = append(found, Value{Rows: empty})
 	}
 	return found
 }
 
-// says reports whether a cell, by foldWord, is a word of a status, or yes or no.
-func says(word string) bool { return statusWords[word] != unknown || answers[word] != 0 }
+// refusals are words, by foldCell, that say no to what the name of a column is about.
+var refusals = map[string]bool{
+	"kein": true, "keine": true, "none": true, "nie": true, "never": true, "jamais": true, "nunca": true, "aucun": true,
+	"aucune": true, "ninguno": true, "ninguna": true,
+	"\u2717": true, "\u2718": true, "\u2716": true, "\u274c": true, "\u2610": true, "\u2612": true, // crosses and boxes
+}
+
+// refuses reports whether a cell, by foldCell, is a no, or begins like one.
+func refuses(word string) bool {
+	if refusals[word] {
+		return true
+	}
+	for _, begin := range [...]string{
+		"not", "nicht", "kein", "pas", "sin", "non", "ohne", "without", "refus", "verweiger",
+	} {
+		if strings.HasPrefix(word, begin) {
+			return true
+		}
+	}
+	return false
+}
+
+// says reports whether a cell, by foldCell, is a word of a status, or yes or no.
+func says(word string) bool {
+	return statusWords[word] != unknown || answers[word] != 0 || refusals[word]
+}
 
 // String says what is asked, with the cells.
 func (q Question) String() string {

@@ -181,7 +181,8 @@ func (c *Reader) columns(rename map[string]string) error {
 		used[name] = used[name] || renamed
 		c.declared[i] = renamed || c.form.bookkeeping(name)
 		if !renamed && c.formColumn(i, name) {
-			c.declared[i] = name != ""
+			// of times, where a no among them is not understood: see Questions
+			c.declared[i] = name != "" && (datedColumns[foldWord(name)].what == "" || statusOf(name, names) != nil)
 			continue
 		}
 		if renamed && foldWord(to) == UseStatus {

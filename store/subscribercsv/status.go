@@ -24,7 +24,7 @@ type statusColumn struct {
 	dated bool // a cell with a time is a yes: when the subscriber has joined
 }
 
-// meaning returns what a cell says by foldWord. Unknown: the cell is not understood, which is never taken for consent.
+// meaning returns what a cell says by foldCell. Unknown: the cell is not understood, which is never taken for consent.
 type meaning func(cell string) standing
 
 // statusColumns has the meaning of the cells of each column, by foldWord.
@@ -40,7 +40,7 @@ func init() {
 			emailmarketingconsent liststatus globalstatus marketingcontactstatus contactstatus`},
 		// Substack, Salesforce, HubSpot and common names
 		{byAnswer(unsubscribed, joined), `unsubscribed isunsubscribed unsubscribe optout optedout emailoptout emailoptedout
-			hasoptedoutofemail unsubscribedfromallemail donotemail donotmail emaildisabled disabled deleted`},
+			hasoptedoutofemail unsubscribedfromallemail donotemail donotmail emaildisabled disabled deleted isdeleted`},
 		{byAnswer(suppressed, joined), `donotcontact blocklisted blacklisted emailblocklisted emailblacklisted blocked
 			suppressed issuppressed`},
 		{byAnswer(bounced, joined), "bounced hasbounced hardbounced cleaned"},
@@ -99,55 +99,16 @@ func statusOf(name string, names []string) meaning {
 	return nil
 }
 
-// Parts of the names of columns, by foldWord, that tell what a yes in them means. The first that fits counts.
-var nameParts = []struct {
-	parts   []string
-	yes, no standing
-}{
-	{[]string{"bounce", "cleaned", "rebond", "rebot"}, bounced, joined},
-	{[]string{"complain", "spam", "plainte", "queja"}, complained, joined},
-	{[]string{"suppress", "block", "blacklist", "exclu", "gesperrt", "sperr", "bloqu"}, suppressed, joined},
-	{[]string{
-		"unsub", "optout", "optedout", "donot", "stop", "withdraw", "revoke", "abgemeldet", "abmeld", "abbestell",
-		"widerruf", "ausgetragen", "desabon", "desinscri", "baja", "desuscri", "removed", "deleted",
-	}, unsubscribed, joined},
-	{[]string{"pending", "unconfirmed", "awaiting", "unbestatigt", "enattente"}, pending, joined},
-	{[]string{
-		"optin", "optedin", "consent", "subscri", "accept", "permission", "einwillig", "zustimm", "erlaubnis", "angemeldet",
-		"abonn", "inscri", "suscri", "confirm", "bestatig",
-	}, joined, unsubscribed},
-}
-
-// negations begin names of columns in which a yes may mean the opposite.
-var negations = []string{"no", "kein", "nicht", "nie", "sin", "sans", "pas", "ohne", "without", "never"}
-
 // meaningOf returns the meaning of a column that is declared to say who takes part: of its words, and of yes, no and
 // times as its name says. In a column whose name says nothing of the kind, yes and no are not understood.
 func meaningOf(name string, names []string) meaning {
 	if mean := statusOf(name, names); mean != nil {
 		return mean
 	}
-	folded := foldWord(name)
-	for _, begin := range negations {
-		if strings.HasPrefix(folded, begin) {
-			return byWord
-		}
-	}
-	for _, kind := range nameParts {
-		if hasPart(folded, kind.parts) {
-			return byAnswer(kind.yes, kind.no)
-		}
+	if kind := kindOf(name); kind != nil && !negated(name) {
+		return byAnswer(kind.yes, kind.no)
 	}
 	return byWord
-}
-
-func hasPart(name string, parts []string) bool {
-	for _, part := range parts {
-		if strings.Contains(name, part) {
-			return true
-		}
-	}
-	return false
 }
 
 // byWord reads a status.
@@ -164,7 +125,7 @@ func byAnswer(yes, no standing) meaning {
 			return no
 		}
 		switch {
-		case cell == "" && yes.leaves(), cell != "" && neverTime(cell):
+		case yes.leaves() && isNothing(cell), cell != "" && neverTime(cell):
 			return no
 		case isDate(cell):
 			return yes
@@ -173,32 +134,78 @@ func byAnswer(yes, no standing) meaning {
 	}
 }
 
-// answers are yes and no in the words of check boxes, by foldWord.
+// answers are yes and no in the words and the signs of check boxes, by foldCell.
 var answers = map[string]byte{
 	"true": 'y', "t": 'y', "yes": 'y', "y": 'y', "1": 'y', "x": 'y', "on": 'y', "ja": 'y', "j": 'y', "wahr": 'y',
-	"oui":  'y',
+	"oui":    'y',
+	"\u2713": 'y', "\u2714": 'y', "\u2611": 'y', "\u2705": 'y',
 	"vrai": 'y', "si": 'y', "verdadero": 'y',
 	"false": 'n', "f": 'n', "no": 'n', "n": 'n', "0": 'n', "off": 'n', "nein": 'n', "falsch": 'n', "non": 'n', "faux": 'n',
 	"falso": 'n',
 }
 
-// byTime reads the time at which someone left. What databases write for never means active.
+// byTime reads the time at which someone left. What programs write for no such time means active; what is neither is
+// not understood.
 func byTime(then standing) meaning {
 	return func(cell string) standing {
-		if neverTime(cell) {
+		switch {
+		case isNothing(cell), answers[cell] == 'n':
 			return joined
+		case answers[cell] == 'y', isDate(cell), hasYear(cell):
+			return then
 		}
-		return then
+		return statusWords[cell]
 	}
 }
 
-// neverTime reports whether a cell says by foldWord that there was no such time.
+// neverTime reports whether a cell says by foldCell that something never happened.
 func neverTime(cell string) bool {
 	switch cell {
 	case "", "0", "null", `\n`, "false", "no", "never":
 		return true
 	}
-	return strings.HasPrefix(cell, "00000000") // foldWord has taken the - of a date
+	if cell[0] == '0' && strings.Trim(cell, "0/tz+") == "" { // foldWord has taken the - of a date
+		return true
+	}
+	if n := len(cell); (n == 10 || n == 13) && strings.Trim(cell, "0123456789") == "" {
+		return false // seconds or milliseconds since 1970
+	}
+	for _, zero := range zeroDates {
+		if strings.HasPrefix(cell, zero) {
+			return true
+		}
+	}
+	return false
+}
+
+// zeroDates begin the times, by foldCell, that programs write for 0: those of Unix, also in America, of Go, of .NET and
+// of spreadsheets.
+var zeroDates = []string{
+	"00000000", "00010101", "01010001", "1/1/0001", "01/01/0001", "19700101", "01011970", "1/1/1970", "01/01/1970",
+	"19691231", "12/31/1969", "18991230", "18991231", "19000100", "19000101", "1/0/1900", "1/1/1900", "01011900",
+}
+
+// nothings are cells, by foldCell, that say that there is nothing to say.
+var nothings = map[string]bool{}
+
+func init() {
+	for word := range strings.FieldsSeq(`n/a na none nan nat nil undefined empty blank leer keine kein nichts nie jamais nunca
+		vide aucun vacio ninguno invaliddate notunsubscribed notset`) {
+		nothings[word] = true
+	}
+}
+
+// isNothing reports whether a cell, by foldCell, says that someone hasn't left in a column of those who have.
+func isNothing(cell string) bool { return nothings[cell] || neverTime(cell) }
+
+// hasYear reports whether a year of our time stands in a cell.
+func hasYear(cell string) bool {
+	for i := range len(cell) - 3 {
+		if year := cell[i : i+4]; year >= "1990" && year <= "2100" && strings.Trim(year, "0123456789") == "" {
+			return true
+		}
+	}
+	return false
 }
 
 // isDate reports whether a cell looks, by foldWord, like a date: it has digits, and little else.
@@ -267,7 +274,7 @@ func (c *Reader) takesPart(line int, record []string) (p part) {
 		if _, ok := evidenceTime(cell, DayMonth); ok && col.dated {
 			continue
 		}
-		switch said := col.mean(foldWord(cell)); said {
+		switch said := col.mean(foldCell(cell)); said {
 		case unknown:
 			if fault == nil {
 				fault = LineError{line, fmt.Sprintf("unknown %s %q", col.name, cell)}

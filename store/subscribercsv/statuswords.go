@@ -32,7 +32,7 @@ func (s standing) block() core.Status {
 	return core.NotBlocked
 }
 
-// statusWords has what each word of a status says, by foldWord: those of the exports of other programs, in English,
+// statusWords has what each word of a status says, by foldCell: those of the exports of other programs, in English,
 // German, French and Spanish.
 var statusWords = map[string]standing{}
 
@@ -50,33 +50,36 @@ func init() {
 			nonconfirme nonconfirmee enattente enattentedeconfirmation aconfirmer
 			noconfirmado noconfirmada pendiente sinconfirmar pendientedeconfirmacion`,
 		never: `nonsubscribed neversubscribed notsubscribed neverjoined transactional nopermission nopermissions
-			nopermissionsset noconsent notoptedin neveroptedin nonmarketingcontact
+			nopermissionsset denied refused declined rejected notgiven notgranted noconsent notoptedin neveroptedin nonmarketingcontact
 			nieangemeldet nichtangemeldet nieabonniert nichtabonniert keineeinwilligung
-			noninscrit noninscrite jamaisinscrit jamaisinscrite nonabonne nonabonnee jamaisabonne
-			nosuscrito nosuscrita nuncasuscrito nuncasuscrita`,
+			verweigert abgelehnt nichterteilt nichtgegeben nichtgewahrt
+			noninscrit noninscrite jamaisinscrit jamaisinscrite nonabonne nonabonnee jamaisabonne refuse refusee
+			nosuscrito nosuscrita nuncasuscrito nuncasuscrita rechazado rechazada denegado denegada`,
 		unsubscribed: `unsubscribed unsubscribe unsub unsubbed unsubscribedbyuser unsubscribedbyadmin optedout optout
 			hasoptedout globallyunsubscribed globalunsubscribe inactive deactivated disabled archived removed deleted cancelled
 			canceled withdrawn revoked donotemail donotmail donotcontact
+			nolongersubscribed manuallyunsubscribed dnc gone
 			abgemeldet abbestellt ausgetragen widerrufen widersprochen inaktiv deaktiviert archiviert entfernt geloscht
-			geloescht gekundigt gekuendigt storniert
+			geloescht widerruf widerspruch zuruckgezogen zurueckgezogen gekundigt gekuendigt storniert
 			desabonne desabonnee desinscrit desinscrite desactive desactivee archive archivee supprime supprimee inactif resilie
-			desabonnement desinscription
+			desabonnement desinscription retire retiree opposition
 			dadodebaja dadadebaja debaja baja desuscrito desuscrita desactivado desactivada inactivo inactiva archivado archivada
 			eliminado eliminada anulado anulada cancelado cancelada borrado`,
 		bounced: `bounced bounce hardbounce hardbounced softbounce softbounced cleaned undeliverable undelivered invalid
 			invalidemail invalidaddress
-			unzustellbar nichtzustellbar ungultig ungueltig zuruckgewiesen zurueckgewiesen
+			unzustellbar nichtzustellbar ungultig ungueltig zuruckgewiesen zurueckgewiesen gebounced gebounct rucklaufer ruecklaufer
 			rebond rebondi hardrebond rejete nondelivrable invalide
 			rebotado rebotada rebote devuelto invalido invalida`,
 		complained: `complained complaint complainer spam spammy spamcomplaint spamreport reportedspam reportedasspam markedasspam
 			junk abuse abusecomplaint feedbackloop
 			beschwerde spambeschwerde alsspammarkiert alsspamgemeldet
-			plainte spamsignale signalecommespam marquecommespam
-			queja quejadespam denunciado marcadocomospam`,
-		suppressed: `suppressed usersuppressed manuallysuppressed suppression suppressionlist blocked blocklisted blocklist blacklisted blacklist quarantined
-			excluded banned onhold temporaryhold
+			plainte pourriel indesirable spamsignale signalecommespam marquecommespam
+			queja correonodeseado quejadespam denunciado marcadocomospam`,
+		suppressed: `suppressed usersuppressed manuallysuppressed suppression suppressionlist blocked
+			blocklisted blocklist blacklisted blacklist quarantined
+			excluded banned suspended onhold temporaryhold
 			gesperrt blockiert unterdruckt unterdrueckt ausgeschlossen sperrliste
-			bloque bloquee listenoire exclu exclue
+			bloque bloquee listenoire surlistenoire exclu exclue
 			bloqueado bloqueada listanegra suprimido suprimida excluido excluida`,
 	} {
 		for word := range strings.FieldsSeq(words) {

@@ -25,7 +25,7 @@ type Survey struct {
 type ColumnSurvey struct {
 	Name   string `json:"name"`
 	Filled int64  `json:"filled"` // cells that aren't empty
-	// the different cells by foldWord, in the order of the file; none where there are more than maxValues
+	// the different cells by foldCell, in the order of the file; none where there are more than maxValues
 	Values []Value `json:"values,omitempty"`
 	Many   bool    `json:"many,omitempty"` // there are more than maxValues, or long ones
 	// the cells that are a word of a status as a whole, also where there are many others; then also yes and no
@@ -37,7 +37,7 @@ type ColumnSurvey struct {
 // Value is a cell, as often as a column has it.
 type Value struct {
 	Text  string `json:"text"` // as the first of them is spelled
-	Word  string `json:"word"` // foldWord of it
+	Word  string `json:"word"` // foldCell of it
 	Rows  int64  `json:"rows"`
 	First int    `json:"first"` // line of the first of them
 }
@@ -47,6 +47,7 @@ const (
 	maxValues     = 32      // different cells of a column
 	maxAllValues  = 2048    // of all columns
 	maxValueBytes = 64      // of a cell
+	maxWordBytes  = 256     // of a cell that is a word within tags
 	surveyStep    = 1 << 10 // rows between two looks at the context
 	undatedAfter  = 1 << 10 // cells without a date after which a column has none
 )
@@ -171,7 +172,7 @@ func (l *looking) cell(c *columnLook, cell string, line int) {
 // words, however they are spelled.
 func (c *columnLook) word(cell string, line int) {
 	c.last = nil
-	if len(cell) > maxValueBytes {
+	if len(cell) > maxWordBytes {
 		return
 	}
 	if word := wordOf(cell); word != "" {
@@ -203,7 +204,7 @@ func (c *columnLook) count(cell string) {
 	}
 }
 
-// wordOf returns the word of a status, or the yes or no, that a cell is as a whole, by foldWord, in either charset;
+// wordOf returns the word of a status, or the yes or no, that a cell is as a whole, by foldCell, in either charset;
 // empty: it is none.
 func wordOf(cell string) string {
 	spelled := []string{cell}
@@ -211,7 +212,7 @@ func wordOf(cell string) string {
 		spelled = []string{charsets[0].decode(cell), charsets[1].decode(cell)}
 	}
 	for _, s := range spelled {
-		if word := foldWord(s); says(word) {
+		if word := foldCell(s); says(word) {
 			return word
 		}
 	}
@@ -239,7 +240,7 @@ func foldedValues(values map[string]*Value, charset *charset) (all []Value) {
 		cell := []string{v.Text}
 		charset.toUTF8(cell)
 		v.Text = strings.ToValidUTF8(cell[0], "\ufffd")
-		v.Word = foldWord(v.Text)
+		v.Word = foldCell(v.Text)
 		all = append(all, *v)
 	}
 	slices.SortFunc(all, func(a, b Value) int {

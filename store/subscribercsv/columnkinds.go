@@ -1,0 +1,153 @@
+package subscribercsv
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// nameKind is what a yes and a no mean in columns whose names have one of some parts.
+type nameKind struct {
+	parts    []string
+	yes, no  standing
+	text     bool // any text tells that someone has left, such as a reason or a time that can't be read
+	dateless bool // only yes and no tell anything: dates in it are of something else
+}
+
+// nameKinds are tried in order: the first that fits counts. The parts are by foldWord; see partOf.
+var nameKinds = []nameKind{
+	{parts: strings.Fields("bounce rebond rebot rucklauf"), yes: bounced, no: joined, text: true},
+	{parts: strings.Fields("cleaned"), yes: bounced, no: joined},
+	{parts: strings.Fields("complain plainte queja beschwerde"), yes: complained, no: joined, text: true},
+	{parts: strings.Fields("spam markedasspam reportedspam"), yes: complained, no: joined},
+	{
+		parts: strings.Fields(`suppress block$ blocked blocklist blockliert blockiert blacklist exclu gesperrt sperr
+			sperre sperru bloqu listenoire listanegra`), yes: suppressed, no: joined,
+	},
+	{
+		parts: strings.Fields(`unsub abgemeldet abmeld abbestell widerruf widerspruch ausgetragen austrag austritt
+			desabon desinscri desuscri removed gekundigt kundigung optout optedout withdraw revoke deleted geloscht
+			cancelled canceled inactive inaktiv inactif deactivat deaktiviert resili`),
+		yes: unsubscribed, no: joined, text: true,
+	},
+	{parts: strings.Fields("donot dont stop baja debaja dadodebaja cancel"), yes: unsubscribed, no: joined},
+	{parts: strings.Fields("pending unconfirmed unverified awaiting unbestatigt enattente"), yes: pending, no: joined},
+	{parts: strings.Fields("verified verifiziert"), yes: joined, no: pending},
+	{parts: strings.Fields("optin optedin opted doubleopt consent einwillig"), yes: joined, no: unsubscribed},
+	{
+		parts: strings.Fields(`subscri accept permission zustimm erlaubnis angemeldet abonn inscri suscri confirm
+			bestatig newsletter marketing werbung werbe mailing infomail`),
+		yes: joined, no: unsubscribed, dateless: true,
+	},
+}
+
+// longPart is how many letters a part has that counts anywhere in a name: a shorter one must begin a word.
+const longPart = 6
+
+// kindOf returns the kind of a column by its name; nil: it has none.
+func kindOf(name string) *nameKind {
+	words := nameWords(name)
+	if otherSubject(words) {
+		return nil
+	}
+	for i := range nameKinds {
+		if slices.ContainsFunc(nameKinds[i].parts, func(part string) bool { return partOf(words, part) }) {
+			return &nameKinds[i]
+		}
+	}
+	return nil
+}
+
+// partOf reports whether a part begins a word of a name, also over several: optin is in Opt-In Date, and not in Options
+// or Adopting. A long one can stand inside of a word, as words are composed in German; one with $ is a whole word.
+func partOf(words []string, part string) bool {
+	if whole, ok := strings.CutSuffix(part, "$"); ok {
+		return slices.Contains(words, whole)
+	}
+	for i := range words {
+		rest := strings.Join(words[i:], "")
+		if strings.HasPrefix(rest, part) {
+			return true
+		}
+		for _, begin := range beginnings {
+			if after, ok := strings.CutPrefix(rest, begin); ok && strings.HasPrefix(after, part) {
+				return true
+			}
+		}
+	}
+	return len(part) >= longPart && strings.Contains(strings.Join(words, ""), part)
+}
+
+// beginnings are what may stand before a part in one word with it.
+var beginnings = [...]string{"is", "has", "was", "email", "mail", "newsletter", "marketing", "double", "user", "contact"}
+
+// nameWords returns the words of a name by foldWord: they end at what is no letter, and before a capital.
+func nameWords(name string) (words []string) {
+	var word []rune
+	end := func() {
+		if folded := foldWord(string(word)); folded != "" {
+			words = append(words, folded)
+		}
+		word = word[:0]
+	}
+	small := false
+	for _, r := range name {
+		switch {
+		case !unicode.IsLetter(r) && !unicode.IsMark(r):
+			end()
+			small = false
+			continue
+		case small && unicode.IsUpper(r):
+			end()
+		}
+		small = unicode.IsLower(r)
+		word = append(word, r)
+	}
+	end()
+	return words
+}
+
+// negated reports whether the name of a column begins with a word after which a yes may mean the opposite.
+func negated(name string) bool {
+	words := nameWords(name)
+	if len(words) == 0 {
+		return false
+	}
+	switch words[0] {
+	case "no", "not", "nicht", "nie", "sin", "sans", "pas", "ohne", "without", "never", "non":
+		return true
+	}
+	return strings.HasPrefix(words[0], "kein")
+}
+
+// subjects are words of names, by foldWord, of columns that are about something else than e-mail to a person.
+var subjects = map[string]bool{}
+
+func init() {
+	for word := range strings.FieldsSeq(`order orders payment payments shipping shipment fulfillment invoice refund
+		transaction financial booking bestellung bestellstatus zahlung zahlungsstatus rechnung buchung commande paiement
+		facture pedido pago factura sms phone call whatsapp telefon anruf
+		city town ort stadt wohnort ville ciudad localidad billingcity shippingcity`) {
+		subjects[word] = true
+	}
+}
+
+// otherSubject reports whether a column is about something else than e-mail, and about that alone.
+func otherSubject(words []string) bool {
+	for _, word := range words {
+		if strings.Contains(word, "mail") || strings.HasPrefix(word, "newsletter") {
+			return false
+		}
+	}
+	return slices.ContainsFunc(words, func(word string) bool { return subjects[word] })
+}
+
+// ofEmail are parts of words of a status that are about e-mail, whatever the column is about.
+var ofEmail = []string{
+	"subscri", "abgemeldet", "abbestellt", "desabon", "desinscri", "desuscri", "nosuscri", "optedout", "optout", "bounc",
+	"spam", "complain", "email", "blacklist", "blocklist",
+}
+
+func isOfEmail(word string) bool {
+	return slices.ContainsFunc(ofEmail, func(part string) bool { return strings.Contains(word, part) })
+}

@@ -1,0 +1,111 @@
+package subscribercsv
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// fates returns what becomes of a person by one cell, in a small file and in one with many other cells: "asked", or
+// what standings says.
+func fates(t *testing.T, column, cell string) (few, many string) {
+	t.Helper()
+	quoted := func(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` }
+	head := "email," + quoted(column) + "\n"
+	line := "ann@x.example," + quoted(cell) + "\n"
+	fate := func(file string) string {
+		if len(askedOf(t, file, nil)) > 0 {
+			return "asked"
+		}
+		all := standings(t, file, nil)
+		_, said, _ := strings.Cut(all[len(all)-1], " ")
+		return said
+	}
+	var others strings.Builder
+	for i := range 2 * maxValues {
+		fmt.Fprintf(&others, "b%d@x.example,other %d\n", i, i)
+	}
+	return fate(head + line), fate(head + others.String() + line)
+}
+
+// Whatever a column is called and however someone wrote it, no one who left becomes active without a question.
+func TestNobodyIsRevivedSilently(t *testing.T) {
+	t.Parallel()
+	for column, cells := range map[string]string{
+		"Abonniert": "Nein", "Angemeldet": "Nein", "Abonnent": "nein", "Abonné": "Non", "Inscrit": "Non", "Suscrito": "No",
+		"Newsletter abonniert": "Nein", "Newsletter": "nein|0|N|0.0", "Receives newsletter?": "no", "Marketing": "N",
+		"Werbung erlaubt": "nein", "Canceló la suscripción a todo el correo": "Sí", "Keine Werbung": "ja",
+		"Werbesperre": "ja", "ausgetragen": "1",
+		"Einwilligung": "verweigert|abgelehnt|zurückgezogen|nicht erteilt|Nicht gewährt|keine|widerrufen",
+		"eu_consent":   "denied|refused|declined|not given|revoked|DENIED",
+		"removed_at":   "2023-05-01 10:00:00|1683000000|t", "cancelled_at": "2023-05-01", "canceled_at": "2023-05-01",
+		"Inactive since": "2023-05-01", "Austritt": "31.12.2022", "Gekündigt zum": "31.12.2022",
+		"is_deleted": "t", "verified": "FALSE", "Email Bounced Reason": "550 no such user", "Bounce reason": "mailbox full",
+		"unsubscribed_at": "soon|see notes|2023-05-01|May 3, 2023|Wednesday, September 13, 2023 at 10:11:12 AM|x|1683000000",
+		"unsubscribed":    "✓|☑|✅ yes|1.0", "isUnsubscribed?": "true",
+		"Anything": `rejected|no longer subscribed|manually unsubscribed|suspended|DNC|do not contact|do not email|gone|` +
+			`gebounced|gebounct|Widerruf|Widerspruch|Rückläufer|refusé|retiré|sur liste noire|pourriel|indésirable|` +
+			`opposition|rechazado|correo no deseado|"unsubscribed"|["unsubscribed"]|❌ unsubscribed|⛔️ Abgemeldet|` +
+			`ｕｎｓｕｂｓｃｒｉｂｅｄ|<b>unsubscribed</b>|` +
+			`<span class="label label-danger" style="color: red; font-weight: bold">Unsubscribed</span>|- unsubscribed -`,
+		"Order status": "unsubscribed|bounced", "Block": "yes", "emailoptin": "no", "isspam": "yes",
+		"SMS/email consent":    "no",
+		"subscription_deleted": "1683000000", "Keine Newsletter": "ja|✗", "Newsletter erwünscht": "✗|❌|☐",
+		"dadodebaja": "sí",
+		"Opted":      "no",
+	} {
+		for cell := range strings.SplitSeq(cells, "|") {
+			if few, many := fates(t, column, cell); few == "active" || many == "active" {
+				t.Errorf("%s: %s: %s, among many %s", column, cell, few, many)
+			}
+		}
+	}
+}
+
+// What says nothing makes no one leave, and asks nothing.
+func TestOrdinaryPeopleStay(t *testing.T) {
+	t.Parallel()
+	for column, cells := range map[string]string{
+		"unsubscribed_at": "nein|n/a|#N/A|None|NaN|NaT|nil|undefined|(none)|(empty)|[]|{}|—|–|-|leer|0.0|" +
+			"1970-01-01 00:00:00|1970-01-01T00:00:00Z|0001-01-01|0001-01-01T00:00:00Z|" +
+			"Invalid date|Not unsubscribed|12/31/1969|null|\\N|",
+		"Unsubscribed": "None|n/a|—|false|no|Nein", "Bounce reason": "—|n/a|", "removed_at": "NULL|0000-00-00 00:00:00|",
+		"Options": "no|0|Yes", "Adoption": "no", "Optician": "no", "Adopting": "no", "Blockchain": "no|yes",
+		"Order status": "cancelled|rejected", "Payment": "declined|refused", "City": "Baja", "Ort": "Baja",
+		"Notes": "no|met in Baja", "Newsletter": "ja|Y|1.0|yes", "Abonniert": "Ja", "Keller": "nein", "Norm": "no",
+		"Accepts SMS Marketing": "no", "Do Not Call": "1", "Subscription tier": "free", "Newsletter topic": "Weekly",
+	} {
+		for cell := range strings.SplitSeq(cells, "|") {
+			if few, _ := fates(t, column, cell); few != "active" {
+				t.Errorf("%s: %s: %s", column, cell, few)
+			}
+		}
+	}
+}
+
+// A no among times of joining is asked about.
+func TestNoAmongTimes(t *testing.T) {
+	t.Parallel()
+	for column, cell := range map[string]string{"Angemeldet": "nein", "Inscrit": "non", "Einwilligung": "verweigert"} {
+		file := "email," + column + "\na@x.example,2023-05-01\nb@x.example,2023-05-02\nc@x.example,%s\n"
+		if asked := askedOf(t, fmt.Sprintf(file, cell), nil); len(asked) != 1 {
+			t.Errorf("%s: %q", column, asked)
+		}
+		if asked := askedOf(t, fmt.Sprintf(file, "2023-05-03"), nil); len(asked) != 0 {
+			t.Errorf("%s: %q", column, asked)
+		}
+	}
+}
+
+// A text that is no time is an error of its line in a column of times of leaving.
+func TestNoTimeOfLeaving(t *testing.T) {
+	t.Parallel()
+	for cell, want := range map[string]string{
+		"see notes": "error", "?!": "error", "☠": "error", "2023-05-01": "unsubscribed 2023-05-01", "yes": "unsubscribed",
+		"t": "unsubscribed", "1683000000": "unsubscribed",
+	} {
+		if few, many := fates(t, "unsubscribed_at", cell); few != want || many != want {
+			t.Errorf("%s: %s, %s", cell, few, many)
+		}
+	}
+}
