@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -256,12 +257,13 @@ func TestEndpointThatRefusesEverything(t *testing.T) {
 			h := workertest.New(t, nil)
 			r := workertest.NewReceiver(h.Seeder)
 			h.NewEndpoint(core.EndpointInput{URL: new("https://crm.test/hook")})
-			posts, back := 0, false
+			var posts atomic.Int64 // several at once
+			var back atomic.Bool
 			r.On = func(p *workertest.Post) int {
 				if p.Path != "/hook" {
 					return 200
 				}
-				if posts++; !back && c.refuses(posts) {
+				if n := posts.Add(1); !back.Load() && c.refuses(int(n)) {
 					return 500
 				}
 				return 200
@@ -271,10 +273,10 @@ func TestEndpointThatRefusesEverything(t *testing.T) {
 			}
 			h.Run(worker.Endpoints(h.Store, r.EndpointPoster(), h.Opts.Log))
 			coretest.Settle(time.Hour)
-			if posts > c.most {
-				t.Errorf("%s: %d posts", name, posts)
+			if n := int(posts.Load()); n > c.most {
+				t.Errorf("%s: %d posts", name, n)
 			}
-			back = true
+			back.Store(true)
 			coretest.Settle(3 * time.Hour)
 			if n := len(r.Events("/hook")); n != waiting {
 				t.Errorf("%s: %d of %d events came", name, n, waiting)
