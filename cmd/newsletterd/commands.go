@@ -1,6 +1,7 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"io"
 	"maps"
@@ -30,6 +31,21 @@ var configFlags = map[string]string{
 	"public-url": "server.public_url",
 	"log-level":  "log.level",
 	"log-format": "log.format",
+}
+
+// helpFlag is --help. All trees of commands of a process share it, so a run sets a copy: setting the library's own writes
+// to it.
+type helpFlag struct{ *cli.BoolFlag }
+
+func (f helpFlag) Apply(set *flag.FlagSet) error {
+	own := *f.BoolFlag
+	return own.Apply(set)
+}
+
+func init() {
+	if help, ok := cli.HelpFlag.(*cli.BoolFlag); ok {
+		cli.HelpFlag = helpFlag{help}
+	}
 }
 
 // app is the tree of commands.

@@ -2,11 +2,13 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"newsletterd/cmd/newsletterd/config"
@@ -84,4 +86,18 @@ func TestHealthyOfOthers(t *testing.T) {
 			t.Errorf("%q, want %q", h, text)
 		}
 	}
+}
+
+// Runs of the command line in one process share nothing that they write to; the race detector tells.
+func TestRunsShareNothing(t *testing.T) {
+	var runs sync.WaitGroup
+	for range 4 {
+		runs.Go(func() {
+			p := &program{in: strings.NewReader(""), out: io.Discard, err: io.Discard, env: []string{}}
+			if code := p.run(t.Context(), []string{"newsletterd", "admin", "--help"}); code != exitDone {
+				t.Error(code)
+			}
+		})
+	}
+	runs.Wait()
 }
