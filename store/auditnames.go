@@ -29,8 +29,6 @@ var auditNouns = map[string]string{
 	"webhook-endpoint": namesOf("webhook_endpoint", "r.name", "''"),
 }
 
-const userName = "coalesce(nullif(r.name, ''), r.email)"
-
 // namesOf reads the records of a table that are named by their ids: what they are called, and the campaign.
 func namesOf(table, name, campaign string) string {
 	return "SELECT r.id, coalesce(" + name + ", '') AS name, " + campaign +

@@ -11,10 +11,9 @@ func (s *Store) QuickCheck(ctx context.Context) ([]string, error) {
 	return s.findings(ctx, "PRAGMA quick_check(100)")
 }
 
-// Check looks for damage (integrity_check), broken references (foreign_key_check) and rows that contradict each other,
-// and returns a line for each finding; none: the database is whole. It changes nothing. Its only error is
-// core.ErrStorage.
-func (s *Store) Check(ctx context.Context) ([]string, error) {
+// CheckFile looks for damage (integrity_check), broken references (foreign_key_check) and rows that contradict each
+// other, and returns a line for each finding. It changes nothing. Its only error is core.ErrStorage.
+func (s *Store) CheckFile(ctx context.Context, contradictions []Contradiction) ([]string, error) {
 	found, err := s.findings(ctx, "PRAGMA integrity_check(100)")
 	if err != nil {
 		return found, err
@@ -31,18 +30,20 @@ func (s *Store) Check(ctx context.Context) ([]string, error) {
 	for _, b := range broken {
 		found = append(found, fmt.Sprintf("a row of %s refers to a row of %s that is missing", b.Table, b.Parent))
 	}
-	for _, inv := range invariants {
+	for _, c := range contradictions {
 		var n int64
-		if err := s.readers.GetContext(ctx, &n, inv.count); err != nil {
+		if err := s.readers.GetContext(ctx, &n, c.Count); err != nil {
 			return found, translate(err)
 		}
 		if n > 0 {
-			found = append(found, fmt.Sprintf("%d %s", n, inv.what))
+			found = append(found, fmt.Sprintf("%d %s", n, c.What))
 		}
 	}
-	wrong, err := s.wrongCounts(ctx)
-	return append(found, wrong...), err
+	return found, nil
 }
+
+// Contradiction is a count in SQL of rows that contradict each other, and what they are, in the plural. It must be 0.
+type Contradiction struct{ What, Count string }
 
 func (s *Store) findings(ctx context.Context, pragma string) ([]string, error) {
 	if err := s.readable(ctx); err != nil {
@@ -56,40 +57,4 @@ func (s *Store) findings(ctx context.Context, pragma string) ([]string, error) {
 		return nil, nil
 	}
 	return lines, nil
-}
-
-// invariants are counts that must be 0: what the operations keep and no constraint of SQLite's can say.
-var invariants = []struct{ what, count string }{
-	// A job that was cancelled or has failed is settled in steps, each of which counts what it records: what has no
-	// outcome yet is what the counters leave.
-	{"jobs ended with recipients that have no outcome", `
-		SELECT count(*) FROM send_job j WHERE j.status IN ('completed', 'cancelled', 'failed')
-		AND (SELECT count(*) FROM recipient r WHERE r.job_no = j.no AND r.state < ` + sqlRecipientSent + `) <>
-		j.recipients - j.sent - j.failed - j.skipped`},
-	{"jobs whose counters do not add up to their recipients", `
-		SELECT count(*) FROM send_job WHERE status = 'completed' AND sent + failed + skipped <> recipients`},
-	{"subscriptions on a list that does not exist", `
-		SELECT count(*) FROM subscription s WHERE NOT EXISTS (SELECT 1 FROM list l WHERE l.id = s.list_id)`},
-	{"active subscriptions of a disabled address", `
-		SELECT count(*) FROM subscription s JOIN disabled d ON d.email_key = s.email_key AND d.tenant_id = ''
-		WHERE s.status = 'active'`},
-	{"owners whose files have another size than is counted", `
-		SELECT count(*) FROM model_usage u LEFT JOIN (SELECT owner_id, sum(size) AS bytes FROM model_file WHERE state <>
-		` + sqlFileDropped + ` GROUP BY owner_id) f
-		ON f.owner_id = u.owner_id WHERE u.bytes <> coalesce(f.bytes, 0)`},
-	{"totals of files that do not add up", `
-		SELECT count(*) FROM model_total WHERE bytes <> (SELECT coalesce(sum(size), 0) FROM model_file)`},
-	{"models whose file is not whole", `
-		SELECT count(*) FROM model m JOIN model_file f ON f.no = m.file_no WHERE f.state <> ` + sqlFileWhole + ` OR
-		f.size <> m.size`},
-	{"sender domains that are verified and not the tenant's, or the other way round", `
-		SELECT (SELECT count(*) FROM sender_domain d JOIN tenant t ON t.id = d.tenant_id WHERE t.deleted_at = 0 AND
-		(d.verified_at > 0) <> EXISTS (SELECT 1 FROM json_each(t.domains) WHERE value = d.domain)) +
-		(SELECT count(*) FROM tenant t, json_each(t.domains) AS e WHERE t.deleted_at = 0 AND NOT EXISTS
-		(SELECT 1 FROM sender_domain WHERE tenant_id = t.id AND domain = e.value))`},
-	{"endpoints for which another number of events waits than is counted", `
-		SELECT count(*) FROM webhook_endpoint AS e WHERE waiting <> (SELECT count(*) FROM outbox WHERE dead_at = 0 AND
-		endpoint_id = e.id)`},
-	{"lists of a tenant that does not exist", `
-		SELECT count(*) FROM list l WHERE NOT EXISTS (SELECT 1 FROM tenant t WHERE t.id = l.tenant_id)`},
 }

@@ -10,8 +10,7 @@ import (
 
 const countColumns = "active, pending, unsubscribed, bounced, complaint, suppressed, mailable"
 
-// counting collects, for a transaction, how the counts of lists change. The writer adds what an operation has changed
-// once it has succeeded, and writes one row a list before the commit.
+// counting collects how the counts of lists change.
 type counting map[string]core.ListCounts
 
 // moved notes that a record of a list goes from one counted state to another.
@@ -19,12 +18,13 @@ func (tx *Tx) moved(listID string, from, to core.CountedState) { tx.movedMany(li
 
 // movedMany is moved for n records.
 func (tx *Tx) movedMany(listID string, from, to core.CountedState, n int64) {
-	c := tx.counts[listID]
+	counts := gatheredIn(tx).counts
+	c := counts[listID]
 	if from != to {
 		c.Add(from, -n)
 		c.Add(to, n)
 	}
-	tx.counts[listID] = c // also when nothing changes: see touchCounts
+	counts[listID] = c // also when nothing changes: see touchCounts
 }
 
 // touchCounts lets the commit write the row of a list whether or not anything has changed: the time that the operation
@@ -53,16 +53,11 @@ const countsOfDay = `INSERT INTO list_count (list_id, day, ` + countColumns + `)
 		bounced = excluded.bounced, complaint = excluded.complaint, suppressed = excluded.suppressed, mailable =
 		excluded.mailable`
 
-// writeCounts writes what the transaction has changed.
-func (w *writer) writeCounts(now time.Time) error {
-	if len(w.counts) == 0 {
-		return nil
-	}
-	w.tx.upkeep = true
-	defer func() { w.tx.upkeep = false }()
+// Commit writes how the counts of lists have changed, one row a list.
+func (g *gathered) Commit(tx *Tx, now time.Time) error {
 	day := now.Unix() / (24 * 60 * 60)
-	for id, d := range w.counts {
-		_, err := w.tx.exec(countsOfDay, id, day, d.Active, d.Pending, d.Unsubscribed, d.Bounced, d.Complaint,
+	for id, d := range g.all {
+		_, err := tx.exec(countsOfDay, id, day, d.Active, d.Pending, d.Unsubscribed, d.Bounced, d.Complaint,
 			d.Suppressed, d.Mailable)
 		if err != nil {
 			return err
@@ -226,4 +221,11 @@ func (s *Store) wrongCounts(ctx context.Context) ([]string, error) {
 			r.ListCounts.Against(r.There))
 	}
 	return lines, nil
+}
+
+// ListState is a list with its counts.
+type ListState struct {
+	ID     string          `db:"id" json:"id"`
+	Name   string          `db:"name" json:"name"`
+	Counts core.ListCounts `db:"counts" json:"counts"`
 }

@@ -205,15 +205,6 @@ func (f *SubscriptionFilter) matches(l *ListedSubscription) bool {
 	return f.Field == "" || memberText(l.Preferences.Values()[f.Field]) == f.Value
 }
 
-// memberText returns a text as it is, and another value as JSON.
-func memberText(value json.RawMessage) string {
-	var text string
-	if json.Unmarshal(value, &text) != nil {
-		return string(value)
-	}
-	return text
-}
-
 // memberPath returns the path of a member of a JSON object in SQLite's form; empty for no name.
 func memberPath(name string) string {
 	if name == "" {

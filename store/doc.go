@@ -11,7 +11,7 @@
 //	       └ writer.run                  one goroutine takes what waits: up to 256 operations and one bulk operation
 //	            ├ begin                  BEGIN IMMEDIATE; tries again while another process holds the lock
 //	            ├ SAVEPOINT, fn(*Tx)     each operation for itself; a failed one is rolled back alone
-//	            ├ writeCounts            the counts of the lists that the operations changed
+//	            ├ keep                   what rooms have gathered: counts of lists, events that wait (keeper.go)
 //	            ├ COMMIT                 with fsync
 //	            ├ announce               caches are emptied, loops are woken, Departures moves
 //	            └ the callers return
@@ -29,7 +29,8 @@
 //	checkpoint.go       checkpoints, and the marks that tell an old copy from the file that a -wal belongs to
 //	replicated.go       Replica: commits kept besides the disk, and who waits for that; replicatedcommand.go: commands
 //	                    next to its daemon; drills.go: tries to restore it
-//	backup.go           Backup, Snapshot, Restore; migrate.go: Migrate; home.go: what a restored file may send
+//	backup.go           Backup, Snapshot, Restore; migrate.go: Migrate; home.go: whether the file was restored
+//	check.go            damage, and rows that contradict each other; invariants.go: by which counts
 //	secrets.go          secrets sealed at rest, keys for a purpose, derived ids; masked_ids.go: those that tell no address
 //	sessions.go         scs's session store; its writes go through the writer
 //	housekeeping.go     what is deleted when its time is over; sweeps.go: by which statements

@@ -26,10 +26,11 @@ type endpointQueue struct {
 
 // queueOf returns what is known of the queue of an endpoint.
 func (tx *Tx) queueOf(endpointID string) *endpointQueue {
-	q := tx.queues[endpointID]
+	queues := gatheredIn(tx).queues
+	q := queues[endpointID]
 	if q == nil {
 		q = &endpointQueue{}
-		tx.queues[endpointID] = q
+		queues[endpointID] = q
 	}
 	return q
 }
@@ -115,9 +116,9 @@ func (tx *Tx) waitsAgain(endpointID string) (bool, error) {
 	return true, nil
 }
 
-// writeQueues writes what the operation has changed, one row for each endpoint.
-func (tx *Tx) writeQueues() error {
-	for id, q := range tx.queues {
+// End writes what the operation has changed of the queues of endpoints, one row for each.
+func (g *gathered) End(tx *Tx) error {
+	for id, q := range g.queues {
 		if len(q.dropped.Counts) > 0 {
 			if err := tx.tellDropped(id, q); err != nil {
 				return err
@@ -165,33 +166,12 @@ func (tx *Tx) tellDropped(endpointID string, q *endpointQueue) error {
 	return tx.enter(q.at, "daemon", "webhook-endpoint.drop", q.tenantID, endpointID, "")
 }
 
-// fed returns the endpoints for which the operation has written events.
-func (tx *Tx) fed() (ids []string) {
-	for id, q := range tx.queues {
-		if q.fed {
-			ids = append(ids, id)
-		}
-	}
-	return ids
-}
-
 // OnFed calls fn after each commit of this process that has written events for endpoints, with the ids of these. Those of
 // other processes kick TopicEndpoints. fn must not block and must not call the store.
 func (s *Store) OnFed(fn func(endpoints []string)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.feeds = append(s.feeds, fn)
-}
-
-func (s *Store) feed(endpoints []string) {
-	if len(endpoints) == 0 {
-		return
-	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	for _, fn := range s.feeds {
-		fn(endpoints)
-	}
+	s.gathered.mu.Lock()
+	defer s.gathered.mu.Unlock()
+	s.gathered.feeds = append(s.gathered.feeds, fn)
 }
 
 // SendDropped fixes the body of an event that tells of events that were dropped, and returns it: it is about to be

@@ -124,7 +124,7 @@ var errUploadEnded = core.Conflictf("conflict",
 	"The upload was given up: it was cancelled, or no part of 1 MiB arrived in %d minutes.", uploadDead/time.Minute)
 
 func (tx *Tx) addImportChunk(id string, kind, no int64, data []byte) error {
-	tx.store.writer.checkpoint.file = true
+	tx.bringsFile()
 	_, err := tx.exec("INSERT INTO import_chunk (import_id, kind, no, data) VALUES (?, ?, ?, ?)", id, kind, no, data)
 	return err
 }

@@ -124,26 +124,17 @@ func (s *Store) ConsentText(ctx context.Context, listID, version string) (text s
 	return text, err
 }
 
-// DeleteList takes a list out of sight. Its rows go later, by housekeeping. It returns core.ErrListNotFound where there
-// is no such list.
-func (s *Store) DeleteList(ctx context.Context, id, actor string, now core.Instant) error {
-	return s.update(ctx, func(tx *Tx) error {
-		if err := tx.watch("list", id); err != nil {
-			return err
-		}
-		l, err := tx.list(id)
-		if err != nil {
-			return err
-		}
-		if err := tx.one("UPDATE list SET deleted_at = ?, updated_at = ? WHERE id = ?", now, now, id); err != nil {
-			return err
-		}
-		if err := tx.cancelJobsOf(id, "", now); err != nil {
-			return err
-		}
-		tx.departs()
-		tx.kick(TopicRecords)
-		tx.kick(TopicJobs)
-		return tx.audit(now, actor, "list.delete", l.TenantID, id)
-	})
+// listOf reads a list that must be the tenant's.
+func (tx *Tx) listOf(tenantID, listID string) (core.List, error) {
+	l, err := tx.list(listID)
+	if errors.Is(err, core.ErrListNotFound) || err == nil && l.TenantID != tenantID {
+		return l, core.Invalidf("list_id", "The tenant has no such list.")
+	}
+	return l, err
+}
+
+func (tx *Tx) addConsentText(listID, text string, now core.Instant) error {
+	_, err := tx.exec("INSERT INTO consent_text (list_id, version, text, created_at) VALUES (?, ?, ?, ?) ON "+
+		"CONFLICT DO NOTHING", listID, core.TextVersion(text), text, now)
+	return err
 }

@@ -211,3 +211,19 @@ func (tx *Tx) finishMail(r MailResult, now core.Instant) error {
 		int64(now), r.Reason, r.ID)
 	return err
 }
+
+// requestsApart is how many requests of mailPeriod for one list and address get rows of their own, whatever is known of
+// the address: those that a mail may go out for, and one. What comes then takes the place of the last one without a
+// mail.
+const requestsApart = confirmsPerListEmail + 1
+
+// padTo runs statements that change nothing until the operation has run n: the time of the answer says nothing about
+// the case that it took.
+func (tx *Tx) padTo(n int) error {
+	for tx.ran < n {
+		if _, err := tx.exec("UPDATE user_token SET used_at = used_at WHERE id = ''"); err != nil {
+			return err
+		}
+	}
+	return nil
+}

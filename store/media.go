@@ -196,7 +196,7 @@ func (s *Store) writeMedia(ctx context.Context, tenantID string, f *core.MediaFi
 					return err
 				}
 			}
-			tx.store.writer.checkpoint.file = true
+			tx.bringsFile()
 			_, err = tx.exec("INSERT INTO media_chunk (file_no, chunk_no, data) SELECT no, ?2, ?3 FROM media_file WHERE "+
 				"no = ?1 AND state = "+sqlFileGrowing, no, at/ChunkSize, chunk)
 			return err

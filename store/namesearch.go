@@ -1,6 +1,7 @@
 package store
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"unicode"
@@ -93,4 +94,13 @@ func (n *nameSearch) matches(sub *core.Subscription) bool {
 		name += " " + memberText(values[member])
 	}
 	return n.names[0] != "" && strings.Contains(strings.ToLower(name), " "+n.names[0])
+}
+
+// memberText returns a text as it is, and another value as JSON.
+func memberText(value json.RawMessage) string {
+	var text string
+	if json.Unmarshal(value, &text) != nil {
+		return string(value)
+	}
+	return text
 }

@@ -167,16 +167,17 @@ func (tx *Tx) countOutcomes(c *jobCount, now core.Instant) error {
 	if err != nil {
 		return err
 	}
-	tx.open[c.no] -= c.sent + c.failed + c.skipped
-	if tx.open[c.no] <= 0 {
-		tx.open[c.no], err = tx.number("SELECT recipients - sent - failed - skipped FROM send_job WHERE no = ?", c.no)
+	open := tx.Kept("campaigns").(*openJobs).left
+	open[c.no] -= c.sent + c.failed + c.skipped
+	if open[c.no] <= 0 {
+		open[c.no], err = tx.number("SELECT recipients - sent - failed - skipped FROM send_job WHERE no = ?", c.no)
 		if err != nil {
 			return err
 		}
 	}
 	switch {
-	case tx.open[c.no] == 0:
-		delete(tx.open, c.no)
+	case open[c.no] == 0:
+		delete(open, c.no)
 		return tx.finishJob(c.no, now)
 	case c.hard > 0:
 		return tx.judgeJob(c.no, now)

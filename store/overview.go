@@ -61,13 +61,6 @@ type StatusCount struct {
 	Count  int64  `db:"count" json:"count"`
 }
 
-// ListState is a list with its counts.
-type ListState struct {
-	ID     string          `db:"id" json:"id"`
-	Name   string          `db:"name" json:"name"`
-	Counts core.ListCounts `db:"counts" json:"counts"`
-}
-
 // RecordCounts are numbers of records that a person made.
 type RecordCounts struct {
 	Tenants int64 `db:"tenants" json:"tenants"`

@@ -1,5 +1,7 @@
 package store
 
+import "newsletterd/core"
+
 // rowKey is the key of a row of subscribers, subscriptions or what is kept of them, most often list and id.
 type rowKey struct {
 	First  string `db:"a"`
@@ -46,3 +48,6 @@ func (tx *Tx) execEach(ids []int64, query string, args ...any) (all int64, err e
 	}
 	return all, nil
 }
+
+// jsonOf is a list of texts as an argument of json_each.
+func jsonOf(list []string) string { return core.Strings(list).Column() }

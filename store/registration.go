@@ -109,17 +109,6 @@ func (tx *Tx) register(r Registration, now core.Instant) error {
 // registerStatements is how many statements Register runs, whatever is known of the address.
 const registerStatements = 7
 
-// padTo runs statements that change nothing until the operation has run n: the time of the answer says nothing about
-// the case that it took.
-func (tx *Tx) padTo(n int) error {
-	for tx.ran < n {
-		if _, err := tx.exec("UPDATE user_token SET used_at = used_at WHERE id = ''"); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // mailNobody does the work of mailToken for an address without an account: a row is written and taken back, so that the
 // commit writes pages, too, and the mailer is woken. 2 statements.
 func (tx *Tx) mailNobody(now core.Instant) error {

@@ -89,11 +89,12 @@ type Store struct {
 	answers    sync.Mutex // guards answered
 	answered   int64      // the number that commands were told last
 
-	mu         sync.RWMutex // guards kicks, foreigners and feeds
+	mu         sync.RWMutex // guards kicks and foreigners
 	kicks      [topics][]func()
 	foreigners []func()
-	feeds      []func(endpoints []string)
 
+	keepers         []keeperOf
+	gathered        *gathered
 	keys            keyring
 	subscriptionKey []byte
 	maskedIDs       cipher.Block
@@ -143,6 +144,9 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	o.ImportEvents = cmp.Or(o.ImportEvents, core.MaxImportEvents)
 	o.Driver = cmp.Or(o.Driver, "sqlite")
 	s := &Store{opts: o, path: path, log: o.Log, chunkReads: make(chan struct{}, chunkReads)}
+	s.gathered = &gathered{store: s, counts: counting{}, all: counting{}, queues: map[string]*endpointQueue{}}
+	s.Keep("tenants", s.gathered)
+	s.Keep("campaigns", &openJobs{left: map[int64]int64{}})
 	s.reserve.measure, s.reserve.said = s.roomBeyondReserve, s.sayRoom
 	if err := s.open(ctx); err != nil {
 		_ = s.shut()
@@ -228,10 +232,8 @@ func (s *Store) startWriter(ctx context.Context, left leftover) error {
 		w.tries = commandTries
 	}
 	w.tx = Tx{
-		store: s, conn: conn, stmts: map[string]*sqlx.Stmt{}, open: map[int64]int64{}, counts: counting{},
-		queues: map[string]*endpointQueue{},
+		store: s, conn: conn, stmts: map[string]*sqlx.Stmt{},
 	}
-	w.counts = counting{}
 	var through map[string]string
 	err = retryBusy(daemonTries, func() error { through, err = marks(ctx, conn); return err })
 	if err != nil {

@@ -43,11 +43,6 @@ func (s *Store) Subscribe(ctx context.Context, r SubscribeRequest, now core.Inst
 	return sub, rowID, err
 }
 
-// requestsApart is how many requests of mailPeriod for one list and address get rows of their own, whatever is known of
-// the address: those that a mail may go out for, and one. What comes then takes the place of the last one without a
-// mail.
-const requestsApart = confirmsPerListEmail + 1
-
 // subscribeState is all that the rule and the limits need to know, read at once.
 type subscribeState struct {
 	core.Subscription

@@ -51,15 +51,6 @@ func (s *Store) ApplyEvent(ctx context.Context, n Nonce, e core.Event, now core.
 	})
 }
 
-// listOf reads a list that must be the tenant's.
-func (tx *Tx) listOf(tenantID, listID string) (core.List, error) {
-	l, err := tx.list(listID)
-	if errors.Is(err, core.ErrListNotFound) || err == nil && l.TenantID != tenantID {
-		return l, core.Invalidf("list_id", "The tenant has no such list.")
-	}
-	return l, err
-}
-
 // applying is what an event (syncNo 0) or a batch says of all its subscribers.
 type applying struct {
 	listID     string

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 
 	"newsletterd/core"
 )
@@ -48,14 +47,6 @@ func (tx *Tx) subscription(listID, id string) (sub core.Subscription, err error)
 	err = tx.get(&sub, "SELECT "+subscriptionColumns+" FROM subscription AS s WHERE s.list_id = ? AND s.id = ?", listID,
 		id)
 	return sub, orNotFound(err, core.ErrSubscriptionNotFound)
-}
-
-// orNotFound returns word where err is any "not found", else err.
-func orNotFound(err error, word *core.Error) error {
-	if errors.Is(err, core.ErrNotFound) {
-		return word
-	}
-	return err
 }
 
 // SetPreferences replaces the preferences of an address on a list; what they say of tracking stays where the new ones

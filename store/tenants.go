@@ -57,9 +57,6 @@ func (tx *Tx) ownHost(t *core.Tenant) error {
 	return nil
 }
 
-// jsonOf is a list of texts as an argument of json_each.
-func jsonOf(list []string) string { return core.Strings(list).Column() }
-
 // AddTenant keeps a new tenant. Passwords of relays are blanked in t, too. It returns a conflict where the id is taken
 // (core.ErrConflict), ErrHostTaken, and core.ErrDomainTaken.
 func (s *Store) AddTenant(ctx context.Context, t core.Tenant, actor string) error {
@@ -144,37 +141,4 @@ func (s *Store) UpdateTenant(ctx context.Context, id, actor string, rule func(*c
 		return tx.auditUpdate(t.UpdatedAt, actor, "tenant.update", id, id)
 	})
 	return t, asItStood(err, &t.UpdatedAt, at)
-}
-
-// DeleteTenant takes a tenant and its lists and clients out of sight. Its rows go later, by housekeeping. It returns
-// core.ErrNotFound where there is no such tenant.
-func (s *Store) DeleteTenant(ctx context.Context, id, actor string, now core.Instant) error {
-	return s.update(ctx, func(tx *Tx) error {
-		if err := tx.watch("tenant", id); err != nil {
-			return err
-		}
-		err := tx.one("UPDATE tenant SET deleted_at = ?, updated_at = ? WHERE id = ? AND deleted_at = 0", now, now, id)
-		if err != nil {
-			return err
-		}
-		for _, query := range []string{
-			"UPDATE list SET deleted_at = ?, updated_at = ? WHERE tenant_id = ? AND deleted_at = 0",
-			"UPDATE client SET deleted_at = ?, updated_at = ? WHERE tenant_id = ? AND deleted_at = 0",
-		} {
-			if _, err := tx.exec(query, now, now, id); err != nil {
-				return err
-			}
-		}
-		if _, err := tx.exec("DELETE FROM sender_domain WHERE tenant_id = ?", id); err != nil {
-			return err
-		}
-		if err := tx.cancelJobsOf("", id, now); err != nil {
-			return err
-		}
-		tx.departs()
-		tx.kick(TopicRecords)
-		tx.kick(TopicIdentity)
-		tx.kick(TopicJobs)
-		return tx.audit(now, actor, "tenant.delete", id, id)
-	})
 }

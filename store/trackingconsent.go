@@ -63,9 +63,3 @@ func (s *Store) KeepConsentText(ctx context.Context, listID, text string, now co
 	}
 	return version, s.update(ctx, func(tx *Tx) error { return tx.addConsentText(listID, text, now) })
 }
-
-func (tx *Tx) addConsentText(listID, text string, now core.Instant) error {
-	_, err := tx.exec("INSERT INTO consent_text (list_id, version, text, created_at) VALUES (?, ?, ?, ?) ON "+
-		"CONFLICT DO NOTHING", listID, core.TextVersion(text), text, now)
-	return err
-}

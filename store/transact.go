@@ -56,7 +56,6 @@ func (w *writer) attempt(bare int) error {
 	if err := w.begin(); err != nil {
 		return err
 	}
-	clear(w.counts)
 	err := w.watch() // in the transaction, where it takes no lock of its own
 	if err == nil {
 		err = w.markBase()
@@ -75,7 +74,9 @@ func (w *writer) attempt(bare int) error {
 			err = w.callSaved(o)
 		}
 		if o.err == nil {
-			w.counts.add(w.tx.counts)
+			for _, k := range w.store.keepers {
+				k.Done()
+			}
 			ok++
 		}
 	}
@@ -90,7 +91,7 @@ func (w *writer) attempt(bare int) error {
 		}
 	}
 	if err == nil && ok > 0 {
-		err = w.writeCounts(time.Now())
+		err = w.keep(time.Now())
 	}
 	if err == nil && ok > 0 {
 		if err = w.store.checkFile(); err == nil {
@@ -145,7 +146,14 @@ func (w *writer) lock() error {
 func (w *writer) rollback() {
 	_, err := w.tx.exec("ROLLBACK")
 	w.stuck = err != nil
-	clear(w.tx.open)
+	w.undone(true)
+}
+
+// undone has every keeper forget what was rolled back.
+func (w *writer) undone(all bool) {
+	for _, k := range w.store.keepers {
+		k.Undone(all)
+	}
 }
 
 // retryBusy calls fn until another process lets it through, for at most limit.
@@ -177,7 +185,7 @@ func (w *writer) callSaved(o *op) error {
 		if _, err := w.tx.exec("ROLLBACK TO op"); err != nil {
 			return core.ErrStorage.With(errors.Join(o.err, err))
 		}
-		clear(w.tx.open)
+		w.undone(false)
 	}
 	_, err := w.tx.exec("RELEASE op")
 	return err
@@ -196,11 +204,12 @@ func (w *writer) call(o *op) (err error) {
 	}()
 	w.tx.topics, w.tx.left, w.tx.audited, w.tx.inside = 0, false, nil, true
 	w.tx.ran, w.tx.watched, w.tx.origin = 0, watched{}, o.origin
-	clear(w.tx.counts)
-	clear(w.tx.queues)
-	if err = o.fn(&w.tx); err == nil {
-		err = w.tx.writeQueues()
+	for _, k := range w.store.keepers {
+		k.Begin()
 	}
-	o.topics, o.left, o.audited, o.fed = w.tx.topics, w.tx.left, w.tx.audited, w.tx.fed()
+	if err = o.fn(&w.tx); err == nil {
+		err = w.tx.end()
+	}
+	o.topics, o.left, o.audited = w.tx.topics, w.tx.left, w.tx.audited
 	return err
 }

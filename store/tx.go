@@ -22,21 +22,16 @@ type Tx struct {
 	stmts   map[string]*sqlx.Stmt
 	topics  topicSet
 	left    bool
-	audited []auditEntry              // of the operation that runs
-	watched watched                   // ... and the row whose changes it tells
-	origin  netip.Addr                // ... and the address that its request came from; zero: none
-	upkeep  bool                      // the writer's own statements, which no operation asked for, aren't counted
-	inside  bool                      // an operation runs
-	alone   bool                      // ... and no other one in its transaction so far
-	ran     int                       // statements of the operation that runs, so far; see padTo
-	counts  counting                  // of the operation that runs: how it changes the counts of lists
-	queues  map[string]*endpointQueue // ... and the events that wait for endpoints, by the id of each
+	audited []auditEntry // of the operation that runs
+	watched watched      // ... and the row whose changes it tells
+	origin  netip.Addr   // ... and the address that its request came from; zero: none
+	upkeep  bool         // the writer's own statements, which no operation asked for, aren't counted
+	inside  bool         // an operation runs
+	alone   bool         // ... and no other one in its transaction so far
+	ran     int          // statements of the operation that runs, so far; see padTo
 	// a statement of it found no working disk: SQLite may have ended the transaction, and the next would commit by
 	// itself
 	broken error
-	// open holds, for jobs, how many recipients were without an outcome at the last look, less the outcomes since: as
-	// long as it is above 0 the job cannot be complete.
-	open map[int64]int64
 }
 
 // Topic names a kind of work that a commit may make due.
@@ -66,6 +61,9 @@ func (tx *Tx) kick(t Topic) { tx.topics |= 1 << t }
 
 // departs marks that a person may have become unmailable; see Store.Departures.
 func (tx *Tx) departs() { tx.left = true }
+
+// bringsFile marks that the operation writes a part of a file that comes in: the -wal is looked at sooner.
+func (tx *Tx) bringsFile() { tx.store.writer.checkpoint.file = true }
 
 // awaited reports whether another operation waits for this one: an operation that could do more ends then.
 func (tx *Tx) awaited() bool {
@@ -323,4 +321,12 @@ func translate(err error) error {
 		return core.ErrStorage.With(err)
 	}
 	return fmt.Errorf("store: %w", err)
+}
+
+// orNotFound returns word where err is any "not found", else err.
+func orNotFound(err error, word *core.Error) error {
+	if errors.Is(err, core.ErrNotFound) {
+		return word
+	}
+	return err
 }

@@ -12,24 +12,6 @@ import (
 	"newsletterd/core"
 )
 
-// ChunkSize is the size of a file's parts, in bytes.
-const ChunkSize = 1 << 20
-
-// The states of a row of model_file, in the text of statements, whose plans depend on them.
-const (
-	sqlFileGrowing = "0" // its chunks arrive
-	sqlFileWhole   = "1" // a model names it
-	sqlFileDropped = "2" // housekeeping removes it
-)
-
-const (
-	uploadDead  = 10 * time.Minute // without a chunk: the process that brought it is gone
-	uploadPatch = 64 << 10         // bytes that an upload's buffer begins with
-)
-
-// UploadKept is how long what has arrived of a file may wait for the rest: housekeeping leaves it alone until then.
-const UploadKept = uploadDead - time.Minute
-
 // Upload is a file on its way in. Its chunks wait in the queue of bulk operations, one a transaction; no model names
 // them until Commit. An Upload belongs to one goroutine at a time.
 type Upload struct {
@@ -52,9 +34,6 @@ func (s *Store) NewUpload(ownerID string, limits core.ModelLimits) *Upload {
 // after them.
 func (u *Upload) Size() int64 { return u.size }
 
-// Grow asks for n bytes of memory for a buffer, and gives them back when n is negative.
-type Grow func(n int) error
-
 // ReadFrom reads a file to its end, in chunks. now is asked once a chunk. Memory is asked for before it is used, where
 // grow is not nil, and given back at the end. Errors of the reader are returned as they are, files too large with
 // ModelLimits' own.
@@ -76,47 +55,6 @@ func (u *Upload) ReadFrom(ctx context.Context, r io.Reader, grow Grow, now func(
 		if err == io.EOF {
 			return nil
 		}
-	}
-}
-
-// buffer is the memory of one upload: it grows to a chunk as bytes arrive, so that a slow sender holds little.
-type buffer struct {
-	bytes []byte
-	grow  Grow
-}
-
-// fill reads after the n bytes that are there, until a chunk is full or the file ends, which is io.EOF together with
-// what was read last. It returns how many bytes are there then.
-func (b *buffer) fill(r io.Reader, n int) (_ int, err error) {
-	for n < ChunkSize && err == nil {
-		if n == len(b.bytes) {
-			if err := b.double(n); err != nil {
-				return n, err
-			}
-		}
-		var m int
-		m, err = r.Read(b.bytes[n:])
-		n += m
-	}
-	return n, err
-}
-
-func (b *buffer) double(n int) error {
-	size := min(max(2*n, uploadPatch), ChunkSize)
-	if b.grow != nil {
-		if err := b.grow(size - n); err != nil {
-			return err
-		}
-	}
-	grown := make([]byte, size)
-	copy(grown, b.bytes)
-	b.bytes = grown
-	return nil
-}
-
-func (b *buffer) release() {
-	if b.grow != nil && len(b.bytes) > 0 {
-		_ = b.grow(-len(b.bytes))
 	}
 }
 
@@ -159,7 +97,7 @@ func (u *Upload) add(ctx context.Context, chunk []byte, now core.Instant) error 
 		if err != nil {
 			return err
 		}
-		tx.store.writer.checkpoint.file = true
+		tx.bringsFile()
 		_, err = tx.exec("INSERT INTO model_chunk (file_no, chunk_no, data) VALUES (?, ?, ?)", no, u.chunks, chunk)
 		return err
 	})
@@ -316,8 +254,6 @@ func (s *Store) dropUploads(ctx context.Context) error {
 		return err
 	})
 }
-
-const removeBatch = 8 // chunks in one operation: a few milliseconds
 
 // removeFiles removes a few chunks of a file that no model holds any more, or whose upload died, and reports whether
 // there is more to remove.

@@ -34,7 +34,6 @@ type op struct {
 	state      atomic.Int32 // opWaiting until the writer or the caller's context takes it
 	topics     topicSet
 	left       bool
-	fed        []string // endpoints
 	audited    []auditEntry
 	origin     netip.Addr // of the request; zero: none
 }
@@ -67,8 +66,7 @@ type writer struct {
 	replica    atomic.Bool // it takes what is committed
 	commands   int64       // the number of the last command that answerCommands has seen
 	tries      time.Duration
-	batch      []*op    // reused
-	counts     counting // of the operations of the transaction that have succeeded
+	batch      []*op // reused
 }
 
 // update runs one operation in the writer and returns after its commit: when it returns nil, what fn wrote is on the
@@ -254,7 +252,6 @@ func (w *writer) commit() {
 	err := w.transact()
 	taken := w.batch
 	if err != nil {
-		w.store.endpoints.drop() // an operation may have read what another one wrote in vain
 		for _, o := range taken {
 			o.err, o.topics, o.left = err, 0, false
 		}
@@ -312,11 +309,9 @@ func (w *writer) noteFailure(ops []*op) {
 func (w *writer) announce(ops []*op) {
 	var all topicSet
 	left := false
-	var fed []string
 	for _, o := range ops {
 		if o.err == nil {
 			all |= o.topics
-			fed = append(fed, o.fed...)
 			left = left || o.left
 			w.logAudit(o.audited)
 		}
@@ -325,7 +320,9 @@ func (w *writer) announce(ops []*op) {
 		w.store.departures.Add(1)
 	}
 	w.store.kick(all)
-	w.store.feed(fed)
+	for _, k := range w.store.keepers {
+		k.Committed()
+	}
 }
 
 // watch notices commits of other processes: then every cache is stale and every loop may have work.
