@@ -67,14 +67,14 @@ func (tx *Tx) expandLists(j *core.SendJob, after, mark string, step int64) (more
 		return false, err
 	}
 	all := len(found)
-	if found, err = tx.store.notReached(tx, found, j.No, parts[:place]); err != nil {
+	if found, err = notReached(tx.store, tx, found, j.No, parts[:place]); err != nil {
 		return false, err
 	}
 	if found, err = tx.notInRetried(found, j, place); err != nil {
 		return false, err
 	}
 	duplicates := all - len(found)
-	if found, err = tx.store.narrow(tx, found, &narrowing); err != nil {
+	if found, err = narrow(tx.store, tx, found, &narrowing); err != nil {
 		return false, err
 	}
 	if err := tx.addRecipients(j, found); err != nil {
@@ -105,14 +105,14 @@ func (tx *Tx) notInRetried(found []candidate, j *core.SendJob, place int) ([]can
 	if err != nil {
 		return nil, err
 	}
-	return tx.store.notReached(tx, found, old.No, parts[:min(place, lastBegun(parts)+1)])
+	return notReached(tx.store, tx, found, old.No, parts[:min(place, lastBegun(parts)+1)])
 }
 
 // narrow drops the candidates whom a campaign leaves out.
-func (s *Store) narrow(r querier, found []candidate, n *core.Narrowing) ([]candidate, error) {
+func narrow(s *DB, r querier, found []candidate, n *core.Narrowing) ([]candidate, error) {
 	for _, list := range n.ExcludeListIDs {
 		var err error
-		if found, err = s.without(found, list, func(ids string) (places []int, err error) {
+		if found, err = without(s, found, list, func(ids string) (places []int, err error) {
 			return places, r.all(&places, activeAmong, list, ids)
 		}); err != nil {
 			return nil, err
@@ -127,14 +127,14 @@ func (s *Store) narrow(r querier, found []candidate, n *core.Narrowing) ([]candi
 			if known, err := recipientsKnown(r, p); err != nil || !known { // rather no one than those to leave out
 				return nil, err
 			}
-			if found, err = s.without(found, p.ListID, func(ids string) (places []int, err error) {
+			if found, err = without(s, found, p.ListID, func(ids string) (places []int, err error) {
 				return places, r.all(&places, sentAmong, p.jobNo, p.After+1, p.To, ids)
 			}); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return s.following(r, found, n.Audience)
+	return following(s, r, found, n.Audience)
 }
 
 // The recipients of a campaign whom another one goes to. Of an opening that can't be told, and of one of which only a
@@ -148,7 +148,7 @@ var (
 )
 
 // following drops the candidates whom a campaign that follows another does not go to.
-func (s *Store) following(r querier, found []candidate, f *core.FollowUp) ([]candidate, error) {
+func following(s *DB, r querier, found []candidate, f *core.FollowUp) ([]candidate, error) {
 	if f == nil || len(found) == 0 {
 		return found, nil
 	}
@@ -165,7 +165,7 @@ func (s *Store) following(r querier, found []candidate, f *core.FollowUp) ([]can
 			}
 		}
 		var places []int
-		if err = r.all(&places, query, p.jobNo, p.After+1, p.To, s.idsOn(found, p.ListID)); err != nil {
+		if err = r.all(&places, query, p.jobNo, p.After+1, p.To, idsOn(s, found, p.ListID)); err != nil {
 			return nil, err
 		}
 		for _, at := range places {
@@ -272,11 +272,11 @@ func campaignParts(r querier, campaignID string) (parts []sentPart, err error) {
 
 // without drops the candidates that a query finds by the ids that their addresses have on a list. It gets these as a
 // JSON array, and returns which of them it has found.
-func (s *Store) without(found []candidate, list string, query func(ids string) ([]int, error)) ([]candidate, error) {
+func without(s *DB, found []candidate, list string, query func(ids string) ([]int, error)) ([]candidate, error) {
 	if len(found) == 0 {
 		return found, nil
 	}
-	places, err := query(s.idsOn(found, list))
+	places, err := query(idsOn(s, found, list))
 	if err != nil || len(places) == 0 {
 		return found, err
 	}
@@ -294,7 +294,7 @@ func (s *Store) without(found []candidate, list string, query func(ids string) (
 }
 
 // idsOn returns the ids that the addresses of candidates have on a list, as a JSON array.
-func (s *Store) idsOn(found []candidate, list string) string {
+func idsOn(s *DB, found []candidate, list string) string {
 	ids := make([]string, len(found))
 	of := s.subscriptionIDs(list)
 	for i := range found {
@@ -304,12 +304,12 @@ func (s *Store) idsOn(found []candidate, list string) string {
 }
 
 // notReached drops the candidates who are recipients of a job by one of some lists.
-func (s *Store) notReached(r querier, found []candidate, jobNo int64, parts []jobPart) (_ []candidate, err error) {
+func notReached(s *DB, r querier, found []candidate, jobNo int64, parts []jobPart) (_ []candidate, err error) {
 	for _, p := range parts {
 		if p.To <= p.After {
 			continue
 		}
-		if found, err = s.without(found, p.ListID, func(ids string) (places []int, err error) {
+		if found, err = without(s, found, p.ListID, func(ids string) (places []int, err error) {
 			return places, r.all(&places, reachedAmong, jobNo, p.After+1, p.To, ids)
 		}); err != nil {
 			return nil, err
@@ -449,7 +449,7 @@ func (s *Store) countStep(r *Reader, a *core.Audience, tenantID string, f *core.
 	}
 	all := len(found)
 	for _, earlier := range f.ListIDs[:place] {
-		if found, err = s.without(found, earlier, func(ids string) (places []int, err error) {
+		if found, err = without(s.DB, found, earlier, func(ids string) (places []int, err error) {
 			return places, r.all(&places, mailableAmong, earlier, ids)
 		}); err != nil {
 			return after, false, err
@@ -457,7 +457,7 @@ func (s *Store) countStep(r *Reader, a *core.Audience, tenantID string, f *core.
 	}
 	a.Duplicates += int64(all - len(found))
 	all = len(found)
-	if found, err = s.narrow(r, found, &f.Narrowing); err != nil {
+	if found, err = narrow(s.DB, r, found, &f.Narrowing); err != nil {
 		return after, false, err
 	}
 	a.Excluded += int64(all - len(found))

@@ -73,14 +73,14 @@ var insertAudit = insertInto("audit", "at, actor, action, tenant_id, object, det
 
 // changeRecord changes a record of a table whose records are tenants', and notes who did; an update that changes
 // nothing leaves it as it was. core.ErrNotFound.
-func (s *Store) changeRecord(ctx context.Context, table, id, action, actor string, now core.Instant,
+func (s *DB) changeRecord(ctx context.Context, table, id, action, actor string, now core.Instant,
 	change func(*Tx) error,
 ) error {
 	return asItStood(s.touchRecord(ctx, table, id, action, actor, now, change), new(core.Instant), 0)
 }
 
 // touchRecord is changeRecord, but for errUnchanged, which it returns.
-func (s *Store) touchRecord(ctx context.Context, table, id, action, actor string, now core.Instant,
+func (s *DB) touchRecord(ctx context.Context, table, id, action, actor string, now core.Instant,
 	change func(*Tx) error,
 ) error {
 	return s.update(ctx, func(tx *Tx) error {
@@ -103,7 +103,7 @@ func (s *Store) touchRecord(ctx context.Context, table, id, action, actor string
 }
 
 // removeRecord is changeRecord for a record that goes for good.
-func (s *Store) removeRecord(ctx context.Context, table, id, action, actor string, now core.Instant) error {
+func (s *DB) removeRecord(ctx context.Context, table, id, action, actor string, now core.Instant) error {
 	return s.changeRecord(ctx, table, id, action, actor, now, func(tx *Tx) error {
 		return tx.one("DELETE FROM "+table+" WHERE id = ?", id)
 	})
@@ -123,7 +123,7 @@ func By(ctx context.Context, actor string, now core.Instant) context.Context {
 }
 
 // by adds an entry to an operation where By named an actor.
-func (s *Store) by(ctx context.Context, action, tenantID, object string, fn func(*Tx) error) func(*Tx) error {
+func (s *DB) by(ctx context.Context, action, tenantID, object string, fn func(*Tx) error) func(*Tx) error {
 	who, ok := ctx.Value(actorKey{}).(actorValue)
 	if !ok {
 		return fn
@@ -200,7 +200,7 @@ func auditBy(f *core.AuditFilter) (condition, value string) {
 // Audit reads a page of the audit trail, the newest first, after a place that an earlier page named as next. It looks
 // at a bounded number of entries: a page may be short, or empty, while next names a place to go on from. next is empty
 // after the last page. Its only error is core.ErrStorage.
-func (s *Store) Audit(ctx context.Context, f core.AuditFilter, page core.Page) (found []core.AuditEntry, next string,
+func (s *DB) Audit(ctx context.Context, f core.AuditFilter, page core.Page) (found []core.AuditEntry, next string,
 	err error,
 ) {
 	condition, value := auditBy(&f)

@@ -25,7 +25,7 @@ type backgroundCheck struct {
 
 // QuickCheckInBackground starts a QuickCheck and returns. done is called with what it finds; CheckState tells of it
 // meanwhile and afterwards. Close ends it.
-func (s *Store) QuickCheckInBackground(done func([]string, error)) {
+func (s *DB) QuickCheckInBackground(done func([]string, error)) {
 	b := &s.background
 	ctx, cancel := context.WithCancel(context.Background())
 	b.mu.Lock()
@@ -51,7 +51,7 @@ func (s *Store) QuickCheckInBackground(done func([]string, error)) {
 }
 
 // CheckState tells how the last QuickCheckInBackground stands.
-func (s *Store) CheckState() CheckState {
+func (s *DB) CheckState() CheckState {
 	s.background.mu.Lock()
 	defer s.background.mu.Unlock()
 	return s.background.state

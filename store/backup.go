@@ -22,7 +22,7 @@ var ErrExists = errors.New("the file exists already")
 // Backup writes a complete copy of the database, as it is at this moment, to a file that must not exist yet
 // (ErrExists). Writers go on meanwhile. The copy is checked and synced before it appears under its name; its mode is
 // 0600.
-func (s *Store) Backup(ctx context.Context, to string) error {
+func (s *DB) Backup(ctx context.Context, to string) error {
 	if err := s.readable(ctx); err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func (s *Store) Backup(ctx context.Context, to string) error {
 
 // Snapshot is Backup to a file that is replaced in one step: anyone who copies it while it is renewed has the whole old
 // one. It returns core.ErrStorage, or an error of the file system.
-func (s *Store) Snapshot(ctx context.Context, to string) error {
+func (s *DB) Snapshot(ctx context.Context, to string) error {
 	if err := s.readable(ctx); err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func WriteCopy(ctx context.Context, to string, write func(path string) error) er
 }
 
 // copyTo copies through a connection of its own, into a temporary name next to the target.
-func (s *Store) copyTo(ctx context.Context, to string) error {
+func (s *DB) copyTo(ctx context.Context, to string) error {
 	tmp, err := tempNextTo(to)
 	if err != nil {
 		return err
@@ -216,7 +216,7 @@ func CheckBackup(ctx context.Context, from string, masterKey []byte) error {
 		err = lookInto(ctx, from, &sealed, "purpose_key", "SELECT secret FROM purpose_key LIMIT 1")
 	}
 	if err == nil && len(sealed) > 0 {
-		_, err = (&Store{opts: Options{MasterKey: masterKey}}).openSecret(sealed)
+		_, err = (&DB{opts: Options{MasterKey: masterKey}}).openSecret(sealed)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", from, err)

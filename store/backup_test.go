@@ -14,21 +14,6 @@ import (
 	"newsletterd/core/coretest"
 )
 
-func countMarks(t *testing.T, path string) (n int) {
-	t.Helper()
-	s := testOpen(t, path, Daemon)
-	if err := s.get(t.Context(), &n, "SELECT count(*) FROM mark WHERE value = 'row'"); err != nil {
-		t.Fatal(err)
-	}
-	if found, err := s.Check(t.Context()); err != nil || len(found) > 0 {
-		t.Error(found, err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return n
-}
-
 func TestBackupUnderLoadIsWholeAndHoldsWhatWasAcknowledged(t *testing.T) {
 	tried := 0
 	defer coretest.Held(t, 28, &tried, "backups under load")

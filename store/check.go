@@ -7,13 +7,13 @@ import (
 
 // QuickCheck runs SQLite's quick_check on a reader and returns what it finds. It takes about a second per GB with a
 // warm cache and stops when the context ends. Its only error is core.ErrStorage.
-func (s *Store) QuickCheck(ctx context.Context) ([]string, error) {
+func (s *DB) QuickCheck(ctx context.Context) ([]string, error) {
 	return s.findings(ctx, "PRAGMA quick_check(100)")
 }
 
 // CheckFile looks for damage (integrity_check), broken references (foreign_key_check) and rows that contradict each
 // other, and returns a line for each finding. It changes nothing. Its only error is core.ErrStorage.
-func (s *Store) CheckFile(ctx context.Context, contradictions []Contradiction) ([]string, error) {
+func (s *DB) CheckFile(ctx context.Context, contradictions []Contradiction) ([]string, error) {
 	found, err := s.findings(ctx, "PRAGMA integrity_check(100)")
 	if err != nil {
 		return found, err
@@ -45,7 +45,7 @@ func (s *Store) CheckFile(ctx context.Context, contradictions []Contradiction) (
 // Contradiction is a count in SQL of rows that contradict each other, and what they are, in the plural. It must be 0.
 type Contradiction struct{ What, Count string }
 
-func (s *Store) findings(ctx context.Context, pragma string) ([]string, error) {
+func (s *DB) findings(ctx context.Context, pragma string) ([]string, error) {
 	if err := s.readable(ctx); err != nil {
 		return nil, err
 	}

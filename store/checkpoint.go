@@ -108,7 +108,7 @@ func (c *checkpointState) resume(left leftover, daemon bool, through map[string]
 
 // checkLeftoverWAL finds what an unclean stop left, and refuses an old copy next to a newer -wal before anything could
 // change either: a connection that may write moves the -wal into the file when it closes.
-func (s *Store) checkLeftoverWAL() (leftover, error) {
+func (s *DB) checkLeftoverWAL() (leftover, error) {
 	left := leftover{wal: walSize(s.path) > 0 && !s.daemonRuns()}
 	if !left.wal {
 		return left, nil

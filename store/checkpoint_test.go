@@ -11,22 +11,6 @@ import (
 	"time"
 )
 
-// crash copies the files of a database as a kill -9 would leave them, and returns the path of the copy: nothing of the
-// process's clean stop is in it.
-func crash(t *testing.T, path string) (image string) {
-	t.Helper()
-	image = filepath.Join(t.TempDir(), "newsletterd.db")
-	for _, end := range []string{"", "-wal"} {
-		b, err := os.ReadFile(path + end)
-		if end != "" && errors.Is(err, os.ErrNotExist) {
-			continue
-		}
-		must(t, err)
-		must(t, os.WriteFile(image+end, b, 0o600))
-	}
-	return image
-}
-
 func (s *Store) checkpointNow(t *testing.T) (busy bool) {
 	t.Helper()
 	err := s.update(t.Context(), func(*Tx) error { return errUndo }) // the writer is idle after this

@@ -46,7 +46,7 @@ func createFile(path string, may bool) error {
 }
 
 // takeLock keeps a second daemon out. A command's look at the lock lasts microseconds, hence a few tries.
-func (s *Store) takeLock() error {
+func (s *DB) takeLock() error {
 	s.lock = flock.New(s.path+".lock", flock.SetPermissions(0o600))
 	for range 20 {
 		ok, err := s.lock.TryLock()
@@ -66,14 +66,14 @@ func (s *Store) takeLock() error {
 const serving = "serving\n"
 
 // saysServing writes that into the lock file. A disk without room for it keeps no one from serving.
-func (s *Store) saysServing() {
+func (s *DB) saysServing() {
 	if err := os.WriteFile(s.path+".lock", []byte(serving), 0o600); err != nil {
 		s.log.Warn("the lock file can't say that the database is served", slog.Any("error", err))
 	}
 }
 
 // daemonRuns reports whether a daemon serves the file, for a command; it looks at most once a second.
-func (s *Store) daemonRuns() bool {
+func (s *DB) daemonRuns() bool {
 	if s.lock != nil { // it is this process's
 		return false
 	}
@@ -135,7 +135,7 @@ func looseDSN(path string, pragmas []pragma, extra ...string) string {
 	return b.String()
 }
 
-func (s *Store) connect(ctx context.Context) (err error) {
+func (s *DB) connect(ctx context.Context) (err error) {
 	var extra []string
 	if s.opts.ReadOnly != nil && walSize(s.path) > 0 {
 		// SQLite runs a checkpoint when the last connection that may write closes: a replica would not know the file again.
@@ -185,7 +185,7 @@ func openDB(ctx context.Context, driver, dsn string, n int, pragmas []pragma) (*
 
 // checkFile fails once the path no longer names the file that was opened. It only asks stat: opening the file a
 // second time could cost SQLite its locks.
-func (s *Store) checkFile() error {
+func (s *DB) checkFile() error {
 	if s.replaced.Load() {
 		return core.ErrStorage.With(ErrReplaced)
 	}

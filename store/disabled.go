@@ -147,10 +147,10 @@ type tenantSubscription struct {
 
 // idsOf computes the ids of an address on every list, or those of one tenant: pairs of list and id, as JSON.
 func (tx *Tx) idsOf(emailKey, tenantID string) (string, error) {
-	return tx.store.idsOf(tx, emailKey, tenantID)
+	return idsAmong(tx.store, tx, emailKey, tenantID)
 }
 
-func (s *Store) idsOf(r querier, emailKey, tenantID string) (string, error) {
+func idsAmong(s *DB, r querier, emailKey, tenantID string) (string, error) {
 	var lists []string
 	if err := r.all(&lists, "SELECT id FROM list WHERE ?1 = '' OR tenant_id = ?1", tenantID); err != nil {
 		return "", err

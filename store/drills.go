@@ -17,17 +17,17 @@ const (
 
 // StartDrill writes a new text into the database, which a restored one must have, and returns it. Its only error is
 // core.ErrStorage.
-func (s *Store) StartDrill(ctx context.Context) (text string, err error) {
+func (s *DB) StartDrill(ctx context.Context) (text string, err error) {
 	text = core.NewID()
 	return text, s.update(ctx, func(tx *Tx) error { return tx.setMark(drillStartMark, text) })
 }
 
 // DrillStarted returns the text that the last StartDrill has written; empty where there was none. Its only error is
 // core.ErrStorage.
-func (s *Store) DrillStarted(ctx context.Context) (string, error) { return s.mark(ctx, drillStartMark) }
+func (s *DB) DrillStarted(ctx context.Context) (string, error) { return s.mark(ctx, drillStartMark) }
 
 // DrillCounts counts the rows that a restored database is compared by. Its only error is core.ErrStorage.
-func (s *Store) DrillCounts(ctx context.Context) (n core.DrillCounts, err error) {
+func (s *DB) DrillCounts(ctx context.Context) (n core.DrillCounts, err error) {
 	err = s.get(ctx, &n, `SELECT (SELECT count(*) FROM tenant) AS tenants, (SELECT count(*) FROM list) AS lists,
 		(SELECT count(*) FROM user) AS users, (SELECT count(*) FROM subscription) AS subscriptions,
 		(SELECT count(*) FROM campaign) AS campaigns, (SELECT count(*) FROM send_job) AS jobs`)
@@ -35,7 +35,7 @@ func (s *Store) DrillCounts(ctx context.Context) (n core.DrillCounts, err error)
 }
 
 // KeepDrill records how a drill has ended, in the place of the one before. Its only error is core.ErrStorage.
-func (s *Store) KeepDrill(ctx context.Context, d core.Drill) error {
+func (s *DB) KeepDrill(ctx context.Context, d core.Drill) error {
 	b, err := json.Marshal(d)
 	if err != nil {
 		return err
@@ -44,7 +44,7 @@ func (s *Store) KeepDrill(ctx context.Context, d core.Drill) error {
 }
 
 // LastDrill returns the drill that was recorded last; nil: there was none. Its only error is core.ErrStorage.
-func (s *Store) LastDrill(ctx context.Context) (*core.Drill, error) {
+func (s *DB) LastDrill(ctx context.Context) (*core.Drill, error) {
 	text, err := s.mark(ctx, drillMark)
 	if err != nil || text == "" {
 		return nil, err
@@ -57,7 +57,7 @@ func (s *Store) LastDrill(ctx context.Context) (*core.Drill, error) {
 }
 
 // mark returns the value of a mark; empty where there is none.
-func (s *Store) mark(ctx context.Context, name string) (value string, err error) {
+func (s *DB) mark(ctx context.Context, name string) (value string, err error) {
 	err = s.get(ctx, &value, "SELECT value FROM mark WHERE name = ?", name)
 	if errors.Is(err, core.ErrNotFound) {
 		return "", nil

@@ -24,7 +24,7 @@ var (
 
 // endpointsOf returns the active endpoints of a tenant. Never change one.
 func (tx *Tx) endpointsOf(tenantID string) ([]core.Endpoint, error) {
-	tenants, age := tx.store.endpoints.get("")
+	tenants, age := gatheredIn(tx).store.endpoints.get("")
 	if tenants == nil {
 		var all []core.Endpoint
 		if err := tx.all(&all,
@@ -36,7 +36,7 @@ func (tx *Tx) endpointsOf(tenantID string) ([]core.Endpoint, error) {
 			tenants[e.TenantID] = append(tenants[e.TenantID], e)
 		}
 		if tx.topics&(1<<TopicRecords) == 0 { // what this very operation has changed may not be committed
-			tx.store.endpoints.put("", tenants, age)
+			gatheredIn(tx).store.endpoints.put("", tenants, age)
 		}
 	}
 	return tenants[tenantID], nil

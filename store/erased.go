@@ -10,13 +10,13 @@ const (
 
 // erasedHash is the keyed hash of a folded address, by the key that derives ids of subscriptions: without the database
 // it says nothing, and with it one must know the address to ask.
-func (s *Store) erasedHash(emailKey string) string { return s.SubscriptionID("erased", emailKey) }
+func erasedHash(s *DB, emailKey string) string { return s.SubscriptionID("erased", emailKey) }
 
 // keepErased notes a hash; again changes nothing.
 func (tx *Tx) keepErased(emailKey, tenantID, kind string, now core.Instant) error {
 	_, err := tx.exec("INSERT INTO erased (hash, tenant_id, kind, created_at) VALUES (?, ?, ?, ?) ON CONFLICT DO "+
 		"NOTHING",
-		tx.store.erasedHash(emailKey), tenantID, kind, int64(now))
+		erasedHash(tx.store, emailKey), tenantID, kind, int64(now))
 	return err
 }
 
@@ -25,7 +25,7 @@ func (tx *Tx) keepErased(emailKey, tenantID, kind string, now core.Instant) erro
 func (tx *Tx) leftBefore(emailKey, tenantID string) (at core.Instant, err error) {
 	err = tx.get(&at,
 		"SELECT coalesce(max(created_at), 0) FROM erased WHERE hash = ? AND tenant_id = ? AND kind = 'left'",
-		tx.store.erasedHash(emailKey), tenantID)
+		erasedHash(tx.store, emailKey), tenantID)
 	return at, err
 }
 
@@ -33,20 +33,20 @@ func (tx *Tx) leftBefore(emailKey, tenantID string) (at core.Instant, err error)
 func (tx *Tx) leftAt(emailKey, tenantID string, at core.Instant) error {
 	_, err := tx.exec("UPDATE erased SET created_at = ?3 WHERE hash = ?1 AND tenant_id = ?2 AND kind = 'left' AND "+
 		"created_at < ?3",
-		tx.store.erasedHash(emailKey), tenantID, int64(at))
+		erasedHash(tx.store, emailKey), tenantID, int64(at))
 	return err
 }
 
 // returned forgets that a person has gone, who has come back to a tenant's list by the mailbox.
 func (tx *Tx) returned(emailKey, tenantID string) error {
 	_, err := tx.exec("DELETE FROM erased WHERE hash = ? AND tenant_id = ? AND kind = 'left'",
-		tx.store.erasedHash(emailKey), tenantID)
+		erasedHash(tx.store, emailKey), tenantID)
 	return err
 }
 
 // erasedAmong returns for those folded addresses that were erased at a tenant what is known of them: the strongest
 // kind. One statement where no one ever was.
-func (s *Store) erasedAmong(from querier, tenantID string, n int, key func(i int) string) (map[string]string, error) {
+func erasedAmong(s *DB, from querier, tenantID string, n int, key func(i int) string) (map[string]string, error) {
 	var any bool
 	if err := from.get(&any, "SELECT EXISTS (SELECT 1 FROM erased)"); err != nil || !any {
 		return nil, err

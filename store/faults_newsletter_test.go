@@ -529,7 +529,7 @@ func (s *story) reads() {
 		name, m := v.Type().Method(i).Name, v.Method(i)
 		last := m.Type().NumOut() - 1
 		if s.told[name] || slices.Contains(elsewhere,
-			name) || last < 0 || m.Type().Out(last) != reflect.TypeFor[error]() {
+			name) || last < 0 || m.Type().Out(last) != reflect.TypeFor[error]() || ofEngine(name, m.Type()) {
 			continue
 		}
 		most, word := -1, ""
@@ -554,6 +554,17 @@ func (s *story) reads() {
 			s.tries++
 		}
 	}
+}
+
+// ofEngine reports whether a method is one that operations are made of: they take the functions that say what to do.
+func ofEngine(name string, m reflect.Type) bool {
+	_, engine := reflect.TypeFor[*DB]().MethodByName(name)
+	for i := range m.NumIn() {
+		if engine && m.In(i).Kind() == reflect.Func {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *story) arguments(m reflect.Type, word string) (in []reflect.Value) {

@@ -13,13 +13,6 @@ import (
 	"newsletterd/core/coretest"
 )
 
-const day = 24 * time.Hour
-
-// onlyErr is the error of an operation that answers with more.
-func onlyErr[T any](_ T, err error) error { return err }
-
-func onlyErr2[T, U any](_ T, _ U, err error) error { return err }
-
 func (s *story) records() {
 	ctx := s.Context()
 	t := core.Tenant{

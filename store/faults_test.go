@@ -186,7 +186,7 @@ func (s *story) try(fn func() error) (err error) {
 
 // queued returns when n operations wait for the writer, or one has come to its end without.
 func (s *story) queued(n int, over <-chan struct{}) {
-	for w := s.writer; len(w.interactive)+len(w.bulk)+len(w.late) < n; runtime.Gosched() {
+	for ; s.Stats().Waiting < n; runtime.Gosched() {
 		select {
 		case <-over:
 			return

@@ -62,7 +62,7 @@ func (s *Store) History(ctx context.Context, email core.Email, tenants []string,
 	}
 	var lists string
 	err = s.snapshotRead(ctx, func(r *Reader) error {
-		pairs, err := s.idsOf(r, email.Key(), "")
+		pairs, err := idsAmong(s.DB, r, email.Key(), "")
 		if err == nil {
 			err = r.get(&lists, selectListsOf, pairs, all, jsonOf(tenants))
 		}

@@ -18,7 +18,7 @@ const copyMark = "copy"
 // what that means for what the file may send. Then the file is at home here. One that is away is a copy, or was
 // restored. One that comes from a replica that is waited for is at home wherever that brings it. It returns
 // core.ErrStorage, or an error of the file system.
-func (s *Store) settle(ctx context.Context, now core.Instant, settle func(tx *Tx, away bool) error) (away bool, err error) {
+func (s *DB) settle(ctx context.Context, now core.Instant, settle func(tx *Tx, away bool) error) (away bool, err error) {
 	file, err := homeMark(s.path)
 	if err != nil {
 		return false, err

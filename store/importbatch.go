@@ -98,7 +98,7 @@ func (im *importing) step(tx *Tx, s *importStep) error {
 	if err != nil {
 		return err
 	}
-	erased, err := im.store.erasedAmong(im.reads, im.list.TenantID, len(rows), func(i int) string { return rows[i].key })
+	erased, err := erasedAmong(im.store.DB, im.reads, im.list.TenantID, len(rows), func(i int) string { return rows[i].key })
 	if err != nil {
 		return err
 	}

@@ -83,7 +83,7 @@ func (im *importing) leave(tx *Tx, rows []ImportRow) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	erased, err := im.store.erasedAmong(im.reads, im.list.TenantID, len(rows), func(i int) string { return rows[i].key })
+	erased, err := erasedAmong(im.store.DB, im.reads, im.list.TenantID, len(rows), func(i int) string { return rows[i].key })
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ type Keeper interface {
 }
 
 // Keep has a room's keeper take part in all transactions; see Tx.Kept. It must be called before the file is opened.
-func (s *Store) Keep(room string, k Keeper) {
+func (s *DB) Keep(room string, k Keeper) {
 	s.keepers = append(s.keepers, keeperOf{k, room})
 }
 

@@ -29,7 +29,7 @@ func (s *Store) ListWithTenant(ctx context.Context, id string) (*core.ListWithTe
 // listWithTenant is ListWithTenant inside an operation. What the cache holds is at most a commit old, and every commit
 // empties it before anyone is answered.
 func (tx *Tx) listWithTenant(id string) (*core.ListWithTenant, error) {
-	if r, _ := tx.store.lists.get(id); r != nil {
+	if r, _ := gatheredIn(tx).store.lists.get(id); r != nil {
 		return r, nil
 	}
 	list, err := tx.list(id)

@@ -18,7 +18,7 @@ func (s *Store) SubscriptionsAt(ctx context.Context, tenantID string, email core
 	err error,
 ) {
 	err = s.snapshotRead(ctx, func(r *Reader) error {
-		pairs, err := s.idsOf(r, email.Key(), tenantID)
+		pairs, err := idsAmong(s.DB, r, email.Key(), tenantID)
 		if err != nil {
 			return err
 		}
@@ -80,7 +80,7 @@ func (s *Store) RequestPreferencesLink(ctx context.Context, listID string, email
 			AND (SELECT count(*) FROM mail WHERE email_key = ?2 AND kind = 'preferences' AND list_id = ?4 AND created_at
 			> ?5 AND state != `+sqlMailLeftOut+`) < ?6`,
 			pairs, email.Key(), list.TenantID, list.ID, int64(now.Add(-mailPeriod)), linksPerListEmail,
-			s.erasedHash(email.Key()))
+			erasedHash(s.DB, email.Key()))
 		if err != nil {
 			return err
 		}

@@ -20,11 +20,11 @@ func maskedIDs(subscriptionKey []byte) (cipher.Block, error) {
 // MaskedSubscriptionID returns the id by which callers who may not read addresses know a subscription. An answer that
 // anyone may ask for tells the id that an address has, so that id next to a masked address would confirm a guess. It
 // returns an empty string for what is no id of a subscription.
-func (s *Store) MaskedSubscriptionID(id string) string { return walkIDs(s.maskedIDs.Encrypt, id) }
+func (s *DB) MaskedSubscriptionID(id string) string { return walkIDs(s.maskedIDs.Encrypt, id) }
 
 // UnmaskedSubscriptionID returns the id of the subscription that a masked id stands for. It returns an empty string for
 // what is no masked id.
-func (s *Store) UnmaskedSubscriptionID(masked string) string {
+func (s *DB) UnmaskedSubscriptionID(masked string) string {
 	return walkIDs(s.maskedIDs.Decrypt, masked)
 }
 

@@ -46,7 +46,7 @@ func Migrate(ctx context.Context, path string, o MigrateOptions) (done Migrated,
 		return done, err
 	}
 	// The connections below would move such a -wal into the file when they close.
-	if _, err := (&Store{path: path, log: slog.New(slog.DiscardHandler)}).checkLeftoverWAL(); err != nil {
+	if _, err := (&DB{path: path, log: slog.New(slog.DiscardHandler)}).checkLeftoverWAL(); err != nil {
 		return done, err
 	}
 	err = withConn(ctx, dsn(path, nil, "_pragma=busy_timeout(2000)"), func(c *sqlx.Conn) error {

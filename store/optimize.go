@@ -15,7 +15,7 @@ var analyzed = regexp.MustCompile(`"([a-z0-9_]+)"$`)
 // Optimize has SQLite look at the tables whose size has changed much since it last did. Statements that run all the time
 // name their indexes and don't depend on what it notes; pages and reports do better with it. Each index is an operation
 // of its own, so that others wait for a few milliseconds at most. Its only error is core.ErrStorage.
-func (s *Store) Optimize(ctx context.Context) error {
+func (s *DB) Optimize(ctx context.Context) error {
 	var indexes []string
 	err := s.bulk(ctx, func(tx *Tx) error {
 		var lines []string

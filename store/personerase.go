@@ -40,7 +40,7 @@ func (s *Store) ErasePerson(ctx context.Context, p core.Person, actor string, no
 		}
 		rows = e.rows
 		tx.tell("person", Masked, nil)
-		return tx.audit(now, actor, "person.erase", p.TenantID, s.erasedHash(at.key))
+		return tx.audit(now, actor, "person.erase", p.TenantID, erasedHash(s.DB, at.key))
 	})
 	return rows, err
 }

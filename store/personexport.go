@@ -39,7 +39,7 @@ const (
 // there.
 func (s *Store) reach(r querier, p core.Person, seen *personReach) (at personReach, err error) {
 	at = personReach{Person: p, key: p.Email.Key(), settled: map[int64]bool{}, tokens: seen.tokens, events: seen.events}
-	if at.pairs, err = s.idsOf(r, at.key, p.TenantID); err != nil {
+	if at.pairs, err = idsAmong(s.DB, r, at.key, p.TenantID); err != nil {
 		return at, err
 	}
 	if p.Account {

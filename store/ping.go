@@ -23,7 +23,7 @@ const pingRoom = 1 << 20
 // failed it leaves the row, so that the disk has to take it, and after one that found no room the row is large for a
 // moment: else it would be well as long as the smallest writes still fit. A disk without a free byte fails before any
 // write does. database and sessions are nil where each answers. Their errors are core.ErrStorage.
-func (s *Store) Ping(ctx context.Context) (database, sessions error) {
+func (s *DB) Ping(ctx context.Context) (database, sessions error) {
 	var one int
 	if database = s.get(ctx, &one, "SELECT 1"); database != nil {
 		return database, database
@@ -66,7 +66,7 @@ func (s *Store) Ping(ctx context.Context) (database, sessions error) {
 }
 
 // findRoom reports whether there is room again. Ping makes the row small again.
-func (s *Store) findRoom(ctx context.Context) error {
+func (s *DB) findRoom(ctx context.Context) error {
 	err := s.update(ctx, func(tx *Tx) error {
 		_, err := tx.exec("INSERT OR REPLACE INTO sessions (token, data, expiry) VALUES ('ping', zeroblob(?), 0)",
 			pingRoom)

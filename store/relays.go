@@ -22,7 +22,7 @@ func (tx *Tx) saveRelays(t *core.Tenant, was core.Relays, limits core.SendLimits
 	if !told && t.Relays.Column() == was.Column() {
 		return nil
 	}
-	old, err := tx.store.relayPasswords(func(dest any) error {
+	old, err := relayPasswords(tx.store, func(dest any) error {
 		return tx.get(dest, "SELECT relay_secrets FROM tenant WHERE id = ?", t.ID)
 	})
 	if err != nil {
@@ -50,7 +50,7 @@ func (tx *Tx) saveRelays(t *core.Tenant, was core.Relays, limits core.SendLimits
 	return tx.one("UPDATE tenant SET relays = ?, relay_secrets = ? WHERE id = ?", t.Relays.Column(), sealed, t.ID)
 }
 
-func (s *Store) relayPasswords(read func(dest any) error) (map[string]string, error) {
+func relayPasswords(s *DB, read func(dest any) error) (map[string]string, error) {
 	var sealed []byte
 	if err := read(&sealed); err != nil || len(sealed) == 0 {
 		return nil, err
@@ -73,7 +73,7 @@ func (s *Store) TenantRelays(ctx context.Context, tenantID string) (core.TenantR
 	if err != nil || len(t.Relays) == 0 {
 		return core.TenantRelays{Limits: t.SendLimits}, err
 	}
-	secrets, err := s.relayPasswords(func(dest any) error {
+	secrets, err := relayPasswords(s.DB, func(dest any) error {
 		return s.get(ctx, dest, "SELECT relay_secrets FROM tenant WHERE id = ?", tenantID)
 	})
 	for i := range t.Relays {

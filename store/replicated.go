@@ -59,7 +59,7 @@ const (
 
 // takeReplica takes the lock of the file and the lease, in this order: a lease of this machine is taken at once, for no
 // other process of it can be serving.
-func (s *Store) takeReplica(ctx context.Context) error {
+func (s *DB) takeReplica(ctx context.Context) error {
 	if err := s.takeLock(); err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func lookInto(ctx context.Context, path string, value any, table, query string) 
 
 // startReplica begins to copy, and writes the generation and where it is kept into the file: it is the first that the
 // replica gets of it.
-func (s *Store) startReplica(ctx context.Context) error {
+func (s *DB) startReplica(ctx context.Context) error {
 	r := s.opts.Replica
 	if err := s.forgetAnswers(); err != nil {
 		return err
@@ -136,7 +136,7 @@ func (s *Store) startReplica(ctx context.Context) error {
 }
 
 // leaveReplica gives the lease up.
-func (s *Store) leaveReplica() error {
+func (s *DB) leaveReplica() error {
 	ctx, cancel := context.WithTimeout(context.Background(), leaveWait)
 	defer cancel()
 	return s.opts.Replica.Close(ctx)
@@ -160,7 +160,7 @@ const replicaLate = 5 * time.Second
 func (r ReplicaState) Late() bool { return !r.Fresh || r.Lag > replicaLate }
 
 // ReplicaState returns how the replica is; ok is false where there is none.
-func (s *Store) ReplicaState() (state ReplicaState, ok bool) {
+func (s *DB) ReplicaState() (state ReplicaState, ok bool) {
 	r := s.opts.Replica
 	if r == nil {
 		return state, false
@@ -173,7 +173,7 @@ func (s *Store) ReplicaState() (state ReplicaState, ok bool) {
 
 // MendReplica ships a copy of the whole database, for what the replica has can't be restored, as found says. The caller
 // has looked whether the database is whole. Its error is core.ErrStorage.
-func (s *Store) MendReplica(ctx context.Context, found error) error {
+func (s *DB) MendReplica(ctx context.Context, found error) error {
 	if s.opts.Replica == nil {
 		return core.ErrStorage.With(errors.New("there is no replica"))
 	}
@@ -184,11 +184,11 @@ func (s *Store) MendReplica(ctx context.Context, found error) error {
 }
 
 // Acknowledges reports whether there is a replica, and answers wait for it.
-func (s *Store) Acknowledges() bool { return s.opts.Replica != nil && !s.opts.ReplicaLags }
+func (s *DB) Acknowledges() bool { return s.opts.Replica != nil && !s.opts.ReplicaLags }
 
 // Acknowledged returns once all that was committed so far is in the replica, at once where none is waited for. Its
 // error is core.ErrStorage: what was committed stays, and may still arrive there.
-func (s *Store) Acknowledged(ctx context.Context) error {
+func (s *DB) Acknowledged(ctx context.Context) error {
 	if !s.Acknowledges() {
 		return nil
 	}
@@ -199,7 +199,7 @@ func (s *Store) Acknowledged(ctx context.Context) error {
 }
 
 // OnceAcknowledged calls fn when Acknowledged would return, at once where no replica is waited for. fn must not block.
-func (s *Store) OnceAcknowledged(fn func(error)) {
+func (s *DB) OnceAcknowledged(fn func(error)) {
 	if !s.Acknowledges() {
 		fn(nil)
 		return
@@ -209,7 +209,7 @@ func (s *Store) OnceAcknowledged(fn func(error)) {
 
 // MayAct returns nil while no other machine can serve the database, else core.ErrStorage: then nothing may leave this
 // machine. It costs next to nothing.
-func (s *Store) MayAct() error {
+func (s *DB) MayAct() error {
 	if s.opts.Replica == nil {
 		return nil
 	}

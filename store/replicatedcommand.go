@@ -24,7 +24,7 @@ const commandMark = "commands"
 // commandWait is how long a command waits for the daemon's replica.
 const commandWait = 5 * time.Second
 
-func (s *Store) answerPath() string { return s.path + ".acknowledged" }
+func (s *DB) answerPath() string { return s.path + ".acknowledged" }
 
 // DaemonRuns reports whether a daemon serves the database file at path.
 func DaemonRuns(path string) bool {
@@ -51,7 +51,7 @@ var errNothingAsked = errors.New("there is nothing to ask for")
 
 // askDaemon counts what this command has changed and returns the number; 0: there is nothing to wait for. It returns
 // ErrBehind where the daemon can't be asked.
-func (s *Store) askDaemon() (number int64, err error) {
+func (s *DB) askDaemon() (number int64, err error) {
 	if !s.opts.DaemonReplica || s.writer == nil {
 		return 0, nil
 	}
@@ -78,7 +78,7 @@ var ErrBehind = errors.New("the change is made on this machine, but is not in th
 	"reached, and is lost if the machine dies, or another one takes over, before; don't repeat it")
 
 // awaitReplica returns when the replica that this command keeps has what it has changed, or ErrBehind.
-func (s *Store) awaitReplica() error {
+func (s *DB) awaitReplica() error {
 	if s.opts.Replica == nil || s.opts.Mode != Command || s.writer == nil || !s.writer.replica.Load() {
 		return nil
 	}
@@ -92,7 +92,7 @@ func (s *Store) awaitReplica() error {
 }
 
 // awaitDaemon returns when the daemon's replica has what this command has changed, or ErrBehind.
-func (s *Store) awaitDaemon(number int64) error {
+func (s *DB) awaitDaemon(number int64) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for deadline := time.Now().Add(commandWait); time.Now().Before(deadline); <-tick.C {
@@ -125,7 +125,7 @@ func (w *writer) answerCommands() error {
 }
 
 // writeAnswer tells commands that the replica has what they have changed up to a number. A larger one stays.
-func (s *Store) writeAnswer(number int64) {
+func (s *DB) writeAnswer(number int64) {
 	s.answers.Lock()
 	defer s.answers.Unlock()
 	if s.closed.Load() || number <= s.answered {
@@ -144,7 +144,7 @@ func (s *Store) writeAnswer(number int64) {
 }
 
 // forgetAnswers removes what was written for the database that was at this place before.
-func (s *Store) forgetAnswers() error {
+func (s *DB) forgetAnswers() error {
 	if err := os.Remove(s.answerPath()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
@@ -152,7 +152,7 @@ func (s *Store) forgetAnswers() error {
 }
 
 // MayWrite returns Options.ReadOnly: why no operation of this process may write; else nil.
-func (s *Store) MayWrite() error {
+func (s *DB) MayWrite() error {
 	if s.opts.ReadOnly == nil {
 		return nil
 	}

@@ -77,7 +77,7 @@ func (r *reserve) take(bytes int64) error {
 }
 
 // sayRoom logs that the reserve is reached, and that it no longer is.
-func (s *Store) sayRoom(low bool) {
+func (s *DB) sayRoom(low bool) {
 	if low {
 		s.log.Warn("the disk is almost full: registrations, subscriptions, uploads and tracking are refused, so "+
 			"that the rest of its room stays for everything else",
@@ -89,7 +89,7 @@ func (s *Store) sayRoom(low bool) {
 
 // roomBeyondReserve is what is free on the disk of the file beyond the reserve. What stands in the -wal needs its room
 // a second time, when it moves into the file.
-func (s *Store) roomBeyondReserve() (int64, error) {
+func (s *DB) roomBeyondReserve() (int64, error) {
 	free, total, _, err := diskOf(s.path)
 	if err != nil {
 		return 0, err
@@ -101,13 +101,13 @@ func (s *Store) roomBeyondReserve() (int64, error) {
 const leastBeyondReserve = 64 << 10
 
 // InReserve reports whether the disk has no room beyond its reserve: what strangers cause is refused, all else goes on.
-func (s *Store) InReserve() bool {
+func (s *DB) InReserve() bool {
 	room, err := s.roomBeyondReserve()
 	return err == nil && room < leastBeyondReserve
 }
 
 // RefusesWrites reports whether writes are refused for want of room: those of strangers, or all.
-func (s *Store) RefusesWrites() bool {
+func (s *DB) RefusesWrites() bool {
 	_, _, readOnly, err := diskOf(s.path)
 	return s.full.Load() || err == nil && readOnly || s.InReserve()
 }
@@ -116,4 +116,4 @@ func (s *Store) RefusesWrites() bool {
 // It is for what strangers cause; sign-in, confirming, unsubscribe, the operators' commands and the records of the
 // sender go on into the reserve. bytes is the most that the write may cost. It returns core.ErrStorage where there is
 // no room.
-func (s *Store) Room(bytes int64) error { return s.reserve.take(bytes) }
+func (s *DB) Room(bytes int64) error { return s.reserve.take(bytes) }

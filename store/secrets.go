@@ -32,7 +32,7 @@ type keyring struct {
 }
 
 // seal prepares a secret for a column.
-func (s *Store) seal(plain []byte) []byte {
+func (s *DB) seal(plain []byte) []byte {
 	gcm := s.aead()
 	if gcm == nil {
 		return append([]byte{sealedPlain}, plain...)
@@ -44,7 +44,7 @@ func (s *Store) seal(plain []byte) []byte {
 }
 
 // open reads a secret from a column.
-func (s *Store) openSecret(sealed []byte) ([]byte, error) {
+func (s *DB) openSecret(sealed []byte) ([]byte, error) {
 	if len(sealed) == 0 {
 		return nil, ErrMasterKey
 	}
@@ -63,7 +63,7 @@ func (s *Store) openSecret(sealed []byte) ([]byte, error) {
 	return plain, nil
 }
 
-func (s *Store) aead() cipher.AEAD {
+func (s *DB) aead() cipher.AEAD {
 	if len(s.opts.MasterKey) == 0 {
 		return nil
 	}
@@ -80,7 +80,7 @@ func (s *Store) aead() cipher.AEAD {
 
 // PurposeKey returns the 32-byte key of a purpose, made at its first use and never retired. It returns ErrMasterKey
 // where the key can't be opened.
-func (s *Store) PurposeKey(ctx context.Context, name string) ([]byte, error) {
+func (s *DB) PurposeKey(ctx context.Context, name string) ([]byte, error) {
 	s.keys.mu.RLock()
 	key := s.keys.keys[name]
 	s.keys.mu.RUnlock()
@@ -119,7 +119,7 @@ func (s *Store) PurposeKey(ctx context.Context, name string) ([]byte, error) {
 
 // SubscriptionID derives the id of a subscription from its list and folded address, so that an answer made for a
 // stranger looks like a real one. It needs the key that Open has made sure of.
-func (s *Store) SubscriptionID(listID, emailKey string) string {
+func (s *DB) SubscriptionID(listID, emailKey string) string {
 	return s.subscriptionIDs(listID).of(emailKey)
 }
 
@@ -131,7 +131,7 @@ type subscriptionIDs struct {
 	sum  []byte
 }
 
-func (s *Store) subscriptionIDs(listID string) *subscriptionIDs {
+func (s *DB) subscriptionIDs(listID string) *subscriptionIDs {
 	return &subscriptionIDs{hmac.New(sha256.New, s.subscriptionKey), len(listID) + 1, []byte(listID + "\n"), nil}
 }
 

@@ -11,12 +11,12 @@ import (
 // is an error of kind Unavailable; there is no other store to fall back to.
 type Sessions struct {
 	*sqlite3store.SQLite3Store
-	store *Store
+	store *DB
 }
 
 // Sessions returns the session store. scs hashes its tokens (HashTokenInStore), housekeeping deletes what has expired:
 // sqlite3store's own cleanup goroutine is not started.
-func (s *Store) Sessions() *Sessions {
+func (s *DB) Sessions() *Sessions {
 	return &Sessions{SQLite3Store: sqlite3store.NewWithCleanupInterval(s.readers.DB, 0), store: s}
 }
 

@@ -61,7 +61,7 @@ type Stats struct {
 }
 
 // Stats returns the writer's counters.
-func (s *Store) Stats() Stats {
+func (s *DB) Stats() Stats {
 	return Stats{
 		Batches: s.stats.batches.Load(), Ops: s.stats.ops.Load(), Busy: time.Duration(s.stats.busy.Load()),
 		WAL: s.stats.wal.Load(), Statements: s.stats.statements.Load(),

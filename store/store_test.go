@@ -18,32 +18,6 @@ import (
 	"newsletterd/core/coretest"
 )
 
-const now0 core.Instant = 1_790_000_000_000
-
-func testOpen(t testing.TB, path string, mode Mode) *Store {
-	t.Helper()
-	s, err := Open(t.Context(), Options{Path: path, Migrate: mode == Daemon, Mode: mode})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
-	return s
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func put(s *Store, name, value string) error {
-	return s.update(context.Background(), func(tx *Tx) error {
-		_, err := tx.exec("INSERT INTO mark (name, value) VALUES (?, ?)", name, value)
-		return err
-	})
-}
-
 func TestConcurrentUpdatesAllCommitOrFailAlone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	s := testOpen(t, path, Daemon)

@@ -35,7 +35,7 @@ func (s *Store) Subscribe(ctx context.Context, r SubscribeRequest, now core.Inst
 		ID: s.SubscriptionID(list.ID, r.Email.Key()), ListID: list.ID, Email: r.Email,
 		Status: core.SubscriptionPending, Preferences: r.Preferences.OrEmpty(), CreatedAt: now,
 	}
-	fresh, erased := core.NewID(), s.erasedHash(r.Email.Key())
+	fresh, erased := core.NewID(), erasedHash(s.DB, r.Email.Key())
 	err = s.updateRepeatable(ctx, func(tx *Tx) (err error) {
 		rowID, err = tx.subscribe(list, sub, fresh, erased, &r, now)
 		return err

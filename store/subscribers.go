@@ -43,7 +43,7 @@ func (s *Store) ApplyEvent(ctx context.Context, n Nonce, e core.Event, now core.
 		if err := tx.feeds(n.ClientID, e.ListID, now); err != nil {
 			return err
 		}
-		kinds, err := tx.store.erasedAmong(tx, e.TenantID, 1, func(int) string { return e.Subscriber.Email.Key() })
+		kinds, err := erasedAmong(tx.store, tx, e.TenantID, 1, func(int) string { return e.Subscriber.Email.Key() })
 		if err != nil {
 			return err
 		}
@@ -146,7 +146,7 @@ func (s *Store) ApplyBatch(ctx context.Context, n Nonce, f core.FullSync, now co
 		if err != nil {
 			return err
 		}
-		kinds, err := tx.store.erasedAmong(tx, f.TenantID, len(f.Subscribers),
+		kinds, err := erasedAmong(tx.store, tx, f.TenantID, len(f.Subscribers),
 			func(i int) string { return f.Subscribers[i].Email.Key() })
 		if err != nil {
 			return err

@@ -9,7 +9,7 @@ import (
 
 // Throttle counts one request under a key, in windows that begin with the first of them, and returns how long to wait
 // when there were more than limit; 0: go on. Its only error is core.ErrStorage.
-func (s *Store) Throttle(ctx context.Context, key string, limit int, window time.Duration,
+func (s *DB) Throttle(ctx context.Context, key string, limit int, window time.Duration,
 	now core.Instant,
 ) (wait time.Duration, err error) {
 	err = s.update(ctx, func(tx *Tx) (err error) {

@@ -17,7 +17,7 @@ import (
 // Tx is the writer's transaction as one operation sees it. It is valid only inside the function it is given to.
 // Statements are prepared once and cached by their text, so the text must be a constant.
 type Tx struct {
-	store   *Store
+	store   *DB
 	conn    *sqlx.Conn
 	stmts   map[string]*sqlx.Stmt
 	topics  topicSet
@@ -178,7 +178,7 @@ func (tx *Tx) all(dest any, query string, args ...any) error {
 
 // Reader is one snapshot of the database for several reads.
 type Reader struct {
-	store *Store
+	store *DB
 	tx    *sqlx.Tx
 }
 
@@ -205,7 +205,7 @@ type querier interface {
 }
 
 // view runs several reads in one snapshot. Keep it short: a held snapshot stops the -wal from shrinking.
-func (s *Store) snapshotRead(ctx context.Context, fn func(*Reader) error) error {
+func (s *DB) snapshotRead(ctx context.Context, fn func(*Reader) error) error {
 	if err := s.readable(ctx); err != nil {
 		return err
 	}
@@ -219,7 +219,7 @@ func (s *Store) snapshotRead(ctx context.Context, fn func(*Reader) error) error 
 }
 
 // get reads one row into a struct or a scalar; none is core.ErrNotFound.
-func (s *Store) get(ctx context.Context, dest any, query string, args ...any) error {
+func (s *DB) get(ctx context.Context, dest any, query string, args ...any) error {
 	st, err := s.readStmtFor(ctx, query)
 	if err != nil {
 		return err
@@ -228,7 +228,7 @@ func (s *Store) get(ctx context.Context, dest any, query string, args ...any) er
 }
 
 // scan is get into places in the order of the columns, which costs less than a struct: for what is asked all the time.
-func (s *Store) scan(ctx context.Context, query string, arg any, dest ...any) error {
+func (s *DB) scan(ctx context.Context, query string, arg any, dest ...any) error {
 	st, err := s.readStmtFor(ctx, query)
 	if err != nil {
 		return err
@@ -237,7 +237,7 @@ func (s *Store) scan(ctx context.Context, query string, arg any, dest ...any) er
 }
 
 // all reads all rows into a slice; for a bounded number of them (a page).
-func (s *Store) all(ctx context.Context, dest any, query string, args ...any) error {
+func (s *DB) all(ctx context.Context, dest any, query string, args ...any) error {
 	st, err := s.readStmtFor(ctx, query)
 	if err != nil {
 		return err
@@ -245,7 +245,7 @@ func (s *Store) all(ctx context.Context, dest any, query string, args ...any) er
 	return translate(st.Select(dest, args...))
 }
 
-func (s *Store) readStmtFor(ctx context.Context, query string) (*sqlx.Stmt, error) {
+func (s *DB) readStmtFor(ctx context.Context, query string) (*sqlx.Stmt, error) {
 	if err := s.readable(ctx); err != nil {
 		return nil, err
 	}
@@ -253,7 +253,7 @@ func (s *Store) readStmtFor(ctx context.Context, query string) (*sqlx.Stmt, erro
 }
 
 // readStmt returns the prepared statement of a text; database/sql prepares it on each connection once.
-func (s *Store) readStmt(query string) (*sqlx.Stmt, error) {
+func (s *DB) readStmt(query string) (*sqlx.Stmt, error) {
 	s.stats.statements.Add(1)
 	if st, ok := s.stmts.Load(query); ok {
 		return st.(*sqlx.Stmt), nil
@@ -269,7 +269,7 @@ func (s *Store) readStmt(query string) (*sqlx.Stmt, error) {
 	return st, nil
 }
 
-func (s *Store) readable(ctx context.Context) error {
+func (s *DB) readable(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return core.ErrStorage.With(err)
 	}

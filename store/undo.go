@@ -34,7 +34,7 @@ func (s *Store) CanUndo(ctx context.Context, u UndoRequest, now core.Instant) (s
 		return sub, orNotFound(err, core.ErrSubscriptionNotFound)
 	}
 	err = s.snapshotRead(ctx, func(r *Reader) error {
-		sub, err = s.undoable(r, list, u)
+		sub, err = leavingToUndo(s.DB, r, list, u)
 		return err
 	})
 	if err != nil {
@@ -50,7 +50,7 @@ func (tx *Tx) undo(u UndoRequest, now core.Instant) (sub core.Subscription, err 
 	if err != nil {
 		return sub, orNotFound(err, core.ErrSubscriptionNotFound)
 	}
-	if sub, err = tx.store.undoable(tx, list, u); err != nil || sub.Status == core.SubscriptionActive {
+	if sub, err = leavingToUndo(tx.store, tx, list, u); err != nil || sub.Status == core.SubscriptionActive {
 		return sub, err
 	}
 	if now, err = tx.stamp(u.ListID, now); err != nil {
@@ -87,8 +87,8 @@ func (tx *Tx) uncountLeaving(u UndoRequest) error {
 	return err
 }
 
-// undoable reads what an undo is about, unless something keeps the address out.
-func (s *Store) undoable(from querier, list *core.ListWithTenant, u UndoRequest) (sub core.Subscription, err error) {
+// leavingToUndo reads what an undo is about, unless something keeps the address out.
+func leavingToUndo(s *DB, from querier, list *core.ListWithTenant, u UndoRequest) (sub core.Subscription, err error) {
 	err = from.get(&sub, "SELECT "+subscriptionColumns+" FROM subscription AS s WHERE s.list_id = ? AND s.id = ?",
 		u.ListID, u.SubscriptionID)
 	if err != nil {
@@ -106,7 +106,7 @@ func (s *Store) undoable(from querier, list *core.ListWithTenant, u UndoRequest)
 		OR EXISTS (SELECT 1 FROM subscriber WHERE list_id = ?3 AND id = ?4 AND block IN ('complaint', 'suppressed'))
 		OR EXISTS (SELECT 1 FROM consent WHERE list_id = ?3 AND subscription_id = ?4 AND at = ?5 AND what =
 		'disabled')`,
-		sub.Email.Key(), list.TenantID, u.ListID, u.SubscriptionID, int64(u.LeftAt), s.erasedHash(sub.Email.Key()))
+		sub.Email.Key(), list.TenantID, u.ListID, u.SubscriptionID, int64(u.LeftAt), erasedHash(s, sub.Email.Key()))
 	if err == nil && barred {
 		err = core.ErrInvalidToken
 	}

@@ -46,7 +46,7 @@ const (
 
 // writer owns the one connection that writes.
 type writer struct {
-	store *Store
+	store *DB
 	conn  *sqlx.Conn
 	tx    Tx
 
@@ -72,29 +72,29 @@ type writer struct {
 // update runs one operation in the writer and returns after its commit: when it returns nil, what fn wrote is on the
 // disk. fn may run with other operations in one transaction, but sees its own writes rolled back when it fails. A
 // context that ends while the operation waits gives it up; once begun it is never cut.
-func (s *Store) update(ctx context.Context, fn func(*Tx) error) error {
+func (s *DB) update(ctx context.Context, fn func(*Tx) error) error {
 	return s.submit(ctx, s.writer.interactive, &op{fn: fn})
 }
 
 // updateRepeatable is update for an operation that may run twice: when another one of its batch fails, all are rolled
 // back and run once more, each for itself. So it needs no savepoint of its own, which would copy each page that it
 // changes. What fn leaves outside the database, its second run must overwrite; and it fails seldom, or nothing is won.
-func (s *Store) updateRepeatable(ctx context.Context, fn func(*Tx) error) error {
+func (s *DB) updateRepeatable(ctx context.Context, fn func(*Tx) error) error {
 	return s.submit(ctx, s.writer.interactive, &op{fn: fn, repeatable: true})
 }
 
 // bulk is update for work that no one waits for: at most one such operation goes into a commit, so that it can hold the
 // others up only by its own length. Keep it below 500 rows.
-func (s *Store) bulk(ctx context.Context, fn func(*Tx) error) error {
+func (s *DB) bulk(ctx context.Context, fn func(*Tx) error) error {
 	return s.submit(ctx, s.writer.bulk, &op{fn: fn, bulk: true})
 }
 
 // bulkRepeatable is bulk for an operation that may run twice, as updateRepeatable says.
-func (s *Store) bulkRepeatable(ctx context.Context, fn func(*Tx) error) error {
+func (s *DB) bulkRepeatable(ctx context.Context, fn func(*Tx) error) error {
 	return s.submit(ctx, s.writer.bulk, &op{fn: fn, repeatable: true, bulk: true})
 }
 
-func (s *Store) submit(ctx context.Context, queue chan *op, o *op) error {
+func (s *DB) submit(ctx context.Context, queue chan *op, o *op) error {
 	if err := s.readable(ctx); err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (s *Store) submit(ctx context.Context, queue chan *op, o *op) error {
 // updateLate is update for a caller that does not wait: fn runs after the other operations of its commit, and after is
 // called in the writer when that is over, before the next one begins. after must not block and must not wait for the
 // store. An error means that neither will be called.
-func (s *Store) updateLate(fn func(*Tx) error, after func(error)) error {
+func (s *DB) updateLate(fn func(*Tx) error, after func(error)) error {
 	if err := s.readable(context.Background()); err != nil {
 		return err
 	}

@@ -1,0 +1,75 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"newsletterd/core"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+const now0 core.Instant = 1_790_000_000_000
+
+func testOpen(t testing.TB, path string, mode Mode) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), Options{Path: path, Migrate: mode == Daemon, Mode: mode})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func put(s *Store, name, value string) error {
+	return s.update(context.Background(), func(tx *Tx) error {
+		_, err := tx.exec("INSERT INTO mark (name, value) VALUES (?, ?)", name, value)
+		return err
+	})
+}
+
+// crash copies the files of a database as a kill -9 would leave them, and returns the path of the copy: nothing of the
+// process's clean stop is in it.
+func crash(t *testing.T, path string) (image string) {
+	t.Helper()
+	image = filepath.Join(t.TempDir(), "newsletterd.db")
+	for _, end := range []string{"", "-wal"} {
+		b, err := os.ReadFile(path + end)
+		if end != "" && errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		must(t, err)
+		must(t, os.WriteFile(image+end, b, 0o600))
+	}
+	return image
+}
+
+// onlyErr is the error of an operation that answers with more.
+func onlyErr[T any](_ T, err error) error { return err }
+
+func onlyErr2[T, U any](_ T, _ U, err error) error { return err }
+
+const day = 24 * time.Hour
+
+func countMarks(t *testing.T, path string) (n int) {
+	t.Helper()
+	s := testOpen(t, path, Daemon)
+	if err := s.get(t.Context(), &n, "SELECT count(*) FROM mark WHERE value = 'row'"); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := s.Check(t.Context()); err != nil || len(found) > 0 {
+		t.Error(found, err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
