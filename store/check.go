@@ -24,8 +24,8 @@ func (s *DB) CheckFile(ctx context.Context, contradictions []Contradiction) ([]s
 		Parent string `db:"parent"`
 		FKID   int64  `db:"fkid"`
 	}
-	if err := s.readers.SelectContext(ctx, &broken, "PRAGMA foreign_key_check"); err != nil {
-		return found, translate(err)
+	if err := s.long(ctx, &broken, "PRAGMA foreign_key_check"); err != nil {
+		return found, err
 	}
 	for _, b := range broken {
 		found = append(found, fmt.Sprintf("a row of %s refers to a row of %s that is missing", b.Table, b.Parent))
@@ -46,12 +46,9 @@ func (s *DB) CheckFile(ctx context.Context, contradictions []Contradiction) ([]s
 type Contradiction struct{ What, Count string }
 
 func (s *DB) findings(ctx context.Context, pragma string) ([]string, error) {
-	if err := s.readable(ctx); err != nil {
-		return nil, err
-	}
 	var lines []string
-	if err := s.readers.SelectContext(ctx, &lines, pragma); err != nil {
-		return nil, translate(err)
+	if err := s.long(ctx, &lines, pragma); err != nil {
+		return nil, err
 	}
 	if len(lines) == 1 && lines[0] == "ok" {
 		return nil, nil

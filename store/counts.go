@@ -212,8 +212,8 @@ func (s *Store) wrongCounts(ctx context.Context) ([]string, error) {
 		core.ListCounts
 		There core.ListCounts `db:"there"`
 	}
-	if err := s.readers.SelectContext(ctx, &rows, countsNextToScan); err != nil {
-		return nil, translate(err)
+	if err := s.long(ctx, &rows, countsNextToScan); err != nil {
+		return nil, err
 	}
 	lines := make([]string, len(rows))
 	for i, r := range rows {

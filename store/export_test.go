@@ -108,7 +108,8 @@ func (s *Store) SkewStatistics() {
 			iif(c.seqno = 0 AND (i."unique" = 0 OR EXISTS (SELECT 1 FROM pragma_index_info(i.name) WHERE seqno > 0)),
 			' 1000000', ' 1'), '') FROM pragma_index_info(i.name) AS c)
 		FROM sqlite_schema AS t JOIN pragma_index_list(t.name) AS i WHERE t.type = 'table'`)
-	s.readers.SetMaxIdleConns(0) // a connection reads them when it begins
+	s.SQL("CREATE TABLE skewed (x)") // each connection reads them when it sees another schema
+	s.SQL("DROP TABLE skewed")
 }
 
 // SetMaxReplacedBytes changes how much is kept of what an import has replaced, and returns what undoes that.

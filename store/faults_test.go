@@ -31,6 +31,8 @@ var driverCalls = sync.OnceValue(func() *faults.Calls {
 	return c
 })
 
+var errBack = errors.New("rolled back")
+
 const insertOfCrowd = "INSERT INTO mark (name, value) VALUES (?, '')"
 
 var ofTheCrowd = []string{
@@ -155,7 +157,7 @@ func (s *story) try(fn func() error) (err error) {
 	}
 	var wg sync.WaitGroup
 	held, release, over := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	wg.Go(func() { _ = s.update(context.Background(), func(*Tx) error { close(held); <-release; return errUndo }) })
+	wg.Go(func() { _ = s.update(context.Background(), func(*Tx) error { close(held); <-release; return errBack }) })
 	<-held // the writer waits for the others
 	wg.Go(func() { defer close(over); err = fn() })
 	s.queued(1, over)

@@ -50,3 +50,22 @@ func (s *DB) Optimize(ctx context.Context) error {
 	}
 	return err
 }
+
+// Explain returns the steps of SQLite's plan of a query, for tests: as a connection that reads would run it, with NULL for
+// each parameter.
+func (s *DB) Explain(ctx context.Context, query string) (steps []string, err error) {
+	rows, err := s.readers.QueryxContext(ctx, "EXPLAIN QUERY PLAN "+query, make([]any, 15)...)
+	if err != nil {
+		return nil, translate(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id, parent, unused int
+		var step string
+		if err := rows.Scan(&id, &parent, &unused, &step); err != nil {
+			return nil, translate(err)
+		}
+		steps = append(steps, step)
+	}
+	return steps, translate(rows.Err())
+}

@@ -2,7 +2,6 @@ package store
 
 import (
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -29,16 +28,11 @@ func TestSendPathScansNothing(t *testing.T) {
 		if i == skewed {
 			s.SkewStatistics()
 		}
-		rows, err := s.readers.Queryx("EXPLAIN QUERY PLAN "+q, make([]any, 15)...)
+		plan, err := s.Explain(t.Context(), q)
 		if err != nil {
 			t.Fatalf("%s: %v", q, err)
 		}
-		for rows.Next() {
-			var id, parent, unused int
-			var detail string
-			if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
-				t.Fatal(err)
-			}
+		for _, detail := range plan {
 			byIndex := strings.Contains(detail, "USING INDEX") || strings.Contains(detail, "USING COVERING INDEX")
 			if strings.HasPrefix(detail,
 				"SCAN") && !byIndex && detail != "SCAN CONSTANT ROW" && !strings.Contains(detail, "subquery") ||
@@ -46,7 +40,6 @@ func TestSendPathScansNothing(t *testing.T) {
 				t.Errorf("%s\n%s", q, detail)
 			}
 		}
-		rows.Close()
 	}
 }
 
@@ -68,16 +61,11 @@ func TestModelsAreReadByIndex(t *testing.T) {
 		deadUploads,
 		"DELETE FROM share WHERE email_key = ? AND email_key <> ''", "DELETE FROM user WHERE id = ?",
 	} {
-		rows, err := s.readers.Queryx("EXPLAIN QUERY PLAN "+query, slices.Repeat([]any{"1"}, 9)...)
+		plan, err := s.Explain(t.Context(), query)
 		if err != nil {
 			t.Fatal(query, err)
 		}
-		for rows.Next() {
-			var a, b, c int
-			var detail string
-			if err := rows.Scan(&a, &b, &c, &detail); err != nil {
-				t.Fatal(err)
-			}
+		for _, detail := range plan {
 			if strings.HasPrefix(detail, "SCAN ") && !strings.Contains(detail, "VIRTUAL TABLE") &&
 				!strings.Contains(detail, "SCAN c") && !strings.HasPrefix(detail, "SCAN (subquery") {
 				t.Errorf("%s\n%s", query, detail)
@@ -86,6 +74,5 @@ func TestModelsAreReadByIndex(t *testing.T) {
 				t.Errorf("%s\n%s", query, detail)
 			}
 		}
-		rows.Close()
 	}
 }

@@ -245,6 +245,14 @@ func (s *DB) all(ctx context.Context, dest any, query string, args ...any) error
 	return translate(st.Select(dest, args...))
 }
 
+// long is all for a statement that may take its time: it ends with the context.
+func (s *DB) long(ctx context.Context, dest any, query string, args ...any) error {
+	if err := s.readable(ctx); err != nil {
+		return err
+	}
+	return translate(s.readers.SelectContext(ctx, dest, query, args...))
+}
+
 func (s *DB) readStmtFor(ctx context.Context, query string) (*sqlx.Stmt, error) {
 	if err := s.readable(ctx); err != nil {
 		return nil, err
