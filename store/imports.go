@@ -97,7 +97,7 @@ func (s *Store) NewImport(ctx context.Context, listID, status, source string) (*
 	return &Import{
 		store: s, list: list, status: status, proof: core.ProofImport,
 		source: core.Origin{Source: source}.Trim().Source, ids: s.subscriptionIDs(listID), runID: core.NewID(),
-		spool: spool{dir: filepath.Dir(s.path)},
+		spool: spool{dir: filepath.Dir(s.Path())},
 	}, nil
 }
 

@@ -16,7 +16,7 @@ func (s *Store) NewSuppressionImport(ctx context.Context, tenantID, source, acto
 	return &Import{
 		store: s, list: &core.ListWithTenant{List: core.List{TenantID: tenantID}}, status: core.SubscriptionActive,
 		proof: core.ProofImport, source: core.Origin{Source: source}.Trim().Source, ids: s.subscriptionIDs(""),
-		spool: spool{dir: filepath.Dir(s.path)}, MaySuppress: true, actor: actor,
+		spool: spool{dir: filepath.Dir(s.Path())}, MaySuppress: true, actor: actor,
 	}, nil
 }
 

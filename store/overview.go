@@ -154,12 +154,12 @@ func (s *Store) MailQueue(ctx context.Context) (q QueueState, err error) {
 
 // DiskState asks for the sizes of the files and of their disk. It returns an error of the file system.
 func (s *Store) DiskState() (d DiskState, err error) {
-	fi, err := os.Stat(s.path)
+	fi, err := os.Stat(s.Path())
 	if err != nil {
 		return d, err
 	}
-	d.Database, d.WAL = fi.Size(), walSize(s.path)
-	d.Free, d.Total, d.ReadOnly, err = diskOf(s.path)
+	d.Database, d.WAL = fi.Size(), walSize(s.Path())
+	d.Free, d.Total, d.ReadOnly, err = diskOf(s.Path())
 	return d, err
 }
 

@@ -311,14 +311,16 @@ func (s *Store) RedeemUserToken(ctx context.Context, purpose string, hash []byte
 		if _, err := tx.exec("UPDATE user_token SET used_at = ? WHERE id = ?", int64(now), t.ID); err != nil {
 			return err
 		}
-		set := tx.setPassword
-		if !t.Verified {
-			set = tx.disown
+		var err error
+		if t.Verified {
+			err = tx.setPassword(t.UserID, passwordHash, now)
+		} else {
+			err = tx.disown(t.UserID, passwordHash, now)
 		}
-		if err := set(t.UserID, passwordHash, now); err != nil {
-			return err
+		if err == nil {
+			err = tx.passwordProved(t.UserID)
 		}
-		if err := tx.passwordProved(t.UserID); err != nil {
+		if err != nil {
 			return err
 		}
 		return tx.verified(t.UserID, now)

@@ -121,7 +121,7 @@ func (s *Store) modelBytes(limits core.ModelLimits) (int64, error) {
 	if limits.BytesTotal > 0 {
 		return limits.BytesTotal, nil
 	}
-	_, disk, _, err := diskOf(s.path)
+	_, disk, _, err := diskOf(s.Path())
 	if err != nil {
 		return 0, core.ErrStorage.With(err)
 	}
