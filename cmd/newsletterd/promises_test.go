@@ -63,16 +63,19 @@ func TestPromiseTable(t *testing.T) {
 	}
 }
 
-// TestTortureRunsWhatReports: `make torture` finds each test that reports of a promise by its call, and runs what else
-// it names.
+// TestTortureRunsWhatReports checks that `make torture` finds each test that reports on a promise, and that the tests
+// that it names exist.
 func TestTortureRunsWhatReports(t *testing.T) {
-	makefile, err := os.ReadFile("../../Makefile")
+	script, err := os.ReadFile("../../.ci/torture.sh")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(makefile), "LONG        := ")
-	names, _, _ := strings.Cut(strings.ReplaceAll(rest, "\\\n", " "), "\n")
-	_, rest, _ = strings.Cut(string(makefile), "for pkg in store ")
+	_, rest, _ := strings.Cut(string(script), "\nlong=\"")
+	names, _, ok := strings.Cut(rest, "\"")
+	_, rest, ok2 := strings.Cut(string(script), "for pkg in store ")
+	if !ok || !ok2 {
+		t.Fatal(".ci/torture.sh has no list of tests or packages")
+	}
 	folders, _, _ := strings.Cut("store "+rest, ";")
 	call := regexp.MustCompile(`coretest\.(Held|Promise)\(`)
 	found := regexp.MustCompile(`coretest\.(Held|Promise)\(t, [0-9]+,`)
@@ -102,7 +105,7 @@ func TestTortureRunsWhatReports(t *testing.T) {
 	}
 	for _, name := range strings.Fields(names) {
 		if !tests[name] {
-			t.Errorf("LONG in the Makefile names %s, which there is not", name)
+			t.Errorf(".ci/torture.sh names the test %s, which does not exist", name)
 		}
 	}
 }
