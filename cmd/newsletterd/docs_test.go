@@ -125,3 +125,33 @@ func TestLinksOfGuides(t *testing.T) {
 		}
 	}
 }
+
+// TestIndexOfDecisions checks that the index lists each decision record in one area, and nothing that does not exist.
+func TestIndexOfDecisions(t *testing.T) {
+	text, err := os.ReadFile("../../docs/decisions/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, areas, ok := strings.Cut(string(text), "\n## Start here\n")
+	_, areas, ok2 := strings.Cut(areas, "\n## ")
+	if !ok || !ok2 {
+		t.Fatal("the index has no section \"Start here\" before its areas")
+	}
+	listed := map[string]int{}
+	for _, found := range link.FindAllStringSubmatch(areas, -1) {
+		listed[found[1]]++
+	}
+	records, err := filepath.Glob("../../docs/decisions/[0-9]*.md")
+	if err != nil || len(records) == 0 {
+		t.Fatal(records, err)
+	}
+	for _, record := range records {
+		if n := listed[filepath.Base(record)]; n != 1 {
+			t.Errorf("docs/decisions/README.md lists %s in %d areas, not in one", filepath.Base(record), n)
+		}
+		delete(listed, filepath.Base(record))
+	}
+	for name := range listed {
+		t.Errorf("docs/decisions/README.md links to %s, which does not exist", name)
+	}
+}
