@@ -1,5 +1,5 @@
 # One static binary that runs as nobody in particular, with one volume: /data holds the database, its snapshots and, until a
-# relay is configured, the mails. README tells how it is used.
+# relay is configured, the mails. docs/install.md says how to use it.
 FROM golang:1.26 AS build
 WORKDIR /source
 COPY go.mod go.sum ./

@@ -7,7 +7,7 @@ long="store/TestKilledInTheMiddleOfACheckpoint store/TestWhatWasAcknowledgedSurv
 	store/TestPingOnANearlyFullDisk store/TestParallelConfirmsMakeOneEvent worker/TestAFullDiskSendsNothingTwice
 	worker/TestOutboxAfterAnOutage handlers/TestSessionStoreFailure cmd/newsletterd/TestImportUnderLoad
 	store/replica/TestSchedules store/replica/TestKill store/replica/TestSoak cmd/newsletterd/TestSoakOfTheProgram
-	cmd/newsletterd/TestTortureInstallationOfREADME cmd/newsletterd/TestTortureTimesTellNothing"
+	cmd/newsletterd/TestTortureInstallation cmd/newsletterd/TestTortureTimesTellNothing"
 
 # Prints "folder/Test" for each test that reports on the promise, or on any promise. A test reports by calling
 # coretest.Held or coretest.Promise; TestTortureRunsWhatReports checks the form of these calls.

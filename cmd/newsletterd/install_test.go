@@ -11,23 +11,23 @@ import (
 	"newsletterd/cmd/newsletterd/daemontest"
 )
 
-// TestTortureInstallationOfREADME runs the lines of README that set up a machine, mail and bring a backup back, with a
-// program built as `make release` builds it (in `make torture`; else the test binary stands in for it).
-func TestTortureInstallationOfREADME(t *testing.T) {
+// TestTortureInstallation runs the commands of docs/install.md that set up a machine, send a newsletter and restore a
+// backup. In `make torture` the program is built as `make release` builds it; else it is the test binary.
+func TestTortureInstallation(t *testing.T) {
 	daemontest.Parallel(t)
 	for _, tool := range []string{"bash", "curl", "jq", "sed", "cmp"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("SKIPPED: README needs %s here", tool)
+			t.Skipf("SKIPPED: docs/install.md needs %s here", tool)
 		}
 	}
-	text, err := os.ReadFile("../../README.md")
+	text, err := os.ReadFile("../../docs/install.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, rest, found := strings.Cut(string(text), "```sh install\n")
 	script, _, _ := strings.Cut(rest, "```\n")
 	if !found || !strings.Contains(script, "newsletterd restore") {
-		t.Fatal("README does not show an installation")
+		t.Fatal("docs/install.md does not show an installation")
 	}
 	dir, bin := t.TempDir(), t.TempDir()
 	program := filepath.Join(bin, "newsletterd")

@@ -12,30 +12,25 @@ import (
 	"newsletterd/core"
 )
 
-// websiteSection is README's section for websites.
-func websiteSection(t *testing.T) string {
+// websiteGuide is the guide to signup forms.
+func websiteGuide(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile("../../README.md")
+	text, err := os.ReadFile("../../docs/website.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, ok := strings.Cut(string(text), "\n## For your website\n")
-	section, _, ok2 := strings.Cut(section, "\n## ")
-	if !ok || !ok2 {
-		t.Fatal("README has no section \"For your website\"")
-	}
-	return section
+	return string(text)
 }
 
-// TestReadmeForYourWebsite runs the commands of README's section, with the list of its quick start.
-func TestReadmeForYourWebsite(t *testing.T) {
+// TestWebsiteGuide runs the commands of docs/website.md with the list of the quick start.
+func TestWebsiteGuide(t *testing.T) {
 	daemontest.Parallel(t)
 	for _, tool := range []string{"bash", "curl", "jq"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("README needs %s, which isn't installed here", tool)
+			t.Skipf("docs/website.md needs %s, which isn't installed here", tool)
 		}
 	}
-	script := commandsOf(websiteSection(t))
+	script := commandsOf(websiteGuide(t))
 	if strings.Count(script, "\ncurl ") < 2 {
 		t.Fatalf("only these commands were found:\n%s", script)
 	}
@@ -51,11 +46,11 @@ newsletterd admin list reasons --id $LIST
 
 var formInput = regexp.MustCompile(`<input ([^>]*)name="([^"]+)"([^>]*)>`)
 
-// TestReadmeFormSubscribes fills README's form in and sends it as a browser would from another site; the link of the
-// mail makes a subscriber of it.
-func TestReadmeFormSubscribes(t *testing.T) {
+// TestWebsiteFormSubscribes fills in the form of docs/website.md and sends it as a browser would from another site. The
+// link of the email confirms the subscription.
+func TestWebsiteFormSubscribes(t *testing.T) {
 	daemontest.Parallel(t)
-	_, form, ok := strings.Cut(websiteSection(t), "```html\n")
+	_, form, ok := strings.Cut(websiteGuide(t), "```html\n")
 	form, _, _ = strings.Cut(form, "```")
 	d := start(t, nil)
 	list := d.seed.NewList()
