@@ -20,6 +20,7 @@
 //	password.go common_passwords.go   argon2id, one hash per core; rules; the commonest passwords
 //	account.go email_change.go   register, verify, forgot, reset, claim, another address, log out; mailed tokens
 //	login_limiter.go   failed logins of remote addresses, in bounded memory
+//	invitations.go setup.go   invitations to a role; the link by which the first operator creates an account
 //	senderdomain.go   the TXT record that proves a sender domain
 //	signature.go    webhooks signed and verified (timestamp, nonce, body)
 //	seal.go unsubscribe.go view.go   tokens for which nothing is stored

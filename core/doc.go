@@ -80,4 +80,47 @@
 //	instant         integer milliseconds since 1970 UTC; 0 means never
 //	replica         the database in a bucket; a lease says which machine may write to it
 //	drill           a try to restore the database from the replica, which is compared and thrown away
+//
+// # Files
+//
+// A file holds a noun with its rules and is named after it: sendjob.go has SendJob.
+//
+// Tenants and what they own:
+//
+//	tenant.go brand.go team.go invitation.go roles.go caller.go   tenants, their teams, roles and rights
+//	list.go listwithtenant.go field.go counts.go hygiene.go   lists, their fields, counts and inactive subscribers
+//	template.go theme.go color.go mailtext.go testgroup.go zone.go   what emails are made of; languages; time zones
+//	relay.go relaytest.go pace.go   relays and their limits
+//	senderdomain.go domainrecords.go dnshost.go dkim.go freemail.go   sender domains, DNS records and keys
+//	media.go attachment.go   pictures and attachments
+//	provider.go providerevent.go bounces.go failure.go   mail providers, their events, bounces
+//	endpoint.go webhookclient.go summaryevent.go   webhook endpoints and webhook sources
+//
+// Identity and devices:
+//
+//	user.go signin.go proof.go secondfactor.go passkey.go   users and how they sign in
+//	client.go authcode.go token.go signingkey.go   OAuth clients, codes, tokens and keys
+//	device.go agent.go model.go share.go   devices and models
+//
+// The member side, and imports:
+//
+//	subscription.go confirm.go preferences.go trackingconsent.go   subscriptions and consent
+//	event.go outbox.go mail.go sync.go drift.go pendingdisable.go   what is on its way
+//	importjob.go importundo.go importleaving.go fieldsbefore.go columnnames.go evidence.go   imports
+//	person.go   whose data an export or an erasure means
+//
+// The send side:
+//
+//	campaign.go campaignfields.go campaigncheck.go fieldcoverage.go utm.go   campaigns and their checks
+//	approval.go digest.go frozen.go correction.go   what an approval covers, what is sent, what is fixed after sending
+//	narrowing.go firstfew.go issue.go   recipients that are left out, first recipients, the archive
+//	sendjob.go jobkeys.go jobview.go stoprule.go recipient.go   jobs and recipients
+//	subscriber.go suppression.go   subscribers and the suppression list
+//	tracking.go machine.go figures.go   opens, clicks, automated ones, and figures
+//
+// Everywhere:
+//
+//	errors.go id.go instant.go page.go strings.go jsonscanner.go   errors, ids, times, pages of a list, columns, JSON
+//	email.go domaintypo.go editdistance.go   addresses and typing errors in them
+//	audit.go finding.go drill.go   the audit log, findings of doctor, restore tests
 package core

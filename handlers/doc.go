@@ -6,37 +6,47 @@
 // The frame is handlers/web: how a request is read, checked and answered. This package is what is served in it. The pages
 // of the console are in handlers/console, and stand on the routes of this package (console_options.go).
 //
-//	routes.go            THE TABLE: every endpoint, in rows
+// A file is named after its area, and further files of an area have its name in front. Endpoints:
+//
+//	routes.go routes_*.go   the table of all routes, by area
 //	handler.go           Options, New: what the HTTP edge is made of
 //	access.go            rules of our own: admin, subscription, profile, mail providers
 //	admin.go             tenants, newsletter lists, OAuth clients
 //	clients_made.go      the clients that a user created, when the user's sessions end
 //	account.go oauth.go provider.go   users; tokens and keys; discovery, userinfo, revocation, introspection
 //	newsletter.go limit_subscribe.go  /api/newsletter, and how often one may subscribe
-//	sendjobs.go          send jobs, their stats and recipients; sendjobs_try.go: preview and test mail
-//	sendjobs_history.go  tracked links, and what was ever sent to an address
-//	tracked.go           pixel, tracked links, and a mail in the browser
+//	lists.go subscribers.go suppressions.go hygiene.go   lists, subscribers, the suppression list, inactive subscribers
+//	imports.go importfaults.go importquestions.go   uploaded files of subscribers
+//	campaigns.go campaigns_*.go   campaigns: checks, versions, sending, corrections
+//	templates.go themes.go media.go media_turns.go   templates, themes, pictures
+//	sendjobs.go          send jobs, their stats and recipients; sendjobs_try.go: preview and test email
+//	sendjobs_*.go        tracked links, what was sent to an address, the export of recipients
+//	tracked.go tracked_outdated.go tracking_consent.go   pixel, tracked links, the web version, consent to tracking
 //	webhooks.go          signed events and full-sync batches from member services
-//	mailproviders.go     events of mail providers
+//	mailproviders.go     events of mail providers; providers.go: the providers themselves
 //	webhookclients.go endpoints.go   who sends us signed webhooks, and who receives ours
 //	senderdomains.go domainrecords.go   domains that tenants mail from; every record that they need
 //	relays.go            how mails leave, and test mails
 //	dkimkeys.go          keys that sign mails, and their DNS records
 //	devices.go agents.go models.go   devices, agents, models and their shares, each for its owner
-//	upload.go download.go   files of models
-//	health.go            the health check
+//	upload.go uploadkeys.go download.go   files of models
+//	users.go invitations.go audit.go outbox.go signingkeys.go   users, the audit log, waiting events, keys
+//	health.go system.go  the health check, and the state of the server
 //	openapi.go openapi_*.go   what the OpenAPI documents say beyond the table, and the page to read them
 //
 // and the pages:
 //
 //	page.go style.go pages/   the layout, the stylesheet with the tenant's colour
-//	words.go words_user.go pages/words/   what pages say, one file a language; in whose style they are
+//	words.go words_*.go pages/words/   what pages say, one file a language; in whose style they are
 //	explain.go           messages of errors in the language of the page
 //	authorize.go login.go register_page.go   the authorization endpoint; login, consent, logout, sign-up
 //	twostep.go passkeys.go proof.go   the second step of a sign-in; passkeys; the page that asks for a proof again
 //	password.go accountpage.go   the pages that mails about an account lead to; a user's own page
 //	newsletter_pages.go preferences_page.go   the pages that a subscription's mails lead to; a subscriber's own page
 //	subscribe_page.go form.go   the form of a list, here and for other sites
+//	archive.go feed.go   the public archive and its Atom feed
+//	reviews.go reviews_facts.go   the approval page
+//	setup.go qr.go       the page for the first operator; QR codes
 //	browser.go           pages in place of JSON for browsers; the root, and hosts of tenants
 //
 // # Invariants

@@ -13,6 +13,7 @@
 //	marks.go             the header by which a provider's events name a mail
 //	attribute.go         AttributeText: what the value of an HTML attribute means
 //	track.go             tracked links and the pixel
+//	inspect.go inspect_*.go   checks of an email before it is sent: links, placeholders without a default
 //
 // Templates:
 //
@@ -20,6 +21,7 @@
 //	lex.go parse.go expression.go filter.go  source, tokens, a flat list of nodes
 //	context.go urlprefix.go  where in the HTML a placeholder is, and how it is escaped there
 //	texturl.go           whether it stands in an address of the text part
+//	fields.go placeholders.go   the fields and placeholders that a template uses
 //	render.go value.go   values of a recipient, conditions, escaping
 //	plain.go             HTML to text, keeping placeholders
 //

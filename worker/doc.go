@@ -7,7 +7,7 @@
 //	group.go         Loop and Group: start, kick, drain
 //	scheduler.go     jobs from one state to the next: due, running, ended, settled; and removes
 //	                 subscribers that a full sync did not name
-//	sender.go …      the send path, below
+//	sender.go connection.go tally.go …   the send path, below
 //	mailer.go        mails to one person, rendered when their turn comes; tenant_mailer.go: of tenants with relays of
 //	                 their own; test_mail.go: a job's mail to one address
 //	outbox.go        events to the send service, in order per subscription; full_sync.go: whole lists; poster.go: signed
@@ -15,9 +15,12 @@
 //	disabler.go      addresses that complained, to the member service's disable operation
 //	bounces.go       TakeBounce: a mail that came back, for the LMTP listener and `newsletterd bounce`. It is no loop;
 //	                 what mail providers report goes from handlers to the store, without this package
-//	tracker.go       what readers open and follow, counted in batches
+//	tracker.go       what readers open and follow, counted in batches; tracker_totals.go: without naming subscribers
 //	self_check.go    compares both sides of each list at night, and repairs the differences
-//	imports.go       files of subscribers that were uploaded, into their lists
+//	imports.go       files of subscribers that were uploaded, into their lists; importsurvey.go: what a first look found
+//	firstfew.go      the first recipients of a job, and the wait for their bounces; firstlinks.go: whether its links answer
+//	notices.go       the words of emails to one person; signing.go: their DKIM signers
+//	replica.go       workers that wait for the replica
 //	housekeeping.go  removes what has expired, and has SQLite look at its tables; snapshot.go: the copy of the file that may be copied at any moment;
 //	                 drill.go: whether the replica can be restored, tried once a week
 //	backoff.go       the schedules of retries of events, of full syncs and of mails to one person. That of a recipient is

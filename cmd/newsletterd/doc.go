@@ -6,6 +6,7 @@
 //	terminal/       errors and suggestions for a person at a terminal
 //	config/         TOML, environment and flags → Config; checks; printing
 //	log.go          slog: form, level, what is masked
+//	process.go      what the Go runtime knows once for the whole process
 //	build.go        open, migrate and wire: the same for production and tests; workers.go: what runs without a request
 //	advice.go       warnings at the start about settings that are allowed and rarely meant
 //	remote_services.go  a member service or send service that is another daemon; mailkeys.go: keys of mails
@@ -14,9 +15,13 @@
 //	serve.go        run the daemon, and stop it in the written order
 //	metrics*.go     the second listener: metrics and profiles
 //	ops.go          config, migrate, check, routes, openapi, version; version.go: which build this is
-//	admin*.go       admin: the same store operations as HTTP, on the file itself
+//	admin*.go       admin: the same store operations as HTTP, on the file itself; a file for each noun
+//	references.go   flags that name a record; importsurvey.go: questions about a file before its import
+//	publish*.go     publish: a campaign from a file; render.go: render
+//	relaytest.go    the test email by a relay
 //	backup.go       backup, restore, and the check after an unclean stop; keys.go: keys list and rotate
-//	replica*.go     the replica of the database: its state, restores, and tries of them
+//	replica*.go     the replica of the database: its state, restores, and restore tests
+//	replicate.go standby.go   the replica of a running daemon, and what a standby answers
 //	bounce.go       mails that come back, by pipe and by LMTP
 //	print.go        records as tables or JSON
 //	init*.go        a new installation: questions, files, first operator; dns.go: records of the sending domain

@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"go/ast"
+	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -56,6 +58,38 @@ func TestEverythingExportedIsDocumented(t *testing.T) {
 	for dir, has := range packages {
 		if !has {
 			t.Errorf("package %s has no package comment", dir)
+		}
+	}
+}
+
+// A doc.go names each file of its package, by name or by a pattern such as admin*.go, and no file that is gone.
+func TestDocNamesFiles(t *testing.T) {
+	daemontest.Parallel(t)
+	files, docs := map[string][]string{}, map[string]string{}
+	for _, f := range sourcetest.Files(t) {
+		switch base := path.Base(f.Path); {
+		case base == "doc.go":
+			docs[f.Dir] = string(f.Text)
+		case !f.Test():
+			files[f.Dir] = append(files[f.Dir], base)
+		}
+	}
+	name := regexp.MustCompile(`[\w*/]+\.go\b`)
+	for dir, doc := range docs {
+		if dir == "store" || len(files[dir]) < 2 {
+			continue // the files of store are moving into packages
+		}
+		named := name.FindAllString(doc, -1)
+		for _, file := range files[dir] {
+			if !slices.ContainsFunc(named, func(p string) bool { ok, _ := path.Match(p, file); return ok }) {
+				t.Errorf("%s/doc.go does not name %s", dir, file)
+			}
+		}
+		for _, pattern := range named {
+			matches := func(file string) bool { ok, _ := path.Match(pattern, file); return ok }
+			if !strings.Contains(pattern, "/") && !strings.HasSuffix(pattern, "_test.go") && !slices.ContainsFunc(files[dir], matches) {
+				t.Errorf("%s/doc.go names %s, which does not exist", dir, pattern)
+			}
 		}
 	}
 }

@@ -18,7 +18,42 @@
 //	scripts.go    the scripts of assets/ that pages load
 //	templates/    one file for each page, which defines "content"; components.html has what pages share
 //
-// and one file for each area: overview.go, campaigns.go …
+// The other files hold the pages, by area. Start and overview:
+//
+//	start.go overview.go growth.go search.go   first steps, overview, charts of growth, search
+//
+// Campaigns:
+//
+//	campaigns.go versions.go changed.go kind.go   the list of campaigns, versions, what someone else changed, kinds
+//	editor.go compare.go fields.go ownpictures.go   what the editor asks for
+//	reader.go mailframe.go findings.go   previews and checks
+//	sending.go sending_facts.go review.go   sending and approval
+//	report.go report_*.go correction.go   reports, and fixes after sending
+//
+// Subscribers and lists:
+//
+//	people.go person.go personmail.go newaddress.go suppressions.go   subscribers and blocked addresses
+//	imports.go import*.go names.go   imports and undoing them
+//	lists.go list_questions.go mail_texts.go hygiene.go   lists, their fields and texts
+//
+// Design:
+//
+//	looks.go themes.go mailtemplates.go logo.go   pictures, themes, templates, logo
+//
+// Settings:
+//
+//	settings.go team.go audit.go auditwords.go zones.go   settings, team, audit log, time zones
+//	domains.go dnshosts.go relays.go   sender domains and relays
+//	clients.go endpoints.go   API clients and webhooks
+//
+// Server, and each user's own pages:
+//
+//	operator.go operator_*.go providers.go   pages of operators
+//	own.go models.go   devices and models
+//
+// What pages share:
+//
+//	components.go forms.go refusals.go   functions of templates, forms, whose turn it is after a refusal
 //
 // # Invariants
 //

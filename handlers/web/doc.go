@@ -6,6 +6,7 @@
 //	handler.go           Options, New: what the frame is made of
 //	router.go            Route, Table: which route a request means; the life of a request
 //	call.go              Call: one request as an operation sees it
+//	ask.go               Question: a request that another route makes in the same process
 //	endpoint.go bind.go  the adapters that make an Endpoint of a typed function
 //	plan.go params.go    struct tags → inputs; query, form, path, headers
 //	strictjson.go decode.go   structs from strict JSON (core.JSONScanner)

@@ -11,8 +11,10 @@
 //	blocks.go       blocks to nodes
 //	beginning.go    what inboxes show of a mail
 //	html*.go        nodes to HTML that every mail program shows; html_table.go: tables that fit telephones
+//	urls.go utm.go pictures.go   addresses of links and pictures
 //	text.go         nodes to text
-//	theme.go        colours, fonts and shapes; themes.go: the built-in ones
+//	theme.go color.go   colors, fonts and shapes; themes.go: the built-in ones
+//	campaign.go     CompileCampaign: the parts of a campaign's email
 //	owntheme.go     themes of tenants, their colours moved until they can be read
 //
 // Compile is a pure function: the same source, theme and options give the same octets. Its output is a template still:

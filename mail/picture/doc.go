@@ -7,6 +7,8 @@
 //	gif.go       a GIF without comments and whatever follows its end
 //	exif.go      the orientation
 //	icc.go       colours of a profile with a matrix, in sRGB
+//	document.go  PDF files, which are kept as they are
+//	scans.go work.go   limits on the work of a decoder, and when it stops
 //	rows.go scale.go   pixels row by row, and smaller pictures of them
 //	ground.go    whether a picture can be seen on a ground that it lets through
 //

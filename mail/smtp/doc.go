@@ -10,6 +10,7 @@
 //	outcome.go      Outcome: what a reply means for the recipient
 //	verdict.go      Verdict: what a refusal says of an address
 //	relay_error.go  RelayError: what a fault means for the relay
+//	try.go          Try: one message, and what became of it
 //	probe.go        Probe: the handshake alone
 //	directory.go    Directory: a file for each message
 //

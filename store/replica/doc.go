@@ -19,6 +19,7 @@
 //	restore.go   from the log into a database file
 //	state.go     what a bucket holds, for those who only look
 //	copy.go      a database as it was, without the lease
+//	mark_*.go boottime_*.go   which file and which start of the machine it is, by operating system
 //	lag.go       how long the bucket takes to have what another process has committed
 //
 // # Invariants

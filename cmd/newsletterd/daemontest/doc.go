@@ -10,8 +10,10 @@
 //	certificate.go  certificates, written and shown
 //	dns.go       a DNS server with a zone of the test's
 //	campaign.go  Campaign: the daemon with one job, for tests that end it in the middle
+//	campaigns.go Campaigns: people who write, approve, send and stop campaigns in any order
 //	crowd.go     Crowd: the daemon among callers that mean no good, and what its health check takes meanwhile
 //	ledger.go    Ledger: the daemon and what its clients were told has been done, for tests that kill it
 //	visitors.go  Visitors: people who subscribe all the time
 //	machine.go   addresses, memory and CPU of processes, waiting, how long a test runs
+//	race.go norace.go   whether the race detector is on
 package daemontest

@@ -13,7 +13,7 @@
 //	s3_upload.go   values that come as a stream, in parts
 //	sign.go        AWS Signature Version 4
 //	file.go        a bucket that is a folder
-//	file_list.go   listings of it
+//	file_list.go   listings of it; file_lock_*.go: its lock, by operating system
 //	file_mount.go  a folder whose disk may be unmounted and mounted again
 //
 // The package store/replica/objectstest has a server for tests, which fails as told.
