@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"go/ast"
+	"os"
 	"path"
 	"regexp"
 	"slices"
@@ -38,6 +39,20 @@ func TestFilesAndFunctionsAreShort(t *testing.T) {
 			if n := f.Line(fn.End()) - f.Line(fn.Pos()) + 1; n > limit {
 				t.Errorf("%s: %s has %d lines, more than %d", f.Path, fn.Name.Name, n, limit)
 			}
+		}
+	}
+}
+
+// People who are new read these first; details have pages of their own in docs and scripts in .ci.
+func TestEntryFilesAreShort(t *testing.T) {
+	const limit = 120
+	for _, name := range []string{"README.md", "Makefile"} {
+		text, err := os.ReadFile("../../" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := bytes.Count(text, []byte("\n")); n > limit {
+			t.Errorf("%s has %d lines, more than %d", name, n, limit)
 		}
 	}
 }
