@@ -40,7 +40,7 @@ func TestCountsOfDays(t *testing.T) {
 		Day    int64 `db:"day"`
 		Active int64 `db:"active"`
 	}
-	s.All(&days, "SELECT day, active FROM list_count WHERE list_id = 'l' ORDER BY day")
+	s.AllRows(&days, "SELECT day, active FROM list_count WHERE list_id = 'l' ORDER BY day")
 	if len(days) != 2 || days[0].Active != 5 || days[1].Active != 8 {
 		t.Errorf("%+v", days)
 	}

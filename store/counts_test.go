@@ -21,7 +21,7 @@ func countsAreScanned(n *storetest.Seeder, after string) {
 		ListID string `db:"list_id"`
 		core.ListCounts
 	}
-	n.All(&rows, store.ScannedCounts)
+	n.AllRows(&rows, store.ScannedCounts)
 	for _, r := range rows {
 		got, err := n.ListCounts(n.Context(), []string{r.ListID})
 		n.Must(err)

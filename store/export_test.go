@@ -71,8 +71,8 @@ func (s *Store) Count(query string, args ...any) (n int) {
 	return n
 }
 
-// All reads rows into a slice; it panics where that fails.
-func (s *Store) All(rows any, query string, args ...any) {
+// AllRows reads rows into a slice; it panics where that fails.
+func (s *Store) AllRows(rows any, query string, args ...any) {
 	if err := s.all(context.Background(), rows, query, args...); err != nil {
 		panic(err)
 	}
@@ -81,7 +81,7 @@ func (s *Store) All(rows any, query string, args ...any) {
 // Columns returns the columns of each table; what SQLite makes by itself is left out.
 func (s *Store) Columns() map[string][]string {
 	var rows []struct{ Table, Column string }
-	s.All(&rows, `SELECT s.name AS "table", c.name AS "column" FROM sqlite_schema AS s,
+	s.AllRows(&rows, `SELECT s.name AS "table", c.name AS "column" FROM sqlite_schema AS s,
 		pragma_table_info(s.name) AS c WHERE s.type = 'table' AND s.name NOT LIKE 'sqlite_%'
 		AND s.name NOT LIKE 'model_search%' ORDER BY s.name, c.cid`)
 	columns := map[string][]string{}

@@ -556,17 +556,6 @@ func (s *story) reads() {
 	}
 }
 
-// ofEngine reports whether a method is one that operations are made of: they take the functions that say what to do.
-func ofEngine(name string, m reflect.Type) bool {
-	_, engine := reflect.TypeFor[*DB]().MethodByName(name)
-	for i := range m.NumIn() {
-		if engine && m.In(i).Kind() == reflect.Func {
-			return true
-		}
-	}
-	return false
-}
-
 func (s *story) arguments(m reflect.Type, word string) (in []reflect.Value) {
 	for i := range m.NumIn() {
 		var v any

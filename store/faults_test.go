@@ -204,3 +204,14 @@ func (s *story) ask(m reflect.Value, word string) []reflect.Value {
 	}
 	return m.Call(s.arguments(m.Type(), word))
 }
+
+// ofEngine reports whether a method is one that operations are made of: they take the functions that say what to do.
+func ofEngine(name string, m reflect.Type) bool {
+	_, engine := reflect.TypeFor[*DB]().MethodByName(name)
+	for i := range m.NumIn() {
+		if engine && m.In(i).Kind() == reflect.Func {
+			return true
+		}
+	}
+	return false
+}

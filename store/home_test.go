@@ -27,7 +27,7 @@ func homed(t *testing.T, path string, takeOver bool) (*storetest.Seeder, bool) {
 func wait(n *storetest.Seeder, want ...string) {
 	n.Helper()
 	var got []string
-	n.All(&got, "SELECT pause_reason FROM send_job ORDER BY no")
+	n.AllRows(&got, "SELECT pause_reason FROM send_job ORDER BY no")
 	if !slices.Equal(got, want) {
 		n.Errorf("the jobs wait for %q, want %q", got, want)
 	}

@@ -44,7 +44,7 @@ func TestLeaversAreImportedByIndex(t *testing.T) {
 				ID, Parent, Notused int
 				Detail              string
 			}
-			n.All(&plan, "EXPLAIN QUERY PLAN "+query, slices.Repeat([]any{"1"}, 420)...)
+			n.AllRows(&plan, "EXPLAIN QUERY PLAN "+query, slices.Repeat([]any{"1"}, 420)...)
 			for _, step := range plan {
 				if strings.HasPrefix(step.Detail, "SCAN ") && scanned.MatchString(step.Detail) &&
 					!strings.Contains(step.Detail, "INDEX") {

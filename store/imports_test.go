@@ -105,7 +105,7 @@ func TestImportKeepsEvidenceOfRequests(t *testing.T) {
 		t.Errorf("%d consents before the confirmation", got)
 	}
 	var rows []string
-	n.All(&rows, "SELECT id FROM confirm_token")
+	n.AllRows(&rows, "SELECT id FROM confirm_token")
 	sub, err := n.Confirm(t.Context(), n.Token(rows[0], core.ProofMailed), core.Origin{}, now0+1)
 	n.Must(err)
 	consents, err := n.Consents(t.Context(), n.ListID, sub.ID)
@@ -209,7 +209,7 @@ func TestPendingImportAsksForConfirmation(t *testing.T) {
 		t.Error("no confirmation mails, or events of pending ones")
 	}
 	var rows []string
-	n.All(&rows, "SELECT token_id FROM mail WHERE email_key = 'r1@example.org'")
+	n.AllRows(&rows, "SELECT token_id FROM mail WHERE email_key = 'r1@example.org'")
 	if sub, err := n.Confirm(t.Context(), n.Token(rows[0], core.ProofMailed), core.Origin{},
 		now0+1); err != nil || sub.Status != "active" {
 		t.Errorf("%+v, %v", sub, err)

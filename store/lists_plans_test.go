@@ -229,7 +229,7 @@ func slow(s *store.Store, query string, ofTenant bool) string {
 		ID, Parent, Notused int
 		Detail              string
 	}
-	s.All(&plan, "EXPLAIN QUERY PLAN "+query, slices.Repeat([]any{"1"}, 20)...)
+	s.AllRows(&plan, "EXPLAIN QUERY PLAN "+query, slices.Repeat([]any{"1"}, 20)...)
 	made := map[string]bool{}
 	for _, step := range plan {
 		word, rest, _ := strings.Cut(step.Detail, " ")
@@ -298,7 +298,7 @@ func TestRowsAreWrittenWithoutTablesOfTheirOwn(t *testing.T) {
 			Opcode               string
 			P4, Comment          *string
 		}
-		s.All(&steps, "EXPLAIN "+q, slices.Repeat([]any{1}, strings.Count(q, "?"))...)
+		s.AllRows(&steps, "EXPLAIN "+q, slices.Repeat([]any{1}, strings.Count(q, "?"))...)
 		for _, step := range steps {
 			if step.Opcode == "OpenEphemeral" {
 				t.Errorf("a table for each row: %s", q)

@@ -122,7 +122,7 @@ func TestTheLedgerNamesTheMailedRequest(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	asks(n, "a@example.org", 20, now0)
 	var rows []string
-	n.All(&rows, "SELECT token_id FROM mail WHERE state = 0 ORDER BY id")
+	n.AllRows(&rows, "SELECT token_id FROM mail WHERE state = 0 ORDER BY id")
 	if len(rows) != store.ConfirmsPerListEmail {
 		t.Fatal(rows)
 	}
