@@ -17,34 +17,34 @@ func (s *Store) Check(ctx context.Context) ([]string, error) {
 var invariants = []Contradiction{
 	// A job that was cancelled or has failed is settled in steps, each of which counts what it records: what has no
 	// outcome yet is what the counters leave.
-	{"jobs ended with recipients that have no outcome", `
+	{What: "jobs ended with recipients that have no outcome", Count: `
 		SELECT count(*) FROM send_job j WHERE j.status IN ('completed', 'cancelled', 'failed')
 		AND (SELECT count(*) FROM recipient r WHERE r.job_no = j.no AND r.state < ` + sqlRecipientSent + `) <>
 		j.recipients - j.sent - j.failed - j.skipped`},
-	{"jobs whose counters do not add up to their recipients", `
+	{What: "jobs whose counters do not add up to their recipients", Count: `
 		SELECT count(*) FROM send_job WHERE status = 'completed' AND sent + failed + skipped <> recipients`},
-	{"subscriptions on a list that does not exist", `
+	{What: "subscriptions on a list that does not exist", Count: `
 		SELECT count(*) FROM subscription s WHERE NOT EXISTS (SELECT 1 FROM list l WHERE l.id = s.list_id)`},
-	{"active subscriptions of a disabled address", `
+	{What: "active subscriptions of a disabled address", Count: `
 		SELECT count(*) FROM subscription s JOIN disabled d ON d.email_key = s.email_key AND d.tenant_id = ''
 		WHERE s.status = 'active'`},
-	{"owners whose files have another size than is counted", `
+	{What: "owners whose files have another size than is counted", Count: `
 		SELECT count(*) FROM model_usage u LEFT JOIN (SELECT owner_id, sum(size) AS bytes FROM model_file WHERE state <>
 		` + sqlFileDropped + ` GROUP BY owner_id) f
 		ON f.owner_id = u.owner_id WHERE u.bytes <> coalesce(f.bytes, 0)`},
-	{"totals of files that do not add up", `
+	{What: "totals of files that do not add up", Count: `
 		SELECT count(*) FROM model_total WHERE bytes <> (SELECT coalesce(sum(size), 0) FROM model_file)`},
-	{"models whose file is not whole", `
+	{What: "models whose file is not whole", Count: `
 		SELECT count(*) FROM model m JOIN model_file f ON f.no = m.file_no WHERE f.state <> ` + sqlFileWhole + ` OR
 		f.size <> m.size`},
-	{"sender domains that are verified and not the tenant's, or the other way round", `
+	{What: "sender domains that are verified and not the tenant's, or the other way round", Count: `
 		SELECT (SELECT count(*) FROM sender_domain d JOIN tenant t ON t.id = d.tenant_id WHERE t.deleted_at = 0 AND
 		(d.verified_at > 0) <> EXISTS (SELECT 1 FROM json_each(t.domains) WHERE value = d.domain)) +
 		(SELECT count(*) FROM tenant t, json_each(t.domains) AS e WHERE t.deleted_at = 0 AND NOT EXISTS
 		(SELECT 1 FROM sender_domain WHERE tenant_id = t.id AND domain = e.value))`},
-	{"endpoints for which another number of events waits than is counted", `
+	{What: "endpoints for which another number of events waits than is counted", Count: `
 		SELECT count(*) FROM webhook_endpoint AS e WHERE waiting <> (SELECT count(*) FROM outbox WHERE dead_at = 0 AND
 		endpoint_id = e.id)`},
-	{"lists of a tenant that does not exist", `
+	{What: "lists of a tenant that does not exist", Count: `
 		SELECT count(*) FROM list l WHERE NOT EXISTS (SELECT 1 FROM tenant t WHERE t.id = l.tenant_id)`},
 }
