@@ -25,7 +25,11 @@ type File struct {
 
 // OpenFile begins to read the file of a model.
 func (s *Store) OpenFile(ctx context.Context, m *core.Model) *File {
-	return &File{ctx: ctx, store: s, query: readPiece, no: m.FileNo, size: m.Size, at: -1}
+	return s.openPieces(ctx, readPiece, m.FileNo, m.Size)
+}
+
+func (s *Store) openPieces(ctx context.Context, query string, no, size int64) *File {
+	return &File{ctx: ctx, store: s, query: query, no: no, size: size, at: -1}
 }
 
 // Err is the error that a Read ended with, io.EOF apart; for callers whose copying swallows it.

@@ -335,5 +335,5 @@ func (s *Store) MediaFile(ctx context.Context, digits string) (f core.MediaFile,
 
 // OpenMedia begins to read the file of a picture.
 func (s *Store) OpenMedia(ctx context.Context, f *core.MediaFile) *File {
-	return &File{ctx: ctx, store: s, query: readMediaPiece, no: f.No, size: f.Bytes, at: -1}
+	return s.openPieces(ctx, readMediaPiece, f.No, f.Bytes)
 }
