@@ -15,7 +15,8 @@ const (
 // ChunkSize is the size of a file's parts, in bytes.
 const ChunkSize = 1 << 20
 
-const uploadPatch = 64 << 10 // bytes that an upload's buffer begins with
+// UploadPatch is what an upload's buffer begins with, in bytes.
+const UploadPatch = 64 << 10
 
 const uploadDead = 10 * time.Minute // without a chunk: the process that brought it is gone
 
@@ -48,7 +49,7 @@ func (b *buffer) fill(r io.Reader, n int) (_ int, err error) {
 }
 
 func (b *buffer) double(n int) error {
-	size := min(max(2*n, uploadPatch), ChunkSize)
+	size := min(max(2*n, UploadPatch), ChunkSize)
 	if b.grow != nil {
 		if err := b.grow(size - n); err != nil {
 			return err

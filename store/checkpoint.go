@@ -16,9 +16,10 @@ import (
 )
 
 const (
-	checkpointAt = 16 << 20 // bytes of -wal
-	// the same while files come in: they fill it at once, and everyone waits for each checkpoint
-	checkpointFile = 4 << 20
+	// CheckpointAt is the size of a -wal that is moved into the file, in bytes.
+	CheckpointAt = 16 << 20
+	// CheckpointFile is the same while files come in: they fill it at once, and everyone waits for each checkpoint.
+	CheckpointFile = 4 << 20
 	// Everyone who writes waits for a checkpoint, which waits until a replica has all: the -wal may be larger by its own
 	// size for each such part of what a write to the replica takes, and checkpointFar times as large at the most.
 	checkpointPart  = 10 * time.Millisecond
@@ -32,7 +33,7 @@ const (
 	askGrown        = 256 << 10        // bytes that it may grow by meanwhile
 	roomStep        = 1 << 20          // bytes that a growing -wal is given beforehand, at least
 	roomBeyond      = 4 << 20          // bytes that it grows by after a checkpoint is due
-	roomEnough      = checkpointAt + roomBeyond
+	roomEnough      = CheckpointAt + roomBeyond
 )
 
 // checkpointState is what the writer knows of its checkpoints.
@@ -63,9 +64,9 @@ type checkpointState struct {
 // at is the number of bytes of -wal that make a checkpoint due where no replica is waited for.
 func (c *checkpointState) at() int64 {
 	if c.file {
-		return checkpointFile
+		return CheckpointFile
 	}
-	return checkpointAt
+	return CheckpointAt
 }
 
 // due is at where a write to the replica takes latency; 0: there is none.

@@ -274,7 +274,7 @@ func TestTheDaemonCheckpointsByItself(t *testing.T) {
 		}
 	}
 	_ = s.update(t.Context(), func(*Tx) error { return errUndo })
-	if fi, err := os.Stat(path); err != nil || fi.Size() < checkpointAt {
+	if fi, err := os.Stat(path); err != nil || fi.Size() < CheckpointAt {
 		t.Errorf("the main file has %d bytes, %v", fi.Size(), err)
 	}
 	if s.writer.checkpoint.last.After(time.Now()) {
@@ -287,11 +287,11 @@ func TestACheckpointFollowsBulkWork(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	s := testOpen(t, path, Daemon)
 	must(t, s.bulk(t.Context(), func(tx *Tx) error {
-		_, err := tx.exec("INSERT INTO mark (name, value) VALUES ('bulk', ?)", string(bytes.Repeat([]byte("x"), checkpointAt)))
+		_, err := tx.exec("INSERT INTO mark (name, value) VALUES ('bulk', ?)", string(bytes.Repeat([]byte("x"), CheckpointAt)))
 		return err
 	}))
 	_ = s.update(t.Context(), func(*Tx) error { return errUndo })
-	if fi, err := os.Stat(path); err != nil || fi.Size() < checkpointAt {
+	if fi, err := os.Stat(path); err != nil || fi.Size() < CheckpointAt {
 		t.Errorf("the main file has %d bytes, %v", fi.Size(), err)
 	}
 }
@@ -299,14 +299,14 @@ func TestACheckpointFollowsBulkWork(t *testing.T) {
 // The further away a replica is, the rarer are the checkpoints, which wait for it with everyone who writes.
 func TestCheckpointsAreRarerWithAFarReplica(t *testing.T) {
 	for latency, want := range map[time.Duration]int64{
-		0: checkpointAt, 5 * time.Millisecond: checkpointAt * 3 / 2, 30 * time.Millisecond: 4 * checkpointAt,
-		time.Minute: 4 * checkpointAt,
+		0: CheckpointAt, 5 * time.Millisecond: CheckpointAt * 3 / 2, 30 * time.Millisecond: 4 * CheckpointAt,
+		time.Minute: 4 * CheckpointAt,
 	} {
 		if got := (&checkpointState{}).due(latency); got != want {
 			t.Errorf("%v away: due at %d bytes, not at %d", latency, got, want)
 		}
 	}
-	if got := (&checkpointState{file: true}).due(time.Minute); got != 4*checkpointFile {
+	if got := (&checkpointState{file: true}).due(time.Minute); got != 4*CheckpointFile {
 		t.Errorf("while files come in: due at %d bytes", got)
 	}
 }
@@ -406,7 +406,7 @@ func TestALargeWALIsNotMovedAgainAndAgain(t *testing.T) {
 		write(fmt.Sprint("small", i), 10)
 	}
 	if second := mark(); second != first {
-		t.Errorf("a checkpoint with less than %d bytes in the -wal", checkpointAt)
+		t.Errorf("a checkpoint with less than %d bytes in the -wal", CheckpointAt)
 	}
 	for i := range 20 {
 		write(fmt.Sprint("again", i), 1<<20)

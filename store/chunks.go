@@ -40,21 +40,21 @@ func (f *File) Read(p []byte) (int, error) {
 	if f.offset >= f.size {
 		return 0, io.EOF
 	}
-	no := f.offset / pieceSize
+	no := f.offset / PieceSize
 	if f.at != no {
 		if err := f.load(no); err != nil {
 			f.err = err
 			return 0, err
 		}
 	}
-	n := copy(p, f.piece[f.offset%pieceSize:])
+	n := copy(p, f.piece[f.offset%PieceSize:])
 	f.offset += int64(n)
 	return n, nil
 }
 
-// pieceSize is what is held of a file at once, in bytes: a part of a chunk, since many may be downloading. SQLite reads
+// PieceSize is what is held of a file at once, in bytes: a part of a chunk, since many may be downloading. SQLite reads
 // the whole chunk each time, so smaller pieces would cost more than they save.
-const pieceSize = ChunkSize / 2
+const PieceSize = ChunkSize / 2
 
 // chunkReads is the number of chunks that are read at once: each costs some MiB while it lasts, and a connection that
 // others wait for.
@@ -91,12 +91,12 @@ func (f *File) load(no int64) error {
 		return core.ErrStorage.With(f.ctx.Err())
 	}
 	f.piece, f.at = nil, -1
-	at := no * pieceSize
+	at := no * PieceSize
 	var p piece
-	if err := translate(st.QueryRow(f.no, at/ChunkSize, at%ChunkSize+1, pieceSize).Scan(&p)); err != nil {
+	if err := translate(st.QueryRow(f.no, at/ChunkSize, at%ChunkSize+1, PieceSize).Scan(&p)); err != nil {
 		return err
 	}
-	if want := min(f.size-at, pieceSize); int64(len(p)) != want {
+	if want := min(f.size-at, PieceSize); int64(len(p)) != want {
 		return fmt.Errorf("store: %d bytes of file %d at %d, not %d", len(p), f.no, at, want)
 	}
 	f.piece, f.at = p, no

@@ -174,8 +174,8 @@ func (s *Store) BlockedAmong(ctx context.Context, listID, afterID, toID string) 
 	return kinds, err
 }
 
-// scannedCounts counts the records of every list that is not deleted, with a scan.
-const scannedCounts = `SELECT l.id AS list_id, coalesce(m.active, 0) AS active, coalesce(m.pending, 0) AS pending,
+// ScannedCounts counts the records of every list that is not deleted, with a scan.
+const ScannedCounts = `SELECT l.id AS list_id, coalesce(m.active, 0) AS active, coalesce(m.pending, 0) AS pending,
 	coalesce(m.unsubscribed, 0) AS unsubscribed,
 		coalesce(s.bounced, 0) AS bounced, coalesce(s.complaint, 0) AS complaint, coalesce(s.suppressed, 0) AS suppressed, coalesce(s.mailable, 0) AS mailable
 	FROM list AS l
@@ -197,7 +197,7 @@ const countsNextToScan = `SELECT r.list_id, coalesce(c.active, 0) AS active, coa
 	r.active AS "there.active", r.pending AS "there.pending", r.unsubscribed AS "there.unsubscribed",
 	r.bounced AS "there.bounced", r.complaint AS "there.complaint", r.suppressed AS "there.suppressed",
 	r.mailable AS "there.mailable"
-	FROM (` + scannedCounts + `) AS r
+	FROM (` + ScannedCounts + `) AS r
 	LEFT JOIN list_count AS c ON c.list_id = r.list_id AND c.day = (SELECT max(day) FROM list_count WHERE list_id =
 	r.list_id)
 	WHERE (r.active, r.pending, r.unsubscribed, r.bounced, r.complaint, r.suppressed, r.mailable) IS NOT

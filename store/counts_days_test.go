@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"newsletterd/core"
@@ -82,5 +83,19 @@ func TestGrowthOfAList(t *testing.T) {
 	}
 	if found, err := s.ListGrowth(t.Context(), "none", day, 30); len(found) != 0 || found == nil || err != nil {
 		t.Errorf("no list: %v, %v", found, err)
+	}
+}
+
+func TestGrowthIsReadByIndex(t *testing.T) {
+	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
+	for range 2 {
+		plan, err := s.Explain(t.Context(), growthOfList)
+		must(t, err)
+		for _, step := range plan {
+			if strings.HasPrefix(step, "SCAN") || strings.Contains(step, "TEMP B-TREE") {
+				t.Error(step)
+			}
+		}
+		s.SkewStatistics()
 	}
 }

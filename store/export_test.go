@@ -8,11 +8,7 @@ import (
 
 // What the tests outside of the package count with.
 const (
-	CheckpointAt         = checkpointAt
-	CheckpointFile       = checkpointFile
-	PieceSize            = pieceSize
 	UploadDead           = uploadDead
-	UploadPatch          = uploadPatch
 	ConfirmsPerListEmail = confirmsPerListEmail
 	ImportBatch          = importBatch
 	ImportSteps          = importSteps
@@ -22,15 +18,10 @@ const (
 	MailQueued           = mailQueued
 	MaxSingle            = maxSingle
 	RequestsApart        = requestsApart
-	ScannedCounts        = scannedCounts
 	SearchReads          = searchReads
-	SentMailsAtOnce      = sentMailsAtOnce
 	UndosPerEmail        = undosPerEmail
 	UndosPerListEmail    = undosPerListEmail
 )
-
-// ErrSlowUpload is the error of an upload that was given up.
-var ErrSlowUpload = errSlowUpload
 
 // ReferenceQueries has a query for each noun.
 var ReferenceQueries = references

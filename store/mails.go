@@ -158,7 +158,7 @@ type MailResult struct {
 // FinishMails records results. Its only error is core.ErrStorage.
 func (s *Store) FinishMails(ctx context.Context, results []MailResult, now core.Instant) error {
 	return s.updateRepeatable(ctx, func(tx *Tx) error {
-		sent := make([]any, 0, sentMailsAtOnce)
+		sent := make([]any, 0, SentMailsAtOnce)
 		for i, r := range results {
 			if r.Sent && r.Reason == "" {
 				sent = append(sent, r.ID)
@@ -176,15 +176,16 @@ func (s *Store) FinishMails(ctx context.Context, results []MailResult, now core.
 	})
 }
 
-const sentMailsAtOnce = 32
+// SentMailsAtOnce is how many mails one statement notes as sent.
+const SentMailsAtOnce = 32
 
 var sentMails = "UPDATE mail SET tries = tries + 1, state = " + sqlMailSent +
-	", finished_at = ?, reason = '' WHERE id IN (?" + strings.Repeat(", ?", sentMailsAtOnce-1) + ")"
+	", finished_at = ?, reason = '' WHERE id IN (?" + strings.Repeat(", ?", SentMailsAtOnce-1) + ")"
 
 // mailsSent marks mails in one statement, which costs more than a row. The places that are left over repeat the last
 // one.
 func (tx *Tx) mailsSent(ids []any, now core.Instant) error {
-	args := make([]any, 1, 1+sentMailsAtOnce)
+	args := make([]any, 1, 1+SentMailsAtOnce)
 	args[0] = int64(now)
 	args = append(args, ids...)
 	for len(args) < cap(args) {

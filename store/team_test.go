@@ -17,7 +17,8 @@ func TestATeamRoleStaysPending(t *testing.T) {
 	must(t, n.AddTenant(t.Context(), home, "test"))
 	must(t, n.AddTenant(t.Context(), other, "test"))
 	u := core.NewUser("ann@example.org", 1)
-	must(t, n.update(t.Context(), func(tx *Tx) error { return tx.insertUser(u, "h", true) }))
+	must(t, n.AddUser(t.Context(), u, "h", 1))
+	n.SQL("UPDATE user SET self_registered = 1")
 	for _, tenant := range []string{home.ID, other.ID} {
 		must(t, n.GrantRole(t.Context(), u.ID, core.Role{Role: core.RoleEditor, TenantID: tenant}, false, 1))
 	}

@@ -58,7 +58,8 @@ func (u *Upload) ReadFrom(ctx context.Context, r io.Reader, grow Grow, now func(
 	}
 }
 
-var errSlowUpload = core.Invalidf("", "The upload was given up: no part of 1 MiB arrived in %d minutes.",
+// ErrSlowUpload is the error of an upload that was given up.
+var ErrSlowUpload = core.Invalidf("", "The upload was given up: no part of 1 MiB arrived in %d minutes.",
 	uploadDead/time.Minute)
 
 // add writes one chunk. The first brings the file's row along.
@@ -91,7 +92,7 @@ func (u *Upload) add(ctx context.Context, chunk []byte, now core.Instant) error 
 				"AND state = "+sqlFileGrowing,
 				len(chunk), now, no)
 			if errors.Is(err, core.ErrNotFound) {
-				err = errSlowUpload
+				err = ErrSlowUpload
 			}
 		}
 		if err != nil {

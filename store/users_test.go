@@ -3,7 +3,6 @@ package store
 import (
 	"errors"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"newsletterd/core"
@@ -168,35 +167,8 @@ func TestDeleteUser(t *testing.T) {
 	}
 	for _, table := range []string{"user", "role", "family", "refresh", "known_device"} {
 		var n int
-		if err := s.get(ctx, &n, "SELECT count(*) FROM "+table); err != nil || n != 1 {
-			t.Errorf("%s has %d rows, want the other user's, %v", table, n, err)
-		}
-	}
-}
-
-// The hot statements of identity use an index.
-func TestIdentityPlans(t *testing.T) {
-	s := testOpen(t, filepath.Join(t.TempDir(), "n.db"), Daemon)
-	for q, n := range map[string]int{
-		"SELECT " + stateColumns + " FROM family f" + stateJoins + "WHERE f.id = ?": 1,
-		"SELECT " + stateColumns + " FROM refresh x JOIN family f ON f.id = " +
-			"x.family_id" + stateJoins + "WHERE x.hash = ?": 1,
-		"SELECT " + userColumns + " FROM user WHERE email_key = ?": 1,
-		userTokenQuery: 3, mailedAddressQuery: 2, mailedStyleQuery: 1,
-	} {
-		var plan []struct {
-			ID      int    `db:"id"`
-			Parent  int    `db:"parent"`
-			NotUsed int    `db:"notused"`
-			Detail  string `db:"detail"`
-		}
-		if err := s.all(t.Context(), &plan, "EXPLAIN QUERY PLAN "+q, make([]any, n)...); err != nil {
-			t.Fatal(err)
-		}
-		for _, row := range plan {
-			if strings.HasPrefix(row.Detail, "SCAN") && row.Detail != "SCAN CONSTANT ROW" {
-				t.Errorf("%s: %s", q, row.Detail)
-			}
+		if n = s.Count("SELECT count(*) FROM " + table); n != 1 {
+			t.Errorf("%s has %d rows, want the other user's", table, n)
 		}
 	}
 }
