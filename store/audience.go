@@ -67,14 +67,14 @@ func (tx *Tx) expandLists(j *core.SendJob, after, mark string, step int64) (more
 		return false, err
 	}
 	all := len(found)
-	if found, err = notReached(tx.store, tx, found, j.No, parts[:place]); err != nil {
+	if found, err = notReached(tx.DB(), tx, found, j.No, parts[:place]); err != nil {
 		return false, err
 	}
 	if found, err = tx.notInRetried(found, j, place); err != nil {
 		return false, err
 	}
 	duplicates := all - len(found)
-	if found, err = narrow(tx.store, tx, found, &narrowing); err != nil {
+	if found, err = narrow(tx.DB(), tx, found, &narrowing); err != nil {
 		return false, err
 	}
 	if err := tx.addRecipients(j, found); err != nil {
@@ -105,7 +105,7 @@ func (tx *Tx) notInRetried(found []candidate, j *core.SendJob, place int) ([]can
 	if err != nil {
 		return nil, err
 	}
-	return notReached(tx.store, tx, found, old.No, parts[:min(place, lastBegun(parts)+1)])
+	return notReached(tx.DB(), tx, found, old.No, parts[:min(place, lastBegun(parts)+1)])
 }
 
 // narrow drops the candidates whom a campaign leaves out.

@@ -122,6 +122,12 @@ func By(ctx context.Context, actor string, now core.Instant) context.Context {
 	return context.WithValue(ctx, actorKey{}, actorValue{actor, now})
 }
 
+// actorOf returns who By says acts.
+func actorOf(ctx context.Context) (actor string, ok bool) {
+	who, ok := ctx.Value(actorKey{}).(actorValue)
+	return who.actor, ok
+}
+
 // by adds an entry to an operation where By named an actor.
 func (s *DB) by(ctx context.Context, action, tenantID, object string, fn func(*Tx) error) func(*Tx) error {
 	who, ok := ctx.Value(actorKey{}).(actorValue)

@@ -65,6 +65,19 @@ func (tx *Tx) tell(name string, before, after any) {
 	tx.watched.told[name] = core.AuditChange{Before: before, After: after}
 }
 
+// tellAll is tell for changes as the audit trail has them, in the place of what was told before.
+func (tx *Tx) tellAll(told map[string]core.AuditChange) { tx.watched.told = told }
+
+// aside runs what watches rows of its own, after which the operation watches what it did before.
+func (tx *Tx) aside(fn func() error) error {
+	outer := tx.watched
+	if err := fn(); err != nil {
+		return err
+	}
+	tx.watched = outer
+	return nil
+}
+
 // touched makes the next entry of the audit trail name fields of a person's record that change, without their values.
 func (tx *Tx) touched(fields ...string) { tx.watched = watched{masked: fields} }
 

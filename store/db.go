@@ -326,6 +326,9 @@ func (s *DB) finalCheckpoint() error {
 // Unclean reports whether the process before this one ended without closing the file: then a quick_check is due.
 func (s *DB) Unclean() bool { return s.unclean }
 
+// Options are those that the file was opened with, defaults filled in. Never change them.
+func (s *DB) Options() *Options { return &s.opts }
+
 // Path is the absolute path of the file.
 func (s *DB) Path() string { return s.path }
 

@@ -147,7 +147,7 @@ type tenantSubscription struct {
 
 // idsOf computes the ids of an address on every list, or those of one tenant: pairs of list and id, as JSON.
 func (tx *Tx) idsOf(emailKey, tenantID string) (string, error) {
-	return idsAmong(tx.store, tx, emailKey, tenantID)
+	return idsAmong(tx.DB(), tx, emailKey, tenantID)
 }
 
 func idsAmong(s *DB, r querier, emailKey, tenantID string) (string, error) {

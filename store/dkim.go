@@ -242,18 +242,18 @@ func (tx *Tx) endKeys(tenantID, domain, actor string, now core.Instant) error {
 		tenantID); err != nil {
 		return err
 	}
-	outer := tx.watched
-	for i := range left {
-		if err := tx.watch("dkim_key", left[i].ID); err != nil {
-			return err
+	return tx.aside(func() error {
+		for i := range left {
+			if err := tx.watch("dkim_key", left[i].ID); err != nil {
+				return err
+			}
+			if err := tx.one("DELETE FROM dkim_key WHERE id = ?", left[i].ID); err != nil {
+				return err
+			}
+			if err := tx.audit(now, actor, "dkim.delete", left[i].TenantID, left[i].ID); err != nil {
+				return err
+			}
 		}
-		if err := tx.one("DELETE FROM dkim_key WHERE id = ?", left[i].ID); err != nil {
-			return err
-		}
-		if err := tx.audit(now, actor, "dkim.delete", left[i].TenantID, left[i].ID); err != nil {
-			return err
-		}
-	}
-	tx.watched = outer
-	return nil
+		return nil
+	})
 }

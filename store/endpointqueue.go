@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/netip"
 
 	"newsletterd/core"
 )
@@ -60,7 +59,7 @@ func (tx *Tx) endpointRoom(endpointID string) (q *endpointQueue, room int64, err
 	if q.gone {
 		return q, 0, nil
 	}
-	return q, max(0, tx.store.opts.EndpointEvents-1-q.waiting-q.change), nil
+	return q, max(0, tx.DB().Options().EndpointEvents-1-q.waiting-q.change), nil
 }
 
 // putToEndpoint puts an event into the outbox for an endpoint, or counts it as dropped where too many wait.
@@ -162,7 +161,7 @@ func (tx *Tx) tellDropped(endpointID string, q *endpointQueue) error {
 	if q.droppedID, err = tx.writeSummary(e, endpointID, q.at); err != nil {
 		return err
 	}
-	tx.origin = netip.Addr{} // whose request it was that found no place is not to blame
+	tx.byNoOne() // whose request it was that found no place is not to blame
 	return tx.enter(q.at, "daemon", "webhook-endpoint.drop", q.tenantID, endpointID, "")
 }
 

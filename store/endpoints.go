@@ -35,7 +35,7 @@ func (tx *Tx) endpointsOf(tenantID string) ([]core.Endpoint, error) {
 		for _, e := range all {
 			tenants[e.TenantID] = append(tenants[e.TenantID], e)
 		}
-		if tx.topics&(1<<TopicRecords) == 0 { // what this very operation has changed may not be committed
+		if !tx.kicked(TopicRecords) { // what this very operation has changed may not be committed
 			gatheredIn(tx).store.endpoints.put("", tenants, age)
 		}
 	}

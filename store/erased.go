@@ -16,7 +16,7 @@ func erasedHash(s *DB, emailKey string) string { return s.SubscriptionID("erased
 func (tx *Tx) keepErased(emailKey, tenantID, kind string, now core.Instant) error {
 	_, err := tx.exec("INSERT INTO erased (hash, tenant_id, kind, created_at) VALUES (?, ?, ?, ?) ON CONFLICT DO "+
 		"NOTHING",
-		erasedHash(tx.store, emailKey), tenantID, kind, int64(now))
+		erasedHash(tx.DB(), emailKey), tenantID, kind, int64(now))
 	return err
 }
 
@@ -25,7 +25,7 @@ func (tx *Tx) keepErased(emailKey, tenantID, kind string, now core.Instant) erro
 func (tx *Tx) leftBefore(emailKey, tenantID string) (at core.Instant, err error) {
 	err = tx.get(&at,
 		"SELECT coalesce(max(created_at), 0) FROM erased WHERE hash = ? AND tenant_id = ? AND kind = 'left'",
-		erasedHash(tx.store, emailKey), tenantID)
+		erasedHash(tx.DB(), emailKey), tenantID)
 	return at, err
 }
 
@@ -33,14 +33,14 @@ func (tx *Tx) leftBefore(emailKey, tenantID string) (at core.Instant, err error)
 func (tx *Tx) leftAt(emailKey, tenantID string, at core.Instant) error {
 	_, err := tx.exec("UPDATE erased SET created_at = ?3 WHERE hash = ?1 AND tenant_id = ?2 AND kind = 'left' AND "+
 		"created_at < ?3",
-		erasedHash(tx.store, emailKey), tenantID, int64(at))
+		erasedHash(tx.DB(), emailKey), tenantID, int64(at))
 	return err
 }
 
 // returned forgets that a person has gone, who has come back to a tenant's list by the mailbox.
 func (tx *Tx) returned(emailKey, tenantID string) error {
 	_, err := tx.exec("DELETE FROM erased WHERE hash = ? AND tenant_id = ? AND kind = 'left'",
-		erasedHash(tx.store, emailKey), tenantID)
+		erasedHash(tx.DB(), emailKey), tenantID)
 	return err
 }
 

@@ -87,36 +87,3 @@ func (tx *Tx) sweep(sw *sweep, before core.Instant) (int64, error) {
 	}
 	return int64(len(keys)), nil
 }
-
-// Pages that nothing needs any more are used again. They are given back to the file system, in steps, where they are
-// more than sparePages and a quarter of the file: less would soon be needed again.
-const (
-	keptPages  = 4096 // of 4 KiB
-	shrinkStep = 256  // pages, a few milliseconds
-)
-
-// shrink gives a step of unused pages back, and reports whether there is more to give.
-func (s *Store) shrink(ctx context.Context) (more bool, err error) {
-	var all, unused int64
-	if err := s.get(ctx, &all, "PRAGMA page_count"); err != nil {
-		return false, err
-	}
-	if err := s.get(ctx, &unused, "PRAGMA freelist_count"); err != nil {
-		return false, err
-	}
-	if unused <= max(keptPages, all/4) {
-		return false, nil
-	}
-	err = s.bulk(ctx, func(tx *Tx) error {
-		// What was begun is never cut: an interrupted statement would take the whole transaction along.
-		rows, err := tx.conn.QueryContext(context.WithoutCancel(ctx),
-			fmt.Sprintf("PRAGMA incremental_vacuum(%d)", shrinkStep))
-		if err != nil {
-			return tx.translate(err)
-		}
-		for rows.Next() { // a page each
-		}
-		return tx.translate(errors.Join(rows.Err(), rows.Close()))
-	})
-	return err == nil, err
-}

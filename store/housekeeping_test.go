@@ -92,7 +92,7 @@ func TestHousekeepingGivesPagesBack(t *testing.T) {
 	drop(rows * 3 / 5)
 	steps := keep()
 	all, unused := state()
-	if steps < 10 || all > full*2/3 || unused > max(keptPages, all/4) {
+	if steps < 10 || all > full*2/3 || unused > max(KeptPages, all/4) {
 		t.Errorf("%d steps; %d pages of %d are left, %d of them unused", steps, all, full, unused)
 	}
 	var left int

@@ -227,7 +227,7 @@ func (s *Store) AskAgain(ctx context.Context, a AskAgain, now core.Instant) (ask
 	if err != nil {
 		return 0, "", err
 	}
-	if !list.Active() || s.opts.MemberElsewhere {
+	if !list.Active() || s.Options().MemberElsewhere {
 		return 0, "", core.ErrListInactive
 	}
 	begun, mails := time.Now(), int64(0)

@@ -37,7 +37,7 @@ func importTypes(c *core.ImportCounts) []string {
 
 // announceImport tells what has become of an uploaded import, if it was not told change by change.
 func (tx *Tx) announceImport(j *core.ImportJob, status string, now core.Instant) error {
-	if j.DryRun || j.Announced <= tx.store.opts.ImportEvents {
+	if j.DryRun || j.Announced <= tx.DB().Options().ImportEvents {
 		return nil
 	}
 	return tx.summarize(importEvent(j.ID, j.TenantID, j.ListID, status, j.ImportCounts, now), now,
@@ -47,7 +47,7 @@ func (tx *Tx) announceImport(j *core.ImportJob, status string, now core.Instant)
 // announceLater has the event of an import that no record is kept of wait for its end: if its process is killed, no
 // later operation puts it off, and it goes out. Of a row that was dropped, summaries has 0.
 func (im *importing) announceLater(tx *Tx) error {
-	if im.job != "" || !im.endpoints || int64(im.single) <= im.store.opts.ImportEvents {
+	if im.job != "" || !im.endpoints || int64(im.single) <= im.store.Options().ImportEvents {
 		return nil
 	}
 	return im.announce(tx, im.counts, core.ImportCancelled, im.now, im.now.Add(syncAfter))

@@ -329,7 +329,7 @@ func (im *importing) tell(tx *Tx, sub *core.Subscription, c *core.Change) error 
 			return err
 		}
 	}
-	if !im.endpoints || int64(im.single) > im.store.opts.ImportEvents {
+	if !im.endpoints || int64(im.single) > im.store.Options().ImportEvents {
 		return nil
 	}
 	if event == nil {

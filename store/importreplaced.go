@@ -29,7 +29,7 @@ func (im *importing) keepReplaced(tx *Tx, id string, was, made core.Preferences)
 		im.unkept++
 		return nil
 	}
-	if err := tx.store.Room(2 * int64(len(column))); err != nil { // in the -wal, and in the file
+	if err := tx.DB().Room(2 * int64(len(column))); err != nil { // in the -wal, and in the file
 		return err
 	}
 	n, err := tx.exec("INSERT INTO import_before (import_id, subscription_id, fields) VALUES (?, ?, ?) ON CONFLICT DO "+

@@ -91,7 +91,7 @@ func (s *Store) NewImport(ctx context.Context, listID, status, source string) (*
 	if err != nil {
 		return nil, err
 	}
-	if s.opts.MemberElsewhere {
+	if s.Options().MemberElsewhere {
 		return nil, core.Conflictf("conflict", "Another member service keeps this list: import there.")
 	}
 	return &Import{

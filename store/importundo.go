@@ -309,7 +309,7 @@ func (u *undoing) announce(sub *core.Subscription) error {
 // hand gives an event to the send side, which applies it at once where it is here, and to the tenant's receivers.
 func (u *undoing) hand(event *core.Event) error {
 	var err error
-	if u.store.opts.SendElsewhere {
+	if u.store.Options().SendElsewhere {
 		err = u.putEvent(event, "", u.now)
 	} else {
 		err = u.applySubscriber(applying{listID: event.ListID, eventType: event.Type, occurredAt: event.OccurredAt},
@@ -318,7 +318,7 @@ func (u *undoing) hand(event *core.Event) error {
 	if err != nil {
 		return err
 	}
-	if u.rows() >= u.store.opts.ImportEvents { // told in one event at the end
+	if u.rows() >= u.store.Options().ImportEvents { // told in one event at the end
 		return nil
 	}
 	return u.addToEndpoints(event, u.now)
@@ -345,7 +345,7 @@ func (u *undoing) end() error {
 	if err != nil {
 		return err
 	}
-	if u.rows() > u.store.opts.ImportEvents {
+	if u.rows() > u.store.Options().ImportEvents {
 		err = u.summarize(&core.SummaryEvent{
 			ID: core.NewID(), Type: core.EventImportUndone, TenantID: u.job.TenantID, ListID: u.job.ListID,
 			ImportID: u.job.ID, Counts: u.job.ImportUndo.Summary(), OccurredAt: u.now,

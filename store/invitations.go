@@ -213,7 +213,7 @@ func (tx *Tx) accept(i *Invited, userID string, now core.Instant) error {
 		return err
 	}
 	told, err := tx.granting(userID, i.Offers(), false, now)
-	tx.watched.told = told
+	tx.tellAll(told)
 	return errors.Join(err,
 		tx.audit(now, core.UserActor(userID), "invitation.accept."+i.Role, i.TenantID, i.ID))
 }

@@ -95,7 +95,7 @@ func (s *Store) RunningJobs(ctx context.Context) (js []core.SendJob, err error) 
 
 // judgeJob asks the stop rule about a job, and pauses it.
 func (tx *Tx) judgeJob(no int64, now core.Instant) error {
-	rule := tx.store.opts.StopRule
+	rule := tx.DB().Options().StopRule
 	if rule == (core.StopRule{}) {
 		return nil
 	}

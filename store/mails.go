@@ -221,7 +221,7 @@ const requestsApart = confirmsPerListEmail + 1
 // padTo runs statements that change nothing until the operation has run n: the time of the answer says nothing about
 // the case that it took.
 func (tx *Tx) padTo(n int) error {
-	for tx.ran < n {
+	for tx.Ran() < n {
 		if _, err := tx.exec("UPDATE user_token SET used_at = used_at WHERE id = ''"); err != nil {
 			return err
 		}

@@ -141,8 +141,8 @@ func (s *Store) RemovePasskey(ctx context.Context, userID, id string, look core.
 
 // actorOr returns who By says acts, else the one given.
 func actorOr(ctx context.Context, actor string) string {
-	if who, ok := ctx.Value(actorKey{}).(actorValue); ok {
-		return who.actor
+	if who, ok := actorOf(ctx); ok {
+		return who
 	}
 	return actor
 }

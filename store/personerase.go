@@ -254,7 +254,7 @@ func (e *erasing) removeEvents(told core.Strings) error {
 		err := e.all(&gone, `DELETE FROM outbox WHERE id = CAST(?1 AS INTEGER)
 			AND NOT (event_type = 'subscription.unsubscribed' AND dead_at = 0 AND (endpoint_id <> '' OR ?3)
 				AND subscription_id NOT IN (SELECT value FROM json_each(?2))) RETURNING endpoint_id, dead_at > 0 AS dead`,
-			id, told.Column(), e.store.opts.SendElsewhere)
+			id, told.Column(), e.store.Options().SendElsewhere)
 		if err != nil {
 			return err
 		}
@@ -295,7 +295,7 @@ func (e *erasing) tellOthers(sub *tenantSubscription) error {
 	if err := e.leftAt(e.key, sub.TenantID, change.OccurredAt); err != nil {
 		return err
 	}
-	if e.store.opts.SendElsewhere {
+	if e.store.Options().SendElsewhere {
 		if err := e.putEvent(event, "", e.now); err != nil {
 			return err
 		}

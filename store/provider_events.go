@@ -214,7 +214,7 @@ func (tx *Tx) leaveByProvider(r *core.ProviderReport, to sentTo, now core.Instan
 		return nil
 	}
 	_, _, err := tx.unsubscribe(UnsubscribeRequest{
-		ListID: to.ListID, SubscriptionID: tx.store.SubscriptionID(to.ListID,
+		ListID: to.ListID, SubscriptionID: tx.DB().SubscriptionID(to.ListID,
 			to.EmailKey), Proof: core.ProofMailed, JobNo: r.JobNo,
 		Origin: core.Origin{Source: "provider " + r.Provider},
 	}, now)

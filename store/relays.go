@@ -22,7 +22,7 @@ func (tx *Tx) saveRelays(t *core.Tenant, was core.Relays, limits core.SendLimits
 	if !told && t.Relays.Column() == was.Column() {
 		return nil
 	}
-	old, err := relayPasswords(tx.store, func(dest any) error {
+	old, err := relayPasswords(tx.DB(), func(dest any) error {
 		return tx.get(dest, "SELECT relay_secrets FROM tenant WHERE id = ?", t.ID)
 	})
 	if err != nil {
@@ -45,7 +45,7 @@ func (tx *Tx) saveRelays(t *core.Tenant, was core.Relays, limits core.SendLimits
 		if err != nil {
 			return err
 		}
-		sealed = tx.store.seal(plain)
+		sealed = tx.DB().seal(plain)
 	}
 	return tx.one("UPDATE tenant SET relays = ?, relay_secrets = ? WHERE id = ?", t.Relays.Column(), sealed, t.ID)
 }

@@ -31,7 +31,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	s.OnKick(TopicRecords, s.domains.drop)
 	s.OnKick(TopicRecords, s.endpoints.drop)
 	err := s.DB.Open(ctx, func(ctx context.Context) error {
-		if s.opts.Mode == Daemon {
+		if s.Options().Mode == Daemon {
 			return s.dropUploads(ctx)
 		}
 		return nil

@@ -28,7 +28,7 @@ func (s *Store) Subscribe(ctx context.Context, r SubscribeRequest, now core.Inst
 	if err != nil {
 		return sub, "", err
 	}
-	if !list.Active() || s.opts.MemberElsewhere { // what began here would contradict what is kept there
+	if !list.Active() || s.Options().MemberElsewhere { // what began here would contradict what is kept there
 		return sub, "", core.ErrListInactive
 	}
 	sub = core.Subscription{

@@ -43,7 +43,7 @@ func (s *Store) ApplyEvent(ctx context.Context, n Nonce, e core.Event, now core.
 		if err := tx.feeds(n.ClientID, e.ListID, now); err != nil {
 			return err
 		}
-		kinds, err := erasedAmong(tx.store, tx, e.TenantID, 1, func(int) string { return e.Subscriber.Email.Key() })
+		kinds, err := erasedAmong(tx.DB(), tx, e.TenantID, 1, func(int) string { return e.Subscriber.Email.Key() })
 		if err != nil {
 			return err
 		}
@@ -64,7 +64,7 @@ type applying struct {
 // erased comes back with what stood against it.
 func (tx *Tx) applySubscriber(a applying, p core.EventSubscriber, now core.Instant) error {
 	// Whatever id the sender gave: ours is what unsubscribe tokens and the check against the member's word go by.
-	p.ID = tx.store.SubscriptionID(a.listID, p.Email.Key())
+	p.ID = tx.DB().SubscriptionID(a.listID, p.Email.Key())
 	sub := core.Subscriber{}
 	err := tx.get(&sub, selectSubscriber, a.listID, p.ID)
 	if err != nil && !errors.Is(err, core.ErrNotFound) {
@@ -146,7 +146,7 @@ func (s *Store) ApplyBatch(ctx context.Context, n Nonce, f core.FullSync, now co
 		if err != nil {
 			return err
 		}
-		kinds, err := erasedAmong(tx.store, tx, f.TenantID, len(f.Subscribers),
+		kinds, err := erasedAmong(tx.DB(), tx, f.TenantID, len(f.Subscribers),
 			func(i int) string { return f.Subscribers[i].Email.Key() })
 		if err != nil {
 			return err

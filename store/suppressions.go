@@ -91,7 +91,7 @@ func (tx *Tx) suppressions(emailKey, tenantID string) (all []core.Suppressed, er
 	all = append(all, part...)
 	part = nil
 	err = tx.all(&part, erasedColumns+"WHERE hash = ?1 AND (?2 = '' OR tenant_id IN ('', ?2)) ORDER BY tenant_id, kind",
-		erasedHash(tx.store, emailKey), tenantID)
+		erasedHash(tx.DB(), emailKey), tenantID)
 	if err != nil {
 		return nil, err
 	}
@@ -249,7 +249,7 @@ func (tx *Tx) lift(emailKey, tenantID string, now core.Instant) (lifted []core.S
 		},
 		{
 			"DELETE FROM erased WHERE hash = ?1 AND (?2 = '' OR tenant_id = ?2)",
-			[]any{erasedHash(tx.store, emailKey), tenantID},
+			[]any{erasedHash(tx.DB(), emailKey), tenantID},
 		},
 		// SQLite's lower folds ASCII alone, as the key does.
 		{

@@ -49,7 +49,7 @@ func (tx *Tx) addTestMail(tenantID, listID string, email core.Email, of core.Tes
 	err := tx.get(&barred, `SELECT EXISTS (SELECT 1 FROM suppression WHERE tenant_id = ?1 AND email_key = ?2)
 		OR EXISTS (SELECT 1 FROM disabled WHERE email_key = ?2 AND tenant_id IN ('', ?1))
 		OR EXISTS (SELECT 1 FROM erased WHERE hash = ?3 AND tenant_id IN ('', ?1) AND kind <> 'left')`,
-		tenantID, email.Key(), erasedHash(tx.store, email.Key()))
+		tenantID, email.Key(), erasedHash(tx.DB(), email.Key()))
 	if err != nil {
 		return err
 	}

@@ -59,6 +59,18 @@ type topicSet uint16
 // kick marks that work of this topic is due; the loops are woken after the commit.
 func (tx *Tx) kick(t Topic) { tx.topics |= 1 << t }
 
+// kicked reports whether the operation has marked work of this topic.
+func (tx *Tx) kicked(t Topic) bool { return tx.topics&(1<<t) != 0 }
+
+// DB is the file that the operation writes to.
+func (tx *Tx) DB() *DB { return tx.store }
+
+// Ran is the number of statements that the operation has run so far.
+func (tx *Tx) Ran() int { return tx.ran }
+
+// byNoOne forgets where the request of the operation came from: what is noted next is the daemon's own doing.
+func (tx *Tx) byNoOne() { tx.origin = netip.Addr{} }
+
 // departs marks that a person may have become unmailable; see Store.Departures.
 func (tx *Tx) departs() { tx.left = true }
 

@@ -50,7 +50,7 @@ func (tx *Tx) undo(u UndoRequest, now core.Instant) (sub core.Subscription, err 
 	if err != nil {
 		return sub, orNotFound(err, core.ErrSubscriptionNotFound)
 	}
-	if sub, err = leavingToUndo(tx.store, tx, list, u); err != nil || sub.Status == core.SubscriptionActive {
+	if sub, err = leavingToUndo(tx.DB(), tx, list, u); err != nil || sub.Status == core.SubscriptionActive {
 		return sub, err
 	}
 	if now, err = tx.stamp(u.ListID, now); err != nil {

@@ -71,7 +71,7 @@ func (tx *Tx) noticeUnsubscribed(l UnsubscribeRequest, sub *core.Subscription, c
 		}
 		fewer -= 2
 	}
-	if err := tx.padTo(tx.ran + fewer); err != nil {
+	if err := tx.padTo(tx.Ran() + fewer); err != nil {
 		return err
 	}
 	tx.kick(TopicOutbox)
@@ -153,7 +153,7 @@ func (tx *Tx) endMirrored(l UnsubscribeRequest, now core.Instant) error {
 	if err := tx.auditLeaving(l, list.TenantID, sub.Email, string(status), now); err != nil {
 		return err
 	}
-	if tx.store.opts.MemberElsewhere {
+	if tx.DB().Options().MemberElsewhere {
 		if err := tx.addLeaveRequest(list.TenantID, &sub, now); err != nil {
 			return err
 		}
@@ -168,7 +168,7 @@ func (tx *Tx) endMirrored(l UnsubscribeRequest, now core.Instant) error {
 // taken back: without a record the right file would bring them again. A token that anyone could ask for makes no
 // record.
 func (tx *Tx) leaveUndone(l UnsubscribeRequest, known *core.Subscriber, now core.Instant) error {
-	if l.Proof == core.ProofResponse || tx.store.opts.MemberElsewhere {
+	if l.Proof == core.ProofResponse || tx.DB().Options().MemberElsewhere {
 		return nil
 	}
 	undone := false

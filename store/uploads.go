@@ -86,7 +86,7 @@ func (u *Upload) add(ctx context.Context, chunk []byte, now core.Instant) error 
 		if no == 0 {
 			no, err = tx.insert("INSERT INTO model_file (owner_id, by_daemon, size, chunks, touched_at) VALUES (?, "+
 				"?, ?, 1, ?)",
-				u.owner, u.store.opts.Mode == Daemon, len(chunk), now)
+				u.owner, u.store.Options().Mode == Daemon, len(chunk), now)
 		} else {
 			err = tx.one("UPDATE model_file SET size = size + ?, chunks = chunks + 1, touched_at = ? WHERE no = ? "+
 				"AND state = "+sqlFileGrowing,

@@ -247,7 +247,7 @@ func (s *Store) DeleteUser(ctx context.Context, id string) error {
 func (s *Store) GrantRole(ctx context.Context, userID string, role core.Role, vouch bool, now core.Instant) error {
 	return s.update(ctx, s.by(ctx, "role.grant."+role.Role, role.TenantID, userID, func(tx *Tx) error {
 		told, err := tx.granting(userID, role, vouch, now)
-		tx.watched.told = told
+		tx.tellAll(told)
 		return err
 	}))
 }
