@@ -107,7 +107,7 @@ func (s *Store) MatchingSubscriptions(ctx context.Context, f SubscriptionFilter,
 	lists := []string{f.ListID}
 	if f.ListID == "" {
 		lists = nil
-		searched := tenantList{searchedLists, searchedListsOf}
+		searched := tenantList{All: searchedLists, Among: searchedListsOf}
 		if err = s.allOf(ctx, &lists, &searched, f.Tenants, f.All, afterList, searchLists+1); err != nil {
 			return nil, "", err
 		}

@@ -4,7 +4,7 @@ import "context"
 
 // tenantList holds the statements of a list that is read by id: that of all tenants, and that of some, whose places are
 // the id before, the number of records and, of the second, the tenants.
-type tenantList struct{ all, among string }
+type tenantList struct{ All, Among string }
 
 // newestFirst has a list begin with the greatest id.
 const newestFirst = true
@@ -19,9 +19,9 @@ func listByTenant(columns, table, index, live string, newest bool) tenantList {
 	}
 	step := "(SELECT " + first + "(id) FROM " + table + " INDEXED BY " + index + " WHERE tenant_id = "
 	return tenantList{
-		all: "SELECT " + columns + " FROM " + table + " WHERE id" + after + "?1 AND " + live + " ORDER BY id" + order +
+		All: "SELECT " + columns + " FROM " + table + " WHERE id" + after + "?1 AND " + live + " ORDER BY id" + order +
 			" LIMIT +?2",
-		among: "WITH RECURSIVE next (at, tenant) AS (SELECT " + step + "t.value AND id" + after + "?1), t.value " +
+		Among: "WITH RECURSIVE next (at, tenant) AS (SELECT " + step + "t.value AND id" + after + "?1), t.value " +
 			"FROM (SELECT DISTINCT value FROM json_each(?3)) AS t UNION ALL SELECT " + step + "next.tenant AND id" +
 			after + "next.at), tenant FROM next WHERE at IS NOT NULL ORDER BY 1" + order + ") SELECT " + columns +
 			" FROM next CROSS JOIN " + table + " ON id = next.at WHERE " + live + " LIMIT +?2",
@@ -32,7 +32,7 @@ func listByTenant(columns, table, index, live string, newest bool) tenantList {
 func (s *Store) allOf(ctx context.Context, dest any, l *tenantList, tenants []string, all bool, after any, limit int,
 ) error {
 	if all {
-		return s.all(ctx, dest, l.all, after, limit)
+		return s.all(ctx, dest, l.All, after, limit)
 	}
-	return s.all(ctx, dest, l.among, after, limit, jsonOf(tenants))
+	return s.all(ctx, dest, l.Among, after, limit, jsonOf(tenants))
 }
