@@ -29,7 +29,7 @@ func countsAreScanned(n *storetest.Seeder, after string) {
 			n.Fatalf("after %s: counted %+v, there are %+v", after, got[r.ListID], r.ListCounts)
 		}
 	}
-	if wrong := n.WrongCounts(); len(wrong) != 0 {
+	if wrong := n.CountFaults(); len(wrong) != 0 {
 		n.Fatalf("after %s: check finds %s", after, wrong)
 	}
 }

@@ -82,8 +82,8 @@ func (s *Store) Columns() map[string][]string {
 	return columns
 }
 
-// WrongCounts says which counts of lists differ from their records.
-func (s *Store) WrongCounts() []string {
+// CountFaults says which counts of lists differ from their records.
+func (s *Store) CountFaults() []string {
 	wrong, err := s.wrongCounts(context.Background())
 	if err != nil {
 		panic(err)
