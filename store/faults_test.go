@@ -205,13 +205,15 @@ func (s *story) ask(m reflect.Value, word string) []reflect.Value {
 	return m.Call(s.arguments(m.Type(), word))
 }
 
-// ofEngine reports whether a method is one that operations are made of: they take the functions that say what to do.
+// ofEngine reports whether a method is one that operations are made of: they take functions, statements or a place for
+// what is read.
 func ofEngine(name string, m reflect.Type) bool {
-	_, engine := reflect.TypeFor[*DB]().MethodByName(name)
-	for i := range m.NumIn() {
-		if engine && m.In(i).Kind() == reflect.Func {
-			return true
-		}
+	if _, engine := reflect.TypeFor[*DB]().MethodByName(name); !engine {
+		return false
 	}
-	return false
+	made := m.IsVariadic() || name == "TouchRecord" || name == "RemoveRecord"
+	for i := range m.NumIn() {
+		made = made || m.In(i).Kind() == reflect.Func || m.In(i) == reflect.TypeFor[any]()
+	}
+	return made
 }
