@@ -321,7 +321,9 @@ func (s *story) passkeys(u core.User, in SignIn) {
 		CreatedAt: now0,
 	}
 	answer := func(text string) Answer { return Answer{Hash: core.HashToken(text), ExpiresAt: now0.Add(time.Minute)} }
-	use := func(text string, n int64) PasskeyUse { return PasskeyUse{ID: "p1", UserID: u.ID, Count: n, Answer: answer(text)} }
+	use := func(text string, n int64) PasskeyUse {
+		return PasskeyUse{ID: "p1", UserID: u.ID, Count: n, Answer: answer(text)}
+	}
 	s.op("AddPasskey", func() error { return s.AddPasskey(ctx, p, u.Epoch, answer("0"), look, now0) })
 	s.op("RenamePasskey", func() error { return s.RenamePasskey(ctx, u.ID, "p1", "Key", now0) })
 	s.op("TryPasskey", func() error { return onlyErr(s.TryPasskey(ctx, []byte("c"), "198.51.100.7", now0)) })

@@ -208,12 +208,10 @@ func (s *story) ask(m reflect.Value, word string) []reflect.Value {
 // ofEngine reports whether a method is one that operations are made of: they take functions, statements or a place for
 // what is read.
 func ofEngine(name string, m reflect.Type) bool {
-	if _, engine := reflect.TypeFor[*DB]().MethodByName(name); !engine {
-		return false
-	}
-	made := m.IsVariadic() || name == "TouchRecord" || name == "RemoveRecord"
+	_, engine := reflect.TypeFor[*DB]().MethodByName(name)
+	made := engine && (m.IsVariadic() || name == "TouchRecord" || name == "RemoveRecord")
 	for i := range m.NumIn() {
-		made = made || m.In(i).Kind() == reflect.Func || m.In(i) == reflect.TypeFor[any]()
+		made = made || engine && m.In(i).Kind() == reflect.Func || m.In(i) == reflect.TypeFor[any]()
 	}
 	return made
 }
