@@ -18,6 +18,67 @@ type userProfile struct {
 	CreatedAt     *core.Instant `json:"created_at,omitempty"`
 }
 
+// identityRoutes are for people with a login and for the programs that act for them.
+func (h *Handler) identityRoutes(t *web.Table) {
+	account, o := account{h.options.Auth}, grants{h.options.Auth}
+	open := func(do web.Endpoint) web.Endpoint {
+		return do.CORS(newOpenID(h.options.Auth).clientOrigin, "Authorization")
+	}
+	t.Add("POST", "/api/auth/register", web.Public(), web.Member,
+		web.JSON(account.register).NeedsRoom(maxWrite).Rated(h.registers).Fails(core.Forbidden, core.Conflict),
+		"Register a user; a mail to verify the address goes out").Named("register").
+		Example(web.Object{"email": "new@example.org", "password": "a long password"}).
+		Refuses(weak, badEmail, clashing("already_exists", "email", "There is already a user with this address"))
+	t.Add("POST", "/api/auth/login", web.Public(), web.OAuth,
+		web.Form(o.login).Fails(core.Unauthenticated, core.TooMany), "Sign in with a password").Named("login").
+		Example(web.Object{"grant_type": "password", "username": "reader@example.org", "password": "a long password"}).
+		Refuses(
+			coded("invalid_grant", "",
+				"The address or the password is wrong, or the account has a second factor or a passkey"),
+			coded("invalid_grant", "otp", "The code is wrong, or was used"),
+			coded("invalid_scope", "", "None of the scopes can be given"),
+		)
+	t.Add("POST", "/api/auth/refresh", web.Public(), web.OAuth,
+		web.Form(o.refresh).Fails(core.Unauthenticated), "Exchange a refresh token").Named("refreshToken").
+		Example(web.Object{"grant_type": "refresh_token", "refresh_token": "Zc3o…"}).
+		Refuses(
+			coded("invalid_grant", "", "The token is unknown, or good no longer"),
+			coded("unauthorized_client", "", "The client may not use this grant, or its tenant is suspended"),
+		)
+	t.Add("POST", "/api/auth/logout", web.AnyToken(), web.Member,
+		web.JSON(account.logout), "Revoke a refresh token and all that came of its sign-in").Named("logout").
+		Example(web.Object{"refresh_token": "Zc3o…"})
+	t.Add("POST", "/api/auth/password/forgot", web.Public(), web.Member,
+		web.JSON(account.forgot), "Ask for a mail with a link for a new password").Named("forgotPassword").
+		Example(web.Object{"email": "reader@example.org"})
+	t.Add("POST", "/api/auth/password/reset", web.Public(), web.Member,
+		web.JSON(account.reset), "Set a new password with the token of that mail").Named("resetPassword").
+		Example(web.Object{"email": "reader@example.org", "token": "q7Xk…", "new_password": "a longer password"}).
+		Refuses(unusedToken, pastToken, weakNew)
+	t.Add("GET", "/api/auth/email/verify", web.Public(), web.Member,
+		web.Query(account.verify).Changes(), "Verify an address with the token of the mail").Named("verifyEmail").
+		Refuses(unusedToken, pastToken)
+	t.Add("GET", "/api/user/profile", profileToken(), web.Member,
+		web.Get(account.profile), "The user whose token it is").Named("getUserProfile")
+	t.Add("POST", "/api/oauth/token", web.Public(), web.OAuth,
+		open(web.Form(o.token)).DescribesBody(tokenForms...).Fails(core.Unauthenticated),
+		"Exchange a grant for tokens (RFC 6749)").Named("createToken").
+		Example(web.Object{
+			"grant_type": "authorization_code", "code": "SplxlOBeZQQYbYS6WxSbIA",
+			"redirect_uri":  "https://app.example.org/callback",
+			"code_verifier": "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk", "client_id": exampleID,
+		}).
+		Refuses(
+			coded("invalid_grant", "",
+				"The code or the token is unknown or good no longer, or doesn't fit the request before"),
+			coded("invalid_scope", "", "None of the scopes can be given"),
+			coded("unauthorized_client", "", "The client may not use this grant, or its tenant is suspended"),
+			refused("client_id", "The client authenticates in two ways"),
+		)
+	t.Add("GET", "/api/.well-known/jwks.json", web.Public(), web.Member,
+		open(web.Get(o.jwks)), "The public keys that tokens are signed with").Named("getKeySet")
+}
+
 func profileOf(u core.User) userProfile {
 	return userProfile{ID: u.ID, Email: &u.Email, EmailVerified: &u.EmailVerified, CreatedAt: &u.CreatedAt}
 }

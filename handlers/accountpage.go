@@ -39,6 +39,71 @@ type accountView struct {
 	Own                        []link // to what else is the user's own
 }
 
+// pageRoutes are for people in browsers.
+func (h *Handler) pageRoutes(t *web.Table) {
+	p := h.options.Auth
+	a, l, m, own := authorizations{p}, logouts{p}, mailedLinks{p}, accountPages{p}
+	t.Add("GET", "/style.css", web.Public(), web.Page, web.Query(style), "The stylesheet of all pages")
+	t.Add("GET", "/login", web.Public(), web.Page, web.Query(web.Visited(a.loginPage)), "Sign in: the page")
+	t.Add("POST", "/login", web.Public(), web.Page,
+		web.Form(web.Visited(a.login)).Fails(core.Forbidden, core.TooMany), "Sign in")
+	first := setupPages{p}
+	t.Add("GET", setupPath, web.Public(), web.Page, web.Query(web.Visited(first.page)).Fails(core.Invalid),
+		"Make the account of the first operator: the page")
+	t.Add("POST", setupPath, web.Public(), web.Page, web.Form(web.Visited(first.make)).Rated(h.registers),
+		"Make the account of the first operator")
+	t.Add("GET", codePath, web.Public(), web.Page,
+		web.Query(web.Visited(a.codePage)), "Sign in: the second step")
+	t.Add("POST", codePath, web.Public(), web.Page,
+		web.Form(web.Visited(a.code)).Fails(core.Forbidden, core.TooMany), "Sign in by a code")
+	t.Add("GET", "/passkey.js", web.Public(), web.Page, web.Query(passkeyScript.serve), "The script of passkeys")
+	t.Add("POST", "/login/passkey", web.Public(), web.Page,
+		web.Form(web.Visited(a.passkey)).Fails(core.Forbidden, core.TooMany), "Sign in by a passkey")
+	t.Add("GET", proofPath, web.Public(), web.Page,
+		web.Query(web.Visited(own.provePage)), "Confirm who you are: the page")
+	t.Add("POST", proofPath, web.Public(), web.Page,
+		web.Form(web.Visited(own.prove)).Fails(core.Forbidden, core.TooMany), "Confirm who you are")
+	t.Add("GET", passkeysPath, web.Public(), web.Page,
+		web.Query(proved(h.options.Auth, own.passkeysPage)), "A user's passkeys: the page")
+	t.Add("POST", passkeysPath, web.Public(), web.Page,
+		web.Form(proved(h.options.Auth, own.changePasskeys)).Fails(core.Forbidden), "Add, rename or remove one")
+	t.Add("POST", "/consent", web.Public(), web.Page,
+		web.Form(web.Visited(a.consent)).Fails(core.Forbidden), "Allow a client access, or not")
+	t.Add("GET", "/logout", web.Public(), web.Page, web.Query(web.Visited(l.page)), "Sign out: the page")
+	t.Add("POST", "/logout", web.Public(), web.Page,
+		web.Form(web.Visited(l.confirmed)).Fails(core.Forbidden), "Sign out")
+	t.Add("GET", "/register", web.Public(), web.Page,
+		web.Query(web.Visited(m.registerPage)).Fails(core.Forbidden), "Create an account: the page")
+	t.Add("POST", "/register", web.Public(), web.Page,
+		web.Form(web.Visited(m.register)).Rated(h.registers).Fails(core.Forbidden, core.Conflict),
+		"Create an account; a mail to verify the address goes out")
+	t.Add("GET", "/password/forgot", web.Public(), web.Page,
+		web.Query(web.Visited(m.forgotPage)), "Ask for a new password: the page")
+	t.Add("POST", "/password/forgot", web.Public(), web.Page,
+		web.Form(web.Visited(m.forgot)).Fails(core.Forbidden), "Ask for a new password")
+	t.Add("GET", "/password/reset", web.Public(), web.Page,
+		web.Query(web.Visited(m.resetPage)), "Set a new password: the page")
+	t.Add("POST", "/password/reset", web.Public(), web.Page,
+		web.Form(web.Visited(m.reset)).Fails(core.Forbidden), "Set a new password")
+	t.Add("GET", "/verify", web.Public(), web.Page, web.Query(web.Visited(m.verifyPage)), "Verify an address: the page")
+	t.Add("POST", "/verify", web.Public(), web.Page,
+		web.Form(web.Visited(m.verify)).Fails(core.Forbidden), "Verify an address")
+	t.Add("GET", "/account", web.Public(), web.Page, web.Query(web.Visited(own.page)), "A user's own page")
+	t.Add("POST", "/account", web.Public(), web.Page,
+		web.Form(web.Visited(own.change)).Fails(core.Forbidden), "Change something on it")
+	reviews := reviewPages{campaigns{h.options.Store, h.sealer, h.options.Checks}, p, h.console()}
+	t.Add("GET", reviewPath, web.Public(), web.Page, web.Query(web.Visited(reviews.page)).Fails(core.NotFound),
+		"Approve a campaign or send it back: the page")
+	t.Add("POST", reviewPath, web.Public(), web.Page,
+		web.Form(proved(p, reviews.decide)).Fails(core.Forbidden, core.NotFound, core.Conflict,
+			core.PreconditionFailed),
+		"Approve a campaign or send it back")
+	t.Add("GET", twoStepPath, web.Public(), web.Page,
+		web.Query(proved(h.options.Auth, own.twoStepPage)), "A user's second factor: the page")
+	t.Add("POST", twoStepPath, web.Public(), web.Page,
+		web.Form(proved(h.options.Auth, own.changeTwoStep)).Fails(core.Forbidden), "Change it")
+}
+
 func (a accountPages) page(c *web.Call, _ struct{}) (web.HTML, error) {
 	return a.show(c, "", accountForm{}, nil)
 }

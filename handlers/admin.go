@@ -8,6 +8,87 @@ import (
 	"newsletterd/store"
 )
 
+// tenantRoutes are the tenants.
+func (h *Handler) tenantRoutes(t *web.Table) {
+	tenants := tenants{h.options.Store}
+	r := crud(t, "/api/admin/tenants", "Tenant", "a tenant", "tenants", resource{
+		tenants.find, web.ErrNotFound, web.List(tenants.list, func(t core.Tenant) string { return t.ID }),
+		web.JSON(tenants.create).Fails(core.Conflict), web.Path(tenants.show), web.JSON(tenants.update).Fails(core.Conflict),
+		web.Path(tenants.remove),
+		rights{core.ActionTenantRead, core.ActionTenantManage, core.ActionTenantSettings, core.ActionTenantManage},
+	})
+	r.create.Requires("name").
+		Example(web.Object{"name": "Acme", "domains": []string{"acme.example"}}).
+		Refuses(saidByTenant...)
+	r.update.Example(web.Object{
+		"brand_name": "Acme Gardens", "brand_color": "#2f7d4f",
+		"relays": []web.Object{{
+			"name": "Postfix beside us", "host": "127.0.0.1", "port": 25, "tls": "none", "connections": 2,
+			"mails_per_connection": 500, "dkim_skip": []string{"Reply-To"}, "limits": web.Object{"per_second": 10},
+		}},
+	}).
+		Refuses(saidByTenant...)
+}
+
+// listRecordRoutes are the lists of tenants.
+func (h *Handler) listRecordRoutes(t *web.Table) {
+	lists := lists{h.options.Store, h.options.Newsletter.ConfirmToken}
+	r := crud(t, "/api/admin/newsletter-lists", "NewsletterList", "a list", "lists", resource{
+		lists.find, core.ErrListNotFound, web.List(lists.list, countedList),
+		web.JSON(lists.create).Fails(core.NotFound), web.Path(lists.show), web.JSON(lists.update), web.Path(lists.remove),
+		rights{core.ActionListRead, core.ActionListSettings, core.ActionListSettings, core.ActionListSettings},
+	})
+	r.create.Requires("name", "tenant_id").
+		Example(web.Object{"tenant_id": exampleID, "name": "Monthly news"}).
+		Refuses(saidByList...)
+	r.update.Example(web.Object{
+		"language": "en", "consent_text": "I would like to get this newsletter.",
+		"fields": []web.Object{
+			{"name": "plan", "label": "Plan", "type": "choice", "options": []string{"free", "paid"}, "required": true},
+			{"name": "first_name", "label": "First name", "type": "text", "required": false},
+		},
+	}).
+		Refuses(saidByList...)
+}
+
+// clientRoutes are the OAuth clients of tenants.
+func (h *Handler) clientRoutes(t *web.Table) {
+	clients := clients{h.options.Store}
+	r := crud(t, "/api/admin/oauth-clients", "OAuthClient", "an OAuth client", "OAuth clients", resource{
+		clients.find, web.ErrNotFound, web.List(clients.list, func(c core.Client) string { return c.ID }),
+		web.JSON(clients.create).Fails(core.NotFound), web.Path(clients.show), web.JSON(clients.update),
+		web.Path(clients.remove),
+		rights{core.ActionClientManage, core.ActionClientManage, core.ActionClientManage, core.ActionClientManage},
+	})
+	r.create.Requires("name").
+		Example(web.Object{
+			"tenant_id": exampleID, "name": "Shop", "client_type": "public",
+			"redirect_uris": []string{"https://app.example.org/callback"},
+		}).
+		Refuses(saidByClient...)
+	r.update.Example(web.Object{"redirect_uris": []string{
+		"https://app.example.org/callback",
+		"https://app.example.org/again",
+	}}).
+		Refuses(saidByClient...)
+}
+
+// clientSecretRoutes are the secrets of OAuth clients.
+func (h *Handler) clientSecretRoutes(t *web.Table) {
+	a := clients{h.options.Store}
+	const item = "/api/admin/oauth-clients/:id"
+	one := func(e web.Endpoint) web.Endpoint { return e.Find(a.find).Missing(web.ErrNotFound) }
+	t.Add("POST", item+"/rotate-secret", admin(core.ActionClientSecret), web.Member,
+		one(web.JSON(a.rotate).BodyOptional()).Fails(core.Conflict),
+		"Give an OAuth client another secret; the one before ends, or stays good for a while").
+		Named("rotateOAuthClientSecret").
+		Example(web.Object{"overlap_seconds": 86400}).
+		Refuses(twoSecrets, clash("A public client has no secret"))
+	t.Add("POST", item+"/end-old-secret", admin(core.ActionClientSecret), web.Member, one(web.Path(a.endOld)).Fails(core.Conflict),
+		"End the secret before the newest of an OAuth client").Named("endOldOAuthClientSecret").
+		Refuses(clash("A public client has no secret"))
+}
+
 // actor names the caller in the audit trail.
 func actor(c *web.Call) string { return actorOf(c.Caller) }
 

@@ -9,6 +9,25 @@ import (
 // agents serves /api/agents: the programs of a user that run devices. Another's agent is missing.
 type agents struct{ store *store.Store }
 
+// agentRoutes are the agents of users.
+func (h *Handler) agentRoutes(t *web.Table) {
+	g := agents{h.options.Store}
+	t.Add("GET", "/api/agents", web.User(core.ScopeDevices), web.Device,
+		web.List(g.list, func(g core.Agent) string { return g.ID }), "List the caller's agents").Named("listAgents")
+	t.Add("POST", "/api/agents", web.User(core.ScopeDevices), web.Device,
+		web.JSON(g.create).Created().Fails(core.Conflict), "Create an agent").Named("createAgent").
+		Requires("name").
+		Example(web.Object{"name": "Gateway", "version": "1.0"}).
+		Refuses(clash("There are as many as there may be"), thereIsOne)
+	t.Add("GET", "/api/agents/:id", web.User(core.ScopeDevices), web.Device, web.Path(g.show), "Show an agent").
+		Named("getAgent")
+	t.Add("PATCH", "/api/agents/:id", web.User(core.ScopeDevices), web.Device,
+		web.JSON(g.update).Find(g.find), "Change an agent; absent fields stay as they are").Named("updateAgent").
+		Example(web.Object{"version": "1.1"})
+	t.Add("DELETE", "/api/agents/:id", web.User(core.ScopeDevices), web.Device, web.Path(g.remove), "Delete an agent").
+		Named("deleteAgent")
+}
+
 func (a agents) find(c *web.Call) error {
 	_, err := a.store.Agent(c, c.ID(), c.Caller.UserID)
 	return err

@@ -25,20 +25,6 @@ type archive struct {
 	feeds  *feedCache
 }
 
-// archiveRoutes are the public archives.
-func (h *Handler) archiveRoutes(t *web.Table) {
-	a := archive{h.options.Store, h.publicURL, h.options.Newsletter.MemberURL, new(feedCache)}
-	t.Add("GET", "/archive.js", web.Public(), web.Page, web.Query(archiveScript.serve), "The script of public archives")
-	t.Add("GET", "/a/:list", web.Public(), web.Page, web.Query(a.slash).Fails(core.NotFound),
-		"The public archive of a list, without the slash at the end of its address")
-	t.Add("GET", "/a/:list/", web.Public(), web.Page, web.Serve(a.index).Fails(core.NotFound),
-		"The public archive of a list: its issues, the newest first")
-	t.Add("GET", "/a/:list/:issue", web.Public(), web.Page, web.Serve(a.issue).Fails(core.NotFound),
-		"An issue in the public archive of a list")
-	t.Add("GET", "/a/:list/:issue/mail", web.Public(), web.Page, web.Serve(a.mail).Fails(core.NotFound),
-		"The mail of an issue, as the page of the issue frames it")
-}
-
 //go:embed pages/archive.js
 var archiveJS string
 
@@ -47,6 +33,20 @@ var archiveScript = script{"/archive.js", archiveJS}
 
 type archivePath struct {
 	List string `path:"list,text"`
+}
+
+// archiveRoutes are the public archives.
+func (h *Handler) archiveRoutes(t *web.Table) {
+	a := archive{h.options.Store, h.publicURL, h.options.Newsletter.MemberURL, new(feedCache)}
+	t.Add("GET", "/archive.js", web.Public(), web.Page, web.Query(archiveScript.serve), "The script of public archives")
+	t.Add("GET", "/a/:list", web.Public(), web.Page, web.Query(a.slash).Fails(core.NotFound),
+		"The public archive of a list, without the slash at the end of its address").Named("findArchive")
+	t.Add("GET", "/a/:list/", web.Public(), web.Page, web.Serve(a.index).Fails(core.NotFound),
+		"The public archive of a list: its issues, the newest first").Named("showArchive")
+	t.Add("GET", "/a/:list/:issue", web.Public(), web.Page, web.Serve(a.issue).Fails(core.NotFound),
+		"An issue in the public archive of a list").Named("showIssue")
+	t.Add("GET", "/a/:list/:issue/mail", web.Public(), web.Page, web.Serve(a.mail).Fails(core.NotFound),
+		"The mail of an issue, as the page of the issue frames it").Named("showIssueMail")
 }
 
 func (a archive) slash(c *web.Call, in archivePath) (web.Redirect, error) {

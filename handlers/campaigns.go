@@ -22,6 +22,41 @@ type campaigns struct {
 	checks *Checks
 }
 
+// campaignRoutes are what is written, looked at, approved and sent.
+func (h *Handler) campaignRoutes(t *web.Table) {
+	a := h.campaigns()
+	const all, item = "/api/campaigns", "/api/campaigns/:id"
+	read, write := sent(core.ActionCampaignRead), sent(core.ActionCampaignWrite)
+	t.Add("GET", all, sent(core.ActionFiguresRead), web.Send, web.List(a.list, campaignKey),
+		"List campaigns, the newest first").Named("listCampaigns").
+		Refuses(tenantNamed)
+	t.Add("POST", all, write, web.Send,
+		web.JSON(a.create).MaxBody(maxSendJob).Created().Fails(core.NotFound, core.Conflict),
+		"Create a campaign: a draft, of which nothing is sent").Named("createCampaign").
+		Example(web.Object{
+			"list_ids": []string{exampleID}, "subject": "Our news in May",
+			"content": web.Object{"kind": "markdown", "source": "# Hello {{preferences.first_name | default: \"you\"}}"},
+		}).
+		Refuses(saidByCampaign...).
+		Refuses(tenantNamed)
+	t.Add("GET", item, read, web.Send, a.one(web.Path(a.show)), "Show a campaign with what its version says").
+		Named("getCampaign")
+	update := a.moving(web.JSON(a.update).MaxBody(maxSendJob)).Fails(core.PreconditionRequired)
+	t.Add("PUT", item, write, web.Send, update,
+		"Change what a campaign says; absent fields stay as they are, and what was approved is a draft again").
+		Named("updateCampaign").
+		Example(web.Object{"preheader": "What we did in spring"}).
+		Refuses(changedCampaigns...)
+	t.Add("PATCH", item, write, web.Send, update, "The same by PATCH").Named("patchCampaign").
+		Example(web.Object{"preheader": "What we did in spring"}).
+		Refuses(changedCampaigns...)
+	t.Add("DELETE", item, write, web.Send, a.moving(web.Query(a.remove)), "Delete a draft that never had a send job").
+		Named("deleteCampaign").
+		Refuses(clash("It has, or had, a send job"))
+	t.Add("POST", item+"/duplicate", write, web.Send, a.one(web.Path(a.duplicate)).Created(),
+		"Make a draft of what a campaign says").Named("duplicateCampaign")
+}
+
 // campaignKey is by which the list of campaigns goes on.
 func campaignKey(v core.CampaignView) string { return strconv.FormatInt(v.No, 10) }
 
@@ -278,6 +313,24 @@ func jsonKeys[T any]() (keys []string) {
 }
 
 type foundCampaign struct{}
+
+func (h *Handler) campaigns() campaigns {
+	return campaigns{h.options.Store, h.sealer, h.options.Checks}
+}
+
+// one makes an endpoint of one campaign, moving one that changes it, and seen one whose caller must say which state of
+// it they have looked at.
+func (a campaigns) one(e web.Endpoint) web.Endpoint {
+	return e.Find(a.find).Missing(core.ErrCampaignNotFound)
+}
+
+func (a campaigns) moving(e web.Endpoint) web.Endpoint {
+	return a.one(e).Fails(core.Conflict, core.PreconditionFailed)
+}
+
+func (a campaigns) seen(e web.Endpoint) web.Endpoint {
+	return a.moving(e).Fails(core.PreconditionRequired)
+}
 
 // find is the 404 of a campaign that isn't the caller's to see.
 func (a campaigns) find(c *web.Call) error {

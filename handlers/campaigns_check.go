@@ -27,6 +27,37 @@ type Look struct {
 	addresses []string // of links and pictures
 }
 
+// campaignCheckRoutes are how a campaign is looked at before it is sent.
+func (h *Handler) campaignCheckRoutes(t *web.Table) {
+	a := h.campaigns()
+	const item = "/api/campaigns/:id"
+	read := sent(core.ActionCampaignRead)
+	t.Add("POST", item+"/preview", read, web.Send, a.one(web.JSON(a.preview).BodyOptional()).Fails(core.Conflict),
+		"Render the mail of a campaign").Named("previewCampaign").
+		Example(web.Object{"version": 1}).
+		Refuses(saidByCampaign...).
+		Refuses(
+			refused("email", "It is no subscriber of the list"),
+			badEmail,
+			refused("correction.source", "Its placeholders, or its blocks, are not well-formed"),
+			refused("correction.text", "Its placeholders are not well-formed, or the kind has none"),
+			refused("correction.subject", "Its placeholders are not well-formed"),
+		)
+	t.Add("GET", item+"/audience", read, web.Send, a.one(web.Query(a.countAudience)),
+		"Count to whom a campaign would go now, and why not to others").Named("countCampaignAudience")
+	t.Add("POST", item+"/check", read, web.Send, a.one(web.JSON(a.check).BodyOptional()).Fails(core.TooMany),
+		"Look for what is wrong with a campaign, or probably not meant").Named("checkCampaign").
+		Example(web.Object{"version": 1}).
+		Refuses(saidByCampaign...)
+	t.Add("POST", item+"/test", sent(core.ActionTestSend), web.Send,
+		a.one(web.JSON(a.test).BodyOptional()).Fails(core.TooMany),
+		"Send the mail of a campaign to some addresses, or to the test group; editors to that or to the team's").
+		Named("testCampaign").
+		Example(web.Object{"to": []string{"reader@example.org"}}).
+		Refuses(readyToSend...).
+		Refuses(refused("to", "No mail may go there, or there is none to send it to"))
+}
+
 // Warnings returns the findings as lines of text.
 func (l *Look) Warnings() []string {
 	lines := make([]string, len(l.Findings))

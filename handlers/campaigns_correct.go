@@ -9,6 +9,29 @@ import (
 	"newsletterd/store"
 )
 
+// correctionRoutes are what pages show instead of what was sent.
+func (h *Handler) correctionRoutes(t *web.Table) {
+	a := h.campaigns()
+	const item = "/api/campaigns/:id"
+	read := sent(core.ActionCampaignRead)
+	send := sent(core.ActionCampaignSend).Fresh()
+	t.Add("GET", item+"/correction", read, web.Send, a.one(web.Path(a.correction)),
+		"Show what pages show of a campaign instead of what was sent").Named("getCampaignCorrection")
+	t.Add("PUT", item+"/correction", send, web.Send, a.one(web.JSON(a.correct).MaxBody(maxSendJob)).Fails(core.Conflict),
+		"Let the archive and the mail in a browser show a corrected campaign, with the date; what was sent is kept").
+		Named("correctCampaign").
+		Example(web.Object{"source": "<p>The prices of May.</p>"}).
+		Refuses(saidByCampaign...).
+		Refuses(
+			refused("source", "Its placeholders are not well-formed"),
+			refused("text", "Its placeholders are not well-formed, or the kind has none"),
+			clash("It was not sent, or is in another kind"),
+		)
+	t.Add("DELETE", item+"/correction", send, web.Send, a.one(web.Query(a.takeBack)).Fails(core.Conflict),
+		"Let pages show what was sent again").Named("takeBackCampaignCorrection").
+		Refuses(clash("It was not sent"))
+}
+
 // mendedSpec returns what pages show of a job to the readers of one of its lists, with what it is made of.
 func mendedSpec(ctx context.Context, s *store.Store, mended *core.Mended, j *core.SendJob, listID string) (
 	spec *mail.BulkSpec, content core.Content, err error,

@@ -23,6 +23,43 @@ type Drafts struct {
 	Checks *Checks      // nil: nothing but what is written is looked at
 }
 
+// campaignSendRoutes are how a campaign is approved and sent.
+func (h *Handler) campaignSendRoutes(t *web.Table) {
+	a := h.campaigns()
+	const item = "/api/campaigns/:id"
+	write := sent(core.ActionCampaignWrite)
+	approve, send := sent(core.ActionCampaignApprove).Fresh(), sent(core.ActionCampaignSend).Fresh()
+	t.Add("POST", item+"/review", write, web.Send, a.moving(web.JSON(a.review).BodyOptional()).Fails(core.TooMany),
+		"Ask for another person's approval").Named("requestReview").
+		Example(web.Object{"note": "Is the price right?", "wanted_at": "2027-01-04T08:00:00.000Z"}).
+		Refuses(readyToSend...)
+	t.Add("GET", item+"/approvers", write, web.Send, a.one(web.Path(a.approvers)),
+		"Count who may approve a campaign, and mend it, but for the caller, and name who can't yet").
+		Named("getCampaignApprovers")
+	t.Add("POST", item+"/reject", sent(core.ActionCampaignApprove), web.Send, a.moving(web.JSON(a.reject).BodyOptional()),
+		"Make a campaign in review, or an approved one, a draft again").Named("rejectCampaign").
+		Example(web.Object{"note": "The price of the bulbs is last year's."}).
+		Refuses(clash("There is no approval to refuse or take back"))
+	t.Add("POST", item+"/approve", approve, web.Send, a.seen(web.JSON(a.approve)),
+		"Approve the version that was looked at: what is sent later is that, whatever is edited in between").
+		Named("approveCampaign").
+		Example(web.Object{"version": 1}).
+		Refuses(readyToSend...)
+	t.Add("POST", item+"/send", send, web.Send, a.seen(web.JSON(a.send)).Created(),
+		"Send the version that was looked at, now or later; a draft is approved by it").Named("sendCampaign").
+		Example(web.Object{"version": 1, "undo_seconds": 60}).
+		Refuses(readyToSend...).
+		Refuses(times...).
+		Refuses(noZone)
+	t.Add("POST", item+"/undo", sent(core.ActionCampaignSend), web.Send, a.moving(web.Query(a.undo)),
+		"Undo the sending of a scheduled campaign before its first mail; its approval stays, if it was given before").
+		Named("undoCampaign").
+		Refuses(clash("There is no sending to undo, or it is going out"))
+	t.Add("POST", item+"/archive", write, web.Send, a.moving(web.Query(a.archive)), "Put a draft or a sent campaign away").
+		Named("archiveCampaign").
+		Refuses(clash("It is neither a draft nor sent"))
+}
+
 // Complete compiles a version that is to be tried, and refuses one in which something is missing.
 func (d Drafts) Complete(ctx context.Context, c *core.Campaign, version int64, now core.Instant) (draft store.Draft,
 	warnings []string, err error,

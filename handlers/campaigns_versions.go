@@ -17,6 +17,24 @@ type campaignVersion struct {
 	SavedAt core.Instant `json:"saved_at"`
 }
 
+// versionRoutes are the versions of a campaign.
+func (h *Handler) versionRoutes(t *web.Table) {
+	a := h.campaigns()
+	const item = "/api/campaigns/:id"
+	const versions, version = item + "/versions", item + "/versions/:version"
+	read, write := sent(core.ActionCampaignRead), sent(core.ActionCampaignWrite)
+	t.Add("GET", versions, read, web.Send, a.one(web.List(a.versions, campaignVersion.key)),
+		"List the versions of a campaign, the newest first").Named("listCampaignVersions")
+	t.Add("GET", version, read, web.Send, a.one(web.Query(a.showVersion)), "Show a version of a campaign").
+		Named("getCampaignVersion")
+	t.Add("PUT", version, write, web.Send, a.one(web.JSON(a.nameVersion)),
+		"Name a version of a campaign, which then stays").Named("nameCampaignVersion").
+		Example(web.Object{"name": "before the prices changed"})
+	t.Add("POST", version+"/restore", write, web.Send, a.moving(web.Query(a.restore)),
+		"Write on what a version says, as another version").Named("restoreCampaignVersion").
+		Refuses(clash("It is in a state in which it can't be written on"))
+}
+
 func campaignVersionOf(v *core.CampaignVersion) campaignVersion {
 	return campaignVersion{v.Version, v.Name, v.Kept, v.SavedBy, v.BegunAt, v.SavedAt}
 }

@@ -9,6 +9,39 @@ import (
 // devices serves /api/devices: a user's own machines. Another's device is missing.
 type devices struct{ store *store.Store }
 
+// deviceRoutes are the devices of users.
+func (h *Handler) deviceRoutes(t *web.Table) {
+	d := devices{h.options.Store}
+	t.Add("GET", "/api/devices", web.User(core.ScopeDevices), web.Device,
+		web.List(d.list, func(d core.Device) string { return d.ID }), "List the caller's devices").Named("listDevices")
+	t.Add("POST", "/api/devices", web.User(core.ScopeDevices), web.Device,
+		web.JSON(d.create).Created().Fails(core.NotFound, core.Conflict), "Pair a device").Named("pairDevice").
+		Requires("name").
+		Example(web.Object{"name": "Printer"}).
+		Refuses(
+			clashing("conflict", "representative", "There is a representative device"),
+			clash("There are as many as there may be"),
+			thereIsOne,
+		)
+	t.Add("GET", "/api/devices/:id", web.User(core.ScopeDevices), web.Device, web.Path(d.show), "Show a device").
+		Named("getDevice")
+	t.Add("PATCH", "/api/devices/:id", web.User(core.ScopeDevices), web.Device,
+		web.JSON(d.update).Find(d.find).Fails(core.Conflict), "Change a device; absent fields stay as they are").
+		Named("updateDevice").
+		Example(web.Object{"name": "Printer upstairs"}).
+		Refuses(clashing("conflict", "representative", "There is a representative device"))
+	t.Add("DELETE", "/api/devices/:id", web.User(core.ScopeDevices), web.Device, web.Path(d.unpair), "Unpair a device").
+		Named("unpairDevice")
+	t.Add("POST", "/api/devices/:id/register", web.User(core.ScopeDevices), web.Device,
+		web.Path(d.register).Fails(core.Conflict), "Register a device").Named("registerDevice").
+		Refuses(
+			clashing("ALREADY_REGISTERED", "", "It is registered"),
+			clashing("REPRESENTATIVE_DEVICE", "", "It is the representative device"),
+		)
+	t.Add("POST", "/api/devices/:id/unregister", web.User(core.ScopeDevices), web.Device,
+		web.Path(d.unregister), "Unregister a device").Named("unregisterDevice")
+}
+
 func (a devices) find(c *web.Call) error {
 	_, err := a.store.Device(c, c.ID(), c.Caller.UserID)
 	return err

@@ -25,18 +25,6 @@ type dkimKeys struct {
 	turn   turn // held while a key is made, so that keys take one core
 }
 
-// dkimRoutes are the keys that sign mails.
-func (h *Handler) dkimRoutes(t *web.Table) {
-	a := dkimKeys{h.options.Store, h.options.LookupTXT, newTurn()}
-	const one, many = "a key that signs mails", "keys that sign mails, with the state of their DNS records"
-	crud(t, "/api/admin/dkim-keys", one, many, resource{
-		a.find, web.ErrNotFound, web.List(a.list, dkimKey.key),
-		web.JSON(a.create).Fails(core.NotFound, core.Conflict, core.TooMany),
-		web.Path(a.show), web.JSON(a.update), web.Path(a.remove),
-		rights{core.ActionDKIMRead, core.ActionDKIMManage, core.ActionDKIMManage, core.ActionDKIMManage},
-	})
-}
-
 // dkimKey is a key without its private half, with the record that the DNS must hold.
 type dkimKey struct {
 	core.DKIMKey
@@ -50,6 +38,30 @@ type dkimRecord struct {
 	Value  string `json:"value"`
 	State  string `json:"state" enum:"published|missing|other|unknown"`
 	Reason string `json:"reason,omitempty"` // of a state that isn't published
+}
+
+// dkimRoutes are the keys that sign mails.
+func (h *Handler) dkimRoutes(t *web.Table) {
+	a := dkimKeys{h.options.Store, h.options.LookupTXT, newTurn()}
+	const one, many = "a key that signs mails", "keys that sign mails, with the state of their DNS records"
+	r := crud(t, "/api/admin/dkim-keys", "DKIMKey", one, many, resource{
+		a.find, web.ErrNotFound, web.List(a.list, dkimKey.key),
+		web.JSON(a.create).Fails(core.NotFound, core.Conflict, core.TooMany),
+		web.Path(a.show), web.JSON(a.update), web.Path(a.remove),
+		rights{core.ActionDKIMRead, core.ActionDKIMManage, core.ActionDKIMManage, core.ActionDKIMManage},
+	})
+	r.create.
+		Example(web.Object{"domain": "acme.example", "selector": "news", "algorithm": "rsa", "status": "inactive"}).
+		Refuses(
+			refused("domain", "It is no domain name, or none of the tenant's"),
+			refused("selector", "It is no selector, or the domain isn't proved yet"),
+			refused("status", "The domain isn't proved yet"),
+			refused("algorithm", "The domain has no RSA key yet, which large receivers need"),
+			clashing("already_exists", "", "The domain has a key with this selector"),
+			clash("The tenant has as many keys as it may have"),
+		)
+	r.update.Example(web.Object{"status": "active"}).
+		Refuses(refused("domain", "It is none of the tenant's any more: such a key can't be active"))
 }
 
 func (k dkimKey) key() string { return k.ID }

@@ -8,7 +8,8 @@
 //
 // A file is named after its area, and further files of an area have its name in front. Endpoints:
 //
-//	routes.go routes_*.go   the table of all routes, by area
+//	routes.go            THE TABLE: every endpoint, in rows that the file of each area has
+//	refusals.go          what several operations refuse beyond the schemas
 //	handler.go           Options, New: what the HTTP edge is made of
 //	access.go            rules of our own: admin, subscription, profile, mail providers
 //	admin.go             tenants, newsletter lists, OAuth clients
@@ -69,7 +70,8 @@
 //
 //     func (a newsletter) subscribe(c *web.Call, in subscribeRequest) (subscription, error)
 //
-//  2. In routes.go, a line: method, path, access, dialect, adapter(function), summary.
+//  2. In the function of routes of that file, a row: method, path, access, dialect, adapter(function), summary; then
+//     Named, Example and Refuses for the OpenAPI documents.
 //
 //  3. A scenario for each status in testdata/api/<area>/<name>.txt (scenario_test.go has the form); then
 //     go test ./handlers -update, and read the difference. Steps of an area's own ("! word …") and its wiring

@@ -18,27 +18,6 @@ type endpoints struct {
 	test    func(ctx context.Context, id string) (core.EndpointTest, error)
 }
 
-// endpointRoutes are the receivers of events.
-func (h *Handler) endpointRoutes(t *web.Table) {
-	e := endpoints{h.options.Store, h.options.MayPost, h.options.TestEndpoint}
-	const all, item = "/api/admin/webhook-endpoints", "/api/admin/webhook-endpoints/:id"
-	may := core.ActionEndpointManage
-	one := func(do web.Endpoint) web.Endpoint { return do.Find(e.find).Missing(web.ErrNotFound) }
-	crud(t, all, "a receiver of events", "receivers of events", resource{
-		e.find, web.ErrNotFound, web.List(e.list, endpoint.key), web.JSON(e.create).Fails(core.NotFound, core.Conflict),
-		web.Path(e.show), web.JSON(e.update), web.Path(e.remove),
-		rights{may, may, may, may},
-	})
-	t.Add("GET", item+"/log", admin(may), web.Member, one(web.List(e.log, attempt.key)),
-		"List the attempts of the last two weeks to post to a receiver, the newest first")
-	t.Add("POST", item+"/test", admin(may), web.Member, one(web.Path(e.try)).Fails(core.TooMany),
-		"Post an event of type webhook.test to a receiver now")
-	t.Add("POST", item+"/rotate-secret", admin(may), web.Member, one(web.JSON(e.rotate).BodyOptional()).Fails(core.Conflict),
-		"Give a receiver another secret; the one before signs too for a while, and there is no third")
-	t.Add("POST", item+"/end-old-secret", admin(may), web.Member, one(web.Path(e.endOld)),
-		"End the secret before the newest of a receiver")
-}
-
 // endpoint is a receiver, with its secret in the one answer after that was made.
 type endpoint struct {
 	ID             string       `json:"id"` // X-Client-Id of its requests
@@ -56,6 +35,47 @@ type endpoint struct {
 	Waiting        int64        `json:"waiting"`  // events that are to be delivered
 	Dropping       bool         `json:"dropping"` // events were dropped, and the one that says so was not tried yet
 	Secret         string       `json:"secret,omitempty"`
+}
+
+// endpointRoutes are the receivers of events.
+func (h *Handler) endpointRoutes(t *web.Table) {
+	e := endpoints{h.options.Store, h.options.MayPost, h.options.TestEndpoint}
+	const all, item = "/api/admin/webhook-endpoints", "/api/admin/webhook-endpoints/:id"
+	may := core.ActionEndpointManage
+	one := func(do web.Endpoint) web.Endpoint { return do.Find(e.find).Missing(web.ErrNotFound) }
+	r := crud(t, all, "WebhookEndpoint", "a receiver of events", "receivers of events", resource{
+		e.find, web.ErrNotFound, web.List(e.list, endpoint.key), web.JSON(e.create).Fails(core.NotFound, core.Conflict),
+		web.Path(e.show), web.JSON(e.update), web.Path(e.remove),
+		rights{may, may, may, may},
+	})
+	r.create.Example(web.Object{
+		"tenant_id": exampleID, "name": "CRM", "url": "https://crm.example.org/hooks/newsletter",
+		"events": []string{"subscription.activated", "subscription.unsubscribed"},
+	}).
+		Refuses(
+			tenantNamed,
+			refused("url", "It is no URL of a public host, or has a user, a password or a fragment"),
+			refused("list_id", "The tenant has no such list"),
+			clash("The tenant has as many receivers as it may have"),
+		)
+	r.update.Example(web.Object{"url": "https://crm.example.org/hooks/news", "disabled": false}).
+		Refuses(
+			refused("url", "It is no URL of a public host, or has a user, a password or a fragment"),
+			refused("list_id", "The tenant has no such list"),
+			fixedTenant,
+		)
+	t.Add("GET", item+"/log", admin(may), web.Member, one(web.List(e.log, attempt.key)),
+		"List the attempts of the last two weeks to post to a receiver, the newest first").
+		Named("listWebhookEndpointAttempts")
+	t.Add("POST", item+"/test", admin(may), web.Member, one(web.Path(e.try)).Fails(core.TooMany),
+		"Post an event of type webhook.test to a receiver now").Named("testWebhookEndpoint")
+	t.Add("POST", item+"/rotate-secret", admin(may), web.Member, one(web.JSON(e.rotate).BodyOptional()).Fails(core.Conflict),
+		"Give a receiver another secret; the one before signs too for a while, and there is no third").
+		Named("rotateWebhookEndpointSecret").
+		Example(web.Object{"overlap_seconds": 7200}).
+		Refuses(twoSecrets)
+	t.Add("POST", item+"/end-old-secret", admin(may), web.Member, one(web.Path(e.endOld)),
+		"End the secret before the newest of a receiver").Named("endOldWebhookEndpointSecret")
 }
 
 func endpointOf(e *core.Endpoint, secret string, now core.Instant) endpoint {

@@ -40,6 +40,18 @@ const replicaBroken = "replica_broken"
 // diskReserve says that the disk has no room beyond its reserve.
 const diskReserve = "disk_reserve"
 
+// operationRoutes are for those who run the daemon.
+func (h *Handler) operationRoutes(t *web.Table) {
+	t.Add("GET", "/healthz", web.Public(), web.Send,
+		web.Get(h.health).Quiet().DescribesFailure(503, "A part of the daemon does not work"), "Health of the daemon").
+		Named("getHealth")
+	t.Add("GET", "/openapi", web.Public(), web.Page, web.Query(h.reference), "Every operation, to read")
+	for _, d := range documents {
+		t.Add("GET", d.Path, web.Public(), web.Member, web.Get(h.openAPI(d.Name)), "OpenAPI document: "+d.Title).
+			Named(d.Operation)
+	}
+}
+
 // health answers whether the daemon can do its work.
 func (h *Handler) health(c *web.Call) (healthReply, error) {
 	database, sessions := h.prober.look(c.Now.Time())

@@ -20,6 +20,28 @@ type invitations struct {
 	auth  *auth.Provider
 }
 
+// invitationRoutes are how people come to work for a tenant.
+func (h *Handler) invitationRoutes(t *web.Table) {
+	i := invitations{h.options.Store, h.options.Auth}
+	const path, item = "/api/admin/invitations", "/api/admin/invitations/:id"
+	t.Add("GET", path, admin(core.ActionTeamRead), web.Member,
+		web.List(i.list, func(i core.Invitation) string { return i.ID }), "List open invitations").
+		Named("listInvitations")
+	t.Add("POST", path, admin(core.ActionTeamManage), web.Member,
+		web.JSON(i.create).Created().Fails(core.NotFound, core.TooMany), "Invite a person by mail to have a role").
+		Named("createInvitation").
+		Example(web.Object{"tenant_id": exampleID, "email": "eve@acme.example", "role": "editor"}).
+		Refuses(badEmail)
+	t.Add("GET", item, admin(core.ActionTeamRead), web.Member, web.Path(i.show).Find(i.find), "Show an open invitation").
+		Named("getInvitation")
+	t.Add("DELETE", item, admin(core.ActionTeamManage), web.Member,
+		web.Path(i.remove).Find(i.find), "Take an invitation back").Named("deleteInvitation")
+	t.Add("GET", invitationPath, web.Public(), web.Page, web.Query(web.Visited(i.page)),
+		"Accept an invitation: the page")
+	t.Add("POST", invitationPath, web.Public(), web.Page,
+		web.Form(web.Visited(i.accept)).Fails(core.Forbidden), "Accept an invitation")
+}
+
 func (a invitations) find(c *web.Call) error {
 	i, err := a.store.Invitation(c, c.ID())
 	return ownRecord(c, i.TenantID, core.ActionTeamRead, err, web.ErrNotFound)

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"strings"
 
 	"newsletterd/core"
@@ -23,6 +24,53 @@ type leaveReason struct {
 	LastAt  core.Instant `json:"last_at"`
 	// in a leaver's own words; left out for callers who may not read addresses
 	LastWords string `json:"last_words,omitempty"`
+}
+
+// listRoutes are what is asked about a list in addition to its record.
+func (h *Handler) listRoutes(t *web.Table) {
+	l := listExtras{
+		h.options.Store, cmp.Or(h.options.Newsletter.MemberURL, h.publicURL), h.ledgers, h.options.Newsletter.SendElsewhere,
+	}
+	const item = "/api/admin/newsletter-lists/:id"
+	read := admin(core.ActionListRead)
+	one := func(e web.Endpoint) web.Endpoint {
+		return e.Find(lists{store: h.options.Store}.find).Missing(core.ErrListNotFound)
+	}
+	t.Add("GET", item+"/reasons", read, web.Member, one(web.Path(l.reasons)), "Count the reasons that leavers gave").
+		Named("getLeaveReasons")
+	t.Add("GET", item+"/growth", read, web.Member, one(web.Query(l.growth)),
+		"Show the counts of a list at the end of each of the last days, the oldest first").Named("getListGrowth")
+	change := admin(core.ActionPeopleChange)
+	t.Add("GET", item+"/hygiene", read, web.Member, one(web.Query(l.hygiene)),
+		"Count who on a list is not reached, has not confirmed, or was silent for some months").Named("getListHygiene")
+	t.Add("POST", item+"/ask-again", change, web.Member, one(web.JSON(l.askAgain)).Fails(core.Conflict),
+		"Ask those who have not confirmed, or were silent, once more whether they want the mails of a list").
+		Named("askAgain").
+		Example(web.Object{"who": "unconfirmed"}).
+		Refuses(
+			coded("list_inactive", "", "The list takes no subscriptions at present"),
+			clash("The mails of these months were not measured"),
+		)
+	t.Add("POST", item+"/unsubscribe-silent", change, web.Member, one(web.Path(l.unsubscribeSilent)),
+		"End the subscriptions of those who were asked once more and have not answered in 14 days").
+		Named("unsubscribeSilent")
+	t.Add("POST", item+"/remove-unconfirmed", change, web.Member, one(web.Path(l.removeUnconfirmed)),
+		"Remove those who have never confirmed, and were asked more than 7 days ago").Named("removeUnconfirmed")
+	t.Add("GET", item+"/form", read, web.Member, one(web.Path(l.form)), "Show a subscribe form for a website").
+		Named("getSubscribeForm")
+	t.Add("GET", item+"/drift", admin(core.ActionListSettings), web.Member, one(web.Query(l.drift)).Fails(core.Conflict),
+		"Compare what the member and the send side have of a list, and change nothing").Named("compareNewsletterList").
+		Refuses(clash("The send side is another service"))
+}
+
+// syncRoutes are the full syncs of lists.
+func (h *Handler) syncRoutes(t *web.Table) {
+	read := admin(core.ActionListRead)
+	y := syncs{h.options.Store}
+	t.Add("GET", "/api/admin/syncs", read, web.Member, web.List(y.list, syncState.key),
+		"List the full syncs of lists, the newest first").Named("listSyncs")
+	t.Add("GET", "/api/admin/syncs/:id", read, web.Member, web.Path(y.show).Find(y.find).Missing(web.ErrNotFound),
+		"Show a full sync: how far it is").Named("getSync")
 }
 
 // reasons counts the reasons. It reads the whole ledger of the list, so that requests take turns.

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"log/slog"
+	"reflect"
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
@@ -24,6 +25,28 @@ type mailSender struct {
 	record *core.ProviderSecrets
 	kind   *report.Kind
 	hook   *report.Hook
+}
+
+// providerEventRoutes are what mail providers report.
+func (h *Handler) providerEventRoutes(t *web.Table) {
+	events := mailProviders{h.options.Store, h.ident, h.log}
+	t.Add("POST", "/webhooks/:provider", h.mailProvider(), web.Send,
+		web.Raw(events.take).DescribesJSON(reflect.TypeFor[providerEvent]()),
+		"Take the events of a mail provider; the body is that of the provider's kind, of kind generic a ProviderEvent").
+		Named("receiveProviderEvents").
+		Example(web.Object{
+			"event_type": "delivery", "message_id": "<5f1c.1@example.org>", "tenant_id": exampleID,
+			"email":       "reader@example.org",
+			"occurred_at": "2026-11-21T08:00:00.000Z",
+		}).
+		Refuses(
+			refused("", "The body is none of the provider's form"),
+			refused("event_type", "It is missing, or none that is known"),
+			refused("message_id",
+				"It is missing, or too long"),
+			refused("occurred_at", "It is missing"),
+			badEmail,
+		)
 }
 
 // admitProvider finds the provider of the path. Its signature is checked over the raw body; only then is it told that

@@ -24,6 +24,74 @@ type modelOwner struct {
 	Name string `json:"name"`
 }
 
+// modelRoutes are the models of users.
+func (h *Handler) modelRoutes(t *web.Table) {
+	m := models{h.options.Store}
+	const item = "/api/models/:id"
+	t.Add("GET", "/api/models", web.User(core.ScopeModelsRead), web.Device,
+		web.List(m.list, modelKey), "List the caller's own models").Named("listModels")
+	t.Add("POST", "/api/models", web.User(core.ScopeModelsWrite), web.Device,
+		web.Stream(h.upload).NeedsRoom(maxWrite).Created().
+			Fails(core.Forbidden, core.Conflict, core.TooLarge, core.TooMany),
+		"Upload a model: the body is the file, or multipart/form-data with a part named file").Named("uploadModel").
+		Refuses(
+			notAnAsset,
+			refused("name", "It is empty, too long, or has control characters"),
+			refused("description", "It is too long, or has control characters"),
+			coded("invalid_visibility", "visibility", "It is none of private, tenant and public"),
+			clash("The owner has as many models as one may have"),
+			refused("file", "It is missing, or stands twice"),
+			clashing("upload_under_way", "", "The upload is under way"),
+			clashing("upload_offset", "Upload-Offset", "Another number of bytes is kept"),
+			refused("Upload-Offset", "It stands without Upload-Key"),
+			refused("", "The file goes on after its end, or waited too long for the rest"),
+		)
+	t.Add("GET", "/api/models/upload", web.User(core.ScopeModelsRead), web.Device,
+		web.Query(h.uploadState), "Tell how much of an upload that broke off is kept").Named("getModelUpload")
+	t.Add("GET", "/api/models/library", web.User(core.ScopeModelsRead), web.Device,
+		web.Query(m.library), "List the models that the caller may view, newest first").Named("listLibrary").
+		Refuses(
+			coded("invalid_cursor", "cursor", "It is of another list, filter or caller"),
+			refused("access", "It is about models of others, and owner about one's own"),
+		)
+	t.Add("PATCH", item, web.User(core.ScopeModelsWrite), web.Device,
+		web.JSON(m.update).Find(m.owned), "Change what a model is called; absent fields stay as they are").
+		Named("updateModel").
+		Example(web.Object{"description": "Holds a shelf of up to 5 kg."})
+	t.Add("DELETE", item, web.User(core.ScopeModelsWrite), web.Device, web.Path(m.remove), "Delete a model").
+		Named("deleteModel")
+	t.Add("GET", item+"/profile", web.User(core.ScopeModelsRead), web.Device, web.Path(m.profile), "Show a model").
+		Named("getModelProfile")
+	t.Add("GET", item+"/download", web.User(core.ScopeModelsRead), web.Device,
+		web.Serve(m.download), "Download the file of a model").Named("downloadModel")
+	t.Add("PATCH", item+"/visibility", web.User(core.ScopeModelsWrite), web.Device,
+		web.JSON(m.setVisibility).Find(m.owned), "Change who may view a model").Named("setModelVisibility").
+		Example(web.Object{"visibility": "public"})
+}
+
+// shareRoutes are whom users share their models with.
+func (h *Handler) shareRoutes(t *web.Table) {
+	m := models{h.options.Store}
+	s := shares{m}
+	const sharing, share = "/api/models/:id/shares", "/api/models/:id/shares/:share_id"
+	t.Add("GET", sharing, web.User(core.ScopeModelsRead), web.Device,
+		web.List(s.list, func(s core.Share) string { return s.ID }).Find(m.owned), "List the shares of a model").
+		Named("listModelShares")
+	t.Add("POST", sharing, web.User(core.ScopeModelsWrite), web.Device,
+		web.JSON(s.create).NeedsRoom(maxWrite).Created().Find(m.owned).Fails(core.Conflict), "Share a model").
+		Named("createModelShare").
+		Example(web.Object{"email": "friend@example.org", "permission": "read"}).
+		Refuses(thereIsOne, refused("", "The owner of a model needs no share of it"), badEmail)
+	t.Add("GET", share, web.User(core.ScopeModelsRead), web.Device, web.Query(s.show).Find(s.find), "Show a share").
+		Named("getModelShare")
+	t.Add("PUT", share, web.User(core.ScopeModelsWrite), web.Device, web.JSON(s.update).Find(s.find), "Change a share").
+		Named("updateModelShare").
+		Example(web.Object{"permission": "read"}).
+		Refuses(refused("user_id", "It can't be changed"), refused("email", "It can't be changed"))
+	t.Add("DELETE", share, web.User(core.ScopeModelsWrite), web.Device, web.Query(s.remove).Find(s.find), "End a share").
+		Named("deleteModelShare")
+}
+
 func modelProfileOf(m *core.ModelView) modelProfile {
 	return modelProfile{m.Model, modelOwner{m.OwnerID, m.OwnerName}}
 }

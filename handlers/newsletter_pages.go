@@ -3,6 +3,7 @@ package handlers
 import (
 	"errors"
 	"strings"
+	"time"
 
 	"newsletterd/auth"
 	"newsletterd/core"
@@ -23,6 +24,45 @@ type press struct {
 
 type linkForm struct {
 	Token string `form:"token" is:"required"`
+}
+
+// newsletterPageRoutes are the pages that the mails of subscriptions lead to, and the forms of lists.
+func (h *Handler) newsletterPageRoutes(t *web.Table) {
+	mailed := newsletterPages{newsletter{h.options.Store, h.sealer, h.options.Newsletter, h.subscribes}}
+	t.Add("GET", "/confirm", web.Public(), web.Page,
+		web.Query(mailed.askConfirm), "Page with the button that confirms a subscription")
+	t.Add("POST", "/confirm", web.Public(), web.Page,
+		web.Form(mailed.confirm).Fails(core.Forbidden), "Confirm a subscription")
+	t.Add("GET", "/unsubscribe", web.Public(), web.Page,
+		web.Query(mailed.askUnsubscribe), "Page with the button that ends a subscription")
+	t.Add("GET", "/l/:id", web.Public(), web.Page,
+		web.Path(mailed.askSubscribe).Missing(core.ErrListNotFound).Fails(core.Invalid),
+		"Page with the subscribe form of a list").Named("showSubscribeForm")
+	t.Add("POST", "/l/:id", web.Public(), web.Page,
+		web.Values(mailed.subscribe).NeedsRoom(maxWrite).Missing(core.ErrListNotFound).
+			Fails(core.NotFound, core.TooMany),
+		"Ask for a subscription by a form, that of the page or one on any site").Named("subscribeByForm")
+	t.Add("GET", "/preferences", web.Public(), web.Page,
+		web.Query(mailed.askPreferences).Fails(core.NotFound),
+		"A subscriber's own page; without a token, the form that asks for one").
+		Refuses(badEmail)
+	t.Add("POST", "/preferences", web.Public(), web.Page,
+		web.Values(mailed.changePreferences).
+			Fails(core.Forbidden, core.NotFound, core.TooMany).PerAddress(60, time.Hour),
+		"Change something on it")
+	t.Add("POST", "/preferences/export", web.Public(), web.Page,
+		web.Form(mailed.export).Fails(core.Forbidden, core.NotFound), "Download what a tenant holds about a subscriber")
+	t.Add("POST", "/preferences/erase", web.Public(), web.Page,
+		web.Form(mailed.erase).Fails(core.Forbidden, core.NotFound), "Erase what a tenant holds about a subscriber")
+	t.Add("POST", "/unsubscribe", web.Public(), web.Page,
+		web.Form(mailed.unsubscribe).Fails(core.Forbidden), "End a subscription")
+	t.Add("GET", "/undo", web.Public(), web.Page,
+		web.Query(mailed.askUndo).Fails(core.NotFound), "Page with the button that takes an unsubscribing back")
+	t.Add("POST", "/undo", web.Public(), web.Page,
+		web.Form(mailed.undo).Fails(core.Forbidden, core.NotFound), "Take an unsubscribing back")
+	t.Add("GET", "/api/newsletter/unsubscribe", web.Public(), web.Page,
+		web.Query(mailed.askUnsubscribe), "The same page, where a mail program opens List-Unsubscribe in a browser").
+		Named("showUnsubscribePage")
 }
 
 // applyListID applies the style of the list of a token. The list may be gone: then the pages name none.

@@ -13,11 +13,9 @@ const apiVersion = "0.1.0"
 
 // api is what the documents say beyond the table.
 var api = web.API{
-	Version: apiVersion, Documents: documents, DocumentOf: documentOf, OperationNames: operationNames,
-	TypeNames: typeNames,
-	Limits:    limitsOf, Needed: neededIn, NeededToCreate: neededToCreate,
-	LimitsToCreate: limitsToCreate, Refusals: refusals, Twins: twins, Twinned: twinned,
-	TextParameters: []string{"provider"}, FieldWords: fieldWords, TagWords: tagWords, Examples: requestExamples,
+	Version: apiVersion, Documents: documents, DocumentOf: documentOf, TypeNames: typeNames,
+	Limits: limitsOf, Needed: neededIn, Twins: twins, Twinned: twinned,
+	TextParameters: []string{"provider"}, FieldWords: fieldWords, TagWords: tagWords,
 	SampleTexts: sampleTexts, SampleNumbers: sampleNumbers, SampleID: exampleID,
 }
 
@@ -26,7 +24,8 @@ const exampleID = "0198f3a0-5c1e-7c3a-9d52-1f0e6a7b8c9d"
 // documents are the OpenAPI descriptions that the table makes, and where they are served.
 var documents = []web.Document{
 	{
-		Name: "member", Title: "newsletterd member service", Base: "/api", Path: "/api/openapi.json",
+		Name: "member", Title: "newsletterd member service", Base: "/api",
+		Path: "/api/openapi.json", Operation: "getMemberDocument",
 		Description: "Identity (OAuth 2.0, OpenID Connect), users, newsletter subscriptions with double opt-in, and their " +
 			"administration.",
 		Extra: []any{refreshForm{}},

@@ -135,9 +135,8 @@ func exampled(t *testing.T, fn func(t *testing.T, r *web.Route, id string, schem
 	}
 	seen := 0
 	for _, r := range h.Routes() {
-		id := api.OperationID(r)
-		example, ok := requestExamples[id]
-		if !ok {
+		id, example := r.OperationID(), r.Info().Example
+		if example == nil {
 			if d := documentOf(r); r.Info().MediaType == "application/json" || r.Info().MediaType == formType && d != "pages" && d != "" {
 				t.Errorf("%s has no example", id)
 			}
@@ -152,8 +151,8 @@ func exampled(t *testing.T, fn func(t *testing.T, r *web.Route, id string, schem
 		schema := content.Get(cmp.Or(r.Info().MediaType, "application/json")).Schema.Value
 		t.Run(id, func(t *testing.T) { fn(t, r, id, schema, maps.Clone(example)) })
 	}
-	if seen != len(requestExamples) {
-		t.Errorf("%d examples, %d of them of operations", len(requestExamples), seen)
+	if seen < 80 {
+		t.Errorf("%d examples", seen)
 	}
 }
 

@@ -392,20 +392,6 @@ var neededIn = map[string][]string{
 	"SubscriberPayload": {"email", "id", "status"},
 }
 
-// limitsToCreate are what the documents say of a body that makes a record, by operationId, in place of what they say of
-// one that changes it.
-var limitsToCreate = map[string]web.Object{
-	"createTemplate": never(web.Object{"not": oneOf("body_html", "body_text")}),
-}
-
-// neededToCreate are the properties without which a record isn't made; a change leaves absent ones as they are.
-var neededToCreate = map[string][]string{
-	"createTemplate": {"name"},
-	"createTheme":    {"name"},
-	"createTenant":   {"name"}, "createNewsletterList": {"name", "tenant_id"}, "createOAuthClient": {"name"},
-	"pairDevice": {"name"}, "createAgent": {"name"},
-}
-
 // twins are the camelCase spellings of the send service's fields. A document names one spelling, since two would be
 // one field in most languages, and names the other in its description.
 var twins = map[string]string{

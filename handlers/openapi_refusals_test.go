@@ -60,10 +60,10 @@ func TestRefusalsAreTold(t *testing.T) {
 			}
 		}
 	}
-	for of, all := range refusals {
-		for _, r := range all {
-			if !shown[r.Field+": "+r.When] {
-				t.Errorf("no operation of %s tells: %s: %s", of, r.Field, r.When)
+	for _, r := range h.Routes() {
+		for _, one := range r.Info().Refusals {
+			if !shown[one.Field+": "+one.When] {
+				t.Errorf("no operation tells what %s says: %s: %s", r.OperationID(), one.Field, one.When)
 			}
 		}
 	}

@@ -15,6 +15,33 @@ type outbox struct{ store *store.Store }
 // revivedAtOnce is how many dead letters or mails a request sends again at most.
 const revivedAtOnce = 10_000
 
+// outboxRoutes are the events and mails on their way, for operators.
+func (h *Handler) outboxRoutes(t *web.Table) {
+	o := outbox{h.options.Store}
+	const events, item, mails = "/api/admin/outbox", "/api/admin/outbox/:id", "/api/admin/mails"
+	may := admin(core.ActionOutboxManage)
+	one := func(e web.Endpoint) web.Endpoint { return e.Find(o.find).Missing(web.ErrNotFound) }
+	t.Add("GET", events, may, web.Member, web.List(o.list, outboxEvent.key),
+		"List the events that wait, and the dead letters, the oldest first").Named("listOutboxEvents")
+	t.Add("GET", item, may, web.Member, one(web.Query(o.show)),
+		"Show an event with what is posted, once for each receiver that it waits for").Named("getOutboxEvent")
+	t.Add("POST", item+"/retry", may, web.Member, one(web.JSON(o.retry).BodyOptional()).Fails(core.Conflict),
+		"Deliver an event again now").Named("retryOutboxEvent").
+		Example(web.Object{"endpoint_id": exampleID}).
+		Refuses(clash("Too many events wait for the endpoint"))
+	t.Add("POST", events+"/retry", may, web.Member, web.JSON(o.retryAll).BodyOptional(),
+		"Deliver dead letters again, 10,000 at most").Named("retryDeadLetters").
+		Example(web.Object{"tenant_id": exampleID, "event_type": "subscription.activated"})
+	t.Add("GET", mails, may, web.Member,
+		web.List(o.mails, func(m core.QueuedMail) string { return strconv.FormatInt(m.ID, 10) }),
+		"List the mails to one person that wait or were refused for good, the oldest first").Named("listQueuedMails")
+	t.Add("POST", mails+"/retry", may, web.Member,
+		web.JSON(o.retryMails).BodyOptional().Fails(core.NotFound, core.Conflict),
+		"Send a mail, or those that were refused, again, 10,000 at most").Named("retryMails").
+		Example(web.Object{"tenant_id": exampleID, "kind": "confirm"}).
+		Refuses(clash("The link of the mail is no longer good"))
+}
+
 // find looks whether anything of the event of the path is still to be delivered.
 func (a outbox) find(c *web.Call) error {
 	if !c.Caller.May(core.ActionOutboxManage, core.TenantNone) {

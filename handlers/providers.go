@@ -36,6 +36,51 @@ type provider struct {
 	LastEvent *core.LastEvent `json:"last_event,omitempty"`
 }
 
+// mailProviderRoutes are the mail providers that report what became of mails.
+func (h *Handler) mailProviderRoutes(t *web.Table) {
+	p := providers{h.options.Store, h.options.Providers, h.publicURL}
+	const all, item = "/api/admin/mail-providers", "/api/admin/mail-providers/:provider"
+	may := admin(core.ActionProviderManage)
+	one := func(e web.Endpoint) web.Endpoint { return e.Find(p.find).Missing(web.ErrNotFound) }
+	t.Add("GET", all, may, web.Member, web.List(p.list, provider.key), "List mail providers").
+		Named("listMailProviders")
+	t.Add("POST", all, may, web.Member, web.JSON(p.create).Created().Fails(core.NotFound, core.Conflict),
+		"Create a mail provider").Named("createMailProvider").
+		Example(web.Object{"name": "eu-mailer", "kind": "generic"}).
+		Refuses(
+			thereIsOne,
+			clash("A provider of the configuration has the name"),
+			refused("name", "It is the address of another webhook"),
+			refused("secret", "It is none of this kind"),
+			refused("topics[]", "It is none of this kind"),
+			refused("topics", "It is none of this kind"),
+		)
+	t.Add("GET", item, may, web.Member, one(web.Query(p.show)), "Show a mail provider").Named("getMailProvider")
+	t.Add("PUT", item, may, web.Member, one(web.JSON(p.update)).Fails(core.Conflict),
+		"Change a mail provider; absent fields stay as they are").Named("updateMailProvider").
+		Example(web.Object{"disabled": false}).
+		Refuses(
+			refused("topics", "Its kind has none, or needs one"),
+			refused("topics[]", "It is none of this kind"),
+			clash("The configuration has it, or it is of a kind that the program doesn't know"),
+		)
+	t.Add("DELETE", item, may, web.Member, one(web.Query(p.remove)).Fails(core.Conflict), "Delete a mail provider").
+		Named("deleteMailProvider").
+		Refuses(clash("The configuration has it, or the daemon makes it at its start"))
+	t.Add("POST", item+"/rotate-secret", may, web.Member, one(web.JSON(p.rotate).BodyOptional()).Fails(core.Conflict),
+		"Give a mail provider another secret; the one before stays good until it is ended, and there is no third").
+		Named("rotateMailProviderSecret").
+		Example(web.Object{"secret": "whsec_bmV3c2xldHRlcmQtZXhhbXBsZS1zZWNyZXQtMzJiISE="}).
+		Refuses(
+			twoSecrets,
+			refused("secret", "It is none of its kind, or missing where the provider gives it"),
+			clash("Its kind has no secret, or the configuration has it"),
+		)
+	t.Add("POST", item+"/end-old-secret", may, web.Member, one(web.Query(p.endOld)).Fails(core.Conflict),
+		"End the secret before the newest of a mail provider").Named("endOldMailProviderSecret").
+		Refuses(clash("The configuration has it"))
+}
+
 func (a providers) row(p *core.Provider, source, secret string) provider {
 	return provider{
 		p.Name, p.Kind, p.TenantID, p.Topics, source, a.origin + "/webhooks/" + p.Name, p.DisabledAt, p.CreatedAt,

@@ -33,10 +33,17 @@ func (h *Handler) relayRoutes(t *web.Table) {
 	a := relays{h.options.Store, h.options.Relay}
 	may := admin(core.ActionTenantSettings)
 	t.Add("GET", "/api/admin/relay", may, web.Member, web.Get(a.show),
-		"Show what the mails of tenants without a relay of their own go out by; its address is for operators")
+		"Show what the mails of tenants without a relay of their own go out by; its address is for operators").
+		Named("getRelay")
 	t.Add("POST", "/api/admin/relay/test", may, web.Member,
 		web.JSON(a.try).Fails(core.NotFound, core.Conflict, core.TooMany),
-		"Send a test mail by a relay of a tenant, or by the daemon's own, and show the answer")
+		"Send a test mail by a relay of a tenant, or by the daemon's own, and show the answer").Named("testRelay").
+		Example(web.Object{"email": "ann@acme.example"}).
+		Refuses(
+			refused("relay_id", "It is no relay of the tenant"),
+			badEmail,
+			clashing("suppressed", "email", "The address is switched off"),
+		)
 }
 
 func (a relays) show(c *web.Call) (core.RelayState, error) {

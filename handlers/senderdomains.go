@@ -23,6 +23,56 @@ type senderDomains struct {
 // look is what a look at the TXT record of a domain has found.
 type look struct{ result, foundAt string }
 
+// senderDomainRoutes are the domains that tenants mail from.
+func (h *Handler) senderDomainRoutes(t *web.Table) {
+	r := &domainRecords{
+		store: h.options.Store, sealer: h.sealer, txt: h.options.LookupTXT, dns: h.options.DNS, origin: h.publicURL,
+	}
+	d := senderDomains{h.options.Store, h.options.LookupTXT, new(singleflight.Group), r}
+	const all, item = "/api/admin/sender-domains", "/api/admin/sender-domains/:id"
+	may := admin(core.ActionDomainPropose)
+	one := func(e web.Endpoint) web.Endpoint { return e.Find(d.find).Missing(web.ErrNotFound) }
+	t.Add("GET", all, may, web.Member, web.List(d.list, senderDomainKey), "List sender domains, proposed and verified").
+		Named("listSenderDomains")
+	t.Add("POST", all, may, web.Member, web.JSON(d.create).Created().Fails(core.NotFound, core.Conflict),
+		"Propose a sender domain; the answer has the TXT record that proves it").Named("proposeSenderDomain").
+		Example(web.Object{"tenant_id": exampleID, "domain": "news.acme.example"}).
+		Refuses(
+			tenantNamed,
+			refused("domain", "It is no domain name, one below which anyone may register, or too long"),
+			thereIsOne,
+			clash("The tenant has as many domains as it may have"),
+			clashing("domain_taken", "", "It, or one above it, is verified for another tenant"),
+			clashing("domain_taken", "domain", "It, or one above it, is verified for another tenant"),
+		)
+	t.Add("GET", item, may, web.Member, one(web.Path(d.show)), "Show a sender domain").Named("getSenderDomain")
+	t.Add("DELETE", item, may, web.Member, one(web.Path(d.remove).Fails(core.Conflict)), "Delete a sender domain").
+		Named("deleteSenderDomain").
+		Refuses(clashing("domain_in_use", "", "mail_from, or a send job that has not ended, mails from it"))
+	t.Add("POST", item+"/check", may, web.Member, one(web.Path(d.check).Fails(core.Conflict, core.TooMany)),
+		"Look at the TXT record now; a proposed domain that has it is verified").Named("checkSenderDomain").
+		Refuses(
+			clash("The tenant has as many domains as it may have"),
+			clashing("domain_taken", "", "It, or one above it, is verified for another tenant"),
+		)
+	t.Add("GET", item+"/records", may, web.Member, one(web.Path(r.show)),
+		"Look at every record that a sender domain needs, and at what stands in its place").
+		Named("getSenderDomainRecords")
+	t.Add("POST", item+"/records-link", may, web.Member, one(web.Path(r.link)).Created(),
+		"Make the address of a page that shows these records for a week, for who keeps the domain").
+		Named("linkSenderDomainRecords")
+	t.Add("GET", "/api/sender-domain-records", web.Public(), web.Member, web.Query(r.forwarded),
+		"Look at the records of a sender domain by such an address").Named("getLinkedDomainRecords").
+		Refuses(refused("token", "It is unknown, or good no longer"))
+	t.Add("POST", item+"/verify", admin(core.ActionDomainVerify), web.Member,
+		one(web.Path(d.verify).Fails(core.Conflict)), "Verify a sender domain by an operator's word").
+		Named("verifySenderDomain").
+		Refuses(
+			clash("The tenant has as many domains as it may have"),
+			clashing("domain_taken", "", "It, or one above it, is verified for another tenant"),
+		)
+}
+
 func (a senderDomains) find(c *web.Call) error {
 	d, err := a.store.SenderDomain(c, c.ID())
 	return ownRecord(c, d.TenantID, core.ActionDomainPropose, err, web.ErrNotFound)

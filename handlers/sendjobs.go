@@ -31,6 +31,82 @@ type tracking struct {
 	warnings []string // about its keys
 }
 
+// sendJobRoutes are the send jobs of the send service.
+func (h *Handler) sendJobRoutes(t *web.Table) {
+	jobs := sendjobs{h.options.Store, h.sealer, h.options.DuplicateGuard}
+	one := func(e web.Endpoint) web.Endpoint { return e.Find(jobs.find).Missing(core.ErrJobNotFound) }
+	t.Add("POST", "/api/send-jobs", sending(core.ActionCampaignSend), web.Send,
+		web.JSON(jobs.create).MaxBody(maxSendJob).Fails(core.Forbidden, core.Conflict), "Create a send job").
+		Named("createJob").
+		Example(web.Object{
+			"list_id": exampleID, "name": "May", "subject": "Our news in May",
+			"body_html": "<p>Hello {{preferences.first_name | default: \"you\"}}</p>",
+			"tracking":  web.Object{"open": false, "click": false},
+		}).
+		Refuses(times...).
+		Refuses(
+			refused("list_id", "There is no such list"),
+			refused("tenant_id", "The list is another tenant's"),
+			refused("body_html", "Its placeholders are not well-formed"),
+			refused("body_text", "Its placeholders are not well-formed"),
+			refused("subject", "Its placeholders are not well-formed"),
+			refused("template.mailer_template_name", "It is no text, or no template has the name"),
+			refused("template.preheader", "It is no text"),
+			refused("template.unsubscribe_url", "It is no absolute URL, or has no {{unsubscribe_token}}"),
+			clash("The same job was made a short time ago"),
+			clashing("list_inactive", "", "The list is not active"),
+			clashing("tenant_suspended", "", "The tenant is suspended"),
+		)
+	t.Add("GET", "/api/send-jobs", sent(core.ActionFiguresRead), web.Send,
+		web.List(jobs.list, sendJob.key), "List send jobs, the newest first").Named("listJobs")
+	t.Add("GET", "/api/send-jobs/:id", sent(core.ActionFiguresRead), web.Send,
+		one(web.Path(jobs.show)), "Show a send job").Named("getJob")
+	t.Add("POST", "/api/send-jobs/:id/cancel", sending(core.ActionCampaignSend), web.Send,
+		one(web.Path(jobs.cancel)), "Cancel a send job").Named("cancelJob")
+	t.Add("GET", "/api/send-jobs/:id/stats", sent(core.ActionFiguresRead), web.Send,
+		one(web.Path(jobs.stats)), "Counters of a send job").Named("getJobStats")
+	t.Add("GET", "/api/send-jobs/:id/failures", sent(core.ActionFiguresRead), web.Send,
+		one(web.Path(jobs.failures)), "Why mails of a send job did not arrive, or have not yet, and to how many").
+		Named("listJobFailures")
+	t.Add("GET", "/api/send-jobs/:id/recipients", sent(core.ActionPeopleRead), web.Send,
+		one(web.Search(jobs.recipients)), "What happened to each recipient of a send job").Named("listJobRecipients").
+		Refuses(refused("search", "It is too long"))
+	t.Add("GET", "/api/send-jobs/:id/recipients/export", sent(core.ActionPeopleExport).Fresh(), web.Send,
+		one(web.Write(jobs.exportRecipients)), "Write what happened to each recipient of a send job as CSV").
+		Named("exportRecipients").
+		Refuses(refused("search", "It is too long"))
+	t.Add("GET", "/api/send-jobs/:id/links", sent(core.ActionFiguresRead), web.Send,
+		one(web.Path(jobs.links)), "Tracked links of a send job, with how many have followed each").
+		Named("listJobLinks")
+	t.Add("GET", "/api/send-jobs/history", sent(core.ActionPeopleRead), web.Send,
+		web.List(jobs.history, mailed.key).Fails(core.Forbidden), "What was ever sent to an address, the newest first").
+		Named("listMailsToAddress").
+		Refuses(badEmail)
+	t.Add("POST", "/api/send-jobs/:id/preview", sent(core.ActionCampaignRead), web.Send,
+		one(web.JSON(jobs.preview).BodyOptional()), "Render the mail of a send job").Named("previewJob").
+		Example(web.Object{"email": "reader@example.org"}).
+		Refuses(
+			refused("email", "It is no subscriber of the list, or another one in the body than in the address"),
+			badEmail,
+		)
+	t.Add("POST", "/api/send-jobs/:id/test", sent(core.ActionTestSend), web.Send,
+		one(web.JSON(jobs.test)).Fails(core.TooMany), "Send the mail of a send job to one address; editors to the team's").
+		Named("sendTestMail").
+		Example(web.Object{"email": "reader@example.org"}).
+		Refuses(refused("email", "No mail may go there"), badEmail)
+	t.Add("POST", "/api/send-jobs/:id/pause", sending(core.ActionCampaignSend), web.Send,
+		one(web.Path(jobs.pause)).Fails(core.Conflict), "Hold a send job up; what is in flight is finished").
+		Named("pauseJob").
+		Refuses(clash("The job has ended, or is paused"))
+	t.Add("POST", "/api/send-jobs/:id/resume", sending(core.ActionCampaignSend).Fresh(), web.Send,
+		one(web.Path(jobs.resume)).Fails(core.Conflict), "Let a paused send job go on").Named("resumeJob").
+		Refuses(clash("The job has ended, is not paused, or waits for something else"))
+	t.Add("POST", "/api/send-jobs/:id/retry-failed", sending(core.ActionCampaignSend).Fresh(), web.Send,
+		one(web.Path(jobs.retry)).Created().Fails(core.Conflict),
+		"Make a send job for whom an ended one has not reached").Named("retryJob").
+		Refuses(clash("The job has not ended, has left nobody out, or was retried"))
+}
+
 // JudgeKeys implements keyJudge.
 func (t *tracking) JudgeKeys(unknown []string) (err error) {
 	t.warnings, err = core.JudgeJobKeys(core.JobTracking, unknown)

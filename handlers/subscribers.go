@@ -28,6 +28,64 @@ type subscriberFilter struct {
 	Value       string     `query:"value"`
 }
 
+// subscriberRoutes are the subscribers of lists, for those who keep the lists.
+func (h *Handler) subscriberRoutes(t *web.Table) {
+	s := subscribers{h.options.Store}
+	const all, item = "/api/admin/subscribers", "/api/admin/subscribers/:id"
+	one := func(e web.Endpoint) web.Endpoint { return e.Find(s.find).Missing(core.ErrSubscriptionNotFound) }
+	t.Add("GET", all, admin(core.ActionPeopleMasked), web.Member, web.Search(s.list).Fails(core.NotFound),
+		"List subscribers; a page may be short and have a next one").Named("listSubscribers").
+		Refuses(
+			refused("field", "It is missing with value, or has quotes or backslashes"),
+			refused("email_prefix", "It is too long"),
+			refused("search", "It is too long"),
+			badEmail,
+		)
+	t.Add("POST", all, admin(core.ActionPeopleAdd), web.Member,
+		web.JSON(s.create).Created().Fails(core.NotFound, core.Conflict).
+			DescribesFailure(200, "The address is on the list already: nothing is changed"),
+		"Add an address to a list; unless it has agreed, it is mailed a link to confirm").Named("addSubscriber").
+		Example(web.Object{
+			"list_id": exampleID, "email": "new@example.org", "status": "pending",
+			"source": "signed at the fair",
+		}).
+		Refuses(
+			badEmail,
+			coded("list_inactive", "", "The list takes no subscriptions at present"),
+			refused("preferences", "They are too large, or nest too deep"),
+			clashing("suppressed", "", "The address is not mailed"),
+			thereIsOne,
+			clashing("unsubscribed", "", "The reader has left"),
+			clash("Another service keeps the list"),
+		)
+	t.Add("GET", all+"/export", admin(core.ActionPeopleExport), web.Member, web.Write(s.export).Fails(core.NotFound),
+		"Write the subscriptions of a list as CSV").Named("exportSubscribers")
+	t.Add("GET", item, admin(core.ActionPeopleMasked), web.Member,
+		one(web.Path(s.show)), "Show a subscriber, with the record of consents").Named("getSubscriber")
+	t.Add("PUT", item, admin(core.ActionPeopleChange), web.Member,
+		one(web.JSON(s.update)).Fails(core.Conflict), "Change a subscriber; absent fields stay as they are").
+		Named("updateSubscriber").
+		Example(web.Object{"preferences": web.Object{"first_name": "Ada", "city": "Bonn"}}).
+		Refuses(
+			refused("preferences", "They are too large, or nest too deep"),
+			clash("Another service keeps the subscription"),
+		)
+	t.Add("POST", item+"/unsubscribe", admin(core.ActionPeopleChange), web.Member,
+		one(web.Path(s.unsubscribe)), "End a subscription").Named("unsubscribeSubscriber")
+	t.Add("POST", all+"/unsubscribe", admin(core.ActionPeopleChange), web.Member, web.JSON(s.unsubscribeAll),
+		"End every subscription of an address on the lists of a tenant").Named("unsubscribeEverywhere").
+		Example(web.Object{"email": "reader@example.org", "tenant_id": exampleID}).
+		Refuses(tenantNamed, badEmail)
+	t.Add("POST", item+"/erase", admin(core.ActionPeopleErase), web.Member,
+		one(web.Path(s.erase)), "Remove all that the lists of the tenant hold about the address").
+		Named("eraseSubscriber")
+	t.Add("GET", item+"/export", admin(core.ActionPeopleExport), web.Member, one(web.Write(s.exportPerson)),
+		"Write all that the tenant holds about the address, as JSON").Named("exportSubscriber")
+	t.Add("GET", item+"/history", admin(core.ActionPeopleRead), web.Member,
+		one(web.List(s.history, mailed.key)), "What the tenant has sent to the address, the newest first").
+		Named("listMailsToSubscriber")
+}
+
 // CheckInput refuses a field without a value and the other way around.
 func (f *subscriberFilter) CheckInput() error {
 	switch {

@@ -18,6 +18,28 @@ type suppression struct {
 	block
 }
 
+// suppressionRoutes are the addresses that no list of a tenant mails.
+func (h *Handler) suppressionRoutes(t *web.Table) {
+	p := suppressions{h.options.Store}
+	const off = "/api/admin/suppressions"
+	may := admin(core.ActionSuppressionManage)
+	t.Add("GET", off, may, web.Member, web.Search(p.list), "List the addresses that no list of a tenant mails, and why").
+		Named("listSuppressions").
+		Refuses(badEmail)
+	t.Add("POST", off, may, web.Member, web.JSON(p.create).Created().Fails(core.NotFound),
+		"Keep an address from being mailed, at once").Named("createSuppression").
+		Example(web.Object{"email": "gone@example.org", "tenant_id": exampleID, "reason": "asked by telephone"}).
+		Refuses(tenantNamed, badEmail)
+	t.Add("PUT", off, may, web.Member, web.JSON(p.update).Fails(core.NotFound),
+		"Change the reason why an address is not mailed").Named("updateSuppression").
+		Example(web.Object{"email": "off@example.org", "tenant_id": exampleID, "reason": "asked by letter"}).
+		Refuses(tenantNamed, badEmail)
+	t.Add("POST", off+"/lift", may, web.Member, web.JSON(p.lift).Fails(core.NotFound), "Let an address be mailed again").
+		Named("liftSuppression").
+		Example(web.Object{"email": "off@example.org", "tenant_id": exampleID}).
+		Refuses(tenantNamed, badEmail)
+}
+
 func suppressionRows(c *web.Call, found []core.Suppressed) []suppression {
 	rows := make([]suppression, len(found))
 	for i := range found {

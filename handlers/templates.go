@@ -22,6 +22,41 @@ type templateInput struct {
 	BodyText *string `json:"body_text"`
 }
 
+// templateRoutes are the templates and layouts of tenants.
+func (h *Handler) templateRoutes(t *web.Table) {
+	a := templates{h.options.Store}
+	const all = "/api/admin/templates"
+	read, write := core.ActionTemplateRead, core.ActionTemplateWrite
+	r := crud(t, all, "Template", "a template", "templates, without their bodies", resource{
+		a.find, web.ErrNotFound, web.List(a.list, templateHead.key),
+		web.JSON(a.create).MaxBody(maxSendJob).Fails(core.NotFound, core.Conflict), web.Path(a.show),
+		web.JSON(a.update).MaxBody(maxSendJob).Fails(core.Conflict), web.Query(a.remove).Fails(core.Conflict),
+		rights{read, write, write, write},
+	})
+	r.list.Refuses(tenantNamed)
+	r.create.Requires("name").
+		Limits(never(web.Object{"not": oneOf("body_html", "body_text")})).
+		Example(web.Object{
+			"tenant_id": exampleID, "name": "frame", "body_html": "<h1>Acme</h1>{{content}}",
+			"body_text": "Acme\n\n{{content}}",
+		}).
+		Refuses(saidByTemplate...)
+	r.update.Example(web.Object{"body_html": "<h1>Acme Gardens</h1>{{content}}"}).
+		Refuses(saidByTemplate...)
+	r.remove.Refuses(clashing("template_in_use", "", "Something uses it: force deletes it all the same"))
+	t.Add("GET", all+"/:id/uses", admin(read), web.Member, web.Path(a.uses).Find(a.find).Missing(web.ErrNotFound),
+		"List what uses a template, and would lack it").Named("listTemplateUses")
+	t.Add("POST", "/api/admin/template-preview", admin(read), web.Member,
+		web.JSON(a.try).MaxBody(maxSendJob).Fails(core.NotFound, core.Conflict),
+		"Render a template that is not kept, with its layout").Named("tryTemplate").
+		Example(web.Object{"tenant_id": exampleID, "layout": "", "body_html": "<p>Hello {{email}}</p>"}).
+		Refuses(saidByTemplate...)
+	t.Add("POST", all+"/:id/preview", admin(read), web.Member,
+		web.Path(a.preview).Find(a.find).Missing(web.ErrNotFound).Fails(core.Conflict),
+		"Render a template with its layout").Named("previewTemplate").
+		Refuses(clashing("layout_missing", "", "Its layout is no template of the tenant"))
+}
+
 func (in *templateInput) record() core.TemplateInput {
 	return core.TemplateInput{Name: in.Name, Layout: in.Layout, BodyHTML: in.BodyHTML, BodyText: in.BodyText}
 }

@@ -18,16 +18,32 @@ func (h *Handler) themeRoutes(t *web.Table) {
 	a := themes{h.options.Store}
 	const all = "/api/admin/themes"
 	read, write := core.ActionTemplateRead, core.ActionTemplateWrite
-	crud(t, all, "a theme of a tenant", "the themes of tenants; the built-in ones are none of them", resource{
+	r := crud(t, all, "Theme", "a theme of a tenant", "the themes of tenants; the built-in ones are none of them", resource{
 		a.find, web.ErrNotFound, web.List(a.list, func(t core.Theme) string { return t.ID }),
 		web.JSON(a.create).Fails(core.NotFound, core.Conflict), web.Path(a.show), web.JSON(a.update).Fails(core.Conflict),
 		web.Path(a.remove).Fails(core.Conflict),
 		rights{read, write, write, write},
 	})
+	r.list.Refuses(tenantNamed)
+	r.create.Requires("name").
+		Example(web.Object{
+			"tenant_id": exampleID, "name": "Ours", "base": "journal", "font": "georgia", "radius": 4,
+			"light":  web.Object{"accent": "#7a1f3d", "link": "#7a1f3d"},
+			"social": []web.Object{{"name": "Mastodon", "url": "https://social.example/@acme"}},
+		}).
+		Refuses(ofTheme...)
+	r.update.Example(web.Object{"footer_text": "Sent with care by Acme.", "width": 620}).
+		Refuses(ofTheme...)
+	r.remove.Refuses(clashing("theme_in_use", "", "A campaign that is a draft or in review has it"))
 	t.Add("POST", all+"/:id/preview", admin(read), web.Member, web.Path(a.preview).Find(a.find).Missing(web.ErrNotFound),
-		"Show a newsletter that is made up in a theme")
+		"Show a newsletter that is made up in a theme").Named("previewTheme")
 	t.Add("POST", "/api/admin/theme-preview", admin(read), web.Member, web.JSON(a.try).Fails(core.NotFound),
-		"Show a newsletter that is made up in a theme that isn't kept: a built-in one, or one that is being made")
+		"Show a newsletter that is made up in a theme that isn't kept: a built-in one, or one that is being made").
+		Named("tryTheme").
+		Example(web.Object{
+			"base": "lantern", "light": web.Object{"accent": "#7a1f3d"}, "tenant_id": exampleID,
+		}).
+		Refuses(ofTheme...)
 }
 
 func (a themes) find(c *web.Call) error {

@@ -30,6 +30,20 @@ type pixelFile struct {
 	File string `path:"file,text"` // the token and .gif
 }
 
+// trackedRoutes are what the links and images of mails lead to.
+func (h *Handler) trackedRoutes(t *web.Table) {
+	seen := tracked{h.options.Store, h.ident, h.sealer, h.options.Engage, h.publicURL}
+	t.Add("GET", mail.PixelPath+":file", web.Public(), web.Page,
+		web.Query(seen.pixel).NeedsRoom(maxEngagement), "The image that tells that a mail was opened").
+		Named("getTrackingPixel")
+	t.Add("GET", mail.ClickPath+":token", web.Public(), web.Page,
+		web.Query(seen.follow).Fails(core.Invalid, core.NotFound), "A link of a mail, on its way to where it leads").
+		Named("followTrackedLink")
+	t.Add("GET", "/v/:token", web.Public(), web.Page,
+		web.Query(seen.show).Fails(core.Invalid, core.NotFound, core.PreconditionFailed),
+		"A mail of a send job in the browser").Named("showMail")
+}
+
 // pixel answers the same whatever the token is, so that nothing can be learned from it.
 func (a tracked) pixel(c *web.Call, in pixelFile) (web.Text, error) {
 	if token, ok := strings.CutSuffix(in.File, mail.PixelName); ok {

@@ -17,6 +17,79 @@ type userFilter struct {
 	Email core.Email `query:"email"`
 }
 
+// teamRoutes are who works for a tenant.
+func (h *Handler) teamRoutes(t *web.Table) {
+	m := team{h.options.Store}
+	const all, one = "/api/admin/team", "/api/admin/team/:id"
+	t.Add("GET", all, admin(core.ActionTeamRead), web.Member,
+		web.List(m.list, func(m core.Teammate) string { return m.ID }), "List who has a role in a tenant").
+		Named("listTeam").
+		Refuses(tenantNamed)
+	t.Add("PUT", one, admin(core.ActionTeamManage), web.Member,
+		web.JSON(m.update).Find(m.find).Missing(web.ErrNotFound).Fails(core.Conflict),
+		"Change the role of a person in a tenant").Named("updateTeammate").
+		Example(web.Object{"tenant_id": exampleID, "role": "publisher"}).
+		Refuses(tenantNamed, clash("The teammate is the caller, or has a role in no tenant"))
+	t.Add("DELETE", one, admin(core.ActionTeamManage), web.Member,
+		web.Query(m.remove).Find(m.find).Missing(web.ErrNotFound).Fails(core.Conflict),
+		"Take the roles in a tenant from a person").Named("removeTeammate").
+		Refuses(tenantNamed, clash("The teammate is the caller, or has a role in no tenant"))
+}
+
+// userRoutes are the accounts of people, for operators.
+func (h *Handler) userRoutes(t *web.Table) {
+	u := users{h.options.Store}
+	const all, item = "/api/admin/users", "/api/admin/users/:id"
+	may := admin(core.ActionUserManage)
+	one := func(e web.Endpoint) web.Endpoint { return e.Find(u.find).Missing(web.ErrNotFound) }
+	r := crud(t, all, "User", "a user", "users", resource{
+		u.find, web.ErrNotFound, web.List(u.list, func(u core.User) string { return u.ID }),
+		web.JSON(u.create).Fails(core.NotFound, core.Conflict), web.Path(u.show), web.JSON(u.update).Fails(core.Conflict),
+		web.Query(u.remove).Fails(core.Conflict),
+		rights{core.ActionUserManage, core.ActionUserManage, core.ActionUserManage, core.ActionUserManage},
+	})
+	r.create.
+		Example(web.Object{"email": "max@acme.example", "name": "Max", "role": "publisher", "tenant_id": exampleID}).
+		Refuses(badEmail, clashing("already_exists", "email", "There is already a user with this address"))
+	r.update.Example(web.Object{"name": "Maximilian"}).
+		Refuses(
+			badEmail,
+			clashing("already_exists", "email", "There is already a user with this address"),
+			clash("The user is the caller, or the last operator"),
+		)
+	r.remove.Refuses(clash("The user is the caller, or the last operator"))
+	t.Add("POST", item+"/roles", may, web.Member, one(web.JSON(u.grant)), "Give a user a role").Named("grantRole").
+		Example(web.Object{"role": "editor", "tenant_id": exampleID})
+	t.Add("POST", item+"/roles/revoke", may, web.Member,
+		one(web.JSON(u.revoke).Fails(core.Conflict)), "Take a role from a user").Named("revokeRole").
+		Example(web.Object{"role": "editor", "tenant_id": exampleID}).
+		Refuses(clash("The user is the caller, or the last operator"))
+	t.Add("GET", item+"/sessions", may, web.Member, one(web.Path(u.sessions)), "Show where a user is signed in").
+		Named("getUserSessions")
+	t.Add("POST", item+"/logout-everywhere", may, web.Member,
+		one(web.JSON(u.logout).BodyOptional()), "End every session and token of a user; the answer names the clients that stay").
+		Named("logoutUserEverywhere").
+		Example(web.Object{"disable_clients": true})
+	t.Add("POST", item+"/reset-second-factor", may, web.Member,
+		one(web.Path(u.resetFactor).Fails(core.Conflict)), "Remove the second factor of a user").
+		Named("resetSecondFactor").
+		Refuses(clash("The user has no second factor, or is the caller"))
+	t.Add("GET", item+"/passkeys", may, web.Member, one(web.Path(u.passkeys)), "List the passkeys of a user").
+		Named("listUserPasskeys")
+	t.Add("DELETE", item+"/passkeys/:passkey_id", may, web.Member, one(web.Query(u.removePasskey)),
+		"Remove a passkey of a user, who is told by mail; sessions stay").Named("removeUserPasskey")
+	k := tokens{h.options.Store}
+	t.Add("DELETE", "/api/admin/tokens/:id", may, web.Member, web.Path(k.remove).Find(k.find).Missing(web.ErrNotFound),
+		"End an access token and all that came of the same sign-in").Named("endToken")
+	t.Add("GET", item+"/export", may.Exports(), web.Member,
+		one(web.Path(u.export)), "Show everything that is known about a person").Named("exportUser")
+	t.Add("POST", item+"/erase", may, web.Member,
+		one(web.JSON(u.erase).BodyOptional().Fails(core.Conflict)), "Remove everything that is known about a person").
+		Named("eraseUser").
+		Example(web.Object{"disable_clients": true}).
+		Refuses(clash("The user is the caller, or the last operator"))
+}
+
 func (a users) find(c *web.Call) error {
 	if !c.Caller.May(core.ActionUserManage, core.TenantNone) {
 		return web.ErrNotFound

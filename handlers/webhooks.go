@@ -16,6 +16,44 @@ type webhooks struct{ store *store.Store }
 // maxFullSync is the size of one batch of a full sync.
 const maxFullSync = 8 * web.MiB
 
+// webhookRoutes are the signed webhooks of the member service.
+func (h *Handler) webhookRoutes(t *web.Table) {
+	hooks := webhooks{h.options.Store}
+	t.Add("POST", "/webhooks/subscriptions", web.Signed(), web.Send,
+		web.JSON(hooks.subscription).Fails(core.Conflict), "Take a subscription event").
+		Named("receiveSubscriptionEvent").
+		Example(web.Object{
+			"event_id": exampleID, "event_type": "subscription.activated", "tenant_id": exampleID, "list_id": exampleID,
+			"subscriber": web.Object{
+				"id": exampleID, "email": "reader@example.org", "status": "active",
+				"preferences": web.Object{"first_name": "Ada"},
+			},
+			"occurred_at": "2026-11-21T08:00:00.000Z",
+		}).
+		Refuses(
+			clashing("duplicate_event", "", "It was accepted before"),
+			clashing("replayed_nonce", "", "The nonce was used"),
+			refused("list_id", "The tenant has no such list"),
+			coded("invalid_email", "subscriber.email", "It is no address that mail is sent to"),
+		)
+	t.Add("POST", "/webhooks/lists/full-sync", web.Signed(), web.Send,
+		web.JSON(hooks.fullSync).MaxBody(maxFullSync).Fails(core.Conflict), "Take a batch of a full list sync").
+		Named("receiveFullSyncBatch").
+		Example(web.Object{
+			"sync_id": exampleID, "batch_no": 1, "batch_total": 1, "tenant_id": exampleID, "list_id": exampleID,
+			"subscribers": []web.Object{{"id": exampleID, "email": "reader@example.org", "status": "active"}},
+			"occurred_at": "2026-11-21T08:00:00.000Z",
+		}).
+		Refuses(
+			clashing("duplicate_batch", "", "It was accepted before"),
+			clashing("replayed_nonce", "", "The nonce was used"),
+			refused("list_id", "The tenant has no such list, or the sync is about another one"),
+			refused("batch_no", "It is greater than batch_total"),
+			refused("batch_total", "The sync has another number of batches"),
+			coded("invalid_email", "subscribers[].email", "It is no address that mail is sent to"),
+		)
+}
+
 // signedBy checks signed webhooks against the webhook clients of the store. It runs in two parts: headers, time and
 // that the client exists before the body is read, then the signature over the raw body and, once the sender is
 // proved, whether it is switched off. An unknown client is answered as a wrong signature is, without its body being

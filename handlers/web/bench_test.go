@@ -9,10 +9,10 @@ import (
 // BenchmarkEdge is what the edge adds to an operation: routing, checks, JSON in and out, counters; no log, no network.
 func BenchmarkEdge(b *testing.B) {
 	h, err := New(Options{},
-		[]*Route{{
+		[]*Route{lineOf(
 			"POST", "/api/newsletter/bench", Public(), Member,
 			JSON(func(_ *Call, in benchIn) (benchIn, error) { return in, nil }), "Bench",
-		}})
+		)})
 	if err != nil {
 		b.Fatal(err)
 	}

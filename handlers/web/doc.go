@@ -67,7 +67,8 @@
 //	Write(func(*Call, In) error)           the same; In comes from query, path, headers (an export)
 //
 // and methods of Endpoint on each: Created, Accepted, MaxBody, BodyOptional, Changes, Find, Missing, PerAddress,
-// NeedsRoom, CORS, Or, Quiet, and Fails and Describes… for the OpenAPI documents.
+// NeedsRoom, CORS, Or, Quiet, and Fails and Describes… for the OpenAPI documents. Methods of Route say for these
+// documents what no type does: Named, Example, Refuses, Requires, Limits.
 //
 // # Outputs
 //

@@ -21,6 +21,9 @@ func ExampleNew() {
 		in.Times++
 		return in, nil
 	}
+	var t web.Table
+	t.Add("POST", "/api/greetings", web.Public(), web.Member, web.JSON(greet).Created(), "Greet")
+	t.Add("POST", "/api/send-jobs", web.Bearer(core.ScopeSend), web.Send, web.JSON(greet), "Send")
 	h, err := web.New(web.Options{
 		Bearer: func(_ context.Context, token string, _ core.Instant) (core.Caller, error) {
 			if token != "good" {
@@ -28,10 +31,7 @@ func ExampleNew() {
 			}
 			return core.Caller{UserID: core.NewID(), Scopes: []string{core.ScopeSend}}, nil
 		},
-	}, []*web.Route{
-		{"POST", "/api/greetings", web.Public(), web.Member, web.JSON(greet).Created(), "Greet"},
-		{"POST", "/api/send-jobs", web.Bearer(core.ScopeSend), web.Send, web.JSON(greet), "Send"},
-	})
+	}, t)
 	if err != nil {
 		fmt.Println(err)
 		return

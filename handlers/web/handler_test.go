@@ -21,31 +21,36 @@ type echoIn struct {
 	} `json:"sub"`
 }
 
+// row is a route, as Table.Add makes it.
+func lineOf(method, path string, who Access, d Dialect, do Endpoint, summary string) *Route {
+	return new(Table).Add(method, path, who, d, do, summary)
+}
+
 func TestFrame(t *testing.T) {
 	echo := func(_ *Call, in echoIn) (echoIn, error) { return in, nil }
 	url := webtest.Start(t, Server(bare(t,
-		&Route{"POST", "/api/echo", Public(), Member, JSON(echo), "Echo"},
-		&Route{"POST", "/api/send-jobs", Bearer(core.ScopeSend), Send, JSON(echo).Created(), "Send"},
-		&Route{"POST", "/api/admin/x", Bearer(core.ScopeAdmin), Member, JSON(echo), "Admin"},
-		&Route{
+		lineOf("POST", "/api/echo", Public(), Member, JSON(echo), "Echo"),
+		lineOf("POST", "/api/send-jobs", Bearer(core.ScopeSend), Send, JSON(echo).Created(), "Send"),
+		lineOf("POST", "/api/admin/x", Bearer(core.ScopeAdmin), Member, JSON(echo), "Admin"),
+		lineOf(
 			"GET", "/api/models/library", Public(), Device, Get(func(*Call) (string, error) { return "library", nil }),
 			"Library",
-		},
-		&Route{
+		),
+		lineOf(
 			"GET", "/api/models/:id/profile", Public(), Device,
 			Path(func(_ *Call, id string) (string, error) { return id, nil }), "Profile",
-		},
-		&Route{
+		),
+		lineOf(
 			"GET", "/api/confirm", Public(), Member, Get(func(*Call) (None, error) { return None{}, nil }).Changes(),
 			"Confirm",
-		},
-		&Route{"GET", "/api/panic", Public(), Member, Get(func(*Call) (None, error) { panic("boom") }), "Panic"},
-		&Route{"POST", "/api/oauth/token", Public(), OAuth, Form(func(_ *Call, in struct {
+		),
+		lineOf("GET", "/api/panic", Public(), Member, Get(func(*Call) (None, error) { panic("boom") }), "Panic"),
+		lineOf("POST", "/api/oauth/token", Public(), OAuth, Form(func(_ *Call, in struct {
 			Grant string `form:"grant_type,required"`
 		},
 		) (string, error) {
 			return in.Grant, nil
-		}), "Token"},
+		}), "Token"),
 	)))
 	const id = "0190163d-8694-739b-aea5-966c26f8ad90"
 	for _, tt := range []struct {

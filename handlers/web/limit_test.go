@@ -64,7 +64,7 @@ func bodyOf(n int) string { return `{"name":"` + strings.Repeat("x", n-11) + `"}
 
 func TestLargeBodiesShareABudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := bare(t, &Route{"POST", "/api/large", Public(), Member, JSON(large).MaxBody(5 * MiB), "Large"})
+		h := bare(t, lineOf("POST", "/api/large", Public(), Member, JSON(large).MaxBody(5*MiB), "Large"))
 		if rec := post(h, strings.NewReader(bodyOf(5*MiB))); rec.Code != 200 || rec.Body.String() != fmt.Sprintln(5*MiB) {
 			t.Errorf("the largest: %d %.80s", rec.Code, rec.Body)
 		}
@@ -132,9 +132,9 @@ func TestStrangersBodiesLeaveRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		known := Public().And(func(c *Call) error { c.Caller.ClientID = "c"; return nil })
 		h := bare(t,
-			&Route{"POST", "/api/large", known, Member, JSON(large).MaxBody(5 * MiB), "Known"},
-			&Route{"POST", "/api/hook", Public(), Member, JSON(large).MaxBody(5 * MiB), "Anybody"},
-			&Route{"POST", "/api/signed", Signed(), Send, JSON(large).MaxBody(8 * MiB), "Signed"})
+			lineOf("POST", "/api/large", known, Member, JSON(large).MaxBody(5*MiB), "Known"),
+			lineOf("POST", "/api/hook", Public(), Member, JSON(large).MaxBody(5*MiB), "Anybody"),
+			lineOf("POST", "/api/signed", Signed(), Send, JSON(large).MaxBody(8*MiB), "Signed"))
 		h.options.Signed = func(_ context.Context, head http.Header, _ string,
 			_ core.Instant,
 		) (func([]byte) (core.Caller, error), error) {
@@ -178,7 +178,7 @@ func TestStrangersBodiesLeaveRoom(t *testing.T) {
 
 func TestSlowCallersAreCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := webtest.Serve(t, Server(bare(t, &Route{"POST", "/api/large", Public(), Member, JSON(large), "Large"})))
+		p := webtest.Serve(t, Server(bare(t, lineOf("POST", "/api/large", Public(), Member, JSON(large), "Large"))))
 		for name, tt := range map[string]struct {
 			send string
 			cut  time.Duration
@@ -227,7 +227,7 @@ func rowsTo(last, failAt int) Endpoint {
 
 func TestListsAreStreamedWhole(t *testing.T) {
 	for _, n := range []int{0, 1, listPage - 1, listPage, listPage + 1, 2 * listPage, 1234} {
-		srv := httptest.NewServer(bare(t, &Route{"GET", "/api/rows", Public(), Member, rowsTo(n, 0), "Rows"}))
+		srv := httptest.NewServer(bare(t, lineOf("GET", "/api/rows", Public(), Member, rowsTo(n, 0), "Rows")))
 		var got []row
 		res, err := http.Get(srv.URL + "/api/rows")
 		if err != nil {
@@ -242,7 +242,7 @@ func TestListsAreStreamedWhole(t *testing.T) {
 }
 
 func TestListsGoInPages(t *testing.T) {
-	h := bare(t, &Route{"GET", "/api/rows", Public(), Member, rowsTo(25, 0), "Rows"})
+	h := bare(t, lineOf("GET", "/api/rows", Public(), Member, rowsTo(25, 0), "Rows"))
 	path, sum, pages := "/api/rows?limit=10&q=a", 0, 0
 	for path != "" {
 		rec := httptest.NewRecorder()
@@ -263,7 +263,7 @@ func TestListsGoInPages(t *testing.T) {
 }
 
 func TestABrokenListIsCut(t *testing.T) {
-	srv := httptest.NewServer(bare(t, &Route{"GET", "/api/rows", Public(), Member, rowsTo(2000, 1000), "Rows"}))
+	srv := httptest.NewServer(bare(t, lineOf("GET", "/api/rows", Public(), Member, rowsTo(2000, 1000), "Rows")))
 	defer srv.Close()
 	res, err := http.Get(srv.URL + "/api/rows")
 	if err != nil {
@@ -279,10 +279,10 @@ func TestABrokenListIsCut(t *testing.T) {
 // stops reading: only that ends it.
 func TestStreamsMayTakeTheirTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := webtest.Serve(t, Server(bare(t, &Route{
+		p := webtest.Serve(t, Server(bare(t, lineOf(
 			"GET", "/api/rows", Public(), Member, rowsTo(20*listPage, 0),
 			"Rows",
-		})))
+		))))
 		c := p.Dial()
 		defer c.Close()
 		go func() { _, _ = io.WriteString(c, "GET /api/rows HTTP/1.1\r\nHost: x\r\n\r\n") }()
@@ -338,7 +338,7 @@ func TestRemoteAddress(t *testing.T) {
 }
 
 func TestRequestsPerAddress(t *testing.T) {
-	h := bare(t, &Route{"POST", "/api/large", Public(), Member, JSON(large).PerAddress(3, time.Hour), "Large"})
+	h := bare(t, lineOf("POST", "/api/large", Public(), Member, JSON(large).PerAddress(3, time.Hour), "Large"))
 	ask := func(peer, body string) *httptest.ResponseRecorder {
 		req := httptest.NewRequest("POST", "/api/large", strings.NewReader(body))
 		req.Header.Set("Content-Type", "application/json")
@@ -380,7 +380,7 @@ func TestRequestsPerAddress(t *testing.T) {
 }
 
 func TestMediaTypes(t *testing.T) {
-	h := bare(t, &Route{"POST", "/api/large", Public(), Member, JSON(large), "Large"})
+	h := bare(t, lineOf("POST", "/api/large", Public(), Member, JSON(large), "Large"))
 	for media, want := range map[string]int{
 		"application/json": 200, "application/json; charset=utf-8": 200, "APPLICATION/JSON;charset=UTF-8": 200,
 		"application/json; charset=latin1": 415, "text/json": 415, "": 415, "application/json, text/plain": 415,
@@ -398,9 +398,9 @@ func TestMediaTypes(t *testing.T) {
 
 // TestSignedRoutes shows the order: headers, size, signature, media type, body.
 func TestSignedRoutes(t *testing.T) {
-	h := bare(t, &Route{"POST", "/webhooks/x", Signed(), Send, JSON(func(c *Call, _ struct{}) (string, error) {
+	h := bare(t, lineOf("POST", "/webhooks/x", Signed(), Send, JSON(func(c *Call, _ struct{}) (string, error) {
 		return c.Caller.ClientID + " " + string(c.body), nil
-	}), "Signed"})
+	}), "Signed"))
 	h.options.Signed = func(_ context.Context, head http.Header, path string,
 		_ core.Instant,
 	) (func([]byte) (core.Caller, error), error) {

@@ -30,7 +30,7 @@ func TestASCII(t *testing.T) {
 
 // Every redirect has an address of ASCII alone.
 func TestLocationIsASCII(t *testing.T) {
-	on := func(do Endpoint) *Route { return &Route{"GET", "/on", Public(), Member, do, "On"} }
+	on := func(do Endpoint) *Route { return lineOf("GET", "/on", Public(), Member, do, "On") }
 	const to = "https://bücher.example/é"
 	for _, do := range []Endpoint{
 		Get(func(*Call) (Redirect, error) { return Redirect{URL: to}, nil }),

@@ -19,13 +19,13 @@ import (
 func TestTheLogLine(t *testing.T) {
 	var out bytes.Buffer
 	h := bare(t,
-		&Route{"GET", "/api/things/:id", AnyToken(), Member, Path(func(c *Call, _ string) (None, error) {
+		lineOf("GET", "/api/things/:id", AnyToken(), Member, Path(func(c *Call, _ string) (None, error) {
 			c.Tenant = "t1"
 			return None{}, nil
-		}), "Thing"},
-		&Route{"GET", "/api/broken", Public(), Member, Get(func(*Call) (None, error) {
+		}), "Thing"),
+		lineOf("GET", "/api/broken", Public(), Member, Get(func(*Call) (None, error) {
 			return None{}, errors.New("disk on fire")
-		}), "Broken"},
+		}), "Broken"),
 	)
 	h.log = slog.New(slog.NewJSONHandler(&out, nil))
 	h.options.Bearer = func(context.Context, string, core.Instant) (core.Caller, error) {
@@ -76,10 +76,10 @@ func TestTheLogLine(t *testing.T) {
 }
 
 func TestMetrics(t *testing.T) {
-	h := bare(t, &Route{
+	h := bare(t, lineOf(
 		"GET", "/api/things/:id", Public(), Member,
 		Path(func(*Call, string) (None, error) { return None{}, nil }), "Thing",
-	})
+	))
 	for _, path := range []string{"/api/things/0190163d-8694-739b-aea5-966c26f8ad90", "/api/things/7", "/one", "/two"} {
 		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", path, nil))
 	}
@@ -101,14 +101,14 @@ func TestMetrics(t *testing.T) {
 // TestPanics shows that a panic is an answer of the usual form, or a cut connection, and nothing more.
 func TestPanics(t *testing.T) {
 	srv := httptest.NewServer(bare(t,
-		&Route{"GET", "/api/early", Public(), Member, Get(func(c *Call) (None, error) {
+		lineOf("GET", "/api/early", Public(), Member, Get(func(c *Call) (None, error) {
 			c.Header().Set("Content-Type", "image/png")
 			panic("boom")
-		}), "Early"},
-		&Route{"GET", "/api/late", Public(), Member, Get(func(c *Call) (None, error) {
+		}), "Early"),
+		lineOf("GET", "/api/late", Public(), Member, Get(func(c *Call) (None, error) {
 			_, _ = io.WriteString(c.w, "half an answer")
 			panic("boom")
-		}), "Late"},
+		}), "Late"),
 	))
 	srv.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	defer srv.Close()
@@ -183,7 +183,7 @@ func TestErrorForms(t *testing.T) {
 		},
 		{Page, core.ErrNotFound, 404, `<!doctype html>`},
 	} {
-		h := bare(t, &Route{"GET", "/x", Public(), tt.d, Get(func(*Call) (None, error) { return None{}, tt.err }), "X"})
+		h := bare(t, lineOf("GET", "/x", Public(), tt.d, Get(func(*Call) (None, error) { return None{}, tt.err }), "X"))
 		rec := httptest.NewRecorder()
 		h.ServeHTTP(rec, httptest.NewRequest("GET", "/x", nil))
 		if rec.Code != tt.status || !strings.HasPrefix(rec.Body.String(), tt.body) {
@@ -236,7 +236,7 @@ func TestAnswers(t *testing.T) {
 			"{\"n\":1}\n",
 		},
 	} {
-		h := bare(t, &Route{"GET", "/x", Public(), Member, tt.do, "X"})
+		h := bare(t, lineOf("GET", "/x", Public(), Member, tt.do, "X"))
 		rec := httptest.NewRecorder()
 		h.ServeHTTP(rec, httptest.NewRequest("GET", "/x", nil))
 		if rec.Code != tt.status || rec.Body.String() != tt.body {
@@ -252,10 +252,10 @@ func TestAnswers(t *testing.T) {
 
 // TestOptionalTokens shows a route that knows its caller only when there is a token, which must be valid then.
 func TestOptionalTokens(t *testing.T) {
-	h := bare(t, &Route{
+	h := bare(t, lineOf(
 		"GET", "/x", Optional(), Member,
 		Get(func(c *Call) (string, error) { return c.Caller.UserID, nil }), "X",
-	})
+	))
 	h.options.Bearer = func(_ context.Context, token string, _ core.Instant) (core.Caller, error) {
 		if token != "good" {
 			return core.Caller{}, core.ErrUnauthenticated

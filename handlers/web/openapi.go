@@ -20,20 +20,15 @@ type API struct {
 	// DocumentOf returns the name of the one document that describes a route.
 	DocumentOf func(*Route) string
 
-	OperationNames map[string]string            // operationIds by method and path; pages have one made of their path
 	TypeNames      map[reflect.Type]string      // of types that have another name in the documents than in Go
 	Limits         map[string]map[string]Object // beyond the types, by schema (or "header") and property: forms, lengths, bounds
 	Needed         map[string][]string          // required properties beyond what the types say, by schema
-	NeededToCreate map[string][]string          // required properties of a body that makes a record, by operationId
-	LimitsToCreate map[string]Object            // of a body that makes a record, in place of those of its schema
-	Refusals       map[string][]Refusal         // beyond the schemas, by schema of the input and by operationId
 	Twins          map[string]string            // other spellings of properties, in the schemas that Twinned lists
 	Twinned        []string
 	TextParameters []string // of paths that no input type declares and that are no UUIDs
 
 	FieldWords    map[string]string // what a field means, by its name
 	TagWords      map[string]string // what a group of operations is for
-	Examples      map[string]Object // bodies by operationId; others are made of samples
 	SampleTexts   map[string]string // values of properties by their names
 	SampleNumbers map[string]int
 	SampleID      string
@@ -42,7 +37,7 @@ type API struct {
 // Document is one OpenAPI description: the routes of an area, below one base.
 type Document struct {
 	Name, Title, Base string
-	Path              string // where it is served
+	Path, Operation   string // where it is served; the name of that operation, empty: by its path
 	Description       string
 	Extra             []any // values of types that no operation refers to and the document has
 }
@@ -175,15 +170,14 @@ func (a Access) security(names *describer) []obj {
 }
 
 func (r *Route) operation(names *describer) obj {
-	id := names.api.OperationID(r)
 	op := obj{
 		"summary":     r.Summary,
-		"operationId": id,
+		"operationId": r.OperationID(),
 		"security":    r.Who.security(names),
 		"responses":   r.responses(names),
 		"description": r.words(),
 	}
-	r.Dialect.writeRefusals(r.refusals(names), op)
+	r.Dialect.writeRefusals(r.allRefusals(), op)
 	if p := r.parameters(names); len(p) > 0 {
 		op["parameters"] = p
 	}
@@ -191,7 +185,7 @@ func (r *Route) operation(names *describer) obj {
 	case jsonBody, formBody:
 		op["requestBody"] = obj{
 			"required": !e.bodyless,
-			"content":  obj{mediaTypes[e.body]: names.request(id, e.bodySchema(names))},
+			"content":  obj{mediaTypes[e.body]: names.request(r)},
 		}
 	case rawBody:
 		content := obj{"*/*": obj{"schema": obj{}}}
@@ -199,7 +193,7 @@ func (r *Route) operation(names *describer) obj {
 			content = obj{e.media: obj{"schema": obj{"type": "string", "minLength": 1}}}
 		}
 		if e.in != nil && e.in.object != nil {
-			content[mediaTypes[jsonBody]] = names.request(id, e.bodySchema(names))
+			content[mediaTypes[jsonBody]] = names.request(r)
 		}
 		op["requestBody"] = obj{"required": true, "content": content}
 	}

@@ -309,35 +309,35 @@ func within(s obj, path string) obj {
 
 // creating is the schema of a body that makes a record, where more must be in it than in one that changes the record:
 // a component of its own, since generators do not merge the required properties of two.
-func (names *describer) creating(operation string, schema obj) obj {
-	needed, limits := names.api.NeededToCreate[operation], names.api.LimitsToCreate[operation]
-	if needed == nil {
+func (names *describer) creating(r *Route, schema obj) obj {
+	if r.required == nil {
 		return schema
 	}
 	name := strings.TrimPrefix(schema["$ref"].(string), schemaRef)
 	s := maps.Clone(names.schemas[name].(obj))
-	s["required"] = needed
-	maps.Copy(s, limits)
+	s["required"] = r.required
+	maps.Copy(s, r.limits)
 	name = "Create" + strings.TrimSuffix(name, "Input") + "Request"
 	names.schemas[name] = s
 	return obj{"$ref": schemaRef + name}
 }
 
 // request is the media type of a body, with the example of its operation.
-func (names *describer) request(operation string, schema obj) obj {
-	out := obj{"schema": names.creating(operation, schema)}
-	if example := names.api.Examples[operation]; example != nil {
-		out["example"] = example
+func (names *describer) request(r *Route) obj {
+	schema := r.Do.bodySchema(names)
+	out := obj{"schema": names.creating(r, schema)}
+	if r.example != nil {
+		out["example"] = r.example
 	} else {
 		out["example"] = names.sample("", schema)
 	}
 	return out
 }
 
-// OperationID returns the operationId of a route: of a page its method and the words of its path (getLogin).
-func (a *API) OperationID(r *Route) string {
-	if name := a.OperationNames[r.Method+" "+r.Path]; name != "" {
-		return name
+// OperationID returns the operationId of a route: its name, or its method and the words of its path (getLogin).
+func (r *Route) OperationID() string {
+	if r.name != "" {
+		return r.name
 	}
 	id := strings.ToLower(r.Method)
 	words := strings.FieldsFunc(strings.TrimPrefix(r.Path, "/api/"),

@@ -20,9 +20,8 @@ type Refusal struct {
 	When  string
 }
 
-// refusals are those that the frame makes itself, and those that the documents say of the operation, of its input and
-// of its body.
-func (r *Route) refusals(names *describer) []Refusal {
+// allRefusals are those that the frame makes itself, and those that the line of the table says.
+func (r *Route) allRefusals() []Refusal {
 	if r.Dialect == Page {
 		return r.pageRefusals()
 	}
@@ -44,11 +43,8 @@ func (r *Route) refusals(names *describer) []Refusal {
 		for i := range e.in.header {
 			out = append(out, headerRefusals[e.in.header[i].name]...)
 		}
-		if name := e.in.typ.Name(); name != "" {
-			out = append(out, names.api.Refusals[names.typeName(e.in.typ)]...)
-		}
 	}
-	out = append(out, names.api.Refusals[names.api.OperationID(r)]...)
+	out = append(out, r.refusals...)
 	known := map[int]bool{}
 	for _, k := range r.failures() {
 		known[StatusOf(r.Dialect, k)] = true

@@ -23,17 +23,52 @@ type Route struct {
 	Dialect Dialect
 	Do      Endpoint
 	Summary string
+
+	name     string    // in the documents; empty: one made of the method and the path
+	example  Object    // body that the documents show; nil: one made of samples
+	refusals []Refusal // beyond the schemas
+	required []string  // of a body that makes a record, where its type says less
+	limits   Object    // of such a body, in place of those of its type
 }
 
 // Table is the routes of a program, in their order.
 type Table []*Route
 
-// Add adds a line to the table. It is not inlined, as each of the hundreds of lines would be larger.
+// Add adds a line to the table. It is not inlined, as each of the hundreds of lines would be larger; nor are the
+// methods that complete the line.
 //
 //go:noinline
-func (t *Table) Add(method, path string, who Access, d Dialect, do Endpoint, summary string) {
-	*t = append(*t, &Route{method, path, who, d, do, summary})
+func (t *Table) Add(method, path string, who Access, d Dialect, do Endpoint, summary string) *Route {
+	r := &Route{Method: method, Path: path, Who: who, Dialect: d, Do: do, Summary: summary}
+	*t = append(*t, r)
+	return r
 }
+
+// Named gives the operation its name in the documents: what a developer would call the function.
+//
+//go:noinline
+func (r *Route) Named(name string) *Route { r.name = name; return r }
+
+// Example sets the body that the documents show.
+//
+//go:noinline
+func (r *Route) Example(body Object) *Route { r.example = body; return r }
+
+// Refuses adds what requests are refused for beyond the schemas.
+//
+//go:noinline
+func (r *Route) Refuses(what ...Refusal) *Route { r.refusals = append(r.refusals, what...); return r }
+
+// Requires names the properties that must be in a body that makes a record. A change of the record leaves those that
+// are absent as they are, so the type doesn't require them.
+//
+//go:noinline
+func (r *Route) Requires(properties ...string) *Route { r.required = properties; return r }
+
+// Limits says of such a body what its schema has in place of what its type says.
+//
+//go:noinline
+func (r *Route) Limits(limits Object) *Route { r.limits = limits; return r }
 
 // router finds the route of a request. A path without parameters is looked up literally, with all its methods; the
 // tree is asked for the others, since httprouter can't hold a literal next to a parameter. Paths are exact: nothing

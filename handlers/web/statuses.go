@@ -60,6 +60,9 @@ type RouteInfo struct {
 	Status                 int          // of success
 	Statuses               []int        // all that the route must be shown to answer
 	Output                 reflect.Type // of the answer; nil: none is described
+	Named                  bool         // with Route.Named
+	Example                Object       // of the body; nil: one made of samples
+	Refusals               []Refusal    // beyond the schemas, but for those of the frame
 }
 
 // Info returns what the line of the route says.
@@ -70,5 +73,6 @@ func (r *Route) Info() RouteInfo {
 		MaxBody:  r.Do.maxBody,
 		Status:   r.Do.status,
 		Statuses: r.statuses(), Output: r.Do.out,
+		Named: r.name != "", Example: r.example, Refusals: r.refusals,
 	}
 }
