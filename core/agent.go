@@ -11,8 +11,8 @@ type Agent struct {
 
 // AgentInput is what a caller wants an agent to be; nil leaves a field as it is.
 type AgentInput struct {
-	Name    *string `json:"name"`
-	Version *string `json:"version"`
+	Name    *string `json:"name" like:"name" max:"200"`
+	Version *string `json:"version" like:"line" max:"100"`
 }
 
 const maxVersion = 100 // characters

@@ -47,15 +47,15 @@ type Client struct {
 
 // ClientInput is what a caller wants a client to be; nil leaves a field as it is.
 type ClientInput struct {
-	ID                     *string   `json:"id"`
+	ID                     *string   `json:"id" like:"readonly"`
 	TenantID               *string   `json:"tenant_id"`
-	Name                   *string   `json:"name"`
-	RedirectURIs           *[]string `json:"redirect_uris"`
+	Name                   *string   `json:"name" like:"name" max:"200"`
+	RedirectURIs           *[]string `json:"redirect_uris" max:"20"`
 	ClientType             *string   `json:"client_type" enum:"public|confidential"`
-	Scopes                 *[]string `json:"scopes"`
-	GrantTypes             *[]string `json:"grant_types"`
-	AuthMethod             *string   `json:"token_endpoint_auth_method"`
-	PostLogoutRedirectURIs *[]string `json:"post_logout_redirect_uris"`
+	Scopes                 *[]string `json:"scopes" each:"scope"`
+	GrantTypes             *[]string `json:"grant_types" each:"grant"`
+	AuthMethod             *string   `json:"token_endpoint_auth_method" like:"auth_method"`
+	PostLogoutRedirectURIs *[]string `json:"post_logout_redirect_uris" max:"20"`
 	FirstParty             *bool     `json:"first_party"`
 	IDTokenAlg             *string   `json:"id_token_signed_response_alg" enum:"RS256|ES256"`
 	IDTokenClaims          *bool     `json:"id_token_claims"`

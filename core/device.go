@@ -29,8 +29,8 @@ var (
 
 // DeviceInput is what a caller wants a device to be; nil leaves a field as it is.
 type DeviceInput struct {
-	Name           *string `json:"name"`
-	AgentID        *string `json:"agent_id"` // of the owner; empty: none
+	Name           *string `json:"name" like:"name" max:"200"`
+	AgentID        *string `json:"agent_id" like:"uuid"` // of the owner; empty: none
 	Representative *bool   `json:"representative"`
 }
 

@@ -22,31 +22,32 @@ const LoopClientID = "loop"
 
 // EventSubscriber is the subscriber of an event or batch as it stands on the wire.
 type EventSubscriber struct {
-	ID          string      `json:"id"`
-	Email       Email       `json:"email"`
-	Status      string      `json:"status"`
+	ID          string      `json:"id" is:"needed" like:"uuid"`
+	Email       Email       `json:"email" is:"needed"`
+	Status      string      `json:"status" is:"needed" oneof:"active|unsubscribed|bounced|complaint|suppressed"`
 	Preferences Preferences `json:"preferences,omitempty"` // absent: the receiver keeps what it has
 }
 
 // Event is one change of one subscription on its way from the member to the send service.
 type Event struct {
-	ID         string          `json:"event_id"`
-	Type       string          `json:"event_type"`
-	TenantID   string          `json:"tenant_id"`
-	ListID     string          `json:"list_id"`
-	Subscriber EventSubscriber `json:"subscriber"`
-	OccurredAt Instant         `json:"occurred_at"`
+	ID         string          `json:"event_id" is:"needed" like:"uuid"`
+	Type       string          `json:"event_type" is:"needed" like:"event"`
+	TenantID   string          `json:"tenant_id" is:"needed" like:"uuid"`
+	ListID     string          `json:"list_id" is:"needed" like:"uuid"`
+	Subscriber EventSubscriber `json:"subscriber" is:"needed"`
+	OccurredAt Instant         `json:"occurred_at" is:"needed"`
 }
 
 // FullSync is one batch of a list copied whole. Every batch of a sync carries the sync's start.
 type FullSync struct {
-	SyncID      string            `json:"sync_id"`
-	BatchNo     int               `json:"batch_no"` // 1 to BatchTotal
-	BatchTotal  int               `json:"batch_total"`
-	TenantID    string            `json:"tenant_id"`
-	ListID      string            `json:"list_id"`
-	Subscribers []EventSubscriber `json:"subscribers"`
-	OccurredAt  Instant           `json:"occurred_at"`
+	SyncID string `json:"sync_id" is:"needed" like:"uuid"`
+	// 1 to BatchTotal
+	BatchNo     int               `json:"batch_no" is:"needed" min:"1" max:"1000000000"`
+	BatchTotal  int               `json:"batch_total" is:"needed" min:"1" max:"1000000000"`
+	TenantID    string            `json:"tenant_id" is:"needed" like:"uuid"`
+	ListID      string            `json:"list_id" is:"needed" like:"uuid"`
+	Subscribers []EventSubscriber `json:"subscribers" is:"needed" max:"1000"`
+	OccurredAt  Instant           `json:"occurred_at" is:"needed"`
 }
 
 // Validate checks the form of a received event and brings ids into lower case and the address into its

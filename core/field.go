@@ -29,11 +29,11 @@ const (
 // Field is something that a list asks its subscribers for, in addition to the address: on its subscribe form and on the
 // page of preferences. The value is a key of the preferences: a string, or true or false of a boolean.
 type Field struct {
-	Name     string  `json:"name" is:"required"` // key of the preferences, and name in forms
-	Label    string  `json:"label" is:"required"`
+	Name     string  `json:"name" is:"required" like:"key" min:"1" max:"40"`
+	Label    string  `json:"label" is:"required" like:"name" max:"200" about:"What people read"`
 	Type     string  `json:"type" is:"required" enum:"text|choice|boolean"`
-	Required bool    `json:"required"`         // of a boolean: must be true
-	Options  Strings `json:"options,omitzero"` // of a choice
+	Required bool    `json:"required"` // of a boolean: must be true
+	Options  Strings `json:"options,omitzero" max:"100" each:"name max=200" about:"Of a choice, and needed there"`
 }
 
 // Fields is a column that holds JSON.

@@ -140,7 +140,7 @@ type ImportInput struct {
 	DryRun           bool          `json:"dry_run"` // change nothing: say what would become of the lines
 	Mapping          ColumnMapping `json:"mapping"`
 	SubscriberStatus string        `json:"subscriber_status" enum:"active|pending"`
-	Source           string        `json:"source"`
+	Source           string        `json:"source" like:"line" max:"255"`
 	// leave the fields of those who are on the list; so it is without the right people.change
 	KeepFields bool `json:"keep_fields"`
 	// leave out columns that are neither in mapping, nor a field of the list, nor known by their name

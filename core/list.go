@@ -79,18 +79,18 @@ func (l *List) Active() bool { return l.Status == ListActive }
 
 // ListInput is what a caller wants a list to be; nil leaves a field as it is.
 type ListInput struct {
-	ID                 *string `json:"id"`
+	ID                 *string `json:"id" like:"readonly"`
 	TenantID           *string `json:"tenant_id"`
-	Name               *string `json:"name"`
+	Name               *string `json:"name" like:"name" max:"200"`
 	Status             *string `json:"status" enum:"active|inactive"`
-	ConfirmToken       *string `json:"confirm_token"`
+	ConfirmToken       *string `json:"confirm_token" oneof:"|live|receipt|trusted"`
 	RequireMailedProof *bool   `json:"require_mailed_proof"`
 	SyncRemovesAbsent  *bool   `json:"sync_removes_absent"`
 
-	Language    *string    `json:"language"`
-	Description *string    `json:"description"`
-	ConsentText *string    `json:"consent_text"`
-	Fields      *[]Field   `json:"fields"`
+	Language    *string    `json:"language" like:"language"`
+	Description *string    `json:"description" like:"text" max:"2000"`
+	ConsentText *string    `json:"consent_text" like:"text" max:"2000"`
+	Fields      *[]Field   `json:"fields" max:"30" each:"field"`
 	MailTexts   *MailTexts `json:"mail_texts"`
 
 	SubscribeRedirectURL   *string `json:"subscribe_redirect_url"`
@@ -98,7 +98,7 @@ type ListInput struct {
 	UnsubscribeRedirectURL *string `json:"unsubscribe_redirect_url"`
 
 	Archive *bool   `json:"archive"`
-	Slug    *string `json:"slug"`
+	Slug    *string `json:"slug" like:"slug" max:"80"`
 }
 
 // NewList makes a list of a tenant. An id in the input is ignored.

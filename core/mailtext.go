@@ -18,9 +18,9 @@ func checkLanguage(s string) error {
 
 // MailText is a tenant's own wording of a mail to subscribers. What is empty is the built-in text.
 type MailText struct {
-	Subject string `json:"subject,omitempty"`
+	Subject string `json:"subject,omitempty" like:"line" max:"200"`
 	// Text is what stands above the link; paragraphs are parted by an empty line.
-	Text string `json:"text,omitempty"`
+	Text string `json:"text,omitempty" like:"text" max:"4000"`
 }
 
 // MailTexts are the wordings of the mails to subscribers: of a list, else of its tenant, else built in.

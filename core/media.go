@@ -93,8 +93,8 @@ func (l MediaLimits) MediaFull(used int64) *Error {
 
 // MediaInput is what a caller wants a picture to be; nil leaves a field as it is.
 type MediaInput struct {
-	Name       *string `json:"name"`
-	Alt        *string `json:"alt"`
+	Name       *string `json:"name" like:"name" max:"200"`
+	Alt        *string `json:"alt" like:"line" max:"1000"`
 	Decorative *bool   `json:"decorative"`
 }
 

@@ -77,8 +77,8 @@ func NewModel(ownerID string, in ModelInput, now Instant) (m Model, err error) {
 
 // ModelChange is what an owner wants a model to be called; nil leaves a text as it is.
 type ModelChange struct {
-	Name        *string `json:"name"`
-	Description *string `json:"description"`
+	Name        *string `json:"name" like:"name" max:"200"`
+	Description *string `json:"description" like:"text" max:"4000"`
 }
 
 // Change takes over what the input holds.

@@ -13,18 +13,18 @@ const MaxRelays = 8
 // Relay takes a tenant's mails, in place of the daemon's own. The first that works is used.
 type Relay struct {
 	ID          string     `json:"id"`
-	Name        string     `json:"name,omitempty"` // for logs and figures; empty: the host
-	Host        string     `json:"host"`
-	Port        int        `json:"port"` // 0: 587, of tls implicit 465
+	Name        string     `json:"name,omitempty" like:"line" max:"60" about:"For logs and figures; empty: the host"`
+	Host        string     `json:"host" is:"needed" min:"1" about:"Host name or IP address"`
+	Port        int        `json:"port" min:"0" max:"65535" about:"0: 587, of tls implicit 465"`
 	TLS         string     `json:"tls" enum:"starttls|implicit|none"`
-	Username    string     `json:"username,omitempty"`
-	Password    string     `json:"password,omitempty"` // only told, never shown; absent: as it was
-	HasPassword bool       `json:"has_password"`
-	Connections int        `json:"connections"`          // 0: 4
-	MailsEach   int        `json:"mails_per_connection"` // 0: 1000
-	OneByOne    bool       `json:"one_by_one"`           // no PIPELINING, even if it is offered
-	DKIMSkip    Strings    `json:"dkim_skip"`            // header fields that the relay changes
-	Limits      SendLimits `json:"limits"`
+	Username    string     `json:"username,omitempty" max:"320" about:"For AUTH; goes together with a password"`
+	Password    string     `json:"password,omitempty" max:"1024" about:"For AUTH; absent: as it was; never shown"`
+	HasPassword bool       `json:"has_password" like:"readonly"`
+	Connections int        `json:"connections" min:"0" max:"64" about:"0: 4"`
+	MailsEach   int        `json:"mails_per_connection" min:"0" max:"1000000" about:"0: 1000"`
+	OneByOne    bool       `json:"one_by_one"` // no PIPELINING, even if it is offered
+	DKIMSkip    Strings    `json:"dkim_skip" each:"min=1 max=60" about:"Header fields that the relay changes"`
+	Limits      SendLimits `json:"limits" like:"period"`
 }
 
 // Label names the relay in logs and figures.
@@ -51,10 +51,13 @@ func (r *Relays) Scan(src any) error { return scanJSON(src, r) }
 
 // SendLimits bound what goes out in a time; 0: no limit.
 type SendLimits struct {
-	PerSecond     int `json:"per_second"`
-	PerPeriod     int `json:"per_period"`     // in any PeriodSeconds, gliding
-	PeriodSeconds int `json:"period_seconds"` // 1 to 86400
-	PerDay        int `json:"per_day"`        // by the days of UTC, counted across restarts
+	PerSecond int `json:"per_second" min:"0" max:"1000000000" about:"0: no limit"`
+	// in any PeriodSeconds, gliding
+	PerPeriod int `json:"per_period" min:"0" max:"1000000000" about:"0: no limit"`
+	// 1 to 86400
+	PeriodSeconds int `json:"period_seconds" min:"0" max:"86400" about:"Seconds of per_period, and needed with it"`
+	// by the days of UTC, counted across restarts
+	PerDay int `json:"per_day" min:"0" max:"1000000000" about:"0: no limit"`
 }
 
 // Column is the form of the column.

@@ -24,7 +24,7 @@ type Subscription struct {
 	ID          string      `db:"id" json:"id"`
 	ListID      string      `db:"list_id" json:"list_id"`
 	Email       Email       `db:"email" json:"email"`
-	Status      string      `db:"status" json:"status"`
+	Status      string      `db:"status" json:"status" enum:"pending|active|unsubscribed"`
 	Preferences Preferences `db:"preferences" json:"preferences"`
 	CreatedAt   Instant     `db:"created_at" json:"created_at"`
 

@@ -65,20 +65,20 @@ func (t *Tenant) Active() bool { return t.Status == TenantActive }
 
 // TenantInput is what a caller wants a tenant to be; nil leaves a field as it is.
 type TenantInput struct {
-	ID            *string   `json:"id"`
-	Name          *string   `json:"name"`
-	Domains       *[]string `json:"domains"`
+	ID            *string   `json:"id" like:"readonly"`
+	Name          *string   `json:"name" like:"name" max:"200"`
+	Domains       *[]string `json:"domains" max:"100"`
 	Status        *string   `json:"status" enum:"active|suspended"`
-	MailFrom      *string   `json:"mail_from"`
-	MailFromName  *string   `json:"mail_from_name"`
-	ReplyTo       *string   `json:"reply_to"`
-	PostalAddress *string   `json:"postal_address"`
+	MailFrom      *string   `json:"mail_from" like:"address"`
+	MailFromName  *string   `json:"mail_from_name" like:"line" max:"100"`
+	ReplyTo       *string   `json:"reply_to" like:"address"`
+	PostalAddress *string   `json:"postal_address" like:"text" max:"500"`
 	PublicURL     *string   `json:"public_url"`
-	BrandName     *string   `json:"brand_name"`
+	BrandName     *string   `json:"brand_name" like:"line" max:"60"`
 	BrandColor    *string   `json:"brand_color"`
 	BrandLogoURL  *string   `json:"brand_logo_url"`
 	PrivacyURL    *string   `json:"privacy_url"`
-	Language      *string   `json:"language"`
+	Language      *string   `json:"language" like:"language"`
 
 	MailTexts *MailTexts `json:"mail_texts"`
 
@@ -88,11 +88,11 @@ type TenantInput struct {
 	Approval        *string `json:"approval" enum:"none|second_person"`
 	FirstFew        *bool   `json:"first_few"`
 
-	TestAddresses *[]string `json:"test_addresses"`
-	TimeZone      *string   `json:"time_zone"`
+	TestAddresses *[]string `json:"test_addresses" max:"20" each:"email"`
+	TimeZone      *string   `json:"time_zone" like:"zone" max:"64"`
 
-	Relays     *[]Relay    `json:"relays"`
-	SendLimits *SendLimits `json:"send_limits"`
+	Relays     *[]Relay    `json:"relays" max:"8"`
+	SendLimits *SendLimits `json:"send_limits" like:"period"`
 }
 
 // NewTenant makes a tenant. An id in the input is ignored.

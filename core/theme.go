@@ -51,8 +51,8 @@ func (c *ThemeColors) Scan(src any) error { return scanJSON(src, c) }
 
 // SocialLink leads to the sender somewhere else.
 type SocialLink struct {
-	Name string `json:"name"`
-	URL  string `json:"url"`
+	Name string `json:"name" like:"social_name" min:"1" max:"60"`
+	URL  string `json:"url" like:"social_url" min:"1" max:"2000"`
 }
 
 // SocialLinks are the links in the footer of a theme.
@@ -94,37 +94,37 @@ type Theme struct {
 
 // ThemeColorsInput is what a caller wants colours to be; nil leaves one as it is.
 type ThemeColorsInput struct {
-	Page   *string `json:"page"`
-	Card   *string `json:"card"`
-	Text   *string `json:"text"`
-	Title  *string `json:"title"`
-	Muted  *string `json:"muted"`
-	Link   *string `json:"link"`
-	Accent *string `json:"accent"`
-	On     *string `json:"on"`
-	Tint   *string `json:"tint"`
-	Line   *string `json:"line"`
+	Page   *string `json:"page" like:"color" about:"Around the mail"`
+	Card   *string `json:"card" like:"color" about:"Beneath the text"`
+	Text   *string `json:"text" like:"color" about:"Of paragraphs"`
+	Title  *string `json:"title" like:"color" about:"Of headings"`
+	Muted  *string `json:"muted" like:"color" about:"Of footer and captions"`
+	Link   *string `json:"link" like:"color" about:"Of links"`
+	Accent *string `json:"accent" like:"color" about:"Of buttons and bars"`
+	On     *string `json:"on" like:"color" about:"Of text on accent"`
+	Tint   *string `json:"tint" like:"color" about:"Beneath boxes and code"`
+	Line   *string `json:"line" like:"color" about:"Of dividers and tables"`
 }
 
 // ThemeInput is what a caller wants a theme to be; nil leaves a field as it is.
 type ThemeInput struct {
-	Name          *string           `json:"name"`
-	Base          *string           `json:"base" enum:"letter|journal|studio|lantern"`
+	Name          *string           `json:"name" like:"name" max:"200"`
+	Base          *string           `json:"base" enum:"letter|journal|studio|lantern" like:"base"`
 	Light         *ThemeColorsInput `json:"light"`
 	Dark          *ThemeColorsInput `json:"dark"`
-	Font          *string           `json:"font"`
-	HeadingFont   *string           `json:"heading_font"`
-	Size          *int              `json:"size"`
-	HeadingWeight *int              `json:"heading_weight"`
-	Width         *int              `json:"width"`
-	Padding       *int              `json:"padding"`
-	Radius        *int              `json:"radius"`
+	Font          *string           `json:"font" like:"font"`
+	HeadingFont   *string           `json:"heading_font" like:"font"`
+	Size          *int              `json:"size" min:"14" max:"20" about:"Pixels of text"`
+	HeadingWeight *int              `json:"heading_weight" like:"weight"`
+	Width         *int              `json:"width" min:"480" max:"680" about:"Pixels of the column"`
+	Padding       *int              `json:"padding" min:"0" max:"48" about:"Pixels at the column's sides"`
+	Radius        *int              `json:"radius" min:"0" max:"24" about:"Pixels of corners"`
 	Masthead      *string           `json:"masthead" enum:"bar|center|left"`
-	LogoURL       *string           `json:"logo_url"`
-	LogoWidth     *int              `json:"logo_width"`
-	FooterText    *string           `json:"footer_text"`
-	PostalAddress *string           `json:"postal_address"`
-	Social        *[]SocialLink     `json:"social"`
+	LogoURL       *string           `json:"logo_url" like:"picture_url" max:"2000" about:"Empty: the tenant's"`
+	LogoWidth     *int              `json:"logo_width" min:"24" max:"600" about:"Pixels"`
+	FooterText    *string           `json:"footer_text" like:"footer" max:"1000" about:"Lines before the link to leave"`
+	PostalAddress *string           `json:"postal_address" like:"footer" max:"500" about:"Empty: the tenant's"`
+	Social        *[]SocialLink     `json:"social" max:"10"`
 }
 
 // NewTheme makes a theme of a tenant out of the values of its base.

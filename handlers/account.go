@@ -85,7 +85,7 @@ func profileOf(u core.User) userProfile {
 
 type registerRequest struct {
 	Email    core.Email `json:"email" is:"required"`
-	Password string     `json:"password" is:"required"`
+	Password string     `json:"password" is:"required" min:"8" max:"256"`
 }
 
 // register answers an address that exists like a new one, with an id that no user has.
@@ -134,7 +134,7 @@ func (a account) forgot(c *web.Call, in forgotRequest) (web.None, error) {
 type resetRequest struct {
 	Email       core.Email `json:"email" is:"required"`
 	Token       string     `json:"token" is:"required"`
-	NewPassword string     `json:"new_password" is:"required"`
+	NewPassword string     `json:"new_password" is:"required" min:"8" max:"256"`
 	// also disable the OAuth clients that the user created
 	DisableClients bool `json:"disable_clients"`
 }

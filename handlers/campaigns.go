@@ -102,9 +102,9 @@ func writtenOf(f *core.CampaignFields) written {
 // contentInput is what a caller wants a content to be; an absent field stays as it is.
 type contentInput struct {
 	Kind   *string `json:"kind" enum:"markdown|blocks|html|text"`
-	Source *string `json:"source"`
-	Text   *string `json:"text"`
-	Layout *string `json:"layout"`
+	Source *string `json:"source" max:"1048576" about:"Markdown, blocks as JSON, HTML or text, as kind says"`
+	Text   *string `json:"text" max:"1048576" about:"Text part of kind html; empty: made of the HTML"`
+	Layout *string `json:"layout" about:"Name of a template around kind html or text"`
 }
 
 // JudgeKeys implements keyJudge.
@@ -114,11 +114,11 @@ func (in *contentInput) JudgeKeys(unknown []string) error {
 
 // utmInput is what a caller wants the parameters of links to be; an absent one stays as it is.
 type utmInput struct {
-	Source   *string `json:"source"`
-	Medium   *string `json:"medium"`
-	Campaign *string `json:"campaign"`
-	Term     *string `json:"term"`
-	Content  *string `json:"content"`
+	Source   *string `json:"source" like:"line" max:"100" about:"Who refers the visitor"`
+	Medium   *string `json:"medium" like:"line" max:"100"`
+	Campaign *string `json:"campaign" like:"line" max:"100"`
+	Term     *string `json:"term" like:"line" max:"100"`
+	Content  *string `json:"content" like:"line" max:"100"`
 }
 
 // JudgeKeys implements keyJudge.
@@ -128,26 +128,26 @@ func (in *utmInput) JudgeKeys(unknown []string) error {
 
 // fieldsInput is what a caller wants a campaign to say; an absent field stays as it is.
 type fieldsInput struct {
-	Name               *string         `json:"name"`
-	ListIDs            *[]string       `json:"list_ids"`
-	Subject            *string         `json:"subject"`
-	Preheader          *string         `json:"preheader"`
-	FromName           *string         `json:"from_name"`
-	FromEmail          *string         `json:"from_email"`
-	ReplyTo            *string         `json:"reply_to"`
-	Language           *string         `json:"language"`
-	Tracking           *string         `json:"tracking" enum:"off|totals|persons"`
+	Name               *string         `json:"name" like:"line" max:"998"`
+	ListIDs            *[]string       `json:"list_ids" like:"set" max:"20" each:"uuid"`
+	Subject            *string         `json:"subject" like:"line" max:"998" about:"The subject, with placeholders"`
+	Preheader          *string         `json:"preheader" like:"line" max:"255"`
+	FromName           *string         `json:"from_name" like:"line" max:"100"`
+	FromEmail          *string         `json:"from_email" like:"address sender"`
+	ReplyTo            *string         `json:"reply_to" like:"address" about:"Empty: the tenant's"`
+	Language           *string         `json:"language" like:"language"`
+	Tracking           *string         `json:"tracking" enum:"off|totals|persons" like:"tracking"`
 	Template           json.RawMessage `json:"template"`
-	Theme              *string         `json:"theme"`
-	Content            *contentInput   `json:"content"`
-	UTM                *utmInput       `json:"utm"`
-	ExcludeListIDs     *[]string       `json:"exclude_list_ids"`
-	ExcludeCampaignIDs *[]string       `json:"exclude_campaign_ids"`
+	Theme              *string         `json:"theme" like:"theme"`
+	Content            *contentInput   `json:"content" like:"content"`
+	UTM                *utmInput       `json:"utm" like:"strict" about:"Added to links that have no utm parameters"`
+	ExcludeListIDs     *[]string       `json:"exclude_list_ids" like:"set" max:"20" each:"uuid"`
+	ExcludeCampaignIDs *[]string       `json:"exclude_campaign_ids" like:"set" max:"20" each:"uuid"`
 
-	Audience *followUpInput `json:"audience"`
+	Audience *followUpInput `json:"audience" like:"strict"`
 
-	Attachments   *[]string `json:"attachments"`
-	TestAddresses *[]string `json:"test_addresses"`
+	Attachments   *[]string `json:"attachments" like:"set attachments" max:"10" each:"uuid"`
+	TestAddresses *[]string `json:"test_addresses" like:"tests" max:"20" each:"email"`
 
 	Archive *bool `json:"archive"` // no part of a version: it can be changed at any time
 }
@@ -214,8 +214,8 @@ func (in *fieldsInput) change(f *core.CampaignFields) error {
 
 // followUpInput is whom of another campaign's readers a caller wants a campaign to go to; without of, to all its own.
 type followUpInput struct {
-	Of  string `json:"of"`
-	Who string `json:"who" enum:"same|joined|unopened"`
+	Of  string `json:"of" like:"uuid"`
+	Who string `json:"who" enum:"same|joined|unopened" is:"needed"`
 }
 
 // JudgeKeys implements keyJudge.
@@ -259,7 +259,7 @@ func takeIDs(field string, from, to *[]string) error {
 type newCampaign struct {
 	TenantID string `json:"tenant_id" is:"uuid"` // empty: that of the list, or the only one of the caller
 	fieldsInput
-	Key *string `header:"Idempotency-Key"`
+	Key *string `header:"Idempotency-Key" like:"idempotency_key"`
 }
 
 func (in *newCampaign) CheckInput() error {
@@ -372,7 +372,7 @@ type campaignFilter struct {
 	TenantID string             `query:"tenant_id"`
 	State    core.CampaignState `query:"state" enum:"draft|in_review|approved|scheduled|sending|sent|archived"`
 	ListID   string             `query:"list_id"`
-	Text     string             `query:"q"`
+	Text     string             `query:"q" max:"200"`
 }
 
 func (in *campaignFilter) CheckInput() error { return checkQuery(in.Text) }

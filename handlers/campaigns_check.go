@@ -392,8 +392,8 @@ func (d Drafts) Check(ctx context.Context, c *core.Campaign, version int64, link
 
 // draftCheck asks for the check of a campaign.
 type draftCheck struct {
-	Version int64 `json:"version"` // 0: the one that is written on
-	Links   bool  `json:"links"`   // also whether the links answer
+	Version int64 `json:"version" like:"whole" about:"0: the one that is written on"`
+	Links   bool  `json:"links" about:"Also ask whether the links answer"`
 }
 
 // check looks for what is wrong with a campaign, or probably not meant.

@@ -56,9 +56,9 @@ func (a campaigns) correction(c *web.Call, _ string) (core.Correction, error) {
 
 // correctionInput is what pages are to show of a campaign; an absent field is as it was sent.
 type correctionInput struct {
-	Subject *string `json:"subject"`
-	Source  *string `json:"source"`
-	Text    *string `json:"text"` // of kind html
+	Subject *string `json:"subject" like:"line" max:"998" about:"Absent: as it was sent"`
+	Source  *string `json:"source" max:"1048576" about:"Content in the kind that was sent; absent: as it was"`
+	Text    *string `json:"text" max:"1048576" about:"Text part of kind html; absent: as it was sent"`
 }
 
 // JudgeKeys implements keyJudge.

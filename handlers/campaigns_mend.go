@@ -62,7 +62,7 @@ func (a campaigns) links(c *web.Call, _ string) ([]core.Link, error) {
 // linkMending says where a link leads from now on.
 type linkMending struct {
 	No     string `path:"no,text"`
-	Target string `json:"target" is:"required"` // empty: to the address as it was written
+	Target string `json:"target" is:"required" like:"target" max:"4096"`
 }
 
 func (in *linkMending) CheckInput() error {

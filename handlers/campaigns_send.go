@@ -112,13 +112,13 @@ func (a campaigns) drafts(c *web.Call) Drafts {
 
 // draftPreview asks for the mail of a campaign.
 type draftPreview struct {
-	Version int64      `json:"version"` // 0: the one that is written on
-	Email   core.Email `json:"email"`   // of a subscriber; empty: a reader of whom nothing is known
+	Version int64      `json:"version" like:"whole"`
+	Email   core.Email `json:"email"` // of a subscriber; empty: a reader of whom nothing is known
 
 	// Placeholders stay as they stand, so that the parts are templates: what the text of the campaign becomes.
 	Placeholders bool `json:"placeholders"`
 
-	Correction *correctionInput `json:"correction"` // of a campaign that was sent: what pages would show
+	Correction *correctionInput `json:"correction" like:"corrected"`
 }
 
 // previewedDraft are the rendered parts of a campaign's mail.
@@ -184,8 +184,9 @@ func (a campaigns) preview(c *web.Call, in draftPreview) (out previewedDraft, er
 
 // draftTest says where tests of a campaign go.
 type draftTest struct {
-	Version int64     `json:"version"` // 0: the one that is written on
-	To      *[]string `json:"to"`      // absent: to the test group of the campaign, else to that of its tenant
+	Version int64 `json:"version" like:"whole"`
+	// absent: to the test group of the campaign, else to that of its tenant
+	To *[]string `json:"to" min:"1" max:"20" each:"email" about:"Absent: the test group"`
 }
 
 // queuedTests says that mails will go out, and where to.
@@ -263,7 +264,7 @@ func mayTest(c *web.Call, s *store.Store, email core.Email) error {
 // draftReview asks for another person's approval.
 type draftReview struct {
 	WantedAt core.Instant `json:"wanted_at"`
-	Note     string       `json:"note"`
+	Note     string       `json:"note" max:"2000"`
 	ifMatch
 }
 
@@ -333,7 +334,7 @@ func (a campaigns) moved(c *web.Call, ifMatch *string, move func(context.Context
 
 // draftApproval names the version that was looked at.
 type draftApproval struct {
-	Version int64 `json:"version" is:"required"`
+	Version int64 `json:"version" is:"required" like:"whole" min:"1"`
 	ifMatch
 }
 
@@ -398,13 +399,15 @@ func (a campaigns) changedSince(c *web.Call, r *store.CampaignSending, err error
 // campaignSending asks for the sending of a version.
 type campaignSending struct {
 	draftApproval
-	ScheduledAt string  `json:"scheduled_at"`
-	WindowStart string  `json:"window_start"`
-	WindowEnd   string  `json:"window_end"`
-	TimeZone    string  `json:"time_zone"`    // of times without an offset; empty: the tenant's
-	Undo        int64   `json:"undo_seconds"` // how long the start waits for an undo
-	FirstFew    *bool   `json:"first_few"`    // some readers get it first; absent: as the tenant has it
-	Key         *string `header:"Idempotency-Key"`
+	ScheduledAt string `json:"scheduled_at" like:"time" about:"Not before; without an offset in time_zone"`
+	WindowStart string `json:"window_start" like:"time" about:"Nothing goes out before"`
+	WindowEnd   string `json:"window_end" like:"time" about:"Nothing goes out after"`
+	// of times without an offset; empty: the tenant's
+	TimeZone string `json:"time_zone" max:"64" about:"Name of the IANA database; empty: the tenant's"`
+	// how long the start waits for an undo
+	Undo     int64   `json:"undo_seconds" min:"0" max:"600"`
+	FirstFew *bool   `json:"first_few"` // some readers get it first; absent: as the tenant has it
+	Key      *string `header:"Idempotency-Key" like:"idempotency_key"`
 }
 
 // times reads when the mails go out.
@@ -466,7 +469,7 @@ func audienceOf(a core.Audience) audience {
 
 // countedVersion asks for the sum of a version's audience.
 type countedVersion struct {
-	Version int64 `query:"version"` // 0: the one that is written on
+	Version int64 `query:"version" like:"whole"`
 }
 
 // countAudience says to whom a campaign would go now.

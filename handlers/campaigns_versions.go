@@ -75,7 +75,7 @@ func (a campaigns) showVersion(c *web.Call, in numberedVersion) (wholeVersion, e
 // namedVersion is the name of a version; empty: it has none.
 type namedVersion struct {
 	numberedVersion
-	Name string `json:"name" is:"required"`
+	Name string `json:"name" is:"required" like:"line" max:"255"`
 }
 
 func (in *namedVersion) CheckInput() error { return checkText("name", in.Name) }

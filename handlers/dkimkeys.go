@@ -123,8 +123,8 @@ func (a dkimKeys) list(c *web.Call, in tenantFilter, page core.Page) ([]dkimKey,
 // newDKIMKey is the body of POST /api/admin/dkim-keys. Without a tenant the key is the daemon's own.
 type newDKIMKey struct {
 	TenantID  string `json:"tenant_id"`
-	Domain    string `json:"domain" is:"required"`
-	Selector  string `json:"selector"`
+	Domain    string `json:"domain" is:"required" min:"1" about:"Of the senders: one of the tenant's"`
+	Selector  string `json:"selector" like:"selector" max:"100"`
 	Algorithm string `json:"algorithm" enum:"rsa|ed25519"`
 	Status    string `json:"status" enum:"active|inactive"`
 }

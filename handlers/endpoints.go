@@ -104,10 +104,10 @@ func (a endpoints) list(c *web.Call, in tenantFilter, page core.Page) ([]endpoin
 // newEndpoint is the body of POST /api/admin/webhook-endpoints.
 type newEndpoint struct {
 	TenantID string   `json:"tenant_id"`
-	Name     string   `json:"name"`
-	URL      string   `json:"url" is:"required"`
-	ListID   string   `json:"list_id"`
-	Events   []string `json:"events"`
+	Name     string   `json:"name" like:"line" max:"100"`
+	URL      string   `json:"url" is:"required" like:"receiver" min:"1" max:"2000"`
+	ListID   string   `json:"list_id" about:"Only events of this list; empty: of every list"`
+	Events   []string `json:"events" each:"event" about:"Only events of these types; none: all"`
 	Disabled bool     `json:"disabled"` // nothing is sent until it is switched on
 }
 
@@ -150,10 +150,10 @@ func (a endpoints) show(c *web.Call, id string) (endpoint, error) {
 
 // endpointChange is the body of PUT /api/admin/webhook-endpoints/:id; an absent field stays as it is.
 type endpointChange struct {
-	Name     *string   `json:"name"`
-	URL      *string   `json:"url"`
-	ListID   *string   `json:"list_id"` // empty: every list
-	Events   *[]string `json:"events"`  // none: all
+	Name     *string   `json:"name" like:"line" max:"100"`
+	URL      *string   `json:"url" like:"receiver" min:"1" max:"2000"`
+	ListID   *string   `json:"list_id" about:"Only events of this list; empty: of every list"`
+	Events   *[]string `json:"events" each:"event" about:"Only events of these types; none: all"`
 	Disabled *bool     `json:"disabled"`
 }
 
@@ -222,7 +222,7 @@ func (a endpoints) try(c *web.Call, id string) (core.EndpointTest, error) {
 
 // secretOverlap says how long the secret before the newest stays good.
 type secretOverlap struct {
-	Seconds *int `json:"overlap_seconds"`
+	Seconds *int `json:"overlap_seconds" min:"0" max:"2592000"`
 }
 
 // CheckInput refuses a time that is negative or too long.

@@ -13,7 +13,7 @@ const hygieneBudget = 3 * time.Second
 
 // hygieneQuery says how long a silence is meant.
 type hygieneQuery struct {
-	Months *int `query:"months"`
+	Months *int `query:"months" min:"3" max:"12"`
 }
 
 // CheckInput refuses a silence that is too short or too long.
@@ -42,7 +42,7 @@ func (a listExtras) hygiene(c *web.Call, in hygieneQuery) (core.Hygiene, error) 
 // askInput is the body of POST /api/admin/newsletter-lists/{id}/ask-again.
 type askInput struct {
 	Who    string `json:"who" is:"required" enum:"unconfirmed|silent"`
-	Months *int   `json:"months"`
+	Months *int   `json:"months" min:"3" max:"12"`
 	After  string `json:"after" is:"uuid"` // next of an earlier answer
 }
 

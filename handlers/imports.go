@@ -91,7 +91,7 @@ func (a imports) list(c *web.Call, in importFilter, page core.Page) ([]core.Impo
 // importedFile says which list an uploaded file is for, and how it is called.
 type importedFile struct {
 	ListID string `query:"list_id,required,uuid"`
-	Name   string `query:"name"`
+	Name   string `query:"name" like:"line" max:"255"`
 }
 
 // CheckInput refuses a name that the record of consents would cut.

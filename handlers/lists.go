@@ -96,7 +96,7 @@ func (a listExtras) reasons(c *web.Call, id string) ([]leaveReason, error) {
 
 // growthQuery says of how many days the counts are shown.
 type growthQuery struct {
-	Days *int `query:"days"`
+	Days *int `query:"days" min:"1" max:"366"`
 }
 
 const defaultGrowth, maxGrowth = 30, 366
@@ -120,7 +120,7 @@ func (a listExtras) growth(c *web.Call, in growthQuery) ([]core.DayCounts, error
 
 // driftQuery says how many of the subscriptions that differ are shown.
 type driftQuery struct {
-	Sample *int `query:"sample"`
+	Sample *int `query:"sample" min:"0" max:"100"`
 }
 
 const defaultSample, maxSample = 10, 100

@@ -86,7 +86,7 @@ func providerRequest(c *web.Call, body []byte) *report.Request {
 // providerEvent is the specification's ProviderEvent.
 type providerEvent struct {
 	EventType  string       `json:"event_type" is:"required" enum:"bounce|hard_bounced|soft_bounced|complaint|suppression|delivery|open|click"`
-	MessageID  string       `json:"message_id" is:"required"`
+	MessageID  string       `json:"message_id" is:"required" min:"1" max:"998"`
 	TenantID   string       `json:"tenant_id" is:"required,uuid"`
 	Email      core.Email   `json:"email" is:"required"`
 	OccurredAt core.Instant `json:"occurred_at" is:"required"`

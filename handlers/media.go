@@ -78,7 +78,7 @@ func (a media) find(c *web.Call) error {
 // mediaFilter narrows the list of pictures.
 type mediaFilter struct {
 	TenantID string `query:"tenant_id"`
-	Q        string `query:"q"` // in the name, or in the alt
+	Q        string `query:"q" max:"200"` // in the name, or in the alt
 }
 
 func (in *mediaFilter) CheckInput() error { return checkQuery(in.Q) }

@@ -113,9 +113,9 @@ func (a models) list(c *web.Call, _ struct{}, page core.Page) ([]core.Model, err
 func modelKey(m core.Model) string { return strconv.FormatInt(m.No, 10) }
 
 type libraryQuery struct {
-	Limit  *int   `query:"limit"`
+	Limit  *int   `query:"limit" min:"1" max:"100"`
 	Cursor string `query:"cursor"`
-	Q      string `query:"q"`
+	Q      string `query:"q" max:"200"`
 	Owner  string `query:"owner" enum:"me"`
 	Access string `query:"access" enum:"shared|public"`
 }
@@ -193,7 +193,7 @@ func (a models) update(c *web.Call, in core.ModelChange) (core.Model, error) {
 
 // visibilityRequest leaves the words to core: a wrong one has a code of its own.
 type visibilityRequest struct {
-	Visibility string `json:"visibility" is:"required"`
+	Visibility string `json:"visibility" is:"required" oneof:"private|tenant|public"`
 }
 
 func (a models) setVisibility(c *web.Call, in visibilityRequest) (core.Model, error) {

@@ -36,7 +36,7 @@ type newsletter struct {
 const meansReceipt = "receipt"
 
 type subscribeRequest struct {
-	ListID      string           `json:"list_id" is:"required"`
+	ListID      string           `json:"list_id" is:"required" min:"1"`
 	Email       core.Email       `json:"email" is:"required"`
 	Preferences core.Preferences `json:"preferences"`
 	Source      string           `json:"source"`
@@ -180,7 +180,7 @@ func (a newsletter) confirm(c *web.Call, in tokenQuery) (core.Subscription, erro
 }
 
 type tokenBody struct {
-	Token string `json:"token" is:"required"`
+	Token string `json:"token" is:"required" min:"1"`
 }
 
 func (a newsletter) unsubscribe(c *web.Call, in tokenBody) (core.Subscription, error) {
@@ -245,7 +245,7 @@ func oneClick[Out any](e web.Endpoint, fn func(*web.Call, string) (Out, error)) 
 }
 
 type listAndEmail struct {
-	ListID string     `json:"list_id" is:"required"`
+	ListID string     `json:"list_id" is:"required" min:"1"`
 	Email  core.Email `json:"email" is:"required"`
 }
 
@@ -337,7 +337,7 @@ func (a newsletter) preferences(c *web.Call, in listAndEmailQuery) (sub core.Sub
 }
 
 type preferencesRequest struct {
-	ListID      string           `json:"list_id" is:"required"`
+	ListID      string           `json:"list_id" is:"required" min:"1"`
 	Email       core.Email       `json:"email" is:"required"`
 	Preferences core.Preferences `json:"preferences" is:"required"`
 }

@@ -19,7 +19,7 @@ type clientForm struct {
 
 // loginRequest is the password grant (RFC 6749 section 4.3.2).
 type loginRequest struct {
-	GrantType string `form:"grant_type,required"`
+	GrantType string `form:"grant_type,required" min:"1" oneof:"password"`
 	Username  string `form:"username,required"`
 	Password  string `form:"password,required"`
 	OTP       string `form:"otp"` // of a user with a second factor
@@ -29,7 +29,7 @@ type loginRequest struct {
 
 // refreshRequest is RFC 6749 section 6.
 type refreshRequest struct {
-	GrantType    string `form:"grant_type,required"`
+	GrantType    string `form:"grant_type,required" min:"1" oneof:"refresh_token"`
 	RefreshToken string `form:"refresh_token,required"`
 	Scope        string `form:"scope"`
 	clientForm

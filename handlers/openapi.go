@@ -14,7 +14,7 @@ const apiVersion = "0.1.0"
 // api is what the documents say beyond the table.
 var api = web.API{
 	Version: apiVersion, Documents: documents, DocumentOf: documentOf, TypeNames: typeNames,
-	Limits: limitsOf, Needed: neededIn, Twins: twins, Twinned: twinned,
+	Forms: inputForms, Limits: limitsOf, Twins: twins, Twinned: twinned,
 	TextParameters: []string{"provider"}, FieldWords: fieldWords, TagWords: tagWords,
 	SampleTexts: sampleTexts, SampleNumbers: sampleNumbers, SampleID: exampleID,
 }

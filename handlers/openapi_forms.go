@@ -2,7 +2,9 @@ package handlers
 
 import (
 	"maps"
+	"reflect"
 	"slices"
+	"strings"
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
@@ -13,36 +15,181 @@ import (
 const (
 	noControls = `[^\x00-\x1f\x7f-\x9f]*`
 	visible    = `[^\s\x00-\x1f\x7f-\x9f]`
+	unspaced   = `[^\s{\x00-\x1f\x7f-\x9f]`
+	atom       = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
 	dnsLabel   = `[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?`
 )
 
-// line is a text of one line, text one of several, and name a line that is not empty.
-func line(most int) web.Object {
-	return web.Object{"maxLength": most, "pattern": "^" + noControls + "$"}
+// languages are those that the program speaks; empty: the one above, or English.
+var languages = append([]string{""}, core.Languages...)
+
+// filled is a string that is not empty.
+var filled = web.Object{"minLength": 1}
+
+// onlyKnown refuses properties that are not named.
+var onlyKnown = web.Object{"additionalProperties": false}
+
+// inputForms are what the tags like and each of inputs name: patterns, and words that are known elsewhere. The rules
+// themselves are in core; TestDocumentedLimits holds the documents against them.
+var inputForms = map[string]web.Object{
+	// A text of one line, one that is not empty, and a text of several.
+	"line": {"pattern": "^" + noControls + "$"},
+	"name": {"minLength": 1, "pattern": "^" + noControls + visible + noControls + "$"},
+	"text": {"pattern": `^([^\x00-\x1f\x7f-\x9f]|\r?\n)*$`},
+
+	// An e-mail address, or empty. It is no union of both, of which generators make a type of its own.
+	"address": {
+		"maxLength": 254,
+		"pattern":   `^(` + atom + `(\.` + atom + `)*@` + dnsLabel + `(\.` + dnsLabel + `)*\.[A-Za-z]{2,63}|)$`,
+		"not":       web.Object{"pattern": "^[^@]{65}"},
+	},
+	"email": {"format": "email"},
+	// A time with an offset or without one, or empty.
+	"time": {"pattern": `^((19[7-9][0-9]|[2-9][0-9]{3})-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2}` +
+		`(\.[0-9]+)?)?([Zz]|[+-][0-9]{2}:[0-9]{2})?|)$`},
+	"language": {"enum": languages},
+	"uuid":     {"format": "uuid"}, // as other services send ids
+	"whole":    {"minimum": 0, "maximum": maxWhole},
+	"set":      {"uniqueItems": true},
+	"strict":   onlyKnown,
+	"readonly": {"readOnly": true}, // of the record's own form: a change may bring it as it stands
+
+	"slug": {"pattern": "^([a-z0-9]+(-[a-z0-9]+)*)?$"},
+	"key": {
+		"pattern":     "^[A-Za-z][A-Za-z0-9_]*$",
+		"description": "Key of the preferences, and name in forms; neither email nor source",
+	},
+	"field": never(
+		without(where(web.Object{"type": word("choice")}), web.Object{"options": web.Object{"minItems": 1}}),
+		where(web.Object{"type": word("text", "boolean"), "options": web.Object{"minItems": 1}}),
+	),
+	// A limit for a period without its length is refused, and a length without a limit.
+	"period": never(
+		without(where(web.Object{"per_period": positive}), web.Object{"period_seconds": positive}),
+		without(where(web.Object{"period_seconds": positive}), web.Object{"per_period": positive}),
+	),
+	"scope":    word(core.AllScopes...),
+	"grant":    word(core.ClientGrants...),
+	"event":    word(core.EventActivated, core.EventUnsubscribed, core.EventPreferences),
+	"receiver": {"pattern": "^https?://[^/]"},
+	"provider": {"enum": report.Names()}, "provider_name": {"pattern": "^[a-z0-9][a-z0-9_-]{0,63}$"},
+	"provider_secret": {
+		"description": "As the provider has given it; of kinds generic, postmark and mailjet one is made where none is " +
+			"given",
+	},
+	"selector": {
+		"pattern":     "^(" + dnsLabel + `(\.` + dnsLabel + ")*)?$",
+		"description": "Its name in the DNS; by default newsletterd, of ed25519 newsletterd-ed",
+	},
+	"auth_method": {
+		"enum":        []string{"", "none", "client_secret_basic", "client_secret_post"},
+		"description": "Of a public client none, of a confidential one a secret",
+	},
+	"zone": {
+		"description": "Name of the IANA database in which times without an offset are read; empty: they are refused",
+	},
+
+	"template_name": {"pattern": `^[^/\x00-\x1f\x7f-\x9f]*$`},
+	"font":          word(core.ThemeFonts...), "weight": {"enum": []int{400, 500, 600, 700, 800}},
+	"base":        {"description": "What it is made of; it can't be changed"},
+	"color":       {"pattern": "^#[0-9A-Fa-f]{6}$"},
+	"footer":      {"pattern": `^(([^{\x00-\x1f\x7f-\x9f]|\r?\n)|\{[^{%\x00-\x1f\x7f-\x9f])*\{?$`},
+	"picture_url": {"pattern": `^(https://[A-Za-z0-9][A-Za-z0-9.-]*(/` + unspaced + `*)?)?$`},
+	"social_name": {"pattern": `^[^{\x00-\x1f\x7f-\x9f]*` + unspaced + `[^{\x00-\x1f\x7f-\x9f]*$`},
+	"social_url":  {"pattern": `^https?://[A-Za-z0-9][A-Za-z0-9.-]*(/` + unspaced + `*)?$`},
+
+	"content": {"additionalProperties": false, "not": web.Object{"anyOf": []web.Object{
+		without(where(web.Object{"kind": web.Object{}, "text": filled}), web.Object{"kind": word(core.ContentHTML)}),
+		without(where(web.Object{"kind": web.Object{}, "layout": filled}),
+			web.Object{"kind": word(core.ContentHTML, core.ContentText)}),
+	}}},
+	"theme": {"description": "Of the kinds markdown and blocks: " + strings.Join(core.BuiltInThemes, ", ") +
+		", or the id or name of an own theme; empty: the first"},
+	"tracking": {"description": "totals: how often it was opened, and which links were followed; persons: by whom, " +
+		"too, of a tenant with tracking_consent those who have agreed"},
+	"sender":      {"description": "In a domain of the tenant; empty: the tenant's"},
+	"attachments": {"description": "Ids of media, pictures or PDF, that come with the mails: 5 MiB together"},
+	"tests":       {"description": "Where its tests go; none: to the tenant's test group"},
+	"corrected": {
+		"additionalProperties": false, "description": "Of a campaign that was sent: what pages would show",
+	},
+	"target": {
+		"pattern":     `^(https?://[^\s{}]+|)$`,
+		"description": "Where the link leads from now on; empty: to the address as it was written",
+	},
+	"status_code": {"pattern": `^([45]([0-9]{2}|\.[0-9]{1,3}\.[0-9]{1,3}))?$`},
+
+	"idempotency_key": {"minLength": 1, "maxLength": 255, "pattern": "^[ -~]*$"},
+	"upload_key":      {"pattern": "^[A-Za-z0-9_-]*$"},
 }
 
-func text(most int) web.Object {
-	return web.Object{"maxLength": most, "pattern": `^([^\x00-\x1f\x7f-\x9f]|\r?\n)*$`}
-}
+// maxWhole is the largest number up to which all whole ones are numbers of JavaScript, too.
+const maxWhole = 1<<53 - 1
 
-func name(most int) web.Object {
-	return web.Object{"minLength": 1, "maxLength": most, "pattern": "^" + noControls + visible + noControls + "$"}
-}
+// limitsOf are what no tag says: which properties of an object go together ("" is the object), and what those of
+// answers are.
+var limitsOf = map[reflect.Type]map[string]web.Object{
+	reflect.TypeFor[core.ClientInput](): {"": never(
+		where(web.Object{
+			"client_type":                word("public"),
+			"token_endpoint_auth_method": word("client_secret_basic", "client_secret_post"),
+		}),
+		where(web.Object{"client_type": word("public"), "require_pkce": web.Object{"enum": []bool{false}}}),
+		where(web.Object{
+			"client_type": word("public"), "grant_types": web.Object{"contains": word("client_credentials")},
+		}),
+		where(web.Object{"client_type": word("confidential"), "token_endpoint_auth_method": word("none")}),
+	)},
+	reflect.TypeFor[core.InvitationInput](): {"": never(roleInTenant...)},
+	reflect.TypeFor[roleInput]():            {"": never(roleInTenant...)},
+	reflect.TypeFor[grantInput]():           {"": never(roleInTenant...)},
+	reflect.TypeFor[newUser](): {
+		"": never(append(roleInTenant,
+			without(where(web.Object{"tenant_id": filled}), web.Object{"role": web.Object{}}))...),
+	},
+	reflect.TypeFor[retryMails](): {"": never(
+		where(web.Object{"id": positive, "tenant_id": filled}), where(web.Object{"id": positive, "kind": filled}),
+	)},
+	reflect.TypeFor[core.ShareInput](): {
+		"": never(where(web.Object{"email": filled, "user_id": filled}), web.Object{"not": oneOf("email", "user_id")}),
+	},
+	reflect.TypeFor[newProvider]():   {"": never(refusedProviders()...)},
+	reflect.TypeFor[templateInput](): {"": never(where(web.Object{"body_html": word(""), "body_text": word("")}))},
+	reflect.TypeFor[core.MediaInput](): {
+		"": never(where(web.Object{"decorative": web.Object{"const": true}, "alt": filled})),
+	},
+	reflect.TypeFor[sendJobRequest](): {"": never(web.Object{"not": web.Object{"anyOf": []web.Object{
+		where(web.Object{"body_html": filled}), where(web.Object{"body_text": filled}),
+		{"required": []string{"template"}},
+	}}})},
+	reflect.TypeFor[newCampaign](): {"": onlyKnown},
+	reflect.TypeFor[changedCampaign](): {"": {
+		"additionalProperties": false, "patternProperties": web.Object{readOnlyKeys(): web.Object{"readOnly": true}},
+	}},
+	reflect.TypeFor[campaignSending](): {"": onlyKnown},
+	reflect.TypeFor[correctionInput](): {"": onlyKnown},
+	reflect.TypeFor[draftPreview]():    {"correction.text": {"description": "Text part of kind html; absent: as sent"}},
 
-// worded adds what a property is.
-func worded(form web.Object, words string) web.Object {
-	form["description"] = words
-	return form
+	reflect.TypeFor[core.MailText](): {
+		"subject": {
+			"maxLength": 200, "pattern": "^" + noControls + "$",
+			"description": "The subject, with {{email}}, {{list.name}} and {{tenant.name}}",
+		},
+		"text": {"maxLength": 4000, "pattern": `^([^\x00-\x1f\x7f-\x9f]|\r?\n)*$`},
+	},
+	reflect.TypeFor[core.UTM](): {"source": {"description": "Who refers the visitor"}},
+	reflect.TypeFor[core.CampaignFinding](): {
+		"code": {"description": "A word for programs: reference.md lists them"},
+		"hint": {"description": "What to do"},
+	},
+	reflect.TypeFor[core.FindingPlace](): {
+		"field": {"description": "Of the campaign: subject, content.source, from_email"},
+		"line":  {"description": "Of the field's text, from 1"}, "block": {"description": "Of kind blocks, from 1"},
+	},
 }
 
 // positive is a number above 0.
 var positive = web.Object{"minimum": 1}
-
-// periodOrNone refuses a limit for a period without its length, and a length without a limit.
-var periodOrNone = never(
-	without(where(web.Object{"per_period": positive}), web.Object{"period_seconds": positive}),
-	without(where(web.Object{"period_seconds": positive}), web.Object{"per_period": positive}),
-)
 
 // never is what is left of a schema without the objects that any of the others describe. Generators of clients pass
 // over it, as they do not over alternatives.
@@ -113,38 +260,18 @@ func refusedProviders() (refused []web.Object) {
 	)
 }
 
-// themeLimits are those of a theme.
-func themeLimits() map[string]web.Object {
-	footer := func(most int) web.Object {
-		return web.Object{"maxLength": most, "pattern": `^(([^{\x00-\x1f\x7f-\x9f]|\r?\n)|\{[^{%\x00-\x1f\x7f-\x9f])*\{?$`}
-	}
-	between := func(least, most int, words string) web.Object {
-		return web.Object{"minimum": least, "maximum": most, "description": words}
-	}
-	address := `[^\s{\x00-\x1f\x7f-\x9f]`
-	limits := map[string]web.Object{
-		"name": nameLimits,
-		"base": {"description": "What it is made of; it can't be changed"},
-		"font": word(core.ThemeFonts...), "heading_font": word(core.ThemeFonts...),
-		"size": between(14, 20, "Pixels of text"), "width": between(480, 680, "Pixels of the column"),
-		"padding": between(0, 48, "Pixels at the column's sides"), "radius": between(0, 24, "Pixels of corners"),
-		"logo_width":     between(24, 600, "Pixels"),
-		"heading_weight": {"enum": []int{400, 500, 600, 700, 800}},
-		"logo_url":       {"maxLength": 2000, "pattern": `^(https://[A-Za-z0-9][A-Za-z0-9.-]*(/` + address + `*)?)?$`, "description": "Empty: the tenant's"},
-		"footer_text":    worded(footer(core.MaxFooterText), "Lines before the link to leave"),
-		"postal_address": worded(footer(500), "Empty: the tenant's"),
-		"social":         {"maxItems": core.MaxSocial},
-		"social[].name":  {"minLength": 1, "maxLength": 60, "pattern": `^[^{\x00-\x1f\x7f-\x9f]*[^\s{\x00-\x1f\x7f-\x9f][^{\x00-\x1f\x7f-\x9f]*$`},
-		"social[].url":   {"minLength": 1, "maxLength": 2000, "pattern": `^https?://[A-Za-z0-9][A-Za-z0-9.-]*(/` + address + `*)?$`},
-	}
-	for _, side := range []string{"light", "dark"} {
-		for name, words := range map[string]string{
-			"page": "Around the mail", "card": "Beneath the text", "text": "Of paragraphs", "title": "Of headings",
-			"muted": "Of footer and captions", "link": "Of links", "accent": "Of buttons and bars", "on": "Of text on accent",
-			"tint": "Beneath boxes and code", "line": "Of dividers and tables",
-		} {
-			limits[side+"."+name] = web.Object{"pattern": "^#[0-9A-Fa-f]{6}$", "description": words}
-		}
-	}
-	return limits
+// readOnlyKeys is the pattern of the keys of a campaign that a change may bring, and that no caller sets.
+func readOnlyKeys() string {
+	return "^(" + strings.Join(slices.Sorted(maps.Keys(unsettable)), "|") + ")$"
 }
+
+// twins are the camelCase spellings of the send service's fields. A document names one spelling, since two would be
+// one field in most languages, and names the other in its description.
+var twins = map[string]string{
+	"tenant_id": "tenantId", "list_id": "listId", "campaign_id": "campaignId", "send_job_id": "sendJobId",
+	"body_html": "bodyHtml",
+	"body_text": "bodyText", "scheduled_at": "scheduledAt", "window_start": "windowStart", "window_end": "windowEnd",
+}
+
+// twinned are the schemas with both spellings.
+var twinned = []string{"CreateSendJobRequest", "CreateSendJobResponse", "SendJob"}

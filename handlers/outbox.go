@@ -182,7 +182,7 @@ func (a outbox) mails(c *web.Call, in mailFilter, page core.Page) ([]core.Queued
 // retryMails is the body of POST /api/admin/mails/retry: one mail, or those that were refused for good, all of them
 // where nothing is said.
 type retryMails struct {
-	ID       int    `json:"id"`
+	ID       int    `json:"id" like:"whole" about:"Number of the mail; 0: all that the other properties say"`
 	TenantID string `json:"tenant_id"`
 	Kind     string `json:"kind"`
 }

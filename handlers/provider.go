@@ -85,7 +85,7 @@ func (e openID) userinfo(c *web.Call) (auth.UserInfo, error) {
 // tokenForm names a token to an endpoint of RFC 7009 or RFC 7662. The hint is not needed: the form of a
 // token says what it is.
 type tokenForm struct {
-	Token string `form:"token,required"`
+	Token string `form:"token,required" min:"1"`
 	clientForm
 }
 

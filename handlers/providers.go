@@ -183,11 +183,11 @@ func (a providers) kept(c *web.Call, name string) (*core.ProviderSecrets, *repor
 
 // newProvider is the body of POST /api/admin/mail-providers. Without a secret one is made, where the kind lets us.
 type newProvider struct {
-	Name     string   `json:"name" is:"required"`
-	Kind     string   `json:"kind"`
+	Name     string   `json:"name" is:"required" like:"provider_name" about:"Of its webhook: /webhooks/NAME"`
+	Kind     string   `json:"kind" like:"provider"`
 	TenantID string   `json:"tenant_id"`
 	Topics   []string `json:"topics"`
-	Secret   string   `json:"secret"`
+	Secret   string   `json:"secret" like:"provider_secret"`
 }
 
 func (a providers) create(c *web.Call, in newProvider) (out provider, err error) {

@@ -91,6 +91,9 @@ var ofTheme = []web.Refusal{
 	clash("The tenant has as many themes as it may have"), thereIsOne,
 }
 
+// mailTexts are the mails whose texts a tenant and a list may write.
+var mailTexts = []string{"confirm", "subscribed", "unsubscribed", "preferences"}
+
 // ofMailTexts are refusals of the texts of mails.
 func ofMailTexts() (out []web.Refusal) {
 	for _, of := range mailTexts {

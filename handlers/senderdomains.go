@@ -100,7 +100,7 @@ func (a senderDomains) view(c *web.Call, d core.SenderDomain, err error) (core.S
 // newSenderDomain is the body of POST /api/admin/sender-domains.
 type newSenderDomain struct {
 	TenantID string `json:"tenant_id"`
-	Domain   string `json:"domain" is:"required"`
+	Domain   string `json:"domain" is:"required" min:"1"`
 }
 
 func (a senderDomains) create(c *web.Call, in newSenderDomain) (out core.SenderDomainView, err error) {

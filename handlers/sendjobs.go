@@ -117,10 +117,10 @@ func (t *tracking) JudgeKeys(unknown []string) (err error) {
 type sendJobRequest struct {
 	TenantID      string          `json:"tenant_id" is:"uuid"`
 	TenantIDc     string          `json:"tenantId" is:"uuid"`
-	ListID        string          `json:"list_id" is:"uuid"`
+	ListID        string          `json:"list_id" is:"uuid,needed"`
 	ListIDc       string          `json:"listId" is:"uuid"`
-	Name          string          `json:"name"`
-	Subject       string          `json:"subject" is:"required"`
+	Name          string          `json:"name" like:"line" max:"998"`
+	Subject       string          `json:"subject" is:"required" like:"name" max:"998"`
 	BodyHTML      *string         `json:"body_html"`
 	BodyHTMLc     *string         `json:"bodyHtml"`
 	BodyText      *string         `json:"body_text"`
@@ -133,7 +133,7 @@ type sendJobRequest struct {
 	WindowEnd     core.Instant    `json:"window_end"`
 	WindowEndc    core.Instant    `json:"windowEnd"`
 	Tracking      *tracking       `json:"tracking"`
-	IdempotencyID *string         `header:"Idempotency-Key"`
+	IdempotencyID *string         `header:"Idempotency-Key" like:"idempotency_key"`
 
 	warnings []string // about its keys
 }
@@ -414,7 +414,7 @@ type recipient struct {
 // recipientFilter narrows the list of a job's recipients.
 type recipientFilter struct {
 	Status string     `query:"status" enum:"queued|deferred|sent|failed|skipped"`
-	Code   string     `query:"code"`
+	Code   string     `query:"code" like:"status_code"`
 	Email  core.Email `query:"email"`
 	Event  string     `query:"event" enum:"bounced|complained|opened|clicked|machine_opened|machine_clicked"`
 	Search string     `query:"search"`

@@ -273,7 +273,7 @@ type newSubscriber struct {
 	ListID string     `json:"list_id" is:"required,uuid"`
 	Email  core.Email `json:"email" is:"required"`
 	Status string     `json:"status" enum:"pending|active"`
-	Source string     `json:"source"`
+	Source string     `json:"source" like:"line" max:"255"`
 
 	Preferences core.Preferences `json:"preferences"`
 }

@@ -115,7 +115,7 @@ type suppressionInput struct {
 // newSuppression is the body of POST /api/admin/suppressions.
 type newSuppression struct {
 	suppressionInput
-	Reason string `json:"reason"`
+	Reason string `json:"reason" like:"line" max:"255"`
 }
 
 // CheckInput refuses a reason that the record would cut.
@@ -143,7 +143,7 @@ func (a suppressions) create(c *web.Call, in newSuppression) (s suppressedAddres
 // suppressionChange is the body of PUT /api/admin/suppressions.
 type suppressionChange struct {
 	suppressionInput
-	Reason string `json:"reason" is:"required"`
+	Reason string `json:"reason" is:"required" like:"line" max:"255"`
 }
 
 // CheckInput refuses a reason that the record would cut.

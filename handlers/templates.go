@@ -16,7 +16,7 @@ type templates struct{ store *store.Store }
 // templateInput is what a caller wants a template to be; an absent field stays as it is.
 type templateInput struct {
 	TenantID string  `json:"tenant_id"` // of a new one
-	Name     *string `json:"name"`
+	Name     *string `json:"name" like:"template_name" min:"1" max:"100"`
 	Layout   *string `json:"layout"`
 	BodyHTML *string `json:"body_html"`
 	BodyText *string `json:"body_text"`

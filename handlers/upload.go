@@ -100,8 +100,8 @@ type uploadQuery struct {
 	Visibility  string `query:"visibility"`
 	ContentType string `header:"Content-Type"`
 
-	Key    *string `header:"Upload-Key"`
-	Offset int64   `header:"Upload-Offset"`
+	Key    *string `header:"Upload-Key" like:"upload_key" min:"1" max:"64"`
+	Offset int64   `header:"Upload-Offset" min:"0"`
 }
 
 // CheckInput looks at what makes an upload one that goes on.

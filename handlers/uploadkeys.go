@@ -26,8 +26,6 @@ const (
 	uploadsWaiting = 4 // of one user: an older one makes room
 )
 
-var uploadKeySchema = web.Object{"minLength": 1, "maxLength": maxUploadKey, "pattern": "^[A-Za-z0-9_-]*$"}
-
 func checkUploadKey(field, key string) error {
 	ok := len(key) > 0 && len(key) <= maxUploadKey
 	for i := 0; i < len(key) && ok; i++ {
@@ -121,7 +119,7 @@ func (u *uploads) release(k uploadKey, up **store.Upload, keep bool) {
 }
 
 type uploadStateQuery struct {
-	Key string `query:"key" is:"required"`
+	Key string `query:"key" is:"required" like:"upload_key" min:"1" max:"64"`
 }
 
 func (in *uploadStateQuery) CheckInput() error { return checkUploadKey("key", in.Key) }

@@ -141,7 +141,7 @@ func rolesShown(u *core.User) {
 // newUser is the body of POST /api/admin/users.
 type newUser struct {
 	Email         core.Email `json:"email" is:"required"`
-	Name          string     `json:"name"`
+	Name          string     `json:"name" like:"line" max:"100"`
 	EmailVerified bool       `json:"email_verified"`
 	Role          string     `json:"role" enum:"operator|tenant_admin|publisher|editor|viewer"`
 	TenantID      string     `json:"tenant_id"`
@@ -179,7 +179,7 @@ func (a users) show(c *web.Call, id string) (core.User, error) {
 // userChange is the body of PUT /api/admin/users/:id; absent fields stay as they are.
 type userChange struct {
 	Email         *core.Email `json:"email"`
-	Name          *string     `json:"name"`
+	Name          *string     `json:"name" like:"line" max:"100"`
 	EmailVerified *bool       `json:"email_verified"`
 	Disabled      *bool       `json:"disabled"`
 	// with disabled: also disable the OAuth clients that the user created

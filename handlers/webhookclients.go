@@ -64,7 +64,7 @@ func (a webhookClients) list(c *web.Call, in tenantFilter, page core.Page) ([]we
 // speaks for all.
 type newWebhookClient struct {
 	TenantID string `json:"tenant_id"`
-	Name     string `json:"name" is:"required"`
+	Name     string `json:"name" is:"required" like:"line" min:"1" max:"255"`
 }
 
 // CheckInput refuses a name that is empty or too long.
@@ -100,7 +100,7 @@ func (a webhookClients) with(c *web.Call, id, secret string) (webhookClient, err
 
 // webhookClientChange is the body of PUT /api/admin/webhook-clients/:id; an absent field stays as it is.
 type webhookClientChange struct {
-	Name     *string `json:"name"`
+	Name     *string `json:"name" like:"line" min:"1" max:"255"`
 	Disabled *bool   `json:"disabled"`
 }
 

@@ -50,6 +50,15 @@
 // structs, slices, pointers (nil: absent), types with UnmarshalJSON. null is absent. Unknown names are ignored. A
 // method CheckInput() error on the pointer of the struct runs last; it returns core.Invalidf("field", "field must …").
 //
+// Other tags say what the documents tell beyond the type; the rules are in core. They are of inputs alone:
+//
+//	is:"needed"        required, by a check of the whole value
+//	min:"1" max:"200"  of the length of a text, the elements of a list, or a number
+//	oneof:"a|b"        the words allowed
+//	like:"name"        forms of API.Forms: patterns, and words that are known elsewhere
+//	each:"line max=60" forms and bounds of the elements of a list
+//	about:"Pixels"     what it is; without one, what all fields of its name are
+//
 // # Adapters
 //
 //	JSON(func(*Call, In) (Out, error))     a JSON object, 64 KiB at most unless MaxBody says else

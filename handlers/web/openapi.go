@@ -2,7 +2,6 @@ package web
 
 import (
 	"encoding/json"
-	"maps"
 	"net/http"
 	"reflect"
 	"slices"
@@ -20,10 +19,11 @@ type API struct {
 	// DocumentOf returns the name of the one document that describes a route.
 	DocumentOf func(*Route) string
 
-	TypeNames      map[reflect.Type]string      // of types that have another name in the documents than in Go
-	Limits         map[string]map[string]Object // beyond the types, by schema (or "header") and property: forms, lengths, bounds
-	Needed         map[string][]string          // required properties beyond what the types say, by schema
-	Twins          map[string]string            // other spellings of properties, in the schemas that Twinned lists
+	TypeNames map[reflect.Type]string // of types that have another name in the documents than in Go
+	Forms     map[string]Object       // that the tags of inputs name: patterns, and words that are known elsewhere
+	// beyond the tags, by property: of an object as a whole (""), and of answers
+	Limits         map[reflect.Type]map[string]Object
+	Twins          map[string]string // other spellings of properties, in the schemas that Twinned lists
 	Twinned        []string
 	TextParameters []string // of paths that no input type declares and that are no UUIDs
 
@@ -228,16 +228,10 @@ func (r *Route) parameters(names *describer) (out []obj) {
 	}
 	if in != nil {
 		for i := range in.query {
-			p := in.query[i].parameter("query", names)
-			if in.typ.Name() != "" {
-				maps.Copy(p["schema"].(obj), names.api.Limits[names.typeName(in.typ)][in.query[i].name])
-			}
-			out = append(out, p)
+			out = append(out, in.query[i].parameter("query", names))
 		}
 		for i := range in.header {
-			p := in.header[i].parameter("header", names)
-			maps.Copy(p["schema"].(obj), names.api.Limits["header"][in.header[i].name])
-			out = append(out, p)
+			out = append(out, in.header[i].parameter("header", names))
 		}
 	}
 	if r.Do.list {
@@ -259,7 +253,7 @@ func (f *field) parameter(in string, names *describer) obj {
 	if f.required && schema["type"] == "string" && f.enum == nil {
 		schema["minLength"] = 1
 	}
-	p := obj{"name": f.name, "in": in, "required": f.required, "schema": schema}
+	p := obj{"name": f.name, "in": in, "required": f.required, "schema": names.limited(schema, f.tag)}
 	if words := names.api.FieldWords[f.name]; words != "" {
 		p["description"] = words
 	}

@@ -263,15 +263,10 @@ func (names *describer) worded(name string, s obj) obj {
 	return s
 }
 
-// bounded completes the schema of a component by what its Go type doesn't say.
-func (names *describer) bounded(name string, s obj) obj {
+// bounded completes the schema of a component by what neither its Go type nor the tags say.
+func (names *describer) bounded(t reflect.Type, name string, s obj) obj {
 	props := s["properties"].(obj)
 	required, _ := s["required"].([]string)
-	for _, key := range names.api.Needed[name] {
-		if !slices.Contains(required, key) {
-			required = append(required, key)
-		}
-	}
 	if slices.Contains(names.api.Twinned, name) {
 		for snake, camel := range names.api.Twins {
 			p, ok := props[snake].(obj)
@@ -289,7 +284,7 @@ func (names *describer) bounded(name string, s obj) obj {
 		slices.Sort(required)
 		s["required"] = required
 	}
-	for path, limits := range names.api.Limits[name] {
+	for path, limits := range names.api.Limits[t] {
 		maps.Copy(within(s, path), limits)
 	}
 	return s

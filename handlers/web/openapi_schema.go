@@ -3,8 +3,10 @@ package web
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -28,8 +30,8 @@ func inputSchema(fields []field, names *describer) obj {
 	props, required := obj{}, []string{}
 	for i := range fields {
 		f := &fields[i]
-		props[f.name] = names.worded(f.name, f.schema(names))
-		if f.required {
+		props[f.name] = names.limited(names.worded(f.name, f.schema(names)), f.tag)
+		if f.required || f.needed {
 			required = append(required, f.name)
 		}
 	}
@@ -38,6 +40,57 @@ func inputSchema(fields []field, names *describer) obj {
 		s["required"] = required
 	}
 	return s
+}
+
+// limited completes the schema of an input by what its tags say for the documents.
+func (names *describer) limited(s obj, tag reflect.StructTag) obj {
+	names.like(s, tag.Get("like"))
+	if each := tag.Get("each"); each != "" {
+		names.like(s["items"].(obj), each)
+	}
+	for _, end := range []string{"min", "max"} {
+		if n := tag.Get(end); n != "" {
+			bound(s, end, n)
+		}
+	}
+	if words := tag.Get("oneof"); words != "" {
+		s["enum"] = strings.Split(words, "|")
+	}
+	if words := tag.Get("about"); words != "" {
+		s["description"] = words
+	}
+	return s
+}
+
+// like gives a schema the forms that a tag names, and the bounds that it has in the form max=60.
+func (names *describer) like(s obj, tag string) {
+	for word := range strings.FieldsSeq(tag) {
+		if end, n, ok := strings.Cut(word, "="); ok {
+			bound(s, end, n)
+			continue
+		}
+		form := names.api.Forms[word]
+		if form == nil {
+			panic("web: no form is named " + word)
+		}
+		maps.Copy(s, form)
+	}
+}
+
+// bound sets the least or the most of a length or of a number.
+func bound(s obj, end, number string) {
+	n, err := strconv.Atoi(number)
+	if err != nil {
+		panic(fmt.Sprintf("web: %s of a field is no number: %s", end, number))
+	}
+	switch s["type"] {
+	case "string":
+		s[end+"Length"] = n
+	case "array":
+		s[end+"Items"] = n
+	default:
+		s[end+"imum"] = n
+	}
 }
 
 func (f *field) schema(names *describer) obj {
@@ -141,7 +194,7 @@ func (names *describer) put(t reflect.Type, s obj) obj {
 		return s
 	}
 	name := names.typeName(t)
-	s = names.bounded(name, s)
+	s = names.bounded(t, name, s)
 	if old, ok := names.schemas[name]; ok && !sameJSON(old, s) {
 		panic(fmt.Sprintf("web: two schemas are named %s", name))
 	}

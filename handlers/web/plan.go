@@ -27,9 +27,11 @@ type field struct {
 	index    []int
 	typ      reflect.Type
 	required bool // must be given; null and (outside JSON) the empty text don't count
+	needed   bool // as required, in the documents alone: a check of the whole value asks for it
 	uuid     bool // a UUID, brought to lower case
 	enum     []string
 	decode   decoder // JSON only
+	tag      reflect.StructTag
 }
 
 // object is a JSON object that becomes a struct.
@@ -86,7 +88,7 @@ func newPlan(t reflect.Type, kind bodyKind) *plan {
 }
 
 // fieldsOf lists the fields of a struct that carry a tag. The tag is: (or, but for json, what follows
-// the name) says required and uuid; the tag enum lists the values allowed.
+// the name) says required, needed and uuid; the tag enum lists the values allowed.
 func fieldsOf(t reflect.Type, tag string) []field {
 	var fields []field
 	for _, sf := range reflect.VisibleFields(t) {
@@ -95,11 +97,13 @@ func fieldsOf(t reflect.Type, tag string) []field {
 		if !ok || name == "-" || name == "" || !sf.IsExported() {
 			continue
 		}
-		f := field{name: name, index: sf.Index, typ: sf.Type}
+		f := field{name: name, index: sf.Index, typ: sf.Type, tag: sf.Tag}
 		for option := range strings.SplitSeq(options+","+sf.Tag.Get("is"), ",") {
 			switch option {
 			case "required":
 				f.required = true
+			case "needed":
+				f.needed = true
 			case "uuid":
 				f.uuid = true
 			}
