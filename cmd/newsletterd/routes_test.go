@@ -55,3 +55,32 @@ func TestNoMapIsKeyedByOperations(t *testing.T) {
 		})
 	}
 }
+
+// TestTagsOfInputsAreKnown checks that no tag of an input has a name that no code reads: a misspelt one would be
+// missing in the documents, and nothing else would tell.
+func TestTagsOfInputsAreKnown(t *testing.T) {
+	daemontest.Parallel(t)
+	known := map[string]bool{
+		"json": true, "form": true, "query": true, "path": true, "header": true, "db": true, "xml": true,
+		"is": true, "enum": true,
+		"min": true, "max": true, "oneof": true, "like": true, "each": true, "about": true,
+	}
+	key := regexp.MustCompile(`(\w+):"(?:[^"\\]|\\.)*"`)
+	for _, f := range sourcetest.Files(t) {
+		if f.Test() || f.Dir != "core" && !sourcetest.Within(f.Dir, "handlers") {
+			continue
+		}
+		ast.Inspect(f.Tree, func(n ast.Node) bool {
+			field, ok := n.(*ast.Field)
+			if !ok || field.Tag == nil {
+				return true
+			}
+			for _, found := range key.FindAllStringSubmatch(field.Tag.Value, -1) {
+				if !known[found[1]] {
+					t.Errorf("%s:%d: no code reads the tag %s", f.Path, f.Line(field.Pos()), found[1])
+				}
+			}
+			return true
+		})
+	}
+}
