@@ -517,7 +517,7 @@ var elsewhere = []string{
 	"Close", "DiskState", // no statement
 	"Backup", "Snapshot", // connections of their own: backup_test.go
 	"QuickCheckInBackground",
-	"MendReplica", // no statement: store/replica
+	"RemoveFiles", "MendReplica", // a step of Housekeeping; no statement: store/replica
 }
 
 // reads calls each method that the story has not told of with a fault at each of its calls. Those that write have to be
