@@ -31,6 +31,7 @@ var mayImport = map[string][]string{
 	"mail/dkim":                {"core", "mail/internal/octets"},
 	"mail/markup":              {"core", "mail", "mail/internal/words"},
 	"mail/picture":             {"core"},
+	"mail/picture/picturetest": {},
 	"mail/notice":              {"core", "mail/internal/octets", "mail/internal/words"},
 	"mail/report":              {"core", "mail/smtp"},
 	"mail/smtp":                {"mail/internal/octets"},

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"hash/crc32"
 	"image"
 	"image/color"
 	"image/gif"
@@ -18,6 +17,7 @@ import (
 	"testing"
 
 	"newsletterd/core"
+	"newsletterd/mail/picture/picturetest"
 )
 
 const noLimit = 1 << 30
@@ -62,13 +62,6 @@ func gifOf(t testing.TB, m image.Image) []byte {
 		t.Fatal(err)
 	}
 	return b.Bytes()
-}
-
-// chunk is a chunk of a PNG.
-func chunk(name, data string) string {
-	b := binary.BigEndian.AppendUint32(nil, uint32(len(data)))
-	b = append(append(b, name...), data...)
-	return string(binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b[4:])))
 }
 
 // withChunks puts chunks after the header of a PNG.
@@ -198,7 +191,7 @@ func TestWhatIsNoPictureIsRefusedInWords(t *testing.T) {
 		"II*\x00....":                                      "TIFF",
 		"\xff\x0a....":                                     "JPEG XL",
 		"RIFF\x1a\x00\x00\x00WEBPVP8X\x0a\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00": "GIF",
-		string(withChunks(pngOf(t, colors(4, 4)), chunk("acTL", "\x00\x00\x00\x02\x00\x00\x00\x00"))):          "GIF",
+		string(withChunks(pngOf(t, colors(4, 4)), picturetest.Chunk("acTL", "\x00\x00\x00\x02\x00\x00\x00\x00"))):          "GIF",
 	} {
 		_, err := Open([]byte(data))
 		var e *core.Error
@@ -212,11 +205,11 @@ func TestWhatIsNoPictureIsRefusedInWords(t *testing.T) {
 func header(w, h uint32, rest ...string) []byte {
 	b := binary.BigEndian.AppendUint32(nil, w)
 	b = binary.BigEndian.AppendUint32(b, h)
-	return []byte(pngMagic + chunk("IHDR", string(b)+"\x08\x06\x00\x00\x00") + strings.Join(rest, ""))
+	return []byte(pngMagic + picturetest.Chunk("IHDR", string(b)+"\x08\x06\x00\x00\x00") + strings.Join(rest, ""))
 }
 
 func TestBombsAreRefusedByTheirHeader(t *testing.T) {
-	idat := chunk("IDAT", "")
+	idat := picturetest.Chunk("IDAT", "")
 	for name, data := range map[string][]byte{
 		"50,000 × 50,000":                     header(50_000, 50_000, idat),
 		"more than numbers":                   header(1<<31-1, 1<<31-1, idat),
@@ -247,8 +240,8 @@ func TestTextsAndProfilesDoNotUnfold(t *testing.T) {
 		_, _ = w.Write(zeros)
 	}
 	_ = w.Close()
-	data := withChunks(pngOf(t, colors(4, 4)), chunk("zTXt", "Comment\x00\x00"+z.String()),
-		chunk("iCCP", "p\x00\x00"+z.String()), chunk("iTXt", "XML:com.adobe.xmp\x00\x01\x00\x00\x00"+z.String()))
+	data := withChunks(pngOf(t, colors(4, 4)), picturetest.Chunk("zTXt", "Comment\x00\x00"+z.String()),
+		picturetest.Chunk("iCCP", "p\x00\x00"+z.String()), picturetest.Chunk("iTXt", "XML:com.adobe.xmp\x00\x01\x00\x00\x00"+z.String()))
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	made(t, data)
@@ -265,7 +258,7 @@ func TestMetadataIsGone(t *testing.T) {
 	gifWith := bytes.Replace(g, []byte{gifFrame}, []byte("\x21\xfe\x0b"+secret+"\x00\x21\xff\x0bXMP DataXMP\x0b"+secret+
 		"\x00"+string(rune(gifFrame))), 1)
 	for name, data := range map[string][]byte{
-		"PNG text":     withChunks(p, chunk("tEXt", "Place\x00"+secret), chunk("eXIf", exif(1))),
+		"PNG text":     withChunks(p, picturetest.Chunk("tEXt", "Place\x00"+secret), picturetest.Chunk("eXIf", exif(1))),
 		"JPEG EXIF":    withSegment(j, jpegAPP1, "Exif\x00\x00"+exif(1)),
 		"JPEG XMP":     withSegment(j, jpegAPP1, "http://ns.adobe.com/xap/1.0/\x00"+secret),
 		"JPEG comment": withSegment(j, 0xfe, secret),
@@ -346,7 +339,7 @@ func TestPicturesStandUpright(t *testing.T) {
 	for o, at := range corners {
 		for name, data := range map[string][]byte{
 			JPEG: withSegment(jpegOf(t, colors(80, 40)), jpegAPP1, "Exif\x00\x00"+exif(o)),
-			PNG:  withChunks(pngOf(t, colors(80, 40)), chunk("eXIf", exif(o))),
+			PNG:  withChunks(pngOf(t, colors(80, 40)), picturetest.Chunk("eXIf", exif(o))),
 		} {
 			full, _ := made(t, data)
 			w, h := 80, 40
@@ -458,7 +451,7 @@ func TestColorsAreBroughtToSRGB(t *testing.T) {
 		w := zlib.NewWriter(&z)
 		_, _ = w.Write(c.icc)
 		_ = w.Close()
-		pngWith := withChunks(pngOf(t, m), chunk("iCCP", "p\x00\x00"+z.String()))
+		pngWith := withChunks(pngOf(t, m), picturetest.Chunk("iCCP", "p\x00\x00"+z.String()))
 		jpegWith := withSegment(jpegOf(t, m), jpegAPP2, "ICC_PROFILE\x00\x01\x01"+string(c.icc))
 		for _, data := range [][]byte{pngWith, jpegWith} {
 			full, _ := made(t, data)
@@ -467,7 +460,7 @@ func TestColorsAreBroughtToSRGB(t *testing.T) {
 	}
 	// Display P3 by its number, in the palette of a picture, too: its red is redder than sRGB can show.
 	pal := image.NewPaletted(image.Rect(0, 0, 2, 2), []color.Color{color.NRGBA{200, 100, 100, 255}})
-	full, _ := made(t, withChunks(pngOf(t, pal), chunk("cICP", "\x0c\x0d\x00\x01")))
+	full, _ := made(t, withChunks(pngOf(t, pal), picturetest.Chunk("cICP", "\x0c\x0d\x00\x01")))
 	got := decoded(t, full)
 	near(t, got, 0, 0, color.NRGBA{216, 94, 96, 255}, 3)
 	if _, ok := got.(*image.Paletted); !ok {
@@ -494,14 +487,14 @@ func FuzzImage(f *testing.F) {
 	jpg := withSegment(jpegOf(f, small), jpegAPP1, "Exif\x00\x00"+exif(6))
 	jpg = withSegment(jpg, jpegAPP2, "ICC_PROFILE\x00\x01\x01"+string(profile(fromDisplayP3, 2.2)))
 	for _, data := range [][]byte{
-		pngOf(f, small), jpg, gifOf(f, small), withChunks(pngOf(f, small), chunk("eXIf", exif(8)), chunk("iCCP", "p\x00\x00")),
+		pngOf(f, small), jpg, gifOf(f, small), withChunks(pngOf(f, small), picturetest.Chunk("eXIf", exif(8)), picturetest.Chunk("iCCP", "p\x00\x00")),
 	} {
 		f.Add(data)
 	}
-	f.Add(scansOf(true, 16, 16, 3))
-	f.Add(scansOf(false, 16, 16, 2))
-	f.Add(transformed(16, 16))
-	f.Add(unfolded(16, 16, 16, 6))
+	f.Add(picturetest.ScansOf(true, 16, 16, 3))
+	f.Add(picturetest.ScansOf(false, 16, 16, 2))
+	f.Add(picturetest.Transformed(16, 16))
+	f.Add(picturetest.Unfolded(16, 16, 16, 6))
 	for _, name := range []string{"lossy.webp", "alpha.webp", "lossy-alpha.webp"} {
 		data, err := os.ReadFile("testdata/" + name)
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/core/coretest"
+	"newsletterd/mail/picture/picturetest"
 )
 
 func codeOf(err error) string {
@@ -29,17 +30,17 @@ func TestScansOfAJPEGAreCounted(t *testing.T) {
 		data []byte
 		code string
 	}{
-		{"as many as are taken", scansOf(true, 64, 64, MaxScans), ""},
-		{"one more", scansOf(true, 64, 64, MaxScans+1), "unsupported_picture"},
-		{"400", scansOf(true, 1600, 1200, 400), "unsupported_picture"},
-		{"1,600", scansOf(true, 1600, 1200, 1600), "unsupported_picture"},
-		{"ten of a large one", scansOf(true, 6000, 5000, 10), ""},
-		{"as many as are taken, of a large one", scansOf(true, 6000, 5000, MaxScans), "unsupported_picture"},
-		{"one that isn't progressive", scansOf(false, 64, 64, 1), ""},
-		{"the same once more in one that isn't progressive", scansOf(false, 64, 64, 2), "invalid_picture"},
+		{"as many as are taken", picturetest.ScansOf(true, 64, 64, MaxScans), ""},
+		{"one more", picturetest.ScansOf(true, 64, 64, MaxScans+1), "unsupported_picture"},
+		{"400", picturetest.ScansOf(true, 1600, 1200, 400), "unsupported_picture"},
+		{"1,600", picturetest.ScansOf(true, 1600, 1200, 1600), "unsupported_picture"},
+		{"ten of a large one", picturetest.ScansOf(true, 6000, 5000, 10), ""},
+		{"as many as are taken, of a large one", picturetest.ScansOf(true, 6000, 5000, MaxScans), "unsupported_picture"},
+		{"one that isn't progressive", picturetest.ScansOf(false, 64, 64, 1), ""},
+		{"the same once more in one that isn't progressive", picturetest.ScansOf(false, 64, 64, 2), "invalid_picture"},
 		{
 			"scans behind fill bytes",
-			bytes.ReplaceAll(scansOf(true, 64, 64, MaxScans+1), []byte("\xff\xda"), []byte("\xff\xff\xff\xda")),
+			bytes.ReplaceAll(picturetest.ScansOf(true, 64, 64, MaxScans+1), []byte("\xff\xda"), []byte("\xff\xff\xff\xda")),
 			"unsupported_picture",
 		},
 	} {
@@ -71,12 +72,12 @@ func (p *patience) Err() error {
 // Decoding, shrinking and encoding ask again and again whether the picture is still wanted, and end when it isn't.
 func TestAPictureThatNobodyWaitsForIsLeft(t *testing.T) {
 	for name, data := range map[string][]byte{
-		"JPEG":             jpegOf(t, noisy(2600, 100)),
-		"progressive JPEG": scansOf(true, 2600, 600, 60),
-		"PNG":              pngOf(t, noisy(1300, 100)),
-		"PNG that unfolds": unfolded(3000, 200, 8, 2),
-		"GIF":              frames(100, 50),
-		"WebP":             transformed(2600, 100),
+		"JPEG":             jpegOf(t, picturetest.Noisy(2600, 100)),
+		"progressive JPEG": picturetest.ScansOf(true, 2600, 600, 60),
+		"PNG":              pngOf(t, picturetest.Noisy(1300, 100)),
+		"PNG that unfolds": picturetest.Unfolded(3000, 200, 8, 2),
+		"GIF":              picturetest.Frames(100, 50),
+		"WebP":             picturetest.Transformed(2600, 100),
 	} {
 		p := open(t, data)
 		all := &patience{t.Context(), 0, 1 << 30}
@@ -116,18 +117,18 @@ func TestLargePNGsAreKeptSmaller(t *testing.T) {
 			t.Errorf("%d: %d × %d is kept as %d × %d", c.f, c.w, c.h, w, t2)
 		}
 	}
-	if full, mail := made(t, unfolded(2500, 2500, 1, 0)); full.Width != 2000 || mail.Width != 1200 {
+	if full, mail := made(t, picturetest.Unfolded(2500, 2500, 1, 0)); full.Width != 2000 || mail.Width != 1200 {
 		t.Errorf("kept %d pixels wide, mailed %d", full.Width, mail.Width)
 	}
 	flat, hard := limited{ctx: t.Context(), left: noLimit}, limited{ctx: t.Context(), left: noLimit}
-	for out, m := range map[*limited]image.Image{&flat: colors(400, 400), &hard: noisy(400, 400)} {
+	for out, m := range map[*limited]image.Image{&flat: colors(400, 400), &hard: picturetest.Noisy(400, 400)} {
 		if err := writePNG(out, m); err != nil {
 			t.Fatal(err)
 		}
 	}
 	fast := png.Encoder{CompressionLevel: png.BestSpeed}
 	var fastFlat, fastHard bytes.Buffer
-	err := errors.Join(fast.Encode(&fastFlat, colors(400, 400)), fast.Encode(&fastHard, noisy(400, 400)))
+	err := errors.Join(fast.Encode(&fastFlat, colors(400, 400)), fast.Encode(&fastHard, picturetest.Noisy(400, 400)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,14 +139,14 @@ func TestLargePNGsAreKeptSmaller(t *testing.T) {
 
 func TestThinAndDeepPictures(t *testing.T) {
 	for name, data := range map[string][]byte{
-		"too high": unfolded(1, maxSide+1, 8, 0), "too wide": unfolded(maxSide+1, 1, 8, 0),
-		"too many pixels": unfolded(5001, 5000, 1, 0),
+		"too high": picturetest.Unfolded(1, maxSide+1, 8, 0), "too wide": picturetest.Unfolded(maxSide+1, 1, 8, 0),
+		"too many pixels": picturetest.Unfolded(5001, 5000, 1, 0),
 	} {
 		if _, err := Open(data); codeOf(err) != "unsupported_picture" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	full, _ := made(t, unfolded(40, 30, 16, 6))
+	full, _ := made(t, picturetest.Unfolded(40, 30, 16, 6))
 	if m, ok := decoded(t, full).(*image.NRGBA); !ok {
 		t.Errorf("a picture of 16 bits a channel is kept as %T", m)
 	}
@@ -155,8 +156,8 @@ func TestThinAndDeepPictures(t *testing.T) {
 func TestWorkOfPictures(t *testing.T) {
 	photo := func(w, h int) []byte {
 		m := image.NewYCbCr(image.Rect(0, 0, w, h), image.YCbCrSubsampleRatio420)
-		copy(m.Y, noise(len(m.Y), 20))
-		copy(m.Cb, noise(len(m.Cb), 20))
+		copy(m.Y, picturetest.Noise(len(m.Y), 20))
+		copy(m.Cb, picturetest.Noise(len(m.Cb), 20))
 		var b bytes.Buffer
 		if err := jpeg.Encode(&b, m, &jpeg.Options{Quality: 60}); err != nil {
 			t.Fatal(err)
@@ -167,33 +168,48 @@ func TestWorkOfPictures(t *testing.T) {
 	for name, data := range map[string]func(part float64) []byte{
 		"JPEG":                        func(p float64) []byte { return photo(8000, of(5000, p)) },
 		"JPEG tall":                   func(p float64) []byte { return photo(2400, of(9000, p)) },
-		"JPEG progressive, 32 scans":  func(p float64) []byte { return scansOf(true, 8000, of(4900, p), 32) },
-		"JPEG progressive, 100 scans": func(p float64) []byte { return scansOf(true, 3500, of(3500, p), 100) },
-		"PNG of 24 bits":              func(p float64) []byte { return unfolded(5000, of(5000, p), 8, 2) },
-		"PNG of 64 bits":              func(p float64) []byte { return unfolded(5000, of(4400, p), 16, 6) },
-		"PNG tall":                    func(p float64) []byte { return unfolded(2450, of(10000, p), 8, 6) },
-		"PNG of noise":                func(p float64) []byte { return pngOf(t, noisy(2400, of(2900, p))) },
-		"PNG of noise in mails":       func(p float64) []byte { return pngOf(t, noisy(1200, of(3333, p))) },
+		"JPEG progressive, 32 scans":  func(p float64) []byte { return picturetest.ScansOf(true, 8000, of(4900, p), 32) },
+		"JPEG progressive, 100 scans": func(p float64) []byte { return picturetest.ScansOf(true, 3500, of(3500, p), 100) },
+		"JPEG, CMYK":                  func(p float64) []byte { return picturetest.Plain(5000, of(6000, p), -1, 0x11, 0x11, 0x11, 0x11) },
+		"JPEG, CMYK of Adobe":         func(p float64) []byte { return picturetest.Plain(5000, of(6000, p), 2, 0x11, 0x11, 0x11, 0x11) },
+		"JPEG, RGB":                   func(p float64) []byte { return picturetest.Plain(8000, of(5000, p), 0, 0x11, 0x11, 0x11) },
+		"JPEG, 4:4:4":                 func(p float64) []byte { return picturetest.Plain(8000, of(5000, p), -1, 0x11, 0x11, 0x11) },
+		"JPEG, 4:1:0":                 func(p float64) []byte { return picturetest.Plain(8000, of(5000, p), -1, 0x42, 0x11, 0x11) },
+		"JPEG, grey":                  func(p float64) []byte { return picturetest.Plain(8000, of(5000, p), -1, 0x11) },
+		"PNG of 16 bits, grey":        func(p float64) []byte { return picturetest.Unfolded(5000, of(5000, p), 16, 0) },
+		"PNG of 32 bits, grey":        func(p float64) []byte { return picturetest.Unfolded(5000, of(5000, p), 16, 4) },
+		"PNG of 48 bits":              func(p float64) []byte { return picturetest.Unfolded(5000, of(5000, p), 16, 2) },
+		"PNG of 1 bit":                func(p float64) []byte { return picturetest.Unfolded(5000, of(5000, p), 1, 0) },
+		"PNG of 8 bits, colors":       func(p float64) []byte { return picturetest.Unfolded(5000, of(5000, p), 8, 3) },
+		"PNG in passes of 64 bits":    func(p float64) []byte { return picturetest.Interlaced(5000, of(2500, p), 16, 6) },
+		"PNG in passes of 48 bits":    func(p float64) []byte { return picturetest.Interlaced(5000, of(2500, p), 16, 2) },
+		"PNG in passes of 24 bits":    func(p float64) []byte { return picturetest.Interlaced(5000, of(5000, p), 8, 2) },
+		"PNG in passes of 1 bit":      func(p float64) []byte { return picturetest.Interlaced(5000, of(5000, p), 1, 0) },
+		"PNG of 24 bits":              func(p float64) []byte { return picturetest.Unfolded(5000, of(5000, p), 8, 2) },
+		"PNG of 64 bits":              func(p float64) []byte { return picturetest.Unfolded(5000, of(4400, p), 16, 6) },
+		"PNG tall":                    func(p float64) []byte { return picturetest.Unfolded(2450, of(10000, p), 8, 6) },
+		"PNG of noise":                func(p float64) []byte { return pngOf(t, picturetest.Noisy(2400, of(2900, p))) },
+		"PNG of noise in mails":       func(p float64) []byte { return pngOf(t, picturetest.Noisy(1200, of(3333, p))) },
 		"PNG of many chunks": func(p float64) []byte {
-			return withChunks(pngOf(t, colors(64, 64)), strings.Repeat(chunk("tEXt", ""), of(800_000, p)))
+			return withChunks(pngOf(t, colors(64, 64)), strings.Repeat(picturetest.Chunk("tEXt", ""), of(800_000, p)))
 		},
 		"PNG of few colors": func(p float64) []byte {
 			few := color.Palette{color.Black, color.White, color.Transparent}
 			m := image.NewPaletted(image.Rect(0, 0, 1200, of(3300, p)), few)
-			copy(m.Pix, noise(len(m.Pix), 3))
+			copy(m.Pix, picturetest.Noise(len(m.Pix), 3))
 			return pngOf(t, m)
 		},
-		"GIF": func(p float64) []byte { return frames(5000, of(8, p)) },
+		"GIF": func(p float64) []byte { return picturetest.Frames(5000, of(8, p)) },
 		"GIF of comments": func(p float64) []byte {
-			g := frames(10, 1)
+			g := picturetest.Frames(10, 1)
 			comments := strings.Repeat("\x21\xfe\x01a\x00", of(2_000_000, p))
 			return append(append(g[:len(g)-1:len(g)-1], comments...), gifTrailer)
 		},
-		"WebP, lossless": func(p float64) []byte { return transformed(5000, of(5000, p)) },
-		"WebP, lossy":    func(p float64) []byte { return lossy(5000, of(5000, p), of(9<<20, p)) },
+		"WebP, lossless": func(p float64) []byte { return picturetest.Transformed(5000, of(5000, p)) },
+		"WebP, lossy":    func(p float64) []byte { return picturetest.Lossy(5000, of(5000, p), of(9<<20, p)) },
 		"JPEG of tables": func(p float64) []byte {
 			j := jpegOf(t, colors(64, 64))
-			tables := bytes.Repeat(segment(0xc4, codes(0, 1, 0, 0)...), of(450_000, p))
+			tables := bytes.Repeat(picturetest.Segment(0xc4, picturetest.Codes(0, 1, 0, 0)...), of(450_000, p))
 			return append(append([]byte("\xff\xd8"), tables...), j[2:]...)
 		},
 	} {
