@@ -45,6 +45,9 @@ func (b *Bulk) bodyTokens() (html, text []token, err error) {
 		if html, err = withLayout(PartHTML, "body_html", s.HTML, s.HTMLLayout); err != nil {
 			return nil, nil, err
 		}
+		if err = fewAttributes(html); err != nil {
+			return nil, nil, err
+		}
 	}
 	if s.Text != "" {
 		text, err = withLayout(PartText, "body_text", s.Text, s.TextLayout)

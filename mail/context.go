@@ -62,6 +62,38 @@ func (c *htmlContext) advance(text string) {
 	}
 }
 
+// fewAttributes returns a fault where a tag of an HTML part has too many attributes. It is asked before anything reads
+// the part with a parser.
+func fewAttributes(tokens []token) error {
+	c, n := htmlContext{}, 0
+	for _, t := range tokens {
+		if t.kind != tokenText {
+			continue
+		}
+		for i := 0; i < len(t.body); i++ {
+			if c.state == inText {
+				k := strings.IndexByte(t.body[i:], '<')
+				if k < 0 {
+					break
+				}
+				i += k
+			}
+			before := c.state
+			c.step(t.body[i])
+			switch {
+			case c.state == before:
+			case c.state == inTagName:
+				n = 0
+			case c.state == inAttrName:
+				if n++; n > maxAttributes {
+					return t.src.fail(t.pos+i, "a tag has more than %d attributes", maxAttributes)
+				}
+			}
+		}
+	}
+	return nil
+}
+
 func (c *htmlContext) step(b byte) {
 	switch c.state {
 	case inText:

@@ -15,6 +15,7 @@ const (
 	maxNodes      = 10_000
 	maxOutput     = 2 << 20 // octets of one rendered part
 	maxExpression = 2_000   // octets between braces
+	maxAttributes = 1_000   // of a tag: parsers look each one up among those before it
 )
 
 // ErrTooLong is returned when a part grows over 2 MiB in rendering, or reads preferences too often.
