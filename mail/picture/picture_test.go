@@ -190,8 +190,8 @@ func TestWhatIsNoPictureIsRefusedInWords(t *testing.T) {
 		"BM......":                                         "BMP",
 		"II*\x00....":                                      "TIFF",
 		"\xff\x0a....":                                     "JPEG XL",
-		"RIFF\x1a\x00\x00\x00WEBPVP8X\x0a\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00": "GIF",
-		string(withChunks(pngOf(t, colors(4, 4)), picturetest.Chunk("acTL", "\x00\x00\x00\x02\x00\x00\x00\x00"))):          "GIF",
+		"RIFF\x1a\x00\x00\x00WEBPVP8X\x0a\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00":    "GIF",
+		string(withChunks(pngOf(t, colors(4, 4)), picturetest.Chunk("acTL", "\x00\x00\x00\x02\x00\x00\x00\x00"))): "GIF",
 	} {
 		_, err := Open([]byte(data))
 		var e *core.Error

@@ -22,6 +22,10 @@ const (
 	compressesWell = 10      // times
 )
 
+// piece is how many bytes a decoder gets between two looks whether the picture is still wanted. A few bytes may say much:
+// a scan of a JPEG over millions of pixels has 200.
+const piece = 256
+
 // whileWanted is a file that ends with the context's error, so that a decoder stops.
 type whileWanted struct {
 	ctx context.Context
@@ -32,7 +36,7 @@ func (w whileWanted) Read(p []byte) (int, error) {
 	if err := w.ctx.Err(); err != nil {
 		return 0, err
 	}
-	return w.r.Read(p)
+	return w.r.Read(p[:min(len(p), piece)])
 }
 
 // keptSize returns the size of a picture that is kept no wider than limit, and as a PNG with no more pixels than

@@ -104,7 +104,9 @@ func ScansOf(progressive bool, w, h, scans int) []byte {
 }
 
 // Unfolded returns a PNG whose rows are all the same, filtered in the way that takes longest.
-func Unfolded(w, h int, depth, color byte) []byte { return png(w, h, depth, color, [][4]int{{0, 0, 1, 1}}) }
+func Unfolded(w, h int, depth, color byte) []byte {
+	return png(w, h, depth, color, [][4]int{{0, 0, 1, 1}})
+}
 
 // Interlaced returns the same in seven passes (PNG section 8.2).
 func Interlaced(w, h int, depth, color byte) []byte {
