@@ -125,6 +125,15 @@ func asError(err error) *core.Error {
 	return core.ErrInternal.With(err)
 }
 
+// statusGone is what the log and the metrics say of a client that left before its answer, as web servers do. No one
+// gets it as an answer.
+const statusGone = 499
+
+// left reports whether an error is there because the client left.
+func (c *Call) left(err error) bool {
+	return c.Request.Context().Err() != nil && errors.Is(err, context.Canceled)
+}
+
 // StatusOf returns the status that an error has in a dialect.
 func StatusOf(d Dialect, kind core.Kind) int {
 	if d == Send && kind == core.Invalid {
@@ -146,6 +155,9 @@ func (c *Call) fail(err error) {
 		info = kinds[core.Internal]
 	}
 	status := StatusOf(d, e.Kind)
+	if c.left(err) {
+		status = statusGone
+	}
 	body := ErrorBody{
 		Error: e.Code, Message: e.Message, Field: e.Field, MFARequired: e.MFARequired,
 		RequestID: c.RequestID, Findings: e.Findings, Changes: e.Changes,

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -72,6 +73,47 @@ func TestTheLogLine(t *testing.T) {
 	got, _ = line("/api/HIDDEN/path")
 	if got["route"] != "none" || got["status"] != 404.0 {
 		t.Errorf("unknown path: %v", got)
+	}
+}
+
+// A client that leaves is no fault of the daemon: the log and the metrics say that it left, whatever waited for it. Work
+// that was ended for another reason is a fault as before.
+func TestClientsThatLeaveAreNoFaults(t *testing.T) {
+	for name, c := range map[string]struct {
+		err    func(*Call) error
+		level  string
+		status float64
+	}{
+		"left":          {func(c *Call) error { return c.Err() }, "INFO", 499},
+		"left waiting":  {func(c *Call) error { return ErrBusy.With(fmt.Errorf("turn: %w", c.Err())) }, "INFO", 499},
+		"left, a fault": {func(*Call) error { return errors.New("disk on fire") }, "ERROR", 500},
+		"left, refused": {func(*Call) error { return core.Invalidf("a", "No.") }, "INFO", 400},
+	} {
+		var out bytes.Buffer
+		h := bare(t, &Route{"GET", "/api/slow", Public(), Member, Get(func(call *Call) (None, error) {
+			<-call.Done()
+			return None{}, c.err(call)
+		}), "Slow"})
+		h.log = slog.New(slog.NewJSONHandler(&out, nil))
+		ctx, leave := context.WithCancel(t.Context())
+		leave()
+		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, "GET", "/api/slow", nil))
+		var got map[string]any
+		if err := json.Unmarshal(out.Bytes(), &got); err != nil {
+			t.Fatalf("%s: %v: %s", name, err, &out)
+		}
+		if got["level"] != c.level || got["status"] != c.status {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	var out bytes.Buffer
+	h := bare(t, &Route{"GET", "/api/ended", Public(), Member, Get(func(*Call) (None, error) {
+		return None{}, context.Canceled
+	}), "Ended"})
+	h.log = slog.New(slog.NewJSONHandler(&out, nil))
+	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/api/ended", nil))
+	if !strings.Contains(out.String(), `"status":503`) || !strings.Contains(out.String(), `"level":"ERROR"`) {
+		t.Errorf("a client that waits: %s", &out)
 	}
 }
 

@@ -27,7 +27,7 @@ type refusalCount struct {
 // admit reports whether a request that was answered by a status is logged, and how many of that status were left out
 // of the log since the last one that was.
 func (r *refusals) admit(status int, now core.Instant) (leftOut int64, ok bool) {
-	if status != http.StatusTooManyRequests && status != http.StatusServiceUnavailable {
+	if status != http.StatusTooManyRequests && status != http.StatusServiceUnavailable && status != statusGone {
 		return 0, true
 	}
 	r.mu.Lock()
