@@ -225,6 +225,7 @@ func MergeSPF(texts, mechanisms []string) (value, state string, standing []strin
 		}
 	}
 	var terms []string
+	has := map[string]bool{} // by termKey
 	all, redirect, broken := "", "", false
 	for _, text := range standing {
 		for _, term := range strings.Fields(text)[1:] {
@@ -238,12 +239,13 @@ func MergeSPF(texts, mechanisms []string) (value, state string, standing []strin
 				}
 			case strings.HasPrefix(lower, "redirect="):
 				redirect = term
-			case !hasTerm(terms, term):
+			case !has[termKey(term)]:
+				has[termKey(term)] = true
 				terms = append(terms, term)
 			}
 		}
 	}
-	missing := slices.DeleteFunc(slices.Clone(mechanisms), func(m string) bool { return hasTerm(terms, m) })
+	missing := slices.DeleteFunc(slices.Clone(mechanisms), func(m string) bool { return has[termKey(m)] })
 	if len(standing) == 1 && len(missing) == 0 && !broken {
 		return standing[0], RecordFound, standing
 	}
@@ -270,9 +272,5 @@ func MergeSPF(texts, mechanisms []string) (value, state string, standing []strin
 	return value, state, standing
 }
 
-// hasTerm reports whether a term is among others, case and the sign for "pass" aside.
-func hasTerm(terms []string, term string) bool {
-	return slices.ContainsFunc(terms, func(t string) bool {
-		return strings.EqualFold(strings.TrimPrefix(t, "+"), strings.TrimPrefix(term, "+"))
-	})
-}
+// termKey is the same for terms that say the same, case and the sign for "pass" aside.
+func termKey(term string) string { return strings.ToLower(strings.TrimPrefix(term, "+")) }

@@ -127,3 +127,8 @@ func TestDoubledNames(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// hasTerm reports whether a term is among others.
+func hasTerm(terms []string, term string) bool {
+	return slices.ContainsFunc(terms, func(t string) bool { return termKey(t) == termKey(term) })
+}
