@@ -34,7 +34,11 @@ func DNS(t testing.TB, zone map[string][]string) string {
 			if err != nil {
 				return
 			}
-			if b := replyDNS(zone, buf[:n]); b != nil {
+			b := replyDNS(zone, buf[:n])
+			if len(b) > maxPacket { // the client asks again over TCP
+				b = cutDNS(b)
+			}
+			if b != nil {
 				_, _ = packets.WriteTo(b, from)
 			}
 		}
@@ -49,6 +53,23 @@ func DNS(t testing.TB, zone map[string][]string) string {
 		}
 	}()
 	return l.Addr().String()
+}
+
+// maxPacket is how long an answer over UDP is that every resolver takes.
+const maxPacket = 1200
+
+// cutDNS leaves the question of an answer, and says that the rest is missing (RFC 1035 section 4.1.1).
+func cutDNS(b []byte) []byte {
+	var m dnsmessage.Message
+	if m.Unpack(b) != nil {
+		return nil
+	}
+	m.Truncated, m.Answers = true, nil
+	b, err := m.Pack()
+	if err != nil {
+		return nil
+	}
+	return b
 }
 
 // talkDNS reads and answers messages, each after its length (RFC 1035 section 4.2.2).
