@@ -57,6 +57,7 @@ func newCertificates(cfg *config.Config, s *store.Store, log *slog.Logger) (*cer
 			Email: cfg.Server.ACMEEmail, Client: &acme.Client{
 				DirectoryURL: cfg.Server.ACMEDirectory,
 				UserAgent:    "newsletterd",
+				HTTPClient:   &http.Client{Transport: shortAnswers{http.DefaultTransport}},
 			},
 		}
 		return c, nil
