@@ -42,6 +42,13 @@ func rowsOf(m image.Image) func(y int, row []float32) {
 			}
 			multiply(row, func(x int) uint8 { return p[8*x+6] })
 		}
+	case *image.RGBA64:
+		return func(y int, row []float32) {
+			p := m.Pix[m.PixOffset(b.Min.X, b.Min.Y+y):]
+			for i := range row {
+				row[i] = float32(binary.BigEndian.Uint16(p[2*i:])) / 257
+			}
+		}
 	case *image.Gray:
 		return func(y int, row []float32) {
 			p := m.Pix[m.PixOffset(b.Min.X, b.Min.Y+y):]

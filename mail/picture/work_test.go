@@ -56,6 +56,39 @@ func TestScansOfAJPEGAreCounted(t *testing.T) {
 	}
 }
 
+// The scans that programs write are taken in the largest pictures that memory allows: of libjpeg, and of mozjpeg, which
+// parts the bits of each color into more of them.
+func TestProgressiveJPEGsOfProgramsAreTaken(t *testing.T) {
+	scans := map[string][][]byte{
+		"libjpeg": {{1, 2, 3}, {1}, {3}, {2}, {1}, {1}, {1, 2, 3}, {3}, {2}, {1}},
+		"mozjpeg": {
+			{1, 2, 3}, {1}, {1}, {1}, {1}, {1}, {1}, {1}, {2}, {2}, {2}, {2}, {2}, {2}, {3}, {3}, {3}, {3}, {3}, {3},
+		},
+	}
+	for by, script := range scans {
+		for _, c := range []struct {
+			side    int
+			factors byte
+		}{{5300, 0x22}, {3700, 0x11}} {
+			side := []byte{byte(c.side >> 8), byte(c.side)}
+			size := append(append([]byte{8}, side...), side...)
+			data := append([]byte{0xff, 0xd8}, picturetest.Segment(jpegSOF2,
+				append(size, 3, 1, c.factors, 0, 2, 0x11, 0, 3, 0x11, 0)...)...)
+			for _, components := range script {
+				scan := []byte{byte(len(components))}
+				for _, id := range components {
+					scan = append(scan, id, 0)
+				}
+				data = append(data, picturetest.Segment(jpegSOS, append(scan, 1, 63, 0)...)...)
+			}
+			data = append(data, 0xff, jpegEOI)
+			if _, err := Open(data); err != nil {
+				t.Errorf("%s, %d pixels wide, %#x: %v", by, c.side, c.factors, err)
+			}
+		}
+	}
+}
+
 // patience is a context that ends after its error was asked for so many times.
 type patience struct {
 	context.Context
@@ -168,10 +201,9 @@ func TestWorkOfPictures(t *testing.T) {
 	for name, data := range map[string]func(part float64) []byte{
 		"JPEG":                        func(p float64) []byte { return photo(8000, of(5000, p)) },
 		"JPEG tall":                   func(p float64) []byte { return photo(2400, of(9000, p)) },
-		"JPEG progressive, 32 scans":  func(p float64) []byte { return picturetest.ScansOf(true, 8000, of(4900, p), 32) },
-		"JPEG progressive, 100 scans": func(p float64) []byte { return picturetest.ScansOf(true, 3500, of(3500, p), 100) },
-		"JPEG, CMYK":                  func(p float64) []byte { return picturetest.Plain(5000, of(6000, p), -1, 0x11, 0x11, 0x11, 0x11) },
-		"JPEG, CMYK of Adobe":         func(p float64) []byte { return picturetest.Plain(5000, of(6000, p), 2, 0x11, 0x11, 0x11, 0x11) },
+		"JPEG progressive, 19 scans":  func(p float64) []byte { return picturetest.ScansOf(true, 8000, of(4900, p), 19) },
+		"JPEG progressive, 100 scans": func(p float64) []byte { return picturetest.ScansOf(true, 2760, of(2760, p), 100) },
+		"JPEG, CMYK of Adobe":         func(p float64) []byte { return picturetest.Plain(5000, of(5000, p), 2, 0x11, 0x11, 0x11, 0x11) },
 		"JPEG, RGB":                   func(p float64) []byte { return picturetest.Plain(8000, of(5000, p), 0, 0x11, 0x11, 0x11) },
 		"JPEG, 4:4:4":                 func(p float64) []byte { return picturetest.Plain(8000, of(5000, p), -1, 0x11, 0x11, 0x11) },
 		"JPEG, 4:1:0":                 func(p float64) []byte { return picturetest.Plain(8000, of(5000, p), -1, 0x42, 0x11, 0x11) },
