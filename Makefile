@@ -79,7 +79,7 @@ bench-full: ## measure sending and long lists with 1,000,000 subscribers (some m
 bench-pages: ## measure every list of the admin API with 1,000,000 subscribers and 1,000 tenants, first page and page 10,000
 	@.ci/figures.sh $(or $(RECIPIENTS),1000000) 30m 'TestFiguresOf(Pages|Archives)'
 
-work: ## measure the CPU that parsers take for the worst of the largest inputs (5 minutes); fails above 2 s or growth of 2.2 times
+work: ## measure the CPU that parsers take for the worst of the largest inputs (10 minutes); fails above 2 s or growth of 2.2 times
 	@.ci/work.sh
 
 litestream: ## restore replicas with the original Litestream, which it builds (some minutes the first time; says what it skips)

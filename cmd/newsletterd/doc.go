@@ -11,6 +11,7 @@
 //	advice.go       warnings at the start about settings that are allowed and rarely meant
 //	remote_services.go  a member service or send service that is another daemon; mailkeys.go: keys of mails
 //	tls.go          certificates of the listener: files that are read again, or ACME
+//	tls_answers.go  how much of an answer of a certificate authority is read
 //	connections.go  how many clients are connected at once
 //	serve.go        run the daemon, and stop it in the written order
 //	metrics*.go     the second listener: metrics and profiles
