@@ -21,11 +21,13 @@ func TestWorkOfPasskeys(t *testing.T) {
 	client := b64(`{"type":"webauthn.create","challenge":"AAAA","origin":"https://a.example"}`)
 	answer := func(attestation string) string {
 		return `{"id":"AAAA","rawId":"AAAA","type":"public-key","response":{"clientDataJSON":"` + client +
-			`","attestationObject":"` + b64(attestation) + `","authenticatorData":"` + b64(attestation) + `","signature":"AAAA"}}`
+			`","attestationObject":"` + b64(attestation) + `","authenticatorData":"` + b64(attestation) +
+			`","signature":"AAAA"}}`
 	}
 	// what an authenticator says of a key: a hash, flags, a counter, an id of 16 bytes; then the key
 	authData := func(key string) string {
-		data := strings.Repeat("h", 32) + "\x45\x00\x00\x00\x01" + strings.Repeat("g", 16) + "\x00\x10" + strings.Repeat("i", 16) + key
+		data := strings.Repeat("h", 32) + "\x45\x00\x00\x00\x01" + strings.Repeat("g", 16) + "\x00\x10" +
+			strings.Repeat("i", 16) + key
 		return "\xa3\x63fmt\x64none\x67attStmt\xa0\x68authData" + fmt.Sprintf("\x5a%s%s",
 			[]byte{byte(len(data) >> 24), byte(len(data) >> 16), byte(len(data) >> 8), byte(len(data))}, data)
 	}

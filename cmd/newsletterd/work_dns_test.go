@@ -9,8 +9,8 @@ import (
 	"newsletterd/core/coretest"
 )
 
-// TestWorkOfDNSAnswers measures answers of a name server, which have 64 KiB at most, many of each: one alone is too short
-// to be measured. The name server of the test is part of what is measured.
+// TestWorkOfDNSAnswers measures answers of a name server, which have 64 KiB at most, many of each: one alone is too
+// short to be measured. The name server of the test is part of what is measured.
 func TestWorkOfDNSAnswers(t *testing.T) {
 	const answers = 20
 	for _, c := range []struct {

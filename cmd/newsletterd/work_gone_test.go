@@ -90,8 +90,9 @@ func (g *gone) cases() (all []goneCase) {
 	template("template, tags", filled("<textarea></", 1<<20))
 	template("template, a comment", "{% comment %}"+filled("{% ", 1<<20-40))
 
+	const sync = "/webhooks/lists/full-sync"
 	batch := []byte(`{"subscribers":[` + filled(`{},`, 8<<20-40) + `{}]}`)
-	return append(all, goneCase{"full sync", len(batch), func() []byte { return g.signed("/webhooks/lists/full-sync", batch) }})
+	return append(all, goneCase{"full sync", len(batch), func() []byte { return g.signed(sync, batch) }})
 }
 
 // request returns the bytes of a request.
@@ -147,8 +148,8 @@ func (g *gone) measure(name string, size int, request func() []byte) {
 		ended := g.rests()
 		cpu, wall = max(cpu, daemontest.CPU(g.PID())-left), max(wall, ended.Sub(at))
 	}
-	fmt.Printf("| %s | %d KiB | %v | %v of CPU, %v, once the client has gone (answer %d) |\n", name, size>>10, whole, cpu,
-		wall.Round(10*time.Millisecond), status)
+	fmt.Printf("| %s | %d KiB | %v | %v of CPU, %v, once the client has gone (answer %d) |\n",
+		name, size>>10, whole, cpu, wall.Round(10*time.Millisecond), status)
 	if cpu > longest {
 		g.Errorf("%s: %v of CPU after the client has gone", name, cpu)
 	}

@@ -46,13 +46,27 @@ func (g *gone) heads() map[string]func(n int) []byte {
 	}
 	form := func(path, before, piece string) func(n int) []byte {
 		return func(n int) []byte {
-			return g.request("POST", path, []byte(before+filled(piece, n)), "Content-Type", "application/x-www-form-urlencoded")
+			return g.request("POST", path, []byte(before+filled(piece, n)),
+				"Content-Type", "application/x-www-form-urlencoded")
 		}
 	}
 	jws := func(n int) string {
-		head := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"ES256",` + filled(`"a":1,`, n*3/4) + `"typ":"at+jwt"}`))
+		head := base64.RawURLEncoding.EncodeToString(
+			[]byte(`{"alg":"ES256",` + filled(`"a":1,`, n*3/4) + `"typ":"at+jwt"}`))
 		return head + ".e30." + strings.Repeat("A", 86)
 	}
+	theme := func(member, piece, end string) func(n int) []byte {
+		return func(n int) []byte {
+			return g.request("POST", "/api/admin/theme-preview",
+				[]byte(`{"tenant_id":"`+g.Tenant+`","`+member+`":`+piece[:1]+filled(piece[1:], 4*n)+end+`}`))
+		}
+	}
+	bearer := func(n int) []byte {
+		return g.request("GET", "/api/admin/tenants", nil, "Authorization", "Bearer "+jws(n))
+	}
+	hint := func(n int) []byte { return g.request("GET", "/api/oauth/logout?id_token_hint="+jws(n), nil) }
+	const authorize = "/api/oauth/authorize?client_id=a&response_type=code"
+	const token = "grant_type=client_credentials&client_id=a&client_secret=b"
 	return map[string]func(n int) []byte{
 		"no more than needed": func(int) []byte { return g.request("GET", "/api/admin/tenants", nil) },
 		"headers": func(n int) []byte {
@@ -71,25 +85,19 @@ func (g *gone) heads() map[string]func(n int) []byte {
 		"X-Forwarded-For":       get("/login", "X-Forwarded-For", "10.0.0.1,"),
 		"X-Forwarded-For, IPv6": get("/login", "X-Forwarded-For", "::ffff:10.0.0.1,"),
 		"token of no form":      get("/api/admin/tenants", "Authorization", "a."),
-		"JWS": func(n int) []byte {
-			return g.request("GET", "/api/admin/tenants", nil, "Authorization", "Bearer "+jws(n))
-		},
-		"id_token_hint":       func(n int) []byte { return g.request("GET", "/api/oauth/logout?id_token_hint="+jws(n), nil) },
-		"cursor":              query("/api/admin/audit?limit=10&cursor=", "AAAA"),
-		"parameters":          query("/api/admin/audit?limit=10", "&a=b"),
-		"search, subscribers": query("/api/admin/subscribers?limit=10&list_id="+g.List+"&search=", "a%20"),
-		"search, capitals":    query("/api/admin/subscribers?limit=10&list_id="+g.List+"&search=", "%C4%B0"),
-		"search, media":       query("/api/media?limit=10&tenant_id="+g.Tenant+"&q=", "a%20"),
-		"search, campaigns":   query("/api/campaigns?limit=10&q=", "a%20"),
-		"scopes":              query("/api/oauth/authorize?client_id=a&response_type=code&scope=", "a+"),
-		"scopes of a token":   form("/api/oauth/token", "grant_type=client_credentials&client_id=a&client_secret=b&scope=", "a+"),
-		"claims":              query("/api/oauth/authorize?client_id=a&response_type=code&claims=", "%7B%22a%22:"),
-		"theme": func(n int) []byte {
-			return g.request("POST", "/api/admin/theme-preview", []byte(`{"tenant_id":"`+g.Tenant+`","footer":"`+filled("a ", 4*n)+`"}`))
-		},
-		"theme, unknown": func(n int) []byte {
-			return g.request("POST", "/api/admin/theme-preview", []byte(`{"tenant_id":"`+g.Tenant+`","colors":{`+filled(`"a":"b",`, 4*n)+`"c":""}}`))
-		},
+		"JWS":                   bearer,
+		"id_token_hint":         hint,
+		"cursor":                query("/api/admin/audit?limit=10&cursor=", "AAAA"),
+		"parameters":            query("/api/admin/audit?limit=10", "&a=b"),
+		"search, subscribers":   query("/api/admin/subscribers?limit=10&list_id="+g.List+"&search=", "a%20"),
+		"search, capitals":      query("/api/admin/subscribers?limit=10&list_id="+g.List+"&search=", "%C4%B0"),
+		"search, media":         query("/api/media?limit=10&tenant_id="+g.Tenant+"&q=", "a%20"),
+		"search, campaigns":     query("/api/campaigns?limit=10&q=", "a%20"),
+		"scopes":                query(authorize+"&scope=", "a+"),
+		"scopes of a token":     form("/api/oauth/token", token+"&scope=", "a+"),
+		"claims":                query(authorize+"&claims=", "%7B%22a%22:"),
+		"theme":                 theme("footer", `"a `, `"`),
+		"theme, unknown":        theme("colors", `{"a":"b",`, `"c":""}`),
 	}
 }
 
@@ -102,7 +110,7 @@ func (g *gone) compare(name string, request func(n int) []byte) {
 		defer func() { c.Close() }()
 		for sent < most && (sent%20 > 0 || daemontest.CPU(g.PID())-before < enough) {
 			var err error
-			if status, _, err = c.Do(request(n)); err != nil { // it was refused as too long, or the connection was ended
+			if status, _, err = c.Do(request(n)); err != nil { // the connection was ended
 				c.Close()
 				c = g.Dial()
 			}
@@ -112,7 +120,8 @@ func (g *gone) compare(name string, request func(n int) []byte) {
 	}
 	quarter, whole := taken(longHead/4), taken(longHead)
 	ratio := math.Sqrt(float64(whole) / float64(quarter))
-	fmt.Printf("| request: %s | %d KiB | %v | %.1f | %d\n", name, len(request(longHead))>>10, whole.Round(10*time.Microsecond), ratio, status)
+	fmt.Printf("| request: %s | %d KiB | %v | %.1f | answer %d |\n",
+		name, len(request(longHead))>>10, whole.Round(10*time.Microsecond), ratio, status)
 	if ratio > 2.2 && whole > time.Millisecond {
 		g.Errorf("%s: twice the bytes take %.1f times the CPU", name, ratio)
 	}

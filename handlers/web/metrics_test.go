@@ -76,8 +76,8 @@ func TestTheLogLine(t *testing.T) {
 	}
 }
 
-// A client that leaves is no fault of the daemon: the log and the metrics say that it left, whatever waited for it. Work
-// that was ended for another reason is a fault as before.
+// A client that leaves is no fault of the daemon: the log and the metrics say that it left, whatever waited for it.
+// Work that was ended for another reason is a fault as before.
 func TestClientsThatLeaveAreNoFaults(t *testing.T) {
 	for name, c := range map[string]struct {
 		err    func(*Call) error

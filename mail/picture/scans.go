@@ -6,8 +6,8 @@ const (
 	// MaxScans is how many scans a JPEG may have. Cameras and programs write 1 to 20.
 	MaxScans = 100
 	// maxVisits bounds the work of all scans together: a decoder visits every block of a component in every scan that
-	// names it, however few bytes the scan has. The largest pictures that memory allows need 4 million with the ten scans
-	// that encoders write.
+	// names it, however few bytes the scan has. The largest pictures that memory allows need 4 million with the ten
+	// scans that encoders write.
 	maxVisits = 12_000_000
 
 	jpegRST0 = 0xd0

@@ -22,8 +22,8 @@ const (
 	compressesWell = 10      // times
 )
 
-// piece is how many bytes a decoder gets between two looks whether the picture is still wanted. A few bytes may say much:
-// a scan of a JPEG over millions of pixels has 200.
+// piece is how many bytes a decoder gets between two looks whether the picture is still wanted. A few bytes may say
+// much: a scan of a JPEG over millions of pixels has 200.
 const piece = 256
 
 // whileWanted is a file that ends with the context's error, so that a decoder stops.

@@ -197,26 +197,35 @@ func TestWorkOfPictures(t *testing.T) {
 		}
 		return b.Bytes()
 	}
+	plain := func(w, h, transform int, factors ...byte) func(part float64) []byte {
+		return func(part float64) []byte { return picturetest.Plain(w, int(float64(h)*part), transform, factors...) }
+	}
+	passes := func(h int, depth, color byte) func(part float64) []byte {
+		return func(part float64) []byte { return picturetest.Interlaced(5000, int(float64(h)*part), depth, color) }
+	}
+	scans := func(w, h, n int) func(part float64) []byte {
+		return func(part float64) []byte { return picturetest.ScansOf(true, w, int(float64(h)*part), n) }
+	}
 	of := func(n int, part float64) int { return int(float64(n) * part) }
 	for name, data := range map[string]func(part float64) []byte{
 		"JPEG":                        func(p float64) []byte { return photo(8000, of(5000, p)) },
 		"JPEG tall":                   func(p float64) []byte { return photo(2400, of(9000, p)) },
-		"JPEG progressive, 19 scans":  func(p float64) []byte { return picturetest.ScansOf(true, 8000, of(4900, p), 19) },
-		"JPEG progressive, 100 scans": func(p float64) []byte { return picturetest.ScansOf(true, 2760, of(2760, p), 100) },
-		"JPEG, CMYK of Adobe":         func(p float64) []byte { return picturetest.Plain(5000, of(5000, p), 2, 0x11, 0x11, 0x11, 0x11) },
-		"JPEG, RGB":                   func(p float64) []byte { return picturetest.Plain(8000, of(5000, p), 0, 0x11, 0x11, 0x11) },
-		"JPEG, 4:4:4":                 func(p float64) []byte { return picturetest.Plain(8000, of(5000, p), -1, 0x11, 0x11, 0x11) },
-		"JPEG, 4:1:0":                 func(p float64) []byte { return picturetest.Plain(8000, of(5000, p), -1, 0x42, 0x11, 0x11) },
-		"JPEG, grey":                  func(p float64) []byte { return picturetest.Plain(8000, of(5000, p), -1, 0x11) },
+		"JPEG progressive, 19 scans":  scans(8000, 4900, 19),
+		"JPEG progressive, 100 scans": scans(2760, 2760, 100),
+		"JPEG, CMYK of Adobe":         plain(5000, 5000, 2, 0x11, 0x11, 0x11, 0x11),
+		"JPEG, RGB":                   plain(8000, 5000, 0, 0x11, 0x11, 0x11),
+		"JPEG, 4:4:4":                 plain(8000, 5000, -1, 0x11, 0x11, 0x11),
+		"JPEG, 4:1:0":                 plain(8000, 5000, -1, 0x42, 0x11, 0x11),
+		"JPEG, grey":                  plain(8000, 5000, -1, 0x11),
 		"PNG of 16 bits, grey":        func(p float64) []byte { return picturetest.Unfolded(5000, of(5000, p), 16, 0) },
 		"PNG of 32 bits, grey":        func(p float64) []byte { return picturetest.Unfolded(5000, of(5000, p), 16, 4) },
 		"PNG of 48 bits":              func(p float64) []byte { return picturetest.Unfolded(5000, of(5000, p), 16, 2) },
 		"PNG of 1 bit":                func(p float64) []byte { return picturetest.Unfolded(5000, of(5000, p), 1, 0) },
 		"PNG of 8 bits, colors":       func(p float64) []byte { return picturetest.Unfolded(5000, of(5000, p), 8, 3) },
-		"PNG in passes of 64 bits":    func(p float64) []byte { return picturetest.Interlaced(5000, of(2500, p), 16, 6) },
-		"PNG in passes of 48 bits":    func(p float64) []byte { return picturetest.Interlaced(5000, of(2500, p), 16, 2) },
-		"PNG in passes of 24 bits":    func(p float64) []byte { return picturetest.Interlaced(5000, of(5000, p), 8, 2) },
-		"PNG in passes of 1 bit":      func(p float64) []byte { return picturetest.Interlaced(5000, of(5000, p), 1, 0) },
+		"PNG in passes of 64 bits":    passes(2500, 16, 6),
+		"PNG in passes of 48 bits":    passes(2500, 16, 2),
+		"PNG in passes of 24 bits":    passes(5000, 8, 2),
+		"PNG in passes of 1 bit":      passes(5000, 1, 0),
 		"PNG of 24 bits":              func(p float64) []byte { return picturetest.Unfolded(5000, of(5000, p), 8, 2) },
 		"PNG of 64 bits":              func(p float64) []byte { return picturetest.Unfolded(5000, of(4400, p), 16, 6) },
 		"PNG tall":                    func(p float64) []byte { return picturetest.Unfolded(2450, of(10000, p), 8, 6) },
