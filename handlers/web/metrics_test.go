@@ -90,10 +90,10 @@ func TestClientsThatLeaveAreNoFaults(t *testing.T) {
 		"left, refused": {func(*Call) error { return core.Invalidf("a", "No.") }, "INFO", 400},
 	} {
 		var out bytes.Buffer
-		h := bare(t, &Route{"GET", "/api/slow", Public(), Member, Get(func(call *Call) (None, error) {
+		h := bare(t, lineOf("GET", "/api/slow", Public(), Member, Get(func(call *Call) (None, error) {
 			<-call.Done()
 			return None{}, c.err(call)
-		}), "Slow"})
+		}), "Slow"))
 		h.log = slog.New(slog.NewJSONHandler(&out, nil))
 		ctx, leave := context.WithCancel(t.Context())
 		leave()
@@ -107,9 +107,9 @@ func TestClientsThatLeaveAreNoFaults(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	h := bare(t, &Route{"GET", "/api/ended", Public(), Member, Get(func(*Call) (None, error) {
+	h := bare(t, lineOf("GET", "/api/ended", Public(), Member, Get(func(*Call) (None, error) {
 		return None{}, context.Canceled
-	}), "Ended"})
+	}), "Ended"))
 	h.log = slog.New(slog.NewJSONHandler(&out, nil))
 	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/api/ended", nil))
 	if !strings.Contains(out.String(), `"status":503`) || !strings.Contains(out.String(), `"level":"ERROR"`) {
