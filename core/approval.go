@@ -62,8 +62,8 @@ func (t *Tenant) Permissions(c *Campaign, caller Caller, by string) CampaignPerm
 func (t *Tenant) AsksSecondPerson() bool { return t.Approval == ApprovalSecondPerson }
 
 // Accepts returns ErrApprovalRequired where the tenant asks for a second person's approval and by, as the audit trail
-// names an actor, is none: a program, a command on the machine, or one who has saved the campaign, or changed its layout or
-// theme, since it was approved last.
+// names an actor, is none: a program, a command on the machine, or one who has saved the campaign
+// since it was approved last, or changed its layout or theme since someone else has approved that.
 func (t *Tenant) Accepts(c *Campaign, by string) error {
 	if !t.AsksSecondPerson() ||
 		ActorUser(by) != "" && !slices.Contains(c.Writers, by) && !slices.Contains(c.Designers, by) {

@@ -64,7 +64,7 @@ type Campaign struct {
 	Writers         Strings  `db:"writers"`          // who has saved since then, or what it is, as the trail names them
 	AuditSeen       int64    `db:"audit_seen"`       // the newest entry of the trail when it was approved last, or begun
 	ApprovedBySend  bool     `db:"approved_by_send"` // no one was asked: undoing the send takes the approval back
-	Designers       []string `db:"-"`                // who has changed its layout or theme since then, or keeps a client among the writers; not of one that is approved
+	Designers       []string `db:"-"`                // who has changed its layout or theme, which no one else has approved since, or keeps a client among the writers; not of one that is approved
 	CopyID          string   `db:"copy_id"`          // of the CampaignCopy of the approved version; empty: none
 	InArchive       string   `db:"archive"`          // ArchiveShown, ArchiveHidden, or empty: as the list has it
 	JobNo           int64    `db:"job_no"`           // the last job that sends it or has sent it; 0: none

@@ -363,6 +363,15 @@ func (a campaigns) sending(c *web.Call, t *core.Tenant, ifMatch *string, version
 		return r, err
 	}
 	of := a.found(c)
+	if r.Revision < 0 {
+		same, err := a.sameAgain(c, of, &r.CampaignEdit, tagsOf(*ifMatch))
+		if err != nil {
+			return r, err
+		}
+		if same && version < of.Version {
+			version, r.Version = of.Version, of.Version // which says the same
+		}
+	}
 	if r.Revision == of.Revision && r.Seen == "" && t.AsksSecondPerson() && of.Written() {
 		return r, core.ChangedContent([]core.ContentChange{}) // a tag that says nothing of layout and theme
 	}

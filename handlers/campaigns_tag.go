@@ -70,10 +70,8 @@ func (a campaigns) edit(c *web.Call, ifMatch *string, required bool) (e store.Ca
 		return e, nil
 	}
 	e.Revision = -1 // that of no campaign
-	for text := range strings.SplitSeq(*ifMatch, ",") {
-		text, quoted := strings.CutPrefix(strings.TrimSpace(text), `"`)
-		text, ended := strings.CutSuffix(text, `"`)
-		if t := parseTag(text); quoted && ended && t.Revision == now.Revision {
+	for _, t := range tagsOf(*ifMatch) {
+		if t.Revision == now.Revision {
 			e.Revision, e.Seen = t.Revision, t.Digest
 		}
 	}
@@ -81,6 +79,36 @@ func (a campaigns) edit(c *web.Call, ifMatch *string, required bool) (e store.Ca
 		return e, nil
 	}
 	return e, a.sameContent(c, now, e.Seen)
+}
+
+// tagsOf reads the tags of If-Match.
+func tagsOf(ifMatch string) (all []campaignTag) {
+	for text := range strings.SplitSeq(ifMatch, ",") {
+		text, quoted := strings.CutPrefix(strings.TrimSpace(text), `"`)
+		text, ended := strings.CutSuffix(text, `"`)
+		if quoted && ended {
+			all = append(all, parseTag(text))
+		}
+	}
+	return all
+}
+
+// sameAgain reports whether an approval would cover what one of some tags of older revisions names, and makes the edit one
+// of the revision that there is: what was changed and changed back is as it was seen.
+func (a campaigns) sameAgain(c *web.Call, of *core.Campaign, e *store.CampaignEdit, tags []campaignTag) (bool, error) {
+	older := func(t campaignTag) bool { return t.Revision > 0 && t.Revision < of.Revision && t.Digest != "" }
+	if !of.Written() || !slices.ContainsFunc(tags, older) {
+		return false, nil
+	}
+	now, err := a.tagOf(c, of)
+	if err != nil {
+		return false, err
+	}
+	same := slices.ContainsFunc(tags, func(t campaignTag) bool { return older(t) && t.Digest.Same(now.Digest) })
+	if same {
+		e.Revision, e.Seen = now.Revision, now.Digest
+	}
+	return same, nil
 }
 
 // sameContent returns an error that says what has changed where a campaign of the same revision would be sent otherwise

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"errors"
 	"net/url"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/handlers/console"
 	"newsletterd/handlers/web"
+	"newsletterd/mail"
 	"newsletterd/store"
 )
 
@@ -54,7 +56,8 @@ type reviewView struct {
 	NotYou                            bool   // another person has to approve it
 	Approves, Sends, Rejects          bool   // which buttons there are
 	Readers                           core.Audience
-	Preheader                         string
+	Preheader                         string // what inboxes show next to the subject
+	Text                              string // the text part of a mail that has HTML, too
 	Files                             []core.Attachment
 	Facts                             []reviewFact // what else an approval covers
 }
@@ -189,13 +192,34 @@ func (a reviewPages) fill(c *web.Call, data *reviewView, of *core.Campaign, acto
 	if data.Readers, err = a.store.CountAudience(c, of.TenantID, &l.Draft.Fields, core.AudienceBudget); err != nil {
 		return nil, err
 	}
-	if l.Bulk != nil {
-		data.Look = d.View(&l.Draft, "", c.Now)
+	if err := fillParts(c, data, d, &l); err != nil {
+		return nil, err
 	}
 	if notReady := core.NotReady(l.Findings); errors.As(notReady, &faulty) {
 		data.Warnings = nil
 	}
 	return faulty, a.store.SawVersion(c, of, &l.Draft.Version, actor)
+}
+
+// fillParts fills in what is shown of the mail itself: the address of its HTML, and as text what that leaves out.
+func fillParts(c *web.Call, data *reviewView, d Drafts, l *Look) error {
+	if l.Bulk == nil {
+		return nil
+	}
+	r, err := d.Recipient(c, l, "", c.Now)
+	if err != nil {
+		return err
+	}
+	data.Look = r.ViewURL
+	subject, text, page, err := l.Bulk.Parts(&r)
+	if err != nil {
+		return err
+	}
+	data.Subject, data.Preheader = subject, cmp.Or(data.Preheader, mail.Beginning(page, text))
+	if page != "" {
+		data.Text = text
+	}
+	return nil
 }
 
 // nameOf is the name, or else the address, of a user whom the audit trail names; empty for others.
@@ -239,6 +263,9 @@ func (a reviewPages) decide(c *web.Call, who core.Visitor, in reviewForm) (web.H
 	seen := parseTag(in.Tag)
 	e := store.CampaignEdit{
 		ID: of.ID, Actor: core.UserActor(who.User.ID), Now: c.Now, Revision: seen.Revision, Seen: seen.Digest,
+	}
+	if _, err := a.sameAgain(c, &of, &e, []campaignTag{seen}); err != nil {
+		return web.HTML{}, err
 	}
 	w, done := wordsOf(c), ""
 	switch in.Action {

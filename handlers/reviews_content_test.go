@@ -11,6 +11,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/mail/markup"
+	"newsletterd/store"
 )
 
 // look opens the page, and returns the tag of what it shows.
@@ -98,31 +99,109 @@ func TestReviewOfWhatHasChanged(t *testing.T) {
 	})
 }
 
-// A user who has changed the layout has no button on the page, and can't approve without it.
+// What the campaign says itself may change and change back after the look: the digest decides, by the page and by the API,
+// also where the writer's saves have begun another version.
+func TestReviewOfWhatIsAsItWas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newReviewEnv(t)
+		e.login()
+		save := func(subject string) {
+			t.Helper()
+			c, err := e.store.EditCampaign(t.Context(), store.CampaignEdit{
+				ID: e.campaign.ID, Actor: core.UserActor(e.bob.ID), Now: e.seed.Time(),
+			}, func(f *core.CampaignFields) error { f.Subject = subject; return nil })
+			e.must(err)
+			e.campaign = c
+			e.review(0)
+		}
+		e.review(0)
+		seen, version := e.look(), e.campaign.Version
+		save("Buy")
+		if status, state := e.send("approve", seen); status != http.StatusPreconditionFailed ||
+			state != core.CampaignInReview {
+			t.Errorf("changed: %d, %s", status, state)
+		}
+		save("News of May")
+		if e.campaign.Version == version {
+			t.Fatal("the saves have begun no other version")
+		}
+		if status, state := e.send("approve", seen); status != http.StatusOK || state != core.CampaignApproved {
+			t.Errorf("as it was: %d, %s", status, state)
+		}
+	})
+}
+
+// The page has the text part of a mail besides the link to its HTML, its subject, and what inboxes show next to that.
+func TestReviewShowsTheTextPart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newReviewEnv(t)
+		e.login()
+		list := core.List{ID: e.seed.ListID, TenantID: e.tenant.ID}
+		for _, show := range []struct {
+			content core.CampaignContent
+			text    bool
+		}{
+			{core.CampaignContent{Kind: core.ContentHTML, Source: "<p>Fine</p>", Text: "Buy at <evil.example>"}, true},
+			{core.CampaignContent{Kind: core.ContentText, Source: "Fine"}, false},
+		} {
+			e.campaign = e.seed.NewCampaign(list, func(f *core.CampaignFields) {
+				f.Content, f.Preheader, f.Subject = show.content, "", "May, {{email}}"
+			})
+			e.review(0)
+			_, page := e.page("GET", reviewAddress(e.campaign.ID), nil)
+			_, part, _ := strings.Cut(page, `<details id="text">`)
+			part, _, _ = strings.Cut(part, "</details>")
+			if strings.Contains(part, "Buy at &lt;evil.example&gt;") != show.text || (part != "") != show.text {
+				t.Errorf("%s: %s", show.content.Kind, part)
+			}
+			for _, want := range []string{"May, reader@example.org", words()["en"].ReviewPreheader + "</dt><dd>Fine"} {
+				if !strings.Contains(page, want) {
+					t.Errorf("%s: no %q in %s", show.content.Kind, want, page)
+				}
+			}
+		}
+	})
+}
+
+// A user who has changed the layout, before the campaign was begun or after, has no button on the page, and can't approve
+// without it.
 func TestReviewByWhoeverDesigned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newReviewEnv(t)
 		e.login()
 		ann, err := e.store.UserByEmail(t.Context(), "ann@user.example")
 		e.must(err)
-		frame := e.seed.NewTemplate(core.TemplateInput{Name: new("Frame"), BodyText: new("Acme\n{{content}}")})
-		e.campaign = e.seed.NewCampaign(core.List{ID: e.seed.ListID, TenantID: e.tenant.ID}, func(f *core.CampaignFields) {
-			f.Content = core.CampaignContent{Kind: core.ContentText, Source: "Hello", Layout: "Frame"}
-		})
-		e.review(0)
-		_, err = e.store.UpdateTemplate(t.Context(), frame.ID, core.UserActor(ann.ID), func(f *core.Template) error {
-			return f.Change(core.TemplateInput{BodyText: new("Buy\n{{content}}")}, e.seed.Time())
-		})
-		e.must(err)
-		_, page := e.page("GET", reviewAddress(e.campaign.ID), nil)
-		if strings.Contains(page, `value="approve"`) || !strings.Contains(page, "changed its template or theme") {
-			t.Errorf("%s", textOf(page))
-		}
-		if status, state := e.send("approve", e.look()); status != http.StatusForbidden || state != core.CampaignInReview {
-			t.Errorf("%d, %s", status, state)
-		}
-		if a, err := e.store.Approvers(t.Context(), &e.campaign, core.UserActor(e.bob.ID), e.seed.Time()); err != nil {
-			t.Errorf("%+v, %v", a, err)
+		for _, before := range []bool{true, false} {
+			frame := e.seed.NewTemplate(core.TemplateInput{Name: new(core.NewID()), BodyText: new("Acme\n{{content}}")})
+			change := func() {
+				_, err = e.store.UpdateTemplate(t.Context(), frame.ID, core.UserActor(ann.ID), func(f *core.Template) error {
+					return f.Change(core.TemplateInput{BodyText: new("Buy\n{{content}}")}, e.seed.Time())
+				})
+				e.must(err)
+			}
+			if before {
+				change()
+			}
+			e.campaign = e.seed.NewCampaign(core.List{ID: e.seed.ListID, TenantID: e.tenant.ID}, func(f *core.CampaignFields) {
+				f.Content = core.CampaignContent{Kind: core.ContentText, Source: "Hello", Layout: frame.Name}
+			})
+			e.review(0)
+			if !before {
+				change()
+			}
+			_, page := e.page("GET", reviewAddress(e.campaign.ID), nil)
+			if strings.Contains(page, `value="approve"`) || !strings.Contains(textOf(page), words()["en"].ReviewNotYou) {
+				t.Errorf("before: %t, %s", before, textOf(page))
+			}
+			if status, state := e.send("approve", e.look()); status != http.StatusForbidden || state != core.CampaignInReview {
+				t.Errorf("before: %t, %d, %s", before, status, state)
+			}
+			now, err := e.store.Campaign(t.Context(), e.campaign.ID)
+			e.must(err)
+			if a, err := e.store.Approvers(t.Context(), &now, core.UserActor(e.bob.ID), e.seed.Time()); err != nil ||
+				a.People != 0 {
+				t.Errorf("before: %t, %+v, %v", before, a, err)
+			}
 		}
 	})
 }
@@ -254,7 +333,8 @@ func TestReviewLooksAtWhatIsApproved(t *testing.T) {
 		e.review(0)
 		_, page := e.page("GET", reviewAddress(e.campaign.ID), nil)
 		view := regexp.MustCompile(`https?://[^/"\s]+(/v/[\w-]+)`)
-		link := view.FindStringSubmatch(page)
+		button := regexp.MustCompile(`href="https?://[^/"\s]+(/v/[\w-]+)"`)
+		link := button.FindStringSubmatch(page)
 		if link == nil {
 			t.Fatal(page)
 		}
@@ -284,7 +364,7 @@ func TestReviewLooksAtWhatIsApproved(t *testing.T) {
 			t.Errorf("approved: %d, %s", status, shown)
 		}
 		_, page = e.page("GET", reviewAddress(e.campaign.ID), nil)
-		if link = view.FindStringSubmatch(page); link == nil {
+		if link = button.FindStringSubmatch(page); link == nil {
 			t.Fatal(page)
 		}
 		set("Clean")

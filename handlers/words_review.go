@@ -21,6 +21,7 @@ type reviewWords struct {
 	ReviewWanted     string `json:"review_wanted"`
 	ReviewPassed     string `json:"review_passed"`
 	ReviewLook       string `json:"review_look"`
+	ReviewText       string `json:"review_text"`
 	ReviewApprove    string `json:"review_approve"`
 	ReviewSend       string `json:"review_send"`
 	ReviewReject     string `json:"review_reject"`

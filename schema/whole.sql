@@ -1123,7 +1123,7 @@ CREATE TABLE template (
   body_html  TEXT NOT NULL DEFAULT '',
   body_text  TEXT NOT NULL DEFAULT '',
   created_at INTEGER NOT NULL,
-  updated_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL, audit_seen INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (tenant_id, name)
 ) STRICT, WITHOUT ROWID;
 
@@ -1170,7 +1170,7 @@ CREATE TABLE theme (
   postal_address TEXT NOT NULL, -- empty: the tenant's
   social         TEXT NOT NULL, -- JSON: names and addresses
   created_at     INTEGER NOT NULL,
-  updated_at     INTEGER NOT NULL,
+  updated_at     INTEGER NOT NULL, audit_seen INTEGER NOT NULL DEFAULT 0,
   UNIQUE (tenant_id, name)
 ) STRICT, WITHOUT ROWID;
 

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"regexp"
 	"slices"
@@ -24,24 +25,41 @@ func (r readsOf) all(dest any, query string, args ...any) error {
 	return r.s.all(r.ctx, dest, query, args...)
 }
 
-// layoutsOf are the ids of the template that a campaign names, and of the layout around that.
-const layoutsOf = `SELECT id FROM template WHERE tenant_id = ?1 AND name = ?2
-	UNION SELECT o.id FROM template AS t JOIN template AS o ON o.tenant_id = t.tenant_id AND o.name = t.layout
-	WHERE t.tenant_id = ?1 AND t.name = ?2`
+// design is a template or a theme that a campaign is compiled in.
+type design struct {
+	ID        string `db:"id" json:"id"`
+	AuditSeen int64  `db:"audit_seen" json:"seen"` // newest entry of the trail when someone who had not changed it approved it
+}
 
-func layouts(q querier, tenantID string, f *core.CampaignFields) (ids []string, err error) {
+// layoutsOf are the template that a campaign names, and the layout around that.
+const layoutsOf = `SELECT id, audit_seen FROM template WHERE tenant_id = ?1 AND name = ?2
+	UNION SELECT o.id, o.audit_seen FROM template AS t JOIN template AS o ON o.tenant_id = t.tenant_id AND
+	o.name = t.layout WHERE t.tenant_id = ?1 AND t.name = ?2`
+
+func layouts(q querier, tenantID string, f *core.CampaignFields) (all []design, err error) {
 	if f.Content.Layout != "" {
-		err = q.all(&ids, layoutsOf, tenantID, f.Content.Layout)
+		err = q.all(&all, layoutsOf, tenantID, f.Content.Layout)
 	}
-	return ids, err
+	return all, err
+}
+
+// designs are the templates and the theme of a campaign. Built-in ones have no record.
+func designs(q querier, tenantID string, f *core.CampaignFields) (all []design, err error) {
+	all, err = layouts(q, tenantID, f)
+	if err != nil || core.IsBuiltInTheme(f.Theme) {
+		return all, err
+	}
+	var theme []design
+	err = q.all(&theme, "SELECT id, audit_seen FROM theme WHERE id = ?", f.Theme)
+	return append(all, theme...), err
 }
 
 const (
-	// designersOf are those who have changed some templates and themes since an entry. Another name of a theme changes no
-	// mail.
-	designersOf = `SELECT DISTINCT actor FROM audit INDEXED BY audit_object WHERE object IN (SELECT value FROM json_each(?1))
-		AND id > ?2 AND (action LIKE 'template.%' OR action = 'theme.create' OR action = 'theme.update' AND
-		EXISTS (SELECT 1 FROM json_each(detail) WHERE key <> 'name'))`
+	// designersOf are those who have changed templates and themes since someone else has approved each. Another name of a
+	// theme changes no mail.
+	designersOf = `SELECT DISTINCT actor FROM json_each(?1) CROSS JOIN audit INDEXED BY audit_object
+		ON object = value ->> 'id' AND audit.id > value ->> 'seen' WHERE action LIKE 'template.%' OR
+		action = 'theme.create' OR action = 'theme.update' AND EXISTS (SELECT 1 FROM json_each(detail) WHERE key <> 'name')`
 
 	clientKeepers = `SELECT created_by FROM client WHERE id IN (SELECT value FROM json_each(?1))
 		UNION SELECT actor FROM audit INDEXED BY audit_object WHERE object IN (SELECT value FROM json_each(?1))
@@ -52,8 +70,8 @@ const (
 		AND action IN ('template.delete', 'template.update') AND json_extract(detail, '$.name.before') = ?3`
 )
 
-// designers reads who has changed the layout or the theme of a campaign since it was approved last, or begun, as the
-// audit trail names them, where the tenant asks for a second person.
+// designers reads who has changed the layout or the theme of a campaign, as the audit trail names them, where the tenant
+// asks for a second person. A change counts until someone else has approved a campaign with it.
 func designers(q querier, c *core.Campaign) (all []string, err error) {
 	var asks bool
 	err = q.get(&asks, "SELECT approval = '"+core.ApprovalSecondPerson+"' FROM tenant WHERE id = ?", c.TenantID)
@@ -64,17 +82,13 @@ func designers(q querier, c *core.Campaign) (all []string, err error) {
 	if err == nil {
 		_, f, err = campaignFields(q, c, c.Version)
 	}
-	if err != nil {
-		return nil, err
+	var in []design
+	if err == nil {
+		in, err = designs(q, c.TenantID, &f)
 	}
-	ids, err := layouts(q, c.TenantID, &f)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = changersOf(q, in, &all)
 	}
-	if !core.IsBuiltInTheme(f.Theme) {
-		ids = append(ids, f.Theme)
-	}
-	err = q.all(&all, designersOf, jsonOf(ids), c.AuditSeen)
 	// The built-in default stands in for a template of this name that is gone: then no record is left to look at.
 	if err == nil && f.Content.Layout == core.DefaultTemplate {
 		var gone []string
@@ -86,6 +100,42 @@ func designers(q querier, c *core.Campaign) (all []string, err error) {
 	}
 	keepers, err := keepersOf(q, slices.Concat(c.Writers, all))
 	return append(all, keepers...), err
+}
+
+func changersOf(q querier, in []design, all *[]string) error {
+	text, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	return q.all(all, designersOf, string(text))
+}
+
+// vouchForDesigns notes that a user has approved what a campaign is compiled in, up to an entry of the trail: what others have
+// changed until then no longer makes them writers.
+func (tx *Tx) vouchForDesigns(tenantID string, f *core.CampaignFields, by string, entry int64) error {
+	in, err := designs(tx, tenantID, f)
+	if err != nil || core.ActorUser(by) == "" {
+		return err
+	}
+	for _, d := range in {
+		var own []string
+		if err := changersOf(tx, []design{d}, &own); err != nil {
+			return err
+		}
+		keepers, err := keepersOf(tx, own)
+		if err != nil {
+			return err
+		}
+		if slices.Contains(own, by) || slices.Contains(keepers, by) {
+			continue
+		}
+		for _, table := range []string{"template", "theme"} {
+			if _, err := tx.exec("UPDATE "+table+" SET audit_seen = ? WHERE id = ?", entry, d.ID); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // keepersOf reads who has created or changed the OAuth clients among some actors: what a program writes is theirs, since
@@ -176,8 +226,8 @@ func (s *Store) ContentChanges(ctx context.Context, c *core.Campaign, f *core.Ca
 			if err != nil {
 				return nil, err
 			}
-			for _, id := range records {
-				filters = append(filters, core.AuditFilter{Object: id, Action: "template"})
+			for _, r := range records {
+				filters = append(filters, core.AuditFilter{Object: r.ID, Action: "template"})
 			}
 		case core.ChangedLists:
 			for _, id := range f.ListIDs {

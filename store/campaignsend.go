@@ -76,6 +76,9 @@ func (tx *Tx) approve(c *core.Campaign, r *CampaignSending) error {
 	if c.AuditSeen, err = tx.number(newestAudited); err != nil {
 		return err
 	}
+	if err := tx.vouchForDesigns(c.TenantID, r.Fields, r.Actor, c.AuditSeen); err != nil {
+		return err
+	}
 	return tx.keep(c.No, r.Version)
 }
 

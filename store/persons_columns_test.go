@@ -167,7 +167,7 @@ var personColumns = map[string]struct {
 			"first_few first_until lists narrowing expected duplicates excluded",
 	},
 	"theme": {other: "id tenant_id name base light dark font heading_font size heading_weight width padding radius masthead " +
-		"logo_url logo_width footer_text postal_address social created_at updated_at"},
+		"logo_url logo_width footer_text postal_address social created_at updated_at audit_seen"},
 	"sender_domain": {other: "id tenant_id domain token verified_by verified_at checked_at check_result found_at created_at " +
 		"updated_at"},
 	"sessions":    {other: "token data expiry"},
@@ -184,7 +184,7 @@ var personColumns = map[string]struct {
 	"suppression": {person: "email_key", stays: "import_id", other: "tenant_id kind reason created_at"},
 	"sync":        {other: "id tenant_id list_id batch_total due_at started_at finished_at failed_at reason"},
 	"sync_batch":  {stays: "from_id to_id", other: "sync_id batch_no due_at tries done_at"},
-	"template":    {other: "tenant_id name id layout body_html body_text created_at updated_at"},
+	"template":    {other: "tenant_id name id layout body_html body_text created_at updated_at audit_seen"},
 	"tenant": {
 		other: "id name domains status mail_from mail_from_name reply_to postal_address public_url brand_name brand_color " +
 			"brand_logo_url created_at updated_at deleted_at privacy_url language mail_texts relays relay_secrets " +

@@ -30,7 +30,7 @@ var shownColumns = map[string]string{
 	"model":    "owner_id size sha256 content_type visibility",
 	"share":    "user_id permission",
 	"provider": "name kind tenant_id topics disabled_at",
-	"theme": "tenant_id name base light dark font heading_font size heading_weight width padding radius masthead logo_url " +
+	"theme": "audit_seen tenant_id name base light dark font heading_font size heading_weight width padding radius masthead logo_url " +
 		"logo_width footer_text postal_address social",
 	"sender_domain": "tenant_id domain token verified_by verified_at checked_at check_result found_at",
 	"mail":          "kind tenant_id list_id state tries due_at finished_at reason",
@@ -42,7 +42,7 @@ var shownColumns = map[string]string{
 		"tracked people_opened unclear_opened scanner_opened " +
 		"expand_from soft_bounced delivered ambiguous hard_bounced gives_up_at first_few first_until lists narrowing expected duplicates excluded",
 	"signing_key": "alg active_at retired_at expires_at",
-	"template":    "tenant_id name layout body_html body_text",
+	"template":    "tenant_id name layout body_html body_text audit_seen",
 	"tenant": "name domains status mail_from mail_from_name reply_to postal_address public_url brand_name brand_color " +
 		"brand_logo_url deleted_at relays send_limits mail_texts privacy_url " +
 		"language no_tracking totals_only tracking_consent approval first_few time_zone",
