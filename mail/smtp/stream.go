@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// maxBurst is how many messages are written before their replies are read: one on a new connection, and twice as many
+// MaxBurst is how many messages are written before their replies are read: one on a new connection, and twice as many
 // after each time that all went well, for where the connection breaks so many may have been taken without a reply.
-const maxBurst = 8
+const MaxBurst = 8
 
 // chunk is a message that was written whole, its commands in front of it: one BDAT command (RFC 3030 section 2).
 type chunk struct {
@@ -178,7 +178,7 @@ func (s *session) replies(written error) error {
 		return fault
 	}
 	if s.wire.chunked {
-		s.wire.burst = min(2*s.wire.burst, maxBurst)
+		s.wire.burst = min(2*s.wire.burst, MaxBurst)
 	}
 	return nil
 }
