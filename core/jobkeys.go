@@ -84,7 +84,7 @@ func JudgeJobKeys(in JobObject, keys []string) (warnings []string, err error) {
 		return nil, Invalidf("", "The request has %d unknown keys; %d are allowed.", len(keys), maxUnknownKeys)
 	}
 	for _, key := range keys {
-		shown := shownKey(key)
+		shown := ShownKey(key)
 		switch meant, refused := judgeJobKey(in, key); {
 		case refused && meant != "":
 			return nil, Invalidf(shown, "%s is not a known key; did you mean %s?", shown, meant)
@@ -154,8 +154,8 @@ func foldKey(key string) string {
 	}, key)
 }
 
-// shownKey returns a key as an answer may hold it.
-func shownKey(key string) string {
+// ShownKey returns a key as an answer may hold it.
+func ShownKey(key string) string {
 	if len(key) <= maxKeyShown {
 		return cmp.Or(key, `""`)
 	}
@@ -172,7 +172,7 @@ func JudgeCampaignKeys(known, unknown []string) error {
 	if len(unknown) == 0 {
 		return nil
 	}
-	shown, folded := shownKey(unknown[0]), foldKey(unknown[0])
+	shown, folded := ShownKey(unknown[0]), foldKey(unknown[0])
 	best, meant := -1, ""
 	for _, key := range known {
 		if d := keyDistance(folded, foldKey(key)); d >= 0 && (best < 0 || d < best) {

@@ -55,7 +55,7 @@ func bindValues(s string, fields []field, in reflect.Value, form bool) error {
 		}
 		if form {
 			if names[name] && !slices.ContainsFunc(fields, func(f field) bool { return f.name == name }) {
-				return core.Invalidf("", "%s is given more than once.", name) // no field is at fault
+				return core.Invalidf("", "%s is given more than once.", core.ShownKey(name)) // no field is at fault
 			}
 			if names == nil {
 				names = map[string]bool{}
@@ -101,7 +101,7 @@ func formValues(s string) (map[string]string, error) {
 			return nil, err
 		}
 		if _, ok := form[name]; ok {
-			return nil, core.Invalidf(name, "%s is given more than once.", name)
+			return nil, core.Invalidf(name, "%s is given more than once.", core.ShownKey(name))
 		}
 		form[name] = value
 	}

@@ -150,7 +150,8 @@ func blocksError(err error, source string, offset int64) error {
 	case errors.As(err, &syntax):
 		offset = syntax.Offset
 	case errors.As(err, &wrong):
-		return core.Invalidf("content.source", "%s must not be a JSON %s.", wrong.Field, wrong.Value)
+		return core.Invalidf("content.source", "%s must not be a JSON %s.", cmp.Or(wrong.Field, "content.source"),
+			wrong.Value)
 	case strings.HasPrefix(err.Error(), "json: unknown field "):
 		key := strings.TrimPrefix(err.Error(), "json: unknown field ")
 		return core.Invalidf("content.source", "The key %s is unknown.", key)

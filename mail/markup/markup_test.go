@@ -2,6 +2,7 @@ package markup
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -177,6 +178,15 @@ func TestErrorsSayWhere(t *testing.T) {
 		_, err := Compile(KindMarkdown, source, Options{})
 		if core.KindOf(err) != core.Invalid || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.20q: %v", source, err)
+		}
+	}
+	for source, want := range map[string]string{
+		`[]`: "content.source must not be a JSON array.", `"x"`: "content.source must not be a JSON string.",
+		`{"version": 1, "blocks": {}}`: "blocks must not be a JSON object.",
+	} {
+		_, err := Compile(KindBlocks, source, Options{})
+		if fault, ok := errors.AsType[*core.Error](err); !ok || fault.Message != want {
+			t.Errorf("%s: %v", source, err)
 		}
 	}
 	inColumns := func(block string) string {
