@@ -27,6 +27,7 @@ const (
 	MailReviewMissed      = "review_missed"      // … was not approved when it was wanted
 	MailMending           = "mending"            // you are asked to let a link of a campaign lead elsewhere
 	MailClientAdded       = "client_added"       // a tenant of yours, or the server, has a new API client
+	MailClientsAdded      = "clients_added"      // … has more of them; Params say since when
 	MailTest              = "test"               // the content of a send job; Params name it
 )
 
@@ -79,7 +80,7 @@ type MailStyle struct {
 func (m *Mail) OfTeam() bool {
 	switch m.Kind {
 	case MailInvitation, MailReview, MailReviewApproved, MailReviewRejected, MailReviewMissed, MailMending,
-		MailClientAdded:
+		MailClientAdded, MailClientsAdded:
 		return m.TenantID != ""
 	}
 	return false
@@ -89,6 +90,7 @@ func (m *Mail) OfTeam() bool {
 type AccountMail struct {
 	Language string      `json:"language,omitempty"`
 	Review   *ReviewMail `json:"review,omitempty"` // of a mail about a review
+	Since    Instant     `json:"since,omitzero"`   // of a mail about several clients: when the first one was created
 }
 
 // ReviewMail is what a mail about the review of a campaign tells.
@@ -111,6 +113,14 @@ type ClientMail struct {
 	By     string // the name or the address of the user, or the name of the client; empty: a command on the server
 	Scopes string // separated by commas
 	At     Instant
+}
+
+// ClientsMail is a mail about the clients of a tenant that are created from an instant on, due at another.
+func ClientsMail(email Email, tenantID string, since, due Instant) Mail {
+	return Mail{
+		Kind: MailClientsAdded, TenantID: tenantID, Email: email, DueAt: due,
+		Params: jsonColumn(AccountMail{Since: since}, false, "{}"),
+	}
 }
 
 // MailTo is a mail about the review of a campaign of a tenant.

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -88,6 +89,55 @@ func TestOwnersAreToldOfNewClients(t *testing.T) {
 		e.must(err)
 		if said.Name != "Shop" || said.By == "" || said.Scopes != core.ScopeSend || said.At != shop.CreatedAt {
 			t.Errorf("%+v", said)
+		}
+	})
+}
+
+// Whoever creates clients by the dozen sends each owner a few mails, and one more that names the others.
+func TestMailsAboutClientsAreGathered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newTenantConsole(t, core.RoleTenantAdmin)
+		begun := core.At(time.Now())
+		made := func(n int) {
+			for range n {
+				name := "Shop"
+				c, _, err := core.NewClient(core.ClientInput{Name: &name, TenantID: &e.tenant.ID}, true, core.At(time.Now()))
+				e.must(err)
+				e.must(e.store.AddClient(t.Context(), c, core.UserActor(e.ann.ID)))
+				time.Sleep(time.Second)
+			}
+		}
+		due := func() (kinds map[string]int, gathered core.Mail) {
+			mails, err := e.store.DueMails(t.Context(), core.At(time.Now()), 100)
+			e.must(err)
+			kinds = map[string]int{}
+			for _, m := range mails {
+				if kinds[m.Kind]++; m.Kind == core.MailClientsAdded {
+					gathered = m
+				}
+			}
+			return kinds, gathered
+		}
+		made(20)
+		if kinds, _ := due(); kinds[core.MailClientAdded] != 5 || kinds[core.MailClientsAdded] != 0 {
+			t.Errorf("at once: %v", kinds)
+		}
+		time.Sleep(time.Hour)
+		kinds, m := due()
+		if kinds[core.MailClientAdded] != 5 || kinds[core.MailClientsAdded] != 1 ||
+			m.Params != fmt.Sprintf(`{"since":%q}`, core.Instant(begun.Add(5*time.Second)).String()) || m.TenantID != e.tenant.ID {
+			t.Errorf("after an hour: %v, %+v", kinds, m)
+		}
+		said, err := e.store.ClientsMail(t.Context(), m.TenantID, begun.Add(5*time.Second))
+		if err != nil || said.Name != strings.Repeat("Shop, ", 10)+"… (15)" {
+			t.Errorf("%+v, %v", said, err)
+		}
+		if _, err := e.store.ClientsMail(t.Context(), m.TenantID, begun.Add(time.Hour)); core.KindOf(err) != core.NotFound {
+			t.Error(err)
+		}
+		made(1)
+		if kinds, _ := due(); kinds[core.MailClientAdded] != 6 {
+			t.Errorf("in the next hour: %v", kinds)
 		}
 	})
 }

@@ -3,13 +3,23 @@ package store
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
+	"time"
 
 	"newsletterd/core"
 )
 
 // maxOwners is how many people are told of a new client.
 const maxOwners = 50
+
+// Of each tenant, one of them gets so many mails in a period, and at its end one about the clients that were created
+// after those.
+const (
+	clientPeriod   = time.Hour
+	clientsPer     = 5
+	maxClientNames = 10 // in that one
+)
 
 // owners of a tenant are its administrators, those of the server the operators; ?3 is told in any case.
 const selectOwners = `SELECT u.email FROM user AS u WHERE u.id IN (SELECT user_id FROM role WHERE tenant_id = ?1
@@ -33,12 +43,38 @@ func (tx *Tx) tellOwners(c *core.Client) error {
 		}
 	}
 	for _, email := range owners {
+		n, until, err := tx.tally("clients "+c.TenantID+" "+email.Key(), clientPeriod, c.CreatedAt)
+		if err != nil {
+			return err
+		}
 		m := core.Mail{Kind: core.MailClientAdded, TenantID: c.TenantID, Email: email, TokenID: c.ID}
+		switch {
+		case n > clientsPer+1:
+			continue // the one that waits tells of this client, too
+		case n > clientsPer:
+			m = core.ClientsMail(email, c.TenantID, c.CreatedAt, until)
+		}
 		if err := tx.addMail(m, c.CreatedAt); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// ClientsMail reads what the mail about the clients of a tenant, or of the server, that were created since then says. It
+// returns core.ErrNotFound where none of them is left.
+func (s *Store) ClientsMail(ctx context.Context, tenantID string, since core.Instant) (m core.ClientMail, err error) {
+	var names []string
+	err = s.all(ctx, &names, "SELECT name FROM client INDEXED BY client_tenant WHERE tenant_id = ? AND created_at >= ? "+
+		"AND deleted_at = 0 ORDER BY created_at, id", tenantID, int64(since))
+	if err == nil && len(names) == 0 {
+		err = core.ErrNotFound
+	}
+	m = core.ClientMail{Name: strings.Join(names[:min(len(names), maxClientNames)], ", "), At: since}
+	if more := len(names) - maxClientNames; more > 0 {
+		m.Name += ", … (" + strconv.Itoa(len(names)) + ")"
+	}
+	return m, err
 }
 
 // ClientMail reads what the mail about a new client says. It returns core.ErrNotFound where there is no such client any

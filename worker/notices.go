@@ -48,6 +48,7 @@ var notices = map[string]struct {
 	core.MailReviewMissed:      {notice.ReviewMissed, "/review", 0},
 	core.MailMending:           {notice.Mending, "/review", 0},
 	core.MailClientAdded:       {notice.ClientAdded, "", 0}, // the page depends on the tenant
+	core.MailClientsAdded:      {notice.ClientsAdded, "", 0},
 }
 
 // errMoot is returned for a mail that there is no cause for any more.
@@ -125,6 +126,12 @@ func (m *mailer) accountLook(ctx context.Context, q *core.Mail, d *notice.Data) 
 	if q.Kind == core.MailClientAdded {
 		var err error
 		if d.Client, err = m.Store.ClientMail(ctx, q.TokenID); err != nil {
+			return moot(err)
+		}
+	}
+	if q.Kind == core.MailClientsAdded {
+		var err error
+		if d.Client, err = m.Store.ClientsMail(ctx, q.TenantID, of.Since); err != nil {
 			return moot(err)
 		}
 	}
@@ -244,6 +251,8 @@ func (m *mailer) linkQuery(ctx context.Context, q *core.Mail, language string) (
 		v.Set("mend", "1")
 	case core.MailClientAdded:
 		return clientsPage(q.TenantID) + "#client-" + q.TokenID, nil
+	case core.MailClientsAdded:
+		return clientsPage(q.TenantID), nil
 	default:
 		return "", nil
 	}

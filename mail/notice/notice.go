@@ -43,6 +43,7 @@ const (
 	Mending        Kind = "mending"         // the report of the campaign
 
 	ClientAdded    Kind = "client_added"    // the clients of the tenant
+	ClientsAdded   Kind = "clients_added"   // the clients of the tenant
 	PasskeyAdded   Kind = "passkey_added"   // the account
 	PasskeyRemoved Kind = "passkey_removed" // the account
 	TwoStepOn      Kind = "two_step_on"     // the account

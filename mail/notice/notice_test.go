@@ -37,7 +37,7 @@ func TestGolden(t *testing.T) {
 		if Kind(n) == Invitation {
 			d.Invitation = core.InvitationMail{By: "Bob <boss>", Role: core.RoleEditor}
 		}
-		if Kind(n) == ClientAdded {
+		if Kind(n) == ClientAdded || Kind(n) == ClientsAdded {
 			d.Client = core.ClientMail{
 				Name: "Shop <1>", By: "Bob <boss>", Scopes: "newsletter:send, admin",
 				At: core.At(time.Date(2026, 12, 1, 8, 0, 0, 0, time.UTC)),
