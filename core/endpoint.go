@@ -19,6 +19,8 @@ type Endpoint struct {
 	FailingSince   Instant `db:"failing_since" json:"failing_since"`
 	DisabledAt     Instant `db:"disabled_at" json:"disabled_at"`
 	DisabledReason string  `db:"disabled_reason" json:"disabled_reason"`
+	CreatedBy      string  `db:"created_by" json:"created_by,omitempty"`           // as the audit log names them
+	CreatedByName  string  `db:"created_by_name" json:"created_by_name,omitempty"` // the name or address of that user, or the name of that client
 	CreatedAt      Instant `db:"created_at" json:"created_at"`
 	UpdatedAt      Instant `db:"updated_at" json:"updated_at"`
 	Waiting        int64   `db:"waiting" json:"waiting"`   // events that are to be delivered

@@ -44,9 +44,10 @@ type AccountData struct {
 	Devices    []Device       `json:"devices"` // unpaired ones too, while they are kept
 	Agents     []Agent        `json:"agents"`
 	Models     []Model        `json:"models"`
-	Shares     []Share        `json:"shares"`         // given to others
-	SharedWith []Share        `json:"shared_with_me"` // by others
-	Clients    []Client       `json:"oauth_clients"`  // that the person has created, but for deleted ones
+	Shares     []Share        `json:"shares"`            // given to others
+	SharedWith []Share        `json:"shared_with_me"`    // by others
+	Clients    []Client       `json:"oauth_clients"`     // that the person has created, but for deleted ones
+	Endpoints  []Endpoint     `json:"webhook_endpoints"` // that the person has created
 }
 
 // PersonSubscription is a subscription with its list and its ledger.

@@ -237,7 +237,7 @@ type accountForm struct {
 	Email    string `form:"email"`
 	Password string `form:"password"`
 	New      string `form:"new_password"`
-	Clients  string `form:"disable_clients"` // 1: also disable the clients that the user created
+	Clients  string `form:"disable_clients"` // 1: also disable the clients and webhook endpoints that the user created
 }
 
 // wrong names the field that a fault of the form is about, by its action, a dot, and its name; empty: it is about none.

@@ -19,33 +19,56 @@ func clientNames(cs []core.Client) []clientName {
 	return rowsOf(cs, func(c *core.Client) clientName { return clientName{c.ID, c.Name, c.TenantID} })
 }
 
-// madeClients are the clients that a user created, once the user's sessions have ended. They outlive the sessions,
-// unless they are disabled, too.
+// endpointName names a webhook endpoint.
+type endpointName struct {
+	ID       string `json:"id"`
+	Name     string `json:"name"`
+	URL      string `json:"url"`
+	TenantID string `json:"tenant_id"`
+}
+
+func endpointNames(es []core.Endpoint) []endpointName {
+	return rowsOf(es, func(e *core.Endpoint) endpointName { return endpointName{e.ID, e.Name, e.URL, e.TenantID} })
+}
+
+// madeClients are the clients and webhook endpoints that a user created, once the user's sessions have ended. They outlive
+// the sessions, unless they are disabled, too.
 type madeClients struct {
-	Disabled []clientName `json:"disabled_clients"` // by this request
-	Active   []clientName `json:"active_clients"`
+	Disabled          []clientName   `json:"disabled_clients"` // by this request
+	Active            []clientName   `json:"active_clients"`
+	DisabledEndpoints []endpointName `json:"disabled_endpoints"` // by this request
+	ActiveEndpoints   []endpointName `json:"active_endpoints"`   // that the user or clients of the user created
+}
+
+func madeOf(disabled, active core.Made) madeClients {
+	return madeClients{
+		clientNames(disabled.Clients), clientNames(active.Clients), endpointNames(disabled.Endpoints),
+		endpointNames(active.Endpoints),
+	}
 }
 
 // endingSessions is an optional body of what ends the sessions of a user.
 type endingSessions struct {
-	DisableClients bool `json:"disable_clients"` // also disable the OAuth clients that the user created
+	DisableClients bool `json:"disable_clients"` // also disable the OAuth clients and webhook endpoints that the user created
 }
 
-// endClients disables the clients that a user created, in one tenant or in all, if that is asked for and as far as the
-// caller may. It names them, and those that stay.
+// endClients disables the clients and endpoints that a user created, in one tenant or in all, if that is asked for and as
+// far as the caller may. It names them, and those that stay.
 func endClients(c *web.Call, s *store.Store, userID, tenantID string, disable bool) (madeClients, error) {
 	if !disable {
-		all, err := s.ClientsOf(c, userID)
-		return madeClients{[]clientName{}, clientNames(ofTenant(all, tenantID))}, err
+		all, err := s.MadeBy(c, userID)
+		return madeOf(core.Made{}, ofTenant(all, tenantID)), err
 	}
 	return disableClients(c, s, c.Caller, userID, tenantID)
 }
 
 func disableClients(c *web.Call, s *store.Store, caller core.Caller, userID, tenantID string) (madeClients, error) {
-	disabled, active, err := s.DisableClientsOf(c, userID, actorOf(caller), c.Now, func(client *core.Client) bool {
+	disabled, active, err := s.DisableMadeBy(c, userID, actorOf(caller), c.Now, func(client *core.Client) bool {
 		return (tenantID == "" || client.TenantID == tenantID) && mayDisable(caller, client)
+	}, func(e *core.Endpoint) bool {
+		return (tenantID == "" || e.TenantID == tenantID) && caller.May(core.ActionEndpointManage, e.TenantID)
 	})
-	return madeClients{clientNames(disabled), clientNames(ofTenant(active, tenantID))}, err
+	return madeOf(disabled, ofTenant(active, tenantID)), err
 }
 
 // mayDisable reports whether a caller may disable a client. A first-party client is an operator's to change.
@@ -54,30 +77,24 @@ func mayDisable(caller core.Caller, client *core.Client) bool {
 		(!client.FirstParty || caller.May(core.ActionTenantManage, core.TenantNone))
 }
 
-// ofTenant returns the clients of one tenant; all for none.
-func ofTenant(cs []core.Client, tenantID string) (of []core.Client) {
-	for i := range cs {
-		if tenantID == "" || cs[i].TenantID == tenantID {
-			of = append(of, cs[i])
-		}
-	}
+// ofTenant returns what belongs to one tenant; all for none.
+func ofTenant(all core.Made, tenantID string) core.Made {
+	of, _ := all.Only(func(c *core.Client) bool { return tenantID == "" || c.TenantID == tenantID },
+		func(e *core.Endpoint) bool { return tenantID == "" || e.TenantID == tenantID })
 	return of
 }
 
-// ownClients names the clients that a user created and may disable, for the pages that end the user's sessions; empty:
-// there are none.
+// ownClients names the clients and endpoints that a user created and may disable, for the pages that end the user's
+// sessions; empty: there are none.
 func ownClients(c *web.Call, u core.User) (names string, err error) {
-	all, err := c.Store().ClientsOf(c, u.ID)
-	var own []string
-	for i := range all {
-		if mayDisable(visitorCaller(core.Visitor{User: u}), &all[i]) {
-			own = append(own, all[i].Name)
-		}
-	}
-	return strings.Join(own, ", "), err
+	all, err := c.Store().MadeBy(c, u.ID)
+	caller := visitorCaller(core.Visitor{User: u})
+	own, _ := all.Only(func(client *core.Client) bool { return mayDisable(caller, client) },
+		func(e *core.Endpoint) bool { return caller.May(core.ActionEndpointManage, e.TenantID) })
+	return strings.Join(own.Names(), ", "), err
 }
 
-// endOwnClients disables these clients, if the form says so.
+// endOwnClients disables these, if the form says so.
 func endOwnClients(c *web.Call, u core.User, tick string) error {
 	if tick != "1" {
 		return nil

@@ -25,6 +25,15 @@ func (e *tenantConsole) makesClient(name string) core.Client {
 	return e.clientNamed(name)
 }
 
+// endpointBy adds a webhook endpoint of the tenant in somebody's name.
+func (e *tenantConsole) endpointBy(actor string) core.Endpoint {
+	e.Helper()
+	n := core.Endpoint{ID: core.NewID(), TenantID: e.tenant.ID, CreatedAt: e.seed.Time()}
+	e.must(n.Change(core.EndpointInput{URL: new("https://crm.test/" + n.ID)}, n.CreatedAt))
+	e.must(e.store.AddEndpoint(e.Context(), n, make([]byte, 32), actor))
+	return n
+}
+
 // clientNamed reads a client of the tenant; the zero Client where there is none.
 func (e *tenantConsole) clientNamed(name string) core.Client {
 	e.Helper()
@@ -84,6 +93,21 @@ func TestOwnersAreToldOfNewClients(t *testing.T) {
 		}
 		if len(mails) != 2 || !heard["owner@acme.example"] || !heard["ann@user.example"] {
 			t.Errorf("%+v", mails)
+		}
+		// An operator who creates one for the tenant is told, too.
+		op := e.seed.NewUser("op@user.example", "", func(u *core.User) {
+			u.Roles = []core.Role{{Role: core.RoleOperator, TenantID: core.TenantNone}}
+		})
+		robot, _, err := core.NewClient(core.ClientInput{Name: new("Robot"), TenantID: &e.tenant.ID}, true, e.seed.Time())
+		e.must(err)
+		e.must(e.store.AddClient(t.Context(), robot, core.UserActor(op.ID)))
+		mails, err = e.store.DueMails(t.Context(), core.At(time.Now()), 10)
+		e.must(err)
+		for _, m := range mails {
+			heard[m.Email] = heard[m.Email] || m.TokenID == robot.ID
+		}
+		if len(mails) != 5 || !heard[op.Email] {
+			t.Errorf("created by an operator: %+v", mails)
 		}
 		said, err := e.store.ClientMail(t.Context(), shop.ID)
 		e.must(err)
@@ -146,18 +170,31 @@ func TestMailsAboutClientsAreGathered(t *testing.T) {
 func TestEndingSessionsDisablesClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newTenantConsole(t, core.RoleTenantAdmin)
-		e.makesClient("Shop")
-		e.shows("/account", "Also disable the API clients you created: Shop")
+		shop := e.makesClient("Shop")
+		own, its := e.endpointBy(shop.CreatedBy), e.endpointBy("client:"+shop.ID)
+		other := e.endpointBy("user:" + core.NewID())
+		on := func(want bool, endpoints ...core.Endpoint) {
+			t.Helper()
+			for _, n := range endpoints {
+				if now, err := e.store.Endpoint(t.Context(), n.ID); err != nil || (now.DisabledAt == 0) != want {
+					t.Errorf("endpoint of %q: %+v, %v", now.CreatedBy, now, err)
+				}
+			}
+		}
+		e.shows("/account", "Also disable the API clients and webhooks you created: Shop, "+own.URL, its.URL)
+		e.shows(e.path("settings", "endpoints"), "Created by "+shop.CreatedByName, "Created by Shop")
 		e.sends("/account", url.Values{"action": {"everywhere"}})
 		if e.clientNamed("Shop").DisabledAt != 0 {
 			t.Error("nobody asked for it to be disabled")
 		}
+		on(true, own, its, other)
 		e.login()
 		e.sends("/account", url.Values{"action": {"everywhere"}, "disable_clients": {"1"}})
-		shop := e.clientNamed("Shop")
-		if shop.DisabledAt == 0 {
+		if e.clientNamed("Shop").DisabledAt == 0 {
 			t.Error("logout everywhere left the client active")
 		}
+		on(false, own, its)
+		on(true, other)
 		e.login()
 		e.shows(e.path("settings", "clients"), "disabled", "Enable")
 		e.sends(e.path("settings", "clients", shop.ID, "switch"), url.Values{"disabled": {"0"}})
@@ -180,13 +217,16 @@ func TestOperatorsEndClientsOfUsers(t *testing.T) {
 		e.step(s)
 	}
 	max := e.value("max")
-	var ids []string
+	var ids, endpoints []string
 	for _, tenant := range []string{"acme", "beta"} {
 		e.must(e.store.GrantRole(t.Context(), max, core.Role{Role: core.RoleTenantAdmin, TenantID: e.value(tenant)}, false, 1))
 		c, _, err := core.NewClient(core.ClientInput{Name: &tenant, TenantID: new(e.value(tenant))}, true, core.At(time.Now()))
 		e.must(err)
 		e.must(e.store.AddClient(t.Context(), c, core.UserActor(max)))
 		ids = append(ids, c.ID)
+		n := core.Endpoint{ID: core.NewID(), TenantID: e.value(tenant), URL: "https://crm.test/", CreatedAt: 1}
+		e.must(e.store.AddEndpoint(t.Context(), n, make([]byte, 32), "client:"+c.ID))
+		endpoints = append(endpoints, n.ID)
 	}
 	ask := func(method, path, body string) string {
 		t.Helper()
@@ -208,6 +248,9 @@ func TestOperatorsEndClientsOfUsers(t *testing.T) {
 			if c, err := e.store.Client(t.Context(), id); err != nil || (c.DisabledAt == 0) != want[i] {
 				t.Errorf("client %d: disabled at %d, %v", i, c.DisabledAt, err)
 			}
+			if n, err := e.store.Endpoint(t.Context(), endpoints[i]); err != nil || (n.DisabledAt == 0) != want[i] {
+				t.Errorf("endpoint %d: disabled at %d, %v", i, n.DisabledAt, err)
+			}
 		}
 	}
 	named := func(got, list string, ids ...string) {
@@ -220,21 +263,28 @@ func TestOperatorsEndClientsOfUsers(t *testing.T) {
 			}
 		}
 	}
-	named(ask("GET", "/api/admin/users/"+max+"/sessions", ""), "created_clients", ids...)
-	named(ask("POST", "/api/admin/users/"+max+"/logout-everywhere", ""), "active_clients", ids...)
+	got := ask("GET", "/api/admin/users/"+max+"/sessions", "")
+	named(got, "created_clients", ids...)
+	named(got, "created_endpoints", endpoints...)
+	got = ask("POST", "/api/admin/users/"+max+"/logout-everywhere", "")
+	named(got, "active_clients", ids...)
+	named(got, "active_endpoints", endpoints...)
 	active(true, true)
-	got := ask("DELETE", "/api/admin/team/"+max+"?tenant_id="+e.value("acme")+"&disable_clients=true", "")
+	got = ask("DELETE", "/api/admin/team/"+max+"?tenant_id="+e.value("acme")+"&disable_clients=true", "")
 	named(got, "disabled_clients", ids[0])
-	if strings.Contains(got, ids[1]) {
+	named(got, "disabled_endpoints", endpoints[0])
+	if strings.Contains(got, ids[1]) || strings.Contains(got, endpoints[1]) {
 		t.Error("the client of another tenant is named", got)
 	}
 	active(false, true)
-	named(ask("DELETE", "/api/admin/users/"+max+"?disable_clients=true", ""), "disabled_clients", ids[1])
+	got = ask("DELETE", "/api/admin/users/"+max+"?disable_clients=true", "")
+	named(got, "disabled_clients", ids[1])
+	named(got, "disabled_endpoints", endpoints[1])
 	active(false, false)
 	if _, err := e.store.User(t.Context(), max); core.KindOf(err) != core.NotFound {
 		t.Error(err)
 	}
-	if all, err := e.store.ClientsOf(t.Context(), max); err != nil || len(all) != 0 {
+	if all, err := e.store.MadeBy(t.Context(), max); err != nil || len(all.Names()) != 0 {
 		t.Error(all, err)
 	}
 }

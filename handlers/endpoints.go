@@ -30,6 +30,8 @@ type endpoint struct {
 	FailingSince   core.Instant `json:"failing_since,omitzero"`
 	DisabledAt     core.Instant `json:"disabled_at,omitzero"`
 	DisabledReason string       `json:"disabled_reason,omitempty"`
+	CreatedBy      string       `json:"created_by,omitempty"`      // as the audit log names them
+	CreatedByName  string       `json:"created_by_name,omitempty"` // the name or address of that user, or the name of that client
 	CreatedAt      core.Instant `json:"created_at"`
 	UpdatedAt      core.Instant `json:"updated_at"`
 	Waiting        int64        `json:"waiting"`  // events that are to be delivered
@@ -81,7 +83,7 @@ func (h *Handler) endpointRoutes(t *web.Table) {
 func endpointOf(e *core.Endpoint, secret string, now core.Instant) endpoint {
 	out := endpoint{
 		e.ID, e.TenantID, e.ListID, e.Name, e.URL, append([]string{}, e.Events...), e.OldUntil, e.FailingSince, e.DisabledAt,
-		e.DisabledReason, e.CreatedAt, e.UpdatedAt, e.Waiting, e.Dropping, secret,
+		e.DisabledReason, e.CreatedBy, e.CreatedByName, e.CreatedAt, e.UpdatedAt, e.Waiting, e.Dropping, secret,
 	}
 	if e.OldUntil <= now {
 		out.OldSecretUntil = 0
@@ -116,7 +118,7 @@ func (a endpoints) create(c *web.Call, in newEndpoint) (out endpoint, err error)
 	if err != nil {
 		return out, err
 	}
-	e := core.Endpoint{ID: core.NewID(), TenantID: tenant, CreatedAt: c.Now}
+	e := core.Endpoint{ID: core.NewID(), TenantID: tenant, CreatedBy: actor(c), CreatedAt: c.Now}
 	err = e.Change(core.EndpointInput{Name: &in.Name, URL: &in.URL, ListID: &in.ListID, Events: &in.Events}, c.Now)
 	if err == nil {
 		err = a.checkURL(in.URL)

@@ -93,7 +93,7 @@ type mailedForm struct {
 	Token    string `form:"token"`
 	Email    string `form:"email"`
 	Password string `form:"new_password"`
-	Clients  string `form:"disable_clients"` // 1: also disable the clients that the user created
+	Clients  string `form:"disable_clients"` // 1: also disable the clients and webhook endpoints that the user created
 }
 
 // linkOpened gives the pages of the request the looks of the mail that a token came with, and fills in the address that

@@ -182,7 +182,7 @@ type userChange struct {
 	Name          *string     `json:"name" like:"line" max:"100"`
 	EmailVerified *bool       `json:"email_verified"`
 	Disabled      *bool       `json:"disabled"`
-	// with disabled: also disable the OAuth clients that the user created
+	// with disabled: also disable the OAuth clients and webhook endpoints that the user created
 	DisableClients bool `json:"disable_clients"`
 }
 
@@ -216,7 +216,7 @@ func (a users) update(c *web.Call, in userChange) (core.User, error) {
 
 // deletedUser is the query of DELETE /api/admin/users/:id.
 type deletedUser struct {
-	DisableClients bool `query:"disable_clients"` // also disable the OAuth clients that the user created
+	DisableClients bool `query:"disable_clients"` // also disable the OAuth clients and webhook endpoints that the user created
 }
 
 func (a users) remove(c *web.Call, in deletedUser) (madeClients, error) {
@@ -266,6 +266,8 @@ type userSessions struct {
 	Browsers []core.Browser      `json:"browsers"`
 	Clients  []core.ClientSignIn `json:"clients"`
 	Created  []clientName        `json:"created_clients"` // that outlive these, unless they are disabled
+
+	CreatedEndpoints []endpointName `json:"created_endpoints"` // by the user or clients of the user; they outlive these, too
 }
 
 func (a users) sessions(c *web.Call, id string) (s userSessions, err error) {
@@ -275,11 +277,11 @@ func (a users) sessions(c *web.Call, id string) (s userSessions, err error) {
 	if s.Clients, err = a.store.SignIns(c, id, c.Now); err != nil {
 		return s, err
 	}
-	created, err := a.store.ClientsOf(c, id)
+	created, err := a.store.MadeBy(c, id)
 	if err != nil {
 		return s, err
 	}
-	s.Created = clientNames(created)
+	s.Created, s.CreatedEndpoints = clientNames(created.Clients), endpointNames(created.Endpoints)
 	if s.Browsers == nil {
 		s.Browsers = []core.Browser{}
 	}

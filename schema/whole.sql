@@ -1258,7 +1258,9 @@ CREATE TABLE webhook_endpoint (
   disabled_reason TEXT NOT NULL DEFAULT '',
   created_at      INTEGER NOT NULL,
   updated_at      INTEGER NOT NULL
-, waiting INTEGER NOT NULL DEFAULT 0, dropped_id INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID;
+, waiting INTEGER NOT NULL DEFAULT 0, dropped_id INTEGER NOT NULL DEFAULT 0, created_by TEXT NOT NULL DEFAULT '') STRICT, WITHOUT ROWID;
+
+CREATE INDEX webhook_endpoint_creator ON webhook_endpoint (created_by) WHERE created_by <> '';
 
 CREATE INDEX webhook_endpoint_tenant ON webhook_endpoint (tenant_id, id);
 

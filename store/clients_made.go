@@ -105,40 +105,66 @@ func (s *Store) ClientMail(ctx context.Context, id string) (m core.ClientMail, e
 	return m, nil
 }
 
-// ClientsOf reads the clients that a user has created, but for disabled ones, by id. Its only error is core.ErrStorage.
-func (s *Store) ClientsOf(ctx context.Context, userID string) (cs []core.Client, err error) {
-	err = s.all(ctx, &cs, clientsOf, core.UserActor(userID))
-	return cs, err
-}
-
 var clientsOf = "SELECT " + clientTable.columns + " FROM client INDEXED BY client_creator WHERE " +
 	"created_by = ? AND created_by <> '' AND disabled_at = 0 AND deleted_at = 0 ORDER BY id"
 
-// DisableClientsOf disables the clients that a user has created and that the rule lets go, and returns those and the
-// others that are not disabled. Its only error is core.ErrStorage.
-func (s *Store) DisableClientsOf(ctx context.Context, userID, actor string, now core.Instant,
-	rule func(*core.Client) bool,
-) (disabled, active []core.Client, err error) {
+// endpointsMadeBy has each creator looked up by index.
+const endpointsMadeBy = "SELECT " + endpointColumns + ` FROM (SELECT ?1 AS by UNION ALL SELECT 'client:' || id FROM client
+	INDEXED BY client_creator WHERE created_by = ?1 AND created_by <> '') AS creator CROSS JOIN webhook_endpoint
+	INDEXED BY webhook_endpoint_creator ON created_by = creator.by AND created_by <> '' WHERE disabled_at = 0 ORDER BY id`
+
+func madeBy(q querier, userID string) (m core.Made, err error) {
+	err = q.all(&m.Clients, clientsOf, core.UserActor(userID))
+	if err == nil {
+		err = q.all(&m.Endpoints, endpointsMadeBy, core.UserActor(userID))
+	}
+	return m, err
+}
+
+// MadeBy reads what a user has created, by id. Its only error is core.ErrStorage.
+func (s *Store) MadeBy(ctx context.Context, userID string) (core.Made, error) {
+	return madeBy(readsOf{ctx, s}, userID)
+}
+
+// DisableMadeBy disables what a user has created and the rules let go, and returns that and the rest. Its only error is
+// core.ErrStorage.
+func (s *Store) DisableMadeBy(ctx context.Context, userID, actor string, now core.Instant,
+	client func(*core.Client) bool, endpoint func(*core.Endpoint) bool,
+) (disabled, active core.Made, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
-		var all []core.Client
-		disabled, active = nil, nil
-		if err := tx.all(&all, clientsOf, core.UserActor(userID)); err != nil {
+		all, err := madeBy(tx, userID)
+		if err != nil {
 			return err
 		}
-		for i := range all {
-			c := &all[i]
-			if !rule(c) {
-				active = append(active, *c)
-				continue
-			}
-			if err := tx.disableClient(c, actor, now); err != nil {
+		disabled, active = all.Only(client, endpoint)
+		for i := range disabled.Clients {
+			if err := tx.disableClient(&disabled.Clients[i], actor, now); err != nil {
 				return err
 			}
-			disabled = append(disabled, *c)
+		}
+		for i := range disabled.Endpoints {
+			if err := tx.disableEndpoint(&disabled.Endpoints[i], actor, now); err != nil {
+				return err
+			}
 		}
 		return nil
 	})
 	return disabled, active, err
+}
+
+func (tx *Tx) disableEndpoint(e *core.Endpoint, actor string, now core.Instant) error {
+	if err := tx.watch("webhook_endpoint", e.ID); err != nil {
+		return err
+	}
+	e.DisabledAt, e.DisabledReason, e.UpdatedAt = now, core.DisabledByPerson, now
+	err := tx.one("UPDATE webhook_endpoint SET disabled_at = ?1, disabled_reason = ?2, failing_since = 0, updated_at = ?1 "+
+		"WHERE id = ?3", int64(now), e.DisabledReason, e.ID)
+	if err != nil {
+		return err
+	}
+	tx.kick(TopicRecords)
+	tx.kick(TopicEndpoints)
+	return tx.audit(now, actor, "webhook-endpoint.update", e.TenantID, e.ID)
 }
 
 func (tx *Tx) disableClient(c *core.Client, actor string, now core.Instant) error {

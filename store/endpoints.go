@@ -13,11 +13,18 @@ import (
 const EndpointPatience = 5 * 24 * time.Hour
 
 const endpointColumns = "id, tenant_id, list_id, name, url, events, old_until, failing_since, disabled_at, " +
-	"disabled_reason, created_at, updated_at, waiting, dropped_id > 0 AS dropping"
+	"disabled_reason, created_by, created_at, updated_at, waiting, dropped_id > 0 AS dropping" + endpointCreator
+
+// endpointCreator is the name of the user or the client who created an endpoint.
+const endpointCreator = `, coalesce(CASE WHEN webhook_endpoint.created_by LIKE 'user:%' THEN (SELECT ` + userName + `
+	FROM user AS r WHERE r.id = substr(webhook_endpoint.created_by, 6))
+	WHEN webhook_endpoint.created_by LIKE 'client:%' THEN (SELECT r.name FROM client AS r
+	WHERE r.id = substr(webhook_endpoint.created_by, 8)) END, '') AS created_by_name`
 
 var (
 	insertEndpoint = insertInto("webhook_endpoint",
-		"id, tenant_id, list_id, name, url, events, secret, disabled_at, disabled_reason, created_at, updated_at")
+		"id, tenant_id, list_id, name, url, events, secret, disabled_at, disabled_reason, created_by, created_at, "+
+			"updated_at")
 	insertEndpointAttempt = insertInto("endpoint_attempt",
 		"endpoint_id, event_id, event_type, at, outcome, status, took_ms, reason")
 )
@@ -206,7 +213,7 @@ func (s *Store) AddEndpoint(ctx context.Context, e core.Endpoint, key []byte, ac
 		}
 		tx.kick(TopicRecords)
 		_, err = tx.exec(insertEndpoint, e.ID, e.TenantID, e.ListID, e.Name, e.URL, e.Events.Column(), sealed,
-			int64(e.DisabledAt), e.DisabledReason, int64(e.CreatedAt), int64(e.UpdatedAt))
+			int64(e.DisabledAt), e.DisabledReason, actor, int64(e.CreatedAt), int64(e.UpdatedAt))
 		if err != nil {
 			return err
 		}

@@ -327,5 +327,6 @@ func (e *erasing) account() error {
 		"DELETE FROM family WHERE user_id = ? AND user_id <> ''",
 		"UPDATE audit SET origin = '' WHERE actor = 'user:' || ? AND origin <> ''",
 		"UPDATE client SET created_by = '' WHERE created_by = 'user:' || ? AND created_by <> ''",
+		"UPDATE webhook_endpoint SET created_by = '' WHERE created_by = 'user:' || ? AND created_by <> ''",
 		"DELETE FROM user WHERE id = ?")
 }

@@ -181,6 +181,8 @@ func (at *personReach) account(r *Reader) (*core.AccountData, error) {
 		{&a.SharedWith, share + "s.user_id = ?1 AND s.user_id <> '' OR s.email_key = ?2 AND s.email_key <> '' ORDER " +
 			"BY s.id", []any{at.userID, at.key}},
 		{&a.Clients, selectClients + "created_by = 'user:' || ? AND created_by <> '' AND deleted_at = 0 ORDER BY id", id},
+		{&a.Endpoints, "SELECT " + endpointColumns + " FROM webhook_endpoint WHERE created_by = 'user:' || ? AND " +
+			"created_by <> '' ORDER BY id", id},
 	})
 }
 

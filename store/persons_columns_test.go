@@ -197,8 +197,11 @@ var personColumns = map[string]struct {
 	},
 	"user_token":     {person: "user_id email_key", other: "id purpose hash created_at expires_at used_at"},
 	"webhook_client": {other: "id tenant_id name secret old_secret disabled_at created_at updated_at"},
-	"webhook_endpoint": {other: "id tenant_id list_id name url events secret old_secret old_until failing_since " +
-		"disabled_at disabled_reason created_at updated_at waiting dropped_id"},
+	"webhook_endpoint": {
+		person: "created_by",
+		other: "id tenant_id list_id name url events secret old_secret old_until failing_since " +
+			"disabled_at disabled_reason created_at updated_at waiting dropped_id",
+	},
 }
 
 func TestEachColumnIsOrIsNotAboutPersons(t *testing.T) {

@@ -48,7 +48,7 @@ var shownColumns = map[string]string{
 		"language no_tracking totals_only tracking_consent approval first_few time_zone",
 	"user":             "email_verified disabled_at self_registered",
 	"webhook_client":   "tenant_id name disabled_at",
-	"webhook_endpoint": "tenant_id list_id name url events old_until failing_since disabled_at disabled_reason",
+	"webhook_endpoint": "tenant_id list_id name url events old_until failing_since disabled_at disabled_reason created_by",
 }
 
 // TestTheTrailShowsNoSecrets: of each column of a watched table it is said whether it is shown, and what is not shown

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -10,36 +11,45 @@ import (
 	"newsletterd/store"
 )
 
-// disableClients is the flag of commands that end the sessions of a user: clients outlive them.
+// disableClients is the flag of commands that end the sessions of a user: clients and webhook endpoints outlive them.
 func disableClients() cli.Flag {
-	return boolFlag("disable-clients", "also disable the OAuth clients that the user created")
+	return boolFlag("disable-clients", "also disable the OAuth clients and webhook endpoints that the user created")
 }
 
-// endClients disables the clients that a user created in a tenant, or anywhere, if the flag says so, and names those
-// that stay active.
+// endClients disables the clients and endpoints that a user created in a tenant, or anywhere, if the flag says so, and
+// names those that stay active.
 func (p *program) endClients(c *cli.Context, s *store.Store, u core.User, tenantID string) error {
-	in := func(client *core.Client) bool { return tenantID == "" || client.TenantID == tenantID }
-	var disabled []core.Client
-	active, err := s.ClientsOf(c.Context, u.ID)
+	client := func(client *core.Client) bool { return tenantID == "" || client.TenantID == tenantID }
+	endpoint := func(e *core.Endpoint) bool { return tenantID == "" || e.TenantID == tenantID }
+	var disabled core.Made
+	active, err := s.MadeBy(c.Context, u.ID)
 	if c.Bool("disable-clients") {
-		disabled, active, err = s.DisableClientsOf(c.Context, u.ID, actor(), now(), in)
+		disabled, active, err = s.DisableMadeBy(c.Context, u.ID, actor(), now(), client, endpoint)
 	}
 	if err != nil {
 		return err
 	}
-	p.nameClients("Disabled OAuth clients that %s created: %s\n", u, disabled)
-	p.nameClients("These OAuth clients that %s created are still active: %s\n"+
-		"Disable them with --disable-clients or newsletterd admin client update --disabled.\n", u, active)
+	p.nameMade("Disabled %s that %s created: %s\n", u, disabled)
+	p.nameMade("These %s that %s created are still active: %s\nDisable them with --disable-clients.\n", u, active)
 	return nil
 }
 
-func (p *program) nameClients(format string, u core.User, cs []core.Client) {
-	if len(cs) == 0 {
-		return
+func (p *program) nameMade(format string, u core.User, made core.Made) {
+	names := map[string][]string{}
+	for _, c := range made.Clients {
+		names[madeClients] = append(names[madeClients], c.Name+" ("+c.ID+")")
 	}
-	names := make([]string, len(cs))
-	for i := range cs {
-		names[i] = cs[i].Name + " (" + cs[i].ID + ")"
+	for _, e := range made.Endpoints {
+		names[madeEndpoints] = append(names[madeEndpoints], cmp.Or(e.Name, e.URL)+" ("+e.ID+")")
 	}
-	fmt.Fprintf(p.err, format, u.Email, strings.Join(names, ", "))
+	for _, what := range []string{madeClients, madeEndpoints} {
+		if len(names[what]) > 0 {
+			fmt.Fprintf(p.err, format, what, u.Email, strings.Join(names[what], ", "))
+		}
+	}
 }
+
+const (
+	madeClients   = "OAuth clients"
+	madeEndpoints = "webhook endpoints"
+)

@@ -163,11 +163,14 @@ func (p *Page) disableClient() error {
 }
 
 // ClientOrigin says who created a program, and when.
-func (p *Page) ClientOrigin(c core.Client) string {
-	if c.CreatedByName == "" {
-		return p.T("Created on {{day}}", "day", p.Date(c.CreatedAt))
+func (p *Page) ClientOrigin(c core.Client) string { return p.Origin(c.CreatedByName, c.CreatedAt) }
+
+// Origin says who created a record, and when; an empty name is not known.
+func (p *Page) Origin(who string, at core.Instant) string {
+	if who == "" {
+		return p.T("Created on {{day}}", "day", p.Date(at))
 	}
-	return p.T("Created by {{who}} on {{day}}", "who", c.CreatedByName, "day", p.Date(c.CreatedAt))
+	return p.T("Created by {{who}} on {{day}}", "who", who, "day", p.Date(at))
 }
 
 func (o *Console) deleteClient(p *Page) (web.HTML, error) {

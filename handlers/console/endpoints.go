@@ -35,6 +35,7 @@ type receiver struct {
 	FailingSince   core.Instant `json:"failing_since"`
 	DisabledAt     core.Instant `json:"disabled_at"`
 	DisabledReason string       `json:"disabled_reason"`
+	CreatedByName  string       `json:"created_by_name"`
 	CreatedAt      core.Instant `json:"created_at"`
 	Waiting        int64        `json:"waiting"`
 	Dropping       bool         `json:"dropping"`

@@ -107,6 +107,8 @@ type userData struct {
 		Browsers []core.Browser
 		Clients  []core.ClientSignIn
 		Created  []core.Client `json:"created_clients"`
+
+		CreatedEndpoints []core.Endpoint `json:"created_endpoints"`
 	}
 	Passkeys       []core.Passkey
 	Roles, Tenants []option
@@ -217,24 +219,22 @@ func (p *Page) createdClients(asked bool, user string) (string, error) {
 		return "", nil
 	}
 	var s struct {
-		Created []core.Client `json:"created_clients"`
+		Created   []core.Client   `json:"created_clients"`
+		Endpoints []core.Endpoint `json:"created_endpoints"`
 	}
 	if _, err := p.Get(user+"/sessions", nil, &s); err != nil {
 		return "", err
 	}
-	return p.disableLabel(s.Created), nil
+	return p.disableLabel(core.Made{Clients: s.Created, Endpoints: s.Endpoints}), nil
 }
 
-// disableLabel is the label of a box that disables clients; empty: there are none.
-func (p *Page) disableLabel(cs []core.Client) string {
-	if len(cs) == 0 {
+// disableLabel is the label of a box that disables clients and webhooks; empty: there are none.
+func (p *Page) disableLabel(made core.Made) string {
+	names := made.Names()
+	if len(names) == 0 {
 		return ""
 	}
-	var names []string
-	for i := range cs {
-		names = append(names, cs[i].Name)
-	}
-	return p.T("Also disable the API clients they created: {{clients}}", "clients", strings.Join(names, ", "))
+	return p.T("Also disable the API clients and webhooks they created: {{clients}}", "clients", strings.Join(names, ", "))
 }
 
 // allTenants lists the tenants.

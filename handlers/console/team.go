@@ -26,7 +26,7 @@ type teamData struct {
 	Operator    bool              // the visitor has no role here, and may everything as an operator
 	Changes     bool              // there is a person whose role the visitor can change
 	Approval    bool              // a second person approves
-	Disable     map[string]string // by the ids of people: the label of the box that disables the clients they created
+	Disable     map[string]string // by the ids of people: the label of the box that disables the clients and webhooks they created
 }
 
 // roles adds the visitor who is an operator, and so works here without a role.
@@ -63,7 +63,7 @@ func (p *Page) showTeam(f filled, v View) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	if p.May(core.ActionTeamManage) {
-		if err := p.clientsOfTeam(&d); err != nil {
+		if err := p.madeByTeam(&d); err != nil {
 			return web.HTML{}, err
 		}
 	}
@@ -72,20 +72,27 @@ func (p *Page) showTeam(f filled, v View) (web.HTML, error) {
 	return p.showSettings("team", "team", v, f, d)
 }
 
-// clientsOfTeam finds the clients that people of the team created.
-func (p *Page) clientsOfTeam(d *teamData) error {
-	found, err := all[core.Client](p, apiClients, p.ofTenant("limit", "100"), maxClients)
+// madeByTeam finds the clients and webhooks that people of the team created.
+func (p *Page) madeByTeam(d *teamData) error {
+	var found core.Made
+	var err error
+	found.Clients, err = all[core.Client](p, apiClients, p.ofTenant("limit", "100"), maxClients)
+	if err == nil {
+		found.Endpoints, err = all[core.Endpoint](p, apiEndpoints, p.ofTenant("limit", "100"), 2*core.MaxEndpoints)
+	}
 	if err != nil {
 		return err
 	}
 	d.Disable = map[string]string{}
 	for _, t := range d.Team {
-		var own []core.Client
-		for i := range found {
-			if found[i].CreatedBy == core.UserActor(t.ID) && found[i].DisabledAt == 0 {
-				own = append(own, found[i])
+		by := []string{core.UserActor(t.ID)}
+		for i := range found.Clients {
+			if found.Clients[i].CreatedBy == by[0] {
+				by = append(by, "client:"+found.Clients[i].ID)
 			}
 		}
+		own, _ := found.Only(func(c *core.Client) bool { return c.CreatedBy == by[0] && c.DisabledAt == 0 },
+			func(e *core.Endpoint) bool { return slices.Contains(by, e.CreatedBy) && e.DisabledAt == 0 })
 		d.Disable[t.ID] = p.disableLabel(own)
 	}
 	return nil
