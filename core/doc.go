@@ -99,7 +99,7 @@
 // Identity and devices:
 //
 //	user.go signin.go proof.go secondfactor.go passkey.go   users and how they sign in
-//	client.go authcode.go token.go signingkey.go   OAuth clients, codes, tokens and keys
+//	client.go made.go authcode.go token.go signingkey.go   OAuth clients, codes, tokens and keys
 //	device.go agent.go model.go share.go   devices and models
 //
 // The member side, and imports:
