@@ -173,6 +173,11 @@ func TestEndingSessionsDisablesClients(t *testing.T) {
 		shop := e.makesClient("Shop")
 		own, its := e.endpointBy(shop.CreatedBy), e.endpointBy("client:"+shop.ID)
 		other := e.endpointBy("user:" + core.NewID())
+		family := core.Family{
+			ID: core.NewID(), Kind: core.FamilyClient, ClientID: shop.ID, TenantID: e.tenant.ID,
+			ExpiresAt: core.At(time.Now().Add(24 * time.Hour)),
+		}
+		e.must(e.store.AddFamily(t.Context(), family))
 		on := func(want bool, endpoints ...core.Endpoint) {
 			t.Helper()
 			for _, n := range endpoints {
@@ -200,6 +205,9 @@ func TestEndingSessionsDisablesClients(t *testing.T) {
 		e.sends(e.path("settings", "clients", shop.ID, "switch"), url.Values{"disabled": {"0"}})
 		if e.clientNamed("Shop").DisabledAt != 0 {
 			t.Error("it is still disabled")
+		}
+		if state, err := e.store.TokenState(t.Context(), family.ID, core.At(time.Now())); err != nil || state.Live {
+			t.Errorf("a token of before it was disabled: live %t, %v", state.Live, err)
 		}
 		status, page := e.page("POST", "/account", url.Values{
 			"action": {"password"}, "password": {"wrong"}, "new_password": {"another password"}, "disable_clients": {"1"},
