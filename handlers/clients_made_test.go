@@ -25,7 +25,7 @@ func (e *tenantConsole) makesClient(name string) core.Client {
 	return e.clientNamed(name)
 }
 
-// endpointBy adds a webhook endpoint of the tenant in somebody's name.
+// endpointBy adds a webhook endpoint of the tenant in the name of an actor.
 func (e *tenantConsole) endpointBy(actor string) core.Endpoint {
 	e.Helper()
 	n := core.Endpoint{ID: core.NewID(), TenantID: e.tenant.ID, CreatedAt: e.seed.Time()}
@@ -117,7 +117,7 @@ func TestOwnersAreToldOfNewClients(t *testing.T) {
 	})
 }
 
-// Whoever creates clients by the dozen sends each owner a few mails, and one more that names the others.
+// A user who creates clients by the dozen sends each owner a few mails, and one more that names the others.
 func TestMailsAboutClientsAreGathered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newTenantConsole(t, core.RoleTenantAdmin)
