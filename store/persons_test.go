@@ -114,7 +114,7 @@ func fillPerson(n *storetest.Seeder, email core.Email) string {
 		"INSERT INTO client (id, name, client_type, scopes, grant_types, created_by, created_at, updated_at) VALUES " +
 			"('c' || ?4, 'Shop', 'public', '[]', '[]', 'user:' || ?3, 1, 1)",
 		"INSERT INTO webhook_endpoint (id, tenant_id, url, secret, created_by, disabled_at, created_at, updated_at) VALUES " +
-			"('w' || ?4, ?2, 'https://crm.example', x'', 'user:' || ?3, 1, 1, 1)",
+			"('e' || ?4, ?2, 'https://crm.example', x'', 'user:' || ?3, 1, 1, 1)",
 		"UPDATE agent SET name = 'Agent of ' || ?1 WHERE owner_id = ?3",
 		"UPDATE model SET name = 'Face of ' || ?1, description = 'This is ' || ?1 WHERE owner_id = ?3",
 	} {
