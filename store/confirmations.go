@@ -165,7 +165,13 @@ func (tx *Tx) confirm(t *confirmToken, o core.Origin, now core.Instant) (sub cor
 	if err != nil {
 		return sub, err
 	}
-	if change != nil || sub.Proof != before || answered {
+	reached := false
+	if t.proof == core.ProofMailed {
+		if reached, err = tx.reached(&sub, list.TenantID); err != nil {
+			return sub, err
+		}
+	}
+	if change != nil || sub.Proof != before || answered || reached {
 		if err := tx.recordConfirm(list, was, &sub, &row, change, o, now); err != nil {
 			return sub, err
 		}
@@ -185,9 +191,6 @@ func (tx *Tx) recordConfirm(list *core.ListWithTenant, was string, sub *core.Sub
 	}
 	if c != nil {
 		if err := tx.returned(sub.Email.Key(), list.TenantID); err != nil {
-			return err
-		}
-		if err := tx.reached(sub, list.TenantID); err != nil {
 			return err
 		}
 		err := tx.addConsent(core.Consent{

@@ -316,15 +316,12 @@ func blocksAmong(from querier, tenantID string, rows []ImportRow) (map[string]co
 	return blocks, err
 }
 
-// reached removes the word of a file that an address has bounced elsewhere once its mailbox has proved itself: only
-// imports write such an entry.
-func (tx *Tx) reached(sub *core.Subscription, tenantID string) error {
-	if sub.Proof != core.ProofMailed {
-		return nil
-	}
-	_, err := tx.exec("DELETE FROM suppression WHERE tenant_id = ? AND email_key = ? AND kind = 'bounced'", tenantID,
+// reached removes the word of a file that an address has bounced elsewhere once its mailbox has proved itself, and
+// reports whether there was one: only imports write such an entry.
+func (tx *Tx) reached(sub *core.Subscription, tenantID string) (was bool, err error) {
+	n, err := tx.exec("DELETE FROM suppression WHERE tenant_id = ? AND email_key = ? AND kind = 'bounced'", tenantID,
 		sub.Email.Key())
-	return err
+	return n > 0, err
 }
 
 // resume makes someone active again whom the import has ended at an instant.

@@ -332,3 +332,47 @@ func TestImportedLeaversAreNeverMailed(t *testing.T) {
 		t.Errorf("%d recipients of %+v", got, j)
 	}
 }
+
+// TestImportedBounceOfSubscriberEndsWithTheirConfirmation: someone on the list whom a file calls bounced subscribes once
+// more. They are asked to confirm, and are emailed then; nothing else of theirs changes.
+func TestImportedBounceOfSubscriberEndsWithTheirConfirmation(t *testing.T) {
+	const cid, dan = core.Email("cid@example.org"), core.Email("dan@example.org")
+	for _, own := range []bool{false, true} {
+		n := storetest.SeedList(t, now0)
+		if own { // and a file gives a later time
+			n.Active(n.ListID, cid)
+		} else {
+			imported(n, now0, joins(cid), joins(dan))
+		}
+		row := blocks(cid, core.StatusBounced)
+		row.LeftAt = now0 + 1000
+		first := imported(n, now0+1000, row, blocks(dan, core.StatusComplaint))
+		n = n.At(now0 + 3000)
+		id := n.Request(n.ListID, cid, "")
+		if got := n.Count("SELECT count(*) FROM mail WHERE email_key = ? AND kind = 'confirm' AND created_at = ?", cid, now0+3000); got != 1 {
+			t.Fatalf("own %t: %d emails ask for a confirmation", own, got)
+		}
+		for _, step := range []struct {
+			at          core.Instant
+			proof, want string
+		}{{now0 + 3500, core.ProofResponse, "bounced"}, {now0 + 4000, core.ProofMailed, ""}} {
+			_, err := n.Confirm(t.Context(), n.Token(id, step.proof), core.Origin{}, step.at)
+			if n.Must(err); blockOf(n, cid) != step.want || statusOf(n, cid) != core.SubscriptionActive {
+				t.Errorf("own %t, %s: %q, %q", own, step.proof, blockOf(n, cid), statusOf(n, cid))
+			}
+		}
+		if got := n.Count("SELECT count(*) FROM consent WHERE what = 'confirmed' AND means = 'mailed' AND at = ?", now0+4000); got != 1 {
+			t.Errorf("own %t: %d entries in the ledger", own, got)
+		}
+		undone(n, first.ID, now0+5000)
+		if got := statusOf(n, cid); got != core.SubscriptionActive || blockOf(n, cid) != "" {
+			t.Errorf("own %t: %q %q after the file was undone", own, got, blockOf(n, cid))
+		}
+		n.Request(n.ListID, cid, "")
+		n.Request(n.ListID, dan, "")
+		if got := n.Count("SELECT count(*) FROM mail WHERE kind = 'already_subscribed'"); own && got != 1 || !own && got != 2 {
+			t.Errorf("own %t: %d emails say that they are subscribed already", own, got)
+		}
+		consistent(n)
+	}
+}

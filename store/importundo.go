@@ -72,14 +72,14 @@ func movedBy(from querier, listID string, at core.Instant, ids core.Strings) ([]
 	outcomes := make([]core.UndoOutcome, len(subs))
 	for i := range subs {
 		asked := false
-		kind := core.MailConfirm
-		if subs[i].Status == core.SubscriptionActive {
-			kind = core.MailAlreadySubscribed
+		kinds := core.Strings{core.MailConfirm}
+		if subs[i].Status == core.SubscriptionActive { // an active subscriber confirms to lift a bounce
+			kinds = append(kinds, core.MailAlreadySubscribed)
 		}
 		if err == nil {
-			err = from.get(&asked, `SELECT EXISTS (SELECT 1 FROM mail WHERE email_key = ? AND kind = ? AND created_at > ?
-				AND list_id = ? AND state != `+sqlMailLeftOut+` AND created_at != (SELECT asked_at FROM subscription WHERE list_id =
-				mail.list_id AND id = ?))`, subs[i].Email.Key(), kind, int64(at), listID, subs[i].ID)
+			err = from.get(&asked, `SELECT EXISTS (SELECT 1 FROM mail WHERE email_key = ? AND kind IN (SELECT value FROM json_each(?)) AND
+				created_at > ? AND list_id = ? AND state != `+sqlMailLeftOut+` AND created_at != (SELECT asked_at FROM subscription WHERE
+				list_id = mail.list_id AND id = ?))`, subs[i].Email.Key(), kinds.Column(), int64(at), listID, subs[i].ID)
 		}
 		outcomes[i] = subs[i].ImportUndone(at, asked)
 	}

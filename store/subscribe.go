@@ -47,6 +47,7 @@ func (s *Store) Subscribe(ctx context.Context, r SubscribeRequest, now core.Inst
 type subscribeState struct {
 	core.Subscription
 	disabled bool
+	bounced  bool // elsewhere, as a file says: their own confirmation ends that
 	mails    int // confirmations to the address in the window
 	listMail int // of these, for this list
 	already  int // "subscribed already" for this list
@@ -69,6 +70,7 @@ const readSubscribeState = `SELECT coalesce(s.email, ''), coalesce(s.status, '')
 	email_key = ?3 AND tenant_id = ?4)
 	OR EXISTS (SELECT 1 FROM erased WHERE hash = ?6 AND tenant_id = '' AND kind = 'disabled')
 	OR EXISTS (SELECT 1 FROM erased WHERE hash = ?6 AND tenant_id = ?4 AND kind = 'disabled'),
+	EXISTS (SELECT 1 FROM suppression WHERE tenant_id = ?4 AND email_key = ?3 AND kind = 'bounced'),
 	m.mails, m.list_mails,
 	(SELECT count(*) FROM mail WHERE email_key = ?3 AND kind = 'already_subscribed' AND created_at > ?5 AND list_id = ?1
 	AND state != ` + sqlMailLeftOut + `),
@@ -88,7 +90,7 @@ func (tx *Tx) subscribeState(list *core.ListWithTenant, ask *core.Subscription, 
 	err = tx.scan(readSubscribeState,
 		[]any{list.ID, ask.ID, ask.Email.Key(), list.TenantID, int64(now.Add(-mailPeriod)), erased},
 		&st.Email, &st.Status, &st.Preferences, &st.Generation, &st.Proof, &st.CreatedAt, &st.ChangedAt, &st.EventAt,
-		&st.disabled, &st.mails, &st.listMail, &st.already, &st.leftOut, &st.shared, &st.sharedGeneration)
+		&st.disabled, &st.bounced, &st.mails, &st.listMail, &st.already, &st.leftOut, &st.shared, &st.sharedGeneration)
 	return st, err
 }
 
@@ -119,6 +121,9 @@ func (tx *Tx) subscribe(list *core.ListWithTenant, ask core.Subscription, fresh,
 	} else {
 		switch st.Subscribe(ask.Email, ask.Preferences, now) {
 		case core.SubscribeNotNeeded:
+			if st.bounced { // they are emailed again once they confirm
+				break
+			}
 			mail.Kind, state = core.MailAlreadySubscribed, mailQueued
 			if st.already >= alreadyPerListEmail {
 				state = mailLeftOut
