@@ -22,6 +22,7 @@ type ImportUndo struct {
 	UndoRestored   int64 `db:"undo_restored" json:"undo_restored,omitempty"`     // they have fields again as before
 	UndoUnrestored int64 `db:"undo_unrestored" json:"undo_unrestored,omitempty"` // changed since, or gone: they stay so
 	Barred         int64 `db:"barred" json:"barred,omitempty"`                   // addresses added to the suppression list
+	Said           int64 `db:"said" json:"-"`                                    // see ImportUndoPlan.Said, and addresses
 	UndoResumed    int64 `db:"undo_resumed" json:"undo_resumed,omitempty"`       // active again
 	UndoLifted     int64 `db:"undo_lifted" json:"undo_lifted,omitempty"`         // off the suppression list again
 }
@@ -36,6 +37,7 @@ type ImportUndoPlan struct {
 	Changed int64 `json:"changed"` // they have confirmed, or something of theirs has changed: they stay
 	Gone    int64 `json:"gone"`    // not on the list any more
 	Resume  int64 `json:"resume"`  // unsubscribed by the import: active again
+	Said    int64 `json:"said"`    // another file says too that they have unsubscribed: that stays
 	Lift    int64 `json:"lift"`    // addresses that the import has added to the suppression list: off it again
 
 	Replaced       int64 `json:"replaced"`        // people who were on the list before, and have other fields by the file
@@ -55,12 +57,25 @@ const (
 	UndoChanged                        // it was confirmed or changed since
 	UndoResumes                        // the import has ended it: active again
 	UndoUnmarks                        // it waits for its confirmation, as before
+	UndoSaid                           // another file says too that its subscriber has unsubscribed
 )
+
+// Revives reports whether a subscription, as it is before, is no longer one that a file calls unsubscribed.
+func (o UndoOutcome) Revives(s *Subscription) bool {
+	switch o {
+	case UndoRemoves, UndoPends:
+		return s.Status == SubscriptionUnsubscribed
+	case UndoResumes, UndoUnmarks:
+		return true
+	}
+	return false
+}
 
 // ImportUndone says what becomes of a subscription that an import moved at an instant, when that import is taken back.
 // What has happened to it since counts more. asked reports whether the subscriber has asked for the subscription since:
-// who was active already was told so, and has not confirmed it.
-func (s *Subscription) ImportUndone(at Instant, asked bool) UndoOutcome {
+// who was active already was told so, and has not confirmed it. resumed reports whether the last event is that a later import,
+// which had ended it, was taken back.
+func (s *Subscription) ImportUndone(at Instant, asked, resumed bool) UndoOutcome {
 	switch {
 	case s.Status == SubscriptionPending && s.Proof == ProofLeft:
 		return UndoUnmarks
@@ -77,7 +92,7 @@ func (s *Subscription) ImportUndone(at Instant, asked bool) UndoOutcome {
 		return UndoChanged
 	case s.Status == SubscriptionPending && s.CreatedAt == at && !asked:
 		return UndoRemoves
-	case s.Status != SubscriptionActive || s.Proof != ProofImport || s.EventAt != at:
+	case s.Status != SubscriptionActive || s.Proof != ProofImport || s.EventAt != at && !resumed:
 		return UndoChanged
 	case s.CreatedAt == at && !asked:
 		return UndoRemoves
@@ -115,6 +130,8 @@ func (p *ImportUndoPlan) Add(o UndoOutcome) {
 		p.Pending++
 	case UndoLeft:
 		p.Left++
+	case UndoSaid:
+		p.Said++
 	case UndoChanged:
 		p.Changed++
 	default:

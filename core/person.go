@@ -16,7 +16,8 @@ type PersonData struct {
 	Subscribers   []PersonSubscriber   `json:"subscribers"` // as the send side knows them
 	Mailings      []PersonMailing      `json:"mailings"`    // what jobs sent, oldest first
 	Reports       []PersonReport       `json:"provider_events"`
-	Blocks        []PersonBlock        `json:"blocks"` // what stands against mailing the address
+	Blocks        []PersonBlock        `json:"blocks"`         // what stands against mailing the address
+	Said          []PersonSaid         `json:"said,omitempty"` // by files, kept for a month
 	Mails         []PersonMail         `json:"mails"`
 	Events        []PersonEvent        `json:"events"` // not delivered yet
 	Invitations   []Invitation         `json:"invitations"`
@@ -28,7 +29,7 @@ type PersonData struct {
 func (d *PersonData) Empty() bool {
 	return d.Account == nil &&
 		len(d.Subscriptions)+len(d.Requests)+len(d.Subscribers)+len(d.Mailings)+len(d.Reports)+len(d.Blocks)+
-			len(d.Mails)+len(d.Events)+len(d.Invitations) == 0
+			len(d.Said)+len(d.Mails)+len(d.Events)+len(d.Invitations) == 0
 }
 
 // AccountData is what belongs to a user's account.
@@ -68,6 +69,17 @@ type PersonSubscription struct {
 type PersonReplaced struct {
 	ImportID string       `db:"import_id" json:"import_id"`
 	Fields   FieldsBefore `db:"fields" json:"fields"`
+}
+
+// PersonSaid is what the file of an import says of an address that another file has said already, or that it was taken
+// back (resumed).
+type PersonSaid struct {
+	TenantID string  `db:"tenant_id" json:"tenant_id"`
+	ListID   string  `db:"list_id" json:"list_id,omitempty"` // empty: of the suppression list
+	ImportID string  `db:"import_id" json:"import_id,omitempty"`
+	Kind     string  `db:"kind" json:"kind"`
+	Reason   string  `db:"reason" json:"reason,omitempty"`
+	SaidAt   Instant `db:"said_at" json:"said_at"`
 }
 
 // PersonRequest is a request to subscribe.

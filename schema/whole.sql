@@ -495,7 +495,7 @@ CREATE TABLE import_job (
   announced           INTEGER NOT NULL DEFAULT 0, -- changes that were announced one by one
   done_id             TEXT NOT NULL DEFAULT '', -- of the row that the run has come to, in the order of ids
   done_rows           INTEGER NOT NULL DEFAULT 0 -- rows of this id
-, keep_fields INTEGER NOT NULL DEFAULT 0, brought INTEGER NOT NULL DEFAULT 0, undo_status TEXT NOT NULL DEFAULT '', undo_by TEXT NOT NULL DEFAULT '', undone_at INTEGER NOT NULL DEFAULT 0, undo_removed INTEGER NOT NULL DEFAULT 0, undo_pending INTEGER NOT NULL DEFAULT 0, undo_kept INTEGER NOT NULL DEFAULT 0, replaced INTEGER NOT NULL DEFAULT 0, replaced_bytes INTEGER NOT NULL DEFAULT 0, replaced_unkept INTEGER NOT NULL DEFAULT 0, undo_restored INTEGER NOT NULL DEFAULT 0, undo_unrestored INTEGER NOT NULL DEFAULT 0, known_only INTEGER NOT NULL DEFAULT 0, no_address INTEGER NOT NULL DEFAULT 0, typos TEXT NOT NULL DEFAULT '[]', unsubscribed INTEGER NOT NULL DEFAULT 0, bounced INTEGER NOT NULL DEFAULT 0, complained INTEGER NOT NULL DEFAULT 0, suppressed INTEGER NOT NULL DEFAULT 0, not_permitted INTEGER NOT NULL DEFAULT 0, suppress INTEGER NOT NULL DEFAULT 0, may_end INTEGER NOT NULL DEFAULT 0, may_suppress INTEGER NOT NULL DEFAULT 0, barred INTEGER NOT NULL DEFAULT 0, undo_resumed INTEGER NOT NULL DEFAULT 0, undo_lifted INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID;
+, keep_fields INTEGER NOT NULL DEFAULT 0, brought INTEGER NOT NULL DEFAULT 0, undo_status TEXT NOT NULL DEFAULT '', undo_by TEXT NOT NULL DEFAULT '', undone_at INTEGER NOT NULL DEFAULT 0, undo_removed INTEGER NOT NULL DEFAULT 0, undo_pending INTEGER NOT NULL DEFAULT 0, undo_kept INTEGER NOT NULL DEFAULT 0, replaced INTEGER NOT NULL DEFAULT 0, replaced_bytes INTEGER NOT NULL DEFAULT 0, replaced_unkept INTEGER NOT NULL DEFAULT 0, undo_restored INTEGER NOT NULL DEFAULT 0, undo_unrestored INTEGER NOT NULL DEFAULT 0, known_only INTEGER NOT NULL DEFAULT 0, no_address INTEGER NOT NULL DEFAULT 0, typos TEXT NOT NULL DEFAULT '[]', unsubscribed INTEGER NOT NULL DEFAULT 0, bounced INTEGER NOT NULL DEFAULT 0, complained INTEGER NOT NULL DEFAULT 0, suppressed INTEGER NOT NULL DEFAULT 0, not_permitted INTEGER NOT NULL DEFAULT 0, suppress INTEGER NOT NULL DEFAULT 0, may_end INTEGER NOT NULL DEFAULT 0, may_suppress INTEGER NOT NULL DEFAULT 0, barred INTEGER NOT NULL DEFAULT 0, undo_resumed INTEGER NOT NULL DEFAULT 0, undo_lifted INTEGER NOT NULL DEFAULT 0, said INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID;
 
 CREATE INDEX import_job_list ON import_job (list_id);
 
@@ -504,6 +504,22 @@ CREATE INDEX import_job_open ON import_job (status, queued_at) WHERE status NOT 
 CREATE INDEX import_job_tenant ON import_job (tenant_id, id);
 
 CREATE INDEX import_job_undo ON import_job (id) WHERE undo_status = 'running';
+
+CREATE TABLE import_word (
+  email_key TEXT NOT NULL,
+  tenant_id TEXT NOT NULL,
+  list_id   TEXT NOT NULL, -- empty: of the suppression list
+  import_id TEXT NOT NULL, -- empty: of a command, or of no file
+  kind      TEXT NOT NULL CHECK (kind IN ('unsubscribed', 'resumed', 'bounced', 'complaint', 'suppressed')),
+  reason    TEXT NOT NULL DEFAULT '', -- as in suppression
+  at        INTEGER NOT NULL, -- subscription.changed_at or suppression.created_at, while that is the same row; resumed: event_at
+  said_at   INTEGER NOT NULL,
+  PRIMARY KEY (email_key, tenant_id, list_id, import_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX import_word_import ON import_word (import_id, email_key) WHERE import_id <> '';
+
+CREATE INDEX import_word_said ON import_word (said_at);
 
 CREATE TABLE invitation (
   id         TEXT PRIMARY KEY,

@@ -25,6 +25,7 @@ type importing struct {
 	replaced, unkept, replacedBytes int64 // see keepReplaced
 
 	barred int64 // addresses added to the suppression list
+	said   int64 // words of its file next to those of others
 
 	consents [][2]string // ids of those who are active in their first generation by this operation, with the evidence
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"encoding/binary"
-	"fmt"
 	"strings"
 	"time"
 
@@ -119,9 +118,11 @@ type leaving struct {
 	im     *importing
 	tx     *Tx
 	there  map[string]*core.Subscription
-	blocks map[string]core.Status // of the tenant's suppression list, by folded address
-	added  []*ImportRow           // new records
-	barred []*ImportRow           // addresses that are new on the suppression list
+	blocks map[string]*block // of the tenant's suppression list, by folded address
+	added  []*ImportRow      // new records
+	barred []*block          // addresses that are new on the suppression list
+	words  []importWord
+	owners map[string]bool // see owned
 }
 
 // row imports one, and counts it once: by its block if that is new, else by the rest.
@@ -158,7 +159,7 @@ func (l *leaving) unsubscribe(r *ImportRow, sub *core.Subscription, joined core.
 	what, change := sub.ImportLeft(r.Email, r.LeftAt, joined, l.im.at)
 	switch what {
 	case core.LeavingKept:
-		return &l.im.counts.Kept, nil
+		return &l.im.counts.Kept, l.leftToo(r, sub)
 	case core.LeavingAdded:
 		l.there[r.id], l.added = sub, append(l.added, r)
 		return &l.im.counts.Unsubscribed, nil
@@ -199,25 +200,18 @@ func (l *leaving) block(r *ImportRow, sub *core.Subscription, joined core.Instan
 	switch {
 	case !l.im.MaySuppress:
 		return &l.im.counts.NotPermitted, nil
-	case stands >= r.Block, // in the order of words: bounced, complaint, suppressed
-		r.Block == core.StatusBounced && sub.JoinedAfter(r.LeftAt, joined):
+	case r.Block == core.StatusBounced && sub.JoinedAfter(r.LeftAt, joined):
 		return &l.im.counts.Kept, nil
-	case l.im.DryRun:
-	case stands == core.NotBlocked:
-		l.barred = append(l.barred, r)
-		l.tx.departs()
-	default: // what stood before is stronger now, also when the import is undone
-		l.tx.departs()
-		_, err := l.tx.exec("UPDATE suppression SET kind = ?3, import_id = '' WHERE tenant_id = ?1 AND email_key = ?2",
-			l.im.list.TenantID, r.key, string(r.Block))
-		if err != nil {
+	case stands == nil:
+		stands = &block{Key: r.key, Kind: r.Block, ImportID: l.im.job, fresh: true}
+		l.blocks[r.key], l.barred = stands, append(l.barred, stands)
+	case stands.Kind >= r.Block: // in the order of words: bounced, complaint, suppressed
+		return &l.im.counts.Kept, l.blockedToo(r, stands)
+	default:
+		if err := l.strengthen(r, stands); err != nil {
 			return nil, err
 		}
 	}
-	if l.blocks == nil {
-		l.blocks = map[string]core.Status{}
-	}
-	l.blocks[r.key] = r.Block
 	switch r.Block {
 	case core.StatusBounced:
 		return &l.im.counts.Bounced, nil
@@ -285,33 +279,36 @@ func (l *leaving) write() error {
 			return err
 		}
 	}
+	if len(l.barred) > 0 {
+		l.tx.departs()
+	}
 	l.im.barred += int64(len(l.barred))
 	same := []any{l.im.list.TenantID, l.im.source, int64(l.im.now), l.im.job}
-	return l.tx.insertMany(&addBarred, same, len(l.barred), func(args []any, i int) []any {
-		return append(args, l.barred[i].key, string(l.barred[i].Block))
+	err := l.tx.insertMany(&addBarred, same, len(l.barred), func(args []any, i int) []any {
+		return append(args, l.barred[i].Key, string(l.barred[i].Kind))
 	})
+	if err != nil {
+		return err
+	}
+	return l.writeWords()
 }
 
 // blocksAmong reads which of the rows' addresses are on the suppression list of a tenant.
-func blocksAmong(from querier, tenantID string, rows []ImportRow) (map[string]core.Status, error) {
-	keys := core.Strings(nil)
+func blocksAmong(from querier, tenantID string, rows []ImportRow) (map[string]*block, error) {
+	keys, blocks := core.Strings(nil), map[string]*block{}
 	for i := range rows {
 		if rows[i].Block != core.NotBlocked {
 			keys = append(keys, rows[i].key)
 		}
 	}
 	if len(keys) == 0 {
-		return nil, nil
+		return blocks, nil
 	}
-	var found []struct {
-		Key  string      `db:"email_key"`
-		Kind core.Status `db:"kind"`
-	}
-	err := from.all(&found, `SELECT s.email_key, s.kind FROM json_each(?2) AS j CROSS JOIN suppression AS s
-		ON s.tenant_id = ?1 AND s.email_key = j.value`, tenantID, keys.Column())
-	blocks := make(map[string]core.Status, len(found))
-	for _, f := range found {
-		blocks[f.Key] = f.Kind
+	var found []block
+	err := from.all(&found, `SELECT s.email_key, s.kind, s.reason, s.created_at, s.import_id FROM json_each(?2) AS j
+		CROSS JOIN suppression AS s ON s.tenant_id = ?1 AND s.email_key = j.value`, tenantID, keys.Column())
+	for i := range found {
+		blocks[found[i].Key] = &found[i]
 	}
 	return blocks, err
 }
@@ -339,6 +336,9 @@ func (u *undoing) resume(sub *core.Subscription, at core.Instant) error {
 		u.kept++
 		return nil
 	}
+	if err := u.resumeImported(sub); err != nil {
+		return err
+	}
 	if err := u.saveSubscription(was, sub); err != nil {
 		return err
 	}
@@ -350,16 +350,4 @@ func (u *undoing) resume(sub *core.Subscription, at core.Instant) error {
 	err = u.hand(eventOf(u.list.TenantID, sub, change))
 	u.resumed++
 	return err
-}
-
-// lift removes some of the addresses that the import has added to the suppression list, and reports whether there were
-// any.
-func (u *undoing) lift() (more bool, err error) {
-	n, err := u.execPairs(u.job.ID, fmt.Sprintf(`SELECT tenant_id AS a, email_key AS b FROM suppression INDEXED BY
-		suppression_import WHERE import_id = ? AND import_id <> '' LIMIT %d`, importBatch),
-		"DELETE FROM suppression WHERE tenant_id = ? AND email_key = ?")
-	if err != nil || n == 0 {
-		return false, err
-	}
-	return true, u.one("UPDATE import_job SET undo_lifted = undo_lifted + ?2 WHERE id = ?1", u.job.ID, n)
 }

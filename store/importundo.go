@@ -34,12 +34,18 @@ func (im *importing) keepNoted(tx *Tx) error {
 	if len(im.noted) == 0 {
 		return nil
 	}
-	no, err := tx.number("SELECT coalesce(max(no), -1) + 1 FROM import_chunk WHERE import_id = ? AND kind = ?", im.job,
+	err := tx.addBrought(im.job, im.noted)
+	im.noted = im.noted[:0]
+	return err
+}
+
+// addBrought adds a chunk of those whom an import has brought.
+func (tx *Tx) addBrought(id string, data []byte) error {
+	no, err := tx.number("SELECT coalesce(max(no), -1) + 1 FROM import_chunk WHERE import_id = ? AND kind = ?", id,
 		importBrought)
 	if err == nil {
-		err = tx.addImportChunk(im.job, importBrought, no, im.noted)
+		err = tx.addImportChunk(id, importBrought, no, data)
 	}
-	im.noted = im.noted[:0]
 	return err
 }
 
@@ -63,12 +69,12 @@ func (c *broughtChunk) read() (at core.Instant, ids core.Strings) {
 
 // movedBy reads the subscriptions of ids, and what becomes of each when the import that moved them at an instant is
 // taken back.
-func movedBy(from querier, listID string, at core.Instant, ids core.Strings) ([]core.Subscription, []core.UndoOutcome,
-	error,
+func movedBy(from querier, j *core.ImportJob, at, now core.Instant, ids core.Strings) ([]core.Subscription,
+	[]core.UndoOutcome, error,
 ) {
 	var subs []core.Subscription
-	err := from.all(&subs, "SELECT "+subscriptionColumns+` FROM json_each(?2) AS j CROSS JOIN subscription AS s
-		ON s.list_id = ?1 AND s.id = j.value`, listID, ids.Column())
+	err := from.all(&subs, "SELECT "+subscriptionColumns+` FROM json_each(?2) AS x CROSS JOIN subscription AS s
+		ON s.list_id = ?1 AND s.id = x.value`, j.ListID, ids.Column())
 	outcomes := make([]core.UndoOutcome, len(subs))
 	for i := range subs {
 		asked := false
@@ -79,9 +85,19 @@ func movedBy(from querier, listID string, at core.Instant, ids core.Strings) ([]
 		if err == nil {
 			err = from.get(&asked, `SELECT EXISTS (SELECT 1 FROM mail WHERE email_key = ? AND kind IN (SELECT value FROM json_each(?)) AND
 				created_at > ? AND list_id = ? AND state != `+sqlMailLeftOut+` AND created_at != (SELECT asked_at FROM subscription WHERE
-				list_id = mail.list_id AND id = ?))`, subs[i].Email.Key(), kinds.Column(), int64(at), listID, subs[i].ID)
+				list_id = mail.list_id AND id = ?))`, subs[i].Email.Key(), kinds.Column(), int64(at), j.ListID, subs[i].ID)
 		}
-		outcomes[i] = subs[i].ImportUndone(at, asked)
+		resumed := false
+		if err == nil && subs[i].EventAt != at {
+			resumed, err = resumedBy(from, j.TenantID, &subs[i])
+		}
+		outcomes[i] = subs[i].ImportUndone(at, asked, resumed)
+		if err == nil && outcomes[i].Revives(&subs[i]) {
+			var said bool
+			if _, said, err = heir(from, j.TenantID, &subs[i], j.ID, now); said {
+				outcomes[i] = core.UndoSaid
+			}
+		}
 	}
 	return subs, outcomes, err
 }
@@ -113,7 +129,7 @@ func (s *Store) ImportUndoPlan(ctx context.Context, id string, now core.Instant)
 				break
 			}
 			var outcomes []core.UndoOutcome
-			if _, outcomes, err = movedBy(r, j.ListID, at, ids); err != nil {
+			if _, outcomes, err = movedBy(r, &j, at, now, ids); err != nil {
 				break
 			}
 			for n := range ids {
@@ -127,8 +143,12 @@ func (s *Store) ImportUndoPlan(ctx context.Context, id string, now core.Instant)
 		if err == nil {
 			err = planReplaced(r, &j, &p)
 		}
-		p.Lift = j.Barred
-		return err
+		if err != nil {
+			return err
+		}
+		return r.get(&p.Lift, `SELECT count(*) FROM suppression AS s INDEXED BY suppression_import WHERE s.import_id = ?1 AND
+			s.import_id <> '' AND NOT EXISTS (SELECT 1 FROM import_word AS w WHERE w.email_key = s.email_key AND w.tenant_id =
+			s.tenant_id AND w.list_id = '' AND w.import_id <> ?1 AND w.at = s.created_at)`, j.ID)
 	})
 	return p, err
 }
@@ -140,7 +160,7 @@ func undoable(j *core.ImportJob, now core.Instant) error {
 		return core.Conflictf("conflict", "The import is %s: cancel it first.", j.Status)
 	case j.UndoStatus != "":
 		return core.Conflictf("conflict", "The import was taken back already.")
-	case j.Brought+j.Replaced+j.Barred == 0:
+	case j.Brought+j.Replaced+j.Barred+j.Said == 0:
 		return core.Conflictf("conflict", "The import has changed no one, or it is older than this version.")
 	case now >= j.UndoUntil:
 		return core.Conflictf("conflict", "An import can be taken back for a week after its end.")
@@ -197,11 +217,15 @@ type undoing struct {
 	now, at                core.Instant
 	removed, pending, kept int64
 	restored               int64
-	resumed                int64
+	resumed, lifted        int64
+	heirs                  map[string][]string // imports, and the ids of subscriptions that they own from now on
 }
 
 // step takes back the first of the steps that are left, or ends.
 func (u *undoing) step() (more bool, err error) {
+	if more, err := u.unsay(); more || err != nil {
+		return more, err
+	}
 	var c broughtChunk
 	err = u.get(&c, "SELECT no, data FROM import_chunk WHERE import_id = ? AND kind = ? ORDER BY no LIMIT 1", u.job.ID,
 		importBrought)
@@ -229,11 +253,14 @@ func (u *undoing) step() (more bool, err error) {
 		return false, err
 	}
 	at, ids := c.read()
-	subs, outcomes, err := movedBy(u.Tx, u.job.ListID, at, ids)
+	subs, outcomes, err := movedBy(u.Tx, &u.job, at, u.now, ids)
 	for i := range subs {
 		if err == nil {
 			err = u.undo(&subs[i], outcomes[i], at)
 		}
+	}
+	if err == nil {
+		err = u.keepHeirs(at)
 	}
 	if err != nil {
 		return false, err
@@ -254,6 +281,8 @@ func (u *undoing) undo(sub *core.Subscription, o core.UndoOutcome, at core.Insta
 	case core.UndoRemoves, core.UndoPends:
 	case core.UndoResumes:
 		return u.resume(sub, at)
+	case core.UndoSaid:
+		return u.bequeath(sub)
 	case core.UndoUnmarks:
 		u.pending++
 		sub.Proof = ""

@@ -126,6 +126,7 @@ func (e *erasing) keepBlocks() error {
 		"DELETE FROM disabled WHERE email_key = ?1 AND (?2 = '' OR tenant_id IN (?2, ?3))",
 		"DELETE FROM suppression INDEXED BY suppression_email WHERE email_key = ?1 AND email_key > '' AND (?2 = "+
 			"'' OR tenant_id = ?2)",
+		"DELETE FROM import_word WHERE email_key = ?1 AND (?2 = '' OR tenant_id = ?2)",
 		"DELETE FROM disable_request WHERE lower(email) = ?1 AND list_id = '' AND (?2 = '' OR tenant_id = ?2)",
 		"DELETE FROM provider_event INDEXED BY provider_event_stranger WHERE job_no = 0 AND email_key = ?1 AND "+
 			"(?2 = '' OR tenant_id = ?2)")

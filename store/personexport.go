@@ -211,6 +211,8 @@ func (at *personReach) newsletter(r *Reader, d *core.PersonData) error {
 			UNION ALL SELECT iif(list_id = '', 'disabled', 'left'), tenant_id, reason, '', 1, created_at FROM
 			disable_request WHERE lower(email) = ?1 AND (?2 = '' OR tenant_id = ?2)
 			ORDER BY created_at`, tenant},
+		{&d.Said, `SELECT tenant_id, list_id, import_id, kind, reason, said_at FROM import_word WHERE email_key = ?1 AND
+			(?2 = '' OR tenant_id = ?2) ORDER BY said_at, list_id`, tenant},
 		{
 			&d.Mails, `SELECT kind, tenant_id, list_id, email, created_at, finished_at FROM mail
 			INDEXED BY mail_email WHERE email_key = ?1 AND state != ` + sqlMailLeftOut + ` AND state IN (` +

@@ -77,11 +77,12 @@ var personColumns = map[string]struct {
 	},
 	"import_before": {person: "subscription_id fields", other: "import_id"},
 	"import_chunk":  {stays: "data", other: "import_id kind no"},
+	"import_word":   {person: "email_key", stays: "import_id", other: "tenant_id list_id kind reason at said_at"},
 	"import_job": {
 		stays: "created_by done_id undo_by",
 		other: "brought undo_status undone_at undo_removed undo_pending undo_kept " +
 			"replaced replaced_bytes replaced_unkept undo_restored undo_unrestored " +
-			"unsubscribed bounced complained suppressed not_permitted suppress may_end may_suppress barred " +
+			"unsubscribed bounced complained suppressed not_permitted suppress may_end may_suppress barred said " +
 			"undo_resumed undo_lifted " +
 			"id tenant_id list_id name bytes status dry_run keep_fields known_only no_address typos " +
 			"subscriber_status source mapping lines added updated unchanged kept contradicted pending " +

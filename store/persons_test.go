@@ -107,6 +107,8 @@ func fillPerson(n *storetest.Seeder, email core.Email) string {
 			"list_id, 'f', 'completed', 'user:x', 1, 1 FROM subscription WHERE id = ?5 ON CONFLICT DO NOTHING",
 		"INSERT INTO import_before (import_id, subscription_id, fields) VALUES ('ij', ?5, json_object('note', " +
 			"json_object('was', 'Once ' || ?1)))",
+		"INSERT INTO import_word (email_key, tenant_id, list_id, import_id, kind, at, said_at) VALUES (?1, ?2, '', 'ij', " +
+			"'bounced', 1, 1)",
 		"UPDATE consent SET reason = 'I am ' || ?1 WHERE subscription_id = ?5",
 		"UPDATE outbox SET last_error = 'no ' || ?1 WHERE subscription_id = ?5",
 		"UPDATE disable_request SET last_error = 'no ' || ?1 WHERE email = ?1",

@@ -48,9 +48,9 @@ type subscribeState struct {
 	core.Subscription
 	disabled bool
 	bounced  bool // elsewhere, as a file says: their own confirmation ends that
-	mails    int // confirmations to the address in the window
-	listMail int // of these, for this list
-	already  int // "subscribed already" for this list
+	mails    int  // confirmations to the address in the window
+	listMail int  // of these, for this list
+	already  int  // "subscribed already" for this list
 
 	leftOut          int    // requests for this list whose mail was left out
 	shared           string // row of the newest of them, where another request may take its place

@@ -102,6 +102,7 @@ var expired = []sweep{
 	},
 	expiredBy("device", "id", "device_unpaired", "unpaired_at > 0 AND unpaired_at < ?").after(keptDeleted),
 	expiredBy("outbox", "id", "outbox_dead", "dead_at > 0 AND dead_at < ?").after(keptEvents),
+	expiredBy("import_word", "email_key, tenant_id, list_id, import_id", "import_word_said", "said_at < ?").after(keptFor(wordsKept)),
 	oldest("endpoint_attempt", "at").after(keptFor(attemptsKept)),
 	{
 		// What waits for endpoints that were deleted: first the ids of all endpoints for which something waits, then theirs.

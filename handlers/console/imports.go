@@ -311,7 +311,7 @@ func (p *Page) readImport(d *importData) {
 	}
 	d.Undone = d.UndoRemoved + d.UndoPending + d.UndoKept + d.UndoRestored + d.UndoUnrestored + d.UndoResumed +
 		d.UndoLifted
-	d.Touched = d.Brought + d.Replaced + d.Barred
+	d.Touched = d.Brought + d.Replaced + d.Barred + d.Said
 	for i := range d.Columns {
 		p.readColumn(d, i)
 	}

@@ -54,6 +54,7 @@ func (o *Console) undoImport(p *Page) (web.HTML, error) {
 		{p.T("have confirmed or changed something since: they stay"), plan.Changed},
 		{p.T("are not on the list any more"), plan.Gone},
 		{p.T("are subscribed again, as before the import"), plan.Resume},
+		{p.T("stay unsubscribed, because another file says so too"), plan.Said},
 	})
 	if plan.Lift > 0 {
 		d.Rows = append(d.Rows, countedRow{p.T("are off the suppression list again"), plan.Lift})

@@ -1,0 +1,199 @@
+package store_test
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/store"
+	"newsletterd/store/storetest"
+)
+
+// fileRows are what a file may say of an address, by a letter.
+var fileRows = map[byte]func(core.Email) store.ImportRow{
+	'F': joins,
+	'L': func(email core.Email) store.ImportRow { return leaves(email, 0) },
+	'B': func(email core.Email) store.ImportRow { return blocks(email, core.StatusBounced) },
+	'C': func(email core.Email) store.ImportRow { return blocks(email, core.StatusComplaint) },
+}
+
+// beforeFiles are what someone may be before the files, by name.
+var beforeFiles = map[string]func(n *storetest.Seeder, email core.Email){
+	"":             func(*storetest.Seeder, core.Email) {},
+	"pending":      func(n *storetest.Seeder, email core.Email) { n.Pending(n.ListID, email) },
+	"active":       func(n *storetest.Seeder, email core.Email) { n.Active(n.ListID, email) },
+	"imported":     func(n *storetest.Seeder, email core.Email) { imported(n, n.Now, joins(email)) },
+	"unsubscribed": func(n *storetest.Seeder, email core.Email) { n.Active(n.ListID, email); n.Leave(n.ListID, email) },
+}
+
+// TestUndoTakesBackOneFile: files say of people that they joined, unsubscribed, bounced or complained. However many say
+// so, and in whatever order they are undone, what the others say stands, and in the end all is as before the first.
+func TestUndoTakesBackOneFile(t *testing.T) {
+	n := storetest.SeedList(t, now0)
+	for no, files := range fileOrders() {
+		for _, undo := range orders(len(files)) {
+			n = n.At(n.Now + 1000)
+			people, ids, left := map[string]core.Email{}, make([]string, len(files)), []byte(files)
+			for was, begin := range beforeFiles {
+				people[was] = core.Email(fmt.Sprintf("p%d-%v-%s@example.org", no, undo, was))
+				people[was] = core.Email(strings.NewReplacer("[", "", "]", "", " ", "").Replace(string(people[was])))
+				begin(n, people[was])
+			}
+			before := map[string]string{}
+			for was, email := range people {
+				before[was] = statusOf(n, email)
+			}
+			for i := range files {
+				n = n.At(n.Now + 1000)
+				var rows []store.ImportRow
+				for _, email := range people {
+					rows = append(rows, fileRows[files[i]](email))
+				}
+				ids[i] = imported(n, n.Now, rows...).ID
+			}
+			for done, i := range undo {
+				n = n.At(n.Now + 1000)
+				if j, err := n.ImportJob(t.Context(), ids[i]); err != nil || j.UndoUntil > 0 {
+					undone(n, ids[i], n.Now)
+				}
+				left[i] = ' '
+				for was, email := range people {
+					what := fmt.Sprintf("%s, undone %v: %q", files, undo[:done+1], was)
+					wantStanding(n, what, string(left), was, email)
+					if done == len(undo)-1 && statusOf(n, email) != before[was] {
+						t.Errorf("%s: %q, was %q", what, statusOf(n, email), before[was])
+					}
+				}
+			}
+		}
+	}
+	if got := n.Count("SELECT count(*) FROM import_word WHERE kind <> 'resumed'"); got != 0 {
+		t.Errorf("%d words are left", got)
+	}
+	consistent(n)
+}
+
+// wantStanding looks at what files that were not undone say of someone.
+func wantStanding(n *storetest.Seeder, what, left, was string, email core.Email) {
+	n.Helper()
+	block := ""
+	switch {
+	case strings.Contains(left, "C"):
+		block = "complaint"
+	case strings.Contains(left, "B") && was != "active": // their mailbox was there
+		block = "bounced"
+	}
+	if got := blockOf(n, email); got != block {
+		n.Errorf("%s: blocked as %q, want %q", what, got, block)
+	}
+	if !strings.Contains(left, "L") || was == "active" {
+		return
+	}
+	if sub, err := n.Subscription(n.Context(), n.ListID, email); err != nil || !sub.Left() {
+		n.Errorf("%s: %q %q, %v", what, sub.Status, sub.Proof, err)
+	}
+}
+
+// fileOrders are files that say something: one or two, and of three those that repeat a word; all of three in the long
+// tests.
+func fileOrders() (all []string) {
+	if os.Getenv("NEWSLETTERD_TORTURE") == "" {
+		all = strings.Fields("LLL FLL LFL LLF BBC BCB CBB BCC CBC")
+	}
+	last := []string{""}
+	for n := 1; n <= 2 || n == 3 && len(all) == len(last)+4; n++ {
+		var next []string
+		for _, files := range last {
+			for _, f := range "BCFL" {
+				next = append(next, files+string(f))
+			}
+		}
+		last = next
+		all = append(all, next...)
+	}
+	return all
+}
+
+// orders are the orders of n things.
+func orders(n int) (all [][]int) {
+	if n == 0 {
+		return [][]int{nil}
+	}
+	for _, order := range orders(n - 1) {
+		for i := range n {
+			all = append(all, slices.Insert(slices.Clone(order), i, n-1))
+		}
+	}
+	return all
+}
+
+// TestWordsOfCommandsAndDeletedImports: a file that can't be undone says so too. What it says stays.
+func TestWordsOfCommandsAndDeletedImports(t *testing.T) {
+	const bob, cid, pia = core.Email("bob@example.org"), core.Email("cid@example.org"), core.Email("pia@example.org")
+	rows := []store.ImportRow{leaves(bob, 0), blocks(cid, core.StatusBounced), leaves(pia, 0)}
+	for name, again := range map[string]func(n *storetest.Seeder){
+		"command": func(n *storetest.Seeder) {
+			im, err := n.NewImport(t.Context(), n.ListID, core.SubscriptionActive, "file")
+			n.Must(err)
+			defer im.Close()
+			im.MayEnd, im.MaySuppress = true, true
+			n.Must(im.Add(t.Context(), slices.Clone(rows), now0+2000))
+		},
+		"deleted": func(n *storetest.Seeder) {
+			j := imported(n, now0+2000, rows...)
+			n.Must(n.DeleteImport(t.Context(), j.ID, "user:1", now0+3000))
+		},
+	} {
+		n := storetest.SeedList(t, now0)
+		n.Pending(n.ListID, pia)
+		first := imported(n, now0+1000, rows...)
+		again(n)
+		plan, err := n.ImportUndoPlan(t.Context(), first.ID, now0+4000)
+		if n.Must(err); plan.Said != 2 || plan.Remove+plan.Pending+plan.Resume != 0 {
+			t.Errorf("%s: %+v", name, plan)
+		}
+		undone(n, first.ID, now0+4000)
+		imported(n, now0+5000, joins(bob), joins(cid), joins(pia))
+		if a, b, c := statusOf(n, bob), blockOf(n, cid), statusOf(n, pia); a != "unsubscribed" || b != "bounced" || c != "pending" {
+			t.Errorf("%s: %q %q %q", name, a, b, c)
+		}
+		consistent(n)
+	}
+}
+
+// TestOwnWordBeatsWordsOfFiles: who confirms after two files have called them unsubscribed stays, whichever is undone;
+// and words are kept no longer than imports can be undone.
+func TestOwnWordBeatsWordsOfFiles(t *testing.T) {
+	const bob = core.Email("bob@example.org")
+	n := storetest.SeedList(t, now0)
+	first, second := imported(n, now0, leaves(bob, 0)), imported(n, now0+1000, leaves(bob, 0))
+	n.At(now0+2000).Active(n.ListID, bob)
+	undone(n, first.ID, now0+3000)
+	undone(n, second.ID, now0+4000)
+	if got := statusOf(n, bob); got != core.SubscriptionActive {
+		t.Errorf("%q", got)
+	}
+	imported(n, now0+5000, leaves("cid@example.org", 0))
+	imported(n, now0+6000, leaves("cid@example.org", 0))
+	later := now0 + core.Instant(31*24*time.Hour/time.Millisecond)
+	_, err := n.Housekeeping(t.Context(), store.Retention{}, later)
+	if n.Must(err); n.Count("SELECT count(*) FROM import_word") != 0 {
+		t.Error("words are kept for ever")
+	}
+}
+
+// TestRepeatedFileKeepsNoWords: where no other import can be undone, what a file says again is not kept.
+func TestRepeatedFileKeepsNoWords(t *testing.T) {
+	n := storetest.SeedList(t, now0)
+	rows := []store.ImportRow{leaves("bob@example.org", 0), blocks("cid@example.org", core.StatusBounced)}
+	imported(n, now0, rows...)
+	later := now0 + core.Instant(8*24*time.Hour/time.Millisecond)
+	j := imported(n, later, rows...)
+	if got := n.Count("SELECT count(*) FROM import_word"); got != 0 || j.UndoUntil != 0 {
+		t.Errorf("%d words, %+v", got, j)
+	}
+}
