@@ -109,3 +109,46 @@ func TestNoTimeOfLeaving(t *testing.T) {
 		}
 	}
 }
+
+// Someone whose tags say that they left is asked about. Where the column is declared to say so, they left, and tags that
+// say nothing make no one leave.
+func TestTagsThatSayWhoLeft(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat(`"a tag like any other",`, 400)
+	for column, cells := range map[string][]string{
+		"TAGS": {
+			`"unsubscribed","vip"`, `"vip","unsubscribed"`, `"vip", "Cleaned"`, `["vip","unsubscribed"]`, `vip;unsubscribed`, `vip, inactive`,
+			long + `"unsubscribed"`, `* myContacts ::: unsubscribed`, `"vip","abgemeldet"`, `"plan: pro","status: bounced"`,
+		},
+		"Schlagworte": {"Kunde, Abgemeldet", "gelöscht; Kunde"},
+		"Anything":    {`"vip","deleted"`, "vip|unsubscribed", "Kunde, abgemeldet", `{"vip":true,"state":"bounced"}`, "opted-out, moved"},
+	} {
+		for _, cell := range cells {
+			if few, many := fates(t, column, cell); few != "asked" || many != "asked" {
+				t.Errorf("%s: %.40s: %s, among many %s", column, cell, few, many)
+			}
+		}
+	}
+	for column, cells := range map[string][]string{
+		"TAGS": {`"vip","gold"`, `vip, unsubscribed customers`, `"subscribed","vip"`},
+		"Note": {"moved away, cancelled her trip", "Baja, Mexico", "12:30, gone", "invalid, but friendly"},
+		"City": {"Baja, Mexico"},
+	} {
+		for _, cell := range cells {
+			if few, many := fates(t, column, cell); few != "active" || many != "active" {
+				t.Errorf("%s: %s: %s, among many %s", column, cell, few, many)
+			}
+		}
+	}
+	file := "email,%s\na@x.example,\"\"\"unsubscribed\"\",\"\"vip\"\"\"\nb@x.example,\"\"\"vip\"\",\"\"gold\"\"\"\nc@x.example,vip\n" +
+		"d@x.example,\n" + "e@x.example,\"vip;bounced;unsubscribed\"\nf@x.example,unconfirmed|vip\n"
+	for column, want := range map[string]string{
+		"TAGS":  "a unsubscribed,b active,c active,d active,e bounced,f pending",
+		"State": "a unsubscribed,b error,c error,d error,e bounced,f pending",
+	} {
+		got := standings(t, fmt.Sprintf(file, column), map[string]string{column: UseStatus})
+		if s := strings.Join(got, ","); s != want {
+			t.Errorf("%s: %s, want %s", column, s, want)
+		}
+	}
+}

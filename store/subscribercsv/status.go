@@ -22,6 +22,7 @@ type statusColumn struct {
 	name  string
 	mean  meaning
 	dated bool // a cell with a time is a yes: when the subscriber has joined
+	tags  bool // its cells are lists of words, most of which say nothing of it
 }
 
 // meaning returns what a cell says by foldCell. Unknown: the cell is not understood, which is never taken for consent.
@@ -274,7 +275,11 @@ func (c *Reader) takesPart(line int, record []string) (p part) {
 		if _, ok := evidenceTime(cell, DayMonth); ok && col.dated {
 			continue
 		}
-		switch said := col.mean(foldCell(cell)); said {
+		said := col.mean(foldCell(cell))
+		if said == unknown {
+			said = listed(cell, col.tags)
+		}
+		switch said {
 		case unknown:
 			if fault == nil {
 				fault = LineError{line, fmt.Sprintf("unknown %s %q", col.name, cell)}

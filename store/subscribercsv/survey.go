@@ -28,7 +28,7 @@ type ColumnSurvey struct {
 	// the different cells by foldCell, in the order of the file; none where there are more than maxValues
 	Values []Value `json:"values,omitempty"`
 	Many   bool    `json:"many,omitempty"` // there are more than maxValues, or long ones
-	// the cells that are a word of a status as a whole, also where there are many others; then also yes and no
+	// the cells that are a word of a status as a whole or in a list, also where there are many others; then also yes and no
 	Words     []Value   `json:"words,omitempty"`
 	Addresses int64     `json:"addresses,omitempty"` // cells that look like an e-mail address
 	Dates     DateCount `json:"dates,omitzero"`
@@ -61,6 +61,9 @@ func Look(ctx context.Context, r io.Reader) (*Survey, error) {
 		return nil, err
 	}
 	l := looking{columns: make([]columnLook, len(c.header))}
+	for i := range l.columns {
+		l.columns[i].tags = hasTags(c.header[i])
+	}
 	s := &Survey{Delimiter: string(c.csv.Comma)}
 	for n := 0; ; n++ {
 		if n%surveyStep == 0 && ctx.Err() != nil {
@@ -109,7 +112,7 @@ type looking struct {
 
 type columnLook struct {
 	filled, addresses int64
-	many              bool
+	many, tags        bool
 	values            map[string]*Value // by the cell
 	words             map[string]*Value
 	last              *Value
@@ -149,11 +152,11 @@ func (l *looking) cell(c *columnLook, cell string, line int) {
 	v := c.values[cell]
 	if v == nil && (len(cell) > maxValueBytes || len(c.values) == maxValues || l.values == maxAllValues) {
 		for _, v := range c.values { // the words among them are kept
-			if word := wordOf(v.Text); word != "" {
-				w := note(&c.words, word, v.Text, v.First)
+			if word, spelled := c.wordOf(v.Text); word != "" {
+				w := note(&c.words, word, spelled, v.First)
 				w.Rows += v.Rows - 1
 				if v.First < w.First {
-					w.First, w.Text = v.First, v.Text
+					w.First, w.Text = v.First, spelled
 				}
 			}
 		}
@@ -172,11 +175,8 @@ func (l *looking) cell(c *columnLook, cell string, line int) {
 // words, however they are spelled.
 func (c *columnLook) word(cell string, line int) {
 	c.last = nil
-	if len(cell) > maxWordBytes {
-		return
-	}
-	if word := wordOf(cell); word != "" {
-		note(&c.words, word, cell, line)
+	if word, spelled := c.wordOf(cell); word != "" {
+		note(&c.words, word, spelled, line)
 	}
 }
 
@@ -204,43 +204,62 @@ func (c *columnLook) count(cell string) {
 	}
 }
 
-// wordOf returns the word of a status, or the yes or no, that a cell is as a whole, by foldCell, in either charset;
-// empty: it is none.
-func wordOf(cell string) string {
+// wordOf returns the word of a status, or the yes or no, that a cell is as a whole, by foldCell, in either charset, and the
+// cell; or such a word of a list, and the list, or of a long one the word as it is spelled. Empty: it is none.
+func (c *columnLook) wordOf(cell string) (word, text string) {
 	spelled := []string{cell}
 	if !utf8.ValidString(cell) {
 		spelled = []string{charsets[0].decode(cell), charsets[1].decode(cell)}
 	}
-	for _, s := range spelled {
-		if word := foldCell(s); says(word) {
-			return word
+	if len(cell) <= maxWordBytes {
+		for _, s := range spelled {
+			if word := foldCell(s); says(word) {
+				return word, cell
+			}
 		}
 	}
-	return ""
+	for _, s := range spelled {
+		if word, part := listWord(s, c.tags); word != "" {
+			if len(cell) > maxValueBytes {
+				return word, part
+			}
+			return word, cell
+		}
+	}
+	return "", ""
 }
 
 func (c *columnLook) survey(name string, charset *charset) ColumnSurvey {
 	s := ColumnSurvey{Name: name, Filled: c.filled, Many: c.many, Addresses: c.addresses, Dates: c.dates}
-	s.Values = foldedValues(c.values, charset)
+	s.Values = foldedValues(c.values, charset, func(word, _ string) string { return word })
 	if c.many {
-		s.Words = foldedValues(c.words, charset)
+		s.Words = foldedValues(c.words, charset, func(word, cell string) string {
+			if !says(word) {
+				word, _ = listWord(cell, c.tags)
+			}
+			return word
+		})
 		return s
 	}
 	for _, v := range s.Values {
-		if statusWords[v.Word] != "" {
+		if statusWords[v.Word] == unknown {
+			v.Word, _ = listWord(v.Text, c.tags)
+		}
+		if v.Word != "" {
 			s.Words = append(s.Words, v)
 		}
 	}
 	return s
 }
 
-// foldedValues returns values in the order of the file; those that are spelled differently are one.
-func foldedValues(values map[string]*Value, charset *charset) (all []Value) {
+// foldedValues returns values in the order of the file; those that are spelled differently are one. named returns the word
+// of a cell, of which foldCell is given.
+func foldedValues(values map[string]*Value, charset *charset, named func(word, cell string) string) (all []Value) {
 	for _, v := range values {
 		cell := []string{v.Text}
 		charset.toUTF8(cell)
 		v.Text = strings.ToValidUTF8(cell[0], "\ufffd")
-		v.Word = foldCell(v.Text)
+		v.Word = named(foldCell(v.Text), v.Text)
 		all = append(all, *v)
 	}
 	slices.SortFunc(all, func(a, b Value) int {
