@@ -23,7 +23,8 @@ type Endpoint struct {
 	CreatedByName  string  `db:"created_by_name" json:"created_by_name,omitempty"` // the name or address of that user, or the name of that client
 	CreatedAt      Instant `db:"created_at" json:"created_at"`
 	UpdatedAt      Instant `db:"updated_at" json:"updated_at"`
-	Waiting        int64   `db:"waiting" json:"waiting"`   // events that are to be delivered
+	Waiting        int64   `db:"waiting" json:"waiting"` // events that are to be delivered
+	WaitingBytes   int64   `db:"waiting_bytes" json:"waiting_bytes"`
 	Dropping       bool    `db:"dropping" json:"dropping"` // events were dropped, and the one that says so was not tried yet
 }
 

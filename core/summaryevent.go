@@ -16,6 +16,9 @@ const (
 // MaxEndpointEvents is how many events may wait for an endpoint, with the one that tells of those that were dropped.
 const MaxEndpointEvents = 100_000
 
+// MaxEndpointBytes is how many bytes of events may wait for an endpoint. Most events are some hundred bytes.
+const MaxEndpointBytes = 64 << 20
+
 // MaxImportEvents is how many subscribers of an import are announced to endpoints one by one.
 const MaxImportEvents = 10_000
 

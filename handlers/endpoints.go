@@ -34,7 +34,8 @@ type endpoint struct {
 	CreatedByName  string       `json:"created_by_name,omitempty"` // the name or address of that user, or the name of that client
 	CreatedAt      core.Instant `json:"created_at"`
 	UpdatedAt      core.Instant `json:"updated_at"`
-	Waiting        int64        `json:"waiting"`  // events that are to be delivered
+	Waiting        int64        `json:"waiting"` // events that are to be delivered
+	WaitingBytes   int64        `json:"waiting_bytes"`
 	Dropping       bool         `json:"dropping"` // events were dropped, and the one that says so was not tried yet
 	Secret         string       `json:"secret,omitempty"`
 }
@@ -83,7 +84,7 @@ func (h *Handler) endpointRoutes(t *web.Table) {
 func endpointOf(e *core.Endpoint, secret string, now core.Instant) endpoint {
 	out := endpoint{
 		e.ID, e.TenantID, e.ListID, e.Name, e.URL, append([]string{}, e.Events...), e.OldUntil, e.FailingSince, e.DisabledAt,
-		e.DisabledReason, e.CreatedBy, e.CreatedByName, e.CreatedAt, e.UpdatedAt, e.Waiting, e.Dropping, secret,
+		e.DisabledReason, e.CreatedBy, e.CreatedByName, e.CreatedAt, e.UpdatedAt, e.Waiting, e.WaitingBytes, e.Dropping, secret,
 	}
 	if e.OldUntil <= now {
 		out.OldSecretUntil = 0

@@ -1274,7 +1274,7 @@ CREATE TABLE webhook_endpoint (
   disabled_reason TEXT NOT NULL DEFAULT '',
   created_at      INTEGER NOT NULL,
   updated_at      INTEGER NOT NULL
-, waiting INTEGER NOT NULL DEFAULT 0, dropped_id INTEGER NOT NULL DEFAULT 0, created_by TEXT NOT NULL DEFAULT '') STRICT, WITHOUT ROWID;
+, waiting INTEGER NOT NULL DEFAULT 0, dropped_id INTEGER NOT NULL DEFAULT 0, waiting_bytes INTEGER NOT NULL DEFAULT 0, created_by TEXT NOT NULL DEFAULT '') STRICT, WITHOUT ROWID;
 
 CREATE INDEX webhook_endpoint_creator ON webhook_endpoint (created_by) WHERE created_by <> '';
 

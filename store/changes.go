@@ -43,7 +43,7 @@ var maskedColumns = map[string][]string{
 // unaudited are the columns of watched tables that each change moves.
 var unaudited = []string{
 	"id", "kid", "no", "file_no", "model_no", "created_at", "updated_at", "queued_at", "touched_at", "epoch", "revision",
-	"last_login_at", "waiting", "dropped_id",
+	"last_login_at", "waiting", "waiting_bytes", "dropped_id",
 }
 
 // watch makes the next entry of the audit trail tell how this row changes from now on.

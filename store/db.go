@@ -54,6 +54,7 @@ type Options struct {
 	// EndpointEvents is how many events may wait for an endpoint; 0 is core.MaxEndpointEvents. ImportEvents is how many
 	// changes of an import endpoints hear of one by one; 0 is core.MaxImportEvents.
 	EndpointEvents, ImportEvents int64
+	EndpointBytes                int64  // of these events; 0 is core.MaxEndpointBytes
 	ReadOnly                     error  // what every operation that writes returns; nil: they write
 	MasterKey                    []byte // 32 bytes that seal secrets at rest; nil: they are stored as they are
 	Log                          *slog.Logger
@@ -126,6 +127,7 @@ func New(o Options) *DB {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	o.EndpointEvents = cmp.Or(o.EndpointEvents, core.MaxEndpointEvents)
+	o.EndpointBytes = cmp.Or(o.EndpointBytes, core.MaxEndpointBytes)
 	o.ImportEvents = cmp.Or(o.ImportEvents, core.MaxImportEvents)
 	o.Driver = cmp.Or(o.Driver, "sqlite")
 	s := &DB{opts: o, log: o.Log}

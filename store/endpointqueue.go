@@ -15,9 +15,11 @@ type endpointQueue struct {
 	gone      bool // there is no such endpoint
 	tenantID  string
 	waiting   int64 // before the operation
+	bytes     int64 // of these events
 	droppedID int64
 
 	change  int64 // by the operation
+	grown   int64 // bytes, by the operation
 	fed     bool  // an event was written
 	dropped core.Dropped
 	at      core.Instant
@@ -34,47 +36,70 @@ func (tx *Tx) queueOf(endpointID string) *endpointQueue {
 	return q
 }
 
-// waits notes how many more events wait for an endpoint. Those for the send service (empty) aren't counted.
-func (tx *Tx) waits(endpointID string, n int64) {
-	if endpointID != "" && n != 0 {
-		tx.queueOf(endpointID).change += n
+// add counts an event of so many bytes that waits from now on.
+func (q *endpointQueue) add(size int) {
+	q.change++
+	q.grown += int64(size)
+}
+
+// waitsNoMore notes that events don't wait for an endpoint any more, by their sizes. Those for the send service (empty)
+// aren't counted.
+func (tx *Tx) waitsNoMore(endpointID string, sizes ...int64) {
+	if endpointID == "" {
+		return
+	}
+	q := tx.queueOf(endpointID)
+	for _, size := range sizes {
+		q.change--
+		q.grown -= size
 	}
 }
 
-// endpointRoom returns how many more events may wait for an endpoint. One place is kept for the event that tells of
-// those that were dropped.
-func (tx *Tx) endpointRoom(endpointID string) (q *endpointQueue, room int64, err error) {
+// endQueued runs a statement after which events of the outbox wait no more for an endpoint (empty: the send service).
+func (tx *Tx) endQueued(endpointID, query string, args ...any) error {
+	if endpointID == "" {
+		_, err := tx.exec(query, args...)
+		return err
+	}
+	var sizes []int64
+	err := tx.all(&sizes, query+" RETURNING octet_length(body)", args...)
+	tx.waitsNoMore(endpointID, sizes...)
+	return err
+}
+
+// endpointRoom reports whether one more event of so many bytes may wait for an endpoint. One place is kept for the event
+// that tells of those that were dropped.
+func (tx *Tx) endpointRoom(endpointID string, size int) (q *endpointQueue, fits bool, err error) {
 	q = tx.queueOf(endpointID)
 	if !q.read {
-		err = tx.scan("SELECT tenant_id, waiting, dropped_id FROM webhook_endpoint WHERE id = ?", []any{endpointID},
-			&q.tenantID, &q.waiting, &q.droppedID)
+		err = tx.scan("SELECT tenant_id, waiting, waiting_bytes, dropped_id FROM webhook_endpoint WHERE id = ?",
+			[]any{endpointID}, &q.tenantID, &q.waiting, &q.bytes, &q.droppedID)
 		if q.gone = errors.Is(err, core.ErrNotFound); q.gone {
 			err = nil
 		}
 		if err != nil {
-			return q, 0, err
+			return q, false, err
 		}
 		q.read = true
 	}
-	if q.gone {
-		return q, 0, nil
-	}
-	return q, max(0, tx.DB().Options().EndpointEvents-1-q.waiting-q.change), nil
+	o := tx.DB().Options()
+	return q, !q.gone && q.waiting+q.change < o.EndpointEvents-1 && q.bytes+q.grown+int64(size) <= o.EndpointBytes, nil
 }
 
 // putToEndpoint puts an event into the outbox for an endpoint, or counts it as dropped where too many wait.
 func (tx *Tx) putToEndpoint(e *core.Event, endpointID string, now core.Instant) error {
-	q, room, err := tx.endpointRoom(endpointID)
+	body := e.AppendJSON(nil)
+	q, fits, err := tx.endpointRoom(endpointID, len(body))
 	switch {
 	case err != nil || q.gone:
 		return err
-	case room == 0:
+	case !fits:
 		q.drop(e.Type, e.OccurredAt, now)
 		return nil
 	}
-	q.change++
+	q.add(len(body))
 	q.fed = true
-	return tx.putEvent(e, endpointID, now)
+	return tx.putBody(e, body, endpointID, now)
 }
 
 func (q *endpointQueue) drop(eventType string, occurredAt, now core.Instant) {
@@ -84,34 +109,35 @@ func (q *endpointQueue) drop(eventType string, occurredAt, now core.Instant) {
 
 // putSummary puts a summary into the outbox for an endpoint, due at an instant, and returns its row; 0: it was dropped.
 func (tx *Tx) putSummary(e *core.SummaryEvent, endpointID string, now, due core.Instant) (id int64, err error) {
-	q, room, err := tx.endpointRoom(endpointID)
-	if err == nil && room == 0 && !q.gone {
+	q, fits, err := tx.endpointRoom(endpointID, len(e.Body()))
+	if err == nil && !fits && !q.gone {
 		q.drop(e.Type, e.OccurredAt, now)
 	}
-	if err != nil || room == 0 {
+	if err != nil || !fits {
 		return 0, err
 	}
-	q.change++
 	return tx.writeSummary(e, endpointID, due)
 }
 
 func (tx *Tx) writeSummary(e *core.SummaryEvent, endpointID string, due core.Instant) (id int64, err error) {
-	tx.queueOf(endpointID).fed = true
+	q, body := tx.queueOf(endpointID), e.Body()
+	q.add(len(body))
+	q.fed = true
 	return tx.insert(`INSERT INTO outbox (event_id, event_type, tenant_id, list_id, subscription_id, body, occurred_at,
 		due_at, endpoint_id) VALUES (?, ?, ?, ?, '', ?, ?, ?, ?)`,
-		e.ID, e.Type, e.TenantID, e.ListID, e.Body(), int64(e.OccurredAt), int64(due), endpointID)
+		e.ID, e.Type, e.TenantID, e.ListID, body, int64(e.OccurredAt), int64(due), endpointID)
 }
 
-// waitsAgain notes that a dead letter waits again, and reports whether it may.
-func (tx *Tx) waitsAgain(endpointID string) (bool, error) {
+// waitsAgain notes that a dead letter of so many bytes waits again, and reports whether it may.
+func (tx *Tx) waitsAgain(endpointID string, size int) (bool, error) {
 	if endpointID == "" {
 		return true, nil
 	}
-	q, room, err := tx.endpointRoom(endpointID)
-	if err != nil || room == 0 && !q.gone {
+	q, fits, err := tx.endpointRoom(endpointID, size)
+	if err != nil || !fits && !q.gone {
 		return false, err
 	}
-	q.change++
+	q.add(size)
 	return true, nil
 }
 
@@ -123,11 +149,11 @@ func (g *gathered) End(tx *Tx) error {
 				return err
 			}
 		}
-		if q.change == 0 && len(q.dropped.Counts) == 0 {
+		if q.change == 0 && q.grown == 0 && len(q.dropped.Counts) == 0 {
 			continue
 		}
-		_, err := tx.exec("UPDATE webhook_endpoint SET waiting = waiting + ?1, dropped_id = iif(?2 > 0, ?2, dropped_id) "+
-			"WHERE id = ?3", q.change, q.droppedID, id)
+		_, err := tx.exec("UPDATE webhook_endpoint SET waiting = waiting + ?1, waiting_bytes = waiting_bytes + ?4, "+
+			"dropped_id = iif(?2 > 0, ?2, dropped_id) WHERE id = ?3", q.change, q.droppedID, id, q.grown)
 		if err != nil {
 			return err
 		}
@@ -150,19 +176,44 @@ func (tx *Tx) tellDropped(endpointID string, q *endpointQueue) error {
 		}
 		q.dropped.Merge(before)
 		e := core.DroppedEvent(row.EventID, q.tenantID, q.dropped)
+		q.grown += int64(len(e.Body()) - len(row.Body))
 		return tx.one("UPDATE outbox SET body = ?, occurred_at = ? WHERE id = ?", e.Body(), int64(e.OccurredAt),
 			q.droppedID)
 	}
 	if !errors.Is(err, core.ErrNotFound) {
 		return err
 	}
-	q.change++
+	if q.waiting+q.change >= tx.DB().Options().EndpointEvents {
+		if err := tx.makePlace(endpointID, q); err != nil {
+			return err
+		}
+	}
 	e := core.DroppedEvent(core.NewID(), q.tenantID, q.dropped)
 	if q.droppedID, err = tx.writeSummary(e, endpointID, q.at); err != nil {
 		return err
 	}
 	tx.byNoOne() // whose request it was that found no place is not to blame
 	return tx.enter(q.at, "daemon", "webhook-endpoint.drop", q.tenantID, endpointID, "")
+}
+
+// makePlace drops the event that is due last, where one that told of dropped events was posted, and still waits for a
+// later try. No event of the same subscription comes after it.
+func (tx *Tx) makePlace(endpointID string, q *endpointQueue) error {
+	var last struct {
+		ID         int64        `db:"id"`
+		Type       string       `db:"event_type"`
+		OccurredAt core.Instant `db:"occurred_at"`
+	}
+	err := tx.get(&last, `SELECT id, event_type, occurred_at FROM outbox INDEXED BY outbox_due WHERE dead_at = 0 AND
+		endpoint_id = ? AND subscription_id <> '' ORDER BY due_at DESC, id DESC LIMIT 1`, endpointID)
+	if errors.Is(err, core.ErrNotFound) { // all of them tell what others don't
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	q.drop(last.Type, last.OccurredAt, q.at)
+	return tx.endQueued(endpointID, "DELETE FROM outbox WHERE id = ?", last.ID)
 }
 
 // OnFed calls fn after each commit of this process that has written events for endpoints, with the ids of these. Those of
@@ -188,6 +239,12 @@ func (s *Store) SendDropped(ctx context.Context, e *core.OutboxEvent) (body stri
 		return err
 	})
 	return body, err
+}
+
+// EndpointBytes is how many bytes of events wait for all endpoints. Its only error is core.ErrStorage.
+func (s *Store) EndpointBytes(ctx context.Context) (n int64, err error) {
+	err = s.get(ctx, &n, "SELECT coalesce(sum(waiting_bytes), 0) FROM webhook_endpoint")
+	return n, err
 }
 
 // DroppingEndpoints counts those that have not been told yet that events were dropped. Its only error is core.ErrStorage.

@@ -74,11 +74,14 @@ func TestEndpointDropsEventsBeyondTheBound(t *testing.T) {
 	fixed, err := s.SendDropped(t.Context(), &told)
 	s.Must(err)
 	s.Leave(l.ID, storetest.Reader(1))
-	if waits = queued(s, full.ID); len(waits) != 6 || waits[4].Body != fixed || fixed != told.Body {
+	// The event that is due last makes place.
+	if waits = queued(s, full.ID); len(waits) != 5 || waits[3].Body != fixed || fixed != told.Body {
 		t.Fatalf("it changes on its way: %v", typesOf(waits))
 	}
-	if again := summaryOf(s, &waits[5]); fmt.Sprint(again.Counts) != "map[subscription.unsubscribed:1]" || again.ID == body.ID {
-		t.Errorf("%s", waits[5].Body)
+	again := summaryOf(s, &waits[4])
+	if fmt.Sprint(again.Counts) != "map[subscription.activated:1 subscription.unsubscribed:1]" || again.ID == body.ID ||
+		again.From > body.From {
+		t.Errorf("%s", waits[4].Body)
 	}
 	for i := range waits {
 		s.Must(s.FinishEvents(t.Context(), []store.EventResult{{Event: &waits[i], Done: true}}, s.Time()))
@@ -86,6 +89,76 @@ func TestEndpointDropsEventsBeyondTheBound(t *testing.T) {
 	s.Active(l.ID, storetest.Reader(9))
 	if got := typesOf(queued(s, full.ID)); !slices.Equal(got, []string{core.EventActivated}) {
 		t.Errorf("when it has caught up: %v", got)
+	}
+}
+
+// Events are bounded by their bytes too: what has no room is told as dropped, what is smaller may wait, and what was
+// delivered makes room.
+func TestEndpointDropsEventsBeyondTheBytes(t *testing.T) {
+	const most = 10_000
+	s := storetest.Seed(t, storetest.OpenWith(t, store.Options{EndpointBytes: most}))
+	l := s.NewList()
+	e := s.NewEndpoint(core.EndpointInput{URL: new("https://crm.test/all")})
+	long := core.Preferences(`{"note":"` + strings.Repeat("x", 4000) + `"}`)
+	join := func(i int, p core.Preferences) {
+		token := s.Token(s.Request(l.ID, storetest.Reader(i), p), core.ProofMailed)
+		_, err := s.Confirm(t.Context(), token, core.Origin{}, s.Time())
+		s.Must(err)
+	}
+	for i := range 5 {
+		join(i, long)
+	}
+	waits := queued(s, e.ID)
+	if got := typesOf(waits); !slices.Equal(got, []string{core.EventActivated, core.EventActivated, core.EventDropped}) {
+		t.Fatalf("%v", got)
+	}
+	if told := summaryOf(s, &waits[2]); fmt.Sprint(told.Counts) != "map[subscription.activated:3]" {
+		t.Errorf("%s", waits[2].Body)
+	}
+	join(6, "")
+	if got := typesOf(queued(s, e.ID)); !slices.Equal(got[2:], []string{core.EventDropped, core.EventActivated}) {
+		t.Errorf("a small one: %v", got)
+	}
+	row, err := s.Endpoint(t.Context(), e.ID)
+	if n, all := s.EndpointBytes(t.Context()); err != nil || all != nil || row.WaitingBytes > most || row.WaitingBytes < 8000 ||
+		n != row.WaitingBytes {
+		t.Errorf("%+v, %d, %v %v", row, n, err, all)
+	}
+	s.Must(s.FinishEvents(t.Context(), []store.EventResult{{Event: &waits[0], Dead: true}}, s.Time()))
+	join(7, long)
+	if got := typesOf(queued(s, e.ID)); !slices.Equal(got[3:], []string{core.EventActivated}) {
+		t.Errorf("when there is room: %v", got)
+	}
+	if err := s.RetryEvent(t.Context(), waits[0].ID, "test", s.Time()); core.KindOf(err) != core.Conflict {
+		t.Errorf("a dead letter without room: %v", err)
+	}
+	if got, err := s.Check(t.Context()); err != nil || len(got) > 0 {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// What is left of an endpoint that was deleted counts no more, before it is swept.
+func TestEventsOfDeletedEndpointsAreNotCounted(t *testing.T) {
+	s := storetest.Seed(t, storetest.Open(t))
+	l := s.NewList()
+	gone := s.NewEndpoint(core.EndpointInput{URL: new("https://crm.test/gone")})
+	s.Active(l.ID, storetest.Reader(0))
+	s.Active(l.ID, storetest.Reader(1))
+	s.Must(s.FinishEvents(t.Context(), []store.EventResult{{Event: &queued(s, gone.ID)[0], Dead: true}}, s.Time()))
+	s.Must(s.DeleteEndpoint(t.Context(), gone.ID, "test", s.Time()))
+	if left := s.Count("SELECT count(*) FROM outbox WHERE endpoint_id = ?", gone.ID); left != 2 {
+		t.Fatalf("%d are left", left)
+	}
+	if o, err := s.EndpointState(t.Context()); err != nil || o != (store.OutboxState{}) {
+		t.Errorf("%+v, %v", o, err)
+	}
+	kept := s.NewEndpoint(core.EndpointInput{URL: new("https://crm.test/kept")})
+	s.Leave(l.ID, storetest.Reader(0))
+	if o, err := s.EndpointState(t.Context()); err != nil || o.Waiting != 1 || o.Dead != 0 || o.OldestAt != queued(s, kept.ID)[0].OccurredAt {
+		t.Errorf("%+v, %v", o, err)
+	}
+	if o, err := s.OutboxState(t.Context()); err != nil || o.Waiting != 3 {
+		t.Errorf("of the send service: %+v, %v", o, err)
 	}
 }
 
@@ -199,13 +272,13 @@ func TestWaitingEventsAreCounted(t *testing.T) {
 				e, err := s.Endpoint(t.Context(), id)
 				s.Must(err)
 				rows := queued(s, id)
-				told := 0 // on its way, or not
+				bytes, told := int64(0), int64(0) // on its way, or not
 				for _, row := range rows {
-					if row.EventType == core.EventDropped {
+					if bytes += int64(len(row.Body)); row.EventType == core.EventDropped {
 						told++
 					}
 				}
-				if e.Waiting != int64(len(rows)) || e.Waiting > most+int64(max(0, told-1)) {
+				if e.Waiting != int64(len(rows)) || e.WaitingBytes != bytes || e.Waiting > max(most, told) {
 					rt.Fatalf("%d counted, %d wait: %v", e.Waiting, len(rows), typesOf(rows))
 				}
 			}

@@ -13,7 +13,7 @@ import (
 const EndpointPatience = 5 * 24 * time.Hour
 
 const endpointColumns = "id, tenant_id, list_id, name, url, events, old_until, failing_since, disabled_at, " +
-	"disabled_reason, created_by, created_at, updated_at, waiting, dropped_id > 0 AS dropping" + endpointCreator
+	"disabled_reason, created_by, created_at, updated_at, waiting, waiting_bytes, dropped_id > 0 AS dropping" + endpointCreator
 
 // endpointCreator is the name of the user or the client who created an endpoint.
 const endpointCreator = `, coalesce(CASE WHEN webhook_endpoint.created_by LIKE 'user:%' THEN (SELECT ` + userName + `
@@ -123,13 +123,19 @@ func (s *Store) ExpireEvents(ctx context.Context, endpointID, reason string, bef
 	limit int,
 ) (n int64, err error) {
 	err = s.bulk(ctx, func(tx *Tx) error {
-		var ids []int64
-		err = tx.all(&ids, `SELECT id FROM outbox INDEXED BY outbox_age WHERE dead_at = 0 AND endpoint_id = ? AND
-			endpoint_id > '' AND max(occurred_at, revived_at) < ? LIMIT +?`, endpointID, int64(before), limit)
-		if err == nil {
-			n, err = tx.execEach(ids, "UPDATE outbox SET dead_at = ?, last_error = ? WHERE id = ?", int64(now), reason)
+		var rows []struct {
+			ID    int64 `db:"id"`
+			Bytes int64 `db:"bytes"`
 		}
-		tx.waits(endpointID, -n)
+		err = tx.all(&rows, `SELECT id, octet_length(body) AS bytes FROM outbox INDEXED BY outbox_age WHERE dead_at = 0 AND endpoint_id = ? AND
+			endpoint_id > '' AND max(occurred_at, revived_at) < ? LIMIT +?`, endpointID, int64(before), limit)
+		n = int64(len(rows))
+		for _, r := range rows {
+			if err == nil {
+				_, err = tx.exec("UPDATE outbox SET dead_at = ?, last_error = ? WHERE id = ?", int64(now), reason, r.ID)
+			}
+			tx.waitsNoMore(endpointID, r.Bytes)
+		}
 		return err
 	})
 	return n, err

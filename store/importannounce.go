@@ -70,11 +70,9 @@ func (im *importing) announce(tx *Tx, c core.ImportCounts, status string, now, d
 			if row == 0 {
 				continue
 			}
-			n, err := tx.exec("DELETE FROM outbox WHERE id = ? AND dead_at = 0", row)
-			if err != nil {
+			if err := tx.endQueued(id, "DELETE FROM outbox WHERE id = ? AND dead_at = 0", row); err != nil {
 				return err
 			}
-			tx.waits(id, -n)
 		}
 		e := importEvent(im.runID, im.list.TenantID, im.list.ID, status, c, now)
 		if im.summaries[id], err = tx.putSummary(e, id, now, due); err != nil {

@@ -45,6 +45,9 @@ var invariants = []Contradiction{
 	{What: "endpoints for which another number of events waits than is counted", Count: `
 		SELECT count(*) FROM webhook_endpoint AS e WHERE waiting <> (SELECT count(*) FROM outbox WHERE dead_at = 0 AND
 		endpoint_id = e.id)`},
+	{What: "endpoints for which other bytes of events wait than are counted", Count: `
+		SELECT count(*) FROM webhook_endpoint AS e WHERE waiting_bytes <> (SELECT coalesce(sum(octet_length(body)), 0) FROM outbox
+		INDEXED BY outbox_due WHERE dead_at = 0 AND endpoint_id = e.id)`},
 	{What: "lists of a tenant that does not exist", Count: `
 		SELECT count(*) FROM list l WHERE NOT EXISTS (SELECT 1 FROM tenant t WHERE t.id = l.tenant_id)`},
 }

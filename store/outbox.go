@@ -33,6 +33,11 @@ func eventOf(tenantID string, sub *core.Subscription, c *core.Change) *core.Even
 }
 
 func (tx *Tx) putEvent(e *core.Event, endpointID string, now core.Instant) error {
+	return tx.putBody(e, e.AppendJSON(nil), endpointID, now)
+}
+
+// putBody puts an event into the outbox whose wire form is given.
+func (tx *Tx) putBody(e *core.Event, body []byte, endpointID string, now core.Instant) error {
 	if endpointID == "" {
 		tx.kick(TopicOutbox)
 	}
@@ -41,7 +46,7 @@ func (tx *Tx) putEvent(e *core.Event, endpointID string, now core.Instant) error
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, max(?8, coalesce((SELECT due_at FROM outbox INDEXED BY outbox_subscription
 			WHERE list_id = ?4 AND subscription_id = ?5 AND endpoint_id = ?9 AND dead_at = 0 ORDER BY id DESC LIMIT 1),
 			0)), ?9)`,
-		e.ID, e.Type, e.TenantID, e.ListID, e.Subscriber.ID, string(e.AppendJSON(nil)), int64(e.OccurredAt), int64(now),
+		e.ID, e.Type, e.TenantID, e.ListID, e.Subscriber.ID, string(body), int64(e.OccurredAt), int64(now),
 		endpointID)
 	return err
 }
@@ -114,17 +119,13 @@ func (tx *Tx) finishEvent(r EventResult, now core.Instant) error {
 	}
 	switch {
 	case r.Done:
-		n, err := tx.exec("DELETE FROM outbox WHERE id = ? AND dead_at = 0", r.Event.ID)
-		tx.waits(r.Event.EndpointID, -n)
-		return err
+		return tx.endQueued(r.Event.EndpointID, "DELETE FROM outbox WHERE id = ? AND dead_at = 0", r.Event.ID)
 	case r.Dead:
 		if over, err := tx.dropMoot(&r); err != nil || over {
 			return err
 		}
-		n, err := tx.exec("UPDATE outbox SET tries = tries + 1, dead_at = ?, last_error = ? WHERE id = ? AND dead_at = 0",
-			int64(now), r.Reason, r.Event.ID)
-		tx.waits(r.Event.EndpointID, -n)
-		return err
+		return tx.endQueued(r.Event.EndpointID, "UPDATE outbox SET tries = tries + 1, dead_at = ?, last_error = ? WHERE id = ? AND "+
+			"dead_at = 0", int64(now), r.Reason, r.Event.ID)
 	}
 	_, err := tx.exec("UPDATE outbox SET tries = tries + 1, due_at = ?, last_error = ? WHERE id = ?", int64(r.RetryAt),
 		r.Reason, r.Event.ID)
@@ -182,22 +183,21 @@ type OutboxState struct {
 
 // OutboxState reads the counts of what goes to the send service. Its only error is core.ErrStorage.
 func (s *Store) OutboxState(ctx context.Context) (OutboxState, error) {
-	return s.outboxState(ctx, outboxCounts("="))
+	return s.outboxState(ctx, outboxCounts("SELECT '' AS r"))
 }
 
 // EndpointState reads the counts of what goes to endpoints of tenants. Its only error is core.ErrStorage.
 func (s *Store) EndpointState(ctx context.Context) (OutboxState, error) {
-	return s.outboxState(ctx, outboxCounts(">"))
+	return s.outboxState(ctx, outboxCounts("SELECT id AS r FROM webhook_endpoint"))
 }
 
-// outboxCounts reads two indexes alone, and of the events only the oldest.
-func outboxCounts(endpoint string) string {
-	return `SELECT o.n AS waiting, (SELECT count(*) FROM outbox INDEXED BY outbox_dead WHERE dead_at > 0 AND
-		endpoint_id ` +
-		endpoint + ` '') AS dead, coalesce((SELECT occurred_at FROM outbox WHERE id = o.oldest), 0) AS oldest_at
-		FROM (SELECT count(*) AS n, min(+id) AS oldest FROM outbox INDEXED BY outbox_due WHERE dead_at = 0 AND
-		endpoint_id ` +
-		endpoint + ` '') AS o`
+// outboxCounts reads two indexes alone, and of the events only the oldest. What is left of an endpoint that was deleted
+// isn't counted. receivers are the rows that say to whom it goes: of one column, r.
+func outboxCounts(receivers string) string {
+	return `SELECT o.n AS waiting, d.n AS dead, coalesce((SELECT occurred_at FROM outbox WHERE id = o.oldest), 0) AS oldest_at
+		FROM (SELECT count(*) AS n, min(+x.id) AS oldest FROM (` + receivers + `) AS e CROSS JOIN outbox AS x INDEXED BY outbox_due
+		ON x.dead_at = 0 AND x.endpoint_id = e.r) AS o CROSS JOIN (SELECT count(*) AS n FROM outbox INDEXED BY outbox_dead
+		WHERE dead_at > 0 AND endpoint_id IN (` + receivers + `)) AS d`
 }
 
 func (s *Store) outboxState(ctx context.Context, query string) (o OutboxState, err error) {
@@ -288,6 +288,7 @@ func (tx *Tx) reviveDead(f OutboxFilter, limit int, now core.Instant) (n int64, 
 		var rows []struct {
 			ID         int64  `db:"id"`
 			EndpointID string `db:"endpoint_id"`
+			Bytes      int    `db:"bytes"`
 		}
 		err := tx.all(&rows, deadLetters, f.TenantID, f.ListID, f.SubscriptionID, f.Type, f.EndpointID, full.Column(),
 			int64(limit)-n)
@@ -295,7 +296,7 @@ func (tx *Tx) reviveDead(f OutboxFilter, limit int, now core.Instant) (n int64, 
 			return n, err
 		}
 		for _, r := range rows {
-			fits, err := tx.waitsAgain(r.EndpointID)
+			fits, err := tx.waitsAgain(r.EndpointID, r.Bytes)
 			if err == nil && fits {
 				err = tx.one("UPDATE outbox SET dead_at = 0, tries = 0, due_at = ?1, revived_at = ?1 WHERE id = ?2", int64(now),
 					r.ID)
@@ -313,7 +314,7 @@ func (tx *Tx) reviveDead(f OutboxFilter, limit int, now core.Instant) (n int64, 
 }
 
 // deadLetters reads those that a filter picks, but for some endpoints.
-const deadLetters = `SELECT id, endpoint_id FROM outbox INDEXED BY outbox_dead WHERE dead_at > 0
+const deadLetters = `SELECT id, endpoint_id, octet_length(body) AS bytes FROM outbox INDEXED BY outbox_dead WHERE dead_at > 0
 	AND (?1 = '' OR tenant_id = ?1) AND (?2 = '' OR list_id = ?2) AND (?3 = '' OR subscription_id = ?3)
 	AND (?4 = '' OR event_type = ?4) AND (?5 = '' OR endpoint_id = ?5)
 	AND endpoint_id NOT IN (SELECT value FROM json_each(?6)) ORDER BY dead_at, id LIMIT +?7`
@@ -330,13 +331,14 @@ func (s *Store) RetryEvent(ctx context.Context, id int64, actor string, now core
 			SubscriptionID string `db:"subscription_id"`
 			EndpointID     string `db:"endpoint_id"`
 			Dead           bool   `db:"dead"`
+			Bytes          int    `db:"bytes"`
 		}
-		if err := tx.get(&e, "SELECT tenant_id, event_id, list_id, subscription_id, endpoint_id, dead_at > 0 AS dead "+
-			"FROM outbox WHERE id = ?", id); err != nil {
+		if err := tx.get(&e, "SELECT tenant_id, event_id, list_id, subscription_id, endpoint_id, dead_at > 0 AS dead, "+
+			"octet_length(body) AS bytes FROM outbox WHERE id = ?", id); err != nil {
 			return err
 		}
 		if e.Dead {
-			fits, err := tx.waitsAgain(e.EndpointID)
+			fits, err := tx.waitsAgain(e.EndpointID, e.Bytes)
 			if err != nil {
 				return err
 			}

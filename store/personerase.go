@@ -251,17 +251,19 @@ func (e *erasing) removeEvents(told core.Strings) error {
 		var gone []struct {
 			EndpointID string `db:"endpoint_id"`
 			Dead       bool   `db:"dead"`
+			Bytes      int64  `db:"bytes"`
 		}
 		err := e.all(&gone, `DELETE FROM outbox WHERE id = CAST(?1 AS INTEGER)
 			AND NOT (event_type = 'subscription.unsubscribed' AND dead_at = 0 AND (endpoint_id <> '' OR ?3)
-				AND subscription_id NOT IN (SELECT value FROM json_each(?2))) RETURNING endpoint_id, dead_at > 0 AS dead`,
+				AND subscription_id NOT IN (SELECT value FROM json_each(?2)))
+			RETURNING endpoint_id, dead_at > 0 AS dead, octet_length(body) AS bytes`,
 			id, told.Column(), e.store.Options().SendElsewhere)
 		if err != nil {
 			return err
 		}
 		for _, g := range gone {
 			if !g.Dead {
-				e.waits(g.EndpointID, -1)
+				e.waitsNoMore(g.EndpointID, g.Bytes)
 			}
 		}
 		e.rows += int64(len(gone))

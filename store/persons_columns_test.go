@@ -201,7 +201,7 @@ var personColumns = map[string]struct {
 	"webhook_endpoint": {
 		person: "created_by",
 		other: "id tenant_id list_id name url events secret old_secret old_until failing_since " +
-			"disabled_at disabled_reason created_at updated_at waiting dropped_id",
+			"disabled_at disabled_reason created_at updated_at waiting waiting_bytes dropped_id",
 	},
 }
 

@@ -67,6 +67,8 @@ var (
 	outboxAge     = figure("newsletterd_outbox_oldest_seconds", "Age of the event that waits longest.")
 	hooksWaiting  = figure("newsletterd_webhook_endpoints_waiting",
 		"Events that wait to be delivered to endpoints of tenants.")
+	hooksBytes = figure("newsletterd_webhook_endpoints_waiting_bytes",
+		"Bytes of these events; 64 MiB at most for one endpoint.")
 	hooksDead = figure("newsletterd_webhook_endpoints_dead", "Events that could not be delivered to an endpoint.")
 	hooksAge  = figure("newsletterd_webhook_endpoints_oldest_seconds",
 		"Age of the event that waits longest for an endpoint.")
@@ -108,6 +110,9 @@ func (f figuresCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 	if n, err := f.store.DisabledEndpoints(ctx); err == nil {
 		gauge(hooksDisabled, float64(n))
+	}
+	if n, err := f.store.EndpointBytes(ctx); err == nil {
+		gauge(hooksBytes, float64(n))
 	}
 	if n, err := f.store.DroppingEndpoints(ctx); err == nil {
 		gauge(hooksDropping, float64(n))
