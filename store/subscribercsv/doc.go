@@ -13,7 +13,7 @@
 // What its columns mean:
 //
 //	columns.go columnkinds.go evidence.go   the address, preferences and evidence of consent
-//	status.go statuswords.go   whether someone unsubscribed, bounced or never confirmed
+//	status.go statuswords.go lists.go   whether someone unsubscribed, bounced or never confirmed
 //	survey.go questions.go preview.go   a look through the whole file, and what only a person can answer
 //
 // Into and out of the database:
