@@ -20,6 +20,8 @@ type CampaignFinding struct {
 	Message  string       `json:"message"`
 	Where    FindingPlace `json:"where"`
 	Hint     string       `json:"hint,omitempty"` // what to do
+
+	fault *Error // that it is, with its values; nil where it is none
 }
 
 // FindingPlace is where a finding is. What is not known, or belongs to no place, is zero.
@@ -42,7 +44,9 @@ func (f CampaignFinding) String() string {
 
 // Warningf returns a finding of severity warning.
 func Warningf(code string, at FindingPlace, hint, format string, args ...any) CampaignFinding {
-	return CampaignFinding{SeverityWarning, code, fmt.Sprintf(format, args...), at, hint}
+	return CampaignFinding{
+		Severity: SeverityWarning, Code: code, Message: fmt.Sprintf(format, args...), Where: at, Hint: hint,
+	}
 }
 
 // Blocking returns the errors among findings.
@@ -62,8 +66,12 @@ func NotReady(all []CampaignFinding) error {
 	if len(faults) == 0 {
 		return nil
 	}
-	e := Invalidf(faults[0].Where.Field, "%s", faults[0].Message)
-	e.Findings = faults
+	e := &Error{
+		Kind: Invalid, Code: "invalid_request", Message: faults[0].Message, Field: faults[0].Where.Field, Findings: faults,
+	}
+	if fault := faults[0].fault; fault != nil && fault.format != "" && fault.Message == e.Message {
+		return e.Sayf(fault.format, fault.args...)
+	}
 	return e
 }
 
@@ -75,7 +83,7 @@ func FindingOf(e *Error) CampaignFinding {
 	}
 	return CampaignFinding{
 		Severity: SeverityError, Code: code, Message: e.Message, Where: FindingPlace{Field: e.Field},
-		Hint: faultHints[code],
+		Hint: faultHints[code], fault: e,
 	}
 }
 
@@ -105,7 +113,9 @@ func (f *CampaignFields) Faults(t *Tenant) []CampaignFinding {
 // missing returns what is not there yet of a campaign.
 func (f *CampaignFields) missing() (all []CampaignFinding) {
 	add := func(code, field, message, hint string) {
-		all = append(all, CampaignFinding{SeverityError, code, message, FindingPlace{Field: field}, hint})
+		all = append(all, CampaignFinding{
+			Severity: SeverityError, Code: code, Message: message, Where: FindingPlace{Field: field}, Hint: hint,
+		})
 	}
 	if len(f.ListIDs) == 0 {
 		add("list_missing", "list_ids", "list_ids is empty: the campaign goes to no list yet.", faultHints["list_missing"])

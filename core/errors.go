@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Kind says what went wrong in the terms that decide an answer's status. The zero Kind is Internal: an error that no
@@ -42,6 +43,7 @@ func (k Kind) String() string {
 
 // Error is the one error that crosses layers. Kind decides the status, Code is the stable word for
 // machines, Message is safe to show to a caller, Field names the faulty input, Err is for the log alone.
+// A Message with values in it is set by Sayf, which keeps them for Sentence.
 type Error struct {
 	Kind    Kind
 	Code    string
@@ -56,6 +58,9 @@ type Error struct {
 	// Changes are what has changed in a campaign since it was looked at; the answer holds them.
 	Changes []ContentChange
 	Err     error
+
+	format string // of Message, with args; empty where Message holds no values
+	args   []any
 }
 
 func (e *Error) Error() string {
@@ -104,6 +109,56 @@ func (e *Error) On(field string) *Error {
 	return &c
 }
 
+// Sayf returns a copy that says another message. The values stay known, so that Sentence has them.
+func (e *Error) Sayf(format string, args ...any) *Error {
+	c := *e
+	c.Message, c.format, c.args = fmt.Sprintf(format, args...), format, args
+	return &c
+}
+
+// Sentence is a message whose values stand apart, so that another language can say it. An argument of Sayf may be a
+// Sentence itself.
+type Sentence struct {
+	Text   string
+	Format string // as fmt takes it; empty where Text holds no values
+	Args   []any
+}
+
+func (s Sentence) String() string { return s.Text }
+
+// Sentence returns the message with its values. A Message that was set after Sayf has none.
+func (e *Error) Sentence() Sentence {
+	if e.format == "" || e.Message != fmt.Sprintf(e.format, e.args...) {
+		return Sentence{Text: e.Message}
+	}
+	return Sentence{e.Message, e.format, e.args}
+}
+
+// Under returns a copy for a field that is a part of another: a member of an object, or an element "[0]" of an array.
+// The message begins with the name of the field.
+func (e *Error) Under(name string) *Error {
+	c, args, format := *e, slices.Clone(e.args), e.format
+	if format == "" {
+		format = strings.ReplaceAll(e.Message, "%", "%%")
+	}
+	switch {
+	case e.Field == "":
+		c.Field = name
+		return c.Sayf("%s "+format, slices.Insert(args, 0, any(name))...)
+	case e.Field[0] != '[':
+		name += "."
+	}
+	c.Field = name + e.Field
+	if strings.HasPrefix(format, "%s") {
+		args[0] = fmt.Sprint(name, args[0])
+		return c.Sayf(format, args...)
+	}
+	if rest, ok := strings.CutPrefix(format, e.Field); ok { // so that it is the sentence that names any field
+		return c.Sayf("%s"+rest, slices.Insert(args, 0, any(c.Field))...)
+	}
+	return c.Sayf("%s"+format, slices.Insert(args, 0, any(name))...)
+}
+
 // The sentinels match any error of their kind under errors.Is.
 var (
 	ErrInternal        = &Error{Kind: Internal}
@@ -120,11 +175,11 @@ var (
 
 // ChangedMeanwhile returns the error of a change to a record that another one has changed since it was read.
 func ChangedMeanwhile(by string, at Instant) *Error {
-	return &Error{
+	e := &Error{
 		Kind: PreconditionFailed, Code: "changed_meanwhile",
-		Message: fmt.Sprintf("%s has changed it at %s: read it again.", by, at),
 		Changes: []ContentChange{{What: ChangedCampaign, By: by, At: at}},
 	}
+	return e.Sayf("%s has changed it at %s: read it again.", by, at)
 }
 
 // ErrSecretStands is returned for another secret of a record that has two: a third would end the one in use.
@@ -178,17 +233,17 @@ var (
 
 // Invalidf is an Invalid error on one field (code invalid_request).
 func Invalidf(field, format string, args ...any) *Error {
-	return &Error{Kind: Invalid, Code: "invalid_request", Message: fmt.Sprintf(format, args...), Field: field}
+	return (&Error{Kind: Invalid, Code: "invalid_request", Field: field}).Sayf(format, args...)
 }
 
 // Conflictf is a Conflict with its own code.
 func Conflictf(code, format string, args ...any) *Error {
-	return &Error{Kind: Conflict, Code: code, Message: fmt.Sprintf(format, args...)}
+	return (&Error{Kind: Conflict, Code: code}).Sayf(format, args...)
 }
 
 // Forbiddenf is a Forbidden error (code forbidden).
 func Forbiddenf(format string, args ...any) *Error {
-	return &Error{Kind: Forbidden, Code: "forbidden", Message: fmt.Sprintf(format, args...)}
+	return (&Error{Kind: Forbidden, Code: "forbidden"}).Sayf(format, args...)
 }
 
 // joined returns the errors that are not nil, joined; the error itself where it is the only one.

@@ -222,14 +222,5 @@ func onField(err error, name string) error {
 	if !ok {
 		return err
 	}
-	c := *e
-	switch {
-	case e.Field == "":
-		c.Field, c.Message = name, name+" "+e.Message
-	case e.Field[0] == '[':
-		c.Field, c.Message = name+e.Field, name+e.Message
-	default:
-		c.Field, c.Message = name+"."+e.Field, name+"."+e.Message
-	}
-	return &c
+	return e.Under(name)
 }
