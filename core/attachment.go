@@ -21,7 +21,7 @@ type Attachment struct {
 
 // AttachmentsTooLarge is the error for attachments of more than MaxAttachmentBytes.
 func AttachmentsTooLarge(bytes int64) *Error {
-	return Invalidf("attachments", "attachments may have %d bytes together; these have %d.", MaxAttachmentBytes, bytes)
+	return Invalidf("attachments", "The attachments may have %d bytes together; these have %d.", MaxAttachmentBytes, bytes)
 }
 
 const maxAttachmentName = 80 // bytes, without the ending

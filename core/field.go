@@ -77,7 +77,7 @@ func scanJSON(src, to any) error {
 // Check judges the fields of a list and brings their texts into normal form.
 func (f Fields) Check() error {
 	if len(f) > MaxFields {
-		return Invalidf("fields", "fields may be %d at most.", MaxFields)
+		return Invalidf("fields", "%s may be %d at most.", "fields", MaxFields)
 	}
 	seen := map[string]bool{}
 	for i := range f {

@@ -2,7 +2,7 @@ package core
 
 import (
 	"bytes"
-	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -40,10 +40,8 @@ func (s *JSONScanner) Back(m JSONMark) { s.At, s.depth, s.keys = m.at, m.depth, 
 // Fail is the error, of Kind Invalid and Code invalid_json, that the text is no acceptable JSON where the scanner
 // stands.
 func (s *JSONScanner) Fail(format string, args ...any) error {
-	return &Error{
-		Kind: Invalid, Code: "invalid_json",
-		Message: fmt.Sprintf(s.What+" is not acceptable JSON: "+format+fmt.Sprintf(" (byte %d).", s.At), args...),
-	}
+	args = append(slices.Insert(slices.Clone(args), 0, any(s.What)), s.At)
+	return (&Error{Kind: Invalid, Code: "invalid_json"}).Sayf("%s is not acceptable JSON: "+format+" (byte %d).", args...)
 }
 
 // CleanText reports whether a text is UTF-8 without NUL.

@@ -44,10 +44,7 @@ func (p Preferences) Check(field string) error {
 	case p == "" || p == NoPreferences:
 		return nil
 	case len(p) > MaxPreferences:
-		return &Error{
-			Kind: TooLarge, Code: "payload_too_large", Message: field + " may have 16 KiB at most.",
-			Field: field,
-		}
+		return tooLargef("%s may have 16 KiB at most.", field).On(field)
 	case p[0] != '{':
 		return Invalidf(field, "%s must be a JSON object.", field)
 	}

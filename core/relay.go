@@ -91,7 +91,7 @@ func (l SendLimits) Check(field string) error {
 // bring none: for the same user at the same host, so that it is sent nowhere else.
 func (r *Relays) change(in []Relay) error {
 	if len(in) > MaxRelays {
-		return Invalidf("relays", "relays may be %d at most.", MaxRelays)
+		return Invalidf("relays", "%s may be %d at most.", "relays", MaxRelays)
 	}
 	was, out := *r, make(Relays, len(in))
 	seen := map[string]bool{}

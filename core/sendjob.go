@@ -270,11 +270,11 @@ func validateUnsubscribeURL(link string) error {
 	const field = "template.unsubscribe_url"
 	filled, found := FillUnsubscribeURL(link, "t")
 	if !found {
-		return Invalidf(field, field+" must contain the placeholder {{unsubscribe_token}}.")
+		return Invalidf(field, "%s must contain the placeholder {{unsubscribe_token}}.", field)
 	}
 	u, err := url.Parse(filled)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || hasControl(link) {
-		return Invalidf(field, field+" must be an absolute http or https URL.")
+		return Invalidf(field, "%s must be an absolute http or https URL.", field)
 	}
 	return nil
 }

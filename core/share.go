@@ -1,7 +1,5 @@
 package core
 
-import "fmt"
-
 // Share lets one user see a model: the one with an id, or anyone who has verified an address. A share by address never
 // reports whether there is such a user.
 type Share struct {
@@ -67,5 +65,5 @@ func (s *Share) HeldBy(who Caller) bool {
 }
 
 func tooLargef(format string, args ...any) *Error {
-	return &Error{Kind: TooLarge, Code: "payload_too_large", Message: fmt.Sprintf(format, args...)}
+	return (&Error{Kind: TooLarge, Code: "payload_too_large"}).Sayf(format, args...)
 }

@@ -230,7 +230,7 @@ func (t *Tenant) Validate() error {
 
 func (t *Tenant) validateDomains() error {
 	if len(t.Domains) > MaxDomains {
-		return Invalidf("domains", "domains may be %d at most.", MaxDomains)
+		return Invalidf("domains", "%s may be %d at most.", "domains", MaxDomains)
 	}
 	domains := Strings{}
 	for i, d := range t.Domains {
@@ -275,7 +275,7 @@ func (t *Tenant) validateMail() error {
 			"brand_logo_url must be an absolute https URL, or http on this machine."))
 	}
 	if _, ok := ParseColor(t.BrandColor); !ok && t.BrandColor != "" {
-		wrong = append(wrong, Invalidf("brand_color", "brand_color must be written #rrggbb."))
+		wrong = append(wrong, Invalidf("brand_color", "%s must be written #rrggbb.", "brand_color"))
 	}
 	if t.PrivacyURL != "" && !isWebURL(t.PrivacyURL) {
 		wrong = append(wrong, Invalidf("privacy_url", "privacy_url must be an absolute http or https URL."))
@@ -321,10 +321,7 @@ func checkAddress(s *string, field string) error {
 	}
 	e, err := ParseEmail(*s)
 	if err != nil {
-		return &Error{
-			Kind: Invalid, Code: ErrInvalidEmail.Code, Message: field + " is not a valid e-mail address.",
-			Field: field,
-		}
+		return ErrInvalidEmail.On(field).Sayf("%s is not a valid e-mail address.", field)
 	}
 	*s = string(e)
 	return nil

@@ -165,10 +165,8 @@ func checkFileMedia(c *web.Call) error {
 	media, _, _ := strings.Cut(c.Request.Header.Get("Content-Type"), ";")
 	media = strings.ToLower(strings.TrimSpace(media))
 	if strings.HasPrefix(media, "multipart/") || media == "application/json" {
-		return &core.Error{
-			Kind: core.MediaType, Code: "unsupported_media_type",
-			Message: "The body must be the file itself, as text/csv; it is " + media + ".",
-		}
+		return (&core.Error{Kind: core.MediaType, Code: "unsupported_media_type"}).
+			Sayf("The body must be the file itself, as text/csv; it is %s.", media)
 	}
 	return nil
 }

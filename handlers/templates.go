@@ -133,7 +133,9 @@ func memberFault(err error) error {
 	if !ok || fault.Kind != core.Invalid {
 		return err
 	}
-	return core.Invalidf(fault.Field, "%s", fault.Message).With(err)
+	again := fault.With(err)
+	again.Code = "invalid_request"
+	return again
 }
 
 // templateRemoval says whether a template goes that something uses.

@@ -72,10 +72,8 @@ func (u *uploads) begin(user string, remote netip.Addr) (func(), error) {
 }
 
 func tooManyUploads(who string, n int) error {
-	return &core.Error{
-		Kind: core.TooMany, Code: "rate_limited", RetryAfter: 5,
-		Message: fmt.Sprintf("%s may upload %d files at once.", who, n),
-	}
+	return (&core.Error{Kind: core.TooMany, Code: "rate_limited", RetryAfter: 5}).
+		Sayf("%s may upload %d files at once.", who, n)
 }
 
 func (u *uploads) grow(ctx context.Context) store.Grow {

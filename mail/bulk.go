@@ -226,10 +226,8 @@ func (b *Bulk) try() error {
 	r := &Recipient{Email: "reader@example.org", MessageID: "0000000000000000", OneClickURL: "https://example.org/"}
 	msg, err := b.Append(nil, r)
 	if err != nil {
-		return &core.Error{
-			Kind: core.Invalid, Code: "validation_error", Field: "body_html",
-			Message: "The message can't be rendered: " + err.Error() + ".", Err: err,
-		}
+		return (&core.Error{Kind: core.Invalid, Code: "validation_error", Field: "body_html", Err: err}).
+			Sayf("The message can't be rendered: %s.", err)
 	}
 	subject, err := b.subject.Append(nil, &Vars{Shared: &b.spec.Shared, Email: r.Email})
 	if err == nil && len(bytes.TrimSpace(subject)) == 0 {

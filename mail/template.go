@@ -35,7 +35,7 @@ func (e *TemplateError) Error() string {
 
 func templateError(field string, line, col int, format string, args ...any) error {
 	e := &TemplateError{Field: field, Line: line, Col: col, Problem: fmt.Sprintf(format, args...)}
-	return &core.Error{Kind: core.Invalid, Code: "validation_error", Message: e.Error(), Field: field, Err: e}
+	return (&core.Error{Kind: core.Invalid, Code: "validation_error", Field: field, Err: e}).Sayf("%s", e)
 }
 
 // Part is the kind of text that a template makes; it decides the escaping.

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -98,10 +97,8 @@ func (s *Store) AdmitDKIMKey(ctx context.Context, k core.DKIMKey, counted bool) 
 		}
 		wait, err := tx.throttle("dkim keys "+k.TenantID, dkimKeysMade, time.Hour, k.CreatedAt)
 		if err == nil && wait > 0 {
-			err = &core.Error{
-				Kind: core.TooMany, Code: "rate_limited", RetryAfter: int(wait/time.Second) + 1,
-				Message: fmt.Sprintf("A tenant may make %d keys an hour; deleting one makes no room for another.", dkimKeysMade),
-			}
+			err = (&core.Error{Kind: core.TooMany, Code: "rate_limited", RetryAfter: int(wait/time.Second) + 1}).
+				Sayf("A tenant may make %d keys an hour; deleting one makes no room for another.", dkimKeysMade)
 		}
 		return err
 	})

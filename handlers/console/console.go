@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -203,12 +204,9 @@ func (o *Console) uploadFault(c *web.Call, p *Page, err error) (web.Text, error)
 	}
 	c.LogError(err)
 	c.SetStatus(web.StatusOf(web.Console, e.Kind))
-	text := e.Message
-	if text == "" {
-		text = web.MessageOf(e.Kind)
-	}
+	text := cmp.Or(e.Message, web.MessageOf(e.Kind))
 	if p != nil {
-		text = p.T(text)
+		text = p.faultText(e)
 	}
 	return web.Text{Type: "text/plain; charset=utf-8", Body: []byte(text)}, nil
 }

@@ -10,7 +10,8 @@
 //	page.go       Page: a request of a visitor for a tenant; asking the API; rendering
 //	shell.go      what stands around a page: navigation, what needs attention
 //	words.go      languages (words/LANGUAGE/AREA.json): English texts are the keys
-//	faults.go     what the API refuses, in the words of pages (errors.json, by the formats of the code)
+//	faults.go     what the API refuses, in the words of pages
+//	faultwords.go the same for messages that only programs understand, by the formats of the code
 //	format.go     dates, numbers and percentages of a language
 //	chart.go      charts as SVG
 //	icons.go      pictograms (icons/)
@@ -67,5 +68,6 @@
 //  1. In the file of its area, a function func(p *Page) (web.HTML, error) that asks the API and calls p.Show.
 //  2. In console.go, a row: path, the action that it needs, the function, a summary.
 //  3. templates/NAME.html; texts by .T and .N in English, and their German in words/de/AREA.json.
-//  4. Errors that its forms may meet have their German in words/de/errors.json, by the format that the code has.
+//  4. Errors that its forms may meet have their German in words/de/errors.json, by the format that the code has, or by
+//     the plain words of faultwords.go.
 package console

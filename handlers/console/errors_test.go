@@ -3,6 +3,7 @@ package console
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -13,12 +14,14 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
 )
 
-// errorTexts returns the messages of errors that the API may answer, as formats, by the files that make them.
+// errorTexts returns the messages of errors that the API may answer, as formats, by the files that make them. Each is a
+// constant: a text that is put together at its place could not be found by its format.
 func errorTexts(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -38,9 +41,12 @@ func errorTexts(t *testing.T) map[string]string {
 			if err != nil {
 				t.Fatal(err)
 			}
+			name := strings.TrimPrefix(filepath.ToSlash(file), "../../")
 			ast.Inspect(parsed, func(n ast.Node) bool {
 				if text := messageOf(n); text != "" {
-					found[text] = strings.TrimPrefix(filepath.ToSlash(file), "../../")
+					found[text] = name
+				} else if said := saidBy(n); isMade(said) && name != "core/errors.go" && name != "core/jsonscanner.go" {
+					t.Errorf("%s: the message of an error is put together: give a format and its values to Sayf", name)
 				}
 				return true
 			})
@@ -50,32 +56,51 @@ func errorTexts(t *testing.T) map[string]string {
 }
 
 // messageOf returns the message that a call or a literal gives an error; empty: it is no error, or its text is made
-// elsewhere.
+// elsewhere. One that begins with its verb is named when it comes to its field: "%s must be %s."
 func messageOf(n ast.Node) string {
+	text := textOf(saidBy(n))
+	switch verb, _, _ := strings.Cut(text, " "); verb {
+	case "must", "has", "is":
+		return "%s " + text
+	}
+	return text
+}
+
+// saidBy returns the expression of the message that a call or a literal gives an error; nil: it is no error.
+func saidBy(n ast.Node) ast.Expr {
 	switch n := n.(type) {
 	case *ast.CallExpr:
 		at := 1
 		switch nameOf(n.Fun) {
 		case "Invalidf", "Conflictf":
-		case "Forbiddenf", "refusedf":
+		case "Forbiddenf", "Sayf", "refusedf", "tooLargef":
 			at = 0
 		default:
-			return ""
+			return nil
 		}
 		if len(n.Args) > at {
-			return textOf(n.Args[at])
+			return n.Args[at]
 		}
 	case *ast.CompositeLit:
 		if n.Type == nil || nameOf(n.Type) != "Error" {
-			return ""
+			return nil
 		}
 		for _, e := range n.Elts {
 			if pair, ok := e.(*ast.KeyValueExpr); ok && nameOf(pair.Key) == "Message" {
-				return textOf(pair.Value)
+				return pair.Value
 			}
 		}
 	}
-	return ""
+	return nil
+}
+
+// isMade reports whether a text is put together where it stands, of others that are no constants.
+func isMade(e ast.Expr) bool {
+	switch e.(type) {
+	case *ast.BinaryExpr, *ast.CallExpr:
+		return true
+	}
+	return false
 }
 
 func nameOf(e ast.Expr) string {
@@ -88,17 +113,15 @@ func nameOf(e ast.Expr) string {
 	return ""
 }
 
-// textOf returns a constant text, also one that is added up of others or given to fmt.Sprintf.
+// textOf returns a constant text, also one that is added up of others; empty: it is none.
 func textOf(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.BasicLit:
 		text, _ := strconv.Unquote(e.Value)
 		return text
 	case *ast.BinaryExpr:
-		return cmp.Or(textOf(e.X), "%s") + cmp.Or(textOf(e.Y), "%s")
-	case *ast.CallExpr:
-		if nameOf(e.Fun) == "Sprintf" {
-			return textOf(e.Args[0])
+		if x, y := textOf(e.X), textOf(e.Y); x != "" && y != "" {
+			return x + y
 		}
 	}
 	return ""
@@ -140,6 +163,9 @@ var notOnPages = []string{
 	"%s",
 	"The signature headers are missing or wrong.",
 	"The token lacks the scope that this operation needs.",
+	"The token needs one of the scopes %s.",
+	"The token needs the scope %s.",
+	"The token needs the scopes %s.",
 	"This batch was accepted before.",
 	"This event was accepted before.",
 	"This nonce was used before.",
@@ -154,8 +180,8 @@ var notOnPages = []string{
 	"The sync is about another list.",
 }
 
-// Every error that a form of the console may meet is said in the other languages, also where it carries values, and
-// errors.json says nothing that no one says.
+// Every error that a form of the console may meet is said in the other languages, also where it carries values;
+// plainFaults and errors.json say nothing that no one says, and no value that there isn't.
 func TestErrorsAreTranslated(t *testing.T) {
 	made := errorTexts(t)
 	for kind := core.Invalid; kind <= core.PreconditionFailed; kind++ {
@@ -169,28 +195,40 @@ func TestErrorsAreTranslated(t *testing.T) {
 			continue
 		}
 		for _, lang := range languages[1:] {
-			if other := words()[lang][text]; other == "" {
+			if other := words()[lang][cmp.Or(plainFaults[text], text)]; other == "" {
 				t.Errorf("%s: %q has no text in %s", file, text, lang)
 			}
 		}
 	}
-	names := regexp.MustCompile(`{{\d}}`)
-	for _, lang := range languages {
+	says := func(lang, text, other string) {
+		values := len(verb.FindAllString(strings.ReplaceAll(text, "%%", ""), -1))
+		for _, name := range names.FindAllString(other, -1) {
+			if n, _ := strconv.Atoi(name[2:3]); n < 1 || n > values {
+				t.Errorf("%s: %q of %q names %s", lang, other, text, name)
+			}
+		}
+		if made[text] == "" && !slices.ContainsFunc(slices.Collect(maps.Keys(made)), func(format string) bool {
+			return formOf(format).MatchString(text)
+		}) {
+			t.Errorf("%s: nothing says %q", lang, text)
+		}
+	}
+	formats := map[string]string{} // by the plain text
+	for text, plain := range plainFaults {
+		formats[plain] = text
+		says(languages[0], text, plain)
+	}
+	for _, lang := range languages[1:] {
 		for text, other := range readWordFile(t, "words/"+lang+"/errors.json") {
-			values := len(verb.FindAllString(strings.ReplaceAll(text, "%%", ""), -1))
-			for _, name := range names.FindAllString(other, -1) {
-				if n, _ := strconv.Atoi(name[2:3]); n < 1 || n > values {
-					t.Errorf("%s: %q names %s", lang, other, name)
-				}
-			}
-			if made[text] == "" && !slices.ContainsFunc(slices.Collect(maps.Keys(made)), func(form string) bool {
-				return formOf(form).MatchString(text)
-			}) {
-				t.Errorf("%s: nothing says %q", lang, text)
-			}
+			says(lang, cmp.Or(formats[text], text), other)
 		}
 	}
 }
+
+var (
+	verb  = regexp.MustCompile(`%[sdqv%]`)
+	names = regexp.MustCompile(`{{\d}}`)
+)
 
 // formOf matches what a format may become.
 func formOf(text string) *regexp.Regexp {
@@ -206,7 +244,7 @@ func TestFaultTexts(t *testing.T) {
 	}{
 		{
 			invalid("from_name", "%s must have at most %d characters.", "from_name", 12345),
-			"Name of the sender: 12,345 characters at most.", "Name des Absenders: höchstens 12.345 Zeichen.",
+			"Name of the sender: this must have at most 12,345 characters.", "Name des Absenders: höchstens 12.345 Zeichen.",
 		},
 		{
 			invalid("reply_to", "%s is not a valid e-mail address.", "reply_to"),
@@ -215,7 +253,7 @@ func TestFaultTexts(t *testing.T) {
 		},
 		{
 			invalid("time_zone", "time_zone: there is no time zone %q: write one as Europe/Berlin.", "Berlin"),
-			`Time zone: there is no time zone "Berlin": write one as Europe/Berlin.`,
+			"Time zone: there is no time zone “Berlin”: write one as Europe/Berlin.",
 			"Die Zeitzone „Berlin“ gibt es nicht: Schreiben Sie eine wie Europe/Berlin.",
 		},
 		{
@@ -223,8 +261,8 @@ func TestFaultTexts(t *testing.T) {
 			"An answer is empty or stands twice.", "Eine Antwort ist leer oder steht zweimal da.",
 		},
 		{
-			invalid("brand_color", "brand_color must be written #rrggbb."), "A colour is written like #1d6b52.",
-			"Eine Farbe wird wie #1d6b52 geschrieben.",
+			invalid("brand_color", "%s must be written #rrggbb.", "brand_color"),
+			"Colour: a colour is written like #1d6b52.", "Farbe: Eine Farbe wird wie #1d6b52 geschrieben.",
 		},
 		{
 			invalid("light.title", "%s must be written #rrggbb.", "light.title"),
@@ -238,11 +276,38 @@ func TestFaultTexts(t *testing.T) {
 		},
 		{
 			invalid("test_addresses", "test_addresses: %q is not a valid e-mail address.", "a@b@c"),
-			"“a@b@c” is not a valid e-mail address.", "„a@b@c“ ist keine gültige E-Mail-Adresse.",
+			"Test group: “a@b@c” is not a valid e-mail address.", "„a@b@c“ ist keine gültige E-Mail-Adresse.",
 		},
 		{
 			invalid("x", "x is %d blue moons.", 3), "x is 3 blue moons.",
 			"Das wurde nicht angenommen: x is 3 blue moons.",
+		},
+		{ // as the frame names a member of an element
+			invalid("from_name", "%s must have at most %d characters.", "from_name", 200).Under("[0]").Under("items"),
+			"Name of the sender: this must have at most 200 characters.",
+			"Name des Absenders: höchstens 200 Zeichen.",
+		},
+		{
+			invalid("port", "must be %s.", "a whole number").On("").Under("port"), "Port: this must be a whole number.",
+			"Port: Das hat nicht die richtige Form.",
+		},
+		{
+			core.ChangedMeanwhile("user:1", core.Instant(0)), "Someone has changed it meanwhile, –: load the page again.",
+			"Jemand hat es inzwischen geändert, –: Laden Sie die Seite neu.",
+		},
+		{ // a message in another one
+			invalid("x", "%s is %s", "x", invalid("name", "name is missing.").Sentence()), "x is name is missing.",
+			"Das wurde nicht angenommen: x is name is missing.",
+		},
+		{ // a message of its own, next to that of its format
+			core.Conflictf("conflict", "The address is not mailed: it is %s.", "bounced"),
+			"The address is not mailed: it is bounced.",
+			"An diese Adresse wird nicht gesendet: Sie ist nicht erreichbar.",
+		},
+		{ // values stay as they are: none is taken for a verb or a name
+			invalid("x", "%s has a key with the selector %s already: choose another selector.", "100%d", "{{1}}"),
+			"100%d has a key with the selector {{1}} already: choose another selector.",
+			"100%d hat schon einen Schlüssel mit dem Selektor {{1}}: Nehmen Sie einen anderen.",
 		},
 		{
 			&core.Error{Kind: core.Conflict}, "This no longer fits what stands now: load the page again.",
@@ -262,4 +327,41 @@ func TestFaultTexts(t *testing.T) {
 func invalid(field, format string, args ...any) *core.Error {
 	e, _ := errors.AsType[*core.Error](core.Invalidf(field, format, args...))
 	return e
+}
+
+// The errors of lines are kept as text. Pages say them by their formats, whatever their values hold.
+func TestFaultsOfLines(t *testing.T) {
+	de := &Page{Lang: "de"}
+	for said, want := range map[string]string{
+		`"a \"b\" c" is no e-mail address`:                             "„a \"b\" c“ ist keine E-Mail-Adresse.",
+		`"" is no e-mail address`:                                      "Die Adresse fehlt.",
+		`"32.13. in column x" in column born is not a date.`:           "„32.13. in column x“ in der Spalte born ist kein Datum.",
+		`"none" in column from where is not an IP address.`:            "„none“ in der Spalte from where ist keine IP-Adresse.",
+		"Column a is not UTF-8, or holds NUL. (preferences)":           "Die Spalte a hat Zeichen, die sich nicht lesen lassen.",
+		"preferences may have 16 KiB at most.":                         "preferences: höchstens 16 KiB.",
+		"preferences must not nest deeper than 4 levels.":              "preferences: höchstens 4 Ebenen ineinander.",
+		"preferences is not acceptable JSON: it has no end (byte 12).": "Das wurde nicht angenommen: preferences is not acceptable JSON: it has no end (byte 12).",
+	} {
+		if got := de.FaultOfLine(lineFault{Line: 2, Error: said}); got != want {
+			t.Errorf("%s: %q, not %q", said, got, want)
+		}
+	}
+}
+
+// The values of a text that a format has made are found again, where the text between them is in none of them.
+func FuzzValuesOf(f *testing.F) {
+	f.Add("cell", "column")
+	f.Add(`a "b" \`, "in column")
+	f.Add("%", "%q")
+	f.Fuzz(func(t *testing.T, cell, column string) {
+		for _, l := range lineFaults {
+			valuesOf(l.format, cell)
+		}
+		text := fmt.Sprintf("%q in column %s is not a date.", cell, column)
+		values, ok := valuesOf("%q in column %s is not a date.", text)
+		if !ok || !strings.Contains(column, `" in column `) && !strings.Contains(column, " is not a date.") &&
+			utf8.ValidString(cell) && !slices.Equal(values, []string{cell, column}) {
+			t.Errorf("%s: %q, %v", text, values, ok)
+		}
+	})
 }

@@ -2,11 +2,8 @@ package console
 
 import (
 	"cmp"
-	"regexp"
-	"slices"
-	"strconv"
+	"fmt"
 	"strings"
-	"sync"
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
@@ -16,14 +13,19 @@ import (
 var fieldNames = map[string]string{
 	"agent_id":                 "Agent that runs it",
 	"alt":                      "What it shows, in words",
+	"attachments":              "Attachments",
 	"brand_color":              "Colour",
 	"brand_logo_url":           "Address of the logo",
 	"brand_name":               "Name that readers see",
 	"confirm_redirect_url":     "After confirming",
 	"consent_text":             "What people agree to",
+	"content.source":           "Text",
+	"content.text":             "Text without HTML",
 	"description":              "Description",
 	"domain":                   "Domain that you write from",
+	"domains":                  "Sender domains",
 	"email":                    "E-mail address",
+	"fields":                   "Questions",
 	"font":                     "Text",
 	"from_email":               "Address of the sender",
 	"from_name":                "Name of the sender",
@@ -37,22 +39,30 @@ var fieldNames = map[string]string{
 	"mail_from_name":           "Name of the sender",
 	"name":                     "Name",
 	"note":                     "What they should look at",
+	"port":                     "Port",
 	"postal_address":           "Postal address",
 	"preheader":                "Preview text",
 	"privacy_url":              "Your privacy policy",
 	"public_url":               "Address of links in mails",
+	"q":                        "Search",
 	"redirect_uris":            "Where people come back to after signing in",
+	"relays":                   "Mail servers",
 	"reply_to":                 "Replies go to",
 	"role":                     "Role",
 	"scheduled_at":             "Time",
+	"search":                   "Search",
+	"secret":                   "Secret",
+	"selector":                 "Selector",
 	"slug":                     "Word in its address",
 	"subject":                  "Subject",
 	"subscribe_redirect_url":   "After the form was sent",
+	"target":                   "New address",
 	"tenant_id":                "Tenant",
 	"test_addresses":           "Test group",
 	"text":                     "Text",
 	"theme":                    "Theme",
 	"time_zone":                "Time zone",
+	"to":                       "Addresses for a test",
 	"title":                    "Headings",
 	"unsubscribe_redirect_url": "After leaving",
 	"url":                      "Address",
@@ -67,48 +77,25 @@ func (p *Page) FieldName(field string) string {
 	return p.T(cmp.Or(fieldNames[field], fieldNames[field[strings.LastIndexByte(field, '.')+1:]]))
 }
 
-// form is a message of the API with values in it, as the code writes it for fmt: "%s may have %d characters at most."
-type form struct {
-	text    string
-	match   *regexp.Regexp
-	literal int // octets that are none of a value
-}
-
-var verb = regexp.MustCompile(`%[sdqv%]`)
-
-// forms are the messages with values that another language has, those first that say most.
-var forms = sync.OnceValue(func() map[string][]form {
-	all := map[string][]form{}
-	for lang, texts := range words() {
-		for text := range texts {
-			if !verb.MatchString(text) {
-				continue
-			}
-			f := form{text: text, literal: len(verb.ReplaceAllString(text, ""))}
-			pattern := verb.ReplaceAllStringFunc(regexp.QuoteMeta(text), func(v string) string {
-				return map[string]string{"%s": "(.*)", "%d": `(-?\d+)`, "%q": `"(.*)"`, "%v": "(.*)", "%%": "%"}[v]
-			})
-			f.match = regexp.MustCompile("(?s)^" + pattern + "$")
-			all[lang] = append(all[lang], f)
-		}
-		slices.SortFunc(all[lang], func(a, b form) int {
-			return cmp.Or(b.literal-a.literal, cmp.Compare(a.text, b.text))
-		})
-	}
-	return all
-})
-
-// faultText returns the message of an error in the words of the page. Messages with values are found by their form, so
+// faultText returns the message of an error in the words of the page. A message with values is found by its format, so
 // "name may have 200 characters at most." is said in the language of the page, of the name that the page has for it.
 func (p *Page) faultText(e *core.Error) string {
-	text := cmp.Or(e.Message, web.MessageOf(e.Kind))
-	if other, ok := p.translated(text); ok {
+	s := e.Sentence()
+	s.Text = cmp.Or(s.Text, web.MessageOf(e.Kind))
+	if other, ok := p.translated(s); ok {
 		return other
 	}
 	if p.Lang != languages[0] {
-		return p.T("This was not accepted: {{why}}", "why", text)
+		return p.T("This was not accepted: {{why}}", "why", s.Text)
 	}
-	rest, ok := strings.CutPrefix(text, e.Field)
+	if s.Format != "" {
+		values := make([]any, len(s.Args))
+		for i, value := range s.Args {
+			values[i] = asSaid(p.faultValue(value))
+		}
+		s.Text = fmt.Sprintf(s.Format, values...)
+	}
+	rest, ok := strings.CutPrefix(s.Text, e.Field)
 	switch label := p.FieldName(e.Field); {
 	case !ok || label == "":
 	case strings.HasPrefix(rest, ":"):
@@ -116,29 +103,70 @@ func (p *Page) faultText(e *core.Error) string {
 	case strings.HasPrefix(rest, " "): // not "Replies go to is not a valid e-mail address."
 		return label + ": this" + rest
 	}
-	return text
+	return s.Text
 }
 
-// translated returns a message in the language of the page; ok is false where that has none.
-func (p *Page) translated(text string) (other string, ok bool) {
-	if other = words()[p.Lang][text]; other != "" {
-		return other, true
-	}
-	for _, f := range forms()[p.Lang] {
-		values := f.match.FindStringSubmatch(text)
-		if values == nil {
+// translated returns a message in the language of the page; ok is false where that has none. A message may have words
+// of its own, in addition to those of its format: "The address is not mailed: it is bounced."
+func (p *Page) translated(s core.Sentence) (other string, ok bool) {
+	for _, said := range []string{s.Text, s.Format} {
+		plain := plainFaults[said]
+		other = words()[p.Lang][cmp.Or(plain, said)]
+		if p.Lang == languages[0] {
+			other = plain
+		}
+		if other == "" {
 			continue
 		}
-		pairs := []any{}
-		for i, v := range values[1:] {
-			if n, err := strconv.ParseInt(v, 10, 64); err == nil {
-				v = p.Number(n)
-			} else if at, err := core.ParseInstant(v); err == nil {
-				v = p.When(at)
+		pairs := make([]any, 0, 2*len(s.Args))
+		for i, verb := range verbsOf(s.Format) {
+			text := fmt.Sprint(s.Args[i])
+			if verb != 'q' { // what someone wrote stays as it is
+				text = cmp.Or(p.FieldName(text), p.faultValue(s.Args[i]))
 			}
-			pairs = append(pairs, i+1, cmp.Or(p.FieldName(v), p.T(v)))
+			pairs = append(pairs, i+1, text)
 		}
-		return p.T(f.text, pairs...), true
+		return fillIn(other, pairs...), true
 	}
-	return text, false
+	return s.Text, false
+}
+
+// verbsOf returns the verbs of a format, one for each value.
+func verbsOf(format string) (verbs []byte) {
+	for {
+		_, rest, ok := strings.Cut(format, "%")
+		if !ok {
+			return verbs
+		}
+		if rest[0] != '%' {
+			verbs = append(verbs, rest[0])
+		}
+		format = rest[1:]
+	}
+}
+
+// faultValue returns a value of a message as the page writes it: a number, a time, a word, or another message.
+func (p *Page) faultValue(value any) string {
+	switch v := value.(type) {
+	case core.Sentence:
+		text, _ := p.translated(v)
+		return text
+	case core.Instant:
+		return p.When(v)
+	case int:
+		return p.Number(int64(v))
+	case int64:
+		return p.Number(v)
+	}
+	return p.T(fmt.Sprint(value))
+}
+
+// asSaid is a value as it is shown, whatever verb of fmt stands for it.
+type asSaid string
+
+func (s asSaid) Format(w fmt.State, verb rune) {
+	if verb == 'q' {
+		s = "“" + s + "”"
+	}
+	fmt.Fprint(w, string(s))
 }

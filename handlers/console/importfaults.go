@@ -1,7 +1,7 @@
 package console
 
 import (
-	"regexp"
+	"strconv"
 	"strings"
 
 	"newsletterd/core"
@@ -21,41 +21,84 @@ func (p *Page) separator() string {
 	return "comma"
 }
 
-// lineFaults are the errors of lines, by the form of their text, with the sentence of pages: its values are a and b.
+// lineFaults are the errors of lines by their formats, with what pages say of their values; nil: as of other errors.
+// They are kept as text, in a file of the import, so their values are read out of it.
 var lineFaults = []struct {
-	form *regexp.Regexp
-	say  func(p *Page, a, b string) string
+	format string
+	say    func(p *Page, values []string) string
 }{
-	{regexp.MustCompile(`^"(.*)" is no e-mail address$`), func(p *Page, a, _ string) string {
-		if a == "" {
+	{"%q is no e-mail address", func(p *Page, v []string) string {
+		if v[0] == "" {
 			return p.T("The address is missing.")
 		}
-		return p.T("“{{cell}}” is no e-mail address.", "cell", a)
+		return p.T("“{{cell}}” is no e-mail address.", "cell", v[0])
 	}},
-	{regexp.MustCompile(`^has (\d+) columns, not (\d+)$`), func(p *Page, a, b string) string {
-		return p.T("It has {{n}} cells, and the first line has {{all}}.", "n", a, "all", b)
+	{"has %d columns, not %d", func(p *Page, v []string) string {
+		return p.T("It has {{n}} cells, and the first line has {{all}}.", "n", v[0], "all", v[1])
 	}},
-	{regexp.MustCompile(`^unknown (.*) "(.*)"$`), func(p *Page, a, b string) string {
-		return p.T("“{{cell}}” says nothing that is known in the column “{{column}}”.", "cell", b, "column", a)
+	{"unknown %s %q", func(p *Page, v []string) string {
+		return p.T("“{{cell}}” says nothing that is known in the column “{{column}}”.", "cell", v[1], "column", v[0])
 	}},
-	{regexp.MustCompile(`^a quote \("\) `), func(p *Page, _, _ string) string {
+	{`a quote (") %s`, func(p *Page, _ []string) string {
 		return p.T("A quotation mark (\") is opened and not closed, or stands within a cell.")
 	}},
-	{regexp.MustCompile(`^line (\d+) says that this address has left$`), func(p *Page, a, _ string) string {
-		return p.T("Line {{n}} says that this address has left.", "n", a)
+	{"line %d says that this address has left", func(p *Page, v []string) string {
+		return p.T("Line {{n}} says that this address has left.", "n", v[0])
 	}},
+	{"%q in column %s is not a date.", nil},
+	{"%q in column %s is not an IP address.", nil},
+	{"Column %s is not UTF-8, or holds NUL.", nil},
+	{"%s may have 16 KiB at most.", nil},
+	{"%s must be a JSON object.", nil},
+	{"%s must not nest deeper than %d levels.", nil},
 }
-
-// inBrackets is the name of a field after the message of an error.
-var inBrackets = regexp.MustCompile(` \([a-z_.]+\)$`)
 
 // FaultOfLine says what is wrong with a line of a file.
 func (p *Page) FaultOfLine(f lineFault) string {
+	text := f.Error
+	if at := strings.LastIndex(text, " ("); at >= 0 && strings.HasSuffix(text, ")") && !strings.Contains(text[at:], `"`) {
+		text = text[:at] // the field of an error
+	}
 	for _, l := range lineFaults {
-		if m := append(l.form.FindStringSubmatch(f.Error), "", ""); len(m) > 2 {
-			unquote := strings.NewReplacer(`\"`, `"`, `\\`, `\`)
-			return l.say(p, unquote.Replace(m[1]), unquote.Replace(m[2]))
+		values, ok := valuesOf(l.format, text)
+		if ok && l.say != nil {
+			return l.say(p, values)
+		}
+		if ok {
+			args := make([]any, len(values))
+			for i, v := range values {
+				args[i] = v
+			}
+			return p.faultText((&core.Error{}).Sayf(l.format, args...))
 		}
 	}
-	return p.faultText(&core.Error{Message: inBrackets.ReplaceAllString(f.Error, "")})
+	return p.faultText(&core.Error{Message: text})
+}
+
+// valuesOf returns the values that a format has become a text with; ok is false where the text is of another format.
+func valuesOf(format, text string) (values []string, ok bool) {
+	format = strings.ReplaceAll(format, "%q", `"%s"`)
+	for {
+		literal, rest, more := strings.Cut(format, "%")
+		if text, ok = strings.CutPrefix(text, literal); !ok || !more {
+			return values, ok && text == ""
+		}
+		format = rest[1:]
+		end, next := len(text), format
+		if at := strings.IndexByte(next, '%'); at >= 0 {
+			next = next[:at]
+		}
+		if next != "" {
+			if end = strings.LastIndex(text, next); end < 0 {
+				return nil, false
+			}
+		}
+		value := text[:end]
+		if strings.HasSuffix(literal, `"`) {
+			if plain, err := strconv.Unquote(`"` + value + `"`); err == nil {
+				value = plain
+			}
+		}
+		values, text = append(values, value), text[end:]
+	}
 }

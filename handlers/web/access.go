@@ -227,18 +227,16 @@ func (c *Call) admitCaller(who Access) error {
 // Lacks makes the error about missing scopes. It names them, also in WWW-Authenticate (RFC 6750 section 3.1); of
 // alternatives, the header names the first.
 func (c *Call) Lacks(oneOf bool, scopes ...string) error {
-	e := *core.ErrScope
 	c.wanted = scopes
-	switch {
+	switch all := strings.Join(scopes, ", "); {
 	case oneOf:
 		c.wanted = scopes[:1]
-		e.Message = "The token needs one of the scopes " + strings.Join(scopes, ", ") + "."
+		return core.ErrScope.Sayf("The token needs one of the scopes %s.", all)
 	case len(scopes) == 1:
-		e.Message = "The token needs the scope " + scopes[0] + "."
+		return core.ErrScope.Sayf("The token needs the scope %s.", all)
 	default:
-		e.Message = "The token needs the scopes " + strings.Join(scopes, ", ") + "."
+		return core.ErrScope.Sayf("The token needs the scopes %s.", all)
 	}
-	return &e
 }
 
 // formToken reads access_token of a form; empty where there is none.

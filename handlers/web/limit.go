@@ -46,10 +46,7 @@ func (c *Call) checkMedia() error {
 	if want == "" || given == want || (given == "" && c.Request.ContentLength == 0) { // no body at all is 400, not 415
 		return nil
 	}
-	wrong := &core.Error{
-		Kind: core.MediaType, Code: "unsupported_media_type",
-		Message: "The body must be " + want + ".",
-	}
+	wrong := (&core.Error{Kind: core.MediaType, Code: "unsupported_media_type"}).Sayf("The body must be %s.", want)
 	media, params, err := mime.ParseMediaType(given)
 	if err != nil || media != want {
 		return wrong
@@ -193,10 +190,8 @@ func (c *Call) release() {
 }
 
 func tooLarge(limit int64) error {
-	return &core.Error{
-		Kind: core.TooLarge, Code: "payload_too_large",
-		Message: fmt.Sprintf("The body may have %d bytes at most.", limit),
-	}
+	return (&core.Error{Kind: core.TooLarge, Code: "payload_too_large"}).
+		Sayf("The body may have %d bytes at most.", limit)
 }
 
 // BodyError returns what an error of reading a body means: an Invalid error for one that is late, cut or malformed.

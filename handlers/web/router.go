@@ -234,10 +234,8 @@ func (h *Handler) noRoute(c *Call, path string) {
 	}
 	c.route = r
 	c.Header().Set("Allow", strings.Join(methods, ", "))
-	c.fail(&core.Error{
-		Kind: core.MethodNotAllowed, Code: "method_not_allowed",
-		Message: c.Request.Method + " is not allowed here.",
-	})
+	c.fail((&core.Error{Kind: core.MethodNotAllowed, Code: "method_not_allowed"}).
+		Sayf("%s is not allowed here.", c.Request.Method))
 }
 
 // noPath answers a path that is not in the table: on pages by the fallback, else by an error.

@@ -198,7 +198,7 @@ func (r *blocksReader) blocks(place string, in []block, depth int) ([]node, erro
 func (r *blocksReader) at(place string, err error) error {
 	var fault *core.Error
 	if errors.As(err, &fault) {
-		return core.Invalidf(fault.Field, "%s: %s", place, fault.Message)
+		return core.Invalidf(fault.Field, "%s: %s", place, fault.Sentence())
 	}
 	return err
 }

@@ -257,10 +257,8 @@ func fileOf(mediaType string, width, height int, data []byte) core.MediaFile {
 
 // TooLarge is the error for a file of more bytes than limit.
 func TooLarge(limit int) *core.Error {
-	return &core.Error{
-		Kind: core.TooLarge, Code: "payload_too_large", Field: "file",
-		Message: fmt.Sprintf("A picture may have %d bytes at most, as it comes and as it is kept.", limit),
-	}
+	return (&core.Error{Kind: core.TooLarge, Code: "payload_too_large", Field: "file"}).
+		Sayf("A picture may have %d bytes at most, as it comes and as it is kept.", limit)
 }
 
 // jpegQuality is that of the JPEG that came, so that none grows, within what looks well.

@@ -110,7 +110,7 @@ func (k *Kind) CheckSecrets(secrets []string) error {
 func (k *Kind) CheckTopics(topics []string) error {
 	switch {
 	case k.Topics && len(topics) == 0:
-		return core.Invalidf("topics", "topics are missing: a provider of kind %s listens to named topics alone.",
+		return core.Invalidf("topics", "The topics are missing: a provider of kind %s listens to named topics alone.",
 			k.Name)
 	case !k.Topics && len(topics) > 0:
 		return core.Invalidf("topics", "A provider of kind %s has no topics.", k.Name)
