@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"html/template"
@@ -15,23 +16,14 @@ import (
 
 // explain is a message of an error in the language of the page, where it is one that people meet; else it is answered
 // as it stands.
-func explain(c *web.Call, message string) string {
-	w := wordsOf(c)
-	if text := w.explanations()[message]; text != "" {
-		return text
-	}
-	switch {
-	case strings.HasPrefix(message, "Too many failed logins"):
-		return w.LoginsText
-	case strings.HasPrefix(message, "Too many wrong codes"):
-		return w.CodesText
-	case strings.HasPrefix(message, "The name may have"):
-		return w.FaultName
-	}
-	return message
+func explain(c *web.Call, s core.Sentence) string { return wordsOf(c).explain(s) }
+
+func (w *pageWords) explain(s core.Sentence) string {
+	all := w.explanations()
+	return cmp.Or(all[s.Text], all[s.Format], s.Text)
 }
 
-// explanations are the messages of core, auth and this package in the words of a language.
+// explanations are the messages of core, auth and this package in the words of a language, by their formats or whole.
 func (w *pageWords) explanations() map[string]string {
 	return map[string]string{
 		web.ErrNoRoute.Message:                                         w.MissingText,
@@ -54,17 +46,23 @@ func (w *pageWords) explanations() map[string]string {
 		"The password is longer than 256 characters.":                  w.FaultLong,
 		"The password is one of the most common ones; choose another.": w.FaultCommon,
 		"Registration is closed.":                                      w.FaultClosed,
-		auth.ErrBadCode.Message:                                        w.FaultCode,
-		auth.ErrPendingOver.Message:                                    w.FaultOver,
-		auth.ErrPasskeyRefused.Message:                                 w.FaultPasskey,
-		store.ErrPasskeyGone.Message:                                   w.FaultPasskeyGone,
-		store.ErrChallengeUsed.Message:                                 w.FaultPasskey,
-		store.ErrPasskeyCopied.Message:                                 w.FaultPasskeyCopied,
-		store.ErrPasskeyKnown.Message:                                  w.FaultPasskeyKnown,
-		store.ErrPasskeysFull.Message:                                  w.FaultPasskeysFull,
-		auth.ErrPasskeyNeeded.Message:                                  w.FaultPasskeyNeeded,
-		auth.ErrNoPasskeys.Message:                                     w.FaultPasskey,
-		auth.ErrFactorUnverified.Message:                               w.FaultUnverified,
+		"Too many failed logins from this address; try again later.":   w.LoginsText,
+		"Too many failed logins of this account; try again later.":     w.LoginsText,
+		"Too many wrong codes of this account; try again later.":       w.CodesText,
+
+		"The name may have %d characters at most, and no control characters.": w.FaultName,
+		"The name may have 1 to %d characters.":                               w.FaultName,
+		auth.ErrBadCode.Message:                                               w.FaultCode,
+		auth.ErrPendingOver.Message:                                           w.FaultOver,
+		auth.ErrPasskeyRefused.Message:                                        w.FaultPasskey,
+		store.ErrPasskeyGone.Message:                                          w.FaultPasskeyGone,
+		store.ErrChallengeUsed.Message:                                        w.FaultPasskey,
+		store.ErrPasskeyCopied.Message:                                        w.FaultPasskeyCopied,
+		store.ErrPasskeyKnown.Message:                                         w.FaultPasskeyKnown,
+		store.ErrPasskeysFull.Message:                                         w.FaultPasskeysFull,
+		auth.ErrPasskeyNeeded.Message:                                         w.FaultPasskeyNeeded,
+		auth.ErrNoPasskeys.Message:                                            w.FaultPasskey,
+		auth.ErrFactorUnverified.Message:                                      w.FaultUnverified,
 	}
 }
 
@@ -103,14 +101,14 @@ func faultOf(c *web.Call, err error) (text string, status int, ok bool) {
 		e.Kind == core.Unavailable && e.Code == "busy":
 		c.RetryAfter(e)
 		c.LogError(err)
-		return explain(c, e.Message), web.StatusOf(web.Page, e.Kind), true
+		return explain(c, e.Sentence()), web.StatusOf(web.Page, e.Kind), true
 	}
 	return "", 0, false
 }
 
 // errorPage makes the page of an error.
 func errorPage(c *web.Call, status int, e web.ErrorBody) (web.HTML, error) {
-	n := note{Lines: []string{explain(c, e.Message)}}
+	n := note{Lines: []string{explain(c, e.Said)}}
 	if e.Field != "" {
 		n.Details = [][2]string{{"Field", e.Field}}
 	}

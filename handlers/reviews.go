@@ -152,7 +152,7 @@ func (a reviewPages) show(c *web.Call, who core.Visitor, of *core.Campaign, faul
 		return web.HTML{}, err
 	}
 	if faulty != nil && v.Fault == "" {
-		v.Fault = fillIn(w.ReviewFaulty, "message", explain(c, faulty.Message))
+		v.Fault = fillIn(w.ReviewFaulty, "message", explain(c, faulty.Sentence()))
 	}
 	caller := visitorCaller(who)
 	if of.State == core.CampaignInReview && caller.May(core.ActionCampaignApprove, of.TenantID) {

@@ -111,6 +111,8 @@ type ErrorBody struct {
 
 	Findings []core.CampaignFinding `json:"findings,omitempty"` // why a campaign can't be approved or sent
 	Changes  []core.ContentChange   `json:"changes,omitempty"`  // in a campaign since it was looked at, and by whom
+
+	Said core.Sentence `json:"-"` // the message, for pages in other languages
 }
 
 // asError finds the error that is to be told, and gives one to errors that are none of ours.
@@ -165,8 +167,8 @@ func (c *Call) fail(err error) {
 	if body.Error == "" || e.Kind == core.Internal {
 		body.Error = info.code
 	}
-	if body.Message == "" || e.Kind == core.Internal {
-		body.Message = info.message
+	if body.Said = e.Sentence(); body.Message == "" || e.Kind == core.Internal {
+		body.Message, body.Said = info.message, core.Sentence{Text: info.message}
 	}
 	switch d {
 	case Send:
