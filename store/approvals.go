@@ -11,20 +11,6 @@ import (
 	"newsletterd/core"
 )
 
-// readsOf makes single reads of a store a querier.
-type readsOf struct {
-	ctx context.Context
-	s   *Store
-}
-
-func (r readsOf) get(dest any, query string, args ...any) error {
-	return r.s.get(r.ctx, dest, query, args...)
-}
-
-func (r readsOf) all(dest any, query string, args ...any) error {
-	return r.s.all(r.ctx, dest, query, args...)
-}
-
 // design is a template or a theme that a campaign is compiled in.
 type design struct {
 	ID        string `db:"id" json:"id"`
@@ -222,7 +208,7 @@ func (s *Store) ContentChanges(ctx context.Context, c *core.Campaign, f *core.Ca
 		case core.ChangedTheme:
 			filters = append(filters, core.AuditFilter{Object: f.Theme, Action: "theme"})
 		case core.ChangedLayout:
-			records, err := layouts(readsOf{ctx, s}, c.TenantID, f)
+			records, err := layouts(s.reads(ctx), c.TenantID, f)
 			if err != nil {
 				return nil, err
 			}

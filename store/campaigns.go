@@ -39,7 +39,7 @@ func (s *Store) Campaign(ctx context.Context, id string) (c core.Campaign, err e
 	err = s.get(ctx, &c, "SELECT no, "+campaignTable.columns+jobOfCampaign+` FROM campaign WHERE id = ?
 		AND tenant_id IN (SELECT id FROM tenant WHERE deleted_at = 0)`, id)
 	if err == nil {
-		err = withDesigners(readsOf{ctx, s}, &c)
+		err = withDesigners(s.reads(ctx), &c)
 	}
 	return c, noCampaign(err)
 }

@@ -15,7 +15,7 @@ import (
 func (s *Store) CampaignVersion(ctx context.Context, c *core.Campaign, version int64) (v core.CampaignVersion,
 	f core.CampaignFields, err error,
 ) {
-	return campaignFields(readsOf{ctx, s}, c, version)
+	return campaignFields(s.reads(ctx), c, version)
 }
 
 var selectVersion = "SELECT no, " + versionTable.columns +

@@ -136,5 +136,3 @@ const (
 	deleteCodesOf = "DELETE FROM code INDEXED BY code_expires WHERE expires_at > ? AND client_id = ?"
 	endFamiliesOf = "UPDATE family INDEXED BY family_client SET revoked_at = ? WHERE client_id = ? AND revoked_at = 0"
 )
-
-const userName = "coalesce(nullif(r.name, ''), r.email)"

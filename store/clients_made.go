@@ -123,7 +123,7 @@ func madeBy(q querier, userID string) (m core.Made, err error) {
 
 // MadeBy reads what a user has created, by id. Its only error is core.ErrStorage.
 func (s *Store) MadeBy(ctx context.Context, userID string) (core.Made, error) {
-	return madeBy(readsOf{ctx, s}, userID)
+	return madeBy(s.reads(ctx), userID)
 }
 
 // DisableMadeBy disables what a user has created and the rules let go, and returns that and the rest. Its only error is

@@ -167,7 +167,7 @@ func (tx *Tx) confirm(t *confirmToken, o core.Origin, now core.Instant) (sub cor
 	}
 	reached := false
 	if t.proof == core.ProofMailed {
-		if reached, err = tx.reached(&sub, list.TenantID); err != nil {
+		if reached, err = tx.reachedAgain(&sub, list.TenantID); err != nil {
 			return sub, err
 		}
 	}

@@ -348,3 +348,5 @@ func (s *Store) CountEndpointTest(ctx context.Context, tenantID string, now core
 		RetryAfter: int(wait/time.Second) + 1,
 	}
 }
+
+const userName = "coalesce(nullif(r.name, ''), r.email)"

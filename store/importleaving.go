@@ -313,9 +313,9 @@ func blocksAmong(from querier, tenantID string, rows []ImportRow) (map[string]*b
 	return blocks, err
 }
 
-// reached removes the word of a file that an address has bounced elsewhere once its mailbox has proved itself, and
+// reachedAgain removes the word of a file that an address has bounced elsewhere once its mailbox has proved itself, and
 // reports whether there was one: only imports write such an entry.
-func (tx *Tx) reached(sub *core.Subscription, tenantID string) (was bool, err error) {
+func (tx *Tx) reachedAgain(sub *core.Subscription, tenantID string) (was bool, err error) {
 	n, err := tx.exec("DELETE FROM suppression WHERE tenant_id = ? AND email_key = ? AND kind = 'bounced'", tenantID,
 		sub.Email.Key())
 	return n > 0, err

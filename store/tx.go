@@ -350,3 +350,20 @@ func orNotFound(err error, word *core.Error) error {
 	}
 	return err
 }
+
+// readsOf makes single reads of a store a querier.
+type readsOf struct {
+	ctx context.Context
+	s   *DB
+}
+
+// reads is the file for single reads, each of its own snapshot.
+func (s *DB) reads(ctx context.Context) querier { return readsOf{ctx, s} }
+
+func (r readsOf) get(dest any, query string, args ...any) error {
+	return r.s.get(r.ctx, dest, query, args...)
+}
+
+func (r readsOf) all(dest any, query string, args ...any) error {
+	return r.s.all(r.ctx, dest, query, args...)
+}
