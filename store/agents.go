@@ -6,6 +6,7 @@ import (
 	"newsletterd/core"
 )
 
+// agentColumns are those of an agent.
 const agentColumns = "id, owner_id, name, version, created_at"
 
 // Agent reads one agent of a user; another's is core.ErrNotFound.

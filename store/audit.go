@@ -240,6 +240,7 @@ func (s *DB) Audit(ctx context.Context, f core.AuditFilter, page core.Page) (fou
 	return found, next, err
 }
 
+// newestAudited reads the id of the newest entry of the audit trail; 0: there is none.
 const newestAudited = "SELECT coalesce(max(id), 0) FROM audit"
 
 // logCommands tells the log what commands have changed since the last look; the daemon's own changes are there already.

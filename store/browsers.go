@@ -8,6 +8,7 @@ import (
 	"newsletterd/core"
 )
 
+// browserColumns are those of a browser.
 const browserColumns = "b.id, b.user_id, b.epoch, b.amr, b.remote, b.user_agent, b.auth_at, b.used_at, b.expires_at"
 
 var browserTable = tableOf[core.Browser]("browser", nil, nil)

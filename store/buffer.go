@@ -61,6 +61,7 @@ func (b *buffer) double(n int) error {
 	return nil
 }
 
+// release gives the memory back.
 func (b *buffer) release() {
 	if b.grow != nil && len(b.bytes) > 0 {
 		_ = b.grow(-len(b.bytes))

@@ -13,6 +13,7 @@ type recordCache[R any] struct {
 
 const maxRecords = 10_000
 
+// drop forgets all records.
 func (c *recordCache[R]) drop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -27,6 +28,7 @@ func (c *recordCache[R]) get(key string) (R, uint64) {
 	return c.records[key], c.age
 }
 
+// put keeps a record that was read while the cache had this age; one that changed meanwhile is not kept.
 func (c *recordCache[R]) put(key string, r R, age uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

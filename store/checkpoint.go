@@ -342,6 +342,7 @@ func (w *writer) transactMarks(marks func() error) error {
 	return nil
 }
 
+// walSize is the size of the -wal of a file, in bytes; 0: there is none.
 func walSize(path string) int64 {
 	fi, err := os.Stat(path + "-wal")
 	if err != nil {

@@ -28,6 +28,7 @@ func (s *Store) OpenFile(ctx context.Context, m *core.Model) *File {
 	return s.openPieces(ctx, readPiece, m.FileNo, m.Size)
 }
 
+// openPieces begins to read a file of so many bytes by a query of its pieces, such as readMediaPiece.
 func (s *Store) openPieces(ctx context.Context, query string, no, size int64) *File {
 	return &File{ctx: ctx, store: s, query: query, no: no, size: size, at: -1}
 }
@@ -75,7 +76,8 @@ func (c *piece) Scan(src any) error {
 }
 
 const (
-	readPiece      = "SELECT substr(data, ?3, ?4) FROM model_chunk WHERE file_no = ?1 AND chunk_no = ?2"
+	readPiece = "SELECT substr(data, ?3, ?4) FROM model_chunk WHERE file_no = ?1 AND chunk_no = ?2"
+	// readMediaPiece reads a piece of a picture's file.
 	readMediaPiece = "SELECT substr(data, ?3, ?4) FROM media_chunk WHERE file_no = ?1 AND chunk_no = ?2"
 )
 

@@ -14,6 +14,7 @@ const clientCreator = `, coalesce((SELECT ` + userName + ` FROM user AS r WHERE 
 	AND client.created_by LIKE 'user:%'), '') AS created_by_name`
 
 var (
+	// selectClients reads clients for which what follows holds.
 	selectClients = "SELECT " + clientTable.columns + " FROM client WHERE "
 	selectClient  = selectClients + "id = ? AND deleted_at = 0"
 	clientList    = listByTenant(clientTable.columns+clientCreator, "client", "client_tenant", "deleted_at = 0", false)

@@ -7,6 +7,7 @@ import (
 	"newsletterd/core"
 )
 
+// deviceColumns are those of a device.
 const deviceColumns = "id, owner_id, name, agent_id, representative, registered, registered_at, created_at, unpaired_at"
 
 var insertDevice = insertInto("device", deviceColumns)

@@ -65,6 +65,7 @@ func (s *DB) mark(ctx context.Context, name string) (value string, err error) {
 	return value, err
 }
 
+// setMark keeps a value under a name.
 func (tx *Tx) setMark(name, value string) error {
 	_, err := tx.exec("INSERT INTO mark (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = "+
 		"excluded.value", name, value)

@@ -12,6 +12,7 @@ import (
 // EndpointPatience is how long every delivery to an endpoint may fail before it is switched off.
 const EndpointPatience = 5 * 24 * time.Hour
 
+// endpointColumns are those of a webhook endpoint, its secrets aside.
 const endpointColumns = "id, tenant_id, list_id, name, url, events, old_until, failing_since, disabled_at, " +
 	"disabled_reason, created_by, created_at, updated_at, waiting, waiting_bytes, dropped_id > 0 AS dropping" + endpointCreator
 
@@ -349,4 +350,5 @@ func (s *Store) CountEndpointTest(ctx context.Context, tenantID string, now core
 	}
 }
 
+// userName is the name of the user r, or else the address.
 const userName = "coalesce(nullif(r.name, ''), r.email)"

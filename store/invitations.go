@@ -79,6 +79,7 @@ func (s *Store) AddInvitation(ctx context.Context, in core.InvitationInput, toke
 	return i, err
 }
 
+// invitationColumns are those of an invitation.
 const invitationColumns = "id, tenant_id, role, email, invited_by, created_at, expires_at"
 
 var invitationList = listByTenant(invitationColumns, "invitation", "invitation_tenant", "true", false)

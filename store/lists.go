@@ -11,8 +11,9 @@ var listTable = tableOf[core.List]("list", nil, []string{"tenant_id", "created_a
 
 var (
 	selectLists = "SELECT " + listTable.columns + " FROM list WHERE "
-	selectList  = selectLists + "id = ? AND deleted_at = 0"
-	listList    = listByTenant(listTable.columns, "list", "list_tenant", "deleted_at = 0", false)
+	// selectList reads a list that is not deleted.
+	selectList = selectLists + "id = ? AND deleted_at = 0"
+	listList   = listByTenant(listTable.columns, "list", "list_tenant", "deleted_at = 0", false)
 )
 
 // List reads one list. One that was deleted, itself or with its tenant, is core.ErrListNotFound.
@@ -27,6 +28,7 @@ func (tx *Tx) list(id string) (l core.List, err error) {
 	return l, noList(err)
 }
 
+// noList turns an error of a row that is not there into core.ErrListNotFound.
 func noList(err error) error {
 	if errors.Is(err, core.ErrNotFound) {
 		return core.ErrListNotFound
@@ -133,6 +135,7 @@ func (tx *Tx) listOf(tenantID, listID string) (core.List, error) {
 	return l, err
 }
 
+// addConsentText keeps a version of the text that subscribers of a list agree to.
 func (tx *Tx) addConsentText(listID, text string, now core.Instant) error {
 	_, err := tx.exec("INSERT INTO consent_text (list_id, version, text, created_at) VALUES (?, ?, ?, ?) ON "+
 		"CONFLICT DO NOTHING", listID, core.TextVersion(text), text, now)

@@ -12,6 +12,7 @@ import (
 var modelTable = tableOf[core.Model]("model", []string{"no"}, nil)
 
 const (
+	// modelColumns are those of the model m.
 	modelColumns = `m.no, m.id, m.owner_id, m.file_no, m.name, m.description, m.visibility, m.size, m.sha256, m.content_type, m.created_at, m.updated_at`
 
 	// heldShare reports whether the one who asks (?2 and ?3: the holders' words, empty for none) holds a share of m.

@@ -22,6 +22,7 @@ func (tx *Tx) addEvent(tenantID string, sub *core.Subscription, c *core.Change, 
 	return tx.addToEndpoints(e, now)
 }
 
+// eventOf is the event of a change of a subscription.
 func eventOf(tenantID string, sub *core.Subscription, c *core.Change) *core.Event {
 	return &core.Event{
 		ID: core.NewID(), Type: c.EventType, TenantID: tenantID, ListID: sub.ListID, OccurredAt: c.OccurredAt,
@@ -32,6 +33,8 @@ func eventOf(tenantID string, sub *core.Subscription, c *core.Change) *core.Even
 	}
 }
 
+// putEvent puts an event into the outbox for an endpoint (empty: for the send service). It is due after those of the same
+// subscription.
 func (tx *Tx) putEvent(e *core.Event, endpointID string, now core.Instant) error {
 	return tx.putBody(e, e.AppendJSON(nil), endpointID, now)
 }

@@ -39,6 +39,7 @@ var (
 	}
 )
 
+// passkeyTable has the columns of a passkey.
 var passkeyTable = tableOf[core.Passkey]("passkey", nil, nil)
 
 // Answer is an answer to a challenge: each is taken once.

@@ -19,6 +19,7 @@ var ErrFactorSet = &core.Error{
 	Kind: core.Conflict, Code: "already_exists", Message: "There is a second factor already.",
 }
 
+// secondFactor reads what a user has set up besides the password.
 const secondFactor = `SELECT confirmed_at, (SELECT count(*) FROM recovery_code r WHERE r.user_id = totp.user_id) AS
 	recovery_codes FROM totp WHERE user_id = ? AND confirmed_at > 0`
 

@@ -43,7 +43,7 @@ func (s *DB) seal(plain []byte) []byte {
 	return gcm.Seal(out, out[1:], plain, nil)
 }
 
-// open reads a secret from a column.
+// openSecret reads a secret from a column.
 func (s *DB) openSecret(sealed []byte) ([]byte, error) {
 	if len(sealed) == 0 {
 		return nil, ErrMasterKey
@@ -135,6 +135,7 @@ func (s *DB) subscriptionIDs(listID string) *subscriptionIDs {
 	return &subscriptionIDs{hmac.New(sha256.New, s.subscriptionKey), len(listID) + 1, []byte(listID + "\n"), nil}
 }
 
+// of returns the id of the subscription of a folded address.
 func (d *subscriptionIDs) of(emailKey string) string {
 	d.text = append(d.text[:d.list], emailKey...)
 	if d.sum != nil {

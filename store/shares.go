@@ -11,6 +11,7 @@ import (
 	"newsletterd/core"
 )
 
+// shareColumns are those of the share s.
 const shareColumns = `s.id, m.id AS model_id, s.user_id, s.email, s.permission, s.created_at`
 
 var errNoUser = &core.Error{Kind: core.NotFound, Code: "not_found", Message: "There is no such user.", Field: "user_id"}

@@ -19,6 +19,7 @@ func (s *DB) Throttle(ctx context.Context, key string, limit int, window time.Du
 	return wait, err
 }
 
+// throttle is Throttle inside an operation.
 func (tx *Tx) throttle(key string, limit int, window time.Duration, now core.Instant) (wait time.Duration, err error) {
 	var t struct {
 		Count     int          `db:"count"`

@@ -89,6 +89,7 @@ func (r *stateRow) places() []any {
 	}
 }
 
+// familyColumns are those of a family of tokens.
 const familyColumns = "f.id, f.kind, f.user_id, f.client_id, f.tenant_id, f.scope, f.epoch, f.amr, f.remote, " +
 	"f.user_agent, f.browser_id, f.auth_at, f.created_at, f.used_at, f.expires_at, f.revoked_at, f.claims"
 

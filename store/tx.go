@@ -95,6 +95,7 @@ func (tx *Tx) translate(err error) error {
 	return err
 }
 
+// stmt returns the prepared statement of a text, which must be a constant.
 func (tx *Tx) stmt(query string) (*sqlx.Stmt, error) {
 	if tx.broken != nil {
 		return nil, tx.broken
@@ -194,6 +195,7 @@ type Reader struct {
 	tx    *sqlx.Tx
 }
 
+// get reads one row into a struct or a scalar; none is core.ErrNotFound.
 func (r *Reader) get(dest any, query string, args ...any) error {
 	s, err := r.store.readStmt(query)
 	if err != nil {
@@ -202,6 +204,7 @@ func (r *Reader) get(dest any, query string, args ...any) error {
 	return translate(r.tx.Stmtx(s).Get(dest, args...))
 }
 
+// all reads all rows into a slice; for a bounded number of them.
 func (r *Reader) all(dest any, query string, args ...any) error {
 	s, err := r.store.readStmt(query)
 	if err != nil {
@@ -216,7 +219,7 @@ type querier interface {
 	all(dest any, query string, args ...any) error
 }
 
-// view runs several reads in one snapshot. Keep it short: a held snapshot stops the -wal from shrinking.
+// snapshotRead runs several reads in one snapshot. Keep it short: a held snapshot stops the -wal from shrinking.
 func (s *DB) snapshotRead(ctx context.Context, fn func(*Reader) error) error {
 	if err := s.readable(ctx); err != nil {
 		return err
@@ -265,6 +268,7 @@ func (s *DB) long(ctx context.Context, dest any, query string, args ...any) erro
 	return translate(s.readers.SelectContext(ctx, dest, query, args...))
 }
 
+// readStmtFor returns the prepared statement of a text for a connection that reads.
 func (s *DB) readStmtFor(ctx context.Context, query string) (*sqlx.Stmt, error) {
 	if err := s.readable(ctx); err != nil {
 		return nil, err
@@ -360,10 +364,12 @@ type readsOf struct {
 // reads is the file for single reads, each of its own snapshot.
 func (s *DB) reads(ctx context.Context) querier { return readsOf{ctx, s} }
 
+// get reads one row.
 func (r readsOf) get(dest any, query string, args ...any) error {
 	return r.s.get(r.ctx, dest, query, args...)
 }
 
+// all reads all rows.
 func (r readsOf) all(dest any, query string, args ...any) error {
 	return r.s.all(r.ctx, dest, query, args...)
 }

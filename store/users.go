@@ -8,6 +8,7 @@ import (
 	"newsletterd/core"
 )
 
+// userColumns are those of a user.
 const userColumns = "id, email, email_verified, name, epoch, disabled_at, last_login_at, created_at, updated_at"
 
 // ErrUserExists is returned when the address belongs to another user.
