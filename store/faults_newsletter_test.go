@@ -512,14 +512,6 @@ func (s *story) ends() {
 	})
 }
 
-// elsewhere are the methods that no fault of a statement is for, and where they are tried.
-var elsewhere = []string{
-	"Close", "DiskState", // no statement
-	"Backup", "Snapshot", // connections of their own: backup_test.go
-	"QuickCheckInBackground",
-	"RemoveFiles", "MendReplica", // a step of Housekeeping; no statement: store/replica
-}
-
 // reads calls each method that the story has not told of with a fault at each of its calls. Those that write have to be
 // told of.
 func (s *story) reads() {

@@ -215,3 +215,11 @@ func ofEngine(name string, m reflect.Type) bool {
 	}
 	return made
 }
+
+// elsewhere are the methods that no fault of a statement is for, and where they are tried.
+var elsewhere = []string{
+	"Close", "DiskState", // no statement
+	"Backup", "Snapshot", // connections of their own: backup_test.go
+	"QuickCheckInBackground",
+	"RemoveFiles", "MendReplica", // a step of Housekeeping; no statement: store/replica
+}

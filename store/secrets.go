@@ -131,6 +131,7 @@ type subscriptionIDs struct {
 	sum  []byte
 }
 
+// subscriptionIDs returns what derives the ids of subscriptions of a list.
 func (s *DB) subscriptionIDs(listID string) *subscriptionIDs {
 	return &subscriptionIDs{hmac.New(sha256.New, s.subscriptionKey), len(listID) + 1, []byte(listID + "\n"), nil}
 }
