@@ -3,11 +3,12 @@ package store
 import (
 	"context"
 	"errors"
-	"newsletterd/core"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"newsletterd/core"
 )
 
 const now0 core.Instant = 1_790_000_000_000

@@ -1,10 +1,11 @@
 package store
 
 import (
-	"newsletterd/core"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"newsletterd/core"
 )
 
 // TestModelsAreReadByIndex shows that no statement of models and devices reads a table from one end to the other.
