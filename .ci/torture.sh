@@ -3,8 +3,8 @@
 # torture.sh NUMBER runs the tests of that promise alone.
 promise=$1
 # Tests that run at full length in addition to those that report on a promise.
-long="store/TestKilledInTheMiddleOfACheckpoint store/TestWhatWasAcknowledgedSurvivesKill store/TestCheckpointAmongFaults
-	store/TestPingOnANearlyFullDisk store/TestParallelConfirmsMakeOneEvent worker/TestAFullDiskSendsNothingTwice
+long="store/db/TestKilledInTheMiddleOfACheckpoint store/TestWhatWasAcknowledgedSurvivesKill store/db/TestCheckpointAmongFaults
+	store/db/TestPingOnANearlyFullDisk store/TestParallelConfirmsMakeOneEvent worker/TestAFullDiskSendsNothingTwice
 	worker/TestOutboxAfterAnOutage handlers/TestSessionStoreFailure cmd/newsletterd/TestImportUnderLoad
 	store/replica/TestSchedules store/replica/TestKill store/replica/TestSoak cmd/newsletterd/TestSoakOfTheProgram
 	cmd/newsletterd/TestTortureInstallation cmd/newsletterd/TestTortureTimesTellNothing"
@@ -24,7 +24,7 @@ export CGO_ENABLED=0 NEWSLETTERD_TORTURE=1 NEWSLETTERD_PROMISES=$ledger NEWSLETT
 tests=$({ reports; test -n "$promise" || printf '%s\n' $long; } | sort -u)
 test -n "$tests" || { echo "no test reports on promise $promise"; exit 1; }
 failed=0
-for pkg in store store/replica auth worker handlers cmd/newsletterd; do
+for pkg in store store/db store/replica auth worker handlers cmd/newsletterd; do
 	chosen=$(echo "$tests" | sed -n "s,^$pkg/\(Test[^/]*\)\$,\1,p" | paste -sd '|' -)
 	test -n "$chosen" || continue
 	case $pkg in

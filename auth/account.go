@@ -8,7 +8,7 @@ import (
 	"net/netip"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/identity"
 )
 
 // MailToken is the text of a verify, claim or reset token: an HMAC over the id of its row. The mailer makes it
@@ -24,8 +24,8 @@ func (p *Provider) MailToken(purpose, rowID string) string {
 	return MailToken(p.mailKey, purpose, rowID)
 }
 
-func (p *Provider) newUserToken(look core.MailStyle, purposes ...string) store.UserToken {
-	t := store.UserToken{ID: core.NewID(), Hashes: map[string][]byte{}, Style: look}
+func (p *Provider) newUserToken(look core.MailStyle, purposes ...string) identity.UserToken {
+	t := identity.UserToken{ID: core.NewID(), Hashes: map[string][]byte{}, Style: look}
 	for _, purpose := range purposes {
 		t.Hashes[purpose] = core.HashToken(p.MailToken(purpose, t.ID))
 	}
@@ -50,9 +50,9 @@ func (p *Provider) Register(
 		return core.User{}, err
 	}
 	u := core.NewUser(email, now)
-	_, err = p.store.Register(ctx, store.Registration{
+	_, err = p.store.Register(ctx, identity.Registration{
 		User: u, PasswordHash: hash, Conflict: p.RegisterConflict, Origin: remoteKey(from),
-		Token: p.newUserToken(look, store.TokenVerify, store.TokenClaim),
+		Token: p.newUserToken(look, identity.TokenVerify, identity.TokenClaim),
 	}, now)
 	if err != nil {
 		return core.User{}, err
@@ -124,12 +124,12 @@ func (p *Provider) ProveAddress(
 	if err != nil {
 		return 0, err
 	}
-	return AddressTaken, p.store.RedeemUserToken(ctx, store.TokenVerify, hash, email, phc, now)
+	return AddressTaken, p.store.RedeemUserToken(ctx, identity.TokenVerify, hash, email, phc, now)
 }
 
 // Forgot mails a link for a new password, three an hour at most; it succeeds for every address.
 func (p *Provider) Forgot(ctx context.Context, email core.Email, look core.MailStyle, now core.Instant) error {
-	return p.store.ForgotPassword(ctx, email, p.newUserToken(look, store.TokenReset), now)
+	return p.store.ForgotPassword(ctx, email, p.newUserToken(look, identity.TokenReset), now)
 }
 
 // ResetPassword redeems a mailed reset token: the user is signed out everywhere, the address verified.
@@ -137,7 +137,7 @@ func (p *Provider) Forgot(ctx context.Context, email core.Email, look core.MailS
 func (p *Provider) ResetPassword(
 	ctx context.Context, email core.Email, token, password, field string, now core.Instant,
 ) error {
-	return p.redeem(ctx, store.TokenReset, email, token, password, field, now)
+	return p.redeem(ctx, identity.TokenReset, email, token, password, field, now)
 }
 
 // ClaimAddress redeems a mailed claim token: the address becomes verified, the password is the given one, and
@@ -145,7 +145,7 @@ func (p *Provider) ResetPassword(
 func (p *Provider) ClaimAddress(
 	ctx context.Context, email core.Email, token, password, field string, now core.Instant,
 ) error {
-	return p.redeem(ctx, store.TokenClaim, email, token, password, field, now)
+	return p.redeem(ctx, identity.TokenClaim, email, token, password, field, now)
 }
 
 func (p *Provider) redeem(
@@ -184,5 +184,5 @@ type RedeemFunc func(ctx context.Context, email core.Email, token, password, fie
 // VerifyAgain mails the link that verifies a user's address once more; without a word when it is verified, or was
 // asked for too often.
 func (p *Provider) VerifyAgain(ctx context.Context, u core.User, language string, now core.Instant) error {
-	return p.store.VerifyAgain(ctx, u.ID, p.newUserToken(core.MailStyle{Language: language}, store.TokenVerify), now)
+	return p.store.VerifyAgain(ctx, u.ID, p.newUserToken(core.MailStyle{Language: language}, identity.TokenVerify), now)
 }

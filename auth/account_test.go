@@ -12,7 +12,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/core/coretest"
-	"newsletterd/store"
+	"newsletterd/store/identity"
 )
 
 // mails lists the kinds queued for an address, and the token of the last.
@@ -35,7 +35,7 @@ func mails(t testing.TB, p *Provider, email string) (kinds, token string) {
 func TestRegister(t *testing.T) {
 	p, s := testProvider(t, nil)
 	old := addUser(t, p, "old@example.org")
-	if _, err := s.UpdateUser(t.Context(), old.ID, store.UserInput{Verified: new(true)}, t0); err != nil {
+	if _, err := s.UpdateUser(t.Context(), old.ID, identity.UserInput{Verified: new(true)}, t0); err != nil {
 		t.Fatal(err)
 	}
 	addUser(t, p, "unsure@example.org")
@@ -93,7 +93,7 @@ func TestRegisterSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := p.Register(t.Context(), "A@example.org", goodPassword, core.MailStyle{}, netip.Addr{},
-		t0); !errors.Is(err, store.ErrUserExists) {
+		t0); !errors.Is(err, identity.ErrUserExists) {
 		t.Errorf("conflict: %v", err)
 	}
 	for setting, refused := range map[string]bool{"auto": true, "refuse": true, "allow": false} {
@@ -133,7 +133,7 @@ func TestVerifyEmail(t *testing.T) {
 		}
 	}
 	// Verified no longer (the operator has said so): the used token says nothing any more.
-	if _, err := s.UpdateUser(t.Context(), u.ID, store.UserInput{Verified: new(false)}, t0); err != nil {
+	if _, err := s.UpdateUser(t.Context(), u.ID, identity.UserInput{Verified: new(false)}, t0); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := p.VerifyEmail(t.Context(), "ann@example.org", token, t0); !errors.Is(err, core.ErrInvalidToken) {
@@ -398,8 +398,8 @@ func TestStaleSignIn(t *testing.T) {
 		ID: core.NewID(), Kind: core.FamilyPassword, UserID: u.ID, ClientID: core.BuiltInClientID,
 		Epoch: try.User.Epoch, CreatedAt: t0, ExpiresAt: t0.Add(time.Hour),
 	}
-	in := store.SignIn{Family: f, RefreshHash: []byte("x"), RefreshExpires: t0.Add(time.Hour), Key: try.Key}
-	if err := s.AddSignIn(t.Context(), in, t0); !errors.Is(err, store.ErrSignInStale) {
+	in := identity.SignIn{Family: f, RefreshHash: []byte("x"), RefreshExpires: t0.Add(time.Hour), Key: try.Key}
+	if err := s.AddSignIn(t.Context(), in, t0); !errors.Is(err, identity.ErrSignInStale) {
 		t.Errorf("sign-in: %v", err)
 	}
 	stale, _, err := p.AdminToken(t.Context(), try.User, "", time.Hour, t0)
@@ -419,7 +419,7 @@ func TestMailedTokenAfterAddressChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, token := mails(t, p, "ann@example.org")
-	if _, err := s.UpdateUser(t.Context(), u.ID, store.UserInput{Email: new(core.Email("eve@example.org"))},
+	if _, err := s.UpdateUser(t.Context(), u.ID, identity.UserInput{Email: new(core.Email("eve@example.org"))},
 		t0); err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,8 @@ import (
 	"newsletterd/auth/authtest"
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/db"
+	"newsletterd/store/identity"
 	"newsletterd/store/storetest"
 )
 
@@ -30,7 +32,7 @@ func TestBearerEndsAtOnce(t *testing.T) {
 		},
 		"user deleted": func(s *store.Store, u core.User, _ string) error { return s.DeleteUser(t.Context(), u.ID) },
 		"user disabled": func(s *store.Store, u core.User, _ string) error {
-			_, err := s.UpdateUser(t.Context(), u.ID, store.UserInput{Disabled: new(true)}, t0)
+			_, err := s.UpdateUser(t.Context(), u.ID, identity.UserInput{Disabled: new(true)}, t0)
 			return err
 		},
 	} {
@@ -106,7 +108,7 @@ func TestBearerSeesForeignCommits(t *testing.T) {
 	if _, err := p.Bearer(t.Context(), r.AccessToken, t0); err != nil {
 		t.Fatal(err)
 	}
-	other, err := store.Open(t.Context(), store.Options{Path: path, Mode: store.Command})
+	other, err := store.Open(t.Context(), db.Options{Path: path, Mode: db.Command})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/identity"
 )
 
 // A stranger who registers an address again and again does not keep its owner from a mail.
@@ -150,7 +151,7 @@ func TestARoleWaitsForTheOwnerOfTheAddress(t *testing.T) {
 			return w.s.GrantRole(w.Context(), w.user.ID, operator, true, t0)
 		}, true},
 		{"the operator vouches", func(w world) error {
-			u, err := w.s.UpdateUser(w.Context(), w.user.ID, store.UserInput{Verified: new(true)}, t0)
+			u, err := w.s.UpdateUser(w.Context(), w.user.ID, identity.UserInput{Verified: new(true)}, t0)
 			if err == nil && !u.Operator() {
 				w.Error("the answer says that the role is pending")
 			}
@@ -208,11 +209,11 @@ func TestARoleEndsAnUnprovedPassword(t *testing.T) {
 		want  string // the password that works afterwards
 	}{
 		{"the operator vouches", func(t *testing.T, _ *Provider, s *store.Store, u core.User, _ string) error {
-			_, err := s.UpdateUser(t.Context(), u.ID, store.UserInput{Verified: new(true)}, t0)
+			_, err := s.UpdateUser(t.Context(), u.ID, identity.UserInput{Verified: new(true)}, t0)
 			return err
 		}, false, ""},
 		{"the operator vouches twice", func(t *testing.T, _ *Provider, s *store.Store, u core.User, _ string) error {
-			_, err := s.UpdateUser(t.Context(), u.ID, store.UserInput{Verified: new(true)}, t0)
+			_, err := s.UpdateUser(t.Context(), u.ID, identity.UserInput{Verified: new(true)}, t0)
 			return err
 		}, true, ""},
 		{"the API verifies", func(t *testing.T, p *Provider, _ *store.Store, _ core.User, token string) error {

@@ -10,7 +10,7 @@ import (
 
 	"newsletterd/auth/authtest"
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/identity"
 )
 
 func TestParseClaims(t *testing.T) {
@@ -153,7 +153,7 @@ func TestIDTokenClaims(t *testing.T) {
 	} {
 		f := newFlow(t, nil, on)
 		if c.verified {
-			if _, err := f.p.store.UpdateUser(t.Context(), f.user.ID, store.UserInput{Verified: new(true)}, t0); err != nil {
+			if _, err := f.p.store.UpdateUser(t.Context(), f.user.ID, identity.UserInput{Verified: new(true)}, t0); err != nil {
 				t.Fatal(err)
 			}
 			f.signIn(t0)

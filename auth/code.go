@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/identity"
 )
 
 // AuthorizeRequest is an authorization request as a browser brings it.
@@ -168,12 +168,12 @@ func (p *Provider) CodeGrant(ctx context.Context, r GrantRequest, now core.Insta
 	}
 	g := grant{client: client}
 	c, err := p.store.RedeemCode(ctx, core.HashToken(r.Code), client.ID, now,
-		func(c core.AuthCode) (store.Redemption, error) {
+		func(c core.AuthCode) (identity.Redemption, error) {
 			if c.RedirectURI != r.RedirectURI {
-				return store.Redemption{}, errRedirect
+				return identity.Redemption{}, errRedirect
 			}
 			if !checkVerifier(c.Challenge, r.Verifier) {
-				return store.Redemption{}, errVerifier
+				return identity.Redemption{}, errVerifier
 			}
 			return p.redemption(&g, c, now), nil
 		})
@@ -197,7 +197,7 @@ var (
 
 // redemption makes the family of a code, with a refresh token where the client is registered for that grant or the
 // user allowed offline_access.
-func (p *Provider) redemption(g *grant, c core.AuthCode, now core.Instant) store.Redemption {
+func (p *Provider) redemption(g *grant, c core.AuthCode, now core.Instant) identity.Redemption {
 	g.family = core.Family{
 		ID: c.FamilyID, Kind: core.FamilyCode, UserID: c.UserID, ClientID: c.ClientID, Scope: c.Scope, Claims: c.Claims,
 		Epoch: c.Epoch, AMR: c.AMR,
@@ -206,11 +206,11 @@ func (p *Provider) redemption(g *grant, c core.AuthCode, now core.Instant) store
 	}
 	g.scopes = strings.Fields(c.Scope)
 	if !slices.Contains(g.client.GrantTypes, "refresh_token") && !hasScope(c.Scope, core.ScopeOffline) {
-		return store.Redemption{Family: g.family}
+		return identity.Redemption{Family: g.family}
 	}
 	g.refresh = core.NewToken()
 	g.family.ExpiresAt = now.Add(p.RefreshTotal)
-	return store.Redemption{
+	return identity.Redemption{
 		Family: g.family, RefreshHash: core.HashToken(g.refresh), RefreshExpires: now.Add(min(p.RefreshIdle, p.RefreshTotal)),
 	}
 }

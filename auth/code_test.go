@@ -12,6 +12,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/core/coretest"
 	"newsletterd/store"
+	"newsletterd/store/identity"
 	"newsletterd/store/storetest"
 )
 
@@ -255,7 +256,7 @@ func TestCodeEndsWithTheUser(t *testing.T) {
 		"password": func(f *flow) error { return f.s.SetPassword(t.Context(), f.user.ID, "x", t0) },
 		"logout":   func(f *flow) error { return f.s.LogoutEverywhere(t.Context(), f.user.ID, t0) },
 		"disabled": func(f *flow) error {
-			_, err := f.s.UpdateUser(t.Context(), f.user.ID, store.UserInput{Disabled: &disabled}, t0)
+			_, err := f.s.UpdateUser(t.Context(), f.user.ID, identity.UserInput{Disabled: &disabled}, t0)
 			return err
 		},
 		"erased": func(f *flow) error { return f.s.DeleteUser(t.Context(), f.user.ID) },

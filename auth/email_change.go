@@ -5,7 +5,7 @@ import (
 	"net/netip"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/identity"
 )
 
 // EmailChangeRequest is what a user says who wants another address.
@@ -24,7 +24,7 @@ func (p *Provider) AskEmailChange(ctx context.Context, v core.Visitor, r EmailCh
 	if err := p.CheckPresent(ctx, v, r.Password, r.Remote, r.Device, now); err != nil {
 		return err
 	}
-	token := p.newUserToken(core.MailStyle{Language: r.Language}, store.TokenChange)
+	token := p.newUserToken(core.MailStyle{Language: r.Language}, identity.TokenChange)
 	return p.store.AskEmailChange(ctx, v.User.ID, v.User.Epoch, r.Email, token, now)
 }
 

@@ -10,6 +10,7 @@ import (
 	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/db"
 )
 
 // A user registers, signs in, and is who calls with the token; a logout ends it at once.
@@ -21,7 +22,7 @@ func ExampleProvider() {
 		return
 	}
 	defer os.RemoveAll(dir)
-	s, err := store.Open(ctx, store.Options{Path: filepath.Join(dir, "newsletterd.db"), Migrate: true})
+	s, err := store.Open(ctx, db.Options{Path: filepath.Join(dir, "newsletterd.db"), Migrate: true})
 	if err != nil {
 		fmt.Println(err)
 		return

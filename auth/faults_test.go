@@ -11,7 +11,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/core/coretest"
-	"newsletterd/store"
+	"newsletterd/store/db"
 	"newsletterd/store/storetest"
 )
 
@@ -191,7 +191,7 @@ func TestStatementsThatFail(t *testing.T) {
 				path := filepath.Join(t.TempDir(), "a.db")
 				f.s.Must(os.WriteFile(path, file, 0o600))
 				f.t = t
-				f.p, f.s = testProvider(t, storetest.OpenWith(t, store.Options{Path: path, Driver: faults.Driver}))
+				f.p, f.s = testProvider(t, storetest.OpenWith(t, db.Options{Path: path, Driver: faults.Driver}))
 				run := prepare(t.Context(), &f)
 				faults.FailAt(n)
 				err := run()

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/identity"
 )
 
 // GrantRequest is a request for tokens, as far as the grants use it.
@@ -73,7 +73,7 @@ func (p *Provider) PasswordGrant(ctx context.Context, r GrantRequest, now core.I
 		return TokenResponse{}, errors.Join(err, p.store.ForgiveTry(ctx, try.Key))
 	}
 	refresh := core.NewToken()
-	in := store.SignIn{
+	in := identity.SignIn{
 		Family: core.Family{
 			ID: core.NewID(), Kind: core.FamilyPassword, UserID: try.User.ID, ClientID: client.ID,
 			Scope: strings.Join(scopes, " "),
@@ -91,7 +91,7 @@ func (p *Provider) PasswordGrant(ctx context.Context, r GrantRequest, now core.I
 
 // passwordMethods returns the authentication methods of a password grant whose password was right. A user with a second
 // factor is asked for it in every mode; one who must have a factor and has a passkey alone gets ErrPasskeyNeeded.
-func (p *Provider) passwordMethods(ctx context.Context, try store.LoginAttempt, otp string,
+func (p *Provider) passwordMethods(ctx context.Context, try identity.LoginAttempt, otp string,
 	now core.Instant,
 ) (string, error) {
 	if p.needsPasskey(&try) {
@@ -111,10 +111,10 @@ func (p *Provider) passwordMethods(ctx context.Context, try store.LoginAttempt, 
 // cost, where the stored one has another. device is the browser's cookie of earlier sign-ins, if it has one.
 func (p *Provider) CheckPassword(
 	ctx context.Context, username, password string, remote netip.Addr, device string, now core.Instant,
-) (_ store.LoginAttempt, rehashed string, err error) {
+) (_ identity.LoginAttempt, rehashed string, err error) {
 	key := remoteKey(remote)
 	if until, ok := p.logins.enter(key, now); !ok {
-		return store.LoginAttempt{}, "", tooMany("Too many failed logins from this address; try again later.", now,
+		return identity.LoginAttempt{}, "", tooMany("Too many failed logins from this address; try again later.", now,
 			until)
 	}
 	failed := false

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/identity"
 )
 
 // Invite keeps an invitation and mails its link, in a language where the tenant has none. It returns the errors of
@@ -12,7 +12,7 @@ import (
 func (p *Provider) Invite(
 	ctx context.Context, in core.InvitationInput, language, actor string, now core.Instant,
 ) (core.Invitation, error) {
-	token := p.newUserToken(core.MailStyle{Language: language}, store.TokenInvitation)
+	token := p.newUserToken(core.MailStyle{Language: language}, identity.TokenInvitation)
 	return p.store.AddInvitation(ctx, in, token, actor, now)
 }
 

@@ -17,6 +17,7 @@ import (
 	"newsletterd/auth/authtest"
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/db"
 	"newsletterd/store/storetest"
 )
 
@@ -197,7 +198,7 @@ func TestActiveKey(t *testing.T) {
 func TestKeysAreSealedAtRest(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "n.db")
 	open := func(master []byte) (*Provider, *store.Store, error) {
-		s, err := store.Open(t.Context(), store.Options{Path: path, Migrate: true, MasterKey: master})
+		s, err := store.Open(t.Context(), db.Options{Path: path, Migrate: true, MasterKey: master})
 		if err != nil {
 			return nil, nil, err
 		}

@@ -18,7 +18,7 @@ import (
 	"github.com/go-webauthn/webauthn/webauthn"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/identity"
 )
 
 // ChallengeTTL is how long a page's challenge may be answered.
@@ -131,7 +131,7 @@ func (k passkeys) mac(head []byte, ceremony byte, browser, userID string) []byte
 }
 
 // check proves that a challenge was made here, for this ceremony, browser and user, and is still good.
-func (k passkeys) check(text string, ceremony byte, browser, userID string, now core.Instant) (a store.Answer,
+func (k passkeys) check(text string, ceremony byte, browser, userID string, now core.Instant) (a identity.Answer,
 	err error,
 ) {
 	c, err := base64.RawURLEncoding.Strict().DecodeString(text)
@@ -139,7 +139,7 @@ func (k passkeys) check(text string, ceremony byte, browser, userID string, now 
 		!hmac.Equal(c[challengeHead:], k.mac(c[:challengeHead], ceremony, browser, userID)) {
 		return a, ErrPasskeyRefused
 	}
-	a = store.Answer{Hash: core.HashToken(text), ExpiresAt: core.Instant(binary.BigEndian.Uint64(c))}
+	a = identity.Answer{Hash: core.HashToken(text), ExpiresAt: core.Instant(binary.BigEndian.Uint64(c))}
 	if a.ExpiresAt <= now {
 		return a, ErrPendingOver
 	}
@@ -278,7 +278,7 @@ func (p *Provider) SignInByPasskey(ctx context.Context, a PasskeyAnswer, r SignI
 	if err != nil {
 		return b, "", err
 	}
-	b, device, in := newBrowser(r, store.LoginAttempt{User: try.User, Key: try.Key}, methodsOf(try.Passkey), now)
+	b, device, in := newBrowser(r, identity.LoginAttempt{User: try.User, Key: try.Key}, methodsOf(try.Passkey), now)
 	return b, device, p.store.AddBrowserByPasskey(ctx, use, in, b, r.BrowserID, now)
 }
 
@@ -292,7 +292,7 @@ func methodsOf(k core.Passkey) string {
 // checkPasskey proves an answer, counted before it is looked at. With a userID it must be that user's.
 func (p *Provider) checkPasskey(ctx context.Context, a PasskeyAnswer, ceremony byte, userID string, remote netip.Addr,
 	now core.Instant,
-) (try store.PasskeyAttempt, use store.PasskeyUse, err error) {
+) (try identity.PasskeyAttempt, use identity.PasskeyUse, err error) {
 	if p.passkeys.party == nil {
 		return try, use, ErrNoPasskeys
 	}
@@ -312,7 +312,7 @@ func (p *Provider) checkPasskey(ctx context.Context, a PasskeyAnswer, ceremony b
 		return try, use, tooMany("Too many failed logins from this address; try again later.", now, try.Until)
 	}
 	if userID != "" && try.User.ID != userID {
-		return try, use, store.ErrPasskeyGone
+		return try, use, identity.ErrPasskeyGone
 	}
 	if !try.Known || try.Passkey.RPID != p.passkeys.party.Config.RPID {
 		return try, use, ErrPasskeyRefused
@@ -328,7 +328,7 @@ func (p *Provider) checkPasskey(ctx context.Context, a PasskeyAnswer, ceremony b
 	}, parsed); err != nil {
 		return try, use, ErrPasskeyRefused.With(err)
 	}
-	return try, store.PasskeyUse{
+	return try, identity.PasskeyUse{
 		ID: try.Passkey.ID, UserID: try.User.ID, Count: int64(parsed.Response.AuthenticatorData.Counter), Answer: answer,
 	}, nil
 }

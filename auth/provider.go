@@ -8,6 +8,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/db"
 )
 
 // Config is what a Provider is made of. Zero values take the defaults named.
@@ -60,10 +61,10 @@ func New(ctx context.Context, s *store.Store, c Config, now core.Instant) (*Prov
 	refuse := c.CommonPasswords == "refuse" || (c.CommonPasswords == "auto" && strings.HasPrefix(c.Issuer, "https://"))
 	p := &Provider{Config: c, store: s, hasher: hasher, rules: PasswordRules{RefuseCommon: refuse}}
 	p.keys.store = s
-	if p.mailKey, err = s.PurposeKey(ctx, store.PurposeMailToken); err != nil {
+	if p.mailKey, err = s.PurposeKey(ctx, db.PurposeMailToken); err != nil {
 		return nil, err
 	}
-	key, err := s.PurposeKey(ctx, store.PurposePasskey)
+	key, err := s.PurposeKey(ctx, db.PurposePasskey)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +72,7 @@ func New(ctx context.Context, s *store.Store, c Config, now core.Instant) (*Prov
 		return nil, err
 	}
 	moved := func() { p.generation.Add(1) }
-	s.OnKick(store.TopicIdentity, moved)
+	s.OnKick(db.TopicIdentity, moved)
 	s.OnForeign(moved)
 	_, err = p.keys.signer(ctx, algES256, now)
 	return p, err

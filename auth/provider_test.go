@@ -10,6 +10,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/identity"
 	"newsletterd/store/storetest"
 )
 
@@ -98,7 +99,7 @@ func TestPasswordGrantRefusals(t *testing.T) {
 	p, s := testProvider(t, nil)
 	addUser(t, p, "ann@example.org")
 	off := addUser(t, p, "off@example.org")
-	if _, err := s.UpdateUser(t.Context(), off.ID, store.UserInput{Disabled: new(true)}, t0); err != nil {
+	if _, err := s.UpdateUser(t.Context(), off.ID, identity.UserInput{Disabled: new(true)}, t0); err != nil {
 		t.Fatal(err)
 	}
 	nopass := core.NewUser("nopass@example.org", t0)

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/identity"
 )
 
 // RefreshGrant exchanges a refresh token for new tokens (RFC 6749 section 6, RFC 9700 section 4.14.2). Each use
@@ -76,16 +76,16 @@ func (p *Provider) rotate(ctx context.Context, token string, hash []byte, now co
 	if err != nil {
 		return "", err
 	}
-	outcome, sealed, err := p.store.RotateRefresh(ctx, store.Rotation{
+	outcome, sealed, err := p.store.RotateRefresh(ctx, identity.Rotation{
 		Hash: hash, SuccessorHash: core.HashToken(fresh), Sealed: sealed, Grace: p.RefreshGrace, Idle: p.RefreshIdle,
 	}, now)
 	if err != nil {
 		return "", err
 	}
 	switch outcome {
-	case store.RefreshRotated:
+	case identity.RefreshRotated:
 		return fresh, nil
-	case store.RefreshRepeated:
+	case identity.RefreshRepeated:
 		return p.openSuccessor(token, sealed)
 	default:
 		return "", ErrInvalidGrant

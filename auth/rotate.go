@@ -6,6 +6,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/db"
 )
 
 // RotateKeys makes the next key of each algorithm. It is published at once and signs in a day; the key before it
@@ -45,7 +46,7 @@ func (p *Provider) TendKeys(ctx context.Context, every time.Duration, now core.I
 	}
 	for _, alg := range [...]string{algES256, algRS256} {
 		if k := active(keys, alg, now); k != nil && k.RetiredAt == 0 && k.ActiveAt.Add(every-keyLead) <= now {
-			_, err = RotateKeys(store.By(ctx, "daemon", now), p.store, now)
+			_, err = RotateKeys(db.By(ctx, "daemon", now), p.store, now)
 			break
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/identity"
 )
 
 // The values of Config.SecondFactor: who must have a second factor to sign in in a browser. Who has one is always
@@ -108,12 +108,12 @@ func (p *Provider) Demands(u *core.User) bool {
 
 // needsPasskey reports whether a right password alone opens nothing and sets up nothing: a second factor is demanded of
 // a user who has a passkey alone, which is a whole sign-in and no second step.
-func (p *Provider) needsPasskey(try *store.LoginAttempt) bool {
+func (p *Provider) needsPasskey(try *identity.LoginAttempt) bool {
 	return try.Passkey && !try.Factor && p.Demands(&try.User)
 }
 
 // postpone ends a login whose password was right, and that goes on with FinishSignIn.
-func (p *Provider) postpone(ctx context.Context, try store.LoginAttempt, rehashed string, now core.Instant) error {
+func (p *Provider) postpone(ctx context.Context, try identity.LoginAttempt, rehashed string, now core.Instant) error {
 	pending := PendingSignIn{
 		UserID: try.User.ID, Email: try.User.Email, Epoch: try.User.Epoch, Key: try.Key, Until: now.Add(pendingTTL),
 		SetUp: !try.Factor,
@@ -144,7 +144,7 @@ func (p *Provider) FinishSignIn(ctx context.Context, pending PendingSignIn, code
 		return b, "", nil, ErrPendingOver
 	}
 	if pending.SetUp {
-		recovery, err = p.confirmTOTP(ctx, store.NewTOTP{
+		recovery, err = p.confirmTOTP(ctx, identity.NewTOTP{
 			UserID: pending.UserID, Epoch: pending.Epoch, Host: p.passkeys.host(),
 			Look: core.MailStyle{Language: r.Language},
 		}, code, now)
@@ -157,7 +157,7 @@ func (p *Provider) FinishSignIn(ctx context.Context, pending PendingSignIn, code
 	if err != nil {
 		return b, "", nil, err
 	}
-	try := store.LoginAttempt{User: core.User{ID: pending.UserID, Epoch: pending.Epoch}, Key: pending.Key}
+	try := identity.LoginAttempt{User: core.User{ID: pending.UserID, Epoch: pending.Epoch}, Key: pending.Key}
 	b, device, err = p.addBrowser(ctx, r, try, "", amrTOTP, now)
 	return b, device, recovery, err
 }
@@ -232,10 +232,10 @@ func (p *Provider) host() string {
 func (p *Provider) ConfirmTOTP(ctx context.Context, u core.User, code string, look core.MailStyle, now core.Instant) (
 	[]string, error,
 ) {
-	return p.confirmTOTP(ctx, store.NewTOTP{UserID: u.ID, Epoch: u.Epoch, Look: look}, code, now)
+	return p.confirmTOTP(ctx, identity.NewTOTP{UserID: u.ID, Epoch: u.Epoch, Look: look}, code, now)
 }
 
-func (p *Provider) confirmTOTP(ctx context.Context, n store.NewTOTP, code string, now core.Instant) ([]string, error) {
+func (p *Provider) confirmTOTP(ctx context.Context, n identity.NewTOTP, code string, now core.Instant) ([]string, error) {
 	secret, err := p.store.NewTOTP(ctx, n.UserID)
 	if err != nil {
 		return nil, err

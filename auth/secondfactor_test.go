@@ -11,7 +11,7 @@ import (
 
 	"newsletterd/auth/authtest"
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/identity"
 )
 
 // The vectors of RFC 6238 appendix B, for SHA-1, cut to six digits.
@@ -57,7 +57,7 @@ func newFactorUser(t *testing.T, change ...func(*Config)) *factorUser {
 	p, s := testProvider(t, nil, change...)
 	f := &factorUser{T: t, p: p, user: addUser(t, p, "ann@example.org"), now: t0}
 	var err error
-	if f.user, err = s.UpdateUser(t.Context(), f.user.ID, store.UserInput{Verified: new(true)}, t0); err != nil {
+	if f.user, err = s.UpdateUser(t.Context(), f.user.ID, identity.UserInput{Verified: new(true)}, t0); err != nil {
 		t.Fatal(err)
 	}
 	return f
@@ -140,7 +140,7 @@ func TestPendingSignInEndsWithThePassword(t *testing.T) {
 	if err := f.p.store.SetPassword(t.Context(), f.user.ID, "h", f.now); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := f.finish(pending, f.code()); !errors.Is(err, store.ErrSignInStale) {
+	if _, _, err := f.finish(pending, f.code()); !errors.Is(err, identity.ErrSignInStale) {
 		t.Error(err)
 	}
 }
@@ -254,11 +254,11 @@ func TestClaimingEndsTheSecondFactor(t *testing.T) {
 	if err := s.SetTOTP(t.Context(), u.ID, newTOTPSecret(), t0); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.ConfirmTOTP(t.Context(), store.NewTOTP{UserID: u.ID}, t0); err != nil {
+	if err := s.ConfirmTOTP(t.Context(), identity.NewTOTP{UserID: u.ID}, t0); err != nil {
 		t.Fatal(err)
 	}
 	key := core.Passkey{ID: core.NewID(), UserID: u.ID, Name: "Phone", Credential: []byte("c"), PublicKey: []byte("k")}
-	if err := s.AddPasskey(t.Context(), key, u.Epoch, store.Answer{Hash: []byte("h"), ExpiresAt: t0 + 1}, core.MailStyle{},
+	if err := s.AddPasskey(t.Context(), key, u.Epoch, identity.Answer{Hash: []byte("h"), ExpiresAt: t0 + 1}, core.MailStyle{},
 		t0); err != nil {
 		t.Fatal(err)
 	}

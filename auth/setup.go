@@ -11,6 +11,8 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/db"
+	"newsletterd/store/identity"
 )
 
 // SetupTTL is how long the link is good by which the first operator makes an account.
@@ -29,7 +31,7 @@ func SetupToken(ctx context.Context, s *store.Store, now core.Instant) (string, 
 	if err := s.NoOperator(ctx); err != nil {
 		return "", err
 	}
-	key, err := s.PurposeKey(ctx, store.PurposeSetup)
+	key, err := s.PurposeKey(ctx, db.PurposeSetup)
 	if err != nil {
 		return "", err
 	}
@@ -46,7 +48,7 @@ func setupToken(key []byte, until core.Instant) string {
 
 // CheckSetup returns ErrSetupOver for a token that makes no account.
 func (p *Provider) CheckSetup(ctx context.Context, token string, now core.Instant) error {
-	key, err := p.store.PurposeKey(ctx, store.PurposeSetup)
+	key, err := p.store.PurposeKey(ctx, db.PurposeSetup)
 	if err != nil {
 		return err
 	}
@@ -90,7 +92,7 @@ func (p *Provider) Setup(ctx context.Context, token, name, address, password str
 		return err
 	}
 	err = p.store.AddFirstOperator(ctx, u, hash, now)
-	if errors.Is(err, store.ErrOperatorExists) {
+	if errors.Is(err, identity.ErrOperatorExists) {
 		return ErrSetupOver
 	}
 	return err

@@ -7,7 +7,7 @@ import (
 	"net/netip"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/identity"
 )
 
 // SignInRequest is a login on the page.
@@ -42,7 +42,7 @@ func (p *Provider) SignIn(
 }
 
 // addBrowser records the sign-in of a user who has proved everything.
-func (p *Provider) addBrowser(ctx context.Context, r SignInRequest, try store.LoginAttempt, rehashed, amr string,
+func (p *Provider) addBrowser(ctx context.Context, r SignInRequest, try identity.LoginAttempt, rehashed, amr string,
 	now core.Instant,
 ) (b core.Browser, device string, err error) {
 	b, device, in := newBrowser(r, try, amr, now)
@@ -51,8 +51,8 @@ func (p *Provider) addBrowser(ctx context.Context, r SignInRequest, try store.Lo
 }
 
 // newBrowser is the browser of a sign-in, the cookie by which it is known from now on, and what the store notes of it.
-func newBrowser(r SignInRequest, try store.LoginAttempt, amr string, now core.Instant) (b core.Browser, device string,
-	in store.SignIn,
+func newBrowser(r SignInRequest, try identity.LoginAttempt, amr string, now core.Instant) (b core.Browser, device string,
+	in identity.SignIn,
 ) {
 	if device = r.Device; device == "" {
 		device = core.NewToken()
@@ -62,7 +62,7 @@ func newBrowser(r SignInRequest, try store.LoginAttempt, amr string, now core.In
 		UserAgent: r.UserAgent,
 		AuthAt:    now, UsedAt: now, ExpiresAt: now.Add(BrowserTTL),
 	}
-	return b, device, store.SignIn{Key: try.Key, Devices: []string{deviceKey(device), remoteKey(r.Remote)}}
+	return b, device, identity.SignIn{Key: try.Key, Devices: []string{deviceKey(device), remoteKey(r.Remote)}}
 }
 
 // ChangePassword sets another password for a signed-in user who knows the present one. Every other sign-in ends.

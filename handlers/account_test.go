@@ -11,7 +11,7 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/identity"
 )
 
 // What scenarios do to accounts beyond their making.
@@ -31,7 +31,7 @@ func init() {
 		e.must(e.store.SetTOTP(e.t.Context(), e.value(name), []byte("12345678901234567890"), 1))
 		u, err := e.store.User(e.t.Context(), e.value(name))
 		e.must(err)
-		e.must(e.store.ConfirmTOTP(e.t.Context(), store.NewTOTP{UserID: u.ID, Epoch: u.Epoch, Step: 1}, 1))
+		e.must(e.store.ConfirmTOTP(e.t.Context(), identity.NewTOTP{UserID: u.ID, Epoch: u.Epoch, Step: 1}, 1))
 	}
 }
 
@@ -69,7 +69,7 @@ func init() {
 		e.must(err)
 		e.must(e.store.AddUser(e.t.Context(), u, phc, now))
 		if _, off := args["disabled"]; off {
-			_, err := e.store.UpdateUser(e.t.Context(), u.ID, store.UserInput{Disabled: new(true)}, now)
+			_, err := e.store.UpdateUser(e.t.Context(), u.ID, identity.UserInput{Disabled: new(true)}, now)
 			e.must(err)
 		}
 		e.name(name, u.ID)

@@ -8,7 +8,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/handlers/console"
 	"newsletterd/handlers/web"
-	"newsletterd/store"
+	"newsletterd/store/identity"
 )
 
 // accountPages is a signed-in user's own page.
@@ -282,7 +282,7 @@ func (a accountPages) action(c *web.Call, in accountForm, who core.Visitor) (do 
 	switch in.Action {
 	case "name":
 		return func() error {
-			_, err := s.UpdateUser(c, user, store.UserInput{Name: &in.Name}, c.Now)
+			_, err := s.UpdateUser(c, user, identity.UserInput{Name: &in.Name}, c.Now)
 			return err
 		}, w.DidName
 	case "verify":

@@ -10,7 +10,7 @@ import (
 
 // tenantRoutes are the tenants.
 func (h *Handler) tenantRoutes(t *web.Table) {
-	tenants := tenants{h.options.Store}
+	tenants := tenantsAPI{h.options.Store}
 	r := crud(t, "/api/admin/tenants", "Tenant", "a tenant", "tenants", resource{
 		tenants.find, web.ErrNotFound, web.List(tenants.list, func(t core.Tenant) string { return t.ID }),
 		web.JSON(tenants.create).Fails(core.Conflict), web.Path(tenants.show), web.JSON(tenants.update).Fails(core.Conflict),
@@ -165,14 +165,14 @@ func mayFor(c *web.Call, tenant string) error {
 }
 
 // tenants serves /api/admin/tenants.
-type tenants struct{ store *store.Store }
+type tenantsAPI struct{ store *store.Store }
 
-func (a tenants) find(c *web.Call) error {
+func (a tenantsAPI) find(c *web.Call) error {
 	_, err := a.store.Tenant(c, c.ID())
 	return ownRecord(c, c.ID(), core.ActionTenantRead, err, web.ErrNotFound)
 }
 
-func (a tenants) list(c *web.Call, _ struct{}, page core.Page) ([]core.Tenant, error) {
+func (a tenantsAPI) list(c *web.Call, _ struct{}, page core.Page) ([]core.Tenant, error) {
 	ids, all := c.Caller.TenantsWith(c.Action())
 	found, err := a.store.Tenants(c, ids, all, page)
 	for i := range found {
@@ -181,7 +181,7 @@ func (a tenants) list(c *web.Call, _ struct{}, page core.Page) ([]core.Tenant, e
 	return found, err
 }
 
-func (a tenants) create(c *web.Call, in core.TenantInput) (core.Tenant, error) {
+func (a tenantsAPI) create(c *web.Call, in core.TenantInput) (core.Tenant, error) {
 	t, err := core.NewTenant(in, c.Now)
 	if err == nil && t.AsksProof(&core.Tenant{}) {
 		err = c.FreshProof()
@@ -193,7 +193,7 @@ func (a tenants) create(c *web.Call, in core.TenantInput) (core.Tenant, error) {
 	return t, a.store.AddTenant(c, t, actor(c))
 }
 
-func (a tenants) show(c *web.Call, id string) (core.Tenant, error) {
+func (a tenantsAPI) show(c *web.Call, id string) (core.Tenant, error) {
 	t, err := a.store.Tenant(c, id)
 	return shownTenant(c, t), err
 }
@@ -210,7 +210,7 @@ func shownTenant(c *web.Call, t core.Tenant) core.Tenant {
 	return t
 }
 
-func (a tenants) update(c *web.Call, in core.TenantInput) (core.Tenant, error) {
+func (a tenantsAPI) update(c *web.Call, in core.TenantInput) (core.Tenant, error) {
 	return a.store.UpdateTenant(c, c.ID(), actor(c), func(t *core.Tenant) error {
 		was := *t
 		err := t.Change(in, isOperator(c), c.Now)
@@ -221,7 +221,7 @@ func (a tenants) update(c *web.Call, in core.TenantInput) (core.Tenant, error) {
 	})
 }
 
-func (a tenants) remove(c *web.Call, id string) (web.None, error) {
+func (a tenantsAPI) remove(c *web.Call, id string) (web.None, error) {
 	return web.None{}, a.store.DeleteTenant(c, id, actor(c), c.Now)
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/handlers/console"
-	"newsletterd/store"
+	"newsletterd/store/identity"
 )
 
 // now is the tenant as it stands.
@@ -171,7 +171,7 @@ func TestConsoleTeam(t *testing.T) {
 		e.shows(page, "password alone", "Editor: writes<br>Viewer: sees figures<")
 		e.must(e.store.AddPasskey(e.Context(), core.Passkey{
 			ID: core.NewID(), UserID: bob.ID, RPID: "news.test", Name: "key", Credential: []byte("c"), PublicKey: []byte("k"),
-		}, bob.Epoch, store.Answer{Hash: core.HashToken("a"), ExpiresAt: e.seed.Time().Add(time.Hour)}, core.MailStyle{}, e.seed.Time()))
+		}, bob.Epoch, identity.Answer{Hash: core.HashToken("a"), ExpiresAt: e.seed.Time().Add(time.Hour)}, core.MailStyle{}, e.seed.Time()))
 		e.shows(page, "has a second factor")
 		e.sends(e.path("settings", "team", bob.ID, "role"), url.Values{"role": {"viewer"}})
 		if got := e.roles("bob@user.example"); len(got) != 1 || got[0].Role != core.RoleViewer {

@@ -7,11 +7,11 @@ import (
 )
 
 // devices serves /api/devices: a user's own machines. Another's device is missing.
-type devices struct{ store *store.Store }
+type devicesAPI struct{ store *store.Store }
 
 // deviceRoutes are the devices of users.
 func (h *Handler) deviceRoutes(t *web.Table) {
-	d := devices{h.options.Store}
+	d := devicesAPI{h.options.Store}
 	t.Add("GET", "/api/devices", web.User(core.ScopeDevices), web.Device,
 		web.List(d.list, func(d core.Device) string { return d.ID }), "List the caller's devices").Named("listDevices")
 	t.Add("POST", "/api/devices", web.User(core.ScopeDevices), web.Device,
@@ -42,16 +42,16 @@ func (h *Handler) deviceRoutes(t *web.Table) {
 		web.Path(d.unregister), "Unregister a device").Named("unregisterDevice")
 }
 
-func (a devices) find(c *web.Call) error {
+func (a devicesAPI) find(c *web.Call) error {
 	_, err := a.store.Device(c, c.ID(), c.Caller.UserID)
 	return err
 }
 
-func (a devices) list(c *web.Call, _ struct{}, page core.Page) ([]core.Device, error) {
+func (a devicesAPI) list(c *web.Call, _ struct{}, page core.Page) ([]core.Device, error) {
 	return a.store.Devices(c, c.Caller.UserID, page)
 }
 
-func (a devices) create(c *web.Call, in core.DeviceInput) (core.Device, error) {
+func (a devicesAPI) create(c *web.Call, in core.DeviceInput) (core.Device, error) {
 	d, err := core.NewDevice(c.Caller.UserID, in, c.Now)
 	if err != nil {
 		return d, err
@@ -59,22 +59,22 @@ func (a devices) create(c *web.Call, in core.DeviceInput) (core.Device, error) {
 	return d, a.store.AddDevice(c, d)
 }
 
-func (a devices) show(c *web.Call, id string) (core.Device, error) {
+func (a devicesAPI) show(c *web.Call, id string) (core.Device, error) {
 	return a.store.Device(c, id, c.Caller.UserID)
 }
 
-func (a devices) update(c *web.Call, in core.DeviceInput) (core.Device, error) {
+func (a devicesAPI) update(c *web.Call, in core.DeviceInput) (core.Device, error) {
 	return a.store.UpdateDevice(c, c.ID(), c.Caller.UserID, func(d *core.Device) error { return d.Change(in) })
 }
 
-func (a devices) unpair(c *web.Call, id string) (web.None, error) {
+func (a devicesAPI) unpair(c *web.Call, id string) (web.None, error) {
 	return web.None{}, a.store.UnpairDevice(c, id, c.Caller.UserID, c.Now)
 }
 
-func (a devices) register(c *web.Call, id string) (core.Device, error) {
+func (a devicesAPI) register(c *web.Call, id string) (core.Device, error) {
 	return a.store.RegisterDevice(c, id, c.Caller.UserID, c.Now)
 }
 
-func (a devices) unregister(c *web.Call, id string) (core.Device, error) {
+func (a devicesAPI) unregister(c *web.Call, id string) (core.Device, error) {
 	return a.store.UnregisterDevice(c, id, c.Caller.UserID)
 }

@@ -12,7 +12,7 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/identity"
 	"newsletterd/store/storetest"
 )
 
@@ -54,7 +54,7 @@ func TestEmailChange(t *testing.T) {
 		want    int
 	}{
 		{"nothing", func(*pageEnv, core.User) {}, http.StatusOK},
-		{"a day", func(*pageEnv, core.User) { time.Sleep(store.ChangeTTL) }, http.StatusBadRequest},
+		{"a day", func(*pageEnv, core.User) { time.Sleep(identity.ChangeTTL) }, http.StatusBadRequest},
 		{
 			"another wish", func(e *pageEnv, _ core.User) { e.askChange("third@user.example", annsPassword) },
 			http.StatusBadRequest,
@@ -65,13 +65,13 @@ func TestEmailChange(t *testing.T) {
 			}
 		}, http.StatusBadRequest},
 		{"an operator's change", func(e *pageEnv, u core.User) {
-			if _, err := e.store.UpdateUser(e.Context(), u.ID, store.UserInput{Email: new(core.Email("other@user.example"))},
+			if _, err := e.store.UpdateUser(e.Context(), u.ID, identity.UserInput{Email: new(core.Email("other@user.example"))},
 				core.At(time.Now())); err != nil {
 				e.Fatal(err)
 			}
 		}, http.StatusBadRequest},
 		{"the user switched off", func(e *pageEnv, u core.User) {
-			if _, err := e.store.UpdateUser(e.Context(), u.ID, store.UserInput{Disabled: new(true)},
+			if _, err := e.store.UpdateUser(e.Context(), u.ID, identity.UserInput{Disabled: new(true)},
 				core.At(time.Now())); err != nil {
 				e.Fatal(err)
 			}
@@ -198,7 +198,7 @@ func TestOperatorChangesAnAddress(t *testing.T) {
 				t.Fatal(err)
 			}
 			e.login()
-			in := store.UserInput{Email: new(core.Email("eve@user.example"))}
+			in := identity.UserInput{Email: new(core.Email("eve@user.example"))}
 			if vouched {
 				in.Verified = new(true)
 			}

@@ -9,6 +9,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/handlers/web"
 	"newsletterd/store"
+	"newsletterd/store/tenants"
 )
 
 // endpoints serves /api/admin/webhook-endpoints: the receivers of a tenant's events.
@@ -173,13 +174,13 @@ func (a endpoints) update(c *web.Call, in endpointChange) (out endpoint, err err
 			return out, err
 		}
 	}
-	return a.change(c, store.EndpointChange{
+	return a.change(c, tenants.EndpointChange{
 		EndpointInput: core.EndpointInput{Name: in.Name, URL: in.URL, ListID: in.ListID, Events: in.Events},
 		Disabled:      in.Disabled,
 	}, "")
 }
 
-func (a endpoints) change(c *web.Call, change store.EndpointChange, secret string) (endpoint, error) {
+func (a endpoints) change(c *web.Call, change tenants.EndpointChange, secret string) (endpoint, error) {
 	e, err := a.store.UpdateEndpoint(c, c.ID(), change, actor(c), c.Now)
 	return endpointOf(&e, secret, c.Now), err
 }
@@ -250,9 +251,9 @@ func (a endpoints) rotate(c *web.Call, in secretOverlap) (endpoint, error) {
 	if err != nil {
 		return endpoint{}, err
 	}
-	return a.change(c, store.EndpointChange{NewKey: key, Overlap: in.or(core.EndpointOverlap)}, secret)
+	return a.change(c, tenants.EndpointChange{NewKey: key, Overlap: in.or(core.EndpointOverlap)}, secret)
 }
 
 func (a endpoints) endOld(c *web.Call, _ string) (endpoint, error) {
-	return a.change(c, store.EndpointChange{EndOld: true}, "")
+	return a.change(c, tenants.EndpointChange{EndOld: true}, "")
 }

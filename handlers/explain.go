@@ -11,7 +11,7 @@ import (
 	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/handlers/web"
-	"newsletterd/store"
+	"newsletterd/store/identity"
 )
 
 // explain is a message of an error in the language of the page, where it is one that people meet; else it is answered
@@ -55,11 +55,11 @@ func (w *pageWords) explanations() map[string]string {
 		auth.ErrBadCode.Message:                                               w.FaultCode,
 		auth.ErrPendingOver.Message:                                           w.FaultOver,
 		auth.ErrPasskeyRefused.Message:                                        w.FaultPasskey,
-		store.ErrPasskeyGone.Message:                                          w.FaultPasskeyGone,
-		store.ErrChallengeUsed.Message:                                        w.FaultPasskey,
-		store.ErrPasskeyCopied.Message:                                        w.FaultPasskeyCopied,
-		store.ErrPasskeyKnown.Message:                                         w.FaultPasskeyKnown,
-		store.ErrPasskeysFull.Message:                                         w.FaultPasskeysFull,
+		identity.ErrPasskeyGone.Message:                                       w.FaultPasskeyGone,
+		identity.ErrChallengeUsed.Message:                                     w.FaultPasskey,
+		identity.ErrPasskeyCopied.Message:                                     w.FaultPasskeyCopied,
+		identity.ErrPasskeyKnown.Message:                                      w.FaultPasskeyKnown,
+		identity.ErrPasskeysFull.Message:                                      w.FaultPasskeysFull,
 		auth.ErrPasskeyNeeded.Message:                                         w.FaultPasskeyNeeded,
 		auth.ErrNoPasskeys.Message:                                            w.FaultPasskey,
 		auth.ErrFactorUnverified.Message:                                      w.FaultUnverified,

@@ -22,6 +22,7 @@ import (
 	"newsletterd/mail/picture"
 	"newsletterd/mail/report"
 	"newsletterd/store"
+	"newsletterd/store/db"
 )
 
 // Options is what the HTTP edge is made of. cmd fills it; zero values are allowed where said.
@@ -128,14 +129,14 @@ func New(o Options) (*Handler, error) {
 		sealer:    o.Sealer, ident: o.Ident,
 	}
 	if o.Store != nil && o.Sealer == nil {
-		key, err := o.Store.PurposeKey(context.Background(), store.PurposeUnsubscribe)
+		key, err := o.Store.PurposeKey(context.Background(), db.PurposeUnsubscribe)
 		if err != nil {
 			return nil, fmt.Errorf("key of unsubscribe tokens: %w", err)
 		}
 		if h.sealer, err = auth.NewSealer(key); err != nil {
 			return nil, err
 		}
-		if key, err = o.Store.PurposeKey(context.Background(), store.PurposeMessageID); err != nil {
+		if key, err = o.Store.PurposeKey(context.Background(), db.PurposeMessageID); err != nil {
 			return nil, fmt.Errorf("key of Message-IDs: %w", err)
 		}
 		h.ident = mail.NewIdent(key)

@@ -10,6 +10,7 @@ import (
 
 	"newsletterd/handlers/web"
 	"newsletterd/store"
+	"newsletterd/store/db"
 )
 
 // healthReply is the answer of the health check. Error and RequestID are there where a part fails.
@@ -62,7 +63,7 @@ func (h *Handler) health(c *web.Call) (healthReply, error) {
 	reply.RestoredJobs = h.prober.held()
 	check := h.prober.store.CheckState()
 	reply.QuickCheck = string(check)
-	if check == store.CheckDamaged && database == nil {
+	if check == db.CheckDamaged && database == nil {
 		database, reply.Database = errDamaged, "damaged"
 	}
 	replica, replicated := h.prober.store.ReplicaState()
@@ -101,7 +102,7 @@ func (h *Handler) part(c *web.Call, name string, err error) string {
 		return "ok"
 	}
 	h.log.LogAttrs(c, slog.LevelWarn, "health", slog.String("part", name), slog.Any("error", err))
-	if errors.Is(err, store.ErrReplaced) {
+	if errors.Is(err, db.ErrReplaced) {
 		return "database_replaced"
 	}
 	return "unavailable"

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"newsletterd/store"
+	"newsletterd/store/db"
 	"newsletterd/store/storetest"
 )
 
@@ -82,7 +83,7 @@ func TestHealthTellsOfDamage(t *testing.T) {
 	path := t.TempDir() + "/newsletterd.db"
 	look := func(path string) *httptest.ResponseRecorder {
 		t.Helper()
-		s, err := store.Open(t.Context(), store.Options{Path: path, Migrate: true})
+		s, err := store.Open(t.Context(), db.Options{Path: path, Migrate: true})
 		if err != nil {
 			return nil
 		}

@@ -12,6 +12,7 @@ import (
 	"newsletterd/handlers/web"
 	"newsletterd/mail/notice"
 	"newsletterd/store"
+	"newsletterd/store/identity"
 )
 
 // invitations serves /api/admin/invitations, and the page that their mails lead to.
@@ -115,7 +116,7 @@ func speak(c *web.Call, lang string) {
 }
 
 // invited finds an invitation, and gives the pages of the request the looks of its tenant, in the language of its mail.
-func (a invitations) invited(c *web.Call, in joinForm) (store.Invited, error) {
+func (a invitations) invited(c *web.Call, in joinForm) (identity.Invited, error) {
 	i, err := a.store.Invited(c, core.HashToken(in.Token), c.Now)
 	if err == nil {
 		_, err = brandOf(c, i.TenantID)
@@ -161,7 +162,7 @@ func (a invitations) showPage(c *web.Call, in joinForm, fault error) (web.HTML, 
 }
 
 // signedIn reports whether the visitor is signed in with the invited address, and has proved it.
-func (a invitations) signedIn(c *web.Call, i *store.Invited) (bool, error) {
+func (a invitations) signedIn(c *web.Call, i *identity.Invited) (bool, error) {
 	who, err := c.SignedIn()
 	if errors.Is(err, core.ErrNotFound) {
 		return false, nil

@@ -11,7 +11,7 @@ import (
 	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/handlers/web"
-	"newsletterd/store"
+	"newsletterd/store/identity"
 	"newsletterd/store/storetest"
 )
 
@@ -76,7 +76,7 @@ func TestInvitation(t *testing.T) {
 			}
 		}, http.StatusBadRequest, true},
 		{
-			"after 7 days", func(*pageEnv, core.Invitation, string) { time.Sleep(store.InvitationTTL) },
+			"after 7 days", func(*pageEnv, core.Invitation, string) { time.Sleep(identity.InvitationTTL) },
 			http.StatusBadRequest, false,
 		},
 		{"its tenant is gone", func(e *pageEnv, i core.Invitation, _ string) {
@@ -109,11 +109,11 @@ func TestInvitation(t *testing.T) {
 		}, http.StatusBadRequest, false},
 		{"a stranger has registered the address", func(e *pageEnv, _ core.Invitation, _ string) {
 			u := core.NewUser(eve, core.At(time.Now()))
-			_, err := e.store.Register(e.Context(), store.Registration{
-				User: u, PasswordHash: "the stranger's", Token: store.UserToken{
+			_, err := e.store.Register(e.Context(), identity.Registration{
+				User: u, PasswordHash: "the stranger's", Token: identity.UserToken{
 					ID: core.NewID(), Hashes: map[string][]byte{
-						store.TokenVerify: []byte("v"),
-						store.TokenClaim:  []byte("c"),
+						identity.TokenVerify: []byte("v"),
+						identity.TokenClaim:  []byte("c"),
 					},
 				},
 			}, core.At(time.Now()))
@@ -165,7 +165,7 @@ func TestInvitationOfUser(t *testing.T) {
 	tenant := storetest.Seed(t, e.store).NewTenant()
 	ann, err := e.store.UserByEmail(t.Context(), "ann@user.example")
 	e.must(err)
-	_, err = e.store.UpdateUser(t.Context(), ann.ID, store.UserInput{Verified: new(true)}, core.At(time.Now()))
+	_, err = e.store.UpdateUser(t.Context(), ann.ID, identity.UserInput{Verified: new(true)}, core.At(time.Now()))
 	e.must(err)
 	e.login()
 	other, err := core.ParseEmail("other@user.example")

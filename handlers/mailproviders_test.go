@@ -13,6 +13,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/mail/report"
 	"newsletterd/store"
+	"newsletterd/store/tenants"
 )
 
 func init() {
@@ -29,7 +30,7 @@ func init() {
 	steps["subscriber"] = func(e *env, name string, args map[string]string) {
 		list, err := e.store.List(e.t.Context(), e.value(args["list"]))
 		e.must(err)
-		e.must(e.store.ApplyEvent(e.t.Context(), store.Nonce{ClientID: "test", Nonce: core.NewID()}, core.Event{
+		e.must(e.store.ApplyEvent(e.t.Context(), tenants.Nonce{ClientID: "test", Nonce: core.NewID()}, core.Event{
 			ID: core.NewID(), Type: core.EventActivated, TenantID: list.TenantID, ListID: list.ID, OccurredAt: 1,
 			Subscriber: core.EventSubscriber{ID: core.NewID(), Email: core.Email(args["email"]), Status: "active"},
 		}, core.At(time.Now())))

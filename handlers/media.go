@@ -17,6 +17,7 @@ import (
 	"newsletterd/handlers/web"
 	"newsletterd/mail/picture"
 	"newsletterd/store"
+	"newsletterd/store/files"
 )
 
 // media serves /api/media, and the pictures themselves.
@@ -222,7 +223,7 @@ func mediaField(about *core.MediaInput) func(name, text string) {
 // received is a file in memory, which grows as it arrives.
 type received struct {
 	bytes []byte
-	grow  store.Grow
+	grow  files.Grow
 	held  int
 	limit int64
 }

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"newsletterd/handlers/web"
-	"newsletterd/store"
+	"newsletterd/store/files"
 )
 
 const (
@@ -55,7 +55,7 @@ func (t *pictureTurns) of(tenantID string) (own *pictureTurn, done func()) {
 }
 
 // grow takes memory for a picture that arrives: from the tenant's share first, then from that of all uploads.
-func (t *pictureTurn) grow(ctx context.Context, all store.Grow) store.Grow {
+func (t *pictureTurn) grow(ctx context.Context, all files.Grow) files.Grow {
 	return func(n int) error {
 		if n < 0 {
 			t.memory.Release(int64(-n))

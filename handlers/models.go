@@ -7,6 +7,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/handlers/web"
 	"newsletterd/store"
+	"newsletterd/store/devices"
 )
 
 // models serves /api/models. A model that the caller may not view is missing: no answer differs from that for one
@@ -151,7 +152,7 @@ type libraryReply struct {
 }
 
 func (a models) library(c *web.Call, in libraryQuery) (libraryReply, error) {
-	p := store.LibraryPage{Limit: libraryLimit, Own: in.Owner != "", Access: in.Access, Query: in.Q}
+	p := devices.LibraryPage{Limit: libraryLimit, Own: in.Owner != "", Access: in.Access, Query: in.Q}
 	if in.Limit != nil {
 		p.Limit = *in.Limit
 	}

@@ -25,6 +25,7 @@ import (
 	"newsletterd/handlers/web"
 	"newsletterd/handlers/web/webtest"
 	"newsletterd/store"
+	"newsletterd/store/files"
 	"newsletterd/store/storetest"
 )
 
@@ -369,10 +370,10 @@ func TestStalledUploadsLeaveRoom(t *testing.T) {
 			begin(e.value("ann"))
 		}
 		synctest.Wait()
-		if !e.handler.uploads.memory.TryAcquire(uploadMemory - uploadsPerUser*store.ChunkSize) {
+		if !e.handler.uploads.memory.TryAcquire(uploadMemory - uploadsPerUser*files.ChunkSize) {
 			t.Error("the memory of uploads is held by more than one user")
 		}
-		e.handler.uploads.memory.Release(uploadMemory - uploadsPerUser*store.ChunkSize)
+		e.handler.uploads.memory.Release(uploadMemory - uploadsPerUser*files.ChunkSize)
 		for who, want := range map[string]string{"bob": "HTTP/1.1 201 ", "stranger0": "HTTP/1.1 403 "} {
 			c := pipes.Dial()
 			go fmt.Fprintf(c,

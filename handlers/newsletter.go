@@ -12,6 +12,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/handlers/web"
 	"newsletterd/store"
+	"newsletterd/store/db"
 )
 
 // NewsletterOptions are the defaults that [newsletter] sets; what is empty is the first of the words.
@@ -462,7 +463,7 @@ func (a newsletter) fullSync(c *web.Call, in fullSyncInput) (out syncStarted, er
 			return out, err
 		}
 	}
-	out.SyncID, err = a.store.RequestSync(store.By(c, actor(c), c.Now), c.ID(), c.Now)
+	out.SyncID, err = a.store.RequestSync(db.By(c, actor(c), c.Now), c.ID(), c.Now)
 	return out, err
 }
 

@@ -20,6 +20,7 @@ import (
 	"newsletterd/core/coretest"
 	"newsletterd/store"
 	"newsletterd/store/storetest"
+	"newsletterd/store/tenants"
 )
 
 func init() {
@@ -28,7 +29,7 @@ func init() {
 		list, err := e.store.List(e.t.Context(), e.value(name))
 		e.must(err)
 		now := core.At(time.Now())
-		e.must(e.store.ApplyEvent(e.t.Context(), store.Nonce{ClientID: "another", Nonce: core.NewID()}, core.Event{
+		e.must(e.store.ApplyEvent(e.t.Context(), tenants.Nonce{ClientID: "another", Nonce: core.NewID()}, core.Event{
 			ID: core.NewID(), Type: core.EventUnsubscribed, TenantID: list.TenantID, ListID: list.ID, OccurredAt: now,
 			Subscriber: core.EventSubscriber{ID: core.NewID(), Email: "theirs@example.org", Status: "unsubscribed"},
 		}, now))

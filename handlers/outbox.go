@@ -7,6 +7,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/handlers/web"
 	"newsletterd/store"
+	"newsletterd/store/tenants"
 )
 
 // outbox serves /api/admin/outbox and /api/admin/mails: what is on its way, or was refused for good.
@@ -99,7 +100,7 @@ func numberOf(key string) int64 {
 }
 
 func (a outbox) list(c *web.Call, in outboxFilter, page core.Page) ([]outboxEvent, error) {
-	found, err := a.store.OutboxEvents(c, store.OutboxFilter{
+	found, err := a.store.OutboxEvents(c, tenants.OutboxFilter{
 		TenantID: in.TenantID, ListID: in.ListID, Type: in.Type, State: in.State, EndpointID: in.EndpointID,
 	}, numberOf(page.After), page.Limit)
 	return rowsOf(found, outboxEventOf), err
@@ -151,7 +152,7 @@ type retryEvents struct {
 }
 
 func (a outbox) retryAll(c *web.Call, in retryEvents) (r revived, err error) {
-	f := store.OutboxFilter{TenantID: in.TenantID, ListID: in.ListID, Type: in.Type, EndpointID: in.EndpointID}
+	f := tenants.OutboxFilter{TenantID: in.TenantID, ListID: in.ListID, Type: in.Type, EndpointID: in.EndpointID}
 	return revive(func(limit int) (int64, error) { return a.store.RetryDead(c, f, limit, actor(c), c.Now) })
 }
 
@@ -175,7 +176,7 @@ type mailFilter struct {
 }
 
 func (a outbox) mails(c *web.Call, in mailFilter, page core.Page) ([]core.QueuedMail, error) {
-	return a.store.QueuedMails(c, store.MailFilter{TenantID: in.TenantID, Kind: in.Kind, State: in.State},
+	return a.store.QueuedMails(c, tenants.MailFilter{TenantID: in.TenantID, Kind: in.Kind, State: in.State},
 		numberOf(page.After), page.Limit)
 }
 
@@ -202,6 +203,6 @@ func (a outbox) retryMails(c *web.Call, in retryMails) (r revived, err error) {
 	if in.ID != 0 {
 		return revived{Retried: 1}, a.store.RetryMail(c, int64(in.ID), actor(c), c.Now)
 	}
-	f := store.MailFilter{TenantID: in.TenantID, Kind: in.Kind}
+	f := tenants.MailFilter{TenantID: in.TenantID, Kind: in.Kind}
 	return revive(func(limit int) (int64, error) { return a.store.RetryFailedMails(c, f, limit, actor(c), c.Now) })
 }

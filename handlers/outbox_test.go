@@ -6,25 +6,26 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/identity"
 	"newsletterd/store/storetest"
+	"newsletterd/store/tenants"
 )
 
 func init() {
 	// event EVENT list=L: {EVENT} is the id of the newest event of the list
 	steps["event"] = func(e *env, name string, args map[string]string) {
-		found, err := e.store.OutboxEvents(e.t.Context(), store.OutboxFilter{ListID: e.value(args["list"])}, 0, 100)
+		found, err := e.store.OutboxEvents(e.t.Context(), tenants.OutboxFilter{ListID: e.value(args["list"])}, 0, 100)
 		e.must(err)
 		e.name(name, found[len(found)-1].EventID)
 	}
 	// dead-letter EVENT list=L: the newest event of the list is refused for good; {EVENT} is its id
 	steps["dead-letter"] = func(e *env, name string, args map[string]string) {
 		ctx := e.t.Context()
-		found, err := e.store.OutboxEvents(ctx, store.OutboxFilter{ListID: e.value(args["list"])}, 0, 100)
+		found, err := e.store.OutboxEvents(ctx, tenants.OutboxFilter{ListID: e.value(args["list"])}, 0, 100)
 		e.must(err)
 		last := &found[len(found)-1]
 		e.name(name, last.EventID)
-		e.must(e.store.FinishEvents(ctx, []store.EventResult{{Event: last, Dead: true, Reason: "answered 410"}},
+		e.must(e.store.FinishEvents(ctx, []tenants.EventResult{{Event: last, Dead: true, Reason: "answered 410"}},
 			core.At(time.Now())))
 	}
 	// mirrored NAME list=L email=E: another member service has the subscription; {NAME} is its id
@@ -37,10 +38,10 @@ func init() {
 	// failed-mail KIND: the newest mail of the kind is refused for good
 	steps["failed-mail"] = func(e *env, kind string, _ map[string]string) {
 		ctx := e.t.Context()
-		found, err := e.store.QueuedMails(ctx, store.MailFilter{Kind: kind}, 0, 100)
+		found, err := e.store.QueuedMails(ctx, tenants.MailFilter{Kind: kind}, 0, 100)
 		e.must(err)
 		id := found[len(found)-1].ID
-		e.must(e.store.FinishMails(ctx, []store.MailResult{{ID: id, Reason: "550 refused"}}, core.At(time.Now())))
+		e.must(e.store.FinishMails(ctx, []tenants.MailResult{{ID: id, Reason: "550 refused"}}, core.At(time.Now())))
 	}
 	// passkey NAME user=U: {NAME} is the id of a passkey of the user
 	steps["passkey"] = func(e *env, name string, args map[string]string) {
@@ -51,7 +52,7 @@ func init() {
 			ID: core.NewID(), UserID: u.ID, RPID: "news.example.org", Name: name, Credential: []byte(name),
 			PublicKey: []byte("k"), CreatedAt: now,
 		}
-		answer := store.Answer{Hash: core.HashToken(name), ExpiresAt: now.Add(time.Hour)}
+		answer := identity.Answer{Hash: core.HashToken(name), ExpiresAt: now.Add(time.Hour)}
 		e.must(e.store.AddPasskey(e.t.Context(), k, u.Epoch, answer, core.MailStyle{}, now))
 		e.name(name, k.ID)
 	}

@@ -13,7 +13,7 @@ import (
 	"newsletterd/auth"
 	"newsletterd/auth/authtest"
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/identity"
 )
 
 const passkeyOrigin = "https://news.example.org"
@@ -266,7 +266,7 @@ func TestPasskeyRemovedAtTheProof(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		use := store.PasskeyUse{ID: e.passkeyID(), UserID: u.ID, Count: 99}
+		use := identity.PasskeyUse{ID: e.passkeyID(), UserID: u.ID, Count: 99}
 		if err := e.store.RemovePasskey(t.Context(), u.ID, use.ID, core.MailStyle{}, core.At(time.Now())); err != nil {
 			t.Fatal(err)
 		}
@@ -282,7 +282,7 @@ func TestPasskeyRemovedAtTheProof(t *testing.T) {
 			t.Error("by the password:", code, textOf(page))
 		}
 		err = e.store.ProveBrowser(t.Context(), "", u.Epoch, "", &use, "", core.At(time.Now()))
-		if errors.Is(err, core.ErrNotFound) || !errors.Is(err, store.ErrPasskeyGone) {
+		if errors.Is(err, core.ErrNotFound) || !errors.Is(err, identity.ErrPasskeyGone) {
 			t.Error("removed while the proof was looked at:", err)
 		}
 	})

@@ -9,7 +9,7 @@ import (
 	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/handlers/web"
-	"newsletterd/store"
+	"newsletterd/store/identity"
 )
 
 // mailedLinks serves the pages that mails lead to: a new password, a verified address. Opening them changes nothing,
@@ -128,7 +128,7 @@ func (m mailedLinks) resetPage(c *web.Call, in mailedQuery) (web.HTML, error) {
 	if err := linkOpened(c, in.Token, &in.Email); err != nil {
 		return web.HTML{}, err
 	}
-	return m.showPassword(c, store.TokenReset, mailedForm{Token: in.Token, Email: in.Email}, nil)
+	return m.showPassword(c, identity.TokenReset, mailedForm{Token: in.Token, Email: in.Email}, nil)
 }
 
 // showPassword shows the form for a new password, if its token is good.
@@ -145,7 +145,7 @@ func (m mailedLinks) showPassword(c *web.Call, purpose string, in mailedForm, fa
 		strong(w.NewPasswordFor, "email", email), string(email), in.Token, "/password/reset", w.NewPassword,
 		w.NewPasswordHint, w.NewPasswordButton, "",
 	}
-	if purpose == store.TokenReset {
+	if purpose == identity.TokenReset {
 		u, err := c.Store().UserByEmail(c, email)
 		if err == nil {
 			p.Created, err = ownClients(c, u)
@@ -155,7 +155,7 @@ func (m mailedLinks) showPassword(c *web.Call, purpose string, in mailedForm, fa
 		}
 	}
 	title := w.NewPassword
-	if purpose == store.TokenClaim {
+	if purpose == identity.TokenClaim {
 		p.Text, p.Action, title = strong(w.ClaimText, "email", email), verifyPath, w.VerifyTitle
 	}
 	return m.renderPassword(c, title, p, fault)
@@ -188,7 +188,7 @@ func (m mailedLinks) reset(c *web.Call, in mailedForm) (web.HTML, error) {
 	if err := linkOpened(c, in.Token, &in.Email); err != nil {
 		return web.HTML{}, err
 	}
-	return m.setPassword(c, store.TokenReset, in, m.auth.ResetPassword)
+	return m.setPassword(c, identity.TokenReset, in, m.auth.ResetPassword)
 }
 
 func (m mailedLinks) setPassword(c *web.Call, purpose string, in mailedForm, redeem auth.RedeemFunc) (web.HTML, error) {
@@ -241,7 +241,7 @@ func (m mailedLinks) verifyPage(c *web.Call, in mailedQuery) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	if claim {
-		return m.showPassword(c, store.TokenClaim, form, nil)
+		return m.showPassword(c, identity.TokenClaim, form, nil)
 	}
 	email, err := core.ParseEmail(in.Email)
 	if err != nil || in.Token == "" {
@@ -284,7 +284,7 @@ func (m mailedLinks) isClaim(c *web.Call, in mailedForm) (bool, error) {
 	if err != nil {
 		return false, nil
 	}
-	err = c.Store().CheckUserToken(c, store.TokenClaim, core.HashToken(in.Token), email, c.Now)
+	err = c.Store().CheckUserToken(c, identity.TokenClaim, core.HashToken(in.Token), email, c.Now)
 	if core.KindOf(err) == core.Invalid {
 		return errors.Is(err, core.ErrTokenExpired), nil
 	}
@@ -330,7 +330,7 @@ func (m mailedLinks) verify(c *web.Call, in mailedForm) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	if claim {
-		return m.setPassword(c, store.TokenClaim, in, m.auth.ClaimAddress)
+		return m.setPassword(c, identity.TokenClaim, in, m.auth.ClaimAddress)
 	}
 	email, err := core.ParseEmail(in.Email)
 	if err != nil {

@@ -23,6 +23,7 @@ import (
 	"newsletterd/handlers/web"
 	"newsletterd/mail/report"
 	"newsletterd/store"
+	"newsletterd/store/db"
 	"newsletterd/store/storetest"
 )
 
@@ -429,7 +430,7 @@ func runScenario(t *testing.T, file string, hits map[string]bool) {
 		t.Fatal(err)
 	}
 	// Few events may wait for an endpoint, so that a scenario shows what comes then.
-	e := newEnvOn(t, storetest.OpenWith(t, store.Options{EndpointEvents: 4}))
+	e := newEnvOn(t, storetest.OpenWith(t, db.Options{EndpointEvents: 4}))
 	blocks, raw := parseScenario(string(text))
 	var out strings.Builder
 	for i, x := range blocks {

@@ -14,7 +14,7 @@ import (
 	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/core/coretest"
-	"newsletterd/store"
+	"newsletterd/store/tenants"
 )
 
 func init() {
@@ -31,7 +31,7 @@ func init() {
 			e.must(err)
 		}
 		if _, off := args["disabled"]; off {
-			e.must(e.store.UpdateWebhookClient(e.t.Context(), w.ID, store.WebhookClientChange{Disabled: new(true)}, "command", now))
+			e.must(e.store.UpdateWebhookClient(e.t.Context(), w.ID, tenants.WebhookClientChange{Disabled: new(true)}, "command", now))
 		}
 		e.name(name, w.ID)
 	}

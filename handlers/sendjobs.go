@@ -11,6 +11,7 @@ import (
 	"newsletterd/handlers/web"
 	"newsletterd/mail"
 	"newsletterd/store"
+	"newsletterd/store/db"
 )
 
 // sendjobs serves /api/send-jobs.
@@ -325,7 +326,7 @@ type jobStatus struct {
 }
 
 func (a sendjobs) cancel(c *web.Call, id string) (jobStatus, error) {
-	j, err := a.store.CancelSendJob(store.By(c, actor(c), c.Now), id, c.Now)
+	j, err := a.store.CancelSendJob(db.By(c, actor(c), c.Now), id, c.Now)
 	return jobStatus{j.ID, j.Status}, err
 }
 

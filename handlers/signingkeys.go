@@ -5,6 +5,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/handlers/web"
 	"newsletterd/store"
+	"newsletterd/store/db"
 )
 
 // signingKeys serves /api/admin/signing-keys: the keys that tokens are signed with, without their private parts.
@@ -40,7 +41,7 @@ func (a signingKeys) list(c *web.Call) ([]signingKey, error) {
 
 // rotate makes the next keys. They are published at once and sign a day later.
 func (a signingKeys) rotate(c *web.Call) ([]signingKey, error) {
-	made, err := auth.RotateKeys(store.By(c, actor(c), c.Now), a.store, c.Now)
+	made, err := auth.RotateKeys(db.By(c, actor(c), c.Now), a.store, c.Now)
 	if err == nil && len(made) == 0 {
 		err = core.Conflictf("conflict", "The next keys wait already.")
 	}

@@ -10,6 +10,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/handlers/web"
 	"newsletterd/store"
+	"newsletterd/store/db"
 	"newsletterd/store/subscribercsv"
 )
 
@@ -330,7 +331,7 @@ func (a subscribers) update(c *web.Call, in subscriberChange) (subscriber, error
 	if in.Preferences == nil {
 		return a.shown(c, l), nil
 	}
-	sub, err := a.store.SetPreferences(store.By(c, actor(c), c.Now), l.ListID, l.Email, *in.Preferences, c.Now)
+	sub, err := a.store.SetPreferences(db.By(c, actor(c), c.Now), l.ListID, l.Email, *in.Preferences, c.Now)
 	if l.Mirrored && core.KindOf(err) == core.NotFound {
 		return subscriber{}, core.Conflictf("conflict", "Another service keeps this subscription: change it there.")
 	}

@@ -6,6 +6,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/handlers/web"
 	"newsletterd/store"
+	"newsletterd/store/tenants"
 )
 
 // SnapshotState is the file that may be copied at any moment.
@@ -128,7 +129,7 @@ func (a system) status(c *web.Call) (s SystemStatus, err error) {
 		s.JobCounts = []store.StatusCount{}
 	}
 	if s.Lists == nil {
-		s.Lists = []store.ListState{}
+		s.Lists = []tenants.ListState{}
 	}
 	return s, err
 }

@@ -10,6 +10,7 @@ import (
 	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/tenants"
 )
 
 func init() {
@@ -20,7 +21,7 @@ func init() {
 		list, email := e.value(args["list"]), core.Email(args["email"])
 		l, err := e.store.List(e.t.Context(), list)
 		e.must(err)
-		e.must(e.store.ApplyBatch(e.t.Context(), store.Nonce{ClientID: "c", Nonce: core.NewID()}, core.FullSync{
+		e.must(e.store.ApplyBatch(e.t.Context(), tenants.Nonce{ClientID: "c", Nonce: core.NewID()}, core.FullSync{
 			SyncID: core.NewID(), BatchNo: 1, BatchTotal: 1, TenantID: l.TenantID, ListID: list, OccurredAt: now,
 			Subscribers: []core.EventSubscriber{{
 				ID: core.NewID(), Email: email, Status: "active",

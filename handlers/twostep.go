@@ -7,7 +7,7 @@ import (
 	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/handlers/web"
-	"newsletterd/store"
+	"newsletterd/store/identity"
 )
 
 const (
@@ -162,7 +162,7 @@ func (a accountPages) changeTwoStep(c *web.Call, who core.Visitor, in twoStepFor
 	case "remove":
 		err, notice = c.Store().RemoveSecondFactor(c, who.User.ID, look, c.Now), wordsOf(c).DidTwoStepOff
 	}
-	if errors.Is(err, core.ErrNotFound) || errors.Is(err, store.ErrFactorSet) {
+	if errors.Is(err, core.ErrNotFound) || errors.Is(err, identity.ErrFactorSet) {
 		err, notice = nil, "" // done in another window: the page shows what is
 	}
 	if err != nil {

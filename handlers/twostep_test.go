@@ -14,7 +14,7 @@ import (
 	"newsletterd/auth"
 	"newsletterd/auth/authtest"
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/identity"
 	"newsletterd/store/storetest"
 )
 
@@ -68,7 +68,7 @@ func (e *pageEnv) verifyAnn() {
 	e.Helper()
 	u, err := e.store.UserByEmail(e.Context(), "ann@user.example")
 	if err == nil {
-		_, err = e.store.UpdateUser(e.Context(), u.ID, store.UserInput{Verified: new(true)}, u.CreatedAt)
+		_, err = e.store.UpdateUser(e.Context(), u.ID, identity.UserInput{Verified: new(true)}, u.CreatedAt)
 	}
 	if err != nil {
 		e.Fatal(err)

@@ -16,7 +16,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
-	"newsletterd/store"
+	"newsletterd/store/files"
 )
 
 const (
@@ -76,7 +76,7 @@ func tooManyUploads(who string, n int) error {
 		Sayf("%s may upload %d files at once.", who, n)
 }
 
-func (u *uploads) grow(ctx context.Context) store.Grow {
+func (u *uploads) grow(ctx context.Context) files.Grow {
 	return func(n int) error {
 		if n < 0 {
 			u.memory.Release(int64(-n))

@@ -9,7 +9,8 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
-	"newsletterd/store"
+	"newsletterd/store/devices"
+	"newsletterd/store/files"
 )
 
 // uploadKey names an upload for its user. What arrived of it waits for the rest in case the line breaks.
@@ -17,7 +18,7 @@ type uploadKey struct{ user, key string }
 
 // keyedUpload is an upload that is under way, where up is nil, or waits since a time.
 type keyedUpload struct {
-	up    *store.Upload
+	up    *devices.Upload
 	since time.Time
 }
 
@@ -54,9 +55,9 @@ var errUnderWay = &core.Error{
 }
 
 // find returns what waits under a key. The caller holds the lock.
-func (u *uploads) find(k uploadKey) (*store.Upload, error) {
+func (u *uploads) find(k uploadKey) (*devices.Upload, error) {
 	maps.DeleteFunc(u.keyed, func(_ uploadKey, w keyedUpload) bool {
-		return w.up != nil && time.Since(w.since) > store.UploadKept // housekeeping removes its chunks
+		return w.up != nil && time.Since(w.since) > files.UploadKept // housekeeping removes its chunks
 	})
 	w, ok := u.keyed[k]
 	if ok && w.up == nil {
@@ -72,7 +73,7 @@ var errOffset = &core.Error{
 }
 
 // goOn returns the upload that waits; without any it is fresh. ended must follow.
-func (u *uploads) goOn(k uploadKey, fresh *store.Upload) (*store.Upload, error) {
+func (u *uploads) goOn(k uploadKey, fresh *devices.Upload) (*devices.Upload, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	up, err := u.find(k)
@@ -87,14 +88,14 @@ func (u *uploads) goOn(k uploadKey, fresh *store.Upload) (*store.Upload, error) 
 }
 
 // ended lets go of an upload, or keeps what has arrived.
-func (u *uploads) ended(ctx context.Context, k uploadKey, up *store.Upload, keep bool) {
+func (u *uploads) ended(ctx context.Context, k uploadKey, up *devices.Upload, keep bool) {
 	if u.release(k, &up, keep); up != nil {
 		up.Close(ctx)
 	}
 }
 
 // release gives the key back. What up is then is to be closed: the upload itself, or one that made room for it.
-func (u *uploads) release(k uploadKey, up **store.Upload, keep bool) {
+func (u *uploads) release(k uploadKey, up **devices.Upload, keep bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	delete(u.keyed, k)

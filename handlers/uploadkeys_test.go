@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/files"
 	"newsletterd/store/storetest"
 )
 
@@ -82,7 +82,7 @@ func TestUploadsGoOn(t *testing.T) {
 	e.handler.options.ModelLimits = core.ModelLimits{Bytes: 8 << 20, BytesPerOwner: 16 << 20}
 	e.step("person ann")
 	e.step("person bob")
-	const mib = store.ChunkSize
+	const mib = files.ChunkSize
 	file := noise(4*mib + 12345)
 	if s := e.uploaded("ann", "k-1"); s != (uploadState{}) {
 		t.Errorf("before: %+v", s)
@@ -144,7 +144,7 @@ func TestUploadsThatWaitAreBounded(t *testing.T) {
 	e := newEnv(t)
 	e.handler.options.ModelLimits = core.ModelLimits{Bytes: 8 << 20, BytesPerOwner: 6 << 20}
 	e.step("person ann")
-	const mib = store.ChunkSize
+	const mib = files.ChunkSize
 	file := noise(2 * mib)
 	for i := range uploadsWaiting + 2 {
 		key := fmt.Sprintf("k%d", i)
@@ -196,7 +196,7 @@ func TestUploadsThatWaitAreForgotten(t *testing.T) {
 		t.Fatal(err)
 	}
 	k := uploadKey{ann.ID, "k"}
-	u.keyed[k] = keyedUpload{up, time.Now().Add(-store.UploadKept + time.Minute)}
+	u.keyed[k] = keyedUpload{up, time.Now().Add(-files.UploadKept + time.Minute)}
 	if is, err := u.find(k); is != up || err != nil {
 		t.Errorf("%v %v", is, err)
 	}
@@ -206,7 +206,7 @@ func TestUploadsThatWaitAreForgotten(t *testing.T) {
 	}); err == nil {
 		t.Error("a file goes on after its end")
 	}
-	u.keyed[k] = keyedUpload{up, time.Now().Add(-store.UploadKept - time.Second)}
+	u.keyed[k] = keyedUpload{up, time.Now().Add(-files.UploadKept - time.Second)}
 	if is, err := u.find(k); is != nil || err != nil || len(u.keyed) > 0 {
 		t.Errorf("%v %v %v", is, err, u.keyed)
 	}

@@ -7,6 +7,8 @@ import (
 	"newsletterd/core"
 	"newsletterd/handlers/web"
 	"newsletterd/store"
+	"newsletterd/store/db"
+	"newsletterd/store/identity"
 )
 
 // users serves /api/admin/users: people with a login, for operators.
@@ -108,7 +110,7 @@ func another(c *web.Call, id string) error {
 
 // behalf is the context of a change to the account of a user.
 func behalf(c *web.Call) *web.Call {
-	c.Context = store.By(c.Context, actor(c), c.Now)
+	c.Context = db.By(c.Context, actor(c), c.Now)
 	return c
 }
 
@@ -202,7 +204,7 @@ func (a users) update(c *web.Call, in userChange) (core.User, error) {
 			return core.User{}, err
 		}
 	}
-	_, err := a.store.UpdateUser(behalf(c), c.ID(), store.UserInput{
+	_, err := a.store.UpdateUser(behalf(c), c.ID(), identity.UserInput{
 		Email: in.Email, Name: in.Name, Verified: in.EmailVerified, Disabled: in.Disabled,
 	}, c.Now)
 	if err == nil && in.DisableClients {

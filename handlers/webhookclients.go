@@ -5,6 +5,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/handlers/web"
 	"newsletterd/store"
+	"newsletterd/store/tenants"
 )
 
 // webhookClients serves /api/admin/webhook-clients: the senders of signed webhooks.
@@ -113,7 +114,7 @@ func (in *webhookClientChange) CheckInput() error {
 }
 
 func (a webhookClients) update(c *web.Call, in webhookClientChange) (webhookClient, error) {
-	err := a.store.UpdateWebhookClient(c, c.ID(), store.WebhookClientChange{Name: in.Name, Disabled: in.Disabled},
+	err := a.store.UpdateWebhookClient(c, c.ID(), tenants.WebhookClientChange{Name: in.Name, Disabled: in.Disabled},
 		actor(c), c.Now)
 	if err != nil {
 		return webhookClient{}, err

@@ -8,6 +8,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/handlers/web"
 	"newsletterd/store"
+	"newsletterd/store/tenants"
 )
 
 // webhooks receives what member services report to the send service.
@@ -123,6 +124,6 @@ func speaksFor(c *web.Call, tenantID string) error {
 }
 
 // nonceOf is that of a signed request, whose headers were checked.
-func nonceOf(c *web.Call) store.Nonce {
-	return store.Nonce{ClientID: c.Caller.ClientID, Nonce: c.Request.Header.Get(auth.HeaderNonce)}
+func nonceOf(c *web.Call) tenants.Nonce {
+	return tenants.Nonce{ClientID: c.Caller.ClientID, Nonce: c.Request.Header.Get(auth.HeaderNonce)}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
 )
 
 // SubscriptionInput is what an operator asks for who adds one address to a list.
@@ -31,8 +32,8 @@ func (s *Store) AddSubscription(ctx context.Context, a SubscriptionInput, actor 
 	im.proof = core.ProofAdmin
 	rows := []ImportRow{{Email: a.Email, Preferences: a.Preferences}}
 	im.prepare(rows)
-	err = s.update(ctx, func(tx *Tx) error {
-		was, err := tx.mayAdd(im.list, &rows[0])
+	err = s.Update(ctx, func(tx *db.Tx) error {
+		was, err := mayAdd(tx, im.list, &rows[0])
 		if err != nil {
 			return err
 		}
@@ -43,22 +44,22 @@ func (s *Store) AddSubscription(ctx context.Context, a SubscriptionInput, actor 
 		if _, err := add.run(tx, []importStep{{rows: rows}}, nil); err != nil {
 			return err
 		}
-		if sub, err = tx.subscription(im.list.ID, rows[0].id); err != nil {
+		if sub, err = subscription(tx, im.list.ID, rows[0].id); err != nil {
 			return err
 		}
 		if changed = add.counts.Added+add.counts.Updated > 0; !changed {
 			return nil
 		}
-		tx.tell("status", was, sub.Status)
-		return tx.audit(now, actor, "subscription.create", im.list.TenantID, a.Email.Mask())
+		tx.Tell("status", was, sub.Status)
+		return tx.Audit(now, actor, "subscription.create", im.list.TenantID, a.Email.Mask())
 	})
 	return sub, changed, err
 }
 
 // mayAdd returns the status that the address has on the list; empty: none. It fails with a Conflict where the address
 // must not be added.
-func (tx *Tx) mayAdd(list *core.ListWithTenant, r *ImportRow) (status string, err error) {
-	stands, err := tx.suppressions(r.key, list.TenantID)
+func mayAdd(tx *db.Tx, list *core.ListWithTenant, r *ImportRow) (status string, err error) {
+	stands, err := suppressions(tx, r.key, list.TenantID)
 	if err != nil {
 		return "", err
 	}
@@ -67,7 +68,7 @@ func (tx *Tx) mayAdd(list *core.ListWithTenant, r *ImportRow) (status string, er
 			return "", core.Conflictf("suppressed", "The address is not mailed: it is %s.", s.Kind)
 		}
 	}
-	sub, err := tx.subscription(list.ID, r.id)
+	sub, err := subscription(tx, list.ID, r.id)
 	if errors.Is(err, core.ErrNotFound) {
 		return "", nil
 	}
@@ -79,12 +80,12 @@ func (tx *Tx) mayAdd(list *core.ListWithTenant, r *ImportRow) (status string, er
 }
 
 // auditLeaving notes what an operator has ended. was is the status before.
-func (tx *Tx) auditLeaving(l UnsubscribeRequest, tenantID string, email core.Email, was string,
+func auditLeaving(tx *db.Tx, l UnsubscribeRequest, tenantID string, email core.Email, was string,
 	now core.Instant,
 ) error {
 	if l.Actor == "" {
 		return nil
 	}
-	tx.tell("status", was, core.SubscriptionUnsubscribed)
-	return tx.audit(now, l.Actor, "subscription.delete", tenantID, email.Mask())
+	tx.Tell("status", was, core.SubscriptionUnsubscribed)
+	return tx.Audit(now, l.Actor, "subscription.delete", tenantID, email.Mask())
 }

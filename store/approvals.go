@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/files"
 )
 
 // design is a template or a theme that a campaign is compiled in.
@@ -22,21 +24,21 @@ const layoutsOf = `SELECT id, audit_seen FROM template WHERE tenant_id = ?1 AND 
 	UNION SELECT o.id, o.audit_seen FROM template AS t JOIN template AS o ON o.tenant_id = t.tenant_id AND
 	o.name = t.layout WHERE t.tenant_id = ?1 AND t.name = ?2`
 
-func layouts(q querier, tenantID string, f *core.CampaignFields) (all []design, err error) {
+func layouts(q db.Querier, tenantID string, f *core.CampaignFields) (all []design, err error) {
 	if f.Content.Layout != "" {
-		err = q.all(&all, layoutsOf, tenantID, f.Content.Layout)
+		err = q.All(&all, layoutsOf, tenantID, f.Content.Layout)
 	}
 	return all, err
 }
 
 // designs are the templates and the theme of a campaign. Built-in ones have no record.
-func designs(q querier, tenantID string, f *core.CampaignFields) (all []design, err error) {
+func designs(q db.Querier, tenantID string, f *core.CampaignFields) (all []design, err error) {
 	all, err = layouts(q, tenantID, f)
 	if err != nil || core.IsBuiltInTheme(f.Theme) {
 		return all, err
 	}
 	var theme []design
-	err = q.all(&theme, "SELECT id, audit_seen FROM theme WHERE id = ?", f.Theme)
+	err = q.All(&theme, "SELECT id, audit_seen FROM theme WHERE id = ?", f.Theme)
 	return append(all, theme...), err
 }
 
@@ -58,9 +60,9 @@ const (
 
 // designers reads who has changed the layout or the theme of a campaign, as the audit trail names them, where the tenant
 // asks for a second person. A change counts until someone else has approved a campaign with it.
-func designers(q querier, c *core.Campaign) (all []string, err error) {
+func designers(q db.Querier, c *core.Campaign) (all []string, err error) {
 	var asks bool
-	err = q.get(&asks, "SELECT approval = '"+core.ApprovalSecondPerson+"' FROM tenant WHERE id = ?", c.TenantID)
+	err = q.Get(&asks, "SELECT approval = '"+core.ApprovalSecondPerson+"' FROM tenant WHERE id = ?", c.TenantID)
 	if errors.Is(err, core.ErrNotFound) || err == nil && !asks {
 		return nil, nil
 	}
@@ -78,7 +80,7 @@ func designers(q querier, c *core.Campaign) (all []string, err error) {
 	// The built-in default stands in for a template of this name that is gone: then no record is left to look at.
 	if err == nil && f.Content.Layout == core.DefaultTemplate {
 		var gone []string
-		err = q.all(&gone, removersOf, c.TenantID, c.AuditSeen, core.DefaultTemplate)
+		err = q.All(&gone, removersOf, c.TenantID, c.AuditSeen, core.DefaultTemplate)
 		all = append(all, gone...)
 	}
 	if err != nil {
@@ -88,17 +90,17 @@ func designers(q querier, c *core.Campaign) (all []string, err error) {
 	return append(all, keepers...), err
 }
 
-func changersOf(q querier, in []design, all *[]string) error {
+func changersOf(q db.Querier, in []design, all *[]string) error {
 	text, err := json.Marshal(in)
 	if err != nil {
 		return err
 	}
-	return q.all(all, designersOf, string(text))
+	return q.All(all, designersOf, string(text))
 }
 
 // vouchForDesigns notes that a user has approved what a campaign is compiled in, up to an entry of the trail: what others have
 // changed until then no longer makes them writers.
-func (tx *Tx) vouchForDesigns(tenantID string, f *core.CampaignFields, by string, entry int64) error {
+func vouchForDesigns(tx *db.Tx, tenantID string, f *core.CampaignFields, by string, entry int64) error {
 	in, err := designs(tx, tenantID, f)
 	if err != nil || core.ActorUser(by) == "" {
 		return err
@@ -116,7 +118,7 @@ func (tx *Tx) vouchForDesigns(tenantID string, f *core.CampaignFields, by string
 			continue
 		}
 		for _, table := range []string{"template", "theme"} {
-			if _, err := tx.exec("UPDATE "+table+" SET audit_seen = ? WHERE id = ?", entry, d.ID); err != nil {
+			if _, err := tx.Exec("UPDATE "+table+" SET audit_seen = ? WHERE id = ?", entry, d.ID); err != nil {
 				return err
 			}
 		}
@@ -126,7 +128,7 @@ func (tx *Tx) vouchForDesigns(tenantID string, f *core.CampaignFields, by string
 
 // keepersOf reads who has created or changed the OAuth clients among some actors: what a program writes is theirs, since
 // they may hold its secret.
-func keepersOf(q querier, actors []string) (all []string, err error) {
+func keepersOf(q db.Querier, actors []string) (all []string, err error) {
 	programs := core.Strings{}
 	for _, actor := range actors {
 		if id, ok := strings.CutPrefix(actor, "client:"); ok {
@@ -134,13 +136,13 @@ func keepersOf(q querier, actors []string) (all []string, err error) {
 		}
 	}
 	if len(programs) > 0 {
-		err = q.all(&all, clientKeepers, programs.Column())
+		err = q.All(&all, clientKeepers, programs.Column())
 	}
 	return all, err
 }
 
 // withDesigners fills in who has designed a campaign that is not frozen.
-func withDesigners(q querier, c *core.Campaign) (err error) {
+func withDesigners(q db.Querier, c *core.Campaign) (err error) {
 	if !c.Written() {
 		return nil
 	}
@@ -156,16 +158,16 @@ var ownPictures = regexp.MustCompile(core.MediaPath + `([0-9a-f]{32})/`)
 
 // pictureIsThere is Store.MediaFile without the file.
 const pictureIsThere = `SELECT EXISTS (SELECT 1 FROM media_file AS f WHERE f.sha256 >= ?1 AND f.sha256 < ?1 || 'g'
-	AND f.state = ` + sqlFileWhole + ` AND (EXISTS (SELECT 1 FROM media WHERE mail_no = f.no)
+	AND f.state = ` + files.SQLFileWhole + ` AND (EXISTS (SELECT 1 FROM media WHERE mail_no = f.no)
 	OR EXISTS (SELECT 1 FROM media WHERE full_no = f.no)))`
 
 // cover reads what an approval covers besides what is compiled and frozen: the files of mails. An address of a picture
 // has the digits of its hash in it, so what it shows never changes; but it can be deleted.
-func cover(q querier, c *core.Covered) error {
+func cover(q db.Querier, c *core.Covered) error {
 	c.Attachments, c.Pictures = []core.CoveredFile{}, []string{}
 	for _, id := range c.Fields.Attachments {
 		var f attachedFile
-		err := q.get(&f, attachedFiles+`m.name FROM media AS m JOIN media_file AS f ON f.no = m.full_no WHERE m.id = ?
+		err := q.Get(&f, attachedFiles+`m.name FROM media AS m JOIN media_file AS f ON f.no = m.full_no WHERE m.id = ?
 			AND m.tenant_id = ?`, id, c.Copy.TenantID)
 		if errors.Is(err, core.ErrNotFound) {
 			continue // it can't be approved
@@ -186,7 +188,7 @@ func cover(q querier, c *core.Covered) error {
 				continue
 			}
 			var there bool
-			if err := q.get(&there, pictureIsThere, found[1]); err != nil {
+			if err := q.Get(&there, pictureIsThere, found[1]); err != nil {
 				return err
 			}
 			if there {
@@ -208,7 +210,7 @@ func (s *Store) ContentChanges(ctx context.Context, c *core.Campaign, f *core.Ca
 		case core.ChangedTheme:
 			filters = append(filters, core.AuditFilter{Object: f.Theme, Action: "theme"})
 		case core.ChangedLayout:
-			records, err := layouts(s.reads(ctx), c.TenantID, f)
+			records, err := layouts(s.Reads(ctx), c.TenantID, f)
 			if err != nil {
 				return nil, err
 			}

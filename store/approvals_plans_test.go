@@ -4,11 +4,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"newsletterd/store/db"
 )
 
 // What an approval looks up is found by index, whatever the statistics say: also in the long trail of a large tenant.
 func TestApprovalsAreReadByIndex(t *testing.T) {
-	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
+	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
 	queries := map[string]string{
 		layoutsOf: "SCAN", designersOf: "audit USING INDEX audit_object", removersOf: "audit USING INDEX audit_tenant",
 		pictureIsThere: "SEARCH f USING",

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
 )
 
 // attachedFile is a file that is attached to a mail.
@@ -20,7 +21,7 @@ const attachedFiles = "SELECT f.no, f.sha256, f.type, f.width, f.height, f.bytes
 // core.ErrStorage.
 func (s *Store) Attachments(ctx context.Context, copyID string) ([]core.Attachment, error) {
 	var found []attachedFile
-	if err := s.all(ctx, &found, attachedFiles+`a.name FROM attachment AS a JOIN media_file AS f ON f.no = a.file_no
+	if err := s.All(ctx, &found, attachedFiles+`a.name FROM attachment AS a JOIN media_file AS f ON f.no = a.file_no
 		WHERE a.copy_id = ? ORDER BY a.place`, copyID); err != nil {
 		return nil, err
 	}
@@ -75,11 +76,11 @@ func (s *Store) readAttachments(ctx context.Context, found []attachedFile) ([]co
 
 // attached returns the files of media that a campaign of a tenant is to bring along. Invalid, on attachments: one is not
 // the tenant's, or they are too large together.
-func (tx *Tx) attached(tenantID string, ids []string) (found []attachedFile, err error) {
+func attached(tx *db.Tx, tenantID string, ids []string) (found []attachedFile, err error) {
 	total := int64(0)
 	for _, id := range ids {
 		var f attachedFile
-		err := tx.get(&f, attachedFiles+`m.name FROM media AS m JOIN media_file AS f ON f.no = m.full_no WHERE m.id = ?
+		err := tx.Get(&f, attachedFiles+`m.name FROM media AS m JOIN media_file AS f ON f.no = m.full_no WHERE m.id = ?
 			AND m.tenant_id = ?`, id, tenantID)
 		if errors.Is(err, core.ErrNotFound) {
 			return nil, noMedia(id)
@@ -98,10 +99,10 @@ func (tx *Tx) attached(tenantID string, ids []string) (found []attachedFile, err
 }
 
 // attach keeps the files of media for a copy of a campaign.
-func (tx *Tx) attach(copyID, tenantID string, ids []string) error {
-	found, err := tx.attached(tenantID, ids)
+func attach(tx *db.Tx, copyID, tenantID string, ids []string) error {
+	found, err := attached(tx, tenantID, ids)
 	for i := 0; i < len(found) && err == nil; i++ {
-		_, err = tx.exec("INSERT INTO attachment (copy_id, place, name, file_no) VALUES (?, ?, ?, ?)", copyID, i,
+		_, err = tx.Exec("INSERT INTO attachment (copy_id, place, name, file_no) VALUES (?, ?, ?, ?)", copyID, i,
 			found[i].Name, found[i].No)
 	}
 	return err

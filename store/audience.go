@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
 )
 
 // candidate is a subscriber of a list who may be mailed.
@@ -44,7 +46,7 @@ const fewestExpanded = 10
 
 // expandLists is expand for a job that goes to several lists, one after the other, or leaves readers out. Who is a recipient by an earlier list
 // already does not become one again: that is looked up among the rows, which are written with the position.
-func (tx *Tx) expandLists(j *core.SendJob, after, mark string, step int64) (more bool, err error) {
+func expandLists(tx *db.Tx, j *core.SendJob, after, mark string, step int64) (more bool, err error) {
 	parts, err := jobParts(tx, j)
 	if err != nil {
 		return false, err
@@ -56,48 +58,48 @@ func (tx *Tx) expandLists(j *core.SendJob, after, mark string, step int64) (more
 		return false, err
 	}
 	step = max(fewestExpanded, step/int64(1+place+narrowing.Searches()))
-	err = tx.get(&upper, "SELECT id FROM subscriber WHERE list_id = ? AND id > ? ORDER BY id LIMIT 1 OFFSET ?", list,
+	err = tx.Get(&upper, "SELECT id FROM subscriber WHERE list_id = ? AND id > ? ORDER BY id LIMIT 1 OFFSET ?", list,
 		after, step-1)
 	if err != nil && !errors.Is(err, core.ErrNotFound) {
 		return false, err
 	}
 	more = err == nil
 	var found []candidate
-	if err := tx.all(&found, candidatesOfList, list, after, upper, nil, nil, j.TenantID); err != nil {
+	if err := tx.All(&found, candidatesOfList, list, after, upper, nil, nil, j.TenantID); err != nil {
 		return false, err
 	}
 	all := len(found)
 	if found, err = notReached(tx.DB(), tx, found, j.No, parts[:place]); err != nil {
 		return false, err
 	}
-	if found, err = tx.notInRetried(found, j, place); err != nil {
+	if found, err = notInRetried(tx, found, j, place); err != nil {
 		return false, err
 	}
 	duplicates := all - len(found)
 	if found, err = narrow(tx.DB(), tx, found, &narrowing); err != nil {
 		return false, err
 	}
-	if err := tx.addRecipients(j, found); err != nil {
+	if err := addRecipients(tx, j, found); err != nil {
 		return false, err
 	}
 	n := int64(len(found))
 	if !more && place+1 < len(parts) {
-		if err := tx.beginList(j, int64(place)+1, n); err != nil {
+		if err := beginList(tx, j, int64(place)+1, n); err != nil {
 			return false, err
 		}
 		more, mark, upper = true, restOfList, ""
 	}
-	return more, tx.one(`UPDATE send_job SET recipients = recipients + ?, expanded_to = ?, expanded = ?, duplicates =
+	return more, tx.One(`UPDATE send_job SET recipients = recipients + ?, expanded_to = ?, expanded = ?, duplicates =
 		duplicates + ?, excluded = excluded + ? WHERE no = ?`, n, mark+upper, !more, duplicates, all-duplicates-len(found),
 		j.No)
 }
 
 // notInRetried drops the candidates whom the job that j retries has reached by a list before the one at a place.
-func (tx *Tx) notInRetried(found []candidate, j *core.SendJob, place int) ([]candidate, error) {
+func notInRetried(tx *db.Tx, found []candidate, j *core.SendJob, place int) ([]candidate, error) {
 	if j.RetryOf == "" {
 		return found, nil
 	}
-	old, err := tx.sendJob(j.RetryOf)
+	old, err := sendJob(tx, j.RetryOf)
 	if err != nil {
 		return nil, err
 	}
@@ -109,11 +111,11 @@ func (tx *Tx) notInRetried(found []candidate, j *core.SendJob, place int) ([]can
 }
 
 // narrow drops the candidates whom a campaign leaves out.
-func narrow(s *DB, r querier, found []candidate, n *core.Narrowing) ([]candidate, error) {
+func narrow(s *db.DB, r db.Querier, found []candidate, n *core.Narrowing) ([]candidate, error) {
 	for _, list := range n.ExcludeListIDs {
 		var err error
 		if found, err = without(s, found, list, func(ids string) (places []int, err error) {
-			return places, r.all(&places, activeAmong, list, ids)
+			return places, r.All(&places, activeAmong, list, ids)
 		}); err != nil {
 			return nil, err
 		}
@@ -128,7 +130,7 @@ func narrow(s *DB, r querier, found []candidate, n *core.Narrowing) ([]candidate
 				return nil, err
 			}
 			if found, err = without(s, found, p.ListID, func(ids string) (places []int, err error) {
-				return places, r.all(&places, sentAmong, p.jobNo, p.After+1, p.To, ids)
+				return places, r.All(&places, sentAmong, p.jobNo, p.After+1, p.To, ids)
 			}); err != nil {
 				return nil, err
 			}
@@ -148,7 +150,7 @@ var (
 )
 
 // following drops the candidates whom a campaign that follows another does not go to.
-func following(s *DB, r querier, found []candidate, f *core.FollowUp) ([]candidate, error) {
+func following(s *db.DB, r db.Querier, found []candidate, f *core.FollowUp) ([]candidate, error) {
 	if f == nil || len(found) == 0 {
 		return found, nil
 	}
@@ -165,7 +167,7 @@ func following(s *DB, r querier, found []candidate, f *core.FollowUp) ([]candida
 			}
 		}
 		var places []int
-		if err = r.all(&places, query, p.jobNo, p.After+1, p.To, idsOn(s, found, p.ListID)); err != nil {
+		if err = r.All(&places, query, p.jobNo, p.After+1, p.To, idsOn(s, found, p.ListID)); err != nil {
 			return nil, err
 		}
 		for _, at := range places {
@@ -182,13 +184,13 @@ func following(s *DB, r querier, found []candidate, f *core.FollowUp) ([]candida
 }
 
 // recipientsKnown reports whether the recipients of a job by a list are still kept.
-func recipientsKnown(r querier, p sentPart) (there bool, err error) {
-	err = r.get(&there, "SELECT EXISTS (SELECT 1 FROM recipient WHERE job_no = ? AND seq = ?)", p.jobNo, p.After+1)
+func recipientsKnown(r db.Querier, p sentPart) (there bool, err error) {
+	err = r.Get(&there, "SELECT EXISTS (SELECT 1 FROM recipient WHERE job_no = ? AND seq = ?)", p.jobNo, p.After+1)
 	return there, err
 }
 
 // mayExclude returns a conflict where it is no longer known whom a campaign was sent to that is left out.
-func (tx *Tx) mayExclude(campaigns []string) error {
+func mayExclude(tx *db.Tx, campaigns []string) error {
 	for _, id := range campaigns {
 		parts, err := campaignParts(tx, id)
 		if err != nil {
@@ -208,7 +210,7 @@ func (tx *Tx) mayExclude(campaigns []string) error {
 }
 
 // mayFollow returns a conflict where a campaign can't go to readers of another one, or not once more.
-func (tx *Tx) mayFollow(f *core.FollowUp, t *core.Tenant) error {
+func mayFollow(tx *db.Tx, f *core.FollowUp, t *core.Tenant) error {
 	if f == nil {
 		return nil
 	}
@@ -219,7 +221,7 @@ func (tx *Tx) mayFollow(f *core.FollowUp, t *core.Tenant) error {
 		Again   bool `db:"again"`
 		Known   bool `db:"known"`
 	}
-	err := tx.get(&of, `SELECT coalesce(sum(sent), 0) > 0 AS sent, coalesce(max(status IN ('pending', 'running')), 0) AS open,
+	err := tx.Get(&of, `SELECT coalesce(sum(sent), 0) > 0 AS sent, coalesce(max(status IN ('pending', 'running')), 0) AS open,
 		coalesce(min(recipients = 0 OR EXISTS (SELECT 1 FROM recipient WHERE job_no = send_job.no AND seq = 1)), 0) AS known,
 		coalesce(min((tracked & 5) = 1) AND sum(opened) > 0, 0) AS tracked, EXISTS (SELECT 1 FROM send_job WHERE tenant_id = ?2 AND narrowing <> ''
 			AND narrowing->>'$.audience.of' = ?1 AND narrowing->>'$.audience.who' = '`+core.FollowUnopened+`' AND
@@ -250,9 +252,9 @@ type sentPart struct {
 }
 
 // campaignParts returns all lists of all jobs of a campaign that have any recipients.
-func campaignParts(r querier, campaignID string) (parts []sentPart, err error) {
+func campaignParts(r db.Querier, campaignID string) (parts []sentPart, err error) {
 	var jobs []core.SendJob
-	if err := r.all(&jobs, "SELECT "+sendJobColumns+" FROM send_job WHERE campaign_id = ? AND recipients > 0 ORDER BY no",
+	if err := r.All(&jobs, "SELECT "+sendJobColumns+" FROM send_job WHERE campaign_id = ? AND recipients > 0 ORDER BY no",
 		campaignID); err != nil {
 		return nil, err
 	}
@@ -272,7 +274,7 @@ func campaignParts(r querier, campaignID string) (parts []sentPart, err error) {
 
 // without drops the candidates that a query finds by the ids that their addresses have on a list. It gets these as a
 // JSON array, and returns which of them it has found.
-func without(s *DB, found []candidate, list string, query func(ids string) ([]int, error)) ([]candidate, error) {
+func without(s *db.DB, found []candidate, list string, query func(ids string) ([]int, error)) ([]candidate, error) {
 	if len(found) == 0 {
 		return found, nil
 	}
@@ -294,23 +296,23 @@ func without(s *DB, found []candidate, list string, query func(ids string) ([]in
 }
 
 // idsOn returns the ids that the addresses of candidates have on a list, as a JSON array.
-func idsOn(s *DB, found []candidate, list string) string {
+func idsOn(s *db.DB, found []candidate, list string) string {
 	ids := make([]string, len(found))
-	of := s.subscriptionIDs(list)
+	of := s.SubscriptionIDs(list)
 	for i := range found {
-		ids[i] = of.of(found[i].EmailKey)
+		ids[i] = of.Of(found[i].EmailKey)
 	}
-	return jsonOf(ids)
+	return db.JsonOf(ids)
 }
 
 // notReached drops the candidates who are recipients of a job by one of some lists.
-func notReached(s *DB, r querier, found []candidate, jobNo int64, parts []jobPart) (_ []candidate, err error) {
+func notReached(s *db.DB, r db.Querier, found []candidate, jobNo int64, parts []jobPart) (_ []candidate, err error) {
 	for _, p := range parts {
 		if p.To <= p.After {
 			continue
 		}
 		if found, err = without(s, found, p.ListID, func(ids string) (places []int, err error) {
-			return places, r.all(&places, reachedAmong, jobNo, p.After+1, p.To, ids)
+			return places, r.All(&places, reachedAmong, jobNo, p.After+1, p.To, ids)
 		}); err != nil {
 			return nil, err
 		}
@@ -319,7 +321,7 @@ func notReached(s *DB, r querier, found []candidate, jobNo int64, parts []jobPar
 }
 
 // addRecipients makes candidates the next recipients of a job.
-func (tx *Tx) addRecipients(j *core.SendJob, found []candidate) error {
+func addRecipients(tx *db.Tx, j *core.SendJob, found []candidate) error {
 	if len(found) == 0 {
 		return nil
 	}
@@ -331,15 +333,15 @@ func (tx *Tx) addRecipients(j *core.SendJob, found []candidate) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.exec(`INSERT INTO recipient (job_no, seq, subscriber_id, email_key)
+	_, err = tx.Exec(`INSERT INTO recipient (job_no, seq, subscriber_id, email_key)
 		SELECT ?1, ?2 + 1 + key, value->>0, value->>1 FROM json_each(?3)`, j.No, j.Recipients, string(text))
 	return err
 }
 
 // judgeNarrowing returns an Invalid error where a list or a campaign that is left out is not the tenant's.
-func (tx *Tx) judgeNarrowing(tenantID string, n *core.Narrowing) error {
+func judgeNarrowing(tx *db.Tx, tenantID string, n *core.Narrowing) error {
 	for _, id := range n.ExcludeListIDs {
-		l, err := tx.list(id)
+		l, err := tenants.ReadList(tx, id)
 		if errors.Is(err, core.ErrListNotFound) || err == nil && l.TenantID != tenantID {
 			return core.Invalidf("exclude_list_ids", "exclude_list_ids: there is no list %s of the tenant.", id)
 		}
@@ -348,19 +350,19 @@ func (tx *Tx) judgeNarrowing(tenantID string, n *core.Narrowing) error {
 		}
 	}
 	for _, id := range n.ExcludeCampaignIDs {
-		if err := tx.campaignOf(tenantID, "exclude_campaign_ids", id); err != nil {
+		if err := campaignOf(tx, tenantID, "exclude_campaign_ids", id); err != nil {
 			return err
 		}
 	}
 	if n.Audience == nil {
 		return nil
 	}
-	return tx.campaignOf(tenantID, "audience.of", n.Audience.Of)
+	return campaignOf(tx, tenantID, "audience.of", n.Audience.Of)
 }
 
 // campaignOf returns an Invalid error on a field where there is no such campaign of a tenant.
-func (tx *Tx) campaignOf(tenantID, field, id string) error {
-	c, err := tx.campaign(id)
+func campaignOf(tx *db.Tx, tenantID, field, id string) error {
+	c, err := campaign(tx, id)
 	if errors.Is(err, core.ErrCampaignNotFound) || err == nil && c.TenantID != tenantID {
 		return core.Invalidf(field, "%s: there is no campaign %s of the tenant.", field, id)
 	}
@@ -395,7 +397,7 @@ func (s *Store) CountAudience(ctx context.Context, tenantID string, f *core.Camp
 		return a, nil
 	}
 	var last []int64
-	if err := s.all(ctx, &last, lastMailings, f.ListIDs[0]); err != nil {
+	if err := s.All(ctx, &last, lastMailings, f.ListIDs[0]); err != nil {
 		return a, err
 	}
 	a.SetUsual(last)
@@ -412,7 +414,7 @@ func (s *Store) CountAudience(ctx context.Context, tenantID string, f *core.Camp
 			if a.AtLeast = budget > 0 && a.Active > 0 && time.Since(begun) > budget; a.AtLeast {
 				return a, nil
 			}
-			err = s.snapshotRead(ctx, func(r *Reader) error {
+			err = s.SnapshotRead(ctx, func(r *db.Reader) error {
 				after, more, err = s.countStep(r, &a, tenantID, f, place, after)
 				return err
 			})
@@ -421,7 +423,7 @@ func (s *Store) CountAudience(ctx context.Context, tenantID string, f *core.Camp
 	return a, errors.Join(err, ctx.Err())
 }
 
-func (s *Store) countStep(r *Reader, a *core.Audience, tenantID string, f *core.CampaignFields, place int, after string) (
+func (s *Store) countStep(r *db.Reader, a *core.Audience, tenantID string, f *core.CampaignFields, place int, after string) (
 	_ string, more bool, err error,
 ) {
 	var rows []struct {
@@ -429,7 +431,7 @@ func (s *Store) countStep(r *Reader, a *core.Audience, tenantID string, f *core.
 		Why int `db:"why"`
 	}
 	step := max(fewestExpanded, audienceStep/(1+place+f.Narrowing.Searches()))
-	err = r.all(&rows, countedOfList, f.ListIDs[place], after, step, nil, nil, tenantID)
+	err = r.All(&rows, countedOfList, f.ListIDs[place], after, step, nil, nil, tenantID)
 	if err != nil || len(rows) == 0 {
 		return after, false, err
 	}
@@ -450,7 +452,7 @@ func (s *Store) countStep(r *Reader, a *core.Audience, tenantID string, f *core.
 	all := len(found)
 	for _, earlier := range f.ListIDs[:place] {
 		if found, err = without(s.DB, found, earlier, func(ids string) (places []int, err error) {
-			return places, r.all(&places, mailableAmong, earlier, ids)
+			return places, r.All(&places, mailableAmong, earlier, ids)
 		}); err != nil {
 			return after, false, err
 		}

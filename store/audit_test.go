@@ -9,13 +9,14 @@ import (
 	"testing"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
 )
 
 // TestBy: what a person does to another's account is written down with who did it; what users do for themselves is not.
 func TestBy(t *testing.T) {
-	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
+	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
 	u := core.NewUser("ann@example.org", 1)
-	op := By(t.Context(), "command:root", 7)
+	op := db.By(t.Context(), "command:root", 7)
 	must(t, s.AddUser(op, u, "", 1))
 	must(t, s.GrantRole(op, u.ID, core.Role{Role: core.RoleOperator}, false, 1))
 	other := core.NewUser("bob@example.org", 1)
@@ -36,7 +37,7 @@ func TestBy(t *testing.T) {
 	must(t, s.LogoutEverywhere(op, u.ID, 1))
 	must(t, s.DeleteUser(op, u.ID))
 	var got []string
-	must(t, s.all(t.Context(), &got,
+	must(t, s.All(t.Context(), &got,
 		"SELECT action FROM audit WHERE actor = 'command:root' AND at = 7 AND object = ? ORDER BY id", u.ID))
 	want := []string{
 		"user.create", "role.grant.operator", "user.password", "role.revoke.operator", "user.logout",
@@ -50,14 +51,14 @@ func TestBy(t *testing.T) {
 // TestTheDaemonLogsWhatCommandsChange: a command has no log of its own, so its changes stand in the daemon's, once.
 func TestTheDaemonLogsWhatCommandsChange(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
-	before := testOpen(t, path, Daemon)
+	before := testOpen(t, path, db.Daemon)
 	must(t, before.AddTenant(t.Context(), core.Tenant{ID: core.NewID(), Name: "old", Status: core.TenantActive},
 		"command:root"))
 	must(t, before.Close())
 	var said bytes.Buffer
-	s, err := Open(t.Context(), Options{Path: path, Log: slog.New(slog.NewTextHandler(&said, nil))})
+	s, err := Open(t.Context(), db.Options{Path: path, Log: slog.New(slog.NewTextHandler(&said, nil))})
 	must(t, err)
-	c := testOpen(t, path, Command)
+	c := testOpen(t, path, db.Command)
 	must(t,
 		c.AddTenant(t.Context(), core.Tenant{ID: core.NewID(), Name: "one", Status: core.TenantActive}, "command:ann"))
 	must(t, s.AddTenant(t.Context(), core.Tenant{ID: core.NewID(), Name: "two", Status: core.TenantActive}, "user:bob"))

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"newsletterd/core"
+	"newsletterd/store/tenants"
 )
 
 // auditNouns are where the names of the records of the audit trail stand, by the noun of an action: a statement that
@@ -15,8 +16,8 @@ var auditNouns = map[string]string{
 		"r.campaign_id"),
 	"dkim":             namesOf("dkim_key", "r.domain || ' (' || r.selector || ')'", "''"),
 	"domain":           namesOf("sender_domain", "r.domain", "''"),
-	"user":             namesOf("user", userName, "''"),
-	"role":             namesOf("user", userName, "''"),
+	"user":             namesOf("user", tenants.UserName, "''"),
+	"role":             namesOf("user", tenants.UserName, "''"),
 	"list":             withDeleted("list"),
 	"template":         namesOf("template", "r.name", "''"),
 	"theme":            namesOf("theme", "r.name", "''"),
@@ -68,7 +69,7 @@ func (s *Store) NameAudited(ctx context.Context, entries []core.AuditEntry) erro
 	names := map[string]map[string]named{}
 	for noun, list := range ids {
 		var rows []named
-		if err := s.all(ctx, &rows, auditNouns[noun], list.Column()); err != nil {
+		if err := s.All(ctx, &rows, auditNouns[noun], list.Column()); err != nil {
 			return err
 		}
 		names[noun] = map[string]named{}

@@ -7,20 +7,22 @@ import (
 	"testing"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
 )
 
 // BenchmarkGroupCommit inserts one row an operation, durable before it returns, from 1, 16 and 64 producers.
 func BenchmarkGroupCommit(b *testing.B) {
 	for _, producers := range []int{1, 16, 64} {
 		b.Run(fmt.Sprintf("producers=%d", producers), func(b *testing.B) {
-			s := testOpen(b, filepath.Join(b.TempDir(), "a.db"), Daemon)
+			s := testOpen(b, filepath.Join(b.TempDir(), "a.db"), db.Daemon)
 			var n atomic.Int64
 			b.SetParallelism(max(producers/2, 1))
 			b.RunParallel(func(pb *testing.PB) {
 				for pb.Next() {
 					i := n.Add(1)
-					err := s.update(b.Context(), func(tx *Tx) error {
-						_, err := tx.exec("INSERT INTO seen_nonce (client_id, nonce, expires_at) VALUES ('c', ?, 1)",
+					err := s.Update(b.Context(), func(tx *db.Tx) error {
+						_, err := tx.Exec("INSERT INTO seen_nonce (client_id, nonce, expires_at) VALUES ('c', ?, 1)",
 							fmt.Sprint(i))
 						return err
 					})
@@ -38,12 +40,12 @@ func BenchmarkGroupCommit(b *testing.B) {
 
 // BenchmarkSubscribe asks for new addresses from 64 producers and records their mails as the mailer does.
 func BenchmarkSubscribe(b *testing.B) {
-	s := testOpen(b, filepath.Join(b.TempDir(), "a.db"), Daemon)
+	s := testOpen(b, filepath.Join(b.TempDir(), "a.db"), db.Daemon)
 	listID, tenantID := core.NewID(), core.NewID()
-	err := s.update(b.Context(), func(tx *Tx) error {
-		_, err := tx.exec("INSERT INTO tenant (id, name, created_at, updated_at) VALUES (?, 'T', 1, 1)", tenantID)
+	err := s.Update(b.Context(), func(tx *db.Tx) error {
+		_, err := tx.Exec("INSERT INTO tenant (id, name, created_at, updated_at) VALUES (?, 'T', 1, 1)", tenantID)
 		if err == nil {
-			_, err = tx.exec("INSERT INTO list (id, tenant_id, name, created_at, updated_at) VALUES (?, ?, 'L', 1, 1)",
+			_, err = tx.Exec("INSERT INTO list (id, tenant_id, name, created_at, updated_at) VALUES (?, ?, 'L', 1, 1)",
 				listID, tenantID)
 		}
 		return err
@@ -62,9 +64,9 @@ func BenchmarkSubscribe(b *testing.B) {
 				Origin: core.Origin{Remote: "192.0.2.1", UserAgent: "Go-http-client/1.1"},
 			}, core.Instant(i))
 			if err == nil && i%64 == 0 {
-				results := make([]MailResult, 64)
+				results := make([]tenants.MailResult, 64)
 				for k := range results {
-					results[k] = MailResult{ID: i - 64 + int64(k), Sent: true}
+					results[k] = tenants.MailResult{ID: i - 64 + int64(k), Sent: true}
 				}
 				err = s.FinishMails(b.Context(), results, core.Instant(i))
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
 )
 
 const (
@@ -27,9 +28,9 @@ const (
 func (s *Store) CampaignBounces(ctx context.Context, campaignID string) (core.Bounces, error) {
 	var all []core.Bounced
 	partial := false
-	err := s.snapshotRead(ctx, func(r *Reader) error {
+	err := s.SnapshotRead(ctx, func(r *db.Reader) error {
 		var jobs []int64
-		err := r.all(&jobs, "SELECT no FROM send_job INDEXED BY send_job_campaign "+
+		err := r.All(&jobs, "SELECT no FROM send_job INDEXED BY send_job_campaign "+
 			"WHERE campaign_id = ? AND recipients > 0 "+
 			"ORDER BY no DESC LIMIT 20", campaignID)
 		if err != nil || len(jobs) == 0 {
@@ -37,7 +38,7 @@ func (s *Store) CampaignBounces(ctx context.Context, campaignID string) (core.Bo
 		}
 		take := func(query string, args ...any) error {
 			var some []core.Bounced
-			err := r.all(&some, query, args...)
+			err := r.All(&some, query, args...)
 			all, partial = append(all, some...), partial || len(some) == core.BounceSample
 			return err
 		}

@@ -11,12 +11,14 @@ import (
 	"strconv"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
 )
 
 var (
-	campaignTable = tableOf[core.Campaign]("campaign", []string{"no", "job_id"},
+	campaignTable = db.TableOf[core.Campaign]("campaign", []string{"no", "job_id"},
 		[]string{"tenant_id", "created_by", "created_at"})
-	versionTable = tableOf[core.CampaignVersion]("campaign_version", []string{"no"}, nil)
+	versionTable = db.TableOf[core.CampaignVersion]("campaign_version", []string{"no"}, nil)
 )
 
 const jobOfCampaign = ", coalesce((SELECT id FROM send_job WHERE no = campaign.job_no), '') AS job_id"
@@ -36,16 +38,16 @@ type CampaignFilter struct {
 
 // Campaign reads a campaign. core.ErrCampaignNotFound: there is none, or its tenant was deleted.
 func (s *Store) Campaign(ctx context.Context, id string) (c core.Campaign, err error) {
-	err = s.get(ctx, &c, "SELECT no, "+campaignTable.columns+jobOfCampaign+` FROM campaign WHERE id = ?
+	err = s.Get(ctx, &c, "SELECT no, "+campaignTable.Columns+jobOfCampaign+` FROM campaign WHERE id = ?
 		AND tenant_id IN (SELECT id FROM tenant WHERE deleted_at = 0)`, id)
 	if err == nil {
-		err = withDesigners(s.reads(ctx), &c)
+		err = withDesigners(s.Reads(ctx), &c)
 	}
 	return c, noCampaign(err)
 }
 
-func (tx *Tx) campaign(id string) (c core.Campaign, err error) {
-	err = tx.get(&c, "SELECT no, "+campaignTable.columns+jobOfCampaign+" FROM campaign WHERE id = ?", id)
+func campaign(tx *db.Tx, id string) (c core.Campaign, err error) {
+	err = tx.Get(&c, "SELECT no, "+campaignTable.Columns+jobOfCampaign+" FROM campaign WHERE id = ?", id)
 	if err == nil {
 		err = withDesigners(tx, &c)
 	}
@@ -68,7 +70,7 @@ func (s *Store) Campaigns(ctx context.Context, f CampaignFilter, page core.Page)
 			return nil, core.ErrInvalidCursor
 		}
 	}
-	query := "SELECT no, " + campaignTable.columns + jobOfCampaign + " FROM campaign"
+	query := "SELECT no, " + campaignTable.Columns + jobOfCampaign + " FROM campaign"
 	if len(f.Tenants) == 1 && !f.All {
 		query += " INDEXED BY campaign_tenant"
 	}
@@ -82,9 +84,9 @@ func (s *Store) Campaigns(ctx context.Context, f CampaignFilter, page core.Page)
 		args = append(args, f.Tenants[0])
 	default:
 		query += "AND +tenant_id IN (SELECT value FROM json_each(?6)) "
-		args = append(args, jsonOf(f.Tenants))
+		args = append(args, db.JsonOf(f.Tenants))
 	}
-	err = s.all(ctx, &cs, query+"ORDER BY no DESC LIMIT +?5", args...)
+	err = s.All(ctx, &cs, query+"ORDER BY no DESC LIMIT +?5", args...)
 	return cs, err
 }
 
@@ -102,40 +104,40 @@ func (s *Store) AddCampaign(ctx context.Context, c core.Campaign, f *core.Campai
 func (s *Store) AddCampaignOnce(ctx context.Context, c core.Campaign, f *core.CampaignFields, key string,
 	bodyHash []byte,
 ) (core.Campaign, error) {
-	err := s.update(ctx, func(tx *Tx) error {
+	err := s.Update(ctx, func(tx *db.Tx) error {
 		if key != "" {
-			if done, err := tx.madeBefore(&c, key, bodyHash); done || err != nil {
+			if done, err := madeBefore(tx, &c, key, bodyHash); done || err != nil {
 				return err
 			}
 		}
-		if err := tx.watch("campaign", c.ID); err != nil {
+		if err := tx.Watch("campaign", c.ID); err != nil {
 			return err
 		}
-		if err := tx.judgeCampaign(c.TenantID, f); err != nil {
+		if err := judgeCampaign(tx, c.TenantID, f); err != nil {
 			return err
 		}
-		if err := tx.settleTheme(c.TenantID, f); err != nil {
+		if err := tenants.SettleTheme(tx, c.TenantID, f); err != nil {
 			return err
 		}
 		text, err := json.Marshal(f)
 		if err != nil {
 			return err
 		}
-		if err := tx.addCampaign(&c, f.ListIDs, string(text)); err != nil {
+		if err := addCampaign(tx, &c, f.ListIDs, string(text)); err != nil {
 			return err
 		}
-		return tx.audit(c.CreatedAt, c.CreatedBy, "campaign.create", c.TenantID, c.ID)
+		return tx.Audit(c.CreatedAt, c.CreatedBy, "campaign.create", c.TenantID, c.ID)
 	})
 	return c, err
 }
 
 // madeBefore looks an Idempotency-Key up and keeps a new one. done: c is the campaign that the key made.
-func (tx *Tx) madeBefore(c *core.Campaign, key string, bodyHash []byte) (done bool, err error) {
-	made, err := tx.keyed(c.TenantID, key, bodyHash, c.ID, c.CreatedAt)
+func madeBefore(tx *db.Tx, c *core.Campaign, key string, bodyHash []byte) (done bool, err error) {
+	made, err := keyed(tx, c.TenantID, key, bodyHash, c.ID, c.CreatedAt)
 	if err != nil || made == "" {
 		return false, err
 	}
-	*c, err = tx.campaign(made)
+	*c, err = campaign(tx, made)
 	if core.KindOf(err) == core.NotFound {
 		err = core.Conflictf("conflict", "The campaign that this Idempotency-Key has made is deleted.")
 	}
@@ -143,29 +145,29 @@ func (tx *Tx) madeBefore(c *core.Campaign, key string, bodyHash []byte) (done bo
 }
 
 // addCampaign inserts a campaign with its first version.
-func (tx *Tx) addCampaign(c *core.Campaign, lists []string, fields string) (err error) {
-	if c.AuditSeen, err = tx.number(newestAudited); err != nil {
+func addCampaign(tx *db.Tx, c *core.Campaign, lists []string, fields string) (err error) {
+	if c.AuditSeen, err = tx.Number(db.NewestAudited); err != nil {
 		return err
 	}
-	if c.No, err = insertRow(tx, &campaignTable, c); err != nil {
+	if c.No, err = db.InsertRow(tx, &campaignTable, c); err != nil {
 		return err
 	}
 	v := core.CampaignVersion{
 		CampaignNo: c.No, Version: c.Version, Fields: fields, Kept: fields == "", SavedBy: c.CreatedBy,
 		BegunAt: c.CreatedAt, SavedAt: c.CreatedAt,
 	}
-	if _, err := insertRow(tx, &versionTable, &v); err != nil {
+	if _, err := db.InsertRow(tx, &versionTable, &v); err != nil {
 		return err
 	}
-	return tx.setCampaignLists(c.No, lists)
+	return setCampaignLists(tx, c.No, lists)
 }
 
-func (tx *Tx) setCampaignLists(no int64, lists []string) error {
-	if _, err := tx.exec("DELETE FROM campaign_list WHERE campaign_no = ?", no); err != nil {
+func setCampaignLists(tx *db.Tx, no int64, lists []string) error {
+	if _, err := tx.Exec("DELETE FROM campaign_list WHERE campaign_no = ?", no); err != nil {
 		return err
 	}
 	for _, id := range lists {
-		if _, err := tx.exec("INSERT OR IGNORE INTO campaign_list (list_id, campaign_no) VALUES (?, ?)", id,
+		if _, err := tx.Exec("INSERT OR IGNORE INTO campaign_list (list_id, campaign_no) VALUES (?, ?)", id,
 			no); err != nil {
 			return err
 		}
@@ -174,13 +176,13 @@ func (tx *Tx) setCampaignLists(no int64, lists []string) error {
 }
 
 // judgeCampaign holds what is written against the records of the tenant.
-func (tx *Tx) judgeCampaign(tenantID string, f *core.CampaignFields) error {
-	t, err := tx.tenant(tenantID)
+func judgeCampaign(tx *db.Tx, tenantID string, f *core.CampaignFields) error {
+	t, err := tenants.ReadTenant(tx, tenantID)
 	if err != nil {
 		return err
 	}
 	for _, id := range f.ListIDs {
-		l, err := tx.list(id)
+		l, err := tenants.ReadList(tx, id)
 		if errors.Is(err, core.ErrListNotFound) || err == nil && l.TenantID != tenantID {
 			return core.Invalidf("list_ids", "list_ids: there is no list %s of the tenant.", id)
 		}
@@ -188,13 +190,13 @@ func (tx *Tx) judgeCampaign(tenantID string, f *core.CampaignFields) error {
 			return err
 		}
 	}
-	if err := tx.judgeNarrowing(tenantID, &f.Narrowing); err != nil {
+	if err := judgeNarrowing(tx, tenantID, &f.Narrowing); err != nil {
 		return err
 	}
-	if _, err := tx.attached(tenantID, f.Attachments); err != nil {
+	if _, err := attached(tx, tenantID, f.Attachments); err != nil {
 		return err
 	}
-	known, err := tx.templateExists(tenantID, f.Content.Layout)
+	known, err := tenants.TemplateExists(tx, tenantID, f.Content.Layout)
 	if err == nil && !known {
 		err = core.Invalidf("content.layout", "content.layout: there is no template %s.", f.Content.Layout)
 	}
@@ -225,47 +227,47 @@ func (e *CampaignEdit) seenAs(c *core.Campaign) error {
 }
 
 // campaignSeen reads a campaign that is to change, and refuses where it is at another revision than the one seen.
-func (tx *Tx) campaignSeen(e *CampaignEdit) (c core.Campaign, err error) {
-	if err := tx.watch("campaign", e.ID); err != nil {
+func campaignSeen(tx *db.Tx, e *CampaignEdit) (c core.Campaign, err error) {
+	if err := tx.Watch("campaign", e.ID); err != nil {
 		return c, err
 	}
-	if c, err = tx.campaign(e.ID); err != nil {
+	if c, err = campaign(tx, e.ID); err != nil {
 		return c, err
 	}
 	return c, e.seenAs(&c)
 }
 
 // saveCampaign writes a changed campaign, whose copy goes where it is no longer approved and no job has it.
-func (tx *Tx) saveCampaign(c *core.Campaign, e CampaignEdit, copyWas string) error {
+func saveCampaign(tx *db.Tx, c *core.Campaign, e CampaignEdit, copyWas string) error {
 	c.Revision++
 	c.UpdatedBy, c.UpdatedAt = e.Actor, e.Now
-	if err := updateRow(tx, &campaignTable, c, c.ID); err != nil {
+	if err := db.UpdateRow(tx, &campaignTable, c, c.ID); err != nil {
 		return err
 	}
 	if copyWas == "" || copyWas == c.CopyID || copyWas == c.ID {
 		return nil
 	}
 	var used bool
-	err := tx.get(&used, "SELECT EXISTS (SELECT 1 FROM send_job WHERE copy_id = ?)", copyWas)
+	err := tx.Get(&used, "SELECT EXISTS (SELECT 1 FROM send_job WHERE copy_id = ?)", copyWas)
 	if err != nil || used {
 		return err
 	}
 	for _, table := range []string{"frozen_content", "attachment"} {
-		if _, err := tx.exec("DELETE FROM "+table+" WHERE copy_id = ?", copyWas); err != nil {
+		if _, err := tx.Exec("DELETE FROM "+table+" WHERE copy_id = ?", copyWas); err != nil {
 			return err
 		}
 	}
-	_, err = tx.exec("DELETE FROM campaign_copy WHERE id = ?", copyWas)
+	_, err = tx.Exec("DELETE FROM campaign_copy WHERE id = ?", copyWas)
 	return err
 }
 
 // changeCampaign changes a campaign by a rule, which reports whether there is anything to change, and returns it as it
 // is then.
 func (s *Store) changeCampaign(ctx context.Context, e CampaignEdit, action string,
-	rule func(*Tx, *core.Campaign) (bool, error),
+	rule func(*db.Tx, *core.Campaign) (bool, error),
 ) (c core.Campaign, err error) {
-	err = s.update(ctx, func(tx *Tx) error {
-		if c, err = tx.campaignSeen(&e); err != nil {
+	err = s.Update(ctx, func(tx *db.Tx) error {
+		if c, err = campaignSeen(tx, &e); err != nil {
 			return err
 		}
 		was := c.CopyID
@@ -273,10 +275,10 @@ func (s *Store) changeCampaign(ctx context.Context, e CampaignEdit, action strin
 		if err != nil || !changed {
 			return err
 		}
-		if err := tx.saveCampaign(&c, e, was); err != nil {
+		if err := saveCampaign(tx, &c, e, was); err != nil {
 			return err
 		}
-		return tx.audit(e.Now, e.Actor, action, c.TenantID, c.ID)
+		return tx.Audit(e.Now, e.Actor, action, c.TenantID, c.ID)
 	})
 	return c, err
 }
@@ -288,19 +290,19 @@ func (s *Store) changeCampaign(ctx context.Context, e CampaignEdit, action strin
 func (s *Store) EditCampaign(ctx context.Context, e CampaignEdit, rule func(*core.CampaignFields) error) (core.Campaign,
 	error,
 ) {
-	return s.changeCampaign(ctx, e, "campaign.update", func(tx *Tx, c *core.Campaign) (bool, error) {
-		changed, err := tx.editCampaign(c, e, rule)
+	return s.changeCampaign(ctx, e, "campaign.update", func(tx *db.Tx, c *core.Campaign) (bool, error) {
+		changed, err := editCampaign(tx, c, e, rule)
 		if err != nil || e.Archive == nil || !c.ShowInArchive(*e.Archive) {
 			return changed, err
 		}
 		if *e.Archive && c.JobNo != 0 {
-			err = tx.keepIssue(c, e.Head)
+			err = keepIssue(tx, c, e.Head)
 		}
 		return true, err
 	})
 }
 
-func (tx *Tx) editCampaign(c *core.Campaign, e CampaignEdit, rule func(*core.CampaignFields) error) (bool, error) {
+func editCampaign(tx *db.Tx, c *core.Campaign, e CampaignEdit, rule func(*core.CampaignFields) error) (bool, error) {
 	v, f, err := campaignFields(tx, c, c.Version)
 	if err != nil {
 		return false, err
@@ -313,7 +315,7 @@ func (tx *Tx) editCampaign(c *core.Campaign, e CampaignEdit, rule func(*core.Cam
 	if err := rule(&f); err != nil {
 		return false, err
 	}
-	if err := tx.settleTheme(c.TenantID, &f); err != nil {
+	if err := tenants.SettleTheme(tx, c.TenantID, &f); err != nil {
 		return false, err
 	}
 	is, err := json.Marshal(f)
@@ -323,41 +325,41 @@ func (tx *Tx) editCampaign(c *core.Campaign, e CampaignEdit, rule func(*core.Cam
 	if err := c.Editable(); err != nil {
 		return false, err
 	}
-	if err := tx.judgeCampaign(c.TenantID, &f); err != nil {
+	if err := judgeCampaign(tx, c.TenantID, &f); err != nil {
 		return false, err
 	}
 	if err := c.Edited(&f, e.Actor, e.Now); err != nil {
 		return false, err
 	}
-	if err := tx.setCampaignLists(c.No, f.ListIDs); err != nil {
+	if err := setCampaignLists(tx, c.No, f.ListIDs); err != nil {
 		return false, err
 	}
-	if err := tx.tellFields(was, is); err != nil {
+	if err := tellFields(tx, was, is); err != nil {
 		return false, err
 	}
-	return true, tx.keepVersion(c, &v, string(is), e)
+	return true, keepVersion(tx, c, &v, string(is), e)
 }
 
 // tellFields makes the audit trail tell which fields of a campaign change; of what is long, how long it is.
-func (tx *Tx) tellFields(was, is []byte) error {
+func tellFields(tx *db.Tx, was, is []byte) error {
 	var before, after map[string]json.RawMessage
 	if err := errors.Join(json.Unmarshal(was, &before), json.Unmarshal(is, &after)); err != nil {
 		return err
 	}
 	shown := func(v json.RawMessage) any {
-		if len(v) > maxAudited {
+		if len(v) > db.MaxAudited {
 			return fmt.Sprintf("%d bytes", len(v))
 		}
 		return v
 	}
 	for key := range before {
 		if _, there := after[key]; !there {
-			tx.tell(key, shown(before[key]), nil)
+			tx.Tell(key, shown(before[key]), nil)
 		}
 	}
 	for key := range after {
 		if !bytes.Equal(before[key], after[key]) {
-			tx.tell(key, shown(before[key]), shown(after[key]))
+			tx.Tell(key, shown(before[key]), shown(after[key]))
 		}
 	}
 	return nil
@@ -365,7 +367,7 @@ func (tx *Tx) tellFields(was, is []byte) error {
 
 // ArchiveCampaign puts a draft, or a campaign that was sent, away. The errors are AskReview's.
 func (s *Store) ArchiveCampaign(ctx context.Context, e CampaignEdit) (core.Campaign, error) {
-	return s.changeCampaign(ctx, e, "campaign.archive", func(_ *Tx, c *core.Campaign) (bool, error) {
+	return s.changeCampaign(ctx, e, "campaign.archive", func(_ *db.Tx, c *core.Campaign) (bool, error) {
 		err := c.Archive()
 		return err == nil, err
 	})
@@ -374,8 +376,8 @@ func (s *Store) ArchiveCampaign(ctx context.Context, e CampaignEdit) (core.Campa
 // DeleteCampaign removes a draft with its versions. It returns core.ErrCampaignNotFound, core.ErrPreconditionFailed
 // where the campaign is at another revision, or core.ErrConflict for one that ever had a job.
 func (s *Store) DeleteCampaign(ctx context.Context, e CampaignEdit) error {
-	return s.update(ctx, func(tx *Tx) error {
-		c, err := tx.campaignSeen(&e)
+	return s.Update(ctx, func(tx *db.Tx) error {
+		c, err := campaignSeen(tx, &e)
 		if err != nil {
 			return err
 		}
@@ -383,13 +385,13 @@ func (s *Store) DeleteCampaign(ctx context.Context, e CampaignEdit) error {
 			return err
 		}
 		for _, table := range []string{"campaign_list", "campaign_version", "issue"} {
-			if _, err := tx.exec("DELETE FROM "+table+" WHERE campaign_no = ?", c.No); err != nil {
+			if _, err := tx.Exec("DELETE FROM "+table+" WHERE campaign_no = ?", c.No); err != nil {
 				return err
 			}
 		}
-		if err := tx.one("DELETE FROM campaign WHERE no = ?", c.No); err != nil {
+		if err := tx.One("DELETE FROM campaign WHERE no = ?", c.No); err != nil {
 			return err
 		}
-		return tx.audit(e.Now, e.Actor, "campaign.delete", c.TenantID, c.ID)
+		return tx.Audit(e.Now, e.Actor, "campaign.delete", c.TenantID, c.ID)
 	})
 }

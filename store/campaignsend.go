@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
 )
 
 // CampaignSending asks for a campaign's approval or sending.
@@ -24,43 +26,43 @@ type CampaignSending struct {
 // where another version is written on or the campaign is past its approval, and Invalid for a layout or a sender that
 // is no longer the tenant's; core.ErrApprovalRequired where the tenant asks for another person's approval.
 func (s *Store) ApproveCampaign(ctx context.Context, r CampaignSending) (core.Campaign, error) {
-	return s.changeCampaign(ctx, r.CampaignEdit, "campaign.approve", func(tx *Tx, c *core.Campaign) (bool, error) {
-		if err := tx.approve(c, &r); err != nil {
+	return s.changeCampaign(ctx, r.CampaignEdit, "campaign.approve", func(tx *db.Tx, c *core.Campaign) (bool, error) {
+		if err := approve(tx, c, &r); err != nil {
 			return false, err
 		}
-		return true, tx.answerReview(c, core.MailReviewApproved, "", r.CampaignEdit)
+		return true, answerReview(tx, c, core.MailReviewApproved, "", r.CampaignEdit)
 	})
 }
 
-func (tx *Tx) approve(c *core.Campaign, r *CampaignSending) error {
+func approve(tx *db.Tx, c *core.Campaign, r *CampaignSending) error {
 	covered := core.Covered{Copy: r.Copy, Fields: r.Fields, WantedAt: c.WantedAt()}
 	if err := c.Approve(r.Version, r.Copy.ID, r.Actor, r.Now); err != nil {
 		return err
 	}
-	tenant, err := tx.tenant(c.TenantID)
+	tenant, err := tenants.ReadTenant(tx, c.TenantID)
 	if err != nil {
 		return err
 	}
 	if err := r.accepted(&tenant, c, r.Actor); err != nil {
 		return err
 	}
-	if err := tx.judgeCampaign(c.TenantID, r.Fields); err != nil {
+	if err := judgeCampaign(tx, c.TenantID, r.Fields); err != nil {
 		return err
 	}
-	lists, err := tx.lists(r.Fields.ListIDs)
+	lists, err := lists(tx, r.Fields.ListIDs)
 	if err != nil {
 		return err
 	}
 	// Frozen too: what was approved without tracking is sent without it.
 	r.Copy.TrackOpen, r.Copy.TrackClick = r.Copy.TrackOpen && !tenant.NoTracking, r.Copy.TrackClick && !tenant.NoTracking
-	if _, err := insertRow(tx, &copyTable, r.Copy); err != nil {
+	if _, err := db.InsertRow(tx, &copyTable, r.Copy); err != nil {
 		return err
 	}
-	frozen, err := tx.freezeCampaign(r.Copy, r.Fields, lists, &tenant)
+	frozen, err := freezeCampaign(tx, r.Copy, r.Fields, lists, &tenant)
 	if err != nil {
 		return err
 	}
-	if err := tx.attach(r.Copy.ID, c.TenantID, r.Fields.Attachments); err != nil {
+	if err := attach(tx, r.Copy.ID, c.TenantID, r.Fields.Attachments); err != nil {
 		return err
 	}
 	covered.Frozen, covered.Tenant, covered.List, covered.FirstFew = &frozen, &tenant, &lists[0], tenant.FirstFew
@@ -73,13 +75,13 @@ func (tx *Tx) approve(c *core.Campaign, r *CampaignSending) error {
 	if r.Seen != "" && !r.Seen.Same(covered.Digest()) {
 		return core.ChangedContent(nil)
 	}
-	if c.AuditSeen, err = tx.number(newestAudited); err != nil {
+	if c.AuditSeen, err = tx.Number(db.NewestAudited); err != nil {
 		return err
 	}
-	if err := tx.vouchForDesigns(c.TenantID, r.Fields, r.Actor, c.AuditSeen); err != nil {
+	if err := vouchForDesigns(tx, c.TenantID, r.Fields, r.Actor, c.AuditSeen); err != nil {
 		return err
 	}
-	return tx.keep(c.No, r.Version)
+	return keep(tx, c.No, r.Version)
 }
 
 // accepted returns core.ErrApprovalRequired where the approval of by is not enough.
@@ -98,11 +100,11 @@ func (s *Store) SendCampaign(ctx context.Context, r CampaignSending, n JobReques
 	err error,
 ) {
 	n.TenantID = ""
-	err = s.update(ctx, func(tx *Tx) error {
-		if err := tx.watch("campaign", r.ID); err != nil {
+	err = s.Update(ctx, func(tx *db.Tx) error {
+		if err := tx.Watch("campaign", r.ID); err != nil {
 			return err
 		}
-		c, err := tx.campaign(r.ID)
+		c, err := campaign(tx, r.ID)
 		if err != nil {
 			return err
 		}
@@ -110,7 +112,7 @@ func (s *Store) SendCampaign(ctx context.Context, r CampaignSending, n JobReques
 		j, _ = n.Job(r.Now)
 		j.TenantID, j.CampaignID, j.CreatedBy, j.DueAt = c.TenantID, c.ID, r.Actor, max(j.DueAt, undo)
 		if n.IdempotencyKey != "" {
-			if done, err := tx.repeated(&j, n, r.Now); done || err != nil {
+			if done, err := repeated(tx, &j, n, r.Now); done || err != nil {
 				return err
 			}
 			if err := n.ValidateSchedule(r.Now); err != nil {
@@ -125,18 +127,18 @@ func (s *Store) SendCampaign(ctx context.Context, r CampaignSending, n JobReques
 			return err
 		}
 		if alongTheWay {
-			if err := tx.approve(&c, &r); err != nil {
+			if err := approve(tx, &c, &r); err != nil {
 				return err
 			}
-			if err := tx.answerReview(&c, core.MailReviewApproved, "", r.CampaignEdit); err != nil {
+			if err := answerReview(tx, &c, core.MailReviewApproved, "", r.CampaignEdit); err != nil {
 				return err
 			}
 		}
-		lists, err := tx.lists(r.Fields.ListIDs)
+		lists, err := lists(tx, r.Fields.ListIDs)
 		if err != nil {
 			return err
 		}
-		tenant, err := tx.maySendAll(lists)
+		tenant, err := maySendAll(tx, lists)
 		if err != nil {
 			return err
 		}
@@ -144,27 +146,27 @@ func (s *Store) SendCampaign(ctx context.Context, r CampaignSending, n JobReques
 		if err := r.accepted(&tenant, &c, c.ApprovedBy); err != nil {
 			return err
 		}
-		if err := tx.mayExclude(r.Fields.ExcludeCampaignIDs); err != nil {
+		if err := mayExclude(tx, r.Fields.ExcludeCampaignIDs); err != nil {
 			return err
 		}
-		if err := tx.mayFollow(r.Fields.Audience, &tenant); err != nil {
+		if err := mayFollow(tx, r.Fields.Audience, &tenant); err != nil {
 			return err
 		}
 		j.ListID, j.CopyID, j.Narrowing, j.Expected = lists[0].ID, c.CopyID, r.Fields.Narrowing.Column(), r.Expected
 		if first := r.FirstFew; first != nil && *first || first == nil && tenant.FirstFew {
 			j.FirstFew = core.FirstFew
 		}
-		if err := tx.insertSendJobTo(&j, r.Fields.ListIDs); err != nil {
+		if err := insertSendJobTo(tx, &j, r.Fields.ListIDs); err != nil {
 			return err
 		}
 		c.Scheduled(j.No)
-		if err := tx.keepIssue(&c, r.Head); err != nil {
+		if err := keepIssue(tx, &c, r.Head); err != nil {
 			return err
 		}
-		if err := tx.saveCampaign(&c, r.CampaignEdit, was); err != nil {
+		if err := saveCampaign(tx, &c, r.CampaignEdit, was); err != nil {
 			return err
 		}
-		return tx.audit(r.Now, r.Actor, "campaign.send", c.TenantID, c.ID)
+		return tx.Audit(r.Now, r.Actor, "campaign.send", c.TenantID, c.ID)
 	})
 	return j, err
 }
@@ -173,8 +175,8 @@ func (s *Store) SendCampaign(ctx context.Context, r CampaignSending, n JobReques
 // still, or a draft again where nothing but its sending had approved it. It returns core.ErrCampaignNotFound, core.ErrPreconditionFailed where the campaign is at another revision,
 // or core.ErrConflict for one that is not scheduled or whose job has begun.
 func (s *Store) UndoCampaign(ctx context.Context, e CampaignEdit) (c core.Campaign, err error) {
-	err = s.update(ctx, func(tx *Tx) error {
-		if c, err = tx.campaignSeen(&e); err != nil {
+	err = s.Update(ctx, func(tx *db.Tx) error {
+		if c, err = campaignSeen(tx, &e); err != nil {
 			return err
 		}
 		switch {
@@ -183,18 +185,18 @@ func (s *Store) UndoCampaign(ctx context.Context, e CampaignEdit) (c core.Campai
 		case c.State != core.CampaignScheduled:
 			return core.Conflictf("conflict", "The campaign is %s: there is no sending to undo.", c.State)
 		}
-		j, err := tx.sendJobNo(c.JobNo)
+		j, err := sendJobNo(tx, c.JobNo)
 		if err != nil {
 			return err
 		}
 		j.Cancel(e.Now)
-		if err := tx.moveJob(&j); err != nil {
+		if err := moveJob(tx, &j); err != nil {
 			return err
 		}
-		if c, err = tx.campaign(e.ID); err != nil {
+		if c, err = campaign(tx, e.ID); err != nil {
 			return err
 		}
-		return tx.audit(e.Now, e.Actor, "campaign.undo", c.TenantID, c.ID)
+		return tx.Audit(e.Now, e.Actor, "campaign.undo", c.TenantID, c.ID)
 	})
 	return c, err
 }

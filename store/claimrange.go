@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
 )
 
 // Most recipients of a job come in the order of their subscribers, and most of these are still to be mailed. So the
@@ -84,9 +85,9 @@ func (s *Store) claimRange(ctx context.Context, dst []core.Claim, k *ClaimKey, a
 
 // readText runs a query of the readers that answers one text.
 func (s *Store) readText(ctx context.Context, query string, args ...any) (text string, err error) {
-	st, err := s.readStmtFor(ctx, query)
+	st, err := s.Prepared(ctx, query)
 	if err == nil {
-		err = translate(st.Stmt.QueryRow(args...).Scan(&text))
+		err = db.Translate(st.Stmt.QueryRow(args...).Scan(&text))
 	}
 	return text, err
 }

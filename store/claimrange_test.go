@@ -8,17 +8,18 @@ import (
 	"testing"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
 )
 
 // rangeHouse makes a list of which odd in a thousand are not as expected, a job to it, and what has happened since.
 func rangeHouse(t *testing.T, seed uint64, odd int) (*Store, *ClaimKey) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(seed, 0))
-	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
+	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
 	k := &ClaimKey{JobNo: 7, TenantID: "acme", ListID: "letter"}
-	must(t, s.update(t.Context(), func(tx *Tx) error {
+	must(t, s.Update(t.Context(), func(tx *db.Tx) error {
 		exec := func(query string, args ...any) {
-			_, err := tx.exec(query, args...)
+			_, err := tx.Exec(query, args...)
 			must(t, err)
 		}
 		const (
@@ -124,7 +125,7 @@ func TestNoRange(t *testing.T) {
 		"few of many":  "UPDATE recipient SET state = 2 WHERE seq % 5 > 0",
 	} {
 		s, k := rangeHouse(t, 1, 0)
-		must(t, s.update(t.Context(), func(tx *Tx) error { _, err := tx.exec(change); return err }))
+		must(t, s.Update(t.Context(), func(tx *db.Tx) error { _, err := tx.Exec(change); return err }))
 		want, err := s.claim(t.Context(), nil, claimQueued, k.JobNo, k.TenantID, k.ListID, false, 0, 100)
 		must(t, err)
 		got, err := s.ClaimRecipients(t.Context(), nil, k, 0, 100)
@@ -138,17 +139,17 @@ func TestNoRange(t *testing.T) {
 // Anyone who is barred when a job begins does not become a recipient.
 func TestTheBarredBecomeNoRecipients(t *testing.T) {
 	s, k := rangeHouse(t, 3, 700)
-	must(t, s.update(t.Context(), func(tx *Tx) error {
-		return numbered(0, func(counter int64) error {
-			_, err := tx.exec("INSERT INTO recipient (job_no, seq, subscriber_id, email_key) "+recipientsOfList, 8,
+	must(t, s.Update(t.Context(), func(tx *db.Tx) error {
+		return db.Numbered(0, func(counter int64) error {
+			_, err := tx.Exec("INSERT INTO recipient (job_no, seq, subscriber_id, email_key) "+recipientsOfList, 8,
 				counter, k.ListID, "", "t", k.TenantID)
 			return err
 		})
 	}))
 	var got, want []string
-	must(t, s.all(t.Context(), &got, "SELECT subscriber_id FROM recipient WHERE job_no = 8 ORDER BY seq"))
+	must(t, s.All(t.Context(), &got, "SELECT subscriber_id FROM recipient WHERE job_no = 8 ORDER BY seq"))
 	must(t,
-		s.all(t.Context(), &want, `SELECT id FROM subscriber WHERE list_id = 'letter' AND word = 'active' AND block = ''
+		s.All(t.Context(), &want, `SELECT id FROM subscriber WHERE list_id = 'letter' AND word = 'active' AND block = ''
 		AND email_key NOT IN (SELECT email_key FROM suppression WHERE tenant_id = 'acme')
 		AND email_key NOT IN (SELECT email_key FROM disabled WHERE tenant_id IN ('', 'acme')) ORDER BY id`))
 	if !slices.Equal(got, want) || len(want) < 300 || len(want) > 800 {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
 )
 
 func TestStatesInStatementsAreThoseOfTheCode(t *testing.T) {
@@ -23,8 +24,8 @@ func TestStatesInStatementsAreThoseOfTheCode(t *testing.T) {
 
 // A record that is written and read back is the same, whichever of its fields are set.
 func TestRecordsAreWrittenByTheirFields(t *testing.T) {
-	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
-	table := tableOf[core.Tenant]("tenant", []string{"relays", "send_limits"}, []string{"created_at"})
+	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
+	table := db.TableOf[core.Tenant]("tenant", []string{"relays", "send_limits"}, []string{"created_at"})
 	for _, tenant := range []core.Tenant{
 		{ID: "a", Status: core.TenantActive},
 		{
@@ -32,12 +33,12 @@ func TestRecordsAreWrittenByTheirFields(t *testing.T) {
 			CreatedAt: 1, UpdatedAt: 2,
 		},
 	} {
-		err := s.update(t.Context(), func(tx *Tx) error {
-			if _, err := insertRow(tx, &table,
+		err := s.Update(t.Context(), func(tx *db.Tx) error {
+			if _, err := db.InsertRow(tx, &table,
 				&core.Tenant{ID: tenant.ID, Status: core.TenantActive, CreatedAt: tenant.CreatedAt}); err != nil {
 				return err
 			}
-			return updateRow(tx, &table, &tenant, tenant.ID)
+			return db.UpdateRow(tx, &table, &tenant, tenant.ID)
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -50,7 +51,7 @@ func TestRecordsAreWrittenByTheirFields(t *testing.T) {
 			t.Errorf("%+v was written, and %+v read: %v", tenant, got, err)
 		}
 	}
-	err := s.update(t.Context(), func(tx *Tx) error { return updateRow(tx, &table, &core.Tenant{}, "none") })
+	err := s.Update(t.Context(), func(tx *db.Tx) error { return db.UpdateRow(tx, &table, &core.Tenant{}, "none") })
 	if core.KindOf(err) != core.NotFound {
 		t.Errorf("an update of no row: %v", err)
 	}

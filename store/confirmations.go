@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
 )
 
 // ConfirmTTL is how long a confirm token works.
@@ -38,7 +40,7 @@ type confirmToken struct {
 }
 
 func (s *Store) openConfirmToken(ctx context.Context, token string) (t confirmToken, err error) {
-	if t.key, err = s.PurposeKey(ctx, PurposeMailToken); err == nil {
+	if t.key, err = s.PurposeKey(ctx, db.PurposeMailToken); err == nil {
 		t.rowID, t.proof, t.mark, err = core.ParseConfirmToken(t.key, token)
 	}
 	return t, err
@@ -46,9 +48,9 @@ func (s *Store) openConfirmToken(ctx context.Context, token string) (t confirmTo
 
 // row reads the row of a token, with what the token's own request has said. core.ErrInvalidToken, core.ErrTokenExpired
 // next to the row.
-func (t *confirmToken) row(from querier, now core.Instant) (row confirmRow, err error) {
-	if err := from.get(&row, selectConfirmRow, t.rowID); err != nil {
-		return row, orNotFound(err, core.ErrInvalidToken)
+func (t *confirmToken) row(from db.Querier, now core.Instant) (row confirmRow, err error) {
+	if err := from.Get(&row, selectConfirmRow, t.rowID); err != nil {
+		return row, db.OrNotFound(err, core.ErrInvalidToken)
 	}
 	if t.mark != nil {
 		r := core.ConfirmRequest{
@@ -68,7 +70,7 @@ func (t *confirmToken) row(from querier, now core.Instant) (row confirmRow, err 
 // ConfirmToken makes the token that redeems a row of confirm tokens by the given proof, as it is mailed. It returns
 // ErrMasterKey where the key of the tokens can't be opened.
 func (s *Store) ConfirmToken(ctx context.Context, rowID, proof string) (string, error) {
-	key, err := s.PurposeKey(ctx, PurposeMailToken)
+	key, err := s.PurposeKey(ctx, db.PurposeMailToken)
 	if err != nil {
 		return "", err
 	}
@@ -80,7 +82,7 @@ func (s *Store) ConfirmToken(ctx context.Context, rowID, proof string) (string, 
 func (s *Store) AnsweredToken(ctx context.Context, rowID, proof string, r SubscribeRequest, at core.Instant) (string,
 	error,
 ) {
-	key, err := s.PurposeKey(ctx, PurposeMailToken)
+	key, err := s.PurposeKey(ctx, db.PurposeMailToken)
 	if err != nil {
 		return "", err
 	}
@@ -102,8 +104,8 @@ func (s *Store) Confirm(ctx context.Context, token string, o core.Origin, now co
 	if err != nil {
 		return sub, err
 	}
-	err = s.update(ctx, func(tx *Tx) error {
-		sub, err = tx.confirm(&t, o, now)
+	err = s.Update(ctx, func(tx *db.Tx) error {
+		sub, err = confirm(tx, &t, o, now)
 		return err
 	})
 	return sub, err
@@ -119,7 +121,7 @@ func (s *Store) ConfirmAsked(ctx context.Context, token string, now core.Instant
 		return nil, "", err
 	}
 	var row confirmRow
-	err = s.snapshotRead(ctx, func(r *Reader) (err error) {
+	err = s.SnapshotRead(ctx, func(r *db.Reader) (err error) {
 		row, err = t.row(r, now)
 		return err
 	})
@@ -130,7 +132,7 @@ func (s *Store) ConfirmAsked(ctx context.Context, token string, now core.Instant
 	return list, row.Email, cmp.Or(missing, err)
 }
 
-func (tx *Tx) confirm(t *confirmToken, o core.Origin, now core.Instant) (sub core.Subscription, err error) {
+func confirm(tx *db.Tx, t *confirmToken, o core.Origin, now core.Instant) (sub core.Subscription, err error) {
 	row, err := t.row(tx, now)
 	if err != nil {
 		return sub, err
@@ -138,17 +140,17 @@ func (tx *Tx) confirm(t *confirmToken, o core.Origin, now core.Instant) (sub cor
 	if row.Generation == 0 {
 		return sub, core.ErrInvalidToken
 	}
-	list, err := tx.listWithTenant(row.ListID)
+	list, err := tenants.ListWithTenant(tx, row.ListID)
 	if err != nil {
-		return sub, orNotFound(err, core.ErrSubscriptionNotFound)
+		return sub, db.OrNotFound(err, core.ErrSubscriptionNotFound)
 	}
-	if sub, err = tx.subscription(row.ListID, row.SubscriptionID); err != nil {
+	if sub, err = subscription(tx, row.ListID, row.SubscriptionID); err != nil {
 		return sub, err
 	}
-	if now, err = tx.stamp(row.ListID, now); err != nil {
+	if now, err = stamp(tx, row.ListID, now); err != nil {
 		return sub, err
 	}
-	left, err := tx.leftBefore(sub.Email.Key(), list.TenantID)
+	left, err := tenants.LeftBefore(tx, sub.Email.Key(), list.TenantID)
 	if err != nil {
 		return sub, err
 	}
@@ -161,18 +163,18 @@ func (tx *Tx) confirm(t *confirmToken, o core.Origin, now core.Instant) (sub cor
 	if change != nil {
 		sub.MeetTracking(row.Preferences)
 	}
-	answered, err := tx.heard(sub.ListID, sub.ID, now)
+	answered, err := heard(tx, sub.ListID, sub.ID, now)
 	if err != nil {
 		return sub, err
 	}
 	reached := false
 	if t.proof == core.ProofMailed {
-		if reached, err = tx.reachedAgain(&sub, list.TenantID); err != nil {
+		if reached, err = reachedAgain(tx, &sub, list.TenantID); err != nil {
 			return sub, err
 		}
 	}
 	if change != nil || sub.Proof != before || answered || reached {
-		if err := tx.recordConfirm(list, was, &sub, &row, change, o, now); err != nil {
+		if err := recordConfirm(tx, list, was, &sub, &row, change, o, now); err != nil {
 			return sub, err
 		}
 	}
@@ -182,18 +184,18 @@ func (tx *Tx) confirm(t *confirmToken, o core.Origin, now core.Instant) (sub cor
 
 // recordConfirm writes what a confirmation changed. The request that it answers enters the ledger only now: one that no
 // one confirms is no consent, and goes with its token.
-func (tx *Tx) recordConfirm(list *core.ListWithTenant, was string, sub *core.Subscription, row *confirmRow,
+func recordConfirm(tx *db.Tx, list *core.ListWithTenant, was string, sub *core.Subscription, row *confirmRow,
 	c *core.Change,
 	o core.Origin, now core.Instant,
 ) error {
-	if err := tx.saveChange(list, was, sub, c, now); err != nil {
+	if err := saveChange(tx, list, was, sub, c, now); err != nil {
 		return err
 	}
 	if c != nil {
-		if err := tx.returned(sub.Email.Key(), list.TenantID); err != nil {
+		if err := tenants.Returned(tx, sub.Email.Key(), list.TenantID); err != nil {
 			return err
 		}
-		err := tx.addConsent(core.Consent{
+		err := addConsent(tx, core.Consent{
 			ListID: sub.ListID, SubscriptionID: sub.ID, At: row.CreatedAt, What: core.ConsentRequested,
 			Origin: row.Origin, TextVersion: row.TextVersion, Generation: sub.Generation, Reason: row.Evidence,
 		})
@@ -203,11 +205,11 @@ func (tx *Tx) recordConfirm(list *core.ListWithTenant, was string, sub *core.Sub
 	}
 	if c != nil {
 		// the box was ticked in the request
-		if err := tx.noteTracking("", sub, core.Consent{At: now, Proof: sub.Proof, Origin: row.Origin}); err != nil {
+		if err := noteTracking(tx, "", sub, core.Consent{At: now, Proof: sub.Proof, Origin: row.Origin}); err != nil {
 			return err
 		}
 	}
-	return tx.addConsent(core.Consent{
+	return addConsent(tx, core.Consent{
 		ListID: sub.ListID, SubscriptionID: sub.ID, At: now, What: core.ConsentConfirmed,
 		Proof: sub.Proof, Origin: o, Generation: sub.Generation,
 	})

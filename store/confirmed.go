@@ -30,6 +30,6 @@ func (s *Store) Confirmed(ctx context.Context, token string) (c Confirmed, err e
 	if err != nil {
 		return c, err
 	}
-	err = s.get(ctx, &c, confirmedQuery, t.rowID)
+	err = s.Get(ctx, &c, confirmedQuery, t.rowID)
 	return c, err
 }

@@ -4,16 +4,17 @@ import (
 	"context"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
 )
 
 const consentColumns = "list_id, subscription_id, at, what, means, source, remote, user_agent, text_version, " +
 	"generation, job_no, reason"
 
-var insertConsent = insertInto("consent", consentColumns) + " ON CONFLICT DO NOTHING"
+var insertConsent = db.InsertInto("consent", consentColumns) + " ON CONFLICT DO NOTHING"
 
 // addConsent appends to the ledger. Two of a kind in one millisecond are one.
-func (tx *Tx) addConsent(c core.Consent) error {
-	_, err := tx.exec(insertConsent,
+func addConsent(tx *db.Tx, c core.Consent) error {
+	_, err := tx.Exec(insertConsent,
 		c.ListID, c.SubscriptionID, int64(c.At), c.What, c.Proof, c.Source, c.Remote, c.UserAgent, c.TextVersion,
 		c.Generation, c.JobNo, c.Reason)
 	return err
@@ -22,7 +23,7 @@ func (tx *Tx) addConsent(c core.Consent) error {
 // Consents reads the ledger of one subscription, oldest first. Its only error is core.ErrStorage.
 func (s *Store) Consents(ctx context.Context, listID, subscriptionID string) ([]core.Consent, error) {
 	var c []core.Consent
-	err := s.all(ctx, &c, selectConsents, listID, subscriptionID)
+	err := s.All(ctx, &c, selectConsents, listID, subscriptionID)
 	dateConsents(c)
 	return c, err
 }
@@ -77,6 +78,6 @@ const selectReasons = `WITH RECURSIVE first (low) AS (
 // reads those who left, and not the ledger of the whole list. Its only error is core.ErrStorage.
 func (s *Store) LeaveReasons(ctx context.Context, listID string) ([]LeaveReason, error) {
 	var reasons []LeaveReason
-	err := s.all(ctx, &reasons, selectReasons, listID)
+	err := s.All(ctx, &reasons, selectReasons, listID)
 	return reasons, err
 }

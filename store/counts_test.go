@@ -12,6 +12,7 @@ import (
 	"newsletterd/schema"
 	"newsletterd/store"
 	"newsletterd/store/storetest"
+	"newsletterd/store/tenants"
 )
 
 // countsAreScanned compares the counts of every list with a scan of its records, as Check does.
@@ -21,7 +22,7 @@ func countsAreScanned(n *storetest.Seeder, after string) {
 		ListID string `db:"list_id"`
 		core.ListCounts
 	}
-	n.AllRows(&rows, store.ScannedCounts)
+	n.AllRows(&rows, tenants.ScannedCounts)
 	for _, r := range rows {
 		got, err := n.ListCounts(n.Context(), []string{r.ListID})
 		n.Must(err)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"newsletterd/store"
+	"newsletterd/store/db"
 	"newsletterd/store/storetest"
 )
 
@@ -21,7 +22,7 @@ func TestMain(m *testing.M) {
 	if path == "" {
 		os.Exit(m.Run())
 	}
-	s, err := store.Open(context.Background(), store.Options{Path: path, Migrate: true})
+	s, err := store.Open(context.Background(), db.Options{Path: path, Migrate: true})
 	if err != nil {
 		fmt.Println("error", err)
 		os.Exit(1)

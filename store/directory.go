@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
 )
 
 // searchReads is how many subscriptions one page of MatchingSubscriptions reads at most, fieldReads how many where the
@@ -80,7 +82,7 @@ var searchList = "SELECT " + listedColumns + " FROM list AS l CROSS JOIN subscri
 	listedJoin + ` AND l.id = ?1 AND s.id > ?2 AND s.id <= ?3
 		AND (?4 = '' OR substr(s.email_key, 1, length(?4)) = ?4)
 		AND (?5 = '' OR CAST(s.preferences ->> ?5 AS TEXT) = ?6)
-		AND ` + byName("s.email_key", 9) + `
+		AND ` + db.ByName("s.email_key", 9) + `
 		AND (?7 = '' OR s.status = iif(?7 IN ('pending', 'unsubscribed'), ?7, 'active'))
 		AND (?7 = '' OR iif(s.status = 'active', coalesce(nullif(` + blockOf + `, ''), s.status), s.status) = ?7)
 		ORDER BY s.id LIMIT +?8`
@@ -90,11 +92,11 @@ var searchList = "SELECT " + listedColumns + " FROM list AS l CROSS JOIN subscri
 func (s *Store) ListedSubscription(ctx context.Context, id string, tenants []string, all bool) (l ListedSubscription,
 	err error,
 ) {
-	err = s.get(ctx, &l, listedOn, id, all, jsonOf(tenants))
+	err = s.Get(ctx, &l, listedOn, id, all, db.JsonOf(tenants))
 	if errors.Is(err, core.ErrNotFound) {
-		err = s.get(ctx, &l, mirroredOn, id, all, jsonOf(tenants))
+		err = s.Get(ctx, &l, mirroredOn, id, all, db.JsonOf(tenants))
 	}
-	return l, orNotFound(err, core.ErrSubscriptionNotFound)
+	return l, db.OrNotFound(err, core.ErrSubscriptionNotFound)
 }
 
 // MatchingSubscriptions reads a page of the subscriptions that a filter describes, by list and id, after a place that
@@ -107,8 +109,8 @@ func (s *Store) MatchingSubscriptions(ctx context.Context, f SubscriptionFilter,
 	lists := []string{f.ListID}
 	if f.ListID == "" {
 		lists = nil
-		searched := tenantList{All: searchedLists, Among: searchedListsOf}
-		if err = s.allOf(ctx, &lists, &searched, f.Tenants, f.All, afterList, searchLists+1); err != nil {
+		searched := tenants.TenantList{All: searchedLists, Among: searchedListsOf}
+		if err = s.AllOf(ctx, &lists, &searched, f.Tenants, f.All, afterList, searchLists+1); err != nil {
 			return nil, "", err
 		}
 	}
@@ -160,13 +162,13 @@ func (s *Store) searchIn(ctx context.Context, f *SubscriptionFilter, list, after
 		Reads int    `db:"reads"`
 		Last  string `db:"last"`
 	}
-	if err = s.get(ctx, &read, searchSpan, list, after, span); err != nil || read.Reads == 0 {
+	if err = s.Get(ctx, &read, searchSpan, list, after, span); err != nil || read.Reads == 0 {
 		return nil, "", 0, err
 	}
-	named := newNameSearch(f.Search)
-	err = s.all(ctx, &rows, searchList, append([]any{
+	named := db.NewNameSearch(f.Search)
+	err = s.All(ctx, &rows, searchList, append([]any{
 		list, after, read.Last, f.Prefix, memberPath(f.Field), f.Value, f.Status, limit,
-	}, named.args()...)...)
+	}, named.Args()...)...)
 	switch {
 	case len(rows) == limit:
 		last = rows[limit-1].ID
@@ -186,7 +188,7 @@ func (s *Store) listedAt(ctx context.Context, f *SubscriptionFilter, lists []str
 	}
 	b, err := json.Marshal(pairs)
 	if err == nil {
-		err = s.all(ctx, &found, listedAmong, string(b))
+		err = s.All(ctx, &found, listedAmong, string(b))
 	}
 	return slices.DeleteFunc(found, func(l ListedSubscription) bool { return !f.matches(&l) }), err
 }
@@ -199,10 +201,10 @@ func (f *SubscriptionFilter) matches(l *ListedSubscription) bool {
 	if !strings.HasPrefix(l.Email.Key(), f.Prefix) {
 		return false
 	}
-	if named := newNameSearch(f.Search); !named.matches(&l.Subscription) {
+	if named := db.NewNameSearch(f.Search); !named.Matches(&l.Subscription) {
 		return false
 	}
-	return f.Field == "" || memberText(l.Preferences.Values()[f.Field]) == f.Value
+	return f.Field == "" || db.MemberText(l.Preferences.Values()[f.Field]) == f.Value
 }
 
 // memberPath returns the path of a member of a JSON object in SQLite's form; empty for no name.
@@ -217,7 +219,7 @@ func memberPath(name string) string {
 // error is core.ErrStorage.
 func (s *Store) NotePersonExport(ctx context.Context, tenantID string, email core.Email, actor string, now core.Instant,
 ) error {
-	return s.update(ctx, func(tx *Tx) error { return tx.audit(now, actor, "person.export", tenantID, email.Mask()) })
+	return s.Update(ctx, func(tx *db.Tx) error { return tx.Audit(now, actor, "person.export", tenantID, email.Mask()) })
 }
 
 // NoteRelayTest enters into the audit trail that a test mail was sent to an address, and what came of it. Its only
@@ -225,25 +227,25 @@ func (s *Store) NotePersonExport(ctx context.Context, tenantID string, email cor
 func (s *Store) NoteRelayTest(ctx context.Context, tenantID string, email core.Email, outcome, actor string,
 	now core.Instant,
 ) error {
-	return s.update(ctx, func(tx *Tx) error {
-		tx.tell("outcome", nil, outcome)
-		return tx.audit(now, actor, "relay.test", tenantID, email.Mask())
+	return s.Update(ctx, func(tx *db.Tx) error {
+		tx.Tell("outcome", nil, outcome)
+		return tx.Audit(now, actor, "relay.test", tenantID, email.Mask())
 	})
 }
 
 // NoteJobExport enters into the audit trail that the recipients of a job were read as a whole. Its only error is
 // core.ErrStorage.
 func (s *Store) NoteJobExport(ctx context.Context, j *core.SendJob, actor string, now core.Instant) error {
-	return s.update(ctx, func(tx *Tx) error { return tx.audit(now, actor, "recipient.export", j.TenantID, j.ID) })
+	return s.Update(ctx, func(tx *db.Tx) error { return tx.Audit(now, actor, "recipient.export", j.TenantID, j.ID) })
 }
 
 // NoteExport notes in the audit trail who reads the subscriptions of a list as a whole. core.ErrListNotFound.
 func (s *Store) NoteExport(ctx context.Context, listID, actor string, now core.Instant) error {
-	return s.update(ctx, func(tx *Tx) error {
-		l, err := tx.list(listID)
+	return s.Update(ctx, func(tx *db.Tx) error {
+		l, err := tenants.ReadList(tx, listID)
 		if err != nil {
 			return err
 		}
-		return tx.audit(now, actor, "subscription.export", l.TenantID, l.ID)
+		return tx.Audit(now, actor, "subscription.export", l.TenantID, l.ID)
 	})
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
 )
 
 // DisableRequest asks for an address to be switched off.
@@ -29,25 +31,25 @@ func (d *DisableRequest) counts(tenantID string) bool {
 // Disable switches an address off and ends every subscription of it, each with its event. It returns how many of the
 // counted tenants' subscriptions this call changed: 0 on repetition. Its only error is core.ErrStorage.
 func (s *Store) Disable(ctx context.Context, d DisableRequest, now core.Instant) (n int, err error) {
-	err = s.update(ctx, func(tx *Tx) error {
+	err = s.Update(ctx, func(tx *db.Tx) error {
 		if d.Actor == "" {
-			ended, err := tx.disable(d, now)
+			ended, err := disable(tx, d, now)
 			n = d.counted(ended)
 			return err
 		}
-		before, err := tx.blocks(d.Email.Key(), d.TenantID)
+		before, err := blocks(tx, d.Email.Key(), d.TenantID)
 		if err != nil {
 			return err
 		}
-		ended, err := tx.disable(d, now)
+		ended, err := disable(tx, d, now)
 		if err != nil {
 			return err
 		}
 		n = d.counted(ended)
-		if err := tx.auditBlocks(now, d.Actor, "address.disable", d.TenantID, d.Email, before); err != nil {
+		if err := auditBlocks(tx, now, d.Actor, "address.disable", d.TenantID, d.Email, before); err != nil {
 			return err
 		}
-		return tx.auditEnded(now, d.Actor, "address.disable", d, ended)
+		return auditEnded(tx, now, d.Actor, "address.disable", d, ended)
 	})
 	return n, err
 }
@@ -64,7 +66,7 @@ func (d *DisableRequest) counted(ended map[string]int) (n int) {
 
 // auditEnded tells each tenant in its own audit trail of its subscriptions that an address lost which was switched off
 // everywhere: the entry of that itself is the operators'. A caller of other tenants is not named.
-func (tx *Tx) auditEnded(now core.Instant, actor, action string, d DisableRequest, ended map[string]int) error {
+func auditEnded(tx *db.Tx, now core.Instant, actor, action string, d DisableRequest, ended map[string]int) error {
 	if d.TenantID != "" {
 		return nil
 	}
@@ -73,8 +75,8 @@ func (tx *Tx) auditEnded(now core.Instant, actor, action string, d DisableReques
 		if !d.counts(tenant) {
 			who = core.AnotherTenant
 		}
-		tx.tell("subscriptions", ended[tenant], 0)
-		if err := tx.audit(now, who, action, tenant, d.Email.Mask()); err != nil {
+		tx.Tell("subscriptions", ended[tenant], 0)
+		if err := tx.Audit(now, who, action, tenant, d.Email.Mask()); err != nil {
 			return err
 		}
 	}
@@ -82,28 +84,28 @@ func (tx *Tx) auditEnded(now core.Instant, actor, action string, d DisableReques
 }
 
 // disable switches an address off. It returns how many subscriptions ended, by tenant.
-func (tx *Tx) disable(d DisableRequest, now core.Instant) (ended map[string]int, err error) {
+func disable(tx *db.Tx, d DisableRequest, now core.Instant) (ended map[string]int, err error) {
 	key := d.Email.Key()
-	tx.departs()
-	_, err = tx.exec(`INSERT INTO disabled (email_key, tenant_id, reason, disabled_by, occurred_at, created_at) VALUES
+	tx.Departs()
+	_, err = tx.Exec(`INSERT INTO disabled (email_key, tenant_id, reason, disabled_by, occurred_at, created_at) VALUES
 		(?, ?, ?, ?, ?, ?)
 		ON CONFLICT DO NOTHING`, key, d.TenantID, d.Reason, d.DisabledBy, int64(d.OccurredAt), int64(now))
 	if err != nil {
 		return nil, err
 	}
 	// What lists have queued for the address is not sent any more.
-	if _, err := tx.exec("UPDATE mail INDEXED BY mail_email SET state = "+sqlMailLeftOut+" WHERE email_key = ? "+
-		"AND state = "+sqlMailQueued+" AND state != "+sqlMailLeftOut+" AND list_id != ''", key); err != nil {
+	if _, err := tx.Exec("UPDATE mail INDEXED BY mail_email SET state = "+tenants.SQLMailLeftOut+" WHERE email_key = ? "+
+		"AND state = "+tenants.SQLMailQueued+" AND state != "+tenants.SQLMailLeftOut+" AND list_id != ''", key); err != nil {
 		return nil, err
 	}
-	rows, err := tx.subscriptionsOf(key, d.TenantID)
+	rows, err := subscriptionsOf(tx, key, d.TenantID)
 	if err != nil {
 		return nil, err
 	}
 	ended = map[string]int{}
 	for i := range rows {
 		sub := &rows[i].Subscription
-		now, err := tx.stamp(sub.ListID, now)
+		now, err := stamp(tx, sub.ListID, now)
 		if err != nil {
 			return nil, err
 		}
@@ -113,11 +115,11 @@ func (tx *Tx) disable(d DisableRequest, now core.Instant) (ended map[string]int,
 			sub.ChangedAt = now
 		}
 		change := sub.Unsubscribe(now)
-		if err := tx.saveSubscription(was, sub); err != nil {
+		if err := saveSubscription(tx, was, sub); err != nil {
 			return nil, err
 		}
 		if change != nil {
-			if err := tx.addEvent(rows[i].TenantID, sub, change, now); err != nil {
+			if err := tenants.AddEvent(tx, rows[i].TenantID, sub, change, now); err != nil {
 				return nil, err
 			}
 		}
@@ -125,7 +127,7 @@ func (tx *Tx) disable(d DisableRequest, now core.Instant) (ended map[string]int,
 		if !d.counts(rows[i].TenantID) { // the words of another tenant
 			why = core.AnotherTenant
 		}
-		err = tx.addConsent(core.Consent{
+		err = addConsent(tx, core.Consent{
 			ListID: sub.ListID, SubscriptionID: sub.ID, At: now, What: core.ConsentDisabled,
 			Proof: core.ProofAdmin, Origin: core.Origin{Source: why}.Trim(), Generation: sub.Generation,
 		})
@@ -146,13 +148,13 @@ type tenantSubscription struct {
 }
 
 // idsOf computes the ids of an address on every list, or those of one tenant: pairs of list and id, as JSON.
-func (tx *Tx) idsOf(emailKey, tenantID string) (string, error) {
+func idsOf(tx *db.Tx, emailKey, tenantID string) (string, error) {
 	return idsAmong(tx.DB(), tx, emailKey, tenantID)
 }
 
-func idsAmong(s *DB, r querier, emailKey, tenantID string) (string, error) {
+func idsAmong(s *db.DB, r db.Querier, emailKey, tenantID string) (string, error) {
 	var lists []string
-	if err := r.all(&lists, "SELECT id FROM list WHERE ?1 = '' OR tenant_id = ?1", tenantID); err != nil {
+	if err := r.All(&lists, "SELECT id FROM list WHERE ?1 = '' OR tenant_id = ?1", tenantID); err != nil {
 		return "", err
 	}
 	ids := make([][2]string, len(lists))
@@ -165,12 +167,12 @@ func idsAmong(s *DB, r querier, emailKey, tenantID string) (string, error) {
 
 // subscriptionsOf finds what an address has not left, or only by the word of a file, on every list or those of one
 // tenant.
-func (tx *Tx) subscriptionsOf(emailKey, tenantID string) (subs []tenantSubscription, err error) {
-	pairs, err := tx.idsOf(emailKey, tenantID)
+func subscriptionsOf(tx *db.Tx, emailKey, tenantID string) (subs []tenantSubscription, err error) {
+	pairs, err := idsOf(tx, emailKey, tenantID)
 	if err != nil {
 		return nil, err
 	}
-	err = tx.all(&subs, "SELECT "+subscriptionColumns+`, l.tenant_id FROM json_each(?) AS j
+	err = tx.All(&subs, "SELECT "+subscriptionColumns+`, l.tenant_id FROM json_each(?) AS j
 		CROSS JOIN subscription AS s ON s.list_id = j.value->>0 AND s.id = j.value->>1
 		CROSS JOIN list AS l ON l.id = s.list_id WHERE s.status != 'unsubscribed' OR `+saidByFile, pairs)
 	return subs, err

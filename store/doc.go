@@ -1,62 +1,48 @@
-// Package store is the database: one SQLite file, and all SQL of the program next to the method that runs it.
+// Package store is all that is kept: the database and the SQL of the program, next to the method that runs it. [Store]
+// is the engine (store/db) with its rooms. Each keeps the tables of one area:
 //
-// An exported method is one operation, all or nothing. It opens the transaction. An unexported function takes the
-// [Tx], so operations compose. An operation reads rows, asks a rule of core, writes rows and adds to the outbox. It
+//	store/tenants       tenants, lists, templates, themes, relays, domains, endpoints, the mail queue, the outbox
+//	store/files         chunks of files
+//	store/identity      users, tokens, passkeys, clients, teams
+//	store/devices       devices, agents, models, shares
+//
+// Campaigns, members, imports and what spans all rooms are still here. A room imports those
+// below it alone; cmd/newsletterd/imports_test.go has the rule.
+//
+// An exported method is one operation, all or nothing. It opens the transaction. A function that takes a [db.Tx] is a
+// part of one, so operations compose. An operation reads rows, asks a rule of core, writes rows and adds to the outbox. It
 // never calls the network, hashes a password or writes a log line. Time comes in as an argument, in milliseconds.
-//
-// # The way of a write
-//
-//	Store.Confirm(ctx, …)                an operation: one function of a *Tx
-//	  └ update / updateRepeatable / bulk      puts it into a queue and waits
-//	       └ writer.run                  one goroutine takes what waits: up to 256 operations and one bulk operation
-//	            ├ begin                  BEGIN IMMEDIATE; tries again while another process holds the lock
-//	            ├ SAVEPOINT, fn(*Tx)     each operation for itself; a failed one is rolled back alone
-//	            ├ keep                   what rooms have gathered: counts of lists, events that wait (keeper.go)
-//	            ├ COMMIT                 with fsync
-//	            ├ announce               caches are emptied, loops are woken, Departures moves
-//	            └ the callers return
-//
-// A read takes a connection of the pool: get, all and scan for one statement, view for several in one snapshot.
-//
-// # Parts
-//
-//	store.go            Open, Close, kicks
-//	connect.go          the file and its lock, the pool of readers, the pragmas of each connection
-//	writer.go           the writer: queues and batches
-//	transact.go         the transaction of a batch: savepoints, errors, full disks
-//	tx.go               what an operation runs statements with; translate, which alone knows SQLite's result codes
-//	cache.go            records that change seldom: lists, providers, webhook clients, domains, endpoints
-//	checkpoint.go       checkpoints, and the marks that tell an old copy from the file that a -wal belongs to
-//	replicated.go       Replica: commits kept besides the disk, and who waits for that; replicatedcommand.go: commands
-//	                    next to its daemon; drills.go: tries to restore it
-//	backup.go           Backup, Snapshot, Restore; migrate.go: Migrate; home.go: whether the file was restored
-//	check.go            damage, and rows that contradict each other; invariants.go: by which counts
-//	secrets.go          secrets sealed at rest, keys for a purpose, derived ids; masked_ids.go: those that tell no address
-//	sessions.go         scs's session store; its writes go through the writer
-//	housekeeping.go     what is deleted when its time is over; sweeps.go: by which statements
-//	optimize.go         what SQLite notes of tables; pairs.go: statements by key, whose plan depends on nothing noted
-//	pagearena_linux.go  the memory of SQLite's page caches
-//	numbering.go        next_number, a function of SQL that numbers rows
-//	others              one file for each noun: its columns, its operations
 //
 // Records are in core. A type that stays here is what one operation takes or returns and stands next to it (…Request,
 // …Input, …Change, …Filter, …Result, figures as in [Overview]), or holds what only the store may touch ([Import],
-// [File], [Upload], [ClaimKey]).
+// [ClaimKey]).
 //
-// # Invariants
+// # Files
 //
-//   - A caller that was answered can rely on the write: it is on the disk.
-//   - After one statement of an operation found no working disk, the operation has failed and runs no other statement.
-//   - A cached record is at most one commit old, and every commit empties the cache before its callers are answered.
-//   - Statements are prepared once and cached by their text, so the text must be a constant.
-//   - An instant is an [core.Instant] in a column that ends in _at; 0 means never.
+//	store.go            Open: the engine and its rooms
 //
-// # Errors
+// Campaigns, the send side:
 //
-// An operation returns [core.ErrStorage] when the database is closed, replaced, full, damaged or locked for too long,
-// and when the context ends before the operation begins. Comments name the errors that an operation returns besides
-// that one. core.ErrNotFound is the error of a row that is not there. A key that is taken is a conflict
-// (core.ErrConflict, code already_exists). Secrets need the master key: without the right one, [ErrMasterKey].
+//	campaign*.go drafts.go frozen.go issues.go corrections.go mendlinks.go   what is written, and what was sent of it
+//	approvals.go reviews.go            the second person
+//	audience.go joblists.go reach.go   to whom it goes
+//	sendjobs.go jobruns.go jobviews.go firstfew.go undo.go testmails.go openjobs.go restored.go   jobs
+//	recipient*.go claim*.go outcomes.go failures.go bounces.go   recipients, and what became of each
+//	subscribers.go suppressions.go     whom the send side knows, and whom it must not mail
+//	engage*.go tracking*.go totals.go  opens and clicks
+//	provider*.go                       mail providers and their events
+//	attachments.go media.go            pictures and attachments
 //
-// Decisions are in docs/decisions, numbers 0180 to 0193 and 0040, 0041, 0061.
+// Members, the member side:
+//
+//	subscri*.go confirm*.go consents.go unconfirmed.go   subscriptions
+//	unsubscribe.go disable*.go manage.go                 leaving
+//	sync.go drift.go                                     full syncs to the send side, and what differs
+//	import*.go adding.go spool.go                        imports
+//
+// What spans all rooms:
+//
+//	directory.go person*.go references.go history.go auditnames.go   one person, one object
+//	hygiene.go housekeeping.go sweeps.go removal.go      what is deleted, and when
+//	overview.go fieldcoverage.go invariants.go           figures and checks
 package store

@@ -109,7 +109,7 @@ func (s *Store) ChangedDraft(ctx context.Context, c *core.Campaign, version int6
 		frozen.ListNames = append(frozen.ListNames, further.Name)
 		covered.MailedProof = append(covered.MailedProof, further.RequireMailedProof)
 	}
-	err = cover(s.reads(ctx), &covered)
+	err = cover(s.Reads(ctx), &covered)
 	d.Digest = covered.Digest()
 	return d, err
 }

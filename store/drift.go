@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
 )
 
 // driftStep is how many rows of either side one read looks at.
@@ -30,7 +31,7 @@ func (s *Store) Drift(ctx context.Context, listID string, sample int) (d core.Dr
 	if d.FedBy, err = s.FedBy(ctx, listID); err != nil {
 		return d, err
 	}
-	err = s.get(ctx, &d.SyncOpen,
+	err = s.Get(ctx, &d.SyncOpen,
 		`SELECT EXISTS (SELECT 1 FROM sync INDEXED BY sync_list WHERE list_id = ?1 AND finished_at = 0 AND
 			failed_at = 0)
 		OR EXISTS (SELECT 1 FROM received_sync INDEXED BY received_sync_list WHERE list_id = ?1 AND removing =
@@ -54,7 +55,7 @@ func (s *Store) Drift(ctx context.Context, listID string, sample int) (d core.Dr
 func (s *Store) ranges(ctx context.Context, table, listID string, visit func(after, to string) error) error {
 	for after := ""; after != lastID; {
 		to := lastID
-		err := s.get(ctx, &to, "SELECT id FROM "+table+" WHERE list_id = ? AND id > ? ORDER BY id LIMIT 1 OFFSET ?",
+		err := s.Get(ctx, &to, "SELECT id FROM "+table+" WHERE list_id = ? AND id > ? ORDER BY id LIMIT 1 OFFSET ?",
 			listID, after, driftStep-1)
 		if err != nil && !errors.Is(err, core.ErrNotFound) {
 			return err
@@ -84,7 +85,7 @@ func (s *Store) driftOfMember(ctx context.Context, d *core.Drift, after, to stri
 		Unsubscribed int64 `db:"unsubscribed"`
 		Pending      int64 `db:"pending"`
 	}
-	err := s.get(ctx, &n, `SELECT count(*) FILTER (WHERE status = 'active') AS active, count(*) FILTER (WHERE status =
+	err := s.Get(ctx, &n, `SELECT count(*) FILTER (WHERE status = 'active') AS active, count(*) FILTER (WHERE status =
 		'unsubscribed') AS unsubscribed,
 		count(*) FILTER (WHERE status = 'pending') AS pending FROM subscription WHERE list_id = ? AND id > ? AND id <=
 		?`, d.ListID, after, to)
@@ -94,7 +95,7 @@ func (s *Store) driftOfMember(ctx context.Context, d *core.Drift, after, to stri
 	d.MemberActive, d.MemberUnsubscribed, d.MemberPending = d.MemberActive+n.Active, d.MemberUnsubscribed+n.Unsubscribed,
 		d.MemberPending+n.Pending
 	var rows []driftRow
-	err = s.all(ctx, &rows, `SELECT email, what, member, send, waits FROM (SELECT m.email, m.status AS member,
+	err = s.All(ctx, &rows, `SELECT email, what, member, send, waits FROM (SELECT m.email, m.status AS member,
 		coalesce(nullif(s.block, ''), s.word, '') AS send, `+inFlight+` AS waits,
 		CASE WHEN m.status = 'active' AND s.id IS NULL THEN 'missing' WHEN m.status = 'active' AND s.word <> 'active'
 		THEN 'stopped'
@@ -114,7 +115,7 @@ func (s *Store) driftOfSend(ctx context.Context, d *core.Drift, after, to string
 		Unsubscribed int64 `db:"unsubscribed"`
 		Blocked      int64 `db:"blocked"`
 	}
-	err := s.get(ctx, &n, `SELECT count(*) FILTER (WHERE word = 'active') AS active, count(*) FILTER (WHERE word =
+	err := s.Get(ctx, &n, `SELECT count(*) FILTER (WHERE word = 'active') AS active, count(*) FILTER (WHERE word =
 		'unsubscribed') AS unsubscribed,
 		count(*) FILTER (WHERE block <> '') AS blocked FROM subscriber WHERE list_id = ? AND id > ? AND id <= ?`,
 		d.ListID, after, to)
@@ -124,7 +125,7 @@ func (s *Store) driftOfSend(ctx context.Context, d *core.Drift, after, to string
 	d.SendActive, d.SendUnsubscribed, d.SendBlocked = d.SendActive+n.Active, d.SendUnsubscribed+n.Unsubscribed,
 		d.SendBlocked+n.Blocked
 	var rows []driftRow
-	err = s.all(ctx, &rows,
+	err = s.All(ctx, &rows,
 		`SELECT s.email, 'unknown' AS what, '' AS member, coalesce(nullif(s.block, ''), s.word) AS send, 0 AS waits
 		FROM subscriber AS s LEFT JOIN subscription AS m ON m.list_id = ?1 AND m.id = s.id
 		WHERE s.list_id = ?1 AND s.id > ?2 AND s.id <= ?3 AND s.word = 'active' AND m.id IS NULL`, d.ListID, after, to)
@@ -135,28 +136,28 @@ func (s *Store) driftOfSend(ctx context.Context, d *core.Drift, after, to string
 // FedBy names the webhook client, other than the daemon's own, that feeds a list; empty: none does. Its only error is
 // core.ErrStorage.
 func (s *Store) FedBy(ctx context.Context, listID string) (clientID string, err error) {
-	err = s.get(ctx, &clientID, "SELECT coalesce(max(client_id), '') FROM fed_list WHERE list_id = ?", listID)
+	err = s.Get(ctx, &clientID, "SELECT coalesce(max(client_id), '') FROM fed_list WHERE list_id = ?", listID)
 	return clientID, err
 }
 
 // feeds remembers that a client other than the daemon's own speaks for a list.
-func (tx *Tx) feeds(clientID, listID string, now core.Instant) error {
+func feeds(tx *db.Tx, clientID, listID string, now core.Instant) error {
 	if clientID == core.LoopClientID {
 		return nil
 	}
-	_, err := tx.exec(`INSERT INTO fed_list (list_id, client_id, since) VALUES (?1, ?2, ?3)
+	_, err := tx.Exec(`INSERT INTO fed_list (list_id, client_id, since) VALUES (?1, ?2, ?3)
 		ON CONFLICT DO UPDATE SET client_id = ?2, since = ?3 WHERE client_id <> ?2`, listID, clientID, int64(now))
 	return err
 }
 
 // mayRemove reports whether a client's full sync, begun at startedAt, may end those whom it does not name: not where
 // another client feeds the list, or did when the sync began.
-func (tx *Tx) mayRemove(clientID, listID string, startedAt core.Instant) (bool, error) {
+func mayRemove(tx *db.Tx, clientID, listID string, startedAt core.Instant) (bool, error) {
 	var fed struct {
 		ClientID string       `db:"client_id"`
 		Since    core.Instant `db:"since"`
 	}
-	err := tx.get(&fed, "SELECT client_id, since FROM fed_list WHERE list_id = ?", listID)
+	err := tx.Get(&fed, "SELECT client_id, since FROM fed_list WHERE list_id = ?", listID)
 	if errors.Is(err, core.ErrNotFound) {
 		return clientID == core.LoopClientID, nil
 	}
@@ -169,13 +170,13 @@ func (s *Store) TakeOver(ctx context.Context, listID, actor string, now core.Ins
 	if err != nil {
 		return err
 	}
-	return s.update(ctx, func(tx *Tx) error {
+	return s.Update(ctx, func(tx *db.Tx) error {
 		var clientID string
-		if err := tx.get(&clientID, "DELETE FROM fed_list WHERE list_id = ? RETURNING client_id", listID); err != nil {
+		if err := tx.Get(&clientID, "DELETE FROM fed_list WHERE list_id = ? RETURNING client_id", listID); err != nil {
 			return err
 		}
-		tx.tell("fed_by", clientID, nil)
-		return tx.audit(now, actor, "list.take-over", list.TenantID, listID)
+		tx.Tell("fed_by", clientID, nil)
+		return tx.Audit(now, actor, "list.take-over", list.TenantID, listID)
 	})
 }
 

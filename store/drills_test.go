@@ -8,13 +8,14 @@ import (
 	"testing"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
 )
 
 func TestDrillsAreRecorded(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	path := filepath.Join(t.TempDir(), "a.db")
-	s := testOpen(t, path, Daemon)
+	s := testOpen(t, path, db.Daemon)
 	if d, err := s.LastDrill(ctx); d != nil || err != nil {
 		t.Errorf("before the first: %+v, %v", d, err)
 	}
@@ -43,7 +44,7 @@ func TestDrillsAreRecorded(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s = testOpen(t, path, Daemon)
+	s = testOpen(t, path, db.Daemon)
 	if text, err := s.DrillStarted(ctx); text != second || err != nil {
 		t.Errorf("after a start: %q, %v", text, err)
 	}
@@ -57,7 +58,7 @@ func TestWriteCopy(t *testing.T) {
 	ctx := t.Context()
 	folder := t.TempDir()
 	path := filepath.Join(folder, "a.db")
-	s := testOpen(t, path, Daemon)
+	s := testOpen(t, path, db.Daemon)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -65,28 +66,28 @@ func TestWriteCopy(t *testing.T) {
 	torn := func(to string) error { return os.WriteFile(to, []byte("no database"), 0o600) }
 	failing := errors.New("the bucket is away")
 	to := filepath.Join(folder, "b.db")
-	if err := WriteCopy(ctx, to, torn); err == nil {
+	if err := db.WriteCopy(ctx, to, torn); err == nil {
 		t.Error("what is no database was taken")
 	}
-	if err := WriteCopy(ctx, to, func(string) error { return failing }); !errors.Is(err, failing) {
+	if err := db.WriteCopy(ctx, to, func(string) error { return failing }); !errors.Is(err, failing) {
 		t.Error(err)
 	}
 	if _, err := os.Stat(to); !errors.Is(err, os.ErrNotExist) {
 		t.Error("a failed copy got its name")
 	}
-	if err := WriteCopy(ctx, to, whole); err != nil {
+	if err := db.WriteCopy(ctx, to, whole); err != nil {
 		t.Fatal(err)
 	}
 	if fi, err := os.Stat(to); err != nil || fi.Mode().Perm() != 0o600 {
 		t.Error(fi.Mode(), err)
 	}
-	if err := WriteCopy(ctx, to, whole); !errors.Is(err, ErrExists) {
+	if err := db.WriteCopy(ctx, to, whole); !errors.Is(err, db.ErrExists) {
 		t.Errorf("over a file: %v", err)
 	}
 	if left, err := filepath.Glob(filepath.Join(folder, ".copy-*")); err != nil || len(left) > 0 {
 		t.Errorf("left: %q, %v", left, err)
 	}
-	b := testOpen(t, to, Daemon)
+	b := testOpen(t, to, db.Daemon)
 	if away, err := b.SettleHome(ctx, false, 1); !away || err != nil {
 		t.Errorf("known as a copy: %t, %v", away, err)
 	}

@@ -13,13 +13,15 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/db"
 	"newsletterd/store/storetest"
+	"newsletterd/store/tenants"
 )
 
 // queued reads what waits for an endpoint, in the order of the outbox.
 func queued(s *storetest.Seeder, endpointID string) []core.OutboxEvent {
 	s.Helper()
-	rows, err := s.OutboxEvents(s.Context(), store.OutboxFilter{EndpointID: endpointID, State: core.EventWaiting}, 0, 100_000)
+	rows, err := s.OutboxEvents(s.Context(), tenants.OutboxFilter{EndpointID: endpointID, State: core.EventWaiting}, 0, 100_000)
 	s.Must(err)
 	return rows
 }
@@ -40,7 +42,7 @@ func summaryOf(s *storetest.Seeder, e *core.OutboxEvent) (body core.SummaryEvent
 // Beyond the bound events are dropped, for this endpoint alone, and one event tells so: it is extended until it is about
 // to be posted. What is dropped later is told by another one.
 func TestEndpointDropsEventsBeyondTheBound(t *testing.T) {
-	s := storetest.Seed(t, storetest.OpenWith(t, store.Options{EndpointEvents: 5}))
+	s := storetest.Seed(t, storetest.OpenWith(t, db.Options{EndpointEvents: 5}))
 	l := s.NewList()
 	full := s.NewEndpoint(core.EndpointInput{URL: new("https://crm.test/full")})
 	left := s.NewEndpoint(core.EndpointInput{URL: new("https://crm.test/left"), Events: &[]string{core.EventUnsubscribed}})
@@ -84,7 +86,7 @@ func TestEndpointDropsEventsBeyondTheBound(t *testing.T) {
 		t.Errorf("%s", waits[4].Body)
 	}
 	for i := range waits {
-		s.Must(s.FinishEvents(t.Context(), []store.EventResult{{Event: &waits[i], Done: true}}, s.Time()))
+		s.Must(s.FinishEvents(t.Context(), []tenants.EventResult{{Event: &waits[i], Done: true}}, s.Time()))
 	}
 	s.Active(l.ID, storetest.Reader(9))
 	if got := typesOf(queued(s, full.ID)); !slices.Equal(got, []string{core.EventActivated}) {
@@ -96,7 +98,7 @@ func TestEndpointDropsEventsBeyondTheBound(t *testing.T) {
 // delivered makes room.
 func TestEndpointDropsEventsBeyondTheBytes(t *testing.T) {
 	const most = 10_000
-	s := storetest.Seed(t, storetest.OpenWith(t, store.Options{EndpointBytes: most}))
+	s := storetest.Seed(t, storetest.OpenWith(t, db.Options{EndpointBytes: most}))
 	l := s.NewList()
 	e := s.NewEndpoint(core.EndpointInput{URL: new("https://crm.test/all")})
 	long := core.Preferences(`{"note":"` + strings.Repeat("x", 4000) + `"}`)
@@ -124,7 +126,7 @@ func TestEndpointDropsEventsBeyondTheBytes(t *testing.T) {
 		n != row.WaitingBytes {
 		t.Errorf("%+v, %d, %v %v", row, n, err, all)
 	}
-	s.Must(s.FinishEvents(t.Context(), []store.EventResult{{Event: &waits[0], Dead: true}}, s.Time()))
+	s.Must(s.FinishEvents(t.Context(), []tenants.EventResult{{Event: &waits[0], Dead: true}}, s.Time()))
 	join(7, long)
 	if got := typesOf(queued(s, e.ID)); !slices.Equal(got[3:], []string{core.EventActivated}) {
 		t.Errorf("when there is room: %v", got)
@@ -144,12 +146,12 @@ func TestEventsOfDeletedEndpointsAreNotCounted(t *testing.T) {
 	gone := s.NewEndpoint(core.EndpointInput{URL: new("https://crm.test/gone")})
 	s.Active(l.ID, storetest.Reader(0))
 	s.Active(l.ID, storetest.Reader(1))
-	s.Must(s.FinishEvents(t.Context(), []store.EventResult{{Event: &queued(s, gone.ID)[0], Dead: true}}, s.Time()))
+	s.Must(s.FinishEvents(t.Context(), []tenants.EventResult{{Event: &queued(s, gone.ID)[0], Dead: true}}, s.Time()))
 	s.Must(s.DeleteEndpoint(t.Context(), gone.ID, "test", s.Time()))
 	if left := s.Count("SELECT count(*) FROM outbox WHERE endpoint_id = ?", gone.ID); left != 2 {
 		t.Fatalf("%d are left", left)
 	}
-	if o, err := s.EndpointState(t.Context()); err != nil || o != (store.OutboxState{}) {
+	if o, err := s.EndpointState(t.Context()); err != nil || o != (tenants.OutboxState{}) {
 		t.Errorf("%+v, %v", o, err)
 	}
 	kept := s.NewEndpoint(core.EndpointInput{URL: new("https://crm.test/kept")})
@@ -164,7 +166,7 @@ func TestEventsOfDeletedEndpointsAreNotCounted(t *testing.T) {
 
 // A dead letter waits again only where there is room, and the others are not held up by one that finds none.
 func TestDeadLettersWaitAgainWhereThereIsRoom(t *testing.T) {
-	s := storetest.Seed(t, storetest.OpenWith(t, store.Options{EndpointEvents: 4}))
+	s := storetest.Seed(t, storetest.OpenWith(t, db.Options{EndpointEvents: 4}))
 	l := s.NewList()
 	full := s.NewEndpoint(core.EndpointInput{URL: new("https://crm.test/full")})
 	other := s.NewEndpoint(core.EndpointInput{URL: new("https://crm.test/other"), Events: &[]string{core.EventUnsubscribed}})
@@ -173,17 +175,17 @@ func TestDeadLettersWaitAgainWhereThereIsRoom(t *testing.T) {
 	}
 	kill := func(id string) {
 		for _, e := range queued(s, id) {
-			s.Must(s.FinishEvents(t.Context(), []store.EventResult{{Event: &e, Dead: true}}, s.Time()))
+			s.Must(s.FinishEvents(t.Context(), []tenants.EventResult{{Event: &e, Dead: true}}, s.Time()))
 		}
 	}
 	kill(full.ID)
 	s.Leave(l.ID, storetest.Reader(0))
 	kill(other.ID)
 	s.Leave(l.ID, storetest.Reader(1))
-	if n, err := s.RetryDead(t.Context(), store.OutboxFilter{}, 3, "test", s.Time()); err != nil || n != 2 {
+	if n, err := s.RetryDead(t.Context(), tenants.OutboxFilter{}, 3, "test", s.Time()); err != nil || n != 2 {
 		t.Errorf("%d, %v", n, err) // one more for full, and that of other
 	}
-	dead, err := s.OutboxEvents(t.Context(), store.OutboxFilter{EndpointID: full.ID, State: core.EventDead}, 0, 10)
+	dead, err := s.OutboxEvents(t.Context(), tenants.OutboxFilter{EndpointID: full.ID, State: core.EventDead}, 0, 10)
 	if err != nil || len(dead) != 2 || len(queued(s, full.ID)) != 3 {
 		t.Fatalf("%d dead, %d wait, %v", len(dead), len(queued(s, full.ID)), err)
 	}
@@ -198,12 +200,12 @@ func TestDeadLettersWaitAgainWhereThereIsRoom(t *testing.T) {
 // The row of an endpoint counts the events that wait for it, whatever happens to them, and never more than may wait.
 func TestWaitingEventsAreCounted(t *testing.T) {
 	const most = 8
-	s := storetest.Seed(t, storetest.OpenWith(t, store.Options{EndpointEvents: most}))
+	s := storetest.Seed(t, storetest.OpenWith(t, db.Options{EndpointEvents: most}))
 	l := s.NewList()
 	address := func(rt *rapid.T) core.Email { return storetest.Reader(rapid.IntRange(0, 5).Draw(rt, "who")) }
 	endpoints := []string{}
 	one := func(rt *rapid.T, state string) *core.OutboxEvent {
-		f := store.OutboxFilter{State: state, EndpointID: rapid.SampledFrom(endpoints).Draw(rt, "endpoint")}
+		f := tenants.OutboxFilter{State: state, EndpointID: rapid.SampledFrom(endpoints).Draw(rt, "endpoint")}
 		rows, err := s.OutboxEvents(t.Context(), f, 0, 100)
 		s.Must(err)
 		if len(rows) == 0 {
@@ -216,11 +218,11 @@ func TestWaitingEventsAreCounted(t *testing.T) {
 		}
 		return &e
 	}
-	finish := func(r store.EventResult) func(*rapid.T) {
+	finish := func(r tenants.EventResult) func(*rapid.T) {
 		return func(rt *rapid.T) {
 			if r.Event = one(rt, core.EventWaiting); r.Event != nil {
 				r.RetryAt = s.Time().Add(time.Hour)
-				s.Must(s.FinishEvents(t.Context(), []store.EventResult{r, r}, s.Time()))
+				s.Must(s.FinishEvents(t.Context(), []tenants.EventResult{r, r}, s.Time()))
 			}
 		}
 	}
@@ -235,9 +237,9 @@ func TestWaitingEventsAreCounted(t *testing.T) {
 			s.Import(l.ID, core.SubscriptionActive, store.ImportRow{Email: address(rt), Preferences: `{"a":1}`},
 				store.ImportRow{Email: address(rt), Preferences: `{"a":2}`})
 		},
-		"deliver": finish(store.EventResult{Done: true}),
-		"fail":    finish(store.EventResult{Reason: "HTTP 500"}),
-		"refuse":  finish(store.EventResult{Dead: true, Reason: "HTTP 422"}),
+		"deliver": finish(tenants.EventResult{Done: true}),
+		"fail":    finish(tenants.EventResult{Reason: "HTTP 500"}),
+		"refuse":  finish(tenants.EventResult{Dead: true, Reason: "HTTP 422"}),
 		"wake": func(rt *rapid.T) {
 			_, err := s.WakeEvents(t.Context(), rapid.SampledFrom(endpoints).Draw(rt, "endpoint"), s.Time(), 3)
 			s.Must(err)
@@ -247,7 +249,7 @@ func TestWaitingEventsAreCounted(t *testing.T) {
 			s.Must(err)
 		},
 		"retry all": func(*rapid.T) {
-			_, err := s.RetryDead(t.Context(), store.OutboxFilter{}, 5, "test", s.Time())
+			_, err := s.RetryDead(t.Context(), tenants.OutboxFilter{}, 5, "test", s.Time())
 			s.Must(err)
 		},
 		"retry": func(rt *rapid.T) {
@@ -305,7 +307,7 @@ func TestWaitingEventsAreCounted(t *testing.T) {
 // An operation writes the row of an endpoint once, however many events it puts into the outbox.
 func TestEndpointQueueWritesOneRow(t *testing.T) {
 	f := storetest.NewFaults(t)
-	s := storetest.Seed(t, storetest.OpenWith(t, store.Options{Driver: f.Driver}))
+	s := storetest.Seed(t, storetest.OpenWith(t, db.Options{Driver: f.Driver}))
 	l := s.NewList()
 	s.NewEndpoint(core.EndpointInput{URL: new("https://crm.test/all")})
 	rows := make([]store.ImportRow, 400)

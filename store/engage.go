@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
 )
 
 // engagedMail is a mail whose openings and clicks are counted.
@@ -19,12 +20,12 @@ type engagedMail struct {
 const recordKept = 7 * 24 * time.Hour
 
 // engage counts one engagement, and judges anew who has opened the mail and followed its links.
-func (tx *Tx) engage(e core.Engagement) error {
+func engage(tx *db.Tx, e core.Engagement) error {
 	if e.Seq == 0 {
-		return tx.engageTotal(&e)
+		return engageTotal(tx, &e)
 	}
 	m := engagedMail{job: e.JobNo, seq: e.Seq}
-	r, err := tx.engagedReader(e.JobNo, e.Seq)
+	r, err := readEngaged(tx, e.JobNo, e.Seq)
 	if errors.Is(err, core.ErrNotFound) {
 		return nil
 	}
@@ -32,13 +33,13 @@ func (tx *Tx) engage(e core.Engagement) error {
 		return err
 	}
 	if !r.named() {
-		if err := tx.countTotals(e.JobNo, core.TrackedTotals|core.TrackedConsent); err != nil {
+		if err := countTotals(tx, e.JobNo, core.TrackedTotals|core.TrackedConsent); err != nil {
 			return err
 		}
-		return tx.engageTotal(&e)
+		return engageTotal(tx, &e)
 	}
 	m.marks = r.Marks
-	if err := tx.all(&m.rows, "SELECT link_no, first_at, last_at, times, machine, unclear, first_read, last_read, class "+
+	if err := tx.All(&m.rows, "SELECT link_no, first_at, last_at, times, machine, unclear, first_read, last_read, class "+
 		"FROM engagement WHERE job_no = ? AND seq = ? ORDER BY link_no", e.JobNo, e.Seq); err != nil {
 		return err
 	}
@@ -63,23 +64,23 @@ func (tx *Tx) engage(e core.Engagement) error {
 	for i := range m.rows {
 		g := &m.rows[i]
 		if i == row {
-			err = tx.keepEngaged(&m, g)
+			err = keepEngaged(tx, &m, g)
 		} else if g.Class != known[i] {
-			_, err = tx.exec("UPDATE engagement SET class = ? WHERE job_no = ? AND seq = ? AND link_no = ?", int(g.Class),
+			_, err = tx.Exec("UPDATE engagement SET class = ? WHERE job_no = ? AND seq = ? AND link_no = ?", int(g.Class),
 				m.job, m.seq, g.LinkNo)
 		}
 		if err == nil && g.LinkNo > 0 && g.LinkNo != core.CanaryLink {
-			err = tx.countLink(m.job, g.LinkNo, known[i], g.Class)
+			err = countLink(tx, m.job, g.LinkNo, known[i], g.Class)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return tx.markEngaged(m.job, m.seq, m.marks, m.marksNow(opens, clicks), e.At)
+	return markEngaged(tx, m.job, m.seq, m.marks, m.marksNow(opens, clicks), e.At)
 }
 
-func (tx *Tx) keepEngaged(m *engagedMail, g *core.Engaged) error {
-	_, err := tx.exec(`INSERT INTO engagement (job_no, seq, link_no, first_at, last_at, times, machine, unclear,
+func keepEngaged(tx *db.Tx, m *engagedMail, g *core.Engaged) error {
+	_, err := tx.Exec(`INSERT INTO engagement (job_no, seq, link_no, first_at, last_at, times, machine, unclear,
 		first_read, last_read, class) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
 		ON CONFLICT DO UPDATE SET last_at = ?5, times = ?6, machine = ?7, unclear = ?8, first_read = ?9, last_read = ?10,
 		class = ?11`,
@@ -115,12 +116,12 @@ func (m *engagedMail) marksNow(opens, clicks core.Class) core.Marks {
 }
 
 // countLink counts a recipient once for a link: when it is first followed, and when it turns out by whom.
-func (tx *Tx) countLink(job, link int64, was, is core.Class) error {
+func countLink(tx *db.Tx, job, link int64, was, is core.Class) error {
 	if was == is {
 		return nil
 	}
 	machine := func(c core.Class) int { return count(c != core.ClassNone && c != core.ClassPerson) }
-	_, err := tx.exec("UPDATE link SET clicked = clicked + ?, machine_clicked = machine_clicked + ? WHERE job_no = ? AND "+
+	_, err := tx.Exec("UPDATE link SET clicked = clicked + ?, machine_clicked = machine_clicked + ? WHERE job_no = ? AND "+
 		"no = ?", count(was == core.ClassNone), machine(is)-machine(was), job, link)
 	return err
 }
@@ -135,13 +136,13 @@ func count(is bool) int {
 
 // markEngaged gives a recipient other marks of openings and clicks, and counts it in the job's figures by what has
 // changed, and in those of the hour of an instant.
-func (tx *Tx) markEngaged(job, seq int64, was, is core.Marks, at core.Instant) error {
+func markEngaged(tx *db.Tx, job, seq int64, was, is core.Marks, at core.Instant) error {
 	if was == is {
 		return nil
 	}
 	mark := func(m core.Marks) int { return count(is&m != 0) - count(was&m != 0) }
 	class := func(c core.Class) int { return count(is.Opens() == c) - count(was.Opens() == c) }
-	_, err := tx.exec(`UPDATE send_job SET opened = opened + ?, machine_opened = machine_opened + ?, clicked = clicked +
+	_, err := tx.Exec(`UPDATE send_job SET opened = opened + ?, machine_opened = machine_opened + ?, clicked = clicked +
 		?, machine_clicked = machine_clicked + ?, people_opened = people_opened + ?, unclear_opened = unclear_opened + ?,
 		scanner_opened = scanner_opened + ? WHERE no = ?`,
 		mark(core.MarkOpened), mark(core.MarkMachineOpened), mark(core.MarkClicked), mark(core.MarkMachineClicked),
@@ -149,25 +150,25 @@ func (tx *Tx) markEngaged(job, seq int64, was, is core.Marks, at core.Instant) e
 	if err != nil {
 		return err
 	}
-	err = tx.countHour(job, at, int64(class(core.ClassPerson)),
+	err = countHour(tx, job, at, int64(class(core.ClassPerson)),
 		int64(mark(core.MarkClicked)-mark(core.MarkMachineClicked)))
 	if err != nil {
 		return err
 	}
-	if _, err = tx.exec("UPDATE recipient SET marks = ? WHERE job_no = ? AND seq = ?", int(is), job, seq); err != nil {
+	if _, err = tx.Exec("UPDATE recipient SET marks = ? WHERE job_no = ? AND seq = ?", int(is), job, seq); err != nil {
 		return err
 	}
 	clicked := mark(core.MarkClicked)-mark(core.MarkMachineClicked) > 0
 	if clicked || class(core.ClassPerson) > 0 || class(core.ClassUnclear) > 0 {
-		return tx.heardRecipient(job, seq, at)
+		return heardRecipient(tx, job, seq, at)
 	}
 	return nil
 }
 
 // markReported counts what a mail provider reports: opened or followed at an instant, by a person or by a program.
-func (tx *Tx) markReported(job, seq int64, mark core.Marks, person bool, at core.Instant) error {
+func markReported(tx *db.Tx, job, seq int64, mark core.Marks, person bool, at core.Instant) error {
 	var had core.Marks
-	err := tx.get(&had, "SELECT marks FROM recipient WHERE job_no = ? AND seq = ?", job, seq)
+	err := tx.Get(&had, "SELECT marks FROM recipient WHERE job_no = ? AND seq = ?", job, seq)
 	if errors.Is(err, core.ErrNotFound) {
 		return nil
 	}
@@ -185,5 +186,5 @@ func (tx *Tx) markReported(job, seq int64, mark core.Marks, person bool, at core
 	case had&mark == 0:
 		is |= machine
 	}
-	return tx.markEngaged(job, seq, had, is.WithOpens(max(opens, had.Opens())), at)
+	return markEngaged(tx, job, seq, had, is.WithOpens(max(opens, had.Opens())), at)
 }

@@ -4,11 +4,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"newsletterd/store/db"
 )
 
 // TestHoursAreReadByIndex: the hours of a campaign are read by its jobs, and by no engagement.
 func TestHoursAreReadByIndex(t *testing.T) {
-	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
+	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
 	plan, err := s.Explain(t.Context(), campaignHours)
 	must(t, err)
 	for _, line := range plan {

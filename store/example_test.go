@@ -8,6 +8,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/db"
 )
 
 // Each operation is one transaction, on the disk when it returns.
@@ -18,7 +19,7 @@ func Example() {
 	}
 	defer os.RemoveAll(dir)
 	ctx, now := context.Background(), core.Instant(1_790_000_000_000)
-	s, err := store.Open(ctx, store.Options{Path: filepath.Join(dir, "newsletterd.db"), Migrate: true})
+	s, err := store.Open(ctx, db.Options{Path: filepath.Join(dir, "newsletterd.db"), Migrate: true})
 	if err != nil {
 		panic(err)
 	}

@@ -3,24 +3,28 @@ package store
 import (
 	"context"
 
+	"newsletterd/store/db/dbtest"
+
 	"newsletterd/core"
+	"newsletterd/store/files"
+	"newsletterd/store/tenants"
 )
 
 // What the tests outside of the package count with.
 const (
-	UploadDead           = uploadDead
-	ConfirmsPerListEmail = confirmsPerListEmail
+	UploadDead           = files.UploadDead
+	ConfirmsPerListEmail = tenants.ConfirmsPerListEmail
 	ImportBatch          = importBatch
 	ImportSteps          = importSteps
 	ImportIdle           = importIdle
-	MailPeriod           = mailPeriod
-	MailLeftOut          = mailLeftOut
-	MailQueued           = mailQueued
+	MailPeriod           = tenants.MailPeriod
+	MailLeftOut          = tenants.MailLeftOut
+	MailQueued           = tenants.MailQueued
 	MaxSingle            = maxSingle
-	RequestsApart        = requestsApart
+	RequestsApart        = tenants.RequestsApart
 	SearchReads          = searchReads
-	UndosPerEmail        = undosPerEmail
-	UndosPerListEmail    = undosPerListEmail
+	UndosPerEmail        = tenants.UndosPerEmail
+	UndosPerListEmail    = tenants.UndosPerListEmail
 )
 
 // ReferenceQueries has a query for each noun.
@@ -44,27 +48,17 @@ func (im *Import) AddSteps(ctx context.Context, now core.Instant, steps ...[]Imp
 // SQL runs a statement in a transaction of its own, after which no cache holds what was. It panics where the statement
 // fails.
 func (s *Store) SQL(query string, args ...any) {
-	err := s.update(context.Background(), func(tx *Tx) error {
-		tx.kick(TopicRecords)
-		_, err := tx.exec(query, args...)
-		return err
-	})
-	if err != nil {
-		panic(err)
-	}
+	dbtest.SQL(s.DB, query, args...)
 }
 
 // Count returns the one number that a query reads; it panics where there is none.
 func (s *Store) Count(query string, args ...any) (n int) {
-	if err := s.get(context.Background(), &n, query, args...); err != nil {
-		panic(err)
-	}
-	return n
+	return dbtest.Count(s.DB, query, args...)
 }
 
 // AllRows reads rows into a slice; it panics where that fails.
 func (s *Store) AllRows(rows any, query string, args ...any) {
-	if err := s.all(context.Background(), rows, query, args...); err != nil {
+	if err := s.All(context.Background(), rows, query, args...); err != nil {
 		panic(err)
 	}
 }
@@ -84,7 +78,7 @@ func (s *Store) Columns() map[string][]string {
 
 // CountFaults says which counts of lists differ from their records.
 func (s *Store) CountFaults() []string {
-	wrong, err := s.wrongCounts(context.Background())
+	wrong, err := s.WrongCounts(context.Background())
 	if err != nil {
 		panic(err)
 	}
@@ -93,14 +87,7 @@ func (s *Store) CountFaults() []string {
 
 // SkewStatistics has SQLite believe that each table has a million rows, all of one tenant and one list.
 func (s *Store) SkewStatistics() {
-	s.SQL("ANALYZE")
-	s.SQL("DELETE FROM sqlite_stat1")
-	s.SQL(`INSERT INTO sqlite_stat1 SELECT t.name, i.name, '1000000' || (SELECT group_concat(
-			iif(c.seqno = 0 AND (i."unique" = 0 OR EXISTS (SELECT 1 FROM pragma_index_info(i.name) WHERE seqno > 0)),
-			' 1000000', ' 1'), '') FROM pragma_index_info(i.name) AS c)
-		FROM sqlite_schema AS t JOIN pragma_index_list(t.name) AS i WHERE t.type = 'table'`)
-	s.SQL("CREATE TABLE skewed (x)") // each connection reads them when it sees another schema
-	s.SQL("DROP TABLE skewed")
+	dbtest.SkewStatistics(s.DB)
 }
 
 // SetMaxReplacedBytes changes how much is kept of what an import has replaced, and returns what undoes that.

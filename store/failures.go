@@ -22,9 +22,9 @@ func (s *Store) Failures(ctx context.Context, j *core.SendJob) (f core.Failures,
 	for _, state := range []int{core.RecipientDeferred, core.RecipientFailed, core.RecipientSkipped} {
 		var some []core.Recipient
 		if state == core.RecipientDeferred {
-			err = s.all(ctx, &some, failuresDeferred, j.No, core.FailureSample)
+			err = s.All(ctx, &some, failuresDeferred, j.No, core.FailureSample)
 		} else {
-			err = s.all(ctx, &some, failuresByWord, j.No, core.RecipientStates[state], state, core.FailureSample)
+			err = s.All(ctx, &some, failuresByWord, j.No, core.RecipientStates[state], state, core.FailureSample)
 		}
 		if err != nil {
 			return f, err

@@ -1,6 +1,10 @@
 package store
 
-import "newsletterd/core"
+import (
+	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
+)
 
 // suppressed imports addresses that no campaign may go to.
 func (s *story) suppressed() {
@@ -33,10 +37,10 @@ func (s *story) hygiene() {
 	s.op("RemoveUnconfirmed", func() error {
 		return onlyErr2(s.RemoveUnconfirmed(ctx, s.list, "test", 0, now0.Add(ConfirmTTL)+31))
 	})
-	must(s.T, s.update(ctx, func(tx *Tx) error { // as if fay had been asked later, while active
-		_, err := tx.exec("UPDATE subscription SET status = 'active', asked_at = ? WHERE list_id = ? AND email_key = ?",
+	must(s.T, s.Update(ctx, func(tx *db.Tx) error { // as if fay had been asked later, while active
+		_, err := tx.Exec("UPDATE subscription SET status = 'active', asked_at = ? WHERE list_id = ? AND email_key = ?",
 			int64(asking), s.list, "fay@example.org")
-		tx.moved(s.list, core.CountPending, core.CountActive)
+		tenants.Moved(tx, s.list, core.CountPending, core.CountActive)
 		return err
 	}))
 	s.op("UnsubscribeSilent", func() error {

@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/devices"
+	"newsletterd/store/tenants"
 )
 
 func (s *story) subscriptions() {
@@ -119,14 +122,14 @@ func (s *story) mailsAndEvents() {
 	ctx := s.Context()
 	mails, err := s.DueMails(ctx, now0.Add(day), 100)
 	must(s.T, err)
-	results := []MailResult{
+	results := []tenants.MailResult{
 		{ID: mails[0].ID, Sent: true},
 		{ID: mails[1].ID, Reason: "no"},
 		{ID: mails[2].ID, RetryAt: now0 + 5, Reason: "later"},
 	}
 	s.op("FinishMails", func() error { return s.FinishMails(ctx, results, now0+100) })
 	s.op("RetryFailedMails", func() error {
-		return onlyErr(s.RetryFailedMails(ctx, MailFilter{}, 1, "test", now0+100))
+		return onlyErr(s.RetryFailedMails(ctx, tenants.MailFilter{}, 1, "test", now0+100))
 	})
 	s.op("RetryMail", func() error { return s.RetryMail(ctx, mails[2].ID, "test", now0+100) })
 	for _, status := range []string{core.SubscriptionActive, core.SubscriptionPending} {
@@ -146,7 +149,7 @@ func (s *story) mailsAndEvents() {
 	for _, endpoint := range []string{"", s.endpoint} {
 		events, err := s.DueEvents(ctx, endpoint, now0.Add(day), 100)
 		must(s.T, err)
-		results := []EventResult{
+		results := []tenants.EventResult{
 			{Event: &events[0], Done: true, Status: 200},
 			{Event: &events[1], RetryAt: now0 + 500, Reason: "no"},
 			{Event: &events[2], Dead: true, Reason: "never"},
@@ -159,14 +162,14 @@ func (s *story) mailsAndEvents() {
 			core.EndpointAttempt{EndpointID: s.endpoint, EventID: core.NewID(), At: now0, Outcome: "delivered"})
 	})
 	s.op("RetryDead", func() error {
-		return onlyErr(s.RetryDead(ctx, OutboxFilter{TenantID: s.tenant}, 1, "test", now0+130))
+		return onlyErr(s.RetryDead(ctx, tenants.OutboxFilter{TenantID: s.tenant}, 1, "test", now0+130))
 	})
-	dead, err := s.OutboxEvents(ctx, OutboxFilter{State: core.EventDead}, 0, 10)
+	dead, err := s.OutboxEvents(ctx, tenants.OutboxFilter{State: core.EventDead}, 0, 10)
 	must(s.T, err)
 	s.op("RetryEvent", func() error { return s.RetryEvent(ctx, dead[0].ID, "test", now0+130) })
 	events, err := s.DueEvents(ctx, s.endpoint, now0.Add(day), 1)
 	must(s.T, err)
-	gone := []EventResult{{Event: &events[0], Dead: true, Gone: true, Status: 410}}
+	gone := []tenants.EventResult{{Event: &events[0], Dead: true, Gone: true, Status: 410}}
 	s.op("FinishEvents", func() error { return s.FinishEvents(ctx, gone, now0+135) })
 	s.op("SendDropped", func() error {
 		return onlyErr(s.SendDropped(ctx, &core.OutboxEvent{ID: 1, EndpointID: s.endpoint}))
@@ -187,7 +190,7 @@ func (s *story) mailsAndEvents() {
 	})
 	s.op("FinishSync", func() error { return onlyErr(s.FinishSync(ctx, id, now0+170)) })
 	s.op("RequestSync", func() (err error) {
-		id, err = s.RequestSync(By(ctx, "test", now0+180), s.list, now0+180)
+		id, err = s.RequestSync(db.By(ctx, "test", now0+180), s.list, now0+180)
 		return err
 	})
 	s.op("FailSync", func() error { return s.FailSync(ctx, id, "no", now0+180) })
@@ -251,7 +254,7 @@ func (s *story) importJobs() {
 
 func (s *story) subscribers() {
 	ctx := s.Context()
-	n := Nonce{ClientID: "c", Nonce: core.NewID()}
+	n := tenants.Nonce{ClientID: "c", Nonce: core.NewID()}
 	e := core.Event{
 		ID: core.NewID(), Type: core.EventActivated, TenantID: s.tenant, ListID: s.list, OccurredAt: now0 + 200,
 		Subscriber: core.EventSubscriber{ID: core.NewID(), Email: "ann@example.org", Status: "active"},
@@ -268,7 +271,7 @@ func (s *story) subscribers() {
 	} {
 		f.Subscribers = append(f.Subscribers, core.EventSubscriber{ID: core.NewID(), Email: email, Status: "active"})
 	}
-	loop := Nonce{ClientID: core.LoopClientID, Nonce: core.NewID()}
+	loop := tenants.Nonce{ClientID: core.LoopClientID, Nonce: core.NewID()}
 	s.op("ApplyBatch", func() error { return s.ApplyBatch(ctx, loop, f, now0+210) })
 	s.op("RemoveAbsent", func() error { return onlyErr(s.RemoveAbsent(ctx, now0+220)) })
 }
@@ -282,16 +285,16 @@ func (s *story) jobs() {
 	var j core.SendJob
 	s.op("AddSendJob", func() (err error) { j, _, err = s.AddSendJob(ctx, r, now0+300); return err })
 	s.op("StartDueJobs", func() error { return onlyErr(s.StartDueJobs(ctx, now0+310)) })
-	must(s.T, s.update(ctx, func(tx *Tx) error { return tx.one("UPDATE send_job SET first_few = 1 WHERE no = ?", j.No) }))
+	must(s.T, s.Update(ctx, func(tx *db.Tx) error { return tx.One("UPDATE send_job SET first_few = 1 WHERE no = ?", j.No) }))
 	s.op("ExpandJob", func() error { return onlyErr(s.ExpandJob(ctx, j.No, now0+320)) })
 	s.op("HoldFirst", func() error { return onlyErr(s.HoldFirst(ctx, j.No, now0+320)) })
 	s.op("JudgeFirst", func() error { return onlyErr(s.JudgeFirst(ctx, j.No, now0+320)) })
-	must(s.T, s.update(ctx, func(tx *Tx) error {
-		return tx.one("UPDATE send_job SET first_until = ? WHERE no = ?", int64(now0+400), j.No)
+	must(s.T, s.Update(ctx, func(tx *db.Tx) error {
+		return tx.One("UPDATE send_job SET first_until = ? WHERE no = ?", int64(now0+400), j.No)
 	}))
 	s.op("StopFirst", func() error { return s.StopFirst(ctx, j.No, "a link", now0+320) })
-	must(s.T, s.update(ctx, func(tx *Tx) error {
-		return tx.one("UPDATE send_job SET paused_at = 0, pause_reason = '' WHERE no = ?", j.No)
+	must(s.T, s.Update(ctx, func(tx *db.Tx) error {
+		return tx.One("UPDATE send_job SET paused_at = 0, pause_reason = '' WHERE no = ?", j.No)
 	}))
 	s.op("SkipFirst", func() error { return onlyErr(s.SkipFirst(ctx, j.No)) })
 	s.op("ExpandJob", func() error { return onlyErr(s.ExpandJob(ctx, j.No, now0+320)) })
@@ -378,7 +381,7 @@ func (s *story) jobs() {
 	s.reports(j, claims)
 	s.op("FinishSendJob", func() error { return s.FinishSendJob(ctx, j.No, now0+370) })
 	s.op("AddTestMail", func() error { return s.AddTestMail(ctx, &j, "test@example.org", now0+380) })
-	s.op("CancelSendJob", func() error { return onlyErr(s.CancelSendJob(By(ctx, "test", now0), j.ID, now0+390)) })
+	s.op("CancelSendJob", func() error { return onlyErr(s.CancelSendJob(db.By(ctx, "test", now0), j.ID, now0+390)) })
 	s.op("SettleJob", func() error { _, _, err := s.SettleJob(ctx, j.No, 0, now0+400); return err })
 	var again core.SendJob
 	s.op("RetryFailed", func() (err error) { again, err = s.RetryFailed(ctx, j.ID, "test", now0+410); return err })
@@ -568,8 +571,8 @@ func (s *story) arguments(m reflect.Type, word string) (in []reflect.Value) {
 			v = &s.job
 		case reflect.TypeFor[ClaimKey]():
 			v = ClaimKey{JobNo: s.job.No, TenantID: s.tenant, ListID: s.list}
-		case reflect.TypeFor[LibraryPage]():
-			v = LibraryPage{Limit: 10, Query: "m"}
+		case reflect.TypeFor[devices.LibraryPage]():
+			v = devices.LibraryPage{Limit: 10, Query: "m"}
 		case reflect.TypeFor[core.Caller]():
 			v = core.Caller{UserID: s.user}
 		case reflect.TypeFor[UndoRequest]():

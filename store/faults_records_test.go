@@ -9,6 +9,9 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/core/coretest"
+	"newsletterd/store/db"
+	"newsletterd/store/identity"
+	"newsletterd/store/tenants"
 )
 
 func (s *story) records() {
@@ -138,7 +141,7 @@ func (s *story) senders() {
 	s.op("WebhookSender", func() error { return onlyErr(s.WebhookSender(ctx, w.ID)) })
 	s.op("EndWebhookRotation", func() error { return s.EndWebhookRotation(ctx, w.ID, "test", now0) })
 	s.op("UpdateWebhookClient", func() error {
-		return s.UpdateWebhookClient(ctx, w.ID, WebhookClientChange{Disabled: new(true)}, "test", now0)
+		return s.UpdateWebhookClient(ctx, w.ID, tenants.WebhookClientChange{Disabled: new(true)}, "test", now0)
 	})
 	s.op("DeleteWebhookClient", func() error { return s.DeleteWebhookClient(ctx, w.ID, "test", now0) })
 	s.op("EnsureLoopClient", func() error { return s.EnsureLoopClient(ctx, make([]byte, 32), now0) })
@@ -159,7 +162,7 @@ func (s *story) senders() {
 	}
 	s.op("AddEndpoint", func() error { return s.AddEndpoint(ctx, e, make([]byte, 32), "test") })
 	s.op("UpdateEndpoint", func() error {
-		return onlyErr(s.UpdateEndpoint(ctx, e.ID, EndpointChange{NewKey: make([]byte, 32), Overlap: time.Hour}, "test",
+		return onlyErr(s.UpdateEndpoint(ctx, e.ID, tenants.EndpointChange{NewKey: make([]byte, 32), Overlap: time.Hour}, "test",
 			now0))
 	})
 	s.op("CountEndpointTest", func() error { return s.CountEndpointTest(ctx, s.tenant, now0) })
@@ -189,37 +192,37 @@ func (s *story) accounts() {
 	ctx := s.Context()
 	hash := func(text string) []byte { return core.HashToken(text) }
 	u := core.NewUser("ann@example.org", now0)
-	verify := UserToken{ID: core.NewID(), Hashes: map[string][]byte{TokenVerify: hash("v"), TokenClaim: hash("c")}}
+	verify := identity.UserToken{ID: core.NewID(), Hashes: map[string][]byte{identity.TokenVerify: hash("v"), identity.TokenClaim: hash("c")}}
 	s.user = u.ID
 	s.op("Register", func() error {
-		return onlyErr(s.Register(ctx, Registration{User: u, PasswordHash: "h", Token: verify}, now0))
+		return onlyErr(s.Register(ctx, identity.Registration{User: u, PasswordHash: "h", Token: verify}, now0))
 	})
-	again := UserToken{ID: core.NewID(), Hashes: map[string][]byte{TokenVerify: hash("v2"), TokenClaim: hash("c2")}}
+	again := identity.UserToken{ID: core.NewID(), Hashes: map[string][]byte{identity.TokenVerify: hash("v2"), identity.TokenClaim: hash("c2")}}
 	s.op("Register", func() error {
 		return onlyErr(s.Register(ctx,
-			Registration{User: core.NewUser("ann@example.org", now0), PasswordHash: "h", Token: again}, now0))
+			identity.Registration{User: core.NewUser("ann@example.org", now0), PasswordHash: "h", Token: again}, now0))
 	})
-	third := UserToken{ID: core.NewID(), Hashes: map[string][]byte{TokenVerify: hash("v3")}}
+	third := identity.UserToken{ID: core.NewID(), Hashes: map[string][]byte{identity.TokenVerify: hash("v3")}}
 	s.op("VerifyAgain", func() error { return s.VerifyAgain(ctx, u.ID, third, now0) })
-	s.op("CheckUserToken", func() error { return s.CheckUserToken(ctx, TokenVerify, hash("v"), u.Email, now0) })
+	s.op("CheckUserToken", func() error { return s.CheckUserToken(ctx, identity.TokenVerify, hash("v"), u.Email, now0) })
 	s.op("VerifyEmail", func() error { return onlyErr(s.VerifyEmail(ctx, hash("v"), u.Email, now0)) })
 	s.op("Register", func() error {
-		return onlyErr(s.Register(ctx, Registration{
+		return onlyErr(s.Register(ctx, identity.Registration{
 			User: core.NewUser("ann@example.org", now0), PasswordHash: "h",
 			Token: again,
 		}, now0.Add(2*day)))
 	})
-	reset := UserToken{ID: core.NewID(), Hashes: map[string][]byte{TokenReset: hash("r")}}
+	reset := identity.UserToken{ID: core.NewID(), Hashes: map[string][]byte{identity.TokenReset: hash("r")}}
 	s.op("ForgotPassword", func() error { return s.ForgotPassword(ctx, u.Email, reset, now0) })
 	s.op("ForgotPassword", func() error { return s.ForgotPassword(ctx, "nobody@example.org", reset, now0) })
-	s.op("RedeemUserToken", func() error { return s.RedeemUserToken(ctx, TokenReset, hash("r"), u.Email, "h2", now0) })
+	s.op("RedeemUserToken", func() error { return s.RedeemUserToken(ctx, identity.TokenReset, hash("r"), u.Email, "h2", now0) })
 	s.op("UpdateUser", func() error {
-		return onlyErr(s.UpdateUser(ctx, u.ID, UserInput{Name: new("Ann"), Disabled: new(true)}, now0))
+		return onlyErr(s.UpdateUser(ctx, u.ID, identity.UserInput{Name: new("Ann"), Disabled: new(true)}, now0))
 	})
-	s.op("UpdateUser", func() error { return onlyErr(s.UpdateUser(ctx, u.ID, UserInput{Disabled: new(false)}, now0)) })
+	s.op("UpdateUser", func() error { return onlyErr(s.UpdateUser(ctx, u.ID, identity.UserInput{Disabled: new(false)}, now0)) })
 	s.op("GrantRole", func() error { return s.GrantRole(ctx, u.ID, core.Role{Role: core.RoleOperator}, false, now0) })
 	s.op("RevokeRole", func() error {
-		return s.RevokeRole(By(ctx, "command", now0), u.ID,
+		return s.RevokeRole(db.By(ctx, "command", now0), u.ID,
 			core.Role{Role: core.RoleOperator})
 	})
 	s.op("GrantRole", func() error {
@@ -231,10 +234,10 @@ func (s *story) accounts() {
 	s.op("LeaveTeam", func() error { return s.LeaveTeam(ctx, s.tenant, u.ID, "test", now0) })
 	s.op("SetPassword", func() error { return s.SetPassword(ctx, u.ID, "h3", now0) })
 	s.op("LogoutEverywhere", func() error { return s.LogoutEverywhere(ctx, u.ID, now0) })
-	change := func() (core.User, UserToken) {
+	change := func() (core.User, identity.UserToken) {
 		u, err := s.User(ctx, u.ID)
 		must(s.T, err)
-		return u, UserToken{ID: core.NewID(), Hashes: map[string][]byte{TokenChange: hash("x")}}
+		return u, identity.UserToken{ID: core.NewID(), Hashes: map[string][]byte{identity.TokenChange: hash("x")}}
 	}
 	now, token := change()
 	s.op("AskEmailChange", func() error {
@@ -257,7 +260,7 @@ func (s *story) accounts() {
 	invite := func(token string, to core.Email) func() error {
 		return func() error {
 			_, err := s.AddInvitation(ctx, core.InvitationInput{Email: to, Role: core.RoleEditor, TenantID: s.tenant},
-				UserToken{ID: core.NewID(), Hashes: map[string][]byte{TokenInvitation: hash(token)}}, "test", now0)
+				identity.UserToken{ID: core.NewID(), Hashes: map[string][]byte{identity.TokenInvitation: hash(token)}}, "test", now0)
 			return err
 		}
 	}
@@ -303,7 +306,7 @@ func (s *story) factors(u core.User) {
 	ctx, hash, user := s.Context(), core.HashToken, u.ID
 	s.op("SetTOTP", func() error { return s.SetTOTP(ctx, user, []byte("secret"), now0) })
 	s.op("ConfirmTOTP", func() error {
-		return s.ConfirmTOTP(ctx, NewTOTP{UserID: user, Epoch: u.Epoch, Step: 1, Codes: [][]byte{hash("a"), hash("b")}}, now0)
+		return s.ConfirmTOTP(ctx, identity.NewTOTP{UserID: user, Epoch: u.Epoch, Step: 1, Codes: [][]byte{hash("a"), hash("b")}}, now0)
 	})
 	s.op("TryFactor", func() error { return onlyErr(s.TryFactor(ctx, user, now0)) })
 	s.op("UseTOTP", func() error { return s.UseTOTP(ctx, user, 2) })
@@ -313,23 +316,25 @@ func (s *story) factors(u core.User) {
 	s.op("RenewHash", func() error { return s.RenewHash(ctx, user, "h3", "h3") })
 }
 
-func (s *story) passkeys(u core.User, in SignIn) {
+func (s *story) passkeys(u core.User, in identity.SignIn) {
 	ctx, look := s.Context(), core.MailStyle{}
 	p := core.Passkey{
 		ID: "p1", UserID: u.ID, RPID: "news.example.org", Name: "Phone", Credential: []byte("c"),
 		PublicKey: []byte("k"),
 		CreatedAt: now0,
 	}
-	answer := func(text string) Answer { return Answer{Hash: core.HashToken(text), ExpiresAt: now0.Add(time.Minute)} }
-	use := func(text string, n int64) PasskeyUse {
-		return PasskeyUse{ID: "p1", UserID: u.ID, Count: n, Answer: answer(text)}
+	answer := func(text string) identity.Answer {
+		return identity.Answer{Hash: core.HashToken(text), ExpiresAt: now0.Add(time.Minute)}
+	}
+	use := func(text string, n int64) identity.PasskeyUse {
+		return identity.PasskeyUse{ID: "p1", UserID: u.ID, Count: n, Answer: answer(text)}
 	}
 	s.op("AddPasskey", func() error { return s.AddPasskey(ctx, p, u.Epoch, answer("0"), look, now0) })
 	s.op("RenamePasskey", func() error { return s.RenamePasskey(ctx, u.ID, "p1", "Key", now0) })
 	s.op("TryPasskey", func() error { return onlyErr(s.TryPasskey(ctx, []byte("c"), "198.51.100.7", now0)) })
 	b := core.Browser{ID: "b9", UserID: u.ID, Epoch: u.Epoch, AuthAt: now0, UsedAt: now0, ExpiresAt: now0.Add(day)}
 	s.op("AddBrowserByPasskey", func() error {
-		return s.AddBrowserByPasskey(ctx, use("1", 5), SignIn{Key: in.Key, Devices: in.Devices}, b, "", now0)
+		return s.AddBrowserByPasskey(ctx, use("1", 5), identity.SignIn{Key: in.Key, Devices: in.Devices}, b, "", now0)
 	})
 	s.op("ProveBrowser", func() error {
 		again := use("2", 6)
@@ -337,7 +342,7 @@ func (s *story) passkeys(u core.User, in SignIn) {
 	})
 	s.op("ProveBrowser", func() error {
 		copied := use("3", 6)
-		if err := s.ProveBrowser(ctx, "b9", u.Epoch, "hwk", &copied, "", now0); !errors.Is(err, ErrPasskeyCopied) {
+		if err := s.ProveBrowser(ctx, "b9", u.Epoch, "hwk", &copied, "", now0); !errors.Is(err, identity.ErrPasskeyCopied) {
 			return err
 		}
 		return nil
@@ -354,12 +359,12 @@ func (s *story) signIns(u core.User) {
 			AuthAt: now0, CreatedAt: now0, ExpiresAt: now0.Add(day),
 		}
 	}
-	in := SignIn{
+	in := identity.SignIn{
 		Family: family("f1"), RefreshHash: hash("1"), RefreshExpires: now0.Add(day),
 		Key: "login ann2@example.org", Devices: []string{"", "198.51.100.7"}, OldHash: "h3", NewHash: "h4",
 	}
 	s.op("AddSignIn", func() error { return s.AddSignIn(ctx, in, now0) })
-	r := Rotation{Hash: hash("1"), SuccessorHash: hash("2"), Sealed: []byte("s"), Grace: time.Minute, Idle: time.Hour}
+	r := identity.Rotation{Hash: hash("1"), SuccessorHash: hash("2"), Sealed: []byte("s"), Grace: time.Minute, Idle: time.Hour}
 	rotate := func() error { _, _, err := s.RotateRefresh(ctx, r, now0); return err }
 	s.op("RotateRefresh", rotate)
 	s.op("RotateRefresh", rotate) // within the grace
@@ -372,7 +377,7 @@ func (s *story) signIns(u core.User) {
 	s.op("AddFamily", func() error { return s.AddFamily(ctx, family("f3")) })
 	s.op("EndFamily", func() error { return s.EndFamily(ctx, "f3", u.ID, now0) })
 	b := core.Browser{ID: "b1", UserID: u.ID, Epoch: u.Epoch, AuthAt: now0, UsedAt: now0, ExpiresAt: now0.Add(day)}
-	s.op("AddBrowser", func() error { return s.AddBrowser(ctx, SignIn{Key: in.Key, Devices: in.Devices}, b, "", now0) })
+	s.op("AddBrowser", func() error { return s.AddBrowser(ctx, identity.SignIn{Key: in.Key, Devices: in.Devices}, b, "", now0) })
 	s.passkeys(u, in)
 	s.op("Visitor", func() error { return onlyErr(s.Visitor(ctx, "b1", "c1", now0)) })
 	s.op("TouchBrowser", func() error { return s.TouchBrowser(ctx, "b1", now0+1) })
@@ -393,15 +398,15 @@ func (s *story) signIns(u core.User) {
 		ExpiresAt: now0.Add(time.Minute),
 	}
 	s.op("AddCode", func() error { return s.AddCode(ctx, code, []string{"openid"}) })
-	rule := func(core.AuthCode) (Redemption, error) {
+	rule := func(core.AuthCode) (identity.Redemption, error) {
 		f := family("f4")
 		f.Kind, f.ClientID = "code", "c1"
-		return Redemption{Family: f, RefreshHash: hash("4"), RefreshExpires: now0.Add(day)}, nil
+		return identity.Redemption{Family: f, RefreshHash: hash("4"), RefreshExpires: now0.Add(day)}, nil
 	}
 	s.op("RedeemCode", func() error { return onlyErr(s.RedeemCode(ctx, code.Hash, "c1", now0, rule)) })
 	s.op("RedeemCode", func() error { // a replay: it ends what the first one began
 		_, err := s.RedeemCode(ctx, code.Hash, "c1", now0, rule)
-		if errors.Is(err, ErrCode) && !errors.Is(err, core.ErrUnavailable) {
+		if errors.Is(err, identity.ErrCode) && !errors.Is(err, core.ErrUnavailable) {
 			err = nil
 		}
 		return err

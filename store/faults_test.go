@@ -16,12 +16,13 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
 	"newsletterd/store/storetest/faults"
 )
 
 // driverCalls are the calls of the driver sqlite-faults.
 var driverCalls = sync.OnceValue(func() *faults.Calls {
-	if err := PrepareProcess(); err != nil {
+	if err := db.PrepareProcess(); err != nil {
 		panic(err)
 	}
 	c, err := faults.NewCalls("sqlite-faults")
@@ -56,7 +57,7 @@ type story struct {
 }
 
 // Context returns the context of an administrator's doings, so that the audit trail has an entry of each.
-func (s *story) Context() context.Context { return By(s.T.Context(), "command:story", now0) }
+func (s *story) Context() context.Context { return db.By(s.T.Context(), "command:story", now0) }
 
 func newStory(t *testing.T, undo, crowd bool) *story {
 	calls := driverCalls()
@@ -64,7 +65,7 @@ func newStory(t *testing.T, undo, crowd bool) *story {
 	path := filepath.Join(t.TempDir(), "story.db")
 	// Without checkpoints: no fault is to hit what the writer does after an operation.
 	s, err := Open(t.Context(),
-		Options{Path: path, Migrate: true, WatchEvery: 1 << 40, ExternalCheckpoints: true, Driver: "sqlite-faults"})
+		db.Options{Path: path, Migrate: true, WatchEvery: 1 << 40, ExternalCheckpoints: true, Driver: "sqlite-faults"})
 	must(t, err)
 	t.Cleanup(func() { _ = s.Close() })
 	clean, err := sqlx.Open("sqlite", "file:"+path)
@@ -104,7 +105,7 @@ func (s *story) op(name string, fn func() error) {
 		step = 5 // enough for a day's work: each takes a dozen goroutines
 	}
 	for n := 1; ; n += step {
-		must(s.T, s.update(s.T.Context(), func(tx *Tx) error { tx.kick(TopicRecords); return nil })) // no cache spares a read
+		must(s.T, s.Update(s.T.Context(), func(tx *db.Tx) error { tx.Kick(db.TopicRecords); return nil })) // no cache spares a read
 		before := s.version()
 		var skip []string
 		if s.crowd {
@@ -157,16 +158,18 @@ func (s *story) try(fn func() error) (err error) {
 	}
 	var wg sync.WaitGroup
 	held, release, over := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	wg.Go(func() { _ = s.update(context.Background(), func(*Tx) error { close(held); <-release; return errBack }) })
+	wg.Go(func() {
+		_ = s.Update(context.Background(), func(*db.Tx) error { close(held); <-release; return errBack })
+	})
 	<-held // the writer waits for the others
 	wg.Go(func() { defer close(over); err = fn() })
 	s.queued(1, over)
 	var errs [2]error
 	row := func(i int) string { return fmt.Sprint("crowd", s.tries, " ", i) }
-	for i, do := range []func(context.Context, func(*Tx) error) error{s.update, s.updateRepeatable} {
+	for i, do := range []func(context.Context, func(*db.Tx) error) error{s.Update, s.UpdateRepeatable} {
 		wg.Go(func() {
-			errs[i] = do(context.Background(), func(tx *Tx) error {
-				_, err := tx.exec(insertOfCrowd,
+			errs[i] = do(context.Background(), func(tx *db.Tx) error {
+				_, err := tx.Exec(insertOfCrowd,
 					row(i))
 				return err
 			})
@@ -208,7 +211,7 @@ func (s *story) ask(m reflect.Value, word string) []reflect.Value {
 // ofEngine reports whether a method is one that operations are made of: they take functions, statements or a place for
 // what is read.
 func ofEngine(name string, m reflect.Type) bool {
-	_, engine := reflect.TypeFor[*DB]().MethodByName(name)
+	_, engine := reflect.TypeFor[*db.DB]().MethodByName(name)
 	made := engine && (m.IsVariadic() || name == "TouchRecord" || name == "RemoveRecord")
 	for i := range m.NumIn() {
 		made = made || engine && m.In(i).Kind() == reflect.Func || m.In(i) == reflect.TypeFor[any]()

@@ -25,7 +25,7 @@ func (s *Store) FieldCoverage(ctx context.Context, listIDs []string) (known map[
 	for _, id := range listIDs {
 		most := max(1, coverageRows/len(listIDs))
 		var rows []core.Preferences
-		if err := s.all(ctx, &rows, newestOfList, id, most); err != nil {
+		if err := s.All(ctx, &rows, newestOfList, id, most); err != nil {
 			return nil, 0, false, err
 		}
 		for _, p := range rows {

@@ -9,13 +9,14 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
 )
 
 const now0 core.Instant = 1_790_000_000_000
 
-func testOpen(t testing.TB, path string, mode Mode) *Store {
+func testOpen(t testing.TB, path string, mode db.Mode) *Store {
 	t.Helper()
-	s, err := Open(t.Context(), Options{Path: path, Migrate: mode == Daemon, Mode: mode})
+	s, err := Open(t.Context(), db.Options{Path: path, Migrate: mode == db.Daemon, Mode: mode})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,8 +32,8 @@ func must(t testing.TB, err error) {
 }
 
 func put(s *Store, name, value string) error {
-	return s.update(context.Background(), func(tx *Tx) error {
-		_, err := tx.exec("INSERT INTO mark (name, value) VALUES (?, ?)", name, value)
+	return s.Update(context.Background(), func(tx *db.Tx) error {
+		_, err := tx.Exec("INSERT INTO mark (name, value) VALUES (?, ?)", name, value)
 		return err
 	})
 }
@@ -59,18 +60,3 @@ func onlyErr[T any](_ T, err error) error { return err }
 func onlyErr2[T, U any](_ T, _ U, err error) error { return err }
 
 const day = 24 * time.Hour
-
-func countMarks(t *testing.T, path string) (n int) {
-	t.Helper()
-	s := testOpen(t, path, Daemon)
-	if err := s.get(t.Context(), &n, "SELECT count(*) FROM mark WHERE value = 'row'"); err != nil {
-		t.Fatal(err)
-	}
-	if found, err := s.Check(t.Context()); err != nil || len(found) > 0 {
-		t.Error(found, err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return n
-}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
 )
 
 // historyStep is how many jobs are looked at in one read.
@@ -61,17 +62,17 @@ func (s *Store) History(ctx context.Context, email core.Email, tenants []string,
 		}
 	}
 	var lists string
-	err = s.snapshotRead(ctx, func(r *Reader) error {
+	err = s.SnapshotRead(ctx, func(r *db.Reader) error {
 		pairs, err := idsAmong(s.DB, r, email.Key(), "")
 		if err == nil {
-			err = r.get(&lists, selectListsOf, pairs, all, jsonOf(tenants))
+			err = r.Get(&lists, selectListsOf, pairs, all, db.JsonOf(tenants))
 		}
 		return err
 	})
 	for more := true; more && err == nil && len(found) < page.Limit; {
-		err = s.snapshotRead(ctx, func(r *Reader) error {
+		err = s.SnapshotRead(ctx, func(r *db.Reader) error {
 			var jobs []core.HistoryEntry
-			if err := r.all(&jobs, selectHistory, lists, before, historyStep); err != nil {
+			if err := r.All(&jobs, selectHistory, lists, before, historyStep); err != nil {
 				return err
 			}
 			more = len(jobs) == historyStep
@@ -79,7 +80,7 @@ func (s *Store) History(ctx context.Context, email core.Email, tenants []string,
 				before = jobs[i].JobNo
 				if m := &jobs[i]; m.Seq > 0 {
 					if m.Marks&(core.MarkOpened|core.MarkClicked) != 0 {
-						if err := r.all(&m.Engagements, selectEngagements, m.JobNo, m.Seq); err != nil {
+						if err := r.All(&m.Engagements, selectEngagements, m.JobNo, m.Seq); err != nil {
 							return err
 						}
 					}

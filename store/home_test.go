@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/db"
 	"newsletterd/store/storetest"
 )
 
@@ -68,7 +68,7 @@ func TestAFileAwayFromHomeHoldsItsJobs(t *testing.T) {
 		t.Skip("copies are told from their originals by statx")
 	}
 	restore := func(t *testing.T, from, path string) string {
-		if _, err := store.Restore(t.Context(), from, path, time.Now()); err != nil {
+		if _, err := db.Restore(t.Context(), from, path, time.Now()); err != nil {
 			t.Fatal(err)
 		}
 		return path

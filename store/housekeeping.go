@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
 )
 
 // Retention says how long rows are kept that nothing needs any more.
@@ -34,8 +36,8 @@ func (s *Store) Housekeeping(ctx context.Context, keep Retention, now core.Insta
 			before = now.Add(-d)
 		}
 		var n int64
-		err := s.bulk(ctx, func(tx *Tx) (err error) {
-			n, err = tx.sweep(&sw, before)
+		err := s.Bulk(ctx, func(tx *db.Tx) (err error) {
+			n, err = sweepOnce(tx, &sw, before)
 			return err
 		})
 		if err != nil {
@@ -43,7 +45,7 @@ func (s *Store) Housekeeping(ctx context.Context, keep Retention, now core.Insta
 		}
 		more = more || n == sweepBatch
 	}
-	files, err := s.removeFiles(ctx, now)
+	files, err := s.RemoveFiles(ctx, now)
 	if err != nil {
 		return more, err
 	}
@@ -51,38 +53,38 @@ func (s *Store) Housekeeping(ctx context.Context, keep Retention, now core.Insta
 	if more || files || pictures || err != nil {
 		return more || files || pictures, err
 	}
-	return s.shrink(ctx)
+	return s.Shrink(ctx)
 }
 
-// sweep deletes a batch and returns how many rows it had.
-func (tx *Tx) sweep(sw *sweep, before core.Instant) (int64, error) {
-	st, err := tx.stmt(sw.find)
+// sweepOnce deletes a batch and returns how many rows it had.
+func sweepOnce(tx *db.Tx, sw *sweep, before core.Instant) (int64, error) {
+	st, err := tx.Stmt(sw.find)
 	if err != nil {
 		return 0, err
 	}
 	rows, err := st.Queryx(before, sweepBatch)
 	if err != nil {
-		return 0, tx.translate(err)
+		return 0, tx.Translate(err)
 	}
 	defer rows.Close()
 	var keys [][]any
 	for rows.Next() {
 		key, err := rows.SliceScan()
 		if err != nil {
-			return 0, tx.translate(err)
+			return 0, tx.Translate(err)
 		}
 		keys = append(keys, key)
 	}
-	if err := tx.translate(errors.Join(rows.Err(), rows.Close())); err != nil {
+	if err := tx.Translate(errors.Join(rows.Err(), rows.Close())); err != nil {
 		return 0, err
 	}
 	do := sw.do()
 	for _, key := range keys {
-		if _, err := tx.exec(do, key...); err != nil {
+		if _, err := tx.Exec(do, key...); err != nil {
 			return 0, err
 		}
 		if sw.counted {
-			tx.moved(fmt.Sprint(key[0]), core.CountPending, sw.to)
+			tenants.Moved(tx, fmt.Sprint(key[0]), core.CountPending, sw.to)
 		}
 	}
 	return int64(len(keys)), nil

@@ -9,13 +9,14 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
 )
 
 func TestHousekeepingDeletesWhatHasExpiredAndNothingElse(t *testing.T) {
-	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
+	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
 	now := core.At(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
 	day := 24 * time.Hour
-	err := s.update(t.Context(), func(tx *Tx) error {
+	err := s.Update(t.Context(), func(tx *db.Tx) error {
 		for i, at := range []core.Instant{now.Add(-31 * day), now.Add(-29 * day), now.Add(day)} {
 			for _, q := range []string{
 				"INSERT INTO throttle VALUES (?1, 1, ?2)",
@@ -26,7 +27,7 @@ func TestHousekeepingDeletesWhatHasExpiredAndNothingElse(t *testing.T) {
 				"INSERT INTO subscription (list_id, id, email, email_key, status, created_at, changed_at) VALUES " +
 					"('m', ?1, ?1, ?1, 'active', ?2, ?2)",
 			} {
-				if _, err := tx.exec(q, fmt.Sprint("k", i), at); err != nil {
+				if _, err := tx.Exec(q, fmt.Sprint("k", i), at); err != nil {
 					return err
 				}
 			}
@@ -47,7 +48,7 @@ func TestHousekeepingDeletesWhatHasExpiredAndNothingElse(t *testing.T) {
 		"SELECT count(*) FROM subscription WHERE status = 'active'":  3,
 	} {
 		var n int
-		if err := s.get(t.Context(), &n, q); err != nil || n != want {
+		if err := s.Get(t.Context(), &n, q); err != nil || n != want {
 			t.Errorf("%s: %d, %v; want %d", q, n, err, want)
 		}
 	}
@@ -57,19 +58,19 @@ func TestHousekeepingDeletesWhatHasExpiredAndNothingElse(t *testing.T) {
 // little unused room stays as it is.
 func TestHousekeepingGivesPagesBack(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
-	s := testOpen(t, path, Daemon)
+	s := testOpen(t, path, db.Daemon)
 	const rows, size = 96, 512 << 10 // 48 MiB
 	for i := range rows {
 		must(t, put(s, fmt.Sprintf("row %03d", i), strings.Repeat(fmt.Sprint(i%10), size)))
 	}
 	state := func() (all, unused int64) {
-		must(t, s.get(t.Context(), &all, "PRAGMA page_count"))
-		must(t, s.get(t.Context(), &unused, "PRAGMA freelist_count"))
+		must(t, s.Get(t.Context(), &all, "PRAGMA page_count"))
+		must(t, s.Get(t.Context(), &unused, "PRAGMA freelist_count"))
 		return all, unused
 	}
 	drop := func(n int) {
-		must(t, s.update(t.Context(), func(tx *Tx) error {
-			_, err := tx.exec("DELETE FROM mark WHERE name IN (SELECT name FROM mark WHERE name LIKE 'row %' ORDER "+
+		must(t, s.Update(t.Context(), func(tx *db.Tx) error {
+			_, err := tx.Exec("DELETE FROM mark WHERE name IN (SELECT name FROM mark WHERE name LIKE 'row %' ORDER "+
 				"BY name LIMIT +?)", n)
 			return err
 		}))
@@ -92,11 +93,11 @@ func TestHousekeepingGivesPagesBack(t *testing.T) {
 	drop(rows * 3 / 5)
 	steps := keep()
 	all, unused := state()
-	if steps < 10 || all > full*2/3 || unused > max(KeptPages, all/4) {
+	if steps < 10 || all > full*2/3 || unused > max(db.KeptPages, all/4) {
 		t.Errorf("%d steps; %d pages of %d are left, %d of them unused", steps, all, full, unused)
 	}
 	var left int
-	must(t, s.get(t.Context(), &left, "SELECT count(*) FROM mark WHERE length(value) = ?", size))
+	must(t, s.Get(t.Context(), &left, "SELECT count(*) FROM mark WHERE length(value) = ?", size))
 	if left != rows-rows/5-rows*3/5 {
 		t.Errorf("%d rows", left)
 	}
@@ -110,12 +111,12 @@ func TestHousekeepingGivesPagesBack(t *testing.T) {
 }
 
 func TestCheckFindsContradictions(t *testing.T) {
-	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
+	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
 	if found, err := s.Check(t.Context()); err != nil || len(found) != 0 {
 		t.Fatal(found, err)
 	}
-	err := s.update(t.Context(), func(tx *Tx) error {
-		_, err := tx.exec("INSERT INTO list (id, tenant_id, name, created_at, updated_at) VALUES ('l', 'none', 'x', " +
+	err := s.Update(t.Context(), func(tx *db.Tx) error {
+		_, err := tx.Exec("INSERT INTO list (id, tenant_id, name, created_at, updated_at) VALUES ('l', 'none', 'x', " +
 			"1, 1)")
 		return err
 	})
@@ -131,10 +132,10 @@ func TestCheckFindsContradictions(t *testing.T) {
 }
 
 func TestHousekeepingRemovesWhatADeletedTenantLeft(t *testing.T) {
-	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
+	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
 	now := core.At(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
 	month := Retention{Deleted: 30 * 24 * time.Hour}
-	err := s.update(t.Context(), func(tx *Tx) error {
+	err := s.Update(t.Context(), func(tx *db.Tx) error {
 		for _, q := range []string{
 			"INSERT INTO tenant (id, name, created_at, updated_at, deleted_at) VALUES ('gone', 'x', 1, 1, ?1), " +
 				"('kept', 'x', 1, 1, 0)",
@@ -164,7 +165,7 @@ func TestHousekeepingRemovesWhatADeletedTenantLeft(t *testing.T) {
 				SELECT 'p', CAST(job_no || '-' || seq AS BLOB), 'x', '', 'open', 'e', 1, ?1, job_no, seq FROM
 				recipient`,
 		} {
-			if _, err := tx.exec(q, now); err != nil {
+			if _, err := tx.Exec(q, now); err != nil {
 				return err
 			}
 		}
@@ -175,7 +176,7 @@ func TestHousekeepingRemovesWhatADeletedTenantLeft(t *testing.T) {
 	}
 	count := func(table string) (n int) {
 		t.Helper()
-		if err := s.get(t.Context(), &n, "SELECT count(*) FROM "+table); err != nil {
+		if err := s.Get(t.Context(), &n, "SELECT count(*) FROM "+table); err != nil {
 			t.Fatal(err)
 		}
 		return n

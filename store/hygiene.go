@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
 )
 
 const (
@@ -75,7 +77,7 @@ func (s *Store) silenceOf(ctx context.Context, listID string, months int, now co
 	if q.list, err = s.List(ctx, listID); err != nil {
 		return q, false, err
 	}
-	if err := s.all(ctx, &q.jobs, measuredJobs, listID, int64(q.since), maxMeasured); err != nil || len(q.jobs) == 0 {
+	if err := s.All(ctx, &q.jobs, measuredJobs, listID, int64(q.since), maxMeasured); err != nil || len(q.jobs) == 0 {
 		return q, false, err
 	}
 	oldest := q.jobs[len(q.jobs)-1].At
@@ -111,9 +113,9 @@ var heardMarks = fmt.Sprintf(`SELECT subscriber_id AS id, state = `+sqlRecipient
 
 // step looks at the next readers after an id. It returns those who were silent, how many it has looked at, and the last
 // id; empty after the last one.
-func (q *silence) step(r querier, after string) (silent []silentReader, looked int64, next string, err error) {
+func (q *silence) step(r db.Querier, after string) (silent []silentReader, looked int64, next string, err error) {
 	var all []silentReader
-	err = r.all(&all, readersOf, q.list.ID, after, q.window, nil, nil, q.list.TenantID)
+	err = r.All(&all, readersOf, q.list.ID, after, q.window, nil, nil, q.list.TenantID)
 	if err != nil || len(all) == 0 {
 		return nil, 0, "", err
 	}
@@ -124,10 +126,10 @@ func (q *silence) step(r querier, after string) (silent []silentReader, looked i
 	mails, heard := map[string]int{}, map[string]bool{}
 	for _, j := range q.jobs {
 		var low, high int64
-		if err := r.get(&low, firstFrom, j.No, j.Low, j.High, first); err != nil {
+		if err := r.Get(&low, firstFrom, j.No, j.Low, j.High, first); err != nil {
 			return nil, 0, "", err
 		}
-		if err := r.get(&high, firstFrom, j.No, j.Low, j.High, last+"~"); err != nil { // after the last one
+		if err := r.Get(&high, firstFrom, j.No, j.Low, j.High, last+"~"); err != nil { // after the last one
 			return nil, 0, "", err
 		}
 		var rows []struct {
@@ -135,7 +137,7 @@ func (q *silence) step(r querier, after string) (silent []silentReader, looked i
 			Sent  bool   `db:"sent"`
 			Heard bool   `db:"heard"`
 		}
-		if err := r.all(&rows, heardMarks, j.No, low, high); err != nil {
+		if err := r.All(&rows, heardMarks, j.No, low, high); err != nil {
 			return nil, 0, "", err
 		}
 		for i := range rows {
@@ -177,16 +179,16 @@ func (s *Store) ListHygiene(ctx context.Context, listID string, months int, now 
 	h.Silence = core.Silence{
 		Months: months, Since: q.since, Known: known, Mailings: len(q.jobs), Mailable: c.Mailable,
 	}
-	err = s.snapshotRead(ctx, func(r *Reader) error {
-		if err := r.get(&h.AskPending, "SELECT count(*) FROM (SELECT 1"+mayAskPending+" LIMIT +?3)", listID,
+	err = s.SnapshotRead(ctx, func(r *db.Reader) error {
+		if err := r.Get(&h.AskPending, "SELECT count(*) FROM (SELECT 1"+mayAskPending+" LIMIT +?3)", listID,
 			int64(now.Add(-core.AskAfter)), pendingLooks); err != nil {
 			return err
 		}
-		if err := r.get(&h.RemovePending, "SELECT count(*) FROM (SELECT 1"+mayRemovePending+" LIMIT +?3)", listID,
+		if err := r.Get(&h.RemovePending, "SELECT count(*) FROM (SELECT 1"+mayRemovePending+" LIMIT +?3)", listID,
 			int64(now.Add(-ConfirmTTL)), pendingLooks); err != nil {
 			return err
 		}
-		if err := r.get(&h.Asked, countAsked, listID, int64(now.Add(-core.AnswerWithin))); err != nil || !known {
+		if err := r.Get(&h.Asked, countAsked, listID, int64(now.Add(-core.AnswerWithin))); err != nil || !known {
 			return err
 		}
 		silent, looked, _, err := q.step(r, "")
@@ -233,8 +235,8 @@ func (s *Store) AskAgain(ctx context.Context, a AskAgain, now core.Instant) (ask
 	begun, mails := time.Now(), int64(0)
 	ask := func(ids []string) error {
 		for part := range slices.Chunk(ids, askStep) {
-			if err := s.bulk(ctx, func(tx *Tx) error {
-				n, err := tx.askStep(list, &a, part, mails, now)
+			if err := s.Bulk(ctx, func(tx *db.Tx) error {
+				n, err := askOnce(tx, list, &a, part, mails, now)
 				asked += n
 				return err
 			}); err != nil {
@@ -259,7 +261,7 @@ func (s *Store) eachUnconfirmed(ctx context.Context, a *AskAgain, now core.Insta
 ) error {
 	var at int64
 	id := a.After
-	err := s.get(ctx, &at, "SELECT changed_at FROM subscription WHERE list_id = ?1 AND id = ?2 AND "+
+	err := s.Get(ctx, &at, "SELECT changed_at FROM subscription WHERE list_id = ?1 AND id = ?2 AND "+
 		"status = 'pending' AND generation = 1", a.ListID, id)
 	if err != nil && !errors.Is(err, core.ErrNotFound) { // who is gone is no place: from the start, where most are asked
 		return err
@@ -269,7 +271,7 @@ func (s *Store) eachUnconfirmed(ctx context.Context, a *AskAgain, now core.Insta
 			ID        string
 			ChangedAt int64 `db:"changed_at"`
 		}
-		err := s.all(ctx, &waiting, "SELECT s.id, s.changed_at"+mayAskPending+" AND (s.changed_at, s.id) > (?3, ?4) "+
+		err := s.All(ctx, &waiting, "SELECT s.id, s.changed_at"+mayAskPending+" AND (s.changed_at, s.id) > (?3, ?4) "+
 			"ORDER BY s.changed_at, s.id LIMIT +?5", a.ListID, int64(now.Add(-core.AskAfter)), at, id, 5*askStep)
 		if err != nil {
 			return err
@@ -301,7 +303,7 @@ func (s *Store) eachSilent(ctx context.Context, a *AskAgain, now core.Instant, n
 	}
 	for {
 		var silent []silentReader
-		err := s.snapshotRead(ctx, func(r *Reader) (err error) {
+		err := s.SnapshotRead(ctx, func(r *db.Reader) (err error) {
 			silent, _, *next, err = q.step(r, a.After)
 			return err
 		})
@@ -328,10 +330,10 @@ func (s *Store) eachSilent(ctx context.Context, a *AskAgain, now core.Instant, n
 const askable = `SELECT ` + subscriptionColumns + ` FROM json_each(?2) AS j CROSS JOIN subscription AS s ON s.list_id = ?1 AND
 	s.id = j.value ` + barred + ` WHERE s.status = ?3 AND p.kind IS NULL AND d.reason IS NULL AND ?5 > (
 	SELECT count(*) FROM mail AS m WHERE m.email_key = s.email_key AND m.kind IN ('` + core.MailConfirm + `', '` +
-	core.MailAskAgain + `') AND m.created_at > ?4 AND m.state != ` + sqlMailLeftOut + `)`
+	core.MailAskAgain + `') AND m.created_at > ?4 AND m.state != ` + tenants.SQLMailLeftOut + `)`
 
-// askStep asks some subscribers; n is how many were asked before by the same call.
-func (tx *Tx) askStep(list *core.ListWithTenant, a *AskAgain, ids core.Strings, n int64, now core.Instant) (asked int64,
+// askOnce asks some subscribers; n is how many were asked before by the same call.
+func askOnce(tx *db.Tx, list *core.ListWithTenant, a *AskAgain, ids core.Strings, n int64, now core.Instant) (asked int64,
 	err error,
 ) {
 	status, kind := core.SubscriptionPending, core.MailConfirm
@@ -339,7 +341,7 @@ func (tx *Tx) askStep(list *core.ListWithTenant, a *AskAgain, ids core.Strings, 
 		status, kind = core.SubscriptionActive, core.MailAskAgain
 	}
 	var subs []core.Subscription
-	if err := tx.all(&subs, askable, list.ID, ids.Column(), status, int64(now.Add(-mailPeriod)), confirmsPerEmail,
+	if err := tx.All(&subs, askable, list.ID, ids.Column(), status, int64(now.Add(-tenants.MailPeriod)), tenants.ConfirmsPerEmail,
 		list.TenantID); err != nil {
 		return 0, err
 	}
@@ -348,20 +350,20 @@ func (tx *Tx) askStep(list *core.ListWithTenant, a *AskAgain, ids core.Strings, 
 		if a.Who == core.AskUnconfirmed && sub.Generation != 1 {
 			continue
 		}
-		if err := tx.one("UPDATE subscription SET asked_at = ?, heard_at = 0 WHERE list_id = ? AND id = ?", int64(now),
+		if err := tx.One("UPDATE subscription SET asked_at = ?, heard_at = 0 WHERE list_id = ? AND id = ?", int64(now),
 			sub.ListID, sub.ID); err != nil {
 			return 0, err
 		}
 		row := core.NewID()
 		r := SubscribeRequest{Origin: core.Origin{Source: "asked once more"}}
-		if err := tx.addConfirmToken(sub, row, false, &r, now); err != nil {
+		if err := addConfirmToken(tx, sub, row, false, &r, now); err != nil {
 			return 0, err
 		}
 		mail := core.Mail{
 			Kind: kind, TenantID: list.TenantID, ListID: list.ID, Email: sub.Email, TokenID: row,
 			Params: core.AskedOnceMore, DueAt: now.Add(time.Duration(n+asked) * askApart),
 		}
-		if err := tx.addMail(mail, now); err != nil {
+		if err := tenants.AddMail(tx, mail, now); err != nil {
 			return 0, err
 		}
 		asked++
@@ -369,22 +371,22 @@ func (tx *Tx) askStep(list *core.ListWithTenant, a *AskAgain, ids core.Strings, 
 	if asked == 0 {
 		return 0, nil
 	}
-	tx.tell("asked", nil, asked)
-	tx.tell("who", nil, a.Who)
-	return asked, tx.audit(now, a.Actor, "list.ask_again", list.TenantID, list.ID)
+	tx.Tell("asked", nil, asked)
+	tx.Tell("who", nil, a.Who)
+	return asked, tx.Audit(now, a.Actor, "list.ask_again", list.TenantID, list.ID)
 }
 
 // heard notes that a subscriber who was asked once more was heard of. It reports whether that is the first time.
-func (tx *Tx) heard(listID, id string, at core.Instant) (bool, error) {
-	n, err := tx.exec("UPDATE subscription SET heard_at = ? "+
+func heard(tx *db.Tx, listID, id string, at core.Instant) (bool, error) {
+	n, err := tx.Exec("UPDATE subscription SET heard_at = ? "+
 		"WHERE list_id = ? AND id = ? AND asked_at > 0 AND heard_at = 0",
 		int64(at), listID, id)
 	return n > 0, err
 }
 
 // heardRecipient is heard for the subscriber that a mail of a job went to, on the list by which it came.
-func (tx *Tx) heardRecipient(jobNo, seq int64, at core.Instant) error {
-	_, err := tx.exec(`UPDATE subscription SET heard_at = ?3 WHERE (list_id, id) = (SELECT coalesce(`+reachedFurther+`,
+func heardRecipient(tx *db.Tx, jobNo, seq int64, at core.Instant) error {
+	_, err := tx.Exec(`UPDATE subscription SET heard_at = ?3 WHERE (list_id, id) = (SELECT coalesce(`+reachedFurther+`,
 		(SELECT list_id FROM send_job WHERE no = ?1)), r.subscriber_id FROM recipient AS r WHERE r.job_no = ?1
 		AND r.seq = ?2)
 		AND asked_at > 0 AND heard_at = 0`, jobNo, seq, int64(at))
@@ -402,8 +404,8 @@ func (s *Store) UnsubscribeSilent(ctx context.Context, listID, actor string, bud
 	}
 	for begun := time.Now(); ; {
 		n, found := int64(0), 0
-		err = s.bulk(ctx, func(tx *Tx) error {
-			n, found, err = tx.unsubscribeSilent(&list, actor, now)
+		err = s.Bulk(ctx, func(tx *db.Tx) error {
+			n, found, err = unsubscribeSilent(tx, &list, actor, now)
 			return err
 		})
 		left += n
@@ -416,9 +418,9 @@ func (s *Store) UnsubscribeSilent(ctx context.Context, listID, actor string, bud
 	}
 }
 
-func (tx *Tx) unsubscribeSilent(list *core.List, actor string, now core.Instant) (left int64, found int, err error) {
+func unsubscribeSilent(tx *db.Tx, list *core.List, actor string, now core.Instant) (left int64, found int, err error) {
 	var ids []string
-	err = tx.all(&ids, `SELECT id FROM subscription WHERE list_id = ?1 AND asked_at > 0 AND asked_at <= ?2 AND heard_at = 0 AND
+	err = tx.All(&ids, `SELECT id FROM subscription WHERE list_id = ?1 AND asked_at > 0 AND asked_at <= ?2 AND heard_at = 0 AND
 		asked_at > changed_at AND status = 'active' LIMIT +?3`, list.ID, int64(now.Add(-core.AnswerWithin)), askStep)
 	if err != nil || len(ids) == 0 {
 		return 0, 0, err
@@ -428,7 +430,7 @@ func (tx *Tx) unsubscribeSilent(list *core.List, actor string, now core.Instant)
 			ListID: list.ID, SubscriptionID: id, Proof: core.ProofAdmin, Reason: core.ReasonNoAnswer,
 			Origin: core.Origin{Source: actor},
 		}
-		change, _, err := tx.unsubscribe(l, now)
+		change, _, err := unsubscribe(tx, l, now)
 		if err != nil && !errors.Is(err, core.ErrNotFound) {
 			return left, 0, err
 		}
@@ -436,14 +438,14 @@ func (tx *Tx) unsubscribeSilent(list *core.List, actor string, now core.Instant)
 			left++
 		}
 	}
-	tx.tell("unsubscribed", nil, left)
-	return left, len(ids), tx.audit(now, actor, "list.unsubscribe_silent", list.TenantID, list.ID)
+	tx.Tell("unsubscribed", nil, left)
+	return left, len(ids), tx.Audit(now, actor, "list.unsubscribe_silent", list.TenantID, list.ID)
 }
 
 // LeftSinceAsked reports whether the subscriber whom a mail asks once more has left while it waited. Its only error is
 // core.ErrStorage.
 func (s *Store) LeftSinceAsked(ctx context.Context, m *core.Mail) (left bool, err error) {
-	err = s.get(ctx, &left, "SELECT EXISTS (SELECT 1 FROM subscription "+
+	err = s.Get(ctx, &left, "SELECT EXISTS (SELECT 1 FROM subscription "+
 		"WHERE list_id = ? AND id = ? AND asked_at = ? AND status = 'unsubscribed')", m.ListID, s.SubscriptionID(m.ListID, m.Email.Key()), int64(m.CreatedAt))
 	return left, err
 }

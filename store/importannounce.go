@@ -4,15 +4,17 @@ import (
 	"context"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
 )
 
 // summarize puts a summary into the outbox for each endpoint that wants events of its list that have one of these
 // types.
-func (tx *Tx) summarize(e *core.SummaryEvent, now core.Instant, types ...string) error {
-	endpoints, err := tx.endpointsOf(e.TenantID)
+func summarize(tx *db.Tx, e *core.SummaryEvent, now core.Instant, types ...string) error {
+	endpoints, err := tenants.EndpointsOf(tx, e.TenantID)
 	for i := range endpoints {
 		if err == nil && endpoints[i].Wants(e.ListID, types...) {
-			_, err = tx.putSummary(e, endpoints[i].ID, now, now)
+			_, err = tenants.PutSummary(tx, e, endpoints[i].ID, now, now)
 		}
 	}
 	return err
@@ -36,25 +38,25 @@ func importTypes(c *core.ImportCounts) []string {
 }
 
 // announceImport tells what has become of an uploaded import, if it was not told change by change.
-func (tx *Tx) announceImport(j *core.ImportJob, status string, now core.Instant) error {
+func announceImport(tx *db.Tx, j *core.ImportJob, status string, now core.Instant) error {
 	if j.DryRun || j.Announced <= tx.DB().Options().ImportEvents {
 		return nil
 	}
-	return tx.summarize(importEvent(j.ID, j.TenantID, j.ListID, status, j.ImportCounts, now), now,
+	return summarize(tx, importEvent(j.ID, j.TenantID, j.ListID, status, j.ImportCounts, now), now,
 		importTypes(&j.ImportCounts)...)
 }
 
 // announceLater has the event of an import that no record is kept of wait for its end: if its process is killed, no
 // later operation puts it off, and it goes out. Of a row that was dropped, summaries has 0.
-func (im *importing) announceLater(tx *Tx) error {
+func (im *importing) announceLater(tx *db.Tx) error {
 	if im.job != "" || !im.endpoints || int64(im.single) <= im.store.Options().ImportEvents {
 		return nil
 	}
 	return im.announce(tx, im.counts, core.ImportCancelled, im.now, im.now.Add(syncAfter))
 }
 
-func (im *importing) announce(tx *Tx, c core.ImportCounts, status string, now, due core.Instant) error {
-	endpoints, err := tx.endpointsOf(im.list.TenantID)
+func (im *importing) announce(tx *db.Tx, c core.ImportCounts, status string, now, due core.Instant) error {
+	endpoints, err := tenants.EndpointsOf(tx, im.list.TenantID)
 	if err != nil {
 		return err
 	}
@@ -70,12 +72,12 @@ func (im *importing) announce(tx *Tx, c core.ImportCounts, status string, now, d
 			if row == 0 {
 				continue
 			}
-			if err := tx.endQueued(id, "DELETE FROM outbox WHERE id = ? AND dead_at = 0", row); err != nil {
+			if err := tenants.EndQueued(tx, id, "DELETE FROM outbox WHERE id = ? AND dead_at = 0", row); err != nil {
 				return err
 			}
 		}
 		e := importEvent(im.runID, im.list.TenantID, im.list.ID, status, c, now)
-		if im.summaries[id], err = tx.putSummary(e, id, now, due); err != nil {
+		if im.summaries[id], err = tenants.PutSummary(tx, e, id, now, due); err != nil {
 			return err
 		}
 	}
@@ -87,7 +89,7 @@ func (im *Import) announceNow(ctx context.Context, now core.Instant) error {
 	if len(im.summaries) == 0 {
 		return nil
 	}
-	return im.store.update(ctx, func(tx *Tx) error {
+	return im.store.Update(ctx, func(tx *db.Tx) error {
 		add := importing{Import: im, summaries: im.summaries}
 		return add.announce(tx, im.Counts, core.ImportCompleted, now, now)
 	})

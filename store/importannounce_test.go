@@ -10,7 +10,9 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/db"
 	"newsletterd/store/storetest"
+	"newsletterd/store/tenants"
 )
 
 const announced = 30 // changes of an import, in these tests
@@ -22,7 +24,7 @@ type announcing struct {
 }
 
 func seedAnnouncing(t *testing.T) announcing {
-	s := storetest.Seed(t, storetest.OpenWith(t, store.Options{ImportEvents: announced})).At(now0)
+	s := storetest.Seed(t, storetest.OpenWith(t, db.Options{ImportEvents: announced})).At(now0)
 	a := announcing{Seeder: s, list: s.NewList()}
 	a.all = s.NewEndpoint(core.EndpointInput{URL: new("https://crm.test/all")})
 	a.left = s.NewEndpoint(core.EndpointInput{URL: new("https://crm.test/left"), Events: &[]string{core.EventUnsubscribed}})
@@ -71,7 +73,7 @@ func TestImportAnnouncesItsEnd(t *testing.T) {
 	a.Import(a.list.ID, core.SubscriptionActive, readers(0, announced)...)
 	a.expect(a.all, core.EventActivated, announced, "", "")
 	for _, e := range queued(a.Seeder, a.all.ID) {
-		a.Must(a.FinishEvents(t.Context(), []store.EventResult{{Event: &e, Done: true}}, now0))
+		a.Must(a.FinishEvents(t.Context(), []tenants.EventResult{{Event: &e, Done: true}}, now0))
 	}
 	a.Import(a.list.ID, core.SubscriptionActive, readers(100, announced+1)...)
 	a.expect(a.all, core.EventActivated, announced, core.EventImported, addedCounts(announced+1))

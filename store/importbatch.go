@@ -4,12 +4,14 @@ import (
 	"slices"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
 )
 
 // importing is one operation of an import; its counts hold only if it commits.
 type importing struct {
 	*Import
-	reads     querier // the operation, or in a dry run a snapshot
+	reads     db.Querier // the operation, or in a dry run a snapshot
 	now       core.Instant
 	at        core.Instant // stamp of the changes
 	counts    core.ImportCounts
@@ -32,25 +34,25 @@ type importing struct {
 
 // Statements of an import that write many rows each. Rows one by one cost twice as much.
 var (
-	addSubscriptions = insertMany(`INSERT INTO subscription (list_id, id, email, email_key, preferences, status,
+	addSubscriptions = db.InsertMany(`INSERT INTO subscription (list_id, id, email, email_key, preferences, status,
 		generation, means, created_at, changed_at, event_at)
 		SELECT ?, column1, column2, column3, column4, ?, ?, ?, ?, ?, ? FROM `, 4, "")
-	addConsents = insertMany(`INSERT INTO consent (list_id, at, what, means, source, generation, subscription_id, reason)
+	addConsents = db.InsertMany(`INSERT INTO consent (list_id, at, what, means, source, generation, subscription_id, reason)
 		SELECT ?, ?, ?, ?, ?, 1, column1, column2 FROM `, 2, " WHERE true ON CONFLICT DO NOTHING")
 )
 
 // run imports steps, and takes more where they are ready and no other operation waits. It returns all that it took, and
 // when it runs again it begins with them.
-func (im *importing) run(tx *Tx, steps []importStep, more <-chan importStep) ([]importStep, error) {
+func (im *importing) run(tx *db.Tx, steps []importStep, more <-chan importStep) ([]importStep, error) {
 	if err := im.there(tx); err != nil { // it may have been deleted since the import began
 		return steps, err
 	}
 	var err error
-	if im.at, err = tx.stamp(im.list.ID, im.now); err != nil {
+	if im.at, err = stamp(tx, im.list.ID, im.now); err != nil {
 		return steps, err
 	}
 	im.reads = tx
-	endpoints, err := tx.endpointsOf(im.list.TenantID)
+	endpoints, err := tenants.EndpointsOf(tx, im.list.TenantID)
 	if err != nil {
 		return steps, err
 	}
@@ -58,7 +60,7 @@ func (im *importing) run(tx *Tx, steps []importStep, more <-chan importStep) ([]
 	for i := 0; ; i++ {
 		if i == len(steps) {
 			s, ok := importStep{}, false
-			if i < importSteps && !tx.awaited() {
+			if i < importSteps && !tx.Awaited() {
 				select {
 				case s, ok = <-more:
 				default:
@@ -80,14 +82,14 @@ func (im *importing) run(tx *Tx, steps []importStep, more <-chan importStep) ([]
 		return steps, err
 	}
 	if im.sync {
-		_, err = tx.requestSync(im.list.TenantID, im.list.ID, im.now.Add(syncAfter), im.latest)
+		_, err = requestSync(tx, im.list.TenantID, im.list.ID, im.now.Add(syncAfter), im.latest)
 	}
 	return steps, err
 }
 
 // step imports rows, which are in the order of ids. In a dry run there is no tx: what becomes of them is counted, and
 // nothing is written.
-func (im *importing) step(tx *Tx, s *importStep) error {
+func (im *importing) step(tx *db.Tx, s *importStep) error {
 	im.position = s.position
 	im.counts.Kept += s.kept
 	im.counts.Contradicted += s.contradicted
@@ -99,7 +101,7 @@ func (im *importing) step(tx *Tx, s *importStep) error {
 	if err != nil {
 		return err
 	}
-	erased, err := erasedAmong(im.store.DB, im.reads, im.list.TenantID, len(rows), func(i int) string { return rows[i].key })
+	erased, err := tenants.ErasedAmong(im.store.DB, im.reads, im.list.TenantID, len(rows), func(i int) string { return rows[i].key })
 	if err != nil {
 		return err
 	}
@@ -127,7 +129,7 @@ func (im *importing) step(tx *Tx, s *importStep) error {
 }
 
 // apply adds the rows that have no record yet, and then applies the others one by one.
-func (im *importing) apply(tx *Tx, rows []ImportRow) error {
+func (im *importing) apply(tx *db.Tx, rows []ImportRow) error {
 	there, err := im.recordsOf(rows)
 	if err != nil {
 		return err
@@ -152,7 +154,7 @@ func (im *importing) apply(tx *Tx, rows []ImportRow) error {
 	for _, r := range others {
 		sub := there[r.id]
 		if sub == nil { // added just now, by another row
-			s, err := tx.subscription(im.list.ID, r.id)
+			s, err := subscription(tx, im.list.ID, r.id)
 			if err != nil {
 				return err
 			}
@@ -178,7 +180,7 @@ func (im *importing) recordsOf(rows []ImportRow) (map[string]*core.Subscription,
 	}
 	var subs []core.Subscription
 	limit := 2 * len(rows)
-	err := im.reads.all(&subs, "SELECT "+subscriptionColumns+` FROM subscription AS s WHERE s.list_id = ? AND s.id BETWEEN ? AND ?
+	err := im.reads.All(&subs, "SELECT "+subscriptionColumns+` FROM subscription AS s WHERE s.list_id = ? AND s.id BETWEEN ? AND ?
 		LIMIT +?`, im.list.ID, rows[0].id, rows[len(rows)-1].id, limit)
 	if err == nil && len(subs) == limit {
 		ids := make(core.Strings, len(rows))
@@ -186,7 +188,7 @@ func (im *importing) recordsOf(rows []ImportRow) (map[string]*core.Subscription,
 			ids[i] = rows[i].id
 		}
 		subs = subs[:0]
-		err = im.reads.all(&subs, "SELECT "+subscriptionColumns+` FROM json_each(?2) AS j CROSS JOIN subscription AS s
+		err = im.reads.All(&subs, "SELECT "+subscriptionColumns+` FROM json_each(?2) AS j CROSS JOIN subscription AS s
 			ON s.list_id = ?1 AND s.id = j.value`, im.list.ID, ids.Column())
 	}
 	for i := range subs {
@@ -196,7 +198,7 @@ func (im *importing) recordsOf(rows []ImportRow) (map[string]*core.Subscription,
 }
 
 // add writes the records of rows that have none.
-func (im *importing) add(tx *Tx, rows []*ImportRow) error {
+func (im *importing) add(tx *db.Tx, rows []*ImportRow) error {
 	if len(rows) == 0 {
 		return nil
 	}
@@ -206,7 +208,7 @@ func (im *importing) add(tx *Tx, rows []*ImportRow) error {
 		blank.ListID, blank.Status, blank.Generation, blank.Proof, int64(blank.CreatedAt), int64(blank.ChangedAt),
 		int64(blank.EventAt),
 	}
-	err := tx.insertMany(&addSubscriptions, same, len(rows), func(args []any, i int) []any {
+	err := tx.InsertMany(&addSubscriptions, same, len(rows), func(args []any, i int) []any {
 		r := rows[i]
 		return append(args, r.id, string(r.Email), r.key, string(r.Preferences.OrEmpty()))
 	})
@@ -214,7 +216,7 @@ func (im *importing) add(tx *Tx, rows []*ImportRow) error {
 		return err
 	}
 	im.counts.Added += int64(len(rows))
-	tx.movedMany(im.list.ID, core.NotCounted, core.CountedSubscription(blank.Status), int64(len(rows)))
+	tenants.MovedMany(tx, im.list.ID, core.NotCounted, core.CountedSubscription(blank.Status), int64(len(rows)))
 	for _, r := range rows {
 		im.note(r.id)
 		sub := core.Subscription{ID: r.id, ListID: im.list.ID}
@@ -230,17 +232,17 @@ func (im *importing) add(tx *Tx, rows []*ImportRow) error {
 }
 
 // noteTracking enters into the ledger that a subscriber agrees to tracking by what the file says.
-func (im *importing) noteTracking(tx *Tx, was core.Preferences, sub *core.Subscription) error {
+func (im *importing) noteTracking(tx *db.Tx, was core.Preferences, sub *core.Subscription) error {
 	if sub.Status != core.SubscriptionActive {
 		return nil
 	}
-	return tx.noteTracking(was, sub, core.Consent{
+	return noteTracking(tx, was, sub, core.Consent{
 		At: im.at, Proof: im.proof, Origin: core.Origin{Source: im.source},
 	})
 }
 
 // known applies a row to a record that is there.
-func (im *importing) known(tx *Tx, r *ImportRow, sub *core.Subscription) error {
+func (im *importing) known(tx *db.Tx, r *ImportRow, sub *core.Subscription) error {
 	was, left, said, fields := sub.Status, sub.Left(), sub.Preferences, r.Preferences
 	if im.KeepFields {
 		fields = ""
@@ -264,7 +266,7 @@ func (im *importing) known(tx *Tx, r *ImportRow, sub *core.Subscription) error {
 	if sub.Status != was {
 		im.note(sub.ID)
 	}
-	if err := tx.saveSubscription(was, sub); err != nil {
+	if err := saveSubscription(tx, was, sub); err != nil {
 		return err
 	}
 	if sub.Status == was {
@@ -283,7 +285,7 @@ func (im *importing) known(tx *Tx, r *ImportRow, sub *core.Subscription) error {
 
 // record writes what goes with a changed subscription: the ledger if it moved, the event or the wish for a sync, the
 // confirmation mail of a new pending one.
-func (im *importing) record(tx *Tx, r *ImportRow, sub *core.Subscription, c *core.Change, moved bool) error {
+func (im *importing) record(tx *db.Tx, r *ImportRow, sub *core.Subscription, c *core.Change, moved bool) error {
 	if err := im.tell(tx, sub, c); err != nil {
 		return err
 	}
@@ -296,10 +298,10 @@ func (im *importing) record(tx *Tx, r *ImportRow, sub *core.Subscription, c *cor
 	if sub.Status == core.SubscriptionPending {
 		rowID := core.NewID()
 		asked := &SubscribeRequest{Origin: core.Origin{Source: im.source}, evidence: core.TrimText(r.Evidence)}
-		if err := tx.addConfirmToken(sub, rowID, false, asked, im.now); err != nil {
+		if err := addConfirmToken(tx, sub, rowID, false, asked, im.now); err != nil {
 			return err
 		}
-		return tx.addMail(core.Mail{
+		return tenants.AddMail(tx, core.Mail{
 			Kind: core.MailConfirm, TenantID: im.list.TenantID, ListID: sub.ListID,
 			Email: sub.Email, TokenID: rowID,
 		}, im.now)
@@ -308,7 +310,7 @@ func (im *importing) record(tx *Tx, r *ImportRow, sub *core.Subscription, c *cor
 		im.consents = append(im.consents, [2]string{sub.ID, core.TrimText(r.Evidence)})
 		return nil
 	}
-	return tx.addConsent(core.Consent{
+	return addConsent(tx, core.Consent{
 		ListID: sub.ListID, SubscriptionID: sub.ID, At: im.at, What: core.ConsentImported,
 		Proof: im.proof, Origin: core.Origin{Source: im.source}, Generation: sub.Generation,
 		Reason: core.TrimText(r.Evidence),
@@ -316,7 +318,7 @@ func (im *importing) record(tx *Tx, r *ImportRow, sub *core.Subscription, c *cor
 }
 
 // tell announces a change, or notes that a full sync and the event of the import's end do.
-func (im *importing) tell(tx *Tx, sub *core.Subscription, c *core.Change) error {
+func (im *importing) tell(tx *db.Tx, sub *core.Subscription, c *core.Change) error {
 	if c == nil {
 		return nil
 	}
@@ -325,8 +327,8 @@ func (im *importing) tell(tx *Tx, sub *core.Subscription, c *core.Change) error 
 	if im.single > maxSingle {
 		im.sync, im.latest = true, max(im.latest, c.OccurredAt, im.at)
 	} else {
-		event = eventOf(im.list.TenantID, sub, c)
-		if err := tx.putEvent(event, "", im.now); err != nil {
+		event = tenants.EventOf(im.list.TenantID, sub, c)
+		if err := tenants.PutEvent(tx, event, "", im.now); err != nil {
 			return err
 		}
 	}
@@ -334,20 +336,20 @@ func (im *importing) tell(tx *Tx, sub *core.Subscription, c *core.Change) error 
 		return nil
 	}
 	if event == nil {
-		event = eventOf(im.list.TenantID, sub, c)
+		event = tenants.EventOf(im.list.TenantID, sub, c)
 	}
-	return tx.addToEndpoints(event, im.now)
+	return tenants.AddToEndpoints(tx, event, im.now)
 }
 
 // prove adds the evidence of a row to the consent of a subscription that an earlier import made without any.
-func (im *importing) prove(tx *Tx, r *ImportRow, sub *core.Subscription) error {
+func (im *importing) prove(tx *db.Tx, r *ImportRow, sub *core.Subscription) error {
 	if r.Evidence == "" || sub.Proof != core.ProofImport {
 		return nil
 	}
 	if im.DryRun {
 		return im.tryProving(sub)
 	}
-	n, err := tx.exec(`UPDATE consent SET reason = ?
+	n, err := tx.Exec(`UPDATE consent SET reason = ?
 		WHERE list_id = ? AND subscription_id = ? AND what = ? AND generation = ? AND reason = ''`,
 		core.TrimText(r.Evidence), sub.ListID, sub.ID, core.ConsentImported, sub.Generation)
 	if n > 0 {
@@ -357,9 +359,9 @@ func (im *importing) prove(tx *Tx, r *ImportRow, sub *core.Subscription) error {
 }
 
 // addConsents writes the ledger for all rows of a step at once.
-func (im *importing) addConsents(tx *Tx) error {
+func (im *importing) addConsents(tx *db.Tx) error {
 	same := []any{im.list.ID, int64(im.at), core.ConsentImported, im.proof, im.source}
-	err := tx.insertMany(&addConsents, same, len(im.consents), func(args []any, i int) []any {
+	err := tx.InsertMany(&addConsents, same, len(im.consents), func(args []any, i int) []any {
 		return append(args, im.consents[i][0], im.consents[i][1])
 	})
 	im.consents = im.consents[:0]
@@ -368,9 +370,9 @@ func (im *importing) addConsents(tx *Tx) error {
 
 // disabledAmong returns the keys of those rows whose address is switched off, or gets no mail of the tenant since it
 // has bounced or complained.
-func disabledAmong(from querier, tenantID string, rows []ImportRow) (map[string]bool, error) {
+func disabledAmong(from db.Querier, tenantID string, rows []ImportRow) (map[string]bool, error) {
 	var any bool
-	err := from.get(&any, "SELECT EXISTS (SELECT 1 FROM disabled) OR EXISTS (SELECT 1 FROM suppression WHERE "+
+	err := from.Get(&any, "SELECT EXISTS (SELECT 1 FROM disabled) OR EXISTS (SELECT 1 FROM suppression WHERE "+
 		"tenant_id = ?)",
 		tenantID)
 	if err != nil || !any {
@@ -381,7 +383,7 @@ func disabledAmong(from querier, tenantID string, rows []ImportRow) (map[string]
 		keys[i] = rows[i].key
 	}
 	var found []string
-	err = from.all(&found, `SELECT email_key FROM disabled WHERE +tenant_id IN ('', ?1) AND email_key IN (SELECT
+	err = from.All(&found, `SELECT email_key FROM disabled WHERE +tenant_id IN ('', ?1) AND email_key IN (SELECT
 		value FROM
 		json_each(?2)) UNION SELECT email_key FROM suppression WHERE tenant_id = ?1 AND email_key IN (SELECT value FROM
 		json_each(?2))`, tenantID, keys.Column())

@@ -1,6 +1,10 @@
 package store
 
-import "newsletterd/core"
+import (
+	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
+)
 
 // A file's word that someone has unsubscribed is taken back with its import as long as the record has not changed
 // since. Who says so too, by whatever way, makes it a word of their own: the record then carries their instant.
@@ -11,34 +15,34 @@ const saidByFile = `(s.status = 'unsubscribed' AND EXISTS (SELECT 1 FROM consent
 	c.means = 'import'))`
 
 // leftByFile reports saidByFile of a subscription.
-func leftByFile(from querier, sub *core.Subscription) (yes bool, err error) {
-	err = from.get(&yes, "SELECT EXISTS (SELECT 1 FROM subscription AS s WHERE s.list_id = ? AND s.id = ? AND "+
+func leftByFile(from db.Querier, sub *core.Subscription) (yes bool, err error) {
+	err = from.Get(&yes, "SELECT EXISTS (SELECT 1 FROM subscription AS s WHERE s.list_id = ? AND s.id = ? AND "+
 		saidByFile+")", sub.ListID, sub.ID)
 	return yes, err
 }
 
 // leaveAgain keeps the word of someone who leaves, or is made to, and was unsubscribed already. Where a file alone has
 // said so, it becomes an unsubscribe of its own, without an event; else it adds a reason at most.
-func (tx *Tx) leaveAgain(l UnsubscribeRequest, sub *core.Subscription, now core.Instant) error {
+func leaveAgain(tx *db.Tx, l UnsubscribeRequest, sub *core.Subscription, now core.Instant) error {
 	byFile, err := leftByFile(tx, sub)
 	if err != nil {
 		return err
 	}
 	if !byFile {
-		return tx.addReason(l, sub.ChangedAt)
+		return addReason(tx, l, sub.ChangedAt)
 	}
-	list, err := tx.listWithTenant(l.ListID)
+	list, err := tenants.ListWithTenant(tx, l.ListID)
 	if err != nil {
-		return orNotFound(err, core.ErrSubscriptionNotFound)
+		return db.OrNotFound(err, core.ErrSubscriptionNotFound)
 	}
 	sub.ChangedAt = max(now, sub.ChangedAt+1)
-	if err := tx.saveSubscription(sub.Status, sub); err != nil {
+	if err := saveSubscription(tx, sub.Status, sub); err != nil {
 		return err
 	}
-	if err := tx.auditLeaving(l, list.TenantID, sub.Email, sub.Status, sub.ChangedAt); err != nil {
+	if err := auditLeaving(tx, l, list.TenantID, sub.Email, sub.Status, sub.ChangedAt); err != nil {
 		return err
 	}
-	return tx.addConsent(core.Consent{ // no job: none counts it
+	return addConsent(tx, core.Consent{ // no job: none counts it
 		ListID: sub.ListID, SubscriptionID: sub.ID, At: sub.ChangedAt, What: core.ConsentUnsubscribed,
 		Proof: l.Proof, Origin: l.Origin, Reason: l.Reason, Generation: sub.Generation,
 	})
@@ -54,7 +58,7 @@ func (u *undoing) forget(sub *core.Subscription, at core.Instant) error {
 	if err != nil || !byFile {
 		return err
 	}
-	n, err := u.exec("DELETE FROM consent WHERE list_id = ? AND subscription_id = ? AND at = ? AND what = 'imported'",
+	n, err := u.Exec("DELETE FROM consent WHERE list_id = ? AND subscription_id = ? AND at = ? AND what = 'imported'",
 		sub.ListID, sub.ID, int64(at))
 	if err != nil || n == 0 {
 		return err
@@ -63,5 +67,5 @@ func (u *undoing) forget(sub *core.Subscription, at core.Instant) error {
 	if sub.CreatedAt == at {
 		sub.Proof = ""
 	}
-	return u.saveSubscription(sub.Status, sub)
+	return saveSubscription(u.Tx, sub.Status, sub)
 }

@@ -4,14 +4,16 @@ import (
 	"context"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
 )
 
 // try counts what would become of a step. It reads a snapshot, without the writer, and writes nothing.
 func (im *Import) try(ctx context.Context, s importStep, now core.Instant) error {
-	return im.store.snapshotRead(ctx, func(r *Reader) error {
+	return im.store.SnapshotRead(ctx, func(r *db.Reader) error {
 		var list core.List // it may have been deleted since the import began
-		if err := r.get(&list, selectList, im.list.ID); err != nil && im.actor == "" {
-			return noList(err)
+		if err := r.Get(&list, tenants.SelectList, im.list.ID); err != nil && im.actor == "" {
+			return tenants.NoList(err)
 		}
 		dry := importing{Import: im, reads: r, now: now, at: now, counts: im.Counts}
 		if err := dry.step(nil, &s); err != nil {
@@ -49,7 +51,7 @@ func (im *importing) tryUpdating(r *ImportRow, sub *core.Subscription, was strin
 // tryProving counts the evidence that the consent of a subscription lacks.
 func (im *importing) tryProving(sub *core.Subscription) error {
 	lacks := false
-	err := im.reads.get(&lacks, `SELECT EXISTS (SELECT 1 FROM consent WHERE list_id = ? AND subscription_id = ?
+	err := im.reads.Get(&lacks, `SELECT EXISTS (SELECT 1 FROM consent WHERE list_id = ? AND subscription_id = ?
 		AND what = ? AND generation = ? AND reason = '')`, sub.ListID, sub.ID, core.ConsentImported, sub.Generation)
 	if lacks {
 		im.counts.Evidence++

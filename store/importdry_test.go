@@ -9,6 +9,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/db"
 	"newsletterd/store/storetest"
 )
 
@@ -31,7 +32,7 @@ func runImport(s *storetest.Seeder, l core.List, dry bool, rows []store.ImportRo
 // import does.
 func TestDryRunWritesNothing(t *testing.T) {
 	f := storetest.NewFaults(t)
-	s := storetest.Seed(t, storetest.OpenWith(t, store.Options{Driver: f.Driver}))
+	s := storetest.Seed(t, storetest.OpenWith(t, db.Options{Driver: f.Driver, WatchEvery: 1 << 40}))
 	l := s.NewList()
 	s.NewEndpoint(core.EndpointInput{URL: new("https://crm.test/all")})
 	s.Import(l.ID, core.SubscriptionActive, readers(0, 300)...)

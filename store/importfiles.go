@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/files"
 )
 
 // The kinds of import_chunk; the third is importBrought.
@@ -36,15 +38,15 @@ func (s *Store) NewImportUpload(ctx context.Context, j core.ImportJob, limit int
 	}
 	j.TenantID, j.Source = im.list.TenantID, im.source
 	u := &ImportUpload{store: s, limit: limit, job: j}
-	return u, s.update(ctx, func(tx *Tx) error {
-		n, err := tx.number(`SELECT count(*) FROM import_job WHERE tenant_id = ? AND status IN ('uploading', 'uploaded',
+	return u, s.Update(ctx, func(tx *db.Tx) error {
+		n, err := tx.Number(`SELECT count(*) FROM import_job WHERE tenant_id = ? AND status IN ('uploading', 'uploaded',
 			'waiting', 'running', 'checked')`, u.job.TenantID)
 		if err == nil && n >= core.MaxOpenImports {
 			return core.Conflictf("conflict", "A tenant may have %d open imports at most; run, cancel or delete one.",
 				core.MaxOpenImports)
 		}
 		if err == nil {
-			_, err = tx.exec(`INSERT INTO import_job (id, tenant_id, list_id, name, status, source, created_by, created_at,
+			_, err = tx.Exec(`INSERT INTO import_job (id, tenant_id, list_id, name, status, source, created_by, created_at,
 				touched_at) VALUES (?, ?, ?, ?, 'uploading', ?, ?, ?, ?)`, j.ID, j.TenantID, j.ListID, j.Name, j.Source,
 				j.CreatedBy, int64(j.CreatedAt), int64(j.CreatedAt))
 		}
@@ -55,15 +57,15 @@ func (s *Store) NewImportUpload(ctx context.Context, j core.ImportJob, limit int
 // ReadFrom reads the file to its end, in parts that end with a line. Memory is asked for before it is used, where grow
 // is not nil, and given back at the end. Errors of the reader are returned as they are, a file over the limit with an
 // error of the kind core.TooLarge.
-func (u *ImportUpload) ReadFrom(ctx context.Context, r io.Reader, grow Grow, now func() core.Instant) error {
-	b := buffer{grow: grow}
-	defer b.release()
+func (u *ImportUpload) ReadFrom(ctx context.Context, r io.Reader, grow files.Grow, now func() core.Instant) error {
+	b := files.Buffer{Grow: grow}
+	defer b.Release()
 	for rest := 0; ; {
-		n, err := b.fill(r, rest)
+		n, err := b.Fill(r, rest)
 		if err != nil && err != io.EOF {
 			return err
 		}
-		part := b.bytes[:n]
+		part := b.Bytes[:n]
 		if end := bytes.LastIndexByte(part, '\n') + 1; err == nil && end > 0 {
 			part = part[:end]
 		}
@@ -78,7 +80,7 @@ func (u *ImportUpload) ReadFrom(ctx context.Context, r io.Reader, grow Grow, now
 		if err == io.EOF {
 			return nil
 		}
-		rest = copy(b.bytes, b.bytes[len(part):n])
+		rest = copy(b.Bytes, b.Bytes[len(part):n])
 	}
 }
 
@@ -102,14 +104,14 @@ func (u *ImportUpload) add(ctx context.Context, part []byte, now core.Instant) e
 	if err := u.store.Room(2 * int64(len(part))); err != nil { // in the -wal, and in the file
 		return err
 	}
-	err := u.store.bulk(ctx, func(tx *Tx) error {
-		err := tx.one("UPDATE import_job SET bytes = bytes + ?, touched_at = ? WHERE id = ? AND status = 'uploading'",
+	err := u.store.Bulk(ctx, func(tx *db.Tx) error {
+		err := tx.One("UPDATE import_job SET bytes = bytes + ?, touched_at = ? WHERE id = ? AND status = 'uploading'",
 			len(part), int64(now), u.job.ID)
 		if errors.Is(err, core.ErrNotFound) {
 			return errUploadEnded
 		}
 		if err == nil {
-			err = tx.addImportChunk(u.job.ID, importFile, u.no, part)
+			err = addImportChunk(tx, u.job.ID, importFile, u.no, part)
 		}
 		return err
 	})
@@ -121,11 +123,11 @@ func (u *ImportUpload) add(ctx context.Context, part []byte, now core.Instant) e
 
 // errUploadEnded is returned to an upload whose import is no longer there, or has ended.
 var errUploadEnded = core.Conflictf("conflict",
-	"The upload was given up: it was cancelled, or no part of 1 MiB arrived in %d minutes.", uploadDead/time.Minute)
+	"The upload was given up: it was cancelled, or no part of 1 MiB arrived in %d minutes.", files.UploadDead/time.Minute)
 
-func (tx *Tx) addImportChunk(id string, kind, no int64, data []byte) error {
-	tx.bringsFile()
-	_, err := tx.exec("INSERT INTO import_chunk (import_id, kind, no, data) VALUES (?, ?, ?, ?)", id, kind, no, data)
+func addImportChunk(tx *db.Tx, id string, kind, no int64, data []byte) error {
+	tx.BringsFile()
+	_, err := tx.Exec("INSERT INTO import_chunk (import_id, kind, no, data) VALUES (?, ?, ?, ?)", id, kind, no, data)
 	return err
 }
 
@@ -134,20 +136,20 @@ func (u *ImportUpload) Job() *core.ImportJob { return &u.job }
 
 // Commit keeps the file, and returns its import.
 func (u *ImportUpload) Commit(ctx context.Context, now core.Instant) (j core.ImportJob, err error) {
-	err = u.store.update(ctx, func(tx *Tx) error {
-		if err := tx.watch("import_job", u.job.ID); err != nil {
+	err = u.store.Update(ctx, func(tx *db.Tx) error {
+		if err := tx.Watch("import_job", u.job.ID); err != nil {
 			return err
 		}
-		err := tx.one("UPDATE import_job SET status = 'uploaded', touched_at = ? WHERE id = ? AND status = 'uploading'",
+		err := tx.One("UPDATE import_job SET status = 'uploaded', touched_at = ? WHERE id = ? AND status = 'uploading'",
 			int64(now), u.job.ID)
 		if errors.Is(err, core.ErrNotFound) {
 			return errUploadEnded
 		}
 		if err == nil {
-			j, err = tx.importJob(u.job.ID)
+			j, err = importJob(tx, u.job.ID)
 		}
 		if err == nil {
-			err = tx.audit(now, u.job.CreatedBy, "import.create", u.job.TenantID, u.job.ID)
+			err = tx.Audit(now, u.job.CreatedBy, "import.create", u.job.TenantID, u.job.ID)
 		}
 		return err
 	})
@@ -160,9 +162,9 @@ func (u *ImportUpload) Close(ctx context.Context) {
 	if u.kept {
 		return
 	}
-	_ = u.store.update(ctx, func(tx *Tx) error {
-		tx.kick(TopicImports)
-		_, err := tx.exec("UPDATE import_job SET status = 'deleted' WHERE id = ? AND status = 'uploading'", u.job.ID)
+	_ = u.store.Update(ctx, func(tx *db.Tx) error {
+		tx.Kick(db.TopicImports)
+		_, err := tx.Exec("UPDATE import_job SET status = 'deleted' WHERE id = ? AND status = 'uploading'", u.job.ID)
 		return err
 	})
 }
@@ -191,7 +193,7 @@ func (s *Store) ImportFaults(ctx context.Context, id string) io.Reader {
 func (r *importReader) Read(p []byte) (int, error) {
 	if len(r.part) == 0 {
 		r.part = nil
-		err := r.store.get(r.ctx, &r.part, "SELECT data FROM import_chunk WHERE import_id = ? AND kind = ? AND no = ?",
+		err := r.store.Get(r.ctx, &r.part, "SELECT data FROM import_chunk WHERE import_id = ? AND kind = ? AND no = ?",
 			r.id, r.kind, r.no)
 		if errors.Is(err, core.ErrNotFound) {
 			return 0, io.EOF
@@ -229,7 +231,7 @@ func (s *Store) NewFaultWriter(ctx context.Context, id string) (*FaultWriter, er
 // Write implements io.Writer.
 func (w *FaultWriter) Write(p []byte) (int, error) {
 	w.part = append(w.part, p...)
-	if len(w.part) < ChunkSize/4 {
+	if len(w.part) < files.ChunkSize/4 {
 		return len(p), nil
 	}
 	return len(p), w.Flush()
@@ -243,7 +245,7 @@ func (w *FaultWriter) Flush() error {
 	if err := w.store.Room(2 * int64(len(w.part))); err != nil {
 		return err
 	}
-	err := w.store.bulk(w.ctx, func(tx *Tx) error { return tx.addImportChunk(w.id, importFaults, w.no, w.part) })
+	err := w.store.Bulk(w.ctx, func(tx *db.Tx) error { return addImportChunk(tx, w.id, importFaults, w.no, w.part) })
 	if err == nil {
 		w.no, w.part = w.no+1, w.part[:0]
 	}
@@ -254,12 +256,12 @@ func (w *FaultWriter) Flush() error {
 // of what nothing needs any more. It reports whether there is more to remove. Its only error is core.ErrStorage.
 func (s *Store) SweepImports(ctx context.Context, now core.Instant) (more bool, err error) {
 	var idle int64
-	err = s.get(ctx, &idle, "SELECT count(*) FROM import_job WHERE "+idleImports, int64(now.Add(-uploadDead)),
+	err = s.Get(ctx, &idle, "SELECT count(*) FROM import_job WHERE "+idleImports, int64(now.Add(-files.UploadDead)),
 		int64(now.Add(-importIdle)))
 	if err == nil && idle > 0 {
-		err = s.update(ctx, func(tx *Tx) error {
-			_, err := tx.exec(`UPDATE import_job SET status = iif(status = 'uploading', 'deleted', 'cancelled'),
-				finished_at = ?3, failure_reason = '`+core.ImportExpired+`' WHERE `+idleImports, int64(now.Add(-uploadDead)),
+		err = s.Update(ctx, func(tx *db.Tx) error {
+			_, err := tx.Exec(`UPDATE import_job SET status = iif(status = 'uploading', 'deleted', 'cancelled'),
+				finished_at = ?3, failure_reason = '`+core.ImportExpired+`' WHERE `+idleImports, int64(now.Add(-files.UploadDead)),
 				int64(now.Add(-importIdle)), int64(now))
 			return err
 		})
@@ -272,7 +274,7 @@ func (s *Store) SweepImports(ctx context.Context, now core.Instant) (more bool, 
 		Kind    int64  `db:"kind"`
 		Deleted bool   `db:"deleted"`
 	}
-	err = s.get(ctx, &unneeded, `SELECT id, kind, deleted FROM (
+	err = s.Get(ctx, &unneeded, `SELECT id, kind, deleted FROM (
 		SELECT j.id, c.kind, 0 AS deleted FROM import_job AS j CROSS JOIN import_chunk AS c ON c.import_id = j.id
 			WHERE j.status = 'deleted' OR c.kind <> 2 AND j.failure_reason = '`+core.ImportErased+`'
 			OR c.kind IN (0, 4) AND j.status IN ('completed', 'failed', 'cancelled')
@@ -287,8 +289,8 @@ func (s *Store) SweepImports(ctx context.Context, now core.Instant) (more bool, 
 	case err != nil:
 		return false, err
 	case unneeded.Deleted: // all of its chunks are gone
-		return true, s.bulk(ctx, func(tx *Tx) error {
-			_, err := tx.exec("DELETE FROM import_job WHERE id = ? AND status = 'deleted'", unneeded.ID)
+		return true, s.Bulk(ctx, func(tx *db.Tx) error {
+			_, err := tx.Exec("DELETE FROM import_job WHERE id = ? AND status = 'deleted'", unneeded.ID)
 			return err
 		})
 	}
@@ -304,10 +306,10 @@ const idleImports = `(status = 'uploading' AND touched_at < ?1 OR status IN ('up
 
 // dropImportChunks removes the last few chunks, and reports whether there may be more.
 func (s *Store) dropImportChunks(ctx context.Context, id string, kind int64) (more bool, err error) {
-	err = s.bulk(ctx, func(tx *Tx) error {
-		n, err := tx.exec(`DELETE FROM import_chunk INDEXED BY sqlite_autoindex_import_chunk_1
+	err = s.Bulk(ctx, func(tx *db.Tx) error {
+		n, err := tx.Exec(`DELETE FROM import_chunk INDEXED BY sqlite_autoindex_import_chunk_1
 			WHERE import_id = ?1 AND kind = ?2 AND no > (SELECT max(no) - ?3
-			FROM import_chunk WHERE import_id = ?1 AND kind = ?2)`, id, kind, removeBatch)
+			FROM import_chunk WHERE import_id = ?1 AND kind = ?2)`, id, kind, files.RemoveBatch)
 		more = n > 0
 		return err
 	})
@@ -317,7 +319,7 @@ func (s *Store) dropImportChunks(ctx context.Context, id string, kind int64) (mo
 // importsHolding reads which imports of a tenant, or of all, hold an address in their file or in their lines with
 // errors.
 func (s *Store) importsHolding(ctx context.Context, emailKey, tenantID string) (ids []string, err error) {
-	err = s.all(ctx, &ids, `SELECT DISTINCT j.id FROM import_job AS j CROSS JOIN import_chunk AS c ON c.import_id = j.id
+	err = s.All(ctx, &ids, `SELECT DISTINCT j.id FROM import_job AS j CROSS JOIN import_chunk AS c ON c.import_id = j.id
 		WHERE (?2 = '' OR j.tenant_id = ?2) AND instr(lower(CAST(c.data AS TEXT)), ?1)`, emailKey, tenantID)
 	return ids, err
 }
@@ -328,17 +330,17 @@ func (e *erasing) imports() error {
 	if len(e.files) == 0 {
 		return nil
 	}
-	e.kick(TopicImports)
+	e.Kick(db.TopicImports)
 	for _, id := range e.files {
-		j, err := e.importJob(id)
+		j, err := importJob(e.Tx, id)
 		if err == nil && !j.Ended() {
-			err = e.announceImport(&j, core.ImportCancelled, e.now)
+			err = announceImport(e.Tx, &j, core.ImportCancelled, e.now)
 		}
 		if err != nil && !errors.Is(err, core.ErrNotFound) {
 			return err
 		}
 	}
-	return e.do([]any{jsonOf(e.files), int64(e.now)},
+	return e.do([]any{db.JsonOf(e.files), int64(e.now)},
 		`UPDATE import_job SET failure_reason = '`+core.ImportErased+`',
 			status = iif(status IN ('completed', 'failed', 'cancelled', 'deleted'), status, 'cancelled'),
 			finished_at = iif(finished_at > 0, finished_at, ?2)

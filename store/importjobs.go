@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
 )
 
 var importColumns = `id, tenant_id, list_id, name, bytes, status, dry_run, subscriber_status, source, mapping, lines,
@@ -30,11 +32,11 @@ var ErrImportEnded = errors.New("the import was cancelled")
 
 // ImportJob reads an uploaded import. It returns core.ErrNotFound where there is none.
 func (s *Store) ImportJob(ctx context.Context, id string) (j core.ImportJob, err error) {
-	err = s.get(ctx, &j, "SELECT "+importColumns+" FROM import_job WHERE id = ? AND status <> 'deleted'", id)
+	err = s.Get(ctx, &j, "SELECT "+importColumns+" FROM import_job WHERE id = ? AND status <> 'deleted'", id)
 	return j, err
 }
 
-var importList = listByTenant(importColumns, "import_job", "import_job_tenant", "status <> 'deleted'", newestFirst)
+var importList = tenants.ListByTenant(importColumns, "import_job", "import_job_tenant", "status <> 'deleted'", tenants.NewestFirst)
 
 // ImportJobs reads a page of imports, of the tenants or of all, or (listID not empty) those of them for one list, the
 // newest first. Its only error is core.ErrStorage.
@@ -46,12 +48,12 @@ func (s *Store) ImportJobs(ctx context.Context, tenants []string, all bool, list
 		before = "~" // after all ids
 	}
 	if listID != "" {
-		err = s.all(ctx, &js, "SELECT "+importColumns+` FROM import_job INDEXED BY import_job_list WHERE list_id = ? AND id < ?
+		err = s.All(ctx, &js, "SELECT "+importColumns+` FROM import_job INDEXED BY import_job_list WHERE list_id = ? AND id < ?
 			AND (? OR +tenant_id IN (SELECT value FROM json_each(?))) AND status <> 'deleted' ORDER BY id DESC LIMIT +?`,
-			listID, before, all, jsonOf(tenants), page.Limit)
+			listID, before, all, db.JsonOf(tenants), page.Limit)
 		return js, err
 	}
-	err = s.allOf(ctx, &js, &importList, tenants, all, before, page.Limit)
+	err = s.AllOf(ctx, &js, &importList, tenants, all, before, page.Limit)
 	return js, err
 }
 
@@ -59,12 +61,12 @@ func (s *Store) ImportJobs(ctx context.Context, tenants []string, all bool, list
 // core.ErrNotFound, or a Conflict where it runs or has ended.
 func (s *Store) RunImport(ctx context.Context, id string, in core.ImportInput, actor string, now core.Instant,
 ) (j core.ImportJob, err error) {
-	return s.changeImport(ctx, id, actor, "import.run", now, func(tx *Tx, j *core.ImportJob) error {
+	return s.changeImport(ctx, id, actor, "import.run", now, func(tx *db.Tx, j *core.ImportJob) error {
 		if j.Status != core.ImportUploaded && j.Status != core.ImportChecked {
 			return core.Conflictf("conflict", "The import is %s.", j.Status)
 		}
-		tx.kick(TopicImports)
-		return tx.one(`UPDATE import_job SET status = 'waiting', dry_run = ?2, mapping = ?3, subscriber_status = ?4,
+		tx.Kick(db.TopicImports)
+		return tx.One(`UPDATE import_job SET status = 'waiting', dry_run = ?2, mapping = ?3, subscriber_status = ?4,
 			source = ?5, keep_fields = ?7, queued_at = ?6, touched_at = ?6, started_at = 0, lines = 0, added = 0, updated = 0,
 			unchanged = 0, kept = 0, contradicted = 0, pending = 0, failed = 0, evidence = 0, evidence_unreadable = 0, evidence_future = 0,
 			unsubscribed = 0, bounced = 0, complained = 0, suppressed = 0, not_permitted = 0, barred = 0, said = 0,
@@ -79,62 +81,62 @@ func (s *Store) RunImport(ctx context.Context, id string, in core.ImportInput, a
 // CancelImport ends an import, or its upload; what it has done stays. It returns core.ErrNotFound, or a Conflict where
 // it has ended.
 func (s *Store) CancelImport(ctx context.Context, id, actor string, now core.Instant) (j core.ImportJob, err error) {
-	return s.changeImport(ctx, id, actor, "import.cancel", now, func(tx *Tx, j *core.ImportJob) error {
+	return s.changeImport(ctx, id, actor, "import.cancel", now, func(tx *db.Tx, j *core.ImportJob) error {
 		if j.Ended() {
 			return core.Conflictf("conflict", "The import is %s.", j.Status)
 		}
-		tx.kick(TopicImports)
-		if err := tx.announceImport(j, core.ImportCancelled, now); err != nil {
+		tx.Kick(db.TopicImports)
+		if err := announceImport(tx, j, core.ImportCancelled, now); err != nil {
 			return err
 		}
-		return tx.one("UPDATE import_job SET status = 'cancelled', finished_at = ?2 WHERE id = ?1", id, int64(now))
+		return tx.One("UPDATE import_job SET status = 'cancelled', finished_at = ?2 WHERE id = ?1", id, int64(now))
 	})
 }
 
 // DeleteImport removes an import with its file and its lines with errors. It returns core.ErrNotFound, or a Conflict
 // where it waits, runs or is being taken back.
 func (s *Store) DeleteImport(ctx context.Context, id, actor string, now core.Instant) error {
-	_, err := s.changeImport(ctx, id, actor, "import.delete", now, func(tx *Tx, j *core.ImportJob) error {
+	_, err := s.changeImport(ctx, id, actor, "import.delete", now, func(tx *db.Tx, j *core.ImportJob) error {
 		if j.Status == core.ImportWaiting || j.Status == core.ImportRunning {
 			return core.Conflictf("conflict", "The import is %s: cancel it first.", j.Status)
 		}
 		if j.UndoStatus == core.ImportUndoRunning { // what it has noted is needed
 			return core.Conflictf("conflict", "The import is being taken back: delete it then.")
 		}
-		tx.kick(TopicImports)
-		return tx.one("UPDATE import_job SET status = 'deleted' WHERE id = ?", id)
+		tx.Kick(db.TopicImports)
+		return tx.One("UPDATE import_job SET status = 'deleted' WHERE id = ?", id)
 	})
 	return err
 }
 
 // changeImport changes an import and returns it as it is then.
 func (s *Store) changeImport(ctx context.Context, id, actor, action string, now core.Instant,
-	change func(*Tx, *core.ImportJob) error,
+	change func(*db.Tx, *core.ImportJob) error,
 ) (j core.ImportJob, err error) {
-	err = s.update(ctx, func(tx *Tx) error {
+	err = s.Update(ctx, func(tx *db.Tx) error {
 		find := "SELECT " + importColumns + " FROM import_job WHERE id = ?"
-		if err := tx.get(&j, find, id); err != nil {
+		if err := tx.Get(&j, find, id); err != nil {
 			return err
 		}
 		if j.Status == core.ImportDeleted {
 			return core.ErrNotFound
 		}
-		if err := tx.watch("import_job", id); err != nil {
+		if err := tx.Watch("import_job", id); err != nil {
 			return err
 		}
 		if err := change(tx, &j); err != nil {
 			return err
 		}
-		if err := tx.get(&j, find, id); err != nil {
+		if err := tx.Get(&j, find, id); err != nil {
 			return err
 		}
-		return tx.audit(now, actor, action, j.TenantID, id)
+		return tx.Audit(now, actor, action, j.TenantID, id)
 	})
 	return j, err
 }
 
-func (tx *Tx) importJob(id string) (j core.ImportJob, err error) {
-	err = tx.get(&j, "SELECT "+importColumns+" FROM import_job WHERE id = ?", id)
+func importJob(tx *db.Tx, id string) (j core.ImportJob, err error) {
+	err = tx.Get(&j, "SELECT "+importColumns+" FROM import_job WHERE id = ?", id)
 	return j, err
 }
 
@@ -142,7 +144,7 @@ func (tx *Tx) importJob(id string) (j core.ImportJob, err error) {
 // that has waited longest. It returns core.ErrNotFound where there is none.
 func (s *Store) NextImport(ctx context.Context) (j core.ImportJob, err error) {
 	for _, status := range []string{core.ImportRunning, core.ImportWaiting} {
-		err = s.get(ctx, &j, "SELECT "+importColumns+` FROM import_job WHERE status = ? AND status NOT IN ('completed',
+		err = s.Get(ctx, &j, "SELECT "+importColumns+` FROM import_job WHERE status = ? AND status NOT IN ('completed',
 			'failed', 'cancelled') ORDER BY queued_at LIMIT 1`, status)
 		if !errors.Is(err, core.ErrNotFound) {
 			break
@@ -153,11 +155,11 @@ func (s *Store) NextImport(ctx context.Context) (j core.ImportJob, err error) {
 
 // StartImport says that an import runs, and returns it. It returns ErrImportEnded where it was cancelled.
 func (s *Store) StartImport(ctx context.Context, id string, now core.Instant) (j core.ImportJob, err error) {
-	err = s.update(ctx, func(tx *Tx) error {
-		err := tx.one(`UPDATE import_job SET status = 'running', started_at = iif(started_at = 0, ?2, started_at)
+	err = s.Update(ctx, func(tx *db.Tx) error {
+		err := tx.One(`UPDATE import_job SET status = 'running', started_at = iif(started_at = 0, ?2, started_at)
 			WHERE id = ?1 AND status IN ('waiting', 'running')`, id, int64(now))
 		if err == nil {
-			j, err = tx.importJob(id)
+			j, err = importJob(tx, id)
 		}
 		return endedOr(err)
 	})
@@ -185,20 +187,20 @@ func (s *Store) ImportOf(ctx context.Context, j *core.ImportJob) (*Import, error
 // NoteProgress records how far a run has come, where no batch of it does: after reading, and in a dry run. lines is how
 // many the file has. It returns ErrImportEnded where the import was cancelled.
 func (s *Store) NoteProgress(ctx context.Context, id string, lines int64, c core.ImportCounts) error {
-	return s.bulk(ctx, func(tx *Tx) error {
-		n, err := tx.exec("UPDATE import_job SET lines = ? WHERE id = ? AND status = 'running'", lines, id)
+	return s.Bulk(ctx, func(tx *db.Tx) error {
+		n, err := tx.Exec("UPDATE import_job SET lines = ? WHERE id = ? AND status = 'running'", lines, id)
 		switch {
 		case err != nil:
 			return err
 		case n == 0:
 			return ErrImportEnded
 		}
-		return tx.setImportCounts(id, c)
+		return setImportCounts(tx, id, c)
 	})
 }
 
-func (tx *Tx) setImportCounts(id string, c core.ImportCounts) error {
-	return endedOr(tx.one(`UPDATE import_job SET added = ?2, updated = ?3, unchanged = ?4, kept = ?5, contradicted = ?6,
+func setImportCounts(tx *db.Tx, id string, c core.ImportCounts) error {
+	return endedOr(tx.One(`UPDATE import_job SET added = ?2, updated = ?3, unchanged = ?4, kept = ?5, contradicted = ?6,
 		pending = ?7, failed = ?8, evidence = ?9, evidence_unreadable = ?10, evidence_future = ?11, sync_id = ?12,
 		unsubscribed = ?13, bounced = ?14, complained = ?15, suppressed = ?16, not_permitted = ?17,
 		no_address = ?18
@@ -228,26 +230,26 @@ func (s *Store) FinishImport(ctx context.Context, j *core.ImportJob, c core.Impo
 	case reason != "":
 		status = core.ImportFailed
 	}
-	return s.update(ctx, func(tx *Tx) error {
-		if err := tx.watch("import_job", j.ID); err != nil {
+	return s.Update(ctx, func(tx *db.Tx) error {
+		if err := tx.Watch("import_job", j.ID); err != nil {
 			return err
 		}
-		if err := tx.setImportCounts(j.ID, c); err != nil {
+		if err := setImportCounts(tx, j.ID, c); err != nil {
 			return err
 		}
-		err := tx.one(`UPDATE import_job SET status = ?2, finished_at = ?3, touched_at = ?4, failure_reason = ?5,
+		err := tx.One(`UPDATE import_job SET status = ?2, finished_at = ?3, touched_at = ?4, failure_reason = ?5,
 			typos = ?6 WHERE id = ?1`, j.ID, status, finished, int64(now), reason, j.Typos.Column())
 		if err != nil {
 			return err
 		}
-		ended, err := tx.importJob(j.ID)
+		ended, err := importJob(tx, j.ID)
 		if err == nil {
-			err = tx.announceImport(&ended, status, now)
+			err = announceImport(tx, &ended, status, now)
 		}
 		if err != nil {
 			return err
 		}
-		return tx.audit(now, j.CreatedBy, "import."+status, j.TenantID, j.ID)
+		return tx.Audit(now, j.CreatedBy, "import."+status, j.TenantID, j.ID)
 	})
 }
 
@@ -267,17 +269,17 @@ func (p *importPosition) reach(id string, from importPosition) (done bool) {
 }
 
 // progress records in the operation of a batch how far its import has come.
-func (im *importing) progress(tx *Tx) error {
+func (im *importing) progress(tx *db.Tx) error {
 	if im.job == "" {
 		return nil
 	}
-	err := tx.one(`UPDATE import_job SET done_id = ?2, done_rows = ?3, announced = ?4, brought = brought + ?5,
+	err := tx.One(`UPDATE import_job SET done_id = ?2, done_rows = ?3, announced = ?4, brought = brought + ?5,
 		replaced = replaced + ?6, replaced_unkept = replaced_unkept + ?7, replaced_bytes = ?8, barred = barred + ?9,
 		said = said + ?10
 		WHERE id = ?1 AND status = 'running'`, im.job, im.position.id, im.position.rows, im.single, im.brought,
 		im.replaced, im.unkept, im.replacedBytes, im.barred, im.said)
 	if err == nil {
-		err = tx.setImportCounts(im.job, im.counts)
+		err = setImportCounts(tx, im.job, im.counts)
 	}
 	return endedOr(err)
 }

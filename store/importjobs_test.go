@@ -12,6 +12,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/files"
 	"newsletterd/store/storetest"
 )
 
@@ -23,8 +24,8 @@ func people(n *storetest.Seeder) core.ImportJob {
 // A file is kept in parts that end with a line, so that no address is cut.
 func TestPartsOfAnUploadedFileEndWithALine(t *testing.T) {
 	n := storetest.SeedList(t, now0)
-	file := "email\n" + strings.Repeat("somebody@example.org\n", 2*store.ChunkSize/21) + strings.Repeat("x",
-		store.ChunkSize+10) + "\nend"
+	file := "email\n" + strings.Repeat("somebody@example.org\n", 2*files.ChunkSize/21) + strings.Repeat("x",
+		files.ChunkSize+10) + "\nend"
 	j := n.NewImportJob(n.ListID, file)
 	b, err := io.ReadAll(n.ImportFile(t.Context(), j.ID))
 	if err != nil || string(b) != file || j.Bytes != int64(len(file)) {

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
 )
 
 // Departure says as what someone is imported whom a file calls no subscriber. Neither Unsubscribed nor a Block: they
@@ -70,19 +72,19 @@ func splitLeft(rows []ImportRow) (join, left []ImportRow) {
 
 // Statements that write many rows of people who are no subscribers.
 var (
-	addLeft = insertMany(`INSERT INTO consent (list_id, at, what, means, source, generation, subscription_id, reason)
+	addLeft = db.InsertMany(`INSERT INTO consent (list_id, at, what, means, source, generation, subscription_id, reason)
 		SELECT ?, ?, 'imported_unsubscribed', 'import', ?, 1, column1, column2 FROM `, 2,
 		" WHERE true ON CONFLICT DO NOTHING")
-	addBarred = insertMany(`INSERT INTO suppression (tenant_id, reason, created_at, import_id, email_key, kind)
+	addBarred = db.InsertMany(`INSERT INTO suppression (tenant_id, reason, created_at, import_id, email_key, kind)
 		SELECT ?, ?, ?, ?, column1, column2 FROM `, 2, " WHERE true ON CONFLICT DO NOTHING")
 )
 
 // leave imports rows of people whom the file calls no subscribers, which are in the order of ids.
-func (im *importing) leave(tx *Tx, rows []ImportRow) error {
+func (im *importing) leave(tx *db.Tx, rows []ImportRow) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	erased, err := erasedAmong(im.store.DB, im.reads, im.list.TenantID, len(rows), func(i int) string { return rows[i].key })
+	erased, err := tenants.ErasedAmong(im.store.DB, im.reads, im.list.TenantID, len(rows), func(i int) string { return rows[i].key })
 	if err != nil {
 		return err
 	}
@@ -116,7 +118,7 @@ func (im *importing) leave(tx *Tx, rows []ImportRow) error {
 // leaving is the part of a step that imports people who are no subscribers.
 type leaving struct {
 	im     *importing
-	tx     *Tx
+	tx     *db.Tx
 	there  map[string]*core.Subscription
 	blocks map[string]*block // of the tenant's suppression list, by folded address
 	added  []*ImportRow      // new records
@@ -177,13 +179,13 @@ func (l *leaving) unsubscribe(r *ImportRow, sub *core.Subscription, joined core.
 		return &l.im.counts.Unsubscribed, nil
 	}
 	if what == core.LeavingEnded {
-		l.tx.departs()
+		l.tx.Departs()
 	}
 	l.im.note(sub.ID)
-	if err := l.tx.saveSubscription(saved, sub); err != nil || change == nil {
+	if err := saveSubscription(l.tx, saved, sub); err != nil || change == nil {
 		return &l.im.counts.Unsubscribed, err
 	}
-	err := l.tx.addConsent(core.Consent{
+	err := addConsent(l.tx, core.Consent{
 		ListID: sub.ListID, SubscriptionID: sub.ID, At: l.im.at, What: core.ConsentUnsubscribed, Proof: core.ProofImport,
 		Origin: core.Origin{Source: l.im.source}, Generation: sub.Generation,
 	})
@@ -227,7 +229,7 @@ func (l *leaving) joined(sub *core.Subscription) (at core.Instant, err error) {
 		return 0, nil
 	}
 	var reasons []string
-	err = l.im.reads.all(&reasons, "SELECT reason FROM consent WHERE list_id = ? AND subscription_id = ? AND what = 'imported' "+
+	err = l.im.reads.All(&reasons, "SELECT reason FROM consent WHERE list_id = ? AND subscription_id = ? AND what = 'imported' "+
 		"AND generation = ?", sub.ListID, sub.ID, sub.Generation)
 	for _, reason := range reasons {
 		at = max(at, latestIn(reason))
@@ -260,19 +262,19 @@ func (l *leaving) write() error {
 		same := []any{
 			l.im.list.ID, core.SubscriptionUnsubscribed, int64(1), core.ProofImport, int64(l.im.at), int64(l.im.at), int64(0),
 		}
-		err := l.tx.insertMany(&addSubscriptions, same, len(l.added), func(args []any, i int) []any {
+		err := l.tx.InsertMany(&addSubscriptions, same, len(l.added), func(args []any, i int) []any {
 			r := l.added[i]
 			return append(args, r.id, string(r.Email), r.key, string(core.NoPreferences))
 		})
 		if err != nil {
 			return err
 		}
-		l.tx.movedMany(l.im.list.ID, core.NotCounted, core.CountUnsubscribed, int64(len(l.added)))
+		tenants.MovedMany(l.tx, l.im.list.ID, core.NotCounted, core.CountUnsubscribed, int64(len(l.added)))
 		for _, r := range l.added {
 			l.im.note(r.id)
 		}
 		same = []any{l.im.list.ID, int64(l.im.at), l.im.source}
-		err = l.tx.insertMany(&addLeft, same, len(l.added), func(args []any, i int) []any {
+		err = l.tx.InsertMany(&addLeft, same, len(l.added), func(args []any, i int) []any {
 			return append(args, l.added[i].id, l.added[i].evidence())
 		})
 		if err != nil {
@@ -280,11 +282,11 @@ func (l *leaving) write() error {
 		}
 	}
 	if len(l.barred) > 0 {
-		l.tx.departs()
+		l.tx.Departs()
 	}
 	l.im.barred += int64(len(l.barred))
 	same := []any{l.im.list.TenantID, l.im.source, int64(l.im.now), l.im.job}
-	err := l.tx.insertMany(&addBarred, same, len(l.barred), func(args []any, i int) []any {
+	err := l.tx.InsertMany(&addBarred, same, len(l.barred), func(args []any, i int) []any {
 		return append(args, l.barred[i].Key, string(l.barred[i].Kind))
 	})
 	if err != nil {
@@ -294,7 +296,7 @@ func (l *leaving) write() error {
 }
 
 // blocksAmong reads which of the rows' addresses are on the suppression list of a tenant.
-func blocksAmong(from querier, tenantID string, rows []ImportRow) (map[string]*block, error) {
+func blocksAmong(from db.Querier, tenantID string, rows []ImportRow) (map[string]*block, error) {
 	keys, blocks := core.Strings(nil), map[string]*block{}
 	for i := range rows {
 		if rows[i].Block != core.NotBlocked {
@@ -305,7 +307,7 @@ func blocksAmong(from querier, tenantID string, rows []ImportRow) (map[string]*b
 		return blocks, nil
 	}
 	var found []block
-	err := from.all(&found, `SELECT s.email_key, s.kind, s.reason, s.created_at, s.import_id FROM json_each(?2) AS j
+	err := from.All(&found, `SELECT s.email_key, s.kind, s.reason, s.created_at, s.import_id FROM json_each(?2) AS j
 		CROSS JOIN suppression AS s ON s.tenant_id = ?1 AND s.email_key = j.value`, tenantID, keys.Column())
 	for i := range found {
 		blocks[found[i].Key] = &found[i]
@@ -315,8 +317,8 @@ func blocksAmong(from querier, tenantID string, rows []ImportRow) (map[string]*b
 
 // reachedAgain removes the word of a file that an address has bounced elsewhere once its mailbox has proved itself, and
 // reports whether there was one: only imports write such an entry.
-func (tx *Tx) reachedAgain(sub *core.Subscription, tenantID string) (was bool, err error) {
-	n, err := tx.exec("DELETE FROM suppression WHERE tenant_id = ? AND email_key = ? AND kind = 'bounced'", tenantID,
+func reachedAgain(tx *db.Tx, sub *core.Subscription, tenantID string) (was bool, err error) {
+	n, err := tx.Exec("DELETE FROM suppression WHERE tenant_id = ? AND email_key = ? AND kind = 'bounced'", tenantID,
 		sub.Email.Key())
 	return n > 0, err
 }
@@ -324,7 +326,7 @@ func (tx *Tx) reachedAgain(sub *core.Subscription, tenantID string) (was bool, e
 // resume makes someone active again whom the import has ended at an instant.
 func (u *undoing) resume(sub *core.Subscription, at core.Instant) error {
 	off := false
-	err := u.get(&off, "SELECT EXISTS (SELECT 1 FROM disabled WHERE email_key = ?1 AND tenant_id = '') OR EXISTS (SELECT "+
+	err := u.Get(&off, "SELECT EXISTS (SELECT 1 FROM disabled WHERE email_key = ?1 AND tenant_id = '') OR EXISTS (SELECT "+
 		"1 FROM disabled WHERE email_key = ?1 AND tenant_id = ?2)", sub.Email.Key(), u.list.TenantID)
 	if err != nil || off {
 		u.kept++
@@ -339,15 +341,15 @@ func (u *undoing) resume(sub *core.Subscription, at core.Instant) error {
 	if err := u.resumeImported(sub); err != nil {
 		return err
 	}
-	if err := u.saveSubscription(was, sub); err != nil {
+	if err := saveSubscription(u.Tx, was, sub); err != nil {
 		return err
 	}
-	_, err = u.exec("DELETE FROM consent WHERE list_id = ? AND subscription_id = ? AND at = ? AND what = 'unsubscribed'",
+	_, err = u.Exec("DELETE FROM consent WHERE list_id = ? AND subscription_id = ? AND at = ? AND what = 'unsubscribed'",
 		sub.ListID, sub.ID, int64(at))
 	if err != nil || change == nil {
 		return err
 	}
-	err = u.hand(eventOf(u.list.TenantID, sub, change))
+	err = u.hand(tenants.EventOf(u.list.TenantID, sub, change))
 	u.resumed++
 	return err
 }

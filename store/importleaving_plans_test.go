@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/db"
 	"newsletterd/store/storetest"
 )
 
@@ -16,7 +16,7 @@ import (
 func TestLeaversAreImportedByIndex(t *testing.T) {
 	for _, statistics := range []bool{false, true} {
 		f := storetest.NewFaults(t)
-		n := storetest.Seed(t, storetest.OpenWith(t, store.Options{Driver: f.Driver}))
+		n := storetest.Seed(t, storetest.OpenWith(t, db.Options{Driver: f.Driver}))
 		n.Now = now0
 		n.NewList()
 		if statistics {

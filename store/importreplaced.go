@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
 )
 
 // importReplaced stands for import_before where SweepImports looks for what nothing needs any more, as the kinds of
@@ -15,7 +17,7 @@ var maxReplacedBytes int64 = core.DefaultImportBytes
 
 // keepReplaced keeps what a row has replaced of a person who was on the list before. It returns core.ErrStorage, also
 // where the disk has no room beyond its reserve: then the import goes on later.
-func (im *importing) keepReplaced(tx *Tx, id string, was, made core.Preferences) error {
+func (im *importing) keepReplaced(tx *db.Tx, id string, was, made core.Preferences) error {
 	if im.job == "" {
 		return nil
 	}
@@ -32,7 +34,7 @@ func (im *importing) keepReplaced(tx *Tx, id string, was, made core.Preferences)
 	if err := tx.DB().Room(2 * int64(len(column))); err != nil { // in the -wal, and in the file
 		return err
 	}
-	n, err := tx.exec("INSERT INTO import_before (import_id, subscription_id, fields) VALUES (?, ?, ?) ON CONFLICT DO "+
+	n, err := tx.Exec("INSERT INTO import_before (import_id, subscription_id, fields) VALUES (?, ?, ?) ON CONFLICT DO "+
 		"NOTHING", im.job, id, column)
 	if err != nil {
 		return err
@@ -43,10 +45,10 @@ func (im *importing) keepReplaced(tx *Tx, id string, was, made core.Preferences)
 		return nil
 	}
 	var first core.FieldsBefore // of another row of theirs
-	if err := tx.get(&first, "SELECT fields FROM import_before"+key, im.job, id); err != nil {
+	if err := tx.Get(&first, "SELECT fields FROM import_before"+key, im.job, id); err != nil {
 		return err
 	}
-	return tx.one("UPDATE import_before SET fields = ?3 WHERE import_id = ?1 AND subscription_id = ?2", im.job, id,
+	return tx.One("UPDATE import_before SET fields = ?3 WHERE import_id = ?1 AND subscription_id = ?2", im.job, id,
 		first.Then(f).Column())
 }
 
@@ -58,11 +60,11 @@ type replacedFields struct {
 
 // replacedBy reads what an import has replaced, of the people after an id and no more than so many, with their
 // subscriptions by id.
-func replacedBy(from querier, j *core.ImportJob, after string, limit int) ([]replacedFields,
+func replacedBy(from db.Querier, j *core.ImportJob, after string, limit int) ([]replacedFields,
 	map[string]*core.Subscription, error,
 ) {
 	var rows []replacedFields
-	err := from.all(&rows, `SELECT subscription_id, fields FROM import_before WHERE import_id = ? AND subscription_id > ?
+	err := from.All(&rows, `SELECT subscription_id, fields FROM import_before WHERE import_id = ? AND subscription_id > ?
 		ORDER BY subscription_id LIMIT +?`, j.ID, after, limit)
 	if err != nil {
 		return nil, nil, err
@@ -72,7 +74,7 @@ func replacedBy(from querier, j *core.ImportJob, after string, limit int) ([]rep
 		ids[i] = rows[i].SubscriptionID
 	}
 	var subs []core.Subscription
-	err = from.all(&subs, "SELECT "+subscriptionColumns+` FROM json_each(?2) AS j CROSS JOIN subscription AS s
+	err = from.All(&subs, "SELECT "+subscriptionColumns+` FROM json_each(?2) AS j CROSS JOIN subscription AS s
 		ON s.list_id = ?1 AND s.id = j.value`, j.ListID, ids.Column())
 	found := make(map[string]*core.Subscription, len(subs))
 	for i := range subs {
@@ -82,7 +84,7 @@ func replacedBy(from querier, j *core.ImportJob, after string, limit int) ([]rep
 }
 
 // planReplaced says what would become of what an import has replaced. It looks at 5,000 people at most.
-func planReplaced(from querier, j *core.ImportJob, p *core.ImportUndoPlan) error {
+func planReplaced(from db.Querier, j *core.ImportJob, p *core.ImportUndoPlan) error {
 	p.Replaced = j.Replaced
 	for after := ""; p.ReplacedLooked < undoLooks; {
 		rows, subs, err := replacedBy(from, j, after, importBatch)
@@ -109,11 +111,11 @@ func (u *undoing) restore() (more bool, err error) {
 	if err != nil || len(rows) == 0 {
 		return false, err
 	}
-	if u.at, err = u.stamp(u.job.ListID, u.now); err != nil {
+	if u.at, err = stamp(u.Tx, u.job.ListID, u.now); err != nil {
 		return false, err
 	}
 	by := ""
-	if err := u.get(&by, "SELECT undo_by FROM import_job WHERE id = ?", u.job.ID); err != nil {
+	if err := u.Get(&by, "SELECT undo_by FROM import_job WHERE id = ?", u.job.ID); err != nil {
 		return false, err
 	}
 	for i := range rows {
@@ -129,12 +131,12 @@ func (u *undoing) restore() (more bool, err error) {
 			u.restored++
 		}
 	}
-	_, err = u.exec("DELETE FROM import_before WHERE import_id = ? AND subscription_id <= ?", u.job.ID,
+	_, err = u.Exec("DELETE FROM import_before WHERE import_id = ? AND subscription_id <= ?", u.job.ID,
 		rows[len(rows)-1].SubscriptionID)
 	if err != nil {
 		return false, err
 	}
-	return true, u.one(`UPDATE import_job SET undo_restored = undo_restored + ?2, undo_unrestored = undo_unrestored + ?3
+	return true, u.One(`UPDATE import_job SET undo_restored = undo_restored + ?2, undo_unrestored = undo_unrestored + ?3
 		WHERE id = ?1`, u.job.ID, u.restored, int64(len(rows))-u.restored)
 }
 
@@ -145,20 +147,20 @@ func (u *undoing) restoreFields(sub *core.Subscription, f core.FieldsBefore, by 
 	if !done {
 		return false, nil
 	}
-	if err := u.saveSubscription(sub.Status, sub); err != nil {
+	if err := saveSubscription(u.Tx, sub.Status, sub); err != nil {
 		return true, err
 	}
-	err = u.noteTracking(was, sub, core.Consent{At: u.at, Proof: core.ProofAdmin, Origin: core.Origin{Source: by}})
+	err = noteTracking(u.Tx, was, sub, core.Consent{At: u.at, Proof: core.ProofAdmin, Origin: core.Origin{Source: by}})
 	if err != nil || change == nil {
 		return true, err
 	}
-	return true, u.hand(eventOf(u.list.TenantID, sub, change))
+	return true, u.hand(tenants.EventOf(u.list.TenantID, sub, change))
 }
 
 // dropReplaced removes some of what is kept of an import that can't be taken back any more.
 func (s *Store) dropReplaced(ctx context.Context, id string) error {
-	return s.bulk(ctx, func(tx *Tx) error {
-		_, err := tx.exec(`DELETE FROM import_before WHERE import_id = ?1 AND subscription_id IN (SELECT subscription_id FROM
+	return s.Bulk(ctx, func(tx *db.Tx) error {
+		_, err := tx.Exec(`DELETE FROM import_before WHERE import_id = ?1 AND subscription_id IN (SELECT subscription_id FROM
 			import_before WHERE import_id = ?1 ORDER BY subscription_id LIMIT +?2)`, id, importBatch)
 		return err
 	})

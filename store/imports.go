@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
 )
 
 const (
@@ -47,7 +48,7 @@ type Import struct {
 	status string
 	proof  string // of those who become active
 	source string
-	ids    *subscriptionIDs
+	ids    *db.SubscriptionIDs
 	spool  spool
 	put    []ImportRow // not in the spool yet
 	spare  []ImportRow // its memory is used again
@@ -96,7 +97,7 @@ func (s *Store) NewImport(ctx context.Context, listID, status, source string) (*
 	}
 	return &Import{
 		store: s, list: list, status: status, proof: core.ProofImport,
-		source: core.Origin{Source: source}.Trim().Source, ids: s.subscriptionIDs(listID), runID: core.NewID(),
+		source: core.Origin{Source: source}.Trim().Source, ids: s.SubscriptionIDs(listID), runID: core.NewID(),
 		spool: spool{dir: filepath.Dir(s.Path())},
 	}, nil
 }
@@ -269,7 +270,7 @@ func (im *Import) add(ctx context.Context, first importStep, more <-chan importS
 	}
 	var add importing
 	steps := append(make([]importStep, 0, importSteps), first) // also those of a first try
-	err = im.store.bulkRepeatable(ctx, func(tx *Tx) (err error) {
+	err = im.store.BulkRepeatable(ctx, func(tx *db.Tx) (err error) {
 		add = importing{
 			Import: im, now: now, counts: im.Counts, single: im.single, replacedBytes: im.replacedBytes,
 			summaries: maps.Clone(im.summaries),
@@ -292,7 +293,7 @@ func (im *Import) identify(rows []ImportRow) {
 	for i := range rows {
 		if r := &rows[i]; r.id == "" {
 			r.key = r.Email.Key()
-			r.id = im.ids.of(r.key)
+			r.id = im.ids.Of(r.key)
 		}
 	}
 }

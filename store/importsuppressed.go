@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
 )
 
 // NewSuppressionImport begins an import of addresses into the suppression list of a tenant: each row is to have a
@@ -15,27 +17,27 @@ func (s *Store) NewSuppressionImport(ctx context.Context, tenantID, source, acto
 	}
 	return &Import{
 		store: s, list: &core.ListWithTenant{List: core.List{TenantID: tenantID}}, status: core.SubscriptionActive,
-		proof: core.ProofImport, source: core.Origin{Source: source}.Trim().Source, ids: s.subscriptionIDs(""),
+		proof: core.ProofImport, source: core.Origin{Source: source}.Trim().Source, ids: s.SubscriptionIDs(""),
 		spool: spool{dir: filepath.Dir(s.Path())}, MaySuppress: true, actor: actor,
 	}, nil
 }
 
 // there returns an error where the list of the import, or its tenant, is gone.
-func (im *importing) there(tx *Tx) (err error) {
+func (im *importing) there(tx *db.Tx) (err error) {
 	if im.list.ID == "" {
-		_, err = tx.tenant(im.list.TenantID)
+		_, err = tenants.ReadTenant(tx, im.list.TenantID)
 		return err
 	}
-	_, err = tx.list(im.list.ID)
+	_, err = tenants.ReadList(tx, im.list.ID)
 	return err
 }
 
 // auditSuppressed notes how many addresses an import has added to the suppression list.
 func (im *Import) auditSuppressed(ctx context.Context, now core.Instant) error {
-	return im.store.update(ctx, func(tx *Tx) error {
-		tx.tell("bounced", nil, im.Counts.Bounced)
-		tx.tell("complained", nil, im.Counts.Complained)
-		tx.tell("suppressed", nil, im.Counts.Suppressed)
-		return tx.audit(now, im.actor, "suppression.import", im.list.TenantID, im.source)
+	return im.store.Update(ctx, func(tx *db.Tx) error {
+		tx.Tell("bounced", nil, im.Counts.Bounced)
+		tx.Tell("complained", nil, im.Counts.Complained)
+		tx.Tell("suppressed", nil, im.Counts.Suppressed)
+		return tx.Audit(now, im.actor, "suppression.import", im.list.TenantID, im.source)
 	})
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/google/uuid"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
 )
 
 // importBrought is the kind of import_chunk that holds whom an import has brought: the instant of a step in
@@ -30,21 +32,21 @@ func (im *importing) note(id string) {
 }
 
 // keepNoted writes what a step has noted.
-func (im *importing) keepNoted(tx *Tx) error {
+func (im *importing) keepNoted(tx *db.Tx) error {
 	if len(im.noted) == 0 {
 		return nil
 	}
-	err := tx.addBrought(im.job, im.noted)
+	err := addBrought(tx, im.job, im.noted)
 	im.noted = im.noted[:0]
 	return err
 }
 
 // addBrought adds a chunk of those whom an import has brought.
-func (tx *Tx) addBrought(id string, data []byte) error {
-	no, err := tx.number("SELECT coalesce(max(no), -1) + 1 FROM import_chunk WHERE import_id = ? AND kind = ?", id,
+func addBrought(tx *db.Tx, id string, data []byte) error {
+	no, err := tx.Number("SELECT coalesce(max(no), -1) + 1 FROM import_chunk WHERE import_id = ? AND kind = ?", id,
 		importBrought)
 	if err == nil {
-		err = tx.addImportChunk(id, importBrought, no, data)
+		err = addImportChunk(tx, id, importBrought, no, data)
 	}
 	return err
 }
@@ -69,11 +71,11 @@ func (c *broughtChunk) read() (at core.Instant, ids core.Strings) {
 
 // movedBy reads the subscriptions of ids, and what becomes of each when the import that moved them at an instant is
 // taken back.
-func movedBy(from querier, j *core.ImportJob, at, now core.Instant, ids core.Strings) ([]core.Subscription,
+func movedBy(from db.Querier, j *core.ImportJob, at, now core.Instant, ids core.Strings) ([]core.Subscription,
 	[]core.UndoOutcome, error,
 ) {
 	var subs []core.Subscription
-	err := from.all(&subs, "SELECT "+subscriptionColumns+` FROM json_each(?2) AS x CROSS JOIN subscription AS s
+	err := from.All(&subs, "SELECT "+subscriptionColumns+` FROM json_each(?2) AS x CROSS JOIN subscription AS s
 		ON s.list_id = ?1 AND s.id = x.value`, j.ListID, ids.Column())
 	outcomes := make([]core.UndoOutcome, len(subs))
 	for i := range subs {
@@ -83,8 +85,8 @@ func movedBy(from querier, j *core.ImportJob, at, now core.Instant, ids core.Str
 			kinds = append(kinds, core.MailAlreadySubscribed)
 		}
 		if err == nil {
-			err = from.get(&asked, `SELECT EXISTS (SELECT 1 FROM mail WHERE email_key = ? AND kind IN (SELECT value FROM json_each(?)) AND
-				created_at > ? AND list_id = ? AND state != `+sqlMailLeftOut+` AND created_at != (SELECT asked_at FROM subscription WHERE
+			err = from.Get(&asked, `SELECT EXISTS (SELECT 1 FROM mail WHERE email_key = ? AND kind IN (SELECT value FROM json_each(?)) AND
+				created_at > ? AND list_id = ? AND state != `+tenants.SQLMailLeftOut+` AND created_at != (SELECT asked_at FROM subscription WHERE
 				list_id = mail.list_id AND id = ?))`, subs[i].Email.Key(), kinds.Column(), int64(at), j.ListID, subs[i].ID)
 		}
 		resumed := false
@@ -109,9 +111,9 @@ const undoLooks = 5000
 // brought at most; ids are as good as random, so the others fare alike. It returns core.ErrNotFound, or a Conflict
 // where the import can't be taken back.
 func (s *Store) ImportUndoPlan(ctx context.Context, id string, now core.Instant) (p core.ImportUndoPlan, err error) {
-	err = s.snapshotRead(ctx, func(r *Reader) error {
+	err = s.SnapshotRead(ctx, func(r *db.Reader) error {
 		var j core.ImportJob
-		if err := r.get(&j, "SELECT "+importColumns+" FROM import_job WHERE id = ? AND status <> 'deleted'",
+		if err := r.Get(&j, "SELECT "+importColumns+" FROM import_job WHERE id = ? AND status <> 'deleted'",
 			id); err != nil {
 			return err
 		}
@@ -120,7 +122,7 @@ func (s *Store) ImportUndoPlan(ctx context.Context, id string, now core.Instant)
 		}
 		p = core.ImportUndoPlan{Brought: j.Brought}
 		var chunks []broughtChunk
-		err := r.all(&chunks, "SELECT no, data FROM import_chunk WHERE import_id = ? AND kind = ? ORDER BY no LIMIT +?",
+		err := r.All(&chunks, "SELECT no, data FROM import_chunk WHERE import_id = ? AND kind = ? ORDER BY no LIMIT +?",
 			id,
 			importBrought, undoLooks/importBatch)
 		for i := range chunks {
@@ -146,7 +148,7 @@ func (s *Store) ImportUndoPlan(ctx context.Context, id string, now core.Instant)
 		if err != nil {
 			return err
 		}
-		return r.get(&p.Lift, `SELECT count(*) FROM suppression AS s INDEXED BY suppression_import WHERE s.import_id = ?1 AND
+		return r.Get(&p.Lift, `SELECT count(*) FROM suppression AS s INDEXED BY suppression_import WHERE s.import_id = ?1 AND
 			s.import_id <> '' AND NOT EXISTS (SELECT 1 FROM import_word AS w WHERE w.email_key = s.email_key AND w.tenant_id =
 			s.tenant_id AND w.list_id = '' AND w.import_id <> ?1 AND w.at = s.created_at)`, j.ID)
 	})
@@ -171,32 +173,32 @@ func undoable(j *core.ImportJob, now core.Instant) error {
 // UndoImport asks for an import to be taken back, which happens in steps. It returns core.ErrNotFound, or a Conflict
 // where the import has not ended, has changed no one, has ended a week ago, or was taken back.
 func (s *Store) UndoImport(ctx context.Context, id, actor string, now core.Instant) (core.ImportJob, error) {
-	return s.changeImport(ctx, id, actor, "import.undo", now, func(tx *Tx, j *core.ImportJob) error {
+	return s.changeImport(ctx, id, actor, "import.undo", now, func(tx *db.Tx, j *core.ImportJob) error {
 		if err := undoable(j, now); err != nil {
 			return err
 		}
-		tx.kick(TopicImports)
-		if _, err := tx.exec("UPDATE list SET import_undone = 1 WHERE id = ?", j.ListID); err != nil {
+		tx.Kick(db.TopicImports)
+		if _, err := tx.Exec("UPDATE list SET import_undone = 1 WHERE id = ?", j.ListID); err != nil {
 			return err
 		}
-		return tx.one("UPDATE import_job SET undo_status = '"+core.ImportUndoRunning+"', undo_by = ? WHERE id = ?",
+		return tx.One("UPDATE import_job SET undo_status = '"+core.ImportUndoRunning+"', undo_by = ? WHERE id = ?",
 			actor, id)
 	})
 }
 
 // NextUndo returns the id of an import that is being taken back. It returns core.ErrNotFound where there is none.
 func (s *Store) NextUndo(ctx context.Context) (id string, err error) {
-	err = s.get(ctx, &id, "SELECT id FROM import_job WHERE undo_status = 'running' ORDER BY id LIMIT 1")
+	err = s.Get(ctx, &id, "SELECT id FROM import_job WHERE undo_status = 'running' ORDER BY id LIMIT 1")
 	return id, err
 }
 
 // UndoImportStep takes back one step of an import, and reports whether there is more to do. Its only error is
 // core.ErrStorage.
 func (s *Store) UndoImportStep(ctx context.Context, id string, now core.Instant) (more bool, err error) {
-	err = s.bulk(ctx, func(tx *Tx) error {
+	err = s.Bulk(ctx, func(tx *db.Tx) error {
 		more = false
 		u := undoing{Tx: tx, now: now}
-		err := tx.get(&u.job, "SELECT "+importColumns+" FROM import_job WHERE id = ? AND undo_status = 'running'", id)
+		err := tx.Get(&u.job, "SELECT "+importColumns+" FROM import_job WHERE id = ? AND undo_status = 'running'", id)
 		if errors.Is(err, core.ErrNotFound) {
 			return nil
 		}
@@ -211,7 +213,7 @@ func (s *Store) UndoImportStep(ctx context.Context, id string, now core.Instant)
 
 // undoing is one operation that takes back a step of an import.
 type undoing struct {
-	*Tx
+	*db.Tx
 	job                    core.ImportJob
 	list                   *core.ListWithTenant
 	now, at                core.Instant
@@ -227,11 +229,11 @@ func (u *undoing) step() (more bool, err error) {
 		return more, err
 	}
 	var c broughtChunk
-	err = u.get(&c, "SELECT no, data FROM import_chunk WHERE import_id = ? AND kind = ? ORDER BY no LIMIT 1", u.job.ID,
+	err = u.Get(&c, "SELECT no, data FROM import_chunk WHERE import_id = ? AND kind = ? ORDER BY no LIMIT 1", u.job.ID,
 		importBrought)
 	brought := !errors.Is(err, core.ErrNotFound)
 	if err == nil || !brought {
-		u.list, err = u.listWithTenant(u.job.ListID)
+		u.list, err = tenants.ListWithTenant(u.Tx, u.job.ListID)
 	}
 	if errors.Is(err, core.ErrListNotFound) {
 		return false, u.end()
@@ -249,7 +251,7 @@ func (u *undoing) step() (more bool, err error) {
 		}
 		return false, u.end()
 	}
-	if u.at, err = u.stamp(u.job.ListID, u.now); err != nil {
+	if u.at, err = stamp(u.Tx, u.job.ListID, u.now); err != nil {
 		return false, err
 	}
 	at, ids := c.read()
@@ -265,12 +267,12 @@ func (u *undoing) step() (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	_, err = u.exec("DELETE FROM import_chunk WHERE import_id = ? AND kind = ? AND no = ?", u.job.ID, importBrought,
+	_, err = u.Exec("DELETE FROM import_chunk WHERE import_id = ? AND kind = ? AND no = ?", u.job.ID, importBrought,
 		c.No)
 	if err != nil {
 		return false, err
 	}
-	return true, u.one(`UPDATE import_job SET undo_removed = undo_removed + ?2, undo_pending = undo_pending + ?3, undo_kept =
+	return true, u.One(`UPDATE import_job SET undo_removed = undo_removed + ?2, undo_pending = undo_pending + ?3, undo_kept =
 		undo_kept + ?4, undo_resumed = undo_resumed + ?5 WHERE id = ?1`, u.job.ID, u.removed, u.pending, u.kept,
 		u.resumed)
 }
@@ -286,7 +288,7 @@ func (u *undoing) undo(sub *core.Subscription, o core.UndoOutcome, at core.Insta
 	case core.UndoUnmarks:
 		u.pending++
 		sub.Proof = ""
-		return u.saveSubscription(sub.Status, sub)
+		return saveSubscription(u.Tx, sub.Status, sub)
 	default:
 		u.kept++
 		return u.forget(sub, at)
@@ -299,26 +301,26 @@ func (u *undoing) undo(sub *core.Subscription, o core.UndoOutcome, at core.Insta
 	if o == core.UndoPends {
 		u.pending++
 		sub.PendAgain()
-		_, err := u.exec(ledger+" AND at = ?", sub.ListID, sub.ID, int64(at))
+		_, err := u.Exec(ledger+" AND at = ?", sub.ListID, sub.ID, int64(at))
 		if err != nil {
 			return err
 		}
-		return u.saveSubscription(was.Status, sub)
+		return saveSubscription(u.Tx, was.Status, sub)
 	}
 	u.removed++
 	if sub.Status == core.SubscriptionPending { // mails that ask for a confirmation, and are on no connection yet
-		_, err := u.exec("UPDATE mail SET state = "+sqlMailLeftOut+`, finished_at = ? WHERE email_key = ? AND kind = ? AND
-			list_id = ? AND state != `+sqlMailLeftOut+" AND +state = "+sqlMailQueued, int64(u.now), sub.Email.Key(),
+		_, err := u.Exec("UPDATE mail SET state = "+tenants.SQLMailLeftOut+`, finished_at = ? WHERE email_key = ? AND kind = ? AND
+			list_id = ? AND state != `+tenants.SQLMailLeftOut+" AND +state = "+tenants.SQLMailQueued, int64(u.now), sub.Email.Key(),
 			core.MailConfirm, sub.ListID)
 		if err != nil {
 			return err
 		}
 	}
-	if _, err := u.exec(ledger, sub.ListID, sub.ID); err != nil {
+	if _, err := u.Exec(ledger, sub.ListID, sub.ID); err != nil {
 		return err
 	}
-	u.moved(sub.ListID, core.CountedSubscription(sub.Status), core.NotCounted)
-	_, err := u.exec("DELETE FROM subscription WHERE list_id = ? AND id = ?", sub.ListID, sub.ID)
+	tenants.Moved(u.Tx, sub.ListID, core.CountedSubscription(sub.Status), core.NotCounted)
+	_, err := u.Exec("DELETE FROM subscription WHERE list_id = ? AND id = ?", sub.ListID, sub.ID)
 	return err
 }
 
@@ -328,29 +330,29 @@ func (u *undoing) announce(sub *core.Subscription) error {
 	if sub.Status != core.SubscriptionActive {
 		return nil
 	}
-	u.departs()
+	u.Departs()
 	ended := *sub
 	change := sub.EndedByUndo(u.at)
 	ended.Status, ended.Preferences = core.SubscriptionUnsubscribed, core.NoPreferences
-	return u.hand(eventOf(u.list.TenantID, &ended, change))
+	return u.hand(tenants.EventOf(u.list.TenantID, &ended, change))
 }
 
 // hand gives an event to the send side, which applies it at once where it is here, and to the tenant's receivers.
 func (u *undoing) hand(event *core.Event) error {
 	var err error
-	if u.store.Options().SendElsewhere {
-		err = u.putEvent(event, "", u.now)
+	if u.Store.Options().SendElsewhere {
+		err = tenants.PutEvent(u.Tx, event, "", u.now)
 	} else {
-		err = u.applySubscriber(applying{listID: event.ListID, eventType: event.Type, occurredAt: event.OccurredAt},
+		err = applySubscriber(u.Tx, applying{listID: event.ListID, eventType: event.Type, occurredAt: event.OccurredAt},
 			event.Subscriber, u.now)
 	}
 	if err != nil {
 		return err
 	}
-	if u.rows() >= u.store.Options().ImportEvents { // told in one event at the end
+	if u.rows() >= u.Store.Options().ImportEvents { // told in one event at the end
 		return nil
 	}
-	return u.addToEndpoints(event, u.now)
+	return tenants.AddToEndpoints(u.Tx, event, u.now)
 }
 
 // rows is how many subscribers were changed so far.
@@ -362,20 +364,20 @@ func (u *undoing) rows() int64 {
 // end records that the import is taken back.
 func (u *undoing) end() error {
 	by := ""
-	if err := u.get(&by, "SELECT undo_by FROM import_job WHERE id = ?", u.job.ID); err != nil {
+	if err := u.Get(&by, "SELECT undo_by FROM import_job WHERE id = ?", u.job.ID); err != nil {
 		return err
 	}
-	if err := u.watch("import_job", u.job.ID); err != nil {
+	if err := u.Watch("import_job", u.job.ID); err != nil {
 		return err
 	}
-	err := u.one("UPDATE import_job SET undo_status = '"+core.ImportUndoDone+"', undone_at = ? WHERE id = ?",
+	err := u.One("UPDATE import_job SET undo_status = '"+core.ImportUndoDone+"', undone_at = ? WHERE id = ?",
 		int64(u.now),
 		u.job.ID)
 	if err != nil {
 		return err
 	}
-	if u.rows() > u.store.Options().ImportEvents {
-		err = u.summarize(&core.SummaryEvent{
+	if u.rows() > u.Store.Options().ImportEvents {
+		err = summarize(u.Tx, &core.SummaryEvent{
 			ID: core.NewID(), Type: core.EventImportUndone, TenantID: u.job.TenantID, ListID: u.job.ListID,
 			ImportID: u.job.ID, Counts: u.job.ImportUndo.Summary(), OccurredAt: u.now,
 		}, u.now, core.EventUnsubscribed, core.EventPreferences)
@@ -383,12 +385,12 @@ func (u *undoing) end() error {
 			return err
 		}
 	}
-	u.Tx.tell("undo_removed", nil, u.job.UndoRemoved)
-	u.Tx.tell("undo_pending", nil, u.job.UndoPending)
-	u.Tx.tell("undo_kept", nil, u.job.UndoKept)
-	u.Tx.tell("undo_resumed", nil, u.job.UndoResumed)
-	u.Tx.tell("undo_lifted", nil, u.job.UndoLifted)
-	u.Tx.tell("undo_restored", nil, u.job.UndoRestored)
-	u.Tx.tell("undo_unrestored", nil, u.job.UndoUnrestored)
-	return u.audit(u.now, by, "import.undone", u.job.TenantID, u.job.ID)
+	u.Tx.Tell("undo_removed", nil, u.job.UndoRemoved)
+	u.Tx.Tell("undo_pending", nil, u.job.UndoPending)
+	u.Tx.Tell("undo_kept", nil, u.job.UndoKept)
+	u.Tx.Tell("undo_resumed", nil, u.job.UndoResumed)
+	u.Tx.Tell("undo_lifted", nil, u.job.UndoLifted)
+	u.Tx.Tell("undo_restored", nil, u.job.UndoRestored)
+	u.Tx.Tell("undo_unrestored", nil, u.job.UndoUnrestored)
+	return u.Audit(u.now, by, "import.undone", u.job.TenantID, u.job.ID)
 }

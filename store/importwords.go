@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
 )
 
 // A file may say what another one has said already: that someone has unsubscribed, or that an address bounced. The first
@@ -28,7 +29,7 @@ type importWord struct {
 }
 
 // addWords adds words. A word for a record that is gone makes room for that of the new one.
-var addWords = insertMany(`INSERT INTO import_word (tenant_id, said_at, email_key, list_id, import_id, kind, reason, at)
+var addWords = db.InsertMany(`INSERT INTO import_word (tenant_id, said_at, email_key, list_id, import_id, kind, reason, at)
 	SELECT ?, ?, column1, column2, column3, column4, column5, column6 FROM `, 6, ` WHERE true ON CONFLICT DO UPDATE SET
 	kind = iif(at = excluded.at, max(kind, excluded.kind), excluded.kind), reason = excluded.reason, at = excluded.at,
 	said_at = excluded.said_at`)
@@ -45,7 +46,7 @@ func (l *leaving) owned(importID string) (yes bool, err error) {
 	if yes, ok := l.owners[importID]; ok {
 		return yes, nil
 	}
-	err = l.im.reads.get(&yes, "SELECT EXISTS (SELECT 1 FROM import_job WHERE id = ? AND "+mayBeUndone+")", importID,
+	err = l.im.reads.Get(&yes, "SELECT EXISTS (SELECT 1 FROM import_job WHERE id = ? AND "+mayBeUndone+")", importID,
 		int64(l.im.now))
 	l.keepOwner(importID, yes)
 	return yes, err
@@ -57,7 +58,7 @@ func (l *leaving) ownedByOthers() (yes bool, err error) {
 	if yes, ok := l.owners[others]; ok {
 		return yes, nil
 	}
-	err = l.im.reads.get(&yes, "SELECT EXISTS (SELECT 1 FROM import_job INDEXED BY import_job_list WHERE list_id = ? AND id <> ? AND "+
+	err = l.im.reads.Get(&yes, "SELECT EXISTS (SELECT 1 FROM import_job INDEXED BY import_job_list WHERE list_id = ? AND id <> ? AND "+
 		mayBeUndone+")", l.im.list.ID, l.im.job, int64(l.im.now))
 	l.keepOwner(others, yes)
 	return yes, err
@@ -122,8 +123,8 @@ func (l *leaving) strengthen(r *ImportRow, stands *block) error {
 		l.im.said++
 	}
 	stands.Kind, stands.ImportID, stands.Reason = r.Block, l.im.job, l.im.source
-	l.tx.departs()
-	return l.tx.one("UPDATE suppression SET kind = ?3, import_id = ?4, reason = ?5 WHERE tenant_id = ?1 AND email_key = ?2",
+	l.tx.Departs()
+	return l.tx.One("UPDATE suppression SET kind = ?3, import_id = ?4, reason = ?5 WHERE tenant_id = ?1 AND email_key = ?2",
 		l.im.list.TenantID, r.key, string(r.Block), l.im.job, l.im.source)
 }
 
@@ -134,17 +135,17 @@ func (l *leaving) writeWords() error {
 			l.im.said++
 		}
 	}
-	return l.tx.insertMany(&addWords, []any{l.im.list.TenantID, int64(l.im.now)}, len(l.words), func(args []any, i int) []any {
+	return l.tx.InsertMany(&addWords, []any{l.im.list.TenantID, int64(l.im.now)}, len(l.words), func(args []any, i int) []any {
 		return l.words[i].append(args, i)
 	})
 }
 
 // heir returns the import whose word stands when the one that owns a leaving is undone; empty: the word stays for good,
 // for it is of no import that can be undone. ok is false where there is no such word.
-func heir(from querier, tenantID string, sub *core.Subscription, owner string, now core.Instant) (id string, ok bool,
+func heir(from db.Querier, tenantID string, sub *core.Subscription, owner string, now core.Instant) (id string, ok bool,
 	err error,
 ) {
-	err = from.get(&id, `SELECT iif(owned, import_id, '') FROM (SELECT w.import_id, EXISTS (SELECT 1 FROM import_job WHERE id =
+	err = from.Get(&id, `SELECT iif(owned, import_id, '') FROM (SELECT w.import_id, EXISTS (SELECT 1 FROM import_job WHERE id =
 		w.import_id AND `+mayBeUndone+`) AS owned FROM import_word AS w WHERE w.email_key = ? AND w.tenant_id = ? AND w.list_id = ?
 		AND w.import_id <> ? AND w.at = ? AND w.kind <> 'resumed') ORDER BY owned, import_id LIMIT 1`, int64(now), sub.Email.Key(), tenantID,
 		sub.ListID, owner, int64(sub.ChangedAt))
@@ -155,8 +156,8 @@ func heir(from querier, tenantID string, sub *core.Subscription, owner string, n
 }
 
 // resumedBy reports whether the last event of a subscription is that an import, which had ended it, was undone.
-func resumedBy(from querier, tenantID string, sub *core.Subscription) (yes bool, err error) {
-	err = from.get(&yes, `SELECT EXISTS (SELECT 1 FROM import_word WHERE email_key = ? AND tenant_id = ? AND list_id = ? AND
+func resumedBy(from db.Querier, tenantID string, sub *core.Subscription) (yes bool, err error) {
+	err = from.Get(&yes, `SELECT EXISTS (SELECT 1 FROM import_word WHERE email_key = ? AND tenant_id = ? AND list_id = ? AND
 		import_id = '' AND kind = 'resumed' AND at = ?)`, sub.Email.Key(), tenantID, sub.ListID, int64(sub.EventAt))
 	return yes, err
 }
@@ -166,13 +167,13 @@ func (u *undoing) resumeImported(sub *core.Subscription) error {
 	if sub.Proof != core.ProofImport {
 		return nil
 	}
-	err := u.get(&sub.ChangedAt, `SELECT coalesce(max(at), ?) FROM consent WHERE list_id = ? AND subscription_id = ? AND
+	err := u.Get(&sub.ChangedAt, `SELECT coalesce(max(at), ?) FROM consent WHERE list_id = ? AND subscription_id = ? AND
 		what = 'imported' AND generation = ?`, int64(sub.ChangedAt), sub.ListID, sub.ID, sub.Generation)
 	if err != nil {
 		return err
 	}
 	w := importWord{emailKey: sub.Email.Key(), listID: sub.ListID, kind: "resumed", at: sub.EventAt}
-	return u.insertMany(&addWords, []any{u.list.TenantID, int64(u.now)}, 1, w.append)
+	return u.InsertMany(&addWords, []any{u.list.TenantID, int64(u.now)}, 1, w.append)
 }
 
 // append appends the places of addWords.
@@ -182,7 +183,7 @@ func (w *importWord) append(args []any, _ int) []any {
 
 // unsay removes some of the words of the import, and reports whether there were any.
 func (u *undoing) unsay() (more bool, err error) {
-	n, err := u.exec(`DELETE FROM import_word INDEXED BY import_word_import WHERE import_id = ?1 AND import_id <> '' AND
+	n, err := u.Exec(`DELETE FROM import_word INDEXED BY import_word_import WHERE import_id = ?1 AND import_id <> '' AND
 		email_key <= (SELECT max(email_key) FROM (SELECT email_key FROM import_word INDEXED BY import_word_import WHERE
 		import_id = ?1 AND import_id <> '' ORDER BY email_key LIMIT +?2))`, u.job.ID, importBatch)
 	return n > 0, err
@@ -199,7 +200,7 @@ func (u *undoing) bequeath(sub *core.Subscription) error {
 		u.heirs = map[string][]string{}
 	}
 	u.heirs[id] = append(u.heirs[id], sub.ID)
-	_, err = u.exec("DELETE FROM import_word WHERE email_key = ? AND tenant_id = ? AND list_id = ? AND import_id = ?",
+	_, err = u.Exec("DELETE FROM import_word WHERE email_key = ? AND tenant_id = ? AND list_id = ? AND import_id = ?",
 		sub.Email.Key(), u.list.TenantID, sub.ListID, id)
 	return err
 }
@@ -215,10 +216,10 @@ func (u *undoing) keepHeirs(at core.Instant) error {
 			}
 			data = append(data, parsed[:]...)
 		}
-		if err := u.addBrought(id, data); err != nil {
+		if err := addBrought(u.Tx, id, data); err != nil {
 			return err
 		}
-		if err := u.one("UPDATE import_job SET brought = brought + ?2 WHERE id = ?1", id, len(u.heirs[id])); err != nil {
+		if err := u.One("UPDATE import_job SET brought = brought + ?2 WHERE id = ?1", id, len(u.heirs[id])); err != nil {
 			return err
 		}
 	}
@@ -229,7 +230,7 @@ func (u *undoing) keepHeirs(at core.Instant) error {
 // any. What another file says of them, or stood there before, stands again.
 func (u *undoing) lift() (more bool, err error) {
 	var rows []block
-	err = u.all(&rows, `SELECT email_key, kind, reason, created_at, import_id FROM suppression INDEXED BY suppression_import
+	err = u.All(&rows, `SELECT email_key, kind, reason, created_at, import_id FROM suppression INDEXED BY suppression_import
 		WHERE import_id = ? AND import_id <> '' AND tenant_id = ? LIMIT +?`, u.job.ID, u.job.TenantID, importBatch)
 	if err != nil || len(rows) == 0 {
 		return false, err
@@ -239,29 +240,29 @@ func (u *undoing) lift() (more bool, err error) {
 			return true, err
 		}
 	}
-	return true, u.one("UPDATE import_job SET undo_lifted = undo_lifted + ?2 WHERE id = ?1", u.job.ID, u.lifted)
+	return true, u.One("UPDATE import_job SET undo_lifted = undo_lifted + ?2 WHERE id = ?1", u.job.ID, u.lifted)
 }
 
 func (u *undoing) liftOne(b *block) error {
 	const key = " WHERE tenant_id = ? AND email_key = ?"
 	var next block
-	err := u.get(&next, `SELECT email_key, kind, reason, import_id FROM import_word WHERE email_key = ? AND tenant_id = ? AND
+	err := u.Get(&next, `SELECT email_key, kind, reason, import_id FROM import_word WHERE email_key = ? AND tenant_id = ? AND
 		list_id = '' AND import_id <> ? AND at = ? ORDER BY kind DESC, import_id LIMIT 1`, b.Key, u.job.TenantID, u.job.ID,
 		int64(b.CreatedAt))
 	if errors.Is(err, core.ErrNotFound) {
 		u.lifted++
-		_, err = u.exec("DELETE FROM suppression"+key, u.job.TenantID, b.Key)
+		_, err = u.Exec("DELETE FROM suppression"+key, u.job.TenantID, b.Key)
 		return err
 	}
 	if err != nil {
 		return err
 	}
-	err = u.one("UPDATE suppression SET kind = ?, reason = ?, import_id = ?"+key, string(next.Kind), next.Reason, next.ImportID,
+	err = u.One("UPDATE suppression SET kind = ?, reason = ?, import_id = ?"+key, string(next.Kind), next.Reason, next.ImportID,
 		u.job.TenantID, b.Key)
 	if err != nil {
 		return err
 	}
-	_, err = u.exec("DELETE FROM import_word WHERE email_key = ? AND tenant_id = ? AND list_id = '' AND import_id = ?", b.Key,
+	_, err = u.Exec("DELETE FROM import_word WHERE email_key = ? AND tenant_id = ? AND list_id = '' AND import_id = ?", b.Key,
 		u.job.TenantID, next.ImportID)
 	return err
 }

@@ -1,6 +1,11 @@
 package store
 
-import "context"
+import (
+	"context"
+
+	"newsletterd/store/db"
+	"newsletterd/store/files"
+)
 
 // Check looks for damage, broken references and rows that contradict each other, and returns a line for each finding;
 // none: the database is whole. It changes nothing. Its only error is core.ErrStorage.
@@ -9,12 +14,12 @@ func (s *Store) Check(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return found, err
 	}
-	wrong, err := s.wrongCounts(ctx)
+	wrong, err := s.WrongCounts(ctx)
 	return append(found, wrong...), err
 }
 
 // invariants are counts that must be 0: what the operations keep and no constraint of SQLite's can say.
-var invariants = []Contradiction{
+var invariants = []db.Contradiction{
 	// A job that was cancelled or has failed is settled in steps, each of which counts what it records: what has no
 	// outcome yet is what the counters leave.
 	{What: "jobs ended with recipients that have no outcome", Count: `
@@ -30,12 +35,12 @@ var invariants = []Contradiction{
 		WHERE s.status = 'active'`},
 	{What: "owners whose files have another size than is counted", Count: `
 		SELECT count(*) FROM model_usage u LEFT JOIN (SELECT owner_id, sum(size) AS bytes FROM model_file WHERE state <>
-		` + sqlFileDropped + ` GROUP BY owner_id) f
+		` + files.SQLFileDropped + ` GROUP BY owner_id) f
 		ON f.owner_id = u.owner_id WHERE u.bytes <> coalesce(f.bytes, 0)`},
 	{What: "totals of files that do not add up", Count: `
 		SELECT count(*) FROM model_total WHERE bytes <> (SELECT coalesce(sum(size), 0) FROM model_file)`},
 	{What: "models whose file is not whole", Count: `
-		SELECT count(*) FROM model m JOIN model_file f ON f.no = m.file_no WHERE f.state <> ` + sqlFileWhole + ` OR
+		SELECT count(*) FROM model m JOIN model_file f ON f.no = m.file_no WHERE f.state <> ` + files.SQLFileWhole + ` OR
 		f.size <> m.size`},
 	{What: "sender domains that are verified and not the tenant's, or the other way round", Count: `
 		SELECT (SELECT count(*) FROM sender_domain d JOIN tenant t ON t.id = d.tenant_id WHERE t.deleted_at = 0 AND

@@ -5,11 +5,12 @@ import (
 	"math"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
 )
 
 // ListsBySlug returns the ids of the lists with a slug, one at each host at most. Its only error is core.ErrStorage.
 func (s *Store) ListsBySlug(ctx context.Context, slug string) (ids []string, err error) {
-	err = s.all(ctx, &ids, "SELECT id FROM list WHERE slug = ? AND slug <> '' AND deleted_at = 0 ORDER BY id", slug)
+	err = s.All(ctx, &ids, "SELECT id FROM list WHERE slug = ? AND slug <> '' AND deleted_at = 0 ORDER BY id", slug)
 	return ids, err
 }
 
@@ -18,12 +19,12 @@ type IssueHead struct{ Title, Summary string }
 
 // keepIssue gives a campaign its place in the archives of its lists. One that it has stays as it is, unless nothing of
 // the campaign was sent so far.
-func (tx *Tx) keepIssue(c *core.Campaign, head IssueHead) error {
-	if _, err := tx.exec("DELETE FROM issue WHERE campaign_no = ? AND sent_at = 0", c.No); err != nil {
+func keepIssue(tx *db.Tx, c *core.Campaign, head IssueHead) error {
+	if _, err := tx.Exec("DELETE FROM issue WHERE campaign_no = ? AND sent_at = 0", c.No); err != nil {
 		return err
 	}
 	var lists []string
-	err := tx.all(&lists, `SELECT list_id FROM campaign_list WHERE campaign_no = ?1 AND list_id NOT IN (SELECT list_id
+	err := tx.All(&lists, `SELECT list_id FROM campaign_list WHERE campaign_no = ?1 AND list_id NOT IN (SELECT list_id
 		FROM issue WHERE campaign_no = ?1)`, c.No)
 	if err != nil {
 		return err
@@ -32,11 +33,11 @@ func (tx *Tx) keepIssue(c *core.Campaign, head IssueHead) error {
 		var taken []string
 		like := core.IssueSlug(head.Title, nil)
 		like = like[:min(len(like), 60)] // of a long one the end gives way to a number
-		if err := tx.all(&taken, "SELECT slug FROM issue WHERE list_id = ?1 AND slug >= ?2 AND slug < ?2 || char(127)",
+		if err := tx.All(&taken, "SELECT slug FROM issue WHERE list_id = ?1 AND slug >= ?2 AND slug < ?2 || char(127)",
 			list, like); err != nil {
 			return err
 		}
-		_, err := tx.exec(`INSERT INTO issue (list_id, campaign_no, slug, title, summary, sent_at) VALUES (?1, ?2, ?3, ?4,
+		_, err := tx.Exec(`INSERT INTO issue (list_id, campaign_no, slug, title, summary, sent_at) VALUES (?1, ?2, ?3, ?4,
 			?5, coalesce((SELECT min(started_at) FROM send_job INDEXED BY send_job_campaign
 			WHERE campaign_id = ?6 AND started_at > 0), 0))`, list, c.No,
 			core.IssueSlug(head.Title, taken), head.Title, head.Summary, c.ID)
@@ -67,7 +68,7 @@ const (
 
 // Issue reads an issue that the archive of a list shows. It returns core.ErrNotFound where there is none.
 func (s *Store) Issue(ctx context.Context, listID, slug string) (i core.Issue, err error) {
-	err = s.get(ctx, &i, issueBySlug, listID, slug)
+	err = s.Get(ctx, &i, issueBySlug, listID, slug)
 	return i, err
 }
 
@@ -79,7 +80,7 @@ func (s *Store) IssuesBefore(ctx context.Context, listID string, other core.Issu
 	if other.No == 0 {
 		other.SentAt = math.MaxInt64
 	}
-	err = s.all(ctx, &is, issuesBefore, listID, other.SentAt, other.No, limit)
+	err = s.All(ctx, &is, issuesBefore, listID, other.SentAt, other.No, limit)
 	return is, err
 }
 
@@ -87,6 +88,6 @@ func (s *Store) IssuesBefore(ctx context.Context, listID string, other core.Issu
 func (s *Store) IssuesAfter(ctx context.Context, listID string, other core.Issue, limit int) (is []core.Issue,
 	err error,
 ) {
-	err = s.all(ctx, &is, issuesAfter, listID, other.SentAt, other.No, limit)
+	err = s.All(ctx, &is, issuesAfter, listID, other.SentAt, other.No, limit)
 	return is, err
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
 )
 
 // jobPart is one of the lists of a job with those of its recipients who are reached by it: the rows of a job stand list
@@ -42,7 +44,7 @@ const furtherListEnds = `coalesce((SELECT after_seq FROM further_list INDEXED BY
 	WHERE job_no = f.job_no AND place = f.place + 1), j.recipients)`
 
 // jobParts returns the lists of a job, in their order. Of a job to one list it is j that says it all.
-func jobParts(r querier, j *core.SendJob) ([]jobPart, error) {
+func jobParts(r db.Querier, j *core.SendJob) ([]jobPart, error) {
 	if j.Lists <= 1 {
 		return []jobPart{{j.ListID, 0, j.Recipients}}, nil
 	}
@@ -50,9 +52,9 @@ func jobParts(r querier, j *core.SendJob) ([]jobPart, error) {
 }
 
 // partsOf returns the lists of a job to several, of which first is the first.
-func partsOf(r querier, jobNo int64, first string) ([]jobPart, error) {
+func partsOf(r db.Querier, jobNo int64, first string) ([]jobPart, error) {
 	var further []furtherList
-	if err := r.all(&further, selectFurtherLists, jobNo); err != nil || len(further) == 0 {
+	if err := r.All(&further, selectFurtherLists, jobNo); err != nil || len(further) == 0 {
 		return nil, err
 	}
 	parts, end := make([]jobPart, 1+len(further)), further[0].Recipients
@@ -84,7 +86,7 @@ func lastBegun(parts []jobPart) int {
 }
 
 // listsOf returns the ids of all lists of a job.
-func (tx *Tx) listsOf(j *core.SendJob) (ids []string, err error) {
+func listsOf(tx *db.Tx, j *core.SendJob) (ids []string, err error) {
 	parts, err := jobParts(tx, j)
 	for _, p := range parts {
 		ids = append(ids, p.ListID)
@@ -93,10 +95,10 @@ func (tx *Tx) listsOf(j *core.SendJob) (ids []string, err error) {
 }
 
 // lists reads some lists. core.ErrListNotFound: one of them is not there.
-func (tx *Tx) lists(ids []string) (ls []core.List, err error) {
+func lists(tx *db.Tx, ids []string) (ls []core.List, err error) {
 	ls = make([]core.List, len(ids))
 	for i, id := range ids {
-		if ls[i], err = tx.list(id); err != nil {
+		if ls[i], err = tenants.ReadList(tx, id); err != nil {
 			return nil, err
 		}
 	}
@@ -104,9 +106,9 @@ func (tx *Tx) lists(ids []string) (ls []core.List, err error) {
 }
 
 // maySendAll is maySend for all lists of a job.
-func (tx *Tx) maySendAll(lists []core.List) (t core.Tenant, err error) {
+func maySendAll(tx *db.Tx, lists []core.List) (t core.Tenant, err error) {
 	for i := range lists {
-		if t, err = tx.maySend(&lists[i]); err != nil {
+		if t, err = maySend(tx, &lists[i]); err != nil {
 			return t, err
 		}
 	}
@@ -114,13 +116,13 @@ func (tx *Tx) maySendAll(lists []core.List) (t core.Tenant, err error) {
 }
 
 // insertSendJobTo is insertSendJob for a job to these lists, of which the first is the job's own.
-func (tx *Tx) insertSendJobTo(j *core.SendJob, lists []string) error {
+func insertSendJobTo(tx *db.Tx, j *core.SendJob, lists []string) error {
 	j.Lists = int64(len(lists))
-	if err := tx.insertSendJob(j); err != nil {
+	if err := insertSendJob(tx, j); err != nil {
 		return err
 	}
 	for i, id := range lists[1:] {
-		if _, err := tx.exec("INSERT INTO further_list (job_no, place, list_id) VALUES (?, ?, ?)", j.No, 1+i,
+		if _, err := tx.Exec("INSERT INTO further_list (job_no, place, list_id) VALUES (?, ?, ?)", j.No, 1+i,
 			id); err != nil {
 			return err
 		}
@@ -129,14 +131,14 @@ func (tx *Tx) insertSendJobTo(j *core.SendJob, lists []string) error {
 }
 
 // beginList notes that the recipients of a further list follow now, after those that the job has and n more.
-func (tx *Tx) beginList(j *core.SendJob, place, n int64) error {
-	return tx.one("UPDATE further_list SET after_seq = ? WHERE job_no = ? AND place = ? AND after_seq IS NULL",
+func beginList(tx *db.Tx, j *core.SendJob, place, n int64) error {
+	return tx.One("UPDATE further_list SET after_seq = ? WHERE job_no = ? AND place = ? AND after_seq IS NULL",
 		j.Recipients+n, j.No, place)
 }
 
 // placeOf returns the place of a list among those of a job. core.ErrListNotFound: it is none of them.
 func (s *Store) placeOf(ctx context.Context, j *core.SendJob, listID string) (place int, err error) {
-	err = s.get(ctx, &place, "SELECT place FROM further_list INDEXED BY sqlite_autoindex_further_list_1 WHERE "+
+	err = s.Get(ctx, &place, "SELECT place FROM further_list INDEXED BY sqlite_autoindex_further_list_1 WHERE "+
 		"job_no = ? AND list_id = ?", j.No, listID)
 	if errors.Is(err, core.ErrNotFound) {
 		err = core.ErrListNotFound
@@ -158,7 +160,7 @@ func (s *Store) partsOfJob(ctx context.Context, j *core.SendJob) (parts []jobPar
 	if j.Lists <= 1 {
 		return jobParts(nil, j)
 	}
-	err = s.snapshotRead(ctx, func(r *Reader) error {
+	err = s.SnapshotRead(ctx, func(r *db.Reader) error {
 		parts, err = jobParts(r, j)
 		return err
 	})

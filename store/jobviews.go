@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
 )
 
 // jobViews reads jobs with the heads of their campaigns, which an index holds, and no bodies.
@@ -53,7 +54,7 @@ type JobFilter struct {
 
 // JobView reads one job. core.ErrJobNotFound is returned where there is none, or its tenant was deleted.
 func (s *Store) JobView(ctx context.Context, id string) (v core.JobView, err error) {
-	err = s.get(ctx, &v, jobViewByID, id)
+	err = s.Get(ctx, &v, jobViewByID, id)
 	v.Measure(&v.OpenCounts)
 	return v, noJob(err)
 }
@@ -70,15 +71,15 @@ func (s *Store) JobViews(ctx context.Context, f JobFilter, page core.Page) (vs [
 	args := []any{before, string(f.Status), page.Limit}
 	switch {
 	case f.CampaignID != "":
-		err = s.all(ctx, &vs, jobsOfCampaign, append(args, f.CampaignID, f.All, jsonOf(f.Tenants))...)
+		err = s.All(ctx, &vs, jobsOfCampaign, append(args, f.CampaignID, f.All, db.JsonOf(f.Tenants))...)
 	case f.ListID != "":
-		err = s.all(ctx, &vs, jobsOfList, append(args, f.ListID, f.All, jsonOf(f.Tenants))...)
+		err = s.All(ctx, &vs, jobsOfList, append(args, f.ListID, f.All, db.JsonOf(f.Tenants))...)
 	case f.All:
-		err = s.all(ctx, &vs, jobsOfAll, args...)
+		err = s.All(ctx, &vs, jobsOfAll, args...)
 	case len(f.Tenants) == 1:
-		err = s.all(ctx, &vs, jobsOfTenant, append(args, f.Tenants[0])...)
+		err = s.All(ctx, &vs, jobsOfTenant, append(args, f.Tenants[0])...)
 	default:
-		err = s.all(ctx, &vs, jobsOfTenants, append(args, jsonOf(f.Tenants))...)
+		err = s.All(ctx, &vs, jobsOfTenants, append(args, db.JsonOf(f.Tenants))...)
 	}
 	for i := range vs {
 		vs[i].Measure(&vs[i].OpenCounts)

@@ -3,19 +3,19 @@ package store_test
 import (
 	"testing"
 
-	"newsletterd/store"
 	"newsletterd/store/storetest"
+	"newsletterd/store/tenants"
 )
 
 func TestMailsAreFinishedManyAtOnce(t *testing.T) {
 	n := storetest.SeedList(t, now0)
-	for _, many := range []int{1, store.SentMailsAtOnce, store.SentMailsAtOnce + 1, 3*store.SentMailsAtOnce - 1} {
+	for _, many := range []int{1, tenants.SentMailsAtOnce, tenants.SentMailsAtOnce + 1, 3*tenants.SentMailsAtOnce - 1} {
 		n.SQL("DELETE FROM mail")
-		var results []store.MailResult
+		var results []tenants.MailResult
 		for i := range many {
 			n.SQL("INSERT INTO mail (kind, email, email_key, due_at, created_at) VALUES ('confirm', 'a@b.co', " +
 				"'a@b.co', 1, 1)")
-			results = append(results, store.MailResult{
+			results = append(results, tenants.MailResult{
 				ID: int64(n.Count("SELECT max(id) FROM mail")), Sent: i != 1,
 				Reason: map[bool]string{true: "no"}[i == 1],
 			})

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
 )
 
 // NamedSubscription is a subscription of an address, whatever its status, with what its list calls itself.
@@ -17,12 +19,12 @@ type NamedSubscription struct {
 func (s *Store) SubscriptionsAt(ctx context.Context, tenantID string, email core.Email) (held []NamedSubscription,
 	err error,
 ) {
-	err = s.snapshotRead(ctx, func(r *Reader) error {
+	err = s.SnapshotRead(ctx, func(r *db.Reader) error {
 		pairs, err := idsAmong(s.DB, r, email.Key(), tenantID)
 		if err != nil {
 			return err
 		}
-		return r.all(&held, "SELECT "+subscriptionColumns+`, l.name AS list_name FROM json_each(?) AS j
+		return r.All(&held, "SELECT "+subscriptionColumns+`, l.name AS list_name FROM json_each(?) AS j
 			CROSS JOIN subscription AS s ON s.list_id = j.value->>0 AND s.id = j.value->>1
 			CROSS JOIN list AS l ON l.id = s.list_id AND l.deleted_at = 0 ORDER BY l.name, l.id`, pairs)
 	})
@@ -34,16 +36,16 @@ func (s *Store) SubscriptionsAt(ctx context.Context, tenantID string, email core
 func (s *Store) UnsubscribeAll(ctx context.Context, tenantID string, l UnsubscribeRequest,
 	now core.Instant,
 ) (left []core.Subscription, err error) {
-	err = s.update(ctx, func(tx *Tx) error {
+	err = s.Update(ctx, func(tx *db.Tx) error {
 		left = nil
-		subs, err := tx.subscriptionsOf(l.Email.Key(), tenantID)
+		subs, err := subscriptionsOf(tx, l.Email.Key(), tenantID)
 		if err != nil {
 			return err
 		}
 		for _, sub := range subs {
 			was := sub.Status
 			l.ListID, l.SubscriptionID = sub.ListID, sub.ID
-			_, gone, err := tx.unsubscribe(l, now)
+			_, gone, err := unsubscribe(tx, l, now)
 			if err != nil {
 				return err
 			}
@@ -63,34 +65,34 @@ const linksPerListEmail = 3
 // and the address may be mailed. As many statements run in any case: the time of the answer tells nothing. It returns
 // core.ErrListNotFound where there is no such list.
 func (s *Store) RequestPreferencesLink(ctx context.Context, listID string, email core.Email, now core.Instant) error {
-	return s.update(ctx, func(tx *Tx) error {
-		list, err := tx.listWithTenant(listID)
+	return s.Update(ctx, func(tx *db.Tx) error {
+		list, err := tenants.ListWithTenant(tx, listID)
 		if err != nil {
 			return err
 		}
-		pairs, err := tx.idsOf(email.Key(), list.TenantID)
+		pairs, err := idsOf(tx, email.Key(), list.TenantID)
 		if err != nil {
 			return err
 		}
 		var due bool
-		err = tx.get(&due, `SELECT EXISTS (SELECT 1 FROM json_each(?1) AS j
+		err = tx.Get(&due, `SELECT EXISTS (SELECT 1 FROM json_each(?1) AS j
 				CROSS JOIN subscription AS s ON s.list_id = j.value->>0 AND s.id = j.value->>1)
 			AND NOT EXISTS (SELECT 1 FROM disabled WHERE email_key = ?2 AND tenant_id IN ('', ?3))
 			AND NOT EXISTS (SELECT 1 FROM erased WHERE hash = ?7 AND tenant_id IN ('', ?3) AND kind = 'disabled')
 			AND (SELECT count(*) FROM mail WHERE email_key = ?2 AND kind = 'preferences' AND list_id = ?4 AND created_at
-			> ?5 AND state != `+sqlMailLeftOut+`) < ?6`,
-			pairs, email.Key(), list.TenantID, list.ID, int64(now.Add(-mailPeriod)), linksPerListEmail,
-			erasedHash(s.DB, email.Key()))
+			> ?5 AND state != `+tenants.SQLMailLeftOut+`) < ?6`,
+			pairs, email.Key(), list.TenantID, list.ID, int64(now.Add(-tenants.MailPeriod)), linksPerListEmail,
+			tenants.ErasedHash(s.DB, email.Key()))
 		if err != nil {
 			return err
 		}
 		m := core.Mail{
 			Kind: core.MailPreferences, TenantID: list.TenantID, ListID: list.ID, Email: email,
-			DueAt: now.Add(MailDelay),
+			DueAt: now.Add(tenants.MailDelay),
 		}
 		if !due {
-			return tx.leaveOut(m, now)
+			return tenants.LeaveOut(tx, m, now)
 		}
-		return tx.addMail(m, now)
+		return tenants.AddMail(tx, m, now)
 	})
 }

@@ -5,6 +5,9 @@ import (
 	"errors"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/files"
+	"newsletterd/store/tenants"
 )
 
 const mediaColumns = `m.id, m.tenant_id, m.name, m.alt, m.decorative, m.created_by, m.created_at, m.updated_at,
@@ -18,7 +21,7 @@ const mediaFiles = "JOIN media_file s ON s.no = m.mail_no JOIN media_file f ON f
 
 // Media reads a picture. It returns core.ErrNotFound where there is none, or its tenant was deleted.
 func (s *Store) Media(ctx context.Context, id string) (m core.Media, err error) {
-	err = s.get(ctx, &m, "SELECT "+mediaColumns+mediaFiles+` WHERE m.id = ? AND EXISTS (SELECT 1 FROM tenant WHERE id = m.tenant_id
+	err = s.Get(ctx, &m, "SELECT "+mediaColumns+mediaFiles+` WHERE m.id = ? AND EXISTS (SELECT 1 FROM tenant WHERE id = m.tenant_id
 		AND deleted_at = 0)`, id)
 	return m, err
 }
@@ -30,7 +33,7 @@ func (s *Store) MediaOf(ctx context.Context, tenantID, text string, page core.Pa
 	if before == "" {
 		before = "~" // after all ids
 	}
-	err = s.all(ctx, &ms, "SELECT "+mediaColumns+"INDEXED BY media_tenant "+mediaFiles+` WHERE m.tenant_id = ?1
+	err = s.All(ctx, &ms, "SELECT "+mediaColumns+"INDEXED BY media_tenant "+mediaFiles+` WHERE m.tenant_id = ?1
 		AND m.id < ?2
 		AND (?3 = '' OR instr(lower(m.name), lower(?3)) OR instr(lower(m.alt), lower(?3))) ORDER BY m.id DESC
 		LIMIT +?4`,
@@ -40,11 +43,11 @@ func (s *Store) MediaOf(ctx context.Context, tenantID, text string, page core.Pa
 
 // MediaBytes returns the number of bytes of all files of a tenant's pictures. Its only error is core.ErrStorage.
 func (s *Store) MediaBytes(ctx context.Context, tenantID string) (n int64, err error) {
-	err = s.get(ctx, &n, mediaBytes, tenantID)
+	err = s.Get(ctx, &n, mediaBytes, tenantID)
 	return n, err
 }
 
-const mediaBytes = "SELECT coalesce(sum(bytes), 0) FROM media_file WHERE tenant_id = ? AND state < " + sqlFileDropped
+const mediaBytes = "SELECT coalesce(sum(bytes), 0) FROM media_file WHERE tenant_id = ? AND state < " + files.SQLFileDropped
 
 // UpdateMedia changes a picture by a rule and returns it as it is then. It returns core.ErrNotFound where there is
 // none, or an error of the rule.
@@ -52,18 +55,18 @@ func (s *Store) UpdateMedia(ctx context.Context, id, actor string, now core.Inst
 	m core.Media, err error,
 ) {
 	var at core.Instant
-	err = s.touchRecord(ctx, "media", id, "media.update", actor, now, func(tx *Tx) error {
-		if err := tx.get(&m, "SELECT "+mediaColumns+mediaFiles+" WHERE m.id = ?", id); err != nil {
+	err = s.TouchRecord(ctx, "media", id, "media.update", actor, now, func(tx *db.Tx) error {
+		if err := tx.Get(&m, "SELECT "+mediaColumns+mediaFiles+" WHERE m.id = ?", id); err != nil {
 			return err
 		}
 		at = m.UpdatedAt
 		if err := rule(&m); err != nil {
 			return err
 		}
-		return tx.one("UPDATE media SET name = ?, alt = ?, decorative = ?, updated_at = ? WHERE id = ?", m.Name, m.Alt,
+		return tx.One("UPDATE media SET name = ?, alt = ?, decorative = ?, updated_at = ? WHERE id = ?", m.Name, m.Alt,
 			m.Decorative, int64(m.UpdatedAt), id)
 	})
-	return m, asItStood(err, &m.UpdatedAt, at)
+	return m, db.AsItStood(err, &m.UpdatedAt, at)
 }
 
 // DeleteMedia removes a picture, and with it the files that no other picture of the tenant has. It returns
@@ -82,7 +85,7 @@ func (s *Store) DeleteMedia(ctx context.Context, id string, force bool, actor st
 			return core.ErrMediaUsed(uses)
 		}
 	}
-	return s.removeRecord(ctx, "media", id, "media.delete", actor, now)
+	return s.RemoveRecord(ctx, "media", id, "media.delete", actor, now)
 }
 
 // mediaUses are the places where a picture is looked for, by the digits ?2 that stand in its address: records of the
@@ -115,7 +118,7 @@ func (s *Store) MediaUses(ctx context.Context, m *core.Media) (uses []core.Media
 			break
 		}
 		var others int
-		if err := s.get(ctx, &others, `SELECT EXISTS (SELECT 1 FROM media WHERE mail_no = ?1 AND id <> ?2) OR
+		if err := s.Get(ctx, &others, `SELECT EXISTS (SELECT 1 FROM media WHERE mail_no = ?1 AND id <> ?2) OR
 			EXISTS (SELECT 1 FROM media WHERE full_no = ?1 AND id <> ?2)`, f.No, m.ID); err != nil {
 			return nil, err
 		}
@@ -124,14 +127,14 @@ func (s *Store) MediaUses(ctx context.Context, m *core.Media) (uses []core.Media
 		}
 		for _, query := range mediaUses {
 			var found []core.MediaUse
-			if err := s.all(ctx, &found, query, m.TenantID, f.Digits()); err != nil {
+			if err := s.All(ctx, &found, query, m.TenantID, f.Digits()); err != nil {
 				return nil, err
 			}
 			uses = append(uses, found...)
 		}
 	}
 	var found []core.MediaUse
-	err = s.all(ctx, &found, attachedTo, m.TenantID, m.ID)
+	err = s.All(ctx, &found, attachedTo, m.TenantID, m.ID)
 	return append(uses, found...), err
 }
 
@@ -156,7 +159,7 @@ func (s *Store) AddMedia(ctx context.Context, m core.Media, limits core.MediaLim
 		m.Full.No = m.Mail.No
 	}
 	if err == nil {
-		err = s.update(ctx, func(tx *Tx) error { return tx.addMedia(&m, actor) })
+		err = s.Update(ctx, func(tx *db.Tx) error { return addMedia(tx, &m, actor) })
 	}
 	m.Mail.Data, m.Full.Data = nil, nil
 	// What was not committed, or is there already, is cleared away even if the caller has gone.
@@ -171,34 +174,34 @@ func (s *Store) AddMedia(ctx context.Context, m core.Media, limits core.MediaLim
 
 // mediaFile returns the number of a tenant's file by its content; 0: there is none.
 func (s *Store) mediaFile(ctx context.Context, tenantID, sum string) (no int64, err error) {
-	err = s.get(ctx, &no, mediaFileOf, sum, tenantID)
+	err = s.Get(ctx, &no, mediaFileOf, sum, tenantID)
 	if errors.Is(err, core.ErrNotFound) {
 		return 0, nil
 	}
 	return no, err
 }
 
-const mediaFileOf = "SELECT no FROM media_file WHERE sha256 = ? AND tenant_id = ? AND state = " + sqlFileWhole
+const mediaFileOf = "SELECT no FROM media_file WHERE sha256 = ? AND tenant_id = ? AND state = " + files.SQLFileWhole
 
 // writeMedia writes a file in chunks, each an operation. No picture has it yet.
 func (s *Store) writeMedia(ctx context.Context, tenantID string, f *core.MediaFile, limits core.MediaLimits,
 	now core.Instant,
 ) error {
-	for at := 0; at < len(f.Data); at += ChunkSize {
-		chunk := f.Data[at:min(at+ChunkSize, len(f.Data))]
+	for at := 0; at < len(f.Data); at += files.ChunkSize {
+		chunk := f.Data[at:min(at+files.ChunkSize, len(f.Data))]
 		if err := s.Room(2 * int64(len(chunk))); err != nil { // in the -wal, and in the file
 			return err
 		}
 		no := f.No
-		err := s.bulk(ctx, func(tx *Tx) (err error) {
+		err := s.Bulk(ctx, func(tx *db.Tx) (err error) {
 			if at == 0 {
-				if no, err = tx.newMediaFile(tenantID, f, limits, now); err != nil {
+				if no, err = newMediaFile(tx, tenantID, f, limits, now); err != nil {
 					return err
 				}
 			}
-			tx.bringsFile()
-			_, err = tx.exec("INSERT INTO media_chunk (file_no, chunk_no, data) SELECT no, ?2, ?3 FROM media_file WHERE "+
-				"no = ?1 AND state = "+sqlFileGrowing, no, at/ChunkSize, chunk)
+			tx.BringsFile()
+			_, err = tx.Exec("INSERT INTO media_chunk (file_no, chunk_no, data) SELECT no, ?2, ?3 FROM media_file WHERE "+
+				"no = ?1 AND state = "+files.SQLFileGrowing, no, at/files.ChunkSize, chunk)
 			return err
 		})
 		if err != nil {
@@ -209,51 +212,51 @@ func (s *Store) writeMedia(ctx context.Context, tenantID string, f *core.MediaFi
 	return nil
 }
 
-func (tx *Tx) newMediaFile(tenantID string, f *core.MediaFile, limits core.MediaLimits, now core.Instant) (int64,
+func newMediaFile(tx *db.Tx, tenantID string, f *core.MediaFile, limits core.MediaLimits, now core.Instant) (int64,
 	error,
 ) {
-	used, err := tx.number(mediaBytes, tenantID)
+	used, err := tx.Number(mediaBytes, tenantID)
 	if err != nil {
 		return 0, err
 	}
 	if used+f.Bytes > limits.BytesPerTenant {
 		return 0, limits.MediaFull(used)
 	}
-	return tx.insert(`INSERT INTO media_file (tenant_id, sha256, type, width, height, bytes, touched_at)
+	return tx.Insert(`INSERT INTO media_file (tenant_id, sha256, type, width, height, bytes, touched_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?)`, tenantID, f.SHA256, f.Type, f.Width, f.Height, f.Bytes, int64(now))
 }
 
 // errMediaLost is returned to an upload whose file another caller has removed before it was whole.
 var errMediaLost = core.Conflictf("conflict", "The picture was deleted while it was uploaded; upload it again.")
 
-func (tx *Tx) addMedia(m *core.Media, actor string) error {
-	if _, err := tx.tenant(m.TenantID); err != nil {
+func addMedia(tx *db.Tx, m *core.Media, actor string) error {
+	if _, err := tenants.ReadTenant(tx, m.TenantID); err != nil {
 		return err
 	}
-	if err := tx.watch("media", m.ID); err != nil {
+	if err := tx.Watch("media", m.ID); err != nil {
 		return err
 	}
 	same := m.Full.No == m.Mail.No
-	if err := tx.settleMedia(m.TenantID, &m.Mail); err != nil {
+	if err := settleMedia(tx, m.TenantID, &m.Mail); err != nil {
 		return err
 	}
 	if same {
 		m.Full.No = m.Mail.No
-	} else if err := tx.settleMedia(m.TenantID, &m.Full); err != nil {
+	} else if err := settleMedia(tx, m.TenantID, &m.Full); err != nil {
 		return err
 	}
-	_, err := tx.exec(`INSERT INTO media (id, tenant_id, name, mail_no, full_no, alt, decorative, created_by, created_at,
+	_, err := tx.Exec(`INSERT INTO media (id, tenant_id, name, mail_no, full_no, alt, decorative, created_by, created_at,
 		updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, m.ID, m.TenantID, m.Name, m.Mail.No, m.Full.No, m.Alt,
 		m.Decorative, m.CreatedBy, int64(m.CreatedAt), int64(m.UpdatedAt))
 	if err != nil {
 		return err
 	}
-	return tx.audit(m.CreatedAt, actor, "media.create", m.TenantID, m.ID)
+	return tx.Audit(m.CreatedAt, actor, "media.create", m.TenantID, m.ID)
 }
 
 // settleMedia makes a file a whole one, unless another upload of the same content came first, whose file it is then.
-func (tx *Tx) settleMedia(tenantID string, f *core.MediaFile) error {
-	no, err := tx.number(mediaFileOf, f.SHA256, tenantID)
+func settleMedia(tx *db.Tx, tenantID string, f *core.MediaFile) error {
+	no, err := tx.Number(mediaFileOf, f.SHA256, tenantID)
 	if err == nil {
 		f.No = no
 		return nil
@@ -261,7 +264,7 @@ func (tx *Tx) settleMedia(tenantID string, f *core.MediaFile) error {
 	if !errors.Is(err, core.ErrNotFound) {
 		return err
 	}
-	err = tx.one("UPDATE media_file SET state = "+sqlFileWhole+" WHERE no = ? AND state = "+sqlFileGrowing, f.No)
+	err = tx.One("UPDATE media_file SET state = "+files.SQLFileWhole+" WHERE no = ? AND state = "+files.SQLFileGrowing, f.No)
 	if errors.Is(err, core.ErrNotFound) {
 		return errMediaLost
 	}
@@ -270,8 +273,8 @@ func (tx *Tx) settleMedia(tenantID string, f *core.MediaFile) error {
 
 // dropMedia removes a file that no picture has. Where that fails, housekeeping finds it.
 func (s *Store) dropMedia(ctx context.Context, no int64) {
-	err := s.update(ctx, func(tx *Tx) error {
-		_, err := tx.exec("UPDATE media_file SET state = "+sqlFileDropped+" WHERE no = ? AND state = "+sqlFileGrowing, no)
+	err := s.Update(ctx, func(tx *db.Tx) error {
+		_, err := tx.Exec("UPDATE media_file SET state = "+files.SQLFileDropped+" WHERE no = ? AND state = "+files.SQLFileGrowing, no)
 		return err
 	})
 	for more := err == nil; more; {
@@ -284,8 +287,8 @@ func (s *Store) dropMedia(ctx context.Context, no int64) {
 // there is more to remove.
 func (s *Store) removeMedia(ctx context.Context, now core.Instant) (more bool, err error) {
 	var no int64
-	err = s.get(ctx, &no, "SELECT no FROM media_file WHERE state <> "+sqlFileWhole+" AND (state = "+sqlFileDropped+
-		" OR touched_at < ?) ORDER BY state DESC LIMIT 1", now.Add(-uploadDead))
+	err = s.Get(ctx, &no, "SELECT no FROM media_file WHERE state <> "+files.SQLFileWhole+" AND (state = "+files.SQLFileDropped+
+		" OR touched_at < ?) ORDER BY state DESC LIMIT 1", now.Add(-files.UploadDead))
 	if err != nil {
 		if errors.Is(err, core.ErrNotFound) {
 			err = nil
@@ -298,21 +301,21 @@ func (s *Store) removeMedia(ctx context.Context, now core.Instant) (more bool, e
 
 // removeMediaChunks removes the last few chunks of a file and, with the last one, the file.
 func (s *Store) removeMediaChunks(ctx context.Context, no int64) (more bool, err error) {
-	err = s.bulk(ctx, func(tx *Tx) error {
-		if _, err := tx.exec("UPDATE media_file SET state = "+sqlFileDropped+" WHERE no = ? AND state = "+sqlFileGrowing,
+	err = s.Bulk(ctx, func(tx *db.Tx) error {
+		if _, err := tx.Exec("UPDATE media_file SET state = "+files.SQLFileDropped+" WHERE no = ? AND state = "+files.SQLFileGrowing,
 			no); err != nil {
 			return err
 		}
-		n, err := tx.exec(`DELETE FROM media_chunk WHERE file_no = ?1 AND chunk_no IN
+		n, err := tx.Exec(`DELETE FROM media_chunk WHERE file_no = ?1 AND chunk_no IN
 			(SELECT chunk_no FROM media_chunk WHERE file_no = ?1 ORDER BY chunk_no DESC LIMIT +?2)
-			AND EXISTS (SELECT 1 FROM media_file WHERE no = ?1 AND state = `+sqlFileDropped+`)`, no, removeBatch)
+			AND EXISTS (SELECT 1 FROM media_file WHERE no = ?1 AND state = `+files.SQLFileDropped+`)`, no, files.RemoveBatch)
 		if err != nil {
 			return err
 		}
-		if more = n == removeBatch; more {
+		if more = n == files.RemoveBatch; more {
 			return nil
 		}
-		_, err = tx.exec("DELETE FROM media_file WHERE no = ? AND state = "+sqlFileDropped, no)
+		_, err = tx.Exec("DELETE FROM media_file WHERE no = ? AND state = "+files.SQLFileDropped, no)
 		return err
 	})
 	return more, err
@@ -325,15 +328,15 @@ func (s *Store) MediaFile(ctx context.Context, digits string) (f core.MediaFile,
 		core.MediaFile
 		TouchedAt core.Instant `db:"touched_at"`
 	}
-	err = s.get(ctx, &row, `SELECT f.no, f.sha256, f.type, f.width, f.height, f.bytes, f.touched_at FROM media_file f
+	err = s.Get(ctx, &row, `SELECT f.no, f.sha256, f.type, f.width, f.height, f.bytes, f.touched_at FROM media_file f
 		JOIN tenant t ON t.id = f.tenant_id AND t.deleted_at = 0
-		WHERE f.sha256 >= ?1 AND f.sha256 < ?1 || 'g' AND f.state = `+sqlFileWhole+` AND (EXISTS (SELECT 1 FROM media
+		WHERE f.sha256 >= ?1 AND f.sha256 < ?1 || 'g' AND f.state = `+files.SQLFileWhole+` AND (EXISTS (SELECT 1 FROM media
 		WHERE mail_no = f.no) OR EXISTS (SELECT 1 FROM media WHERE full_no = f.no)) ORDER BY f.sha256, f.tenant_id
 		LIMIT 1`, digits)
 	return row.MediaFile, row.TouchedAt, err
 }
 
 // OpenMedia begins to read the file of a picture.
-func (s *Store) OpenMedia(ctx context.Context, f *core.MediaFile) *File {
-	return s.openPieces(ctx, readMediaPiece, f.No, f.Bytes)
+func (s *Store) OpenMedia(ctx context.Context, f *core.MediaFile) *files.File {
+	return s.OpenPieces(ctx, files.ReadMediaPiece, f.No, f.Bytes)
 }

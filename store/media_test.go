@@ -13,6 +13,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/files"
 	"newsletterd/store/storetest"
 )
 
@@ -25,7 +26,7 @@ func kept(t *testing.T, s *storetest.Seeder) [2]int {
 
 func TestPicturesComeBackAsTheyWere(t *testing.T) {
 	s := storetest.Seed(t, nil)
-	for _, size := range []int{1, store.ChunkSize - 1, store.ChunkSize, 2*store.ChunkSize + 77} {
+	for _, size := range []int{1, files.ChunkSize - 1, files.ChunkSize, 2*files.ChunkSize + 77} {
 		want := noise(size)
 		m := s.NewMedia("a", []string{string(want)})
 		f, _, err := s.MediaFile(t.Context(), m.Mail.Digits())
@@ -42,20 +43,20 @@ func TestPicturesComeBackAsTheyWere(t *testing.T) {
 func TestTheSamePictureIsKeptOnce(t *testing.T) {
 	s := storetest.Seed(t, nil)
 	s.NewTenant()
-	files := []string{strings.Repeat("a", store.ChunkSize+1), "b"}
+	these := []string{strings.Repeat("a", files.ChunkSize+1), "b"}
 	var ms [4]core.Media
 	var all sync.WaitGroup
 	for i := range ms {
-		all.Go(func() { ms[i] = s.NewMedia("same", files) })
+		all.Go(func() { ms[i] = s.NewMedia("same", these) })
 	}
 	all.Wait()
 	foreign := *s
 	foreign.TenantID = ""
-	other := foreign.NewMedia("same", files)
+	other := foreign.NewMedia("same", these)
 	if n := kept(t, s); n != [2]int{4, 6} {
 		t.Fatalf("%d files, %d chunks", n[0], n[1])
 	}
-	if n, err := s.MediaBytes(t.Context(), ms[0].TenantID); err != nil || n != store.ChunkSize+2 {
+	if n, err := s.MediaBytes(t.Context(), ms[0].TenantID); err != nil || n != files.ChunkSize+2 {
 		t.Errorf("%d bytes %v", n, err)
 	}
 	for i, m := range ms {
@@ -147,7 +148,7 @@ func TestAPictureInUseIsNotDeletedByMistake(t *testing.T) {
 
 func TestPicturesGoWithTheirTenant(t *testing.T) {
 	s := storetest.Seed(t, nil)
-	m := s.NewMedia("a", []string{"mail", strings.Repeat("x", 2*store.ChunkSize)})
+	m := s.NewMedia("a", []string{"mail", strings.Repeat("x", 2*files.ChunkSize)})
 	f := s.OpenMedia(t.Context(), &m.Full)
 	s.Must(s.DeleteTenant(t.Context(), m.TenantID, "test", s.Time()))
 	if _, err := s.Media(t.Context(), m.ID); !errors.Is(err, core.ErrNotFound) {

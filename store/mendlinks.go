@@ -6,12 +6,14 @@ import (
 	"fmt"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
 )
 
 // mendedLinks returns the links of a job's campaign that lead elsewhere than they were written, by their addresses.
-func (tx *Tx) mendedLinks(jobNo int64) (map[string]core.Link, error) {
+func mendedLinks(tx *db.Tx, jobNo int64) (map[string]core.Link, error) {
 	var found []core.Link
-	err := tx.all(&found, `SELECT l.url, l.target, l.mended_at FROM send_job AS j INDEXED BY send_job_campaign
+	err := tx.All(&found, `SELECT l.url, l.target, l.mended_at FROM send_job AS j INDEXED BY send_job_campaign
 		CROSS JOIN
 		link AS l ON l.job_no = j.no AND l.target <> '' WHERE j.campaign_id = (SELECT campaign_id FROM send_job
 		WHERE no = ?)`, jobNo)
@@ -37,14 +39,14 @@ const campaignLinks = `SELECT f.no, f.url, f.target, f.mended_at,
 // CampaignLinks reads the links that the mails of a campaign lead to by way of ours, the most followed first. Its only
 // error is core.ErrStorage.
 func (s *Store) CampaignLinks(ctx context.Context, campaignID string) (links []core.Link, err error) {
-	err = s.all(ctx, &links, campaignLinks+"GROUP BY f.no ORDER BY 5 DESC, f.no LIMIT 10000", campaignID)
+	err = s.All(ctx, &links, campaignLinks+"GROUP BY f.no ORDER BY 5 DESC, f.no LIMIT 10000", campaignID)
 	return links, err
 }
 
 // mendedTargets returns where links of a campaign lead that were mended, by the addresses as they were written.
 func (s *Store) mendedTargets(ctx context.Context, campaignID string) (map[string]string, error) {
 	var found []core.Link
-	err := s.all(ctx, &found, `SELECT DISTINCT l.url, l.target FROM send_job AS j INDEXED BY send_job_campaign
+	err := s.All(ctx, &found, `SELECT DISTINCT l.url, l.target FROM send_job AS j INDEXED BY send_job_campaign
 		CROSS JOIN link AS l ON l.job_no = j.no AND l.target <> '' WHERE j.campaign_id = ?`, campaignID)
 	targets := map[string]string{}
 	for _, l := range found {
@@ -59,32 +61,32 @@ func (s *Store) mendedTargets(ctx context.Context, campaignID string) (map[strin
 func (s *Store) MendLink(ctx context.Context, e CampaignEdit, no int64, target string, force bool) (l core.Link,
 	err error,
 ) {
-	err = s.update(ctx, func(tx *Tx) error {
-		c, err := tx.mayMend(&e, force)
+	err = s.Update(ctx, func(tx *db.Tx) error {
+		c, err := mayMend(tx, &e, force)
 		if err != nil {
 			return err
 		}
-		err = tx.get(&l, campaignLinks+"AND f.no = ?2 GROUP BY f.no", c.ID, no)
+		err = tx.Get(&l, campaignLinks+"AND f.no = ?2 GROUP BY f.no", c.ID, no)
 		if errors.Is(err, core.ErrNotFound) {
 			return core.ErrLinkNotFound
 		}
 		if err == nil {
-			_, err = tx.exec(deleteProposal, c.No, no)
+			_, err = tx.Exec(deleteProposal, c.No, no)
 		}
 		l.Proposed, l.ProposedBy, l.ProposedAt = "", "", 0
 		was := l.Target
 		if err != nil || !l.Mend(target, e.Now) {
 			return err
 		}
-		if _, err := tx.exec(`UPDATE link SET target = ?1, mended_at = ?2 WHERE url = ?3 AND job_no IN (SELECT no FROM
+		if _, err := tx.Exec(`UPDATE link SET target = ?1, mended_at = ?2 WHERE url = ?3 AND job_no IN (SELECT no FROM
 			send_job WHERE campaign_id = ?4)`, l.Target, int64(l.MendedAt), l.URL, c.ID); err != nil {
 			return err
 		}
-		if _, err := tx.exec("UPDATE issue SET changed_at = ? WHERE campaign_no = ?", int64(e.Now), c.No); err != nil {
+		if _, err := tx.Exec("UPDATE issue SET changed_at = ? WHERE campaign_no = ?", int64(e.Now), c.No); err != nil {
 			return err
 		}
-		tx.tell(fmt.Sprintf("link_%d", no), leads(&l, was), leads(&l, l.Target))
-		return tx.audit(e.Now, e.Actor, "campaign.mend_link", c.TenantID, c.ID)
+		tx.Tell(fmt.Sprintf("link_%d", no), leads(&l, was), leads(&l, l.Target))
+		return tx.Audit(e.Now, e.Actor, "campaign.mend_link", c.TenantID, c.ID)
 	})
 	return l, err
 }
@@ -98,12 +100,12 @@ const deleteProposal = "DELETE FROM link_proposal WHERE campaign_no = ? AND link
 func (s *Store) ProposeTarget(ctx context.Context, e CampaignEdit, no int64, target string) (l core.Link, asked int,
 	err error,
 ) {
-	err = s.update(ctx, func(tx *Tx) error {
-		c, err := tx.campaign(e.ID)
+	err = s.Update(ctx, func(tx *db.Tx) error {
+		c, err := campaign(tx, e.ID)
 		if err != nil {
 			return err
 		}
-		err = tx.get(&l, campaignLinks+"AND f.no = ?2 GROUP BY f.no", c.ID, no)
+		err = tx.Get(&l, campaignLinks+"AND f.no = ?2 GROUP BY f.no", c.ID, no)
 		if errors.Is(err, core.ErrNotFound) {
 			return core.ErrLinkNotFound
 		}
@@ -111,61 +113,61 @@ func (s *Store) ProposeTarget(ctx context.Context, e CampaignEdit, no int64, tar
 			err = l.Propose(target, e.Actor, e.Now)
 		}
 		if err == nil {
-			err = tx.tallyReview(c.TenantID, e.Now)
+			err = tallyReview(tx, c.TenantID, e.Now)
 		}
 		if err != nil {
 			return err
 		}
-		if _, err := tx.exec(`INSERT OR REPLACE INTO link_proposal (campaign_no, link_no, target, made_by, made_at)
+		if _, err := tx.Exec(`INSERT OR REPLACE INTO link_proposal (campaign_no, link_no, target, made_by, made_at)
 			VALUES (?, ?, ?, ?, ?)`, c.No, no, target, e.Actor, int64(e.Now)); err != nil {
 			return err
 		}
-		if asked, err = tx.tellReviewers(&c, core.MailMending, leads(&l, l.Target)+"\n→ "+target, e); err != nil {
+		if asked, err = tellReviewers(tx, &c, core.MailMending, leads(&l, l.Target)+"\n→ "+target, e); err != nil {
 			return err
 		}
-		tx.tell(fmt.Sprintf("link_%d_proposed", no), leads(&l, l.Target), target)
-		return tx.audit(e.Now, e.Actor, "campaign.propose_target", c.TenantID, c.ID)
+		tx.Tell(fmt.Sprintf("link_%d_proposed", no), leads(&l, l.Target), target)
+		return tx.Audit(e.Now, e.Actor, "campaign.propose_target", c.TenantID, c.ID)
 	})
 	return l, asked, err
 }
 
 // DropProposal forgets where a link should lead. It returns core.ErrCampaignNotFound, or core.ErrProposalNotFound.
 func (s *Store) DropProposal(ctx context.Context, e CampaignEdit, no int64) error {
-	return s.update(ctx, func(tx *Tx) error {
-		c, err := tx.campaign(e.ID)
+	return s.Update(ctx, func(tx *db.Tx) error {
+		c, err := campaign(tx, e.ID)
 		if err != nil {
 			return err
 		}
 		var target string
-		err = tx.get(&target, "SELECT target FROM link_proposal WHERE campaign_no = ? AND link_no = ?", c.No, no)
+		err = tx.Get(&target, "SELECT target FROM link_proposal WHERE campaign_no = ? AND link_no = ?", c.No, no)
 		if errors.Is(err, core.ErrNotFound) {
 			return core.ErrProposalNotFound
 		}
 		if err == nil {
-			_, err = tx.exec(deleteProposal, c.No, no)
+			_, err = tx.Exec(deleteProposal, c.No, no)
 		}
 		if err != nil {
 			return err
 		}
-		tx.tell(fmt.Sprintf("link_%d_proposed", no), target, "")
-		return tx.audit(e.Now, e.Actor, "campaign.drop_target", c.TenantID, c.ID)
+		tx.Tell(fmt.Sprintf("link_%d_proposed", no), target, "")
+		return tx.Audit(e.Now, e.Actor, "campaign.drop_target", c.TenantID, c.ID)
 	})
 }
 
 // mayMend reads a campaign of which something that was sent is to be mended.
-func (tx *Tx) mayMend(e *CampaignEdit, force bool) (c core.Campaign, err error) {
-	if c, err = tx.campaign(e.ID); err == nil {
-		err = tx.accepts(&c, e, force)
+func mayMend(tx *db.Tx, e *CampaignEdit, force bool) (c core.Campaign, err error) {
+	if c, err = campaign(tx, e.ID); err == nil {
+		err = accepts(tx, &c, e, force)
 	}
 	return c, err
 }
 
 // accepts returns core.ErrApprovalRequired where the tenant asks for another person than the one who changes a campaign.
-func (tx *Tx) accepts(c *core.Campaign, e *CampaignEdit, force bool) error {
+func accepts(tx *db.Tx, c *core.Campaign, e *CampaignEdit, force bool) error {
 	if force {
 		return nil
 	}
-	t, err := tx.tenant(c.TenantID)
+	t, err := tenants.ReadTenant(tx, c.TenantID)
 	if err == nil {
 		err = t.Accepts(c, e.Actor)
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/devices"
 	"newsletterd/store/storetest"
 )
 
@@ -36,16 +36,16 @@ func TestChangesOfAModel(t *testing.T) {
 		t.Errorf("nothing changed: %+v, %v, %v", same, err, err2)
 	}
 	for _, c := range []struct {
-		page store.LibraryPage
+		page devices.LibraryPage
 		want []string
 	}{
-		{store.LibraryPage{Access: store.AccessShared}, []string{shelf.ID}},
-		{store.LibraryPage{Access: store.AccessPublic}, []string{open.ID}},
-		{store.LibraryPage{Access: store.AccessShared, Query: "brack"}, []string{shelf.ID}},
-		{store.LibraryPage{Access: store.AccessShared, Query: "shelf"}, nil},
-		{store.LibraryPage{Access: store.AccessShared, Query: "open"}, nil},
-		{store.LibraryPage{Access: store.AccessPublic, Query: "open"}, []string{open.ID}},
-		{store.LibraryPage{Access: store.AccessPublic, Query: "bracket"}, nil},
+		{devices.LibraryPage{Access: devices.AccessShared}, []string{shelf.ID}},
+		{devices.LibraryPage{Access: devices.AccessPublic}, []string{open.ID}},
+		{devices.LibraryPage{Access: devices.AccessShared, Query: "brack"}, []string{shelf.ID}},
+		{devices.LibraryPage{Access: devices.AccessShared, Query: "shelf"}, nil},
+		{devices.LibraryPage{Access: devices.AccessShared, Query: "open"}, nil},
+		{devices.LibraryPage{Access: devices.AccessPublic, Query: "open"}, []string{open.ID}},
+		{devices.LibraryPage{Access: devices.AccessPublic, Query: "bracket"}, nil},
 	} {
 		c.page.Limit = 10
 		found, err := s.Library(t.Context(), core.Caller{UserID: bob.ID, Email: bob.Email, EmailVerified: true}, c.page)

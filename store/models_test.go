@@ -14,6 +14,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/devices"
 	"newsletterd/store/storetest"
 
 	"pgregory.net/rapid"
@@ -22,7 +23,7 @@ import (
 var roomy = core.ModelLimits{Bytes: 1 << 30, BytesPerOwner: 1 << 40}
 
 // walk reads the library to its end in pages.
-func walk(s *store.Store, who core.Caller, p store.LibraryPage) (ids []string, err error) {
+func walk(s *store.Store, who core.Caller, p devices.LibraryPage) (ids []string, err error) {
 	for {
 		page, err := s.Library(context.Background(), who, p)
 		for _, m := range page {
@@ -80,7 +81,7 @@ func TestAccessIsOneRule(t *testing.T) {
 			slices.Reverse(want)
 			limit := rapid.IntRange(1, 5).Draw(rt, "limit")
 			for _, q := range []string{"", "mod"} {
-				if got, err := walk(s.Store, who, store.LibraryPage{Limit: limit, Query: q}); err != nil || !slices.Equal(got,
+				if got, err := walk(s.Store, who, devices.LibraryPage{Limit: limit, Query: q}); err != nil || !slices.Equal(got,
 					want) {
 					rt.Fatalf("library %q of %+v: %v %v, want %v", q, who, got, err, want)
 				}
@@ -88,7 +89,7 @@ func TestAccessIsOneRule(t *testing.T) {
 					return !slices.ContainsFunc(models, func(m core.Model) bool { return m.ID == id && m.OwnedBy(who) })
 				})
 				if got, err := walk(s.Store, who,
-					store.LibraryPage{Limit: limit, Query: q, Own: true}); err != nil || !slices.Equal(got, own) {
+					devices.LibraryPage{Limit: limit, Query: q, Own: true}); err != nil || !slices.Equal(got, own) {
 					rt.Fatalf("own %q of %+v: %v %v, want %v", q, who, got, err, own)
 				}
 			}
@@ -168,7 +169,7 @@ func TestLibraryHoldsStill(t *testing.T) {
 	})
 	for round := range 10 {
 		query := []string{"", "model"}[round%2]
-		got, err := walk(s.Store, reader, store.LibraryPage{Limit: 7, Query: query})
+		got, err := walk(s.Store, reader, devices.LibraryPage{Limit: 7, Query: query})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -211,7 +212,7 @@ func TestSearch(t *testing.T) {
 		"blue-panda": 1,
 		"audience":   0, "u": 0, strings.Repeat("x ", 90): 0,
 	} {
-		ms, err := s.Library(ctx, owner, store.LibraryPage{Limit: 50, Query: q})
+		ms, err := s.Library(ctx, owner, devices.LibraryPage{Limit: 50, Query: q})
 		if err != nil || len(ms) != want {
 			t.Errorf("%q: %d found, %v, want %d", q, len(ms), err, want)
 		}
@@ -226,7 +227,7 @@ func FuzzSearch(f *testing.F) {
 	owner := s.NewCaller("o@a.co")
 	s.NewModel(owner.UserID, "Red Panda", core.Private, "x")
 	f.Fuzz(func(t *testing.T, q string) {
-		if _, err := s.Library(t.Context(), owner, store.LibraryPage{Limit: 5, Query: q}); err != nil {
+		if _, err := s.Library(t.Context(), owner, devices.LibraryPage{Limit: 5, Query: q}); err != nil {
 			t.Errorf("%q: %v", q, err)
 		}
 	})
@@ -277,7 +278,7 @@ func TestSharesOfAModel(t *testing.T) {
 	if err := s.DeleteUser(ctx, owner.UserID); err != nil {
 		t.Fatal(err)
 	}
-	if ms, err := s.Library(ctx, later, store.LibraryPage{Limit: 5, Query: "m"}); err != nil || len(ms) != 0 {
+	if ms, err := s.Library(ctx, later, devices.LibraryPage{Limit: 5, Query: "m"}); err != nil || len(ms) != 0 {
 		t.Errorf("after the owner has gone: %+v %v", ms, err)
 	}
 	drained(s)

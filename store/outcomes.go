@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
 )
 
 // jobCount sums up what a batch of outcomes adds to one job.
@@ -21,7 +22,7 @@ type jobCount struct {
 // every recipient now has an outcome is completed. An outcome that was recorded before changes nothing. It returns
 // core.ErrNotFound where the job is gone.
 func (s *Store) FinishRecipients(ctx context.Context, batch []core.Outcome, now core.Instant) error {
-	return s.update(ctx, func(tx *Tx) error { return tx.finishRecipients(batch, now) })
+	return s.Update(ctx, func(tx *db.Tx) error { return finishRecipients(tx, batch, now) })
 }
 
 // FinishLater is FinishRecipients for a caller that does not wait. take is called in the writer when the transaction is
@@ -29,13 +30,13 @@ func (s *Store) FinishRecipients(ctx context.Context, batch []core.Outcome, now 
 // may block, or wait for the store. An error means that neither will be called. after gets core.ErrNotFound where the
 // job is gone.
 func (s *Store) FinishLater(take func() ([]core.Outcome, core.Instant), after func(error)) error {
-	return s.updateLate(func(tx *Tx) error {
+	return s.UpdateLate(func(tx *db.Tx) error {
 		batch, now := take()
-		return tx.finishRecipients(batch, now)
+		return finishRecipients(tx, batch, now)
 	}, after)
 }
 
-func (tx *Tx) finishRecipients(batch []core.Outcome, now core.Instant) error {
+func finishRecipients(tx *db.Tx, batch []core.Outcome, now core.Instant) error {
 	var counts []*jobCount
 	for i := range batch {
 		o := &batch[i]
@@ -43,18 +44,18 @@ func (tx *Tx) finishRecipients(batch []core.Outcome, now core.Instant) error {
 		if o.State == core.RecipientSent {
 			c.sentSeqs = append(c.sentSeqs, o.Seq)
 			if o.QueueID != "" {
-				if err := tx.keepQueueID(o, now); err != nil {
+				if err := keepQueueID(tx, o, now); err != nil {
 					return err
 				}
 			}
 			continue
 		}
-		if err := tx.finishUnsent(o, c, now); err != nil {
+		if err := finishUnsent(tx, o, c, now); err != nil {
 			return err
 		}
 	}
 	for _, c := range counts {
-		if err := tx.countOutcomes(c, now); err != nil {
+		if err := countOutcomes(tx, c, now); err != nil {
 			return err
 		}
 	}
@@ -73,23 +74,23 @@ func countOf(counts *[]*jobCount, no int64) *jobCount {
 }
 
 // keepQueueID notes by which name the provider's events may tell of a mail. The first mail of a name keeps it.
-func (tx *Tx) keepQueueID(o *core.Outcome, now core.Instant) error {
-	_, err := tx.exec("INSERT INTO queue_id (id, job_no, seq, sent_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+func keepQueueID(tx *db.Tx, o *core.Outcome, now core.Instant) error {
+	_, err := tx.Exec("INSERT INTO queue_id (id, job_no, seq, sent_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
 		o.QueueID, o.JobNo, o.Seq, int64(now))
 	return err
 }
 
 // finishUnsent records everything but "sent", with what it means for the address.
-func (tx *Tx) finishUnsent(o *core.Outcome, c *jobCount, now core.Instant) error {
+func finishUnsent(tx *db.Tx, o *core.Outcome, c *jobCount, now core.Instant) error {
 	finished := core.Instant(0)
 	if o.State > core.RecipientDeferred {
 		finished = now
 	}
 	was := core.RecipientQueued
-	n, err := tx.finishOne(o, was, finished)
+	n, err := finishOne(tx, o, was, finished)
 	if err == nil && n == 0 {
 		was = core.RecipientDeferred
-		n, err = tx.finishOne(o, was, finished)
+		n, err = finishOne(tx, o, was, finished)
 	}
 	if err != nil || n == 0 {
 		return err
@@ -110,13 +111,13 @@ func (tx *Tx) finishUnsent(o *core.Outcome, c *jobCount, now core.Instant) error
 		c.ambiguous++
 	}
 	for _, word := range wordsOf(o.State, o.Reason) {
-		if _, err := tx.exec("INSERT INTO recipient_word (job_no, word, seq) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+		if _, err := tx.Exec("INSERT INTO recipient_word (job_no, word, seq) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
 			o.JobNo, word, o.Seq); err != nil {
 			return err
 		}
 	}
 	if o.Tried || o.Ambiguous {
-		if err := tx.addAttempt(o, now); err != nil {
+		if err := addAttempt(tx, o, now); err != nil {
 			return err
 		}
 	}
@@ -133,33 +134,33 @@ func (tx *Tx) finishUnsent(o *core.Outcome, c *jobCount, now core.Instant) error
 		return nil
 	}
 	c.bounce++
-	_, err = tx.report(o.TenantID, o.EmailKey, effect, now, now)
+	_, err = report(tx, o.TenantID, o.EmailKey, effect, now, now)
 	return err
 }
 
 // finishOne changes a recipient that is in the state was. It returns 0 where it is in another.
-func (tx *Tx) finishOne(o *core.Outcome, was int, finished core.Instant) (n int64, err error) {
-	return tx.exec(`UPDATE recipient SET state = ?, tries = tries + ?, due_at = ?, finished_at = ?, ambiguous =
+func finishOne(tx *db.Tx, o *core.Outcome, was int, finished core.Instant) (n int64, err error) {
+	return tx.Exec(`UPDATE recipient SET state = ?, tries = tries + ?, due_at = ?, finished_at = ?, ambiguous =
 		ambiguous + ?, reason = ?
 		WHERE job_no = ? AND seq = ? AND state = ?`,
 		o.State, o.Tried, int64(o.DueAt), int64(finished), o.Ambiguous, o.Reason, o.JobNo, o.Seq, was)
 }
 
 // addAttempt keeps the relay's words about a try that did not end in "sent at once".
-func (tx *Tx) addAttempt(o *core.Outcome, now core.Instant) error {
+func addAttempt(tx *db.Tx, o *core.Outcome, now core.Instant) error {
 	outcome := [...]string{"ambiguous", "deferred", "sent", "failed", "skipped"}[o.State]
-	_, err := tx.exec("INSERT INTO attempt (job_no, seq, at, outcome, reply) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO "+
+	_, err := tx.Exec("INSERT INTO attempt (job_no, seq, at, outcome, reply) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO "+
 		"NOTHING",
 		o.JobNo, o.Seq, int64(now), outcome, o.Reason)
 	return err
 }
 
 // countOutcomes marks the sent ones, adds the sums to the job and completes it when it was the last batch.
-func (tx *Tx) countOutcomes(c *jobCount, now core.Instant) error {
-	if err := tx.markSent(c, now); err != nil {
+func countOutcomes(tx *db.Tx, c *jobCount, now core.Instant) error {
+	if err := noteSent(tx, c, now); err != nil {
 		return err
 	}
-	_, err := tx.exec(`UPDATE send_job SET sent = sent + ?1, failed = failed + ?2, skipped = skipped + ?3, ambiguous =
+	_, err := tx.Exec(`UPDATE send_job SET sent = sent + ?1, failed = failed + ?2, skipped = skipped + ?3, ambiguous =
 		ambiguous + ?4,
 		bounced = bounced + ?5, hard_bounced = hard_bounced + ?6, deferred = max(0, deferred + ?7),
 		gives_up_at = CASE WHEN deferred + ?7 > 0 THEN max(gives_up_at, ?8) ELSE 0 END WHERE no = ?9`,
@@ -170,7 +171,7 @@ func (tx *Tx) countOutcomes(c *jobCount, now core.Instant) error {
 	open := tx.Kept("campaigns").(*openJobs).left
 	open[c.no] -= c.sent + c.failed + c.skipped
 	if open[c.no] <= 0 {
-		open[c.no], err = tx.number("SELECT recipients - sent - failed - skipped FROM send_job WHERE no = ?", c.no)
+		open[c.no], err = tx.Number("SELECT recipients - sent - failed - skipped FROM send_job WHERE no = ?", c.no)
 		if err != nil {
 			return err
 		}
@@ -178,16 +179,16 @@ func (tx *Tx) countOutcomes(c *jobCount, now core.Instant) error {
 	switch {
 	case open[c.no] == 0:
 		delete(open, c.no)
-		return tx.finishJob(c.no, now)
+		return finishJob(tx, c.no, now)
 	case c.hard > 0:
-		return tx.judgeJob(c.no, now)
+		return judgeJob(tx, c.no, now)
 	}
 	return nil
 }
 
-// markSent marks the sent recipients of a job, those of a range of 63 in one statement: a statement costs more than a
+// noteSent marks the sent recipients of a job, those of a range of 63 in one statement: a statement costs more than a
 // row, and a list of them (IN) more than a mask.
-func (tx *Tx) markSent(c *jobCount, now core.Instant) error {
+func noteSent(tx *db.Tx, c *jobCount, now core.Instant) error {
 	slices.Sort(c.sentSeqs)
 	for seqs := c.sentSeqs; len(seqs) > 0; {
 		first, mask, n := seqs[0], int64(0), 0
@@ -195,10 +196,10 @@ func (tx *Tx) markSent(c *jobCount, now core.Instant) error {
 			mask |= 1 << (seqs[n] - first)
 			n++
 		}
-		done, err := tx.exec(markSent, int64(now), c.no, first, seqs[n-1], mask)
+		done, err := tx.Exec(markSent, int64(now), c.no, first, seqs[n-1], mask)
 		if err == nil && done < int64(n) {
 			var again int64
-			again, err = tx.exec(markSentDeferred, int64(now), c.no, first, seqs[n-1], mask)
+			again, err = tx.Exec(markSentDeferred, int64(now), c.no, first, seqs[n-1], mask)
 			done, c.deferred = done+again, c.deferred-again
 		}
 		if err != nil {

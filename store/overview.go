@@ -6,21 +6,23 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/schema"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
 )
 
 // Overview is what an operator wants to know at a glance.
 type Overview struct {
-	DaemonRuns bool          `json:"daemon_runs"`
-	Schema     int           `json:"schema"` // number of the newest migration
-	Disk       DiskState     `json:"disk"`
-	Outbox     OutboxState   `json:"outbox"`    // events for the send service
-	Endpoints  OutboxState   `json:"endpoints"` // events for endpoints of tenants, once for each
-	Mails      QueueState    `json:"mails"`     // confirmations, passwords: what is not part of a job
-	Jobs       []JobState    `json:"jobs"`      // not yet ended
-	JobCounts  []StatusCount `json:"job_counts"`
-	Restored   int64         `json:"restored_jobs"` // held because the file is a copy or was restored
-	Records    RecordCounts  `json:"records"`
-	Lists      []ListState   `json:"lists"`
+	DaemonRuns bool                `json:"daemon_runs"`
+	Schema     int                 `json:"schema"` // number of the newest migration
+	Disk       DiskState           `json:"disk"`
+	Outbox     tenants.OutboxState `json:"outbox"`    // events for the send service
+	Endpoints  tenants.OutboxState `json:"endpoints"` // events for endpoints of tenants, once for each
+	Mails      QueueState          `json:"mails"`     // confirmations, passwords: what is not part of a job
+	Jobs       []JobState          `json:"jobs"`      // not yet ended
+	JobCounts  []StatusCount       `json:"job_counts"`
+	Restored   int64               `json:"restored_jobs"` // held because the file is a copy or was restored
+	Records    RecordCounts        `json:"records"`
+	Lists      []tenants.ListState `json:"lists"`
 }
 
 // DiskState is the database's place. Sizes are in bytes.
@@ -76,7 +78,7 @@ const overviewJobs = 50
 
 // Overview reads the figures, each by itself. It returns core.ErrStorage, or an error of the file system.
 func (s *Store) Overview(ctx context.Context) (o Overview, err error) {
-	o.DaemonRuns, o.Schema = s.daemonRuns(), schema.Latest()
+	o.DaemonRuns, o.Schema = s.DaemonRuns(), schema.Latest()
 	if o.Disk, err = s.DiskState(); err != nil {
 		return o, err
 	}
@@ -90,7 +92,7 @@ func (s *Store) Overview(ctx context.Context) (o Overview, err error) {
 		return o, err
 	}
 	o.Jobs, o.JobCounts = []JobState{}, []StatusCount{}
-	err = s.all(ctx, &o.Jobs,
+	err = s.All(ctx, &o.Jobs,
 		`SELECT send_job.id, campaign_copy.name, status, due_at, recipients, sent, failed, skipped, `+deferral+`
 		FROM send_job JOIN campaign_copy INDEXED BY campaign_copy_head ON campaign_copy.id = send_job.copy_id
 		WHERE status IN ('running', 'pending') ORDER BY status DESC, due_at LIMIT +?`, overviewJobs)
@@ -103,18 +105,18 @@ func (s *Store) Overview(ctx context.Context) (o Overview, err error) {
 	if o.Restored, err = s.RestoredJobs(ctx); err != nil {
 		return o, err
 	}
-	err = s.get(ctx, &o.Records, `SELECT (SELECT count(*) FROM tenant WHERE deleted_at = 0) AS tenants,
+	err = s.Get(ctx, &o.Records, `SELECT (SELECT count(*) FROM tenant WHERE deleted_at = 0) AS tenants,
 		(SELECT count(*) FROM list WHERE deleted_at = 0) AS lists, (SELECT count(*) FROM user) AS users`)
 	if err != nil {
 		return o, err
 	}
-	o.Lists, err = s.largestLists(ctx, overviewLists)
+	o.Lists, err = s.LargestLists(ctx, overviewLists)
 	return o, err
 }
 
 // JobCounts counts the jobs by status. Its only error is core.ErrStorage.
 func (s *Store) JobCounts(ctx context.Context) (n []StatusCount, err error) {
-	err = s.all(ctx, &n, "SELECT status, count(*) AS count FROM send_job GROUP BY status ORDER BY status")
+	err = s.All(ctx, &n, "SELECT status, count(*) AS count FROM send_job GROUP BY status ORDER BY status")
 	return n, err
 }
 
@@ -134,7 +136,7 @@ type RecipientCounts struct {
 
 // RecipientCounts adds up the counts of the jobs. Its only error is core.ErrStorage.
 func (s *Store) RecipientCounts(ctx context.Context) (n RecipientCounts, err error) {
-	err = s.get(ctx, &n, `SELECT coalesce(sum(sent), 0) AS sent, coalesce(sum(failed), 0) AS failed,
+	err = s.Get(ctx, &n, `SELECT coalesce(sum(sent), 0) AS sent, coalesce(sum(failed), 0) AS failed,
 		coalesce(sum(skipped), 0) AS skipped,
 		coalesce(sum(ambiguous), 0) AS ambiguous, coalesce(sum(delivered), 0) AS delivered, coalesce(sum(bounced), 0) AS bounced,
 		coalesce(sum(complained), 0) AS complained, coalesce(sum(opened), 0) AS opened, coalesce(sum(clicked), 0) AS clicked,
@@ -144,11 +146,11 @@ func (s *Store) RecipientCounts(ctx context.Context) (n RecipientCounts, err err
 
 // MailQueue reads the counts of transactional mails. Its only error is core.ErrStorage.
 func (s *Store) MailQueue(ctx context.Context) (q QueueState, err error) {
-	err = s.get(ctx, &q, `SELECT m.n AS waiting, (SELECT count(*) FROM mail INDEXED BY mail_failed WHERE state =
-		`+sqlMailFailed+`)
+	err = s.Get(ctx, &q, `SELECT m.n AS waiting, (SELECT count(*) FROM mail INDEXED BY mail_failed WHERE state =
+		`+tenants.SQLMailFailed+`)
 		AS failed, coalesce((SELECT created_at FROM mail WHERE id = m.oldest), 0) AS oldest_at FROM (SELECT
 		count(*) AS n,
-		min(+id) AS oldest FROM mail INDEXED BY mail_due WHERE state = `+sqlMailQueued+`) AS m`)
+		min(+id) AS oldest FROM mail INDEXED BY mail_due WHERE state = `+tenants.SQLMailQueued+`) AS m`)
 	return q, err
 }
 
@@ -158,15 +160,15 @@ func (s *Store) DiskState() (d DiskState, err error) {
 	if err != nil {
 		return d, err
 	}
-	d.Database, d.WAL = fi.Size(), walSize(s.Path())
-	d.Free, d.Total, d.ReadOnly, err = diskOf(s.Path())
+	d.Database, d.WAL = fi.Size(), db.WalSize(s.Path())
+	d.Free, d.Total, d.ReadOnly, err = db.DiskOf(s.Path())
 	return d, err
 }
 
 // NewestChange is the instant of the newest entry of the audit trail; 0: there is none. A clock that shows an earlier
 // time is wrong, or was. Its only error is core.ErrStorage.
 func (s *Store) NewestChange(ctx context.Context) (at core.Instant, err error) {
-	err = s.get(ctx, &at,
+	err = s.Get(ctx, &at,
 		"SELECT coalesce(max(at), 0) FROM audit WHERE id > (SELECT coalesce(max(id), 0) - 100 FROM audit)")
 	return at, err
 }

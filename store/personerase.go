@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
 )
 
 // ErasePerson removes what ExportPerson reads, in one transaction, and returns the number of rows that it touched; 0:
@@ -18,7 +20,7 @@ func (s *Store) ErasePerson(ctx context.Context, p core.Person, actor string, no
 	err error,
 ) {
 	var seen personReach // found outside, for other writers wait while an operation runs
-	err = s.snapshotRead(ctx, func(r *Reader) (err error) {
+	err = s.SnapshotRead(ctx, func(r *db.Reader) (err error) {
 		seen, err = s.reach(r, p, &personReach{})
 		return err
 	})
@@ -29,7 +31,7 @@ func (s *Store) ErasePerson(ctx context.Context, p core.Person, actor string, no
 	if err != nil {
 		return 0, err
 	}
-	err = s.update(ctx, func(tx *Tx) error {
+	err = s.Update(ctx, func(tx *db.Tx) error {
 		at, err := s.reach(tx, p, &seen)
 		if err != nil {
 			return err
@@ -39,15 +41,15 @@ func (s *Store) ErasePerson(ctx context.Context, p core.Person, actor string, no
 			return err
 		}
 		rows = e.rows
-		tx.tell("person", Masked, nil)
-		return tx.audit(now, actor, "person.erase", p.TenantID, erasedHash(s.DB, at.key))
+		tx.Tell("person", db.Masked, nil)
+		return tx.Audit(now, actor, "person.erase", p.TenantID, tenants.ErasedHash(s.DB, at.key))
 	})
 	return rows, err
 }
 
 // erasing is one operation of ErasePerson.
 type erasing struct {
-	*Tx
+	*db.Tx
 	personReach
 	now   core.Instant
 	rows  int64
@@ -55,7 +57,7 @@ type erasing struct {
 }
 
 func (e *erasing) run() error {
-	e.departs()
+	e.Departs()
 	for _, step := range []func() error{e.keepBlocks, e.sendSide, e.memberSide, e.imports, e.account} {
 		if err := step(); err != nil {
 			return err
@@ -67,7 +69,7 @@ func (e *erasing) run() error {
 // do runs statements whose parameters are the same, and counts the rows.
 func (e *erasing) do(args []any, queries ...string) error {
 	for _, q := range queries {
-		n, err := e.exec(q, args...)
+		n, err := e.Exec(q, args...)
 		if err != nil {
 			return err
 		}
@@ -78,7 +80,7 @@ func (e *erasing) do(args []any, queries ...string) error {
 
 // doPairs is execPairs with the person's pairs, and counts what it has changed.
 func (e *erasing) doPairs(find, query string) error {
-	n, err := e.execPairs(e.pairs, find, query)
+	n, err := e.ExecPairs(e.pairs, find, query)
 	e.rows += n
 	return err
 }
@@ -98,7 +100,7 @@ func (e *erasing) keepBlocks() error {
 		TenantID string `db:"tenant_id"`
 		Kind     string `db:"kind"`
 	}
-	err = e.all(&kept,
+	err = e.All(&kept,
 		`SELECT tenant_id, 'disabled' AS kind FROM disabled WHERE email_key = ?1 AND (?2 = '' OR tenant_id IN (?2, ?4))
 		UNION SELECT tenant_id, kind FROM suppression INDEXED BY suppression_email WHERE email_key = ?1 AND
 		email_key > '' AND (?2 = '' OR tenant_id = ?2)
@@ -116,7 +118,7 @@ func (e *erasing) keepBlocks() error {
 		e.key, e.TenantID, e.pairs, also)
 	for _, k := range kept {
 		if err == nil {
-			err = e.keepErased(e.key, k.TenantID, k.Kind, e.now)
+			err = tenants.KeepErased(e.Tx, e.key, k.TenantID, k.Kind, e.now)
 		}
 	}
 	if err != nil {
@@ -137,9 +139,9 @@ func (e *erasing) knownElsewhere() (known bool, err error) {
 	if e.TenantID == "" {
 		return false, nil
 	}
-	pairs, err := e.idsOf(e.key, "")
+	pairs, err := idsOf(e.Tx, e.key, "")
 	if err == nil {
-		err = e.get(&known, `SELECT EXISTS (SELECT 1 FROM json_each(?1) AS p CROSS JOIN list AS l ON l.id = p.value->>0
+		err = e.Get(&known, `SELECT EXISTS (SELECT 1 FROM json_each(?1) AS p CROSS JOIN list AS l ON l.id = p.value->>0
 			WHERE l.tenant_id <> ?2 AND (EXISTS (SELECT 1 FROM subscription WHERE list_id = p.value->>0 AND id =
 			p.value->>1)
 				OR EXISTS (SELECT 1 FROM subscriber WHERE list_id = p.value->>0 AND id = p.value->>1)))`, pairs,
@@ -155,28 +157,28 @@ func (e *erasing) sendSide() error {
 		}
 	}
 	var gone []core.Subscriber
-	err := e.all(&gone, subscribersByPairs, e.pairs)
+	err := e.All(&gone, subscribersByPairs, e.pairs)
 	for i := range gone {
-		e.moved(gone[i].ListID, gone[i].Counted(), core.NotCounted)
+		tenants.Moved(e.Tx, gone[i].ListID, gone[i].Counted(), core.NotCounted)
 	}
 	if err != nil {
 		return err
 	}
-	return e.doPairs(pairsOf("subscriber", "id", ""), "DELETE FROM subscriber WHERE list_id = ? AND id = ?")
+	return e.doPairs(db.PairsOf("subscriber", "id", ""), "DELETE FROM subscriber WHERE list_id = ? AND id = ?")
 }
 
 // recipient empties a row of a job's recipients: it counts on, and no one can say any more who it was. Of the
 // subscriber's id so much is left as keeps the rows in the order that they are searched by.
 func (e *erasing) recipient(place personPlace) error {
 	var id, before string
-	err := e.get(&id, "SELECT subscriber_id FROM recipient WHERE job_no = ? AND seq = ?", place.jobNo, place.seq)
+	err := e.Get(&id, "SELECT subscriber_id FROM recipient WHERE job_no = ? AND seq = ?", place.jobNo, place.seq)
 	if errors.Is(err, core.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	err = e.get(&before, `SELECT subscriber_id FROM recipient WHERE job_no = ?1 AND seq = ?2 AND NOT EXISTS (
+	err = e.Get(&before, `SELECT subscriber_id FROM recipient WHERE job_no = ?1 AND seq = ?2 AND NOT EXISTS (
 		SELECT 1 FROM further_list INDEXED BY sqlite_autoindex_further_list_1 WHERE job_no = ?1 AND after_seq =
 		?2)`, place.jobNo, place.seq-1)
 	if err != nil && !errors.Is(err, core.ErrNotFound) {
@@ -200,7 +202,7 @@ func (e *erasing) recipient(place personPlace) error {
 
 func (e *erasing) memberSide() error {
 	var left []tenantSubscription
-	err := e.all(&left, "SELECT "+subscriptionColumns+", l.tenant_id"+personPairs+`subscription AS s ON s.list_id =
+	err := e.All(&left, "SELECT "+subscriptionColumns+", l.tenant_id"+personPairs+`subscription AS s ON s.list_id =
 		p.value->>0 AND s.id = p.value->>1
 		CROSS JOIN list AS l ON l.id = s.list_id WHERE s.status <> 'pending' OR s.generation > 1 OR s.means = 'left'`, e.pairs)
 	if err != nil {
@@ -209,7 +211,7 @@ func (e *erasing) memberSide() error {
 	if err := e.subscriptions(); err != nil {
 		return err
 	}
-	err = e.doPairs(pairsOf("consent", "subscription_id", ""), "DELETE FROM consent WHERE list_id = ? AND "+
+	err = e.doPairs(db.PairsOf("consent", "subscription_id", ""), "DELETE FROM consent WHERE list_id = ? AND "+
 		"subscription_id = ?")
 	if err == nil {
 		err = e.doPairs(`SELECT i.id AS a, p.value->>1 AS b FROM json_each(?1) AS p CROSS JOIN import_job AS i
@@ -218,7 +220,7 @@ func (e *erasing) memberSide() error {
 			"subscription_id = ?")
 	}
 	if err == nil {
-		err = e.do([]any{jsonOf(e.tokens)}, "DELETE FROM confirm_token WHERE id IN (SELECT value FROM json_each(?))")
+		err = e.do([]any{db.JsonOf(e.tokens)}, "DELETE FROM confirm_token WHERE id IN (SELECT value FROM json_each(?))")
 	}
 	told := make(core.Strings, len(left))
 	for i := range left {
@@ -236,10 +238,10 @@ func (e *erasing) memberSide() error {
 		return err
 	}
 	return e.do([]any{e.key, e.TenantID},
-		"DELETE FROM mail INDEXED BY mail_email WHERE email_key = ?1 AND state != "+sqlMailLeftOut+" AND list_id "+
+		"DELETE FROM mail INDEXED BY mail_email WHERE email_key = ?1 AND state != "+tenants.SQLMailLeftOut+" AND list_id "+
 			"<> '' AND "+
 			"(?2 = '' OR tenant_id = ?2)",
-		"DELETE FROM mail INDEXED BY mail_left_out WHERE email_key = ?1 AND state = "+sqlMailLeftOut+" AND "+
+		"DELETE FROM mail INDEXED BY mail_left_out WHERE email_key = ?1 AND state = "+tenants.SQLMailLeftOut+" AND "+
 			"list_id <> '' AND "+
 			"(?2 = '' OR tenant_id = ?2)",
 		"DELETE FROM throttle WHERE key = 'unsubscribe-token:' || ?1")
@@ -253,17 +255,17 @@ func (e *erasing) removeEvents(told core.Strings) error {
 			Dead       bool   `db:"dead"`
 			Bytes      int64  `db:"bytes"`
 		}
-		err := e.all(&gone, `DELETE FROM outbox WHERE id = CAST(?1 AS INTEGER)
+		err := e.All(&gone, `DELETE FROM outbox WHERE id = CAST(?1 AS INTEGER)
 			AND NOT (event_type = 'subscription.unsubscribed' AND dead_at = 0 AND (endpoint_id <> '' OR ?3)
 				AND subscription_id NOT IN (SELECT value FROM json_each(?2)))
 			RETURNING endpoint_id, dead_at > 0 AS dead, octet_length(body) AS bytes`,
-			id, told.Column(), e.store.Options().SendElsewhere)
+			id, told.Column(), e.Store.Options().SendElsewhere)
 		if err != nil {
 			return err
 		}
 		for _, g := range gone {
 			if !g.Dead {
-				e.waitsNoMore(g.EndpointID, g.Bytes)
+				tenants.WaitsNoMore(e.Tx, g.EndpointID, g.Bytes)
 			}
 		}
 		e.rows += int64(len(gone))
@@ -274,36 +276,36 @@ func (e *erasing) removeEvents(told core.Strings) error {
 // subscriptions removes those of the person.
 func (e *erasing) subscriptions() error {
 	var gone []core.Subscription
-	err := e.all(&gone, "SELECT s.list_id, s.status"+personPairs+`subscription AS s ON s.list_id = p.value->>0
+	err := e.All(&gone, "SELECT s.list_id, s.status"+personPairs+`subscription AS s ON s.list_id = p.value->>0
 		AND s.id = p.value->>1`, e.pairs)
 	for i := range gone {
-		e.moved(gone[i].ListID, core.CountedSubscription(gone[i].Status), core.NotCounted)
+		tenants.Moved(e.Tx, gone[i].ListID, core.CountedSubscription(gone[i].Status), core.NotCounted)
 	}
 	if err != nil {
 		return err
 	}
-	return e.doPairs(pairsOf("subscription", "id", ""), "DELETE FROM subscription WHERE list_id = ? AND id = ?")
+	return e.doPairs(db.PairsOf("subscription", "id", ""), "DELETE FROM subscription WHERE list_id = ? AND id = ?")
 }
 
 // tellOthers lets a tenant's receivers, and a send service elsewhere, know that a subscription has ended, whatever they
 // were told before.
 func (e *erasing) tellOthers(sub *tenantSubscription) error {
-	at, err := e.stamp(sub.ListID, e.now)
+	at, err := stamp(e.Tx, sub.ListID, e.now)
 	if err != nil {
 		return err
 	}
 	sub.Status, sub.Preferences = core.SubscriptionUnsubscribed, core.NoPreferences
 	change := core.Change{EventType: core.EventUnsubscribed, OccurredAt: max(at, sub.EventAt+1)}
-	event := eventOf(sub.TenantID, &sub.Subscription, &change)
-	if err := e.leftAt(e.key, sub.TenantID, change.OccurredAt); err != nil {
+	event := tenants.EventOf(sub.TenantID, &sub.Subscription, &change)
+	if err := tenants.LeftAt(e.Tx, e.key, sub.TenantID, change.OccurredAt); err != nil {
 		return err
 	}
-	if e.store.Options().SendElsewhere {
-		if err := e.putEvent(event, "", e.now); err != nil {
+	if e.Store.Options().SendElsewhere {
+		if err := tenants.PutEvent(e.Tx, event, "", e.now); err != nil {
 			return err
 		}
 	}
-	return e.addToEndpoints(event, e.now)
+	return tenants.AddToEndpoints(e.Tx, event, e.now)
 }
 
 // account removes the user with all that refers to it.
@@ -312,8 +314,8 @@ func (e *erasing) account() error {
 		return nil
 	}
 	err := e.do([]any{e.key},
-		"DELETE FROM mail INDEXED BY mail_email WHERE email_key = ? AND state != "+sqlMailLeftOut+" AND list_id = ''",
-		"DELETE FROM mail INDEXED BY mail_left_out WHERE email_key = ? AND state = "+sqlMailLeftOut+" AND list_id = ''",
+		"DELETE FROM mail INDEXED BY mail_email WHERE email_key = ? AND state != "+tenants.SQLMailLeftOut+" AND list_id = ''",
+		"DELETE FROM mail INDEXED BY mail_left_out WHERE email_key = ? AND state = "+tenants.SQLMailLeftOut+" AND list_id = ''",
 		"DELETE FROM throttle WHERE key IN ('login ' || ?1, 'forgot ' || ?1, 'verify ' || ?1, 'change ' || ?1, "+
 			"'change-to ' || ?1, 'invited ' || ?1)",
 		"DELETE FROM throttle WHERE key > 'login ' || ?1 || ' ' AND key < 'login ' || ?1 || '!'",
@@ -324,7 +326,7 @@ func (e *erasing) account() error {
 	if err != nil || e.userID == "" {
 		return err
 	}
-	e.kick(TopicIdentity)
+	e.Kick(db.TopicIdentity)
 	return e.do([]any{e.userID},
 		"DELETE FROM code WHERE user_id = ?",
 		"DELETE FROM family WHERE user_id = ? AND user_id <> ''",

@@ -5,6 +5,10 @@ import (
 	"errors"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/devices"
+	"newsletterd/store/identity"
+	"newsletterd/store/tenants"
 )
 
 // personReach is where a person's rows are.
@@ -37,13 +41,13 @@ const (
 
 // reach finds a person's rows, in tables without an index on them by a scan; what was seen before is taken over from
 // there.
-func (s *Store) reach(r querier, p core.Person, seen *personReach) (at personReach, err error) {
+func (s *Store) reach(r db.Querier, p core.Person, seen *personReach) (at personReach, err error) {
 	at = personReach{Person: p, key: p.Email.Key(), settled: map[int64]bool{}, tokens: seen.tokens, events: seen.events}
 	if at.pairs, err = idsAmong(s.DB, r, at.key, p.TenantID); err != nil {
 		return at, err
 	}
 	if p.Account {
-		err = r.get(&at.userID, "SELECT id FROM user WHERE email_key = ?", at.key)
+		err = r.Get(&at.userID, "SELECT id FROM user WHERE email_key = ?", at.key)
 		if err != nil && !errors.Is(err, core.ErrNotFound) {
 			return at, err
 		}
@@ -55,7 +59,7 @@ func (s *Store) reach(r querier, p core.Person, seen *personReach) (at personRea
 		Settled      bool   `db:"settled"`
 		SubscriberID string `db:"subscriber_id"`
 	}
-	if err := r.all(&jobs, personJobs, at.pairs); err != nil {
+	if err := r.All(&jobs, personJobs, at.pairs); err != nil {
 		return at, err
 	}
 	for _, j := range jobs {
@@ -78,12 +82,12 @@ func (s *Store) reach(r querier, p core.Person, seen *personReach) (at personRea
 	}
 	var tokens, events []string
 	err = errors.Join(
-		r.all(&tokens, "SELECT id FROM confirm_token WHERE id > ?2 AND (list_id, "+
+		r.All(&tokens, "SELECT id FROM confirm_token WHERE id > ?2 AND (list_id, "+
 			"subscription_id)"+pairsIn+" ORDER BY id", at.pairs, seen.token),
-		r.get(&at.token, "SELECT coalesce(max(id), '') FROM confirm_token"),
-		r.all(&events, "SELECT CAST(id AS TEXT) FROM outbox WHERE id > ?2 AND (list_id, "+
+		r.Get(&at.token, "SELECT coalesce(max(id), '') FROM confirm_token"),
+		r.All(&events, "SELECT CAST(id AS TEXT) FROM outbox WHERE id > ?2 AND (list_id, "+
 			"subscription_id)"+pairsIn+" ORDER BY id", at.pairs, seen.event),
-		r.get(&at.event, "SELECT coalesce(max(id), 0) FROM outbox"))
+		r.Get(&at.event, "SELECT coalesce(max(id), 0) FROM outbox"))
 	at.tokens, at.events = append(at.tokens, tokens...), append(at.events, events...)
 	return at, err
 }
@@ -102,7 +106,7 @@ func (s *Store) ExportPerson(ctx context.Context, p core.Person) (d core.PersonD
 		Events: []core.PersonEvent{},
 		Audit:  []core.PersonAudit{}, Invitations: []core.Invitation{},
 	}
-	err = s.snapshotRead(ctx, func(r *Reader) error {
+	err = s.SnapshotRead(ctx, func(r *db.Reader) error {
 		at, err := s.reach(r, p, &personReach{})
 		if err != nil {
 			return err
@@ -113,7 +117,7 @@ func (s *Store) ExportPerson(ctx context.Context, p core.Person) (d core.PersonD
 			}
 		}
 		if p.Account {
-			if err := r.all(&d.Invitations, "SELECT "+invitationColumns+" FROM invitation WHERE email_key = ? ORDER BY id",
+			if err := r.All(&d.Invitations, "SELECT "+identity.InvitationColumns+" FROM invitation WHERE email_key = ? ORDER BY id",
 				p.Email.Key()); err != nil {
 				return err
 			}
@@ -133,9 +137,9 @@ type readInto struct {
 	args  []any
 }
 
-func (r *Reader) each(reads []readInto) error {
+func each(r *db.Reader, reads []readInto) error {
 	for _, read := range reads {
-		if err := r.all(read.dest, read.query, read.args...); err != nil {
+		if err := r.All(read.dest, read.query, read.args...); err != nil {
 			return err
 		}
 	}
@@ -143,7 +147,7 @@ func (r *Reader) each(reads []readInto) error {
 }
 
 // account reads what the user owns.
-func (at *personReach) account(r *Reader) (*core.AccountData, error) {
+func (at *personReach) account(r *db.Reader) (*core.AccountData, error) {
 	id := []any{at.userID}
 	a := &core.AccountData{
 		Browsers: []core.Browser{}, SignIns: []core.ClientSignIn{}, Allowances: []core.Allowance{},
@@ -152,18 +156,18 @@ func (at *personReach) account(r *Reader) (*core.AccountData, error) {
 		Devices: []core.Device{}, Agents: []core.Agent{}, Models: []core.Model{}, Shares: []core.Share{},
 		SharedWith: []core.Share{}, Clients: []core.Client{},
 	}
-	if err := r.get(&a.User, "SELECT "+userColumns+" FROM user WHERE id = ?", at.userID); err != nil {
+	if err := r.Get(&a.User, "SELECT "+identity.UserColumns+" FROM user WHERE id = ?", at.userID); err != nil {
 		return nil, err
 	}
-	if err := r.get(&a.Factor, secondFactor, at.userID); err != nil && !errors.Is(err, core.ErrNotFound) {
+	if err := r.Get(&a.Factor, identity.SecondFactor, at.userID); err != nil && !errors.Is(err, core.ErrNotFound) {
 		return nil, err
 	}
 	a.User.Roles = []core.Role{}
-	const share = "SELECT " + shareColumns + " FROM share s JOIN model m ON m.no = s.model_no WHERE "
-	return a, r.each([]readInto{
+	const share = "SELECT " + devices.ShareColumns + " FROM share s JOIN model m ON m.no = s.model_no WHERE "
+	return a, each(r, []readInto{
 		{&a.User.Roles, "SELECT role, tenant_id, pending FROM role WHERE user_id = ? ORDER BY role, tenant_id", id},
-		{&a.Browsers, "SELECT " + browserColumns + " FROM browser b WHERE b.user_id = ? ORDER BY b.auth_at", id},
-		{&a.SignIns, "SELECT " + familyColumns + `, coalesce(c.name, f.client_id) AS client_name FROM family f LEFT
+		{&a.Browsers, "SELECT " + identity.BrowserColumns + " FROM browser b WHERE b.user_id = ? ORDER BY b.auth_at", id},
+		{&a.SignIns, "SELECT " + identity.FamilyColumns + `, coalesce(c.name, f.client_id) AS client_name FROM family f LEFT
 			JOIN client c ON c.id = f.client_id
 			WHERE f.user_id = ? ORDER BY f.created_at`, id},
 		{
@@ -173,15 +177,15 @@ func (at *personReach) account(r *Reader) (*core.AccountData, error) {
 		},
 		{&a.Known, "SELECT key, used_at FROM known_device WHERE user_id = ? ORDER BY used_at", id},
 		{&a.Change, "SELECT email, created_at, expires_at FROM email_change WHERE user_id = ?", id},
-		{&a.Passkeys, "SELECT " + passkeyTable.columns + " FROM passkey WHERE user_id = ? ORDER BY created_at, id", id},
-		{&a.Devices, "SELECT " + deviceColumns + " FROM device WHERE owner_id = ? ORDER BY id", id},
-		{&a.Agents, "SELECT " + agentColumns + " FROM agent WHERE owner_id = ? ORDER BY id", id},
-		{&a.Models, "SELECT " + modelColumns + " FROM model m WHERE m.owner_id = ? ORDER BY m.no", id},
+		{&a.Passkeys, "SELECT " + identity.PasskeyTable.Columns + " FROM passkey WHERE user_id = ? ORDER BY created_at, id", id},
+		{&a.Devices, "SELECT " + devices.DeviceColumns + " FROM device WHERE owner_id = ? ORDER BY id", id},
+		{&a.Agents, "SELECT " + devices.AgentColumns + " FROM agent WHERE owner_id = ? ORDER BY id", id},
+		{&a.Models, "SELECT " + devices.ModelColumns + " FROM model m WHERE m.owner_id = ? ORDER BY m.no", id},
 		{&a.Shares, share + "m.owner_id = ? ORDER BY s.id", id},
 		{&a.SharedWith, share + "s.user_id = ?1 AND s.user_id <> '' OR s.email_key = ?2 AND s.email_key <> '' ORDER " +
 			"BY s.id", []any{at.userID, at.key}},
-		{&a.Clients, selectClients + "created_by = 'user:' || ? AND created_by <> '' AND deleted_at = 0 ORDER BY id", id},
-		{&a.Endpoints, "SELECT " + endpointColumns + " FROM webhook_endpoint WHERE created_by = 'user:' || ? AND " +
+		{&a.Clients, identity.SelectClients + "created_by = 'user:' || ? AND created_by <> '' AND deleted_at = 0 ORDER BY id", id},
+		{&a.Endpoints, "SELECT " + tenants.EndpointColumns + " FROM webhook_endpoint WHERE created_by = 'user:' || ? AND " +
 			"created_by <> '' ORDER BY id", id},
 	})
 }
@@ -189,9 +193,9 @@ func (at *personReach) account(r *Reader) (*core.AccountData, error) {
 const personPairs = " FROM json_each(?1) AS p CROSS JOIN "
 
 // newsletter reads what the member side holds.
-func (at *personReach) newsletter(r *Reader, d *core.PersonData) error {
+func (at *personReach) newsletter(r *db.Reader, d *core.PersonData) error {
 	pairs, tenant := []any{at.pairs}, []any{at.key, at.TenantID}
-	err := r.each([]readInto{
+	err := each(r, []readInto{
 		{&d.Subscriptions, "SELECT " + subscriptionColumns + ", s.means AS proved, s.changed_at AS status_at, " +
 			"s.generation AS gen, l.tenant_id, l.name AS list_name" +
 			personPairs + "subscription AS s ON s.list_id = p.value->>0 AND s.id = p.value->>1 CROSS JOIN list AS l " +
@@ -200,10 +204,10 @@ func (at *personReach) newsletter(r *Reader, d *core.PersonData) error {
 			&d.Requests,
 			"SELECT list_id, email, preferences, source, remote, user_agent, evidence, created_at FROM confirm_token" +
 				" WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id",
-			[]any{jsonOf(at.tokens)},
+			[]any{db.JsonOf(at.tokens)},
 		},
 		{&d.Events, "SELECT list_id, event_type, occurred_at FROM outbox" +
-			" WHERE id IN (SELECT CAST(value AS INTEGER) FROM json_each(?)) ORDER BY id", []any{jsonOf(at.events)}},
+			" WHERE id IN (SELECT CAST(value AS INTEGER) FROM json_each(?)) ORDER BY id", []any{db.JsonOf(at.events)}},
 		{&d.Blocks, `SELECT 'disabled' AS kind, tenant_id, reason, disabled_by, 0 AS pending, created_at FROM disabled
 			WHERE email_key = ?1 AND (?2 = '' OR tenant_id IN ('', ?2))
 			UNION ALL SELECT kind, tenant_id, reason, '', 0, created_at FROM suppression
@@ -215,8 +219,8 @@ func (at *personReach) newsletter(r *Reader, d *core.PersonData) error {
 			(?2 = '' OR tenant_id = ?2) ORDER BY said_at, list_id`, tenant},
 		{
 			&d.Mails, `SELECT kind, tenant_id, list_id, email, created_at, finished_at FROM mail
-			INDEXED BY mail_email WHERE email_key = ?1 AND state != ` + sqlMailLeftOut + ` AND state IN (` +
-				sqlMailQueued + `, ` + sqlMailSent + `, ` + sqlMailFailed + `) AND
+			INDEXED BY mail_email WHERE email_key = ?1 AND state != ` + tenants.SQLMailLeftOut + ` AND state IN (` +
+				tenants.SQLMailQueued + `, ` + tenants.SQLMailSent + `, ` + tenants.SQLMailFailed + `) AND
 			(list_id = '' AND ?3 OR list_id <> '' AND (?2 = '' OR tenant_id = ?2)) ORDER BY id`,
 			append(tenant, at.userID != ""),
 		},
@@ -225,24 +229,24 @@ func (at *personReach) newsletter(r *Reader, d *core.PersonData) error {
 		sub := &d.Subscriptions[i]
 		sub.Consents = []core.Consent{}
 		if err == nil {
-			err = r.all(&sub.Consents, selectConsents, sub.ListID, sub.ID)
+			err = r.All(&sub.Consents, selectConsents, sub.ListID, sub.ID)
 			dateConsents(sub.Consents)
 		}
 		if err == nil {
-			err = r.all(&sub.Replaced, "SELECT import_id, fields FROM import_before WHERE subscription_id = ?2 AND import_id IN "+
+			err = r.All(&sub.Replaced, "SELECT import_id, fields FROM import_before WHERE subscription_id = ?2 AND import_id IN "+
 				"(SELECT id FROM import_job WHERE list_id = ?1) ORDER BY import_id", sub.ListID, sub.ID)
 		}
 	}
 	if err == nil && at.userID != "" {
-		err = r.all(&d.Audit, "SELECT at, actor, action, tenant_id, object, iif(actor = 'user:' || ?1, origin, '') AS "+
+		err = r.All(&d.Audit, "SELECT at, actor, action, tenant_id, object, iif(actor = 'user:' || ?1, origin, '') AS "+
 			"origin FROM audit WHERE actor = 'user:' || ?1 OR object = ?1 ORDER BY id", at.userID)
 	}
 	return err
 }
 
 // sending reads what the send side holds.
-func (at *personReach) sending(r *Reader, d *core.PersonData) error {
-	err := r.all(&d.Subscribers,
+func (at *personReach) sending(r *db.Reader, d *core.PersonData) error {
+	err := r.All(&d.Subscribers,
 		"SELECT list_id, email, word, word_at, block, block_at, preferences, soft_bounces, created_at"+
 			personPairs+"subscriber ON list_id = p.value->>0 AND subscriber.id = p.value->>1 ORDER BY created_at",
 		at.pairs)
@@ -250,7 +254,7 @@ func (at *personReach) sending(r *Reader, d *core.PersonData) error {
 		m, reports := core.PersonMailing{Attempts: []core.PersonAttempt{}, Opened: []core.PersonOpening{}},
 			[]core.PersonReport{}
 		if err == nil {
-			err = r.get(&m, `SELECT r.job_no, r.seq, j.id AS job_id, j.tenant_id, `+reachedList+` AS list_id, c.subject, r.state,
+			err = r.Get(&m, `SELECT r.job_no, r.seq, j.id AS job_id, j.tenant_id, `+reachedList+` AS list_id, c.subject, r.state,
 				r.tries, r.finished_at, r.reason, r.marks
 				FROM recipient r JOIN send_job j ON j.no = r.job_no JOIN campaign_copy c INDEXED BY campaign_copy_head ON c.id =
 				j.copy_id WHERE r.job_no = ? AND r.seq = ?`, place.jobNo, place.seq)
@@ -260,14 +264,14 @@ func (at *personReach) sending(r *Reader, d *core.PersonData) error {
 			continue
 		}
 		if err == nil {
-			err = r.all(&m.Attempts, "SELECT at, outcome, reply FROM attempt WHERE job_no = ? AND seq = ? ORDER BY at",
+			err = r.All(&m.Attempts, "SELECT at, outcome, reply FROM attempt WHERE job_no = ? AND seq = ? ORDER BY at",
 				place.jobNo, place.seq)
 		}
 		if err == nil {
-			err = r.all(&m.Opened, selectEngagements, place.jobNo, place.seq)
+			err = r.All(&m.Opened, selectEngagements, place.jobNo, place.seq)
 		}
 		if err == nil {
-			err = r.all(&reports, selectReports+"WHERE job_no = ? AND seq = ? AND job_no > 0 ORDER BY id", place.jobNo,
+			err = r.All(&reports, selectReports+"WHERE job_no = ? AND seq = ? AND job_no > 0 ORDER BY id", place.jobNo,
 				place.seq)
 		}
 		d.Reports = append(d.Reports, reports...)
@@ -278,7 +282,7 @@ func (at *personReach) sending(r *Reader, d *core.PersonData) error {
 		return err
 	}
 	var reports []core.PersonReport
-	err = r.all(&reports, selectReports+"INDEXED BY provider_event_stranger WHERE job_no = 0 AND email_key = ?1 "+
+	err = r.All(&reports, selectReports+"INDEXED BY provider_event_stranger WHERE job_no = 0 AND email_key = ?1 "+
 		"AND (?2 = '' OR tenant_id = ?2) ORDER BY id", at.key, at.TenantID)
 	d.Reports = append(d.Reports, reports...)
 	return err

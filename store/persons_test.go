@@ -9,6 +9,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/store"
 	"newsletterd/store/storetest"
+	"newsletterd/store/tenants"
 )
 
 const annKey = "ann@example.org"
@@ -267,7 +268,7 @@ func TestErasedAddressStaysBlocked(t *testing.T) {
 		ID: core.NewID(), Type: core.EventActivated, TenantID: n.TenantID, ListID: n.ListID, OccurredAt: now0 + 4000,
 		Subscriber: core.EventSubscriber{ID: core.NewID(), Email: email, Status: "active"},
 	}
-	if err := n.ApplyEvent(ctx, store.Nonce{ClientID: "c", Nonce: "nonce-0000000001"}, event, now0+4000); err != nil {
+	if err := n.ApplyEvent(ctx, tenants.Nonce{ClientID: "c", Nonce: "nonce-0000000001"}, event, now0+4000); err != nil {
 		t.Fatal(err)
 	}
 	if sub, err := n.Subscriber(ctx, n.ListID, email); err != nil || sub.Mailable() {
@@ -320,7 +321,7 @@ func TestEndpointLogHoldsNoAddress(t *testing.T) {
 	n.Active(n.ListID, annKey)
 	events, err := n.DueEvents(t.Context(), e.ID, now0, 1)
 	n.Must(err)
-	n.Must(n.FinishEvents(t.Context(), []store.EventResult{{
+	n.Must(n.FinishEvents(t.Context(), []tenants.EventResult{{
 		Event: &events[0], Dead: true, Gone: true, Status: 410,
 		Reason: "HTTP 410 no Ann@Example.org here",
 	}}, now0+1))
@@ -346,7 +347,7 @@ func TestErasedIsToldToEndpoints(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	left, err := n.OutboxEvents(t.Context(), store.OutboxFilter{}, 0, 10)
+	left, err := n.OutboxEvents(t.Context(), tenants.OutboxFilter{}, 0, 10)
 	n.Must(err)
 	if len(left) != 1 || left[0].EndpointID != mine || left[0].EventType != core.EventUnsubscribed ||
 		left[0].OccurredAt <= now0 ||
@@ -362,7 +363,7 @@ func TestErasedComesBackBehindItsLeaving(t *testing.T) {
 	n.At(now0+1000).Active(n.ListID, annKey)
 	n.Must(n.ErasePerson(t.Context(), core.Person{Email: annKey}, "command", now0))
 	n.At(now0+10).Active(n.ListID, annKey)
-	told, err := n.OutboxEvents(t.Context(), store.OutboxFilter{EndpointID: e.ID}, 0, 10)
+	told, err := n.OutboxEvents(t.Context(), tenants.OutboxFilter{EndpointID: e.ID}, 0, 10)
 	n.Must(err)
 	if len(told) != 2 || told[0].EventType != core.EventUnsubscribed || told[1].OccurredAt <= told[0].OccurredAt {
 		t.Errorf("%+v", told)

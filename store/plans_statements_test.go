@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/jmoiron/sqlx"
+
+	"newsletterd/store/db"
 )
 
 // growing are the tables that hold a row for each person, mail or event, and those that workers look into all the time.
@@ -94,7 +96,7 @@ func TestPlansDependOnNoStatistics(t *testing.T) {
 	}
 	for i := range states {
 		path := filepath.Join(t.TempDir(), "plans.db")
-		must(t, testOpen(t, path, Daemon).Close())
+		must(t, testOpen(t, path, db.Daemon).Close())
 		db, err := sqlx.Open("sqlite", "file:"+path)
 		must(t, err)
 		defer db.Close()

@@ -4,12 +4,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"newsletterd/store/db"
 )
 
 // The statements of the send path that run per mail, per batch or per kick find their rows by an index, whatever SQLite
 // has noted of the tables.
 func TestSendPathScansNothing(t *testing.T) {
-	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
+	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
 	queries := []string{
 		"SELECT " + skipReasonIndex + claimFrom + "AND r.seq = ?5",
 		"SELECT coalesce(min(due_at), 0) FROM send_job WHERE status = 'pending'",

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
 )
 
 // reportStep is how many reports one operation takes in.
@@ -16,9 +17,9 @@ const reportStep = 200
 func (s *Store) ApplyReports(ctx context.Context, reports []core.ProviderReport, now core.Instant) error {
 	for len(reports) > 0 {
 		n := min(len(reports), reportStep)
-		err := s.update(ctx, func(tx *Tx) error {
+		err := s.Update(ctx, func(tx *db.Tx) error {
 			for i := range reports[:n] {
-				if err := tx.applyReport(reports[i], now); err != nil {
+				if err := applyReport(tx, reports[i], now); err != nil {
 					return err
 				}
 			}
@@ -32,12 +33,12 @@ func (s *Store) ApplyReports(ctx context.Context, reports []core.ProviderReport,
 	return nil
 }
 
-var insertReport = insertInto("provider_event",
+var insertReport = db.InsertInto("provider_event",
 	`provider, event_key, tenant_id, message_id, event_type, bounce_type, email_key,
 	occurred_at, received_at, job_no, seq`) + " ON CONFLICT (provider, event_key) DO NOTHING"
 
-func (tx *Tx) applyReport(r core.ProviderReport, now core.Instant) error {
-	to, err := tx.recipientOf(&r, now)
+func applyReport(tx *db.Tx, r core.ProviderReport, now core.Instant) error {
+	to, err := recipientOf(tx, &r, now)
 	if err != nil {
 		return err
 	}
@@ -45,43 +46,43 @@ func (tx *Tx) applyReport(r core.ProviderReport, now core.Instant) error {
 	m := core.MarkOf(e.Effect())
 	engaged, named := m == core.MarkOpened || m == core.MarkClicked, true
 	if engaged {
-		if named, err = tx.mayNameEngaged(&r); err != nil {
+		if named, err = mayNameEngaged(tx, &r); err != nil {
 			return err
 		}
 		if !named {
 			r.Seq, e.Email = 0, ""
 		}
 	}
-	n, err := tx.exec(insertReport,
+	n, err := tx.Exec(insertReport,
 		r.Provider, r.Key, e.TenantID, e.MessageID, e.Type, e.BounceType, e.Email.Key(), int64(e.OccurredAt),
 		int64(now), r.JobNo, r.Seq)
 	if err != nil || n == 0 || e.TenantID == "" {
 		return err
 	}
 	if r.Unsubscribe {
-		return tx.leaveByProvider(&r, to, now)
+		return leaveByProvider(tx, &r, to, now)
 	}
-	if err := tx.applyEffect(&r, now); err != nil || r.JobNo == 0 {
+	if err := applyEffect(tx, &r, now); err != nil || r.JobNo == 0 {
 		return err
 	}
 	switch {
 	case engaged && named:
-		return tx.markReported(r.JobNo, r.Seq, m, !r.ByMachine, e.OccurredAt)
+		return markReported(tx, r.JobNo, r.Seq, m, !r.ByMachine, e.OccurredAt)
 	case engaged: // the provider has put its own pixel and links into the mail, and can't be told from ours
 		return nil
 	}
-	first, err := tx.mark(r.JobNo, r.Seq, m)
+	first, err := mark(tx, r.JobNo, r.Seq, m)
 	if err != nil || !first {
 		return err
 	}
 	switch e.Effect() {
 	case core.HardBounce:
-		if _, err := tx.exec("UPDATE send_job SET hard_bounced = hard_bounced + 1 WHERE no = ?", r.JobNo); err != nil {
+		if _, err := tx.Exec("UPDATE send_job SET hard_bounced = hard_bounced + 1 WHERE no = ?", r.JobNo); err != nil {
 			return err
 		}
-		return tx.judgeJob(r.JobNo, now)
+		return judgeJob(tx, r.JobNo, now)
 	case core.Complaint:
-		return tx.judgeJob(r.JobNo, now)
+		return judgeJob(tx, r.JobNo, now)
 	}
 	return nil
 }
@@ -95,16 +96,16 @@ type sentTo struct {
 
 // recipientOf looks the recipient up and settles whose the report is. A mail of another tenant than the one that the
 // provider names is as good as unknown; where the provider names no address, the recipient's is meant.
-func (tx *Tx) recipientOf(r *core.ProviderReport, now core.Instant) (to sentTo, err error) {
+func recipientOf(tx *db.Tx, r *core.ProviderReport, now core.Instant) (to sentTo, err error) {
 	if r.JobNo == 0 {
-		if err := tx.recipientByQueueID(r); err != nil {
+		if err := recipientByQueueID(tx, r); err != nil {
 			return to, err
 		}
 	}
 	if r.JobNo == 0 {
-		return to, tx.guessRecipient(r, &to, now)
+		return to, guessRecipient(tx, r, &to, now)
 	}
-	err = tx.get(&to,
+	err = tx.Get(&to,
 		`SELECT j.tenant_id, `+reachedList+` AS list_id, r.email_key FROM recipient AS r CROSS JOIN send_job AS
 			j ON j.no = r.job_no
 		WHERE r.job_no = ? AND r.seq = ?`, r.JobNo, r.Seq)
@@ -127,12 +128,12 @@ func (tx *Tx) recipientOf(r *core.ProviderReport, now core.Instant) (to sentTo, 
 }
 
 // recipientByQueueID looks for the mail that the provider called so in its reply to it.
-func (tx *Tx) recipientByQueueID(r *core.ProviderReport) error {
+func recipientByQueueID(tx *db.Tx, r *core.ProviderReport) error {
 	var found struct {
 		JobNo int64 `db:"job_no"`
 		Seq   int64 `db:"seq"`
 	}
-	err := tx.get(&found, "SELECT job_no, seq FROM queue_id WHERE id = ?", r.Event.MessageID)
+	err := tx.Get(&found, "SELECT job_no, seq FROM queue_id WHERE id = ?", r.Event.MessageID)
 	if errors.Is(err, core.ErrNotFound) {
 		return nil
 	}
@@ -141,13 +142,13 @@ func (tx *Tx) recipientByQueueID(r *core.ProviderReport) error {
 }
 
 // applyEffect is what a report means for the address. A mail is doubted once, however often it is reported.
-func (tx *Tx) applyEffect(r *core.ProviderReport, now core.Instant) error {
+func applyEffect(tx *db.Tx, r *core.ProviderReport, now core.Instant) error {
 	e, effect := &r.Event, r.Effect()
 	switch effect {
 	case "", core.Open, core.Click:
 		return nil
 	case core.DoubtfulBounce:
-		again, err := tx.number("SELECT count(*) FROM recipient WHERE job_no = ? AND seq = ? AND marks & ? <> 0",
+		again, err := tx.Number("SELECT count(*) FROM recipient WHERE job_no = ? AND seq = ? AND marks & ? <> 0",
 			r.JobNo, r.Seq, int(core.MarkBounced))
 		if err != nil {
 			return err
@@ -156,18 +157,18 @@ func (tx *Tx) applyEffect(r *core.ProviderReport, now core.Instant) error {
 			effect = core.SoftBounce
 		}
 	}
-	known, err := tx.report(e.TenantID, e.Email.Key(), effect, e.OccurredAt, now)
+	known, err := report(tx, e.TenantID, e.Email.Key(), effect, e.OccurredAt, now)
 	if err != nil || !known {
 		return err
 	}
 	switch effect {
 	case core.Complaint:
-		if err := tx.addDisableRequest(e, now); err != nil {
+		if err := addDisableRequest(tx, e, now); err != nil {
 			return err
 		}
-		return tx.suppress(e.TenantID, e.Email.Key(), core.StatusComplaint, providerWord, now)
+		return suppress(tx, e.TenantID, e.Email.Key(), core.StatusComplaint, providerWord, now)
 	case core.Suppression:
-		return tx.suppress(e.TenantID, e.Email.Key(), core.StatusSuppressed, providerWord, now)
+		return suppress(tx, e.TenantID, e.Email.Key(), core.StatusSuppressed, providerWord, now)
 	}
 	return nil
 }
@@ -176,9 +177,9 @@ func (tx *Tx) applyEffect(r *core.ProviderReport, now core.Instant) error {
 const providerWord = "provider event"
 
 // suppress keeps an address from being mailed by any list of the tenant, also by those that it joins later.
-func (tx *Tx) suppress(tenantID, emailKey string, kind core.Status, reason string, now core.Instant) error {
-	tx.departs()
-	_, err := tx.exec(`INSERT INTO suppression (tenant_id, email_key, kind, reason, created_at) VALUES (?1, ?2, ?3, ?4,
+func suppress(tx *db.Tx, tenantID, emailKey string, kind core.Status, reason string, now core.Instant) error {
+	tx.Departs()
+	_, err := tx.Exec(`INSERT INTO suppression (tenant_id, email_key, kind, reason, created_at) VALUES (?1, ?2, ?3, ?4,
 		?5)
 		ON CONFLICT DO UPDATE SET kind = iif(kind = 'suppressed', kind, ?3), reason = iif(kind = 'suppressed', reason, ?4),
 		import_id = '' WHERE kind <> 'suppressed' OR import_id <> ''`,
@@ -187,17 +188,17 @@ func (tx *Tx) suppress(tenantID, emailKey string, kind core.Status, reason strin
 }
 
 // mark sets a mark of a recipient; the first time it counts in the job's statistics.
-func (tx *Tx) mark(jobNo, seq int64, m core.Marks) (first bool, err error) {
+func mark(tx *db.Tx, jobNo, seq int64, m core.Marks) (first bool, err error) {
 	count, ok := countMark[m]
 	if !ok {
 		return false, nil
 	}
-	n, err := tx.exec("UPDATE recipient SET marks = marks | ?1 WHERE job_no = ?2 AND seq = ?3 AND marks & ?1 = 0",
+	n, err := tx.Exec("UPDATE recipient SET marks = marks | ?1 WHERE job_no = ?2 AND seq = ?3 AND marks & ?1 = 0",
 		int(m), jobNo, seq)
 	if err != nil || n == 0 {
 		return false, err
 	}
-	_, err = tx.exec(count, jobNo)
+	_, err = tx.Exec(count, jobNo)
 	return true, err
 }
 
@@ -209,11 +210,11 @@ var countMark = map[core.Marks]string{
 
 // leaveByProvider ends the subscription that a mail was sent for: the recipient has used the provider's own link. Where
 // the member service is another one, the send side alone can heed it.
-func (tx *Tx) leaveByProvider(r *core.ProviderReport, to sentTo, now core.Instant) error {
+func leaveByProvider(tx *db.Tx, r *core.ProviderReport, to sentTo, now core.Instant) error {
 	if to.ListID == "" {
 		return nil
 	}
-	_, _, err := tx.unsubscribe(UnsubscribeRequest{
+	_, _, err := unsubscribe(tx, UnsubscribeRequest{
 		ListID: to.ListID, SubscriptionID: tx.DB().SubscriptionID(to.ListID,
 			to.EmailKey), Proof: core.ProofMailed, JobNo: r.JobNo,
 		Origin: core.Origin{Source: "provider " + r.Provider},
@@ -225,5 +226,5 @@ func (tx *Tx) leaveByProvider(r *core.ProviderReport, to sentTo, now core.Instan
 	if sub.Email.Key() != to.EmailKey {
 		sub.Email = core.Email(to.EmailKey)
 	}
-	return tx.applySubscriber(applying{to.ListID, core.EventUnsubscribed, r.Event.OccurredAt, 0, nil}, sub, now)
+	return applySubscriber(tx, applying{to.ListID, core.EventUnsubscribed, r.Event.OccurredAt, 0, nil}, sub, now)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
 )
 
 const providerColumns = "name, kind, tenant_id, topics, disabled_at, created_at, updated_at"
@@ -11,7 +13,7 @@ const providerColumns = "name, kind, tenant_id, topics, disabled_at, created_at,
 // ProviderSecrets returns a provider with its secrets, also a disabled one. It returns core.ErrNotFound where there is
 // none.
 func (s *Store) ProviderSecrets(ctx context.Context, name string) (*core.ProviderSecrets, error) {
-	p, age := s.providers.get(name)
+	p, age := s.providers.Get(name)
 	if p != nil {
 		return p, nil
 	}
@@ -20,7 +22,7 @@ func (s *Store) ProviderSecrets(ctx context.Context, name string) (*core.Provide
 		Secret    []byte `db:"secret"`
 		OldSecret []byte `db:"old_secret"`
 	}
-	err := s.get(ctx, &row, "SELECT "+providerColumns+", secret, old_secret FROM provider WHERE name = ?", name)
+	err := s.Get(ctx, &row, "SELECT "+providerColumns+", secret, old_secret FROM provider WHERE name = ?", name)
 	if err != nil {
 		return nil, err
 	}
@@ -29,20 +31,20 @@ func (s *Store) ProviderSecrets(ctx context.Context, name string) (*core.Provide
 		if len(sealed) == 0 {
 			continue
 		}
-		secret, err := s.openSecret(sealed)
+		secret, err := s.OpenSecret(sealed)
 		if err != nil {
 			return nil, err
 		}
 		p.Secrets = append(p.Secrets, string(secret))
 	}
-	s.providers.put(name, p, age)
+	s.providers.Put(name, p, age)
 	return p, nil
 }
 
 // Providers reads a page by name. Its only error is core.ErrStorage.
 func (s *Store) Providers(ctx context.Context, page core.Page) ([]core.Provider, error) {
 	var p []core.Provider
-	err := s.all(ctx, &p, "SELECT "+providerColumns+" FROM provider WHERE name > ? ORDER BY name LIMIT +?", page.After,
+	err := s.All(ctx, &p, "SELECT "+providerColumns+" FROM provider WHERE name > ? ORDER BY name LIMIT +?", page.After,
 		page.Limit)
 	return p, err
 }
@@ -58,7 +60,7 @@ func (s *Store) LastProviderEvents(ctx context.Context) (map[string]core.LastEve
 		Provider string `db:"provider"`
 		core.LastEvent
 	}
-	err := s.all(ctx, &rows, lastEvents)
+	err := s.All(ctx, &rows, lastEvents)
 	last := make(map[string]core.LastEvent, len(rows))
 	for _, r := range rows {
 		last[r.Provider] = r.LastEvent
@@ -74,19 +76,19 @@ func (s *Store) AddProvider(ctx context.Context, p core.Provider, secret, actor 
 	}
 	p.CreatedAt, p.UpdatedAt = now, now
 	sealed := s.sealText(secret)
-	return s.update(ctx, func(tx *Tx) error {
-		if err := tx.watch("provider", p.Name); err != nil {
+	return s.Update(ctx, func(tx *db.Tx) error {
+		if err := tx.Watch("provider", p.Name); err != nil {
 			return err
 		}
 		if p.TenantID != "" {
-			if _, err := tx.tenant(p.TenantID); err != nil {
+			if _, err := tenants.ReadTenant(tx, p.TenantID); err != nil {
 				return err
 			}
 		}
-		if err := tx.addProvider(p, sealed); err != nil {
+		if err := addProvider(tx, p, sealed); err != nil {
 			return err
 		}
-		return tx.audit(now, actor, "provider.create", p.TenantID, p.Name)
+		return tx.Audit(now, actor, "provider.create", p.TenantID, p.Name)
 	})
 }
 
@@ -95,12 +97,12 @@ func (s *Store) sealText(secret string) []byte {
 	if secret == "" {
 		return []byte{}
 	}
-	return s.seal([]byte(secret))
+	return s.Seal([]byte(secret))
 }
 
-func (tx *Tx) addProvider(p core.Provider, sealed []byte) error {
-	tx.kick(TopicRecords)
-	_, err := tx.exec(`INSERT INTO provider (name, kind, tenant_id, secret, topics, disabled_at, created_at, updated_at)
+func addProvider(tx *db.Tx, p core.Provider, sealed []byte) error {
+	tx.Kick(db.TopicRecords)
+	_, err := tx.Exec(`INSERT INTO provider (name, kind, tenant_id, secret, topics, disabled_at, created_at, updated_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
 		p.Name, p.Kind, p.TenantID, sealed, p.Topics.Column(), int64(p.DisabledAt), int64(p.CreatedAt),
 		int64(p.UpdatedAt))
@@ -111,13 +113,13 @@ func (tx *Tx) addProvider(p core.Provider, sealed []byte) error {
 // Its only error is core.ErrStorage.
 func (s *Store) EnsureDefaultProvider(ctx context.Context, kind, secret string, now core.Instant) error {
 	sealed := s.sealText(secret)
-	return s.update(ctx, func(tx *Tx) error {
+	return s.Update(ctx, func(tx *db.Tx) error {
 		var n int
-		if err := tx.get(&n, "SELECT count(*) FROM provider WHERE name = ?",
+		if err := tx.Get(&n, "SELECT count(*) FROM provider WHERE name = ?",
 			core.DefaultProvider); err != nil || n > 0 {
 			return err
 		}
-		return tx.addProvider(core.Provider{Name: core.DefaultProvider, Kind: kind, CreatedAt: now, UpdatedAt: now}, sealed)
+		return addProvider(tx, core.Provider{Name: core.DefaultProvider, Kind: kind, CreatedAt: now, UpdatedAt: now}, sealed)
 	})
 }
 
@@ -140,16 +142,16 @@ func (s *Store) UpdateProvider(ctx context.Context, name string, c ProviderChang
 		sealed = s.sealText(*c.NewSecret)
 	}
 	var at core.Instant
-	err = s.update(ctx, func(tx *Tx) error {
-		if err := tx.watch("provider", name); err != nil {
+	err = s.Update(ctx, func(tx *db.Tx) error {
+		if err := tx.Watch("provider", name); err != nil {
 			return err
 		}
-		if err := tx.get(&p, "SELECT "+providerColumns+" FROM provider WHERE name = ?", name); err != nil {
+		if err := tx.Get(&p, "SELECT "+providerColumns+" FROM provider WHERE name = ?", name); err != nil {
 			return err
 		}
 		at = p.UpdatedAt
 		if c.TenantID != nil {
-			if _, err := tx.tenant(*c.TenantID); err != nil && *c.TenantID != "" {
+			if _, err := tenants.ReadTenant(tx, *c.TenantID); err != nil && *c.TenantID != "" {
 				return core.Invalidf("tenant", "There is no tenant %s.", *c.TenantID)
 			}
 			p.TenantID = *c.TenantID
@@ -164,30 +166,30 @@ func (s *Store) UpdateProvider(ctx context.Context, name string, c ProviderChang
 			}
 		}
 		p.UpdatedAt = now
-		return tx.saveProvider(p, c, sealed, actor)
+		return saveProvider(tx, p, c, sealed, actor)
 	})
-	return p, asItStood(err, &p.UpdatedAt, at)
+	return p, db.AsItStood(err, &p.UpdatedAt, at)
 }
 
-func (tx *Tx) saveProvider(p core.Provider, c ProviderChange, sealed []byte, actor string) error {
+func saveProvider(tx *db.Tx, p core.Provider, c ProviderChange, sealed []byte, actor string) error {
 	if sealed != nil && !c.EndOldSecret {
-		if err := tx.noOldSecret("provider", "name", p.Name); err != nil {
+		if err := tenants.NoOldSecret(tx, "provider", "name", p.Name); err != nil {
 			return err
 		}
 	}
-	tx.kick(TopicRecords)
-	err := tx.one("UPDATE provider SET tenant_id = ?, topics = ?, disabled_at = ?, updated_at = ? WHERE name = ?",
+	tx.Kick(db.TopicRecords)
+	err := tx.One("UPDATE provider SET tenant_id = ?, topics = ?, disabled_at = ?, updated_at = ? WHERE name = ?",
 		p.TenantID, p.Topics.Column(), int64(p.DisabledAt), int64(p.UpdatedAt), p.Name)
 	if err == nil && sealed != nil {
-		err = tx.one("UPDATE provider SET old_secret = secret, secret = ? WHERE name = ?", sealed, p.Name)
+		err = tx.One("UPDATE provider SET old_secret = secret, secret = ? WHERE name = ?", sealed, p.Name)
 	}
 	if err == nil && c.EndOldSecret {
-		err = tx.one("UPDATE provider SET old_secret = x'' WHERE name = ?", p.Name)
+		err = tx.One("UPDATE provider SET old_secret = x'' WHERE name = ?", p.Name)
 	}
 	if err != nil {
 		return err
 	}
-	return tx.auditUpdate(p.UpdatedAt, actor, "provider.update", p.TenantID, p.Name)
+	return tx.AuditUpdate(p.UpdatedAt, actor, "provider.update", p.TenantID, p.Name)
 }
 
 // DeleteProvider removes a provider; what it has reported stays. The default one stays too. It returns core.ErrNotFound
@@ -196,14 +198,14 @@ func (s *Store) DeleteProvider(ctx context.Context, name, actor string, now core
 	if name == core.DefaultProvider {
 		return core.Conflictf("conflict", "The daemon makes %s at its start; disable it instead.", name)
 	}
-	return s.update(ctx, func(tx *Tx) error {
-		if err := tx.watch("provider", name); err != nil {
+	return s.Update(ctx, func(tx *db.Tx) error {
+		if err := tx.Watch("provider", name); err != nil {
 			return err
 		}
-		tx.kick(TopicRecords)
-		if err := tx.one("DELETE FROM provider WHERE name = ?", name); err != nil {
+		tx.Kick(db.TopicRecords)
+		if err := tx.One("DELETE FROM provider WHERE name = ?", name); err != nil {
 			return err
 		}
-		return tx.audit(now, actor, "provider.delete", "", name)
+		return tx.Audit(now, actor, "provider.delete", "", name)
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
 )
 
 // Reached returns the subscriber as whom an address is reached by lists in their order: by the first on which it may be
@@ -28,7 +29,7 @@ func (s *Store) Reached(ctx context.Context, lists []string, to core.Email) (sub
 // ReachedByJob is Reached by the lists of a job.
 func (s *Store) ReachedByJob(ctx context.Context, j *core.SendJob, to core.Email) (sub core.Subscriber, err error) {
 	var lists []string
-	err = s.snapshotRead(ctx, func(r *Reader) error {
+	err = s.SnapshotRead(ctx, func(r *db.Reader) error {
 		parts, err := jobParts(r, j)
 		for _, p := range parts {
 			lists = append(lists, p.ListID)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
 )
 
 // RecipientFilter chooses recipients of a job; the zero value chooses all of them.
@@ -61,7 +62,7 @@ func wordsOf(state int, reason string) []string {
 
 const (
 	recipientColumns = `SELECT r.seq, coalesce(s.email, r.email_key) AS email, r.state, r.tries, r.ambiguous, r.due_at,
-		r.finished_at, r.reason, r.marks, ` + wholeName + ` AS name FROM `
+		r.finished_at, r.reason, r.marks, ` + db.WholeName + ` AS name FROM `
 	recipientMarked = "r.marks > 1"
 )
 
@@ -70,7 +71,7 @@ var (
 		r.seq > ?3 AND r.seq <= ?4
 		AND (?5 < 0 OR r.state = ?5) AND (?6 = '' OR r.state IN (` + sqlRecipientDeferred + `,
 		` + sqlRecipientFailed + `) AND ?6 IN (substr(r.reason, 1, 3), substr(r.reason, 5, instr(substr(r.reason, 5) ||
-		' ', ' ') - 1))) AND r.marks & ?8 = ?9 AND ` + byName("r.email_key", 11)
+		' ', ' ') - 1))) AND r.marks & ?8 = ?9 AND ` + db.ByName("r.email_key", 11)
 
 	recipientsInOrder = recipientColumns + "recipient AS r" + recipientRest + " ORDER BY r.seq LIMIT +?7"
 	recipientsByWord  = recipientColumns + "recipient_word AS w CROSS JOIN recipient AS r ON r.job_no = w.job_no " +
@@ -101,7 +102,7 @@ type recipientChoice struct {
 	state      int    // -1: any
 	code, word string // word: by which an index finds them; empty: none does
 	mask, want core.Marks
-	named      nameSearch
+	named      db.NameSearch
 	after, end int64 // seqs
 }
 
@@ -112,7 +113,7 @@ func (s *Store) chosen(ctx context.Context, j *core.SendJob, f *RecipientFilter,
 	if err := f.Validate(); err != nil {
 		return c, false, err
 	}
-	c = recipientChoice{state: -1, code: f.Code, word: f.Code, end: j.Recipients, named: newNameSearch(f.Search)}
+	c = recipientChoice{state: -1, code: f.Code, word: f.Code, end: j.Recipients, named: db.NewNameSearch(f.Search)}
 	if c.after, err = strconv.ParseInt("0"+after, 10, 64); err != nil {
 		return c, false, core.ErrInvalidCursor
 	}
@@ -187,12 +188,12 @@ func (s *Store) readChosen(
 		to = min(end, c.after+int64(most))
 		reads = int(to - c.after)
 	}
-	if span != "" && c.named.key != "" {
+	if span != "" && c.named.Key != "" {
 		var read struct {
 			Reads int   `db:"reads"`
 			Last  int64 `db:"last"`
 		}
-		if err = s.get(ctx, &read, span, bounds...); err != nil {
+		if err = s.Get(ctx, &read, span, bounds...); err != nil {
 			return 0, err
 		}
 		if reads = read.Reads; reads == most {
@@ -201,9 +202,9 @@ func (s *Store) readChosen(
 	}
 	var some []core.Recipient
 	lacks := limit - len(*rs)
-	err = s.all(ctx, &some, statement, append([]any{
+	err = s.All(ctx, &some, statement, append([]any{
 		listID, jobNo, c.after, to, c.state, c.code, lacks, int(c.mask), int(c.want), c.word,
-	}, c.named.args()...)...)
+	}, c.named.Args()...)...)
 	if c.after = to; len(some) > 0 && len(some) == lacks {
 		c.after = some[lacks-1].Seq
 	}
@@ -227,7 +228,7 @@ func noneLeft(j *core.SendJob, state int) bool {
 
 // seqOfEmail finds an address among the recipients of a job; 0: it is none of them.
 func (s *Store) seqOfEmail(ctx context.Context, j *core.SendJob, email core.Email) (seq int64, err error) {
-	err = s.snapshotRead(ctx, func(r *Reader) error {
+	err = s.SnapshotRead(ctx, func(r *db.Reader) error {
 		parts, err := jobParts(r, j)
 		for i := 0; i < len(parts) && seq == 0 && err == nil; i++ {
 			p := parts[i]

@@ -6,11 +6,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"newsletterd/store/db"
 )
 
 // Whatever ids neighbours have, the rows of a job keep their order when some of them are emptied.
 func TestErasedRecipientsKeepTheirOrder(t *testing.T) {
-	n := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
+	n := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
 	n.SQL("INSERT INTO campaign_copy (id, tenant_id, subject, created_at) VALUES ('camp', 't', 'News', 1)")
 	n.SQL("INSERT INTO send_job (id, tenant_id, list_id, copy_id, status, due_at, created_at, recipients) " +
 		"VALUES ('job', 't', 'l', 'camp', 'running', 1, 1, 40)")
@@ -23,14 +25,14 @@ func TestErasedRecipientsKeepTheirOrder(t *testing.T) {
 		n.SQL("INSERT INTO recipient (job_no, seq, subscriber_id, email_key) VALUES (1, ?, ?, 'x')", i+1, id)
 	}
 	for i := 0; i < 40; i += 3 {
-		err := n.update(t.Context(), func(tx *Tx) error {
+		err := n.Update(t.Context(), func(tx *db.Tx) error {
 			return (&erasing{Tx: tx, personReach: personReach{key: "x"}}).recipient(personPlace{1, int64(i + 1)})
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	err := n.snapshotRead(t.Context(), func(r *Reader) error {
+	err := n.SnapshotRead(t.Context(), func(r *db.Reader) error {
 		for i, id := range ids {
 			want := int64(i + 1)
 			if i%3 == 0 {
@@ -49,12 +51,12 @@ func TestErasedRecipientsKeepTheirOrder(t *testing.T) {
 
 // While housekeeping removes the rows of an old job from the front, those after are found.
 func TestRecipientsAreFoundBehindAGap(t *testing.T) {
-	n := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
+	n := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
 	for seq := 31; seq <= 40; seq++ {
 		n.SQL("INSERT INTO recipient (job_no, seq, subscriber_id, email_key) VALUES (1, ?, ?, 'x')", seq,
 			fmt.Sprintf("%04d", seq))
 	}
-	must(t, n.snapshotRead(t.Context(), func(r *Reader) error {
+	must(t, n.SnapshotRead(t.Context(), func(r *db.Reader) error {
 		for seq := int64(1); seq <= 40; seq++ {
 			want := seq
 			if seq <= 30 {

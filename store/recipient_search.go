@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
 )
 
 // How far back a mail is looked for by its address alone, and in how many jobs.
@@ -15,12 +16,12 @@ const (
 
 // guessRecipient finds the newest mail to the address of a report that names no mail of ours, as far as the report's
 // tenant, if it names one, has sent it. Where there is none, an address that only one tenant knows is that tenant's.
-func (tx *Tx) guessRecipient(r *core.ProviderReport, to *sentTo, now core.Instant) error {
+func guessRecipient(tx *db.Tx, r *core.ProviderReport, to *sentTo, now core.Instant) error {
 	if r.Event.Email == "" || !r.Guess {
 		return nil
 	}
 	key := r.Event.Email.Key()
-	pairs, err := tx.idsOf(key, r.Event.TenantID)
+	pairs, err := idsOf(tx, key, r.Event.TenantID)
 	if err != nil {
 		return err
 	}
@@ -31,7 +32,7 @@ func (tx *Tx) guessRecipient(r *core.ProviderReport, to *sentTo, now core.Instan
 		SubscriberID string `db:"subscriber_id"`
 		sentTo
 	}
-	err = tx.all(&jobs,
+	err = tx.All(&jobs,
 		`SELECT j.no, 1 AS low, `+firstListEnds+` AS high, j.tenant_id, s.list_id, s.email_key, s.id AS subscriber_id
 		FROM json_each(?1) AS p CROSS JOIN subscriber AS s ON s.list_id = p.value->>0 AND s.id = p.value->>1
 		CROSS JOIN send_job AS j INDEXED BY send_job_list ON j.list_id = s.list_id AND j.started_at > ?2
@@ -57,7 +58,7 @@ func (tx *Tx) guessRecipient(r *core.ProviderReport, to *sentTo, now core.Instan
 		return nil
 	}
 	var tenants []string
-	err = tx.all(&tenants, `SELECT DISTINCT l.tenant_id FROM json_each(?) AS p
+	err = tx.All(&tenants, `SELECT DISTINCT l.tenant_id FROM json_each(?) AS p
 		CROSS JOIN subscriber AS s ON s.list_id = p.value->>0 AND s.id = p.value->>1
 		CROSS JOIN list AS l ON l.id = s.list_id LIMIT 2`, pairs)
 	if err == nil && len(tenants) == 1 {
@@ -86,8 +87,8 @@ const selectSeq = "SELECT r.seq FROM (SELECT ?1 AS no, ?2 AS low, ?3 AS high, ?4
 
 // seqOf finds a subscriber of a list among those recipients of a job whom the list reaches, from low to high. 0: it is
 // none of them.
-func seqOf(r querier, jobNo, low, high int64, subscriberID string) (seq int64, err error) {
-	err = r.get(&seq, selectSeq, jobNo, low, high, subscriberID)
+func seqOf(r db.Querier, jobNo, low, high int64, subscriberID string) (seq int64, err error) {
+	err = r.Get(&seq, selectSeq, jobNo, low, high, subscriberID)
 	if errors.Is(err, core.ErrNotFound) {
 		return 0, nil
 	}

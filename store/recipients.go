@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
 )
 
 // The same states in the text of statements, whose plans depend on them.
@@ -26,25 +27,25 @@ const expandStep = 500
 // mailed. The position is kept with the rows, so a restart goes on where it was. more reports whether there is more to
 // do. It returns core.ErrJobNotFound where there is no such job.
 func (s *Store) ExpandJob(ctx context.Context, no int64, now core.Instant) (more bool, err error) {
-	err = s.bulk(ctx, func(tx *Tx) error {
-		j, err := tx.sendJobNo(no)
+	err = s.Bulk(ctx, func(tx *db.Tx) error {
+		j, err := sendJobNo(tx, no)
 		if err != nil || j.Status != core.JobRunning || j.Expanded {
 			return err
 		}
 		if j.RetryOf != "" {
-			more, err = tx.expandRetry(&j)
+			more, err = expandRetry(tx, &j)
 		} else {
-			more, err = tx.expand(&j)
+			more, err = expand(tx, &j)
 		}
 		if err != nil || more {
 			return err
 		}
-		return tx.finishJob(no, now)
+		return finishJob(tx, no, now)
 	})
 	return more && err == nil, err
 }
 
-func (tx *Tx) expand(j *core.SendJob) (more bool, err error) {
+func expand(tx *db.Tx, j *core.SendJob) (more bool, err error) {
 	upper, mark, step := lastID, "", int64(expandStep)
 	if j.FirstFew > 0 && j.FirstUntil == 0 {
 		if step = min(step, j.FirstFew-j.Recipients); step <= 0 {
@@ -56,24 +57,24 @@ func (tx *Tx) expand(j *core.SendJob) (more bool, err error) {
 		mark = restOfList
 	}
 	if j.Lists > 1 || j.Narrowing != "" {
-		return tx.expandLists(j, after, mark, step)
+		return expandLists(tx, j, after, mark, step)
 	}
-	err = tx.get(&upper, "SELECT id FROM subscriber WHERE list_id = ? AND id > ? ORDER BY id LIMIT 1 OFFSET ?",
+	err = tx.Get(&upper, "SELECT id FROM subscriber WHERE list_id = ? AND id > ? ORDER BY id LIMIT 1 OFFSET ?",
 		j.ListID, after, step-1)
 	if err != nil && !errors.Is(err, core.ErrNotFound) {
 		return false, err
 	}
 	more = err == nil
 	var n int64
-	err = numbered(j.Recipients, func(counter int64) error {
-		n, err = tx.exec("INSERT INTO recipient (job_no, seq, subscriber_id, email_key) "+recipientsOfList,
+	err = db.Numbered(j.Recipients, func(counter int64) error {
+		n, err = tx.Exec("INSERT INTO recipient (job_no, seq, subscriber_id, email_key) "+recipientsOfList,
 			j.No, counter, j.ListID, after, upper, j.TenantID)
 		return err
 	})
 	if err != nil {
 		return false, err
 	}
-	return more, tx.one("UPDATE send_job SET recipients = recipients + ?, expanded_to = ?, expanded = ? WHERE no = ?",
+	return more, tx.One("UPDATE send_job SET recipients = recipients + ?, expanded_to = ?, expanded = ? WHERE no = ?",
 		n, mark+upper, !more, j.No)
 }
 
@@ -98,7 +99,7 @@ const nextDeferred = `SELECT coalesce((SELECT due_at FROM recipient INDEXED BY r
 func (s *Store) NextDeferred(ctx context.Context, jobNo int64, afterDue core.Instant, afterSeq int64) (at core.Instant,
 	err error,
 ) {
-	err = s.get(ctx, &at, nextDeferred, jobNo, int64(afterDue), afterSeq)
+	err = s.Get(ctx, &at, nextDeferred, jobNo, int64(afterDue), afterSeq)
 	return at, err
 }
 
@@ -106,7 +107,7 @@ func (s *Store) NextDeferred(ctx context.Context, jobNo int64, afterDue core.Ins
 // core.ErrNotFound where the job has no such recipient.
 func (s *Store) Mailable(ctx context.Context, k *ClaimKey, seq int64) (skip string, err error) {
 	var why int
-	err = s.get(ctx, &why,
+	err = s.Get(ctx, &why,
 		"SELECT CASE WHEN (SELECT status FROM send_job WHERE no = ?1) != 'running' THEN 6 ELSE "+skipReasonIndex+" END"+
 			claimFrom+"AND r.seq = ?5", k.JobNo, k.TenantID, k.ListID, k.MailedProof, seq)
 	if err != nil {
@@ -123,8 +124,8 @@ const settleStep = 500
 // to go on. It returns core.ErrJobNotFound where there is no such job.
 func (s *Store) SettleJob(ctx context.Context, no, after int64, now core.Instant) (next int64, more bool, err error) {
 	next = after + settleStep
-	err = s.bulk(ctx, func(tx *Tx) error {
-		j, err := tx.sendJobNo(no)
+	err = s.Bulk(ctx, func(tx *db.Tx) error {
+		j, err := sendJobNo(tx, no)
 		if err != nil || j.Status != core.JobCancelled && j.Status != core.JobFailed {
 			return err
 		}
@@ -134,17 +135,17 @@ func (s *Store) SettleJob(ctx context.Context, no, after int64, now core.Instant
 			state, reason, column = core.RecipientFailed, j.FailureReason, "UPDATE send_job SET failed = failed + ?, "+
 				"deferred = 0 WHERE no = ?"
 		}
-		_, err = tx.exec(`INSERT INTO recipient_word (job_no, word, seq) SELECT job_no, ?, seq FROM recipient
+		_, err = tx.Exec(`INSERT INTO recipient_word (job_no, word, seq) SELECT job_no, ?, seq FROM recipient
 			WHERE job_no = ? AND seq > ? AND seq <= ? AND state < `+sqlRecipientSent+` ON CONFLICT DO NOTHING`,
 			core.RecipientStates[state], no, after, next)
 		if err != nil {
 			return err
 		}
-		n, err := tx.exec(`UPDATE recipient SET state = ?, reason = ?, finished_at = ? WHERE job_no = ? AND seq > ? AND
+		n, err := tx.Exec(`UPDATE recipient SET state = ?, reason = ?, finished_at = ? WHERE job_no = ? AND seq > ? AND
 			seq <= ? AND state < `+sqlRecipientSent,
 			state, reason, int64(now), no, after, next)
 		if err == nil && n > 0 {
-			_, err = tx.exec(column, n, no)
+			_, err = tx.Exec(column, n, no)
 		}
 		more = next < j.Recipients
 		return err
@@ -155,7 +156,7 @@ func (s *Store) SettleJob(ctx context.Context, no, after int64, now core.Instant
 // UnsettledJobs reads the numbers of jobs that have ended with recipients left without an outcome: at start, for a
 // daemon that was killed while it settled them. Its only error is core.ErrStorage.
 func (s *Store) UnsettledJobs(ctx context.Context) (nos []int64, err error) {
-	err = s.all(ctx, &nos,
+	err = s.All(ctx, &nos,
 		`SELECT no FROM send_job WHERE status IN ('cancelled', 'failed') AND recipients > sent + failed + skipped`)
 	return nos, err
 }

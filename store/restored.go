@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
 )
 
 // heldAsRestored are the conditions of jobs that wait because the file was restored, for each state that can wait.
@@ -14,22 +15,22 @@ const heldAsRestored = "paused_at > 0 AND pause_reason LIKE '" + core.PauseResto
 // core.PauseRestored, and away is true. With takeOver no job is held, and those that were held go on. It is called before
 // anything is sent. It returns core.ErrStorage, or an error of the file system.
 func (s *Store) SettleHome(ctx context.Context, takeOver bool, now core.Instant) (away bool, err error) {
-	return s.settle(ctx, now, func(tx *Tx, away bool) error {
+	return s.Settle(ctx, now, func(tx *db.Tx, away bool) error {
 		if takeOver {
-			_, err := tx.resumeRestored("serve --take-over", now)
+			_, err := resumeRestored(tx, "serve --take-over", now)
 			return err
 		}
 		if away {
-			return tx.holdJobs(now)
+			return holdJobs(tx, now)
 		}
 		return nil
 	})
 }
 
 // holdJobs holds every job that has not ended. The reason of one that was paused before stays readable.
-func (tx *Tx) holdJobs(now core.Instant) error {
-	tx.kick(TopicJobs)
-	_, err := tx.exec(`UPDATE send_job SET pause_reason = CASE
+func holdJobs(tx *db.Tx, now core.Instant) error {
+	tx.Kick(db.TopicJobs)
+	_, err := tx.Exec(`UPDATE send_job SET pause_reason = CASE
 			WHEN paused_at = 0 THEN ?1
 			WHEN pause_reason LIKE ?1 || '%' THEN pause_reason
 			ELSE ?1 || '; before: ' || pause_reason END,
@@ -40,7 +41,7 @@ func (tx *Tx) holdJobs(now core.Instant) error {
 
 // RestoredJobs counts the jobs that wait because the file was restored. Its only error is core.ErrStorage.
 func (s *Store) RestoredJobs(ctx context.Context) (n int64, err error) {
-	err = s.get(ctx, &n, `SELECT (SELECT count(*) FROM send_job INDEXED BY send_job_running WHERE status =
+	err = s.Get(ctx, &n, `SELECT (SELECT count(*) FROM send_job INDEXED BY send_job_running WHERE status =
 		'running' AND `+heldAsRestored+`)
 		+ (SELECT count(*) FROM send_job INDEXED BY send_job_due WHERE status = 'pending' AND `+heldAsRestored+`)`)
 	return n, err
@@ -49,16 +50,16 @@ func (s *Store) RestoredJobs(ctx context.Context) (n int64, err error) {
 // ResumeRestored lets every job go on that waits because the file was restored, and returns their number. Its only
 // error is core.ErrStorage.
 func (s *Store) ResumeRestored(ctx context.Context, actor string, now core.Instant) (n int, err error) {
-	err = s.update(ctx, func(tx *Tx) error {
-		n, err = tx.resumeRestored(actor, now)
+	err = s.Update(ctx, func(tx *db.Tx) error {
+		n, err = resumeRestored(tx, actor, now)
 		return err
 	})
 	return n, err
 }
 
-func (tx *Tx) resumeRestored(actor string, now core.Instant) (n int, err error) {
+func resumeRestored(tx *db.Tx, actor string, now core.Instant) (n int, err error) {
 	var jobs []core.SendJob
-	err = tx.all(&jobs,
+	err = tx.All(&jobs,
 		"SELECT "+sendJobColumns+" FROM send_job WHERE status IN ('pending', 'running') AND "+heldAsRestored)
 	for i := range jobs {
 		if err != nil {
@@ -70,9 +71,9 @@ func (tx *Tx) resumeRestored(actor string, now core.Instant) (n int, err error) 
 		if err = jobs[i].Resume(); err != nil {
 			return n, err
 		}
-		if err = tx.savePause(&jobs[i]); err == nil {
+		if err = savePause(tx, &jobs[i]); err == nil {
 			n++
-			err = tx.audit(now, actor, "job.resume", jobs[i].TenantID, jobs[i].ID)
+			err = tx.Audit(now, actor, "job.resume", jobs[i].TenantID, jobs[i].ID)
 		}
 	}
 	return n, err

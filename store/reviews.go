@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/identity"
+	"newsletterd/store/tenants"
 )
 
 // How many reviews a tenant asks for in a day, and how many people one of them asks.
@@ -32,12 +35,12 @@ const selectReviewers = `SELECT DISTINCT 'user:' || u.id AS actor, u.email, u.na
 // approving are the roles of those who may approve, as JSON.
 func approving() string {
 	approve, _ := core.PermissionFor(core.ActionCampaignApprove)
-	return jsonOf(core.Roles[slices.Index(core.Roles, approve.Least):])
+	return db.JsonOf(core.Roles[slices.Index(core.Roles, approve.Least):])
 }
 
 // reviewers are those of a tenant's team who may approve, by the owners' proved addresses.
-func (tx *Tx) reviewers(tenantID string) (all []reviewer, err error) {
-	err = tx.all(&all, selectReviewers, tenantID, approving())
+func reviewers(tx *db.Tx, tenantID string) (all []reviewer, err error) {
+	err = tx.All(&all, selectReviewers, tenantID, approving())
 	return all, err
 }
 
@@ -54,7 +57,7 @@ func (s *Store) Approvers(ctx context.Context, c *core.Campaign, by string, now 
 		return a, err
 	}
 	var all []reviewer
-	if err := s.all(ctx, &all, selectReviewers, t.ID, approving()); err != nil {
+	if err := s.All(ctx, &all, selectReviewers, t.ID, approving()); err != nil {
 		return a, err
 	}
 	for _, r := range all {
@@ -63,7 +66,7 @@ func (s *Store) Approvers(ctx context.Context, c *core.Campaign, by string, now 
 		}
 	}
 	a.Waiting = []core.Email{}
-	err = s.all(ctx, &a.Waiting, `SELECT email FROM invitation WHERE tenant_id = ?1 AND expires_at > ?2
+	err = s.All(ctx, &a.Waiting, `SELECT email FROM invitation WHERE tenant_id = ?1 AND expires_at > ?2
 		AND role IN (SELECT value FROM json_each(?3))
 		UNION SELECT u.email FROM role AS r JOIN user AS u ON u.id = r.user_id WHERE r.tenant_id = ?1 AND u.disabled_at = 0
 		AND (r.pending = 1 OR u.email_verified = 0) AND r.role IN (SELECT value FROM json_each(?3))
@@ -72,8 +75,8 @@ func (s *Store) Approvers(ctx context.Context, c *core.Campaign, by string, now 
 }
 
 // reviewerOf reads the user whom the audit trail names; the zero reviewer where it names none that there is.
-func (tx *Tx) reviewerOf(actor string) (r reviewer, err error) {
-	err = tx.get(&r, "SELECT ? AS actor, email, name FROM user WHERE id = ? AND email_verified = 1 AND disabled_at = 0",
+func reviewerOf(tx *db.Tx, actor string) (r reviewer, err error) {
+	err = tx.Get(&r, "SELECT ? AS actor, email, name FROM user WHERE id = ? AND email_verified = 1 AND disabled_at = 0",
 		actor, core.ActorUser(actor))
 	if errors.Is(err, core.ErrNotFound) {
 		err = nil
@@ -82,12 +85,12 @@ func (tx *Tx) reviewerOf(actor string) (r reviewer, err error) {
 }
 
 // tellReview mails people about a review.
-func (tx *Tx) tellReview(c *core.Campaign, kind, note string, by reviewer, to []reviewer, now core.Instant) error {
+func tellReview(tx *db.Tx, c *core.Campaign, kind, note string, by reviewer, to []reviewer, now core.Instant) error {
 	mail := core.ReviewMail{
 		Subject: c.Subject, By: cmp.Or(by.Name, string(by.Email)), Note: note, WantedAt: c.ReviewWantedAt,
 	}
 	for _, r := range to {
-		if err := tx.addMail(mail.MailTo(r.Email, kind, c.TenantID, c.ID), now); err != nil {
+		if err := tenants.AddMail(tx, mail.MailTo(r.Email, kind, c.TenantID, c.ID), now); err != nil {
 			return err
 		}
 	}
@@ -100,28 +103,28 @@ func (tx *Tx) tellReview(c *core.Campaign, kind, note string, by reviewer, to []
 func (s *Store) AskReview(ctx context.Context, e CampaignEdit, wantedAt core.Instant, note string) (core.Campaign,
 	error,
 ) {
-	return s.changeCampaign(ctx, e, "campaign.review", func(tx *Tx, c *core.Campaign) (bool, error) {
+	return s.changeCampaign(ctx, e, "campaign.review", func(tx *db.Tx, c *core.Campaign) (bool, error) {
 		if err := c.AskReview(wantedAt, note, e.Actor); err != nil {
 			return false, err
 		}
-		if err := tx.tallyReview(c.TenantID, e.Now); err != nil {
+		if err := tallyReview(tx, c.TenantID, e.Now); err != nil {
 			return false, err
 		}
-		asked, err := tx.tellReviewers(c, core.MailReview, c.ReviewNote, e)
+		asked, err := tellReviewers(tx, c, core.MailReview, c.ReviewNote, e)
 		if err != nil {
 			return false, err
 		}
 		c.ReviewAsked = asked
 		if wantedAt != 0 {
-			tx.kick(TopicJobs) // the scheduler looks when it passes
+			tx.Kick(db.TopicJobs) // the scheduler looks when it passes
 		}
-		return true, tx.closeVersion(c.No, c.Version)
+		return true, closeVersion(tx, c.No, c.Version)
 	})
 }
 
 // tallyReview counts what a tenant asks its reviewers for. It returns core.ErrTooMany from a number on.
-func (tx *Tx) tallyReview(tenantID string, now core.Instant) error {
-	n, until, err := tx.tally("reviews "+tenantID, reviewPeriod, now)
+func tallyReview(tx *db.Tx, tenantID string, now core.Instant) error {
+	n, until, err := identity.Tally(tx, "reviews "+tenantID, reviewPeriod, now)
 	if err == nil && n > reviewsPer {
 		err = &core.Error{
 			Kind: core.TooMany, Code: "rate_limited", Message: "Too many reviews were asked for today.",
@@ -133,59 +136,59 @@ func (tx *Tx) tallyReview(tenantID string, now core.Instant) error {
 
 // tellReviewers mails those who may approve a campaign, and mend it, but for the one who asks, and returns how many
 // these are.
-func (tx *Tx) tellReviewers(c *core.Campaign, kind, note string, e CampaignEdit) (int, error) {
-	t, err := tx.tenant(c.TenantID)
+func tellReviewers(tx *db.Tx, c *core.Campaign, kind, note string, e CampaignEdit) (int, error) {
+	t, err := tenants.ReadTenant(tx, c.TenantID)
 	if err != nil {
 		return 0, err
 	}
-	all, err := tx.reviewers(c.TenantID)
+	all, err := reviewers(tx, c.TenantID)
 	if err != nil {
 		return 0, err
 	}
 	all = slices.DeleteFunc(all, func(r reviewer) bool { return r.Actor == e.Actor || t.Accepts(c, r.Actor) != nil })
 	all = all[:min(len(all), reviewersPer)]
-	by, err := tx.reviewerOf(e.Actor)
+	by, err := reviewerOf(tx, e.Actor)
 	if err != nil {
 		return 0, err
 	}
 	by.Name = cmp.Or(by.Name, string(by.Email), t.Name)
-	return len(all), tx.tellReview(c, kind, note, by, all, e.Now)
+	return len(all), tellReview(tx, c, kind, note, by, all, e.Now)
 }
 
 // RejectCampaign makes a campaign in review, or an approved one, a draft again, which keeps the note, and mails the
 // note to the person who has asked for the review. It returns core.ErrCampaignNotFound, core.ErrPreconditionFailed
 // where the campaign is at another revision, or core.ErrConflict.
 func (s *Store) RejectCampaign(ctx context.Context, e CampaignEdit, note string) (core.Campaign, error) {
-	return s.changeCampaign(ctx, e, "campaign.reject", func(tx *Tx, c *core.Campaign) (bool, error) {
+	return s.changeCampaign(ctx, e, "campaign.reject", func(tx *db.Tx, c *core.Campaign) (bool, error) {
 		was := *c
 		if err := c.Reject(note, e.Actor, e.Now); err != nil {
 			return false, err
 		}
-		return true, tx.answerReview(&was, core.MailReviewRejected, note, e)
+		return true, answerReview(tx, &was, core.MailReviewRejected, note, e)
 	})
 }
 
 // answerReview mails the outcome of a review to the person who has asked for it, unless it is that person's own.
-func (tx *Tx) answerReview(c *core.Campaign, kind, note string, e CampaignEdit) error {
+func answerReview(tx *db.Tx, c *core.Campaign, kind, note string, e CampaignEdit) error {
 	if c.ReviewBy == "" || c.ReviewBy == e.Actor {
 		return nil
 	}
-	asked, err := tx.reviewerOf(c.ReviewBy)
+	asked, err := reviewerOf(tx, c.ReviewBy)
 	if err != nil || asked.Email == "" {
 		return err
 	}
-	by, err := tx.reviewerOf(e.Actor)
+	by, err := reviewerOf(tx, e.Actor)
 	if err != nil {
 		return err
 	}
 	if by.Email == "" { // a program, or a command on the machine
-		t, err := tx.tenant(c.TenantID)
+		t, err := tenants.ReadTenant(tx, c.TenantID)
 		if err != nil {
 			return err
 		}
 		by.Name = t.Name
 	}
-	return tx.tellReview(c, kind, note, by, []reviewer{asked}, e.Now)
+	return tellReview(tx, c, kind, note, by, []reviewer{asked}, e.Now)
 }
 
 // missedStep is how many reviews one operation of MissReviews looks at.
@@ -202,48 +205,48 @@ func (s *Store) MissReviews(ctx context.Context, now core.Instant) (next core.In
 		}
 		return at, err
 	}
-	next, err = first(func(to any, query string, args ...any) error { return s.get(ctx, to, query, args...) })
+	next, err = first(func(to any, query string, args ...any) error { return s.Get(ctx, to, query, args...) })
 	if err != nil || next == 0 || next > now {
 		return next, err
 	}
-	err = s.update(ctx, func(tx *Tx) error {
+	err = s.Update(ctx, func(tx *db.Tx) error {
 		var ids []string
-		if err := tx.all(&ids, "SELECT id "+waiting+"AND review_wanted_at <= ? ORDER BY review_wanted_at LIMIT +?",
+		if err := tx.All(&ids, "SELECT id "+waiting+"AND review_wanted_at <= ? ORDER BY review_wanted_at LIMIT +?",
 			int64(now), missedStep); err != nil {
 			return err
 		}
 		for _, id := range ids {
-			if err := tx.missReview(id, now); err != nil {
+			if err := missReview(tx, id, now); err != nil {
 				return err
 			}
 		}
-		next, err = first(tx.get)
+		next, err = first(tx.Get)
 		return err
 	})
 	return next, err
 }
 
-func (tx *Tx) missReview(id string, now core.Instant) error {
-	c, err := tx.campaign(id)
+func missReview(tx *db.Tx, id string, now core.Instant) error {
+	c, err := campaign(tx, id)
 	if err != nil {
 		return err
 	}
-	if err := tx.one("UPDATE campaign SET review_missed = 1, revision = revision + 1 WHERE no = ?", c.No); err != nil {
+	if err := tx.One("UPDATE campaign SET review_missed = 1, revision = revision + 1 WHERE no = ?", c.No); err != nil {
 		return err
 	}
-	t, err := tx.tenant(c.TenantID)
+	t, err := tenants.ReadTenant(tx, c.TenantID)
 	if errors.Is(err, core.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	to, err := tx.reviewers(c.TenantID)
+	to, err := reviewers(tx, c.TenantID)
 	if err != nil {
 		return err
 	}
 	to = slices.DeleteFunc(to, func(r reviewer) bool { return r.Actor == c.ReviewBy || t.Accepts(&c, r.Actor) != nil })
-	asked, err := tx.reviewerOf(c.ReviewBy)
+	asked, err := reviewerOf(tx, c.ReviewBy)
 	if err != nil {
 		return err
 	}
@@ -251,5 +254,5 @@ func (tx *Tx) missReview(id string, now core.Instant) error {
 	if asked.Email != "" {
 		to = append(to, asked)
 	}
-	return tx.tellReview(&c, core.MailReviewMissed, "", asked, to, now)
+	return tellReview(tx, &c, core.MailReviewMissed, "", asked, to, now)
 }

@@ -9,8 +9,8 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/schema"
-	"newsletterd/store"
 	"newsletterd/store/storetest"
+	"newsletterd/store/tenants"
 )
 
 // proposed is a domain that a new tenant has proposed.
@@ -189,11 +189,11 @@ func TestADomainThatIsUsedStays(t *testing.T) {
 	s.Readers(core.List{ID: s.ListID, TenantID: s.TenantID}, 1)
 	job := s.NewJob(s.ListID)
 	remove := func() error { return s.DeleteSenderDomain(t.Context(), ds[0].ID, "test", now0) }
-	if err := remove(); !errors.Is(err, store.ErrDomainInUse) {
+	if err := remove(); !errors.Is(err, tenants.ErrDomainInUse) {
 		t.Errorf("the domain of mail_from: %v", err)
 	}
 	s.ChangeTenant(s.TenantID, core.TenantInput{MailFrom: new("")})
-	if err := remove(); !errors.Is(err, store.ErrDomainInUse) {
+	if err := remove(); !errors.Is(err, tenants.ErrDomainInUse) {
 		t.Errorf("the domain of a job: %v", err)
 	}
 	s.Must(s.CancelSendJob(t.Context(), job.ID, now0))

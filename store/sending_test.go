@@ -12,6 +12,7 @@ import (
 	"newsletterd/core/coretest"
 	"newsletterd/store"
 	"newsletterd/store/storetest"
+	"newsletterd/store/tenants"
 )
 
 const sendNow = core.Instant(1_800_000_000_000)
@@ -22,7 +23,7 @@ func TestAnEventIsAcceptedOnce(t *testing.T) {
 	s := storetest.Seed(t, nil).At(sendNow)
 	l := s.NewList()
 	e, ctx := s.Event(l, "active", "a@example.org"), t.Context()
-	s.Must(s.ApplyEvent(ctx, store.Nonce{ClientID: "c", Nonce: "n1"}, e, sendNow))
+	s.Must(s.ApplyEvent(ctx, tenants.Nonce{ClientID: "c", Nonce: "n1"}, e, sendNow))
 	other := s.Event(l, "active", "b@example.org")
 	for _, tt := range []struct {
 		name  string
@@ -36,14 +37,14 @@ func TestAnEventIsAcceptedOnce(t *testing.T) {
 		{"new event, the nonce that was refused with the first", "n2", other, nil},
 	} {
 		tried++
-		if err := s.ApplyEvent(ctx, store.Nonce{ClientID: "c", Nonce: tt.nonce}, tt.event, sendNow); !errors.Is(err,
+		if err := s.ApplyEvent(ctx, tenants.Nonce{ClientID: "c", Nonce: tt.nonce}, tt.event, sendNow); !errors.Is(err,
 			tt.want) {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 	}
-	later := sendNow.Add(store.NonceTTL)
+	later := sendNow.Add(tenants.NonceTTL)
 	s.At(later).Clean(store.Retention{})
-	s.Must(s.ApplyEvent(ctx, store.Nonce{ClientID: "c", Nonce: "n1"}, s.At(later).Event(l, "active", "c@example.org"),
+	s.Must(s.ApplyEvent(ctx, tenants.Nonce{ClientID: "c", Nonce: "n1"}, s.At(later).Event(l, "active", "c@example.org"),
 		later))
 	tried++
 	if err := s.ApplyEvent(ctx, s.Nonce(), e, later); !errors.Is(err, core.ErrDuplicateEvent) {
@@ -79,7 +80,7 @@ func TestTwentyCopiesInParallel(t *testing.T) {
 	for i := range errs {
 		tried++
 		wg.Go(func() {
-			errs[i] = s.ApplyEvent(ctx, store.Nonce{ClientID: "c", Nonce: "the same nonce"}, e, sendNow)
+			errs[i] = s.ApplyEvent(ctx, tenants.Nonce{ClientID: "c", Nonce: "the same nonce"}, e, sendNow)
 		})
 	}
 	wg.Wait()
@@ -436,7 +437,7 @@ func TestClockJumps(t *testing.T) {
 	s := storetest.Seed(t, nil).At(sendNow)
 	l := s.NewList()
 	e, ctx := s.Event(l, "active", "a@example.org"), t.Context()
-	s.Must(s.ApplyEvent(ctx, store.Nonce{ClientID: "c", Nonce: "first"}, e, sendNow))
+	s.Must(s.ApplyEvent(ctx, tenants.Nonce{ClientID: "c", Nonce: "first"}, e, sendNow))
 	tried := 0
 	defer coretest.Held(t, 6, &tried, "replays after the clock was put forward or back")
 	for _, jump := range []time.Duration{
@@ -447,19 +448,19 @@ func TestClockJumps(t *testing.T) {
 		s.At(now).Clean(store.Retention{})
 		for _, nonce := range []string{"first", fmt.Sprint("again", tried)} {
 			tried++
-			if err := s.ApplyEvent(ctx, store.Nonce{ClientID: "c", Nonce: nonce}, e, now); !errors.Is(err,
+			if err := s.ApplyEvent(ctx, tenants.Nonce{ClientID: "c", Nonce: nonce}, e, now); !errors.Is(err,
 				core.ErrConflict) {
 				t.Errorf("the event again, at %v, with the nonce %s: %v", jump, nonce, err)
 			}
 		}
 	}
-	s.Must(s.ApplyEvent(ctx, store.Nonce{ClientID: "c", Nonce: "of today"}, s.Event(l, "active", "b@example.org"),
+	s.Must(s.ApplyEvent(ctx, tenants.Nonce{ClientID: "c", Nonce: "of today"}, s.Event(l, "active", "b@example.org"),
 		sendNow))
 	for _, jump := range []time.Duration{-time.Minute, -time.Hour, -24 * time.Hour} {
 		tried++
 		now := sendNow.Add(jump)
 		s.At(now).Clean(store.Retention{})
-		if err := s.ApplyEvent(ctx, store.Nonce{ClientID: "c", Nonce: "of today"},
+		if err := s.ApplyEvent(ctx, tenants.Nonce{ClientID: "c", Nonce: "of today"},
 			s.At(now).Event(l, "active", "c@example.org"), now); !errors.Is(err, core.ErrReplayedNonce) {
 			t.Errorf("the nonce again, at %v: %v", jump, err)
 		}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
 )
 
 const sendJobColumns = `no, id, tenant_id, list_id, lists, narrowing, copy_id, campaign_id, status, scheduled_at, window_start, window_end,
@@ -35,8 +37,8 @@ const copyColumns = "id, tenant_id, name, subject, body_html, body_text, templat
 	"track_click, totals, created_at"
 
 var (
-	copyTable = tableOf[core.CampaignCopy]("campaign_copy", nil, nil)
-	insertJob = insertInto("send_job",
+	copyTable = db.TableOf[core.CampaignCopy]("campaign_copy", nil, nil)
+	insertJob = db.InsertInto("send_job",
 		`id, tenant_id, list_id, lists, narrowing, expected, copy_id, campaign_id, status, scheduled_at, window_start, window_end,
 		due_at, retry_of, created_by, created_at, first_few`)
 )
@@ -63,8 +65,8 @@ type JobRequest struct {
 func (s *Store) AddSendJob(ctx context.Context, r JobRequest, now core.Instant) (j core.SendJob, known bool,
 	err error,
 ) {
-	err = s.update(ctx, func(tx *Tx) error {
-		list, err := tx.list(r.ListID)
+	err = s.Update(ctx, func(tx *db.Tx) error {
+		list, err := tenants.ReadList(tx, r.ListID)
 		if err == nil && !r.Caller.May(core.ActionCampaignSend, list.TenantID) &&
 			r.Caller.May(core.ActionFiguresRead, list.TenantID) {
 			return core.Lacking(core.ActionCampaignSend)
@@ -82,11 +84,11 @@ func (s *Store) AddSendJob(ctx context.Context, r JobRequest, now core.Instant) 
 		var campaign core.CampaignCopy
 		j, campaign = r.Job(now)
 		j.CreatedBy = r.CreatedBy
-		if known, err = tx.templateExists(j.TenantID, campaign.TemplateName()); err != nil {
+		if known, err = tenants.TemplateExists(tx, j.TenantID, campaign.TemplateName()); err != nil {
 			return err
 		}
 		if r.IdempotencyKey != "" {
-			done, err := tx.repeated(&j, r, now)
+			done, err := repeated(tx, &j, r, now)
 			if done || err != nil {
 				return err
 			}
@@ -94,37 +96,37 @@ func (s *Store) AddSendJob(ctx context.Context, r JobRequest, now core.Instant) 
 				return err
 			}
 		}
-		tenant, err := tx.maySend(&list)
+		tenant, err := maySend(tx, &list)
 		if err != nil {
 			return err
 		}
 		if tenant.Approval == core.ApprovalSecondPerson && !r.Force {
 			return core.ErrApprovalRequired
 		}
-		if err := tx.guardDuplicate(&campaign, r, now); err != nil {
+		if err := guardDuplicate(tx, &campaign, r, now); err != nil {
 			return err
 		}
-		if err := tx.watch("send_job", j.ID); err != nil {
+		if err := tx.Watch("send_job", j.ID); err != nil {
 			return err
 		}
-		if err := tx.addSendJob(&j, &campaign); err != nil {
+		if err := addSendJob(tx, &j, &campaign); err != nil {
 			return err
 		}
-		if _, err := tx.freeze(&campaign, &list, &tenant); err != nil {
+		if _, err := freeze(tx, &campaign, &list, &tenant); err != nil {
 			return err
 		}
-		return tx.audit(now, r.CreatedBy, "job.create", j.TenantID, j.ID)
+		return tx.Audit(now, r.CreatedBy, "job.create", j.TenantID, j.ID)
 	})
 	return j, known, err
 }
 
 // repeated looks the Idempotency-Key up and keeps a new one. done: j is the job that the key made.
-func (tx *Tx) repeated(j *core.SendJob, r JobRequest, now core.Instant) (done bool, err error) {
-	first, err := tx.keyed(j.TenantID, r.IdempotencyKey, r.BodyHash, j.ID, now)
+func repeated(tx *db.Tx, j *core.SendJob, r JobRequest, now core.Instant) (done bool, err error) {
+	first, err := keyed(tx, j.TenantID, r.IdempotencyKey, r.BodyHash, j.ID, now)
 	if err != nil || first == "" {
 		return false, err
 	}
-	if *j, err = tx.sendJob(first); err != nil {
+	if *j, err = sendJob(tx, first); err != nil {
 		return false, err
 	}
 	j.Status = core.JobPending // as the first answer said
@@ -134,13 +136,13 @@ func (tx *Tx) repeated(j *core.SendJob, r JobRequest, now core.Instant) (done bo
 // keyed returns the id of the record, a send job or a campaign, that a request with an Idempotency-Key has made; empty:
 // the key is new, and is kept with the id of the record that it makes now. It returns a Conflict where the key came with
 // another body.
-func (tx *Tx) keyed(tenantID, key string, bodyHash []byte, id string, now core.Instant) (made string, err error) {
+func keyed(tx *db.Tx, tenantID, key string, bodyHash []byte, id string, now core.Instant) (made string, err error) {
 	var first struct {
 		BodyHash  []byte       `db:"body_hash"`
 		JobID     string       `db:"job_id"`
 		ExpiresAt core.Instant `db:"expires_at"`
 	}
-	err = tx.get(&first, "SELECT body_hash, job_id, expires_at FROM idempotency WHERE tenant_id = ? AND key = ?",
+	err = tx.Get(&first, "SELECT body_hash, job_id, expires_at FROM idempotency WHERE tenant_id = ? AND key = ?",
 		tenantID, key)
 	switch {
 	case err == nil && first.ExpiresAt > now && !bytes.Equal(first.BodyHash, bodyHash):
@@ -150,7 +152,7 @@ func (tx *Tx) keyed(tenantID, key string, bodyHash []byte, id string, now core.I
 	case err != nil && !errors.Is(err, core.ErrNotFound):
 		return "", err
 	}
-	_, err = tx.exec(`INSERT INTO idempotency (tenant_id, key, body_hash, job_id, expires_at) VALUES (?1, ?2, ?3, ?4,
+	_, err = tx.Exec(`INSERT INTO idempotency (tenant_id, key, body_hash, job_id, expires_at) VALUES (?1, ?2, ?3, ?4,
 		?5)
 		ON CONFLICT DO UPDATE SET body_hash = ?3, job_id = ?4, expires_at = ?5`,
 		tenantID, key, bodyHash, id, int64(now.Add(IdempotencyTTL)))
@@ -158,11 +160,11 @@ func (tx *Tx) keyed(tenantID, key string, bodyHash []byte, id string, now core.I
 }
 
 // maySend returns the tenant of a list. It refuses jobs of lists and tenants that are switched off.
-func (tx *Tx) maySend(l *core.List) (t core.Tenant, err error) {
+func maySend(tx *db.Tx, l *core.List) (t core.Tenant, err error) {
 	if !l.Active() {
 		return t, core.Conflictf("list_inactive", "The list is not active.")
 	}
-	t, err = tx.tenant(l.TenantID)
+	t, err = tenants.ReadTenant(tx, l.TenantID)
 	if err == nil && !t.Active() {
 		return t, core.Conflictf("tenant_suspended", "The tenant is suspended.")
 	}
@@ -170,12 +172,12 @@ func (tx *Tx) maySend(l *core.List) (t core.Tenant, err error) {
 }
 
 // guardDuplicate refuses an unscheduled job whose content equals that of another one made a short time ago.
-func (tx *Tx) guardDuplicate(c *core.CampaignCopy, r JobRequest, now core.Instant) error {
+func guardDuplicate(tx *db.Tx, c *core.CampaignCopy, r JobRequest, now core.Instant) error {
 	if r.DuplicateGuard == 0 || r.ScheduledAt != 0 || r.WindowStart != 0 {
 		return nil
 	}
 	var same int
-	err := tx.get(&same, `SELECT count(*) FROM send_job AS j INDEXED BY send_job_list
+	err := tx.Get(&same, `SELECT count(*) FROM send_job AS j INDEXED BY send_job_list
 		CROSS JOIN campaign_copy AS c INDEXED BY sqlite_autoindex_campaign_copy_1 ON c.id = j.copy_id
 		WHERE j.list_id = ?1 AND j.created_at > ?2 AND j.status != 'cancelled' AND c.subject = ?3 AND c.body_html = ?4
 		AND c.body_text = ?5
@@ -187,51 +189,51 @@ func (tx *Tx) guardDuplicate(c *core.CampaignCopy, r JobRequest, now core.Instan
 	return err
 }
 
-func (tx *Tx) addSendJob(j *core.SendJob, c *core.CampaignCopy) error {
-	if _, err := insertRow(tx, &copyTable, c); err != nil {
+func addSendJob(tx *db.Tx, j *core.SendJob, c *core.CampaignCopy) error {
+	if _, err := db.InsertRow(tx, &copyTable, c); err != nil {
 		return err
 	}
-	if err := tx.insertSendJob(j); err != nil {
+	if err := insertSendJob(tx, j); err != nil {
 		return err
 	}
 	campaign := core.CampaignOfJob(j, c)
-	return tx.addCampaign(&campaign, []string{j.ListID}, "")
+	return addCampaign(tx, &campaign, []string{j.ListID}, "")
 }
 
-func (tx *Tx) insertSendJob(j *core.SendJob) (err error) {
-	j.No, err = tx.insert(insertJob,
+func insertSendJob(tx *db.Tx, j *core.SendJob) (err error) {
+	j.No, err = tx.Insert(insertJob,
 		j.ID, j.TenantID, j.ListID, max(j.Lists, 1), j.Narrowing, j.Expected, j.CopyID, j.CampaignID, string(j.Status), int64(j.ScheduledAt),
 		int64(j.WindowStart), int64(j.WindowEnd), int64(j.DueAt), j.RetryOf, j.CreatedBy, int64(j.CreatedAt),
 		j.FirstFew)
 	if err != nil {
 		return err
 	}
-	tx.kick(TopicJobs)
-	_, err = tx.exec("UPDATE send_job SET tracked = coalesce((SELECT track_open + 2 * track_click + 4 * totals FROM campaign_copy "+
+	tx.Kick(db.TopicJobs)
+	_, err = tx.Exec("UPDATE send_job SET tracked = coalesce((SELECT track_open + 2 * track_click + 4 * totals FROM campaign_copy "+
 		"WHERE id = ?), 0) WHERE no = ?", j.CopyID, j.No)
 	return err
 }
 
 // SendJob reads one job with its counters. core.ErrJobNotFound where there is none, or its tenant was deleted.
 func (s *Store) SendJob(ctx context.Context, id string) (j core.SendJob, err error) {
-	err = s.get(ctx, &j, "SELECT "+sendJobColumns+` FROM send_job WHERE id = ?
+	err = s.Get(ctx, &j, "SELECT "+sendJobColumns+` FROM send_job WHERE id = ?
 		AND tenant_id IN (SELECT id FROM tenant WHERE deleted_at = 0)`, id)
 	return j, noJob(err)
 }
 
 // SendJobByNo reads one job by its number. core.ErrJobNotFound where there is none.
 func (s *Store) SendJobByNo(ctx context.Context, no int64) (j core.SendJob, err error) {
-	err = s.get(ctx, &j, "SELECT "+sendJobColumns+" FROM send_job WHERE no = ?", no)
+	err = s.Get(ctx, &j, "SELECT "+sendJobColumns+" FROM send_job WHERE no = ?", no)
 	return j, noJob(err)
 }
 
-func (tx *Tx) sendJob(id string) (j core.SendJob, err error) {
-	err = tx.get(&j, "SELECT "+sendJobColumns+" FROM send_job WHERE id = ?", id)
+func sendJob(tx *db.Tx, id string) (j core.SendJob, err error) {
+	err = tx.Get(&j, "SELECT "+sendJobColumns+" FROM send_job WHERE id = ?", id)
 	return j, noJob(err)
 }
 
-func (tx *Tx) sendJobNo(no int64) (j core.SendJob, err error) {
-	err = tx.get(&j, "SELECT "+sendJobColumns+" FROM send_job WHERE no = ?", no)
+func sendJobNo(tx *db.Tx, no int64) (j core.SendJob, err error) {
+	err = tx.Get(&j, "SELECT "+sendJobColumns+" FROM send_job WHERE no = ?", no)
 	return j, noJob(err)
 }
 
@@ -244,7 +246,7 @@ func noJob(err error) error {
 
 // CampaignCopy reads the content of a job. core.ErrNotFound.
 func (s *Store) CampaignCopy(ctx context.Context, id string) (c core.CampaignCopy, err error) {
-	err = s.get(ctx, &c, "SELECT "+copyColumns+" FROM campaign_copy WHERE id = ?", id)
+	err = s.Get(ctx, &c, "SELECT "+copyColumns+" FROM campaign_copy WHERE id = ?", id)
 	return c, err
 }
 
@@ -297,60 +299,60 @@ func (s *Store) ContentOf(ctx context.Context, j *core.SendJob, listID string) (
 // it returns, no message that was not in flight already is sent. It returns core.ErrJobNotFound where there is no such
 // job.
 func (s *Store) CancelSendJob(ctx context.Context, id string, now core.Instant) (j core.SendJob, err error) {
-	err = s.update(ctx, s.by(ctx, "job.cancel", "", id, func(tx *Tx) error {
-		if j, err = tx.sendJob(id); err != nil {
+	err = s.Update(ctx, s.ByActor(ctx, "job.cancel", "", id, func(tx *db.Tx) error {
+		if j, err = sendJob(tx, id); err != nil {
 			return err
 		}
 		if !j.Cancel(now) {
 			return nil
 		}
-		return tx.moveJob(&j)
+		return moveJob(tx, &j)
 	}))
 	return j, err
 }
 
 // moveJob keeps the new state of a job.
-func (tx *Tx) moveJob(j *core.SendJob) error {
-	tx.kick(TopicJobs)
+func moveJob(tx *db.Tx, j *core.SendJob) error {
+	tx.Kick(db.TopicJobs)
 	if j.Status.Final() {
-		tx.departs()
-		if _, err := tx.exec("UPDATE send_job SET pause_reason = '' WHERE no = ? AND paused_at = 0", j.No); err != nil {
+		tx.Departs()
+		if _, err := tx.Exec("UPDATE send_job SET pause_reason = '' WHERE no = ? AND paused_at = 0", j.No); err != nil {
 			return err
 		}
 	}
-	return tx.one("UPDATE send_job SET status = ?, started_at = ?, finished_at = ?, failure_reason = ? WHERE no = ?",
+	return tx.One("UPDATE send_job SET status = ?, started_at = ?, finished_at = ?, failure_reason = ? WHERE no = ?",
 		string(j.Status), int64(j.StartedAt), int64(j.FinishedAt), j.FailureReason, j.No)
 }
 
 // FailSendJob ends a job for a cause that hits all its recipients, unless it has ended already. It returns
 // core.ErrJobNotFound where there is no such job.
 func (s *Store) FailSendJob(ctx context.Context, no int64, reason string, now core.Instant) error {
-	return s.update(ctx, func(tx *Tx) error {
-		j, err := tx.sendJobNo(no)
+	return s.Update(ctx, func(tx *db.Tx) error {
+		j, err := sendJobNo(tx, no)
 		if err != nil || !j.Fail(reason, now) {
 			return err
 		}
-		return tx.moveJob(&j)
+		return moveJob(tx, &j)
 	})
 }
 
 // FinishSendJob completes a job of which every recipient has an outcome; else it changes nothing. It returns
 // core.ErrJobNotFound where there is no such job.
 func (s *Store) FinishSendJob(ctx context.Context, no int64, now core.Instant) error {
-	return s.update(ctx, func(tx *Tx) error { return tx.finishJob(no, now) })
+	return s.Update(ctx, func(tx *db.Tx) error { return finishJob(tx, no, now) })
 }
 
-func (tx *Tx) finishJob(no int64, now core.Instant) error {
-	j, err := tx.sendJobNo(no)
+func finishJob(tx *db.Tx, no int64, now core.Instant) error {
+	j, err := sendJobNo(tx, no)
 	if err != nil || !j.Finish(now) {
 		return err
 	}
-	return tx.moveJob(&j)
+	return moveJob(tx, &j)
 }
 
 // cancelJobsOf ends the jobs of a list, or of a tenant, that was deleted.
-func (tx *Tx) cancelJobsOf(listID, tenantID string, now core.Instant) error {
-	_, err := tx.exec(`UPDATE send_job SET status = 'cancelled', finished_at = ?3,
+func cancelJobsOf(tx *db.Tx, listID, tenantID string, now core.Instant) error {
+	_, err := tx.Exec(`UPDATE send_job SET status = 'cancelled', finished_at = ?3,
 		pause_reason = CASE WHEN paused_at = 0 THEN '' ELSE pause_reason END WHERE status IN ('pending', 'running')
 		AND (list_id = ?1 OR tenant_id = ?2 OR no IN (SELECT job_no FROM further_list INDEXED BY
 		further_list_list WHERE list_id = ?1))`, listID, tenantID, int64(now))

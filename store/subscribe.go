@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
 )
 
 // SubscribeRequest is a request to subscribe, from anyone.
@@ -35,9 +37,9 @@ func (s *Store) Subscribe(ctx context.Context, r SubscribeRequest, now core.Inst
 		ID: s.SubscriptionID(list.ID, r.Email.Key()), ListID: list.ID, Email: r.Email,
 		Status: core.SubscriptionPending, Preferences: r.Preferences.OrEmpty(), CreatedAt: now,
 	}
-	fresh, erased := core.NewID(), erasedHash(s.DB, r.Email.Key())
-	err = s.updateRepeatable(ctx, func(tx *Tx) (err error) {
-		rowID, err = tx.subscribe(list, sub, fresh, erased, &r, now)
+	fresh, erased := core.NewID(), tenants.ErasedHash(s.DB, r.Email.Key())
+	err = s.UpdateRepeatable(ctx, func(tx *db.Tx) (err error) {
+		rowID, err = subscribe(tx, list, sub, fresh, erased, &r, now)
 		return err
 	})
 	return sub, rowID, err
@@ -59,7 +61,7 @@ type subscribeState struct {
 
 // repeats reports whether a request without a mail takes the place of an earlier one.
 func (st *subscribeState) repeats(generation int64) bool {
-	return st.listMail+st.already+st.leftOut >= requestsApart && st.shared != "" && st.sharedGeneration == generation
+	return st.listMail+st.already+st.leftOut >= tenants.RequestsApart && st.shared != "" && st.sharedGeneration == generation
 }
 
 // Each EXISTS asks for one value: for a list of them SQLite would fill a table each time.
@@ -73,22 +75,22 @@ const readSubscribeState = `SELECT coalesce(s.email, ''), coalesce(s.status, '')
 	EXISTS (SELECT 1 FROM suppression WHERE tenant_id = ?4 AND email_key = ?3 AND kind = 'bounced'),
 	m.mails, m.list_mails,
 	(SELECT count(*) FROM mail WHERE email_key = ?3 AND kind = 'already_subscribed' AND created_at > ?5 AND list_id = ?1
-	AND state != ` + sqlMailLeftOut + `),
+	AND state != ` + tenants.SQLMailLeftOut + `),
 	o.requests, coalesce(c.id, ''), coalesce(c.generation, 0)
 	FROM (SELECT count(*) AS mails, count(*) FILTER (WHERE list_id = ?1) AS list_mails FROM mail
-		WHERE email_key = ?3 AND kind = 'confirm' AND created_at > ?5 AND state != ` + sqlMailLeftOut + `) AS m
+		WHERE email_key = ?3 AND kind = 'confirm' AND created_at > ?5 AND state != ` + tenants.SQLMailLeftOut + `) AS m
 	CROSS JOIN (SELECT count(*) AS requests, max(id), token_id FROM mail
-		WHERE email_key = ?3 AND list_id = ?1 AND created_at > ?5 AND state = ` + sqlMailLeftOut + ` AND kind IN
+		WHERE email_key = ?3 AND list_id = ?1 AND created_at > ?5 AND state = ` + tenants.SQLMailLeftOut + ` AND kind IN
 		('confirm', 'already_subscribed')) AS o
 	LEFT JOIN confirm_token AS c ON c.id = o.token_id AND c.shared = 1
 	LEFT JOIN subscription AS s ON s.list_id = ?1 AND s.id = ?2`
 
-func (tx *Tx) subscribeState(list *core.ListWithTenant, ask *core.Subscription, erased string,
+func stateOfSubscribing(tx *db.Tx, list *core.ListWithTenant, ask *core.Subscription, erased string,
 	now core.Instant,
 ) (st subscribeState, err error) {
 	st.ListID, st.ID = list.ID, ask.ID
-	err = tx.scan(readSubscribeState,
-		[]any{list.ID, ask.ID, ask.Email.Key(), list.TenantID, int64(now.Add(-mailPeriod)), erased},
+	err = tx.Scan(readSubscribeState,
+		[]any{list.ID, ask.ID, ask.Email.Key(), list.TenantID, int64(now.Add(-tenants.MailPeriod)), erased},
 		&st.Email, &st.Status, &st.Preferences, &st.Generation, &st.Proof, &st.CreatedAt, &st.ChangedAt, &st.EventAt,
 		&st.disabled, &st.bounced, &st.mails, &st.listMail, &st.already, &st.leftOut, &st.shared, &st.sharedGeneration)
 	return st, err
@@ -99,61 +101,61 @@ const subscribeStatements = 4
 
 // subscribe returns the row of the request: one of the id fresh, or that of an earlier one whose place it has taken. It
 // runs as many statements in either case.
-func (tx *Tx) subscribe(list *core.ListWithTenant, ask core.Subscription, fresh, erased string, r *SubscribeRequest,
+func subscribe(tx *db.Tx, list *core.ListWithTenant, ask core.Subscription, fresh, erased string, r *SubscribeRequest,
 	now core.Instant,
 ) (rowID string, err error) {
-	st, err := tx.subscribeState(list, &ask, erased, now)
+	st, err := stateOfSubscribing(tx, list, &ask, erased, now)
 	if err != nil {
 		return "", err
 	}
 	was := st.Status
-	tx.touchCounts(list.ID)
+	tenants.TouchCounts(tx, list.ID)
 	mail := core.Mail{
 		Kind: core.MailConfirm, TenantID: list.TenantID, ListID: list.ID, Email: ask.Email,
-		TokenID: fresh, DueAt: now.Add(MailDelay),
+		TokenID: fresh, DueAt: now.Add(tenants.MailDelay),
 	}
-	state := mailQueued
-	if st.mails >= confirmsPerEmail || st.listMail >= confirmsPerListEmail {
-		state = mailLeftOut
+	state := tenants.MailQueued
+	if st.mails >= tenants.ConfirmsPerEmail || st.listMail >= tenants.ConfirmsPerListEmail {
+		state = tenants.MailLeftOut
 	}
 	if st.disabled { // in generation 0: its token confirms nothing
-		state = mailLeftOut
+		state = tenants.MailLeftOut
 	} else {
 		switch st.Subscribe(ask.Email, ask.Preferences, now) {
 		case core.SubscribeNotNeeded:
 			if st.bounced { // they are emailed again once they confirm
 				break
 			}
-			mail.Kind, state = core.MailAlreadySubscribed, mailQueued
-			if st.already >= alreadyPerListEmail {
-				state = mailLeftOut
+			mail.Kind, state = core.MailAlreadySubscribed, tenants.MailQueued
+			if st.already >= tenants.AlreadyPerListEmail {
+				state = tenants.MailLeftOut
 			}
 		default:
-			err = tx.saveSubscription(was, &st.Subscription)
+			err = saveSubscription(tx, was, &st.Subscription)
 		}
 		ask.Generation = st.Generation
 	}
 	if err != nil {
 		return "", err
 	}
-	if state == mailLeftOut && st.repeats(ask.Generation) {
-		tx.kick(TopicMailSoon)
-		return st.shared, errors.Join(tx.repeatRequest(&ask, st.shared, r, now), tx.padTo(subscribeStatements))
+	if state == tenants.MailLeftOut && st.repeats(ask.Generation) {
+		tx.Kick(db.TopicMailSoon)
+		return st.shared, errors.Join(repeatRequest(tx, &ask, st.shared, r, now), tenants.PadTo(tx, subscribeStatements))
 	}
-	if err := tx.addConfirmToken(&ask, fresh, state == mailLeftOut, r, now); err != nil {
+	if err := addConfirmToken(tx, &ask, fresh, state == tenants.MailLeftOut, r, now); err != nil {
 		return "", err
 	}
-	return fresh, errors.Join(tx.writeMail(mail, state, now), tx.padTo(subscribeStatements))
+	return fresh, errors.Join(tenants.WriteMail(tx, mail, state, now), tenants.PadTo(tx, subscribeStatements))
 }
 
-var insertConfirmToken = insertInto("confirm_token", `id, list_id, subscription_id, generation, email, preferences,
+var insertConfirmToken = db.InsertInto("confirm_token", `id, list_id, subscription_id, generation, email, preferences,
 	source, remote, user_agent, text_version, created_at, shared, evidence`)
 
 // addConfirmToken adds the row of a request. Another request may take the place of a shared one.
-func (tx *Tx) addConfirmToken(s *core.Subscription, rowID string, shared bool, r *SubscribeRequest,
+func addConfirmToken(tx *db.Tx, s *core.Subscription, rowID string, shared bool, r *SubscribeRequest,
 	now core.Instant,
 ) error {
-	_, err := tx.exec(insertConfirmToken,
+	_, err := tx.Exec(insertConfirmToken,
 		rowID, s.ListID, s.ID, s.Generation, string(s.Email), string(s.Preferences), r.Origin.Source, r.Origin.Remote,
 		r.Origin.UserAgent,
 		r.TextVersion, int64(now), shared, r.evidence)
@@ -162,8 +164,8 @@ func (tx *Tx) addConfirmToken(s *core.Subscription, rowID string, shared bool, r
 
 // repeatRequest lets a request take the place of an earlier one. Tokens of both stay good: they carry their own
 // request.
-func (tx *Tx) repeatRequest(s *core.Subscription, rowID string, r *SubscribeRequest, now core.Instant) error {
-	_, err := tx.exec(`UPDATE confirm_token SET email = ?2, preferences = ?3, source = ?4, remote = ?5, user_agent =
+func repeatRequest(tx *db.Tx, s *core.Subscription, rowID string, r *SubscribeRequest, now core.Instant) error {
+	_, err := tx.Exec(`UPDATE confirm_token SET email = ?2, preferences = ?3, source = ?4, remote = ?5, user_agent =
 		?6, text_version = ?7,
 		created_at = max(created_at, ?8) WHERE id = ?1`,
 		rowID, string(s.Email), string(s.Preferences), r.Origin.Source, r.Origin.Remote, r.Origin.UserAgent,
@@ -180,7 +182,7 @@ type RequestOrigin struct {
 // RequestOrigins counts the addresses of the newest 10,000 requests, those with most requests first. Its only error is
 // core.ErrStorage.
 func (s *Store) RequestOrigins(ctx context.Context) (origins []RequestOrigin, err error) {
-	err = s.all(ctx, &origins,
+	err = s.All(ctx, &origins,
 		`SELECT remote, count(*) AS requests FROM (SELECT remote FROM confirm_token ORDER BY id DESC LIMIT 10000)
 		WHERE remote <> '' GROUP BY remote ORDER BY requests DESC, remote`)
 	return origins, err

@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
 )
 
 const subscriberColumns = `list_id, email_key, subscriber.id, email, word, word_at, block, block_at, preferences, soft_bounces, soft_at,
@@ -15,13 +17,13 @@ const selectSubscriber = "SELECT " + subscriberColumns + " FROM subscriber WHERE
 // Subscriber reads one address of a list as the send side knows it. It returns core.ErrNotFound where the list has no
 // such subscriber.
 func (s *Store) Subscriber(ctx context.Context, listID string, email core.Email) (sub core.Subscriber, err error) {
-	err = s.get(ctx, &sub, selectSubscriber, listID, s.SubscriptionID(listID, email.Key()))
+	err = s.Get(ctx, &sub, selectSubscriber, listID, s.SubscriptionID(listID, email.Key()))
 	return sub, err
 }
 
 // Subscribers reads a page of a list's subscribers, by id. Its only error is core.ErrStorage.
 func (s *Store) Subscribers(ctx context.Context, listID string, page core.Page) (subs []core.Subscriber, err error) {
-	err = s.all(ctx, &subs, "SELECT "+subscriberColumns+` FROM subscriber WHERE list_id = ? AND id > ?
+	err = s.All(ctx, &subs, "SELECT "+subscriberColumns+` FROM subscriber WHERE list_id = ? AND id > ?
 		ORDER BY id LIMIT +?`, listID, page.After, page.Limit)
 	return subs, err
 }
@@ -29,25 +31,25 @@ func (s *Store) Subscribers(ctx context.Context, listID string, page core.Page) 
 // ApplyEvent accepts one event: its effect, its id and its nonce are kept together or not at all. It fails
 // with an Invalid error on list_id where the list is not the event's tenant's, and with core.ErrDuplicateEvent or
 // core.ErrReplayedNonce.
-func (s *Store) ApplyEvent(ctx context.Context, n Nonce, e core.Event, now core.Instant) error {
-	return s.update(ctx, func(tx *Tx) error {
-		if _, err := tx.listOf(e.TenantID, e.ListID); err != nil {
+func (s *Store) ApplyEvent(ctx context.Context, n tenants.Nonce, e core.Event, now core.Instant) error {
+	return s.Update(ctx, func(tx *db.Tx) error {
+		if _, err := tenants.ListOf(tx, e.TenantID, e.ListID); err != nil {
 			return err
 		}
-		if err := tx.acceptEvent(e.TenantID, e.ID, now); err != nil {
+		if err := tenants.AcceptEvent(tx, e.TenantID, e.ID, now); err != nil {
 			return err
 		}
-		if err := tx.acceptNonce(n, now); err != nil {
+		if err := tenants.AcceptNonce(tx, n, now); err != nil {
 			return err
 		}
-		if err := tx.feeds(n.ClientID, e.ListID, now); err != nil {
+		if err := feeds(tx, n.ClientID, e.ListID, now); err != nil {
 			return err
 		}
-		kinds, err := erasedAmong(tx.DB(), tx, e.TenantID, 1, func(int) string { return e.Subscriber.Email.Key() })
+		kinds, err := tenants.ErasedAmong(tx.DB(), tx, e.TenantID, 1, func(int) string { return e.Subscriber.Email.Key() })
 		if err != nil {
 			return err
 		}
-		return tx.applySubscriber(applying{e.ListID, e.Type, e.OccurredAt, 0, kinds}, e.Subscriber, now)
+		return applySubscriber(tx, applying{e.ListID, e.Type, e.OccurredAt, 0, kinds}, e.Subscriber, now)
 	})
 }
 
@@ -62,17 +64,17 @@ type applying struct {
 
 // applySubscriber asks the rule what one subscriber of an event or a batch comes to, and keeps it. An address that was
 // erased comes back with what stood against it.
-func (tx *Tx) applySubscriber(a applying, p core.EventSubscriber, now core.Instant) error {
+func applySubscriber(tx *db.Tx, a applying, p core.EventSubscriber, now core.Instant) error {
 	// Whatever id the sender gave: ours is what unsubscribe tokens and the check against the member's word go by.
 	p.ID = tx.DB().SubscriptionID(a.listID, p.Email.Key())
 	sub := core.Subscriber{}
-	err := tx.get(&sub, selectSubscriber, a.listID, p.ID)
+	err := tx.Get(&sub, selectSubscriber, a.listID, p.ID)
 	if err != nil && !errors.Is(err, core.ErrNotFound) {
 		return err
 	}
 	sub.ListID = a.listID
 	if err != nil && a.erased != nil {
-		sub.Block = erasedBlock(a.erased[p.Email.Key()])
+		sub.Block = tenants.ErasedBlock(a.erased[p.Email.Key()])
 	}
 	mailable, was := sub.EmailKey != "" && sub.Mailable(), sub.Counted()
 	changed := sub.Apply(p, a.eventType, a.occurredAt, now)
@@ -83,12 +85,12 @@ func (tx *Tx) applySubscriber(a applying, p core.EventSubscriber, now core.Insta
 		return nil
 	}
 	if mailable && !sub.Mailable() {
-		tx.departs()
+		tx.Departs()
 	}
-	return tx.saveSubscriber(was, &sub)
+	return saveSubscriber(tx, was, &sub)
 }
 
-var upsertSubscriber = insertInto("subscriber",
+var upsertSubscriber = db.InsertInto("subscriber",
 	`list_id, email_key, id, email, word, word_at, block, block_at, preferences,
 	soft_bounces, soft_at, doubted_at, sync_no, created_at, changed_at`) + `
 	ON CONFLICT (list_id, id) DO UPDATE SET email = excluded.email, word = excluded.word,
@@ -98,9 +100,9 @@ var upsertSubscriber = insertInto("subscriber",
 	sync_no = excluded.sync_no, changed_at = excluded.changed_at`
 
 // saveSubscriber writes a record, new or not. was is what it counted as so far.
-func (tx *Tx) saveSubscriber(was core.CountedState, s *core.Subscriber) error {
-	tx.moved(s.ListID, was, s.Counted())
-	_, err := tx.exec(upsertSubscriber,
+func saveSubscriber(tx *db.Tx, was core.CountedState, s *core.Subscriber) error {
+	tenants.Moved(tx, s.ListID, was, s.Counted())
+	_, err := tx.Exec(upsertSubscriber,
 		s.ListID, s.EmailKey, s.ID, string(s.Email), string(s.MemberStatus), int64(s.MemberStatusAt), string(s.Block),
 		int64(s.BlockAt),
 		string(s.Preferences), s.SoftBounces, int64(s.SoftAt), int64(s.DoubtedAt), s.SyncNo, int64(s.CreatedAt),
@@ -123,53 +125,53 @@ const receivedSyncColumns = "no, list_id, batch_total, batches, occurred_at, rem
 // ApplyBatch accepts one batch of a full sync, all of it or nothing. The last one opens the removal of those that no
 // batch named, a work item that RemoveAbsent goes through. Errors as ApplyEvent's, with core.ErrDuplicateBatch; an
 // Invalid one on batch_total or list_id where the batch contradicts the others of its sync.
-func (s *Store) ApplyBatch(ctx context.Context, n Nonce, f core.FullSync, now core.Instant) error {
-	return s.bulk(ctx, func(tx *Tx) error {
-		list, err := tx.listOf(f.TenantID, f.ListID)
+func (s *Store) ApplyBatch(ctx context.Context, n tenants.Nonce, f core.FullSync, now core.Instant) error {
+	return s.Bulk(ctx, func(tx *db.Tx) error {
+		list, err := tenants.ListOf(tx, f.TenantID, f.ListID)
 		if err != nil {
 			return err
 		}
-		rs, err := tx.receiveSync(n.ClientID, f, now)
+		rs, err := receiveSync(tx, n.ClientID, f, now)
 		if err != nil {
 			return err
 		}
-		if err := tx.acceptBatch(f.TenantID, f.SyncID, f.BatchNo, now); err != nil {
+		if err := tenants.AcceptBatch(tx, f.TenantID, f.SyncID, f.BatchNo, now); err != nil {
 			return err
 		}
-		if err := tx.acceptNonce(n, now); err != nil {
+		if err := tenants.AcceptNonce(tx, n, now); err != nil {
 			return err
 		}
-		if err := tx.feeds(n.ClientID, f.ListID, now); err != nil {
+		if err := feeds(tx, n.ClientID, f.ListID, now); err != nil {
 			return err
 		}
-		removes, err := tx.mayRemove(n.ClientID, f.ListID, f.OccurredAt)
+		removes, err := mayRemove(tx, n.ClientID, f.ListID, f.OccurredAt)
 		if err != nil {
 			return err
 		}
-		kinds, err := erasedAmong(tx.DB(), tx, f.TenantID, len(f.Subscribers),
+		kinds, err := tenants.ErasedAmong(tx.DB(), tx, f.TenantID, len(f.Subscribers),
 			func(i int) string { return f.Subscribers[i].Email.Key() })
 		if err != nil {
 			return err
 		}
 		for _, p := range f.Subscribers {
-			if err := tx.applySubscriber(applying{f.ListID, "", f.OccurredAt, rs.No, kinds}, p, now); err != nil {
+			if err := applySubscriber(tx, applying{f.ListID, "", f.OccurredAt, rs.No, kinds}, p, now); err != nil {
 				return err
 			}
 		}
-		return tx.countBatch(rs, removes && list.SyncRemovesAbsent, now)
+		return countBatch(tx, rs, removes && list.SyncRemovesAbsent, now)
 	})
 }
 
 // receiveSync finds the sync that a batch belongs to; its first batch makes it.
-func (tx *Tx) receiveSync(clientID string, f core.FullSync, now core.Instant) (rs receivedSync, err error) {
+func receiveSync(tx *db.Tx, clientID string, f core.FullSync, now core.Instant) (rs receivedSync, err error) {
 	const query = "SELECT " + receivedSyncColumns + " FROM received_sync WHERE tenant_id = ? AND sync_id = ?"
-	err = tx.get(&rs, query, f.TenantID, f.SyncID)
+	err = tx.Get(&rs, query, f.TenantID, f.SyncID)
 	if errors.Is(err, core.ErrNotFound) {
-		_, err = tx.exec(`INSERT INTO received_sync (tenant_id, sync_id, list_id, client_id, batch_total, occurred_at)
+		_, err = tx.Exec(`INSERT INTO received_sync (tenant_id, sync_id, list_id, client_id, batch_total, occurred_at)
 			VALUES (?, ?, ?, ?, ?, ?)`, f.TenantID, f.SyncID, f.ListID, clientID, f.BatchTotal, int64(min(f.OccurredAt,
 			now)))
 		if err == nil {
-			err = tx.get(&rs, query, f.TenantID, f.SyncID)
+			err = tx.Get(&rs, query, f.TenantID, f.SyncID)
 		}
 	}
 	switch {
@@ -184,16 +186,16 @@ func (tx *Tx) receiveSync(clientID string, f core.FullSync, now core.Instant) (r
 }
 
 // countBatch notes that one more batch is in; the last one opens the removal where the list wants it.
-func (tx *Tx) countBatch(rs receivedSync, removes bool, now core.Instant) error {
+func countBatch(tx *db.Tx, rs receivedSync, removes bool, now core.Instant) error {
 	last := rs.Batches+1 == rs.BatchTotal
 	finished := core.Instant(0)
 	if last && !removes {
 		finished = now
 	}
 	if last && removes {
-		tx.kick(TopicJobs)
+		tx.Kick(db.TopicJobs)
 	}
-	return tx.one("UPDATE received_sync SET batches = batches + 1, removing = ?, finished_at = ? WHERE no = ?",
+	return tx.One("UPDATE received_sync SET batches = batches + 1, removing = ?, finished_at = ? WHERE no = ?",
 		last && removes, int64(finished), rs.No)
 }
 
@@ -205,19 +207,19 @@ const removeStep = 500
 // error is core.ErrStorage.
 func (s *Store) RemoveAbsent(ctx context.Context, now core.Instant) (more bool, err error) {
 	var open int
-	err = s.get(ctx, &open, "SELECT count(*) FROM (SELECT 1 FROM received_sync INDEXED BY received_sync_open "+
+	err = s.Get(ctx, &open, "SELECT count(*) FROM (SELECT 1 FROM received_sync INDEXED BY received_sync_open "+
 		"WHERE removing = 1 LIMIT 1)")
 	if err != nil || open == 0 {
 		return false, err
 	}
-	err = s.bulk(ctx, func(tx *Tx) error {
+	err = s.Bulk(ctx, func(tx *db.Tx) error {
 		var rs receivedSync
-		err := tx.get(&rs, "SELECT "+receivedSyncColumns+" FROM received_sync INDEXED BY received_sync_open "+
+		err := tx.Get(&rs, "SELECT "+receivedSyncColumns+" FROM received_sync INDEXED BY received_sync_open "+
 			"WHERE removing = 1 ORDER BY no LIMIT 1")
 		if err != nil {
 			return err
 		}
-		return tx.removeAbsent(rs, now)
+		return removeAbsent(tx, rs, now)
 	})
 	if errors.Is(err, core.ErrNotFound) {
 		return false, nil
@@ -225,9 +227,9 @@ func (s *Store) RemoveAbsent(ctx context.Context, now core.Instant) (more bool, 
 	return err == nil, err
 }
 
-func (tx *Tx) removeAbsent(rs receivedSync, now core.Instant) error {
+func removeAbsent(tx *db.Tx, rs receivedSync, now core.Instant) error {
 	var subs []core.Subscriber
-	err := tx.all(&subs, "SELECT "+subscriberColumns+` FROM subscriber WHERE list_id = ? AND id > ?
+	err := tx.All(&subs, "SELECT "+subscriberColumns+` FROM subscriber WHERE list_id = ? AND id > ?
 		ORDER BY id LIMIT +?`, rs.ListID, rs.RemovedTo, removeStep)
 	if err != nil {
 		return err
@@ -237,26 +239,26 @@ func (tx *Tx) removeAbsent(rs receivedSync, now core.Instant) error {
 		if !subs[i].Absent(rs.No, rs.OccurredAt, now) {
 			continue
 		}
-		tx.departs()
-		if err := tx.saveSubscriber(was, &subs[i]); err != nil {
+		tx.Departs()
+		if err := saveSubscriber(tx, was, &subs[i]); err != nil {
 			return err
 		}
 	}
 	if len(subs) < removeStep {
-		return tx.one("UPDATE received_sync SET removing = 0, finished_at = ? WHERE no = ?", int64(now), rs.No)
+		return tx.One("UPDATE received_sync SET removing = 0, finished_at = ? WHERE no = ?", int64(now), rs.No)
 	}
-	return tx.one("UPDATE received_sync SET removed_to = ? WHERE no = ?", subs[len(subs)-1].ID, rs.No)
+	return tx.One("UPDATE received_sync SET removed_to = ? WHERE no = ?", subs[len(subs)-1].ID, rs.No)
 }
 
 // report applies what a relay or a provider said of an address to its subscribers in every list of the tenant. known
 // reports whether there are any.
-func (tx *Tx) report(tenantID, emailKey, effect string, at, now core.Instant) (known bool, err error) {
-	pairs, err := tx.idsOf(emailKey, tenantID)
+func report(tx *db.Tx, tenantID, emailKey, effect string, at, now core.Instant) (known bool, err error) {
+	pairs, err := idsOf(tx, emailKey, tenantID)
 	if err != nil {
 		return false, err
 	}
 	var subs []core.Subscriber
-	err = tx.all(&subs, "SELECT "+subscriberColumns+` FROM json_each(?) AS j
+	err = tx.All(&subs, "SELECT "+subscriberColumns+` FROM json_each(?) AS j
 		CROSS JOIN subscriber ON list_id = j.value->>0 AND subscriber.id = j.value->>1`, pairs)
 	if err != nil {
 		return false, err
@@ -267,9 +269,9 @@ func (tx *Tx) report(tenantID, emailKey, effect string, at, now core.Instant) (k
 			continue
 		}
 		if !subs[i].Mailable() {
-			tx.departs()
+			tx.Departs()
 		}
-		if err := tx.saveSubscriber(was, &subs[i]); err != nil {
+		if err := saveSubscriber(tx, was, &subs[i]); err != nil {
 			return true, err
 		}
 	}

@@ -4,12 +4,14 @@ import (
 	"context"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
 )
 
 const subscriptionColumns = `s.list_id, s.id, s.email, s.status, s.preferences, s.generation, s.means, s.created_at, s.changed_at, s.event_at`
 
 var (
-	insertSubscription = insertInto("subscription",
+	insertSubscription = db.InsertInto("subscription",
 		"list_id, id, email, email_key, status, preferences, generation, means, created_at, changed_at, event_at")
 	upsertSubscription = insertSubscription + `
 		ON CONFLICT (list_id, id) DO UPDATE SET email = excluded.email, status = excluded.status, preferences =
@@ -27,26 +29,26 @@ func subscriptionValues(s *core.Subscription, key string) []any {
 }
 
 // saveSubscription writes a record, new or not. was is its status so far, empty for a new one.
-func (tx *Tx) saveSubscription(was string, s *core.Subscription) error {
-	tx.moved(s.ListID, core.CountedSubscription(was), core.CountedSubscription(s.Status))
-	_, err := tx.exec(upsertSubscription, subscriptionValues(s, s.Email.Key())...)
+func saveSubscription(tx *db.Tx, was string, s *core.Subscription) error {
+	tenants.Moved(tx, s.ListID, core.CountedSubscription(was), core.CountedSubscription(s.Status))
+	_, err := tx.Exec(upsertSubscription, subscriptionValues(s, s.Email.Key())...)
 	return err
 }
 
 // saveChange writes a record, whose status was another so far, and the event of its change if there is one.
-func (tx *Tx) saveChange(list *core.ListWithTenant, was string, s *core.Subscription, c *core.Change,
+func saveChange(tx *db.Tx, list *core.ListWithTenant, was string, s *core.Subscription, c *core.Change,
 	now core.Instant,
 ) error {
-	if err := tx.saveSubscription(was, s); err != nil || c == nil {
+	if err := saveSubscription(tx, was, s); err != nil || c == nil {
 		return err
 	}
-	return tx.addEvent(list.TenantID, s, c, now)
+	return tenants.AddEvent(tx, list.TenantID, s, c, now)
 }
 
-func (tx *Tx) subscription(listID, id string) (sub core.Subscription, err error) {
-	err = tx.get(&sub, "SELECT "+subscriptionColumns+" FROM subscription AS s WHERE s.list_id = ? AND s.id = ?", listID,
+func subscription(tx *db.Tx, listID, id string) (sub core.Subscription, err error) {
+	err = tx.Get(&sub, "SELECT "+subscriptionColumns+" FROM subscription AS s WHERE s.list_id = ? AND s.id = ?", listID,
 		id)
-	return sub, orNotFound(err, core.ErrSubscriptionNotFound)
+	return sub, db.OrNotFound(err, core.ErrSubscriptionNotFound)
 }
 
 // SetPreferences replaces the preferences of an address on a list; what they say of tracking stays where the new ones
@@ -81,8 +83,8 @@ func (s *Store) changePreferences(ctx context.Context, listID string, email core
 		return sub, err
 	}
 	id := s.SubscriptionID(list.ID, email.Key())
-	err = s.update(ctx, s.by(ctx, "subscription.update", list.TenantID, email.Mask(), func(tx *Tx) error {
-		if sub, err = tx.subscription(list.ID, id); err != nil {
+	err = s.Update(ctx, s.ByActor(ctx, "subscription.update", list.TenantID, email.Mask(), func(tx *db.Tx) error {
+		if sub, err = subscription(tx, list.ID, id); err != nil {
 			return err
 		}
 		p, err := change(sub.Preferences)
@@ -93,31 +95,31 @@ func (s *Store) changePreferences(ctx context.Context, listID string, email core
 		if err != nil || sub.Preferences == p {
 			return err
 		}
-		if now, err = tx.stamp(list.ID, now); err != nil {
+		if now, err = stamp(tx, list.ID, now); err != nil {
 			return err
 		}
-		tx.touched("preferences")
+		tx.Touched("preferences")
 		was := sub.Preferences
-		if err := tx.saveChange(list, sub.Status, &sub, sub.SetPreferences(p, now), now); err != nil {
+		if err := saveChange(tx, list, sub.Status, &sub, sub.SetPreferences(p, now), now); err != nil {
 			return err
 		}
 		c.At = now
-		return tx.noteTracking(was, &sub, c)
+		return noteTracking(tx, was, &sub, c)
 	}))
-	return sub, asItStood(err, new(core.Instant), 0)
+	return sub, db.AsItStood(err, new(core.Instant), 0)
 }
 
 // Subscription reads the record of an address on a list. It returns core.ErrSubscriptionNotFound where there is none.
 func (s *Store) Subscription(ctx context.Context, listID string, email core.Email) (sub core.Subscription, err error) {
-	err = s.get(ctx, &sub, "SELECT "+subscriptionColumns+" FROM subscription AS s WHERE s.list_id = ? AND s.id = ?",
+	err = s.Get(ctx, &sub, "SELECT "+subscriptionColumns+" FROM subscription AS s WHERE s.list_id = ? AND s.id = ?",
 		listID, s.SubscriptionID(listID, email.Key()))
-	return sub, orNotFound(err, core.ErrSubscriptionNotFound)
+	return sub, db.OrNotFound(err, core.ErrSubscriptionNotFound)
 }
 
 // Subscriptions reads a page of a list by id, whatever the status. Its only error is core.ErrStorage.
 func (s *Store) Subscriptions(ctx context.Context, listID, afterID string, limit int) ([]core.Subscription, error) {
 	var subs []core.Subscription
-	err := s.all(ctx, &subs,
+	err := s.All(ctx, &subs,
 		"SELECT "+subscriptionColumns+" FROM subscription AS s WHERE s.list_id = ? AND s.id > ? ORDER BY s.id LIMIT +?",
 		listID, afterID, limit)
 	return subs, err

@@ -12,6 +12,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/store"
 	"newsletterd/store/storetest"
+	"newsletterd/store/tenants"
 )
 
 const (
@@ -362,14 +363,14 @@ func TestRefusedEventsOfADeletedList(t *testing.T) {
 	if err := n.DeleteList(t.Context(), gone, "test", now0); err != nil {
 		t.Fatal(err)
 	}
-	var refused []store.EventResult
+	var refused []tenants.EventResult
 	for i := range due {
-		refused = append(refused, store.EventResult{Event: &due[i], Dead: true, Reason: "HTTP 422"})
+		refused = append(refused, tenants.EventResult{Event: &due[i], Dead: true, Reason: "HTTP 422"})
 	}
 	if err := n.FinishEvents(t.Context(), refused, now0+1); err != nil {
 		t.Fatal(err)
 	}
-	left, err := n.OutboxEvents(t.Context(), store.OutboxFilter{}, 0, 10)
+	left, err := n.OutboxEvents(t.Context(), tenants.OutboxFilter{}, 0, 10)
 	if err != nil || len(left) != 1 || left[0].ListID != n.ListID || left[0].DeadAt == 0 {
 		t.Errorf("left in the outbox: %+v, %v", left, err)
 	}
@@ -392,7 +393,7 @@ func TestOutboxKeepsOrder(t *testing.T) {
 		t.Fatalf("%d due", len(first))
 	}
 	later := now0 + 5000
-	if err := n.FinishEvents(t.Context(), []store.EventResult{
+	if err := n.FinishEvents(t.Context(), []tenants.EventResult{
 		{Event: &first[0], RetryAt: later, Reason: "500"},
 		{Event: &first[2], Done: true},
 	}, now0+100); err != nil {
@@ -412,7 +413,7 @@ func TestOutboxKeepsOrder(t *testing.T) {
 	if len(got) != 3 || got[0].EventID != first[0].EventID || got[1].EventID != first[1].EventID || got[0].Tries != 1 {
 		t.Fatalf("after waking: %+v", got)
 	}
-	if err := n.FinishEvents(t.Context(), []store.EventResult{{Event: &got[0], Dead: true, Reason: "422"}},
+	if err := n.FinishEvents(t.Context(), []tenants.EventResult{{Event: &got[0], Dead: true, Reason: "422"}},
 		now0+4100); err != nil {
 		t.Fatal(err)
 	}

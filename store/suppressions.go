@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
 )
 
 const (
@@ -26,7 +28,7 @@ func (s *Store) DisabledAddresses(ctx context.Context, tenantID string, after co
 	error,
 ) {
 	var d []core.Suppressed
-	err := s.all(ctx, &d, disabledColumns+`WHERE (email_key, tenant_id) > (?1, ?2) AND (?3 = '' OR tenant_id = ?3)
+	err := s.All(ctx, &d, disabledColumns+`WHERE (email_key, tenant_id) > (?1, ?2) AND (?3 = '' OR tenant_id = ?3)
 		ORDER BY email_key, tenant_id LIMIT +?4`, after.Email, after.TenantID, tenantID, limit)
 	return d, err
 }
@@ -38,7 +40,7 @@ func (s *Store) SuppressedAddresses(ctx context.Context, tenantID string, after 
 	error,
 ) {
 	var d []core.Suppressed
-	err := s.all(ctx, &d, suppressionColumns+`WHERE (tenant_id, email_key) > (?1, ?2) AND (?3 = '' OR tenant_id = ?3)
+	err := s.All(ctx, &d, suppressionColumns+`WHERE (tenant_id, email_key) > (?1, ?2) AND (?3 = '' OR tenant_id = ?3)
 		ORDER BY tenant_id, email_key LIMIT +?4`, after.TenantID, after.Email, tenantID, limit)
 	return d, err
 }
@@ -53,7 +55,7 @@ func (s *Store) BlockedSubscribers(ctx context.Context, listID, afterID string, 
 		ID string `db:"id"`
 		core.Suppressed
 	}
-	err = s.all(ctx, &rows,
+	err = s.All(ctx, &rows,
 		`SELECT s.id, s.email_key AS email, s.block AS kind, l.tenant_id, s.list_id, '' AS reason, '' AS disabled_by,
 		s.block_at AS occurred_at FROM subscriber AS s CROSS JOIN list AS l ON l.id = s.list_id
 		WHERE s.list_id = ? AND s.id > ? AND s.block <> '' ORDER BY s.id LIMIT +?`, listID, afterID, limit)
@@ -66,23 +68,23 @@ func (s *Store) BlockedSubscribers(ctx context.Context, listID, afterID string, 
 // Suppressions reads all that stands against mailing an address; tenantID not empty: what concerns that tenant, which
 // is also what stands everywhere. Its only error is core.ErrStorage.
 func (s *Store) Suppressions(ctx context.Context, email core.Email, tenantID string) (d []core.Suppressed, err error) {
-	err = s.update(ctx, func(tx *Tx) error {
-		d, err = tx.suppressions(email.Key(), tenantID)
+	err = s.Update(ctx, func(tx *db.Tx) error {
+		d, err = suppressions(tx, email.Key(), tenantID)
 		return err
 	})
 	return d, err
 }
 
-func (tx *Tx) suppressions(emailKey, tenantID string) (all []core.Suppressed, err error) {
+func suppressions(tx *db.Tx, emailKey, tenantID string) (all []core.Suppressed, err error) {
 	var part []core.Suppressed
-	err = tx.all(&part, disabledColumns+"WHERE email_key = ?1 AND (?2 = '' OR tenant_id IN ('', ?2)) ORDER BY "+
+	err = tx.All(&part, disabledColumns+"WHERE email_key = ?1 AND (?2 = '' OR tenant_id IN ('', ?2)) ORDER BY "+
 		"tenant_id", emailKey, tenantID)
 	if err != nil {
 		return nil, err
 	}
 	all = append(all, part...)
 	part = nil
-	err = tx.all(&part,
+	err = tx.All(&part,
 		suppressionColumns+`INDEXED BY suppression_email WHERE email_key = ?1 AND email_key > ''
 		AND (?2 = '' OR tenant_id = ?2) ORDER BY tenant_id`, emailKey, tenantID)
 	if err != nil {
@@ -90,8 +92,8 @@ func (tx *Tx) suppressions(emailKey, tenantID string) (all []core.Suppressed, er
 	}
 	all = append(all, part...)
 	part = nil
-	err = tx.all(&part, erasedColumns+"WHERE hash = ?1 AND (?2 = '' OR tenant_id IN ('', ?2)) ORDER BY tenant_id, kind",
-		erasedHash(tx.DB(), emailKey), tenantID)
+	err = tx.All(&part, erasedColumns+"WHERE hash = ?1 AND (?2 = '' OR tenant_id IN ('', ?2)) ORDER BY tenant_id, kind",
+		tenants.ErasedHash(tx.DB(), emailKey), tenantID)
 	if err != nil {
 		return nil, err
 	}
@@ -99,12 +101,12 @@ func (tx *Tx) suppressions(emailKey, tenantID string) (all []core.Suppressed, er
 		part[i].Email = emailKey
 	}
 	all = append(all, part...)
-	pairs, err := tx.idsOf(emailKey, tenantID)
+	pairs, err := idsOf(tx, emailKey, tenantID)
 	if err != nil {
 		return nil, err
 	}
 	part = nil
-	err = tx.all(&part, blockColumns+`WHERE s.block <> '' ORDER BY s.list_id`, pairs)
+	err = tx.All(&part, blockColumns+`WHERE s.block <> '' ORDER BY s.list_id`, pairs)
 	return append(all, part...), err
 }
 
@@ -112,40 +114,40 @@ func (tx *Tx) suppressions(emailKey, tenantID string) (all []core.Suppressed, er
 // any: the member's side is disabled with its events, and the send side blocks at once what it knows of the address. It
 // returns how many subscriptions ended. core.ErrNotFound: there is no such tenant.
 func (s *Store) Suppress(ctx context.Context, d DisableRequest, actor string, now core.Instant) (n int, err error) {
-	err = s.update(ctx, func(tx *Tx) error {
+	err = s.Update(ctx, func(tx *db.Tx) error {
 		if d.TenantID != "" {
-			if _, err := tx.tenant(d.TenantID); err != nil {
+			if _, err := tenants.ReadTenant(tx, d.TenantID); err != nil {
 				return err
 			}
 		}
-		before, err := tx.blocks(d.Email.Key(), d.TenantID)
+		before, err := blocks(tx, d.Email.Key(), d.TenantID)
 		if err != nil {
 			return err
 		}
-		ended, err := tx.disable(d, now)
+		ended, err := disable(tx, d, now)
 		if err != nil {
 			return err
 		}
 		n = d.counted(ended)
-		if _, err := tx.report(d.TenantID, d.Email.Key(), core.Suppression, d.OccurredAt, now); err != nil {
+		if _, err := report(tx, d.TenantID, d.Email.Key(), core.Suppression, d.OccurredAt, now); err != nil {
 			return err
 		}
 		if d.TenantID != "" { // what stands everywhere is in disabled, which every claim looks at
-			if err := tx.suppress(d.TenantID, d.Email.Key(), core.StatusSuppressed, d.Reason, now); err != nil {
+			if err := suppress(tx, d.TenantID, d.Email.Key(), core.StatusSuppressed, d.Reason, now); err != nil {
 				return err
 			}
 		}
-		if err := tx.auditBlocks(now, actor, "suppression.create", d.TenantID, d.Email, before); err != nil {
+		if err := auditBlocks(tx, now, actor, "suppression.create", d.TenantID, d.Email, before); err != nil {
 			return err
 		}
-		return tx.auditEnded(now, actor, "suppression.create", d, ended)
+		return auditEnded(tx, now, actor, "suppression.create", d, ended)
 	})
 	return n, err
 }
 
 // blocks returns the kinds of what stands against mailing an address, as the audit trail tells them.
-func (tx *Tx) blocks(emailKey, tenantID string) (kinds []string, err error) {
-	all, err := tx.suppressions(emailKey, tenantID)
+func blocks(tx *db.Tx, emailKey, tenantID string) (kinds []string, err error) {
+	all, err := suppressions(tx, emailKey, tenantID)
 	for _, s := range all {
 		kinds = append(kinds, s.Kind)
 	}
@@ -153,13 +155,13 @@ func (tx *Tx) blocks(emailKey, tenantID string) (kinds []string, err error) {
 }
 
 // auditBlocks adds an entry about an address that stands against mailing it otherwise than before.
-func (tx *Tx) auditBlocks(now core.Instant, actor, action, tenantID string, email core.Email, before []string) error {
-	after, err := tx.blocks(email.Key(), tenantID)
+func auditBlocks(tx *db.Tx, now core.Instant, actor, action, tenantID string, email core.Email, before []string) error {
+	after, err := blocks(tx, email.Key(), tenantID)
 	if err != nil {
 		return err
 	}
-	tx.tell("blocks", before, after)
-	return tx.audit(now, actor, action, tenantID, email.Mask())
+	tx.Tell("blocks", before, after)
+	return tx.Audit(now, actor, action, tenantID, email.Mask())
 }
 
 // SetSuppressionReason changes the reason of what stands against mailing an address: of the entries of one tenant, or
@@ -168,7 +170,7 @@ func (tx *Tx) auditBlocks(now core.Instant, actor, action, tenantID string, emai
 func (s *Store) SetSuppressionReason(ctx context.Context, email core.Email, tenantID, reason, actor string,
 	now core.Instant,
 ) (changed []core.Suppressed, err error) {
-	err = s.update(ctx, func(tx *Tx) error {
+	err = s.Update(ctx, func(tx *db.Tx) error {
 		changed = nil
 		found := int64(0)
 		for _, query := range []string{
@@ -176,7 +178,7 @@ func (s *Store) SetSuppressionReason(ctx context.Context, email core.Email, tena
 			"UPDATE suppression SET reason = ?3 WHERE tenant_id IN (SELECT id FROM tenant WHERE ?2 = '' OR id = ?2) " +
 				"AND email_key = ?1",
 		} {
-			n, err := tx.exec(query, email.Key(), tenantID, reason)
+			n, err := tx.Exec(query, email.Key(), tenantID, reason)
 			if err != nil {
 				return err
 			}
@@ -185,7 +187,7 @@ func (s *Store) SetSuppressionReason(ctx context.Context, email core.Email, tena
 		if found == 0 {
 			return core.ErrNotFound
 		}
-		rows, err := tx.suppressions(email.Key(), tenantID)
+		rows, err := suppressions(tx, email.Key(), tenantID)
 		if err != nil {
 			return err
 		}
@@ -194,8 +196,8 @@ func (s *Store) SetSuppressionReason(ctx context.Context, email core.Email, tena
 				changed = append(changed, r)
 			}
 		}
-		tx.touched("reason")
-		return tx.audit(now, actor, "suppression.update", tenantID, email.Mask())
+		tx.Touched("reason")
+		return tx.Audit(now, actor, "suppression.update", tenantID, email.Mask())
 	})
 	return changed, err
 }
@@ -206,25 +208,25 @@ func (s *Store) SetSuppressionReason(ctx context.Context, email core.Email, tena
 func (s *Store) Lift(ctx context.Context, email core.Email, tenantID, actor string,
 	now core.Instant,
 ) (lifted []core.Suppressed, err error) {
-	err = s.update(ctx, func(tx *Tx) error {
-		before, err := tx.blocks(email.Key(), tenantID)
+	err = s.Update(ctx, func(tx *db.Tx) error {
+		before, err := blocks(tx, email.Key(), tenantID)
 		if err != nil {
 			return err
 		}
-		lifted, err = tx.lift(email.Key(), tenantID, now)
+		lifted, err = lift(tx, email.Key(), tenantID, now)
 		if err != nil {
 			return err
 		}
 		if len(lifted) == 0 {
 			return core.ErrNotFound
 		}
-		return tx.auditBlocks(now, actor, "suppression.delete", tenantID, email, before)
+		return auditBlocks(tx, now, actor, "suppression.delete", tenantID, email, before)
 	})
 	return lifted, err
 }
 
-func (tx *Tx) lift(emailKey, tenantID string, now core.Instant) (lifted []core.Suppressed, err error) {
-	found, err := tx.suppressions(emailKey, tenantID)
+func lift(tx *db.Tx, emailKey, tenantID string, now core.Instant) (lifted []core.Suppressed, err error) {
+	found, err := suppressions(tx, emailKey, tenantID)
 	if err != nil {
 		return nil, err
 	}
@@ -233,7 +235,7 @@ func (tx *Tx) lift(emailKey, tenantID string, now core.Instant) (lifted []core.S
 			lifted = append(lifted, f)
 		}
 	}
-	pairs, err := tx.idsOf(emailKey, tenantID)
+	pairs, err := idsOf(tx, emailKey, tenantID)
 	if err != nil {
 		return nil, err
 	}
@@ -249,7 +251,7 @@ func (tx *Tx) lift(emailKey, tenantID string, now core.Instant) (lifted []core.S
 		},
 		{
 			"DELETE FROM erased WHERE hash = ?1 AND (?2 = '' OR tenant_id = ?2)",
-			[]any{erasedHash(tx.DB(), emailKey), tenantID},
+			[]any{tenants.ErasedHash(tx.DB(), emailKey), tenantID},
 		},
 		// SQLite's lower folds ASCII alone, as the key does.
 		{
@@ -257,11 +259,11 @@ func (tx *Tx) lift(emailKey, tenantID string, now core.Instant) (lifted []core.S
 			[]any{emailKey, tenantID},
 		},
 	} {
-		if _, err := tx.exec(step.query, step.args...); err != nil {
+		if _, err := tx.Exec(step.query, step.args...); err != nil {
 			return nil, err
 		}
 	}
-	return lifted, tx.unblock(pairs, now)
+	return lifted, unblock(tx, pairs, now)
 }
 
 // subscribersByPairs reads the subscribers that pairs of list and id name.
@@ -270,18 +272,18 @@ const subscribersByPairs = "SELECT s.list_id, s.email_key, s.word, s.block" + pe
 	p.value->>0 AND s.id = p.value->>1`
 
 // unblock takes the blocks of subscribers away, who are given as pairs of list and id.
-func (tx *Tx) unblock(pairs string, now core.Instant) error {
+func unblock(tx *db.Tx, pairs string, now core.Instant) error {
 	var blocked []core.Subscriber
-	err := tx.all(&blocked, subscribersByPairs+" WHERE s.block <> ''", pairs)
+	err := tx.All(&blocked, subscribersByPairs+" WHERE s.block <> ''", pairs)
 	if err != nil {
 		return err
 	}
 	for i := range blocked {
 		was := blocked[i].Counted()
 		blocked[i].Block = core.NotBlocked
-		tx.moved(blocked[i].ListID, was, blocked[i].Counted())
+		tenants.Moved(tx, blocked[i].ListID, was, blocked[i].Counted())
 	}
-	_, err = tx.execPairs(pairs, pairsOf("subscriber", "id", " WHERE x.block <> '' OR x.soft_bounces > 0"),
+	_, err = tx.ExecPairs(pairs, db.PairsOf("subscriber", "id", " WHERE x.block <> '' OR x.soft_bounces > 0"),
 		`UPDATE subscriber SET block = '', block_at = 0, soft_bounces = 0, soft_at = 0, doubted_at = 0, changed_at = ? WHERE
 			list_id = ? AND
 		id = ?`, int64(now))

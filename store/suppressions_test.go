@@ -9,6 +9,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/store"
 	"newsletterd/store/storetest"
+	"newsletterd/store/tenants"
 )
 
 // kinds returns what stands against an address.
@@ -150,21 +151,21 @@ func TestRetryDead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	results := make([]store.EventResult, 4)
+	results := make([]tenants.EventResult, 4)
 	for i := range results {
-		results[i] = store.EventResult{Event: &events[i], Dead: true, Reason: "HTTP 422"}
+		results[i] = tenants.EventResult{Event: &events[i], Dead: true, Reason: "HTTP 422"}
 	}
 	if err := n.FinishEvents(t.Context(), results, now0+1); err != nil {
 		t.Fatal(err)
 	}
-	if dead, err := n.OutboxEvents(t.Context(), store.OutboxFilter{State: core.EventDead, TenantID: n.TenantID}, 0,
+	if dead, err := n.OutboxEvents(t.Context(), tenants.OutboxFilter{State: core.EventDead, TenantID: n.TenantID}, 0,
 		10); err != nil || len(dead) != 4 {
 		t.Fatal(dead, err)
 	}
-	if other, err := n.RetryDead(t.Context(), store.OutboxFilter{TenantID: core.NewID()}, 10, "test", now0+2); err != nil || other != 0 {
+	if other, err := n.RetryDead(t.Context(), tenants.OutboxFilter{TenantID: core.NewID()}, 10, "test", now0+2); err != nil || other != 0 {
 		t.Error(other, err)
 	}
-	if moved, err := n.RetryDead(t.Context(), store.OutboxFilter{TenantID: n.TenantID}, 3, "test", now0+2); err != nil || moved != 3 {
+	if moved, err := n.RetryDead(t.Context(), tenants.OutboxFilter{TenantID: n.TenantID}, 3, "test", now0+2); err != nil || moved != 3 {
 		t.Error(moved, err)
 	}
 	if e, err := n.OutboxEvent(t.Context(), events[3].EventID,

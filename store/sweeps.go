@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/store/identity"
+	"newsletterd/store/tenants"
 )
 
 // attemptsKept is how long the log of deliveries to endpoints goes back.
@@ -69,7 +71,7 @@ var expired = []sweep{
 	expiredBy("family", "id", "family_expires", "expires_at < ?"),
 	expiredBy("browser", "id", "browser_expires", "expires_at < ?"),
 	// A code that comes again must be known, or what was issued for it would not end.
-	expiredBy("code", "hash", "code_expires", "expires_at < ?").after(keptFor(codeKept)),
+	expiredBy("code", "hash", "code_expires", "expires_at < ?").after(keptFor(identity.CodeKept)),
 	expiredBy("user_token", "id", "user_token_expires", "expires_at < ?"),
 	expiredBy("email_change", "user_id", "email_change_expires", "expires_at < ?"),
 	expiredBy("answered_challenge", "hash", "answered_challenge_expires", "expires_at < ?"),
@@ -84,7 +86,7 @@ var expired = []sweep{
 	{
 		table: "mail", key: "id", find: "SELECT id FROM (SELECT id, created_at, state FROM mail ORDER BY id " +
 			"LIMIT +?2) " +
-			"WHERE created_at < ?1 AND state <> " + sqlMailQueued,
+			"WHERE created_at < ?1 AND state <> " + tenants.SQLMailQueued,
 		keep: keptMails,
 	},
 	{

@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
 )
 
 const syncColumns = `y.id, y.tenant_id, y.list_id, y.batch_total, y.due_at, y.started_at, y.finished_at, y.failed_at, y.reason,
@@ -28,9 +30,9 @@ func (s *Store) RequestSync(ctx context.Context, listID string, now core.Instant
 }
 
 func (s *Store) syncList(ctx context.Context, list *core.ListWithTenant, now core.Instant) (id string, err error) {
-	err = s.update(ctx, s.by(ctx, "list.sync", list.TenantID, list.ID, func(tx *Tx) error {
-		id, err = tx.requestSync(list.TenantID, list.ID, now, now)
-		tx.tell("sync", nil, id)
+	err = s.Update(ctx, s.ByActor(ctx, "list.sync", list.TenantID, list.ID, func(tx *db.Tx) error {
+		id, err = requestSync(tx, list.TenantID, list.ID, now, now)
+		tx.Tell("sync", nil, id)
 		return err
 	}))
 	return id, err
@@ -40,32 +42,32 @@ func (s *Store) syncList(ctx context.Context, list *core.ListWithTenant, now cor
 // stamped with changed or before, also where the clock goes back meanwhile. One that waits already is put off to due,
 // so that a long import asks for one sync and not for hundreds; one that is being planned may have passed the change's
 // place, so it does not count.
-func (tx *Tx) requestSync(tenantID, listID string, due, changed core.Instant) (id string, err error) {
+func requestSync(tx *db.Tx, tenantID, listID string, due, changed core.Instant) (id string, err error) {
 	var was core.Instant
-	err = tx.scan("SELECT id, due_at FROM sync INDEXED BY sync_list WHERE list_id = ? AND batch_total = 0 AND "+
+	err = tx.Scan("SELECT id, due_at FROM sync INDEXED BY sync_list WHERE list_id = ? AND batch_total = 0 AND "+
 		"due_at > 0 AND finished_at = 0 "+
 		"AND failed_at = 0", []any{listID}, &id, &was)
 	if err == nil {
 		if due < was { // else the loop wakes in time by itself
-			tx.kick(TopicSync)
+			tx.Kick(db.TopicSync)
 		}
-		_, err = tx.exec("UPDATE sync SET due_at = ?, started_at = max(started_at, ?) WHERE id = ?", int64(due),
+		_, err = tx.Exec("UPDATE sync SET due_at = ?, started_at = max(started_at, ?) WHERE id = ?", int64(due),
 			int64(changed), id)
 		return id, err
 	}
 	if !errors.Is(err, core.ErrNotFound) {
 		return "", err
 	}
-	tx.kick(TopicSync)
+	tx.Kick(db.TopicSync)
 	id = core.NewID()
-	_, err = tx.exec("INSERT INTO sync (id, tenant_id, list_id, due_at, started_at) VALUES (?, ?, ?, ?, ?)",
+	_, err = tx.Exec("INSERT INTO sync (id, tenant_id, list_id, due_at, started_at) VALUES (?, ?, ?, ?, ?)",
 		id, tenantID, listID, int64(due), int64(changed))
 	return id, err
 }
 
 // Sync reads one. It returns core.ErrNotFound where there is none.
 func (s *Store) Sync(ctx context.Context, id string) (y core.Sync, err error) {
-	err = s.get(ctx, &y, "SELECT "+syncColumns+" FROM sync AS y WHERE y.id = ?", id)
+	err = s.Get(ctx, &y, "SELECT "+syncColumns+" FROM sync AS y WHERE y.id = ?", id)
 	return y, err
 }
 
@@ -73,13 +75,13 @@ func (s *Store) Sync(ctx context.Context, id string) (y core.Sync, err error) {
 // core.ErrStorage.
 func (s *Store) OpenSyncs(ctx context.Context, limit int) ([]core.Sync, error) {
 	var y []core.Sync
-	err := s.all(ctx, &y, "SELECT "+syncColumns+` FROM sync AS y INDEXED BY sync_due WHERE y.finished_at = 0 AND
+	err := s.All(ctx, &y, "SELECT "+syncColumns+` FROM sync AS y INDEXED BY sync_due WHERE y.finished_at = 0 AND
 		y.failed_at = 0
 		ORDER BY y.due_at, y.id LIMIT +?`, limit)
 	return y, err
 }
 
-var syncsList = listByTenant(syncColumns, "sync AS y", "sync_tenant", "true", newestFirst)
+var syncsList = tenants.ListByTenant(syncColumns, "sync AS y", "sync_tenant", "true", tenants.NewestFirst)
 
 // SyncsAmong reads a page of the syncs of the tenants' lists, or of all, or (listID not empty) of one list, the newest
 // first. Its only error is core.ErrStorage.
@@ -91,19 +93,19 @@ func (s *Store) SyncsAmong(ctx context.Context, tenants []string, all bool, list
 		before = "~" // after all ids
 	}
 	if listID != "" {
-		err = s.all(ctx, &y, "SELECT "+syncColumns+` FROM sync AS y INDEXED BY sync_list_id WHERE y.list_id = ? AND y.id < ?
+		err = s.All(ctx, &y, "SELECT "+syncColumns+` FROM sync AS y INDEXED BY sync_list_id WHERE y.list_id = ? AND y.id < ?
 			AND (? OR +y.tenant_id IN (SELECT value FROM json_each(?))) ORDER BY y.id DESC LIMIT +?`, listID, before, all,
-			jsonOf(tenants), page.Limit)
+			db.JsonOf(tenants), page.Limit)
 		return y, err
 	}
-	err = s.allOf(ctx, &y, &syncsList, tenants, all, before, page.Limit)
+	err = s.AllOf(ctx, &y, &syncsList, tenants, all, before, page.Limit)
 	return y, err
 }
 
 // SyncFailed reports whether the newest sync of a list has failed: what it was to announce, such as a large import, is
 // not at the receiver. Its only error is core.ErrStorage.
 func (s *Store) SyncFailed(ctx context.Context, listID string) (failed bool, err error) {
-	err = s.get(ctx, &failed, `SELECT coalesce((SELECT failed_at > 0 FROM sync WHERE list_id = ?
+	err = s.Get(ctx, &failed, `SELECT coalesce((SELECT failed_at > 0 FROM sync WHERE list_id = ?
 		ORDER BY started_at DESC, id DESC LIMIT 1), 0)`, listID)
 	return failed, err
 }
@@ -117,18 +119,18 @@ func (s *Store) PlanSync(ctx context.Context, y *core.Sync, now core.Instant) er
 	} else if err != nil {
 		return err
 	}
-	err := s.update(ctx, func(tx *Tx) (err error) {
-		if y.StartedAt, err = tx.stamp(y.ListID, now); err != nil {
+	err := s.Update(ctx, func(tx *db.Tx) (err error) {
+		if y.StartedAt, err = stamp(tx, y.ListID, now); err != nil {
 			return err
 		}
 		// A dead letter may be what the sync is to make good for.
 		var dead core.Instant
-		if err := tx.get(&dead, "SELECT coalesce(max(occurred_at), 0) FROM outbox INDEXED BY outbox_dead WHERE "+
+		if err := tx.Get(&dead, "SELECT coalesce(max(occurred_at), 0) FROM outbox INDEXED BY outbox_dead WHERE "+
 			"list_id = ? AND dead_at > 0 AND endpoint_id = ''", y.ListID); err != nil {
 			return err
 		}
 		y.StartedAt = max(y.StartedAt, dead+1)
-		return tx.one("UPDATE sync SET started_at = ?, due_at = 0 WHERE id = ?", int64(y.StartedAt), y.ID)
+		return tx.One("UPDATE sync SET started_at = ?, due_at = 0 WHERE id = ?", int64(y.StartedAt), y.ID)
 	})
 	if err != nil {
 		return err
@@ -144,9 +146,9 @@ func (s *Store) PlanSync(ctx context.Context, y *core.Sync, now core.Instant) er
 // stamp is the instant of a change of a list's subscriptions: now, or just after the start of the list's last full sync
 // where that is later (the clock was set back, or the request waited while the sync was planned). Otherwise a receiver
 // would take the sync for the newer word.
-func (tx *Tx) stamp(listID string, now core.Instant) (core.Instant, error) {
+func stamp(tx *db.Tx, listID string, now core.Instant) (core.Instant, error) {
 	var last core.Instant
-	err := tx.get(&last, "SELECT coalesce(max(started_at), 0) FROM sync INDEXED BY sync_list WHERE list_id = ?", listID)
+	err := tx.Get(&last, "SELECT coalesce(max(started_at), 0) FROM sync INDEXED BY sync_list WHERE list_id = ?", listID)
 	return max(now, last+1), err
 }
 
@@ -156,7 +158,7 @@ func (s *Store) batchEnds(ctx context.Context, listID string, now core.Instant) 
 	ends, after := []string{}, ""
 	for {
 		var end string
-		err := s.get(ctx, &end,
+		err := s.Get(ctx, &end,
 			`SELECT id FROM subscription WHERE list_id = ? AND id > ? AND status != 'pending' AND changed_at <= ?
 			ORDER BY id LIMIT 1 OFFSET ?`, listID, after, int64(now), core.SyncBatchSize-1)
 		if errors.Is(err, core.ErrNotFound) {
@@ -177,10 +179,10 @@ func (s *Store) writePlan(ctx context.Context, y *core.Sync, ends []string) erro
 	from := ""
 	for done := 0; done < len(ends); done += core.SyncBatchSize {
 		part := ends[done:min(done+core.SyncBatchSize, len(ends))]
-		err := s.bulk(ctx, func(tx *Tx) error {
+		err := s.Bulk(ctx, func(tx *db.Tx) error {
 			after := from
 			for i, end := range part {
-				_, err := tx.exec(`INSERT INTO sync_batch (sync_id, batch_no, from_id, to_id, due_at) VALUES (?, ?, ?,
+				_, err := tx.Exec(`INSERT INTO sync_batch (sync_id, batch_no, from_id, to_id, due_at) VALUES (?, ?, ?,
 					?, ?)
 					ON CONFLICT DO UPDATE SET from_id = excluded.from_id, to_id = excluded.to_id, due_at =
 					excluded.due_at`,
@@ -193,12 +195,12 @@ func (s *Store) writePlan(ctx context.Context, y *core.Sync, ends []string) erro
 			if done+len(part) < len(ends) {
 				return nil
 			}
-			tx.kick(TopicSync)
-			if _, err := tx.exec("DELETE FROM sync_batch WHERE sync_id = ? AND batch_no > ?", y.ID,
+			tx.Kick(db.TopicSync)
+			if _, err := tx.Exec("DELETE FROM sync_batch WHERE sync_id = ? AND batch_no > ?", y.ID,
 				len(ends)); err != nil {
 				return err
 			}
-			return tx.one("UPDATE sync SET batch_total = ? WHERE id = ?", len(ends), y.ID)
+			return tx.One("UPDATE sync SET batch_total = ? WHERE id = ?", len(ends), y.ID)
 		})
 		if err != nil {
 			return err
@@ -212,7 +214,7 @@ func (s *Store) writePlan(ctx context.Context, y *core.Sync, ends []string) erro
 // core.ErrStorage.
 func (s *Store) OpenBatches(ctx context.Context, syncID string, after, limit int) ([]core.SyncBatch, error) {
 	var b []core.SyncBatch
-	err := s.all(ctx, &b, `SELECT sync_id, batch_no, from_id, to_id, due_at, tries FROM sync_batch
+	err := s.All(ctx, &b, `SELECT sync_id, batch_no, from_id, to_id, due_at, tries FROM sync_batch
 		WHERE sync_id = ? AND batch_no > ? AND done_at = 0 ORDER BY batch_no LIMIT +?`, syncID, after, limit)
 	return b, err
 }
@@ -226,7 +228,7 @@ func (s *Store) SyncSubscribers(ctx context.Context, y *core.Sync, b *core.SyncB
 		Status      string           `db:"status"`
 		Preferences core.Preferences `db:"preferences"`
 	}
-	err := s.all(ctx, &rows,
+	err := s.All(ctx, &rows,
 		`SELECT id, email, status, preferences FROM subscription WHERE list_id = ? AND id > ? AND id <= ?
 		AND status != 'pending' AND changed_at <= ? ORDER BY id LIMIT +?`, y.ListID, b.FromID, b.ToID,
 		int64(y.StartedAt), core.MaxSyncBatch)
@@ -247,19 +249,19 @@ type BatchResult struct {
 // FinishBatches records results of a sync, which goes on at next: with the first of its other batches, or, where next
 // is 0, at once. Its only error is core.ErrStorage.
 func (s *Store) FinishBatches(ctx context.Context, syncID string, results []BatchResult, next, now core.Instant) error {
-	return s.update(ctx, func(tx *Tx) error {
+	return s.Update(ctx, func(tx *db.Tx) error {
 		for _, r := range results {
 			set, at := "done_at", now // or when it is tried again
 			if !r.Done {
 				set, at = "due_at", r.RetryAt
 			}
-			_, err := tx.exec("UPDATE sync_batch SET tries = tries + 1, "+set+" = ? WHERE sync_id = ? AND batch_no = ?",
+			_, err := tx.Exec("UPDATE sync_batch SET tries = tries + 1, "+set+" = ? WHERE sync_id = ? AND batch_no = ?",
 				int64(at), syncID, r.BatchNo)
 			if err != nil {
 				return err
 			}
 		}
-		_, err := tx.exec("UPDATE sync SET due_at = ?1 WHERE id = ?2 AND due_at <> ?1", int64(next), syncID)
+		_, err := tx.Exec("UPDATE sync SET due_at = ?1 WHERE id = ?2 AND due_at <> ?1", int64(next), syncID)
 		return err
 	})
 }
@@ -267,8 +269,8 @@ func (s *Store) FinishBatches(ctx context.Context, syncID string, results []Batc
 // FinishSync ends a sync if every batch of it is delivered, and reports whether it did. Its only error is
 // core.ErrStorage.
 func (s *Store) FinishSync(ctx context.Context, id string, now core.Instant) (finished bool, err error) {
-	err = s.update(ctx, func(tx *Tx) error {
-		n, err := tx.exec(`UPDATE sync SET finished_at = ? WHERE id = ? AND batch_total > 0 AND finished_at = 0
+	err = s.Update(ctx, func(tx *db.Tx) error {
+		n, err := tx.Exec(`UPDATE sync SET finished_at = ? WHERE id = ? AND batch_total > 0 AND finished_at = 0
 			AND NOT EXISTS (SELECT 1 FROM sync_batch WHERE sync_id = sync.id AND done_at = 0)`, int64(now), id)
 		finished = n == 1
 		return err
@@ -278,8 +280,8 @@ func (s *Store) FinishSync(ctx context.Context, id string, now core.Instant) (fi
 
 // FailSync ends a sync for good; a later one starts anew. Its only error is core.ErrStorage.
 func (s *Store) FailSync(ctx context.Context, id, reason string, now core.Instant) error {
-	return s.update(ctx, func(tx *Tx) error {
-		_, err := tx.exec("UPDATE sync SET failed_at = ?, reason = ? WHERE id = ? AND finished_at = 0", int64(now),
+	return s.Update(ctx, func(tx *db.Tx) error {
+		_, err := tx.Exec("UPDATE sync SET failed_at = ?, reason = ? WHERE id = ? AND finished_at = 0", int64(now),
 			reason, id)
 		return err
 	})

@@ -5,17 +5,18 @@ import (
 	"testing"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
 )
 
 // A change that asks for a sync while one is being planned must not rely on it: the walk over the list may have passed
 // it. And a sync takes in what was stamped by a clock that has gone back since.
 func TestSyncTakesInWhatItWasAskedFor(t *testing.T) {
-	n := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
+	n := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
 	n.SQL("INSERT INTO tenant (id, name, created_at, updated_at) VALUES ('t', 'T', 1, 1)")
 	n.SQL("INSERT INTO list (id, tenant_id, name, created_at, updated_at) VALUES ('l', 't', 'L', 1, 1)")
 	ask := func(now, changed core.Instant) (id string) {
-		err := n.update(t.Context(), func(tx *Tx) (err error) {
-			id, err = tx.requestSync("t", "l", now, changed)
+		err := n.Update(t.Context(), func(tx *db.Tx) (err error) {
+			id, err = requestSync(tx, "t", "l", now, changed)
 			return err
 		})
 		if err != nil {

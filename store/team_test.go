@@ -6,12 +6,14 @@ import (
 	"testing"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/identity"
 )
 
 // TestATeamRoleStaysPending: another role doesn't take effect before the address is verified, and roles in other
 // tenants stay as they are.
 func TestATeamRoleStaysPending(t *testing.T) {
-	n := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
+	n := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
 	home := core.Tenant{ID: core.NewID(), Name: "home", Status: core.TenantActive}
 	other := core.Tenant{ID: core.NewID(), Name: "other", Status: core.TenantActive}
 	must(t, n.AddTenant(t.Context(), home, "test"))
@@ -45,7 +47,7 @@ func TestATeamRoleStaysPending(t *testing.T) {
 // With the last role in a tenant the open invitations there end that a person made, or that are to the address; those
 // of other tenants and people stay.
 func TestInvitationsEndWithTheLastRole(t *testing.T) {
-	n := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
+	n := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
 	home := core.Tenant{ID: core.NewID(), Name: "home", Status: core.TenantActive}
 	other := core.Tenant{ID: core.NewID(), Name: "other", Status: core.TenantActive}
 	must(t, n.AddTenant(t.Context(), home, "test"))
@@ -54,12 +56,12 @@ func TestInvitationsEndWithTheLastRole(t *testing.T) {
 	must(t, n.AddUser(t.Context(), u, "h", 1))
 	for _, end := range []func(core.Role) error{
 		func(core.Role) error { return n.LeaveTeam(t.Context(), home.ID, u.ID, "test", 3) },
-		func(r core.Role) error { return n.RevokeRole(By(t.Context(), "test", 3), u.ID, r) },
+		func(r core.Role) error { return n.RevokeRole(db.By(t.Context(), "test", 3), u.ID, r) },
 	} {
 		role := core.Role{Role: core.RoleTenantAdmin, TenantID: home.ID}
 		must(t, n.GrantRole(t.Context(), u.ID, role, false, 1))
 		invite := func(tenant string, email core.Email, by string) string {
-			token := UserToken{ID: core.NewID(), Hashes: map[string][]byte{TokenInvitation: []byte(core.NewID())}}
+			token := identity.UserToken{ID: core.NewID(), Hashes: map[string][]byte{identity.TokenInvitation: []byte(core.NewID())}}
 			i, err := n.AddInvitation(t.Context(), core.InvitationInput{TenantID: tenant, Role: core.RoleEditor, Email: email},
 				token, by, 1)
 			must(t, err)

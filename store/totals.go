@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
 )
 
 // CountTotals notes that mails of a job name no reader in pixel and links: its figures are how often they were opened
@@ -14,11 +15,11 @@ func (s *Store) CountTotals(ctx context.Context, jobNo int64, named bool) error 
 	if named {
 		bits |= core.TrackedConsent
 	}
-	return s.update(ctx, func(tx *Tx) error { return tx.countTotals(jobNo, bits) })
+	return s.Update(ctx, func(tx *db.Tx) error { return countTotals(tx, jobNo, bits) })
 }
 
-func (tx *Tx) countTotals(jobNo int64, bits int) error {
-	_, err := tx.exec("UPDATE send_job SET tracked = tracked | ?2 WHERE no = ?1 AND tracked & ?2 <> ?2", jobNo, bits)
+func countTotals(tx *db.Tx, jobNo int64, bits int) error {
+	_, err := tx.Exec("UPDATE send_job SET tracked = tracked | ?2 WHERE no = ?1 AND tracked & ?2 <> ?2", jobNo, bits)
 	return err
 }
 
@@ -31,16 +32,16 @@ type engagedReader struct {
 }
 
 // mayNameEngaged reports whether a report of an opening or click may be kept with its reader.
-func (tx *Tx) mayNameEngaged(r *core.ProviderReport) (bool, error) {
+func mayNameEngaged(tx *db.Tx, r *core.ProviderReport) (bool, error) {
 	if r.JobNo != 0 {
-		reader, err := tx.engagedReader(r.JobNo, r.Seq)
+		reader, err := readEngaged(tx, r.JobNo, r.Seq)
 		if errors.Is(err, core.ErrNotFound) {
 			return false, nil
 		}
 		return reader.named(), err
 	}
 	var asks bool
-	err := tx.get(&asks, "SELECT EXISTS (SELECT 1 FROM tenant WHERE id = ? AND tracking_consent)", r.Event.TenantID)
+	err := tx.Get(&asks, "SELECT EXISTS (SELECT 1 FROM tenant WHERE id = ? AND tracking_consent)", r.Event.TenantID)
 	return !asks, err
 }
 
@@ -52,9 +53,9 @@ const selectEngagedReader = `SELECT r.marks, r.finished_at, coalesce(t.tracking_
 	FROM recipient AS r CROSS JOIN send_job AS j ON j.no = r.job_no LEFT JOIN tenant AS t ON t.id = j.tenant_id
 	WHERE r.job_no = ? AND r.seq = ?`
 
-// engagedReader reads a recipient. It returns core.ErrNotFound where there is none.
-func (tx *Tx) engagedReader(jobNo, seq int64) (r engagedReader, err error) {
-	err = tx.get(&r, selectEngagedReader, jobNo, seq)
+// readEngaged reads a recipient. It returns core.ErrNotFound where there is none.
+func readEngaged(tx *db.Tx, jobNo, seq int64) (r engagedReader, err error) {
+	err = tx.Get(&r, selectEngagedReader, jobNo, seq)
 	return r, err
 }
 
@@ -62,7 +63,7 @@ func (tx *Tx) engagedReader(jobNo, seq int64) (r engagedReader, err error) {
 func (r *engagedReader) named() bool { return !r.Asks || r.Preferences.AgreesToTracking() }
 
 // engageTotal counts what was opened and followed of mails that name no reader.
-func (tx *Tx) engageTotal(e *core.Engagement) error {
+func engageTotal(tx *db.Tx, e *core.Engagement) error {
 	if e.LinkNo == core.CanaryLink {
 		return nil
 	}
@@ -70,7 +71,7 @@ func (tx *Tx) engageTotal(e *core.Engagement) error {
 		StartedAt core.Instant `db:"started_at"`
 		Through   bool         `db:"through"`
 	}
-	err := tx.get(&j, `SELECT started_at, expanded = 1 AND sent + failed + skipped + deferred >= recipients AS through
+	err := tx.Get(&j, `SELECT started_at, expanded = 1 AND sent + failed + skipped + deferred >= recipients AS through
 		FROM send_job WHERE no = ?`, e.JobNo)
 	if errors.Is(err, core.ErrNotFound) {
 		return nil
@@ -80,7 +81,7 @@ func (tx *Tx) engageTotal(e *core.Engagement) error {
 	}
 	var n [4]int64
 	n[e.TotalClass(j.StartedAt, j.Through)] = e.Times
-	_, err = tx.exec(`INSERT INTO total (job_no, link_no, people, unclear, scanners) VALUES (?1, ?2, max(0, ?3), max(0, ?4),
+	_, err = tx.Exec(`INSERT INTO total (job_no, link_no, people, unclear, scanners) VALUES (?1, ?2, max(0, ?3), max(0, ?4),
 		max(0, ?5)) ON CONFLICT DO UPDATE SET people = max(0, people + ?3), unclear = max(0, unclear + ?4),
 		scanners = max(0, scanners + ?5)`,
 		e.JobNo, e.LinkNo, n[core.ClassPerson], n[core.ClassUnclear], n[core.ClassScanner])
@@ -88,9 +89,9 @@ func (tx *Tx) engageTotal(e *core.Engagement) error {
 		return err
 	}
 	if e.LinkNo > 0 {
-		return tx.countHour(e.JobNo, e.At, 0, n[core.ClassPerson])
+		return countHour(tx, e.JobNo, e.At, 0, n[core.ClassPerson])
 	}
-	return tx.countHour(e.JobNo, e.At, n[core.ClassPerson], 0)
+	return countHour(tx, e.JobNo, e.At, n[core.ClassPerson], 0)
 }
 
 // How often a link l was followed, with what is counted of it without readers in t.

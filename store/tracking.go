@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
 )
 
 // KeepLinks gives each address its number among the links of a job. An address keeps its number: a job that goes on
@@ -13,16 +14,16 @@ func (s *Store) KeepLinks(ctx context.Context, jobNo int64, urls []string) (nos 
 	if len(urls) == 0 {
 		return nil, nil
 	}
-	err = s.update(ctx, func(tx *Tx) error {
+	err = s.Update(ctx, func(tx *db.Tx) error {
 		var kept []core.Link
-		if err := tx.all(&kept, "SELECT no, url FROM link WHERE job_no = ? ORDER BY no", jobNo); err != nil {
+		if err := tx.All(&kept, "SELECT no, url FROM link WHERE job_no = ? ORDER BY no", jobNo); err != nil {
 			return err
 		}
 		known, last := map[string]int64{}, int64(0)
 		for _, l := range kept {
 			known[l.URL], last = l.No, l.No
 		}
-		mended, err := tx.mendedLinks(jobNo)
+		mended, err := mendedLinks(tx, jobNo)
 		if err != nil {
 			return err
 		}
@@ -32,7 +33,7 @@ func (s *Store) KeepLinks(ctx context.Context, jobNo int64, urls []string) (nos 
 				last++
 				known[u] = last
 				m := mended[u]
-				if _, err := tx.exec("INSERT INTO link (job_no, no, url, target, mended_at) VALUES (?, ?, ?, ?, ?)", jobNo,
+				if _, err := tx.Exec("INSERT INTO link (job_no, no, url, target, mended_at) VALUES (?, ?, ?, ?, ?)", jobNo,
 					last, u, m.Target, int64(m.MendedAt)); err != nil {
 					return err
 				}
@@ -47,13 +48,13 @@ func (s *Store) KeepLinks(ctx context.Context, jobNo int64, urls []string) (nos 
 // LinkTarget is the address that a link of a job leads to. core.ErrNotFound where there is none, or the job's record is
 // gone.
 func (s *Store) LinkTarget(ctx context.Context, jobNo, no int64) (url string, err error) {
-	err = s.get(ctx, &url, "SELECT iif(target <> '', target, url) FROM link WHERE job_no = ? AND no = ?", jobNo, no)
+	err = s.Get(ctx, &url, "SELECT iif(target <> '', target, url) FROM link WHERE job_no = ? AND no = ?", jobNo, no)
 	return url, err
 }
 
 // Links reads the links of a job, the most followed first. Its only error is core.ErrStorage.
 func (s *Store) Links(ctx context.Context, jobNo int64) (links []core.Link, err error) {
-	err = s.all(ctx, &links, `SELECT no, url, `+timesFollowed+` AS clicked, `+timesByMachines+` AS machine_clicked,
+	err = s.All(ctx, &links, `SELECT no, url, `+timesFollowed+` AS clicked, `+timesByMachines+` AS machine_clicked,
 		target, mended_at FROM link AS l LEFT JOIN total AS t ON t.job_no = l.job_no AND t.link_no = l.no
 		WHERE l.job_no = ? ORDER BY 3 DESC, no LIMIT 10000`, jobNo)
 	return links, err
@@ -67,9 +68,9 @@ const engageStep = 200
 func (s *Store) AddEngagements(ctx context.Context, es []core.Engagement) (n int, err error) {
 	for n < len(es) {
 		step := es[n:min(n+engageStep, len(es))]
-		err := s.bulk(ctx, func(tx *Tx) error {
+		err := s.Bulk(ctx, func(tx *db.Tx) error {
 			for i := range step {
-				if err := tx.engage(step[i]); err != nil {
+				if err := engage(tx, step[i]); err != nil {
 					return err
 				}
 			}
@@ -92,8 +93,8 @@ const selectEngagements = `SELECT coalesce(l.url, '') AS url, e.first_at, e.last
 // MailedTo reads the job and the subscriber that a mail was sent for. core.ErrNotFound: the mail was not sent, or it is
 // not known any more to whom.
 func (s *Store) MailedTo(ctx context.Context, jobNo, seq int64) (j core.SendJob, sub core.Subscriber, err error) {
-	err = s.snapshotRead(ctx, func(r *Reader) error {
-		err := r.get(&j, "SELECT "+sendJobColumns+" FROM send_job WHERE no = ? AND tenant_id IN (SELECT id FROM "+
+	err = s.SnapshotRead(ctx, func(r *db.Reader) error {
+		err := r.Get(&j, "SELECT "+sendJobColumns+" FROM send_job WHERE no = ? AND tenant_id IN (SELECT id FROM "+
 			"tenant WHERE deleted_at = 0)", jobNo)
 		if err != nil {
 			return err
@@ -102,7 +103,7 @@ func (s *Store) MailedTo(ctx context.Context, jobNo, seq int64) (j core.SendJob,
 		if err != nil {
 			return err
 		}
-		return r.get(&sub, "SELECT "+subscriberColumns+` FROM subscriber WHERE list_id = ?1 AND id =
+		return r.Get(&sub, "SELECT "+subscriberColumns+` FROM subscriber WHERE list_id = ?1 AND id =
 			(SELECT subscriber_id FROM recipient WHERE job_no = ?2 AND seq = ?3)`, parts[partOf(parts, seq)].ListID, jobNo,
 			seq)
 	})

@@ -5,11 +5,13 @@ import (
 	"errors"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
 )
 
 // noteTracking enters into the ledger that a subscriber agrees to be named in openings and clicks, or does so no more,
 // where the preferences say it that were others before. c says when, from where and how that was proved.
-func (tx *Tx) noteTracking(was core.Preferences, sub *core.Subscription, c core.Consent) error {
+func noteTracking(tx *db.Tx, was core.Preferences, sub *core.Subscription, c core.Consent) error {
 	version, agrees := sub.Preferences.TrackingConsent()
 	before, agreed := was.TrackingConsent()
 	if agrees == agreed && version == before {
@@ -19,7 +21,7 @@ func (tx *Tx) noteTracking(was core.Preferences, sub *core.Subscription, c core.
 	if c.What, c.TextVersion = core.ConsentTracking, version; !agrees {
 		c.What = core.ConsentTrackingWithdrawn
 	}
-	return tx.addConsent(c)
+	return addConsent(tx, c)
 }
 
 // TrackingRequest is that a subscriber agrees to be named in openings and clicks, or withdraws that.
@@ -61,5 +63,5 @@ func (s *Store) KeepConsentText(ctx context.Context, listID, text string, now co
 	if _, err := s.ConsentText(ctx, listID, version); !errors.Is(err, core.ErrNotFound) {
 		return version, err
 	}
-	return version, s.update(ctx, func(tx *Tx) error { return tx.addConsentText(listID, text, now) })
+	return version, s.Update(ctx, func(tx *db.Tx) error { return tenants.AddConsentText(tx, listID, text, now) })
 }

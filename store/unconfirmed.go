@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
 )
 
 // Of those who have never confirmed: who may be removed, as no link of a mail that asked them is valid any more. Who has
@@ -12,7 +14,7 @@ import (
 const mayRemovePending = ` FROM subscription AS s INDEXED BY subscription_waiting WHERE s.list_id = ?1 AND
 	s.status = 'pending' AND s.generation = 1 AND s.changed_at <= ?2 AND s.asked_at <= ?2 AND NOT EXISTS (
 	SELECT 1 FROM mail AS m WHERE m.email_key = s.email_key AND m.kind = '` + core.MailConfirm + `' AND m.created_at > ?2 AND
-	m.list_id = s.list_id AND m.state != ` + sqlMailLeftOut + `)`
+	m.list_id = s.list_id AND m.state != ` + tenants.SQLMailLeftOut + `)`
 
 // RemoveUnconfirmed removes those from a list who have never confirmed, and can't by a mail that they have: 5,000 at
 // most. It returns how many, and whether there are more. They may subscribe again. It returns core.ErrListNotFound.
@@ -25,8 +27,8 @@ func (s *Store) RemoveUnconfirmed(ctx context.Context, listID, actor string, bud
 	}
 	for begun := time.Now(); ; {
 		n := int64(0)
-		err = s.bulk(ctx, func(tx *Tx) error {
-			n, err = tx.removeUnconfirmed(&list, actor, now)
+		err = s.Bulk(ctx, func(tx *db.Tx) error {
+			n, err = removeUnconfirmed(tx, &list, actor, now)
 			return err
 		})
 		if err != nil {
@@ -41,13 +43,13 @@ func (s *Store) RemoveUnconfirmed(ctx context.Context, listID, actor string, bud
 	}
 }
 
-func (tx *Tx) removeUnconfirmed(list *core.List, actor string, now core.Instant) (removed int64, err error) {
-	removed, err = tx.exec("DELETE FROM subscription WHERE list_id = ?1 AND id IN (SELECT s.id"+mayRemovePending+
+func removeUnconfirmed(tx *db.Tx, list *core.List, actor string, now core.Instant) (removed int64, err error) {
+	removed, err = tx.Exec("DELETE FROM subscription WHERE list_id = ?1 AND id IN (SELECT s.id"+mayRemovePending+
 		" LIMIT +?3)", list.ID, int64(now.Add(-ConfirmTTL)), sweepBatch)
 	if err != nil || removed == 0 {
 		return removed, err
 	}
-	tx.movedMany(list.ID, core.CountPending, core.NotCounted, removed)
-	tx.tell("removed", nil, removed)
-	return removed, tx.audit(now, actor, "list.remove_unconfirmed", list.TenantID, list.ID)
+	tenants.MovedMany(tx, list.ID, core.CountPending, core.NotCounted, removed)
+	tx.Tell("removed", nil, removed)
+	return removed, tx.Audit(now, actor, "list.remove_unconfirmed", list.TenantID, list.ID)
 }

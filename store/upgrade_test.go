@@ -19,13 +19,14 @@ import (
 	"newsletterd/core"
 	"newsletterd/core/coretest"
 	"newsletterd/schema"
+	"newsletterd/store/db"
 )
 
 // firstVersion is a database that the first version wrote, with rows in every table: unpacked into a folder of its own.
 // Passwords: "the password of ann", "the password of bob", "an operators password".
 func firstVersion(t *testing.T) string {
 	t.Helper()
-	must(t, PrepareProcess()) // before anyone opens it
+	must(t, db.PrepareProcess()) // before anyone opens it
 	in, err := os.Open(filepath.Join("..", "testdata", "upgrade", "v1.db.gz"))
 	must(t, err)
 	defer in.Close()
@@ -87,12 +88,12 @@ func TestUpgradeFromTheFirstVersion(t *testing.T) {
 			t.Errorf("the first version's %s has no row", name)
 		}
 	}
-	dry, err := Migrate(t.Context(), path, MigrateOptions{DryRun: true, Now: time.Now()})
+	dry, err := db.Migrate(t.Context(), path, db.MigrateOptions{DryRun: true, Now: time.Now()})
 	must(t, err)
 	if !reflect.DeepEqual(tables(t, path), before) {
 		t.Fatal("a dry run changes something")
 	}
-	done, err := Migrate(t.Context(), path, MigrateOptions{Now: time.Now()})
+	done, err := db.Migrate(t.Context(), path, db.MigrateOptions{Now: time.Now()})
 	must(t, err)
 	if !reflect.DeepEqual(done.Migrations, dry.Migrations) || len(done.Migrations) != len(schema.Migrations())-7 {
 		t.Errorf("did %v, the dry run said %v", done.Migrations, dry.Migrations)
@@ -125,7 +126,7 @@ func TestUpgradeFromTheFirstVersion(t *testing.T) {
 			t.Error("the copy is not what was there")
 		}
 	}
-	s, err := Open(t.Context(), Options{Path: path})
+	s, err := Open(t.Context(), db.Options{Path: path})
 	must(t, err)
 	found, err := s.Check(t.Context())
 	if err != nil || len(found) > 0 {
@@ -154,14 +155,14 @@ func statements(text string) (all []string) {
 // TestCrashInsideAMigration leaves the files as a kill after each statement of each migration would leave them. The
 // next start finds the old schema, never something between, and brings it to the new one.
 func TestCrashInsideAMigration(t *testing.T) {
-	must(t, PrepareProcess())
+	must(t, db.PrepareProcess())
 	images, path := 0, filepath.Join(t.TempDir(), "fresh.db")
 	for _, m := range schema.Migrations() {
 		if m.Number == 8 { // from here on with data
 			path = firstVersion(t)
 		}
 		images += crashImages(t, path, m)
-		_, err := Migrate(t.Context(), path, MigrateOptions{To: m.Number, NoCopy: true, Now: time.Now()})
+		_, err := db.Migrate(t.Context(), path, db.MigrateOptions{To: m.Number, NoCopy: true, Now: time.Now()})
 		must(t, err)
 	}
 	coretest.Promise(t, 17, images, 0, "stops inside migrations")
@@ -175,11 +176,11 @@ func crashImages(t *testing.T, path string, m schema.Migration) (n int) {
 	if _, err := os.Stat(path); err == nil {
 		scratch = crash(t, path)
 	}
-	db, err := sqlx.Open("sqlite",
+	handle, err := sqlx.Open("sqlite",
 		"file:"+scratch+"?_pragma=journal_mode(WAL)&_pragma=wal_autocheckpoint(0)&_pragma=foreign_keys(1)")
 	must(t, err)
-	defer db.Close()
-	c, err := db.Connx(t.Context())
+	defer handle.Close()
+	c, err := handle.Connx(t.Context())
 	must(t, err)
 	defer c.Close()
 	for _, q := range []string{"PRAGMA cache_size = 2", "PRAGMA cache_spill = 1", "BEGIN IMMEDIATE"} {
@@ -208,7 +209,7 @@ func crashImages(t *testing.T, path string, m schema.Migration) (n int) {
 		if os.Getenv("NEWSLETTERD_TORTURE") != "" {
 			to = 0
 		}
-		if _, err := Migrate(t.Context(), image, MigrateOptions{To: to, NoCopy: true, Now: time.Now()}); err != nil {
+		if _, err := db.Migrate(t.Context(), image, db.MigrateOptions{To: to, NoCopy: true, Now: time.Now()}); err != nil {
 			t.Fatalf("%04d, after statement %d: %v", m.Number, i, err)
 		}
 		n++
@@ -222,20 +223,20 @@ func TestScopesAfterAnUpgrade(t *testing.T) {
 	const was, is = "openid profile email offline_access", "openid profile email offline_access devices models.read " +
 		"models.write"
 	path := firstVersion(t)
-	db, err := sqlx.Open("sqlite", "file:"+path)
+	handle, err := sqlx.Open("sqlite", "file:"+path)
 	must(t, err)
 	add := func(id, kind, client, scope string) {
-		_, err := db.Exec("INSERT INTO family (id, kind, user_id, client_id, scope, auth_at, created_at, used_at, "+
+		_, err := handle.Exec("INSERT INTO family (id, kind, user_id, client_id, scope, auth_at, created_at, used_at, "+
 			"expires_at) VALUES (?, ?, 'u', ?, ?, 1, 1, 1, 1)", id, kind, client, scope)
 		must(t, err)
 	}
 	for id, first := range map[string]int{"ours": 1, "theirs": 0} {
-		_, err := db.Exec(`INSERT INTO client (id, name, client_type, scopes, grant_types, first_party, created_at,
+		_, err := handle.Exec(`INSERT INTO client (id, name, client_type, scopes, grant_types, first_party, created_at,
 			updated_at)
 			VALUES (?, 'x', 'public', '["openid","profile","email","offline_access"]', '[]', ?, 1, 1)`, id, first)
 		must(t, err)
 	}
-	_, err = db.Exec(`INSERT INTO client (id, name, client_type, scopes, grant_types, created_at, updated_at) VALUES
+	_, err = handle.Exec(`INSERT INTO client (id, name, client_type, scopes, grant_types, created_at, updated_at) VALUES
 		('few', 'x', 'public', '["openid","email"]', '[]', 1, 1)`)
 	must(t, err)
 	add("by password", "password", "newsletterd", was)
@@ -244,8 +245,8 @@ func TestScopesAfterAnUpgrade(t *testing.T) {
 	add("at ours", "password", "ours", was)
 	add("at theirs", "password", "theirs", was)
 	add("by code", "code", "ours", was)
-	must(t, db.Close())
-	_, err = Migrate(t.Context(), path, MigrateOptions{Now: time.Now()})
+	must(t, handle.Close())
+	_, err = db.Migrate(t.Context(), path, db.MigrateOptions{Now: time.Now()})
 	must(t, err)
 	after := tables(t, path)
 	scopes := func(table string) map[string]string {

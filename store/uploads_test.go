@@ -18,6 +18,9 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/db"
+	"newsletterd/store/devices"
+	"newsletterd/store/files"
 	"newsletterd/store/storetest"
 )
 
@@ -33,8 +36,8 @@ func TestFilesComeBackAsTheyWere(t *testing.T) {
 	s := storetest.Seed(t, nil).At(10)
 	owner := s.NewCaller("o@a.co")
 	for _, size := range []int{
-		0, 1, store.UploadPatch, store.UploadPatch + 1, store.ChunkSize - 1, store.ChunkSize, store.ChunkSize + 1,
-		3*store.ChunkSize + 12345,
+		0, 1, files.UploadPatch, files.UploadPatch + 1, files.ChunkSize - 1, files.ChunkSize, files.ChunkSize + 1,
+		3*files.ChunkSize + 12345,
 	} {
 		want := noise(size)
 		m, err := s.TryModel(owner.UserID, core.ModelInput{Name: "m"}, iotest.HalfReader(bytes.NewReader(want)), roomy)
@@ -51,7 +54,7 @@ func TestFilesComeBackAsTheyWere(t *testing.T) {
 		}
 	}
 	if n, err := s.Usage(t.Context(),
-		owner.UserID); err != nil || n != 0+1+2*store.UploadPatch+1+3*store.ChunkSize+3*store.ChunkSize+12345 {
+		owner.UserID); err != nil || n != 0+1+2*files.UploadPatch+1+3*files.ChunkSize+3*files.ChunkSize+12345 {
 		t.Errorf("usage %d %v", n, err)
 	}
 }
@@ -65,17 +68,17 @@ func TestABrokenUploadLeavesNothing(t *testing.T) {
 	}{
 		"at once": {iotest.ErrReader(broken), roomy, broken},
 		"in the middle": {
-			io.MultiReader(bytes.NewReader(noise(2*store.ChunkSize+5)), iotest.ErrReader(broken)), roomy,
+			io.MultiReader(bytes.NewReader(noise(2*files.ChunkSize+5)), iotest.ErrReader(broken)), roomy,
 			broken,
 		},
 		"model too large": {
-			bytes.NewReader(noise(3*store.ChunkSize + 1)),
-			core.ModelLimits{Bytes: 3 * store.ChunkSize, BytesPerOwner: 1 << 40},
+			bytes.NewReader(noise(3*files.ChunkSize + 1)),
+			core.ModelLimits{Bytes: 3 * files.ChunkSize, BytesPerOwner: 1 << 40},
 			&core.Error{Kind: core.TooLarge},
 		},
 		"owner full": {
-			bytes.NewReader(noise(3 * store.ChunkSize)),
-			core.ModelLimits{Bytes: 1 << 40, BytesPerOwner: 3*store.ChunkSize - 1},
+			bytes.NewReader(noise(3 * files.ChunkSize)),
+			core.ModelLimits{Bytes: 1 << 40, BytesPerOwner: 3*files.ChunkSize - 1},
 			&core.Error{Kind: core.TooLarge},
 		},
 	} {
@@ -104,7 +107,7 @@ func TestABrokenUploadLeavesNothing(t *testing.T) {
 func TestModelsAreBounded(t *testing.T) {
 	s, ctx := storetest.Seed(t, nil).At(10), t.Context()
 	owner, other := s.NewCaller("o@a.co"), s.NewCaller("p@a.co")
-	limits := core.ModelLimits{Bytes: 1 << 30, BytesPerOwner: 1 << 40, BytesTotal: 3 * store.ChunkSize, PerOwner: 3}
+	limits := core.ModelLimits{Bytes: 1 << 30, BytesPerOwner: 1 << 40, BytesTotal: 3 * files.ChunkSize, PerOwner: 3}
 	var first core.Model
 	for i := range 3 {
 		if err := s.MayAddModel(ctx, owner.UserID, limits); err != nil {
@@ -123,12 +126,12 @@ func TestModelsAreBounded(t *testing.T) {
 		limits); core.KindOf(err) != core.Conflict {
 		t.Errorf("a fourth: %v", err)
 	}
-	if _, err := s.TryModel(other.UserID, core.ModelInput{Name: "m"}, bytes.NewReader(noise(3*store.ChunkSize-3000+1)),
+	if _, err := s.TryModel(other.UserID, core.ModelInput{Name: "m"}, bytes.NewReader(noise(3*files.ChunkSize-3000+1)),
 		limits); !errors.Is(err,
 		core.ErrStorage) {
 		t.Errorf("a byte more than the total: %v", err)
 	}
-	if _, err := s.TryModel(other.UserID, core.ModelInput{Name: "m"}, bytes.NewReader(noise(3*store.ChunkSize-3000)),
+	if _, err := s.TryModel(other.UserID, core.ModelInput{Name: "m"}, bytes.NewReader(noise(3*files.ChunkSize-3000)),
 		limits); err != nil {
 		t.Errorf("up to the total: %v", err)
 	}
@@ -152,10 +155,10 @@ func TestAnUploadIsInvisibleUntilItIsWhole(t *testing.T) {
 	s, ctx := storetest.Seed(t, nil).At(10), t.Context()
 	owner := s.NewCaller("o@a.co")
 	u := s.NewUpload(owner.UserID, roomy)
-	if err := u.ReadFrom(ctx, bytes.NewReader(noise(2*store.ChunkSize)), nil, s.Time); err != nil {
+	if err := u.ReadFrom(ctx, bytes.NewReader(noise(2*files.ChunkSize)), nil, s.Time); err != nil {
 		t.Fatal(err)
 	}
-	if ms, err := s.Library(ctx, owner, store.LibraryPage{Limit: 5}); err != nil || len(ms) != 0 {
+	if ms, err := s.Library(ctx, owner, devices.LibraryPage{Limit: 5}); err != nil || len(ms) != 0 {
 		t.Errorf("library %+v %v", ms, err)
 	}
 	m, _ := core.NewModel(owner.UserID, core.ModelInput{Name: "m"}, 10)
@@ -163,7 +166,7 @@ func TestAnUploadIsInvisibleUntilItIsWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	u.Close(ctx)
-	if ms, err := s.Library(ctx, owner, store.LibraryPage{Limit: 5}); err != nil || len(ms) != 1 {
+	if ms, err := s.Library(ctx, owner, devices.LibraryPage{Limit: 5}); err != nil || len(ms) != 1 {
 		t.Errorf("library %+v %v", ms, err)
 	}
 	if err := s.DeleteModel(ctx, m.ID, owner.UserID, "command", 20); err != nil {
@@ -179,12 +182,12 @@ func TestAnUploadIsInvisibleUntilItIsWhole(t *testing.T) {
 func TestUploadsAtOnceStayWithinTheOwnersRoom(t *testing.T) {
 	s := storetest.Seed(t, nil).At(10)
 	owner := s.NewCaller("o@a.co")
-	limits := core.ModelLimits{Bytes: 1 << 30, BytesPerOwner: 9 * store.ChunkSize}
+	limits := core.ModelLimits{Bytes: 1 << 30, BytesPerOwner: 9 * files.ChunkSize}
 	var kept atomic.Int64
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			if _, err := s.TryModel(owner.UserID, core.ModelInput{Name: "m"}, bytes.NewReader(noise(2*store.ChunkSize)),
+			if _, err := s.TryModel(owner.UserID, core.ModelInput{Name: "m"}, bytes.NewReader(noise(2*files.ChunkSize)),
 				limits); err == nil {
 				kept.Add(1)
 			} else if core.KindOf(err) != core.TooLarge {
@@ -194,7 +197,7 @@ func TestUploadsAtOnceStayWithinTheOwnersRoom(t *testing.T) {
 	}
 	wg.Wait()
 	if n, err := s.Usage(t.Context(),
-		owner.UserID); err != nil || n != 2*store.ChunkSize*kept.Load() || n > limits.BytesPerOwner {
+		owner.UserID); err != nil || n != 2*files.ChunkSize*kept.Load() || n > limits.BytesPerOwner {
 		t.Errorf("usage %d after %d uploads, %v", n, kept.Load(), err)
 	}
 }
@@ -202,7 +205,7 @@ func TestUploadsAtOnceStayWithinTheOwnersRoom(t *testing.T) {
 func TestADownloadEndsWhenItsModelGoes(t *testing.T) {
 	s, ctx := storetest.Seed(t, nil).At(10), t.Context()
 	owner := s.NewCaller("o@a.co")
-	m, err := s.TryModel(owner.UserID, core.ModelInput{Name: "m"}, bytes.NewReader(noise(2*store.ChunkSize)), roomy)
+	m, err := s.TryModel(owner.UserID, core.ModelInput{Name: "m"}, bytes.NewReader(noise(2*files.ChunkSize)), roomy)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +218,7 @@ func TestADownloadEndsWhenItsModelGoes(t *testing.T) {
 	}
 	drained(s)
 	n, err := io.Copy(io.Discard, f)
-	if !errors.Is(err, core.ErrNotFound) || !errors.Is(f.Err(), core.ErrNotFound) || n != store.PieceSize-100 {
+	if !errors.Is(err, core.ErrNotFound) || !errors.Is(f.Err(), core.ErrNotFound) || n != files.PieceSize-100 {
 		t.Errorf("%d bytes, %v, %v", n, err, f.Err())
 	}
 }
@@ -226,24 +229,24 @@ func TestAnUploadThatItsProcessForgotGoes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	s := storetest.Seed(t, storetest.OpenAt(t, path)).At(10)
 	owner := s.NewCaller("o@a.co")
-	command, err := store.Open(t.Context(), store.Options{Path: path, Mode: store.Command})
+	command, err := store.Open(t.Context(), db.Options{Path: path, Mode: db.Command})
 	s.Must(err)
 	defer command.Close()
 	u := command.NewUpload(owner.UserID, roomy)
-	if err := u.ReadFrom(t.Context(), bytes.NewReader(noise(store.ChunkSize)), nil, s.Time); err != nil {
+	if err := u.ReadFrom(t.Context(), bytes.NewReader(noise(files.ChunkSize)), nil, s.Time); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Housekeeping(t.Context(), store.Retention{}, core.Instant(10).Add(store.UploadDead)); err != nil {
 		t.Fatal(err)
 	}
-	if err := u.ReadFrom(t.Context(), bytes.NewReader(noise(store.ChunkSize)), nil, s.Time); err != nil {
+	if err := u.ReadFrom(t.Context(), bytes.NewReader(noise(files.ChunkSize)), nil, s.Time); err != nil {
 		t.Errorf("a living upload: %v", err)
 	}
 	if _, err := s.Housekeeping(t.Context(), store.Retention{}, core.Instant(11).Add(store.UploadDead)); err != nil {
 		t.Fatal(err)
 	}
-	err = u.ReadFrom(t.Context(), bytes.NewReader(noise(store.ChunkSize)), nil, s.Time)
-	if !errors.Is(err, store.ErrSlowUpload) {
+	err = u.ReadFrom(t.Context(), bytes.NewReader(noise(files.ChunkSize)), nil, s.Time)
+	if !errors.Is(err, devices.ErrSlowUpload) {
 		t.Errorf("after its time: %v", err)
 	}
 	u.Close(t.Context())
@@ -258,7 +261,7 @@ func TestUploadChild(t *testing.T) {
 	}
 	file, in := io.Pipe()
 	go func() { // says when a chunk has gone
-		for chunk := make([]byte, store.ChunkSize); ; fmt.Println("chunk") {
+		for chunk := make([]byte, files.ChunkSize); ; fmt.Println("chunk") {
 			if _, err := in.Write(chunk); err != nil {
 				return
 			}
@@ -301,11 +304,11 @@ func TestKillDuringAnUploadLeavesNothing(t *testing.T) {
 func TestUploadsMakeSmallCheckpoints(t *testing.T) {
 	s := storetest.Seed(t, nil).At(10)
 	if _, err := s.TryModel(s.NewCaller("o@a.co").UserID, core.ModelInput{Name: "m"},
-		bytes.NewReader(noise(2*store.CheckpointAt)), roomy); err != nil {
+		bytes.NewReader(noise(2*db.CheckpointAt)), roomy); err != nil {
 		t.Fatal(err)
 	}
 	wal, err := os.Stat(s.Path() + "-wal")
-	if s.Must(err); wal.Size() > 2*store.CheckpointFile {
-		t.Errorf("the -wal has %d bytes, want %d at most", wal.Size(), 2*store.CheckpointFile)
+	if s.Must(err); wal.Size() > 2*db.CheckpointFile {
+		t.Errorf("the -wal has %d bytes, want %d at most", wal.Size(), 2*db.CheckpointFile)
 	}
 }

@@ -6,17 +6,19 @@ import (
 	"testing"
 
 	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/identity"
 )
 
 func TestUsers(t *testing.T) {
-	s := testOpen(t, filepath.Join(t.TempDir(), "n.db"), Daemon)
+	s := testOpen(t, filepath.Join(t.TempDir(), "n.db"), db.Daemon)
 	ctx := t.Context()
 	const now core.Instant = 1_800_000_000_000
 	u := core.NewUser("Ann@example.org", now)
 	if err := s.AddUser(ctx, u, "hash", now); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.AddUser(ctx, core.NewUser("ann@EXAMPLE.org", now), "hash", now); !errors.Is(err, ErrUserExists) {
+	if err := s.AddUser(ctx, core.NewUser("ann@EXAMPLE.org", now), "hash", now); !errors.Is(err, identity.ErrUserExists) {
 		t.Errorf("the same address: %v", err)
 	}
 	bob := core.NewUser("bob@example.org", now)
@@ -42,7 +44,7 @@ func TestUsers(t *testing.T) {
 }
 
 func TestUpdateUser(t *testing.T) {
-	s := testOpen(t, filepath.Join(t.TempDir(), "n.db"), Daemon)
+	s := testOpen(t, filepath.Join(t.TempDir(), "n.db"), db.Daemon)
 	ctx := t.Context()
 	const now core.Instant = 1_800_000_000_000
 	u := core.NewUser("ann@example.org", now)
@@ -52,7 +54,7 @@ func TestUpdateUser(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	change := func(in UserInput) core.User {
+	change := func(in identity.UserInput) core.User {
 		t.Helper()
 		got, err := s.UpdateUser(ctx, u.ID, in, now+1)
 		if err != nil {
@@ -64,40 +66,40 @@ func TestUpdateUser(t *testing.T) {
 		}
 		return got
 	}
-	if got := change(UserInput{Name: new(" Ann ")}); got.Name != "Ann" || !got.EmailVerified {
+	if got := change(identity.UserInput{Name: new(" Ann ")}); got.Name != "Ann" || !got.EmailVerified {
 		t.Errorf("name: %+v", got)
 	}
-	if got := change(UserInput{Email: new(core.Email("ANN@example.org"))}); !got.EmailVerified {
+	if got := change(identity.UserInput{Email: new(core.Email("ANN@example.org"))}); !got.EmailVerified {
 		t.Errorf("another spelling: %+v", got)
 	}
-	if got := change(UserInput{Email: new(core.Email("ann@example.com"))}); got.EmailVerified {
+	if got := change(identity.UserInput{Email: new(core.Email("ann@example.com"))}); got.EmailVerified {
 		t.Errorf("another address is not verified: %+v", got)
 	}
 	before, _ := s.User(ctx, u.ID)
-	if got := change(UserInput{Disabled: new(true)}); !got.Disabled() {
+	if got := change(identity.UserInput{Disabled: new(true)}); !got.Disabled() {
 		t.Errorf("disabled: %+v", got)
 	}
 	after, _ := s.User(ctx, u.ID)
 	if after.Epoch != before.Epoch+1 {
 		t.Errorf("disabling leaves the epoch at %d", after.Epoch)
 	}
-	if got := change(UserInput{Disabled: new(false)}); got.Disabled() {
+	if got := change(identity.UserInput{Disabled: new(false)}); got.Disabled() {
 		t.Errorf("enabled: %+v", got)
 	}
-	if _, err := s.UpdateUser(ctx, u.ID, UserInput{Email: new(core.Email("BOB@example.org"))}, now); !errors.Is(err,
-		ErrUserExists) {
+	if _, err := s.UpdateUser(ctx, u.ID, identity.UserInput{Email: new(core.Email("BOB@example.org"))}, now); !errors.Is(err,
+		identity.ErrUserExists) {
 		t.Errorf("somebody else's address: %v", err)
 	}
-	if _, err := s.UpdateUser(ctx, u.ID, UserInput{Name: new("a\x00b")}, now); core.KindOf(err) != core.Invalid {
+	if _, err := s.UpdateUser(ctx, u.ID, identity.UserInput{Name: new("a\x00b")}, now); core.KindOf(err) != core.Invalid {
 		t.Errorf("a control character: %v", err)
 	}
-	if _, err := s.UpdateUser(ctx, core.NewID(), UserInput{}, now); !errors.Is(err, core.ErrNotFound) {
+	if _, err := s.UpdateUser(ctx, core.NewID(), identity.UserInput{}, now); !errors.Is(err, core.ErrNotFound) {
 		t.Errorf("unknown: %v", err)
 	}
 }
 
 func TestRoles(t *testing.T) {
-	s := testOpen(t, filepath.Join(t.TempDir(), "n.db"), Daemon)
+	s := testOpen(t, filepath.Join(t.TempDir(), "n.db"), db.Daemon)
 	ctx := t.Context()
 	const now core.Instant = 1_800_000_000_000
 	u := core.NewUser("ann@example.org", now)
@@ -131,7 +133,7 @@ func TestRoles(t *testing.T) {
 
 // Deleting a user leaves nothing, and nothing of others goes.
 func TestDeleteUser(t *testing.T) {
-	s := testOpen(t, filepath.Join(t.TempDir(), "n.db"), Daemon)
+	s := testOpen(t, filepath.Join(t.TempDir(), "n.db"), db.Daemon)
 	ctx := t.Context()
 	const now core.Instant = 1_800_000_000_000
 	var ids []string
@@ -142,7 +144,7 @@ func TestDeleteUser(t *testing.T) {
 			t.Fatal(err)
 		}
 		ids = append(ids, u.ID)
-		in := SignIn{
+		in := identity.SignIn{
 			Family: core.Family{
 				ID: core.NewID(), Kind: core.FamilyPassword, UserID: u.ID, ClientID: "newsletterd",
 				CreatedAt: now, ExpiresAt: now + 1000,

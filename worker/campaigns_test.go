@@ -14,6 +14,7 @@ import (
 	"newsletterd/mail/markup"
 	"newsletterd/mail/smtp/smtptest"
 	"newsletterd/store"
+	"newsletterd/store/db"
 	"newsletterd/worker/workertest"
 )
 
@@ -103,7 +104,7 @@ func (l *letters) step(no int, random *rand.Rand) {
 		}
 	case 6:
 		if c.JobID != "" && random.IntN(3) == 0 {
-			_, err := l.CancelSendJob(store.By(l.Context(), "pia", core.At(time.Now())), c.JobID, core.At(time.Now()))
+			_, err := l.CancelSendJob(db.By(l.Context(), "pia", core.At(time.Now())), c.JobID, core.At(time.Now()))
 			l.Must(err)
 			time.Sleep(time.Second) // what was in flight
 			_, one.barred = l.mails(no)

@@ -12,6 +12,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/db"
 )
 
 // The member service's operations.
@@ -51,7 +52,7 @@ func Disabler(o DisablerOptions) *Loop {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 	d.loop = &Loop{Name: "disabler", Step: d.step}
-	o.Store.OnKick(store.TopicDisable, d.loop.Kick)
+	o.Store.OnKick(db.TopicDisable, d.loop.Kick)
 	return d.loop
 }
 

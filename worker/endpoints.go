@@ -14,6 +14,7 @@ import (
 	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/db"
 )
 
 // The headers of Standard Webhooks 1.0, in addition to those of our own.
@@ -132,8 +133,8 @@ type runningEndpoint struct {
 func Endpoints(s *store.Store, p *EndpointPoster, log *slog.Logger) *Loop {
 	e := &endpoints{store: s, poster: p, log: log, running: map[string]*runningEndpoint{}}
 	e.loop = &Loop{Name: "endpoints", Step: e.step, End: e.end}
-	s.OnKick(store.TopicRecords, e.loop.Kick)
-	s.OnKick(store.TopicEndpoints, e.kickAll)
+	s.OnKick(db.TopicRecords, e.loop.Kick)
+	s.OnKick(db.TopicEndpoints, e.kickAll)
 	s.OnFed(e.kick)
 	return e.loop
 }

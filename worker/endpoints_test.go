@@ -14,8 +14,8 @@ import (
 	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/core/coretest"
-	"newsletterd/store"
 	"newsletterd/store/storetest"
+	"newsletterd/store/tenants"
 	"newsletterd/worker"
 	"newsletterd/worker/workertest"
 )
@@ -99,7 +99,7 @@ func TestEndpointSignatures(t *testing.T) {
 		}
 		first := make([]byte, 32)
 		check(1, first)
-		_, err := h.UpdateEndpoint(h.Context(), e.ID, store.EndpointChange{NewKey: second, Overlap: time.Hour}, "test",
+		_, err := h.UpdateEndpoint(h.Context(), e.ID, tenants.EndpointChange{NewKey: second, Overlap: time.Hour}, "test",
 			core.At(time.Now()))
 		h.Must(err)
 		check(2, second, first)
@@ -143,10 +143,10 @@ func TestEndpointThatNeverAnswers(t *testing.T) {
 			h.Error("it is tried although it is switched off")
 		}
 		r.Say("/gone", 200)
-		_, err := h.UpdateEndpoint(h.Context(), e.ID, store.EndpointChange{Disabled: new(false)}, "test",
+		_, err := h.UpdateEndpoint(h.Context(), e.ID, tenants.EndpointChange{Disabled: new(false)}, "test",
 			core.At(time.Now()))
 		h.Must(err)
-		_, err = h.RetryDead(h.Context(), store.OutboxFilter{TenantID: e.TenantID}, 500, "test", core.At(time.Now()))
+		_, err = h.RetryDead(h.Context(), tenants.OutboxFilter{TenantID: e.TenantID}, 500, "test", core.At(time.Now()))
 		h.Must(err)
 		coretest.Settle(3 * time.Hour)
 		if got := len(r.Events("/gone")); got != 31 {
@@ -222,7 +222,7 @@ func TestOperatorEndsTheRest(t *testing.T) {
 		if n := len(r.Posts("/rest")); n != 1 {
 			h.Errorf("%d attempts in the day of rest", n)
 		}
-		waiting, err := h.OutboxEvents(h.Context(), store.OutboxFilter{EndpointID: e.ID}, 0, 1)
+		waiting, err := h.OutboxEvents(h.Context(), tenants.OutboxFilter{EndpointID: e.ID}, 0, 1)
 		h.Must(err)
 		h.Must(h.RetryEvent(h.Context(), waiting[0].ID, "test", core.At(time.Now())))
 		h.Active(h.List.ID, "c@example.org")
@@ -232,7 +232,7 @@ func TestOperatorEndsTheRest(t *testing.T) {
 		}
 		r.Say("/moved", 200)
 		_, err = h.UpdateEndpoint(h.Context(), e.ID,
-			store.EndpointChange{EndpointInput: core.EndpointInput{URL: new("https://crm.test/moved")}}, "test",
+			tenants.EndpointChange{EndpointInput: core.EndpointInput{URL: new("https://crm.test/moved")}}, "test",
 			core.At(time.Now()))
 		h.Must(err)
 		coretest.Settle(time.Minute)

@@ -16,6 +16,7 @@ import (
 	"newsletterd/mail/smtp"
 	"newsletterd/mail/smtp/smtptest"
 	"newsletterd/store"
+	"newsletterd/store/db"
 	"newsletterd/store/storetest"
 	"newsletterd/worker"
 	"newsletterd/worker/workertest"
@@ -52,7 +53,7 @@ func (d *hardship) sure(do func() error) {
 
 func newHardship(t *testing.T) *hardship {
 	d := &hardship{faults: storetest.NewFaults(t), shared: &smtptest.Sender{}, own: &smtptest.Sender{}}
-	d.Harness = workertest.NewOn(t, storetest.OpenWith(t, store.Options{Driver: d.faults.Driver}), d.shared)
+	d.Harness = workertest.NewOn(t, storetest.OpenWith(t, db.Options{Driver: d.faults.Driver}), d.shared)
 	d.Must(d.EnsureLoopClient(t.Context(), make([]byte, 32), core.At(time.Now())))
 	d.Readers(d.List, 700)
 	d.neighbor = d.Harness.Neighbor(200)

@@ -7,6 +7,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/db"
 )
 
 // A link that does not answer is asked again before it holds up a mailing.
@@ -38,7 +39,7 @@ func FirstLinks(s *store.Store, dead func(context.Context, *core.SendJob) (strin
 		}
 		return next.Time()
 	}
-	s.OnKick(store.TopicHolds, loop.Kick)
+	s.OnKick(db.TopicHolds, loop.Kick)
 	return loop
 }
 

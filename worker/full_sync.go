@@ -9,6 +9,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/db"
 )
 
 const (
@@ -30,7 +31,7 @@ type fullSync struct {
 func FullSync(s *store.Store, p *Poster, log *slog.Logger) *Loop {
 	f := &fullSync{store: s, poster: p, log: log}
 	f.loop = &Loop{Name: "full-sync", Step: f.step}
-	s.OnKick(store.TopicSync, f.loop.Kick)
+	s.OnKick(db.TopicSync, f.loop.Kick)
 	return f.loop
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/db"
 	"newsletterd/store/subscribercsv"
 )
 
@@ -38,7 +39,7 @@ func Imports(s *store.Store, smallHeap func() (release func()), log *slog.Logger
 	}
 	i := &importer{store: s, log: log, smallHeap: smallHeap}
 	i.loop = &Loop{Name: "imports", Step: i.step}
-	s.OnKick(store.TopicImports, i.loop.Kick)
+	s.OnKick(db.TopicImports, i.loop.Kick)
 	return i.loop
 }
 

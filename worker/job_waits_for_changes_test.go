@@ -10,6 +10,7 @@ import (
 	"newsletterd/mail/smtp/smtptest"
 	"newsletterd/store"
 	"newsletterd/store/storetest"
+	"newsletterd/store/tenants"
 	"newsletterd/worker"
 	"newsletterd/worker/workertest"
 )
@@ -38,7 +39,7 @@ func TestJobWaitsForChangesUnderway(t *testing.T) {
 		for i := range due { // as the outbox does
 			_, err := workertest.Services{Send: h.Store}.Accept(t.Context(), workertest.EventPath, []byte(due[i].Body))
 			h.Must(err)
-			h.Must(h.FinishEvents(t.Context(), []store.EventResult{{Event: &due[i], Done: true}}, h.Time()))
+			h.Must(h.FinishEvents(t.Context(), []tenants.EventResult{{Event: &due[i], Done: true}}, h.Time()))
 		}
 		h.Active(h.List.ID, "late@example.org")
 		coretest.Settle(time.Second)
@@ -53,7 +54,7 @@ func TestJobWaitsForChangesUnderway(t *testing.T) {
 		}
 		due, err = h.DueEvents(t.Context(), "", h.Time(), 1)
 		h.Must(err)
-		h.Must(h.FinishEvents(t.Context(), []store.EventResult{{
+		h.Must(h.FinishEvents(t.Context(), []tenants.EventResult{{
 			Event: &due[0], RetryAt: h.Time().Add(time.Hour), Reason: "503",
 		}}, h.Time()))
 		coretest.Settle(time.Second)

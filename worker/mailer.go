@@ -11,6 +11,8 @@ import (
 	"newsletterd/mail"
 	"newsletterd/mail/smtp"
 	"newsletterd/store"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
 )
 
 const (
@@ -43,12 +45,12 @@ type mailer struct {
 	owner     string // the tenant, where it has relays of its own
 	loop      *Loop
 	wake      chan struct{}
-	failures  int                // of the route, running
-	tryAt     time.Time          // while it is down: the next try
-	notBefore time.Time          // … and the earliest, for new mails bring it forward
-	lost      map[int64]int      // connections lost on a mail, running
-	unsure    map[int64]bool     // the reply to a mail was lost once
-	unwritten []store.MailResult // that could not be written down
+	failures  int                  // of the route, running
+	tryAt     time.Time            // while it is down: the next try
+	notBefore time.Time            // … and the earliest, for new mails bring it forward
+	lost      map[int64]int        // connections lost on a mail, running
+	unsure    map[int64]bool       // the reply to a mail was lost once
+	unwritten []tenants.MailResult // that could not be written down
 }
 
 // Mailer returns the loop that delivers transactional mail.
@@ -58,14 +60,14 @@ func Mailer(o MailerOptions) *Loop {
 	}
 	m := &mailer{MailerOptions: o, wake: make(chan struct{}, 1), lost: map[int64]int{}, unsure: map[int64]bool{}}
 	m.loop = &Loop{Name: "mailer", Step: m.step}
-	o.Store.OnKick(store.TopicMail, func() {
+	o.Store.OnKick(db.TopicMail, func() {
 		select {
 		case m.wake <- struct{}{}:
 		default:
 		}
 		m.loop.Kick()
 	})
-	o.Store.OnKick(store.TopicMailSoon, func() { m.loop.KickIn(store.MailDelay) })
+	o.Store.OnKick(db.TopicMailSoon, func() { m.loop.KickIn(tenants.MailDelay) })
 	return m.loop
 }
 
@@ -283,7 +285,7 @@ func (r *mailRun) pop(ctx context.Context, wait bool, idle <-chan time.Time) (*c
 // record takes a result and those that are ready too and writes them down in one operation.
 func (r *mailRun) record(ctx context.Context, first mailResult) {
 	now := core.At(time.Now())
-	var records []store.MailResult
+	var records []tenants.MailResult
 	var gone []int64
 	for _, res := range gather(first, r.results, mailerRecord) {
 		gone = append(gone, res.mail.ID)
@@ -303,7 +305,7 @@ func (r *mailRun) record(ctx context.Context, first mailResult) {
 
 // finish writes results down, with those of before, and reports whether it could. What cannot be written is kept, and
 // nothing is sent until it is: a full disk can be read, and a mail that has gone out would be found due again.
-func (m *mailer) finish(ctx context.Context, more []store.MailResult, now core.Instant) bool {
+func (m *mailer) finish(ctx context.Context, more []tenants.MailResult, now core.Instant) bool {
 	m.unwritten = append(m.unwritten, more...)
 	if len(m.unwritten) == 0 {
 		return true
@@ -320,8 +322,8 @@ func (m *mailer) finish(ctx context.Context, more []store.MailResult, now core.I
 const lostLimit = 3
 
 // judge returns what the store keeps of a result. counts is false where no relay took or refused the mail.
-func (r *mailRun) judge(res mailResult, now core.Instant) (rec store.MailResult, counts bool) {
-	rec = store.MailResult{ID: res.mail.ID, Reason: res.outcome.Text}
+func (r *mailRun) judge(res mailResult, now core.Instant) (rec tenants.MailResult, counts bool) {
+	rec = tenants.MailResult{ID: res.mail.ID, Reason: res.outcome.Text}
 	if core.KindOf(res.err) == core.Unavailable && res.err != nil { // of the database: the mail is not at fault
 		r.stop()
 		return rec, false

@@ -18,6 +18,7 @@ import (
 	"newsletterd/mail/smtp"
 	"newsletterd/mail/smtp/smtptest"
 	"newsletterd/store"
+	"newsletterd/store/identity"
 	"newsletterd/worker"
 	"newsletterd/worker/workertest"
 )
@@ -169,7 +170,7 @@ func TestMailerInvites(t *testing.T) {
 			id := core.NewID()
 			i, err := h.AddInvitation(h.Context(), core.InvitationInput{
 				TenantID: h.List.TenantID, Role: core.RolePublisher, Email: core.Email("eve-" + id + "@example.org"),
-			}, store.UserToken{ID: id, Hashes: map[string][]byte{store.TokenInvitation: []byte(id)}}, by, now)
+			}, identity.UserToken{ID: id, Hashes: map[string][]byte{identity.TokenInvitation: []byte(id)}}, by, now)
 			h.Must(err)
 			return i
 		}

@@ -15,6 +15,8 @@ import (
 	"newsletterd/mail/notice"
 	"newsletterd/mail/smtp"
 	"newsletterd/store"
+	"newsletterd/store/db"
+	"newsletterd/store/identity"
 )
 
 // notices says what a mail of a kind looks like: its text, the page that its link leads to, and how long that works.
@@ -32,7 +34,7 @@ var notices = map[string]struct {
 	core.MailClaim:             {notice.Reverify, "/verify", 48 * time.Hour},
 	core.MailAlreadyRegistered: {notice.Registered, "/login", 0},
 	core.MailReset:             {notice.Reset, "/password/reset", time.Hour},
-	core.MailChange:            {notice.Change, "/verify", store.ChangeTTL},
+	core.MailChange:            {notice.Change, "/verify", identity.ChangeTTL},
 	core.MailChangeTaken:       {notice.Taken, "/login", 0},
 	core.MailChangeAsked:       {notice.ChangeAsked, "/account", 0},
 	core.MailChanged:           {notice.Changed, "/login", 0},
@@ -41,7 +43,7 @@ var notices = map[string]struct {
 	core.MailTwoStepOn:         {notice.TwoStepOn, "/account", 0},
 	core.MailTwoStepOff:        {notice.TwoStepOff, "/account", 0},
 	core.MailRecoveryCodes:     {notice.RecoveryCodes, "/account", 0},
-	core.MailInvitation:        {notice.Invitation, "/invitation", store.InvitationTTL},
+	core.MailInvitation:        {notice.Invitation, "/invitation", identity.InvitationTTL},
 	core.MailReview:            {notice.Review, "/review", 0},
 	core.MailReviewApproved:    {notice.ReviewApproved, "/review", 0},
 	core.MailReviewRejected:    {notice.ReviewRejected, "/review", 0},
@@ -233,7 +235,7 @@ func (m *mailer) linkQuery(ctx context.Context, q *core.Mail, language string) (
 		}
 		v.Set("token", token)
 	case core.MailVerify, core.MailClaim, core.MailReset, core.MailChange, core.MailInvitation:
-		key, err := m.Store.PurposeKey(ctx, store.PurposeMailToken)
+		key, err := m.Store.PurposeKey(ctx, db.PurposeMailToken)
 		if err != nil {
 			return "", err
 		}

@@ -9,8 +9,8 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/core/coretest"
-	"newsletterd/store"
 	"newsletterd/store/storetest"
+	"newsletterd/store/tenants"
 	"newsletterd/worker/workertest"
 )
 
@@ -147,7 +147,7 @@ func TestEventsAreKeptFor72Hours(t *testing.T) {
 			}
 		}
 		w.SetWeather("fair")
-		n, err := w.Member.RetryDead(t.Context(), store.OutboxFilter{}, 500, "test", core.At(time.Now()))
+		n, err := w.Member.RetryDead(t.Context(), tenants.OutboxFilter{}, 500, "test", core.At(time.Now()))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,8 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
 )
 
 const (
@@ -28,13 +30,13 @@ type outbox struct {
 	probes    []time.Duration // between looks at a receiver that is down
 	log       *slog.Logger
 	loop      *Loop
-	wake      chan struct{}       // an event was written while a Step runs
-	down      int                 // looks at a receiver that did not answer, running
-	lookAt    time.Time           // while it is down: the next look
-	notBefore time.Time           // … and the earliest, for new events bring it forward
-	urge      string              // of operators, when it went down
-	refused   int                 // answers in a row that refused an event
-	unwritten []store.EventResult // that could not be written down
+	wake      chan struct{}         // an event was written while a Step runs
+	down      int                   // looks at a receiver that did not answer, running
+	lookAt    time.Time             // while it is down: the next look
+	notBefore time.Time             // … and the earliest, for new events bring it forward
+	urge      string                // of operators, when it went down
+	refused   int                   // answers in a row that refused an event
+	unwritten []tenants.EventResult // that could not be written down
 }
 
 // Outbox returns the loop that delivers events to the send service. It kicks itself when one is written.
@@ -42,7 +44,7 @@ func Outbox(s *store.Store, p *Poster, log *slog.Logger) *Loop {
 	o := &outbox{store: s, probes: probeDelays, log: log, wake: make(chan struct{}, 1)}
 	o.post = func(ctx context.Context, e *core.OutboxEvent) verdict { return p.post(ctx, eventPath, []byte(e.Body)) }
 	o.loop = &Loop{Name: "outbox", Step: o.step}
-	s.OnKick(store.TopicOutbox, o.kick)
+	s.OnKick(db.TopicOutbox, o.kick)
 	return o.loop
 }
 
@@ -222,7 +224,7 @@ func (d *delivery) deliverAll(ctx context.Context) {
 // down in one operation.
 func (d *delivery) record(ctx context.Context, first result) {
 	now := core.At(time.Now())
-	var records []store.EventResult
+	var records []tenants.EventResult
 	var gone []int64
 	for _, r := range gather(first, d.results, outboxRecord) {
 		d.count(&r)
@@ -258,7 +260,7 @@ func (o *outbox) count(r *result) {
 
 // finish writes results down, with those of before, and reports whether it could. What cannot be written is kept, and
 // nothing is posted until it is: a full disk can be read, and an event that was taken would be found due again.
-func (o *outbox) finish(ctx context.Context, more []store.EventResult, now core.Instant) bool {
+func (o *outbox) finish(ctx context.Context, more []tenants.EventResult, now core.Instant) bool {
 	o.unwritten = append(o.unwritten, more...)
 	if len(o.unwritten) == 0 {
 		return true
@@ -332,8 +334,8 @@ func (d *delivery) release() (gone []int64) {
 }
 
 // outcome returns what the store keeps of a result.
-func (o *outbox) outcome(r result, now core.Instant) store.EventResult {
-	e := store.EventResult{
+func (o *outbox) outcome(r result, now core.Instant) tenants.EventResult {
+	e := tenants.EventResult{
 		Event: r.event, Done: r.done, Dead: r.dead, Gone: r.gone, Reason: r.reason, Status: r.status,
 		Took: r.took,
 	}
@@ -386,7 +388,7 @@ func (o *outbox) probe(ctx context.Context) bool {
 	o.log.Info("outbox: the receiver answers again", slog.String("endpoint", o.endpoint))
 	o.down = 0
 	if r.done {
-		if err := o.store.FinishEvents(ctx, []store.EventResult{o.outcome(r, now)}, now); err != nil {
+		if err := o.store.FinishEvents(ctx, []tenants.EventResult{o.outcome(r, now)}, now); err != nil {
 			return true
 		}
 	}
@@ -405,7 +407,7 @@ func (o *outbox) stillDown(ctx context.Context, r result) {
 		return
 	}
 	now := core.At(time.Now())
-	err := o.store.FinishEvents(ctx, []store.EventResult{o.outcome(r, now)}, now)
+	err := o.store.FinishEvents(ctx, []tenants.EventResult{o.outcome(r, now)}, now)
 	for n := int64(wakeBatch); err == nil && n == wakeBatch; {
 		n, err = o.store.ExpireEvents(ctx, o.endpoint, r.reason, now.Add(-eventLife), now, wakeBatch)
 	}

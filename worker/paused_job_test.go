@@ -11,7 +11,7 @@ import (
 	"newsletterd/core/coretest"
 	"newsletterd/mail/smtp"
 	"newsletterd/mail/smtp/smtptest"
-	"newsletterd/store"
+	"newsletterd/store/db"
 	"newsletterd/store/storetest"
 	"newsletterd/worker/workertest"
 )
@@ -26,7 +26,7 @@ func TestTooManyHardBouncesPauseAJob(t *testing.T) {
 			return smtp.Outcome{Result: smtp.Sent}
 		}}
 		h := workertest.NewOn(t, storetest.OpenWith(t,
-			store.Options{StopRule: core.StopRule{HardBounces: 0.05, Sample: 400}}), s)
+			db.Options{StopRule: core.StopRule{HardBounces: 0.05, Sample: 400}}), s)
 		h.Readers(h.List, 2000)
 		h.Start()
 		j := h.Paused(h.Job(), "too many hard bounces: 2")
@@ -44,7 +44,7 @@ func TestComplaintsPauseAJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &smtptest.Sender{}
 		h := workertest.NewOn(t, storetest.OpenWith(t,
-			store.Options{StopRule: core.StopRule{Complaints: 0.01, Sample: 100}}), s)
+			db.Options{StopRule: core.StopRule{Complaints: 0.01, Sample: 100}}), s)
 		h.Readers(h.List, 2000)
 		h.Opts.Limits.PerSecond = 1
 		h.Start()

@@ -9,15 +9,15 @@ import (
 
 	"newsletterd/mail/smtp"
 	"newsletterd/mail/smtp/smtptest"
-	"newsletterd/store"
+	"newsletterd/store/db"
 	"newsletterd/store/storetest"
 	"newsletterd/worker/workertest"
 )
 
 // farReplica is a replica that has what was committed after a while.
 type farReplica struct {
-	store.Replica // nil: nothing else is asked
-	away          time.Duration
+	db.Replica // nil: nothing else is asked
+	away       time.Duration
 }
 
 func (r *farReplica) After(fn func(error)) { time.AfterFunc(r.away, func() { fn(nil) }) }
@@ -45,7 +45,7 @@ func (r *farReplica) Progress() (lag, latency time.Duration, txid uint64) { retu
 func TestOutcomesGatherForAReplica(t *testing.T) {
 	const n, connections, window, away = 640, 16, 64, 5 * time.Millisecond
 	synctest.Test(t, func(t *testing.T) {
-		st := storetest.OpenWith(t, store.Options{Mode: store.Daemon, Replica: &farReplica{away: away}})
+		st := storetest.OpenWith(t, db.Options{Mode: db.Daemon, Replica: &farReplica{away: away}})
 		h := workertest.NewOn(t, st, nil)
 		made := make(chan struct{})
 		var mu sync.Mutex

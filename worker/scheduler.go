@@ -8,6 +8,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/db"
 )
 
 // schedulerRetry is the pause after a failure of the database.
@@ -51,7 +52,7 @@ func Scheduler(s *store.Store, sender *Sender, log *slog.Logger) *Loop {
 		return next.Time()
 	}
 	sender.scheduler.Store(loop)
-	s.OnKick(store.TopicJobs, loop.Kick)
+	s.OnKick(db.TopicJobs, loop.Kick)
 	return loop
 }
 

@@ -13,6 +13,7 @@ import (
 	"newsletterd/mail"
 	"newsletterd/mail/smtp"
 	"newsletterd/store"
+	"newsletterd/store/db"
 )
 
 // SendOptions configures a Sender. A field for which no default is named must be set.
@@ -83,8 +84,8 @@ func NewSender(st *store.Store, r smtp.Sender, o SendOptions) *Sender {
 	s.limits.spent = s.relays.wake
 	s.claimer = &claimer{sender: s}
 	s.loop = &Loop{Name: "sender", Step: s.step}
-	st.OnKick(store.TopicJobs, s.Kick)
-	st.OnKick(store.TopicRecords, func() {
+	st.OnKick(db.TopicJobs, s.Kick)
+	st.OnKick(db.TopicRecords, func() {
 		s.claimer.rerouted.Store(true)
 		s.Kick()
 	})

@@ -7,6 +7,7 @@ import (
 
 	"newsletterd/mail/dkim"
 	"newsletterd/store"
+	"newsletterd/store/db"
 )
 
 // Signers makes the DKIM signers of senders, and keeps them until a key changes. A nil *Signers signs nothing.
@@ -27,7 +28,7 @@ type keptSigner struct {
 // NewSigners returns signers that read the keys of a store as they are needed.
 func NewSigners(s *store.Store) *Signers {
 	g := &Signers{store: s, kept: map[signerKey]keptSigner{}}
-	s.OnKick(store.TopicRecords, func() { g.age.Add(1) })
+	s.OnKick(db.TopicRecords, func() { g.age.Add(1) })
 	return g
 }
 

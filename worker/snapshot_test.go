@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"newsletterd/store"
+	"newsletterd/store/db"
 )
 
 func TestSnapshotIsRenewedOnlyAfterAChange(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		s, err := store.Open(t.Context(), store.Options{Path: filepath.Join(dir, "a.db"), Migrate: true})
+		s, err := store.Open(t.Context(), db.Options{Path: filepath.Join(dir, "a.db"), Migrate: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +66,7 @@ func TestSnapshotAfterTheStartAndAtTheEnd(t *testing.T) {
 		log := slog.New(slog.DiscardHandler)
 		to := filepath.Join(dir, "backup", "a.db")
 		open := func() *store.Store {
-			s, err := store.Open(t.Context(), store.Options{Path: filepath.Join(dir, "a.db"), Migrate: true})
+			s, err := store.Open(t.Context(), db.Options{Path: filepath.Join(dir, "a.db"), Migrate: true})
 			if err != nil {
 				t.Fatal(err)
 			}

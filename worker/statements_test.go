@@ -7,7 +7,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/mail/smtp/smtptest"
-	"newsletterd/store"
+	"newsletterd/store/db"
 	"newsletterd/store/storetest"
 	"newsletterd/worker/workertest"
 )
@@ -21,7 +21,7 @@ func TestStatementsOfAMailing(t *testing.T) {
 	const readers, most = 20_000, 500
 	synctest.Test(t, func(t *testing.T) {
 		f := storetest.NewFaults(t)
-		h := workertest.NewOn(t, storetest.OpenWith(t, store.Options{Driver: f.Driver}), &smtptest.Sender{})
+		h := workertest.NewOn(t, storetest.OpenWith(t, db.Options{Driver: f.Driver}), &smtptest.Sender{})
 		h.Readers(h.List, readers)
 		var statements atomic.Int64
 		f.FailWhen(func(string) bool { statements.Add(1); return false })

@@ -18,7 +18,9 @@ import (
 	"newsletterd/mail/smtp"
 	"newsletterd/mail/smtp/smtptest"
 	"newsletterd/store"
+	"newsletterd/store/db"
 	"newsletterd/store/storetest"
+	"newsletterd/store/tenants"
 	"newsletterd/worker/workertest"
 )
 
@@ -86,7 +88,7 @@ func (w *turmoil) act() {
 				Status: "unsubscribed",
 			},
 		}
-		_ = h.ApplyEvent(ctx, store.Nonce{ClientID: "c", Nonce: core.NewID()}, e, now)
+		_ = h.ApplyEvent(ctx, tenants.Nonce{ClientID: "c", Nonce: core.NewID()}, e, now)
 	case 8:
 		f := core.FullSync{
 			SyncID: core.NewID(), BatchNo: 1, BatchTotal: 1, TenantID: h.List.TenantID, ListID: h.List.ID,
@@ -98,7 +100,7 @@ func (w *turmoil) act() {
 					core.EventSubscriber{ID: core.NewID(), Email: storetest.Reader(k), Status: "active"})
 			}
 		}
-		_ = h.ApplyBatch(ctx, store.Nonce{ClientID: "c", Nonce: core.NewID()}, f, now)
+		_ = h.ApplyBatch(ctx, tenants.Nonce{ClientID: "c", Nonce: core.NewID()}, f, now)
 	}
 }
 
@@ -155,7 +157,7 @@ func runTurmoil(t *testing.T, seed uint64, faults *storetest.Faults) {
 		}
 		return nil
 	}
-	h := workertest.NewOn(t, storetest.OpenWith(t, store.Options{Driver: faults.Driver}), s)
+	h := workertest.NewOn(t, storetest.OpenWith(t, db.Options{Driver: faults.Driver}), s)
 	w.Harness = h
 	if os.Getenv("SEED") == "" {
 		h.Opts.Log = slog.New(slog.DiscardHandler)
@@ -217,7 +219,7 @@ func TestFailedReadsLeaveNobodyBehind(t *testing.T) {
 		t.Run(query, func(t *testing.T) {
 			faults := storetest.NewFaults(t)
 			synctest.Test(t, func(t *testing.T) {
-				h := workertest.NewOn(t, storetest.OpenWith(t, store.Options{Driver: faults.Driver}),
+				h := workertest.NewOn(t, storetest.OpenWith(t, db.Options{Driver: faults.Driver}),
 					&smtptest.Sender{Message: func(*smtp.Envelope) { time.Sleep(10 * time.Millisecond) }})
 				h.Opts.Connections = 4
 				h.Readers(h.List, 700)

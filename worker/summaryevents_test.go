@@ -8,14 +8,14 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/core/coretest"
-	"newsletterd/store"
+	"newsletterd/store/db"
 	"newsletterd/store/storetest"
 	"newsletterd/worker"
 	"newsletterd/worker/workertest"
 )
 
 func withFullEndpoint(t *testing.T) (*workertest.Harness, *workertest.Receiver) {
-	h := workertest.NewOn(t, storetest.OpenWith(t, store.Options{EndpointEvents: 20}), nil)
+	h := workertest.NewOn(t, storetest.OpenWith(t, db.Options{EndpointEvents: 20}), nil)
 	r := workertest.NewReceiver(h.Seeder)
 	h.NewEndpoint(core.EndpointInput{URL: new("https://crm.test/slow"), Events: &[]string{core.EventActivated}})
 	h.NewEndpoint(core.EndpointInput{URL: new("https://crm.test/quick")})

@@ -11,7 +11,8 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/mail/smtp"
-	"newsletterd/store"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
 )
 
 // tenantMailer delivers the transactional mail of tenants with relays of their own: each by a mailer of its own, so
@@ -36,15 +37,15 @@ type desk struct {
 func TenantMailer(o MailerOptions, relay func(*core.Relay) smtp.Sender) *Loop {
 	t := &tenantMailer{MailerOptions: o, relay: relay, wake: make(chan struct{}, 1), desks: map[string]*desk{}}
 	t.loop = &Loop{Name: "tenant-mailer", Step: t.step}
-	o.Store.OnKick(store.TopicMail, func() {
+	o.Store.OnKick(db.TopicMail, func() {
 		select {
 		case t.wake <- struct{}{}:
 		default:
 		}
 		t.loop.Kick()
 	})
-	o.Store.OnKick(store.TopicMailSoon, func() { t.loop.KickIn(store.MailDelay) })
-	o.Store.OnKick(store.TopicRecords, t.loop.Kick)
+	o.Store.OnKick(db.TopicMailSoon, func() { t.loop.KickIn(tenants.MailDelay) })
+	o.Store.OnKick(db.TopicRecords, t.loop.Kick)
 	return t.loop
 }
 

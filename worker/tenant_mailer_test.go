@@ -10,7 +10,7 @@ import (
 	"newsletterd/core/coretest"
 	"newsletterd/mail/smtp"
 	"newsletterd/mail/smtp/smtptest"
-	"newsletterd/store"
+	"newsletterd/store/identity"
 	"newsletterd/store/storetest"
 	"newsletterd/worker"
 	"newsletterd/worker/workertest"
@@ -101,17 +101,17 @@ func TestAccountMailsNeverGoByATenantsRelay(t *testing.T) {
 		h.SetRelays(h.List.TenantID, core.Relay{Host: "one.example.org"}, core.Relay{Host: "two.example.org"})
 		now := core.At(time.Now())
 		look := core.MailStyle{TenantID: h.List.TenantID}
-		token := func() store.UserToken {
-			return store.UserToken{ID: core.NewID(), Style: look, Hashes: map[string][]byte{
-				store.TokenReset: core.HashToken(core.NewToken()), store.TokenVerify: core.HashToken(core.NewToken()),
-				store.TokenClaim: core.HashToken(core.NewToken()), store.TokenChange: core.HashToken(core.NewToken()),
+		token := func() identity.UserToken {
+			return identity.UserToken{ID: core.NewID(), Style: look, Hashes: map[string][]byte{
+				identity.TokenReset: core.HashToken(core.NewToken()), identity.TokenVerify: core.HashToken(core.NewToken()),
+				identity.TokenClaim: core.HashToken(core.NewToken()), identity.TokenChange: core.HashToken(core.NewToken()),
 			}}
 		}
 		ann, bob := core.NewUser("ann@user.example", now), core.NewUser("bob@user.example", now)
 		ann.EmailVerified = true
 		h.Must(h.AddUser(h.Context(), ann, "", now))
 		register := func(u core.User) {
-			_, err := h.Register(h.Context(), store.Registration{User: u, PasswordHash: "-", Token: token()}, now)
+			_, err := h.Register(h.Context(), identity.Registration{User: u, PasswordHash: "-", Token: token()}, now)
 			h.Must(err)
 		}
 		register(bob)                                                                      // verify

@@ -12,7 +12,7 @@ import (
 	"newsletterd/core/coretest"
 	"newsletterd/mail/smtp"
 	"newsletterd/mail/smtp/smtptest"
-	"newsletterd/store"
+	"newsletterd/store/db"
 	"newsletterd/store/storetest"
 	"newsletterd/worker/workertest"
 )
@@ -30,7 +30,7 @@ func TestAJobThatCannotBeReadHoldsNobodyUp(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				faults := storetest.NewFaults(t)
 				s := &smtptest.Sender{}
-				h := workertest.NewOn(t, storetest.OpenWith(t, store.Options{Driver: faults.Driver}), s)
+				h := workertest.NewOn(t, storetest.OpenWith(t, db.Options{Driver: faults.Driver}), s)
 				h.Readers(h.List, 300)
 				neighbor := h.Neighbor(3000)
 				broken := h.Job()

@@ -10,6 +10,8 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
 )
 
 // newWebhookClient is a webhook client together with the secret that is shown once.
@@ -97,7 +99,7 @@ func (p *program) updateWebhookClient(c *cli.Context, _ *config.Config, s *store
 		}
 	}
 	if c.IsSet("disabled") || c.IsSet("name") {
-		var change store.WebhookClientChange
+		var change tenants.WebhookClientChange
 		if c.IsSet("disabled") {
 			change.Disabled = new(c.Bool("disabled"))
 		}
@@ -155,7 +157,7 @@ func (p *program) tokenCommands() *cli.Command {
    curl -H "Authorization: Bearer $TOKEN" http://127.0.0.1:8080/api/admin/tenants`
 	revoke := p.command("revoke", "end a token before its time", []cli.Flag{idFlag(store.NounToken)}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
-			if err := s.RevokeFamily(store.By(c.Context, actor(), now()), c.String("id"), now()); err != nil {
+			if err := s.RevokeFamily(db.By(c.Context, actor(), now()), c.String("id"), now()); err != nil {
 				return missing(err, "token", c.String("id"))
 			}
 			return p.done(c, "Token %s has ended.", c.String("id"))

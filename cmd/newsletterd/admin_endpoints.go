@@ -11,6 +11,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/netguard"
 	"newsletterd/store"
+	"newsletterd/store/tenants"
 	"newsletterd/worker"
 )
 
@@ -164,7 +165,7 @@ func freshSecret() (secret string, key []byte, err error) {
 }
 
 func (p *program) updateEndpoint(c *cli.Context, cfg *config.Config, s *store.Store) (err error) {
-	change, secret := store.EndpointChange{
+	change, secret := tenants.EndpointChange{
 		EndpointInput: endpointInput(c), Disabled: givenBool(c, "disabled"),
 		EndOld: c.Bool("end-old-secret"),
 	}, ""

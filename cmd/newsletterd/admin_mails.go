@@ -8,6 +8,7 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/tenants"
 )
 
 func (p *program) mailCommands() *cli.Command {
@@ -41,7 +42,7 @@ func (p *program) listMails(c *cli.Context, _ *config.Config, s *store.Store) er
 	if _, _, err := tenantOf(c, s); err != nil {
 		return err
 	}
-	f := store.MailFilter{TenantID: c.String("tenant"), Kind: c.String("kind"), State: c.String("state")}
+	f := tenants.MailFilter{TenantID: c.String("tenant"), Kind: c.String("kind"), State: c.String("state")}
 	rows, after := []core.QueuedMail{}, int64(0)
 	for len(rows) < limit {
 		page, err := s.QueuedMails(c.Context, f, after, min(pageSize, limit-len(rows)))
@@ -75,7 +76,7 @@ func (p *program) retryMails(c *cli.Context, _ *config.Config, s *store.Store) e
 		}
 		return p.printer(c).record(retried{1})
 	}
-	f, total := store.MailFilter{TenantID: tenant, Kind: c.String("kind")}, int64(0)
+	f, total := tenants.MailFilter{TenantID: tenant, Kind: c.String("kind")}, int64(0)
 	for {
 		n, err := s.RetryFailedMails(c.Context, f, pageSize, actor(), now())
 		if total += n; err != nil {

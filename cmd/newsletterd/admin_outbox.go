@@ -8,6 +8,7 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/tenants"
 )
 
 // outboxRow is an event of the outbox as it is printed.
@@ -58,7 +59,7 @@ letter: it stays 30 days for "retry", and does not hold back later events.
 }
 
 func (p *program) listOutbox(c *cli.Context, _ *config.Config, s *store.Store) error {
-	f := store.OutboxFilter{
+	f := tenants.OutboxFilter{
 		TenantID: c.String("tenant"), ListID: c.String("list"), Type: c.String("type"),
 		State: c.String("state"), EndpointID: c.String("endpoint"),
 	}
@@ -122,7 +123,7 @@ func (p *program) retryOutbox(c *cli.Context, _ *config.Config, s *store.Store) 
 	}
 	total := int64(0)
 	for {
-		n, err := s.RetryDead(c.Context, store.OutboxFilter{TenantID: tenant}, pageSize, actor(), now())
+		n, err := s.RetryDead(c.Context, tenants.OutboxFilter{TenantID: tenant}, pageSize, actor(), now())
 		if total += n; err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 	"newsletterd/cmd/newsletterd/terminal"
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/db"
 )
 
 // syncRow is a full sync that was asked for.
@@ -86,7 +87,7 @@ func (p *program) syncList(c *cli.Context, cfg *config.Config, s *store.Store) e
 			return err
 		}
 	}
-	sync, err := s.RequestSync(store.By(c.Context, actor(), now()), id, now())
+	sync, err := s.RequestSync(db.By(c.Context, actor(), now()), id, now())
 	if errors.Is(err, store.ErrForeignFed) {
 		return fmt.Errorf("%s (--take-over makes it this service's)", terminal.Message(err))
 	}

@@ -11,6 +11,8 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/db"
+	"newsletterd/store/identity"
 )
 
 // authConfig is what [auth] says, for the daemon and for commands.
@@ -216,7 +218,7 @@ func (p *program) passkeyCommands() []*cli.Command {
 			if id == "" {
 				return usageError{c.Command.HelpName, "--passkey is needed"}
 			}
-			ctx := store.By(c.Context, actor(), now())
+			ctx := db.By(c.Context, actor(), now())
 			if err := s.RemovePasskey(ctx, u.ID, id, core.MailStyle{}, now()); err != nil {
 				return missing(err, "passkey", id)
 			}
@@ -276,7 +278,7 @@ func (p *program) createUser(c *cli.Context, cfg *config.Config, s *store.Store)
 }
 
 func (p *program) updateUser(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
-	in := store.UserInput{
+	in := identity.UserInput{
 		Name: given(c, "name"), Verified: givenBool(c, "verified"),
 		Disabled: givenBool(c, "disabled"),
 	}

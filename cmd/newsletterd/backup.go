@@ -14,6 +14,7 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/db"
 	"newsletterd/store/replica"
 )
 
@@ -58,7 +59,7 @@ backup takes the place of what the replica has, on every machine; it is refused 
 			if err := bringNewest(c.Context, cfg, log); err != nil {
 				return err
 			}
-			aside, err := store.Restore(c.Context, c.String("from"), cfg.Database.Path, time.Now())
+			aside, err := db.Restore(c.Context, c.String("from"), cfg.Database.Path, time.Now())
 			if err != nil {
 				return err
 			}
@@ -84,7 +85,7 @@ func checkBackup(c *cli.Context, cfg *config.Config, log *slog.Logger) error {
 	}
 	o, err := storeOptions(cfg, log)
 	if err == nil {
-		err = store.CheckBackup(c.Context, c.String("from"), o.MasterKey)
+		err = db.CheckBackup(c.Context, c.String("from"), o.MasterKey)
 	}
 	return err
 }

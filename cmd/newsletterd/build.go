@@ -22,6 +22,7 @@ import (
 	"newsletterd/mail/report"
 	"newsletterd/netguard"
 	"newsletterd/store"
+	"newsletterd/store/db"
 	"newsletterd/worker"
 )
 
@@ -166,9 +167,9 @@ func (d *daemon) abandon() {
 	}
 }
 
-func storeOptions(cfg *config.Config, log *slog.Logger) (store.Options, error) {
+func storeOptions(cfg *config.Config, log *slog.Logger) (db.Options, error) {
 	key, err := masterKey(cfg.Auth.KeyFile)
-	return store.Options{
+	return db.Options{
 		Path: cfg.Database.Path, ExternalCheckpoints: cfg.Database.Checkpoints == "external", MasterKey: key, Log: log,
 		SendElsewhere: cfg.Webhooks.SendURL != "", MemberElsewhere: cfg.Send.MemberURL != "",
 		StopRule: core.StopRule{

@@ -19,6 +19,7 @@ import (
 	"newsletterd/cmd/newsletterd/terminal"
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/db"
 )
 
 // doctor gathers findings.
@@ -103,11 +104,11 @@ func (d *doctor) examine(c *cli.Context) (err error) {
 	d.ok("configuration", "%s", file)
 	o, err := storeOptions(d.cfg, newLog(config.Log{Level: "error", Format: "text"}, d.p.err))
 	if err == nil {
-		o.Mode = store.Command
-		if d.cfg.Replica.URL != "" && (!store.DaemonRuns(o.Path) || store.DaemonWaits(o.Path)) {
+		o.Mode = db.Command
+		if d.cfg.Replica.URL != "" && (!db.DaemonRuns(o.Path) || db.DaemonWaits(o.Path)) {
 			o.ReadOnly = errLooks // else the replica would not know the file again that a kill has left
 		}
-		d.waits = d.cfg.Replica.URL != "" && store.DaemonWaits(o.Path)
+		d.waits = d.cfg.Replica.URL != "" && db.DaemonWaits(o.Path)
 		d.store, err = store.Open(d.ctx, o)
 	}
 	if errors.Is(err, os.ErrNotExist) && d.waits {
@@ -158,7 +159,7 @@ func databaseAdvice(err error) string {
 	switch {
 	case strings.Contains(err.Error(), "there is no database"):
 		return "`newsletterd init` or `newsletterd serve` makes one"
-	case errors.Is(err, store.ErrOldCopy):
+	case errors.Is(err, db.ErrOldCopy):
 		return "`newsletterd restore --from` a whole backup"
 	default:
 		return ""

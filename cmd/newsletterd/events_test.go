@@ -10,7 +10,7 @@ import (
 	"newsletterd/cmd/newsletterd/daemontest"
 	"newsletterd/core"
 	"newsletterd/handlers/web/webtest"
-	"newsletterd/store"
+	"newsletterd/store/tenants"
 	"newsletterd/worker"
 )
 
@@ -61,7 +61,7 @@ func TestBouncesAreListed(t *testing.T) {
 			Status: string(core.StatusBounced),
 		},
 	}
-	if err := c.store.ApplyEvent(t.Context(), store.Nonce{ClientID: "c", Nonce: core.NewID()}, bounced,
+	if err := c.store.ApplyEvent(t.Context(), tenants.Nonce{ClientID: "c", Nonce: core.NewID()}, bounced,
 		now()); err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"newsletterd/store"
 	"newsletterd/store/storetest"
 	"newsletterd/store/subscribercsv"
+	"newsletterd/store/tenants"
 )
 
 // An export says of addresses that get nothing why, and no import makes them active.
@@ -44,7 +45,7 @@ func TestExportSaysWhoGetsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for email, status := range map[core.Email]string{"ann@example.org": "bounced", "bob@example.org": "complaint"} {
-		err := s.ApplyEvent(t.Context(), store.Nonce{ClientID: core.LoopClientID, Nonce: core.NewID()}, core.Event{
+		err := s.ApplyEvent(t.Context(), tenants.Nonce{ClientID: core.LoopClientID, Nonce: core.NewID()}, core.Event{
 			ID: core.NewID(), Type: core.EventActivated, TenantID: tenant.ID, ListID: list.ID, OccurredAt: at,
 			Subscriber: core.EventSubscriber{Email: email, Status: status},
 		}, at)

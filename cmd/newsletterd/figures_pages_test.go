@@ -18,6 +18,7 @@ import (
 	"newsletterd/handlers/web/webtest"
 	"newsletterd/mail/report"
 	"newsletterd/store"
+	"newsletterd/store/identity"
 	"newsletterd/store/storetest"
 )
 
@@ -172,10 +173,10 @@ func manyRecords(s *storetest.Seeder, n int) (tenant, list string) {
 		p := core.Provider{Name: "provider-" + id[len(id)-12:], TenantID: id, Kind: report.KindGeneric}
 		s.Must(s.AddProvider(s.Context(), p, "secret", "test", s.Time()))
 		s.NewWebhookClient(id)
-		token := map[string][]byte{store.TokenInvitation: core.HashToken(core.NewToken())}
+		token := map[string][]byte{identity.TokenInvitation: core.HashToken(core.NewToken())}
 		s.Must(s.AddInvitation(s.Context(), core.InvitationInput{
 			TenantID: id, Role: core.RoleEditor, Email: core.Email(fmt.Sprintf("new%d@example.org", i)),
-		}, store.UserToken{ID: core.NewID(), Hashes: token}, "test", s.Time()))
+		}, identity.UserToken{ID: core.NewID(), Hashes: token}, "test", s.Time()))
 		s.Must(s.CancelImport(s.Context(), s.NewImportJob(l.ID, "email\n").ID, "test", s.Time()))
 		s.Must(s.FailSync(s.Context(), s.Plan(l.ID).ID, "test", s.Time()))
 	}

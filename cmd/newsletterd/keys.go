@@ -11,6 +11,7 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/db"
 	"newsletterd/worker"
 )
 
@@ -26,7 +27,7 @@ func (p *program) keysCommand() *cli.Command {
 		})
 	rotate := p.command("rotate", "make the next keys; they sign from tomorrow on", nil, nil,
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
-			made, err := auth.RotateKeys(store.By(c.Context, actor(), now()), s, now())
+			made, err := auth.RotateKeys(db.By(c.Context, actor(), now()), s, now())
 			if err != nil {
 				return err
 			}

@@ -6,6 +6,7 @@ import (
 	"newsletterd/auth"
 	"newsletterd/mail"
 	"newsletterd/store"
+	"newsletterd/store/db"
 )
 
 // mailKeys are what the names and links in mails are made with. A process makes them once.
@@ -15,14 +16,14 @@ type mailKeys struct {
 }
 
 func newMailKeys(ctx context.Context, s *store.Store) (keys mailKeys, err error) {
-	key, err := s.PurposeKey(ctx, store.PurposeUnsubscribe)
+	key, err := s.PurposeKey(ctx, db.PurposeUnsubscribe)
 	if err != nil {
 		return keys, err
 	}
 	if keys.sealer, err = auth.NewSealer(key); err != nil {
 		return keys, err
 	}
-	if key, err = s.PurposeKey(ctx, store.PurposeMessageID); err != nil {
+	if key, err = s.PurposeKey(ctx, db.PurposeMessageID); err != nil {
 		return keys, err
 	}
 	keys.ident = mail.NewIdent(key)

@@ -11,7 +11,7 @@ import (
 	_ "time/tzdata" // where the machine, or the image, has no database of time zones
 
 	"newsletterd/cmd/newsletterd/terminal"
-	"newsletterd/store"
+	"newsletterd/store/db"
 )
 
 // Exit codes.
@@ -26,7 +26,7 @@ const (
 func main() {
 	// Before anything can open the database: SQLite's default locks vanish when the process closes any descriptor
 	// of the file.
-	if err := store.PrepareProcess(); err != nil {
+	if err := db.PrepareProcess(); err != nil {
 		fmt.Fprintln(os.Stderr, "newsletterd:", err)
 		os.Exit(exitFailed)
 	}
@@ -57,8 +57,8 @@ func (p *program) run(ctx context.Context, args []string) int {
 			fmt.Fprintf(p.err, "See `%s --help`.\n", usage.command)
 		}
 		return exitUsage
-	case errors.Is(err, store.ErrBehind):
-		fmt.Fprintln(p.err, "newsletterd:", store.ErrBehind)
+	case errors.Is(err, db.ErrBehind):
+		fmt.Fprintln(p.err, "newsletterd:", db.ErrBehind)
 		return exitBehind
 	default:
 		fmt.Fprintln(p.err, "newsletterd:", terminal.Message(err))

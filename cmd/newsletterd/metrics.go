@@ -15,6 +15,7 @@ import (
 
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/store"
+	"newsletterd/store/db"
 	"newsletterd/worker"
 )
 
@@ -28,24 +29,24 @@ func newRegistry(s *store.Store, cfg *config.Config) *prometheus.Registry {
 	})
 	build.Set(1)
 	reg.MustRegister(build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	counter := func(name, help string, value func(store.Stats) float64) {
+	counter := func(name, help string, value func(db.Stats) float64) {
 		reg.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help},
 			func() float64 { return value(s.Stats()) }))
 	}
-	gauge := func(name, help string, value func(store.Stats) float64) {
+	gauge := func(name, help string, value func(db.Stats) float64) {
 		reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help},
 			func() float64 { return value(s.Stats()) }))
 	}
 	counter("newsletterd_db_transactions_total", "Transactions committed by the writer.",
-		func(s store.Stats) float64 { return float64(s.Batches) })
+		func(s db.Stats) float64 { return float64(s.Batches) })
 	counter("newsletterd_db_operations_total", "Operations in these transactions.",
-		func(s store.Stats) float64 { return float64(s.Ops) })
+		func(s db.Stats) float64 { return float64(s.Ops) })
 	counter("newsletterd_db_busy_seconds_total", "Time that the writer spent in transactions.",
-		func(s store.Stats) float64 { return s.Busy.Seconds() })
+		func(s db.Stats) float64 { return s.Busy.Seconds() })
 	gauge("newsletterd_db_wal_bytes", "Size of the -wal at the last look.",
-		func(s store.Stats) float64 { return float64(s.WAL) })
+		func(s db.Stats) float64 { return float64(s.WAL) })
 	gauge("newsletterd_db_waiting_operations", "Operations that wait for the writer.",
-		func(s store.Stats) float64 { return float64(s.Waiting) })
+		func(s db.Stats) float64 { return float64(s.Waiting) })
 	reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "newsletterd_refusing_writes",
 		Help: "1 while writes are refused because the disk is full, read-only, or down to its reserve; else 0.",

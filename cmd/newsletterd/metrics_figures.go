@@ -10,6 +10,7 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/db"
 )
 
 // batchCollector tells how large and how slow the writer's transactions are.
@@ -32,8 +33,8 @@ func (b batchCollector) Describe(ch chan<- *prometheus.Desc) {
 // Collect makes histograms of the store's counts.
 func (b batchCollector) Collect(ch chan<- prometheus.Metric) {
 	s := b.store.Stats()
-	ch <- histogramOf(batchSize, store.BatchSizes, s.Sizes, float64(s.Ops))
-	ch <- histogramOf(batchTime, store.BatchTimes, s.Times, s.Busy.Seconds())
+	ch <- histogramOf(batchSize, db.BatchSizes, s.Sizes, float64(s.Ops))
+	ch <- histogramOf(batchTime, db.BatchTimes, s.Times, s.Busy.Seconds())
 }
 
 func histogramOf(desc *prometheus.Desc, bounds []float64, counts []int64, sum float64) prometheus.Metric {

@@ -12,6 +12,7 @@ import (
 	"newsletterd/handlers"
 	"newsletterd/schema"
 	"newsletterd/store"
+	"newsletterd/store/db"
 )
 
 func (p *program) configCommand() *cli.Command {
@@ -70,7 +71,7 @@ database is copied into the folder backup beside it.`,
 			if err != nil {
 				return err
 			}
-			if cfg.Replica.URL != "" && store.DaemonWaits(cfg.Database.Path) {
+			if cfg.Replica.URL != "" && db.DaemonWaits(cfg.Database.Path) {
 				return errStandby
 			}
 			to, state := 0, "applied"
@@ -83,7 +84,7 @@ database is copied into the folder backup beside it.`,
 			if c.Bool("dry-run") {
 				state = "pending"
 			}
-			done, err := store.Migrate(c.Context, cfg.Database.Path, store.MigrateOptions{
+			done, err := db.Migrate(c.Context, cfg.Database.Path, db.MigrateOptions{
 				To: to, DryRun: c.Bool("dry-run"), NoCopy: c.Bool("no-copy"), Now: time.Now(),
 			})
 			if err != nil {
@@ -223,7 +224,7 @@ func (p *program) withStore(c *cli.Context, fn func(*config.Config, *store.Store
 	if err != nil {
 		return err
 	}
-	c.Context = store.By(c.Context, actor(), now())
+	c.Context = db.By(c.Context, actor(), now())
 	if err := fn(cfg, s); err != nil {
 		_ = s.Close()
 		return err

@@ -14,6 +14,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/handlers/web/webtest"
 	"newsletterd/store"
+	"newsletterd/store/db"
 )
 
 // remoteServices is a member service and a send service, each a daemon of its own.
@@ -41,7 +42,7 @@ func newRemoteServices(t *testing.T) *remoteServices {
 	a.Must(err)
 	secret := auth.NewSecret()
 	for _, file := range []string{memberFile, sendFile} {
-		s, err := store.Open(t.Context(), store.Options{Path: file, Migrate: true})
+		s, err := store.Open(t.Context(), db.Options{Path: file, Migrate: true})
 		a.Must(err)
 		a.Must(s.AddTenant(t.Context(), tenant, "test"))
 		a.Must(s.AddList(t.Context(), a.list, "test"))

@@ -16,6 +16,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/handlers"
 	"newsletterd/store"
+	"newsletterd/store/db"
 	"newsletterd/store/replica"
 )
 
@@ -240,7 +241,7 @@ func (p *program) replicaRestore(c *cli.Context) error {
 		o.At = at.Time()
 	}
 	var got replica.Copied
-	err = store.WriteCopy(c.Context, c.String("to"), func(path string) (err error) {
+	err = db.WriteCopy(c.Context, c.String("to"), func(path string) (err error) {
 		o.To = path
 		got, err = replica.Copy(c.Context, o)
 		return err

@@ -9,6 +9,7 @@ import (
 
 	"newsletterd/cmd/newsletterd/daemontest"
 	"newsletterd/store"
+	"newsletterd/store/db"
 	"newsletterd/store/replica"
 	"newsletterd/store/replica/objectstest"
 )
@@ -48,7 +49,7 @@ func TestCommandsThatTheReplicaLacks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := store.Open(t.Context(), store.Options{Path: path, Mode: store.Command, Replica: r})
+		s, err := store.Open(t.Context(), db.Options{Path: path, Mode: db.Command, Replica: r})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +61,7 @@ func TestCommandsThatTheReplicaLacks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Close(); !errors.Is(err, store.ErrBehind) {
+	if err := s.Close(); !errors.Is(err, db.ErrBehind) {
 		t.Errorf("%v", err)
 	}
 	storage.Set(objectstest.Faults{})

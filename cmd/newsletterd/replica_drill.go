@@ -14,6 +14,7 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/db"
 	"newsletterd/store/replica"
 	"newsletterd/worker"
 )
@@ -41,7 +42,7 @@ type drill struct {
 
 // servedHere reports whether a daemon of this machine serves the database, and no other machine does.
 func servedHere(ctx context.Context, cfg *config.Config, env func(string) string) (bool, error) {
-	if !store.DaemonRuns(cfg.Database.Path) {
+	if !db.DaemonRuns(cfg.Database.Path) {
 		return false, nil
 	}
 	s, err := replica.Look(ctx, cfg.Replica.URL, env)
@@ -166,7 +167,7 @@ func (r *drill) restoreInto(ctx context.Context, path string, d *core.Drill) (er
 	if err != nil {
 		return err
 	}
-	o.Mode, o.Path = store.Command, path
+	o.Mode, o.Path = db.Command, path
 	s, err := store.Open(ctx, o)
 	if err != nil {
 		return fmt.Errorf("what was restored can't be opened: %w", err)

@@ -19,6 +19,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/handlers"
 	"newsletterd/store"
+	"newsletterd/store/db"
 	"newsletterd/store/replica"
 	"newsletterd/store/replica/objectstest"
 	"newsletterd/store/storetest"
@@ -40,7 +41,7 @@ func newDrilled(t *testing.T) *drilled {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := store.Open(t.Context(), store.Options{Path: path, Migrate: true, Replica: r})
+	s, err := store.Open(t.Context(), db.Options{Path: path, Migrate: true, Replica: r})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,12 +10,13 @@ import (
 
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/store"
+	"newsletterd/store/db"
 	"newsletterd/store/replica"
 )
 
 // replicate adds to the options of a store what keeps the database elsewhere, where the configuration says so. waiting
 // is called while another machine serves; its error ends the wait.
-func replicate(o *store.Options, cfg *config.Config, log *slog.Logger, waiting func(host string, alive bool) error,
+func replicate(o *db.Options, cfg *config.Config, log *slog.Logger, waiting func(host string, alive bool) error,
 	change ...func(*replica.Options),
 ) error {
 	if cfg.Replica.URL == "" {
@@ -43,7 +44,7 @@ func replicate(o *store.Options, cfg *config.Config, log *slog.Logger, waiting f
 // madeAt returns a function that returns when the database in a file was made; the zero time where there is none.
 func madeAt(path string) func(context.Context) (time.Time, error) {
 	return func(ctx context.Context) (at time.Time, err error) {
-		made, err := store.MadeAt(ctx, path)
+		made, err := db.MadeAt(ctx, path)
 		if made > 0 {
 			at = made.Time()
 		}
@@ -53,7 +54,7 @@ func madeAt(path string) func(context.Context) (time.Time, error) {
 
 // keptHere reports whether the database file says that it was kept in the replica of the configuration.
 func keptHere(ctx context.Context, cfg *config.Config) (bool, error) {
-	name, err := store.KeptIn(ctx, cfg.Database.Path)
+	name, err := db.KeptIn(ctx, cfg.Database.Path)
 	return name != "" && name == replica.Name(cfg.Replica.URL), err
 }
 
@@ -96,9 +97,9 @@ func openForCommand(ctx context.Context, cfg *config.Config, log *slog.Logger, l
 	if err != nil {
 		return nil, err
 	}
-	o.Mode = store.Command
+	o.Mode = db.Command
 	if cfg.Replica.URL == "" {
-		if !look && replica.Noted(o.Path) && !store.DaemonRuns(o.Path) {
+		if !look && replica.Noted(o.Path) && !db.DaemonRuns(o.Path) {
 			log.Warn("this database was kept in a replica, which does not get what is changed now: the file is set aside when it is " +
 				"kept there again. Remove " + o.Path + ".replica where the replica is given up")
 		}
@@ -106,7 +107,7 @@ func openForCommand(ctx context.Context, cfg *config.Config, log *slog.Logger, l
 	}
 	alone := o
 	switch {
-	case store.DaemonWaits(o.Path):
+	case db.DaemonWaits(o.Path):
 		alone.ReadOnly = errStandby
 		s, err := store.Open(ctx, alone)
 		if errors.Is(err, os.ErrNotExist) {
@@ -116,7 +117,7 @@ func openForCommand(ctx context.Context, cfg *config.Config, log *slog.Logger, l
 			log.Warn("this is what this machine had: its daemon is a standby, or starts")
 		}
 		return s, err
-	case store.DaemonRuns(o.Path):
+	case db.DaemonRuns(o.Path):
 		o.DaemonReplica = true
 		return store.Open(ctx, o)
 	case look:
@@ -156,7 +157,7 @@ func openWithLease(ctx context.Context, cfg *config.Config, log *slog.Logger) (*
 	if err != nil {
 		return nil, err
 	}
-	o.Mode = store.Command
+	o.Mode = db.Command
 	alone := o
 	if err := replicate(&o, cfg, log, unlessServed); err != nil {
 		return nil, err
@@ -179,7 +180,7 @@ func openWithLease(ctx context.Context, cfg *config.Config, log *slog.Logger) (*
 // bringNewest makes the database file what the replica has, so that a restore moves the newest aside. A replica that
 // can't be restored keeps no one from restoring a backup.
 func bringNewest(ctx context.Context, cfg *config.Config, log *slog.Logger) error {
-	if cfg.Replica.URL == "" || store.DaemonRuns(cfg.Database.Path) {
+	if cfg.Replica.URL == "" || db.DaemonRuns(cfg.Database.Path) {
 		return nil // Restore says that it runs
 	}
 	s, err := openWithLease(ctx, cfg, log)
@@ -216,7 +217,7 @@ func giveReplica(ctx context.Context, cfg *config.Config, log *slog.Logger, chan
 	if err != nil {
 		return err
 	}
-	o.Mode, o.Migrate = store.Command, true
+	o.Mode, o.Migrate = db.Command, true
 	if err := replicate(&o, cfg, log, unlessServed, change); err != nil {
 		return err
 	}

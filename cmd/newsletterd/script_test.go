@@ -18,6 +18,7 @@ import (
 	"newsletterd/cmd/newsletterd/daemontest"
 	"newsletterd/mail/mailtest"
 	"newsletterd/store"
+	"newsletterd/store/db"
 	"newsletterd/store/replica"
 	"newsletterd/store/storetest/slowdisk"
 )
@@ -36,7 +37,7 @@ func TestMain(m *testing.M) {
 type prepared struct{ *testing.M }
 
 func (m prepared) Run() int {
-	if err := store.PrepareProcess(); err != nil {
+	if err := db.PrepareProcess(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
@@ -121,7 +122,7 @@ func TestScripts(t *testing.T) {
 					URL: "file://" + ts.MkAbs(args[1]), Path: path, Made: madeAt(path),
 				})
 				ts.Check(err)
-				s, err := store.Open(context.Background(), store.Options{Path: path, Migrate: true, Replica: r})
+				s, err := store.Open(context.Background(), db.Options{Path: path, Migrate: true, Replica: r})
 				ts.Check(err)
 				for range 24 { // so that the log has many files
 					_, err := s.StartDrill(context.Background())

@@ -15,6 +15,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/handlers"
 	"newsletterd/store"
+	"newsletterd/store/db"
 )
 
 // statusReport is what `status` prints.
@@ -58,7 +59,7 @@ func printStatus(w io.Writer, r statusReport, now time.Time) error {
 	line := func(name, format string, args ...any) { fmt.Fprintf(t, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
 	daemon := "not running"
 	switch {
-	case r.DaemonRuns && store.DaemonWaits(r.Database):
+	case r.DaemonRuns && db.DaemonWaits(r.Database):
 		daemon = "standby, or starting: what follows is what this machine has"
 	case r.DaemonRuns:
 		daemon = "running"

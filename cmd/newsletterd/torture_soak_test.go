@@ -13,6 +13,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/schema"
 	"newsletterd/store"
+	"newsletterd/store/db"
 	"newsletterd/store/replica/objectstest"
 )
 
@@ -76,7 +77,7 @@ func TestSoakOfTheProgram(t *testing.T) {
 
 // wholeWith fails where the database in a file is not whole, or lacks something. A copy is removed.
 func wholeWith(l *daemontest.Ledger, file string, want map[string]func(*store.Store) error, tenants int) {
-	s, err := store.Open(l.Context(), store.Options{Path: file, Mode: store.Command})
+	s, err := store.Open(l.Context(), db.Options{Path: file, Mode: db.Command})
 	l.Must(err)
 	for what, there := range want {
 		if err := there(s); err != nil {

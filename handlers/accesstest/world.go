@@ -15,7 +15,9 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/identity"
 	"newsletterd/store/storetest"
+	"newsletterd/store/tenants"
 )
 
 // World is three tenants with a record of each noun, and what no answer may tell.
@@ -114,7 +116,7 @@ func (w *World) addPeople(t *Tenant, add adds) {
 		s.Must(err)
 		for i := range due {
 			if due[i].ListID == t.List { // a running daemon leaves it alone
-				s.Must(s.FinishEvents(s.Context(), []store.EventResult{{Event: &due[i], Dead: true}}, s.Time()))
+				s.Must(s.FinishEvents(s.Context(), []tenants.EventResult{{Event: &due[i], Dead: true}}, s.Time()))
 				return due[i].EventID
 			}
 		}
@@ -219,7 +221,7 @@ func (w *World) addAdmin(t *Tenant, add adds) {
 			ID: core.NewID(), UserID: u.ID, RPID: "news.test", Name: t.Marker, Credential: []byte(core.NewID()),
 			PublicKey: []byte("k"), CreatedAt: s.Time(),
 		}
-		answer := store.Answer{Hash: core.HashToken(k.ID), ExpiresAt: s.Time().Add(time.Hour)}
+		answer := identity.Answer{Hash: core.HashToken(k.ID), ExpiresAt: s.Time().Add(time.Hour)}
 		s.Must(s.AddPasskey(s.Context(), k, u.Epoch, answer, core.MailStyle{}, s.Time()))
 		return k.ID
 	})
@@ -237,8 +239,8 @@ func (w *World) addAdmin(t *Tenant, add adds) {
 		i, err := s.AddInvitation(s.Context(), core.InvitationInput{
 			Email: core.Email(core.NewID()) + "@" + core.Email(t.Marker) + ".example", Role: core.RoleEditor,
 			TenantID: t.ID,
-		}, store.UserToken{
-			ID: core.NewID(), Hashes: map[string][]byte{store.TokenInvitation: core.HashToken(core.NewToken())},
+		}, identity.UserToken{
+			ID: core.NewID(), Hashes: map[string][]byte{identity.TokenInvitation: core.HashToken(core.NewToken())},
 		}, "test", s.Time().Add(time.Duration(invitations)*2*time.Hour))
 		s.Must(err)
 		return i.ID

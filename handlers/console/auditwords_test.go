@@ -20,9 +20,13 @@ func TestEveryActionIsASentence(t *testing.T) {
 	}
 	events := []string{"subscription.activated", "subscription.unsubscribed"}
 	found := 0
-	files, err := filepath.Glob("../../store/*.go")
-	if err != nil {
-		t.Fatal(err)
+	var files []string
+	for _, pattern := range []string{"../../store/*.go", "../../store/*/*.go"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, found...)
 	}
 	for _, name := range files {
 		if strings.HasSuffix(name, "_test.go") {

@@ -10,6 +10,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/db"
 )
 
 // Call is one request as an operation sees it. It is a context.Context (cancelled when the caller
@@ -77,7 +78,7 @@ func (c *Call) UserAgent() string {
 
 // Value returns what Keep has kept for key; for store.OriginKey, the address that the request came from.
 func (c *Call) Value(key any) any {
-	if key == (store.OriginKey{}) {
+	if key == (db.OriginKey{}) {
 		return &c.Remote
 	}
 	return c.Context.Value(key)

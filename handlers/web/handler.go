@@ -14,6 +14,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/db"
 )
 
 // frameOptions is what the frame needs of the program. Zero values are allowed where said.
@@ -75,7 +76,7 @@ func New(o Options, routes []*Route) (*Handler, error) {
 	}
 	if o.Store != nil {
 		h.acknowledges = o.Store.Acknowledges()
-		key, err := o.Store.PurposeKey(context.Background(), store.PurposeCursor)
+		key, err := o.Store.PurposeKey(context.Background(), db.PurposeCursor)
 		if err != nil {
 			return nil, fmt.Errorf("key of cursors: %w", err)
 		}

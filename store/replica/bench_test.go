@@ -10,6 +10,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/db"
 	"newsletterd/store/replica/objectstest"
 	"newsletterd/store/storetest"
 )
@@ -35,7 +36,7 @@ func benchStore(b *testing.B, replica, waits bool, latency time.Duration) (
 ) {
 	b.Helper()
 	path := filepath.Join(b.TempDir(), "a.db")
-	o := store.Options{Path: path, Migrate: true}
+	o := db.Options{Path: path, Migrate: true}
 	if replica {
 		server = objectstest.New(b)
 		var err error

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"newsletterd/store"
+	"newsletterd/store/db"
 	"newsletterd/store/replica/objectstest"
 )
 
@@ -23,7 +23,7 @@ var machineOfSchedule func(url, path string)
 
 // TestMain runs the machine that TestKill kills, in a process of its own.
 func TestMain(m *testing.M) {
-	if err := store.PrepareProcess(); err != nil { // before the first test opens a database
+	if err := db.PrepareProcess(); err != nil { // before the first test opens a database
 		panic(err)
 	}
 	if path := os.Getenv("REPLICA_WRITES_TO"); path != "" {

@@ -12,6 +12,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/db"
 	"newsletterd/store/replica/objectstest"
 	"newsletterd/store/storetest"
 )
@@ -26,7 +27,7 @@ func open(t *testing.T, url, path string) (*store.Store, *Replica) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := store.Open(t.Context(), store.Options{Path: path, Migrate: true, Replica: r})
+	s, err := store.Open(t.Context(), db.Options{Path: path, Migrate: true, Replica: r})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/tenants"
 )
 
 // SeedList returns a seeder of a fresh store with a tenant, whose domain is example.org, and a list; all is made at a
@@ -87,7 +88,7 @@ func (s *Seeder) MemberStatus(listID string, email core.Email) string {
 // Events returns the types of the events that wait in the outbox, the oldest first.
 func (s *Seeder) Events() (types []string) {
 	s.Helper()
-	rows, err := s.OutboxEvents(s.Context(), store.OutboxFilter{}, 0, 1000)
+	rows, err := s.OutboxEvents(s.Context(), tenants.OutboxFilter{}, 0, 1000)
 	s.Must(err)
 	for _, e := range rows {
 		types = append(types, e.EventType)
@@ -103,9 +104,9 @@ func (s *Seeder) Deliver() {
 	for i := range due {
 		var e core.Event
 		s.Must(json.Unmarshal([]byte(due[i].Body), &e))
-		nonce := store.Nonce{ClientID: core.LoopClientID, Nonce: core.NewID()}
+		nonce := tenants.Nonce{ClientID: core.LoopClientID, Nonce: core.NewID()}
 		s.Must(s.ApplyEvent(s.Context(), nonce, e, s.Time()))
-		s.Must(s.FinishEvents(s.Context(), []store.EventResult{{Event: &due[i], Done: true}}, s.Time()))
+		s.Must(s.FinishEvents(s.Context(), []tenants.EventResult{{Event: &due[i], Done: true}}, s.Time()))
 	}
 }
 
@@ -138,7 +139,7 @@ func (s *Seeder) Synced(l core.List, clientID string, subscribers ...core.EventS
 	s.Helper()
 	f := s.Batch(l, core.NewID(), 1, 1)
 	f.Subscribers = subscribers
-	s.Must(s.ApplyBatch(s.Context(), store.Nonce{ClientID: clientID, Nonce: core.NewID()}, f, s.Time()))
+	s.Must(s.ApplyBatch(s.Context(), tenants.Nonce{ClientID: clientID, Nonce: core.NewID()}, f, s.Time()))
 	for more := true; more; {
 		var err error
 		more, err = s.RemoveAbsent(s.Context(), s.Time())

@@ -13,6 +13,8 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/identity"
+	"newsletterd/store/tenants"
 )
 
 // A Seeder is a store and what a test needs in it, made by the store's own operations. Each method does one thing, or
@@ -91,7 +93,7 @@ func (s *Seeder) NewList(change ...func(*core.ListInput)) core.List {
 }
 
 // Nonce returns one that was never used.
-func (s *Seeder) Nonce() store.Nonce { return store.Nonce{ClientID: "c", Nonce: core.NewID()} }
+func (s *Seeder) Nonce() tenants.Nonce { return tenants.Nonce{ClientID: "c", Nonce: core.NewID()} }
 
 // At returns a seeder of the same store that makes all at another time.
 func (s *Seeder) At(now core.Instant) *Seeder {
@@ -341,9 +343,9 @@ func (s *Seeder) NewUser(email core.Email, hash string, change ...func(*core.Use
 // Forgot asks for a new password for an address, whose mail is to look so, and leaves the mail in the queue.
 func (s *Seeder) Forgot(email core.Email, look core.MailStyle) {
 	s.Helper()
-	s.Must(s.ForgotPassword(s.Context(), email, store.UserToken{
+	s.Must(s.ForgotPassword(s.Context(), email, identity.UserToken{
 		ID: core.NewID(), Style: look,
-		Hashes: map[string][]byte{store.TokenReset: core.HashToken(core.NewToken())},
+		Hashes: map[string][]byte{identity.TokenReset: core.HashToken(core.NewToken())},
 	}, s.Time()))
 }
 

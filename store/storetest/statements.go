@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"newsletterd/store"
+	"newsletterd/store/db"
 	"newsletterd/store/storetest/faults"
 )
 
@@ -29,7 +29,7 @@ var faultDrivers atomic.Int64
 // NewFaults registers a driver that lets everything pass at first.
 func NewFaults(t testing.TB) *Faults {
 	t.Helper()
-	if err := store.PrepareProcess(); err != nil { // before SQLite is used at all
+	if err := db.PrepareProcess(); err != nil { // before SQLite is used at all
 		t.Fatal(err)
 	}
 	full, err := faults.FullDisk()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"newsletterd/store"
+	"newsletterd/store/db"
 )
 
 // migrated returns the bytes of a fresh, migrated database. It is made once per process: migrating took a third of the
@@ -22,7 +23,7 @@ var migrated = sync.OnceValues(func() (file []byte, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	path := filepath.Join(dir, "migrated.db")
-	if _, err := store.Migrate(context.Background(), path, store.MigrateOptions{Now: time.Now()}); err != nil {
+	if _, err := db.Migrate(context.Background(), path, db.MigrateOptions{Now: time.Now()}); err != nil {
 		return nil, err
 	}
 	return os.ReadFile(path)
@@ -48,17 +49,17 @@ func Create(path string) error {
 // Open opens a fresh, migrated database in a temporary folder, as a daemon would, and closes it when the test ends.
 func Open(t testing.TB) *store.Store {
 	t.Helper()
-	return OpenWith(t, store.Options{})
+	return OpenWith(t, db.Options{})
 }
 
 // OpenAt opens the database at a path, made if it is missing, and closes it when the test ends.
 func OpenAt(t testing.TB, path string) *store.Store {
 	t.Helper()
-	return OpenWith(t, store.Options{Path: path})
+	return OpenWith(t, db.Options{Path: path})
 }
 
 // OpenWith is OpenAt with further options; without a path the database is in a temporary folder.
-func OpenWith(t testing.TB, o store.Options) *store.Store {
+func OpenWith(t testing.TB, o db.Options) *store.Store {
 	t.Helper()
 	if o.Path == "" {
 		o.Path = filepath.Join(t.TempDir(), "newsletterd.db")

@@ -15,6 +15,7 @@ import (
 	"newsletterd/mail/dkim"
 	"newsletterd/mail/smtp"
 	"newsletterd/store"
+	"newsletterd/store/db"
 	"newsletterd/store/storetest"
 	"newsletterd/worker"
 )
@@ -43,10 +44,10 @@ func NewOn(t testing.TB, st *store.Store, relay smtp.Sender) *Harness {
 		From: mail.Address{Email: "news@acme.example"}, PublicURL: "http://news.test",
 		Log: slog.New(slog.NewTextHandler(s.Output(), nil)),
 	}}
-	key, err := h.PurposeKey(h.Context(), store.PurposeMessageID)
+	key, err := h.PurposeKey(h.Context(), db.PurposeMessageID)
 	h.Must(err)
 	h.Opts.Ident = mail.NewIdent(key)
-	key, err = h.PurposeKey(h.Context(), store.PurposeUnsubscribe)
+	key, err = h.PurposeKey(h.Context(), db.PurposeUnsubscribe)
 	h.Must(err)
 	h.Opts.Sealer, err = auth.NewSealer(key)
 	h.Must(err)

@@ -10,6 +10,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/core/coretest"
 	"newsletterd/store"
+	"newsletterd/store/tenants"
 )
 
 // The paths at which the services take what is posted to them.
@@ -36,7 +37,7 @@ func (s Services) RoundTrip(req *http.Request) (*http.Response, error) {
 // Accept takes a post, and returns the status of the answer with the error that it stands for.
 func (s Services) Accept(ctx context.Context, path string, body []byte) (status int, err error) {
 	now := core.At(time.Now())
-	nonce := store.Nonce{ClientID: core.LoopClientID, Nonce: core.NewID()}
+	nonce := tenants.Nonce{ClientID: core.LoopClientID, Nonce: core.NewID()}
 	switch path {
 	case EventPath:
 		var e core.Event

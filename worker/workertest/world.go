@@ -19,7 +19,9 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/db"
 	"newsletterd/store/storetest"
+	"newsletterd/store/tenants"
 	"newsletterd/worker"
 )
 
@@ -154,7 +156,7 @@ func (w *World) open(from string, send bool) *store.Store {
 	w.files++
 	path := filepath.Join(w.dir, strconv.Itoa(w.files)+".db")
 	w.must(copyDatabase(from, path))
-	s, err := store.Open(w.ctx(), store.Options{
+	s, err := store.Open(w.ctx(), db.Options{
 		Path: path, WatchEvery: time.Hour, SendElsewhere: w.split && !send, MemberElsewhere: send,
 	})
 	w.must(err)
@@ -407,7 +409,7 @@ func (w *World) restoreSend(*rapid.T) {
 }
 
 func (w *World) retryDead(*rapid.T) {
-	_, err := w.Member.RetryDead(w.ctx(), store.OutboxFilter{}, 500, "test", core.At(time.Now()))
+	_, err := w.Member.RetryDead(w.ctx(), tenants.OutboxFilter{}, 500, "test", core.At(time.Now()))
 	w.must(err)
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"newsletterd/handlers/web/webtest"
 	"newsletterd/store"
+	"newsletterd/store/db"
 )
 
 // Process is the program with a folder and an address of its own. Its client speaks to the daemon.
@@ -218,7 +219,7 @@ func (p *Process) LeftNothing() {
 // Open opens the database as a command does, next to the daemon, and closes it when the test ends.
 func (p *Process) Open() *store.Store {
 	p.Helper()
-	s, err := store.Open(p.Context(), store.Options{Path: p.Database(), Mode: store.Command})
+	s, err := store.Open(p.Context(), db.Options{Path: p.Database(), Mode: db.Command})
 	p.Must(err)
 	p.Cleanup(func() { _ = s.Close() })
 	return s

@@ -6,6 +6,7 @@ import (
 	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/db"
 	"newsletterd/store/storetest"
 )
 
@@ -39,7 +40,7 @@ func (p *Process) TokenOf(user, scopes string) {
 // Prepare opens the database as a daemon does, made if it is missing, while no daemon runs.
 func (p *Process) Prepare(fill func(s *storetest.Seeder)) {
 	p.Helper()
-	s, err := store.Open(p.Context(), store.Options{Path: p.Database(), Migrate: true})
+	s, err := store.Open(p.Context(), db.Options{Path: p.Database(), Migrate: true})
 	p.Must(err)
 	defer func() { p.Must(s.Close()) }()
 	fill(storetest.Seed(p, s))

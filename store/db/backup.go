@@ -1,0 +1,327 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/jmoiron/sqlx"
+	"modernc.org/sqlite"
+
+	"newsletterd/schema"
+)
+
+// ErrExists says that a backup would overwrite a file that is already there.
+var ErrExists = errors.New("the file exists already")
+
+// Backup writes a complete copy of the database, as it is at this moment, to a file that must not exist yet
+// (ErrExists). Writers go on meanwhile. The copy is checked and synced before it appears under its name; its mode is
+// 0600.
+func (s *DB) Backup(ctx context.Context, to string) error {
+	if err := s.readable(ctx); err != nil {
+		return err
+	}
+	if _, err := os.Lstat(to); !errors.Is(err, os.ErrNotExist) {
+		if err == nil {
+			err = ErrExists
+		}
+		return fmt.Errorf("backup to %s: %w", to, err)
+	}
+	if err := s.copyTo(ctx, to); err != nil {
+		return fmt.Errorf("backup to %s: %w", to, err)
+	}
+	return nil
+}
+
+// Snapshot is Backup to a file that is replaced in one step: anyone who copies it while it is renewed has the whole old
+// one. It returns core.ErrStorage, or an error of the file system.
+func (s *DB) Snapshot(ctx context.Context, to string) error {
+	if err := s.readable(ctx); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return err
+	}
+	if err := s.copyTo(ctx, to); err != nil {
+		return fmt.Errorf("snapshot to %s: %w", to, err)
+	}
+	return nil
+}
+
+// WriteCopy makes a complete copy of a database of ours of what write puts into a new file: the file is marked as a copy,
+// checked and synced before it appears under the name to, with mode 0600. Until then no one else may read it. It fails
+// with ErrExists where there is a file of that name.
+func WriteCopy(ctx context.Context, to string, write func(path string) error) error {
+	if err := PrepareProcess(); err != nil {
+		return err
+	}
+	if _, err := os.Lstat(to); !errors.Is(err, os.ErrNotExist) {
+		return errors.Join(err, ErrExists)
+	}
+	folder, err := os.MkdirTemp(filepath.Dir(to), ".copy-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	tmp := filepath.Join(folder, filepath.Base(to))
+	if err := write(tmp); err != nil {
+		return err
+	}
+	if err := markCopy(ctx, tmp); err != nil {
+		return err
+	}
+	if err := verifyCopy(ctx, tmp); err != nil {
+		return err
+	}
+	return putInPlace(tmp, to)
+}
+
+// copyTo copies through a connection of its own, into a temporary name next to the target.
+func (s *DB) copyTo(ctx context.Context, to string) error {
+	tmp, err := tempNextTo(to)
+	if err != nil {
+		return err
+	}
+	defer removeDatabase(tmp)
+	db, err := sqlx.Open("sqlite", dsn(s.path, readerPragmas))
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if err := backupPages(ctx, db, tmp); err != nil {
+		return err
+	}
+	if err := markCopy(ctx, tmp); err != nil {
+		return err
+	}
+	if err := verifyCopy(ctx, tmp); err != nil {
+		return err
+	}
+	return putInPlace(tmp, to)
+}
+
+// backupPages runs the backup inside a held read transaction: without one each foreign commit would start it again.
+func backupPages(ctx context.Context, db *sqlx.DB, tmp string) error {
+	c, err := db.Connx(ctx)
+	if err != nil {
+		return Translate(err)
+	}
+	defer c.Close()
+	if _, err := c.ExecContext(ctx, "BEGIN"); err != nil {
+		return Translate(err)
+	}
+	defer c.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
+	var n int
+	if err := c.GetContext(ctx, &n, "SELECT count(*) FROM sqlite_schema"); err != nil {
+		return Translate(err)
+	}
+	return copyPages(ctx, c, tmp)
+}
+
+// copyPages copies what a connection sees.
+func copyPages(ctx context.Context, c *sqlx.Conn, tmp string) error {
+	return Translate(c.Raw(func(driver any) error {
+		b, err := driver.(interface {
+			NewBackup(string) (*sqlite.Backup, error)
+		}).NewBackup(dsn(tmp, nil, "_pragma=synchronous(OFF)"))
+		if err != nil {
+			return err
+		}
+		for more := true; more && err == nil; {
+			if more, err = b.Step(1000); err == nil {
+				err = ctx.Err()
+			}
+		}
+		return errors.Join(err, b.Finish())
+	}))
+}
+
+// tempNextTo makes an empty file of mode 0600 in the target's folder, so that a rename cannot cross file systems.
+func tempNextTo(to string) (string, error) {
+	f, err := os.CreateTemp(filepath.Dir(to), "."+filepath.Base(to)+".*")
+	if err != nil {
+		return "", err
+	}
+	return f.Name(), f.Close()
+}
+
+func removeDatabase(path string) {
+	for _, end := range []string{"", "-wal", "-shm", "-journal"} {
+		_ = os.Remove(path + end)
+	}
+}
+
+// verifyCopy proves that a file is a whole database of ours.
+func verifyCopy(ctx context.Context, path string) error {
+	db, err := sqlx.Open("sqlite", dsn(path, nil, "mode=ro", "immutable=1"))
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	var found []string
+	if err := db.SelectContext(ctx, &found, "PRAGMA quick_check(10)"); err != nil {
+		return fmt.Errorf("the copy is damaged: %w", err)
+	}
+	if len(found) != 1 || found[0] != "ok" {
+		return fmt.Errorf("the copy is damaged: %q", found)
+	}
+	c, err := db.Connx(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if err := schema.Check(ctx, c.Conn); err != nil && !errors.Is(err, schema.ErrOlder) {
+		return err
+	}
+	return nil
+}
+
+// putInPlace syncs the file, gives it its name and syncs the folder: after that it survives a power loss.
+func putInPlace(tmp, to string) error {
+	if err := syncPath(tmp); err != nil {
+		return err
+	}
+	if err := os.Rename(tmp, to); err != nil {
+		return err
+	}
+	return syncPath(filepath.Dir(to))
+}
+
+func syncPath(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// CheckBackup returns what Restore would find wrong with a backup, or Open afterwards with that key: ErrMasterKey. It
+// touches nothing.
+func CheckBackup(ctx context.Context, from string, masterKey []byte) error {
+	if err := PrepareProcess(); err != nil {
+		return err
+	}
+	if err := noWAL(from); err != nil {
+		return err
+	}
+	err := verifyCopy(ctx, from)
+	var sealed []byte
+	if err == nil {
+		err = lookInto(ctx, from, &sealed, "purpose_key", "SELECT secret FROM purpose_key LIMIT 1")
+	}
+	if err == nil && len(sealed) > 0 {
+		_, err = (&DB{opts: Options{MasterKey: masterKey}}).OpenSecret(sealed)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", from, err)
+	}
+	return nil
+}
+
+// noWAL fails for a file that has a -wal.
+func noWAL(from string) error {
+	if WalSize(from) > 0 {
+		return fmt.Errorf("%s has a -wal beside it: it is a live database, not a backup; make one with `newsletterd backup`",
+			from)
+	}
+	return nil
+}
+
+// Restore puts a backup in the place of the database at path. The backup is checked first; what was there (-wal and
+// -shm too) is moved aside, to names that end in .before-restore and the time, and returned. Restored by root, the file
+// belongs to whom the database, or else the folder, belongs. It fails with ErrRunning or ErrInUse while another process
+// has the database open. from stays as it is.
+func Restore(ctx context.Context, from, path string, now time.Time) (aside []string, err error) {
+	if err := PrepareProcess(); err != nil {
+		return nil, err
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return nil, err
+	}
+	if err := noWAL(from); err != nil {
+		return nil, err
+	}
+	lock := flock.New(path+".lock", flock.SetPermissions(0o600))
+	if ok, err := lock.TryLock(); err != nil || !ok {
+		return nil, errors.Join(ErrRunning, err)
+	}
+	defer lock.Close()
+	like := path
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		like = filepath.Dir(path)
+	}
+	if used, err := inUse(path); err != nil || used {
+		return nil, errors.Join(ErrInUse, err)
+	}
+	tmp, err := tempNextTo(path)
+	if err != nil {
+		return nil, err
+	}
+	defer removeDatabase(tmp)
+	if err := copyFile(from, tmp); err != nil {
+		return nil, err
+	}
+	if err := verifyCopy(ctx, tmp); err != nil {
+		return nil, fmt.Errorf("%s: %w", from, err)
+	}
+	for _, name := range []string{tmp, path + ".lock"} {
+		if err := giveTo(name, like); err != nil {
+			return nil, err
+		}
+	}
+	put, err := unusedName(path + now.UTC().Format(".before-restore-20060102T150405Z"))
+	if err != nil {
+		return nil, err
+	}
+	for _, end := range []string{"-wal", "-shm", ""} {
+		old, to := path+end, put+end
+		switch err := os.Rename(old, to); {
+		case err == nil:
+			aside = append(aside, to)
+		case !errors.Is(err, os.ErrNotExist):
+			return aside, err
+		}
+	}
+	return aside, putInPlace(tmp, path)
+}
+
+// unusedName is name, or name with a number after it where another restore of the same second has put something there.
+func unusedName(name string) (string, error) {
+	for n := 1; ; n++ {
+		try := name
+		if n > 1 {
+			try = fmt.Sprintf("%s-%d", name, n)
+		}
+		taken := false
+		for _, end := range []string{"-wal", "-shm", ""} {
+			_, err := os.Lstat(try + end)
+			if err != nil && !errors.Is(err, os.ErrNotExist) {
+				return "", err
+			}
+			taken = taken || err == nil
+		}
+		if !taken {
+			return try, nil
+		}
+	}
+}
+
+func copyFile(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}

@@ -1,0 +1,387 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"newsletterd/core"
+)
+
+const (
+	// CheckpointAt is the size of a -wal that is moved into the file, in bytes.
+	CheckpointAt = 16 << 20
+	// CheckpointFile is the same while files come in: they fill it at once, and everyone waits for each checkpoint.
+	CheckpointFile = 4 << 20
+	// Everyone who writes waits for a checkpoint, which waits until a replica has all: the -wal may be larger by its own
+	// size for each such part of what a write to the replica takes, and checkpointFar times as large at the most.
+	checkpointPart  = 10 * time.Millisecond
+	checkpointFar   = 4
+	checkpointEvery = 60 * time.Second // while there is a -wal
+	truncateAt      = 256 << 20        // bytes of -wal: then shrink the file too, when no reader holds it
+	walFrame        = 4096 + 24        // bytes of one frame
+	maxIDs          = 16               // of one checkpoint; one that goes on for longer keeps the newest
+	lookEvery       = 16               // operations between looks at the size of the -wal
+	askEvery        = 128              // ... between questions for the part of a large one that is in use
+	askGrown        = 256 << 10        // bytes that it may grow by meanwhile
+	roomStep        = 1 << 20          // bytes that a growing -wal is given beforehand, at least
+	roomBeyond      = 4 << 20          // bytes that it grows by after a checkpoint is due
+	roomEnough      = CheckpointAt + roomBeyond
+)
+
+// checkpointState is what the writer knows of its checkpoints.
+//
+// Each owned checkpoint is preceded by a transaction that stores a fresh checkpoint_id, and followed by one that stores
+// that id as wal_base: at once, or a command would begin the -wal without it. So the main file alone shows the id that
+// the -wal next to it grew from, or, in the middle of a checkpoint, the id that the -wal itself brings: any other id is
+// that of an older copy. A checkpoint that a reader kept from its end is still open, as is one that a kill may have
+// cut: the next one goes on under a fresh id too, for the file may have been copied meanwhile, and checkpoint_id names
+// those before it as well, for the main file may show any of them. A command next to a daemon leaves the marks alone,
+// and only brings their page into the -wal.
+type checkpointState struct {
+	last  time.Time
+	ids   []string // checkpoint_id: of the last one, and of those that it went on with, the newest first
+	based bool     // wal_base holds it, or must not hold it yet
+	open  bool     // begun and not yet complete
+	touch bool     // the next transaction brings the page of the marks into the -wal, and changes none of them
+	seen  uint64   // Store.Changes at the last complete one: an idle database is left alone
+	ops   int      // operations since the last look at the size of the -wal
+	asked int      // ... looked at since SQLite was asked how full it is
+	size  int64    // of the -wal then
+	// the replica lacks too much: no checkpoint before that
+	pausedTill time.Time
+	file       bool  // a part of a file was written since the last complete one
+	room       int64 // size of the -wal when it was last given room, or could not be
+}
+
+// at is the number of bytes of -wal that make a checkpoint due where no replica is waited for.
+func (c *checkpointState) at() int64 {
+	if c.file {
+		return CheckpointFile
+	}
+	return CheckpointAt
+}
+
+// due is at where a write to the replica takes latency; 0: there is none.
+func (c *checkpointState) due(latency time.Duration) int64 {
+	parts := min(float64(latency)/float64(checkpointPart), checkpointFar-1)
+	return c.at() + int64(parts*float64(c.at()))
+}
+
+// checkpointDue is the number of bytes of -wal that make a checkpoint due.
+func (w *writer) checkpointDue() int64 {
+	var latency time.Duration
+	if r := w.store.opts.Replica; r != nil {
+		_, latency, _ = r.Progress()
+	}
+	return w.checkpoint.due(latency)
+}
+
+// leftover is what an unclean stop left next to the main file.
+type leftover struct {
+	wal  bool              // a -wal with something in it, and no daemon that works with it
+	main map[string]string // marks of the main file alone
+}
+
+// resume takes up the state that a file was left in; through are its marks as read through the -wal, daemon reports
+// whether one runs.
+func (c *checkpointState) resume(left leftover, daemon bool, through map[string]string) {
+	c.last = time.Now()
+	c.ids = strings.Fields(through["checkpoint_id"])
+	switch {
+	case left.wal:
+		// The main file may show wal_base or checkpoint_id: both stay until a checkpoint is complete.
+		c.based, c.open, c.touch = true, true, true
+	case daemon:
+		// A daemon may be in the middle of a checkpoint, or begin one: the marks are its own.
+		c.based, c.touch = true, true
+	default:
+		c.based = len(c.ids) > 0 && through["wal_base"] == c.ids[0]
+	}
+}
+
+// checkLeftoverWAL finds what an unclean stop left, and refuses an old copy next to a newer -wal before anything could
+// change either: a connection that may write moves the -wal into the file when it closes.
+func (s *DB) checkLeftoverWAL() (leftover, error) {
+	left := leftover{wal: WalSize(s.path) > 0 && !s.DaemonRuns()}
+	if !left.wal {
+		return left, nil
+	}
+	var err error
+	if left.main, err = fileMarks(s.path, "mode=ro", "immutable=1"); err != nil {
+		// In the middle of a checkpoint the main file alone may be unreadable; with the -wal it is whole.
+		s.log.Warn("database: the main file alone cannot be read", slog.Any("error", err))
+		return left, nil
+	}
+	through, err := fileMarks(s.path, "mode=ro", "_pragma=busy_timeout(5000)")
+	if err != nil {
+		return left, Translate(err)
+	}
+	id, _, _ := strings.Cut(left.main["checkpoint_id"], " ")
+	if id == through["wal_base"] || slices.Contains(strings.Fields(through["checkpoint_id"]), id) {
+		return left, nil
+	}
+	return left,
+		fmt.Errorf("%w: %s does not belong to %s-wal; move both aside and put a whole backup in place with `newsletterd "+
+			"restore`", ErrOldCopy, s.path, s.path)
+}
+
+// markBase stores wal_base in the first transaction after a checkpoint: of its ids the main file shows the newest.
+func (w *writer) markBase() error {
+	c := &w.checkpoint
+	switch {
+	case len(c.ids) == 0:
+		return nil
+	case c.touch || !c.based && w.store.DaemonRuns():
+		return w.setMark("touched", core.NewID())
+	case c.based:
+		return nil
+	}
+	var ids string
+	if err := w.tx.Get(&ids, "SELECT value FROM mark WHERE name = 'checkpoint_id'"); err != nil {
+		return err
+	}
+	if id, _, _ := strings.Cut(ids, " "); id != c.ids[0] { // a daemon has come and gone since this command has looked
+		return w.setMark("touched", core.NewID())
+	}
+	if err := w.setMark("wal_base", c.ids[0]); err != nil {
+		return err
+	}
+	return w.setMark("checkpoint_id", c.ids[0])
+}
+
+func (w *writer) setMark(name, value string) error {
+	_, err := w.tx.Exec("INSERT INTO mark (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = "+
+		"excluded.value", name, value)
+	return err
+}
+
+// lookAtWAL is maybeCheckpoint after a commit. A look costs as much as the outcomes of some mails, so it is left out
+// after few small operations.
+func (w *writer) lookAtWAL() {
+	c := &w.checkpoint
+	c.ops += len(w.batch)
+	large := c.file || slices.ContainsFunc(w.batch, func(o *op) bool { return o.bulk })
+	if c.ops >= lookEvery || large {
+		w.maybeCheckpoint()
+	}
+}
+
+// maybeCheckpoint runs a checkpoint when one is due and ours to run.
+func (w *writer) maybeCheckpoint() {
+	if w.store.opts.Mode != Daemon || w.store.opts.ExternalCheckpoints || w.store.replaced.Load() {
+		return
+	}
+	w.tx.upkeep = true
+	defer func() { w.tx.upkeep = false }()
+	size := WalSize(w.store.path)
+	w.store.stats.wal.Store(size)
+	w.giveRoom(size)
+	c := &w.checkpoint
+	c.asked, c.ops = c.asked+c.ops, 0
+	if time.Now().Before(c.pausedTill) || size == 0 || !c.open && c.seen == w.store.Changes() && len(c.ids) > 0 ||
+		time.Since(c.last) < checkpointEvery && !w.walFull(size) {
+		return
+	}
+	mode := "PRAGMA wal_checkpoint(PASSIVE)"
+	if size >= truncateAt {
+		mode = "PRAGMA wal_checkpoint(TRUNCATE)" // busy_timeout is 0: where a reader is held it gives up at once
+	}
+	if _, err := w.runCheckpoint(mode); err != nil {
+		w.store.log.Warn("database: checkpoint", slog.Any("error", err))
+	}
+}
+
+// walFull reports whether the -wal holds so much that a checkpoint is due. Its size alone does not say: a -wal that was
+// moved into the file is written anew from its beginning and keeps its size. SQLite is asked for the part in use, which
+// costs as much as the outcomes of ten mails: when the -wal has grown by much, else not at each look.
+func (w *writer) walFull(size int64) bool {
+	c := &w.checkpoint
+	due := c.at()
+	if size >= due {
+		due = w.checkpointDue()
+	}
+	if size < due {
+		return false
+	}
+	if size >= c.size && size < c.size+askGrown && c.asked < askEvery && !c.file {
+		return false
+	}
+	c.asked, c.size = 0, size
+	var res checkpointResult
+	if err := w.tx.Get(&res, "PRAGMA wal_checkpoint(NOOP)"); err != nil {
+		return true
+	}
+	return (res.Log-res.Checkpointed)*walFrame >= due
+}
+
+// giveRoom doubles a -wal that has grown, in zeros, until it holds all that comes between two checkpoints. A commit
+// that overwrites is on the disk in half the time and CPU of one that appends: the file system has no new size to keep.
+// Readers and recovery end at the last frame that its checksum proves, whatever stands after.
+func (w *writer) giveRoom(size int64) {
+	c := &w.checkpoint
+	if size < c.room { // it was cut off
+		c.room = 0
+	}
+	if size <= c.room || size < roomStep/4 {
+		return
+	}
+	enough := max(roomEnough, w.checkpointDue()+roomBeyond)
+	if size >= enough {
+		return
+	}
+	c.room = size
+	step := min(max(size, roomStep), enough-size)
+	if free, _, _, err := DiskOf(w.store.path); err != nil || free < 64*step {
+		return
+	}
+	// Under the write lock no other process appends.
+	if err := w.lock(); err != nil {
+		return
+	}
+	if size == WalSize(w.store.path) && appendZeros(w.store.path+"-wal", size, step) == nil {
+		c.room = size + step
+	}
+	w.rollback()
+}
+
+// appendZeros writes n zeros after the end of a file, or leaves it as it was.
+func appendZeros(path string, size, n int64) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	zeros := make([]byte, 256<<10)
+	for at := size; at < size+n && err == nil; at += int64(len(zeros)) {
+		_, err = f.WriteAt(zeros[:min(int64(len(zeros)), size+n-at)], at)
+	}
+	if err != nil {
+		_ = f.Truncate(size)
+	}
+	return errors.Join(err, f.Close())
+}
+
+// checkpointResult is the row that PRAGMA wal_checkpoint answers: frames of the -wal, and those in the file already.
+type checkpointResult struct {
+	Busy         int64 `db:"busy"`
+	Log          int64 `db:"log"`
+	Checkpointed int64 `db:"checkpointed"`
+}
+
+// runCheckpoint moves the -wal into the main file, between its marks. busy tells that a reader kept a part of it.
+func (w *writer) runCheckpoint(mode string) (busy bool, err error) {
+	if busy, err = w.moveWAL(mode); err == nil && !busy {
+		err = w.transactMarks(w.markBase)
+	}
+	if err == nil && !busy {
+		w.checkpoint.based = true
+	}
+	return busy, err
+}
+
+// moveWAL is runCheckpoint without the mark after it: the -wal may be gone then.
+func (w *writer) moveWAL(mode string) (busy bool, err error) {
+	w.checkpoint.last = time.Now()
+	if err := w.announceCheckpoint(); err != nil {
+		return false, err
+	}
+	var res checkpointResult
+	if err := w.runCheckpointPragma(mode, &res); err != nil {
+		return false, err
+	}
+	if res.Busy != 0 || res.Log != res.Checkpointed {
+		return true, nil
+	}
+	w.checkpoint.based, w.checkpoint.open, w.checkpoint.seen, w.checkpoint.file = false, false, w.store.Changes(), false
+	return false, nil
+}
+
+// announceCheckpoint stores the mark of the checkpoint that begins, or goes on.
+func (w *writer) announceCheckpoint() error {
+	ids := []string{core.NewID()}
+	if w.checkpoint.open {
+		ids = append(ids, w.checkpoint.ids...)
+	}
+	if len(ids) > maxIDs {
+		ids = w.checkpoint.ids
+	}
+	err := w.transactMarks(func() error {
+		if err := w.markBase(); err != nil {
+			return err
+		}
+		return w.setMark("checkpoint_id", strings.Join(ids, " "))
+	})
+	if err != nil {
+		return err
+	}
+	w.checkpoint.ids, w.checkpoint.based, w.checkpoint.open, w.checkpoint.touch = ids, true, true, false
+	return nil
+}
+
+// transactMarks runs a transaction of marks alone.
+func (w *writer) transactMarks(marks func() error) error {
+	if err := w.begin(); err != nil {
+		return err
+	}
+	err := marks()
+	if err == nil {
+		_, err = w.tx.Exec("COMMIT")
+	}
+	if err != nil {
+		w.rollback()
+		return err
+	}
+	w.committed()
+	return nil
+}
+
+// WalSize is the size of the -wal of a file, in bytes; 0: there is none.
+func WalSize(path string) int64 {
+	fi, err := os.Stat(path + "-wal")
+	if err != nil {
+		return 0
+	}
+	return fi.Size()
+}
+
+// ErrOldCopy says that the main file is older than the -wal next to it: an old copy was put there. Together they would
+// mix two states, and no integrity check is sure to notice.
+var ErrOldCopy = errors.New("the database file is an older copy than the -wal beside it")
+
+// fileMarks reads the marks through a connection of its own that cannot write.
+func fileMarks(path string, mode ...string) (map[string]string, error) {
+	if fi, err := os.Stat(path); err != nil || fi.Size() == 0 {
+		return map[string]string{}, err
+	}
+	db, err := sqlx.Open("sqlite", dsn(path, nil, mode...))
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	var n int
+	if err := db.Get(&n, "SELECT count(*) FROM sqlite_schema WHERE name = 'mark'"); err != nil || n == 0 {
+		return map[string]string{}, err
+	}
+	return marks(context.Background(), db)
+}
+
+func marks(ctx context.Context, q sqlx.QueryerContext) (map[string]string, error) {
+	var all []struct {
+		Name  string `db:"name"`
+		Value string `db:"value"`
+	}
+	m := map[string]string{}
+	err := sqlx.SelectContext(ctx, q, &all, "SELECT name, value FROM mark")
+	for _, r := range all {
+		m[r.Name] = r.Value
+	}
+	return m, err
+}

@@ -1,0 +1,201 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/jmoiron/sqlx"
+
+	"newsletterd/core"
+	"newsletterd/schema"
+)
+
+// noDatabase says that there is no file, which is os.ErrNotExist.
+type noDatabase struct{}
+
+func (noDatabase) Error() string {
+	return "there is no database; `newsletterd serve` or `newsletterd migrate` makes one"
+}
+
+func (noDatabase) Is(err error) bool { return err == os.ErrNotExist }
+
+// createFile makes the file with mode 0600, for SQLite would use the umask; -wal and -shm take its mode over.
+func createFile(path string, may bool) error {
+	switch fi, err := os.Stat(path); {
+	case err == nil && fi.IsDir():
+		return errors.New("it is a folder")
+	case err == nil:
+		return mayRead(path)
+	case !errors.Is(err, os.ErrNotExist):
+		return err
+	case !may:
+		return noDatabase{}
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// takeLock keeps a second daemon out. A command's look at the lock lasts microseconds, hence a few tries.
+func (s *DB) takeLock() error {
+	s.lock = flock.New(s.path+".lock", flock.SetPermissions(0o600))
+	for range 20 {
+		ok, err := s.lock.TryLock()
+		if err != nil {
+			return err
+		}
+		if ok {
+			return os.Truncate(s.path+".lock", 0)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	s.lock = nil
+	return ErrRunning
+}
+
+// serving is what the lock file holds while who has locked it has the database open.
+const serving = "serving\n"
+
+// saysServing writes that into the lock file. A disk without room for it keeps no one from serving.
+func (s *DB) saysServing() {
+	if err := os.WriteFile(s.path+".lock", []byte(serving), 0o600); err != nil {
+		s.log.Warn("the lock file can't say that the database is served", slog.Any("error", err))
+	}
+}
+
+// DaemonRuns reports whether a daemon serves the file, for a command; it looks at most once a second.
+func (s *DB) DaemonRuns() bool {
+	if s.lock != nil { // it is this process's
+		return false
+	}
+	now := time.Now().UnixMilli()
+	if seen := s.daemonSeen.Load(); seen != 0 && now-max(seen, -seen) < 1000 {
+		return seen < 0
+	}
+	if !DaemonRuns(s.path) {
+		s.daemonSeen.Store(now)
+		return false
+	}
+	s.daemonSeen.Store(-now)
+	return true
+}
+
+// pragmas of each kind of connection, and what they must read back as: SQLite ignores what it does not know.
+var (
+	writerPragmas = []pragma{
+		{"busy_timeout(0)", "busy_timeout", "0"},
+		{"journal_mode(WAL)", "journal_mode", "wal"},
+		{"synchronous(FULL)", "synchronous", "2"},
+		{"foreign_keys(1)", "foreign_keys", "1"},
+		{"wal_autocheckpoint(0)", "wal_autocheckpoint", "0"},
+		{"cache_size(-8192)", "cache_size", "-8192"},
+		{"journal_size_limit(67108864)", "journal_size_limit", "67108864"},
+		{"trusted_schema(0)", "trusted_schema", "0"},
+		{"cell_size_check(1)", "cell_size_check", "1"},
+		{"temp_store(2)", "temp_store", "2"},
+		{"secure_delete(fast)", "secure_delete", "2"},
+		{"analysis_limit(" + analysisLimit + ")", "analysis_limit", analysisLimit},
+	}
+	readerPragmas = []pragma{
+		{"busy_timeout(5000)", "busy_timeout", "5000"},
+		{"cache_size(-4096)", "cache_size", "-4096"},
+		{"trusted_schema(0)", "trusted_schema", "0"},
+		{"cell_size_check(1)", "cell_size_check", "1"},
+		{"temp_store(2)", "temp_store", "2"},
+		{"query_only(1)", "query_only", "1"},
+		{"wal_autocheckpoint(0)", "wal_autocheckpoint", "0"},
+	}
+)
+
+type pragma struct{ set, name, value string }
+
+func dsn(path string, pragmas []pragma, extra ...string) string {
+	return looseDSN(path, pragmas, append(extra, "_defensive=1")...)
+}
+
+// looseDSN is dsn for migrations, which may rewrite the text of a table.
+func looseDSN(path string, pragmas []pragma, extra ...string) string {
+	var b strings.Builder
+	b.WriteString("file:" + (&url.URL{Path: path}).EscapedPath() + "?_dqs=0&_error_rc=1")
+	for _, p := range pragmas {
+		b.WriteString("&_pragma=" + p.set)
+	}
+	for _, e := range extra {
+		b.WriteString("&" + e)
+	}
+	return b.String()
+}
+
+func (s *DB) connect(ctx context.Context) (err error) {
+	var extra []string
+	if s.opts.ReadOnly != nil && WalSize(s.path) > 0 {
+		// SQLite runs a checkpoint when the last connection that may write closes: a replica would not know the file again.
+		extra = []string{"mode=ro"}
+	}
+	if s.writerD, err = openDB(ctx, s.opts.Driver, dsn(s.path, writerPragmas, extra...), 1, writerPragmas); err != nil {
+		return err
+	}
+	if s.readers, err = openDB(ctx, s.opts.Driver, dsn(s.path, readerPragmas, extra...), s.opts.Readers,
+		readerPragmas); err != nil {
+		return err
+	}
+	if s.file, err = os.Stat(s.path); err != nil {
+		return err
+	}
+	c, err := s.writerD.Connx(ctx)
+	if err != nil {
+		return Translate(err)
+	}
+	defer c.Close()
+	return retryBusy(daemonTries, func() error { return schema.Check(ctx, c.Conn) })
+}
+
+// openDB opens a pool of n connections and proves that its pragmas took effect.
+func openDB(ctx context.Context, driver, dsn string, n int, pragmas []pragma) (*sqlx.DB, error) {
+	db, err := sqlx.Open(driver, dsn)
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(n)
+	db.SetMaxIdleConns(n)
+	for _, p := range pragmas {
+		var got string
+		// Another process may be recovering the -wal of a killed one just now.
+		err := retryBusy(daemonTries, func() error { return db.GetContext(ctx, &got, "PRAGMA "+p.name) })
+		if err != nil {
+			db.Close()
+			return nil, Translate(err)
+		}
+		if got != p.value {
+			db.Close()
+			return nil, fmt.Errorf("pragma %s is %s, not %s", p.name, got, p.value)
+		}
+	}
+	return db, nil
+}
+
+// checkFile fails once the path no longer names the file that was opened. It only asks stat: opening the file a
+// second time could cost SQLite its locks.
+func (s *DB) checkFile() error {
+	if s.replaced.Load() {
+		return core.ErrStorage.With(ErrReplaced)
+	}
+	fi, err := os.Stat(s.path)
+	if err == nil && os.SameFile(fi, s.file) {
+		return nil
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return core.ErrStorage.With(err)
+	}
+	s.replaced.Store(true)
+	return core.ErrStorage.With(ErrReplaced)
+}

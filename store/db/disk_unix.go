@@ -1,0 +1,58 @@
+//go:build unix
+
+package db
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// DiskOf tells how many bytes are free and in all on the disk of a file, and whether it is read-only.
+func DiskOf(path string) (free, total int64, readOnly bool, err error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(filepath.Dir(path), &st); err != nil {
+		return 0, 0, false, err
+	}
+	const readOnlyFlag = 1 // ST_RDONLY, MNT_RDONLY
+	block := int64(st.Bsize)
+	return int64(st.Bavail) * block, int64(st.Blocks) * block, st.Flags&readOnlyFlag != 0, nil
+}
+
+// mayRead fails where the file is another user's, in words of which SQLite has none.
+func mayRead(path string) error {
+	if err := unix.Access(path, unix.R_OK); !errors.Is(err, os.ErrPermission) {
+		return nil
+	}
+	var st unix.Stat_t
+	if err := unix.Stat(path, &st); err != nil {
+		return err
+	}
+	id := strconv.Itoa(int(st.Uid))
+	if owner, err := user.LookupId(id); err == nil {
+		return fmt.Errorf("%w: it belongs to %s; run the command as that user (sudo -u %[2]s newsletterd …)",
+			os.ErrPermission, owner.Username)
+	}
+	return fmt.Errorf("%w: it belongs to the user %s; run the command as that user", os.ErrPermission, id)
+}
+
+// giveTo gives a file that root has made to the owner of another one, as SQLite does with a -wal: a daemon that runs
+// without rights could not open it. No one but root can give files away.
+func giveTo(name, like string) error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	var want, is unix.Stat_t
+	if err := unix.Stat(like, &want); err != nil {
+		return &os.PathError{Op: "stat", Path: like, Err: err}
+	}
+	if err := unix.Lstat(name, &is); err == nil && is.Uid == want.Uid && is.Gid == want.Gid {
+		return nil // also on disks that know no owners
+	}
+	return os.Lchown(name, int(want.Uid), int(want.Gid))
+}

@@ -1,0 +1,73 @@
+package db
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"newsletterd/core"
+)
+
+// Marks of drills: the text that a drill looks for in what it restores, and how the last one ended.
+const (
+	drillMark      = "drill"
+	drillStartMark = "drill_start"
+)
+
+// StartDrill writes a new text into the database, which a restored one must have, and returns it. Its only error is
+// core.ErrStorage.
+func (s *DB) StartDrill(ctx context.Context) (text string, err error) {
+	text = core.NewID()
+	return text, s.Update(ctx, func(tx *Tx) error { return tx.SetMark(drillStartMark, text) })
+}
+
+// DrillStarted returns the text that the last StartDrill has written; empty where there was none. Its only error is
+// core.ErrStorage.
+func (s *DB) DrillStarted(ctx context.Context) (string, error) { return s.Mark(ctx, drillStartMark) }
+
+// DrillCounts counts the rows that a restored database is compared by. Its only error is core.ErrStorage.
+func (s *DB) DrillCounts(ctx context.Context) (n core.DrillCounts, err error) {
+	err = s.Get(ctx, &n, `SELECT (SELECT count(*) FROM tenant) AS tenants, (SELECT count(*) FROM list) AS lists,
+		(SELECT count(*) FROM user) AS users, (SELECT count(*) FROM subscription) AS subscriptions,
+		(SELECT count(*) FROM campaign) AS campaigns, (SELECT count(*) FROM send_job) AS jobs`)
+	return n, err
+}
+
+// KeepDrill records how a drill has ended, in the place of the one before. Its only error is core.ErrStorage.
+func (s *DB) KeepDrill(ctx context.Context, d core.Drill) error {
+	b, err := json.Marshal(d)
+	if err != nil {
+		return err
+	}
+	return s.Update(ctx, func(tx *Tx) error { return tx.SetMark(drillMark, string(b)) })
+}
+
+// LastDrill returns the drill that was recorded last; nil: there was none. Its only error is core.ErrStorage.
+func (s *DB) LastDrill(ctx context.Context) (*core.Drill, error) {
+	text, err := s.Mark(ctx, drillMark)
+	if err != nil || text == "" {
+		return nil, err
+	}
+	d := &core.Drill{}
+	if err := json.Unmarshal([]byte(text), d); err != nil {
+		return nil, core.ErrStorage.With(fmt.Errorf("the record of the last drill: %w", err))
+	}
+	return d, nil
+}
+
+// Mark returns the value of a mark; empty where there is none.
+func (s *DB) Mark(ctx context.Context, name string) (value string, err error) {
+	err = s.Get(ctx, &value, "SELECT value FROM mark WHERE name = ?", name)
+	if errors.Is(err, core.ErrNotFound) {
+		return "", nil
+	}
+	return value, err
+}
+
+// SetMark keeps a value under a name.
+func (tx *Tx) SetMark(name, value string) error {
+	_, err := tx.Exec("INSERT INTO mark (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = "+
+		"excluded.value", name, value)
+	return err
+}

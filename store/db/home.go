@@ -1,0 +1,65 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jmoiron/sqlx"
+
+	"newsletterd/core"
+)
+
+// copyMark is the home of what Backup and Snapshot write: no file. So a copy is away from home wherever it is put, also
+// over the file that it was made of.
+const copyMark = "copy"
+
+// Settle finds out whether the file is where it was at the last start, and has settle decide, in the same transaction,
+// what that means for what the file may send. Then the file is at home here. One that is away is a copy, or was
+// restored. One that comes from a replica that is waited for is at home wherever that brings it. It returns
+// core.ErrStorage, or an error of the file system.
+func (s *DB) Settle(ctx context.Context, now core.Instant, settle func(tx *Tx, away bool) error) (away bool, err error) {
+	file, err := homeMark(s.path)
+	if err != nil {
+		return false, err
+	}
+	mark := file
+	if s.Acknowledges() { // it knows what was sent, on whatever machine the file was
+		mark = "replica " + s.opts.Replica.Name()
+	}
+	err = s.Update(ctx, func(tx *Tx) error {
+		var home string
+		err := tx.Get(&home, "SELECT mark FROM home")
+		if err != nil && !errors.Is(err, core.ErrNotFound) {
+			return err
+		}
+		away = err == nil && home != mark && home != file && (mark != "" || home == copyMark)
+		if err := settle(tx, away); err != nil || home == mark {
+			return err
+		}
+		_, err = tx.Exec("INSERT OR REPLACE INTO home (no, mark, marked_at) VALUES (1, ?, ?)", mark, int64(now))
+		return err
+	})
+	return away, err
+}
+
+// markCopy writes into a copy that it is one. A copy of an older schema has no place for it.
+func markCopy(ctx context.Context, path string) error {
+	db, err := sqlx.Open("sqlite", dsn(path, nil, "_pragma=synchronous(OFF)"))
+	if err != nil {
+		return err
+	}
+	db.SetMaxOpenConns(1)
+	var has bool
+	err = db.GetContext(ctx, &has, "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'home')")
+	if err == nil && has {
+		_, err = db.ExecContext(ctx, "INSERT OR REPLACE INTO home (no, mark, marked_at) VALUES (1, ?, 0)", copyMark)
+	}
+	if err = errors.Join(err, db.Close()); err == nil && WalSize(path) > 0 {
+		err = errors.New("its -wal is left")
+	}
+	if err != nil {
+		return fmt.Errorf("the mark of the copy: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,33 @@
+package db
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// Where SQLite's file locks lie (its file format, "lockingv3"): each connection in WAL mode holds a shared lock in the
+// range.
+const (
+	sharedFirst = 0x40000000 + 2
+	sharedSize  = 510
+)
+
+// inUse reports whether any process has the database open. It only asks for the locks: opening the file through SQLite
+// would move a -wal into it when it is closed again, and what is about to be moved aside must stay as it is.
+func inUse(path string) (bool, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	lock := unix.Flock_t{Type: unix.F_WRLCK, Start: sharedFirst, Len: sharedSize}
+	if err := unix.FcntlFlock(f.Fd(), unix.F_OFD_GETLK, &lock); err != nil {
+		return false, err
+	}
+	return lock.Type != unix.F_UNLCK, nil
+}

@@ -1,0 +1,128 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"newsletterd/schema"
+)
+
+// MigrateOptions of Migrate. Now is needed.
+type MigrateOptions struct {
+	To     int  // apply up to this number; 0: all
+	DryRun bool // only list
+	NoCopy bool // do not keep the database as it was
+	Now    time.Time
+}
+
+// Migrated is what Migrate has done, or would do.
+type Migrated struct {
+	Migrations []schema.Migration
+	Copy       string // the database as it was before; empty where it was empty, or there was nothing to do
+}
+
+// Migrate applies pending migrations. It fails with ErrInUse while any other process has the file open, and with
+// ErrOldCopy next to a -wal that isn't the file's own, also where it only lists. Before the first one it copies the
+// database into the folder backup next to it, under a name that says which migration came next.
+func Migrate(ctx context.Context, path string, o MigrateOptions) (done Migrated, err error) {
+	if err := createFile(path, !o.DryRun); o.DryRun && errors.Is(err, os.ErrNotExist) {
+		done.Migrations = slices.DeleteFunc(schema.Migrations(), func(m schema.Migration) bool {
+			return o.To != 0 &&
+				m.Number > o.To
+		})
+		return done, nil
+	} else if err != nil {
+		return done, err
+	}
+	if err := PrepareProcess(); err != nil {
+		return done, err
+	}
+	// The connections below would move such a -wal into the file when they close.
+	if _, err := (&DB{path: path, log: slog.New(slog.DiscardHandler)}).checkLeftoverWAL(); err != nil {
+		return done, err
+	}
+	err = withConn(ctx, dsn(path, nil, "_pragma=busy_timeout(2000)"), func(c *sqlx.Conn) error {
+		done.Migrations, err = schema.Pending(ctx, c.Conn, o.To)
+		return err
+	})
+	if err != nil || len(done.Migrations) == 0 || o.DryRun {
+		return done, err
+	}
+	first := done.Migrations[0].Number
+	alone := looseDSN(path, []pragma{
+		{set: "locking_mode(EXCLUSIVE)"},
+		{set: "auto_vacuum(INCREMENTAL)"},
+		{set: "journal_mode(WAL)"},
+		{set: "foreign_keys(1)"},
+	})
+	err = withConn(ctx, alone, func(c *sqlx.Conn) error {
+		if first > 1 && !o.NoCopy {
+			if done.Copy, err = keepBefore(ctx, c, path, first); err != nil {
+				return err
+			}
+		}
+		done.Migrations, err = schema.Migrate(ctx, c.Conn, o.Now.UnixMilli(), o.To)
+		return err
+	})
+	if isBusy(err) {
+		err = fmt.Errorf("%w: stop it first", ErrInUse)
+	}
+	return done, err
+}
+
+// keepBefore copies the database through the connection that is about to migrate it: an empty transaction takes the
+// file for itself first, so that nothing can come between the copy and the migration.
+func keepBefore(ctx context.Context, c *sqlx.Conn, path string, next int) (string, error) {
+	for _, q := range []string{"BEGIN IMMEDIATE", "COMMIT"} {
+		if _, err := c.ExecContext(ctx, q); err != nil {
+			return "", err
+		}
+	}
+	to := filepath.Join(filepath.Dir(path), "backup", fmt.Sprintf("%s.before-%04d", filepath.Base(path), next))
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return "", err
+	}
+	tmp, err := tempNextTo(to)
+	if err != nil {
+		return "", err
+	}
+	defer removeDatabase(tmp)
+	if err := copyPages(ctx, c, tmp); err != nil {
+		return "", fmt.Errorf("keep a copy before the migration: %w", err)
+	}
+	if err := verifyCopy(ctx, tmp); err != nil {
+		return "", err
+	}
+	for _, name := range []string{filepath.Dir(to), tmp} {
+		if err := giveTo(name, path); err != nil {
+			return "", err
+		}
+	}
+	return to, putInPlace(tmp, to)
+}
+
+func withConn(ctx context.Context, dsn string, fn func(*sqlx.Conn) error) error {
+	db, err := sqlx.Open("sqlite", dsn)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	c, err := db.Connx(ctx)
+	if isBusy(err) {
+		return fmt.Errorf("%w: stop it first", ErrInUse)
+	}
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return fn(c)
+}

@@ -1,0 +1,238 @@
+package devices
+
+import (
+	"context"
+	"strings"
+	"unicode"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+)
+
+// modelTable does not write the number of a model: SQLite gives it.
+var modelTable = db.TableOf[core.Model]("model", []string{"no"}, nil)
+
+const (
+	// ModelColumns are those of the model m.
+	ModelColumns = `m.no, m.id, m.owner_id, m.file_no, m.name, m.description, m.visibility, m.size, m.sha256, m.content_type, m.created_at, m.updated_at`
+
+	// heldShare reports whether the one who asks (?2 and ?3: the holders' words, empty for none) holds a share of m.
+	heldShare = `EXISTS (SELECT 1 FROM share s WHERE s.model_no = m.no AND s.holder IN (?2, ?3) AND s.holder <> '')`
+
+	// visible is core.Model.CanView in SQL, for reading many: the owner (?1), a share, or public. The tenant rule lets
+	// no one in. A test holds the two against each other.
+	visible = `((m.owner_id = ?1 AND ?1 <> '') OR m.visibility = 'public' OR ` + heldShare + `)`
+
+	viewColumns = ModelColumns + `, u.name AS owner_name, ` + heldShare + ` AS shared`
+)
+
+// Model reads one model for a caller. Who may not view it gets core.ErrNotFound, as for one that does not exist.
+func (s *Store) Model(ctx context.Context, who core.Caller, id string) (m core.ModelView, err error) {
+	user, email, err := s.holders(ctx, who)
+	if err != nil {
+		return m, err
+	}
+	err = s.Get(ctx, &m, "SELECT "+viewColumns+" FROM model m JOIN user u ON u.id = m.owner_id WHERE m.id = ?4",
+		who.UserID, user, email, id)
+	if err == nil && !m.CanView(who, m.Shared) {
+		return core.ModelView{}, core.ErrNotFound
+	}
+	return m, err
+}
+
+// OwnerOfModel tells whose a model is: for the command line, which acts for everyone. It returns core.ErrNotFound where
+// there is no such model.
+func (s *Store) OwnerOfModel(ctx context.Context, id string) (ownerID string, err error) {
+	err = s.Get(ctx, &ownerID, "SELECT owner_id FROM model WHERE id = ?", id)
+	return ownerID, err
+}
+
+// Models reads an owner's own models in the order in which they came: those with greater numbers than after. Its only
+// error is core.ErrStorage.
+func (s *Store) Models(ctx context.Context, ownerID string, after int64, limit int) (ms []core.Model, err error) {
+	err = s.All(ctx, &ms, "SELECT "+ModelColumns+" FROM model m WHERE m.owner_id = ? AND m.no > ? ORDER BY m.no "+
+		"LIMIT +?", ownerID, after, limit)
+	return ms, err
+}
+
+// SetVisibility changes who may see a model of an owner and returns it as it is then. It returns core.ErrNotFound where
+// the owner has no such model.
+func (s *Store) SetVisibility(ctx context.Context, id, ownerID string, v core.Visibility, actor string,
+	now core.Instant,
+) (m core.Model, err error) {
+	err = s.Update(ctx, func(tx *db.Tx) error {
+		if err := tx.Get(&m, "SELECT "+ModelColumns+" FROM model m WHERE m.id = ? AND m.owner_id = ?", id,
+			ownerID); err != nil {
+			return err
+		}
+		if m.Visibility == v {
+			return nil
+		}
+		if err := tx.Watch("model", id); err != nil {
+			return err
+		}
+		m.Visibility, m.UpdatedAt = v, now
+		if err := tx.One("UPDATE model SET visibility = ?, updated_at = ? WHERE id = ?", v, now, id); err != nil {
+			return err
+		}
+		return tx.Audit(now, actor, "model.visibility."+string(v), "", id)
+	})
+	return m, err
+}
+
+// UpdateModel changes what a model of an owner is called by a rule, and returns it as it is then. It returns
+// core.ErrNotFound where the owner has no such model, or an error of the rule.
+func (s *Store) UpdateModel(ctx context.Context, id, ownerID, actor string, rule func(*core.Model) error) (m core.Model,
+	err error,
+) {
+	var at core.Instant
+	err = s.Update(ctx, func(tx *db.Tx) error {
+		if err := tx.Watch("model", id); err != nil {
+			return err
+		}
+		if err := tx.Get(&m, "SELECT "+ModelColumns+" FROM model m WHERE m.id = ? AND m.owner_id = ?", id,
+			ownerID); err != nil {
+			return err
+		}
+		at = m.UpdatedAt
+		if err := rule(&m); err != nil {
+			return err
+		}
+		if err := tx.One("UPDATE model SET name = ?, description = ?, updated_at = ? WHERE id = ?", m.Name,
+			m.Description,
+			m.UpdatedAt, id); err != nil {
+			return err
+		}
+		return tx.AuditUpdate(m.UpdatedAt, actor, "model.update", "", id)
+	})
+	return m, db.AsItStood(err, &m.UpdatedAt, at)
+}
+
+// DeleteModel deletes a model of an owner. Its file goes in steps, by housekeeping; what is being downloaded breaks
+// off. It returns core.ErrNotFound where the owner has no such model.
+func (s *Store) DeleteModel(ctx context.Context, id, ownerID, actor string, now core.Instant) error {
+	return s.Update(ctx, func(tx *db.Tx) error {
+		if err := tx.Watch("model", id); err != nil {
+			return err
+		}
+		if err := tx.One("DELETE FROM model WHERE id = ? AND owner_id = ?", id, ownerID); err != nil {
+			return err
+		}
+		return tx.Audit(now, actor, "model.delete", "", id)
+	})
+}
+
+// LibraryPage asks for a part of the library: the newest Limit models below the number Before (0: from the newest).
+type LibraryPage struct {
+	Before int64
+	Limit  int
+	Own    bool   // only the caller's own
+	Access string // only what is shared with the caller (AccessShared), or what is public (AccessPublic); empty: all
+	Query  string // words of the name, the last one perhaps cut short; empty: all
+}
+
+// Words of LibraryPage.Access.
+const (
+	AccessShared = "shared"
+	AccessPublic = "public"
+)
+
+const newest = int64(1) << 62
+
+// Library reads the models that a caller may view, newest first. What comes while a person reads has greater numbers,
+// so no model is returned twice and none left out. It returns ErrMasterKey where the key of shares can't be opened.
+func (s *Store) Library(ctx context.Context, who core.Caller, p LibraryPage) (ms []core.ModelView, err error) {
+	user, email, err := s.holders(ctx, who)
+	if err != nil || who.UserID == "" {
+		return nil, err
+	}
+	if p.Before == 0 {
+		p.Before = newest
+	}
+	switch {
+	case strings.TrimSpace(p.Query) != "":
+		words := searchWords(p.Query)
+		if words == "" {
+			return nil, nil // nothing that a name could hold
+		}
+		err = s.All(ctx, &ms, searchLibrary, who.UserID, user, email, p.Before, p.Limit,
+			"name : ("+words+") AND audience : ("+p.audience(user, email)+")")
+	case p.Own:
+		err = s.All(ctx, &ms, ownLibrary, who.UserID, user, email, p.Before, p.Limit)
+	case p.Access == AccessShared:
+		err = s.All(ctx, &ms, sharedLibrary, who.UserID, user, email, p.Before, p.Limit)
+	case p.Access == AccessPublic:
+		err = s.All(ctx, &ms, publicLibrary, who.UserID, user, email, p.Before, p.Limit)
+	default:
+		err = s.All(ctx, &ms, wholeLibrary, who.UserID, user, email, p.Before, p.Limit)
+	}
+	return ms, err
+}
+
+// audience are the words of the search index that models of the page have, by the holders' words of the caller.
+func (p *LibraryPage) audience(user, email string) string {
+	own, shared := "o"+user[1:], user
+	if email != "" {
+		shared += " OR " + email
+	}
+	switch {
+	case p.Own:
+		return own
+	case p.Access == AccessShared:
+		return shared
+	case p.Access == AccessPublic:
+		return "p"
+	}
+	return own + " OR p OR " + shared
+}
+
+// The library is merged from what indexes find, each in the order of the numbers and no more than a page; visible
+// decides in the end.
+const (
+	libraryFrom = "SELECT " + viewColumns + " FROM candidate c CROSS JOIN model m ON m.no = c.no JOIN user u ON " +
+		"u.id = m.owner_id WHERE " + visible
+
+	wholeLibrary = `WITH candidate (no) AS (
+		SELECT no FROM (SELECT no FROM model WHERE visibility = 'public' AND no < ?4 ORDER BY no DESC LIMIT +?5)
+		UNION SELECT no FROM (SELECT no FROM model WHERE owner_id = ?1 AND no < ?4 ORDER BY no DESC LIMIT +?5)
+		UNION SELECT model_no FROM (SELECT model_no FROM share WHERE holder = ?2 AND ?2 <> '' AND model_no < ?4 ORDER
+		BY model_no DESC LIMIT +?5)
+		UNION SELECT model_no FROM (SELECT model_no FROM share WHERE holder = ?3 AND ?3 <> '' AND model_no < ?4 ORDER
+		BY model_no DESC LIMIT +?5))
+		` + libraryFrom + ` ORDER BY c.no DESC LIMIT +?5`
+
+	ownLibrary = `WITH candidate (no) AS (SELECT no FROM model WHERE owner_id = ?1 AND no < ?4 ORDER BY no DESC LIMIT
+		+?5)
+		` + libraryFrom + ` ORDER BY c.no DESC LIMIT +?5`
+
+	sharedLibrary = `WITH candidate (no) AS (
+		SELECT model_no FROM (SELECT model_no FROM share WHERE holder = ?2 AND ?2 <> '' AND model_no < ?4 ORDER
+		BY model_no DESC LIMIT +?5)
+		UNION SELECT model_no FROM (SELECT model_no FROM share WHERE holder = ?3 AND ?3 <> '' AND model_no < ?4 ORDER
+		BY model_no DESC LIMIT +?5))
+		` + libraryFrom + ` ORDER BY c.no DESC LIMIT +?5`
+
+	publicLibrary = `WITH candidate (no) AS (SELECT no FROM model WHERE visibility = 'public' AND no < ?4 ORDER BY no DESC
+		LIMIT +?5)
+		` + libraryFrom + ` ORDER BY c.no DESC LIMIT +?5`
+
+	searchLibrary = `WITH candidate (no) AS MATERIALIZED (
+		SELECT rowid FROM model_search WHERE model_search MATCH ?6 AND rowid < ?4 ORDER BY rowid DESC LIMIT +?5)
+		` + libraryFrom + ` ORDER BY c.no DESC LIMIT +?5`
+)
+
+// searchWords writes what a person typed as an FTS5 expression: all words, the last one as a beginning. Quoted, no
+// character of theirs has a meaning. Words without a letter or digit are left out: FTS5 would find nothing.
+func searchWords(q string) string {
+	var words []string
+	for _, w := range strings.FieldsFunc(q, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsNumber(r) &&
+			!unicode.IsMark(r)
+	}) {
+		words = append(words, `"`+w+`"`)
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return strings.Join(words, " AND ") + "*"
+}

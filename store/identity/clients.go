@@ -1,0 +1,141 @@
+package identity
+
+import (
+	"context"
+	"errors"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
+)
+
+var clientTable = db.TableOf[core.Client]("client", []string{"suspended", "created_by_name"},
+	[]string{"tenant_id", "created_by", "created_at"})
+
+const clientCreator = `, coalesce((SELECT ` + tenants.UserName + ` FROM user AS r WHERE r.id = substr(client.created_by, 6)
+	AND client.created_by LIKE 'user:%'), '') AS created_by_name`
+
+var (
+	// SelectClients reads clients for which what follows holds.
+	SelectClients = "SELECT " + clientTable.Columns + " FROM client WHERE "
+	selectClient  = SelectClients + "id = ? AND deleted_at = 0"
+	clientList    = tenants.ListByTenant(clientTable.Columns+clientCreator, "client", "client_tenant", "deleted_at = 0", false)
+
+	clientAndTenant = "SELECT " + clientTable.Columns + clientCreator + `,
+		EXISTS (SELECT 1 FROM tenant WHERE tenant.id = tenant_id AND tenant.status =
+		'` + core.TenantSuspended + `') AS suspended
+		FROM client WHERE id = ? AND deleted_at = 0`
+)
+
+// Client reads one OAuth client. One that was deleted, itself or with its tenant, is core.ErrNotFound.
+func (s *Store) Client(ctx context.Context, id string) (c core.Client, err error) {
+	err = s.Get(ctx, &c, clientAndTenant, id)
+	return c, err
+}
+
+// client reads one OAuth client inside an operation.
+func client(tx *db.Tx, id string) (c core.Client, err error) {
+	err = tx.Get(&c, selectClient, id)
+	return c, err
+}
+
+// Clients reads a page of OAuth clients, by id: all, or those of tenants. Its only error is core.ErrStorage.
+func (s *Store) Clients(ctx context.Context, tenants []string, all bool, page core.Page) (cs []core.Client, err error) {
+	err = s.AllOf(ctx, &cs, &clientList, tenants, all, page.After, page.Limit)
+	return cs, err
+}
+
+// AddClient keeps a new OAuth client, which the actor has created. core.ErrNotFound means that its tenant is unknown.
+func (s *Store) AddClient(ctx context.Context, c core.Client, actor string) error {
+	c.CreatedBy = actor
+	return s.Update(ctx, func(tx *db.Tx) error {
+		if err := tx.Watch("client", c.ID); err != nil {
+			return err
+		}
+		if c.TenantID != "" {
+			if _, err := tenants.ReadTenant(tx, c.TenantID); err != nil {
+				return err
+			}
+		}
+		_, err := db.InsertRow(tx, &clientTable, &c)
+		if err != nil {
+			return err
+		}
+		tx.Kick(db.TopicIdentity)
+		return errors.Join(tellOwners(tx, &c), tx.Audit(c.CreatedAt, actor, "client.create", c.TenantID, c.ID))
+	})
+}
+
+// UpdateClient changes an OAuth client by a rule and returns it as it is then. The rule runs inside the transaction. It
+// returns core.ErrNotFound where there is no such client, or an error of the rule.
+func (s *Store) UpdateClient(ctx context.Context, id, actor string, rule func(*core.Client) error) (c core.Client,
+	err error,
+) {
+	var at core.Instant
+	err = s.Update(ctx, func(tx *db.Tx) error {
+		if err := tx.Watch("client", id); err != nil {
+			return err
+		}
+		if c, err = client(tx, id); err != nil {
+			return err
+		}
+		at = c.UpdatedAt
+		disabled := c.DisabledAt != 0
+		if err := rule(&c); err != nil {
+			return err
+		}
+		if c.DisabledAt != 0 && !disabled {
+			if err := endTokensOf(tx, id, c.DisabledAt); err != nil {
+				return err
+			}
+		}
+		err := db.UpdateRow(tx, &clientTable, &c, id)
+		if err != nil {
+			return err
+		}
+		tx.Kick(db.TopicIdentity)
+		return tx.AuditUpdate(c.UpdatedAt, actor, "client.update", c.TenantID, id)
+	})
+	return c, db.AsItStood(err, &c.UpdatedAt, at)
+}
+
+// DeleteClient takes an OAuth client out of sight; its tokens end with it. It returns core.ErrNotFound where there is
+// no such client.
+func (s *Store) DeleteClient(ctx context.Context, id, actor string, now core.Instant) error {
+	return s.Update(ctx, func(tx *db.Tx) error {
+		if err := tx.Watch("client", id); err != nil {
+			return err
+		}
+		c, err := client(tx, id)
+		if err != nil {
+			return err
+		}
+		if err := tx.One("UPDATE client SET deleted_at = ?, updated_at = ? WHERE id = ?", now, now, id); err != nil {
+			return err
+		}
+		tx.Kick(db.TopicIdentity)
+		return tx.Audit(now, actor, "client.delete", c.TenantID, id)
+	})
+}
+
+// PublicRedirectURIs lists the redirect URIs of all public clients: the scripts of those sites may call the provider.
+// Its only error is core.ErrStorage.
+func (s *Store) PublicRedirectURIs(ctx context.Context) (uris []string, err error) {
+	err = s.All(ctx, &uris, "SELECT DISTINCT j.value FROM client c, json_each(c.redirect_uris) j WHERE "+
+		"c.client_type = 'public' AND c.deleted_at = 0 AND c.disabled_at = 0")
+	return uris, err
+}
+
+// endTokensOf ends all tokens of a client, and the codes that would become more.
+func endTokensOf(tx *db.Tx, clientID string, now core.Instant) error {
+	if _, err := tx.Exec(deleteCodesOf, now, clientID); err != nil {
+		return err
+	}
+	_, err := tx.Exec(endFamiliesOf, now, clientID)
+	return err
+}
+
+const (
+	deleteCodesOf = "DELETE FROM code INDEXED BY code_expires WHERE expires_at > ? AND client_id = ?"
+	endFamiliesOf = "UPDATE family INDEXED BY family_client SET revoked_at = ? WHERE client_id = ? AND revoked_at = 0"
+)

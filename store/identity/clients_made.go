@@ -1,0 +1,185 @@
+package identity
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
+)
+
+// maxOwners is how many people are told of a new client.
+const maxOwners = 50
+
+// Of each tenant, one of them gets so many mails in a period, and at its end one about the clients that were created
+// after those.
+const (
+	clientPeriod   = time.Hour
+	clientsPer     = 5
+	maxClientNames = 10 // in that one
+)
+
+// owners of a tenant are its administrators, those of the server the operators; ?3 is told in any case.
+const selectOwners = `SELECT u.email FROM user AS u WHERE u.id IN (SELECT user_id FROM role WHERE tenant_id = ?1
+	AND role = ?2 AND pending = 0 UNION SELECT ?3) AND u.email_verified = 1 AND u.disabled_at = 0
+	ORDER BY u.id = ?3 DESC, u.id LIMIT +?4`
+
+// tellOwners mails those who answer for the tenant of a new client, or for the server, and the user who created it: a
+// client outlives the session that has made it. A tenant without administrators is the operators' to look after.
+func tellOwners(tx *db.Tx, c *core.Client) error {
+	creator := core.ActorUser(c.CreatedBy)
+	var owners []core.Email
+	if c.TenantID != core.TenantNone {
+		err := tx.All(&owners, selectOwners, c.TenantID, core.RoleTenantAdmin, creator, maxOwners)
+		if err != nil {
+			return err
+		}
+	}
+	if len(owners) == 0 {
+		if err := tx.All(&owners, selectOwners, core.TenantNone, core.RoleOperator, creator, maxOwners); err != nil {
+			return err
+		}
+	}
+	for _, email := range owners {
+		n, until, err := Tally(tx, "clients "+c.TenantID+" "+email.Key(), clientPeriod, c.CreatedAt)
+		if err != nil {
+			return err
+		}
+		m := core.Mail{Kind: core.MailClientAdded, TenantID: c.TenantID, Email: email, TokenID: c.ID}
+		switch {
+		case n > clientsPer+1:
+			continue // the one that waits tells of this client, too
+		case n > clientsPer:
+			m = core.ClientsMail(email, c.TenantID, c.CreatedAt, until)
+		}
+		if err := tenants.AddMail(tx, m, c.CreatedAt); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ClientsMail reads what the mail about the clients of a tenant, or of the server, that were created since then says. It
+// returns core.ErrNotFound where none of them is left.
+func (s *Store) ClientsMail(ctx context.Context, tenantID string, since core.Instant) (m core.ClientMail, err error) {
+	var names []string
+	err = s.All(ctx, &names, "SELECT name FROM client INDEXED BY client_tenant WHERE tenant_id = ? AND created_at >= ? "+
+		"AND deleted_at = 0 ORDER BY created_at, id", tenantID, int64(since))
+	if err == nil && len(names) == 0 {
+		err = core.ErrNotFound
+	}
+	m = core.ClientMail{Name: strings.Join(names[:min(len(names), maxClientNames)], ", "), At: since}
+	if more := len(names) - maxClientNames; more > 0 {
+		m.Name += ", … (" + strconv.Itoa(len(names)) + ")"
+	}
+	return m, err
+}
+
+// ClientMail reads what the mail about a new client says. It returns core.ErrNotFound where there is no such client any
+// more.
+func (s *Store) ClientMail(ctx context.Context, id string) (m core.ClientMail, err error) {
+	c, err := s.Client(ctx, id)
+	if err != nil {
+		return m, err
+	}
+	m = core.ClientMail{Name: c.Name, Scopes: strings.Join(c.Scopes, ", "), At: c.CreatedAt}
+	kind, creator, _ := strings.Cut(c.CreatedBy, ":")
+	switch kind {
+	case "user":
+		u, err := s.User(ctx, creator)
+		if errors.Is(err, core.ErrNotFound) {
+			return m, nil
+		}
+		m.By = u.NameInMails()
+		return m, err
+	case "client":
+		by, err := s.Client(ctx, creator)
+		if errors.Is(err, core.ErrNotFound) {
+			return m, nil
+		}
+		m.By = by.Name
+		return m, err
+	}
+	return m, nil
+}
+
+var clientsOf = "SELECT " + clientTable.Columns + " FROM client INDEXED BY client_creator WHERE " +
+	"created_by = ? AND created_by <> '' AND disabled_at = 0 AND deleted_at = 0 ORDER BY id"
+
+// endpointsMadeBy has each creator looked up by index.
+const endpointsMadeBy = "SELECT " + tenants.EndpointColumns + ` FROM (SELECT ?1 AS by UNION ALL SELECT 'client:' || id FROM client
+	INDEXED BY client_creator WHERE created_by = ?1 AND created_by <> '') AS creator CROSS JOIN webhook_endpoint
+	INDEXED BY webhook_endpoint_creator ON created_by = creator.by AND created_by <> '' WHERE disabled_at = 0 ORDER BY id`
+
+func madeBy(q db.Querier, userID string) (m core.Made, err error) {
+	err = q.All(&m.Clients, clientsOf, core.UserActor(userID))
+	if err == nil {
+		err = q.All(&m.Endpoints, endpointsMadeBy, core.UserActor(userID))
+	}
+	return m, err
+}
+
+// MadeBy reads what a user has created, by id. Its only error is core.ErrStorage.
+func (s *Store) MadeBy(ctx context.Context, userID string) (core.Made, error) {
+	return madeBy(s.Reads(ctx), userID)
+}
+
+// DisableMadeBy disables what a user has created and the rules let go, and returns that and the rest. Its only error is
+// core.ErrStorage.
+func (s *Store) DisableMadeBy(ctx context.Context, userID, actor string, now core.Instant,
+	client func(*core.Client) bool, endpoint func(*core.Endpoint) bool,
+) (disabled, active core.Made, err error) {
+	err = s.Update(ctx, func(tx *db.Tx) error {
+		all, err := madeBy(tx, userID)
+		if err != nil {
+			return err
+		}
+		disabled, active = all.Only(client, endpoint)
+		for i := range disabled.Clients {
+			if err := disableClient(tx, &disabled.Clients[i], actor, now); err != nil {
+				return err
+			}
+		}
+		for i := range disabled.Endpoints {
+			if err := disableEndpoint(tx, &disabled.Endpoints[i], actor, now); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return disabled, active, err
+}
+
+func disableEndpoint(tx *db.Tx, e *core.Endpoint, actor string, now core.Instant) error {
+	if err := tx.Watch("webhook_endpoint", e.ID); err != nil {
+		return err
+	}
+	e.DisabledAt, e.DisabledReason, e.UpdatedAt = now, core.DisabledByPerson, now
+	err := tx.One("UPDATE webhook_endpoint SET disabled_at = ?1, disabled_reason = ?2, failing_since = 0, updated_at = ?1 "+
+		"WHERE id = ?3", int64(now), e.DisabledReason, e.ID)
+	if err != nil {
+		return err
+	}
+	tx.Kick(db.TopicRecords)
+	tx.Kick(db.TopicEndpoints)
+	return tx.Audit(now, actor, "webhook-endpoint.update", e.TenantID, e.ID)
+}
+
+func disableClient(tx *db.Tx, c *core.Client, actor string, now core.Instant) error {
+	if err := tx.Watch("client", c.ID); err != nil {
+		return err
+	}
+	c.DisabledAt, c.UpdatedAt = now, now
+	if err := db.UpdateRow(tx, &clientTable, c, c.ID); err != nil {
+		return err
+	}
+	if err := endTokensOf(tx, c.ID, now); err != nil {
+		return err
+	}
+	tx.Kick(db.TopicIdentity)
+	return tx.Audit(now, actor, "client.update", c.TenantID, c.ID)
+}

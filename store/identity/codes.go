@@ -1,0 +1,101 @@
+package identity
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+)
+
+// CodeKept is how long a used or expired authorization code is remembered.
+const CodeKept = 24 * time.Hour
+
+var (
+	codeTable  = db.TableOf[core.AuthCode]("code", nil, nil)
+	selectCode = "SELECT " + codeTable.Columns + " FROM code WHERE hash = ?"
+)
+
+// ErrCode is the answer to a code that is unknown, expired, used, or not good any more.
+var ErrCode = &core.Error{Kind: core.Invalid, Code: "invalid_grant", Message: "The code is not valid, or no longer."}
+
+// AddCode keeps a new authorization code. consent, where it is not empty, is what the user has allowed the client just
+// now; it is remembered together with what was allowed before. Its only error is core.ErrStorage.
+func (s *Store) AddCode(ctx context.Context, c core.AuthCode, consent []string) error {
+	return s.Update(ctx, func(tx *db.Tx) error {
+		if len(consent) > 0 {
+			if err := allow(tx, c.UserID, c.ClientID, consent, c.CreatedAt); err != nil {
+				return err
+			}
+		}
+		c.UsedAt = 0
+		_, err := db.InsertRow(tx, &codeTable, &c)
+		return err
+	})
+}
+
+// Redemption is what a code becomes: the family, and its refresh token where there is one.
+type Redemption struct {
+	Family         core.Family
+	RefreshHash    []byte // empty: none is given
+	RefreshExpires core.Instant
+}
+
+// RedeemCode uses a code up and makes its family, in one operation. The rule sees the code, if it is good by itself,
+// and decides what becomes of it; its error leaves the code as it is. A code that was used before ends what became of
+// it (RFC 6749 section 4.1.2): that, too, is committed, together with the error ErrCode. clientID is the client that
+// asks: another's replay ends nothing.
+func (s *Store) RedeemCode(ctx context.Context, hash []byte, clientID string, now core.Instant,
+	rule func(core.AuthCode) (Redemption, error),
+) (core.AuthCode, error) {
+	var c core.AuthCode
+	var refused error
+	err := s.Update(ctx, func(tx *db.Tx) error {
+		refused = nil
+		err := tx.Get(&c, selectCode, hash)
+		if errors.Is(err, core.ErrNotFound) {
+			return ErrCode
+		}
+		if err != nil {
+			return err
+		}
+		if c.ClientID != clientID {
+			return ErrCode
+		}
+		if c.UsedAt != 0 {
+			refused = ErrCode
+			if err := revokeFamily(tx, c.FamilyID, now); !errors.Is(err, core.ErrNotFound) {
+				return err
+			}
+			return nil
+		}
+		return redeem(tx, c, now, rule)
+	})
+	return c, errors.Join(err, refused)
+}
+
+func redeem(tx *db.Tx, c core.AuthCode, now core.Instant, rule func(core.AuthCode) (Redemption, error)) error {
+	var epoch int64
+	err := tx.Get(&epoch, "SELECT epoch FROM user WHERE id = ? AND disabled_at = 0", c.UserID)
+	if err != nil && !errors.Is(err, core.ErrNotFound) {
+		return err
+	}
+	if err != nil || epoch != c.Epoch || c.ExpiresAt <= now {
+		return ErrCode
+	}
+	r, err := rule(c)
+	if err != nil {
+		return err
+	}
+	if _, err := tx.Exec("UPDATE code SET used_at = ? WHERE hash = ?", now, c.Hash); err != nil {
+		return err
+	}
+	if err := addFamily(tx, r.Family); err != nil {
+		return err
+	}
+	if len(r.RefreshHash) == 0 {
+		return nil
+	}
+	return insertRefresh(tx, r.RefreshHash, r.Family.ID, now, r.RefreshExpires)
+}

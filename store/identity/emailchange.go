@@ -1,0 +1,169 @@
+package identity
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
+)
+
+// ChangeTTL is how long the link works that changes an account's address.
+const ChangeTTL = 24 * time.Hour
+
+// TokenChange is of the token that changes an account's address. It has a row of its own table.
+const TokenChange = "change"
+
+// How many mails about a change of address a user causes in a day, and how many one address gets.
+const (
+	changePeriod    = 24 * time.Hour
+	changesPerUser  = 5
+	changesPerEmail = 3
+)
+
+// EmailChange is a user's wish to have another address.
+type EmailChange struct {
+	Email     core.Email   `db:"email"`
+	ExpiresAt core.Instant `db:"expires_at"`
+}
+
+// AskEmailChange keeps the wish of a user in the place of one before, mails the link to the new address and a notice to
+// the old one. An address that has an account gets another mail instead, after the same work: the caller learns
+// nothing. Over the limits only the mails are left out. epoch is the user's when the password was checked;
+// core.ErrNotFound: it has moved.
+func (s *Store) AskEmailChange(ctx context.Context, userID string, epoch int64, email core.Email, token UserToken,
+	now core.Instant,
+) error {
+	return s.Update(ctx, func(tx *db.Tx) error {
+		var u core.User
+		if err := tx.Get(&u, "SELECT "+UserColumns+" FROM user WHERE id = ? AND epoch = ? AND disabled_at = 0", userID,
+			epoch); err != nil {
+			return err
+		}
+		if u.Email.Key() == email.Key() {
+			return core.Invalidf("email", "This is your address already.")
+		}
+		mine, _, err := Tally(tx, "change "+u.Email.Key(), changePeriod, now)
+		if err != nil {
+			return err
+		}
+		its, _, err := Tally(tx, "change-to "+email.Key(), changePeriod, now)
+		if err != nil {
+			return err
+		}
+		var taken bool
+		if err := tx.Get(&taken, "SELECT EXISTS (SELECT 1 FROM user WHERE email_key = ?)", email.Key()); err != nil {
+			return err
+		}
+		_, err = tx.Exec(`INSERT INTO email_change (user_id, hash, old_key, email, email_key, created_at, expires_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT (user_id) DO UPDATE SET hash = excluded.hash, old_key = excluded.old_key, email =
+			excluded.email,
+			email_key = excluded.email_key, created_at = excluded.created_at, expires_at = excluded.expires_at`,
+			userID, token.Hashes[TokenChange], u.Email.Key(), string(email), email.Key(), int64(now),
+			int64(now.Add(ChangeTTL)))
+		if err != nil {
+			return err
+		}
+		link := token.Style.MailTo(email, core.MailChange, token.ID)
+		if taken {
+			link = token.Style.MailTo(email, core.MailChangeTaken, "") // no one is told the token
+		}
+		tx.Touched("email_change")
+		state := tenants.MailQueued
+		if mine > changesPerUser || its > changesPerEmail {
+			state = tenants.MailLeftOut
+		}
+		return errors.Join(tenants.WriteMail(tx, link, state, now),
+			tenants.WriteMail(tx, token.Style.MailTo(u.Email, core.MailChangeAsked, ""), state, now),
+			tx.Audit(now, core.UserActor(userID), "user.email.ask", "", userID))
+	})
+}
+
+// EmailChange reads the open wish of a user; core.ErrNotFound: there is none.
+func (s *Store) EmailChange(ctx context.Context, userID string, now core.Instant) (e EmailChange, err error) {
+	err = s.Get(ctx, &e, "SELECT email, expires_at FROM email_change WHERE user_id = ? AND expires_at > ?", userID,
+		int64(now))
+	return e, err
+}
+
+// DropEmailChange takes a wish back. Its only error is core.ErrStorage.
+func (s *Store) DropEmailChange(ctx context.Context, userID string) error {
+	return s.Update(ctx, func(tx *db.Tx) error {
+		_, err := tx.Exec("DELETE FROM email_change WHERE user_id = ?", userID)
+		return err
+	})
+}
+
+// A token is good for the address that it was mailed to, while the account has the address that it had then.
+const emailChangeQuery = `SELECT e.user_id, e.expires_at, u.email FROM email_change e JOIN user u ON u.id = e.user_id
+	WHERE e.hash = ? AND e.email_key = ? AND u.email_key = e.old_key AND u.disabled_at = 0`
+
+type emailChangeRow struct {
+	UserID    string       `db:"user_id"`
+	ExpiresAt core.Instant `db:"expires_at"`
+	Email     core.Email   `db:"email"` // the old one
+}
+
+func (r emailChangeRow) check(now core.Instant) error {
+	if r.ExpiresAt <= now {
+		return core.ErrTokenExpired
+	}
+	return nil
+}
+
+// CheckEmailChange tells whose address a token would change. It returns core.ErrInvalidToken or core.ErrTokenExpired.
+func (s *Store) CheckEmailChange(ctx context.Context, hash []byte, email core.Email, now core.Instant) (userID string,
+	err error,
+) {
+	var r emailChangeRow
+	if err := s.Get(ctx, &r, emailChangeQuery, hash, email.Key()); err != nil {
+		return "", notToken(err)
+	}
+	return r.UserID, r.check(now)
+}
+
+// ChangeEmail redeems a token for the user who asked: the account has the address that it was mailed to, verified, and
+// the old address is told. Links that were mailed to the old one are worth nothing any more. core.ErrInvalidToken, also
+// where another account has taken the address meanwhile; core.ErrTokenExpired.
+func (s *Store) ChangeEmail(ctx context.Context, userID string, hash []byte, email core.Email, look core.MailStyle,
+	now core.Instant,
+) error {
+	return s.Update(ctx, func(tx *db.Tx) error {
+		var r emailChangeRow
+		if err := tx.Get(&r, emailChangeQuery, hash, email.Key()); err != nil {
+			return notToken(err)
+		}
+		if err := r.check(now); err != nil {
+			return err
+		}
+		if r.UserID != userID {
+			return core.ErrInvalidToken
+		}
+		if err := tx.Watch("user", userID); err != nil {
+			return err
+		}
+		// Who presses the button has the mailbox, and the password that the wish asked for.
+		err := tx.One(`UPDATE user SET email = e.email, email_key = e.email_key, email_verified = 1, self_registered =
+			0, updated_at = ?
+			FROM email_change e WHERE e.user_id = user.id AND id = ?`, int64(now), r.UserID)
+		if errors.Is(err, core.ErrConflict) {
+			return core.ErrInvalidToken.With(err)
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Exec("DELETE FROM email_change WHERE user_id = ?", r.UserID); err != nil {
+			return err
+		}
+		// A role that is pending was given to the owner of the old address, who has not shown up.
+		if _, err := tx.Exec("DELETE FROM role WHERE user_id = ? AND pending = 1", r.UserID); err != nil {
+			return err
+		}
+		tx.Kick(db.TopicIdentity)
+		return errors.Join(tenants.AddMail(tx, look.MailTo(r.Email, core.MailChanged, ""), now),
+			tx.Audit(now, core.UserActor(r.UserID), "user.email", "", r.UserID))
+	})
+}

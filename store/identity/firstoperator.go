@@ -1,0 +1,40 @@
+package identity
+
+import (
+	"context"
+	"errors"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+)
+
+// ErrOperatorExists is returned where the first operator is to be made and there is one.
+var ErrOperatorExists = core.Conflictf("operator_exists", "There is an operator already.")
+
+const anyOperator = "SELECT 1 FROM role WHERE tenant_id = '' AND role = 'operator' LIMIT 1"
+
+// NoOperator returns ErrOperatorExists where a user has the role operator, one that isn't active too.
+func (s *Store) NoOperator(ctx context.Context) error {
+	var n int
+	err := s.Get(ctx, &n, anyOperator)
+	switch {
+	case errors.Is(err, core.ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	}
+	return ErrOperatorExists
+}
+
+// AddFirstOperator is AddUser for the first operator. It returns ErrOperatorExists where there is one.
+func (s *Store) AddFirstOperator(ctx context.Context, u core.User, passwordHash string, now core.Instant) error {
+	return s.Update(ctx, s.ByActor(ctx, "user.create", "", u.ID, func(tx *db.Tx) error {
+		var n int
+		if err := tx.Get(&n, anyOperator); err == nil {
+			return ErrOperatorExists
+		} else if !errors.Is(err, core.ErrNotFound) {
+			return err
+		}
+		return addUser(tx, ctx, u, passwordHash, now)
+	}))
+}

@@ -1,0 +1,50 @@
+package identity
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"newsletterd/store/db"
+)
+
+// The hot statements of identity use an index.
+func TestIdentityPlans(t *testing.T) {
+	s := testOpen(t, filepath.Join(t.TempDir(), "n.db"), db.Daemon)
+	for _, q := range []string{
+		"SELECT " + stateColumns + " FROM family f" + stateJoins + "WHERE f.id = ?",
+		"SELECT " + stateColumns + " FROM refresh x JOIN family f ON f.id = " + "x.family_id" + stateJoins + "WHERE x.hash = ?",
+		"SELECT " + UserColumns + " FROM user WHERE email_key = ?",
+		userTokenQuery, mailedAddressQuery, mailedStyleQuery,
+	} {
+		plan, err := s.Explain(t.Context(), q)
+		must(t, err)
+		for _, step := range plan {
+			if strings.HasPrefix(step, "SCAN") && step != "SCAN CONSTANT ROW" {
+				t.Errorf("%s: %s", q, step)
+			}
+		}
+	}
+}
+
+// What ends the tokens of a client, and finds the clients and endpoints of a user and the owners of a tenant, reads what it is about
+// alone, whatever SQLite has noted of the tables.
+func TestClientsEndByIndex(t *testing.T) {
+	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
+	for _, skewed := range []bool{false, true} {
+		if skewed {
+			s.SkewStatistics()
+		}
+		for _, q := range []string{deleteCodesOf, endFamiliesOf, clientsOf, selectOwners, endpointsMadeBy} {
+			plan, err := s.Explain(t.Context(), q)
+			if err != nil {
+				t.Fatalf("%s: %v", q, err)
+			}
+			for _, detail := range plan {
+				if strings.HasPrefix(detail, "SCAN") && detail != "SCAN CONSTANT ROW" && detail != "SCAN creator" {
+					t.Errorf("statistics %v: %s\n%s", skewed, q, detail)
+				}
+			}
+		}
+	}
+}

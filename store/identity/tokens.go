@@ -1,0 +1,318 @@
+package identity
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+)
+
+type clientRow struct {
+	ID         string `db:"cid"`
+	TenantID   string `db:"client_tenant"`
+	Type       string `db:"client_type"`
+	Scopes     string `db:"client_scopes"`
+	GrantTypes string `db:"grant_types"`
+	AuthMethod string `db:"auth_method"`
+	IDTokenAlg string `db:"id_token_alg"`
+	IDClaims   bool   `db:"id_token_claims"`
+	SecretHash []byte `db:"secret_hash"`
+	OldHash    []byte `db:"old_secret_hash"`
+	OldUntil   int64  `db:"old_secret_until"`
+	FirstParty bool   `db:"first_party"`
+	Suspended  bool   `db:"suspended"`
+	Disabled   bool   `db:"client_disabled"`
+}
+
+func (c clientRow) client() (core.TokenClient, error) {
+	t := core.TokenClient{
+		ID: c.ID, TenantID: c.TenantID, Confidential: c.Type == "confidential",
+		AuthMethod: c.AuthMethod, IDTokenAlg: c.IDTokenAlg, IDTokenClaims: c.IDClaims, SecretHash: c.SecretHash, FirstParty: c.FirstParty,
+		Suspended: c.Suspended, Disabled: c.Disabled, OldSecretHash: c.OldHash, OldSecretUntil: core.Instant(c.OldUntil),
+	}
+	return t, errors.Join(json.Unmarshal([]byte(c.Scopes), &t.Scopes),
+		json.Unmarshal([]byte(c.GrantTypes), &t.GrantTypes))
+}
+
+const tokenClientColumns = `coalesce(c.tenant_id, '') AS client_tenant, coalesce(c.client_type, 'public') AS client_type,
+	coalesce(c.scopes, '[]') AS client_scopes, coalesce(c.grant_types, '[]') AS grant_types,
+	coalesce(c.token_endpoint_auth_method, '') AS auth_method,
+	coalesce(c.id_token_signed_response_alg, 'RS256') AS id_token_alg,
+	coalesce(c.id_token_claims, 0) AS id_token_claims, coalesce(c.secret_hash, x'') AS secret_hash,
+	coalesce(c.old_secret_hash, x'') AS old_secret_hash, coalesce(c.old_secret_until, 0) AS old_secret_until,
+	coalesce(c.first_party, 0) AS first_party,
+	coalesce(t.status, '') = 'suspended' AS suspended, coalesce(c.disabled_at, 0) > 0 AS client_disabled`
+
+// roleCounts leaves out roles that are pending, and those in tenants that are suspended, which give no rights until
+// that ends, or deleted.
+const roleCounts = "pending = 0 AND NOT EXISTS (SELECT 1 FROM tenant WHERE tenant.id = role.tenant_id AND " +
+	"(tenant.status = 'suspended' OR tenant.deleted_at > 0))"
+
+// TokenClient reads a registered client; deleted ones, and those of a deleted tenant, are not found. It returns
+// core.ErrNotFound where there is no such family.
+func (s *Store) TokenClient(ctx context.Context, id string) (core.TokenClient, error) {
+	var row clientRow
+	err := s.Get(ctx, &row,
+		"SELECT c.id AS cid, "+tokenClientColumns+` FROM client c LEFT JOIN tenant t ON t.id = c.tenant_id
+		WHERE c.id = ? AND c.deleted_at = 0 AND coalesce(t.deleted_at, 0) = 0`, id)
+	if err != nil {
+		return core.TokenClient{}, err
+	}
+	return row.client()
+}
+
+type stateRow struct {
+	core.Family
+	clientRow
+	ClientOK  bool
+	Email     string
+	Verified  bool
+	UserEpoch int64 // -1: there is no such user
+	Disabled  int64
+	Roles     string // "role tenant" parted by commas
+}
+
+// places are those of stateColumns, in their order: read all the time, they do without names.
+func (r *stateRow) places() []any {
+	f, c := &r.Family, &r.clientRow
+	return []any{
+		&f.ID, &f.Kind, &f.UserID, &f.ClientID, &f.TenantID, &f.Scope, &f.Epoch, &f.AMR, &f.Remote, &f.UserAgent,
+		&f.BrowserID,
+		&f.AuthAt, &f.CreatedAt, &f.UsedAt, &f.ExpiresAt, &f.RevokedAt, &f.Claims,
+		&c.TenantID, &c.Type, &c.Scopes, &c.GrantTypes, &c.AuthMethod, &c.IDTokenAlg, &c.IDClaims, &c.SecretHash, &c.OldHash,
+		&c.OldUntil,
+		&c.FirstParty, &c.Suspended, &c.Disabled,
+		&r.ClientOK, &r.Email, &r.Verified, &r.UserEpoch, &r.Disabled, &r.Roles,
+	}
+}
+
+// FamilyColumns are those of a family of tokens.
+const FamilyColumns = "f.id, f.kind, f.user_id, f.client_id, f.tenant_id, f.scope, f.epoch, f.amr, f.remote, " +
+	"f.user_agent, f.browser_id, f.auth_at, f.created_at, f.used_at, f.expires_at, f.revoked_at, f.claims"
+
+const stateColumns = FamilyColumns + ", " + tokenClientColumns + `,
+	f.client_id = 'newsletterd' OR (c.id IS NOT NULL AND c.deleted_at = 0 AND coalesce(t.deleted_at, 0) = 0) AS
+	client_ok,
+	coalesce(u.email, '') AS email, coalesce(u.email_verified, 0) AS email_verified, coalesce(u.epoch, -1) AS user_epoch,
+	coalesce(u.disabled_at, 0) AS disabled_at,
+	coalesce((SELECT group_concat(role || ' ' || tenant_id) FROM role WHERE user_id = f.user_id AND ` + roleCounts + `),
+	'') AS roles`
+
+const stateJoins = ` LEFT JOIN user u ON u.id = f.user_id LEFT JOIN client c ON c.id = f.client_id LEFT JOIN tenant t ON
+	t.id = c.tenant_id `
+
+func (r stateRow) state(now core.Instant) (core.TokenState, error) {
+	r.clientRow.ID = r.Family.ClientID
+	client, err := r.client()
+	if client.TenantID == "" {
+		client.TenantID = r.Family.TenantID
+	}
+	t := core.TokenState{Family: r.Family, Email: core.Email(r.Email), EmailVerified: r.Verified, Client: client}
+	if r.Roles != "" {
+		for text := range strings.SplitSeq(r.Roles, ",") {
+			role, tenant, _ := strings.Cut(text, " ")
+			t.Roles = append(t.Roles, core.Role{Role: role, TenantID: tenant})
+		}
+	}
+	userOK := r.UserID == "" || (r.UserEpoch == r.Epoch && r.Disabled == 0)
+	t.Live = r.RevokedAt == 0 && r.ExpiresAt > now && r.ClientOK && userOK && !client.Suspended && !client.Disabled
+	return t, err
+}
+
+// TokenState reads the state of a family by its id (sid). It returns core.ErrNotFound where there is no such family.
+func (s *Store) TokenState(ctx context.Context, sid string, now core.Instant) (core.TokenState, error) {
+	var row stateRow
+	if err := s.Scan(ctx, "SELECT "+stateColumns+" FROM family f"+stateJoins+"WHERE f.id = ?", sid,
+		row.places()...); err != nil {
+		return core.TokenState{}, err
+	}
+	return row.state(now)
+}
+
+// RefreshState reads the state of the family that a refresh token belongs to, used or not. It returns core.ErrNotFound
+// where there is no such token.
+func (s *Store) RefreshState(ctx context.Context, refreshHash []byte, now core.Instant) (core.TokenState, error) {
+	var row stateRow
+	err := s.Scan(ctx, "SELECT "+stateColumns+" FROM refresh x JOIN family f ON f.id = "+
+		"x.family_id"+stateJoins+"WHERE x.hash = ?", refreshHash, row.places()...)
+	if err != nil {
+		return core.TokenState{}, err
+	}
+	return row.state(now)
+}
+
+// AddFamily records a family that has no refresh token: a client's own, or one made on the command line. Its only error
+// is core.ErrStorage.
+func (s *Store) AddFamily(ctx context.Context, f core.Family) error {
+	return s.UpdateRepeatable(ctx, func(tx *db.Tx) error { return addFamily(tx, f) })
+}
+
+// insertFamily ends a family as it begins where its client was disabled after the request was authenticated, or its
+// tokens would be good once the client is enabled again.
+const insertFamily = `INSERT INTO family (id, kind, user_id, client_id, tenant_id, scope, epoch, amr, remote, user_agent,
+	browser_id, auth_at, created_at, used_at, expires_at, claims, revoked_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9,
+	?10, ?11, ?12, ?13, ?13, ?14, ?15, iif(EXISTS (SELECT 1 FROM client WHERE id = ?4 AND disabled_at > 0), ?13, 0))`
+
+func addFamily(tx *db.Tx, f core.Family) error {
+	_, err := tx.Exec(insertFamily,
+		f.ID, f.Kind, f.UserID, f.ClientID, f.TenantID, f.Scope, f.Epoch, f.AMR, f.Remote, f.UserAgent, f.BrowserID,
+		int64(f.AuthAt), int64(f.CreatedAt), int64(f.ExpiresAt), f.Claims)
+	return err
+}
+
+func insertRefresh(tx *db.Tx, hash []byte, familyID string, now, expires core.Instant) error {
+	_, err := tx.Exec("INSERT INTO refresh (hash, family_id, created_at, expires_at) VALUES (?, ?, ?, ?)", hash,
+		familyID, int64(now), int64(expires))
+	return err
+}
+
+// Families lists a user's live families, the newest first. Its only error is core.ErrStorage.
+func (s *Store) Families(ctx context.Context, userID string, now core.Instant) ([]core.Family, error) {
+	var f []core.Family
+	err := s.All(ctx, &f, "SELECT "+FamilyColumns+` FROM family f JOIN user u ON u.id = f.user_id
+		WHERE f.user_id = ? AND f.revoked_at = 0 AND f.expires_at > ? AND f.epoch = u.epoch ORDER BY f.created_at DESC,
+		f.id`, userID, int64(now))
+	return f, err
+}
+
+// RevokeFamily ends a family, and with it every token of it. It returns core.ErrNotFound where there is no such
+// family; one that has ended stays as it is.
+func (s *Store) RevokeFamily(ctx context.Context, id string, now core.Instant) error {
+	return s.Update(ctx, s.ByActor(ctx, "token.revoke", "", id, func(tx *db.Tx) error {
+		var ended core.Instant
+		if err := tx.Get(&ended, "SELECT revoked_at FROM family WHERE id = ?", id); err != nil {
+			return err
+		}
+		if ended == 0 {
+			tx.Tell("revoked_at", nil, now)
+		}
+		return revokeFamily(tx, id, now)
+	}))
+}
+
+func revokeFamily(tx *db.Tx, id string, now core.Instant) error {
+	tx.Kick(db.TopicIdentity)
+	return tx.One("UPDATE family SET revoked_at = CASE WHEN revoked_at = 0 THEN ? ELSE revoked_at END WHERE id = ?",
+		int64(now), id)
+}
+
+// RevokeRefresh ends the family of a refresh token, used or not, if it is the user's. A token that is not is left
+// alone, without a word. Its only error is core.ErrStorage: an unknown token is none.
+func (s *Store) RevokeRefresh(ctx context.Context, refreshHash []byte, userID string, now core.Instant) error {
+	return s.Update(ctx, func(tx *db.Tx) error {
+		var id string
+		err := tx.Get(&id, "SELECT f.id FROM refresh x JOIN family f ON f.id = x.family_id WHERE x.hash = ? AND "+
+			"f.user_id = ? AND f.user_id <> ''", refreshHash, userID)
+		if errors.Is(err, core.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return revokeFamily(tx, id, now)
+	})
+}
+
+// RefreshOutcome says what a refresh token was good for.
+type RefreshOutcome uint8
+
+// The outcomes. A replay has ended the family.
+const (
+	RefreshRefused RefreshOutcome = iota
+	RefreshRotated
+	RefreshRepeated // within the grace: the successor is the one given before, still unused
+	RefreshReplayed
+)
+
+// Rotation asks for a refresh token to be replaced by a successor.
+type Rotation struct {
+	Hash          []byte
+	SuccessorHash []byte
+	Sealed        []byte // the successor, sealed under the old token
+	Grace         time.Duration
+	Idle          time.Duration // life of the successor, cut by that of the family
+}
+
+// RotateRefresh uses a refresh token up and puts its successor in its place. The first of parallel calls rotates; the
+// others, and any within the grace while the successor is unused, get that successor's sealed form. A later use of a
+// used token is a replay: the family ends. Its only error is core.ErrStorage: what became of the token is in the
+// outcome.
+func (s *Store) RotateRefresh(ctx context.Context, r Rotation, now core.Instant) (out RefreshOutcome, sealed []byte,
+	err error,
+) {
+	err = s.UpdateRepeatable(ctx, func(tx *db.Tx) (err error) {
+		out, sealed, err = rotate(tx, r, now)
+		return err
+	})
+	return out, sealed, err
+}
+
+// liveFamily tells of a family f whether it and its user stand at the instant ?2.
+const liveFamily = `f.expires_at > ?2 AND f.revoked_at = 0 AND EXISTS (SELECT 1 FROM user u WHERE u.id = f.user_id AND
+	u.epoch = f.epoch AND u.disabled_at = 0)`
+
+func rotate(tx *db.Tx, r Rotation, now core.Instant) (RefreshOutcome, []byte, error) {
+	successor := append(append([]byte{}, r.SuccessorHash...), r.Sealed...)
+	n, err := tx.Exec(`UPDATE refresh SET used_at = ?2, successor = ?3 WHERE hash = ?1 AND used_at = 0 AND expires_at >
+		?2
+		AND EXISTS (SELECT 1 FROM family f WHERE f.id = refresh.family_id AND `+liveFamily+")", r.Hash, int64(now),
+		successor)
+	if err != nil {
+		return RefreshRefused, nil, err
+	}
+	if n == 0 {
+		return reuse(tx, r, now)
+	}
+	_, err = tx.Exec(`INSERT INTO refresh (hash, family_id, created_at, expires_at)
+		SELECT ?1, f.id, ?3, min(?4, f.expires_at) FROM refresh x JOIN family f ON f.id = x.family_id WHERE x.hash =
+		?2`,
+		r.SuccessorHash, r.Hash, int64(now), int64(now.Add(r.Idle)))
+	if err != nil {
+		return RefreshRefused, nil, err
+	}
+	_, err = tx.Exec("UPDATE family SET used_at = ? WHERE id = (SELECT family_id FROM refresh WHERE hash = ?)",
+		int64(now), r.Hash)
+	return RefreshRotated, r.Sealed, err
+}
+
+// reuse answers a token that could not be rotated: a used one with its successor within the grace, else by ending the
+// family.
+func reuse(tx *db.Tx, r Rotation, now core.Instant) (RefreshOutcome, []byte, error) {
+	const hashSize = 32
+	var row struct {
+		Family    string       `db:"family_id"`
+		Used      core.Instant `db:"used_at"`
+		Successor []byte       `db:"successor"` // hash, then sealed token
+	}
+	err := tx.Get(&row, `SELECT x.family_id, x.used_at, x.successor FROM refresh x JOIN family f ON f.id = x.family_id
+		WHERE x.hash = ?1 AND x.used_at != 0 AND `+liveFamily, r.Hash, int64(now))
+	if errors.Is(err, core.ErrNotFound) {
+		return RefreshRefused, nil, nil
+	}
+	if err != nil {
+		return RefreshRefused, nil, err
+	}
+	if row.Used.Add(r.Grace) > now && len(row.Successor) > hashSize {
+		var unused bool
+		err := tx.Get(&unused, "SELECT used_at = 0 FROM refresh WHERE hash = ?", row.Successor[:hashSize])
+		if err != nil && !errors.Is(err, core.ErrNotFound) {
+			return RefreshRefused, nil, err
+		}
+		if unused {
+			return RefreshRepeated, row.Successor[hashSize:], nil
+		}
+	}
+	return RefreshReplayed, nil, revokeFamily(tx, row.Family, now)
+}
+
+// RefreshLife tells until when a refresh token is good; 0 where it was used or has expired. Its family is not looked
+// at. It returns core.ErrNotFound where there is no such token.
+func (s *Store) RefreshLife(ctx context.Context, hash []byte, now core.Instant) (until core.Instant, err error) {
+	err = s.Get(ctx, &until, "SELECT CASE WHEN used_at = 0 AND expires_at > ? THEN expires_at ELSE 0 END FROM "+
+		"refresh WHERE hash = ?", now, hash)
+	return until, err
+}

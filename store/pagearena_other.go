@@ -1,6 +1,0 @@
-//go:build !linux || !(amd64 || arm64)
-
-package store
-
-// useArena is for the systems where the size of a page with its head was looked at.
-func useArena() error { return nil }

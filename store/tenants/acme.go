@@ -1,0 +1,36 @@
+package tenants
+
+import (
+	"context"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+)
+
+// ACMEData reads what a name of the certificate cache holds: certificates with their keys, the key of the account. It
+// fails with core.ErrNotFound where there is none.
+func (s *Store) ACMEData(ctx context.Context, name string) ([]byte, error) {
+	var sealed []byte
+	if err := s.Get(ctx, &sealed, "SELECT data FROM acme_cache WHERE name = ?", name); err != nil {
+		return nil, err
+	}
+	return s.OpenSecret(sealed)
+}
+
+// PutACMEData stores it, in the place of what was there. Its only error is core.ErrStorage.
+func (s *Store) PutACMEData(ctx context.Context, name string, data []byte, now core.Instant) error {
+	sealed := s.Seal(data)
+	return s.Update(ctx, func(tx *db.Tx) error {
+		_, err := tx.Exec(`INSERT INTO acme_cache (name, data, updated_at) VALUES (?, ?, ?)
+			ON CONFLICT (name) DO UPDATE SET data = excluded.data, updated_at = excluded.updated_at`, name, sealed, now)
+		return err
+	})
+}
+
+// DeleteACMEData removes it, if it is there. Its only error is core.ErrStorage.
+func (s *Store) DeleteACMEData(ctx context.Context, name string) error {
+	return s.Update(ctx, func(tx *db.Tx) error {
+		_, err := tx.Exec("DELETE FROM acme_cache WHERE name = ?", name)
+		return err
+	})
+}

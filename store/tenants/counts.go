@@ -1,0 +1,232 @@
+package tenants
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+)
+
+const countColumns = "active, pending, unsubscribed, bounced, complaint, suppressed, mailable"
+
+// counting collects how the counts of lists change.
+type counting map[string]core.ListCounts
+
+// Moved notes that a record of a list goes from one counted state to another.
+func Moved(tx *db.Tx, listID string, from, to core.CountedState) { MovedMany(tx, listID, from, to, 1) }
+
+// MovedMany is moved for n records.
+func MovedMany(tx *db.Tx, listID string, from, to core.CountedState, n int64) {
+	counts := gatheredIn(tx).counts
+	c := counts[listID]
+	if from != to {
+		c.Add(from, -n)
+		c.Add(to, n)
+	}
+	counts[listID] = c // also when nothing changes: see touchCounts
+}
+
+// TouchCounts lets the commit write the row of a list whether or not anything has changed: the time that the operation
+// takes must not tell.
+func TouchCounts(tx *db.Tx, listID string) { Moved(tx, listID, core.NotCounted, core.NotCounted) }
+
+// add takes over what an operation has changed.
+func (c counting) add(op counting) {
+	for id, d := range op {
+		c[id] = c[id].Plus(d)
+	}
+}
+
+// countsOfDay adds to the counts of a list as they were at the latest change, in the row of a day (?2, days since
+// 1970). The rows of earlier days stay as they were at the end of theirs; a clock that was set back makes none. A list
+// that is deleted is not counted any more.
+const countsOfDay = `INSERT INTO list_count (list_id, day, ` + countColumns + `)
+	SELECT l.id, max(?2, coalesce(c.day, 0)), coalesce(c.active, 0) + ?3, coalesce(c.pending, 0) + ?4,
+	coalesce(c.unsubscribed, 0) + ?5,
+		coalesce(c.bounced, 0) + ?6, coalesce(c.complaint, 0) + ?7, coalesce(c.suppressed, 0) + ?8, coalesce(c.mailable, 0) + ?9
+	FROM list AS l LEFT JOIN list_count AS c ON c.list_id = l.id AND c.day = (SELECT max(day) FROM list_count WHERE
+	list_id = ?1)
+	WHERE l.id = ?1 AND l.deleted_at = 0
+	ON CONFLICT (list_id, day) DO UPDATE SET active = excluded.active, pending = excluded.pending, unsubscribed =
+	excluded.unsubscribed,
+		bounced = excluded.bounced, complaint = excluded.complaint, suppressed = excluded.suppressed, mailable =
+		excluded.mailable`
+
+// Commit writes how the counts of lists have changed, one row a list.
+func (g *gathered) Commit(tx *db.Tx, now time.Time) error {
+	day := now.Unix() / (24 * 60 * 60)
+	for id, d := range g.all {
+		_, err := tx.Exec(countsOfDay, id, day, d.Active, d.Pending, d.Unsubscribed, d.Bounced, d.Complaint,
+			d.Suppressed, d.Mailable)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ListCounts reads the counts of lists. A list without records, or that does not exist, has zeros. Its only error is
+// core.ErrStorage.
+func (s *Store) ListCounts(ctx context.Context, lists []string) (map[string]core.ListCounts, error) {
+	var rows []struct {
+		ListID string `db:"list_id"`
+		core.ListCounts
+	}
+	err := s.All(ctx, &rows,
+		"SELECT c.list_id, "+countColumns+` FROM json_each(?) AS j CROSS JOIN list_count AS c ON c.list_id = j.value
+		AND c.day = (SELECT max(day) FROM list_count WHERE list_id = j.value)`, db.JsonOf(lists))
+	found := make(map[string]core.ListCounts, len(rows))
+	for _, r := range rows {
+		found[r.ListID] = r.ListCounts
+	}
+	return found, err
+}
+
+// growthOfList reads the rows of a list from the latest at or before a day (?2) on.
+const growthOfList = "SELECT day, " + countColumns + ` FROM list_count WHERE list_id = ?1 AND day >= coalesce(
+	(SELECT max(day) FROM list_count WHERE list_id = ?1 AND day <= ?2), ?2) ORDER BY day LIMIT +?3`
+
+// ListGrowth reads the counts of a list at the end of each of the last days, the oldest first and today last. Days before
+// the first that was counted are left out. Its only error is core.ErrStorage.
+func (s *Store) ListGrowth(ctx context.Context, listID string, now core.Instant, days int) ([]core.DayCounts, error) {
+	var rows []struct {
+		Day int64 `db:"day"`
+		core.ListCounts
+	}
+	const secondsOfDay = 24 * 60 * 60
+	today := now.Time().Unix() / secondsOfDay
+	first := today - int64(days) + 1
+	// a clock that was set back may have left rows of days to come
+	if err := s.All(ctx, &rows, growthOfList, listID, first, days+1); err != nil || len(rows) == 0 {
+		return []core.DayCounts{}, err
+	}
+	all := make([]core.DayCounts, 0, days)
+	for day, next := max(first, rows[0].Day), 1; day <= today; day++ {
+		for next < len(rows) && rows[next].Day <= day {
+			next++
+		}
+		at := time.Unix(day*secondsOfDay, 0).UTC()
+		all = append(all, core.DayCounts{Day: at.Format(time.DateOnly), ListCounts: rows[next-1].ListCounts})
+	}
+	return all, nil
+}
+
+// CountedList reads one list with its counts. It returns core.ErrListNotFound where there is none.
+func (s *Store) CountedList(ctx context.Context, id string) (l core.CountedList, err error) {
+	if l.List, err = s.List(ctx, id); err != nil {
+		return l, err
+	}
+	counts, err := s.ListCounts(ctx, []string{id})
+	l.Counts = counts[id]
+	return l, err
+}
+
+// CountedLists is Lists with the counts of each. Its only error is core.ErrStorage.
+func (s *Store) CountedLists(ctx context.Context, tenants []string, all bool, page core.Page) ([]core.CountedList,
+	error,
+) {
+	lists, err := s.Lists(ctx, tenants, all, page)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]string, len(lists))
+	for i := range lists {
+		ids[i] = lists[i].ID
+	}
+	counts, err := s.ListCounts(ctx, ids)
+	counted := make([]core.CountedList, len(lists))
+	for i := range lists {
+		counted[i] = core.CountedList{List: lists[i], Counts: counts[lists[i].ID]}
+	}
+	return counted, err
+}
+
+// LargestLists reads the lists with most mailable subscribers.
+func (s *Store) LargestLists(ctx context.Context, limit int) ([]ListState, error) {
+	lists := []ListState{}
+	err := s.All(ctx, &lists, `SELECT l.id, l.name, c.active AS "counts.active", c.pending AS "counts.pending",
+		c.unsubscribed AS "counts.unsubscribed",
+		c.bounced AS "counts.bounced", c.complaint AS "counts.complaint", c.suppressed AS "counts.suppressed", c.mailable AS "counts.mailable"
+		FROM list AS l JOIN list_count AS c ON c.list_id = l.id AND c.day = (SELECT max(day) FROM list_count WHERE
+		list_id = l.id)
+		WHERE l.deleted_at = 0 ORDER BY c.mailable DESC, c.active DESC, l.id LIMIT +?`, limit)
+	return lists, err
+}
+
+// BlockedAmong reads which subscriptions of a list, by ids after one up to another, belong to addresses that get
+// nothing whatever they have agreed to: the kind of the block of the list's subscriber, or of the tenant's suppression.
+// Its only error is core.ErrStorage.
+func (s *Store) BlockedAmong(ctx context.Context, listID, afterID, toID string) (map[string]string, error) {
+	var rows []struct {
+		ID   string `db:"id"`
+		Kind string `db:"kind"`
+	}
+	err := s.All(ctx, &rows, `SELECT m.id, coalesce(nullif(s.block, ''), p.kind) AS kind FROM list AS l
+		CROSS JOIN subscription AS m ON m.list_id = l.id AND m.id > ?2 AND m.id <= ?3
+		LEFT JOIN subscriber AS s ON s.list_id = l.id AND s.id = m.id
+		LEFT JOIN suppression AS p ON p.tenant_id = l.tenant_id AND p.email_key = m.email_key
+		WHERE l.id = ?1 AND (s.block <> '' OR p.kind <> '')`, listID, afterID, toID)
+	kinds := make(map[string]string, len(rows))
+	for _, r := range rows {
+		kinds[r.ID] = r.Kind
+	}
+	return kinds, err
+}
+
+// ScannedCounts counts the records of every list that is not deleted, with a scan.
+const ScannedCounts = `SELECT l.id AS list_id, coalesce(m.active, 0) AS active, coalesce(m.pending, 0) AS pending,
+	coalesce(m.unsubscribed, 0) AS unsubscribed,
+		coalesce(s.bounced, 0) AS bounced, coalesce(s.complaint, 0) AS complaint, coalesce(s.suppressed, 0) AS suppressed, coalesce(s.mailable, 0) AS mailable
+	FROM list AS l
+	LEFT JOIN (SELECT list_id, count(*) FILTER (WHERE status = 'active') AS active, count(*) FILTER (WHERE status =
+	'pending') AS pending,
+		count(*) FILTER (WHERE status = 'unsubscribed') AS unsubscribed FROM subscription GROUP BY list_id) AS m ON
+		m.list_id = l.id
+	LEFT JOIN (SELECT list_id, count(*) FILTER (WHERE block = 'bounced') AS bounced, count(*) FILTER (WHERE block =
+	'complaint') AS complaint,
+		count(*) FILTER (WHERE block = 'suppressed') AS suppressed, count(*) FILTER (WHERE block = '' AND word =
+		'active') AS mailable
+		FROM subscriber GROUP BY list_id) AS s ON s.list_id = l.id
+	WHERE l.deleted_at = 0`
+
+// countsNextToScan reads, for the lists whose counts differ from their records, the counts and what a scan finds.
+const countsNextToScan = `SELECT r.list_id, coalesce(c.active, 0) AS active, coalesce(c.pending, 0) AS pending,
+	coalesce(c.unsubscribed, 0) AS unsubscribed, coalesce(c.bounced, 0) AS bounced, coalesce(c.complaint, 0) AS complaint,
+	coalesce(c.suppressed, 0) AS suppressed, coalesce(c.mailable, 0) AS mailable,
+	r.active AS "there.active", r.pending AS "there.pending", r.unsubscribed AS "there.unsubscribed",
+	r.bounced AS "there.bounced", r.complaint AS "there.complaint", r.suppressed AS "there.suppressed",
+	r.mailable AS "there.mailable"
+	FROM (` + ScannedCounts + `) AS r
+	LEFT JOIN list_count AS c ON c.list_id = r.list_id AND c.day = (SELECT max(day) FROM list_count WHERE list_id =
+	r.list_id)
+	WHERE (r.active, r.pending, r.unsubscribed, r.bounced, r.complaint, r.suppressed, r.mailable) IS NOT
+		(coalesce(c.active, 0), coalesce(c.pending, 0), coalesce(c.unsubscribed, 0), coalesce(c.bounced, 0), coalesce(c.complaint, 0),
+			coalesce(c.suppressed, 0), coalesce(c.mailable, 0))
+	ORDER BY r.list_id LIMIT 100`
+
+// WrongCounts names the lists whose counts differ from their records, and by what, at most 100 of them.
+func (s *Store) WrongCounts(ctx context.Context) ([]string, error) {
+	var rows []struct {
+		ListID string `db:"list_id"`
+		core.ListCounts
+		There core.ListCounts `db:"there"`
+	}
+	if err := s.Long(ctx, &rows, countsNextToScan); err != nil {
+		return nil, err
+	}
+	lines := make([]string, len(rows))
+	for i, r := range rows {
+		lines[i] = fmt.Sprintf("the counts of list %s differ from its records: %s", r.ListID,
+			r.ListCounts.Against(r.There))
+	}
+	return lines, nil
+}
+
+// ListState is a list with its counts.
+type ListState struct {
+	ID     string          `db:"id" json:"id"`
+	Name   string          `db:"name" json:"name"`
+	Counts core.ListCounts `db:"counts" json:"counts"`
+}

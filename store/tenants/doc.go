@@ -1,0 +1,15 @@
+// Package tenants keeps tenants and what belongs to each of them.
+//
+//	store.go                                   New
+//	tenants.go tenanthost.go tenantlists.go    tenants, their hosts, and pages of records by tenant
+//	lists.go listwithtenant.go slugs.go        lists
+//	counts.go                                  how many subscribers a list has, day by day
+//	templates.go themes.go                     what campaigns look like
+//	relays.go paces.go                         how emails leave
+//	domains.go senderdomains.go dkim.go acme.go issuer.go   domains, their records and keys
+//	mails.go mailqueue.go                      transactional emails
+//	outbox.go seen.go webhook_clients.go       events to and from the send service
+//	endpoints.go endpointqueue.go              webhook endpoints, and what waits for each
+//	gathered.go                                what operations change of counts and queues, written once
+//	erased.go                                  erased addresses, known by their hash
+package tenants

@@ -1,0 +1,255 @@
+package tenants
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+)
+
+// endpointQueue is what an operation knows of the events that wait for an endpoint, and changes of them. The row of the
+// endpoint is written once, at the end of the operation.
+type endpointQueue struct {
+	read      bool
+	gone      bool // there is no such endpoint
+	tenantID  string
+	waiting   int64 // before the operation
+	bytes     int64 // of these events
+	droppedID int64
+
+	change  int64 // by the operation
+	grown   int64 // bytes, by the operation
+	fed     bool  // an event was written
+	dropped core.Dropped
+	at      core.Instant
+}
+
+// queueOf returns what is known of the queue of an endpoint.
+func queueOf(tx *db.Tx, endpointID string) *endpointQueue {
+	queues := gatheredIn(tx).queues
+	q := queues[endpointID]
+	if q == nil {
+		q = &endpointQueue{}
+		queues[endpointID] = q
+	}
+	return q
+}
+
+// add counts an event of so many bytes that waits from now on.
+func (q *endpointQueue) add(size int) {
+	q.change++
+	q.grown += int64(size)
+}
+
+// WaitsNoMore notes that events don't wait for an endpoint any more, by their sizes. Those for the send service (empty)
+// aren't counted.
+func WaitsNoMore(tx *db.Tx, endpointID string, sizes ...int64) {
+	if endpointID == "" {
+		return
+	}
+	q := queueOf(tx, endpointID)
+	for _, size := range sizes {
+		q.change--
+		q.grown -= size
+	}
+}
+
+// EndQueued runs a statement after which events of the outbox wait no more for an endpoint (empty: the send service).
+func EndQueued(tx *db.Tx, endpointID, query string, args ...any) error {
+	if endpointID == "" {
+		_, err := tx.Exec(query, args...)
+		return err
+	}
+	var sizes []int64
+	err := tx.All(&sizes, query+" RETURNING octet_length(body)", args...)
+	WaitsNoMore(tx, endpointID, sizes...)
+	return err
+}
+
+// endpointRoom reports whether one more event of so many bytes may wait for an endpoint. One place is kept for the event
+// that tells of those that were dropped.
+func endpointRoom(tx *db.Tx, endpointID string, size int) (q *endpointQueue, fits bool, err error) {
+	q = queueOf(tx, endpointID)
+	if !q.read {
+		err = tx.Scan("SELECT tenant_id, waiting, waiting_bytes, dropped_id FROM webhook_endpoint WHERE id = ?",
+			[]any{endpointID}, &q.tenantID, &q.waiting, &q.bytes, &q.droppedID)
+		if q.gone = errors.Is(err, core.ErrNotFound); q.gone {
+			err = nil
+		}
+		if err != nil {
+			return q, false, err
+		}
+		q.read = true
+	}
+	o := tx.DB().Options()
+	return q, !q.gone && q.waiting+q.change < o.EndpointEvents-1 && q.bytes+q.grown+int64(size) <= o.EndpointBytes, nil
+}
+
+// putToEndpoint puts an event into the outbox for an endpoint, or counts it as dropped where too many wait.
+func putToEndpoint(tx *db.Tx, e *core.Event, endpointID string, now core.Instant) error {
+	body := e.AppendJSON(nil)
+	q, fits, err := endpointRoom(tx, endpointID, len(body))
+	switch {
+	case err != nil || q.gone:
+		return err
+	case !fits:
+		q.drop(e.Type, e.OccurredAt, now)
+		return nil
+	}
+	q.add(len(body))
+	q.fed = true
+	return putBody(tx, e, body, endpointID, now)
+}
+
+func (q *endpointQueue) drop(eventType string, occurredAt, now core.Instant) {
+	q.dropped.Add(eventType, occurredAt)
+	q.at = max(q.at, now)
+}
+
+// PutSummary puts a summary into the outbox for an endpoint, due at an instant, and returns its row; 0: it was dropped.
+func PutSummary(tx *db.Tx, e *core.SummaryEvent, endpointID string, now, due core.Instant) (id int64, err error) {
+	q, fits, err := endpointRoom(tx, endpointID, len(e.Body()))
+	if err == nil && !fits && !q.gone {
+		q.drop(e.Type, e.OccurredAt, now)
+	}
+	if err != nil || !fits {
+		return 0, err
+	}
+	return writeSummary(tx, e, endpointID, due)
+}
+
+func writeSummary(tx *db.Tx, e *core.SummaryEvent, endpointID string, due core.Instant) (id int64, err error) {
+	q, body := queueOf(tx, endpointID), e.Body()
+	q.add(len(body))
+	q.fed = true
+	return tx.Insert(`INSERT INTO outbox (event_id, event_type, tenant_id, list_id, subscription_id, body, occurred_at,
+		due_at, endpoint_id) VALUES (?, ?, ?, ?, '', ?, ?, ?, ?)`,
+		e.ID, e.Type, e.TenantID, e.ListID, body, int64(e.OccurredAt), int64(due), endpointID)
+}
+
+// waitsAgain notes that a dead letter of so many bytes waits again, and reports whether it may.
+func waitsAgain(tx *db.Tx, endpointID string, size int) (bool, error) {
+	if endpointID == "" {
+		return true, nil
+	}
+	q, fits, err := endpointRoom(tx, endpointID, size)
+	if err != nil || !fits && !q.gone {
+		return false, err
+	}
+	q.add(size)
+	return true, nil
+}
+
+// End writes what the operation has changed of the queues of endpoints, one row for each.
+func (g *gathered) End(tx *db.Tx) error {
+	for id, q := range g.queues {
+		if len(q.dropped.Counts) > 0 {
+			if err := tellDropped(tx, id, q); err != nil {
+				return err
+			}
+		}
+		if q.change == 0 && q.grown == 0 && len(q.dropped.Counts) == 0 {
+			continue
+		}
+		_, err := tx.Exec("UPDATE webhook_endpoint SET waiting = waiting + ?1, waiting_bytes = waiting_bytes + ?4, "+
+			"dropped_id = iif(?2 > 0, ?2, dropped_id) WHERE id = ?3", q.change, q.droppedID, id, q.grown)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tellDropped extends the event that tells of events that were dropped, as long as it is not on its way, or puts a new
+// one into the outbox.
+func tellDropped(tx *db.Tx, endpointID string, q *endpointQueue) error {
+	var row struct {
+		EventID string `db:"event_id"`
+		Body    string `db:"body"`
+	}
+	err := tx.Get(&row, "SELECT event_id, body FROM outbox WHERE id = ? AND dead_at = 0", q.droppedID)
+	if err == nil {
+		var before core.Dropped
+		if err := json.Unmarshal([]byte(row.Body), &before); err != nil {
+			return err
+		}
+		q.dropped.Merge(before)
+		e := core.DroppedEvent(row.EventID, q.tenantID, q.dropped)
+		q.grown += int64(len(e.Body()) - len(row.Body))
+		return tx.One("UPDATE outbox SET body = ?, occurred_at = ? WHERE id = ?", e.Body(), int64(e.OccurredAt),
+			q.droppedID)
+	}
+	if !errors.Is(err, core.ErrNotFound) {
+		return err
+	}
+	if q.waiting+q.change >= tx.DB().Options().EndpointEvents {
+		if err := makePlace(tx, endpointID, q); err != nil {
+			return err
+		}
+	}
+	e := core.DroppedEvent(core.NewID(), q.tenantID, q.dropped)
+	if q.droppedID, err = writeSummary(tx, e, endpointID, q.at); err != nil {
+		return err
+	}
+	tx.ByNoOne() // whose request it was that found no place is not to blame
+	return tx.Enter(q.at, "daemon", "webhook-endpoint.drop", q.tenantID, endpointID, "")
+}
+
+// makePlace drops the event that is due last, where one that told of dropped events was posted, and still waits for a
+// later try. No event of the same subscription comes after it.
+func makePlace(tx *db.Tx, endpointID string, q *endpointQueue) error {
+	var last struct {
+		ID         int64        `db:"id"`
+		Type       string       `db:"event_type"`
+		OccurredAt core.Instant `db:"occurred_at"`
+	}
+	err := tx.Get(&last, `SELECT id, event_type, occurred_at FROM outbox INDEXED BY outbox_due WHERE dead_at = 0 AND
+		endpoint_id = ? AND subscription_id <> '' ORDER BY due_at DESC, id DESC LIMIT 1`, endpointID)
+	if errors.Is(err, core.ErrNotFound) { // all of them tell what others don't
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	q.drop(last.Type, last.OccurredAt, q.at)
+	return EndQueued(tx, endpointID, "DELETE FROM outbox WHERE id = ?", last.ID)
+}
+
+// OnFed calls fn after each commit of this process that has written events for endpoints, with the ids of these. Those of
+// other processes kick TopicEndpoints. fn must not block and must not call the store.
+func (s *Store) OnFed(fn func(endpoints []string)) {
+	s.gathered.mu.Lock()
+	defer s.gathered.mu.Unlock()
+	s.gathered.feeds = append(s.gathered.feeds, fn)
+}
+
+// SendDropped fixes the body of an event that tells of events that were dropped, and returns it: it is about to be
+// posted, and what is dropped from now on is told by another one. Its only error is core.ErrStorage.
+func (s *Store) SendDropped(ctx context.Context, e *core.OutboxEvent) (body string, err error) {
+	err = s.Update(ctx, func(tx *db.Tx) error {
+		_, err := tx.Exec("UPDATE webhook_endpoint SET dropped_id = 0 WHERE id = ? AND dropped_id = ?", e.EndpointID, e.ID)
+		if err != nil {
+			return err
+		}
+		err = tx.Get(&body, "SELECT body FROM outbox WHERE id = ?", e.ID)
+		if errors.Is(err, core.ErrNotFound) { // deleted meanwhile
+			body, err = e.Body, nil
+		}
+		return err
+	})
+	return body, err
+}
+
+// EndpointBytes is how many bytes of events wait for all endpoints. Its only error is core.ErrStorage.
+func (s *Store) EndpointBytes(ctx context.Context) (n int64, err error) {
+	err = s.Get(ctx, &n, "SELECT coalesce(sum(waiting_bytes), 0) FROM webhook_endpoint")
+	return n, err
+}
+
+// DroppingEndpoints counts those that have not been told yet that events were dropped. Its only error is core.ErrStorage.
+func (s *Store) DroppingEndpoints(ctx context.Context) (n int64, err error) {
+	err = s.Get(ctx, &n, "SELECT count(*) FROM webhook_endpoint WHERE dropped_id > 0")
+	return n, err
+}

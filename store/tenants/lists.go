@@ -1,0 +1,144 @@
+package tenants
+
+import (
+	"context"
+	"errors"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+)
+
+var listTable = db.TableOf[core.List]("list", nil, []string{"tenant_id", "created_at"})
+
+var (
+	selectLists = "SELECT " + listTable.Columns + " FROM list WHERE "
+	// SelectList reads a list that is not deleted.
+	SelectList = selectLists + "id = ? AND deleted_at = 0"
+	listList   = ListByTenant(listTable.Columns, "list", "list_tenant", "deleted_at = 0", false)
+)
+
+// List reads one list. One that was deleted, itself or with its tenant, is core.ErrListNotFound.
+func (s *Store) List(ctx context.Context, id string) (l core.List, err error) {
+	err = s.Get(ctx, &l, SelectList, id)
+	return l, NoList(err)
+}
+
+// ReadList reads one list inside an operation.
+func ReadList(tx *db.Tx, id string) (l core.List, err error) {
+	err = tx.Get(&l, SelectList, id)
+	return l, NoList(err)
+}
+
+// NoList turns an error of a row that is not there into core.ErrListNotFound.
+func NoList(err error) error {
+	if errors.Is(err, core.ErrNotFound) {
+		return core.ErrListNotFound
+	}
+	return err
+}
+
+// Lists reads a page of lists, by id: of all tenants, or of those among tenants. Its only error is core.ErrStorage.
+func (s *Store) Lists(ctx context.Context, tenants []string, all bool, page core.Page) (ls []core.List, err error) {
+	err = s.AllOf(ctx, &ls, &listList, tenants, all, page.After, page.Limit)
+	return ls, err
+}
+
+// AddList keeps a new list. core.ErrNotFound means that its tenant is unknown, ErrSlugTaken that its slug is another
+// list's.
+func (s *Store) AddList(ctx context.Context, l core.List, actor string) error {
+	return s.Update(ctx, func(tx *db.Tx) error {
+		if err := tx.Watch("list", l.ID); err != nil {
+			return err
+		}
+		t, err := ReadTenant(tx, l.TenantID)
+		if err == nil {
+			err = ownSlug(tx, &l, &t)
+		}
+		if err != nil {
+			return err
+		}
+		_, err = db.InsertRow(tx, &listTable, &l)
+		if err == nil {
+			err = keepConsentText(tx, &l, l.CreatedAt)
+		}
+		if err != nil {
+			return err
+		}
+		tx.Kick(db.TopicRecords)
+		return tx.Audit(l.CreatedAt, actor, "list.create", l.TenantID, l.ID)
+	})
+}
+
+// UpdateList changes a list by a rule and returns it as it is then. The rule runs inside the transaction. It returns
+// core.ErrListNotFound where there is no such list, ErrSlugTaken, or an error of the rule.
+func (s *Store) UpdateList(ctx context.Context, id, actor string, rule func(*core.List) error) (l core.List,
+	err error,
+) {
+	var at core.Instant
+	err = s.Update(ctx, func(tx *db.Tx) error {
+		if err := tx.Watch("list", id); err != nil {
+			return err
+		}
+		if l, err = ReadList(tx, id); err != nil {
+			return err
+		}
+		at = l.UpdatedAt
+		was, slug := l.Status, l.Slug
+		if err := rule(&l); err != nil {
+			return err
+		}
+		if l.Slug != slug {
+			t, err := ReadTenant(tx, l.TenantID)
+			if err == nil {
+				err = ownSlug(tx, &l, &t)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if l.Status != was {
+			tx.Kick(db.TopicJobs)
+		}
+		err := db.UpdateRow(tx, &listTable, &l, id)
+		if err == nil {
+			err = keepConsentText(tx, &l, l.UpdatedAt)
+		}
+		if err != nil {
+			return err
+		}
+		tx.Kick(db.TopicRecords)
+		return tx.AuditUpdate(l.UpdatedAt, actor, "list.update", l.TenantID, id)
+	})
+	return l, db.AsItStood(err, &l.UpdatedAt, at)
+}
+
+// keepConsentText keeps the text that subscribers of the form agree to from now on, under the name that the ledger
+// calls it by.
+func keepConsentText(tx *db.Tx, l *core.List, now core.Instant) error {
+	if l.ConsentText == "" {
+		return nil
+	}
+	return AddConsentText(tx, l.ID, l.ConsentText, now)
+}
+
+// ConsentText is what a version of the ledger's text_version said. It returns core.ErrNotFound where there is none.
+func (s *Store) ConsentText(ctx context.Context, listID, version string) (text string, err error) {
+	err = s.Get(ctx, &text, "SELECT text FROM consent_text WHERE list_id = ? AND version = ?", listID, version)
+	return text, err
+}
+
+// ListOf reads a list that must be the tenant's.
+func ListOf(tx *db.Tx, tenantID, listID string) (core.List, error) {
+	l, err := ReadList(tx, listID)
+	if errors.Is(err, core.ErrListNotFound) || err == nil && l.TenantID != tenantID {
+		return l, core.Invalidf("list_id", "The tenant has no such list.")
+	}
+	return l, err
+}
+
+// AddConsentText keeps a version of the text that subscribers of a list agree to.
+func AddConsentText(tx *db.Tx, listID, text string, now core.Instant) error {
+	_, err := tx.Exec("INSERT INTO consent_text (list_id, version, text, created_at) VALUES (?, ?, ?, ?) ON "+
+		"CONFLICT DO NOTHING", listID, core.TextVersion(text), text, now)
+	return err
+}

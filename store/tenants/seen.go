@@ -1,0 +1,52 @@
+package tenants
+
+import (
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+)
+
+// How long an id or a nonce is remembered.
+const (
+	NonceTTL = 15 * time.Minute
+	EventTTL = 90 * 24 * time.Hour
+)
+
+// Nonce is what a signed request may use once: accepting takes it in the transaction of the change, so a
+// request that is refused for any other reason uses nothing up.
+type Nonce struct {
+	ClientID string
+	Nonce    string
+}
+
+// AcceptNonce fails with core.ErrReplayedNonce where the client has used the nonce before.
+func AcceptNonce(tx *db.Tx, n Nonce, now core.Instant) error {
+	changed, err := tx.Exec(`INSERT INTO seen_nonce (client_id, nonce, expires_at) VALUES (?1, ?2, ?3)
+		ON CONFLICT DO UPDATE SET expires_at = ?3 WHERE expires_at <= ?4`,
+		n.ClientID, n.Nonce, int64(now.Add(NonceTTL)), int64(now))
+	return onceOnly(changed, err, core.ErrReplayedNonce)
+}
+
+// AcceptEvent fails with core.ErrDuplicateEvent where the tenant's event was accepted before.
+func AcceptEvent(tx *db.Tx, tenantID, eventID string, now core.Instant) error {
+	changed, err := tx.Exec(`INSERT INTO seen_event (tenant_id, event_id, expires_at) VALUES (?1, ?2, ?3)
+		ON CONFLICT DO UPDATE SET expires_at = ?3 WHERE expires_at <= ?4`,
+		tenantID, eventID, int64(now.Add(EventTTL)), int64(now))
+	return onceOnly(changed, err, core.ErrDuplicateEvent)
+}
+
+// AcceptBatch fails with core.ErrDuplicateBatch where the batch of the tenant's sync was accepted before.
+func AcceptBatch(tx *db.Tx, tenantID, syncID string, batchNo int, now core.Instant) error {
+	changed, err := tx.Exec(`INSERT INTO seen_batch (tenant_id, sync_id, batch_no, expires_at) VALUES (?1, ?2, ?3, ?4)
+		ON CONFLICT DO UPDATE SET expires_at = ?4 WHERE expires_at <= ?5`,
+		tenantID, syncID, batchNo, int64(now.Add(EventTTL)), int64(now))
+	return onceOnly(changed, err, core.ErrDuplicateBatch)
+}
+
+func onceOnly(changed int64, err error, seen *core.Error) error {
+	if err == nil && changed == 0 {
+		return seen
+	}
+	return err
+}

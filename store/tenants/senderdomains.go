@@ -1,0 +1,268 @@
+package tenants
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+)
+
+var senderDomainTable = db.TableOf[core.SenderDomain]("sender_domain", nil, []string{
+	"tenant_id", "domain", "token", "created_at",
+})
+
+var (
+	selectSenderDomains = "SELECT " + senderDomainTable.Columns + " FROM sender_domain WHERE "
+	selectSenderDomain  = selectSenderDomains + "id = ?"
+	senderDomainList    = ListByTenant(senderDomainTable.Columns, "sender_domain", "sender_domain_tenant", "true", false)
+	senderDomainOf      = selectSenderDomains + "tenant_id = ? AND domain = ?"
+	verifiedFor         = "SELECT DISTINCT domain FROM sender_domain WHERE domain IN (SELECT value FROM json_each(?)) AND " +
+		"tenant_id <> ? AND verified_at > 0"
+)
+
+// domainChecks is how many looks at TXT records a tenant may ask for in a minute.
+const domainChecks = 20
+
+// SenderDomains reads a page of sender domains, by id: of the tenants, or all. Its only error is core.ErrStorage.
+func (s *Store) SenderDomains(ctx context.Context, tenants []string, all bool, page core.Page) (
+	ds []core.SenderDomain, err error,
+) {
+	err = s.AllOf(ctx, &ds, &senderDomainList, tenants, all, page.After, page.Limit)
+	return ds, err
+}
+
+// SenderDomain reads one. It returns core.ErrNotFound where there is none.
+func (s *Store) SenderDomain(ctx context.Context, id string) (d core.SenderDomain, err error) {
+	err = s.Get(ctx, &d, selectSenderDomain, id)
+	return d, err
+}
+
+// ProposeSenderDomain keeps a domain that is to be verified. core.ErrNotFound: there is no such tenant; Conflict: it
+// has the domain already, or as many as it may have.
+func (s *Store) ProposeSenderDomain(ctx context.Context, d core.SenderDomain, actor string) error {
+	return s.Update(ctx, func(tx *db.Tx) error {
+		if err := tx.Watch("sender_domain", d.ID); err != nil {
+			return err
+		}
+		if _, err := ReadTenant(tx, d.TenantID); err != nil {
+			return err
+		}
+		n, err := tx.Number("SELECT count(*) FROM sender_domain WHERE tenant_id = ?", d.TenantID)
+		if err != nil {
+			return err
+		}
+		if n >= core.MaxDomains {
+			return core.Conflictf("conflict", "A tenant may have %d domains.", core.MaxDomains)
+		}
+		if _, err := db.InsertRow(tx, &senderDomainTable, &d); err != nil {
+			return err
+		}
+		tx.Kick(db.TopicRecords)
+		return tx.Audit(d.CreatedAt, actor, "domain.propose", d.TenantID, d.ID)
+	})
+}
+
+// BeginDomainCheck reads a domain whose TXT record is to be looked at. It returns core.ErrNotFound where there is none,
+// and core.ErrTooMany where the tenant has asked for too many looks in this minute.
+func (s *Store) BeginDomainCheck(ctx context.Context, id string, now core.Instant) (d core.SenderDomain, err error) {
+	err = s.Update(ctx, func(tx *db.Tx) error {
+		if err := tx.Get(&d, selectSenderDomain, id); err != nil {
+			return err
+		}
+		wait, err := tx.Throttle("domain checks "+d.TenantID, domainChecks, time.Minute, now)
+		if err == nil && wait > 0 {
+			err = &core.Error{
+				Kind: core.TooMany, Code: "rate_limited", RetryAfter: int(wait/time.Second) + 1,
+				Message: "Too many domains were checked in the last minute; a new record takes longer to be seen.",
+			}
+		}
+		return err
+	})
+	return d, err
+}
+
+// EndDomainCheck records what a look at the TXT record has found, and returns the domain as it is then. A proposed
+// domain whose record was found is verified, unless it is another tenant's: then its check is core.DomainTaken. It
+// returns core.ErrNotFound where the domain is gone.
+func (s *Store) EndDomainCheck(ctx context.Context, id, result, foundAt, actor string, now core.Instant) (
+	d core.SenderDomain, err error,
+) {
+	err = s.Update(ctx, func(tx *db.Tx) error {
+		if err := tx.Watch("sender_domain", id); err != nil {
+			return err
+		}
+		if err := tx.Get(&d, selectSenderDomain, id); err != nil {
+			return err
+		}
+		d.CheckedAt, d.Check, d.FoundAt = now, result, foundAt
+		verifies := result == core.DomainFound && !d.Verified()
+		if verifies {
+			taken, err := takenDomains(tx, d.TenantID, core.DomainsAbove(d.Domain)...)
+			if err != nil {
+				return err
+			}
+			if len(taken) > 0 {
+				verifies, d.Check = false, core.DomainTaken
+			}
+		}
+		if !verifies {
+			return db.UpdateRow(tx, &senderDomainTable, &d, id)
+		}
+		return verify(tx, &d, core.VerifiedByDNS, actor, now)
+	})
+	return d, err
+}
+
+// VerifySenderDomain verifies a domain by an operator's word, and returns it as it is then. It may lie below another
+// tenant's. It returns core.ErrNotFound where there is none, and core.ErrDomainTaken.
+func (s *Store) VerifySenderDomain(ctx context.Context, id, actor string, now core.Instant) (d core.SenderDomain,
+	err error,
+) {
+	err = s.Update(ctx, func(tx *db.Tx) error {
+		if err := tx.Watch("sender_domain", id); err != nil {
+			return err
+		}
+		if err := tx.Get(&d, selectSenderDomain, id); err != nil || d.Verified() {
+			return err
+		}
+		taken, err := takenDomains(tx, d.TenantID, d.Domain)
+		switch {
+		case err != nil:
+			return err
+		case len(taken) > 0:
+			return core.ErrDomainTaken
+		}
+		return verify(tx, &d, core.VerifiedByOperator, actor, now)
+	})
+	return d, err
+}
+
+// verify makes a domain one of the tenant's.
+func verify(tx *db.Tx, d *core.SenderDomain, by, actor string, now core.Instant) error {
+	t, err := ReadTenant(tx, d.TenantID)
+	if err != nil {
+		return err
+	}
+	if len(t.Domains) >= core.MaxDomains {
+		return core.Conflictf("conflict", "A tenant may have %d domains.", core.MaxDomains)
+	}
+	d.VerifiedBy, d.VerifiedAt, d.UpdatedAt = by, now, now
+	if err := db.UpdateRow(tx, &senderDomainTable, d, d.ID); err != nil {
+		return err
+	}
+	if err := setDomains(tx, &t, append(t.Domains, d.Domain), now); err != nil {
+		return err
+	}
+	if err := endKeys(tx, t.ID, d.Domain, actor, now); err != nil {
+		return err
+	}
+	return tx.Audit(now, actor, "domain.verify", d.TenantID, d.ID)
+}
+
+// setDomains writes the domains of a tenant.
+func setDomains(tx *db.Tx, t *core.Tenant, domains core.Strings, now core.Instant) error {
+	tx.Kick(db.TopicRecords)
+	return tx.One("UPDATE tenant SET domains = ?, updated_at = ? WHERE id = ?", domains.Column(), now, t.ID)
+}
+
+// takenDomains returns which of the domains are verified for another tenant.
+func takenDomains(tx *db.Tx, tenantID string, domains ...string) (taken []string, err error) {
+	err = tx.All(&taken, verifiedFor, db.JsonOf(domains), tenantID)
+	return taken, err
+}
+
+// ErrDomainInUse is returned when a domain can't go because mails are sent from it.
+var ErrDomainInUse = core.Conflictf("domain_in_use",
+	"Mails are sent from this domain: change mail_from, and wait for the send jobs that use it, or cancel them.")
+
+// DeleteSenderDomain removes a domain, also from Tenant.Domains. It returns core.ErrNotFound where there is none, and
+// ErrDomainInUse where the tenant's mail_from or a send job that has not ended is in it.
+func (s *Store) DeleteSenderDomain(ctx context.Context, id, actor string, now core.Instant) error {
+	return s.ChangeRecord(ctx, "sender_domain", id, "domain.delete", actor, now, func(tx *db.Tx) error {
+		var d core.SenderDomain
+		if err := tx.Get(&d, selectSenderDomain, id); err != nil {
+			return err
+		}
+		t, err := ReadTenant(tx, d.TenantID)
+		if err != nil {
+			return err
+		}
+		if at := slices.Index(t.Domains, d.Domain); at >= 0 {
+			used, err := domainUsed(tx, &t, d.Domain)
+			switch {
+			case err != nil:
+				return err
+			case used:
+				return ErrDomainInUse
+			}
+			if err := setDomains(tx, &t, slices.Delete(t.Domains, at, at+1), now); err != nil {
+				return err
+			}
+		}
+		return tx.One("DELETE FROM sender_domain WHERE id = ?", id)
+	})
+}
+
+// domainUsed reports whether the tenant's mail_from or a send job that has not ended is in a domain.
+func domainUsed(tx *db.Tx, t *core.Tenant, domain string) (bool, error) {
+	var senders []string
+	err := tx.All(&senders, `SELECT DISTINCT f.mail_from FROM send_job AS j INDEXED BY send_job_tenant CROSS JOIN
+		frozen_content AS f ON f.copy_id =
+		j.copy_id WHERE j.tenant_id = ? AND j.status IN ('pending', 'running')`, t.ID)
+	return slices.ContainsFunc(append(senders, t.MailFrom), func(a string) bool {
+		return core.Email(a).Domain() == domain
+	}), err
+}
+
+// keepDomains brings the sender domains of a tenant into line with Tenant.Domains after an operator changed them: a
+// domain that was added is verified by the operator's word. It returns core.ErrDomainTaken, with its field.
+func keepDomains(tx *db.Tx, t *core.Tenant, was core.Strings, actor string, now core.Instant) error {
+	for _, domain := range was {
+		if slices.Contains(t.Domains, domain) {
+			continue
+		}
+		if _, err := tx.Exec("DELETE FROM sender_domain WHERE tenant_id = ? AND domain = ?", t.ID, domain); err != nil {
+			return err
+		}
+	}
+	added := slices.DeleteFunc(slices.Clone(t.Domains), func(d string) bool { return slices.Contains(was, d) })
+	if len(added) == 0 {
+		return nil
+	}
+	taken, err := takenDomains(tx, t.ID, added...)
+	switch {
+	case err != nil:
+		return err
+	case len(taken) > 0:
+		e := core.Conflictf(core.ErrDomainTaken.Code, "%s is verified for another tenant.", taken[0])
+		return e.On("domains")
+	}
+	for _, domain := range added {
+		d, err := core.NewSenderDomain(t.ID, domain, now)
+		if err != nil {
+			return err
+		}
+		var proposed []core.SenderDomain
+		if err := tx.All(&proposed, senderDomainOf, t.ID, domain); err != nil {
+			return err
+		}
+		if len(proposed) > 0 {
+			d = proposed[0]
+		}
+		d.VerifiedBy, d.VerifiedAt, d.UpdatedAt = core.VerifiedByOperator, now, now
+		if len(proposed) > 0 {
+			err = db.UpdateRow(tx, &senderDomainTable, &d, d.ID)
+		} else {
+			_, err = db.InsertRow(tx, &senderDomainTable, &d)
+		}
+		if err == nil {
+			err = endKeys(tx, t.ID, domain, actor, now)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

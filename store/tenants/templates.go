@@ -1,0 +1,160 @@
+package tenants
+
+import (
+	"context"
+	"errors"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+)
+
+const templateColumns = "tenant_id, name, id, layout, body_html, body_text, created_at, updated_at"
+
+// Template reads a named template of a tenant. The built-in default stands in until the tenant has its own. It returns
+// core.ErrNotFound where the tenant has no template of the name, the default's excepted.
+func (s *Store) Template(ctx context.Context, tenantID, name string) (t core.Template, err error) {
+	err = s.Get(ctx, &t, "SELECT "+templateColumns+" FROM template WHERE tenant_id = ? AND name = ?", tenantID, name)
+	if errors.Is(err, core.ErrNotFound) && name == core.DefaultTemplate {
+		return core.BuiltInTemplate(tenantID), nil
+	}
+	return t, err
+}
+
+// ReadTemplate is Template inside an operation.
+func ReadTemplate(tx *db.Tx, tenantID, name string) (t core.Template, err error) {
+	err = tx.Get(&t, "SELECT "+templateColumns+" FROM template WHERE tenant_id = ? AND name = ?", tenantID, name)
+	if errors.Is(err, core.ErrNotFound) && name == core.DefaultTemplate {
+		return core.BuiltInTemplate(tenantID), nil
+	}
+	return t, err
+}
+
+// TemplateByID reads a template by its id. It returns core.ErrNotFound where there is no such template.
+func (s *Store) TemplateByID(ctx context.Context, id string) (t core.Template, err error) {
+	err = s.Get(ctx, &t, "SELECT "+templateColumns+" FROM template WHERE id = ?", id)
+	return t, err
+}
+
+// TemplateExists reports whether a tenant has a template of the name; none is asked for by the empty name.
+func TemplateExists(tx *db.Tx, tenantID, name string) (bool, error) {
+	if name == "" || name == core.DefaultTemplate {
+		return true, nil
+	}
+	var n int
+	err := tx.Get(&n, "SELECT count(*) FROM template WHERE tenant_id = ? AND name = ?", tenantID, name)
+	return n > 0, err
+}
+
+// Templates reads a page of a tenant's templates, by name. Its only error is core.ErrStorage.
+func (s *Store) Templates(ctx context.Context, tenantID string, page core.Page) (ts []core.Template, err error) {
+	err = s.All(ctx, &ts,
+		"SELECT "+templateColumns+" FROM template WHERE tenant_id = ? AND name > ? ORDER BY name LIMIT +?",
+		tenantID, page.After, page.Limit)
+	return ts, err
+}
+
+// TemplateHeads is Templates without the bodies, which may be long. Its only error is core.ErrStorage.
+func (s *Store) TemplateHeads(ctx context.Context, tenantID string, page core.Page) (ts []core.Template, err error) {
+	err = s.All(ctx, &ts, `SELECT tenant_id, name, id, layout, '' AS body_html, '' AS body_text, created_at, updated_at
+		FROM template WHERE tenant_id = ? AND name > ? ORDER BY name LIMIT +?`, tenantID, page.After, page.Limit)
+	return ts, err
+}
+
+// AddTemplate keeps a new template. core.ErrConflict: the tenant has one of that name; core.ErrNotFound: no such
+// tenant.
+func (s *Store) AddTemplate(ctx context.Context, t core.Template, actor string) error {
+	return s.Update(ctx, func(tx *db.Tx) error {
+		if err := tx.Watch("template", t.ID); err != nil {
+			return err
+		}
+		if _, err := ReadTenant(tx, t.TenantID); err != nil {
+			return err
+		}
+		_, err := tx.Exec("INSERT INTO template ("+templateColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+			t.TenantID, t.Name, t.ID, t.Layout, t.BodyHTML, t.BodyText, int64(t.CreatedAt), int64(t.UpdatedAt))
+		if err != nil {
+			return err
+		}
+		tx.Kick(db.TopicRecords)
+		return tx.Audit(t.CreatedAt, actor, "template.create", t.TenantID, t.ID)
+	})
+}
+
+// UpdateTemplate changes a template by a rule and returns it as it is then. Jobs that were made before keep what they
+// froze. It returns core.ErrNotFound where there is no such template, a conflict where the name is taken
+// (core.ErrConflict), or an error of the rule.
+func (s *Store) UpdateTemplate(ctx context.Context, id, actor string, rule func(*core.Template) error) (t core.Template,
+	err error,
+) {
+	var at core.Instant
+	err = s.Update(ctx, func(tx *db.Tx) error {
+		if err := tx.Watch("template", id); err != nil {
+			return err
+		}
+		if err := tx.Get(&t, "SELECT "+templateColumns+" FROM template WHERE id = ?", id); err != nil {
+			return err
+		}
+		at = t.UpdatedAt
+		if err := rule(&t); err != nil {
+			return err
+		}
+		err := tx.One("UPDATE template SET name = ?, layout = ?, body_html = ?, body_text = ?, updated_at = ? WHERE "+
+			"id = ?",
+			t.Name, t.Layout, t.BodyHTML, t.BodyText, int64(t.UpdatedAt), id)
+		if err != nil {
+			return err
+		}
+		tx.Kick(db.TopicRecords)
+		return tx.AuditUpdate(t.UpdatedAt, actor, "template.update", t.TenantID, id)
+	})
+	return t, db.AsItStood(err, &t.UpdatedAt, at)
+}
+
+// templateUses are the places where a template ?1 is named; ?2 is how many are wanted of each kind. Of the
+// name of the built-in default there is always one.
+var templateUses = []string{
+	`SELECT 'template' AS kind, o.id, o.name, '' AS campaign_id FROM template t JOIN template o ON o.tenant_id = t.tenant_id AND
+		o.layout = t.name WHERE t.id = ?1 AND t.name <> '` + core.DefaultTemplate + `' ORDER BY o.name LIMIT +?2`,
+	`SELECT 'campaign' AS kind, c.id, iif(c.name = '', c.subject, c.name) AS name, '' AS campaign_id FROM template t JOIN
+		campaign c ON c.tenant_id = t.tenant_id AND c.state IN ('draft', 'in_review') JOIN campaign_version v ON
+		v.campaign_no = c.no AND v.version = c.version WHERE t.id = ?1 AND t.name <> '` + core.DefaultTemplate + `' AND
+		v.fields <> '' AND json_extract(v.fields, '$.content.layout') = t.name LIMIT +?2`,
+	`SELECT 'job' AS kind, j.id, iif(c.name = '', c.subject, c.name) AS name, j.campaign_id FROM template t
+		CROSS JOIN send_job j INDEXED BY send_job_tenant ON
+		j.status = 'pending' AND j.tenant_id = t.tenant_id JOIN frozen_content z ON z.copy_id = j.copy_id AND z.resolved = 0
+		AND z.template = t.name JOIN campaign_copy c ON c.id = j.copy_id WHERE t.id = ?1 AND
+		t.name <> '` + core.DefaultTemplate + `' LIMIT +?2`,
+}
+
+// TemplateUses returns what would lack a template: of each kind as many as limit says. Its only error is
+// core.ErrStorage.
+func (s *Store) TemplateUses(ctx context.Context, id string, limit int) (uses []core.TemplateUse, err error) {
+	for _, query := range templateUses {
+		var found []core.TemplateUse
+		if err := s.All(ctx, &found, query, id, limit); err != nil {
+			return nil, err
+		}
+		uses = append(uses, found...)
+	}
+	return uses, nil
+}
+
+// DeleteTemplate removes a template; jobs that were made before keep what they froze. It returns core.ErrNotFound where
+// there is no such template, and core.ErrTemplateUsed, unless forced, where something uses it.
+func (s *Store) DeleteTemplate(ctx context.Context, id string, force bool, actor string, now core.Instant) error {
+	return s.ChangeRecord(ctx, "template", id, "template.delete", actor, now, func(tx *db.Tx) error {
+		for _, query := range templateUses {
+			var found []core.TemplateUse
+			if force {
+				break
+			}
+			if err := tx.All(&found, query, id, 2); err != nil {
+				return err
+			}
+			if len(found) > 0 {
+				return core.ErrTemplateUsed(found)
+			}
+		}
+		return tx.One("DELETE FROM template WHERE id = ?", id)
+	})
+}

@@ -1,0 +1,42 @@
+package tenants
+
+import (
+	"context"
+
+	"newsletterd/store/db"
+)
+
+// TenantList holds the statements of a list that is read by id: that of all tenants, and that of some, whose places are
+// the id before, the number of records and, of the second, the tenants.
+type TenantList struct{ All, Among string }
+
+// NewestFirst has a list begin with the greatest id.
+const NewestFirst = true
+
+// ListByTenant returns the statements of the records of a table for which live holds, by id; index holds tenant_id and
+// id. "next" holds the next record of each tenant, so as many are read as are asked for, however many records these and
+// other tenants have.
+func ListByTenant(columns, table, index, live string, newest bool) TenantList {
+	after, first, order := " > ", "min", ""
+	if newest {
+		after, first, order = " < ", "max", " DESC"
+	}
+	step := "(SELECT " + first + "(id) FROM " + table + " INDEXED BY " + index + " WHERE tenant_id = "
+	return TenantList{
+		All: "SELECT " + columns + " FROM " + table + " WHERE id" + after + "?1 AND " + live + " ORDER BY id" + order +
+			" LIMIT +?2",
+		Among: "WITH RECURSIVE next (at, tenant) AS (SELECT " + step + "t.value AND id" + after + "?1), t.value " +
+			"FROM (SELECT DISTINCT value FROM json_each(?3)) AS t UNION ALL SELECT " + step + "next.tenant AND id" +
+			after + "next.at), tenant FROM next WHERE at IS NOT NULL ORDER BY 1" + order + ") SELECT " + columns +
+			" FROM next CROSS JOIN " + table + " ON id = next.at WHERE " + live + " LIMIT +?2",
+	}
+}
+
+// AllOf reads a page of a list: of all tenants, or of those among tenants.
+func (s *Store) AllOf(ctx context.Context, dest any, l *TenantList, tenants []string, all bool, after any, limit int,
+) error {
+	if all {
+		return s.All(ctx, dest, l.All, after, limit)
+	}
+	return s.All(ctx, dest, l.Among, after, limit, db.JsonOf(tenants))
+}

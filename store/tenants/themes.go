@@ -1,0 +1,123 @@
+package tenants
+
+import (
+	"context"
+	"errors"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+)
+
+var themeTable = db.TableOf[core.Theme]("theme", nil, []string{"tenant_id", "base", "created_at"})
+
+var (
+	selectThemes = "SELECT " + themeTable.Columns + " FROM theme WHERE "
+	selectTheme  = selectThemes + "id = ?"
+	themeNamed   = selectThemes + "tenant_id = ? AND (id = ?2 OR name = ?2)"
+	themeList    = ListByTenant(themeTable.Columns, "theme", "theme_tenant", "true", false)
+)
+
+// Themes reads a page of the tenants' own themes, by id: of the tenants, or all. Its only error is core.ErrStorage.
+func (s *Store) Themes(ctx context.Context, tenants []string, all bool, page core.Page) (ts []core.Theme, err error) {
+	err = s.AllOf(ctx, &ts, &themeList, tenants, all, page.After, page.Limit)
+	return ts, err
+}
+
+// Theme reads one. It returns core.ErrNotFound where there is none.
+func (s *Store) Theme(ctx context.Context, id string) (t core.Theme, err error) {
+	err = s.Get(ctx, &t, selectTheme, id)
+	return t, err
+}
+
+// ThemeNamed reads a theme of a tenant by its id or name. It returns nil for a built-in one, and core.NoTheme where
+// there is none.
+func (s *Store) ThemeNamed(ctx context.Context, tenantID, name string) (*core.Theme, error) {
+	if core.IsBuiltInTheme(name) {
+		return nil, nil
+	}
+	var t core.Theme
+	err := s.Get(ctx, &t, themeNamed, tenantID, name)
+	return &t, noTheme(err, name)
+}
+
+func noTheme(err error, name string) error {
+	if errors.Is(err, core.ErrNotFound) {
+		return core.NoTheme(name)
+	}
+	return err
+}
+
+// SettleTheme puts the id of a tenant's own theme in place of its name, so that another name changes no campaign.
+func SettleTheme(tx *db.Tx, tenantID string, f *core.CampaignFields) error {
+	if core.IsBuiltInTheme(f.Theme) {
+		return nil
+	}
+	var t core.Theme
+	err := tx.Get(&t, themeNamed, tenantID, f.Theme)
+	if err == nil {
+		f.Theme = t.ID
+	}
+	return noTheme(err, f.Theme)
+}
+
+// AddTheme keeps a new theme. core.ErrNotFound: there is no such tenant; Conflict: it has one of that name, or as many
+// as it may have.
+func (s *Store) AddTheme(ctx context.Context, t core.Theme, actor string) error {
+	return s.Update(ctx, func(tx *db.Tx) error {
+		if err := tx.Watch("theme", t.ID); err != nil {
+			return err
+		}
+		if _, err := ReadTenant(tx, t.TenantID); err != nil {
+			return err
+		}
+		n, err := tx.Number("SELECT count(*) FROM theme WHERE tenant_id = ?", t.TenantID)
+		if err != nil {
+			return err
+		}
+		if n >= core.MaxThemes {
+			return core.Conflictf("conflict", "A tenant may have %d themes.", core.MaxThemes)
+		}
+		if _, err := db.InsertRow(tx, &themeTable, &t); err != nil {
+			return err
+		}
+		tx.Kick(db.TopicRecords)
+		return tx.Audit(t.CreatedAt, actor, "theme.create", t.TenantID, t.ID)
+	})
+}
+
+// UpdateTheme changes a theme by a rule and returns it as it is then. What was approved or sent keeps its looks. It
+// returns core.ErrNotFound where there is no such theme, a conflict where the name is taken (core.ErrConflict), or an
+// error of the rule.
+func (s *Store) UpdateTheme(ctx context.Context, id, actor string, now core.Instant, rule func(*core.Theme) error) (
+	t core.Theme, err error,
+) {
+	var at core.Instant
+	err = s.TouchRecord(ctx, "theme", id, "theme.update", actor, now, func(tx *db.Tx) error {
+		if err := tx.Get(&t, selectTheme, id); err != nil {
+			return err
+		}
+		at = t.UpdatedAt
+		if err := rule(&t); err != nil {
+			return err
+		}
+		return db.UpdateRow(tx, &themeTable, &t, id)
+	})
+	return t, db.AsItStood(err, &t.UpdatedAt, at)
+}
+
+// DeleteTheme removes a theme. What was approved or sent keeps its looks. It returns core.ErrNotFound where there is
+// none, and core.ErrThemeInUse where a campaign that is written on has it.
+func (s *Store) DeleteTheme(ctx context.Context, id, actor string, now core.Instant) error {
+	return s.ChangeRecord(ctx, "theme", id, "theme.delete", actor, now, func(tx *db.Tx) error {
+		n, err := tx.Number(`SELECT EXISTS (SELECT 1 FROM theme AS t JOIN campaign AS c ON c.tenant_id = t.tenant_id
+			AND c.state IN ('draft', 'in_review') JOIN campaign_version AS v ON v.campaign_no = c.no AND
+			v.version = c.version WHERE t.id = ? AND v.fields <> '' AND json_extract(v.fields, '$.theme') = t.id)`, id)
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			return core.ErrThemeInUse
+		}
+		return tx.One("DELETE FROM theme WHERE id = ?", id)
+	})
+}
