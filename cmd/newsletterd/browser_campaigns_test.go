@@ -67,7 +67,7 @@ func TestReviewInABrowser(t *testing.T) {
 		chromedp.SendKeys("#password", daemontest.Password+"\r"), chromedp.WaitVisible(`button[value="approve"]`))
 	b.Look("review")
 	b.Fits("review")
-	b.Click("summary")
+	b.Click("details:not(#text) > summary")
 	b.Do(chromedp.SendKeys("#note", "Another word, please."))
 	b.Look("review-note")
 	b.Submit(chromedp.Click(`button[value="reject"]`))
