@@ -78,14 +78,3 @@ func mayAdd(tx *db.Tx, list *core.ListWithTenant, r *ImportRow) (status string, 
 	}
 	return sub.Status, err
 }
-
-// auditLeaving notes what an operator has ended. was is the status before.
-func auditLeaving(tx *db.Tx, l UnsubscribeRequest, tenantID string, email core.Email, was string,
-	now core.Instant,
-) error {
-	if l.Actor == "" {
-		return nil
-	}
-	tx.Tell("status", was, core.SubscriptionUnsubscribed)
-	return tx.Audit(now, l.Actor, "subscription.delete", tenantID, email.Mask())
-}

@@ -51,7 +51,7 @@ func expandLists(tx *db.Tx, j *core.SendJob, after, mark string, step int64) (mo
 	if err != nil {
 		return false, err
 	}
-	place, upper := lastBegun(parts), lastID
+	place, upper := lastBegun(parts), db.LastID
 	list := parts[place].ListID
 	narrowing, err := core.ParseNarrowing(j.Narrowing)
 	if err != nil {

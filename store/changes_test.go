@@ -67,7 +67,7 @@ func TestTheTrailTellsWhatChanged(t *testing.T) {
 	if err != nil || len(rows) != 1 || rows[0].Origin != core.CommandLine {
 		t.Errorf("%+v, %v; want what was before, by a command", rows, err)
 	}
-	if _, err := s.Housekeeping(ctx, Retention{}, core.Instant(4).Add(originKept)); err != nil {
+	if _, err := s.Housekeeping(ctx, Retention{}, core.Instant(4).Add(OriginKept)); err != nil {
 		t.Fatal(err)
 	}
 	rows, _, err = s.Audit(ctx, core.AuditFilter{Actor: "user:ann"}, core.Page{Limit: 9})

@@ -3,24 +3,11 @@ package store
 import (
 	"path/filepath"
 	"slices"
-	"strconv"
 	"testing"
 
 	"newsletterd/core"
 	"newsletterd/store/db"
 )
-
-func TestStatesInStatementsAreThoseOfTheCode(t *testing.T) {
-	for state, text := range map[int]string{
-		core.RecipientQueued: sqlRecipientQueued, core.RecipientDeferred: sqlRecipientDeferred,
-		core.RecipientSent:   sqlRecipientSent,
-		core.RecipientFailed: sqlRecipientFailed, core.RecipientSkipped: sqlRecipientSkipped,
-	} {
-		if text != strconv.Itoa(state) {
-			t.Errorf("the state %s of a recipient is %q in statements", core.RecipientStates[state], text)
-		}
-	}
-}
 
 // A record that is written and read back is the same, whichever of its fields are set.
 func TestRecordsAreWrittenByTheirFields(t *testing.T) {

@@ -214,3 +214,19 @@ func recordConfirm(tx *db.Tx, list *core.ListWithTenant, was string, sub *core.S
 		Proof: sub.Proof, Origin: o, Generation: sub.Generation,
 	})
 }
+
+// reachedAgain removes the word of a file that an address has bounced elsewhere once its mailbox has proved itself, and
+// reports whether there was one: only imports write such an entry.
+func reachedAgain(tx *db.Tx, sub *core.Subscription, tenantID string) (was bool, err error) {
+	n, err := tx.Exec("DELETE FROM suppression WHERE tenant_id = ? AND email_key = ? AND kind = 'bounced'", tenantID,
+		sub.Email.Key())
+	return n > 0, err
+}
+
+// heard notes that a subscriber who was asked once more was heard of. It reports whether that is the first time.
+func heard(tx *db.Tx, listID, id string, at core.Instant) (bool, error) {
+	n, err := tx.Exec("UPDATE subscription SET heard_at = ? "+
+		"WHERE list_id = ? AND id = ? AND asked_at > 0 AND heard_at = 0",
+		int64(at), listID, id)
+	return n > 0, err
+}

@@ -37,6 +37,7 @@ func dateConsents(consents []core.Consent) {
 	}
 }
 
+// selectConsents reads consents.
 const selectConsents = `SELECT c.list_id, c.subscription_id, c.at, c.what, c.means, c.source, c.remote, c.user_agent,
 	c.text_version, c.generation, c.reason, coalesce(t.text, '') AS text
 	FROM consent AS c LEFT JOIN consent_text AS t ON t.list_id = c.list_id AND t.version = c.text_version

@@ -12,11 +12,11 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// searchReads is how many subscriptions one page of MatchingSubscriptions reads at most, fieldReads how many where the
+// SearchReads is how many subscriptions one page of MatchingSubscriptions reads at most, fieldReads how many where the
 // preferences of each are parsed, blockReads how many where other tables say of each whether it is mailed, and
 // searchLists how many lists it looks into.
 const (
-	searchReads = 5000
+	SearchReads = 5000
 	fieldReads  = 2000
 	blockReads  = 1000
 	searchLists = 200
@@ -121,7 +121,7 @@ func (s *Store) MatchingSubscriptions(ctx context.Context, f SubscriptionFilter,
 		found, err = s.listedAt(ctx, &f, lists)
 		return found, next, err
 	}
-	reads := searchReads
+	reads := SearchReads
 	if f.Field != "" || f.Search != "" {
 		reads = fieldReads
 	}

@@ -10,6 +10,7 @@ import (
 // reasonComplaint is what the member service is told.
 const reasonComplaint = "complaint reported by the mail provider"
 
+// addDisableRequest queues the word for the member service that a complaint bars an address.
 func addDisableRequest(tx *db.Tx, e *core.ProviderEvent, now core.Instant) error {
 	tx.Kick(db.TopicDisable)
 	_, err := tx.Exec(`INSERT INTO disable_request (tenant_id, email, reason, occurred_at, created_at, due_at) VALUES

@@ -1,8 +1,6 @@
 package store
 
 import (
-	"context"
-	"encoding/json"
 	"maps"
 	"slices"
 
@@ -26,32 +24,6 @@ type DisableRequest struct {
 // counts reports whether the caller may see the lists of a tenant.
 func (d *DisableRequest) counts(tenantID string) bool {
 	return d.Counted == nil || slices.Contains(d.Counted, tenantID)
-}
-
-// Disable switches an address off and ends every subscription of it, each with its event. It returns how many of the
-// counted tenants' subscriptions this call changed: 0 on repetition. Its only error is core.ErrStorage.
-func (s *Store) Disable(ctx context.Context, d DisableRequest, now core.Instant) (n int, err error) {
-	err = s.Update(ctx, func(tx *db.Tx) error {
-		if d.Actor == "" {
-			ended, err := disable(tx, d, now)
-			n = d.counted(ended)
-			return err
-		}
-		before, err := blocks(tx, d.Email.Key(), d.TenantID)
-		if err != nil {
-			return err
-		}
-		ended, err := disable(tx, d, now)
-		if err != nil {
-			return err
-		}
-		n = d.counted(ended)
-		if err := auditBlocks(tx, now, d.Actor, "address.disable", d.TenantID, d.Email, before); err != nil {
-			return err
-		}
-		return auditEnded(tx, now, d.Actor, "address.disable", d, ended)
-	})
-	return n, err
 }
 
 // counted returns how many of the subscriptions that ended are of lists that the caller may see.
@@ -147,28 +119,10 @@ type tenantSubscription struct {
 	TenantID string `db:"tenant_id"`
 }
 
-// idsOf computes the ids of an address on every list, or those of one tenant: pairs of list and id, as JSON.
-func idsOf(tx *db.Tx, emailKey, tenantID string) (string, error) {
-	return idsAmong(tx.DB(), tx, emailKey, tenantID)
-}
-
-func idsAmong(s *db.DB, r db.Querier, emailKey, tenantID string) (string, error) {
-	var lists []string
-	if err := r.All(&lists, "SELECT id FROM list WHERE ?1 = '' OR tenant_id = ?1", tenantID); err != nil {
-		return "", err
-	}
-	ids := make([][2]string, len(lists))
-	for i, list := range lists {
-		ids[i] = [2]string{list, s.SubscriptionID(list, emailKey)}
-	}
-	pairs, err := json.Marshal(ids)
-	return string(pairs), err
-}
-
 // subscriptionsOf finds what an address has not left, or only by the word of a file, on every list or those of one
 // tenant.
 func subscriptionsOf(tx *db.Tx, emailKey, tenantID string) (subs []tenantSubscription, err error) {
-	pairs, err := idsOf(tx, emailKey, tenantID)
+	pairs, err := tenants.IDsOf(tx, emailKey, tenantID)
 	if err != nil {
 		return nil, err
 	}

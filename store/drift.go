@@ -53,8 +53,8 @@ func (s *Store) Drift(ctx context.Context, listID string, sample int) (d core.Dr
 
 // ranges walks the ids of a list's rows in a table, in steps.
 func (s *Store) ranges(ctx context.Context, table, listID string, visit func(after, to string) error) error {
-	for after := ""; after != lastID; {
-		to := lastID
+	for after := ""; after != db.LastID; {
+		to := db.LastID
 		err := s.Get(ctx, &to, "SELECT id FROM "+table+" WHERE list_id = ? AND id > ? ORDER BY id LIMIT 1 OFFSET ?",
 			listID, after, driftStep-1)
 		if err != nil && !errors.Is(err, core.ErrNotFound) {
@@ -133,37 +133,6 @@ func (s *Store) driftOfSend(ctx context.Context, d *core.Drift, after, to string
 	return err
 }
 
-// FedBy names the webhook client, other than the daemon's own, that feeds a list; empty: none does. Its only error is
-// core.ErrStorage.
-func (s *Store) FedBy(ctx context.Context, listID string) (clientID string, err error) {
-	err = s.Get(ctx, &clientID, "SELECT coalesce(max(client_id), '') FROM fed_list WHERE list_id = ?", listID)
-	return clientID, err
-}
-
-// feeds remembers that a client other than the daemon's own speaks for a list.
-func feeds(tx *db.Tx, clientID, listID string, now core.Instant) error {
-	if clientID == core.LoopClientID {
-		return nil
-	}
-	_, err := tx.Exec(`INSERT INTO fed_list (list_id, client_id, since) VALUES (?1, ?2, ?3)
-		ON CONFLICT DO UPDATE SET client_id = ?2, since = ?3 WHERE client_id <> ?2`, listID, clientID, int64(now))
-	return err
-}
-
-// mayRemove reports whether a client's full sync, begun at startedAt, may end those whom it does not name: not where
-// another client feeds the list, or did when the sync began.
-func mayRemove(tx *db.Tx, clientID, listID string, startedAt core.Instant) (bool, error) {
-	var fed struct {
-		ClientID string       `db:"client_id"`
-		Since    core.Instant `db:"since"`
-	}
-	err := tx.Get(&fed, "SELECT client_id, since FROM fed_list WHERE list_id = ?", listID)
-	if errors.Is(err, core.ErrNotFound) {
-		return clientID == core.LoopClientID, nil
-	}
-	return fed.ClientID == clientID && fed.Since < startedAt, err
-}
-
 // TakeOver makes a list the daemon's own again that another webhook client has fed. core.ErrNotFound: none has.
 func (s *Store) TakeOver(ctx context.Context, listID, actor string, now core.Instant) error {
 	list, err := s.ListWithTenant(ctx, listID)
@@ -179,10 +148,6 @@ func (s *Store) TakeOver(ctx context.Context, listID, actor string, now core.Ins
 		return tx.Audit(now, actor, "list.take-over", list.TenantID, listID)
 	})
 }
-
-// ErrForeignFed refuses to copy the member's side of a list over what another member service keeps there.
-var ErrForeignFed = core.Conflictf("conflict",
-	"Another webhook client feeds this list; its subscribers are not this service's to copy.")
 
 // countDrift counts rows into d and picks at most sample of them.
 func countDrift(d *core.Drift, rows []driftRow, sample int) {

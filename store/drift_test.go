@@ -9,6 +9,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/store"
 	"newsletterd/store/storetest"
+	"newsletterd/store/tenants"
 )
 
 func TestDrift(t *testing.T) {
@@ -84,7 +85,7 @@ func TestForeignFedLists(t *testing.T) {
 		return string(s.MemberStatus)
 	}
 	n.Synced(l, "other", a, b)
-	if _, err := n.RequestSync(t.Context(), n.ListID, now0); !errors.Is(err, store.ErrForeignFed) {
+	if _, err := n.RequestSync(t.Context(), n.ListID, now0); !errors.Is(err, tenants.ErrForeignFed) {
 		t.Errorf("own sync: %v", err)
 	}
 	n.At(now0+10).Synced(l, core.LoopClientID)

@@ -188,3 +188,12 @@ func markReported(tx *db.Tx, job, seq int64, mark core.Marks, person bool, at co
 	}
 	return markEngaged(tx, job, seq, had, is.WithOpens(max(opens, had.Opens())), at)
 }
+
+// heardRecipient is heard for the subscriber that a mail of a job went to, on the list by which it came.
+func heardRecipient(tx *db.Tx, jobNo, seq int64, at core.Instant) error {
+	_, err := tx.Exec(`UPDATE subscription SET heard_at = ?3 WHERE (list_id, id) = (SELECT coalesce(`+reachedFurther+`,
+		(SELECT list_id FROM send_job WHERE no = ?1)), r.subscriber_id FROM recipient AS r WHERE r.job_no = ?1
+		AND r.seq = ?2)
+		AND asked_at > 0 AND heard_at = 0`, jobNo, seq, int64(at))
+	return err
+}

@@ -5,7 +5,6 @@ import (
 
 	"newsletterd/store/db/dbtest"
 
-	"newsletterd/core"
 	"newsletterd/store/files"
 	"newsletterd/store/tenants"
 )
@@ -14,36 +13,13 @@ import (
 const (
 	UploadDead           = files.UploadDead
 	ConfirmsPerListEmail = tenants.ConfirmsPerListEmail
-	ImportBatch          = importBatch
-	ImportSteps          = importSteps
-	ImportIdle           = importIdle
 	MailPeriod           = tenants.MailPeriod
 	MailLeftOut          = tenants.MailLeftOut
 	MailQueued           = tenants.MailQueued
-	MaxSingle            = maxSingle
 	RequestsApart        = tenants.RequestsApart
-	SearchReads          = searchReads
 	UndosPerEmail        = tenants.UndosPerEmail
 	UndosPerListEmail    = tenants.UndosPerListEmail
 )
-
-// ReferenceQueries has a query for each noun.
-var ReferenceQueries = references
-
-// AddSteps is Add for several steps, which are all ready.
-func (im *Import) AddSteps(ctx context.Context, now core.Instant, steps ...[]ImportRow) error {
-	ready := make(chan importStep, len(steps))
-	for _, rows := range steps {
-		im.prepare(rows)
-		ready <- importStep{rows: rows}
-	}
-	for len(ready) > 0 {
-		if _, err := im.add(ctx, <-ready, ready, now); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // SQL runs a statement in a transaction of its own, after which no cache holds what was. It panics where the statement
 // fails.
@@ -92,7 +68,7 @@ func (s *Store) SkewStatistics() {
 
 // SetMaxReplacedBytes changes how much is kept of what an import has replaced, and returns what undoes that.
 func SetMaxReplacedBytes(n int64) (undo func()) {
-	was := maxReplacedBytes
-	maxReplacedBytes = n
-	return func() { maxReplacedBytes = was }
+	was := MaxReplacedBytes
+	MaxReplacedBytes = n
+	return func() { MaxReplacedBytes = was }
 }

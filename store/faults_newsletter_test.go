@@ -10,7 +10,6 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store/db"
-	"newsletterd/store/devices"
 	"newsletterd/store/tenants"
 )
 
@@ -142,7 +141,7 @@ func (s *story) mailsAndEvents() {
 		s.op("NewImport", func() error { return im.Add(ctx, slices.Clone(rows), now0+110) })
 		im.DryRun = true
 		s.op("NewImport", func() error { return im.Add(ctx, slices.Clone(rows), now0+110) })
-		im.DryRun, im.synced = false, true
+		im.DryRun, im.Synced = false, true
 		s.op("NewImport", func() error { return im.End(ctx, now0+110) })
 		im.Close()
 	}
@@ -549,47 +548,4 @@ func (s *story) reads() {
 			s.tries++
 		}
 	}
-}
-
-func (s *story) arguments(m reflect.Type, word string) (in []reflect.Value) {
-	for i := range m.NumIn() {
-		var v any
-		switch m.In(i) {
-		case reflect.TypeFor[context.Context]():
-			v = s.Context()
-		case reflect.TypeFor[string]():
-			v = word
-		case reflect.TypeFor[[]string]():
-			v = []string{word}
-		case reflect.TypeFor[core.Email]():
-			v = core.Email("bob@example.org")
-		case reflect.TypeFor[core.Instant]():
-			v = now0.Add(day)
-		case reflect.TypeFor[core.Page]():
-			v = core.Page{Limit: 10}
-		case reflect.TypeFor[*core.SendJob]():
-			v = &s.job
-		case reflect.TypeFor[ClaimKey]():
-			v = ClaimKey{JobNo: s.job.No, TenantID: s.tenant, ListID: s.list}
-		case reflect.TypeFor[devices.LibraryPage]():
-			v = devices.LibraryPage{Limit: 10, Query: "m"}
-		case reflect.TypeFor[core.Caller]():
-			v = core.Caller{UserID: s.user}
-		case reflect.TypeFor[UndoRequest]():
-			v = UndoRequest{ListID: s.list}
-		default:
-			switch m.In(i).Kind() {
-			case reflect.Int, reflect.Int64:
-				v = reflect.ValueOf(1).Convert(m.In(i)).Interface()
-			case reflect.Bool:
-				v = true
-			case reflect.Pointer:
-				v = reflect.New(m.In(i).Elem()).Interface()
-			default:
-				v = reflect.Zero(m.In(i)).Interface()
-			}
-		}
-		in = append(in, reflect.ValueOf(v))
-	}
-	return in
 }

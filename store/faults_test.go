@@ -17,6 +17,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store/db"
+	"newsletterd/store/devices"
 	"newsletterd/store/storetest/faults"
 )
 
@@ -224,5 +225,49 @@ var elsewhere = []string{
 	"Close", "DiskState", // no statement
 	"Backup", "Snapshot", // connections of their own: backup_test.go
 	"QuickCheckInBackground",
-	"RemoveFiles", "MendReplica", // a step of Housekeeping; no statement: store/replica
+	"RemoveFiles", "RemoveMedia", "SyncList", // steps of Housekeeping and RequestSync
+	"MendReplica", // no statement: store/replica
+}
+
+func (s *story) arguments(m reflect.Type, word string) (in []reflect.Value) {
+	for i := range m.NumIn() {
+		var v any
+		switch m.In(i) {
+		case reflect.TypeFor[context.Context]():
+			v = s.Context()
+		case reflect.TypeFor[string]():
+			v = word
+		case reflect.TypeFor[[]string]():
+			v = []string{word}
+		case reflect.TypeFor[core.Email]():
+			v = core.Email("bob@example.org")
+		case reflect.TypeFor[core.Instant]():
+			v = now0.Add(day)
+		case reflect.TypeFor[core.Page]():
+			v = core.Page{Limit: 10}
+		case reflect.TypeFor[*core.SendJob]():
+			v = &s.job
+		case reflect.TypeFor[ClaimKey]():
+			v = ClaimKey{JobNo: s.job.No, TenantID: s.tenant, ListID: s.list}
+		case reflect.TypeFor[devices.LibraryPage]():
+			v = devices.LibraryPage{Limit: 10, Query: "m"}
+		case reflect.TypeFor[core.Caller]():
+			v = core.Caller{UserID: s.user}
+		case reflect.TypeFor[UndoRequest]():
+			v = UndoRequest{ListID: s.list}
+		default:
+			switch m.In(i).Kind() {
+			case reflect.Int, reflect.Int64:
+				v = reflect.ValueOf(1).Convert(m.In(i)).Interface()
+			case reflect.Bool:
+				v = true
+			case reflect.Pointer:
+				v = reflect.New(m.In(i).Elem()).Interface()
+			default:
+				v = reflect.Zero(m.In(i)).Interface()
+			}
+		}
+		in = append(in, reflect.ValueOf(v))
+	}
+	return in
 }

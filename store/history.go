@@ -7,6 +7,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store/db"
+	"newsletterd/store/tenants"
 )
 
 // historyStep is how many jobs are looked at in one read.
@@ -49,10 +50,9 @@ const selectHistory = `WITH RECURSIVE next (no, further, list_id, subscriber_id)
 	LEFT JOIN recipient AS r ON ` + isRecipient + `
 	LIMIT +?3`
 
-// History reads a page of what was ever sent to an address, the newest first: by all tenants, or by those among
-// tenants. page.After is the number of the last job, as text. It returns core.ErrInvalidCursor where page.After is no
+// History reads a page of what was ever sent to an address, the newest first: by all tenants, or by those among page.After is the number of the last job, as text. It returns core.ErrInvalidCursor where page.After is no
 // number.
-func (s *Store) History(ctx context.Context, email core.Email, tenants []string, all bool,
+func (s *Store) History(ctx context.Context, email core.Email, among []string, all bool,
 	page core.Page,
 ) (found []core.HistoryEntry, err error) {
 	before := int64(math.MaxInt64)
@@ -63,9 +63,9 @@ func (s *Store) History(ctx context.Context, email core.Email, tenants []string,
 	}
 	var lists string
 	err = s.SnapshotRead(ctx, func(r *db.Reader) error {
-		pairs, err := idsAmong(s.DB, r, email.Key(), "")
+		pairs, err := tenants.IDsAmong(s.DB, r, email.Key(), "")
 		if err == nil {
-			err = r.Get(&lists, selectListsOf, pairs, all, db.JsonOf(tenants))
+			err = r.Get(&lists, selectListsOf, pairs, all, db.JsonOf(among))
 		}
 		return err
 	})

@@ -376,23 +376,6 @@ func askOnce(tx *db.Tx, list *core.ListWithTenant, a *AskAgain, ids core.Strings
 	return asked, tx.Audit(now, a.Actor, "list.ask_again", list.TenantID, list.ID)
 }
 
-// heard notes that a subscriber who was asked once more was heard of. It reports whether that is the first time.
-func heard(tx *db.Tx, listID, id string, at core.Instant) (bool, error) {
-	n, err := tx.Exec("UPDATE subscription SET heard_at = ? "+
-		"WHERE list_id = ? AND id = ? AND asked_at > 0 AND heard_at = 0",
-		int64(at), listID, id)
-	return n > 0, err
-}
-
-// heardRecipient is heard for the subscriber that a mail of a job went to, on the list by which it came.
-func heardRecipient(tx *db.Tx, jobNo, seq int64, at core.Instant) error {
-	_, err := tx.Exec(`UPDATE subscription SET heard_at = ?3 WHERE (list_id, id) = (SELECT coalesce(`+reachedFurther+`,
-		(SELECT list_id FROM send_job WHERE no = ?1)), r.subscriber_id FROM recipient AS r WHERE r.job_no = ?1
-		AND r.seq = ?2)
-		AND asked_at > 0 AND heard_at = 0`, jobNo, seq, int64(at))
-	return err
-}
-
 // UnsubscribeSilent ends the subscriptions to a list of those who were asked once more and have not answered in 14
 // days, 5,000 at most, and returns how many, and whether there are more. It returns core.ErrListNotFound.
 func (s *Store) UnsubscribeSilent(ctx context.Context, listID, actor string, budget time.Duration, now core.Instant) (

@@ -60,7 +60,7 @@ func (im *importing) run(tx *db.Tx, steps []importStep, more <-chan importStep) 
 	for i := 0; ; i++ {
 		if i == len(steps) {
 			s, ok := importStep{}, false
-			if i < importSteps && !tx.Awaited() {
+			if i < ImportSteps && !tx.Awaited() {
 				select {
 				case s, ok = <-more:
 				default:
@@ -324,7 +324,7 @@ func (im *importing) tell(tx *db.Tx, sub *core.Subscription, c *core.Change) err
 	}
 	im.single++
 	var event *core.Event
-	if im.single > maxSingle {
+	if im.single > MaxSingle {
 		im.sync, im.latest = true, max(im.latest, c.OccurredAt, im.at)
 	} else {
 		event = tenants.EventOf(im.list.TenantID, sub, c)

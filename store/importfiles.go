@@ -257,12 +257,12 @@ func (w *FaultWriter) Flush() error {
 func (s *Store) SweepImports(ctx context.Context, now core.Instant) (more bool, err error) {
 	var idle int64
 	err = s.Get(ctx, &idle, "SELECT count(*) FROM import_job WHERE "+idleImports, int64(now.Add(-files.UploadDead)),
-		int64(now.Add(-importIdle)))
+		int64(now.Add(-ImportIdle)))
 	if err == nil && idle > 0 {
 		err = s.Update(ctx, func(tx *db.Tx) error {
 			_, err := tx.Exec(`UPDATE import_job SET status = iif(status = 'uploading', 'deleted', 'cancelled'),
 				finished_at = ?3, failure_reason = '`+core.ImportExpired+`' WHERE `+idleImports, int64(now.Add(-files.UploadDead)),
-				int64(now.Add(-importIdle)), int64(now))
+				int64(now.Add(-ImportIdle)), int64(now))
 			return err
 		})
 	}
@@ -322,27 +322,4 @@ func (s *Store) importsHolding(ctx context.Context, emailKey, tenantID string) (
 	err = s.All(ctx, &ids, `SELECT DISTINCT j.id FROM import_job AS j CROSS JOIN import_chunk AS c ON c.import_id = j.id
 		WHERE (?2 = '' OR j.tenant_id = ?2) AND instr(lower(CAST(c.data AS TEXT)), ?1)`, emailKey, tenantID)
 	return ids, err
-}
-
-// imports removes the files that hold the person's address: an import that has not ended is cancelled. The chunks go in
-// steps, soon after.
-func (e *erasing) imports() error {
-	if len(e.files) == 0 {
-		return nil
-	}
-	e.Kick(db.TopicImports)
-	for _, id := range e.files {
-		j, err := importJob(e.Tx, id)
-		if err == nil && !j.Ended() {
-			err = announceImport(e.Tx, &j, core.ImportCancelled, e.now)
-		}
-		if err != nil && !errors.Is(err, core.ErrNotFound) {
-			return err
-		}
-	}
-	return e.do([]any{db.JsonOf(e.files), int64(e.now)},
-		`UPDATE import_job SET failure_reason = '`+core.ImportErased+`',
-			status = iif(status IN ('completed', 'failed', 'cancelled', 'deleted'), status, 'cancelled'),
-			finished_at = iif(finished_at > 0, finished_at, ?2)
-			WHERE id IN (SELECT value FROM json_each(?1))`)
 }

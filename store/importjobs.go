@@ -20,9 +20,9 @@ var importColumns = `id, tenant_id, list_id, name, bytes, status, dry_run, subsc
 	strconv.FormatInt(FaultsKept.Milliseconds(), 10) + `, 0) AS undo_until,
 	sync_id, created_by, created_at, started_at, finished_at, failure_reason, announced, done_id, done_rows`
 
-// How long a file waits to be run, and an upload for its next part.
 const (
-	importIdle = 7 * 24 * time.Hour
+	// ImportIdle is how long a file waits to be run, and an upload for its next part.
+	ImportIdle = 7 * 24 * time.Hour
 	// FaultsKept is how long the lines with errors of an import can be read after its end, and it can be taken back.
 	FaultsKept = 7 * 24 * time.Hour
 )
@@ -135,6 +135,7 @@ func (s *Store) changeImport(ctx context.Context, id, actor, action string, now 
 	return j, err
 }
 
+// importJob reads an import inside an operation.
 func importJob(tx *db.Tx, id string) (j core.ImportJob, err error) {
 	err = tx.Get(&j, "SELECT "+importColumns+" FROM import_job WHERE id = ?", id)
 	return j, err
@@ -178,7 +179,7 @@ func (s *Store) ImportOf(ctx context.Context, j *core.ImportJob) (*Import, error
 	if !j.DryRun && j.DoneID != "" {
 		im.from, im.before = importPosition{j.DoneID, j.DoneRows}, j.ImportCounts
 		im.single = int(j.Announced)
-		im.synced = im.single > maxSingle
+		im.Synced = im.single > MaxSingle
 		im.replacedBytes = j.ReplacedBytes
 	}
 	return im, nil

@@ -17,7 +17,7 @@ import (
 )
 
 // people is the import of a file for the list of n.
-func people(n *storetest.Seeder) core.ImportJob {
+func newcomers(n *storetest.Seeder) core.ImportJob {
 	return core.ImportJob{ID: core.NewID(), ListID: n.ListID, Name: "people.csv", CreatedBy: "user:1", CreatedAt: now0}
 }
 
@@ -39,7 +39,7 @@ func TestPartsOfAnUploadedFileEndWithALine(t *testing.T) {
 // What a file may have is bounded, and so is how many files wait.
 func TestUploadsOfFilesAreBounded(t *testing.T) {
 	n := storetest.SeedList(t, now0)
-	u, err := n.NewImportUpload(t.Context(), people(n), 10)
+	u, err := n.NewImportUpload(t.Context(), newcomers(n), 10)
 	n.Must(err)
 	if err := u.ReadFrom(t.Context(), strings.NewReader("email\nann@example.org\n"), nil,
 		func() core.Instant { return now0 }); core.KindOf(err) != core.TooLarge {
@@ -49,7 +49,7 @@ func TestUploadsOfFilesAreBounded(t *testing.T) {
 	for range core.MaxOpenImports {
 		n.NewImportJob(n.ListID, "email\n")
 	}
-	_, err = n.NewImportUpload(t.Context(), people(n), 10)
+	_, err = n.NewImportUpload(t.Context(), newcomers(n), 10)
 	if core.KindOf(err) != core.Conflict {
 		t.Errorf("one more than may be open: %v", err)
 	}
@@ -72,7 +72,7 @@ func TestStalledUploadsCanBeEnded(t *testing.T) {
 		func(id string) error { return n.DeleteImport(t.Context(), id, "user:1", now0) },
 		func(id string) error { _, err := n.CancelImport(t.Context(), id, "user:1", now0); return err },
 	} {
-		j := people(n)
+		j := newcomers(n)
 		u, err := n.NewImportUpload(t.Context(), j, 1000)
 		n.Must(err)
 		n.Must(u.ReadFrom(t.Context(), strings.NewReader("email\n"), nil, now))

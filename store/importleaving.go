@@ -315,14 +315,6 @@ func blocksAmong(from db.Querier, tenantID string, rows []ImportRow) (map[string
 	return blocks, err
 }
 
-// reachedAgain removes the word of a file that an address has bounced elsewhere once its mailbox has proved itself, and
-// reports whether there was one: only imports write such an entry.
-func reachedAgain(tx *db.Tx, sub *core.Subscription, tenantID string) (was bool, err error) {
-	n, err := tx.Exec("DELETE FROM suppression WHERE tenant_id = ? AND email_key = ? AND kind = 'bounced'", tenantID,
-		sub.Email.Key())
-	return n > 0, err
-}
-
 // resume makes someone active again whom the import has ended at an instant.
 func (u *undoing) resume(sub *core.Subscription, at core.Instant) error {
 	off := false

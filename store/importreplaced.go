@@ -12,8 +12,8 @@ import (
 // import_chunk do.
 const importReplaced = 3
 
-// maxReplacedBytes is how many bytes of replaced fields are kept of one import: as many as its file has at most.
-var maxReplacedBytes int64 = core.DefaultImportBytes
+// MaxReplacedBytes is how many bytes of replaced fields are kept of one import: as many as its file has at most.
+var MaxReplacedBytes int64 = core.DefaultImportBytes
 
 // keepReplaced keeps what a row has replaced of a person who was on the list before. It returns core.ErrStorage, also
 // where the disk has no room beyond its reserve: then the import goes on later.
@@ -27,7 +27,7 @@ func (im *importing) keepReplaced(tx *db.Tx, id string, was, made core.Preferenc
 	}
 	const key = " WHERE import_id = ? AND subscription_id = ?"
 	column := f.Column()
-	if im.replacedBytes+int64(len(column)) > maxReplacedBytes {
+	if im.replacedBytes+int64(len(column)) > MaxReplacedBytes {
 		im.unkept++
 		return nil
 	}
@@ -87,7 +87,7 @@ func replacedBy(from db.Querier, j *core.ImportJob, after string, limit int) ([]
 func planReplaced(from db.Querier, j *core.ImportJob, p *core.ImportUndoPlan) error {
 	p.Replaced = j.Replaced
 	for after := ""; p.ReplacedLooked < undoLooks; {
-		rows, subs, err := replacedBy(from, j, after, importBatch)
+		rows, subs, err := replacedBy(from, j, after, ImportBatch)
 		if err != nil || len(rows) == 0 {
 			return err
 		}
@@ -107,7 +107,7 @@ func planReplaced(from db.Querier, j *core.ImportJob, p *core.ImportUndoPlan) er
 
 // restore gives some people back what the import has replaced, and reports whether there is more to do.
 func (u *undoing) restore() (more bool, err error) {
-	rows, subs, err := replacedBy(u.Tx, &u.job, "", importBatch)
+	rows, subs, err := replacedBy(u.Tx, &u.job, "", ImportBatch)
 	if err != nil || len(rows) == 0 {
 		return false, err
 	}
@@ -161,7 +161,7 @@ func (u *undoing) restoreFields(sub *core.Subscription, f core.FieldsBefore, by 
 func (s *Store) dropReplaced(ctx context.Context, id string) error {
 	return s.Bulk(ctx, func(tx *db.Tx) error {
 		_, err := tx.Exec(`DELETE FROM import_before WHERE import_id = ?1 AND subscription_id IN (SELECT subscription_id FROM
-			import_before WHERE import_id = ?1 ORDER BY subscription_id LIMIT +?2)`, id, importBatch)
+			import_before WHERE import_id = ?1 ORDER BY subscription_id LIMIT +?2)`, id, ImportBatch)
 		return err
 	})
 }

@@ -15,9 +15,12 @@ import (
 )
 
 const (
-	importBatch = 500  // rows in one step of an operation
-	importSteps = 8    // steps of an operation that no other one waits for
-	maxSingle   = 1000 // changed rows of an import that are announced one by one; more ask for a full sync
+	// ImportBatch is the number of rows in one step of an operation.
+	ImportBatch = 500
+	// ImportSteps is the number of steps of an operation that no other one waits for.
+	ImportSteps = 8
+	// MaxSingle is how many changed rows of an import are announced one by one; more ask for a full sync.
+	MaxSingle = 1000
 	// syncAfter is how long after the last batch an import's full sync is planned if the import never says that it has
 	// ended: its process may have been killed.
 	syncAfter = 5 * time.Second
@@ -54,7 +57,7 @@ type Import struct {
 	spare  []ImportRow // its memory is used again
 	packed chan error  // of the rows on their way into the spool, which are in spare; nil: none
 	single int         // changes announced one by one
-	synced bool
+	Synced bool
 	held   int64 // rows that were put in
 	Counts core.ImportCounts
 	DryRun bool // nothing is kept: Counts says what would become of the rows
@@ -106,7 +109,7 @@ func (s *Store) NewImport(ctx context.Context, listID, status, source string) (*
 // database. It returns an error of the file system, maybe that of a row before.
 func (im *Import) Put(r ImportRow) error {
 	im.held++
-	if im.put = append(im.put, r); len(im.put) < importBatch {
+	if im.put = append(im.put, r); len(im.put) < ImportBatch {
 		return nil
 	}
 	return im.pack()
@@ -171,7 +174,7 @@ func (im *Import) Write(ctx context.Context, now func() core.Instant, written fu
 	if im.from.id != "" {
 		im.Counts = im.before // of the lines that were read, too: they are the same
 	}
-	steps, quit := make(chan importStep, importSteps), make(chan struct{})
+	steps, quit := make(chan importStep, ImportSteps), make(chan struct{})
 	var failed error // of reading
 	go func() {
 		defer close(steps)
@@ -233,11 +236,11 @@ func (im *Import) readSteps(take func(importStep) error) error {
 		case done:
 			return nil
 		}
-		if s.rows = append(s.rows, r); len(s.rows) < importBatch {
+		if s.rows = append(s.rows, r); len(s.rows) < ImportBatch {
 			return nil
 		}
 		full := s
-		s = importStep{rows: make([]ImportRow, 0, importBatch), position: s.position}
+		s = importStep{rows: make([]ImportRow, 0, ImportBatch), position: s.position}
 		return take(full)
 	})
 	if err != nil || s.read == 0 {
@@ -269,7 +272,7 @@ func (im *Import) add(ctx context.Context, first importStep, more <-chan importS
 		return first.read, im.try(ctx, first, now)
 	}
 	var add importing
-	steps := append(make([]importStep, 0, importSteps), first) // also those of a first try
+	steps := append(make([]importStep, 0, ImportSteps), first) // also those of a first try
 	err = im.store.BulkRepeatable(ctx, func(tx *db.Tx) (err error) {
 		add = importing{
 			Import: im, now: now, counts: im.Counts, single: im.single, replacedBytes: im.replacedBytes,
@@ -283,7 +286,7 @@ func (im *Import) add(ctx context.Context, first importStep, more <-chan importS
 	}
 	if err == nil {
 		im.Counts, im.single, im.replacedBytes, im.summaries = add.counts, add.single, add.replacedBytes, add.summaries
-		im.synced = im.synced || add.sync
+		im.Synced = im.Synced || add.sync
 	}
 	return read, err
 }
@@ -316,9 +319,24 @@ func (im *Import) End(ctx context.Context, now core.Instant) (err error) {
 	if err := im.announceNow(ctx, now); err != nil {
 		return err
 	}
-	if !im.synced {
+	if !im.Synced {
 		return nil
 	}
 	im.Counts.SyncID, err = im.store.syncList(ctx, im.list, now)
 	return err
+}
+
+// AddSteps is Add for several steps, which are all ready.
+func (im *Import) AddSteps(ctx context.Context, now core.Instant, steps ...[]ImportRow) error {
+	ready := make(chan importStep, len(steps))
+	for _, rows := range steps {
+		im.prepare(rows)
+		ready <- importStep{rows: rows}
+	}
+	for len(ready) > 0 {
+		if _, err := im.add(ctx, <-ready, ready, now); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -124,7 +124,7 @@ func (s *Store) ImportUndoPlan(ctx context.Context, id string, now core.Instant)
 		var chunks []broughtChunk
 		err := r.All(&chunks, "SELECT no, data FROM import_chunk WHERE import_id = ? AND kind = ? ORDER BY no LIMIT +?",
 			id,
-			importBrought, undoLooks/importBatch)
+			importBrought, undoLooks/ImportBatch)
 		for i := range chunks {
 			at, ids := chunks[i].read()
 			if err != nil || p.Looked >= undoLooks {

@@ -185,7 +185,7 @@ func (w *importWord) append(args []any, _ int) []any {
 func (u *undoing) unsay() (more bool, err error) {
 	n, err := u.Exec(`DELETE FROM import_word INDEXED BY import_word_import WHERE import_id = ?1 AND import_id <> '' AND
 		email_key <= (SELECT max(email_key) FROM (SELECT email_key FROM import_word INDEXED BY import_word_import WHERE
-		import_id = ?1 AND import_id <> '' ORDER BY email_key LIMIT +?2))`, u.job.ID, importBatch)
+		import_id = ?1 AND import_id <> '' ORDER BY email_key LIMIT +?2))`, u.job.ID, ImportBatch)
 	return n > 0, err
 }
 
@@ -231,7 +231,7 @@ func (u *undoing) keepHeirs(at core.Instant) error {
 func (u *undoing) lift() (more bool, err error) {
 	var rows []block
 	err = u.All(&rows, `SELECT email_key, kind, reason, created_at, import_id FROM suppression INDEXED BY suppression_import
-		WHERE import_id = ? AND import_id <> '' AND tenant_id = ? LIMIT +?`, u.job.ID, u.job.TenantID, importBatch)
+		WHERE import_id = ? AND import_id <> '' AND tenant_id = ? LIMIT +?`, u.job.ID, u.job.TenantID, ImportBatch)
 	if err != nil || len(rows) == 0 {
 		return false, err
 	}

@@ -20,7 +20,7 @@ func (s *Store) SubscriptionsAt(ctx context.Context, tenantID string, email core
 	err error,
 ) {
 	err = s.SnapshotRead(ctx, func(r *db.Reader) error {
-		pairs, err := idsAmong(s.DB, r, email.Key(), tenantID)
+		pairs, err := tenants.IDsAmong(s.DB, r, email.Key(), tenantID)
 		if err != nil {
 			return err
 		}
@@ -70,7 +70,7 @@ func (s *Store) RequestPreferencesLink(ctx context.Context, listID string, email
 		if err != nil {
 			return err
 		}
-		pairs, err := idsOf(tx, email.Key(), list.TenantID)
+		pairs, err := tenants.IDsOf(tx, email.Key(), list.TenantID)
 		if err != nil {
 			return err
 		}

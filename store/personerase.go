@@ -139,7 +139,7 @@ func (e *erasing) knownElsewhere() (known bool, err error) {
 	if e.TenantID == "" {
 		return false, nil
 	}
-	pairs, err := idsOf(e.Tx, e.key, "")
+	pairs, err := tenants.IDsOf(e.Tx, e.key, "")
 	if err == nil {
 		err = e.Get(&known, `SELECT EXISTS (SELECT 1 FROM json_each(?1) AS p CROSS JOIN list AS l ON l.id = p.value->>0
 			WHERE l.tenant_id <> ?2 AND (EXISTS (SELECT 1 FROM subscription WHERE list_id = p.value->>0 AND id =
@@ -334,4 +334,27 @@ func (e *erasing) account() error {
 		"UPDATE client SET created_by = '' WHERE created_by = 'user:' || ? AND created_by <> ''",
 		"UPDATE webhook_endpoint SET created_by = '' WHERE created_by = 'user:' || ? AND created_by <> ''",
 		"DELETE FROM user WHERE id = ?")
+}
+
+// imports removes the files that hold the person's address: an import that has not ended is cancelled. The chunks go in
+// steps, soon after.
+func (e *erasing) imports() error {
+	if len(e.files) == 0 {
+		return nil
+	}
+	e.Kick(db.TopicImports)
+	for _, id := range e.files {
+		j, err := importJob(e.Tx, id)
+		if err == nil && !j.Ended() {
+			err = announceImport(e.Tx, &j, core.ImportCancelled, e.now)
+		}
+		if err != nil && !errors.Is(err, core.ErrNotFound) {
+			return err
+		}
+	}
+	return e.do([]any{db.JsonOf(e.files), int64(e.now)},
+		`UPDATE import_job SET failure_reason = '`+core.ImportErased+`',
+			status = iif(status IN ('completed', 'failed', 'cancelled', 'deleted'), status, 'cancelled'),
+			finished_at = iif(finished_at > 0, finished_at, ?2)
+			WHERE id IN (SELECT value FROM json_each(?1))`)
 }

@@ -43,7 +43,7 @@ const (
 // there.
 func (s *Store) reach(r db.Querier, p core.Person, seen *personReach) (at personReach, err error) {
 	at = personReach{Person: p, key: p.Email.Key(), settled: map[int64]bool{}, tokens: seen.tokens, events: seen.events}
-	if at.pairs, err = idsAmong(s.DB, r, at.key, p.TenantID); err != nil {
+	if at.pairs, err = tenants.IDsAmong(s.DB, r, at.key, p.TenantID); err != nil {
 		return at, err
 	}
 	if p.Account {
@@ -189,8 +189,6 @@ func (at *personReach) account(r *db.Reader) (*core.AccountData, error) {
 			"created_by <> '' ORDER BY id", id},
 	})
 }
-
-const personPairs = " FROM json_each(?1) AS p CROSS JOIN "
 
 // newsletter reads what the member side holds.
 func (at *personReach) newsletter(r *db.Reader, d *core.PersonData) error {

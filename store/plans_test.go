@@ -23,7 +23,7 @@ func TestSendPathScansNothing(t *testing.T) {
 		"UPDATE recipient SET state = ? WHERE job_no = ? AND seq > ? AND seq <= ? AND state < 2",
 		claimQueued, claimDeferred, selectClaimRange, selectRangeSubscribers, selectRangeSubscriptions,
 		recipientsOfList, selectSubscriber, markSent, markSentDeferred, nextDeferred, jobViewByID, jobsOfAll,
-		jobsOfTenant, recipientsInOrder, recipientsByWord, recipientsByMark, spanByWord, spanByMark, searchList, searchSpan,
+		jobsOfTenant, recipientsInOrder, recipientsByWord, recipientsByMark, spanByWord, spanByMark,
 	}
 	skewed := len(queries)
 	for i, q := range append(queries, queries...) {

@@ -87,16 +87,9 @@ func applyReport(tx *db.Tx, r core.ProviderReport, now core.Instant) error {
 	return nil
 }
 
-// sentTo is the recipient that a report is about.
-type sentTo struct {
-	TenantID string `db:"tenant_id"`
-	ListID   string `db:"list_id"`
-	EmailKey string `db:"email_key"`
-}
-
 // recipientOf looks the recipient up and settles whose the report is. A mail of another tenant than the one that the
 // provider names is as good as unknown; where the provider names no address, the recipient's is meant.
-func recipientOf(tx *db.Tx, r *core.ProviderReport, now core.Instant) (to sentTo, err error) {
+func recipientOf(tx *db.Tx, r *core.ProviderReport, now core.Instant) (to SentTo, err error) {
 	if r.JobNo == 0 {
 		if err := recipientByQueueID(tx, r); err != nil {
 			return to, err
@@ -114,7 +107,7 @@ func recipientOf(tx *db.Tx, r *core.ProviderReport, now core.Instant) (to sentTo
 	}
 	if err != nil || r.Event.TenantID != "" && r.Event.TenantID != to.TenantID {
 		r.JobNo, r.Seq = 0, 0
-		return sentTo{}, nil
+		return SentTo{}, nil
 	}
 	r.Event.TenantID = to.TenantID
 	if to.EmailKey == "" { // erased: it counts for the job, and says nothing about anyone
@@ -210,7 +203,7 @@ var countMark = map[core.Marks]string{
 
 // leaveByProvider ends the subscription that a mail was sent for: the recipient has used the provider's own link. Where
 // the member service is another one, the send side alone can heed it.
-func leaveByProvider(tx *db.Tx, r *core.ProviderReport, to sentTo, now core.Instant) error {
+func leaveByProvider(tx *db.Tx, r *core.ProviderReport, to SentTo, now core.Instant) error {
 	if to.ListID == "" {
 		return nil
 	}
@@ -226,5 +219,5 @@ func leaveByProvider(tx *db.Tx, r *core.ProviderReport, to sentTo, now core.Inst
 	if sub.Email.Key() != to.EmailKey {
 		sub.Email = core.Email(to.EmailKey)
 	}
-	return applySubscriber(tx, applying{to.ListID, core.EventUnsubscribed, r.Event.OccurredAt, 0, nil}, sub, now)
+	return applySubscriber(tx, applying{listID: to.ListID, eventType: core.EventUnsubscribed, occurredAt: r.Event.OccurredAt}, sub, now)
 }

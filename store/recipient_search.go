@@ -6,6 +6,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store/db"
+	"newsletterd/store/tenants"
 )
 
 // How far back a mail is looked for by its address alone, and in how many jobs.
@@ -16,12 +17,12 @@ const (
 
 // guessRecipient finds the newest mail to the address of a report that names no mail of ours, as far as the report's
 // tenant, if it names one, has sent it. Where there is none, an address that only one tenant knows is that tenant's.
-func guessRecipient(tx *db.Tx, r *core.ProviderReport, to *sentTo, now core.Instant) error {
+func guessRecipient(tx *db.Tx, r *core.ProviderReport, to *SentTo, now core.Instant) error {
 	if r.Event.Email == "" || !r.Guess {
 		return nil
 	}
 	key := r.Event.Email.Key()
-	pairs, err := idsOf(tx, key, r.Event.TenantID)
+	pairs, err := tenants.IDsOf(tx, key, r.Event.TenantID)
 	if err != nil {
 		return err
 	}
@@ -30,7 +31,7 @@ func guessRecipient(tx *db.Tx, r *core.ProviderReport, to *sentTo, now core.Inst
 		Low          int64  `db:"low"`
 		High         int64  `db:"high"`
 		SubscriberID string `db:"subscriber_id"`
-		sentTo
+		SentTo
 	}
 	err = tx.All(&jobs,
 		`SELECT j.no, 1 AS low, `+firstListEnds+` AS high, j.tenant_id, s.list_id, s.email_key, s.id AS subscriber_id
@@ -50,7 +51,7 @@ func guessRecipient(tx *db.Tx, r *core.ProviderReport, to *sentTo, now core.Inst
 			return err
 		}
 		if seq > 0 {
-			r.JobNo, r.Seq, r.Event.TenantID, *to = j.No, seq, j.TenantID, j.sentTo
+			r.JobNo, r.Seq, r.Event.TenantID, *to = j.No, seq, j.TenantID, j.SentTo
 			return nil
 		}
 	}
@@ -93,4 +94,11 @@ func seqOf(r db.Querier, jobNo, low, high int64, subscriberID string) (seq int64
 		return 0, nil
 	}
 	return seq, err
+}
+
+// SentTo is the recipient that a report is about.
+type SentTo struct {
+	TenantID string `db:"tenant_id"`
+	ListID   string `db:"list_id"`
+	EmailKey string `db:"email_key"`
 }

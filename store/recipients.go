@@ -46,7 +46,7 @@ func (s *Store) ExpandJob(ctx context.Context, no int64, now core.Instant) (more
 }
 
 func expand(tx *db.Tx, j *core.SendJob) (more bool, err error) {
-	upper, mark, step := lastID, "", int64(expandStep)
+	upper, mark, step := db.LastID, "", int64(expandStep)
 	if j.FirstFew > 0 && j.FirstUntil == 0 {
 		if step = min(step, j.FirstFew-j.Recipients); step <= 0 {
 			return false, nil // the rest comes after the hold

@@ -44,8 +44,8 @@ type Reference struct {
 // MinReference is how many characters of an id are needed to name a record by them.
 const MinReference = 4
 
-// references holds for each noun a query over all records that still exist, with the columns of Reference.
-var references = map[Noun]string{
+// ReferenceQueries holds for each noun a query over all records that still exist, with the columns of Reference.
+var ReferenceQueries = map[Noun]string{
 	NounTenant:        "SELECT id, name, '' AS tenant_id FROM tenant WHERE deleted_at = 0",
 	NounList:          "SELECT id, name, tenant_id FROM list WHERE deleted_at = 0",
 	NounClient:        "SELECT id, name, tenant_id FROM client WHERE deleted_at = 0",
@@ -84,7 +84,7 @@ func (s *Store) References(ctx context.Context, noun Noun, word, tenantID string
 	const matching = ` WHERE (?1 = '' OR tenant_id IN (?1, ''))
 		AND (?2 = '' OR name = ?2 COLLATE NOCASE OR (?3 <> '' AND id >= ?3 AND id < ?4)) ORDER BY name = ?2 DESC, id
 		LIMIT +?5`
-	err = s.All(ctx, &refs, "SELECT id, name, tenant_id FROM ("+references[noun]+")"+matching, tenantID, word, begin,
+	err = s.All(ctx, &refs, "SELECT id, name, tenant_id FROM ("+ReferenceQueries[noun]+")"+matching, tenantID, word, begin,
 		end, limit)
 	if err != nil || len(refs) == 0 || refs[0].Name != word {
 		return refs, err

@@ -9,7 +9,6 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store/db"
-	"newsletterd/store/identity"
 	"newsletterd/store/tenants"
 )
 
@@ -124,7 +123,7 @@ func (s *Store) AskReview(ctx context.Context, e CampaignEdit, wantedAt core.Ins
 
 // tallyReview counts what a tenant asks its reviewers for. It returns core.ErrTooMany from a number on.
 func tallyReview(tx *db.Tx, tenantID string, now core.Instant) error {
-	n, until, err := identity.Tally(tx, "reviews "+tenantID, reviewPeriod, now)
+	n, until, err := tx.Tally("reviews "+tenantID, reviewPeriod, now)
 	if err == nil && n > reviewsPer {
 		err = &core.Error{
 			Kind: core.TooMany, Code: "rate_limited", Message: "Too many reviews were asked for today.",

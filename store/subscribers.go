@@ -12,6 +12,7 @@ import (
 const subscriberColumns = `list_id, email_key, subscriber.id, email, word, word_at, block, block_at, preferences, soft_bounces, soft_at,
 	doubted_at, sync_no, created_at, changed_at`
 
+// selectSubscriber reads a subscriber by list and id.
 const selectSubscriber = "SELECT " + subscriberColumns + " FROM subscriber WHERE list_id = ? AND id = ?"
 
 // Subscriber reads one address of a list as the send side knows it. It returns core.ErrNotFound where the list has no
@@ -42,7 +43,7 @@ func (s *Store) ApplyEvent(ctx context.Context, n tenants.Nonce, e core.Event, n
 		if err := tenants.AcceptNonce(tx, n, now); err != nil {
 			return err
 		}
-		if err := feeds(tx, n.ClientID, e.ListID, now); err != nil {
+		if err := tenants.Feeds(tx, n.ClientID, e.ListID, now); err != nil {
 			return err
 		}
 		kinds, err := tenants.ErasedAmong(tx.DB(), tx, e.TenantID, 1, func(int) string { return e.Subscriber.Email.Key() })
@@ -141,10 +142,10 @@ func (s *Store) ApplyBatch(ctx context.Context, n tenants.Nonce, f core.FullSync
 		if err := tenants.AcceptNonce(tx, n, now); err != nil {
 			return err
 		}
-		if err := feeds(tx, n.ClientID, f.ListID, now); err != nil {
+		if err := tenants.Feeds(tx, n.ClientID, f.ListID, now); err != nil {
 			return err
 		}
-		removes, err := mayRemove(tx, n.ClientID, f.ListID, f.OccurredAt)
+		removes, err := tenants.MayRemove(tx, n.ClientID, f.ListID, f.OccurredAt)
 		if err != nil {
 			return err
 		}
@@ -253,7 +254,7 @@ func removeAbsent(tx *db.Tx, rs receivedSync, now core.Instant) error {
 // report applies what a relay or a provider said of an address to its subscribers in every list of the tenant. known
 // reports whether there are any.
 func report(tx *db.Tx, tenantID, emailKey, effect string, at, now core.Instant) (known bool, err error) {
-	pairs, err := idsOf(tx, emailKey, tenantID)
+	pairs, err := tenants.IDsOf(tx, emailKey, tenantID)
 	if err != nil {
 		return false, err
 	}

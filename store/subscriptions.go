@@ -8,6 +8,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
+// subscriptionColumns are those of the subscription s.
 const subscriptionColumns = `s.list_id, s.id, s.email, s.status, s.preferences, s.generation, s.means, s.created_at, s.changed_at, s.event_at`
 
 var (
@@ -45,6 +46,7 @@ func saveChange(tx *db.Tx, list *core.ListWithTenant, was string, s *core.Subscr
 	return tenants.AddEvent(tx, list.TenantID, s, c, now)
 }
 
+// subscription reads one inside an operation.
 func subscription(tx *db.Tx, listID, id string) (sub core.Subscription, err error) {
 	err = tx.Get(&sub, "SELECT "+subscriptionColumns+" FROM subscription AS s WHERE s.list_id = ? AND s.id = ?", listID,
 		id)

@@ -75,6 +75,7 @@ func (s *Store) Suppressions(ctx context.Context, email core.Email, tenantID str
 	return d, err
 }
 
+// suppressions finds what bars a folded address: at all tenants, or (tenantID not empty) at one.
 func suppressions(tx *db.Tx, emailKey, tenantID string) (all []core.Suppressed, err error) {
 	var part []core.Suppressed
 	err = tx.All(&part, disabledColumns+"WHERE email_key = ?1 AND (?2 = '' OR tenant_id IN ('', ?2)) ORDER BY "+
@@ -101,48 +102,13 @@ func suppressions(tx *db.Tx, emailKey, tenantID string) (all []core.Suppressed, 
 		part[i].Email = emailKey
 	}
 	all = append(all, part...)
-	pairs, err := idsOf(tx, emailKey, tenantID)
+	pairs, err := tenants.IDsOf(tx, emailKey, tenantID)
 	if err != nil {
 		return nil, err
 	}
 	part = nil
 	err = tx.All(&part, blockColumns+`WHERE s.block <> '' ORDER BY s.list_id`, pairs)
 	return append(all, part...), err
-}
-
-// Suppress is an operator's word that an address is not to be mailed, by lists of one tenant or (TenantID empty) by
-// any: the member's side is disabled with its events, and the send side blocks at once what it knows of the address. It
-// returns how many subscriptions ended. core.ErrNotFound: there is no such tenant.
-func (s *Store) Suppress(ctx context.Context, d DisableRequest, actor string, now core.Instant) (n int, err error) {
-	err = s.Update(ctx, func(tx *db.Tx) error {
-		if d.TenantID != "" {
-			if _, err := tenants.ReadTenant(tx, d.TenantID); err != nil {
-				return err
-			}
-		}
-		before, err := blocks(tx, d.Email.Key(), d.TenantID)
-		if err != nil {
-			return err
-		}
-		ended, err := disable(tx, d, now)
-		if err != nil {
-			return err
-		}
-		n = d.counted(ended)
-		if _, err := report(tx, d.TenantID, d.Email.Key(), core.Suppression, d.OccurredAt, now); err != nil {
-			return err
-		}
-		if d.TenantID != "" { // what stands everywhere is in disabled, which every claim looks at
-			if err := suppress(tx, d.TenantID, d.Email.Key(), core.StatusSuppressed, d.Reason, now); err != nil {
-				return err
-			}
-		}
-		if err := auditBlocks(tx, now, actor, "suppression.create", d.TenantID, d.Email, before); err != nil {
-			return err
-		}
-		return auditEnded(tx, now, actor, "suppression.create", d, ended)
-	})
-	return n, err
 }
 
 // blocks returns the kinds of what stands against mailing an address, as the audit trail tells them.
@@ -235,7 +201,7 @@ func lift(tx *db.Tx, emailKey, tenantID string, now core.Instant) (lifted []core
 			lifted = append(lifted, f)
 		}
 	}
-	pairs, err := idsOf(tx, emailKey, tenantID)
+	pairs, err := tenants.IDsOf(tx, emailKey, tenantID)
 	if err != nil {
 		return nil, err
 	}
@@ -289,3 +255,6 @@ func unblock(tx *db.Tx, pairs string, now core.Instant) error {
 		id = ?`, int64(now))
 	return err
 }
+
+// personPairs begins what joins tables to pairs of list and id.
+const personPairs = " FROM json_each(?1) AS p CROSS JOIN "

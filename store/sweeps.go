@@ -20,8 +20,8 @@ const queueIDKept = 60 * 24 * time.Hour
 // knownDeviceKept is how long a device or address that signed in keeps a counter of guesses of its own.
 const knownDeviceKept = 90 * 24 * time.Hour
 
-// originKept is how long the audit trail knows where a request came from.
-const originKept = 90 * 24 * time.Hour
+// OriginKept is how long the audit trail knows where a request came from.
+const OriginKept = 90 * 24 * time.Hour
 
 // sweep deletes what has expired from one table, at most a batch at a time: it looks for the keys of the rows, and then
 // deletes each by its key. With IN, a plan could go through the whole table instead.
@@ -65,7 +65,7 @@ var expired = []sweep{
 	{
 		table: "audit", key: "id", find: "SELECT id FROM audit INDEXED BY audit_origin WHERE origin <> '' AND at " +
 			"< ? LIMIT +?",
-		keep: keptFor(originKept), set: "origin = ''",
+		keep: keptFor(OriginKept), set: "origin = ''",
 	},
 	expiredBy("refresh", "hash", "refresh_expires", "expires_at < ?"),
 	expiredBy("family", "id", "family_expires", "expires_at < ?"),

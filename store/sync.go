@@ -13,7 +13,7 @@ const syncColumns = `y.id, y.tenant_id, y.list_id, y.batch_total, y.due_at, y.st
 	(SELECT count(*) FROM sync_batch AS b WHERE b.sync_id = y.id AND b.done_at > 0) AS done`
 
 // RequestSync asks for a full sync of a list and returns its id: that of one which waits to be planned, if there is
-// one. The audit trail tells of it where By named an actor. It returns core.ErrListNotFound or ErrForeignFed.
+// one. The audit trail tells of it where By named an actor. It returns core.ErrListNotFound or tenants.ErrForeignFed.
 func (s *Store) RequestSync(ctx context.Context, listID string, now core.Instant) (id string, err error) {
 	list, err := s.ListWithTenant(ctx, listID)
 	if err != nil {
@@ -24,11 +24,12 @@ func (s *Store) RequestSync(ctx context.Context, listID string, now core.Instant
 		return "", err
 	}
 	if fedBy != "" {
-		return "", ErrForeignFed
+		return "", tenants.ErrForeignFed
 	}
 	return s.syncList(ctx, list, now)
 }
 
+// syncList asks for a full sync of a list.
 func (s *Store) syncList(ctx context.Context, list *core.ListWithTenant, now core.Instant) (id string, err error) {
 	err = s.Update(ctx, s.ByActor(ctx, "list.sync", list.TenantID, list.ID, func(tx *db.Tx) error {
 		id, err = requestSync(tx, list.TenantID, list.ID, now, now)
@@ -162,7 +163,7 @@ func (s *Store) batchEnds(ctx context.Context, listID string, now core.Instant) 
 			`SELECT id FROM subscription WHERE list_id = ? AND id > ? AND status != 'pending' AND changed_at <= ?
 			ORDER BY id LIMIT 1 OFFSET ?`, listID, after, int64(now), core.SyncBatchSize-1)
 		if errors.Is(err, core.ErrNotFound) {
-			return append(ends, lastID), nil
+			return append(ends, db.LastID), nil
 		}
 		if err != nil {
 			return nil, err
@@ -170,9 +171,6 @@ func (s *Store) batchEnds(ctx context.Context, listID string, now core.Instant) 
 		ends, after = append(ends, end), end
 	}
 }
-
-// lastID comes after every UUID.
-const lastID = "g"
 
 // writePlan keeps the batches in operations of at most 500 rows; the last one opens the sync for delivery.
 func (s *Store) writePlan(ctx context.Context, y *core.Sync, ends []string) error {

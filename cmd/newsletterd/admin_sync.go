@@ -11,6 +11,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/store"
 	"newsletterd/store/db"
+	"newsletterd/store/tenants"
 )
 
 // syncRow is a full sync that was asked for.
@@ -88,7 +89,7 @@ func (p *program) syncList(c *cli.Context, cfg *config.Config, s *store.Store) e
 		}
 	}
 	sync, err := s.RequestSync(db.By(c.Context, actor(), now()), id, now())
-	if errors.Is(err, store.ErrForeignFed) {
+	if errors.Is(err, tenants.ErrForeignFed) {
 		return fmt.Errorf("%s (--take-over makes it this service's)", terminal.Message(err))
 	}
 	if err != nil {

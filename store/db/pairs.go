@@ -51,3 +51,6 @@ func (tx *Tx) ExecEach(ids []int64, query string, args ...any) (all int64, err e
 
 // JsonOf is a list of texts as an argument of json_each.
 func JsonOf(list []string) string { return core.Strings(list).Column() }
+
+// LastID comes after every UUID.
+const LastID = "g"

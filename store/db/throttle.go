@@ -34,3 +34,16 @@ func (tx *Tx) Throttle(key string, limit int, window time.Duration, now core.Ins
 	}
 	return wait, err
 }
+
+// Tally counts one more of key in a window that begins with its first, and returns the count and the window's end.
+func (tx *Tx) Tally(key string, window time.Duration, now core.Instant) (n int, until core.Instant, err error) {
+	var row struct {
+		Count     int          `db:"count"`
+		ExpiresAt core.Instant `db:"expires_at"`
+	}
+	err = tx.Get(&row, `INSERT INTO throttle (key, count, expires_at) VALUES (?1, 1, ?2) ON CONFLICT (key) DO UPDATE SET
+		count = CASE WHEN expires_at <= ?3 THEN 1 ELSE count + 1 END,
+		expires_at = CASE WHEN expires_at <= ?3 THEN ?2 ELSE min(expires_at, ?2) END
+		RETURNING count, expires_at`, key, int64(now.Add(window)), int64(now))
+	return row.Count, row.ExpiresAt, err
+}

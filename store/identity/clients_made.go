@@ -45,7 +45,7 @@ func tellOwners(tx *db.Tx, c *core.Client) error {
 		}
 	}
 	for _, email := range owners {
-		n, until, err := Tally(tx, "clients "+c.TenantID+" "+email.Key(), clientPeriod, c.CreatedAt)
+		n, until, err := tx.Tally("clients "+c.TenantID+" "+email.Key(), clientPeriod, c.CreatedAt)
 		if err != nil {
 			return err
 		}

@@ -45,11 +45,11 @@ func (s *Store) AskEmailChange(ctx context.Context, userID string, epoch int64, 
 		if u.Email.Key() == email.Key() {
 			return core.Invalidf("email", "This is your address already.")
 		}
-		mine, _, err := Tally(tx, "change "+u.Email.Key(), changePeriod, now)
+		mine, _, err := tx.Tally("change "+u.Email.Key(), changePeriod, now)
 		if err != nil {
 			return err
 		}
-		its, _, err := Tally(tx, "change-to "+email.Key(), changePeriod, now)
+		its, _, err := tx.Tally("change-to "+email.Key(), changePeriod, now)
 		if err != nil {
 			return err
 		}

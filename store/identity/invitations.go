@@ -47,7 +47,7 @@ func (s *Store) AddInvitation(ctx context.Context, in core.InvitationInput, toke
 		for key, most := range map[string]int{
 			"invitations " + i.TenantID: invitationsPer, "invited " + i.Email.Key(): invitationsPerMail,
 		} {
-			n, until, err := Tally(tx, key, invitationPeriod, now)
+			n, until, err := tx.Tally(key, invitationPeriod, now)
 			if err != nil {
 				return err
 			}

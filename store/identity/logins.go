@@ -68,7 +68,7 @@ func (s *Store) TryLogin(ctx context.Context, email core.Email, host string, dev
 			""+roleCounts, ""); err != nil {
 			return err // asked in vain, for the same work
 		}
-		n, until, err := Tally(tx, t.Key, loginPeriod, now)
+		n, until, err := tx.Tally(t.Key, loginPeriod, now)
 		t.Blocked, t.Until = n > loginFailures, until
 		return err
 	})

@@ -167,7 +167,7 @@ func (s *Store) TryPasskey(ctx context.Context, credential []byte, remote string
 ) {
 	t.Key = "passkey " + remote
 	err = s.Update(ctx, func(tx *db.Tx) error {
-		n, until, err := Tally(tx, t.Key, passkeyPeriod, now)
+		n, until, err := tx.Tally(t.Key, passkeyPeriod, now)
 		t.Blocked, t.Until = n > passkeyFailures, until
 		if err != nil {
 			return err

@@ -84,14 +84,14 @@ func (s *Store) Register(ctx context.Context, r Registration, now core.Instant) 
 // that has used its own share up does not use up that of all.
 func addRegisterMails(tx *db.Tx, r Registration, now core.Instant) (bool, error) {
 	key := "register " + r.User.Email.Key()
-	its, _, err := Tally(tx, key+" "+r.Origin, registerPeriod, now)
+	its, _, err := tx.Tally(key+" "+r.Origin, registerPeriod, now)
 	if err != nil {
 		return false, err
 	}
 	if its > registerMails {
 		return false, nil
 	}
-	all, _, err := Tally(tx, key, registerPeriod, now)
+	all, _, err := tx.Tally(key, registerPeriod, now)
 	return all <= registerMailsIn, err
 }
 
@@ -245,7 +245,7 @@ func (s *Store) VerifyEmail(ctx context.Context, hash []byte, email core.Email, 
 // that has not had three in this hour. Its only error is core.ErrStorage.
 func (s *Store) ForgotPassword(ctx context.Context, email core.Email, token UserToken, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
-		n, _, err := Tally(tx, "forgot "+email.Key(), forgotPeriod, now)
+		n, _, err := tx.Tally("forgot "+email.Key(), forgotPeriod, now)
 		if err != nil {
 			return err
 		}
@@ -337,7 +337,7 @@ func (s *Store) VerifyAgain(ctx context.Context, userID string, token UserToken,
 		if err := tx.Get(&u, "SELECT "+UserColumns+" FROM user WHERE id = ?", userID); err != nil {
 			return err
 		}
-		n, _, err := Tally(tx, "verify "+u.Email.Key(), registerPeriod, now)
+		n, _, err := tx.Tally("verify "+u.Email.Key(), registerPeriod, now)
 		if err != nil || u.EmailVerified || u.Disabled() || n > verifyPerPeriod {
 			return err
 		}

@@ -161,7 +161,7 @@ func (s *Store) TryFactor(ctx context.Context, userID string, now core.Instant) 
 			userID); err != nil {
 			return err
 		}
-		n, until, err := Tally(tx, factorKey(userID), factorPeriod, now)
+		n, until, err := tx.Tally(factorKey(userID), factorPeriod, now)
 		t = FactorAttempt{LastStep: row.LastStep, Blocked: n > factorFailures, Until: until}
 		return err
 	})

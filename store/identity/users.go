@@ -3,7 +3,6 @@ package identity
 import (
 	"context"
 	"errors"
-	"time"
 
 	"newsletterd/core"
 	"newsletterd/store/db"
@@ -425,17 +424,4 @@ func endSessions(tx *db.Tx, userID string, now core.Instant) error {
 	}
 	_, err := tx.Exec("UPDATE family SET revoked_at = ? WHERE user_id = ? AND revoked_at = 0", int64(now), userID)
 	return err
-}
-
-// Tally counts one more of key in a window that begins with its first, and returns the count and the window's end.
-func Tally(tx *db.Tx, key string, window time.Duration, now core.Instant) (n int, until core.Instant, err error) {
-	var row struct {
-		Count     int          `db:"count"`
-		ExpiresAt core.Instant `db:"expires_at"`
-	}
-	err = tx.Get(&row, `INSERT INTO throttle (key, count, expires_at) VALUES (?1, 1, ?2) ON CONFLICT (key) DO UPDATE SET
-		count = CASE WHEN expires_at <= ?3 THEN 1 ELSE count + 1 END,
-		expires_at = CASE WHEN expires_at <= ?3 THEN ?2 ELSE min(expires_at, ?2) END
-		RETURNING count, expires_at`, key, int64(now.Add(window)), int64(now))
-	return row.Count, row.ExpiresAt, err
 }

@@ -2,7 +2,7 @@
 //
 //	store.go                                   New
 //	tenants.go tenanthost.go tenantlists.go    tenants, their hosts, and pages of records by tenant
-//	lists.go listwithtenant.go slugs.go        lists
+//	lists.go listwithtenant.go slugs.go fedlists.go addresses.go   lists, who feeds them, and an address on each
 //	counts.go                                  how many subscribers a list has, day by day
 //	templates.go themes.go                     what campaigns look like
 //	relays.go paces.go                         how emails leave
@@ -11,5 +11,6 @@
 //	outbox.go seen.go webhook_clients.go       events to and from the send service
 //	endpoints.go endpointqueue.go              webhook endpoints, and what waits for each
 //	gathered.go                                what operations change of counts and queues, written once
+//	auditnames.go                              what the records of the audit trail are called
 //	erased.go                                  erased addresses, known by their hash
 package tenants

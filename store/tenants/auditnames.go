@@ -1,11 +1,10 @@
-package store
+package tenants
 
 import (
 	"context"
 	"strings"
 
 	"newsletterd/core"
-	"newsletterd/store/tenants"
 )
 
 // auditNouns are where the names of the records of the audit trail stand, by the noun of an action: a statement that
@@ -16,8 +15,8 @@ var auditNouns = map[string]string{
 		"r.campaign_id"),
 	"dkim":             namesOf("dkim_key", "r.domain || ' (' || r.selector || ')'", "''"),
 	"domain":           namesOf("sender_domain", "r.domain", "''"),
-	"user":             namesOf("user", tenants.UserName, "''"),
-	"role":             namesOf("user", tenants.UserName, "''"),
+	"user":             namesOf("user", UserName, "''"),
+	"role":             namesOf("user", UserName, "''"),
 	"list":             withDeleted("list"),
 	"template":         namesOf("template", "r.name", "''"),
 	"theme":            namesOf("theme", "r.name", "''"),

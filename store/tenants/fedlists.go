@@ -1,0 +1,44 @@
+package tenants
+
+import (
+	"context"
+	"errors"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+)
+
+// ErrForeignFed refuses to copy the member's side of a list over what another member service keeps there.
+var ErrForeignFed = core.Conflictf("conflict",
+	"Another webhook client feeds this list; its subscribers are not this service's to copy.")
+
+// FedBy names the webhook client, other than the daemon's own, that feeds a list; empty: none does. Its only error is
+// core.ErrStorage.
+func (s *Store) FedBy(ctx context.Context, listID string) (clientID string, err error) {
+	err = s.Get(ctx, &clientID, "SELECT coalesce(max(client_id), '') FROM fed_list WHERE list_id = ?", listID)
+	return clientID, err
+}
+
+// Feeds remembers that a client other than the daemon's own speaks for a list.
+func Feeds(tx *db.Tx, clientID, listID string, now core.Instant) error {
+	if clientID == core.LoopClientID {
+		return nil
+	}
+	_, err := tx.Exec(`INSERT INTO fed_list (list_id, client_id, since) VALUES (?1, ?2, ?3)
+		ON CONFLICT DO UPDATE SET client_id = ?2, since = ?3 WHERE client_id <> ?2`, listID, clientID, int64(now))
+	return err
+}
+
+// MayRemove reports whether a client's full sync, begun at startedAt, may end those whom it does not name: not where
+// another client feeds the list, or did when the sync began.
+func MayRemove(tx *db.Tx, clientID, listID string, startedAt core.Instant) (bool, error) {
+	var fed struct {
+		ClientID string       `db:"client_id"`
+		Since    core.Instant `db:"since"`
+	}
+	err := tx.Get(&fed, "SELECT client_id, since FROM fed_list WHERE list_id = ?", listID)
+	if errors.Is(err, core.ErrNotFound) {
+		return clientID == core.LoopClientID, nil
+	}
+	return fed.ClientID == clientID && fed.Since < startedAt, err
+}
