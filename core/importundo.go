@@ -77,6 +77,8 @@ func (o UndoOutcome) Revives(s *Subscription) bool {
 // which had ended it, was taken back.
 func (s *Subscription) ImportUndone(at Instant, asked, resumed bool) UndoOutcome {
 	switch {
+	case s.Status == SubscriptionPending && s.Proof == ProofLeft && s.CreatedAt == at && s.Generation == 1:
+		return UndoLeft // another file has marked whom this one has brought
 	case s.Status == SubscriptionPending && s.Proof == ProofLeft:
 		return UndoUnmarks
 	case s.Status == SubscriptionUnsubscribed && s.ChangedAt == at && s.Generation == 1 &&

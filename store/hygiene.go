@@ -157,9 +157,10 @@ func (q *silence) step(r db.Querier, after string) (silent []silentReader, looke
 	return silent, int64(len(all)), next, nil
 }
 
-// Of those who have never confirmed: who may be asked once more. Who has left and was entered again is none of them.
+// Of those who have never confirmed: who may be asked once more. Who has left and was entered again, or of
+// whom a file says so, is none of them.
 const mayAskPending = ` FROM subscription AS s INDEXED BY subscription_waiting WHERE s.list_id = ?1 AND
-	s.status = 'pending' AND s.generation = 1 AND s.changed_at <= ?2 AND s.asked_at = 0`
+	s.status = 'pending' AND s.generation = 1 AND s.means <> 'left' AND s.changed_at <= ?2 AND s.asked_at = 0`
 
 // ListHygiene says how many on a list are not reached, or were silent for some months. Of a long list it looks at a
 // part, and says at how many: ids are as good as random, so the others fare alike. It returns core.ErrListNotFound.

@@ -51,8 +51,13 @@ func (s *Store) DeleteTenant(ctx context.Context, id, actor string, now core.Ins
 				return err
 			}
 		}
-		if _, err := tx.Exec("DELETE FROM sender_domain WHERE tenant_id = ?", id); err != nil {
-			return err
+		for _, query := range []string{
+			"DELETE FROM sender_domain WHERE tenant_id = ?",
+			"DELETE FROM webhook_endpoint WHERE tenant_id = ?", // no address goes out any more
+		} {
+			if _, err := tx.Exec(query, id); err != nil {
+				return err
+			}
 		}
 		if err := cancelJobsOf(tx, "", id, now); err != nil {
 			return err
@@ -60,6 +65,7 @@ func (s *Store) DeleteTenant(ctx context.Context, id, actor string, now core.Ins
 		tx.Departs()
 		tx.Kick(db.TopicRecords)
 		tx.Kick(db.TopicIdentity)
+		tx.Kick(db.TopicEndpoints)
 		tx.Kick(db.TopicJobs)
 		return tx.Audit(now, actor, "tenant.delete", id, id)
 	})
