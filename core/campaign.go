@@ -181,6 +181,15 @@ func NewCampaign(tenantID string, f *CampaignFields, by string, now Instant) Cam
 	}
 }
 
+// AlsoWrittenBy counts others as writers: who copies or restores a text has not written it alone.
+func (c *Campaign) AlsoWrittenBy(others ...string) {
+	for _, by := range others {
+		if by != "" && !slices.Contains(c.Writers, by) {
+			c.Writers = append(slices.Clone(c.Writers), by)
+		}
+	}
+}
+
 // CampaignOfJob makes the campaign of a job that was asked for without one: it is approved by whom the job is made by.
 func CampaignOfJob(j *SendJob, c *CampaignCopy) Campaign {
 	return Campaign{

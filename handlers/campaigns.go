@@ -486,6 +486,7 @@ func (a campaigns) duplicate(c *web.Call, _ string) (campaign, error) {
 	}
 	made := core.NewCampaign(of.TenantID, &f, actor(c), c.Now)
 	made.InArchive = of.InArchive
+	made.AlsoWrittenBy(of.Writers...)
 	made, err = a.store.AddCampaign(c, made, &f)
 	return a.reply(c, &made, err)
 }

@@ -481,3 +481,29 @@ func TestWhoKeepsAProgramIsAWriter(t *testing.T) {
 		}
 	}
 }
+
+// Restoring a version keeps the person who saved it a writer.
+func TestRestoringAVersionKeepsItsWriter(t *testing.T) {
+	a := newApprovals(t)
+	c := a.NewCampaign(a.list)
+	save := func(by, subject string) {
+		t.Helper()
+		a.Now += 1000
+		got, err := a.EditCampaign(t.Context(), store.CampaignEdit{ID: c.ID, Actor: by, Now: a.Now},
+			func(f *core.CampaignFields) error { f.Subject = subject; return nil })
+		a.Must(err)
+		c = got
+	}
+	save("user:eve", "Eve's words")
+	eves := c.Version
+	save("user:ann", "Ann's words")
+	d := a.draft(&c)
+	if _, err := a.approve(&d, d.Digest, "user:bo"); err != nil {
+		t.Fatal(err)
+	}
+	a.Now += 1000
+	back, err := a.RestoreVersion(t.Context(), store.CampaignEdit{ID: c.ID, Actor: "user:ann", Now: a.Now}, eves)
+	if a.Must(err); !slices.Contains(back.Writers, "user:eve") || !slices.Contains(back.Writers, "user:ann") {
+		t.Errorf("the writers are %v", back.Writers)
+	}
+}

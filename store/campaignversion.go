@@ -85,7 +85,7 @@ func keepVersion(tx *db.Tx, c *core.Campaign, v *core.CampaignVersion, fields st
 // more; the other errors are EditCampaign's.
 func (s *Store) RestoreVersion(ctx context.Context, e CampaignEdit, version int64) (core.Campaign, error) {
 	return s.changeCampaign(ctx, e, "campaign.restore", func(tx *db.Tx, c *core.Campaign) (bool, error) {
-		_, f, err := campaignFields(tx, c, version)
+		v, f, err := campaignFields(tx, c, version)
 		if err == nil {
 			err = c.Editable()
 		}
@@ -98,10 +98,12 @@ func (s *Store) RestoreVersion(ctx context.Context, e CampaignEdit, version int6
 		if err := closeVersion(tx, c.No, c.Version); err != nil {
 			return false, err
 		}
-		return editCampaign(tx, c, e, func(now *core.CampaignFields) error {
+		changed, err := editCampaign(tx, c, e, func(now *core.CampaignFields) error {
 			*now = f
 			return nil
 		})
+		c.AlsoWrittenBy(v.SavedBy)
+		return changed, err
 	})
 }
 
