@@ -15,6 +15,7 @@ import (
 	"newsletterd/handlers/web"
 	"newsletterd/mail"
 	"newsletterd/store"
+	"newsletterd/store/campaigns"
 )
 
 // archive serves the public archives of lists: what was sent, for everyone. Nothing in it depends on who asks.
@@ -364,8 +365,8 @@ func outOfFrame(page []byte) []byte {
 }
 
 // headOf returns what archives say of a mail.
-func headOf(bulk *mail.Bulk, now core.Instant) (store.IssueHead, error) {
+func headOf(bulk *mail.Bulk, now core.Instant) (campaigns.IssueHead, error) {
 	subject, preheader, err := bulk.Head(&mail.Recipient{Preferences: "{}", Date: now.Time()})
 	tidy := func(s string) string { return strings.Join(strings.Fields(s), " ") }
-	return store.IssueHead{Title: tidy(subject), Summary: tidy(preheader)}, err
+	return campaigns.IssueHead{Title: tidy(subject), Summary: tidy(preheader)}, err
 }

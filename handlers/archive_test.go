@@ -16,7 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
 	"newsletterd/store/storetest"
 )
 
@@ -31,7 +31,7 @@ func init() {
 			f.Content.Kind, f.Content.Source = core.ContentHTML, argOr(args, "source", "<p>Hello</p>")
 		})
 		if shown := args["archive"]; shown != "" {
-			_, err := e.store.EditCampaign(e.t.Context(), store.CampaignEdit{
+			_, err := e.store.EditCampaign(e.t.Context(), campaigns.CampaignEdit{
 				ID: j.CampaignID, Actor: "test", Now: j.CreatedAt, Archive: new(shown == "true"),
 			}, func(*core.CampaignFields) error { return nil })
 			e.must(err)
@@ -173,8 +173,8 @@ func TestArchivesShowWhatWasSent(t *testing.T) {
 	issue := func(subject string) core.SendJob {
 		return e.campaign(weekly, at, func(f *core.CampaignFields) { f.Subject = subject })
 	}
-	edit := func(j core.SendJob) store.CampaignEdit {
-		return store.CampaignEdit{ID: j.CampaignID, Actor: "test", Now: seed.Now}
+	edit := func(j core.SendJob) campaigns.CampaignEdit {
+		return campaigns.CampaignEdit{ID: j.CampaignID, Actor: "test", Now: seed.Now}
 	}
 	outcome := func(j core.SendJob, state int) {
 		e.must(e.store.FinishRecipients(t.Context(), []core.Outcome{{

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/members"
 )
 
 const browserAccept = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8"
@@ -239,7 +239,7 @@ func TestConfirmLinkUsedAgain(t *testing.T) {
 	}
 	sub, err := e.store.Subscription(t.Context(), e.names["weekly"], "ann@b.example")
 	e.must(err)
-	_, err = e.store.Unsubscribe(t.Context(), store.UnsubscribeRequest{ListID: sub.ListID, SubscriptionID: sub.ID},
+	_, err = e.store.Unsubscribe(t.Context(), members.UnsubscribeRequest{ListID: sub.ListID, SubscriptionID: sub.ID},
 		core.At(time.Now()))
 	e.must(err)
 	const left = "ann@b.example has been unsubscribed from weekly since"

@@ -13,10 +13,11 @@ import (
 	"newsletterd/handlers/web"
 	"newsletterd/mail"
 	"newsletterd/store"
+	"newsletterd/store/campaigns"
 )
 
 // campaigns serves /api/campaigns.
-type campaigns struct {
+type campaignsAPI struct {
 	store  *store.Store
 	sealer *auth.Sealer // of the links in previews and tests
 	checks *Checks
@@ -314,38 +315,38 @@ func jsonKeys[T any]() (keys []string) {
 
 type foundCampaign struct{}
 
-func (h *Handler) campaigns() campaigns {
-	return campaigns{h.options.Store, h.sealer, h.options.Checks}
+func (h *Handler) campaigns() campaignsAPI {
+	return campaignsAPI{h.options.Store, h.sealer, h.options.Checks}
 }
 
 // one makes an endpoint of one campaign, moving one that changes it, and seen one whose caller must say which state of
 // it they have looked at.
-func (a campaigns) one(e web.Endpoint) web.Endpoint {
+func (a campaignsAPI) one(e web.Endpoint) web.Endpoint {
 	return e.Find(a.find).Missing(core.ErrCampaignNotFound)
 }
 
-func (a campaigns) moving(e web.Endpoint) web.Endpoint {
+func (a campaignsAPI) moving(e web.Endpoint) web.Endpoint {
 	return a.one(e).Fails(core.Conflict, core.PreconditionFailed)
 }
 
-func (a campaigns) seen(e web.Endpoint) web.Endpoint {
+func (a campaignsAPI) seen(e web.Endpoint) web.Endpoint {
 	return a.moving(e).Fails(core.PreconditionRequired)
 }
 
 // find is the 404 of a campaign that isn't the caller's to see.
-func (a campaigns) find(c *web.Call) error {
+func (a campaignsAPI) find(c *web.Call) error {
 	found, err := a.store.Campaign(c, c.ID())
 	c.Keep(foundCampaign{}, &found)
 	return ownRecord(c, found.TenantID, core.ActionFiguresRead, err, core.ErrCampaignNotFound)
 }
 
 // found is the campaign of the path, as find has read it.
-func (a campaigns) found(c *web.Call) *core.Campaign {
+func (a campaignsAPI) found(c *web.Call) *core.Campaign {
 	return c.Value(foundCampaign{}).(*core.Campaign)
 }
 
 // reply is the answer about a campaign.
-func (a campaigns) reply(c *web.Call, of *core.Campaign, err error) (campaign, error) {
+func (a campaignsAPI) reply(c *web.Call, of *core.Campaign, err error) (campaign, error) {
 	if err != nil {
 		return campaign{}, a.named(c, err)
 	}
@@ -377,18 +378,18 @@ type campaignFilter struct {
 
 func (in *campaignFilter) CheckInput() error { return checkQuery(in.Text) }
 
-func (a campaigns) list(c *web.Call, in campaignFilter, page core.Page) ([]core.CampaignView, error) {
+func (a campaignsAPI) list(c *web.Call, in campaignFilter, page core.Page) ([]core.CampaignView, error) {
 	tenants, all, err := tenantsFor(c, tenantFilter{in.TenantID})
 	if err != nil {
 		return nil, err
 	}
-	found, err := a.store.Campaigns(c, store.CampaignFilter{
+	found, err := a.store.Campaigns(c, campaigns.CampaignFilter{
 		Tenants: tenants, All: all, State: in.State, ListID: in.ListID, Text: in.Text,
 	}, page)
 	return rowsOf(found, (*core.Campaign).View), err
 }
 
-func (a campaigns) create(c *web.Call, in newCampaign) (campaign, error) {
+func (a campaignsAPI) create(c *web.Call, in newCampaign) (campaign, error) {
 	f := core.CampaignFields{Tracking: core.TrackingOff, Content: core.CampaignContent{Kind: core.ContentMarkdown}}
 	if err := in.change(&f); err != nil {
 		return campaign{}, err
@@ -413,7 +414,7 @@ func (a campaigns) create(c *web.Call, in newCampaign) (campaign, error) {
 }
 
 // tenantOf returns the tenant of a new campaign: the one named, that of its list, or the only one of the caller.
-func (a campaigns) tenantOf(c *web.Call, named string, lists []string) (string, error) {
+func (a campaignsAPI) tenantOf(c *web.Call, named string, lists []string) (string, error) {
 	if named == "" && len(lists) > 0 {
 		l, err := a.store.List(c, lists[0])
 		switch {
@@ -428,9 +429,11 @@ func (a campaigns) tenantOf(c *web.Call, named string, lists []string) (string, 
 	return oneTenant(c, named)
 }
 
-func (a campaigns) show(c *web.Call, _ string) (campaign, error) { return a.reply(c, a.found(c), nil) }
+func (a campaignsAPI) show(c *web.Call, _ string) (campaign, error) {
+	return a.reply(c, a.found(c), nil)
+}
 
-func (a campaigns) update(c *web.Call, in changedCampaign) (campaign, error) {
+func (a campaignsAPI) update(c *web.Call, in changedCampaign) (campaign, error) {
 	e, err := a.edit(c, in.IfMatch, true)
 	if err == nil {
 		err = a.setArchive(c, &e, in.Archive)
@@ -443,7 +446,7 @@ func (a campaigns) update(c *web.Call, in changedCampaign) (campaign, error) {
 }
 
 // setArchive makes an edit show a campaign in archives, or hide it.
-func (a campaigns) setArchive(c *web.Call, e *store.CampaignEdit, shown *bool) (err error) {
+func (a campaignsAPI) setArchive(c *web.Call, e *campaigns.CampaignEdit, shown *bool) (err error) {
 	of := a.found(c)
 	e.Archive = shown
 	if shown == nil || !*shown || of.JobNo == 0 {
@@ -469,7 +472,7 @@ type ifMatch struct {
 	IfMatch *string `header:"If-Match"`
 }
 
-func (a campaigns) remove(c *web.Call, in ifMatch) (web.None, error) {
+func (a campaignsAPI) remove(c *web.Call, in ifMatch) (web.None, error) {
 	e, err := a.edit(c, in.IfMatch, false)
 	if err != nil {
 		return web.None{}, err
@@ -478,7 +481,7 @@ func (a campaigns) remove(c *web.Call, in ifMatch) (web.None, error) {
 }
 
 // duplicate makes a draft of what the version says that is written on.
-func (a campaigns) duplicate(c *web.Call, _ string) (campaign, error) {
+func (a campaignsAPI) duplicate(c *web.Call, _ string) (campaign, error) {
 	of := a.found(c)
 	_, f, err := a.store.CampaignVersion(c, of, 0)
 	if err != nil {

@@ -12,12 +12,12 @@ import (
 	"newsletterd/handlers/web"
 	"newsletterd/mail"
 	"newsletterd/mail/markup"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
 )
 
 // Look is what there is to be said about a version of a campaign without asking anyone else.
 type Look struct {
-	Draft    store.Draft
+	Draft    campaigns.Draft
 	Bulk     *mail.Bulk // nil: it doesn't compile
 	Fault    error      // why it doesn't
 	Findings []core.CampaignFinding
@@ -212,7 +212,7 @@ func hintOf(code string) string {
 }
 
 // compileFinding is the error of a compiler, with the line that it names.
-func compileFinding(d *store.Draft, e *core.Error) core.CampaignFinding {
+func compileFinding(d *campaigns.Draft, e *core.Error) core.CampaignFinding {
 	f := core.FindingOf(e)
 	switch {
 	case e.Field == "body_html", e.Field == "body_text" && d.Fields.Content.Kind == core.ContentText:
@@ -341,7 +341,7 @@ func holdsText(v any, text string) bool {
 
 // Ready compiles a version that is to be approved or sent. It refuses one in which the look finds an error: Invalid,
 // with these findings.
-func (d Drafts) Ready(ctx context.Context, c *core.Campaign, version int64, now core.Instant) (draft store.Draft,
+func (d Drafts) Ready(ctx context.Context, c *core.Campaign, version int64, now core.Instant) (draft campaigns.Draft,
 	warnings []string, err error,
 ) {
 	l, err := d.Look(ctx, c, version, now)
@@ -397,7 +397,7 @@ type draftCheck struct {
 }
 
 // check looks for what is wrong with a campaign, or probably not meant.
-func (a campaigns) check(c *web.Call, in draftCheck) (Checked, error) {
+func (a campaignsAPI) check(c *web.Call, in draftCheck) (Checked, error) {
 	if in.Links {
 		if err := a.checks.mayAsk(c, a.found(c).TenantID); err != nil {
 			return Checked{}, err

@@ -16,7 +16,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/netguard"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
 	"newsletterd/store/storetest"
 )
 
@@ -67,7 +67,7 @@ func TestCheckOfAttachments(t *testing.T) {
 		t.Error("1 MiB:", got)
 	}
 	more := s.NewMedia("more.png", []string{"5"})
-	_, err := e.store.EditCampaign(t.Context(), store.CampaignEdit{ID: large.ID, Actor: "test", Now: s.Time()},
+	_, err := e.store.EditCampaign(t.Context(), campaigns.CampaignEdit{ID: large.ID, Actor: "test", Now: s.Time()},
 		func(f *core.CampaignFields) error { f.Attachments = append(f.Attachments, more.ID); return nil })
 	s.Must(err)
 	large, err = e.store.Campaign(t.Context(), large.ID)
@@ -218,7 +218,7 @@ func TestRecordsOfSenders(t *testing.T) {
 			var codes []string
 			for _, at := range []core.Instant{1, 2} {
 				codes = nil
-				found, err := d.senderFindings(t.Context(), &store.Draft{}, at)
+				found, err := d.senderFindings(t.Context(), &campaigns.Draft{}, at)
 				s.Must(err)
 				for _, f := range found {
 					codes = append(codes, f.Code)

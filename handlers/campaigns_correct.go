@@ -7,6 +7,7 @@ import (
 	"newsletterd/handlers/web"
 	"newsletterd/mail"
 	"newsletterd/store"
+	"newsletterd/store/campaigns"
 )
 
 // correctionRoutes are what pages show instead of what was sent.
@@ -50,7 +51,7 @@ func mendedSpec(ctx context.Context, s *store.Store, mended *core.Mended, j *cor
 	return spec, content, nil
 }
 
-func (a campaigns) correction(c *web.Call, _ string) (core.Correction, error) {
+func (a campaignsAPI) correction(c *web.Call, _ string) (core.Correction, error) {
 	return a.store.Correction(c, a.found(c))
 }
 
@@ -81,7 +82,7 @@ func (in *correctionInput) change(f *core.CampaignFields) error {
 }
 
 // correct makes pages show something else than what was sent.
-func (a campaigns) correct(c *web.Call, in correctionInput) (core.Correction, error) {
+func (a campaignsAPI) correct(c *web.Call, in correctionInput) (core.Correction, error) {
 	r, err := a.drafts(c).Correction(c, a.found(c), in.change, actor(c), c.Now)
 	if err != nil {
 		return core.Correction{}, err
@@ -90,7 +91,7 @@ func (a campaigns) correct(c *web.Call, in correctionInput) (core.Correction, er
 }
 
 // takeBack makes pages show what was sent.
-func (a campaigns) takeBack(c *web.Call, _ struct{}) (web.None, error) {
+func (a campaignsAPI) takeBack(c *web.Call, _ struct{}) (web.None, error) {
 	same := func(*core.CampaignFields) error { return nil }
 	r, err := a.drafts(c).Correction(c, a.found(c), same, actor(c), c.Now)
 	if err != nil {
@@ -104,13 +105,13 @@ func (a campaigns) takeBack(c *web.Call, _ struct{}) (web.None, error) {
 // Correction compiles what pages are to show of a campaign instead of what was sent, which a change makes of it.
 func (d Drafts) Correction(ctx context.Context, c *core.Campaign, change func(*core.CampaignFields) error, by string,
 	now core.Instant,
-) (r store.CampaignCorrection, err error) {
+) (r campaigns.CampaignCorrection, err error) {
 	l, err := d.corrected(ctx, c, change, now)
 	if err == nil {
 		err = l.Fault
 	}
 	f := &l.Draft.Fields
-	r.CampaignEdit = store.CampaignEdit{ID: c.ID, Actor: by, Now: now}
+	r.CampaignEdit = campaigns.CampaignEdit{ID: c.ID, Actor: by, Now: now}
 	r.Correction = core.Correction{Subject: f.Subject, Source: f.Content.Source, Text: f.Content.Text}
 	r.Copy, r.Head = &l.Draft.Content.Copy, l.Draft.Head
 	return r, err

@@ -19,7 +19,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/handlers/web"
 	"newsletterd/mail"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
 )
 
 // Checks is what campaigns are checked with in addition to what is written. It is safe for concurrent use.
@@ -120,7 +120,7 @@ func (d Drafts) DeadLink(ctx context.Context, j *core.SendJob) (string, error) {
 	in := mail.Inspection{Recipient: &r, Written: true, Place: func(string) core.FindingPlace {
 		return core.FindingPlace{}
 	}}
-	l := Look{Draft: store.Draft{Content: content}}
+	l := Look{Draft: campaigns.Draft{Content: content}}
 	if _, l.addresses, err = bulk.Inspect(&in); err != nil {
 		return "", err
 	}

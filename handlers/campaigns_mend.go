@@ -41,17 +41,17 @@ func (h *Handler) campaignLinkRoutes(t *web.Table) {
 }
 
 // hours are the openings and clicks of a campaign by time.
-func (a campaigns) hours(c *web.Call, _ string) ([]core.EngagedHour, error) {
+func (a campaignsAPI) hours(c *web.Call, _ string) ([]core.EngagedHour, error) {
 	return a.store.CampaignHours(c, a.found(c).ID)
 }
 
 // bounces are the mails of a campaign that were refused or came back, by class and domain.
-func (a campaigns) bounces(c *web.Call, _ string) (core.Bounces, error) {
+func (a campaignsAPI) bounces(c *web.Call, _ string) (core.Bounces, error) {
 	return a.store.CampaignBounces(c, a.found(c).ID)
 }
 
 // links are the tracked links of a campaign, the most followed first.
-func (a campaigns) links(c *web.Call, _ string) ([]core.Link, error) {
+func (a campaignsAPI) links(c *web.Call, _ string) ([]core.Link, error) {
 	links, err := a.store.CampaignLinks(c, a.found(c).ID)
 	if links == nil {
 		links = []core.Link{}
@@ -79,7 +79,7 @@ type mendedLink struct {
 }
 
 // mend lets a link of the mails that are out lead elsewhere.
-func (a campaigns) mend(c *web.Call, in linkMending) (out mendedLink, err error) {
+func (a campaignsAPI) mend(c *web.Call, in linkMending) (out mendedLink, err error) {
 	of := a.found(c)
 	no, err := strconv.ParseInt(in.No, 10, 64)
 	if err != nil {
@@ -125,7 +125,7 @@ type proposedLink struct {
 }
 
 // propose asks those who may mend a link to let it lead elsewhere.
-func (a campaigns) propose(c *web.Call, in proposedTarget) (out proposedLink, err error) {
+func (a campaignsAPI) propose(c *web.Call, in proposedTarget) (out proposedLink, err error) {
 	no, err := strconv.ParseInt(in.No, 10, 64)
 	if err != nil {
 		return out, core.ErrLinkNotFound
@@ -150,7 +150,7 @@ type linkOfPath struct {
 }
 
 // dropProposal forgets where a link should lead.
-func (a campaigns) dropProposal(c *web.Call, in linkOfPath) (out web.None, err error) {
+func (a campaignsAPI) dropProposal(c *web.Call, in linkOfPath) (out web.None, err error) {
 	no, err := strconv.ParseInt(in.No, 10, 64)
 	if err != nil {
 		return out, core.ErrProposalNotFound

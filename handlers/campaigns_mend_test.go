@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
 	"newsletterd/store/storetest"
 )
 
@@ -16,9 +16,9 @@ func TestMendedLinks(t *testing.T) {
 	e := archived(t)
 	e.step(`sent-issue issue list=weekly email=ann@example.org html="<a href='https://shop.example/?a=1&amp;b=2'>a</a><a ` +
 		`data-no-track href='https://shop.example/?a=1&amp;b=2'>b</a><a href='https://shop.example/'>c</a>"`)
-	_, err := e.store.EditCampaign(t.Context(), store.CampaignEdit{
+	_, err := e.store.EditCampaign(t.Context(), campaigns.CampaignEdit{
 		ID: e.value("issue.campaign"), Actor: "test", Now: core.At(time.Now()), Archive: new(true),
-		Head: store.IssueHead{Title: "News"},
+		Head: campaigns.IssueHead{Title: "News"},
 	}, func(*core.CampaignFields) error { return nil })
 	e.must(err)
 	const was, is = "href='https://shop.example/?a=1&amp;b=2'", "href='https://shop.example/?c=3&amp;d=4'"
@@ -29,7 +29,7 @@ func TestMendedLinks(t *testing.T) {
 		}
 	}
 	_, _, before := e.page("/a/weekly/feed.xml")
-	mend := store.CampaignEdit{ID: e.value("issue.campaign"), Actor: "test", Now: core.At(time.Now())}
+	mend := campaigns.CampaignEdit{ID: e.value("issue.campaign"), Actor: "test", Now: core.At(time.Now())}
 	_, err = e.store.MendLink(t.Context(), mend, 1, "https://shop.example/?c=3&d=4", false)
 	e.must(err)
 	for name, path := range pages {
@@ -50,8 +50,8 @@ func TestCorrections(t *testing.T) {
 	e.step("user ann tenant_admin=acme")
 	e.step(`sent-issue issue list=weekly email=ann@example.org html="<p>Bulbs at 5 euros, {{ preferences.first_name }}</p>"`)
 	id := e.value("issue.campaign")
-	_, err := e.store.EditCampaign(t.Context(), store.CampaignEdit{
-		ID: id, Actor: "test", Now: core.At(time.Now()), Archive: new(true), Head: store.IssueHead{Title: "News"},
+	_, err := e.store.EditCampaign(t.Context(), campaigns.CampaignEdit{
+		ID: id, Actor: "test", Now: core.At(time.Now()), Archive: new(true), Head: campaigns.IssueHead{Title: "News"},
 	}, func(*core.CampaignFields) error { return nil })
 	e.must(err)
 	pages := []string{"/v/" + e.value("issue.view"), "/a/weekly/news/mail", "/a/weekly/feed.xml"}

@@ -13,6 +13,7 @@ import (
 	"newsletterd/handlers/web"
 	"newsletterd/mail"
 	"newsletterd/store"
+	"newsletterd/store/campaigns"
 )
 
 // Drafts tries campaigns before they are sent. The API and the command line share it.
@@ -61,7 +62,7 @@ func (h *Handler) campaignSendRoutes(t *web.Table) {
 }
 
 // Complete compiles a version that is to be tried, and refuses one in which something is missing.
-func (d Drafts) Complete(ctx context.Context, c *core.Campaign, version int64, now core.Instant) (draft store.Draft,
+func (d Drafts) Complete(ctx context.Context, c *core.Campaign, version int64, now core.Instant) (draft campaigns.Draft,
 	warnings []string, err error,
 ) {
 	l, err := d.Look(ctx, c, version, now)
@@ -99,14 +100,14 @@ func (d Drafts) Recipient(ctx context.Context, l *Look, to core.Email, now core.
 
 // View returns the address at which a draft can be looked at without signing in, for auth.DraftTTL. It shows what the
 // digest of the draft names and nothing else, so that an approver sees what that digest approves.
-func (d Drafts) View(draft *store.Draft, to core.Email, now core.Instant) string {
+func (d Drafts) View(draft *campaigns.Draft, to core.Email, now core.Instant) string {
 	return draft.Content.Tenant.Origin(d.Origin) + "/v/" + d.Sealer.SealDraft(auth.DraftToken{
 		CampaignID: draft.Campaign.ID, Version: draft.Version.Version, Email: to, IssuedAt: now,
 		Seen: draft.Digest,
 	})
 }
 
-func (a campaigns) drafts(c *web.Call) Drafts {
+func (a campaignsAPI) drafts(c *web.Call) Drafts {
 	return Drafts{Store: a.store, Sealer: a.sealer, Origin: c.PublicURL(), Checks: a.checks}
 }
 
@@ -137,7 +138,7 @@ type previewedDraft struct {
 }
 
 // preview renders a campaign's mail. Another person's look ends the version: the writer's next save begins another one.
-func (a campaigns) preview(c *web.Call, in draftPreview) (out previewedDraft, err error) {
+func (a campaignsAPI) preview(c *web.Call, in draftPreview) (out previewedDraft, err error) {
 	if in.Email != "" && !c.Caller.May(core.ActionPeopleRead, c.Tenant) {
 		return out, core.Lacking(core.ActionPeopleRead)
 	}
@@ -199,7 +200,7 @@ type queuedTests struct {
 const maxTests = 20
 
 // test sends to the test group and the team, where the caller may send tests to no one else.
-func (a campaigns) test(c *web.Call, in draftTest) (out queuedTests, err error) {
+func (a campaignsAPI) test(c *web.Call, in draftTest) (out queuedTests, err error) {
 	var to []core.Email
 	if in.To != nil {
 		if len(*in.To) == 0 || len(*in.To) > maxTests {
@@ -280,14 +281,14 @@ func checkNote(note string) error {
 // maxNote is the most characters of a note to those who review a campaign.
 const maxNote = 2000
 
-func (a campaigns) review(c *web.Call, in draftReview) (campaign, error) {
-	return a.moved(c, in.IfMatch, func(ctx context.Context, e store.CampaignEdit) (core.Campaign, error) {
+func (a campaignsAPI) review(c *web.Call, in draftReview) (campaign, error) {
+	return a.moved(c, in.IfMatch, func(ctx context.Context, e campaigns.CampaignEdit) (core.Campaign, error) {
 		return a.store.AskReview(ctx, e, in.WantedAt, in.Note)
 	})
 }
 
 // approvers says who may approve a campaign but for the caller. Addresses are for those who see the team.
-func (a campaigns) approvers(c *web.Call, _ string) (core.Approvers, error) {
+func (a campaignsAPI) approvers(c *web.Call, _ string) (core.Approvers, error) {
 	of := a.found(c)
 	out, err := a.store.Approvers(c, of, actor(c), c.Now)
 	if !c.Caller.May(core.ActionTeamRead, of.TenantID) {
@@ -306,22 +307,22 @@ type draftRejection struct {
 
 func (in *draftRejection) CheckInput() error { return checkNote(in.Note) }
 
-func (a campaigns) reject(c *web.Call, in draftRejection) (campaign, error) {
-	return a.moved(c, in.IfMatch, func(ctx context.Context, e store.CampaignEdit) (core.Campaign, error) {
+func (a campaignsAPI) reject(c *web.Call, in draftRejection) (campaign, error) {
+	return a.moved(c, in.IfMatch, func(ctx context.Context, e campaigns.CampaignEdit) (core.Campaign, error) {
 		return a.store.RejectCampaign(ctx, e, in.Note)
 	})
 }
 
-func (a campaigns) archive(c *web.Call, in ifMatch) (campaign, error) {
+func (a campaignsAPI) archive(c *web.Call, in ifMatch) (campaign, error) {
 	return a.moved(c, in.IfMatch, a.store.ArchiveCampaign)
 }
 
-func (a campaigns) undo(c *web.Call, in ifMatch) (campaign, error) {
+func (a campaignsAPI) undo(c *web.Call, in ifMatch) (campaign, error) {
 	return a.moved(c, in.IfMatch, a.store.UndoCampaign)
 }
 
 // moved moves a campaign from one state to another.
-func (a campaigns) moved(c *web.Call, ifMatch *string, move func(context.Context, store.CampaignEdit) (core.Campaign,
+func (a campaignsAPI) moved(c *web.Call, ifMatch *string, move func(context.Context, campaigns.CampaignEdit) (core.Campaign,
 	error),
 ) (campaign, error) {
 	e, err := a.edit(c, ifMatch, false)
@@ -338,7 +339,7 @@ type draftApproval struct {
 	ifMatch
 }
 
-func (a campaigns) approve(c *web.Call, in draftApproval) (campaign, error) {
+func (a campaignsAPI) approve(c *web.Call, in draftApproval) (campaign, error) {
 	t, err := a.store.Tenant(c, a.found(c).TenantID)
 	if err != nil {
 		return campaign{}, err
@@ -352,10 +353,10 @@ func (a campaigns) approve(c *web.Call, in draftApproval) (campaign, error) {
 }
 
 // sending compiles what is to be approved or sent. What it was compiled of is what is written on in the revision.
-func (a campaigns) sending(c *web.Call, t *core.Tenant, ifMatch *string, version int64) (r store.CampaignSending,
+func (a campaignsAPI) sending(c *web.Call, t *core.Tenant, ifMatch *string, version int64) (r campaigns.CampaignSending,
 	err error,
 ) {
-	r = store.CampaignSending{Version: version}
+	r = campaigns.CampaignSending{Version: version}
 	if err := a.mayApprove(c, t, ifMatch); err != nil {
 		return r, err
 	}
@@ -390,7 +391,7 @@ func (a campaigns) sending(c *web.Call, t *core.Tenant, ifMatch *string, version
 }
 
 // changedSince says what has changed where the store has found that something did after it was compiled.
-func (a campaigns) changedSince(c *web.Call, r *store.CampaignSending, err error) error {
+func (a campaignsAPI) changedSince(c *web.Call, r *campaigns.CampaignSending, err error) error {
 	if fault, ok := errors.AsType[*core.Error](err); !ok || fault.Kind != core.PreconditionFailed || fault.Changes != nil {
 		return err
 	}
@@ -482,7 +483,7 @@ type countedVersion struct {
 }
 
 // countAudience says to whom a campaign would go now.
-func (a campaigns) countAudience(c *web.Call, in countedVersion) (audience, error) {
+func (a campaignsAPI) countAudience(c *web.Call, in countedVersion) (audience, error) {
 	of := a.found(c)
 	_, fields, err := a.store.CampaignVersion(c, of, in.Version)
 	if err != nil {
@@ -492,7 +493,7 @@ func (a campaigns) countAudience(c *web.Call, in countedVersion) (audience, erro
 	return audienceOf(counted), err
 }
 
-func (a campaigns) send(c *web.Call, in campaignSending) (out sentCampaign, err error) {
+func (a campaignsAPI) send(c *web.Call, in campaignSending) (out sentCampaign, err error) {
 	tenant, err := a.store.Tenant(c, a.found(c).TenantID)
 	if err != nil {
 		return out, err
@@ -506,7 +507,7 @@ func (a campaigns) send(c *web.Call, in campaignSending) (out sentCampaign, err 
 			return out, err
 		}
 	}
-	job := store.JobRequest{NewJob: n, Caller: c.Caller, CreatedBy: actor(c)}
+	job := campaigns.JobRequest{NewJob: n, Caller: c.Caller, CreatedBy: actor(c)}
 	if in.Key != nil {
 		sum := sha256.Sum256(slices.Concat(c.Body(), []byte(c.ID())))
 		job.IdempotencyKey, job.BodyHash = *in.Key, sum[:]

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
 )
 
 // Limits of the look at a sender's DNS records.
@@ -78,7 +78,7 @@ func (s *senderLook) texts(ctx context.Context, name, begin string) (found []str
 
 // senderFindings looks whether receivers can tell that the mails of a campaign come from its sender: DKIM (RFC 6376),
 // SPF (RFC 7208), and DMARC (RFC 7489), which wants one of them to be of the domain in From.
-func (d Drafts) senderFindings(ctx context.Context, draft *store.Draft, now core.Instant) ([]core.CampaignFinding, error) {
+func (d Drafts) senderFindings(ctx context.Context, draft *campaigns.Draft, now core.Instant) ([]core.CampaignFinding, error) {
 	if d.Checks == nil || d.Checks.LookupTXT == nil {
 		return nil, nil
 	}

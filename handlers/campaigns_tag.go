@@ -9,7 +9,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/handlers/web"
 	"newsletterd/mail/markup"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
 )
 
 // campaignTag is what the ETag of a campaign says (RFC 9110 section 8.8.3): its revision and, until it is approved, the
@@ -37,7 +37,7 @@ func parseTag(text string) campaignTag {
 }
 
 // tagOf compiles a campaign for its tag.
-func (a campaigns) tagOf(c *web.Call, of *core.Campaign) (t campaignTag, err error) {
+func (a campaignsAPI) tagOf(c *web.Call, of *core.Campaign) (t campaignTag, err error) {
 	t.Revision = of.Revision
 	if !of.Written() {
 		return t, nil
@@ -50,7 +50,7 @@ func (a campaigns) tagOf(c *web.Call, of *core.Campaign) (t campaignTag, err err
 	return t, err
 }
 
-func (a campaigns) setTag(c *web.Call, of *core.Campaign) error {
+func (a campaignsAPI) setTag(c *web.Call, of *core.Campaign) error {
 	t, err := a.tagOf(c, of)
 	if err == nil {
 		c.Header().Set("ETag", `"`+t.String()+`"`)
@@ -60,9 +60,9 @@ func (a campaigns) setTag(c *web.Call, of *core.Campaign) error {
 
 // edit names the campaign of the path for a change, as If-Match has it; required: without one it is an error. A tag
 // without a digest says nothing of layout and theme: it is enough for changes that approve nothing.
-func (a campaigns) edit(c *web.Call, ifMatch *string, required bool) (e store.CampaignEdit, err error) {
+func (a campaignsAPI) edit(c *web.Call, ifMatch *string, required bool) (e campaigns.CampaignEdit, err error) {
 	now := a.found(c)
-	e = store.CampaignEdit{ID: now.ID, Actor: actor(c), Now: c.Now}
+	e = campaigns.CampaignEdit{ID: now.ID, Actor: actor(c), Now: c.Now}
 	switch {
 	case ifMatch == nil && required:
 		return e, &core.Error{Kind: core.PreconditionRequired, Field: "If-Match"}
@@ -95,7 +95,7 @@ func tagsOf(ifMatch string) (all []campaignTag) {
 
 // sameAgain reports whether an approval would cover what one of some tags of older revisions names, and makes the edit one
 // of the revision that there is: what was changed and changed back is as it was seen.
-func (a campaigns) sameAgain(c *web.Call, of *core.Campaign, e *store.CampaignEdit, tags []campaignTag) (bool, error) {
+func (a campaignsAPI) sameAgain(c *web.Call, of *core.Campaign, e *campaigns.CampaignEdit, tags []campaignTag) (bool, error) {
 	older := func(t campaignTag) bool { return t.Revision > 0 && t.Revision < of.Revision && t.Digest != "" }
 	if !of.Written() || !slices.ContainsFunc(tags, older) {
 		return false, nil
@@ -113,7 +113,7 @@ func (a campaigns) sameAgain(c *web.Call, of *core.Campaign, e *store.CampaignEd
 
 // sameContent returns an error that says what has changed where a campaign of the same revision would be sent otherwise
 // than it was seen.
-func (a campaigns) sameContent(c *web.Call, of *core.Campaign, seen core.Digest) error {
+func (a campaignsAPI) sameContent(c *web.Call, of *core.Campaign, seen core.Digest) error {
 	now, err := a.tagOf(c, of)
 	if err != nil || seen.Same(now.Digest) {
 		return err
@@ -122,7 +122,7 @@ func (a campaigns) sameContent(c *web.Call, of *core.Campaign, seen core.Digest)
 }
 
 // changed is the error of a campaign that was seen otherwise than it would be sent now.
-func (a campaigns) changed(c *web.Call, of *core.Campaign, seen, now core.Digest) error {
+func (a campaignsAPI) changed(c *web.Call, of *core.Campaign, seen, now core.Digest) error {
 	_, fields, err := a.store.CampaignVersion(c, of, 0)
 	if err != nil {
 		return err
@@ -135,7 +135,7 @@ func (a campaigns) changed(c *web.Call, of *core.Campaign, seen, now core.Digest
 }
 
 // named fills in the names of those who have changed a campaign meanwhile.
-func (a campaigns) named(c *web.Call, err error) error {
+func (a campaignsAPI) named(c *web.Call, err error) error {
 	if core.KindOf(err) != core.PreconditionFailed {
 		return err
 	}
@@ -143,7 +143,7 @@ func (a campaigns) named(c *web.Call, err error) error {
 }
 
 // nameChanges is named for a campaign that the path does not name.
-func (a campaigns) nameChanges(c *web.Call, of *core.Campaign, err error) error {
+func (a campaignsAPI) nameChanges(c *web.Call, of *core.Campaign, err error) error {
 	fault, ok := errors.AsType[*core.Error](err)
 	if !ok || fault.Kind != core.PreconditionFailed {
 		return err
@@ -165,7 +165,7 @@ func (a campaigns) nameChanges(c *web.Call, of *core.Campaign, err error) error 
 }
 
 // hideOutsiders takes the names of people who don't belong to the team out of an error.
-func (a campaigns) hideOutsiders(c *web.Call, tenant string, e *core.Error) error {
+func (a campaignsAPI) hideOutsiders(c *web.Call, tenant string, e *core.Error) error {
 	outside, err := outsiders(c, a.store, tenant)
 	if err != nil {
 		return err
@@ -180,7 +180,7 @@ func (a campaigns) hideOutsiders(c *web.Call, tenant string, e *core.Error) erro
 
 // mayApprove is what a tenant that asks for a second person demands of an approval: another person, who names what was
 // seen.
-func (a campaigns) mayApprove(c *web.Call, t *core.Tenant, ifMatch *string) error {
+func (a campaignsAPI) mayApprove(c *web.Call, t *core.Tenant, ifMatch *string) error {
 	of := a.found(c)
 	if !t.AsksSecondPerson() || !of.Written() {
 		return nil

@@ -41,7 +41,7 @@ func campaignVersionOf(v *core.CampaignVersion) campaignVersion {
 
 func (v campaignVersion) key() string { return strconv.FormatInt(v.Version, 10) }
 
-func (a campaigns) versions(c *web.Call, _ struct{}, page core.Page) ([]campaignVersion, error) {
+func (a campaignsAPI) versions(c *web.Call, _ struct{}, page core.Page) ([]campaignVersion, error) {
 	found, err := a.store.CampaignVersions(c, a.found(c), page)
 	return rowsOf(found, campaignVersionOf), err
 }
@@ -67,7 +67,7 @@ type wholeVersion struct {
 	written
 }
 
-func (a campaigns) showVersion(c *web.Call, in numberedVersion) (wholeVersion, error) {
+func (a campaignsAPI) showVersion(c *web.Call, in numberedVersion) (wholeVersion, error) {
 	v, f, err := a.store.CampaignVersion(c, a.found(c), in.version())
 	return wholeVersion{campaignVersionOf(&v), f.Subject, f.Name, writtenOf(&f)}, err
 }
@@ -80,7 +80,7 @@ type namedVersion struct {
 
 func (in *namedVersion) CheckInput() error { return checkText("name", in.Name) }
 
-func (a campaigns) nameVersion(c *web.Call, in namedVersion) (campaignVersion, error) {
+func (a campaignsAPI) nameVersion(c *web.Call, in namedVersion) (campaignVersion, error) {
 	if err := a.store.NameVersion(c, a.found(c), in.version(), in.Name); err != nil {
 		return campaignVersion{}, err
 	}
@@ -94,7 +94,7 @@ type restoredVersion struct {
 	ifMatch
 }
 
-func (a campaigns) restore(c *web.Call, in restoredVersion) (campaign, error) {
+func (a campaignsAPI) restore(c *web.Call, in restoredVersion) (campaign, error) {
 	e, err := a.edit(c, in.IfMatch, false)
 	if err != nil {
 		return campaign{}, err

@@ -12,7 +12,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/mail/markup"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
 )
 
 // edit returns the form of the editor as it stands, with other texts.
@@ -253,7 +253,7 @@ func TestConsoleMeasuresWhatTheSettingsAllow(t *testing.T) {
 				texts[2] = e.at("/settings#f-measure")
 			}
 			e.shows(e.path("/send"), http.StatusOK, texts...) // a campaign of the API measures nothing
-			_, err := e.store.EditCampaign(t.Context(), store.CampaignEdit{
+			_, err := e.store.EditCampaign(t.Context(), campaigns.CampaignEdit{
 				ID: e.campaign.ID, Actor: core.UserActor(core.NewID()), Now: e.seed.Time(),
 			}, func(f *core.CampaignFields) error { f.Tracking = core.TrackingPersons; return nil })
 			e.must(err)
@@ -294,8 +294,8 @@ func TestConsoleEditorSaysThatTheApprovalIsGone(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
 		d, err := e.store.Draft(t.Context(), &e.campaign, 0, markup.CampaignParts, e.seed.Time())
 		e.must(err)
-		_, err = e.store.ApproveCampaign(t.Context(), store.CampaignSending{
-			CampaignEdit: store.CampaignEdit{ID: e.campaign.ID, Actor: "test", Now: e.seed.Time()},
+		_, err = e.store.ApproveCampaign(t.Context(), campaigns.CampaignSending{
+			CampaignEdit: campaigns.CampaignEdit{ID: e.campaign.ID, Actor: "test", Now: e.seed.Time()},
 			Version:      e.campaign.Version, Fields: &d.Fields, Copy: &d.Content.Copy,
 		})
 		e.must(err)

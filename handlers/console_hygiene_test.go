@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
 	"newsletterd/store/storetest"
 )
 
@@ -24,7 +24,7 @@ func (e *tenantConsole) silentReaders() {
 	e.seed.Deliver()
 	for _, ago := range []time.Duration{360, 200, 100} {
 		e.seed = e.seed.At(now.Add(-ago * day))
-		e.seed.Finish(e.seed.NewJob(e.list.ID, func(r *store.JobRequest) { r.TrackOpen = true }))
+		e.seed.Finish(e.seed.NewJob(e.list.ID, func(r *campaigns.JobRequest) { r.TrackOpen = true }))
 	}
 	e.seed = e.seed.At(now.Add(-5 * day))
 	e.seed.Pending(e.list.ID, "pending@example.org")

@@ -10,7 +10,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/handlers/console"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
 )
 
 // linked sends a campaign with a link to roses by way of ours, which a person has written.
@@ -19,7 +19,7 @@ func (e *campaignEnv) linked(by string) {
 	e.campaign = e.seed.NewCampaign(e.list, func(f *core.CampaignFields) {
 		f.Tracking, f.Content.Source = core.TrackingPersons, "[Roses](https://acme.example/roses)\n"
 	})
-	edited, err := e.store.EditCampaign(e.Context(), store.CampaignEdit{
+	edited, err := e.store.EditCampaign(e.Context(), campaigns.CampaignEdit{
 		ID: e.campaign.ID, Actor: by, Now: e.seed.Time(),
 	}, func(f *core.CampaignFields) error { f.Preheader = "Of roses"; return nil })
 	e.must(err)
@@ -82,7 +82,7 @@ func TestConsoleMendsWhatWasAskedFor(t *testing.T) {
 		e.linked(core.UserActor(bob.ID))
 		propose := func(target string) {
 			t.Helper()
-			_, asked, err := e.store.ProposeTarget(t.Context(), store.CampaignEdit{
+			_, asked, err := e.store.ProposeTarget(t.Context(), campaigns.CampaignEdit{
 				ID: e.campaign.ID, Actor: core.UserActor(bob.ID), Now: e.seed.Time(),
 			}, 1, target)
 			if err != nil || asked != 1 {
@@ -125,7 +125,7 @@ func TestConsolePersonsMendedLinks(t *testing.T) {
 			{JobNo: j.No, Seq: 1, LinkNo: 1, At: e.seed.Time(), Last: e.seed.Time(), Times: 1},
 		})
 		e.must(err)
-		readers, err := e.store.Recipients(t.Context(), &j, store.RecipientFilter{}, core.Page{Limit: 1})
+		readers, err := e.store.Recipients(t.Context(), &j, campaigns.RecipientFilter{}, core.Page{Limit: 1})
 		e.must(err)
 		at := "/people/" + e.found(core.Email(readers[0].Email)).ID
 		e.shows(at, http.StatusOK, "</svg> https://acme.example/roses", "-written as")

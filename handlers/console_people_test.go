@@ -18,7 +18,9 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/handlers/console"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
+	"newsletterd/store/imports"
+	"newsletterd/store/members"
 	"newsletterd/store/storetest"
 	"newsletterd/worker"
 )
@@ -220,7 +222,7 @@ func TestConsoleAddsAPerson(t *testing.T) {
 func TestConsolePerson(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
-		sub, row, err := e.store.Subscribe(t.Context(), store.SubscribeRequest{
+		sub, row, err := e.store.Subscribe(t.Context(), members.SubscribeRequest{
 			ListID: e.list.ID, Email: "ida@reader.example", Preferences: `{"city":"Bonn","shoe":43}`,
 			Origin:      core.Origin{Source: "form", Remote: "192.0.2.7", UserAgent: "Some browser"},
 			TextVersion: e.list.ConsentVersion(),
@@ -255,7 +257,7 @@ func TestConsolePerson(t *testing.T) {
 		})
 		e.shows(at, http.StatusOK, "Taken off the list by hand", "by ann@user.example", "-Take off the list<")
 		for name, by := range map[string]string{"by Bob": bob.ID, "by one of your team": core.NewID()} {
-			sub, _, err := e.store.AddSubscription(t.Context(), store.SubscriptionInput{
+			sub, _, err := e.store.AddSubscription(t.Context(), imports.SubscriptionInput{
 				ListID: e.list.ID, Email: core.Email(core.NewID() + "@reader.example"), Status: core.SubscriptionActive,
 				Source: core.UserActor(by),
 			}, core.UserActor(by), e.seed.Time())
@@ -271,7 +273,7 @@ func TestConsolePerson(t *testing.T) {
 func TestConsolePersonsMails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RolePublisher)
-		j := e.seed.NewJob(e.list.ID, func(r *store.JobRequest) { r.BodyText = "Dear {{email}}" })
+		j := e.seed.NewJob(e.list.ID, func(r *campaigns.JobRequest) { r.BodyText = "Dear {{email}}" })
 		j = e.seed.Finish(e.seed.Start(j))
 		at := "/people/" + e.found("grace@reader.example").ID
 		mail := at + "/mails/" + j.ID

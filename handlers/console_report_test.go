@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
 	"newsletterd/store/storetest"
 )
 
@@ -201,7 +201,7 @@ func TestConsolePersonsRefusals(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
 		j := e.mailing(core.Outcome{State: core.RecipientFailed, Reason: "550 5.1.1 User unknown"},
 			core.Outcome{State: core.RecipientSkipped, Reason: core.ReasonNoProof})
-		readers, err := e.store.Recipients(t.Context(), &j, store.RecipientFilter{}, core.Page{Limit: 2})
+		readers, err := e.store.Recipients(t.Context(), &j, campaigns.RecipientFilter{}, core.Page{Limit: 2})
 		e.must(err)
 		at := func(i int) string { return "/people/" + e.found(core.Email(readers[i].Email)).ID }
 		e.shows(at(0), http.StatusOK, "not delivered</span>", ">There is no such mailbox. They get nothing more.",
@@ -247,7 +247,7 @@ func TestConsoleReport(t *testing.T) {
 		e.shows(e.path(""), http.StatusOK, "Opened and clicked, by hours", `class="bar"`, `class="bar second"`,
 			"Where they clicked",
 			"-Later, by days")
-		readers, err := e.store.Recipients(t.Context(), &j, store.RecipientFilter{}, core.Page{Limit: 2})
+		readers, err := e.store.Recipients(t.Context(), &j, campaigns.RecipientFilter{}, core.Page{Limit: 2})
 		e.must(err)
 		e.shows(e.path(""), http.StatusOK, `/people?status=clicked">`, `/people?status=opened">`, `-status=complained"`)
 		e.shows(e.path("/people?status=clicked"), http.StatusOK, readers[0].Email, "-"+readers[1].Email)
@@ -306,7 +306,7 @@ func TestConsoleReport(t *testing.T) {
 
 func (e *campaignEnv) count() int {
 	e.Helper()
-	all, err := e.store.Campaigns(e.Context(), store.CampaignFilter{All: true}, core.Page{Limit: 100})
+	all, err := e.store.Campaigns(e.Context(), campaigns.CampaignFilter{All: true}, core.Page{Limit: 100})
 	e.must(err)
 	return len(all)
 }

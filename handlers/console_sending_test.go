@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
 )
 
 // campaignEnv is a peopleEnv with a campaign, seen from Berlin.
@@ -70,7 +70,7 @@ func (e *campaignEnv) state() core.CampaignState {
 
 func (e *campaignEnv) jobs() []core.JobView {
 	e.Helper()
-	jobs, err := e.store.JobViews(e.Context(), store.JobFilter{All: true}, core.Page{Limit: 10})
+	jobs, err := e.store.JobViews(e.Context(), campaigns.JobFilter{All: true}, core.Page{Limit: 10})
 	e.must(err)
 	return jobs
 }
@@ -215,7 +215,7 @@ func TestConsoleSendsWhatWasSeen(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
 		form := e.sendForm("")
 		edit := func(change func(f *core.CampaignFields) error) {
-			_, err := e.store.EditCampaign(t.Context(), store.CampaignEdit{
+			_, err := e.store.EditCampaign(t.Context(), campaigns.CampaignEdit{
 				ID: e.campaign.ID, Actor: core.UserActor(core.NewID()), Now: e.seed.Time(),
 			}, change)
 			e.must(err)
@@ -265,7 +265,7 @@ func TestConsoleAsksForApproval(t *testing.T) {
 			e.shows(e.path("/send"), http.StatusOK, texts...)
 			ann, err := e.store.UserByEmail(t.Context(), "ann@user.example")
 			e.must(err)
-			edit := store.CampaignEdit{ID: e.campaign.ID, Actor: core.UserActor(ann.ID), Now: e.seed.Time()}
+			edit := campaigns.CampaignEdit{ID: e.campaign.ID, Actor: core.UserActor(ann.ID), Now: e.seed.Time()}
 			_, err = e.store.EditCampaign(t.Context(), edit, func(f *core.CampaignFields) error { f.Preheader = "Roses"; return nil })
 			e.must(err)
 			_, err = e.store.AskReview(t.Context(), edit, 0, "The second picture.")

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
 	"newsletterd/store/storetest"
 	"newsletterd/worker"
 )
@@ -131,7 +131,7 @@ func TestFiguresAreHonest(t *testing.T) {
 		s.Must(err)
 		l := s.NewList()
 		s.Readers(l, n)
-		j := s.Finish(s.NewJob(l.ID, func(r *store.JobRequest) {
+		j := s.Finish(s.NewJob(l.ID, func(r *campaigns.JobRequest) {
 			r.BodyHTML, r.TrackOpen, r.TrackClick = "<p>x</p>", true, true
 		}))
 		urls := make([]string, links)

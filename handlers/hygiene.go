@@ -5,7 +5,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
-	"newsletterd/store"
+	"newsletterd/store/people"
 )
 
 // hygieneBudget is how long a request goes through a list: proxies give up after 30 s.
@@ -61,7 +61,7 @@ func (a listExtras) askAgain(c *web.Call, in askInput) (r askAnswer, err error) 
 		return r, err
 	}
 	defer a.turn.end()
-	r.Asked, r.Next, err = a.store.AskAgain(c, store.AskAgain{
+	r.Asked, r.Next, err = a.store.AskAgain(c, people.AskAgain{
 		ListID: c.ID(), Who: in.Who, Months: monthsOf(in.Months), After: in.After,
 		Actor: actor(c), Budget: hygieneBudget,
 	}, c.Now)

@@ -19,7 +19,7 @@ type importFault struct {
 }
 
 // firstFaults reads the first lines with errors of an import, while they are kept.
-func (a imports) firstFaults(c *web.Call, j *core.ImportJob) ([]importFault, error) {
+func (a importsAPI) firstFaults(c *web.Call, j *core.ImportJob) ([]importFault, error) {
 	shown := []importFault{}
 	if j.Failed+j.Contradicted == 0 || j.Status == core.ImportRunning || j.Status == core.ImportWaiting {
 		return shown, nil
@@ -40,7 +40,7 @@ type faultsForm struct {
 }
 
 // faults writes the lines with errors, however many there are. They are kept for a week.
-func (a imports) faults(c *web.Call, in faultsForm) error {
+func (a importsAPI) faults(c *web.Call, in faultsForm) error {
 	lines := a.store.ImportFaults(c, c.ID())
 	first := make([]byte, 64<<10)
 	n, err := io.ReadFull(lines, first)

@@ -6,12 +6,12 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
-	"newsletterd/store"
+	"newsletterd/store/imports"
 	"newsletterd/store/subscribercsv"
 )
 
 // keep keeps what a look through a file has told while it was uploaded. An error of the file is the caller's fault.
-func (a imports) keep(c *web.Call, up *store.ImportUpload, s *subscribercsv.Survey) error {
+func (a importsAPI) keep(c *web.Call, up *imports.ImportUpload, s *subscribercsv.Survey) error {
 	_, err := subscribercsv.NewReader(a.store.ImportFile(c, up.Job().ID), subscribercsv.Options{Survey: s})
 	if err != nil && !subscribercsv.IsMapping(err) {
 		return unreadable(err)
@@ -27,7 +27,7 @@ func (a imports) keep(c *web.Call, up *store.ImportUpload, s *subscribercsv.Surv
 
 // survey is what a look through an uploaded file has told, or tells now where an earlier version took the file in. nil:
 // its header can't be read, which the preview tells.
-func (a imports) survey(c *web.Call, id string) (*subscribercsv.Survey, error) {
+func (a importsAPI) survey(c *web.Call, id string) (*subscribercsv.Survey, error) {
 	b, err := a.store.ImportSurvey(c, id)
 	if err != nil {
 		return nil, err

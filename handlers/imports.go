@@ -14,7 +14,7 @@ import (
 )
 
 // imports serves /api/admin/imports.
-type imports struct {
+type importsAPI struct {
 	store   *store.Store
 	uploads *uploads
 	limit   int64 // bytes of a file
@@ -22,7 +22,7 @@ type imports struct {
 
 // importRoutes are the imports of files of subscribers.
 func (h *Handler) importRoutes(t *web.Table) {
-	a := imports{h.options.Store, h.uploads, cmp.Or(h.options.ImportBytes, core.DefaultImportBytes)}
+	a := importsAPI{h.options.Store, h.uploads, cmp.Or(h.options.ImportBytes, core.DefaultImportBytes)}
 	const all, item = "/api/admin/imports", "/api/admin/imports/:id"
 	may := admin(core.ActionPeopleImport)
 	one := func(e web.Endpoint) web.Endpoint { return e.Find(a.find).Missing(web.ErrNotFound) }
@@ -69,7 +69,7 @@ func (h *Handler) importRoutes(t *web.Table) {
 		Refuses(clash("The import is running, or is being taken back"))
 }
 
-func (a imports) find(c *web.Call) error {
+func (a importsAPI) find(c *web.Call) error {
 	j, err := a.store.ImportJob(c, c.ID())
 	return ownRecord(c, j.TenantID, core.ActionPeopleMasked, err, web.ErrNotFound)
 }
@@ -80,7 +80,7 @@ type importFilter struct {
 	ListID string `query:"list_id"`
 }
 
-func (a imports) list(c *web.Call, in importFilter, page core.Page) ([]core.ImportJob, error) {
+func (a importsAPI) list(c *web.Call, in importFilter, page core.Page) ([]core.ImportJob, error) {
 	tenants, all, err := tenantsFor(c, in.tenantFilter)
 	if err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ type importRecord struct {
 const sampleLines = 5
 
 // record reads the beginning of the file.
-func (a imports) record(c *web.Call, j *core.ImportJob) (importRecord, error) {
+func (a importsAPI) record(c *web.Call, j *core.ImportJob) (importRecord, error) {
 	r := importRecord{
 		ImportJob: *j, Rows: j.ImportCounts.Rows(), Columns: []subscribercsv.Column{},
 		Samples: [][]string{},
@@ -135,7 +135,7 @@ func (a imports) record(c *web.Call, j *core.ImportJob) (importRecord, error) {
 }
 
 // preview reads the beginning of a file. An error of its header is the caller's fault.
-func (a imports) preview(c *web.Call, j *core.ImportJob, m core.ColumnMapping, knownOnly bool) (
+func (a importsAPI) preview(c *web.Call, j *core.ImportJob, m core.ColumnMapping, knownOnly bool) (
 	p subscribercsv.Preview, err error,
 ) {
 	o := subscribercsv.Options{Map: m, KnownOnly: knownOnly}
@@ -171,7 +171,7 @@ func checkFileMedia(c *web.Call) error {
 	return nil
 }
 
-func (a imports) create(c *web.Call, in importedFile) (r importRecord, err error) {
+func (a importsAPI) create(c *web.Call, in importedFile) (r importRecord, err error) {
 	if err = checkFileMedia(c); err != nil {
 		return r, err
 	}
@@ -220,7 +220,7 @@ func (a imports) create(c *web.Call, in importedFile) (r importRecord, err error
 	return a.record(c, &j)
 }
 
-func (a imports) show(c *web.Call, id string) (importRecord, error) {
+func (a importsAPI) show(c *web.Call, id string) (importRecord, error) {
 	j, err := a.store.ImportJob(c, id)
 	if err != nil {
 		return importRecord{}, err
@@ -228,7 +228,7 @@ func (a imports) show(c *web.Call, id string) (importRecord, error) {
 	return a.record(c, &j)
 }
 
-func (a imports) run(c *web.Call, in core.ImportInput) (r importRecord, err error) {
+func (a importsAPI) run(c *web.Call, in core.ImportInput) (r importRecord, err error) {
 	j, err := a.store.ImportJob(c, c.ID())
 	if err != nil {
 		return r, err
@@ -268,7 +268,7 @@ func (a imports) run(c *web.Call, in core.ImportInput) (r importRecord, err erro
 	return a.record(c, &j)
 }
 
-func (a imports) cancel(c *web.Call, id string) (importRecord, error) {
+func (a importsAPI) cancel(c *web.Call, id string) (importRecord, error) {
 	j, err := a.store.CancelImport(c, id, actor(c), c.Now)
 	if err != nil {
 		return importRecord{}, err
@@ -278,7 +278,7 @@ func (a imports) cancel(c *web.Call, id string) (importRecord, error) {
 
 // mayUndo returns an error for a caller who may take back imports of their own alone, where it is another's: taking one
 // back removes subscribers.
-func (a imports) mayUndo(c *web.Call, id string) error {
+func (a importsAPI) mayUndo(c *web.Call, id string) error {
 	j, err := a.store.ImportJob(c, id)
 	if err != nil || j.CreatedBy == actor(c) || c.Caller.May(core.ActionPeopleChange, j.TenantID) {
 		return err
@@ -286,14 +286,14 @@ func (a imports) mayUndo(c *web.Call, id string) error {
 	return core.Lacking(core.ActionPeopleChange)
 }
 
-func (a imports) undoPlan(c *web.Call, id string) (core.ImportUndoPlan, error) {
+func (a importsAPI) undoPlan(c *web.Call, id string) (core.ImportUndoPlan, error) {
 	if err := a.mayUndo(c, id); err != nil {
 		return core.ImportUndoPlan{}, err
 	}
 	return a.store.ImportUndoPlan(c, id, c.Now)
 }
 
-func (a imports) undo(c *web.Call, id string) (importRecord, error) {
+func (a importsAPI) undo(c *web.Call, id string) (importRecord, error) {
 	if err := a.mayUndo(c, id); err != nil {
 		return importRecord{}, err
 	}
@@ -304,6 +304,6 @@ func (a imports) undo(c *web.Call, id string) (importRecord, error) {
 	return a.record(c, &j)
 }
 
-func (a imports) remove(c *web.Call, id string) (web.None, error) {
+func (a importsAPI) remove(c *web.Call, id string) (web.None, error) {
 	return web.None{}, a.store.DeleteImport(c, id, actor(c), c.Now)
 }

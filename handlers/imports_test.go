@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/imports"
 	"newsletterd/store/storetest"
 )
 
@@ -50,7 +50,7 @@ func init() {
 		im, err := e.store.ImportOf(ctx, &j)
 		e.must(err)
 		defer im.Close()
-		e.must(im.Put(store.ImportRow{Email: "ann@reader.example"}))
+		e.must(im.Put(imports.ImportRow{Email: "ann@reader.example"}))
 		e.must(im.Write(ctx, s.Time, nil))
 		im.Counts.Failed = 1
 		w, err := e.store.NewFaultWriter(ctx, j.ID)

@@ -7,6 +7,8 @@ import (
 	"newsletterd/core"
 	"newsletterd/handlers/web"
 	"newsletterd/store"
+	"newsletterd/store/members"
+	"newsletterd/store/people"
 )
 
 // listExtras serves what operators and administrators ask about a list in addition to its record.
@@ -226,11 +228,11 @@ func (a subscribers) unsubscribeAll(c *web.Call, in everywhere) ([]subscriber, e
 	if err != nil {
 		return nil, err
 	}
-	left, err := a.store.UnsubscribeAll(c, tenant, store.UnsubscribeRequest{
+	left, err := a.store.UnsubscribeAll(c, tenant, members.UnsubscribeRequest{
 		Email: in.Email, Proof: core.ProofAdmin, Actor: actor(c),
 		Origin: core.Origin{Source: actor(c), Remote: remoteOf(c), UserAgent: c.UserAgent()},
 	}, c.Now)
 	return rowsOf(left, func(s *core.Subscription) subscriber {
-		return a.shown(c, &store.ListedSubscription{Subscription: *s, TenantID: tenant})
+		return a.shown(c, &people.ListedSubscription{Subscription: *s, TenantID: tenant})
 	}), err
 }

@@ -12,7 +12,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/mail/report"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
 	"newsletterd/store/tenants"
 )
 
@@ -41,7 +41,7 @@ func init() {
 		ctx, now := e.t.Context(), core.At(time.Now())
 		list, err := e.store.List(ctx, e.value(args["list"]))
 		e.must(err)
-		j, _, err := e.store.AddSendJob(ctx, store.JobRequest{
+		j, _, err := e.store.AddSendJob(ctx, campaigns.JobRequest{
 			NewJob: core.NewJob{ListID: list.ID, TenantID: list.TenantID, Subject: "News", BodyText: "News"},
 			Caller: core.CommandCaller("u"), CreatedBy: "test",
 		}, now)
@@ -59,7 +59,7 @@ func init() {
 		j, err = e.store.SendJob(ctx, j.ID)
 		e.must(err)
 		var sent []core.Outcome
-		rows, err := e.store.Recipients(ctx, &j, store.RecipientFilter{}, core.Page{Limit: 100})
+		rows, err := e.store.Recipients(ctx, &j, campaigns.RecipientFilter{}, core.Page{Limit: 100})
 		e.must(err)
 		for _, r := range rows {
 			sent = append(sent, core.Outcome{

@@ -24,8 +24,8 @@ import (
 	"newsletterd/core"
 	"newsletterd/handlers/web"
 	"newsletterd/handlers/web/webtest"
-	"newsletterd/store"
 	"newsletterd/store/files"
+	"newsletterd/store/people"
 	"newsletterd/store/storetest"
 )
 
@@ -427,7 +427,7 @@ func (e *env) noUploadLeft(person string) {
 	e.t.Helper()
 	for more := true; more; {
 		var err error
-		more, err = e.store.Housekeeping(e.t.Context(), store.Retention{}, core.Instant(1))
+		more, err = e.store.Housekeeping(e.t.Context(), people.Retention{}, core.Instant(1))
 		e.must(err)
 	}
 	if found, err := e.store.Check(e.t.Context()); err != nil || len(found) > 0 {

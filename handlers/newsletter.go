@@ -13,6 +13,7 @@ import (
 	"newsletterd/handlers/web"
 	"newsletterd/store"
 	"newsletterd/store/db"
+	"newsletterd/store/members"
 )
 
 // NewsletterOptions are the defaults that [newsletter] sets; what is empty is the first of the words.
@@ -136,7 +137,7 @@ func (a newsletter) subscribe(c *web.Call, in subscribeRequest) (out pendingSubs
 	if err := a.limits.check(c, list); err != nil {
 		return out, err
 	}
-	request := store.SubscribeRequest{
+	request := members.SubscribeRequest{
 		ListID: list.ID, Email: in.Email, Preferences: in.Preferences,
 		Origin: requestOrigin(c, in.Source),
 	}
@@ -218,7 +219,7 @@ func (a newsletter) leaveBy(c *web.Call, t auth.UnsubscribeToken, source, why st
 	if t.Kind == auth.UnsubscribeRequested {
 		means = core.ProofResponse
 	}
-	sub, err = a.store.Unsubscribe(c, store.UnsubscribeRequest{
+	sub, err = a.store.Unsubscribe(c, members.UnsubscribeRequest{
 		ListID: t.ListID, SubscriptionID: t.SubscriptionID, Email: t.Email, Proof: means, JobNo: t.JobNo,
 		Origin: requestOrigin(c, source), Reason: why,
 	}, c.Now)
@@ -425,7 +426,7 @@ func (a newsletter) disable(c *web.Call, in disableRequest) (out disabled, err e
 	if !all && len(tenants) == 0 {
 		return out, core.Forbiddenf("The caller acts for no tenant.")
 	}
-	d := store.DisableRequest{
+	d := members.DisableRequest{
 		Email: in.Email, Reason: in.Reason, DisabledBy: in.DisabledBy, OccurredAt: in.OccurredAt,
 		Actor: actor(c),
 	}

@@ -8,7 +8,8 @@ import (
 	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/handlers/web"
-	"newsletterd/store"
+	"newsletterd/store/members"
+	"newsletterd/store/people"
 )
 
 // newsletterPages are what mails to subscribers lead to. A GET never changes anything there, for scanners follow links:
@@ -112,7 +113,7 @@ func (p newsletterPages) confirm(c *web.Call, in linkForm) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	list, err := p.asked(c, in.Token)
-	var was store.Confirmed
+	var was members.Confirmed
 	if err == nil {
 		was, err = p.store.Confirmed(c, in.Token)
 	}
@@ -264,7 +265,7 @@ func (p newsletterPages) undoToken(c *web.Call, t auth.UnsubscribeToken, leftAt 
 }
 
 // openUndo reads an undo token, and what it is to take back.
-func (p newsletterPages) openUndo(c *web.Call, token string) (u store.UndoRequest, err error) {
+func (p newsletterPages) openUndo(c *web.Call, token string) (u people.UndoRequest, err error) {
 	t, err := p.sealer.OpenUndo(token)
 	if err != nil {
 		return u, err
@@ -284,8 +285,8 @@ func isRefusal(err error) bool {
 	return kind != core.Unavailable && kind != core.Internal
 }
 
-func undoing(t auth.UnsubscribeToken, o core.Origin) store.UndoRequest {
-	return store.UndoRequest{ListID: t.ListID, SubscriptionID: t.SubscriptionID, LeftAt: t.IssuedAt, Origin: o}
+func undoing(t auth.UnsubscribeToken, o core.Origin) people.UndoRequest {
+	return people.UndoRequest{ListID: t.ListID, SubscriptionID: t.SubscriptionID, LeftAt: t.IssuedAt, Origin: o}
 }
 
 func (p newsletterPages) askUndo(c *web.Call, in tokenQuery) (web.HTML, error) {

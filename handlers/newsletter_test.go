@@ -18,7 +18,8 @@ import (
 	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/core/coretest"
-	"newsletterd/store"
+	"newsletterd/store/imports"
+	"newsletterd/store/members"
 	"newsletterd/store/storetest"
 	"newsletterd/store/tenants"
 )
@@ -39,7 +40,7 @@ func init() {
 	steps["subscription"] = func(e *env, name string, args map[string]string) {
 		ctx, now := e.t.Context(), core.At(time.Now())
 		sub, row, err := e.store.Subscribe(ctx,
-			store.SubscribeRequest{ListID: e.value(args["list"]), Email: core.Email(args["email"])}, now)
+			members.SubscribeRequest{ListID: e.value(args["list"]), Email: core.Email(args["email"])}, now)
 		e.must(err)
 		e.name(name, sub.ID)
 		e.name(name+".masked", e.store.MaskedSubscriptionID(sub.ID))
@@ -51,7 +52,7 @@ func init() {
 		_, err = e.store.Confirm(ctx, token, core.Origin{}, now)
 		e.must(err)
 		if args["status"] == "unsubscribed" {
-			_, err = e.store.Unsubscribe(ctx, store.UnsubscribeRequest{ListID: sub.ListID, SubscriptionID: sub.ID}, now)
+			_, err = e.store.Unsubscribe(ctx, members.UnsubscribeRequest{ListID: sub.ListID, SubscriptionID: sub.ID}, now)
 			e.must(err)
 		}
 	}
@@ -126,7 +127,7 @@ func init() {
 	}
 	// disabled address=E
 	steps["disabled"] = func(e *env, _ string, args map[string]string) {
-		_, err := e.store.Disable(e.t.Context(), store.DisableRequest{Email: core.Email(args["address"])},
+		_, err := e.store.Disable(e.t.Context(), members.DisableRequest{Email: core.Email(args["address"])},
 			core.At(time.Now()))
 		e.must(err)
 	}
@@ -344,7 +345,7 @@ func TestSubscriptionsStream(t *testing.T) {
 	im, err := e.store.NewImport(t.Context(), e.names["weekly"], "active", "test")
 	e.must(err)
 	for i := range 3 {
-		rows := make([]store.ImportRow, 500)
+		rows := make([]imports.ImportRow, 500)
 		for j := range rows {
 			rows[j].Email = core.Email(fmt.Sprintf("r%d-%d@b.example", i, j))
 		}

@@ -16,7 +16,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
-	"newsletterd/store"
+	"newsletterd/store/members"
 )
 
 // spent are the operations whose example would need a live token, code or secret, and what they answer to it.
@@ -44,7 +44,7 @@ func exampleEnv(t *testing.T) *env {
 	e.must(err)
 	frame.ID = exampleID
 	e.must(e.store.AddTemplate(t.Context(), frame, "command"))
-	_, err = e.store.Suppress(t.Context(), store.DisableRequest{
+	_, err = e.store.Suppress(t.Context(), members.DisableRequest{
 		Email: "off@example.org", TenantID: exampleID, Reason: "asked by telephone", OccurredAt: 1,
 	}, "command", 1)
 	e.must(err)

@@ -9,7 +9,7 @@ import (
 	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/handlers/web"
-	"newsletterd/store"
+	"newsletterd/store/members"
 )
 
 // preferencesPath is the page where a reader without a link asks for one.
@@ -213,7 +213,7 @@ func (p newsletterPages) changePreferences(c *web.Call, form map[string]string) 
 		return p.setTracking(c, h, form["action"], form[core.TrackingMember])
 	case actLeaveAll:
 		gone, err := p.store.UnsubscribeAll(c, h.list.TenantID,
-			store.UnsubscribeRequest{Email: h.Email, Proof: core.ProofMailed, Origin: requestOrigin(c, "preferences")},
+			members.UnsubscribeRequest{Email: h.Email, Proof: core.ProofMailed, Origin: requestOrigin(c, "preferences")},
 			c.Now)
 		if err != nil {
 			return web.HTML{}, err

@@ -10,6 +10,7 @@ import (
 	"newsletterd/handlers/web"
 	"newsletterd/mail/report"
 	"newsletterd/store"
+	"newsletterd/store/campaigns"
 )
 
 // providers serves /api/admin/mail-providers: who may report what became of mails. Those of the configuration hide
@@ -251,7 +252,7 @@ func (a providers) update(c *web.Call, in providerChange) (out provider, err err
 	if err != nil {
 		return out, err
 	}
-	p, err := a.store.UpdateProvider(c, in.Provider, store.ProviderChange{
+	p, err := a.store.UpdateProvider(c, in.Provider, campaigns.ProviderChange{
 		TenantID: in.TenantID, Topics: in.Topics, Disabled: in.Disabled,
 	}, actor(c), c.Now)
 	return a.row(&p, fromDatabase, ""), err
@@ -283,7 +284,7 @@ func (a providers) rotate(c *web.Call, in anotherSecret) (out provider, err erro
 	if err != nil {
 		return out, err
 	}
-	p, err := a.store.UpdateProvider(c, in.Provider, store.ProviderChange{NewSecret: &secret}, actor(c), c.Now)
+	p, err := a.store.UpdateProvider(c, in.Provider, campaigns.ProviderChange{NewSecret: &secret}, actor(c), c.Now)
 	return a.row(&p, fromDatabase, fresh), err
 }
 
@@ -291,6 +292,6 @@ func (a providers) endOld(c *web.Call, in providerName) (out provider, err error
 	if _, _, err := a.kept(c, in.Provider); err != nil {
 		return out, err
 	}
-	p, err := a.store.UpdateProvider(c, in.Provider, store.ProviderChange{EndOldSecret: true}, actor(c), c.Now)
+	p, err := a.store.UpdateProvider(c, in.Provider, campaigns.ProviderChange{EndOldSecret: true}, actor(c), c.Now)
 	return a.row(&p, fromDatabase, ""), err
 }

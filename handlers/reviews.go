@@ -11,7 +11,7 @@ import (
 	"newsletterd/handlers/console"
 	"newsletterd/handlers/web"
 	"newsletterd/mail"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
 )
 
 // reviewPath is the page on which a campaign is approved or sent back, which fits a phone.
@@ -19,7 +19,7 @@ const reviewPath = "/review"
 
 // reviewPages serve the page that mails about reviews lead to.
 type reviewPages struct {
-	campaigns
+	campaignsAPI
 	auth    *auth.Provider
 	console *console.Console // in whose looks the page is
 }
@@ -223,7 +223,7 @@ func fillParts(c *web.Call, data *reviewView, d Drafts, l *Look) error {
 }
 
 // nameOf is the name, or else the address, of a user whom the audit trail names; empty for others.
-func (a campaigns) nameOf(c *web.Call, actor string) (string, error) {
+func (a campaignsAPI) nameOf(c *web.Call, actor string) (string, error) {
 	u, err := a.store.UserWithoutRoles(c, core.ActorUser(actor))
 	switch {
 	case core.KindOf(err) == core.NotFound:
@@ -261,7 +261,7 @@ func (a reviewPages) decide(c *web.Call, who core.Visitor, in reviewForm) (web.H
 		return web.HTML{}, err
 	}
 	seen := parseTag(in.Tag)
-	e := store.CampaignEdit{
+	e := campaigns.CampaignEdit{
 		ID: of.ID, Actor: core.UserActor(who.User.ID), Now: c.Now, Revision: seen.Revision, Seen: seen.Digest,
 	}
 	if _, err := a.sameAgain(c, &of, &e, []campaignTag{seen}); err != nil {
@@ -271,7 +271,7 @@ func (a reviewPages) decide(c *web.Call, who core.Visitor, in reviewForm) (web.H
 	switch in.Action {
 	case "approve":
 		done = w.ReviewApproved
-		err = a.approveSeen(c, &t, &of, e, func(r store.CampaignSending) error {
+		err = a.approveSeen(c, &t, &of, e, func(r campaigns.CampaignSending) error {
 			_, err := a.store.ApproveCampaign(c, r)
 			return err
 		})
@@ -280,12 +280,12 @@ func (a reviewPages) decide(c *web.Call, who core.Visitor, in reviewForm) (web.H
 			return web.HTML{}, core.Lacking(core.ActionCampaignSend)
 		}
 		done = fillIn(w.ReviewSent, "when", when(of.ReviewWantedAt))
-		err = a.approveSeen(c, &t, &of, e, func(r store.CampaignSending) error {
+		err = a.approveSeen(c, &t, &of, e, func(r campaigns.CampaignSending) error {
 			n := core.NewJob{ScheduledAt: of.ReviewWantedAt}
 			if of.ReviewWantedAt == 0 || n.ScheduledInPast(c.Now) {
 				return core.ChangedMeanwhile(of.UpdatedBy, of.UpdatedAt)
 			}
-			_, err := a.store.SendCampaign(c, r, store.JobRequest{NewJob: n, Caller: caller, CreatedBy: e.Actor}, 0)
+			_, err := a.store.SendCampaign(c, r, campaigns.JobRequest{NewJob: n, Caller: caller, CreatedBy: e.Actor}, 0)
 			return err
 		})
 	case "reject":
@@ -306,8 +306,8 @@ func (a reviewPages) decide(c *web.Call, who core.Visitor, in reviewForm) (web.H
 }
 
 // approveSeen compiles the revision that was shown, for its approval by another person than its writers.
-func (a reviewPages) approveSeen(c *web.Call, t *core.Tenant, of *core.Campaign, e store.CampaignEdit,
-	approve func(store.CampaignSending) error,
+func (a reviewPages) approveSeen(c *web.Call, t *core.Tenant, of *core.Campaign, e campaigns.CampaignEdit,
+	approve func(campaigns.CampaignSending) error,
 ) error {
 	if err := t.Accepts(of, e.Actor); err != nil && of.Written() {
 		return err
@@ -322,7 +322,7 @@ func (a reviewPages) approveSeen(c *web.Call, t *core.Tenant, of *core.Campaign,
 	if err != nil {
 		return err
 	}
-	r := store.CampaignSending{
+	r := campaigns.CampaignSending{
 		CampaignEdit: e, Version: of.Version, Fields: &draft.Fields, Copy: &draft.Content.Copy, Head: draft.Head,
 	}
 	return a.changedSince(c, &r, approve(r))

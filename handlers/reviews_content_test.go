@@ -11,7 +11,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/mail/markup"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
 )
 
 // look opens the page, and returns the tag of what it shows.
@@ -107,7 +107,7 @@ func TestReviewOfWhatIsAsItWas(t *testing.T) {
 		e.login()
 		save := func(subject string) {
 			t.Helper()
-			c, err := e.store.EditCampaign(t.Context(), store.CampaignEdit{
+			c, err := e.store.EditCampaign(t.Context(), campaigns.CampaignEdit{
 				ID: e.campaign.ID, Actor: core.UserActor(e.bob.ID), Now: e.seed.Time(),
 			}, func(f *core.CampaignFields) error { f.Subject = subject; return nil })
 			e.must(err)

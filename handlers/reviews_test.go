@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
 	"newsletterd/store/storetest"
 )
 
@@ -45,7 +45,7 @@ func newReviewEnv(t *testing.T) *reviewEnv {
 // edit saves the campaign in a person's name.
 func (e *reviewEnv) edit(by string) {
 	e.Helper()
-	c, err := e.store.EditCampaign(e.Context(), store.CampaignEdit{
+	c, err := e.store.EditCampaign(e.Context(), campaigns.CampaignEdit{
 		ID: e.campaign.ID, Actor: by, Now: e.seed.Time(),
 	}, func(f *core.CampaignFields) error { f.Content.Source += "more\n"; return nil })
 	e.must(err)
@@ -55,7 +55,7 @@ func (e *reviewEnv) edit(by string) {
 // review asks for the approval in bob's name.
 func (e *reviewEnv) review(wanted core.Instant) {
 	e.Helper()
-	c, err := e.store.AskReview(e.Context(), store.CampaignEdit{
+	c, err := e.store.AskReview(e.Context(), campaigns.CampaignEdit{
 		ID: e.campaign.ID, Actor: core.UserActor(e.bob.ID), Now: e.seed.Time(),
 	}, wanted, "Please look at the <second> picture.")
 	e.must(err)

@@ -11,6 +11,7 @@ import (
 	"newsletterd/handlers/web"
 	"newsletterd/mail"
 	"newsletterd/store"
+	"newsletterd/store/campaigns"
 	"newsletterd/store/db"
 )
 
@@ -260,7 +261,7 @@ func (a sendjobs) create(c *web.Call, in sendJobRequest) (out createdJob, err er
 			return out, err
 		}
 	}
-	r := store.JobRequest{NewJob: n, Caller: c.Caller, CreatedBy: actor(c), DuplicateGuard: a.guard}
+	r := campaigns.JobRequest{NewJob: n, Caller: c.Caller, CreatedBy: actor(c), DuplicateGuard: a.guard}
 	if in.IdempotencyID != nil {
 		sum := sha256.Sum256(c.Body())
 		r.IdempotencyKey, r.BodyHash = *in.IdempotencyID, sum[:]
@@ -385,7 +386,7 @@ func (a sendjobs) list(c *web.Call, in jobFilter, page core.Page) ([]sendJob, er
 	if err != nil {
 		return nil, err
 	}
-	jobs, err := a.store.JobViews(c, store.JobFilter{
+	jobs, err := a.store.JobViews(c, campaigns.JobFilter{
 		Tenants: tenants, All: all, Status: in.Status, ListID: in.ListID, CampaignID: in.CampaignID,
 	}, page)
 	return rowsOf(jobs, sendJobOf), err
@@ -426,7 +427,7 @@ func (a sendjobs) recipients(c *web.Call, in recipientFilter, page core.Page) ([
 	if err != nil {
 		return nil, "", err
 	}
-	f, next := store.RecipientFilter(in), ""
+	f, next := campaigns.RecipientFilter(in), ""
 	var rows []core.Recipient
 	if in.Search != "" {
 		rows, next, err = a.store.FindRecipients(c, &j, f, page)

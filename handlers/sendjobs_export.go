@@ -7,7 +7,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
 	"newsletterd/store/subscribercsv"
 )
 
@@ -18,7 +18,7 @@ func (a sendjobs) exportRecipients(c *web.Call, in recipientFilter) error {
 		return err
 	}
 	page := core.Page{Limit: exportPage}
-	rows, err := a.store.Recipients(c, &j, store.RecipientFilter(in), page)
+	rows, err := a.store.Recipients(c, &j, campaigns.RecipientFilter(in), page)
 	if err == nil {
 		err = a.store.NoteJobExport(c, &j, actor(c), c.Now)
 	}
@@ -51,7 +51,7 @@ func (a sendjobs) exportRecipients(c *web.Call, in recipientFilter) error {
 			break
 		}
 		page.After = strconv.FormatInt(rows[len(rows)-1].Seq, 10)
-		rows, err = a.store.Recipients(c, &j, store.RecipientFilter(in), page)
+		rows, err = a.store.Recipients(c, &j, campaigns.RecipientFilter(in), page)
 	}
 	if w.Flush(); err == nil {
 		err = w.Error()

@@ -9,7 +9,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
-	"newsletterd/store"
+	"newsletterd/store/members"
 )
 
 // subscribePath is the page with the subscribe form of a list.
@@ -130,7 +130,7 @@ func (p newsletterPages) subscribe(c *web.Call, form map[string]string) (web.HTM
 		if source == "" {
 			source = "form"
 		}
-		if _, _, err := p.store.Subscribe(c, store.SubscribeRequest{
+		if _, _, err := p.store.Subscribe(c, members.SubscribeRequest{
 			ListID: list.ID, Email: email, Preferences: preferences, Origin: requestOrigin(c, source),
 			TextVersion: list.ConsentVersion(),
 		}, c.Now); err != nil {

@@ -11,6 +11,9 @@ import (
 	"newsletterd/handlers/web"
 	"newsletterd/store"
 	"newsletterd/store/db"
+	"newsletterd/store/imports"
+	"newsletterd/store/members"
+	"newsletterd/store/people"
 	"newsletterd/store/subscribercsv"
 )
 
@@ -121,7 +124,7 @@ type subscriber struct {
 }
 
 // shown returns a subscription as the caller may see it.
-func (a subscribers) shown(c *web.Call, l *store.ListedSubscription) subscriber {
+func (a subscribers) shown(c *web.Call, l *people.ListedSubscription) subscriber {
 	s := subscriber{
 		l.ID, l.TenantID, l.ListID, l.Email, l.Shown(), l.Preferences.OrEmpty(), l.CreatedAt,
 		cmp.Or(l.ChangedAt, l.CreatedAt),
@@ -155,10 +158,10 @@ func (a subscribers) list(c *web.Call, in subscriberFilter, page core.Page) ([]s
 }
 
 // filter returns the filter of a query, for the tenants for which the caller may do an action.
-func (a subscribers) filter(c *web.Call, in *subscriberFilter, action core.Action) (f store.SubscriptionFilter,
+func (a subscribers) filter(c *web.Call, in *subscriberFilter, action core.Action) (f people.SubscriptionFilter,
 	err error,
 ) {
-	f = store.SubscriptionFilter{
+	f = people.SubscriptionFilter{
 		ListID: in.ListID, Status: in.Status, Email: in.Email, Prefix: core.Email(in.EmailPrefix).Key(), Field: in.Field,
 		Value: in.Value, Search: strings.TrimSpace(in.Search),
 	}
@@ -206,8 +209,8 @@ func (a subscribers) find(c *web.Call) error {
 }
 
 // found returns what find has read.
-func (a subscribers) found(c *web.Call) *store.ListedSubscription {
-	return c.Value(subscriptionKey{}).(*store.ListedSubscription)
+func (a subscribers) found(c *web.Call) *people.ListedSubscription {
+	return c.Value(subscriptionKey{}).(*people.ListedSubscription)
 }
 
 // subscriberRecord is a subscriber with all that those who manage lists ask about.
@@ -303,14 +306,14 @@ func (a subscribers) create(c *web.Call, in newSubscriber) (subscriber, error) {
 	if err = ownRecord(c, list.TenantID, core.ActionPeopleMasked, err, core.ErrListNotFound); err != nil {
 		return subscriber{}, err
 	}
-	sub, changed, err := a.store.AddSubscription(c, store.SubscriptionInput{
+	sub, changed, err := a.store.AddSubscription(c, imports.SubscriptionInput{
 		ListID: in.ListID, Email: in.Email, Status: cmp.Or(in.Status, core.SubscriptionPending),
 		Source: cmp.Or(in.Source, actor(c)), Preferences: in.Preferences,
 	}, actor(c), c.Now)
 	if err == nil && !changed {
 		c.SetStatus(200)
 	}
-	return a.shown(c, &store.ListedSubscription{Subscription: sub, TenantID: list.TenantID}), err
+	return a.shown(c, &people.ListedSubscription{Subscription: sub, TenantID: list.TenantID}), err
 }
 
 // subscriberChange is the body of PUT /api/admin/subscribers/{id}.
@@ -335,12 +338,12 @@ func (a subscribers) update(c *web.Call, in subscriberChange) (subscriber, error
 	if l.Mirrored && core.KindOf(err) == core.NotFound {
 		return subscriber{}, core.Conflictf("conflict", "Another service keeps this subscription: change it there.")
 	}
-	return a.shown(c, &store.ListedSubscription{Subscription: sub, TenantID: l.TenantID, Block: l.Block}), err
+	return a.shown(c, &people.ListedSubscription{Subscription: sub, TenantID: l.TenantID, Block: l.Block}), err
 }
 
 func (a subscribers) unsubscribe(c *web.Call, _ string) (subscriber, error) {
 	l := a.found(c)
-	sub, err := a.store.Unsubscribe(c, store.UnsubscribeRequest{
+	sub, err := a.store.Unsubscribe(c, members.UnsubscribeRequest{
 		ListID: l.ListID, SubscriptionID: l.ID, Email: l.Email, Proof: core.ProofAdmin, Actor: actor(c),
 		Origin: core.Origin{Source: actor(c), Remote: remoteOf(c), UserAgent: c.UserAgent()},
 	}, c.Now)
@@ -348,7 +351,7 @@ func (a subscribers) unsubscribe(c *web.Call, _ string) (subscriber, error) {
 		*l, err = a.store.ListedSubscription(c, l.ID, []string{l.TenantID}, false)
 		return a.shown(c, l), err
 	}
-	return a.shown(c, &store.ListedSubscription{Subscription: sub, TenantID: l.TenantID, Block: l.Block}), err
+	return a.shown(c, &people.ListedSubscription{Subscription: sub, TenantID: l.TenantID, Block: l.Block}), err
 }
 
 // remoteOf is the caller's address as records keep it; empty where it is not known.

@@ -7,6 +7,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/handlers/web"
 	"newsletterd/store"
+	"newsletterd/store/members"
 )
 
 // suppressions serves /api/admin/suppressions.
@@ -133,7 +134,7 @@ func (a suppressions) create(c *web.Call, in newSuppression) (s suppressedAddres
 	if err != nil {
 		return s, err
 	}
-	n, err := a.store.Suppress(c, store.DisableRequest{
+	n, err := a.store.Suppress(c, members.DisableRequest{
 		Email: in.Email, TenantID: tenant, Reason: cmp.Or(in.Reason, "by "+actor(c)), DisabledBy: actor(c),
 		OccurredAt: c.Now,
 	}, actor(c), c.Now)

@@ -6,6 +6,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/handlers/web"
 	"newsletterd/store"
+	"newsletterd/store/people"
 	"newsletterd/store/tenants"
 )
 
@@ -31,7 +32,7 @@ type ReplicaState struct {
 // SystemStatus is what an operator wants to know at a glance.
 type SystemStatus struct {
 	Database string `json:"database"` // path of the file
-	store.Overview
+	people.Overview
 	Snapshot SnapshotState `json:"snapshot"`
 	Replica  *ReplicaState `json:"replica,omitempty"` // where one is kept
 	Versions Versions      `json:"versions"`
@@ -123,10 +124,10 @@ func (a system) status(c *web.Call) (s SystemStatus, err error) {
 	s.Overview, err = a.store.Overview(c)
 	s.DaemonRuns = true // it answers; the store looks for that of another process
 	if s.Jobs == nil {
-		s.Jobs = []store.JobState{}
+		s.Jobs = []people.JobState{}
 	}
 	if s.JobCounts == nil {
-		s.JobCounts = []store.StatusCount{}
+		s.JobCounts = []people.StatusCount{}
 	}
 	if s.Lists == nil {
 		s.Lists = []tenants.ListState{}

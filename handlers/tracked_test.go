@@ -9,7 +9,7 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
 	"newsletterd/store/tenants"
 )
 
@@ -28,7 +28,7 @@ func init() {
 				Preferences: `{"first_name":"Ann"}`,
 			}},
 		}, now))
-		j, _, err := e.store.AddSendJob(e.t.Context(), store.JobRequest{
+		j, _, err := e.store.AddSendJob(e.t.Context(), campaigns.JobRequest{
 			NewJob: core.NewJob{
 				ListID: list, Subject: "News", BodyHTML: argOr(args, "html", "<p>News</p>"), TrackOpen: true,
 				TrackClick: true,

@@ -6,7 +6,7 @@ import (
 	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/handlers/web"
-	"newsletterd/store"
+	"newsletterd/store/members"
 )
 
 // trackingWords are those of the agreement to be named in openings and clicks.
@@ -64,7 +64,7 @@ func (p newsletterPages) agreeing(c *web.Call, list *core.ListWithTenant, said s
 // one that the mailbox alone gets: a mail that was passed on lets no one agree for its reader.
 func (p newsletterPages) setTracking(c *web.Call, h holder, action, ticked string) (web.HTML, error) {
 	w := wordsOf(c)
-	r := store.TrackingRequest{
+	r := members.TrackingRequest{
 		ListID: h.ListID, Email: h.Email, Proof: core.ProofMailed, Origin: requestOrigin(c, "preferences"),
 		JobNo: h.JobNo,
 	}

@@ -4,7 +4,8 @@ import (
 	"testing"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/imports"
+	"newsletterd/store/members"
 	"newsletterd/store/storetest"
 )
 
@@ -12,7 +13,7 @@ import (
 func added(n *storetest.Seeder, email core.Email, status string, at core.Instant) (core.Subscription, bool, error) {
 	n.Helper()
 	return n.AddSubscription(n.Context(),
-		store.SubscriptionInput{ListID: n.ListID, Email: email, Status: status, Source: "by telephone"}, "command:ops",
+		imports.SubscriptionInput{ListID: n.ListID, Email: email, Status: status, Source: "by telephone"}, "command:ops",
 		at)
 }
 
@@ -60,7 +61,7 @@ func TestAddedWithPreferences(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	add := func(p core.Preferences) (core.Subscription, bool) {
 		t.Helper()
-		sub, changed, err := n.AddSubscription(t.Context(), store.SubscriptionInput{
+		sub, changed, err := n.AddSubscription(t.Context(), imports.SubscriptionInput{
 			ListID: n.ListID, Email: "ann@example.org", Status: core.SubscriptionActive, Preferences: p,
 		}, "command:ops", now0)
 		n.Must(err)
@@ -78,10 +79,10 @@ func TestAddingBringsNobodyBack(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	n.Active(n.ListID, "left@example.org")
 	n.At(now0+10).Leave(n.ListID, "left@example.org")
-	if _, err := n.Disable(t.Context(), store.DisableRequest{Email: "disabled@example.org"}, now0); err != nil {
+	if _, err := n.Disable(t.Context(), members.DisableRequest{Email: "disabled@example.org"}, now0); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := n.Suppress(t.Context(), store.DisableRequest{
+	if _, err := n.Suppress(t.Context(), members.DisableRequest{
 		Email: "suppressed@example.org", TenantID: n.TenantID,
 		OccurredAt: now0,
 	}, "ops", now0); err != nil {
@@ -114,7 +115,7 @@ func TestUnsubscribedByAnOperator(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	n.Active(n.ListID, "ann@example.org")
 	before := len(n.Events())
-	l := store.UnsubscribeRequest{
+	l := members.UnsubscribeRequest{
 		ListID: n.ListID, SubscriptionID: n.SubscriptionID(n.ListID, "ann@example.org"), Email: "ann@example.org",
 		Proof: core.ProofAdmin, Actor: "command:ops", Origin: core.Origin{Source: "command:ops"},
 	}

@@ -9,7 +9,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/mail/markup"
 	"newsletterd/schema"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
 	"newsletterd/store/storetest"
 )
 
@@ -53,7 +53,7 @@ func newApprovals(t *testing.T) *approvals {
 	return a
 }
 
-func (a *approvals) draft(c *core.Campaign) store.Draft {
+func (a *approvals) draft(c *core.Campaign) campaigns.Draft {
 	a.Helper()
 	now, err := a.Campaign(a.Context(), c.ID)
 	a.Must(err)
@@ -63,10 +63,10 @@ func (a *approvals) draft(c *core.Campaign) store.Draft {
 }
 
 // approve approves what a draft would send, as it was seen before.
-func (a *approvals) approve(d *store.Draft, seen core.Digest, by string) (core.Campaign, error) {
+func (a *approvals) approve(d *campaigns.Draft, seen core.Digest, by string) (core.Campaign, error) {
 	now := a.draft(&d.Campaign)
-	return a.ApproveCampaign(a.Context(), store.CampaignSending{
-		CampaignEdit: store.CampaignEdit{ID: d.Campaign.ID, Actor: by, Now: a.Now, Seen: seen},
+	return a.ApproveCampaign(a.Context(), campaigns.CampaignSending{
+		CampaignEdit: campaigns.CampaignEdit{ID: d.Campaign.ID, Actor: by, Now: a.Now, Seen: seen},
 		Version:      now.Version.Version, Fields: &now.Fields, Copy: &now.Content.Copy,
 	})
 }
@@ -245,7 +245,7 @@ func TestWhoeverDesignsIsAWriter(t *testing.T) {
 	}
 	edit := func(c *core.Campaign, change func(*core.CampaignFields)) {
 		t.Helper()
-		_, err := a.EditCampaign(t.Context(), store.CampaignEdit{ID: c.ID, Actor: "user:zoe", Now: a.Now},
+		_, err := a.EditCampaign(t.Context(), campaigns.CampaignEdit{ID: c.ID, Actor: "user:zoe", Now: a.Now},
 			func(f *core.CampaignFields) error { change(f); return nil })
 		a.Must(err)
 	}
@@ -322,7 +322,7 @@ func TestAnApprovalOutlivesAnUndo(t *testing.T) {
 	a.Must(a.DeleteTemplate(t.Context(), a.frame.ID, true, "user:cy", a.Now))
 	stop := []func(j core.SendJob){
 		func(core.SendJob) {
-			_, err := a.UndoCampaign(t.Context(), store.CampaignEdit{ID: c.ID, Actor: "user:cy", Now: a.Now})
+			_, err := a.UndoCampaign(t.Context(), campaigns.CampaignEdit{ID: c.ID, Actor: "user:cy", Now: a.Now})
 			a.Must(err)
 		},
 		func(j core.SendJob) {
@@ -336,10 +336,10 @@ func TestAnApprovalOutlivesAnUndo(t *testing.T) {
 		if !d.Frozen || d.Digest != "" || !strings.Contains(d.Content.Template.BodyText, "Dear reader") {
 			t.Errorf("%d: %+v", i, d)
 		}
-		j, err := a.SendCampaign(t.Context(), store.CampaignSending{
-			CampaignEdit: store.CampaignEdit{ID: c.ID, Actor: "user:cy", Now: a.Now}, Version: c.Version, Fields: &d.Fields,
+		j, err := a.SendCampaign(t.Context(), campaigns.CampaignSending{
+			CampaignEdit: campaigns.CampaignEdit{ID: c.ID, Actor: "user:cy", Now: a.Now}, Version: c.Version, Fields: &d.Fields,
 			Copy: &d.Content.Copy,
-		}, store.JobRequest{}, a.Now.Add(time.Minute))
+		}, campaigns.JobRequest{}, a.Now.Add(time.Minute))
 		a.Must(err)
 		content, err := a.Content(t.Context(), &j)
 		if err != nil || !strings.Contains(content.Template.BodyText, "Dear reader") {
@@ -362,7 +362,7 @@ func TestAnApprovalOutlivesAnUndo(t *testing.T) {
 		after, more, err = a.SettleJob(t.Context(), j.No, after, a.Now)
 		a.Must(err)
 	}
-	_, err = a.RejectCampaign(t.Context(), store.CampaignEdit{ID: c.ID, Actor: "user:bo", Now: a.Now}, "")
+	_, err = a.RejectCampaign(t.Context(), campaigns.CampaignEdit{ID: c.ID, Actor: "user:bo", Now: a.Now}, "")
 	a.Must(err)
 	if _, err := a.RetryFailed(t.Context(), j.ID, "user:cy", a.Now); core.KindOf(err) != core.Conflict {
 		t.Errorf("what was sent back is retried: %v", err)
@@ -381,7 +381,7 @@ func TestAnUndoTakesBackItsOwnApproval(t *testing.T) {
 	a.ChangeTenant(a.tenant.ID, core.TenantInput{Approval: new(core.ApprovalNone)})
 	d := a.draft(&a.words)
 	a.SendDraft(&d)
-	c, err := a.UndoCampaign(t.Context(), store.CampaignEdit{ID: a.words.ID, Actor: "user:cy", Now: a.Now})
+	c, err := a.UndoCampaign(t.Context(), campaigns.CampaignEdit{ID: a.words.ID, Actor: "user:cy", Now: a.Now})
 	if err != nil || c.State != core.CampaignDraft || c.CopyID != "" {
 		t.Errorf("%s, %q, %v", c.State, c.CopyID, err)
 	}
@@ -400,8 +400,8 @@ func TestACorrectionIsOfASecondPersonToo(t *testing.T) {
 	for by, want := range map[string]core.Kind{"user:tom": core.Forbidden, "user:bo": 0} {
 		written := d.Content.Copy
 		written.ID = core.NewID()
-		_, err := a.CorrectCampaign(t.Context(), store.CampaignCorrection{
-			CampaignEdit: store.CampaignEdit{ID: a.looks.ID, Actor: by, Now: a.Now}, Copy: &written,
+		_, err := a.CorrectCampaign(t.Context(), campaigns.CampaignCorrection{
+			CampaignEdit: campaigns.CampaignEdit{ID: a.looks.ID, Actor: by, Now: a.Now}, Copy: &written,
 		})
 		if core.KindOf(err) != want || want == 0 && err != nil {
 			t.Errorf("%s: %v", by, err)
@@ -415,7 +415,7 @@ func TestApprovalsAfterAnUpgrade(t *testing.T) {
 	a := newApprovals(t)
 	d := a.draft(&a.looks)
 	a.Must(a.approve(&d, d.Digest, "user:bo"))
-	a.Must(a.AskReview(t.Context(), store.CampaignEdit{ID: a.words.ID, Actor: "user:zoe", Now: a.Now}, 0, ""))
+	a.Must(a.AskReview(t.Context(), campaigns.CampaignEdit{ID: a.words.ID, Actor: "user:zoe", Now: a.Now}, 0, ""))
 	sent := a.NewCampaign(a.list)
 	a.ChangeTenant(a.tenant.ID, core.TenantInput{Approval: new(core.ApprovalNone)})
 	d = a.draft(&sent)
@@ -489,7 +489,7 @@ func TestRestoringAVersionKeepsItsWriter(t *testing.T) {
 	save := func(by, subject string) {
 		t.Helper()
 		a.Now += 1000
-		got, err := a.EditCampaign(t.Context(), store.CampaignEdit{ID: c.ID, Actor: by, Now: a.Now},
+		got, err := a.EditCampaign(t.Context(), campaigns.CampaignEdit{ID: c.ID, Actor: by, Now: a.Now},
 			func(f *core.CampaignFields) error { f.Subject = subject; return nil })
 		a.Must(err)
 		c = got
@@ -502,7 +502,7 @@ func TestRestoringAVersionKeepsItsWriter(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.Now += 1000
-	back, err := a.RestoreVersion(t.Context(), store.CampaignEdit{ID: c.ID, Actor: "user:ann", Now: a.Now}, eves)
+	back, err := a.RestoreVersion(t.Context(), campaigns.CampaignEdit{ID: c.ID, Actor: "user:ann", Now: a.Now}, eves)
 	if a.Must(err); !slices.Contains(back.Writers, "user:eve") || !slices.Contains(back.Writers, "user:ann") {
 		t.Errorf("the writers are %v", back.Writers)
 	}

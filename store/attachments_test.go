@@ -5,7 +5,8 @@ import (
 	"testing"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
+	"newsletterd/store/people"
 	"newsletterd/store/storetest"
 )
 
@@ -22,11 +23,11 @@ func TestAttachmentsStayAsTheyWereApproved(t *testing.T) {
 	c := s.NewCampaign(l, func(f *core.CampaignFields) { f.Attachments = ids })
 	d, err := s.Draft(t.Context(), &c, 0, plainParts, s.Now)
 	s.Must(err)
-	edit := store.CampaignEdit{ID: c.ID, Actor: "test", Now: s.Now}
+	edit := campaigns.CampaignEdit{ID: c.ID, Actor: "test", Now: s.Now}
 	if err := s.DeleteMedia(t.Context(), prices.ID, false, "test", s.Now); core.KindOf(err) != core.Conflict {
 		t.Errorf("a document of a draft is deleted: %v", err)
 	}
-	c, err = s.ApproveCampaign(t.Context(), store.CampaignSending{
+	c, err = s.ApproveCampaign(t.Context(), campaigns.CampaignSending{
 		CampaignEdit: edit, Version: 1, Fields: &d.Fields, Copy: &d.Content.Copy,
 	})
 	s.Must(err)
@@ -39,7 +40,7 @@ func TestAttachmentsStayAsTheyWereApproved(t *testing.T) {
 	if _, _, err := s.MediaFile(t.Context(), prices.Full.Digits()); core.KindOf(err) != core.NotFound {
 		t.Errorf("a document that is gone is served: %v", err)
 	}
-	s.Clean(store.Retention{})
+	s.Clean(people.Retention{})
 	files, err := s.Attachments(t.Context(), c.CopyID)
 	s.Must(err)
 	if len(files) != 2 || string(files[0].Data) != "%PDF-1.7 prices" || files[0].Name != "Préis list.pdf" ||
@@ -51,7 +52,7 @@ func TestAttachmentsStayAsTheyWereApproved(t *testing.T) {
 		return nil
 	})
 	s.Must(err)
-	s.Clean(store.Retention{})
+	s.Clean(people.Retention{})
 	if n, err := s.MediaBytes(t.Context(), l.TenantID); err != nil || n != 0 {
 		t.Errorf("%d bytes are left, %v", n, err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store/db"
+	"newsletterd/store/members"
 	"newsletterd/store/tenants"
 )
 
@@ -58,7 +59,7 @@ func BenchmarkSubscribe(b *testing.B) {
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
 			i := n.Add(1)
-			_, _, err := s.Subscribe(b.Context(), SubscribeRequest{
+			_, _, err := s.Subscribe(b.Context(), members.SubscribeRequest{
 				ListID: listID, Email: core.Email(fmt.Sprintf("new%d@example.net",
 					i)), Preferences: `{"first_name":"N"}`,
 				Origin: core.Origin{Remote: "192.0.2.1", UserAgent: "Go-http-client/1.1"},

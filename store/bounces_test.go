@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
 )
 
 // TestCampaignBounces: refusals of a campaign and what came back of it are summed up by class and domain, each mail
@@ -16,7 +16,7 @@ func TestCampaignBounces(t *testing.T) {
 		return core.Email(string(rune('a'+k)) + "@" + []string{"one.example", "two.example"}[k%2])
 	})
 	j := w.Start(w.NewJob(l.ID))
-	all, err := w.Recipients(t.Context(), &j, store.RecipientFilter{}, core.Page{Limit: 10})
+	all, err := w.Recipients(t.Context(), &j, campaigns.RecipientFilter{}, core.Page{Limit: 10})
 	w.Must(err)
 	seqs := map[string]int64{}
 	for _, r := range all {

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
 	"newsletterd/store/storetest"
 )
 
@@ -20,10 +20,10 @@ func TestGuardsOfSending(t *testing.T) {
 	send := func(key string, revision int64) (core.SendJob, error) {
 		written := d.Content.Copy
 		written.ID = core.NewID()
-		return s.SendCampaign(t.Context(), store.CampaignSending{
-			CampaignEdit: store.CampaignEdit{ID: c.ID, Actor: "test", Revision: revision, Now: s.Now},
+		return s.SendCampaign(t.Context(), campaigns.CampaignSending{
+			CampaignEdit: campaigns.CampaignEdit{ID: c.ID, Actor: "test", Revision: revision, Now: s.Now},
 			Version:      1, Fields: &d.Fields, Copy: &written,
-		}, store.JobRequest{IdempotencyKey: key, BodyHash: []byte("form")}, 0)
+		}, campaigns.JobRequest{IdempotencyKey: key, BodyHash: []byte("form")}, 0)
 	}
 	first, err := send("form", c.Revision)
 	s.Must(err)
@@ -36,7 +36,7 @@ func TestGuardsOfSending(t *testing.T) {
 	if _, err := send("a third form", 0); core.KindOf(err) != core.Conflict {
 		t.Errorf("by its state: %v", err)
 	}
-	jobs, err := s.JobViews(t.Context(), store.JobFilter{All: true}, core.Page{Limit: 10})
+	jobs, err := s.JobViews(t.Context(), campaigns.JobFilter{All: true}, core.Page{Limit: 10})
 	if err != nil || len(jobs) != 1 {
 		t.Errorf("%d jobs, %v", len(jobs), err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store/db"
+	"newsletterd/store/people"
 )
 
 // TestTheTrailTellsWhatChanged: an entry has the values before and after, where the request came from, and the cut
@@ -67,7 +68,7 @@ func TestTheTrailTellsWhatChanged(t *testing.T) {
 	if err != nil || len(rows) != 1 || rows[0].Origin != core.CommandLine {
 		t.Errorf("%+v, %v; want what was before, by a command", rows, err)
 	}
-	if _, err := s.Housekeeping(ctx, Retention{}, core.Instant(4).Add(OriginKept)); err != nil {
+	if _, err := s.Housekeeping(ctx, people.Retention{}, core.Instant(4).Add(people.OriginKept)); err != nil {
 		t.Fatal(err)
 	}
 	rows, _, err = s.Audit(ctx, core.AuditFilter{Actor: "user:ann"}, core.Page{Limit: 9})
@@ -81,8 +82,10 @@ func TestAuditReadsABoundedNumberOfEntries(t *testing.T) {
 	n := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
 	n.SQL("DELETE FROM audit")
 	n.SQL("INSERT INTO audit (at, actor, action) VALUES (0, 'command', 'list.create')")
-	n.SQL("WITH RECURSIVE i (n) AS (VALUES (2) UNION ALL SELECT n + 1 FROM i WHERE n <= 2 * 2000) INSERT INTO audit (at, " +
-		"actor, action) SELECT (n + 1) / 3, 'command', 'job.create' FROM i")
+	n.SQL(
+		"WITH RECURSIVE i (n) AS (VALUES (2) UNION ALL SELECT n + 1 FROM i WHERE n <= 2 * 2000) INSERT INTO audit (at, " +
+			"actor, action) SELECT (n + 1) / 3, 'command', 'job.create' FROM i",
+	)
 	var page core.Page
 	for pages := 1; ; pages++ {
 		page.Limit = 10
@@ -118,7 +121,7 @@ func TestAuditReadsABoundedNumberOfEntries(t *testing.T) {
 // auditors are the functions that write an entry of the audit trail, and which of their arguments is the action.
 var auditors = map[string]int{
 	"Audit": 2, "AuditUpdate": 2, "AuditBy": 1, "ByActor": 1, "ChangeRecord": 3, "TouchRecord": 3, "RemoveRecord": 3,
-	"changeImport": 3, "changeCampaign": 2, "factorChanged": 3, "auditBlocks": 3, "auditEnded": 3,
+	"changeImport": 3, "changeCampaign": 2, "factorChanged": 3, "AuditBlocks": 3, "AuditEnded": 3,
 }
 
 // calledBy is the name of the function that a call calls.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/people"
 	"newsletterd/store/storetest"
 )
 
@@ -27,7 +27,7 @@ func BenchmarkUpload(b *testing.B) {
 		if err := s.DeleteModel(b.Context(), m.ID, m.OwnerID, "command", 1); err != nil {
 			b.Fatal(err)
 		}
-		s.Clean(store.Retention{})
+		s.Clean(people.Retention{})
 		b.StartTimer()
 	}
 }

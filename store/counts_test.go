@@ -10,7 +10,9 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/schema"
-	"newsletterd/store"
+	"newsletterd/store/imports"
+	"newsletterd/store/members"
+	"newsletterd/store/people"
 	"newsletterd/store/storetest"
 	"newsletterd/store/tenants"
 )
@@ -42,7 +44,7 @@ func TestCountsAreThoseOfAScan(t *testing.T) {
 			t.Parallel()
 			n, random := storetest.SeedList(t, now0), rand.New(rand.NewPCG(seed, 1))
 			lists := []string{n.ListID, n.NewList().ID}
-			at, tokens, left := now0, []string{}, []store.UndoRequest{}
+			at, tokens, left := now0, []string{}, []people.UndoRequest{}
 			for range 400 {
 				at += core.Instant(random.IntN(1000 * 60 * 60))
 				n.ListID = lists[random.IntN(2)]
@@ -54,7 +56,7 @@ func TestCountsAreThoseOfAScan(t *testing.T) {
 				}[random.IntN(14)]
 				switch what {
 				case "subscribe":
-					_, row, err := n.Subscribe(t.Context(), store.SubscribeRequest{ListID: n.ListID, Email: email}, at)
+					_, row, err := n.Subscribe(t.Context(), members.SubscribeRequest{ListID: n.ListID, Email: email}, at)
 					n.Must(err)
 					tokens = append(tokens, n.Token(row, means))
 				case "confirm":
@@ -64,8 +66,8 @@ func TestCountsAreThoseOfAScan(t *testing.T) {
 				case "leave":
 					id := n.SubscriptionID(n.ListID, email.Key())
 					sub, _ := n.Unsubscribe(t.Context(),
-						store.UnsubscribeRequest{ListID: n.ListID, SubscriptionID: id, Email: email, Proof: means}, at)
-					left = append(left, store.UndoRequest{ListID: n.ListID, SubscriptionID: id, LeftAt: sub.ChangedAt})
+						members.UnsubscribeRequest{ListID: n.ListID, SubscriptionID: id, Email: email, Proof: means}, at)
+					left = append(left, people.UndoRequest{ListID: n.ListID, SubscriptionID: id, LeftAt: sub.ChangedAt})
 				case "undo":
 					if len(left) > 0 {
 						_, _ = n.Undo(t.Context(), left[random.IntN(len(left))], at)
@@ -75,8 +77,8 @@ func TestCountsAreThoseOfAScan(t *testing.T) {
 					im, err := n.NewImport(t.Context(), n.ListID, status, "file.csv")
 					n.Must(err)
 					im.DryRun = random.IntN(3) == 0
-					n.Must(im.Put(store.ImportRow{Email: email}))
-					n.Must(im.Put(store.ImportRow{Email: "also-" + email}))
+					n.Must(im.Put(imports.ImportRow{Email: email}))
+					n.Must(im.Put(imports.ImportRow{Email: "also-" + email}))
 					n.Must(im.Write(t.Context(), func() core.Instant { return at }, nil))
 					im.Close()
 				case "deliver":
@@ -92,7 +94,7 @@ func TestCountsAreThoseOfAScan(t *testing.T) {
 						},
 					}}, at))
 				case "suppress":
-					_, err := n.Suppress(t.Context(), store.DisableRequest{Email: email, TenantID: n.TenantID, OccurredAt: at},
+					_, err := n.Suppress(t.Context(), members.DisableRequest{Email: email, TenantID: n.TenantID, OccurredAt: at},
 						"test", at)
 					n.Must(err)
 				case "lift":
@@ -101,7 +103,7 @@ func TestCountsAreThoseOfAScan(t *testing.T) {
 					_, err := n.ErasePerson(t.Context(), core.Person{Email: email, TenantID: n.TenantID}, "test", at)
 					n.Must(err)
 				case "clean":
-					_, err := n.Housekeeping(t.Context(), store.Retention{Pending: 24 * time.Hour}, at)
+					_, err := n.Housekeeping(t.Context(), people.Retention{Pending: 24 * time.Hour}, at)
 					n.Must(err)
 				case "sync":
 					n.At(at).Synced(core.List{ID: n.ListID, TenantID: n.TenantID}, core.LoopClientID,
@@ -119,7 +121,7 @@ func TestCountsAreThoseOfAScan(t *testing.T) {
 // count where it fails.
 func TestCountsCostOneRowACommit(t *testing.T) {
 	n := storetest.SeedList(t, now0)
-	rows := make([]store.ImportRow, store.ImportBatch)
+	rows := make([]imports.ImportRow, imports.ImportBatch)
 	for i := range rows {
 		rows[i].Email = core.Email(fmt.Sprintf("r%d@example.org", i))
 	}
@@ -135,7 +137,7 @@ func TestCountsCostOneRowACommit(t *testing.T) {
 		t.Errorf("the row was written %d times", written)
 	}
 	counts, err := n.ListCounts(t.Context(), []string{n.ListID})
-	if err != nil || counts[n.ListID].Active != store.ImportBatch {
+	if err != nil || counts[n.ListID].Active != imports.ImportBatch {
 		t.Errorf("%+v, %v", counts, err)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/people"
 	"newsletterd/store/storetest"
 )
 
@@ -124,7 +124,7 @@ func TestDevicesOfAnOwner(t *testing.T) {
 	if err != nil || len(ds) != 1 || ds[0].ID != second.ID {
 		t.Errorf("list: %+v %v", ds, err)
 	}
-	if _, err := s.Housekeeping(ctx, store.Retention{Deleted: 30}, 50+31); err != nil {
+	if _, err := s.Housekeeping(ctx, people.Retention{Deleted: 30}, 50+31); err != nil {
 		t.Error(err)
 	}
 	if _, err := s.Device(ctx, lead.ID, owner.UserID); !errors.Is(err, core.ErrNotFound) {

@@ -5,12 +5,14 @@ import (
 	"testing"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/imports"
+	"newsletterd/store/members"
+	"newsletterd/store/people"
 	"newsletterd/store/storetest"
 )
 
 // matching reads all pages of a search, and how many there were.
-func matching(n *storetest.Seeder, f store.SubscriptionFilter, limit int) (emails []string, pages int) {
+func matching(n *storetest.Seeder, f people.SubscriptionFilter, limit int) (emails []string, pages int) {
 	n.Helper()
 	for next := ""; ; pages++ {
 		found, after, err := n.MatchingSubscriptions(n.Context(), f, core.Page{After: next, Limit: limit})
@@ -29,7 +31,7 @@ func matching(n *storetest.Seeder, f store.SubscriptionFilter, limit int) (email
 
 func TestMatchingSubscriptions(t *testing.T) {
 	n := storetest.SeedList(t, now0)
-	rows := rowsOf(store.SearchReads + 700)
+	rows := rowsOf(people.SearchReads + 700)
 	rows[4321].Preferences = `{"n":1,"city":"Bonn"}`
 	rows[77].Preferences = `{"first_name":"Özge","last_name":"van WEG"}`
 	rows[88].Preferences = `{"name":"Gerd MÜLLER","first_name":7}`
@@ -37,53 +39,53 @@ func TestMatchingSubscriptions(t *testing.T) {
 	second, err := core.NewList(core.ListInput{Name: new("Second"), TenantID: new(n.TenantID)}, now0)
 	n.Must(err)
 	n.Must(n.AddList(t.Context(), second, "test"))
-	_, _, err = n.AddSubscription(t.Context(), store.SubscriptionInput{
+	_, _, err = n.AddSubscription(t.Context(), imports.SubscriptionInput{
 		ListID: second.ID, Email: "r4321@example.org", Status: "active", Source: "test",
 	}, "test", now0)
 	n.Must(err)
-	_, err = n.Suppress(t.Context(), store.DisableRequest{Email: "r17@example.org", OccurredAt: now0}, "test", now0)
+	_, err = n.Suppress(t.Context(), members.DisableRequest{Email: "r17@example.org", OccurredAt: now0}, "test", now0)
 	n.Must(err)
 
-	ours := store.SubscriptionFilter{Tenants: []string{n.TenantID}}
+	ours := people.SubscriptionFilter{Tenants: []string{n.TenantID}}
 	all, _ := matching(n, ours, 1000)
 	slices.Sort(all)
 	if len(slices.Compact(slices.Clone(all))) != len(rows) || len(all) != len(rows)+1 {
 		t.Errorf("%d rows in all pages, want each of %d once and one twice", len(all), len(rows))
 	}
 	for name, c := range map[string]struct {
-		change func(*store.SubscriptionFilter)
+		change func(*people.SubscriptionFilter)
 		want   []string
 	}{
-		"prefix": {func(f *store.SubscriptionFilter) { f.Prefix = "r5699@" }, []string{"r5699@example.org"}},
+		"prefix": {func(f *people.SubscriptionFilter) { f.Prefix = "r5699@" }, []string{"r5699@example.org"}},
 		"field": {
-			func(f *store.SubscriptionFilter) { f.Field, f.Value = "city", "Bonn" },
+			func(f *people.SubscriptionFilter) { f.Field, f.Value = "city", "Bonn" },
 			[]string{"r4321@example.org"},
 		},
 		"number": {
-			func(f *store.SubscriptionFilter) { f.Field, f.Value = "n", "99" },
+			func(f *people.SubscriptionFilter) { f.Field, f.Value = "n", "99" },
 			[]string{"r99@example.org"},
 		},
-		"name":            {func(f *store.SubscriptionFilter) { f.Search = "weg" }, []string{"r77@example.org"}},
-		"name, small":     {func(f *store.SubscriptionFilter) { f.Search = "özge  VAN w" }, []string{"r77@example.org"}},
-		"name, capital":   {func(f *store.SubscriptionFilter) { f.Search = "mül" }, []string{"r88@example.org"}},
-		"middle of names": {func(f *store.SubscriptionFilter) { f.Search = "erd" }, nil},
-		"name or address": {func(f *store.SubscriptionFilter) { f.Search = "R5699@ex" }, []string{"r5699@example.org"}},
+		"name":            {func(f *people.SubscriptionFilter) { f.Search = "weg" }, []string{"r77@example.org"}},
+		"name, small":     {func(f *people.SubscriptionFilter) { f.Search = "özge  VAN w" }, []string{"r77@example.org"}},
+		"name, capital":   {func(f *people.SubscriptionFilter) { f.Search = "mül" }, []string{"r88@example.org"}},
+		"middle of names": {func(f *people.SubscriptionFilter) { f.Search = "erd" }, nil},
+		"name or address": {func(f *people.SubscriptionFilter) { f.Search = "R5699@ex" }, []string{"r5699@example.org"}},
 		"name at an address": {
-			func(f *store.SubscriptionFilter) { f.Email, f.Search = "r77@example.org", "ÖZ" },
+			func(f *people.SubscriptionFilter) { f.Email, f.Search = "r77@example.org", "ÖZ" },
 			[]string{"r77@example.org"},
 		},
-		"left":        {func(f *store.SubscriptionFilter) { f.Status = "unsubscribed" }, []string{"r17@example.org"}},
-		"pending":     {func(f *store.SubscriptionFilter) { f.Status = "pending" }, nil},
-		"on one list": {func(f *store.SubscriptionFilter) { f.ListID = second.ID }, []string{"r4321@example.org"}},
+		"left":        {func(f *people.SubscriptionFilter) { f.Status = "unsubscribed" }, []string{"r17@example.org"}},
+		"pending":     {func(f *people.SubscriptionFilter) { f.Status = "pending" }, nil},
+		"on one list": {func(f *people.SubscriptionFilter) { f.ListID = second.ID }, []string{"r4321@example.org"}},
 		"address": {
-			func(f *store.SubscriptionFilter) { f.Email = "R4321@example.org" },
+			func(f *people.SubscriptionFilter) { f.Email = "R4321@example.org" },
 			[]string{"r4321@example.org", "r4321@example.org"},
 		},
 		"address and status": {
-			func(f *store.SubscriptionFilter) { f.Email, f.Status = "r1@example.org", "pending" },
+			func(f *people.SubscriptionFilter) { f.Email, f.Status = "r1@example.org", "pending" },
 			nil,
 		},
-		"another tenant": {func(f *store.SubscriptionFilter) { f.Tenants = []string{core.NewID()} }, nil},
+		"another tenant": {func(f *people.SubscriptionFilter) { f.Tenants = []string{core.NewID()} }, nil},
 	} {
 		f := ours
 		c.change(&f)
@@ -94,7 +96,7 @@ func TestMatchingSubscriptions(t *testing.T) {
 	f := ours
 	f.Prefix = "nobody"
 	if got, pages := matching(n, f, 10); len(got) != 0 || pages != 2 {
-		t.Errorf("a search for nobody: %v in %d pages, want two of at most %d reads", got, pages, store.SearchReads)
+		t.Errorf("a search for nobody: %v in %d pages, want two of at most %d reads", got, pages, people.SearchReads)
 	}
 }
 
@@ -112,10 +114,10 @@ func TestListedSubscriptionShowsWhyNothingIsMailed(t *testing.T) {
 		false); err != core.ErrSubscriptionNotFound {
 		t.Errorf("of another tenant: %v", err)
 	}
-	if got, _ := matching(n, store.SubscriptionFilter{All: true, Status: "bounced"}, 5); len(got) != 1 {
+	if got, _ := matching(n, people.SubscriptionFilter{All: true, Status: "bounced"}, 5); len(got) != 1 {
 		t.Errorf("bounced: %v", got)
 	}
-	if got, _ := matching(n, store.SubscriptionFilter{All: true, Status: "active"}, 5); len(got) != 0 {
+	if got, _ := matching(n, people.SubscriptionFilter{All: true, Status: "active"}, 5); len(got) != 0 {
 		t.Errorf("active: %v", got)
 	}
 }

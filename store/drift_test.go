@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/members"
 	"newsletterd/store/storetest"
 	"newsletterd/store/tenants"
 )
@@ -61,7 +61,7 @@ func TestDrift(t *testing.T) {
 	subs, err := n.SyncSubscribers(t.Context(), &y, &batches[0])
 	n.Must(err)
 	n.At(y.StartedAt).Synced(core.List{ID: n.ListID, TenantID: n.TenantID}, core.LoopClientID, subs...)
-	n.Must(n.FinishBatches(t.Context(), y.ID, []store.BatchResult{{BatchNo: 1, Done: true}}, 0, at.Now))
+	n.Must(n.FinishBatches(t.Context(), y.ID, []members.BatchResult{{BatchNo: 1, Done: true}}, 0, at.Now))
 	if done, err := n.FinishSync(t.Context(), y.ID, at.Now); err != nil || !done || y.BatchTotal != 1 {
 		t.Fatal(done, err, y.BatchTotal)
 	}

@@ -12,8 +12,9 @@ import (
 	"pgregory.net/rapid"
 
 	"newsletterd/core"
-	"newsletterd/store"
 	"newsletterd/store/db"
+	"newsletterd/store/imports"
+	"newsletterd/store/people"
 	"newsletterd/store/storetest"
 	"newsletterd/store/tenants"
 )
@@ -21,7 +22,12 @@ import (
 // queued reads what waits for an endpoint, in the order of the outbox.
 func queued(s *storetest.Seeder, endpointID string) []core.OutboxEvent {
 	s.Helper()
-	rows, err := s.OutboxEvents(s.Context(), tenants.OutboxFilter{EndpointID: endpointID, State: core.EventWaiting}, 0, 100_000)
+	rows, err := s.OutboxEvents(
+		s.Context(),
+		tenants.OutboxFilter{EndpointID: endpointID, State: core.EventWaiting},
+		0,
+		100_000,
+	)
 	s.Must(err)
 	return rows
 }
@@ -122,7 +128,8 @@ func TestEndpointDropsEventsBeyondTheBytes(t *testing.T) {
 		t.Errorf("a small one: %v", got)
 	}
 	row, err := s.Endpoint(t.Context(), e.ID)
-	if n, all := s.EndpointBytes(t.Context()); err != nil || all != nil || row.WaitingBytes > most || row.WaitingBytes < 8000 ||
+	if n, all := s.EndpointBytes(t.Context()); err != nil || all != nil || row.WaitingBytes > most ||
+		row.WaitingBytes < 8000 ||
 		n != row.WaitingBytes {
 		t.Errorf("%+v, %d, %v %v", row, n, err, all)
 	}
@@ -156,7 +163,8 @@ func TestEventsOfDeletedEndpointsAreNotCounted(t *testing.T) {
 	}
 	kept := s.NewEndpoint(core.EndpointInput{URL: new("https://crm.test/kept")})
 	s.Leave(l.ID, storetest.Reader(0))
-	if o, err := s.EndpointState(t.Context()); err != nil || o.Waiting != 1 || o.Dead != 0 || o.OldestAt != queued(s, kept.ID)[0].OccurredAt {
+	if o, err := s.EndpointState(t.Context()); err != nil || o.Waiting != 1 || o.Dead != 0 ||
+		o.OldestAt != queued(s, kept.ID)[0].OccurredAt {
 		t.Errorf("%+v, %v", o, err)
 	}
 	if o, err := s.OutboxState(t.Context()); err != nil || o.Waiting != 3 {
@@ -169,7 +177,9 @@ func TestDeadLettersWaitAgainWhereThereIsRoom(t *testing.T) {
 	s := storetest.Seed(t, storetest.OpenWith(t, db.Options{EndpointEvents: 4}))
 	l := s.NewList()
 	full := s.NewEndpoint(core.EndpointInput{URL: new("https://crm.test/full")})
-	other := s.NewEndpoint(core.EndpointInput{URL: new("https://crm.test/other"), Events: &[]string{core.EventUnsubscribed}})
+	other := s.NewEndpoint(
+		core.EndpointInput{URL: new("https://crm.test/other"), Events: &[]string{core.EventUnsubscribed}},
+	)
 	for i := range 3 {
 		s.Active(l.ID, storetest.Reader(i))
 	}
@@ -234,8 +244,8 @@ func TestWaitingEventsAreCounted(t *testing.T) {
 			}
 		},
 		"import": func(rt *rapid.T) {
-			s.Import(l.ID, core.SubscriptionActive, store.ImportRow{Email: address(rt), Preferences: `{"a":1}`},
-				store.ImportRow{Email: address(rt), Preferences: `{"a":2}`})
+			s.Import(l.ID, core.SubscriptionActive, imports.ImportRow{Email: address(rt), Preferences: `{"a":1}`},
+				imports.ImportRow{Email: address(rt), Preferences: `{"a":2}`})
 		},
 		"deliver": finish(tenants.EventResult{Done: true}),
 		"fail":    finish(tenants.EventResult{Reason: "HTTP 500"}),
@@ -245,7 +255,14 @@ func TestWaitingEventsAreCounted(t *testing.T) {
 			s.Must(err)
 		},
 		"expire": func(rt *rapid.T) {
-			_, err := s.ExpireEvents(t.Context(), rapid.SampledFrom(endpoints).Draw(rt, "endpoint"), "late", s.Time(), s.Time(), 3)
+			_, err := s.ExpireEvents(
+				t.Context(),
+				rapid.SampledFrom(endpoints).Draw(rt, "endpoint"),
+				"late",
+				s.Time(),
+				s.Time(),
+				3,
+			)
 			s.Must(err)
 		},
 		"retry all": func(*rapid.T) {
@@ -263,7 +280,7 @@ func TestWaitingEventsAreCounted(t *testing.T) {
 			_, err := s.ErasePerson(t.Context(), core.Person{Email: address(rt)}, "test", s.Time())
 			s.Must(err)
 		},
-		"housekeeping": func(*rapid.T) { s.Clean(store.Retention{Events: time.Minute, Pending: time.Hour}) },
+		"housekeeping": func(*rapid.T) { s.Clean(people.Retention{Events: time.Minute, Pending: time.Hour}) },
 		"replace": func(rt *rapid.T) {
 			i := rapid.IntRange(0, len(endpoints)-1).Draw(rt, "endpoint")
 			s.Must(s.DeleteEndpoint(t.Context(), endpoints[i], "test", s.Time()))
@@ -310,7 +327,7 @@ func TestEndpointQueueWritesOneRow(t *testing.T) {
 	s := storetest.Seed(t, storetest.OpenWith(t, db.Options{Driver: f.Driver}))
 	l := s.NewList()
 	s.NewEndpoint(core.EndpointInput{URL: new("https://crm.test/all")})
-	rows := make([]store.ImportRow, 400)
+	rows := make([]imports.ImportRow, 400)
 	for i := range rows {
 		rows[i].Email = storetest.Reader(i)
 	}

@@ -9,6 +9,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/store"
 	"newsletterd/store/db"
+	"newsletterd/store/members"
 )
 
 // Each operation is one transaction, on the disk when it returns.
@@ -39,7 +40,7 @@ func Example() {
 	if err := s.AddList(ctx, list, "the command line"); err != nil {
 		panic(err)
 	}
-	sub, row, err := s.Subscribe(ctx, store.SubscribeRequest{ListID: list.ID, Email: "ann@example.org"}, now)
+	sub, row, err := s.Subscribe(ctx, members.SubscribeRequest{ListID: list.ID, Email: "ann@example.org"}, now)
 	if err != nil {
 		panic(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"newsletterd/store/db/dbtest"
+	"newsletterd/store/imports"
 
 	"newsletterd/store/files"
 	"newsletterd/store/tenants"
@@ -68,7 +69,7 @@ func (s *Store) SkewStatistics() {
 
 // SetMaxReplacedBytes changes how much is kept of what an import has replaced, and returns what undoes that.
 func SetMaxReplacedBytes(n int64) (undo func()) {
-	was := MaxReplacedBytes
-	MaxReplacedBytes = n
-	return func() { MaxReplacedBytes = was }
+	was := imports.MaxReplacedBytes
+	imports.MaxReplacedBytes = n
+	return func() { imports.MaxReplacedBytes = was }
 }

@@ -9,7 +9,11 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/store/campaigns"
 	"newsletterd/store/db"
+	"newsletterd/store/imports"
+	"newsletterd/store/members"
+	"newsletterd/store/people"
 	"newsletterd/store/tenants"
 )
 
@@ -19,7 +23,7 @@ func (s *story) subscriptions() {
 		s.Helper()
 		var row string
 		s.op("Subscribe", func() (err error) {
-			_, row, err = s.Subscribe(ctx, SubscribeRequest{ListID: s.list, Email: email, Preferences: `{"a":1}`}, at)
+			_, row, err = s.Subscribe(ctx, members.SubscribeRequest{ListID: s.list, Email: email, Preferences: `{"a":1}`}, at)
 			return err
 		})
 		var token string
@@ -29,7 +33,7 @@ func (s *story) subscriptions() {
 			return err
 		})
 		s.op("AnsweredToken", func() error {
-			return onlyErr(s.AnsweredToken(ctx, row, core.ProofResponse, SubscribeRequest{Email: email}, at))
+			return onlyErr(s.AnsweredToken(ctx, row, core.ProofResponse, members.SubscribeRequest{Email: email}, at))
 		})
 		s.op("ConfirmAsked", func() error { _, _, err := s.ConfirmAsked(ctx, token, at); return err })
 		s.op("Confirm", func() error { return onlyErr(s.Confirm(ctx, token, core.Origin{Source: "form"}, at)) })
@@ -39,18 +43,18 @@ func (s *story) subscriptions() {
 		joins(email, now0+core.Instant(i))
 	}
 	s.op("Subscribe", func() error { // already subscribed
-		_, _, err := s.Subscribe(ctx, SubscribeRequest{ListID: s.list, Email: "ann@example.org"}, now0+10)
+		_, _, err := s.Subscribe(ctx, members.SubscribeRequest{ListID: s.list, Email: "ann@example.org"}, now0+10)
 		return err
 	})
 	for _, status := range []string{core.SubscriptionPending, core.SubscriptionActive} {
 		s.op("AddSubscription", func() error {
-			in := SubscriptionInput{ListID: s.list, Email: "eve@example.org", Status: status, Source: "a letter"}
+			in := imports.SubscriptionInput{ListID: s.list, Email: "eve@example.org", Status: status, Source: "a letter"}
 			_, _, err := s.AddSubscription(ctx, in, "test", now0+10)
 			return err
 		})
 	}
 	s.op("Unsubscribe", func() error {
-		return onlyErr(s.Unsubscribe(ctx, UnsubscribeRequest{
+		return onlyErr(s.Unsubscribe(ctx, members.UnsubscribeRequest{
 			ListID: s.list, SubscriptionID: s.SubscriptionID(s.list, "eve@example.org"), Email: "eve@example.org",
 			Proof: core.ProofAdmin, Actor: "test",
 		}, now0+11))
@@ -66,12 +70,12 @@ func (s *story) subscriptions() {
 		return onlyErr(s.KeepConsentText(ctx, s.list, "I agree.", now0+22))
 	})
 	s.op("SetTracking", func() error {
-		r := TrackingRequest{ListID: s.list, Email: "ann@example.org", Agrees: true}
+		r := members.TrackingRequest{ListID: s.list, Email: "ann@example.org", Agrees: true}
 		return onlyErr(s.SetTracking(ctx, r, now0+22))
 	})
 	s.op("NoteExport", func() error { return s.NoteExport(ctx, s.list, "test", now0+22) })
-	leaving := func(email core.Email, means string) UnsubscribeRequest {
-		return UnsubscribeRequest{
+	leaving := func(email core.Email, means string) members.UnsubscribeRequest {
+		return members.UnsubscribeRequest{
 			ListID: s.list, SubscriptionID: s.SubscriptionID(s.list, email.Key()), Email: email,
 			Proof: means, Reason: "too_many",
 		}
@@ -81,7 +85,7 @@ func (s *story) subscriptions() {
 		left, err = s.Unsubscribe(ctx, leaving("bob@example.org", core.ProofResponse), now0+30)
 		return err
 	})
-	undo := UndoRequest{ListID: s.list, SubscriptionID: left.ID, LeftAt: left.ChangedAt}
+	undo := people.UndoRequest{ListID: s.list, SubscriptionID: left.ID, LeftAt: left.ChangedAt}
 	s.op("CanUndo", func() error { return onlyErr(s.CanUndo(ctx, undo, now0+40)) })
 	s.op("Undo", func() error { return onlyErr(s.Undo(ctx, undo, now0+40)) })
 	s.op("Unsubscribe", func() error { // of no one
@@ -99,7 +103,7 @@ func (s *story) subscriptions() {
 		return s.RequestPreferencesLink(ctx, s.list, "ann@example.org",
 			now0+60)
 	})
-	d := DisableRequest{
+	d := members.DisableRequest{
 		Email: "dan@example.org", TenantID: s.tenant, Reason: "r", DisabledBy: "b",
 		OccurredAt: now0 + 70,
 	}
@@ -132,9 +136,9 @@ func (s *story) mailsAndEvents() {
 	})
 	s.op("RetryMail", func() error { return s.RetryMail(ctx, mails[2].ID, "test", now0+100) })
 	for _, status := range []string{core.SubscriptionActive, core.SubscriptionPending} {
-		var im *Import
+		var im *imports.Import
 		s.op("NewImport", func() (err error) { im, err = s.NewImport(ctx, s.list, status, "file"); return err })
-		rows := []ImportRow{
+		rows := []imports.ImportRow{
 			{Email: core.Email("imported-" + status + "@example.org"), Preferences: `{"c":3}`},
 			{Email: "ann@example.org"},
 		}
@@ -182,7 +186,7 @@ func (s *story) mailsAndEvents() {
 	must(s.T, err)
 	s.op("PlanSync", func() error { y := y; return s.PlanSync(ctx, &y, now0+160) })
 	s.op("FinishBatches", func() error {
-		return s.FinishBatches(ctx, id, []BatchResult{
+		return s.FinishBatches(ctx, id, []members.BatchResult{
 			{BatchNo: 1, RetryAt: now0 + 170},
 			{BatchNo: 1, Done: true},
 		}, now0+170, now0+170)
@@ -238,7 +242,7 @@ func (s *story) importJobs() {
 		if err != nil {
 			return err
 		}
-		return im.Add(ctx, []ImportRow{{Email: "uploaded@example.org"}}, now0+110)
+		return im.Add(ctx, []imports.ImportRow{{Email: "uploaded@example.org"}}, now0+110)
 	})
 	s.op("CancelImport", func() error { return onlyErr(s.CancelImport(ctx, id, "test", now0+110)) })
 	s.op("UndoImport", func() error { return onlyErr(s.UndoImport(ctx, id, "test", now0+111)) })
@@ -277,7 +281,7 @@ func (s *story) subscribers() {
 
 func (s *story) jobs() {
 	ctx := s.Context()
-	r := JobRequest{
+	r := campaigns.JobRequest{
 		NewJob: core.NewJob{ListID: s.list, Subject: "Hi", BodyText: "x"}, Caller: core.CommandCaller("u"),
 		IdempotencyKey: "one", BodyHash: []byte("one"), DuplicateGuard: time.Nanosecond,
 	}
@@ -306,7 +310,7 @@ func (s *story) jobs() {
 		{ID: core.NewID(), TenantID: s.tenant, BodyHTML: "b"}, {ID: core.NewID(), TenantID: s.tenant, BodyHTML: "c"}, nil,
 	} {
 		s.op("CorrectCampaign", func() error {
-			r := CampaignCorrection{CampaignEdit: CampaignEdit{ID: j.CampaignID, Actor: "test", Now: now0 + 325}, Copy: w}
+			r := campaigns.CampaignCorrection{CampaignEdit: campaigns.CampaignEdit{ID: j.CampaignID, Actor: "test", Now: now0 + 325}, Copy: w}
 			r.Subject, r.Source = "Hi", strings.Repeat("x", 2000)
 			return onlyErr(s.CorrectCampaign(ctx, r))
 		})
@@ -322,8 +326,8 @@ func (s *story) jobs() {
 	s.op("AddEngagements", func() error {
 		return onlyErr(s.AddEngagements(ctx, []core.Engagement{{JobNo: j.No, At: now0 + 324, Last: now0 + 324, Times: 1}}))
 	})
-	s.mends(CampaignEdit{ID: j.CampaignID, Actor: "test", Now: now0 + 325})
-	claims, err := s.ClaimRecipients(ctx, nil, &ClaimKey{JobNo: j.No, TenantID: s.tenant, ListID: s.list}, 0, 100)
+	s.mends(campaigns.CampaignEdit{ID: j.CampaignID, Actor: "test", Now: now0 + 325})
+	claims, err := s.ClaimRecipients(ctx, nil, &campaigns.ClaimKey{JobNo: j.No, TenantID: s.tenant, ListID: s.list}, 0, 100)
 	must(s.T, err)
 	if len(claims) < 6 {
 		s.Fatal(claims)
@@ -392,7 +396,7 @@ func (s *story) jobs() {
 }
 
 // mends asks for the first link of a campaign to lead elsewhere, drops that, and mends it.
-func (s *story) mends(e CampaignEdit) {
+func (s *story) mends(e campaigns.CampaignEdit) {
 	ctx := s.Context()
 	s.op("ProposeTarget", func() error {
 		_, _, err := s.ProposeTarget(ctx, e, 1, "https://d.example/")
@@ -417,7 +421,9 @@ func (s *story) campaigns() {
 		}
 	}
 	op("AddCampaign", func() error { return onlyErr(s.AddCampaign(ctx, c, &f)) })
-	edit := func(at core.Instant) CampaignEdit { return CampaignEdit{ID: id, Actor: "test", Now: now0 + at} }
+	edit := func(at core.Instant) campaigns.CampaignEdit {
+		return campaigns.CampaignEdit{ID: id, Actor: "test", Now: now0 + at}
+	}
 	write := func(source string) func(*core.CampaignFields) error {
 		return func(f *core.CampaignFields) error { f.Content.Source = source; return nil }
 	}
@@ -437,12 +443,12 @@ func (s *story) campaigns() {
 	op("AddCampaignTests", func() error {
 		return s.AddCampaignTests(ctx, &draft, []core.Email{"test@example.org"}, now0+5)
 	})
-	sending := func(at core.Instant) CampaignSending {
+	sending := func(at core.Instant) campaigns.CampaignSending {
 		written := f.Copy(s.tenant, "", "Hello", now0+at)
-		return CampaignSending{CampaignEdit: edit(at), Version: c.Version, Fields: &f, Copy: &written}
+		return campaigns.CampaignSending{CampaignEdit: edit(at), Version: c.Version, Fields: &f, Copy: &written}
 	}
 	op("ApproveCampaign", func() error { return onlyErr(s.ApproveCampaign(ctx, sending(6))) })
-	op("SendCampaign", func() error { return onlyErr(s.SendCampaign(ctx, sending(7), JobRequest{}, now0.Add(day))) })
+	op("SendCampaign", func() error { return onlyErr(s.SendCampaign(ctx, sending(7), campaigns.JobRequest{}, now0.Add(day))) })
 	op("UndoCampaign", func() error { return onlyErr(s.UndoCampaign(ctx, edit(8))) })
 	op("RejectCampaign", func() error { return onlyErr(s.RejectCampaign(ctx, edit(8), "")) })
 	op("ArchiveCampaign", func() error { return onlyErr(s.ArchiveCampaign(ctx, edit(9))) })
@@ -451,7 +457,7 @@ func (s *story) campaigns() {
 	once := core.NewCampaign(s.tenant, &f, "test", now0+9)
 	s.op("AddCampaignOnce", func() error { return onlyErr(s.AddCampaignOnce(ctx, once, &f, "key", []byte("hash"))) })
 	op("DeleteCampaign", func() error {
-		return s.DeleteCampaign(ctx, CampaignEdit{ID: c.ID, Actor: "test", Now: now0 + 10})
+		return s.DeleteCampaign(ctx, campaigns.CampaignEdit{ID: c.ID, Actor: "test", Now: now0 + 10})
 	})
 }
 
@@ -506,7 +512,7 @@ func (s *story) ends() {
 	s.op("DeleteList", func() error { return s.DeleteList(ctx, s.list, "test", now0+510) })
 	s.op("DeleteTenant", func() error { return s.DeleteTenant(ctx, s.tenant, "test", now0+520) })
 	s.op("Housekeeping", func() error {
-		keep := Retention{
+		keep := people.Retention{
 			Pending: time.Hour, Recipients: time.Hour, Deleted: time.Hour, Mail: time.Hour,
 			Events: time.Hour,
 		}

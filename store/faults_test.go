@@ -16,8 +16,10 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"newsletterd/core"
+	"newsletterd/store/campaigns"
 	"newsletterd/store/db"
 	"newsletterd/store/devices"
+	"newsletterd/store/people"
 	"newsletterd/store/storetest/faults"
 )
 
@@ -106,7 +108,10 @@ func (s *story) op(name string, fn func() error) {
 		step = 5 // enough for a day's work: each takes a dozen goroutines
 	}
 	for n := 1; ; n += step {
-		must(s.T, s.Update(s.T.Context(), func(tx *db.Tx) error { tx.Kick(db.TopicRecords); return nil })) // no cache spares a read
+		must(
+			s.T,
+			s.Update(s.T.Context(), func(tx *db.Tx) error { tx.Kick(db.TopicRecords); return nil }),
+		) // no cache spares a read
 		before := s.version()
 		var skip []string
 		if s.crowd {
@@ -247,14 +252,14 @@ func (s *story) arguments(m reflect.Type, word string) (in []reflect.Value) {
 			v = core.Page{Limit: 10}
 		case reflect.TypeFor[*core.SendJob]():
 			v = &s.job
-		case reflect.TypeFor[ClaimKey]():
-			v = ClaimKey{JobNo: s.job.No, TenantID: s.tenant, ListID: s.list}
+		case reflect.TypeFor[campaigns.ClaimKey]():
+			v = campaigns.ClaimKey{JobNo: s.job.No, TenantID: s.tenant, ListID: s.list}
 		case reflect.TypeFor[devices.LibraryPage]():
 			v = devices.LibraryPage{Limit: 10, Query: "m"}
 		case reflect.TypeFor[core.Caller]():
 			v = core.Caller{UserID: s.user}
-		case reflect.TypeFor[UndoRequest]():
-			v = UndoRequest{ListID: s.list}
+		case reflect.TypeFor[people.UndoRequest]():
+			v = people.UndoRequest{ListID: s.list}
 		default:
 			switch m.In(i).Kind() {
 			case reflect.Int, reflect.Int64:

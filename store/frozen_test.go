@@ -5,14 +5,14 @@ import (
 	"testing"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
 	"newsletterd/store/storetest"
 )
 
 // springJob makes a job that sends the template spring.
 func springJob(n *storetest.Seeder, at core.Instant) core.SendJob {
 	n.Helper()
-	return n.NewJob(n.ListID, func(r *store.JobRequest) {
+	return n.NewJob(n.ListID, func(r *campaigns.JobRequest) {
 		r.ScheduledAt, r.Template = at, []byte(`{"mailer_template_name": "spring"}`)
 	})
 }

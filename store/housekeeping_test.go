@@ -10,6 +10,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store/db"
+	"newsletterd/store/people"
 )
 
 func TestHousekeepingDeletesWhatHasExpiredAndNothingElse(t *testing.T) {
@@ -37,7 +38,7 @@ func TestHousekeepingDeletesWhatHasExpiredAndNothingElse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if more, err := s.Housekeeping(t.Context(), Retention{Pending: 30 * day}, now); err != nil || more {
+	if more, err := s.Housekeeping(t.Context(), people.Retention{Pending: 30 * day}, now); err != nil || more {
 		t.Fatal(more, err)
 	}
 	for q, want := range map[string]int{
@@ -77,7 +78,7 @@ func TestHousekeepingGivesPagesBack(t *testing.T) {
 	}
 	keep := func() (steps int) {
 		for {
-			more, err := s.Housekeeping(t.Context(), Retention{}, core.At(time.Now()))
+			more, err := s.Housekeeping(t.Context(), people.Retention{}, core.At(time.Now()))
 			must(t, err)
 			if !more {
 				return steps
@@ -134,7 +135,7 @@ func TestCheckFindsContradictions(t *testing.T) {
 func TestHousekeepingRemovesWhatADeletedTenantLeft(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
 	now := core.At(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
-	month := Retention{Deleted: 30 * 24 * time.Hour}
+	month := people.Retention{Deleted: 30 * 24 * time.Hour}
 	err := s.Update(t.Context(), func(tx *db.Tx) error {
 		for _, q := range []string{
 			"INSERT INTO tenant (id, name, created_at, updated_at, deleted_at) VALUES ('gone', 'x', 1, 1, ?1), " +

@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
+	"newsletterd/store/members"
+	"newsletterd/store/people"
 	"newsletterd/store/storetest"
 )
 
@@ -21,7 +23,7 @@ func silentList(t *testing.T) (n *storetest.Seeder, now core.Instant) {
 	for i := range 4 {
 		now = now0.Add(time.Duration(60+90*i) * 24 * time.Hour)
 		n.Now = now
-		j := n.Finish(n.NewJob(n.ListID, func(r *store.JobRequest) {
+		j := n.Finish(n.NewJob(n.ListID, func(r *campaigns.JobRequest) {
 			r.TrackOpen, r.TrackClick = true, true
 		}))
 		_, err := n.KeepLinks(t.Context(), j.No, []string{"https://example.org/"})
@@ -29,7 +31,7 @@ func silentList(t *testing.T) (n *storetest.Seeder, now core.Instant) {
 		if i > 0 {
 			continue
 		}
-		all, err := n.Recipients(t.Context(), &j, store.RecipientFilter{}, core.Page{Limit: 100})
+		all, err := n.Recipients(t.Context(), &j, campaigns.RecipientFilter{}, core.Page{Limit: 100})
 		n.Must(err)
 		for _, r := range all {
 			g := core.Engagement{JobNo: j.No, Seq: r.Seq, At: now.Add(time.Hour), Last: now.Add(time.Hour), Times: 1}
@@ -72,14 +74,14 @@ func askedBy(n *storetest.Seeder, kind string) (to []string) {
 func TestSilentAreAskedOnce(t *testing.T) {
 	n, now := silentList(t)
 	n.Leave(n.ListID, storetest.Reader(9))
-	n.Must(n.Disable(t.Context(), store.DisableRequest{Email: storetest.Reader(8)}, now))
+	n.Must(n.Disable(t.Context(), members.DisableRequest{Email: storetest.Reader(8)}, now))
 	n.Deliver()
 	h, err := n.ListHygiene(t.Context(), n.ListID, 12, now)
 	n.Must(err)
 	if s := h.Silence; !s.Known || s.Mailings != 4 || s.Looked != 8 || s.Silent != 5 || s.Ask != 5 {
 		t.Fatalf("%+v; want 5 of 8 silent", s)
 	}
-	ask := store.AskAgain{ListID: n.ListID, Who: core.AskSilent, Months: 12, Actor: "user:ann"}
+	ask := people.AskAgain{ListID: n.ListID, Who: core.AskSilent, Months: 12, Actor: "user:ann"}
 	asked, next, err := n.AskAgain(t.Context(), ask, now)
 	n.Must(err)
 	want := []string{
@@ -107,8 +109,8 @@ func TestSilentAreAskedOnce(t *testing.T) {
 	}
 	later := now.Add(24 * time.Hour)
 	n.Now = later
-	j := n.Finish(n.NewJob(n.ListID, func(r *store.JobRequest) { r.TrackClick = true }))
-	all, err := n.Recipients(t.Context(), &j, store.RecipientFilter{Email: storetest.Reader(5)}, core.Page{Limit: 1})
+	j := n.Finish(n.NewJob(n.ListID, func(r *campaigns.JobRequest) { r.TrackClick = true }))
+	all, err := n.Recipients(t.Context(), &j, campaigns.RecipientFilter{Email: storetest.Reader(5)}, core.Page{Limit: 1})
 	n.Must(err) // reader 5 follows a link of the next mail
 	_, err = n.KeepLinks(t.Context(), j.No, []string{"https://example.org/"})
 	n.Must(err)
@@ -144,7 +146,7 @@ func TestSilentAreAskedOnce(t *testing.T) {
 	}
 	reasons, err := n.LeaveReasons(t.Context(), n.ListID)
 	n.Must(err)
-	i := slices.IndexFunc(reasons, func(r store.LeaveReason) bool { return r.Reason == core.ReasonNoAnswer })
+	i := slices.IndexFunc(reasons, func(r members.LeaveReason) bool { return r.Reason == core.ReasonNoAnswer })
 	if i < 0 || reasons[i].Leavers != 2 {
 		t.Errorf("%+v", reasons)
 	}
@@ -163,7 +165,7 @@ func TestUnconfirmedAreAskedOnce(t *testing.T) {
 	n.Active(n.ListID, "back@example.org")
 	n.Leave(n.ListID, "back@example.org")
 	n.Request(n.ListID, "back@example.org", "") // anyone may have
-	ask := store.AskAgain{ListID: n.ListID, Who: core.AskUnconfirmed, Actor: "user:ann"}
+	ask := people.AskAgain{ListID: n.ListID, Who: core.AskUnconfirmed, Actor: "user:ann"}
 	if asked, _, err := n.AskAgain(t.Context(), ask, now0.Add(time.Hour)); asked != 0 || err != nil {
 		t.Errorf("asked %d on the same day, %v", asked, err)
 	}
@@ -209,7 +211,7 @@ func TestAskingGoesOnWhereItEnded(t *testing.T) {
 			tokens[s.SubscriptionID(s.ListID, storetest.Reader(k).Key())] = s.Pending(s.ListID, storetest.Reader(k))
 		}
 		now := now0.Add(4 * 24 * time.Hour)
-		ask := store.AskAgain{ListID: s.ListID, Who: core.AskUnconfirmed, Actor: "user:ann", Budget: time.Nanosecond}
+		ask := people.AskAgain{ListID: s.ListID, Who: core.AskUnconfirmed, Actor: "user:ann", Budget: time.Nanosecond}
 		for _, want := range []int64{step, step, n - 2*step} {
 			asked, next, err := s.AskAgain(t.Context(), ask, now)
 			if s.Must(err); asked != want || (next == "") != (want < step) {
@@ -225,7 +227,7 @@ func TestAskingGoesOnWhereItEnded(t *testing.T) {
 // TestNoOneIsAskedWhoHasLeft: the mail that asks waits for its turn, and who has left by then gets none.
 func TestNoOneIsAskedWhoHasLeft(t *testing.T) {
 	n, now := silentList(t)
-	ask := store.AskAgain{ListID: n.ListID, Who: core.AskSilent, Months: 12, Actor: "user:ann"}
+	ask := people.AskAgain{ListID: n.ListID, Who: core.AskSilent, Months: 12, Actor: "user:ann"}
 	_, _, err := n.AskAgain(t.Context(), ask, now)
 	n.Must(err)
 	n.Leave(n.ListID, storetest.Reader(7))
@@ -263,15 +265,15 @@ func TestUnconfirmedAreRemoved(t *testing.T) {
 			t.Errorf("%d removed, more %t, %v; want %d", removed, more, err, want)
 		}
 	}
-	remove(now0.Add(store.ConfirmTTL)-1, 0)
+	remove(now0.Add(members.ConfirmTTL)-1, 0)
 	later := now0.Add(4 * 24 * time.Hour)
 	n.At(later).Request(n.ListID, "again@example.org", "")
 	n.SQL("UPDATE subscription SET asked_at = ? WHERE email_key = 'asked@example.org'", int64(later))
-	remove(now0.Add(store.ConfirmTTL), many)
+	remove(now0.Add(members.ConfirmTTL), many)
 	if c, err := n.CountedList(t.Context(), n.ListID); err != nil || c.Counts.Pending != 3 {
 		t.Errorf("%+v, %v", c.Counts, err)
 	}
-	remove(later.Add(store.ConfirmTTL), 2)
+	remove(later.Add(members.ConfirmTTL), 2)
 	if got := n.MemberStatus(n.ListID, "back@example.org"); got != core.SubscriptionPending {
 		t.Errorf("who had left before is %q", got)
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
 	"newsletterd/store/storetest"
 )
 
@@ -17,7 +17,7 @@ func TestOneKeyManyCallers(t *testing.T) {
 	ids := make([]string, 20)
 	for i := range ids {
 		wg.Go(func() {
-			j, err := s.TryJob(l.ID, func(r *store.JobRequest) { r.IdempotencyKey, r.BodyHash = "key", []byte("hash") })
+			j, err := s.TryJob(l.ID, func(r *campaigns.JobRequest) { r.IdempotencyKey, r.BodyHash = "key", []byte("hash") })
 			if err != nil {
 				t.Error(err)
 			}
@@ -30,17 +30,17 @@ func TestOneKeyManyCallers(t *testing.T) {
 			t.Errorf("%q beside %q", id, ids[0])
 		}
 	}
-	if _, err := s.TryJob(l.ID, func(r *store.JobRequest) {
+	if _, err := s.TryJob(l.ID, func(r *campaigns.JobRequest) {
 		r.IdempotencyKey, r.BodyHash = "key",
 			[]byte("another")
 	}); core.KindOf(err) != core.Conflict {
 		t.Errorf("another body: %v", err)
 	}
-	jobs, err := s.JobViews(t.Context(), store.JobFilter{All: true, Status: core.JobPending}, core.Page{Limit: 100})
+	jobs, err := s.JobViews(t.Context(), campaigns.JobFilter{All: true, Status: core.JobPending}, core.Page{Limit: 100})
 	if err != nil || len(jobs) != 1 {
 		t.Errorf("%d jobs, %v", len(jobs), err)
 	}
-	if jobs, err := s.JobViews(t.Context(), store.JobFilter{Tenants: []string{l.TenantID}, Status: core.JobRunning},
+	if jobs, err := s.JobViews(t.Context(), campaigns.JobFilter{Tenants: []string{l.TenantID}, Status: core.JobRunning},
 		core.Page{Limit: 100}); err != nil || len(jobs) != 0 {
 		t.Errorf("%d running jobs, %v", len(jobs), err)
 	}

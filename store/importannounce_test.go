@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/store"
 	"newsletterd/store/db"
+	"newsletterd/store/imports"
 	"newsletterd/store/storetest"
 	"newsletterd/store/tenants"
 )
@@ -27,7 +27,9 @@ func seedAnnouncing(t *testing.T) announcing {
 	s := storetest.Seed(t, storetest.OpenWith(t, db.Options{ImportEvents: announced})).At(now0)
 	a := announcing{Seeder: s, list: s.NewList()}
 	a.all = s.NewEndpoint(core.EndpointInput{URL: new("https://crm.test/all")})
-	a.left = s.NewEndpoint(core.EndpointInput{URL: new("https://crm.test/left"), Events: &[]string{core.EventUnsubscribed}})
+	a.left = s.NewEndpoint(
+		core.EndpointInput{URL: new("https://crm.test/left"), Events: &[]string{core.EventUnsubscribed}},
+	)
 	a.far = s.NewEndpoint(core.EndpointInput{URL: new("https://crm.test/far"), ListID: new(s.NewList().ID)})
 	return a
 }
@@ -49,7 +51,8 @@ func (a announcing) expect(endpoint core.Endpoint, eventType string, n int, summ
 	}
 	last := waits[len(waits)-1]
 	body := summaryOf(a.Seeder, &last)
-	if fmt.Sprint(body.Counts) != counts || body.ListID != a.list.ID || body.TenantID != a.list.TenantID || body.ID != last.EventID {
+	if fmt.Sprint(body.Counts) != counts || body.ListID != a.list.ID || body.TenantID != a.list.TenantID ||
+		body.ID != last.EventID {
 		a.Errorf("%s", last.Body)
 	}
 	return body
@@ -60,9 +63,9 @@ func addedCounts(n int) string {
 		"suppressed:0 unchanged:0 unsubscribed:0 updated:0]", n)
 }
 
-func readers(from, n int) (rows []store.ImportRow) {
+func readers(from, n int) (rows []imports.ImportRow) {
 	for i := range n {
-		rows = append(rows, store.ImportRow{Email: storetest.Reader(from + i)})
+		rows = append(rows, imports.ImportRow{Email: storetest.Reader(from + i)})
 	}
 	return rows
 }
@@ -110,7 +113,7 @@ func TestImportOfACommandThatIsKilled(t *testing.T) {
 	}
 }
 
-func (a announcing) start(j core.ImportJob) (core.ImportJob, *store.Import) {
+func (a announcing) start(j core.ImportJob) (core.ImportJob, *imports.Import) {
 	a.Helper()
 	j, err := a.StartImport(a.Context(), j.ID, now0)
 	a.Must(err)

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/members"
 	"newsletterd/store/storetest"
 )
 
@@ -21,18 +21,18 @@ var ownWords = map[string]func(n *storetest.Seeder, email core.Email, now core.I
 	},
 	"all lists": func(n *storetest.Seeder, email core.Email, now core.Instant) {
 		_, err := n.UnsubscribeAll(n.Context(), n.TenantID,
-			store.UnsubscribeRequest{Email: email, Proof: core.ProofMailed}, now)
+			members.UnsubscribeRequest{Email: email, Proof: core.ProofMailed}, now)
 		n.Must(err)
 	},
 	"switched off, and on again": func(n *storetest.Seeder, email core.Email, now core.Instant) {
-		n.Must(n.Disable(n.Context(), store.DisableRequest{Email: email}, now))
+		n.Must(n.Disable(n.Context(), members.DisableRequest{Email: email}, now))
 		n.SQL("DELETE FROM disabled")
 	},
 }
 
 func leavesBy(n *storetest.Seeder, email core.Email, proof string, now core.Instant) {
 	n.Helper()
-	l := store.UnsubscribeRequest{
+	l := members.UnsubscribeRequest{
 		ListID: n.ListID, SubscriptionID: n.SubscriptionID(n.ListID, email.Key()), Email: email, Proof: proof,
 		Reason: "too_many",
 	}

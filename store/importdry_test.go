@@ -8,13 +8,13 @@ import (
 	"pgregory.net/rapid"
 
 	"newsletterd/core"
-	"newsletterd/store"
 	"newsletterd/store/db"
+	"newsletterd/store/imports"
 	"newsletterd/store/storetest"
 )
 
 // runImport imports rows, or tries to, and returns the counts.
-func runImport(s *storetest.Seeder, l core.List, dry bool, rows []store.ImportRow) core.ImportCounts {
+func runImport(s *storetest.Seeder, l core.List, dry bool, rows []imports.ImportRow) core.ImportCounts {
 	s.Helper()
 	im, err := s.NewImport(s.Context(), l.ID, core.SubscriptionActive, "file.csv")
 	s.Must(err)
@@ -85,13 +85,13 @@ func TestDryRunCountsAsTheImport(t *testing.T) {
 				s.Active(l.ID, email)
 				s.Leave(l.ID, email)
 			case "imported":
-				s.Import(l.ID, core.SubscriptionActive, store.ImportRow{Email: email, Preferences: `{"a":1}`})
+				s.Import(l.ID, core.SubscriptionActive, imports.ImportRow{Email: email, Preferences: `{"a":1}`})
 			}
 		}
-		rows := make([]store.ImportRow, rapid.IntRange(1, 12).Draw(rt, "rows"))
+		rows := make([]imports.ImportRow, rapid.IntRange(1, 12).Draw(rt, "rows"))
 		seen := map[core.Email]bool{}
 		for i := range rows {
-			rows[i] = store.ImportRow{
+			rows[i] = imports.ImportRow{
 				Email:       storetest.Reader(rapid.IntRange(0, 8).Draw(rt, "who")),
 				Preferences: rapid.SampledFrom([]core.Preferences{"", `{"a":1}`, `{"a":2}`, `{"b":1}`}).Draw(rt, "fields"),
 				Left:        rapid.IntRange(0, 9).Draw(rt, "left") == 0,

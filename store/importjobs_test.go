@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/store"
 	"newsletterd/store/files"
+	"newsletterd/store/imports"
 	"newsletterd/store/storetest"
 )
 
@@ -57,7 +57,7 @@ func TestUploadsOfFilesAreBounded(t *testing.T) {
 	if left := n.Count("SELECT count(*) FROM import_job"); left != core.MaxOpenImports {
 		t.Errorf("%d imports are left", left)
 	}
-	n.At(now0.Add(store.ImportIdle + time.Minute)).SweptImports()
+	n.At(now0.Add(imports.ImportIdle + time.Minute)).SweptImports()
 	if open := n.Count("SELECT count(*) FROM import_job WHERE status <> 'cancelled'") + n.Count("SELECT count(*) FROM "+
 		"import_chunk"); open != 0 {
 		t.Error("files that no one runs stay")
@@ -106,7 +106,7 @@ func TestImportsGoOnWhereTheyWere(t *testing.T) {
 	const sameList = "00000000-0000-0000-0000-000000000001"
 	rows := rowsOf(3000)
 	for i := range 40 {
-		r := store.ImportRow{Email: rows[i*7].Email, Left: true, Line: 10_000 + i}
+		r := imports.ImportRow{Email: rows[i*7].Email, Left: true, Line: 10_000 + i}
 		r.Unsubscribed = i%2 == 0
 		if r.Block = core.StatusBounced; r.Unsubscribed {
 			r.Block = core.NotBlocked
@@ -125,7 +125,13 @@ func TestImportsGoOnWhereTheyWere(t *testing.T) {
 		n.SQL("UPDATE list SET id = ?", sameList)
 		n.ListID = sameList
 		j := n.NewImportJob(n.ListID, "email\n")
-		_, err := n.RunImport(t.Context(), j.ID, core.ImportInput{SubscriberStatus: "active", MaySuppress: true}, "user:1", now0)
+		_, err := n.RunImport(
+			t.Context(),
+			j.ID,
+			core.ImportInput{SubscriberStatus: "active", MaySuppress: true},
+			"user:1",
+			now0,
+		)
 		n.Must(err)
 		for kill := 1; ; kill++ {
 			j, err = n.NextImport(t.Context())
@@ -170,7 +176,10 @@ func TestImportsGoOnWhereTheyWere(t *testing.T) {
 		}
 	}
 	want := run(t, 0)
-	if want.Added != 2960 || want.Unsubscribed != 20 || want.Bounced != 20 || want.barred != 20 || want.Contradicted == 0 || want.Unchanged == 0 || want.Failed != 2 {
+	if want.Added != 2960 || want.Unsubscribed != 20 || want.Bounced != 20 || want.barred != 20 ||
+		want.Contradicted == 0 ||
+		want.Unchanged == 0 ||
+		want.Failed != 2 {
 		t.Errorf("%+v", want.ImportCounts)
 	}
 	for _, kills := range []int{1, 2, 4} {
@@ -191,18 +200,18 @@ func TestACancelledImportEnds(t *testing.T) {
 	im, err := n.ImportOf(t.Context(), &j)
 	n.Must(err)
 	defer im.Close()
-	for _, row := range rowsOf((store.ImportSteps + 1) * store.ImportBatch) {
+	for _, row := range rowsOf((imports.ImportSteps + 1) * imports.ImportBatch) {
 		n.Must(im.Put(row))
 	}
 	err = im.Write(t.Context(), func() core.Instant { return now0 }, func(int64) {
 		_, err := n.CancelImport(t.Context(), j.ID, "user:1", now0)
 		n.Must(err)
 	})
-	if got := n.Count("SELECT count(*) FROM subscription"); !errors.Is(err, store.ErrImportEnded) || got == 0 ||
-		got%store.ImportBatch != 0 || got > store.ImportSteps*store.ImportBatch {
+	if got := n.Count("SELECT count(*) FROM subscription"); !errors.Is(err, imports.ErrImportEnded) || got == 0 ||
+		got%imports.ImportBatch != 0 || got > imports.ImportSteps*imports.ImportBatch {
 		t.Errorf("%d records, %v", got, err)
 	}
-	if _, err := n.StartImport(t.Context(), j.ID, now0); !errors.Is(err, store.ErrImportEnded) {
+	if _, err := n.StartImport(t.Context(), j.ID, now0); !errors.Is(err, imports.ErrImportEnded) {
 		t.Errorf("started again: %v", err)
 	}
 	if _, err := n.RunImport(t.Context(), j.ID, core.ImportInput{}, "user:1", now0); core.KindOf(err) != core.Conflict {
@@ -247,8 +256,8 @@ func TestImportsLeaveOutWhoGetsNoMail(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	n.SQL("INSERT INTO suppression (tenant_id, email_key, kind, created_at) VALUES (?, 'bounced@example.org', "+
 		"'bounced', 1), ('other', 'fine@example.org', 'complaint', 1)", n.TenantID)
-	got := n.Import(n.ListID, "active", store.ImportRow{Email: "bounced@example.org"},
-		store.ImportRow{Email: "fine@example.org"})
+	got := n.Import(n.ListID, "active", imports.ImportRow{Email: "bounced@example.org"},
+		imports.ImportRow{Email: "fine@example.org"})
 	if want := (core.ImportCounts{Added: 1, Kept: 1}); got != want {
 		t.Errorf("%+v", got)
 	}

@@ -32,7 +32,13 @@ func TestLeaversAreImportedByIndex(t *testing.T) {
 		j := imported(n, now0+1000, leaves("ann@example.org", now0), leaves("bob@example.org", 0),
 			leaves("own@example.org", now0+500), blocks("cid@example.org", core.StatusBounced),
 			blocks("old@example.org", core.StatusComplaint))
-		imported(n, now0+1500, joins("ann@example.org"), leaves("bob@example.org", 0), blocks("cid@example.org", core.StatusBounced))
+		imported(
+			n,
+			now0+1500,
+			joins("ann@example.org"),
+			leaves("bob@example.org", 0),
+			blocks("cid@example.org", core.StatusBounced),
+		)
 		n.At(now0+1700).Request(n.ListID, "own@example.org", "")
 		undone(n, j.ID, now0+2000)
 		f.FailWhen(func(string) bool { return false })

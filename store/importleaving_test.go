@@ -5,17 +5,17 @@ import (
 	"testing"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/imports"
 	"newsletterd/store/storetest"
 )
 
 // imported runs an import of rows, as an uploaded file is run, by someone who may do all.
-func imported(n *storetest.Seeder, now core.Instant, rows ...store.ImportRow) core.ImportJob {
+func imported(n *storetest.Seeder, now core.Instant, rows ...imports.ImportRow) core.ImportJob {
 	n.Helper()
 	return importedBy(n, core.ImportInput{MayEnd: true, MaySuppress: true}, now, rows...)
 }
 
-func importedBy(n *storetest.Seeder, in core.ImportInput, now core.Instant, rows ...store.ImportRow) core.ImportJob {
+func importedBy(n *storetest.Seeder, in core.ImportInput, now core.Instant, rows ...imports.ImportRow) core.ImportJob {
 	n.Helper()
 	ctx := n.Context()
 	in.SubscriberStatus = core.SubscriptionActive
@@ -52,14 +52,14 @@ func undone(n *storetest.Seeder, id string, now core.Instant) core.ImportJob {
 	return j
 }
 
-func joins(email core.Email) store.ImportRow { return store.ImportRow{Email: email} }
+func joins(email core.Email) imports.ImportRow { return imports.ImportRow{Email: email} }
 
-func leaves(email core.Email, at core.Instant) store.ImportRow {
-	return store.ImportRow{Email: email, Left: true, Departure: store.Departure{Unsubscribed: true, LeftAt: at}}
+func leaves(email core.Email, at core.Instant) imports.ImportRow {
+	return imports.ImportRow{Email: email, Left: true, Departure: imports.Departure{Unsubscribed: true, LeftAt: at}}
 }
 
-func blocks(email core.Email, kind core.Status) store.ImportRow {
-	return store.ImportRow{Email: email, Left: true, Departure: store.Departure{Block: kind}}
+func blocks(email core.Email, kind core.Status) imports.ImportRow {
+	return imports.ImportRow{Email: email, Left: true, Departure: imports.Departure{Block: kind}}
 }
 
 // statusOf is the status of an address on the list of n; empty: none.
@@ -88,9 +88,17 @@ func blockOf(n *storetest.Seeder, email core.Email) (kind string) {
 func TestImportedLeaversStay(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	j := imported(
-		n, now0, joins("ann@example.org"), leaves("bob@example.org", 1_600_000_000_000),
-		blocks("cid@example.org", core.StatusBounced), blocks("dan@example.org", core.StatusComplaint), blocks("eve@example.org", core.StatusSuppressed),
-		store.ImportRow{Email: "fay@example.org", Left: true},
+		n,
+		now0,
+		joins("ann@example.org"),
+		leaves("bob@example.org", 1_600_000_000_000),
+		blocks(
+			"cid@example.org",
+			core.StatusBounced,
+		),
+		blocks("dan@example.org", core.StatusComplaint),
+		blocks("eve@example.org", core.StatusSuppressed),
+		imports.ImportRow{Email: "fay@example.org", Left: true},
 	)
 	want := core.ImportCounts{Added: 1, Unsubscribed: 1, Bounced: 1, Complained: 1, Suppressed: 1, Pending: 1}
 	if j.ImportCounts != want || j.Rows() != 6 || j.Brought != 2 || j.Barred != 3 {
@@ -181,7 +189,7 @@ func TestWhoMayImportLeavers(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	imported(n, now0, joins("ann@example.org"))
 	n.Pending(n.ListID, "pia@example.org")
-	rows := []store.ImportRow{
+	rows := []imports.ImportRow{
 		leaves("ann@example.org", 0), leaves("bob@example.org", 0), leaves("pia@example.org", 0),
 		blocks("cid@example.org", core.StatusBounced), blocks("dan@example.org", core.StatusComplaint),
 	}
@@ -229,7 +237,7 @@ func TestImportedLeavingEndsWhoJoinedBefore(t *testing.T) {
 		if c.own {
 			n.Active(n.ListID, "ann@example.org")
 		} else {
-			imported(n, now0, store.ImportRow{Email: "ann@example.org", Evidence: c.evidence})
+			imported(n, now0, imports.ImportRow{Email: "ann@example.org", Evidence: c.evidence})
 		}
 		n.Deliver()
 		j := imported(n, now0+2*day, leaves("ann@example.org", c.leftAt))
@@ -266,7 +274,7 @@ func TestUndoneLeaversLeaveNoRow(t *testing.T) {
 	n.Active(n.ListID, "own@example.org")
 	first := imported(n, now0, blocks("old@example.org", core.StatusBounced))
 	const people = 1200
-	rows := []store.ImportRow{
+	rows := []imports.ImportRow{
 		blocks("old@example.org", core.StatusComplaint), blocks("own@example.org", core.StatusBounced),
 		blocks("own@example.org", core.StatusComplaint),
 	}
@@ -288,7 +296,8 @@ func TestUndoneLeaversLeaveNoRow(t *testing.T) {
 		t.Errorf("%+v", j.ImportUndo)
 	}
 	if subs, barred := n.Count("SELECT count(*) FROM subscription"), n.Count("SELECT count(*) FROM suppression"); subs != 1 ||
-		barred != 1 || blockOf(n, "old@example.org") != "bounced" {
+		barred != 1 ||
+		blockOf(n, "old@example.org") != "bounced" {
 		t.Errorf("%d subscriptions, %d suppressions, %q", subs, barred, blockOf(n, "old@example.org"))
 	}
 	if j, err = n.ImportJob(t.Context(), first.ID); err != nil || undone(n, first.ID, now0+3000).UndoLifted != 1 {
@@ -314,8 +323,15 @@ func TestImportedBounceEndsWithAConfirmation(t *testing.T) {
 func TestImportedLeaversAreNeverMailed(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	n.Active(n.ListID, "dan@example.org")
-	imported(n, now0, joins("ann@example.org"), leaves("bob@example.org", 0), blocks("cid@example.org", core.StatusBounced),
-		blocks("dan@example.org", core.StatusComplaint), joins("eve@example.org"))
+	imported(
+		n,
+		now0,
+		joins("ann@example.org"),
+		leaves("bob@example.org", 0),
+		blocks("cid@example.org", core.StatusBounced),
+		blocks("dan@example.org", core.StatusComplaint),
+		joins("eve@example.org"),
+	)
 	imported(n, now0+1000, leaves("eve@example.org", 0))
 	y := n.At(now0 + 2000).Plan(n.ListID)
 	batches, err := n.OpenBatches(t.Context(), y.ID, 0, 1)
@@ -373,7 +389,8 @@ func TestImportedBounceOfSubscriberEndsWithTheirConfirmation(t *testing.T) {
 		}
 		n.Request(n.ListID, cid, "")
 		n.Request(n.ListID, dan, "")
-		if got := n.Count("SELECT count(*) FROM mail WHERE kind = 'already_subscribed'"); own && got != 1 || !own && got != 2 {
+		if got := n.Count("SELECT count(*) FROM mail WHERE kind = 'already_subscribed'"); own && got != 1 ||
+			!own && got != 2 {
 			t.Errorf("own %t: %d emails say that they are subscribed already", own, got)
 		}
 		consistent(n)

@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/imports"
+	"newsletterd/store/members"
 	"newsletterd/store/storetest"
 )
 
 func TestPutAndWriteAreAdd(t *testing.T) {
 	n := storetest.SeedList(t, now0)
-	rows := append(rowsOf(1300), store.ImportRow{Email: "R7@example.org", Preferences: `{"later":1}`})
+	rows := append(rowsOf(1300), imports.ImportRow{Email: "R7@example.org", Preferences: `{"later":1}`})
 	if got := n.Import(n.ListID, "active", rows...); got.Added != 1300 || got.Updated != 1 || got.SyncID == "" {
 		t.Errorf("%+v", got)
 	}
@@ -22,10 +23,10 @@ func TestPutAndWriteAreAdd(t *testing.T) {
 	}
 }
 
-func rowsOf(n int) []store.ImportRow {
-	rows := make([]store.ImportRow, n)
+func rowsOf(n int) []imports.ImportRow {
+	rows := make([]imports.ImportRow, n)
 	for i := range rows {
-		rows[i] = store.ImportRow{
+		rows[i] = imports.ImportRow{
 			Email:       core.Email(fmt.Sprintf("r%d@example.org", i)),
 			Preferences: core.Preferences(fmt.Sprintf(`{"n":%d}`, i)),
 		}
@@ -67,7 +68,7 @@ func TestImportKeepsEvidenceOfConsents(t *testing.T) {
 		}
 		return all
 	}
-	rows := []store.ImportRow{{Email: "ann@example.org", Evidence: evidence}, {Email: "bob@example.org"}}
+	rows := []imports.ImportRow{{Email: "ann@example.org", Evidence: evidence}, {Email: "bob@example.org"}}
 	if got, want := n.Import(n.ListID, "active", rows...), (core.ImportCounts{Added: 2, Evidence: 1}); got != want {
 		t.Errorf("first: %+v", got)
 	}
@@ -94,7 +95,7 @@ func TestImportKeepsEvidenceOfConsents(t *testing.T) {
 func TestImportKeepsEvidenceOfRequests(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	const evidence = "opted in 2019-05-01 09:58:00 from 203.0.113.9"
-	row := store.ImportRow{Email: "ann@example.org", Evidence: evidence}
+	row := imports.ImportRow{Email: "ann@example.org", Evidence: evidence}
 	if got, want := n.Import(n.ListID, "pending", row), (core.ImportCounts{Added: 1, Evidence: 1}); got != want {
 		t.Errorf("first: %+v", got)
 	}
@@ -120,7 +121,7 @@ func TestImportKeepsEvidenceOfRequests(t *testing.T) {
 // Evidence counts for nothing where the subscriber has left.
 func TestImportKeepsNoEvidenceWithoutConsent(t *testing.T) {
 	n := storetest.SeedList(t, now0)
-	left := store.ImportRow{Email: "bob@example.org", Evidence: "confirmed 2019-05-01", Left: true}
+	left := imports.ImportRow{Email: "bob@example.org", Evidence: "confirmed 2019-05-01", Left: true}
 	if got, want := n.Import(n.ListID, "active", left), (core.ImportCounts{Pending: 1}); got != want {
 		t.Errorf("left: %+v", got)
 	}
@@ -135,7 +136,7 @@ func TestImportLeavesOutWhoHasLeftInAnyLine(t *testing.T) {
 	im, err := n.NewImport(t.Context(), n.ListID, core.SubscriptionActive, "file.csv")
 	n.Must(err)
 	defer im.Close()
-	for i, r := range []store.ImportRow{
+	for i, r := range []imports.ImportRow{
 		{Email: "a@example.org"},
 		{Email: "b@example.org", Left: true},
 		{Email: "A@example.org", Left: true},
@@ -173,7 +174,7 @@ func TestImportBringsNobodyBack(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	n.Active(n.ListID, "left@example.org")
 	n.Leave(n.ListID, "left@example.org")
-	if _, err := n.Disable(t.Context(), store.DisableRequest{Email: "off@example.org"}, now0); err != nil {
+	if _, err := n.Disable(t.Context(), members.DisableRequest{Email: "off@example.org"}, now0); err != nil {
 		t.Fatal(err)
 	}
 	n.Request(n.ListID, "pending@example.org", "")
@@ -181,12 +182,12 @@ func TestImportBringsNobodyBack(t *testing.T) {
 	n.Active(n.ListID, "again@example.org") // has left, and then a person typed the address into a form
 	n.Leave(n.ListID, "again@example.org")
 	n.At(now0+1).Request(n.ListID, "again@example.org", "")
-	got := n.Import(n.ListID, "active", store.ImportRow{Email: "Left@example.org"},
-		store.ImportRow{Email: "OFF@example.org"},
-		store.ImportRow{Email: "pending@example.org"}, store.ImportRow{
+	got := n.Import(n.ListID, "active", imports.ImportRow{Email: "Left@example.org"},
+		imports.ImportRow{Email: "OFF@example.org"},
+		imports.ImportRow{Email: "pending@example.org"}, imports.ImportRow{
 			Email:       "active@example.org",
 			Preferences: `{"x":1}`,
-		}, store.ImportRow{Email: "again@example.org"})
+		}, imports.ImportRow{Email: "again@example.org"})
 	if want := (core.ImportCounts{Kept: 3, Updated: 2}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
@@ -222,7 +223,7 @@ func TestLargeImportAsksForOneSync(t *testing.T) {
 	if got.Added != 2600 || got.SyncID == "" {
 		t.Fatalf("%+v", got)
 	}
-	if events := n.Count("SELECT count(*) FROM outbox"); events != store.MaxSingle {
+	if events := n.Count("SELECT count(*) FROM outbox"); events != imports.MaxSingle {
 		t.Errorf("%d single events", events)
 	}
 	syncs, err := n.OpenSyncs(t.Context(), 10)
@@ -237,7 +238,7 @@ func TestAnImportTakesWhatIsReady(t *testing.T) {
 	im, err := n.NewImport(t.Context(), n.ListID, "active", "test")
 	n.Must(err)
 	defer im.Close()
-	steps := slices.Collect(slices.Chunk(rowsOf(2*store.ImportSteps+1), 1))
+	steps := slices.Collect(slices.Chunk(rowsOf(2*imports.ImportSteps+1), 1))
 	before := n.Stats().Batches
 	n.Must(im.AddSteps(t.Context(), now0, steps...))
 	if took := n.Stats().Batches - before; took != 3 || im.Counts.Added != int64(len(steps)) {
@@ -275,9 +276,9 @@ func TestSyncHoldsEveryoneButThePending(t *testing.T) {
 	if done, err := n.FinishSync(t.Context(), y.ID, now0+30); err != nil || done {
 		t.Errorf("finished with open batches: %v", err)
 	}
-	var results []store.BatchResult
+	var results []members.BatchResult
 	for _, b := range batches {
-		results = append(results, store.BatchResult{BatchNo: b.BatchNo, Done: true})
+		results = append(results, members.BatchResult{BatchNo: b.BatchNo, Done: true})
 	}
 	if err := n.FinishBatches(t.Context(), y.ID, results, 0, now0+30); err != nil {
 		t.Fatal(err)
@@ -324,7 +325,7 @@ func BenchmarkImport(b *testing.B) {
 	}
 	defer im.Close()
 	for i := range b.N {
-		if err := im.Put(store.ImportRow{
+		if err := im.Put(imports.ImportRow{
 			Email:       core.Email(fmt.Sprintf("r%d@example.org", i)),
 			Preferences: `{"first_name":"Ann"}`,
 		}); err != nil {

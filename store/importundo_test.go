@@ -5,6 +5,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/imports"
 	"newsletterd/store/storetest"
 )
 
@@ -19,7 +20,7 @@ func TestNotDeletedWhileTakenBack(t *testing.T) {
 	n.Must(err)
 	im, err := n.ImportOf(ctx, &j)
 	n.Must(err)
-	n.Must(im.Add(ctx, []store.ImportRow{{Email: "brought@example.org"}}, now0))
+	n.Must(im.Add(ctx, []imports.ImportRow{{Email: "brought@example.org"}}, now0))
 	_, err = n.CancelImport(ctx, j.ID, "user:1", now0)
 	n.Must(err)
 	_, err = n.UndoImport(ctx, j.ID, "user:1", now0)
@@ -47,7 +48,7 @@ func replaced(n *storetest.Seeder, city string, readers int, now core.Instant) c
 	n.Must(err)
 	for i := range readers {
 		p := core.Preferences(`{"city":"` + city + `"}`)
-		n.Must(im.Put(store.ImportRow{Email: storetest.Reader(i), Preferences: p}))
+		n.Must(im.Put(imports.ImportRow{Email: storetest.Reader(i), Preferences: p}))
 	}
 	n.Must(im.Write(ctx, func() core.Instant { return now }, nil))
 	n.Must(n.FinishImport(ctx, &j, im.Counts, "", now))
@@ -83,9 +84,9 @@ func TestReplacedFieldsGoInTime(t *testing.T) {
 		}
 	}
 	replaced(n, "Ulm", readers, now0)
-	sweep(now0.Add(store.FaultsKept))
+	sweep(now0.Add(imports.FaultsKept))
 	kept(readers)
-	sweep(now0.Add(store.FaultsKept) + 1)
+	sweep(now0.Add(imports.FaultsKept) + 1)
 	kept(0)
 
 	j := replaced(n, "Bonn", readers, now0)
@@ -98,7 +99,7 @@ func TestReplacedFieldsGoInTime(t *testing.T) {
 	j = replaced(n, "Mainz", readers, now0)
 	_, err := n.UndoImport(ctx, j.ID, "user:1", now0)
 	n.Must(err)
-	sweep(now0.Add(store.FaultsKept) + 1) // it is needed still
+	sweep(now0.Add(imports.FaultsKept) + 1) // it is needed still
 	kept(readers)
 	steps := 0
 	for more := true; more; steps++ {

@@ -9,16 +9,17 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/imports"
+	"newsletterd/store/people"
 	"newsletterd/store/storetest"
 )
 
 // fileRows are what a file may say of an address, by a letter.
-var fileRows = map[byte]func(core.Email) store.ImportRow{
+var fileRows = map[byte]func(core.Email) imports.ImportRow{
 	'F': joins,
-	'L': func(email core.Email) store.ImportRow { return leaves(email, 0) },
-	'B': func(email core.Email) store.ImportRow { return blocks(email, core.StatusBounced) },
-	'C': func(email core.Email) store.ImportRow { return blocks(email, core.StatusComplaint) },
+	'L': func(email core.Email) imports.ImportRow { return leaves(email, 0) },
+	'B': func(email core.Email) imports.ImportRow { return blocks(email, core.StatusBounced) },
+	'C': func(email core.Email) imports.ImportRow { return blocks(email, core.StatusComplaint) },
 }
 
 // beforeFiles are what someone may be before the files, by name.
@@ -49,7 +50,7 @@ func TestUndoTakesBackOneFile(t *testing.T) {
 			}
 			for i := range files {
 				n = n.At(n.Now + 1000)
-				var rows []store.ImportRow
+				var rows []imports.ImportRow
 				for _, email := range people {
 					rows = append(rows, fileRows[files[i]](email))
 				}
@@ -134,7 +135,7 @@ func orders(n int) (all [][]int) {
 // TestWordsOfCommandsAndDeletedImports: a file that can't be undone says so too. What it says stays.
 func TestWordsOfCommandsAndDeletedImports(t *testing.T) {
 	const bob, cid, pia = core.Email("bob@example.org"), core.Email("cid@example.org"), core.Email("pia@example.org")
-	rows := []store.ImportRow{leaves(bob, 0), blocks(cid, core.StatusBounced), leaves(pia, 0)}
+	rows := []imports.ImportRow{leaves(bob, 0), blocks(cid, core.StatusBounced), leaves(pia, 0)}
 	for name, again := range map[string]func(n *storetest.Seeder){
 		"command": func(n *storetest.Seeder) {
 			im, err := n.NewImport(t.Context(), n.ListID, core.SubscriptionActive, "file")
@@ -158,7 +159,8 @@ func TestWordsOfCommandsAndDeletedImports(t *testing.T) {
 		}
 		undone(n, first.ID, now0+4000)
 		imported(n, now0+5000, joins(bob), joins(cid), joins(pia))
-		if a, b, c := statusOf(n, bob), blockOf(n, cid), statusOf(n, pia); a != "unsubscribed" || b != "bounced" || c != "pending" {
+		if a, b, c := statusOf(n, bob), blockOf(n, cid), statusOf(n, pia); a != "unsubscribed" || b != "bounced" ||
+			c != "pending" {
 			t.Errorf("%s: %q %q %q", name, a, b, c)
 		}
 		consistent(n)
@@ -180,7 +182,7 @@ func TestOwnWordBeatsWordsOfFiles(t *testing.T) {
 	imported(n, now0+5000, leaves("cid@example.org", 0))
 	imported(n, now0+6000, leaves("cid@example.org", 0))
 	later := now0 + core.Instant(31*24*time.Hour/time.Millisecond)
-	_, err := n.Housekeeping(t.Context(), store.Retention{}, later)
+	_, err := n.Housekeeping(t.Context(), people.Retention{}, later)
 	if n.Must(err); n.Count("SELECT count(*) FROM import_word") != 0 {
 		t.Error("words are kept for ever")
 	}
@@ -189,7 +191,7 @@ func TestOwnWordBeatsWordsOfFiles(t *testing.T) {
 // TestRepeatedFileKeepsNoWords: where no other import can be undone, what a file says again is not kept.
 func TestRepeatedFileKeepsNoWords(t *testing.T) {
 	n := storetest.SeedList(t, now0)
-	rows := []store.ImportRow{leaves("bob@example.org", 0), blocks("cid@example.org", core.StatusBounced)}
+	rows := []imports.ImportRow{leaves("bob@example.org", 0), blocks("cid@example.org", core.StatusBounced)}
 	imported(n, now0, rows...)
 	later := now0 + core.Instant(8*24*time.Hour/time.Millisecond)
 	j := imported(n, later, rows...)

@@ -8,7 +8,8 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
+	"newsletterd/store/members"
 	"newsletterd/store/storetest"
 )
 
@@ -73,7 +74,7 @@ func (m *manyLists) exclusions(t *testing.T, ids []string) (n core.Narrowing) {
 	m.Must(err)
 	j := m.Start(m.SendDraft(&d))
 	var done []core.Outcome
-	rows, err := m.Recipients(m.Context(), &j, store.RecipientFilter{}, core.Page{Limit: 10_000})
+	rows, err := m.Recipients(m.Context(), &j, campaigns.RecipientFilter{}, core.Page{Limit: 10_000})
 	m.Must(err)
 	for _, r := range rows {
 		o := core.Outcome{JobNo: j.No, TenantID: j.TenantID, Seq: r.Seq, State: core.RecipientSent, Tried: true}
@@ -108,7 +109,7 @@ func (m *manyLists) change() {
 		_, err := m.ErasePerson(m.Context(), core.Person{Email: who}, "test", m.Now)
 		m.Must(err)
 	case 4:
-		_, err := m.Suppress(m.Context(), store.DisableRequest{Email: who, OccurredAt: m.Now}, "test", m.Now)
+		_, err := m.Suppress(m.Context(), members.DisableRequest{Email: who, OccurredAt: m.Now}, "test", m.Now)
 		m.Must(err)
 		m.barred[who] = true
 	default:
@@ -123,7 +124,7 @@ func (m *manyLists) change() {
 
 // reached returns who is a recipient of a job, and by which list.
 func (m *manyLists) reached(j core.SendJob) map[core.Email]string {
-	rows, err := m.Recipients(m.Context(), &j, store.RecipientFilter{}, core.Page{Limit: 10_000})
+	rows, err := m.Recipients(m.Context(), &j, campaigns.RecipientFilter{}, core.Page{Limit: 10_000})
 	m.Must(err)
 	by := map[core.Email]string{}
 	for _, r := range rows {
@@ -281,7 +282,7 @@ func (m *manyLists) countedRight() {
 // claimer returns a function that claims what is queued of a job and records it as sent, noting who got a mail.
 func (m *manyLists) claimer(t *testing.T, got map[core.Email]int) func(core.SendJob) {
 	var after int64
-	var key store.ClaimKey
+	var key campaigns.ClaimKey
 	return func(j core.SendJob) {
 		t.Helper()
 		j, err := m.SendJobByNo(t.Context(), j.No)
@@ -325,10 +326,10 @@ func TestCampaignsThatFollowAnother(t *testing.T) {
 		c := s.NewCampaign(l, func(w *core.CampaignFields) { w.Tracking, w.Audience = core.TrackingPersons, f })
 		d, err := s.Draft(t.Context(), &c, 0, plainParts, s.Now)
 		s.Must(err)
-		return s.SendCampaign(t.Context(), store.CampaignSending{
-			CampaignEdit: store.CampaignEdit{ID: c.ID, Actor: "test", Now: s.Now}, Version: 1, Fields: &d.Fields,
+		return s.SendCampaign(t.Context(), campaigns.CampaignSending{
+			CampaignEdit: campaigns.CampaignEdit{ID: c.ID, Actor: "test", Now: s.Now}, Version: 1, Fields: &d.Fields,
 			Copy: &d.Content.Copy,
-		}, store.JobRequest{}, 0)
+		}, campaigns.JobRequest{}, 0)
 	}
 	first, err := send(nil)
 	s.Must(err)
@@ -341,7 +342,7 @@ func TestCampaignsThatFollowAnother(t *testing.T) {
 	}
 	refused(who(core.FollowSame), "before it is sent")
 	first = s.Start(first)
-	rows, err := s.Recipients(t.Context(), &first, store.RecipientFilter{}, core.Page{Limit: 20})
+	rows, err := s.Recipients(t.Context(), &first, campaigns.RecipientFilter{}, core.Page{Limit: 20})
 	s.Must(err)
 	var done []core.Outcome
 	for i, r := range rows {
@@ -375,7 +376,7 @@ func TestCampaignsThatFollowAnother(t *testing.T) {
 		j, err := send(who(tt.who))
 		s.Must(err)
 		j = s.Start(j)
-		got, err := s.Recipients(t.Context(), &j, store.RecipientFilter{}, core.Page{Limit: 20})
+		got, err := s.Recipients(t.Context(), &j, campaigns.RecipientFilter{}, core.Page{Limit: 20})
 		s.Must(err)
 		want := map[string]bool{}
 		for _, seq := range tt.want {
@@ -417,7 +418,12 @@ func TestTheSumOfALongList(t *testing.T) {
 		if a != want {
 			t.Errorf("%+v, want %+v", a, want)
 		}
-		_, err = s.Suppress(t.Context(), store.DisableRequest{Email: storetest.Reader(left), OccurredAt: s.Now}, "test", s.Now)
+		_, err = s.Suppress(
+			t.Context(),
+			members.DisableRequest{Email: storetest.Reader(left), OccurredAt: s.Now},
+			"test",
+			s.Now,
+		)
 		s.Must(err)
 	}
 }
@@ -431,10 +437,10 @@ func TestRecipientsThatAreForgottenAreNotLeftOut(t *testing.T) {
 		c := s.NewCampaign(l, func(w *core.CampaignFields) { w.ExcludeCampaignIDs = exclude })
 		d, err := s.Draft(t.Context(), &c, 0, plainParts, s.Now)
 		s.Must(err)
-		return s.SendCampaign(t.Context(), store.CampaignSending{
-			CampaignEdit: store.CampaignEdit{ID: c.ID, Actor: "test", Now: s.Now}, Version: 1, Fields: &d.Fields,
+		return s.SendCampaign(t.Context(), campaigns.CampaignSending{
+			CampaignEdit: campaigns.CampaignEdit{ID: c.ID, Actor: "test", Now: s.Now}, Version: 1, Fields: &d.Fields,
 			Copy: &d.Content.Copy,
-		}, store.JobRequest{}, 0)
+		}, campaigns.JobRequest{}, 0)
 	}
 	first, err := send()
 	s.Must(err)
@@ -492,7 +498,8 @@ func TestTheSumEndsInTime(t *testing.T) {
 	if all.AtLeast || all.Recipients != readers+200 || all.Duplicates != 2*(readers-100) || all.Unfinished() != "" {
 		t.Errorf("%+v in an hour", all)
 	}
-	if !some.AtLeast || some.Recipients == 0 || some.Recipients >= readers || some.Expected() != 0 || some.Unfinished() == "" {
+	if !some.AtLeast || some.Recipients == 0 || some.Recipients >= readers || some.Expected() != 0 ||
+		some.Unfinished() == "" {
 		t.Errorf("%+v in no time", some)
 	}
 }

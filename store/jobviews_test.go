@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
 	"newsletterd/store/storetest"
 )
 
@@ -21,14 +21,14 @@ func TestJobViewsPages(t *testing.T) {
 	l := s.NewList()
 	var want []string
 	for i := range 7 {
-		j, err := s.TryJob(l.ID, func(r *store.JobRequest) {
+		j, err := s.TryJob(l.ID, func(r *campaigns.JobRequest) {
 			r.Name, r.Subject = fmt.Sprintf("No. %d", i),
 				fmt.Sprintf("Subject %d", i)
 		})
 		s.Must(err)
 		want = append([]string{j.ID}, want...)
 	}
-	for name, f := range map[string]store.JobFilter{
+	for name, f := range map[string]campaigns.JobFilter{
 		"all": {All: true}, "one tenant": {Tenants: []string{l.TenantID}},
 		"two tenants": {Tenants: []string{core.NewID(), l.TenantID}},
 		"pending":     {All: true, Status: core.JobPending},
@@ -56,11 +56,11 @@ func TestJobViewsPages(t *testing.T) {
 	if err != nil || v.Name != "No. 6" || v.Subject != "Subject 6" || v.Status != core.JobPending {
 		t.Errorf("%+v, %v", v, err)
 	}
-	if _, err := s.JobViews(t.Context(), store.JobFilter{All: true},
+	if _, err := s.JobViews(t.Context(), campaigns.JobFilter{All: true},
 		core.Page{After: core.NewID(), Limit: 1}); err == nil {
 		t.Error("a cursor that is no number is taken")
 	}
-	for name, f := range map[string]store.JobFilter{
+	for name, f := range map[string]campaigns.JobFilter{
 		"no tenant": {}, "another list": {All: true, ListID: s.NewList().ID},
 		"another tenant's list": {Tenants: []string{core.NewID()}, ListID: l.ID},
 	} {
@@ -76,7 +76,7 @@ func TestJobViewsReadNoBodies(t *testing.T) {
 	s := storetest.Seed(t, nil).At(sendNow)
 	l := s.NewList()
 	for range jobs {
-		_, err := s.TryJob(l.ID, func(r *store.JobRequest) { r.BodyText = strings.Repeat("x", size) })
+		_, err := s.TryJob(l.ID, func(r *campaigns.JobRequest) { r.BodyText = strings.Repeat("x", size) })
 		s.Must(err)
 	}
 	path := s.Path()
@@ -85,7 +85,7 @@ func TestJobViewsReadNoBodies(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	before := readByThread(t)
-	vs, err := s.JobViews(t.Context(), store.JobFilter{All: true}, core.Page{Limit: 100})
+	vs, err := s.JobViews(t.Context(), campaigns.JobFilter{All: true}, core.Page{Limit: 100})
 	if err != nil || len(vs) != jobs {
 		t.Fatalf("%d jobs, %v", len(vs), err)
 	}
@@ -143,7 +143,7 @@ func TestDeferredAreCounted(t *testing.T) {
 			batch = append(batch, o)
 		}
 		s.Must(s.FinishRecipients(t.Context(), batch, sendNow.Add(time.Duration(step)*time.Minute)))
-		rs, err := s.Recipients(t.Context(), &j, store.RecipientFilter{}, core.Page{Limit: 1000})
+		rs, err := s.Recipients(t.Context(), &j, campaigns.RecipientFilter{}, core.Page{Limit: 1000})
 		s.Must(err)
 		var want int64
 		var next, last core.Instant

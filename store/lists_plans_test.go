@@ -14,7 +14,10 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/campaigns"
 	"newsletterd/store/db"
+	"newsletterd/store/imports"
+	"newsletterd/store/people"
 	"newsletterd/store/storetest"
 	"newsletterd/store/tenants"
 )
@@ -94,13 +97,13 @@ func everyList(l core.List, sub core.Subscription, j *core.SendJob, now core.Ins
 		"BlockedSubscribers": {{l.ID, ""}},
 		"CampaignVersions":   {{&core.Campaign{No: 1}}},
 		"Campaigns": {
-			{store.CampaignFilter{All: true}},
-			{store.CampaignFilter{Tenants: []string{l.TenantID}}},
-			{store.CampaignFilter{Tenants: []string{l.TenantID}, State: core.CampaignDraft, ListID: l.ID, Text: "a"}},
-			{store.CampaignFilter{Tenants: []string{l.TenantID, "t"}, ListID: l.ID}},
+			{campaigns.CampaignFilter{All: true}},
+			{campaigns.CampaignFilter{Tenants: []string{l.TenantID}}},
+			{campaigns.CampaignFilter{Tenants: []string{l.TenantID}, State: core.CampaignDraft, ListID: l.ID, Text: "a"}},
+			{campaigns.CampaignFilter{Tenants: []string{l.TenantID, "t"}, ListID: l.ID}},
 		},
-		"ClaimDeferred":      {{[]core.Claim(nil), &store.ClaimKey{}, now, j.No, now}},
-		"ClaimRecipients":    {{[]core.Claim(nil), &store.ClaimKey{}, j.No}},
+		"ClaimDeferred":      {{[]core.Claim(nil), &campaigns.ClaimKey{}, now, j.No, now}},
+		"ClaimRecipients":    {{[]core.Claim(nil), &campaigns.ClaimKey{}, j.No}},
 		"Clients":            among,
 		"CountedLists":       among,
 		"DKIMKeys":           among,
@@ -113,9 +116,9 @@ func everyList(l core.List, sub core.Subscription, j *core.SendJob, now core.Ins
 		"EndpointAttempts":   {{"id", false}, {"id", true}},
 		"Endpoints":          among,
 		"FindRecipients": {
-			{j, store.RecipientFilter{Search: "a"}},
-			{j, store.RecipientFilter{Search: "a", Status: "failed", Code: "550"}},
-			{j, store.RecipientFilter{Search: "a", Event: "clicked"}},
+			{j, campaigns.RecipientFilter{Search: "a"}},
+			{j, campaigns.RecipientFilter{Search: "a", Status: "failed", Code: "550"}},
+			{j, campaigns.RecipientFilter{Search: "a", Event: "clicked"}},
 		},
 		"History": {{sub.Email, []string{l.TenantID}, false}, {sub.Email, none, true}},
 		"ImportJobs": {
@@ -128,19 +131,19 @@ func everyList(l core.List, sub core.Subscription, j *core.SendJob, now core.Ins
 		"IssuesAfter":  {{l.ID, core.Issue{No: 1}}},
 		"IssuesBefore": {{l.ID, core.Issue{}}},
 		"JobViews": {
-			{store.JobFilter{All: true}},
-			{store.JobFilter{Tenants: []string{l.TenantID}}},
-			{store.JobFilter{Tenants: []string{l.TenantID}, CampaignID: j.CampaignID}},
-			{store.JobFilter{Tenants: []string{l.TenantID, "t"}, Status: core.JobStatus("running")}},
+			{campaigns.JobFilter{All: true}},
+			{campaigns.JobFilter{Tenants: []string{l.TenantID}}},
+			{campaigns.JobFilter{Tenants: []string{l.TenantID}, CampaignID: j.CampaignID}},
+			{campaigns.JobFilter{Tenants: []string{l.TenantID, "t"}, Status: core.JobStatus("running")}},
 		},
 		"ListGrowth": {{l.ID, now}},
 		"Lists":      among,
 		"MatchingSubscriptions": {
-			{store.SubscriptionFilter{ListID: l.ID}},
-			{store.SubscriptionFilter{All: true, Status: "bounced"}},
-			{store.SubscriptionFilter{Tenants: []string{l.TenantID}, Prefix: "a", Field: "x", Value: "y"}},
-			{store.SubscriptionFilter{All: true, Email: sub.Email}},
-			{store.SubscriptionFilter{Tenants: []string{l.TenantID}, Search: "a"}},
+			{people.SubscriptionFilter{ListID: l.ID}},
+			{people.SubscriptionFilter{All: true, Status: "bounced"}},
+			{people.SubscriptionFilter{Tenants: []string{l.TenantID}, Prefix: "a", Field: "x", Value: "y"}},
+			{people.SubscriptionFilter{All: true, Email: sub.Email}},
+			{people.SubscriptionFilter{Tenants: []string{l.TenantID}, Search: "a"}},
 		},
 		"TemplateUses": of,
 		"Themes":       among,
@@ -159,13 +162,13 @@ func everyList(l core.List, sub core.Subscription, j *core.SendJob, now core.Ins
 		"Providers":   {{}},
 		"QueuedMails": {{tenants.MailFilter{}, int64(0)}, {tenants.MailFilter{State: core.MailFailed}, int64(0)}},
 		"Recipients": {
-			{j, store.RecipientFilter{}},
-			{j, store.RecipientFilter{Status: "sent"}},
-			{j, store.RecipientFilter{Status: "failed", Code: "550"}},
-			{j, store.RecipientFilter{Email: sub.Email}},
-			{j, store.RecipientFilter{Event: "clicked"}},
+			{j, campaigns.RecipientFilter{}},
+			{j, campaigns.RecipientFilter{Status: "sent"}},
+			{j, campaigns.RecipientFilter{Status: "failed", Code: "550"}},
+			{j, campaigns.RecipientFilter{Email: sub.Email}},
+			{j, campaigns.RecipientFilter{Event: "clicked"}},
 		},
-		"References":          {{store.NounList, "acme", ""}},
+		"References":          {{people.NounList, "acme", ""}},
 		"SenderDomains":       among,
 		"Shares":              of,
 		"Subscribers":         {{l.ID}},
@@ -286,7 +289,7 @@ func TestRowsAreWrittenWithoutTablesOfTheirOwn(t *testing.T) {
 		}
 		return false
 	})
-	rows := make([]store.ImportRow, 100)
+	rows := make([]imports.ImportRow, 100)
 	for i := range rows {
 		rows[i].Email = core.Email("r" + strings.Repeat("x", i) + "@example.org")
 	}

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/members"
 	"newsletterd/store/storetest"
 )
 
@@ -15,7 +15,7 @@ func TestPreferencesLink(t *testing.T) {
 	other := n.NewList().ID
 	n.Active(n.ListID, "ann@example.org")
 	n.Request(n.ListID, "off@example.org", "")
-	if _, err := n.Disable(t.Context(), store.DisableRequest{Email: "off@example.org"}, now0); err != nil {
+	if _, err := n.Disable(t.Context(), members.DisableRequest{Email: "off@example.org"}, now0); err != nil {
 		t.Fatal(err)
 	}
 	rows, queued := 0, 0
@@ -56,7 +56,7 @@ func TestUnsubscribeAllOfATenant(t *testing.T) {
 		n.ListID = list
 		n.Active(n.ListID, "ann@example.org")
 	}
-	l := store.UnsubscribeRequest{Email: "Ann@example.org", Proof: core.ProofMailed, Reason: "content"}
+	l := members.UnsubscribeRequest{Email: "Ann@example.org", Proof: core.ProofMailed, Reason: "content"}
 	for _, want := range []int{2, 0} {
 		if got, err := n.UnsubscribeAll(t.Context(), n.TenantID, l, now0+50); err != nil || len(got) != want {
 			t.Errorf("%v, %v; want %d", got, err, want)
@@ -98,7 +98,7 @@ func TestLedgerNamesTheConsentText(t *testing.T) {
 		}
 	}
 	_, row, err := n.Subscribe(t.Context(),
-		store.SubscribeRequest{ListID: n.ListID, Email: "ann@example.org", TextVersion: versions[1]}, now0)
+		members.SubscribeRequest{ListID: n.ListID, Email: "ann@example.org", TextVersion: versions[1]}, now0)
 	if err == nil {
 		_, err = n.Confirm(t.Context(), n.Token(row, core.ProofMailed), core.Origin{}, now0+1)
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/people"
 	"newsletterd/store/storetest"
 )
 
@@ -19,7 +19,11 @@ func TestHygieneLeavesMarkedPeopleAlone(t *testing.T) {
 	n = n.At(n.Now + 1000)
 	imported(n, n.Now, leaves("left@example.org", 0))
 	later := n.Now.Add(30 * day)
-	asked, _, err := n.AskAgain(t.Context(), store.AskAgain{ListID: n.ListID, Who: core.AskUnconfirmed, Actor: "test"}, later)
+	asked, _, err := n.AskAgain(
+		t.Context(),
+		people.AskAgain{ListID: n.ListID, Who: core.AskUnconfirmed, Actor: "test"},
+		later,
+	)
 	if n.Must(err); asked != 1 {
 		t.Errorf("%d were asked, want the one who waits", asked)
 	}
@@ -28,7 +32,8 @@ func TestHygieneLeavesMarkedPeopleAlone(t *testing.T) {
 		t.Errorf("%d were removed, want the one who waits", removed)
 	}
 	imported(n, n.Now+2000, joins("left@example.org"))
-	if sub, err := n.Subscription(t.Context(), n.ListID, "left@example.org"); err != nil || sub.Status == core.SubscriptionActive {
+	if sub, err := n.Subscription(t.Context(), n.ListID, "left@example.org"); err != nil ||
+		sub.Status == core.SubscriptionActive {
 		t.Errorf("a file made them active: %+v, %v", sub, err)
 	}
 }

@@ -12,15 +12,16 @@ import (
 	"testing/iotest"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
 	"newsletterd/store/files"
+	"newsletterd/store/people"
 	"newsletterd/store/storetest"
 )
 
 // kept is how many files there are, and chunks.
 func kept(t *testing.T, s *storetest.Seeder) [2]int {
 	t.Helper()
-	s.Clean(store.Retention{})
+	s.Clean(people.Retention{})
 	return [2]int{s.Count("SELECT count(*) FROM media_file"), s.Count("SELECT count(*) FROM media_chunk")}
 }
 
@@ -97,7 +98,8 @@ func TestPicturesHaveAQuota(t *testing.T) {
 		_, err = s.AddMedia(t.Context(), next, limits, "test")
 		return err
 	}
-	if err := add("123456"); core.KindOf(err) != core.TooLarge || !strings.Contains(err.Error(), "20 bytes; there are 15") {
+	if err := add("123456"); core.KindOf(err) != core.TooLarge ||
+		!strings.Contains(err.Error(), "20 bytes; there are 15") {
 		t.Error(err)
 	}
 	if err := add("1234567890"); err != nil { // it is there
@@ -119,14 +121,15 @@ func TestAPictureInUseIsNotDeletedByMistake(t *testing.T) {
 	in := func(m core.Media) error { return s.DeleteMedia(t.Context(), m.ID, false, "test", s.Time()) }
 	template := s.NewMedia("t.png", []string{"of a template", "the same, larger"})
 	s.NewTemplate(core.TemplateInput{Name: new("letter"), BodyHTML: image(template.Full)})
-	if err := in(template); !errors.Is(err, &core.Error{Code: "media_in_use"}) || !strings.Contains(err.Error(), `"letter"`) {
+	if err := in(template); !errors.Is(err, &core.Error{Code: "media_in_use"}) ||
+		!strings.Contains(err.Error(), `"letter"`) {
 		t.Error(err)
 	}
 	s.NewMedia("t2.png", []string{"another", "the same, larger"}) // which keeps the file there
 	s.Must(in(template))
 
 	job := s.NewMedia("j.png", []string{"of a job"})
-	j := s.NewJob(l.ID, func(r *store.JobRequest) { r.BodyHTML = *image(job.Mail) })
+	j := s.NewJob(l.ID, func(r *campaigns.JobRequest) { r.BodyHTML = *image(job.Mail) })
 	s.Finish(j)
 	if err := in(job); !errors.Is(err, &core.Error{Code: "media_in_use"}) {
 		t.Error(err)
@@ -136,7 +139,7 @@ func TestAPictureInUseIsNotDeletedByMistake(t *testing.T) {
 	// A job shows its template as it was when it was made.
 	frozen := s.NewMedia("f.png", []string{"of a frozen template"})
 	tm := s.NewTemplate(core.TemplateInput{Name: new("frozen"), BodyHTML: image(frozen.Mail)})
-	s.NewJob(l.ID, func(r *store.JobRequest) {
+	s.NewJob(l.ID, func(r *campaigns.JobRequest) {
 		r.Template = []byte(`{"mailer_template_name":"frozen"}`)
 		r.BodyHTML, r.BodyText = "", ""
 	})
@@ -155,7 +158,7 @@ func TestPicturesGoWithTheirTenant(t *testing.T) {
 		t.Error(err)
 	}
 	later := s.At(s.Time() + 10)
-	later.Clean(store.Retention{Deleted: 1})
+	later.Clean(people.Retention{Deleted: 1})
 	if n := kept(t, later); n != [2]int{} {
 		t.Errorf("%v", n)
 	}

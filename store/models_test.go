@@ -15,6 +15,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/store"
 	"newsletterd/store/devices"
+	"newsletterd/store/people"
 	"newsletterd/store/storetest"
 
 	"pgregory.net/rapid"
@@ -287,7 +288,7 @@ func TestSharesOfAModel(t *testing.T) {
 // drained lets housekeeping work and fails unless nothing of any file is left and the counts add up.
 func drained(s *storetest.Seeder) {
 	s.Helper()
-	s.Clean(store.Retention{})
+	s.Clean(people.Retention{})
 	for _, table := range []string{"model_file", "model_chunk"} {
 		if n := s.Count("SELECT count(*) FROM " + table); n != 0 {
 			s.Errorf("%d rows of %s are left", n, table)

@@ -167,10 +167,14 @@ var personColumns = map[string]struct {
 			"machine_opened machine_clicked unstoppable tracked people_opened unclear_opened scanner_opened " +
 			"first_few first_until lists narrowing expected duplicates excluded",
 	},
-	"theme": {other: "id tenant_id name base light dark font heading_font size heading_weight width padding radius masthead " +
-		"logo_url logo_width footer_text postal_address social created_at updated_at audit_seen"},
-	"sender_domain": {other: "id tenant_id domain token verified_by verified_at checked_at check_result found_at created_at " +
-		"updated_at"},
+	"theme": {
+		other: "id tenant_id name base light dark font heading_font size heading_weight width padding radius masthead " +
+			"logo_url logo_width footer_text postal_address social created_at updated_at audit_seen",
+	},
+	"sender_domain": {
+		other: "id tenant_id domain token verified_by verified_at checked_at check_result found_at created_at " +
+			"updated_at",
+	},
 	"sessions":    {other: "token data expiry"},
 	"share":       {person: "user_id email email_key holder", other: "id model_no permission created_at"},
 	"signing_key": {other: "kid alg private created_at active_at retired_at expires_at"},

@@ -7,7 +7,8 @@ import (
 	"testing"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/imports"
+	"newsletterd/store/members"
 	"newsletterd/store/storetest"
 	"newsletterd/store/tenants"
 )
@@ -26,7 +27,7 @@ func fillPerson(n *storetest.Seeder, email core.Email) string {
 	}
 	origin := core.Origin{Source: "form", Remote: "198.51.100.7", UserAgent: "Lynx"}
 	_, row, err := n.Subscribe(ctx,
-		store.SubscribeRequest{ListID: n.ListID, Email: email, Preferences: `{"city":"Ulm"}`, Origin: origin}, now0)
+		members.SubscribeRequest{ListID: n.ListID, Email: email, Preferences: `{"city":"Ulm"}`, Origin: origin}, now0)
 	if err != nil {
 		n.Fatal(err)
 	}
@@ -238,7 +239,7 @@ func TestErasedAddressStaysBlocked(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := im.Add(ctx, []store.ImportRow{{Email: email}}, now0); err != nil {
+		if err := im.Add(ctx, []imports.ImportRow{{Email: email}}, now0); err != nil {
 			t.Fatal(err)
 		}
 		return im.Counts
@@ -252,7 +253,7 @@ func TestErasedAddressStaysBlocked(t *testing.T) {
 	if n.Count("SELECT count(*) FROM erased") != 0 || imported().Unchanged != 1 {
 		t.Error("who has come back is still gone")
 	}
-	if _, err := n.Disable(ctx, store.DisableRequest{Email: email, Reason: "r", DisabledBy: "b"}, now0+2000); err != nil {
+	if _, err := n.Disable(ctx, members.DisableRequest{Email: email, Reason: "r", DisabledBy: "b"}, now0+2000); err != nil {
 		t.Fatal(err)
 	}
 	erase()

@@ -5,7 +5,8 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
+	"newsletterd/store/people"
 	"newsletterd/store/storetest"
 )
 
@@ -29,7 +30,7 @@ func newProviderWorld(t *testing.T) *providerWorld {
 
 // seq is the place of an address among the recipients, whose order is that of their derived ids: another in each file.
 func (w *providerWorld) seq(email string) int64 {
-	rows, err := w.Recipients(w.Context(), &w.job, store.RecipientFilter{}, core.Page{Limit: 10})
+	rows, err := w.Recipients(w.Context(), &w.job, campaigns.RecipientFilter{}, core.Page{Limit: 10})
 	w.Must(err)
 	for _, r := range rows {
 		if r.Email == email {
@@ -174,7 +175,7 @@ func TestProviderEventsCountByRecipient(t *testing.T) {
 		got.Bounced != 1 || got.Complained != 1 {
 		t.Errorf("%+v", got)
 	}
-	rows, err := w.Recipients(t.Context(), &w.job, store.RecipientFilter{}, core.Page{Limit: 10})
+	rows, err := w.Recipients(t.Context(), &w.job, campaigns.RecipientFilter{}, core.Page{Limit: 10})
 	w.Must(err)
 	for i, want := range []core.Marks{
 		core.MarkOpened | core.MarkClicked | core.MarkMachineClicked | core.MarkReadByPerson,
@@ -240,13 +241,13 @@ func TestMailsByTheirProvidersNames(t *testing.T) {
 		t.Errorf("another tenant's event took effect: %+v", s)
 	}
 	named(w.TenantID)
-	rows, err := w.Recipients(t.Context(), &w.job, store.RecipientFilter{}, core.Page{Limit: 10})
+	rows, err := w.Recipients(t.Context(), &w.job, campaigns.RecipientFilter{}, core.Page{Limit: 10})
 	w.Must(err)
 	if s := w.Reload(w.job).Stats; s.Delivered != 1 || rows[seq-1].Marks != core.MarkDelivered {
 		t.Errorf("%+v, %v", s, rows)
 	}
 	w.Now = w.Now.Add(61 * 24 * time.Hour)
-	w.Clean(store.Retention{Recipients: 1000 * 24 * time.Hour})
+	w.Clean(people.Retention{Recipients: 1000 * 24 * time.Hour})
 	named("")
 	if s := w.Reload(w.job).Stats; s.Delivered != 1 {
 		t.Errorf("%+v", s)
@@ -298,7 +299,7 @@ func TestProviderRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := w.UpdateProvider(ctx, "one",
-		store.ProviderChange{NewSecret: new("second"), Disabled: new(true), TenantID: new("")}, "test", w.Now)
+		campaigns.ProviderChange{NewSecret: new("second"), Disabled: new(true), TenantID: new("")}, "test", w.Now)
 	w.Must(err)
 	p, err := w.ProviderSecrets(ctx, "one")
 	w.Must(err)
@@ -306,12 +307,18 @@ func TestProviderRecords(t *testing.T) {
 		p.TenantID != "" {
 		t.Errorf("%+v", p)
 	}
-	_, err = w.UpdateProvider(ctx, "one", store.ProviderChange{NewSecret: new("third")}, "test", w.Now)
+	_, err = w.UpdateProvider(ctx, "one", campaigns.ProviderChange{NewSecret: new("third")}, "test", w.Now)
 	if p, read := w.ProviderSecrets(ctx, "one"); core.KindOf(err) != core.Conflict || read != nil || len(p.Secrets) != 2 ||
 		p.Secrets[0] != "second" {
 		t.Errorf("another secret: %v; %+v, %v", err, p, read)
 	}
-	_, err = w.UpdateProvider(ctx, "one", store.ProviderChange{EndOldSecret: true, Disabled: new(false)}, "test", w.Now)
+	_, err = w.UpdateProvider(
+		ctx,
+		"one",
+		campaigns.ProviderChange{EndOldSecret: true, Disabled: new(false)},
+		"test",
+		w.Now,
+	)
 	w.Must(err)
 	if p, err = w.ProviderSecrets(ctx, "one"); err != nil || len(p.Secrets) != 1 || p.DisabledAt != 0 {
 		t.Errorf("%+v, %v", p, err)

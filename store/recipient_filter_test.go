@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
 	"newsletterd/store/storetest"
 )
 
@@ -51,49 +51,49 @@ func TestRecipientFilter(t *testing.T) {
 		s.Must(err)
 	}
 	j = s.Reload(j)
-	all, err := s.Recipients(t.Context(), &j, store.RecipientFilter{}, core.Page{Limit: 1000})
+	all, err := s.Recipients(t.Context(), &j, campaigns.RecipientFilter{}, core.Page{Limit: 1000})
 	s.Must(err)
 	for _, tt := range []struct {
-		f    store.RecipientFilter
+		f    campaigns.RecipientFilter
 		want int
 	}{
-		{store.RecipientFilter{}, 100},
-		{store.RecipientFilter{Status: "queued"}, 10},
-		{store.RecipientFilter{Status: "sent"}, 16},
-		{store.RecipientFilter{Status: "deferred"}, 13},
-		{store.RecipientFilter{Status: "failed"}, 46},
-		{store.RecipientFilter{Status: "skipped"}, 15},
-		{store.RecipientFilter{Code: "550"}, 31},
-		{store.RecipientFilter{Code: "5.1.1"}, 16},
-		{store.RecipientFilter{Code: "452"}, 13},
-		{store.RecipientFilter{Code: "4.2.2", Status: "deferred"}, 13},
-		{store.RecipientFilter{Code: "4.2.2", Status: "failed"}, 0},
-		{store.RecipientFilter{Code: "421"}, 0},
-		{store.RecipientFilter{Email: core.Email(all[2].Email)}, 1},
-		{store.RecipientFilter{Email: core.Email(all[2].Email), Status: "sent"}, 0},
-		{store.RecipientFilter{Email: core.Email(all[6].Email), Code: "5.1.1"}, 1},
-		{store.RecipientFilter{Email: "stranger@example.org"}, 0},
-		{store.RecipientFilter{Search: "R00000"}, 10},
-		{store.RecipientFilter{Search: " r1"}, 11}, // R1, R10 to R19
-		{store.RecipientFilter{Search: "00000"}, 0},
-		{store.RecipientFilter{Search: "r000099@"}, 1},
-		{store.RecipientFilter{Search: "r1@"}, 0},
-		{store.RecipientFilter{Search: "r0", Status: "failed"}, 46},
-		{store.RecipientFilter{Search: "r0", Code: "5.1.1", Status: "failed"}, 16},
-		{store.RecipientFilter{Search: "r0", Event: "opened"}, 2},
-		{store.RecipientFilter{Search: "x", Event: "opened"}, 0},
-		{store.RecipientFilter{Search: "r0", Status: "sent"}, 16},
-		{store.RecipientFilter{Search: "x", Email: core.Email(all[2].Email)}, 0},
-		{store.RecipientFilter{Search: "r", Email: core.Email(all[2].Email)}, 1},
-		{store.RecipientFilter{Event: "opened"}, 2},
-		{store.RecipientFilter{Event: "clicked"}, 1},
-		{store.RecipientFilter{Event: "machine_clicked"}, 1},
-		{store.RecipientFilter{Event: "complained"}, 0},
-		{store.RecipientFilter{Event: "clicked", Status: "sent"}, 1},
-		{store.RecipientFilter{Event: "clicked", Status: "failed"}, 0},
-		{store.RecipientFilter{Event: "clicked", Code: "550"}, 0},
-		{store.RecipientFilter{Event: "clicked", Email: core.Email(all[5].Email)}, 1},
-		{store.RecipientFilter{Event: "clicked", Email: core.Email(all[11].Email)}, 0},
+		{campaigns.RecipientFilter{}, 100},
+		{campaigns.RecipientFilter{Status: "queued"}, 10},
+		{campaigns.RecipientFilter{Status: "sent"}, 16},
+		{campaigns.RecipientFilter{Status: "deferred"}, 13},
+		{campaigns.RecipientFilter{Status: "failed"}, 46},
+		{campaigns.RecipientFilter{Status: "skipped"}, 15},
+		{campaigns.RecipientFilter{Code: "550"}, 31},
+		{campaigns.RecipientFilter{Code: "5.1.1"}, 16},
+		{campaigns.RecipientFilter{Code: "452"}, 13},
+		{campaigns.RecipientFilter{Code: "4.2.2", Status: "deferred"}, 13},
+		{campaigns.RecipientFilter{Code: "4.2.2", Status: "failed"}, 0},
+		{campaigns.RecipientFilter{Code: "421"}, 0},
+		{campaigns.RecipientFilter{Email: core.Email(all[2].Email)}, 1},
+		{campaigns.RecipientFilter{Email: core.Email(all[2].Email), Status: "sent"}, 0},
+		{campaigns.RecipientFilter{Email: core.Email(all[6].Email), Code: "5.1.1"}, 1},
+		{campaigns.RecipientFilter{Email: "stranger@example.org"}, 0},
+		{campaigns.RecipientFilter{Search: "R00000"}, 10},
+		{campaigns.RecipientFilter{Search: " r1"}, 11}, // R1, R10 to R19
+		{campaigns.RecipientFilter{Search: "00000"}, 0},
+		{campaigns.RecipientFilter{Search: "r000099@"}, 1},
+		{campaigns.RecipientFilter{Search: "r1@"}, 0},
+		{campaigns.RecipientFilter{Search: "r0", Status: "failed"}, 46},
+		{campaigns.RecipientFilter{Search: "r0", Code: "5.1.1", Status: "failed"}, 16},
+		{campaigns.RecipientFilter{Search: "r0", Event: "opened"}, 2},
+		{campaigns.RecipientFilter{Search: "x", Event: "opened"}, 0},
+		{campaigns.RecipientFilter{Search: "r0", Status: "sent"}, 16},
+		{campaigns.RecipientFilter{Search: "x", Email: core.Email(all[2].Email)}, 0},
+		{campaigns.RecipientFilter{Search: "r", Email: core.Email(all[2].Email)}, 1},
+		{campaigns.RecipientFilter{Event: "opened"}, 2},
+		{campaigns.RecipientFilter{Event: "clicked"}, 1},
+		{campaigns.RecipientFilter{Event: "machine_clicked"}, 1},
+		{campaigns.RecipientFilter{Event: "complained"}, 0},
+		{campaigns.RecipientFilter{Event: "clicked", Status: "sent"}, 1},
+		{campaigns.RecipientFilter{Event: "clicked", Status: "failed"}, 0},
+		{campaigns.RecipientFilter{Event: "clicked", Code: "550"}, 0},
+		{campaigns.RecipientFilter{Event: "clicked", Email: core.Email(all[5].Email)}, 1},
+		{campaigns.RecipientFilter{Event: "clicked", Email: core.Email(all[11].Email)}, 0},
 	} {
 		t.Run(fmt.Sprint(tt.f), func(t *testing.T) {
 			page, n, last := core.Page{Limit: 7}, 0, int64(0)
@@ -125,7 +125,7 @@ func TestRecipientFilter(t *testing.T) {
 			}
 		})
 	}
-	for field, f := range map[string]store.RecipientFilter{
+	for field, f := range map[string]campaigns.RecipientFilter{
 		"status": {Status: "bounced"}, "code": {Code: "5.1"}, "event": {Event: "delivered"},
 		"search": {Search: strings.Repeat("x", 255)},
 	} {
@@ -152,10 +152,10 @@ func TestFindRecipientsIsBounded(t *testing.T) {
 	}
 	s.Must(s.FinishRecipients(t.Context(), batch, sendNow))
 	j = s.Reload(j)
-	all, err := s.Recipients(t.Context(), &j, store.RecipientFilter{}, core.Page{Limit: readers})
+	all, err := s.Recipients(t.Context(), &j, campaigns.RecipientFilter{}, core.Page{Limit: readers})
 	s.Must(err)
 	last := all[len(all)-1].Email
-	for _, f := range []store.RecipientFilter{{Search: last}, {Search: last, Code: "5.1.1"}, {Search: last, Status: "failed"}} {
+	for _, f := range []campaigns.RecipientFilter{{Search: last}, {Search: last, Code: "5.1.1"}, {Search: last, Status: "failed"}} {
 		page, reads := core.Page{Limit: 10}, []int{}
 		for {
 			found, next, err := s.FindRecipients(t.Context(), &j, f, page)
@@ -195,7 +195,7 @@ func TestRecipientNames(t *testing.T) {
 	}
 	s.Deliver()
 	j := s.Start(s.NewJob(l.ID))
-	all, err := s.Recipients(t.Context(), &j, store.RecipientFilter{}, core.Page{Limit: 10})
+	all, err := s.Recipients(t.Context(), &j, campaigns.RecipientFilter{}, core.Page{Limit: 10})
 	if err != nil || len(all) != len(names) {
 		t.Fatalf("%d: %v", len(all), err)
 	}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"newsletterd/store"
+	"newsletterd/store/people"
 	"newsletterd/store/storetest"
 )
 
@@ -12,7 +12,7 @@ import (
 func TestReferencesOfEveryNoun(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	fillPerson(n, annKey)
-	for noun := range store.ReferenceQueries {
+	for noun := range people.ReferenceQueries {
 		all, err := n.References(t.Context(), noun, "", "", 10)
 		n.Must(err)
 		for _, r := range all {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
 	"newsletterd/store/storetest"
 )
 
@@ -48,7 +48,7 @@ func TestRetryOfAJobThatEndedEarly(t *testing.T) {
 			t.Errorf("trail %+v, want %+v", trail, want)
 		}
 		again = s.Start(again)
-		rows, err := s.Recipients(ctx, &again, store.RecipientFilter{}, core.Page{Limit: 2000})
+		rows, err := s.Recipients(ctx, &again, campaigns.RecipientFilter{}, core.Page{Limit: 2000})
 		s.Must(err)
 		seen := map[string]bool{}
 		for _, r := range rows {
@@ -97,7 +97,7 @@ func TestRetriesAndTheirCampaigns(t *testing.T) {
 		again, err := s.RetryFailed(ctx, j.ID, "test", sendNow)
 		s.Must(err)
 		cancel(again, want)
-		e := store.CampaignEdit{ID: j.CampaignID, Actor: "ann", Now: sendNow}
+		e := campaigns.CampaignEdit{ID: j.CampaignID, Actor: "ann", Now: sendNow}
 		_, err = s.EditCampaign(ctx, e, func(f *core.CampaignFields) error { f.Subject = "Another"; return nil })
 		if (core.KindOf(err) == core.Conflict) != found {
 			t.Errorf("recipients %v: an edit: %v", found, err)

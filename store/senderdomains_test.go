@@ -69,7 +69,10 @@ func TestAVerifiedDomainIsTheTenants(t *testing.T) {
 		!strings.Contains(string(entries[1].Changes), `"verified_by":{"before":null,"after":"dns"}`) {
 		t.Errorf("%v: %s", actions, entries[1].Changes)
 	}
-	if _, err := s.EndDomainCheck(t.Context(), d.ID, core.DomainFound, "", "test", now0); !errors.Is(err, core.ErrNotFound) {
+	if _, err := s.EndDomainCheck(t.Context(), d.ID, core.DomainFound, "", "test", now0); !errors.Is(
+		err,
+		core.ErrNotFound,
+	) {
 		t.Errorf("a domain that went during the look: %v", err)
 	}
 }

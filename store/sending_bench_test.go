@@ -5,7 +5,8 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/core/coretest"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
+	"newsletterd/store/imports"
 	"newsletterd/store/storetest"
 )
 
@@ -20,7 +21,7 @@ func BenchmarkSending(b *testing.B) {
 		im, err := s.NewImport(b.Context(), l.ID, core.SubscriptionActive, "test") // the member side's
 		s.Must(err)
 		for k := range n {
-			s.Must(im.Put(store.ImportRow{Email: storetest.Reader(k)}))
+			s.Must(im.Put(imports.ImportRow{Email: storetest.Reader(k)}))
 		}
 		s.Must(im.Write(b.Context(), s.Time, nil))
 		im.Close()
@@ -28,7 +29,7 @@ func BenchmarkSending(b *testing.B) {
 		j := s.NewJob(l.ID)
 		_, err = s.StartDueJobs(b.Context(), s.Now)
 		s.Must(err)
-		key := store.ClaimKey{TenantID: l.TenantID, ListID: l.ID, JobNo: j.No}
+		key := campaigns.ClaimKey{TenantID: l.TenantID, ListID: l.ID, JobNo: j.No}
 		b.StartTimer()
 		measure(b, "expand-ns/row", n, func() {
 			for more := true; more; {

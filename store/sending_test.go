@@ -10,7 +10,9 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/core/coretest"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
+	"newsletterd/store/members"
+	"newsletterd/store/people"
 	"newsletterd/store/storetest"
 	"newsletterd/store/tenants"
 )
@@ -43,7 +45,7 @@ func TestAnEventIsAcceptedOnce(t *testing.T) {
 		}
 	}
 	later := sendNow.Add(tenants.NonceTTL)
-	s.At(later).Clean(store.Retention{})
+	s.At(later).Clean(people.Retention{})
 	s.Must(s.ApplyEvent(ctx, tenants.Nonce{ClientID: "c", Nonce: "n1"}, s.At(later).Event(l, "active", "c@example.org"),
 		later))
 	tried++
@@ -146,35 +148,35 @@ func TestSendJobChecks(t *testing.T) {
 	l := s.NewList()
 	tests := []struct {
 		name   string
-		change func(*store.JobRequest)
+		change func(*campaigns.JobRequest)
 		kind   core.Kind
 		code   string
 		field  string
 	}{
 		{
-			"unknown list", func(r *store.JobRequest) { r.ListID = core.NewID() }, core.Invalid, "invalid_request",
+			"unknown list", func(r *campaigns.JobRequest) { r.ListID = core.NewID() }, core.Invalid, "invalid_request",
 			"list_id",
 		},
 		{
-			"foreign list", func(r *store.JobRequest) {
+			"foreign list", func(r *campaigns.JobRequest) {
 				r.Caller = core.Caller{UserID: "u", Roles: []core.Role{{Role: core.RoleTenantAdmin, TenantID: "other"}}}
 			},
 			core.Invalid, "invalid_request", "list_id",
 		},
 		{
-			"contradicting tenant", func(r *store.JobRequest) { r.TenantID = core.NewID() }, core.Invalid,
+			"contradicting tenant", func(r *campaigns.JobRequest) { r.TenantID = core.NewID() }, core.Invalid,
 			"invalid_request", "tenant_id",
 		},
 		{
-			"same key, other body", func(r *store.JobRequest) { r.IdempotencyKey, r.BodyHash = "k", []byte("other") },
+			"same key, other body", func(r *campaigns.JobRequest) { r.IdempotencyKey, r.BodyHash = "k", []byte("other") },
 			core.Conflict, "idempotency_key_reused", "",
 		},
 		{
-			"same content again, guarded", func(r *store.JobRequest) { r.DuplicateGuard = time.Hour }, core.Conflict,
+			"same content again, guarded", func(r *campaigns.JobRequest) { r.DuplicateGuard = time.Hour }, core.Conflict,
 			"conflict", "",
 		},
 	}
-	first, err := s.TryJob(l.ID, func(r *store.JobRequest) { r.IdempotencyKey, r.BodyHash = "k", []byte("body") })
+	first, err := s.TryJob(l.ID, func(r *campaigns.JobRequest) { r.IdempotencyKey, r.BodyHash = "k", []byte("body") })
 	s.Must(err)
 	if first.TenantID != l.TenantID || first.Status != core.JobPending {
 		t.Errorf("%+v", first)
@@ -192,7 +194,7 @@ func TestSendJobChecks(t *testing.T) {
 	if _, err := s.TryJob(l.ID); !errors.Is(err, core.ErrConflict) {
 		t.Errorf("inactive list: %v", err)
 	}
-	again, err := s.TryJob(l.ID, func(r *store.JobRequest) { r.IdempotencyKey, r.BodyHash = "k", []byte("body") })
+	again, err := s.TryJob(l.ID, func(r *campaigns.JobRequest) { r.IdempotencyKey, r.BodyHash = "k", []byte("body") })
 	if err != nil || again.ID != first.ID {
 		t.Errorf("same key and body: %v %v", again.ID, err)
 	}
@@ -203,7 +205,7 @@ func TestIdempotencyKeyBehindTheWindow(t *testing.T) {
 	s := storetest.Seed(t, nil).At(sendNow)
 	l := s.NewList()
 	windowed := func(at core.Instant) (core.SendJob, error) {
-		r := store.JobRequest{
+		r := campaigns.JobRequest{
 			NewJob: core.NewJob{ListID: l.ID, Subject: "x", BodyText: "x", WindowEnd: sendNow.Add(time.Hour)},
 			Caller: core.CommandCaller("u"), IdempotencyKey: "window", BodyHash: []byte("w"),
 		}
@@ -215,7 +217,7 @@ func TestIdempotencyKeyBehindTheWindow(t *testing.T) {
 	if late, err := windowed(sendNow.Add(2 * time.Hour)); err != nil || late.ID != in.ID {
 		t.Errorf("the same key behind the window: %v", err)
 	}
-	if _, err := windowed(sendNow.Add(store.IdempotencyTTL)); core.KindOf(err) != core.Invalid {
+	if _, err := windowed(sendNow.Add(campaigns.IdempotencyTTL)); core.KindOf(err) != core.Invalid {
 		t.Errorf("a key that has expired, behind the window: %v", err)
 	}
 }
@@ -235,7 +237,7 @@ func TestAJobsRecipientsAddUp(t *testing.T) {
 		t.Fatalf("%+v", j)
 	}
 	s.At(sendNow+2).Tell(l, "unsubscribed", "r000007@example.org")
-	key := store.ClaimKey{JobNo: j.No, TenantID: j.TenantID, ListID: j.ListID}
+	key := campaigns.ClaimKey{JobNo: j.No, TenantID: j.TenantID, ListID: j.ListID}
 	var claims []core.Claim
 	var err error
 	for after := int64(0); ; after = claims[len(claims)-1].Seq {
@@ -297,7 +299,7 @@ func TestAJobsRecipientsAddUp(t *testing.T) {
 	if j = s.Reload(j); j.Status != core.JobCompleted || j.Sent+j.Failed+j.Skipped != j.Recipients {
 		t.Fatalf("%+v", j)
 	}
-	rs, err := s.Recipients(ctx, &j, store.RecipientFilter{}, core.Page{Limit: 30})
+	rs, err := s.Recipients(ctx, &j, campaigns.RecipientFilter{}, core.Page{Limit: 30})
 	if err != nil || len(rs) != 30 || rs[20].State != core.RecipientFailed || !strings.HasPrefix(rs[20].Reason,
 		"550") {
 		t.Errorf("%d recipients, %v", len(rs), err)
@@ -323,7 +325,7 @@ func TestCancelledAndFailedJobsAreSettled(t *testing.T) {
 		if s.Departures() == before {
 			t.Error("departures did not move")
 		}
-		key := store.ClaimKey{JobNo: j.No, TenantID: j.TenantID, ListID: j.ListID}
+		key := campaigns.ClaimKey{JobNo: j.No, TenantID: j.TenantID, ListID: j.ListID}
 		if skip, err := s.Mailable(ctx, &key, 8); err != nil || skip != core.ReasonCancelled {
 			t.Errorf("recheck: %q %v", skip, err)
 		}
@@ -355,11 +357,11 @@ func TestClaimsAreCheckedAgainstEverything(t *testing.T) {
 	s.Readers(l, 6)
 	j := s.Start(s.NewJob(l.ID))
 	_, err := s.Disable(ctx,
-		store.DisableRequest{Email: "r000002@example.org", Reason: "x", DisabledBy: "y", OccurredAt: sendNow}, sendNow)
+		members.DisableRequest{Email: "r000002@example.org", Reason: "x", DisabledBy: "y", OccurredAt: sendNow}, sendNow)
 	s.Must(err)
 	s.At(sendNow+1).Tell(l, "complaint", "r000003@example.org")
 	s.At(sendNow+1).Tell(l, "unsubscribed", "r000004@example.org")
-	key := store.ClaimKey{JobNo: j.No, TenantID: j.TenantID, ListID: j.ListID}
+	key := campaigns.ClaimKey{JobNo: j.No, TenantID: j.TenantID, ListID: j.ListID}
 	want := map[string]string{
 		"r000002@example.org": core.ReasonDisabled, "r000003@example.org": core.ReasonSuppressed,
 		"r000004@example.org": core.ReasonUnsubscribed,
@@ -393,7 +395,10 @@ func TestTemplates(t *testing.T) {
 	}
 	spring, err := core.NewTemplate(l.TenantID, core.TemplateInput{Name: new("spring"), BodyText: new("x")}, sendNow)
 	s.Must(err)
-	missing, err := s.TryJob(l.ID, func(r *store.JobRequest) { r.Template = []byte(`{"mailer_template_name":"spring"}`) })
+	missing, err := s.TryJob(
+		l.ID,
+		func(r *campaigns.JobRequest) { r.Template = []byte(`{"mailer_template_name":"spring"}`) },
+	)
 	s.Must(err)
 	_, err = s.StartDueJobs(ctx, sendNow)
 	s.Must(err)
@@ -445,7 +450,7 @@ func TestClockJumps(t *testing.T) {
 		-24 * time.Hour, 0,
 	} {
 		now := sendNow.Add(jump)
-		s.At(now).Clean(store.Retention{})
+		s.At(now).Clean(people.Retention{})
 		for _, nonce := range []string{"first", fmt.Sprint("again", tried)} {
 			tried++
 			if err := s.ApplyEvent(ctx, tenants.Nonce{ClientID: "c", Nonce: nonce}, e, now); !errors.Is(err,
@@ -459,7 +464,7 @@ func TestClockJumps(t *testing.T) {
 	for _, jump := range []time.Duration{-time.Minute, -time.Hour, -24 * time.Hour} {
 		tried++
 		now := sendNow.Add(jump)
-		s.At(now).Clean(store.Retention{})
+		s.At(now).Clean(people.Retention{})
 		if err := s.ApplyEvent(ctx, tenants.Nonce{ClientID: "c", Nonce: "of today"},
 			s.At(now).Event(l, "active", "c@example.org"), now); !errors.Is(err, core.ErrReplayedNonce) {
 			t.Errorf("the nonce again, at %v: %v", jump, err)

@@ -3,11 +3,14 @@ package store
 import (
 	"context"
 
-	"newsletterd/core"
+	"newsletterd/store/campaigns"
 	"newsletterd/store/db"
 	"newsletterd/store/devices"
 	"newsletterd/store/files"
 	"newsletterd/store/identity"
+	"newsletterd/store/imports"
+	"newsletterd/store/members"
+	"newsletterd/store/people"
 	"newsletterd/store/tenants"
 )
 
@@ -17,6 +20,10 @@ type (
 	fileStore     = files.Store
 	identityStore = identity.Store
 	deviceStore   = devices.Store
+	memberStore   = members.Store
+	campaignStore = campaigns.Store
+	importStore   = imports.Store
+	peopleStore   = people.Store
 )
 
 // Store is the open file with all that is kept in it. Its methods may be called from any goroutine.
@@ -26,7 +33,10 @@ type Store struct {
 	*fileStore
 	*identityStore
 	*deviceStore
-	providers db.RecordCache[*core.ProviderSecrets]
+	*memberStore
+	*campaignStore
+	*importStore
+	*peopleStore
 }
 
 // Open opens the file, makes it with mode 0600 if it is missing, and refuses it where it is not ours, newer, older
@@ -34,10 +44,13 @@ type Store struct {
 func Open(ctx context.Context, o db.Options) (*Store, error) {
 	d := db.New(o)
 	t, f := tenants.New(d), files.New(d)
-	s := &Store{DB: d, tenantStore: t, fileStore: f, identityStore: identity.New(d, t), deviceStore: devices.New(d, f)}
-	d.Keep("campaigns", &openJobs{left: map[int64]int64{}})
-	d.OnKick(db.TopicRecords, s.providers.Drop)
-	if err := d.Open(ctx, s.deviceStore.Start); err != nil {
+	r := people.Rooms{
+		Tenants: t, Files: f, Identity: identity.New(d, t), Devices: devices.New(d, f), Members: members.New(d, t),
+		Campaigns: campaigns.New(d, t, f),
+	}
+	r.Imports = imports.New(d, t, f, r.Members, r.Campaigns)
+	s := &Store{d, t, f, r.Identity, r.Devices, r.Members, r.Campaigns, r.Imports, people.New(d, r)}
+	if err := d.Open(ctx, r.Devices.Start); err != nil {
 		return nil, err
 	}
 	return s, nil

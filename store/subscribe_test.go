@@ -8,6 +8,8 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/members"
+	"newsletterd/store/people"
 	"newsletterd/store/storetest"
 )
 
@@ -15,7 +17,7 @@ import (
 func asks(n *storetest.Seeder, email core.Email, times int, at core.Instant) (tokens []string) {
 	n.Helper()
 	for i := range times {
-		r := store.SubscribeRequest{
+		r := members.SubscribeRequest{
 			ListID: n.ListID, Email: email, Preferences: core.Preferences(fmt.Sprintf(`{"n":%d}`, i)),
 			Origin: core.Origin{
 				Source: "form", Remote: fmt.Sprintf("192.0.2.%d", i),
@@ -48,7 +50,7 @@ func TestRepeatedRequestsShareARow(t *testing.T) {
 			n.At(now0+1).Leave(n.ListID, address)
 		},
 		"disabled": func(n *storetest.Seeder) {
-			_, _ = n.Disable(n.Context(), store.DisableRequest{Email: address},
+			_, _ = n.Disable(n.Context(), members.DisableRequest{Email: address},
 				now0)
 		},
 	} {
@@ -142,25 +144,25 @@ func TestTokensOfSharedRowsEnd(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	old := asks(n, "a@example.org", 10, now0)
 	later := asks(n, "a@example.org", 1, now0.Add(23*time.Hour))[0]
-	if _, err := n.Confirm(t.Context(), old[9], core.Origin{}, now0.Add(store.ConfirmTTL)+9); !errors.Is(err,
+	if _, err := n.Confirm(t.Context(), old[9], core.Origin{}, now0.Add(members.ConfirmTTL)+9); !errors.Is(err,
 		core.ErrTokenExpired) {
 		t.Errorf("after seven days: %v", err)
 	}
-	if _, err := n.Housekeeping(t.Context(), store.Retention{Pending: 30 * 24 * time.Hour, Mail: 30 * 24 * time.Hour},
-		now0.Add(store.ConfirmTTL)+9); err != nil {
+	if _, err := n.Housekeeping(t.Context(), people.Retention{Pending: 30 * 24 * time.Hour, Mail: 30 * 24 * time.Hour},
+		now0.Add(members.ConfirmTTL)+9); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := n.Confirm(t.Context(), later, core.Origin{}, now0.Add(store.ConfirmTTL)+9); err != nil {
+	if _, err := n.Confirm(t.Context(), later, core.Origin{}, now0.Add(members.ConfirmTTL)+9); err != nil {
 		t.Errorf("the last one is younger: %v", err)
 	}
-	n.At(now0.Add(store.ConfirmTTL)+10).Leave(n.ListID, "a@example.org")
-	again := asks(n, "a@example.org", 10, now0.Add(store.ConfirmTTL)+11)
-	if _, err := n.Confirm(t.Context(), later, core.Origin{}, now0.Add(store.ConfirmTTL)+30); !errors.Is(err,
+	n.At(now0.Add(members.ConfirmTTL)+10).Leave(n.ListID, "a@example.org")
+	again := asks(n, "a@example.org", 10, now0.Add(members.ConfirmTTL)+11)
+	if _, err := n.Confirm(t.Context(), later, core.Origin{}, now0.Add(members.ConfirmTTL)+30); !errors.Is(err,
 		core.ErrInvalidToken) {
 		t.Errorf("a token of the generation before: %v", err)
 	}
 	for _, token := range again {
-		if _, err := n.Confirm(t.Context(), token, core.Origin{}, now0.Add(store.ConfirmTTL)+30); err != nil {
+		if _, err := n.Confirm(t.Context(), token, core.Origin{}, now0.Add(members.ConfirmTTL)+30); err != nil {
 			t.Error(err)
 		}
 	}
@@ -175,7 +177,7 @@ func TestMailsLeftOutAreFew(t *testing.T) {
 			if err := n.RequestPreferencesLink(t.Context(), n.ListID, email, now0+i); err != nil {
 				t.Fatal(err)
 			}
-			l := store.UnsubscribeRequest{
+			l := members.UnsubscribeRequest{
 				ListID: n.ListID, SubscriptionID: n.SubscriptionID(n.ListID, email.Key()), Email: email,
 				Proof: core.ProofResponse,
 			}

@@ -10,7 +10,8 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/members"
+	"newsletterd/store/people"
 	"newsletterd/store/storetest"
 	"newsletterd/store/tenants"
 )
@@ -82,13 +83,13 @@ func TestSubscribeTellsNothing(t *testing.T) {
 			n.At(now0+1).Leave(n.ListID, "a@example.org")
 		}, 1, core.MailConfirm, nil, "active"},
 		{"disabled", func(n *storetest.Seeder) {
-			_, _ = n.Disable(n.Context(), store.DisableRequest{Email: "A@example.org"}, now0)
+			_, _ = n.Disable(n.Context(), members.DisableRequest{Email: "A@example.org"}, now0)
 		}, 0, core.MailConfirm, core.ErrInvalidToken, "absent"},
 		{"disabled by its tenant", func(n *storetest.Seeder) {
-			_, _ = n.Disable(n.Context(), store.DisableRequest{Email: "a@example.org", TenantID: n.TenantID}, now0)
+			_, _ = n.Disable(n.Context(), members.DisableRequest{Email: "a@example.org", TenantID: n.TenantID}, now0)
 		}, 0, core.MailConfirm, core.ErrInvalidToken, "absent"},
 		{"disabled by another tenant", func(n *storetest.Seeder) {
-			_, _ = n.Disable(n.Context(), store.DisableRequest{Email: "a@example.org", TenantID: core.NewID()}, now0)
+			_, _ = n.Disable(n.Context(), members.DisableRequest{Email: "a@example.org", TenantID: core.NewID()}, now0)
 		}, 1, core.MailConfirm, nil, "active"},
 		{"confirmation mails used up", func(n *storetest.Seeder) {
 			for i := range core.Instant(3) {
@@ -156,8 +157,8 @@ func TestConfirmRefusals(t *testing.T) {
 		{"malformed", "x", now0, core.ErrInvalidToken},
 		{"never made", live(core.NewID()), now0, core.ErrInvalidToken},
 		{"of a receipt", n.Token(late, "receipt"), now0, core.ErrInvalidToken},
-		{"after seven days", live(late), now0.Add(store.ConfirmTTL), core.ErrTokenExpired},
-		{"just before", live(late), now0.Add(store.ConfirmTTL) - 1, nil},
+		{"after seven days", live(late), now0.Add(members.ConfirmTTL), core.ErrTokenExpired},
+		{"just before", live(late), now0.Add(members.ConfirmTTL) - 1, nil},
 		{"of an older generation", live(old), now0 + 3, core.ErrInvalidToken},
 		{"after an unsubscribe", live(left), now0 + 3, core.ErrInvalidToken},
 		{"its subscription gone", live(gone), now0 + 3, core.ErrSubscriptionNotFound},
@@ -244,7 +245,7 @@ func TestDisable(t *testing.T) {
 		n.Active(list, "a@example.org")
 		n.Active(list, "z@example.org")
 	}
-	d := store.DisableRequest{
+	d := members.DisableRequest{
 		Email: "A@example.org", Reason: "asked", DisabledBy: "desk", OccurredAt: now0,
 		Actor: "client:c1", Counted: []string{n.TenantID},
 	}
@@ -288,7 +289,7 @@ func TestDisable(t *testing.T) {
 func TestDisableForOneTenant(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	n.Active(n.ListID, "a@example.org")
-	if _, err := n.Disable(t.Context(), store.DisableRequest{Email: "a@example.org", TenantID: core.NewID()},
+	if _, err := n.Disable(t.Context(), members.DisableRequest{Email: "a@example.org", TenantID: core.NewID()},
 		now0); err != nil {
 		t.Fatal(err)
 	}
@@ -301,7 +302,7 @@ func TestListRecordFollowsChanges(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	n.Request(n.ListID, "a@example.org", "")
 	ask := func() error {
-		_, _, err := n.Subscribe(t.Context(), store.SubscribeRequest{ListID: n.ListID, Email: "b@example.org"}, now0)
+		_, _, err := n.Subscribe(t.Context(), members.SubscribeRequest{ListID: n.ListID, Email: "b@example.org"}, now0)
 		return err
 	}
 	for _, c := range []struct {
@@ -434,7 +435,7 @@ func TestPendingExpiry(t *testing.T) {
 	n.Active(n.ListID, "back@example.org")
 	n.Leave(n.ListID, "back@example.org")
 	n.Request(n.ListID, "back@example.org", "")
-	if _, err := n.Housekeeping(t.Context(), store.Retention{Pending: 30 * 24 * time.Hour},
+	if _, err := n.Housekeeping(t.Context(), people.Retention{Pending: 30 * 24 * time.Hour},
 		now0.Add(31*24*time.Hour)); err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/members"
 	"newsletterd/store/storetest"
 	"newsletterd/store/tenants"
 )
@@ -30,7 +30,7 @@ func TestSuppressAndLift(t *testing.T) {
 			n := storetest.SeedList(t, now0)
 			n.Active(n.ListID, "Ann@example.org")
 			n.Deliver()
-			d := store.DisableRequest{
+			d := members.DisableRequest{
 				Email: "ann@EXAMPLE.org", TenantID: n.TenantID, Reason: "asked", DisabledBy: "desk",
 				OccurredAt: now0 + 5,
 			}
@@ -86,7 +86,7 @@ func TestLiftForOneTenant(t *testing.T) {
 	if err := n.ApplyReports(t.Context(), []core.ProviderReport{report}, now0+2); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := n.Disable(t.Context(), store.DisableRequest{Email: "ann@example.org"}, now0+3); err != nil {
+	if _, err := n.Disable(t.Context(), members.DisableRequest{Email: "ann@example.org"}, now0+3); err != nil {
 		t.Fatal(err)
 	}
 	if lifted, err := n.Lift(t.Context(), "ann@example.org", core.NewID(), "test", now0+4); !errors.Is(err,
@@ -162,10 +162,12 @@ func TestRetryDead(t *testing.T) {
 		10); err != nil || len(dead) != 4 {
 		t.Fatal(dead, err)
 	}
-	if other, err := n.RetryDead(t.Context(), tenants.OutboxFilter{TenantID: core.NewID()}, 10, "test", now0+2); err != nil || other != 0 {
+	if other, err := n.RetryDead(t.Context(), tenants.OutboxFilter{TenantID: core.NewID()}, 10, "test", now0+2); err != nil ||
+		other != 0 {
 		t.Error(other, err)
 	}
-	if moved, err := n.RetryDead(t.Context(), tenants.OutboxFilter{TenantID: n.TenantID}, 3, "test", now0+2); err != nil || moved != 3 {
+	if moved, err := n.RetryDead(t.Context(), tenants.OutboxFilter{TenantID: n.TenantID}, 3, "test", now0+2); err != nil ||
+		moved != 3 {
 		t.Error(moved, err)
 	}
 	if e, err := n.OutboxEvent(t.Context(), events[3].EventID,
@@ -181,7 +183,7 @@ func TestSetSuppressionReason(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	const email = "ann@example.org"
 	for _, tenant := range []string{"", n.TenantID} {
-		if _, err := n.Suppress(t.Context(), store.DisableRequest{
+		if _, err := n.Suppress(t.Context(), members.DisableRequest{
 			Email: email, TenantID: tenant, Reason: "first",
 			OccurredAt: now0,
 		}, "test", now0); err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store/db"
+	"newsletterd/store/members"
 )
 
 // A change that asks for a sync while one is being planned must not rely on it: the walk over the list may have passed
@@ -16,7 +17,7 @@ func TestSyncTakesInWhatItWasAskedFor(t *testing.T) {
 	n.SQL("INSERT INTO list (id, tenant_id, name, created_at, updated_at) VALUES ('l', 't', 'L', 1, 1)")
 	ask := func(now, changed core.Instant) (id string) {
 		err := n.Update(t.Context(), func(tx *db.Tx) (err error) {
-			id, err = requestSync(tx, "t", "l", now, changed)
+			id, err = members.RequestSync(tx, "t", "l", now, changed)
 			return err
 		})
 		if err != nil {

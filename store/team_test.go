@@ -61,13 +61,19 @@ func TestInvitationsEndWithTheLastRole(t *testing.T) {
 		role := core.Role{Role: core.RoleTenantAdmin, TenantID: home.ID}
 		must(t, n.GrantRole(t.Context(), u.ID, role, false, 1))
 		invite := func(tenant string, email core.Email, by string) string {
-			token := identity.UserToken{ID: core.NewID(), Hashes: map[string][]byte{identity.TokenInvitation: []byte(core.NewID())}}
+			token := identity.UserToken{
+				ID:     core.NewID(),
+				Hashes: map[string][]byte{identity.TokenInvitation: []byte(core.NewID())},
+			}
 			i, err := n.AddInvitation(t.Context(), core.InvitationInput{TenantID: tenant, Role: core.RoleEditor, Email: email},
 				token, by, 1)
 			must(t, err)
 			return i.ID
 		}
-		gone := []string{invite(home.ID, "new@example.org", core.UserActor(u.ID)), invite(home.ID, "Ann@example.org", "user:x")}
+		gone := []string{
+			invite(home.ID, "new@example.org", core.UserActor(u.ID)),
+			invite(home.ID, "Ann@example.org", "user:x"),
+		}
 		kept := []string{invite(other.ID, "ann@example.org", "user:x"), invite(home.ID, "else@example.org", "user:x")}
 		must(t, end(role))
 		for _, id := range gone {

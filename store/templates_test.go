@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
 	"newsletterd/store/storetest"
 )
 
@@ -15,7 +15,7 @@ import (
 func TestUsesOfATemplate(t *testing.T) {
 	s := storetest.Seed(t, nil).At(sendNow)
 	l := s.NewList()
-	later := func(r *store.JobRequest) {
+	later := func(r *campaigns.JobRequest) {
 		r.Template, r.ScheduledAt = []byte(`{"mailer_template_name":"spring"}`), sendNow.Add(time.Hour)
 	}
 	waits, err := s.TryJob(l.ID, later) // there is no template of the name yet

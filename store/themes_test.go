@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
 	"newsletterd/store/storetest"
 )
 
@@ -38,7 +38,7 @@ func TestThemesOfATenant(t *testing.T) {
 		t.Errorf("the campaign has %s", got)
 	}
 	edit := func(theme string) error {
-		_, err := s.EditCampaign(t.Context(), store.CampaignEdit{ID: c.ID, Actor: "test", Now: now0 + 1},
+		_, err := s.EditCampaign(t.Context(), campaigns.CampaignEdit{ID: c.ID, Actor: "test", Now: now0 + 1},
 			func(f *core.CampaignFields) error { f.Theme = theme; return nil })
 		return err
 	}

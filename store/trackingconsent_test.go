@@ -7,7 +7,8 @@ import (
 	"testing"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/imports"
+	"newsletterd/store/members"
 	"newsletterd/store/storetest"
 )
 
@@ -22,7 +23,7 @@ func TestConsentToTrackingInTheLedger(t *testing.T) {
 		t.Fatalf("%q %v %q %q", text, err, version, again)
 	}
 	const ann = core.Email("ann@example.org")
-	ask := store.SubscribeRequest{
+	ask := members.SubscribeRequest{
 		ListID: n.ListID, Email: ann, Preferences: core.NoPreferences.AgreeingToTracking(version),
 		Origin: core.Origin{Source: "form", Remote: "192.0.2.1"},
 	}
@@ -50,7 +51,7 @@ func TestConsentToTrackingInTheLedger(t *testing.T) {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 	set := func(agrees bool, at core.Instant) {
-		_, err := n.SetTracking(t.Context(), store.TrackingRequest{
+		_, err := n.SetTracking(t.Context(), members.TrackingRequest{
 			ListID: n.ListID, Email: ann, Agrees: agrees, TextVersion: version, Proof: core.ProofMailed,
 			Origin: core.Origin{Source: "preferences"},
 		}, at)
@@ -73,13 +74,13 @@ func TestConsentToTrackingInTheLedger(t *testing.T) {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 	n.Leave(n.ListID, ann)
-	_, err = n.SetTracking(t.Context(), store.TrackingRequest{ListID: n.ListID, Email: ann}, now0+50)
+	_, err = n.SetTracking(t.Context(), members.TrackingRequest{ListID: n.ListID, Email: ann}, now0+50)
 	n.Must(err)
-	_, err = n.SetTracking(t.Context(), store.TrackingRequest{ListID: n.ListID, Email: ann, Agrees: true}, now0+60)
+	_, err = n.SetTracking(t.Context(), members.TrackingRequest{ListID: n.ListID, Email: ann, Agrees: true}, now0+60)
 	if !errors.Is(err, core.ErrInvalidToken) {
 		t.Errorf("who has left agrees: %v", err)
 	}
-	_, err = n.SetTracking(t.Context(), store.TrackingRequest{ListID: n.ListID, Email: "no@example.org"}, now0+60)
+	_, err = n.SetTracking(t.Context(), members.TrackingRequest{ListID: n.ListID, Email: "no@example.org"}, now0+60)
 	if !errors.Is(err, core.ErrSubscriptionNotFound) {
 		t.Errorf("%v", err)
 	}
@@ -91,7 +92,7 @@ func TestConsentToTrackingInTheLedger(t *testing.T) {
 // An operator's file may say who has agreed elsewhere, which the ledger says; run again it changes nothing.
 func TestConsentToTrackingInFiles(t *testing.T) {
 	n := storetest.SeedList(t, now0)
-	rows := []store.ImportRow{
+	rows := []imports.ImportRow{
 		{Email: "ann@example.org", Preferences: `{"_tracking":true}`},
 		{Email: "bob@example.org", Preferences: `{"_tracking":"true"}`},
 		{Email: "cyd@example.org", Preferences: `{}`},
@@ -110,7 +111,7 @@ func TestConsentToTrackingInFiles(t *testing.T) {
 			t.Errorf("%d: %+v, %d agree", i, got, noted())
 		}
 	}
-	_, err := n.SetTracking(t.Context(), store.TrackingRequest{ListID: n.ListID, Email: "ann@example.org"}, n.Time()+1)
+	_, err := n.SetTracking(t.Context(), members.TrackingRequest{ListID: n.ListID, Email: "ann@example.org"}, n.Time()+1)
 	n.Must(err)
 	if got := n.Import(n.ListID, core.SubscriptionActive, rows[:1]...); got != (core.ImportCounts{Unchanged: 1}) {
 		t.Errorf("a file takes a withdrawal back: %+v", got)
@@ -183,7 +184,7 @@ func TestOnlyWhatIsConfirmedAgrees(t *testing.T) {
 	for i, file := range []core.Preferences{"", plain, ticked} {
 		email := core.Email(fmt.Sprintf("b%d@example.org", i))
 		n.Request(n.ListID, email, ticked)
-		n.Import(n.ListID, core.SubscriptionActive, store.ImportRow{Email: email, Preferences: file})
+		n.Import(n.ListID, core.SubscriptionActive, imports.ImportRow{Email: email, Preferences: file})
 		if agrees(email) != (file == ticked) {
 			t.Errorf("imported with %q: %v", file, file != ticked)
 		}

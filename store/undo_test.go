@@ -6,18 +6,20 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/members"
+	"newsletterd/store/people"
 	"newsletterd/store/storetest"
 )
 
 // leaver makes an address that was active on a list and has left it, and returns what its undo token says.
-func leaver(n *storetest.Seeder, email core.Email, proof string, at core.Instant) store.UndoRequest {
+func leaver(n *storetest.Seeder, email core.Email, proof string, at core.Instant) people.UndoRequest {
 	n.Helper()
 	n.At(at).Active(n.ListID, email)
 	l := n.Leaving(n.ListID, email)
 	l.Proof = proof
 	sub, err := n.Unsubscribe(n.Context(), l, at+10)
 	n.Must(err)
-	return store.UndoRequest{ListID: n.ListID, SubscriptionID: sub.ID, LeftAt: sub.ChangedAt}
+	return people.UndoRequest{ListID: n.ListID, SubscriptionID: sub.ID, LeftAt: sub.ChangedAt}
 }
 
 func TestUndoRestoresTheEarlierConsent(t *testing.T) {
@@ -58,7 +60,7 @@ func TestUndoLeavesTheCountOfTheJob(t *testing.T) {
 	}
 	leave := func(email core.Email, job int64, at core.Instant) core.Subscription {
 		t.Helper()
-		sub, err := n.Unsubscribe(t.Context(), store.UnsubscribeRequest{
+		sub, err := n.Unsubscribe(t.Context(), members.UnsubscribeRequest{
 			ListID: n.ListID, SubscriptionID: n.SubscriptionID(n.ListID,
 				email.Key()), Email: email, Proof: core.ProofMailed, JobNo: job,
 		}, at)
@@ -82,7 +84,7 @@ func TestUndoLeavesTheCountOfTheJob(t *testing.T) {
 	ann := leave("ann@example.org", 2, now0+12) // by the link of a later mail: nothing changes
 	counted(2, 0)
 	for range 2 {
-		if _, err := n.Undo(t.Context(), store.UndoRequest{ListID: n.ListID, SubscriptionID: ann.ID, LeftAt: ann.ChangedAt},
+		if _, err := n.Undo(t.Context(), people.UndoRequest{ListID: n.ListID, SubscriptionID: ann.ID, LeftAt: ann.ChangedAt},
 			now0+20); err != nil {
 			t.Fatal(err)
 		}
@@ -96,32 +98,32 @@ func TestUndoLeavesTheCountOfTheJob(t *testing.T) {
 
 // Nothing brings back who was switched off, complained, is suppressed, left again or asked anew.
 func TestUndoResurrectsNobody(t *testing.T) {
-	suppress := func(kind string) func(*storetest.Seeder, store.UndoRequest) {
-		return func(n *storetest.Seeder, _ store.UndoRequest) {
+	suppress := func(kind string) func(*storetest.Seeder, people.UndoRequest) {
+		return func(n *storetest.Seeder, _ people.UndoRequest) {
 			n.SQL("INSERT INTO suppression (tenant_id, email_key, kind, created_at) VALUES (?, 'ann@example.org', "+
 				"?, 1)", n.TenantID, kind)
 		}
 	}
 	for name, c := range map[string]struct {
-		between func(*storetest.Seeder, store.UndoRequest)
+		between func(*storetest.Seeder, people.UndoRequest)
 		err     error
 	}{
-		"nothing":    {func(*storetest.Seeder, store.UndoRequest) {}, nil},
+		"nothing":    {func(*storetest.Seeder, people.UndoRequest) {}, nil},
 		"bounced":    {suppress("bounced"), nil},
 		"complaint":  {suppress("complaint"), core.ErrInvalidToken},
 		"suppressed": {suppress("suppressed"), core.ErrInvalidToken},
-		"blocked on the send side": {func(n *storetest.Seeder, u store.UndoRequest) {
+		"blocked on the send side": {func(n *storetest.Seeder, u people.UndoRequest) {
 			n.SQL(`INSERT INTO subscriber (list_id, email_key, id, email, word, word_at, block, created_at, changed_at)
 				VALUES (?, 'ann@example.org', ?, 'ann@example.org', 'unsubscribed', 1, 'complaint', 1, 1)`, u.ListID,
 				u.SubscriptionID)
 		}, core.ErrInvalidToken},
-		"disabled": {func(n *storetest.Seeder, _ store.UndoRequest) {
-			if _, err := n.Disable(n.Context(), store.DisableRequest{Email: "Ann@example.org"}, now0+15); err != nil {
+		"disabled": {func(n *storetest.Seeder, _ people.UndoRequest) {
+			if _, err := n.Disable(n.Context(), members.DisableRequest{Email: "Ann@example.org"}, now0+15); err != nil {
 				n.Fatal(err)
 			}
 		}, core.ErrInvalidToken},
-		"disabled everywhere, then erased at another tenant": {func(n *storetest.Seeder, _ store.UndoRequest) {
-			if _, err := n.Disable(n.Context(), store.DisableRequest{Email: "ann@example.org"}, now0+15); err != nil {
+		"disabled everywhere, then erased at another tenant": {func(n *storetest.Seeder, _ people.UndoRequest) {
+			if _, err := n.Disable(n.Context(), members.DisableRequest{Email: "ann@example.org"}, now0+15); err != nil {
 				n.Fatal(err)
 			}
 			other := core.NewID()
@@ -131,25 +133,27 @@ func TestUndoResurrectsNobody(t *testing.T) {
 				n.Fatal(err)
 			}
 		}, core.ErrInvalidToken},
-		"disabled, and kept as a hash": {func(n *storetest.Seeder, _ store.UndoRequest) {
+		"disabled, and kept as a hash": {func(n *storetest.Seeder, _ people.UndoRequest) {
 			n.SQL("INSERT INTO erased (hash, tenant_id, kind, created_at) VALUES (?, '', 'disabled', 1)",
 				n.SubscriptionID("erased", "ann@example.org"))
 		}, core.ErrInvalidToken},
 		"asked anew": {
-			func(n *storetest.Seeder, _ store.UndoRequest) { n.At(now0+15).Request(n.ListID, "ann@example.org", "") },
+			func(n *storetest.Seeder, _ people.UndoRequest) {
+				n.At(now0+15).Request(n.ListID, "ann@example.org", "")
+			},
 			core.ErrInvalidToken,
 		},
 		"left again": {
-			func(n *storetest.Seeder, _ store.UndoRequest) {
+			func(n *storetest.Seeder, _ people.UndoRequest) {
 				leaver(n, "ann@example.org", core.ProofMailed, now0+15)
 			},
 			core.ErrInvalidToken,
 		},
-		"list inactive": {func(n *storetest.Seeder, _ store.UndoRequest) {
+		"list inactive": {func(n *storetest.Seeder, _ people.UndoRequest) {
 			n.SQL("UPDATE list SET status = 'inactive'")
 		}, core.ErrListInactive},
 		"list deleted": {
-			func(n *storetest.Seeder, _ store.UndoRequest) { n.SQL("UPDATE list SET deleted_at = 1") },
+			func(n *storetest.Seeder, _ people.UndoRequest) { n.SQL("UPDATE list SET deleted_at = 1") },
 			core.ErrSubscriptionNotFound,
 		},
 	} {
@@ -170,13 +174,13 @@ func TestUndoResurrectsNobody(t *testing.T) {
 func TestUndoOfADisablingThatWasLifted(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	n.Active(n.ListID, "ann@example.org")
-	if _, err := n.Disable(t.Context(), store.DisableRequest{Email: "ann@example.org"}, now0+5); err != nil {
+	if _, err := n.Disable(t.Context(), members.DisableRequest{Email: "ann@example.org"}, now0+5); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := n.Lift(t.Context(), "ann@example.org", "", "test", now0+6); err != nil {
 		t.Fatal(err)
 	}
-	u := store.UndoRequest{
+	u := people.UndoRequest{
 		ListID: n.ListID, SubscriptionID: n.SubscriptionID(n.ListID, "ann@example.org"),
 		LeftAt: now0 + 5,
 	}
@@ -211,7 +215,7 @@ func TestNoticeOfAnUnsubscribing(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			n := storetest.SeedList(t, now0)
 			c.before(n)
-			_, err := n.Unsubscribe(t.Context(), store.UnsubscribeRequest{
+			_, err := n.Unsubscribe(t.Context(), members.UnsubscribeRequest{
 				ListID: n.ListID, SubscriptionID: n.SubscriptionID(n.ListID,
 					"ann@example.org"), Email: "ann@example.org", Proof: c.means,
 			}, now0+20)

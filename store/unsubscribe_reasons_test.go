@@ -6,7 +6,8 @@ import (
 	"testing"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/members"
+	"newsletterd/store/people"
 	"newsletterd/store/storetest"
 )
 
@@ -27,7 +28,7 @@ func TestUnsubscribeReasonComesLater(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			n := storetest.SeedList(t, now0)
 			n.Active(n.ListID, "ann@example.org")
-			l := store.UnsubscribeRequest{
+			l := members.UnsubscribeRequest{
 				ListID: n.ListID, SubscriptionID: n.SubscriptionID(n.ListID, "ann@example.org"),
 				Email: "ann@example.org", Proof: c.left, Reason: c.first,
 			}
@@ -47,8 +48,8 @@ func TestUnsubscribeReasonAfterADisabling(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	u := leaver(n, "ann@example.org", core.ProofMailed, now0)
 	n.Must(n.Undo(t.Context(), u, now0+20))
-	n.Must(n.Disable(t.Context(), store.DisableRequest{Email: "ann@example.org"}, now0+30))
-	l := store.UnsubscribeRequest{
+	n.Must(n.Disable(t.Context(), members.DisableRequest{Email: "ann@example.org"}, now0+30))
+	l := members.UnsubscribeRequest{
 		ListID: n.ListID, SubscriptionID: u.SubscriptionID, Email: "ann@example.org",
 		Proof: core.ProofMailed, Reason: "too_many",
 	}
@@ -62,13 +63,13 @@ func TestUnsubscribeReasonAfterADisabling(t *testing.T) {
 func TestReasonsLeaveOutWhoTookItBack(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	n.Active(n.ListID, "ann@example.org")
-	l := store.UnsubscribeRequest{
+	l := members.UnsubscribeRequest{
 		ListID: n.ListID, SubscriptionID: n.SubscriptionID(n.ListID, "ann@example.org"),
 		Email: "ann@example.org", Proof: core.ProofMailed, Reason: "too_many",
 	}
 	sub, err := n.Unsubscribe(t.Context(), l, now0+10)
 	n.Must(err)
-	n.Must(n.Undo(t.Context(), store.UndoRequest{
+	n.Must(n.Undo(t.Context(), people.UndoRequest{
 		ListID: n.ListID, SubscriptionID: l.SubscriptionID,
 		LeftAt: sub.ChangedAt,
 	}, now0+20))
@@ -88,7 +89,7 @@ func TestReasonsHaveTheNewestWords(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	for i, reason := range []string{"other: too long", "content", "other", "", "other: no roses", "content", "other"} {
 		l := leaver(n, core.Email(fmt.Sprint("ann", i, "@example.org")), core.ProofMailed, now0+core.Instant(i*100))
-		_, err := n.Unsubscribe(t.Context(), store.UnsubscribeRequest{
+		_, err := n.Unsubscribe(t.Context(), members.UnsubscribeRequest{
 			ListID: n.ListID, SubscriptionID: l.SubscriptionID, Email: core.Email(fmt.Sprint("ann", i, "@example.org")),
 			Proof: core.ProofMailed, Reason: reason,
 		}, now0+core.Instant(i*100+50))

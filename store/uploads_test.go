@@ -21,6 +21,7 @@ import (
 	"newsletterd/store/db"
 	"newsletterd/store/devices"
 	"newsletterd/store/files"
+	"newsletterd/store/people"
 	"newsletterd/store/storetest"
 )
 
@@ -142,7 +143,7 @@ func TestModelsAreBounded(t *testing.T) {
 		core.ErrStorage) {
 		t.Errorf("before the file is removed: %v", err)
 	}
-	s.Clean(store.Retention{})
+	s.Clean(people.Retention{})
 	if _, err := s.TryModel(owner.UserID, core.ModelInput{Name: "m"}, strings.NewReader("x"), limits); err != nil {
 		t.Errorf("after the file is removed: %v", err)
 	}
@@ -236,13 +237,13 @@ func TestAnUploadThatItsProcessForgotGoes(t *testing.T) {
 	if err := u.ReadFrom(t.Context(), bytes.NewReader(noise(files.ChunkSize)), nil, s.Time); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Housekeeping(t.Context(), store.Retention{}, core.Instant(10).Add(store.UploadDead)); err != nil {
+	if _, err := s.Housekeeping(t.Context(), people.Retention{}, core.Instant(10).Add(store.UploadDead)); err != nil {
 		t.Fatal(err)
 	}
 	if err := u.ReadFrom(t.Context(), bytes.NewReader(noise(files.ChunkSize)), nil, s.Time); err != nil {
 		t.Errorf("a living upload: %v", err)
 	}
-	if _, err := s.Housekeeping(t.Context(), store.Retention{}, core.Instant(11).Add(store.UploadDead)); err != nil {
+	if _, err := s.Housekeeping(t.Context(), people.Retention{}, core.Instant(11).Add(store.UploadDead)); err != nil {
 		t.Fatal(err)
 	}
 	err = u.ReadFrom(t.Context(), bytes.NewReader(noise(files.ChunkSize)), nil, s.Time)

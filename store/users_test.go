@@ -86,8 +86,10 @@ func TestUpdateUser(t *testing.T) {
 	if got := change(identity.UserInput{Disabled: new(false)}); got.Disabled() {
 		t.Errorf("enabled: %+v", got)
 	}
-	if _, err := s.UpdateUser(ctx, u.ID, identity.UserInput{Email: new(core.Email("BOB@example.org"))}, now); !errors.Is(err,
-		identity.ErrUserExists) {
+	if _, err := s.UpdateUser(ctx, u.ID, identity.UserInput{Email: new(core.Email("BOB@example.org"))}, now); !errors.Is(
+		err,
+		identity.ErrUserExists,
+	) {
 		t.Errorf("somebody else's address: %v", err)
 	}
 	if _, err := s.UpdateUser(ctx, u.ID, identity.UserInput{Name: new("a\x00b")}, now); core.KindOf(err) != core.Invalid {

@@ -7,7 +7,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/mail"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
 	"newsletterd/store/storetest"
 )
 
@@ -18,7 +18,7 @@ func TestTakeBounce(t *testing.T) {
 	list := s.NewList()
 	s.Tell(list, core.StatusActive, "ann@example.org", "bob@example.org")
 	j := s.Start(s.NewJob(list.ID))
-	rows, err := s.Recipients(ctx, &j, store.RecipientFilter{}, core.Page{Limit: 10})
+	rows, err := s.Recipients(ctx, &j, campaigns.RecipientFilter{}, core.Page{Limit: 10})
 	s.Must(err)
 	ident := mail.NewIdent(make([]byte, 32))
 	report := strings.ReplaceAll(`From: MAILER-DAEMON@mx.example

@@ -13,7 +13,7 @@ import (
 	"newsletterd/mail/mailtest"
 	"newsletterd/mail/markup"
 	"newsletterd/mail/smtp/smtptest"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
 	"newsletterd/store/db"
 	"newsletterd/worker/workertest"
 )
@@ -50,15 +50,15 @@ func (l *letters) mails(no int) (subjects map[string][]string, count int) {
 	return subjects, count
 }
 
-func (l *letters) edit(one *letter, actor string) store.CampaignEdit {
-	return store.CampaignEdit{ID: one.id, Actor: actor, Now: core.At(time.Now())}
+func (l *letters) edit(one *letter, actor string) campaigns.CampaignEdit {
+	return campaigns.CampaignEdit{ID: one.id, Actor: actor, Now: core.At(time.Now())}
 }
 
 // sending compiles a letter as it is written now.
-func (l *letters) sending(one *letter, c *core.Campaign, version int64) (store.CampaignSending, string) {
+func (l *letters) sending(one *letter, c *core.Campaign, version int64) (campaigns.CampaignSending, string) {
 	d, err := l.Draft(l.Context(), c, 0, markup.CampaignParts, core.At(time.Now()))
 	l.Must(err)
-	r := store.CampaignSending{
+	r := campaigns.CampaignSending{
 		CampaignEdit: l.edit(one, "pia"), Version: version, Fields: &d.Fields, Copy: &d.Content.Copy,
 	}
 	r.Revision = c.Revision
@@ -89,7 +89,7 @@ func (l *letters) step(no int, random *rand.Rand) {
 	case 3, 4:
 		r, subject := l.sending(one, &c, c.Version-int64(random.IntN(3)/2))
 		undo := core.At(time.Now()).Add(time.Duration(random.IntN(3)) * 30 * time.Second)
-		if _, err := l.SendCampaign(l.Context(), r, store.JobRequest{}, undo); err == nil {
+		if _, err := l.SendCampaign(l.Context(), r, campaigns.JobRequest{}, undo); err == nil {
 			if c.State != core.CampaignApproved {
 				one.approved = subject
 			}
@@ -215,7 +215,7 @@ func TestACampaignSendsItsCopy(t *testing.T) {
 			}, core.At(time.Now()))
 		}))
 		r, _ = l.sending(one, &c, 1)
-		j, err := l.SendCampaign(t.Context(), r, store.JobRequest{}, 0)
+		j, err := l.SendCampaign(t.Context(), r, campaigns.JobRequest{}, 0)
 		l.Must(err)
 		l.Start()
 		l.Run(l.Mailer())

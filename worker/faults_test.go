@@ -15,8 +15,9 @@ import (
 	"newsletterd/core/coretest"
 	"newsletterd/mail/smtp"
 	"newsletterd/mail/smtp/smtptest"
-	"newsletterd/store"
 	"newsletterd/store/db"
+	"newsletterd/store/members"
+	"newsletterd/store/people"
 	"newsletterd/store/storetest"
 	"newsletterd/worker"
 	"newsletterd/worker/workertest"
@@ -86,7 +87,7 @@ func (d *hardship) start() {
 		worker.Endpoints(d.Store, worker.NewEndpointPoster(d.Store, hook), d.Opts.Log),
 		worker.Mailer(mailer), worker.TenantMailer(mailer, relay), d.tracker.Loop(),
 		worker.NewSelfCheck(d.Store, time.Hour, false, d.Opts.Log).Loop(),
-		worker.Housekeeping(d.Store, store.Retention{}, d.Opts.Log), worker.Imports(d.Store, nil, d.Opts.Log),
+		worker.Housekeeping(d.Store, people.Retention{}, d.Opts.Log), worker.Imports(d.Store, nil, d.Opts.Log),
 		worker.Snapshot(d.Store, d.TempDir()+"/snapshot.db", 4*time.Hour, d.Opts.Log),
 		worker.Disabler(worker.DisablerOptions{
 			Store: d.Store, Base: "http://member.test", Transport: both, Log: d.Opts.Log,
@@ -104,7 +105,7 @@ func (d *hardship) join(n int) {
 		var sub core.Subscription
 		var row, token string
 		d.sure(func() (err error) {
-			sub, row, err = d.Subscribe(ctx, store.SubscribeRequest{
+			sub, row, err = d.Subscribe(ctx, members.SubscribeRequest{
 				ListID: d.members.ID,
 				Email:  core.Email(fmt.Sprintf("join%d@example.org", i)),
 			}, now())
@@ -114,7 +115,7 @@ func (d *hardship) join(n int) {
 		d.sure(func() error { _, err := d.Confirm(ctx, token, core.Origin{}, now()); return err })
 		if i%3 == 0 {
 			d.sure(func() error {
-				_, err := d.Unsubscribe(ctx, store.UnsubscribeRequest{ListID: d.members.ID, SubscriptionID: sub.ID}, now())
+				_, err := d.Unsubscribe(ctx, members.UnsubscribeRequest{ListID: d.members.ID, SubscriptionID: sub.ID}, now())
 				return err
 			})
 		}

@@ -12,7 +12,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/mail/mailtest"
 	"newsletterd/mail/smtp"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
 	"newsletterd/store/storetest"
 	"newsletterd/worker/workertest"
 )
@@ -38,7 +38,7 @@ func misbehaved(t *testing.T, s mailtest.Script, relay smtp.Client) (j core.Send
 		h.Readers(h.List, 3)
 		h.Start()
 		j = h.Wait(h.Job())
-		rs, err := h.Recipients(t.Context(), &j, store.RecipientFilter{}, core.Page{Limit: 10})
+		rs, err := h.Recipients(t.Context(), &j, campaigns.RecipientFilter{}, core.Page{Limit: 10})
 		h.Must(err)
 		mails := map[string]int{}
 		for _, m := range server.Messages() {

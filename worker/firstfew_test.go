@@ -11,7 +11,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/mail/smtp"
 	"newsletterd/mail/smtp/smtptest"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
 	"newsletterd/worker"
 	"newsletterd/worker/workertest"
 )
@@ -24,7 +24,7 @@ func firstFewJob(t *testing.T, n int, answer func(string, int) smtp.Outcome) (*l
 	c := l.NewCampaign(l.List)
 	r, _ := l.sending(&letter{id: c.ID}, &c, 1)
 	r.FirstFew = new(true)
-	j, err := l.SendCampaign(t.Context(), r, store.JobRequest{}, 0)
+	j, err := l.SendCampaign(t.Context(), r, campaigns.JobRequest{}, 0)
 	l.Must(err)
 	l.Start()
 	return l, j

@@ -10,6 +10,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/store"
 	"newsletterd/store/db"
+	"newsletterd/store/members"
 )
 
 const (
@@ -131,10 +132,10 @@ func (f *fullSync) deliver(ctx context.Context, y *core.Sync, batches []core.Syn
 	}
 	now = core.At(time.Now())
 	var next core.Instant // the earliest of those that are not delivered
-	var results []store.BatchResult
+	var results []members.BatchResult
 	for i, v := range verdicts {
 		b := &batches[i]
-		r := store.BatchResult{BatchNo: b.BatchNo, Done: v.done, RetryAt: b.DueAt}
+		r := members.BatchResult{BatchNo: b.BatchNo, Done: v.done, RetryAt: b.DueAt}
 		switch {
 		case v.dead:
 			return true, f.fail(ctx, y, v.reason)

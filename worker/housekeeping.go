@@ -7,6 +7,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/people"
 )
 
 const (
@@ -17,7 +18,7 @@ const (
 
 // Housekeeping returns the loop that deletes what has expired, in small batches. At the start, and once a day, it has
 // the database look at its tables.
-func Housekeeping(s *store.Store, keep store.Retention, log *slog.Logger) *Loop {
+func Housekeeping(s *store.Store, keep people.Retention, log *slog.Logger) *Loop {
 	var optimize time.Time // when it is due
 	return &Loop{Name: "housekeeping", Step: func(ctx context.Context, now time.Time) time.Time {
 		more, err := s.Housekeeping(ctx, keep, core.At(now))

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/members"
 	"newsletterd/worker"
 	"newsletterd/worker/workertest"
 )
@@ -35,7 +35,7 @@ func TestImportGivesFieldsBack(t *testing.T) {
 			h.Active(list, email)
 			set(email, `{"city":"Ulm","last_name":"Müller","tags":["a"]}`)
 		}
-		_, _, err := h.Subscribe(ctx, store.SubscribeRequest{
+		_, _, err := h.Subscribe(ctx, members.SubscribeRequest{
 			ListID: list, Email: asked, Preferences: `{"city":"Ulm"}`,
 		}, h.Time())
 		h.Must(err)

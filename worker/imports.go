@@ -11,6 +11,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/store"
 	"newsletterd/store/db"
+	"newsletterd/store/imports"
 	"newsletterd/store/subscribercsv"
 )
 
@@ -68,7 +69,7 @@ func (i *importer) step(ctx context.Context, now time.Time) time.Time {
 			err = i.run(ctx, &j)
 		}
 		switch {
-		case errors.Is(err, store.ErrImportEnded), i.loop.stoppingOr(ctx):
+		case errors.Is(err, imports.ErrImportEnded), i.loop.stoppingOr(ctx):
 		case err != nil:
 			i.log.Warn("import: it goes on later", slog.String("import", j.ID), slog.Any("error", err))
 			return time.Now().Add(importRetry)
@@ -108,7 +109,7 @@ func (i *importer) run(ctx context.Context, j *core.ImportJob) (err error) {
 	counts, err := i.read(ctx, cancel, j)
 	reason := ""
 	switch {
-	case errors.Is(err, store.ErrImportEnded), core.KindOf(err) == core.Unavailable, ctx.Err() != nil, ofDisk(err):
+	case errors.Is(err, imports.ErrImportEnded), core.KindOf(err) == core.Unavailable, ctx.Err() != nil, ofDisk(err):
 		return err
 	case err != nil:
 		reason = reasonOf(err)

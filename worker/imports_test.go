@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/imports"
 	"newsletterd/worker"
 	"newsletterd/worker/workertest"
 )
@@ -72,7 +72,7 @@ func TestUploadedFilesAreImported(t *testing.T) {
 		if left := read(h.ImportFile(t.Context(), j.ID)); left != "" {
 			t.Errorf("%d bytes of the file are left", len(left))
 		}
-		time.Sleep(store.FaultsKept + 2*time.Hour)
+		time.Sleep(imports.FaultsKept + 2*time.Hour)
 		synctest.Wait()
 		if left := read(h.ImportFaults(t.Context(), j.ID)); left != "" {
 			t.Errorf("after a week there is %q", left)

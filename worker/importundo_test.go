@@ -8,7 +8,8 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/imports"
+	"newsletterd/store/members"
 	"newsletterd/worker"
 	"newsletterd/worker/workertest"
 )
@@ -28,7 +29,7 @@ func TestImportsAreTakenBack(t *testing.T) {
 			return s
 		}
 		h.Active(list, "there@example.org")
-		_, _, err := h.Subscribe(ctx, store.SubscribeRequest{ListID: list, Email: "asked@example.org"}, h.Time())
+		_, _, err := h.Subscribe(ctx, members.SubscribeRequest{ListID: list, Email: "asked@example.org"}, h.Time())
 		h.Must(err)
 		asked := sub("asked@example.org")
 		time.Sleep(time.Hour)
@@ -43,7 +44,7 @@ func TestImportsAreTakenBack(t *testing.T) {
 		h.Must(err)
 		synctest.Wait()
 		j, err = h.ImportJob(ctx, j.ID)
-		if err != nil || j.Brought != 1204 || j.UndoUntil != j.FinishedAt.Add(store.FaultsKept) {
+		if err != nil || j.Brought != 1204 || j.UndoUntil != j.FinishedAt.Add(imports.FaultsKept) {
 			t.Fatalf("%+v, %v", j, err)
 		}
 		time.Sleep(time.Hour)
@@ -102,7 +103,7 @@ func TestImportsAreTakenBack(t *testing.T) {
 			core.ProofResponse: "",
 			core.ProofMailed:   core.SubscriptionUnsubscribed,
 		} {
-			l := store.UnsubscribeRequest{ListID: list, SubscriptionID: late.ID, Email: late.Email, Proof: proof}
+			l := members.UnsubscribeRequest{ListID: list, SubscriptionID: late.ID, Email: late.Email, Proof: proof}
 			if proof == core.ProofResponse {
 				l.SubscriptionID, l.Email = reader9.ID, reader9.Email
 			}
@@ -146,7 +147,7 @@ func TestTakenBackBeforeConfirming(t *testing.T) {
 		}
 		j := run("email\nwaits@example.org\nasks@example.org\n")
 		time.Sleep(time.Hour)
-		_, _, err := h.Subscribe(ctx, store.SubscribeRequest{ListID: list, Email: "asks@example.org"}, h.Time())
+		_, _, err := h.Subscribe(ctx, members.SubscribeRequest{ListID: list, Email: "asks@example.org"}, h.Time())
 		h.Must(err)
 		_, err = h.UndoImport(ctx, j.ID, "user:1", h.Time())
 		h.Must(err)
@@ -164,7 +165,7 @@ func TestTakenBackBeforeConfirming(t *testing.T) {
 			t.Errorf("%+v, %v", mails, err)
 		}
 		j = run("email\nlater@example.org\n")
-		time.Sleep(store.FaultsKept)
+		time.Sleep(imports.FaultsKept)
 		if _, err = h.UndoImport(ctx, j.ID, "user:1", h.Time()); core.KindOf(err) != core.Conflict {
 			t.Errorf("after a week: %v", err)
 		}
@@ -188,7 +189,7 @@ func TestTakenBackAfterAsking(t *testing.T) {
 		h.Must(err)
 		synctest.Wait()
 		time.Sleep(time.Hour)
-		_, _, err = h.Subscribe(ctx, store.SubscribeRequest{ListID: list, Email: "asks@example.org"}, h.Time())
+		_, _, err = h.Subscribe(ctx, members.SubscribeRequest{ListID: list, Email: "asks@example.org"}, h.Time())
 		h.Must(err)
 		plan, err := h.ImportUndoPlan(ctx, j.ID, h.Time())
 		if h.Must(err); plan.Remove != 1 || plan.Pending != 1 {

@@ -7,7 +7,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/mail/smtp"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
 )
 
 // claimSize is how many recipients one claim reads. A job is claimed again when half of them are handed out.
@@ -33,7 +33,7 @@ type item struct {
 type jobQueue struct {
 	job     core.SendJob
 	tenant  *tenantQueue
-	key     store.ClaimKey
+	key     campaigns.ClaimKey
 	content []*content // of each list of the job, in their order
 
 	queue   []*item // to be handed out, from head on

@@ -8,7 +8,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/core/coretest"
 	"newsletterd/mail/smtp/smtptest"
-	"newsletterd/store"
+	"newsletterd/store/imports"
 	"newsletterd/store/storetest"
 	"newsletterd/store/tenants"
 	"newsletterd/worker"
@@ -24,7 +24,7 @@ func TestJobWaitsForChangesUnderway(t *testing.T) {
 		h.Run(worker.Scheduler(h.Store, sender, h.Opts.Log))
 		im, err := h.NewImport(t.Context(), h.List.ID, core.SubscriptionActive, "test")
 		h.Must(err)
-		rows := make([]store.ImportRow, 20)
+		rows := make([]imports.ImportRow, 20)
 		for i := range rows {
 			rows[i].Email = storetest.Reader(i)
 		}

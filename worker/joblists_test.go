@@ -10,7 +10,7 @@ import (
 	"newsletterd/mail/markup"
 	"newsletterd/mail/smtp"
 	"newsletterd/mail/smtp/smtptest"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
 	"newsletterd/store/storetest"
 	"newsletterd/worker/workertest"
 )
@@ -45,7 +45,7 @@ func TestACampaignToSeveralLists(t *testing.T) {
 		})
 		l.Must(err)
 		r, _ = l.sending(&letter{id: c.ID}, &c, 1)
-		j, err := l.SendCampaign(t.Context(), r, store.JobRequest{}, 0)
+		j, err := l.SendCampaign(t.Context(), r, campaigns.JobRequest{}, 0)
 		l.Must(err)
 		l.Start()
 		time.Sleep(time.Minute)
@@ -69,7 +69,7 @@ func TestACampaignToSeveralLists(t *testing.T) {
 			}
 		}
 		j = l.Reload(j)
-		rows, err := l.Recipients(t.Context(), &j, store.RecipientFilter{Email: storetest.Reader(5)}, core.Page{Limit: 2})
+		rows, err := l.Recipients(t.Context(), &j, campaigns.RecipientFilter{Email: storetest.Reader(5)}, core.Page{Limit: 2})
 		if err != nil || len(rows) != 1 || rows[0].ListID != second.ID {
 			t.Errorf("%+v %v", rows, err)
 		}

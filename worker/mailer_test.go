@@ -17,8 +17,9 @@ import (
 	"newsletterd/mail"
 	"newsletterd/mail/smtp"
 	"newsletterd/mail/smtp/smtptest"
-	"newsletterd/store"
 	"newsletterd/store/identity"
+	"newsletterd/store/members"
+	"newsletterd/store/people"
 	"newsletterd/worker"
 	"newsletterd/worker/workertest"
 )
@@ -281,7 +282,7 @@ func TestDisabledAddressGetsNoMail(t *testing.T) {
 		s := &smtptest.Sender{}
 		h := workertest.New(t, s)
 		h.Pending(h.List.ID, "a@example.org")
-		_, err := h.Disable(h.Context(), store.DisableRequest{Email: "a@example.org"}, core.At(time.Now()))
+		_, err := h.Disable(h.Context(), members.DisableRequest{Email: "a@example.org"}, core.At(time.Now()))
 		h.Must(err)
 		h.Run(h.Mailer())
 		coretest.Settle(time.Minute)
@@ -318,7 +319,7 @@ func TestMailerAsksOnceMore(t *testing.T) {
 		}
 		h.Run(h.Mailer())
 		coretest.Settle(core.AskAfter + time.Minute)
-		asked, _, err := h.AskAgain(h.Context(), store.AskAgain{
+		asked, _, err := h.AskAgain(h.Context(), people.AskAgain{
 			ListID: h.List.ID, Who: core.AskUnconfirmed, Actor: "test",
 		}, core.At(time.Now()))
 		h.Must(err)
@@ -344,7 +345,7 @@ func TestMailerTellsOfAnUnsubscribing(t *testing.T) {
 		_, err := h.Confirm(h.Context(), h.Pending(h.List.ID, "a@example.org"), core.Origin{}, core.At(time.Now()))
 		h.Must(err)
 		time.Sleep(time.Minute)
-		sub, err := h.Unsubscribe(h.Context(), store.UnsubscribeRequest{
+		sub, err := h.Unsubscribe(h.Context(), members.UnsubscribeRequest{
 			ListID: h.List.ID, SubscriptionID: h.SubscriptionID(h.List.ID, "a@example.org"), Email: "a@example.org",
 			Proof: core.ProofResponse,
 		}, core.At(time.Now()))
@@ -359,7 +360,7 @@ func TestMailerTellsOfAnUnsubscribing(t *testing.T) {
 		if !ok || err != nil || u.SubscriptionID != sub.ID || u.IssuedAt != sub.ChangedAt || u.Email != "a@example.org" {
 			t.Fatalf("%v %+v in %s", err, u, s.Texts()[1])
 		}
-		_, err = h.Undo(h.Context(), store.UndoRequest{
+		_, err = h.Undo(h.Context(), people.UndoRequest{
 			ListID: u.ListID, SubscriptionID: u.SubscriptionID,
 			LeftAt: u.IssuedAt,
 		}, core.At(time.Now()))

@@ -14,9 +14,9 @@ import (
 	"newsletterd/mail"
 	"newsletterd/mail/notice"
 	"newsletterd/mail/smtp"
-	"newsletterd/store"
 	"newsletterd/store/db"
 	"newsletterd/store/identity"
+	"newsletterd/store/members"
 )
 
 // notices says what a mail of a kind looks like: its text, the page that its link leads to, and how long that works.
@@ -25,8 +25,8 @@ var notices = map[string]struct {
 	page   string
 	valid  time.Duration
 }{
-	core.MailConfirm:           {notice.Confirm, "/confirm", store.ConfirmTTL},
-	core.MailAskAgain:          {notice.AskAgain, "/confirm", store.ConfirmTTL},
+	core.MailConfirm:           {notice.Confirm, "/confirm", members.ConfirmTTL},
+	core.MailAskAgain:          {notice.AskAgain, "/confirm", members.ConfirmTTL},
 	core.MailAlreadySubscribed: {notice.Subscribed, "/preferences", 0},
 	core.MailUnsubscribed:      {notice.Unsubscribed, "/undo", auth.UndoTTL},
 	core.MailPreferences:       {notice.Preferences, "/preferences", auth.ManageTTL},

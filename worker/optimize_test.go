@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"newsletterd/core/coretest"
-	"newsletterd/store"
+	"newsletterd/store/people"
 	"newsletterd/worker"
 	"newsletterd/worker/workertest"
 )
@@ -24,7 +24,7 @@ func TestTablesAreLookedAtDaily(t *testing.T) {
 				"tbl = 'list'").Scan(&lists))
 			return lists
 		}
-		h.Run(worker.Housekeeping(h.Store, store.Retention{}, h.Opts.Log))
+		h.Run(worker.Housekeeping(h.Store, people.Retention{}, h.Opts.Log))
 		coretest.Settle(time.Minute)
 		if noted() != 1 {
 			h.Errorf("at the start, %d lists are noted", noted())

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/imports"
 	"newsletterd/store/storetest"
 )
 
@@ -24,7 +24,7 @@ func BenchmarkOutbox(b *testing.B) {
 		im, err := s.NewImport(b.Context(), list.ID, core.SubscriptionActive, "bench")
 		s.Must(err)
 		for range 2 {
-			rows := make([]store.ImportRow, min(500, b.N-done))
+			rows := make([]imports.ImportRow, min(500, b.N-done))
 			for i := range rows {
 				rows[i].Email = core.Email(fmt.Sprintf("s%d@bench.example", done+i))
 			}

@@ -9,7 +9,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/core/coretest"
-	"newsletterd/store"
+	"newsletterd/store/imports"
 	"newsletterd/store/storetest"
 	"newsletterd/worker"
 	"newsletterd/worker/workertest"
@@ -177,7 +177,7 @@ func TestFullSyncDelivers(t *testing.T) {
 		im, err := h.NewImport(h.Context(), h.List.ID, "active", "test")
 		h.Must(err)
 		for i := range 3 {
-			rows := make([]store.ImportRow, 500)
+			rows := make([]imports.ImportRow, 500)
 			for j := range rows {
 				rows[j].Email = core.Email(fmt.Sprintf("r%d-%d@example.org", i, j))
 			}
@@ -221,7 +221,7 @@ func TestFullSyncLeavesUnfitPreferencesOut(t *testing.T) {
 		r := workertest.NewReceiver(h.Seeder)
 		im, err := h.NewImport(h.Context(), h.List.ID, "active", "test")
 		h.Must(err)
-		h.Must(im.Add(h.Context(), []store.ImportRow{
+		h.Must(im.Add(h.Context(), []imports.ImportRow{
 			{Email: "old@example.org", Preferences: `{"a":1,"a":2}`}, {Email: "new@example.org", Preferences: `{"a":1}`},
 		}, core.At(time.Now())))
 		events, err := h.DueEvents(h.Context(), "", core.At(time.Now()), 10)

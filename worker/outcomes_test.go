@@ -11,7 +11,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/mail/smtp"
 	"newsletterd/mail/smtp/smtptest"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
 	"newsletterd/store/storetest"
 	"newsletterd/worker"
 	"newsletterd/worker/workertest"
@@ -145,7 +145,7 @@ func TestOutcomes(t *testing.T) {
 		if took := time.Since(began); took < 46*time.Hour || took > 48*time.Hour {
 			t.Errorf("tried for %v", took)
 		}
-		rs, err := h.Recipients(t.Context(), &j, store.RecipientFilter{}, core.Page{Limit: 100})
+		rs, err := h.Recipients(t.Context(), &j, campaigns.RecipientFilter{}, core.Page{Limit: 100})
 		h.Must(err)
 		counts := s.Count()
 		found := map[string]core.Recipient{}

@@ -17,7 +17,7 @@ import (
 	"newsletterd/core/coretest"
 	"newsletterd/mail/smtp"
 	"newsletterd/mail/smtp/smtptest"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
 	"newsletterd/store/db"
 	"newsletterd/store/storetest"
 	"newsletterd/store/tenants"
@@ -134,7 +134,7 @@ func (w *turmoil) insist(fn func() error) {
 
 // check looks at the books of an ended job.
 func (w *turmoil) check(j core.SendJob) {
-	rs, err := w.Recipients(w.Context(), &j, store.RecipientFilter{}, core.Page{Limit: 5000})
+	rs, err := w.Recipients(w.Context(), &j, campaigns.RecipientFilter{}, core.Page{Limit: 5000})
 	w.Must(err)
 	var states [5]int64
 	for _, r := range rs {
@@ -173,7 +173,7 @@ func runTurmoil(t *testing.T, seed uint64, faults *storetest.Faults) {
 	defer w.armed.Store(false)
 	for range 1 + w.n(5) {
 		n := core.NewJob{ListID: w.tenants[w.n(len(w.tenants))].List.ID, Subject: "Hello", BodyText: "Hello"}
-		j, _, err := h.AddSendJob(t.Context(), store.JobRequest{NewJob: n, Caller: core.CommandCaller("u")},
+		j, _, err := h.AddSendJob(t.Context(), campaigns.JobRequest{NewJob: n, Caller: core.CommandCaller("u")},
 			core.At(time.Now()))
 		if err == nil {
 			w.jobs = append(w.jobs, j)

@@ -11,7 +11,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/core/coretest"
 	"newsletterd/mail/smtp/smtptest"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
 	"newsletterd/worker/workertest"
 )
 
@@ -21,7 +21,7 @@ func TestATestMailIsSentByTheMailer(t *testing.T) {
 		s := &smtptest.Sender{}
 		h := workertest.New(t, s)
 		h.Run(h.Mailer())
-		j, _, err := h.AddSendJob(h.Context(), store.JobRequest{
+		j, _, err := h.AddSendJob(h.Context(), campaigns.JobRequest{
 			NewJob: core.NewJob{
 				ListID: h.List.ID, Subject: "Issue {{preferences.no | default: \"one\"}}",
 				BodyText:    "To {{email}}. {{preferences_url}} {{job.subject}} {{view_url}}",

@@ -15,7 +15,9 @@ import (
 	"newsletterd/core/coretest"
 	"newsletterd/mail/smtp"
 	"newsletterd/mail/smtp/smtptest"
-	"newsletterd/store"
+	"newsletterd/store/imports"
+	"newsletterd/store/members"
+	"newsletterd/store/people"
 	"newsletterd/store/storetest"
 	"newsletterd/worker"
 	"newsletterd/worker/workertest"
@@ -126,7 +128,7 @@ func (a *agreeing) subscribe(rt *rapid.T) {
 	a.tick()
 	e, r := a.pick(rt)
 	p := a.said(rt)
-	ask := store.SubscribeRequest{ListID: a.List.ID, Email: e, Preferences: p.Preferences}
+	ask := members.SubscribeRequest{ListID: a.List.ID, Email: e, Preferences: p.Preferences}
 	_, row, err := a.Subscribe(a.Context(), ask, a.now())
 	a.Must(err)
 	token, err := a.AnsweredToken(a.Context(), row, core.ProofMailed, ask, a.now())
@@ -157,7 +159,7 @@ func (a *agreeing) page(rt *rapid.T) {
 	a.tick()
 	e, r := a.pick(rt)
 	agrees := rapid.Bool().Draw(rt, "agrees")
-	_, err := a.SetTracking(a.Context(), store.TrackingRequest{ListID: a.List.ID, Email: e, Agrees: agrees}, a.now())
+	_, err := a.SetTracking(a.Context(), members.TrackingRequest{ListID: a.List.ID, Email: e, Agrees: agrees}, a.now())
 	if a.must(err) {
 		r.wants, r.refuses = agrees, !agrees
 	} else if agrees && r.status == core.SubscriptionActive {
@@ -180,7 +182,7 @@ func (a *agreeing) importRow(rt *rapid.T) {
 	a.tick()
 	e, r := a.pick(rt)
 	p := a.said(rt)
-	a.Import(a.List.ID, core.SubscriptionActive, store.ImportRow{Email: e, Preferences: p.Preferences})
+	a.Import(a.List.ID, core.SubscriptionActive, imports.ImportRow{Email: e, Preferences: p.Preferences})
 	if r.status == core.SubscriptionUnsubscribed || r.status == core.SubscriptionPending && r.generation > 1 {
 		return
 	}
@@ -209,7 +211,7 @@ func (a *agreeing) undo(rt *rapid.T) {
 		return
 	}
 	_, err = a.Undo(a.Context(),
-		store.UndoRequest{ListID: a.List.ID, SubscriptionID: sub.ID, LeftAt: sub.ChangedAt}, a.now())
+		people.UndoRequest{ListID: a.List.ID, SubscriptionID: sub.ID, LeftAt: sub.ChangedAt}, a.now())
 	if a.must(err) {
 		r.status = core.SubscriptionActive
 	}

@@ -11,6 +11,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/store"
 	"newsletterd/store/db"
+	"newsletterd/store/people"
 	"newsletterd/store/tenants"
 )
 
@@ -51,17 +52,17 @@ func (p *program) webhookClientCommands() *cli.Command {
 		}
 		return list(p.printer(c), rows, "id", "tenant_id", "name", "disabled_at", "created_at")
 	})
-	show := p.command("show", "show one sender", []cli.Flag{idFlag(store.NounWebhookClient)}, []string{"id"},
+	show := p.command("show", "show one sender", []cli.Flag{idFlag(people.NounWebhookClient)}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			return p.printWebhookClient(c, s, "")
 		})
 	update := p.command("update", "rename a sender, switch it off or on, or replace its secret", []cli.Flag{
-		idFlag(store.NounWebhookClient), stringFlag("name", "its new `NAME`"),
+		idFlag(people.NounWebhookClient), stringFlag("name", "its new `NAME`"),
 		boolFlag("disabled", "answer its requests 403 (=false: take them again)"),
 		boolFlag("new-secret", "give it another secret; the one before stays good beside it"),
 		boolFlag("end-old-secret", "end the secret before the newest"),
 	}, []string{"id"}, p.updateWebhookClient)
-	del := p.command("delete", "delete a sender", []cli.Flag{idFlag(store.NounWebhookClient)}, []string{"id"},
+	del := p.command("delete", "delete a sender", []cli.Flag{idFlag(people.NounWebhookClient)}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			if err := s.DeleteWebhookClient(c.Context, c.String("id"), actor(), now()); err != nil {
 				return missing(err, "webhook client", c.String("id"))
@@ -137,7 +138,7 @@ const (
 
 func (p *program) tokenCommands() *cli.Command {
 	create := p.command("create", "make an access token for scripts", []cli.Flag{
-		referenceFlag("user", store.NounUser, "whose it is: `USER` by e-mail address or id"),
+		referenceFlag("user", people.NounUser, "whose it is: `USER` by e-mail address or id"),
 		stringFlag("scope", "`SCOPES`, parted by spaces (else all that the user's roles allow)"),
 		&cli.StringFlag{
 			Name: "ttl", Usage: "how long it is good: `SPAN`, as 30m, 12h, 90d",
@@ -155,7 +156,7 @@ func (p *program) tokenCommands() *cli.Command {
 
    TOKEN=$(newsletterd admin token create --user you@example.org --scope admin --ttl 12h)
    curl -H "Authorization: Bearer $TOKEN" http://127.0.0.1:8080/api/admin/tenants`
-	revoke := p.command("revoke", "end a token before its time", []cli.Flag{idFlag(store.NounToken)}, []string{"id"},
+	revoke := p.command("revoke", "end a token before its time", []cli.Flag{idFlag(people.NounToken)}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			if err := s.RevokeFamily(db.By(c.Context, actor(), now()), c.String("id"), now()); err != nil {
 				return missing(err, "token", c.String("id"))

@@ -10,11 +10,12 @@ import (
 	"newsletterd/core"
 	"newsletterd/handlers"
 	"newsletterd/store"
+	"newsletterd/store/people"
 )
 
 func (p *program) campaignLinksCommand() *cli.Command {
 	return p.command("links", "list the links of a campaign that was sent, with how many have followed each",
-		[]cli.Flag{idFlag(store.NounCampaign)}, []string{"id"},
+		[]cli.Flag{idFlag(people.NounCampaign)}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			found, err := s.Campaign(c.Context, c.String("id"))
 			if err != nil {
@@ -30,7 +31,7 @@ func (p *program) campaignLinksCommand() *cli.Command {
 
 func (p *program) correctCommand() *cli.Command {
 	return p.command("correct", "let pages show a corrected campaign, with the date; what was sent is kept", []cli.Flag{
-		idFlag(store.NounCampaign), stringFlag("file", "`FILE` with the content, in the kind that was sent"),
+		idFlag(people.NounCampaign), stringFlag("file", "`FILE` with the content, in the kind that was sent"),
 		stringFlag("subject", "the `SUBJECT`"), boolFlag("undo", "show what was sent again"), forceFlag(),
 	}, []string{"id"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 		found, err := s.Campaign(c.Context, c.String("id"))
@@ -77,7 +78,7 @@ func (p *program) correctCommand() *cli.Command {
 func (p *program) mendLinkCommand() *cli.Command {
 	return p.command("mend", "let a link of the mails that are out lead elsewhere, for those who follow it from now on",
 		[]cli.Flag{
-			idFlag(store.NounCampaign), stringFlag("link", "its `NUMBER`, as links prints it"),
+			idFlag(people.NounCampaign), stringFlag("link", "its `NUMBER`, as links prints it"),
 			stringFlag("target", "the `ADDRESS` that it leads to; empty: the one as it was written"),
 			forceFlag(),
 		}, []string{"id", "link", "target"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {

@@ -14,6 +14,8 @@ import (
 	"newsletterd/core"
 	"newsletterd/handlers"
 	"newsletterd/store"
+	"newsletterd/store/campaigns"
+	"newsletterd/store/people"
 )
 
 // campaignStates are the words of --state.
@@ -26,12 +28,12 @@ var campaignStates = []string{
 func (p *program) campaignCommands() *cli.Command {
 	all := p.command("list", "list the campaigns, the newest first", []cli.Flag{
 		tenantFlag("only those of the tenant `ID` or name"),
-		referenceFlag("list", store.NounList, "only those that go to the list `ID` or name"),
+		referenceFlag("list", people.NounList, "only those that go to the list `ID` or name"),
 		oneOfFlag("state", "only those that are `STATE`: "+strings.Join(campaignStates, ", "),
 			optional(campaignStates)...),
 		stringFlag("search", "`TEXT` in the name or the subject"),
 	}, nil, p.listCampaigns)
-	show := p.command("show", "show a campaign", []cli.Flag{idFlag(store.NounCampaign)}, []string{"id"},
+	show := p.command("show", "show a campaign", []cli.Flag{idFlag(people.NounCampaign)}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			found, err := s.Campaign(c.Context, c.String("id"))
 			if err != nil {
@@ -42,11 +44,11 @@ func (p *program) campaignCommands() *cli.Command {
 	undo := p.campaignStep("undo", "undo the sending of a scheduled campaign before its first email",
 		(*store.Store).UndoCampaign)
 	reject := p.campaignStep("reject", "make a campaign in review, or an approved one, a draft again",
-		func(s *store.Store, ctx context.Context, e store.CampaignEdit) (core.Campaign, error) {
+		func(s *store.Store, ctx context.Context, e campaigns.CampaignEdit) (core.Campaign, error) {
 			return s.RejectCampaign(ctx, e, "")
 		})
 	archive := p.campaignStep("archive", "put a draft or a sent campaign away", (*store.Store).ArchiveCampaign)
-	del := p.command("delete", "delete a draft that never had a send job", []cli.Flag{idFlag(store.NounCampaign)},
+	del := p.command("delete", "delete a draft that never had a send job", []cli.Flag{idFlag(people.NounCampaign)},
 		[]string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			if err := s.DeleteCampaign(c.Context, campaignEdit(c)); err != nil {
 				return missing(err, "campaign", c.String("id"))
@@ -64,10 +66,10 @@ func (p *program) campaignCommands() *cli.Command {
 }
 
 // campaignStep is a command that moves a campaign from one state to another.
-func (p *program) campaignStep(name, usage string, move func(*store.Store, context.Context, store.CampaignEdit) (
+func (p *program) campaignStep(name, usage string, move func(*store.Store, context.Context, campaigns.CampaignEdit) (
 	core.Campaign, error),
 ) *cli.Command {
-	return p.command(name, usage, []cli.Flag{idFlag(store.NounCampaign)}, []string{"id"},
+	return p.command(name, usage, []cli.Flag{idFlag(people.NounCampaign)}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			moved, err := move(s, c.Context, campaignEdit(c))
 			if err != nil {
@@ -77,12 +79,12 @@ func (p *program) campaignStep(name, usage string, move func(*store.Store, conte
 		})
 }
 
-func campaignEdit(c *cli.Context) store.CampaignEdit {
-	return store.CampaignEdit{ID: c.String("id"), Actor: actor(), Now: now()}
+func campaignEdit(c *cli.Context) campaigns.CampaignEdit {
+	return campaigns.CampaignEdit{ID: c.String("id"), Actor: actor(), Now: now()}
 }
 
 func (p *program) listCampaigns(c *cli.Context, _ *config.Config, s *store.Store) error {
-	f := store.CampaignFilter{
+	f := campaigns.CampaignFilter{
 		State: core.CampaignState(c.String("state")), ListID: c.String("list"), Text: c.String("search"),
 	}
 	var err error
@@ -113,8 +115,8 @@ func drafts(c *cli.Context, cfg *config.Config, s *store.Store) (handlers.Drafts
 // compiled compiles the campaign of --id as it is written on by one of the ways of Drafts, and tells what is probably
 // not meant.
 func (p *program) compiled(c *cli.Context, cfg *config.Config, s *store.Store, by func(handlers.Drafts, context.Context,
-	*core.Campaign, int64, core.Instant) (store.Draft, []string, error),
-) (draft store.Draft, err error) {
+	*core.Campaign, int64, core.Instant) (campaigns.Draft, []string, error),
+) (draft campaigns.Draft, err error) {
 	d, err := drafts(c, cfg, s)
 	if err != nil {
 		return draft, err
@@ -135,7 +137,7 @@ func (p *program) compiled(c *cli.Context, cfg *config.Config, s *store.Store, b
 
 func (p *program) previewCampaignCommand() *cli.Command {
 	return p.command("preview", "render a campaign without sending it", previewFlags(
-		idFlag(store.NounCampaign), stringFlag("email", "as the subscriber with this `ADDRESS` gets it"),
+		idFlag(people.NounCampaign), stringFlag("email", "as the subscriber with this `ADDRESS` gets it"),
 	), []string{"id"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 		d, err := drafts(c, cfg, s)
 		if err != nil {
@@ -165,7 +167,7 @@ func (p *program) previewCampaignCommand() *cli.Command {
 
 func (p *program) testCampaignCommand() *cli.Command {
 	return p.command("test", "send the mail of a campaign to some addresses, or to the test group", []cli.Flag{
-		idFlag(store.NounCampaign),
+		idFlag(people.NounCampaign),
 		listFlag("email", "an `ADDRESS` (repeatable; else the test group of the campaign or its tenant)"),
 	}, []string{"id"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 		to, err := addresses(c, "email")
@@ -196,7 +198,7 @@ func addresses(c *cli.Context, flag string) (to []core.Email, err error) {
 }
 
 // queueTests queues tests of a draft, to its test group where no address is named, and returns where they go.
-func queueTests(c *cli.Context, s *store.Store, draft *store.Draft, to []core.Email) (_ []core.Email, err error) {
+func queueTests(c *cli.Context, s *store.Store, draft *campaigns.Draft, to []core.Email) (_ []core.Email, err error) {
 	if len(to) == 0 {
 		d := handlers.Drafts{Store: s}
 		if to, err = d.TestGroup(c.Context, &draft.Campaign, draft.Version.Version); err != nil {
@@ -217,7 +219,7 @@ func testsTo(to []core.Email) string {
 
 func (p *program) duplicateCommand() *cli.Command {
 	return p.command("duplicate", "make a draft of what a campaign says", []cli.Flag{
-		idFlag(store.NounCampaign),
+		idFlag(people.NounCampaign),
 		oneOfFlag("to", "only to `READERS` of it: same (to whom it was sent, for a correction), joined (since) or unopened (who "+
 			"are not known to have opened it; once)", optional(core.FollowUps)...),
 	}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
@@ -243,7 +245,7 @@ func (p *program) duplicateCommand() *cli.Command {
 
 func (p *program) audienceCommand() *cli.Command {
 	return p.command("audience", "count to whom a campaign would go now, and why not to others",
-		[]cli.Flag{idFlag(store.NounCampaign)}, []string{"id"},
+		[]cli.Flag{idFlag(people.NounCampaign)}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			found, err := s.Campaign(c.Context, c.String("id"))
 			if err != nil {
@@ -276,10 +278,10 @@ func firstFewFlag() cli.Flag {
 }
 
 // sending asks for the approval or the sending of what was compiled.
-func sending(c *cli.Context, draft *store.Draft) store.CampaignSending {
+func sending(c *cli.Context, draft *campaigns.Draft) campaigns.CampaignSending {
 	e := campaignEdit(c)
 	e.ID, e.Revision, e.Seen = draft.Campaign.ID, draft.Campaign.Revision, draft.Digest
-	return store.CampaignSending{
+	return campaigns.CampaignSending{
 		CampaignEdit: e, Version: draft.Campaign.Version, Fields: &draft.Fields, Copy: &draft.Content.Copy,
 		Force: c.Bool("force"), FirstFew: givenBool(c, "first-few"),
 		Head: draft.Head,
@@ -288,7 +290,7 @@ func sending(c *cli.Context, draft *store.Draft) store.CampaignSending {
 
 func (p *program) approveCommand() *cli.Command {
 	return p.command("approve", "approve a campaign as it is written: that is what is sent later",
-		[]cli.Flag{idFlag(store.NounCampaign), forceFlag()}, []string{"id"},
+		[]cli.Flag{idFlag(people.NounCampaign), forceFlag()}, []string{"id"},
 		func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 			draft, err := p.compiled(c, cfg, s, handlers.Drafts.Ready)
 			if err != nil {
@@ -304,7 +306,7 @@ func (p *program) approveCommand() *cli.Command {
 
 func (p *program) sendCampaignCommand() *cli.Command {
 	send := p.command("send", "send a campaign, and approve it along the way", []cli.Flag{
-		idFlag(store.NounCampaign),
+		idFlag(people.NounCampaign),
 		stringFlag("at", "not before `TIME`: \"2026-12-24 08:00\" here or in --time-zone, or 2026-12-24T08:00:00Z"),
 		timeZoneFlag(),
 		boolFlag("yes", "do not ask before a mail to more than one reader"),
@@ -326,7 +328,7 @@ func (p *program) sendCampaignCommand() *cli.Command {
 }
 
 // sendDraft makes the job of a draft, once a person at a terminal has agreed, and shows it.
-func (p *program) sendDraft(c *cli.Context, s *store.Store, draft *store.Draft, at core.Instant) error {
+func (p *program) sendDraft(c *cli.Context, s *store.Store, draft *campaigns.Draft, at core.Instant) error {
 	n := core.NewJob{Subject: draft.Fields.Subject, ScheduledAt: at}
 	counted, err := s.CountAudience(c.Context, draft.Campaign.TenantID, &draft.Fields, 0)
 	if err != nil {
@@ -340,7 +342,7 @@ func (p *program) sendDraft(c *cli.Context, s *store.Store, draft *store.Draft, 
 	}
 	r := sending(c, draft)
 	r.Expected = counted.Recipients
-	j, err := s.SendCampaign(c.Context, r, store.JobRequest{NewJob: core.NewJob{ScheduledAt: at}}, 0)
+	j, err := s.SendCampaign(c.Context, r, campaigns.JobRequest{NewJob: core.NewJob{ScheduledAt: at}}, 0)
 	if err != nil {
 		return err
 	}

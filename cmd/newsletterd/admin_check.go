@@ -11,6 +11,7 @@ import (
 	"newsletterd/handlers"
 	"newsletterd/netguard"
 	"newsletterd/store"
+	"newsletterd/store/people"
 )
 
 // campaignChecks is what campaigns are checked with. Links are asked through the guard of webhooks.
@@ -24,7 +25,7 @@ func campaignChecks(cfg *config.Config) *handlers.Checks {
 
 func (p *program) checkCampaignCommand() *cli.Command {
 	check := p.command("check", "look for what is wrong with a campaign, or probably not meant", []cli.Flag{
-		idFlag(store.NounCampaign), boolFlag("links", "also ask whether the links answer"),
+		idFlag(people.NounCampaign), boolFlag("links", "also ask whether the links answer"),
 	}, []string{"id"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 		d, err := drafts(c, cfg, s)
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/people"
 )
 
 func clientFlags() []cli.Flag {
@@ -79,7 +80,7 @@ func (p *program) clientCommands() *cli.Command {
    newsletterd admin client create --tenant ID --name "Shop server" --type confidential --scope "newsletter:send newsletter:list.read"`
 	all := p.command("list", "list the OAuth clients", []cli.Flag{tenantFlag("only those of the tenant `ID` or name")},
 		nil, p.listClients)
-	show := p.command("show", "show one OAuth client", []cli.Flag{idFlag(store.NounClient)}, []string{"id"},
+	show := p.command("show", "show one OAuth client", []cli.Flag{idFlag(people.NounClient)}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			client, err := s.Client(c.Context, c.String("id"))
 			if err != nil {
@@ -89,7 +90,7 @@ func (p *program) clientCommands() *cli.Command {
 		})
 	update := p.command("update", "change an OAuth client",
 		append([]cli.Flag{
-			idFlag(store.NounClient), boolFlag("new-secret", "give it another secret; the one before ends"),
+			idFlag(people.NounClient), boolFlag("new-secret", "give it another secret; the one before ends"),
 			stringFlag("overlap", "with --new-secret: the one before stays good for so `LONG`, as 2h or 7d"),
 			boolFlag("end-old-secret", "end the secret before the newest now"),
 			boolFlag("disabled", "disable the client (=false: enable it); its tokens end and stay ended"),
@@ -117,7 +118,7 @@ func (p *program) clientCommands() *cli.Command {
 			}
 			return p.printClient(c, client, secret)
 		})
-	del := p.command("delete", "delete an OAuth client; its tokens end", []cli.Flag{idFlag(store.NounClient)},
+	del := p.command("delete", "delete an OAuth client; its tokens end", []cli.Flag{idFlag(people.NounClient)},
 		[]string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			if err := s.DeleteClient(c.Context, c.String("id"), actor(), now()); err != nil {
 				return missing(err, "client", c.String("id"))

@@ -14,10 +14,11 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/people"
 )
 
 func ownerFlag() cli.Flag {
-	return referenceFlag("owner", store.NounUser, "the `USER` whose it is: an e-mail address, an id, or a name")
+	return referenceFlag("owner", people.NounUser, "the `USER` whose it is: an e-mail address, an id, or a name")
 }
 
 // ofOwner makes a command about the records of one user.
@@ -38,7 +39,7 @@ func (p *program) ofOwner(name, usage string, flags []cli.Flag, needed []string,
 func (p *program) owned(name, usage, noun string, ownerOf func(*store.Store, context.Context, string) (string, error),
 	flags []cli.Flag, needed []string, do func(c *cli.Context, s *store.Store, id, owner string) error,
 ) *cli.Command {
-	return p.command(name, usage, append([]cli.Flag{idFlag(store.Noun(noun))}, flags...),
+	return p.command(name, usage, append([]cli.Flag{idFlag(people.Noun(noun))}, flags...),
 		append([]string{"id"}, needed...), func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			id, ok := core.ParseID(c.String("id"))
 			if !ok {
@@ -62,7 +63,7 @@ func deviceInput(c *cli.Context) core.DeviceInput {
 func (p *program) deviceCommands() *cli.Command {
 	flags := []cli.Flag{
 		stringFlag("name", "`NAME` of the device"),
-		referenceFlag("agent", store.NounAgent, "the `ID` of the owner's agent that runs it; empty: none"),
+		referenceFlag("agent", people.NounAgent, "the `ID` of the owner's agent that runs it; empty: none"),
 		boolFlag("representative", "it stands for its owner and can't be registered; one per owner"),
 	}
 	one := func(name, usage string, flags []cli.Flag,
@@ -261,7 +262,7 @@ func (p *program) modelCommands() *cli.Command {
 func (p *program) shareCommands() []*cli.Command {
 	return []*cli.Command{
 		p.oneModel("share", "let somebody view a model", []cli.Flag{
-			referenceFlag("user", store.NounUser, "the `USER`: an e-mail address, an id, or a name"),
+			referenceFlag("user", people.NounUser, "the `USER`: an e-mail address, an id, or a name"),
 			stringFlag("email", "`ADDRESS`: whoever has verified it, now or later"),
 		}, nil, func(c *cli.Context, s *store.Store, id, owner string) error {
 			in := core.ShareInput{}
@@ -302,7 +303,7 @@ func (p *program) shareCommands() []*cli.Command {
 				return list(p.printer(c), rows, "id", "user_id", "email", "permission", "created_at")
 			}),
 		p.oneModel("unshare", "end a share of a model",
-			[]cli.Flag{referenceFlag("share", store.NounShare, "the `ID` of the share")}, []string{"share"},
+			[]cli.Flag{referenceFlag("share", people.NounShare, "the `ID` of the share")}, []string{"share"},
 			func(c *cli.Context,
 				s *store.Store, id, _ string,
 			) error {

@@ -7,6 +7,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/mail/dkim"
 	"newsletterd/store"
+	"newsletterd/store/people"
 )
 
 // dkimRow is a key as it is printed, with the record that the DNS must hold.
@@ -86,7 +87,7 @@ func (p *program) dkimListCommand() *cli.Command {
 }
 
 func (p *program) dkimShowCommand() *cli.Command {
-	return p.command("show", "show one key and its DNS record", []cli.Flag{idFlag(store.NounDKIMKey)}, []string{"id"},
+	return p.command("show", "show one key and its DNS record", []cli.Flag{idFlag(people.NounDKIMKey)}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			k, err := s.DKIMKey(c.Context, c.String("id"))
 			if err != nil {
@@ -98,7 +99,7 @@ func (p *program) dkimShowCommand() *cli.Command {
 
 func (p *program) dkimUpdateCommand() *cli.Command {
 	return p.command("update", "let a key sign, or rest",
-		[]cli.Flag{idFlag(store.NounDKIMKey), oneOfFlag("status", "active or inactive", core.DKIMActive,
+		[]cli.Flag{idFlag(people.NounDKIMKey), oneOfFlag("status", "active or inactive", core.DKIMActive,
 			core.DKIMInactive)}, []string{"id", "status"}, func(c *cli.Context, _ *config.Config,
 			s *store.Store,
 		) error {
@@ -111,7 +112,7 @@ func (p *program) dkimUpdateCommand() *cli.Command {
 }
 
 func (p *program) dkimDeleteCommand() *cli.Command {
-	return p.command("delete", "delete a key", []cli.Flag{idFlag(store.NounDKIMKey)}, []string{"id"},
+	return p.command("delete", "delete a key", []cli.Flag{idFlag(people.NounDKIMKey)}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			if err := s.DeleteDKIMKey(c.Context, c.String("id"), actor(), now()); err != nil {
 				return missing(err, "DKIM key", c.String("id"))

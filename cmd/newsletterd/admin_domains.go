@@ -7,6 +7,7 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/people"
 )
 
 const domainHelp = `A tenant mails from its verified domains. Propose one, make the TXT record that the answer names, and check it; or
@@ -16,7 +17,7 @@ verify it by your word. Domains that a tenant was given by --domain are verified
    newsletterd admin domain check --id ID`
 
 func (p *program) domainCommands() *cli.Command {
-	id := []cli.Flag{idFlag(store.NounDomain)}
+	id := []cli.Flag{idFlag(people.NounDomain)}
 	propose := p.command("propose", "add a domain that is to be verified, and print the DNS record for that", []cli.Flag{
 		tenantFlag("the `ID` or name of its tenant"), stringFlag("domain", "the `DOMAIN` of the senders"),
 	}, []string{"tenant", "domain"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
@@ -94,7 +95,7 @@ func (p *program) domainListCommand() *cli.Command {
 }
 
 func (p *program) domainShowCommand() *cli.Command {
-	return p.command("show", "show one domain and its DNS record", []cli.Flag{idFlag(store.NounDomain)}, []string{"id"},
+	return p.command("show", "show one domain and its DNS record", []cli.Flag{idFlag(people.NounDomain)}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			d, err := s.SenderDomain(c.Context, c.String("id"))
 			if err != nil {

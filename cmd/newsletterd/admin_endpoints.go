@@ -11,6 +11,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/netguard"
 	"newsletterd/store"
+	"newsletterd/store/people"
 	"newsletterd/store/tenants"
 	"newsletterd/worker"
 )
@@ -25,7 +26,7 @@ func endpointFlags() []cli.Flag {
 	return []cli.Flag{
 		stringFlag("url", "`URL` that events are posted to"),
 		stringFlag("name", "`NAME` of the receiver"),
-		referenceFlag("list", store.NounList, "only events of the list `ID` (empty: of every list)"),
+		referenceFlag("list", people.NounList, "only events of the list `ID` (empty: of every list)"),
 		choiceListFlag{
 			&cli.StringSliceFlag{
 				Name:  "event",
@@ -37,7 +38,7 @@ func endpointFlags() []cli.Flag {
 }
 
 func (p *program) endpointCommands() *cli.Command {
-	id := idFlag(store.NounEndpoint)
+	id := idFlag(people.NounEndpoint)
 	create := p.command("create", "post a tenant's events to another receiver, too",
 		append([]cli.Flag{tenantFlag("the `ID` or name of its tenant")}, endpointFlags()...), []string{
 			"tenant",

@@ -8,6 +8,7 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/people"
 )
 
 // monthsFlag is how long a silence is meant.
@@ -26,7 +27,7 @@ func monthsOf(c *cli.Context) (int, error) {
 
 func (p *program) listHygieneCommands() []*cli.Command {
 	look := p.command("hygiene", "count who is not reached, has not confirmed, or was silent",
-		[]cli.Flag{idFlag(store.NounList), monthsFlag()}, []string{"id"},
+		[]cli.Flag{idFlag(people.NounList), monthsFlag()}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			months, err := monthsOf(c)
 			if err != nil {
@@ -42,14 +43,14 @@ func (p *program) listHygieneCommands() []*cli.Command {
 		"click is known. Of a\n" +
 		"long list a part is looked at, and \"looked\" says how many."
 	ask := p.command("ask-again", "ask once more who has not confirmed, or was silent", []cli.Flag{
-		idFlag(store.NounList), monthsFlag(),
+		idFlag(people.NounList), monthsFlag(),
 		&cli.StringFlag{Name: "who", Usage: "`WHO` is asked: unconfirmed or silent"},
 	}, []string{"id", "who"}, p.askAgain)
 	ask.Description = "Each gets one mail with a link to confirm; ten go out a second. No one is asked twice, " +
 		"and none who has left:\n\n" +
 		"  newsletterd admin list ask-again --id $LIST --who silent"
 	end := p.command("unsubscribe-silent", "unsubscribe who was asked once more and has not answered in 14 days",
-		[]cli.Flag{idFlag(store.NounList)}, []string{"id"},
+		[]cli.Flag{idFlag(people.NounList)}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			sum := int64(0)
 			for more := true; more; {
@@ -64,7 +65,7 @@ func (p *program) listHygieneCommands() []*cli.Command {
 	end.Description = "Who has been heard of since, by a click in another mail say, stays. The event goes out, " +
 		"and the reason is no_answer."
 	remove := p.command("remove-unconfirmed", "remove who has never confirmed, and was asked more than 7 days ago",
-		[]cli.Flag{idFlag(store.NounList)}, []string{"id"},
+		[]cli.Flag{idFlag(people.NounList)}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			sum := int64(0)
 			for more := true; more; {
@@ -82,7 +83,7 @@ func (p *program) listHygieneCommands() []*cli.Command {
 }
 
 func (p *program) askAgain(c *cli.Context, _ *config.Config, s *store.Store) error {
-	a := store.AskAgain{ListID: c.String("id"), Who: c.String("who"), Actor: actor()}
+	a := people.AskAgain{ListID: c.String("id"), Who: c.String("who"), Actor: actor()}
 	if a.Who != core.AskUnconfirmed && a.Who != core.AskSilent {
 		return usageError{c.Command.HelpName, "--who is unconfirmed or silent"}
 	}

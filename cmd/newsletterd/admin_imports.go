@@ -6,14 +6,15 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/people"
 )
 
 // importCommands are those of files that were uploaded; `admin subscriber import` reads a file itself.
 func (p *program) importCommands() *cli.Command {
-	id := idFlag(store.NounImport)
+	id := idFlag(people.NounImport)
 	all := p.command("list", "list the imports of uploaded files, the newest first", []cli.Flag{
 		tenantFlag("only those of the tenant `ID` or name"),
-		referenceFlag("list", store.NounList, "only those for the list `ID` or name"),
+		referenceFlag("list", people.NounList, "only those for the list `ID` or name"),
 	}, nil, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		tenants, every, err := tenantOf(c, s)
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/people"
 )
 
 func (p *program) invitationCommands() *cli.Command {
@@ -36,7 +37,7 @@ has an account accepts signed in. The mail goes out by the daemon.
 		return list(p.printer(c), rows, "id", "tenant_id", "role", "email", "invited_by", "expires_at")
 	})
 	revoke := p.command("revoke", "take an invitation back: its link works no more",
-		[]cli.Flag{idFlag(store.NounInvitation)}, []string{"id"},
+		[]cli.Flag{idFlag(people.NounInvitation)}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			if err := s.DeleteInvitation(c.Context, c.String("id"), actor(), now()); err != nil {
 				return missing(err, "invitation", c.String("id"))

@@ -16,17 +16,19 @@ import (
 	"newsletterd/core"
 	"newsletterd/mail"
 	"newsletterd/store"
+	"newsletterd/store/campaigns"
+	"newsletterd/store/people"
 )
 
 func (p *program) jobCommands() *cli.Command {
 	create := p.command("create", "make a send job", append(sourceFlags(), []cli.Flag{
-		referenceFlag("list", store.NounList, "the `ID` or name of the list"),
+		referenceFlag("list", people.NounList, "the `ID` or name of the list"),
 		stringFlag("subject", "`TEXT` of the subject, with placeholders"),
 		stringFlag("name", "`NAME` of the job, for yourself"), stringFlag("html", "the HTML part: `FILE`"),
 		stringFlag("text", "the text part: `FILE` (else it is made of the HTML)"),
 		refFlag{
 			StringFlag: &cli.StringFlag{Name: "template", Usage: "`NAME` or id of a template of the tenant"},
-			noun:       store.NounTemplate, byName: true,
+			noun:       people.NounTemplate, byName: true,
 		},
 		stringFlag("unsubscribe-url", "visible unsubscribe `URL` with {{unsubscribe_token}} (else ours)"),
 		stringFlag("scheduled-at", "not before `TIME`, as 2026-12-24T08:00:00Z"),
@@ -42,11 +44,11 @@ func (p *program) jobCommands() *cli.Command {
 		tenantFlag("only those of the tenant `ID` or name"),
 		oneOfFlag("status", "only those that are `STATUS`: "+strings.Join(jobStates, ", "), optional(jobStates)...),
 	}, nil, p.listJobs)
-	show := p.command("show", "show a send job with its figures", []cli.Flag{idFlag(store.NounJob)}, []string{"id"},
+	show := p.command("show", "show a send job with its figures", []cli.Flag{idFlag(people.NounJob)}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			return p.printJob(c, s, c.String("id"))
 		})
-	cancel := p.command("cancel", "stop a send job; what is in flight is finished", []cli.Flag{idFlag(store.NounJob)},
+	cancel := p.command("cancel", "stop a send job; what is in flight is finished", []cli.Flag{idFlag(people.NounJob)},
 		[]string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			j, err := s.CancelSendJob(c.Context, c.String("id"), now())
 			if err != nil {
@@ -55,7 +57,7 @@ func (p *program) jobCommands() *cli.Command {
 			return p.printJob(c, s, j.ID)
 		})
 	watch := p.command("watch", "follow a send job to its end",
-		[]cli.Flag{idFlag(store.NounJob), boolFlag("to-the-end",
+		[]cli.Flag{idFlag(people.NounJob), boolFlag("to-the-end",
 			"wait for deferred recipients too, which are tried for two days")}, []string{"id"}, p.watchJob)
 	watch.Description = "On a terminal one line that tells how fast it goes and when it will be done, else a line " +
 		"whenever something has changed.\nExit code 1 if the job ends otherwise than completed.\nIt also ends, with exit " +
@@ -70,7 +72,7 @@ func (p *program) jobCommands() *cli.Command {
 }
 
 func (p *program) pauseCommand() *cli.Command {
-	pause := p.command("pause", "hold a send job up; what is in flight is finished", []cli.Flag{idFlag(store.NounJob)},
+	pause := p.command("pause", "hold a send job up; what is in flight is finished", []cli.Flag{idFlag(people.NounJob)},
 		[]string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			j, err := s.PauseSendJobBy(c.Context, c.String("id"), actor(), now())
 			if err != nil {
@@ -84,7 +86,7 @@ func (p *program) pauseCommand() *cli.Command {
 
 func (p *program) resumeCommand() *cli.Command {
 	resume := p.command("resume", "let a paused send job go on", []cli.Flag{
-		idFlag(store.NounJob), boolFlag("all", "all jobs that are held since the file was restored or copied"),
+		idFlag(people.NounJob), boolFlag("all", "all jobs that are held since the file was restored or copied"),
 	}, nil, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		if c.Bool("all") == c.IsSet("id") {
 			return usageError{c.Command.HelpName, "give --id or --all"}
@@ -108,7 +110,7 @@ In a file that was restored or copied all jobs are held (restored): what they ha
 }
 
 func (p *program) retryCommand() *cli.Command {
-	retry := p.command("retry-failed", "send what an ended send job has not", []cli.Flag{idFlag(store.NounJob)},
+	retry := p.command("retry-failed", "send what an ended send job has not", []cli.Flag{idFlag(people.NounJob)},
 		[]string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			j, err := s.RetryFailed(c.Context, c.String("id"), actor(), now())
 			if err != nil {
@@ -146,7 +148,7 @@ func (p *program) createJob(c *cli.Context, _ *config.Config, s *store.Store) er
 	if err := p.confirmJob(c, s, &n); err != nil {
 		return err
 	}
-	j, known, err := s.AddSendJob(c.Context, store.JobRequest{
+	j, known, err := s.AddSendJob(c.Context, campaigns.JobRequest{
 		NewJob: n, CreatedBy: actor(), Caller: core.CommandCaller(actor()), Force: c.Bool("force"),
 	}, now())
 	if err != nil {
@@ -172,7 +174,7 @@ func (p *program) confirmJob(c *cli.Context, s *store.Store, n *core.NewJob) err
 }
 
 // confirmCampaign is confirmJob for a campaign, with the sum of its audience.
-func (p *program) confirmCampaign(c *cli.Context, s *store.Store, draft *store.Draft, a *core.Audience,
+func (p *program) confirmCampaign(c *cli.Context, s *store.Store, draft *campaigns.Draft, a *core.Audience,
 	n *core.NewJob,
 ) error {
 	names := make([]string, len(draft.Fields.ListIDs))
@@ -296,7 +298,7 @@ var jobStates = []string{
 }
 
 func (p *program) listJobs(c *cli.Context, _ *config.Config, s *store.Store) error {
-	f := store.JobFilter{Status: core.JobStatus(c.String("status"))}
+	f := campaigns.JobFilter{Status: core.JobStatus(c.String("status"))}
 	var err error
 	if f.Tenants, f.All, err = tenantOf(c, s); err != nil {
 		return err

@@ -8,10 +8,11 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/handlers"
 	"newsletterd/store"
+	"newsletterd/store/people"
 )
 
 func (p *program) listFormCommand() *cli.Command {
-	c := p.command("form", "print a subscribe form for a website of your own", []cli.Flag{idFlag(store.NounList)},
+	c := p.command("form", "print a subscribe form for a website of your own", []cli.Flag{idFlag(people.NounList)},
 		[]string{"id"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 			l, err := s.ListWithTenant(c.Context, c.String("id"))
 			if err != nil {
@@ -25,7 +26,7 @@ func (p *program) listFormCommand() *cli.Command {
 }
 
 func (p *program) listReasonsCommand() *cli.Command {
-	c := p.command("reasons", "count the reasons that leavers gave", []cli.Flag{idFlag(store.NounList)}, []string{"id"},
+	c := p.command("reasons", "count the reasons that leavers gave", []cli.Flag{idFlag(people.NounList)}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			if _, err := s.List(c.Context, c.String("id")); err != nil {
 				return missing(err, "list", c.String("id"))

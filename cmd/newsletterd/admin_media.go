@@ -11,6 +11,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/mail/picture"
 	"newsletterd/store"
+	"newsletterd/store/people"
 )
 
 // mediaLimits are those of the configuration.
@@ -47,7 +48,7 @@ func mediaOrigin(c *cli.Context, cfg *config.Config, s *store.Store, tenantID st
 }
 
 func (p *program) mediaCommands() *cli.Command {
-	id := idFlag(store.NounMedia)
+	id := idFlag(people.NounMedia)
 	all := p.command("list", "list the pictures of a tenant, the newest first", []cli.Flag{
 		tenantFlag("the `TENANT`"), stringFlag("search", "`TEXT` in the name, or in the text for those who don't see it"),
 	}, []string{"tenant"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {

@@ -8,6 +8,7 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/people"
 	"newsletterd/store/tenants"
 )
 
@@ -22,10 +23,10 @@ type outboxRow struct {
 func (p *program) outboxCommands() *cli.Command {
 	all := p.command("list", "list the events that wait, and the dead letters", []cli.Flag{
 		tenantFlag("only those of the tenant `ID` or name"),
-		referenceFlag("list", store.NounList, "only those of the list `ID`"),
+		referenceFlag("list", people.NounList, "only those of the list `ID`"),
 		stringFlag("email", "only those about the `ADDRESS`, with --list"),
 		oneOfFlag("type", "only those of the `TYPE`, as subscription.unsubscribed", optional(core.EventTypes())...),
-		referenceFlag("endpoint", store.NounEndpoint, "only those for the endpoint `ID` (admin webhook-endpoint)"),
+		referenceFlag("endpoint", people.NounEndpoint, "only those for the endpoint `ID` (admin webhook-endpoint)"),
 		oneOfFlag("state", "only those in the `STATE`: waiting or dead", "", core.EventWaiting, core.EventDead),
 		limitFlag("at most `N`, the oldest first", pageSize),
 	}, nil, p.listOutbox)
@@ -33,8 +34,8 @@ func (p *program) outboxCommands() *cli.Command {
 letter: it stays 30 days for "retry", and does not hold back later events.
 
    newsletterd admin outbox list --state dead`
-	endpoint := referenceFlag("endpoint", store.NounEndpoint, "as it goes to the endpoint `ID`")
-	show := p.command("show", "show one event with its body", []cli.Flag{idFlag(store.NounEvent), endpoint},
+	endpoint := referenceFlag("endpoint", people.NounEndpoint, "as it goes to the endpoint `ID`")
+	show := p.command("show", "show one event with its body", []cli.Flag{idFlag(people.NounEvent), endpoint},
 		[]string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			found, err := s.OutboxEvent(c.Context, c.String("id"), c.String("endpoint"))
 			if err != nil {
@@ -44,7 +45,7 @@ letter: it stays 30 days for "retry", and does not hold back later events.
 			return p.printer(c).record(outboxRow{e, e.State(), json.RawMessage(e.Body)})
 		})
 	retry := p.command("retry", "deliver an event, or all dead letters, again now", []cli.Flag{
-		idFlag(store.NounEvent), endpoint, boolFlag("dead", "all dead letters"),
+		idFlag(people.NounEvent), endpoint, boolFlag("dead", "all dead letters"),
 		tenantFlag("all dead letters of the tenant `ID` or name"),
 	}, nil, p.retryOutbox)
 	retry.Description = `A receiver that was told something newer meanwhile leaves a late event without effect, so nothing can go wrong by it.

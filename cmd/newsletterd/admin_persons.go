@@ -9,11 +9,12 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/people"
 )
 
 // personFlag names a person by address, or by the id of a user.
 func personFlag() cli.Flag {
-	return referenceFlag("id", store.NounUser, "the `PERSON`: an e-mail address, of a user or not, or a user's id or name",
+	return referenceFlag("id", people.NounUser, "the `PERSON`: an e-mail address, of a user or not, or a user's id or name",
 		"user", "email")
 }
 

@@ -15,6 +15,7 @@ import (
 	"newsletterd/handlers"
 	"newsletterd/mail"
 	"newsletterd/store"
+	"newsletterd/store/people"
 )
 
 func previewFlags(flags ...cli.Flag) []cli.Flag {
@@ -24,7 +25,7 @@ func previewFlags(flags ...cli.Flag) []cli.Flag {
 
 func (p *program) previewJobCommand() *cli.Command {
 	preview := p.command("preview", "render a send job without sending it", previewFlags(
-		idFlag(store.NounJob), stringFlag("email",
+		idFlag(people.NounJob), stringFlag("email",
 			"as the subscriber with this `ADDRESS` gets it (else somebody of whom nothing is known)"),
 	), []string{"id"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 		var to core.Email
@@ -51,7 +52,7 @@ func (p *program) previewJobCommand() *cli.Command {
 
 func (p *program) testJobCommand() *cli.Command {
 	return p.command("test", "send the mail of a send job to one address", []cli.Flag{
-		idFlag(store.NounJob), stringFlag("email", "the `ADDRESS`"),
+		idFlag(people.NounJob), stringFlag("email", "the `ADDRESS`"),
 	}, []string{"id", "email"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 		to, err := core.ParseEmail(c.String("email"))
 		if err != nil {
@@ -75,7 +76,7 @@ func trial(c *cli.Context, cfg *config.Config, s *store.Store) (t handlers.Trial
 }
 
 func (p *program) previewTemplateCommand() *cli.Command {
-	return p.command("preview", "render a template with its layout", previewFlags(idFlag(store.NounTemplate)),
+	return p.command("preview", "render a template with its layout", previewFlags(idFlag(people.NounTemplate)),
 		[]string{"id"},
 		func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 			t, err := s.TemplateByID(c.Context, c.String("id"))

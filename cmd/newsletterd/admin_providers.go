@@ -13,6 +13,8 @@ import (
 	"newsletterd/core"
 	"newsletterd/mail/report"
 	"newsletterd/store"
+	"newsletterd/store/campaigns"
+	"newsletterd/store/people"
 )
 
 // providerRow is a provider as it is printed. Its id is its name.
@@ -161,12 +163,12 @@ func findProvider(c *cli.Context, cfg *config.Config, s *store.Store, word strin
 	}
 	slices.Sort(names)
 	names = slices.Compact(names)
-	var found []store.Reference
+	var found []people.Reference
 	for _, whole := range [...]bool{true, false} {
 		for _, name := range names {
-			begins := len(word) >= store.MinReference && strings.HasPrefix(strings.ToLower(name), strings.ToLower(word))
+			begins := len(word) >= people.MinReference && strings.HasPrefix(strings.ToLower(name), strings.ToLower(word))
 			if strings.EqualFold(name, word) || !whole && begins {
-				found = append(found, store.Reference{ID: name})
+				found = append(found, people.Reference{ID: name})
 			}
 		}
 		if len(found) > 0 {
@@ -225,7 +227,7 @@ func (p *program) providerUpdateCommand() *cli.Command {
 		if kind == nil {
 			return errors.New("this program does not know the kind " + record.Kind)
 		}
-		change := store.ProviderChange{
+		change := campaigns.ProviderChange{
 			TenantID: given(c, "tenant"), Topics: givenList(c, "topic"), Disabled: givenBool(c, "disabled"),
 			EndOldSecret: c.Bool("end-old-secret"),
 		}

@@ -9,6 +9,8 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/campaigns"
+	"newsletterd/store/people"
 )
 
 // recipientRecord is what became of one recipient of a job.
@@ -25,7 +27,7 @@ type recipientRecord struct {
 
 func (p *program) recipientsCommand() *cli.Command {
 	c := p.command("recipients", "list what happened to each recipient of a send job", []cli.Flag{
-		idFlag(store.NounJob), oneOfFlag("status", "only those that are `STATUS`: "+
+		idFlag(people.NounJob), oneOfFlag("status", "only those that are `STATUS`: "+
 			strings.Join(core.RecipientStates[:], ", "), optional(core.RecipientStates[:])...),
 		stringFlag("code", "only those that were refused with `CODE`, as 550 or 5.1.1"),
 		stringFlag("email", "only this `ADDRESS`"),
@@ -38,7 +40,7 @@ func (p *program) recipientsCommand() *cli.Command {
 }
 
 func (p *program) listRecipients(c *cli.Context, _ *config.Config, s *store.Store) error {
-	f := store.RecipientFilter{
+	f := campaigns.RecipientFilter{
 		Status: c.String("status"), Code: c.String("code"), Event: c.String("event"), Search: c.String("search"),
 	}
 	if c.IsSet("email") {

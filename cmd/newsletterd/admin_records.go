@@ -9,6 +9,7 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/people"
 )
 
 // knownID lets a record have the id that a service elsewhere knows it by.
@@ -120,7 +121,7 @@ func (p *program) tenantCommands() *cli.Command {
 		}
 		return list(p.printer(c), rows, "id", "name", "status", "domains", "created_at")
 	})
-	show := p.command("show", "show one tenant", []cli.Flag{idFlag(store.NounTenant)}, []string{"id"},
+	show := p.command("show", "show one tenant", []cli.Flag{idFlag(people.NounTenant)}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			t, err := s.Tenant(c.Context, c.String("id"))
 			if err != nil {
@@ -128,7 +129,7 @@ func (p *program) tenantCommands() *cli.Command {
 			}
 			return p.printer(c).record(t)
 		})
-	update := p.command("update", "change a tenant", append([]cli.Flag{idFlag(store.NounTenant)}, tenantFlags()...),
+	update := p.command("update", "change a tenant", append([]cli.Flag{idFlag(people.NounTenant)}, tenantFlags()...),
 		[]string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			in, err := tenantInput(c)
 			if err != nil {
@@ -142,7 +143,7 @@ func (p *program) tenantCommands() *cli.Command {
 			}
 			return p.printer(c).record(t)
 		})
-	del := p.command("delete", "delete a tenant with everything that it has", []cli.Flag{idFlag(store.NounTenant)},
+	del := p.command("delete", "delete a tenant with everything that it has", []cli.Flag{idFlag(people.NounTenant)},
 		[]string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			if err := s.DeleteTenant(c.Context, c.String("id"), actor(), now()); err != nil {
 				return missing(err, "tenant", c.String("id"))
@@ -248,7 +249,7 @@ func (p *program) listCommands() *cli.Command {
 	create.Description = "   newsletterd admin list create --tenant ID --name \"Monthly news\""
 	all := p.command("list", "list the newsletter lists", []cli.Flag{tenantFlag("only those of the tenant `ID` or name")},
 		nil, p.printLists)
-	show := p.command("show", "show one newsletter list", []cli.Flag{idFlag(store.NounList)}, []string{"id"},
+	show := p.command("show", "show one newsletter list", []cli.Flag{idFlag(people.NounList)}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			l, err := s.CountedList(c.Context, c.String("id"))
 			if err != nil {
@@ -260,7 +261,7 @@ func (p *program) listCommands() *cli.Command {
 			return p.printer(c).record(listText{l.List, l.Counts})
 		})
 	update := p.command("update", "change a newsletter list",
-		append([]cli.Flag{idFlag(store.NounList)}, listFlags()...),
+		append([]cli.Flag{idFlag(people.NounList)}, listFlags()...),
 		[]string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			in, err := listInput(c)
 			if err != nil {
@@ -274,7 +275,7 @@ func (p *program) listCommands() *cli.Command {
 			}
 			return p.printer(c).record(l)
 		})
-	del := p.command("delete", "delete a list with its subscriptions and jobs", []cli.Flag{idFlag(store.NounList)},
+	del := p.command("delete", "delete a list with its subscriptions and jobs", []cli.Flag{idFlag(people.NounList)},
 		[]string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			if err := s.DeleteList(c.Context, c.String("id"), actor(), now()); err != nil {
 				return missing(err, "list", c.String("id"))

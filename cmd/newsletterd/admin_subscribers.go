@@ -15,6 +15,8 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/imports"
+	"newsletterd/store/people"
 	"newsletterd/store/subscribercsv"
 )
 
@@ -24,7 +26,7 @@ const (
 
 func (p *program) subscriberCommands() *cli.Command {
 	imp := p.command("import", "import subscribers from a CSV file", []cli.Flag{
-		referenceFlag("list", store.NounList, "the `ID` or name of the list"),
+		referenceFlag("list", people.NounList, "the `ID` or name of the list"),
 		stringFlag("file", "the `FILE`; - is standard input"),
 		oneOfFlag("status", "`STATUS` of new ones: active (they have agreed), or pending (each is mailed a link)",
 			core.SubscriptionActive, core.SubscriptionPending).byDefault(core.SubscriptionActive),
@@ -67,7 +69,7 @@ evidence_unreadable; a time to come is left out and counted by evidence_future.
 
    newsletterd admin subscriber import --list ID --file people.csv --map "E-Mail=email" --map Notes= --errors faulty.csv`
 	exp := p.command("export", "write the subscriptions of a list as CSV", []cli.Flag{
-		referenceFlag("list", store.NounList, "the `ID` or name of the list"),
+		referenceFlag("list", people.NounList, "the `ID` or name of the list"),
 		&cli.StringFlag{Name: "file", Usage: "the `FILE`, which must not exist; - is standard output", Value: "-"},
 		oneOfFlag("status", "only those with this `STATUS`: "+strings.Join(shownStatuses, ", "),
 			optional(shownStatuses)...),
@@ -86,7 +88,7 @@ evidence_unreadable; a time to come is left out and counted by evidence_future.
 
 // importing is one run of the command.
 type importing struct {
-	*store.Import
+	*imports.Import
 	reader *subscribercsv.Reader
 	faulty *subscribercsv.Faults // nil: none
 	shown  int

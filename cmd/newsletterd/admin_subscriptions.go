@@ -13,6 +13,9 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/imports"
+	"newsletterd/store/members"
+	"newsletterd/store/people"
 )
 
 // shownStatuses are the words for a subscription: its own states, and the reasons why an active subscriber gets
@@ -24,7 +27,7 @@ var shownStatuses = []string{
 
 // subscriptionCommands are those of admin subscriber that work on the subscriptions of one address or of a list.
 func (p *program) subscriptionCommands() []*cli.Command {
-	oneList := referenceFlag("list", store.NounList, "the `ID` or name of the list")
+	oneList := referenceFlag("list", people.NounList, "the `ID` or name of the list")
 	email := stringFlag("email", "the `ADDRESS`")
 	all := p.command("list", "list the subscriptions of a list", []cli.Flag{
 		oneList, oneOfFlag("status", "only those with this `STATUS`: "+strings.Join(shownStatuses, ", "),
@@ -36,7 +39,7 @@ func (p *program) subscriptionCommands() []*cli.Command {
    newsletterd admin subscriber list --list ID --email ann@`
 	show := p.command("show", "show the subscriptions of an address, with what they rest on and what was sent",
 		[]cli.Flag{
-			email, referenceFlag("list", store.NounList, "on this list alone, by `ID` or name (else on all)"),
+			email, referenceFlag("list", people.NounList, "on this list alone, by `ID` or name (else on all)"),
 			tenantOrAll(),
 		}, []string{"email"}, p.showSubscriber)
 	show.Description = `Prints the subscriptions, the record of consents, what the send side knows, what stands against mailing the address, and
@@ -52,7 +55,7 @@ what jobs have sent to it. Everything that is known of a person is printed by ex
    newsletterd admin subscriber add --list ID --email ann@acme.example --source "signed at the fair"`
 	end := p.command("unsubscribe", "end the subscription of an address to a list, or to all lists of a tenant",
 		[]cli.Flag{
-			email, referenceFlag("list", store.NounList, "the `ID` or name of the list (else all lists of the tenant)"),
+			email, referenceFlag("list", people.NounList, "the `ID` or name of the list (else all lists of the tenant)"),
 			func() cli.Flag {
 				f := tenantFlag("all lists of the tenant `ID` or name")
 				f.whole = func(c *cli.Context) bool { return !c.IsSet("list") }
@@ -238,7 +241,7 @@ func (p *program) addSubscriber(c *cli.Context, _ *config.Config, s *store.Store
 	if len(source) > core.MaxOrigin {
 		return usageError{c.Command.HelpName, fmt.Sprintf("--source may have %d bytes at most", core.MaxOrigin)}
 	}
-	sub, changed, err := s.AddSubscription(c.Context, store.SubscriptionInput{
+	sub, changed, err := s.AddSubscription(c.Context, imports.SubscriptionInput{
 		ListID: c.String("list"), Email: email, Status: c.String("status"), Source: source,
 	}, actor(), now())
 	if err != nil {
@@ -256,7 +259,7 @@ func (p *program) unsubscribeSubscriber(c *cli.Context, _ *config.Config, s *sto
 		return err
 	}
 	listID, tenant := c.String("list"), c.String("tenant")
-	leaving := store.UnsubscribeRequest{
+	leaving := members.UnsubscribeRequest{
 		Email: email, Proof: core.ProofAdmin, Actor: actor(),
 		Origin: core.Origin{Source: actor()},
 	}

@@ -9,6 +9,8 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/members"
+	"newsletterd/store/people"
 )
 
 var suppressionColumns = []string{"email", "kind", "tenant_id", "list_id", "reason", "disabled_by", "occurred_at"}
@@ -31,7 +33,7 @@ A job that runs leaves it out from now on.
    newsletterd admin suppression create --email reader@example.org --reason "asked by telephone"`
 	all := p.command("list", "list the addresses that are not mailed, and why", []cli.Flag{
 		tenantFlag("only what the tenant `ID` alone heeds"),
-		referenceFlag("list", store.NounList,
+		referenceFlag("list", people.NounList,
 			"only the subscribers of the list `ID` that bounced, complained or are suppressed"),
 		oneOfFlag("kind", "only those of the `KIND`: "+strings.Join(suppressionKinds, ", "),
 			optional(suppressionKinds)...),
@@ -115,7 +117,7 @@ func (p *program) addSuppression(c *cli.Context, _ *config.Config, s *store.Stor
 		return err
 	}
 	at := now()
-	n, err := s.Suppress(c.Context, store.DisableRequest{
+	n, err := s.Suppress(c.Context, members.DisableRequest{
 		Email: email, TenantID: c.String("tenant"), Reason: reason, DisabledBy: actor(), OccurredAt: at,
 	}, actor(), at)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/store"
 	"newsletterd/store/db"
+	"newsletterd/store/people"
 	"newsletterd/store/tenants"
 )
 
@@ -21,7 +22,7 @@ type syncRow struct {
 
 func (p *program) listSyncCommand() *cli.Command {
 	c := p.command("sync", "send a list whole to the send service, or tell what differs", []cli.Flag{
-		referenceFlag("id", store.NounList, "the `ID` of the list; with --dry-run all lists without it", "list"),
+		referenceFlag("id", people.NounList, "the `ID` of the list; with --dry-run all lists without it", "list"),
 		boolFlag("dry-run", "send nothing: compare both sides and say what differs"),
 		&cli.IntFlag{Name: "sample", Usage: "with --dry-run: show `N` of the subscriptions that differ", Value: 10},
 		boolFlag("take-over", "also a list that another webhook client has fed: whom this service does not know is ended"),
@@ -47,7 +48,7 @@ type syncState struct {
 
 func (p *program) listSyncsCommand() *cli.Command {
 	return p.command("syncs", "show the full syncs, the newest first", []cli.Flag{
-		referenceFlag("id", store.NounList, "only those of the list `ID`", "list"),
+		referenceFlag("id", people.NounList, "only those of the list `ID`", "list"),
 		limitFlag("at most `N`", 50),
 	}, nil, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		limit, err := limitOf(c)

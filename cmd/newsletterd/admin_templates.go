@@ -9,6 +9,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/handlers"
 	"newsletterd/store"
+	"newsletterd/store/people"
 )
 
 func templateFlags() []cli.Flag {
@@ -71,7 +72,7 @@ func (p *program) templateCommands() *cli.Command {
 			}
 			return list(p.printer(c), rows, "id", "name", "layout", "updated_at")
 		})
-	show := p.command("show", "show one template", []cli.Flag{idFlag(store.NounTemplate)}, []string{"id"},
+	show := p.command("show", "show one template", []cli.Flag{idFlag(people.NounTemplate)}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			t, err := s.TemplateByID(c.Context, c.String("id"))
 			if err != nil {
@@ -79,7 +80,7 @@ func (p *program) templateCommands() *cli.Command {
 			}
 			return p.printer(c).record(t)
 		})
-	update := p.command("update", "change a template", append(templateFlags(), idFlag(store.NounTemplate)),
+	update := p.command("update", "change a template", append(templateFlags(), idFlag(people.NounTemplate)),
 		[]string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			in, err := templateInput(c)
@@ -99,7 +100,7 @@ func (p *program) templateCommands() *cli.Command {
 			return p.printer(c).record(t)
 		})
 	del := p.command("delete", "delete a template", []cli.Flag{
-		idFlag(store.NounTemplate), boolFlag("force",
+		idFlag(people.NounTemplate), boolFlag("force",
 			"also one that a template, a campaign that is written on or a job uses"),
 	}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {

@@ -9,6 +9,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/handlers"
 	"newsletterd/store"
+	"newsletterd/store/people"
 )
 
 const themeHelp = `What is left out of the values is as in the base, or as it was; docs/writing.md has the keys.
@@ -71,7 +72,7 @@ func (p *program) themeCommands() *cli.Command {
 			}
 			return list(p.printer(c), rows, "id", "tenant_id", "name", "base", "updated_at")
 		})
-	show := p.command("show", "show one theme", []cli.Flag{idFlag(store.NounTheme)}, []string{"id"},
+	show := p.command("show", "show one theme", []cli.Flag{idFlag(people.NounTheme)}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			t, err := s.Theme(c.Context, c.String("id"))
 			if err != nil {
@@ -79,7 +80,7 @@ func (p *program) themeCommands() *cli.Command {
 			}
 			return p.printer(c).record(t)
 		})
-	update := p.command("update", "change a theme", append(themeFlags(), idFlag(store.NounTheme)), []string{"id"},
+	update := p.command("update", "change a theme", append(themeFlags(), idFlag(people.NounTheme)), []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			in, err := themeInput(c)
 			if err != nil {
@@ -95,7 +96,7 @@ func (p *program) themeCommands() *cli.Command {
 			return p.printer(c).record(t)
 		})
 	update.Description = themeHelp
-	del := p.command("delete", "delete a theme", []cli.Flag{idFlag(store.NounTheme)}, []string{"id"},
+	del := p.command("delete", "delete a theme", []cli.Flag{idFlag(people.NounTheme)}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			if err := s.DeleteTheme(c.Context, c.String("id"), actor(), now()); err != nil {
 				return missing(err, "theme", c.String("id"))
@@ -109,7 +110,7 @@ func (p *program) themeCommands() *cli.Command {
 }
 
 func (p *program) previewThemeCommand() *cli.Command {
-	return p.command("preview", "show a newsletter that is made up in a theme", previewFlags(idFlag(store.NounTheme)),
+	return p.command("preview", "show a newsletter that is made up in a theme", previewFlags(idFlag(people.NounTheme)),
 		[]string{"id"},
 		func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 			t, err := s.Theme(c.Context, c.String("id"))

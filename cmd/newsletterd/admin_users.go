@@ -13,6 +13,7 @@ import (
 	"newsletterd/store"
 	"newsletterd/store/db"
 	"newsletterd/store/identity"
+	"newsletterd/store/people"
 )
 
 // authConfig is what [auth] says, for the daemon and for commands.
@@ -29,7 +30,7 @@ func authConfig(cfg *config.Config) auth.Config {
 
 // userFlag names a user by address or id.
 func userFlag() cli.Flag {
-	return referenceFlag("id", store.NounUser, "the `USER`: an e-mail address, an id, the beginning of one, or a name",
+	return referenceFlag("id", people.NounUser, "the `USER`: an e-mail address, an id, the beginning of one, or a name",
 		"user")
 }
 

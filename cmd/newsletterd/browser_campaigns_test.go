@@ -8,7 +8,7 @@ import (
 	"newsletterd/cmd/newsletterd/browsertest"
 	"newsletterd/cmd/newsletterd/daemontest"
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
 )
 
 // Anyone reads the archive of a list, with scripts and without, and subscribes there.
@@ -49,7 +49,7 @@ func TestReviewInABrowser(t *testing.T) {
 	d.Must(d.store.GrantRole(t.Context(), ann.ID, role, false, now()))
 	bob := d.seed.NewUser("bob@example.org", "", func(u *core.User) { u.Name, u.Roles = "Bob", []core.Role{role} })
 	c := d.seed.NewCampaign(list, func(f *core.CampaignFields) { f.Subject = "News of May" })
-	edit := store.CampaignEdit{ID: c.ID, Actor: core.UserActor(bob.ID), Now: now()}
+	edit := campaigns.CampaignEdit{ID: c.ID, Actor: core.UserActor(bob.ID), Now: now()}
 	asked := func() {
 		t.Helper()
 		_, err := d.store.EditCampaign(t.Context(), edit, func(f *core.CampaignFields) error {

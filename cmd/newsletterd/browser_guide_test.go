@@ -17,7 +17,7 @@ import (
 	"newsletterd/cmd/newsletterd/daemontest"
 	"newsletterd/core"
 	"newsletterd/handlers"
-	"newsletterd/store"
+	"newsletterd/store/imports"
 	"newsletterd/store/storetest"
 )
 
@@ -158,7 +158,7 @@ func newShop(t *testing.T) *shop {
 }
 
 // shopReaders are people with names, for an import.
-func shopReaders(n int) (rows []store.ImportRow) {
+func shopReaders(n int) (rows []imports.ImportRow) {
 	first := []string{
 		"Ada", "Grace", "Joan", "Wilma", "Ben", "Carl", "Dora", "Emil", "Fay", "Hugo", "Ida", "Jack", "Mina",
 	}
@@ -166,7 +166,7 @@ func shopReaders(n int) (rows []store.ImportRow) {
 	for k := range n {
 		name := first[k%len(first)]
 		address := fmt.Sprintf("%s.%s%d@mail.example", strings.ToLower(name), last[k%len(last)], k)
-		rows = append(rows, store.ImportRow{
+		rows = append(rows, imports.ImportRow{
 			Email: core.Email(address), Preferences: core.Preferences(fmt.Sprintf(`{"first_name":%q}`, name)),
 		})
 	}

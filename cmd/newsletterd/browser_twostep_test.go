@@ -19,7 +19,7 @@ import (
 	"newsletterd/cmd/newsletterd/oidctest"
 	"newsletterd/core"
 	"newsletterd/handlers/web/webtest"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
 	"newsletterd/store/storetest"
 )
 
@@ -270,7 +270,7 @@ func (b *factorBrowser) modes(tenant string) {
 func (b *factorBrowser) stepUp(tenant string) {
 	b.Helper()
 	list := b.d.seed.NewList(func(in *core.ListInput) { in.TenantID = &tenant })
-	job := b.d.seed.NewJob(list.ID, func(r *store.JobRequest) { r.ScheduledAt = now().Add(time.Hour) })
+	job := b.d.seed.NewJob(list.ID, func(r *campaigns.JobRequest) { r.ScheduledAt = now().Add(time.Hour) })
 	campaign := b.d.seed.NewCampaign(list)
 	rp := oidctest.New(b.t, b.d.seed, b.d.cfg.Origin(), func(in *core.ClientInput) {
 		in.TenantID, in.Scopes = &tenant, &[]string{"openid", core.ScopeAdmin, core.ScopeSend}

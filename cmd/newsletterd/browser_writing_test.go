@@ -16,7 +16,7 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/cmd/newsletterd/daemontest"
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
 	"newsletterd/store/storetest"
 )
 
@@ -112,7 +112,7 @@ func (w *writer) leads(end string) {
 
 func (w *writer) jobs() []core.JobView {
 	w.Helper()
-	jobs, err := w.d.store.JobViews(w.Context(), store.JobFilter{All: true}, core.Page{Limit: 10})
+	jobs, err := w.d.store.JobViews(w.Context(), campaigns.JobFilter{All: true}, core.Page{Limit: 10})
 	w.d.Must(err)
 	return jobs
 }

@@ -17,7 +17,7 @@ import (
 	"newsletterd/cmd/newsletterd/daemontest"
 	"newsletterd/core"
 	"newsletterd/mail/mailtest"
-	"newsletterd/store"
+	"newsletterd/store/members"
 	"newsletterd/store/storetest"
 )
 
@@ -154,7 +154,7 @@ func TestDoctorFindsProxies(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, remote := range []string{"192.0.2.1", "10.1.2.3", "10.1.2.3", "127.0.0.1", "127.0.0.1", "127.0.0.1"} {
-		r := store.SubscribeRequest{
+		r := members.SubscribeRequest{
 			ListID: list.ID, Email: core.Email(fmt.Sprintf("a%d@user.example", i)),
 			Origin: core.Origin{Remote: remote},
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/imports"
 	"newsletterd/store/storetest"
 	"newsletterd/store/subscribercsv"
 	"newsletterd/store/tenants"
@@ -35,7 +35,7 @@ func TestExportSaysWhoGetsNothing(t *testing.T) {
 	}
 	im, err := s.NewImport(t.Context(), list.ID, core.SubscriptionActive, "test")
 	if err == nil {
-		err = im.Add(t.Context(), []store.ImportRow{
+		err = im.Add(t.Context(), []imports.ImportRow{
 			{Email: "ann@example.org"},
 			{Email: "bob@example.org"},
 			{Email: "cat@example.org"},

@@ -11,7 +11,7 @@ import (
 	"newsletterd/cmd/newsletterd/figurestest"
 	"newsletterd/core"
 	"newsletterd/mail/markup"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
 	"newsletterd/store/storetest"
 )
 
@@ -68,7 +68,7 @@ func manyIssues(s *storetest.Seeder, n int) {
 		})
 		d, err := s.Draft(s.Context(), &c, 0, markup.CampaignParts, s.Now)
 		s.Must(err)
-		d.Head = store.IssueHead{Title: d.Fields.Subject, Summary: d.Fields.Preheader}
+		d.Head = campaigns.IssueHead{Title: d.Fields.Subject, Summary: d.Fields.Preheader}
 		s.Finish(s.SendDraft(&d))
 	}
 	s.Now = 0

@@ -13,7 +13,7 @@ import (
 	"newsletterd/cmd/newsletterd/daemontest"
 	"newsletterd/cmd/newsletterd/figurestest"
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/imports"
 	"newsletterd/store/storetest"
 )
 
@@ -88,7 +88,7 @@ func withEvents(s *storetest.Seeder, rows int) (took [3]time.Duration) {
 		s.Must(err)
 		im.DryRun = dry
 		for n := range rows {
-			s.Must(im.Put(store.ImportRow{Email: core.Email(fmt.Sprintf("%v%d@example.org", dry, n))}))
+			s.Must(im.Put(imports.ImportRow{Email: core.Email(fmt.Sprintf("%v%d@example.org", dry, n))}))
 		}
 		s.Must(im.Write(s.Context(), s.Time, nil))
 		took[2*i] = time.Since(began)

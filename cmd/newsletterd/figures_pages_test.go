@@ -17,8 +17,9 @@ import (
 	"newsletterd/core"
 	"newsletterd/handlers/web/webtest"
 	"newsletterd/mail/report"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
 	"newsletterd/store/identity"
+	"newsletterd/store/members"
 	"newsletterd/store/storetest"
 )
 
@@ -189,8 +190,8 @@ func manyRecords(s *storetest.Seeder, n int) (tenant, list string) {
 		s.NewTemplate(core.TemplateInput{Name: new(fmt.Sprintf("template %d", i)), BodyText: new("Hello")})
 		s.NewCampaign(core.List{ID: list, TenantID: tenant})
 		s.NewMedia(fmt.Sprintf("picture%d.png", i), []string{fmt.Sprint("picture ", i)})
-		s.NewJob(list, func(r *store.JobRequest) { r.ScheduledAt = s.Time().Add(1000 * time.Hour) })
-		s.Must(s.Suppress(s.Context(), store.DisableRequest{
+		s.NewJob(list, func(r *campaigns.JobRequest) { r.ScheduledAt = s.Time().Add(1000 * time.Hour) })
+		s.Must(s.Suppress(s.Context(), members.DisableRequest{
 			Email: core.Email(fmt.Sprintf("off%d@example.org", i)), TenantID: tenant, Reason: "asked", OccurredAt: s.Time(),
 		}, "test", s.Time()))
 	}

@@ -16,11 +16,13 @@ import (
 	"newsletterd/core"
 	"newsletterd/handlers"
 	"newsletterd/store"
+	"newsletterd/store/campaigns"
+	"newsletterd/store/people"
 )
 
 func (p *program) publishCommand() *cli.Command {
 	publish := p.command("publish", "send a newsletter from a file of Markdown", []cli.Flag{
-		tenantFlag("the `TENANT` of the list"), referenceFlag("list", store.NounList, "the `ID` or name of the list"),
+		tenantFlag("the `TENANT` of the list"), referenceFlag("list", people.NounList, "the `ID` or name of the list"),
 		&cli.StringSliceFlag{Name: "test", Usage: "only send it to `ADDRESS`, marked as a test (repeatable)"},
 		stringFlag("at", "not before `TIME`: \"2026-12-24 08:00\" here or in --time-zone, or 2026-12-24T08:00:00Z"),
 		timeZoneFlag(),
@@ -151,7 +153,7 @@ func (p *program) publish(c *cli.Context, cfg *config.Config, s *store.Store) er
 	return p.sendDraft(c, s, &draft, at)
 }
 
-func (p *program) testIssue(c *cli.Context, s *store.Store, draft *store.Draft) error {
+func (p *program) testIssue(c *cli.Context, s *store.Store, draft *campaigns.Draft) error {
 	to, err := addresses(c, "test")
 	if err != nil {
 		return err
@@ -218,7 +220,7 @@ func saveIssue(c *cli.Context, s *store.Store, kept core.Campaign, l *core.List,
 	}
 	if kept.No != 0 {
 		changed, err := s.EditCampaign(c.Context,
-			store.CampaignEdit{ID: kept.ID, Actor: actor(), Now: at, Archive: shown}, change)
+			campaigns.CampaignEdit{ID: kept.ID, Actor: actor(), Now: at, Archive: shown}, change)
 		return changed, inFile(file, issue, err)
 	}
 	var f core.CampaignFields
@@ -256,7 +258,7 @@ type readers struct {
 func readersOf(c *cli.Context, s *store.Store, l *core.List, file string, issue *frontmatter.Matter) (r readers,
 	err error,
 ) {
-	find := func(key string, noun store.Noun, words []string) (ids []string, err error) {
+	find := func(key string, noun people.Noun, words []string) (ids []string, err error) {
 		for _, word := range words {
 			ref, err := referenceFlag(key, noun, "").find(c, s, word, l.TenantID)
 			if err != nil {
@@ -269,16 +271,16 @@ func readersOf(c *cli.Context, s *store.Store, l *core.List, file string, issue 
 	}
 	r.lists = []string{l.ID}
 	if c.Context.Value(listsOfHead{}) != nil {
-		further, err := find("lists", store.NounList, issue.Texts["lists"][1:])
+		further, err := find("lists", people.NounList, issue.Texts["lists"][1:])
 		if err != nil {
 			return r, err
 		}
 		r.lists = append(r.lists, further...)
 	}
-	if r.ExcludeListIDs, err = find("exclude_lists", store.NounList, issue.Texts["exclude_lists"]); err != nil {
+	if r.ExcludeListIDs, err = find("exclude_lists", people.NounList, issue.Texts["exclude_lists"]); err != nil {
 		return r, err
 	}
-	r.ExcludeCampaignIDs, err = find("exclude_campaigns", store.NounCampaign, issue.Texts["exclude_campaigns"])
+	r.ExcludeCampaignIDs, err = find("exclude_campaigns", people.NounCampaign, issue.Texts["exclude_campaigns"])
 	who, of := issue.Values["audience"], issue.Values["audience_of"]
 	switch {
 	case err != nil || who == "" && of == "":
@@ -290,7 +292,7 @@ func readersOf(c *cli.Context, s *store.Store, l *core.List, file string, issue 
 		return r, fmt.Errorf("%s:%d: audience goes with audience_of, the campaign whose readers are meant", file,
 			issue.Lines["audience"])
 	}
-	ids, err := find("audience_of", store.NounCampaign, []string{of})
+	ids, err := find("audience_of", people.NounCampaign, []string{of})
 	if err == nil {
 		r.Audience = &core.FollowUp{Of: ids[0], Who: who}
 	}

@@ -9,13 +9,14 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/people"
 )
 
 // refFlag is a flag that names a record: by its id, by the beginning of an id, or by a name that no other record has.
 // Before a command runs, resolve replaces the value by the whole id.
 type refFlag struct {
 	*cli.StringFlag
-	noun store.Noun
+	noun people.Noun
 	// byName: the command wants the name of the record, and takes one that does not exist yet.
 	byName bool
 	// whole reports whether the only tenant is meant where the flag is absent. Nil: where the command needs the flag.
@@ -23,17 +24,17 @@ type refFlag struct {
 }
 
 // referenceFlag makes a refFlag. noun is its kind of record.
-func referenceFlag(name string, noun store.Noun, usage string, aliases ...string) refFlag {
+func referenceFlag(name string, noun people.Noun, usage string, aliases ...string) refFlag {
 	return refFlag{StringFlag: &cli.StringFlag{Name: name, Aliases: aliases, Usage: usage}, noun: noun}
 }
 
 // idFlag names the record of a command.
-func idFlag(noun store.Noun) cli.Flag {
+func idFlag(noun people.Noun) cli.Flag {
 	return referenceFlag("id", noun, "the `ID` of the "+string(noun)+", the beginning of one, or its name")
 }
 
 // tenantFlag names a tenant.
-func tenantFlag(usage string) refFlag { return referenceFlag("tenant", store.NounTenant, usage) }
+func tenantFlag(usage string) refFlag { return referenceFlag("tenant", people.NounTenant, usage) }
 
 // choiceFlag is a flag that takes one of some words.
 type choiceFlag struct {
@@ -102,12 +103,12 @@ func resolve(c *cli.Context, s *store.Store, needed []string) error {
 	tenant := ""
 	for _, f := range flags {
 		word := strings.TrimSpace(c.String(f.Name))
-		var ref store.Reference
+		var ref people.Reference
 		var err error
 		switch {
 		case word != "":
 			ref, err = f.find(c, s, word, tenant)
-		case f.noun == store.NounTenant && (slices.Contains(needed, f.Name) || f.whole != nil && f.whole(c)):
+		case f.noun == people.NounTenant && (slices.Contains(needed, f.Name) || f.whole != nil && f.whole(c)):
 			ref, err = onlyTenant(c, s)
 		default:
 			continue
@@ -116,9 +117,9 @@ func resolve(c *cli.Context, s *store.Store, needed []string) error {
 			return err
 		}
 		switch f.noun {
-		case store.NounTenant:
+		case people.NounTenant:
 			tenant = ref.ID
-		case store.NounList:
+		case people.NounList:
 			tenant = ref.TenantID
 		}
 		value := ref.ID
@@ -133,11 +134,11 @@ func resolve(c *cli.Context, s *store.Store, needed []string) error {
 }
 
 // rank orders nouns by what they narrow.
-func rank(noun store.Noun) int {
+func rank(noun people.Noun) int {
 	switch noun {
-	case store.NounTenant:
+	case people.NounTenant:
 		return 0
-	case store.NounList:
+	case people.NounList:
 		return 1
 	}
 	return 2
@@ -145,10 +146,10 @@ func rank(noun store.Noun) int {
 
 // find looks for the record that word names. A whole id is taken as it is, so that the command itself says whether
 // there is such a record.
-func (f refFlag) find(c *cli.Context, s *store.Store, word, tenant string) (store.Reference, error) {
+func (f refFlag) find(c *cli.Context, s *store.Store, word, tenant string) (people.Reference, error) {
 	if id, ok := core.ParseID(word); ok && !f.byName {
-		ref := store.Reference{ID: id}
-		if f.noun == store.NounList {
+		ref := people.Reference{ID: id}
+		if f.noun == people.NounList {
 			l, err := s.List(c.Context, id)
 			if err != nil && core.KindOf(err) != core.NotFound {
 				return ref, err
@@ -157,46 +158,46 @@ func (f refFlag) find(c *cli.Context, s *store.Store, word, tenant string) (stor
 		}
 		return ref, nil
 	}
-	if f.noun == store.NounUser && strings.Contains(word, "@") {
-		return store.Reference{ID: word}, nil
+	if f.noun == people.NounUser && strings.Contains(word, "@") {
+		return people.Reference{ID: word}, nil
 	}
-	if f.noun == store.NounEvent && onlyDigits(word) { // the number of a row of the outbox, as its list prints it
-		return store.Reference{ID: word}, nil
+	if f.noun == people.NounEvent && onlyDigits(word) { // the number of a row of the outbox, as its list prints it
+		return people.Reference{ID: word}, nil
 	}
 	found, err := s.References(c.Context, f.noun, word, tenant, maxCandidates+1)
 	switch {
 	case err != nil:
-		return store.Reference{}, err
+		return people.Reference{}, err
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return store.Reference{}, fmt.Errorf("--%s: %q names %s", f.Name, word, candidates(f.noun, found))
+		return people.Reference{}, fmt.Errorf("--%s: %q names %s", f.Name, word, candidates(f.noun, found))
 	case f.byName:
-		return store.Reference{Name: word}, nil
+		return people.Reference{Name: word}, nil
 	}
-	return store.Reference{}, missing(core.ErrNotFound, string(f.noun), word)
+	return people.Reference{}, missing(core.ErrNotFound, string(f.noun), word)
 }
 
 // onlyTenant returns the only tenant. Where there is another number of them, the flag is needed.
-func onlyTenant(c *cli.Context, s *store.Store) (store.Reference, error) {
-	found, err := s.References(c.Context, store.NounTenant, "", "", maxCandidates+1)
+func onlyTenant(c *cli.Context, s *store.Store) (people.Reference, error) {
+	found, err := s.References(c.Context, people.NounTenant, "", "", maxCandidates+1)
 	switch {
 	case err != nil:
-		return store.Reference{}, err
+		return people.Reference{}, err
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) == 0:
-		return store.Reference{}, usageError{
+		return people.Reference{}, usageError{
 			c.Command.HelpName,
 			"--tenant is needed, and there is no tenant yet (admin tenant create)",
 		}
 	}
-	return store.Reference{}, usageError{c.Command.HelpName, "--tenant is needed: there are " +
-		candidates(store.NounTenant, found)}
+	return people.Reference{}, usageError{c.Command.HelpName, "--tenant is needed: there are " +
+		candidates(people.NounTenant, found)}
 }
 
 // candidates lists records for a person to choose from, each in a line of its own.
-func candidates(noun store.Noun, found []store.Reference) string {
+func candidates(noun people.Noun, found []people.Reference) string {
 	more := ""
 	if len(found) > maxCandidates {
 		found, more = found[:maxCandidates], "\n  …"

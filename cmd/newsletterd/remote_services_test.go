@@ -15,6 +15,7 @@ import (
 	"newsletterd/handlers/web/webtest"
 	"newsletterd/store"
 	"newsletterd/store/db"
+	"newsletterd/store/members"
 )
 
 // remoteServices is a member service and a send service, each a daemon of its own.
@@ -155,7 +156,7 @@ func TestTwoDaemonsAgree(t *testing.T) {
 		}
 	}
 	_, _, err = a.send.store.Subscribe(a.Context(),
-		store.SubscribeRequest{ListID: a.list.ID, Email: "fay@example.org"}, now())
+		members.SubscribeRequest{ListID: a.list.ID, Email: "fay@example.org"}, now())
 	_, importErr := a.send.store.NewImport(a.Context(), a.list.ID, core.SubscriptionActive, "test")
 	if !errors.Is(err, core.ErrListInactive) || core.KindOf(importErr) != core.Conflict {
 		a.Errorf("%v, %v", err, importErr)
@@ -212,7 +213,7 @@ func TestSecretsChangeWithoutALoss(t *testing.T) {
 	emails := make([]core.Email, people)
 	for i := range emails {
 		emails[i] = core.Email(fmt.Sprintf("p%d@example.org", i))
-		_, row, err := d.store.Subscribe(t.Context(), store.SubscribeRequest{ListID: list.ID, Email: emails[i]}, now())
+		_, row, err := d.store.Subscribe(t.Context(), members.SubscribeRequest{ListID: list.ID, Email: emails[i]}, now())
 		if err != nil {
 			t.Fatal(err)
 		}

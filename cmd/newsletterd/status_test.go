@@ -5,18 +5,18 @@ import (
 	"testing"
 	"time"
 
-	"newsletterd/store"
+	"newsletterd/store/people"
 )
 
 // TestStatusCountsJobsThatItDoesNotList: only so many jobs are listed, and the rest is not left unsaid.
 func TestStatusCountsJobsThatItDoesNotList(t *testing.T) {
 	var r statusReport
-	r.JobCounts = []store.StatusCount{
+	r.JobCounts = []people.StatusCount{
 		{Status: "completed", Count: 7},
 		{Status: "pending", Count: 1200},
 		{Status: "running", Count: 1},
 	}
-	r.Jobs = []store.JobState{{Name: "First", Status: "running"}, {Name: "Second", Status: "pending"}}
+	r.Jobs = []people.JobState{{Name: "First", Status: "running"}, {Name: "Second", Status: "pending"}}
 	text := func() string {
 		var b strings.Builder
 		if err := printStatus(&b, r, time.Now()); err != nil {

@@ -21,7 +21,7 @@ import (
 	"newsletterd/mail/report"
 	"newsletterd/mail/smtp"
 	"newsletterd/netguard"
-	"newsletterd/store"
+	"newsletterd/store/people"
 	"newsletterd/worker"
 )
 
@@ -222,9 +222,9 @@ func snapshotPath(cfg *config.Config) string {
 	return filepath.Join(filepath.Dir(cfg.Database.Path), "backup", filepath.Base(cfg.Database.Path))
 }
 
-func retention(cfg *config.Config) store.Retention {
+func retention(cfg *config.Config) people.Retention {
 	const day = 24 * time.Hour
-	return store.Retention{
+	return people.Retention{
 		Pending: cfg.Newsletter.PendingTTL.Std(), Recipients: cfg.Send.KeepRecipients.Std(), Deleted: 30 * day,
 		Tracking: cfg.Send.KeepTracking.Std(), Mail: 30 * day,
 		Events: 30 * day,

@@ -14,8 +14,9 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
 	"newsletterd/store/identity"
+	"newsletterd/store/members"
 	"newsletterd/store/storetest"
 	"newsletterd/store/tenants"
 )
@@ -105,7 +106,7 @@ func (w *World) addPeople(t *Tenant, add adds) {
 		}
 		id := s.Active(t.List, email).ID
 		if email == t.Email {
-			s.Must(s.Suppress(s.Context(), store.DisableRequest{
+			s.Must(s.Suppress(s.Context(), members.DisableRequest{
 				Email: email, TenantID: t.ID, Reason: "of " + t.Marker, OccurredAt: s.Time(),
 			}, "test", s.Time()))
 		}
@@ -132,7 +133,7 @@ func (w *World) addPeople(t *Tenant, add adds) {
 		l, err := s.List(s.Context(), t.List)
 		s.Must(err)
 		s.Readers(l, 1, func(int) core.Email { return "reader-of-job@" + core.Email(t.Marker) + ".example" })
-		return s.Finish(s.NewJob(t.List, func(r *store.JobRequest) { r.Subject = t.Marker })).ID
+		return s.Finish(s.NewJob(t.List, func(r *campaigns.JobRequest) { r.Subject = t.Marker })).ID
 	})
 	add("/api/campaigns", core.ActionFiguresRead, func(s *storetest.Seeder) string {
 		l, err := s.List(s.Context(), t.List)

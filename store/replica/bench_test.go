@@ -10,7 +10,10 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/campaigns"
 	"newsletterd/store/db"
+	"newsletterd/store/imports"
+	"newsletterd/store/members"
 	"newsletterd/store/replica/objectstest"
 	"newsletterd/store/storetest"
 )
@@ -76,7 +79,7 @@ func BenchmarkAcknowledgedSubscribe(b *testing.B) {
 							if i > int64(b.N) {
 								return
 							}
-							_, _, err := s.Subscribe(b.Context(), store.SubscribeRequest{
+							_, _, err := s.Subscribe(b.Context(), members.SubscribeRequest{
 								ListID: list.ID, Email: core.Email(fmt.Sprintf("new%d@example.net", i)),
 								Preferences: `{"first_name":"N"}`, Origin: core.Origin{Remote: "192.0.2.1", UserAgent: "Go"},
 							}, core.Instant(i))
@@ -119,7 +122,7 @@ func benchOutcomes(b *testing.B, s *store.Store, r *Replica, server *objectstest
 	im, err := s.NewImport(b.Context(), l.ID, core.SubscriptionActive, "test")
 	seed.Must(err)
 	for k := range b.N {
-		seed.Must(im.Put(store.ImportRow{Email: storetest.Reader(k)}))
+		seed.Must(im.Put(imports.ImportRow{Email: storetest.Reader(k)}))
 	}
 	seed.Must(im.Write(b.Context(), seed.Time, nil))
 	im.Close()
@@ -127,7 +130,7 @@ func benchOutcomes(b *testing.B, s *store.Store, r *Replica, server *objectstest
 	j := seed.NewJob(l.ID)
 	_, err = s.StartDueJobs(b.Context(), seed.Now)
 	seed.Must(err)
-	key := store.ClaimKey{TenantID: l.TenantID, ListID: l.ID, JobNo: j.No}
+	key := campaigns.ClaimKey{TenantID: l.TenantID, ListID: l.ID, JobNo: j.No}
 	for more := true; more; {
 		more, err = s.ExpandJob(b.Context(), j.No, 1000)
 		seed.Must(err)

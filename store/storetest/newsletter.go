@@ -6,7 +6,8 @@ import (
 	"testing"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/imports"
+	"newsletterd/store/members"
 	"newsletterd/store/tenants"
 )
 
@@ -25,7 +26,7 @@ func SeedList(t testing.TB, now core.Instant) *Seeder {
 func (s *Seeder) Request(listID string, email core.Email, p core.Preferences) (rowID string) {
 	s.Helper()
 	sub, rowID, err := s.Subscribe(s.Context(),
-		store.SubscribeRequest{ListID: listID, Email: email, Preferences: p}, s.Time())
+		members.SubscribeRequest{ListID: listID, Email: email, Preferences: p}, s.Time())
 	s.Must(err)
 	want := core.Subscription{
 		ID: s.SubscriptionID(listID, email.Key()), ListID: listID, Email: email,
@@ -60,8 +61,8 @@ func (s *Seeder) Active(listID string, email core.Email) core.Subscription {
 }
 
 // Leaving returns what the link of a mail asks for: that the subscription of an address end.
-func (s *Seeder) Leaving(listID string, email core.Email) store.UnsubscribeRequest {
-	return store.UnsubscribeRequest{
+func (s *Seeder) Leaving(listID string, email core.Email) members.UnsubscribeRequest {
+	return members.UnsubscribeRequest{
 		ListID: listID, SubscriptionID: s.SubscriptionID(listID, email.Key()), Email: email, Proof: core.ProofMailed,
 	}
 }
@@ -111,7 +112,7 @@ func (s *Seeder) Deliver() {
 }
 
 // Import imports rows into a list, with a status, as from a file.
-func (s *Seeder) Import(listID, status string, rows ...store.ImportRow) core.ImportCounts {
+func (s *Seeder) Import(listID, status string, rows ...imports.ImportRow) core.ImportCounts {
 	s.Helper()
 	im, err := s.NewImport(s.Context(), listID, status, "file.csv")
 	s.Must(err)

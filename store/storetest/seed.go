@@ -13,7 +13,9 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store"
+	"newsletterd/store/campaigns"
 	"newsletterd/store/identity"
+	"newsletterd/store/people"
 	"newsletterd/store/tenants"
 )
 
@@ -136,7 +138,7 @@ func (s *Seeder) Batch(l core.List, syncID string, no, total int, emails ...core
 }
 
 // Clean lets housekeeping delete all that has expired.
-func (s *Seeder) Clean(r store.Retention) {
+func (s *Seeder) Clean(r people.Retention) {
 	s.Helper()
 	for more := true; more; {
 		var err error
@@ -202,8 +204,8 @@ func (s *Seeder) NewTemplate(in core.TemplateInput) core.Template {
 }
 
 // TryJob asks for a send job to a list, due at once and with a few words in it unless it is changed.
-func (s *Seeder) TryJob(listID string, change ...func(*store.JobRequest)) (core.SendJob, error) {
-	r := store.JobRequest{
+func (s *Seeder) TryJob(listID string, change ...func(*campaigns.JobRequest)) (core.SendJob, error) {
+	r := campaigns.JobRequest{
 		NewJob: core.NewJob{ListID: listID, Subject: "Hi", BodyText: "x"},
 		Caller: core.CommandCaller("u"), CreatedBy: "u",
 	}
@@ -215,7 +217,7 @@ func (s *Seeder) TryJob(listID string, change ...func(*store.JobRequest)) (core.
 }
 
 // NewJob makes the send job that TryJob asks for.
-func (s *Seeder) NewJob(listID string, change ...func(*store.JobRequest)) core.SendJob {
+func (s *Seeder) NewJob(listID string, change ...func(*campaigns.JobRequest)) core.SendJob {
 	s.Helper()
 	j, err := s.TryJob(listID, change...)
 	s.Must(err)
@@ -238,12 +240,12 @@ func (s *Seeder) NewCampaign(l core.List, change ...func(*core.CampaignFields)) 
 }
 
 // SendDraft sends what a draft of a campaign says to the readers of its list, and returns the job, which has not begun.
-func (s *Seeder) SendDraft(d *store.Draft) core.SendJob {
+func (s *Seeder) SendDraft(d *campaigns.Draft) core.SendJob {
 	s.Helper()
-	j, err := s.SendCampaign(s.Context(), store.CampaignSending{
-		CampaignEdit: store.CampaignEdit{ID: d.Campaign.ID, Actor: "test", Now: s.Time()}, Version: d.Version.Version,
+	j, err := s.SendCampaign(s.Context(), campaigns.CampaignSending{
+		CampaignEdit: campaigns.CampaignEdit{ID: d.Campaign.ID, Actor: "test", Now: s.Time()}, Version: d.Version.Version,
 		Fields: &d.Fields, Copy: &d.Content.Copy, Head: d.Head,
-	}, store.JobRequest{}, 0)
+	}, campaigns.JobRequest{}, 0)
 	s.Must(err)
 	return j
 }

@@ -7,13 +7,13 @@ import (
 	"io"
 	"strconv"
 
-	"newsletterd/store"
+	"newsletterd/store/imports"
 )
 
 // Load puts the lines of a file into an import, up to the end of the file, and counts those that are not imported. A
 // faulty line is given to report with its cells, and so is, without them, one that is left out by Import.Write since
 // another line says that its subscriber has left: importing a file of faults would bring the address in.
-func (c *Reader) Load(ctx context.Context, im *store.Import,
+func (c *Reader) Load(ctx context.Context, im *imports.Import,
 	report func(fault LineError, record []string) error,
 ) error {
 	im.OnContradicted = func(line, left int) error {

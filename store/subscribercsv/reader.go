@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/imports"
 )
 
 // MaxColumns is how many columns a file may have.
@@ -292,7 +292,7 @@ func (c *Reader) NameColumn() (column, preference string) {
 // LineError if this line is faulty, ErrLeft or ErrPending if its subscriber must not be imported, ErrNoAddress for a
 // contact without an address, and io.EOF at the end. With ErrLeft, row.Left is set if the address can be read. Any other
 // error ends the import.
-func (c *Reader) Next() (row store.ImportRow, record []string, err error) {
+func (c *Reader) Next() (row imports.ImportRow, record []string, err error) {
 	for {
 		record, err = c.read()
 		c.set.toUTF8(record)

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/imports"
 )
 
 // ErrLeft is returned for the line of someone who is no subscriber: they have left, bounced, complained or never
@@ -262,7 +262,7 @@ func foldLetter(r rune) string {
 // part is what the columns of status say of a line.
 type part struct {
 	err  error // ErrLeft, a LineError, or ErrPending; nil: a subscriber
-	left store.Departure
+	left imports.Departure
 }
 
 // takesPart reads the columns of status. The strictest counts: a person who has left by one of them is no subscriber,

@@ -15,6 +15,7 @@ import (
 	"newsletterd/mail/dkim"
 	"newsletterd/mail/smtp"
 	"newsletterd/store"
+	"newsletterd/store/campaigns"
 	"newsletterd/store/db"
 	"newsletterd/store/storetest"
 	"newsletterd/worker"
@@ -119,7 +120,7 @@ var rsaKey = sync.OnceValues(func() (parts [2]string, err error) {
 // Job makes a send job to the list, due at once and with a body of 7 KB unless it is changed.
 func (h *Harness) Job(change ...func(*core.NewJob)) core.SendJob {
 	h.Helper()
-	return h.NewJob(h.List.ID, func(r *store.JobRequest) {
+	return h.NewJob(h.List.ID, func(r *campaigns.JobRequest) {
 		r.NewJob = core.NewJob{ListID: h.List.ID, Subject: "Hello {{preferences.first_name}}", BodyHTML: body7k}
 		for _, f := range change {
 			f(&r.NewJob)

@@ -10,6 +10,7 @@ import (
 	"newsletterd/core"
 	"newsletterd/core/coretest"
 	"newsletterd/store"
+	"newsletterd/store/members"
 	"newsletterd/store/tenants"
 )
 
@@ -60,7 +61,7 @@ func (s Services) Accept(ctx context.Context, path string, body []byte) (status 
 			Email core.Email `json:"email"`
 		}
 		if err = json.Unmarshal(body, &d); err == nil {
-			_, err = s.Member.Disable(ctx, store.DisableRequest{
+			_, err = s.Member.Disable(ctx, members.DisableRequest{
 				Email: d.Email, Reason: "complaint", DisabledBy: "send", OccurredAt: now,
 			}, now)
 		}

@@ -10,7 +10,9 @@ import (
 	"pgregory.net/rapid"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/imports"
+	"newsletterd/store/members"
+	"newsletterd/store/people"
 )
 
 // Actions returns all that can happen, by name; rapid picks one after the other.
@@ -49,7 +51,7 @@ func (w *World) Actions() map[string]func(*rapid.T) {
 func (w *World) subscribe(rt *rapid.T) {
 	p := w.who()
 	prefs := core.Preferences(fmt.Sprintf(`{"n":%d}`, rapid.IntRange(0, 2).Draw(rt, "preferences")))
-	_, row, err := w.Member.Subscribe(w.ctx(), store.SubscribeRequest{
+	_, row, err := w.Member.Subscribe(w.ctx(), members.SubscribeRequest{
 		ListID: w.Lists[p.list].ID, Email: w.spelling(p),
 		Preferences: prefs,
 	}, w.now())
@@ -85,7 +87,7 @@ func (w *World) confirmWith(token *confirmToken) {
 	w.must(err)
 	p := token.of
 	good := !token.dead && token.generation == p.generation && (p.status == pending || p.status == active) &&
-		time.Since(token.madeAt) < store.ConfirmTTL-time.Hour
+		time.Since(token.madeAt) < members.ConfirmTTL-time.Hour
 	_, err = w.Member.Confirm(w.ctx(), text, core.Origin{}, w.now())
 	if good != (err == nil) {
 		w.fail("confirm of %s: %v, should work: %v", p, err, good)
@@ -103,7 +105,7 @@ func (w *World) leave(*rapid.T) {
 	p := w.who()
 	id := w.Member.SubscriptionID(w.Lists[p.list].ID, w.emails[p.email].Key())
 	means := rapid.SampledFrom([]string{core.ProofMailed, core.ProofResponse}).Draw(w.rt, "means")
-	sub, err := w.Member.Unsubscribe(w.ctx(), store.UnsubscribeRequest{
+	sub, err := w.Member.Unsubscribe(w.ctx(), members.UnsubscribeRequest{
 		ListID: w.Lists[p.list].ID, SubscriptionID: id,
 		Email: w.emails[p.email], Proof: means,
 	}, w.now())
@@ -120,7 +122,7 @@ func (w *World) leave(*rapid.T) {
 func (w *World) leaveAll(*rapid.T) {
 	p := w.who()
 	_, err := w.Member.UnsubscribeAll(w.ctx(), w.tenantOf(p),
-		store.UnsubscribeRequest{Email: w.emails[p.email], Proof: core.ProofMailed}, w.now())
+		members.UnsubscribeRequest{Email: w.emails[p.email], Proof: core.ProofMailed}, w.now())
 	w.must(err)
 	for _, q := range w.sameTenant(p) {
 		w.left(q)
@@ -143,7 +145,7 @@ func (w *World) left(p *person) {
 func (w *World) leaveThere(*rapid.T) {
 	p := w.who()
 	list, email := w.Lists[p.list].ID, w.emails[p.email]
-	_, err := w.Send.Unsubscribe(w.ctx(), store.UnsubscribeRequest{
+	_, err := w.Send.Unsubscribe(w.ctx(), members.UnsubscribeRequest{
 		ListID:         list,
 		SubscriptionID: w.Send.SubscriptionID(list, email.Key()), Email: email, Proof: core.ProofMailed,
 	}, core.At(time.Now()))
@@ -172,7 +174,7 @@ func (w *World) expire(*rapid.T) {
 			p.status, p.undoable = gone, false
 		}
 	}
-	_, err := w.Member.Housekeeping(w.ctx(), store.Retention{Pending: time.Hour}, now)
+	_, err := w.Member.Housekeeping(w.ctx(), people.Retention{Pending: time.Hour}, now)
 	w.must(err)
 }
 
@@ -180,7 +182,7 @@ func (w *World) expire(*rapid.T) {
 func (w *World) undo(*rapid.T) {
 	p := w.who()
 	id := w.Member.SubscriptionID(w.Lists[p.list].ID, w.emails[p.email].Key())
-	_, err := w.Member.Undo(w.ctx(), store.UndoRequest{ListID: w.Lists[p.list].ID, SubscriptionID: id, LeftAt: p.leftAt},
+	_, err := w.Member.Undo(w.ctx(), people.UndoRequest{ListID: w.Lists[p.list].ID, SubscriptionID: id, LeftAt: p.leftAt},
 		w.now())
 	if err != nil {
 		return
@@ -206,7 +208,7 @@ func (w *World) preferences(rt *rapid.T) {
 func (w *World) disable(rt *rapid.T) {
 	email := w.anEmail()
 	tenant := rapid.SampledFrom([]string{"", w.tenants[0], w.tenants[1]}).Draw(rt, "tenant")
-	_, err := w.Member.Disable(w.ctx(), store.DisableRequest{
+	_, err := w.Member.Disable(w.ctx(), members.DisableRequest{
 		Email: w.emails[email], TenantID: tenant, Reason: "r",
 		DisabledBy: "d", OccurredAt: w.now(),
 	}, w.now())
@@ -218,7 +220,7 @@ func (w *World) disable(rt *rapid.T) {
 func (w *World) suppress(rt *rapid.T) {
 	email := w.anEmail()
 	tenant := rapid.SampledFrom([]string{"", w.tenants[0], w.tenants[1]}).Draw(rt, "tenant")
-	_, err := w.Member.Suppress(w.ctx(), store.DisableRequest{
+	_, err := w.Member.Suppress(w.ctx(), members.DisableRequest{
 		Email: w.emails[email], TenantID: tenant, Reason: "r",
 		DisabledBy: "d", OccurredAt: w.now(),
 	}, "test", w.now())
@@ -291,16 +293,16 @@ func (w *World) importRows(rt *rapid.T) {
 	im, err := w.Member.NewImport(w.ctx(), w.Lists[list].ID, status, "test")
 	w.must(err)
 	defer im.Close()
-	var rows []store.ImportRow
+	var rows []imports.ImportRow
 	if rapid.IntRange(0, 25).Draw(rt, "large") == 0 { // so many that a full sync announces them
 		for i := range 1100 {
-			rows = append(rows, store.ImportRow{Email: core.Email(fmt.Sprintf("many%d@example.org", i))})
+			rows = append(rows, imports.ImportRow{Email: core.Email(fmt.Sprintf("many%d@example.org", i))})
 		}
 	}
 	for email := range w.emails {
 		if rapid.Bool().Draw(rt, "in the file") {
 			w.imported(w.person(list, email), status)
-			rows = append(rows, store.ImportRow{Email: w.emails[email], Preferences: `{"n":7}`})
+			rows = append(rows, imports.ImportRow{Email: w.emails[email], Preferences: `{"n":7}`})
 		}
 	}
 	for len(rows) > 0 {

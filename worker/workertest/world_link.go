@@ -15,7 +15,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/core/coretest"
-	"newsletterd/store"
+	"newsletterd/store/members"
 )
 
 // The paths at which the member service takes that a reader has left by a mail of the send service.
@@ -120,7 +120,7 @@ func (w *World) leftThere(body []byte, now core.Instant) error {
 	if err != nil {
 		return err
 	}
-	_, err = w.Member.Unsubscribe(w.ctx(), store.UnsubscribeRequest{
+	_, err = w.Member.Unsubscribe(w.ctx(), members.UnsubscribeRequest{
 		ListID: asked.ListID, SubscriptionID: w.Member.SubscriptionID(asked.ListID, asked.Email.Key()), Email: asked.Email,
 		Proof: core.ProofResponse,
 	}, now)

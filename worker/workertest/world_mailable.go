@@ -6,7 +6,7 @@ import (
 	"pgregory.net/rapid"
 
 	"newsletterd/core"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
 )
 
 // checkNow looks at any moment: where the list is ours, who has left is not mailed from the answer on.
@@ -27,7 +27,7 @@ func (w *World) checkNow(*rapid.T) {
 func (w *World) mailable() map[string]bool {
 	out, now := map[string]bool{}, core.At(time.Now())
 	for _, l := range w.Lists {
-		j, _, err := w.Send.AddSendJob(w.ctx(), store.JobRequest{
+		j, _, err := w.Send.AddSendJob(w.ctx(), campaigns.JobRequest{
 			NewJob: core.NewJob{ListID: l.ID, Subject: "s", BodyText: "b"}, Caller: core.CommandCaller("u"),
 			CreatedBy: "u",
 		}, now)
@@ -39,7 +39,7 @@ func (w *World) mailable() map[string]bool {
 			w.must(err)
 		}
 		claims, err := w.Send.ClaimRecipients(w.ctx(), nil,
-			&store.ClaimKey{JobNo: j.No, TenantID: l.TenantID, ListID: l.ID}, 0,
+			&campaigns.ClaimKey{JobNo: j.No, TenantID: l.TenantID, ListID: l.ID}, 0,
 			2000)
 		w.must(err)
 		for _, c := range claims {

@@ -8,7 +8,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/mail/mailtest"
-	"newsletterd/store"
+	"newsletterd/store/campaigns"
 	"newsletterd/store/storetest"
 )
 
@@ -42,7 +42,7 @@ func NewCampaign(t testing.TB, recipients int, server ...*mailtest.Server) *Camp
 		list := s.NewList()
 		w.List = list.ID
 		s.Readers(list, w.Recipients)
-		w.job = s.NewJob(list.ID, func(r *store.JobRequest) {
+		w.job = s.NewJob(list.ID, func(r *campaigns.JobRequest) {
 			r.BodyText = strings.Repeat("A line of the letter.\n",
 				100)
 		})

@@ -1,0 +1,480 @@
+package campaigns
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
+)
+
+// candidate is a subscriber of a list who may be mailed.
+type candidate struct {
+	ID       string `db:"id"`
+	EmailKey string `db:"email_key"`
+}
+
+// candidatesOfList are those whom recipientsOfList makes recipients. The fourth number and the fifth are not used.
+const candidatesOfList = `SELECT s.id, s.email_key FROM subscriber AS s ` + Barred + `
+	WHERE s.list_id = ?1 AND s.id > ?2 AND s.id <= ?3 AND s.word = 'active' AND s.block = '' AND p.kind IS NULL AND
+	d.reason IS NULL ORDER BY s.id`
+
+// reachedAmong finds subscribers of a list among the recipients of a job whom that list reaches, from one seq to
+// another, and returns which they are, counted from 0; sentAmong those of them who had the mail, may have had it, or
+// will get it.
+const (
+	reachedAmong = `SELECT j.place FROM (SELECT ?1 AS no, ?2 AS low, ?3 AS high, value AS subscriber_id, key AS place
+		FROM json_each(?4)) AS j CROSS JOIN recipient AS r ON ` + IsRecipient
+	sentAmong = reachedAmong + " AND (r.state <= " + SqlRecipientSent + " OR r.ambiguous > 0)"
+)
+
+// activeAmong finds active subscribers of a list, and returns which they are, counted from 0; mailableAmong those of
+// them who are not blocked.
+const (
+	activeAmong = `SELECT j.key FROM json_each(?2) AS j CROSS JOIN subscriber AS s ON s.list_id = ?1 AND s.id = j.value AND
+		s.word = 'active'`
+	mailableAmong = activeAmong + " AND s.block = ''"
+)
+
+// fewestExpanded is how many subscribers are looked at in one operation at least. Each is looked for in the earlier lists
+// and in what is left out, some 50 µs each time, while the writer waits: so the more there is to search, the fewer.
+const fewestExpanded = 10
+
+// expandLists is expand for a job that goes to several lists, one after the other, or leaves readers out. Who is a recipient by an earlier list
+// already does not become one again: that is looked up among the rows, which are written with the position.
+func expandLists(tx *db.Tx, j *core.SendJob, after, mark string, step int64) (more bool, err error) {
+	parts, err := jobParts(tx, j)
+	if err != nil {
+		return false, err
+	}
+	place, upper := lastBegun(parts), db.LastID
+	list := parts[place].ListID
+	narrowing, err := core.ParseNarrowing(j.Narrowing)
+	if err != nil {
+		return false, err
+	}
+	step = max(fewestExpanded, step/int64(1+place+narrowing.Searches()))
+	err = tx.Get(&upper, "SELECT id FROM subscriber WHERE list_id = ? AND id > ? ORDER BY id LIMIT 1 OFFSET ?", list,
+		after, step-1)
+	if err != nil && !errors.Is(err, core.ErrNotFound) {
+		return false, err
+	}
+	more = err == nil
+	var found []candidate
+	if err := tx.All(&found, candidatesOfList, list, after, upper, nil, nil, j.TenantID); err != nil {
+		return false, err
+	}
+	all := len(found)
+	if found, err = notReached(tx.DB(), tx, found, j.No, parts[:place]); err != nil {
+		return false, err
+	}
+	if found, err = notInRetried(tx, found, j, place); err != nil {
+		return false, err
+	}
+	duplicates := all - len(found)
+	if found, err = narrow(tx.DB(), tx, found, &narrowing); err != nil {
+		return false, err
+	}
+	if err := addRecipients(tx, j, found); err != nil {
+		return false, err
+	}
+	n := int64(len(found))
+	if !more && place+1 < len(parts) {
+		if err := beginList(tx, j, int64(place)+1, n); err != nil {
+			return false, err
+		}
+		more, mark, upper = true, restOfList, ""
+	}
+	return more, tx.One(`UPDATE send_job SET recipients = recipients + ?, expanded_to = ?, expanded = ?, duplicates =
+		duplicates + ?, excluded = excluded + ? WHERE no = ?`, n, mark+upper, !more, duplicates, all-duplicates-len(found),
+		j.No)
+}
+
+// notInRetried drops the candidates whom the job that j retries has reached by a list before the one at a place.
+func notInRetried(tx *db.Tx, found []candidate, j *core.SendJob, place int) ([]candidate, error) {
+	if j.RetryOf == "" {
+		return found, nil
+	}
+	old, err := sendJob(tx, j.RetryOf)
+	if err != nil {
+		return nil, err
+	}
+	parts, err := jobParts(tx, &old)
+	if err != nil {
+		return nil, err
+	}
+	return notReached(tx.DB(), tx, found, old.No, parts[:min(place, lastBegun(parts)+1)])
+}
+
+// narrow drops the candidates whom a campaign leaves out.
+func narrow(s *db.DB, r db.Querier, found []candidate, n *core.Narrowing) ([]candidate, error) {
+	for _, list := range n.ExcludeListIDs {
+		var err error
+		if found, err = without(s, found, list, func(ids string) (places []int, err error) {
+			return places, r.All(&places, activeAmong, list, ids)
+		}); err != nil {
+			return nil, err
+		}
+	}
+	for _, campaign := range n.ExcludeCampaignIDs {
+		parts, err := campaignParts(r, campaign)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range parts {
+			if known, err := recipientsKnown(r, p); err != nil || !known { // rather no one than those to leave out
+				return nil, err
+			}
+			if found, err = without(s, found, p.ListID, func(ids string) (places []int, err error) {
+				return places, r.All(&places, sentAmong, p.jobNo, p.After+1, p.To, ids)
+			}); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return following(s, r, found, n.Audience)
+}
+
+// The recipients of a campaign whom another one goes to. Of an opening that can't be told, and of one of which only a
+// machine is known, the first is none of those who did not open.
+var (
+	sameAmong     = reachedAmong + " AND (r.state = " + SqlRecipientSent + " OR r.ambiguous > 0)"
+	unopenedAmong = reachedAmong + fmt.Sprintf(` AND r.state = `+SqlRecipientSent+` AND r.marks & %d = 0
+		AND (r.marks & %d = 0 OR r.marks & %d <> 0) AND (r.marks & %d = 0 OR r.marks & %d <> 0)`,
+		core.MarkReadByPerson|core.MarkReadUnclear, core.MarkOpened, core.MarkReadByScanner, core.MarkClicked,
+		core.MarkMachineClicked)
+)
+
+// following drops the candidates whom a campaign that follows another does not go to.
+func following(s *db.DB, r db.Querier, found []candidate, f *core.FollowUp) ([]candidate, error) {
+	if f == nil || len(found) == 0 {
+		return found, nil
+	}
+	query := map[string]string{
+		core.FollowSame: sameAmong, core.FollowJoined: reachedAmong, core.FollowUnopened: unopenedAmong,
+	}[f.Who]
+	parts, err := campaignParts(r, f.Of)
+	among := make([]bool, len(found))
+	for i := 0; i < len(parts) && err == nil; i++ {
+		p := parts[i]
+		if f.Who == core.FollowJoined {
+			if known, err := recipientsKnown(r, p); err != nil || !known { // rather no one than all
+				return nil, err
+			}
+		}
+		var places []int
+		if err = r.All(&places, query, p.jobNo, p.After+1, p.To, idsOn(s, found, p.ListID)); err != nil {
+			return nil, err
+		}
+		for _, at := range places {
+			among[at] = true
+		}
+	}
+	left := found[:0]
+	for i, c := range found {
+		if among[i] != (f.Who == core.FollowJoined) {
+			left = append(left, c)
+		}
+	}
+	return left, err
+}
+
+// recipientsKnown reports whether the recipients of a job by a list are still kept.
+func recipientsKnown(r db.Querier, p sentPart) (there bool, err error) {
+	err = r.Get(&there, "SELECT EXISTS (SELECT 1 FROM recipient WHERE job_no = ? AND seq = ?)", p.jobNo, p.After+1)
+	return there, err
+}
+
+// mayExclude returns a conflict where it is no longer known whom a campaign was sent to that is left out.
+func mayExclude(tx *db.Tx, campaigns []string) error {
+	for _, id := range campaigns {
+		parts, err := campaignParts(tx, id)
+		if err != nil {
+			return err
+		}
+		for _, p := range parts {
+			known, err := recipientsKnown(tx, p)
+			if err != nil {
+				return err
+			}
+			if !known {
+				return core.Conflictf("conflict", "exclude_campaign_ids: whom the campaign %s was sent to is known no more.", id)
+			}
+		}
+	}
+	return nil
+}
+
+// mayFollow returns a conflict where a campaign can't go to readers of another one, or not once more.
+func mayFollow(tx *db.Tx, f *core.FollowUp, t *core.Tenant) error {
+	if f == nil {
+		return nil
+	}
+	var of struct {
+		Sent    bool `db:"sent"`
+		Open    bool `db:"open"`
+		Tracked bool `db:"tracked"`
+		Again   bool `db:"again"`
+		Known   bool `db:"known"`
+	}
+	err := tx.Get(
+		&of,
+		`SELECT coalesce(sum(sent), 0) > 0 AS sent, coalesce(max(status IN ('pending', 'running')), 0) AS open,
+		coalesce(min(recipients = 0 OR EXISTS (SELECT 1 FROM recipient WHERE job_no = send_job.no AND seq = 1)), 0) AS known,
+		coalesce(min((tracked & 5) = 1) AND sum(opened) > 0, 0) AS tracked, EXISTS (SELECT 1 FROM send_job WHERE tenant_id = ?2 AND narrowing <> ''
+			AND narrowing->>'$.audience.of' = ?1 AND narrowing->>'$.audience.who' = '`+core.FollowUnopened+`' AND
+			(recipients > 0 OR status IN ('pending', 'running'))) AS again
+		FROM send_job WHERE campaign_id = ?1`,
+		f.Of,
+		t.ID,
+	)
+	switch {
+	case err != nil:
+		return err
+	case !of.Sent:
+		return core.Conflictf("conflict", "audience: the campaign %s was not sent.", f.Of)
+	case of.Open:
+		return core.Conflictf("conflict", "audience: the campaign %s is going out still.", f.Of)
+	case !of.Known:
+		return core.Conflictf("conflict", "audience: whom the campaign %s was sent to is known no more.", f.Of)
+	case f.Who == core.FollowUnopened && (!of.Tracked || t.NoTracking):
+		return core.Conflictf("conflict", "audience: openings of the campaign %s are not measured by reader.", f.Of)
+	case f.Who == core.FollowUnopened && of.Again:
+		return core.Conflictf("conflict",
+			"audience: those who have not opened the campaign %s were written to once already.", f.Of)
+	}
+	return nil
+}
+
+// sentPart is a list of a job that has come to it.
+type sentPart struct {
+	jobPart
+	jobNo int64
+}
+
+// campaignParts returns all lists of all jobs of a campaign that have any recipients.
+func campaignParts(r db.Querier, campaignID string) (parts []sentPart, err error) {
+	var jobs []core.SendJob
+	if err := r.All(&jobs, "SELECT "+sendJobColumns+" FROM send_job WHERE campaign_id = ? AND recipients > 0 ORDER BY no",
+		campaignID); err != nil {
+		return nil, err
+	}
+	for i := range jobs {
+		all, err := jobParts(r, &jobs[i])
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range all {
+			if p.To > p.After {
+				parts = append(parts, sentPart{p, jobs[i].No})
+			}
+		}
+	}
+	return parts, nil
+}
+
+// without drops the candidates that a query finds by the ids that their addresses have on a list. It gets these as a
+// JSON array, and returns which of them it has found.
+func without(s *db.DB, found []candidate, list string, query func(ids string) ([]int, error)) ([]candidate, error) {
+	if len(found) == 0 {
+		return found, nil
+	}
+	places, err := query(idsOn(s, found, list))
+	if err != nil || len(places) == 0 {
+		return found, err
+	}
+	drop := make([]bool, len(found))
+	for _, i := range places {
+		drop[i] = true
+	}
+	left := found[:0]
+	for i, c := range found {
+		if !drop[i] {
+			left = append(left, c)
+		}
+	}
+	return left, nil
+}
+
+// idsOn returns the ids that the addresses of candidates have on a list, as a JSON array.
+func idsOn(s *db.DB, found []candidate, list string) string {
+	ids := make([]string, len(found))
+	of := s.SubscriptionIDs(list)
+	for i := range found {
+		ids[i] = of.Of(found[i].EmailKey)
+	}
+	return db.JsonOf(ids)
+}
+
+// notReached drops the candidates who are recipients of a job by one of some lists.
+func notReached(s *db.DB, r db.Querier, found []candidate, jobNo int64, parts []jobPart) (_ []candidate, err error) {
+	for _, p := range parts {
+		if p.To <= p.After {
+			continue
+		}
+		if found, err = without(s, found, p.ListID, func(ids string) (places []int, err error) {
+			return places, r.All(&places, reachedAmong, jobNo, p.After+1, p.To, ids)
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// addRecipients makes candidates the next recipients of a job.
+func addRecipients(tx *db.Tx, j *core.SendJob, found []candidate) error {
+	if len(found) == 0 {
+		return nil
+	}
+	rows := make([][2]string, len(found))
+	for i, c := range found {
+		rows[i] = [2]string{c.ID, c.EmailKey}
+	}
+	text, err := json.Marshal(rows)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(`INSERT INTO recipient (job_no, seq, subscriber_id, email_key)
+		SELECT ?1, ?2 + 1 + key, value->>0, value->>1 FROM json_each(?3)`, j.No, j.Recipients, string(text))
+	return err
+}
+
+// judgeNarrowing returns an Invalid error where a list or a campaign that is left out is not the tenant's.
+func judgeNarrowing(tx *db.Tx, tenantID string, n *core.Narrowing) error {
+	for _, id := range n.ExcludeListIDs {
+		l, err := tenants.ReadList(tx, id)
+		if errors.Is(err, core.ErrListNotFound) || err == nil && l.TenantID != tenantID {
+			return core.Invalidf("exclude_list_ids", "exclude_list_ids: there is no list %s of the tenant.", id)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, id := range n.ExcludeCampaignIDs {
+		if err := campaignOf(tx, tenantID, "exclude_campaign_ids", id); err != nil {
+			return err
+		}
+	}
+	if n.Audience == nil {
+		return nil
+	}
+	return campaignOf(tx, tenantID, "audience.of", n.Audience.Of)
+}
+
+// campaignOf returns an Invalid error on a field where there is no such campaign of a tenant.
+func campaignOf(tx *db.Tx, tenantID, field, id string) error {
+	c, err := campaign(tx, id)
+	if errors.Is(err, core.ErrCampaignNotFound) || err == nil && c.TenantID != tenantID {
+		return core.Invalidf(field, "%s: there is no campaign %s of the tenant.", field, id)
+	}
+	return err
+}
+
+// audienceStep is how many subscribers one read of CountAudience looks at, at most: the fewer, the more each is searched
+// for.
+const audienceStep = 2000
+
+// countedOfList are the active subscribers of a list: 0 for one who may be mailed, else 1 bounced, 2 complaint, 3
+// suppressed.
+const countedOfList = `SELECT s.id, s.email_key, CASE WHEN s.block = 'bounced' THEN 1 WHEN s.block = 'complaint' THEN 2
+	WHEN s.block <> '' OR p.kind IS NOT NULL OR d.reason IS NOT NULL THEN 3 ELSE 0 END AS why FROM subscriber AS s ` +
+	Barred + ` WHERE s.list_id = ?1 AND s.id > ?2 AND s.word = 'active' ORDER BY s.id LIMIT +?3`
+
+const lastMailings = `SELECT recipients FROM send_job WHERE list_id = ? AND status IN ('completed', 'failed')
+	AND retry_of = '' AND recipients > 0 ORDER BY no DESC LIMIT +5`
+
+// countedOneByOne is of how many readers the sum is counted from their rows: a long list takes seconds.
+const countedOneByOne = 20_000
+
+// CountAudience counts to whom a campaign would go now that goes to lists of a tenant and leaves some readers out. Of a
+// long list from which no one is left out the counts are taken that the list keeps, whose blocked readers may have left
+// as well. Where the time of the budget is over it ends with AtLeast; 0: it takes as long as it takes. Its only error is
+// core.ErrStorage.
+func (s *Store) CountAudience(ctx context.Context, tenantID string, f *core.CampaignFields, budget time.Duration) (
+	a core.Audience, err error,
+) {
+	begun := time.Now()
+	if len(f.ListIDs) == 0 {
+		return a, nil
+	}
+	var last []int64
+	if err := s.All(ctx, &last, lastMailings, f.ListIDs[0]); err != nil {
+		return a, err
+	}
+	a.SetUsual(last)
+	if len(f.ListIDs) == 1 && f.Narrowing.Searches() == 0 {
+		counts, err := s.ListCounts(ctx, f.ListIDs)
+		if of := counts[f.ListIDs[0]]; err != nil || of.Mailable > countedOneByOne {
+			a.Bounced, a.Complaint, a.Suppressed, a.Recipients = of.Bounced, of.Complaint, of.Suppressed, of.Mailable
+			a.Active = of.Bounced + of.Complaint + of.Suppressed + of.Mailable
+			return a, err
+		}
+	}
+	for place := range f.ListIDs {
+		for after, more := "", true; more && err == nil && ctx.Err() == nil; {
+			if a.AtLeast = budget > 0 && a.Active > 0 && time.Since(begun) > budget; a.AtLeast {
+				return a, nil
+			}
+			err = s.SnapshotRead(ctx, func(r *db.Reader) error {
+				after, more, err = s.countStep(r, &a, tenantID, f, place, after)
+				return err
+			})
+		}
+	}
+	return a, errors.Join(err, ctx.Err())
+}
+
+func (s *Store) countStep(
+	r *db.Reader,
+	a *core.Audience,
+	tenantID string,
+	f *core.CampaignFields,
+	place int,
+	after string,
+) (
+	_ string, more bool, err error,
+) {
+	var rows []struct {
+		candidate
+		Why int `db:"why"`
+	}
+	step := max(fewestExpanded, audienceStep/(1+place+f.Narrowing.Searches()))
+	err = r.All(&rows, countedOfList, f.ListIDs[place], after, step, nil, nil, tenantID)
+	if err != nil || len(rows) == 0 {
+		return after, false, err
+	}
+	var found []candidate
+	a.Active += int64(len(rows))
+	for i := range rows {
+		switch rows[i].Why {
+		case 0:
+			found = append(found, rows[i].candidate)
+		case 1:
+			a.Bounced++
+		case 2:
+			a.Complaint++
+		default:
+			a.Suppressed++
+		}
+	}
+	all := len(found)
+	for _, earlier := range f.ListIDs[:place] {
+		if found, err = without(s.DB, found, earlier, func(ids string) (places []int, err error) {
+			return places, r.All(&places, mailableAmong, earlier, ids)
+		}); err != nil {
+			return after, false, err
+		}
+	}
+	a.Duplicates += int64(all - len(found))
+	all = len(found)
+	if found, err = narrow(s.DB, r, found, &f.Narrowing); err != nil {
+		return after, false, err
+	}
+	a.Excluded += int64(all - len(found))
+	a.Recipients += int64(len(found))
+	return rows[len(rows)-1].ID, len(rows) == step, nil
+}

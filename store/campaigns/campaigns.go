@@ -1,0 +1,397 @@
+package campaigns
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
+)
+
+var (
+	campaignTable = db.TableOf[core.Campaign]("campaign", []string{"no", "job_id"},
+		[]string{"tenant_id", "created_by", "created_at"})
+	versionTable = db.TableOf[core.CampaignVersion]("campaign_version", []string{"no"}, nil)
+)
+
+const jobOfCampaign = ", coalesce((SELECT id FROM send_job WHERE no = campaign.job_no), '') AS job_id"
+
+const newestCampaigns = " WHERE no < ?1 AND (?2 = '' OR state = ?2) AND (?3 = '' OR EXISTS (SELECT 1 " +
+	"FROM campaign_list WHERE list_id = ?3 AND campaign_no = campaign.no)) AND (?4 = '' OR instr(lower(name || char(10) || " +
+	"subject), lower(?4)) > 0) "
+
+// CampaignFilter chooses campaigns.
+type CampaignFilter struct {
+	Tenants []string           // theirs alone
+	All     bool               // of all tenants
+	State   core.CampaignState // empty: any
+	ListID  string             // that go to the list; empty: to any
+	Text    string             // in the name or the subject, whatever the case of ASCII letters; empty: any
+}
+
+// Campaign reads a campaign. core.ErrCampaignNotFound: there is none, or its tenant was deleted.
+func (s *Store) Campaign(ctx context.Context, id string) (c core.Campaign, err error) {
+	err = s.Get(ctx, &c, "SELECT no, "+campaignTable.Columns+jobOfCampaign+` FROM campaign WHERE id = ?
+		AND tenant_id IN (SELECT id FROM tenant WHERE deleted_at = 0)`, id)
+	if err == nil {
+		err = withDesigners(s.Reads(ctx), &c)
+	}
+	return c, noCampaign(err)
+}
+
+func campaign(tx *db.Tx, id string) (c core.Campaign, err error) {
+	err = tx.Get(&c, "SELECT no, "+campaignTable.Columns+jobOfCampaign+" FROM campaign WHERE id = ?", id)
+	if err == nil {
+		err = withDesigners(tx, &c)
+	}
+	return c, noCampaign(err)
+}
+
+func noCampaign(err error) error {
+	if errors.Is(err, core.ErrNotFound) {
+		return core.ErrCampaignNotFound
+	}
+	return err
+}
+
+// Campaigns reads a page of campaigns, the newest first. page.After is the number of the last one, as text; one that is
+// no number is core.ErrInvalidCursor.
+func (s *Store) Campaigns(ctx context.Context, f CampaignFilter, page core.Page) (cs []core.Campaign, err error) {
+	before := int64(math.MaxInt64)
+	if page.After != "" {
+		if before, err = strconv.ParseInt(page.After, 10, 64); err != nil {
+			return nil, core.ErrInvalidCursor
+		}
+	}
+	query := "SELECT no, " + campaignTable.Columns + jobOfCampaign + " FROM campaign"
+	if len(f.Tenants) == 1 && !f.All {
+		query += " INDEXED BY campaign_tenant"
+	}
+	query += newestCampaigns
+	args := []any{before, string(f.State), f.ListID, f.Text, page.Limit}
+	switch {
+	case f.All:
+		query += "AND (SELECT deleted_at FROM tenant WHERE tenant.id = campaign.tenant_id) = 0 "
+	case len(f.Tenants) == 1:
+		query += "AND tenant_id = ?6 "
+		args = append(args, f.Tenants[0])
+	default:
+		query += "AND +tenant_id IN (SELECT value FROM json_each(?6)) "
+		args = append(args, db.JsonOf(f.Tenants))
+	}
+	err = s.All(ctx, &cs, query+"ORDER BY no DESC LIMIT +?5", args...)
+	return cs, err
+}
+
+const selectCampaignList = "SELECT list_id FROM campaign_list WHERE campaign_no = ? LIMIT 1"
+
+// AddCampaign keeps a new draft. core.ErrNotFound: there is no such tenant. Invalid: a list or a layout is not the
+// tenant's, or the sender lies in none of its domains.
+func (s *Store) AddCampaign(ctx context.Context, c core.Campaign, f *core.CampaignFields) (core.Campaign, error) {
+	return s.AddCampaignOnce(ctx, c, f, "", nil)
+}
+
+// AddCampaignOnce is AddCampaign for a request with an Idempotency-Key (empty: none). It returns the campaign that the
+// key has made, as it is now, where the key came with the same bodyHash before. The errors are AddCampaign's, and a
+// Conflict: the key came with another body, or what it has made is deleted.
+func (s *Store) AddCampaignOnce(ctx context.Context, c core.Campaign, f *core.CampaignFields, key string,
+	bodyHash []byte,
+) (core.Campaign, error) {
+	err := s.Update(ctx, func(tx *db.Tx) error {
+		if key != "" {
+			if done, err := madeBefore(tx, &c, key, bodyHash); done || err != nil {
+				return err
+			}
+		}
+		if err := tx.Watch("campaign", c.ID); err != nil {
+			return err
+		}
+		if err := judgeCampaign(tx, c.TenantID, f); err != nil {
+			return err
+		}
+		if err := tenants.SettleTheme(tx, c.TenantID, f); err != nil {
+			return err
+		}
+		text, err := json.Marshal(f)
+		if err != nil {
+			return err
+		}
+		if err := addCampaign(tx, &c, f.ListIDs, string(text)); err != nil {
+			return err
+		}
+		return tx.Audit(c.CreatedAt, c.CreatedBy, "campaign.create", c.TenantID, c.ID)
+	})
+	return c, err
+}
+
+// madeBefore looks an Idempotency-Key up and keeps a new one. done: c is the campaign that the key made.
+func madeBefore(tx *db.Tx, c *core.Campaign, key string, bodyHash []byte) (done bool, err error) {
+	made, err := keyed(tx, c.TenantID, key, bodyHash, c.ID, c.CreatedAt)
+	if err != nil || made == "" {
+		return false, err
+	}
+	*c, err = campaign(tx, made)
+	if core.KindOf(err) == core.NotFound {
+		err = core.Conflictf("conflict", "The campaign that this Idempotency-Key has made is deleted.")
+	}
+	return err == nil, err
+}
+
+// addCampaign inserts a campaign with its first version.
+func addCampaign(tx *db.Tx, c *core.Campaign, lists []string, fields string) (err error) {
+	if c.AuditSeen, err = tx.Number(db.NewestAudited); err != nil {
+		return err
+	}
+	if c.No, err = db.InsertRow(tx, &campaignTable, c); err != nil {
+		return err
+	}
+	v := core.CampaignVersion{
+		CampaignNo: c.No, Version: c.Version, Fields: fields, Kept: fields == "", SavedBy: c.CreatedBy,
+		BegunAt: c.CreatedAt, SavedAt: c.CreatedAt,
+	}
+	if _, err := db.InsertRow(tx, &versionTable, &v); err != nil {
+		return err
+	}
+	return setCampaignLists(tx, c.No, lists)
+}
+
+func setCampaignLists(tx *db.Tx, no int64, lists []string) error {
+	if _, err := tx.Exec("DELETE FROM campaign_list WHERE campaign_no = ?", no); err != nil {
+		return err
+	}
+	for _, id := range lists {
+		if _, err := tx.Exec("INSERT OR IGNORE INTO campaign_list (list_id, campaign_no) VALUES (?, ?)", id,
+			no); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// judgeCampaign holds what is written against the records of the tenant.
+func judgeCampaign(tx *db.Tx, tenantID string, f *core.CampaignFields) error {
+	t, err := tenants.ReadTenant(tx, tenantID)
+	if err != nil {
+		return err
+	}
+	for _, id := range f.ListIDs {
+		l, err := tenants.ReadList(tx, id)
+		if errors.Is(err, core.ErrListNotFound) || err == nil && l.TenantID != tenantID {
+			return core.Invalidf("list_ids", "list_ids: there is no list %s of the tenant.", id)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := judgeNarrowing(tx, tenantID, &f.Narrowing); err != nil {
+		return err
+	}
+	if _, err := attached(tx, tenantID, f.Attachments); err != nil {
+		return err
+	}
+	known, err := tenants.TemplateExists(tx, tenantID, f.Content.Layout)
+	if err == nil && !known {
+		err = core.Invalidf("content.layout", "content.layout: there is no template %s.", f.Content.Layout)
+	}
+	if err != nil {
+		return err
+	}
+	return f.HasSender(&t)
+}
+
+// CampaignEdit names a campaign as a person has seen it, and who changes it.
+type CampaignEdit struct {
+	ID       string
+	Revision int64       // as seen; 0: whichever it is
+	Seen     core.Digest // of what an approval is to cover; empty: whatever it is
+	Actor    string
+	Now      core.Instant
+
+	Archive *bool     // EditCampaign: whether archives show it; nil: as it is
+	Head    IssueHead // of the issue, where Archive says so and the campaign has a job
+}
+
+// seenAs returns an error where the campaign is at another revision than the one that was seen.
+func (e *CampaignEdit) seenAs(c *core.Campaign) error {
+	if e.Revision != 0 && e.Revision != c.Revision {
+		return core.ChangedMeanwhile(c.UpdatedBy, c.UpdatedAt)
+	}
+	return nil
+}
+
+// campaignSeen reads a campaign that is to change, and refuses where it is at another revision than the one seen.
+func campaignSeen(tx *db.Tx, e *CampaignEdit) (c core.Campaign, err error) {
+	if err := tx.Watch("campaign", e.ID); err != nil {
+		return c, err
+	}
+	if c, err = campaign(tx, e.ID); err != nil {
+		return c, err
+	}
+	return c, e.seenAs(&c)
+}
+
+// saveCampaign writes a changed campaign, whose copy goes where it is no longer approved and no job has it.
+func saveCampaign(tx *db.Tx, c *core.Campaign, e CampaignEdit, copyWas string) error {
+	c.Revision++
+	c.UpdatedBy, c.UpdatedAt = e.Actor, e.Now
+	if err := db.UpdateRow(tx, &campaignTable, c, c.ID); err != nil {
+		return err
+	}
+	if copyWas == "" || copyWas == c.CopyID || copyWas == c.ID {
+		return nil
+	}
+	var used bool
+	err := tx.Get(&used, "SELECT EXISTS (SELECT 1 FROM send_job WHERE copy_id = ?)", copyWas)
+	if err != nil || used {
+		return err
+	}
+	for _, table := range []string{"frozen_content", "attachment"} {
+		if _, err := tx.Exec("DELETE FROM "+table+" WHERE copy_id = ?", copyWas); err != nil {
+			return err
+		}
+	}
+	_, err = tx.Exec("DELETE FROM campaign_copy WHERE id = ?", copyWas)
+	return err
+}
+
+// changeCampaign changes a campaign by a rule, which reports whether there is anything to change, and returns it as it
+// is then.
+func (s *Store) changeCampaign(ctx context.Context, e CampaignEdit, action string,
+	rule func(*db.Tx, *core.Campaign) (bool, error),
+) (c core.Campaign, err error) {
+	err = s.Update(ctx, func(tx *db.Tx) error {
+		if c, err = campaignSeen(tx, &e); err != nil {
+			return err
+		}
+		was := c.CopyID
+		changed, err := rule(tx, &c)
+		if err != nil || !changed {
+			return err
+		}
+		if err := saveCampaign(tx, &c, e, was); err != nil {
+			return err
+		}
+		return tx.Audit(e.Now, e.Actor, action, c.TenantID, c.ID)
+	})
+	return c, err
+}
+
+// EditCampaign changes what a campaign says by a rule; what was approved is no longer. Whether archives show it is no
+// part of that, and may change at any time. A save that changes nothing is none. It returns core.ErrCampaignNotFound,
+// core.ErrPreconditionFailed where the campaign is at another revision, a conflict for one that is past approval
+// (core.ErrConflict), or an error of the rule or of what it has changed.
+func (s *Store) EditCampaign(ctx context.Context, e CampaignEdit, rule func(*core.CampaignFields) error) (core.Campaign,
+	error,
+) {
+	return s.changeCampaign(ctx, e, "campaign.update", func(tx *db.Tx, c *core.Campaign) (bool, error) {
+		changed, err := editCampaign(tx, c, e, rule)
+		if err != nil || e.Archive == nil || !c.ShowInArchive(*e.Archive) {
+			return changed, err
+		}
+		if *e.Archive && c.JobNo != 0 {
+			err = keepIssue(tx, c, e.Head)
+		}
+		return true, err
+	})
+}
+
+func editCampaign(tx *db.Tx, c *core.Campaign, e CampaignEdit, rule func(*core.CampaignFields) error) (bool, error) {
+	v, f, err := campaignFields(tx, c, c.Version)
+	if err != nil {
+		return false, err
+	}
+	was, err := json.Marshal(f)
+	if err != nil {
+		return false, err
+	}
+	f.ListIDs = slices.Clone(f.ListIDs)
+	if err := rule(&f); err != nil {
+		return false, err
+	}
+	if err := tenants.SettleTheme(tx, c.TenantID, &f); err != nil {
+		return false, err
+	}
+	is, err := json.Marshal(f)
+	if err != nil || string(is) == string(was) {
+		return false, err
+	}
+	if err := c.Editable(); err != nil {
+		return false, err
+	}
+	if err := judgeCampaign(tx, c.TenantID, &f); err != nil {
+		return false, err
+	}
+	if err := c.Edited(&f, e.Actor, e.Now); err != nil {
+		return false, err
+	}
+	if err := setCampaignLists(tx, c.No, f.ListIDs); err != nil {
+		return false, err
+	}
+	if err := tellFields(tx, was, is); err != nil {
+		return false, err
+	}
+	return true, keepVersion(tx, c, &v, string(is), e)
+}
+
+// tellFields makes the audit trail tell which fields of a campaign change; of what is long, how long it is.
+func tellFields(tx *db.Tx, was, is []byte) error {
+	var before, after map[string]json.RawMessage
+	if err := errors.Join(json.Unmarshal(was, &before), json.Unmarshal(is, &after)); err != nil {
+		return err
+	}
+	shown := func(v json.RawMessage) any {
+		if len(v) > db.MaxAudited {
+			return fmt.Sprintf("%d bytes", len(v))
+		}
+		return v
+	}
+	for key := range before {
+		if _, there := after[key]; !there {
+			tx.Tell(key, shown(before[key]), nil)
+		}
+	}
+	for key := range after {
+		if !bytes.Equal(before[key], after[key]) {
+			tx.Tell(key, shown(before[key]), shown(after[key]))
+		}
+	}
+	return nil
+}
+
+// ArchiveCampaign puts a draft, or a campaign that was sent, away. The errors are AskReview's.
+func (s *Store) ArchiveCampaign(ctx context.Context, e CampaignEdit) (core.Campaign, error) {
+	return s.changeCampaign(ctx, e, "campaign.archive", func(_ *db.Tx, c *core.Campaign) (bool, error) {
+		err := c.Archive()
+		return err == nil, err
+	})
+}
+
+// DeleteCampaign removes a draft with its versions. It returns core.ErrCampaignNotFound, core.ErrPreconditionFailed
+// where the campaign is at another revision, or core.ErrConflict for one that ever had a job.
+func (s *Store) DeleteCampaign(ctx context.Context, e CampaignEdit) error {
+	return s.Update(ctx, func(tx *db.Tx) error {
+		c, err := campaignSeen(tx, &e)
+		if err != nil {
+			return err
+		}
+		if err := c.Deletable(); err != nil {
+			return err
+		}
+		for _, table := range []string{"campaign_list", "campaign_version", "issue"} {
+			if _, err := tx.Exec("DELETE FROM "+table+" WHERE campaign_no = ?", c.No); err != nil {
+				return err
+			}
+		}
+		if err := tx.One("DELETE FROM campaign WHERE no = ?", c.No); err != nil {
+			return err
+		}
+		return tx.Audit(e.Now, e.Actor, "campaign.delete", c.TenantID, c.ID)
+	})
+}

@@ -1,0 +1,156 @@
+package campaigns
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"newsletterd/core"
+)
+
+// skipReasonIndex is 0 for a recipient who may be mailed, else an index of skipReasons.
+const skipReasonIndex = `CASE WHEN s.id IS NULL THEN 1 WHEN s.word != 'active' THEN 2 WHEN s.block != '' THEN 3
+	WHEN EXISTS (SELECT 1 FROM suppression WHERE tenant_id = ?2 AND email_key = r.email_key) THEN 3
+	WHEN EXISTS (SELECT 1 FROM disabled WHERE email_key = r.email_key AND tenant_id IN ('', ?2)) THEN 4
+	WHEN m.status != 'active' THEN 2
+	WHEN ?4 AND coalesce(m.means, '') NOT IN ('mailed', 'undo') THEN 5 ELSE 0 END`
+
+var skipReasons = [...]string{
+	"", core.ReasonGone, core.ReasonUnsubscribed, core.ReasonSuppressed, core.ReasonDisabled, core.ReasonNoProof,
+	core.ReasonCancelled,
+}
+
+const claimFrom = " FROM recipient AS r" + claimJoins
+
+const claimJoins = `
+	LEFT JOIN subscriber AS s ON s.list_id = ?3 AND s.id = r.subscriber_id
+	LEFT JOIN subscription AS m ON m.list_id = ?3 AND m.id = r.subscriber_id
+	WHERE r.job_no = ?1 `
+
+// claimColumns is all of a claim in one column, since fetching a column or a row costs more than cutting it off:
+// numbers first, preferences last. No identifier, address or JSON text holds the separators, controls.
+const claimColumns = "SELECT concat_ws(char(31), r.seq, r.tries, r.ambiguous, r.due_at, " + skipReasonIndex +
+	", r.email_key, coalesce(s.id, ''), coalesce(s.email, ''), coalesce(s.preferences, '')) AS claim"
+
+// The claims of one statement come as one row, in the order of the inner one. SQLite would look at the number after a
+// bare LIMIT +? to plan by it, and so prepare the statement again each time that it runs; after a sign it does not.
+const (
+	claimQueued = "SELECT coalesce(group_concat(claim, char(30)), '') FROM (" + claimColumns + claimFrom +
+		"AND r.seq > ?5 AND r.state = " + sqlRecipientQueued + " ORDER BY r.seq LIMIT +?6)"
+	claimDeferred = "SELECT coalesce(group_concat(claim, char(30)), '') FROM (" + claimColumns +
+		" FROM recipient AS r INDEXED BY recipient_deferred" + claimJoins + "AND r.state = " + sqlRecipientDeferred +
+		" AND r.due_at <= ?7 AND (r.due_at, r.seq) > (?5, ?6) ORDER BY r.due_at, r.seq LIMIT +?8)"
+)
+
+// ClaimKey is what the claims of a job are checked against.
+type ClaimKey struct {
+	JobNo            int64
+	TenantID, ListID string
+	MailedProof      bool // the list's require_mailed_proof
+
+	Further   []ClaimKey // of a job to several lists: the same for those after the first
+	scattered int        // claims to come that do not look for a range
+}
+
+// Of returns the key of the list at a place among those of the job.
+func (k *ClaimKey) Of(place int) *ClaimKey {
+	if place == 0 {
+		return k
+	}
+	return &k.Further[place-1]
+}
+
+// ClaimKey reads what the claims of a job are checked against. It returns core.ErrListNotFound where one of its lists is
+// gone.
+func (s *Store) ClaimKey(ctx context.Context, j *core.SendJob) (k ClaimKey, err error) {
+	lists, err := s.JobLists(ctx, j)
+	for i, id := range lists {
+		l, err := s.List(ctx, id)
+		if err != nil {
+			return k, err
+		}
+		one := ClaimKey{JobNo: j.No, TenantID: j.TenantID, ListID: id, MailedProof: l.RequireMailedProof}
+		if i == 0 {
+			k = one
+		} else {
+			k.Further = append(k.Further, one)
+		}
+	}
+	return k, err
+}
+
+// ClaimRecipients appends the next queued recipients of a job after a position, at most limit. A claim leaves no trace
+// in the file: one process owns it, so the caller's memory of what it has claimed is enough, and a restart begins again
+// at the rows without an outcome. k is the caller's for all claims of the job, one at a time: it remembers how they are
+// best read. Its only error is core.ErrStorage.
+func (s *Store) ClaimRecipients(ctx context.Context, dst []core.Claim, k *ClaimKey, after int64,
+	limit int) ([]core.Claim,
+	error,
+) {
+	if len(k.Further) > 0 {
+		return s.claimByList(ctx, dst, k, after, limit)
+	}
+	return s.claimOfList(ctx, dst, k, after, limit)
+}
+
+func (s *Store) claimOfList(ctx context.Context, dst []core.Claim, k *ClaimKey, after int64, limit int) ([]core.Claim,
+	error,
+) {
+	if k.scattered == 0 && !k.MailedProof {
+		if out, ok, err := s.claimRange(ctx, dst, k, after, limit); ok || err != nil {
+			return out, err
+		}
+		k.scattered = scatteredClaims
+	}
+	k.scattered = max(k.scattered-1, 0)
+	return s.claim(ctx, dst, claimQueued, k.JobNo, k.TenantID, k.ListID, k.MailedProof, after, limit)
+}
+
+// ClaimDeferred appends the deferred recipients of a job that are due, after (afterDue, afterSeq), at most limit. Its
+// only error is core.ErrStorage.
+func (s *Store) ClaimDeferred(ctx context.Context, dst []core.Claim, k *ClaimKey, afterDue core.Instant, afterSeq int64,
+	now core.Instant, limit int,
+) ([]core.Claim, error) {
+	begin := len(dst)
+	dst, err := s.claim(ctx, dst, claimDeferred, k.JobNo, k.TenantID, k.ListID, k.MailedProof, int64(afterDue), afterSeq,
+		int64(now), limit)
+	if err != nil || len(k.Further) == 0 || len(dst) == begin {
+		return dst, err
+	}
+	return s.claimAgainByList(ctx, dst, begin, k)
+}
+
+func (s *Store) claim(ctx context.Context, dst []core.Claim, query string, args ...any) ([]core.Claim, error) {
+	rows, err := s.readText(ctx, query, args...)
+	if err != nil {
+		return dst, err
+	}
+	for rows != "" {
+		var row string
+		row, rows, _ = strings.Cut(rows, "\x1e")
+		c, err := parseClaim(row)
+		if err != nil {
+			return dst, err
+		}
+		dst = append(dst, c)
+	}
+	return dst, nil
+}
+
+func parseClaim(row string) (c core.Claim, err error) {
+	var n [5]int64
+	rest := row
+	for i := range n {
+		var field string
+		field, rest, _ = strings.Cut(rest, "\x1f")
+		if n[i], err = strconv.ParseInt(field, 10, 64); err != nil {
+			return c, fmt.Errorf("store: a claim: %w", err)
+		}
+	}
+	c.Seq, c.Tries, c.Ambiguous, c.DueAt, c.Skip = n[0], int(n[1]), int(n[2]), core.Instant(n[3]), skipReasons[n[4]]
+	c.EmailKey, rest, _ = strings.Cut(rest, "\x1f")
+	c.SubscriberID, rest, _ = strings.Cut(rest, "\x1f")
+	c.Email, c.Preferences, _ = strings.Cut(rest, "\x1f")
+	return c, nil
+}

@@ -1,0 +1,36 @@
+package campaigns
+
+import (
+	"context"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+)
+
+// countHour counts people who have opened a mail of a job or followed a link of it, for the first time, in the hour of
+// an instant. Numbers are negative where it turns out that it was a machine.
+func countHour(tx *db.Tx, job int64, at core.Instant, opened, clicked int64) error {
+	if opened == 0 && clicked == 0 {
+		return nil
+	}
+	_, err := tx.Exec(`INSERT INTO engaged_hour (job_no, hour, opened, clicked) VALUES (?1, ?2, max(0, ?3), max(0, ?4))
+		ON CONFLICT DO UPDATE SET opened = max(0, opened + ?3), clicked = max(0, clicked + ?4)`, job,
+		at.Time().Unix()/int64(time.Hour/time.Second), opened, clicked)
+	return err
+}
+
+// maxHours is how many hours of a campaign are read: some three months, if there is no hour without an opening.
+const maxHours = 2000
+
+const campaignHours = `SELECT h.hour * 3600000 AS at, sum(h.opened) AS opened, sum(h.clicked) AS clicked
+	FROM send_job AS j INDEXED BY send_job_campaign CROSS JOIN engaged_hour AS h ON h.job_no = j.no
+	WHERE j.campaign_id = ? GROUP BY h.hour ORDER BY h.hour LIMIT +?`
+
+// CampaignHours reads by hours how many have opened the mails of a campaign and followed a link, the first hours first;
+// hours without either are left out. Its only error is core.ErrStorage.
+func (s *Store) CampaignHours(ctx context.Context, campaignID string) ([]core.EngagedHour, error) {
+	hours := []core.EngagedHour{}
+	err := s.All(ctx, &hours, campaignHours, campaignID, maxHours)
+	return hours, err
+}

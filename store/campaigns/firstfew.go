@@ -1,0 +1,95 @@
+package campaigns
+
+import (
+	"context"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+)
+
+// MoreReaders reports whether lists have more than n subscribers who may be mailed, as far as the lists know; who is on
+// two of them counts twice. Its only error is core.ErrStorage.
+func (s *Store) MoreReaders(ctx context.Context, lists []string, n int) (more bool, err error) {
+	err = s.Get(ctx, &more, `SELECT EXISTS (SELECT 1 FROM json_each(?) AS j CROSS JOIN subscriber AS s ON s.list_id =
+		j.value AND s.word = 'active' AND s.block = '' LIMIT 1 OFFSET ?)`, db.JsonOf(lists), n)
+	return more, err
+}
+
+// changeFirst changes the first few of a running job that has not gone beyond them, by a rule.
+func (s *Store) changeFirst(
+	ctx context.Context,
+	no int64,
+	rule func(*db.Tx, *core.SendJob) (bool, error),
+) (j core.SendJob,
+	err error,
+) {
+	err = s.Update(ctx, func(tx *db.Tx) error {
+		if j, err = sendJobNo(tx, no); err != nil || j.Status != core.JobRunning || !j.First() {
+			return err
+		}
+		changed, err := rule(tx, &j)
+		if err != nil || !changed {
+			return err
+		}
+		return tx.One("UPDATE send_job SET first_few = ?, first_until = ? WHERE no = ?", j.FirstFew, int64(j.FirstUntil),
+			no)
+	})
+	return j, err
+}
+
+// SkipFirst sends a job to all its readers at once. It returns core.ErrJobNotFound where there is no such job.
+func (s *Store) SkipFirst(ctx context.Context, no int64) (core.SendJob, error) {
+	return s.changeFirst(ctx, no, func(_ *db.Tx, j *core.SendJob) (bool, error) {
+		j.FirstFew = 0
+		return true, nil
+	})
+}
+
+// HoldFirst begins the hold after the first few of a job. It returns core.ErrJobNotFound where there is no such job.
+func (s *Store) HoldFirst(ctx context.Context, no int64, now core.Instant) (core.SendJob, error) {
+	return s.changeFirst(ctx, no, func(tx *db.Tx, j *core.SendJob) (bool, error) {
+		if j.FirstUntil != 0 || !j.FirstThrough() {
+			return false, nil
+		}
+		j.FirstUntil = now.Add(core.FirstFewHold)
+		tx.Kick(db.TopicHolds)
+		return true, nil
+	})
+}
+
+// JudgeFirst pauses a job whose first few were not received well, and returns it as it is then. It returns
+// core.ErrJobNotFound where there is no such job.
+func (s *Store) JudgeFirst(ctx context.Context, no int64, now core.Instant) (core.SendJob, error) {
+	return s.changeFirst(ctx, no, func(tx *db.Tx, j *core.SendJob) (bool, error) {
+		var refused int64
+		err := tx.Get(&refused, "SELECT count(*) FROM recipient WHERE job_no = ? AND state = "+sqlRecipientFailed+
+			" AND reason LIKE '%5.7.%'", no)
+		if err != nil {
+			return false, err
+		}
+		if reason := j.FirstFault(refused); reason != "" && j.Pause(reason, now) {
+			return false, savePause(tx, j)
+		}
+		return false, nil
+	})
+}
+
+// HeldJobs reads the jobs whose first few have it while the rest waits, the oldest first. Its only error is
+// core.ErrStorage.
+func (s *Store) HeldJobs(ctx context.Context, now core.Instant) (js []core.SendJob, err error) {
+	err = s.All(ctx, &js, "SELECT "+sendJobColumns+` FROM send_job INDEXED BY send_job_running WHERE status = 'running'
+		AND paused_at = 0 AND first_few > 0 AND expanded = 0 AND first_until > ? ORDER BY no`, int64(now))
+	return js, err
+}
+
+// StopFirst pauses a job whose rest waits, for a link that does not answer. It returns core.ErrJobNotFound where there
+// is no such job.
+func (s *Store) StopFirst(ctx context.Context, no int64, link string, now core.Instant) error {
+	_, err := s.changeFirst(ctx, no, func(tx *db.Tx, j *core.SendJob) (bool, error) {
+		if j.FirstHeld(now) && j.Pause(core.PauseLink+": "+link+", so the rest waits", now) {
+			return false, savePause(tx, j)
+		}
+		return false, nil
+	})
+	return err
+}

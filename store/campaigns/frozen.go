@@ -1,0 +1,133 @@
+package campaigns
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
+)
+
+const frozenHead = "list_name, list_names, tenant_name, postal_address, language, mail_from, from_name, reply_to, template, " +
+	"resolved"
+
+var insertFrozen = db.InsertInto("frozen_content", "copy_id, "+frozenHead)
+
+// frozenBodies reads the bodies that frozen content refers to.
+const frozenBodies = `, coalesce((SELECT body FROM frozen_body WHERE no = f.template_html), '') AS template_html,
+	coalesce((SELECT body FROM frozen_body WHERE no = f.template_text), '') AS template_text,
+	coalesce((SELECT body FROM frozen_body WHERE no = f.layout_html), '') AS layout_html,
+	coalesce((SELECT body FROM frozen_body WHERE no = f.layout_text), '') AS layout_text`
+
+// frozen reads what was frozen for a campaign. core.ErrNotFound: it is a campaign of an older version, whose job has
+// not started since.
+func (s *Store) frozen(ctx context.Context, copyID string) (f core.FrozenContent, err error) {
+	err = s.Get(ctx, &f, "SELECT "+frozenHead+frozenBodies+" FROM frozen_content AS f WHERE copy_id = ?",
+		copyID)
+	return f, err
+}
+
+// freeze keeps what a campaign's mails are made of, as it is now. A template, or its layout, that does not exist yet is
+// left to be resolved at the start.
+func freeze(tx *db.Tx, c *core.CampaignCopy, l *core.List, t *core.Tenant) (f core.FrozenContent, err error) {
+	f = core.Freeze(c, l, t)
+	return f, keepFrozen(tx, &f, c.ID, t.ID)
+}
+
+// freezeCampaign is freeze for what a campaign says itself of its sender and its language, and for all its lists.
+// Invalid: the template that it names, or the layout of that, does not exist.
+func freezeCampaign(tx *db.Tx, c *core.CampaignCopy, own *core.CampaignFields, lists []core.List, t *core.Tenant) (
+	f core.FrozenContent, err error,
+) {
+	f = core.Freeze(c, &lists[0], t)
+	for i := range lists[1:] {
+		f.ListNames = append(f.ListNames, lists[1+i].Name)
+	}
+	own.Override(&f)
+	if err = keepFrozen(tx, &f, c.ID, t.ID); err == nil && !f.Resolved {
+		err = core.Invalidf("content.layout", "content.layout: the template %s has a layout that does not exist.",
+			f.TemplateName)
+	}
+	return f, err
+}
+
+func keepFrozen(tx *db.Tx, f *core.FrozenContent, copyID, tenantID string) error {
+	_, err := tx.Exec(
+		insertFrozen,
+		copyID,
+		f.ListName,
+		f.ListNames.Column(),
+		f.TenantName,
+		f.PostalAddress,
+		f.Language,
+		f.MailFrom,
+		f.FromName,
+		f.ReplyTo,
+		f.TemplateName,
+		f.Resolved,
+	)
+	if err != nil || f.Resolved {
+		return err
+	}
+	return resolve(tx, f, copyID, tenantID)
+}
+
+// resolve freezes the template of a campaign, if it exists with its layout; else f stays unresolved.
+func resolve(tx *db.Tx, f *core.FrozenContent, copyID, tenantID string) error {
+	template, err := tenants.ReadTemplate(tx, tenantID, f.TemplateName)
+	var layout core.Template
+	if err == nil && template.Layout != "" {
+		layout, err = tenants.ReadTemplate(tx, tenantID, template.Layout)
+	}
+	if errors.Is(err, core.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	f.Resolve(&template, &layout)
+	bodies := [...]string{f.TemplateHTML, f.TemplateText, f.LayoutHTML, f.LayoutText}
+	args := make([]any, 0, len(bodies)+1)
+	for _, body := range bodies {
+		no, err := keepBody(tx, body)
+		if err != nil {
+			return err
+		}
+		args = append(args, no)
+	}
+	return tx.One(`UPDATE frozen_content SET resolved = 1, template_html = ?, template_text = ?, layout_html = ?,
+		layout_text = ?
+		WHERE copy_id = ?`, append(args, copyID)...)
+}
+
+// keepBody returns the number of a body, which is stored once however many jobs send it; 0 is the empty one.
+func keepBody(tx *db.Tx, body string) (no int64, err error) {
+	if body == "" {
+		return 0, nil
+	}
+	sum := sha256.Sum256([]byte(body))
+	err = tx.Get(&no, "SELECT no FROM frozen_body WHERE hash = ?", sum[:])
+	if errors.Is(err, core.ErrNotFound) {
+		no, err = tx.Insert("INSERT INTO frozen_body (hash, body) VALUES (?, ?)", sum[:], body)
+	}
+	return no, err
+}
+
+// thaw returns the head of what is frozen for a job that starts. What an older version has not frozen, and a template
+// that did not exist, are frozen now.
+func frozenContent(tx *db.Tx, j *core.SendJob, l *core.List, t *core.Tenant) (f core.FrozenContent, err error) {
+	err = tx.Get(&f, "SELECT "+frozenHead+" FROM frozen_content WHERE copy_id = ?", j.CopyID)
+	if errors.Is(err, core.ErrNotFound) {
+		var c core.CampaignCopy
+		if err := tx.Get(&c, "SELECT "+copyColumns+" FROM campaign_copy WHERE id = ?", j.CopyID); err != nil {
+			return f, err
+		}
+		return freeze(tx, &c, l, t)
+	}
+	if err == nil && !f.Resolved {
+		err = resolve(tx, &f, j.CopyID, t.ID)
+	}
+	return f, err
+}

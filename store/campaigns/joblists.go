@@ -1,0 +1,222 @@
+package campaigns
+
+import (
+	"context"
+	"errors"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
+)
+
+// jobPart is one of the lists of a job with those of its recipients who are reached by it: the rows of a job stand list
+// by list, and in each of these in the order of the subscribers' ids.
+type jobPart struct {
+	ListID string
+	After  int64 // seq of the last recipient before; -1: the job has not come to the list yet
+	To     int64 // seq of the last one so far; -1 likewise
+}
+
+// furtherList is a list of a job that is not its first.
+type furtherList struct {
+	ListID     string `db:"list_id"`
+	After      int64  `db:"after_seq"`
+	Recipients int64  `db:"recipients"` // of the whole job, read with it
+}
+
+const selectFurtherLists = `SELECT f.list_id, coalesce(f.after_seq, -1) AS after_seq, j.recipients FROM
+	further_list AS f INDEXED BY sqlite_autoindex_further_list_1 CROSS JOIN send_job AS j ON j.no = f.job_no
+	WHERE f.job_no = ? ORDER BY f.place`
+
+// ReachedList is the list by which a recipient "r" of a job "j" is reached.
+const ReachedList = `coalesce(` + reachedFurther + `, j.list_id)`
+
+// reachedFurther is that list, or NULL where it is the first of the job.
+const reachedFurther = `(SELECT list_id FROM further_list INDEXED BY sqlite_autoindex_further_list_1
+	WHERE job_no = r.job_no AND after_seq < r.seq ORDER BY place DESC LIMIT 1)`
+
+// FirstListEnds is the seq of the last recipient of a job "j" who is reached by its first list.
+const FirstListEnds = `coalesce((SELECT after_seq FROM further_list INDEXED BY sqlite_autoindex_further_list_1
+	WHERE job_no = j.no AND place = 1), j.recipients)`
+
+// FurtherListEnds is the same of a further list "f" of a job "j".
+const FurtherListEnds = `coalesce((SELECT after_seq FROM further_list INDEXED BY sqlite_autoindex_further_list_1
+	WHERE job_no = f.job_no AND place = f.place + 1), j.recipients)`
+
+// jobParts returns the lists of a job, in their order. Of a job to one list it is j that says it all.
+func jobParts(r db.Querier, j *core.SendJob) ([]jobPart, error) {
+	if j.Lists <= 1 {
+		return []jobPart{{j.ListID, 0, j.Recipients}}, nil
+	}
+	return partsOf(r, j.No, j.ListID)
+}
+
+// partsOf returns the lists of a job to several, of which first is the first.
+func partsOf(r db.Querier, jobNo int64, first string) ([]jobPart, error) {
+	var further []furtherList
+	if err := r.All(&further, selectFurtherLists, jobNo); err != nil || len(further) == 0 {
+		return nil, err
+	}
+	parts, end := make([]jobPart, 1+len(further)), further[0].Recipients
+	for i := len(further) - 1; i >= 0; i-- {
+		f := further[i]
+		parts[1+i] = jobPart{f.ListID, f.After, end}
+		if f.After < 0 {
+			parts[1+i].To = -1
+		} else {
+			end = f.After
+		}
+	}
+	parts[0] = jobPart{first, 0, end}
+	return parts, nil
+}
+
+// jobListIDs are the ids of all lists of a row of send_job, as a JSON array.
+const jobListIDs = `iif(send_job.lists = 1, json_array(send_job.list_id), (SELECT '["' || send_job.list_id || '",' ||
+	substr(json_group_array(list_id), 2) FROM further_list INDEXED BY sqlite_autoindex_further_list_1
+	WHERE job_no = send_job.no))`
+
+// lastBegun returns the place of the list to which a job has come.
+func lastBegun(parts []jobPart) int {
+	place := len(parts) - 1
+	for place > 0 && parts[place].After < 0 {
+		place--
+	}
+	return place
+}
+
+// listsOf returns the ids of all lists of a job.
+func listsOf(tx *db.Tx, j *core.SendJob) (ids []string, err error) {
+	parts, err := jobParts(tx, j)
+	for _, p := range parts {
+		ids = append(ids, p.ListID)
+	}
+	return ids, err
+}
+
+// lists reads some lists. core.ErrListNotFound: one of them is not there.
+func lists(tx *db.Tx, ids []string) (ls []core.List, err error) {
+	ls = make([]core.List, len(ids))
+	for i, id := range ids {
+		if ls[i], err = tenants.ReadList(tx, id); err != nil {
+			return nil, err
+		}
+	}
+	return ls, nil
+}
+
+// maySendAll is maySend for all lists of a job.
+func maySendAll(tx *db.Tx, lists []core.List) (t core.Tenant, err error) {
+	for i := range lists {
+		if t, err = maySend(tx, &lists[i]); err != nil {
+			return t, err
+		}
+	}
+	return t, nil
+}
+
+// insertSendJobTo is insertSendJob for a job to these lists, of which the first is the job's own.
+func insertSendJobTo(tx *db.Tx, j *core.SendJob, lists []string) error {
+	j.Lists = int64(len(lists))
+	if err := insertSendJob(tx, j); err != nil {
+		return err
+	}
+	for i, id := range lists[1:] {
+		if _, err := tx.Exec("INSERT INTO further_list (job_no, place, list_id) VALUES (?, ?, ?)", j.No, 1+i,
+			id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// beginList notes that the recipients of a further list follow now, after those that the job has and n more.
+func beginList(tx *db.Tx, j *core.SendJob, place, n int64) error {
+	return tx.One("UPDATE further_list SET after_seq = ? WHERE job_no = ? AND place = ? AND after_seq IS NULL",
+		j.Recipients+n, j.No, place)
+}
+
+// placeOf returns the place of a list among those of a job. core.ErrListNotFound: it is none of them.
+func (s *Store) placeOf(ctx context.Context, j *core.SendJob, listID string) (place int, err error) {
+	err = s.Get(ctx, &place, "SELECT place FROM further_list INDEXED BY sqlite_autoindex_further_list_1 WHERE "+
+		"job_no = ? AND list_id = ?", j.No, listID)
+	if errors.Is(err, core.ErrNotFound) {
+		err = core.ErrListNotFound
+	}
+	return place, err
+}
+
+// JobLists returns the ids of the lists of a job, in their order. Its only error is core.ErrStorage.
+func (s *Store) JobLists(ctx context.Context, j *core.SendJob) (ids []string, err error) {
+	parts, err := s.partsOfJob(ctx, j)
+	for _, p := range parts {
+		ids = append(ids, p.ListID)
+	}
+	return ids, err
+}
+
+// partsOfJob is jobParts outside an operation.
+func (s *Store) partsOfJob(ctx context.Context, j *core.SendJob) (parts []jobPart, err error) {
+	if j.Lists <= 1 {
+		return jobParts(nil, j)
+	}
+	err = s.SnapshotRead(ctx, func(r *db.Reader) error {
+		parts, err = jobParts(r, j)
+		return err
+	})
+	return parts, err
+}
+
+// partOf returns the place of the list by which the recipient with a seq is reached.
+func partOf(parts []jobPart, seq int64) int {
+	place := lastBegun(parts)
+	for place > 0 && seq <= parts[place].After {
+		place--
+	}
+	return place
+}
+
+// claimByList is ClaimRecipients for a job to several lists. A list's end is known as far as recipients were made when
+// the ends are read; the claims to come take up those that were made since.
+func (s *Store) claimByList(ctx context.Context, dst []core.Claim, k *ClaimKey, after int64, limit int) (
+	_ []core.Claim, err error,
+) {
+	parts, err := s.partsOfJob(ctx, &core.SendJob{No: k.JobNo, ListID: k.ListID, Lists: 1 + int64(len(k.Further))})
+	for place, p := range parts {
+		begin := len(dst)
+		if p.To <= after || err != nil || limit <= 0 {
+			continue
+		}
+		dst, err = s.claimOfList(ctx, dst, k.Of(place), max(after, p.After), limit)
+		for len(dst) > begin && dst[len(dst)-1].Seq > p.To {
+			dst = dst[:len(dst)-1]
+		}
+		for i := begin; i < len(dst); i++ {
+			dst[i].Place = place
+		}
+		limit -= len(dst) - begin
+	}
+	return dst, err
+}
+
+const claimOneDeferred = "SELECT coalesce(group_concat(claim, char(30)), '') FROM (" + claimColumns + claimFrom +
+	"AND r.seq = ?5 AND r.state = " + sqlRecipientDeferred + ")"
+
+// claimAgainByList checks the deferred claims from begin on, which were checked by the first list, by their own ones.
+func (s *Store) claimAgainByList(ctx context.Context, dst []core.Claim, begin int, k *ClaimKey) ([]core.Claim, error) {
+	parts, err := s.partsOfJob(ctx, &core.SendJob{No: k.JobNo, ListID: k.ListID, Lists: 1 + int64(len(k.Further))})
+	for i := begin; i < len(dst) && err == nil; i++ {
+		place := partOf(parts, dst[i].Seq)
+		if place == 0 {
+			continue
+		}
+		var one []core.Claim
+		of := k.Of(place)
+		one, err = s.claim(ctx, nil, claimOneDeferred, k.JobNo, k.TenantID, of.ListID, of.MailedProof, dst[i].Seq)
+		if len(one) == 1 { // else it has an outcome by now, which the caller's will not change
+			dst[i] = one[0]
+		}
+		dst[i].Place = place
+	}
+	return dst, err
+}

@@ -1,0 +1,335 @@
+package campaigns
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
+)
+
+// startAtOnce is how many jobs one operation of StartDueJobs starts at most.
+const startAtOnce = 50
+
+// StartDueJobs starts the pending jobs that are due, or fails them where that is no use: the window is over, the
+// template is missing. Jobs whose list or tenant is switched off wait, and so do held ones. next is when the next one
+// is due; 0: none is waiting. Its only error is core.ErrStorage.
+func (s *Store) StartDueJobs(ctx context.Context, now core.Instant) (next core.Instant, err error) {
+	const first = "SELECT coalesce(min(due_at), 0) FROM send_job INDEXED BY send_job_due WHERE " +
+		"status = 'pending' AND paused_at = 0"
+	// A job that waits for its list is due when its window closes.
+	const nextDue = `SELECT coalesce(min(CASE WHEN ` + switchedOff + ` = '' THEN due_at WHEN window_end > 0 THEN
+		window_end END), 0)
+		FROM send_job INDEXED BY send_job_due WHERE status = 'pending' AND paused_at = 0`
+	if err := s.Get(ctx, &next, first); err != nil || next == 0 || next > now {
+		return next, err
+	}
+	if err := s.Get(ctx, &next, nextDue); err != nil || next == 0 || next > now {
+		return next, err
+	}
+	err = s.Update(ctx, func(tx *db.Tx) error {
+		var due []core.SendJob
+		err := tx.All(&due,
+			"SELECT "+sendJobColumns+` FROM send_job INDEXED BY send_job_due WHERE status = 'pending'
+			AND paused_at = 0 AND due_at <= ?1
+			AND (`+switchedOff+` = '' OR window_end > 0 AND window_end <= ?1) ORDER BY due_at LIMIT +?2`, int64(now),
+			startAtOnce)
+		if err != nil {
+			return err
+		}
+		for i := range due {
+			if err := startJob(tx, &due[i], now); err != nil {
+				return err
+			}
+		}
+		return tx.Get(&next, nextDue)
+	})
+	return next, err
+}
+
+func startJob(tx *db.Tx, j *core.SendJob, now core.Instant) error {
+	if !j.Start(now) || j.Status.Final() {
+		return moveJob(tx, j)
+	}
+	list, err := tenants.ReadList(tx, j.ListID)
+	var tenant core.Tenant
+	if err == nil {
+		tenant, err = tenants.ReadTenant(tx, j.TenantID)
+	}
+	if errors.Is(err, core.ErrNotFound) {
+		j.Fail(core.ReasonListGone, now)
+		return moveJob(tx, j)
+	}
+	if err != nil {
+		return err
+	}
+	frozen, err := frozenContent(tx, j, &list, &tenant)
+	if err != nil {
+		return err
+	}
+	if !frozen.Resolved {
+		j.Fail(core.ReasonTemplate, now)
+		return moveJob(tx, j)
+	}
+	if err := moveJob(tx, j); err != nil || frozen.SenderAllowed(&tenant) {
+		return err
+	}
+	j.Pause(core.PauseSender, now)
+	return savePause(tx, j)
+}
+
+// StartedJobs reads the jobs that are under way, paused or not, the oldest first. Its only error is core.ErrStorage.
+func (s *Store) StartedJobs(ctx context.Context) (js []core.SendJob, err error) {
+	err = s.All(ctx, &js, "SELECT "+sendJobColumns+" FROM send_job INDEXED BY send_job_running WHERE "+
+		"status = 'running' ORDER BY no")
+	return js, err
+}
+
+// RunningJobs reads the jobs that are under way and not held up, the oldest first. Its only error is core.ErrStorage.
+func (s *Store) RunningJobs(ctx context.Context) (js []core.SendJob, err error) {
+	err = s.All(ctx, &js, "SELECT "+sendJobColumns+" FROM send_job INDEXED BY send_job_running WHERE "+
+		"status = 'running' AND paused_at = 0 AND "+switchedOff+" = '' ORDER BY no")
+	return js, err
+}
+
+// JudgeJob asks the stop rule about a job, and pauses it.
+func JudgeJob(tx *db.Tx, no int64, now core.Instant) error {
+	rule := tx.DB().Options().StopRule
+	if rule == (core.StopRule{}) {
+		return nil
+	}
+	j, err := sendJobNo(tx, no)
+	if err != nil {
+		return err
+	}
+	if reason := rule.Judge(&j); reason != "" && j.Pause(reason, now) {
+		return savePause(tx, &j)
+	}
+	return nil
+}
+
+func savePause(tx *db.Tx, j *core.SendJob) error {
+	tx.Kick(db.TopicJobs)
+	return tx.One("UPDATE send_job SET paused_at = ?, pause_reason = ?, unstoppable = ?, first_until = ? WHERE no = ?",
+		int64(j.PausedAt), j.PauseReason, j.Unstoppable, int64(j.FirstUntil), j.No)
+}
+
+// PauseSendJob holds a running job up until a person resumes it; one that is paused, or not running, stays as it is. It
+// returns core.ErrJobNotFound where there is no such job.
+func (s *Store) PauseSendJob(ctx context.Context, no int64, reason string, now core.Instant) error {
+	return s.Update(ctx, func(tx *db.Tx) error {
+		j, err := sendJobNo(tx, no)
+		if err != nil || !j.Pause(reason, now) {
+			return err
+		}
+		return savePause(tx, &j)
+	})
+}
+
+// PauseSendJobBy holds a job up until a person resumes it, because one wants it so. It returns core.ErrJobNotFound
+// where there is no such job, and core.ErrConflict for one that is paused or has ended.
+func (s *Store) PauseSendJobBy(ctx context.Context, id, actor string, now core.Instant) (j core.SendJob, err error) {
+	err = s.Update(ctx, func(tx *db.Tx) error {
+		if err := tx.Watch("send_job", id); err != nil {
+			return err
+		}
+		if j, err = sendJob(tx, id); err != nil {
+			return err
+		}
+		if err := j.PauseByPerson(now); err != nil {
+			return err
+		}
+		if err := savePause(tx, &j); err != nil {
+			return err
+		}
+		return tx.Audit(now, actor, "job.pause", j.TenantID, id)
+	})
+	return j, err
+}
+
+// HoldSendJob notes why a running job waits for what ends by itself; empty: it does not. One that is paused stays as it
+// is. Its only error is core.ErrStorage.
+func (s *Store) HoldSendJob(ctx context.Context, no int64, reason string) error {
+	return s.Update(ctx, func(tx *db.Tx) error {
+		n, err := tx.Exec("UPDATE send_job SET pause_reason = ?1 WHERE no = ?2 AND status = 'running' AND paused_at "+
+			"= 0 AND pause_reason <> ?1", reason, no)
+		if err == nil && n > 0 {
+			tx.Kick(db.TopicJobs)
+		}
+		return err
+	})
+}
+
+// ResumeSendJob lets a job go on that is paused, or that holds the rest of its readers back. core.ErrConflict: it is
+// not paused, or not by anything that can be lifted here.
+func (s *Store) ResumeSendJob(ctx context.Context, id, actor string, now core.Instant) (j core.SendJob, err error) {
+	err = s.Update(ctx, func(tx *db.Tx) error {
+		if err := tx.Watch("send_job", id); err != nil {
+			return err
+		}
+		if j, err = sendJob(tx, id); err != nil {
+			return err
+		}
+		if err := mayResume(tx, &j); err != nil {
+			return err
+		}
+		held := j.FirstHeld(now)
+		if held {
+			j.FirstUntil = now // the person doesn't wait for the rest of the hold
+		}
+		if err := j.Resume(); err != nil && (!held || j.PausedAt != 0) {
+			return err
+		}
+		if err := savePause(tx, &j); err != nil {
+			return err
+		}
+		return tx.Audit(now, actor, "job.resume", j.TenantID, id)
+	})
+	return j, err
+}
+
+// mayResume refuses to resume a job that waits because its sender is not the tenant's, while that is so.
+func mayResume(tx *db.Tx, j *core.SendJob) error {
+	if j.PausedAt == 0 || !strings.HasSuffix(j.PauseReason, core.PauseSender) {
+		return nil
+	}
+	var f core.FrozenContent
+	if err := tx.Get(&f, "SELECT "+frozenHead+" FROM frozen_content WHERE copy_id = ?", j.CopyID); err != nil {
+		return err
+	}
+	t, err := tenants.ReadTenant(tx, j.TenantID)
+	if err != nil {
+		return err
+	}
+	if !f.SenderAllowed(&t) {
+		return core.Conflictf("conflict",
+			"The job's sender %s lies in no domain of the tenant: add the domain, or cancel the job.", f.MailFrom)
+	}
+	return nil
+}
+
+// RetryFailed makes a job of those recipients of an ended one whom no mail went to, with the same content. A job can be
+// retried once, for two such jobs would mail the same people. core.ErrConflict: it was, or it has not ended, or the
+// list or the tenant is not active.
+func (s *Store) RetryFailed(ctx context.Context, id, createdBy string, now core.Instant) (j core.SendJob, err error) {
+	err = s.Update(ctx, func(tx *db.Tx) error {
+		old, err := sendJob(tx, id)
+		if err != nil {
+			return err
+		}
+		var other string
+		switch err := tx.Get(&other, "SELECT id FROM send_job INDEXED BY send_job_retry WHERE retry_of = ? AND "+
+			"retry_of <> ''", id); {
+		case err == nil:
+			return core.Conflictf("conflict", "The job was retried by %s; retry that one.", other)
+		case !errors.Is(err, core.ErrNotFound):
+			return err
+		}
+		if j, err = old.Retry(now); err != nil {
+			return err
+		}
+		j.CreatedBy = createdBy
+		to, err := listsOf(tx, &old)
+		if err != nil {
+			return err
+		}
+		lists, err := lists(tx, to)
+		if err != nil {
+			return err
+		}
+		if _, err := maySendAll(tx, lists); err != nil {
+			return err
+		}
+		if err := tx.Watch("send_job", j.ID); err != nil {
+			return err
+		}
+		if err := insertSendJobTo(tx, &j, to); err != nil {
+			return err
+		}
+		if err := retryCampaign(tx, &j, &old); err != nil {
+			return err
+		}
+		return tx.Audit(now, createdBy, "job.retry", j.TenantID, j.ID)
+	})
+	return j, err
+}
+
+// retryCampaign makes the campaign of a job follow the retry of it. One that was written on, or sent back, since the job
+// was stopped before it had a recipient is sent, not retried: core.ErrConflict.
+func retryCampaign(tx *db.Tx, j, old *core.SendJob) error {
+	n, err := tx.Exec(`UPDATE campaign SET job_no = ?1, state = 'scheduled', revision = revision + 1,
+		approved_version = last_approved, copy_id = ?2 WHERE id = ?3 AND (state IN ('sent', 'archived') OR
+		job_no = ?4 AND last_approved = version AND (state = 'approved' OR state = 'draft' AND approved_by_send = 1))`, j.No, j.CopyID, j.CampaignID, old.No)
+	if err != nil || n > 0 {
+		return err
+	}
+	switch c, err := campaign(tx, j.CampaignID); {
+	case errors.Is(err, core.ErrCampaignNotFound):
+		return nil
+	case err != nil:
+		return err
+	default:
+		return core.Conflictf("conflict", "The campaign is %s by now: send that instead.", c.State)
+	}
+}
+
+// expandRetry is expand for a job that retries another: it goes through that one's recipients, list by list, and then
+// through the rest of the lists where that one ended before. Who may have had the mail, for a reply was lost, does not
+// get it again.
+func expandRetry(tx *db.Tx, j *core.SendJob) (more bool, err error) {
+	if strings.HasPrefix(j.ExpandedTo, restOfList) {
+		return expand(tx, j)
+	}
+	old, err := sendJob(tx, j.RetryOf)
+	if err != nil {
+		return false, err
+	}
+	after, err := strconv.ParseInt("0"+j.ExpandedTo, 10, 64)
+	if err != nil {
+		return false, err
+	}
+	parts, err := jobParts(tx, j)
+	if err != nil {
+		return false, err
+	}
+	of, err := jobParts(tx, &old)
+	if err != nil {
+		return false, err
+	}
+	place := lastBegun(parts)
+	list, end := parts[place].ListID, max(of[place].To, 0)
+	upper := min(after+expandStep, end)
+	n, err := tx.Exec(`INSERT INTO recipient (job_no, seq, subscriber_id, email_key)
+		SELECT ?1, ?2 + row_number() OVER (ORDER BY r.seq), s.id, s.email_key FROM recipient AS r
+		JOIN subscriber AS s ON s.list_id = ?3 AND s.id = r.subscriber_id
+		WHERE r.job_no = ?7 AND r.seq > ?4 AND r.seq <= ?5 AND (r.state = `+sqlRecipientFailed+` OR r.state =
+		`+sqlRecipientSkipped+` AND r.reason = '`+core.ReasonCancelled+`')
+		AND r.ambiguous = 0 AND s.word = 'active' AND s.block = ''
+		AND NOT EXISTS (SELECT 1 FROM suppression WHERE tenant_id = ?6 AND email_key = s.email_key)
+		AND NOT EXISTS (SELECT 1 FROM disabled WHERE email_key = s.email_key AND tenant_id IN ('', ?6))
+		ORDER BY r.seq`, j.No, j.Recipients, list, after, upper, j.TenantID, old.No)
+	if err != nil {
+		return false, err
+	}
+	to := strconv.FormatInt(upper, 10)
+	switch {
+	case upper < end:
+		more = true
+	case place < lastBegun(of):
+		more, err = true, beginList(tx, j, int64(place)+1, n)
+	case !old.Expanded:
+		more, to = true, restOfList+strings.TrimPrefix(old.ExpandedTo, restOfList)
+	}
+	if err != nil {
+		return false, err
+	}
+	return more, tx.One("UPDATE send_job SET recipients = recipients + ?, expanded_to = ?, expanded = ? WHERE no = ?",
+		n, to, !more, j.No)
+}
+
+// restOfList marks a position in a list: in place of one among the recipients of a job that is retried, and in those
+// that are not the job's first.
+const restOfList = "list:"

@@ -1,0 +1,88 @@
+package campaigns
+
+import (
+	"context"
+	"math"
+	"strconv"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+)
+
+// jobViews reads jobs with the heads of their campaigns, which an index holds, and no bodies.
+const jobViews = jobView + jobViewFrom
+
+const jobView = `SELECT send_job.no, send_job.id, send_job.tenant_id, send_job.list_id, ` + jobListIDs + ` AS list_ids,
+	send_job.campaign_id,
+	send_job.status,
+	campaign_copy.name, campaign_copy.subject, scheduled_at, window_start, window_end, send_job.created_at,
+	iif(send_job.status = 'pending', due_at, 0) AS starts_at, started_at, finished_at,
+	failure_reason, paused_at, ` + pauseReason + `, retry_of, expected, duplicates, excluded, first_few, first_until, expanded,
+	recipients, sent, delivered, ` + Deferral + `,
+	failed, skipped, bounced, complained, opened, clicked, unsubscribed, ambiguous, machine_opened, machine_clicked,
+	tracked, people_opened, unclear_opened, scanner_opened, ` + totalsOfJob + `,
+	(SELECT no_tracking FROM tenant WHERE tenant.id = send_job.tenant_id) AS no_tracking
+	FROM send_job `
+
+const jobViewFrom = `CROSS JOIN campaign_copy INDEXED BY campaign_copy_head ON campaign_copy.id = send_job.copy_id
+	WHERE (SELECT deleted_at FROM tenant WHERE tenant.id = send_job.tenant_id) = 0 `
+
+const (
+	jobViewByID   = jobViews + "AND send_job.id = ?"
+	newerThan     = "AND send_job.no < ?1 AND (?2 = '' OR status = ?2) "
+	newestJobs    = jobViews + newerThan
+	jobsOfAll     = newestJobs + "ORDER BY send_job.no DESC LIMIT +?3"
+	jobsOfTenant  = jobView + "INDEXED BY send_job_tenant " + jobViewFrom + newerThan + "AND send_job.tenant_id = ?4 ORDER BY send_job.no DESC LIMIT +?3"
+	jobsOfTenants = newestJobs + "AND +send_job.tenant_id IN (SELECT value FROM json_each(?4)) ORDER BY send_job.no " +
+		"DESC LIMIT +?3"
+	jobsOfCampaign = jobView + "INDEXED BY send_job_campaign " + jobViewFrom + newerThan + `AND send_job.campaign_id = ?4
+		AND (?5 OR +send_job.tenant_id IN (SELECT value FROM json_each(?6))) ORDER BY send_job.no DESC LIMIT +?3`
+	jobsOfList = newestJobs + `AND send_job.no IN (SELECT no FROM send_job WHERE list_id = ?4 UNION ALL
+		SELECT job_no FROM further_list INDEXED BY further_list_list WHERE list_id = ?4)
+		AND (?5 OR +send_job.tenant_id IN (SELECT value FROM json_each(?6))) ORDER BY send_job.no DESC LIMIT +?3`
+)
+
+// JobFilter chooses send jobs.
+type JobFilter struct {
+	Tenants []string       // theirs alone
+	All     bool           // of all tenants
+	Status  core.JobStatus // in that state; empty: in any
+	ListID  string         // that go to this list; empty: to any
+
+	CampaignID string // that send this campaign, all lists then; empty: any
+}
+
+// JobView reads one job. core.ErrJobNotFound is returned where there is none, or its tenant was deleted.
+func (s *Store) JobView(ctx context.Context, id string) (v core.JobView, err error) {
+	err = s.Get(ctx, &v, jobViewByID, id)
+	v.Measure(&v.OpenCounts)
+	return v, noJob(err)
+}
+
+// JobViews reads a page of jobs, the newest first. page.After is the number of the last job, as text; one that is no
+// number is core.ErrInvalidCursor.
+func (s *Store) JobViews(ctx context.Context, f JobFilter, page core.Page) (vs []core.JobView, err error) {
+	before := int64(math.MaxInt64)
+	if page.After != "" {
+		if before, err = strconv.ParseInt(page.After, 10, 64); err != nil {
+			return nil, core.ErrInvalidCursor
+		}
+	}
+	args := []any{before, string(f.Status), page.Limit}
+	switch {
+	case f.CampaignID != "":
+		err = s.All(ctx, &vs, jobsOfCampaign, append(args, f.CampaignID, f.All, db.JsonOf(f.Tenants))...)
+	case f.ListID != "":
+		err = s.All(ctx, &vs, jobsOfList, append(args, f.ListID, f.All, db.JsonOf(f.Tenants))...)
+	case f.All:
+		err = s.All(ctx, &vs, jobsOfAll, args...)
+	case len(f.Tenants) == 1:
+		err = s.All(ctx, &vs, jobsOfTenant, append(args, f.Tenants[0])...)
+	default:
+		err = s.All(ctx, &vs, jobsOfTenants, append(args, db.JsonOf(f.Tenants))...)
+	}
+	for i := range vs {
+		vs[i].Measure(&vs[i].OpenCounts)
+	}
+	return vs, err
+}

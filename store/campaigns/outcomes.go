@@ -1,0 +1,220 @@
+package campaigns
+
+import (
+	"context"
+	"slices"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+)
+
+// jobCount sums up what a batch of outcomes adds to one job.
+type jobCount struct {
+	no                                       int64
+	sent, failed, skipped, ambiguous, bounce int64
+	hard                                     int64 // of bounce
+	deferred                                 int64 // more than before; less where negative
+	givesUpAt                                core.Instant
+	sentSeqs                                 []int64
+}
+
+// FinishRecipients records a batch of outcomes in one operation: one row change a recipient, one a job. A job of which
+// every recipient now has an outcome is completed. An outcome that was recorded before changes nothing. It returns
+// core.ErrNotFound where the job is gone.
+func (s *Store) FinishRecipients(ctx context.Context, batch []core.Outcome, now core.Instant) error {
+	return s.Update(ctx, func(tx *db.Tx) error { return finishRecipients(tx, batch, now) })
+}
+
+// FinishLater is FinishRecipients for a caller that does not wait. take is called in the writer when the transaction is
+// under way, so that whatever came in until then goes along; after is called in the writer after the commit. Neither
+// may block, or wait for the store. An error means that neither will be called. after gets core.ErrNotFound where the
+// job is gone.
+func (s *Store) FinishLater(take func() ([]core.Outcome, core.Instant), after func(error)) error {
+	return s.UpdateLate(func(tx *db.Tx) error {
+		batch, now := take()
+		return finishRecipients(tx, batch, now)
+	}, after)
+}
+
+func finishRecipients(tx *db.Tx, batch []core.Outcome, now core.Instant) error {
+	var counts []*jobCount
+	for i := range batch {
+		o := &batch[i]
+		c := countOf(&counts, o.JobNo)
+		if o.State == core.RecipientSent {
+			c.sentSeqs = append(c.sentSeqs, o.Seq)
+			if o.QueueID != "" {
+				if err := keepQueueID(tx, o, now); err != nil {
+					return err
+				}
+			}
+			continue
+		}
+		if err := finishUnsent(tx, o, c, now); err != nil {
+			return err
+		}
+	}
+	for _, c := range counts {
+		if err := countOutcomes(tx, c, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func countOf(counts *[]*jobCount, no int64) *jobCount {
+	for _, c := range *counts {
+		if c.no == no {
+			return c
+		}
+	}
+	c := &jobCount{no: no}
+	*counts = append(*counts, c)
+	return c
+}
+
+// keepQueueID notes by which name the provider's events may tell of a mail. The first mail of a name keeps it.
+func keepQueueID(tx *db.Tx, o *core.Outcome, now core.Instant) error {
+	_, err := tx.Exec("INSERT INTO queue_id (id, job_no, seq, sent_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+		o.QueueID, o.JobNo, o.Seq, int64(now))
+	return err
+}
+
+// finishUnsent records everything but "sent", with what it means for the address.
+func finishUnsent(tx *db.Tx, o *core.Outcome, c *jobCount, now core.Instant) error {
+	finished := core.Instant(0)
+	if o.State > core.RecipientDeferred {
+		finished = now
+	}
+	was := core.RecipientQueued
+	n, err := finishOne(tx, o, was, finished)
+	if err == nil && n == 0 {
+		was = core.RecipientDeferred
+		n, err = finishOne(tx, o, was, finished)
+	}
+	if err != nil || n == 0 {
+		return err
+	}
+	if was == core.RecipientDeferred {
+		c.deferred--
+	}
+	switch {
+	case o.State == core.RecipientDeferred:
+		c.deferred++
+		c.givesUpAt = max(c.givesUpAt, o.GivesUpAt)
+	case o.State == core.RecipientFailed:
+		c.failed++
+	case o.State == core.RecipientSkipped:
+		c.skipped++
+	}
+	if o.Ambiguous {
+		c.ambiguous++
+	}
+	for _, word := range wordsOf(o.State, o.Reason) {
+		if _, err := tx.Exec("INSERT INTO recipient_word (job_no, word, seq) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+			o.JobNo, word, o.Seq); err != nil {
+			return err
+		}
+	}
+	if o.Tried || o.Ambiguous {
+		if err := addAttempt(tx, o, now); err != nil {
+			return err
+		}
+	}
+	effect := ""
+	switch {
+	case o.HardBounce:
+		effect = core.HardBounce
+		c.hard++
+	case o.Doubtful:
+		effect = core.DoubtfulBounce
+	case o.SoftBounce:
+		effect = core.SoftBounce
+	default:
+		return nil
+	}
+	c.bounce++
+	_, err = Report(tx, o.TenantID, o.EmailKey, effect, now, now)
+	return err
+}
+
+// finishOne changes a recipient that is in the state was. It returns 0 where it is in another.
+func finishOne(tx *db.Tx, o *core.Outcome, was int, finished core.Instant) (n int64, err error) {
+	return tx.Exec(`UPDATE recipient SET state = ?, tries = tries + ?, due_at = ?, finished_at = ?, ambiguous =
+		ambiguous + ?, reason = ?
+		WHERE job_no = ? AND seq = ? AND state = ?`,
+		o.State, o.Tried, int64(o.DueAt), int64(finished), o.Ambiguous, o.Reason, o.JobNo, o.Seq, was)
+}
+
+// addAttempt keeps the relay's words about a try that did not end in "sent at once".
+func addAttempt(tx *db.Tx, o *core.Outcome, now core.Instant) error {
+	outcome := [...]string{"ambiguous", "deferred", "sent", "failed", "skipped"}[o.State]
+	_, err := tx.Exec("INSERT INTO attempt (job_no, seq, at, outcome, reply) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO "+
+		"NOTHING",
+		o.JobNo, o.Seq, int64(now), outcome, o.Reason)
+	return err
+}
+
+// countOutcomes marks the sent ones, adds the sums to the job and completes it when it was the last batch.
+func countOutcomes(tx *db.Tx, c *jobCount, now core.Instant) error {
+	if err := noteSent(tx, c, now); err != nil {
+		return err
+	}
+	_, err := tx.Exec(`UPDATE send_job SET sent = sent + ?1, failed = failed + ?2, skipped = skipped + ?3, ambiguous =
+		ambiguous + ?4,
+		bounced = bounced + ?5, hard_bounced = hard_bounced + ?6, deferred = max(0, deferred + ?7),
+		gives_up_at = CASE WHEN deferred + ?7 > 0 THEN max(gives_up_at, ?8) ELSE 0 END WHERE no = ?9`,
+		c.sent, c.failed, c.skipped, c.ambiguous, c.bounce, c.hard, c.deferred, int64(c.givesUpAt), c.no)
+	if err != nil {
+		return err
+	}
+	open := tx.Kept("campaigns").(*openJobs).left
+	open[c.no] -= c.sent + c.failed + c.skipped
+	if open[c.no] <= 0 {
+		open[c.no], err = tx.Number("SELECT recipients - sent - failed - skipped FROM send_job WHERE no = ?", c.no)
+		if err != nil {
+			return err
+		}
+	}
+	switch {
+	case open[c.no] == 0:
+		delete(open, c.no)
+		return finishJob(tx, c.no, now)
+	case c.hard > 0:
+		return JudgeJob(tx, c.no, now)
+	}
+	return nil
+}
+
+// noteSent marks the sent recipients of a job, those of a range of 63 in one statement: a statement costs more than a
+// row, and a list of them (IN) more than a mask.
+func noteSent(tx *db.Tx, c *jobCount, now core.Instant) error {
+	slices.Sort(c.sentSeqs)
+	for seqs := c.sentSeqs; len(seqs) > 0; {
+		first, mask, n := seqs[0], int64(0), 0
+		for n < len(seqs) && seqs[n] < first+63 {
+			mask |= 1 << (seqs[n] - first)
+			n++
+		}
+		done, err := tx.Exec(markSent, int64(now), c.no, first, seqs[n-1], mask)
+		if err == nil && done < int64(n) {
+			var again int64
+			again, err = tx.Exec(markSentDeferred, int64(now), c.no, first, seqs[n-1], mask)
+			done, c.deferred = done+again, c.deferred-again
+		}
+		if err != nil {
+			return err
+		}
+		c.sent += done
+		seqs = seqs[n:]
+	}
+	return nil
+}
+
+const (
+	markSentAny = `UPDATE recipient SET state = ` + SqlRecipientSent + `, tries = tries + 1, due_at = 0, finished_at =
+		?1, reason = ''
+		WHERE job_no = ?2 AND seq BETWEEN ?3 AND ?4 AND (?5 >> (seq - ?3)) & 1 AND +state = `
+	markSent         = markSentAny + sqlRecipientQueued
+	markSentDeferred = markSentAny + sqlRecipientDeferred // those that were deferred
+)

@@ -1,0 +1,211 @@
+package campaigns
+
+import (
+	"context"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
+)
+
+const providerColumns = "name, kind, tenant_id, topics, disabled_at, created_at, updated_at"
+
+// ProviderSecrets returns a provider with its secrets, also a disabled one. It returns core.ErrNotFound where there is
+// none.
+func (s *Store) ProviderSecrets(ctx context.Context, name string) (*core.ProviderSecrets, error) {
+	p, age := s.providers.Get(name)
+	if p != nil {
+		return p, nil
+	}
+	var row struct {
+		core.Provider
+		Secret    []byte `db:"secret"`
+		OldSecret []byte `db:"old_secret"`
+	}
+	err := s.Get(ctx, &row, "SELECT "+providerColumns+", secret, old_secret FROM provider WHERE name = ?", name)
+	if err != nil {
+		return nil, err
+	}
+	p = &core.ProviderSecrets{Provider: row.Provider}
+	for _, sealed := range [][]byte{row.Secret, row.OldSecret} {
+		if len(sealed) == 0 {
+			continue
+		}
+		secret, err := s.OpenSecret(sealed)
+		if err != nil {
+			return nil, err
+		}
+		p.Secrets = append(p.Secrets, string(secret))
+	}
+	s.providers.Put(name, p, age)
+	return p, nil
+}
+
+// Providers reads a page by name. Its only error is core.ErrStorage.
+func (s *Store) Providers(ctx context.Context, page core.Page) ([]core.Provider, error) {
+	var p []core.Provider
+	err := s.All(ctx, &p, "SELECT "+providerColumns+" FROM provider WHERE name > ? ORDER BY name LIMIT +?", page.After,
+		page.Limit)
+	return p, err
+}
+
+// lastEvents reads the newest event of each provider among the newest 20,000 of all.
+const lastEvents = `SELECT provider, event_type, max(received_at) AS received_at FROM (SELECT provider, event_type, received_at
+	FROM provider_event ORDER BY id DESC LIMIT 20000) GROUP BY provider`
+
+// LastProviderEvents returns the last event of each provider that has reported one lately. Its only error is
+// core.ErrStorage.
+func (s *Store) LastProviderEvents(ctx context.Context) (map[string]core.LastEvent, error) {
+	var rows []struct {
+		Provider string `db:"provider"`
+		core.LastEvent
+	}
+	err := s.All(ctx, &rows, lastEvents)
+	last := make(map[string]core.LastEvent, len(rows))
+	for _, r := range rows {
+		last[r.Provider] = r.LastEvent
+	}
+	return last, err
+}
+
+// AddProvider keeps a new provider with its first secret (empty: its kind has none). core.ErrNotFound: there is no such
+// tenant; Conflict: the name is taken.
+func (s *Store) AddProvider(ctx context.Context, p core.Provider, secret, actor string, now core.Instant) error {
+	if err := core.CheckProviderName(p.Name); err != nil {
+		return err
+	}
+	p.CreatedAt, p.UpdatedAt = now, now
+	sealed := s.sealText(secret)
+	return s.Update(ctx, func(tx *db.Tx) error {
+		if err := tx.Watch("provider", p.Name); err != nil {
+			return err
+		}
+		if p.TenantID != "" {
+			if _, err := tenants.ReadTenant(tx, p.TenantID); err != nil {
+				return err
+			}
+		}
+		if err := addProvider(tx, p, sealed); err != nil {
+			return err
+		}
+		return tx.Audit(now, actor, "provider.create", p.TenantID, p.Name)
+	})
+}
+
+// sealText seals a secret; none stays none.
+func (s *Store) sealText(secret string) []byte {
+	if secret == "" {
+		return []byte{}
+	}
+	return s.Seal([]byte(secret))
+}
+
+func addProvider(tx *db.Tx, p core.Provider, sealed []byte) error {
+	tx.Kick(db.TopicRecords)
+	_, err := tx.Exec(`INSERT INTO provider (name, kind, tenant_id, secret, topics, disabled_at, created_at, updated_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+		p.Name, p.Kind, p.TenantID, sealed, p.Topics.Column(), int64(p.DisabledAt), int64(p.CreatedAt),
+		int64(p.UpdatedAt))
+	return err
+}
+
+// EnsureDefaultProvider makes the provider of the first start, with a secret that the caller drew, unless there is one.
+// Its only error is core.ErrStorage.
+func (s *Store) EnsureDefaultProvider(ctx context.Context, kind, secret string, now core.Instant) error {
+	sealed := s.sealText(secret)
+	return s.Update(ctx, func(tx *db.Tx) error {
+		var n int
+		if err := tx.Get(&n, "SELECT count(*) FROM provider WHERE name = ?",
+			core.DefaultProvider); err != nil || n > 0 {
+			return err
+		}
+		return addProvider(tx, core.Provider{Name: core.DefaultProvider, Kind: kind, CreatedAt: now, UpdatedAt: now}, sealed)
+	})
+}
+
+// ProviderChange is what UpdateProvider changes; nil leaves a field as it is.
+type ProviderChange struct {
+	TenantID     *string
+	Topics       *[]string
+	Disabled     *bool
+	NewSecret    *string // the one before also stays good
+	EndOldSecret bool
+}
+
+// UpdateProvider changes a provider and returns it as it is then. It returns core.ErrNotFound where there is none,
+// and core.ErrSecretStands for another secret while an earlier one is good.
+func (s *Store) UpdateProvider(ctx context.Context, name string, c ProviderChange, actor string,
+	now core.Instant,
+) (p core.Provider, err error) {
+	var sealed []byte
+	if c.NewSecret != nil {
+		sealed = s.sealText(*c.NewSecret)
+	}
+	var at core.Instant
+	err = s.Update(ctx, func(tx *db.Tx) error {
+		if err := tx.Watch("provider", name); err != nil {
+			return err
+		}
+		if err := tx.Get(&p, "SELECT "+providerColumns+" FROM provider WHERE name = ?", name); err != nil {
+			return err
+		}
+		at = p.UpdatedAt
+		if c.TenantID != nil {
+			if _, err := tenants.ReadTenant(tx, *c.TenantID); err != nil && *c.TenantID != "" {
+				return core.Invalidf("tenant", "There is no tenant %s.", *c.TenantID)
+			}
+			p.TenantID = *c.TenantID
+		}
+		if c.Topics != nil {
+			p.Topics = *c.Topics
+		}
+		if c.Disabled != nil && *c.Disabled != (p.DisabledAt != 0) {
+			p.DisabledAt = 0
+			if *c.Disabled {
+				p.DisabledAt = now
+			}
+		}
+		p.UpdatedAt = now
+		return saveProvider(tx, p, c, sealed, actor)
+	})
+	return p, db.AsItStood(err, &p.UpdatedAt, at)
+}
+
+func saveProvider(tx *db.Tx, p core.Provider, c ProviderChange, sealed []byte, actor string) error {
+	if sealed != nil && !c.EndOldSecret {
+		if err := tenants.NoOldSecret(tx, "provider", "name", p.Name); err != nil {
+			return err
+		}
+	}
+	tx.Kick(db.TopicRecords)
+	err := tx.One("UPDATE provider SET tenant_id = ?, topics = ?, disabled_at = ?, updated_at = ? WHERE name = ?",
+		p.TenantID, p.Topics.Column(), int64(p.DisabledAt), int64(p.UpdatedAt), p.Name)
+	if err == nil && sealed != nil {
+		err = tx.One("UPDATE provider SET old_secret = secret, secret = ? WHERE name = ?", sealed, p.Name)
+	}
+	if err == nil && c.EndOldSecret {
+		err = tx.One("UPDATE provider SET old_secret = x'' WHERE name = ?", p.Name)
+	}
+	if err != nil {
+		return err
+	}
+	return tx.AuditUpdate(p.UpdatedAt, actor, "provider.update", p.TenantID, p.Name)
+}
+
+// DeleteProvider removes a provider; what it has reported stays. The default one stays too. It returns core.ErrNotFound
+// where there is none.
+func (s *Store) DeleteProvider(ctx context.Context, name, actor string, now core.Instant) error {
+	if name == core.DefaultProvider {
+		return core.Conflictf("conflict", "The daemon makes %s at its start; disable it instead.", name)
+	}
+	return s.Update(ctx, func(tx *db.Tx) error {
+		if err := tx.Watch("provider", name); err != nil {
+			return err
+		}
+		tx.Kick(db.TopicRecords)
+		if err := tx.One("DELETE FROM provider WHERE name = ?", name); err != nil {
+			return err
+		}
+		return tx.Audit(now, actor, "provider.delete", "", name)
+	})
+}

@@ -1,0 +1,55 @@
+package campaigns
+
+import (
+	"context"
+	"errors"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+)
+
+// Reached returns the subscriber as whom an address is reached by lists in their order: by the first on which it may be
+// mailed, else as what the first has that it is on. core.ErrNotFound: it is on none.
+func (s *Store) Reached(ctx context.Context, lists []string, to core.Email) (sub core.Subscriber, err error) {
+	err = core.ErrNotFound
+	for _, id := range lists {
+		found, fault := s.Subscriber(ctx, id, to)
+		switch {
+		case fault != nil && !errors.Is(fault, core.ErrNotFound):
+			return sub, fault
+		case fault == nil && found.Mailable():
+			return found, nil
+		case fault == nil && err != nil:
+			sub, err = found, nil
+		}
+	}
+	return sub, err
+}
+
+// ReachedByJob is Reached by the lists of a job.
+func (s *Store) ReachedByJob(ctx context.Context, j *core.SendJob, to core.Email) (sub core.Subscriber, err error) {
+	var lists []string
+	err = s.SnapshotRead(ctx, func(r *db.Reader) error {
+		parts, err := jobParts(r, j)
+		for _, p := range parts {
+			lists = append(lists, p.ListID)
+		}
+		return err
+	})
+	if err != nil {
+		return sub, err
+	}
+	return s.Reached(ctx, lists, to)
+}
+
+// ReachedByDraft is Reached by the lists of a draft, whose mail becomes the one that goes out by that list: its words
+// and its language stay those of the campaign.
+func (s *Store) ReachedByDraft(ctx context.Context, d *Draft, to core.Email) (sub core.Subscriber, err error) {
+	if sub, err = s.Reached(ctx, d.Fields.ListIDs, to); err != nil || sub.ListID == d.Content.List.ID {
+		return sub, err
+	}
+	l, err := s.List(ctx, sub.ListID)
+	l.Language = d.Content.List.Language
+	d.Content.List = l
+	return sub, err
+}

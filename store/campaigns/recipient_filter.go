@@ -1,0 +1,240 @@
+package campaigns
+
+import (
+	"context"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+)
+
+// RecipientFilter chooses recipients of a job; the zero value chooses all of them.
+type RecipientFilter struct {
+	Status string     // of RecipientStates
+	Code   string     // of the refusal: a reply code as 550, or an enhanced status code as 5.1.1
+	Email  core.Email // that address alone
+	Event  string     // of core.RecipientEvents
+	Search string     // what the address, or a word of the name, begins with
+}
+
+var replyCode = regexp.MustCompile(`^[45](\d\d|\.\d{1,3}\.\d{1,3})$`)
+
+// Validate names the field that is at fault.
+func (f *RecipientFilter) Validate() error {
+	if f.Status != "" && !slices.Contains(core.RecipientStates[:], f.Status) {
+		return core.Invalidf("status", "status must be one of %s.", strings.Join(core.RecipientStates[:], ", "))
+	}
+	if f.Event != "" && !slices.Contains(core.RecipientEvents, f.Event) {
+		return core.Invalidf("event", "event must be one of %s.", strings.Join(core.RecipientEvents, ", "))
+	}
+	if f.Code != "" && !replyCode.MatchString(f.Code) {
+		return core.Invalidf("code", "code must be the code of a refusal, as 550 or 5.1.1.")
+	}
+	if len(f.Search) > 254 {
+		return core.Invalidf("search", "search may have 254 characters at most.")
+	}
+	return nil
+}
+
+// wordsOf are the words by which a recipient without a mail is found: what became of it, and the codes of the refusal.
+func wordsOf(state int, reason string) []string {
+	if state == core.RecipientQueued || state == core.RecipientSent {
+		return nil
+	}
+	words := append(make([]string, 0, 3), core.RecipientStates[state])
+	if state == core.RecipientSkipped {
+		return words
+	}
+	code, rest, _ := strings.Cut(reason, " ")
+	enhanced, _, _ := strings.Cut(rest, " ")
+	for _, word := range [...]string{code, enhanced} {
+		if !replyCode.MatchString(word) {
+			break
+		}
+		words = append(words, word)
+	}
+	return words
+}
+
+const (
+	recipientColumns = `SELECT r.seq, coalesce(s.email, r.email_key) AS email, r.state, r.tries, r.ambiguous, r.due_at,
+		r.finished_at, r.reason, r.marks, ` + db.WholeName + ` AS name FROM `
+	recipientMarked = "r.marks > 1"
+)
+
+var (
+	recipientRest = ` LEFT JOIN subscriber AS s ON s.list_id = ?1 AND s.id = r.subscriber_id WHERE r.job_no = ?2 AND
+		r.seq > ?3 AND r.seq <= ?4
+		AND (?5 < 0 OR r.state = ?5) AND (?6 = '' OR r.state IN (` + sqlRecipientDeferred + `,
+		` + sqlRecipientFailed + `) AND ?6 IN (substr(r.reason, 1, 3), substr(r.reason, 5, instr(substr(r.reason, 5) ||
+		' ', ' ') - 1))) AND r.marks & ?8 = ?9 AND ` + db.ByName("r.email_key", 11)
+
+	recipientsInOrder = recipientColumns + "recipient AS r" + recipientRest + " ORDER BY r.seq LIMIT +?7"
+	recipientsByWord  = recipientColumns + "recipient_word AS w CROSS JOIN recipient AS r ON r.job_no = w.job_no " +
+		"AND r.seq = w.seq" + recipientRest +
+		" AND w.job_no = ?2 AND w.word = ?10 AND w.seq > ?3 AND w.seq <= ?4 ORDER BY w.seq LIMIT +?7"
+	recipientsByMark = recipientColumns + "recipient AS r INDEXED BY recipient_marked" + recipientRest +
+		" AND " + recipientMarked + " ORDER BY r.seq LIMIT +?7"
+)
+
+// Each counts the recipients that an index finds after seq ?2 up to ?3, up to a number, and names the last of them.
+const (
+	spanByWord = `SELECT count(*) AS reads, coalesce(max(seq), 0) AS last FROM (SELECT seq FROM recipient_word
+		WHERE job_no = ?1 AND seq > ?2 AND seq <= ?3 AND word = ?5 ORDER BY seq LIMIT +?4)`
+	spanByMark = `SELECT count(*) AS reads, coalesce(max(seq), 0) AS last FROM (SELECT seq FROM recipient AS r
+		INDEXED BY recipient_marked WHERE job_no = ?1 AND seq > ?2 AND seq <= ?3 AND ` + recipientMarked + `
+		ORDER BY seq LIMIT +?4)`
+)
+
+// recipientRange is how many recipients one read of those that no word finds looks at, and foundReads how many a page
+// of FindRecipients looks at, of whom names are compared.
+const (
+	recipientRange = 20_000
+	foundReads     = 2000
+)
+
+// recipientChoice is a RecipientFilter as statements take it.
+type recipientChoice struct {
+	state      int    // -1: any
+	code, word string // word: by which an index finds them; empty: none does
+	mask, want core.Marks
+	named      db.NameSearch
+	after, end int64 // seqs
+}
+
+// chosen makes the choice of a filter after a place among the recipients of a job. none: there is no such recipient.
+func (s *Store) chosen(ctx context.Context, j *core.SendJob, f *RecipientFilter, after string) (
+	c recipientChoice, none bool, err error,
+) {
+	if err := f.Validate(); err != nil {
+		return c, false, err
+	}
+	c = recipientChoice{state: -1, code: f.Code, word: f.Code, end: j.Recipients, named: db.NewNameSearch(f.Search)}
+	if c.after, err = strconv.ParseInt("0"+after, 10, 64); err != nil {
+		return c, false, core.ErrInvalidCursor
+	}
+	if f.Status != "" {
+		c.state = slices.Index(core.RecipientStates[:], f.Status)
+	}
+	if f.Email != "" {
+		if c.end, err = s.seqOfEmail(ctx, j, f.Email); err != nil || c.end <= c.after {
+			return c, true, err
+		}
+		c.after = c.end - 1
+	}
+	if c.word == "" && c.state != core.RecipientSent && c.state != core.RecipientQueued {
+		c.word = f.Status
+	}
+	c.mask, c.want = core.MarksOf(f.Event)
+	return c, c.word == "" && noneLeft(j, c.state), nil
+}
+
+// Recipients reads a page of a job's recipients, in the order of sending. page.After is the seq of the last one, as
+// text. core.ErrInvalidCursor is returned where it is none, Invalid where f is not valid. It goes through the recipients
+// until the page is full, however many that are: FindRecipients doesn't.
+func (s *Store) Recipients(ctx context.Context, j *core.SendJob, f RecipientFilter, page core.Page) (
+	rs []core.Recipient, err error,
+) {
+	rs, _, err = s.recipients(ctx, j, &f, page, math.MaxInt)
+	return rs, err
+}
+
+// FindRecipients is Recipients for a filter that searches. It compares a bounded number of recipients: a page may be
+// short, or empty, while next names a place to go on from. next is empty after the last page.
+func (s *Store) FindRecipients(ctx context.Context, j *core.SendJob, f RecipientFilter, page core.Page) (
+	rs []core.Recipient, next string, err error,
+) {
+	return s.recipients(ctx, j, &f, page, foundReads)
+}
+
+func (s *Store) recipients(ctx context.Context, j *core.SendJob, f *RecipientFilter, page core.Page, reads int) (
+	rs []core.Recipient, next string, err error,
+) {
+	c, none, err := s.chosen(ctx, j, f, page.After)
+	if none || err != nil {
+		return nil, "", err
+	}
+	parts, err := s.partsOfJob(ctx, j)
+	for _, p := range parts {
+		for end := min(c.end, p.To); c.after < end && err == nil; {
+			if reads <= 0 || len(rs) >= page.Limit {
+				return rs, strconv.FormatInt(c.after, 10), nil
+			}
+			var n int
+			n, err = s.readChosen(ctx, j.No, &c, p.ListID, end, min(reads, recipientRange), page.Limit, &rs)
+			reads -= n
+		}
+	}
+	return rs, "", err
+}
+
+// readChosen adds recipients of a list after c.after up to end to rs, which takes limit of them, and moves c.after on.
+// It compares the names of most of them at most, and returns of how many it has.
+func (s *Store) readChosen(
+	ctx context.Context, jobNo int64, c *recipientChoice, listID string, end int64, most, limit int, rs *[]core.Recipient,
+) (reads int, err error) {
+	statement, span, to := recipientsInOrder, "", end
+	bounds := []any{jobNo, c.after, end, most}
+	switch {
+	case c.word != "":
+		statement, span, bounds = recipientsByWord, spanByWord, append(bounds, c.word)
+	case c.mask != 0:
+		statement, span = recipientsByMark, spanByMark
+	default:
+		to = min(end, c.after+int64(most))
+		reads = int(to - c.after)
+	}
+	if span != "" && c.named.Key != "" {
+		var read struct {
+			Reads int   `db:"reads"`
+			Last  int64 `db:"last"`
+		}
+		if err = s.Get(ctx, &read, span, bounds...); err != nil {
+			return 0, err
+		}
+		if reads = read.Reads; reads == most {
+			to = read.Last
+		}
+	}
+	var some []core.Recipient
+	lacks := limit - len(*rs)
+	err = s.All(ctx, &some, statement, append([]any{
+		listID, jobNo, c.after, to, c.state, c.code, lacks, int(c.mask), int(c.want), c.word,
+	}, c.named.Args()...)...)
+	if c.after = to; len(some) > 0 && len(some) == lacks {
+		c.after = some[lacks-1].Seq
+	}
+	for i := range some {
+		some[i].ListID = listID
+	}
+	*rs = append(*rs, some...)
+	return reads, err
+}
+
+// noneLeft reports whether the counters of a job say that none of its recipients is in a state.
+func noneLeft(j *core.SendJob, state int) bool {
+	switch state {
+	case core.RecipientSent:
+		return j.Sent == 0
+	case core.RecipientQueued:
+		return j.Recipients == j.Sent+j.Failed+j.Skipped+j.Deferred
+	}
+	return false
+}
+
+// seqOfEmail finds an address among the recipients of a job; 0: it is none of them.
+func (s *Store) seqOfEmail(ctx context.Context, j *core.SendJob, email core.Email) (seq int64, err error) {
+	err = s.SnapshotRead(ctx, func(r *db.Reader) error {
+		parts, err := jobParts(r, j)
+		for i := 0; i < len(parts) && seq == 0 && err == nil; i++ {
+			p := parts[i]
+			seq, err = SeqOf(r, j.No, p.After+1, p.To, s.SubscriptionID(p.ListID, email.Key()))
+		}
+		return err
+	})
+	return seq, err
+}

@@ -1,0 +1,162 @@
+package campaigns
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+)
+
+// The same states in the text of statements, whose plans depend on them.
+const (
+	sqlRecipientQueued   = "0"
+	sqlRecipientDeferred = "1"
+	SqlRecipientSent     = "2"
+	sqlRecipientFailed   = "3"
+	sqlRecipientSkipped  = "4"
+)
+
+// expandStep is how many subscribers one operation of ExpandJob looks at: a little more than a millisecond's work, so
+// that the outcomes of mails that are being sent do not wait for long. With half as many a row takes 3.9 µs of CPU, not
+// 2.7, for each step has a fixed cost.
+const expandStep = 500
+
+// ExpandJob goes one step through the subscribers of a running job's lists and makes recipients of those who may be
+// mailed. The position is kept with the rows, so a restart goes on where it was. more reports whether there is more to
+// do. It returns core.ErrJobNotFound where there is no such job.
+func (s *Store) ExpandJob(ctx context.Context, no int64, now core.Instant) (more bool, err error) {
+	err = s.Bulk(ctx, func(tx *db.Tx) error {
+		j, err := sendJobNo(tx, no)
+		if err != nil || j.Status != core.JobRunning || j.Expanded {
+			return err
+		}
+		if j.RetryOf != "" {
+			more, err = expandRetry(tx, &j)
+		} else {
+			more, err = expand(tx, &j)
+		}
+		if err != nil || more {
+			return err
+		}
+		return finishJob(tx, no, now)
+	})
+	return more && err == nil, err
+}
+
+func expand(tx *db.Tx, j *core.SendJob) (more bool, err error) {
+	upper, mark, step := db.LastID, "", int64(expandStep)
+	if j.FirstFew > 0 && j.FirstUntil == 0 {
+		if step = min(step, j.FirstFew-j.Recipients); step <= 0 {
+			return false, nil // the rest comes after the hold
+		}
+	}
+	after, rest := strings.CutPrefix(j.ExpandedTo, restOfList)
+	if rest {
+		mark = restOfList
+	}
+	if j.Lists > 1 || j.Narrowing != "" {
+		return expandLists(tx, j, after, mark, step)
+	}
+	err = tx.Get(&upper, "SELECT id FROM subscriber WHERE list_id = ? AND id > ? ORDER BY id LIMIT 1 OFFSET ?",
+		j.ListID, after, step-1)
+	if err != nil && !errors.Is(err, core.ErrNotFound) {
+		return false, err
+	}
+	more = err == nil
+	var n int64
+	err = db.Numbered(j.Recipients, func(counter int64) error {
+		n, err = tx.Exec("INSERT INTO recipient (job_no, seq, subscriber_id, email_key) "+recipientsOfList,
+			j.No, counter, j.ListID, after, upper, j.TenantID)
+		return err
+	})
+	if err != nil {
+		return false, err
+	}
+	return more, tx.One("UPDATE send_job SET recipients = recipients + ?, expanded_to = ?, expanded = ? WHERE no = ?",
+		n, mark+upper, !more, j.No)
+}
+
+// recipientsOfList are the rows of those who may be mailed, in the order of their ids, numbered.
+const recipientsOfList = `SELECT ?1, next_number(?2), s.id, s.email_key FROM subscriber AS s ` + Barred + `
+	WHERE s.list_id = ?3 AND s.id > ?4 AND s.id <= ?5 AND s.word = 'active' AND s.block = '' AND p.kind IS NULL AND
+	d.reason IS NULL
+	ORDER BY s.id`
+
+// Barred joins what bars an address. A subquery in its place would open its table anew for each row, and without the
+// signs the second table would be searched twice.
+const Barred = `LEFT JOIN suppression AS p ON p.tenant_id = ?6 AND p.email_key = s.email_key
+	LEFT JOIN disabled AS d ON d.email_key = s.email_key AND (+d.tenant_id = '' OR +d.tenant_id = ?6)`
+
+const nextDeferred = `SELECT coalesce((SELECT due_at FROM recipient INDEXED BY recipient_deferred
+	WHERE job_no = ? AND state = ` +
+	sqlRecipientDeferred + ` AND (due_at, seq) > (?, ?)
+	ORDER BY due_at, seq LIMIT 1), 0)`
+
+// NextDeferred is when the first deferred recipient of a job is due after (afterDue, afterSeq), as ClaimDeferred goes
+// on; 0: none is. Its only error is core.ErrStorage.
+func (s *Store) NextDeferred(ctx context.Context, jobNo int64, afterDue core.Instant, afterSeq int64) (at core.Instant,
+	err error,
+) {
+	err = s.Get(ctx, &at, nextDeferred, jobNo, int64(afterDue), afterSeq)
+	return at, err
+}
+
+// Mailable checks one claimed recipient again. skip is empty where the message may go, else the reason. It returns
+// core.ErrNotFound where the job has no such recipient.
+func (s *Store) Mailable(ctx context.Context, k *ClaimKey, seq int64) (skip string, err error) {
+	var why int
+	err = s.Get(ctx, &why,
+		"SELECT CASE WHEN (SELECT status FROM send_job WHERE no = ?1) != 'running' THEN 6 ELSE "+skipReasonIndex+" END"+
+			claimFrom+"AND r.seq = ?5", k.JobNo, k.TenantID, k.ListID, k.MailedProof, seq)
+	if err != nil {
+		return "", err
+	}
+	return skipReasons[why], nil
+}
+
+// settleStep is how many recipients one operation of SettleJob looks at.
+const settleStep = 500
+
+// SettleJob goes one step, after a position, through the recipients of a job that was cancelled or has failed, and
+// records those without an outcome as skipped or failed for that reason. No claim of the job may be open. next is where
+// to go on. It returns core.ErrJobNotFound where there is no such job.
+func (s *Store) SettleJob(ctx context.Context, no, after int64, now core.Instant) (next int64, more bool, err error) {
+	next = after + settleStep
+	err = s.Bulk(ctx, func(tx *db.Tx) error {
+		j, err := sendJobNo(tx, no)
+		if err != nil || j.Status != core.JobCancelled && j.Status != core.JobFailed {
+			return err
+		}
+		state, reason, column := core.RecipientSkipped, core.ReasonCancelled,
+			"UPDATE send_job SET skipped = skipped + ?, deferred = 0 WHERE no = ?"
+		if j.Status == core.JobFailed {
+			state, reason, column = core.RecipientFailed, j.FailureReason, "UPDATE send_job SET failed = failed + ?, "+
+				"deferred = 0 WHERE no = ?"
+		}
+		_, err = tx.Exec(`INSERT INTO recipient_word (job_no, word, seq) SELECT job_no, ?, seq FROM recipient
+			WHERE job_no = ? AND seq > ? AND seq <= ? AND state < `+SqlRecipientSent+` ON CONFLICT DO NOTHING`,
+			core.RecipientStates[state], no, after, next)
+		if err != nil {
+			return err
+		}
+		n, err := tx.Exec(`UPDATE recipient SET state = ?, reason = ?, finished_at = ? WHERE job_no = ? AND seq > ? AND
+			seq <= ? AND state < `+SqlRecipientSent,
+			state, reason, int64(now), no, after, next)
+		if err == nil && n > 0 {
+			_, err = tx.Exec(column, n, no)
+		}
+		more = next < j.Recipients
+		return err
+	})
+	return next, more && err == nil, err
+}
+
+// UnsettledJobs reads the numbers of jobs that have ended with recipients left without an outcome: at start, for a
+// daemon that was killed while it settled them. Its only error is core.ErrStorage.
+func (s *Store) UnsettledJobs(ctx context.Context) (nos []int64, err error) {
+	err = s.All(ctx, &nos,
+		`SELECT no FROM send_job WHERE status IN ('cancelled', 'failed') AND recipients > sent + failed + skipped`)
+	return nos, err
+}

@@ -1,0 +1,80 @@
+package campaigns
+
+import (
+	"context"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+)
+
+// heldAsRestored are the conditions of jobs that wait because the file was restored, for each state that can wait.
+const heldAsRestored = "paused_at > 0 AND pause_reason LIKE '" + core.PauseRestored + "%'"
+
+// SettleHome finds out whether the file is where it was at the last start. One that is not is a copy, or was restored:
+// what its jobs have sent since it was made is not known, so its running and pending jobs are held with the reason
+// core.PauseRestored, and away is true. With takeOver no job is held, and those that were held go on. It is called before
+// anything is sent. It returns core.ErrStorage, or an error of the file system.
+func (s *Store) SettleHome(ctx context.Context, takeOver bool, now core.Instant) (away bool, err error) {
+	return s.Settle(ctx, now, func(tx *db.Tx, away bool) error {
+		if takeOver {
+			_, err := resumeRestored(tx, "serve --take-over", now)
+			return err
+		}
+		if away {
+			return holdJobs(tx, now)
+		}
+		return nil
+	})
+}
+
+// holdJobs holds every job that has not ended. The reason of one that was paused before stays readable.
+func holdJobs(tx *db.Tx, now core.Instant) error {
+	tx.Kick(db.TopicJobs)
+	_, err := tx.Exec(`UPDATE send_job SET pause_reason = CASE
+			WHEN paused_at = 0 THEN ?1
+			WHEN pause_reason LIKE ?1 || '%' THEN pause_reason
+			ELSE ?1 || '; before: ' || pause_reason END,
+		paused_at = CASE WHEN paused_at = 0 THEN ?2 ELSE paused_at END WHERE status IN ('pending', 'running')`,
+		core.PauseRestored, int64(now))
+	return err
+}
+
+// RestoredJobs counts the jobs that wait because the file was restored. Its only error is core.ErrStorage.
+func (s *Store) RestoredJobs(ctx context.Context) (n int64, err error) {
+	err = s.Get(ctx, &n, `SELECT (SELECT count(*) FROM send_job INDEXED BY send_job_running WHERE status =
+		'running' AND `+heldAsRestored+`)
+		+ (SELECT count(*) FROM send_job INDEXED BY send_job_due WHERE status = 'pending' AND `+heldAsRestored+`)`)
+	return n, err
+}
+
+// ResumeRestored lets every job go on that waits because the file was restored, and returns their number. Its only
+// error is core.ErrStorage.
+func (s *Store) ResumeRestored(ctx context.Context, actor string, now core.Instant) (n int, err error) {
+	err = s.Update(ctx, func(tx *db.Tx) error {
+		n, err = resumeRestored(tx, actor, now)
+		return err
+	})
+	return n, err
+}
+
+func resumeRestored(tx *db.Tx, actor string, now core.Instant) (n int, err error) {
+	var jobs []core.SendJob
+	err = tx.All(&jobs,
+		"SELECT "+sendJobColumns+" FROM send_job WHERE status IN ('pending', 'running') AND "+heldAsRestored)
+	for i := range jobs {
+		if err != nil {
+			return n, err
+		}
+		if jobs[i].PauseReason != core.PauseRestored {
+			continue // it was paused for another reason before, which a person must judge
+		}
+		if err = jobs[i].Resume(); err != nil {
+			return n, err
+		}
+		if err = savePause(tx, &jobs[i]); err == nil {
+			n++
+			err = tx.Audit(now, actor, "job.resume", jobs[i].TenantID, jobs[i].ID)
+		}
+	}
+	return n, err
+}

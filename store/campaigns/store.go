@@ -1,0 +1,30 @@
+package campaigns
+
+import (
+	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/files"
+	"newsletterd/store/tenants"
+)
+
+// The rooms below are embedded under names of their own: each calls its part Store.
+type (
+	tenantStore = tenants.Store
+	fileStore   = files.Store
+)
+
+// Store keeps campaigns. Its methods may be called from any goroutine.
+type Store struct {
+	*db.DB
+	*tenantStore
+	*fileStore
+	providers db.RecordCache[*core.ProviderSecrets]
+}
+
+// New returns the store of campaigns in a file that is not open yet.
+func New(d *db.DB, t *tenants.Store, f *files.Store) *Store {
+	s := &Store{DB: d, tenantStore: t, fileStore: f}
+	d.Keep("campaigns", &openJobs{left: map[int64]int64{}})
+	d.OnKick(db.TopicRecords, s.providers.Drop)
+	return s
+}

@@ -1,0 +1,280 @@
+package campaigns
+
+import (
+	"context"
+	"errors"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
+)
+
+const subscriberColumns = `list_id, email_key, subscriber.id, email, word, word_at, block, block_at, preferences, soft_bounces, soft_at,
+	doubted_at, sync_no, created_at, changed_at`
+
+// SelectSubscriber reads a subscriber by list and id.
+const SelectSubscriber = "SELECT " + subscriberColumns + " FROM subscriber WHERE list_id = ? AND id = ?"
+
+// Subscriber reads one address of a list as the send side knows it. It returns core.ErrNotFound where the list has no
+// such subscriber.
+func (s *Store) Subscriber(ctx context.Context, listID string, email core.Email) (sub core.Subscriber, err error) {
+	err = s.Get(ctx, &sub, SelectSubscriber, listID, s.SubscriptionID(listID, email.Key()))
+	return sub, err
+}
+
+// Subscribers reads a page of a list's subscribers, by id. Its only error is core.ErrStorage.
+func (s *Store) Subscribers(ctx context.Context, listID string, page core.Page) (subs []core.Subscriber, err error) {
+	err = s.All(ctx, &subs, "SELECT "+subscriberColumns+` FROM subscriber WHERE list_id = ? AND id > ?
+		ORDER BY id LIMIT +?`, listID, page.After, page.Limit)
+	return subs, err
+}
+
+// ApplyEvent accepts one event: its effect, its id and its nonce are kept together or not at all. It fails
+// with an Invalid error on list_id where the list is not the event's tenant's, and with core.ErrDuplicateEvent or
+// core.ErrReplayedNonce.
+func (s *Store) ApplyEvent(ctx context.Context, n tenants.Nonce, e core.Event, now core.Instant) error {
+	return s.Update(ctx, func(tx *db.Tx) error {
+		if _, err := tenants.ListOf(tx, e.TenantID, e.ListID); err != nil {
+			return err
+		}
+		if err := tenants.AcceptEvent(tx, e.TenantID, e.ID, now); err != nil {
+			return err
+		}
+		if err := tenants.AcceptNonce(tx, n, now); err != nil {
+			return err
+		}
+		if err := tenants.Feeds(tx, n.ClientID, e.ListID, now); err != nil {
+			return err
+		}
+		kinds, err := tenants.ErasedAmong(tx.DB(), tx, e.TenantID, 1, func(int) string { return e.Subscriber.Email.Key() })
+		if err != nil {
+			return err
+		}
+		return ApplySubscriber(tx, Applying{e.ListID, e.Type, e.OccurredAt, 0, kinds}, e.Subscriber, now)
+	})
+}
+
+// Applying is what an event (syncNo 0) or a batch says of all its subscribers.
+type Applying struct {
+	ListID     string
+	EventType  string
+	OccurredAt core.Instant
+	syncNo     int64
+	erased     map[string]string // kinds, by folded address
+}
+
+// ApplySubscriber asks the rule what one subscriber of an event or a batch comes to, and keeps it. An address that was
+// erased comes back with what stood against it.
+func ApplySubscriber(tx *db.Tx, a Applying, p core.EventSubscriber, now core.Instant) error {
+	// Whatever id the sender gave: ours is what unsubscribe tokens and the check against the member's word go by.
+	p.ID = tx.DB().SubscriptionID(a.ListID, p.Email.Key())
+	sub := core.Subscriber{}
+	err := tx.Get(&sub, SelectSubscriber, a.ListID, p.ID)
+	if err != nil && !errors.Is(err, core.ErrNotFound) {
+		return err
+	}
+	sub.ListID = a.ListID
+	if err != nil && a.erased != nil {
+		sub.Block = tenants.ErasedBlock(a.erased[p.Email.Key()])
+	}
+	mailable, was := sub.EmailKey != "" && sub.Mailable(), sub.Counted()
+	changed := sub.Apply(p, a.EventType, a.OccurredAt, now)
+	if a.syncNo > sub.SyncNo {
+		sub.SyncNo, changed = a.syncNo, true
+	}
+	if !changed {
+		return nil
+	}
+	if mailable && !sub.Mailable() {
+		tx.Departs()
+	}
+	return SaveSubscriber(tx, was, &sub)
+}
+
+var upsertSubscriber = db.InsertInto("subscriber",
+	`list_id, email_key, id, email, word, word_at, block, block_at, preferences,
+	soft_bounces, soft_at, doubted_at, sync_no, created_at, changed_at`) + `
+	ON CONFLICT (list_id, id) DO UPDATE SET email = excluded.email, word = excluded.word,
+	word_at = excluded.word_at, block = excluded.block, block_at = excluded.block_at, preferences =
+	excluded.preferences,
+	soft_bounces = excluded.soft_bounces, soft_at = excluded.soft_at, doubted_at = excluded.doubted_at,
+	sync_no = excluded.sync_no, changed_at = excluded.changed_at`
+
+// SaveSubscriber writes a record, new or not. was is what it counted as so far.
+func SaveSubscriber(tx *db.Tx, was core.CountedState, s *core.Subscriber) error {
+	tenants.Moved(tx, s.ListID, was, s.Counted())
+	_, err := tx.Exec(upsertSubscriber,
+		s.ListID, s.EmailKey, s.ID, string(s.Email), string(s.MemberStatus), int64(s.MemberStatusAt), string(s.Block),
+		int64(s.BlockAt),
+		string(s.Preferences), s.SoftBounces, int64(s.SoftAt), int64(s.DoubtedAt), s.SyncNo, int64(s.CreatedAt),
+		int64(s.ChangedAt))
+	return err
+}
+
+// receivedSync is a full sync that is coming in.
+type receivedSync struct {
+	No         int64        `db:"no"`
+	ListID     string       `db:"list_id"`
+	BatchTotal int          `db:"batch_total"`
+	Batches    int          `db:"batches"`
+	OccurredAt core.Instant `db:"occurred_at"`
+	RemovedTo  string       `db:"removed_to"`
+}
+
+const receivedSyncColumns = "no, list_id, batch_total, batches, occurred_at, removed_to"
+
+// ApplyBatch accepts one batch of a full sync, all of it or nothing. The last one opens the removal of those that no
+// batch named, a work item that RemoveAbsent goes through. Errors as ApplyEvent's, with core.ErrDuplicateBatch; an
+// Invalid one on batch_total or list_id where the batch contradicts the others of its sync.
+func (s *Store) ApplyBatch(ctx context.Context, n tenants.Nonce, f core.FullSync, now core.Instant) error {
+	return s.Bulk(ctx, func(tx *db.Tx) error {
+		list, err := tenants.ListOf(tx, f.TenantID, f.ListID)
+		if err != nil {
+			return err
+		}
+		rs, err := receiveSync(tx, n.ClientID, f, now)
+		if err != nil {
+			return err
+		}
+		if err := tenants.AcceptBatch(tx, f.TenantID, f.SyncID, f.BatchNo, now); err != nil {
+			return err
+		}
+		if err := tenants.AcceptNonce(tx, n, now); err != nil {
+			return err
+		}
+		if err := tenants.Feeds(tx, n.ClientID, f.ListID, now); err != nil {
+			return err
+		}
+		removes, err := tenants.MayRemove(tx, n.ClientID, f.ListID, f.OccurredAt)
+		if err != nil {
+			return err
+		}
+		kinds, err := tenants.ErasedAmong(tx.DB(), tx, f.TenantID, len(f.Subscribers),
+			func(i int) string { return f.Subscribers[i].Email.Key() })
+		if err != nil {
+			return err
+		}
+		for _, p := range f.Subscribers {
+			if err := ApplySubscriber(tx, Applying{f.ListID, "", f.OccurredAt, rs.No, kinds}, p, now); err != nil {
+				return err
+			}
+		}
+		return countBatch(tx, rs, removes && list.SyncRemovesAbsent, now)
+	})
+}
+
+// receiveSync finds the sync that a batch belongs to; its first batch makes it.
+func receiveSync(tx *db.Tx, clientID string, f core.FullSync, now core.Instant) (rs receivedSync, err error) {
+	const query = "SELECT " + receivedSyncColumns + " FROM received_sync WHERE tenant_id = ? AND sync_id = ?"
+	err = tx.Get(&rs, query, f.TenantID, f.SyncID)
+	if errors.Is(err, core.ErrNotFound) {
+		_, err = tx.Exec(`INSERT INTO received_sync (tenant_id, sync_id, list_id, client_id, batch_total, occurred_at)
+			VALUES (?, ?, ?, ?, ?, ?)`, f.TenantID, f.SyncID, f.ListID, clientID, f.BatchTotal, int64(min(f.OccurredAt,
+			now)))
+		if err == nil {
+			err = tx.Get(&rs, query, f.TenantID, f.SyncID)
+		}
+	}
+	switch {
+	case err != nil:
+		return rs, err
+	case rs.ListID != f.ListID:
+		return rs, core.Invalidf("list_id", "The sync is about another list.")
+	case rs.BatchTotal != f.BatchTotal:
+		return rs, core.Invalidf("batch_total", "The sync has %d batches.", rs.BatchTotal)
+	}
+	return rs, nil
+}
+
+// countBatch notes that one more batch is in; the last one opens the removal where the list wants it.
+func countBatch(tx *db.Tx, rs receivedSync, removes bool, now core.Instant) error {
+	last := rs.Batches+1 == rs.BatchTotal
+	finished := core.Instant(0)
+	if last && !removes {
+		finished = now
+	}
+	if last && removes {
+		tx.Kick(db.TopicJobs)
+	}
+	return tx.One("UPDATE received_sync SET batches = batches + 1, removing = ?, finished_at = ? WHERE no = ?",
+		last && removes, int64(finished), rs.No)
+}
+
+// removeStep is how many subscribers one operation of RemoveAbsent looks at.
+const removeStep = 500
+
+// RemoveAbsent goes one step through the oldest open removal: those of its list that were in none of the sync's batches
+// and have not changed since its start have left as of that start. more reports whether there is more to do. Its only
+// error is core.ErrStorage.
+func (s *Store) RemoveAbsent(ctx context.Context, now core.Instant) (more bool, err error) {
+	var open int
+	err = s.Get(ctx, &open, "SELECT count(*) FROM (SELECT 1 FROM received_sync INDEXED BY received_sync_open "+
+		"WHERE removing = 1 LIMIT 1)")
+	if err != nil || open == 0 {
+		return false, err
+	}
+	err = s.Bulk(ctx, func(tx *db.Tx) error {
+		var rs receivedSync
+		err := tx.Get(&rs, "SELECT "+receivedSyncColumns+" FROM received_sync INDEXED BY received_sync_open "+
+			"WHERE removing = 1 ORDER BY no LIMIT 1")
+		if err != nil {
+			return err
+		}
+		return removeAbsent(tx, rs, now)
+	})
+	if errors.Is(err, core.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func removeAbsent(tx *db.Tx, rs receivedSync, now core.Instant) error {
+	var subs []core.Subscriber
+	err := tx.All(&subs, "SELECT "+subscriberColumns+` FROM subscriber WHERE list_id = ? AND id > ?
+		ORDER BY id LIMIT +?`, rs.ListID, rs.RemovedTo, removeStep)
+	if err != nil {
+		return err
+	}
+	for i := range subs {
+		was := subs[i].Counted()
+		if !subs[i].Absent(rs.No, rs.OccurredAt, now) {
+			continue
+		}
+		tx.Departs()
+		if err := SaveSubscriber(tx, was, &subs[i]); err != nil {
+			return err
+		}
+	}
+	if len(subs) < removeStep {
+		return tx.One("UPDATE received_sync SET removing = 0, finished_at = ? WHERE no = ?", int64(now), rs.No)
+	}
+	return tx.One("UPDATE received_sync SET removed_to = ? WHERE no = ?", subs[len(subs)-1].ID, rs.No)
+}
+
+// Report applies what a relay or a provider said of an address to its subscribers in every list of the tenant. known
+// reports whether there are any.
+func Report(tx *db.Tx, tenantID, emailKey, effect string, at, now core.Instant) (known bool, err error) {
+	pairs, err := tenants.IDsOf(tx, emailKey, tenantID)
+	if err != nil {
+		return false, err
+	}
+	var subs []core.Subscriber
+	err = tx.All(&subs, "SELECT "+subscriberColumns+` FROM json_each(?) AS j
+		CROSS JOIN subscriber ON list_id = j.value->>0 AND subscriber.id = j.value->>1`, pairs)
+	if err != nil {
+		return false, err
+	}
+	for i := range subs {
+		was := subs[i].Counted()
+		if !subs[i].Report(effect, at, now) {
+			continue
+		}
+		if !subs[i].Mailable() {
+			tx.Departs()
+		}
+		if err := SaveSubscriber(tx, was, &subs[i]); err != nil {
+			return true, err
+		}
+	}
+	return len(subs) > 0, nil
+}

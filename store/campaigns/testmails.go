@@ -1,0 +1,79 @@
+package campaigns
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
+)
+
+// How many test mails a tenant gets in an hour: enough for anyone who writes a letter, too few for sending one.
+const (
+	testMails       = 100
+	testMailsWindow = time.Hour
+)
+
+// AddTestMail queues a mail with the content of a job to one address, among the transactional ones. An address that
+// mails must not go to is Invalid; over the limit of the tenant it is core.ErrTooMany.
+func (s *Store) AddTestMail(ctx context.Context, j *core.SendJob, email core.Email, now core.Instant) error {
+	return s.Update(ctx, func(tx *db.Tx) error {
+		return addTestMail(tx, j.TenantID, j.ListID, email, core.TestMail{JobID: j.ID}, now)
+	})
+}
+
+// AddCampaignTests queues a version of a campaign as it is then to some addresses, or to none of them, and makes it
+// stay. The errors are AddTestMail's, on the field to.
+func (s *Store) AddCampaignTests(ctx context.Context, d *Draft, to []core.Email, now core.Instant) error {
+	return s.Update(ctx, func(tx *db.Tx) error {
+		if err := keep(tx, d.Campaign.No, d.Version.Version); err != nil {
+			return err
+		}
+		for _, email := range to {
+			err := addTestMail(tx, d.Campaign.TenantID, d.Content.List.ID, email,
+				core.TestMail{CampaignID: d.Campaign.ID, Version: d.Version.Version}, now)
+			if fault, ok := errors.AsType[*core.Error](err); ok && fault.Kind == core.Invalid {
+				return core.Invalidf("to", "No mail may go to %s.", email)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func addTestMail(tx *db.Tx, tenantID, listID string, email core.Email, of core.TestMail, now core.Instant) error {
+	var barred bool
+	err := tx.Get(&barred, `SELECT EXISTS (SELECT 1 FROM suppression WHERE tenant_id = ?1 AND email_key = ?2)
+		OR EXISTS (SELECT 1 FROM disabled WHERE email_key = ?2 AND tenant_id IN ('', ?1))
+		OR EXISTS (SELECT 1 FROM erased WHERE hash = ?3 AND tenant_id IN ('', ?1) AND kind <> 'left')`,
+		tenantID, email.Key(), tenants.ErasedHash(tx.DB(), email.Key()))
+	if err != nil {
+		return err
+	}
+	if barred {
+		return core.Invalidf("email", "No mail may go to this address.")
+	}
+	wait, err := tx.Throttle("test-mail:"+tenantID, testMails, testMailsWindow, now)
+	if err != nil {
+		return err
+	}
+	if wait > 0 {
+		return &core.Error{
+			Kind: core.TooMany, Code: "rate_limited", Message: "Too many test mails were asked for; try again " +
+				"later.",
+			RetryAfter: int(wait/time.Second) + 1,
+		}
+	}
+	params, err := json.Marshal(of)
+	if err != nil {
+		return err
+	}
+	return tenants.AddMail(tx, core.Mail{
+		Kind: core.MailTest, TenantID: tenantID, ListID: listID, Email: email, Params: string(params),
+	}, now)
+}

@@ -1,0 +1,119 @@
+package campaigns
+
+import (
+	"context"
+	"errors"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+)
+
+// CountTotals notes that mails of a job name no reader in pixel and links: its figures are how often they were opened
+// and followed. named: those of readers who have agreed name them. Its only error is core.ErrStorage.
+func (s *Store) CountTotals(ctx context.Context, jobNo int64, named bool) error {
+	bits := core.TrackedTotals
+	if named {
+		bits |= core.TrackedConsent
+	}
+	return s.Update(ctx, func(tx *db.Tx) error { return countTotals(tx, jobNo, bits) })
+}
+
+func countTotals(tx *db.Tx, jobNo int64, bits int) error {
+	_, err := tx.Exec("UPDATE send_job SET tracked = tracked | ?2 WHERE no = ?1 AND tracked & ?2 <> ?2", jobNo, bits)
+	return err
+}
+
+// engagedReader is what is known of a recipient whose mail was opened.
+type engagedReader struct {
+	Marks       core.Marks       `db:"marks"`
+	FinishedAt  core.Instant     `db:"finished_at"`
+	Asks        bool             `db:"asks"` // the tenant names those who agree
+	Preferences core.Preferences `db:"preferences"`
+}
+
+// MayNameEngaged reports whether a report of an opening or click may be kept with its reader.
+func MayNameEngaged(tx *db.Tx, r *core.ProviderReport) (bool, error) {
+	if r.JobNo != 0 {
+		reader, err := readEngaged(tx, r.JobNo, r.Seq)
+		if errors.Is(err, core.ErrNotFound) {
+			return false, nil
+		}
+		return reader.named(), err
+	}
+	var asks bool
+	err := tx.Get(&asks, "SELECT EXISTS (SELECT 1 FROM tenant WHERE id = ? AND tracking_consent)", r.Event.TenantID)
+	return !asks, err
+}
+
+// selectEngagedReader reads the preferences only where they count: those that the reader has now, on the list by which
+// the mail has come. Who has left agrees to nothing.
+const selectEngagedReader = `SELECT r.marks, r.finished_at, coalesce(t.tracking_consent, 0) AS asks,
+	iif(t.tracking_consent, coalesce((SELECT s.preferences FROM subscriber AS s WHERE s.list_id = ` + ReachedList + `
+	AND s.id = r.subscriber_id AND s.word = 'active'), ''), '') AS preferences
+	FROM recipient AS r CROSS JOIN send_job AS j ON j.no = r.job_no LEFT JOIN tenant AS t ON t.id = j.tenant_id
+	WHERE r.job_no = ? AND r.seq = ?`
+
+// readEngaged reads a recipient. It returns core.ErrNotFound where there is none.
+func readEngaged(tx *db.Tx, jobNo, seq int64) (r engagedReader, err error) {
+	err = tx.Get(&r, selectEngagedReader, jobNo, seq)
+	return r, err
+}
+
+// named reports whether openings and clicks may name the reader.
+func (r *engagedReader) named() bool { return !r.Asks || r.Preferences.AgreesToTracking() }
+
+// engageTotal counts what was opened and followed of mails that name no reader.
+func engageTotal(tx *db.Tx, e *core.Engagement) error {
+	if e.LinkNo == core.CanaryLink {
+		return nil
+	}
+	var j struct {
+		StartedAt core.Instant `db:"started_at"`
+		Through   bool         `db:"through"`
+	}
+	err := tx.Get(&j, `SELECT started_at, expanded = 1 AND sent + failed + skipped + deferred >= recipients AS through
+		FROM send_job WHERE no = ?`, e.JobNo)
+	if errors.Is(err, core.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var n [4]int64
+	n[e.TotalClass(j.StartedAt, j.Through)] = e.Times
+	_, err = tx.Exec(
+		`INSERT INTO total (job_no, link_no, people, unclear, scanners) VALUES (?1, ?2, max(0, ?3), max(0, ?4),
+		max(0, ?5)) ON CONFLICT DO UPDATE SET people = max(0, people + ?3), unclear = max(0, unclear + ?4),
+		scanners = max(0, scanners + ?5)`,
+		e.JobNo,
+		e.LinkNo,
+		n[core.ClassPerson],
+		n[core.ClassUnclear],
+		n[core.ClassScanner],
+	)
+	if err != nil {
+		return err
+	}
+	if e.LinkNo > 0 {
+		return countHour(tx, e.JobNo, e.At, 0, n[core.ClassPerson])
+	}
+	return countHour(tx, e.JobNo, e.At, n[core.ClassPerson], 0)
+}
+
+// How often a link l was followed, with what is counted of it without readers in t.
+const (
+	timesFollowed   = "clicked + coalesce(t.people + t.unclear + t.scanners, 0)"
+	timesByMachines = "machine_clicked + coalesce(t.unclear + t.scanners, 0)"
+)
+
+// totalsOfJob are the columns of core.Totals of a job; 0 where it names its readers.
+const totalsOfJob = `iif(tracked & 4, coalesce((SELECT people FROM total WHERE job_no = send_job.no AND link_no = 0), 0),
+	0) AS total_people_opened,
+	iif(tracked & 4, coalesce((SELECT unclear FROM total WHERE job_no = send_job.no AND link_no = 0), 0), 0)
+	AS total_unclear_opened,
+	iif(tracked & 4, coalesce((SELECT scanners FROM total WHERE job_no = send_job.no AND link_no = 0), 0), 0)
+	AS total_scanner_opened,
+	iif(tracked & 4, (SELECT coalesce(sum(people), 0) FROM total WHERE job_no = send_job.no AND link_no > 0), 0)
+	AS total_people_clicked,
+	iif(tracked & 4, (SELECT coalesce(sum(scanners), 0) FROM total WHERE job_no = send_job.no AND link_no > 0), 0)
+	AS total_scanner_clicked`

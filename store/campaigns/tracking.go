@@ -1,0 +1,111 @@
+package campaigns
+
+import (
+	"context"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+)
+
+// KeepLinks gives each address its number among the links of a job. An address keeps its number: a job that goes on
+// after a restart, perhaps with a template that was changed, must not lead the mails that are out to other addresses.
+// Its only error is core.ErrStorage.
+func (s *Store) KeepLinks(ctx context.Context, jobNo int64, urls []string) (nos []int64, err error) {
+	if len(urls) == 0 {
+		return nil, nil
+	}
+	err = s.Update(ctx, func(tx *db.Tx) error {
+		var kept []core.Link
+		if err := tx.All(&kept, "SELECT no, url FROM link WHERE job_no = ? ORDER BY no", jobNo); err != nil {
+			return err
+		}
+		known, last := map[string]int64{}, int64(0)
+		for _, l := range kept {
+			known[l.URL], last = l.No, l.No
+		}
+		mended, err := mendedLinks(tx, jobNo)
+		if err != nil {
+			return err
+		}
+		nos = make([]int64, len(urls))
+		for i, u := range urls {
+			if known[u] == 0 {
+				last++
+				known[u] = last
+				m := mended[u]
+				if _, err := tx.Exec("INSERT INTO link (job_no, no, url, target, mended_at) VALUES (?, ?, ?, ?, ?)", jobNo,
+					last, u, m.Target, int64(m.MendedAt)); err != nil {
+					return err
+				}
+			}
+			nos[i] = known[u]
+		}
+		return nil
+	})
+	return nos, err
+}
+
+// LinkTarget is the address that a link of a job leads to. core.ErrNotFound where there is none, or the job's record is
+// gone.
+func (s *Store) LinkTarget(ctx context.Context, jobNo, no int64) (url string, err error) {
+	err = s.Get(ctx, &url, "SELECT iif(target <> '', target, url) FROM link WHERE job_no = ? AND no = ?", jobNo, no)
+	return url, err
+}
+
+// Links reads the links of a job, the most followed first. Its only error is core.ErrStorage.
+func (s *Store) Links(ctx context.Context, jobNo int64) (links []core.Link, err error) {
+	err = s.All(ctx, &links, `SELECT no, url, `+timesFollowed+` AS clicked, `+timesByMachines+` AS machine_clicked,
+		target, mended_at FROM link AS l LEFT JOIN total AS t ON t.job_no = l.job_no AND t.link_no = l.no
+		WHERE l.job_no = ? ORDER BY 3 DESC, no LIMIT 10000`, jobNo)
+	return links, err
+}
+
+// engageStep is how many engagements one operation takes in.
+const engageStep = 200
+
+// AddEngagements counts what was opened and followed. It waits after whatever else wants to write. n is how many it has
+// counted before an error. Its only error is core.ErrStorage: a mail that is not known any more is left out.
+func (s *Store) AddEngagements(ctx context.Context, es []core.Engagement) (n int, err error) {
+	for n < len(es) {
+		step := es[n:min(n+engageStep, len(es))]
+		err := s.Bulk(ctx, func(tx *db.Tx) error {
+			for i := range step {
+				if err := engage(tx, step[i]); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return n, err
+		}
+		n += len(step)
+	}
+	return n, nil
+}
+
+// SelectEngagements reads what was opened and followed of one mail. The link that no person sees is left out.
+const SelectEngagements = `SELECT coalesce(l.url, '') AS url, e.first_at, e.last_at, e.times, e.machine,
+	coalesce(l.target, '') AS target, coalesce(l.mended_at, 0) AS mended_at FROM engagement AS e
+	LEFT JOIN link AS l ON l.job_no = e.job_no AND l.no = e.link_no WHERE e.job_no = ? AND e.seq = ?
+	AND e.link_no < 1048576 ORDER BY e.link_no`
+
+// MailedTo reads the job and the subscriber that a mail was sent for. core.ErrNotFound: the mail was not sent, or it is
+// not known any more to whom.
+func (s *Store) MailedTo(ctx context.Context, jobNo, seq int64) (j core.SendJob, sub core.Subscriber, err error) {
+	err = s.SnapshotRead(ctx, func(r *db.Reader) error {
+		err := r.Get(&j, "SELECT "+sendJobColumns+" FROM send_job WHERE no = ? AND tenant_id IN (SELECT id FROM "+
+			"tenant WHERE deleted_at = 0)", jobNo)
+		if err != nil {
+			return err
+		}
+		parts, err := jobParts(r, &j)
+		if err != nil {
+			return err
+		}
+		return r.Get(&sub, "SELECT "+subscriberColumns+` FROM subscriber WHERE list_id = ?1 AND id =
+			(SELECT subscriber_id FROM recipient WHERE job_no = ?2 AND seq = ?3)`, parts[partOf(parts, seq)].ListID, jobNo,
+			seq)
+	})
+	return j, sub, err
+}

@@ -1,0 +1,96 @@
+package imports
+
+import (
+	"context"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
+)
+
+// summarize puts a summary into the outbox for each endpoint that wants events of its list that have one of these
+// types.
+func summarize(tx *db.Tx, e *core.SummaryEvent, now core.Instant, types ...string) error {
+	endpoints, err := tenants.EndpointsOf(tx, e.TenantID)
+	for i := range endpoints {
+		if err == nil && endpoints[i].Wants(e.ListID, types...) {
+			_, err = tenants.PutSummary(tx, e, endpoints[i].ID, now, now)
+		}
+	}
+	return err
+}
+
+// importEvent is the event that tells what has become of an import.
+func importEvent(id, tenantID, listID, status string, c core.ImportCounts, now core.Instant) *core.SummaryEvent {
+	return &core.SummaryEvent{
+		ID: core.NewID(), Type: core.EventImported, TenantID: tenantID, ListID: listID, ImportID: id, Status: status,
+		Counts: c.Summary(), OccurredAt: now,
+	}
+}
+
+// importTypes are the types of events that an import of these counts has, or may have.
+func importTypes(c *core.ImportCounts) []string {
+	types := []string{core.EventActivated, core.EventPreferences}
+	if c.Unsubscribed > 0 {
+		types = append(types, core.EventUnsubscribed)
+	}
+	return types
+}
+
+// AnnounceImport tells what has become of an uploaded import, if it was not told change by change.
+func AnnounceImport(tx *db.Tx, j *core.ImportJob, status string, now core.Instant) error {
+	if j.DryRun || j.Announced <= tx.DB().Options().ImportEvents {
+		return nil
+	}
+	return summarize(tx, importEvent(j.ID, j.TenantID, j.ListID, status, j.ImportCounts, now), now,
+		importTypes(&j.ImportCounts)...)
+}
+
+// announceLater has the event of an import that no record is kept of wait for its end: if its process is killed, no
+// later operation puts it off, and it goes out. Of a row that was dropped, summaries has 0.
+func (im *importing) announceLater(tx *db.Tx) error {
+	if im.job != "" || !im.endpoints || int64(im.single) <= im.store.Options().ImportEvents {
+		return nil
+	}
+	return im.announce(tx, im.counts, core.ImportCancelled, im.now, im.now.Add(syncAfter))
+}
+
+func (im *importing) announce(tx *db.Tx, c core.ImportCounts, status string, now, due core.Instant) error {
+	endpoints, err := tenants.EndpointsOf(tx, im.list.TenantID)
+	if err != nil {
+		return err
+	}
+	if im.summaries == nil {
+		im.summaries = map[string]int64{}
+	}
+	for i := range endpoints {
+		id := endpoints[i].ID
+		if !endpoints[i].Wants(im.list.ID, importTypes(&c)...) {
+			continue
+		}
+		if row, known := im.summaries[id]; known {
+			if row == 0 {
+				continue
+			}
+			if err := tenants.EndQueued(tx, id, "DELETE FROM outbox WHERE id = ? AND dead_at = 0", row); err != nil {
+				return err
+			}
+		}
+		e := importEvent(im.runID, im.list.TenantID, im.list.ID, status, c, now)
+		if im.summaries[id], err = tenants.PutSummary(tx, e, id, now, due); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// announceNow has the event go out.
+func (im *Import) announceNow(ctx context.Context, now core.Instant) error {
+	if len(im.summaries) == 0 {
+		return nil
+	}
+	return im.store.Update(ctx, func(tx *db.Tx) error {
+		add := importing{Import: im, summaries: im.summaries}
+		return add.announce(tx, im.Counts, core.ImportCompleted, now, now)
+	})
+}

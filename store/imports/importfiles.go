@@ -1,0 +1,325 @@
+package imports
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/files"
+)
+
+// The kinds of import_chunk; the third is importBrought.
+const (
+	importFile   = 0
+	importFaults = 1
+	importSurvey = 4
+)
+
+// ImportUpload is a file of subscribers on its way in. It belongs to one goroutine.
+type ImportUpload struct {
+	store *Store
+	job   core.ImportJob
+	limit int64
+	no    int64
+	kept  bool
+}
+
+// NewImportUpload begins the upload of a file of so many bytes at most, for the list of an import whose id, name and
+// maker are given. Close must follow. It returns core.ErrListNotFound, and a Conflict where another member service
+// keeps the list or the tenant has core.MaxOpenImports.
+func (s *Store) NewImportUpload(ctx context.Context, j core.ImportJob, limit int64) (*ImportUpload, error) {
+	im, err := s.NewImport(ctx, j.ListID, core.SubscriptionActive, "import "+j.Name)
+	if err != nil {
+		return nil, err
+	}
+	j.TenantID, j.Source = im.list.TenantID, im.source
+	u := &ImportUpload{store: s, limit: limit, job: j}
+	return u, s.Update(ctx, func(tx *db.Tx) error {
+		n, err := tx.Number(`SELECT count(*) FROM import_job WHERE tenant_id = ? AND status IN ('uploading', 'uploaded',
+			'waiting', 'running', 'checked')`, u.job.TenantID)
+		if err == nil && n >= core.MaxOpenImports {
+			return core.Conflictf("conflict", "A tenant may have %d open imports at most; run, cancel or delete one.",
+				core.MaxOpenImports)
+		}
+		if err == nil {
+			_, err = tx.Exec(`INSERT INTO import_job (id, tenant_id, list_id, name, status, source, created_by, created_at,
+				touched_at) VALUES (?, ?, ?, ?, 'uploading', ?, ?, ?, ?)`, j.ID, j.TenantID, j.ListID, j.Name, j.Source,
+				j.CreatedBy, int64(j.CreatedAt), int64(j.CreatedAt))
+		}
+		return err
+	})
+}
+
+// ReadFrom reads the file to its end, in parts that end with a line. Memory is asked for before it is used, where grow
+// is not nil, and given back at the end. Errors of the reader are returned as they are, a file over the limit with an
+// error of the kind core.TooLarge.
+func (u *ImportUpload) ReadFrom(ctx context.Context, r io.Reader, grow files.Grow, now func() core.Instant) error {
+	b := files.Buffer{Grow: grow}
+	defer b.Release()
+	for rest := 0; ; {
+		n, err := b.Fill(r, rest)
+		if err != nil && err != io.EOF {
+			return err
+		}
+		part := b.Bytes[:n]
+		if end := bytes.LastIndexByte(part, '\n') + 1; err == nil && end > 0 {
+			part = part[:end]
+		}
+		if u.job.Bytes+int64(len(part)) > u.limit {
+			return core.ImportTooLarge(u.limit)
+		}
+		if len(part) > 0 {
+			if err := u.addParts(ctx, part, now); err != nil {
+				return err
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+		rest = copy(b.Bytes, b.Bytes[len(part):n])
+	}
+}
+
+// beginning is the size of the first part of a file in bytes: what is shown of the file is mostly in it.
+const beginning = 16 << 10
+
+// addParts writes a part, and the beginning of the file as one of its own.
+func (u *ImportUpload) addParts(ctx context.Context, part []byte, now func() core.Instant) error {
+	if u.no == 0 && len(part) > beginning {
+		if end := bytes.LastIndexByte(part[:beginning], '\n') + 1; end > 0 {
+			if err := u.add(ctx, part[:end], now()); err != nil {
+				return err
+			}
+			part = part[end:]
+		}
+	}
+	return u.add(ctx, part, now())
+}
+
+func (u *ImportUpload) add(ctx context.Context, part []byte, now core.Instant) error {
+	if err := u.store.Room(2 * int64(len(part))); err != nil { // in the -wal, and in the file
+		return err
+	}
+	err := u.store.Bulk(ctx, func(tx *db.Tx) error {
+		err := tx.One("UPDATE import_job SET bytes = bytes + ?, touched_at = ? WHERE id = ? AND status = 'uploading'",
+			len(part), int64(now), u.job.ID)
+		if errors.Is(err, core.ErrNotFound) {
+			return errUploadEnded
+		}
+		if err == nil {
+			err = addImportChunk(tx, u.job.ID, importFile, u.no, part)
+		}
+		return err
+	})
+	if err == nil {
+		u.no, u.job.Bytes = u.no+1, u.job.Bytes+int64(len(part))
+	}
+	return err
+}
+
+// errUploadEnded is returned to an upload whose import is no longer there, or has ended.
+var errUploadEnded = core.Conflictf("conflict",
+	"The upload was given up: it was cancelled, or no part of 1 MiB arrived in %d minutes.", files.UploadDead/time.Minute)
+
+func addImportChunk(tx *db.Tx, id string, kind, no int64, data []byte) error {
+	tx.BringsFile()
+	_, err := tx.Exec("INSERT INTO import_chunk (import_id, kind, no, data) VALUES (?, ?, ?, ?)", id, kind, no, data)
+	return err
+}
+
+// Job is the import as it is so far.
+func (u *ImportUpload) Job() *core.ImportJob { return &u.job }
+
+// Commit keeps the file, and returns its import.
+func (u *ImportUpload) Commit(ctx context.Context, now core.Instant) (j core.ImportJob, err error) {
+	err = u.store.Update(ctx, func(tx *db.Tx) error {
+		if err := tx.Watch("import_job", u.job.ID); err != nil {
+			return err
+		}
+		err := tx.One("UPDATE import_job SET status = 'uploaded', touched_at = ? WHERE id = ? AND status = 'uploading'",
+			int64(now), u.job.ID)
+		if errors.Is(err, core.ErrNotFound) {
+			return errUploadEnded
+		}
+		if err == nil {
+			j, err = ImportJob(tx, u.job.ID)
+		}
+		if err == nil {
+			err = tx.Audit(now, u.job.CreatedBy, "import.create", u.job.TenantID, u.job.ID)
+		}
+		return err
+	})
+	u.kept = err == nil
+	return j, err
+}
+
+// Close lets go of what was not committed. Where even that fails, it goes once no part has arrived for a while.
+func (u *ImportUpload) Close(ctx context.Context) {
+	if u.kept {
+		return
+	}
+	_ = u.store.Update(ctx, func(tx *db.Tx) error {
+		tx.Kick(db.TopicImports)
+		_, err := tx.Exec("UPDATE import_job SET status = 'deleted' WHERE id = ? AND status = 'uploading'", u.job.ID)
+		return err
+	})
+}
+
+// importReader reads the chunks of a file one after the other.
+type importReader struct {
+	ctx   context.Context
+	store *Store
+	id    string
+	kind  int
+	no    int64
+	part  []byte
+}
+
+// ImportFile returns a reader of an uploaded file, from its beginning. A file that is removed ends early.
+func (s *Store) ImportFile(ctx context.Context, id string) io.Reader {
+	return &importReader{ctx: ctx, store: s, id: id, kind: importFile}
+}
+
+// ImportFaults returns a reader of the lines with errors of an import, as CSV; empty where there are none.
+func (s *Store) ImportFaults(ctx context.Context, id string) io.Reader {
+	return &importReader{ctx: ctx, store: s, id: id, kind: importFaults}
+}
+
+// Read implements io.Reader. Its errors are core.ErrStorage and io.EOF.
+func (r *importReader) Read(p []byte) (int, error) {
+	if len(r.part) == 0 {
+		r.part = nil
+		err := r.store.Get(r.ctx, &r.part, "SELECT data FROM import_chunk WHERE import_id = ? AND kind = ? AND no = ?",
+			r.id, r.kind, r.no)
+		if errors.Is(err, core.ErrNotFound) {
+			return 0, io.EOF
+		}
+		if err != nil {
+			return 0, err
+		}
+		r.no++
+	}
+	n := copy(p, r.part)
+	r.part = r.part[n:]
+	return n, nil
+}
+
+// FaultWriter keeps the lines with errors of an import. It belongs to one goroutine, and Flush must follow.
+type FaultWriter struct {
+	ctx   context.Context
+	store *Store
+	id    string
+	no    int64
+	part  []byte
+}
+
+// NewFaultWriter returns a writer, after the lines of an earlier run are removed. Its only error is core.ErrStorage.
+func (s *Store) NewFaultWriter(ctx context.Context, id string) (*FaultWriter, error) {
+	for more := true; more; {
+		var err error
+		if more, err = s.dropImportChunks(ctx, id, importFaults); err != nil {
+			return nil, err
+		}
+	}
+	return &FaultWriter{ctx: ctx, store: s, id: id}, nil
+}
+
+// Write implements io.Writer.
+func (w *FaultWriter) Write(p []byte) (int, error) {
+	w.part = append(w.part, p...)
+	if len(w.part) < files.ChunkSize/4 {
+		return len(p), nil
+	}
+	return len(p), w.Flush()
+}
+
+// Flush writes what is buffered. It returns core.ErrStorage, also where the disk has no room beyond its reserve.
+func (w *FaultWriter) Flush() error {
+	if len(w.part) == 0 {
+		return nil
+	}
+	if err := w.store.Room(2 * int64(len(w.part))); err != nil {
+		return err
+	}
+	err := w.store.Bulk(w.ctx, func(tx *db.Tx) error { return addImportChunk(tx, w.id, importFaults, w.no, w.part) })
+	if err == nil {
+		w.no, w.part = w.no+1, w.part[:0]
+	}
+	return err
+}
+
+// SweepImports gives up uploads that no part of arrives any more and files that are not run, and removes a few chunks
+// of what nothing needs any more. It reports whether there is more to remove. Its only error is core.ErrStorage.
+func (s *Store) SweepImports(ctx context.Context, now core.Instant) (more bool, err error) {
+	var idle int64
+	err = s.Get(ctx, &idle, "SELECT count(*) FROM import_job WHERE "+idleImports, int64(now.Add(-files.UploadDead)),
+		int64(now.Add(-ImportIdle)))
+	if err == nil && idle > 0 {
+		err = s.Update(ctx, func(tx *db.Tx) error {
+			_, err := tx.Exec(`UPDATE import_job SET status = iif(status = 'uploading', 'deleted', 'cancelled'),
+				finished_at = ?3, failure_reason = '`+core.ImportExpired+`' WHERE `+idleImports, int64(now.Add(-files.UploadDead)),
+				int64(now.Add(-ImportIdle)), int64(now))
+			return err
+		})
+	}
+	if err != nil {
+		return false, err
+	}
+	var unneeded struct {
+		ID      string `db:"id"`
+		Kind    int64  `db:"kind"`
+		Deleted bool   `db:"deleted"`
+	}
+	err = s.Get(ctx, &unneeded, `SELECT id, kind, deleted FROM (
+		SELECT j.id, c.kind, 0 AS deleted FROM import_job AS j CROSS JOIN import_chunk AS c ON c.import_id = j.id
+			WHERE j.status = 'deleted' OR c.kind <> 2 AND j.failure_reason = '`+core.ImportErased+`'
+			OR c.kind IN (0, 4) AND j.status IN ('completed', 'failed', 'cancelled')
+			OR j.finished_at > 0 AND j.finished_at < ?1 AND (c.kind <> 2 OR j.undo_status <> 'running')
+		UNION ALL SELECT j.id, ?2, 0 FROM import_job AS j WHERE (j.status = 'deleted' OR j.finished_at > 0 AND
+			j.finished_at < ?1 AND j.undo_status <> 'running') AND EXISTS (SELECT 1 FROM import_before WHERE import_id = j.id)
+		UNION ALL SELECT id, 0, 1 FROM import_job WHERE status = 'deleted') LIMIT 1`, int64(now.Add(-FaultsKept)),
+		importReplaced)
+	switch {
+	case errors.Is(err, core.ErrNotFound):
+		return false, nil
+	case err != nil:
+		return false, err
+	case unneeded.Deleted: // all of its chunks are gone
+		return true, s.Bulk(ctx, func(tx *db.Tx) error {
+			_, err := tx.Exec("DELETE FROM import_job WHERE id = ? AND status = 'deleted'", unneeded.ID)
+			return err
+		})
+	}
+	if unneeded.Kind == importReplaced {
+		err = s.dropReplaced(ctx, unneeded.ID)
+		return err == nil, err
+	}
+	_, err = s.dropImportChunks(ctx, unneeded.ID, unneeded.Kind)
+	return err == nil, err
+}
+
+const idleImports = `(status = 'uploading' AND touched_at < ?1 OR status IN ('uploaded', 'checked') AND touched_at < ?2)`
+
+// dropImportChunks removes the last few chunks, and reports whether there may be more.
+func (s *Store) dropImportChunks(ctx context.Context, id string, kind int64) (more bool, err error) {
+	err = s.Bulk(ctx, func(tx *db.Tx) error {
+		n, err := tx.Exec(`DELETE FROM import_chunk INDEXED BY sqlite_autoindex_import_chunk_1
+			WHERE import_id = ?1 AND kind = ?2 AND no > (SELECT max(no) - ?3
+			FROM import_chunk WHERE import_id = ?1 AND kind = ?2)`, id, kind, files.RemoveBatch)
+		more = n > 0
+		return err
+	})
+	return more, err
+}
+
+// ImportsHolding reads which imports of a tenant, or of all, hold an address in their file or in their lines with
+// errors.
+func (s *Store) ImportsHolding(ctx context.Context, emailKey, tenantID string) (ids []string, err error) {
+	err = s.All(ctx, &ids, `SELECT DISTINCT j.id FROM import_job AS j CROSS JOIN import_chunk AS c ON c.import_id = j.id
+		WHERE (?2 = '' OR j.tenant_id = ?2) AND instr(lower(CAST(c.data AS TEXT)), ?1)`, emailKey, tenantID)
+	return ids, err
+}

@@ -1,0 +1,300 @@
+package imports
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
+)
+
+var importColumns = `id, tenant_id, list_id, name, bytes, status, dry_run, subscriber_status, source, mapping, lines,
+	keep_fields, added, updated, unchanged, kept, contradicted, pending, failed, evidence, evidence_unreadable,
+	evidence_future, unsubscribed, bounced, complained, suppressed, not_permitted, suppress, may_end, may_suppress, barred,
+	said, undo_resumed, undo_lifted, known_only, no_address, typos, brought, undo_status, undo_removed, undo_pending, undo_kept, undone_at,
+	replaced, replaced_unkept, replaced_bytes, undo_restored, undo_unrestored,
+	iif(finished_at > 0 AND brought + replaced + barred + said > 0 AND undo_status = '', finished_at + ` +
+	strconv.FormatInt(FaultsKept.Milliseconds(), 10) + `, 0) AS undo_until,
+	sync_id, created_by, created_at, started_at, finished_at, failure_reason, announced, done_id, done_rows`
+
+const (
+	// ImportIdle is how long a file waits to be run, and an upload for its next part.
+	ImportIdle = 7 * 24 * time.Hour
+	// FaultsKept is how long the lines with errors of an import can be read after its end, and it can be taken back.
+	FaultsKept = 7 * 24 * time.Hour
+)
+
+// ErrImportEnded is returned to a run whose import was cancelled or removed.
+var ErrImportEnded = errors.New("the import was cancelled")
+
+// ImportJob reads an uploaded import. It returns core.ErrNotFound where there is none.
+func (s *Store) ImportJob(ctx context.Context, id string) (j core.ImportJob, err error) {
+	err = s.Get(ctx, &j, "SELECT "+importColumns+" FROM import_job WHERE id = ? AND status <> 'deleted'", id)
+	return j, err
+}
+
+var importList = tenants.ListByTenant(
+	importColumns,
+	"import_job",
+	"import_job_tenant",
+	"status <> 'deleted'",
+	tenants.NewestFirst,
+)
+
+// ImportJobs reads a page of imports, of the tenants or of all, or (listID not empty) those of them for one list, the
+// newest first. Its only error is core.ErrStorage.
+func (s *Store) ImportJobs(ctx context.Context, tenants []string, all bool, listID string, page core.Page) (
+	js []core.ImportJob, err error,
+) {
+	before := page.After
+	if before == "" {
+		before = "~" // after all ids
+	}
+	if listID != "" {
+		err = s.All(
+			ctx,
+			&js,
+			"SELECT "+importColumns+` FROM import_job INDEXED BY import_job_list WHERE list_id = ? AND id < ?
+			AND (? OR +tenant_id IN (SELECT value FROM json_each(?))) AND status <> 'deleted' ORDER BY id DESC LIMIT +?`,
+			listID,
+			before,
+			all,
+			db.JsonOf(tenants),
+			page.Limit,
+		)
+		return js, err
+	}
+	err = s.AllOf(ctx, &js, &importList, tenants, all, before, page.Limit)
+	return js, err
+}
+
+// RunImport queues an uploaded import, or a checked one, to be run: as a dry run, or to be done. It returns
+// core.ErrNotFound, or a Conflict where it runs or has ended.
+func (s *Store) RunImport(ctx context.Context, id string, in core.ImportInput, actor string, now core.Instant,
+) (j core.ImportJob, err error) {
+	return s.changeImport(ctx, id, actor, "import.run", now, func(tx *db.Tx, j *core.ImportJob) error {
+		if j.Status != core.ImportUploaded && j.Status != core.ImportChecked {
+			return core.Conflictf("conflict", "The import is %s.", j.Status)
+		}
+		tx.Kick(db.TopicImports)
+		return tx.One(`UPDATE import_job SET status = 'waiting', dry_run = ?2, mapping = ?3, subscriber_status = ?4,
+			source = ?5, keep_fields = ?7, queued_at = ?6, touched_at = ?6, started_at = 0, lines = 0, added = 0, updated = 0,
+			unchanged = 0, kept = 0, contradicted = 0, pending = 0, failed = 0, evidence = 0, evidence_unreadable = 0, evidence_future = 0,
+			unsubscribed = 0, bounced = 0, complained = 0, suppressed = 0, not_permitted = 0, barred = 0, said = 0,
+			suppress = ?8, may_end = ?9, may_suppress = ?10,
+			known_only = ?11, no_address = 0, typos = '[]', announced = 0, done_id = '', done_rows = 0, brought = 0,
+			replaced = 0, replaced_bytes = 0, replaced_unkept = 0, failure_reason = '' WHERE id = ?1`,
+			id, in.DryRun, in.Mapping.Column(), in.SubscriberStatus, core.Origin{Source: in.Source}.Trim().Source,
+			int64(now), in.KeepFields, in.Suppress != nil && *in.Suppress, in.MayEnd, in.MaySuppress, in.KnownOnly)
+	})
+}
+
+// CancelImport ends an import, or its upload; what it has done stays. It returns core.ErrNotFound, or a Conflict where
+// it has ended.
+func (s *Store) CancelImport(ctx context.Context, id, actor string, now core.Instant) (j core.ImportJob, err error) {
+	return s.changeImport(ctx, id, actor, "import.cancel", now, func(tx *db.Tx, j *core.ImportJob) error {
+		if j.Ended() {
+			return core.Conflictf("conflict", "The import is %s.", j.Status)
+		}
+		tx.Kick(db.TopicImports)
+		if err := AnnounceImport(tx, j, core.ImportCancelled, now); err != nil {
+			return err
+		}
+		return tx.One("UPDATE import_job SET status = 'cancelled', finished_at = ?2 WHERE id = ?1", id, int64(now))
+	})
+}
+
+// DeleteImport removes an import with its file and its lines with errors. It returns core.ErrNotFound, or a Conflict
+// where it waits, runs or is being taken back.
+func (s *Store) DeleteImport(ctx context.Context, id, actor string, now core.Instant) error {
+	_, err := s.changeImport(ctx, id, actor, "import.delete", now, func(tx *db.Tx, j *core.ImportJob) error {
+		if j.Status == core.ImportWaiting || j.Status == core.ImportRunning {
+			return core.Conflictf("conflict", "The import is %s: cancel it first.", j.Status)
+		}
+		if j.UndoStatus == core.ImportUndoRunning { // what it has noted is needed
+			return core.Conflictf("conflict", "The import is being taken back: delete it then.")
+		}
+		tx.Kick(db.TopicImports)
+		return tx.One("UPDATE import_job SET status = 'deleted' WHERE id = ?", id)
+	})
+	return err
+}
+
+// changeImport changes an import and returns it as it is then.
+func (s *Store) changeImport(ctx context.Context, id, actor, action string, now core.Instant,
+	change func(*db.Tx, *core.ImportJob) error,
+) (j core.ImportJob, err error) {
+	err = s.Update(ctx, func(tx *db.Tx) error {
+		find := "SELECT " + importColumns + " FROM import_job WHERE id = ?"
+		if err := tx.Get(&j, find, id); err != nil {
+			return err
+		}
+		if j.Status == core.ImportDeleted {
+			return core.ErrNotFound
+		}
+		if err := tx.Watch("import_job", id); err != nil {
+			return err
+		}
+		if err := change(tx, &j); err != nil {
+			return err
+		}
+		if err := tx.Get(&j, find, id); err != nil {
+			return err
+		}
+		return tx.Audit(now, actor, action, j.TenantID, id)
+	})
+	return j, err
+}
+
+// ImportJob reads an import inside an operation.
+func ImportJob(tx *db.Tx, id string) (j core.ImportJob, err error) {
+	err = tx.Get(&j, "SELECT "+importColumns+" FROM import_job WHERE id = ?", id)
+	return j, err
+}
+
+// NextImport reads the import that is to be run: the one that a process before this one was busy with, else the one
+// that has waited longest. It returns core.ErrNotFound where there is none.
+func (s *Store) NextImport(ctx context.Context) (j core.ImportJob, err error) {
+	for _, status := range []string{core.ImportRunning, core.ImportWaiting} {
+		err = s.Get(ctx, &j, "SELECT "+importColumns+` FROM import_job WHERE status = ? AND status NOT IN ('completed',
+			'failed', 'cancelled') ORDER BY queued_at LIMIT 1`, status)
+		if !errors.Is(err, core.ErrNotFound) {
+			break
+		}
+	}
+	return j, err
+}
+
+// StartImport says that an import runs, and returns it. It returns ErrImportEnded where it was cancelled.
+func (s *Store) StartImport(ctx context.Context, id string, now core.Instant) (j core.ImportJob, err error) {
+	err = s.Update(ctx, func(tx *db.Tx) error {
+		err := tx.One(`UPDATE import_job SET status = 'running', started_at = iif(started_at = 0, ?2, started_at)
+			WHERE id = ?1 AND status IN ('waiting', 'running')`, id, int64(now))
+		if err == nil {
+			j, err = ImportJob(tx, id)
+		}
+		return endedOr(err)
+	})
+	return j, err
+}
+
+// ImportOf begins or goes on with the run of an uploaded import, as NewImport does: rows that it has done are not done
+// again.
+func (s *Store) ImportOf(ctx context.Context, j *core.ImportJob) (*Import, error) {
+	im, err := s.NewImport(ctx, j.ListID, j.SubscriberStatus, j.Source)
+	if err != nil {
+		return nil, err
+	}
+	im.DryRun, im.KeepFields, im.job = j.DryRun, j.KeepFields, j.ID
+	im.MayEnd, im.MaySuppress = j.MayEnd, j.MaySuppress
+	if !j.DryRun && j.DoneID != "" {
+		im.from, im.before = importPosition{j.DoneID, j.DoneRows}, j.ImportCounts
+		im.single = int(j.Announced)
+		im.Synced = im.single > MaxSingle
+		im.replacedBytes = j.ReplacedBytes
+	}
+	return im, nil
+}
+
+// NoteProgress records how far a run has come, where no batch of it does: after reading, and in a dry run. lines is how
+// many the file has. It returns ErrImportEnded where the import was cancelled.
+func (s *Store) NoteProgress(ctx context.Context, id string, lines int64, c core.ImportCounts) error {
+	return s.Bulk(ctx, func(tx *db.Tx) error {
+		n, err := tx.Exec("UPDATE import_job SET lines = ? WHERE id = ? AND status = 'running'", lines, id)
+		switch {
+		case err != nil:
+			return err
+		case n == 0:
+			return ErrImportEnded
+		}
+		return setImportCounts(tx, id, c)
+	})
+}
+
+func setImportCounts(tx *db.Tx, id string, c core.ImportCounts) error {
+	return endedOr(tx.One(`UPDATE import_job SET added = ?2, updated = ?3, unchanged = ?4, kept = ?5, contradicted = ?6,
+		pending = ?7, failed = ?8, evidence = ?9, evidence_unreadable = ?10, evidence_future = ?11, sync_id = ?12,
+		unsubscribed = ?13, bounced = ?14, complained = ?15, suppressed = ?16, not_permitted = ?17,
+		no_address = ?18
+		WHERE id = ?1 AND status = 'running'`, id, c.Added, c.Updated, c.Unchanged, c.Kept, c.Contradicted, c.Pending,
+		c.Failed, c.Evidence, c.EvidenceUnreadable, c.EvidenceFuture, c.SyncID, c.Unsubscribed, c.Bounced, c.Complained,
+		c.Suppressed, c.NotPermitted, c.NoAddress))
+}
+
+// endedOr turns a row that is not there into ErrImportEnded.
+func endedOr(err error) error {
+	if errors.Is(err, core.ErrNotFound) {
+		return ErrImportEnded
+	}
+	return err
+}
+
+// FinishImport records the end of a run with its counts and the typos of j: completed, or, with a reason, failed. After a dry one it is checked, with the
+// reason if there is one, and may be run with another mapping. It returns ErrImportEnded where the import was
+// cancelled.
+func (s *Store) FinishImport(ctx context.Context, j *core.ImportJob, c core.ImportCounts, reason string,
+	now core.Instant,
+) error {
+	status, finished := core.ImportCompleted, int64(now)
+	switch {
+	case j.DryRun:
+		status, finished = core.ImportChecked, 0
+	case reason != "":
+		status = core.ImportFailed
+	}
+	return s.Update(ctx, func(tx *db.Tx) error {
+		if err := tx.Watch("import_job", j.ID); err != nil {
+			return err
+		}
+		if err := setImportCounts(tx, j.ID, c); err != nil {
+			return err
+		}
+		err := tx.One(`UPDATE import_job SET status = ?2, finished_at = ?3, touched_at = ?4, failure_reason = ?5,
+			typos = ?6 WHERE id = ?1`, j.ID, status, finished, int64(now), reason, j.Typos.Column())
+		if err != nil {
+			return err
+		}
+		ended, err := ImportJob(tx, j.ID)
+		if err == nil {
+			err = AnnounceImport(tx, &ended, status, now)
+		}
+		if err != nil {
+			return err
+		}
+		return tx.Audit(now, j.CreatedBy, "import."+status, j.TenantID, j.ID)
+	})
+}
+
+// importPosition is how far a run has come in the order of ids: an id, and how many rows of it.
+type importPosition struct {
+	id   string
+	rows int64
+}
+
+// reach counts a row, and reports whether an earlier process has done it.
+func (p *importPosition) reach(id string, from importPosition) (done bool) {
+	if id != p.id {
+		p.id, p.rows = id, 0
+	}
+	p.rows++
+	return id < from.id || id == from.id && p.rows <= from.rows
+}
+
+// progress records in the operation of a batch how far its import has come.
+func (im *importing) progress(tx *db.Tx) error {
+	if im.job == "" {
+		return nil
+	}
+	err := tx.One(`UPDATE import_job SET done_id = ?2, done_rows = ?3, announced = ?4, brought = brought + ?5,
+		replaced = replaced + ?6, replaced_unkept = replaced_unkept + ?7, replaced_bytes = ?8, barred = barred + ?9,
+		said = said + ?10
+		WHERE id = ?1 AND status = 'running'`, im.job, im.position.id, im.position.rows, im.single, im.brought,
+		im.replaced, im.unkept, im.replacedBytes, im.barred, im.said)
+	if err == nil {
+		err = setImportCounts(tx, im.job, im.counts)
+	}
+	return endedOr(err)
+}

@@ -1,0 +1,417 @@
+package imports
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+
+	"github.com/google/uuid"
+
+	"newsletterd/core"
+	"newsletterd/store/campaigns"
+	"newsletterd/store/db"
+	"newsletterd/store/members"
+	"newsletterd/store/tenants"
+)
+
+// importBrought is the kind of import_chunk that holds whom an import has brought: the instant of a step in
+// milliseconds, and the ids of subscriptions whose status it changed then, in their order.
+const importBrought = 2
+
+const instantBytes = 8
+
+// note remembers that the import has moved a subscription.
+func (im *importing) note(id string) {
+	u, err := uuid.Parse(id)
+	if im.job == "" || err != nil {
+		return
+	}
+	if len(im.noted) == 0 {
+		im.noted = binary.BigEndian.AppendUint64(im.noted, uint64(im.at))
+	}
+	im.noted = append(im.noted, u[:]...)
+	im.brought++
+}
+
+// keepNoted writes what a step has noted.
+func (im *importing) keepNoted(tx *db.Tx) error {
+	if len(im.noted) == 0 {
+		return nil
+	}
+	err := addBrought(tx, im.job, im.noted)
+	im.noted = im.noted[:0]
+	return err
+}
+
+// addBrought adds a chunk of those whom an import has brought.
+func addBrought(tx *db.Tx, id string, data []byte) error {
+	no, err := tx.Number("SELECT coalesce(max(no), -1) + 1 FROM import_chunk WHERE import_id = ? AND kind = ?", id,
+		importBrought)
+	if err == nil {
+		err = addImportChunk(tx, id, importBrought, no, data)
+	}
+	return err
+}
+
+// broughtChunk is a step of an import, with whom it has brought.
+type broughtChunk struct {
+	No   int64  `db:"no"`
+	Data []byte `db:"data"`
+}
+
+// read returns the instant and the ids.
+func (c *broughtChunk) read() (at core.Instant, ids core.Strings) {
+	if len(c.Data) < instantBytes {
+		return 0, nil
+	}
+	at = core.Instant(binary.BigEndian.Uint64(c.Data))
+	for b := c.Data[instantBytes:]; len(b) >= len(uuid.UUID{}); b = b[len(uuid.UUID{}):] {
+		ids = append(ids, uuid.UUID(b[:len(uuid.UUID{})]).String())
+	}
+	return at, ids
+}
+
+// movedBy reads the subscriptions of ids, and what becomes of each when the import that moved them at an instant is
+// taken back.
+func movedBy(from db.Querier, j *core.ImportJob, at, now core.Instant, ids core.Strings) ([]core.Subscription,
+	[]core.UndoOutcome, error,
+) {
+	var subs []core.Subscription
+	err := from.All(&subs, "SELECT "+members.SubscriptionColumns+` FROM json_each(?2) AS x CROSS JOIN subscription AS s
+		ON s.list_id = ?1 AND s.id = x.value`, j.ListID, ids.Column())
+	outcomes := make([]core.UndoOutcome, len(subs))
+	for i := range subs {
+		asked := false
+		kinds := core.Strings{core.MailConfirm}
+		if subs[i].Status == core.SubscriptionActive { // an active subscriber confirms to lift a bounce
+			kinds = append(kinds, core.MailAlreadySubscribed)
+		}
+		if err == nil {
+			err = from.Get(
+				&asked,
+				`SELECT EXISTS (SELECT 1 FROM mail WHERE email_key = ? AND kind IN (SELECT value FROM json_each(?)) AND
+				created_at > ? AND list_id = ? AND state != `+tenants.SQLMailLeftOut+` AND created_at != (SELECT asked_at FROM subscription WHERE
+				list_id = mail.list_id AND id = ?))`,
+				subs[i].Email.Key(),
+				kinds.Column(),
+				int64(at),
+				j.ListID,
+				subs[i].ID,
+			)
+		}
+		resumed := false
+		if err == nil && subs[i].EventAt != at {
+			resumed, err = resumedBy(from, j.TenantID, &subs[i])
+		}
+		outcomes[i] = subs[i].ImportUndone(at, asked, resumed)
+		if err == nil && outcomes[i].Revives(&subs[i]) {
+			var said bool
+			if _, said, err = heir(from, j.TenantID, &subs[i], j.ID, now); said {
+				outcomes[i] = core.UndoSaid
+			}
+		}
+	}
+	return subs, outcomes, err
+}
+
+// undoLooks is how many of those whom an import has brought a plan looks at.
+const undoLooks = 5000
+
+// ImportUndoPlan says what would happen if an import were taken back. It looks at 5,000 of those whom the import has
+// brought at most; ids are as good as random, so the others fare alike. It returns core.ErrNotFound, or a Conflict
+// where the import can't be taken back.
+func (s *Store) ImportUndoPlan(ctx context.Context, id string, now core.Instant) (p core.ImportUndoPlan, err error) {
+	err = s.SnapshotRead(ctx, func(r *db.Reader) error {
+		var j core.ImportJob
+		if err := r.Get(&j, "SELECT "+importColumns+" FROM import_job WHERE id = ? AND status <> 'deleted'",
+			id); err != nil {
+			return err
+		}
+		if err := undoable(&j, now); err != nil {
+			return err
+		}
+		p = core.ImportUndoPlan{Brought: j.Brought}
+		var chunks []broughtChunk
+		err := r.All(&chunks, "SELECT no, data FROM import_chunk WHERE import_id = ? AND kind = ? ORDER BY no LIMIT +?",
+			id,
+			importBrought, undoLooks/ImportBatch)
+		for i := range chunks {
+			at, ids := chunks[i].read()
+			if err != nil || p.Looked >= undoLooks {
+				break
+			}
+			var outcomes []core.UndoOutcome
+			if _, outcomes, err = movedBy(r, &j, at, now, ids); err != nil {
+				break
+			}
+			for n := range ids {
+				outcome := core.UndoOutcome(0) // it is gone
+				if n < len(outcomes) {
+					outcome = outcomes[n]
+				}
+				p.Add(outcome)
+			}
+		}
+		if err == nil {
+			err = planReplaced(r, &j, &p)
+		}
+		if err != nil {
+			return err
+		}
+		return r.Get(&p.Lift, `SELECT count(*) FROM suppression AS s INDEXED BY suppression_import WHERE s.import_id = ?1 AND
+			s.import_id <> '' AND NOT EXISTS (SELECT 1 FROM import_word AS w WHERE w.email_key = s.email_key AND w.tenant_id =
+			s.tenant_id AND w.list_id = '' AND w.import_id <> ?1 AND w.at = s.created_at)`, j.ID)
+	})
+	return p, err
+}
+
+// undoable returns nil where an import can be taken back, else a Conflict that says why not.
+func undoable(j *core.ImportJob, now core.Instant) error {
+	switch {
+	case !j.Ended():
+		return core.Conflictf("conflict", "The import is %s: cancel it first.", j.Status)
+	case j.UndoStatus != "":
+		return core.Conflictf("conflict", "The import was taken back already.")
+	case j.Brought+j.Replaced+j.Barred+j.Said == 0:
+		return core.Conflictf("conflict", "The import has changed no one, or it is older than this version.")
+	case now >= j.UndoUntil:
+		return core.Conflictf("conflict", "An import can be taken back for a week after its end.")
+	}
+	return nil
+}
+
+// UndoImport asks for an import to be taken back, which happens in steps. It returns core.ErrNotFound, or a Conflict
+// where the import has not ended, has changed no one, has ended a week ago, or was taken back.
+func (s *Store) UndoImport(ctx context.Context, id, actor string, now core.Instant) (core.ImportJob, error) {
+	return s.changeImport(ctx, id, actor, "import.undo", now, func(tx *db.Tx, j *core.ImportJob) error {
+		if err := undoable(j, now); err != nil {
+			return err
+		}
+		tx.Kick(db.TopicImports)
+		if _, err := tx.Exec("UPDATE list SET import_undone = 1 WHERE id = ?", j.ListID); err != nil {
+			return err
+		}
+		return tx.One("UPDATE import_job SET undo_status = '"+core.ImportUndoRunning+"', undo_by = ? WHERE id = ?",
+			actor, id)
+	})
+}
+
+// NextUndo returns the id of an import that is being taken back. It returns core.ErrNotFound where there is none.
+func (s *Store) NextUndo(ctx context.Context) (id string, err error) {
+	err = s.Get(ctx, &id, "SELECT id FROM import_job WHERE undo_status = 'running' ORDER BY id LIMIT 1")
+	return id, err
+}
+
+// UndoImportStep takes back one step of an import, and reports whether there is more to do. Its only error is
+// core.ErrStorage.
+func (s *Store) UndoImportStep(ctx context.Context, id string, now core.Instant) (more bool, err error) {
+	err = s.Bulk(ctx, func(tx *db.Tx) error {
+		more = false
+		u := undoing{Tx: tx, now: now}
+		err := tx.Get(&u.job, "SELECT "+importColumns+" FROM import_job WHERE id = ? AND undo_status = 'running'", id)
+		if errors.Is(err, core.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		more, err = u.step()
+		return err
+	})
+	return more && err == nil, err
+}
+
+// undoing is one operation that takes back a step of an import.
+type undoing struct {
+	*db.Tx
+	job                    core.ImportJob
+	list                   *core.ListWithTenant
+	now, at                core.Instant
+	removed, pending, kept int64
+	restored               int64
+	resumed, lifted        int64
+	heirs                  map[string][]string // imports, and the ids of subscriptions that they own from now on
+}
+
+// step takes back the first of the steps that are left, or ends.
+func (u *undoing) step() (more bool, err error) {
+	if more, err := u.unsay(); more || err != nil {
+		return more, err
+	}
+	var c broughtChunk
+	err = u.Get(&c, "SELECT no, data FROM import_chunk WHERE import_id = ? AND kind = ? ORDER BY no LIMIT 1", u.job.ID,
+		importBrought)
+	brought := !errors.Is(err, core.ErrNotFound)
+	if err == nil || !brought {
+		u.list, err = tenants.ListWithTenant(u.Tx, u.job.ListID)
+	}
+	if errors.Is(err, core.ErrListNotFound) {
+		return false, u.end()
+	}
+	if err != nil {
+		return false, err
+	}
+	if !brought {
+		if more, err := u.lift(); more || err != nil {
+			return more, err
+		}
+		// those are done: now what was replaced, which makes them look changed
+		if more, err := u.restore(); more || err != nil {
+			return more, err
+		}
+		return false, u.end()
+	}
+	if u.at, err = members.Stamp(u.Tx, u.job.ListID, u.now); err != nil {
+		return false, err
+	}
+	at, ids := c.read()
+	subs, outcomes, err := movedBy(u.Tx, &u.job, at, u.now, ids)
+	for i := range subs {
+		if err == nil {
+			err = u.undo(&subs[i], outcomes[i], at)
+		}
+	}
+	if err == nil {
+		err = u.keepHeirs(at)
+	}
+	if err != nil {
+		return false, err
+	}
+	_, err = u.Exec("DELETE FROM import_chunk WHERE import_id = ? AND kind = ? AND no = ?", u.job.ID, importBrought,
+		c.No)
+	if err != nil {
+		return false, err
+	}
+	return true, u.One(
+		`UPDATE import_job SET undo_removed = undo_removed + ?2, undo_pending = undo_pending + ?3, undo_kept =
+		undo_kept + ?4, undo_resumed = undo_resumed + ?5 WHERE id = ?1`,
+		u.job.ID,
+		u.removed,
+		u.pending,
+		u.kept,
+		u.resumed,
+	)
+}
+
+// undo takes back what the import has made of a subscription at an instant.
+func (u *undoing) undo(sub *core.Subscription, o core.UndoOutcome, at core.Instant) error {
+	switch o {
+	case core.UndoRemoves, core.UndoPends:
+	case core.UndoResumes:
+		return u.resume(sub, at)
+	case core.UndoSaid:
+		return u.bequeath(sub)
+	case core.UndoUnmarks:
+		u.pending++
+		sub.Proof = ""
+		return members.SaveSubscription(u.Tx, sub.Status, sub)
+	default:
+		u.kept++
+		return u.forget(sub, at)
+	}
+	was := *sub
+	if err := u.announce(sub); err != nil {
+		return err
+	}
+	const ledger = "DELETE FROM consent WHERE list_id = ? AND subscription_id = ?"
+	if o == core.UndoPends {
+		u.pending++
+		sub.PendAgain()
+		_, err := u.Exec(ledger+" AND at = ?", sub.ListID, sub.ID, int64(at))
+		if err != nil {
+			return err
+		}
+		return members.SaveSubscription(u.Tx, was.Status, sub)
+	}
+	u.removed++
+	if sub.Status == core.SubscriptionPending { // mails that ask for a confirmation, and are on no connection yet
+		_, err := u.Exec(
+			"UPDATE mail SET state = "+tenants.SQLMailLeftOut+`, finished_at = ? WHERE email_key = ? AND kind = ? AND
+			list_id = ? AND state != `+tenants.SQLMailLeftOut+" AND +state = "+tenants.SQLMailQueued,
+			int64(u.now),
+			sub.Email.Key(),
+			core.MailConfirm,
+			sub.ListID,
+		)
+		if err != nil {
+			return err
+		}
+	}
+	if _, err := u.Exec(ledger, sub.ListID, sub.ID); err != nil {
+		return err
+	}
+	tenants.Moved(u.Tx, sub.ListID, core.CountedSubscription(sub.Status), core.NotCounted)
+	_, err := u.Exec("DELETE FROM subscription WHERE list_id = ? AND id = ?", sub.ListID, sub.ID)
+	return err
+}
+
+// announce lets the send side, and the tenant's receivers, know that a subscriber is none any more. Here the send side
+// knows at once, and whatever is still on its way to it is older.
+func (u *undoing) announce(sub *core.Subscription) error {
+	if sub.Status != core.SubscriptionActive {
+		return nil
+	}
+	u.Departs()
+	ended := *sub
+	change := sub.EndedByUndo(u.at)
+	ended.Status, ended.Preferences = core.SubscriptionUnsubscribed, core.NoPreferences
+	return u.hand(tenants.EventOf(u.list.TenantID, &ended, change))
+}
+
+// hand gives an event to the send side, which applies it at once where it is here, and to the tenant's receivers.
+func (u *undoing) hand(event *core.Event) error {
+	var err error
+	if u.Store.Options().SendElsewhere {
+		err = tenants.PutEvent(u.Tx, event, "", u.now)
+	} else {
+		err = campaigns.ApplySubscriber(u.Tx, campaigns.Applying{ListID: event.ListID, EventType: event.Type, OccurredAt: event.OccurredAt},
+			event.Subscriber, u.now)
+	}
+	if err != nil {
+		return err
+	}
+	if u.rows() >= u.Store.Options().ImportEvents { // told in one event at the end
+		return nil
+	}
+	return tenants.AddToEndpoints(u.Tx, event, u.now)
+}
+
+// rows is how many subscribers were changed so far.
+func (u *undoing) rows() int64 {
+	return u.job.UndoRemoved + u.job.UndoPending + u.job.UndoRestored + u.job.UndoResumed + u.removed + u.pending +
+		u.restored + u.resumed
+}
+
+// end records that the import is taken back.
+func (u *undoing) end() error {
+	by := ""
+	if err := u.Get(&by, "SELECT undo_by FROM import_job WHERE id = ?", u.job.ID); err != nil {
+		return err
+	}
+	if err := u.Watch("import_job", u.job.ID); err != nil {
+		return err
+	}
+	err := u.One("UPDATE import_job SET undo_status = '"+core.ImportUndoDone+"', undone_at = ? WHERE id = ?",
+		int64(u.now),
+		u.job.ID)
+	if err != nil {
+		return err
+	}
+	if u.rows() > u.Store.Options().ImportEvents {
+		err = summarize(u.Tx, &core.SummaryEvent{
+			ID: core.NewID(), Type: core.EventImportUndone, TenantID: u.job.TenantID, ListID: u.job.ListID,
+			ImportID: u.job.ID, Counts: u.job.ImportUndo.Summary(), OccurredAt: u.now,
+		}, u.now, core.EventUnsubscribed, core.EventPreferences)
+		if err != nil {
+			return err
+		}
+	}
+	u.Tx.Tell("undo_removed", nil, u.job.UndoRemoved)
+	u.Tx.Tell("undo_pending", nil, u.job.UndoPending)
+	u.Tx.Tell("undo_kept", nil, u.job.UndoKept)
+	u.Tx.Tell("undo_resumed", nil, u.job.UndoResumed)
+	u.Tx.Tell("undo_lifted", nil, u.job.UndoLifted)
+	u.Tx.Tell("undo_restored", nil, u.job.UndoRestored)
+	u.Tx.Tell("undo_unrestored", nil, u.job.UndoUnrestored)
+	return u.Audit(u.now, by, "import.undone", u.job.TenantID, u.job.ID)
+}

@@ -1,0 +1,329 @@
+package imports
+
+import (
+	"encoding/binary"
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+)
+
+// A file may say what another one has said already: that someone has unsubscribed, or that an address bounced. The first
+// import owns the record, and the words of the others wait in import_word. When the owner is undone, one of them takes
+// the record over, so an import takes back only what its own file said.
+
+// WordsKept is how long such words are kept. An import that may be undone has begun before, and ended a week ago at most.
+const WordsKept = 30 * 24 * time.Hour
+
+// importWord is what a file says next to the one that owns a record.
+type importWord struct {
+	emailKey, listID, importID string
+	kind, reason               string
+	at                         core.Instant
+}
+
+// addWords adds words. A word for a record that is gone makes room for that of the new one.
+var addWords = db.InsertMany(
+	`INSERT INTO import_word (tenant_id, said_at, email_key, list_id, import_id, kind, reason, at)
+	SELECT ?, ?, column1, column2, column3, column4, column5, column6 FROM `,
+	6,
+	` WHERE true ON CONFLICT DO UPDATE SET
+	kind = iif(at = excluded.at, max(kind, excluded.kind), excluded.kind), reason = excluded.reason, at = excluded.at,
+	said_at = excluded.said_at`,
+)
+
+// mayBeUndone tells of an import_job that it can be undone, or is being undone, at an instant.
+var mayBeUndone = "status <> 'deleted' AND undo_status <> 'done' AND (finished_at = 0 OR undo_status = 'running' OR finished_at + " +
+	strconv.FormatInt(
+		FaultsKept.Milliseconds(),
+		10,
+	) + " > ?)"
+
+// owned reports whether an import owns what it has said: it can still be undone.
+func (l *leaving) owned(importID string) (yes bool, err error) {
+	if importID == "" {
+		return false, nil
+	}
+	if yes, ok := l.owners[importID]; ok {
+		return yes, nil
+	}
+	err = l.im.reads.Get(&yes, "SELECT EXISTS (SELECT 1 FROM import_job WHERE id = ? AND "+mayBeUndone+")", importID,
+		int64(l.im.now))
+	l.keepOwner(importID, yes)
+	return yes, err
+}
+
+// ownedByOthers reports whether another import of the list can still be undone.
+func (l *leaving) ownedByOthers() (yes bool, err error) {
+	const others = "" // no import has this id
+	if yes, ok := l.owners[others]; ok {
+		return yes, nil
+	}
+	err = l.im.reads.Get(
+		&yes,
+		"SELECT EXISTS (SELECT 1 FROM import_job INDEXED BY import_job_list WHERE list_id = ? AND id <> ? AND "+
+			mayBeUndone+")",
+		l.im.list.ID,
+		l.im.job,
+		int64(l.im.now),
+	)
+	l.keepOwner(others, yes)
+	return yes, err
+}
+
+func (l *leaving) keepOwner(id string, yes bool) {
+	if l.owners == nil {
+		l.owners = map[string]bool{}
+	}
+	l.owners[id] = yes
+}
+
+// leftToo notes that a file says of someone who has left already that they have unsubscribed.
+func (l *leaving) leftToo(r *ImportRow, sub *core.Subscription) error {
+	asked := sub.Status == core.SubscriptionPending && sub.Proof != core.ProofLeft
+	if asked || l.im.DryRun || !sub.Left() {
+		return nil
+	}
+	others, err := l.ownedByOthers()
+	if err == nil && others {
+		l.words = append(l.words, importWord{
+			emailKey: r.key, listID: l.im.list.ID, importID: l.im.job, kind: core.SubscriptionUnsubscribed, at: sub.ChangedAt,
+		})
+	}
+	return err
+}
+
+// block is a row of the suppression list, or what is to become one.
+type block struct {
+	Key       string       `db:"email_key"`
+	Kind      core.Status  `db:"kind"`
+	Reason    string       `db:"reason"`
+	CreatedAt core.Instant `db:"created_at"`
+	ImportID  string       `db:"import_id"`
+	fresh     bool         // not written yet
+}
+
+// blockedToo notes that a file says what another one has said of an address already, or less.
+func (l *leaving) blockedToo(r *ImportRow, stands *block) error {
+	if l.im.DryRun || stands.ImportID == l.im.job {
+		return nil
+	}
+	owned, err := l.owned(stands.ImportID)
+	if err == nil && owned {
+		l.words = append(l.words, importWord{
+			emailKey: r.key, importID: l.im.job, kind: string(r.Block), reason: l.im.source, at: stands.CreatedAt,
+		})
+	}
+	return err
+}
+
+// strengthen makes a row of the suppression list one of the import, which says more than what stands there.
+func (l *leaving) strengthen(r *ImportRow, stands *block) error {
+	if stands.fresh || l.im.DryRun {
+		stands.Kind = r.Block
+		return nil
+	}
+	if stands.ImportID != l.im.job {
+		l.words = append(l.words, importWord{
+			emailKey: r.key, importID: stands.ImportID, kind: string(stands.Kind), reason: stands.Reason, at: stands.CreatedAt,
+		})
+		l.im.said++
+	}
+	stands.Kind, stands.ImportID, stands.Reason = r.Block, l.im.job, l.im.source
+	l.tx.Departs()
+	return l.tx.One(
+		"UPDATE suppression SET kind = ?3, import_id = ?4, reason = ?5 WHERE tenant_id = ?1 AND email_key = ?2",
+		l.im.list.TenantID,
+		r.key,
+		string(r.Block),
+		l.im.job,
+		l.im.source,
+	)
+}
+
+// writeWords writes what was noted.
+func (l *leaving) writeWords() error {
+	for i := range l.words {
+		if l.words[i].importID == l.im.job {
+			l.im.said++
+		}
+	}
+	return l.tx.InsertMany(
+		&addWords,
+		[]any{l.im.list.TenantID, int64(l.im.now)},
+		len(l.words),
+		func(args []any, i int) []any {
+			return l.words[i].append(args, i)
+		},
+	)
+}
+
+// heir returns the import whose word stands when the one that owns a leaving is undone; empty: the word stays for good,
+// for it is of no import that can be undone. ok is false where there is no such word.
+func heir(from db.Querier, tenantID string, sub *core.Subscription, owner string, now core.Instant) (id string, ok bool,
+	err error,
+) {
+	err = from.Get(
+		&id,
+		`SELECT iif(owned, import_id, '') FROM (SELECT w.import_id, EXISTS (SELECT 1 FROM import_job WHERE id =
+		w.import_id AND `+mayBeUndone+`) AS owned FROM import_word AS w WHERE w.email_key = ? AND w.tenant_id = ? AND w.list_id = ?
+		AND w.import_id <> ? AND w.at = ? AND w.kind <> 'resumed') ORDER BY owned, import_id LIMIT 1`,
+		int64(now),
+		sub.Email.Key(),
+		tenantID,
+		sub.ListID,
+		owner,
+		int64(sub.ChangedAt),
+	)
+	if errors.Is(err, core.ErrNotFound) {
+		return "", false, nil
+	}
+	return id, err == nil, err
+}
+
+// resumedBy reports whether the last event of a subscription is that an import, which had ended it, was undone.
+func resumedBy(from db.Querier, tenantID string, sub *core.Subscription) (yes bool, err error) {
+	err = from.Get(
+		&yes,
+		`SELECT EXISTS (SELECT 1 FROM import_word WHERE email_key = ? AND tenant_id = ? AND list_id = ? AND
+		import_id = '' AND kind = 'resumed' AND at = ?)`,
+		sub.Email.Key(),
+		tenantID,
+		sub.ListID,
+		int64(sub.EventAt),
+	)
+	return yes, err
+}
+
+// resumeImported lets an active subscription be, but for its last event, what the import that brought it has made of it.
+func (u *undoing) resumeImported(sub *core.Subscription) error {
+	if sub.Proof != core.ProofImport {
+		return nil
+	}
+	err := u.Get(&sub.ChangedAt, `SELECT coalesce(max(at), ?) FROM consent WHERE list_id = ? AND subscription_id = ? AND
+		what = 'imported' AND generation = ?`, int64(sub.ChangedAt), sub.ListID, sub.ID, sub.Generation)
+	if err != nil {
+		return err
+	}
+	w := importWord{emailKey: sub.Email.Key(), listID: sub.ListID, kind: "resumed", at: sub.EventAt}
+	return u.InsertMany(&addWords, []any{u.list.TenantID, int64(u.now)}, 1, w.append)
+}
+
+// append appends the places of addWords.
+func (w *importWord) append(args []any, _ int) []any {
+	return append(args, w.emailKey, w.listID, w.importID, w.kind, w.reason, int64(w.at))
+}
+
+// unsay removes some of the words of the import, and reports whether there were any.
+func (u *undoing) unsay() (more bool, err error) {
+	n, err := u.Exec(`DELETE FROM import_word INDEXED BY import_word_import WHERE import_id = ?1 AND import_id <> '' AND
+		email_key <= (SELECT max(email_key) FROM (SELECT email_key FROM import_word INDEXED BY import_word_import WHERE
+		import_id = ?1 AND import_id <> '' ORDER BY email_key LIMIT +?2))`, u.job.ID, ImportBatch)
+	return n > 0, err
+}
+
+// bequeath lets another import own a leaving that this one has brought about. Where none can, it stays for good.
+func (u *undoing) bequeath(sub *core.Subscription) error {
+	u.kept++
+	id, ok, err := heir(u.Tx, u.list.TenantID, sub, u.job.ID, u.now)
+	if err != nil || !ok || id == "" {
+		return err
+	}
+	if u.heirs == nil {
+		u.heirs = map[string][]string{}
+	}
+	u.heirs[id] = append(u.heirs[id], sub.ID)
+	_, err = u.Exec("DELETE FROM import_word WHERE email_key = ? AND tenant_id = ? AND list_id = ? AND import_id = ?",
+		sub.Email.Key(), u.list.TenantID, sub.ListID, id)
+	return err
+}
+
+// keepHeirs writes what others own now of a step that was taken at an instant.
+func (u *undoing) keepHeirs(at core.Instant) error {
+	for _, id := range slices.Sorted(maps.Keys(u.heirs)) {
+		data := binary.BigEndian.AppendUint64(nil, uint64(at))
+		for _, sub := range u.heirs[id] {
+			parsed, err := uuid.Parse(sub)
+			if err != nil {
+				return err
+			}
+			data = append(data, parsed[:]...)
+		}
+		if err := addBrought(u.Tx, id, data); err != nil {
+			return err
+		}
+		if err := u.One("UPDATE import_job SET brought = brought + ?2 WHERE id = ?1", id, len(u.heirs[id])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lift removes some of the addresses that the import has added to the suppression list, and reports whether there were
+// any. What another file says of them, or stood there before, stands again.
+func (u *undoing) lift() (more bool, err error) {
+	var rows []block
+	err = u.All(
+		&rows,
+		`SELECT email_key, kind, reason, created_at, import_id FROM suppression INDEXED BY suppression_import
+		WHERE import_id = ? AND import_id <> '' AND tenant_id = ? LIMIT +?`,
+		u.job.ID,
+		u.job.TenantID,
+		ImportBatch,
+	)
+	if err != nil || len(rows) == 0 {
+		return false, err
+	}
+	for i := range rows {
+		if err := u.liftOne(&rows[i]); err != nil {
+			return true, err
+		}
+	}
+	return true, u.One("UPDATE import_job SET undo_lifted = undo_lifted + ?2 WHERE id = ?1", u.job.ID, u.lifted)
+}
+
+func (u *undoing) liftOne(b *block) error {
+	const key = " WHERE tenant_id = ? AND email_key = ?"
+	var next block
+	err := u.Get(
+		&next,
+		`SELECT email_key, kind, reason, import_id FROM import_word WHERE email_key = ? AND tenant_id = ? AND
+		list_id = '' AND import_id <> ? AND at = ? ORDER BY kind DESC, import_id LIMIT 1`,
+		b.Key,
+		u.job.TenantID,
+		u.job.ID,
+		int64(b.CreatedAt),
+	)
+	if errors.Is(err, core.ErrNotFound) {
+		u.lifted++
+		_, err = u.Exec("DELETE FROM suppression"+key, u.job.TenantID, b.Key)
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	err = u.One(
+		"UPDATE suppression SET kind = ?, reason = ?, import_id = ?"+key,
+		string(next.Kind),
+		next.Reason,
+		next.ImportID,
+		u.job.TenantID,
+		b.Key,
+	)
+	if err != nil {
+		return err
+	}
+	_, err = u.Exec(
+		"DELETE FROM import_word WHERE email_key = ? AND tenant_id = ? AND list_id = '' AND import_id = ?",
+		b.Key,
+		u.job.TenantID,
+		next.ImportID,
+	)
+	return err
+}

@@ -1,0 +1,257 @@
+package imports
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"io"
+	"os"
+	"slices"
+)
+
+// spool sorts rows by id in bounded memory: runs of up to runBytes are sorted and written to a file that has no name,
+// then merged. Subscriptions are keyed by ids that are as good as random; in file order each row would dirty pages of
+// its own, and writing them is what an import of any size would spend its time on.
+type spool struct {
+	dir    string
+	rows   packedRows
+	spare  packedRows // its memory is used again
+	runs   []*os.File
+	sorted chan error // of the run being written, which is in spare; nil: none
+}
+
+const (
+	runBytes   = 4 << 20
+	mergeBytes = 32 << 10
+	idBytes    = 36 // of an id as text
+)
+
+// packedRows are rows one after the other, without a pointer that the garbage collector would have to follow.
+type packedRows struct {
+	text  []byte
+	order []packedRow
+}
+
+// packedRow says where a row is.
+type packedRow struct {
+	id   uint64 // its beginning, as a number of the same order
+	at   uint32
+	size uint32 // and in the highest bit whether the row doesn't say that its subscriber has left
+}
+
+const stays = 1 << 31
+
+func (p *packedRows) add(r *ImportRow) {
+	at := len(p.text)
+	p.text = append(p.text, r.id...)
+	p.text = binary.AppendUvarint(p.text, uint64(r.Line))
+	p.text = binary.AppendUvarint(p.text, uint64(len(r.Email)))
+	p.text = binary.AppendUvarint(p.text, uint64(len(r.Preferences)))
+	if r.Left {
+		p.text = r.Departure.append(p.text)
+	}
+	p.text = append(p.text, r.Email...)
+	p.text = append(p.text, r.Preferences...)
+	p.text = append(p.text, r.Evidence...)
+	size := uint32(len(p.text) - at)
+	if !r.Left {
+		size |= stays
+	}
+	p.order = append(p.order, packedRow{binary.BigEndian.Uint64(p.text[at:]), uint32(at), size})
+}
+
+// bytes is how much memory they take.
+func (p *packedRows) bytes() int { return len(p.text) + 16*len(p.order) }
+
+// of returns one of them.
+func (p *packedRows) of(r packedRow) []byte { return p.text[r.at : r.at+r.size&^stays] }
+
+// sort orders rows by id, those who have left before others of the same one, and then as they were added.
+func (p *packedRows) sort() {
+	slices.SortFunc(p.order, func(a, b packedRow) int {
+		if a.id != b.id {
+			return cmp.Compare(a.id, b.id)
+		}
+		if c := bytes.Compare(p.text[a.at:a.at+idBytes], p.text[b.at:b.at+idBytes]); c != 0 {
+			return c
+		}
+		return cmp.Or(cmp.Compare(a.size&stays, b.size&stays), cmp.Compare(a.at, b.at))
+	})
+}
+
+// write writes the rows, each after its size.
+func (p *packedRows) write(f *os.File) error {
+	w := bufio.NewWriterSize(f, 64<<10)
+	var size [4]byte
+	for _, r := range p.order {
+		binary.LittleEndian.PutUint32(size[:], r.size)
+		_, _ = w.Write(size[:]) // the writer keeps its error for Flush
+		_, _ = w.Write(p.of(r))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err := f.Seek(0, io.SeekStart)
+	return err
+}
+
+func unpackRow(b []byte, left bool) ImportRow {
+	line, n := binary.Uvarint(b[idBytes:])
+	at := idBytes + n
+	email, n := binary.Uvarint(b[at:])
+	at += n
+	prefs, n := binary.Uvarint(b[at:])
+	at += n
+	var departed Departure
+	if left {
+		departed, n = readDeparture(b[at:])
+		at += n
+	}
+	all := string(b) // the texts are parts of it
+	rest := all[at:]
+	r := newImportRow(all[:idBytes], rest[:email], rest[email:email+prefs], left)
+	r.Evidence, r.Line, r.Departure = rest[email+prefs:], int(line), departed
+	return r
+}
+
+func (p *spool) add(r *ImportRow) error {
+	p.rows.add(r)
+	if p.rows.bytes() < runBytes {
+		return nil
+	}
+	return p.spill()
+}
+
+// spill hands the rows over to be sorted and written while the next ones are read.
+func (p *spool) spill() error {
+	if err := p.settle(); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(p.dir, ".import-*")
+	if err != nil {
+		return err
+	}
+	p.runs = append(p.runs, f)
+	if err := os.Remove(f.Name()); err != nil {
+		return err
+	}
+	full := p.rows
+	p.rows, p.spare = packedRows{p.spare.text[:0], p.spare.order[:0]}, full
+	p.sorted = make(chan error, 1)
+	go func() {
+		full.sort()
+		p.sorted <- full.write(f)
+	}()
+	return nil
+}
+
+func (p *spool) settle() error {
+	if p.sorted == nil {
+		return nil
+	}
+	err := <-p.sorted
+	p.sorted = nil
+	return err
+}
+
+// close lets go of the files.
+func (p *spool) close() {
+	_ = p.settle()
+	for _, f := range p.runs {
+		_ = f.Close()
+	}
+	p.runs = nil
+}
+
+// compare orders rows by id, and those who have left before others of the same one.
+func (r *ImportRow) compare(other *ImportRow) int {
+	if c := cmp.Compare(r.id, other.id); c != 0 || r.Left == other.Left {
+		return c
+	}
+	if r.Left {
+		return -1
+	}
+	return 1
+}
+
+// inOrder calls fn for every row, in the order of ids; among equal ones, those who have left come first, and others in
+// the order of the file.
+func (p *spool) inOrder(fn func(ImportRow) error) error {
+	if len(p.runs) == 0 {
+		p.rows.sort()
+		for _, r := range p.rows.order {
+			if err := fn(unpackRow(p.rows.of(r), r.size&stays == 0)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := p.spill(); err != nil {
+		return err
+	}
+	if err := p.settle(); err != nil {
+		return err
+	}
+	p.rows, p.spare = packedRows{}, packedRows{}
+	var m merge
+	for i, f := range p.runs {
+		m = slices.Insert(m, 0, &run{no: i, r: bufio.NewReaderSize(f, mergeBytes)})
+		if err := m.next(); err != nil {
+			return err
+		}
+	}
+	for len(m) > 0 {
+		if err := fn(m[0].row); err != nil {
+			return err
+		}
+		if err := m.next(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run is one sorted file with its next row.
+type run struct {
+	no     int
+	r      *bufio.Reader
+	packed []byte
+	row    ImportRow
+}
+
+// merge holds the runs in the order of their next rows. There are a few dozen: a sorted slice does.
+type merge []*run
+
+// next reads the next row of the first run and puts the run in its place; at its end it is left out.
+func (m *merge) next() error {
+	r := (*m)[0]
+	if err := r.next(); err != nil {
+		if errors.Is(err, io.EOF) {
+			*m = slices.Delete(*m, 0, 1)
+			return nil
+		}
+		return err
+	}
+	at, _ := slices.BinarySearchFunc((*m)[1:], r, func(a, b *run) int {
+		return cmp.Or(a.row.compare(&b.row), cmp.Compare(a.no, b.no))
+	})
+	copy(*m, (*m)[1:at+1])
+	(*m)[at] = r
+	return nil
+}
+
+func (r *run) next() error {
+	var head [4]byte
+	if _, err := io.ReadFull(r.r, head[:]); err != nil {
+		return err
+	}
+	size := binary.LittleEndian.Uint32(head[:])
+	r.packed = slices.Grow(r.packed[:0], int(size&^stays))[:size&^stays]
+	if _, err := io.ReadFull(r.r, r.packed); err != nil {
+		return err
+	}
+	r.row = unpackRow(r.packed, size&stays == 0)
+	return nil
+}

@@ -1,0 +1,31 @@
+package imports
+
+import (
+	"newsletterd/store/campaigns"
+	"newsletterd/store/db"
+	"newsletterd/store/files"
+	"newsletterd/store/members"
+	"newsletterd/store/tenants"
+)
+
+// The rooms below are embedded under names of their own: each calls its part Store.
+type (
+	tenantStore   = tenants.Store
+	fileStore     = files.Store
+	memberStore   = members.Store
+	campaignStore = campaigns.Store
+)
+
+// Store keeps imports. Its methods may be called from any goroutine.
+type Store struct {
+	*db.DB
+	*tenantStore
+	*fileStore
+	*memberStore
+	*campaignStore
+}
+
+// New returns the store of imports in a file that is not open yet.
+func New(d *db.DB, t *tenants.Store, f *files.Store, m *members.Store, c *campaigns.Store) *Store {
+	return &Store{d, t, f, m, c}
+}

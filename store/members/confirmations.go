@@ -1,0 +1,232 @@
+package members
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
+)
+
+// ConfirmTTL is how long a confirm token works.
+const ConfirmTTL = core.ConfirmTTLDays * 24 * time.Hour
+
+// confirmRow is a row of confirm tokens.
+type confirmRow struct {
+	ListID         string           `db:"list_id"`
+	SubscriptionID string           `db:"subscription_id"`
+	Generation     int64            `db:"generation"`
+	Email          core.Email       `db:"email"`
+	Preferences    core.Preferences `db:"preferences"`
+	Origin         core.Origin      `db:"origin"`
+	TextVersion    string           `db:"text_version"`
+	CreatedAt      core.Instant     `db:"created_at"`
+	Evidence       string           `db:"evidence"`
+}
+
+const selectConfirmRow = `SELECT list_id, subscription_id, generation, email, preferences, text_version, created_at,
+	evidence,
+	source AS "origin.source", remote AS "origin.remote", user_agent AS "origin.user_agent" FROM confirm_token WHERE id
+	= ?`
+
+// confirmToken is a token that was sent in, and the key that it was made with.
+type confirmToken struct {
+	rowID, proof string
+	mark         *core.RequestMark
+	key          []byte
+}
+
+func (s *Store) openConfirmToken(ctx context.Context, token string) (t confirmToken, err error) {
+	if t.key, err = s.PurposeKey(ctx, db.PurposeMailToken); err == nil {
+		t.rowID, t.proof, t.mark, err = core.ParseConfirmToken(t.key, token)
+	}
+	return t, err
+}
+
+// row reads the row of a token, with what the token's own request has said. core.ErrInvalidToken, core.ErrTokenExpired
+// next to the row.
+func (t *confirmToken) row(from db.Querier, now core.Instant) (row confirmRow, err error) {
+	if err := from.Get(&row, selectConfirmRow, t.rowID); err != nil {
+		return row, db.OrNotFound(err, core.ErrInvalidToken)
+	}
+	if t.mark != nil {
+		r := core.ConfirmRequest{
+			Email: row.Email, Preferences: row.Preferences, Origin: row.Origin,
+			TextVersion: row.TextVersion,
+		}
+		t.mark.Reduce(&r, t.key)
+		row.Email, row.Preferences, row.Origin, row.TextVersion, row.CreatedAt = r.Email, r.Preferences, r.Origin,
+			r.TextVersion, r.At
+	}
+	if now >= row.CreatedAt.Add(ConfirmTTL) {
+		err = core.ErrTokenExpired
+	}
+	return row, err
+}
+
+// ConfirmToken makes the token that redeems a row of confirm tokens by the given proof, as it is mailed. It returns
+// ErrMasterKey where the key of the tokens can't be opened.
+func (s *Store) ConfirmToken(ctx context.Context, rowID, proof string) (string, error) {
+	key, err := s.PurposeKey(ctx, db.PurposeMailToken)
+	if err != nil {
+		return "", err
+	}
+	return core.ConfirmToken(key, rowID, proof, nil), nil
+}
+
+// AnsweredToken is ConfirmToken for the answer of the request that Subscribe has taken at an instant. It returns
+// ErrMasterKey where the key of the tokens can't be opened.
+func (s *Store) AnsweredToken(ctx context.Context, rowID, proof string, r SubscribeRequest, at core.Instant) (string,
+	error,
+) {
+	key, err := s.PurposeKey(ctx, db.PurposeMailToken)
+	if err != nil {
+		return "", err
+	}
+	asked := core.ConfirmRequest{
+		Email: r.Email, Preferences: r.Preferences.OrEmpty(), Origin: r.Origin,
+		TextVersion: r.TextVersion, At: at,
+	}
+	mark := asked.Mark(key)
+	return core.ConfirmToken(key, rowID, proof, &mark), nil
+}
+
+// Confirm redeems a confirm token. It takes effect once; repeated while the subscription is still active it gives the
+// same answer: the subscription as the token's own request asked for it, so that no one learns more from it. It returns
+// core.ErrInvalidToken, core.ErrTokenExpired or core.ErrSubscriptionNotFound.
+func (s *Store) Confirm(ctx context.Context, token string, o core.Origin, now core.Instant) (sub core.Subscription,
+	err error,
+) {
+	t, err := s.openConfirmToken(ctx, token)
+	if err != nil {
+		return sub, err
+	}
+	err = s.Update(ctx, func(tx *db.Tx) error {
+		sub, err = confirm(tx, &t, o, now)
+		return err
+	})
+	return sub, err
+}
+
+// ConfirmAsked is the request that a confirm token answers, whether or not it still confirms: its list, and the address
+// as it was given. The error is core.ErrTokenExpired together with both, or one of Confirm's.
+func (s *Store) ConfirmAsked(ctx context.Context, token string, now core.Instant) (list *core.ListWithTenant,
+	email core.Email, err error,
+) {
+	t, err := s.openConfirmToken(ctx, token)
+	if err != nil {
+		return nil, "", err
+	}
+	var row confirmRow
+	err = s.SnapshotRead(ctx, func(r *db.Reader) (err error) {
+		row, err = t.row(r, now)
+		return err
+	})
+	if err != nil && !errors.Is(err, core.ErrTokenExpired) {
+		return nil, "", err
+	}
+	list, missing := s.ListWithTenant(ctx, row.ListID)
+	return list, row.Email, cmp.Or(missing, err)
+}
+
+func confirm(tx *db.Tx, t *confirmToken, o core.Origin, now core.Instant) (sub core.Subscription, err error) {
+	row, err := t.row(tx, now)
+	if err != nil {
+		return sub, err
+	}
+	if row.Generation == 0 {
+		return sub, core.ErrInvalidToken
+	}
+	list, err := tenants.ListWithTenant(tx, row.ListID)
+	if err != nil {
+		return sub, db.OrNotFound(err, core.ErrSubscriptionNotFound)
+	}
+	if sub, err = Subscription(tx, row.ListID, row.SubscriptionID); err != nil {
+		return sub, err
+	}
+	if now, err = Stamp(tx, row.ListID, now); err != nil {
+		return sub, err
+	}
+	left, err := tenants.LeftBefore(tx, sub.Email.Key(), list.TenantID)
+	if err != nil {
+		return sub, err
+	}
+	before, was := sub.Proof, sub.Status
+	now = max(now, left+1)
+	change, err := sub.Confirm(row.Generation, t.proof, now)
+	if err != nil {
+		return sub, err
+	}
+	if change != nil {
+		sub.MeetTracking(row.Preferences)
+	}
+	answered, err := heard(tx, sub.ListID, sub.ID, now)
+	if err != nil {
+		return sub, err
+	}
+	reached := false
+	if t.proof == core.ProofMailed {
+		if reached, err = reachedAgain(tx, &sub, list.TenantID); err != nil {
+			return sub, err
+		}
+	}
+	if change != nil || sub.Proof != before || answered || reached {
+		if err := recordConfirm(tx, list, was, &sub, &row, change, o, now); err != nil {
+			return sub, err
+		}
+	}
+	sub.Email, sub.Preferences, sub.CreatedAt = row.Email, row.Preferences, row.CreatedAt
+	return sub, nil
+}
+
+// recordConfirm writes what a confirmation changed. The request that it answers enters the ledger only now: one that no
+// one confirms is no consent, and goes with its token.
+func recordConfirm(tx *db.Tx, list *core.ListWithTenant, was string, sub *core.Subscription, row *confirmRow,
+	c *core.Change,
+	o core.Origin, now core.Instant,
+) error {
+	if err := SaveChange(tx, list, was, sub, c, now); err != nil {
+		return err
+	}
+	if c != nil {
+		if err := tenants.Returned(tx, sub.Email.Key(), list.TenantID); err != nil {
+			return err
+		}
+		err := AddConsent(tx, core.Consent{
+			ListID: sub.ListID, SubscriptionID: sub.ID, At: row.CreatedAt, What: core.ConsentRequested,
+			Origin: row.Origin, TextVersion: row.TextVersion, Generation: sub.Generation, Reason: row.Evidence,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if c != nil {
+		// the box was ticked in the request
+		if err := NoteTracking(tx, "", sub, core.Consent{At: now, Proof: sub.Proof, Origin: row.Origin}); err != nil {
+			return err
+		}
+	}
+	return AddConsent(tx, core.Consent{
+		ListID: sub.ListID, SubscriptionID: sub.ID, At: now, What: core.ConsentConfirmed,
+		Proof: sub.Proof, Origin: o, Generation: sub.Generation,
+	})
+}
+
+// reachedAgain removes the word of a file that an address has bounced elsewhere once its mailbox has proved itself, and
+// reports whether there was one: only imports write such an entry.
+func reachedAgain(tx *db.Tx, sub *core.Subscription, tenantID string) (was bool, err error) {
+	n, err := tx.Exec("DELETE FROM suppression WHERE tenant_id = ? AND email_key = ? AND kind = 'bounced'", tenantID,
+		sub.Email.Key())
+	return n > 0, err
+}
+
+// heard notes that a subscriber who was asked once more was heard of. It reports whether that is the first time.
+func heard(tx *db.Tx, listID, id string, at core.Instant) (bool, error) {
+	n, err := tx.Exec("UPDATE subscription SET heard_at = ? "+
+		"WHERE list_id = ? AND id = ? AND asked_at > 0 AND heard_at = 0",
+		int64(at), listID, id)
+	return n > 0, err
+}

@@ -1,0 +1,84 @@
+package members
+
+import (
+	"context"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+)
+
+const consentColumns = "list_id, subscription_id, at, what, means, source, remote, user_agent, text_version, " +
+	"generation, job_no, reason"
+
+var insertConsent = db.InsertInto("consent", consentColumns) + " ON CONFLICT DO NOTHING"
+
+// AddConsent appends to the ledger. Two of a kind in one millisecond are one.
+func AddConsent(tx *db.Tx, c core.Consent) error {
+	_, err := tx.Exec(insertConsent,
+		c.ListID, c.SubscriptionID, int64(c.At), c.What, c.Proof, c.Source, c.Remote, c.UserAgent, c.TextVersion,
+		c.Generation, c.JobNo, c.Reason)
+	return err
+}
+
+// Consents reads the ledger of one subscription, oldest first. Its only error is core.ErrStorage.
+func (s *Store) Consents(ctx context.Context, listID, subscriptionID string) ([]core.Consent, error) {
+	var c []core.Consent
+	err := s.All(ctx, &c, SelectConsents, listID, subscriptionID)
+	DateConsents(c)
+	return c, err
+}
+
+// DateConsents fills in when the people subscribed elsewhere.
+func DateConsents(consents []core.Consent) {
+	for i := range consents {
+		if c := &consents[i]; c.What == core.ConsentImported || c.What == core.ConsentConfirmed {
+			c.SubscribedAt = core.EvidenceTime(c.Reason)
+		}
+	}
+}
+
+// SelectConsents reads consents.
+const SelectConsents = `SELECT c.list_id, c.subscription_id, c.at, c.what, c.means, c.source, c.remote, c.user_agent,
+	c.text_version, c.generation, c.reason, coalesce(t.text, '') AS text
+	FROM consent AS c LEFT JOIN consent_text AS t ON t.list_id = c.list_id AND t.version = c.text_version
+	WHERE c.list_id = ? AND c.subscription_id = ? ORDER BY c.at, c.what`
+
+// LeaveReason is how often a reason was given by those who left a list.
+type LeaveReason struct {
+	Reason    string       `db:"reason"     json:"reason"` // empty: none was given
+	Leavers   int64        `db:"leavers"    json:"leavers"`
+	LastAt    core.Instant `db:"last_at"    json:"last_at"`
+	LastWords string       `db:"last_words" json:"last_words"` // the newest in a leaver's own words
+}
+
+// standing are the unsubscribes of a list that were not taken back.
+const standing = "list_id = ?1 AND what = 'unsubscribed' AND taken_back = 0"
+
+// reasonEnd is the last reason that is counted as one with low: words of a leaver's own stand after a colon.
+const reasonEnd = "iif(instr(low, ':'), substr(low, 1, instr(low, ':') - 1) || ';', low)"
+
+// selectReasons finds each reason by the end of the one before, so that nothing is sorted and no reason is taken apart
+// but the first of its kind.
+const selectReasons = `WITH RECURSIVE first (low) AS (
+		SELECT min(reason) FROM consent WHERE ` + standing + `
+		UNION ALL SELECT (SELECT min(reason) FROM consent WHERE ` + standing + " AND reason > " + reasonEnd + `)
+		FROM first WHERE low IS NOT NULL),
+	given (low, high) AS MATERIALIZED (SELECT low, ` + reasonEnd + ` FROM first WHERE low IS NOT NULL),
+	counted AS MATERIALIZED (
+		SELECT iif(low = high, low, substr(low, 1, instr(low, ':') - 1)) AS reason,
+			(SELECT count(*) FROM consent WHERE ` + standing + ` AND reason BETWEEN low AND high) AS leavers,
+			(SELECT max(at) FROM consent WHERE ` + standing + ` AND reason = low AND low = high) AS last_at,
+			(SELECT max(at) || ' ' || reason FROM consent WHERE ` + standing + `
+			AND reason BETWEEN low AND high AND low < high) AS words
+		FROM given)
+	SELECT reason, sum(leavers) AS leavers, max(coalesce(last_at, CAST(words AS INTEGER))) AS last_at,
+		coalesce(max(substr(words, instr(words, ':') + 2)), '') AS last_words
+	FROM counted GROUP BY reason ORDER BY leavers DESC, reason`
+
+// LeaveReasons counts them, the most frequent first, without those of subscribers who took the unsubscribe back. It
+// reads those who left, and not the ledger of the whole list. Its only error is core.ErrStorage.
+func (s *Store) LeaveReasons(ctx context.Context, listID string) ([]LeaveReason, error) {
+	var reasons []LeaveReason
+	err := s.All(ctx, &reasons, selectReasons, listID)
+	return reasons, err
+}

@@ -1,0 +1,133 @@
+package members
+
+import (
+	"maps"
+	"slices"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
+)
+
+// DisableRequest asks for an address to be switched off.
+type DisableRequest struct {
+	Email      core.Email
+	TenantID   string // empty: everywhere
+	Reason     string
+	DisabledBy string
+	OccurredAt core.Instant
+	Actor      string // for the audit trail; empty: the caller writes its own row, or none
+	// Counted names the tenants whose lists the caller may see; nil: all of them.
+	Counted []string
+}
+
+// counts reports whether the caller may see the lists of a tenant.
+func (d *DisableRequest) counts(tenantID string) bool {
+	return d.Counted == nil || slices.Contains(d.Counted, tenantID)
+}
+
+// Total returns how many of the subscriptions that ended are of lists that the caller may see.
+func (d *DisableRequest) Total(ended map[string]int) (n int) {
+	for tenant, of := range ended {
+		if d.counts(tenant) {
+			n += of
+		}
+	}
+	return n
+}
+
+// AuditEnded tells each tenant in its own audit trail of its subscriptions that an address lost which was switched off
+// everywhere: the entry of that itself is the operators'. A caller of other tenants is not named.
+func AuditEnded(tx *db.Tx, now core.Instant, actor, action string, d DisableRequest, ended map[string]int) error {
+	if d.TenantID != "" {
+		return nil
+	}
+	for _, tenant := range slices.Sorted(maps.Keys(ended)) {
+		who := actor
+		if !d.counts(tenant) {
+			who = core.AnotherTenant
+		}
+		tx.Tell("subscriptions", ended[tenant], 0)
+		if err := tx.Audit(now, who, action, tenant, d.Email.Mask()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Disable switches an address off. It returns how many subscriptions ended, by tenant.
+func Disable(tx *db.Tx, d DisableRequest, now core.Instant) (ended map[string]int, err error) {
+	key := d.Email.Key()
+	tx.Departs()
+	_, err = tx.Exec(`INSERT INTO disabled (email_key, tenant_id, reason, disabled_by, occurred_at, created_at) VALUES
+		(?, ?, ?, ?, ?, ?)
+		ON CONFLICT DO NOTHING`, key, d.TenantID, d.Reason, d.DisabledBy, int64(d.OccurredAt), int64(now))
+	if err != nil {
+		return nil, err
+	}
+	// What lists have queued for the address is not sent any more.
+	if _, err := tx.Exec("UPDATE mail INDEXED BY mail_email SET state = "+tenants.SQLMailLeftOut+" WHERE email_key = ? "+
+		"AND state = "+tenants.SQLMailQueued+" AND state != "+tenants.SQLMailLeftOut+" AND list_id != ''", key); err != nil {
+		return nil, err
+	}
+	rows, err := subscriptionsOf(tx, key, d.TenantID)
+	if err != nil {
+		return nil, err
+	}
+	ended = map[string]int{}
+	for i := range rows {
+		sub := &rows[i].Subscription
+		now, err := Stamp(tx, sub.ListID, now)
+		if err != nil {
+			return nil, err
+		}
+		was := sub.Status
+		if was == core.SubscriptionUnsubscribed { // now it is not that file's word alone
+			now = max(now, sub.ChangedAt+1)
+			sub.ChangedAt = now
+		}
+		change := sub.Unsubscribe(now)
+		if err := SaveSubscription(tx, was, sub); err != nil {
+			return nil, err
+		}
+		if change != nil {
+			if err := tenants.AddEvent(tx, rows[i].TenantID, sub, change, now); err != nil {
+				return nil, err
+			}
+		}
+		why := d.Reason
+		if !d.counts(rows[i].TenantID) { // the words of another tenant
+			why = core.AnotherTenant
+		}
+		err = AddConsent(tx, core.Consent{
+			ListID: sub.ListID, SubscriptionID: sub.ID, At: now, What: core.ConsentDisabled,
+			Proof: core.ProofAdmin, Origin: core.Origin{Source: why}.Trim(), Generation: sub.Generation,
+		})
+		if err != nil {
+			return nil, err
+		}
+		if was != core.SubscriptionUnsubscribed {
+			ended[rows[i].TenantID]++
+		}
+	}
+	return ended, nil
+}
+
+// TenantSubscription is a subscription with the tenant of its list.
+type TenantSubscription struct {
+	core.Subscription
+	TenantID string `db:"tenant_id"`
+}
+
+// subscriptionsOf finds what an address has not left, or only by the word of a file, on every list or those of one
+// tenant.
+func subscriptionsOf(tx *db.Tx, emailKey, tenantID string) (subs []TenantSubscription, err error) {
+	pairs, err := tenants.IDsOf(tx, emailKey, tenantID)
+	if err != nil {
+		return nil, err
+	}
+	err = tx.All(&subs, "SELECT "+SubscriptionColumns+`, l.tenant_id FROM json_each(?) AS j
+		CROSS JOIN subscription AS s ON s.list_id = j.value->>0 AND s.id = j.value->>1
+		CROSS JOIN list AS l ON l.id = s.list_id WHERE s.status != 'unsubscribed' OR `+saidByFile, pairs)
+	return subs, err
+}

@@ -1,0 +1,190 @@
+package members
+
+import (
+	"context"
+	"errors"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
+)
+
+// SubscribeRequest is a request to subscribe, from anyone.
+type SubscribeRequest struct {
+	ListID      string
+	Email       core.Email
+	Preferences core.Preferences
+	Origin      core.Origin
+	TextVersion string // of what the form said; empty: it was not ours
+	Evidence    string // what another system knows of the sign-up, for the ledger; of imports only
+}
+
+// Subscribe records a request, as the rule decides, and queues the mail that follows. What it returns tells nothing
+// about the address: the subscription is pending, made now, with the preferences of the request, whatever is known of
+// it; rowID is that of the confirm tokens, which requests without a mail share. It returns core.ErrListNotFound or
+// core.ErrListInactive.
+func (s *Store) Subscribe(ctx context.Context, r SubscribeRequest, now core.Instant) (sub core.Subscription,
+	rowID string, err error,
+) {
+	list, err := s.ListWithTenant(ctx, r.ListID)
+	if err != nil {
+		return sub, "", err
+	}
+	if !list.Active() || s.Options().MemberElsewhere { // what began here would contradict what is kept there
+		return sub, "", core.ErrListInactive
+	}
+	sub = core.Subscription{
+		ID: s.SubscriptionID(list.ID, r.Email.Key()), ListID: list.ID, Email: r.Email,
+		Status: core.SubscriptionPending, Preferences: r.Preferences.OrEmpty(), CreatedAt: now,
+	}
+	fresh, erased := core.NewID(), tenants.ErasedHash(s.DB, r.Email.Key())
+	err = s.UpdateRepeatable(ctx, func(tx *db.Tx) (err error) {
+		rowID, err = subscribe(tx, list, sub, fresh, erased, &r, now)
+		return err
+	})
+	return sub, rowID, err
+}
+
+// subscribeState is all that the rule and the limits need to know, read at once.
+type subscribeState struct {
+	core.Subscription
+	disabled bool
+	bounced  bool // elsewhere, as a file says: their own confirmation ends that
+	mails    int  // confirmations to the address in the window
+	listMail int  // of these, for this list
+	already  int  // "subscribed already" for this list
+
+	leftOut          int    // requests for this list whose mail was left out
+	shared           string // row of the newest of them, where another request may take its place
+	sharedGeneration int64
+}
+
+// repeats reports whether a request without a mail takes the place of an earlier one.
+func (st *subscribeState) repeats(generation int64) bool {
+	return st.listMail+st.already+st.leftOut >= tenants.RequestsApart && st.shared != "" &&
+		st.sharedGeneration == generation
+}
+
+// Each EXISTS asks for one value: for a list of them SQLite would fill a table each time.
+const readSubscribeState = `SELECT coalesce(s.email, ''), coalesce(s.status, ''), coalesce(s.preferences, ''),
+	coalesce(s.generation, 0),
+	coalesce(s.means, ''), coalesce(s.created_at, 0), coalesce(s.changed_at, 0), coalesce(s.event_at, 0),
+	EXISTS (SELECT 1 FROM disabled WHERE email_key = ?3 AND tenant_id = '') OR EXISTS (SELECT 1 FROM disabled WHERE
+	email_key = ?3 AND tenant_id = ?4)
+	OR EXISTS (SELECT 1 FROM erased WHERE hash = ?6 AND tenant_id = '' AND kind = 'disabled')
+	OR EXISTS (SELECT 1 FROM erased WHERE hash = ?6 AND tenant_id = ?4 AND kind = 'disabled'),
+	EXISTS (SELECT 1 FROM suppression WHERE tenant_id = ?4 AND email_key = ?3 AND kind = 'bounced'),
+	m.mails, m.list_mails,
+	(SELECT count(*) FROM mail WHERE email_key = ?3 AND kind = 'already_subscribed' AND created_at > ?5 AND list_id = ?1
+	AND state != ` + tenants.SQLMailLeftOut + `),
+	o.requests, coalesce(c.id, ''), coalesce(c.generation, 0)
+	FROM (SELECT count(*) AS mails, count(*) FILTER (WHERE list_id = ?1) AS list_mails FROM mail
+		WHERE email_key = ?3 AND kind = 'confirm' AND created_at > ?5 AND state != ` + tenants.SQLMailLeftOut + `) AS m
+	CROSS JOIN (SELECT count(*) AS requests, max(id), token_id FROM mail
+		WHERE email_key = ?3 AND list_id = ?1 AND created_at > ?5 AND state = ` + tenants.SQLMailLeftOut + ` AND kind IN
+		('confirm', 'already_subscribed')) AS o
+	LEFT JOIN confirm_token AS c ON c.id = o.token_id AND c.shared = 1
+	LEFT JOIN subscription AS s ON s.list_id = ?1 AND s.id = ?2`
+
+func stateOfSubscribing(tx *db.Tx, list *core.ListWithTenant, ask *core.Subscription, erased string,
+	now core.Instant,
+) (st subscribeState, err error) {
+	st.ListID, st.ID = list.ID, ask.ID
+	err = tx.Scan(readSubscribeState,
+		[]any{list.ID, ask.ID, ask.Email.Key(), list.TenantID, int64(now.Add(-tenants.MailPeriod)), erased},
+		&st.Email, &st.Status, &st.Preferences, &st.Generation, &st.Proof, &st.CreatedAt, &st.ChangedAt, &st.EventAt,
+		&st.disabled, &st.bounced, &st.mails, &st.listMail, &st.already, &st.leftOut, &st.shared, &st.sharedGeneration)
+	return st, err
+}
+
+// subscribeStatements is how many statements subscribe runs, whatever is known of the address.
+const subscribeStatements = 4
+
+// subscribe returns the row of the request: one of the id fresh, or that of an earlier one whose place it has taken. It
+// runs as many statements in either case.
+func subscribe(tx *db.Tx, list *core.ListWithTenant, ask core.Subscription, fresh, erased string, r *SubscribeRequest,
+	now core.Instant,
+) (rowID string, err error) {
+	st, err := stateOfSubscribing(tx, list, &ask, erased, now)
+	if err != nil {
+		return "", err
+	}
+	was := st.Status
+	tenants.TouchCounts(tx, list.ID)
+	mail := core.Mail{
+		Kind: core.MailConfirm, TenantID: list.TenantID, ListID: list.ID, Email: ask.Email,
+		TokenID: fresh, DueAt: now.Add(tenants.MailDelay),
+	}
+	state := tenants.MailQueued
+	if st.mails >= tenants.ConfirmsPerEmail || st.listMail >= tenants.ConfirmsPerListEmail {
+		state = tenants.MailLeftOut
+	}
+	if st.disabled { // in generation 0: its token confirms nothing
+		state = tenants.MailLeftOut
+	} else {
+		switch st.Subscribe(ask.Email, ask.Preferences, now) {
+		case core.SubscribeNotNeeded:
+			if st.bounced { // they are emailed again once they confirm
+				break
+			}
+			mail.Kind, state = core.MailAlreadySubscribed, tenants.MailQueued
+			if st.already >= tenants.AlreadyPerListEmail {
+				state = tenants.MailLeftOut
+			}
+		default:
+			err = SaveSubscription(tx, was, &st.Subscription)
+		}
+		ask.Generation = st.Generation
+	}
+	if err != nil {
+		return "", err
+	}
+	if state == tenants.MailLeftOut && st.repeats(ask.Generation) {
+		tx.Kick(db.TopicMailSoon)
+		return st.shared, errors.Join(repeatRequest(tx, &ask, st.shared, r, now), tenants.PadTo(tx, subscribeStatements))
+	}
+	if err := AddConfirmToken(tx, &ask, fresh, state == tenants.MailLeftOut, r, now); err != nil {
+		return "", err
+	}
+	return fresh, errors.Join(tenants.WriteMail(tx, mail, state, now), tenants.PadTo(tx, subscribeStatements))
+}
+
+var insertConfirmToken = db.InsertInto("confirm_token", `id, list_id, subscription_id, generation, email, preferences,
+	source, remote, user_agent, text_version, created_at, shared, evidence`)
+
+// AddConfirmToken adds the row of a request. Another request may take the place of a shared one.
+func AddConfirmToken(tx *db.Tx, s *core.Subscription, rowID string, shared bool, r *SubscribeRequest,
+	now core.Instant,
+) error {
+	_, err := tx.Exec(insertConfirmToken,
+		rowID, s.ListID, s.ID, s.Generation, string(s.Email), string(s.Preferences), r.Origin.Source, r.Origin.Remote,
+		r.Origin.UserAgent,
+		r.TextVersion, int64(now), shared, r.Evidence)
+	return err
+}
+
+// repeatRequest lets a request take the place of an earlier one. Tokens of both stay good: they carry their own
+// request.
+func repeatRequest(tx *db.Tx, s *core.Subscription, rowID string, r *SubscribeRequest, now core.Instant) error {
+	_, err := tx.Exec(`UPDATE confirm_token SET email = ?2, preferences = ?3, source = ?4, remote = ?5, user_agent =
+		?6, text_version = ?7,
+		created_at = max(created_at, ?8) WHERE id = ?1`,
+		rowID, string(s.Email), string(s.Preferences), r.Origin.Source, r.Origin.Remote, r.Origin.UserAgent,
+		r.TextVersion, int64(now))
+	return err
+}
+
+// RequestOrigin is an address that requests to subscribe came from.
+type RequestOrigin struct {
+	Remote   string `db:"remote"`
+	Requests int    `db:"requests"`
+}
+
+// RequestOrigins counts the addresses of the newest 10,000 requests, those with most requests first. Its only error is
+// core.ErrStorage.
+func (s *Store) RequestOrigins(ctx context.Context) (origins []RequestOrigin, err error) {
+	err = s.All(ctx, &origins,
+		`SELECT remote, count(*) AS requests FROM (SELECT remote FROM confirm_token ORDER BY id DESC LIMIT 10000)
+		WHERE remote <> '' GROUP BY remote ORDER BY requests DESC, remote`)
+	return origins, err
+}

@@ -1,0 +1,128 @@
+package members
+
+import (
+	"context"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
+)
+
+// SubscriptionColumns are those of the subscription s.
+const SubscriptionColumns = `s.list_id, s.id, s.email, s.status, s.preferences, s.generation, s.means, s.created_at, s.changed_at, s.event_at`
+
+var (
+	insertSubscription = db.InsertInto("subscription",
+		"list_id, id, email, email_key, status, preferences, generation, means, created_at, changed_at, event_at")
+	upsertSubscription = insertSubscription + `
+		ON CONFLICT (list_id, id) DO UPDATE SET email = excluded.email, status = excluded.status, preferences =
+		excluded.preferences,
+		generation = excluded.generation, means = excluded.means, changed_at = excluded.changed_at, event_at =
+		excluded.event_at`
+)
+
+// subscriptionValues are the values of insertSubscription. key is the address's.
+func subscriptionValues(s *core.Subscription, key string) []any {
+	return []any{
+		s.ListID, s.ID, string(s.Email), key, s.Status, string(s.Preferences), s.Generation, s.Proof,
+		int64(s.CreatedAt), int64(s.ChangedAt), int64(s.EventAt),
+	}
+}
+
+// SaveSubscription writes a record, new or not. was is its status so far, empty for a new one.
+func SaveSubscription(tx *db.Tx, was string, s *core.Subscription) error {
+	tenants.Moved(tx, s.ListID, core.CountedSubscription(was), core.CountedSubscription(s.Status))
+	_, err := tx.Exec(upsertSubscription, subscriptionValues(s, s.Email.Key())...)
+	return err
+}
+
+// SaveChange writes a record, whose status was another so far, and the event of its change if there is one.
+func SaveChange(tx *db.Tx, list *core.ListWithTenant, was string, s *core.Subscription, c *core.Change,
+	now core.Instant,
+) error {
+	if err := SaveSubscription(tx, was, s); err != nil || c == nil {
+		return err
+	}
+	return tenants.AddEvent(tx, list.TenantID, s, c, now)
+}
+
+// Subscription reads one inside an operation.
+func Subscription(tx *db.Tx, listID, id string) (sub core.Subscription, err error) {
+	err = tx.Get(&sub, "SELECT "+SubscriptionColumns+" FROM subscription AS s WHERE s.list_id = ? AND s.id = ?", listID,
+		id)
+	return sub, db.OrNotFound(err, core.ErrSubscriptionNotFound)
+}
+
+// SetPreferences replaces the preferences of an address on a list; what they say of tracking stays where the new ones
+// say nothing of it. It returns core.ErrSubscriptionNotFound where there
+// is none. By adds an entry to the audit trail.
+func (s *Store) SetPreferences(ctx context.Context, listID string, email core.Email, p core.Preferences,
+	now core.Instant,
+) (core.Subscription, error) {
+	return s.changePreferences(ctx, listID, email, core.Consent{Origin: core.Origin{Source: "api"}},
+		func(core.Preferences) (core.Preferences, error) { return p.OrEmpty(), nil }, now)
+}
+
+// SetFields sets members of the preferences of an address on a list, or takes them out where the value is nil. The
+// others stay as they are at that moment. core.ErrSubscriptionNotFound, and what core.Preferences.Check says of the
+// result.
+func (s *Store) SetFields(ctx context.Context, listID string, email core.Email, values map[string]any,
+	now core.Instant,
+) (core.Subscription, error) {
+	return s.changePreferences(ctx, listID, email, core.Consent{}, func(p core.Preferences) (core.Preferences, error) {
+		p = p.With(values)
+		return p, p.Check("fields")
+	}, now)
+}
+
+// changePreferences changes the preferences of an address on a list. c is how that stands in the ledger where it is an
+// agreement to tracking, or withdraws it.
+func (s *Store) changePreferences(ctx context.Context, listID string, email core.Email, c core.Consent,
+	change func(core.Preferences) (core.Preferences, error), now core.Instant,
+) (sub core.Subscription, err error) {
+	list, err := s.ListWithTenant(ctx, listID)
+	if err != nil {
+		return sub, err
+	}
+	id := s.SubscriptionID(list.ID, email.Key())
+	err = s.Update(ctx, s.ByActor(ctx, "subscription.update", list.TenantID, email.Mask(), func(tx *db.Tx) error {
+		if sub, err = Subscription(tx, list.ID, id); err != nil {
+			return err
+		}
+		p, err := change(sub.Preferences)
+		if err == nil {
+			p = sub.Preferences.ReplacedBy(p)
+			err = p.Check("preferences")
+		}
+		if err != nil || sub.Preferences == p {
+			return err
+		}
+		if now, err = Stamp(tx, list.ID, now); err != nil {
+			return err
+		}
+		tx.Touched("preferences")
+		was := sub.Preferences
+		if err := SaveChange(tx, list, sub.Status, &sub, sub.SetPreferences(p, now), now); err != nil {
+			return err
+		}
+		c.At = now
+		return NoteTracking(tx, was, &sub, c)
+	}))
+	return sub, db.AsItStood(err, new(core.Instant), 0)
+}
+
+// Subscription reads the record of an address on a list. It returns core.ErrSubscriptionNotFound where there is none.
+func (s *Store) Subscription(ctx context.Context, listID string, email core.Email) (sub core.Subscription, err error) {
+	err = s.Get(ctx, &sub, "SELECT "+SubscriptionColumns+" FROM subscription AS s WHERE s.list_id = ? AND s.id = ?",
+		listID, s.SubscriptionID(listID, email.Key()))
+	return sub, db.OrNotFound(err, core.ErrSubscriptionNotFound)
+}
+
+// Subscriptions reads a page of a list by id, whatever the status. Its only error is core.ErrStorage.
+func (s *Store) Subscriptions(ctx context.Context, listID, afterID string, limit int) ([]core.Subscription, error) {
+	var subs []core.Subscription
+	err := s.All(ctx, &subs,
+		"SELECT "+SubscriptionColumns+" FROM subscription AS s WHERE s.list_id = ? AND s.id > ? ORDER BY s.id LIMIT +?",
+		listID, afterID, limit)
+	return subs, err
+}

@@ -1,0 +1,252 @@
+package people
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+	"newsletterd/store/members"
+	"newsletterd/store/tenants"
+)
+
+// SearchReads is how many subscriptions one page of MatchingSubscriptions reads at most, fieldReads how many where the
+// preferences of each are parsed, blockReads how many where other tables say of each whether it is mailed, and
+// searchLists how many lists it looks into.
+const (
+	SearchReads = 5000
+	fieldReads  = 2000
+	blockReads  = 1000
+	searchLists = 200
+)
+
+// SubscriptionFilter says which subscriptions are looked for. The zero value of a field asks for nothing.
+type SubscriptionFilter struct {
+	Tenants []string
+	All     bool   // of all tenants
+	ListID  string // on this list alone
+	// Status is a state of subscriptions, or core.StatusBounced, core.StatusComplaint or core.StatusSuppressed: those
+	// that are active and get nothing all the same.
+	Status string
+	Email  core.Email // of this address, which is found without a search
+	Prefix string     // what the folded address begins with
+	Field  string     // a member of the preferences that must be the text Value
+	Value  string
+	Search string // what the address, or a word of the name, begins with
+}
+
+// ListedSubscription is a subscription as those who manage lists see it.
+type ListedSubscription struct {
+	core.Subscription
+	TenantID string `db:"tenant_id"`
+	Block    string `db:"block"` // why an active one gets nothing all the same; empty: it is mailed
+	// Mirrored reports that another member service has the subscription, and the send side alone is known.
+	Mirrored bool `db:"mirrored"`
+}
+
+// Shown returns the status that people are shown: of an active subscription that gets nothing, the reason.
+func (l *ListedSubscription) Shown() string {
+	if l.Status == core.SubscriptionActive && l.Block != "" {
+		return l.Block
+	}
+	return l.Status
+}
+
+const (
+	blockOf = `coalesce(nullif(b.block, ''), (SELECT p.kind FROM suppression AS p WHERE p.tenant_id = l.tenant_id AND
+		p.email_key = s.email_key), '')`
+	listedColumns = members.SubscriptionColumns + ", l.tenant_id, " + blockOf + " AS block"
+	listedJoin    = " LEFT JOIN subscriber AS b ON b.list_id = s.list_id AND b.id = s.id WHERE l.deleted_at = 0"
+	// searchSpan counts the subscriptions of a list after an id, up to a number, and names the last of them.
+	searchSpan = `SELECT count(*) AS reads, coalesce(max(id), '') AS last FROM (SELECT id FROM subscription
+		WHERE list_id = ? AND id > ? ORDER BY id LIMIT +?)`
+	// searchedLists are those that a search goes through, from one on.
+	searchedLists   = "SELECT id FROM list WHERE deleted_at = 0 AND id >= ?1 ORDER BY id LIMIT +?2"
+	searchedListsOf = `SELECT id FROM list INDEXED BY list_tenant WHERE deleted_at = 0 AND id >= ?1 AND tenant_id IN
+		(SELECT value FROM json_each(?3)) ORDER BY id LIMIT +?2`
+	listedOn = "SELECT " + listedColumns +
+		` FROM list AS l CROSS JOIN subscription AS s ON s.list_id = l.id AND s.id = ?1` +
+		listedJoin + " AND (?2 OR l.tenant_id IN (SELECT value FROM json_each(?3))) LIMIT 1"
+	mirroredOn = `SELECT b.list_id, b.id, b.email, b.word AS status, b.preferences, 0 AS generation, '' AS means,
+		b.created_at, b.word_at AS changed_at, 0 AS event_at, l.tenant_id, b.block, 1 AS mirrored
+		FROM list AS l CROSS JOIN subscriber AS b ON b.list_id = l.id AND b.id = ?1
+		WHERE l.deleted_at = 0 AND (?2 OR l.tenant_id IN (SELECT value FROM json_each(?3))) LIMIT 1`
+	listedAmong = "SELECT " + listedColumns + ` FROM json_each(?) AS j CROSS JOIN list AS l ON l.id = j.value->>0
+		CROSS JOIN subscription AS s ON s.list_id = l.id AND s.id = j.value->>1` + listedJoin
+)
+
+// searchList reads the first matches among the subscriptions of a list after an id up to another.
+var searchList = "SELECT " + listedColumns + " FROM list AS l CROSS JOIN subscription AS s ON s.list_id = l.id" +
+	listedJoin + ` AND l.id = ?1 AND s.id > ?2 AND s.id <= ?3
+		AND (?4 = '' OR substr(s.email_key, 1, length(?4)) = ?4)
+		AND (?5 = '' OR CAST(s.preferences ->> ?5 AS TEXT) = ?6)
+		AND ` + db.ByName("s.email_key", 9) + `
+		AND (?7 = '' OR s.status = iif(?7 IN ('pending', 'unsubscribed'), ?7, 'active'))
+		AND (?7 = '' OR iif(s.status = 'active', coalesce(nullif(` + blockOf + `, ''), s.status), s.status) = ?7)
+		ORDER BY s.id LIMIT +?8`
+
+// ListedSubscription reads a subscription by its id, on the lists of all tenants or of those among tenants; of one that
+// another member service has, what the send side knows. It returns core.ErrSubscriptionNotFound where there is none.
+func (s *Store) ListedSubscription(ctx context.Context, id string, tenants []string, all bool) (l ListedSubscription,
+	err error,
+) {
+	err = s.Get(ctx, &l, listedOn, id, all, db.JsonOf(tenants))
+	if errors.Is(err, core.ErrNotFound) {
+		err = s.Get(ctx, &l, mirroredOn, id, all, db.JsonOf(tenants))
+	}
+	return l, db.OrNotFound(err, core.ErrSubscriptionNotFound)
+}
+
+// MatchingSubscriptions reads a page of the subscriptions that a filter describes, by list and id, after a place that
+// an earlier page named as next. It reads a bounded number of records: a page may be short, or empty, while next names
+// a place to go on from. next is empty after the last page. Its only error is core.ErrStorage.
+func (s *Store) MatchingSubscriptions(ctx context.Context, f SubscriptionFilter, page core.Page) (
+	found []ListedSubscription, next string, err error,
+) {
+	afterList, afterID, _ := strings.Cut(page.After, " ")
+	lists := []string{f.ListID}
+	if f.ListID == "" {
+		lists = nil
+		searched := tenants.TenantList{All: searchedLists, Among: searchedListsOf}
+		if err = s.AllOf(ctx, &lists, &searched, f.Tenants, f.All, afterList, searchLists+1); err != nil {
+			return nil, "", err
+		}
+	}
+	if f.Email != "" {
+		if len(lists) > searchLists {
+			lists, next = lists[:searchLists], lists[searchLists]+" "
+		}
+		found, err = s.listedAt(ctx, &f, lists)
+		return found, next, err
+	}
+	reads := SearchReads
+	if f.Field != "" || f.Search != "" {
+		reads = fieldReads
+	}
+	switch f.Status {
+	case "", core.SubscriptionPending, core.SubscriptionUnsubscribed:
+	default:
+		reads = blockReads
+	}
+	for i, list := range lists {
+		if list != afterList {
+			afterID = ""
+		}
+		if i == searchLists || reads == 0 || len(found) == page.Limit {
+			return found, list + " " + afterID, nil
+		}
+		span := reads
+		if f.Status == "" && f.Prefix == "" && f.Field == "" && f.Search == "" { // every record is a match
+			span = min(reads, page.Limit-len(found))
+		}
+		rows, last, n, err := s.searchIn(ctx, &f, list, afterID, span, page.Limit-len(found))
+		if err != nil {
+			return nil, "", err
+		}
+		found, reads = append(found, rows...), reads-n
+		if last != "" {
+			return found, list + " " + last, nil
+		}
+	}
+	return found, "", nil
+}
+
+// searchIn reads at most span subscriptions of a list after an id, and returns up to limit of those that match. last
+// names the place where it stopped before the end of the list.
+func (s *Store) searchIn(ctx context.Context, f *SubscriptionFilter, list, after string, span, limit int) (
+	rows []ListedSubscription, last string, reads int, err error,
+) {
+	var read struct {
+		Reads int    `db:"reads"`
+		Last  string `db:"last"`
+	}
+	if err = s.Get(ctx, &read, searchSpan, list, after, span); err != nil || read.Reads == 0 {
+		return nil, "", 0, err
+	}
+	named := db.NewNameSearch(f.Search)
+	err = s.All(ctx, &rows, searchList, append([]any{
+		list, after, read.Last, f.Prefix, memberPath(f.Field), f.Value, f.Status, limit,
+	}, named.Args()...)...)
+	switch {
+	case len(rows) == limit:
+		last = rows[limit-1].ID
+	case read.Reads == span:
+		last = read.Last
+	}
+	return rows, last, read.Reads, err
+}
+
+// listedAt reads the subscriptions of one address, which need no search: their ids are made of it.
+func (s *Store) listedAt(ctx context.Context, f *SubscriptionFilter, lists []string) (
+	found []ListedSubscription, err error,
+) {
+	pairs := make([][2]string, len(lists))
+	for i, list := range lists {
+		pairs[i] = [2]string{list, s.SubscriptionID(list, f.Email.Key())}
+	}
+	b, err := json.Marshal(pairs)
+	if err == nil {
+		err = s.All(ctx, &found, listedAmong, string(b))
+	}
+	return slices.DeleteFunc(found, func(l ListedSubscription) bool { return !f.matches(&l) }), err
+}
+
+// matches reports whether a subscription is one that the filter asks for.
+func (f *SubscriptionFilter) matches(l *ListedSubscription) bool {
+	if f.Status != "" && l.Shown() != f.Status {
+		return false
+	}
+	if !strings.HasPrefix(l.Email.Key(), f.Prefix) {
+		return false
+	}
+	if named := db.NewNameSearch(f.Search); !named.Matches(&l.Subscription) {
+		return false
+	}
+	return f.Field == "" || db.MemberText(l.Preferences.Values()[f.Field]) == f.Value
+}
+
+// memberPath returns the path of a member of a JSON object in SQLite's form; empty for no name.
+func memberPath(name string) string {
+	if name == "" {
+		return ""
+	}
+	return `$."` + name + `"`
+}
+
+// NotePersonExport enters into the audit trail that what a tenant holds about a person was read as a whole. Its only
+// error is core.ErrStorage.
+func (s *Store) NotePersonExport(ctx context.Context, tenantID string, email core.Email, actor string, now core.Instant,
+) error {
+	return s.Update(ctx, func(tx *db.Tx) error { return tx.Audit(now, actor, "person.export", tenantID, email.Mask()) })
+}
+
+// NoteRelayTest enters into the audit trail that a test mail was sent to an address, and what came of it. Its only
+// error is core.ErrStorage.
+func (s *Store) NoteRelayTest(ctx context.Context, tenantID string, email core.Email, outcome, actor string,
+	now core.Instant,
+) error {
+	return s.Update(ctx, func(tx *db.Tx) error {
+		tx.Tell("outcome", nil, outcome)
+		return tx.Audit(now, actor, "relay.test", tenantID, email.Mask())
+	})
+}
+
+// NoteJobExport enters into the audit trail that the recipients of a job were read as a whole. Its only error is
+// core.ErrStorage.
+func (s *Store) NoteJobExport(ctx context.Context, j *core.SendJob, actor string, now core.Instant) error {
+	return s.Update(ctx, func(tx *db.Tx) error { return tx.Audit(now, actor, "recipient.export", j.TenantID, j.ID) })
+}
+
+// NoteExport notes in the audit trail who reads the subscriptions of a list as a whole. core.ErrListNotFound.
+func (s *Store) NoteExport(ctx context.Context, listID, actor string, now core.Instant) error {
+	return s.Update(ctx, func(tx *db.Tx) error {
+		l, err := tenants.ReadList(tx, listID)
+		if err != nil {
+			return err
+		}
+		return tx.Audit(now, actor, "subscription.export", l.TenantID, l.ID)
+	})
+}

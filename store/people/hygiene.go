@@ -1,0 +1,450 @@
+package people
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/store/campaigns"
+	"newsletterd/store/db"
+	"newsletterd/store/members"
+	"newsletterd/store/tenants"
+)
+
+const (
+	// hygieneRows is how many recipients a look at the silent of a list reads, about: some 50 ms.
+	hygieneRows = 50_000
+	// hygieneLooks is how many subscribers it looks at, at least and at most.
+	fewestLooks, hygieneLooks = 100, 5000
+	// asksAtOnce is how many are asked, or unsubscribed, by one call, and askStep by one operation.
+	asksAtOnce, askStep = 5000, 100
+	// askApart is how far the mails that ask are apart, so that the mails that people wait for go out between them.
+	askApart = 100 * time.Millisecond
+	// pendingLooks is how many of those who have not confirmed are counted.
+	pendingLooks = 20_000
+)
+
+// measuredJobs are the jobs to a list since an instant whose mails name their readers in openings and clicks, the
+// newest first, each with the recipients by that list. ?3 bounds them.
+const measuredJobs = `SELECT no, at, low, high FROM (
+	SELECT j.no, j.started_at AS at, 1 AS low, ` + campaigns.FirstListEnds + ` AS high FROM send_job AS j INDEXED BY send_job_list
+		WHERE j.list_id = ?1 AND j.started_at >= ?2 AND j.tracked & 3 <> 0 AND j.tracked & 4 = 0
+	UNION ALL
+	SELECT j.no, j.started_at, f.after_seq + 1, ` + campaigns.FurtherListEnds + ` FROM further_list AS f
+		INDEXED BY further_list_list CROSS JOIN send_job AS j ON j.no = f.job_no
+		WHERE f.list_id = ?1 AND f.after_seq IS NOT NULL AND j.started_at >= ?2 AND j.tracked & 3 <> 0 AND j.tracked & 4 = 0)
+	AS m WHERE high >= low AND EXISTS (SELECT 1 FROM recipient WHERE job_no = m.no AND seq = m.low) ORDER BY no DESC LIMIT +?3`
+
+// maxMeasured bounds the jobs that are looked into: a mail a day for a year.
+const maxMeasured = 400
+
+// measuredJob is a job, with the recipients who are reached by one of its lists.
+type measuredJob struct {
+	No   int64        `db:"no"`
+	At   core.Instant `db:"at"`
+	Low  int64        `db:"low"`
+	High int64        `db:"high"`
+}
+
+// silence is a search for subscribers of a list of whom nothing was heard.
+type silence struct {
+	list   core.List
+	since  core.Instant
+	now    core.Instant
+	jobs   []measuredJob
+	window int64 // how many subscribers one step looks at
+}
+
+// silentReader is a subscriber who may be silent.
+type silentReader struct {
+	ID        string       `db:"id"`
+	ChangedAt core.Instant `db:"changed_at"` // of the subscription
+	AskedAt   core.Instant `db:"asked_at"`
+	HeardAt   core.Instant `db:"heard_at"`
+}
+
+// may reports whether the reader may be asked once more.
+func (r *silentReader) may(since core.Instant) bool {
+	return r.AskedAt < max(r.ChangedAt, 1) || r.HeardAt > 0 && r.HeardAt < since
+}
+
+// silenceOf begins a search. known is false where the mailings don't tell who was silent.
+func (s *Store) silenceOf(ctx context.Context, listID string, months int, now core.Instant) (q silence, known bool,
+	err error,
+) {
+	q = silence{since: core.SilentSince(months, now), now: now}
+	if q.list, err = s.List(ctx, listID); err != nil {
+		return q, false, err
+	}
+	if err := s.All(ctx, &q.jobs, measuredJobs, listID, int64(q.since), maxMeasured); err != nil || len(q.jobs) == 0 {
+		return q, false, err
+	}
+	oldest := q.jobs[len(q.jobs)-1].At
+	if len(q.jobs) == maxMeasured {
+		oldest = q.since // the rest is older
+	}
+	q.window = min(max(hygieneRows/int64(len(q.jobs)), fewestLooks), hygieneLooks)
+	return q, core.SilenceKnown(len(q.jobs), oldest, q.since, now), nil
+}
+
+// readersOf are those of a list who are mailed, in the order of their ids. The fourth number and the fifth are not
+// used.
+const readersOf = `SELECT s.id, coalesce(m.changed_at, 0) AS changed_at, coalesce(m.asked_at, 0) AS asked_at,
+	coalesce(m.heard_at, 0) AS heard_at FROM subscriber AS s
+	CROSS JOIN subscription AS m ON m.list_id = s.list_id AND m.id = s.id AND m.status = 'active' ` + campaigns.Barred + `
+	WHERE s.list_id = ?1 AND s.id > ?2 AND s.word = 'active' AND s.block = '' AND p.kind IS NULL AND d.reason IS NULL
+	ORDER BY s.id LIMIT +?3`
+
+// firstFrom finds the first recipient of a job, from a seq to another, whose subscriber's id is not below one.
+const firstFrom = `WITH RECURSIVE half (low, high) AS (SELECT ?2, ?3 + 1 UNION ALL
+	SELECT iif((SELECT subscriber_id >= ?4 FROM recipient WHERE job_no = ?1 AND seq = (low + high) / 2), low,
+		(low + high) / 2 + 1), iif((SELECT subscriber_id >= ?4 FROM recipient WHERE job_no = ?1 AND seq = (low + high) / 2),
+		(low + high) / 2, high) FROM half WHERE low < high)
+	SELECT low FROM half WHERE low = high`
+
+// heardMarks are recipients of a job from a seq up to an id, each with whether a person has, or may have, opened the
+// mail or followed a link of it.
+var heardMarks = fmt.Sprintf(`SELECT subscriber_id AS id, state = `+campaigns.SqlRecipientSent+` AS sent,
+	marks & %d <> 0 OR (marks & %d <> 0 AND marks & %d = 0 AND marks & %d = 0) OR (marks & %d <> 0 AND marks & %d = 0) AS heard
+	FROM recipient WHERE job_no = ?1 AND seq >= ?2 AND seq < ?3`,
+	core.MarkReadByPerson|core.MarkReadUnclear, core.MarkOpened, core.MarkReadByScanner, core.MarkMachineOpened,
+	core.MarkClicked, core.MarkMachineClicked)
+
+// step looks at the next readers after an id. It returns those who were silent, how many it has looked at, and the last
+// id; empty after the last one.
+func (q *silence) step(r db.Querier, after string) (silent []silentReader, looked int64, next string, err error) {
+	var all []silentReader
+	err = r.All(&all, readersOf, q.list.ID, after, q.window, nil, nil, q.list.TenantID)
+	if err != nil || len(all) == 0 {
+		return nil, 0, "", err
+	}
+	first, last := all[0].ID, all[len(all)-1].ID
+	if int64(len(all)) == q.window {
+		next = last
+	}
+	mails, heard := map[string]int{}, map[string]bool{}
+	for _, j := range q.jobs {
+		var low, high int64
+		if err := r.Get(&low, firstFrom, j.No, j.Low, j.High, first); err != nil {
+			return nil, 0, "", err
+		}
+		if err := r.Get(&high, firstFrom, j.No, j.Low, j.High, last+"~"); err != nil { // after the last one
+			return nil, 0, "", err
+		}
+		var rows []struct {
+			ID    string `db:"id"`
+			Sent  bool   `db:"sent"`
+			Heard bool   `db:"heard"`
+		}
+		if err := r.All(&rows, heardMarks, j.No, low, high); err != nil {
+			return nil, 0, "", err
+		}
+		for i := range rows {
+			if rows[i].Sent {
+				mails[rows[i].ID]++
+			}
+			if rows[i].Heard {
+				heard[rows[i].ID] = true
+			}
+		}
+	}
+	for _, a := range all {
+		if a.ChangedAt <= q.since && mails[a.ID] >= core.MinMailings && !heard[a.ID] && a.HeardAt <= q.since {
+			silent = append(silent, a)
+		}
+	}
+	return silent, int64(len(all)), next, nil
+}
+
+// Of those who have never confirmed: who may be asked once more. Who has left and was entered again, or of
+// whom a file says so, is none of them.
+const mayAskPending = ` FROM subscription AS s INDEXED BY subscription_waiting WHERE s.list_id = ?1 AND
+	s.status = 'pending' AND s.generation = 1 AND s.means <> 'left' AND s.changed_at <= ?2 AND s.asked_at = 0`
+
+// ListHygiene says how many on a list are not reached, or were silent for some months. Of a long list it looks at a
+// part, and says at how many: ids are as good as random, so the others fare alike. It returns core.ErrListNotFound.
+func (s *Store) ListHygiene(ctx context.Context, listID string, months int, now core.Instant) (h core.Hygiene,
+	err error,
+) {
+	q, known, err := s.silenceOf(ctx, listID, months, now)
+	if err != nil {
+		return h, err
+	}
+	counts, err := s.ListCounts(ctx, []string{listID})
+	if err != nil {
+		return h, err
+	}
+	c := counts[listID]
+	h = core.Hygiene{Bounced: c.Bounced, Complaint: c.Complaint, Suppressed: c.Suppressed, Pending: c.Pending}
+	h.Silence = core.Silence{
+		Months: months, Since: q.since, Known: known, Mailings: len(q.jobs), Mailable: c.Mailable,
+	}
+	err = s.SnapshotRead(ctx, func(r *db.Reader) error {
+		if err := r.Get(&h.AskPending, "SELECT count(*) FROM (SELECT 1"+mayAskPending+" LIMIT +?3)", listID,
+			int64(now.Add(-core.AskAfter)), pendingLooks); err != nil {
+			return err
+		}
+		if err := r.Get(&h.RemovePending, "SELECT count(*) FROM (SELECT 1"+mayRemovePending+" LIMIT +?3)", listID,
+			int64(now.Add(-members.ConfirmTTL)), pendingLooks); err != nil {
+			return err
+		}
+		if err := r.Get(&h.Asked, countAsked, listID, int64(now.Add(-core.AnswerWithin))); err != nil || !known {
+			return err
+		}
+		silent, looked, _, err := q.step(r, "")
+		h.Silence.Looked, h.Silence.Silent = looked, int64(len(silent))
+		for i := range silent {
+			if silent[i].may(q.since) {
+				h.Silence.Ask++
+			}
+		}
+		return err
+	})
+	return h, err
+}
+
+// countAsked counts those who were asked while they were active, and are still.
+const countAsked = `SELECT count(*) FILTER (WHERE heard_at = 0 AND asked_at > ?2) AS waiting,
+	count(*) FILTER (WHERE heard_at > 0) AS answered, count(*) FILTER (WHERE heard_at = 0 AND asked_at <= ?2) AS no_answer
+	FROM subscription WHERE list_id = ?1 AND asked_at > 0 AND
+	asked_at > changed_at AND status = 'active'`
+
+// AskAgain is a wish to ask subscribers of a list once more whether they want its mails.
+type AskAgain struct {
+	ListID string
+	Who    string // core.AskUnconfirmed or core.AskSilent
+	Months int    // of silence
+	After  string // the id that an earlier call ended at
+	Actor  string
+	Budget time.Duration // the call ends after it, and says where; 0: it takes as long as it takes
+}
+
+// AskAgain queues a mail with a link to confirm for each of them, 5,000 at most, and returns how many, and where the
+// next call goes on; empty after the last one. No one is asked twice within a subscription unless they have answered
+// and were silent again; those who have left, are switched off or have had as many such mails as an address gets in a
+// day are not asked at all. It returns core.ErrListNotFound, core.ErrListInactive, or a Conflict where the silence is
+// not known.
+func (s *Store) AskAgain(ctx context.Context, a AskAgain, now core.Instant) (asked int64, next string, err error) {
+	list, err := s.ListWithTenant(ctx, a.ListID)
+	if err != nil {
+		return 0, "", err
+	}
+	if !list.Active() || s.Options().MemberElsewhere {
+		return 0, "", core.ErrListInactive
+	}
+	begun, mails := time.Now(), int64(0)
+	ask := func(ids []string) error {
+		for part := range slices.Chunk(ids, askStep) {
+			if err := s.Bulk(ctx, func(tx *db.Tx) error {
+				n, err := askOnce(tx, list, &a, part, mails, now)
+				asked += n
+				return err
+			}); err != nil {
+				return err
+			}
+			mails = asked
+		}
+		return nil
+	}
+	over := func() bool { return asked >= asksAtOnce || a.Budget > 0 && time.Since(begun) > a.Budget }
+	if a.Who == core.AskUnconfirmed {
+		err = s.eachUnconfirmed(ctx, &a, now, &next, ask, over)
+	} else {
+		err = s.eachSilent(ctx, &a, now, &next, ask, over)
+	}
+	return asked, next, err
+}
+
+// eachUnconfirmed calls ask with those who may be asked once more, until over.
+func (s *Store) eachUnconfirmed(ctx context.Context, a *AskAgain, now core.Instant, next *string,
+	ask func([]string) error, over func() bool,
+) error {
+	var at int64
+	id := a.After
+	err := s.Get(ctx, &at, "SELECT changed_at FROM subscription WHERE list_id = ?1 AND id = ?2 AND "+
+		"status = 'pending' AND generation = 1", a.ListID, id)
+	if err != nil && !errors.Is(err, core.ErrNotFound) { // who is gone is no place: from the start, where most are asked
+		return err
+	}
+	for *next = ""; ; {
+		var waiting []struct {
+			ID        string
+			ChangedAt int64 `db:"changed_at"`
+		}
+		err := s.All(ctx, &waiting, "SELECT s.id, s.changed_at"+mayAskPending+" AND (s.changed_at, s.id) > (?3, ?4) "+
+			"ORDER BY s.changed_at, s.id LIMIT +?5", a.ListID, int64(now.Add(-core.AskAfter)), at, id, 5*askStep)
+		if err != nil {
+			return err
+		}
+		ids := make([]string, len(waiting))
+		for i, w := range waiting {
+			at, id, ids[i] = w.ChangedAt, w.ID, w.ID
+		}
+		if err := ask(ids); err != nil || len(ids) < 5*askStep {
+			*next = ""
+			return err
+		}
+		if *next = id; over() {
+			return nil
+		}
+	}
+}
+
+// eachSilent is eachUnconfirmed for those who were silent.
+func (s *Store) eachSilent(ctx context.Context, a *AskAgain, now core.Instant, next *string,
+	ask func([]string) error, over func() bool,
+) error {
+	q, known, err := s.silenceOf(ctx, a.ListID, a.Months, now)
+	if err != nil {
+		return err
+	}
+	if !known {
+		return core.Conflictf("conflict", "The mails of these months were not measured: who was silent is not known.")
+	}
+	for {
+		var silent []silentReader
+		err := s.SnapshotRead(ctx, func(r *db.Reader) (err error) {
+			silent, _, *next, err = q.step(r, a.After)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		var ids []string
+		for i := range silent {
+			if silent[i].may(q.since) {
+				ids = append(ids, silent[i].ID)
+			}
+		}
+		if err := ask(ids); err != nil {
+			return err
+		}
+		if a.After = *next; *next == "" || over() {
+			return nil
+		}
+	}
+}
+
+// askable reads those of some subscriptions who may get a mail that asks: they are as the search has found them, not
+// switched off, and the address has not had as many as it gets.
+const askable = `SELECT ` + members.SubscriptionColumns + ` FROM json_each(?2) AS j CROSS JOIN subscription AS s ON s.list_id = ?1 AND
+	s.id = j.value ` + campaigns.Barred + ` WHERE s.status = ?3 AND p.kind IS NULL AND d.reason IS NULL AND ?5 > (
+	SELECT count(*) FROM mail AS m WHERE m.email_key = s.email_key AND m.kind IN ('` + core.MailConfirm + `', '` +
+	core.MailAskAgain + `') AND m.created_at > ?4 AND m.state != ` + tenants.SQLMailLeftOut + `)`
+
+// askOnce asks some subscribers; n is how many were asked before by the same call.
+func askOnce(
+	tx *db.Tx,
+	list *core.ListWithTenant,
+	a *AskAgain,
+	ids core.Strings,
+	n int64,
+	now core.Instant,
+) (asked int64,
+	err error,
+) {
+	status, kind := core.SubscriptionPending, core.MailConfirm
+	if a.Who == core.AskSilent {
+		status, kind = core.SubscriptionActive, core.MailAskAgain
+	}
+	var subs []core.Subscription
+	if err := tx.All(&subs, askable, list.ID, ids.Column(), status, int64(now.Add(-tenants.MailPeriod)), tenants.ConfirmsPerEmail,
+		list.TenantID); err != nil {
+		return 0, err
+	}
+	for i := range subs {
+		sub := &subs[i]
+		if a.Who == core.AskUnconfirmed && sub.Generation != 1 {
+			continue
+		}
+		if err := tx.One("UPDATE subscription SET asked_at = ?, heard_at = 0 WHERE list_id = ? AND id = ?", int64(now),
+			sub.ListID, sub.ID); err != nil {
+			return 0, err
+		}
+		row := core.NewID()
+		r := members.SubscribeRequest{Origin: core.Origin{Source: "asked once more"}}
+		if err := members.AddConfirmToken(tx, sub, row, false, &r, now); err != nil {
+			return 0, err
+		}
+		mail := core.Mail{
+			Kind: kind, TenantID: list.TenantID, ListID: list.ID, Email: sub.Email, TokenID: row,
+			Params: core.AskedOnceMore, DueAt: now.Add(time.Duration(n+asked) * askApart),
+		}
+		if err := tenants.AddMail(tx, mail, now); err != nil {
+			return 0, err
+		}
+		asked++
+	}
+	if asked == 0 {
+		return 0, nil
+	}
+	tx.Tell("asked", nil, asked)
+	tx.Tell("who", nil, a.Who)
+	return asked, tx.Audit(now, a.Actor, "list.ask_again", list.TenantID, list.ID)
+}
+
+// UnsubscribeSilent ends the subscriptions to a list of those who were asked once more and have not answered in 14
+// days, 5,000 at most, and returns how many, and whether there are more. It returns core.ErrListNotFound.
+func (s *Store) UnsubscribeSilent(ctx context.Context, listID, actor string, budget time.Duration, now core.Instant) (
+	left int64, more bool, err error,
+) {
+	list, err := s.List(ctx, listID)
+	if err != nil {
+		return 0, false, err
+	}
+	for begun := time.Now(); ; {
+		n, found := int64(0), 0
+		err = s.Bulk(ctx, func(tx *db.Tx) error {
+			n, found, err = unsubscribeSilent(tx, &list, actor, now)
+			return err
+		})
+		left += n
+		if err != nil || found < askStep {
+			return left, false, err
+		}
+		if left >= asksAtOnce || budget > 0 && time.Since(begun) > budget {
+			return left, true, nil
+		}
+	}
+}
+
+func unsubscribeSilent(tx *db.Tx, list *core.List, actor string, now core.Instant) (left int64, found int, err error) {
+	var ids []string
+	err = tx.All(
+		&ids,
+		`SELECT id FROM subscription WHERE list_id = ?1 AND asked_at > 0 AND asked_at <= ?2 AND heard_at = 0 AND
+		asked_at > changed_at AND status = 'active' LIMIT +?3`,
+		list.ID,
+		int64(now.Add(-core.AnswerWithin)),
+		askStep,
+	)
+	if err != nil || len(ids) == 0 {
+		return 0, 0, err
+	}
+	for _, id := range ids {
+		l := members.UnsubscribeRequest{
+			ListID: list.ID, SubscriptionID: id, Proof: core.ProofAdmin, Reason: core.ReasonNoAnswer,
+			Origin: core.Origin{Source: actor},
+		}
+		change, _, err := members.Unsubscribe(tx, l, now)
+		if err != nil && !errors.Is(err, core.ErrNotFound) {
+			return left, 0, err
+		}
+		if change != nil {
+			left++
+		}
+	}
+	tx.Tell("unsubscribed", nil, left)
+	return left, len(ids), tx.Audit(now, actor, "list.unsubscribe_silent", list.TenantID, list.ID)
+}
+
+// LeftSinceAsked reports whether the subscriber whom a mail asks once more has left while it waited. Its only error is
+// core.ErrStorage.
+func (s *Store) LeftSinceAsked(ctx context.Context, m *core.Mail) (left bool, err error) {
+	err = s.Get(ctx, &left, "SELECT EXISTS (SELECT 1 FROM subscription "+
+		"WHERE list_id = ? AND id = ? AND asked_at = ? AND status = 'unsubscribed')", m.ListID, s.SubscriptionID(m.ListID, m.Email.Key()), int64(m.CreatedAt))
+	return left, err
+}

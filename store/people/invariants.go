@@ -1,0 +1,59 @@
+package people
+
+import (
+	"context"
+
+	"newsletterd/store/campaigns"
+	"newsletterd/store/db"
+	"newsletterd/store/files"
+)
+
+// Check looks for damage, broken references and rows that contradict each other, and returns a line for each finding;
+// none: the database is whole. It changes nothing. Its only error is core.ErrStorage.
+func (s *Store) Check(ctx context.Context) ([]string, error) {
+	found, err := s.CheckFile(ctx, invariants)
+	if err != nil {
+		return found, err
+	}
+	wrong, err := s.WrongCounts(ctx)
+	return append(found, wrong...), err
+}
+
+// invariants are counts that must be 0: what the operations keep and no constraint of SQLite's can say.
+var invariants = []db.Contradiction{
+	// A job that was cancelled or has failed is settled in steps, each of which counts what it records: what has no
+	// outcome yet is what the counters leave.
+	{What: "jobs ended with recipients that have no outcome", Count: `
+		SELECT count(*) FROM send_job j WHERE j.status IN ('completed', 'cancelled', 'failed')
+		AND (SELECT count(*) FROM recipient r WHERE r.job_no = j.no AND r.state < ` + campaigns.SqlRecipientSent + `) <>
+		j.recipients - j.sent - j.failed - j.skipped`},
+	{What: "jobs whose counters do not add up to their recipients", Count: `
+		SELECT count(*) FROM send_job WHERE status = 'completed' AND sent + failed + skipped <> recipients`},
+	{What: "subscriptions on a list that does not exist", Count: `
+		SELECT count(*) FROM subscription s WHERE NOT EXISTS (SELECT 1 FROM list l WHERE l.id = s.list_id)`},
+	{What: "active subscriptions of a disabled address", Count: `
+		SELECT count(*) FROM subscription s JOIN disabled d ON d.email_key = s.email_key AND d.tenant_id = ''
+		WHERE s.status = 'active'`},
+	{What: "owners whose files have another size than is counted", Count: `
+		SELECT count(*) FROM model_usage u LEFT JOIN (SELECT owner_id, sum(size) AS bytes FROM model_file WHERE state <>
+		` + files.SQLFileDropped + ` GROUP BY owner_id) f
+		ON f.owner_id = u.owner_id WHERE u.bytes <> coalesce(f.bytes, 0)`},
+	{What: "totals of files that do not add up", Count: `
+		SELECT count(*) FROM model_total WHERE bytes <> (SELECT coalesce(sum(size), 0) FROM model_file)`},
+	{What: "models whose file is not whole", Count: `
+		SELECT count(*) FROM model m JOIN model_file f ON f.no = m.file_no WHERE f.state <> ` + files.SQLFileWhole + ` OR
+		f.size <> m.size`},
+	{What: "sender domains that are verified and not the tenant's, or the other way round", Count: `
+		SELECT (SELECT count(*) FROM sender_domain d JOIN tenant t ON t.id = d.tenant_id WHERE t.deleted_at = 0 AND
+		(d.verified_at > 0) <> EXISTS (SELECT 1 FROM json_each(t.domains) WHERE value = d.domain)) +
+		(SELECT count(*) FROM tenant t, json_each(t.domains) AS e WHERE t.deleted_at = 0 AND NOT EXISTS
+		(SELECT 1 FROM sender_domain WHERE tenant_id = t.id AND domain = e.value))`},
+	{What: "endpoints for which another number of events waits than is counted", Count: `
+		SELECT count(*) FROM webhook_endpoint AS e WHERE waiting <> (SELECT count(*) FROM outbox WHERE dead_at = 0 AND
+		endpoint_id = e.id)`},
+	{What: "endpoints for which other bytes of events wait than are counted", Count: `
+		SELECT count(*) FROM webhook_endpoint AS e WHERE waiting_bytes <> (SELECT coalesce(sum(octet_length(body)), 0) FROM outbox
+		INDEXED BY outbox_due WHERE dead_at = 0 AND endpoint_id = e.id)`},
+	{What: "lists of a tenant that does not exist", Count: `
+		SELECT count(*) FROM list l WHERE NOT EXISTS (SELECT 1 FROM tenant t WHERE t.id = l.tenant_id)`},
+}

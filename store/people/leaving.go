@@ -1,0 +1,87 @@
+package people
+
+import (
+	"context"
+	"errors"
+
+	"newsletterd/core"
+	"newsletterd/store/campaigns"
+	"newsletterd/store/db"
+	"newsletterd/store/members"
+	"newsletterd/store/tenants"
+)
+
+// Unsubscribe ends a subscription and returns it. The second time adds a reason at most. core.ErrSubscriptionNotFound
+// where it is gone, or was never there: the caller answers as if it had been. Who was active, and left by a token that
+// anyone could ask for, gets a mail with a way back, unless the address has had too many of them.
+func (s *Store) Unsubscribe(ctx context.Context, l members.UnsubscribeRequest, now core.Instant) (sub core.Subscription,
+	err error,
+) {
+	var gone error
+	err = s.Update(ctx, func(tx *db.Tx) error {
+		tenants.TouchCounts(tx, l.ListID)
+		change, left, err := members.Unsubscribe(tx, l, now)
+		sub = left
+		if errors.Is(err, core.ErrNotFound) {
+			gone, err = err, endMirrored(tx, l, now)
+		}
+		if err != nil || l.Proof != core.ProofResponse {
+			return err
+		}
+		return members.NoticeUnsubscribed(tx, l, &left, change, now)
+	})
+	if err == nil {
+		err = gone
+	}
+	return sub, err
+}
+
+// endMirrored ends a subscriber of whom only the send side knows, since another member service has the subscription: no
+// one is mailed from now on. The tenant's endpoints hear it, and so does the member service, if this daemon knows where
+// it is; what that says later of the subscriber counts again.
+func endMirrored(tx *db.Tx, l members.UnsubscribeRequest, now core.Instant) error {
+	var sub core.Subscriber
+	err := tx.Get(&sub, campaigns.SelectSubscriber, l.ListID, l.SubscriptionID)
+	switch {
+	case errors.Is(err, core.ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	case sub.MemberStatus != core.StatusActive:
+		return members.LeaveUndone(tx, l, &sub, now)
+	}
+	list, err := tenants.ReadList(tx, l.ListID)
+	if errors.Is(err, core.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	tx.Departs()
+	left := core.EventSubscriber{
+		ID: sub.ID, Email: sub.Email, Status: string(core.StatusUnsubscribed),
+		Preferences: sub.Preferences,
+	}
+	was, status := sub.Counted(), sub.MemberStatus
+	sub.Apply(left, core.EventUnsubscribed, max(now, sub.MemberStatusAt), now)
+	if err := campaigns.SaveSubscriber(tx, was, &sub); err != nil {
+		return err
+	}
+	if l.JobNo > 0 {
+		if _, err := tx.Exec("UPDATE send_job SET unsubscribed = unsubscribed + 1 WHERE no = ?", l.JobNo); err != nil {
+			return err
+		}
+	}
+	if err := members.AuditLeaving(tx, l, list.TenantID, sub.Email, string(status), now); err != nil {
+		return err
+	}
+	if tx.DB().Options().MemberElsewhere {
+		if err := campaigns.AddLeaveRequest(tx, list.TenantID, &sub, now); err != nil {
+			return err
+		}
+	}
+	return tenants.AddToEndpoints(tx, &core.Event{
+		ID: core.NewID(), Type: core.EventUnsubscribed, TenantID: list.TenantID, ListID: sub.ListID, Subscriber: left,
+		OccurredAt: sub.MemberStatusAt,
+	}, now)
+}

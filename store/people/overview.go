@@ -1,0 +1,175 @@
+package people
+
+import (
+	"context"
+	"os"
+
+	"newsletterd/core"
+	"newsletterd/schema"
+	"newsletterd/store/campaigns"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
+)
+
+// Overview is what an operator wants to know at a glance.
+type Overview struct {
+	DaemonRuns bool                `json:"daemon_runs"`
+	Schema     int                 `json:"schema"` // number of the newest migration
+	Disk       DiskState           `json:"disk"`
+	Outbox     tenants.OutboxState `json:"outbox"`    // events for the send service
+	Endpoints  tenants.OutboxState `json:"endpoints"` // events for endpoints of tenants, once for each
+	Mails      QueueState          `json:"mails"`     // confirmations, passwords: what is not part of a job
+	Jobs       []JobState          `json:"jobs"`      // not yet ended
+	JobCounts  []StatusCount       `json:"job_counts"`
+	Restored   int64               `json:"restored_jobs"` // held because the file is a copy or was restored
+	Records    RecordCounts        `json:"records"`
+	Lists      []tenants.ListState `json:"lists"`
+}
+
+// DiskState is the database's place. Sizes are in bytes.
+type DiskState struct {
+	Database int64 `json:"database"`
+	WAL      int64 `json:"wal"`
+	Free     int64 `json:"free"`
+	Total    int64 `json:"total"`
+	ReadOnly bool  `json:"read_only"`
+}
+
+// QueueState counts the transactional mails.
+type QueueState struct {
+	Waiting  int64        `db:"waiting"   json:"waiting"`
+	Failed   int64        `db:"failed"    json:"failed"`
+	OldestAt core.Instant `db:"oldest_at" json:"oldest_at" is:"nullable"` // of those that wait; 0: none
+}
+
+// JobState is a job that has not ended.
+type JobState struct {
+	ID         string       `db:"id"         json:"id"`
+	Name       string       `db:"name"       json:"name"`
+	Status     string       `db:"status"     json:"status"`
+	DueAt      core.Instant `db:"due_at"     json:"due_at"`
+	Recipients int64        `db:"recipients" json:"recipients"`
+	Sent       int64        `db:"sent"       json:"sent"`
+	Failed     int64        `db:"failed"     json:"failed"`
+	Skipped    int64        `db:"skipped"    json:"skipped"`
+	Deferred   int64        `db:"deferred"   json:"deferred"`
+
+	NextAttemptAt core.Instant `db:"next_attempt_at" json:"next_attempt_at,omitzero"` // of the deferred
+	GivesUpAt     core.Instant `db:"gives_up_at"     json:"gives_up_at,omitzero"`     // on the last of them
+}
+
+// StatusCount is a number of jobs by their status.
+type StatusCount struct {
+	Status string `db:"status" json:"status"`
+	Count  int64  `db:"count"  json:"count"`
+}
+
+// RecordCounts are numbers of records that a person made.
+type RecordCounts struct {
+	Tenants int64 `db:"tenants" json:"tenants"`
+	Lists   int64 `db:"lists"   json:"lists"`
+	Users   int64 `db:"users"   json:"users"`
+}
+
+// overviewLists is how many lists an overview shows at most, those with most mailable subscribers first.
+const overviewLists = 20
+
+// overviewJobs is how many jobs an overview shows at most.
+const overviewJobs = 50
+
+// Overview reads the figures, each by itself. It returns core.ErrStorage, or an error of the file system.
+func (s *Store) Overview(ctx context.Context) (o Overview, err error) {
+	o.DaemonRuns, o.Schema = s.DaemonRuns(), schema.Latest()
+	if o.Disk, err = s.DiskState(); err != nil {
+		return o, err
+	}
+	if o.Outbox, err = s.OutboxState(ctx); err != nil {
+		return o, err
+	}
+	if o.Endpoints, err = s.EndpointState(ctx); err != nil {
+		return o, err
+	}
+	if o.Mails, err = s.MailQueue(ctx); err != nil {
+		return o, err
+	}
+	o.Jobs, o.JobCounts = []JobState{}, []StatusCount{}
+	err = s.All(ctx, &o.Jobs,
+		`SELECT send_job.id, campaign_copy.name, status, due_at, recipients, sent, failed, skipped, `+campaigns.Deferral+`
+		FROM send_job JOIN campaign_copy INDEXED BY campaign_copy_head ON campaign_copy.id = send_job.copy_id
+		WHERE status IN ('running', 'pending') ORDER BY status DESC, due_at LIMIT +?`, overviewJobs)
+	if err != nil {
+		return o, err
+	}
+	if o.JobCounts, err = s.JobCounts(ctx); err != nil {
+		return o, err
+	}
+	if o.Restored, err = s.RestoredJobs(ctx); err != nil {
+		return o, err
+	}
+	err = s.Get(ctx, &o.Records, `SELECT (SELECT count(*) FROM tenant WHERE deleted_at = 0) AS tenants,
+		(SELECT count(*) FROM list WHERE deleted_at = 0) AS lists, (SELECT count(*) FROM user) AS users`)
+	if err != nil {
+		return o, err
+	}
+	o.Lists, err = s.LargestLists(ctx, overviewLists)
+	return o, err
+}
+
+// JobCounts counts the jobs by status. Its only error is core.ErrStorage.
+func (s *Store) JobCounts(ctx context.Context) (n []StatusCount, err error) {
+	err = s.All(ctx, &n, "SELECT status, count(*) AS count FROM send_job GROUP BY status ORDER BY status")
+	return n, err
+}
+
+// RecipientCounts counts recipients of all jobs by what became of them.
+type RecipientCounts struct {
+	Sent       int64 `db:"sent"`
+	Failed     int64 `db:"failed"`
+	Skipped    int64 `db:"skipped"`
+	Ambiguous  int64 `db:"ambiguous"`
+	Delivered  int64 `db:"delivered"`
+	Bounced    int64 `db:"bounced"`
+	Complained int64 `db:"complained"`
+	Opened     int64 `db:"opened"`
+	Clicked    int64 `db:"clicked"`
+	Left       int64 `db:"unsubscribed"`
+}
+
+// RecipientCounts adds up the counts of the jobs. Its only error is core.ErrStorage.
+func (s *Store) RecipientCounts(ctx context.Context) (n RecipientCounts, err error) {
+	err = s.Get(ctx, &n, `SELECT coalesce(sum(sent), 0) AS sent, coalesce(sum(failed), 0) AS failed,
+		coalesce(sum(skipped), 0) AS skipped,
+		coalesce(sum(ambiguous), 0) AS ambiguous, coalesce(sum(delivered), 0) AS delivered, coalesce(sum(bounced), 0) AS bounced,
+		coalesce(sum(complained), 0) AS complained, coalesce(sum(opened), 0) AS opened, coalesce(sum(clicked), 0) AS clicked,
+		coalesce(sum(unsubscribed), 0) AS unsubscribed FROM send_job`)
+	return n, err
+}
+
+// MailQueue reads the counts of transactional mails. Its only error is core.ErrStorage.
+func (s *Store) MailQueue(ctx context.Context) (q QueueState, err error) {
+	err = s.Get(ctx, &q, `SELECT m.n AS waiting, (SELECT count(*) FROM mail INDEXED BY mail_failed WHERE state =
+		`+tenants.SQLMailFailed+`)
+		AS failed, coalesce((SELECT created_at FROM mail WHERE id = m.oldest), 0) AS oldest_at FROM (SELECT
+		count(*) AS n,
+		min(+id) AS oldest FROM mail INDEXED BY mail_due WHERE state = `+tenants.SQLMailQueued+`) AS m`)
+	return q, err
+}
+
+// DiskState asks for the sizes of the files and of their disk. It returns an error of the file system.
+func (s *Store) DiskState() (d DiskState, err error) {
+	fi, err := os.Stat(s.Path())
+	if err != nil {
+		return d, err
+	}
+	d.Database, d.WAL = fi.Size(), db.WalSize(s.Path())
+	d.Free, d.Total, d.ReadOnly, err = db.DiskOf(s.Path())
+	return d, err
+}
+
+// NewestChange is the instant of the newest entry of the audit trail; 0: there is none. A clock that shows an earlier
+// time is wrong, or was. Its only error is core.ErrStorage.
+func (s *Store) NewestChange(ctx context.Context) (at core.Instant, err error) {
+	err = s.Get(ctx, &at,
+		"SELECT coalesce(max(at), 0) FROM audit WHERE id > (SELECT coalesce(max(id), 0) - 100 FROM audit)")
+	return at, err
+}

@@ -1,0 +1,73 @@
+package people
+
+import (
+	"context"
+
+	"newsletterd/core"
+	"newsletterd/store/campaigns"
+	"newsletterd/store/db"
+	"newsletterd/store/tenants"
+)
+
+// DeleteList takes a list out of sight. Its rows go later, by housekeeping. It returns core.ErrListNotFound where there
+// is no such list.
+func (s *Store) DeleteList(ctx context.Context, id, actor string, now core.Instant) error {
+	return s.Update(ctx, func(tx *db.Tx) error {
+		if err := tx.Watch("list", id); err != nil {
+			return err
+		}
+		l, err := tenants.ReadList(tx, id)
+		if err != nil {
+			return err
+		}
+		if err := tx.One("UPDATE list SET deleted_at = ?, updated_at = ? WHERE id = ?", now, now, id); err != nil {
+			return err
+		}
+		if err := campaigns.CancelJobsOf(tx, id, "", now); err != nil {
+			return err
+		}
+		tx.Departs()
+		tx.Kick(db.TopicRecords)
+		tx.Kick(db.TopicJobs)
+		return tx.Audit(now, actor, "list.delete", l.TenantID, id)
+	})
+}
+
+// DeleteTenant takes a tenant and its lists and clients out of sight. Its rows go later, by housekeeping. It returns
+// core.ErrNotFound where there is no such tenant.
+func (s *Store) DeleteTenant(ctx context.Context, id, actor string, now core.Instant) error {
+	return s.Update(ctx, func(tx *db.Tx) error {
+		if err := tx.Watch("tenant", id); err != nil {
+			return err
+		}
+		err := tx.One("UPDATE tenant SET deleted_at = ?, updated_at = ? WHERE id = ? AND deleted_at = 0", now, now, id)
+		if err != nil {
+			return err
+		}
+		for _, query := range []string{
+			"UPDATE list SET deleted_at = ?, updated_at = ? WHERE tenant_id = ? AND deleted_at = 0",
+			"UPDATE client SET deleted_at = ?, updated_at = ? WHERE tenant_id = ? AND deleted_at = 0",
+		} {
+			if _, err := tx.Exec(query, now, now, id); err != nil {
+				return err
+			}
+		}
+		for _, query := range []string{
+			"DELETE FROM sender_domain WHERE tenant_id = ?",
+			"DELETE FROM webhook_endpoint WHERE tenant_id = ?", // no address goes out any more
+		} {
+			if _, err := tx.Exec(query, id); err != nil {
+				return err
+			}
+		}
+		if err := campaigns.CancelJobsOf(tx, "", id, now); err != nil {
+			return err
+		}
+		tx.Departs()
+		tx.Kick(db.TopicRecords)
+		tx.Kick(db.TopicIdentity)
+		tx.Kick(db.TopicEndpoints)
+		tx.Kick(db.TopicJobs)
+		return tx.Audit(now, actor, "tenant.delete", id, id)
+	})
+}

@@ -1,0 +1,29 @@
+package people
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"newsletterd/store/db"
+)
+
+// A search for subscribers reads an index, whatever the statistics say.
+func TestSearchesAreReadByIndex(t *testing.T) {
+	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
+	for range 2 {
+		for _, q := range []string{searchList, searchSpan} {
+			plan, err := s.Explain(t.Context(), q)
+			must(t, err)
+			for _, step := range plan {
+				byIndex := strings.Contains(step, "USING INDEX") || strings.Contains(step, "USING COVERING INDEX")
+				if strings.HasPrefix(step, "SCAN") && !byIndex && step != "SCAN CONSTANT ROW" &&
+					!strings.Contains(step, "subquery") ||
+					strings.Contains(step, "TEMP B-TREE") {
+					t.Errorf("%s\n%s", q, step)
+				}
+			}
+		}
+		s.SkewStatistics()
+	}
+}

@@ -1,0 +1,51 @@
+package people
+
+import (
+	"newsletterd/store/campaigns"
+	"newsletterd/store/db"
+	"newsletterd/store/devices"
+	"newsletterd/store/files"
+	"newsletterd/store/identity"
+	"newsletterd/store/imports"
+	"newsletterd/store/members"
+	"newsletterd/store/tenants"
+)
+
+// The rooms below are embedded under names of their own: each calls its part Store.
+type (
+	tenantStore   = tenants.Store
+	fileStore     = files.Store
+	identityStore = identity.Store
+	deviceStore   = devices.Store
+	memberStore   = members.Store
+	campaignStore = campaigns.Store
+	importStore   = imports.Store
+)
+
+// Rooms are the stores that operations of this one span.
+type Rooms struct {
+	Tenants   *tenants.Store
+	Files     *files.Store
+	Identity  *identity.Store
+	Devices   *devices.Store
+	Members   *members.Store
+	Campaigns *campaigns.Store
+	Imports   *imports.Store
+}
+
+// Store spans all rooms. Its methods may be called from any goroutine.
+type Store struct {
+	*db.DB
+	*tenantStore
+	*fileStore
+	*identityStore
+	*deviceStore
+	*memberStore
+	*campaignStore
+	*importStore
+}
+
+// New returns what spans the rooms of a file that is not open yet.
+func New(d *db.DB, r Rooms) *Store {
+	return &Store{d, r.Tenants, r.Files, r.Identity, r.Devices, r.Members, r.Campaigns, r.Imports}
+}

@@ -1,0 +1,317 @@
+package people
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/store/campaigns"
+	"newsletterd/store/identity"
+	"newsletterd/store/imports"
+	"newsletterd/store/members"
+	"newsletterd/store/tenants"
+)
+
+// attemptsKept is how long the log of deliveries to endpoints goes back.
+const attemptsKept = 14 * 24 * time.Hour
+
+// queueIDKept is how long a provider may tell of a mail by its own name for it.
+const queueIDKept = 60 * 24 * time.Hour
+
+// knownDeviceKept is how long a device or address that signed in keeps a counter of guesses of its own.
+const knownDeviceKept = 90 * 24 * time.Hour
+
+// OriginKept is how long the audit trail knows where a request came from.
+const OriginKept = 90 * 24 * time.Hour
+
+// sweep deletes what has expired from one table, at most a batch at a time: it looks for the keys of the rows, and then
+// deletes each by its key. With IN, a plan could go through the whole table instead.
+type sweep struct {
+	table, key string // key: the columns that find selects
+	// find takes (now, limit), or (before, limit) where keep tells how long the rows stay.
+	find string
+	keep func(Retention) time.Duration
+	set  string // an assignment: the rows are changed so, not deleted
+	// to is what pending subscriptions, whose lists come first in the key, count as from now on; only where counted is
+	// set.
+	counted bool
+	to      core.CountedState
+}
+
+// do is the statement for one key.
+func (sw *sweep) do() string {
+	what := "DELETE FROM " + sw.table
+	if sw.set != "" {
+		what = "UPDATE " + sw.table + " SET " + sw.set
+	}
+	return what + " WHERE " + strings.ReplaceAll(sw.key, ", ", " = ? AND ") + " = ?"
+}
+
+func keptFor(d time.Duration) func(Retention) time.Duration {
+	return func(Retention) time.Duration { return d }
+}
+
+func keptMails(r Retention) time.Duration      { return r.Mail }
+func keptPending(r Retention) time.Duration    { return r.Pending }
+func keptDeleted(r Retention) time.Duration    { return r.Deleted }
+func keptEvents(r Retention) time.Duration     { return r.Events }
+func keptRecipients(r Retention) time.Duration { return r.Recipients }
+func keptTracking(r Retention) time.Duration   { return cmp.Or(r.Tracking, r.Recipients) }
+
+var sweeps = slices.Concat(expired, remainsOfJobs, remainsOfDeleted)
+
+// expired are the sweeps of rows that have their time in them. Where rows stand in order of time, the oldest are the
+// first, and the first that is still good ends the sweep.
+var expired = []sweep{
+	{
+		table: "audit", key: "id", find: "SELECT id FROM audit INDEXED BY audit_origin WHERE origin <> '' AND at " +
+			"< ? LIMIT +?",
+		keep: keptFor(OriginKept), set: "origin = ''",
+	},
+	expiredBy("refresh", "hash", "refresh_expires", "expires_at < ?"),
+	expiredBy("family", "id", "family_expires", "expires_at < ?"),
+	expiredBy("browser", "id", "browser_expires", "expires_at < ?"),
+	// A code that comes again must be known, or what was issued for it would not end.
+	expiredBy("code", "hash", "code_expires", "expires_at < ?").after(keptFor(identity.CodeKept)),
+	expiredBy("user_token", "id", "user_token_expires", "expires_at < ?"),
+	expiredBy("email_change", "user_id", "email_change_expires", "expires_at < ?"),
+	expiredBy("answered_challenge", "hash", "answered_challenge_expires", "expires_at < ?"),
+	expiredBy("invitation", "id", "invitation_expires", "expires_at < ?"),
+	expiredBy("throttle", "key", "throttle_expires", "expires_at < ?"),
+	expiredBy("sessions", "rowid", "sessions_expiry", "expiry < ? / 86400000.0 + 2440587.5"),
+	expiredBy("idempotency", "tenant_id, key", "idempotency_expires", "expires_at < ?"),
+	oldest("seen_nonce", "expires_at"),
+	oldest("seen_event", "expires_at"),
+	oldest("seen_batch", "expires_at"),
+	oldest("confirm_token", "created_at").after(keptFor(members.ConfirmTTL)),
+	{
+		table: "mail", key: "id", find: "SELECT id FROM (SELECT id, created_at, state FROM mail ORDER BY id " +
+			"LIMIT +?2) " +
+			"WHERE created_at < ?1 AND state <> " + tenants.SQLMailQueued,
+		keep: keptMails,
+	},
+	{
+		table: "subscription", key: "list_id, id", find: "SELECT list_id, id FROM subscription INDEXED BY " +
+			"subscription_pending WHERE status = 'pending' AND generation = 1 AND means <> 'left' AND " +
+			"changed_at < ? LIMIT +?",
+		keep: keptPending, counted: true, to: core.NotCounted,
+	},
+	{
+		// Who had left before stays on record as having left: no import may bring them back.
+		table: "subscription", key: "list_id, id", find: "SELECT list_id, id FROM subscription INDEXED BY " +
+			"subscription_pending WHERE status = 'pending' AND (generation > 1 OR means = 'left') AND " +
+			"changed_at < ? LIMIT +?",
+		keep: keptPending, set: "status = 'unsubscribed'", counted: true, to: core.CountUnsubscribed,
+	},
+	expiredBy("device", "id", "device_unpaired", "unpaired_at > 0 AND unpaired_at < ?").after(keptDeleted),
+	expiredBy("outbox", "id", "outbox_dead", "dead_at > 0 AND dead_at < ?").after(keptEvents),
+	expiredBy(
+		"import_word",
+		"email_key, tenant_id, list_id, import_id",
+		"import_word_said",
+		"said_at < ?",
+	).after(keptFor(imports.WordsKept)),
+	oldest("endpoint_attempt", "at").after(keptFor(attemptsKept)),
+	{
+		// What waits for endpoints that were deleted: first the ids of all endpoints for which something waits, then theirs.
+		table: "outbox", key: "id", find: `WITH RECURSIVE e (id) AS (SELECT min(endpoint_id) FROM outbox INDEXED
+			BY outbox_due
+			WHERE dead_at = 0 AND endpoint_id > '' UNION ALL SELECT (SELECT min(endpoint_id) FROM outbox INDEXED
+			BY outbox_due
+			WHERE dead_at = 0 AND endpoint_id > e.id) FROM e WHERE e.id IS NOT NULL)
+			SELECT o.id FROM e CROSS JOIN outbox AS o INDEXED BY outbox_due ON o.dead_at = 0 AND o.endpoint_id = e.id
+			WHERE NOT EXISTS (SELECT 1 FROM webhook_endpoint INDEXED BY sqlite_autoindex_webhook_endpoint_1
+			WHERE id = e.id)
+			AND o.due_at < ? LIMIT +?`,
+	},
+	// batches first, so that no operation takes more rows than others; the last sync of a list stays, for the stamps of
+	// changes
+	{
+		table: "sync_batch", key: "sync_id, batch_no", find: `SELECT b.sync_id, b.batch_no FROM sync AS y CROSS JOIN
+			sync_batch AS b ON b.sync_id = y.id
+			WHERE y.finished_at + y.failed_at > 0 AND +y.started_at < ? LIMIT +?`,
+		keep: keptEvents,
+	},
+	{
+		table: "sync", key: "id", find: `SELECT y.id FROM sync AS y WHERE y.finished_at + y.failed_at > 0 AND
+			+y.started_at < ?
+			AND EXISTS (SELECT 1 FROM sync INDEXED BY sync_list WHERE list_id = y.list_id AND started_at > y.started_at)
+			AND NOT EXISTS (SELECT 1 FROM sync_batch WHERE sync_id = y.id) LIMIT +?`,
+		keep: keptEvents,
+	},
+	oldest("provider_event", "received_at").after(keptRecipients),
+	expiredBy("queue_id", "id", "queue_id_sent", "sent_at < ?").after(keptFor(queueIDKept)),
+	expiredBy("known_device", "user_id, key", "known_device_used", "used_at < ?").after(keptFor(knownDeviceKept)),
+}
+
+// remainsOfJobs are the sweeps of what is kept of recipients of jobs that have ended.
+var remainsOfJobs = []sweep{
+	ofEndedJobs("recipient", "job_no, seq", keptRecipients),
+	ofEndedJobs("engagement", "job_no, seq, link_no", keptTracking),
+	ofEndedJobs("recipient_word", "job_no, word, seq", keptRecipients),
+	ofEndedJobs("attempt", "job_no, seq, at", keptRecipients),
+}
+
+// remainsOfDeleted are the sweeps of what belongs to deleted lists and tenants, which goes in batches too; the record
+// itself goes when nothing refers to it any more.
+var remainsOfDeleted = []sweep{
+	ofDeleted("list", "subscription", "list_id, id", ""),
+	ofDeleted("list", "subscriber", "list_id, id", ""),
+	ofDeleted("list", "consent", "list_id, subscription_id, at, what", ""),
+	ofDeleted("list", "consent_text", "list_id, version", ""),
+	ofDeleted("list", "fed_list", "list_id", ""),
+	ofImports("import_chunk", "import_id, kind, no"),
+	ofImports("import_before", "import_id, subscription_id"),
+	ofDeleted("list", "import_job", "id", "import_job_list"),
+	ofDeleted("list", "list_count", "list_id, day", ""),
+	ofDeleted("list", "issue", "no", "issue_sent"),
+	ofFirstList("recipient", "job_no, seq"),
+	ofFirstList("recipient_word", "job_no, word, seq"),
+	ofFirstList("attempt", "job_no, seq, at"),
+	ofFirstList("engagement", "job_no, seq, link_no"),
+	ofFirstList("provider_event", "id"),
+	ofFurtherList("recipient", "job_no, seq"),
+	ofFurtherList("recipient_word", "job_no, word, seq"),
+	ofFurtherList("attempt", "job_no, seq, at"),
+	ofFurtherList("engagement", "job_no, seq, link_no"),
+	ofFurtherList("provider_event", "id"),
+	ofDeleted("tenant", "disabled", "email_key, tenant_id", "disabled_tenant"),
+	ofDeleted("tenant", "suppression", "tenant_id, email_key", ""),
+	ofDeleted("tenant", "erased", "hash, tenant_id, kind", "erased_tenant"),
+	ofDeleted("tenant", "template", "tenant_id, name", ""),
+	ofDeleted("tenant", "media", "id", "media_tenant"),
+	ofDeleted("tenant", "theme", "id", "theme_tenant"),
+	ofDeleted("tenant", "role", "user_id, role, tenant_id", "role_tenant"),
+	ofDeleted("tenant", "invitation", "id", "invitation_tenant"),
+	ofDeleted("tenant", "webhook_client", "id", "webhook_client_tenant"),
+	ofDeleted("tenant", "webhook_endpoint", "id", "webhook_endpoint_tenant"),
+	ofDeleted("tenant", "provider", "name", ""),
+	ofDeleted("tenant", "dkim_key", "id", "dkim_key_tenant"),
+	{
+		table: "list", key: "id", find: `SELECT l.id FROM list l INDEXED BY list_deleted WHERE l.deleted_at > 0 AND
+			l.deleted_at < ? AND NOT EXISTS (SELECT 1 FROM subscription WHERE list_id = l.id) AND NOT EXISTS
+			(SELECT 1 FROM
+			subscriber WHERE list_id = l.id)
+			AND NOT EXISTS (SELECT 1 FROM consent WHERE list_id = l.id)
+			AND NOT EXISTS (` + inJobsOf("recipient r ON r.job_no = j.no") + `)
+			AND NOT EXISTS (` + inJobsOf("attempt a ON a.job_no = j.no") + `)
+			AND NOT EXISTS (` + inJobsOf("recipient_word w ON w.job_no = j.no") + `)
+			AND NOT EXISTS (` + inJobsOf("engagement e ON e.job_no = j.no") + `)
+			AND NOT EXISTS (` + inJobsOf("provider_event v INDEXED BY provider_event_recipient ON v.job_no = "+
+			"j.no AND v.job_no > 0") + `)
+			AND NOT EXISTS (SELECT 1 FROM further_list f INDEXED BY further_list_list CROSS JOIN recipient r ON
+			r.job_no =
+			f.job_no WHERE f.list_id = l.id) LIMIT +?`,
+		keep: keptDeleted,
+	},
+	{
+		table: "client", key: "id", find: "SELECT id FROM client WHERE deleted_at > 0 AND deleted_at < ? LIMIT +?",
+		keep: keptDeleted,
+	},
+	{
+		table: "tenant", key: "id", find: `SELECT t.id FROM tenant t INDEXED BY tenant_deleted WHERE
+			t.deleted_at > 0 AND
+			t.deleted_at < ?
+			AND NOT EXISTS (SELECT 1 FROM list INDEXED BY list_tenant WHERE tenant_id = t.id)
+			AND NOT EXISTS (SELECT 1 FROM suppression WHERE tenant_id = t.id)
+			AND NOT EXISTS (SELECT 1 FROM disabled INDEXED BY disabled_tenant WHERE tenant_id = t.id AND tenant_id > '')
+			AND NOT EXISTS (SELECT 1 FROM erased INDEXED BY erased_tenant WHERE tenant_id = t.id AND tenant_id > '')
+			AND NOT EXISTS (SELECT 1 FROM template WHERE tenant_id = t.id)
+			AND NOT EXISTS (SELECT 1 FROM media INDEXED BY media_tenant WHERE tenant_id = t.id)
+			AND NOT EXISTS (SELECT 1 FROM role INDEXED BY role_tenant WHERE tenant_id = t.id) LIMIT +?`,
+		keep: keptDeleted,
+	},
+}
+
+// inJobsOf selects rows about recipients of the jobs of the list l.
+func inJobsOf(table string) string {
+	return "SELECT 1 FROM send_job j INDEXED BY send_job_list CROSS JOIN " + table + " WHERE j.list_id = l.id"
+}
+
+// expiredBy sweeps the rows that an index finds.
+func expiredBy(table, key, index, where string) sweep {
+	return sweep{
+		table: table, key: key,
+		find: "SELECT " + key + " FROM " + table + " INDEXED BY " + index + " WHERE " + where + " LIMIT +?",
+	}
+}
+
+// oldest sweeps a table whose rows stand in the order of a column.
+func oldest(table, column string) sweep {
+	return sweep{
+		table: table, key: "id",
+		find: "SELECT id FROM (SELECT id, " + column + " FROM " + table + " ORDER BY id LIMIT +?2) WHERE " +
+			column + " < ?1",
+	}
+}
+
+func (sw sweep) after(keep func(Retention) time.Duration) sweep {
+	sw.keep = keep
+	return sw
+}
+
+// keyOf names the columns of a key as those of x.
+func keyOf(key string) string { return "x." + strings.ReplaceAll(key, ", ", ", x.") }
+
+// ofEndedJobs sweeps rows about recipients of jobs that have ended.
+func ofEndedJobs(table, key string, keep func(Retention) time.Duration) sweep {
+	return sweep{table: table, key: key, keep: keep, find: "SELECT " + keyOf(key) + " FROM send_job j CROSS JOIN " +
+		"" + table +
+		" x ON x.job_no = j.no WHERE j.finished_at > 0 AND j.finished_at < ? LIMIT +?"}
+}
+
+// ofDeleted sweeps rows of a table that belong to a deleted list or tenant; index finds them, and may be that of the
+// key.
+func ofDeleted(of, table, key, index string) sweep {
+	if index != "" {
+		index = " INDEXED BY " + index
+	}
+	return sweep{table: table, key: key, keep: keptDeleted, find: "SELECT " + keyOf(key) + " FROM " + of + " p " +
+		"INDEXED BY " +
+		of + "_deleted CROSS JOIN " + table + " x" + index + " ON x." + of + "_id = p.id AND x." + of + "_id > " +
+		"'' WHERE p.deleted_at > 0 AND " +
+		"p.deleted_at < ? LIMIT +?"}
+}
+
+// ofImports sweeps what is kept of imports into deleted lists.
+func ofImports(table, key string) sweep {
+	return sweep{table: table, key: key, keep: keptDeleted, find: "SELECT " + keyOf(key) + " FROM list p INDEXED BY " +
+		"list_deleted CROSS JOIN import_job j INDEXED BY import_job_list ON j.list_id = p.id CROSS JOIN " + table +
+		" x ON x.import_id = j.id WHERE p.deleted_at > 0 AND p.deleted_at < ? LIMIT +?"}
+}
+
+// ofRecipients is a table of what is kept of recipients, by the index that finds those of a job.
+func ofRecipients(table string) string {
+	if table == "provider_event" {
+		return "provider_event x INDEXED BY provider_event_recipient"
+	}
+	return table + " x"
+}
+
+// ofFirstList sweeps rows about recipients whom a deleted list has reached, of jobs of which it is the first. The jobs
+// themselves stay: they name no one.
+func ofFirstList(table, key string) sweep {
+	return sweep{table: table, key: key, keep: keptDeleted, find: "SELECT " + keyOf(key) + " FROM list p INDEXED BY " +
+		"list_deleted CROSS JOIN send_job j INDEXED BY send_job_list ON j.list_id = p.id CROSS JOIN " +
+		ofRecipients(table) +
+		" ON x.job_no = j.no AND x.job_no > 0 AND (j.lists = 1 OR x.seq <= " + campaigns.FirstListEnds + ") WHERE " +
+		"p.deleted_at > 0 " +
+		"AND p.deleted_at < ? LIMIT +?"}
+}
+
+// ofFurtherList is ofFirstList for jobs of which the list is a further one.
+func ofFurtherList(table, key string) sweep {
+	seq := "x.seq"
+	if table == "recipient_word" { // its key has the word before
+		seq = "+x.seq"
+	}
+	return sweep{table: table, key: key, keep: keptDeleted, find: "SELECT " + keyOf(key) + " FROM list p INDEXED BY " +
+		"list_deleted CROSS JOIN further_list f INDEXED BY further_list_list ON f.list_id = p.id AND f.after_seq " +
+		">= 0 " +
+		"CROSS JOIN send_job j ON j.no = +f.job_no CROSS JOIN " + ofRecipients(table) + " ON x.job_no = j.no AND " +
+		"x.job_no > 0 " +
+		"AND " + seq + " > f.after_seq AND " + seq + " <= " + campaigns.FurtherListEnds + " WHERE p.deleted_at > 0 AND " +
+		"p.deleted_at < ? LIMIT +?"}
+}
