@@ -152,3 +152,20 @@ func TestTagsThatSayWhoLeft(t *testing.T) {
 		}
 	}
 }
+
+// Words of other languages than those of the console say who left, too.
+func TestWordsOfOtherLanguages(t *testing.T) {
+	t.Parallel()
+	for column, cells := range map[string][]string{
+		"Stato":    {"Disiscritto", "Cancellata", "Rimbalzato", "Bloccato"},
+		"Staat":    {"Uitgeschreven", "afgemeld", "Onbestelbaar", "Geblokkeerd"},
+		"Situação": {"Descadastrado", "Removida", "Não inscrito", "Devolvido"},
+		"Stan":     {"Wypisany", "Usunięta", "Odbity", "Zablokowany"},
+	} {
+		for _, cell := range cells {
+			if few, many := fates(t, column, cell); few == "active" || many == "active" {
+				t.Errorf("%s: %s: %s, among many %s", column, cell, few, many)
+			}
+		}
+	}
+}

@@ -250,7 +250,8 @@ func foldWord(s string) string {
 func foldLetter(r rune) string {
 	low := strings.ToLower(string(r))
 	for plain, accented := range map[string]string{
-		"a": "àáâãäå", "c": "ç", "e": "èéêë", "i": "ìíîï", "n": "ñ", "o": "òóôõö", "u": "ùúûü", "ss": "ß",
+		"a": "àáâãäåą", "c": "çć", "e": "èéêëę", "i": "ìíîï", "l": "ł", "n": "ñń", "o": "òóôõö", "s": "ś", "u": "ùúûü", "z": "źż",
+		"ss": "ß",
 	} {
 		if strings.Contains(accented, low) {
 			return plain

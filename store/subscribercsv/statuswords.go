@@ -33,7 +33,7 @@ func (s standing) block() core.Status {
 }
 
 // statusWords has what each word of a status says, by foldCell: those of the exports of other programs, in English,
-// German, French and Spanish.
+// German, French, Spanish, Italian, Dutch, Portuguese and Polish.
 var statusWords = map[string]standing{}
 
 func init() {
@@ -42,19 +42,30 @@ func init() {
 			marketingcontact
 			aktiv angemeldet bestatigt bestaetigt abonniert aktiviert eingetragen
 			actif abonne abonnee inscrit inscrite confirme confirmee
-			activo activa suscrito suscrita confirmado confirmada`,
+			activo activa suscrito suscrita confirmado confirmada
+			iscritto iscritta attivo attiva confermato confermata
+			actief ingeschreven bevestigd geabonneerd aangemeld
+			ativo ativa inscrito inscrita subscrito subscrita assinante
+			aktywny aktywna zapisany zapisana potwierdzony potwierdzona`,
 		pending: `pending unconfirmed unactivated notconfirmed notactivated notyetconfirmed awaitingconfirmation
 			pendingconfirmation waitingforconfirmation confirmationpending optinpending doubleoptinpending unverified validating
 			unbestatigt unbestaetigt nichtbestatigt nichtbestaetigt ausstehend wartend wartetaufbestatigung
 			wartetaufbestaetigung
 			nonconfirme nonconfirmee enattente enattentedeconfirmation aconfirmer
-			noconfirmado noconfirmada pendiente sinconfirmar pendientedeconfirmacion`,
+			noconfirmado noconfirmada pendiente sinconfirmar pendientedeconfirmacion
+			nonconfermato nonconfermata inattesa inattesadiconferma
+			nietbevestigd inafwachting
+			naoconfirmado naoconfirmada pendente aguardandoconfirmacao
+			niepotwierdzony niepotwierdzona oczekujacy oczekujaca`,
 		never: `nonsubscribed neversubscribed notsubscribed neverjoined transactional nopermission nopermissions
 			nopermissionsset denied refused declined rejected notgiven notgranted noconsent notoptedin neveroptedin nonmarketingcontact
 			nieangemeldet nichtangemeldet nieabonniert nichtabonniert keineeinwilligung
 			verweigert abgelehnt nichterteilt nichtgegeben nichtgewahrt
 			noninscrit noninscrite jamaisinscrit jamaisinscrite nonabonne nonabonnee jamaisabonne refuse refusee
-			nosuscrito nosuscrita nuncasuscrito nuncasuscrita rechazado rechazada denegado denegada`,
+			nosuscrito nosuscrita nuncasuscrito nuncasuscrita rechazado rechazada denegado denegada
+			noniscritto noniscritta maiiscritto maiiscritta rifiutato rifiutata
+			nietingeschreven nooitingeschreven geweigerd
+			naoinscrito naoinscrita nuncainscrito nuncainscrita recusado recusada`,
 		unsubscribed: `unsubscribed unsubscribe unsub unsubbed unsubscribedbyuser unsubscribedbyadmin optedout optout
 			hasoptedout globallyunsubscribed globalunsubscribe inactive deactivated disabled archived removed deleted cancelled
 			canceled withdrawn revoked donotemail donotmail donotcontact
@@ -64,23 +75,38 @@ func init() {
 			desabonne desabonnee desinscrit desinscrite desactive desactivee archive archivee supprime supprimee inactif resilie
 			desabonnement desinscription retire retiree opposition
 			dadodebaja dadadebaja debaja baja desuscrito desuscrita desactivado desactivada inactivo inactiva archivado archivada
-			eliminado eliminada anulado anulada cancelado cancelada borrado`,
+			eliminado eliminada anulado anulada cancelado cancelada borrado
+			disiscritto disiscritta disiscrizione cancellato cancellata disattivato disattivata inattivo inattiva revocato revocata
+			rimosso rimossa
+			uitgeschreven afgemeld opgezegd inactief gedeactiveerd verwijderd ingetrokken
+			descadastrado descadastrada desinscrito desinscrita inativo inativa desativado desativada removido removida
+			wypisany wypisana wypisano nieaktywny nieaktywna usuniety usunieta rezygnacja`,
 		bounced: `bounced bounce hardbounce hardbounced softbounce softbounced cleaned undeliverable undelivered invalid
 			invalidemail invalidaddress
 			unzustellbar nichtzustellbar ungultig ungueltig zuruckgewiesen zurueckgewiesen gebounced gebounct rucklaufer ruecklaufer
 			rebond rebondi hardrebond rejete nondelivrable invalide
-			rebotado rebotada rebote devuelto invalido invalida`,
+			rebotado rebotada rebote devuelto invalido invalida
+			rimbalzato rimbalzata nonrecapitato nonrecapitabile nonconsegnato
+			onbestelbaar ongeldig
+			devolvido devolvida rejeitado rejeitada
+			odbity odbita odrzucony odrzucona zwrocony zwrocona`,
 		complained: `complained complaint complainer spam spammy spamcomplaint spamreport reportedspam reportedasspam markedasspam
 			junk abuse abusecomplaint feedbackloop
 			beschwerde spambeschwerde alsspammarkiert alsspamgemeldet
 			plainte pourriel indesirable spamsignale signalecommespam marquecommespam
-			queja correonodeseado quejadespam denunciado marcadocomospam`,
+			queja correonodeseado quejadespam denunciado marcadocomospam
+			reclamo segnalatocomespam contrassegnatocomespam
+			klacht gemarkeerdalsspam
+			reclamacao denunciadocomospam`,
 		suppressed: `suppressed usersuppressed manuallysuppressed suppression suppressionlist blocked
 			blocklisted blocklist blacklisted blacklist quarantined
 			excluded banned suspended onhold temporaryhold
 			gesperrt blockiert unterdruckt unterdrueckt ausgeschlossen sperrliste
 			bloque bloquee listenoire surlistenoire exclu exclue
-			bloqueado bloqueada listanegra suprimido suprimida excluido excluida`,
+			bloqueado bloqueada listanegra suprimido suprimida excluido excluida
+			bloccato bloccata soppresso soppressa escluso esclusa listanera
+			geblokkeerd onderdrukt uitgesloten
+			zablokowany zablokowana wykluczony wykluczona`,
 	} {
 		for word := range strings.FieldsSeq(words) {
 			statusWords[word] = said
