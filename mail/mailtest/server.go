@@ -170,6 +170,9 @@ func (s *Server) accept() {
 	}
 }
 
+// maxDrain is how long a server that has said goodbye waits for the client to hang up.
+const maxDrain = 5 * time.Second
+
 // session is one connection.
 type session struct {
 	server *Server
@@ -238,7 +241,20 @@ func (c *session) reply(a Action, usual string) (code string, open bool) {
 	if !c.write(text) {
 		return "", false
 	}
+	if a.Close {
+		c.drain()
+	}
 	return text[:3], !a.Close
+}
+
+// drain ends what the server says and reads on until the client hangs up, or for maxDrain. Closing with something
+// unread resets the connection, and the client may then lose replies that it has not read.
+func (c *session) drain() {
+	half, ok := c.nc.(interface{ CloseWrite() error })
+	if !ok || half.CloseWrite() != nil || c.nc.SetReadDeadline(time.Now().Add(maxDrain)) != nil {
+		return
+	}
+	_, _ = io.Copy(io.Discard, c.nc)
 }
 
 func (c *session) write(text string) bool {
