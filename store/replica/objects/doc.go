@@ -4,7 +4,8 @@
 // # Parts
 //
 //	objects.go     Bucket, its conditions and errors; keys
-//	open.go        Open: addresses of buckets, and the keys to them from the environment
+//	open.go        Open: addresses of buckets
+//	keys.go        the keys to them: from the environment, the role of the machine, a web identity token
 //	check.go       Probe, Owns, Own: what a replica must know of a bucket
 //	s3.go          a bucket over HTTP: the operations
 //	s3_request.go  one request: deadline, signature, what is tried again, what an answer means
@@ -23,7 +24,7 @@
 //   - A value appears whole or not at all, and is on the disk of the storage before Put returns.
 //   - A conditional Put that fails is never tried again here: its error is ErrAmbiguous where it may have had an effect.
 //   - Reading, listing, removing and writing without a condition are tried again, for that changes nothing.
-//   - No error names a secret, and no connection without TLS leaves this machine.
+//   - No error names a secret, and no connection without TLS leaves this machine, but one to the metadata service.
 //
 // # Flow
 //

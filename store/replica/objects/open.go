@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"path/filepath"
 	"regexp"
@@ -17,13 +16,15 @@ import (
 
 // Open returns the bucket of an address:
 //
-//	s3://bucket/path?endpoint=https://s3.example.org&region=eu-1&path-style=true
+//	s3://bucket/path?endpoint=https://s3.example.org&region=eu-1&path-style=true&keys=instance
 //	file:///abs/path
 //
-// Without an endpoint it is at Amazon S3, where the region is needed. env is asked for the keys:
-// NEWSLETTERD_REPLICA_ACCESS_KEY_ID and NEWSLETTERD_REPLICA_SECRET_ACCESS_KEY, or else AWS_ACCESS_KEY_ID,
-// AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN; and for AWS_REGION where the address has none. A storage is not
-// connected with yet; a folder must be there, and is left as it is. Errors name what is wrong with the address, and no
+// Without an endpoint it is at Amazon S3, where the region is needed. With keys=instance the keys are those of the role
+// of the EC2 instance. Else env is asked for them, in this order: NEWSLETTERD_REPLICA_ACCESS_KEY_ID and
+// NEWSLETTERD_REPLICA_SECRET_ACCESS_KEY; AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN; the role of
+// AWS_ROLE_ARN for the token in AWS_WEB_IDENTITY_TOKEN_FILE. Keys of a role are renewed five minutes before they end. env
+// has AWS_REGION where the address has no region. A storage is not connected with yet; a folder must be there, and is
+// left as it is. Errors name what is wrong with the address, and no
 // secret.
 func Open(rawURL string, env func(string) string) (Bucket, error) {
 	u, err := parse(rawURL)
@@ -64,7 +65,9 @@ func parse(rawURL string) (*url.URL, error) {
 func CheckURL(rawURL string) error {
 	u, err := parse(rawURL)
 	if err == nil && u.Scheme == "s3" {
-		_, err = openS3(u, func(string) string { return "any" })
+		_, err = openS3(u, func(name string) string {
+			return map[string]string{EnvKeyID: "any", EnvSecretKey: "any", "AWS_REGION": "any"}[name]
+		})
 	}
 	return err
 }
@@ -102,19 +105,21 @@ func openS3(u *url.URL, env func(string) string) (Bucket, error) {
 		return nil, errors.New("what is after ? must be NAME=VALUE, with & between")
 	}
 	for name, values := range query {
-		if name != "endpoint" && name != "region" && name != "path-style" {
+		if name != "endpoint" && name != "region" && name != "path-style" && name != "keys" {
 			if !parameterName.MatchString(name) { // it may be a key that was put into the wrong place
-				return nil, errors.New("one of the names after ? is unknown: it may have endpoint, region and path-style; keys come from the " +
-					"environment")
+				return nil, errors.New("one of the names after ? is unknown: it may have endpoint, region, path-style and keys=instance; " +
+					"other keys come from the environment")
 			}
-			return nil, fmt.Errorf("%q is unknown: it may have endpoint, region and path-style; keys come from the environment", name)
+			return nil, fmt.Errorf("%q is unknown: it may have endpoint, region, path-style and keys=instance; other keys come from the "+
+				"environment", name)
 		}
 		if len(values) > 1 {
 			return nil, fmt.Errorf("%s is given twice", name)
 		}
 	}
-	if b.signer.keys, err = keysFrom(env); err != nil {
-		return nil, err
+	giver := query.Get("keys")
+	if giver != "" && giver != "instance" {
+		return nil, errors.New("keys must be instance: other keys come from the environment")
 	}
 	endpoint, style := query.Get("endpoint"), query.Get("path-style")
 	region := query.Get("region")
@@ -128,6 +133,9 @@ func openS3(u *url.URL, env func(string) string) (Bucket, error) {
 		return nil, errors.New("needs the region of the bucket (as region=eu-central-1)")
 	}
 	b.signer.region = region
+	if b.keys, err = ringFrom(env, region, giver != ""); err != nil {
+		return nil, err
+	}
 	if style != "" && style != "true" && style != "false" {
 		return nil, errors.New("path-style must be true or false")
 	}
@@ -163,12 +171,6 @@ func (b *s3) at(endpoint string, pathStyle bool) error {
 	return nil
 }
 
-// loopback reports whether a host is this machine.
-func loopback(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.IsLoopback()
-}
-
 // transport returns what keeps connections to the storage. Without TLS they stay on this machine, whatever its name
 // resolves to.
 func transport(scheme string) *http.Transport {
@@ -196,27 +198,4 @@ func transport(scheme string) *http.Transport {
 		return dialer.DialContext(ctx, network, address)
 	}
 	return t
-}
-
-// keysFrom returns the keys that the environment has.
-func keysFrom(env func(string) string) (credentials, error) {
-	const ours, theirs = "NEWSLETTERD_REPLICA_", "AWS_"
-	for _, prefix := range []string{ours, theirs} {
-		keys := credentials{id: env(prefix + "ACCESS_KEY_ID"), secret: env(prefix + "SECRET_ACCESS_KEY")}
-		if prefix == theirs {
-			keys.session = env("AWS_SESSION_TOKEN")
-		}
-		switch {
-		case keys.id == "" && keys.secret == "":
-			continue
-		case keys.id == "":
-			return keys, fmt.Errorf("%sACCESS_KEY_ID is missing, for %[1]sSECRET_ACCESS_KEY is set", prefix)
-		case keys.secret == "":
-			return keys, fmt.Errorf("%sSECRET_ACCESS_KEY is missing, for %[1]sACCESS_KEY_ID is set", prefix)
-		case strings.ContainsFunc(keys.id+keys.secret+keys.session, func(r rune) bool { return r <= ' ' || r > '~' }):
-			return keys, fmt.Errorf("the keys of %sACCESS_KEY_ID can't be right: they have spaces or line ends", prefix)
-		}
-		return keys, nil
-	}
-	return credentials{}, fmt.Errorf("%sACCESS_KEY_ID and %[1]sSECRET_ACCESS_KEY are missing in the environment", ours)
 }

@@ -73,10 +73,11 @@ func TestAddressesThatAreRefused(t *testing.T) {
 		"s3://bucket/a/../b":                                "the path can't be used",
 		"s3://bucket":                                       "needs the region of the bucket",
 		"s3://bucket?region=a.b":                            "needs the region of the bucket",
-		"s3://bucket?secret=hunter2":                        `"secret" is unknown: it may have endpoint, region and path-style`,
+		"s3://bucket?secret=hunter2":                        `"secret" is unknown: it may have endpoint, region, path-style and keys=instance`,
 		"s3://bucket?region=a&region=b":                     "region is given twice",
 		"s3://bucket?region=%zzhunter2":                     "must be NAME=VALUE",
 		"s3://bucket?region=a&path-style=1":                 "path-style must be true or false",
+		"s3://bucket?region=a&keys=hunter2":                 "keys must be instance",
 		"s3://bucket?endpoint=e.org":                        "endpoint must be an origin alone",
 		"s3://bucket?endpoint=ftp://e.org":                  "endpoint must be an origin alone",
 		"s3://bucket?endpoint=https://e.org/p":              "endpoint must be an origin alone",
@@ -108,16 +109,16 @@ func TestKeysOfTheEnvironment(t *testing.T) {
 		want credentials
 		err  string
 	}{
-		{[]string{ours + "=a", ourSecret + "=b", theirs + "=c", theirSecret + "=d", "AWS_SESSION_TOKEN=e"}, credentials{"a", "b", ""}, ""},
-		{[]string{theirs + "=c", theirSecret + "=d", "AWS_SESSION_TOKEN=e"}, credentials{"c", "d", "e"}, ""},
+		{[]string{ours + "=a", ourSecret + "=b", theirs + "=c", theirSecret + "=d", "AWS_SESSION_TOKEN=e"}, credentials{id: "a", secret: "b"}, ""},
+		{[]string{theirs + "=c", theirSecret + "=d", "AWS_SESSION_TOKEN=e"}, credentials{id: "c", secret: "d", session: "e"}, ""},
 		{nil, credentials{}, ours + " and " + ourSecret + " are missing in the environment"},
 		{[]string{ours + "=a", theirs + "=c", theirSecret + "=d"}, credentials{}, ourSecret + " is missing, for " + ours + " is set"},
 		{[]string{theirSecret + "=d"}, credentials{}, theirs + " is missing, for " + theirSecret + " is set"},
 		{[]string{ours + "=a", ourSecret + "=hunter2\n"}, credentials{}, "they have spaces or line ends"},
 	} {
-		got, err := keysFrom(environ(c.env...))
-		if c.err == "" && (err != nil || got != c.want) || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
-			t.Errorf("%q: %v, %v", c.env, got, err)
+		ring, err := ringFrom(environ(c.env...), "eu-1", false)
+		if c.err == "" && (err != nil || ring.held != c.want) || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
+			t.Errorf("%q: %v, %v", c.env, ring, err)
 		}
 		if err != nil && strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("a secret is in: %v", err)
@@ -163,7 +164,7 @@ func FuzzOpen(f *testing.F) {
 		if b.scheme != "https" && !loopback((&url.URL{Host: b.host}).Hostname()) {
 			t.Fatalf("%q leads to %s without TLS", address, b.host)
 		}
-		req, err := b.build(t.Context(), &request{method: "PUT", key: key, body: []byte("1")}, &payload{})
+		req, err := b.build(t.Context(), &request{method: "PUT", key: key, body: []byte("1")}, b.keys.held, &payload{})
 		if err != nil {
 			return // no host
 		}

@@ -15,6 +15,7 @@ type s3 struct {
 	path         string // of each address, before the key: /, or /bucket/
 	prefix       string // of each key: empty, or ends in a slash
 	bucket       string
+	keys         *keyring
 	signer       signer
 	client       *http.Client
 

@@ -294,7 +294,7 @@ func TestRefusalsAreExplained(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) || is != nil && !errors.Is(err, is) {
 			t.Errorf("%s: %v", what, err)
 		}
-		if errors.Is(err, ErrAmbiguous) || strings.Contains(err.Error(), b.signer.keys.secret) {
+		if errors.Is(err, ErrAmbiguous) || strings.Contains(err.Error(), b.keys.held.secret) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -303,8 +303,7 @@ func TestRefusalsAreExplained(t *testing.T) {
 	server.Set(objectstest.Faults{Ahead: -20 * time.Minute})
 	say("clock", "the clock of this machine is 20m0s ahead of the storage's: set it", fs.ErrPermission)
 	server.Set(objectstest.Faults{})
-	b.signer.keys.secret = "wJalrXUtnFEMI"
-	b.signer.day = ""
+	b.keys.held.secret = "wJalrXUtnFEMI"
 	say("keys", "403 SignatureDoesNotMatch", fs.ErrPermission)
 	b.path = "/elsewhere/"
 	say("bucket", "there is no bucket", nil)
@@ -324,7 +323,7 @@ func TestRefusalsAreExplained(t *testing.T) {
 			w.WriteHeader(code)
 			_, _ = io.WriteString(w, "<Error><Code>Echo</Code><Message>it was wJalrXUtnFEMI of token</Message></Error>")
 		}))
-		b.host, b.signer.keys.session = strings.TrimPrefix(echo.URL, "http://"), "token"
+		b.host, b.keys.held.session = strings.TrimPrefix(echo.URL, "http://"), "token"
 		say(answer, want, nil)
 		echo.Close()
 	}

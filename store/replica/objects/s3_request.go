@@ -83,7 +83,12 @@ func (b *s3) ask(parent context.Context, r *request) (*answer, *failure) {
 	body := &answerBody{ctx: ctx, cancel: cancel, late: time.AfterFunc(timeout, func() { cancel(errLate) })}
 	sent := &payload{data: r.body}
 	defer sent.detach()
-	req, err := b.build(ctx, r, sent)
+	keys, err := b.keys.get(ctx, b.now())
+	if err != nil { // nothing was sent
+		body.Close()
+		return nil, &failure{op: r.op, key: r.key, cause: err, again: parent.Err() == nil}
+	}
+	req, err := b.build(ctx, r, keys, sent)
 	if err != nil {
 		body.Close()
 		return nil, &failure{op: r.op, key: r.key, cause: err}
@@ -118,7 +123,7 @@ func (b *s3) ask(parent context.Context, r *request) (*answer, *failure) {
 }
 
 // build makes the signed request.
-func (b *s3) build(ctx context.Context, r *request, sent *payload) (*http.Request, error) {
+func (b *s3) build(ctx context.Context, r *request, keys credentials, sent *payload) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, r.method, b.scheme+"://"+b.host, nil)
 	if err != nil {
 		return nil, err
@@ -154,7 +159,7 @@ func (b *s3) build(ctx context.Context, r *request, sent *payload) (*http.Reques
 		sum := sha256.Sum256(r.body)
 		hashed = hex.EncodeToString(sum[:])
 	}
-	b.signer.sign(req, hashed, b.now())
+	b.signer.sign(req, keys, hashed, b.now())
 	return req, nil
 }
 
@@ -253,6 +258,9 @@ func (b *s3) refusal(r *request, a *answer) *failure {
 	case said.Region != "" && said.Region != b.signer.region:
 		f.text = "the bucket is in the region " + b.clean(said.Region) + ": say region=" + b.clean(said.Region) +
 			" in its address"
+	case f.code == "ExpiredToken":
+		f.again = b.keys.forget()
+		f.text = "the keys to the storage have expired"
 	case a.status/100 == 3:
 		f.text = "it sends us elsewhere, which we don't follow: the address of the endpoint is another"
 	case a.status == http.StatusForbidden, a.status == http.StatusUnauthorized:
@@ -285,12 +293,9 @@ var signatures = regexp.MustCompile(`(?i)signature["' ]*[=:>]+["' ]*[0-9a-f%+/=]
 
 // mask returns a text without the keys, and without signatures: some storages answer with what they were asked.
 func (b *s3) mask(s string) string {
-	k := b.signer.keys
-	for _, secret := range []string{k.secret, k.session, k.id} {
-		if secret != "" {
-			const masked = "(secret)"
-			s = strings.NewReplacer(secret, masked, url.QueryEscape(secret), masked, url.PathEscape(secret), masked).Replace(s)
-		}
+	for _, secret := range b.keys.secrets() {
+		const masked = "(secret)"
+		s = strings.NewReplacer(secret, masked, url.QueryEscape(secret), masked, url.PathEscape(secret), masked).Replace(s)
 	}
 	return signatures.ReplaceAllString(s, "(signature)")
 }

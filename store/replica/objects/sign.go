@@ -15,30 +15,24 @@ import (
 // unsignedPayload stands for the hash of a body that TLS alone protects.
 const unsignedPayload = "UNSIGNED-PAYLOAD"
 
-// credentials are what a storage gives to those who may use it.
-type credentials struct {
-	id, secret, session string
-}
-
 // signer signs requests in the form of AWS Signature Version 4, for the service s3
 // (https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html).
 type signer struct {
-	keys   credentials
 	region string
 
-	mu  sync.Mutex // guards what follows
-	day string
-	key []byte // made of secret, day and region
+	mu      sync.Mutex // guards what follows
+	of, day string     // the secret and the day that key is made of, with the region
+	key     []byte
 }
 
 // sign adds the headers that authorize the request, and signs all that it has. The query of the address must be as
 // canonicalQuery returns it. payload is the SHA-256 of the body in hex, or unsignedPayload.
-func (s *signer) sign(req *http.Request, payload string, now time.Time) {
+func (s *signer) sign(req *http.Request, keys credentials, payload string, now time.Time) {
 	stamp := now.UTC().Format("20060102T150405Z")
 	req.Header.Set("X-Amz-Date", stamp)
 	req.Header.Set("X-Amz-Content-Sha256", payload)
-	if s.keys.session != "" {
-		req.Header.Set("X-Amz-Security-Token", s.keys.session)
+	if keys.session != "" {
+		req.Header.Set("X-Amz-Security-Token", keys.session)
 	}
 	names := []string{"host"}
 	for name := range req.Header {
@@ -60,21 +54,21 @@ func (s *signer) sign(req *http.Request, payload string, now time.Time) {
 	scope := stamp[:8] + "/" + s.region + "/s3/aws4_request"
 	canonical := sha256.Sum256([]byte(b.String()))
 	text := "AWS4-HMAC-SHA256\n" + stamp + "\n" + scope + "\n" + hex.EncodeToString(canonical[:])
-	signature := hex.EncodeToString(mac(s.keyOf(stamp[:8]), text))
-	req.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential="+s.keys.id+"/"+scope+
+	signature := hex.EncodeToString(mac(s.keyOf(keys.secret, stamp[:8]), text))
+	req.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential="+keys.id+"/"+scope+
 		",SignedHeaders="+signed+",Signature="+signature)
 }
 
-// keyOf returns the signing key of a day, as 20060102.
-func (s *signer) keyOf(day string) []byte {
+// keyOf returns the signing key of a secret and a day, as 20060102.
+func (s *signer) keyOf(secret, day string) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.day != day {
-		key := []byte("AWS4" + s.keys.secret)
+	if s.of != secret || s.day != day {
+		key := []byte("AWS4" + secret)
 		for _, part := range []string{day, s.region, "s3", "aws4_request"} {
 			key = mac(key, part)
 		}
-		s.day, s.key = day, key
+		s.of, s.day, s.key = secret, day, key
 	}
 	return s.key
 }

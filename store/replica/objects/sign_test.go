@@ -39,10 +39,8 @@ func TestSignaturesOfTheExamples(t *testing.T) {
 			"34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7",
 		},
 	} {
-		s := signer{
-			keys:   credentials{id: "AKIAIOSFODNN7EXAMPLE", secret: "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"},
-			region: "us-east-1",
-		}
+		keys := credentials{id: "AKIAIOSFODNN7EXAMPLE", secret: "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"}
+		s := signer{region: "us-east-1"}
 		req, err := http.NewRequest(c.method, "https://examplebucket.s3.amazonaws.com"+c.address, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -50,7 +48,7 @@ func TestSignaturesOfTheExamples(t *testing.T) {
 		for name, value := range c.header {
 			req.Header.Set(name, value)
 		}
-		s.sign(req, c.payload, now)
+		s.sign(req, keys, c.payload, now)
 		want := "AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE/20130524/us-east-1/s3/aws4_request,SignedHeaders=" +
 			c.signed + ",Signature=" + c.signature
 		if got := req.Header.Get("Authorization"); got != want {
@@ -60,12 +58,12 @@ func TestSignaturesOfTheExamples(t *testing.T) {
 }
 
 func TestSessionsAreSigned(t *testing.T) {
-	s := signer{keys: credentials{id: "id", secret: "secret", session: "token"}, region: "us-east-1"}
+	s := signer{region: "us-east-1"}
 	req, err := http.NewRequest(http.MethodGet, "https://bucket.example.org/", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.sign(req, unsignedPayload, time.Now())
+	s.sign(req, credentials{id: "id", secret: "secret", session: "token"}, unsignedPayload, time.Now())
 	if req.Header.Get("X-Amz-Security-Token") != "token" ||
 		!strings.Contains(req.Header.Get("Authorization"), "x-amz-security-token") {
 		t.Errorf("%v", req.Header)
@@ -74,17 +72,17 @@ func TestSessionsAreSigned(t *testing.T) {
 
 func TestEachDayHasItsKey(t *testing.T) {
 	keys := credentials{id: "id", secret: "secret"}
-	used := &signer{keys: keys, region: "us-east-1"}
+	used := &signer{region: "us-east-1"}
 	day := time.Date(2026, 11, 23, 23, 59, 59, 0, time.UTC)
 	for range 3 {
-		unused := &signer{keys: keys, region: "us-east-1"}
+		unused := &signer{region: "us-east-1"}
 		var signed [2]string
 		for i, s := range []*signer{used, unused} {
 			req, err := http.NewRequest(http.MethodGet, "https://bucket.example.org/", nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.sign(req, unsignedPayload, day)
+			s.sign(req, keys, unsignedPayload, day)
 			signed[i] = req.Header.Get("Authorization")
 		}
 		if signed[0] != signed[1] {

@@ -1,0 +1,300 @@
+package objects
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// credentials are what a storage gives to those who may use it.
+type credentials struct {
+	id, secret, session string
+	expires             time.Time // zero: never
+}
+
+const (
+	renewBefore  = 5 * time.Minute  // of their end, keys that end are asked for again
+	renewPause   = 30 * time.Second // after keys could not be renewed, while the old ones are still good
+	keysTimeout  = 5 * time.Second  // of a question for keys
+	maxKeyAnswer = 64 << 10         // bytes of what answers it, and of a token's file
+)
+
+// keyring holds the keys of a storage and renews those that end. It is safe for concurrent use: one asks, others wait.
+type keyring struct {
+	fetch func(context.Context) (credentials, error) // nil: held stays for good
+
+	mu     sync.Mutex
+	held   credentials
+	asked  time.Time // when a renewal failed
+	hidden []string  // secrets of the keys before these, which answers may still name
+}
+
+// get returns keys that are good at now. Its error names no secret.
+func (k *keyring) get(ctx context.Context, now time.Time) (credentials, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	left := k.held.expires.Sub(now)
+	if k.fetch == nil || left > renewBefore || left > 0 && now.Sub(k.asked) < renewPause {
+		return k.held, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, keysTimeout)
+	defer cancel()
+	fresh, err := k.fetch(ctx)
+	switch {
+	case err == nil:
+		k.hidden = k.held.secrets()
+		k.held = fresh
+	case left > 0:
+		k.asked = now
+	default:
+		return credentials{}, fmt.Errorf("the keys to the storage: %w", err)
+	}
+	return k.held, nil
+}
+
+// forget has the next get ask for keys, for the storage takes these for expired. It reports whether that may help.
+func (k *keyring) forget() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.held.expires = time.Time{}
+	return k.fetch != nil
+}
+
+// secrets returns what no text may have.
+func (k *keyring) secrets() []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return append(k.held.secrets(), k.hidden...)
+}
+
+func (c *credentials) secrets() []string {
+	return slices.DeleteFunc([]string{c.secret, c.session, c.id}, func(s string) bool { return s == "" })
+}
+
+// check returns what can't be right about keys.
+func (c *credentials) check() error {
+	if c.id == "" || c.secret == "" ||
+		strings.ContainsFunc(c.id+c.secret+c.session, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return errors.New("they can't be right: a part is missing, or has spaces or line ends")
+	}
+	return nil
+}
+
+// ringFrom returns where keys come from: with instance, from the role of the machine; else the environment has them or
+// says who gives them.
+func ringFrom(env func(string) string, region string, instance bool) (*keyring, error) {
+	web := env("AWS_WEB_IDENTITY_TOKEN_FILE")
+	keys, given, err := keysFrom(env)
+	switch {
+	case instance:
+		base := cmp.Or(env("AWS_EC2_METADATA_SERVICE_ENDPOINT"), "http://169.254.169.254")
+		if err := checkGiver(base, "169.254.169.254", "fd00:ec2::254"); err != nil {
+			return nil, fmt.Errorf("AWS_EC2_METADATA_SERVICE_ENDPOINT %w", err)
+		}
+		return &keyring{fetch: instanceRole(strings.TrimSuffix(base, "/"))}, nil
+	case err != nil || given:
+		return &keyring{held: keys}, err
+	case web != "":
+		role := env("AWS_ROLE_ARN")
+		if role == "" {
+			return nil, errors.New("AWS_ROLE_ARN is missing, for AWS_WEB_IDENTITY_TOKEN_FILE is set")
+		}
+		base := cmp.Or(env("AWS_ENDPOINT_URL_STS"), "https://sts."+region+".amazonaws.com")
+		if err := checkGiver(base); err != nil {
+			return nil, fmt.Errorf("AWS_ENDPOINT_URL_STS %w", err)
+		}
+		return &keyring{fetch: webIdentity(base, role, cmp.Or(env("AWS_ROLE_SESSION_NAME"), "newsletterd"), web)}, nil
+	}
+	return nil, fmt.Errorf("%s and %s are missing in the environment", EnvKeyID, EnvSecretKey)
+}
+
+// checkGiver refuses an address to which tokens for keys would go without TLS, other than this machine and the hosts that
+// a cloud has for that.
+func checkGiver(address string, hosts ...string) error {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" &&
+		(u.Scheme != "http" || !loopback(u.Hostname()) && !slices.Contains(hosts, u.Hostname())) {
+		return errors.New("must begin with https://: http is for this machine and the cloud's own hosts alone")
+	}
+	return nil
+}
+
+// instanceRole asks the metadata service of EC2, in its second version
+// (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-metadata-security-credentials.html).
+func instanceRole(base string) func(context.Context) (credentials, error) {
+	client := giverClient(base)
+	return func(ctx context.Context) (credentials, error) {
+		token, err := askGiver(ctx, client, http.MethodPut, base+"/latest/api/token", "",
+			"X-Aws-Ec2-Metadata-Token-Ttl-Seconds", "300")
+		if err != nil {
+			return credentials{}, fmt.Errorf("the machine's metadata service: %w", err)
+		}
+		ask := func(name string) ([]byte, error) {
+			return askGiver(ctx, client, http.MethodGet, base+"/latest/meta-data/iam/security-credentials/"+name, "",
+				"X-Aws-Ec2-Metadata-Token", strings.TrimSpace(string(token)))
+		}
+		roles, err := ask("")
+		if err != nil {
+			return credentials{}, fmt.Errorf("the role of the machine: %w", err)
+		}
+		role, _, _ := strings.Cut(strings.TrimSpace(string(roles)), "\n")
+		text, err := ask(url.PathEscape(role))
+		if err != nil {
+			return credentials{}, fmt.Errorf("the keys of the machine's role: %w", err)
+		}
+		return roleKeys(text)
+	}
+}
+
+// roleKeys reads the JSON that the metadata service answers with.
+func roleKeys(text []byte) (credentials, error) {
+	var a struct {
+		AccessKeyID     string `json:"AccessKeyId"`
+		SecretAccessKey string
+		Token           string
+		Expiration      time.Time
+	}
+	if json.Unmarshal(text, &a) != nil {
+		return credentials{}, errors.New("what should be the keys of the role is no JSON of keys")
+	}
+	c := credentials{a.AccessKeyID, a.SecretAccessKey, a.Token, a.Expiration}
+	return c, c.check()
+}
+
+// webIdentity trades the token in a file, which Kubernetes renews, for keys of a role
+// (https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRoleWithWebIdentity.html).
+func webIdentity(base, role, session, tokenFile string) func(context.Context) (credentials, error) {
+	client := giverClient(base)
+	return func(ctx context.Context) (credentials, error) {
+		token, err := readToken(tokenFile)
+		if err != nil {
+			return credentials{}, err
+		}
+		form := url.Values{
+			"Action": {"AssumeRoleWithWebIdentity"}, "Version": {"2011-06-15"}, "RoleArn": {role},
+			"RoleSessionName": {session}, "WebIdentityToken": {token},
+		}
+		text, err := askGiver(ctx, client, http.MethodPost, base, form.Encode(), "Content-Type",
+			"application/x-www-form-urlencoded")
+		if err != nil {
+			return credentials{}, fmt.Errorf("the role of AWS_ROLE_ARN: %w", err)
+		}
+		var a struct {
+			AccessKeyID     string    `xml:"AssumeRoleWithWebIdentityResult>Credentials>AccessKeyId"`
+			SecretAccessKey string    `xml:"AssumeRoleWithWebIdentityResult>Credentials>SecretAccessKey"`
+			SessionToken    string    `xml:"AssumeRoleWithWebIdentityResult>Credentials>SessionToken"`
+			Expiration      time.Time `xml:"AssumeRoleWithWebIdentityResult>Credentials>Expiration"`
+		}
+		if xml.Unmarshal(text, &a) != nil {
+			return credentials{}, errors.New("what should be the keys of AWS_ROLE_ARN is no XML of keys")
+		}
+		c := credentials{a.AccessKeyID, a.SecretAccessKey, a.SessionToken, a.Expiration}
+		return c, c.check()
+	}
+}
+
+// readToken returns what is in a token's file.
+func readToken(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("the token for the role: %w", err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxKeyAnswer))
+	if err != nil {
+		return "", fmt.Errorf("the token for the role: %w", err)
+	}
+	return strings.TrimSpace(string(text)), nil
+}
+
+// giverClient returns what asks for keys. Without TLS it goes through no proxy.
+func giverClient(address string) *http.Client {
+	t := &http.Transport{
+		DialContext: (&net.Dialer{Timeout: keysTimeout}).DialContext, TLSHandshakeTimeout: keysTimeout,
+		IdleConnTimeout: keysTimeout, MaxResponseHeaderBytes: maxKeyAnswer,
+	}
+	if strings.HasPrefix(address, "https://") {
+		t.Proxy = http.ProxyFromEnvironment
+	}
+	return &http.Client{
+		Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// knownCode is the code of a refusal that an error may have.
+var knownCode = regexp.MustCompile(`^[A-Za-z.]{1,64}$`)
+
+// askGiver asks with one header. Its error has the status and the code of a refusal, and nothing else that was sent or
+// answered.
+func askGiver(ctx context.Context, client *http.Client, method, address, body, name, value string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(body))
+	if err != nil {
+		return nil, errors.New("its address is none")
+	}
+	req.Header.Set(name, value)
+	resp, err := client.Do(req)
+	if in := new(url.Error); errors.As(err, &in) {
+		return nil, in.Err
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxKeyAnswer))
+	if resp.StatusCode != http.StatusOK {
+		var said struct {
+			Code string `xml:"Error>Code"`
+		}
+		if xml.Unmarshal(text, &said) != nil {
+			_ = json.Unmarshal(text, &said) // the status is enough
+		}
+		if knownCode.MatchString(said.Code) {
+			return nil, fmt.Errorf("answered %d %s", resp.StatusCode, said.Code)
+		}
+		return nil, fmt.Errorf("answered %d", resp.StatusCode)
+	}
+	return text, err
+}
+
+// loopback reports whether a host is this machine.
+func loopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
+// keysFrom returns the keys that the environment has, and whether it has any.
+func keysFrom(env func(string) string) (keys credentials, given bool, err error) {
+	const ours, theirs = "NEWSLETTERD_REPLICA_", "AWS_"
+	for _, prefix := range []string{ours, theirs} {
+		keys := credentials{id: env(prefix + "ACCESS_KEY_ID"), secret: env(prefix + "SECRET_ACCESS_KEY")}
+		if prefix == theirs {
+			keys.session = env("AWS_SESSION_TOKEN")
+		}
+		switch {
+		case keys.id == "" && keys.secret == "":
+			continue
+		case keys.id == "":
+			return keys, true, fmt.Errorf("%sACCESS_KEY_ID is missing, for %[1]sSECRET_ACCESS_KEY is set", prefix)
+		case keys.secret == "":
+			return keys, true, fmt.Errorf("%sSECRET_ACCESS_KEY is missing, for %[1]sACCESS_KEY_ID is set", prefix)
+		case keys.check() != nil:
+			return keys, true, fmt.Errorf("the keys of %sACCESS_KEY_ID can't be right: they have spaces or line ends", prefix)
+		}
+		return keys, true, nil
+	}
+	return credentials{}, false, nil
+}
