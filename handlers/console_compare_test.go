@@ -86,7 +86,7 @@ func TestConsolePreviewAsAReader(t *testing.T) {
 			e.seed.Time())
 		e.must(err)
 		e.seed.Deliver()
-		e.shows(e.path(""), http.StatusOK, "See it as a reader", "-@reader.example")
+		e.shows(e.path(""), http.StatusOK, "Preview as subscriber", "-@reader.example")
 		e.shows(e.path("?as=jo"), http.StatusOK, "joan@reader.example", "john@reader.example", "-sees it")
 		e.shows(e.path("?as=none"), http.StatusOK, "No reader of these lists")
 		page := e.shows(e.path("?as=Joan@reader.example"), http.StatusOK, "As joan@reader.example sees it",
@@ -109,7 +109,7 @@ func TestConsolePreviewAsAReader(t *testing.T) {
 				t.Error(part)
 			}
 		}
-		if part := e.part(e.path("?as="), "readers"); !strings.Contains(part, "As one of whom nothing is known") {
+		if part := e.part(e.path("?as="), "readers"); !strings.Contains(part, "Subscriber with no details") {
 			t.Error(part)
 		}
 	})
@@ -142,7 +142,7 @@ func TestConsoleChecksNameFieldsInWords(t *testing.T) {
 		e.seed.Deliver()
 		e.shows(e.path("/send"), http.StatusOK, "<strong>News for </strong>") // as one gets it of whom nothing is known
 		_, checks, _ := strings.Cut(e.shows(e.path(""), http.StatusOK), `id="checks"`)
-		checks, _, _ = strings.Cut(textOf(checks), "See it as a reader")
+		checks, _, _ = strings.Cut(textOf(checks), "Preview as subscriber")
 		for _, want := range []string{
 			"“First name”: write it with a word for the others, as in {{ preferences.first_name | default: \"…\" }}",
 			"3 of 3 readers: nothing is known for “Your shoe size”, and nothing stands there.",

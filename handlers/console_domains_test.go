@@ -67,10 +67,10 @@ func TestConsoleDomainIsMadeOnce(t *testing.T) {
 		e.asks(zone{}, DNSOptions{})
 		to := e.sends(e.path("settings", "domains"), url.Values{"domain": {"acme.example"}})
 		const made = `role="status" id="done"`
-		if got := e.shows(to, "Created."); !strings.Contains(got, made) {
+		if got := e.shows(to, "Created"); !strings.Contains(got, made) {
 			t.Error("no notice")
 		}
-		if got := e.shows(to); strings.Contains(got, made) || strings.Contains(got, "Created.") {
+		if got := e.shows(to); strings.Contains(got, made) || strings.Contains(got, "Created") {
 			t.Error("it is made a second time")
 		}
 		page, _, _ := strings.Cut(to, "?")
@@ -81,7 +81,7 @@ func TestConsoleDomainIsMadeOnce(t *testing.T) {
 		if got := string(part); !strings.Contains(got, `<div id="done" hx-swap-oob="delete">`) || strings.Contains(got, "<html") {
 			t.Errorf("the part leaves the notice: %s", textOf(got))
 		}
-		if got := e.shows(to, "Looked at again."); strings.Contains(got, "Created.") {
+		if got := e.shows(to, "Checked again"); strings.Contains(got, "Created") {
 			t.Error("a notice of before")
 		}
 	})
@@ -92,7 +92,7 @@ func TestConsoleDomainRecords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, z, id := newDomainConsole(t, "news.acme.co.uk")
 		page := e.path("settings", "domains", id)
-		e.shows(page, "to be proved", "everything but sending in its name works", "Where the records are made",
+		e.shows(page, "Not verified", "everything but sending in its name works", "Where to add the records",
 			`id="r0-short">_newsletterd.news<`, `id="r0-name">_newsletterd.news.acme.co.uk<`, "v=spf1 a:relay.example ~all",
 			`id="r3-short">_dmarc.news<`, `data-poll="10"`, "one visit is enough", "v=DKIM1; k=rsa; p=")
 		for name, tt := range map[string]struct {
@@ -111,25 +111,25 @@ func TestConsoleDomainRecords(t *testing.T) {
 			},
 			"the whole name was pasted": {
 				zone{"TXT _dmarc.news.acme.co.uk.acme.co.uk": {"v=DMARC1; p=none"}},
-				[]string{"at another name", "It stands at _dmarc.news.acme.co.uk.acme.co.uk"},
+				[]string{"Wrong name", "It stands at _dmarc.news.acme.co.uk.acme.co.uk"},
 			},
 			"SPF of others": {
 				zone{"TXT news.acme.co.uk": {"x", "v=spf1 include:_spf.google.com -all"}},
 				[]string{
-					"to be extended", ">v=spf1 include:_spf.google.com a:relay.example -all<",
+					"Needs a change", ">v=spf1 include:_spf.google.com a:relay.example -all<",
 					"Don't make a second one",
 				},
 			},
 			"two SPF": {
 				zone{"TXT news.acme.co.uk": {"v=spf1 mx -all", "v=spf1 include:_spf.google.com ~all"}},
 				[]string{
-					"more than one", ">v=spf1 mx include:_spf.google.com a:relay.example ~all<",
+					"Several records", ">v=spf1 mx include:_spf.google.com a:relay.example ~all<",
 					"delete the others",
 				},
 			},
 			"SPF with a word that is none": {
 				zone{"TXT news.acme.co.uk": {"v=spf1 inclde:x.example a:relay.example -all"}},
-				[]string{"to be extended", ">v=spf1 a:relay.example -all<"},
+				[]string{"Needs a change", ">v=spf1 a:relay.example -all<"},
 			},
 			"a policy of no kind": {
 				zone{"TXT _dmarc.news.acme.co.uk": {"v=DMARC1; p=nothing"}}, []string{"(DMARC) another value", ">v=DMARC1; p=nothing<"},
@@ -168,7 +168,7 @@ func TestConsoleDomainRecords(t *testing.T) {
 			},
 			"another proof": {
 				zone{"TXT _newsletterd.news.acme.co.uk": {"newsletterd-verification=other"}}, []string{
-					"another value",
+					"Wrong value",
 					"change it to this one",
 				},
 			},
@@ -223,10 +223,10 @@ func TestConsoleDomainBecomesReady(t *testing.T) {
 		if len(keys) != 1 || keys[0].Status != core.DKIMInactive {
 			t.Fatalf("%+v", keys)
 		}
-		stranger(http.StatusOK, "not found yet", d.Record().Value, keys[0].Public) // all at one visit
+		stranger(http.StatusOK, "Missing", d.Record().Value, keys[0].Public) // all at one visit
 		z["TXT "+keys[0].RecordName()] = []string{keys[0].RecordValue()}
 		later()
-		if got := e.shows(page, "to be proved", "one visit is enough"); strings.Contains(got, `value="start"`) {
+		if got := e.shows(page, "Not verified", "one visit is enough"); strings.Contains(got, `value="start"`) {
 			t.Error("a key can sign before the domain is proved")
 		}
 		e.refuses(page+"/keys", url.Values{"act": {"start"}, "key": {keys[0].ID}}, http.StatusBadRequest)
@@ -243,7 +243,7 @@ func TestConsoleDomainBecomesReady(t *testing.T) {
 			t.Error("to look at the link changes the domain")
 		}
 		e.sends(page+"/check", url.Values{})
-		e.shows(page, "Let a key sign your mails next", "Make the next key")
+		e.shows(page, "Let a key sign your mails next", "Create new DKIM key")
 		z["TXT "+keys[0].RecordName()] = []string{"v=DKIM1; k=rsa; p=b3RoZXI="}
 		later()
 		got := e.shows(page, "There is one of this name with another value")
@@ -252,7 +252,7 @@ func TestConsoleDomainBecomesReady(t *testing.T) {
 		}
 		z["TXT "+keys[0].RecordName()] = []string{keys[0].RecordValue()}
 		later()
-		e.shows(page, "It stands, and doesn't sign yet.", `value="start"`)
+		e.shows(page, "The record is published, but the key isn't active yet.", `value="start"`)
 		if d, _ := e.store.SenderDomain(t.Context(), id); e.signed(d) {
 			t.Error("it is signed before the key signs")
 		}
@@ -273,7 +273,7 @@ func TestConsoleDomainBecomesReady(t *testing.T) {
 		e.shows(page, `id="r4-value">news.example.org<`, "CNAME")
 		z["host news.example.org"], z["host links.acme.example"] = []string{"192.0.2.1"}, []string{"192.0.2.9"}
 		later()
-		e.shows(page, "The name leads elsewhere.")
+		e.shows(page, "This name points to another server.")
 		z["host links.acme.example"] = []string{"192.0.2.9", "192.0.2.1"}
 		later()
 		e.shows(page, "All is in place")
@@ -336,7 +336,7 @@ func TestConsoleDomainIsTickedOnceSigned(t *testing.T) {
 		}
 		e.shows(page, "One record is missing here yet", `value="make"`)
 		e.sends(page+"/keys", url.Values{"act": {"make"}})
-		e.shows(page, "Make the next key")
+		e.shows(page, "Create new DKIM key")
 		keys, err = e.store.DKIMKeys(t.Context(), []string{e.tenant.ID}, false, core.Page{Limit: 9})
 		e.must(err)
 		z["TXT "+keys[0].RecordName()] = []string{keys[0].RecordValue()}
@@ -356,30 +356,30 @@ func TestConsoleDomainOnTrust(t *testing.T) {
 		d, err := e.store.VerifySenderDomain(t.Context(), id, "operator", e.seed.Time())
 		e.must(err)
 		page := e.path("settings", "domains", id)
-		if got := e.shows(e.path("settings", "domains"), "taken on trust"); strings.Contains(got, "good\">proved") {
+		if got := e.shows(e.path("settings", "domains"), "Approved"); strings.Contains(got, "good\">proved") {
 			t.Error("it is proved")
 		}
-		e.shows(page, "it was taken on trust", "Until it stands, the domain is taken on trust", "Make the next key")
+		e.shows(page, "it was taken on trust", "Until it stands, the domain is taken on trust", "Create new DKIM key")
 		keys, err := e.store.DKIMKeys(t.Context(), []string{e.tenant.ID}, false, core.Page{Limit: 9})
 		e.must(err)
-		e.shows(page, "records are missing")
+		e.shows(page, "Records missing")
 		z["TXT "+keys[0].RecordName()] = []string{keys[0].RecordValue()}
 		z["TXT acme.example"] = []string{"v=spf1 a:relay.example ~all"}
 		z["TXT _dmarc.acme.example"] = []string{"v=DMARC1; p=none"}
-		e.shows(page, "records are missing") // as it was a moment ago
+		e.shows(page, "Records missing") // as it was a moment ago
 		time.Sleep(time.Second)
 		e.sends(page+"/check", url.Values{})
-		e.shows(page, "ready", "taken on trust", ">signs<") // by itself
+		e.shows(page, "ready", "Approved", ">signs<") // by itself
 		time.Sleep(time.Second)
 		e.sends(page+"/keys", url.Values{"act": {"rest"}, "key": {keys[0].ID}})
 		e.sends(page+"/check", url.Values{}) // which starts no key that a person has switched off
-		got := e.shows(page, "one step left", "All records stand.", "taken on trust")
+		got := e.shows(page, "1 step left", "All records stand.", "Approved")
 		if strings.Contains(got, "are missing") {
-			t.Error("records are missing")
+			t.Error("Records missing")
 		}
 		z["TXT "+d.Record().Name] = []string{d.Record().Value}
 		e.sends(page+"/check", url.Values{})
-		if got := e.shows(page, "one step left"); strings.Contains(got, "on trust") {
+		if got := e.shows(page, "1 step left"); strings.Contains(got, "on trust") {
 			t.Error("it was proved")
 		}
 		e.shows(e.path("settings", "domains"), "proved")
@@ -416,7 +416,7 @@ func TestConsoleDomainWithoutSPF(t *testing.T) {
 		e.shows(page, "so not whether an SPF record has to name them")
 		z["TXT acme.example"] = append(z["TXT acme.example"], "v=spf1 include:new.example ~all")
 		e.asks(z, DNSOptions{BounceDomain: "bounces.example"})
-		got := e.shows(page, "more than one", ">v=spf1 include:old.example include:new.example ~all<")
+		got := e.shows(page, "Several records", ">v=spf1 include:old.example include:new.example ~all<")
 		if strings.Contains(got, unchanged) {
 			t.Error("it is said to need no change")
 		}

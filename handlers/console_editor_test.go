@@ -33,7 +33,7 @@ func TestConsoleEditorShowsTheInbox(t *testing.T) {
 		e.campaign = e.seed.NewCampaign(e.list, func(f *core.CampaignFields) {
 			f.Name, f.Subject, f.Content.Kind, f.Content.Source = "Roses", "", core.ContentMarkdown, "# Roses & more\n\nHello there.\n"
 		})
-		page := e.shows(e.path(""), http.StatusOK, "No subject yet",
+		page := e.shows(e.path(""), http.StatusOK, "No subject",
 			`<p class="inbox-text">Roses &amp; more Hello there.</p>`,
 			`data-looks="{&#34;light&#34;:{&#34;page&#34;`, "Readers and sender", "· ")
 		e.sends(e.path(""), http.StatusSeeOther, e.edit(page, "subject", "Red roses", "preheader", "They are red"))
@@ -136,7 +136,7 @@ func TestConsoleOverviewWaits(t *testing.T) {
 			return nil
 		})
 		e.must(err)
-		page := e.shows("", http.StatusOK, "Nothing is going out just now.", "Prove that the address is yours",
+		page := e.shows("", http.StatusOK, "Nothing is going out just now.", "Verify your domain",
 			`>Say who sends</a><span class="hidden-visually"> (done)`)
 		if strings.Contains(page, `Prove that the address is yours</a><span class="hidden-visually"> (done)`) {
 			t.Error("a domain that is not proved is ticked")
@@ -158,7 +158,7 @@ func TestConsoleCorrectsInTheEditor(t *testing.T) {
 			f.Content.Kind, f.Content.Source = core.ContentMarkdown, "Bulbs at 9 euros\n"
 		})
 		e.mailing(core.Outcome{State: core.RecipientSent})
-		e.shows(e.path(""), http.StatusOK, "Correct the web version")
+		e.shows(e.path(""), http.StatusOK, "Edit web version")
 		e.shows(e.path("/correction"), http.StatusOK, "Everyone sees it", "/a/"+e.list.ID+"/", "data-editor",
 			"data-looks", "-No one sees it")
 		e.shows(e.path("/correction-preview"), http.StatusOK, "Bulbs at 9 euros")
@@ -186,7 +186,7 @@ func TestConsoleFindsPicturesOfAComputer(t *testing.T) {
 				f.Subject, f.Content.Kind, f.Content.Source = "News", kind, source
 			})
 			e.shows(e.path(""), http.StatusOK,
-				"A picture stayed on a computer: upload it in its place, or leave it out.",
+				"An image wasn't uploaded. Upload it or remove it.",
 				"Boot in snow")
 			if page := e.shows(e.path("/send"), http.StatusOK, "One thing has to be mended"); strings.Count(page,
 				"A picture stayed on a computer") != 1 {
@@ -204,7 +204,7 @@ func TestConsoleMeasuresWhatTheSettingsAllow(t *testing.T) {
 		tracking, shown  string
 		offers, offersNo []string
 	}{
-		{core.TenantInput{}, core.TrackingPersons, "Who has opened and clicked", []string{"totals", "off"}, nil},
+		{core.TenantInput{}, core.TrackingPersons, "Opens and clicks per subscriber", []string{"totals", "off"}, nil},
 		{
 			core.TenantInput{TrackingConsent: new(true)},
 			core.TrackingPersons, "Who has, of those who agree",
@@ -213,7 +213,7 @@ func TestConsoleMeasuresWhatTheSettingsAllow(t *testing.T) {
 		},
 		{
 			core.TenantInput{TotalsOnly: new(true)},
-			core.TrackingTotals, "How often alone, never who",
+			core.TrackingTotals, "Totals only",
 			[]string{"off"},
 			[]string{"persons"},
 		},

@@ -42,7 +42,7 @@ func TestConsoleHygiene(t *testing.T) {
 			"status=pending", "Whose link is not valid any more",
 			"Ask one once more")
 		e.shows(item+"/hygiene?months=6", "This is not known yet")
-		e.shows(item+"/ask-again?who=silent", "3 readers get one mail", "No, go back")
+		e.shows(item+"/ask-again?who=silent", "3 readers get one mail", "Go back")
 		to := e.sends(item+"/ask-again?who=silent", nil)
 		page := e.shows(to, "3 mails are on their way", "3</strong> were asked in the last two weeks")
 		if strings.Contains(page, "Ask 3") {
@@ -54,10 +54,10 @@ func TestConsoleHygiene(t *testing.T) {
 
 		time.Sleep(core.AnswerWithin + time.Hour)
 		e.login()
-		e.shows(item+"/hygiene", "3</strong> have not answered in two weeks", "Take them off")
+		e.shows(item+"/hygiene", "3</strong> have not answered in two weeks", "Unsubscribe them")
 		e.shows(item+"/unsubscribe-silent", "3 readers were asked")
 		e.shows(e.sends(item+"/unsubscribe-silent", nil), "3 people were taken off")
-		e.shows(item+"/left", "Did not answer when asked")
+		e.shows(item+"/left", "Didn't reply when asked to stay")
 		e.shows(item+"/hygiene", "Remove one …")
 		e.shows(item+"/remove-unconfirmed", "never confirmed: the link in the mail is not valid any more", "Remove one")
 		if status := e.seed.MemberStatus(e.list.ID, "pending@example.org"); status != core.SubscriptionPending {

@@ -51,7 +51,7 @@ func TestConsoleImportsKnowWhoHasLeft(t *testing.T) {
 			form.Set("column.1", map[string]string{"*": "*"}[form.Get("column.1")])
 			e.sends(at, http.StatusSeeOther, form)
 			importer.Step(t.Context(), time.Now())
-			e.shows(at, http.StatusOK, "This became of the lines")
+			e.shows(at, http.StatusOK, "Import result")
 			if s := e.found("stays@reader.example"); s.Status != core.SubscriptionActive {
 				t.Errorf("%s: %+v", file, s)
 			}

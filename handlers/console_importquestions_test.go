@@ -44,7 +44,7 @@ func TestConsoleImportsAskWhoUnsubscribed(t *testing.T) {
 		form.Set("column.1", "")
 		e.sends(at, http.StatusSeeOther, form)
 		importer.Step(t.Context(), time.Now())
-		e.shows(at, http.StatusOK, "This would become of the lines", "-This column says")
+		e.shows(at, http.StatusOK, "Dry run result", "-This column says")
 		form, _ = e.choices(at)
 		form.Set("do", "run")
 		e.sends(at, http.StatusSeeOther, form)
@@ -62,7 +62,7 @@ func TestConsoleImportsAskWhoUnsubscribed(t *testing.T) {
 		}
 		e.sends(at+"/undo", http.StatusSeeOther, url.Values{})
 		importer.Step(t.Context(), time.Now())
-		e.shows(at, http.StatusOK, "are off the suppression list again")
+		e.shows(at, http.StatusOK, "are no longer on the suppression list")
 	})
 }
 

@@ -29,7 +29,7 @@ func TestConsoleImportOfAnother(t *testing.T) {
 		ann, err := e.store.UserByEmail(t.Context(), "ann@user.example")
 		e.must(err)
 		others, own := done("user:"+core.NewID()), done("user:"+ann.ID)
-		e.shows(others, http.StatusOK, "This became of the lines", "-/undo")
+		e.shows(others, http.StatusOK, "Import result", "-/undo")
 		e.shows(others+"/undo", http.StatusForbidden)
 		e.sends(others+"/undo", http.StatusForbidden, url.Values{})
 		e.shows(own, http.StatusOK, own+`/undo"`)

@@ -30,9 +30,9 @@ func TestConsoleChangesTheKindOfContent(t *testing.T) {
 			f.Content.Source = "Hello {{ preferences.first_name | default: \"friend\" }}\n\n::: note\nRoses\n:::\n"
 		})
 		was := e.fields().Content
-		e.shows(e.path(""), http.StatusOK, "data-editor", e.at(e.path("/kind"))+"?to=html", "HTML of your own",
+		e.shows(e.path(""), http.StatusOK, "data-editor", e.at(e.path("/kind"))+"?to=html", "Switch to custom HTML…",
 			"-data-code")
-		e.shows(e.path("/kind?to=html"), http.StatusOK, "Write HTML of your own?", "The visual editor does not open it",
+		e.shows(e.path("/kind?to=html"), http.StatusOK, "Switch to custom HTML?", "The visual editor does not open it",
 			"stays among the versions")
 		if e.fields().Content != was {
 			t.Error("asking has changed it")
@@ -53,12 +53,12 @@ func TestConsoleChangesTheKindOfContent(t *testing.T) {
 		if !strings.Contains(policy, "style-src 'self' 'nonce-") {
 			t.Error(policy)
 		}
-		e.shows(e.path("/versions"), http.StatusOK, "Before it became HTML")
+		e.shows(e.path("/versions"), http.StatusOK, "Before switching to custom HTML")
 		e.sends(e.path(""), http.StatusSeeOther, e.edit(page, "source", "<p>A</p>\r\n<p>B</p>", "text", "A\r\nB"))
 		if f := e.fields(); f.Content.Source != "<p>A</p>\n<p>B</p>" || f.Content.Text != "A\nB" {
 			t.Errorf("%+v", f.Content)
 		}
-		e.shows(e.path("/kind?to=markdown"), http.StatusOK, "Write in the editor?", "All HTML goes")
+		e.shows(e.path("/kind?to=markdown"), http.StatusOK, "Switch to the visual editor?", "All HTML goes")
 		e.sends(e.path("/kind"), http.StatusSeeOther, url.Values{"to": {"markdown"}})
 		if f := e.fields(); f.Content != (core.CampaignContent{Kind: core.ContentMarkdown, Source: "A\nB"}) {
 			t.Errorf("%+v", f.Content)

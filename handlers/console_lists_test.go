@@ -101,7 +101,7 @@ func TestConsoleLists(t *testing.T) {
 		e.refuses(e.path("new-list"), url.Values{"name": {" "}, "description": {"Kept <here>"}}, http.StatusBadRequest,
 			`aria-invalid="true"`, "Kept <here>")
 		to := e.sends(e.path("new-list"), url.Values{"name": {"Garden"}, "description": {"Roses"}, "language": {"de"}})
-		e.shows(to, "Garden", "Created.", "0 readers.")
+		e.shows(to, "Garden", "Created", "0 readers.")
 
 		item := e.path("lists", e.list.ID)
 		e.shows(item, "One reader.", "From the second day on", "Complaints")
@@ -132,7 +132,7 @@ func TestConsoleLists(t *testing.T) {
 		settings.Set("confirm_redirect_url", "")
 		settings.Del("active")
 		e.sends(item+"/settings", settings)
-		e.shows(item, "This list is switched off", "switched off")
+		e.shows(item, "This list is switched off", "Blocked")
 	})
 }
 
@@ -197,7 +197,7 @@ func TestConsoleListGrowth(t *testing.T) {
 		if !strings.Contains(page, `aria-current="true">90 days`) {
 			t.Error("90 days are not marked")
 		}
-		e.shows("/console/"+e.tenant.ID, "Joined and left", `<svg class="chart"`, "<td>1</td><td>0</td>")
+		e.shows("/console/"+e.tenant.ID, "Subscriber growth", `<svg class="chart"`, "<td>1</td><td>0</td>")
 		time.Sleep(24 * time.Hour)
 		e.login()
 		e.seed = e.seed.At(core.At(time.Now()))
@@ -212,7 +212,7 @@ func TestConsoleListIsDeleted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newTenantConsole(t, core.RoleTenantAdmin)
 		page := e.path("lists", e.list.ID, "delete")
-		e.refuses(page, url.Values{"name": {"another"}}, http.StatusBadRequest, "This is not the name of the list.")
+		e.refuses(page, url.Values{"name": {"another"}}, http.StatusBadRequest, "The name doesn't match. Type it exactly as shown.")
 		e.record()
 		if to := e.sends(page, url.Values{"name": {e.list.Name}}); to != e.path("lists")+"?done=deleted" {
 			t.Errorf("leads to %s", to)

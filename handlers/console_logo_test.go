@@ -42,23 +42,23 @@ func (e *tenantConsole) uploads(path, name string, file []byte) *httptest.Respon
 func TestConsoleLogo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newTenantConsole(t, core.RoleTenantAdmin)
-		e.shows(e.path("settings"), "Save, and upload or choose a logo")
-		e.shows(e.path("looks"), `href="`+e.path("settings", "logo")+`"`, "Upload or choose a logo")
+		e.shows(e.path("settings"), "Save and add logo")
+		e.shows(e.path("looks"), `href="`+e.path("settings", "logo")+`"`, "Add logo")
 		step := `<a href="` + e.path("settings", "logo") + `">Add your logo (optional)</a>`
 		e.shows("/console/"+e.tenant.ID, step+`<span class="sub">`)
-		e.shows(e.path("settings", "logo"), "There is no logo: your name stands in its place.", "Upload a logo")
+		e.shows(e.path("settings", "logo"), "No logo yet. Your name is shown instead.", "Upload logo")
 		other := e.seed.NewMedia("rose.png", []string{"12345"})
-		e.shows(e.path("settings", "logo"), "Or choose one of your pictures", "rose.png")
+		e.shows(e.path("settings", "logo"), "Or choose an existing image", "rose.png")
 
 		res := e.uploads(e.path("settings", "logo", "upload"), "Our logo.png", drawn(t))
 		logo := e.now().BrandLogoURL
 		if res.Code != http.StatusSeeOther || !strings.HasPrefix(logo, "https://news.example.org/") {
 			t.Fatalf("%d: %q, %s", res.Code, logo, textOf(res.Body.String()))
 		}
-		e.shows(e.path("settings", "logo"), `<img src="`+logo+`" alt="Your logo in a mail"`, "Our logo.png",
+		e.shows(e.path("settings", "logo"), `<img src="`+logo+`" alt="Your logo in an email"`, "Our logo.png",
 			`aria-pressed="true"`)
-		e.shows(e.path("settings"), `<img src="`+logo+`" alt="Your logo"`, "Save, and choose another logo")
-		e.shows(e.path("looks"), `<img src="`+logo+`" alt="Your logo"`, "Choose another logo")
+		e.shows(e.path("settings"), `<img src="`+logo+`" alt="Your logo"`, "Save and change logo")
+		e.shows(e.path("looks"), `<img src="`+logo+`" alt="Your logo"`, "Change logo")
 		e.shows("/console/"+e.tenant.ID, step+`<span class="hidden-visually"> (done)`)
 
 		page := e.shows(e.path("settings", "logo"), "rose.png")

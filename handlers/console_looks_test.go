@@ -52,7 +52,7 @@ func drawn(t *testing.T) []byte {
 func TestConsolePictures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleEditor)
-		e.shows("/looks", http.StatusOK, "No picture yet", "Upload", `aria-current="page"`)
+		e.shows("/looks", http.StatusOK, "No images yet", "Upload", `aria-current="page"`)
 		to := e.sendsFile("/looks/upload", http.StatusSeeOther, drawn(t), map[string]string{"alt": "Our window"})
 		path, _, _ := strings.Cut(to, "?")
 		id := strings.TrimPrefix(path, "/looks/pictures/")
@@ -62,7 +62,7 @@ func TestConsolePictures(t *testing.T) {
 			t.Errorf("%+v, leads to %s", m, to)
 		}
 		e.shows("/looks", http.StatusOK, "Shop window.png", "Our window", "40 × 30 pixels", m.Mail.Digits())
-		e.shows("/looks?q=garden", http.StatusOK, "There is no picture like that.", "-Shop window.png")
+		e.shows("/looks?q=garden", http.StatusOK, "No images match your search.", "-Shop window.png")
 		e.shows(path, http.StatusOK, "Shop window.png", "Our window", m.Mail.Digits())
 		e.sendsFile("/looks/upload", http.StatusBadRequest, []byte("no picture"), nil, `role="alert"`, "Shop window.png")
 
@@ -89,7 +89,7 @@ func TestConsoleDeletesAPicture(t *testing.T) {
 		e.must(err)
 		e.must(e.store.AddTemplate(t.Context(), shown, "test"))
 		path := "/looks/pictures/" + m.ID
-		e.sends(path, http.StatusConflict, url.Values{"do": {"delete"}}, "letter", `value="force"`, "Keep it")
+		e.sends(path, http.StatusConflict, url.Values{"do": {"delete"}}, "letter", `value="force"`, "Keep image")
 		if _, err := e.store.Media(t.Context(), m.ID); err != nil {
 			t.Fatal(err)
 		}
@@ -151,7 +151,7 @@ func TestConsoleThemes(t *testing.T) {
 		}
 		e.shows(path, http.StatusOK, "Text: #777777 can", "so mails have #", "Our page https://social.example/@us")
 		e.shows("/looks/theme-preview?id="+id, http.StatusOK, "#7a1f3d")
-		e.shows("/looks/themes", http.StatusOK, "Your own", "Ours")
+		e.shows("/looks/themes", http.StatusOK, "Your themes", "Ours")
 		form.Set("size", "99")
 		e.sends(path, http.StatusBadRequest, form, `value="99"`, "from 14 to 20", `aria-invalid="true"`)
 		form.Set("size", "seventeen")

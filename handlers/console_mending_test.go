@@ -53,7 +53,7 @@ func TestConsoleAsksForMending(t *testing.T) {
 		e.linked(core.UserActor(ann.ID))
 		e.seed.ChangeTenant(e.tenant.ID, core.TenantInput{Approval: new(core.ApprovalSecondPerson)})
 		const other = "another person has to mend it"
-		e.shows(e.path(""), http.StatusOK, other, "Ask for it", "Nobody else can do that yet: an administrator", `action="`+e.at(e.path("/links-ask")),
+		e.shows(e.path(""), http.StatusOK, other, "Send suggestion", "Nobody else can do that yet: an administrator", `action="`+e.at(e.path("/links-ask")),
 			`-action="`+e.at(e.path("/links"))+`"`, "-/correction\"")
 		ask := url.Values{"link": {"1"}, "target": {"acme.example/\r\nrose\r\n"}}
 		e.sends(e.path("/links-ask"), http.StatusBadRequest, url.Values{"link": {"1"}, "target": {"no address"}}, ">no address</textarea>", "This is no whole address")
@@ -68,7 +68,7 @@ func TestConsoleAsksForMending(t *testing.T) {
 		if got := e.mendingMails(); !slices.Equal(got, []string{"bob@user.example"}) {
 			t.Errorf("asked are %q", got)
 		}
-		e.shows(e.path(""), http.StatusOK, "You have asked for it to lead here:", "https://acme.example/rose\"", "Take the question back",
+		e.shows(e.path(""), http.StatusOK, "You suggested this link:", "https://acme.example/rose\"", "Withdraw suggestion",
 			"-Mend it so", "-Nobody else")
 		e.sends(e.path("/links"), http.StatusForbidden, ask, "Another person has to do that")
 	})
@@ -95,7 +95,7 @@ func TestConsoleMendsWhatWasAskedFor(t *testing.T) {
 		if to := res.Header.Get("Location"); !strings.HasSuffix(to, console.Path+"/"+e.tenant.ID+e.path("#links")) {
 			t.Errorf("the mail leads to %s", to)
 		}
-		page := e.shows(e.path(""), http.StatusOK, "Your team asks for it to lead here:", "Mend it so", "Leave it as it is", "-another person has to")
+		page := e.shows(e.path(""), http.StatusOK, "Your team suggests this link:", "Use this link", "Keep current link", "-another person has to")
 		form := e.form(page, e.path("/links"))
 		if form.Get("target") != "https://acme.example/rose" {
 			t.Errorf("the button sends %v", form)

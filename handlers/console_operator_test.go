@@ -84,15 +84,15 @@ func TestConsoleShowsTheSystem(t *testing.T) {
 		e.handler, err = New(o)
 		e.must(err)
 		e.shows("", http.StatusOK, `href="`+console.OperatorPath+`"`, "Operation")
-		e.operates("", http.StatusOK, "System", "Free on disk", "One tenant, one list, one user.", "ES256", "signs",
-			"Make the next keys", `aria-current="page"`)
+		e.operates("", http.StatusOK, "System", "Free disk space", "One tenant, one list, one user.", "ES256", "signs",
+			"Create next keys", `aria-current="page"`)
 		e.operates("/findings", http.StatusOK, "One fault has to be mended.", "The relay is away.", "Start it.", "-No DKIM",
-			"Look at DNS too")
+			"Also check DNS")
 		e.operates("/findings?dns=true", http.StatusOK, "No DKIM record.", "-Look at DNS too")
 		if to := e.orders("", http.StatusSeeOther, url.Values{"act": {"rotate"}}); to != "?done=created" {
 			t.Errorf("leads to %q", to)
 		}
-		e.operates("?done=created", http.StatusOK, "is next", "-Make the next keys")
+		e.operates("?done=created", http.StatusOK, "Upcoming", "-Make the next keys")
 		e.orders("", http.StatusConflict, url.Values{"act": {"rotate"}}, "The next keys wait already.")
 	})
 }
@@ -101,7 +101,7 @@ func TestConsoleSendsAgainWhatWasGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newOperatorEnv(t)
 		e.seed.Active(e.list.ID, "edith@reader.example")
-		events := e.operates("/queues", http.StatusOK, "subscription.activated", e.tenant.Name, "on its way", "Try now")
+		events := e.operates("/queues", http.StatusOK, "subscription.activated", e.tenant.Name, "Waiting", "Retry now")
 		_, rest, _ := strings.Cut(events, `name="event_id" value="`)
 		id, _, _ := strings.Cut(rest, `"`)
 		if to := e.orders("/queues", http.StatusSeeOther, url.Values{"event_id": {id}}); to != "/queues?done=queued-again" {
@@ -125,9 +125,9 @@ func TestConsoleMailingsOfAllTenants(t *testing.T) {
 		if to := e.orders("/mailings", http.StatusSeeOther, act("pause")); to != "/mailings?done=paused" {
 			t.Errorf("leads to %q", to)
 		}
-		e.operates("/mailings", http.StatusOK, "paused", "Go on", "-Pause<")
+		e.operates("/mailings", http.StatusOK, "paused", "Continue", "-Pause<")
 		e.orders("/mailings", http.StatusSeeOther, act("resume"))
-		e.orders("/mailings", http.StatusOK, act("cancel"), "Cancel the mailing?", job.ID)
+		e.orders("/mailings", http.StatusOK, act("cancel"), "Cancel sending?", job.ID)
 		e.operates("/mailings", http.StatusOK, "scheduled")
 		sure := act("cancel")
 		sure.Set("sure", "yes")
@@ -145,9 +145,9 @@ func TestConsoleUsers(t *testing.T) {
 		e.must(e.store.AddUser(t.Context(), bob, "", e.seed.Time()))
 		e.operates("/users", http.StatusOK, "ann@user.example", "bob@user.example", "Operator", "Viewer – "+e.tenant.Name)
 		e.operates("/users?email=bob@user.example", http.StatusOK, "bob@user.example", "-href=\"/operator/users/"+core.NewID())
-		e.operates("/users?email=no@user.example", http.StatusOK, "There is no one like that.")
+		e.operates("/users?email=no@user.example", http.StatusOK, "No subscribers match your search.")
 		at := "/users/" + bob.ID
-		e.operates(at, http.StatusOK, "bob@user.example", "Nowhere.", "Erase the person")
+		e.operates(at, http.StatusOK, "bob@user.example", "No sessions", "Delete account and data")
 		act := func(name string, pairs ...string) url.Values {
 			form := url.Values{"act": {name}}
 			for i := 0; i < len(pairs); i += 2 {
@@ -157,24 +157,24 @@ func TestConsoleUsers(t *testing.T) {
 		}
 		role := []string{"role", core.RoleEditor, "tenant_id", e.tenant.ID}
 		e.orders(at, http.StatusSeeOther, act("grant", role...))
-		e.operates(at, http.StatusOK, "Take it away", "Editor")
+		e.operates(at, http.StatusOK, "Remove role", "Editor")
 		e.orders(at, http.StatusSeeOther, act("revoke", role...))
 		e.operates(at, http.StatusOK, "-Take it away")
 		e.orders(at, http.StatusBadRequest, act("grant", "role", core.RoleEditor), "banner bad")
-		e.orders(at, http.StatusOK, act("disable"), "Switch the account off?")
+		e.orders(at, http.StatusOK, act("disable"), "Disable this account?")
 		e.operates(at, http.StatusOK, "-switched off")
 		e.orders(at, http.StatusSeeOther, act("disable", "sure", "yes"))
-		e.operates(at, http.StatusOK, "switched off", "Switch the account on")
+		e.operates(at, http.StatusOK, "Blocked", "Enable account")
 		e.orders(at, http.StatusSeeOther, act("enable"))
 		e.orders(at, http.StatusSeeOther, act("logout", "sure", "yes"))
 		e.orders(at, http.StatusConflict, act("reset", "sure", "yes"), "The user has no second factor.")
 		e.orders(at, http.StatusBadRequest, act("burn"))
-		e.orders(at, http.StatusOK, act("erase"), "Erase the person?")
+		e.orders(at, http.StatusOK, act("erase"), "Delete this account and its data?")
 		if to := e.orders(at, http.StatusSeeOther, act("erase", "sure", "yes")); to != "/users?done=deleted" {
 			t.Errorf("leads to %q", to)
 		}
 		e.operates(at, http.StatusNotFound)
-		e.operates("/new-user", http.StatusOK, "Invite a person", e.tenant.Name)
+		e.operates("/new-user", http.StatusOK, "Invite person", e.tenant.Name)
 		invited := url.Values{"email": {"eve@user.example"}, "role": {core.RoleViewer}, "tenant_id": {e.tenant.ID}}
 		if to := e.orders("/new-user", http.StatusSeeOther, invited); to != "/users?done=invited" {
 			t.Errorf("leads to %q", to)
@@ -195,10 +195,10 @@ func TestConsoleTenantsOfOperators(t *testing.T) {
 		})
 		e.must(err)
 		e.operates(at, http.StatusOK, "relay.example", "-hidden-word", "Suspend")
-		e.orders(at, http.StatusOK, url.Values{"act": {"suspend"}}, "Suspend the tenant?")
+		e.orders(at, http.StatusOK, url.Values{"act": {"suspend"}}, "Suspend this tenant?")
 		e.operates(at, http.StatusOK, "-suspended")
 		e.orders(at, http.StatusSeeOther, url.Values{"act": {"suspend"}, "sure": {"yes"}})
-		e.operates(at, http.StatusOK, "suspended", "Let it work again")
+		e.operates(at, http.StatusOK, "suspended", "Reactivate tenant")
 		e.orders(at, http.StatusSeeOther, url.Values{"act": {"activate"}})
 		for _, c := range []struct{ field, value, wrong, want string }{
 			{"per_second", "many", "per_second", "A limit is a whole number"},
@@ -234,7 +234,7 @@ func TestConsoleOfSystemsVersionsAndSyncs(t *testing.T) {
 		})
 		e.must(err)
 		if text := textOf(e.shows("/operator")); !strings.Contains(text, "1.2.3") || !strings.Contains(text, "v9.9") ||
-			!strings.Contains(text, "Full syncs of lists") || !strings.Contains(text, e.list.Name) ||
+			!strings.Contains(text, "Full syncs") || !strings.Contains(text, e.list.Name) ||
 			!strings.Contains(text, "waits") {
 			t.Error(text)
 		}

@@ -103,7 +103,7 @@ func TestConsoleDevices(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, ann, bob := newOwnEnv(t)
 		other := e.seed.NewDevice(bob.ID, core.DeviceInput{Name: new("Secret machine")})
-		e.owns("/agents", http.StatusOK, "No agent yet")
+		e.owns("/agents", http.StatusOK, "No agents yet")
 		e.posts("/agents", http.StatusBadRequest, url.Values{"name": {" "}, "version": {"1.0"}}, `value="1.0"`,
 			`aria-invalid="true"`)
 		if to := e.posts("/agents", http.StatusSeeOther,
@@ -117,7 +117,7 @@ func TestConsoleDevices(t *testing.T) {
 		e.posts("/agents/"+agent.ID, http.StatusSeeOther, url.Values{"name": {"Hub"}, "version": {"2"}})
 		e.owns("/agents/"+agent.ID, http.StatusOK, `value="Hub"`, `value="2"`)
 
-		e.owns("/devices", http.StatusOK, "No device yet", "Hub", "-Secret machine")
+		e.owns("/devices", http.StatusOK, "No devices yet", "Hub", "-Secret machine")
 		e.posts("/devices", http.StatusBadRequest, url.Values{"name": {""}, "agent_id": {agent.ID}},
 			agent.ID+`" selected`, `role="alert"`)
 		e.posts("/devices", http.StatusSeeOther, url.Values{"name": {"Printer"}, "agent_id": {agent.ID}})
@@ -128,13 +128,13 @@ func TestConsoleDevices(t *testing.T) {
 			t.Errorf("%+v", devices)
 		}
 		path := "/devices/" + d.ID
-		e.owns("/devices", http.StatusOK, "Printer", "Hub", "not registered", path)
+		e.owns("/devices", http.StatusOK, "Printer", "Hub", "Not registered", path)
 		e.posts(path, http.StatusSeeOther, url.Values{"do": {"register"}})
-		e.owns(path, http.StatusOK, "End the registration", "Registered today")
+		e.owns(path, http.StatusOK, "Unregister device", "Registered today")
 		e.posts(path, http.StatusConflict, url.Values{"do": {"register"}}, "registered already", `value="Printer"`)
 		e.posts(path, http.StatusSeeOther, url.Values{"do": {"unregister"}})
 		e.posts(path, http.StatusSeeOther, url.Values{"name": {"Leader"}, "representative": {"1"}})
-		e.owns(path, http.StatusOK, `value="Leader"`, "checked", "stands for the others", "-Register it")
+		e.owns(path, http.StatusOK, `value="Leader"`, "checked", "Primary device", "-Register it")
 		if is, err := e.store.Device(t.Context(), d.ID, ann.ID); err != nil || !is.Representative || is.AgentID != "" ||
 			is.Registered {
 			t.Errorf("%+v, %v", is, err)
@@ -158,7 +158,7 @@ func TestConsoleDevices(t *testing.T) {
 func TestConsoleModels(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, ann, _ := newOwnEnv(t)
-		e.owns("/models", http.StatusOK, "No model yet", "Upload", "-Files can be uploaded once")
+		e.owns("/models", http.StatusOK, "No models yet", "Upload", "-Files can be uploaded once")
 		to := e.uploadsModel(http.StatusSeeOther, "bracket.stl", "solid bracket", map[string]string{
 			"description": "Holds <b>5</b> kg.\r\nPrint it lying.", "visibility": "private",
 		})
@@ -173,8 +173,8 @@ func TestConsoleModels(t *testing.T) {
 		}
 		e.owns("/models", http.StatusOK, "bracket.stl", "Holds &lt;b&gt;5", "private", "13 B")
 		e.owns("/models?q=brack", http.StatusOK, "bracket.stl")
-		e.owns("/models?q=shelf", http.StatusOK, "There is no model like that.", "-bracket.stl")
-		e.owns(path, http.StatusOK, m.SHA256, "No one yet.", "Delete the model", `value="private" selected`)
+		e.owns("/models?q=shelf", http.StatusOK, "No models match your search.", "-bracket.stl")
+		e.owns(path, http.StatusOK, m.SHA256, "Not shared yet", "Delete model", `value="private" selected`)
 		res := e.ask("GET", console.OwnPath+path+"/download", nil)
 		if body, _ := io.ReadAll(res.Body); string(body) != "solid bracket" ||
 			!strings.Contains(res.Header.Get("Content-Disposition"), "bracket.stl") ||

@@ -141,13 +141,13 @@ func TestConsolePeople(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RolePublisher)
 		e.shows("/people", http.StatusOK, "grace@reader.example", "wilma@reader.example", "2 readers on one list, one to be",
-			"Add a person", "Import", `aria-current="page"`)
+			"Add person", "Import", `aria-current="page"`)
 		e.shows("/people?q=GRA", http.StatusOK, "grace@reader.example", "-joan@reader.example")
 		_, err := e.store.SetPreferences(t.Context(), e.list.ID, "grace@reader.example", `{"last_name":"Hopper"}`, e.seed.Time())
 		e.must(err)
 		e.shows("/people?q=hop", http.StatusOK, "grace@reader.example", "Hopper", "-joan@reader.example")
 		e.shows("/people?status=pending&list="+e.list.ID, http.StatusOK, "wilma@reader.example", "-joan@reader.example")
-		e.shows("/people?q=nobody", http.StatusOK, "There is no one like that.")
+		e.shows("/people?q=nobody", http.StatusOK, "No subscribers match your search.")
 		e.shows("/people?list=x", http.StatusBadRequest)
 		for k := range 40 {
 			e.seed.Active(e.list.ID, storetest.Reader(k))
@@ -213,8 +213,8 @@ func TestConsoleAddsAPerson(t *testing.T) {
 		form.Set("email", "joan@reader.example")
 		e.sends("/new-person", http.StatusConflict, form, "only a subscription of its own brings it back")
 		e.seed.NewList()
-		e.shows("/new-person", http.StatusOK, "To which list?")
-		e.shows("/new-person?list="+e.list.ID, http.StatusOK, "another one")
+		e.shows("/new-person", http.StatusOK, "Choose a list")
+		e.shows("/new-person?list="+e.list.ID, http.StatusOK, "Change list")
 	})
 }
 
@@ -232,8 +232,8 @@ func TestConsolePerson(t *testing.T) {
 		e.must(err)
 		e.seed.Deliver()
 		at := "/people/" + sub.ID
-		e.shows(at, http.StatusOK, "ida@reader.example", "Asked for the newsletter", "Confirmed by the link in a mail",
-			"I want the weekly news.", "192.0.2.7", "Some browser", "Weekly", `value="Bonn"`, "shoe", "43", "Take off the list",
+		e.shows(at, http.StatusOK, "ida@reader.example", "Signed up", "Confirmed by email",
+			"I want the weekly news.", "192.0.2.7", "Some browser", "Weekly", `value="Bonn"`, "shoe", "43", "Unsubscribe",
 			"Erase", "No mail of a campaign", "-switched off")
 
 		to := e.sends(at, http.StatusSeeOther, url.Values{"field.city": {""}, "field.tea": {"false"}})
@@ -255,15 +255,15 @@ func TestConsolePerson(t *testing.T) {
 		bob := e.seed.NewUser("bob@user.example", "", func(u *core.User) {
 			u.Name, u.Roles = "Bob", []core.Role{{Role: core.RoleTenantAdmin, TenantID: e.tenant.ID}}
 		})
-		e.shows(at, http.StatusOK, "Taken off the list by hand", "by ann@user.example", "-Take off the list<")
-		for name, by := range map[string]string{"by Bob": bob.ID, "by one of your team": core.NewID()} {
+		e.shows(at, http.StatusOK, "Unsubscribed manually", "by ann@user.example", "-Take off the list<")
+		for name, by := range map[string]string{"by Bob": bob.ID, "by a team member": core.NewID()} {
 			sub, _, err := e.store.AddSubscription(t.Context(), imports.SubscriptionInput{
 				ListID: e.list.ID, Email: core.Email(core.NewID() + "@reader.example"), Status: core.SubscriptionActive,
 				Source: core.UserActor(by),
 			}, core.UserActor(by), e.seed.Time())
 			e.must(err)
 			e.seed.Deliver()
-			e.shows("/people/"+sub.ID, http.StatusOK, "Added by hand", name)
+			e.shows("/people/"+sub.ID, http.StatusOK, "Added manually", name)
 		}
 		e.shows("/people/"+core.NewID(), http.StatusNotFound)
 	})
@@ -289,7 +289,7 @@ func TestConsolePersonsMails(t *testing.T) {
 			texts []string
 		}{
 			{core.ProviderDelivery, []string{"delivered", "The mail server of reader.example " + took, spam}},
-			{core.ProviderComplaint, []string{"marked as spam", "-" + took, "-" + spam}},
+			{core.ProviderComplaint, []string{"Marked as spam", "-" + took, "-" + spam}},
 		} {
 			for seq := range j.Recipients {
 				e.must(e.store.ApplyReports(t.Context(), []core.ProviderReport{{
@@ -335,18 +335,18 @@ func TestConsoleErasesAPerson(t *testing.T) {
 func TestConsoleSwitchesAddressesOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
-		e.shows("/suppressions", http.StatusOK, "No address is switched off")
+		e.shows("/suppressions", http.StatusOK, "No blocked addresses")
 		form := url.Values{"email": {"joan@reader.example"}, "reason": {"asked by letter"}}
 		if to := e.sends("/suppressions", http.StatusSeeOther, form); to != "/suppressions?done=switched-off" {
 			t.Errorf("leads to %s", to)
 		}
-		body := e.shows("/suppressions", http.StatusOK, "joan@reader.example", "asked by letter", "Mail again")
+		body := e.shows("/suppressions", http.StatusOK, "joan@reader.example", "asked by letter", "Unblock")
 		if n := strings.Count(body, "asked by letter"); n != 1 {
 			t.Errorf("what stands on both sides is there %d times", n)
 		}
 		e.shows("/suppressions?q=grace@reader.example", http.StatusOK, "Nothing stands against", "-asked by letter")
 		at := "/people/" + e.found("joan@reader.example").ID
-		e.shows(at, http.StatusOK, "This address is switched off: no list mails it.", "Let it be mailed again")
+		e.shows(at, http.StatusOK, "This address is blocked. None of your lists emails it.", "Unblock address")
 		if to := e.sends(at+"/lift", http.StatusSeeOther, url.Values{}); to != at+"?done=lifted" {
 			t.Errorf("leads to %s", to)
 		}
@@ -355,7 +355,7 @@ func TestConsoleSwitchesAddressesOff(t *testing.T) {
 		if to := e.sends("/suppressions/lift", http.StatusSeeOther, form); to != "/suppressions?done=lifted" {
 			t.Errorf("leads to %s", to)
 		}
-		e.shows("/suppressions", http.StatusOK, "No address is switched off")
+		e.shows("/suppressions", http.StatusOK, "No blocked addresses")
 		e.sends("/suppressions", http.StatusBadRequest, url.Values{"email": {"none"}, "reason": {"why not"}}, "why not")
 	})
 }
@@ -364,7 +364,7 @@ func TestConsoleSwitchesAddressesOff(t *testing.T) {
 func TestConsoleSwitchedOffLeadsToTheUnreached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
-		body := e.shows("/suppressions", http.StatusOK, "No address is switched off")
+		body := e.shows("/suppressions", http.StatusOK, "No blocked addresses")
 		if strings.Contains(body, `id="unreached"`) {
 			t.Error("all are reached")
 		}
@@ -428,7 +428,7 @@ func TestConsolePeopleByTenantAndField(t *testing.T) {
 		e.must(err)
 		e.seed.Active(e.list.ID, "else@reader.example")
 		e.shows("/people?list="+e.list.ID, http.StatusOK, "ours@reader.example", "else@reader.example",
-			"What the field says")
+			"Field value")
 		e.shows("/people?list="+e.list.ID+"&field=city&value=Bonn", http.StatusOK, "ours@reader.example",
 			"-else@reader.example")
 	})
@@ -439,10 +439,10 @@ func TestConsoleImports(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
 		importer := worker.Imports(e.store, nil, slog.New(slog.DiscardHandler))
-		e.shows("/imports", http.StatusOK, "No imports yet", "Import a file")
-		e.shows("/new-import", http.StatusOK, "Into which list?", "multipart/form-data")
+		e.shows("/imports", http.StatusOK, "No imports yet", "Import file")
+		e.shows("/new-import", http.StatusOK, "List", "multipart/form-data")
 		at := e.uploads(e.list.ID, "readers.csv", "Adresse;Stadt;Notiz\nnew@reader.example;Bonn;x\nno address;Ulm;y\nnew@reader.example;Bonn;x\n")
-		e.shows(at, http.StatusOK, "readers.csv", "Stadt", "Bonn", "Ulm", "holds the addresses", "-Import now", "Try it first",
+		e.shows(at, http.StatusOK, "readers.csv", "Stadt", "Bonn", "Ulm", "holds the addresses", "-Import now", "Start dry run",
 			"-checked", `value="email" selected>E-mail address<`, `value="notiz">Keep as`, `-value="notiz" selected`,
 			`value="city" selected>“City”, as its name says<`)
 		form := url.Values{"column.0": {"email"}, "column.1": {"city"}, "column.2": {""}, "source": {"the old shop"}}
@@ -456,22 +456,22 @@ func TestConsoleImports(t *testing.T) {
 		form.Set("column.1", "email")
 		e.sends(at, http.StatusBadRequest, form, "Two columns become the same", "-two columns hold", "-column.2-wrong",
 			`name="column.0" aria-invalid="true" aria-describedby="f-column.0-wrong" autofocus>`,
-			`name="column.1" aria-invalid="true" aria-describedby="f-column.1-wrong">`, "Another column becomes the same.")
+			`name="column.1" aria-invalid="true" aria-describedby="f-column.1-wrong">`, "Already used for another column.")
 		form.Set("column.1", "city")
 		if to := e.sends(at, http.StatusSeeOther, form); to != at {
 			t.Errorf("leads to %s", to)
 		}
 		importer.Step(t.Context(), time.Now())
-		e.shows(at, http.StatusOK, "This would become of the lines", "line with an error", "-lines with an error",
+		e.shows(at, http.StatusOK, "Dry run result", "line with an error", "-lines with an error",
 			"<strong>1</strong> on the list already or a second time in the file, as they are", "What is wrong with it<",
-			"Import now", `value="city" selected`,
+			"Start import", `value="city" selected`,
 			`value="active" checked`, "-data-poll",
 			`-value="notiz" selected`, `-value="Notiz" selected`)
 		if _, err := e.store.Subscription(t.Context(), e.list.ID, "new@reader.example"); core.KindOf(err) != core.NotFound {
 			t.Errorf("a try has imported: %v", err)
 		}
 		// what imports stands with what the try has found, and below the columns
-		result, columns, _ := strings.Cut(e.shows(at, http.StatusOK, `id="how"`), "What the columns become")
+		result, columns, _ := strings.Cut(e.shows(at, http.StatusOK, `id="how"`), "Map columns")
 		for _, part := range []string{result, columns} {
 			if strings.Count(part, `value="run"`) != 1 {
 				t.Errorf("what imports is not in %s", textOf(part))
@@ -483,20 +483,20 @@ func TestConsoleImports(t *testing.T) {
 		form.Set("do", "run")
 		e.sends(at, http.StatusSeeOther, form)
 		importer.Step(t.Context(), time.Now())
-		e.shows(at, http.StatusOK, "This became of the lines", "-Import now", "-Stop the import")
+		e.shows(at, http.StatusOK, "Import result", "-Import now", "-Stop the import")
 		if s := e.found("new@reader.example"); s.Status != core.SubscriptionActive || s.Preferences != `{"city":"Bonn"}` {
 			t.Errorf("what was chosen for the columns does not hold: %+v", s)
 		}
 		e.shows(at+"/faults", http.StatusOK, "no address", "Ulm", "-<html", "-Bonn")
 		e.shows("/imports", http.StatusOK, "readers.csv", "done")
-		e.shows(at, http.StatusOK, "The wrong file, or the wrong list?", at+`/undo"`)
+		e.shows(at, http.StatusOK, "Wrong file or list?", at+`/undo"`)
 		e.shows(at+"/undo", http.StatusOK, "It has brought one person.", "<strong>1</strong> are removed", "-about")
 		if to := e.sends(at+"/undo", http.StatusSeeOther, url.Values{}); to != at {
 			t.Errorf("leads to %s", to)
 		}
-		e.shows(at, http.StatusOK, "is taken back", `data-poll="2"`, "-Stop the import")
+		e.shows(at, http.StatusOK, "Undoing", `data-poll="2"`, "-Stop the import")
 		importer.Step(t.Context(), time.Now())
-		e.shows(at, http.StatusOK, "Taken back", "<strong>1</strong> were removed", "-data-poll", "-/undo")
+		e.shows(at, http.StatusOK, "Import undone", "<strong>1</strong> were removed", "-data-poll", "-/undo")
 		e.shows(at+"/undo", http.StatusFound)
 		e.shows("/people", http.StatusOK, "-new@reader.example")
 		e.shows("/people-export?file=1&list="+e.list.ID, http.StatusOK, "-new@reader.example", "-<html")

@@ -15,13 +15,13 @@ import (
 func TestConsoleProviders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newOperatorEnv(t)
-		e.operates("/providers", http.StatusOK, "Mail providers", "None yet.", "Amazon SES")
+		e.operates("/providers", http.StatusOK, "Mail providers", "None yet", "Amazon SES")
 		e.orders("/providers", http.StatusBadRequest, url.Values{"kind": {"mailgun"}, "name": {"mg"}},
 			`aria-invalid="true"`)
 		e.orders("/providers", http.StatusCreated, url.Values{"kind": {"postmark"}, "name": {"pm"}},
 			"https://newsletterd:", "@news.example.org/webhooks/pm", "Copy it now", "In Postmark, add a webhook")
 		page := e.operates("/providers/pm", http.StatusOK,
-			"https://news.example.org/webhooks/pm", "None lately", "not heard of lately")
+			"https://news.example.org/webhooks/pm", "None lately", "No recent events")
 		if strings.Contains(page, "Copy it now") {
 			t.Error("the secret is shown again")
 		}
@@ -38,7 +38,7 @@ func TestConsoleProviders(t *testing.T) {
 		e.orders("/providers/pm", http.StatusConflict, url.Values{"act": {"rotate"}})
 		e.orders("/providers/pm", http.StatusSeeOther, url.Values{"act": {"end"}})
 		e.orders("/providers/pm", http.StatusSeeOther, url.Values{"act": {"off"}})
-		e.operates("/providers/pm", http.StatusOK, "switched off", "Switch it on")
+		e.operates("/providers/pm", http.StatusOK, "Blocked", "Enable")
 		e.orders("/providers/pm", http.StatusOK, url.Values{"act": {"delete"}}, "Delete this mail provider?")
 		e.orders("/providers/pm", http.StatusSeeOther, url.Values{"act": {"delete"}, "sure": {"yes"}})
 		e.operates("/providers/pm", http.StatusNotFound)

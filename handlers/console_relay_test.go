@@ -65,7 +65,7 @@ func TestConsoleStepOfTheTest(t *testing.T) {
 				t.Errorf("%d: %s", status, textOf(got))
 			}
 		}
-		if strings.Contains(e.shows(strings.TrimSuffix(e.path(), "/"), "Send a test by the mail server"), done) {
+		if strings.Contains(e.shows(strings.TrimSuffix(e.path(), "/"), "Test your mail server"), done) {
 			t.Error("nothing was sent")
 		}
 		e.answer = core.RelayTest{Outcome: core.RelayRefused}
@@ -88,7 +88,7 @@ func TestConsoleRelayTest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newRelayConsole(t, core.RoleTenantAdmin)
 		page := e.path("settings", "relay")
-		got := e.shows(page, "By the mail server of this installation.", "set by the operator")
+		got := e.shows(page, "Default mail server", "set by the operator")
 		if strings.Contains(got, "relay.daemon.example") || strings.Contains(got, `name="password"`) {
 			t.Error("an administrator sees the daemon's relay, or can set one")
 		}
@@ -139,7 +139,7 @@ func TestConsoleRelaySet(t *testing.T) {
 		e := newRelayConsole(t, core.RoleTenantAdmin)
 		e.must(e.store.GrantRole(t.Context(), e.ann.ID, core.Role{Role: core.RoleOperator}, false, e.seed.Time()))
 		page := e.path("settings", "relay")
-		e.shows(page, "relay.daemon.example:587", "Set a mail server for this newsletter alone")
+		e.shows(page, "relay.daemon.example:587", "Add a mail server for this newsletter")
 		e.refuses(page, url.Values{
 			"act": {"save"}, "host": {"smtp.acme.example"}, "username": {"us"},
 			"tls": {"starttls"}, "port": {"x"},
@@ -158,7 +158,7 @@ func TestConsoleRelaySet(t *testing.T) {
 			r[0].Password != "hunter22" {
 			t.Fatalf("%+v", r)
 		}
-		if got := e.shows(page, "smtp.acme.example", "with a password"); strings.Contains(got, "hunter22") {
+		if got := e.shows(page, "smtp.acme.example", "Password set"); strings.Contains(got, "hunter22") {
 			t.Error("the password is shown")
 		}
 		change := url.Values{

@@ -64,11 +64,11 @@ func TestConsoleReportRuns(t *testing.T) {
 			core.Outcome{State: core.RecipientFailed, Reason: "550 5.1.1 no such user"},
 			core.Outcome{State: core.RecipientDeferred, Reason: "452 4.2.2 full", DueAt: due, GivesUpAt: due.Add(time.Hour)})
 		time.Sleep(time.Minute)
-		e.shows(e.path(""), http.StatusOK, "Going out now", "3 of 8", "There is no such mailbox.",
+		e.shows(e.path(""), http.StatusOK, "Sending now", "3 of 8", "The mailbox doesn't exist.",
 			"ask for the right address",
 			"The mailbox is full.", ">Came back</dt>", "next try today, 01:05.", "ready at about 01:02",
 			"Pause", "Stop", `data-poll="2"`,
-			"-Stop it for good", "Clicked", "not measured")
+			"-Stop it for good", "Clicked", "not tracked")
 		part := e.part(e.path(""), "report")
 		if !strings.Contains(part, `<div id="report"`) || strings.Contains(part, "<html") || strings.Contains(part, `id="later"`) ||
 			!strings.Contains(part, "3 of 8") || !strings.Contains(part, `id="head" hx-swap-oob="outerMorph"`) {
@@ -85,34 +85,34 @@ func TestConsoleReportRuns(t *testing.T) {
 		if to := do("pause", http.StatusSeeOther); to != e.path("?done=paused") {
 			t.Errorf("leads to %s", to)
 		}
-		e.shows(e.path(""), http.StatusOK, "Someone has paused it.", "Let it go on", "-ready at", "paused")
+		e.shows(e.path(""), http.StatusOK, "Paused by a teammate.", "Resume", "-ready at", "paused")
 		do("pause", http.StatusConflict)
 		do("burn", http.StatusBadRequest)
 		do("resume", http.StatusSeeOther)
 		e.shows(e.path(""), http.StatusOK, "-Someone has paused it.")
-		e.shows(e.path("?sure=stop"), http.StatusOK, "Stop it for good?", "2 people have it already")
+		e.shows(e.path("?sure=stop"), http.StatusOK, "Cancel sending?", "2 people have it already")
 		do("stop", http.StatusSeeOther)
 		_, _, err = e.store.SettleJob(t.Context(), j.No, 0, e.seed.Time())
 		e.must(err)
 		e.shows(e.path(""), http.StatusOK, "Stopped today", "2 people have got it", "The mailing was stopped before", `data-poll="30"`,
-			"550 5.1.1 no such user", "Send it to them once more", `Came back</dt><dd class="figure">0<`,
-			"first taken, then sent back · one more was not delivered", "Not arrived, by provider", "one was refused or came back",
-			"no such mailbox", `data-label="no such mailbox">1<`, "-mailbox full")
+			"550 5.1.1 no such user", "Resend to addresses that failed", `Came back</dt><dd class="figure">0<`,
+			"first taken, then sent back · one more was not delivered", "Bounces by domain", "one was refused or came back",
+			"Mailbox doesn't exist", `data-label="Mailbox doesn't exist">1<`, "-mailbox full")
 		if part := e.part(e.path("?was=cancelled"), "report"); !strings.Contains(part, `<div id="later" hx-swap-oob="outerMorph">`) ||
-			!strings.Contains(part, "Not arrived, by provider") {
+			!strings.Contains(part, "Bounces by domain") {
 			t.Errorf("what has changed since: %s", part)
 		}
 		do("retry", http.StatusSeeOther)
 		if jobs := e.jobs(); len(jobs) != 2 || jobs[0].RetryOf != j.ID {
 			t.Errorf("%+v", jobs)
 		}
-		e.shows(e.path("/people?job="+j.ID), http.StatusOK, "grace@reader.example", "not delivered", "There is no such mailbox.")
-		e.shows(e.path("/people?status=failed&job="+j.ID), http.StatusOK, "not delivered", "5.1.1")
+		e.shows(e.path("/people?job="+j.ID), http.StatusOK, "grace@reader.example", "Not delivered", "The mailbox doesn't exist.")
+		e.shows(e.path("/people?status=failed&job="+j.ID), http.StatusOK, "Not delivered", "5.1.1")
 		for _, text := range []string{"grace@reader.example", "GRACE", "grace@reader.ex", "hopp"} {
 			e.shows(e.path("/people?q="+text+"&job="+j.ID), http.StatusOK, "grace@reader.example", "-joan@", "-No one is",
 				`</a><span class="sub">Hopper</span>`, "in the order in which they were to go out")
 		}
-		e.shows(e.path("/people?q=race&job="+j.ID), http.StatusOK, "No one is like that.", "-not a valid")
+		e.shows(e.path("/people?q=race&job="+j.ID), http.StatusOK, "No recipients match your search.", "-not a valid")
 		e.shows(e.path("/people?code=x&job="+j.ID), http.StatusBadRequest, "code must be")
 	})
 }
@@ -134,7 +134,7 @@ func TestConsoleReportOfAFullMailbox(t *testing.T) {
 		e.shows("", http.StatusOK, "-Nothing has been sent yet.", "one is tried again", "Nothing is going out just now.")
 		e.sends(e.path("/mailing"), http.StatusSeeOther, url.Values{"do": {"pause"}})
 		e.shows(e.path(""), http.StatusOK, "paused", "-Through, but for those")
-		e.shows("", http.StatusOK, "Nothing has been sent yet.")
+		e.shows("", http.StatusOK, "Results of your campaigns appear here.")
 	})
 }
 
@@ -186,12 +186,12 @@ func TestConsoleReportOfLostAddresses(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
 		e.mailing(core.Outcome{State: core.RecipientSent},
 			core.Outcome{State: core.RecipientFailed, Reason: "550 5.1.1 no"})
-		e.shows(e.path(""), http.StatusOK, "Sent to one person", "There is no such mailbox.",
+		e.shows(e.path(""), http.StatusOK, "Sent to one person", "The mailbox doesn't exist.",
 			"Your turn, if you know them: ask for the right address.", "-Send it to them once more")
 		e.campaign = e.seed.NewCampaign(e.list)
 		e.mailing(core.Outcome{State: core.RecipientFailed, Reason: "550 5.7.1 no"},
 			core.Outcome{State: core.RecipientFailed, Reason: "550 5.1.1 no"})
-		e.shows(e.path(""), http.StatusOK, "The reader&#39;s turn", "Send it to them once more")
+		e.shows(e.path(""), http.StatusOK, "The reader&#39;s turn", "Resend to addresses that failed")
 	})
 }
 
@@ -243,16 +243,16 @@ func TestConsoleReport(t *testing.T) {
 		})
 		e.must(err)
 		e.shows(e.path(""), http.StatusOK, "Sent to 2 people, today", "50.0 %", "one person", "usually 0.0 %",
-			"https://acme.example/roses", "the limit is 0.3 %", "-data-poll", "To those who have not opened it")
-		e.shows(e.path(""), http.StatusOK, "Opened and clicked, by hours", `class="bar"`, `class="bar second"`,
-			"Where they clicked",
+			"https://acme.example/roses", "the limit is 0.3 %", "-data-poll", "To subscribers who didn't open it")
+		e.shows(e.path(""), http.StatusOK, "Opens and clicks by hour", `class="bar"`, `class="bar second"`,
+			"Click map",
 			"-Later, by days")
 		readers, err := e.store.Recipients(t.Context(), &j, campaigns.RecipientFilter{}, core.Page{Limit: 2})
 		e.must(err)
 		e.shows(e.path(""), http.StatusOK, `/people?status=clicked">`, `/people?status=opened">`, `-status=complained"`)
 		e.shows(e.path("/people?status=clicked"), http.StatusOK, readers[0].Email, "-"+readers[1].Email)
 		e.shows(e.path("/people?status=opened"), http.StatusOK, readers[0].Email, "-"+readers[1].Email)
-		e.shows(e.path("/people?status=bounced"), http.StatusOK, "No one is like that.")
+		e.shows(e.path("/people?status=bounced"), http.StatusOK, "No recipients match your search.")
 		_, err = e.store.AddEngagements(t.Context(), []core.Engagement{
 			{
 				JobNo: j.No, Seq: 2, LinkNo: 1, At: e.seed.Time(), Last: e.seed.Time(), Times: 1,
@@ -276,7 +276,7 @@ func TestConsoleReport(t *testing.T) {
 		})
 		e.must(err)
 		e.login()
-		e.shows(e.path(""), http.StatusOK, "Later, by days")
+		e.shows(e.path(""), http.StatusOK, "After that, by day")
 		form := url.Values{"link": {"1"}, "target": {"not an address"}}
 		e.sends(e.path("/links"), http.StatusBadRequest, form, "This is no whole address", "not an address")
 		form.Set("target", "https://acme.example/better")
@@ -285,7 +285,7 @@ func TestConsoleReport(t *testing.T) {
 			"Who reads the plain text of a mail follows its links as they were written")
 		e.sends(e.path("/correction"), http.StatusBadRequest, url.Values{"subject": {""}, "source": {"Better."}}, "Better.")
 		e.sends(e.path("/correction"), http.StatusSeeOther, url.Values{"subject": {"News"}, "source": {"Better."}})
-		e.shows(e.path("/correction"), http.StatusOK, "Better.", "Corrected today", "Show what was sent again")
+		e.shows(e.path("/correction"), http.StatusOK, "Better.", "Corrected today", "Restore original")
 		e.sends(e.path("/correction"), http.StatusSeeOther, url.Values{"do": {"as-sent"}})
 		e.shows(e.path("/correction"), http.StatusOK, "-Better.", "-Corrected today")
 		to := e.sends(e.path("/again"), http.StatusSeeOther, url.Values{"who": {core.FollowUnopened}})
@@ -319,7 +319,7 @@ func TestConsoleReportOfViewers(t *testing.T) {
 		e.shows("/campaigns", http.StatusOK, "May", "-"+e.path(""))
 		e.mailing(core.Outcome{State: core.RecipientSent},
 			core.Outcome{State: core.RecipientFailed, Reason: "550 5.1.1 <joan@reader.example> no such user"})
-		e.shows(e.path(""), http.StatusOK, "There is no such mailbox.", "-joan@", "-<button", "-"+e.path("/people"), "-Pause")
+		e.shows(e.path(""), http.StatusOK, "The mailbox doesn't exist.", "-joan@", "-<button", "-"+e.path("/people"), "-Pause")
 		for _, below := range []string{"/send", "/people", "/correction"} {
 			e.shows(e.path(below), http.StatusForbidden)
 		}

@@ -103,8 +103,8 @@ func TestConsoleSends(t *testing.T) {
 			t.Fatalf("%+v", jobs)
 		}
 		time.Sleep(19 * time.Second)
-		e.shows("/people", http.StatusOK, "begins in 41 seconds.", "Take it back")
-		e.shows(e.path(""), http.StatusOK, "Begins in 41 seconds", "Take it back", `data-poll="2"`, "-begins in")
+		e.shows("/people", http.StatusOK, "begins in 41 seconds.", "Undo send")
+		e.shows(e.path(""), http.StatusOK, "Begins in 41 seconds", "Undo send", `data-poll="2"`, "-begins in")
 		if to := e.sends(e.path("/undo"), http.StatusSeeOther, url.Values{}); to != e.path("?done=undone") {
 			t.Errorf("the undo leads to %s", to)
 		}
@@ -141,7 +141,7 @@ func TestConsoleSendingAsksForWarnings(t *testing.T) {
 func TestConsoleOffersAFewReadersFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RoleTenantAdmin)
-		const offer, kept = "To a few readers first", `<input type="hidden" name="first_few" value="1">`
+		const offer, kept = "Send to 500 recipients first", `<input type="hidden" name="first_few" value="1">`
 		e.shows(e.path("/send"), http.StatusOK, "-"+offer, "-"+kept)
 		_, err := e.store.UpdateTenant(t.Context(), e.tenant.ID, "", func(t *core.Tenant) error {
 			t.FirstFew = true
@@ -187,7 +187,7 @@ func TestConsoleSendsLater(t *testing.T) {
 			t.Errorf("%+v", jobs)
 		}
 		e.shows("/people", http.StatusOK, "-Take it back")
-		e.shows(e.path(""), http.StatusOK, "Goes out Sun 31 Oct 2100, 02:30 Berlin, in 303 days.", "Take it back")
+		e.shows(e.path(""), http.StatusOK, "Goes out Sun 31 Oct 2100, 02:30 Berlin, in 303 days.", "Undo send")
 		if to := e.redirected(e.path("/send")); to != e.path("") {
 			t.Errorf("the last page leads to %s", to)
 		}
@@ -226,7 +226,7 @@ func TestConsoleSendsWhatWasSeen(t *testing.T) {
 			t.Errorf("what was changed meanwhile: %d", res.StatusCode)
 		}
 		edit(func(f *core.CampaignFields) error { f.Subject = ""; return nil })
-		e.shows(e.path("/send"), http.StatusOK, "One thing has to be mended", "Mend it", "-in 60 seconds")
+		e.shows(e.path("/send"), http.StatusOK, "One thing has to be mended", "Save", "-in 60 seconds")
 	})
 }
 
@@ -238,7 +238,7 @@ func TestConsoleAsksForApproval(t *testing.T) {
 			if role == core.RolePublisher {
 				e.seed.ChangeTenant(e.tenant.ID, core.TenantInput{Approval: new(core.ApprovalSecondPerson)})
 			}
-			page := e.shows(e.path("/send"), http.StatusOK, "Ask for approval", "-in 60 seconds")
+			page := e.shows(e.path("/send"), http.StatusOK, "Request approval", "-in 60 seconds")
 			form := e.form(page, e.path("/ask"), "note", "The second picture.", "wanted", "2100-01-08T08:00")
 			e.sends(e.path("/ask"), http.StatusBadRequest, e.with(form, "wanted", "soon"), "The second picture.")
 			e.sends(e.path("/ask"), http.StatusSeeOther, form)
@@ -253,12 +253,12 @@ func TestConsoleAsksForApproval(t *testing.T) {
 			if to := e.sends(e.path("/ask"), http.StatusSeeOther, again); strings.Contains(to, "done=") {
 				t.Errorf("%s: with no one to ask it leads to %s", role, to)
 			}
-			texts := []string{"No one was asked by mail.", "It waits for approval.", "Fri 8 Jan 2100, 08:00 Berlin, in 7 days", "The second picture.", "Ask once more"}
+			texts := []string{"No one was notified.", "Waiting for approval.", "Fri 8 Jan 2100, 08:00 Berlin, in 7 days", "The second picture.", "Request again"}
 			if role == core.RoleEditor {
 				texts = append(texts, "-Approve it or send it back", "Nobody else can do that yet: an administrator has to invite someone")
 				e.sends(e.path("/send"), http.StatusForbidden, url.Values{"version": {"1"}, "key": {"k"}})
 			} else {
-				texts = append(texts, "Approve it or send it back") // another person has written it
+				texts = append(texts, "Approve or request changes") // another person has written it
 			}
 			e.sends(e.path("/ask"), http.StatusSeeOther, e.with(e.form(e.shows(e.path("/send"), http.StatusOK), e.path("/ask")),
 				"wanted", "2100-01-08T08:00"))
@@ -282,7 +282,8 @@ func TestConsoleAsksForApproval(t *testing.T) {
 				e.path("/ask"))); !strings.HasSuffix(to, "?done=to-approve") {
 				t.Errorf("%s: with one to ask it leads to %s", role, to)
 			}
-			e.shows(e.path("/send?done=to-approve"), http.StatusOK, "Asked: who may approve gets a mail.",
+			e.shows(e.path("/send?done=to-approve"), http.StatusOK, "Approval requested. Everyone who can approve gets "+
+				"an email.",
 				"One person was asked by mail.", "The second picture.")
 		})
 	}

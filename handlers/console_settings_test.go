@@ -112,13 +112,13 @@ func TestConsoleDomains(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newTenantConsole(t, core.RoleTenantAdmin)
 		page := e.path("settings", "domains")
-		e.shows(page, "No domain yet")
+		e.shows(page, "No sender domains yet")
 		e.refuses(page, url.Values{"domain": {"co.uk"}}, http.StatusBadRequest, "Anyone may register a domain below co.uk",
 			`value="co.uk"`)
 		for _, pasted := range []string{"https://www.news.acme.co.uk/about?x", "ann@acme.example ", "Other.Example."} {
 			e.sends(page, url.Values{"domain": {pasted}})
 		}
-		html := e.shows(page, "news.acme.co.uk", "acme.example", "other.example", "to be proved")
+		html := e.shows(page, "news.acme.co.uk", "acme.example", "other.example", "Not verified")
 		if strings.Contains(html, "www.news") {
 			t.Error("www is a part of the domain")
 		}
@@ -140,8 +140,8 @@ func TestConsoleTeamOfAnOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleOperator)
 		got := e.shows("/settings/team", http.StatusOK, "One person works here.",
-			"Operator: may everything, everywhere",
-			"Who may do what", "There is no role that may approve and not write.", "Switch it on first", "->Change<")
+			"Server administrator: full access",
+			"Roles", "There is no role that may approve and not write.", "Switch it on first", "->Change<")
 		if strings.Count(got, "<tr>") != 2 {
 			t.Errorf("an empty table: %s", textOf(got))
 		}
@@ -156,7 +156,7 @@ func TestConsoleTeam(t *testing.T) {
 		e := newTenantConsole(t, core.RoleTenantAdmin)
 		page := e.path("settings", "team")
 		e.sends(page, url.Values{"email": {"new@user.example"}, "role": {"publisher"}})
-		e.shows(page, "One person works here.", "new@user.example", "Publisher: writes and sends", "Invite a person")
+		e.shows(page, "One person works here.", "new@user.example", "Publisher: can write and send campaigns", "Invite person")
 		e.refuses(page, url.Values{"email": {"nobody"}, "role": {"viewer"}}, http.StatusBadRequest, `value="nobody"`)
 		open, err := e.store.Invitations(t.Context(), []string{e.tenant.ID}, false, core.Page{Limit: 10})
 		e.must(err)
@@ -168,11 +168,11 @@ func TestConsoleTeam(t *testing.T) {
 			u.Name = "Bob"
 			u.Roles = []core.Role{{Role: core.RoleEditor, TenantID: e.tenant.ID}, {Role: core.RoleViewer, TenantID: e.tenant.ID}}
 		})
-		e.shows(page, "password alone", "Editor: writes<br>Viewer: sees figures<")
+		e.shows(page, "Password only", "Editor: writes<br>Viewer: sees figures<")
 		e.must(e.store.AddPasskey(e.Context(), core.Passkey{
 			ID: core.NewID(), UserID: bob.ID, RPID: "news.test", Name: "key", Credential: []byte("c"), PublicKey: []byte("k"),
 		}, bob.Epoch, identity.Answer{Hash: core.HashToken("a"), ExpiresAt: e.seed.Time().Add(time.Hour)}, core.MailStyle{}, e.seed.Time()))
-		e.shows(page, "has a second factor")
+		e.shows(page, "2FA on")
 		e.sends(e.path("settings", "team", bob.ID, "role"), url.Values{"role": {"viewer"}})
 		if got := e.roles("bob@user.example"); len(got) != 1 || got[0].Role != core.RoleViewer {
 			t.Errorf("%v", got)
@@ -224,7 +224,7 @@ func TestConsoleClients(t *testing.T) {
 		e.refuses(one+"/rotate", url.Values{}, http.StatusCreated, `id="secret"`)
 		e.refuses(one+"/delete", url.Values{}, http.StatusBadRequest, "Tick the box")
 		e.sends(one+"/delete", url.Values{"sure": {"1"}})
-		e.shows(page, "None yet.")
+		e.shows(page, "None yet")
 	})
 }
 
@@ -244,7 +244,7 @@ func TestConsoleAudit(t *testing.T) {
 			"test</a> made the list",
 			other.Name)
 		if !strings.Contains(html, `<a href="`+e.path("lists", e.list.ID)+`">Weekly</a>`) ||
-			strings.Contains(html, "Someone who has no role here") {
+			strings.Contains(html, "Someone without a role here") {
 			t.Error(textOf(html))
 		}
 		if html := e.shows(page + "?action=tenant"); strings.Contains(html, "list.create") {
@@ -265,7 +265,7 @@ func TestConsoleAudit(t *testing.T) {
 			return nil
 		})
 		e.must(err)
-		if html := e.shows(page, "Someone who has no role here"); strings.Contains(html, op.Name) {
+		if html := e.shows(page, "Someone without a role here"); strings.Contains(html, op.Name) {
 			t.Error("an operator's name is shown")
 		}
 	})
@@ -285,7 +285,7 @@ func TestConsoleEndpoints(t *testing.T) {
 			t.Fatalf("%+v", found)
 		}
 		one := page + "/" + found[0].ID
-		if html := e.shows(page, "Shop") + e.shows(one, "Shop", "Nothing was told."); strings.Contains(html, "whsec_") {
+		if html := e.shows(page, "Shop") + e.shows(one, "Shop", "No events in this period"); strings.Contains(html, "whsec_") {
 			t.Error("the secret is shown again")
 		}
 		e.refuses(one+"/rotate", url.Values{}, http.StatusCreated, "whsec_")
@@ -299,7 +299,7 @@ func TestConsoleEndpoints(t *testing.T) {
 		}
 		e.refuses(one+"/delete", url.Values{}, http.StatusBadRequest, "Tick the box")
 		e.sends(one+"/delete", url.Values{"sure": {"1"}})
-		e.shows(page, "None yet.")
+		e.shows(page, "None yet")
 	})
 }
 

@@ -14,7 +14,7 @@ import (
 func TestConsoleTemplates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleEditor)
-		e.shows("/looks/templates", http.StatusOK, "No template yet", "Make a template", "Templates", "-<table")
+		e.shows("/looks/templates", http.StatusOK, "No templates yet", "New template", "Templates", "-<table")
 		e.sends("/looks/templates", http.StatusBadRequest, url.Values{"name": {"a/b"}, "kind": {"mail"}},
 			`role="alert"`,
 			`value="a/b"`, `value="mail" selected`)
@@ -22,7 +22,7 @@ func TestConsoleTemplates(t *testing.T) {
 		frame, _, _ := strings.Cut(to, "?")
 		e.shows(frame, http.StatusOK, "{{tenant.postal_address}}", "What readers have said: City",
 			"<span class=\"badge good\">used</span></li>\n<li><span><code>{{email}}",
-			"Nothing that is still to be sent.", "template-preview?id=", "Delete the template")
+			"Nothing that is still to be sent.", "template-preview?id=", "Delete template")
 		to = e.sends("/looks/templates", http.StatusSeeOther, url.Values{"name": {"order"}, "kind": {"mail"}})
 		order, _, _ := strings.Cut(to, "?")
 		form := url.Values{

@@ -82,7 +82,7 @@ func TestInvitation(t *testing.T) {
 		{"its tenant is gone", func(e *pageEnv, i core.Invitation, _ string) {
 			e.must(e.store.DeleteTenant(e.Context(), i.TenantID, "test", core.At(time.Now())))
 		}, http.StatusBadRequest, false},
-		{"taken back", func(e *pageEnv, i core.Invitation, _ string) {
+		{"Undone", func(e *pageEnv, i core.Invitation, _ string) {
 			e.must(e.store.DeleteInvitation(e.Context(), i.ID, "test", core.At(time.Now())))
 		}, http.StatusBadRequest, false},
 		{"who invited has no role any more", func(e *pageEnv, i core.Invitation, _ string) {

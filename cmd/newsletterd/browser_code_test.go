@@ -20,7 +20,7 @@ func TestHTMLOfACampaignInABrowser(t *testing.T) {
 		addEventListener("error", e => faults.push(e.message));`))
 	c := w.edit("Hello {{ preferences.first_name | default: \"friend\" }}\n")
 	w.Click(".acts details[data-menu] > summary")
-	w.Click(`a[href$="kind?to=html"]`, browsertest.Heading("Write HTML of your own?"))
+	w.Click(`a[href$="kind?to=html"]`, browsertest.Heading("Switch to custom HTML?"))
 	w.Look("campaign-kind")
 	w.Submit(chromedp.Click(`.card form button`))
 	w.Wait(`document.querySelector(".cm-content span[class]") !== null`)

@@ -36,7 +36,7 @@ type auditData struct {
 func (o *Console) auditTrail(p *Page) (web.HTML, error) {
 	d := auditData{
 		Area: p.Query("action"), Actor: p.Query("actor"), Object: p.Query("object"), From: p.Query("from"),
-		Till: p.Query("until"), Areas: []option{{"", p.T("All areas")}}, People: []option{{"", p.T("By anyone")}},
+		Till: p.Query("until"), Areas: []option{{"", p.T("All areas")}}, People: []option{{"", p.T("Anyone")}},
 	}
 	q := p.ofTenant("limit", "30", "cursor", p.Query("cursor"), "action", d.Area, "actor", d.Actor, "object", d.Object,
 		"from", p.dayAt(d.From, 0), "until", p.dayAt(d.Till, 1))
@@ -56,7 +56,7 @@ func (o *Console) auditTrail(p *Page) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	d.Pager = p.Pager(next)
-	return p.showSettings("audit", "audit", View{State: p.T("Who has changed what, the newest first.")}, filled{}, d)
+	return p.showSettings("audit", "audit", View{State: p.T("Changes to this newsletter, newest first")}, filled{}, d)
 }
 
 // auditPeople are those who may have changed something: the team, and the tenant's programs. Others are chosen by a
@@ -76,7 +76,7 @@ func (p *Page) auditPeople(d *auditData) error {
 		}
 	}
 	for _, c := range clients {
-		d.People = append(d.People, option{"client:" + c.ID, p.T("The program {{name}}", "name", c.Name)})
+		d.People = append(d.People, option{"client:" + c.ID, p.T("API client {{name}}", "name", c.Name)})
 	}
 	there := slices.ContainsFunc(d.People, func(o option) bool { return o.Value == d.Actor })
 	if !there {

@@ -24,19 +24,19 @@ var campaignStates = []core.CampaignState{
 func (p *Page) CampaignBadge(s core.CampaignState) Badge {
 	switch s {
 	case core.CampaignInReview:
-		return Badge{p.T("to approve"), "warn"}
+		return Badge{p.T("Awaiting approval"), "warn"}
 	case core.CampaignApproved:
-		return Badge{p.T("approved"), "good"}
+		return Badge{p.T("Approved"), "good"}
 	case core.CampaignScheduled:
-		return Badge{p.T("scheduled"), "live"}
+		return Badge{p.T("Scheduled"), "live"}
 	case core.CampaignSending:
-		return Badge{p.T("going out"), "live"}
+		return Badge{p.T("Sending"), "live"}
 	case core.CampaignSent:
-		return Badge{p.T("sent"), "good"}
+		return Badge{p.T("Sent"), "good"}
 	case core.CampaignArchived:
-		return Badge{p.T("put away"), ""}
+		return Badge{p.T("Archived"), ""}
 	}
-	return Badge{p.T("draft"), ""}
+	return Badge{p.T("Draft"), ""}
 }
 
 // Opens reports whether the visitor may open a campaign: those who see figures alone, once there are some.
@@ -61,7 +61,7 @@ func (o *Console) campaigns(p *Page) (web.HTML, error) {
 	if err != nil {
 		return web.HTML{}, err
 	}
-	states := []option{{"", p.T("All states")}}
+	states := []option{{"", p.T("All statuses")}}
 	for _, s := range campaignStates {
 		states = append(states, option{string(s), p.CampaignBadge(s).Text})
 	}
@@ -149,7 +149,7 @@ func (c *campaignPage) Title(p *Page) string {
 	case c.Subject != "":
 		return p.Listed(c.Subject)
 	}
-	return p.T("Without a name")
+	return p.T("Untitled")
 }
 
 // Archived reports whether the archives of the lists are to show the campaign. It stays as the lists have it where

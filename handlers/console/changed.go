@@ -9,7 +9,7 @@ import (
 
 // changedText says what has changed in a campaign since the visitor looked at it, and who changed it.
 func (p *Page) changedText(changes []core.ContentChange) string {
-	text := p.T("It has changed since you looked at it. Look at it again.")
+	text := p.T("This campaign changed since you opened it. Review it again.")
 	for i := range changes {
 		one := &changes[i]
 		what := p.T(changedParts[one.What])
@@ -37,9 +37,9 @@ var changedParts = map[string]string{
 	core.ChangedLayout:   "Template",
 	core.ChangedSettings: "Sender settings",
 	core.ChangedLists:    "List",
-	core.ChangedMedia:    "Pictures and attachments",
+	core.ChangedMedia:    "Images and attachments",
 	core.ChangedPlan:     "First recipients or time",
-	core.ChangedProgram:  "HTML of the email",
+	core.ChangedProgram:  "Email HTML",
 }
 
 // textTag is an ETag of a campaign without what it says of layout and theme: a save approves nothing.

@@ -26,7 +26,7 @@ type chart struct {
 
 // lineChart makes a chart of values over time. labels stand below them, as many as have room.
 func (p *Page) lineChart(title string, labels []string, values []int64) chart {
-	c := chart{TableLabel: p.T("As a table"), Heads: []string{"", title}}
+	c := chart{TableLabel: p.T("View as table"), Heads: []string{"", title}}
 	for i, label := range labels {
 		c.Table = append(c.Table, []string{label, p.Number(values[i])})
 	}
@@ -62,7 +62,7 @@ type series struct {
 // barsOf makes a chart of one or two bars for each label, at half the height of others. long are the labels of its
 // table.
 func (p *Page) barsOf(title string, labels, long []string, all ...series) chart {
-	c := chart{TableLabel: p.T("As a table"), Heads: []string{""}}
+	c := chart{TableLabel: p.T("View as table"), Heads: []string{""}}
 	var values []int64
 	for _, s := range all {
 		c.Heads, values = append(c.Heads, s.Name), append(values, s.Values...)

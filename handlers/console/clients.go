@@ -38,7 +38,7 @@ func (p *Page) scopeOptions() []option {
 		{core.ScopeSend, p.T("Write and send campaigns")},
 	}
 	if p.IsOperator() {
-		scopes = append(scopes, option{core.ScopeAdmin, p.T("Keep everything: lists, people, settings")})
+		scopes = append(scopes, option{core.ScopeAdmin, p.T("Full access: lists, people, settings")})
 	}
 	return scopes
 }
@@ -73,7 +73,7 @@ func (p *Page) showClients(f filled, v View) (web.HTML, error) {
 	if f.values == nil {
 		f.values = map[string]string{"id_token_claims": "1"}
 	}
-	v.State = p.T("Programs and sites of yours that use the API, each with a secret of its own.")
+	v.State = p.T("Apps and websites that use the API, each with its own secret")
 	return p.showSettings("clients", "clients", v, f, clientsData{found, p.scopeOptions()})
 }
 
@@ -112,7 +112,7 @@ func (o *Console) addClient(p *Page) (web.HTML, error) {
 
 func (p *Page) showClientSecret(id, secret string) (web.HTML, error) {
 	return p.showSettings("secret", "clients", View{
-		Title: p.T("The program has this secret"), State: p.T("Copy it now: it is shown this once."), Status: 201,
+		Title: p.T("Client secret"), State: p.T("Copy it now. It won't be shown again."), Status: 201,
 	}, filled{}, secretPage{id, secret, p.Path("settings", "clients")})
 }
 

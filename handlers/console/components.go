@@ -149,7 +149,7 @@ type pager struct{ Label, First, FirstText, Next, NextText string }
 // empty: there is none.
 func (p *Page) Pager(next string) pager {
 	q := p.Request.URL.Query()
-	out := pager{Label: p.T("Pages"), FirstText: p.T("First page"), NextText: p.T("Next page")}
+	out := pager{Label: p.T("Pagination"), FirstText: p.T("First page"), NextText: p.T("Next page")}
 	if q.Has("cursor") {
 		first := p.Request.URL.Query()
 		first.Del("cursor")

@@ -91,9 +91,9 @@ func (p *Page) showCorrection(d *correctionData, v View) (web.HTML, error) {
 	if err := p.Do(http.MethodPost, campaignAPI(c.ID, "preview"), d.body(), &shown); err == nil {
 		d.Looks = string(shown.Looks)
 	}
-	v.Title, v.Data = p.T("Correct the web version"), d
+	v.Title, v.Data = p.T("Edit web version"), d
 	v.Within = []Link{{p.T("Campaigns"), p.Path("campaigns")}, {c.Title(p), p.Path("campaigns", c.ID)}}
-	v.State, v.Frames, v.Script = p.T("Mails that are out stay as they are."), true, ""
+	v.State, v.Frames, v.Script = p.T("Emails already sent don't change."), true, ""
 	v.writes(c.Content.Kind)
 	return p.Show("correction", v)
 }

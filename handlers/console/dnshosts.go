@@ -3,36 +3,31 @@ package console
 // hostSteps are where the records of a domain are made at those who keep domains (core.DNSHost), in a sentence. Their
 // pages change: so each says what to look for, and no more.
 var hostSteps = map[string]string{
-	"cloudflare": "At Cloudflare: choose the domain, then “DNS” and “Records”, and “Add record”. For a CNAME, " +
-		"switch the cloud off (“DNS only”).",
-	"godaddy":   "At GoDaddy: “My Products”, “DNS” next to the domain, then “Add New Record”.",
-	"namecheap": "At Namecheap: “Domain List”, “Manage” next to the domain, “Advanced DNS”, then “Add New Record”.",
-	"ionos":     "At IONOS: “Domains & SSL”, the gear next to the domain, “DNS”, then “Add record”.",
-	"strato": "At STRATO: “Domains”, the gear next to the domain, “DNS”, then “TXT records” (CNAME and A " +
-		"records have entries of their own there).",
-	"hetzner": "At Hetzner: the DNS console, the zone of the domain, then “Add record”. At konsoleH it is “DNS " +
-		"settings” of the domain.",
-	"ovh":   "At OVHcloud: “Web Cloud”, “Domain names”, the domain, “DNS zone”, then “Add an entry”.",
-	"gandi": "At Gandi: “Domain”, the domain, “DNS Records”, then “Add”.",
-	"route53": "At Amazon Route 53: “Hosted zones”, the domain, then “Create record”. The value of a TXT " +
-		"record stands between quotes, in pieces of at most 255 characters: \"first\" \"second\".",
-	"google": "At Google Cloud DNS: the zone of the domain, then “Add standard”. The value of a TXT record " +
-		"stands between quotes.",
-	"squarespace":  "At Squarespace: “Domains”, the domain, “DNS Settings”, then “Add record” under “Custom records”.",
-	"azure":        "At Azure: “DNS zones”, the zone of the domain, then “Record set” and “Add”.",
-	"digitalocean": "At DigitalOcean: “Networking”, “Domains”, the domain, then the kind of the record.",
-	"wix":          "At Wix: “Domains”, the three dots next to the domain, “Manage DNS Records”, then “Add Record”.",
-	"inwx":         "At INWX: “Nameserver”, the domain, then “Add new record”.",
-	"netcup": "At netcup: “Domains” in the customer area, the magnifying glass next to the domain, “DNS”, " +
-		"then a new line at the end.",
-	"allinkl": "At ALL-INKL.COM: the KAS, “Tools”, “DNS settings”, the pencil next to the domain, then “Add " +
-		"new DNS entry”.",
-	"uniteddomains": "At united-domains: “Domain portfolio”, the domain, “DNS configuration”, then “TXT records” or " +
-		"“Subdomains”.",
-	"infomaniak": "At Infomaniak: “Domains”, the domain, “DNS zone”, then “Add a record”.",
-	"hostinger":  "At Hostinger: “Domains”, the domain, “DNS / Nameservers”, then “Manage DNS records”.",
-	"porkbun": "At Porkbun: “Domain Management”, “DNS” next to the domain, then “Add” under “Manage DNS " +
-		"Records”.",
+	"cloudflare": "Go to your domain > DNS > Records > Add record. For a CNAME, turn off the proxy (“DNS only”).",
+	"godaddy":    "Go to My Products > DNS next to your domain > Add New Record.",
+	"namecheap":  "Go to Domain List > Manage next to your domain > Advanced DNS > Add New Record.",
+	"ionos":      "Go to Domains & SSL > gear icon next to your domain > DNS > Add record.",
+	"strato": "Go to Domains > gear icon next to your domain > DNS > TXT records. CNAME and A records have their " +
+		"own entries.",
+	"hetzner": "In the DNS console, go to your domain's zone > Add record. In konsoleH, go to your domain > DNS " +
+		"settings.",
+	"ovh":   "Go to Web Cloud > Domain names > your domain > DNS zone > Add an entry.",
+	"gandi": "Go to Domain > your domain > DNS Records > Add.",
+	"route53": "Go to Hosted zones > your domain > Create record. Put TXT values in quotes, in parts of up to 255 " +
+		"characters: \"first\" \"second\".",
+	"google":       "Open your domain's zone and choose Add standard. Put TXT values in quotes.",
+	"squarespace":  "Go to Domains > your domain > DNS Settings > Custom records > Add record.",
+	"azure":        "Go to DNS zones > your domain > Record set > Add.",
+	"digitalocean": "Go to Networking > Domains > your domain, then choose the record type.",
+	"wix":          "Go to Domains > three dots next to your domain > Manage DNS Records > Add Record.",
+	"inwx":         "Go to Nameserver > your domain > Add new record.",
+	"netcup": "In the customer area, go to Domains > magnifying glass next to your domain > DNS. Add a line at " +
+		"the end.",
+	"allinkl":       "In KAS, go to Tools > DNS settings > pencil icon next to your domain > Add new DNS entry.",
+	"uniteddomains": "Go to Domain portfolio > your domain > DNS configuration > TXT records or Subdomains.",
+	"infomaniak":    "Go to Domains > your domain > DNS zone > Add a record.",
+	"hostinger":     "Go to Domains > your domain > DNS / Nameservers > Manage DNS records.",
+	"porkbun":       "Go to Domain Management > DNS next to your domain > Manage DNS Records > Add.",
 }
 
 // HostSteps says where records are made at who keeps the domain, and how names are entered.
@@ -41,7 +36,7 @@ func (p *Page) HostSteps(id, name string) string {
 	case hostSteps[id] != "":
 		return p.T(hostSteps[id])
 	case name != "":
-		return p.T("{{name}} keeps the domain: sign in there, and look for its DNS records.", "name", name)
+		return p.T("Sign in to {{name}} and look for the domain's DNS records.", "name", name)
 	}
-	return p.T("Sign in where the domain was bought, or where its site is, and look for “DNS” or “name server”.")
+	return p.T("Sign in where you bought the domain or host your website, and look for “DNS” or “name servers”.")
 }

@@ -51,11 +51,11 @@ func (p *Page) showDomains(f filled, v View) (web.HTML, error) {
 	for i := range found {
 		badge := p.domainBadge(found[i].Verified(), true)
 		if onTrust(&found[i]) {
-			badge = Badge{p.T("taken on trust"), ""}
+			badge = Badge{p.T("Approved"), ""}
 		}
 		rows = append(rows, domainRow{found[i], badge})
 	}
-	v.State = p.T("Mail programs trust a sender whose domain says so. Each needs some records where the domain is kept.")
+	v.State = p.T("Add DNS records to each domain so your emails don't land in spam")
 	return p.showSettings("domains", "domains", v, f, rows)
 }
 
@@ -71,11 +71,11 @@ const maxDomains = 200
 func (p *Page) domainBadge(verified, complete bool) Badge {
 	switch {
 	case !verified:
-		return Badge{p.T("to be proved"), "warn"}
+		return Badge{p.T("Not verified"), "warn"}
 	case !complete:
-		return Badge{p.T("records are missing"), "warn"}
+		return Badge{p.T("Records missing"), "warn"}
 	}
-	return Badge{p.T("proved"), "good"}
+	return Badge{p.T("Verified"), "good"}
 }
 
 func (o *Console) proposeDomain(p *Page) (web.HTML, error) {
@@ -156,21 +156,22 @@ func (p *Page) domainPage(d *core.SenderDomainView) (out domainPage, err error) 
 func (p *Page) describe(d *domainPage, id string) {
 	d.ID, d.Badge = id, p.domainBadge(d.Status == core.DomainVerified, d.Complete)
 	if d.Refusal != "" {
-		d.Badge = Badge{p.T("don't send yet"), "bad"}
+		d.Badge = Badge{p.T("Don't send yet"), "bad"}
 	}
 	if d.Complete {
-		d.Badge = Badge{p.T("ready"), "good"}
+		d.Badge = Badge{p.T("Ready"), "good"}
 	}
 	for i, r := range d.Records {
 		row := recordRow{DomainRecord: r, ID: "r" + strconv.Itoa(i), Badge: p.recordBadge(r.State)}
 		row.What, row.Note = p.recordWords(&r)
 		if r.Purpose == core.RecordProof && d.Trusted && r.State != core.RecordFound {
-			trust := p.T("Until it stands, the domain is taken on trust: you can write from it already.")
+			trust := p.T("You can already send from this domain. This record verifies it.")
 			row.Note = p.joinedSentences(trust, row.Note)
 		}
 		if r.Purpose == core.RecordDMARC && d.Refusal != "" {
-			row.Badge = Badge{p.T("don't send yet"), "bad"}
-			row.Note = p.T("It has receivers refuse mails that nothing proves to be yours. Let a key sign your mails before you send.")
+			row.Badge = Badge{p.T("Don't send yet"), "bad"}
+			row.Note = p.T("This policy tells receiving servers to reject unauthenticated emails. Turn on DKIM signing " +
+				"before you send.")
 		}
 		if r.Purpose == core.RecordDKIM {
 			d.Keys++
@@ -185,7 +186,7 @@ func (p *Page) describe(d *domainPage, id string) {
 			return r.Purpose != core.RecordProof && r.State != core.RecordFound
 		})
 	if d.Start {
-		d.Badge = Badge{p.T("one step left"), "warn"}
+		d.Badge = Badge{p.T("1 step left"), "warn"}
 	}
 }
 
@@ -203,57 +204,58 @@ func (p *Page) joinedSentences(parts ...string) string {
 func (p *Page) recordBadge(state string) Badge {
 	switch state {
 	case core.RecordFound:
-		return Badge{p.T("found"), "good"}
+		return Badge{p.T("Found"), "good"}
 	case core.RecordMissing:
-		return Badge{p.T("not found yet"), "warn"}
+		return Badge{p.T("Missing"), "warn"}
 	case core.RecordOther:
-		return Badge{p.T("another value"), "bad"}
+		return Badge{p.T("Wrong value"), "bad"}
 	case core.RecordChange:
-		return Badge{p.T("to be extended"), "warn"}
+		return Badge{p.T("Needs a change"), "warn"}
 	case core.RecordSeveral:
-		return Badge{p.T("more than one"), "bad"}
+		return Badge{p.T("Several records"), "bad"}
 	case core.RecordMisplaced:
-		return Badge{p.T("at another name"), "bad"}
+		return Badge{p.T("Wrong name"), "bad"}
 	}
-	return Badge{p.T("not known"), ""}
+	return Badge{p.T("Unknown"), ""}
 }
 
 // recordWords say what a record is for, and what is to be done with what stands in its place.
 func (p *Page) recordWords(r *core.DomainRecord) (what, note string) {
 	switch r.Purpose {
 	case core.RecordProof:
-		what = p.T("Proves that the domain is yours")
+		what = p.T("Domain verification")
 	case core.RecordDKIM:
-		what = p.T("Signs your mails (DKIM)")
+		what = p.T("DKIM signing")
 	case core.RecordSPF:
-		what = p.T("Lets our servers send for you (SPF)")
+		what = p.T("Authorized servers (SPF)")
 	case core.RecordDMARC:
-		what = p.T("Says what to do with forged mails (DMARC)")
+		what = p.T("Policy for forged emails (DMARC)")
 	case core.RecordLink:
-		what = p.T("Leads the links in your mails here")
+		what = p.T("Link domain")
 	}
 	switch {
 	case r.State == core.RecordMisplaced && r.FoundAt == r.Name[strings.IndexByte(r.Name, '.')+1:]:
-		note = p.T("The record stands at the domain itself; its name must be {{name}}.", "name", r.Name)
+		note = p.T("The record is on the domain itself. Change its name to {{name}}.", "name", r.Name)
 	case r.State == core.RecordMisplaced:
-		note = p.T("It stands at {{name}}: the domain was added to a name that had it. Change it to the short name.",
+		note = p.T("Found at {{name}}: your provider added the domain a second time. Enter the short name instead.",
 			"name", r.FoundAt)
 	case r.State == core.RecordChange:
-		note = p.T("There is one for other senders. Don't make a second one, or none counts: change it to this value.")
+		note = p.T("You already have a record for other senders. Change it to this value. If there are two, neither " +
+			"counts.")
 	case r.State == core.RecordSeveral && r.Purpose == core.RecordSPF:
-		note = p.T("There is more than one, so none counts. Change one of them to this value, and delete the others.")
+		note = p.T("Several records found, so none of them counts. Change one to this value and delete the others.")
 	case r.State == core.RecordSeveral:
-		note = p.T("There is more than one, so none counts. Leave one, and delete the others.")
+		note = p.T("Several records found, so none of them counts. Keep one and delete the others.")
 	case r.State == core.RecordOther && r.Purpose == core.RecordLink:
-		note = p.T("The name leads elsewhere.")
+		note = p.T("This name points to another server.")
 	case r.State == core.RecordOther:
-		note = p.T("There is one of this name with another value: change it to this one.")
+		note = p.T("A record with this name has a different value. Change it to the value shown.")
 	case r.State == core.RecordUnknown:
-		note = p.T("No name server has answered. It is looked for again.")
+		note = p.T("No name server responded. newsletterd retries automatically.")
 	case r.Purpose == core.RecordDKIM && r.State == core.RecordFound && !r.Active:
-		note = p.T("It stands, and doesn't sign yet.")
+		note = p.T("The record is published, but the key isn't active yet.")
 	case r.Purpose == core.RecordDKIM && r.State != core.RecordFound && r.Active:
-		note = p.T("It signs, but receivers can't check it: your mails count as forged until the record stands.")
+		note = p.T("Emails are signed, but the record is missing. Until you publish it, your emails look forged.")
 	}
 	return what, note
 }
@@ -281,19 +283,20 @@ func (p *Page) showDomain(f filled, v View) (web.HTML, error) {
 func (p *Page) domainState(d *domainPage) string {
 	switch {
 	case d.Complete:
-		return p.T("All is in place: what you write from this domain is signed, and mail programs can tell.")
+		return p.T("Setup complete. Emails from this domain are DKIM-signed.")
 	case d.Refusal != "":
-		return p.T("Don't send from this domain yet: its DMARC policy has receivers refuse mails that no key signs, or hide them.")
+		return p.T("Don't send yet. The domain's DMARC policy tells receiving servers to reject unsigned emails or " +
+			"treat them as spam.")
 	case d.Start:
-		return p.T("All records stand. One step is left: “Sign with this key”, at the record of the key.")
+		return p.T("All records found. To finish, choose “Activate key” next to the DKIM record.")
 	case d.Trusted:
-		return p.T("You can write from this domain: it was taken on trust. The records prove it, and keep your mails out of the spam folder.")
+		return p.T("You can send from this domain. Add the records to verify it and to keep your emails out of spam.")
 	case d.Status == core.DomainVerified && d.Signs:
-		return p.T("You can write from this domain. With the other records fewer mails end in the spam folder.")
+		return p.T("You can send from this domain. Add the missing records so fewer emails land in spam.")
 	case d.Status == core.DomainVerified:
-		return p.T("You can write from this domain. Let a key sign your mails next: large receivers demand it.")
+		return p.T("You can send from this domain. Next, turn on DKIM signing: Gmail and Yahoo require it.")
 	}
-	return p.T("Until the domain is proved, everything but sending in its name works: write, test, bring readers in.")
+	return p.T("You can't send from this domain until it's verified. Everything else works already.")
 }
 
 // domainCheck has the domain looked at. Where it was looked at too often what is known is shown.
@@ -478,7 +481,7 @@ func (p *Page) deleteFrom(api, to string, show func(filled, View) (web.HTML, err
 
 // notSure shows a page again whose form lacks the box that says that it is meant.
 func (p *Page) notSure(show func(filled, View) (web.HTML, error)) (web.HTML, error) {
-	return show(filled{}, View{Fault: p.T("Tick the box to say that you mean it."), Status: http.StatusBadRequest})
+	return show(filled{}, View{Fault: p.T("Check the box to confirm."), Status: http.StatusBadRequest})
 }
 
 // forwardedQuery is the query of the page of records.
@@ -493,8 +496,8 @@ func (o *Console) forwarded(c *web.Call, in forwardedQuery) (web.HTML, error) {
 	_, err := p.Get("/api/sender-domain-records", url.Values{"token": {in.Token}}, &d.DomainRecords)
 	if core.KindOf(err) == core.Invalid {
 		return p.Show("message", View{
-			Title:  p.T("That did not work"),
-			State:  p.T("The link is not good any more: ask who has sent it for another."),
+			Title:  p.T("Something went wrong"),
+			State:  p.T("This link has expired. Ask the person who sent it for a new one."),
 			Status: http.StatusBadRequest, Plain: true,
 		})
 	}
@@ -508,7 +511,7 @@ func (o *Console) forwarded(c *web.Call, in forwardedQuery) (web.HTML, error) {
 	d.Link = c.Request.URL.RequestURI()
 	v := View{
 		Title: d.Domain, Badge: d.Badge, Plain: true, Data: settingsPage{More: d},
-		State: p.T("Newsletters are to come from this domain. Please make these records where it is kept."),
+		State: p.T("To send newsletters from this domain, add these records at its DNS provider."),
 	}
 	if target, ok := p.Partial(); ok && target == "records" {
 		return p.ShowPart("forwarded", "records", v)
@@ -522,13 +525,14 @@ func (p *Page) DomainMessage(d core.SenderDomainView) string {
 	case d.Verified():
 		return ""
 	case d.Check == core.DomainFault:
-		return p.T("The name servers of the domain answer with a fault. Try again later, or ask who keeps the domain.")
+		return p.T("The domain's name servers return an error. Try again later, or contact your domain provider.")
 	case d.Check == core.DomainTimeout:
-		return p.T("No name server has answered in time. Try again later.")
+		return p.T("No name server responded in time. Try again later.")
 	case d.Check == core.DomainTaken:
-		return p.T("The record is there, but the domain belongs to another newsletter here. Whoever runs this installation decides.")
+		return p.T("Record found, but another newsletter on this server uses the domain. Contact the server " +
+			"administrator.")
 	case d.Check == core.DomainMissing:
-		return p.T("There is no such record yet. A new one may take up to an hour to be seen.")
+		return p.T("Record not found. New records can take up to an hour to appear.")
 	}
 	return ""
 }

@@ -51,7 +51,7 @@ func (p *Page) showNewCampaign(d newCampaignData, fault error) (web.HTML, error)
 	d.Trackings = p.trackings(d.Tracking)
 	v := View{
 		Title: p.T("New campaign"), Within: []Link{{p.T("Campaigns"), p.Path("campaigns")}},
-		State: p.T("Nothing goes out before you say so."), Data: &d,
+		State: p.T("Nothing is sent until you confirm."), Data: &d,
 	}
 	if err := p.blame(&v, fault); err != nil {
 		return web.HTML{}, err
@@ -175,7 +175,7 @@ func (o *Console) editor(p *Page, c *campaignPage, fault error) (web.HTML, error
 		return web.HTML{}, err
 	}
 	d.Trackings = p.trackings(c.Tracking)
-	d.Languages = []option{{"", p.T("As the list has it")}}
+	d.Languages = []option{{"", p.T("Default of the list")}}
 	for _, lang := range core.Languages {
 		d.Languages = append(d.Languages, option{lang, languageNames[lang]})
 	}
@@ -198,7 +198,7 @@ func (o *Console) editor(p *Page, c *campaignPage, fault error) (web.HTML, error
 	}
 	v.writes(c.Content.Kind)
 	if n, err := strconv.ParseInt(p.Query("tested"), 10, 64); err == nil && n > 0 {
-		v.Done = p.N("The test is on its way to one address.|The test is on its way to {{n}} addresses.", n)
+		v.Done = p.N("Test sent to 1 address|Test sent to {{n}} addresses", n)
 	}
 	if d.Conflict = core.KindOf(fault) == core.PreconditionFailed; d.Conflict {
 		now, err := p.campaign()
@@ -259,7 +259,7 @@ func (p *Page) look(d *editorData) error {
 			readers += d.Lists[i].Counts.Mailable
 		}
 	}
-	d.Readers = p.N("One reader|{{n}} readers", readers)
+	d.Readers = p.N("1 recipient|{{n}} recipients", readers)
 	return nil
 }
 

@@ -56,32 +56,32 @@ type delivery struct {
 func (p *Page) ReceiverBadge(r receiver) Badge {
 	switch {
 	case r.DisabledAt != 0:
-		return Badge{p.T("switched off"), ""}
+		return Badge{p.T("Disabled"), ""}
 	case r.Dropping:
-		return Badge{p.T("drops events"), "bad"}
+		return Badge{p.T("Dropping events"), "bad"}
 	case r.FailingSince != 0:
-		return Badge{p.T("fails"), "bad"}
+		return Badge{p.T("Failing"), "bad"}
 	}
-	return Badge{p.T("on"), "good"}
+	return Badge{p.T("Active"), "good"}
 }
 
 // DeliveryBadge is the outcome of an attempt in a word.
 func (p *Page) DeliveryBadge(outcome string) Badge {
 	switch outcome {
 	case core.AttemptDelivered:
-		return Badge{p.T("delivered"), "good"}
+		return Badge{p.T("Delivered"), "good"}
 	case core.AttemptDead:
-		return Badge{p.T("given up"), "bad"}
+		return Badge{p.T("Failed"), "bad"}
 	}
-	return Badge{p.T("tried again"), "warn"}
+	return Badge{p.T("Retrying"), "warn"}
 }
 
 // eventTypes are what can be told to a receiver.
 func (p *Page) eventTypes() []option {
 	return []option{
 		{core.EventActivated, p.T("Someone subscribes")},
-		{core.EventUnsubscribed, p.T("Someone leaves")},
-		{core.EventPreferences, p.T("Someone changes what they told")},
+		{core.EventUnsubscribed, p.T("Someone unsubscribes")},
+		{core.EventPreferences, p.T("Someone changes their data")},
 	}
 }
 
@@ -114,7 +114,7 @@ func (p *Page) showEndpoints(f filled, v View) (web.HTML, error) {
 	if err != nil {
 		return web.HTML{}, err
 	}
-	v.State = p.T("Programs of yours that are told at once when someone subscribes, leaves or changes something.")
+	v.State = p.T("Notify your apps when someone subscribes, unsubscribes or changes their data")
 	return p.showSettings("endpoints", "endpoints", v, f, d)
 }
 
@@ -142,13 +142,13 @@ func (o *Console) addEndpoint(p *Page) (web.HTML, error) {
 	if err := p.Do("POST", apiEndpoints, body, &made); err != nil {
 		return p.refused(err, p.showEndpoints)
 	}
-	return p.showSecret(made.Secret, p.T("The receiver has this secret"), p.Path("settings", "endpoints", made.ID), "endpoints")
+	return p.showSecret(made.Secret, p.T("Signing secret"), p.Path("settings", "endpoints", made.ID), "endpoints")
 }
 
 // showSecret shows a secret on the page that answers the form. It stands in no address, and is not kept.
 func (p *Page) showSecret(secret, title, next, tab string) (web.HTML, error) {
 	return p.showSettings("secret", tab, View{
-		Title: title, State: p.T("Copy it now: it is shown this once."), Status: 201,
+		Title: title, State: p.T("Copy it now. It won't be shown again."), Status: 201,
 	}, filled{}, secretPage{Secret: secret, Next: next})
 }
 
@@ -205,7 +205,7 @@ func (p *Page) showEndpoint(f filled, v View, test *core.EndpointTest) (web.HTML
 		v.Title = core.MaskURL(r.URL)
 	}
 	if r.Waiting > 0 {
-		v.State = p.N("One event is waiting.|{{n}} events are waiting.", r.Waiting)
+		v.State = p.N("1 event waiting|{{n}} events waiting", r.Waiting)
 	}
 	v.Within = []Link{{p.T("Settings"), p.Path("settings")}, {p.T("Webhooks"), p.Path("settings", "endpoints")}}
 	return p.showSettings("endpoint", "endpoints", v, f, d)
@@ -252,7 +252,7 @@ func (o *Console) rotateEndpoint(p *Page) (web.HTML, error) {
 	if err := p.Do("POST", apiEndpoints+"/"+r.ID+"/rotate-secret", nil, &changed); err != nil {
 		return p.refused(err, p.endpointOtherwise)
 	}
-	return p.showSecret(changed.Secret, p.T("The receiver has this secret"), p.Path("settings", "endpoints", r.ID), "endpoints")
+	return p.showSecret(changed.Secret, p.T("Signing secret"), p.Path("settings", "endpoints", r.ID), "endpoints")
 }
 
 func (o *Console) endOldSecret(p *Page) (web.HTML, error) {

@@ -69,7 +69,7 @@ func (p *Page) fieldChoices(known []core.FieldCoverage, lists []listChoice) fiel
 	}
 	add("first_name", "", "")
 	slices.SortStableFunc(all, func(a, b fieldChoice) int { return placeOf(a) - placeOf(b) })
-	return append(all, fieldChoice{"email", p.T("E-mail address"), ""})
+	return append(all, fieldChoice{"email", p.T("Email address"), ""})
 }
 
 var nameFields = []string{"first_name", "last_name", "name"}
@@ -92,11 +92,11 @@ func (p *Page) sayField(kind string, f *core.CampaignFinding, fields []core.Fiel
 	text, detail string, ok bool,
 ) {
 	if name := unknownName.FindStringSubmatch(f.Message); name != nil {
-		text = p.T("{{field}} is no field.", "field", "{{ "+name[1]+" }}")
+		text = p.T("Unknown field: {{field}}", "field", "{{ "+name[1]+" }}")
 		if kind == core.ContentHTML && f.Where.Field != "subject" {
-			return text, p.T("The first name is written {{example}}.", "example", "{{ preferences.first_name }}"), true
+			return text, p.T("Write the first name as {{example}}.", "example", "{{ preferences.first_name }}"), true
 		}
-		return text, p.T("Fields are inserted below the subject, and above the text."), true
+		return text, p.T("Insert fields with the menu below the subject or the toolbar above the text."), true
 	}
 	switch f.Code {
 	case "field_missing":
@@ -112,7 +112,7 @@ func (p *Page) sayField(kind string, f *core.CampaignFinding, fields []core.Fiel
 			switch {
 			case "preferences."+c.Name != name:
 			case f.Severity == core.SeverityError:
-				return p.FindingText(*f), p.T("“{{field}}”: write it with a word for the others, as in {{example}}",
+				return p.FindingText(*f), p.T("“{{field}}”: add a fallback, for example {{example}}",
 					"field", p.labelOf(c), "example", "{{ "+name+` | default: "…" }}`), true
 			case c.Used && c.Known < c.Readers:
 				return "", "", true
@@ -142,8 +142,8 @@ func (p *Page) lacking(f *core.FieldCoverage) string {
 		"none", p.Number(f.Readers - f.Known), "all", p.Number(f.Readers), "field", p.labelOf(f), "word", f.Default,
 	}
 	if f.Default == "" {
-		return p.T("{{none}} of {{all}} readers: nothing is known for “{{field}}”, and nothing stands there.",
+		return p.T("“{{field}}” is blank for {{none}} of {{all}} recipients and has no fallback.",
 			pairs[:6]...)
 	}
-	return p.T("{{none}} of {{all}} readers: nothing is known for “{{field}}”, they read “{{word}}”.", pairs...)
+	return p.T("“{{field}}” is blank for {{none}} of {{all}} recipients. They see the fallback “{{word}}”.", pairs...)
 }

@@ -10,43 +10,47 @@ import (
 // findingTexts are the findings of checks by their codes, in words for who writes; a line with what the API says
 // follows where it tells more.
 var findingTexts = map[string]string{
-	"does_not_compile":                    "A field or a mark in the text can't be read.",
-	"list_missing":                        "Choose a list: it says who gets it.",
-	"subject_missing":                     "There is no subject yet.",
-	"content_missing":                     "There is no text yet.",
-	"layout_missing":                      "Its layout is gone: choose another.",
-	"theme_missing":                       "Its theme is gone: choose another.",
-	"sender_not_yours":                    "The address of the sender is at a domain that is not yours.",
-	"subject_placeholder_without_default": "A field in the subject has no word for those who have not told it.",
-	"placeholder_without_default":         "A field in the text has no word for those who have not told it.",
-	"placeholder_unknown":                 "A field prints nothing: no list of this campaign asks for it.",
-	"field_missing":                       "Some readers lack a field that the mail prints.",
+	"does_not_compile":                    "The text has a syntax error.",
+	"list_missing":                        "Select a list to send to.",
+	"subject_missing":                     "The subject is missing.",
+	"content_missing":                     "The text is missing.",
+	"layout_missing":                      "The layout was deleted. Choose another one.",
+	"theme_missing":                       "The theme was deleted. Choose another one.",
+	"sender_not_yours":                    "The sender address isn't at one of your sender domains.",
+	"subject_placeholder_without_default": "A field in the subject has no fallback.",
+	"placeholder_without_default":         "A field in the text has no fallback.",
+	"placeholder_unknown":                 "A field stays blank: none of this campaign's lists has it.",
+	"field_missing":                       "A field in this email is blank for some recipients.",
 	"subject_long":                        "The subject is long: phones show about 40 characters.",
-	"content_doubtful":                    "Something in the text is shown otherwise than it may be meant.",
-	"html_as_text":                        "There are HTML tags in the text: readers see them as they stand.",
-	"image_without_alt":                   "A picture has no words for those who don't see it.",
-	"image_too_wide":                      "A picture is wider than the column.",
-	"image_local":                         "A picture stayed on a computer: upload it in its place, or leave it out.",
-	"image_embedded":                      "A picture is part of the text: many mail programs don't show it. Upload it.",
-	"tracking_totals":                     "Openings and clicks are counted, but not by whom: the settings say so.",
-	"tracking_off":                        "Nothing is measured: the settings say so.",
-	"html_clipped":                        "The mail is so long that Gmail cuts it off.",
-	"attachment_missing":                  "A file that comes with the mail is gone: upload it again, or leave it out.",
-	"attachments_large":                   "The files that come with each mail are large: a link to them is kinder.",
-	"text_differs":                        "The text for programs without HTML says something else.",
-	"unsubscribe_link_added":              "A line to unsubscribe is added at the end.",
-	"postal_address_missing":              "Your postal address is missing: the law asks for it in most countries.",
-	"link_malformed":                      "A link is no whole address.",
-	"link_mixed_scripts":                  "A link mixes letters that look alike, as forged ones do.",
-	"link_dead":                           "A link does not answer.",
-	"link_not_public":                     "A link leads to an address that readers can't reach.",
-	"dkim_missing":                        "Mails from your domain are not signed.",
-	"dkim_unpublished":                    "The record for the signature of your mails is not in the DNS.",
-	"spf_missing":                         "Your domain has no record that says which servers may send for it (SPF).",
-	"dmarc_missing":                       "Your domain has no DMARC record, which large mailboxes ask for.",
-	"sender_free_mail":                    "The sender is at a provider of mailboxes: mail programs refuse or hide such newsletters.",
-	"dmarc_misaligned":                    "Nothing proves yet that your mails are from your domain: they may end in the spam folder.",
-	"dns_unanswered":                      "The DNS did not answer, so your domain could not be looked at.",
+	"content_doubtful":                    "Part of the text may look different than intended.",
+	"html_as_text":                        "The text contains HTML tags. Recipients will see the tags.",
+	"image_without_alt":                   "An image has no alt text.",
+	"image_too_wide":                      "An image is wider than the text column.",
+	"image_local":                         "An image wasn't uploaded. Upload it or remove it.",
+	"image_embedded":                      "An embedded image won't show in many email apps. Upload it instead.",
+	"tracking_totals": "Settings allow totals only. Opens and clicks aren't tracked per " +
+		"subscriber.",
+	"tracking_off":           "Tracking is turned off in Settings.",
+	"html_clipped":           "The email is so long that Gmail cuts it off.",
+	"attachment_missing":     "An attachment was deleted. Upload it again or remove it.",
+	"attachments_large":      "The attachments are large. Link to the files instead.",
+	"text_differs":           "The plain-text version differs from the HTML.",
+	"unsubscribe_link_added": "An unsubscribe link is added at the end.",
+	"postal_address_missing": "Your postal address is missing. Most countries require it by law.",
+	"link_malformed":         "A link is incomplete. Enter the full URL, starting with https://.",
+	"link_mixed_scripts":     "A link mixes look-alike letters, as phishing links do.",
+	"link_dead":              "A link isn't responding.",
+	"link_not_public":        "A link isn't publicly reachable.",
+	"dkim_missing":           "Emails from your domain aren't DKIM-signed.",
+	"dkim_unpublished":       "The DNS record of your DKIM key is missing.",
+	"spf_missing":            "Your domain has no valid SPF record.",
+	"dmarc_missing":          "Your domain has no valid DMARC record. Gmail and Yahoo require one.",
+	"sender_free_mail": "The sender is a free mailbox address, so newsletters may be rejected. " +
+		"Use your own domain.",
+	"dmarc_misaligned": "Neither SPF nor DKIM authenticates your domain. Emails may land in " +
+		"spam.",
+	"dns_unanswered": "DNS didn't respond, so your domain couldn't be checked. Try again " +
+		"later.",
 }
 
 // FindingText is what a check has found, in a sentence.
@@ -102,7 +106,7 @@ func isOfDomain(f *core.CampaignFinding) bool {
 
 // matters are the findings of a campaign's checks, the errors first. Those on the records of the sender domain are one.
 func (p *Page) matters(of *campaignPage, found []core.CampaignFinding, fields []core.FieldCoverage) (out []matter) {
-	domain := matter{Text: p.T("Your sender domain is not wholly set up: mails may end in the spam folder.")}
+	domain := matter{Text: p.T("Your sender domain isn't fully set up. Emails may land in spam.")}
 	if p.May(core.ActionDomainPropose) {
 		domain.Mend = Link{p.T("Sender domains"), p.Path("settings", "domains")}
 	}
@@ -151,7 +155,7 @@ func (p *Page) matters(of *campaignPage, found []core.CampaignFinding, fields []
 // mend leads to where a finding is mended, by those who may.
 func (p *Page) mend(id string, f *core.CampaignFinding) Link {
 	editor := p.Path("campaigns", id)
-	tab := Link{p.T("Readers and sender"), editor + "?tab=settings"}
+	tab := Link{p.T("Recipients and sender"), editor + "?tab=settings"}
 	switch field := f.Where.Field; {
 	case isOfDomain(f) || f.Code == "sender_not_yours":
 		if p.May(core.ActionDomainPropose) {
@@ -163,12 +167,12 @@ func (p *Page) mend(id string, f *core.CampaignFinding) Link {
 		}
 	case !p.May(core.ActionCampaignWrite):
 	case field == "subject":
-		return Link{p.T("To the subject"), editor + "#f-subject"}
+		return Link{p.T("Edit subject"), editor + "#f-subject"}
 	case field == "preheader":
-		return Link{p.T("To the preview text"), editor + "#f-preheader"}
+		return Link{p.T("Edit preview text"), editor + "#f-preheader"}
 	case strings.HasPrefix(field, "content"), strings.HasPrefix(f.Code, "content"), strings.HasPrefix(f.Code, "link_"),
 		strings.HasPrefix(f.Code, "image_"), f.Code == "does_not_compile", f.Code == "html_clipped":
-		return Link{p.T("To the text"), editor + "#text"}
+		return Link{p.T("Edit text"), editor + "#text"}
 	case field != "":
 		return tab
 	}

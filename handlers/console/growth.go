@@ -64,7 +64,7 @@ func (p *Page) growthOf(lists ...string) (g growth, err error) {
 	}
 	g.Known, g.Readers = len(labels) > 1, last.Readers()-first.Readers()
 	g.Left = max(0, last.Unsubscribed-first.Unsubscribed)
-	g.Chart = p.lineChart(p.T("Readers"), labels, values)
+	g.Chart = p.lineChart(p.T("Subscribers"), labels, values)
 	g.Bars = p.joinedAndLeft(labels, all, barDays[g.Days])
 	return g, nil
 }
@@ -75,7 +75,7 @@ var barDays = map[int]int{30: 1, 90: 7, 365: 30}
 // joinedAndLeft draws how many have joined and left from one day to the next: of those who come and go between two
 // counts it shows what is left of it.
 func (p *Page) joinedAndLeft(days []string, counts []core.ListCounts, each int) chart {
-	joined, left := series{Name: p.T("joined")}, series{Name: p.T("left")}
+	joined, left := series{Name: p.T("New")}, series{Name: p.T("Unsubscribed")}
 	var labels []string
 	for i := 1; i < len(counts); i++ {
 		if (i-1)%each == 0 {
@@ -87,7 +87,7 @@ func (p *Page) joinedAndLeft(days []string, counts []core.ListCounts, each int) 
 		left.Values[n] += gone
 		joined.Values[n] += max(0, members(counts[i])-members(counts[i-1])+gone)
 	}
-	return p.barsOf(p.T("Joined and left"), labels, labels, joined, left)
+	return p.barsOf(p.T("Subscriber growth"), labels, labels, joined, left)
 }
 
 // members are those who have joined and not left, whether or not they can be reached. Where another service keeps the
@@ -135,9 +135,9 @@ func (o *Console) list(p *Page) (web.HTML, error) {
 	if err != nil {
 		return web.HTML{}, err
 	}
-	v := View{State: p.N("One reader.|{{n}} readers.", l.Counts.Readers())}
+	v := View{State: p.N("1 subscriber|{{n}} subscribers", l.Counts.Readers())}
 	if g.Known && g.Readers != 0 {
-		v.State = p.N("One reader, {{net}} in {{days}} days.|{{n}} readers, {{net}} in {{days}} days.",
+		v.State = p.N("1 subscriber, {{net}} in {{days}} days|{{n}} subscribers, {{net}} in {{days}} days",
 			l.Counts.Readers(),
 			"net", p.Signed(g.Readers), "days", g.Days)
 	}
@@ -170,7 +170,7 @@ func (o *Console) listLeft(p *Page) (web.HTML, error) {
 	for i := range rows {
 		rows[i].Part = p.Percent(rows[i].Leavers, sum)
 	}
-	return p.showList("list-left", &l, View{State: p.N("One person has left.|{{n}} people have left.", sum)}, filled{},
+	return p.showList("list-left", &l, View{State: p.N("1 person unsubscribed|{{n}} people unsubscribed", sum)}, filled{},
 		rows)
 }
 
@@ -178,15 +178,15 @@ func (o *Console) listLeft(p *Page) (web.HTML, error) {
 func (p *Page) Reason(word string) string {
 	switch word {
 	case "too_many":
-		return p.T("Too many mails")
+		return p.T("Too many emails")
 	case "content":
-		return p.T("Not interesting any more")
+		return p.T("No longer interested")
 	case "never_asked":
-		return p.T("Never subscribed")
+		return p.T("Never signed up")
 	case core.ReasonNoAnswer:
-		return p.T("Did not answer when asked")
+		return p.T("Didn't reply when asked to stay")
 	case "other":
-		return p.T("Something else")
+		return p.T("Other")
 	case "":
 		return p.T("No reason given")
 	}
@@ -207,7 +207,7 @@ type growthPart struct {
 
 // GrowthPart makes it.
 func (p *Page) GrowthPart(title string, g growth) growthPart {
-	return growthPart{Title: title, Later: p.T("From the second day on, a line will stand here."), Growth: g}
+	return growthPart{Title: title, Later: p.T("Your growth chart appears here tomorrow."), Growth: g}
 }
 
 // JoinedPart is GrowthPart without the line.

@@ -62,14 +62,14 @@ func (o *Console) hygiene(p *Page) (web.HTML, error) {
 		n, _ := strconv.ParseInt(p.Query(name), 10, 64)
 		return n
 	}
-	v := View{State: p.T("Who gets nothing, has not confirmed, or does not seem to read.")}
+	v := View{State: p.T("Find subscribers who bounced, never confirmed or stopped reading.")}
 	switch {
 	case p.Query("asked") != "":
-		v.Done = p.N("One mail is on its way.|{{n}} mails are on their way, ten a second.", number("asked"))
+		v.Done = p.N("Sending 1 email|Sending {{n}} emails, ten per second", number("asked"))
 	case p.Query("removed") != "":
-		v.Done = p.N("One person was removed.|{{n}} people were removed.", number("removed"))
+		v.Done = p.N("1 person removed|{{n}} people removed", number("removed"))
 	case p.Query("ended") != "":
-		v.Done = p.N("One person was taken off.|{{n}} people were taken off.", number("ended"))
+		v.Done = p.N("1 person unsubscribed|{{n}} people unsubscribed", number("ended"))
 	}
 	return p.showList("list-hygiene", &l, v, filled{}, &d)
 }
@@ -87,7 +87,7 @@ func (o *Console) askAgain(p *Page) (web.HTML, error) {
 	back := p.Path("lists", l.ID, "hygiene") + "?months=" + strconv.Itoa(d.Silence.Months)
 	if p.isGet() {
 		return p.Show("list-ask", View{
-			Title: p.T("Ask once more?"), Within: p.withinHygiene(&l), Data: askStep{who, n, d.About, back},
+			Title: p.T("Send emails?"), Within: p.withinHygiene(&l), Data: askStep{who, n, d.About, back},
 		})
 	}
 	var made struct {
@@ -116,7 +116,7 @@ func (p *Page) withinHygiene(l *core.CountedList) []Link {
 	return []Link{
 		{p.T("Lists"), p.Path("lists")},
 		{l.Name, p.Path("lists", l.ID)},
-		{p.T("Tidy up"), p.Path("lists", l.ID, "hygiene")},
+		{p.T("Cleanup"), p.Path("lists", l.ID, "hygiene")},
 	}
 }
 
@@ -138,7 +138,7 @@ func (o *Console) unsubscribeSilent(p *Page) (web.HTML, error) {
 	back := p.Path("lists", l.ID, "hygiene")
 	if p.isGet() {
 		return p.Show("list-ask", View{
-			Title: p.T("Take them off the list?"), Within: p.withinHygiene(&l),
+			Title: p.T("Unsubscribe people who didn't answer?"), Within: p.withinHygiene(&l),
 			Data: askStep{"", d.Asked.NoAnswer, false, back},
 		})
 	}
@@ -163,7 +163,7 @@ func (o *Console) removeUnconfirmed(p *Page) (web.HTML, error) {
 	back := p.Path("lists", l.ID, "hygiene")
 	if p.isGet() {
 		return p.Show("list-ask", View{
-			Title: p.T("Remove who has never confirmed?"), Within: p.withinHygiene(&l),
+			Title: p.T("Remove people who never confirmed?"), Within: p.withinHygiene(&l),
 			Data: askStep{removeUnconfirmed, d.RemovePending, false, back},
 		})
 	}

@@ -48,9 +48,9 @@ func (p *Page) readColumn(d *importData, i int) {
 	}
 	c.Options = append(c.Options, p.dateOptions(c)...)
 	if c.ByName.Use != statusColumn {
-		c.Options = append(c.Options, option{statusColumn, p.T("Says who unsubscribed")})
+		c.Options = append(c.Options, option{statusColumn, p.T("Subscription status")})
 	}
-	c.Options = append(c.Options, option{"", p.T("Leave out")}, option{"email", p.T("E-mail address")})
+	c.Options = append(c.Options, option{"", p.T("Don't import")}, option{"email", p.T("Email address")})
 	for _, f := range d.List.Fields {
 		c.Options = append(c.Options, option{f.Name, f.Label})
 	}
@@ -62,14 +62,14 @@ func (p *Page) readColumn(d *importData, i int) {
 	if said := d.saidByName(c, known, own); said != "" {
 		for i := range c.Options {
 			if o := &c.Options[i]; o.Value == said {
-				o.Text = p.T("“{{field}}”, as its name says", "field", o.Text)
+				o.Text = p.T("{{field}} (recognized)", "field", o.Text)
 			}
 		}
 	}
 	c.Value = d.choice(c, known, own)
 	for _, name := range []string{own, c.Value} {
 		if name != "" && !hasOption(c.Options, name) {
-			c.Options = append(c.Options, option{name, p.T("Keep as “{{name}}”", "name", name)})
+			c.Options = append(c.Options, option{name, p.T("Save as “{{name}}”", "name", name)})
 		}
 	}
 	if sent, ok := p.Form[c.Field]; ok && hasOption(c.Options, sent) {
@@ -131,7 +131,7 @@ func (p *Page) markTwice(d *importData) (twice bool) {
 	}
 	for i := range d.Columns {
 		if c := &d.Columns[i]; columns[c.Value] > 1 {
-			c.Wrong, c.First, twice = p.T("Another column becomes the same."), !twice, true
+			c.Wrong, c.First, twice = p.T("Already used for another column."), !twice, true
 		}
 	}
 	return twice
@@ -171,15 +171,15 @@ func ownName(column string) string {
 func (p *Page) useText(c *importColumn) string {
 	switch c.ByName.Use {
 	case "status":
-		return p.T("Says who takes part")
+		return p.T("Subscription status")
 	case "evidence":
 		text := p.evidenceText(c.ByName.Becomes)
 		if c.Dates == ambiguousDates {
-			return p.T("{{what}}, kept as text: which is the day?", "what", text)
+			return p.T("{{what}} (date format unclear, kept as text)", "what", text)
 		}
 		return text
 	case "preferences":
-		return p.T("All that is known of the person")
+		return p.T("All fields (JSON)")
 	}
 	return ""
 }
@@ -195,11 +195,11 @@ const (
 func (p *Page) evidenceText(becomes string) string {
 	switch becomes {
 	case "subscribed_ip":
-		return p.T("IP address when they subscribed")
+		return p.T("Signup IP address")
 	case "confirmed_at":
 		return p.T("Confirmed on")
 	case "confirmed_ip":
-		return p.T("IP address when they confirmed")
+		return p.T("Confirmation IP address")
 	}
 	return p.T("Subscribed on")
 }

@@ -29,21 +29,21 @@ var lineFaults = []struct {
 }{
 	{"%q is no e-mail address", func(p *Page, v []string) string {
 		if v[0] == "" {
-			return p.T("The address is missing.")
+			return p.T("The email address is missing.")
 		}
-		return p.T("“{{cell}}” is no e-mail address.", "cell", v[0])
+		return p.T("“{{cell}}” isn't an email address.", "cell", v[0])
 	}},
 	{"has %d columns, not %d", func(p *Page, v []string) string {
-		return p.T("It has {{n}} cells, and the first line has {{all}}.", "n", v[0], "all", v[1])
+		return p.T("This row has {{n}} cells, but the header has {{all}}.", "n", v[0], "all", v[1])
 	}},
 	{"unknown %s %q", func(p *Page, v []string) string {
-		return p.T("“{{cell}}” says nothing that is known in the column “{{column}}”.", "cell", v[1], "column", v[0])
+		return p.T("Unknown value “{{cell}}” in column “{{column}}”.", "cell", v[1], "column", v[0])
 	}},
 	{`a quote (") %s`, func(p *Page, _ []string) string {
-		return p.T("A quotation mark (\") is opened and not closed, or stands within a cell.")
+		return p.T("A quotation mark (\") isn't closed or is inside a cell.")
 	}},
 	{"line %d says that this address has left", func(p *Page, v []string) string {
-		return p.T("Line {{n}} says that this address has left.", "n", v[0])
+		return p.T("Unsubscribed according to line {{n}}.", "n", v[0])
 	}},
 	{"%q in column %s is not a date.", nil},
 	{"%q in column %s is not an IP address.", nil},

@@ -38,6 +38,6 @@ func (d *importData) Asks(p *Page, column string) string {
 		}
 		cells = append(cells, p.T("“{{cell}}”", "cell", v.Text))
 	}
-	return p.N("This column says who unsubscribed: {{cells}} in one row.|"+
-		"This column says who unsubscribed: {{cells}} in {{n}} rows.", q.Rows, "cells", strings.Join(cells, ", "))
+	return p.N("This column marks people who unsubscribed: {{cells}} in 1 row.|This column marks people who "+
+		"unsubscribed: {{cells}} in {{n}} rows.", q.Rows, "cells", strings.Join(cells, ", "))
 }

@@ -39,31 +39,31 @@ func (o *Console) importRoutes(t *web.Table) {
 // ImportBadge is the state of an import in a word.
 func (p *Page) ImportBadge(j *core.ImportJob) Badge {
 	if j.UndoStatus == core.ImportUndoRunning {
-		return Badge{p.T("is taken back"), "live"}
+		return Badge{p.T("Undoing"), "live"}
 	}
 	switch j.Status {
 	case core.ImportUploading:
-		return Badge{p.T("on its way in"), "live"}
+		return Badge{p.T("Uploading"), "live"}
 	case core.ImportUploaded:
-		return Badge{p.T("to be tried"), "warn"}
+		return Badge{p.T("Dry run needed"), "warn"}
 	case core.ImportWaiting:
-		return Badge{p.T("waits"), "live"}
+		return Badge{p.T("Waiting"), "live"}
 	case core.ImportRunning:
 		if j.DryRun {
-			return Badge{p.T("is tried"), "live"}
+			return Badge{p.T("Dry run in progress"), "live"}
 		}
-		return Badge{p.T("runs"), "live"}
+		return Badge{p.T("Importing"), "live"}
 	case core.ImportChecked:
-		return Badge{p.T("tried"), "warn"}
+		return Badge{p.T("Dry run done"), "warn"}
 	case core.ImportCompleted:
 		if j.UndoStatus == core.ImportUndoDone {
-			return Badge{p.T("taken back"), ""}
+			return Badge{p.T("Undone"), ""}
 		}
 		return Badge{p.T("done"), "good"}
 	case core.ImportFailed:
-		return Badge{p.T("failed"), "bad"}
+		return Badge{p.T("Failed"), "bad"}
 	}
-	return Badge{p.T("cancelled"), ""}
+	return Badge{p.T("Canceled"), ""}
 }
 
 // imports lists the imports of the tenant, the newest first.
@@ -110,7 +110,7 @@ func (o *Console) newImport(p *Page) (web.HTML, error) {
 
 // uploadForm shows the form to upload a file; fault is what was wrong with one.
 func (p *Page) uploadForm(list string, fault error) (web.HTML, error) {
-	v := View{Title: p.T("Import people"), Within: p.withinImports(), State: p.T("Nothing is imported before you say so.")}
+	v := View{Title: p.T("Import people"), Within: p.withinImports(), State: p.T("Nothing is imported until you start the import")}
 	if fault != nil {
 		text, status, ok := p.FaultOf(fault)
 		if !ok {
@@ -272,7 +272,7 @@ func (o *Console) importJob(p *Page) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	v := View{
-		Title: d.Name, Within: p.withinImports(), State: p.T("Into “{{list}}”.", "list", d.List.Name), Data: &d,
+		Title: d.Name, Within: p.withinImports(), State: p.T("Import into “{{list}}”", "list", d.List.Name), Data: &d,
 	}
 	if p.IsForm() {
 		err := p.runImport(&d)
@@ -286,7 +286,7 @@ func (o *Console) importJob(p *Page) (web.HTML, error) {
 		v.Fault, v.Status = fault, status
 		p.readImport(&d)
 		if wrongOn(err, "mapping", fault) != "" && p.markTwice(&d) {
-			v.Fault = p.T("Two columns become the same: choose something else for one of them.")
+			v.Fault = p.T("Two columns are imported as the same field. Change one of them.")
 		}
 		return p.Show("import", v)
 	}
@@ -323,8 +323,8 @@ func (p *Page) readImport(d *importData) {
 		}
 	}
 	d.From = field{
-		Name: "source", Label: p.T("Where from"), Value: d.Source, Type: "text", Max: core.MaxOrigin,
-		Hint: p.T("For the record of consents: the name of the other program, the fair …"),
+		Name: "source", Label: p.T("Source of consent"), Value: d.Source, Type: "text", Max: core.MaxOrigin,
+		Hint: p.T("Saved in the consent history, for example “Mailchimp” or “trade fair”"),
 	}
 	if p.IsForm() {
 		d.Agreed, d.From.Value, d.Keep = p.Form["agreed"], p.Form["source"], p.Form["keep"] != ""
@@ -335,18 +335,18 @@ func (p *Page) readImport(d *importData) {
 func (p *Page) countedRows(d *importData) (rows []countedRow) {
 	for _, r := range []countedRow{
 		{p.T("new"), d.Added},
-		{p.T("on the list already or a second time in the file, with something new about them"), d.Updated},
-		{p.T("on the list already or a second time in the file, as they are"), d.Unchanged},
-		{p.T("left alone: they have left, can't be reached, or are switched off"), d.Kept},
-		{p.T("left alone: another line says that they have left"), d.Contradicted},
-		{p.T("left out: they never joined or confirmed where the file comes from"), d.Pending},
+		{p.T("already on the list or repeated in the file, with new values"), d.Updated},
+		{p.T("already on the list or repeated in the file, unchanged"), d.Unchanged},
+		{p.T("skipped: unsubscribed, bounced or blocked"), d.Kept},
+		{p.T("skipped: unsubscribed according to another row"), d.Contradicted},
+		{p.T("skipped: never signed up or never confirmed in the other system"), d.Pending},
 		{p.T("imported as unsubscribed"), d.Unsubscribed},
 		{p.T("added to the suppression list: bounced"), d.Bounced},
 		{p.T("added to the suppression list: marked as spam"), d.Complained},
 		{p.T("added to the suppression list"), d.Suppressed},
-		{p.T("left out: only administrators can suppress people or end subscriptions with a file"), d.NotPermitted},
-		{p.T("contacts without an email address, left out"), d.NoAddress},
-		{p.N("line with an error|lines with an error", d.Failed), d.Failed},
+		{p.T("skipped: only administrators can block or unsubscribe people through an import"), d.NotPermitted},
+		{p.T("skipped: no email address"), d.NoAddress},
+		{p.N("row with an error|rows with errors", d.Failed), d.Failed},
 	} {
 		if r.N > 0 {
 			rows = append(rows, r)
@@ -359,24 +359,25 @@ func (p *Page) countedRows(d *importData) (rows []countedRow) {
 func (d *importData) FaultsTitle(p *Page) string {
 	switch n := d.Failed + d.Contradicted; {
 	case n > int64(len(d.Faults)):
-		return p.T("What is wrong with the first of them")
+		return p.T("First errors")
 	case n > 1:
-		return p.T("What is wrong with them")
+		return p.T("Errors")
 	}
-	return p.T("What is wrong with it")
+	return p.T("Error")
 }
 
 // ImportReason is why an import has ended without doing what it should.
 func (p *Page) ImportReason(reason string) string {
 	switch reason {
 	case core.ImportNobody:
-		return p.T("Each line has an error: no one was imported.")
+		return p.T("Every row has an error. No one was imported.")
 	case core.ImportExpired:
-		return p.T("It was not run for a week, and its file is gone.")
+		return p.T("This import wasn't started within a week, so the file was deleted. Upload it again.")
 	case core.ImportErased:
-		return p.T("The file held the address of a person who was erased, so it is gone.")
+		return p.T("The file contained someone whose data was erased, so it was deleted. Upload a file without that " +
+			"person.")
 	}
-	return p.T("It can't be imported this way: {{reason}}.", "reason", reason)
+	return p.T("This file can't be imported: {{reason}}.", "reason", reason)
 }
 
 // runImport has the API try or run an import.

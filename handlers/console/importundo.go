@@ -48,31 +48,30 @@ func (o *Console) undoImport(p *Page) (web.HTML, error) {
 		d.Unkept = replaced
 	}
 	d.Rows = planRows(plan.Looked, plan.Brought, []countedRow{
-		{p.T("are removed from the list, with what the file says of them"), plan.Remove},
-		{p.T("wait for their confirmation again, as before the import"), plan.Pending},
-		{p.T("have left by themselves: that stays"), plan.Left},
-		{p.T("have confirmed or changed something since: they stay"), plan.Changed},
-		{p.T("are not on the list any more"), plan.Gone},
+		{p.T("are removed from the list, including their data from the file"), plan.Remove},
+		{p.T("are pending again, as before the import"), plan.Pending},
+		{p.T("unsubscribed: they stay unsubscribed"), plan.Left},
+		{p.T("confirmed or changed something since then: they stay on the list"), plan.Changed},
+		{p.T("are no longer on the list"), plan.Gone},
 		{p.T("are subscribed again, as before the import"), plan.Resume},
-		{p.T("stay unsubscribed, because another file says so too"), plan.Said},
+		{p.T("stay unsubscribed because another file says so too"), plan.Said},
 	})
 	if plan.Lift > 0 {
-		d.Rows = append(d.Rows, countedRow{p.T("are off the suppression list again"), plan.Lift})
+		d.Rows = append(d.Rows, countedRow{p.T("are no longer on the suppression list"), plan.Lift})
 	}
 	d.Rows = append(d.Rows, planRows(plan.ReplacedLooked, plan.Replaced, []countedRow{
-		{p.T("were on the list before: what the file has replaced becomes again what it was"), plan.Restore},
-		{p.T("were on the list before, and all that the file has replaced was changed since: that stays"), plan.Unrestored},
+		{p.T("existing subscribers get their previous values back"), plan.Restore},
+		{p.T("existing subscribers changed since then keep their current values"), plan.Unrestored},
 	})...)
-	state := p.T("It has brought no one new.")
+	state := p.T("No one added")
 	if plan.Brought > 0 {
-		state = p.N("It has brought one person.|It has brought {{n}} people.", plan.Brought)
+		state = p.N("1 person added|{{n}} people added", plan.Brought)
 	}
 	if plan.Replaced > 0 {
-		state += " " + p.N("Of one person who was there before it has replaced what was known.|"+
-			"Of {{n}} people who were there before it has replaced what was known.", plan.Replaced)
+		state += " " + p.N("1 existing subscriber updated|{{n}} existing subscribers updated", plan.Replaced)
 	}
 	return p.Show("undo-import", View{
-		Title: p.T("Take this import back?"), Within: append(p.withinImports(), Link{d.Name, p.Path("imports", d.ID)}),
+		Title: p.T("Undo this import?"), Within: append(p.withinImports(), Link{d.Name, p.Path("imports", d.ID)}),
 		State: state, Data: &d,
 	})
 }

@@ -55,9 +55,9 @@ func (p *Page) showKind(d *kindData, fault error) (web.HTML, error) {
 	if !c.mayBecome(d.To) {
 		return p.Redirect(p.Path("campaigns", c.ID), "")
 	}
-	title := p.T("Write HTML of your own?")
+	title := p.T("Switch to custom HTML?")
 	if d.To == core.ContentMarkdown {
-		title = p.T("Write in the editor?")
+		title = p.T("Switch to the visual editor?")
 	}
 	v := View{
 		Title: title, Within: []Link{{p.T("Campaigns"), p.Path("campaigns")}, {c.Title(p), p.Path("campaigns", c.ID)}},
@@ -82,7 +82,7 @@ func (o *Console) changeKind(p *Page) (web.HTML, error) {
 	source, err := p.sourceAs(c, d.To)
 	if err == nil {
 		name := map[string]string{
-			core.ContentHTML: p.T("Before it became HTML"), core.ContentMarkdown: p.T("Before it left HTML"),
+			core.ContentHTML: p.T("Before switching to custom HTML"), core.ContentMarkdown: p.T("Before switching to the visual editor"),
 		}[d.To]
 		version := campaignAPI(c.ID, "versions", strconv.FormatInt(c.Version, 10))
 		err = p.Do(http.MethodPut, version, map[string]string{"name": name}, nil)

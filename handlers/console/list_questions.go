@@ -25,7 +25,7 @@ func (o *Console) listQuestions(p *Page) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	show := func(f filled, v View) (web.HTML, error) {
-		v.State = p.T("What people are asked when they subscribe, in addition to their address.")
+		v.State = p.T("What subscribers can tell you besides their email address.")
 		questions := questionsOf(l.Fields)
 		if f.values != nil {
 			questions = p.sentQuestions()
@@ -49,9 +49,9 @@ func (o *Console) listQuestions(p *Page) (web.HTML, error) {
 // QuestionTypes are the kinds of a question.
 func (p *Page) QuestionTypes() []option {
 	return []option{
-		{core.FieldText, p.T("A line of text")},
-		{core.FieldChoice, p.T("One of several")},
-		{core.FieldBoolean, p.T("A box to tick")},
+		{core.FieldText, p.T("Short text")},
+		{core.FieldChoice, p.T("Choice")},
+		{core.FieldBoolean, p.T("Checkbox")},
 	}
 }
 

@@ -62,7 +62,7 @@ func (o *Console) lists(p *Page) (web.HTML, error) {
 // ListBadge is a list's state in a word, where there is something to say.
 func (p *Page) ListBadge(l core.List) Badge {
 	if !l.Active() {
-		return Badge{p.T("switched off"), "warn"}
+		return Badge{p.T("Inactive"), "warn"}
 	}
 	return Badge{}
 }
@@ -80,7 +80,8 @@ func (p *Page) PageLanguages(none string) []option {
 // newList is the form of a new list.
 func (o *Console) newList(p *Page) (web.HTML, error) {
 	show := func(f filled, v View) (web.HTML, error) {
-		v.Title, v.State = p.T("New list"), p.T("People subscribe to a list; a campaign goes to one or several.")
+		v.Title, v.State = p.T("New list"), p.T("People subscribe to a list. You can send a campaign to one or more "+
+			"lists.")
 		v.Within = []Link{{p.T("Lists"), p.Path("lists")}}
 		v.Data = f
 		return p.Show("list-new", v)
@@ -110,12 +111,12 @@ func (p *Page) showList(name string, l *core.CountedList, v View, form filled, m
 	v.Title, v.Badge = l.Name, p.ListBadge(l.List)
 	v.Within = []Link{{p.T("Lists"), p.Path("lists")}}
 	links := []Link{
-		{p.T("Figures"), p.Path("lists", l.ID)},
-		{p.T("Why people left"), p.Path("lists", l.ID, "left")},
-		{p.T("Tidy up"), p.Path("lists", l.ID, "hygiene")},
-		{p.T("Form"), p.Path("lists", l.ID, "form")},
-		{p.T("Questions"), p.Path("lists", l.ID, "questions")},
-		{p.T("Mails"), p.Path("lists", l.ID, "mails")},
+		{p.T("Statistics"), p.Path("lists", l.ID)},
+		{p.T("Unsubscribes"), p.Path("lists", l.ID, "left")},
+		{p.T("Cleanup"), p.Path("lists", l.ID, "hygiene")},
+		{p.T("Signup form"), p.Path("lists", l.ID, "form")},
+		{p.T("Fields"), p.Path("lists", l.ID, "questions")},
+		{p.T("Emails"), p.Path("lists", l.ID, "mails")},
 	}
 	if p.May(core.ActionListSettings) {
 		links = append(links, Link{p.T("Settings"), p.Path("lists", l.ID, "settings")})
@@ -202,10 +203,10 @@ func (o *Console) listSettings(p *Page) (web.HTML, error) {
 	}
 	show := func(f filled, v View) (web.HTML, error) {
 		confirm := []option{
-			{"", p.T("As it is set for all lists")},
-			{core.ConfirmReceipt, p.T("Only the link in the mail")},
-			{core.ConfirmTrusted, p.T("The link, and our own programs")},
-			{core.ConfirmLive, p.T("The link, and the site that asked")},
+			{"", p.T("Default from Settings")},
+			{core.ConfirmReceipt, p.T("Only the link in the confirmation email")},
+			{core.ConfirmTrusted, p.T("The link, or a trusted API client")},
+			{core.ConfirmLive, p.T("The link, or the website that sent the signup")},
 		}
 		return p.showList("list-settings", &l, v, f, confirm)
 	}
@@ -243,7 +244,7 @@ func (o *Console) listDelete(p *Page) (web.HTML, error) {
 		return show(filled{}, View{})
 	}
 	if strings.TrimSpace(p.Form["name"]) != l.Name {
-		return show(filled{values: p.Form, at: "name", text: p.T("This is not the name of the list.")}, View{Status: 400})
+		return show(filled{values: p.Form, at: "name", text: p.T("The name doesn't match. Type it exactly as shown.")}, View{Status: 400})
 	}
 	if err := p.Do("DELETE", apiLists+"/"+l.ID, nil, nil); err != nil {
 		return p.refused(err, show)

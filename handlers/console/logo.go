@@ -32,7 +32,7 @@ func (p *Page) showLogo(fault error) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	d := logoData{URL: p.Tenant.BrandLogoURL, Hint: p.logoHint(p.Tenant.BrandLogoURL)}
-	v := View{Title: p.T("Logo"), State: p.T("Stands at the head of your mails and of the pages that readers see.")}
+	v := View{Title: p.T("Logo"), State: p.T("Shown at the top of your emails and pages")}
 	for i := range found {
 		if m := &found[i]; strings.HasPrefix(m.Type, "image/") {
 			d.Pictures = append(d.Pictures, *m)
@@ -50,8 +50,7 @@ func (p *Page) logoHint(address string) string {
 	if address == "" || !p.console.options.HiddenInDark(p.Call, address) {
 		return ""
 	}
-	return p.T("On dark backgrounds this logo can hardly be seen. " +
-		"One with a light ground or a light outline can be seen on both.")
+	return p.T("This logo is hard to see on dark backgrounds. Use one with a light background or a light outline.")
 }
 
 // chooseLogo takes a picture of the tenant, by its address; an empty one is no logo.

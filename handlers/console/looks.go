@@ -20,7 +20,7 @@ func (o *Console) looksRoutes(t *web.Table) {
 
 // LooksTabs are the parts of the looks.
 func (p *Page) LooksTabs() []tab {
-	return p.tabsOf(Link{p.T("Pictures"), p.Path("looks")}, Link{p.T("Themes"), p.Path("looks", "themes")},
+	return p.tabsOf(Link{p.T("Images"), p.Path("looks")}, Link{p.T("Themes"), p.Path("looks", "themes")},
 		Link{p.T("Templates"), p.Path("looks", "templates")})
 }
 
@@ -55,7 +55,7 @@ func (p *Page) showPictures(fault error) (web.HTML, error) {
 	}
 	d.Pager = p.Pager(next)
 	v := View{
-		Title: p.T("Looks"), State: p.T("What mails are made of: pictures, colours and fonts, templates."), Data: &d,
+		Title: p.T("Design"), State: p.T("Images, themes and templates for your emails"), Data: &d,
 	}
 	for i := range d.Pictures {
 		v.Images = web.SourceOf(d.Pictures[i].URL) // all are served at the origin of the tenant
@@ -95,7 +95,7 @@ func (p *Page) showPicture(fault error) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	v := View{
-		Title: d.Name, Within: []Link{{p.T("Looks"), p.Path("looks")}}, Images: web.SourceOf(d.URL), Data: &d,
+		Title: d.Name, Within: []Link{{p.T("Design"), p.Path("looks")}}, Images: web.SourceOf(d.URL), Data: &d,
 		State: p.pictureSize(d.MediaFileView),
 	}
 	if err := p.blame(&v, fault); err != nil {
@@ -110,7 +110,7 @@ func (p *Page) showPicture(fault error) (web.HTML, error) {
 
 // pictureSize says how large a picture is in mails.
 func (p *Page) pictureSize(f core.MediaFileView) string {
-	return p.T("{{width}} × {{height}} pixels, {{size}}", "width", f.Width, "height", f.Height, "size", p.Size(f.Bytes))
+	return p.T("{{width}} × {{height}} px · {{size}}", "width", f.Width, "height", f.Height, "size", p.Size(f.Bytes))
 }
 
 // PictureSize is pictureSize for templates.

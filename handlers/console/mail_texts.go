@@ -11,10 +11,11 @@ type mailKind struct{ Name, Title, When string }
 // mailKinds in the order in which a reader gets them.
 func (p *Page) mailKinds() []mailKind {
 	return []mailKind{
-		{"confirm", p.T("Please confirm"), p.T("goes to everyone who asks to subscribe; the link confirms")},
-		{"subscribed", p.T("You subscribe already"), p.T("goes to those who ask again")},
-		{"unsubscribed", p.T("You have left"), p.T("confirms that someone has left")},
-		{"preferences", p.T("Your settings"), p.T("has the link to a reader's own page")},
+		{"confirm", p.T("Confirmation"), p.T("Sent to everyone who signs up. The link in it confirms the " +
+			"subscription.")},
+		{"subscribed", p.T("Already subscribed"), p.T("Sent when a subscriber signs up again.")},
+		{"unsubscribed", p.T("Unsubscribed"), p.T("Sent when someone unsubscribes.")},
+		{"preferences", p.T("Preference page link"), p.T("Sent when subscribers ask to manage their subscription.")},
 	}
 }
 
@@ -50,7 +51,7 @@ func (o *Console) listMails(p *Page) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	show := func(f filled, v View) (web.HTML, error) {
-		v.State = p.T("Mails that readers get by themselves. What is left empty is our own text.")
+		v.State = p.T("Sent to subscribers automatically. Leave a field blank to use the default text.")
 		return p.showList("list-mails", &l, v, f, p.mailKinds())
 	}
 	if p.isGet() {
@@ -71,7 +72,7 @@ type mailTextsPart struct {
 func (p *Page) MailTextsPart(f filled, kinds []mailKind, may bool) mailTextsPart {
 	return mailTextsPart{
 		f, kinds, may, p.T("Subject"), p.T("Text above the link"),
-		p.T("{{email}}, {{list}} and {{tenant}} are filled in.", "email", "{{email}}", "list", "{{list.name}}",
+		p.T("You can use {{email}}, {{list}} and {{tenant}}.", "email", "{{email}}", "list", "{{list.name}}",
 			"tenant",
 			"{{tenant.name}}"), p.T("Save"),
 	}

@@ -40,7 +40,7 @@ func (o *Console) showTemplates(p *Page) (web.HTML, error) { return p.showTempla
 
 func (p *Page) showTemplates(fault error) (web.HTML, error) {
 	d := templatesData{Name: p.Form["name"], Kind: p.Form["kind"], Kinds: []option{
-		{"frame", p.T("A frame around other texts")}, {"mail", p.T("A whole mail")},
+		{"frame", p.T("Layout around other content")}, {"mail", p.T("Complete email")},
 	}}
 	next, err := p.Get("/api/admin/templates", p.ofTenant("limit", "50", "cursor", p.Query("cursor")), &d.Templates)
 	if err != nil {
@@ -48,9 +48,9 @@ func (p *Page) showTemplates(fault error) (web.HTML, error) {
 	}
 	d.Pager = p.Pager(next)
 	v := View{
-		Title: p.T("Looks"), Data: &d,
-		State: p.T("Mails in HTML that programs send, and frames around them.") + " " +
-			p.T("Newsletters that are written here need none: they have a theme."),
+		Title: p.T("Design"), Data: &d,
+		State: p.T("HTML emails for the API, and layouts around them.") + " " +
+			p.T("Campaigns from the visual editor use a theme instead."),
 	}
 	if err := p.blame(&v, fault); err != nil {
 		return web.HTML{}, err
@@ -111,14 +111,14 @@ func (p *Page) showTemplate(fault error) (web.HTML, error) {
 	}
 	v := View{
 		Title: d.Name, Data: &d, Frames: true,
-		Within: []Link{{p.T("Looks"), p.Path("looks")}, {p.T("Templates"), p.Path("looks", "templates")}},
-		State:  p.T("What was sent, or is on its way out, stays as it is."),
+		Within: []Link{{p.T("Design"), p.Path("looks")}, {p.T("Templates"), p.Path("looks", "templates")}},
+		State:  p.T("Changes don't affect emails already sent or being sent"),
 	}
 	if err := p.blame(&v, fault); err != nil {
 		return web.HTML{}, err
 	}
 	if e, is := errors.AsType[*core.Error](fault); is && e.Code == "template_in_use" {
-		v.Fault = p.T("It was not deleted: what is named below still uses it.")
+		v.Fault = p.T("This template is still in use. Remove it from the items under “Used by” first.")
 	} else if is && p.Form["do"] == "" {
 		d.Wrong[e.Field] = v.Fault
 		d.Name, d.Layout, d.BodyHTML, d.BodyText = p.Form["name"], p.Form["layout"], p.Form["body_html"], p.Form["body_text"]
@@ -144,14 +144,14 @@ func (p *Page) showTemplate(fault error) (web.HTML, error) {
 // layoutsOf fills in which templates one may stand within.
 func (p *Page) layoutsOf(d *templateData) error {
 	found, err := all[core.Template](p, "/api/admin/templates", p.ofTenant("limit", "100"), maxLayouts)
-	d.Layouts = []option{{"", p.T("nothing")}}
+	d.Layouts = []option{{"", p.T("No layout")}}
 	for _, t := range found {
 		if t.ID != d.ID {
 			d.Layouts = append(d.Layouts, option{t.Name, t.Name})
 		}
 	}
 	if !slices.ContainsFunc(d.Layouts, func(l option) bool { return l.Value == d.Layout }) {
-		d.Layouts = append(d.Layouts, option{d.Layout, p.T("{{name}} (is gone)", "name", d.Layout)})
+		d.Layouts = append(d.Layouts, option{d.Layout, p.T("{{name}} (deleted)", "name", d.Layout)})
 	}
 	return err
 }
@@ -164,7 +164,7 @@ func (p *Page) templateUse(u core.TemplateUse) templateUse {
 	case "campaign":
 		out.What, out.To = p.T("Campaign"), p.Path("campaigns", u.ID)
 	default:
-		out.What, out.To = p.T("Mailing that has not begun"), p.Path("campaigns", u.CampaignID)
+		out.What, out.To = p.T("Scheduled send"), p.Path("campaigns", u.CampaignID)
 	}
 	return out
 }
@@ -176,15 +176,15 @@ var named = regexp.MustCompile(`{[{%][^}]*?\b((?:preferences|tenant|list|job)\.\
 // placeholders returns what a template may print, first what it prints already.
 func (p *Page) placeholders(bodies string) (names []placeholder, err error) {
 	names = []placeholder{
-		{Name: "content", Text: p.T("In a frame: the text that stands within it")},
-		{Name: "email", Text: p.T("The address of the reader")},
-		{Name: "unsubscribe_url", Text: p.T("The address to leave the list at")},
-		{Name: "preferences_url", Text: p.T("The page on which readers change what they get")},
-		{Name: "view_url", Text: p.T("The mail in a browser")},
-		{Name: "list.name", Text: p.T("The name of the list")},
-		{Name: "tenant.name", Text: p.T("Your name")},
-		{Name: "tenant.postal_address", Text: p.T("Your postal address")},
-		{Name: "job.subject", Text: p.T("The subject of the mail")},
+		{Name: "content", Text: p.T("In layouts: the content inside")},
+		{Name: "email", Text: p.T("Subscriber's email address")},
+		{Name: "unsubscribe_url", Text: p.T("Unsubscribe link")},
+		{Name: "preferences_url", Text: p.T("Preference page link")},
+		{Name: "view_url", Text: p.T("Web version link")},
+		{Name: "list.name", Text: p.T("List name")},
+		{Name: "tenant.name", Text: p.T("Organization name")},
+		{Name: "tenant.postal_address", Text: p.T("Postal address")},
+		{Name: "job.subject", Text: p.T("Email subject")},
 	}
 	lists, err := p.lists(nil)
 	if err != nil {
@@ -197,7 +197,7 @@ func (p *Page) placeholders(bodies string) (names []placeholder, err error) {
 	}
 	for i := range lists {
 		for _, f := range lists[i].Fields {
-			text := p.T("What readers have said: {{question}}", "question", f.Label)
+			text := p.T("Field: {{question}}", "question", f.Label)
 			add(placeholder{Name: "preferences." + f.Name, Text: text})
 		}
 	}
@@ -205,7 +205,7 @@ func (p *Page) placeholders(bodies string) (names []placeholder, err error) {
 	for _, m := range named.FindAllStringSubmatch(bodies, -1) {
 		if used[m[1]] = true; strings.HasPrefix(m[1], "preferences.") {
 			add(placeholder{
-				Name: m[1], Text: p.T("No list asks its readers for this: it may be empty."),
+				Name: m[1], Text: p.T("No list has this field, so it may be blank."),
 				Unknown: true,
 			})
 		}

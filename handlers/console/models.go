@@ -73,13 +73,13 @@ func (p *Page) showModels(fault error) (web.HTML, error) {
 	d := modelsData{Verified: p.Who.User.EmailVerified, Views: p.visibilities()}
 	v := View{
 		Title: p.T("Your models"), Data: &d,
-		State: p.T("Files that you keep here. Nobody else sees one before you say so."),
+		State: p.T("Files you store here. Only you see them until you share them."),
 	}
 	if err := p.blame(&v, fault); err != nil {
 		return web.HTML{}, err
 	}
 	if e, is := errors.AsType[*core.Error](fault); is && e.Kind == core.TooLarge {
-		v.Fault = p.T("The file is too large, or your models have no room for it.")
+		v.Fault = p.T("The file is too large, or your storage is full. Choose a smaller file or delete a model.")
 	}
 	if err := p.seen(&d, "me"); err != nil {
 		return web.HTML{}, err
@@ -90,17 +90,17 @@ func (p *Page) showModels(fault error) (web.HTML, error) {
 // visibilities are who may see a model besides those whom it is shared with.
 func (p *Page) visibilities() []option {
 	return []option{
-		{string(core.Private), p.T("you, and those you share it with")},
-		{string(core.PublicVisible), p.T("everybody with an account here")},
+		{string(core.Private), p.T("Private (you and people you share it with)")},
+		{string(core.PublicVisible), p.T("Public (everyone with an account)")},
 	}
 }
 
 // ModelBadge says in a word who may see a model.
 func (p *Page) ModelBadge(v core.Visibility) Badge {
 	if v == core.PublicVisible {
-		return Badge{p.T("public"), "live"}
+		return Badge{p.T("Public"), "live"}
 	}
-	return Badge{p.T("private"), ""}
+	return Badge{p.T("Private"), ""}
 }
 
 // addModel hands the form with a file on to the models of the visitor.
@@ -167,13 +167,13 @@ func (p *Page) showModel(f filled, v View) (web.HTML, error) {
 	v.State = p.Size(d.Size) + ", " + p.T("added {{when}}", "when", p.When(d.CreatedAt))
 	if !d.Mine {
 		v.Within = []Link{{p.T("Library"), OwnPath + "/library"}}
-		v.State = p.T("By {{name}}", "name", d.Owner.Name) + " – " + v.State
+		v.State = p.T("Owner: {{name}}", "name", d.Owner.Name) + " – " + v.State
 		return p.Show("model", v)
 	}
 	v.Within, v.Badge = []Link{{p.T("Your models"), OwnPath + "/models"}}, p.ModelBadge(d.Visibility)
 	if d.Visibility == core.TenantVisible {
 		d.Views = append(d.Views, option{
-			string(core.TenantVisible), p.T("as a program has set it"),
+			string(core.TenantVisible), p.T("Set through the API"),
 		})
 	}
 	if p.Form["do"] != "" || d.Form.values == nil {
@@ -229,10 +229,10 @@ func downloadModel(p *Page) (web.HTML, error) {
 // library lists the models that the visitor may view, the newest first.
 func (o *Console) library(p *Page) (web.HTML, error) {
 	d := modelsData{Whose: p.Query("whose"), Choices: []option{
-		{"", p.T("All that you may see")},
+		{"", p.T("All models")},
 		{"shared", p.T("Shared with you")},
 		{"public", p.T("Public")},
-		{"mine", p.T("Yours")},
+		{"mine", p.T("Your models")},
 	}}
 	owner := ""
 	if d.Whose == "mine" {
@@ -242,6 +242,6 @@ func (o *Console) library(p *Page) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	return p.Show("library", View{
-		Title: p.T("Library"), Data: &d, State: p.T("Models that others share with you, or with everybody, and your own."),
+		Title: p.T("Library"), Data: &d, State: p.T("Your models, models shared with you and public models"),
 	})
 }

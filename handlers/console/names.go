@@ -33,15 +33,15 @@ func (p *Page) knownLabel(name string) string {
 	case "last_name":
 		return p.T("Last name")
 	case "name":
-		return p.T("Whole name")
+		return p.T("Full name")
 	case "salutation":
 		return p.T("Salutation")
 	case "title":
-		return p.T("Title before the name")
+		return p.T("Title")
 	case "company":
 		return p.T("Company")
 	case "phone":
-		return p.T("Telephone")
+		return p.T("Phone number")
 	case "street":
 		return p.T("Street")
 	case "postal_code":

@@ -28,7 +28,7 @@ func (o *Console) newAddress(p *Page) (web.HTML, error) {
 		}
 		body := map[string]any{
 			"list_id": d.ListID, "email": strings.TrimSpace(p.Form["email"]), "status": core.SubscriptionPending,
-			"source": p.T("in place of an address that can't be reached"),
+			"source": p.T("replaces a bounced address"),
 		}
 		if said := d.Preferences.With(inner); said != core.NoPreferences {
 			body["preferences"] = said

@@ -196,11 +196,11 @@ type keyRow struct {
 func (p *Page) KeyBadge(state string) Badge {
 	switch state {
 	case "signs":
-		return Badge{p.T("signs"), "good"}
+		return Badge{p.T("Active"), "good"}
 	case "next":
-		return Badge{p.T("is next"), "live"}
+		return Badge{p.T("Upcoming"), "live"}
 	}
-	return Badge{p.T("retired"), ""}
+	return Badge{p.T("Retired"), ""}
 }
 
 // system shows how the daemon and its machine are. What doctor finds is fetched by a script, as it may take long.
@@ -245,19 +245,19 @@ func (p *Page) showSystem(fault error, test *relayResult) (web.HTML, error) {
 func (p *Page) systemState(s *systemStatus) string {
 	switch {
 	case s.Disk.ReadOnly:
-		return p.T("The database takes no changes: the disk is full, or can't be written.")
+		return p.T("The database is read-only. Free up disk space or check write permissions.")
 	case s.Replica != nil && (!s.Replica.Fresh || s.Replica.LagMS > replicaLate):
-		return p.T("The copy outside this machine lacks what was written last.")
+		return p.T("The replica is missing the latest changes.")
 	case s.Replica != nil && s.Replica.Broken != "":
-		return p.T("The copy outside this machine can't be restored: a part of it is gone. A new one is being written.")
+		return p.T("The replica is incomplete and can't be restored. A new one is being created.")
 	case s.Replica != nil && s.Replica.Drill != nil && !s.Replica.Drill.Whole:
-		return p.T("The copy outside this machine could not be restored at the last try: see what was found.")
+		return p.T("The last restore test failed. See the checks below.")
 	case s.Stuck() > 0:
-		return p.N("One event or mail was given up, and waits for you.|{{n}} events and mails were given up, and wait for you.",
+		return p.N("1 event or email failed|{{n}} events and emails failed",
 			s.Stuck())
 	}
-	return p.N("One tenant|{{n}} tenants", s.Records.Tenants) + ", " + p.N("one list|{{n}} lists", s.Records.Lists) + ", " +
-		p.N("one user.|{{n}} users.", s.Records.Users)
+	return p.N("1 tenant|{{n}} tenants", s.Records.Tenants) + ", " + p.N("1 list|{{n}} lists", s.Records.Lists) + ", " +
+		p.N("1 user|{{n}} users", s.Records.Users)
 }
 
 // actOnSystem makes the next signing keys, or sends a test mail.
@@ -283,11 +283,11 @@ func (o *Console) actOnSystem(p *Page) (web.HTML, error) {
 func (p *Page) findingBadge(level string) Badge {
 	switch level {
 	case core.LevelFault:
-		return Badge{p.T("fault"), "bad"}
+		return Badge{p.T("Error"), "bad"}
 	case core.LevelWarning:
-		return Badge{p.T("look at it"), "warn"}
+		return Badge{p.T("Warning"), "warn"}
 	}
-	return Badge{p.T("fine"), "good"}
+	return Badge{p.T("OK"), "good"}
 }
 
 // findingRow is a finding of doctor.
@@ -330,14 +330,14 @@ func (o *Console) findings(p *Page) (web.HTML, error) {
 			d.Findings = append(d.Findings, row)
 		}
 	}
-	v := View{Title: p.T("What was found"), Within: []Link{{p.T("System"), OperatorPath}}, Data: &d}
+	v := View{Title: p.T("Checks"), Within: []Link{{p.T("System"), OperatorPath}}, Data: &d}
 	switch {
 	case faults > 0:
-		v.State = p.N("One fault has to be mended.|{{n}} faults have to be mended.", faults)
+		v.State = p.N("1 error to fix|{{n}} errors to fix", faults)
 	case warnings > 0:
-		v.State = p.N("No fault; one thing to look at.|No fault; {{n}} things to look at.", warnings)
+		v.State = p.N("1 warning, no errors|{{n}} warnings, no errors", warnings)
 	default:
-		v.State = p.T("All is well.")
+		v.State = p.T("No problems found")
 	}
 	if _, ok := p.Partial(); ok {
 		return p.ShowPart("findings", "findings", v)
@@ -355,11 +355,11 @@ func (p *Page) SnapshotAge(at core.Instant) string {
 	case s < 2*minute:
 		return p.T("just now")
 	case s < 2*hour:
-		return p.N("{{n}} minute|{{n}} minutes", s/minute)
+		return p.N("{{n}} minute ago|{{n}} minutes ago", s/minute)
 	case s < 2*day:
-		return p.N("{{n}} hour|{{n}} hours", s/hour)
+		return p.N("{{n}} hour ago|{{n}} hours ago", s/hour)
 	default:
-		return p.N("{{n}} day|{{n}} days", s/day)
+		return p.N("{{n}} day ago|{{n}} days ago", s/day)
 	}
 }
 
@@ -367,9 +367,9 @@ func (p *Page) SnapshotAge(at core.Instant) string {
 func (p *Page) SnapshotNote(path string, bytes int64) string {
 	switch {
 	case path == "":
-		return p.T("is switched off")
+		return p.T("off")
 	case bytes == 0:
-		return p.T("not yet written")
+		return p.T("no backup yet")
 	}
 	return p.T("old; {{size}}", "size", p.Size(bytes))
 }
@@ -378,24 +378,24 @@ func (p *Page) SnapshotNote(path string, bytes int64) string {
 func (p *Page) ReplicaFigure(r *replicaState) string {
 	switch {
 	case !r.Fresh:
-		return p.T("can't be reached")
+		return p.T("Unreachable")
 	case r.LagMS > replicaLate:
-		return p.N("lacks {{n}} second|lacks {{n}} seconds", r.LagMS/1000)
+		return p.N("{{n}} second behind|{{n}} seconds behind", r.LagMS/1000)
 	case r.Broken != "":
-		return p.T("damaged")
+		return p.T("Damaged")
 	}
-	return p.T("has all")
+	return p.T("Up to date")
 }
 
 // ReplicaNote says how the last try to restore that copy has ended.
 func (p *Page) ReplicaNote(r *replicaState) string {
 	switch {
 	case r.Drill == nil:
-		return p.T("restoring it was not tried yet")
+		return p.T("no restore test yet")
 	case !r.Drill.Whole:
-		return p.T("could not be restored on {{when}}", "when", p.Date(r.Drill.At))
+		return p.T("restore test failed on {{when}}", "when", p.Date(r.Drill.At))
 	}
-	return p.T("restored on trial on {{when}}", "when", p.Date(r.Drill.At))
+	return p.T("restore test passed on {{when}}", "when", p.Date(r.Drill.At))
 }
 
 // syncRow is a full sync of a list: all its subscriptions, sent to the send service again.
@@ -431,9 +431,9 @@ func (p *Page) SyncBadge(state string) Badge {
 	case "finished":
 		return Badge{p.T("done"), "good"}
 	case "failed":
-		return Badge{p.T("given up"), "bad"}
+		return Badge{p.T("Failed"), "bad"}
 	case "running":
-		return Badge{p.T("on its way"), "live"}
+		return Badge{p.T("Running"), "live"}
 	}
-	return Badge{p.T("waits"), ""}
+	return Badge{p.T("Waiting"), ""}
 }

@@ -32,9 +32,9 @@ func (r *queueRow) GivenUp() bool { return r.State != "waiting" }
 // QueueBadge is the state of an event or a mail in a word.
 func (p *Page) QueueBadge(state string) Badge {
 	if state == "waiting" {
-		return Badge{p.T("on its way"), "live"}
+		return Badge{p.T("Waiting"), "live"}
 	}
-	return Badge{p.T("given up"), "bad"}
+	return Badge{p.T("Failed"), "bad"}
 }
 
 // tenantNames are the names of tenants by their ids, as far as one page of the API has them.
@@ -72,7 +72,7 @@ func (o *Console) queues(p *Page) (web.HTML, error) {
 	if d.Mails {
 		path, dead = "/api/admin/mails", "failed"
 	}
-	d.States = []option{{"", p.T("All states")}, {dead, p.QueueBadge(dead).Text}, {"waiting", p.QueueBadge("waiting").Text}}
+	d.States = []option{{"", p.T("All statuses")}, {dead, p.QueueBadge(dead).Text}, {"waiting", p.QueueBadge("waiting").Text}}
 	q := url.Values{"limit": {"30"}}
 	for _, name := range []string{"state", "cursor"} {
 		if value := p.Query(name); value != "" {
@@ -91,9 +91,9 @@ func (o *Console) queues(p *Page) (web.HTML, error) {
 		d.Rows[i].Tenant = names[d.Rows[i].TenantID]
 	}
 	d.Pager = p.Pager(next)
-	v := View{Title: p.T("Queues"), Data: &d, State: p.T("Nothing was given up.")}
+	v := View{Title: p.T("Queues"), Data: &d, State: p.T("No failed events or emails")}
 	if n := status.Stuck(); n > 0 {
-		v.State = p.N("One event or mail was given up, and waits for you.|{{n}} events and mails were given up, and wait for you.", n)
+		v.State = p.N("1 event or email failed|{{n}} events and emails failed", n)
 	}
 	if _, ok := p.Partial(); ok {
 		return p.ShowPart("queues", "queue", v)
@@ -171,9 +171,9 @@ func (o *Console) mailings(p *Page) (web.HTML, error) {
 		}
 	}
 	d.Pager = p.Pager(next)
-	v := View{Title: p.T("Mailings"), Data: &d, State: p.T("Of all tenants. Nothing is going out or scheduled.")}
+	v := View{Title: p.T("Sends"), Data: &d, State: p.T("All tenants · nothing sending or scheduled")}
 	if n := int64(len(d.Now)); n > 0 {
-		v.State = p.N("Of all tenants. One is going out or scheduled.|Of all tenants. {{n}} are going out or scheduled.", n)
+		v.State = p.N("All tenants · 1 sending or scheduled|All tenants · {{n}} sending or scheduled", n)
 	}
 	if _, ok := p.Partial(); ok {
 		return p.ShowPart("mailings", "mailings-now", v)
@@ -193,10 +193,10 @@ func (o *Console) actOnMailing(p *Page) (web.HTML, error) {
 	}
 	to := operatorPath("mailings")
 	if act == "cancel" && !p.sure() {
-		return p.askSure(p.T("Cancel the mailing?"), secondStep{
-			Text:   p.T("Who has it keeps it; no one else gets it. This can't be taken back."),
-			Button: p.T("Cancel the mailing"), Back: to,
-		}, Link{p.T("Mailings"), to})
+		return p.askSure(p.T("Cancel sending?"), secondStep{
+			Text:   p.T("People who already have this email keep it. No one else will get it. You can't undo this."),
+			Button: p.T("Cancel sending"), Back: to,
+		}, Link{p.T("Sends"), to})
 	}
 	if err := p.Do(http.MethodPost, "/api/send-jobs/"+id+"/"+act, nil, nil); err != nil {
 		return web.HTML{}, err

@@ -10,8 +10,8 @@ func TestStateOfTheReplica(t *testing.T) {
 		name, figure, state string
 		replica             replicaState
 	}{
-		{"whole", "has all", "tenants", replicaState{Fresh: true}},
-		{"cut off", "can't be reached", "lacks what was written last", replicaState{Broken: "a file is missing"}},
+		{"whole", "Up to date", "tenants", replicaState{Fresh: true}},
+		{"cut off", "Bounced", "lacks what was written last", replicaState{Broken: "a file is missing"}},
 		{"late", "lacks 7 seconds", "lacks what was written last", replicaState{Fresh: true, LagMS: 7000}},
 		{"damaged", "damaged", "can't be restored", replicaState{Fresh: true, Broken: "a file is missing"}},
 	} {

@@ -14,7 +14,7 @@ import (
 func (p *Page) RoleTitle(role string) string {
 	switch role {
 	case core.RoleOperator:
-		return p.T("Operator")
+		return p.T("Server administrator")
 	case core.RoleTenantAdmin:
 		return p.T("Administrator")
 	case core.RolePublisher:
@@ -38,7 +38,7 @@ func (p *Page) roleOptions() (out []option) {
 func (p *Page) tenantOptions() ([]option, map[string]string, error) {
 	var tenants []core.Tenant
 	_, err := p.Get("/api/admin/tenants", url.Values{"limit": {"200"}}, &tenants)
-	names, out := map[string]string{}, []option{{"", p.T("none (operators)")}}
+	names, out := map[string]string{}, []option{{"", p.T("None (server administrators)")}}
 	for i := range tenants {
 		names[tenants[i].ID] = tenants[i].Name
 		out = append(out, option{tenants[i].ID, tenants[i].Name})
@@ -70,13 +70,13 @@ func (o *Console) users(p *Page) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	d.Pager = p.Pager(next)
-	return p.Show("users", View{Title: p.T("Users"), State: p.T("Everyone who has an account here."), Data: &d})
+	return p.Show("users", View{Title: p.T("Users"), State: p.T("All accounts on this server"), Data: &d})
 }
 
 // newUser invites a person by mail to have a role.
 func (o *Console) newUser(p *Page) (web.HTML, error) {
-	v := View{Title: p.T("Invite a person"), Within: []Link{{p.T("Users"), operatorPath("users")}}}
-	v.State = p.T("They get a mail with a link, by which they make their account.")
+	v := View{Title: p.T("Invite person"), Within: []Link{{p.T("Users"), operatorPath("users")}}}
+	v.State = p.T("Sends an email with a link to create an account")
 	if p.IsForm() {
 		err := p.Do(http.MethodPost, "/api/admin/invitations", map[string]string{
 			"email": p.Form["email"], "role": p.Form["role"], "tenant_id": p.Form["tenant_id"],
@@ -132,9 +132,9 @@ func (p *Page) showUser(fault error) (web.HTML, error) {
 	}
 	v := View{Title: string(d.User.Email), Within: []Link{{p.T("Users"), operatorPath("users")}}, Data: &d}
 	if d.User.DisabledAt != 0 {
-		v.Badge = Badge{p.T("switched off"), "bad"}
+		v.Badge = Badge{p.T("Disabled"), "bad"}
 	}
-	v.State = p.T("Here since {{day}}.", "day", p.Date(d.User.CreatedAt))
+	v.State = p.T("Account created on {{day}}", "day", p.Date(d.User.CreatedAt))
 	if fault != nil {
 		ok := false
 		if v.Fault, v.Status, ok = p.FaultOf(fault); !ok {
@@ -159,28 +159,29 @@ func (o *Console) actOnUser(p *Page) (web.HTML, error) {
 		"revoke": {method: http.MethodPost, path: "/roles/revoke", body: role},
 		"enable": {method: http.MethodPut, body: map[string]any{"disabled": false}},
 		"disable": {
-			http.MethodPut, "", p.T("Switch the account off?"), p.T("They are signed out, and can't sign in until it is switched on."),
-			p.T("Switch it off"),
+			http.MethodPut, "", p.T("Disable this account?"), p.T("This person is signed out and can't sign in until " +
+				"you enable the account again."),
+			p.T("Disable account"),
 			map[string]any{"disabled": true},
 			true,
 		},
 		"logout": {
-			http.MethodPost, "/logout-everywhere", p.T("Sign them out everywhere?"),
-			p.T("Every session and every token of theirs ends at once."), p.T("Sign them out"),
+			http.MethodPost, "/logout-everywhere", p.T("Sign this person out everywhere?"),
+			p.T("All sessions and tokens of this person end immediately."), p.T("Sign out everywhere"),
 			map[string]any{},
 			true,
 		},
 		"reset": {
-			http.MethodPost, "/reset-second-factor", p.T("Remove the second factor?"),
-			p.T("Only do so if you know that it is they who ask. They are told by mail."), p.T("Remove it"), nil, false,
+			http.MethodPost, "/reset-second-factor", p.T("Remove two-factor authentication?"),
+			p.T("Only do this if you're sure the request comes from this person. They're notified by email."), p.T("Remove"), nil, false,
 		},
 		"passkey": {
-			http.MethodDelete, "/passkeys/" + url.PathEscape(p.Form["id"]), p.T("Remove the passkey?"),
-			p.T("They can't sign in with it any more, and are told by mail."), p.T("Remove it"), nil, false,
+			http.MethodDelete, "/passkeys/" + url.PathEscape(p.Form["id"]), p.T("Remove this passkey?"),
+			p.T("This person can no longer sign in with it. They're notified by email."), p.T("Remove"), nil, false,
 		},
 		"erase": {
-			http.MethodPost, "/erase", p.T("Erase the person?"),
-			p.T("The account, and all that is known of the person in any list, is removed for good."), p.T("Erase for good"),
+			http.MethodPost, "/erase", p.T("Delete this account and its data?"),
+			p.T("This permanently deletes the account and the person's data on all lists. You can't undo this."), p.T("Delete account and data"),
 			map[string]any{},
 			true,
 		},
@@ -234,7 +235,7 @@ func (p *Page) disableLabel(made core.Made) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return p.T("Also disable the API clients and webhooks they created: {{clients}}", "clients", strings.Join(names, ", "))
+	return p.T("Also disable API clients and webhooks this person created: {{clients}}", "clients", strings.Join(names, ", "))
 }
 
 // allTenants lists the tenants.
@@ -281,9 +282,9 @@ func (p *Page) showTenant(fault error) (web.HTML, error) {
 	d.Second, d.Day = typed("per_second", l.PerSecond), typed("per_day", l.PerDay)
 	d.Period, d.Each = typed("per_period", l.PerPeriod), typed("period_seconds", l.PeriodSeconds)
 	v := View{Title: d.Of.Name, Within: []Link{{p.T("Tenants"), operatorPath("tenants")}}, Data: &d}
-	v.Badge = Badge{p.T("active"), "good"}
+	v.Badge = Badge{p.T("Active"), "good"}
 	if !d.Of.Active() {
-		v.Badge = Badge{p.T("suspended"), "warn"}
+		v.Badge = Badge{p.T("Suspended"), "warn"}
 	}
 	if fault != nil {
 		ok := false
@@ -301,9 +302,9 @@ func (o *Console) actOnTenant(p *Page) (web.HTML, error) {
 	switch p.Form["act"] {
 	case "suspend":
 		if !p.sure() {
-			return p.askSure(p.T("Suspend the tenant?"), secondStep{
-				Text:   p.T("Nothing of it is sent, and no one can subscribe, until you let it work again."),
-				Button: p.T("Suspend it"), Back: here,
+			return p.askSure(p.T("Suspend this tenant?"), secondStep{
+				Text:   p.T("Sending and signups stop until you reactivate the tenant."),
+				Button: p.T("Suspend tenant"), Back: here,
 			}, Link{p.T("Tenants"), operatorPath("tenants")})
 		}
 		body = map[string]any{"status": "suspended"}

@@ -43,7 +43,7 @@ func (o *Console) begin(p *Page) (web.HTML, error) {
 // design shows the components, by which tests look at them.
 func (o *Console) design(p *Page) (web.HTML, error) {
 	return p.Show("design", View{
-		Title: "Components", State: "Each of them once.", Badge: Badge{"draft", ""}, Done: "Saved.",
+		Title: "Components", State: "Each of them once.", Badge: Badge{"draft", ""}, Done: "Changes saved",
 		Fault: "The subject is missing.", Data: struct {
 			Options []option
 			Chart   chart
@@ -51,7 +51,7 @@ func (o *Console) design(p *Page) (web.HTML, error) {
 		}{
 			[]option{{"a", "One"}, {"b", "Other"}},
 			p.lineChart("Readers", sampleDays(), sampleValues()),
-			p.barsOf("Joined and left", sampleDays(), sampleDays(), series{"joined", sampleValues()},
+			p.barsOf("Subscriber growth", sampleDays(), sampleDays(), series{"joined", sampleValues()},
 				series{"left", sampleValues()}),
 		},
 	})
@@ -145,17 +145,17 @@ func (p *Page) jobs(q url.Values) (rows []jobRow, next string, err error) {
 func (p *Page) jobBadge(j *jobRow) Badge {
 	switch {
 	case j.PausedAt != 0 && (j.Status == core.JobRunning || j.Status == core.JobPending):
-		return Badge{p.T("paused"), "warn"}
+		return Badge{p.T("Paused"), "warn"}
 	case j.Status == core.JobRunning && !j.Rest():
-		return Badge{p.T("going out"), "live"}
+		return Badge{p.T("Sending"), "live"}
 	case j.Status == core.JobPending:
-		return Badge{p.T("scheduled"), ""}
+		return Badge{p.T("Scheduled"), ""}
 	case j.Status == core.JobFailed:
-		return Badge{p.T("failed"), "bad"}
+		return Badge{p.T("Failed"), "bad"}
 	case j.Status == core.JobCancelled:
-		return Badge{p.T("cancelled"), ""}
+		return Badge{p.T("Canceled"), ""}
 	}
-	return Badge{p.T("sent"), "good"}
+	return Badge{p.T("Sent"), "good"}
 }
 
 // overview is the first page of a tenant: what waits for a person, how it is going, what goes out.
@@ -283,18 +283,18 @@ func (p *Page) overviewState(d *overviewData) string {
 	}
 	switch running := int64(len(d.Running)); {
 	case running > 0 && review > 0:
-		return p.N("One mailing is going out|{{n}} mailings are going out", running) + ", " +
-			p.N("one waits for approval.|{{n}} wait for approval.", review)
+		return p.N("1 campaign is being sent|{{n}} campaigns are being sent", running) + ", " +
+			p.N("1 campaign is waiting for approval|{{n}} campaigns are waiting for approval", review)
 	case running > 0:
-		return p.N("One mailing is going out.|{{n}} mailings are going out.", running)
+		return p.N("1 campaign is being sent|{{n}} campaigns are being sent", running)
 	case d.Soon != nil && d.Soon.StartsAt > p.Now:
-		return p.T("The next mailing begins {{in}}.", "in", p.Away(d.Soon.StartsAt))
+		return p.T("Next campaign starts {{in}}.", "in", p.Away(d.Soon.StartsAt))
 	case d.Soon != nil:
-		return p.T("The next mailing begins {{in}}.", "in", p.T("at once"))
+		return p.T("Next campaign starts {{in}}.", "in", p.T("now"))
 	case review > 0:
-		return p.N("One campaign waits for approval.|{{n}} campaigns wait for approval.", review)
+		return p.N("1 campaign is waiting for approval|{{n}} campaigns are waiting for approval", review)
 	case d.Empty:
-		return p.T("Welcome. A list comes first; then the first campaign.")
+		return p.T("Create a list, then write your first campaign.")
 	}
 	return p.T("Nothing is going out just now.")
 }
@@ -303,7 +303,7 @@ func (p *Page) overviewState(d *overviewData) string {
 func (p *Page) Opened(s *core.Stats) string {
 	switch {
 	case s.Opens == nil || !s.Opens.Measured:
-		return p.T("not measured")
+		return p.T("not tracked")
 	case s.Opens.Totals || s.Opens.Rate == nil:
 		return p.Number(*s.Opens.People) + " ×"
 	}
@@ -314,7 +314,7 @@ func (p *Page) Opened(s *core.Stats) string {
 func (p *Page) Clicked(s *core.Stats) string {
 	switch {
 	case s.Clicks == nil || !s.Clicks.Measured:
-		return p.T("not measured")
+		return p.T("not tracked")
 	case s.Clicks.Totals || s.Clicks.Rate == nil:
 		return p.Number(*s.Clicks.People) + " ×"
 	}

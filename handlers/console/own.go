@@ -74,11 +74,11 @@ func (p *Page) DeviceTabs() []tab {
 func (p *Page) DeviceBadge(d core.Device) Badge {
 	switch {
 	case d.Registered:
-		return Badge{p.T("registered"), "good"}
+		return Badge{p.T("Registered"), "good"}
 	case d.Representative:
-		return Badge{p.T("stands for the others"), "live"}
+		return Badge{p.T("Primary device"), "live"}
 	}
-	return Badge{p.T("not registered"), ""}
+	return Badge{p.T("Not registered"), ""}
 }
 
 // maxAgentChoices is how many agents a form offers.
@@ -87,7 +87,7 @@ const maxAgentChoices = core.MaxAgents
 // agentChoices returns a user's agents as a form offers them, and their names by id.
 func (p *Page) agentChoices() (choices []option, names map[string]string, err error) {
 	found, err := all[core.Agent](p, "/api/agents", url.Values{"limit": {"200"}}, maxAgentChoices)
-	choices, names = []option{{"", p.T("no agent")}}, map[string]string{}
+	choices, names = []option{{"", p.T("No agent")}}, map[string]string{}
 	for _, a := range found {
 		choices, names[a.ID] = append(choices, option{a.ID, a.Name}), a.Name
 	}
@@ -116,7 +116,7 @@ func (p *Page) showDevices(f filled, v View) (web.HTML, error) {
 	}
 	d.Pager = p.Pager(next)
 	v.Title, v.Data = p.T("Devices"), &d
-	v.State = p.T("The machines that you have paired with your account. Most pair by themselves: their programs do it.")
+	v.State = p.T("Devices paired with your account. Most pair automatically.")
 	return p.Show("devices", v)
 }
 
@@ -215,7 +215,7 @@ func (p *Page) showAgents(f filled, v View) (web.HTML, error) {
 	}
 	d.Pager = p.Pager(next)
 	v.Title, v.Data = p.T("Devices"), &d
-	v.State = p.T("Agents are the programs that run your devices. Most sign up by themselves.")
+	v.State = p.T("Agents manage your devices. Most register automatically.")
 	return p.Show("agents", v)
 }
 

@@ -299,11 +299,11 @@ func (p *Page) failed(err error) (web.HTML, error) {
 	v := View{Status: web.StatusOf(web.Console, e.Kind)}
 	switch v.Status {
 	case http.StatusNotFound:
-		v.Title, v.State = p.T("Not found"), p.T("There is nothing here, or not for you.")
+		v.Title, v.State = p.T("Page not found"), p.T("It may have been deleted, or you don't have access.")
 	case http.StatusForbidden:
-		v.Title, v.State = p.T("You may not do that"), p.faultText(e)
+		v.Title, v.State = p.T("You don't have permission"), p.faultText(e)
 	default:
-		v.Title, v.State = p.T("That did not work"), p.faultText(e)
+		v.Title, v.State = p.T("Something went wrong"), p.faultText(e)
 	}
 	return p.Show("message", v)
 }

@@ -62,17 +62,17 @@ var personStatuses = []string{
 func (p *Page) PersonBadge(status string) Badge {
 	switch status {
 	case core.SubscriptionActive:
-		return Badge{p.T("reads"), "good"}
+		return Badge{p.T("Subscribed"), "good"}
 	case core.SubscriptionPending:
-		return Badge{p.T("to be confirmed"), "warn"}
+		return Badge{p.T("Pending"), "warn"}
 	case core.SubscriptionUnsubscribed:
-		return Badge{p.T("left"), ""}
+		return Badge{p.T("Unsubscribed"), ""}
 	case string(core.StatusBounced):
-		return Badge{p.T("can't be reached"), "bad"}
+		return Badge{p.T("Bounced"), "bad"}
 	case string(core.StatusComplaint):
-		return Badge{p.T("has complained"), "bad"}
+		return Badge{p.T("Marked as spam"), "bad"}
 	case string(core.StatusSuppressed):
-		return Badge{p.T("switched off"), "bad"}
+		return Badge{p.T("Blocked"), "bad"}
 	}
 	return Badge{status, ""}
 }
@@ -142,7 +142,7 @@ func (o *Console) people(p *Page) (web.HTML, error) {
 		d.People[i].ListName = names[d.People[i].ListID]
 	}
 	d.Lists = listOptions(lists, option{"", p.T("All lists")})
-	d.States = append(d.States, option{"", p.T("All states")})
+	d.States = append(d.States, option{"", p.T("All statuses")})
 	for _, status := range personStatuses {
 		d.States = append(d.States, option{status, p.PersonBadge(status).Text})
 	}
@@ -189,11 +189,11 @@ func readShort[Row any](p *Page, path string, q url.Values, rows *[]Row) (next s
 
 func (p *Page) peopleState(counts core.ListCounts, lists int) string {
 	if lists == 0 {
-		return p.T("People are on lists, and there is no list yet.")
+		return p.T("No lists yet")
 	}
-	s := p.N("One reader|{{n}} readers", counts.Mailable) + " " + p.N("on one list|on {{n}} lists", int64(lists))
+	s := p.N("1 subscriber|{{n}} subscribers", counts.Mailable) + " " + p.N("on 1 list|on {{n}} lists", int64(lists))
 	if counts.Pending > 0 {
-		s += ", " + p.N("one to be confirmed|{{n}} to be confirmed", counts.Pending)
+		s += ", " + p.N("1 pending|{{n}} pending", counts.Pending)
 	}
 	return s + "."
 }
@@ -224,9 +224,9 @@ func (o *Console) newPerson(p *Page) (web.HTML, error) {
 			d.List = &lists[i]
 		}
 	}
-	v := View{Title: p.T("Add a person"), Within: []Link{{p.T("People"), p.Path("people")}}, Data: &d}
+	v := View{Title: p.T("Add person"), Within: []Link{{p.T("People"), p.Path("people")}}, Data: &d}
 	if d.List == nil {
-		v.State = p.T("To which list?")
+		v.State = p.T("Choose a list")
 		return p.Show("new-person", v)
 	}
 	if p.IsForm() {
@@ -243,12 +243,12 @@ func (o *Console) newPerson(p *Page) (web.HTML, error) {
 		d.Source.Wrong = wrongOn(err, "source", fault)
 	}
 	d.Email = field{
-		Name: "email", Label: p.T("E-mail address"), Value: p.Form["email"], Type: "email", Required: true, Max: 254,
+		Name: "email", Label: p.T("Email address"), Value: p.Form["email"], Type: "email", Required: true, Max: 254,
 		Complete: "off", Wrong: d.Email.Wrong,
 	}
 	d.Source = field{
-		Name: "source", Label: p.T("Where from"), Value: p.Form["source"], Type: "text", Max: core.MaxOrigin,
-		Hint: p.T("For the record of consents: at the fair, by telephone …"), Wrong: d.Source.Wrong,
+		Name: "source", Label: p.T("Source of consent"), Value: p.Form["source"], Type: "text", Max: core.MaxOrigin,
+		Hint: p.T("Saved in the consent history, for example “trade fair” or “phone call”"), Wrong: d.Source.Wrong,
 	}
 	d.Fields = p.fieldsOf(p.withNames(d.List.Fields), func(f *core.Field) string { return p.Form["field."+f.Name] })
 	return p.Show("new-person", v)

@@ -126,7 +126,7 @@ func (p *Page) personPage(do func(*personData, core.Fields) (to, notice string, 
 		d.Address.Wrong = wrongOn(err, "email", fault)
 	}
 	d.Address = field{
-		Name: "email", Label: p.T("The right address"), Value: p.Form["email"], Type: "email", Required: true, Max: 254,
+		Name: "email", Label: p.T("New email address"), Value: p.Form["email"], Type: "email", Required: true, Max: 254,
 		Complete: "off", Wrong: d.Address.Wrong,
 	}
 	if d.Readable {
@@ -139,15 +139,15 @@ func (p *Page) personPage(do func(*personData, core.Fields) (to, notice string, 
 
 // personState is the sentence about a person on a list.
 func (p *Page) personState(r *person) string {
-	text := p.T("On “{{list}}”.", "list", r.ListName)
+	text := p.T("On “{{list}}”", "list", r.ListName)
 	since := p.Date(r.StatusAt)
 	switch r.Status {
 	case core.SubscriptionActive:
-		text = p.T("Reads “{{list}}” since {{day}}.", "list", r.ListName, "day", since)
+		text = p.T("Subscribed to “{{list}}” since {{day}}", "list", r.ListName, "day", since)
 	case core.SubscriptionPending:
-		text = p.T("Was asked on {{day}} to confirm “{{list}}”, and has not yet.", "list", r.ListName, "day", since)
+		text = p.T("Waiting for confirmation for “{{list}}” since {{day}}", "list", r.ListName, "day", since)
 	case core.SubscriptionUnsubscribed:
-		text = p.T("Left “{{list}}” on {{day}}.", "list", r.ListName, "day", since)
+		text = p.T("Unsubscribed from “{{list}}” on {{day}}", "list", r.ListName, "day", since)
 	}
 	return text
 }
@@ -270,17 +270,17 @@ func (p *Page) changePerson(d *personData, fields core.Fields) error {
 func (p *Page) consentWhat(c *core.Consent) string {
 	switch c.What {
 	case core.ConsentRequested:
-		return p.T("Asked for the newsletter")
+		return p.T("Signed up")
 	case core.ConsentConfirmed:
 		if c.Proof == core.ProofMailed {
-			return p.T("Confirmed by the link in a mail")
+			return p.T("Confirmed by email")
 		}
-		return p.T("Confirmed, without a mail")
+		return p.T("Confirmed without an email")
 	case core.ConsentImported:
 		if c.Proof == core.ProofAdmin {
-			return p.T("Added by hand")
+			return p.T("Added manually")
 		}
-		return p.T("Came with an import")
+		return p.T("Imported")
 	case core.ConsentImportedLeft:
 		return p.T("Imported as unsubscribed")
 	case core.ConsentUnsubscribed:
@@ -288,17 +288,17 @@ func (p *Page) consentWhat(c *core.Consent) string {
 			return p.T("Unsubscribed by an import")
 		}
 		if c.Proof == core.ProofAdmin {
-			return p.T("Taken off the list by hand")
+			return p.T("Unsubscribed manually")
 		}
-		return p.T("Left the list")
+		return p.T("Unsubscribed")
 	case core.ConsentResumed:
-		return p.T("Took the leaving back")
+		return p.T("Undid the unsubscribe")
 	case core.ConsentDisabled:
-		return p.T("Was switched off")
+		return p.T("Address blocked")
 	case core.ConsentTracking:
-		return p.T("Agreed that openings and clicks are noted by name")
+		return p.T("Allowed tracking of opens and clicks")
 	case core.ConsentTrackingWithdrawn:
-		return p.T("Withdrew that openings and clicks are noted by name")
+		return p.T("Withdrew consent to tracking")
 	}
 	return c.What
 }
@@ -337,19 +337,19 @@ func (p *Page) consentFrom(c *core.Consent, team map[string]string) string {
 	case team[c.Source] != "":
 		parts = append(parts, p.T("by {{who}}", "who", team[c.Source]))
 	case by == "user":
-		parts = append(parts, p.T("by one of your team"))
+		parts = append(parts, p.T("by a team member"))
 	case by == "client":
-		parts = append(parts, p.T("by a program of yours"))
+		parts = append(parts, p.T("through the API"))
 	case by == "command":
-		parts = append(parts, p.T("by who runs the server"))
+		parts = append(parts, p.T("by the server administrator"))
 	default:
 		parts = append(parts, "“"+c.Source+"”")
 	}
 	if c.Remote != "" {
-		parts = append(parts, p.T("from the network address {{address}}", "address", c.Remote))
+		parts = append(parts, p.T("from IP address {{address}}", "address", c.Remote))
 	}
 	if c.SubscribedAt > 0 {
-		parts = append(parts, p.T("subscribed there on {{when}}", "when", p.When(c.SubscribedAt)))
+		parts = append(parts, p.T("original signup: {{when}}", "when", p.When(c.SubscribedAt)))
 	} else if c.What == core.ConsentImported && c.Reason != "" {
 		parts = append(parts, c.Reason)
 	}
@@ -358,19 +358,19 @@ func (p *Page) consentFrom(c *core.Consent, team map[string]string) string {
 
 // BlockText is what stands against mailing an address in a sentence.
 func (p *Page) BlockText(b personBlock) string {
-	text := p.T("Something stands against mailing this address.")
+	text := p.T("This address can't be emailed.")
 	switch b.Kind {
 	case core.KindDisabled, string(core.StatusSuppressed):
-		text = p.T("This address is switched off: no list mails it.")
+		text = p.T("This address is blocked. None of your lists emails it.")
 	case string(core.StatusBounced):
-		text = p.T("This address can't be reached: its mailbox refused a mail for good.")
+		text = p.T("This address bounced. It gets no more emails.")
 	case string(core.StatusComplaint):
-		text = p.T("This person marked a mail as spam, and gets nothing more.")
+		text = p.T("This person marked an email as spam and gets no more emails.")
 	case "left":
-		text = p.T("This address was erased: no import brings it back.")
+		text = p.T("This person's data was erased. Imports can't add the address again.")
 	}
 	if b.TenantID == "" && b.Kind == core.KindDisabled {
-		text = p.T("This address is switched off everywhere, by who runs the server.")
+		text = p.T("The server administrator blocked this address for all newsletters.")
 	}
 	return text
 }
@@ -383,7 +383,7 @@ func (o *Console) endPerson(p *Page) (web.HTML, error) {
 	}
 	if !p.IsForm() {
 		return p.Show("end-person", View{
-			Title: p.T("Take off the list?"), Within: p.withinPerson(&r.person), State: string(r.Email), Data: &r,
+			Title: p.T("Unsubscribe this person?"), Within: p.withinPerson(&r.person), State: string(r.Email), Data: &r,
 		})
 	}
 	if p.Form["all"] != "" {
@@ -412,12 +412,12 @@ func (o *Console) erasePerson(p *Page) (web.HTML, error) {
 	if err != nil {
 		return web.HTML{}, err
 	}
-	v := View{Title: p.T("Erase this person?"), Within: p.withinPerson(&r.person), State: string(r.Email), Data: &r}
+	v := View{Title: p.T("Erase this person's data?"), Within: p.withinPerson(&r.person), State: string(r.Email), Data: &r}
 	if !p.IsForm() {
 		return p.Show("erase-person", v)
 	}
 	if p.Form["sure"] == "" {
-		v.Fault, v.Status = p.T("Tick the box if you are sure."), http.StatusBadRequest
+		v.Fault, v.Status = p.T("Check the box to confirm."), http.StatusBadRequest
 		return p.Show("erase-person", v)
 	}
 	if err := p.Do(http.MethodPost, p.personPath("erase"), nil, nil); err != nil {

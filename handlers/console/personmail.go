@@ -37,9 +37,9 @@ func (p *Page) MailTook(m personMail, to core.Email) string {
 	case m.Status != core.RecipientStates[core.RecipientSent], read, m.has("complained"), m.has("bounced"):
 		return ""
 	case m.has("delivered"):
-		return p.T("The mail server of {{domain}} has taken it.", "domain", to.Domain())
+		return p.T("Accepted by {{domain}}", "domain", to.Domain())
 	}
-	return p.T("Our mail server has taken it, to deliver it to {{domain}}. No refusal has come back.", "domain", to.Domain())
+	return p.T("Sent to {{domain}}, no bounce so far", "domain", to.Domain())
 }
 
 // Unseen reports whether a mail is out that the person has perhaps not seen.
@@ -68,9 +68,9 @@ func (o *Console) personMail(p *Page) (web.HTML, error) {
 	}
 	v.Title = mail.Subject
 	if v.Fault != "" {
-		v.Title = p.T("Mail")
+		v.Title = p.T("Email")
 	}
-	v.State = p.T("As {{email}} gets it, with what is known of them today.", "email", r.Email)
+	v.State = p.T("Shown to {{email}} with today's field values", "email", r.Email)
 	return p.Show("person-mail", v)
 }
 

@@ -51,11 +51,11 @@ func (m *mailProvider) HookURL() string {
 func (p *Page) ProviderBadge(m *mailProvider) Badge {
 	switch {
 	case m.DisabledAt != 0:
-		return Badge{p.T("switched off"), ""}
+		return Badge{p.T("Disabled"), ""}
 	case m.LastEvent == nil:
-		return Badge{p.T("not heard of lately"), "warn"}
+		return Badge{p.T("No recent events"), "warn"}
 	}
-	return Badge{p.T("reports"), "good"}
+	return Badge{p.T("Active"), "good"}
 }
 
 // ProviderKinds are the kinds of providers by name.
@@ -67,7 +67,7 @@ func (p *Page) ProviderKinds() []option {
 		{"postmark", "Postmark"},
 		{"resend", "Resend"},
 		{"sendgrid", "SendGrid"},
-		{"generic", p.T("A program of your own")},
+		{"generic", p.T("Custom")},
 	}
 }
 
@@ -85,19 +85,22 @@ func (p *Page) KindName(kind string) string {
 func (p *Page) KindAdvice(kind string) string {
 	switch kind {
 	case "ses":
-		return p.T("In SNS, subscribe this address (HTTPS) to the topic that SES reports bounces, complaints and deliveries to. It is confirmed by itself.")
+		return p.T("In SNS, subscribe this URL (HTTPS) to the topic that gets bounces, complaints and deliveries " +
+			"from SES. newsletterd confirms the subscription automatically.")
 	case "postmark":
-		return p.T("In Postmark, add a webhook with this address to the message stream, for delivery, bounce, spam complaint, open and click.")
+		return p.T("In Postmark, add a webhook with this URL to the message stream. Select delivery, bounce, spam " +
+			"complaint, open and click.")
 	case "mailjet":
-		return p.T("In Mailjet, enter this address under event notifications, for all events, grouped.")
+		return p.T("In Mailjet, enter this URL under event notifications. Select all events and grouping.")
 	case "mailgun":
-		return p.T("In Mailgun, add a webhook with this address for each kind of event. Its signing key is the secret.")
+		return p.T("In Mailgun, add a webhook with this URL for each event type. Use its signing key as the secret.")
 	case "sendgrid":
-		return p.T("In SendGrid, switch the signed event webhook on with this address. Its verification key is the secret.")
+		return p.T("In SendGrid, turn on the signed event webhook with this URL. Use its verification key as the " +
+			"secret.")
 	case "resend":
-		return p.T("In Resend, add a webhook with this address. Its signing secret is the secret.")
+		return p.T("In Resend, add a webhook with this URL. Use its signing secret as the secret.")
 	}
-	return p.T("Post signed events to this address, as docs/mail.md says.")
+	return p.T("Send signed events to this URL. docs/mail.md describes the format.")
 }
 
 // providersData is what the pages of providers show.
@@ -119,9 +122,9 @@ func (p *Page) showProviders(f filled, v View) (web.HTML, error) {
 	if d.Tenants, _, err = p.tenantOptions(); err != nil {
 		return web.HTML{}, err
 	}
-	d.Tenants[0].Text = p.T("All of them")
+	d.Tenants[0].Text = p.T("All tenants")
 	v.Title = p.T("Mail providers")
-	v.State = p.T("Who takes your mails on can tell what became of them: what came back, complaints, openings.")
+	v.State = p.T("Mail providers report bounces, spam complaints and opens")
 	v.Data = &d
 	return p.Show("providers", v)
 }
@@ -144,7 +147,7 @@ func (o *Console) addProvider(p *Page) (web.HTML, error) {
 	if made.Secret == "" {
 		return p.Redirect(operatorPath("providers", made.Name), "created")
 	}
-	return p.showProvider(made, filled{}, View{Status: http.StatusCreated, Done: p.T("Created.")})
+	return p.showProvider(made, filled{}, View{Status: http.StatusCreated, Done: p.T("Created")})
 }
 
 // theProvider reads the provider of the path.
@@ -188,12 +191,12 @@ func (o *Console) actOnProvider(p *Page) (web.HTML, error) {
 			body["secret"] = p.Form["secret"]
 		}
 		if err = p.Do(http.MethodPost, item+"/rotate-secret", body, &made); err == nil && made.Secret != "" {
-			return p.showProvider(made, filled{}, View{Status: http.StatusCreated, Done: p.T("Saved.")})
+			return p.showProvider(made, filled{}, View{Status: http.StatusCreated, Done: p.T("Changes saved")})
 		}
 	case "delete":
 		if !p.sure() {
 			return p.askSure(p.T("Delete this mail provider?"), secondStep{
-				Text: p.T("What it reports is refused from then on."), Button: p.T("Delete"),
+				Text: p.T("newsletterd will reject events from this provider."), Button: p.T("Delete"),
 				Back: operatorPath("providers", m.Name),
 			}, Link{p.T("Mail providers"), operatorPath("providers")})
 		}

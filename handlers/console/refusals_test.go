@@ -10,17 +10,17 @@ import (
 // Each code says something of its own, or what its class says; whose turn it is follows from what became of the mail.
 func TestRefusals(t *testing.T) {
 	for _, c := range []struct{ status, code, reason, what, turn string }{
-		{"failed", "5.1.1", "", "There is no such mailbox.", turnTaken},
+		{"failed", "5.1.1", "", "The mailbox doesn't exist.", turnTaken},
 		{"failed", "5.2.2", "", "The mailbox is full.", turnOver},
 		{"deferred", "5.2.2", "", "The mailbox is full.", turnAgain},
-		{"deferred", "5.7.1", "", "Refused as spam, or by a rule of their provider.", turnAgain},
-		{"failed", "5.7.999", "", "Refused as spam, or by a rule of their provider.", turnReader},
-		{"failed", "5.9.9", "", "Their mail server did not want it.", turnNone},
-		{"deferred", "4.9.9", "", "Their mail server takes nothing just now.", turnAgain},
-		{"failed", "559", "", "Their mail server did not want it.", turnNone},
-		{"skipped", "", core.ReasonUnsubscribed, "They have left before it came to them.", turnNone},
-		{"failed", "", "something else", "It was not sent to them.", turnNone},
-		{"skipped", "", "", "It was not sent to them.", turnNone},
+		{"deferred", "5.7.1", "", "Rejected as spam, or by the provider's policy.", turnAgain},
+		{"failed", "5.7.999", "", "Rejected as spam, or by the provider's policy.", turnReader},
+		{"failed", "5.9.9", "", "The receiving server rejected the email.", turnNone},
+		{"deferred", "4.9.9", "", "The receiving server is temporarily unavailable.", turnAgain},
+		{"failed", "559", "", "The receiving server rejected the email.", turnNone},
+		{"skipped", "", core.ReasonUnsubscribed, "Unsubscribed before this email was sent.", turnNone},
+		{"failed", "", "something else", "The email wasn't sent.", turnNone},
+		{"skipped", "", "", "The email wasn't sent.", turnNone},
 	} {
 		got := refusalOf(&core.Failure{Status: c.status, Code: c.code, Reason: c.reason})
 		if got.What != c.what || got.Turn != c.turn {
@@ -28,7 +28,7 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 	full, left := whyNotSent("failed", "550 5.1.1 no such user"), whyNotSent("skipped", core.ReasonUnsubscribed)
-	if full.What != "There is no such mailbox." || full.Reply != "550 5.1.1 no such user" || left.What == "" || left.Reply != "" {
+	if full.What != "The mailbox doesn't exist." || full.Reply != "550 5.1.1 no such user" || left.What == "" || left.Reply != "" {
 		t.Errorf("%+v, %+v", full, left)
 	}
 	if sent, late := whyNotSent("sent", "250 OK"), whyNotSent("failed", core.ReasonWindow); sent != (whyNot{}) ||

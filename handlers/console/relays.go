@@ -40,23 +40,25 @@ func (p *Page) relayState() (s core.RelayState, err error) {
 func (p *Page) RelayWords(t *core.RelayTest, to string) string {
 	switch t.Outcome {
 	case core.RelayAccepted:
-		return p.T("The mail server has taken the mail to {{to}}. Look whether it arrives, and where.", "to", to)
+		return p.T("The mail server accepted the email to {{to}}. Check whether it arrives, and whether it lands in "+
+			"spam.", "to", to)
 	case core.RelayWritten:
-		return p.T("The test mail stands in a file of the machine: no mail server is set, so it reaches no one.")
+		return p.T("The test email was saved to a folder and reaches no one. Set up a mail server first.")
 	case core.RelayRefused:
-		return p.T("The mail server works, and refuses a mail to {{to}}: its words say why.", "to", to)
+		return p.T("The mail server works, but it rejected the email to {{to}}. See “Details” for its response.", "to", to)
 	case core.RelayAuth:
-		return p.T("The mail server doesn't accept user and password. Some want a password of their own for programs.")
+		return p.T("The mail server rejected the username or password. Some providers require an app password.")
 	case core.RelayTLS:
-		return p.T("There is no safe connection: STARTTLS goes with port 587, “TLS from the start” with port 465.")
+		return p.T("Can't connect securely. Use port 587 with STARTTLS, or port 465 with implicit TLS.")
 	case core.RelayGreeting:
-		return p.T("The mail server refuses us, or the address of the sender: its words say why.")
+		return p.T("The mail server rejected the connection or the sender address. See “Details” for its response.")
 	case core.RelayProtocol:
-		return p.T("What answers there is no mail server: look at name and port.")
+		return p.T("The server that responded isn't a mail server. Check the host name and port.")
 	case core.RelayDisk:
-		return p.T("The folder for mails can't be written.")
+		return p.T("The email folder isn't writable. Check its permissions.")
 	}
-	return p.T("There is no connection: look at name and port. Many hosters block port 25; try 587 or 465.")
+	return p.T("Can't connect to the mail server. Check the host name and port. Many hosting providers block port " +
+		"25; try 587 or 465.")
 }
 
 func (o *Console) relay(p *Page) (web.HTML, error) { return p.showRelay(relayPage{}, filled{}, View{}) }
@@ -75,7 +77,7 @@ func (p *Page) showRelay(d relayPage, f filled, v View) (web.HTML, error) {
 	if f.values == nil {
 		f.values = map[string]string{"email": string(p.Who.User.Email)}
 	}
-	v.State = p.T("Mails leave by a mail server (a relay) that takes them to their receivers.")
+	v.State = p.T("The mail server that delivers your emails")
 	return p.showSettings("relay", "relay", v, f, d)
 }
 
@@ -100,8 +102,8 @@ func (p *Page) NewRelay() core.Relay { return core.Relay{} }
 func (p *Page) TLSOptions() []option {
 	return []option{
 		{"starttls", p.T("STARTTLS (port 587)")},
-		{"implicit", p.T("TLS from the start (port 465)")},
-		{"none", p.T("Not at all (on this machine only)")},
+		{"implicit", p.T("Implicit TLS (port 465)")},
+		{"none", p.T("None (only on the same machine)")},
 	}
 }
 
@@ -201,18 +203,19 @@ func newRelayFields(s shown, f filled, of string, hasPassword bool) relayFields 
 	password := input("password", p.T("Password")).Kind("password").Fill("new-password")
 	password.Value = ""
 	if hasPassword {
-		password = password.Help(p.T("Empty: as it is. With another server or user it has to be typed again."))
+		password = password.Help(p.T("Leave blank to keep the current password. Enter it again if you change the " +
+			"server or username."))
 	}
-	port := input("port", p.T("Port")).Kind("number").Help(p.T("Empty: 587, or 465 with TLS from the start."))
+	port := input("port", p.T("Port")).Kind("number").Help(p.T("Leave blank to use 587, or 465 with implicit TLS."))
 	return relayFields{
-		Host: labelled{input("host", p.T("Name of the server")).Must().Like("smtp.acme.example"), of},
+		Host: labelled{input("host", p.T("Host name")).Must().Like("smtp.acme.example"), of},
 		Port: labelled{port, of},
 		TLS: labelled{
-			newChoice("tls", p.T("Encrypted"), f.Value("tls"), p.TLSOptions()).Blame(f.Wrong("tls")),
+			newChoice("tls", p.T("Encryption"), f.Value("tls"), p.TLSOptions()).Blame(f.Wrong("tls")),
 			of,
 		},
-		Username: labelled{input("username", p.T("User")).Fill("off"), of},
+		Username: labelled{input("username", p.T("Username")).Fill("off"), of},
 		Password: labelled{password, of},
-		Name:     labelled{input("name", p.T("Name in figures")).Limit(60).Help(p.T("Empty: that of the server.")), of},
+		Name:     labelled{input("name", p.T("Name in reports")).Limit(60).Help(p.T("Leave blank to use the host name.")), of},
 	}
 }

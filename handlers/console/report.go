@@ -271,20 +271,20 @@ func (p *Page) readReport(d *reportData) error {
 func (p *Page) reportState(d *reportData) string {
 	switch j := d.Job; {
 	case j == nil:
-		return p.T("Nothing of it was sent.")
+		return p.T("Never sent")
 	case j.Status == core.JobPending:
-		return p.T("Goes out {{at}}.", "at", p.Moment(j.StartsAt))
+		return p.T("Scheduled for {{at}}.", "at", p.Moment(j.StartsAt))
 	case j.Status == core.JobRunning && !j.Rest():
-		return p.T("Began {{at}}.", "at", p.When(j.StartedAt))
+		return p.T("Sending started {{at}}.", "at", p.When(j.StartedAt))
 	case j.StartedAt == 0:
-		return p.T("It was stopped before it began: no one has got it.")
+		return p.T("Canceled before sending started. No one received it.")
 	case j.Status == core.JobCancelled:
-		return p.T("Stopped {{at}}: {{n}} people have got it.", "at", p.When(j.FinishedAt), "n", p.Number(d.All.Sent))
+		return p.T("Canceled {{at}}. {{n}} people received it.", "at", p.When(j.FinishedAt), "n", p.Number(d.All.Sent))
 	case j.Status == core.JobFailed:
 		r := refusalOf(&core.Failure{Reason: j.FailureReason})
-		return p.T("It ended early, {{at}}.", "at", p.When(j.FinishedAt)) + " " + p.T(r.What) + " " + p.T(r.Turn)
+		return p.T("Sending failed {{at}}.", "at", p.When(j.FinishedAt)) + " " + p.T(r.What) + " " + p.T(r.Turn)
 	}
-	return p.N("Sent to one person, {{at}}.|Sent to {{n}} people, {{at}}.", d.All.Sent, "at", p.When(d.Job.StartedAt))
+	return p.N("Sent to 1 recipient, {{at}}|Sent to {{n}} recipients, {{at}}", d.All.Sent, "at", p.When(d.Job.StartedAt))
 }
 
 // moveMailing pauses the mailing of a campaign, lets it go on, stops it or sends it to those who have not got it.
@@ -320,7 +320,7 @@ func (o *Console) mendLink(p *Page) (web.HTML, error) {
 	body := map[string]string{"target": webAddress(p.Form["target"])}
 	err := p.Do(http.MethodPatch, campaignAPI(id, "links", p.Form["link"]), body, nil)
 	if errors.Is(err, core.ErrApprovalRequired) {
-		return p.campaignAgain(p.T("Another person has to do that: one who may send, and has not written on what was sent."),
+		return p.campaignAgain(p.T("You edited this campaign, so a teammate has to fix the link."),
 			http.StatusForbidden)
 	}
 	if fault, status, ok := p.FaultOf(err); ok {
@@ -365,7 +365,7 @@ func (p *Page) dropProposal(id string) (web.HTML, error) {
 // again makes a draft of the campaign, perhaps one that goes to a part of its readers alone.
 func (o *Console) again(p *Page) (web.HTML, error) {
 	who := p.Form["who"]
-	name, known := map[string]string{"": p.T("copy"), "joined": p.T("joined since"), "unopened": p.T("not opened")}[who]
+	name, known := map[string]string{"": p.T("copy"), "joined": p.T("new subscribers"), "unopened": p.T("didn't open")}[who]
 	if !known {
 		return web.HTML{}, core.Invalidf("who", "There is no such button.")
 	}

@@ -5,11 +5,11 @@ import "newsletterd/core"
 // bounceClasses are the classes of bounces, each with what it means.
 func (p *Page) bounceClasses(c *core.BounceCounts) []countedRow {
 	return []countedRow{
-		{p.T("no such mailbox"), c.Gone},
-		{p.T("mailbox full"), c.Full},
-		{p.T("blocked as spam, or by a rule"), c.Blocked},
-		{p.T("not just now"), c.Later},
-		{p.T("refused otherwise"), c.Refused},
+		{p.T("Mailbox doesn't exist"), c.Gone},
+		{p.T("Mailbox full"), c.Full},
+		{p.T("Blocked as spam or by policy"), c.Blocked},
+		{p.T("Temporary problem"), c.Later},
+		{p.T("Other"), c.Refused},
 	}
 }
 

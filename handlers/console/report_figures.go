@@ -125,37 +125,35 @@ func (p *Page) reportStats(s *core.Stats, back int64, u *usualFigures) []reportS
 		}
 		return p.T("usually {{rate}}", "rate", p.rate(*rate))
 	}
-	clicked := reportStat{Label: p.T("Clicked"), Figure: "–", Note: p.T("not measured")}
+	clicked := reportStat{Label: p.T("Click rate"), Figure: "–", Note: p.T("not tracked")}
 	if s.Clicks != nil && s.Clicks.Measured {
 		clicked.Figure, clicked.Note = p.Clicked(s), ""
 	}
 	if c := s.Clicks; c != nil && c.Measured && !c.Totals {
 		clicked.Of = "clicked"
-		clicked.Note = p.joined(p.N("one person|{{n}} people", *c.People), p.byMachines(c), usual(u.clicked))
+		clicked.Note = p.joined(p.N("1 person|{{n}} people", *c.People), p.byMachines(c), usual(u.clicked))
 	}
-	opened := reportStat{Label: p.T("Opened, at least"), Figure: "–", Note: p.T("not measured")}
+	opened := reportStat{Label: p.T("Open rate"), Figure: "–", Note: p.T("not tracked")}
 	if o := s.Opens; o != nil && o.Measured {
 		opened.Figure = p.Opened(s)
 		people := ""
 		if !o.Totals {
-			people, opened.Of = p.N("one person|{{n}} people", *o.People), "opened"
+			people, opened.Of = p.N("1 person|{{n}} people", *o.People), "opened"
 		}
 		opened.Note = p.joined(people,
-			some(*o.CantTell, p.N("one more opening came from a mail program that opens every mail by itself|"+
-				"{{n}} more openings came from mail programs that open every mail by themselves", *o.CantTell)),
-			some(*o.Scanners, p.N("one more opening came from a program that looks for viruses|"+
-				"{{n}} more openings came from programs that look for viruses", *o.Scanners)), usual(u.opened))
+			some(*o.CantTell, p.N("+1 by a privacy proxy|+{{n}} by privacy proxies", *o.CantTell)),
+			some(*o.Scanners, p.N("+1 by a link scanner|+{{n}} by link scanners", *o.Scanners)), usual(u.opened))
 	}
 	left := reportStat{
-		Label: p.T("Left"), Figure: p.Number(s.Unsubscribed),
+		Label: p.T("Unsubscribed"), Figure: p.Number(s.Unsubscribed),
 		Note: p.joined(p.Percent(s.Unsubscribed, s.Sent), usual(u.left)),
 	}
 	if u.left != nil && s.Sent > 0 && s.Unsubscribed > 1 && float64(s.Unsubscribed) > 2**u.left*float64(s.Sent) {
 		left.Tone = "bad"
 	}
 	complained := reportStat{
-		Label: p.T("Complaints"), Figure: p.Number(s.Complained),
-		Note: p.T("{{rate}}; the limit is 0.3 %", "rate", p.Percent(s.Complained, s.Sent)),
+		Label: p.T("Spam complaints"), Figure: p.Number(s.Complained),
+		Note: p.T("{{rate}} · keep below 0.3%", "rate", p.Percent(s.Complained, s.Sent)),
 	}
 	if s.Complained > 0 {
 		complained.Of = "complained"
@@ -164,7 +162,7 @@ func (p *Page) reportStats(s *core.Stats, back int64, u *usualFigures) []reportS
 		complained.Tone = "bad"
 	}
 	delivered := reportStat{
-		Label: p.T("Taken by their servers"), Figure: p.Number(got(s, back)),
+		Label: p.T("Delivered"), Figure: p.Number(got(s, back)),
 		Note: p.T("{{part}} of {{all}}", "part", p.Percent(got(s, back), s.Recipients), "all", p.Number(s.Recipients)),
 	}
 	if s.Delivered > 0 {
@@ -176,9 +174,9 @@ func (p *Page) reportStats(s *core.Stats, back int64, u *usualFigures) []reportS
 // returned is the figure of mails that came back, told apart from those that no server has taken.
 func (p *Page) returned(s *core.Stats, back int64) reportStat {
 	r := reportStat{
-		Label: p.T("Came back"), Figure: p.Number(back),
-		Note: p.joined(p.T("first taken, then sent back"),
-			some(s.Failed, p.N("one more was not delivered|{{n}} more were not delivered", s.Failed))),
+		Label: p.T("Bounced"), Figure: p.Number(back),
+		Note: p.joined(p.T("returned after delivery"),
+			some(s.Failed, p.N("+1 rejected|+{{n}} rejected", s.Failed))),
 	}
 	if back > 0 {
 		r.Of = "bounced"
@@ -191,8 +189,7 @@ func (p *Page) byMachines(c *core.ClickFigures) string {
 	if *c.Scanners == 0 {
 		return ""
 	}
-	return p.N("in one more mail only a program that looks for viruses has clicked|"+
-		"in {{n}} more mails only programs that look for viruses have clicked", *c.Scanners)
+	return p.N("+1 by a link scanner|+{{n}} by link scanners", *c.Scanners)
 }
 
 // joined joins the parts that there are.

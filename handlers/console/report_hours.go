@@ -26,7 +26,7 @@ func (p *Page) readTimes(d *reportData) error {
 		return err
 	}
 	first := hours[0].At.Time().Truncate(time.Hour)
-	opened, clicked := series{Name: p.T("opened")}, series{Name: p.T("clicked")}
+	opened, clicked := series{Name: p.T("Opens")}, series{Name: p.T("Clicks")}
 	var labels, long []string
 	last := min(hoursShown-1, int(hours[len(hours)-1].At.Time().Sub(first)/time.Hour))
 	for i := range last + 1 {
@@ -44,7 +44,7 @@ func (p *Page) readTimes(d *reportData) error {
 		opened.Values[i] += h.Opened
 		clicked.Values[i] += h.Clicked
 	}
-	c := p.barsOf(p.T("Opened and clicked, by hours"), labels, long, opened, clicked)
+	c := p.barsOf(p.T("Opens and clicks by hour"), labels, long, opened, clicked)
 	d.Times.Hours, d.Times.Days = &c, days.chart()
 	return nil
 }
@@ -57,7 +57,7 @@ type dayBars struct {
 }
 
 func newDayBars(p *Page) *dayBars {
-	return &dayBars{p: p, opened: series{Name: p.T("opened")}, clicked: series{Name: p.T("clicked")}}
+	return &dayBars{p: p, opened: series{Name: p.T("Opens")}, clicked: series{Name: p.T("Clicks")}}
 }
 
 // add adds an hour, which is not earlier than the one before.
@@ -80,7 +80,7 @@ func (b *dayBars) chart() *chart {
 	if len(b.labels) == 0 {
 		return nil
 	}
-	c := b.p.barsOf(b.p.T("Opened and clicked later, by days"), b.labels, b.labels, b.opened, b.clicked)
+	c := b.p.barsOf(b.p.T("Later opens and clicks, by day"), b.labels, b.labels, b.opened, b.clicked)
 	return &c
 }
 

@@ -26,17 +26,17 @@ func (p *Page) outcome(status string, events []string) Badge {
 	has := func(event string) bool { return slices.Contains(events, event) }
 	switch {
 	case has("complained"):
-		return Badge{p.T("marked as spam"), "bad"}
+		return Badge{p.T("Marked as spam"), "bad"}
 	case has("bounced"):
-		return Badge{p.T("came back"), "bad"}
+		return Badge{p.T("Bounced"), "bad"}
 	case has("clicked") && !has("machine_clicked"):
-		return Badge{p.T("clicked"), "good"}
+		return Badge{p.T("Clicked"), "good"}
 	case has("opened") && !has("machine_opened"):
-		return Badge{p.T("opened"), "good"}
+		return Badge{p.T("Opened"), "good"}
 	case has("machine_clicked"):
-		return Badge{p.T("clicked by a machine"), ""}
+		return Badge{p.T("Automated click"), ""}
 	case has("delivered"):
-		return Badge{p.T("delivered"), "good"}
+		return Badge{p.T("Delivered"), "good"}
 	}
 	return p.statusBadge(status)
 }
@@ -44,15 +44,15 @@ func (p *Page) outcome(status string, events []string) Badge {
 func (p *Page) statusBadge(status string) Badge {
 	switch status {
 	case "sent":
-		return Badge{p.T("sent"), ""}
+		return Badge{p.T("Sent"), ""}
 	case "deferred":
-		return Badge{p.T("tried again"), "warn"}
+		return Badge{p.T("Retrying"), "warn"}
 	case "failed":
-		return Badge{p.T("not delivered"), "bad"}
+		return Badge{p.T("Not delivered"), "bad"}
 	case "skipped":
-		return Badge{p.T("left out"), ""}
+		return Badge{p.T("Skipped"), ""}
 	}
-	return Badge{p.T("waits"), ""}
+	return Badge{p.T("Waiting"), ""}
 }
 
 // shownEvents are those that people are chosen by, besides the states of their mails.
@@ -91,11 +91,11 @@ func (o *Console) recipients(p *Page) (web.HTML, error) {
 		Pager                     pager
 	}{Campaign: c, Status: p.Query("status"), Text: p.Query("q"), Code: p.Query("code"), JobID: p.Query("job")}
 	v := View{
-		Title: p.T("People"), Data: &d,
+		Title: p.T("Recipients"), Data: &d,
 		Within: []Link{{p.T("Campaigns"), p.Path("campaigns")}, {c.Title(p), p.Path("campaigns", c.ID)}},
-		State:  p.T("What became of each mail, in the order in which they were to go out."),
+		State:  p.T("Delivery status of each recipient, in sending order"),
 	}
-	d.Statuses = []option{{"", p.T("Everyone")}}
+	d.Statuses = []option{{"", p.T("All recipients")}}
 	for _, status := range []string{"sent", "deferred", "failed", "skipped", "queued"} {
 		d.Statuses = append(d.Statuses, option{status, p.statusBadge(status).Text})
 	}

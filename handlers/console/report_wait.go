@@ -16,32 +16,33 @@ func (p *Page) waitOf(j *core.JobView) string {
 	case j.Status.Final():
 		return ""
 	case j.PauseReason == "" && j.FirstUntil > p.Now:
-		return p.T("{{n}} readers have it already. The others follow at {{time}}, unless something is wrong.", "n",
+		return p.T("Sent to the first {{n}} recipients. The rest follow at {{time}} unless there are problems.", "n",
 			p.Number(j.Stats.Sent), "time", p.Clock(j.FirstUntil))
 	case j.PauseReason == "":
 		return ""
 	case j.PauseReason == core.PausePerson:
-		return p.T("Someone has paused it.")
+		return p.T("Paused by a teammate.")
 	case j.PauseReason == core.PauseTenant:
-		return p.T("Nothing is sent: this account is suspended.")
+		return p.T("This newsletter is suspended. Contact the server administrator.")
 	case j.PauseReason == core.PauseList:
-		return p.T("The list is switched off. It goes on when the list is on again.")
+		return p.T("The list is inactive. Activate it to resume sending.")
 	case j.PauseReason == core.HoldSender:
-		return p.T("The relay does not accept the sender. It goes on when it does.")
+		return p.T("Your mail server rejects the sender address. Sending resumes once it accepts it.")
 	case strings.HasSuffix(j.PauseReason, core.PauseSender):
-		return p.T("The sender's domain is not yours any more.")
+		return p.T("The sender domain is no longer verified. Verify it in Settings, then resume sending.")
 	case strings.HasPrefix(j.PauseReason, core.PauseRestored):
-		return p.T("The database was restored, so it is not known who has got it. Whoever looks after this installation decides.")
+		return p.T("The database was restored from a backup, so it's unclear who already has this email. Contact the " +
+			"server administrator.")
 	case reason == core.PauseLink:
-		return p.T("A link in it does not answer: {{what}}. Mend it below, or let it go on.", "what", detail)
+		return p.T("A link isn't responding ({{what}}). Fix it below or resume sending.", "what", detail)
 	case reason == "first few":
-		return p.T("Something was wrong with the first few, so the others wait: {{what}}.", "what", detail)
+		return p.T("Paused after the first 500 recipients: {{what}}.", "what", detail)
 	case reason == "too many hard bounces":
-		return p.T("Too many addresses do not exist ({{what}}). Such mailings harm the sender's name.", "what", detail)
+		return p.T("Too many bounces ({{what}}). Sending more would hurt your sender reputation.", "what", detail)
 	case reason == "too many complaints":
-		return p.T("Too many have complained ({{what}}). Such mailings harm the sender's name.", "what", detail)
+		return p.T("Too many spam complaints ({{what}}). Sending more would hurt your sender reputation.", "what", detail)
 	case strings.HasPrefix(j.PauseReason, "daily quota"):
-		return p.T("As much was sent today as may be sent a day. It goes on by itself.")
+		return p.T("Daily sending limit reached. Sending resumes automatically tomorrow.")
 	}
 	return j.PauseReason
 }
@@ -85,5 +86,5 @@ func (p *Page) readyAt(d *reportData) string {
 		return ""
 	}
 	at := p.Now.Add(time.Duration(float64(elapsed) / float64(done) * float64(left)))
-	return p.T("ready at about {{time}}", "time", p.Clock(at))
+	return p.T("done around {{time}}", "time", p.Clock(at))
 }

@@ -21,9 +21,9 @@ type sentBack struct{ Who, Note string }
 // SentBackBy says who has sent a campaign back, when and why.
 func (p *Page) SentBackBy(s *core.SentBack) sentBack {
 	if s.Name == "" {
-		return sentBack{p.T("It was sent back to be changed: {{when}}.", "when", p.When(s.At)), s.Note}
+		return sentBack{p.T("Changes requested {{when}}.", "when", p.When(s.At)), s.Note}
 	}
-	return sentBack{p.T("{{who}} has sent it back to be changed: {{when}}.", "who", s.Name, "when", p.When(s.At)), s.Note}
+	return sentBack{p.T("{{who}} requested changes {{when}}.", "who", s.Name, "when", p.When(s.At)), s.Note}
 }
 
 // ShowReview makes the page in the looks of the tenant's console.

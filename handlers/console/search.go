@@ -62,7 +62,7 @@ func (p *Page) find(q string) (all []found, err error) {
 		if l := &lists[i]; shown < maxFound && strings.Contains(strings.ToLower(l.Name), folded) {
 			shown++
 			all = append(all, found{
-				l.Name, p.N("one reader|{{n}} readers", l.Counts.Mailable), p.Path("lists", l.ID),
+				l.Name, p.N("1 subscriber|{{n}} subscribers", l.Counts.Mailable), p.Path("lists", l.ID),
 				"list",
 			})
 		}
@@ -78,27 +78,27 @@ func (p *Page) find(q string) (all []found, err error) {
 // pagesBelow are the pages below the lines of the navigation that the visitor may open, and what can be begun there:
 // the search leads to them at once.
 func (p *Page) pagesBelow() (all []found) {
-	task, page := p.T("To do"), p.T("Page")
+	task, page := p.T("Action"), p.T("Page")
 	for _, one := range []struct {
 		action core.Action
 		found
 	}{
 		{core.ActionCampaignWrite, found{p.T("New campaign"), task, p.Path("new-campaign"), "plus"}},
-		{core.ActionPeopleImport, found{p.T("Import a file"), task, p.Path("new-import"), "upload"}},
-		{core.ActionPeopleAdd, found{p.T("Add a person"), task, p.Path("new-person"), "plus"}},
+		{core.ActionPeopleImport, found{p.T("Import file"), task, p.Path("new-import"), "upload"}},
+		{core.ActionPeopleAdd, found{p.T("Add person"), task, p.Path("new-person"), "plus"}},
 		{core.ActionListSettings, found{p.T("New list"), task, p.Path("new-list"), "plus"}},
-		{core.ActionTeamManage, found{p.T("Invite a person"), task, p.Path("settings", "team"), "send"}},
-		{core.ActionSuppressionManage, found{p.T("Switched off"), page, p.Path("suppressions"), "ban"}},
+		{core.ActionTeamManage, found{p.T("Invite person"), task, p.Path("settings", "team"), "send"}},
+		{core.ActionSuppressionManage, found{p.T("Suppression list"), page, p.Path("suppressions"), "ban"}},
 		{core.ActionPeopleImport, found{p.T("Imports"), page, p.Path("imports"), "upload"}},
 		{core.ActionTemplateRead, found{p.T("Themes"), page, p.Path("looks", "themes"), "palette"}},
 		{core.ActionTemplateRead, found{p.T("Templates"), page, p.Path("looks", "templates"), "palette"}},
 		{core.ActionTenantSettings, found{p.T("Brand and sender"), page, p.Path("settings"), "settings"}},
-		{core.ActionTenantSettings, found{p.T("Mails"), page, p.Path("settings", "mails"), "settings"}},
+		{core.ActionTenantSettings, found{p.T("Emails"), page, p.Path("settings", "mails"), "settings"}},
 		{core.ActionDomainPropose, found{p.T("Sender domains"), page, p.Path("settings", "domains"), "settings"}},
 		{core.ActionTeamRead, found{p.T("Team"), page, p.Path("settings", "team"), "settings"}},
 		{core.ActionEndpointManage, found{p.T("Webhooks"), page, p.Path("settings", "endpoints"), "settings"}},
-		{core.ActionClientManage, found{p.T("Programs"), page, p.Path("settings", "clients"), "settings"}},
-		{core.ActionAuditRead, found{p.T("Changes"), page, p.Path("settings", "audit"), "settings"}},
+		{core.ActionClientManage, found{p.T("API clients"), page, p.Path("settings", "clients"), "settings"}},
+		{core.ActionAuditRead, found{p.T("Audit log"), page, p.Path("settings", "audit"), "settings"}},
 	} {
 		if p.May(one.action) {
 			all = append(all, one.found)

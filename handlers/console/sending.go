@@ -85,7 +85,7 @@ func (p *Page) measureLink(c *campaignPage) (l Link) {
 	if measured(&p.Tenant, c.Tracking) != measureNothing {
 		return l
 	}
-	switch l.Text = p.T("Change it"); {
+	switch l.Text = p.T("Change tracking"); {
 	case !p.Tenant.NoTracking:
 		l.To = p.Path("campaigns", c.ID) + "?tab=settings#f-tracking"
 	case p.May(core.ActionTenantSettings):
@@ -132,16 +132,16 @@ func (p *Page) showSend(d *sendData, v View) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	d.Button = p.sendButton(d)
-	v.Title, v.Data = p.T("Send"), d
+	v.Title, v.Data = p.T("Review and send"), d
 	v.Within = []Link{
 		{p.T("Campaigns"), p.Path("campaigns")}, {c.Title(p), home},
 	}
-	v.State = p.T("Look at it once more. Nothing has gone out yet.")
+	v.State = p.T("Nothing is sent until you confirm.")
 	if d.Ask {
 		v.Title = p.T("Approval")
 	}
 	if c.State == core.CampaignApproved && p.Query("done") == "to-approve" {
-		v.Done = p.T("It is approved: it can go out.") // since the page was left open
+		v.Done = p.T("Approved. You can send it now.") // since the page was left open
 	}
 	return p.Show("send", v)
 }
@@ -175,7 +175,7 @@ func (p *Page) lookAt(d *sendData) error {
 	case name != "" && address != "":
 		d.From = name + " <" + address + ">"
 	default:
-		d.From = cmp.Or(address, name, p.T("The address of the service"))
+		d.From = cmp.Or(address, name, p.T("Server default address"))
 	}
 	d.Inbox, _ = p.inboxOf(c)
 	d.Measure = p.measureLink(c)
@@ -203,13 +203,13 @@ func (p *Page) lookAt(d *sendData) error {
 	d.Sum = p.sumOf(&d.Readers.Audience)
 	if a := &d.Readers; a.Recipients == 0 && !a.AtLeast {
 		d.Warnings = append(d.Warnings, matter{
-			Text: p.T("No one would get it: there is no reader yet."), Mend: Link{p.T("People"), p.Path("people")},
+			Text: p.T("No recipients: the selected lists have no subscribers yet."), Mend: Link{p.T("Add subscribers"), p.Path("people")},
 		})
 	} else if a.Warning() != "" {
 		d.Warnings = append(d.Warnings, matter{
-			Text: p.T("It goes to {{n}} readers: more than twice the usual {{usual}}.", "n",
+			Text: p.T("This campaign goes to {{n}} recipients, more than twice your usual {{usual}}.", "n",
 				p.Number(a.Recipients), "usual", p.Number(a.Usual)),
-			Mend: Link{p.T("Readers and sender"), p.Path("campaigns", c.ID) + "?tab=settings"},
+			Mend: Link{p.T("Recipients and sender"), p.Path("campaigns", c.ID) + "?tab=settings"},
 		})
 	}
 	return nil
@@ -232,11 +232,11 @@ func (p *Page) sumOf(a *core.Audience) string {
 		n    int64
 		text string
 	}{
-		{a.Bounced, p.N("one can't be reached|{{n}} can't be reached", a.Bounced)},
-		{a.Complaint, p.N("one has complained|{{n}} have complained", a.Complaint)},
-		{a.Suppressed, p.N("one is blocked|{{n}} are blocked", a.Suppressed)},
-		{a.Duplicates, p.N("one is on two of the lists|{{n}} are on two of the lists", a.Duplicates)},
-		{a.Excluded, p.N("one is left out|{{n}} are left out", a.Excluded)},
+		{a.Bounced, p.N("1 bounced|{{n}} bounced", a.Bounced)},
+		{a.Complaint, p.N("1 marked as spam|{{n}} marked as spam", a.Complaint)},
+		{a.Suppressed, p.N("1 blocked|{{n}} blocked", a.Suppressed)},
+		{a.Duplicates, p.N("1 duplicate|{{n}} duplicates", a.Duplicates)},
+		{a.Excluded, p.N("1 excluded|{{n}} excluded", a.Excluded)},
 	} {
 		if part.n > 0 {
 			sum += " − " + part.text
@@ -255,13 +255,13 @@ func (p *Page) sendButton(d *sendData) string {
 	n := d.Readers.Recipients
 	switch at := p.Date(d.At) + ", " + p.Clock(d.At); {
 	case d.Readers.AtLeast && d.Later:
-		return p.T("Send on {{at}}", "at", at)
+		return p.T("Schedule for {{at}}", "at", at)
 	case d.Readers.AtLeast:
-		return p.T("Send in 60 seconds")
+		return p.T("Send campaign")
 	case d.Later:
-		return p.N("Send to one reader on {{at}}|Send to {{n}} readers on {{at}}", n, "at", at)
+		return p.N("Schedule for {{at}}", n, "at", at)
 	}
-	return p.N("Send to one reader in 60 seconds|Send to {{n}} readers in 60 seconds", n)
+	return p.N("Send to 1 recipient|Send to {{n}} recipients", n)
 }
 
 // Moment writes a whole date with the zone and how far away it is: Fri 27 Nov 2026, 08:00 Berlin, in 4 days.
@@ -279,14 +279,14 @@ func (p *Page) Away(at core.Instant) string {
 	case d <= 0:
 		return ""
 	case d < 2*time.Minute:
-		return p.N("in one second|in {{n}} seconds", int64((d+time.Second-1)/time.Second))
+		return p.N("in 1 second|in {{n}} seconds", int64((d+time.Second-1)/time.Second))
 	case d < 2*time.Hour:
-		return p.N("in one minute|in {{n}} minutes", int64(d.Round(time.Minute)/time.Minute))
+		return p.N("in 1 minute|in {{n}} minutes", int64(d.Round(time.Minute)/time.Minute))
 	case d < 2*24*time.Hour:
-		return p.N("in one hour|in {{n}} hours", int64(d.Round(time.Hour)/time.Hour))
+		return p.N("in 1 hour|in {{n}} hours", int64(d.Round(time.Hour)/time.Hour))
 	default:
 		const day = 24 * time.Hour
-		return p.N("in one day|in {{n}} days", int64(d.Round(day)/day))
+		return p.N("in 1 day|in {{n}} days", int64(d.Round(day)/day))
 	}
 }
 
@@ -295,12 +295,12 @@ func (p *Page) Away(at core.Instant) string {
 func (p *Page) readTime(d *sendData, offset string) {
 	wall, err := time.Parse("2006-01-02 15:04", d.Date+" "+d.Time)
 	if err != nil {
-		d.TimeFault = p.T("Write a date and a time.")
+		d.TimeFault = p.T("Enter a date and time.")
 		return
 	}
 	found := core.WallTimes(wall, p.Zone)
 	if len(found) == 0 {
-		d.TimeFault = p.T("There is no {{time}} that day in {{zone}}: clocks are put forward then. Take another time.",
+		d.TimeFault = p.T("{{time}} doesn't exist that day in {{zone}}: the clocks go forward. Choose another time.",
 			"time", d.Time, "zone", p.ZoneName())
 		return
 	}
@@ -312,16 +312,17 @@ func (p *Page) readTime(d *sendData, offset string) {
 	switch {
 	case d.At == 0:
 		for i, t := range found {
-			text := p.T("{{time}}, the first time (UTC{{offset}})", "time", d.Time, "offset", t.Format("-07:00"))
+			text := p.T("{{time}} before the clocks change (UTC{{offset}})", "time", d.Time, "offset", t.Format("-07:00"))
 			if i > 0 {
-				text = p.T("{{time}}, the second time (UTC{{offset}})", "time", d.Time, "offset", t.Format("-07:00"))
+				text = p.T("{{time}} after the clocks change (UTC{{offset}})", "time", d.Time, "offset", t.Format("-07:00"))
 			}
 			d.Choices = append(d.Choices, timeChoice{t.Format("-07:00"), text})
 		}
-		d.TimeFault = p.T("Clocks are put back that night, so it is {{time}} twice in {{zone}}. Which one do you mean?",
+		d.TimeFault = p.T("The clocks go back that night, so {{time}} happens twice in {{zone}}. Which one do you "+
+			"mean?",
 			"time", d.Time, "zone", p.ZoneName())
 	case d.At <= p.Now:
-		d.At, d.TimeFault = 0, p.T("This time has passed already.")
+		d.At, d.TimeFault = 0, p.T("Choose a time in the future.")
 	}
 }
 
@@ -354,7 +355,7 @@ func (o *Console) send(p *Page) (web.HTML, error) {
 		return p.sendAtAnother(d)
 	}
 	if f["warned"] == "1" && f["sure"] != "1" {
-		return p.sendUnsure(p.T("Tick the box to send it all the same, or mend it first."))
+		return p.sendUnsure(p.T("Check the box to send anyway, or fix the warnings first."))
 	}
 	id := p.ID()
 	_, err := p.Ask(web.Question{
@@ -365,7 +366,7 @@ func (o *Console) send(p *Page) (web.HTML, error) {
 	case ok:
 		return p.sendAgain(fault, status)
 	case errors.Is(err, core.ErrApprovalRequired):
-		return p.sendAgain(p.T("Another person approves it first: one who has not written on it."), http.StatusForbidden)
+		return p.sendAgain(p.T("A teammate who didn't edit this campaign has to approve it first."), http.StatusForbidden)
 	case err != nil:
 		return web.HTML{}, err
 	}
@@ -390,7 +391,7 @@ func (p *Page) sendUnsure(fault string) (web.HTML, error) {
 func (p *Page) sendAtAnother(d *sendData) (web.HTML, error) {
 	d.Date, d.Time, d.At = p.Form["date"], p.Form["time"], 0
 	p.readTime(d, "")
-	fault := p.T("Another time was chosen meanwhile. Look at it once more, and send it.")
+	fault := p.T("You changed the time. Check it, then schedule again.")
 	return p.showSend(d, View{Fault: fault, Status: http.StatusBadRequest})
 }
 
@@ -418,14 +419,14 @@ func (p *Page) nobodyApproves(id string) (string, error) {
 		return "", err
 	}
 	if len(a.Waiting) == 0 {
-		return p.T("Nobody else can do that yet: an administrator has to invite someone who may send."), nil
+		return p.T("No one else can do this yet. Ask an administrator to invite someone who can send."), nil
 	}
 	all := make([]string, len(a.Waiting))
 	for i, email := range a.Waiting {
 		all[i] = string(email)
 	}
-	return p.N("Nobody else can do that yet: {{who}} has not accepted the invitation.|"+
-		"Nobody else can do that yet: {{who}} have not accepted their invitations.", int64(len(all)), "who",
+	return p.N("No one else can do this yet. {{who}} hasn't accepted the invitation.|No one else can do this yet. "+
+		"{{who}} haven't accepted their invitations.", int64(len(all)), "who",
 		strings.Join(all, ", ")), nil
 }
 

@@ -22,7 +22,7 @@ func (p *Page) lookFurther(d *sendData) error {
 			d.More = append(d.More, sendFact{name, texts})
 		}
 	}
-	add(p.T("Reply-To"), cmp.Or(c.ReplyTo, p.Tenant.ReplyTo))
+	add(p.T("Reply-to address"), cmp.Or(c.ReplyTo, p.Tenant.ReplyTo))
 	var files []string
 	for _, id := range c.Attachments {
 		var m core.MediaView

@@ -39,13 +39,13 @@ func (p *Page) showSettings(name, first string, v View, form filled, more any) (
 		action     core.Action
 	}{
 		{p.T("Brand and sender"), "", core.ActionTenantSettings},
-		{p.T("Mails"), "mails", core.ActionTenantSettings},
+		{p.T("Emails"), "mails", core.ActionTenantSettings},
 		{p.T("Sender domains"), "domains", core.ActionDomainPropose},
 		{p.T("Mail server"), "relay", core.ActionTenantSettings},
 		{p.T("Team"), "team", core.ActionTeamRead},
 		{p.T("Webhooks"), "endpoints", core.ActionEndpointManage},
-		{p.T("Programs"), "clients", core.ActionClientManage},
-		{p.T("Changes"), "audit", core.ActionAuditRead},
+		{p.T("API clients"), "clients", core.ActionClientManage},
+		{p.T("Audit log"), "audit", core.ActionAuditRead},
 	}
 	var tabs []tab
 	for _, a := range areas {
@@ -87,10 +87,10 @@ func measureOf(t *core.Tenant) string {
 // MeasureOptions are the kinds of measuring.
 func (p *Page) MeasureOptions() []option {
 	return []option{
-		{measureEach, p.T("Who has opened and clicked")},
-		{measureConsent, p.T("Who has, of those who agree; of the others how often")},
-		{measureTotals, p.T("How often alone, never who")},
-		{measureNothing, p.T("Nothing")},
+		{measureEach, p.T("Opens and clicks per subscriber")},
+		{measureConsent, p.T("Per subscriber with consent, otherwise totals only")},
+		{measureTotals, p.T("Totals only")},
+		{measureNothing, p.T("Off")},
 	}
 }
 
@@ -136,7 +136,7 @@ func (p *Page) trackings(chosen string) (all []option) {
 		case i <= most:
 			all = append(all, option{tracking, p.Measured(tracking)})
 		case tracking == chosen:
-			all = append(all, option{tracking, p.T("More than the settings allow; in effect: {{what}}", "what", p.Measured(tracking))})
+			all = append(all, option{tracking, p.T("{{what}} (your choice isn't allowed in Settings)", "what", p.Measured(tracking))})
 		}
 	}
 	return all
@@ -145,7 +145,7 @@ func (p *Page) trackings(chosen string) (all []option) {
 // settings is the form of looks and sender.
 func (o *Console) settings(p *Page) (web.HTML, error) {
 	show := func(f filled, v View) (web.HTML, error) {
-		v.State = p.T("How you look to your readers, and in whose name you write.")
+		v.State = p.T("Branding and sender of your emails and pages")
 		return p.showSettings("settings", "", v, f, nil)
 	}
 	t := &p.Tenant
@@ -190,7 +190,7 @@ func (o *Console) settings(p *Page) (web.HTML, error) {
 // settingsMails is the wording of the mails to readers, where a list has none of its own.
 func (o *Console) settingsMails(p *Page) (web.HTML, error) {
 	show := func(f filled, v View) (web.HTML, error) {
-		v.State = p.T("Mails that readers of all lists get by themselves. A list may have its own.")
+		v.State = p.T("Automatic emails for all lists. Each list can have its own texts.")
 		return p.showSettings("settings-mails", "mails", v, f, p.mailKinds())
 	}
 	if p.isGet() {

@@ -72,7 +72,7 @@ func (p *Page) shell(v *View) shell {
 		s.Operation = OperatorPath
 	}
 	if p.inOperation() {
-		s.Name, s.Home, s.Nav = p.T("Operation"), OperatorPath, p.operatorNavigation()
+		s.Name, s.Home, s.Nav = p.T("Server"), OperatorPath, p.operatorNavigation()
 	}
 	s.Switch = p.IsOperator() || len(p.Who.User.Roles) > 1
 	if p.inOwn() {

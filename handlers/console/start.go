@@ -50,10 +50,10 @@ func (p *Page) showNewTenant(d newTenantData, fault error) (web.HTML, error) {
 	}
 	v := View{
 		Title: p.T("New newsletter"), Data: &d,
-		State: p.T("An organisation with its own lists, readers and looks."),
+		State: p.T("An organization with its own lists, subscribers and design"),
 	}
 	if d.First {
-		v.Title, v.State = p.T("Welcome"), p.T("Who sends the newsletters? All of it can be changed later.")
+		v.Title, v.State = p.T("Welcome"), p.T("Who sends the newsletters? You can change everything later.")
 	}
 	if err := p.blame(&v, fault); err != nil {
 		return web.HTML{}, err
@@ -149,25 +149,25 @@ func (p *Page) steps(d *overviewData) ([]step, error) {
 	}
 	return []step{
 		{
-			p.T("Say who sends"), p.T("The name and address that newsletters come from."), p.Path("settings"),
+			p.T("Set up the sender"), p.T("Choose the name and email address your newsletters come from."), p.Path("settings"),
 			p.Tenant.MailFrom != "",
 		},
 		p.proofStep(sender),
 		{
-			p.T("Send a test by the mail server"), p.T("See that a mail leaves, and where it arrives."),
+			p.T("Test your mail server"), p.T("Check that your emails arrive in the inbox."),
 			p.Path("settings", "relay"), tested,
 		},
-		{p.T("Make a list"), p.T("Readers subscribe to a list."), list, d.Lists > 0},
+		{p.T("Create list"), p.T("People subscribe to a list."), list, d.Lists > 0},
 		{
-			p.T("Bring readers in"), p.T("By a form on your site, or from a file that you have."), p.Path("people"),
+			p.T("Add subscribers"), p.T("Use a signup form on your site or import a file."), p.Path("people"),
 			d.Counts.Active+d.Counts.Pending > 0,
 		},
 		{
-			p.T("Add your logo (optional)"), p.T("It stands at the head of your mails. Without one your name does."),
+			p.T("Add your logo (optional)"), p.T("Shown at the top of your emails instead of your name."),
 			p.Path("settings", "logo"), p.Tenant.BrandLogoURL != "",
 		},
 		{
-			p.T("Write the first campaign"), p.T("Test it as often as you like: it goes out when you say so."), write,
+			p.T("Write your first campaign"), p.T("Test it as often as you like. Nothing is sent until you confirm."), write,
 			len(d.Next) > 0,
 		},
 	}, nil
@@ -191,8 +191,8 @@ func (p *Page) relayTested() (bool, error) {
 // proofStep is the step of the sender's domain: it is done once a record proves it and a key signs.
 func (p *Page) proofStep(d *core.SenderDomainView) step {
 	s := step{
-		p.T("Prove that the address is yours"),
-		p.T("By records where your domain is kept: else mails may end in the spam folder."), p.Path("settings", "domains"), false,
+		p.T("Verify your domain"),
+		p.T("Keep your emails out of spam."), p.Path("settings", "domains"), false,
 	}
 	if d == nil {
 		return s
@@ -201,7 +201,7 @@ func (p *Page) proofStep(d *core.SenderDomainView) step {
 	switch proved := d.VerifiedBy == core.VerifiedByDNS || d.Check == core.DomainFound; { // not the operator's word
 	case !d.Verified() || !proved:
 	case !d.Signed:
-		s.Text = p.T("It is proved. What is left: a key that signs your mails, with a record of its own.")
+		s.Text = p.T("Verified. Next, turn on DKIM signing.")
 	default:
 		s.Done = true
 	}

@@ -30,16 +30,16 @@ type suppressionsData struct {
 func (o *Console) suppressions(p *Page) (web.HTML, error) {
 	d := suppressionsData{Text: p.Query("q")}
 	v := View{
-		Title: p.T("Switched off"), Within: []Link{{p.T("People"), p.Path("people")}},
-		State: p.T("No list mails these addresses, and no import brings them back."), Data: &d,
+		Title: p.T("Suppression list"), Within: []Link{{p.T("People"), p.Path("people")}},
+		State: p.T("These addresses get no emails, and imports can't add them again"), Data: &d,
 	}
 	d.Email = field{
-		Name: "email", Label: p.T("E-mail address"), Type: "email", Required: true, Max: 254, Complete: "off",
+		Name: "email", Label: p.T("Email address"), Type: "email", Required: true, Max: 254, Complete: "off",
 		Value: p.Form["email"],
 	}
 	d.Reason = field{
-		Name: "reason", Label: p.T("Why"), Type: "text", Max: core.MaxOrigin, Value: p.Form["reason"],
-		Hint: p.T("For you and your team."),
+		Name: "reason", Label: p.T("Reason (optional)"), Type: "text", Max: core.MaxOrigin, Value: p.Form["reason"],
+		Hint: p.T("Visible only to your team"),
 	}
 	if p.IsForm() {
 		err := p.Do(http.MethodPost, "/api/admin/suppressions", map[string]any{
@@ -138,9 +138,9 @@ func (o *Console) lift(p *Page) (web.HTML, error) {
 func (p *Page) SuppressionKind(b personBlock) Badge {
 	switch b.Kind {
 	case core.KindDisabled, string(core.StatusSuppressed):
-		return Badge{p.T("switched off"), ""}
+		return Badge{p.T("Blocked"), ""}
 	case "left":
-		return Badge{p.T("erased"), ""}
+		return Badge{p.T("Erased"), ""}
 	}
 	return p.PersonBadge(b.Kind)
 }

@@ -68,7 +68,7 @@ func (p *Page) showTeam(f filled, v View) (web.HTML, error) {
 		}
 	}
 	d.roles(p)
-	v.State = p.N("One person works here.|{{n}} people work here.", d.Count())
+	v.State = p.N("1 member|{{n}} members", d.Count())
 	return p.showSettings("team", "team", v, f, d)
 }
 
@@ -111,10 +111,10 @@ func (p *Page) RoleName(role string) string {
 // RoleOptions are the roles in a tenant, with what they may.
 func (p *Page) RoleOptions() []option {
 	return []option{
-		{core.RoleViewer, p.T("Viewer: sees figures")},
-		{core.RoleEditor, p.T("Editor: writes")},
-		{core.RolePublisher, p.T("Publisher: writes and sends")},
-		{core.RoleTenantAdmin, p.T("Administrator: may everything here")},
+		{core.RoleViewer, p.T("Viewer: can see statistics")},
+		{core.RoleEditor, p.T("Editor: can write campaigns")},
+		{core.RolePublisher, p.T("Publisher: can write and send campaigns")},
+		{core.RoleTenantAdmin, p.T("Administrator: full access")},
 	}
 }
 

@@ -30,8 +30,8 @@ type builtInTheme struct{ Name, Title, Text string }
 
 func (p *Page) builtInThemes() []builtInTheme {
 	texts := map[string]string{
-		"letter": p.T("Plain, like a letter."), "journal": p.T("Serifs and a masthead, like a magazine."),
-		"studio": p.T("Clear, with a bar of colour."), "lantern": p.T("Warm and round."),
+		"letter": p.T("Plain, like a letter"), "journal": p.T("Serif type and a masthead, like a magazine"),
+		"studio": p.T("Clean, with a color bar"), "lantern": p.T("Warm and rounded"),
 	}
 	var out []builtInTheme
 	for _, name := range core.BuiltInThemes {
@@ -64,7 +64,7 @@ func (p *Page) showThemes(fault error) (web.HTML, error) {
 		d.Bases = append(d.Bases, option{b.Name, b.Title})
 	}
 	v := View{
-		Title: p.T("Looks"), State: p.T("How mails look that are written here. Each newsletter chooses one."), Frames: true,
+		Title: p.T("Design"), State: p.T("Fonts and colors for your emails. Each campaign uses one theme."), Frames: true,
 		Data: &d,
 	}
 	if err := p.blame(&v, fault); err != nil {
@@ -106,8 +106,8 @@ func (p *Page) showTheme(fault error) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	v := View{
-		Title: d.Name, Within: []Link{{p.T("Looks"), p.Path("looks")}, {p.T("Themes"), p.Path("looks", "themes")}},
-		State: p.T("Made of {{base}}. Drafts show a change at once; what was sent stays as it is.", "base", titled(d.Base)),
+		Title: d.Name, Within: []Link{{p.T("Design"), p.Path("looks")}, {p.T("Themes"), p.Path("looks", "themes")}},
+		State: p.T("Based on {{base}}. Changes apply to drafts. Emails already sent don't change.", "base", titled(d.Base)),
 		Data:  &d, Frames: true,
 	}
 	if err := p.blame(&v, fault); err != nil {
@@ -148,7 +148,7 @@ func (p *Page) movedColor(warning string) string {
 			name = c.Text
 		}
 	}
-	text := p.T("{{name}}: {{chosen}} can't be read everywhere, so mails have {{has}}.", "name", name, "chosen", m[3],
+	text := p.T("{{name}}: {{chosen}} is hard to read, so emails use {{has}}.", "name", name, "chosen", m[3],
 		"has", m[4])
 	if m[1] == "dark" {
 		text = p.T("Dark") + " – " + text
@@ -160,13 +160,13 @@ func (p *Page) movedColor(warning string) string {
 func (p *Page) themeColors() []option {
 	return []option{
 		{"accent", p.T("Buttons and bars")},
-		{"on", p.T("Text on buttons")},
+		{"on", p.T("Button text")},
 		{"link", p.T("Links")},
 		{"title", p.T("Headings")},
 		{"text", p.T("Text")},
 		{"muted", p.T("Small print")},
-		{"card", p.T("Behind the text")},
-		{"page", p.T("Around the mail")},
+		{"card", p.T("Text background")},
+		{"page", p.T("Page background")},
 		{"tint", p.T("Boxes")},
 		{"line", p.T("Lines")},
 	}
@@ -226,29 +226,29 @@ func (p *Page) themeForm(values map[string]string, wrong func(name string) strin
 	}
 	return []themeGroup{
 		{Fields: []field{input("name", p.T("Name"), "text").Must().Limit(core.MaxName)}},
-		{Title: p.T("Colours"), Fields: colors("light"), Colors: true},
-		{Title: p.T("Colours in dark surroundings"), Fields: colors("dark"), Colors: true, Closed: true},
-		{Title: p.T("Letters"), Fields: []field{
+		{Title: p.T("Colors"), Fields: colors("light"), Colors: true},
+		{Title: p.T("Dark mode colors"), Fields: colors("dark"), Colors: true, Closed: true},
+		{Title: p.T("Typography"), Fields: []field{
 			choice("font", p.T("Text"), fonts...), choice("heading_font", p.T("Headings"), fonts...),
-			input("size", p.T("Size of the text, 14 to 20"), "number"), choice("heading_weight", p.T("Weight of headings"), weights...),
+			input("size", p.T("Text size (14–20 px)"), "number"), choice("heading_weight", p.T("Heading weight"), weights...),
 		}},
-		{Title: p.T("Form"), Closed: true, Fields: []field{
-			input("width", p.T("Width, 480 to 680"), "number"), input("padding", p.T("Space at the sides, 0 to 48"), "number"),
-			input("radius", p.T("Round corners, 0 to 24"), "number"),
+		{Title: p.T("Layout"), Closed: true, Fields: []field{
+			input("width", p.T("Width (480–680 px)"), "number"), input("padding", p.T("Side padding (0–48 px)"), "number"),
+			input("radius", p.T("Corner radius (0–24 px)"), "number"),
 		}},
-		{Title: p.T("Head"), Closed: true, Fields: []field{
-			choice("masthead", p.T("The name"), option{core.MastheadLeft, p.T("plain, at the left")},
-				option{core.MastheadCenter, p.T("in the middle, between lines")}, option{core.MastheadBar, p.T("on a bar of the colour")}),
-			input("logo_url", p.T("Address of the logo"), "text").Web().Help(p.T("Empty: that of your brand.")),
-			input("logo_width", p.T("Width of the logo, 24 to 600"), "number"),
+		{Title: p.T("Header"), Closed: true, Fields: []field{
+			choice("masthead", p.T("Name style"), option{core.MastheadLeft, p.T("Plain, left")},
+				option{core.MastheadCenter, p.T("Centered between lines")}, option{core.MastheadBar, p.T("On a color bar")}),
+			input("logo_url", p.T("Logo URL"), "text").Web().Help(p.T("Leave blank to use your brand's logo.")),
+			input("logo_width", p.T("Logo width (24–600 px)"), "number"),
 		}},
-		{Title: p.T("Foot"), Closed: true, Fields: []field{
-			newArea("footer_text", p.T("A line or two"), values["footer_text"]).Tall(3).Limit(core.MaxFooterText).
+		{Title: p.T("Footer"), Closed: true, Fields: []field{
+			newArea("footer_text", p.T("Footer text"), values["footer_text"]).Tall(3).Limit(core.MaxFooterText).
 				Blame(wrong("footer_text")),
 			newArea("postal_address", p.T("Postal address"), values["postal_address"]).Tall(3).Limit(500).
-				Help(p.T("Empty: that of your settings.")).Blame(wrong("postal_address")),
-			newArea("social", p.T("Where else you are found"), values["social"]).Tall(3).Blame(wrong("social")).
-				Help(p.T("A name and an address on each line: Mastodon https://social.example/@us")),
+				Help(p.T("Leave blank to use the postal address from Settings.")).Blame(wrong("postal_address")),
+			newArea("social", p.T("Social links"), values["social"]).Tall(3).Blame(wrong("social")).
+				Help(p.T("One per line, name and URL: Mastodon https://social.example/@us")),
 		}},
 	}
 }

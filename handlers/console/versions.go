@@ -57,7 +57,7 @@ func (o *Console) versions(p *Page) (web.HTML, error) {
 	}
 	return p.Show("versions", View{
 		Title: p.T("Versions"), Within: []Link{{p.T("Campaigns"), p.Path("campaigns")}, {c.Title(p), p.Path("campaigns", c.ID)}},
-		State: p.T("Each save of another person, and each half hour of yours, is a version of its own."), Data: &d,
+		State: p.T("A version is saved every 30 minutes and whenever someone else edits"), Data: &d,
 	})
 }
 

@@ -412,7 +412,7 @@ func TestSignedRoutes(t *testing.T) {
 				return core.Caller{}, core.ErrInvalidSignature
 			}
 			if head.Get("X-Client-Id") == "off" {
-				return core.Caller{}, core.Forbiddenf("switched off")
+				return core.Caller{}, core.Forbiddenf("Blocked")
 			}
 			return core.Caller{ClientID: head.Get("X-Client-Id")}, nil
 		}, nil
