@@ -88,8 +88,8 @@ func TestConsolePreviewAsAReader(t *testing.T) {
 		e.seed.Deliver()
 		e.shows(e.path(""), http.StatusOK, "Preview as subscriber", "-@reader.example")
 		e.shows(e.path("?as=jo"), http.StatusOK, "joan@reader.example", "john@reader.example", "-sees it")
-		e.shows(e.path("?as=none"), http.StatusOK, "No reader of these lists")
-		page := e.shows(e.path("?as=Joan@reader.example"), http.StatusOK, "As joan@reader.example sees it",
+		e.shows(e.path("?as=none"), http.StatusOK, "No subscribers on these lists match your search")
+		page := e.shows(e.path("?as=Joan@reader.example"), http.StatusOK, "Preview as joan@reader.example",
 			"Bonn", "shoe", "43",
 			"preview?as=joan%40reader.example", "preview?as=joan%40reader.example&amp;view=dark")
 		if strings.Contains(page, "john@") {
@@ -103,7 +103,7 @@ func TestConsolePreviewAsAReader(t *testing.T) {
 		}
 		// The mail comes at once where one reader alone is meant, with what is known of them, in words.
 		for _, at := range []string{"?as=joa", "?as=joan@reader.example"} {
-			e.shows(e.path(at), http.StatusOK, "As joan@reader.example sees it", "<dt>City</dt><dd>Bonn")
+			e.shows(e.path(at), http.StatusOK, "Preview as joan@reader.example", "<dt>City</dt><dd>Bonn")
 			if part := e.part(e.path(at), "readers"); !strings.Contains(part, "preview?as=joan%40reader.example") ||
 				!strings.Contains(part, "hx-swap-oob") {
 				t.Error(part)
@@ -144,8 +144,8 @@ func TestConsoleChecksNameFieldsInWords(t *testing.T) {
 		_, checks, _ := strings.Cut(e.shows(e.path(""), http.StatusOK), `id="checks"`)
 		checks, _, _ = strings.Cut(textOf(checks), "Preview as subscriber")
 		for _, want := range []string{
-			"“First name”: write it with a word for the others, as in {{ preferences.first_name | default: \"…\" }}",
-			"3 of 3 readers: nothing is known for “Your shoe size”, and nothing stands there.",
+			"“First name”: add a fallback, for example {{ preferences.first_name | default: \"…\" }}",
+			"“Your shoe size” is blank for 3 of 3 recipients and has no fallback.",
 			"1 of 3 readers: nothing is known for “City”",
 			"list.nothing",
 		} {

@@ -99,13 +99,13 @@ func TestConsoleDomainRecords(t *testing.T) {
 			records zone
 			want    []string
 		}{
-			"who keeps it": {
+			"DNS at who": {
 				zone{"NS acme.co.uk": {"ada.ns.cloudflare.com", "bob.ns.cloudflare.com"}},
-				[]string{"Cloudflare keeps it", "At Cloudflare: choose the domain", "bob.ns.cloudflare.com"},
+				[]string{"DNS at Cloudflare", "Go to your domain > DNS > Records > Add record. For a CNAME, turn off the proxy (“DNS only”)", "bob.ns.cloudflare.com"},
 			},
 			"a zone of its own": {
 				zone{"NS news.acme.co.uk": {"ns1.ui-dns.com"}}, []string{
-					"IONOS keeps it",
+					"DNS at IONOS",
 					`id="r0-short">_newsletterd<`, `id="r2-short">@<`,
 				},
 			},
@@ -140,7 +140,7 @@ func TestConsoleDomainRecords(t *testing.T) {
 			"a policy above": {zone{"TXT _dmarc.acme.co.uk": {"v=DMARC1; p=none"}}, []string{"(DMARC) found"}},
 			"a strict policy above": {
 				zone{"TXT _dmarc.acme.co.uk": {"v=DMARC1; p=reject"}},
-				[]string{"(DMARC) don't send yet", "Don't send from this domain yet", "Let a key sign your mails before you send"},
+				[]string{"(DMARC) don't send yet", "Don't send yet. The domain's DMARC policy tells receiving servers to reject unsigned emails or treat them as spam", "Let a key sign your mails before you send"},
 			},
 			"a strict policy, for others": {
 				zone{"TXT _dmarc.acme.co.uk": {"v=DMARC1; p=reject; sp=none"}}, []string{"(DMARC) found"},
@@ -246,7 +246,7 @@ func TestConsoleDomainBecomesReady(t *testing.T) {
 		e.shows(page, "Let a key sign your mails next", "Create new DKIM key")
 		z["TXT "+keys[0].RecordName()] = []string{"v=DKIM1; k=rsa; p=b3RoZXI="}
 		later()
-		got := e.shows(page, "There is one of this name with another value")
+		got := e.shows(page, "A record with this name has a different value. Change it to the value shown")
 		if strings.Contains(got, `value="start"`) {
 			t.Error("a key can sign whose record is another's")
 		}
@@ -262,7 +262,7 @@ func TestConsoleDomainBecomesReady(t *testing.T) {
 		}
 		z["TXT acme.example"], z["TXT _dmarc.acme.example"] = []string{"v=spf1 A:relay.example ~all"}, []string{"v=DMARC1; p=none"}
 		later()
-		if got := e.shows(page, "All is in place", "ready"); strings.Contains(got, "data-poll") {
+		if got := e.shows(page, "Setup complete. Emails from this domain are DKIM-signed", "ready"); strings.Contains(got, "data-poll") {
 			t.Error("a domain that is ready is looked at again and again")
 		}
 
@@ -276,7 +276,7 @@ func TestConsoleDomainBecomesReady(t *testing.T) {
 		e.shows(page, "This name points to another server.")
 		z["host links.acme.example"] = []string{"192.0.2.9", "192.0.2.1"}
 		later()
-		e.shows(page, "All is in place")
+		e.shows(page, "Setup complete. Emails from this domain are DKIM-signed")
 
 		e.sends(page+"/keys", url.Values{"act": {"make"}})
 		keys, err = e.store.DKIMKeys(t.Context(), []string{e.tenant.ID}, false, core.Page{Limit: 9})
@@ -298,9 +298,9 @@ func TestConsoleDomainBecomesReady(t *testing.T) {
 		e.sends(page+"/keys", url.Values{"act": {"delete"}, "key": {old.ID}, "sure": {"1"}})
 
 		time.Sleep(auth.RecordsTTL)
-		stranger(http.StatusBadRequest, "The link is not good any more")
+		stranger(http.StatusBadRequest, "This link has expired. Ask the person who sent it for a new one")
 		link[1] = "/records?token=x"
-		stranger(http.StatusBadRequest, "The link is not good any more")
+		stranger(http.StatusBadRequest, "This link has expired. Ask the person who sent it for a new one")
 	})
 }
 
@@ -330,11 +330,11 @@ func TestConsoleDomainIsTickedOnceSigned(t *testing.T) {
 			return nil
 		})
 		e.must(err)
-		const done = `Prove that the address is yours</a><span class="hidden-visually"> (done)`
+		const done = `Verify your domain</a><span class="hidden-visually"> (done)`
 		if got := e.shows(console.Path+"/"+e.tenant.ID, "What is left: a key that signs your mails", page); strings.Contains(got, done) {
 			t.Error("it is ticked before mails are signed")
 		}
-		e.shows(page, "One record is missing here yet", `value="make"`)
+		e.shows(page, "Create a DKIM key first. Its record then appears here, so you can add all records in one go", `value="make"`)
 		e.sends(page+"/keys", url.Values{"act": {"make"}})
 		e.shows(page, "Create new DKIM key")
 		keys, err = e.store.DKIMKeys(t.Context(), []string{e.tenant.ID}, false, core.Page{Limit: 9})
@@ -356,10 +356,10 @@ func TestConsoleDomainOnTrust(t *testing.T) {
 		d, err := e.store.VerifySenderDomain(t.Context(), id, "operator", e.seed.Time())
 		e.must(err)
 		page := e.path("settings", "domains", id)
-		if got := e.shows(e.path("settings", "domains"), "Approved"); strings.Contains(got, "good\">proved") {
+		if got := e.shows(e.path("settings", "domains"), "Approved"); strings.Contains(got, "good\">Verified") {
 			t.Error("it is proved")
 		}
-		e.shows(page, "it was taken on trust", "Until it stands, the domain is taken on trust", "Create new DKIM key")
+		e.shows(page, "it was taken on trust", "You can already send from this domain. This record verifies it", "Create new DKIM key")
 		keys, err := e.store.DKIMKeys(t.Context(), []string{e.tenant.ID}, false, core.Page{Limit: 9})
 		e.must(err)
 		e.shows(page, "Records missing")
@@ -369,11 +369,11 @@ func TestConsoleDomainOnTrust(t *testing.T) {
 		e.shows(page, "Records missing") // as it was a moment ago
 		time.Sleep(time.Second)
 		e.sends(page+"/check", url.Values{})
-		e.shows(page, "ready", "Approved", ">signs<") // by itself
+		e.shows(page, "ready", "Approved", ">Active<") // by itself
 		time.Sleep(time.Second)
 		e.sends(page+"/keys", url.Values{"act": {"rest"}, "key": {keys[0].ID}})
 		e.sends(page+"/check", url.Values{}) // which starts no key that a person has switched off
-		got := e.shows(page, "1 step left", "All records stand.", "Approved")
+		got := e.shows(page, "1 step left", "All records found. To finish, choose “Activate key” next to the DKIM record", "Approved")
 		if strings.Contains(got, "are missing") {
 			t.Error("Records missing")
 		}
@@ -384,7 +384,7 @@ func TestConsoleDomainOnTrust(t *testing.T) {
 		}
 		e.shows(e.path("settings", "domains"), "proved")
 		e.sends(page+"/keys", url.Values{"act": {"start"}, "key": {keys[0].ID}})
-		e.shows(page, "ready", "All is in place")
+		e.shows(page, "ready", "Setup complete. Emails from this domain are DKIM-signed")
 	})
 }
 
@@ -394,7 +394,7 @@ func TestConsoleDomainWithoutSPF(t *testing.T) {
 		e, z, id := newDomainConsole(t, "acme.example")
 		page := e.path("settings", "domains", id)
 		z["TXT acme.example"] = []string{"v=spf1 include:old.example ~all"}
-		const unchanged = "An SPF record need not change for this"
+		const unchanged = "You don't need to change your SPF record"
 		e.asks(z, DNSOptions{BounceDomain: "bounces.example"})
 		if got := e.shows(page, unchanged); strings.Contains(got, "old.example") {
 			t.Error("a record that need not change is shown")
@@ -403,7 +403,7 @@ func TestConsoleDomainWithoutSPF(t *testing.T) {
 		link := linkToRecords.FindStringSubmatch(html.UnescapeString(made))
 		for _, text := range []string{
 			`href="mailto:?subject=Records%20for%20acme.example&amp;body=Please`,
-			"%20https%3a%2f%2fnews.example.org%2frecords%3ftoken%3d", "Addresses that were made before hold as well",
+			"%20https%3a%2f%2fnews.example.org%2frecords%3ftoken%3d", "Earlier links stay valid until they expire",
 		} {
 			if !strings.Contains(made, text) {
 				t.Errorf("no %q in %s", text, made)

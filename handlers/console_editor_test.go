@@ -35,7 +35,7 @@ func TestConsoleEditorShowsTheInbox(t *testing.T) {
 		})
 		page := e.shows(e.path(""), http.StatusOK, "No subject",
 			`<p class="inbox-text">Roses &amp; more Hello there.</p>`,
-			`data-looks="{&#34;light&#34;:{&#34;page&#34;`, "Readers and sender", "· ")
+			`data-looks="{&#34;light&#34;:{&#34;page&#34;`, "Recipients and sender", "· ")
 		e.sends(e.path(""), http.StatusSeeOther, e.edit(page, "subject", "Red roses", "preheader", "They are red"))
 		e.shows(e.path(""), http.StatusOK, `<p class="inbox-subject">Red roses</p>`,
 			`<p class="inbox-text">They are red</p>`,
@@ -43,8 +43,8 @@ func TestConsoleEditorShowsTheInbox(t *testing.T) {
 		e.shows(e.path("/preview?view=pictures"), http.StatusOK, "Hello there.")
 		page = e.shows(e.path(""), http.StatusOK)
 		e.sends(e.path(""), http.StatusSeeOther, e.edit(page, "subject", "Hi {{first_name}}"))
-		e.shows(e.path(""), http.StatusOK, `<p class="inbox-subject">Hi {{first_name}}</p>`, "{{ first_name }} is no field.",
-			"Fields are inserted below the subject", "-unknown name",
+		e.shows(e.path(""), http.StatusOK, `<p class="inbox-subject">Hi {{first_name}}</p>`, "Unknown field: {{ first_name }}",
+			"Insert fields with the menu below the subject or the toolbar above the text", "-unknown name",
 			`data-insert="{{ preferences.first_name | default: &#34;friend&#34; }}"`)
 	})
 }
@@ -60,7 +60,7 @@ func TestConsoleEditorConflict(t *testing.T) {
 		page := e.shows(e.path(""), http.StatusOK)
 		mine := e.edit(page, "subject", "News", "source", "Roses\n\nmine\n")
 		e.sends(e.path(""), http.StatusSeeOther, e.edit(page, "subject", "News", "source", "Roses\n\ntheirs\n"))
-		e.sends(e.path(""), http.StatusPreconditionFailed, mine, "Someone else has saved meanwhile",
+		e.sends(e.path(""), http.StatusPreconditionFailed, mine, "Someone else edited this campaign while you were writing. Your text below isn't saved. The other text is kept under Versions",
 			"<del>theirs</del>",
 			"<ins>mine</ins>", "Roses\n\nmine\n</textarea>")
 		source := func() string {
@@ -90,9 +90,9 @@ func TestConsoleFindingsLead(t *testing.T) {
 			f.Preheader, f.Content.Kind, f.Content.Source = "{{ preferences.city }}", core.ContentMarkdown, "Hello ![](https://acme.example/x.png)\n"
 		})
 		for _, below := range []string{"", "/send"} {
-			page := e.shows(e.path(below), http.StatusOK, "A picture has no words",
-				`<a href="`+e.at(e.path("#f-preheader"))+`">To the preview text</a>`,
-				`<a href="`+e.at(e.path("#text"))+`">To the text</a>`, "Your postal address is missing",
+			page := e.shows(e.path(below), http.StatusOK, "An image has no alt text",
+				`<a href="`+e.at(e.path("#f-preheader"))+`">Edit preview text</a>`,
+				`<a href="`+e.at(e.path("#text"))+`">Edit text</a>`, "Your postal address is missing",
 				`<a href="`+e.at("/settings")+`">Settings</a>`, "-/api/admin")
 			if n := strings.Count(page, `>Sender domains</a>`); n > 1 {
 				t.Errorf("%s: %d lines on the sender's domain", below, n)
@@ -137,12 +137,12 @@ func TestConsoleOverviewWaits(t *testing.T) {
 		})
 		e.must(err)
 		page := e.shows("", http.StatusOK, "Nothing is going out just now.", "Verify your domain",
-			`>Say who sends</a><span class="hidden-visually"> (done)`)
-		if strings.Contains(page, `Prove that the address is yours</a><span class="hidden-visually"> (done)`) {
+			`>Set up the sender</a><span class="hidden-visually"> (done)`)
+		if strings.Contains(page, `Verify your domain</a><span class="hidden-visually"> (done)`) {
 			t.Error("a domain that is not proved is ticked")
 		}
 		e.sends(e.path("/send"), http.StatusSeeOther, e.sendForm(""))
-		e.shows("", http.StatusOK, "The next mailing begins in 60 seconds.", "-Nothing is going out just now.")
+		e.shows("", http.StatusOK, "Next campaign starts in 60 seconds.", "-Nothing is going out just now.")
 	})
 }
 
@@ -159,7 +159,7 @@ func TestConsoleCorrectsInTheEditor(t *testing.T) {
 		})
 		e.mailing(core.Outcome{State: core.RecipientSent})
 		e.shows(e.path(""), http.StatusOK, "Edit web version")
-		e.shows(e.path("/correction"), http.StatusOK, "Everyone sees it", "/a/"+e.list.ID+"/", "data-editor",
+		e.shows(e.path("/correction"), http.StatusOK, "Your changes appear in the archive, with the date of the edit", "/a/"+e.list.ID+"/", "data-editor",
 			"data-looks", "-No one sees it")
 		e.shows(e.path("/correction-preview"), http.StatusOK, "Bulbs at 9 euros")
 		form := url.Values{"subject": {"News"}, "source": {"Bulbs at 7 euros\r\n"}}
@@ -188,8 +188,8 @@ func TestConsoleFindsPicturesOfAComputer(t *testing.T) {
 			e.shows(e.path(""), http.StatusOK,
 				"An image wasn't uploaded. Upload it or remove it.",
 				"Boot in snow")
-			if page := e.shows(e.path("/send"), http.StatusOK, "One thing has to be mended"); strings.Count(page,
-				"A picture stayed on a computer") != 1 {
+			if page := e.shows(e.path("/send"), http.StatusOK, "Fix 1 error before you send"); strings.Count(page,
+				"An image wasn't uploaded. Upload it or remove it") != 1 {
 				t.Errorf("%s: told twice", kind)
 			}
 		})
@@ -207,7 +207,7 @@ func TestConsoleMeasuresWhatTheSettingsAllow(t *testing.T) {
 		{core.TenantInput{}, core.TrackingPersons, "Opens and clicks per subscriber", []string{"totals", "off"}, nil},
 		{
 			core.TenantInput{TrackingConsent: new(true)},
-			core.TrackingPersons, "Who has, of those who agree",
+			core.TrackingPersons, "Per subscriber with consent, otherwise totals only",
 			[]string{"totals", "off"},
 			nil,
 		},
@@ -248,7 +248,7 @@ func TestConsoleMeasuresWhatTheSettingsAllow(t *testing.T) {
 				t.Errorf("%s: a new one that is to measure nothing measures %s", c.shown, f.Tracking)
 			}
 			const straight = "a wrong one can&#39;t be mended once it has gone out"
-			texts = []string{"<dd>Nothing", straight, e.at(e.path("?tab=settings#f-tracking"))}
+			texts = []string{"<dd>Off", straight, e.at(e.path("?tab=settings#f-tracking"))}
 			if c.in.NoTracking != nil {
 				texts[2] = e.at("/settings#f-measure")
 			}
@@ -264,7 +264,7 @@ func TestConsoleMeasuresWhatTheSettingsAllow(t *testing.T) {
 			e.shows(e.path("/send"), http.StatusOK, texts...)
 			if c.tracking != core.TrackingPersons {
 				e.shows(e.path("?tab=settings"), http.StatusOK,
-					`<option value="persons" selected>More than the settings allow; in effect: `+c.shown)
+					`<option value="persons" selected>(your choice isn't allowed in Settings)`+c.shown)
 			}
 		})
 	}
@@ -283,7 +283,7 @@ func TestConsoleTestsGoToTheGroup(t *testing.T) {
 		if to != e.path("?tested=2") {
 			t.Errorf("the test leads to %s", to)
 		}
-		e.shows(to, http.StatusOK, "The test is on its way to 2 addresses.")
+		e.shows(to, http.StatusOK, "Test sent to 2 addresses")
 		e.shows(e.path("?tested=x"), http.StatusOK, "-on its way")
 	})
 }
@@ -299,15 +299,15 @@ func TestConsoleEditorSaysThatTheApprovalIsGone(t *testing.T) {
 			Version:      e.campaign.Version, Fields: &d.Fields, Copy: &d.Content.Copy,
 		})
 		e.must(err)
-		page := e.shows(e.path(""), http.StatusOK, `<span class="badge good">approved</span>`)
-		const gone = "It has changed since it was approved"
+		page := e.shows(e.path(""), http.StatusOK, `<span class="badge good">Approved</span>`)
+		const gone = "This campaign was edited after approval and has to be approved again"
 		for _, save := range []struct {
 			subject string
 			texts   []string
 		}{
-			{e.campaign.Subject, []string{`<span class="badge good">approved</span>`, "-" + gone}},
-			{"More roses", []string{`<span class="badge ">draft</span>`, gone}},
-			{"Even more roses", []string{`<span class="badge ">draft</span>`, "-" + gone}},
+			{e.campaign.Subject, []string{`<span class="badge good">Approved</span>`, "-" + gone}},
+			{"More roses", []string{`<span class="badge ">Draft</span>`, gone}},
+			{"Even more roses", []string{`<span class="badge ">Draft</span>`, "-" + gone}},
 		} {
 			form := e.edit(page, "subject", save.subject)
 			c, err := e.store.Campaign(t.Context(), e.campaign.ID)

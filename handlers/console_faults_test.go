@@ -43,7 +43,7 @@ func TestConsoleFaultsInGerman(t *testing.T) {
 			status, page := e.page("POST", e.path(c.path), form)
 			page = html.UnescapeString(page)
 			if status < 400 || status >= 500 || !strings.Contains(page, c.wants) ||
-				strings.Contains(page, "Das wurde nicht angenommen") {
+				strings.Contains(page, "Da ist etwas schiefgelaufen") {
 				t.Errorf("%s %.80s: %d, no %q in %s", c.path, c.form, status, c.wants, textOf(page))
 			}
 		}

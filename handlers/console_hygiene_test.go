@@ -38,32 +38,32 @@ func TestConsoleHygiene(t *testing.T) {
 		e := newTenantConsole(t, core.RoleTenantAdmin)
 		e.silentReaders()
 		item := e.path("lists", e.list.ID)
-		e.shows(item+"/hygiene", "3 of 3 readers have opened nothing", "Ask 3 once more", "One person was asked by mail",
-			"status=pending", "Whose link is not valid any more",
-			"Ask one once more")
-		e.shows(item+"/hygiene?months=6", "This is not known yet")
+		e.shows(item+"/hygiene", "3 of 3 readers have opened nothing", "Send 3 reminders", "One person was asked by mail",
+			"status=pending", "Confirmation links expire after 7 days. After that, you can remove people here",
+			"Send 1 reminder")
+		e.shows(item+"/hygiene?months=6", "Not enough data yet. You need three campaigns in this period with opens or clicks tracked per subscriber")
 		e.shows(item+"/ask-again?who=silent", "3 readers get one mail", "Go back")
 		to := e.sends(item+"/ask-again?who=silent", nil)
 		page := e.shows(to, "3 mails are on their way", "3</strong> were asked in the last two weeks")
 		if strings.Contains(page, "Ask 3") {
 			t.Error("they can be asked twice")
 		}
-		e.shows(item+"/ask-again?who=unconfirmed", "One person who has not confirmed gets")
-		e.shows(e.sends(item+"/ask-again?who=unconfirmed", nil), "One mail is on its way",
-			"All of them were asked once more")
+		e.shows(item+"/ask-again?who=unconfirmed", "1 person gets the confirmation email again. No one gets it a third time")
+		e.shows(e.sends(item+"/ask-again?who=unconfirmed", nil), "Sending 1 email",
+			"Everyone has had a reminder or signed up less than three days ago")
 
 		time.Sleep(core.AnswerWithin + time.Hour)
 		e.login()
-		e.shows(item+"/hygiene", "3</strong> have not answered in two weeks", "Unsubscribe them")
+		e.shows(item+"/hygiene", "3</strong> no answer for two weeks", "Unsubscribe them")
 		e.shows(item+"/unsubscribe-silent", "3 readers were asked")
-		e.shows(e.sends(item+"/unsubscribe-silent", nil), "3 people were taken off")
+		e.shows(e.sends(item+"/unsubscribe-silent", nil), "3 people unsubscribed")
 		e.shows(item+"/left", "Didn't reply when asked to stay")
-		e.shows(item+"/hygiene", "Remove one …")
-		e.shows(item+"/remove-unconfirmed", "never confirmed: the link in the mail is not valid any more", "Remove one")
+		e.shows(item+"/hygiene", "Remove 1 person…")
+		e.shows(item+"/remove-unconfirmed", "never confirmed: the link in the mail is not valid any more", "Remove 1 person")
 		if status := e.seed.MemberStatus(e.list.ID, "pending@example.org"); status != core.SubscriptionPending {
 			t.Errorf("a look at the page has made them %q", status)
 		}
-		e.shows(e.sends(item+"/remove-unconfirmed", nil), "One person was removed", "No one is to be confirmed")
+		e.shows(e.sends(item+"/remove-unconfirmed", nil), "1 person removed", "No one is waiting for confirmation")
 		if status := e.seed.MemberStatus(e.list.ID, "pending@example.org"); status != "absent" {
 			t.Errorf("they are %q", status)
 		}

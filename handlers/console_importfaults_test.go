@@ -30,7 +30,7 @@ func TestConsoleFaultsOfAnImport(t *testing.T) {
 		e.shows(at, http.StatusOK, "Line 2: “nobody” is no e-mail address.", "Line 3: “a &#34;b&#34; c” is no e-mail address.",
 			"Line 4: It has 2 cells, and the first line has 3.",
 			"Line 5: “perhaps” says nothing that is known in the column “status”.", "Line 6: The address is missing.", "-Line 7",
-			"Most lines have an error", `<button class="button" name="do" value="run">`, `-form="how"`)
+			"Most rows have errors. Fix the file and upload it again", `<button class="button" name="do" value="run">`, `-form="how"`)
 		if got := e.shows(at+"/faults", http.StatusOK, "nobody"); !strings.HasPrefix(got, "\ufeffline,error,") {
 			t.Errorf("%.40q", got)
 		}

@@ -24,7 +24,7 @@ func TestConsoleImportsReadFilesAsTheyAre(t *testing.T) {
 			"sep=;\rE-Mail-Adresse;Vorname;Joined;Intern\rÄnne <anne@gmial.com>;Änne;3/5/2023;x\r")
 		e.must(err)
 		at := e.uploads(e.list.ID, "excel.csv", file)
-		e.shows(at, http.StatusOK, `value="first_name" selected`, "Subscribed on, kept as text: which is the day?",
+		e.shows(at, http.StatusOK, `value="first_name" selected`, "Subscribed on (date format unclear, kept as text)",
 			`value="subscribed_at:mdy">Subscribed on (month first)<`, `value="Intern">Keep as`, `-value="Intern" selected`)
 		form, _ := e.choices(at)
 		form.Set("column.2", "subscribed_at:mdy")
@@ -46,7 +46,7 @@ func TestConsoleImportsReadFilesAsTheyAre(t *testing.T) {
 			consents[0].Reason != "subscribed 2023-03-05T00:00:00Z" || consents[0].SubscribedAt != at {
 			t.Errorf("%+v", consents)
 		}
-		e.shows("/people/"+url.PathEscape(s.ID)+"?list="+e.list.ID, http.StatusOK, "subscribed there on")
+		e.shows("/people/"+url.PathEscape(s.ID)+"?list="+e.list.ID, http.StatusOK, "original signup")
 	})
 }
 

@@ -28,8 +28,8 @@ func TestConsoleImportsAskWhoUnsubscribed(t *testing.T) {
 		}
 		const file = "email;Bemerkung\nstays@reader.example;mag Tee\nleft@reader.example;Abgemeldet\n"
 		at := e.uploads(e.list.ID, "a.csv", file)
-		e.shows(at, http.StatusOK, "This column says who unsubscribed: “Abgemeldet” in one row.",
-			`value="status" selected>Says who unsubscribed<`)
+		e.shows(at, http.StatusOK, "This column marks people who unsubscribed: “Abgemeldet” in 1 row.",
+			`value="status" selected>Subscription status<`)
 		form, _ := e.choices(at)
 		form.Set("do", "run")
 		e.sends(at, http.StatusSeeOther, form)
@@ -78,7 +78,7 @@ func TestConsoleImportsOfPublishersAddLeavers(t *testing.T) {
 		form.Set("do", "run")
 		e.sends(at, http.StatusSeeOther, form)
 		importer.Step(t.Context(), time.Now())
-		e.shows(at, http.StatusOK, "<strong>1</strong> imported as unsubscribed", "<strong>1</strong> left out: only administrators")
+		e.shows(at, http.StatusOK, "<strong>1</strong> imported as unsubscribed", "<strong>1</strong>skipped: only administrators can block or unsubscribe people through an import")
 		e.sends(at, http.StatusForbidden, url.Values{"agreed": {"suppress"}, "do": {"run"}})
 		barred, err := e.store.SuppressedAddresses(t.Context(), e.list.TenantID, core.Suppressed{}, 10)
 		if err != nil || len(barred) > 0 {

@@ -60,14 +60,14 @@ func TestConsoleImportGivesFieldsBack(t *testing.T) {
 		_, err = e.store.SetPreferences(ctx, e.list.ID, "ben@reader.example", `{"city":"Köln"}`, e.seed.Time())
 		e.must(err)
 		e.shows(at+"/undo", http.StatusOK, "It has brought no one new. Of 2 people who were there before it has replaced",
-			"<strong>1</strong> were on the list before: what the file has replaced becomes again what it was",
-			"<strong>1</strong> were on the list before, and all that the file has replaced was changed since", "-is not kept",
+			"<strong>1</strong> existing subscribers get their previous values back",
+			"<strong>1</strong>existing subscribers changed since then keep their current values", "-is not kept",
 			"-about")
 		e.sends(at+"/undo", http.StatusSeeOther, url.Values{})
 		e.shows(at, http.StatusOK, `max="2" value="0"`)
 		importer.Step(ctx, time.Now())
-		e.shows(at, http.StatusOK, "<strong>1</strong> who were on the list before have again what the file had replaced",
-			"<strong>1</strong> who were on the list before were changed since")
+		e.shows(at, http.StatusOK, "<strong>1</strong> existing subscribers have their previous values again",
+			"<strong>1</strong>existing subscribers were changed or removed since then: not changed")
 		if s := e.found("anna@reader.example"); s.Preferences != `{"city":"Ulm"}` {
 			t.Errorf("%+v", s)
 		}

@@ -97,15 +97,15 @@ func TestConsoleLists(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newTenantConsole(t, core.RoleTenantAdmin)
 		e.seed.Active(e.list.ID, "a@example.org")
-		e.shows(e.path("lists"), e.list.Name, `data-label="readers">1<`, "New list")
+		e.shows(e.path("lists"), e.list.Name, `data-label="subscribers">1<`, "New list")
 		e.refuses(e.path("new-list"), url.Values{"name": {" "}, "description": {"Kept <here>"}}, http.StatusBadRequest,
 			`aria-invalid="true"`, "Kept <here>")
 		to := e.sends(e.path("new-list"), url.Values{"name": {"Garden"}, "description": {"Roses"}, "language": {"de"}})
-		e.shows(to, "Garden", "Created", "0 readers.")
+		e.shows(to, "Garden", "Created", "0 subscribers")
 
 		item := e.path("lists", e.list.ID)
-		e.shows(item, "One reader.", "From the second day on", "Complaints")
-		e.shows(item+"/form", "https://news.example.org/l/"+e.list.ID, "<form action=", "This list has none")
+		e.shows(item, "1 subscriber", "Your growth chart appears here tomorrow", "Complaints")
+		e.shows(item+"/form", "https://news.example.org/l/"+e.list.ID, "<form action=", "Off. Only subscribers can read your campaigns")
 		settings := url.Values{
 			"name": {"Weekly"}, "description": {"New"}, "language": {"fr"}, "consent_text": {"Yes."}, "confirm_token": {"receipt"},
 			"require_mailed_proof": {"1"}, "subscribe_redirect_url": {"a.example/1"},
@@ -132,7 +132,7 @@ func TestConsoleLists(t *testing.T) {
 		settings.Set("confirm_redirect_url", "")
 		settings.Del("active")
 		e.sends(item+"/settings", settings)
-		e.shows(item, "This list is switched off", "Blocked")
+		e.shows(item, "This list is inactive. No one can sign up, and nothing is sent to it", "Blocked")
 	})
 }
 
@@ -190,7 +190,7 @@ func TestConsoleListGrowth(t *testing.T) {
 		e.login()
 		e.seed = e.seed.At(core.At(time.Now()))
 		e.seed.Active(e.list.ID, "b@example.org")
-		page := e.shows(e.path("lists", e.list.ID)+"?days=90", "2 readers, +1 in 90 days.", `<svg class="chart"`)
+		page := e.shows(e.path("lists", e.list.ID)+"?days=90", "2 subscribers, +1 in 90 days", `<svg class="chart"`)
 		if !strings.Contains(page, "people?list="+e.list.ID+"&amp;status=pending") {
 			t.Error("no link leads to those who have not confirmed")
 		}
@@ -203,7 +203,7 @@ func TestConsoleListGrowth(t *testing.T) {
 		e.seed = e.seed.At(core.At(time.Now()))
 		e.seed.Leave(e.list.ID, "a@example.org")
 		e.shows("/console/"+e.tenant.ID, "<td>1</td><td>0</td>", "<td>0</td><td>1</td>")
-		e.shows(e.path("lists", e.list.ID, "left"), "One person has left")
+		e.shows(e.path("lists", e.list.ID, "left"), "1 person unsubscribed")
 	})
 }
 

@@ -53,7 +53,7 @@ func TestConsoleAsksForMending(t *testing.T) {
 		e.linked(core.UserActor(ann.ID))
 		e.seed.ChangeTenant(e.tenant.ID, core.TenantInput{Approval: new(core.ApprovalSecondPerson)})
 		const other = "another person has to mend it"
-		e.shows(e.path(""), http.StatusOK, other, "Send suggestion", "Nobody else can do that yet: an administrator", `action="`+e.at(e.path("/links-ask")),
+		e.shows(e.path(""), http.StatusOK, other, "Send suggestion", "No one else can do this yet. Ask an administrator to invite someone who can send", `action="`+e.at(e.path("/links-ask")),
 			`-action="`+e.at(e.path("/links"))+`"`, "-/correction\"")
 		ask := url.Values{"link": {"1"}, "target": {"acme.example/\r\nrose\r\n"}}
 		e.sends(e.path("/links-ask"), http.StatusBadRequest, url.Values{"link": {"1"}, "target": {"no address"}}, ">no address</textarea>", "This is no whole address")
@@ -70,7 +70,7 @@ func TestConsoleAsksForMending(t *testing.T) {
 		}
 		e.shows(e.path(""), http.StatusOK, "You suggested this link:", "https://acme.example/rose\"", "Withdraw suggestion",
 			"-Mend it so", "-Nobody else")
-		e.sends(e.path("/links"), http.StatusForbidden, ask, "Another person has to do that")
+		e.sends(e.path("/links"), http.StatusForbidden, ask, "You edited this campaign, so a teammate has to fix the link")
 	})
 }
 
@@ -131,6 +131,6 @@ func TestConsolePersonsMendedLinks(t *testing.T) {
 		e.shows(at, http.StatusOK, "</svg> https://acme.example/roses", "-written as")
 		e.sends(e.path("/links"), http.StatusSeeOther, url.Values{"link": {"1"}, "target": {"https://acme.example/tulips"}})
 		e.shows(at, http.StatusOK, "</svg> https://acme.example/tulips",
-			"written as https://acme.example/roses, mended today")
+			"originally https://acme.example/roses, changed today")
 	})
 }

@@ -86,7 +86,7 @@ func TestConsoleShowsTheSystem(t *testing.T) {
 		e.shows("", http.StatusOK, `href="`+console.OperatorPath+`"`, "Operation")
 		e.operates("", http.StatusOK, "System", "Free disk space", "One tenant, one list, one user.", "ES256", "signs",
 			"Create next keys", `aria-current="page"`)
-		e.operates("/findings", http.StatusOK, "One fault has to be mended.", "The relay is away.", "Start it.", "-No DKIM",
+		e.operates("/findings", http.StatusOK, "1 error to fix", "The relay is away.", "Start it.", "-No DKIM",
 			"Also check DNS")
 		e.operates("/findings?dns=true", http.StatusOK, "No DKIM record.", "-Look at DNS too")
 		if to := e.orders("", http.StatusSeeOther, url.Values{"act": {"rotate"}}); to != "?done=created" {

@@ -234,7 +234,7 @@ func TestConsolePerson(t *testing.T) {
 		at := "/people/" + sub.ID
 		e.shows(at, http.StatusOK, "ida@reader.example", "Signed up", "Confirmed by email",
 			"I want the weekly news.", "192.0.2.7", "Some browser", "Weekly", `value="Bonn"`, "shoe", "43", "Unsubscribe",
-			"Erase", "No mail of a campaign", "-switched off")
+			"Erase", "Campaigns sent to this person appear here", "-switched off")
 
 		to := e.sends(at, http.StatusSeeOther, url.Values{"field.city": {""}, "field.tea": {"false"}})
 		if got := e.found("ida@reader.example").Preferences; to != at+"?done=saved" || got != `{"shoe":43,"tea":false}` {
@@ -278,7 +278,7 @@ func TestConsolePersonsMails(t *testing.T) {
 		at := "/people/" + e.found("grace@reader.example").ID
 		mail := at + "/mails/" + j.ID
 		const took, spam = "has taken it", "in their folder for spam"
-		e.shows(at, http.StatusOK, `href="`+e.at(mail)+`">Hi<`, "Our mail server "+took+", to deliver it to reader.example.", spam,
+		e.shows(at, http.StatusOK, `href="`+e.at(mail)+`">Hi<`, "Sent to"+took+", to deliver it to reader.example.", spam,
 			"-Take off the list", "-Erase", "-No mail of a campaign", "-Save")
 		e.sends(at, http.StatusForbidden, url.Values{"field.city": {"Ulm"}})
 		e.shows(mail, http.StatusOK, `<h1 id="title">Hi`, "As grace@reader.example gets it", e.at(mail)+"/frame")
@@ -288,7 +288,7 @@ func TestConsolePersonsMails(t *testing.T) {
 			kind  string
 			texts []string
 		}{
-			{core.ProviderDelivery, []string{"delivered", "The mail server of reader.example " + took, spam}},
+			{core.ProviderDelivery, []string{"delivered", "Email: server of reader.example" + took, spam}},
 			{core.ProviderComplaint, []string{"Marked as spam", "-" + took, "-" + spam}},
 		} {
 			for seq := range j.Recipients {
@@ -309,7 +309,7 @@ func TestConsolePersonIsMasked(t *testing.T) {
 		id := e.found("grace@reader.example").ID
 		e.shows("/people/"+id, http.StatusNotFound)
 		e.shows("/people/"+e.store.MaskedSubscriptionID(id), http.StatusOK, "Reads “Weekly”", "-grace@", "-Record of consents",
-			"-Take off", "-Erase", "Your role shows")
+			"-Take off", "-Erase", "Your role can't see full email addresses or personal data")
 		e.shows("/people/"+e.store.MaskedSubscriptionID(id)+"/erase", http.StatusForbidden)
 	})
 }
@@ -344,7 +344,7 @@ func TestConsoleSwitchesAddressesOff(t *testing.T) {
 		if n := strings.Count(body, "asked by letter"); n != 1 {
 			t.Errorf("what stands on both sides is there %d times", n)
 		}
-		e.shows("/suppressions?q=grace@reader.example", http.StatusOK, "Nothing stands against", "-asked by letter")
+		e.shows("/suppressions?q=grace@reader.example", http.StatusOK, "This address isn't on the suppression list", "-asked by letter")
 		at := "/people/" + e.found("joan@reader.example").ID
 		e.shows(at, http.StatusOK, "This address is blocked. None of your lists emails it.", "Unblock address")
 		if to := e.sends(at+"/lift", http.StatusSeeOther, url.Values{}); to != at+"?done=lifted" {
@@ -369,10 +369,10 @@ func TestConsoleSwitchedOffLeadsToTheUnreached(t *testing.T) {
 			t.Error("all are reached")
 		}
 		e.seed.Tell(e.list, core.StatusBounced, "joan@reader.example")
-		e.shows("/suppressions", http.StatusOK, "One person can&#39;t be reached", "/people?status=bounced\"",
+		e.shows("/suppressions", http.StatusOK, "1 bounced address", "/people?status=bounced\"",
 			"-have complained",
 			`-id="on-lists"`)
-		e.shows("/suppressions?q=joan@reader.example", http.StatusOK, "can&#39;t be reached</span>",
+		e.shows("/suppressions?q=joan@reader.example", http.StatusOK, "Bounced</span>",
 			"/people/"+e.found("joan@reader.example").ID)
 		e.shows("/suppressions?q=joan", http.StatusBadRequest, "not a valid e-mail address", `value="joan"`,
 			`-id="on-lists"`)
@@ -443,8 +443,8 @@ func TestConsoleImports(t *testing.T) {
 		e.shows("/new-import", http.StatusOK, "List", "multipart/form-data")
 		at := e.uploads(e.list.ID, "readers.csv", "Adresse;Stadt;Notiz\nnew@reader.example;Bonn;x\nno address;Ulm;y\nnew@reader.example;Bonn;x\n")
 		e.shows(at, http.StatusOK, "readers.csv", "Stadt", "Bonn", "Ulm", "holds the addresses", "-Import now", "Start dry run",
-			"-checked", `value="email" selected>E-mail address<`, `value="notiz">Keep as`, `-value="notiz" selected`,
-			`value="city" selected>“City”, as its name says<`)
+			"-checked", `value="email" selected>Email address<`, `value="notiz">Keep as`, `-value="notiz" selected`,
+			`value="city" selected>City (recognized)<`)
 		form := url.Values{"column.0": {"email"}, "column.1": {"city"}, "column.2": {""}, "source": {"the old shop"}}
 		e.sends(at, http.StatusBadRequest, form, "Say whether they have agreed", `value="email" selected`, "the old shop",
 			`value="active" aria-invalid="true" aria-describedby="agreed-wrong" autofocus`, `aria-required="true"`,
@@ -454,7 +454,7 @@ func TestConsoleImports(t *testing.T) {
 		e.sends(at, http.StatusBadRequest, form, "no column is named email")
 		form.Set("column.0", "email")
 		form.Set("column.1", "email")
-		e.sends(at, http.StatusBadRequest, form, "Two columns become the same", "-two columns hold", "-column.2-wrong",
+		e.sends(at, http.StatusBadRequest, form, "Two columns are imported as the same field. Change one of them", "-two columns hold", "-column.2-wrong",
 			`name="column.0" aria-invalid="true" aria-describedby="f-column.0-wrong" autofocus>`,
 			`name="column.1" aria-invalid="true" aria-describedby="f-column.1-wrong">`, "Already used for another column.")
 		form.Set("column.1", "city")
@@ -462,8 +462,8 @@ func TestConsoleImports(t *testing.T) {
 			t.Errorf("leads to %s", to)
 		}
 		importer.Step(t.Context(), time.Now())
-		e.shows(at, http.StatusOK, "Dry run result", "line with an error", "-lines with an error",
-			"<strong>1</strong> on the list already or a second time in the file, as they are", "What is wrong with it<",
+		e.shows(at, http.StatusOK, "Dry run result", "row with an error", "-lines with an error",
+			"<strong>1</strong> already on the list or repeated in the file, unchanged", "Error<",
 			"Start import", `value="city" selected`,
 			`value="active" checked`, "-data-poll",
 			`-value="notiz" selected`, `-value="Notiz" selected`)
@@ -490,7 +490,7 @@ func TestConsoleImports(t *testing.T) {
 		e.shows(at+"/faults", http.StatusOK, "no address", "Ulm", "-<html", "-Bonn")
 		e.shows("/imports", http.StatusOK, "readers.csv", "done")
 		e.shows(at, http.StatusOK, "Wrong file or list?", at+`/undo"`)
-		e.shows(at+"/undo", http.StatusOK, "It has brought one person.", "<strong>1</strong> are removed", "-about")
+		e.shows(at+"/undo", http.StatusOK, "1 person added", "<strong>1</strong> are removed", "-about")
 		if to := e.sends(at+"/undo", http.StatusSeeOther, url.Values{}); to != at {
 			t.Errorf("leads to %s", to)
 		}
@@ -509,7 +509,7 @@ func TestConsoleImportsKnowNames(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)
 		importer := worker.Imports(e.store, nil, slog.New(slog.DiscardHandler))
 		at := e.uploads(e.list.ID, "a.csv", "email;Vorname;Nachname\nnew@reader.example;Grace;Hopper\n")
-		e.shows(at, http.StatusOK, `value="first_name" selected`, `value="last_name" selected`, "Keep as “Vorname”")
+		e.shows(at, http.StatusOK, `value="first_name" selected`, `value="last_name" selected`, "Save as “Vorname”")
 		form := url.Values{
 			"agreed": {"active"}, "do": {"run"}, "column.0": {"email"}, "column.1": {"first_name"},
 			"column.2": {"Nachname"},
@@ -526,7 +526,7 @@ func TestConsoleImportsKnowNames(t *testing.T) {
 			"email;FIRST-NAME;billing_last_name;Kontaktname;Wohnort;PLZ;Lieblingstee;Vorname\n"+
 				"last@reader.example;Ida;Rhodes;Ida R.;Bonn;53111;green;x\n")
 		e.shows(at, http.StatusOK, `value="first_name" selected`, `value="last_name" selected`, `value="name" selected`,
-			`value="city" selected`, `value="postal_code" selected>“Postal code”, as its name says<`, `value="email" selected>“E-mail address”, as its name says<`, `value="Lieblingstee">Keep as`,
+			`value="city" selected`, `value="postal_code" selected>Postal code (recognized)<`, `value="email" selected>E-mail address (recognized)<`, `value="Lieblingstee">Keep as`,
 			`value="Vorname">Keep as`, `-value="Lieblingstee" selected`)
 		form = url.Values{
 			"agreed": {"active"}, "column.0": {"email"}, "column.1": {"first_name"}, "column.2": {"last_name"},

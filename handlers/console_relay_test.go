@@ -57,7 +57,7 @@ func newRelayConsole(t *testing.T, role string) *relayConsole {
 func TestConsoleStepOfTheTest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newRelayConsole(t, core.RoleTenantAdmin)
-		const done = `Send a test by the mail server</a><span class="hidden-visually"> (done)`
+		const done = `Test your mail server</a><span class="hidden-visually"> (done)`
 		send := func() {
 			t.Helper()
 			to := url.Values{"email": {"me@acme.example"}}
@@ -118,10 +118,10 @@ func TestConsoleRelayTest(t *testing.T) {
 			"doesn't accept user and password")
 		test(core.RelayTest{Outcome: core.RelayRefused, Code: 550, Answer: "unknown <mailbox>"},
 			"550 unknown <mailbox>")
-		test(core.RelayTest{Outcome: core.RelayTLS}, "There is no safe connection")
+		test(core.RelayTest{Outcome: core.RelayTLS}, "Can't connect securely. Use port 587 with STARTTLS, or port 465 with implicit TLS")
 		test(core.RelayTest{
 			Outcome: core.RelayConnect, Stage: "dial", Answer: "lookup relay.daemon.example on 10.0.0.1:53: no such host",
-		}, "There is no connection")
+		}, "Can't connect to the mail server. Check the host name and port. Many hosting providers block port 25; try 587 or 465")
 		e.refuses(page+"/test", url.Values{"email": {"nobody"}}, http.StatusBadRequest, `value="nobody"`)
 		for range 20 {
 			e.page("POST", page+"/test", url.Values{"email": {"me@acme.example"}})
@@ -185,7 +185,7 @@ func TestConsoleRelaySet(t *testing.T) {
 		}
 		if _, got := e.page("POST", "/operator",
 			url.Values{"act": {"test"}, "email": {"me@acme.example"}}); !strings.Contains(got,
-			"There is no connection") || !strings.Contains(got, "relay.daemon.example:587 dial: refused") {
+			"Can't connect to the mail server. Check the host name and port. Many hosting providers block port 25; try 587 or 465") || !strings.Contains(got, "relay.daemon.example:587 dial: refused") {
 			t.Error(textOf(got))
 		}
 	})

@@ -66,7 +66,7 @@ func TestConsoleReportRuns(t *testing.T) {
 		time.Sleep(time.Minute)
 		e.shows(e.path(""), http.StatusOK, "Sending now", "3 of 8", "The mailbox doesn't exist.",
 			"ask for the right address",
-			"The mailbox is full.", ">Came back</dt>", "next try today, 01:05.", "ready at about 01:02",
+			"The mailbox is full.", ">Bounced</dt>", "next try today, 01:05.", "done around 01:02",
 			"Pause", "Stop", `data-poll="2"`,
 			"-Stop it for good", "Clicked", "not tracked")
 		part := e.part(e.path(""), "report")
@@ -94,9 +94,9 @@ func TestConsoleReportRuns(t *testing.T) {
 		do("stop", http.StatusSeeOther)
 		_, _, err = e.store.SettleJob(t.Context(), j.No, 0, e.seed.Time())
 		e.must(err)
-		e.shows(e.path(""), http.StatusOK, "Stopped today", "2 people have got it", "The mailing was stopped before", `data-poll="30"`,
-			"550 5.1.1 no such user", "Resend to addresses that failed", `Came back</dt><dd class="figure">0<`,
-			"first taken, then sent back · one more was not delivered", "Bounces by domain", "one was refused or came back",
+		e.shows(e.path(""), http.StatusOK, "Stopped today", "2 people have got it", "Sending was canceled before this email went out", `data-poll="30"`,
+			"550 5.1.1 no such user", "Resend to addresses that failed", `Bounced</dt><dd class="figure">0<`,
+			"first taken, then sent back · one more was not delivered", "Bounces by domain", "1 bounce",
 			"Mailbox doesn't exist", `data-label="Mailbox doesn't exist">1<`, "-mailbox full")
 		if part := e.part(e.path("?was=cancelled"), "report"); !strings.Contains(part, `<div id="later" hx-swap-oob="outerMorph">`) ||
 			!strings.Contains(part, "Bounces by domain") {
@@ -127,11 +127,11 @@ func TestConsoleReportOfAFullMailbox(t *testing.T) {
 		full := core.Outcome{State: core.RecipientDeferred, Reason: "452 4.2.2 full", DueAt: due}
 		full.GivesUpAt = due.Add(time.Hour)
 		e.mailing(core.Outcome{State: core.RecipientSent}, full)
-		e.shows(e.path(""), http.StatusOK, `<span class="badge good">sent</span>`, "Sent to one person, today", "Through, but for those",
+		e.shows(e.path(""), http.StatusOK, `<span class="badge good">Sent</span>`, "Sent to 1 recipient, today", "Retrying some deliveries",
 			"One is tried again, next try today, 01:05, for the last time today, 02:05.", "The mailbox is full.",
 			"Stop", `data-poll="30"`, "-Going out now", "-ready at")
-		e.shows("/campaigns", http.StatusOK, `<span class="badge good">sent</span>`, "->going out</span>")
-		e.shows("", http.StatusOK, "-Nothing has been sent yet.", "one is tried again", "Nothing is going out just now.")
+		e.shows("/campaigns", http.StatusOK, `<span class="badge good">Sent</span>`, "->Sending</span>")
+		e.shows("", http.StatusOK, "-Nothing has been sent yet.", "1 email being retried", "Nothing is going out just now.")
 		e.sends(e.path("/mailing"), http.StatusSeeOther, url.Values{"do": {"pause"}})
 		e.shows(e.path(""), http.StatusOK, "paused", "-Through, but for those")
 		e.shows("", http.StatusOK, "Results of your campaigns appear here.")
@@ -156,10 +156,10 @@ func TestConsoleReportOfWhatWasTakenBack(t *testing.T) {
 				Type: core.ProviderHardBounced, MessageID: "m", TenantID: e.tenant.ID, OccurredAt: e.seed.Time(),
 			},
 		}}, e.seed.Time()))
-		e.shows(e.path(""), http.StatusOK, `Came back</dt><dd class="figure"><a href="`+e.at(e.path("/people?status=bounced"))+`">1<`,
+		e.shows(e.path(""), http.StatusOK, `Bounced</dt><dd class="figure"><a href="`+e.at(e.path("/people?status=bounced"))+`">1<`,
 			`servers</dt><dd class="figure">0<`)
 		e.shows(e.path("/people"), http.StatusOK, "grace@reader.example", `-id="job"`)
-		e.shows(e.path("/people?status=bounced"), http.StatusOK, "came back</span>")
+		e.shows(e.path("/people?status=bounced"), http.StatusOK, "Bounced</span>")
 	})
 }
 
@@ -186,12 +186,12 @@ func TestConsoleReportOfLostAddresses(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
 		e.mailing(core.Outcome{State: core.RecipientSent},
 			core.Outcome{State: core.RecipientFailed, Reason: "550 5.1.1 no"})
-		e.shows(e.path(""), http.StatusOK, "Sent to one person", "The mailbox doesn't exist.",
-			"Your turn, if you know them: ask for the right address.", "-Send it to them once more")
+		e.shows(e.path(""), http.StatusOK, "Sent to 1 recipient", "The mailbox doesn't exist.",
+			"This address gets no more emails. If you know the person, ask for their new one", "-Send it to them once more")
 		e.campaign = e.seed.NewCampaign(e.list)
 		e.mailing(core.Outcome{State: core.RecipientFailed, Reason: "550 5.7.1 no"},
 			core.Outcome{State: core.RecipientFailed, Reason: "550 5.1.1 no"})
-		e.shows(e.path(""), http.StatusOK, "The reader&#39;s turn", "Resend to addresses that failed")
+		e.shows(e.path(""), http.StatusOK, "Ask the recipient to have their email provider allow your emails", "Resend to addresses that failed")
 	})
 }
 
@@ -204,9 +204,9 @@ func TestConsolePersonsRefusals(t *testing.T) {
 		readers, err := e.store.Recipients(t.Context(), &j, campaigns.RecipientFilter{}, core.Page{Limit: 2})
 		e.must(err)
 		at := func(i int) string { return "/people/" + e.found(core.Email(readers[i].Email)).ID }
-		e.shows(at(0), http.StatusOK, "not delivered</span>", ">There is no such mailbox. They get nothing more.",
+		e.shows(at(0), http.StatusOK, "Not delivered</span>", ">There is no such mailbox. They get nothing more.",
 			"Details</summary><code>550 5.1.1 User unknown</code></details>", `-class="sub">550`)
-		e.shows(at(1), http.StatusOK, "left out</span>", ">They have never confirmed that they want it.", "-<code>", "-"+core.ReasonNoProof)
+		e.shows(at(1), http.StatusOK, "Skipped</span>", ">Never confirmed the subscription.", "-<code>", "-"+core.ReasonNoProof)
 	})
 }
 
@@ -242,7 +242,7 @@ func TestConsoleReport(t *testing.T) {
 			{JobNo: j.No, Seq: 1, LinkNo: 1, At: e.seed.Time(), Last: e.seed.Time(), Times: 1},
 		})
 		e.must(err)
-		e.shows(e.path(""), http.StatusOK, "Sent to 2 people, today", "50.0 %", "one person", "usually 0.0 %",
+		e.shows(e.path(""), http.StatusOK, "Sent to 2 recipients, today", "50.0 %", "1 person", "usually 0.0 %",
 			"https://acme.example/roses", "the limit is 0.3 %", "-data-poll", "To subscribers who didn't open it")
 		e.shows(e.path(""), http.StatusOK, "Opens and clicks by hour", `class="bar"`, `class="bar second"`,
 			"Click map",
@@ -261,10 +261,10 @@ func TestConsoleReport(t *testing.T) {
 		})
 		e.must(err)
 		e.shows(e.path(""), http.StatusOK, "one person · in one more mail only a program that looks for viruses has clicked",
-			"to look for viruses", ">one machine<", `/people?status=machine_clicked">`)
+			"to look for viruses", ">1 automated<", `/people?status=machine_clicked">`)
 		e.shows(e.path("/people?status=clicked"), http.StatusOK, readers[0].Email, "-"+readers[1].Email)
 		e.shows(e.path("/people?status=machine_clicked"), http.StatusOK, readers[1].Email, "-"+readers[0].Email,
-			"clicked by a machine</span>", "/people?q="+url.QueryEscape(readers[1].Email))
+			"Automated click</span>", "/people?q="+url.QueryEscape(readers[1].Email))
 		e.seed.ChangeTenant(e.tenant.ID, core.TenantInput{PostalAddress: new("Newtown 7")}) // what went out does not change
 		e.shows(e.path(""), http.StatusOK, "/preview?view=clicks&amp;job="+j.ID+`"`)
 		e.shows(e.path("/preview?view=clicks&job="+j.ID), http.StatusOK, "Roses</a><span style=", ">1 · 100.0 %</span>",
@@ -285,7 +285,7 @@ func TestConsoleReport(t *testing.T) {
 			"Who reads the plain text of a mail follows its links as they were written")
 		e.sends(e.path("/correction"), http.StatusBadRequest, url.Values{"subject": {""}, "source": {"Better."}}, "Better.")
 		e.sends(e.path("/correction"), http.StatusSeeOther, url.Values{"subject": {"News"}, "source": {"Better."}})
-		e.shows(e.path("/correction"), http.StatusOK, "Better.", "Corrected today", "Restore original")
+		e.shows(e.path("/correction"), http.StatusOK, "Better.", "Last edited today.", "Restore original")
 		e.sends(e.path("/correction"), http.StatusSeeOther, url.Values{"do": {"as-sent"}})
 		e.shows(e.path("/correction"), http.StatusOK, "-Better.", "-Corrected today")
 		to := e.sends(e.path("/again"), http.StatusSeeOther, url.Values{"who": {core.FollowUnopened}})

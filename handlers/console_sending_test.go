@@ -84,14 +84,14 @@ func TestConsoleSends(t *testing.T) {
 		e.seed.Active(other.ID, "joan@reader.example")
 		e.seed.Deliver()
 		e.campaign = e.seed.NewCampaign(e.list, func(f *core.CampaignFields) { f.ListIDs = append(f.ListIDs, other.ID) })
-		form := e.sendForm("", "News of May", "Weekly, ", "3 − one is on two of the lists = 2", "Send to 2 readers in 60 seconds", "Berlin")
+		form := e.sendForm("", "News of May", "Weekly, ", "3 − one is on two of the lists = 2", "Send to 2 recipients", "Berlin")
 		unseen := url.Values{}
 		for name, values := range form {
 			unseen[name] = values
 		}
 		unseen.Del("sure")
 		unseen.Set("warned", "1")
-		e.sends(e.path("/send"), http.StatusBadRequest, unseen, "Tick the box to send it",
+		e.sends(e.path("/send"), http.StatusBadRequest, unseen, "Check the box to send anyway, or fix the warnings first",
 			`name="sure" value="1" aria-required="true" aria-invalid="true" aria-describedby="sure-wrong" autofocus`)
 		for range 2 {
 			if to := e.sends(e.path("/send"), http.StatusSeeOther, form); to != e.path("") {
@@ -103,7 +103,7 @@ func TestConsoleSends(t *testing.T) {
 			t.Fatalf("%+v", jobs)
 		}
 		time.Sleep(19 * time.Second)
-		e.shows("/people", http.StatusOK, "begins in 41 seconds.", "Undo send")
+		e.shows("/people", http.StatusOK, "starts in 41 seconds.", "Undo send")
 		e.shows(e.path(""), http.StatusOK, "Begins in 41 seconds", "Undo send", `data-poll="2"`, "-begins in")
 		if to := e.sends(e.path("/undo"), http.StatusSeeOther, url.Values{}); to != e.path("?done=undone") {
 			t.Errorf("the undo leads to %s", to)
@@ -131,7 +131,7 @@ func TestConsoleSendingAsksForWarnings(t *testing.T) {
 			e.shows(e.path("/send"), http.StatusOK, texts...)
 		}
 		shows(`Of {{ preferences.city | default: "home" }}`, "Have a look at 2 things first", "they read “home”",
-			"I have seen the warning above")
+			"Send anyway. I've read the warning")
 		shows(`Of {{ preferences.city }}`, "Have a look at 2 things first", "nothing stands there",
 			"I have seen the 2 warnings above")
 	})
@@ -167,18 +167,18 @@ func TestConsoleSendsLater(t *testing.T) {
 			`name="until" value="2100-02-01T08:00"`, few)
 		e.shows(e.path("/send?when=later&chosen=1&first_few=1"), http.StatusOK, few)
 		e.shows(e.path("/send?when=later&chosen=1"), http.StatusOK, "-"+few)
-		e.shows(e.path("/send?when=later&date=x&time=23:30"), http.StatusOK, "Write a date and a time", "-"+post)
+		e.shows(e.path("/send?when=later&date=x&time=23:30"), http.StatusOK, "Enter a date and time", "-"+post)
 		twice := "/send?when=later&date=2100-10-31&time=02:30"
 		e.shows(e.path(twice), http.StatusOK, "it is 02:30 twice in Berlin", "&#43;02:00", "&#43;01:00", "-"+post)
 		form := e.sendForm(strings.TrimPrefix(twice, "/send")+"&offset=%2B01:00", "Sun 31 Oct 2100, 02:30 Berlin, in 303 days",
-			"Send to 2 readers on Sun 31 Oct 2100, 02:30")
+			"Schedule for Sun 31 Oct 2100, 02:30")
 		dated := e.with(form, "date", "2100-10-31")
-		e.sends(e.path("/send"), http.StatusBadRequest, e.with(dated, "time", "09:15"), "Another time was chosen meanwhile",
-			"Send to 2 readers on Sun 31 Oct 2100, 09:15")
-		e.sends(e.path("/send"), http.StatusBadRequest, e.with(dated, "time", "x"), "Another time was chosen meanwhile",
-			"Write a date and a time", "-"+post)
+		e.sends(e.path("/send"), http.StatusBadRequest, e.with(dated, "time", "09:15"), "You changed the time. Check it, then schedule again",
+			"Schedule for Sun 31 Oct 2100, 09:15")
+		e.sends(e.path("/send"), http.StatusBadRequest, e.with(dated, "time", "x"), "You changed the time. Check it, then schedule again",
+			"Enter a date and time", "-"+post)
 		e.sends(e.path("/send"), http.StatusBadRequest, e.with(e.with(form, "date", ""), "time", "02:30"),
-			"Write a date and a time", "-"+post)
+			"Enter a date and time", "-"+post)
 		e.sends(e.path("/send"), http.StatusBadRequest, e.with(form, "until", "2100-01-01T00:30"),
 			"The latest time is over already.")
 		e.sends(e.path("/send"), http.StatusSeeOther, e.with(e.with(dated, "time", "02:30"), "until", "2100-10-31T12:00"))
@@ -187,7 +187,7 @@ func TestConsoleSendsLater(t *testing.T) {
 			t.Errorf("%+v", jobs)
 		}
 		e.shows("/people", http.StatusOK, "-Take it back")
-		e.shows(e.path(""), http.StatusOK, "Goes out Sun 31 Oct 2100, 02:30 Berlin, in 303 days.", "Undo send")
+		e.shows(e.path(""), http.StatusOK, "Scheduled for Sun 31 Oct 2100, 02:30 Berlin, in 303 days.", "Undo send")
 		if to := e.redirected(e.path("/send")); to != e.path("") {
 			t.Errorf("the last page leads to %s", to)
 		}
@@ -226,7 +226,7 @@ func TestConsoleSendsWhatWasSeen(t *testing.T) {
 			t.Errorf("what was changed meanwhile: %d", res.StatusCode)
 		}
 		edit(func(f *core.CampaignFields) error { f.Subject = ""; return nil })
-		e.shows(e.path("/send"), http.StatusOK, "One thing has to be mended", "Save", "-in 60 seconds")
+		e.shows(e.path("/send"), http.StatusOK, "Fix 1 error before you send", "Save", "-in 60 seconds")
 	})
 }
 
@@ -255,7 +255,7 @@ func TestConsoleAsksForApproval(t *testing.T) {
 			}
 			texts := []string{"No one was notified.", "Waiting for approval.", "Fri 8 Jan 2100, 08:00 Berlin, in 7 days", "The second picture.", "Request again"}
 			if role == core.RoleEditor {
-				texts = append(texts, "-Approve it or send it back", "Nobody else can do that yet: an administrator has to invite someone")
+				texts = append(texts, "-Approve it or send it back", "No one else can do this yet. Ask an administrator to invite someone who can send")
 				e.sends(e.path("/send"), http.StatusForbidden, url.Values{"version": {"1"}, "key": {"k"}})
 			} else {
 				texts = append(texts, "Approve or request changes") // another person has written it
@@ -284,7 +284,7 @@ func TestConsoleAsksForApproval(t *testing.T) {
 			}
 			e.shows(e.path("/send?done=to-approve"), http.StatusOK, "Approval requested. Everyone who can approve gets "+
 				"an email.",
-				"One person was asked by mail.", "The second picture.")
+				"1 person was notified.", "The second picture.")
 		})
 	}
 }

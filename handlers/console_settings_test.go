@@ -40,7 +40,7 @@ func TestConsoleSettings(t *testing.T) {
 			!got.FirstFew || len(got.TestAddresses) != 2 || got.TimeZone != "Europe/Berlin" || got.MailFromName != "Ann" {
 			t.Errorf("%+v", got)
 		}
-		e.shows(e.path("settings"), "Without one, pages are green, and mails have the colours of their theme.",
+		e.shows(e.path("settings"), "Hex color, for example #1d6b52, adjusted where needed so text stays readable. Leave blank to use green on pages and the theme's colors in emails",
 			`value="Acme & Co"`, `<option value="consent" selected>`, "b@acme.example")
 		form.Set("brand_name", "Acme & Daughter")
 		form.Set("then", "logo") // the way to the logo loses nothing that was typed
@@ -139,9 +139,9 @@ func TestConsoleDomains(t *testing.T) {
 func TestConsoleTeamOfAnOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleOperator)
-		got := e.shows("/settings/team", http.StatusOK, "One person works here.",
+		got := e.shows("/settings/team", http.StatusOK, "1 member",
 			"Server administrator: full access",
-			"Roles", "There is no role that may approve and not write.", "Switch it on first", "->Change<")
+			"Roles", "There is no role for approving only. Make the person a Publisher; they can approve from the email they get", "To turn on “Require a second person to approve”, go to", "->Edit<")
 		if strings.Count(got, "<tr>") != 2 {
 			t.Errorf("an empty table: %s", textOf(got))
 		}
@@ -156,7 +156,7 @@ func TestConsoleTeam(t *testing.T) {
 		e := newTenantConsole(t, core.RoleTenantAdmin)
 		page := e.path("settings", "team")
 		e.sends(page, url.Values{"email": {"new@user.example"}, "role": {"publisher"}})
-		e.shows(page, "One person works here.", "new@user.example", "Publisher: can write and send campaigns", "Invite person")
+		e.shows(page, "1 member", "new@user.example", "Publisher: can write and send campaigns", "Invite person")
 		e.refuses(page, url.Values{"email": {"nobody"}, "role": {"viewer"}}, http.StatusBadRequest, `value="nobody"`)
 		open, err := e.store.Invitations(t.Context(), []string{e.tenant.ID}, false, core.Page{Limit: 10})
 		e.must(err)
@@ -168,7 +168,7 @@ func TestConsoleTeam(t *testing.T) {
 			u.Name = "Bob"
 			u.Roles = []core.Role{{Role: core.RoleEditor, TenantID: e.tenant.ID}, {Role: core.RoleViewer, TenantID: e.tenant.ID}}
 		})
-		e.shows(page, "Password only", "Editor: writes<br>Viewer: sees figures<")
+		e.shows(page, "Password only", "Editor: can write campaigns<br>Viewer: can see statistics<")
 		e.must(e.store.AddPasskey(e.Context(), core.Passkey{
 			ID: core.NewID(), UserID: bob.ID, RPID: "news.test", Name: "key", Credential: []byte("c"), PublicKey: []byte("k"),
 		}, bob.Epoch, identity.Answer{Hash: core.HashToken("a"), ExpiresAt: e.seed.Time().Add(time.Hour)}, core.MailStyle{}, e.seed.Time()))
@@ -289,7 +289,7 @@ func TestConsoleEndpoints(t *testing.T) {
 			t.Error("the secret is shown again")
 		}
 		e.refuses(one+"/rotate", url.Values{}, http.StatusCreated, "whsec_")
-		e.shows(one, "The older secret signs, too")
+		e.shows(one, "The old secret also stays valid until")
 		e.sends(one+"/end", url.Values{})
 		form.Set("list_id", e.list.ID)
 		e.sends(one, form)

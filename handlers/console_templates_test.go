@@ -20,9 +20,9 @@ func TestConsoleTemplates(t *testing.T) {
 			`value="a/b"`, `value="mail" selected`)
 		to := e.sends("/looks/templates", http.StatusSeeOther, url.Values{"name": {"frame"}, "kind": {"frame"}})
 		frame, _, _ := strings.Cut(to, "?")
-		e.shows(frame, http.StatusOK, "{{tenant.postal_address}}", "What readers have said: City",
-			"<span class=\"badge good\">used</span></li>\n<li><span><code>{{email}}",
-			"Nothing that is still to be sent.", "template-preview?id=", "Delete template")
+		e.shows(frame, http.StatusOK, "{{tenant.postal_address}}", "Field: City",
+			"<span class=\"badge good\">Used</span></li>\n<li><span><code>{{email}}",
+			"Nothing waiting to be sent uses this template. API clients still might", "template-preview?id=", "Delete template")
 		to = e.sends("/looks/templates", http.StatusSeeOther, url.Values{"name": {"order"}, "kind": {"mail"}})
 		order, _, _ := strings.Cut(to, "?")
 		form := url.Values{
@@ -46,7 +46,7 @@ func TestConsoleTemplates(t *testing.T) {
 			is.BodyHTML != "<p>Thanks, {{preferences.nick}}!</p>\n<p>Bye</p>" {
 			t.Errorf("%+v, %v", is, err)
 		}
-		e.shows(order, http.StatusOK, `value="frame" selected`, "No list asks its readers for this", "preferences.nick")
+		e.shows(order, http.StatusOK, `value="frame" selected`, "No list has this field, so it may be blank", "preferences.nick")
 		e.shows("/looks/template-preview?id="+id, http.StatusOK, "Thanks, ")
 		e.shows("/looks/templates", http.StatusOK, "order", "frame", "-No template yet")
 		form.Set("body_html", "<p>{{nobody}}</p>")
@@ -56,7 +56,7 @@ func TestConsoleTemplates(t *testing.T) {
 		}
 
 		e.shows(frame, http.StatusOK, "order", "-Delete the template")
-		e.sends(frame, http.StatusConflict, url.Values{"do": {"delete"}}, "It was not deleted", "order", "{{content}}")
+		e.sends(frame, http.StatusConflict, url.Values{"do": {"delete"}}, "This template is still in use. Remove it from the items under “Used by” first", "order", "{{content}}")
 		e.sends(order, http.StatusSeeOther, url.Values{"do": {"delete"}})
 		if to := e.sends(frame, http.StatusSeeOther,
 			url.Values{"do": {"delete"}}); to != "/looks/templates?done=deleted" {
@@ -79,7 +79,7 @@ func TestConsoleUsesOfATemplate(t *testing.T) {
 		})
 		path := "/looks/templates/" + made.ID
 		e.shows(path, http.StatusOK, "Spring", e.at("/campaigns/"+c.ID), "Campaign")
-		e.sends(path, http.StatusConflict, url.Values{"do": {"delete"}}, "It was not deleted", "Spring")
+		e.sends(path, http.StatusConflict, url.Values{"do": {"delete"}}, "This template is still in use. Remove it from the items under “Used by” first", "Spring")
 		if _, err := e.store.TemplateByID(t.Context(), made.ID); err != nil {
 			t.Error(err)
 		}

@@ -113,7 +113,7 @@ func TestReviewIsApproved(t *testing.T) {
 			t.Errorf("the login leads to %s", to)
 		}
 		_, page := e.page("GET", reviewAddress(e.campaign.ID), nil)
-		for _, want := range []string{"Bob asks you", "&lt;second&gt; picture", "News of May", "https://news.example.org/v/", "<dt>Readers</dt><dd><strong>2<", "To the campaign"} {
+		for _, want := range []string{"Bob asks you", "&lt;second&gt; picture", "News of May", "https://news.example.org/v/", "<dt>Subscribers</dt><dd><strong>2<", "To the campaign"} {
 			if !strings.Contains(page, want) {
 				t.Errorf("no %q in %s", want, textOf(page))
 			}

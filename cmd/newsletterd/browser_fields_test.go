@@ -39,7 +39,7 @@ func TestFieldsOfReadersInABrowser(t *testing.T) {
 	w.becomes(c.ID, "Dear {{ preferences.Vorname | default: \"reader\" }}\n\n"+
 		"Text{{ preferences.Ort | default: \"here\" }}\n")
 	w.Wait(`document.querySelector("#checks").textContent.includes(
-		"1 of 2 readers: nothing is known for “Ort”, they read “here”.")`)
+		"“Ort” is blank for 1 of 2 recipients. They see the fallback “here”.")`)
 	// The menu below the subject puts one where the cursor is, and marks the word for the others.
 	w.Eval(`(s => { s.focus(); s.value = "Dear , hello"; s.setSelectionRange(5, 5); })(
 		document.querySelector("#f-subject"))`)

@@ -79,7 +79,7 @@ func TestPreviewInABrowser(t *testing.T) {
 
 	w.Do(browsertest.Scripts(false), chromedp.Reload())
 	w.Submit(chromedp.SetValue("#f-as", "nobody@reader.example"), chromedp.Click(".as-form button"))
-	if got := w.Text("#readers"); !strings.Contains(got, "No reader of these lists") {
+	if got := w.Text("#readers"); !strings.Contains(got, "No subscribers on these lists match your search") {
 		t.Error(got)
 	}
 	w.Submit(chromedp.SetValue("#f-as", "JOAN@reader.example"), chromedp.Click(".as-form button"))

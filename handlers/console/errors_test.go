@@ -282,7 +282,7 @@ func TestFaultTexts(t *testing.T) {
 		},
 		{
 			invalid("x", "x is %d blue moons.", 3), "x is 3 blue moons.",
-			"Das wurde nicht angenommen: x is 3 blue moons.",
+			"Das hat nicht geklappt: x is 3 blue moons.",
 		},
 		{ // as the frame names a member of an element
 			invalid("from_name", "%s must have at most %d characters.", "from_name", 200).Under("[0]").Under("items"),
@@ -299,12 +299,12 @@ func TestFaultTexts(t *testing.T) {
 		},
 		{ // a message in another one
 			invalid("x", "%s is %s", "x", invalid("name", "name is missing.").Sentence()), "x is name is missing.",
-			"Das wurde nicht angenommen: x is name is missing.",
+			"Das hat nicht geklappt: x is name is missing.",
 		},
 		{ // a message of its own, next to that of its format
 			core.Conflictf("conflict", "The address is not mailed: it is %s.", "bounced"),
 			"The address is not mailed: it is bounced.",
-			"An diese Adresse wird nicht gesendet: Sie ist nicht erreichbar.",
+			"An diese Adresse wird nicht gesendet: Sie ist unzustellbar",
 		},
 		{ // values stay as they are: none is taken for a verb or a name
 			invalid("x", "%s has a key with the selector %s already: choose another selector.", "100%d", "{{1}}"),
@@ -336,13 +336,13 @@ func TestFaultsOfLines(t *testing.T) {
 	de := &Page{Lang: "de"}
 	for said, want := range map[string]string{
 		`"a \"b\" c" is no e-mail address`:                             "„a \"b\" c“ ist keine E-Mail-Adresse.",
-		`"" is no e-mail address`:                                      "Die Adresse fehlt.",
+		`"" is no e-mail address`:                                      "Die E-Mail-Adresse fehlt.",
 		`"32.13. in column x" in column born is not a date.`:           "„32.13. in column x“ in der Spalte born ist kein Datum.",
 		`"none" in column from where is not an IP address.`:            "„none“ in der Spalte from where ist keine IP-Adresse.",
 		"Column a is not UTF-8, or holds NUL. (preferences)":           "Die Spalte a hat Zeichen, die sich nicht lesen lassen.",
 		"preferences may have 16 KiB at most.":                         "preferences: höchstens 16 KiB.",
 		"preferences must not nest deeper than 4 levels.":              "preferences: höchstens 4 Ebenen ineinander.",
-		"preferences is not acceptable JSON: it has no end (byte 12).": "Das wurde nicht angenommen: preferences is not acceptable JSON: it has no end (byte 12).",
+		"preferences is not acceptable JSON: it has no end (byte 12).": "Das hat nicht geklappt: preferences is not acceptable JSON: it has no end (byte 12).",
 	} {
 		if got := de.FaultOfLine(lineFault{Line: 2, Error: said}); got != want {
 			t.Errorf("%s: %q, not %q", said, got, want)

@@ -12,7 +12,7 @@ func TestStateOfTheReplica(t *testing.T) {
 	}{
 		{"whole", "Up to date", "tenants", replicaState{Fresh: true}},
 		{"cut off", "Bounced", "lacks what was written last", replicaState{Broken: "a file is missing"}},
-		{"late", "lacks 7 seconds", "lacks what was written last", replicaState{Fresh: true, LagMS: 7000}},
+		{"late", "7 seconds behind", "lacks what was written last", replicaState{Fresh: true, LagMS: 7000}},
 		{"damaged", "damaged", "can't be restored", replicaState{Fresh: true, Broken: "a file is missing"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -29,12 +29,12 @@ func TestFiguresOfPrograms(t *testing.T) {
 		"en": {
 			"2 people · in one more mail only a program that looks for viruses has clicked",
 			"2 people · one more opening came from a mail program that opens every mail by itself · " +
-				"3 more openings came from programs that look for viruses",
+				"+3 by link scanners",
 		},
 		"de": {
 			"2 Personen · in einer weiteren Mail hat nur ein Programm geklickt, das nach Viren sucht",
 			"2 Personen · eine weitere Öffnung kam von einem Mailprogramm, das jede Mail von selbst öffnet · " +
-				"3 weitere Öffnungen kamen von Programmen, die nach Viren suchen",
+				"+3 durch Link-Scanner",
 		},
 	} {
 		p, s := Page{Lang: lang}, core.Stats{
