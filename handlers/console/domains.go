@@ -496,7 +496,7 @@ func (o *Console) forwarded(c *web.Call, in forwardedQuery) (web.HTML, error) {
 	_, err := p.Get("/api/sender-domain-records", url.Values{"token": {in.Token}}, &d.DomainRecords)
 	if core.KindOf(err) == core.Invalid {
 		return p.Show("message", View{
-			Title:  p.T("Something went wrong"),
+			Title:  p.T("Link expired"),
 			State:  p.T("This link has expired. Ask the person who sent it for a new one."),
 			Status: http.StatusBadRequest, Plain: true,
 		})

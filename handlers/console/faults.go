@@ -14,7 +14,7 @@ var fieldNames = map[string]string{
 	"agent_id":                 "Managed by (agent)",
 	"alt":                      "Alt text",
 	"attachments":              "Attachments",
-	"brand_color":              "Colour",
+	"brand_color":              "Color",
 	"brand_logo_url":           "Logo URL",
 	"brand_name":               "Public name",
 	"confirm_redirect_url":     "After confirming",
@@ -25,7 +25,7 @@ var fieldNames = map[string]string{
 	"domain":                   "Sender domain",
 	"domains":                  "Sender domains",
 	"email":                    "Email address",
-	"fields":                   "Questions",
+	"fields":                   "Fields",
 	"font":                     "Text",
 	"from_email":               "Sender address",
 	"from_name":                "Sender name",
@@ -65,7 +65,7 @@ var fieldNames = map[string]string{
 	"to":                       "Test recipients",
 	"title":                    "Headings",
 	"unsubscribe_redirect_url": "After unsubscribing",
-	"url":                      "Address",
+	"url":                      "URL",
 	"version":                  "Version",
 	"visibility":               "Visibility",
 	"wanted_at":                "Needed by (optional)",
@@ -158,7 +158,18 @@ func (p *Page) faultValue(value any) string {
 	case int64:
 		return p.Number(v)
 	}
-	return p.T(fmt.Sprint(value))
+	return p.stateText(fmt.Sprint(value))
+}
+
+// stateText returns a word of the API, such as scheduled, in the language of the page. Where the page has none it stays.
+func (p *Page) stateText(word string) string {
+	if _, known := words()[p.Lang][word]; known || word == "" {
+		return p.T(word)
+	}
+	if other, known := words()[p.Lang][strings.ToUpper(word[:1])+word[1:]]; known {
+		return other
+	}
+	return word
 }
 
 // asSaid is a value as it is shown, whatever verb of fmt stands for it.

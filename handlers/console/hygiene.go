@@ -80,14 +80,14 @@ func (o *Console) askAgain(p *Page) (web.HTML, error) {
 	if err != nil {
 		return web.HTML{}, err
 	}
-	who, n := core.AskSilent, d.Ask
+	who, n, title := core.AskSilent, d.Ask, p.T("Ask inactive subscribers?")
 	if p.Query("who") == core.AskUnconfirmed {
-		who, n = core.AskUnconfirmed, d.AskPending
+		who, n, title = core.AskUnconfirmed, d.AskPending, p.T("Send reminders?")
 	}
 	back := p.Path("lists", l.ID, "hygiene") + "?months=" + strconv.Itoa(d.Silence.Months)
 	if p.isGet() {
 		return p.Show("list-ask", View{
-			Title: p.T("Send emails?"), Within: p.withinHygiene(&l), Data: askStep{who, n, d.About, back},
+			Title: title, Within: p.withinHygiene(&l), Data: askStep{who, n, d.About, back},
 		})
 	}
 	var made struct {

@@ -87,7 +87,6 @@ func (o *Console) imports(p *Page) (web.HTML, error) {
 	}
 	return p.Show("imports", View{
 		Title: p.T("Imports"), Within: []Link{{p.T("People"), p.Path("people")}},
-		State: p.T("Files of people, to bring them here from elsewhere."),
 		Data: struct {
 			Jobs  []core.ImportJob
 			Names map[string]string

@@ -68,7 +68,7 @@ func (o *Console) undoImport(p *Page) (web.HTML, error) {
 		state = p.N("1 person added|{{n}} people added", plan.Brought)
 	}
 	if plan.Replaced > 0 {
-		state += " " + p.N("1 existing subscriber updated|{{n}} existing subscribers updated", plan.Replaced)
+		state += " · " + p.N("1 existing subscriber updated|{{n}} existing subscribers updated", plan.Replaced)
 	}
 	return p.Show("undo-import", View{
 		Title: p.T("Undo this import?"), Within: append(p.withinImports(), Link{d.Name, p.Path("imports", d.ID)}),

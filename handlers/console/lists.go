@@ -52,7 +52,7 @@ func (o *Console) lists(p *Page) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	return p.Show("lists", View{
-		Title: p.T("Lists"), State: p.T("Who reads you, and how they came to."), Data: struct {
+		Title: p.T("Lists"), Data: struct {
 			Lists []core.CountedList
 			Pager pager
 		}{found, p.Pager(next)},
@@ -160,7 +160,7 @@ func (o *Console) listForm(p *Page) (web.HTML, error) {
 	if err != nil {
 		return web.HTML{}, err
 	}
-	return p.showList("list-form", &l, View{State: p.T("How people come to this list.")}, filled{}, links)
+	return p.showList("list-form", &l, View{}, filled{}, links)
 }
 
 // linksOf returns the public addresses of a list.

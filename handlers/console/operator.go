@@ -19,7 +19,7 @@ const OperatorPath = "/operator"
 var operatorAreas = []struct{ text, path, icon string }{
 	{"System", "", "server"},
 	{"Queues", "queues", "inbox"},
-	{"Mailings", "mailings", "send"},
+	{"Sends", "mailings", "send"},
 	{"Users", "users", "users"},
 	{"Tenants", "tenants", "building-2"},
 	{"API clients", "clients", "key"},
@@ -256,7 +256,7 @@ func (p *Page) systemState(s *systemStatus) string {
 		return p.N("1 event or email failed|{{n}} events and emails failed",
 			s.Stuck())
 	}
-	return p.N("1 tenant|{{n}} tenants", s.Records.Tenants) + ", " + p.N("1 list|{{n}} lists", s.Records.Lists) + ", " +
+	return p.N("1 tenant|{{n}} tenants", s.Records.Tenants) + " · " + p.N("1 list|{{n}} lists", s.Records.Lists) + " · " +
 		p.N("1 user|{{n}} users", s.Records.Users)
 }
 
@@ -371,7 +371,7 @@ func (p *Page) SnapshotNote(path string, bytes int64) string {
 	case bytes == 0:
 		return p.T("no backup yet")
 	}
-	return p.T("old; {{size}}", "size", p.Size(bytes))
+	return p.Size(bytes)
 }
 
 // ReplicaFigure says whether the copy outside this machine has everything.

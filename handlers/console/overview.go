@@ -283,7 +283,7 @@ func (p *Page) overviewState(d *overviewData) string {
 	}
 	switch running := int64(len(d.Running)); {
 	case running > 0 && review > 0:
-		return p.N("1 campaign is being sent|{{n}} campaigns are being sent", running) + ", " +
+		return p.N("1 campaign is being sent|{{n}} campaigns are being sent", running) + " · " +
 			p.N("1 campaign is waiting for approval|{{n}} campaigns are waiting for approval", review)
 	case running > 0:
 		return p.N("1 campaign is being sent|{{n}} campaigns are being sent", running)
@@ -296,7 +296,7 @@ func (p *Page) overviewState(d *overviewData) string {
 	case d.Empty:
 		return p.T("Create a list, then write your first campaign.")
 	}
-	return p.T("Nothing is going out just now.")
+	return ""
 }
 
 // Opened is the opened part of a job in words.

@@ -191,11 +191,11 @@ func (p *Page) peopleState(counts core.ListCounts, lists int) string {
 	if lists == 0 {
 		return p.T("No lists yet")
 	}
-	s := p.N("1 subscriber|{{n}} subscribers", counts.Mailable) + " " + p.N("on 1 list|on {{n}} lists", int64(lists))
+	s := p.N("1 subscriber|{{n}} subscribers", counts.Mailable) + " · " + p.N("on 1 list|on {{n}} lists", int64(lists))
 	if counts.Pending > 0 {
-		s += ", " + p.N("1 pending|{{n}} pending", counts.Pending)
+		s += " · " + p.N("1 pending|{{n}} pending", counts.Pending)
 	}
-	return s + "."
+	return s
 }
 
 // newPersonData is the Data of templates/new-person.html.

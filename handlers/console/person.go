@@ -353,7 +353,7 @@ func (p *Page) consentFrom(c *core.Consent, team map[string]string) string {
 	} else if c.What == core.ConsentImported && c.Reason != "" {
 		parts = append(parts, c.Reason)
 	}
-	return strings.Join(parts, ", ")
+	return strings.Join(parts, " · ")
 }
 
 // BlockText is what stands against mailing an address in a sentence.

@@ -42,7 +42,7 @@ var areas = []struct {
 	{"Campaigns", "campaigns", "mail", core.ActionFiguresRead, false, true},
 	{"People", "people", "users", core.ActionPeopleMasked, false, true},
 	{"Lists", "lists", "list", core.ActionListRead, false, true},
-	{"Looks", "looks", "palette", core.ActionTemplateRead, true, false},
+	{"Design", "looks", "palette", core.ActionTemplateRead, true, false},
 	{"Settings", "settings", "settings", core.ActionTenantSettings, false, false},
 }
 
