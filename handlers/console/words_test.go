@@ -168,3 +168,38 @@ func TestTenantIsAWordOfOperators(t *testing.T) {
 		}
 	}
 }
+
+// One text has one meaning, so that no file can change what another says: a second meaning gets its own English.
+func TestEachTextHasOneTranslation(t *testing.T) {
+	for _, lang := range languages[1:] {
+		files, err := filepath.Glob("words/" + lang + "/*.json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := map[string]string{}
+		from := map[string]string{}
+		for _, file := range files {
+			for text, other := range readWordFile(t, file) {
+				if from[text] != "" && first[text] != other {
+					t.Errorf("%q is %q in %s, and %q in %s", text, first[text], from[text], other, file)
+				}
+				first[text], from[text] = other, file
+			}
+		}
+	}
+}
+
+// homely are words that people who come from other newsletter programs have to decode.
+var homely = regexp.MustCompile(`(?i)\b(readers?|mailings?|mails|put away|tak(e|en) (it )?back|came back|can't be reached|` +
+	`switched off|going out|goes out|once more|by itself|by themselves|all the same|at once|mend(ed|s)?|operators?|` +
+	`who(ever)? looks after|what is (missing|left|measured)|machines)\b|[0-9}] %`)
+
+// TestTextsUseTheTermsOfTheField holds the words of the glossary in what the console says. Errors of the API, which it
+// shows too, have their own words.
+func TestTextsUseTheTermsOfTheField(t *testing.T) {
+	for text, file := range usedTexts(t) {
+		if found := homely.FindString(text); found != "" {
+			t.Errorf("%s: %q in %q", file, found, text)
+		}
+	}
+}
