@@ -13,7 +13,7 @@ func tryRTF(b *consoleBrowser) {
 		`}}{\nonshppict{\pict\wmetafile8 0102}}{\*\shppict{\pict\wmetafile8 0304}}{\*\shppict{\pict\jpegblip\bliptag-7` + "\n" + `ffd8ff}}}`
 	paste := func(images int, rtf string) {
 		b.openEditor("")
-		page := "<p>First</p>" + strings.Repeat(`<p><img src="file:///C:/clip_image.png"></p><p>Drafts and approvals</p>`, images)
+		page := "<p>First</p>" + strings.Repeat(`<p><img src="file:///C:/clip_image.png"></p><p>Next</p>`, images)
 		for _, text := range []*string{&page, &rtf} {
 			quoted, err := json.Marshal(*text)
 			if err != nil {

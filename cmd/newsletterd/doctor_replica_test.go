@@ -114,7 +114,7 @@ func TestStatusOfTheReplica(t *testing.T) {
 		}
 	}
 	seen("generation 1, up to transaction ")
-	seen("no restore test yet")
+	seen("restoring it was not tried yet")
 	k.try(t)
 	seen("; restored on trial ")
 	if err := k.store.KeepDrill(t.Context(), core.Drill{At: now(), Findings: []string{"a part is missing"}}); err != nil {
@@ -122,7 +122,7 @@ func TestStatusOfTheReplica(t *testing.T) {
 	}
 	seen("; restoring it FAILED ")
 	k.drill.cfg.Replica.URL += "-elsewhere"
-	seen("Bounced")
+	seen("can't be reached")
 }
 
 // Each figure that the guide names is there, with its value.
