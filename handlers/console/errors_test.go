@@ -246,12 +246,12 @@ func TestFaultTexts(t *testing.T) {
 	}{
 		{
 			invalid("from_name", "%s must have at most %d characters.", "from_name", 12345),
-			"Name of the sender: this must have at most 12,345 characters.", "Name des Absenders: höchstens 12.345 Zeichen.",
+			"Sender name: this must have at most 12,345 characters.", "Absendername: höchstens 12.345 Zeichen.",
 		},
 		{
 			invalid("reply_to", "%s is not a valid e-mail address.", "reply_to"),
-			"Replies go to: this is not a valid e-mail address.",
-			"Antworten gehen an: Das ist keine gültige E-Mail-Adresse.",
+			"Reply-to address: this is not a valid e-mail address.",
+			"Antwortadresse: Das ist keine gültige E-Mail-Adresse.",
 		},
 		{
 			invalid("time_zone", "time_zone: there is no time zone %q: write one as Europe/Berlin.", "Berlin"),
@@ -264,7 +264,7 @@ func TestFaultTexts(t *testing.T) {
 		},
 		{
 			invalid("brand_color", "%s must be written #rrggbb.", "brand_color"),
-			"Colour: a colour is written like #1d6b52.", "Farbe: Eine Farbe wird wie #1d6b52 geschrieben.",
+			"Color: a colour is written like #1d6b52.", "Farbe: Eine Farbe wird wie #1d6b52 geschrieben.",
 		},
 		{
 			invalid("light.title", "%s must be written #rrggbb.", "light.title"),
@@ -274,7 +274,7 @@ func TestFaultTexts(t *testing.T) {
 		{
 			core.Conflictf("conflict", "The campaign is %s already.", "scheduled"),
 			"The campaign is scheduled already.",
-			"Die Kampagne ist schon so weit: geplant.",
+			"Die Kampagne ist schon so weit: Geplant.",
 		},
 		{
 			invalid("test_addresses", "test_addresses: %q is not a valid e-mail address.", "a@b@c"),
@@ -286,8 +286,8 @@ func TestFaultTexts(t *testing.T) {
 		},
 		{ // as the frame names a member of an element
 			invalid("from_name", "%s must have at most %d characters.", "from_name", 200).Under("[0]").Under("items"),
-			"Name of the sender: this must have at most 200 characters.",
-			"Name des Absenders: höchstens 200 Zeichen.",
+			"Sender name: this must have at most 200 characters.",
+			"Absendername: höchstens 200 Zeichen.",
 		},
 		{
 			invalid("port", "must be %s.", "a whole number").On("").Under("port"), "Port: this must be a whole number.",
@@ -304,7 +304,7 @@ func TestFaultTexts(t *testing.T) {
 		{ // a message of its own, next to that of its format
 			core.Conflictf("conflict", "The address is not mailed: it is %s.", "bounced"),
 			"The address is not mailed: it is bounced.",
-			"An diese Adresse wird nicht gesendet: Sie ist unzustellbar",
+			"An diese Adresse wird nicht gesendet: Sie ist nicht erreichbar.",
 		},
 		{ // values stay as they are: none is taken for a verb or a name
 			invalid("x", "%s has a key with the selector %s already: choose another selector.", "100%d", "{{1}}"),

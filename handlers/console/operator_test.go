@@ -11,9 +11,9 @@ func TestStateOfTheReplica(t *testing.T) {
 		replica             replicaState
 	}{
 		{"whole", "Up to date", "tenants", replicaState{Fresh: true}},
-		{"cut off", "Bounced", "lacks what was written last", replicaState{Broken: "a file is missing"}},
-		{"late", "7 seconds behind", "lacks what was written last", replicaState{Fresh: true, LagMS: 7000}},
-		{"damaged", "damaged", "can't be restored", replicaState{Fresh: true, Broken: "a file is missing"}},
+		{"cut off", "Unreachable", "missing the latest changes", replicaState{Broken: "a file is missing"}},
+		{"late", "7 seconds behind", "missing the latest changes", replicaState{Fresh: true, LagMS: 7000}},
+		{"damaged", "Damaged", "can't be restored", replicaState{Fresh: true, Broken: "a file is missing"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := &Page{Lang: "en"}

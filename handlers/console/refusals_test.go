@@ -1,7 +1,7 @@
 package console
 
 import (
-	"strings"
+	"slices"
 	"testing"
 
 	"newsletterd/core"
@@ -35,10 +35,15 @@ func TestRefusals(t *testing.T) {
 		late.Turn != turnReport {
 		t.Errorf("%+v, %+v", sent, late)
 	}
+	turns := []string{
+		turnTaken, turnNone, turnAgain, turnWriter, turnSender, turnOperator, turnReader, turnRetry,
+	}
+	if slices.Contains(append(turns, turnOver, turnReport), "") {
+		t.Errorf("%q, %q, %q", turns, turnOver, turnReport)
+	}
 	for _, table := range []map[string]refusal{refusals, refusalClasses} {
 		for code, r := range table {
-			if !strings.Contains(strings.ToLower(r.Turn), "turn") ||
-				!strings.Contains(strings.ToLower(turnOver), "turn") {
+			if !slices.Contains(turns, r.Turn) {
 				t.Errorf("%s: whose turn is it? %q", code, r.Turn)
 			}
 		}

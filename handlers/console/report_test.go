@@ -23,18 +23,16 @@ func TestSumOfAMailingThatWasTakenBack(t *testing.T) {
 	}
 }
 
-// What programs have opened and clicked is said in sentences.
+// What programs have opened and clicked is said next to what people have.
 func TestFiguresOfPrograms(t *testing.T) {
 	for lang, want := range map[string][2]string{
 		"en": {
-			"2 people · in one more mail only a program that looks for viruses has clicked",
-			"2 people · one more opening came from a mail program that opens every mail by itself · " +
-				"+3 by link scanners",
+			"2 people · +1 by a link scanner",
+			"2 people · +1 by a privacy proxy · +3 by link scanners",
 		},
 		"de": {
-			"2 Personen · in einer weiteren Mail hat nur ein Programm geklickt, das nach Viren sucht",
-			"2 Personen · eine weitere Öffnung kam von einem Mailprogramm, das jede Mail von selbst öffnet · " +
-				"+3 durch Link-Scanner",
+			"2 Personen · +1 durch Link-Scanner",
+			"2 Personen · +1 durch Privacy-Proxys · +3 durch Link-Scanner",
 		},
 	} {
 		p, s := Page{Lang: lang}, core.Stats{

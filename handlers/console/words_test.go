@@ -127,7 +127,7 @@ func TestTextsAreTranslated(t *testing.T) {
 func TestNumbersInTexts(t *testing.T) {
 	en, de := &Page{Lang: "en"}, &Page{Lang: "de"}
 	for _, c := range []struct{ got, want string }{
-		{en.N("on 1 list|on {{n}} lists", 1), "on one list"},
+		{en.N("on 1 list|on {{n}} lists", 1), "on 1 list"},
 		{en.N("on 1 list|on {{n}} lists", 1234567), "on 1,234,567 lists"},
 		{de.N("on 1 list|on {{n}} lists", 0), "auf 0 Listen"},
 		{de.Number(-12480), "−12.480"},
