@@ -92,9 +92,9 @@ func TestConsoleDomainRecords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, z, id := newDomainConsole(t, "news.acme.co.uk")
 		page := e.path("settings", "domains", id)
-		e.shows(page, "Not verified", "everything but sending in its name works", "Where to add the records",
+		e.shows(page, "Not verified", "You can't send from this domain until it's verified", "Where to add the records",
 			`id="r0-short">_newsletterd.news<`, `id="r0-name">_newsletterd.news.acme.co.uk<`, "v=spf1 a:relay.example ~all",
-			`id="r3-short">_dmarc.news<`, `data-poll="10"`, "one visit is enough", "v=DKIM1; k=rsa; p=")
+			`id="r3-short">_dmarc.news<`, `data-poll="10"`, "Add the DKIM record together with the verification record", "v=DKIM1; k=rsa; p=")
 		for name, tt := range map[string]struct {
 			records zone
 			want    []string
@@ -111,13 +111,13 @@ func TestConsoleDomainRecords(t *testing.T) {
 			},
 			"the whole name was pasted": {
 				zone{"TXT _dmarc.news.acme.co.uk.acme.co.uk": {"v=DMARC1; p=none"}},
-				[]string{"Wrong name", "It stands at _dmarc.news.acme.co.uk.acme.co.uk"},
+				[]string{"Wrong name", "Found at _dmarc.news.acme.co.uk.acme.co.uk"},
 			},
 			"SPF of others": {
 				zone{"TXT news.acme.co.uk": {"x", "v=spf1 include:_spf.google.com -all"}},
 				[]string{
 					"Needs a change", ">v=spf1 include:_spf.google.com a:relay.example -all<",
-					"Don't make a second one",
+					"You already have a record for other senders",
 				},
 			},
 			"two SPF": {
@@ -132,44 +132,44 @@ func TestConsoleDomainRecords(t *testing.T) {
 				[]string{"Needs a change", ">v=spf1 a:relay.example -all<"},
 			},
 			"a policy of no kind": {
-				zone{"TXT _dmarc.news.acme.co.uk": {"v=DMARC1; p=nothing"}}, []string{"(DMARC) another value", ">v=DMARC1; p=nothing<"},
+				zone{"TXT _dmarc.news.acme.co.uk": {"v=DMARC1; p=nothing"}}, []string{"(DMARC) Wrong value", ">v=DMARC1; p=nothing<"},
 			},
 			"SPF at a pasted name": {
-				zone{"TXT news.acme.co.uk.acme.co.uk": {"v=spf1 a:relay.example ~all"}}, []string{"It stands at news.acme.co.uk.acme.co.uk"},
+				zone{"TXT news.acme.co.uk.acme.co.uk": {"v=spf1 a:relay.example ~all"}}, []string{"Found at news.acme.co.uk.acme.co.uk"},
 			},
-			"a policy above": {zone{"TXT _dmarc.acme.co.uk": {"v=DMARC1; p=none"}}, []string{"(DMARC) found"}},
+			"a policy above": {zone{"TXT _dmarc.acme.co.uk": {"v=DMARC1; p=none"}}, []string{"(DMARC) Found"}},
 			"a strict policy above": {
 				zone{"TXT _dmarc.acme.co.uk": {"v=DMARC1; p=reject"}},
-				[]string{"(DMARC) don't send yet", "Don't send yet. The domain's DMARC policy tells receiving servers to reject unsigned emails or treat them as spam", "Let a key sign your mails before you send"},
+				[]string{"(DMARC) Don't send yet", "Don't send yet. The domain's DMARC policy tells receiving servers to reject unsigned emails or treat them as spam", "Turn on DKIM signing before you send"},
 			},
 			"a strict policy, for others": {
-				zone{"TXT _dmarc.acme.co.uk": {"v=DMARC1; p=reject; sp=none"}}, []string{"(DMARC) found"},
+				zone{"TXT _dmarc.acme.co.uk": {"v=DMARC1; p=reject; sp=none"}}, []string{"(DMARC) Found"},
 			},
 			"a strict policy, with SPF": {
 				zone{
 					"TXT _dmarc.news.acme.co.uk": {"v=DMARC1; p=quarantine"}, "TXT news.acme.co.uk": {"v=spf1 a:relay.example ~all"},
-				}, []string{"(DMARC) found"},
+				}, []string{"(DMARC) Found"},
 			},
 			"a strict policy, with another's SPF": {
 				zone{
 					"TXT _dmarc.news.acme.co.uk": {"v=DMARC1; P = Quarantine ;sp=none"}, "TXT news.acme.co.uk": {"v=spf1 mx -all"},
-				}, []string{"(DMARC) don't send yet"},
+				}, []string{"(DMARC) Don't send yet"},
 			},
 			"a policy that is none": {
 				zone{"TXT _dmarc.news.acme.co.uk": {"p=none; v=DMARC1"}},
-				[]string{"(DMARC) another value", ">p=none; v=DMARC1<"},
+				[]string{"(DMARC) Wrong value", ">p=none; v=DMARC1<"},
 			},
 			"a policy next to one that is none": {
-				zone{"TXT _dmarc.news.acme.co.uk": {"v=DMARC1; p=none", "p=none; v=DMARC1"}}, []string{"(DMARC) found"},
+				zone{"TXT _dmarc.news.acme.co.uk": {"v=DMARC1; p=none", "p=none; v=DMARC1"}}, []string{"(DMARC) Found"},
 			},
 			"two policies": {
 				zone{"TXT _dmarc.news.acme.co.uk": {"v=DMARC1; p=none", "v=DMARC1; p=reject"}},
-				[]string{"Leave one"},
+				[]string{"Keep one and delete the others"},
 			},
 			"another proof": {
 				zone{"TXT _newsletterd.news.acme.co.uk": {"newsletterd-verification=other"}}, []string{
 					"Wrong value",
-					"change it to this one",
+					"Change it to the value shown",
 				},
 			},
 		} {
@@ -226,7 +226,7 @@ func TestConsoleDomainBecomesReady(t *testing.T) {
 		stranger(http.StatusOK, "Missing", d.Record().Value, keys[0].Public) // all at one visit
 		z["TXT "+keys[0].RecordName()] = []string{keys[0].RecordValue()}
 		later()
-		if got := e.shows(page, "Not verified", "one visit is enough"); strings.Contains(got, `value="start"`) {
+		if got := e.shows(page, "Not verified", "Add the DKIM record together with the verification record"); strings.Contains(got, `value="start"`) {
 			t.Error("a key can sign before the domain is proved")
 		}
 		e.refuses(page+"/keys", url.Values{"act": {"start"}, "key": {keys[0].ID}}, http.StatusBadRequest)
@@ -238,12 +238,12 @@ func TestConsoleDomainBecomesReady(t *testing.T) {
 
 		z["TXT _newsletterd.acme.example"] = []string{d.Record().Value}
 		later()
-		stranger(http.StatusOK, "found")
+		stranger(http.StatusOK, "Found")
 		if d, _ = e.store.SenderDomain(t.Context(), id); d.Verified() {
 			t.Error("to look at the link changes the domain")
 		}
 		e.sends(page+"/check", url.Values{})
-		e.shows(page, "Let a key sign your mails next", "Create new DKIM key")
+		e.shows(page, "Next, turn on DKIM signing", "Create new DKIM key")
 		z["TXT "+keys[0].RecordName()] = []string{"v=DKIM1; k=rsa; p=b3RoZXI="}
 		later()
 		got := e.shows(page, "A record with this name has a different value. Change it to the value shown")
@@ -262,7 +262,7 @@ func TestConsoleDomainBecomesReady(t *testing.T) {
 		}
 		z["TXT acme.example"], z["TXT _dmarc.acme.example"] = []string{"v=spf1 A:relay.example ~all"}, []string{"v=DMARC1; p=none"}
 		later()
-		if got := e.shows(page, "Setup complete. Emails from this domain are DKIM-signed", "ready"); strings.Contains(got, "data-poll") {
+		if got := e.shows(page, "Setup complete. Emails from this domain are DKIM-signed", "Ready"); strings.Contains(got, "data-poll") {
 			t.Error("a domain that is ready is looked at again and again")
 		}
 
@@ -294,7 +294,7 @@ func TestConsoleDomainBecomesReady(t *testing.T) {
 		if old, _ = e.store.DKIMKey(t.Context(), old.ID); old.Status != core.DKIMInactive {
 			t.Error("both keys sign")
 		}
-		e.refuses(page+"/keys", url.Values{"act": {"delete"}, "key": {old.ID}}, http.StatusBadRequest, "Tick the box")
+		e.refuses(page+"/keys", url.Values{"act": {"delete"}, "key": {old.ID}}, http.StatusBadRequest, "Check the box to confirm")
 		e.sends(page+"/keys", url.Values{"act": {"delete"}, "key": {old.ID}, "sure": {"1"}})
 
 		time.Sleep(auth.RecordsTTL)
@@ -331,7 +331,7 @@ func TestConsoleDomainIsTickedOnceSigned(t *testing.T) {
 		})
 		e.must(err)
 		const done = `Verify your domain</a><span class="hidden-visually"> (done)`
-		if got := e.shows(console.Path+"/"+e.tenant.ID, "What is left: a key that signs your mails", page); strings.Contains(got, done) {
+		if got := e.shows(console.Path+"/"+e.tenant.ID, "Verified. Next, turn on DKIM signing.", page); strings.Contains(got, done) {
 			t.Error("it is ticked before mails are signed")
 		}
 		e.shows(page, "Create a DKIM key first. Its record then appears here, so you can add all records in one go", `value="make"`)
@@ -359,7 +359,7 @@ func TestConsoleDomainOnTrust(t *testing.T) {
 		if got := e.shows(e.path("settings", "domains"), "Approved"); strings.Contains(got, "good\">Verified") {
 			t.Error("it is proved")
 		}
-		e.shows(page, "it was taken on trust", "You can already send from this domain. This record verifies it", "Create new DKIM key")
+		e.shows(page, "Add the records to verify it", "You can already send from this domain. This record verifies it", "Create new DKIM key")
 		keys, err := e.store.DKIMKeys(t.Context(), []string{e.tenant.ID}, false, core.Page{Limit: 9})
 		e.must(err)
 		e.shows(page, "Records missing")
@@ -369,22 +369,22 @@ func TestConsoleDomainOnTrust(t *testing.T) {
 		e.shows(page, "Records missing") // as it was a moment ago
 		time.Sleep(time.Second)
 		e.sends(page+"/check", url.Values{})
-		e.shows(page, "ready", "Approved", ">Active<") // by itself
+		e.shows(page, "Ready", "Approved", ">Active<") // by itself
 		time.Sleep(time.Second)
 		e.sends(page+"/keys", url.Values{"act": {"rest"}, "key": {keys[0].ID}})
 		e.sends(page+"/check", url.Values{}) // which starts no key that a person has switched off
 		got := e.shows(page, "1 step left", "All records found. To finish, choose “Activate key” next to the DKIM record", "Approved")
-		if strings.Contains(got, "are missing") {
-			t.Error("Records missing")
+		if strings.Contains(got, "Records missing") {
+			t.Error("records are missing")
 		}
 		z["TXT "+d.Record().Name] = []string{d.Record().Value}
 		e.sends(page+"/check", url.Values{})
-		if got := e.shows(page, "1 step left"); strings.Contains(got, "on trust") {
+		if got := e.shows(page, "1 step left"); strings.Contains(got, "Add the records to verify it") {
 			t.Error("it was proved")
 		}
-		e.shows(e.path("settings", "domains"), "proved")
+		e.shows(e.path("settings", "domains"), `good">Verified`)
 		e.sends(page+"/keys", url.Values{"act": {"start"}, "key": {keys[0].ID}})
-		e.shows(page, "ready", "Setup complete. Emails from this domain are DKIM-signed")
+		e.shows(page, "Ready", "Setup complete. Emails from this domain are DKIM-signed")
 	})
 }
 
@@ -402,7 +402,7 @@ func TestConsoleDomainWithoutSPF(t *testing.T) {
 		_, made := e.page("POST", page+"/forward", url.Values{})
 		link := linkToRecords.FindStringSubmatch(html.UnescapeString(made))
 		for _, text := range []string{
-			`href="mailto:?subject=Records%20for%20acme.example&amp;body=Please`,
+			`href="mailto:?subject=DNS%20records%20for%20acme.example&amp;body=`,
 			"%20https%3a%2f%2fnews.example.org%2frecords%3ftoken%3d", "Earlier links stay valid until they expire",
 		} {
 			if !strings.Contains(made, text) {
@@ -413,7 +413,7 @@ func TestConsoleDomainWithoutSPF(t *testing.T) {
 			t.Error(textOf(got))
 		}
 		e.asks(z, DNSOptions{BounceDomain: ""})
-		e.shows(page, "so not whether an SPF record has to name them")
+		e.shows(page, "so it can't check SPF")
 		z["TXT acme.example"] = append(z["TXT acme.example"], "v=spf1 include:new.example ~all")
 		e.asks(z, DNSOptions{BounceDomain: "bounces.example"})
 		got := e.shows(page, "Several records", ">v=spf1 include:old.example include:new.example ~all<")

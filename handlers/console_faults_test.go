@@ -20,8 +20,8 @@ func TestConsoleFaultsInGerman(t *testing.T) {
 		for _, c := range []struct{ path, form, wants string }{
 			{"settings", "name=x&brand_color=red", "Eine Farbe wird wie #1d6b52 geschrieben."},
 			{"settings", "name=x&brand_logo_url=x", "Die Adresse des Logos beginnt mit https://."},
-			{"settings", "name=x&reply_to=x@y@z", "Antworten gehen an: Das ist keine gültige E-Mail-Adresse."},
-			{"settings", "name=x&mail_from_name=" + long, "Name des Absenders: höchstens 100 Zeichen."},
+			{"settings", "name=x&reply_to=x@y@z", "Antwortadresse: Das ist keine gültige E-Mail-Adresse."},
+			{"settings", "name=x&mail_from_name=" + long, "Absendername: höchstens 100 Zeichen."},
 			{"settings", "name=x&time_zone=Mars", "Die Zeitzone „Mars“ gibt es nicht"},
 			{"settings", "name=x&test_addresses=a@b@c", "„a@b@c“ ist keine gültige E-Mail-Adresse."},
 			{"settings/mails", "mail_texts.confirm.subject={{job.subject}}", "Eingesetzt werden hier nur {{email}}"},
@@ -32,11 +32,11 @@ func TestConsoleFaultsInGerman(t *testing.T) {
 			{"new-list", "name=", "Der Name fehlt."},
 			{"new-list", "name=" + long, "Name: höchstens 200 Zeichen."},
 			{list, "name=x&slug=Ä Ö", "dazwischen einzelne Bindestriche."},
-			{list, "name=x&confirm_redirect_url=x", "Nach dem Bestätigen: Die Adresse beginnt mit https://."},
+			{list, "name=x&confirm_redirect_url=x", "Nach der Bestätigung: Die Adresse beginnt mit https://."},
 			{"new-person", "list=" + e.list.ID + "&email=x@y@z", "gültige E-Mail-Adresse."},
 			{"suppressions", "email=x@y@z", "gültige E-Mail-Adresse."},
 			{"looks/themes", "name=letter&base=letter", "Diesen Namen hat schon ein fertiges Design"},
-			{"campaigns/" + campaign.ID + "/send", "version=1&tag=none&key=1", "seit Sie sie angesehen haben. Sehen Sie sie noch einmal an. Kampagne: geändert von "},
+			{"campaigns/" + campaign.ID + "/send", "version=1&tag=none&key=1", "seit Sie sie geöffnet haben. Prüfen Sie sie noch einmal. Kampagne: geändert von "},
 		} {
 			form, err := url.ParseQuery(c.form)
 			e.must(err)

@@ -45,7 +45,7 @@ func TestConsoleImportsKnowWhoHasLeft(t *testing.T) {
 			"email;E-Mail;Status\nstays@reader.example;;active\nleft@reader.example;;unsubscribed\n",
 		} {
 			at := e.uploads(e.list.ID, "a.csv", file)
-			e.shows(at, http.StatusOK, `value="*" selected>Subscription status<`, "holds the addresses")
+			e.shows(at, http.StatusOK, `value="*" selected>Subscription status<`, "Choose the column with the email addresses")
 			form, _ := e.choices(at)
 			form.Set("do", "run")
 			form.Set("column.1", map[string]string{"*": "*"}[form.Get("column.1")])

@@ -27,9 +27,9 @@ func TestConsoleFaultsOfAnImport(t *testing.T) {
 		e.must(err)
 		importer.Step(t.Context(), time.Now())
 		at := "/imports/" + j.ID
-		e.shows(at, http.StatusOK, "Line 2: “nobody” is no e-mail address.", "Line 3: “a &#34;b&#34; c” is no e-mail address.",
-			"Line 4: It has 2 cells, and the first line has 3.",
-			"Line 5: “perhaps” says nothing that is known in the column “status”.", "Line 6: The address is missing.", "-Line 7",
+		e.shows(at, http.StatusOK, "Line 2: “nobody” isn't an email address.", "Line 3: “a \"b\" c” isn't an email address.",
+			"Line 4: This row has 2 cells, but the header has 3.",
+			"Line 5: Unknown value “perhaps” in column “status”.", "Line 6: The email address is missing.", "-Line 7",
 			"Most rows have errors. Fix the file and upload it again", `<button class="button" name="do" value="run">`, `-form="how"`)
 		if got := e.shows(at+"/faults", http.StatusOK, "nobody"); !strings.HasPrefix(got, "\ufeffline,error,") {
 			t.Errorf("%.40q", got)
@@ -42,6 +42,6 @@ func TestConsoleFaultsOfAnImport(t *testing.T) {
 		e.lang = ""
 		_, err = e.store.CancelImport(t.Context(), j.ID, "user:1", e.seed.Time())
 		e.must(err)
-		e.shows(at, http.StatusOK, "Nothing was imported.", "-This became of the lines", "-is no e-mail address")
+		e.shows(at, http.StatusOK, "Nothing was imported.", "-Import result", "-isn't an email address")
 	})
 }

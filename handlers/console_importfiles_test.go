@@ -25,7 +25,7 @@ func TestConsoleImportsReadFilesAsTheyAre(t *testing.T) {
 		e.must(err)
 		at := e.uploads(e.list.ID, "excel.csv", file)
 		e.shows(at, http.StatusOK, `value="first_name" selected`, "Subscribed on (date format unclear, kept as text)",
-			`value="subscribed_at:mdy">Subscribed on (month first)<`, `value="Intern">Keep as`, `-value="Intern" selected`)
+			`value="subscribed_at:mdy">Subscribed on (month first)<`, `value="Intern">Save as`, `-value="Intern" selected`)
 		form, _ := e.choices(at)
 		form.Set("column.2", "subscribed_at:mdy")
 		e.sends(at, http.StatusSeeOther, form)

@@ -34,7 +34,7 @@ func TestConsoleImportsAskWhoUnsubscribed(t *testing.T) {
 		form.Set("do", "run")
 		e.sends(at, http.StatusSeeOther, form)
 		importer.Step(t.Context(), time.Now())
-		e.shows(at, http.StatusOK, "imported as unsubscribed", "-This column says")
+		e.shows(at, http.StatusOK, "imported as unsubscribed", "-This column marks")
 		if got := status("left@reader.example"); got != core.SubscriptionUnsubscribed {
 			t.Errorf("left: %q", got)
 		}
@@ -44,7 +44,7 @@ func TestConsoleImportsAskWhoUnsubscribed(t *testing.T) {
 		form.Set("column.1", "")
 		e.sends(at, http.StatusSeeOther, form)
 		importer.Step(t.Context(), time.Now())
-		e.shows(at, http.StatusOK, "Dry run result", "-This column says")
+		e.shows(at, http.StatusOK, "Dry run result", "-This column marks")
 		form, _ = e.choices(at)
 		form.Set("do", "run")
 		e.sends(at, http.StatusSeeOther, form)
@@ -73,12 +73,12 @@ func TestConsoleImportsOfPublishersAddLeavers(t *testing.T) {
 		e := newPeopleEnv(t, core.RolePublisher)
 		importer := worker.Imports(e.store, nil, slog.New(slog.DiscardHandler))
 		at := e.uploads(e.list.ID, "a.csv", "email;status\nnew@reader.example;unsubscribed\ncid@reader.example;bounced\n")
-		e.shows(at, http.StatusOK, "-No one here may be emailed")
+		e.shows(at, http.StatusOK, "-No, never email these people")
 		form, _ := e.choices(at)
 		form.Set("do", "run")
 		e.sends(at, http.StatusSeeOther, form)
 		importer.Step(t.Context(), time.Now())
-		e.shows(at, http.StatusOK, "<strong>1</strong> imported as unsubscribed", "<strong>1</strong>skipped: only administrators can block or unsubscribe people through an import")
+		e.shows(at, http.StatusOK, "<strong>1</strong> imported as unsubscribed", "<strong>1</strong> skipped: only administrators can block or unsubscribe people through an import")
 		e.sends(at, http.StatusForbidden, url.Values{"agreed": {"suppress"}, "do": {"run"}})
 		barred, err := e.store.SuppressedAddresses(t.Context(), e.list.TenantID, core.Suppressed{}, 10)
 		if err != nil || len(barred) > 0 {

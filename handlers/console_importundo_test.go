@@ -55,19 +55,19 @@ func TestConsoleImportGivesFieldsBack(t *testing.T) {
 		e.must(err)
 		importer.Step(ctx, time.Now())
 		at := "/imports/" + j.ID
-		e.shows(at, http.StatusOK, "Of 2 people who were on the list before the file has replaced what was known", at+`/undo"`)
+		e.shows(at, http.StatusOK, "This also restores the previous values of 2 existing subscribers", at+`/undo"`)
 		time.Sleep(time.Second)
 		_, err = e.store.SetPreferences(ctx, e.list.ID, "ben@reader.example", `{"city":"Köln"}`, e.seed.Time())
 		e.must(err)
-		e.shows(at+"/undo", http.StatusOK, "It has brought no one new. Of 2 people who were there before it has replaced",
+		e.shows(at+"/undo", http.StatusOK, "No one added · 2 existing subscribers updated",
 			"<strong>1</strong> existing subscribers get their previous values back",
-			"<strong>1</strong>existing subscribers changed since then keep their current values", "-is not kept",
+			"<strong>1</strong> existing subscribers changed since then keep their current values", "-can't be restored",
 			"-about")
 		e.sends(at+"/undo", http.StatusSeeOther, url.Values{})
 		e.shows(at, http.StatusOK, `max="2" value="0"`)
 		importer.Step(ctx, time.Now())
 		e.shows(at, http.StatusOK, "<strong>1</strong> existing subscribers have their previous values again",
-			"<strong>1</strong>existing subscribers were changed or removed since then: not changed")
+			"<strong>1</strong> existing subscribers were changed or removed since then: not changed")
 		if s := e.found("anna@reader.example"); s.Preferences != `{"city":"Ulm"}` {
 			t.Errorf("%+v", s)
 		}

@@ -33,7 +33,7 @@ func TestConsoleChangesTheKindOfContent(t *testing.T) {
 		e.shows(e.path(""), http.StatusOK, "data-editor", e.at(e.path("/kind"))+"?to=html", "Switch to custom HTML…",
 			"-data-code")
 		e.shows(e.path("/kind?to=html"), http.StatusOK, "Switch to custom HTML?", "The visual editor can't open custom HTML. Buttons, boxes and columns become plain tags",
-			"stays among the versions")
+			"Your current text is kept under Versions")
 		if e.fields().Content != was {
 			t.Error("asking has changed it")
 		}

@@ -104,7 +104,7 @@ func TestConsoleLists(t *testing.T) {
 		e.shows(to, "Garden", "Created", "0 subscribers")
 
 		item := e.path("lists", e.list.ID)
-		e.shows(item, "1 subscriber", "Your growth chart appears here tomorrow", "Complaints")
+		e.shows(item, "1 subscriber", "Your growth chart appears here tomorrow", "Spam complaints")
 		e.shows(item+"/form", "https://news.example.org/l/"+e.list.ID, "<form action=", "Off. Only subscribers can read your campaigns")
 		settings := url.Values{
 			"name": {"Weekly"}, "description": {"New"}, "language": {"fr"}, "consent_text": {"Yes."}, "confirm_token": {"receipt"},
@@ -132,7 +132,7 @@ func TestConsoleLists(t *testing.T) {
 		settings.Set("confirm_redirect_url", "")
 		settings.Del("active")
 		e.sends(item+"/settings", settings)
-		e.shows(item, "This list is inactive. No one can sign up, and nothing is sent to it", "Blocked")
+		e.shows(item, "This list is inactive. No one can sign up, and nothing is sent to it", "Inactive")
 	})
 }
 

@@ -61,7 +61,7 @@ func TestConsolePictures(t *testing.T) {
 		if m.Name != "Shop window.png" || m.Alt != "Our window" || m.TenantID != e.tenant.ID || !strings.HasSuffix(to, "?done=added") {
 			t.Errorf("%+v, leads to %s", m, to)
 		}
-		e.shows("/looks", http.StatusOK, "Shop window.png", "Our window", "40 × 30 pixels", m.Mail.Digits())
+		e.shows("/looks", http.StatusOK, "Shop window.png", "Our window", "40 × 30 px", m.Mail.Digits())
 		e.shows("/looks?q=garden", http.StatusOK, "No images match your search.", "-Shop window.png")
 		e.shows(path, http.StatusOK, "Shop window.png", "Our window", m.Mail.Digits())
 		e.sendsFile("/looks/upload", http.StatusBadRequest, []byte("no picture"), nil, `role="alert"`, "Shop window.png")
@@ -115,7 +115,7 @@ func TestConsoleLooksOfAViewer(t *testing.T) {
 func TestConsoleThemes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleEditor)
-		e.shows("/looks/themes", http.StatusOK, "Letter", "Journal", "Studio", "Lantern", "theme-preview?base=lantern", "-Your own")
+		e.shows("/looks/themes", http.StatusOK, "Letter", "Journal", "Studio", "Lantern", "theme-preview?base=lantern", "-Your themes")
 		plain := e.shows("/looks/theme-preview?base=letter", http.StatusOK, "A smaller heading")
 		if e.shows("/looks/theme-preview?base=studio", http.StatusOK, "A smaller heading") == plain {
 			t.Error("one theme looks as another one")
@@ -128,7 +128,7 @@ func TestConsoleThemes(t *testing.T) {
 		id := strings.TrimPrefix(path, "/looks/themes/")
 		was, err := e.store.Theme(t.Context(), id)
 		e.must(err)
-		e.shows(path, http.StatusOK, "Made of Journal", `type="color" value="`+was.Light.Accent+`"`, "theme-preview?id="+id)
+		e.shows(path, http.StatusOK, "Based on Journal", `type="color" value="`+was.Light.Accent+`"`, "theme-preview?id="+id)
 		form := url.Values{
 			"name": {"Ours"}, "light.accent": {"#7a1f3d"}, "light.text": {"#777777"}, "dark.link": {"#ffffff"}, "font": {"georgia"},
 			"size": {"17"}, "footer_text": {"Sent with care.\r\nBy us."}, "social": {"Our page social.example/@us\r\n\r\n"}, "logo_url": {"//acme.example/logo.png"},
@@ -149,7 +149,7 @@ func TestConsoleThemes(t *testing.T) {
 			is.FooterText != "Sent with care.\nBy us." || len(is.Social) != 1 || is.Social[0].Name != "Our page" {
 			t.Errorf("%+v", is)
 		}
-		e.shows(path, http.StatusOK, "Text: #777777 can", "so mails have #", "Our page https://social.example/@us")
+		e.shows(path, http.StatusOK, "Text: #777777 is hard to read, so emails use #", "Our page https://social.example/@us")
 		e.shows("/looks/theme-preview?id="+id, http.StatusOK, "#7a1f3d")
 		e.shows("/looks/themes", http.StatusOK, "Your themes", "Ours")
 		form.Set("size", "99")

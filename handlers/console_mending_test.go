@@ -52,7 +52,7 @@ func TestConsoleAsksForMending(t *testing.T) {
 		e.must(err)
 		e.linked(core.UserActor(ann.ID))
 		e.seed.ChangeTenant(e.tenant.ID, core.TenantInput{Approval: new(core.ApprovalSecondPerson)})
-		const other = "another person has to mend it"
+		const other = "A teammate who can send and didn't edit this campaign can apply it"
 		e.shows(e.path(""), http.StatusOK, other, "Send suggestion", "No one else can do this yet. Ask an administrator to invite someone who can send", `action="`+e.at(e.path("/links-ask")),
 			`-action="`+e.at(e.path("/links"))+`"`, "-/correction\"")
 		ask := url.Values{"link": {"1"}, "target": {"acme.example/\r\nrose\r\n"}}
@@ -69,7 +69,7 @@ func TestConsoleAsksForMending(t *testing.T) {
 			t.Errorf("asked are %q", got)
 		}
 		e.shows(e.path(""), http.StatusOK, "You suggested this link:", "https://acme.example/rose\"", "Withdraw suggestion",
-			"-Mend it so", "-Nobody else")
+			"-Use this link", "-No one else can do this yet")
 		e.sends(e.path("/links"), http.StatusForbidden, ask, "You edited this campaign, so a teammate has to fix the link")
 	})
 }
@@ -95,17 +95,17 @@ func TestConsoleMendsWhatWasAskedFor(t *testing.T) {
 		if to := res.Header.Get("Location"); !strings.HasSuffix(to, console.Path+"/"+e.tenant.ID+e.path("#links")) {
 			t.Errorf("the mail leads to %s", to)
 		}
-		page := e.shows(e.path(""), http.StatusOK, "Your team suggests this link:", "Use this link", "Keep current link", "-another person has to")
+		page := e.shows(e.path(""), http.StatusOK, "Your team suggests this link:", "Use this link", "Keep current link", "-A teammate who can send")
 		form := e.form(page, e.path("/links"))
 		if form.Get("target") != "https://acme.example/rose" {
 			t.Errorf("the button sends %v", form)
 		}
 		e.sends(e.path("/links"), http.StatusSeeOther, form)
-		e.shows(e.path(""), http.StatusOK, "written as https://acme.example/roses", "-Mend it so")
+		e.shows(e.path(""), http.StatusOK, "originally https://acme.example/roses", "-Use this link")
 		propose("https://acme.example/tulips")
 		e.sends(e.path("/links-ask"), http.StatusSeeOther, url.Values{"link": {"1"}, "do": {"drop"}})
 		e.sends(e.path("/links-ask"), http.StatusSeeOther, url.Values{"link": {"1"}, "do": {"drop"}})
-		e.shows(e.path(""), http.StatusOK, "-Mend it so", "-tulips")
+		e.shows(e.path(""), http.StatusOK, "-Use this link", "-tulips")
 		e.cookies = map[string]string{}
 		if to := e.ask("GET", address, nil).Header.Get("Location"); !strings.Contains(to, "/login?") || !strings.Contains(to, "mend%3D1") {
 			t.Errorf("signed out the mail leads to %s", to)
@@ -128,7 +128,7 @@ func TestConsolePersonsMendedLinks(t *testing.T) {
 		readers, err := e.store.Recipients(t.Context(), &j, campaigns.RecipientFilter{}, core.Page{Limit: 1})
 		e.must(err)
 		at := "/people/" + e.found(core.Email(readers[0].Email)).ID
-		e.shows(at, http.StatusOK, "</svg> https://acme.example/roses", "-written as")
+		e.shows(at, http.StatusOK, "</svg> https://acme.example/roses", "-originally")
 		e.sends(e.path("/links"), http.StatusSeeOther, url.Values{"link": {"1"}, "target": {"https://acme.example/tulips"}})
 		e.shows(at, http.StatusOK, "</svg> https://acme.example/tulips",
 			"originally https://acme.example/roses, changed today")

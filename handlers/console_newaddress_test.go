@@ -18,10 +18,10 @@ func TestConsoleNewAddress(t *testing.T) {
 		_, err := e.store.SetPreferences(t.Context(), e.list.ID, old, `{"_tracking":true,"city":"Ulm"}`, e.seed.Time())
 		e.must(err)
 		at := "/people/" + e.found(old).ID
-		e.shows(at, http.StatusOK, "-Another address?")
+		e.shows(at, http.StatusOK, "-Switch to a new address")
 		e.sends(at+"/address", http.StatusNotFound, url.Values{"email": {right}})
 		e.seed.Tell(e.list, core.StatusBounced, old)
-		e.shows(at, http.StatusOK, "Switch to a new address", "consent was given by the old address alone")
+		e.shows(at, http.StatusOK, "Switch to a new address", "consent covers only the old one")
 		e.sends(at+"/address", http.StatusBadRequest, url.Values{"email": {"ida@"}}, `value="ida@"`)
 		to := e.sends(at+"/address", http.StatusSeeOther, url.Values{"email": {" " + right}})
 		s := e.found(right)

@@ -83,16 +83,16 @@ func TestConsoleShowsTheSystem(t *testing.T) {
 		var err error
 		e.handler, err = New(o)
 		e.must(err)
-		e.shows("", http.StatusOK, `href="`+console.OperatorPath+`"`, "Operation")
-		e.operates("", http.StatusOK, "System", "Free disk space", "One tenant, one list, one user.", "ES256", "signs",
+		e.shows("", http.StatusOK, `href="`+console.OperatorPath+`"`, "Server")
+		e.operates("", http.StatusOK, "System", "Free disk space", "1 tenant · 1 list · 1 user", "ES256", "Active",
 			"Create next keys", `aria-current="page"`)
 		e.operates("/findings", http.StatusOK, "1 error to fix", "The relay is away.", "Start it.", "-No DKIM",
 			"Also check DNS")
-		e.operates("/findings?dns=true", http.StatusOK, "No DKIM record.", "-Look at DNS too")
+		e.operates("/findings?dns=true", http.StatusOK, "No DKIM record.", "-Also check DNS")
 		if to := e.orders("", http.StatusSeeOther, url.Values{"act": {"rotate"}}); to != "?done=created" {
 			t.Errorf("leads to %q", to)
 		}
-		e.operates("?done=created", http.StatusOK, "Upcoming", "-Make the next keys")
+		e.operates("?done=created", http.StatusOK, "Upcoming", "-Create next keys")
 		e.orders("", http.StatusConflict, url.Values{"act": {"rotate"}}, "The next keys wait already.")
 	})
 }
@@ -120,19 +120,19 @@ func TestConsoleMailingsOfAllTenants(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newOperatorEnv(t)
 		job := e.seed.NewJob(e.list.ID)
-		e.operates("/mailings", http.StatusOK, e.tenant.Name, "scheduled", "Pause", "1", "One is going out or scheduled")
+		e.operates("/mailings", http.StatusOK, e.tenant.Name, "Scheduled", "Pause", "1", "1 sending or scheduled")
 		act := func(name string) url.Values { return url.Values{"id": {job.ID}, "act": {name}} }
 		if to := e.orders("/mailings", http.StatusSeeOther, act("pause")); to != "/mailings?done=paused" {
 			t.Errorf("leads to %q", to)
 		}
-		e.operates("/mailings", http.StatusOK, "paused", "Continue", "-Pause<")
+		e.operates("/mailings", http.StatusOK, "Paused", "Resume", "-Pause<")
 		e.orders("/mailings", http.StatusSeeOther, act("resume"))
 		e.orders("/mailings", http.StatusOK, act("cancel"), "Cancel sending?", job.ID)
-		e.operates("/mailings", http.StatusOK, "scheduled")
+		e.operates("/mailings", http.StatusOK, "Scheduled")
 		sure := act("cancel")
 		sure.Set("sure", "yes")
 		e.orders("/mailings", http.StatusSeeOther, sure)
-		e.operates("/mailings", http.StatusOK, "cancelled", `-value="cancel"`)
+		e.operates("/mailings", http.StatusOK, "Canceled", `-value="cancel"`)
 		e.orders("/mailings", http.StatusNotFound, url.Values{"id": {"x"}, "act": {"pause"}})
 		e.orders("/mailings", http.StatusBadRequest, act("burn"))
 	})
@@ -143,9 +143,9 @@ func TestConsoleUsers(t *testing.T) {
 		e := newOperatorEnv(t)
 		bob := core.NewUser("bob@user.example", e.seed.Time())
 		e.must(e.store.AddUser(t.Context(), bob, "", e.seed.Time()))
-		e.operates("/users", http.StatusOK, "ann@user.example", "bob@user.example", "Operator", "Viewer – "+e.tenant.Name)
+		e.operates("/users", http.StatusOK, "ann@user.example", "bob@user.example", "Server administrator", "Viewer – "+e.tenant.Name)
 		e.operates("/users?email=bob@user.example", http.StatusOK, "bob@user.example", "-href=\"/operator/users/"+core.NewID())
-		e.operates("/users?email=no@user.example", http.StatusOK, "No subscribers match your search.")
+		e.operates("/users?email=no@user.example", http.StatusOK, "No users match your search.")
 		at := "/users/" + bob.ID
 		e.operates(at, http.StatusOK, "bob@user.example", "No sessions", "Delete account and data")
 		act := func(name string, pairs ...string) url.Values {
@@ -159,12 +159,12 @@ func TestConsoleUsers(t *testing.T) {
 		e.orders(at, http.StatusSeeOther, act("grant", role...))
 		e.operates(at, http.StatusOK, "Remove role", "Editor")
 		e.orders(at, http.StatusSeeOther, act("revoke", role...))
-		e.operates(at, http.StatusOK, "-Take it away")
+		e.operates(at, http.StatusOK, "-Remove role")
 		e.orders(at, http.StatusBadRequest, act("grant", "role", core.RoleEditor), "banner bad")
 		e.orders(at, http.StatusOK, act("disable"), "Disable this account?")
-		e.operates(at, http.StatusOK, "-switched off")
+		e.operates(at, http.StatusOK, "-Disabled")
 		e.orders(at, http.StatusSeeOther, act("disable", "sure", "yes"))
-		e.operates(at, http.StatusOK, "Blocked", "Enable account")
+		e.operates(at, http.StatusOK, "Disabled", "Enable account")
 		e.orders(at, http.StatusSeeOther, act("enable"))
 		e.orders(at, http.StatusSeeOther, act("logout", "sure", "yes"))
 		e.orders(at, http.StatusConflict, act("reset", "sure", "yes"), "The user has no second factor.")
@@ -188,7 +188,7 @@ func TestConsoleTenantsOfOperators(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newOperatorEnv(t)
 		at := "/tenants/" + e.tenant.ID
-		e.operates("/tenants", http.StatusOK, e.tenant.Name, "active", console.Path+"/"+e.tenant.ID)
+		e.operates("/tenants", http.StatusOK, e.tenant.Name, "Active", console.Path+"/"+e.tenant.ID)
 		_, err := e.store.UpdateTenant(t.Context(), e.tenant.ID, "test", func(of *core.Tenant) error {
 			of.Relays = core.Relays{{ID: core.NewID(), Host: "relay.example", Username: "ann", Password: "hidden-word", TLS: "starttls"}}
 			return nil
@@ -196,9 +196,9 @@ func TestConsoleTenantsOfOperators(t *testing.T) {
 		e.must(err)
 		e.operates(at, http.StatusOK, "relay.example", "-hidden-word", "Suspend")
 		e.orders(at, http.StatusOK, url.Values{"act": {"suspend"}}, "Suspend this tenant?")
-		e.operates(at, http.StatusOK, "-suspended")
+		e.operates(at, http.StatusOK, "-Suspended")
 		e.orders(at, http.StatusSeeOther, url.Values{"act": {"suspend"}, "sure": {"yes"}})
-		e.operates(at, http.StatusOK, "suspended", "Reactivate tenant")
+		e.operates(at, http.StatusOK, "Suspended", "Reactivate tenant")
 		e.orders(at, http.StatusSeeOther, url.Values{"act": {"activate"}})
 		for _, c := range []struct{ field, value, wrong, want string }{
 			{"per_second", "many", "per_second", "A limit is a whole number"},
@@ -209,7 +209,7 @@ func TestConsoleTenantsOfOperators(t *testing.T) {
 			{"period_seconds", "90000", "period_seconds", "1 to 86400."},
 		} {
 			e.orders(at+"?done=saved", http.StatusBadRequest, url.Values{"act": {"limits"}, c.field: {c.value}},
-				`value="`+c.value+`"`, c.want, `id="f-`+c.wrong+`-hint"`, "-Saved.")
+				`value="`+c.value+`"`, c.want, `id="f-`+c.wrong+`-hint"`, "-Changes saved")
 		}
 		e.orders(at, http.StatusSeeOther, url.Values{"act": {"limits"}, "per_second": {"7"}, "per_day": {""}})
 		got, err := e.store.Tenant(t.Context(), e.tenant.ID)
@@ -235,7 +235,7 @@ func TestConsoleOfSystemsVersionsAndSyncs(t *testing.T) {
 		e.must(err)
 		if text := textOf(e.shows("/operator")); !strings.Contains(text, "1.2.3") || !strings.Contains(text, "v9.9") ||
 			!strings.Contains(text, "Full syncs") || !strings.Contains(text, e.list.Name) ||
-			!strings.Contains(text, "waits") {
+			!strings.Contains(text, "Waiting") {
 			t.Error(text)
 		}
 	})

@@ -134,7 +134,7 @@ func TestConsoleDevices(t *testing.T) {
 		e.posts(path, http.StatusConflict, url.Values{"do": {"register"}}, "registered already", `value="Printer"`)
 		e.posts(path, http.StatusSeeOther, url.Values{"do": {"unregister"}})
 		e.posts(path, http.StatusSeeOther, url.Values{"name": {"Leader"}, "representative": {"1"}})
-		e.owns(path, http.StatusOK, `value="Leader"`, "checked", "Primary device", "-Register it")
+		e.owns(path, http.StatusOK, `value="Leader"`, "checked", "Primary device", "-Register device")
 		if is, err := e.store.Device(t.Context(), d.ID, ann.ID); err != nil || !is.Representative || is.AgentID != "" ||
 			is.Registered {
 			t.Errorf("%+v, %v", is, err)
@@ -158,7 +158,7 @@ func TestConsoleDevices(t *testing.T) {
 func TestConsoleModels(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, ann, _ := newOwnEnv(t)
-		e.owns("/models", http.StatusOK, "No models yet", "Upload", "-Files can be uploaded once")
+		e.owns("/models", http.StatusOK, "No models yet", "Upload", "-Confirm your email address")
 		to := e.uploadsModel(http.StatusSeeOther, "bracket.stl", "solid bracket", map[string]string{
 			"description": "Holds <b>5</b> kg.\r\nPrint it lying.", "visibility": "private",
 		})
@@ -235,7 +235,7 @@ func TestConsoleModelsOfOthers(t *testing.T) {
 		e.owns("/library?whose=mine", http.StatusOK, "-given plan", "-open plan", "own plan")
 		e.owns("/models", http.StatusOK, "own plan", "-open plan")
 		for _, m := range []core.Model{given, open} {
-			e.owns("/models/"+m.ID, http.StatusOK, m.Name, `href="/own/library" aria-current="page"`, "By Bob",
+			e.owns("/models/"+m.ID, http.StatusOK, m.Name, `href="/own/library" aria-current="page"`, "Owner: Bob",
 				"Download", "-<form", "-Shared with", "-bob@user.example")
 			if res := e.ask("GET", console.OwnPath+"/models/"+m.ID+"/download", nil); res.StatusCode != http.StatusOK {
 				t.Errorf("%s: the download is %d", m.Name, res.StatusCode)

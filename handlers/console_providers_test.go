@@ -15,13 +15,13 @@ import (
 func TestConsoleProviders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newOperatorEnv(t)
-		e.operates("/providers", http.StatusOK, "Mail providers", "None yet", "Amazon SES")
+		e.operates("/providers", http.StatusOK, "Mail providers", "Amazon SES")
 		e.orders("/providers", http.StatusBadRequest, url.Values{"kind": {"mailgun"}, "name": {"mg"}},
 			`aria-invalid="true"`)
 		e.orders("/providers", http.StatusCreated, url.Values{"kind": {"postmark"}, "name": {"pm"}},
 			"https://newsletterd:", "@news.example.org/webhooks/pm", "Copy it now", "In Postmark, add a webhook")
 		page := e.operates("/providers/pm", http.StatusOK,
-			"https://news.example.org/webhooks/pm", "None lately", "No recent events")
+			"https://news.example.org/webhooks/pm", "No recent events")
 		if strings.Contains(page, "Copy it now") {
 			t.Error("the secret is shown again")
 		}
@@ -31,14 +31,14 @@ func TestConsoleProviders(t *testing.T) {
 				OccurredAt: e.seed.Time(),
 			},
 		}}, e.seed.Time()))
-		e.operates("/providers/pm", http.StatusOK, "<code>delivery</code>", "reports")
+		e.operates("/providers/pm", http.StatusOK, "<code>delivery</code>", "Active")
 		e.operates("/providers", http.StatusOK, "Postmark", "last event today")
 		e.orders("/providers/pm", http.StatusCreated, url.Values{"act": {"rotate"}}, "@news.example.org/webhooks/pm",
 			"Copy it now")
 		e.orders("/providers/pm", http.StatusConflict, url.Values{"act": {"rotate"}})
 		e.orders("/providers/pm", http.StatusSeeOther, url.Values{"act": {"end"}})
 		e.orders("/providers/pm", http.StatusSeeOther, url.Values{"act": {"off"}})
-		e.operates("/providers/pm", http.StatusOK, "Blocked", "Enable")
+		e.operates("/providers/pm", http.StatusOK, "Disabled", "Enable")
 		e.orders("/providers/pm", http.StatusOK, url.Values{"act": {"delete"}}, "Delete this mail provider?")
 		e.orders("/providers/pm", http.StatusSeeOther, url.Values{"act": {"delete"}, "sure": {"yes"}})
 		e.operates("/providers/pm", http.StatusNotFound)

@@ -88,7 +88,7 @@ func TestConsoleRelayTest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newRelayConsole(t, core.RoleTenantAdmin)
 		page := e.path("settings", "relay")
-		got := e.shows(page, "Default mail server", "set by the operator")
+		got := e.shows(page, "Default mail server", "Only the server administrator can set up a separate mail server")
 		if strings.Contains(got, "relay.daemon.example") || strings.Contains(got, `name="password"`) {
 			t.Error("an administrator sees the daemon's relay, or can set one")
 		}
@@ -104,7 +104,7 @@ func TestConsoleRelayTest(t *testing.T) {
 			}
 		}
 		test(core.RelayTest{Outcome: core.RelayAccepted, Relay: "relay.daemon.example:587"},
-			"has taken the mail to me@acme.example")
+			"accepted the email to me@acme.example")
 		entries, _, err := e.store.Audit(t.Context(), core.AuditFilter{Action: "relay.test"}, core.Page{Limit: 5})
 		e.must(err)
 		if len(entries) != 1 || entries[0].Object != "m***@acme.example" || entries[0].TenantID != e.tenant.ID {
@@ -115,7 +115,7 @@ func TestConsoleRelayTest(t *testing.T) {
 			t.Errorf("%+v %+v", e.relay, e.mail)
 		}
 		test(core.RelayTest{Outcome: core.RelayAuth, Stage: "AUTH", Code: 535, Answer: "no such user"},
-			"doesn't accept user and password")
+			"rejected the username or password")
 		test(core.RelayTest{Outcome: core.RelayRefused, Code: 550, Answer: "unknown <mailbox>"},
 			"550 unknown <mailbox>")
 		test(core.RelayTest{Outcome: core.RelayTLS}, "Can't connect securely. Use port 587 with STARTTLS, or port 465 with implicit TLS")
@@ -174,7 +174,7 @@ func TestConsoleRelaySet(t *testing.T) {
 		if e.relay == nil || e.relay.Host != "smtp.acme.example" || e.relay.Password != "hunter22" {
 			t.Errorf("%+v", e.relay)
 		}
-		e.refuses(page, url.Values{"act": {"delete"}, "id": {relays()[0].ID}}, http.StatusBadRequest, "Tick the box")
+		e.refuses(page, url.Values{"act": {"delete"}, "id": {relays()[0].ID}}, http.StatusBadRequest, "Check the box to confirm")
 		e.sends(page, url.Values{"act": {"delete"}, "id": {relays()[0].ID}, "sure": {"1"}})
 		if len(relays()) != 0 {
 			t.Error("it is still there")
@@ -184,7 +184,7 @@ func TestConsoleRelaySet(t *testing.T) {
 			Answer: "refused",
 		}
 		if _, got := e.page("POST", "/operator",
-			url.Values{"act": {"test"}, "email": {"me@acme.example"}}); !strings.Contains(got,
+			url.Values{"act": {"test"}, "email": {"me@acme.example"}}); !strings.Contains(html.UnescapeString(got),
 			"Can't connect to the mail server. Check the host name and port. Many hosting providers block port 25; try 587 or 465") || !strings.Contains(got, "relay.daemon.example:587 dial: refused") {
 			t.Error(textOf(got))
 		}

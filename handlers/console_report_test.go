@@ -65,10 +65,10 @@ func TestConsoleReportRuns(t *testing.T) {
 			core.Outcome{State: core.RecipientDeferred, Reason: "452 4.2.2 full", DueAt: due, GivesUpAt: due.Add(time.Hour)})
 		time.Sleep(time.Minute)
 		e.shows(e.path(""), http.StatusOK, "Sending now", "3 of 8", "The mailbox doesn't exist.",
-			"ask for the right address",
+			"ask for their new one",
 			"The mailbox is full.", ">Bounced</dt>", "next try today, 01:05.", "done around 01:02",
-			"Pause", "Stop", `data-poll="2"`,
-			"-Stop it for good", "Clicked", "not tracked")
+			"Pause", "Cancel sending", `data-poll="2"`,
+			"-Cancel sending?", "Click rate", "not tracked")
 		part := e.part(e.path(""), "report")
 		if !strings.Contains(part, `<div id="report"`) || strings.Contains(part, "<html") || strings.Contains(part, `id="later"`) ||
 			!strings.Contains(part, "3 of 8") || !strings.Contains(part, `id="head" hx-swap-oob="outerMorph"`) {
@@ -85,19 +85,19 @@ func TestConsoleReportRuns(t *testing.T) {
 		if to := do("pause", http.StatusSeeOther); to != e.path("?done=paused") {
 			t.Errorf("leads to %s", to)
 		}
-		e.shows(e.path(""), http.StatusOK, "Paused by a teammate.", "Resume", "-ready at", "paused")
+		e.shows(e.path(""), http.StatusOK, "Paused by a teammate.", "Resume", "-done around", "Paused")
 		do("pause", http.StatusConflict)
 		do("burn", http.StatusBadRequest)
 		do("resume", http.StatusSeeOther)
-		e.shows(e.path(""), http.StatusOK, "-Someone has paused it.")
-		e.shows(e.path("?sure=stop"), http.StatusOK, "Cancel sending?", "2 people have it already")
+		e.shows(e.path(""), http.StatusOK, "-Paused by a teammate.")
+		e.shows(e.path("?sure=stop"), http.StatusOK, "Cancel sending?", "2 people already have this email")
 		do("stop", http.StatusSeeOther)
 		_, _, err = e.store.SettleJob(t.Context(), j.No, 0, e.seed.Time())
 		e.must(err)
-		e.shows(e.path(""), http.StatusOK, "Stopped today", "2 people have got it", "Sending was canceled before this email went out", `data-poll="30"`,
+		e.shows(e.path(""), http.StatusOK, "Canceled today", "2 people received it", "Sending was canceled before this email went out", `data-poll="30"`,
 			"550 5.1.1 no such user", "Resend to addresses that failed", `Bounced</dt><dd class="figure">0<`,
-			"first taken, then sent back · one more was not delivered", "Bounces by domain", "1 bounce",
-			"Mailbox doesn't exist", `data-label="Mailbox doesn't exist">1<`, "-mailbox full")
+			"returned after delivery", "Bounces by domain", "1 bounce",
+			"Mailbox doesn't exist", `data-label="Mailbox doesn't exist">1<`, "-Mailbox full")
 		if part := e.part(e.path("?was=cancelled"), "report"); !strings.Contains(part, `<div id="later" hx-swap-oob="outerMorph">`) ||
 			!strings.Contains(part, "Bounces by domain") {
 			t.Errorf("what has changed since: %s", part)
@@ -109,8 +109,8 @@ func TestConsoleReportRuns(t *testing.T) {
 		e.shows(e.path("/people?job="+j.ID), http.StatusOK, "grace@reader.example", "Not delivered", "The mailbox doesn't exist.")
 		e.shows(e.path("/people?status=failed&job="+j.ID), http.StatusOK, "Not delivered", "5.1.1")
 		for _, text := range []string{"grace@reader.example", "GRACE", "grace@reader.ex", "hopp"} {
-			e.shows(e.path("/people?q="+text+"&job="+j.ID), http.StatusOK, "grace@reader.example", "-joan@", "-No one is",
-				`</a><span class="sub">Hopper</span>`, "in the order in which they were to go out")
+			e.shows(e.path("/people?q="+text+"&job="+j.ID), http.StatusOK, "grace@reader.example", "-joan@", "-No recipients match",
+				`</a><span class="sub">Hopper</span>`, "in sending order")
 		}
 		e.shows(e.path("/people?q=race&job="+j.ID), http.StatusOK, "No recipients match your search.", "-not a valid")
 		e.shows(e.path("/people?code=x&job="+j.ID), http.StatusBadRequest, "code must be")
@@ -128,12 +128,12 @@ func TestConsoleReportOfAFullMailbox(t *testing.T) {
 		full.GivesUpAt = due.Add(time.Hour)
 		e.mailing(core.Outcome{State: core.RecipientSent}, full)
 		e.shows(e.path(""), http.StatusOK, `<span class="badge good">Sent</span>`, "Sent to 1 recipient, today", "Retrying some deliveries",
-			"One is tried again, next try today, 01:05, for the last time today, 02:05.", "The mailbox is full.",
-			"Stop", `data-poll="30"`, "-Going out now", "-ready at")
+			"1 email being retried, next try today, 01:05, last try today, 02:05.", "The mailbox is full.",
+			"Cancel sending", `data-poll="30"`, "-Sending now", "-done around")
 		e.shows("/campaigns", http.StatusOK, `<span class="badge good">Sent</span>`, "->Sending</span>")
-		e.shows("", http.StatusOK, "-Nothing has been sent yet.", "1 email being retried", "Nothing is going out just now.")
+		e.shows("", http.StatusOK, "-Results of your campaigns appear here.", "1 email being retried", "-<progress")
 		e.sends(e.path("/mailing"), http.StatusSeeOther, url.Values{"do": {"pause"}})
-		e.shows(e.path(""), http.StatusOK, "paused", "-Through, but for those")
+		e.shows(e.path(""), http.StatusOK, "Paused", "-Retrying some deliveries")
 		e.shows("", http.StatusOK, "Results of your campaigns appear here.")
 	})
 }
@@ -187,7 +187,7 @@ func TestConsoleReportOfLostAddresses(t *testing.T) {
 		e.mailing(core.Outcome{State: core.RecipientSent},
 			core.Outcome{State: core.RecipientFailed, Reason: "550 5.1.1 no"})
 		e.shows(e.path(""), http.StatusOK, "Sent to 1 recipient", "The mailbox doesn't exist.",
-			"This address gets no more emails. If you know the person, ask for their new one", "-Send it to them once more")
+			"This address gets no more emails. If you know the person, ask for their new one", "-Resend to addresses that failed")
 		e.campaign = e.seed.NewCampaign(e.list)
 		e.mailing(core.Outcome{State: core.RecipientFailed, Reason: "550 5.7.1 no"},
 			core.Outcome{State: core.RecipientFailed, Reason: "550 5.1.1 no"})
@@ -204,7 +204,7 @@ func TestConsolePersonsRefusals(t *testing.T) {
 		readers, err := e.store.Recipients(t.Context(), &j, campaigns.RecipientFilter{}, core.Page{Limit: 2})
 		e.must(err)
 		at := func(i int) string { return "/people/" + e.found(core.Email(readers[i].Email)).ID }
-		e.shows(at(0), http.StatusOK, "Not delivered</span>", ">There is no such mailbox. They get nothing more.",
+		e.shows(at(0), http.StatusOK, "Not delivered</span>", ">The mailbox doesn't exist. This address gets no more emails.",
 			"Details</summary><code>550 5.1.1 User unknown</code></details>", `-class="sub">550`)
 		e.shows(at(1), http.StatusOK, "Skipped</span>", ">Never confirmed the subscription.", "-<code>", "-"+core.ReasonNoProof)
 	})
@@ -216,9 +216,9 @@ func TestConsoleReportHarm(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
 		j := e.mailing(core.Outcome{State: core.RecipientSent})
 		e.must(e.store.PauseSendJob(t.Context(), j.No, "too many complaints: 3 of 100", e.seed.Time()))
-		e.shows(e.path(""), http.StatusOK, "Too many have complained (3 of 100)",
-			"Whoever looks after this installation decides",
-			"-Let it go on")
+		e.shows(e.path(""), http.StatusOK, "Too many spam complaints (3 of 100)",
+			"Only the server administrator can resume sending",
+			"-Resume<")
 	})
 }
 
@@ -243,10 +243,10 @@ func TestConsoleReport(t *testing.T) {
 		})
 		e.must(err)
 		e.shows(e.path(""), http.StatusOK, "Sent to 2 recipients, today", "50.0 %", "1 person", "usually 0.0 %",
-			"https://acme.example/roses", "the limit is 0.3 %", "-data-poll", "To subscribers who didn't open it")
+			"https://acme.example/roses", "keep below 0.3%", "-data-poll", "To subscribers who didn't open it")
 		e.shows(e.path(""), http.StatusOK, "Opens and clicks by hour", `class="bar"`, `class="bar second"`,
 			"Click map",
-			"-Later, by days")
+			"-After that, by day")
 		readers, err := e.store.Recipients(t.Context(), &j, campaigns.RecipientFilter{}, core.Page{Limit: 2})
 		e.must(err)
 		e.shows(e.path(""), http.StatusOK, `/people?status=clicked">`, `/people?status=opened">`, `-status=complained"`)
@@ -260,8 +260,8 @@ func TestConsoleReport(t *testing.T) {
 			},
 		})
 		e.must(err)
-		e.shows(e.path(""), http.StatusOK, "one person · in one more mail only a program that looks for viruses has clicked",
-			"to look for viruses", ">1 automated<", `/people?status=machine_clicked">`)
+		e.shows(e.path(""), http.StatusOK, "1 person · +1 by a link scanner",
+			"Security scanners also follow links", ">1 automated<", `/people?status=machine_clicked">`)
 		e.shows(e.path("/people?status=clicked"), http.StatusOK, readers[0].Email, "-"+readers[1].Email)
 		e.shows(e.path("/people?status=machine_clicked"), http.StatusOK, readers[1].Email, "-"+readers[0].Email,
 			"Automated click</span>", "/people?q="+url.QueryEscape(readers[1].Email))
@@ -281,13 +281,13 @@ func TestConsoleReport(t *testing.T) {
 		e.sends(e.path("/links"), http.StatusBadRequest, form, "This is no whole address", "not an address")
 		form.Set("target", "https://acme.example/better")
 		e.sends(e.path("/links"), http.StatusSeeOther, form)
-		e.shows(e.path(""), http.StatusOK, "https://acme.example/better", "written as https://acme.example/roses",
-			"Who reads the plain text of a mail follows its links as they were written")
+		e.shows(e.path(""), http.StatusOK, "https://acme.example/better", "originally https://acme.example/roses",
+			"Plain-text versions keep the original link")
 		e.sends(e.path("/correction"), http.StatusBadRequest, url.Values{"subject": {""}, "source": {"Better."}}, "Better.")
 		e.sends(e.path("/correction"), http.StatusSeeOther, url.Values{"subject": {"News"}, "source": {"Better."}})
-		e.shows(e.path("/correction"), http.StatusOK, "Better.", "Last edited today.", "Restore original")
+		e.shows(e.path("/correction"), http.StatusOK, "Better.", "Last edited today", "Restore original")
 		e.sends(e.path("/correction"), http.StatusSeeOther, url.Values{"do": {"as-sent"}})
-		e.shows(e.path("/correction"), http.StatusOK, "-Better.", "-Corrected today")
+		e.shows(e.path("/correction"), http.StatusOK, "-Better.", "-Last edited today")
 		to := e.sends(e.path("/again"), http.StatusSeeOther, url.Values{"who": {core.FollowUnopened}})
 		id := strings.TrimSuffix(strings.TrimPrefix(to, "/campaigns/"), "?done=created")
 		c, err := e.store.Campaign(t.Context(), id)

@@ -84,7 +84,7 @@ func TestConsoleSends(t *testing.T) {
 		e.seed.Active(other.ID, "joan@reader.example")
 		e.seed.Deliver()
 		e.campaign = e.seed.NewCampaign(e.list, func(f *core.CampaignFields) { f.ListIDs = append(f.ListIDs, other.ID) })
-		form := e.sendForm("", "News of May", "Weekly, ", "3 − one is on two of the lists = 2", "Send to 2 recipients", "Berlin")
+		form := e.sendForm("", "News of May", "Weekly, ", "= 2", "Send to 2 recipients", "Berlin")
 		unseen := url.Values{}
 		for name, values := range form {
 			unseen[name] = values
@@ -104,14 +104,14 @@ func TestConsoleSends(t *testing.T) {
 		}
 		time.Sleep(19 * time.Second)
 		e.shows("/people", http.StatusOK, "starts in 41 seconds.", "Undo send")
-		e.shows(e.path(""), http.StatusOK, "Begins in 41 seconds", "Undo send", `data-poll="2"`, "-begins in")
+		e.shows(e.path(""), http.StatusOK, "Starts in 41 seconds", "Undo send", `data-poll="2"`, "-starts in")
 		if to := e.sends(e.path("/undo"), http.StatusSeeOther, url.Values{}); to != e.path("?done=undone") {
 			t.Errorf("the undo leads to %s", to)
 		}
 		if state := e.state(); state != core.CampaignDraft {
 			t.Errorf("after the undo: %s", state)
 		}
-		e.shows("/people", http.StatusOK, "-begins in")
+		e.shows("/people", http.StatusOK, "-starts in")
 		if to := e.sends(e.path("/send"), http.StatusSeeOther, form); to != e.path("/send?done=undone") || len(e.jobs()) != 1 {
 			t.Errorf("the form of what was taken back leads to %s", to)
 		}
@@ -130,10 +130,10 @@ func TestConsoleSendingAsksForWarnings(t *testing.T) {
 			})
 			e.shows(e.path("/send"), http.StatusOK, texts...)
 		}
-		shows(`Of {{ preferences.city | default: "home" }}`, "Have a look at 2 things first", "they read “home”",
+		shows(`Of {{ preferences.city | default: "home" }}`, "1 warning", "They see the fallback “home”",
 			"Send anyway. I've read the warning")
-		shows(`Of {{ preferences.city }}`, "Have a look at 2 things first", "nothing stands there",
-			"I have seen the 2 warnings above")
+		shows(`Of {{ preferences.city }}`, "2 warnings", "has no fallback",
+			"I've read the 2 warnings")
 	})
 }
 
@@ -159,9 +159,9 @@ func TestConsoleSendsLater(t *testing.T) {
 		post := `method="post" action="` + e.at(e.path("/send"))
 		e.shows(e.path("/send?when=later"), http.StatusOK, `value="08:00"`, "Sat 2 Jan 2100, 08:00 Berlin, in 31 hours",
 			post)
-		e.shows(e.path("/send?when=later&date=2100-03-28&time=02:30"), http.StatusOK, "There is no 02:30 that day in Berlin",
+		e.shows(e.path("/send?when=later&date=2100-03-28&time=02:30"), http.StatusOK, "02:30 doesn't exist that day in Berlin",
 			"-"+post)
-		e.shows(e.path("/send?when=later&date=2099-12-31&time=23:30"), http.StatusOK, "passed already", "-"+post)
+		e.shows(e.path("/send?when=later&date=2099-12-31&time=23:30"), http.StatusOK, "Choose a time in the future", "-"+post)
 		const few = `name="first_few" value="1"`
 		e.shows(e.path("/send?when=later&date=x&time=23:30&until=2100-02-01T08:00&chosen=1&first_few=1"), http.StatusOK,
 			`name="until" value="2100-02-01T08:00"`, few)
@@ -169,12 +169,12 @@ func TestConsoleSendsLater(t *testing.T) {
 		e.shows(e.path("/send?when=later&chosen=1"), http.StatusOK, "-"+few)
 		e.shows(e.path("/send?when=later&date=x&time=23:30"), http.StatusOK, "Enter a date and time", "-"+post)
 		twice := "/send?when=later&date=2100-10-31&time=02:30"
-		e.shows(e.path(twice), http.StatusOK, "it is 02:30 twice in Berlin", "&#43;02:00", "&#43;01:00", "-"+post)
+		e.shows(e.path(twice), http.StatusOK, "02:30 happens twice in Berlin", "&#43;02:00", "&#43;01:00", "-"+post)
 		form := e.sendForm(strings.TrimPrefix(twice, "/send")+"&offset=%2B01:00", "Sun 31 Oct 2100, 02:30 Berlin, in 303 days",
-			"Schedule for Sun 31 Oct 2100, 02:30")
+			"Schedule")
 		dated := e.with(form, "date", "2100-10-31")
 		e.sends(e.path("/send"), http.StatusBadRequest, e.with(dated, "time", "09:15"), "You changed the time. Check it, then schedule again",
-			"Schedule for Sun 31 Oct 2100, 09:15")
+			"Sun 31 Oct 2100, 09:15 Berlin")
 		e.sends(e.path("/send"), http.StatusBadRequest, e.with(dated, "time", "x"), "You changed the time. Check it, then schedule again",
 			"Enter a date and time", "-"+post)
 		e.sends(e.path("/send"), http.StatusBadRequest, e.with(e.with(form, "date", ""), "time", "02:30"),
@@ -186,7 +186,7 @@ func TestConsoleSendsLater(t *testing.T) {
 		if jobs := e.jobs(); len(jobs) != 1 || jobs[0].ScheduledAt != at || jobs[0].WindowEnd != at.Add(9*time.Hour+30*time.Minute) {
 			t.Errorf("%+v", jobs)
 		}
-		e.shows("/people", http.StatusOK, "-Take it back")
+		e.shows("/people", http.StatusOK, "-Undo send")
 		e.shows(e.path(""), http.StatusOK, "Scheduled for Sun 31 Oct 2100, 02:30 Berlin, in 303 days.", "Undo send")
 		if to := e.redirected(e.path("/send")); to != e.path("") {
 			t.Errorf("the last page leads to %s", to)
@@ -226,7 +226,7 @@ func TestConsoleSendsWhatWasSeen(t *testing.T) {
 			t.Errorf("what was changed meanwhile: %d", res.StatusCode)
 		}
 		edit(func(f *core.CampaignFields) error { f.Subject = ""; return nil })
-		e.shows(e.path("/send"), http.StatusOK, "Fix 1 error before you send", "Save", "-in 60 seconds")
+		e.shows(e.path("/send"), http.StatusOK, "Fix 1 error before you send", "-in 60 seconds")
 	})
 }
 
@@ -255,7 +255,7 @@ func TestConsoleAsksForApproval(t *testing.T) {
 			}
 			texts := []string{"No one was notified.", "Waiting for approval.", "Fri 8 Jan 2100, 08:00 Berlin, in 7 days", "The second picture.", "Request again"}
 			if role == core.RoleEditor {
-				texts = append(texts, "-Approve it or send it back", "No one else can do this yet. Ask an administrator to invite someone who can send")
+				texts = append(texts, "-Approve or request changes", "No one else can do this yet. Ask an administrator to invite someone who can send")
 				e.sends(e.path("/send"), http.StatusForbidden, url.Values{"version": {"1"}, "key": {"k"}})
 			} else {
 				texts = append(texts, "Approve or request changes") // another person has written it
@@ -274,11 +274,11 @@ func TestConsoleAsksForApproval(t *testing.T) {
 				Email: "chef@user.example", Role: core.RolePublisher, TenantID: e.tenant.ID,
 			}, "en", "test", e.seed.Time())
 			e.must(err)
-			e.shows(e.path("/send"), http.StatusOK, "-chef@", "@user.example has not accepted the invitation",
-				"-an administrator has to invite", "-Approve it or send it back")
+			e.shows(e.path("/send"), http.StatusOK, "-chef@", "@user.example hasn't accepted the invitation",
+				"-Ask an administrator to invite", "-Approve or request changes")
 			boss := core.Role{Role: core.RolePublisher, TenantID: e.tenant.ID}
 			e.seed.NewUser("boss@user.example", "", func(u *core.User) { u.Roles = []core.Role{boss} })
-			if to := e.sends(e.path("/ask"), http.StatusSeeOther, e.form(e.shows(e.path("/send"), http.StatusOK, "-Nobody else"),
+			if to := e.sends(e.path("/ask"), http.StatusSeeOther, e.form(e.shows(e.path("/send"), http.StatusOK, "-No one else can do this"),
 				e.path("/ask"))); !strings.HasSuffix(to, "?done=to-approve") {
 				t.Errorf("%s: with one to ask it leads to %s", role, to)
 			}

@@ -61,7 +61,7 @@ func TestConsoleSettings(t *testing.T) {
 		} {
 			form.Set(name, value)
 		}
-		e.refuses(e.path("settings"), form, http.StatusBadRequest, "7 entries can't be taken.",
+		e.refuses(e.path("settings"), form, http.StatusBadRequest, "Fix the 7 marked fields.",
 			`<option value="Europe/Berlin">`, "Write https:// and the name of the host alone")
 		_, page := e.page("POST", e.path("settings"), form)
 		if got := strings.Count(page, `aria-invalid="true"`); got != 7 || strings.Count(page, `<p class="wrong">`) != 7 ||
@@ -127,7 +127,7 @@ func TestConsoleDomains(t *testing.T) {
 		e.refuses(page, url.Values{"domain": {"ann@gmail.com"}}, http.StatusBadRequest,
 			"take an address of a domain of your own")
 		one := e.path("settings", "domains", found[0].ID)
-		e.refuses(one+"/delete", url.Values{}, http.StatusBadRequest, "Tick the box")
+		e.refuses(one+"/delete", url.Values{}, http.StatusBadRequest, "Check the box to confirm")
 		e.sends(one+"/delete", url.Values{"sure": {"1"}})
 		if _, err := e.store.SenderDomain(t.Context(), found[0].ID); core.KindOf(err) != core.NotFound {
 			t.Errorf("deleted: %v", err)
@@ -146,7 +146,7 @@ func TestConsoleTeamOfAnOwner(t *testing.T) {
 			t.Errorf("an empty table: %s", textOf(got))
 		}
 		e.seed.ChangeTenant(e.tenant.ID, core.TenantInput{Approval: new(core.ApprovalSecondPerson)})
-		e.shows("/settings/team", http.StatusOK, "this is on.")
+		e.shows("/settings/team", http.StatusOK, "“Require a second person to approve” is on.")
 	})
 }
 
@@ -179,7 +179,7 @@ func TestConsoleTeam(t *testing.T) {
 		}
 		e.refuses(e.path("settings", "team", e.ann.ID, "role"), url.Values{"role": {"viewer"}}, http.StatusConflict,
 			"Another administrator changes your own role.")
-		e.refuses(e.path("settings", "team", bob.ID, "remove"), url.Values{}, http.StatusBadRequest, "Tick the box")
+		e.refuses(e.path("settings", "team", bob.ID, "remove"), url.Values{}, http.StatusBadRequest, "Check the box to confirm")
 		e.sends(e.path("settings", "team", bob.ID, "remove"), url.Values{"sure": {"1"}})
 		if got := e.roles("bob@user.example"); len(got) != 0 {
 			t.Errorf("%v", got)
@@ -222,9 +222,9 @@ func TestConsoleClients(t *testing.T) {
 		}
 		one := e.path("settings", "clients", found[0].ID)
 		e.refuses(one+"/rotate", url.Values{}, http.StatusCreated, `id="secret"`)
-		e.refuses(one+"/delete", url.Values{}, http.StatusBadRequest, "Tick the box")
+		e.refuses(one+"/delete", url.Values{}, http.StatusBadRequest, "Check the box to confirm")
 		e.sends(one+"/delete", url.Values{"sure": {"1"}})
-		e.shows(page, "None yet")
+		e.shows(page, "No API clients yet")
 	})
 }
 
@@ -240,8 +240,8 @@ func TestConsoleAudit(t *testing.T) {
 		e.must(e.store.GrantRole(t.Context(), other.ID, core.Role{Role: core.RoleEditor, TenantID: e.tenant.ID}, false,
 			e.seed.Time()))
 		who := `<a href="` + page + `?actor=user%3A` + e.ann.ID + `">` + e.ann.Name
-		html := e.shows(page, " changed the settings of ", " changed the list ", ">Weekly</a>", who,
-			"test</a> made the list",
+		html := e.shows(page, " changed the settings of ", " edited the list ", ">Weekly</a>", who,
+			"test</a> created the list",
 			other.Name)
 		if !strings.Contains(html, `<a href="`+e.path("lists", e.list.ID)+`">Weekly</a>`) ||
 			strings.Contains(html, "Someone without a role here") {
@@ -297,9 +297,9 @@ func TestConsoleEndpoints(t *testing.T) {
 		if e.must(err); r.DisabledAt == 0 || r.ListID != e.list.ID {
 			t.Errorf("%+v", r)
 		}
-		e.refuses(one+"/delete", url.Values{}, http.StatusBadRequest, "Tick the box")
+		e.refuses(one+"/delete", url.Values{}, http.StatusBadRequest, "Check the box to confirm")
 		e.sends(one+"/delete", url.Values{"sure": {"1"}})
-		e.shows(page, "None yet")
+		e.shows(page, "No webhooks yet")
 	})
 }
 

@@ -48,14 +48,14 @@ func TestConsoleTemplates(t *testing.T) {
 		}
 		e.shows(order, http.StatusOK, `value="frame" selected`, "No list has this field, so it may be blank", "preferences.nick")
 		e.shows("/looks/template-preview?id="+id, http.StatusOK, "Thanks, ")
-		e.shows("/looks/templates", http.StatusOK, "order", "frame", "-No template yet")
+		e.shows("/looks/templates", http.StatusOK, "order", "frame", "-No templates yet")
 		form.Set("body_html", "<p>{{nobody}}</p>")
 		e.sends(order, http.StatusBadRequest, form, "{{nobody}}", `aria-invalid="true"`, "line 1")
 		if shown := e.sendsFrame("/looks/template-preview", form); !strings.Contains(shown, "line 1") {
 			t.Errorf("the preview of a mistake shows %s", shown)
 		}
 
-		e.shows(frame, http.StatusOK, "order", "-Delete the template")
+		e.shows(frame, http.StatusOK, "order", "-Delete template")
 		e.sends(frame, http.StatusConflict, url.Values{"do": {"delete"}}, "This template is still in use. Remove it from the items under “Used by” first", "order", "{{content}}")
 		e.sends(order, http.StatusSeeOther, url.Values{"do": {"delete"}})
 		if to := e.sends(frame, http.StatusSeeOther,

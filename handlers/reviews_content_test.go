@@ -220,7 +220,7 @@ func TestConsoleSendsWhatWasLookedAt(t *testing.T) {
 		})
 		e.must(err)
 		e.sends(e.path("/send"), http.StatusPreconditionFailed, form,
-			"It has changed since you looked at it. Look at it again. Template Frame: changed by a command on the server, today")
+			"This campaign changed since you opened it. Review it again. Template Frame: changed by a command on the server, today")
 		if state := e.state(); state != core.CampaignDraft || len(e.jobs()) > 0 {
 			t.Errorf("%s", state)
 		}

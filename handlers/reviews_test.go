@@ -113,7 +113,7 @@ func TestReviewIsApproved(t *testing.T) {
 			t.Errorf("the login leads to %s", to)
 		}
 		_, page := e.page("GET", reviewAddress(e.campaign.ID), nil)
-		for _, want := range []string{"Bob asks you", "&lt;second&gt; picture", "News of May", "https://news.example.org/v/", "<dt>Subscribers</dt><dd><strong>2<", "To the campaign"} {
+		for _, want := range []string{"Bob asks you", "&lt;second&gt; picture", "News of May", "https://news.example.org/v/", "<dt>Readers</dt><dd><strong>2<", "To the campaign"} {
 			if !strings.Contains(page, want) {
 				t.Errorf("no %q in %s", want, textOf(page))
 			}
@@ -192,7 +192,7 @@ func TestReviewSentBackSaysWhy(t *testing.T) {
 			for _, path := range []string{editor, editor + "/send"} {
 				status, page := e.page("GET", path, nil)
 				text := textOf(page)
-				for _, part := range []string{ann.Name + " has sent it back to be changed: today, ", "Another picture, please."} {
+				for _, part := range []string{ann.Name + " requested changes today, ", "Another picture, please."} {
 					if status != http.StatusOK || strings.Contains(text, part) != want {
 						t.Errorf("%s: %d, %q is there: %t: %s", path, status, part, !want, text)
 					}
