@@ -1,5 +1,10 @@
 package core
 
+import "time"
+
+// EventLife is how long an event is tried; after that it is a dead letter.
+const EventLife = 72 * time.Hour
+
 // OutboxEvent is an event on its way. Events of one subscription are due in the order of their ids.
 type OutboxEvent struct {
 	ID             int64   `db:"id" json:"id"`
@@ -14,6 +19,7 @@ type OutboxEvent struct {
 	DueAt          Instant `db:"due_at" json:"due_at"`
 	Tries          int     `db:"tries" json:"tries"`
 	DeadAt         Instant `db:"dead_at" json:"dead_at"` // 0: not a dead letter
+	FailedAt       Instant `db:"failed_at" json:"-"`     // when it was tried in vain last; 0: never
 	LastError      string  `db:"last_error" json:"last_error"`
 	// when an operator brought the dead letter back; 0: never
 	RevivedAt Instant `db:"revived_at" json:"revived_at"`

@@ -749,7 +749,7 @@ CREATE TABLE outbox (
   tries           INTEGER NOT NULL DEFAULT 0,
   dead_at         INTEGER NOT NULL DEFAULT 0,
   last_error      TEXT NOT NULL DEFAULT ''
-, revived_at INTEGER NOT NULL DEFAULT 0, endpoint_id TEXT NOT NULL DEFAULT '') STRICT;
+, revived_at INTEGER NOT NULL DEFAULT 0, endpoint_id TEXT NOT NULL DEFAULT '', failed_at INTEGER NOT NULL DEFAULT 0) STRICT;
 
 CREATE INDEX outbox_age ON outbox (endpoint_id, max(occurred_at, revived_at)) WHERE dead_at = 0 AND endpoint_id > '';
 

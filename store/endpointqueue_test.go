@@ -172,6 +172,39 @@ func TestEventsOfDeletedEndpointsAreNotCounted(t *testing.T) {
 	}
 }
 
+// What waits for an endpoint about a list that was deleted goes when it would be a dead letter, also where the endpoint
+// is switched off, and makes room. What waits about other lists and for the send service stays.
+func TestEventsOfDeletedListsGo(t *testing.T) {
+	s := storetest.Seed(t, storetest.Open(t))
+	gone := s.NewList()
+	stays := s.NewList()
+	e := s.NewEndpoint(core.EndpointInput{URL: new("https://crm.test/off")})
+	for i := range 3 {
+		s.Active(gone.ID, storetest.Reader(i))
+	}
+	s.Active(stays.ID, storetest.Reader(0))
+	_, err := s.UpdateEndpoint(t.Context(), e.ID, tenants.EndpointChange{Disabled: new(true)}, "test", s.Time())
+	s.Must(err)
+	s.Must(s.DeleteList(t.Context(), gone.ID, "test", s.Time()))
+	for _, c := range []struct {
+		after   time.Duration
+		waiting int64
+	}{{core.EventLife - time.Hour, 4}, {core.EventLife + time.Hour, 1}} {
+		_, err := s.Housekeeping(t.Context(), people.Retention{Events: 365 * 24 * time.Hour}, s.Time().Add(c.after))
+		s.Must(err)
+		row, err := s.Endpoint(t.Context(), e.ID)
+		if err != nil || row.Waiting != c.waiting || len(queued(s, e.ID)) != int(c.waiting) {
+			t.Errorf("after %v: %+v, %v", c.after, row, err)
+		}
+		if o, err := s.OutboxState(t.Context()); err != nil || o.Waiting != 4 {
+			t.Errorf("of the send service: %+v, %v", o, err)
+		}
+		if found, err := s.Check(t.Context()); err != nil || len(found) > 0 {
+			t.Errorf("%v, %v", found, err)
+		}
+	}
+}
+
 // A dead letter waits again only where there is room, and the others are not held up by one that finds none.
 func TestDeadLettersWaitAgainWhereThereIsRoom(t *testing.T) {
 	s := storetest.Seed(t, storetest.OpenWith(t, db.Options{EndpointEvents: 4}))
@@ -250,10 +283,6 @@ func TestWaitingEventsAreCounted(t *testing.T) {
 		"deliver": finish(tenants.EventResult{Done: true}),
 		"fail":    finish(tenants.EventResult{Reason: "HTTP 500"}),
 		"refuse":  finish(tenants.EventResult{Dead: true, Reason: "HTTP 422"}),
-		"wake": func(rt *rapid.T) {
-			_, err := s.WakeEvents(t.Context(), rapid.SampledFrom(endpoints).Draw(rt, "endpoint"), s.Time(), 3)
-			s.Must(err)
-		},
 		"expire": func(rt *rapid.T) {
 			_, err := s.ExpireEvents(
 				t.Context(),

@@ -158,7 +158,6 @@ func (s *story) mailsAndEvents() {
 			{Event: &events[2], Dead: true, Reason: "never"},
 		}
 		s.op("FinishEvents", func() error { return s.FinishEvents(ctx, results, now0+110) })
-		s.op("WakeEvents", func() error { return onlyErr(s.WakeEvents(ctx, endpoint, now0+120, 100)) })
 	}
 	s.op("AddEndpointAttempt", func() error {
 		return s.AddEndpointAttempt(ctx,

@@ -407,12 +407,14 @@ func TestOutboxKeepsOrder(t *testing.T) {
 	if at, err := n.NextEvent(t.Context(), "", now0+4000); at != later || err != nil {
 		t.Errorf("next %v, %v; want %v", at, err, later)
 	}
-	if moved, err := n.WakeEvents(t.Context(), "", now0+4000, 100); moved != 3 || err != nil {
-		t.Errorf("woke %d, %v", moved, err)
+	waiting, err := n.OutboxEvents(t.Context(), tenants.OutboxFilter{State: core.EventWaiting}, 0, 100)
+	if err != nil || len(waiting) != 3 {
+		t.Fatalf("%+v, %v", waiting, err)
 	}
+	n.Must(n.RetryEvent(t.Context(), waiting[2].ID, "test", now0+4000))
 	got := due(now0 + 4000)
 	if len(got) != 3 || got[0].EventID != first[0].EventID || got[1].EventID != first[1].EventID || got[0].Tries != 1 {
-		t.Fatalf("after waking: %+v", got)
+		t.Fatalf("sent again: %+v", got)
 	}
 	if err := n.FinishEvents(t.Context(), []tenants.EventResult{{Event: &got[0], Dead: true, Reason: "422"}},
 		now0+4100); err != nil {

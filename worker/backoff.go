@@ -20,10 +20,7 @@ var (
 	probeDelays = []time.Duration{time.Second, 2 * time.Second, 5 * time.Second}
 )
 
-const (
-	eventLife = 72 * time.Hour // after that an event is a dead letter
-	mailLife  = 48 * time.Hour // after that a mail has failed
-)
+const mailLife = 48 * time.Hour // after that a mail has failed
 
 // lookEvery bounds the pause of a receiver or relay that is down where something new comes for it, unless it asked for
 // more.

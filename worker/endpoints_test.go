@@ -4,6 +4,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -281,6 +282,58 @@ func TestEndpointThatRefusesEverything(t *testing.T) {
 			if n := len(r.Events("/hook")); n != waiting {
 				t.Errorf("%s: %d of %d events came", name, n, waiting)
 			}
+		})
+	}
+}
+
+// Events that a receiver fails at, whatever its answer, follow a schedule of their own while it takes the others, and
+// hold up none of these for longer than a look at a receiver that is down.
+func TestReceiverThatFailsAtSomeEvents(t *testing.T) {
+	const others = 60 // one each second
+	for _, c := range []struct{ status, broken int }{{400, 1}, {500, 25}, {503, 1}, {503, 25}, {429, 1}} {
+		t.Run(fmt.Sprint(c.status, " ", c.broken), func(t *testing.T) {
+			coretest.Bubble(t, func(t *testing.T) {
+				h := workertest.New(t, nil)
+				r := workertest.NewReceiver(h.Seeder)
+				h.NewEndpoint(core.EndpointInput{URL: new("https://crm.test/hook")})
+				r.On = func(p *workertest.Post) int {
+					if strings.Contains(string(p.Body), "broken-") {
+						return c.status
+					}
+					return 200
+				}
+				h.Run(worker.Outbox(h.Store, r.Poster(), h.Opts.Log), worker.Endpoints(h.Store, r.EndpointPoster(), h.Opts.Log))
+				for i := range c.broken {
+					h.Active(h.List.ID, core.Email(fmt.Sprintf("broken-%d@example.org", i)))
+				}
+				for i := range others {
+					h.Active(h.List.ID, storetest.Reader(i))
+					coretest.Settle(time.Second)
+				}
+				coretest.Settle(2 * time.Second)
+				for _, path := range []string{"/hook", workertest.EventPath} {
+					tries, slowest, came := map[string]int{}, time.Duration(0), 0
+					for _, p := range r.Posts(path) {
+						var e core.Event
+						h.Must(json.Unmarshal(p.Body, &e))
+						if p.Taken {
+							came++
+							slowest = max(slowest, p.At.Sub(e.OccurredAt.Time()))
+						} else {
+							tries[e.ID]++
+						}
+					}
+					most := 0
+					for _, n := range tries {
+						most = max(most, n)
+					}
+					// at once, as the schedule says (after 1, 2, 5 and 30 seconds), and once as the receiver's own fault
+					if came != others || slowest > 1500*time.Millisecond || most > 6 || len(tries) != c.broken {
+						t.Errorf("%s: %d others came, the slowest after %v; %d broken ones, tried %d times at most", path, came, slowest,
+							len(tries), most)
+					}
+				}
+			})
 		})
 	}
 }

@@ -16,7 +16,7 @@ const (
 	outboxRead   = 512 // events read at once
 	outboxLow    = 128 // fewer than these held: read more
 	outboxRecord = 256 // results in one operation
-	wakeBatch    = 500 // events moved in one operation when the receiver is back
+	expireBatch  = 500 // dead letters made in one operation
 	outboxAgain  = time.Second
 )
 
@@ -35,7 +35,8 @@ type outbox struct {
 	lookAt    time.Time             // while it is down: the next look
 	notBefore time.Time             // … and the earliest, for new events bring it forward
 	urge      string                // of operators, when it went down
-	refused   int                   // answers in a row that refused an event
+	refused   int                   // events in a row that were refused at their first try
+	answered  core.Instant          // when the receiver last took an event, or wanted never to have it; 0: not yet
 	unwritten []tenants.EventResult // that could not be written down
 }
 
@@ -227,7 +228,7 @@ func (d *delivery) record(ctx context.Context, first result) {
 	var records []tenants.EventResult
 	var gone []int64
 	for _, r := range gather(first, d.results, outboxRecord) {
-		d.count(&r)
+		d.count(&r, now)
 		gone = append(gone, d.settle(ctx, r)...)
 		if !cut(ctx, r) {
 			records = append(records, d.outcome(r, now))
@@ -241,19 +242,26 @@ func (d *delivery) record(ctx context.Context, first result) {
 	}
 }
 
-// refusedDown is how many answers in a row refuse an event before the receiver of a tenant counts as down. Each of the
+// refusedDown is how many events in a row are refused before the receiver of a tenant counts as down. Each of the
 // events that wait would be tried by a schedule of its own otherwise, which keeps the daemon busy with a receiver that
 // takes nothing.
 const refusedDown = 20
 
-// count counts answers that refuse, and takes a receiver that refuses everything for one that does not answer.
-func (o *outbox) count(r *result) {
+// count judges whether it is the receiver that fails, or an event alone: one that fails again, although others were
+// taken since it failed, follows its own schedule, whatever the answer was. A receiver that refuses everything is taken
+// for one that does not answer.
+func (o *outbox) count(r *result, now core.Instant) {
+	failed := r.event.FailedAt
 	switch {
-	case o.endpoint == "" || r.down:
 	case r.done || r.dead:
-		o.refused = 0
+		o.refused, o.answered = 0, now
+	case failed > 0 && o.answered > failed:
+		r.down = false
+	case o.endpoint == "" || r.down:
 	default:
-		o.refused++
+		if failed == 0 {
+			o.refused++
+		}
 		r.down = o.refused >= refusedDown
 	}
 }
@@ -333,7 +341,8 @@ func (d *delivery) release() (gone []int64) {
 	}
 }
 
-// outcome returns what the store keeps of a result.
+// outcome returns what the store keeps of a result. An event that is not at fault is due when the receiver is back,
+// after those that were not tried; what is meant for the send service never becomes a dead letter so.
 func (o *outbox) outcome(r result, now core.Instant) tenants.EventResult {
 	e := tenants.EventResult{
 		Event: r.event, Done: r.done, Dead: r.dead, Gone: r.gone, Reason: r.reason, Status: r.status,
@@ -344,6 +353,9 @@ func (o *outbox) outcome(r result, now core.Instant) tenants.EventResult {
 	}
 	if !e.Dead {
 		e.Dead, e.RetryAt = retry(r.event.Since(), r.event.Tries, r.after, now)
+		if r.down {
+			e.Dead, e.RetryAt = e.Dead && o.endpoint != "", now
+		}
 	}
 	o.log.Warn("outbox: an event was not delivered", slog.String("event", r.event.EventID),
 		slog.String("endpoint", o.endpoint),
@@ -353,65 +365,78 @@ func (o *outbox) outcome(r result, now core.Instant) tenants.EventResult {
 
 // retry returns when to try again, or that it has been long enough (dead).
 func retry(since core.Instant, tries int, after time.Duration, now core.Instant) (dead bool, at core.Instant) {
-	if now.Sub(since) >= eventLife {
+	if now.Sub(since) >= core.EventLife {
 		return true, 0
 	}
 	return false, now.Add(max(jitter(backoff(eventDelays, tries+1)), after))
 }
 
-// probe tries one event at a receiver that was down, and reports whether it answers. Whatever the answer, all that
-// waits becomes due then.
+// probe tries one event at a receiver that was down, and reports whether it answers.
 func (o *outbox) probe(ctx context.Context) bool {
 	now := core.At(time.Now())
-	events, err := o.store.DueEvents(ctx, o.endpoint, now, 1)
-	if err == nil && len(events) == 0 {
-		var e *core.OutboxEvent
-		if e, err = o.store.WaitingEvent(ctx, o.endpoint, now); err == nil {
-			events = append(events, *e)
-		}
+	events, err := o.store.DueEvents(ctx, o.endpoint, now, outboxRead)
+	if err != nil {
+		return false
 	}
-	if core.KindOf(err) == core.NotFound {
+	if len(events) == 0 {
 		o.down = 0
 		return true
 	}
-	if err != nil {
-		return false
-	}
+	r := result{event: probed(events, o.down%2 > 0)}
 	began := time.Now()
-	r := result{event: &events[0], verdict: o.post(ctx, &events[0])}
-	r.took = time.Since(began)
-	if o.count(&r); r.down {
-		o.rest(r.after)
-		o.stillDown(ctx, r)
+	r.verdict = o.post(ctx, r.event)
+	r.took, now = time.Since(began), core.At(time.Now())
+	if o.count(&r, now); cut(ctx, r) {
 		return false
 	}
-	o.log.Info("outbox: the receiver answers again", slog.String("endpoint", o.endpoint))
-	o.down = 0
-	if r.done {
-		if err := o.store.FinishEvents(ctx, []tenants.EventResult{o.outcome(r, now)}, now); err != nil {
-			return true
-		}
+	if r.down {
+		o.rest(r.after)
+	} else {
+		o.log.Info("outbox: the receiver answers again", slog.String("endpoint", o.endpoint))
+		o.down = 0
 	}
-	for {
-		n, err := o.store.WakeEvents(ctx, o.endpoint, now, wakeBatch)
-		if err != nil || n < wakeBatch {
-			return true
-		}
+	if !o.finish(ctx, []tenants.EventResult{o.outcome(r, now)}, now) {
+		return false
 	}
+	if r.down {
+		o.expire(ctx, r.reason, now)
+	}
+	return !r.down
 }
 
-// stillDown keeps what came of a probe at an endpoint: its log shows it, and what has waited for too long is a dead
-// letter. What is meant for the send service waits until it is back.
-func (o *outbox) stillDown(ctx context.Context, r result) {
-	if o.endpoint == "" || ctx.Err() != nil {
+// probed picks, of events that are due, in order, the one to try at a receiver that is down. It may only fail at some of
+// them, so this is one that was not tried yet, the last and the first by turns, or else the one that was tried longest
+// ago. None comes before another of its subscription, and none across a summary.
+func probed(events []core.OutboxEvent, last bool) *core.OutboxEvent {
+	pick, before := &events[0], map[string]bool{}
+	for i := range events {
+		e := &events[i]
+		if core.IsSummary(e.EventType) {
+			break
+		}
+		key := e.ListID + e.SubscriptionID
+		if e.FailedAt == 0 && !before[key] {
+			if pick = e; !last {
+				break
+			}
+		}
+		before[key] = true
+	}
+	return pick
+}
+
+// expire makes dead letters of what has waited for too long for an endpoint that is down. What is meant for the send
+// service waits until it is back.
+func (o *outbox) expire(ctx context.Context, reason string, now core.Instant) {
+	if o.endpoint == "" {
 		return
 	}
-	now := core.At(time.Now())
-	err := o.store.FinishEvents(ctx, []tenants.EventResult{o.outcome(r, now)}, now)
-	for n := int64(wakeBatch); err == nil && n == wakeBatch; {
-		n, err = o.store.ExpireEvents(ctx, o.endpoint, r.reason, now.Add(-eventLife), now, wakeBatch)
-	}
-	if err != nil {
-		o.log.Warn("outbox: record", slog.Any("error", err))
+	for n := int64(expireBatch); n == expireBatch; {
+		var err error
+		n, err = o.store.ExpireEvents(ctx, o.endpoint, reason, now.Add(-core.EventLife), now, expireBatch)
+		if err != nil {
+			o.log.Warn("outbox: record", slog.Any("error", err))
+			return
+		}
 	}
 }

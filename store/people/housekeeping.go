@@ -80,7 +80,12 @@ func sweepOnce(tx *db.Tx, sw *sweep, before core.Instant) (int64, error) {
 	}
 	do := sw.do()
 	for _, key := range keys {
-		if _, err := tx.Exec(do, key...); err != nil {
+		if sw.queued {
+			err = tenants.EndQueued(tx, fmt.Sprint(key[0]), do, key...)
+		} else {
+			_, err = tx.Exec(do, key...)
+		}
+		if err != nil {
 			return 0, err
 		}
 		if sw.counted {

@@ -38,6 +38,8 @@ type sweep struct {
 	// set.
 	counted bool
 	to      core.CountedState
+	// events wait for the endpoint that comes first in the key, and are counted in its row; only where queued is set.
+	queued bool
 }
 
 // do is the statement for one key.
@@ -125,6 +127,13 @@ var expired = []sweep{
 			WHERE NOT EXISTS (SELECT 1 FROM webhook_endpoint INDEXED BY sqlite_autoindex_webhook_endpoint_1
 			WHERE id = e.id)
 			AND o.due_at < ? LIMIT +?`,
+	},
+	{
+		// What waits for endpoints about lists that were deleted. One that is switched off would never get it.
+		table: "outbox", key: "endpoint_id, id", find: `SELECT o.endpoint_id, o.id FROM list p INDEXED BY list_deleted CROSS JOIN
+			outbox AS o INDEXED BY outbox_subscription ON o.list_id = p.id AND o.dead_at = 0 AND o.endpoint_id > ''
+			WHERE p.deleted_at > 0 AND p.deleted_at < ? LIMIT +?`,
+		keep: keptFor(core.EventLife), queued: true,
 	},
 	// batches first, so that no operation takes more rows than others; the last sync of a list stays, for the stamps of
 	// changes

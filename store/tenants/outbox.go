@@ -11,7 +11,7 @@ import (
 )
 
 const outboxColumns = "id, event_id, event_type, tenant_id, list_id, subscription_id, body, occurred_at, due_at, " +
-	"tries, dead_at, last_error, revived_at, endpoint_id"
+	"tries, dead_at, failed_at, last_error, revived_at, endpoint_id"
 
 // AddEvent writes the event of a change. It is due no earlier than the events of the same subscription that
 // still wait: this keeps them in order without a look at each other when they are read. The last of them is due last.
@@ -131,8 +131,8 @@ func finishEvent(tx *db.Tx, r EventResult, now core.Instant) error {
 		return EndQueued(tx, r.Event.EndpointID, "UPDATE outbox SET tries = tries + 1, dead_at = ?, last_error = ? WHERE id = ? AND "+
 			"dead_at = 0", int64(now), r.Reason, r.Event.ID)
 	}
-	_, err := tx.Exec("UPDATE outbox SET tries = tries + 1, due_at = ?, last_error = ? WHERE id = ?", int64(r.RetryAt),
-		r.Reason, r.Event.ID)
+	_, err := tx.Exec("UPDATE outbox SET tries = tries + 1, due_at = ?, failed_at = ?, last_error = ? WHERE id = ?",
+		int64(r.RetryAt), int64(now), r.Reason, r.Event.ID)
 	if err != nil {
 		return err
 	}
@@ -151,31 +151,6 @@ func dropMoot(tx *db.Tx, r *EventResult) (bool, error) {
 	n, err := tx.Exec("DELETE FROM outbox WHERE id = ? AND NOT EXISTS (SELECT 1 FROM list WHERE id = ? AND "+
 		"deleted_at = 0)", r.Event.ID, r.Event.ListID)
 	return n > 0, err
-}
-
-// WakeEvents makes every event of an endpoint (empty: of the send service) that waits for a later try due now, at most
-// limit of them at once: the receiver is back. They are due in the order in which they came. It returns how many moved.
-// Its only error is core.ErrStorage.
-func (s *Store) WakeEvents(ctx context.Context, endpointID string, now core.Instant, limit int) (n int64, err error) {
-	err = s.Bulk(ctx, func(tx *db.Tx) error {
-		var ids []int64
-		err = tx.All(&ids, `SELECT id FROM outbox INDEXED BY outbox_due WHERE dead_at = 0 AND endpoint_id = ?
-			AND due_at > ?
-			ORDER BY due_at, id LIMIT +?`, endpointID, int64(now), limit)
-		if err == nil {
-			n, err = tx.ExecEach(ids, "UPDATE outbox SET due_at = min(?, occurred_at) WHERE id = ?", int64(now))
-		}
-		return err
-	})
-	return n, err
-}
-
-// WaitingEvent is the event that has waited longest for a later try; core.ErrNotFound: none waits.
-func (s *Store) WaitingEvent(ctx context.Context, endpointID string, now core.Instant) (*core.OutboxEvent, error) {
-	var e core.OutboxEvent
-	err := s.Get(ctx, &e, "SELECT "+outboxColumns+" FROM outbox INDEXED BY outbox_due WHERE dead_at = 0 AND "+
-		"endpoint_id = ? AND due_at > ? ORDER BY due_at, id LIMIT 1", endpointID, int64(now))
-	return &e, err
 }
 
 // OutboxState counts what is in the outbox for one kind of receiver.
@@ -302,7 +277,7 @@ func reviveDead(tx *db.Tx, f OutboxFilter, limit int, now core.Instant) (n int64
 		for _, r := range rows {
 			fits, err := waitsAgain(tx, r.EndpointID, r.Bytes)
 			if err == nil && fits {
-				err = tx.One("UPDATE outbox SET dead_at = 0, tries = 0, due_at = ?1, revived_at = ?1 WHERE id = ?2", int64(now),
+				err = tx.One("UPDATE outbox SET dead_at = 0, failed_at = 0, tries = 0, due_at = ?1, revived_at = ?1 WHERE id = ?2", int64(now),
 					r.ID)
 				n++
 			}
@@ -356,7 +331,7 @@ func (s *Store) RetryEvent(ctx context.Context, id int64, actor string, now core
 			return err
 		}
 		if _, err := tx.Exec(`UPDATE outbox SET revived_at = CASE WHEN dead_at > 0 THEN ?1 ELSE revived_at END,
-			dead_at = 0, tries = 0, due_at = ?1 WHERE id = ?2`, int64(now), id); err != nil {
+			dead_at = 0, failed_at = 0, tries = 0, due_at = ?1 WHERE id = ?2`, int64(now), id); err != nil {
 			return err
 		}
 		_, err := tx.Exec("UPDATE outbox INDEXED BY outbox_subscription SET due_at = min(due_at, ?) WHERE "+
