@@ -176,3 +176,40 @@ func TestMigrationCounts(t *testing.T) {
 		t.Errorf("%+v, %v", counts, err)
 	}
 }
+
+// What stands in a row about other rows is counted again by the check, which is whole before, and names the kind after.
+func TestCheckCountsAgain(t *testing.T) {
+	s := storetest.Seed(t, storetest.Open(t))
+	l := s.NewList()
+	s.NewEndpoint(core.EndpointInput{URL: new("https://crm.test/all")})
+	s.Active(l.ID, storetest.Reader(0))
+	s.NewImportJob(l.ID, "email\na@example.org\n")
+	s.NewModel(s.NewUser("o@example.org", "").ID, "boat", core.Private, "a file")
+	for _, c := range []struct{ wrong, right, named string }{
+		{"", "", ""},
+		{
+			"UPDATE webhook_endpoint SET waiting = waiting + 1", "UPDATE webhook_endpoint SET waiting = waiting - 1",
+			"another number of events",
+		},
+		{
+			"UPDATE webhook_endpoint SET waiting_bytes = waiting_bytes - 1",
+			"UPDATE webhook_endpoint SET waiting_bytes = waiting_bytes + 1", "other bytes of events",
+		},
+		{"UPDATE import_job SET bytes = bytes + 1", "UPDATE import_job SET bytes = bytes - 1", "imports whose file"},
+		{"UPDATE model_file SET chunks = chunks + 1", "UPDATE model_file SET chunks = chunks - 1", "files of models"},
+		{"UPDATE model_usage SET bytes = bytes + 1", "UPDATE model_usage SET bytes = bytes - 1", "owners whose files"},
+		{"UPDATE model_total SET bytes = bytes + 1", "UPDATE model_total SET bytes = bytes - 1", "totals of files"},
+		{"UPDATE list_count SET active = active + 1", "UPDATE list_count SET active = active - 1", "the counts of list"},
+	} {
+		if c.wrong != "" {
+			s.SQL(c.wrong)
+		}
+		found, err := s.Check(t.Context())
+		if err != nil || (len(found) == 0) != (c.named == "") || !strings.Contains(strings.Join(found, "\n"), c.named) {
+			t.Errorf("%s: %v, %v", c.wrong, found, err)
+		}
+		if c.right != "" {
+			s.SQL(c.right)
+		}
+	}
+}

@@ -43,6 +43,14 @@ var invariants = []db.Contradiction{
 	{What: "models whose file is not whole", Count: `
 		SELECT count(*) FROM model m JOIN model_file f ON f.no = m.file_no WHERE f.state <> ` + files.SQLFileWhole + ` OR
 		f.size <> m.size`},
+	{What: "files of models whose parts are not those that are counted", Count: `
+		SELECT count(*) FROM model_file AS f WHERE state <> ` + files.SQLFileDropped + ` AND (chunks, size) <> (SELECT count(*),
+		coalesce(sum(octet_length(data)), 0) FROM model_chunk INDEXED BY sqlite_autoindex_model_chunk_1
+		WHERE file_no = f.no)`},
+	{What: "imports whose file has other bytes than are counted", Count: `
+		SELECT count(*) FROM import_job AS j WHERE status IN ('uploading', 'uploaded', 'waiting', 'running', 'checked') AND
+		bytes <> (SELECT coalesce(sum(octet_length(data)), 0) FROM import_chunk
+		INDEXED BY sqlite_autoindex_import_chunk_1 WHERE import_id = j.id AND kind = 0)`},
 	{What: "sender domains that are verified and not the tenant's, or the other way round", Count: `
 		SELECT (SELECT count(*) FROM sender_domain d JOIN tenant t ON t.id = d.tenant_id WHERE t.deleted_at = 0 AND
 		(d.verified_at > 0) <> EXISTS (SELECT 1 FROM json_each(t.domains) WHERE value = d.domain)) +
