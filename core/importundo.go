@@ -58,17 +58,32 @@ const (
 	UndoResumes                        // the import has ended it: active again
 	UndoUnmarks                        // it waits for its confirmation, as before
 	UndoSaid                           // another file says too that its subscriber has unsubscribed
+	UndoEnds                           // it goes, and another file says that its subscriber has unsubscribed: that counts again
+	UndoMarks                          // it waits for its confirmation again, and another file says so
 )
 
-// Revives reports whether a subscription, as it is before, is no longer one that a file calls unsubscribed.
-func (o UndoOutcome) Revives(s *Subscription) bool {
+// Frees reports whether a file could make the subscriber active after that, or whether they are; s is the subscription as
+// it is before.
+func (o UndoOutcome) Frees(s *Subscription) bool {
 	switch o {
 	case UndoRemoves, UndoPends:
-		return s.Status == SubscriptionUnsubscribed
+		return s.Status != SubscriptionPending
 	case UndoResumes, UndoUnmarks:
 		return true
 	}
 	return false
+}
+
+// WithWord is what becomes of a subscription, as it is before, of which another file says that its subscriber has
+// unsubscribed, where the outcome would free them.
+func (o UndoOutcome) WithWord(s *Subscription) UndoOutcome {
+	switch {
+	case s.Status != SubscriptionActive:
+		return UndoSaid
+	case o == UndoPends:
+		return UndoMarks
+	}
+	return UndoEnds
 }
 
 // ImportUndone says what becomes of a subscription that an import moved at an instant, when that import is taken back.
@@ -102,6 +117,12 @@ func (s *Subscription) ImportUndone(at Instant, asked, resumed bool) UndoOutcome
 	return UndoPends
 }
 
+// EndAgain lets a subscription that an import has made be one that another file calls unsubscribed, from the same instant
+// on. The import that says so removes it when it is taken back.
+func (s *Subscription) EndAgain() {
+	s.Proof, s.Preferences, s.Status = "", NoPreferences, SubscriptionUnsubscribed
+}
+
 // PendAgain takes back that an import has made a subscription active.
 func (s *Subscription) PendAgain() {
 	s.Proof = ""
@@ -124,11 +145,11 @@ func LeftUnlisted(listID string, known *Subscriber, now Instant) Subscription {
 func (p *ImportUndoPlan) Add(o UndoOutcome) {
 	p.Looked++
 	switch o {
-	case UndoRemoves:
+	case UndoRemoves, UndoEnds:
 		p.Remove++
 	case UndoResumes:
 		p.Resume++
-	case UndoPends, UndoUnmarks:
+	case UndoPends, UndoUnmarks, UndoMarks:
 		p.Pending++
 	case UndoLeft:
 		p.Left++

@@ -199,3 +199,74 @@ func TestRepeatedFileKeepsNoWords(t *testing.T) {
 		t.Errorf("%d words, %+v", got, j)
 	}
 }
+
+// Files of people with a time: they joined in May, or left in March or in June.
+const (
+	inMarch = core.Instant(1_614_556_800_000)
+	inJune  = core.Instant(1_622_505_600_000)
+)
+
+// datedFile imports a file by its letter: J joined in May, F joined, M left in March, N left in June, K as M by a command,
+// P as M by a publisher. It returns the import, if it is one.
+func datedFile(n *storetest.Seeder, file byte, email core.Email) (id string) {
+	n.Helper()
+	join := joins(email)
+	join.Evidence = "opted in 2021-05-01T00:00:00Z"
+	switch file {
+	case 'J':
+		return imported(n, n.Now, join).ID
+	case 'F':
+		return imported(n, n.Now, joins(email)).ID
+	case 'M':
+		return imported(n, n.Now, leaves(email, inMarch)).ID
+	case 'N':
+		return imported(n, n.Now, leaves(email, inJune)).ID
+	case 'P':
+		return importedBy(n, core.ImportInput{}, n.Now, leaves(email, inMarch)).ID
+	}
+	im, err := n.NewImport(n.Context(), n.ListID, core.SubscriptionActive, "file")
+	n.Must(err)
+	defer im.Close()
+	im.MayEnd = true
+	n.Must(im.Add(n.Context(), []imports.ImportRow{leaves(email, inMarch)}, n.Now))
+	return ""
+}
+
+// TestOverruledWordsAreKept: files say when people joined and left, and the later time counts. Once the file is undone that
+// says that they joined, those that say that they left count again, whatever comes then.
+func TestOverruledWordsAreKept(t *testing.T) {
+	n := storetest.SeedList(t, now0)
+	no := 0
+	for _, files := range strings.Fields("JM JK JP FJM JFM JMN JMK JKN JNM MJ FN") {
+		for _, undo := range orders(len(files)) {
+			for before, begin := range map[string]func(*storetest.Seeder, core.Email){
+				"": beforeFiles[""], "pending": beforeFiles["pending"],
+			} {
+				no++
+				email := core.Email(fmt.Sprintf("p%d@example.org", no))
+				begin(n, email)
+				ids, stand := make([]string, len(files)), []byte(files)
+				for i := range files {
+					n = n.At(n.Now + 1000)
+					ids[i] = datedFile(n, files[i], email)
+				}
+				for _, i := range undo[:len(undo)-1] {
+					if j, err := n.ImportJob(t.Context(), ids[i]); err != nil || j.UndoUntil == 0 {
+						continue
+					}
+					n = n.At(n.Now + 1000)
+					undone(n, ids[i], n.Now)
+					stand[i] = ' '
+				}
+				n = n.At(n.Now + 1000)
+				imported(n, n.Now, joins(email))
+				says := func(letters string) bool { return strings.ContainsAny(string(stand), letters) }
+				left := says("N") || says("MKP") && !says("J")
+				if got := statusOf(n, email); left && got == core.SubscriptionActive {
+					t.Errorf("%s of %q, undone %v: a plain file makes them active", files, before, undo[:len(undo)-1])
+				}
+			}
+		}
+	}
+	consistent(n)
+}

@@ -27,5 +27,8 @@ func (u *undoing) forget(sub *core.Subscription, at core.Instant) error {
 	if sub.CreatedAt == at {
 		sub.Proof = ""
 	}
+	if err := moveWords(u.Tx, u.list.TenantID, sub, at); err != nil {
+		return err
+	}
 	return members.SaveSubscription(u.Tx, sub.Status, sub)
 }

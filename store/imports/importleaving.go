@@ -177,7 +177,7 @@ func (l *leaving) unsubscribe(r *ImportRow, sub *core.Subscription, joined core.
 	case core.LeavingEnded:
 		if !l.im.MayEnd {
 			*sub = was
-			return &l.im.counts.NotPermitted, nil
+			return &l.im.counts.NotPermitted, l.leftToo(r, sub)
 		}
 		saved = was.Status
 	}

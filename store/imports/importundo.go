@@ -104,10 +104,10 @@ func movedBy(from db.Querier, j *core.ImportJob, at, now core.Instant, ids core.
 			resumed, err = resumedBy(from, j.TenantID, &subs[i])
 		}
 		outcomes[i] = subs[i].ImportUndone(at, asked, resumed)
-		if err == nil && outcomes[i].Revives(&subs[i]) {
+		if err == nil && outcomes[i].Frees(&subs[i]) {
 			var said bool
 			if _, said, err = heir(from, j.TenantID, &subs[i], j.ID, now); said {
-				outcomes[i] = core.UndoSaid
+				outcomes[i] = outcomes[i].WithWord(&subs[i])
 			}
 		}
 	}
@@ -300,7 +300,10 @@ func (u *undoing) undo(sub *core.Subscription, o core.UndoOutcome, at core.Insta
 	case core.UndoResumes:
 		return u.resume(sub, at)
 	case core.UndoSaid:
+		u.kept++
 		return u.bequeath(sub)
+	case core.UndoEnds, core.UndoMarks:
+		return u.hold(sub, o == core.UndoMarks, at)
 	case core.UndoUnmarks:
 		u.pending++
 		sub.Proof = ""

@@ -12,11 +12,13 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/store/db"
+	"newsletterd/store/members"
 )
 
 // A file may say what another one has said already: that someone has unsubscribed, or that an address bounced. The first
 // import owns the record, and the words of the others wait in import_word. When the owner is undone, one of them takes
-// the record over, so an import takes back only what its own file said.
+// the record over, so an import takes back only what its own file said. A file may also say that someone unsubscribed who
+// is active by a later word of another one. That word waits too: it counts once the other import is undone.
 
 // WordsKept is how long such words are kept. An import that may be undone has begun before, and ended a week ago at most.
 const WordsKept = 30 * 24 * time.Hour
@@ -84,16 +86,19 @@ func (l *leaving) keepOwner(id string, yes bool) {
 	l.owners[id] = yes
 }
 
-// leftToo notes that a file says of someone who has left already that they have unsubscribed.
+// leftToo notes that a file says that someone has unsubscribed who has left already, or whom another file has made active
+// and this one doesn't end.
 func (l *leaving) leftToo(r *ImportRow, sub *core.Subscription) error {
 	asked := sub.Status == core.SubscriptionPending && sub.Proof != core.ProofLeft
-	if asked || l.im.DryRun || !sub.Left() {
+	brought := sub.Status == core.SubscriptionActive && sub.Proof == core.ProofImport
+	if asked || l.im.DryRun || !sub.Left() && !brought {
 		return nil
 	}
 	others, err := l.ownedByOthers()
 	if err == nil && others {
 		l.words = append(l.words, importWord{
-			emailKey: r.key, listID: l.im.list.ID, importID: l.im.job, kind: core.SubscriptionUnsubscribed, at: sub.ChangedAt,
+			emailKey: r.key, listID: l.im.list.ID, importID: l.im.job, kind: core.SubscriptionUnsubscribed,
+			reason: r.evidence(), at: sub.ChangedAt,
 		})
 	}
 	return err
@@ -164,14 +169,22 @@ func (l *leaving) writeWords() error {
 	)
 }
 
-// heir returns the import whose word stands when the one that owns a leaving is undone; empty: the word stays for good,
-// for it is of no import that can be undone. ok is false where there is no such word.
-func heir(from db.Querier, tenantID string, sub *core.Subscription, owner string, now core.Instant) (id string, ok bool,
+// heirWord is the word that stands when the import that owns a leaving is undone.
+type heirWord struct {
+	// empty: the word stays for good, for it is of no import that can be undone
+	ImportID string `db:"import_id"`
+	Source   string `db:"source"` // of that import
+	Reason   string `db:"reason"`
+}
+
+// heir returns the word that stands when an import is undone. ok is false where there is none.
+func heir(from db.Querier, tenantID string, sub *core.Subscription, owner string, now core.Instant) (w heirWord, ok bool,
 	err error,
 ) {
 	err = from.Get(
-		&id,
-		`SELECT iif(owned, import_id, '') FROM (SELECT w.import_id, EXISTS (SELECT 1 FROM import_job WHERE id =
+		&w,
+		`SELECT iif(owned, import_id, '') AS import_id, coalesce((SELECT source FROM import_job WHERE id = import_id), '') AS source,
+		reason FROM (SELECT w.import_id, w.reason, EXISTS (SELECT 1 FROM import_job WHERE id =
 		w.import_id AND `+mayBeUndone+`) AS owned FROM import_word AS w WHERE w.email_key = ? AND w.tenant_id = ? AND w.list_id = ?
 		AND w.import_id <> ? AND w.at = ? AND w.kind <> 'resumed') ORDER BY owned, import_id LIMIT 1`,
 		int64(now),
@@ -182,17 +195,20 @@ func heir(from db.Querier, tenantID string, sub *core.Subscription, owner string
 		int64(sub.ChangedAt),
 	)
 	if errors.Is(err, core.ErrNotFound) {
-		return "", false, nil
+		return w, false, nil
 	}
-	return id, err == nil, err
+	return w, err == nil, err
 }
+
+// resumedWord is the import_id of words that say by which event an import was undone that had ended someone.
+const resumedWord = "resumed"
 
 // resumedBy reports whether the last event of a subscription is that an import, which had ended it, was undone.
 func resumedBy(from db.Querier, tenantID string, sub *core.Subscription) (yes bool, err error) {
 	err = from.Get(
 		&yes,
 		`SELECT EXISTS (SELECT 1 FROM import_word WHERE email_key = ? AND tenant_id = ? AND list_id = ? AND
-		import_id = '' AND kind = 'resumed' AND at = ?)`,
+		import_id = '`+resumedWord+`' AND kind = 'resumed' AND at = ?)`,
 		sub.Email.Key(),
 		tenantID,
 		sub.ListID,
@@ -211,7 +227,9 @@ func (u *undoing) resumeImported(sub *core.Subscription) error {
 	if err != nil {
 		return err
 	}
-	w := importWord{emailKey: sub.Email.Key(), listID: sub.ListID, kind: "resumed", at: sub.EventAt}
+	w := importWord{
+		emailKey: sub.Email.Key(), listID: sub.ListID, importID: resumedWord, kind: "resumed", at: sub.EventAt,
+	}
 	return u.InsertMany(&addWords, []any{u.list.TenantID, int64(u.now)}, 1, w.append)
 }
 
@@ -230,17 +248,66 @@ func (u *undoing) unsay() (more bool, err error) {
 
 // bequeath lets another import own a leaving that this one has brought about. Where none can, it stays for good.
 func (u *undoing) bequeath(sub *core.Subscription) error {
-	u.kept++
-	id, ok, err := heir(u.Tx, u.list.TenantID, sub, u.job.ID, u.now)
-	if err != nil || !ok || id == "" {
+	w, ok, err := heir(u.Tx, u.list.TenantID, sub, u.job.ID, u.now)
+	if err != nil || !ok || w.ImportID == "" {
 		return err
 	}
 	if u.heirs == nil {
 		u.heirs = map[string][]string{}
 	}
-	u.heirs[id] = append(u.heirs[id], sub.ID)
+	u.heirs[w.ImportID] = append(u.heirs[w.ImportID], sub.ID)
 	_, err = u.Exec("DELETE FROM import_word WHERE email_key = ? AND tenant_id = ? AND list_id = ? AND import_id = ?",
-		sub.Email.Key(), u.list.TenantID, sub.ListID, id)
+		sub.Email.Key(), u.list.TenantID, sub.ListID, w.ImportID)
+	return err
+}
+
+// hold takes back that the import has made someone active at an instant, of whom another file says that they have
+// unsubscribed: they are, or wait for a confirmation of their own.
+func (u *undoing) hold(sub *core.Subscription, pends bool, at core.Instant) error {
+	was := *sub
+	if err := u.announce(sub); err != nil {
+		return err
+	}
+	w, _, err := heir(u.Tx, u.list.TenantID, sub, u.job.ID, u.now)
+	if err != nil {
+		return err
+	}
+	_, err = u.Exec("DELETE FROM consent WHERE list_id = ? AND subscription_id = ? AND at = ?", sub.ListID, sub.ID,
+		int64(at))
+	if err != nil {
+		return err
+	}
+	if pends {
+		u.pending++
+		sub.PendAgain()
+		sub.Proof = core.ProofLeft
+	} else {
+		u.removed++
+		sub.EndAgain()
+		err = members.AddConsent(u.Tx, core.Consent{
+			ListID: sub.ListID, SubscriptionID: sub.ID, At: sub.ChangedAt, What: core.ConsentImportedLeft,
+			Proof: core.ProofImport, Origin: core.Origin{Source: w.Source}, Generation: sub.Generation, Reason: w.Reason,
+		})
+	}
+	if err == nil {
+		err = members.SaveSubscription(u.Tx, was.Status, sub)
+	}
+	if err == nil {
+		err = moveWords(u.Tx, u.list.TenantID, sub, was.ChangedAt)
+	}
+	if err != nil {
+		return err
+	}
+	return u.bequeath(sub)
+}
+
+// moveWords lets the words about a subscription that changed at an instant stand next to what it has become.
+func moveWords(tx *db.Tx, tenantID string, sub *core.Subscription, at core.Instant) error {
+	if sub.ChangedAt == at {
+		return nil
+	}
+	_, err := tx.Exec(`UPDATE import_word SET at = ? WHERE email_key = ? AND tenant_id = ? AND list_id = ? AND at = ? AND
+		kind <> 'resumed'`, int64(sub.ChangedAt), sub.Email.Key(), tenantID, sub.ListID, int64(at))
 	return err
 }
 
