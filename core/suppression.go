@@ -2,8 +2,12 @@ package core
 
 // KindDisabled is the kind of an address that the member service has switched off. The other kinds are the send side's
 // blocks: StatusBounced, StatusComplaint and StatusSuppressed. What is left of an erased address has these kinds too,
-// or is "left": then only an import is refused.
+// or KindLeft.
 const KindDisabled = "disabled"
+
+// KindLeft is the kind of an erased address: no import brings it to a list of the tenant. The person may subscribe again,
+// which counts for the lists that they confirm.
+const KindLeft = "left"
 
 // Suppressed is one thing that stands against mailing an address, on the member's side or on the send side.
 type Suppressed struct {

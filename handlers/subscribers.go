@@ -15,6 +15,7 @@ import (
 	"newsletterd/store/members"
 	"newsletterd/store/people"
 	"newsletterd/store/subscribercsv"
+	"newsletterd/store/tenants"
 )
 
 // subscribers serves /api/admin/subscribers.
@@ -255,7 +256,8 @@ func (a subscribers) show(c *web.Call, _ string) (r subscriberRecord, err error)
 	}
 	stands, err := a.store.Suppressions(c, l.Email, l.TenantID)
 	for i := range stands {
-		if on := stands[i].ListID; on == "" || on == l.ListID {
+		back := stands[i].Kind == core.KindLeft && !tenants.ErasedFrom(core.KindLeft, &l.Subscription)
+		if on := stands[i].ListID; !back && (on == "" || on == l.ListID) {
 			r.Blocks = append(r.Blocks, blockOf(c, &stands[i]))
 		}
 	}

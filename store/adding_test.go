@@ -133,3 +133,44 @@ func TestUnsubscribedByAnOperator(t *testing.T) {
 		t.Error("not in the ledger")
 	}
 }
+
+// Who was erased and confirms on one list has come back to that list alone: files and operators add them to no other one.
+func TestErasedReturnToOneList(t *testing.T) {
+	const bob = core.Email("bob@example.org")
+	n := storetest.SeedList(t, now0)
+	other := n.NewList()
+	n.Active(n.ListID, bob)
+	_, err := n.ErasePerson(t.Context(), core.Person{Email: bob, TenantID: n.TenantID}, "ops", now0+10)
+	n.Must(err)
+	n = n.At(now0 + 1000)
+	token := n.Pending(other.ID, bob)
+	there := *n // the other list
+	there.ListID = other.ID
+	imported(&there, now0+2000, joins(bob))
+	if got := statusOf(&there, bob); got != core.SubscriptionPending {
+		t.Errorf("a file makes them %q before they confirm", got)
+	}
+	n.Must(n.Confirm(t.Context(), token, core.Origin{}, now0+3000))
+	if j := imported(n, now0+4000, joins(bob)); j.Kept != 1 || statusOf(n, bob) != "" {
+		t.Errorf("a file: %+v, %q", j.ImportCounts, statusOf(n, bob))
+	}
+	if _, _, err := added(n, bob, core.SubscriptionActive, now0+5000); core.KindOf(err) != core.Conflict {
+		t.Errorf("by an operator: %v", err)
+	}
+	row := joins(bob)
+	row.Preferences = `{"city":"Bonn"}`
+	if j := imported(&there, now0+6000, row); j.Updated != 1 {
+		t.Errorf("a file into the list that they are on: %+v", j.ImportCounts)
+	}
+	if sub, changed, err := added(&there, bob, core.SubscriptionActive, now0+7000); err != nil || changed {
+		t.Errorf("an operator, on the list that they are on: %+v, %v", sub, err)
+	}
+	if j := imported(&there, now0+8000, leaves(bob, now0+7500)); j.Unsubscribed != 1 || statusOf(&there, bob) != "unsubscribed" {
+		t.Errorf("a file that says that they left: %+v", j.ImportCounts)
+	}
+	n.At(now0+9000).Active(n.ListID, bob)
+	if got := statusOf(n, bob); got != core.SubscriptionActive {
+		t.Errorf("they come back to the first list as %q", got)
+	}
+	consistent(n)
+}

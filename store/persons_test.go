@@ -249,8 +249,8 @@ func TestErasedAddressStaysBlocked(t *testing.T) {
 	if c := imported(); c.Kept != 1 || n.Count("SELECT count(*) FROM subscription") != 0 {
 		t.Errorf("an import brought the person back: %+v", c)
 	}
-	n.At(now0+1000).Active(n.ListID, email) // by the person's own wish it works again, for good
-	if n.Count("SELECT count(*) FROM erased") != 0 || imported().Unchanged != 1 {
+	n.At(now0+1000).Active(n.ListID, email) // by the person's own wish it works again, for good, on this list
+	if imported().Unchanged != 1 {
 		t.Error("who has come back is still gone")
 	}
 	if _, err := n.Disable(ctx, members.DisableRequest{Email: email, Reason: "r", DisabledBy: "b"}, now0+2000); err != nil {

@@ -366,7 +366,7 @@ func (p *Page) BlockText(b personBlock) string {
 		text = p.T("This address bounced. It gets no more emails.")
 	case string(core.StatusComplaint):
 		text = p.T("This person marked an email as spam and gets no more emails.")
-	case "left":
+	case core.KindLeft:
 		text = p.T("This person's data was erased. Imports can't add the address again.")
 	}
 	if b.TenantID == "" && b.Kind == core.KindDisabled {

@@ -139,7 +139,7 @@ func (p *Page) SuppressionKind(b personBlock) Badge {
 	switch b.Kind {
 	case core.KindDisabled, string(core.StatusSuppressed):
 		return Badge{p.T("Blocked"), ""}
-	case "left":
+	case core.KindLeft:
 		return Badge{p.T("Erased"), ""}
 	}
 	return p.PersonBadge(b.Kind)

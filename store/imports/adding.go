@@ -8,6 +8,7 @@ import (
 	"newsletterd/store/campaigns"
 	"newsletterd/store/db"
 	"newsletterd/store/members"
+	"newsletterd/store/tenants"
 )
 
 // SubscriptionInput is what an operator asks for who adds one address to a list.
@@ -65,18 +66,29 @@ func mayAdd(tx *db.Tx, list *core.ListWithTenant, r *ImportRow) (status string, 
 	if err != nil {
 		return "", err
 	}
+	found, err := members.Subscription(tx, list.ID, r.id)
+	sub := &found
+	if errors.Is(err, core.ErrNotFound) {
+		sub = nil
+	} else if err != nil {
+		return "", err
+	}
 	for _, s := range stands {
-		if s.ListID == "" || s.ListID == list.ID {
+		switch {
+		case s.Kind == core.KindLeft:
+			if tenants.ErasedFrom(s.Kind, sub) {
+				return "", core.Conflictf("suppressed", "This address was erased. Only its owner can subscribe it again.")
+			}
+		case s.ListID == "" || s.ListID == list.ID:
 			return "", core.Conflictf("suppressed", "The address is not mailed: it is %s.", s.Kind)
 		}
 	}
-	sub, err := members.Subscription(tx, list.ID, r.id)
-	if errors.Is(err, core.ErrNotFound) {
+	if sub == nil {
 		return "", nil
 	}
-	if err == nil && sub.Left() {
+	if sub.Left() {
 		return "", core.Conflictf("unsubscribed",
 			"The address has left this list: only a subscription of its own brings it back.")
 	}
-	return sub.Status, err
+	return sub.Status, nil
 }

@@ -118,8 +118,14 @@ func (im *importing) step(tx *db.Tx, s *importStep) error {
 	}
 	admitted := rows
 	if len(disabled) > 0 || len(erased) > 0 {
+		there := map[string]*core.Subscription{}
+		if len(erased) > 0 {
+			if there, err = im.recordsOf(rows); err != nil {
+				return err
+			}
+		}
 		admitted = slices.DeleteFunc(slices.Clone(rows), func(r ImportRow) bool {
-			return disabled[r.key] || erased[r.key] != ""
+			return disabled[r.key] || tenants.ErasedFrom(erased[r.key], there[r.id])
 		})
 		im.counts.Kept += int64(len(rows) - len(admitted))
 	}

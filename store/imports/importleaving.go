@@ -109,7 +109,7 @@ func (im *importing) leave(tx *db.Tx, rows []ImportRow) error {
 		return err
 	}
 	for i := range rows {
-		if r := &rows[i]; erased[r.key] != "" {
+		if r := &rows[i]; erased[r.key] != "" && there[r.id] == nil {
 			im.counts.Kept++
 		} else if err := l.row(r); err != nil {
 			return err

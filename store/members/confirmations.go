@@ -192,9 +192,6 @@ func recordConfirm(tx *db.Tx, list *core.ListWithTenant, was string, sub *core.S
 		return err
 	}
 	if c != nil {
-		if err := tenants.Returned(tx, sub.Email.Key(), list.TenantID); err != nil {
-			return err
-		}
 		err := AddConsent(tx, core.Consent{
 			ListID: sub.ListID, SubscriptionID: sub.ID, At: row.CreatedAt, What: core.ConsentRequested,
 			Origin: row.Origin, TextVersion: row.TextVersion, Generation: sub.Generation, Reason: row.Evidence,

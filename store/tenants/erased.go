@@ -7,7 +7,7 @@ import (
 
 // What is kept of an erased address, as a hash: its kinds of core.Status and these.
 const (
-	erasedLeft     = "left"     // no import brings it back; the person may
+	erasedLeft     = core.KindLeft
 	erasedDisabled = "disabled" // as Disable says
 )
 
@@ -40,11 +40,10 @@ func LeftAt(tx *db.Tx, emailKey, tenantID string, at core.Instant) error {
 	return err
 }
 
-// Returned forgets that a person has gone, who has come back to a tenant's list by the mailbox.
-func Returned(tx *db.Tx, emailKey, tenantID string) error {
-	_, err := tx.Exec("DELETE FROM erased WHERE hash = ? AND tenant_id = ? AND kind = 'left'",
-		ErasedHash(tx.DB(), emailKey), tenantID)
-	return err
+// ErasedFrom reports whether a kind of ErasedAmong keeps files from changing what an address has on one list: sub, nil: it
+// has nothing there. Who has come back to the list by the mailbox has; a request that anyone can send is none.
+func ErasedFrom(kind string, sub *core.Subscription) bool {
+	return kind != "" && (kind != erasedLeft || sub == nil || sub.Status == core.SubscriptionPending && !sub.Left())
 }
 
 // ErasedAmong returns for those folded addresses that were erased at a tenant what is known of them: the strongest

@@ -95,9 +95,6 @@ func (w *World) confirmWith(token *confirmToken) {
 	if err == nil && p.status == pending {
 		p.status = active
 		w.activated(p)
-		for _, q := range w.sameTenant(p) { // who has come back by the mailbox is no stranger any more
-			q.erased = false
-		}
 	}
 }
 
