@@ -127,11 +127,34 @@ func (a importsAPI) record(c *web.Call, j *core.ImportJob) (importRecord, error)
 	if j.Ended() || j.Status == core.ImportUploading {
 		return r, nil
 	}
-	p, err := a.preview(c, j, j.Mapping, j.KnownOnly)
-	if err == nil {
-		r.Columns, r.Samples, r.Problem, r.Questions = p.Columns, p.Samples, p.Problem, p.Questions
+	p, ended, err := a.previewUnlessEnded(c, j, j.Mapping, j.KnownOnly)
+	switch {
+	case err != nil:
+		return r, err
+	case ended != nil:
+		return a.record(c, ended)
 	}
-	return r, err
+	r.Columns, r.Samples, r.Problem, r.Questions = p.Columns, p.Samples, p.Problem, p.Questions
+	return r, nil
+}
+
+// previewUnlessEnded is preview, but where the file can't be read since the import has ended meanwhile, it returns the import
+// as it is then: whoever runs it removes the file.
+func (a importsAPI) previewUnlessEnded(c *web.Call, j *core.ImportJob, m core.ColumnMapping, knownOnly bool) (
+	p subscribercsv.Preview, ended *core.ImportJob, err error,
+) {
+	p, err = a.preview(c, j, m, knownOnly)
+	if err == nil {
+		return p, nil, nil
+	}
+	now, failure := a.store.ImportJob(c, j.ID)
+	switch {
+	case failure != nil:
+		return p, nil, failure
+	case now.Ended():
+		return p, &now, nil
+	}
+	return p, nil, err
 }
 
 // preview reads the beginning of a file. An error of its header is the caller's fault.
@@ -251,7 +274,7 @@ func (a importsAPI) run(c *web.Call, in core.ImportInput) (r importRecord, err e
 	}
 	in.KeepFields = in.KeepFields || !in.MayEnd
 	if !j.Ended() && j.Status != core.ImportUploading {
-		p, err := a.preview(c, &j, in.Mapping, in.KnownOnly)
+		p, _, err := a.previewUnlessEnded(c, &j, in.Mapping, in.KnownOnly) // RunImport refuses one that has ended
 		if err != nil {
 			return r, err
 		}
