@@ -176,6 +176,16 @@ func (s *Subscription) Import(email Email, status, proof string, p Preferences, 
 	return s.change(EventActivated, now), true
 }
 
+// Vouch notes that an operator adds by hand, as active, someone whom a file has made active: from now on it is the
+// operator's word, which no undo of that file takes back. It reports whether that is so.
+func (s *Subscription) Vouch(status, proof string, now Instant) bool {
+	if status != SubscriptionActive || proof != ProofAdmin || s.Status != SubscriptionActive || s.Proof != ProofImport {
+		return false
+	}
+	s.Proof, s.ChangedAt = proof, now
+	return true
+}
+
 // Change is what the send service must hear about: the word for it and the instant it is stamped with.
 type Change struct {
 	EventType  string

@@ -174,3 +174,46 @@ func TestErasedReturnToOneList(t *testing.T) {
 	}
 	consistent(n)
 }
+
+// An operator who adds someone whom a file has brought stands for them: the record says so, no undo of that file removes
+// them, and what a file without a time says of a leaving counts less. No operator adds who left by a file.
+func TestAddedAfterAFile(t *testing.T) {
+	const bob = core.Email("bob@example.org")
+	n := storetest.SeedList(t, now0)
+	join := joins(bob)
+	join.Evidence = "opted in 2021-05-01T00:00:00Z"
+	first := imported(n, now0, join)
+	over := imported(n, now0+1000, leaves(bob, inMarch)) // overruled: they joined in May
+	if sub, changed, err := added(n, bob, core.SubscriptionPending, now0+1500); err != nil || changed {
+		t.Errorf("to be confirmed: %+v, %v, %v", sub, changed, err)
+	}
+	sub, changed, err := added(n, bob, core.SubscriptionActive, now0+2000)
+	if err != nil || !changed || sub.Proof != core.ProofAdmin || n.Audited("subscription.create") != 1 || len(n.Events()) != 1 {
+		t.Errorf("%+v, %v, %v", sub, changed, err)
+	}
+	ledger, err := n.Consents(t.Context(), n.ListID, sub.ID)
+	if n.Must(err); len(ledger) != 2 || ledger[0].Source != "by telephone" && ledger[1].Source != "by telephone" {
+		t.Errorf("the record: %+v", ledger)
+	}
+	undone(n, first.ID, now0+3000)
+	imported(n, now0+4000, leaves(bob, 0))
+	if got := statusOf(n, bob); got != core.SubscriptionActive {
+		t.Errorf("after an undo and a file: %q", got)
+	}
+	last := imported(n, now0+5000, leaves(bob, now0+4500))
+	for _, undo := range []string{"", over.ID, last.ID} {
+		want := core.SubscriptionUnsubscribed
+		if undo != "" {
+			undone(n, undo, now0+6000)
+		}
+		if undo == last.ID {
+			want = core.SubscriptionActive
+		} else if _, _, err := added(n, bob, core.SubscriptionActive, now0+7000); core.KindOf(err) != core.Conflict {
+			t.Errorf("they left: %v", err)
+		}
+		if got := statusOf(n, bob); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	consistent(n)
+}

@@ -276,6 +276,9 @@ func (im *importing) known(tx *db.Tx, r *ImportRow, sub *core.Subscription) erro
 	case left:
 		im.counts.Kept++
 		return nil
+	case sub.Vouch(im.status, im.proof, im.at):
+		im.counts.Updated++
+		return im.vouched(tx, sub)
 	case !changed:
 		im.counts.Unchanged++
 		return im.prove(tx, r, sub)
@@ -305,6 +308,17 @@ func (im *importing) known(tx *db.Tx, r *ImportRow, sub *core.Subscription) erro
 		return err
 	}
 	return im.record(tx, r, sub, change, sub.Status != was)
+}
+
+// vouched writes that an operator stands for a subscription that a file has brought.
+func (im *importing) vouched(tx *db.Tx, sub *core.Subscription) error {
+	if err := members.SaveSubscription(tx, sub.Status, sub); err != nil {
+		return err
+	}
+	return members.AddConsent(tx, core.Consent{
+		ListID: sub.ListID, SubscriptionID: sub.ID, At: im.at, What: core.ConsentImported, Proof: im.proof,
+		Origin: core.Origin{Source: im.source}, Generation: sub.Generation,
+	})
 }
 
 // record writes what goes with a changed subscription: the ledger if it moved, the event or the wish for a sync, the
