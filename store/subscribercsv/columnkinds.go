@@ -27,7 +27,9 @@ var nameKinds = []nameKind{
 	{
 		parts: strings.Fields(`unsub abgemeldet abmeld abbestell widerruf widerspruch ausgetragen austrag austritt
 			desabon desinscri desuscri removed gekundigt kundigung optout optedout withdraw revoke deleted geloscht
-			cancelled canceled inactive inaktiv inactif deactivat deaktiviert resili`),
+			cancelled canceled inactive inaktiv inactif deactivat deaktiviert resili
+			wypisan rezygnac odsubskryb avprenum avregistr avanmal afmeld avmeld frameld odhlas abonelikten abonelikiptal
+			отпис відпис`),
 		yes: unsubscribed, no: joined, text: true,
 	},
 	{parts: strings.Fields("donot dont stop baja debaja dadodebaja cancel"), yes: unsubscribed, no: joined},
@@ -36,7 +38,9 @@ var nameKinds = []nameKind{
 	{parts: strings.Fields("optin optedin opted doubleopt consent einwillig"), yes: joined, no: unsubscribed},
 	{
 		parts: strings.Fields(`subscri accept permission zustimm erlaubnis angemeldet abonn inscri suscri confirm
-			bestatig newsletter marketing werbung werbe mailing infomail`),
+			bestatig newsletter marketing werbung werbe mailing infomail
+			zgoda zapisan subskryb prenumer samtyck samtykke tilmeld pameld souhlas prihlas odebir odber izin abone
+			подпис согласи рассыл`),
 		yes: joined, no: unsubscribed, dateless: true,
 	},
 }
@@ -114,7 +118,8 @@ func negated(name string) bool {
 		return false
 	}
 	switch words[0] {
-	case "no", "not", "nicht", "nie", "sin", "sans", "pas", "ohne", "without", "never", "non":
+	case "no", "not", "nicht", "nie", "sin", "sans", "pas", "ohne", "without", "never", "non",
+		"не", "нет", "без", "ikke", "inte", "ej", "bez", "brak":
 		return true
 	}
 	return strings.HasPrefix(words[0], "kein")
@@ -145,7 +150,9 @@ func otherSubject(words []string) bool {
 // ofEmail are parts of words of a status that are about e-mail, whatever the column is about.
 var ofEmail = []string{
 	"subscri", "abgemeldet", "abbestellt", "desabon", "desinscri", "desuscri", "nosuscri", "optedout", "optout", "bounc",
-	"spam", "complain", "email", "blacklist", "blocklist",
+	"spam", "complain", "email", "blacklist", "blocklist", "donotcontact", "dnc", "disiscri", "descadastr", "uitgeschreven",
+	"afgemeld", "wypis", "odsubskryb", "avprenum", "avregistr", "afmeld", "avmeld", "frameld", "odhlas", "abonelik",
+	"отпис", "відпис",
 }
 
 func isOfEmail(word string) bool {

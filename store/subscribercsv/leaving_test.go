@@ -2,6 +2,7 @@ package subscribercsv
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 )
@@ -119,6 +120,7 @@ func TestTagsThatSayWhoLeft(t *testing.T) {
 		"TAGS": {
 			`"unsubscribed","vip"`, `"vip","unsubscribed"`, `"vip", "Cleaned"`, `["vip","unsubscribed"]`, `vip;unsubscribed`, `vip, inactive`,
 			long + `"unsubscribed"`, `* myContacts ::: unsubscribed`, `"vip","abgemeldet"`, `"plan: pro","status: bounced"`,
+			"vip unsubscribed", "#unsubscribed #vip", "vip / Unsubscribed", "vip, unsubscribed customers", "unsub 2021; gold",
 		},
 		"Schlagworte": {"Kunde, Abgemeldet", "gelöscht; Kunde"},
 		"Anything":    {`"vip","deleted"`, "vip|unsubscribed", "Kunde, abgemeldet", `{"vip":true,"state":"bounced"}`, "opted-out, moved"},
@@ -130,7 +132,7 @@ func TestTagsThatSayWhoLeft(t *testing.T) {
 		}
 	}
 	for column, cells := range map[string][]string{
-		"TAGS": {`"vip","gold"`, `vip, unsubscribed customers`, `"subscribed","vip"`},
+		"TAGS": {`"vip","gold"`, `"subscribed","vip"`, "never unsubscribed, vip", "unsubscribed: no; vip", `{"unsubscribed":false}`},
 		"Note": {"moved away, cancelled her trip", "Baja, Mexico", "12:30, gone", "invalid, but friendly"},
 		"City": {"Baja, Mexico"},
 	} {
@@ -153,14 +155,77 @@ func TestTagsThatSayWhoLeft(t *testing.T) {
 	}
 }
 
+// A cell that says more than the word that someone left is asked about, or understood; what is denied is not.
+func TestWordsWithExtras(t *testing.T) {
+	t.Parallel()
+	for column, cells := range map[string][]string{
+		"Status": {
+			"Unsubscribed (2021-03-01)", "vip / Unsubscribed", "#unsubscribed #vip", "Unsubscribed by admin on 1 March", "DNC = 1",
+			"do not contact: yes", "no longer subscribed since May", "active, then opted out", "отписан 01.03.2021",
+		},
+		"Mail state": {"Unsubscribed (2021-03-01)", "vip unsubscribed", "inactive since May", "VIP – abgemeldet am 1.3."},
+		"Anything": {
+			"Unsubscribed (2021-03-01)", "unsubscribed 2021-03-01", "#unsubscribed #vip", "vip / Unsubscribed", "DNC = 1",
+			"do not contact: yes", "see https://x.example/a; unsubscribed", "unsubscribed: yes",
+		},
+		"Consent": {"opted out by phone", "revoked (letter)"},
+	} {
+		for _, cell := range cells {
+			if few, many := fates(t, column, cell); few == "active" || many == "active" || few == "error" {
+				t.Errorf("%s: %s: %s, among many %s", column, cell, few, many)
+			}
+		}
+	}
+	for column, cells := range map[string][]string{
+		"Mail state": {"never unsubscribed", "not unsubscribed", "not yet unsubscribed", "unsubscribed: no", "unsubscribed = 0", "unsubscribed: false", "Bonn"},
+		"Anything": {
+			"never unsubscribed", "unsubscribed: no", "unsubscribed=0", "unsubscribed: false", "https://x.example/unsubscribe?id=1",
+			"she asked how to get unsubscribed in 2021", `{"unsubscribed":false}`, "unsubscribed: no, vip: yes", "PL/opt/2021",
+		},
+		"Link": {"https://x.example/unsubscribed/1", "see https://x.example/unsubscribed, or call"},
+	} {
+		for _, cell := range cells {
+			if few, many := fates(t, column, cell); few != "active" || many != "active" {
+				t.Errorf("%s: %s: %s, among many %s", column, cell, few, many)
+			}
+		}
+	}
+	for _, cell := range []string{"never unsubscribed", "unsubscribed: no"} {
+		if few, _ := fates(t, "Status", cell); few != "error" && few != "active" {
+			t.Errorf("%s: %s", cell, few)
+		}
+	}
+}
+
+// A word has one meaning, in all languages.
+func TestWordsMeanOneThing(t *testing.T) {
+	t.Parallel()
+	first := maps.Clone(statusWords)
+	for range 20 {
+		fillStatusWords()
+		if !maps.Equal(first, statusWords) {
+			for word, said := range statusWords {
+				if first[word] != said {
+					t.Errorf("%s: %s and %s", word, said, first[word])
+				}
+			}
+			return
+		}
+	}
+}
+
 // Words of other languages than those of the console say who left, too.
 func TestWordsOfOtherLanguages(t *testing.T) {
 	t.Parallel()
 	for column, cells := range map[string][]string{
-		"Stato":    {"Disiscritto", "Cancellata", "Rimbalzato", "Bloccato"},
-		"Staat":    {"Uitgeschreven", "afgemeld", "Onbestelbaar", "Geblokkeerd"},
-		"Situação": {"Descadastrado", "Removida", "Não inscrito", "Devolvido"},
-		"Stan":     {"Wypisany", "Usunięta", "Odbity", "Zablokowany"},
+		"Stato":     {"Disiscritto", "Cancellata", "Rimbalzato", "Bloccato"},
+		"Staat":     {"Uitgeschreven", "afgemeld", "Onbestelbaar", "Geblokkeerd"},
+		"Situação":  {"Descadastrado", "Removida", "Não inscrito", "Devolvido"},
+		"Stan":      {"Wypisany", "Usunięta", "Odbity", "Zablokowany"},
+		"Статус":    {"отписан", "Отписался", "отписка", "Отписана", "жалоба", "Заблокирован", "ОТПИСАН 01.03.2021"},
+		"Anything":  {"отписан", "Odhlášen", "Avprenumererad", "Afmeldt", "Avmeldt", "Abonelikten çıktı", "Wypisał się", "відписаний"},
+		"Отписался": {"да", "1"}, "Odhlášen": {"ano"}, "Afmeldt": {"ja"}, "Abonelikten çıktı": {"evet"}, "Wypisany": {"tak"},
+		"Подписан": {"нет"}, "Odebírá": {"ne"}, "Zgoda": {"nie"}, "Samtycke": {"nej"},
 	} {
 		for _, cell := range cells {
 			if few, many := fates(t, column, cell); few == "active" || many == "active" {

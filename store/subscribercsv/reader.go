@@ -186,7 +186,7 @@ func (c *Reader) columns(rename map[string]string) error {
 			continue
 		}
 		if renamed && foldWord(to) == UseStatus {
-			c.status = append(c.status, statusColumn{i, name, meaningOf(name, names), false, hasTags(name)})
+			c.status = append(c.status, statusColumn{i, name, meaningOf(name, names), false, subjectOf(name)})
 			continue
 		}
 		if renamed {
@@ -256,10 +256,10 @@ func (c *Reader) formColumn(i int, name string) bool {
 	case c.isDated(i) && datedColumns[foldWord(name)].what != "":
 		c.noteEvidence(i, name)
 		if mean := statusOf(name, c.names()); mean != nil {
-			c.status = append(c.status, statusColumn{i, name, mean, true, false})
+			c.status = append(c.status, statusColumn{i, name, mean, true, subjectOf(name)})
 		}
 	case statusOf(name, c.names()) != nil:
-		c.status = append(c.status, statusColumn{i, name, statusOf(name, c.names()), false, false})
+		c.status = append(c.status, statusColumn{i, name, statusOf(name, c.names()), false, subjectOf(name)})
 	case name == c.form.base:
 		c.base = i
 	default:

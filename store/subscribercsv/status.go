@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"newsletterd/core"
 	"newsletterd/store/imports"
@@ -22,7 +23,7 @@ type statusColumn struct {
 	name  string
 	mean  meaning
 	dated bool // a cell with a time is a yes: when the subscriber has joined
-	tags  bool // its cells are lists of words, most of which say nothing of it
+	about subject
 }
 
 // meaning returns what a cell says by foldCell. Unknown: the cell is not understood, which is never taken for consent.
@@ -141,6 +142,8 @@ var answers = map[string]byte{
 	"oui":    'y',
 	"\u2713": 'y', "\u2714": 'y', "\u2611": 'y', "\u2705": 'y',
 	"vrai": 'y', "si": 'y', "verdadero": 'y',
+	"tak": 'y', "evet": 'y', "ano": 'y', "sim": 'y', "да": 'y',
+	"nie": 'n', "hayir": 'n', "ne": 'n', "nej": 'n', "nei": 'n', "nee": 'n', "nao": 'n', "нет": 'n',
 	"false": 'n', "f": 'n', "no": 'n', "n": 'n', "0": 'n', "off": 'n', "nein": 'n', "falsch": 'n', "non": 'n', "faux": 'n',
 	"falso": 'n',
 }
@@ -191,7 +194,8 @@ var nothings = map[string]bool{}
 
 func init() {
 	for word := range strings.FieldsSeq(`n/a na none nan nat nil undefined empty blank leer keine kein nichts nie jamais nunca
-		vide aucun vacio ninguno invaliddate notunsubscribed notset`) {
+		vide aucun vacio ninguno invaliddate notunsubscribed neverunsubscribed notset nigdy aldrig nikdy brak ingen yok
+		никогда`) {
 		nothings[word] = true
 	}
 }
@@ -248,17 +252,28 @@ func foldWord(s string) string {
 
 // foldLetter returns a letter in lower case without its accent.
 func foldLetter(r rune) string {
-	low := strings.ToLower(string(r))
+	if plain, ok := plainLetters[r]; ok {
+		return plain
+	}
+	return strings.ToLower(string(r))
+}
+
+// plainLetters are letters without their accents, by letters of both cases.
+var plainLetters = func() map[rune]string {
+	letters := map[rune]string{}
 	for plain, accented := range map[string]string{
-		"a": "àáâãäåą", "c": "çć", "e": "èéêëę", "i": "ìíîï", "l": "ł", "n": "ñń", "o": "òóôõö", "s": "ś", "u": "ùúûü", "z": "źż",
-		"ss": "ß",
+		"a": "àáâãäåąă", "ae": "æ", "c": "çćč", "d": "ďđ", "e": "èéêëęě", "g": "ğ", "i": "ìíîïıİ", "l": "łľĺ", "n": "ñńň",
+		"o": "òóôõöőø", "r": "řŕ", "s": "śšşș", "ss": "ß", "t": "ťţț", "u": "ùúûüůű", "y": "ýÿ", "z": "źżž", "е": "ё",
 	} {
-		if strings.Contains(accented, low) {
-			return plain
+		for _, r := range accented {
+			letters[r] = plain
+			if upper := unicode.ToUpper(r); upper >= 0x80 {
+				letters[upper] = plain
+			}
 		}
 	}
-	return low
-}
+	return letters
+}()
 
 // part is what the columns of status say of a line.
 type part struct {
@@ -278,7 +293,7 @@ func (c *Reader) takesPart(line int, record []string) (p part) {
 		}
 		said := col.mean(foldCell(cell))
 		if said == unknown {
-			said = listed(cell, col.tags)
+			said = listed(cell, col.about)
 		}
 		switch said {
 		case unknown:

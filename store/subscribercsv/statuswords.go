@@ -33,10 +33,12 @@ func (s standing) block() core.Status {
 }
 
 // statusWords has what each word of a status says, by foldCell: those of the exports of other programs, in English,
-// German, French, Spanish, Italian, Dutch, Portuguese and Polish.
+// German, French, Spanish, Italian, Dutch, Portuguese, Polish, Swedish, Danish, Norwegian, Czech, Turkish and Russian.
 var statusWords = map[string]standing{}
 
-func init() {
+func init() { fillStatusWords() }
+
+func fillStatusWords() {
 	for said, words := range map[standing]string{
 		joined: `active subscribed confirmed enabled optedin optin regular premium implied express explicit activated
 			marketingcontact
@@ -46,7 +48,11 @@ func init() {
 			iscritto iscritta attivo attiva confermato confermata
 			actief ingeschreven bevestigd geabonneerd aangemeld
 			ativo ativa inscrito inscrita subscrito subscrita assinante
-			aktywny aktywna zapisany zapisana potwierdzony potwierdzona`,
+			aktywny aktywna zapisany zapisana potwierdzony potwierdzona
+			aktiva prenumererar prenumerant bekraftad tilmeldt abonnerer pameldt bekreftet bekraeftet
+			odebira odberatel prihlasen prihlasena aktivni potvrzen potvrzena potvrzeno
+			abone uye onayli onaylandi
+			подписан подписана подписчик подписался подписалась активен активна активный активная подтвержден подтверждена`,
 		pending: `pending unconfirmed unactivated notconfirmed notactivated notyetconfirmed awaitingconfirmation
 			pendingconfirmation waitingforconfirmation confirmationpending optinpending doubleoptinpending unverified validating
 			unbestatigt unbestaetigt nichtbestatigt nichtbestaetigt ausstehend wartend wartetaufbestatigung
@@ -56,7 +62,11 @@ func init() {
 			nonconfermato nonconfermata inattesa inattesadiconferma
 			nietbevestigd inafwachting
 			naoconfirmado naoconfirmada pendente aguardandoconfirmacao
-			niepotwierdzony niepotwierdzona oczekujacy oczekujaca`,
+			niepotwierdzony niepotwierdzona oczekujacy oczekujaca
+			vantande obekraftad ejbekraftad afventer avventer ubekraeftet ubekreftet ikkebekraeftet ikkebekreftet
+			nepotvrzen nepotvrzena nepotvrzeno cekanapotvrzeni
+			beklemede bekliyor onaybekliyor onaylanmadi onaylanmamis
+			неподтвержден неподтверждена неподтвержденный ожидает ожидаетподтверждения`,
 		never: `nonsubscribed neversubscribed notsubscribed neverjoined transactional nopermission nopermissions
 			nopermissionsset denied refused declined rejected notgiven notgranted noconsent notoptedin neveroptedin nonmarketingcontact
 			nieangemeldet nichtangemeldet nieabonniert nichtabonniert keineeinwilligung
@@ -65,7 +75,12 @@ func init() {
 			nosuscrito nosuscrita nuncasuscrito nuncasuscrita rechazado rechazada denegado denegada
 			noniscritto noniscritta maiiscritto maiiscritta rifiutato rifiutata
 			nietingeschreven nooitingeschreven geweigerd
-			naoinscrito naoinscrita nuncainscrito nuncainscrita recusado recusada`,
+			naoinscrito naoinscrita nuncainscrito nuncainscrita recusado recusada
+			brakzgody niewyrazonozgody niezapisany niezapisana
+			ejprenumerant prenumererarinte ejanmald ikketilmeldt ikkepameldt avbojd
+			neprihlasen neprihlasena bezsouhlasu odmitnuto
+			abonedegil izinyok reddedildi
+			неподписан неподписана нетсогласия безсогласия отказ отказался отказалась`,
 		unsubscribed: `unsubscribed unsubscribe unsub unsubbed unsubscribedbyuser unsubscribedbyadmin optedout optout
 			hasoptedout globallyunsubscribed globalunsubscribe inactive deactivated disabled archived removed deleted cancelled
 			canceled withdrawn revoked donotemail donotmail donotcontact
@@ -80,7 +95,21 @@ func init() {
 			rimosso rimossa
 			uitgeschreven afgemeld opgezegd inactief gedeactiveerd verwijderd ingetrokken
 			descadastrado descadastrada desinscrito desinscrita inativo inativa desativado desativada removido removida
-			wypisany wypisana wypisano nieaktywny nieaktywna usuniety usunieta rezygnacja`,
+			wypisany wypisana wypisano nieaktywny nieaktywna usuniety usunieta rezygnacja
+			wypisalsie wypisalasie wypisal wypisala wypisanie odsubskrybowany odsubskrybowana odsubskrybowano
+			zrezygnowal zrezygnowala wyrejestrowany wyrejestrowana zgodawycofana wycofanozgode anulowany anulowana dezaktywowany
+			avprenumererad avprenumererat avprenumererade avregistrerad avregistrerat avanmald avanmalt avslutad uppsagd
+			borttagen raderad inaktiverad avaktiverad arkiverad aterkallat aterkallad
+			afmeldt afmeldte frameldt framelding afmelding avmelding avmeldt avmeldte opsagt oppsagt slettet fjernet
+			deaktiveret deaktivert arkiveret arkivert tilbagekaldt tilbakekalt trukkettilbake
+			odhlasen odhlasena odhlaseno odhlaseny odhlasil odhlasila odhlasilse odhlasilase odhlaseni neaktivni zrusen
+			zrusena zruseno odstranen odstranena smazan smazana smazano deaktivovan archivovan odvolanosouhlas souhlasodvolan
+			aboneliktencikti aboneliktencikmis aboneliktenayrildi abonelikiptal abonelikiptali abonelikiptaledildi
+			iptaledildi ayrildi silindi pasif
+			отписан отписана отписано отписаны отписался отписалась отписались отписавшийся отписка отписать отписаться
+			удален удалена удаленный неактивен неактивна неактивный неактивная деактивирован отключен отключена
+			отозвано отозван согласиеотозвано нерассылать неприсылать неписать неотправлять
+			відписаний відписана відписано відписався відписалась відписка`,
 		bounced: `bounced bounce hardbounce hardbounced softbounce softbounced cleaned undeliverable undelivered invalid
 			invalidemail invalidaddress
 			unzustellbar nichtzustellbar ungultig ungueltig zuruckgewiesen zurueckgewiesen gebounced gebounct rucklaufer ruecklaufer
@@ -89,7 +118,11 @@ func init() {
 			rimbalzato rimbalzata nonrecapitato nonrecapitabile nonconsegnato
 			onbestelbaar ongeldig
 			devolvido devolvida rejeitado rejeitada
-			odbity odbita odrzucony odrzucona zwrocony zwrocona`,
+			odbity odbita odrzucony odrzucona zwrocony zwrocona
+			studsat studsad studs olevererbar ogiltig returneret returnert ugyldig
+			nedorucitelny nedorucitelne nedoruceno neplatny neplatna
+			geridondu gecersiz teslimedilemedi
+			недоставлено недоставлен возвращено недействителен недействительный несуществует`,
 		complained: `complained complaint complainer spam spammy spamcomplaint spamreport reportedspam reportedasspam markedasspam
 			junk abuse abusecomplaint feedbackloop
 			beschwerde spambeschwerde alsspammarkiert alsspamgemeldet
@@ -97,7 +130,9 @@ func init() {
 			queja correonodeseado quejadespam denunciado marcadocomospam
 			reclamo segnalatocomespam contrassegnatocomespam
 			klacht gemarkeerdalsspam
-			reclamacao denunciadocomospam`,
+			reclamacao denunciadocomospam
+			skarga zgloszonojakospam klagomal klage markeretsomspam merketsomspam stiznost sikayet sikayetetti
+			жалоба пожаловался пожаловалась спам`,
 		suppressed: `suppressed usersuppressed manuallysuppressed suppression suppressionlist blocked
 			blocklisted blocklist blacklisted blacklist quarantined
 			excluded banned suspended onhold temporaryhold
@@ -106,7 +141,11 @@ func init() {
 			bloqueado bloqueada listanegra suprimido suprimida excluido excluida
 			bloccato bloccata soppresso soppressa escluso esclusa listanera
 			geblokkeerd onderdrukt uitgesloten
-			zablokowany zablokowana wykluczony wykluczona`,
+			zablokowany zablokowana wykluczony wykluczona
+			czarnalista blockerad sparrad svartlistad blokeret blokkert sortlistet svartelistet sperret spaerret
+			blokovan blokovana zablokovan zablokovana vyloucen
+			engellendi engelli karaliste
+			заблокирован заблокирована заблокировано черныйсписок вчерномсписке стоплист`,
 	} {
 		for word := range strings.FieldsSeq(words) {
 			statusWords[word] = said

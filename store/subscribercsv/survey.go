@@ -62,7 +62,7 @@ func Look(ctx context.Context, r io.Reader) (*Survey, error) {
 	}
 	l := looking{columns: make([]columnLook, len(c.header))}
 	for i := range l.columns {
-		l.columns[i].tags = hasTags(c.header[i])
+		l.columns[i].about = subjectOf(c.header[i])
 	}
 	s := &Survey{Delimiter: string(c.csv.Comma)}
 	for n := 0; ; n++ {
@@ -112,7 +112,8 @@ type looking struct {
 
 type columnLook struct {
 	filled, addresses int64
-	many, tags        bool
+	many              bool
+	about             subject
 	values            map[string]*Value // by the cell
 	words             map[string]*Value
 	last              *Value
@@ -219,7 +220,7 @@ func (c *columnLook) wordOf(cell string) (word, text string) {
 		}
 	}
 	for _, s := range spelled {
-		if word, part := listWord(s, c.tags); word != "" {
+		if word, part := listWord(s, c.about); word != "" {
 			if len(cell) > maxValueBytes {
 				return word, part
 			}
@@ -235,7 +236,7 @@ func (c *columnLook) survey(name string, charset *charset) ColumnSurvey {
 	if c.many {
 		s.Words = foldedValues(c.words, charset, func(word, cell string) string {
 			if !says(word) {
-				word, _ = listWord(cell, c.tags)
+				word, _ = listWord(cell, c.about)
 			}
 			return word
 		})
@@ -243,7 +244,7 @@ func (c *columnLook) survey(name string, charset *charset) ColumnSurvey {
 	}
 	for _, v := range s.Values {
 		if statusWords[v.Word] == unknown {
-			v.Word, _ = listWord(v.Text, c.tags)
+			v.Word, _ = listWord(v.Text, c.about)
 		}
 		if v.Word != "" {
 			s.Words = append(s.Words, v)
