@@ -270,3 +270,49 @@ func TestOverruledWordsAreKept(t *testing.T) {
 	}
 	consistent(n)
 }
+
+// TestNobodyIsRevived runs short lives of one person, a letter for each step: the files of datedFile, L a file without a time
+// that they left, 1 to 9 the undo of the step of that number, S they ask, C they confirm, X they leave, E they are erased,
+// A an operator adds them. Nobody is active by a plain file whose last word is that they left.
+func TestNobodyIsRevived(t *testing.T) {
+	const bob = core.Email("bob@example.org")
+	for life, want := range map[string]string{
+		"JM1F": "unsubscribed", "JM1AF": "unsubscribed", "JM12F": "active", "JMN13F": "unsubscribed", "JMN31F": "unsubscribed",
+		"FJM1F": "unsubscribed", "SJM2F": "pending", "SJM2C": "active", "JL2X1F": "unsubscribed", "JM1SF": "pending",
+		"JM1SCF": "active", "JM1E": "", "JM1EF": "", "FEF": "", "FESF": "pending", "FESCF": "active", "FESCXF": "unsubscribed",
+		"LEF": "", "FXEF": "", "JMK12F": "unsubscribed", "JK1F": "unsubscribed", "JP1F": "unsubscribed", "JKN3M1F": "unsubscribed",
+		"LAF": "unsubscribed", "FAL1": "active", "FAX1F": "unsubscribed", "JMA1F": "active", "JMAX12F": "unsubscribed",
+		"MJ1F": "active", "ML1F": "unsubscribed", "ML2F": "unsubscribed", "SLCX2F": "unsubscribed",
+	} {
+		n := storetest.SeedList(t, now0)
+		ids, token := make([]string, len(life)), ""
+		for i := range len(life) {
+			n = n.At(n.Now + 1000)
+			switch step := life[i]; step {
+			case 'L':
+				ids[i] = imported(n, n.Now, leaves(bob, 0)).ID
+			case 'S':
+				token = n.Pending(n.ListID, bob)
+			case 'C':
+				n.Must(n.Confirm(t.Context(), token, core.Origin{}, n.Now))
+			case 'X':
+				n.Leave(n.ListID, bob)
+			case 'E':
+				_, err := n.ErasePerson(t.Context(), core.Person{Email: bob, TenantID: n.TenantID}, "ops", n.Now)
+				n.Must(err)
+			case 'A':
+				_, _, _ = added(n, bob, core.SubscriptionActive, n.Now)
+			default:
+				if step > '9' {
+					ids[i] = datedFile(n, step, bob)
+				} else if j, err := n.ImportJob(t.Context(), ids[step-'1']); err == nil && j.UndoUntil > 0 {
+					undone(n, j.ID, n.Now)
+				}
+			}
+		}
+		if got := statusOf(n, bob); got != want {
+			t.Errorf("%s: %q, want %q", life, got, want)
+		}
+		consistent(n)
+	}
+}
