@@ -1,9 +1,6 @@
 package core
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // Whose approval the mailings of a tenant need.
 const (
@@ -20,7 +17,10 @@ var ErrApprovalRequired = &Error{
 	Message: "The tenant asks for the approval of a second person, one who has not written on what is sent.",
 }
 
-const actorUser = "user:"
+const (
+	actorUser   = "user:"
+	actorClient = "client:"
+)
 
 // UserActor returns how the audit trail names a user as an actor.
 func UserActor(id string) string { return actorUser + id }
@@ -29,6 +29,18 @@ func UserActor(id string) string { return actorUser + id }
 func ActorUser(actor string) string {
 	id, user := strings.CutPrefix(actor, actorUser)
 	if !user {
+		return ""
+	}
+	return id
+}
+
+// ClientActor returns how the audit trail names an OAuth client as an actor.
+func ClientActor(id string) string { return actorClient + id }
+
+// ActorClient returns the id of the OAuth client that the audit trail names as an actor; empty where it names none.
+func ActorClient(actor string) string {
+	id, client := strings.CutPrefix(actor, actorClient)
+	if !client {
 		return ""
 	}
 	return id
@@ -49,9 +61,9 @@ type CampaignPermissions struct {
 	Mend    bool `json:"mend"` // links of what was sent, and what pages show of it
 }
 
-// Permissions returns what a caller, whom the audit trail names by, may do with a campaign of the tenant.
-func (t *Tenant) Permissions(c *Campaign, caller Caller, by string) CampaignPermissions {
-	second, sends := t.Accepts(c, by) == nil, caller.May(ActionCampaignSend, t.ID)
+// Permissions returns what a caller may do with a campaign of the tenant. by are those whose act it would be.
+func (t *Tenant) Permissions(c *Campaign, caller Caller, by ...string) CampaignPermissions {
+	second, sends := t.Accepts(c, by...) == nil, caller.May(ActionCampaignSend, t.ID)
 	approved := c.State == CampaignApproved && t.Accepts(c, c.ApprovedBy) == nil
 	return CampaignPermissions{
 		Approve: second && caller.May(ActionCampaignApprove, t.ID), Send: sends && (second || approved), Mend: sends && second,
@@ -61,12 +73,12 @@ func (t *Tenant) Permissions(c *Campaign, caller Caller, by string) CampaignPerm
 // AsksSecondPerson reports whether the tenant asks for the approval of a second person.
 func (t *Tenant) AsksSecondPerson() bool { return t.Approval == ApprovalSecondPerson }
 
-// Accepts returns ErrApprovalRequired where the tenant asks for a second person's approval and by, as the audit trail
-// names an actor, is none: a program, a command on the machine, or one who has saved the campaign
-// since it was approved last, or changed its layout or theme since someone else has approved that.
-func (t *Tenant) Accepts(c *Campaign, by string) error {
-	if !t.AsksSecondPerson() ||
-		ActorUser(by) != "" && !slices.Contains(c.Writers, by) && !slices.Contains(c.Designers, by) {
+// Accepts returns ErrApprovalRequired where the tenant asks for a second person's approval and one of by, those whose act
+// it is as the audit trail names them, is none: a program, a command on the machine, or one who has saved the campaign
+// since it was approved last, or changed its layout or theme since someone else has approved that. The first of by is who
+// approves, the others are the OAuth client that the user acts through and those who keep it.
+func (t *Tenant) Accepts(c *Campaign, by ...string) error {
+	if !t.AsksSecondPerson() || len(by) > 0 && ActorUser(by[0]) != "" && !c.WrittenBy(by...) {
 		return nil
 	}
 	return ErrApprovalRequired

@@ -17,7 +17,8 @@ type AuditEntry struct {
 	ID       int64        `db:"id" json:"-"`
 	At       Instant      `db:"at" json:"at"`
 	Actor    string       `db:"actor" json:"actor"`
-	Origin   string       `db:"origin" json:"origin"` // address of the request, or CommandLine; empty: not known any more
+	Origin   string       `db:"origin" json:"origin"`                 // address of the request, or CommandLine; empty: not known any more
+	ClientID string       `db:"client_id" json:"client_id,omitempty"` // that the user acted through; empty: none
 	Action   string       `db:"action" json:"action"`
 	Object   string       `db:"object" json:"object"`
 	TenantID string       `db:"tenant_id" json:"tenant_id"`
@@ -25,6 +26,7 @@ type AuditEntry struct {
 
 	// as they are called now; absent: they are gone, have no name, or it isn't the caller's to see
 	ActorName  string `db:"-" json:"actor_name,omitempty"`
+	ClientName string `db:"-" json:"client_name,omitempty"`
 	ObjectName string `db:"-" json:"object_name,omitempty"`
 	CampaignID string `db:"-" json:"campaign_id,omitempty"` // of a campaign or send job
 	// the record is deleted, and goes for good later

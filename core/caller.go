@@ -55,6 +55,15 @@ func CommandCaller(actor string) Caller {
 	return Caller{UserID: actor, Scopes: AllScopes, Roles: []Role{{Role: RoleOperator}}}
 }
 
+// Through returns the id of the OAuth client that a user acts through; empty: none, as in a session of ours, at our own
+// commands and for a client that acts for itself.
+func (c Caller) Through() string {
+	if c.UserID == "" || c.ClientID == BuiltInClientID {
+		return ""
+	}
+	return c.ClientID
+}
+
 // Known reports whether the request was authenticated.
 func (c Caller) Known() bool { return c.UserID != "" || c.ClientID != "" }
 

@@ -163,13 +163,15 @@ type CampaignVersion struct {
 	Kept       bool    `db:"kept"`   // it was tested, approved, restored or named: it is not dropped, either
 	Name       string  `db:"name"`
 	SavedBy    string  `db:"saved_by"`
+	ClientID   string  `db:"client_id"` // the OAuth client that the user acted through; empty: none
 	BegunAt    Instant `db:"begun_at"`
 	SavedAt    Instant `db:"saved_at"`
 }
 
-// TakesSave reports whether a save of a person goes into the version, instead of beginning another one.
-func (v *CampaignVersion) TakesSave(by string, now Instant) bool {
-	return !v.Closed && !v.Kept && v.SavedBy == by && now < v.BegunAt.Add(VersionSpan)
+// TakesSave reports whether a save of a person, through a client or none, goes into the version, instead of beginning
+// another one.
+func (v *CampaignVersion) TakesSave(by, client string, now Instant) bool {
+	return !v.Closed && !v.Kept && v.SavedBy == by && v.ClientID == client && now < v.BegunAt.Add(VersionSpan)
 }
 
 // NewCampaign makes the draft of a tenant.
@@ -181,14 +183,15 @@ func NewCampaign(tenantID string, f *CampaignFields, by string, now Instant) Cam
 	}
 }
 
-// AlsoWrittenBy counts others as writers: who copies or restores a text has not written it alone.
-func (c *Campaign) AlsoWrittenBy(others ...string) {
-	for _, by := range others {
-		if by != "" && !slices.Contains(c.Writers, by) {
-			c.Writers = append(slices.Clone(c.Writers), by)
-		}
-	}
+// WrittenBy reports whether one of some actors counts as a writer of the campaign.
+func (c *Campaign) WrittenBy(by ...string) bool {
+	return slices.ContainsFunc(by, func(who string) bool {
+		return slices.Contains(c.Writers, who) || slices.Contains(c.Designers, who)
+	})
 }
+
+// AlsoWrittenBy counts others as writers: who copies or restores a text has not written it alone.
+func (c *Campaign) AlsoWrittenBy(others ...string) { c.Writers = c.Writers.With(others...) }
 
 // CampaignOfJob makes the campaign of a job that was asked for without one: it is approved by whom the job is made by.
 func CampaignOfJob(j *SendJob, c *CampaignCopy) Campaign {
@@ -223,9 +226,7 @@ func (c *Campaign) Edited(f *CampaignFields, by string, now Instant) error {
 	if c.LastApproved == c.Version {
 		c.Writers = Strings{}
 	}
-	if !slices.Contains(c.Writers, by) {
-		c.Writers = append(slices.Clone(c.Writers), by)
-	}
+	c.AlsoWrittenBy(by)
 	c.Name, c.Subject, c.UpdatedBy, c.UpdatedAt = f.Name, f.Subject, by, now
 	return nil
 }

@@ -104,18 +104,20 @@ func TestWhichVersionTakesASave(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(*CampaignVersion)
 		by     string
+		client string
 		after  time.Duration
 		takes  bool
 	}{
-		"at once":         {func(*CampaignVersion) {}, "ann", 0, true},
-		"before its end":  {func(*CampaignVersion) {}, "ann", VersionSpan - 1, true},
-		"later":           {func(*CampaignVersion) {}, "ann", VersionSpan, false},
-		"another person":  {func(*CampaignVersion) {}, "bob", 0, false},
-		"it was seen":     {func(v *CampaignVersion) { v.Closed = true }, "ann", 0, false},
-		"it was approved": {func(v *CampaignVersion) { v.Kept = true }, "ann", 0, false},
+		"at once":          {func(*CampaignVersion) {}, "ann", "", 0, true},
+		"before its end":   {func(*CampaignVersion) {}, "ann", "", VersionSpan - 1, true},
+		"later":            {func(*CampaignVersion) {}, "ann", "", VersionSpan, false},
+		"another person":   {func(*CampaignVersion) {}, "bob", "", 0, false},
+		"through a client": {func(*CampaignVersion) {}, "ann", "shop", 0, false},
+		"it was seen":      {func(v *CampaignVersion) { v.Closed = true }, "ann", "", 0, false},
+		"it was approved":  {func(v *CampaignVersion) { v.Kept = true }, "ann", "", 0, false},
 	} {
 		v := v
-		if tt.change(&v); v.TakesSave(tt.by, campaignNow.Add(tt.after)) != tt.takes {
+		if tt.change(&v); v.TakesSave(tt.by, tt.client, campaignNow.Add(tt.after)) != tt.takes {
 			t.Errorf("%s: %v", name, !tt.takes)
 		}
 	}

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"bytes"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -43,6 +44,9 @@ type Client struct {
 	Suspended      bool    `json:"-" db:"suspended"` // its tenant is; as store.Client reads it
 	// of the user who created it, or the address; not of clients that are read for a change
 	CreatedByName string `json:"created_by_name,omitempty" db:"created_by_name"`
+	// who created it or changed its secret, its addresses or what it may do, as the audit log names them; not of clients
+	// that are read for a change
+	Keepers Strings `json:"keepers,omitempty" db:"keepers"`
 }
 
 // ClientInput is what a caller wants a client to be; nil leaves a field as it is.
@@ -169,6 +173,13 @@ func (c *Client) sameDoors(o Client) bool {
 		slices.Equal(c.RedirectURIs, o.RedirectURIs) && slices.Equal(c.PostLogoutRedirectURIs,
 		o.PostLogoutRedirectURIs) &&
 		slices.Equal(c.Scopes, o.Scopes) && slices.Equal(c.GrantTypes, o.GrantTypes)
+}
+
+// OpensAs reports whether what opens the client is as it was in another state of it: its secret, its addresses and what it
+// may do. Whoever changes that can act through the client from then on.
+func (c *Client) OpensAs(was Client) bool {
+	was.DisabledAt = c.DisabledAt
+	return c.sameDoors(was) && bytes.Equal(c.SecretHash, was.SecretHash)
 }
 
 // NewSecret gives the client another secret and returns it; only its hash is kept.

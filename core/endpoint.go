@@ -21,6 +21,7 @@ type Endpoint struct {
 	DisabledReason string  `db:"disabled_reason" json:"disabled_reason"`
 	CreatedBy      string  `db:"created_by" json:"created_by,omitempty"`           // as the audit log names them
 	CreatedByName  string  `db:"created_by_name" json:"created_by_name,omitempty"` // the name or address of that user, or the name of that client
+	Keepers        Strings `db:"keepers" json:"keepers"`                           // who created it or changed its url or secret, as the audit log names them
 	CreatedAt      Instant `db:"created_at" json:"created_at"`
 	UpdatedAt      Instant `db:"updated_at" json:"updated_at"`
 	Waiting        int64   `db:"waiting" json:"waiting"` // events that are to be delivered

@@ -2,10 +2,11 @@ package core
 
 import "cmp"
 
-// Made are what a user has created that outlives the user's sessions, but for what is disabled.
+// Made are what a user keeps that outlives the user's sessions, but for what is disabled: the user has created it, or
+// changed its secret, its addresses or what it may do.
 type Made struct {
 	Clients   []Client
-	Endpoints []Endpoint // also those that clients of the user have created
+	Endpoints []Endpoint // also those that clients of the user keep
 }
 
 // Names returns the names of all, an address where an endpoint has no name.

@@ -3,10 +3,22 @@ package core
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 )
 
 // Strings is a list of texts that stands in one column as a JSON array. nil is written as [].
 type Strings []string
+
+// With returns the list with others added that are not in it; empty ones are left out.
+func (s Strings) With(others ...string) Strings {
+	all := slices.Clone(s)
+	for _, other := range others {
+		if other != "" && !slices.Contains(all, other) {
+			all = append(all, other)
+		}
+	}
+	return all
+}
 
 // Column is the form of the column.
 func (s Strings) Column() string {

@@ -135,7 +135,7 @@ type resetRequest struct {
 	Email       core.Email `json:"email" is:"required"`
 	Token       string     `json:"token" is:"required"`
 	NewPassword string     `json:"new_password" is:"required" min:"8" max:"256"`
-	// also disable the OAuth clients and webhook endpoints that the user created
+	// also disable the OAuth clients and webhook endpoints that the user created or changed
 	DisableClients bool `json:"disable_clients"`
 }
 

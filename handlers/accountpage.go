@@ -34,7 +34,7 @@ type accountView struct {
 	NoPasskeys                 string // why there can be none; empty: there can
 	Proved                     bool   // by a passkey, lately: no password is asked for
 	MayProve                   bool   // by a passkey, instead of the password
-	Created                    string // the clients that the user created and may disable
+	Created                    string // the clients that the user keeps and may disable
 	Browsers, SignIns, Allowed []accountRow
 	Own                        []link // to what else is the user's own
 }
@@ -237,7 +237,7 @@ type accountForm struct {
 	Email    string `form:"email"`
 	Password string `form:"password"`
 	New      string `form:"new_password"`
-	Clients  string `form:"disable_clients"` // 1: also disable the clients and webhook endpoints that the user created
+	Clients  string `form:"disable_clients"` // 1: also disable the clients and webhook endpoints that the user created or changed
 }
 
 // wrong names the field that a fault of the form is about, by its action, a dot, and its name; empty: it is about none.

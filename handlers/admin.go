@@ -96,7 +96,7 @@ func actorOf(caller core.Caller) string {
 	if caller.UserID != "" {
 		return core.UserActor(caller.UserID)
 	}
-	return "client:" + caller.ClientID
+	return core.ClientActor(caller.ClientID)
 }
 
 // isOperator reports whether the caller may do everything.

@@ -46,7 +46,7 @@ func (a audit) hideOutsiders(c *web.Call, tenant string, rows []core.AuditEntry)
 	for i := range rows {
 		e := &rows[i]
 		if outside(e.Actor) {
-			e.Origin, e.ActorName = "", ""
+			e.Origin, e.ActorName, e.ClientID, e.ClientName = "", "", "", ""
 		}
 		if outside("user:" + e.Object) {
 			if noun, _, _ := strings.Cut(e.Action, "."); noun == "user" || noun == "role" {

@@ -365,7 +365,11 @@ func (a campaignsAPI) reply(c *web.Call, of *core.Campaign, err error) (campaign
 	if err == nil {
 		err = a.setTag(c, of)
 	}
-	return campaign{v, writtenOf(&fields), t.Permissions(of, c.Caller, actor(c))}, err
+	if err != nil {
+		return campaign{}, err
+	}
+	by, err := a.store.Acting(c, actor(c))
+	return campaign{v, writtenOf(&fields), t.Permissions(of, c.Caller, by...)}, err
 }
 
 // campaignFilter narrows the list of campaigns.

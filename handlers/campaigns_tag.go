@@ -185,7 +185,11 @@ func (a campaignsAPI) mayApprove(c *web.Call, t *core.Tenant, ifMatch *string) e
 	if !t.AsksSecondPerson() || !of.Written() {
 		return nil
 	}
-	if err := t.Accepts(of, actor(c)); err != nil {
+	by, err := a.store.Acting(c, actor(c))
+	if err == nil {
+		err = t.Accepts(of, by...)
+	}
+	if err != nil {
 		return err
 	}
 	if ifMatch == nil || strings.TrimSpace(*ifMatch) == "*" {

@@ -31,13 +31,13 @@ func endpointNames(es []core.Endpoint) []endpointName {
 	return rowsOf(es, func(e *core.Endpoint) endpointName { return endpointName{e.ID, e.Name, e.URL, e.TenantID} })
 }
 
-// madeClients are the clients and webhook endpoints that a user created, once the user's sessions have ended. They outlive
+// madeClients are the clients and webhook endpoints that a user keeps, once the user's sessions have ended. They outlive
 // the sessions, unless they are disabled, too.
 type madeClients struct {
 	Disabled          []clientName   `json:"disabled_clients"` // by this request
 	Active            []clientName   `json:"active_clients"`
 	DisabledEndpoints []endpointName `json:"disabled_endpoints"` // by this request
-	ActiveEndpoints   []endpointName `json:"active_endpoints"`   // that the user or clients of the user created
+	ActiveEndpoints   []endpointName `json:"active_endpoints"`   // that the user or clients of the user keep
 }
 
 func madeOf(disabled, active core.Made) madeClients {
@@ -49,21 +49,21 @@ func madeOf(disabled, active core.Made) madeClients {
 
 // endingSessions is an optional body of what ends the sessions of a user.
 type endingSessions struct {
-	DisableClients bool `json:"disable_clients"` // also disable the OAuth clients and webhook endpoints that the user created
+	DisableClients bool `json:"disable_clients"` // also disable the OAuth clients and webhook endpoints that the user created or changed
 }
 
-// endClients disables the clients and endpoints that a user created, in one tenant or in all, if that is asked for and as
+// endClients disables the clients and endpoints that a user keeps, in one tenant or in all, if that is asked for and as
 // far as the caller may. It names them, and those that stay.
 func endClients(c *web.Call, s *store.Store, userID, tenantID string, disable bool) (madeClients, error) {
 	if !disable {
-		all, err := s.MadeBy(c, userID)
+		all, err := s.KeptBy(c, userID)
 		return madeOf(core.Made{}, ofTenant(all, tenantID)), err
 	}
 	return disableClients(c, s, c.Caller, userID, tenantID)
 }
 
 func disableClients(c *web.Call, s *store.Store, caller core.Caller, userID, tenantID string) (madeClients, error) {
-	disabled, active, err := s.DisableMadeBy(c, userID, actorOf(caller), c.Now, func(client *core.Client) bool {
+	disabled, active, err := s.DisableKeptBy(c, userID, actorOf(caller), c.Now, func(client *core.Client) bool {
 		return (tenantID == "" || client.TenantID == tenantID) && mayDisable(caller, client)
 	}, func(e *core.Endpoint) bool {
 		return (tenantID == "" || e.TenantID == tenantID) && caller.May(core.ActionEndpointManage, e.TenantID)
@@ -84,10 +84,10 @@ func ofTenant(all core.Made, tenantID string) core.Made {
 	return of
 }
 
-// ownClients names the clients and endpoints that a user created and may disable, for the pages that end the user's
+// ownClients names the clients and endpoints that a user keeps and may disable, for the pages that end the user's
 // sessions; empty: there are none.
 func ownClients(c *web.Call, u core.User) (names string, err error) {
-	all, err := c.Store().MadeBy(c, u.ID)
+	all, err := c.Store().KeptBy(c, u.ID)
 	caller := visitorCaller(core.Visitor{User: u})
 	own, _ := all.Only(func(client *core.Client) bool { return mayDisable(caller, client) },
 		func(e *core.Endpoint) bool { return caller.May(core.ActionEndpointManage, e.TenantID) })

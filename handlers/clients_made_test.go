@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/store/tenants"
 )
 
 // makesClient has ann create a client in the console, and returns it.
@@ -186,7 +187,7 @@ func TestEndingSessionsDisablesClients(t *testing.T) {
 				}
 			}
 		}
-		e.shows("/account", "Also disable the API clients and webhooks you created: Shop, "+own.URL, its.URL)
+		e.shows("/account", "Also disable the API clients and webhooks you created or changed: Shop, "+own.URL, its.URL)
 		e.shows(e.path("settings", "endpoints"), "Created by "+shop.CreatedByName, "Created by Shop")
 		e.sends("/account", url.Values{"action": {"everywhere"}})
 		if e.clientNamed("Shop").DisabledAt != 0 {
@@ -292,7 +293,62 @@ func TestOperatorsEndClientsOfUsers(t *testing.T) {
 	if _, err := e.store.User(t.Context(), max); core.KindOf(err) != core.NotFound {
 		t.Error(err)
 	}
-	if all, err := e.store.MadeBy(t.Context(), max); err != nil || len(all.Names()) != 0 {
+	if all, err := e.store.KeptBy(t.Context(), max); err != nil || len(all.Names()) != 0 {
 		t.Error(all, err)
 	}
+}
+
+// Who has given another's client or webhook endpoint a secret or an address keeps it: it is named and disabled with those
+// of one's own.
+func TestWhatWasChangedEndsWithTheSessionsToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newTenantConsole(t, core.RoleTenantAdmin)
+		other := func(name string) core.Client {
+			c, _, err := core.NewClient(core.ClientInput{
+				Name: &name, TenantID: &e.tenant.ID, ClientType: new(core.ClientConfidential), Scopes: &[]string{core.ScopeSend},
+			}, true, e.seed.Time())
+			e.must(err)
+			e.must(e.store.AddClient(t.Context(), c, "user:tom"))
+			return c
+		}
+		shop, till := other("Shop"), other("Till")
+		crm, mine := e.endpointBy("user:tom"), e.endpointBy("user:tom")
+		_, err := e.store.UpdateClient(t.Context(), till.ID, core.UserActor(e.ann.ID), func(c *core.Client) error {
+			_, err := c.Change(core.ClientInput{Name: new("Counter")}, false, e.seed.Time())
+			return err
+		})
+		e.must(err)
+		if status, page := e.page("POST", e.path("settings", "clients", shop.ID)+"/rotate", url.Values{"_": {"1"}}); status >= 400 {
+			t.Fatalf("%d: %s", status, textOf(page))
+		}
+		_, err = e.store.UpdateEndpoint(t.Context(), mine.ID, tenants.EndpointChange{
+			EndpointInput: core.EndpointInput{URL: new("https://ann.test/")},
+		}, core.UserActor(e.ann.ID), e.seed.Time())
+		e.must(err)
+		label := words()["en"].DisableClients
+		want := fillIn(label, "clients", "Shop, https://ann.test/")
+		e.shows("/account", want)
+		bob := e.seed.NewUser("bob@user.example", "", func(u *core.User) {
+			u.Roles = []core.Role{{Role: core.RoleTenantAdmin, TenantID: e.tenant.ID}}
+		})
+		_, err = e.store.UpdateClient(t.Context(), till.ID, core.UserActor(bob.ID), func(c *core.Client) error {
+			_, err := c.Change(core.ClientInput{RedirectURIs: &[]string{"https://bob.test/"}}, false, e.seed.Time())
+			return err
+		})
+		e.must(err)
+		e.shows(e.path("settings", "team"), "webhooks they created or changed: Counter")
+		e.ask("POST", "/account", url.Values{"action": {"everywhere"}, "disable_clients": {"1"}})
+		for name, disabled := range map[string]bool{"Shop": true, "Counter": false} {
+			if c := e.clientNamed(name); c.DisabledAt != 0 != disabled {
+				t.Errorf("%s: %+v", name, c)
+			}
+		}
+		for id, disabled := range map[string]bool{crm.ID: false, mine.ID: true} {
+			n, err := e.store.Endpoint(t.Context(), id)
+			e.must(err)
+			if n.DisabledAt != 0 != disabled {
+				t.Errorf("%+v", n)
+			}
+		}
+	})
 }

@@ -13,7 +13,7 @@
 //	handler.go           Options, New: what the HTTP edge is made of
 //	access.go            rules of our own: admin, subscription, profile, mail providers
 //	admin.go             tenants, newsletter lists, OAuth clients
-//	clients_made.go      the clients that a user created, when the user's sessions end
+//	clients_made.go      the clients that a user keeps, when the user's sessions end
 //	account.go oauth.go provider.go   users; tokens and keys; discovery, userinfo, revocation, introspection
 //	newsletter.go limit_subscribe.go  /api/newsletter, and how often one may subscribe
 //	lists.go subscribers.go suppressions.go hygiene.go   lists, subscribers, the suppression list, inactive subscribers

@@ -33,6 +33,7 @@ type endpoint struct {
 	DisabledReason string       `json:"disabled_reason,omitempty"`
 	CreatedBy      string       `json:"created_by,omitempty"`      // as the audit log names them
 	CreatedByName  string       `json:"created_by_name,omitempty"` // the name or address of that user, or the name of that client
+	Keepers        core.Strings `json:"keepers"`                   // who created it or changed its url or secret
 	CreatedAt      core.Instant `json:"created_at"`
 	UpdatedAt      core.Instant `json:"updated_at"`
 	Waiting        int64        `json:"waiting"` // events that are to be delivered
@@ -85,7 +86,7 @@ func (h *Handler) endpointRoutes(t *web.Table) {
 func endpointOf(e *core.Endpoint, secret string, now core.Instant) endpoint {
 	out := endpoint{
 		e.ID, e.TenantID, e.ListID, e.Name, e.URL, append([]string{}, e.Events...), e.OldUntil, e.FailingSince, e.DisabledAt,
-		e.DisabledReason, e.CreatedBy, e.CreatedByName, e.CreatedAt, e.UpdatedAt, e.Waiting, e.WaitingBytes, e.Dropping, secret,
+		e.DisabledReason, e.CreatedBy, e.CreatedByName, e.Keepers, e.CreatedAt, e.UpdatedAt, e.Waiting, e.WaitingBytes, e.Dropping, secret,
 	}
 	if e.OldUntil <= now {
 		out.OldSecretUntil = 0

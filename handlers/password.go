@@ -93,7 +93,7 @@ type mailedForm struct {
 	Token    string `form:"token"`
 	Email    string `form:"email"`
 	Password string `form:"new_password"`
-	Clients  string `form:"disable_clients"` // 1: also disable the clients and webhook endpoints that the user created
+	Clients  string `form:"disable_clients"` // 1: also disable the clients and webhook endpoints that the user created or changed
 }
 
 // linkOpened gives the pages of the request the looks of the mail that a token came with, and fills in the address that
@@ -121,7 +121,7 @@ func linkOpened(c *web.Call, token string, email *string) error {
 type passwordPage struct {
 	Text                                      template.HTML
 	Email, Token, Action, Label, Hint, Button string
-	Created                                   string // the clients that the user created and may disable
+	Created                                   string // the clients that the user keeps and may disable
 }
 
 func (m mailedLinks) resetPage(c *web.Call, in mailedQuery) (web.HTML, error) {
@@ -216,7 +216,7 @@ func (m mailedLinks) setPassword(c *web.Call, purpose string, in mailedForm, red
 	return m.passwordSet(c, created)
 }
 
-// passwordSet signs the browser out and says so. It names the clients that the user created, if there are any.
+// passwordSet signs the browser out and says so. It names the clients that the user keeps, if there are any.
 func (m mailedLinks) passwordSet(c *web.Call, created string) (web.HTML, error) {
 	if err := c.EndSession(); err != nil {
 		return web.HTML{}, err

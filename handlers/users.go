@@ -184,7 +184,7 @@ type userChange struct {
 	Name          *string     `json:"name" like:"line" max:"100"`
 	EmailVerified *bool       `json:"email_verified"`
 	Disabled      *bool       `json:"disabled"`
-	// with disabled: also disable the OAuth clients and webhook endpoints that the user created
+	// with disabled: also disable the OAuth clients and webhook endpoints that the user created or changed
 	DisableClients bool `json:"disable_clients"`
 }
 
@@ -218,7 +218,7 @@ func (a users) update(c *web.Call, in userChange) (core.User, error) {
 
 // deletedUser is the query of DELETE /api/admin/users/:id.
 type deletedUser struct {
-	DisableClients bool `query:"disable_clients"` // also disable the OAuth clients and webhook endpoints that the user created
+	DisableClients bool `query:"disable_clients"` // also disable the OAuth clients and webhook endpoints that the user created or changed
 }
 
 func (a users) remove(c *web.Call, in deletedUser) (madeClients, error) {
@@ -269,7 +269,7 @@ type userSessions struct {
 	Clients  []core.ClientSignIn `json:"clients"`
 	Created  []clientName        `json:"created_clients"` // that outlive these, unless they are disabled
 
-	CreatedEndpoints []endpointName `json:"created_endpoints"` // by the user or clients of the user; they outlive these, too
+	CreatedEndpoints []endpointName `json:"created_endpoints"` // that the user or clients of the user keep; they outlive these, too
 }
 
 func (a users) sessions(c *web.Call, id string) (s userSessions, err error) {
@@ -279,7 +279,7 @@ func (a users) sessions(c *web.Call, id string) (s userSessions, err error) {
 	if s.Clients, err = a.store.SignIns(c, id, c.Now); err != nil {
 		return s, err
 	}
-	created, err := a.store.MadeBy(c, id)
+	created, err := a.store.KeptBy(c, id)
 	if err != nil {
 		return s, err
 	}

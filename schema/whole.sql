@@ -50,7 +50,7 @@ CREATE TABLE audit (
   tenant_id TEXT NOT NULL DEFAULT '',
   object    TEXT NOT NULL DEFAULT '',
   detail    TEXT NOT NULL DEFAULT ''
-, origin TEXT NOT NULL DEFAULT '') STRICT;
+, origin TEXT NOT NULL DEFAULT '', client_id TEXT NOT NULL DEFAULT '') STRICT;
 
 CREATE INDEX audit_actor ON audit (actor, at);
 
@@ -145,7 +145,7 @@ CREATE TABLE campaign_version (
   name        TEXT NOT NULL DEFAULT '',
   saved_by    TEXT NOT NULL DEFAULT '',
   begun_at    INTEGER NOT NULL,
-  saved_at    INTEGER NOT NULL,
+  saved_at    INTEGER NOT NULL, client_id TEXT NOT NULL DEFAULT '',
   UNIQUE (campaign_no, version)
 ) STRICT;
 
@@ -167,8 +167,6 @@ CREATE TABLE client (
   updated_at                   INTEGER NOT NULL,
   deleted_at                   INTEGER NOT NULL DEFAULT 0
 , old_secret_hash BLOB NOT NULL DEFAULT x'', old_secret_until INTEGER NOT NULL DEFAULT 0, created_by TEXT NOT NULL DEFAULT '', disabled_at INTEGER NOT NULL DEFAULT 0, id_token_claims INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID;
-
-CREATE INDEX client_creator ON client (created_by, id) WHERE created_by <> '';
 
 CREATE INDEX client_tenant ON client (tenant_id, id);
 
@@ -552,6 +550,14 @@ CREATE TABLE issue (
 ) STRICT;
 
 CREATE INDEX issue_sent ON issue (list_id, sent_at, no);
+
+CREATE TABLE keeper (
+  record TEXT NOT NULL, -- id of the client or webhook_endpoint
+  actor  TEXT NOT NULL, -- as audit names them
+  PRIMARY KEY (record, actor)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX keeper_actor ON keeper (actor, record);
 
 CREATE TABLE known_device (
   user_id TEXT NOT NULL REFERENCES user (id) ON DELETE CASCADE,
@@ -1276,8 +1282,6 @@ CREATE TABLE webhook_endpoint (
   updated_at      INTEGER NOT NULL
 , waiting INTEGER NOT NULL DEFAULT 0, dropped_id INTEGER NOT NULL DEFAULT 0, waiting_bytes INTEGER NOT NULL DEFAULT 0, created_by TEXT NOT NULL DEFAULT '') STRICT, WITHOUT ROWID;
 
-CREATE INDEX webhook_endpoint_creator ON webhook_endpoint (created_by) WHERE created_by <> '';
-
 CREATE INDEX webhook_endpoint_tenant ON webhook_endpoint (tenant_id, id);
 
 CREATE TRIGGER attachment_gone AFTER DELETE ON attachment BEGIN
@@ -1285,6 +1289,10 @@ CREATE TRIGGER attachment_gone AFTER DELETE ON attachment BEGIN
     AND NOT EXISTS (SELECT 1 FROM media WHERE mail_no = media_file.no)
     AND NOT EXISTS (SELECT 1 FROM media WHERE full_no = media_file.no)
     AND NOT EXISTS (SELECT 1 FROM attachment WHERE file_no = media_file.no);
+END;
+
+CREATE TRIGGER client_without_keepers AFTER DELETE ON client BEGIN
+  DELETE FROM keeper WHERE record = OLD.id;
 END;
 
 CREATE TRIGGER media_gone AFTER DELETE ON media BEGIN
@@ -1363,6 +1371,10 @@ END;
 CREATE TRIGGER user_shares_gone AFTER DELETE ON user BEGIN
   DELETE FROM share WHERE user_id = OLD.id AND user_id <> '';
   DELETE FROM share WHERE email_key = OLD.email_key AND email_key <> '';
+END;
+
+CREATE TRIGGER webhook_endpoint_without_keepers AFTER DELETE ON webhook_endpoint BEGIN
+  DELETE FROM keeper WHERE record = OLD.id;
 END;
 
 INSERT INTO model_total (id, bytes) VALUES (1, 0);

@@ -415,8 +415,8 @@ func (s *story) signIns(u core.User) {
 	s.op("Disallow", func() error { return s.Disallow(ctx, u.ID, "c1", now0) })
 	s.op("ChangePassword", func() error { return s.ChangePassword(ctx, u.ID, u.Epoch, "h5", "b1", now0) })
 	s.op("SignOutBrowser", func() error { return s.SignOutBrowser(ctx, "b1", u.ID, now0) })
-	s.op("DisableMadeBy", func() error {
-		_, _, err := s.DisableMadeBy(ctx, "maker", "user:maker", now0, func(*core.Client) bool { return true },
+	s.op("DisableKeptBy", func() error {
+		_, _, err := s.DisableKeptBy(ctx, "maker", "user:maker", now0, func(*core.Client) bool { return true },
 			func(*core.Endpoint) bool { return true })
 		return err
 	})

@@ -19,7 +19,7 @@ var personColumns = map[string]struct {
 	"agent":          {person: "owner_id name", other: "id version created_at"},
 	"recipient_word": {other: "job_no word seq"},
 	"attempt":        {person: "reply", other: "job_no seq at outcome"},
-	"audit":          {person: "origin", stays: "actor object", other: "id at action tenant_id detail"},
+	"audit":          {person: "origin", stays: "actor object", other: "id at action tenant_id detail client_id"},
 	"browser":        {person: "user_id remote user_agent", other: "id epoch amr auth_at used_at expires_at"},
 	"campaign": {
 		stays: "created_by updated_by approved_by review_by writers",
@@ -27,12 +27,13 @@ var personColumns = map[string]struct {
 			"archive job_no review_wanted_at review_note review_asked review_missed created_at updated_at audit_seen " +
 			"approved_by_send",
 	},
+	"keeper":        {person: "actor", other: "record"},
 	"issue":         {other: "no list_id campaign_no slug title summary sent_at changed_at"},
 	"correction":    {stays: "made_by", other: "campaign_no copy_id subject source text made_at"},
 	"link_proposal": {stays: "made_by", other: "campaign_no link_no target made_at"},
 	"campaign_list": {other: "list_id campaign_no"},
 	"campaign_version": {
-		stays: "saved_by", other: "no campaign_no version fields closed kept name begun_at saved_at",
+		stays: "saved_by", other: "no campaign_no version fields closed kept name begun_at saved_at client_id",
 	},
 	"campaign_copy": {other: "id tenant_id name subject body_html body_text template unsubscribe_url track_open " +
 		"track_click totals created_at"},

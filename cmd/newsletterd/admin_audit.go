@@ -36,10 +36,10 @@ func (p *program) auditCommands() *cli.Command {
 		if err != nil {
 			return err
 		}
-		return list(p.printer(c), rows, "at", "actor", "origin", "action", "object", "tenant_id", "changes")
+		return list(p.printer(c), rows, "at", "actor", "client_id", "origin", "action", "object", "tenant_id", "changes")
 	})
-	all.Description = `The newest last. The actor is a user or client by its id, or the account that ran a command; the origin is
-the address of the request, for 90 days. The changes are the fields of the record, before and after; secrets and
+	all.Description = `The newest last. The actor is a user or client by its id, or the account that ran a command; client_id is
+the OAuth client that a user acted through. The origin is the address of the request, for 90 days. The changes are the fields of the record, before and after; secrets and
 words about persons are masked.
 
    newsletterd admin audit list --limit 20

@@ -13,24 +13,24 @@ import (
 
 // disableClients is the flag of commands that end the sessions of a user: clients and webhook endpoints outlive them.
 func disableClients() cli.Flag {
-	return boolFlag("disable-clients", "also disable the OAuth clients and webhook endpoints that the user created")
+	return boolFlag("disable-clients", "also disable the OAuth clients and webhook endpoints that the user created or changed")
 }
 
-// endClients disables the clients and endpoints that a user created in a tenant, or anywhere, if the flag says so, and
+// endClients disables the clients and endpoints that a user keeps in a tenant, or anywhere, if the flag says so, and
 // names those that stay active.
 func (p *program) endClients(c *cli.Context, s *store.Store, u core.User, tenantID string) error {
 	client := func(client *core.Client) bool { return tenantID == "" || client.TenantID == tenantID }
 	endpoint := func(e *core.Endpoint) bool { return tenantID == "" || e.TenantID == tenantID }
 	var disabled core.Made
-	active, err := s.MadeBy(c.Context, u.ID)
+	active, err := s.KeptBy(c.Context, u.ID)
 	if c.Bool("disable-clients") {
-		disabled, active, err = s.DisableMadeBy(c.Context, u.ID, actor(), now(), client, endpoint)
+		disabled, active, err = s.DisableKeptBy(c.Context, u.ID, actor(), now(), client, endpoint)
 	}
 	if err != nil {
 		return err
 	}
-	p.nameMade("Disabled %s that %s created: %s\n", u, disabled)
-	p.nameMade("These %s that %s created are still active: %s\nDisable them with --disable-clients.\n", u, active)
+	p.nameMade("Disabled %s that %s created or changed: %s\n", u, disabled)
+	p.nameMade("These %s that %s created or changed are still active: %s\nDisable them with --disable-clients.\n", u, active)
 	return nil
 }
 

@@ -190,6 +190,10 @@ func (p *Page) auditActor(e *core.AuditEntry) auditPart {
 		return auditPart{p.T("API client {{name}}", "name", e.ActorName), to}
 	case kind == "client":
 		return auditPart{p.T("A deleted API client"), to}
+	case e.ActorName != "" && e.ClientName != "":
+		return auditPart{p.T("{{name}} through {{client}}", "name", e.ActorName, "client", e.ClientName), to}
+	case e.ActorName != "" && e.ClientID != "":
+		return auditPart{p.T("{{name}} through a deleted API client", "name", e.ActorName), to}
 	case e.ActorName != "":
 		return auditPart{e.ActorName, to}
 	case kind == "user":

@@ -148,7 +148,7 @@ func (p *Page) showUser(fault error) (web.HTML, error) {
 type userAct struct {
 	method, path, title, text, button string // title: it has a second step
 	body                              any
-	ends                              bool // the user's sessions: the clients that the user created can end with them
+	ends                              bool // the user's sessions: the clients that the user keeps can end with them
 }
 
 // actOnUser changes an account.
@@ -214,7 +214,7 @@ func (o *Console) actOnUser(p *Page) (web.HTML, error) {
 	return p.Redirect(here, "saved")
 }
 
-// createdClients is the label of a box that names the clients which a user created; empty: there are none.
+// createdClients is the label of a box that names the clients which a user keeps; empty: there are none.
 func (p *Page) createdClients(asked bool, user string) (string, error) {
 	if !asked {
 		return "", nil
@@ -235,7 +235,7 @@ func (p *Page) disableLabel(made core.Made) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return p.T("Also disable API clients and webhooks this person created: {{clients}}", "clients", strings.Join(names, ", "))
+	return p.T("Also disable API clients and webhooks this person created or changed: {{clients}}", "clients", strings.Join(names, ", "))
 }
 
 // allTenants lists the tenants.

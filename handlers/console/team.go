@@ -26,7 +26,7 @@ type teamData struct {
 	Operator    bool              // the visitor has no role here, and may everything as an operator
 	Changes     bool              // there is a person whose role the visitor can change
 	Approval    bool              // a second person approves
-	Disable     map[string]string // by the ids of people: the label of the box that disables the clients and webhooks they created
+	Disable     map[string]string // by the ids of people: the label of the box that disables the clients and webhooks they keep
 }
 
 // roles adds the visitor who is an operator, and so works here without a role.
@@ -72,7 +72,7 @@ func (p *Page) showTeam(f filled, v View) (web.HTML, error) {
 	return p.showSettings("team", "team", v, f, d)
 }
 
-// madeByTeam finds the clients and webhooks that people of the team created.
+// madeByTeam finds the clients and webhooks that people of the team keep.
 func (p *Page) madeByTeam(d *teamData) error {
 	var found core.Made
 	var err error
@@ -87,12 +87,15 @@ func (p *Page) madeByTeam(d *teamData) error {
 	for _, t := range d.Team {
 		by := []string{core.UserActor(t.ID)}
 		for i := range found.Clients {
-			if found.Clients[i].CreatedBy == by[0] {
-				by = append(by, "client:"+found.Clients[i].ID)
+			if slices.Contains(found.Clients[i].Keepers, by[0]) {
+				by = append(by, core.ClientActor(found.Clients[i].ID))
 			}
 		}
-		own, _ := found.Only(func(c *core.Client) bool { return c.CreatedBy == by[0] && c.DisabledAt == 0 },
-			func(e *core.Endpoint) bool { return slices.Contains(by, e.CreatedBy) && e.DisabledAt == 0 })
+		keeps := func(keepers core.Strings) bool {
+			return slices.ContainsFunc(keepers, func(k string) bool { return slices.Contains(by, k) })
+		}
+		own, _ := found.Only(func(c *core.Client) bool { return keeps(c.Keepers) && c.DisabledAt == 0 },
+			func(e *core.Endpoint) bool { return keeps(e.Keepers) && e.DisabledAt == 0 })
 		d.Disable[t.ID] = p.disableLabel(own)
 	}
 	return nil

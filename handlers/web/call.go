@@ -76,10 +76,14 @@ func (c *Call) UserAgent() string {
 	return ua[:min(len(ua), 255)]
 }
 
-// Value returns what Keep has kept for key; for store.OriginKey, the address that the request came from.
+// Value returns what Keep has kept for key; for db.OriginKey, the address that the request came
+// from, and for db.ClientKey, the client that its user acts through.
 func (c *Call) Value(key any) any {
-	if key == (db.OriginKey{}) {
+	switch key {
+	case db.OriginKey{}:
 		return &c.Remote
+	case db.ClientKey{}:
+		return c.Caller.Through()
 	}
 	return c.Context.Value(key)
 }

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"regexp"
 	"slices"
-	"strings"
 
 	"newsletterd/core"
 	"newsletterd/store/db"
 	"newsletterd/store/files"
+	"newsletterd/store/tenants"
 )
 
 // design is a template or a theme that a campaign is compiled in.
@@ -42,24 +42,25 @@ func designs(q db.Querier, tenantID string, f *core.CampaignFields) (all []desig
 	return append(all, theme...), err
 }
 
-const (
-	// designersOf are those who have changed templates and themes since someone else has approved each. Another name of a
-	// theme changes no mail.
-	designersOf = `SELECT DISTINCT actor FROM json_each(?1) CROSS JOIN audit INDEXED BY audit_object
-		ON object = value ->> 'id' AND audit.id > value ->> 'seen' WHERE action LIKE 'template.%' OR
-		action = 'theme.create' OR action = 'theme.update' AND EXISTS (SELECT 1 FROM json_each(detail) WHERE key <> 'name')`
+// The actors of entries of the audit trail, and the clients through which they acted.
+const ofWhich = ") SELECT actor FROM made UNION SELECT 'client:' || client_id FROM made WHERE client_id <> ''"
 
-	clientKeepers = `SELECT created_by FROM client WHERE id IN (SELECT value FROM json_each(?1))
-		UNION SELECT actor FROM audit INDEXED BY audit_object WHERE object IN (SELECT value FROM json_each(?1))
-		AND action LIKE 'client.%'`
+const (
+	// designersOf are those who have changed templates and themes since someone else has approved each, or the names of
+	// attachments. Another name of a theme changes no mail.
+	designersOf = `WITH made AS MATERIALIZED (SELECT actor, client_id FROM json_each(?1) CROSS JOIN audit
+		INDEXED BY audit_object ON object = value ->> 'id' AND audit.id > value ->> 'seen' WHERE action LIKE 'template.%' OR
+		action = 'theme.create' OR action = 'theme.update' AND EXISTS (SELECT 1 FROM json_each(detail) WHERE key <> 'name')
+		OR action = 'media.update' AND EXISTS (SELECT 1 FROM json_each(detail) WHERE key = 'name')` + ofWhich
 
 	// removersOf are those who have taken a template of a name away since an entry.
-	removersOf = `SELECT DISTINCT actor FROM audit INDEXED BY audit_tenant WHERE tenant_id = ?1 AND id > ?2
-		AND action IN ('template.delete', 'template.update') AND json_extract(detail, '$.name.before') = ?3`
+	removersOf = `WITH made AS MATERIALIZED (SELECT actor, client_id FROM audit INDEXED BY audit_tenant WHERE tenant_id = ?1
+		AND id > ?2 AND action IN ('template.delete', 'template.update') AND json_extract(detail, '$.name.before') = ?3` + ofWhich
 )
 
 // designers reads who has changed the layout or the theme of a campaign, as the audit trail names them, where the tenant
-// asks for a second person. A change counts until someone else has approved a campaign with it.
+// asks for a second person. A change counts until someone else has approved a campaign with it. So does another name of
+// an attachment that was given since the campaign was begun or approved last.
 func designers(q db.Querier, c *core.Campaign) (all []string, err error) {
 	var asks bool
 	err = q.Get(&asks, "SELECT approval = '"+core.ApprovalSecondPerson+"' FROM tenant WHERE id = ?", c.TenantID)
@@ -74,6 +75,9 @@ func designers(q db.Querier, c *core.Campaign) (all []string, err error) {
 	if err == nil {
 		in, err = designs(q, c.TenantID, &f)
 	}
+	for _, id := range f.Attachments {
+		in = append(in, design{ID: id, AuditSeen: c.AuditSeen})
+	}
 	if err == nil {
 		err = changersOf(q, in, &all)
 	}
@@ -86,7 +90,7 @@ func designers(q db.Querier, c *core.Campaign) (all []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	keepers, err := keepersOf(q, slices.Concat(c.Writers, all))
+	keepers, err := tenants.KeepersOf(q, slices.Concat(c.Writers, all))
 	return append(all, keepers...), err
 }
 
@@ -100,9 +104,9 @@ func changersOf(q db.Querier, in []design, all *[]string) error {
 
 // vouchForDesigns notes that a user has approved what a campaign is compiled in, up to an entry of the trail: what others have
 // changed until then no longer makes them writers.
-func vouchForDesigns(tx *db.Tx, tenantID string, f *core.CampaignFields, by string, entry int64) error {
+func vouchForDesigns(tx *db.Tx, tenantID string, f *core.CampaignFields, by []string, entry int64) error {
 	in, err := designs(tx, tenantID, f)
-	if err != nil || core.ActorUser(by) == "" {
+	if err != nil || core.ActorUser(by[0]) == "" {
 		return err
 	}
 	for _, d := range in {
@@ -110,11 +114,12 @@ func vouchForDesigns(tx *db.Tx, tenantID string, f *core.CampaignFields, by stri
 		if err := changersOf(tx, []design{d}, &own); err != nil {
 			return err
 		}
-		keepers, err := keepersOf(tx, own)
+		keepers, err := tenants.KeepersOf(tx, own)
 		if err != nil {
 			return err
 		}
-		if slices.Contains(own, by) || slices.Contains(keepers, by) {
+		own = append(own, keepers...)
+		if slices.ContainsFunc(by, func(who string) bool { return slices.Contains(own, who) }) {
 			continue
 		}
 		for _, table := range []string{"template", "theme"} {
@@ -126,19 +131,18 @@ func vouchForDesigns(tx *db.Tx, tenantID string, f *core.CampaignFields, by stri
 	return nil
 }
 
-// keepersOf reads who has created or changed the OAuth clients among some actors: what a program writes is theirs, since
-// they may hold its secret.
-func keepersOf(q db.Querier, actors []string) (all []string, err error) {
-	programs := core.Strings{}
-	for _, actor := range actors {
-		if id, ok := strings.CutPrefix(actor, "client:"); ok {
-			programs = append(programs, id)
-		}
+// Acting reads those whose act it is what an actor does in the context: its own, that of the OAuth client that it acts
+// through, and that of the client's keepers. Its only error is core.ErrStorage.
+func (s *Store) Acting(ctx context.Context, actor string) ([]string, error) {
+	return acting(s.Reads(ctx), actor, db.ActingClient(ctx))
+}
+
+func acting(q db.Querier, actor, client string) ([]string, error) {
+	if client == "" {
+		return []string{actor}, nil
 	}
-	if len(programs) > 0 {
-		err = q.All(&all, clientKeepers, programs.Column())
-	}
-	return all, err
+	keepers, err := tenants.KeepersOf(q, []string{client})
+	return append([]string{actor, client}, keepers...), err
 }
 
 // withDesigners fills in who has designed a campaign that is not frozen.

@@ -149,11 +149,12 @@ func addCampaign(tx *db.Tx, c *core.Campaign, lists []string, fields string) (er
 	if c.AuditSeen, err = tx.Number(db.NewestAudited); err != nil {
 		return err
 	}
+	c.AlsoWrittenBy(tx.ActingClient())
 	if c.No, err = db.InsertRow(tx, &campaignTable, c); err != nil {
 		return err
 	}
 	v := core.CampaignVersion{
-		CampaignNo: c.No, Version: c.Version, Fields: fields, Kept: fields == "", SavedBy: c.CreatedBy,
+		CampaignNo: c.No, Version: c.Version, Fields: fields, Kept: fields == "", SavedBy: c.CreatedBy, ClientID: tx.Client(),
 		BegunAt: c.CreatedAt, SavedAt: c.CreatedAt,
 	}
 	if _, err := db.InsertRow(tx, &versionTable, &v); err != nil {
@@ -331,6 +332,7 @@ func editCampaign(tx *db.Tx, c *core.Campaign, e CampaignEdit, rule func(*core.C
 	if err := c.Edited(&f, e.Actor, e.Now); err != nil {
 		return false, err
 	}
+	c.AlsoWrittenBy(tx.ActingClient())
 	if err := setCampaignLists(tx, c.No, f.ListIDs); err != nil {
 		return false, err
 	}

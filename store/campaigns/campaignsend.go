@@ -43,8 +43,15 @@ func approve(tx *db.Tx, c *core.Campaign, r *CampaignSending) error {
 	if err != nil {
 		return err
 	}
-	if err := r.accepted(&tenant, c, r.Actor); err != nil {
+	by, err := acting(tx, r.Actor, tx.ActingClient())
+	if err != nil {
 		return err
+	}
+	if err := r.accepted(&tenant, c, by...); err != nil {
+		return err
+	}
+	if c.WrittenBy(by[1:]...) { // also once the tenant asks for a second person
+		c.AlsoWrittenBy(r.Actor)
 	}
 	if err := judgeCampaign(tx, c.TenantID, r.Fields); err != nil {
 		return err
@@ -78,18 +85,18 @@ func approve(tx *db.Tx, c *core.Campaign, r *CampaignSending) error {
 	if c.AuditSeen, err = tx.Number(db.NewestAudited); err != nil {
 		return err
 	}
-	if err := vouchForDesigns(tx, c.TenantID, r.Fields, r.Actor, c.AuditSeen); err != nil {
+	if err := vouchForDesigns(tx, c.TenantID, r.Fields, by, c.AuditSeen); err != nil {
 		return err
 	}
 	return keep(tx, c.No, r.Version)
 }
 
 // accepted returns core.ErrApprovalRequired where the approval of by is not enough.
-func (r *CampaignSending) accepted(t *core.Tenant, c *core.Campaign, by string) error {
+func (r *CampaignSending) accepted(t *core.Tenant, c *core.Campaign, by ...string) error {
 	if r.Force {
 		return nil
 	}
-	return t.Accepts(c, by)
+	return t.Accepts(c, by...)
 }
 
 // SendCampaign makes the job of a campaign, which it approves first where that was not done: both or neither happen.

@@ -56,7 +56,7 @@ func (s *Store) CampaignVersions(ctx context.Context, c *core.Campaign, page cor
 			return nil, core.ErrInvalidCursor
 		}
 	}
-	err = s.All(ctx, &vs, `SELECT no, campaign_no, version, '' AS fields, closed, kept, name, saved_by, begun_at,
+	err = s.All(ctx, &vs, `SELECT no, campaign_no, version, '' AS fields, closed, kept, name, saved_by, client_id, begun_at,
 		saved_at FROM campaign_version WHERE campaign_no = ? AND version < ? ORDER BY version DESC
 		LIMIT +?`, c.No, before,
 		page.Limit)
@@ -65,12 +65,12 @@ func (s *Store) CampaignVersions(ctx context.Context, c *core.Campaign, page cor
 
 // keepVersion keeps what was saved in the version v, or in the next one.
 func keepVersion(tx *db.Tx, c *core.Campaign, v *core.CampaignVersion, fields string, e CampaignEdit) error {
-	if v.TakesSave(e.Actor, e.Now) {
+	if v.TakesSave(e.Actor, tx.Client(), e.Now) {
 		return tx.One("UPDATE campaign_version SET fields = ?, saved_at = ? WHERE no = ?", fields, int64(e.Now), v.No)
 	}
 	c.Version++
 	next := core.CampaignVersion{
-		CampaignNo: c.No, Version: c.Version, Fields: fields, SavedBy: e.Actor, BegunAt: e.Now, SavedAt: e.Now,
+		CampaignNo: c.No, Version: c.Version, Fields: fields, SavedBy: e.Actor, ClientID: tx.Client(), BegunAt: e.Now, SavedAt: e.Now,
 	}
 	if _, err := db.InsertRow(tx, &versionTable, &next); err != nil {
 		return err
@@ -103,6 +103,9 @@ func (s *Store) RestoreVersion(ctx context.Context, e CampaignEdit, version int6
 			return nil
 		})
 		c.AlsoWrittenBy(v.SavedBy)
+		if v.ClientID != "" {
+			c.AlsoWrittenBy(core.ClientActor(v.ClientID))
+		}
 		return changed, err
 	})
 }

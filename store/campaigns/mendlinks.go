@@ -168,10 +168,19 @@ func accepts(tx *db.Tx, c *core.Campaign, e *CampaignEdit, force bool) error {
 		return nil
 	}
 	t, err := tenants.ReadTenant(tx, c.TenantID)
-	if err == nil {
-		err = t.Accepts(c, e.Actor)
+	if err != nil || !t.AsksSecondPerson() {
+		return err
 	}
-	return err
+	keepers, err := tenants.KeepersOf(tx, c.Writers)
+	if err != nil {
+		return err
+	}
+	by, err := acting(tx, e.Actor, tx.ActingClient())
+	if err != nil {
+		return err
+	}
+	c.Designers = append(c.Designers, keepers...)
+	return t.Accepts(c, by...)
 }
 
 // leads returns where a link leads with a target.

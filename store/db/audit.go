@@ -22,6 +22,19 @@ type auditEntry struct {
 // keeps it for a while (originKept).
 type OriginKey struct{}
 
+// ClientKey is the key under which a context holds the id of the OAuth client that a user acts through, a string; empty
+// or none: no client. The audit trail keeps it.
+type ClientKey struct{}
+
+// ActingClient returns how the audit trail names that client as an actor; empty: there is none.
+func ActingClient(ctx context.Context) string {
+	id, _ := ctx.Value(ClientKey{}).(string)
+	if id == "" {
+		return ""
+	}
+	return core.ClientActor(id)
+}
+
 // Audit writes down who changed what: actor is "user:<id>", "client:<id>" or "command:<name>". The entry tells how the
 // row that watch named has changed, and where the request came from.
 func (tx *Tx) Audit(now core.Instant, actor, action, tenantID, object string) error {
@@ -65,11 +78,11 @@ func (tx *Tx) Enter(now core.Instant, actor, action, tenantID, object, detail st
 		origin = tx.origin.String()
 	}
 	tx.audited = append(tx.audited, auditEntry{actor, action, tenantID, object})
-	_, err := tx.Exec(insertAudit, now, actor, action, tenantID, object, detail, origin)
+	_, err := tx.Exec(insertAudit, now, actor, action, tenantID, object, detail, origin, tx.client)
 	return err
 }
 
-var insertAudit = InsertInto("audit", "at, actor, action, tenant_id, object, detail, origin")
+var insertAudit = InsertInto("audit", "at, actor, action, tenant_id, object, detail, origin, client_id")
 
 // ChangeRecord changes a record of a table whose records are tenants', and notes who did; an update that changes
 // nothing leaves it as it was. core.ErrNotFound.
@@ -183,7 +196,7 @@ func watchedBy(action string) string {
 const (
 	auditReads  = 2000 // entries that one page of the audit trail looks at
 	selectAudit = "SELECT id, at, actor, iif(actor LIKE 'command%', '" + core.CommandLine +
-		"', origin) AS origin, action, object, tenant_id, detail FROM audit WHERE "
+		"', origin) AS origin, client_id, action, object, tenant_id, detail FROM audit WHERE "
 	auditBefore = " AND at >= ?2 AND at < ?3 AND (at, id) < (?4, ?5)"
 	auditOrder  = " ORDER BY at DESC, id DESC LIMIT "
 	auditWhat   = ` AND (at, id) >= (?6, ?7) AND (?8 = '' OR tenant_id = ?8) AND (?9 = '' OR actor = ?9)

@@ -25,6 +25,7 @@ type Tx struct {
 	audited []auditEntry // of the operation that runs
 	watched watched      // ... and the row whose changes it tells
 	origin  netip.Addr   // ... and the address that its request came from; zero: none
+	client  string       // ... and the id of the OAuth client that its user acts through; empty: none
 	upkeep  bool         // the writer's own statements, which no operation asked for, aren't counted
 	inside  bool         // an operation runs
 	alone   bool         // ... and no other one in its transaction so far
@@ -69,7 +70,19 @@ func (tx *Tx) DB() *DB { return tx.Store }
 func (tx *Tx) Ran() int { return tx.ran }
 
 // ByNoOne forgets where the request of the operation came from: what is noted next is the daemon's own doing.
-func (tx *Tx) ByNoOne() { tx.origin = netip.Addr{} }
+func (tx *Tx) ByNoOne() { tx.origin, tx.client = netip.Addr{}, "" }
+
+// Client returns the id of the OAuth client that the user of the operation acts through; empty: none.
+func (tx *Tx) Client() string { return tx.client }
+
+// ActingClient returns how the audit trail names the OAuth client that the user of the operation acts through; empty:
+// there is none.
+func (tx *Tx) ActingClient() string {
+	if tx.client == "" {
+		return ""
+	}
+	return core.ClientActor(tx.client)
+}
 
 // Departs marks that a person may have become unmailable; see Store.Departures.
 func (tx *Tx) Departs() { tx.left = true }

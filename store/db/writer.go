@@ -36,6 +36,7 @@ type op struct {
 	left       bool
 	audited    []auditEntry
 	origin     netip.Addr // of the request; zero: none
+	client     string     // of the request's user; empty: none
 }
 
 const (
@@ -105,6 +106,7 @@ func (s *DB) submit(ctx context.Context, queue chan *op, o *op) error {
 	if from, ok := ctx.Value(OriginKey{}).(*netip.Addr); ok {
 		o.origin = *from
 	}
+	o.client, _ = ctx.Value(ClientKey{}).(string)
 	select {
 	case queue <- o:
 	case <-s.writer.quit:

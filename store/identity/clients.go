@@ -9,11 +9,11 @@ import (
 	"newsletterd/store/tenants"
 )
 
-var clientTable = db.TableOf[core.Client]("client", []string{"suspended", "created_by_name"},
+var clientTable = db.TableOf[core.Client]("client", []string{"suspended", "created_by_name", "keepers"},
 	[]string{"tenant_id", "created_by", "created_at"})
 
 const clientCreator = `, coalesce((SELECT ` + tenants.UserName + ` FROM user AS r WHERE r.id = substr(client.created_by, 6)
-	AND client.created_by LIKE 'user:%'), '') AS created_by_name`
+	AND client.created_by LIKE 'user:%'), '') AS created_by_name` + tenants.RecordKeepers
 
 var (
 	// SelectClients reads clients for which what follows holds.
@@ -62,7 +62,7 @@ func (s *Store) AddClient(ctx context.Context, c core.Client, actor string) erro
 			return err
 		}
 		tx.Kick(db.TopicIdentity)
-		return errors.Join(tellOwners(tx, &c), tx.Audit(c.CreatedAt, actor, "client.create", c.TenantID, c.ID))
+		return errors.Join(tenants.Keep(tx, c.ID, actor), tellOwners(tx, &c), tx.Audit(c.CreatedAt, actor, "client.create", c.TenantID, c.ID))
 	})
 }
 
@@ -80,11 +80,16 @@ func (s *Store) UpdateClient(ctx context.Context, id, actor string, rule func(*c
 			return err
 		}
 		at = c.UpdatedAt
-		disabled := c.DisabledAt != 0
+		was := c
 		if err := rule(&c); err != nil {
 			return err
 		}
-		if c.DisabledAt != 0 && !disabled {
+		if !c.OpensAs(was) {
+			if err := tenants.Keep(tx, id, actor); err != nil {
+				return err
+			}
+		}
+		if c.DisabledAt != 0 && was.DisabledAt == 0 {
 			if err := endTokensOf(tx, id, c.DisabledAt); err != nil {
 				return err
 			}

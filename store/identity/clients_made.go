@@ -107,34 +107,33 @@ func (s *Store) ClientMail(ctx context.Context, id string) (m core.ClientMail, e
 	return m, nil
 }
 
-var clientsOf = "SELECT " + clientTable.Columns + " FROM client INDEXED BY client_creator WHERE " +
-	"created_by = ? AND created_by <> '' AND disabled_at = 0 AND deleted_at = 0 ORDER BY id"
+var (
+	clientsKept = tenants.KeptBy + "SELECT " + clientTable.Columns + " FROM client WHERE id IN (SELECT id FROM kept) " +
+		"AND disabled_at = 0 AND deleted_at = 0 ORDER BY id"
+	endpointsKept = tenants.KeptBy + "SELECT " + tenants.EndpointColumns + " FROM webhook_endpoint WHERE id IN " +
+		"(SELECT id FROM kept) AND disabled_at = 0 ORDER BY id"
+)
 
-// endpointsMadeBy has each creator looked up by index.
-const endpointsMadeBy = "SELECT " + tenants.EndpointColumns + ` FROM (SELECT ?1 AS by UNION ALL SELECT 'client:' || id FROM client
-	INDEXED BY client_creator WHERE created_by = ?1 AND created_by <> '') AS creator CROSS JOIN webhook_endpoint
-	INDEXED BY webhook_endpoint_creator ON created_by = creator.by AND created_by <> '' WHERE disabled_at = 0 ORDER BY id`
-
-func madeBy(q db.Querier, userID string) (m core.Made, err error) {
-	err = q.All(&m.Clients, clientsOf, core.UserActor(userID))
+func keptBy(q db.Querier, userID string) (m core.Made, err error) {
+	err = q.All(&m.Clients, clientsKept, core.UserActor(userID))
 	if err == nil {
-		err = q.All(&m.Endpoints, endpointsMadeBy, core.UserActor(userID))
+		err = q.All(&m.Endpoints, endpointsKept, core.UserActor(userID))
 	}
 	return m, err
 }
 
-// MadeBy reads what a user has created, by id. Its only error is core.ErrStorage.
-func (s *Store) MadeBy(ctx context.Context, userID string) (core.Made, error) {
-	return madeBy(s.Reads(ctx), userID)
+// KeptBy reads what a user keeps, by id. Its only error is core.ErrStorage.
+func (s *Store) KeptBy(ctx context.Context, userID string) (core.Made, error) {
+	return keptBy(s.Reads(ctx), userID)
 }
 
-// DisableMadeBy disables what a user has created and the rules let go, and returns that and the rest. Its only error is
+// DisableKeptBy disables what a user keeps and the rules let go, and returns that and the rest. Its only error is
 // core.ErrStorage.
-func (s *Store) DisableMadeBy(ctx context.Context, userID, actor string, now core.Instant,
+func (s *Store) DisableKeptBy(ctx context.Context, userID, actor string, now core.Instant,
 	client func(*core.Client) bool, endpoint func(*core.Endpoint) bool,
 ) (disabled, active core.Made, err error) {
 	err = s.Update(ctx, func(tx *db.Tx) error {
-		all, err := madeBy(tx, userID)
+		all, err := keptBy(tx, userID)
 		if err != nil {
 			return err
 		}

@@ -58,6 +58,9 @@ func (s *Store) NameAudited(ctx context.Context, entries []core.AuditEntry) erro
 		if noun := actorNouns[kind]; noun != "" {
 			ids[noun] = append(ids[noun], id)
 		}
+		if e.ClientID != "" {
+			ids["client"] = append(ids["client"], e.ClientID)
+		}
 	}
 	type named struct {
 		ID         string `db:"id"`
@@ -81,6 +84,7 @@ func (s *Store) NameAudited(ctx context.Context, entries []core.AuditEntry) erro
 		noun, _, _ := strings.Cut(e.Action, ".")
 		kind, id, _ := strings.Cut(e.Actor, ":")
 		e.ActorName = names[actorNouns[kind]][id].Name
+		e.ClientName = names["client"][e.ClientID].Name
 		object := names[noun][e.Object]
 		e.ObjectName, e.CampaignID, e.ObjectDeleted = object.Name, object.CampaignID, object.Deleted
 	}

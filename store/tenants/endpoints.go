@@ -15,7 +15,8 @@ const EndpointPatience = 5 * 24 * time.Hour
 
 // EndpointColumns are those of a webhook endpoint, its secrets aside.
 const EndpointColumns = "id, tenant_id, list_id, name, url, events, old_until, failing_since, disabled_at, " +
-	"disabled_reason, created_by, created_at, updated_at, waiting, waiting_bytes, dropped_id > 0 AS dropping" + endpointCreator
+	"disabled_reason, created_by, created_at, updated_at, waiting, waiting_bytes, dropped_id > 0 AS dropping" + endpointCreator +
+	RecordKeepers
 
 // endpointCreator is the name of the user or the client who created an endpoint.
 const endpointCreator = `, coalesce(CASE WHEN webhook_endpoint.created_by LIKE 'user:%' THEN (SELECT ` + UserName + `
@@ -225,6 +226,9 @@ func (s *Store) AddEndpoint(ctx context.Context, e core.Endpoint, key []byte, ac
 		if err != nil {
 			return err
 		}
+		if err := Keep(tx, e.ID, actor); err != nil {
+			return err
+		}
 		return tx.Audit(e.CreatedAt, actor, "webhook-endpoint.create", e.TenantID, e.ID)
 	})
 }
@@ -256,13 +260,14 @@ func (s *Store) UpdateEndpoint(ctx context.Context, id string, c EndpointChange,
 		sealed = s.Seal(c.NewKey)
 	}
 	var at core.Instant
+	var url string // before
 	err = s.Update(ctx, func(tx *db.Tx) error {
 		if err := tx.Watch("webhook_endpoint", id); err != nil {
 			return err
 		}
 		err := tx.Get(&e, "SELECT "+EndpointColumns+" FROM webhook_endpoint WHERE id = ?", id)
 		if err == nil {
-			at = e.UpdatedAt
+			at, url = e.UpdatedAt, e.URL
 			err = e.Change(c.EndpointInput, now)
 		}
 		if err == nil {
@@ -297,6 +302,10 @@ func (s *Store) UpdateEndpoint(ctx context.Context, id string, c EndpointChange,
 			disabled_reason = ?, updated_at = ? WHERE id = ?`, e.ListID, e.Name, e.URL, e.Events.Column(),
 			int64(e.OldUntil), int64(e.FailingSince),
 			int64(e.DisabledAt), e.DisabledReason, int64(now), id)
+		if err == nil && (sealed != nil || e.URL != url) {
+			e.Keepers = e.Keepers.With(actor, tx.ActingClient())
+			err = Keep(tx, id, actor)
+		}
 		if err != nil {
 			return err
 		}
