@@ -56,8 +56,9 @@ type reviewView struct {
 	NotYou                            bool   // another person has to approve it
 	Approves, Sends, Rejects          bool   // which buttons there are
 	Readers                           core.Audience
-	Preheader                         string // what inboxes show next to the subject
-	Text                              string // the text part of a mail that has HTML, too
+	Preheader                         string             // what inboxes show next to the subject
+	Text                              string             // the text part of a mail that has HTML, too
+	Some                              []mail.Conditional // what only some readers get
 	Files                             []core.Attachment
 	Facts                             []reviewFact // what else an approval covers
 }
@@ -207,6 +208,9 @@ func fillParts(c *web.Call, data *reviewView, d Drafts, l *Look) error {
 		return nil
 	}
 	r, err := d.Recipient(c, l, "", c.Now)
+	if err == nil {
+		data.Some, err = l.Bulk.Conditionals()
+	}
 	if err != nil {
 		return err
 	}

@@ -373,3 +373,31 @@ func TestReviewLooksAtWhatIsApproved(t *testing.T) {
 		}
 	})
 }
+
+// The page shows what a layout says to some readers only, which the mail of its sample reader doesn't have.
+func TestReviewShowsWhatSomeReadersGet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newReviewEnv(t)
+		e.login()
+		frame := e.seed.NewTemplate(core.TemplateInput{
+			Name: new("Frame"), BodyText: new(`{% if preferences.city == "Bonn" %}Send <money>{% endif %}` + "\n{{content}}"),
+		})
+		e.campaign = e.seed.NewCampaign(core.List{ID: e.seed.ListID, TenantID: e.tenant.ID}, func(f *core.CampaignFields) {
+			f.Content = core.CampaignContent{Kind: core.ContentText, Source: "Hello", Layout: frame.Name}
+		})
+		e.review(0)
+		_, page := e.page("GET", reviewAddress(e.campaign.ID), nil)
+		_, part, _ := strings.Cut(page, `<details id="some" open>`)
+		part, _, _ = strings.Cut(part, "</details>")
+		for _, want := range []string{words()["en"].ReviewSome, `if preferences.city == &#34;Bonn&#34;`, "Send &lt;money&gt;"} {
+			if !strings.Contains(part, want) {
+				t.Errorf("no %q in %s", want, part)
+			}
+		}
+		e.campaign = e.seed.NewCampaign(core.List{ID: e.seed.ListID, TenantID: e.tenant.ID})
+		e.review(0)
+		if _, page := e.page("GET", reviewAddress(e.campaign.ID), nil); strings.Contains(page, `id="some"`) {
+			t.Errorf("all readers get the same: %s", page)
+		}
+	})
+}

@@ -22,6 +22,7 @@ type reviewWords struct {
 	ReviewPassed     string `json:"review_passed"`
 	ReviewLook       string `json:"review_look"`
 	ReviewText       string `json:"review_text"`
+	ReviewSome       string `json:"review_some"`
 	ReviewApprove    string `json:"review_approve"`
 	ReviewSend       string `json:"review_send"`
 	ReviewReject     string `json:"review_reject"`

@@ -1,0 +1,116 @@
+package mail
+
+import (
+	"strings"
+
+	"golang.org/x/net/html"
+)
+
+// Conditional is a branch of a block with a condition, which only some readers get.
+type Conditional struct {
+	When string // its tag as it was written, after those that were asked before it
+	Text string // what it says, or its source where that has more in it than a text; blocks in it stay as they were written
+}
+
+// Conditionals lists the branches of the subject, the preheader and the bodies with their layouts, each once and without
+// those that say nothing. Branches inside of branches are part of those around them.
+func (b *Bulk) Conditionals() (all []Conditional, err error) {
+	s := &b.spec
+	known := map[Conditional]bool{}
+	for _, part := range []struct {
+		part                Part
+		field, body, layout string
+	}{
+		{PartHeader, "subject", s.Subject, ""},
+		{PartHeader, "template.preheader", s.Preheader, ""},
+		{PartHTML, "body_html", s.HTML, s.HTMLLayout},
+		{PartText, "body_text", s.Text, s.TextLayout},
+	} {
+		if part.body == "" {
+			continue
+		}
+		tokens, err := withLayout(part.part, part.field, part.body, part.layout)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range conditionals(tokens) {
+			if part.part == PartHTML {
+				c.Text = shownText(c.Text)
+			}
+			if c.Text = strings.TrimSpace(c.Text); c.Text != "" && !known[c] {
+				known[c] = true
+				all = append(all, c)
+			}
+		}
+	}
+	return all, nil
+}
+
+func conditionals(tokens []token) (all []Conditional) {
+	var asked []string // tags of the outermost open block
+	var text strings.Builder
+	depth := 0
+	end := func() {
+		all = append(all, Conditional{strings.Join(asked, " … "), text.String()})
+		text.Reset()
+	}
+	for _, t := range tokens {
+		word := ""
+		if t.kind == tokenTag {
+			word = firstWord(t.body)
+		}
+		switch {
+		case word == "if" || word == "unless":
+			if depth++; depth == 1 {
+				asked = []string{t.body}
+				continue
+			}
+		case word == "endif" || word == "endunless":
+			if depth--; depth == 0 {
+				end()
+				continue
+			}
+		case depth == 1 && (word == "elsif" || word == "else"):
+			end()
+			asked = append(asked, t.body)
+			continue
+		}
+		if depth == 0 {
+			continue
+		}
+		switch t.kind {
+		case tokenOutput:
+			text.WriteString("{{ " + t.body + " }}")
+		case tokenTag:
+			text.WriteString("{% " + t.body + " %}")
+		default:
+			text.WriteString(t.body)
+		}
+	}
+	return all
+}
+
+// shownText returns the text of a piece of HTML, or the piece where the text lacks a part of it: a picture, or words that
+// are hidden there.
+func shownText(src string) string {
+	if !strings.Contains(src, "<") || !strings.Contains(src, ">") {
+		return src
+	}
+	text := HTMLToText(src)
+	for z := html.NewTokenizer(strings.NewReader(src)); ; {
+		switch z.Next() {
+		case html.ErrorToken:
+			return text
+		case html.TextToken:
+			for word := range strings.FieldsSeq(html.UnescapeString(string(z.Raw()))) {
+				if !strings.Contains(text, word) {
+					return src
+				}
+			}
+		case html.StartTagToken, html.SelfClosingTagToken:
+			if name, _ := z.TagName(); string(name) == "img" || string(name) == "style" {
+				return src
+			}
+		}
+	}
+}
