@@ -139,7 +139,7 @@ func (a importsAPI) record(c *web.Call, j *core.ImportJob) (importRecord, error)
 }
 
 // previewUnlessEnded is preview, but where the file can't be read since the import has ended meanwhile, it returns the import
-// as it is then: whoever runs it removes the file.
+// as it is then: the worker has removed the file.
 func (a importsAPI) previewUnlessEnded(c *web.Call, j *core.ImportJob, m core.ColumnMapping, knownOnly bool) (
 	p subscribercsv.Preview, ended *core.ImportJob, err error,
 ) {

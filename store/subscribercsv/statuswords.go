@@ -39,8 +39,16 @@ var statusWords = map[string]standing{}
 func init() { fillStatusWords() }
 
 func fillStatusWords() {
-	for said, words := range map[standing]string{
-		joined: `active subscribed confirmed enabled optedin optin regular premium implied express explicit activated
+	for said, words := range wordsOfStanding {
+		for word := range strings.FieldsSeq(words) {
+			statusWords[word] = said
+		}
+	}
+}
+
+// wordsOfStanding are the words of statusWords by what they say.
+var wordsOfStanding = map[standing]string{
+	joined: `active subscribed confirmed enabled optedin optin regular premium implied express explicit activated
 			marketingcontact
 			aktiv angemeldet bestatigt bestaetigt abonniert aktiviert eingetragen
 			actif abonne abonnee inscrit inscrite confirme confirmee
@@ -53,7 +61,7 @@ func fillStatusWords() {
 			odebira odberatel prihlasen prihlasena aktivni potvrzen potvrzena potvrzeno
 			abone uye onayli onaylandi
 			подписан подписана подписчик подписался подписалась активен активна активный активная подтвержден подтверждена`,
-		pending: `pending unconfirmed unactivated notconfirmed notactivated notyetconfirmed awaitingconfirmation
+	pending: `pending unconfirmed unactivated notconfirmed notactivated notyetconfirmed awaitingconfirmation
 			pendingconfirmation waitingforconfirmation confirmationpending optinpending doubleoptinpending unverified validating
 			unbestatigt unbestaetigt nichtbestatigt nichtbestaetigt ausstehend wartend wartetaufbestatigung
 			wartetaufbestaetigung
@@ -67,7 +75,7 @@ func fillStatusWords() {
 			nepotvrzen nepotvrzena nepotvrzeno cekanapotvrzeni
 			beklemede bekliyor onaybekliyor onaylanmadi onaylanmamis
 			неподтвержден неподтверждена неподтвержденный ожидает ожидаетподтверждения`,
-		never: `nonsubscribed neversubscribed notsubscribed neverjoined transactional nopermission nopermissions
+	never: `nonsubscribed neversubscribed notsubscribed neverjoined transactional nopermission nopermissions
 			nopermissionsset denied refused declined rejected notgiven notgranted noconsent notoptedin neveroptedin nonmarketingcontact
 			nieangemeldet nichtangemeldet nieabonniert nichtabonniert keineeinwilligung
 			verweigert abgelehnt nichterteilt nichtgegeben nichtgewahrt
@@ -81,7 +89,7 @@ func fillStatusWords() {
 			neprihlasen neprihlasena bezsouhlasu odmitnuto
 			abonedegil izinyok reddedildi
 			неподписан неподписана нетсогласия безсогласия отказ отказался отказалась`,
-		unsubscribed: `unsubscribed unsubscribe unsub unsubbed unsubscribedbyuser unsubscribedbyadmin optedout optout
+	unsubscribed: `unsubscribed unsubscribe unsub unsubbed unsubscribedbyuser unsubscribedbyadmin optedout optout
 			hasoptedout globallyunsubscribed globalunsubscribe inactive deactivated disabled archived removed deleted cancelled
 			canceled withdrawn revoked donotemail donotmail donotcontact
 			nolongersubscribed manuallyunsubscribed dnc gone
@@ -110,7 +118,7 @@ func fillStatusWords() {
 			удален удалена удаленный неактивен неактивна неактивный неактивная деактивирован отключен отключена
 			отозвано отозван согласиеотозвано нерассылать неприсылать неписать неотправлять
 			відписаний відписана відписано відписався відписалась відписка`,
-		bounced: `bounced bounce hardbounce hardbounced softbounce softbounced cleaned undeliverable undelivered invalid
+	bounced: `bounced bounce hardbounce hardbounced softbounce softbounced cleaned undeliverable undelivered invalid
 			invalidemail invalidaddress
 			unzustellbar nichtzustellbar ungultig ungueltig zuruckgewiesen zurueckgewiesen gebounced gebounct rucklaufer ruecklaufer
 			rebond rebondi hardrebond rejete nondelivrable invalide
@@ -123,7 +131,7 @@ func fillStatusWords() {
 			nedorucitelny nedorucitelne nedoruceno neplatny neplatna
 			geridondu gecersiz teslimedilemedi
 			недоставлено недоставлен возвращено недействителен недействительный несуществует`,
-		complained: `complained complaint complainer spam spammy spamcomplaint spamreport reportedspam reportedasspam markedasspam
+	complained: `complained complaint complainer spam spammy spamcomplaint spamreport reportedspam reportedasspam markedasspam
 			junk abuse abusecomplaint feedbackloop
 			beschwerde spambeschwerde alsspammarkiert alsspamgemeldet
 			plainte pourriel indesirable spamsignale signalecommespam marquecommespam
@@ -133,7 +141,7 @@ func fillStatusWords() {
 			reclamacao denunciadocomospam
 			skarga zgloszonojakospam klagomal klage markeretsomspam merketsomspam stiznost sikayet sikayetetti
 			жалоба пожаловался пожаловалась спам`,
-		suppressed: `suppressed usersuppressed manuallysuppressed suppression suppressionlist blocked
+	suppressed: `suppressed usersuppressed manuallysuppressed suppression suppressionlist blocked
 			blocklisted blocklist blacklisted blacklist quarantined
 			excluded banned suspended onhold temporaryhold
 			gesperrt blockiert unterdruckt unterdrueckt ausgeschlossen sperrliste
@@ -146,9 +154,4 @@ func fillStatusWords() {
 			blokovan blokovana zablokovan zablokovana vyloucen
 			engellendi engelli karaliste
 			заблокирован заблокирована заблокировано черныйсписок вчерномсписке стоплист`,
-	} {
-		for word := range strings.FieldsSeq(words) {
-			statusWords[word] = said
-		}
-	}
 }
