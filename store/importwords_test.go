@@ -273,7 +273,7 @@ func TestOverruledWordsAreKept(t *testing.T) {
 
 // TestNobodyIsRevived runs short lives of one person, a letter for each step: the files of datedFile, L a file without a time
 // that they left, 1 to 9 the undo of the step of that number, S they ask, C they confirm, X they leave, E they are erased,
-// A an operator adds them. Nobody is active by a plain file whose last word is that they left.
+// A an operator adds them. No one is active by a plain file whose last word is that they left.
 func TestNobodyIsRevived(t *testing.T) {
 	const bob = core.Email("bob@example.org")
 	for life, want := range map[string]string{
