@@ -8,7 +8,10 @@ import (
 
 // account serves what a person does with an own login: /api/auth/register, verify, forgot, reset, logout,
 // and /api/user/profile.
-type account struct{ auth *auth.Provider }
+type account struct {
+	auth    *auth.Provider
+	forgets *originLimits
+}
 
 // userProfile is the specification's UserProfile. nil: the token has no scope for the field.
 type userProfile struct {
@@ -20,7 +23,7 @@ type userProfile struct {
 
 // identityRoutes are for people with a login and for the programs that act for them.
 func (h *Handler) identityRoutes(t *web.Table) {
-	account, o := account{h.options.Auth}, grants{h.options.Auth}
+	account, o := account{h.options.Auth, h.forgets}, grants{h.options.Auth}
 	open := func(do web.Endpoint) web.Endpoint {
 		return do.CORS(newOpenID(h.options.Auth).clientOrigin, "Authorization")
 	}
@@ -49,7 +52,7 @@ func (h *Handler) identityRoutes(t *web.Table) {
 		web.JSON(account.logout), "Revoke a refresh token and all that came of its sign-in").Named("logout").
 		Example(web.Object{"refresh_token": "Zc3o…"})
 	t.Add("POST", "/api/auth/password/forgot", web.Public(), web.Member,
-		web.JSON(account.forgot), "Ask for a mail with a link for a new password").Named("forgotPassword").
+		web.JSON(account.forgot).NeedsRoom(maxWrite).Fails(core.TooMany), "Ask for a mail with a link for a new password").Named("forgotPassword").
 		Example(web.Object{"email": "reader@example.org"})
 	t.Add("POST", "/api/auth/password/reset", web.Public(), web.Member,
 		web.JSON(account.reset), "Set a new password with the token of that mail").Named("resetPassword").
@@ -128,6 +131,9 @@ type forgotRequest struct {
 }
 
 func (a account) forgot(c *web.Call, in forgotRequest) (web.None, error) {
+	if err := a.forgets.check(c, false); err != nil {
+		return web.None{}, err
+	}
 	return web.None{}, a.auth.Forgot(c, in.Email, core.MailStyle{Language: c.Language()}, c.Now)
 }
 

@@ -42,7 +42,7 @@ type accountView struct {
 // pageRoutes are for people in browsers.
 func (h *Handler) pageRoutes(t *web.Table) {
 	p := h.options.Auth
-	a, l, m, own := authorizations{p}, logouts{p}, mailedLinks{p}, accountPages{p}
+	a, l, m, own := authorizations{p}, logouts{p}, mailedLinks{p, h.forgets}, accountPages{p}
 	t.Add("GET", "/style.css", web.Public(), web.Page, web.Query(style), "The stylesheet of all pages")
 	t.Add("GET", "/login", web.Public(), web.Page, web.Query(web.Visited(a.loginPage)), "Sign in: the page")
 	t.Add("POST", "/login", web.Public(), web.Page,
@@ -75,12 +75,12 @@ func (h *Handler) pageRoutes(t *web.Table) {
 	t.Add("GET", "/register", web.Public(), web.Page,
 		web.Query(web.Visited(m.registerPage)).Fails(core.Forbidden), "Create an account: the page")
 	t.Add("POST", "/register", web.Public(), web.Page,
-		web.Form(web.Visited(m.register)).Rated(h.registers).Fails(core.Forbidden, core.Conflict),
+		web.Form(web.Visited(m.register)).NeedsRoom(maxWrite).Rated(h.registers).Fails(core.Forbidden, core.Conflict),
 		"Create an account; a mail to verify the address goes out")
 	t.Add("GET", "/password/forgot", web.Public(), web.Page,
 		web.Query(web.Visited(m.forgotPage)), "Ask for a new password: the page")
 	t.Add("POST", "/password/forgot", web.Public(), web.Page,
-		web.Form(web.Visited(m.forgot)).Fails(core.Forbidden), "Ask for a new password")
+		web.Form(web.Visited(m.forgot)).NeedsRoom(maxWrite).Fails(core.Forbidden, core.TooMany), "Ask for a new password")
 	t.Add("GET", "/password/reset", web.Public(), web.Page,
 		web.Query(web.Visited(m.resetPage)), "Set a new password: the page")
 	t.Add("POST", "/password/reset", web.Public(), web.Page,

@@ -24,6 +24,7 @@ type archive struct {
 	origin string // of tenants without their own
 	member string // where the lists are kept, and with them forms and readers' pages; empty: here
 	feeds  *feedCache
+	mails  *mailCache
 }
 
 //go:embed pages/archive.js
@@ -38,7 +39,7 @@ type archivePath struct {
 
 // archiveRoutes are the public archives.
 func (h *Handler) archiveRoutes(t *web.Table) {
-	a := archive{h.options.Store, h.publicURL, h.options.Newsletter.MemberURL, new(feedCache)}
+	a := archive{h.options.Store, h.publicURL, h.options.Newsletter.MemberURL, new(feedCache), &h.mails}
 	t.Add("GET", "/archive.js", web.Public(), web.Page, web.Query(archiveScript.serve), "The script of public archives")
 	t.Add("GET", "/a/:list", web.Public(), web.Page, web.Query(a.slash).Fails(core.NotFound),
 		"The public archive of a list, without the slash at the end of its address").Named("findArchive")
@@ -343,7 +344,7 @@ func (a archive) render(c *web.Call, list *core.ListWithTenant, i *core.Issue) (
 		return nil, err
 	}
 	spec.UnsubscribeURL, spec.Preheader = "", ""
-	bulk, err := mail.CompileBulk(spec)
+	bulk, err := a.mails.compile("archive", spec)
 	if err != nil {
 		return nil, err
 	}

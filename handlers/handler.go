@@ -88,7 +88,11 @@ type Handler struct {
 	queues         turn                // held by the request that counts whole queues
 	ledgers        turn                // held by the request that reads a whole record of consents
 	registers      *web.Rate           // of accounts, by API and page
-	subscribes     *subscribeLimits
+	subscribes     *originLimits       // requests to subscribe
+	leaves         *originLimits       // requests for unsubscribe tokens
+	forgets        *originLimits       // of mails for a new password, by API and page
+	mails          mailCache           // that pages show
+	openapi        openAPIFiles
 	operationCache sync.Map // of the page /openapi: the operations of each document, []referenceOperation
 }
 
@@ -142,10 +146,20 @@ func New(o Options) (*Handler, error) {
 		h.ident = mail.NewIdent(key)
 	}
 	var err error
-	if h.subscribes, err = newSubscribeLimits(o.Newsletter.SubscribePerAddress, h.publicURL, o.TrustedProxies,
-		h.log); err != nil {
-		return nil, err
+	for _, l := range []struct {
+		to   **originLimits
+		n    int // an hour and address
+		what string
+	}{
+		{&h.subscribes, o.Newsletter.SubscribePerAddress, "subscriptions"},
+		{&h.leaves, o.Newsletter.SubscribePerAddress, "unsubscribe tokens"},
+		{&h.forgets, forgotPerAddress, "new passwords"},
+	} {
+		if *l.to, err = newOriginLimits(l.n, l.what, h.publicURL, o.TrustedProxies, h.log); err != nil {
+			return nil, err
+		}
 	}
+	h.openapi = h.newOpenAPIFiles()
 	h.Handler, err = web.New(web.Options{
 		Log: o.Log, Registry: o.Registry, PublicURL: o.PublicURL, TrustedProxies: o.TrustedProxies, Store: o.Store, API: api,
 		Bearer: o.Bearer, Signed: o.Signed, DialectOf: dialectOf, Fallback: h.fallback, ErrorPage: errorPage,

@@ -11,15 +11,18 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// Limits of subscribing next to the one of [limits] subscribe_per_address. A private address that is no trusted proxy
-// may be a proxy nevertheless, which stands for all its clients.
+// Limits next to the one of [limits] subscribe_per_address. A private address that is no trusted proxy may be a proxy
+// nevertheless, which stands for all its clients.
 const (
 	SubscribePerPrivate = 600 // requests an hour of such an address
 	subscribePerToken   = 600 // requests a minute of a caller who may write the list's events
+	forgotPerAddress    = 60  // requests for a new password, an hour and address
 )
 
-// subscribeLimits counts requests to subscribe, of the API and of forms together. nil: there is no limit.
-type subscribeLimits struct {
+// originLimits counts requests of one kind that strangers may send and that write something, of the API and of pages
+// together, by the address that they come from. nil: there is no limit.
+type originLimits struct {
+	what    string         // is asked for, for the log
 	address *web.Limiter   // by address of origin
 	private *web.Limiter   // by private address of origin
 	token   *web.Limiter   // by caller
@@ -29,14 +32,14 @@ type subscribeLimits struct {
 	saidAt  atomic.Int64
 }
 
-// newSubscribeLimits returns the limits of n requests an hour and address; 0: none.
-func newSubscribeLimits(n int, publicURL string, trusted []netip.Prefix, log *slog.Logger) (l *subscribeLimits,
+// newOriginLimits returns the limits of n requests an hour and address; 0: none.
+func newOriginLimits(n int, what, publicURL string, trusted []netip.Prefix, log *slog.Logger) (l *originLimits,
 	err error,
 ) {
 	if n == 0 {
 		return nil, nil
 	}
-	l = &subscribeLimits{local: loopbackOrigin(publicURL), trusted: trusted, log: log}
+	l = &originLimits{what: what, local: loopbackOrigin(publicURL), trusted: trusted, log: log}
 	if l.address, err = web.NewLimiter(n, time.Hour); err != nil {
 		return nil, err
 	}
@@ -78,14 +81,15 @@ func maintains(c *web.Call, list *core.ListWithTenant) bool {
 	return c.Caller.Has(core.ScopeEventsWrite) && c.Caller.May(core.ActionPeopleAdd, list.TenantID)
 }
 
-// check counts a request to subscribe to a list, and refuses those that are too many.
-func (l *subscribeLimits) check(c *web.Call, list *core.ListWithTenant) error {
+// check counts a request, and refuses those that are too many. known: its caller may write what it asks for without
+// anyone's proof.
+func (l *originLimits) check(c *web.Call, known bool) error {
 	from := c.Remote.Unmap()
 	if l == nil || !from.IsValid() || l.local && from.IsLoopback() {
 		return nil
 	}
 	switch {
-	case maintains(c, list):
+	case known:
 		return c.CountBy(l.token, c.Caller.ClientID+" "+c.Caller.UserID)
 	case !Unproxied(from, l.trusted):
 		return c.CountBy(l.address, originKey(from))
@@ -93,10 +97,10 @@ func (l *subscribeLimits) check(c *web.Call, list *core.ListWithTenant) error {
 	err := c.CountBy(l.private, originKey(from))
 	if last := l.saidAt.Load(); err != nil && c.Now > core.Instant(last).Add(time.Hour) &&
 		l.saidAt.CompareAndSwap(last, int64(c.Now)) {
-		l.log.Warn("a private address asks for more subscriptions than one may: list it in [server] "+
+		l.log.Warn("a private address asks more often than one may: list it in [server] "+
 			"trusted_proxies if it is a proxy; "+
 			"a site of your own sends a token with the scope newsletter:events.write",
-			slog.String("remote", from.String()))
+			slog.String("remote", from.String()), slog.String("for", l.what))
 	}
 	return err
 }

@@ -11,6 +11,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
+	"newsletterd/store/db/dbtest"
 )
 
 // How many requests to subscribe get through at once, by where they come from and who sends them.
@@ -54,7 +55,7 @@ func TestSubscribeLimits(t *testing.T) {
 		}
 		c := &web.Call{Context: t.Context(), Now: 1_790_000_000_000, Remote: netip.MustParseAddr(tt.from), Caller: tt.caller}
 		got := 0
-		for err = h.subscribes.check(c, list); err == nil && got < 2000; err = h.subscribes.check(c, list) {
+		for err = h.subscribes.check(c, maintains(c, list)); err == nil && got < 2000; err = h.subscribes.check(c, maintains(c, list)) {
 			got++
 		}
 		if tt.want < 0 && err != nil || tt.want >= 0 && (got != tt.want || !errors.Is(err, core.ErrTooMany)) {
@@ -105,6 +106,101 @@ func TestSubscribeLimitIsShared(t *testing.T) {
 			t.Errorf("%d: %s from %s: %d with Retry-After %d %s, want %d", i, tt.path, tt.from, rec.Code, wait,
 				rec.Body,
 				tt.want)
+		}
+	}
+}
+
+// Behind a trusted proxy each client is counted by its own address, however the proxy writes it.
+func TestSubscribeLimitBehindAProxy(t *testing.T) {
+	e := unservedEnv(t, newEnv(t).store)
+	e.step("tenant acme")
+	e.step("list weekly tenant=acme")
+	o := e.handler.options
+	o.PublicURL, o.Newsletter.SubscribePerAddress = "https://news.example", 3
+	o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
+	h, err := New(o)
+	e.must(err)
+	ask := func(i int, forwarded string) int {
+		req := httptest.NewRequest("POST", "/api/newsletter/subscribe",
+			strings.NewReader(fmt.Sprintf(`{"list_id": %q, "email": "p%d@user.example"}`, e.value("weekly"), i)))
+		req.Header.Set("Content-Type", jsonType)
+		req.Header.Set("X-Forwarded-For", forwarded)
+		req.RemoteAddr = "127.0.0.1:1"
+		rec := httptest.NewRecorder()
+		h.ServeHTTP(rec, req)
+		return rec.Code
+	}
+	for _, form := range []string{"203.0.113.%d:5000%[1]d", "[2001:db8:%d::1]:5000%[1]d", "[2001:db8:a%d::1]", `"198.51.100.%d:443"`, "192.0.2.%d, "} {
+		for i := 1; i <= 8; i++ {
+			if from := fmt.Sprintf(form, i); ask(i, from) != 200 {
+				t.Errorf("%s is refused", from)
+			}
+		}
+	}
+	for i, from := range []string{"203.0.113.1:1", `"203.0.113.1"`, "203.0.113.1:2"} { // the first was above
+		if got := ask(i, from); got != map[bool]int{true: 200, false: 429}[i < 2] {
+			t.Errorf("%s, the %d. of one address: %d", from, i+2, got)
+		}
+	}
+}
+
+// What strangers may ask for and what writes a row for each new address is bounded by the address of origin: a new
+// password by API and page together, and a token that ends a subscription.
+func TestLimitsOfWhatStrangersWrite(t *testing.T) {
+	e := unservedEnv(t, newEnv(t).store)
+	e.step("tenant acme")
+	e.step("list weekly tenant=acme")
+	o := e.handler.options
+	o.PublicURL, o.Newsletter.SubscribePerAddress = "http://news.test", 4
+	h, err := New(o)
+	e.must(err)
+	throttled := func() int { return dbtest.Count(e.store.DB, "SELECT count(*) FROM throttle") }
+	asked := 0
+	ask := func(from, path string) *httptest.ResponseRecorder {
+		asked++
+		media, body := jsonType, fmt.Sprintf(`{"list_id": %q, "email": "w%d@user.example"}`, e.value("weekly"), asked)
+		switch path {
+		case "/api/auth/password/forgot":
+			body = fmt.Sprintf(`{"email": "w%d@user.example"}`, asked)
+		case "/password/forgot":
+			media, body = formType, fmt.Sprintf("email=w%d%%40user.example", asked)
+		}
+		req := httptest.NewRequest("POST", path, strings.NewReader(body))
+		req.Header.Set("Content-Type", media)
+		req.RemoteAddr = from + ":1"
+		rec := httptest.NewRecorder()
+		h.ServeHTTP(rec, req)
+		return rec
+	}
+	for _, tt := range []struct {
+		paths []string
+		most  int
+	}{
+		{[]string{"/api/auth/password/forgot", "/password/forgot"}, forgotPerAddress},
+		{[]string{"/api/newsletter/unsubscribe-token"}, 4},
+	} {
+		before := throttled()
+		for i := range tt.most {
+			if rec := ask("192.0.2.1", tt.paths[i%len(tt.paths)]); rec.Code >= 300 {
+				t.Fatalf("%s, the %d. request: %d %s", tt.paths, i+1, rec.Code, rec.Body)
+			}
+		}
+		if n := throttled() - before; n != tt.most {
+			t.Errorf("%s: %d rows of %d requests", tt.paths, n, tt.most)
+		}
+		for range 3 {
+			for _, path := range tt.paths {
+				rec := ask("192.0.2.1", path)
+				if wait, _ := strconv.Atoi(rec.Header().Get("Retry-After")); rec.Code != 429 || wait < 1 || wait > 901 {
+					t.Errorf("%s beyond the limit: %d, Retry-After %d", path, rec.Code, wait)
+				}
+			}
+		}
+		if n := throttled() - before; n != tt.most {
+			t.Errorf("%s: those refused have left rows: %d", tt.paths, n)
+		}
+		if rec := ask("192.0.2.2", tt.paths[0]); rec.Code >= 300 {
+			t.Errorf("%s from elsewhere: %d %s", tt.paths, rec.Code, rec.Body)
 		}
 	}
 }

@@ -31,7 +31,8 @@ type newsletter struct {
 	store   *store.Store
 	sealer  *auth.Sealer
 	options NewsletterOptions
-	limits  *subscribeLimits
+	limits  *originLimits // of requests to subscribe
+	leaves  *originLimits // of requests for unsubscribe tokens
 }
 
 // meansReceipt marks a token that has the form of one that confirms, and confirms nothing.
@@ -46,7 +47,7 @@ type subscribeRequest struct {
 
 // newsletterRoutes are the member service's subscriptions.
 func (h *Handler) newsletterRoutes(t *web.Table) {
-	news := newsletter{h.options.Store, h.sealer, h.options.Newsletter, h.subscribes}
+	news := newsletter{h.options.Store, h.sealer, h.options.Newsletter, h.subscribes, h.leaves}
 	open := func(e web.Endpoint) web.Endpoint { return e.CORS(news.tenantOrigin) }
 	t.Add("POST", "/api/newsletter/subscribe", web.Optional(), web.Member,
 		open(web.JSON(news.subscribe)).NeedsRoom(maxWrite).Fails(core.NotFound, core.TooMany),
@@ -71,7 +72,7 @@ func (h *Handler) newsletterRoutes(t *web.Table) {
 		Example(web.Object{"token": "u.q7Xk…"}).
 		Refuses(unusedToken, pastToken)
 	t.Add("POST", "/api/newsletter/unsubscribe-token", web.Optional(), web.Member,
-		web.JSON(news.unsubscribeToken).Fails(core.NotFound, core.TooMany), "Ask for a token that ends a subscription").
+		web.JSON(news.unsubscribeToken).NeedsRoom(maxWrite).Fails(core.NotFound, core.TooMany), "Ask for a token that ends a subscription").
 		Named("createUnsubscribeToken").
 		Example(web.Object{"list_id": exampleID, "email": "reader@example.org"}).
 		Refuses(badEmail)
@@ -134,7 +135,7 @@ func (a newsletter) subscribe(c *web.Call, in subscribeRequest) (out pendingSubs
 		return out, err
 	}
 	hideFromOrigin(c, list)
-	if err := a.limits.check(c, list); err != nil {
+	if err := a.limits.check(c, maintains(c, list)); err != nil {
 		return out, err
 	}
 	request := members.SubscribeRequest{
@@ -279,6 +280,9 @@ func (a newsletter) unsubscribeToken(c *web.Call, in listAndEmail) (out unsubscr
 		if err := maySee(c, list, in.Email, core.ScopeEventsWrite, core.ActionPeopleChange); err != nil {
 			return out, err
 		}
+	}
+	if err := a.leaves.check(c, maintains(c, list)); err != nil {
+		return out, err
 	}
 	wait, err := a.store.Throttle(c, "unsubscribe-token:"+in.Email.Key(), unsubscribeTokens,
 		unsubscribeTokensWindow, c.Now)

@@ -29,7 +29,7 @@ type linkForm struct {
 
 // newsletterPageRoutes are the pages that the mails of subscriptions lead to, and the forms of lists.
 func (h *Handler) newsletterPageRoutes(t *web.Table) {
-	mailed := newsletterPages{newsletter{h.options.Store, h.sealer, h.options.Newsletter, h.subscribes}}
+	mailed := newsletterPages{newsletter{h.options.Store, h.sealer, h.options.Newsletter, h.subscribes, h.leaves}}
 	t.Add("GET", "/confirm", web.Public(), web.Page,
 		web.Query(mailed.askConfirm), "Page with the button that confirms a subscription")
 	t.Add("POST", "/confirm", web.Public(), web.Page,

@@ -65,8 +65,8 @@ func documentOf(r *web.Route) string {
 // openAPI answers a document.
 func (h *Handler) openAPI(name string) func(*web.Call) (web.Text, error) {
 	return func(c *web.Call) (web.Text, error) {
-		c.Header().Set("Cache-Control", "max-age=300")
-		return web.Text{Type: "application/json", Body: h.Document(name)}, nil
+		c.Header().Set("Cache-Control", openAPICache)
+		return h.openapi.documents[name].For(c), nil
 	}
 }
 

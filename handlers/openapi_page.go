@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"html/template"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
@@ -25,6 +27,9 @@ type referenceOperation struct {
 	Fields                           []referenceField
 	Answers                          []referenceAnswer
 	Curl                             string
+
+	Row, Whole template.HTML // in a list, and with all that is said of it
+	searched   string        // in lower case: all that holds looks at
 }
 
 // referenceField is a parameter, a field of a body, or one of an answer.
@@ -42,23 +47,83 @@ type referenceQuery struct {
 	Q string `query:"q"`
 }
 
-// maxSearch is how long a search of the page may be, in bytes.
-const maxSearch = 100
+// Limits of a search of the page.
+const (
+	maxSearch  = 100 // bytes of its words
+	shownWhole = 20  // operations; where more are found, the page lists them and leads to the whole page
+)
+
+// referenceData is what the page shows: operations are Listed, or Shown whole, or both.
+type referenceData struct {
+	Q             string
+	Documents     []referenceDocument
+	Found         int
+	Listed, Shown bool
+}
+
+// openAPIFiles are the documents and the page made of them, as they are sent. Each is made for the first request and
+// kept: what anyone may ask for again and again costs no more than sending it.
+type openAPIFiles struct {
+	documents map[string]*web.File // by name
+	page      func() (*web.File, error)
+}
+
+func (h *Handler) newOpenAPIFiles() openAPIFiles {
+	f := openAPIFiles{documents: map[string]*web.File{}}
+	for _, d := range documents {
+		f.documents[d.Name] = web.NewLazyFile("application/json", func() []byte { return h.Document(d.Name) })
+	}
+	f.page = sync.OnceValues(func() (*web.File, error) {
+		data, err := h.referenceOf("")
+		if err != nil {
+			return nil, err
+		}
+		page, err := fill(0, "openapi", referenceView(data))
+		return web.NewFile("text/html; charset=utf-8", page.Body), err
+	})
+	return f
+}
+
+// openAPICache is how long others may keep the documents and the page.
+const openAPICache = "max-age=300"
 
 // reference is the page that shows every operation, or those in which all words of a search stand, for people;
 // programs read the documents that it is made of.
 func (h *Handler) reference(c *web.Call, in referenceQuery) (web.HTML, error) {
-	words := strings.Fields(strings.ToLower(truncate(in.Q, maxSearch)))
-	data := struct {
-		Q         string
-		Documents []referenceDocument
-		Found     int
-	}{Q: truncate(in.Q, maxSearch)}
+	styleOf(c).lang = core.Languages[0] // as its texts are, whatever the browser likes
+	q := truncate(in.Q, maxSearch)
+	if strings.TrimSpace(q) != "" {
+		data, err := h.referenceOf(q)
+		if err != nil {
+			return web.HTML{}, err
+		}
+		return render(c, http.StatusOK, "openapi", referenceView(data))
+	}
+	page, err := h.openapi.page()
+	if err != nil {
+		return web.HTML{}, err
+	}
+	c.PageHeaders("", "")
+	c.Header().Set("Cache-Control", openAPICache)
+	return web.HTML{Body: page.For(c).Body}, nil
+}
+
+// referenceView is the page of the daemon's own, in the language that its texts are in.
+func referenceView(data referenceData) view {
+	return view{
+		Title: "The APIs", Data: data, Brand: ownBrand(), style: &pageStyle{lang: core.Languages[0]},
+	}
+}
+
+// referenceOf finds the operations in which all words of q stand.
+func (h *Handler) referenceOf(q string) (referenceData, error) {
+	data := referenceData{Q: q}
+	words := strings.Fields(strings.ToLower(q))
 	for _, d := range documents {
 		one := referenceDocument{Title: d.Title, Words: d.Description, Path: d.Path}
 		all, err := h.operations(d)
 		if err != nil {
-			return web.HTML{}, err
+			return data, err
 		}
 		for _, o := range all {
 			if o.holds(words) {
@@ -68,17 +133,34 @@ func (h *Handler) reference(c *web.Call, in referenceQuery) (web.HTML, error) {
 		data.Found += len(one.Operations)
 		data.Documents = append(data.Documents, one)
 	}
-	styleOf(c).lang = core.Languages[0] // as its texts are, whatever the browser likes
-	return render(c, http.StatusOK, "openapi", view{Title: "The APIs", Data: data})
+	data.Listed, data.Shown = q == "" || data.Found > shownWhole, q == "" || data.Found <= shownWhole
+	return data, nil
 }
 
 // holds reports whether every word stands in what the operation is called, does or takes.
 func (o *referenceOperation) holds(words []string) bool {
-	text := strings.ToLower(o.Method + " " + o.Path + " " + o.ID + " " + o.Summary + " " + o.Words)
-	for _, f := range o.Fields {
-		text += " " + strings.ToLower(f.Name)
+	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(o.searched, w) })
+}
+
+// write makes Row and Whole, so that pages need not.
+func (o *referenceOperation) write() error {
+	for block, to := range map[string]*template.HTML{"row": &o.Row, "whole": &o.Whole} {
+		var b strings.Builder
+		if err := pages.Execute(&b, "openapi", block, o); err != nil {
+			return err
+		}
+		*to = template.HTML(b.String()) // of a template that has escaped all
 	}
-	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
+	return nil
+}
+
+// searchedText is what a search looks at, in lower case.
+func (o *referenceOperation) searchedText() string {
+	all := []string{o.Method, o.Path, o.ID, o.Summary, o.Words}
+	for _, f := range o.Fields {
+		all = append(all, f.Name)
+	}
+	return strings.ToLower(strings.Join(all, " "))
 }
 
 // openAPISchema, openAPIContent and openAPIOperation are what the page reads of a document (OpenAPI 3.1).
@@ -144,6 +226,10 @@ func (h *Handler) operations(d web.Document) (all []referenceOperation, err erro
 			if o, ok := doc.Paths[path][method]; ok {
 				one := doc.operation(&o, h.publicURL, strings.ToUpper(method), d.Base+path)
 				one.ID = d.Name + "-" + one.ID
+				one.searched = one.searchedText()
+				if err := one.write(); err != nil {
+					return nil, err
+				}
 				all = append(all, one)
 			}
 		}

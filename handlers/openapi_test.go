@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"regexp"
@@ -242,6 +243,45 @@ func TestReferencePage(t *testing.T) {
 	}
 	if none := get("/openapi?q=%3Cscript%3E"); strings.Contains(none, "<article") || strings.Contains(none, "<script>") {
 		t.Error(none)
+	}
+}
+
+// Anyone may ask for the page, for searches and for the documents again and again: they are made once, and small where
+// the browser takes them compressed.
+func TestReferenceIsMadeOnce(t *testing.T) {
+	e := newPageEnv(t, "https://news.example.org")
+	get := func(path string) *httptest.ResponseRecorder {
+		req := httptest.NewRequest("GET", path, nil)
+		req.Header.Set("Accept-Encoding", "gzip")
+		rec := httptest.NewRecorder()
+		e.handler.ServeHTTP(rec, req)
+		if rec.Code != 200 {
+			t.Fatalf("%s: %d", path, rec.Code)
+		}
+		return rec
+	}
+	for _, tt := range []struct {
+		path          string
+		packed, shown bool // compressed; with operations as a whole
+	}{
+		{"/openapi", true, true},
+		{"/openapi?q=+", true, true},
+		{"/openapi?q=e", false, false},
+		{"/openapi?q=send-jobs+cancel", false, true},
+		{"/api/openapi.json", true, false},
+		{"/openapi/send.json", true, false},
+	} {
+		first := get(tt.path)
+		if packed := first.Header().Get("Content-Encoding") == "gzip"; packed != tt.packed ||
+			packed && (first.Body.Len() > 100_000 || first.Header().Get("Cache-Control") != openAPICache) {
+			t.Errorf("%s: %d bytes, %v", tt.path, first.Body.Len(), first.Header())
+		}
+		if shown := tt.packed || strings.Contains(first.Body.String(), "<article"); !tt.packed && shown != tt.shown {
+			t.Errorf("%s: operations as a whole: %v", tt.path, shown)
+		}
+		if n := testing.AllocsPerRun(3, func() { get(tt.path) }); n > 3000 {
+			t.Errorf("%s allocates %.0f times: it is made again", tt.path, n)
+		}
 	}
 }
 

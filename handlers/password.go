@@ -14,7 +14,10 @@ import (
 
 // mailedLinks serves the pages that mails lead to: a new password, a verified address. Opening them changes nothing,
 // for scanners open every link; a button does.
-type mailedLinks struct{ auth *auth.Provider }
+type mailedLinks struct {
+	auth    *auth.Provider
+	forgets *originLimits
+}
 
 type emailForm struct {
 	Email    string `form:"email"`
@@ -73,6 +76,9 @@ func (m mailedLinks) forgot(c *web.Call, in emailForm) (web.HTML, error) {
 			Title: wordsOf(c).ForgotLink, Fault: wordsOf(c).FaultEmail, Brand: f.brand,
 			Data: f,
 		})
+	}
+	if err := m.forgets.check(c, false); err != nil {
+		return web.HTML{}, err
 	}
 	if err := m.auth.Forgot(c, email, f.mailStyle(c), c.Now); err != nil {
 		return web.HTML{}, err

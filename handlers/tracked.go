@@ -21,6 +21,7 @@ type tracked struct {
 	sealer *auth.Sealer
 	engage func(core.Engagement)
 	origin string // of links of tenants without their own
+	mails  *mailCache
 }
 
 // pixelGIF is an image of one transparent pixel.
@@ -32,7 +33,7 @@ type pixelFile struct {
 
 // trackedRoutes are what the links and images of mails lead to.
 func (h *Handler) trackedRoutes(t *web.Table) {
-	seen := tracked{h.options.Store, h.ident, h.sealer, h.options.Engage, h.publicURL}
+	seen := tracked{h.options.Store, h.ident, h.sealer, h.options.Engage, h.publicURL, &h.mails}
 	t.Add("GET", mail.PixelPath+":file", web.Public(), web.Page,
 		web.Query(seen.pixel).NeedsRoom(maxEngagement), "The image that tells that a mail was opened").
 		Named("getTrackingPixel")
@@ -235,7 +236,7 @@ func (a tracked) page(c *web.Call, j *core.SendJob, to *core.Subscriber, at core
 	if err != nil {
 		return nil, err
 	}
-	bulk, err := mail.CompileBulk(spec)
+	bulk, err := a.mails.compile("view", spec)
 	if err != nil {
 		return nil, err
 	}

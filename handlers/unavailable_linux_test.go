@@ -348,6 +348,13 @@ func TestDiskReserve(t *testing.T) {
 			jsonBody(`{"list_id":"` + list + `","email":"new@user.example"}`), 503,
 		},
 		{"subscribe form", "POST", "/l/" + list, "", form("email=new@user.example"), 503},
+		{"register, page", "POST", "/register", "", form("email=new@user.example&password=correct+horse+battery"), 503},
+		{"forgot", "POST", "/api/auth/password/forgot", "", jsonBody(`{"email":"new@user.example"}`), 503},
+		{"forgot, page", "POST", "/password/forgot", "", form("email=new@user.example"), 503},
+		{
+			"unsubscribe token", "POST", "/api/newsletter/unsubscribe-token", "",
+			jsonBody(`{"list_id":"` + list + `","email":"new@user.example"}`), 503,
+		},
 		{"open", "GET", "/t/o/" + o.value("issue.pixel") + ".gif", "", nil, 503},
 		{
 			"upload", "POST", "/api/models?name=more", "ann",

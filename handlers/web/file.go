@@ -17,9 +17,15 @@ type File struct {
 
 // NewFile returns a file of a media type. Nothing is compressed before it is asked for.
 func NewFile(mediaType string, body []byte) *File {
-	return &File{mediaType, func() []byte { return body }, sync.OnceValue(func() []byte {
+	return NewLazyFile(mediaType, func() []byte { return body })
+}
+
+// NewLazyFile is NewFile of a body that is made when the first request asks for it.
+func NewLazyFile(mediaType string, make func() []byte) *File {
+	whole := sync.OnceValue(make)
+	return &File{mediaType, whole, sync.OnceValue(func() []byte {
 		var b bytes.Buffer
-		w := gzip.NewWriter(&b)
+		body, w := whole(), gzip.NewWriter(&b)
 		_, err := w.Write(body)
 		if err == nil {
 			err = w.Close()
