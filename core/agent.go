@@ -15,6 +15,11 @@ type AgentInput struct {
 	Version *string `json:"version" like:"line" max:"100"`
 }
 
+// JudgeKeys refuses the keys of a body that no agent has.
+func (in *AgentInput) JudgeKeys(unknown []string) error {
+	return JudgeChange[AgentInput, Agent](unknown)
+}
+
 const maxVersion = 100 // characters
 
 // NewAgent makes an agent of a user.

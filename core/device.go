@@ -34,6 +34,11 @@ type DeviceInput struct {
 	Representative *bool   `json:"representative"`
 }
 
+// JudgeKeys refuses the keys of a body that no device has.
+func (in *DeviceInput) JudgeKeys(unknown []string) error {
+	return JudgeChange[DeviceInput, Device](unknown)
+}
+
 // NewDevice makes a device of a user: paired, not registered.
 func NewDevice(ownerID string, in DeviceInput, now Instant) (Device, error) {
 	d := Device{ID: NewID(), OwnerID: ownerID, CreatedAt: now}

@@ -2,6 +2,7 @@ package core
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -166,9 +167,9 @@ func ShownKey(key string) string {
 	return key[:cut] + "…"
 }
 
-// JudgeCampaignKeys refuses the unknown keys of a campaign's request, and names the known key that was probably meant:
-// a typing error would mail something else, or to others.
-func JudgeCampaignKeys(known, unknown []string) error {
+// JudgeKeys refuses the unknown keys of a request, and names the known key that was probably meant: a typing error in a
+// campaign would mail something else, or to others, and one in a device would change nothing without a word.
+func JudgeKeys(known, unknown []string) error {
 	if len(unknown) == 0 {
 		return nil
 	}
@@ -188,4 +189,22 @@ func JudgeCampaignKeys(known, unknown []string) error {
 		return Invalidf(shown, "%s is not a known key.", shown)
 	}
 	return Invalidf(shown, "%s is not a known key; did you mean %s?", shown, meant)
+}
+
+// JSONKeys returns the keys that the tags of a struct name, with those of its embedded ones.
+func JSONKeys[T any]() (keys []string) {
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[T]()) {
+		if key, _, _ := strings.Cut(f.Tag.Get("json"), ","); key != "" && key != "-" {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// JudgeChange is JudgeKeys for a body of type In where callers may send back what they have read, of type Out: keys of
+// that alone are ignored.
+func JudgeChange[In, Out any](unknown []string) error {
+	read := JSONKeys[Out]()
+	unknown = slices.DeleteFunc(slices.Clone(unknown), func(key string) bool { return slices.Contains(read, key) })
+	return JudgeKeys(JSONKeys[In](), unknown)
 }

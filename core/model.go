@@ -2,6 +2,7 @@ package core
 
 import (
 	"mime"
+	"slices"
 	"strings"
 )
 
@@ -79,6 +80,14 @@ func NewModel(ownerID string, in ModelInput, now Instant) (m Model, err error) {
 type ModelChange struct {
 	Name        *string `json:"name" like:"name" max:"200"`
 	Description *string `json:"description" like:"text" max:"4000"`
+}
+
+// JudgeKeys refuses the keys of a body that no model has, and visibility, which is changed in another way.
+func (in *ModelChange) JudgeKeys(unknown []string) error {
+	if slices.Contains(unknown, "visibility") {
+		return Invalidf("visibility", "visibility can't be changed here; send it to /api/models/ID/visibility.")
+	}
+	return JudgeChange[ModelChange, Model](unknown)
 }
 
 // Change takes over what the input holds.

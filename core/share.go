@@ -24,6 +24,11 @@ type ShareInput struct {
 	Permission *string `json:"permission" enum:"read"`
 }
 
+// JudgeKeys refuses the keys of a body that no share has.
+func (in *ShareInput) JudgeKeys(unknown []string) error {
+	return JudgeChange[ShareInput, Share](unknown)
+}
+
 // NewShare makes a share of a model, by user or by address. The owner needs none.
 func NewShare(m *Model, in ShareInput, owner Caller, now Instant) (Share, error) {
 	s := Share{ID: NewID(), ModelID: m.ID, Permission: PermissionRead, CreatedAt: now}

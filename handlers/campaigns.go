@@ -3,10 +3,8 @@ package handlers
 import (
 	"crypto/sha256"
 	"encoding/json"
-	"reflect"
 	"slices"
 	"strconv"
-	"strings"
 
 	"newsletterd/auth"
 	"newsletterd/core"
@@ -110,7 +108,7 @@ type contentInput struct {
 
 // JudgeKeys implements keyJudge.
 func (in *contentInput) JudgeKeys(unknown []string) error {
-	return core.JudgeCampaignKeys(jsonKeys[contentInput](), unknown)
+	return core.JudgeKeys(core.JSONKeys[contentInput](), unknown)
 }
 
 // utmInput is what a caller wants the parameters of links to be; an absent one stays as it is.
@@ -124,7 +122,7 @@ type utmInput struct {
 
 // JudgeKeys implements keyJudge.
 func (in *utmInput) JudgeKeys(unknown []string) error {
-	return core.JudgeCampaignKeys(jsonKeys[utmInput](), unknown)
+	return core.JudgeKeys(core.JSONKeys[utmInput](), unknown)
 }
 
 // fieldsInput is what a caller wants a campaign to say; an absent field stays as it is.
@@ -221,7 +219,7 @@ type followUpInput struct {
 
 // JudgeKeys implements keyJudge.
 func (in *followUpInput) JudgeKeys(unknown []string) error {
-	return core.JudgeCampaignKeys(jsonKeys[followUpInput](), unknown)
+	return core.JudgeKeys(core.JSONKeys[followUpInput](), unknown)
 }
 
 func (in *followUpInput) change(f *core.CampaignFields) error {
@@ -272,7 +270,7 @@ func (in *newCampaign) CheckInput() error {
 
 // JudgeKeys implements keyJudge.
 func (in *newCampaign) JudgeKeys(unknown []string) error {
-	return core.JudgeCampaignKeys(jsonKeys[newCampaign](), unknown)
+	return core.JudgeKeys(core.JSONKeys[newCampaign](), unknown)
 }
 
 // changedCampaign is the body of PUT and PATCH /api/campaigns/{id}: a campaign as it was read may be sent back.
@@ -289,29 +287,19 @@ func (in *changedCampaign) JudgeKeys(unknown []string) error {
 			others = append(others, key)
 		}
 	}
-	return core.JudgeCampaignKeys(jsonKeys[changedCampaign](), others)
+	return core.JudgeKeys(core.JSONKeys[changedCampaign](), others)
 }
 
 // unsettable are the keys of a campaign that no caller sets.
 var unsettable = func() map[string]bool {
 	keys := map[string]bool{}
-	for _, key := range jsonKeys[campaign]() {
-		if !slices.Contains(jsonKeys[changedCampaign](), key) {
+	for _, key := range core.JSONKeys[campaign]() {
+		if !slices.Contains(core.JSONKeys[changedCampaign](), key) {
 			keys[key] = true
 		}
 	}
 	return keys
 }()
-
-// jsonKeys returns the keys of a struct's JSON object.
-func jsonKeys[T any]() (keys []string) {
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[T]()) {
-		if key, _, _ := strings.Cut(f.Tag.Get("json"), ","); key != "" && key != "-" {
-			keys = append(keys, key)
-		}
-	}
-	return keys
-}
 
 type foundCampaign struct{}
 

@@ -64,7 +64,7 @@ type correctionInput struct {
 
 // JudgeKeys implements keyJudge.
 func (in *correctionInput) JudgeKeys(unknown []string) error {
-	return core.JudgeCampaignKeys(jsonKeys[correctionInput](), unknown)
+	return core.JudgeKeys(core.JSONKeys[correctionInput](), unknown)
 }
 
 func (in *correctionInput) change(f *core.CampaignFields) error {

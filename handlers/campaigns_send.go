@@ -443,7 +443,7 @@ func (in *campaignSending) times(t *core.Tenant) (n core.NewJob, err error) {
 
 // JudgeKeys implements keyJudge.
 func (in *campaignSending) JudgeKeys(unknown []string) error {
-	return core.JudgeCampaignKeys(jsonKeys[campaignSending](), unknown)
+	return core.JudgeKeys(core.JSONKeys[campaignSending](), unknown)
 }
 
 func (in *campaignSending) CheckInput() error {

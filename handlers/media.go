@@ -207,8 +207,8 @@ func (a media) read(c *web.Call, own *pictureTurn, contentType string, about *co
 }
 
 // mediaField takes a field of text over.
-func mediaField(about *core.MediaInput) func(name, text string) {
-	return func(name, text string) {
+func mediaField(about *core.MediaInput) func(name, text string) error {
+	return func(name, text string) error {
 		switch name {
 		case "name":
 			about.Name = &text
@@ -217,6 +217,7 @@ func mediaField(about *core.MediaInput) func(name, text string) {
 		case "decorative":
 			about.Decorative = new(text == "true" || text == "on" || text == "1")
 		}
+		return nil
 	}
 }
 

@@ -107,6 +107,11 @@ func (a models) owned(c *web.Call) error {
 }
 
 func (a models) list(c *web.Call, _ struct{}, page core.Page) ([]core.Model, error) {
+	for _, name := range []string{"access", "owner", "q"} {
+		if c.Request.URL.Query().Has(name) {
+			return nil, core.Invalidf(name, "%s means nothing here: this lists your own models. Ask /api/models/library.", name)
+		}
+	}
 	after, _ := strconv.ParseInt(page.After, 10, 64) // empty: from the first
 	return a.store.Models(c, c.Caller.UserID, after, page.Limit)
 }
@@ -195,6 +200,11 @@ func (a models) update(c *web.Call, in core.ModelChange) (core.Model, error) {
 // visibilityRequest leaves the words to core: a wrong one has a code of its own.
 type visibilityRequest struct {
 	Visibility string `json:"visibility" is:"required" oneof:"private|tenant|public"`
+}
+
+// JudgeKeys implements keyJudge.
+func (in *visibilityRequest) JudgeKeys(unknown []string) error {
+	return core.JudgeChange[visibilityRequest, core.Model](unknown)
 }
 
 func (a models) setVisibility(c *web.Call, in visibilityRequest) (core.Model, error) {

@@ -219,7 +219,7 @@ func (a *arriving) explain(err error) error {
 }
 
 // readParts reads a multipart body (RFC 7578): fields of text, and one part "file".
-func readParts(body io.Reader, boundary string, file func(*multipart.Part) error, field func(name, text string)) error {
+func readParts(body io.Reader, boundary string, file func(*multipart.Part) error, field func(name, text string) error) error {
 	bad := func(err error) error {
 		return core.Invalidf("", "The body is not well-formed multipart/form-data.").With(err)
 	}
@@ -273,8 +273,8 @@ func filePart(meta *core.ModelInput, read func(io.Reader) error) func(*multipart
 }
 
 // modelField takes a field of text over.
-func modelField(meta *core.ModelInput) func(name, text string) {
-	return func(name, text string) {
+func modelField(meta *core.ModelInput) func(name, text string) error {
+	return func(name, text string) error {
 		switch name {
 		case "name":
 			meta.Name = text
@@ -284,11 +284,14 @@ func modelField(meta *core.ModelInput) func(name, text string) {
 			meta.Visibility = text
 		case "content_type":
 			meta.ContentType = text
+		default:
+			return core.JudgeKeys([]string{"name", "description", "visibility", "content_type", "file"}, []string{name})
 		}
+		return nil
 	}
 }
 
-func textPart(part *multipart.Part, field func(name, text string)) error {
+func textPart(part *multipart.Part, field func(name, text string) error) error {
 	name := part.FormName()
 	b, err := io.ReadAll(io.LimitReader(part, maxPartText+1))
 	if err != nil {
@@ -297,8 +300,7 @@ func textPart(part *multipart.Part, field func(name, text string)) error {
 	if len(b) > maxPartText || !core.CleanText(string(b)) {
 		return core.Invalidf(name, "%s must be UTF-8 text of %d bytes at most.", name, maxPartText)
 	}
-	field(name, strings.TrimSpace(string(b)))
-	return nil
+	return field(name, strings.TrimSpace(string(b)))
 }
 
 // headLimit bounds what mime/multipart reads for the head of a part, which it would hold in memory up to 10 MiB.

@@ -72,7 +72,7 @@ func Read(name, source string) (m Matter, err error) {
 		m.Lines[key] = lineOfKey(head, key) + 1
 		if !slices.Contains(Keys, key) {
 			var fault *core.Error
-			errors.As(core.JudgeCampaignKeys(Keys, []string{key}), &fault)
+			errors.As(core.JudgeKeys(Keys, []string{key}), &fault)
 			return m, fmt.Errorf("%s:%d: %s", name, m.Lines[key], fault.Message)
 		}
 		if slices.Contains(ListKeys, key) {
