@@ -172,9 +172,21 @@ func (p *Provider) verifyAccess(ctx context.Context, token string, now core.Inst
 	}
 	claims, ok := readClaims(payload, p.Issuer, now)
 	if !ok {
-		return AccessClaims{}, ErrBadToken
+		return AccessClaims{}, p.badClaims(payload)
 	}
 	return claims, nil
+}
+
+// badClaims is the ErrBadToken of claims that we have signed. It says so where they are of another issuer: listen or
+// public_url has changed since, and whoever holds the token can't see why it works no more.
+func (p *Provider) badClaims(payload []byte) error {
+	var c struct {
+		Issuer string `json:"iss"`
+	}
+	if json.Unmarshal(payload, &c) != nil || c.Issuer == "" || c.Issuer == p.Issuer {
+		return ErrBadToken
+	}
+	return ErrBadToken.Sayf("The token was created for %s, but this server is now %s. Create a new token.", c.Issuer, p.Issuer)
 }
 
 // AdminToken makes an access token for scripts: of a user, for the built-in client, without refresh token,

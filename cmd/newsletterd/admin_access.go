@@ -207,7 +207,7 @@ func (p *program) daemonIssuer(c *cli.Context, s *store.Store, own string) (stri
 		return own, err
 	}
 	_, err = fmt.Fprintf(p.err,
-		"note: the token is for %s, the issuer that the daemon runs with; this configuration says %s\n", issuer, own)
+		"note: the token is for %s, the address that the daemon last started with; this configuration says %s. After the next start with it, create a new token.\n", issuer, own)
 	return issuer, err
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -131,14 +132,24 @@ as url goes into the source of a mail.
 
 // readMedia makes of the file of a picture or a document what is kept of it.
 func readMedia(ctx context.Context, path string, limits core.MediaLimits) (full, mail core.MediaFile, err error) {
-	info, err := os.Stat(path)
+	file, err := os.Open(path)
+	if err != nil {
+		return full, mail, err
+	}
+	defer file.Close()
+	return mediaIn(ctx, file, limits)
+}
+
+// mediaIn is readMedia of a file that is open.
+func mediaIn(ctx context.Context, file *os.File, limits core.MediaLimits) (full, mail core.MediaFile, err error) {
+	info, err := file.Stat()
 	if err == nil && info.Size() > limits.Bytes {
 		err = picture.TooLarge(int(limits.Bytes))
 	}
 	if err != nil {
 		return full, mail, err
 	}
-	data, err := os.ReadFile(path)
+	data, err := io.ReadAll(file)
 	if err != nil {
 		return full, mail, err
 	}

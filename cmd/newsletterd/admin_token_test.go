@@ -5,8 +5,14 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
+	"newsletterd/auth"
 	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/core"
+	"newsletterd/store"
+	"newsletterd/store/db"
+	"newsletterd/store/storetest"
 )
 
 // TestTokensAreForTheDaemonsIssuer: a command whose configuration names another address than the daemon's makes a token
@@ -32,4 +38,29 @@ func TestTokensAreForTheDaemonsIssuer(t *testing.T) {
 		t.Errorf("it says %q", told)
 	}
 	d.As(token).Get("/api/admin/tenants").Wants(http.StatusOK)
+}
+
+// A token of an address that the daemon no longer has is refused, and the answer says why.
+func TestTokensOfAnotherAddressAreRefused(t *testing.T) {
+	d := start(t, func(c *config.Config) { c.Server.PublicURL = "https://news.example.org" })
+	opened, err := store.Open(t.Context(), db.Options{Path: d.cfg.Database.Path, Mode: db.Command})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer opened.Close()
+	s := storetest.Seed(t, opened)
+	u := s.NewUser("op@example.org", "", func(u *core.User) { u.Roles = []core.Role{{Role: core.RoleOperator}} })
+	for issuer, want := range map[string]string{
+		"http://127.0.0.1:8080/api":    "The token was created for http://127.0.0.1:8080/api, but this server is now https://news.example.org/api.",
+		"https://news.example.org/api": "",
+	} {
+		p, err := auth.New(t.Context(), s.Store, auth.Config{Issuer: issuer}, s.Time())
+		s.Must(err)
+		token, _, err := p.AdminToken(t.Context(), u, core.ScopeAdmin, time.Hour, s.Time())
+		s.Must(err)
+		r := d.As(token.AccessToken).Get("/api/admin/tenants")
+		if (r.StatusCode == http.StatusUnauthorized) != (want != "") || !strings.Contains(r.Text, want) {
+			t.Errorf("%s: %d %s", issuer, r.StatusCode, r.Text)
+		}
+	}
 }

@@ -64,7 +64,7 @@ func newBounceListener(cfg *config.Config, s *store.Store, ident *mail.Ident, lo
 	if cfg.Bounce.Listen == "" {
 		return nil, nil
 	}
-	l, err := net.Listen("tcp", cfg.Bounce.Listen)
+	l, err := listen("bounce.listen", cfg.Bounce.Listen)
 	if err != nil {
 		return nil, err
 	}

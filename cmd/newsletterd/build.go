@@ -214,8 +214,8 @@ func (d *daemon) listen() (err error) {
 	if d.standby != nil {
 		d.listener, err = d.standby.leave()
 		d.standby = nil
-	} else if d.listener, err = net.Listen("tcp", d.cfg.Server.Listen); err != nil {
-		err = fmt.Errorf("server.listen: %w", err)
+	} else {
+		d.listener, err = listen("server.listen", d.cfg.Server.Listen)
 	}
 	if err != nil {
 		return err

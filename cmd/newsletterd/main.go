@@ -62,6 +62,9 @@ func (p *program) run(ctx context.Context, args []string) int {
 		return exitBehind
 	default:
 		fmt.Fprintln(p.err, "newsletterd:", terminal.Message(err))
+		if what := remedy(err); what != "" {
+			fmt.Fprintln(p.err, what)
+		}
 		return exitFailed
 	}
 }

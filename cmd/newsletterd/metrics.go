@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -87,9 +86,9 @@ func newMetricsServer(c config.Metrics, metrics http.Handler, log *slog.Logger) 
 	if c.Listen == "" {
 		return nil, nil
 	}
-	l, err := net.Listen("tcp", c.Listen)
+	l, err := listen("metrics.listen", c.Listen)
 	if err != nil {
-		return nil, fmt.Errorf("metrics.listen: %w", err)
+		return nil, err
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", metrics)

@@ -225,9 +225,13 @@ func (p *program) withStore(c *cli.Context, fn func(*config.Config, *store.Store
 		return err
 	}
 	c.Context = db.By(c.Context, actor(), now())
-	if err := fn(cfg, s); err != nil {
-		_ = s.Close()
-		return err
+	err = fn(cfg, s)
+	closed := s.Close()
+	if err == nil {
+		err = closed
 	}
-	return s.Close()
+	if db.IsFull(err) { // SQLite does not say where
+		err = fmt.Errorf("%s: %w", s.Path(), err)
+	}
+	return err
 }

@@ -29,6 +29,7 @@ func (p *program) publishCommand() *cli.Command {
 		boolFlag("test-group", "only send it to its test_addresses, or else to the tenant's, marked as a test"),
 		boolFlag("draft", "only keep it as a campaign"),
 		boolFlag("again", "make another campaign of a file that was sent already"), themeFlag(),
+		boolFlag("allow-outside", "also use pictures and attachments outside the folder of the file"),
 		boolFlag("yes", "do not ask before a mail to more than one reader"), firstFewFlag(), forceFlag(),
 	}, []string{"list"}, p.publish)
 	publish.ArgsUsage, publish.UsageText = "FILE", "newsletterd publish FILE [flags]"
@@ -38,7 +39,8 @@ func (p *program) publishCommand() *cli.Command {
 The head of the file names the subject, and what else belongs to the newsletter: TOML between two lines of +++, or YAML between two lines of ---,
 with the keys ` + strings.Join(frontmatter.Keys, ", ") + `.
 
-Pictures that the file names by their paths, and attachments (pictures and PDF), are kept with the tenant's. The same
+Pictures that the file names by their paths, and attachments (pictures and PDF), are kept with the tenant's. They must be
+in the folder of the file or below it, unless --allow-outside is given. The same
 file again changes the same campaign, as long as it is a draft; one that was sent isn't sent again. A file is told apart
 by id in its head, else by its name and its list.`
 	run := publish.Action

@@ -1,10 +1,14 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/netip"
 	"net/url"
+	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/urfave/cli/v2"
 
@@ -51,8 +55,7 @@ func (p *program) keepAttachments(c *cli.Context, cfg *config.Config, s *store.S
 	issue *frontmatter.Matter,
 ) (ids []string, err error) {
 	for _, name := range issue.Texts["attachments"] {
-		path := filepath.Join(filepath.Dir(file), filepath.FromSlash(name))
-		m, err := keepFile(c, cfg, s, tenantID, path, "")
+		m, err := keepFile(c, cfg, s, tenantID, file, name, "")
 		if err != nil {
 			return nil, fmt.Errorf("%s:%d: attachments: %s: %s", file, issue.Lines["attachments"], name, message(err))
 		}
@@ -69,17 +72,47 @@ func keepPicture(c *cli.Context, cfg *config.Config, s *store.Store, tenantID, f
 	if err != nil {
 		return m, err
 	}
-	return keepFile(c, cfg, s, tenantID, filepath.Join(filepath.Dir(file), filepath.FromSlash(path)), pic.Alt)
+	return keepFile(c, cfg, s, tenantID, file, path, pic.Alt)
 }
 
-// keepFile keeps a file as media, or finds that it is kept already.
-func keepFile(c *cli.Context, cfg *config.Config, s *store.Store, tenantID, path, alt string) (m core.Media, err error) {
-	in := core.MediaInput{Name: new(filepath.Base(path)), Alt: &alt}
+// errOutside is returned for what a newsletter names outside of its folder, also by a symbolic link: who publishes a
+// file of somebody else would mail a private one.
+var errOutside = errors.New("it is outside the folder of the newsletter; publish with --allow-outside to use it")
+
+// openBeside opens a file that the newsletter in file names by its path from there.
+func openBeside(c *cli.Context, file, name string) (*os.File, error) {
+	folder, name := filepath.Dir(file), filepath.Join(".", filepath.FromSlash(name))
+	if c.Bool("allow-outside") {
+		return os.Open(filepath.Join(folder, name))
+	}
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	opened, err := root.Open(name)
+	if fault, ok := errors.AsType[*fs.PathError](err); ok {
+		if _, system := errors.AsType[syscall.Errno](fault.Err); !system { // it is the root that refuses
+			return nil, errOutside
+		}
+		fault.Path = filepath.Join(folder, name)
+	}
+	return opened, err
+}
+
+// keepFile keeps a file that a newsletter names as media, or finds that it is kept already.
+func keepFile(c *cli.Context, cfg *config.Config, s *store.Store, tenantID, file, name, alt string) (m core.Media, err error) {
+	in := core.MediaInput{Name: new(filepath.Base(filepath.FromSlash(name))), Alt: &alt}
 	if m, err = core.NewMedia(tenantID, actor(), in, now()); err != nil {
 		return m, err
 	}
 	limits := mediaLimits(cfg)
-	if m.Full, m.Mail, err = readMedia(c.Context, path, limits); err != nil {
+	opened, err := openBeside(c, file, name)
+	if err != nil {
+		return m, err
+	}
+	defer opened.Close()
+	if m.Full, m.Mail, err = mediaIn(c.Context, opened, limits); err != nil {
 		return m, err
 	}
 	kept, err := pages(func(m core.Media) string { return m.ID }, func(page core.Page) ([]core.Media, error) {

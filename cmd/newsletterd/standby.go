@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -41,9 +40,9 @@ func newStandby(cfg *config.Config, log *slog.Logger) (*standby, error) {
 			return nil, err
 		}
 	}
-	l, err := net.Listen("tcp", cfg.Server.Listen)
+	l, err := listen("server.listen", cfg.Server.Listen)
 	if err != nil {
-		return nil, fmt.Errorf("server.listen: %w", err)
+		return nil, err
 	}
 	s := &standby{listener: l.(*net.TCPListener), served: make(chan struct{}), log: log, status: "starting"}
 	s.server = web.Server(http.HandlerFunc(s.answer))

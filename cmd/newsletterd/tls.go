@@ -173,9 +173,9 @@ func newRedirector(cfg *config.Config, c *certificates, clients *connections, lo
 	if c == nil || c.manager == nil || cfg.Server.ACMEHTTP == "" {
 		return nil, nil
 	}
-	l, err := net.Listen("tcp", cfg.Server.ACMEHTTP)
+	l, err := listen("server.acme_http", cfg.Server.ACMEHTTP)
 	if err != nil {
-		return nil, fmt.Errorf("server.acme_http: %w", err)
+		return nil, err
 	}
 	origin := cfg.Origin()
 	challenges := c.manager.HTTPHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -149,6 +150,9 @@ func (s *DB) Open(ctx context.Context, started func(context.Context) error) erro
 	s.path = path
 	if err := s.open(ctx, started); err != nil {
 		_ = s.shut()
+		if file, ok := errors.AsType[*fs.PathError](err); ok && file.Path == path && err == error(file) {
+			return err // it says so itself
+		}
 		return fmt.Errorf("open %s: %w", path, err)
 	}
 	return nil

@@ -165,7 +165,8 @@ func retryBusy(limit time.Duration, fn func() error) error {
 	}
 }
 
-func isFull(err error) bool {
+// IsFull reports whether an error of the database says that the disk, or what a process may use of it, is full.
+func IsFull(err error) bool {
 	var se *sqlite.Error
 	return errors.As(err, &se) && se.Code()&0xff == sqlite3.SQLITE_FULL
 }

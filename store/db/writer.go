@@ -288,7 +288,7 @@ func (w *writer) take(from int) {
 // again. Where there was no room for one, others that are smaller say nothing.
 func (w *writer) noteFailure(ops []*op) {
 	for _, o := range ops {
-		if isFull(o.err) {
+		if IsFull(o.err) {
 			w.store.full.Store(true)
 		}
 	}

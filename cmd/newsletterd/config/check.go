@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -166,7 +167,7 @@ func (r *loader) checkMail() {
 			r.that("mail.bounce_domain", fmt.Errorf("%q is no domain name", m.BounceDomain))
 		}
 	}
-	r.that("mail.smtp.host", filled(m.SMTP.Host))
+	r.that("mail.smtp.host", relayHost(m.SMTP.Host))
 	r.that("mail.smtp.port", between(m.SMTP.Port, 1, 65535))
 	r.that("mail.smtp.provider", oneOf(m.SMTP.Provider, append([]string{"auto", "none"}, mail.MarkedProviders()...)...))
 	r.that("mail.smtp.tls", oneOf(m.SMTP.TLS, "none", "starttls", "implicit"))
@@ -286,6 +287,27 @@ func spanBetween(d Duration, low, high time.Duration) error {
 func filled(s string) error {
 	if strings.TrimSpace(s) == "" {
 		return fmt.Errorf("must not be empty")
+	}
+	return nil
+}
+
+// relayHost checks the name or address of a relay, whose port is a setting of its own.
+func relayHost(s string) error {
+	if err := filled(s); err != nil {
+		return err
+	}
+	if _, after, found := strings.Cut(s, "://"); found {
+		host, _, _ := strings.Cut(after, "/")
+		return fmt.Errorf("must be a host name or an IP address, without a scheme: %q is meant, perhaps", host)
+	}
+	if host, port, err := net.SplitHostPort(s); err == nil {
+		return fmt.Errorf("must not have a port: set mail.smtp.host to %q and mail.smtp.port to %s", host, cmp.Or(port, "587"))
+	}
+	if inner, found := strings.CutPrefix(s, "["); found {
+		return fmt.Errorf("must be an IPv6 address without brackets: %q", strings.TrimSuffix(inner, "]"))
+	}
+	if strings.ContainsAny(s, " \t/@") {
+		return fmt.Errorf("must be a host name or an IP address, not %q", s)
 	}
 	return nil
 }

@@ -113,6 +113,15 @@ func TestConfigFaults(t *testing.T) {
 			"sender", "[mail]\nfrom = \"News <a@example.org>\"", "",
 			"mail.from: \"News <a@example.org>\" is no e-mail address",
 		},
+		{
+			"relay with a port", "[mail.smtp]\nhost = \"relay.example:2525\"", "",
+			`mail.smtp.host: must not have a port: set mail.smtp.host to "relay.example" and mail.smtp.port to 2525`,
+		},
+		{"relay with a port, IPv6", "[mail.smtp]\nhost = \"[2001:db8::1]:25\"", "", `set mail.smtp.host to "2001:db8::1" and mail.smtp.port to 25`},
+		{"relay in brackets", "[mail.smtp]\nhost = \"[2001:db8::1]\"", "", `without brackets: "2001:db8::1"`},
+		{"relay as a URL", "[mail.smtp]\nhost = \"smtp://relay.example\"", "", `without a scheme: "relay.example"`},
+		{"relay with a colon", "[mail.smtp]\nhost = \"relay.example:\"", "", "mail.smtp.host: must not have a port"},
+		{"relay with a blank", "[mail.smtp]\nhost = \"relay example\"", "", `not "relay example"`},
 		{"user without password", "[mail.smtp]\nusername = \"a\"", "", "mail.smtp.password: is missing"},
 		{
 			"password in clear", "[mail.smtp]\nhost = \"relay.example\"\nusername = \"a\"\npassword = \"b\"\ntls = \"none\"", "",

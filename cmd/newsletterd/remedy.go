@@ -1,0 +1,50 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"newsletterd/store/db"
+)
+
+// remedy says what to do about an error of the file system or a full disk; empty: it knows nothing.
+func remedy(err error) string {
+	path := ""
+	if fault, ok := errors.AsType[*fs.PathError](err); ok && fault.Path != "" {
+		path, _ = filepath.Abs(fault.Path)
+	}
+	switch {
+	case db.IsFull(err), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return "The disk, or what this user may use of it, is full. Free some space, then try again."
+	case path == "":
+		return ""
+	case errors.Is(err, fs.ErrNotExist):
+		if folder := missingFolder(path); folder != "" {
+			return fmt.Sprintf("The folder %s does not exist. Create it, or correct the path.", folder)
+		}
+		return fmt.Sprintf("There is no file %s. Correct the path, or create the file.", path)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Sprintf("This user may not access %s. Run the command as the user that the file belongs to, or change its mode.", path)
+	case errors.Is(err, syscall.EROFS):
+		return fmt.Sprintf("%s is on a file system that is mounted read-only.", path)
+	case errors.Is(err, syscall.EISDIR):
+		return fmt.Sprintf("%s is a folder. Name a file.", path)
+	case errors.Is(err, syscall.ENOTDIR):
+		return fmt.Sprintf("A part of %s that should be a folder is a file. Correct the path.", path)
+	}
+	return ""
+}
+
+// missingFolder returns the uppermost folder above path that does not exist; empty: they all do.
+func missingFolder(path string) (missing string) {
+	for folder := filepath.Dir(path); ; folder = filepath.Dir(folder) {
+		if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
+			return missing
+		}
+		missing = folder
+	}
+}
