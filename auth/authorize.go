@@ -202,7 +202,7 @@ func (a *Authorization) parseScope(scope string) *AuthorizeError {
 	if !validScopeText(scope) {
 		return &AuthorizeError{
 			Code: codeInvalidScope, Parameter: "scope",
-			Description: "The parameter scope must be given: words parted by single spaces.",
+			Description: "The parameter scope is missing or malformed: list scopes separated by spaces.",
 		}
 	}
 	var err error

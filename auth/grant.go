@@ -179,7 +179,7 @@ func (p *Provider) ClientGrant(ctx context.Context, r GrantRequest, now core.Ins
 
 // checkScope refuses a scope that is no list of words, or longer than any list of ours.
 func checkScope(scope string) error {
-	if scope != "" && (len(scope) > 1000 || !validScopeText(scope)) {
+	if strings.Trim(scope, " ") != "" && (len(scope) > 1000 || !validScopeText(scope)) {
 		return ErrInvalidScope
 	}
 	return nil

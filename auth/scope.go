@@ -44,17 +44,20 @@ func keepScopes(token, allowed []string) []string {
 }
 
 // validScopeText reports whether a scope parameter has the form of RFC 6749 section 3.3: words of printable
-// ASCII without quote and backslash, parted by single spaces.
+// ASCII without quote and backslash, separated by spaces. Clients that join lists of words send two spaces, or one at the
+// end: these count as one, and as none.
 func validScopeText(s string) bool {
+	words := 0
 	for word := range strings.SplitSeq(s, " ") {
 		if word == "" {
-			return false
+			continue
 		}
+		words++
 		for i := range len(word) {
 			if c := word[i]; c < 0x21 || c > 0x7e || c == '"' || c == '\\' {
 				return false
 			}
 		}
 	}
-	return true
+	return words > 0
 }

@@ -54,11 +54,23 @@ func TestGrantScopes(t *testing.T) {
 
 func TestValidScopeText(t *testing.T) {
 	for s, want := range map[string]bool{
-		"openid": true, "a b": true, "newsletter:send": true, "": false, " a": false, "a ": false, "a  b": false,
+		"openid": true, "a b": true, "newsletter:send": true, "": false, " ": false, "  ": false, " a": true, "a ": true, "a  b": true, "a   b  ": true,
 		"a\tb": false, `a"b`: false, `a\b`: false, "ä": false, "a\nb": false,
 	} {
 		if got := validScopeText(s); got != want {
 			t.Errorf("%q: %v", s, got)
+		}
+	}
+}
+
+// What clients send besides the form of RFC 6749: a blank more changes nothing.
+func TestCheckScope(t *testing.T) {
+	for s, want := range map[string]bool{
+		"": true, " ": true, "openid  email": true, "openid ": true, " openid": true, "openid\temail": false,
+		strings.Repeat("a ", 500): true, strings.Repeat("a ", 501): false,
+	} {
+		if err := checkScope(s); (err == nil) != want {
+			t.Errorf("%q: %v", s, err)
 		}
 	}
 }

@@ -27,9 +27,7 @@ func (a models) download(c *web.Call) error {
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	h.Set("Cache-Control", "private, no-cache")
 	h.Set("Etag", `"`+m.SHA256+`"`)
-	if strings.Count(c.Request.Header.Get("Range"), ",") >= maxRanges {
-		c.Request.Header.Del("Range")
-	}
+	onlyByteRanges(c.Request.Header)
 	_ = c.Control().SetReadDeadline(time.Time{})
 	f := a.store.OpenFile(c, &m.Model)
 	http.ServeContent(rangeWriter{c.Stream()}, c.Request, "", m.CreatedAt.Time(), f)
@@ -37,6 +35,17 @@ func (a models) download(c *web.Call) error {
 		c.Cut(fmt.Errorf("download: %w", err)) // the head is out: only a cut connection shows it
 	}
 	return nil
+}
+
+// onlyByteRanges takes out a Range header that http.ServeContent is not to see: in a unit that is not understood (RFC 9110
+// section 14.2: it must be ignored), more than one, or with too many ranges. The unit's case doesn't count (section 14.1).
+func onlyByteRanges(h http.Header) {
+	unit, ranges, found := strings.Cut(h.Get("Range"), "=")
+	if !found || !strings.EqualFold(unit, "bytes") || len(h.Values("Range")) > 1 || strings.Count(ranges, ",") >= maxRanges {
+		h.Del("Range")
+		return
+	}
+	h.Set("Range", "bytes="+ranges)
 }
 
 // rangeWriter is the http.ResponseWriter of a file.

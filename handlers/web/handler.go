@@ -60,6 +60,7 @@ type Handler struct {
 	// answers wait for the replica
 	acknowledges bool
 	unlisted     sync.Once // says that a proxy is not in TrustedProxies
+	unreadable   sync.Once // says that a hop of X-Forwarded-For can't be read
 }
 
 // New returns a handler of the routes. It fails on a table that is not in order.

@@ -297,13 +297,39 @@ func (h *Handler) remote(r *http.Request) netip.Addr {
 	}
 	hops := strings.Split(strings.Join(forwarded, ","), ",")
 	for i := len(hops) - 1; i >= 0 && h.trusted(peer); i-- {
-		hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
-		if err != nil {
+		text := strings.Trim(hops[i], " \t")
+		if text == "" { // RFC 9110 section 5.6.1.2: lists may have empty elements
+			continue
+		}
+		hop, ok := hopAddress(text)
+		if !ok {
+			h.unreadable.Do(func() {
+				h.log.Warn("X-Forwarded-For has a hop that is no address: its clients count as the proxy in front of it",
+					slog.String("hop", text[:min(len(text), 100)]), slog.String("peer", peer.String()))
+			})
 			break
 		}
-		peer = hop.Unmap()
+		peer = hop
 	}
 	return peer
+}
+
+// hopAddress reads a hop of X-Forwarded-For: an address as proxies write it, alone or with a port, of IPv6 in brackets or
+// without them, and with quotes as RFC 7239 section 6 has it or without them.
+func hopAddress(s string) (a netip.Addr, ok bool) {
+	if len(s) >= 2 && s[0] == '"' && s[len(s)-1] == '"' {
+		s = s[1 : len(s)-1]
+	}
+	a, err := netip.ParseAddr(s)
+	if err == nil {
+		return a.Unmap(), true
+	}
+	if inner, bracketed := strings.CutPrefix(s, "["); bracketed && strings.HasSuffix(inner, "]") {
+		a, err = netip.ParseAddr(inner[:len(inner)-1])
+		return a.Unmap(), err == nil && a.Is6()
+	}
+	with, err := netip.ParseAddrPort(s)
+	return with.Addr().Unmap(), err == nil
 }
 
 func (h *Handler) trusted(a netip.Addr) bool {

@@ -127,6 +127,22 @@ func TestUnlistedProxyIsNamedOnce(t *testing.T) {
 	}
 }
 
+// A hop that can't be read is named in the log, once, whatever a stranger writes left of it; one that can is not.
+func TestUnreadableHopIsNamedOnce(t *testing.T) {
+	var out strings.Builder
+	h := bare(t)
+	h.log = slog.New(slog.NewTextHandler(&out, nil))
+	for i, forwarded := range []string{"nonsense, 192.0.2.1", "[2001:db8::1]:80", "192.0.2.1, ", "unknown", "_other"} {
+		req := httptest.NewRequest("GET", "/nothing", nil)
+		req.RemoteAddr = "10.0.0.1:1"
+		req.Header.Set("X-Forwarded-For", forwarded)
+		h.remote(req)
+		if n := strings.Count(out.String(), "hop="); n != min(max(i-2, 0), 1) || n > 0 && !strings.Contains(out.String(), "hop=unknown") {
+			t.Errorf("after %q: %s", forwarded, &out)
+		}
+	}
+}
+
 // Bodies of senders that are not proved yet leave room for those of callers who are.
 func TestStrangersBodiesLeaveRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -322,6 +338,22 @@ func TestRemoteAddress(t *testing.T) {
 		{"10.0.0.1:99", "203.0.113.9, 198.51.100.1", "198.51.100.1"},           // what stands left of it is hearsay
 		{"10.0.0.1:99", "203.0.113.9, 198.51.100.1, 10.2.2.2", "198.51.100.1"}, // two proxies
 		{"10.0.0.1:99", "nonsense", "10.0.0.1"},
+		{"10.0.0.1:99", "203.0.113.1:50001", "203.0.113.1"}, // as Azure's gateway writes them
+		{"10.0.0.1:99", "[2001:db8:1::1]:50001", "2001:db8:1::1"},
+		{"10.0.0.1:99", "[2001:db8:a1::1]", "2001:db8:a1::1"},
+		{"10.0.0.1:99", "[::ffff:203.0.113.1]:80", "203.0.113.1"},
+		{"10.0.0.1:99", `"203.0.113.1:443"`, "203.0.113.1"},
+		{"10.0.0.1:99", `"[2001:db8:1::1]:443"`, "2001:db8:1::1"},
+		{"10.0.0.1:99", `"2001:db8:1::1"`, "2001:db8:1::1"},
+		{"10.0.0.1:99", "203.0.113.9, 198.51.100.1:1234 ,\t, 10.2.2.2:80,", "198.51.100.1"},
+		{"10.0.0.1:99", " , ,", "10.0.0.1"},
+		{"10.0.0.1:99", "198.51.100.1, unknown", "10.0.0.1"},
+		{"10.0.0.1:99", "198.51.100.1, _hidden", "10.0.0.1"},
+		{"10.0.0.1:99", "198.51.100.1:http", "10.0.0.1"},
+		{"10.0.0.1:99", "198.51.100.1:70000", "10.0.0.1"},
+		{"10.0.0.1:99", "[198.51.100.1]", "10.0.0.1"},
+		{"10.0.0.1:99", `"198.51.100.1`, "10.0.0.1"},
+		{"10.0.0.1:99", `"`, "10.0.0.1"},
 		{"10.0.0.1:99", "", "10.0.0.1"},
 		{"[::ffff:10.0.0.1]:99", "2001:db8::1", "2001:db8::1"},
 		{"pipe", "198.51.100.1", "invalid IP"},
