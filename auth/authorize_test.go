@@ -77,6 +77,7 @@ func TestParseAuthorization(t *testing.T) {
 		{"unknown prompt is ignored", "prompt=create", "", true, ""},
 		{"max_age 0", "max_age=0", "", true, ""},
 		{"unknown scope is left out", "scope=openid foo", "", true, ""},
+		{"more blanks in the scope", "scope= openid  email ", "", true, ""},
 		{"registered query", "redirect_uri=https://rp.example/cb?fixed=1", "", true, ""},
 
 		{"no client", "client_id=-", "invalid_request", false, "client_id"},
@@ -100,7 +101,7 @@ func TestParseAuthorization(t *testing.T) {
 		{"not for code", "client_id=machine", "unauthorized_client", true, "client_id"},
 		{"no scope", "scope=-", "invalid_scope", true, "scope"},
 		{"bad scope", "scope=a\"b", "invalid_scope", true, "scope"},
-		{"two spaces", "scope=openid  email", "invalid_scope", true, "scope"},
+		{"tab in scope", "scope=openid\temail", "invalid_scope", true, "scope"},
 		{"no known scope", "scope=foo", "invalid_scope", true, "scope"},
 		{"not registered for scope", "scope=admin", "invalid_scope", true, "scope"},
 		{"no challenge", "code_challenge=-&code_challenge_method=-", "invalid_request", true, "code_challenge"},

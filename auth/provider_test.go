@@ -124,7 +124,7 @@ func TestPasswordGrantRefusals(t *testing.T) {
 			"scopes that can't be given", login("ann@example.org", goodPassword, "admin newsletter:send"),
 			ErrInvalidScope,
 		},
-		{"scope in no form", login("ann@example.org", goodPassword, "openid  email"), ErrInvalidScope},
+		{"scope in no form", login("ann@example.org", goodPassword, "openid\temail"), ErrInvalidScope},
 		{"unknown client", with(good, ClientCredentials{ID: core.NewID()}), ErrInvalidClient},
 		{"confidential client without secret", with(good, ClientCredentials{ID: conf.ID}), ErrInvalidClient},
 		{"wrong secret", with(good, ClientCredentials{ID: conf.ID, Secret: "x"}), ErrInvalidClient},

@@ -173,8 +173,16 @@ func JudgeKeys(known, unknown []string) error {
 	if len(unknown) == 0 {
 		return nil
 	}
-	shown, folded := ShownKey(unknown[0]), foldKey(unknown[0])
-	best, meant := -1, ""
+	shown := ShownKey(unknown[0])
+	if meant := MeantKey(known, unknown[0]); meant != "" {
+		return Invalidf(shown, "%s is not a known key; did you mean %s?", shown, meant)
+	}
+	return Invalidf(shown, "%s is not a known key.", shown)
+}
+
+// MeantKey returns the known key that was probably meant by one that is not; empty: it resembles none.
+func MeantKey(known []string, unknown string) (meant string) {
+	folded, best := foldKey(unknown), -1
 	for _, key := range known {
 		if d := keyDistance(folded, foldKey(key)); d >= 0 && (best < 0 || d < best) {
 			best, meant = d, key
@@ -185,10 +193,7 @@ func JudgeKeys(known, unknown []string) error {
 			meant = own
 		}
 	}
-	if meant == "" {
-		return Invalidf(shown, "%s is not a known key.", shown)
-	}
-	return Invalidf(shown, "%s is not a known key; did you mean %s?", shown, meant)
+	return meant
 }
 
 // JSONKeys returns the keys that the tags of a struct name, with those of its embedded ones.

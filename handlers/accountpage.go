@@ -43,7 +43,7 @@ type accountView struct {
 func (h *Handler) pageRoutes(t *web.Table) {
 	p := h.options.Auth
 	a, l, m, own := authorizations{p}, logouts{p}, mailedLinks{p, h.forgets}, accountPages{p}
-	t.Add("GET", "/style.css", web.Public(), web.Page, web.Query(style), "The stylesheet of all pages")
+	t.Add("GET", "/style.css", web.Public(), web.Page, web.Query(style).Answers("text/css"), "The stylesheet of all pages")
 	t.Add("GET", "/login", web.Public(), web.Page, web.Query(web.Visited(a.loginPage)), "Sign in: the page")
 	t.Add("POST", "/login", web.Public(), web.Page,
 		web.Form(web.Visited(a.login)).Fails(core.Forbidden, core.TooMany), "Sign in")
@@ -56,7 +56,7 @@ func (h *Handler) pageRoutes(t *web.Table) {
 		web.Query(web.Visited(a.codePage)), "Sign in: the second step")
 	t.Add("POST", codePath, web.Public(), web.Page,
 		web.Form(web.Visited(a.code)).Fails(core.Forbidden, core.TooMany), "Sign in by a code")
-	t.Add("GET", "/passkey.js", web.Public(), web.Page, web.Query(passkeyScript.serve), "The script of passkeys")
+	t.Add("GET", "/passkey.js", web.Public(), web.Page, web.Query(passkeyScript.serve).Answers("text/javascript"), "The script of passkeys")
 	t.Add("POST", "/login/passkey", web.Public(), web.Page,
 		web.Form(web.Visited(a.passkey)).Fails(core.Forbidden, core.TooMany), "Sign in by a passkey")
 	t.Add("GET", proofPath, web.Public(), web.Page,

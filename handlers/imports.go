@@ -29,7 +29,7 @@ func (h *Handler) importRoutes(t *web.Table) {
 	t.Add("GET", all, may, web.Member, web.List(a.list, func(j core.ImportJob) string { return j.ID }),
 		"List imports, the newest first").Named("listImports")
 	t.Add("POST", all, may, web.Member,
-		web.Stream(a.create).DescribesMedia("text/csv").NeedsRoom(maxWrite).Created().
+		web.Stream(a.create).DescribesMedia("text/csv", "application/octet-stream").NeedsRoom(maxWrite).Created().
 			Fails(core.NotFound, core.Conflict, core.TooLarge, core.TooMany, core.MediaType),
 		"Upload a file of subscribers; the body is the file, as CSV. Nothing is imported before it is run").
 		Named("uploadImport").
@@ -62,7 +62,7 @@ func (h *Handler) importRoutes(t *web.Table) {
 		"Take an import back, within a week of its end: remove those whom it has brought anew, and give the others their fields back").
 		Named("undoImport").
 		Refuses(clash("The import has not ended, changed no one, was taken back, or ended over a week ago"))
-	t.Add("GET", item+"/faults", may, web.Member, one(web.Write(a.faults)), "Write the lines with errors as CSV, or as a spreadsheet reads it best").
+	t.Add("GET", item+"/faults", may, web.Member, one(web.Write(a.faults).Answers("text/csv")), "Write the lines with errors as CSV, or as a spreadsheet reads it best").
 		Named("exportImportFaults")
 	t.Add("DELETE", item, may, web.Member, one(web.Path(a.remove)).Fails(core.Conflict),
 		"Delete an import with its file").Named("deleteImport").

@@ -32,7 +32,7 @@ func (h *Handler) modelRoutes(t *web.Table) {
 	t.Add("GET", "/api/models", web.User(core.ScopeModelsRead), web.Device,
 		web.List(m.list, modelKey), "List the caller's own models").Named("listModels")
 	t.Add("POST", "/api/models", web.User(core.ScopeModelsWrite), web.Device,
-		web.Stream(h.upload).NeedsRoom(maxWrite).Created().
+		web.Stream(h.upload).DescribesMedia("application/octet-stream", "*/*").NeedsRoom(maxWrite).Created().
 			Fails(core.Forbidden, core.Conflict, core.TooLarge, core.TooMany),
 		"Upload a model: the body is the file, or multipart/form-data with a part named file").Named("uploadModel").
 		Refuses(
@@ -64,7 +64,7 @@ func (h *Handler) modelRoutes(t *web.Table) {
 	t.Add("GET", item+"/profile", web.User(core.ScopeModelsRead), web.Device, web.Path(m.profile), "Show a model").
 		Named("getModelProfile")
 	t.Add("GET", item+"/download", web.User(core.ScopeModelsRead), web.Device,
-		web.Serve(m.download), "Download the file of a model").Named("downloadModel")
+		web.Serve(m.download).Answers("application/octet-stream", "*/*"), "Download the file of a model").Named("downloadModel")
 	t.Add("PATCH", item+"/visibility", web.User(core.ScopeModelsWrite), web.Device,
 		web.JSON(m.setVisibility).Find(m.owned), "Change who may view a model").Named("setModelVisibility").
 		Example(web.Object{"visibility": "public"})

@@ -24,7 +24,7 @@ const exampleID = "0198f3a0-5c1e-7c3a-9d52-1f0e6a7b8c9d"
 // documents are the OpenAPI descriptions that the table makes, and where they are served.
 var documents = []web.Document{
 	{
-		Name: "member", Title: "newsletterd member service", Base: "/api",
+		Name: "member", Title: "newsletterd member service",
 		Path: "/api/openapi.json", Operation: "getMemberDocument",
 		Description: "Identity (OAuth 2.0, OpenID Connect), users, newsletter subscriptions with double opt-in, and their " +
 			"administration.",

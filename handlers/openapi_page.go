@@ -224,7 +224,7 @@ func (h *Handler) operations(d web.Document) (all []referenceOperation, err erro
 	for _, path := range slices.Sorted(maps.Keys(doc.Paths)) {
 		for _, method := range []string{"get", "post", "put", "patch", "delete"} {
 			if o, ok := doc.Paths[path][method]; ok {
-				one := doc.operation(&o, h.publicURL, strings.ToUpper(method), d.Base+path)
+				one := doc.operation(&o, h.publicURL, strings.ToUpper(method), path)
 				one.ID = d.Name + "-" + one.ID
 				one.searched = one.searchedText()
 				if err := one.write(); err != nil {

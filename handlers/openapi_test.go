@@ -75,9 +75,6 @@ func checkDescribed(t *testing.T, r *web.Route, status int, body []byte) {
 	t.Helper()
 	doc := described()[documentOf(r)]
 	path := web.OpenPath(r.Path)
-	if documentOf(r) == "member" {
-		path = strings.TrimPrefix(path, "/api")
-	}
 	item := doc.Paths.Value(path)
 	if item == nil {
 		t.Errorf("%s %s is not described", r.Method, r.Path)
@@ -298,7 +295,7 @@ func TestDocumentedParametersAreRead(t *testing.T) {
 		return all
 	}
 	const uri = "https://app.example.org/callback"
-	authorize := names("/oauth/authorize")
+	authorize := names("/api/oauth/authorize")
 	if len(authorize) != 15 || !slices.Contains(authorize, "claims") {
 		t.Errorf("%d: %s", len(authorize), authorize)
 	}
@@ -314,7 +311,7 @@ func TestDocumentedParametersAreRead(t *testing.T) {
 			t.Errorf("%s twice: %v", name, err)
 		}
 	}
-	logout := names("/oauth/logout")
+	logout := names("/api/oauth/logout")
 	if len(logout) != 4 {
 		t.Errorf("%d: %s", len(logout), logout)
 	}
@@ -324,6 +321,57 @@ func TestDocumentedParametersAreRead(t *testing.T) {
 			"").Body.String())
 		if !strings.Contains(page, name+" is given more than once") {
 			t.Errorf("%s twice:\n%s", name, page)
+		}
+	}
+}
+
+// Programs that make clients of the documents find in each what to send and what comes: one base address for all, no
+// JSON or text that is said to be anything, and where a body is CSV, the same as a file without a type.
+func TestDocumentsFitGenerators(t *testing.T) {
+	const any, file, csv = "*/*", "application/octet-stream", "text/csv"
+	h, err := New(Options{PublicURL: "https://news.example.org"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := map[string]*web.Route{}
+	for _, r := range h.Routes() {
+		of[r.Method+" "+web.OpenPath(r.Path)] = r
+	}
+	for _, d := range documents {
+		doc, err := openapi3.NewLoader().LoadFromData(h.Document(d.Name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(doc.Servers) != 1 || doc.Servers[0].URL != "https://news.example.org" {
+			t.Errorf("%s: servers %v", d.Name, doc.Servers)
+		}
+		for path, item := range doc.Paths.Map() {
+			for method, o := range item.Operations() {
+				if of[method+" "+path] == nil {
+					t.Errorf("%s: %s %s is no address of ours", d.Name, method, path)
+				}
+				contents := map[string]openapi3.Content{}
+				if o.RequestBody != nil {
+					contents["body"] = o.RequestBody.Value.Content
+				}
+				for status, res := range o.Responses.Map() {
+					contents[status] = res.Value.Content
+				}
+				for where, content := range contents {
+					// what may be of any type is also described as a file, or as the JSON that it is as a rule
+					if content[any] != nil && content[file] == nil && content[jsonType] == nil {
+						t.Errorf("%s %s, %s: a generator is told of %s alone", method, path, where, any)
+					}
+					if where == "body" && content[csv] != nil && content[file] == nil {
+						t.Errorf("%s %s: a body of %s alone", method, path, csv)
+					}
+					for media, m := range content {
+						if s := m.Schema; media != any && (s == nil || s.Value == nil || s.Value.Type == nil && s.Value.OneOf == nil && s.Value.AnyOf == nil && s.Value.AllOf == nil) {
+							t.Errorf("%s %s, %s: %s has no type", method, path, where, media)
+						}
+					}
+				}
+			}
 		}
 	}
 }

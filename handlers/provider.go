@@ -25,7 +25,7 @@ func (h *Handler) providerRoutes(t *web.Table) {
 			Fails(core.Invalid),
 		"Ask for an authorization code (RFC 6749 section 4.1.1)").Named("authorize")
 	t.Add("POST", "/api/oauth/authorize", web.Public(), web.Page,
-		web.Raw(a.authorizePost).MaxBody(web.MaxForm).Fails(core.Invalid), "The same by POST; sent on to GET").
+		web.Raw(a.authorizePost).MaxBody(web.MaxForm).DescribesMedia("application/x-www-form-urlencoded").Fails(core.Invalid), "The same by POST; sent on to GET").
 		Named("authorizeByForm")
 	t.Add("GET", "/api/oauth/userinfo", web.Bearer(core.ScopeOpenID), web.Member,
 		open(web.Get(e.userinfo)), "Claims about the user (OpenID Connect Core section 5.3)").Named("getUserInfo")
@@ -33,7 +33,7 @@ func (h *Handler) providerRoutes(t *web.Table) {
 		open(web.Get(e.userinfo)).MaxBody(web.MaxForm).Fails(core.Invalid),
 		"The same by POST; the token may stand in a form").Named("getUserInfoByForm")
 	t.Add("POST", "/api/oauth/revoke", web.Public(), web.OAuth,
-		open(web.Form(e.revoke)).Fails(core.Unauthenticated), "Revoke a token and all of its sign-in (RFC 7009)").
+		open(web.Form(e.revoke)).Answers("application/json").Fails(core.Unauthenticated), "Revoke a token and all of its sign-in (RFC 7009)").
 		Named("revokeToken").
 		Example(web.Object{"token": "Zc3o…", "client_id": exampleID}).
 		Refuses(refused("client_id", "The client authenticates in two ways"))
@@ -47,15 +47,15 @@ func (h *Handler) providerRoutes(t *web.Table) {
 			Fails(core.Invalid),
 		"Sign a user out for a relying party (RP-Initiated Logout)").Named("endSession")
 	t.Add("POST", "/api/oauth/logout", web.Public(), web.Page,
-		web.Raw(l.relyingPartyPost).MaxBody(web.MaxForm).Fails(core.Invalid), "The same by POST; sent on to GET").
+		web.Raw(l.relyingPartyPost).MaxBody(web.MaxForm).DescribesMedia("application/x-www-form-urlencoded").Fails(core.Invalid), "The same by POST; sent on to GET").
 		Named("endSessionByForm")
-	t.Add("GET", "/api/.well-known/openid-configuration", web.Public(), web.Member, open(web.Get(e.describe)),
+	t.Add("GET", "/api/.well-known/openid-configuration", web.Public(), web.Member, open(web.Get(e.describe)).Answers("application/json"),
 		"Metadata of the provider").Named("getDiscovery")
 	for _, path := range []string{
 		"/.well-known/openid-configuration",
 		"/.well-known/oauth-authorization-server", "/.well-known/oauth-authorization-server/api",
 	} {
-		t.Add("GET", path, web.Public(), web.Member, open(web.Get(e.describe)), "Metadata of the provider")
+		t.Add("GET", path, web.Public(), web.Member, open(web.Get(e.describe)).Answers("application/json"), "Metadata of the provider")
 	}
 }
 

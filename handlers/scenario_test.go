@@ -59,6 +59,8 @@ type env struct {
 	names   map[string]string      // name → value
 	order   []string               // names, in the order they were given
 	counts  map[string]int
+
+	answered string // to the last example, as it was
 }
 
 // steps are the words after an exclamation mark. Areas add theirs in init functions of their own test files.

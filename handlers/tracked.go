@@ -35,7 +35,7 @@ type pixelFile struct {
 func (h *Handler) trackedRoutes(t *web.Table) {
 	seen := tracked{h.options.Store, h.ident, h.sealer, h.options.Engage, h.publicURL, &h.mails}
 	t.Add("GET", mail.PixelPath+":file", web.Public(), web.Page,
-		web.Query(seen.pixel).NeedsRoom(maxEngagement), "The image that tells that a mail was opened").
+		web.Query(seen.pixel).Answers("image/gif").NeedsRoom(maxEngagement), "The image that tells that a mail was opened").
 		Named("getTrackingPixel")
 	t.Add("GET", mail.ClickPath+":token", web.Public(), web.Page,
 		web.Query(seen.follow).Fails(core.Invalid, core.NotFound), "A link of a mail, on its way to where it leads").

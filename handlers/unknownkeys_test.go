@@ -46,7 +46,7 @@ func TestUnknownKeysOfDevicesAndModels(t *testing.T) {
 	}
 	const part = "--b\r\nContent-Disposition: form-data; name=\"%\"\r\n\r\nx\r\n"
 	file := "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.stl\"\r\n\r\nx\r\n--b--\r\n"
-	for name, want := range map[string]int{"description": 201, "desc": 400, "visiblity": 400} {
+	for name, want := range map[string]int{"description": 201, "button": 201, "descripton": 400, "visiblity": 400, "contentType": 400} {
 		res, b := e.ask("POST", "/api/models?name="+name, "ann", strings.NewReader(strings.Replace(part, "%", name, 1)+file),
 			"Content-Type", "multipart/form-data; boundary=b")
 		if res.StatusCode != want {

@@ -285,7 +285,10 @@ func modelField(meta *core.ModelInput) func(name, text string) error {
 		case "content_type":
 			meta.ContentType = text
 		default:
-			return core.JudgeKeys([]string{"name", "description", "visibility", "content_type", "file"}, []string{name})
+			// forms send more than they ask about, such as their button
+			if known := []string{"name", "description", "visibility", "content_type", "file"}; core.MeantKey(known, name) != "" {
+				return core.JudgeKeys(known, []string{name})
+			}
 		}
 		return nil
 	}

@@ -18,7 +18,8 @@ type Endpoint struct{ *endpoint }
 type endpoint struct {
 	in        *plan          // how the request becomes a value; nil: there is nothing to read
 	described *plan          // instead of in, for the documents alone
-	media     string         // of a body that it reads itself; empty: any
+	media     []string       // of a body that it reads itself; nil: any
+	answers   []string       // media types of an answer that no type describes; nil: any
 	bodies    []reflect.Type // of which the body is one, for the documents alone
 	out       reflect.Type   // of the answer; nil: none is described
 	body      bodyKind
@@ -98,10 +99,17 @@ func (e Endpoint) DescribesJSON(t reflect.Type) Endpoint {
 	return e
 }
 
-// DescribesMedia names the type of the file that a Stream endpoint takes.
-func (e Endpoint) DescribesMedia(mediaType string) Endpoint {
+// DescribesMedia names the media types of the body that a Stream or Raw endpoint takes.
+func (e Endpoint) DescribesMedia(mediaTypes ...string) Endpoint {
 	e = e.copied()
-	e.media = mediaType
+	e.media = mediaTypes
+	return e
+}
+
+// Answers names the media types of an answer that is written as it is: Text, or what Serve and Write write.
+func (e Endpoint) Answers(mediaTypes ...string) Endpoint {
+	e = e.copied()
+	e.answers = mediaTypes
 	return e
 }
 

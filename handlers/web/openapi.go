@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"reflect"
@@ -34,12 +35,12 @@ type API struct {
 	SampleID      string
 }
 
-// Document is one OpenAPI description: the routes of an area, below one base.
+// Document is one OpenAPI description: the routes of an area. All documents have one base address.
 type Document struct {
-	Name, Title, Base string
-	Path, Operation   string // where it is served; the name of that operation, empty: by its path
-	Description       string
-	Extra             []any // values of types that no operation refers to and the document has
+	Name, Title     string
+	Path, Operation string // where it is served; the name of that operation, empty: by its path
+	Description     string
+	Extra           []any // values of types that no operation refers to and the document has
 }
 
 // Object is a JSON object. encoding/json sorts its keys, so a document has one form.
@@ -77,7 +78,7 @@ func (h *Handler) documentOf(d Document) obj {
 		if h.options.API.DocumentOf(r) != d.Name {
 			continue
 		}
-		path := OpenPath(strings.TrimPrefix(r.Path, d.Base))
+		path := OpenPath(r.Path)
 		if paths[path] == nil {
 			paths[path] = obj{}
 		}
@@ -93,10 +94,7 @@ func (h *Handler) documentOf(d Document) obj {
 		names.declare(v, "json")
 	}
 	slices.Sort(tags)
-	base := h.publicURL + d.Base
-	if base == "" {
-		base = "/"
-	}
+	base := cmp.Or(h.publicURL, "/")
 	components := obj{"responses": names.responses}
 	if len(names.schemas) > 0 {
 		components["schemas"] = names.schemas
@@ -188,16 +186,37 @@ func (r *Route) operation(names *describer) obj {
 			"content":  obj{mediaTypes[e.body]: names.request(r)},
 		}
 	case rawBody:
-		content := obj{"*/*": obj{"schema": obj{}}}
-		if e.media != "" {
-			content = obj{e.media: obj{"schema": obj{"type": "string", "minLength": 1}}}
-		}
+		content := written(e.media)
 		if e.in != nil && e.in.object != nil {
 			content[mediaTypes[jsonBody]] = names.request(r)
 		}
 		op["requestBody"] = obj{"required": true, "content": content}
 	}
 	return op
+}
+
+// written describes contents that no type of ours describes, by their media types: an object, text, or a file. nil stands
+// for any.
+func written(kinds []string) obj {
+	if kinds == nil {
+		return obj{"*/*": obj{"schema": obj{}}}
+	}
+	content := obj{}
+	for _, media := range kinds {
+		schema := obj{"type": "string", "format": "binary"}
+		switch {
+		case media == "application/json" || strings.HasSuffix(media, "+json"):
+			schema = obj{"type": "object", "additionalProperties": true}
+		case media == mediaTypes[formBody]:
+			schema = obj{"type": "object", "additionalProperties": obj{"type": "string"}}
+		case strings.HasPrefix(media, "text/") || strings.HasSuffix(media, "+xml"):
+			schema = obj{"type": "string"}
+		case media == "*/*":
+			schema = obj{}
+		}
+		content[media] = obj{"schema": schema}
+	}
+	return content
 }
 
 func (r *Route) parameters(names *describer) (out []obj) {
@@ -270,7 +289,7 @@ func (r *Route) responses(names *describer) obj {
 	case reflect.TypeFor[HTML]():
 		ok["content"] = obj{"text/html": obj{"schema": obj{"type": "string"}}}
 	case reflect.TypeFor[Text]():
-		ok["content"] = obj{"*/*": obj{"schema": obj{}}}
+		ok["content"] = written(e.answers)
 	default:
 		ok["content"] = obj{"application/json": names.example(outputSchema(e.out, names))}
 	}

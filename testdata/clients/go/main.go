@@ -56,7 +56,7 @@ func main() {
 		r.Header.Set("Authorization", "Bearer "+os.Getenv("TOKEN"))
 		return nil
 	}
-	m := must(member.NewClientWithResponses(origin+"/api", member.WithRequestEditorFn(token)))
+	m := must(member.NewClientWithResponses(origin, member.WithRequestEditorFn(token)))
 	s := must(send.NewClientWithResponses(origin, send.WithRequestEditorFn(token)))
 	d := must(devices.NewClientWithResponses(origin, devices.WithRequestEditorFn(token)))
 

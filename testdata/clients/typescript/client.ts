@@ -27,14 +27,14 @@ function equal<T>(got: T, want: T): void {
   if (got !== want) throw new Error(`call ${calls}: ${JSON.stringify(got)} instead of ${JSON.stringify(want)}`);
 }
 
-const tenant = answered(await member.POST("/admin/tenants", { body: { name: "TypeScript" } }));
-const list = answered(await member.POST("/admin/newsletter-lists", { body: { tenant_id: tenant.id, name: "News" } }));
-const asked = answered(await member.POST("/newsletter/subscribe", {
+const tenant = answered(await member.POST("/api/admin/tenants", { body: { name: "TypeScript" } }));
+const list = answered(await member.POST("/api/admin/newsletter-lists", { body: { tenant_id: tenant.id, name: "News" } }));
+const asked = answered(await member.POST("/api/newsletter/subscribe", {
   body: { list_id: list.id, email: "ada@example.org", preferences: { first_name: "Ada" } },
 }));
-const confirmed = answered(await member.GET("/newsletter/confirm", { params: { query: { token: asked.confirm_token } } }));
+const confirmed = answered(await member.GET("/api/newsletter/confirm", { params: { query: { token: asked.confirm_token } } }));
 equal<string>(confirmed.status, "active");
-const shown = answered(await member.GET("/admin/newsletter-lists/{id}", { params: { path: { id: list.id } } }));
+const shown = answered(await member.GET("/api/admin/newsletter-lists/{id}", { params: { path: { id: list.id } } }));
 equal(shown.counts.active, 1);
 
 const made = answered(await send.POST("/api/send-jobs", {
@@ -51,24 +51,24 @@ equal<string | null | undefined>(device.registered_at, null);
 const library = answered(await devices.GET("/api/models/library", { params: { query: { limit: 1 } } }));
 equal(library.items.length, 0);
 
-const domain = answered(await member.POST("/admin/sender-domains", {
+const domain = answered(await member.POST("/api/admin/sender-domains", {
   body: { tenant_id: tenant.id, domain: "news.typescript.example" },
 }));
 equal<string>(domain.status, "proposed");
-const uploaded = answered(await member.POST("/admin/imports", {
+const uploaded = answered(await member.POST("/api/admin/imports", {
   params: { query: { list_id: list.id } }, body: "email\ngrace@example.org\n",
   bodySerializer: (file) => file, headers: { "Content-Type": "text/csv" },
 }));
 const file = { id: uploaded.id };
-const started = answered(await member.POST("/admin/imports/{id}/run", { params: { path: file }, body: { dry_run: true } }));
+const started = answered(await member.POST("/api/admin/imports/{id}/run", { params: { path: file }, body: { dry_run: true } }));
 equal(started.dry_run, true);
-const progress = answered(await member.GET("/admin/imports/{id}", { params: { path: file } }));
+const progress = answered(await member.GET("/api/admin/imports/{id}", { params: { path: file } }));
 equal(progress.failed, 0);
-const invited = answered(await member.POST("/admin/invitations", {
+const invited = answered(await member.POST("/api/admin/invitations", {
   body: { tenant_id: tenant.id, email: "viewer@example.org", role: "viewer" },
 }));
 equal<string>(invited.role, "viewer");
-const endpoint = answered(await member.POST("/admin/webhook-endpoints", {
+const endpoint = answered(await member.POST("/api/admin/webhook-endpoints", {
   body: { tenant_id: tenant.id, url: "https://hooks.example.org/newsletter" },
 }));
 equal(endpoint.secret !== undefined, true);
