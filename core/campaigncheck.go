@@ -34,10 +34,10 @@ type FindingPlace struct {
 // String returns the finding with its place, as a line of text.
 func (f CampaignFinding) String() string {
 	switch {
-	case f.Where.Line > 0:
-		return "line " + strconv.Itoa(f.Where.Line) + ": " + f.Message
 	case f.Where.Block > 0:
 		return "block " + strconv.Itoa(f.Where.Block) + ": " + f.Message
+	case f.Where.Line > 0:
+		return "line " + strconv.Itoa(f.Where.Line) + ": " + f.Message
 	}
 	return f.Message
 }
@@ -82,8 +82,9 @@ func FindingOf(e *Error) CampaignFinding {
 		code = "does_not_compile"
 	}
 	return CampaignFinding{
-		Severity: SeverityError, Code: code, Message: e.Message, Where: FindingPlace{Field: e.Field},
-		Hint: faultHints[code], fault: e,
+		Severity: SeverityError, Code: code, Message: e.Message,
+		Where: FindingPlace{Field: e.Field, Line: e.Line, Block: e.Block},
+		Hint:  faultHints[code], fault: e,
 	}
 }
 

@@ -49,6 +49,9 @@ type Error struct {
 	Code    string
 	Message string
 	Field   string
+	// Line and Block are where the fault is in the text that Field names, from 1; 0: not known. Line counts lines of the
+	// text as its author wrote it, Block the outermost blocks of content of kind blocks.
+	Line, Block int
 	// RetryAfter, in seconds, goes into the Retry-After header of a 429 or 503; 0 leaves the default.
 	RetryAfter int
 	// MFARequired reports that the caller must send a code as well; the answer says so in a member of its own.

@@ -76,6 +76,9 @@ func (d Drafts) Look(ctx context.Context, c *core.Campaign, version int64, now c
 	if fault, ok := errors.AsType[*core.Error](l.Fault); ok {
 		l.Findings = append(l.Findings, compileFinding(&l.Draft, fault))
 	}
+	if err := d.lookForForeignTags(ctx, &l); err != nil {
+		return l, err
+	}
 	t, err := d.Store.Tenant(ctx, c.TenantID)
 	if err != nil {
 		return l, err
@@ -173,6 +176,8 @@ func (l *Look) bulk(id string, err error, now core.Instant) error {
 	l.Findings = []core.CampaignFinding{}
 	if err == nil {
 		l.Bulk, err = mail.CompileShown(id, &l.Draft.Content)
+		c := &l.Draft.Fields.Content
+		err = markup.Placed(c.Kind, c.Source, err)
 	}
 	if err == nil {
 		l.Draft.Head, err = headOf(l.Bulk, now)
@@ -219,9 +224,6 @@ func compileFinding(d *campaigns.Draft, e *core.Error) core.CampaignFinding {
 		f.Where.Field = "content.source"
 	case e.Field == "body_text":
 		f.Where.Field = "content.text"
-	}
-	if fault, ok := errors.AsType[*mail.TemplateError](e); ok {
-		f.Where.Line = fault.Line
 	}
 	return f
 }

@@ -44,8 +44,12 @@ func TestConsoleEditorShowsTheInbox(t *testing.T) {
 		page = e.shows(e.path(""), http.StatusOK)
 		e.sends(e.path(""), http.StatusSeeOther, e.edit(page, "subject", "Hi {{first_name}}"))
 		e.shows(e.path(""), http.StatusOK, `<p class="inbox-subject">Hi {{first_name}}</p>`, "Unknown field: {{ first_name }}",
-			"Insert fields with the menu below the subject or the toolbar above the text", "-unknown name",
+			"Write {{ preferences.first_name | default: &#34;…&#34; }}", "-unknown name",
 			`data-insert="{{ preferences.first_name | default: &#34;friend&#34; }}"`)
+		page = e.shows(e.path(""), http.StatusOK)
+		e.sends(e.path(""), http.StatusSeeOther, e.edit(page, "subject", "Hi *|FNAME|*"))
+		e.shows(e.path(""), http.StatusOK, "Replace *|FNAME|* with {{ preferences.first_name | default: &#34;…&#34; }}",
+			"-is a merge tag")
 	})
 }
 

@@ -144,7 +144,7 @@ func withLayout(part Part, field, src, layout string) ([]token, error) {
 		at = i
 	}
 	if at < 0 {
-		return nil, templateError("template", 1, 1, "the layout has no {{content}}")
+		return nil, (&TemplateError{Field: "template", Line: 1, Col: 1, Problem: "the layout has no {{content}}"}).Invalid()
 	}
 	if part == PartHTML {
 		if err := betweenTags(frame[:at], frame[at]); err != nil {

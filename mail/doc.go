@@ -13,6 +13,7 @@
 //	marks.go             the header by which a provider's events name a mail
 //	attribute.go         AttributeText: what the value of an HTML attribute means
 //	track.go             tracked links and the pixel
+//	foreign.go           ForeignTags: merge tags of other programs, with what to write instead
 //	inspect.go inspect_*.go   checks of an email before it is sent: links, placeholders without a default
 //
 // Templates:

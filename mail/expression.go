@@ -73,13 +73,19 @@ type expression struct {
 	t    *Template
 }
 
-// fail returns an error at the expression.
+// fail returns an error at the expression. Quotes that are not straight are the likelier fault.
 func (e *expression) fail(format string, args ...any) error {
+	if hint := quotesHint(e.tok.src.text[e.tok.pos+1], e.tok.body); hint != "" {
+		return e.tok.src.fail(e.tok.pos, "%s", hint)
+	}
 	return e.tok.src.fail(e.tok.pos, format, args...)
 }
 
+// blanks are the white space between braces. Editors write U+00A0 for some blanks.
+const blanks = " \t\r\n\u00a0"
+
 // space skips white space.
-func (e *expression) space() { e.rest = strings.TrimLeft(e.rest, " \t\r\n") }
+func (e *expression) space() { e.rest = strings.TrimLeft(e.rest, blanks) }
 
 // eat consumes s if it comes next, and reports whether it did.
 func (e *expression) eat(s string) bool {
@@ -139,6 +145,9 @@ func (e *expression) operand() (operand, error) {
 	case "empty", "blank":
 		return operand{literal: textValue("")}, nil
 	case "":
+		if write := foreignInBraces(e.tok.body); write != "" {
+			return operand{}, e.fail("%q is no name here: write %s", clip(e.rest), write)
+		}
 		return operand{}, e.fail("%q is no name", clip(e.rest))
 	}
 	path, err := e.path()
@@ -258,6 +267,9 @@ func (e *expression) resolve(name string, path []string) (operand, error) {
 		return e.subscriber(path)
 	}
 	r, ok := rootNames[name]
+	if write := foreignInBraces(e.tok.body); !ok && write != "" && e.tok.kind == tokenOutput {
+		return operand{}, e.fail("unknown name %q: write %s", clip(name), write)
+	}
 	if !ok {
 		return operand{}, e.fail("unknown name %q: there are email, subscriber, preferences, list, tenant, job, "+
 			"unsubscribe_token, unsubscribe_url, view_url, preferences_url and confirm_url", clip(name))
@@ -298,6 +310,10 @@ func (e *expression) subscriber(path []string) (operand, error) {
 		return operand{root: rootEmail}, nil
 	case "preferences":
 		return e.resolve("preferences", path[1:])
+	}
+	if write := foreignInBraces("subscriber." + strings.Join(path, ".")); write != "" {
+		e.t.warn("subscriber.%s is no known field and prints as nothing: write %s", clip(path[0]), write)
+		return operand{root: rootNothing}, nil
 	}
 	e.t.warn("subscriber.%s is no known field and prints as nothing", clip(path[0]))
 	return operand{root: rootNothing}, nil

@@ -132,7 +132,8 @@ func (i *inspector) placeholders() error {
 			continue
 		}
 		for _, w := range t.of.warnings {
-			i.warn("placeholder_unknown", t.field, "Look at the names in docs/mail.md.", "%s.", w)
+			i.warn("placeholder_unknown", t.field, "Write preferences.NAME for a field of subscribers; other names are email, "+
+				"list.name, tenant.name, job.subject, unsubscribe_url, view_url and preferences_url.", "%s.", w)
 		}
 	}
 	return nil

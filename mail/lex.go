@@ -1,6 +1,8 @@
 package mail
 
 import (
+	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -39,8 +41,15 @@ func (s *source) at(pos int) (line, col int) {
 }
 
 func (s *source) fail(pos int, format string, args ...any) error {
-	line, col := s.at(pos)
-	return templateError(s.field, line, col, format, args...)
+	e := &TemplateError{Field: s.field, Problem: fmt.Sprintf(format, args...)}
+	e.Line, e.Col = s.at(pos)
+	if rest := s.text[min(pos, len(s.text)):]; strings.HasPrefix(rest, "{{") || strings.HasPrefix(rest, "{%") {
+		if end, ok := s.closing(pos); ok {
+			e.Placeholder = s.text[pos:end]
+			e.Later = strings.Count(s.text[end:], e.Placeholder)
+		}
+	}
+	return e.Invalid()
 }
 
 // lex cuts a template into tokens. raw blocks become text, comments nothing; a dash at the inner side of a
@@ -124,10 +133,29 @@ func nextOpen(s string, from int) int {
 // braces returns what stands between the braces that open at pos, and the index after them. Quoted texts
 // may hold closing braces.
 func (s *source) braces(pos int) (body string, end int, err error) {
-	closing := "}}"
-	if s.text[pos+1] == '%' {
-		closing = "%}"
+	if end, ok := s.closing(pos); ok {
+		return s.text[pos+2 : end-2], end, nil
 	}
+	closing := closingOf(s.text[pos+1])
+	if body, _, ok := strings.Cut(s.text[pos+2:min(len(s.text), pos+maxExpression)], closing); ok {
+		if hint := quotesHint(s.text[pos+1], body); hint != "" {
+			return "", 0, s.fail(pos, "%s", hint)
+		}
+	}
+	return "", 0, s.fail(pos, "%q is not closed by %q", s.text[pos:pos+2], closing)
+}
+
+// closingOf returns what closes a brace and the octet after it.
+func closingOf(second byte) string {
+	if second == '%' {
+		return "%}"
+	}
+	return "}}"
+}
+
+// closing returns the index after the braces that close those at pos.
+func (s *source) closing(pos int) (end int, ok bool) {
+	closing := closingOf(s.text[pos+1])
 	quote := byte(0)
 	for i := pos + 2; i < len(s.text) && i < pos+maxExpression; i++ {
 		switch c := s.text[i]; {
@@ -138,10 +166,33 @@ func (s *source) braces(pos int) (body string, end int, err error) {
 		case c == '"' || c == '\'':
 			quote = c
 		case c == closing[0] && strings.HasPrefix(s.text[i:], closing):
-			return s.text[pos+2 : i], i + 2, nil
+			return i + 2, true
 		}
 	}
-	return "", 0, s.fail(pos, "%q is not closed by %q", s.text[pos:pos+2], closing)
+	return 0, false
+}
+
+// typographic are the quotes that word processors and telephones write in place of straight ones, and those of HTML.
+var typographic = strings.NewReplacer(
+	"“", `"`, "”", `"`, "„", `"`, "‟", `"`, "«", `"`, "»", `"`, "″", `"`, "＂", `"`, "&quot;", `"`, "&#34;", `"`,
+	"&ldquo;", `"`, "&rdquo;", `"`, "&bdquo;", `"`,
+	"‘", "'", "’", "'", "‚", "'", "‛", "'", "‹", "'", "›", "'", "′", "'", "&#39;", "'", "&apos;", "'",
+	"&lsquo;", "'", "&rsquo;", "'", "&sbquo;", "'", "&nbsp;", " ",
+)
+
+// straightTexts are texts in straight quotes: in them, any other quote is fine.
+var straightTexts = regexp.MustCompile(`"[^"]*"|'[^']*'`)
+
+// quotesHint says how to write what stands between braces whose quotes are not straight; empty: they are.
+func quotesHint(kind byte, body string) string {
+	if rest := straightTexts.ReplaceAllString(body, ""); typographic.Replace(rest) == rest {
+		return ""
+	}
+	straight := strings.TrimSpace(typographic.Replace(body))
+	if len(straight) > 200 {
+		return "use straight quotes"
+	}
+	return "use straight quotes: {" + string(kind) + " " + straight + " " + closingOf(kind)
 }
 
 // verbatim finds the tag that ends a raw or comment block: where it begins and where it ends.

@@ -153,6 +153,9 @@ func (c *compiler) tag(tok token) error {
 	case "endraw", "endcomment":
 		return tok.src.fail(tok.pos, "{%% %s %%} without its beginning", word)
 	}
+	if link := foreignLink(plainName(word)); link != "" {
+		return tok.src.fail(tok.pos, "unknown tag %q: write {{ %s }}", clip(word), link)
+	}
 	return tok.src.fail(tok.pos,
 		"unknown tag %q: if, elsif, else, endif, unless, endunless, comment and raw are there", word)
 }
@@ -266,7 +269,7 @@ func (c *compiler) close(tok token, word string) error {
 }
 
 func firstWord(s string) string {
-	if i := strings.IndexAny(s, " \t\r\n"); i >= 0 {
+	if i := strings.IndexAny(s, blanks); i >= 0 {
 		return s[:i]
 	}
 	return s

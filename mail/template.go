@@ -27,15 +27,21 @@ type TemplateError struct {
 	Field     string
 	Line, Col int
 	Problem   string
+	// Placeholder is the text of the placeholder or tag at the fault, as the template has it; empty: there is none, or it
+	// is not closed. Later is how many others of the same text follow it.
+	Placeholder string
+	Later       int
 }
 
 func (e *TemplateError) Error() string {
 	return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Col, e.Problem)
 }
 
-func templateError(field string, line, col int, format string, args ...any) error {
-	e := &TemplateError{Field: field, Line: line, Col: col, Problem: fmt.Sprintf(format, args...)}
-	return (&core.Error{Kind: core.Invalid, Code: "validation_error", Field: field, Err: e}).Sayf("%s", e)
+// Invalid returns the error that reaches a caller: a *core.Error of kind Invalid around e.
+func (e *TemplateError) Invalid() error {
+	return (&core.Error{
+		Kind: core.Invalid, Code: "validation_error", Field: e.Field, Line: e.Line, Err: e,
+	}).Sayf("%s", e)
 }
 
 // Part is the kind of text that a template makes; it decides the escaping.

@@ -73,19 +73,19 @@ func looks(c *cli.Context, s *store.Store, t *core.Tenant) (o markup.Options, er
 
 // compile reads the file of --markdown or --blocks and tells what is probably not meant in it.
 func (p *program) compile(c *cli.Context, o markup.Options) (*markup.Result, error) {
-	kind := markup.KindMarkdown
-	if c.IsSet("blocks") {
-		kind = markup.KindBlocks
-	}
-	if c.IsSet("markdown") == c.IsSet("blocks") {
-		return nil, usageError{c.Command.HelpName, "give --markdown or --blocks"}
-	}
-	var source string
-	if err := readBody(c.String(kind), &source); err != nil {
+	kind, source, err := sourceOf(c)
+	if err != nil {
 		return nil, err
 	}
 	o.AllowHTML = c.Bool("allow-html")
 	r, err := markup.Compile(kind, source, o)
+	if err == nil {
+		sample := handlers.SampleContent(&core.Template{
+			Name: cmp.Or(o.Title, "Subject"), BodyHTML: r.HTML, BodyText: r.Text,
+		})
+		_, err = mail.CompileShown("preview", &sample)
+		err = markup.Placed(kind, source, err)
+	}
 	if err != nil {
 		var fault *core.Error
 		if errors.As(err, &fault) {
@@ -104,6 +104,19 @@ func (p *program) compile(c *cli.Context, o markup.Options) (*markup.Result, err
 		fmt.Fprintf(p.err, "warning: %s: %s\n", place, w.Text)
 	}
 	return r, nil
+}
+
+// sourceOf reads the file of --markdown or --blocks, and says which of the two it is.
+func sourceOf(c *cli.Context) (kind, source string, err error) {
+	kind = markup.KindMarkdown
+	if c.IsSet("blocks") {
+		kind = markup.KindBlocks
+	}
+	if c.IsSet("markdown") == c.IsSet("blocks") {
+		return "", "", usageError{c.Command.HelpName, "give --markdown or --blocks"}
+	}
+	err = readBody(c.String(kind), &source)
+	return kind, source, err
 }
 
 func (p *program) renderCommand() *cli.Command {

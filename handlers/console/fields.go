@@ -82,6 +82,9 @@ func placeOf(f fieldChoice) int {
 	return len(nameFields)
 }
 
+// writeInstead finds what the API says to write in place of a field of another program.
+var writeInstead = regexp.MustCompile(`(?:^Write |: write )(\{[{%].*[}%]\})`)
+
 // unknownName finds what was written as a field and is none.
 var unknownName = regexp.MustCompile(`unknown name "([^"]+)"`)
 
@@ -91,8 +94,18 @@ var unknownName = regexp.MustCompile(`unknown name "([^"]+)"`)
 func (p *Page) sayField(kind string, f *core.CampaignFinding, fields []core.FieldCoverage) (
 	text, detail string, ok bool,
 ) {
+	if f.Code == "placeholder_foreign" {
+		tag, _, _ := strings.Cut(f.Message, " is a merge tag ")
+		if write := writeInstead.FindStringSubmatch(f.Hint); write != nil {
+			return p.FindingText(*f), p.T("Replace {{tag}} with {{example}}", "tag", tag, "example", write[1]), true
+		}
+		return p.FindingText(*f), p.T("Remove {{tag}}", "tag", tag), true
+	}
 	if name := unknownName.FindStringSubmatch(f.Message); name != nil {
 		text = p.T("Unknown field: {{field}}", "field", "{{ "+name[1]+" }}")
+		if write := writeInstead.FindStringSubmatch(f.Message); write != nil {
+			return text, p.T("Write {{example}}", "example", write[1]), true
+		}
 		if kind == core.ContentHTML && f.Where.Field != "subject" {
 			return text, p.T("Write the first name as {{example}}.", "example", "{{ preferences.first_name }}"), true
 		}

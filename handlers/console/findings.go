@@ -19,6 +19,7 @@ var findingTexts = map[string]string{
 	"sender_not_yours":                    "The sender address isn't at one of your sender domains.",
 	"subject_placeholder_without_default": "A field in the subject has no fallback.",
 	"placeholder_without_default":         "A field in the text has no fallback.",
+	"placeholder_foreign":                 "The text has a merge tag from another program. Subscribers would see it as written.",
 	"placeholder_unknown":                 "A field stays blank: none of this campaign's lists has it.",
 	"field_missing":                       "A field in this email is blank for some recipients.",
 	"subject_long":                        "The subject is long: phones show about 40 characters.",

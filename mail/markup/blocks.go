@@ -156,8 +156,8 @@ func blocksError(err error, source string, offset int64) error {
 		key := strings.TrimPrefix(err.Error(), "json: unknown field ")
 		return core.Invalidf("content.source", "The key %s is unknown.", key)
 	}
-	line := 1 + strings.Count(source[:min(int(offset), len(source))], "\n")
-	return core.Invalidf("content.source", "line %d: this is no JSON object of blocks.", line)
+	line := lineAt(source, int(offset))
+	return onLine(line, core.Invalidf("content.source", "line %d: this is no JSON object of blocks.", line))
 }
 
 // blocksReader turns blocks into nodes.
@@ -190,14 +190,15 @@ func (r *blocksReader) blocks(place string, in []block, depth int) ([]node, erro
 			out = append(out, n)
 		}
 	}
-	r.d.block = 0
+	if depth == 0 {
+		r.d.block = 0
+	}
 	return out, nil
 }
 
 // at adds the place of a block to an error of its text.
 func (r *blocksReader) at(place string, err error) error {
-	var fault *core.Error
-	if errors.As(err, &fault) {
+	if fault, ok := errors.AsType[*core.Error](err); ok {
 		return core.Invalidf(fault.Field, "%s: %s", place, fault.Sentence())
 	}
 	return err

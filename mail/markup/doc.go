@@ -14,6 +14,7 @@
 //	urls.go utm.go pictures.go   addresses of links and pictures
 //	text.go         nodes to text
 //	theme.go color.go   colors, fonts and shapes; themes.go: the built-in ones
+//	place.go        Placed: the line of the source that an error of a mail is about
 //	campaign.go     CompileCampaign: the parts of a campaign's email
 //	owntheme.go     themes of tenants, their colours moved until they can be read
 //

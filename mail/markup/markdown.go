@@ -80,8 +80,8 @@ func (d *document) bound(source string) error {
 		d.cells -= lines * pipes
 		lines, pipes = lines+1, max(pipes, strings.Count(line, "|"))
 		if d.cells += lines * pipes; d.cells > maxCells {
-			return core.Invalidf("content.source", "line %d: content.source holds tables of more than %d cells; "+
-				"shorten them, or part them by an empty line.", at, maxCells)
+			return onLine(at, core.Invalidf("content.source", "line %d: content.source holds tables of more than %d cells; "+
+				"shorten them, or part them by an empty line.", at, maxCells))
 		}
 		n := 0
 		for i := range len(line) {
@@ -91,8 +91,8 @@ func (d *document) bound(source string) error {
 		}
 		run, d.signs = run+n, d.signs+n
 		if run > maxSigns {
-			return core.Invalidf("content.source", "line %d: a paragraph, list or table holds more than %d signs of "+
-				"emphasis and links; part it by an empty line.", at, maxSigns)
+			return onLine(at, core.Invalidf("content.source", "line %d: a paragraph, list or table holds more than %d signs "+
+				"of emphasis and links; part it by an empty line.", at, maxSigns))
 		}
 	}
 	if d.signs > maxSignsEver {

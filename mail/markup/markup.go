@@ -100,7 +100,7 @@ func Compile(kind, source string, o Options) (*Result, error) {
 		}
 	case KindBlocks:
 		if err := d.readBlocks(source); err != nil {
-			return nil, err
+			return nil, d.inBlock(source, err)
 		}
 	default:
 		return nil, core.Invalidf("content.kind", "content.kind must be markdown or blocks.")
