@@ -351,6 +351,40 @@ func (n *NewJob) Job(now Instant) (SendJob, CampaignCopy) {
 	return j, c
 }
 
+// JobTimes are the times of a send job that are to change: nil leaves one as it is, 0 removes it.
+type JobTimes struct{ ScheduledAt, WindowStart, WindowEnd *Instant }
+
+// Move changes when a pending job starts and how long it may send. It does not start before the time in which its
+// sending can be undone is over. What is sent, and an approval of that, stays as it is. Conflict: the job has begun or
+// ended; Invalid names the time that does not fit, or lies in the past.
+func (j *SendJob) Move(to JobTimes, now Instant) error {
+	if j.Status != JobPending {
+		return Conflictf("conflict", "The job is %s: only a pending one can be moved.", j.Status)
+	}
+	n := NewJob{ScheduledAt: j.ScheduledAt, WindowStart: j.WindowStart, WindowEnd: j.WindowEnd}
+	undo := j.DueAt
+	if undo <= max(n.ScheduledAt, n.WindowStart) {
+		undo = 0
+	}
+	for _, t := range []struct{ to, from *Instant }{
+		{&n.ScheduledAt, to.ScheduledAt}, {&n.WindowStart, to.WindowStart}, {&n.WindowEnd, to.WindowEnd},
+	} {
+		if t.from != nil {
+			*t.to = *t.from
+		}
+	}
+	check := n.ValidateTimes
+	if to.ScheduledAt != nil {
+		check = n.ValidateSchedule
+	}
+	if err := check(now); err != nil {
+		return err
+	}
+	j.ScheduledAt, j.WindowStart, j.WindowEnd = n.ScheduledAt, n.WindowStart, n.WindowEnd
+	j.DueAt = max(n.ScheduledAt, n.WindowStart, undo, now)
+	return nil
+}
+
 // WindowClosed reports whether the job may not send any more.
 func (j *SendJob) WindowClosed(now Instant) bool { return j.WindowEnd != 0 && now >= j.WindowEnd }
 

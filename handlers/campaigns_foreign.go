@@ -22,12 +22,12 @@ func (d Drafts) lookForForeignTags(ctx context.Context, l *Look) error {
 	var found []core.CampaignFinding
 	tell := func(text string, at func(octet int) core.FindingPlace) {
 		for _, t := range mail.ForeignTags(text, own) {
-			hint := "Remove it: there is nothing like it here."
+			do := "remove it"
 			if t.Write != "" {
-				hint = "Write " + t.Write + " instead."
+				do = "write " + t.Write
 			}
-			found = append(found, core.Warningf("placeholder_foreign", at(t.At), hint,
-				"%s is a merge tag of another program: readers see it as it is written.", t.Text))
+			found = append(found, core.Warningf("placeholder_foreign", at(t.At), "To have it sent as it is written, put it "+
+				"between {% raw %} and {% endraw %}.", "%s is a merge tag of another program: %s.", t.Text, do))
 		}
 	}
 	in := func(field, text string) {

@@ -119,6 +119,34 @@ func TestConsoleSends(t *testing.T) {
 	})
 }
 
+// A campaign that waits for its time is given another one on its page, and stays scheduled.
+func TestConsoleMovesAMailing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newCampaignEnv(t, core.RolePublisher)
+		now := e.seed.Time()
+		draft, _, err := (Drafts{Store: e.store, Sealer: e.handler.sealer, Origin: "https://news.example.org"}).Ready(e.Context(),
+			&e.campaign, e.campaign.Version, now)
+		e.must(err)
+		sent, later := e.seed.SendDraft(&draft), now.Add(48*time.Hour)
+		_, err = e.store.MoveSendJob(e.Context(), sent.ID, "test", core.JobTimes{ScheduledAt: &later}, now)
+		e.must(err)
+		zone, err := time.LoadLocation("Europe/Berlin")
+		e.must(err)
+		at := func(d time.Duration) string { return now.Add(d).Time().In(zone).Format("2006-01-02T15:04") }
+		e.shows(e.path(""), http.StatusOK, "Change time", `value="`+at(48*time.Hour)+`"`)
+		move := url.Values{"do": {"move"}, "at": {at(72 * time.Hour)}}
+		if to := e.sends(e.path("/mailing"), http.StatusSeeOther, move); to != e.path("?done=moved") {
+			t.Errorf("leads to %s", to)
+		}
+		if jobs := e.jobs(); jobs[0].ScheduledAt.Time().In(zone).Format("2006-01-02T15:04") != at(72*time.Hour) ||
+			jobs[0].StartsAt != jobs[0].ScheduledAt || e.state() != core.CampaignScheduled {
+			t.Errorf("%+v", jobs[0])
+		}
+		move.Set("at", at(-time.Hour))
+		e.sends(e.path("/mailing"), http.StatusBadRequest, move)
+	})
+}
+
 // What the author has provided for is said before a campaign is sent, and not asked about.
 func TestConsoleSendingAsksForWarnings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

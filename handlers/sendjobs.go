@@ -63,6 +63,13 @@ func (h *Handler) sendJobRoutes(t *web.Table) {
 		web.List(jobs.list, sendJob.key), "List send jobs, the newest first").Named("listJobs")
 	t.Add("GET", "/api/send-jobs/:id", sent(core.ActionFiguresRead), web.Send,
 		one(web.Path(jobs.show)), "Show a send job").Named("getJob")
+	t.Add("PATCH", "/api/send-jobs/:id", sending(core.ActionCampaignSend).Fresh(), web.Send,
+		one(web.JSON(jobs.move)).Fails(core.Conflict),
+		"Change the times of a send job that has not begun; absent fields stay as they are, empty ones are removed").
+		Named("moveJob").
+		Example(web.Object{"scheduled_at": "2099-01-31T08:00:00Z"}).
+		Refuses(times...).
+		Refuses(noZone, clash("The job has begun or ended"))
 	t.Add("POST", "/api/send-jobs/:id/cancel", sending(core.ActionCampaignSend), web.Send,
 		one(web.Path(jobs.cancel)), "Cancel a send job").Named("cancelJob")
 	t.Add("GET", "/api/send-jobs/:id/stats", sent(core.ActionFiguresRead), web.Send,
@@ -329,6 +336,61 @@ type jobStatus struct {
 func (a sendjobs) cancel(c *web.Call, id string) (jobStatus, error) {
 	j, err := a.store.CancelSendJob(db.By(c, actor(c), c.Now), id, c.Now)
 	return jobStatus{j.ID, j.Status}, err
+}
+
+// jobTimes are the times of a send job that are to change.
+type jobTimes struct {
+	ScheduledAt *string `json:"scheduled_at" like:"time" about:"Not before; empty: at once. Without an offset in time_zone"`
+	WindowStart *string `json:"window_start" like:"time" about:"Nothing goes out before; empty: no such time"`
+	WindowEnd   *string `json:"window_end" like:"time" about:"Nothing goes out after; empty: no such time"`
+	TimeZone    string  `json:"time_zone" max:"64" about:"Name of the IANA database; empty: the tenant's"`
+}
+
+// JudgeKeys implements keyJudge.
+func (in *jobTimes) JudgeKeys(unknown []string) error {
+	for _, key := range unknown {
+		return core.Invalidf(key, "%s can't be changed here: scheduled_at, window_start and window_end can.", key)
+	}
+	return nil
+}
+
+// move changes the times of a job that has not begun.
+func (a sendjobs) move(c *web.Call, in jobTimes) (sendJob, error) {
+	j, err := a.store.SendJob(c, c.ID())
+	if err != nil {
+		return sendJob{}, err
+	}
+	t, err := a.store.Tenant(c, j.TenantID)
+	if err != nil {
+		return sendJob{}, err
+	}
+	zone, err := t.ZoneOf(in.TimeZone)
+	if err != nil {
+		return sendJob{}, err
+	}
+	var to core.JobTimes
+	for _, f := range []struct {
+		field string
+		text  *string
+		to    **core.Instant
+	}{
+		{"scheduled_at", in.ScheduledAt, &to.ScheduledAt},
+		{"window_start", in.WindowStart, &to.WindowStart},
+		{"window_end", in.WindowEnd, &to.WindowEnd},
+	} {
+		if f.text == nil {
+			continue
+		}
+		at, err := core.ParseTime(f.field, *f.text, zone)
+		if err != nil {
+			return sendJob{}, err
+		}
+		*f.to = &at
+	}
+	if _, err := a.store.MoveSendJob(c, j.ID, actor(c), to, c.Now); err != nil {
+		return sendJob{}, err
+	}
+	return a.show(c, j.ID)
 }
 
 func (a sendjobs) pause(c *web.Call, id string) (sendJob, error) {

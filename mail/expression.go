@@ -145,7 +145,7 @@ func (e *expression) operand() (operand, error) {
 	case "empty", "blank":
 		return operand{literal: textValue("")}, nil
 	case "":
-		if write := foreignInBraces(e.tok.body); write != "" {
+		if write := foreignInBraces(e.tok.body); write != "" && e.rest == e.tok.body {
 			return operand{}, e.fail("%q is no name here: write %s", clip(e.rest), write)
 		}
 		return operand{}, e.fail("%q is no name", clip(e.rest))

@@ -65,7 +65,7 @@ func (p *program) jobCommands() *cli.Command {
 	return &cli.Command{
 		Name: "job", Usage: "send jobs",
 		Subcommands: []*cli.Command{
-			create, all, show, p.previewJobCommand(), p.testJobCommand(), cancel, p.pauseCommand(), p.resumeCommand(),
+			create, all, show, p.previewJobCommand(), p.testJobCommand(), p.moveCommand(), cancel, p.pauseCommand(), p.resumeCommand(),
 			p.retryCommand(), p.recipientsCommand(), watch,
 		},
 	}
@@ -82,6 +82,37 @@ func (p *program) pauseCommand() *cli.Command {
 		})
 	pause.Description = "A job that has not begun waits, too. `newsletterd admin job resume` lets it go on."
 	return pause
+}
+
+func (p *program) moveCommand() *cli.Command {
+	times := []string{"scheduled-at", "window-start", "window-end"}
+	move := p.command("move", "change the times of a send job that has not begun", []cli.Flag{
+		idFlag(people.NounJob), stringFlag(times[0], "not before `TIME`, as 2026-12-24T08:00:00Z; empty: at once"),
+		stringFlag(times[1], "send from `TIME` on; empty: no such time"),
+		stringFlag(times[2], "send until `TIME`; empty: no such time"),
+	}, []string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
+		var to core.JobTimes
+		for i, at := range []**core.Instant{&to.ScheduledAt, &to.WindowStart, &to.WindowEnd} {
+			if !c.IsSet(times[i]) {
+				continue
+			}
+			t, err := instantFlag(c, times[i])
+			if err != nil {
+				return err
+			}
+			*at = &t
+		}
+		if to == (core.JobTimes{}) {
+			return usageError{c.Command.HelpName, "give --scheduled-at, --window-start or --window-end"}
+		}
+		j, err := s.MoveSendJob(c.Context, c.String("id"), actor(), to, now())
+		if err != nil {
+			return missing(err, "job", c.String("id"))
+		}
+		return p.printJob(c, s, j.ID)
+	})
+	move.Description = "What is not given stays as it is, and so does an approval of the campaign."
+	return move
 }
 
 func (p *program) resumeCommand() *cli.Command {

@@ -46,7 +46,8 @@ type program struct {
 func (p *program) run(ctx context.Context, args []string) int {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err := p.app().RunContext(ctx, fileFirst(args))
+	app := p.app()
+	err := app.RunContext(ctx, inOrder(app, args))
 	var usage usageError
 	switch {
 	case err == nil:

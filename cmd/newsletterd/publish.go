@@ -71,15 +71,6 @@ by id in its head, else by its name and its list.`
 // listsOfHead is the key of the context under which it says that a file goes to the lists that its head names.
 type listsOfHead struct{}
 
-// fileFirst moves the file of `publish FILE --flags` after the flags, where the library of commands looks for it.
-func fileFirst(args []string) []string {
-	if len(args) < 4 || args[1] != "publish" || strings.HasPrefix(args[2], "-") {
-		return args
-	}
-	moved := append([]string{args[0], args[1]}, args[3:]...)
-	return append(moved, args[2])
-}
-
 // readIssue reads a file of a newsletter.
 func readIssue(name string) (m frontmatter.Matter, err error) {
 	var source string

@@ -47,6 +47,7 @@ var auditSentences = map[string]string{
 	"invitation.delete":           "{{who}} withdrew the invitation for {{what}}.",
 	"job.cancel":                  "{{who}} canceled sending {{what}}.",
 	"job.create":                  "{{who}} created a send of {{what}}.",
+	"job.move":                    "{{who}} changed the time of the campaign {{what}}.",
 	"job.pause":                   "{{who}} paused sending {{what}}.",
 	"job.resume":                  "{{who}} resumed sending {{what}}.",
 	"job.retry":                   "{{who}} resent {{what}} to addresses that failed.",

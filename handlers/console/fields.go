@@ -83,7 +83,7 @@ func placeOf(f fieldChoice) int {
 }
 
 // writeInstead finds what the API says to write in place of a field of another program.
-var writeInstead = regexp.MustCompile(`(?:^Write |: write )(\{[{%].*[}%]\})`)
+var writeInstead = regexp.MustCompile(`: write (\{[{%].*[}%]\})`)
 
 // unknownName finds what was written as a field and is none.
 var unknownName = regexp.MustCompile(`unknown name "([^"]+)"`)
@@ -96,7 +96,7 @@ func (p *Page) sayField(kind string, f *core.CampaignFinding, fields []core.Fiel
 ) {
 	if f.Code == "placeholder_foreign" {
 		tag, _, _ := strings.Cut(f.Message, " is a merge tag ")
-		if write := writeInstead.FindStringSubmatch(f.Hint); write != nil {
+		if write := writeInstead.FindStringSubmatch(f.Message); write != nil {
 			return p.FindingText(*f), p.T("Replace {{tag}} with {{example}}", "tag", tag, "example", write[1]), true
 		}
 		return p.FindingText(*f), p.T("Remove {{tag}}", "tag", tag), true

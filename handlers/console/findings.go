@@ -32,6 +32,7 @@ var findingTexts = map[string]string{
 	"tracking_totals": "Settings allow totals only. Opens and clicks aren't tracked per " +
 		"subscriber.",
 	"tracking_off":           "Tracking is turned off in Settings.",
+	"pixel_in_short_mail":    "The email is short. Because opens are tracked, some spam filters rate it lower.",
 	"html_clipped":           "The email is so long that Gmail cuts it off.",
 	"attachment_missing":     "An attachment was deleted. Upload it again or remove it.",
 	"attachments_large":      "The attachments are large. Link to the files instead.",

@@ -100,7 +100,7 @@ func (p *Page) KindAdvice(kind string) string {
 	case "resend":
 		return p.T("In Resend, add a webhook with this URL. Use its signing secret as the secret.")
 	}
-	return p.T("Send signed events to this URL. docs/mail.md describes the format.")
+	return p.T("Send signed events to this URL.")
 }
 
 // providersData is what the pages of providers show.

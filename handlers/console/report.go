@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"newsletterd/core"
@@ -75,7 +76,14 @@ func (p *Page) jobsOf(id string, limit int) ([]jobRow, error) {
 }
 
 // jobAPI returns the address of a send job in the API, or below it.
-func jobAPI(id, part string) string { return "/api/send-jobs/" + url.PathEscape(id) + "/" + part }
+func jobAPI(id, part string) string {
+	return strings.TrimSuffix("/api/send-jobs/"+url.PathEscape(id)+"/"+part, "/")
+}
+
+// InputTime writes an instant as an input of type datetime-local takes it, in the zone of the page.
+func (p *Page) InputTime(at core.Instant) string {
+	return at.Time().In(p.Zone).Format("2006-01-02T15:04")
+}
 
 // watchedAfter is how long after its end a report that is open goes on to ask for new figures.
 const watchedAfter = time.Hour
@@ -299,12 +307,16 @@ func (o *Console) moveMailing(p *Page) (web.HTML, error) {
 	}
 	move, known := map[string]struct{ part, notice string }{
 		"pause": {"pause", "paused"}, "resume": {"resume", "resumed"}, "stop": {"cancel", "stopped"},
-		"retry": {"retry-failed", "retried"},
+		"retry": {"retry-failed", "retried"}, "move": {"", "moved"},
 	}[p.Form["do"]]
 	if !known {
 		return web.HTML{}, core.Invalidf("do", "There is no such button.")
 	}
-	err = p.Do(http.MethodPost, jobAPI(jobs[0].ID, move.part), nil, nil)
+	method, body := http.MethodPost, any(nil)
+	if move.part == "" {
+		method, body = http.MethodPatch, map[string]string{"scheduled_at": p.Form["at"], "time_zone": p.Zone.String()}
+	}
+	err = p.Do(method, jobAPI(jobs[0].ID, move.part), body, nil)
 	if fault, status, ok := p.FaultOf(err); ok {
 		return p.campaignAgain(fault, status)
 	}

@@ -128,6 +128,7 @@ var notices = map[string]string{
 
 	// of mailings
 	"to-approve":  "Approval requested. Everyone who can approve gets an email.",
+	"moved":       "Start time changed",
 	"paused":      "Sending paused. Emails already in progress still go out.",
 	"resumed":     "Sending resumed",
 	"stopped":     "Sending canceled. No one else will get it.",

@@ -150,6 +150,31 @@ func (s *Store) PauseSendJobBy(ctx context.Context, id, actor string, now core.I
 	return j, err
 }
 
+// MoveSendJob changes the times of a job that has not begun; its campaign, and an approval of that, stay as they are. A
+// paused one stays paused. It returns core.ErrJobNotFound where there is no such job, and the errors of core.SendJob.Move.
+func (s *Store) MoveSendJob(ctx context.Context, id, actor string, to core.JobTimes, now core.Instant) (j core.SendJob,
+	err error,
+) {
+	err = s.Update(ctx, func(tx *db.Tx) error {
+		if err := tx.Watch("send_job", id); err != nil {
+			return err
+		}
+		if j, err = sendJob(tx, id); err != nil {
+			return err
+		}
+		if err := j.Move(to, now); err != nil {
+			return err
+		}
+		tx.Kick(db.TopicJobs)
+		if err := tx.One("UPDATE send_job SET scheduled_at = ?, window_start = ?, window_end = ?, due_at = ? WHERE no = ?",
+			int64(j.ScheduledAt), int64(j.WindowStart), int64(j.WindowEnd), int64(j.DueAt), j.No); err != nil {
+			return err
+		}
+		return tx.Audit(now, actor, "job.move", j.TenantID, id)
+	})
+	return j, err
+}
+
 // HoldSendJob notes why a running job waits for what ends by itself; empty: it does not. One that is paused stays as it
 // is. Its only error is core.ErrStorage.
 func (s *Store) HoldSendJob(ctx context.Context, no int64, reason string) error {
