@@ -157,6 +157,11 @@ type libraryReply struct {
 }
 
 func (a models) library(c *web.Call, in libraryQuery) (libraryReply, error) {
+	for name, words := range map[string]string{"access": "shared, public", "owner": "me"} {
+		if q := c.Request.URL.Query(); q.Has(name) && q.Get(name) == "" {
+			return libraryReply{}, core.Invalidf(name, "%s must be one of %s.", name, words)
+		}
+	}
 	p := devices.LibraryPage{Limit: libraryLimit, Own: in.Owner != "", Access: in.Access, Query: in.Q}
 	if in.Limit != nil {
 		p.Limit = *in.Limit
