@@ -68,8 +68,7 @@ func (h *Handler) sendJobRoutes(t *web.Table) {
 		"Change the times of a send job that has not begun; absent fields stay as they are, empty ones are removed").
 		Named("moveJob").
 		Example(web.Object{"scheduled_at": "2099-01-31T08:00:00Z"}).
-		Refuses(times...).
-		Refuses(noZone, clash("The job has begun or ended"))
+		Refuses(append(times, noZone, clash("The job has begun or ended"))...)
 	t.Add("POST", "/api/send-jobs/:id/cancel", sending(core.ActionCampaignSend), web.Send,
 		one(web.Path(jobs.cancel)), "Cancel a send job").Named("cancelJob")
 	t.Add("GET", "/api/send-jobs/:id/stats", sent(core.ActionFiguresRead), web.Send,

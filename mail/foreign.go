@@ -155,7 +155,7 @@ func plainName(name string) string {
 	}, name)
 }
 
-// lastName returns what stands behind the last dot or colon of a name: contact.FIRSTNAME, data:firstname.
+// lastName returns what stands after the last dot or colon of a name: contact.FIRSTNAME, data:firstname.
 func lastName(name string) string {
 	return strings.TrimSpace(name[strings.LastIndexAny(name, ".:")+1:])
 }

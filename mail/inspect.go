@@ -24,7 +24,7 @@ type Inspection struct {
 const (
 	maxShownSubject = 70  // characters: mailbox lists show fewer on telephones
 	usualColumn     = 600 // pixels
-	shortBeside     = 800 // octets of text beside a picture, of which filters say that it has too little
+	shortText       = 800 // octets of text, which is too little next to a picture
 	enoughAlike     = 0.5 // of the words of the text part in the HTML, and the other way round
 )
 
@@ -141,15 +141,15 @@ func (i *inspector) placeholders() error {
 	return nil
 }
 
-// pixel tells of a short mail whose only picture is the pixel that counts opens. Spam filters take a picture beside
+// pixel tells of a short mail whose only picture is the pixel that counts opens. Spam filters take a picture next to
 // little text for an advertisement in a picture: SpamAssassin's rules HTML_IMAGE_ONLY give 1 to 2 points of 5.
 func (i *inspector) pixel(html string) {
 	if !i.in.Track.Open || strings.Contains(strings.ToLower(html), "<img") {
 		return
 	}
-	if n := len(HTMLToText(html)); n < shortBeside {
+	if n := len(HTMLToText(html)); n < shortText {
 		i.warn("pixel_in_short_mail", "tracking", "Set tracking to off, or write more.",
-			"The mail has %d characters of text beside the pixel that counts opens: some spam filters rate that as a mail made "+
+			"The mail has %d characters of text and the pixel that counts opens: some spam filters rate that as a mail made "+
 				"of a picture.", n)
 	}
 }

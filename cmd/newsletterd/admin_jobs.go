@@ -65,7 +65,7 @@ func (p *program) jobCommands() *cli.Command {
 	return &cli.Command{
 		Name: "job", Usage: "send jobs",
 		Subcommands: []*cli.Command{
-			create, all, show, p.previewJobCommand(), p.testJobCommand(), p.moveCommand(), cancel, p.pauseCommand(), p.resumeCommand(),
+			create, all, show, p.previewJobCommand(), p.testJobCommand(), moveCommand(p), cancel, p.pauseCommand(), p.resumeCommand(),
 			p.retryCommand(), p.recipientsCommand(), watch,
 		},
 	}
@@ -84,7 +84,7 @@ func (p *program) pauseCommand() *cli.Command {
 	return pause
 }
 
-func (p *program) moveCommand() *cli.Command {
+func moveCommand(p *program) *cli.Command {
 	times := []string{"scheduled-at", "window-start", "window-end"}
 	move := p.command("move", "change the times of a send job that has not begun", []cli.Flag{
 		idFlag(people.NounJob), stringFlag(times[0], "not before `TIME`, as 2026-12-24T08:00:00Z; empty: at once"),
