@@ -221,7 +221,7 @@ func TestConsoleMeasuresWhatTheSettingsAllow(t *testing.T) {
 			[]string{"off"},
 			[]string{"persons"},
 		},
-		{core.TenantInput{NoTracking: new(true)}, core.TrackingOff, "Nothing", nil, []string{"persons", "totals"}},
+		{core.TenantInput{NoTracking: new(true)}, core.TrackingOff, "Off", nil, []string{"persons", "totals"}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			e := newCampaignEnv(t, core.RoleTenantAdmin)

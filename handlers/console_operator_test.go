@@ -108,7 +108,7 @@ func TestConsoleSendsAgainWhatWasGivenUp(t *testing.T) {
 			t.Errorf("leads to %q", to)
 		}
 		e.orders("/queues", http.StatusNotFound, url.Values{"event_id": {core.NewID()}})
-		e.operates("/queues?state=dead", http.StatusOK, "-subscription.activated", "Nothing.")
+		e.operates("/queues?state=dead", http.StatusOK, "-subscription.activated", `-<table class="table`)
 		e.operates("/queues?what=mails", http.StatusOK, "wilma@reader.example")
 		if to := e.orders("/queues", http.StatusSeeOther, url.Values{"what": {"mails"}}); to != "/queues?what=mails&done=queued-again" {
 			t.Errorf("leads to %q", to)

@@ -465,7 +465,7 @@ func TestConsoleImports(t *testing.T) {
 			t.Errorf("leads to %s", to)
 		}
 		importer.Step(t.Context(), time.Now())
-		e.shows(at, http.StatusOK, "Dry run result", "row with an error", "-rows with errors",
+		e.shows(at, http.StatusOK, "Dry run result", "</strong> row with an error",
 			"<strong>1</strong> already on the list or repeated in the file, unchanged", "Error<",
 			"Start import", `value="city" selected`,
 			`value="active" checked`, "-data-poll",

@@ -157,7 +157,7 @@ func TestConsoleReportOfWhatWasTakenBack(t *testing.T) {
 			},
 		}}, e.seed.Time()))
 		e.shows(e.path(""), http.StatusOK, `Bounced</dt><dd class="figure"><a href="`+e.at(e.path("/people?status=bounced"))+`">1<`,
-			`servers</dt><dd class="figure">0<`)
+			`Delivered</dt><dd class="figure">0<`)
 		e.shows(e.path("/people"), http.StatusOK, "grace@reader.example", `-id="job"`)
 		e.shows(e.path("/people?status=bounced"), http.StatusOK, "Bounced</span>")
 	})

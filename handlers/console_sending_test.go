@@ -158,9 +158,9 @@ func TestConsoleSendingAsksForWarnings(t *testing.T) {
 			})
 			e.shows(e.path("/send"), http.StatusOK, texts...)
 		}
-		shows(`Of {{ preferences.city | default: "home" }}`, "1 warning", "They see the fallback “home”",
+		shows(`Of {{ preferences.city | default: "home" }}`, "2 warnings. You can still send", "They see the fallback “home”",
 			"Send anyway. I've read the warning")
-		shows(`Of {{ preferences.city }}`, "2 warnings", "has no fallback",
+		shows(`Of {{ preferences.city }}`, "2 warnings. You can still send", "has no fallback",
 			"I've read the 2 warnings")
 	})
 }
@@ -199,7 +199,7 @@ func TestConsoleSendsLater(t *testing.T) {
 		twice := "/send?when=later&date=2100-10-31&time=02:30"
 		e.shows(e.path(twice), http.StatusOK, "02:30 happens twice in Berlin", "&#43;02:00", "&#43;01:00", "-"+post)
 		form := e.sendForm(strings.TrimPrefix(twice, "/send")+"&offset=%2B01:00", "Sun 31 Oct 2100, 02:30 Berlin, in 303 days",
-			"Schedule")
+			"Schedule for Sun 31 Oct 2100, 02:30")
 		dated := e.with(form, "date", "2100-10-31")
 		e.sends(e.path("/send"), http.StatusBadRequest, e.with(dated, "time", "09:15"), "You changed the time. Check it, then schedule again",
 			"Sun 31 Oct 2100, 09:15 Berlin")
