@@ -502,14 +502,17 @@ func (s *story) ends() {
 	})
 	s.op("Ping", func() error { database, sessions := s.Ping(ctx); return errors.Join(database, sessions) })
 	s.op("Optimize", func() error { return s.Optimize(ctx) })
-	for _, name := range []string{"DeleteList", "DeleteTenant", "Housekeeping"} {
+	for _, name := range []string{"DeleteList", "RestoreList", "DeleteTenant", "RestoreTenant", "Housekeeping"} {
 		s.told[name] = true
 	}
 	if !s.crowd && !s.calls.Undo {
 		s.reads()
 	}
 	s.op("DeleteList", func() error { return s.DeleteList(ctx, s.list, "test", now0+510) })
+	s.op("RestoreList", func() error { return onlyErr(s.RestoreList(ctx, s.list, "test", now0+511)) })
 	s.op("DeleteTenant", func() error { return s.DeleteTenant(ctx, s.tenant, "test", now0+520) })
+	s.op("RestoreTenant", func() error { return onlyErr(s.RestoreTenant(ctx, s.tenant, "test", now0+521)) })
+	s.op("DeleteTenant", func() error { return s.DeleteTenant(ctx, s.tenant, "test", now0+530) })
 	s.op("Housekeeping", func() error {
 		keep := people.Retention{
 			Pending: time.Hour, Recipients: time.Hour, Deleted: time.Hour, Mail: time.Hour,

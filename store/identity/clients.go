@@ -144,3 +144,21 @@ const (
 	deleteCodesOf = "DELETE FROM code INDEXED BY code_expires WHERE expires_at > ? AND client_id = ?"
 	endFamiliesOf = "UPDATE family INDEXED BY family_client SET revoked_at = ? WHERE client_id = ? AND revoked_at = 0"
 )
+
+// RestoreClients restores the clients of a tenant that were deleted with it, disabled: their tokens end. It returns how
+// many.
+func RestoreClients(tx *db.Tx, tenantID string, deletedAt, now core.Instant) (int, error) {
+	var ids []string
+	err := tx.All(&ids, "SELECT id FROM client INDEXED BY client_tenant WHERE tenant_id = ? AND deleted_at = ?", tenantID,
+		int64(deletedAt))
+	for _, id := range ids {
+		if err == nil {
+			err = tx.One("UPDATE client SET deleted_at = 0, disabled_at = iif(disabled_at > 0, disabled_at, ?1), "+
+				"updated_at = ?1 WHERE id = ?2", int64(now), id)
+		}
+		if err == nil {
+			err = endTokensOf(tx, id, now)
+		}
+	}
+	return len(ids), err
+}

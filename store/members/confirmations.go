@@ -188,7 +188,7 @@ func recordConfirm(tx *db.Tx, list *core.ListWithTenant, was string, sub *core.S
 	c *core.Change,
 	o core.Origin, now core.Instant,
 ) error {
-	if err := SaveChange(tx, list, was, sub, c, now); err != nil {
+	if err := SaveChange(tx, list.TenantID, was, sub, c, now); err != nil {
 		return err
 	}
 	if c != nil {

@@ -37,13 +37,13 @@ func SaveSubscription(tx *db.Tx, was string, s *core.Subscription) error {
 }
 
 // SaveChange writes a record, whose status was another so far, and the event of its change if there is one.
-func SaveChange(tx *db.Tx, list *core.ListWithTenant, was string, s *core.Subscription, c *core.Change,
+func SaveChange(tx *db.Tx, tenantID, was string, s *core.Subscription, c *core.Change,
 	now core.Instant,
 ) error {
 	if err := SaveSubscription(tx, was, s); err != nil || c == nil {
 		return err
 	}
-	return tenants.AddEvent(tx, list.TenantID, s, c, now)
+	return tenants.AddEvent(tx, tenantID, s, c, now)
 }
 
 // Subscription reads one inside an operation.
@@ -102,7 +102,7 @@ func (s *Store) changePreferences(ctx context.Context, listID string, email core
 		}
 		tx.Touched("preferences")
 		was := sub.Preferences
-		if err := SaveChange(tx, list, sub.Status, &sub, sub.SetPreferences(p, now), now); err != nil {
+		if err := SaveChange(tx, list.TenantID, sub.Status, &sub, sub.SetPreferences(p, now), now); err != nil {
 			return err
 		}
 		c.At = now

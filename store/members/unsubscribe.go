@@ -102,7 +102,7 @@ func LeaveUndone(tx *db.Tx, l UnsubscribeRequest, known *core.Subscriber, now co
 	if err != nil || !undone {
 		return err
 	}
-	list, err := tenants.ReadList(tx, l.ListID)
+	tenantID, err := tenants.TenantOfList(tx, l.ListID)
 	if errors.Is(err, core.ErrNotFound) {
 		return nil
 	}
@@ -116,7 +116,7 @@ func LeaveUndone(tx *db.Tx, l UnsubscribeRequest, known *core.Subscriber, now co
 	if err := SaveSubscription(tx, "", &sub); err != nil {
 		return err
 	}
-	if err := AuditLeaving(tx, l, list.TenantID, sub.Email, string(known.MemberStatus), now); err != nil {
+	if err := AuditLeaving(tx, l, tenantID, sub.Email, string(known.MemberStatus), now); err != nil {
 		return err
 	}
 	return AddConsent(tx, core.Consent{
@@ -135,7 +135,7 @@ func Unsubscribe(tx *db.Tx, l UnsubscribeRequest, now core.Instant) (*core.Chang
 		err := leaveAgain(tx, l, &sub, now)
 		return nil, sub, err
 	}
-	list, err := tenants.ListWithTenant(tx, l.ListID)
+	tenantID, err := tenants.TenantOfList(tx, l.ListID)
 	if err != nil {
 		return nil, sub, db.OrNotFound(err, core.ErrSubscriptionNotFound)
 	}
@@ -148,7 +148,7 @@ func Unsubscribe(tx *db.Tx, l UnsubscribeRequest, now core.Instant) (*core.Chang
 	if l.Proof == core.ProofResponse { // anyone may have asked: no work of the outbox during the answer
 		due = now.Add(tenants.MailDelay)
 	}
-	if err := SaveChange(tx, list, was, &sub, change, due); err != nil {
+	if err := SaveChange(tx, tenantID, was, &sub, change, due); err != nil {
 		return nil, sub, err
 	}
 	if l.JobNo > 0 && change != nil {
@@ -156,7 +156,7 @@ func Unsubscribe(tx *db.Tx, l UnsubscribeRequest, now core.Instant) (*core.Chang
 			return nil, sub, err
 		}
 	}
-	if err := AuditLeaving(tx, l, list.TenantID, sub.Email, was, now); err != nil {
+	if err := AuditLeaving(tx, l, tenantID, sub.Email, was, now); err != nil {
 		return nil, sub, err
 	}
 	return change, sub, AddConsent(tx, core.Consent{

@@ -50,7 +50,7 @@ func endMirrored(tx *db.Tx, l members.UnsubscribeRequest, now core.Instant) erro
 	case sub.MemberStatus != core.StatusActive:
 		return members.LeaveUndone(tx, l, &sub, now)
 	}
-	list, err := tenants.ReadList(tx, l.ListID)
+	tenantID, err := tenants.TenantOfList(tx, l.ListID)
 	if errors.Is(err, core.ErrNotFound) {
 		return nil
 	}
@@ -72,16 +72,16 @@ func endMirrored(tx *db.Tx, l members.UnsubscribeRequest, now core.Instant) erro
 			return err
 		}
 	}
-	if err := members.AuditLeaving(tx, l, list.TenantID, sub.Email, string(status), now); err != nil {
+	if err := members.AuditLeaving(tx, l, tenantID, sub.Email, string(status), now); err != nil {
 		return err
 	}
 	if tx.DB().Options().MemberElsewhere {
-		if err := campaigns.AddLeaveRequest(tx, list.TenantID, &sub, now); err != nil {
+		if err := campaigns.AddLeaveRequest(tx, tenantID, &sub, now); err != nil {
 			return err
 		}
 	}
 	return tenants.AddToEndpoints(tx, &core.Event{
-		ID: core.NewID(), Type: core.EventUnsubscribed, TenantID: list.TenantID, ListID: sub.ListID, Subscriber: left,
+		ID: core.NewID(), Type: core.EventUnsubscribed, TenantID: tenantID, ListID: sub.ListID, Subscriber: left,
 		OccurredAt: sub.MemberStatusAt,
 	}, now)
 }

@@ -345,6 +345,7 @@ func (e *erasing) account() error {
 		"UPDATE webhook_endpoint SET created_by = '' WHERE id IN (SELECT record FROM keeper WHERE actor = 'user:' || ?1) "+
 			"AND created_by = 'user:' || ?1",
 		"DELETE FROM keeper WHERE actor = 'user:' || ?",
+		"UPDATE deleted_endpoint SET created_by = '' WHERE created_by = 'user:' || ? AND created_by <> ''",
 		"DELETE FROM user WHERE id = ?")
 }
 

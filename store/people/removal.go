@@ -9,7 +9,8 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// DeleteList takes a list out of sight. Its rows go later, by housekeeping. It returns core.ErrListNotFound where there
+// DeleteList takes a list out of sight and cancels its jobs. RestoreList brings it back; its rows go later, by
+// housekeeping. It returns core.ErrListNotFound where there
 // is no such list.
 func (s *Store) DeleteList(ctx context.Context, id, actor string, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
@@ -33,8 +34,8 @@ func (s *Store) DeleteList(ctx context.Context, id, actor string, now core.Insta
 	})
 }
 
-// DeleteTenant takes a tenant and its lists and clients out of sight. Its rows go later, by housekeeping. It returns
-// core.ErrNotFound where there is no such tenant.
+// DeleteTenant takes a tenant and its lists and clients out of sight. RestoreTenant brings them back; the rows go later,
+// by housekeeping. It returns core.ErrNotFound where there is no such tenant.
 func (s *Store) DeleteTenant(ctx context.Context, id, actor string, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		if err := tx.Watch("tenant", id); err != nil {
@@ -52,13 +53,8 @@ func (s *Store) DeleteTenant(ctx context.Context, id, actor string, now core.Ins
 				return err
 			}
 		}
-		for _, query := range []string{
-			"DELETE FROM sender_domain WHERE tenant_id = ?",
-			"DELETE FROM webhook_endpoint WHERE tenant_id = ?", // no address goes out any more
-		} {
-			if _, err := tx.Exec(query, id); err != nil {
-				return err
-			}
+		if err := tenants.PutAside(tx, id); err != nil { // no address goes out any more
+			return err
 		}
 		if err := campaigns.CancelJobsOf(tx, "", id, now); err != nil {
 			return err

@@ -196,6 +196,8 @@ var remainsOfDeleted = []sweep{
 	ofDeleted("tenant", "invitation", "id", "invitation_tenant"),
 	ofDeleted("tenant", "webhook_client", "id", "webhook_client_tenant"),
 	ofDeleted("tenant", "webhook_endpoint", "id", "webhook_endpoint_tenant"),
+	ofDeleted("tenant", "deleted_endpoint", "id", "deleted_endpoint_tenant"),
+	ofDeleted("tenant", "deleted_domain", "id", "deleted_domain_tenant"),
 	ofDeleted("tenant", "provider", "name", ""),
 	ofDeleted("tenant", "dkim_key", "id", "dkim_key_tenant"),
 	{

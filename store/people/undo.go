@@ -64,7 +64,7 @@ func undo(tx *db.Tx, u UndoRequest, now core.Instant) (sub core.Subscription, er
 	if err != nil {
 		return sub, err
 	}
-	if err := members.SaveChange(tx, list, was, &sub, change, now); err != nil {
+	if err := members.SaveChange(tx, list.TenantID, was, &sub, change, now); err != nil {
 		return sub, err
 	}
 	if err := uncountLeaving(tx, u); err != nil {

@@ -41,14 +41,14 @@ func (c counting) add(op counting) {
 
 // countsOfDay adds to the counts of a list as they were at the latest change, in the row of a day (?2, days since
 // 1970). The rows of earlier days stay as they were at the end of theirs; a clock that was set back makes none. A list
-// that is deleted is not counted any more.
+// that is deleted is counted on as long as it has counts: it may be restored.
 const countsOfDay = `INSERT INTO list_count (list_id, day, ` + countColumns + `)
 	SELECT l.id, max(?2, coalesce(c.day, 0)), coalesce(c.active, 0) + ?3, coalesce(c.pending, 0) + ?4,
 	coalesce(c.unsubscribed, 0) + ?5,
 		coalesce(c.bounced, 0) + ?6, coalesce(c.complaint, 0) + ?7, coalesce(c.suppressed, 0) + ?8, coalesce(c.mailable, 0) + ?9
 	FROM list AS l LEFT JOIN list_count AS c ON c.list_id = l.id AND c.day = (SELECT max(day) FROM list_count WHERE
 	list_id = ?1)
-	WHERE l.id = ?1 AND l.deleted_at = 0
+	WHERE l.id = ?1 AND (l.deleted_at = 0 OR c.day IS NOT NULL)
 	ON CONFLICT (list_id, day) DO UPDATE SET active = excluded.active, pending = excluded.pending, unsubscribed =
 	excluded.unsubscribed,
 		bounced = excluded.bounced, complaint = excluded.complaint, suppressed = excluded.suppressed, mailable =
