@@ -91,6 +91,7 @@
 //	list.go listwithtenant.go field.go counts.go hygiene.go   lists, their fields, counts and inactive subscribers
 //	template.go theme.go color.go mailtext.go testgroup.go zone.go   what emails are made of; languages; time zones
 //	relay.go relaytest.go pace.go   relays and their limits
+//	restore.go                      deleted tenants and lists
 //	senderdomain.go domainrecords.go dnshost.go dkim.go freemail.go   sender domains, DNS records and keys
 //	media.go attachment.go   pictures and attachments
 //	provider.go providerevent.go bounces.go failure.go   mail providers, their events, bounces

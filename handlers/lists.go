@@ -236,3 +236,53 @@ func (a subscribers) unsubscribeAll(c *web.Call, in everywhere) ([]subscriber, e
 		return a.shown(c, &people.ListedSubscription{Subscription: *s, TenantID: tenant})
 	}), err
 }
+
+// restoring serves deleted tenants and lists, which can be restored for core.RestorableFor.
+type restoring struct{ store *store.Store }
+
+// restoreRoutes are the deleted tenants and lists.
+func (h *Handler) restoreRoutes(t *web.Table) {
+	a := restoring{h.options.Store}
+	key := func(d core.Deleted) string { return d.ID }
+	t.Add("GET", "/api/admin/deleted-tenants", admin(core.ActionTenantManage), web.Member, web.List(a.tenants, key),
+		"List the deleted tenants that can be restored").Named("listDeletedTenants")
+	t.Add("POST", "/api/admin/tenants/:id/restore", admin(core.ActionTenantManage), web.Member,
+		web.Path(a.restoreTenant).Find(a.findTenant).Missing(web.ErrNotFound),
+		"Restore a tenant that was deleted in the last 30 days; clients and webhook endpoints come back disabled").
+		Named("restoreTenant")
+	t.Add("GET", "/api/admin/deleted-newsletter-lists", admin(core.ActionListSettings), web.Member,
+		web.List(a.lists, key), "List the deleted lists that can be restored").Named("listDeletedNewsletterLists")
+	t.Add("POST", "/api/admin/newsletter-lists/:id/restore", admin(core.ActionListSettings), web.Member,
+		web.Path(a.restoreList).Find(a.findList).Missing(core.ErrListNotFound),
+		"Restore a list that was deleted in the last 30 days; send jobs stay canceled").Named("restoreNewsletterList")
+}
+
+func (a restoring) tenants(c *web.Call, _ struct{}, page core.Page) ([]core.Deleted, error) {
+	return a.store.DeletedTenants(c, c.Now, page)
+}
+
+func (a restoring) findTenant(c *web.Call) error {
+	_, err := a.store.DeletedTenant(c, c.ID(), c.Now)
+	return ownRecord(c, c.ID(), core.ActionTenantRead, err, web.ErrNotFound)
+}
+
+func (a restoring) restoreTenant(c *web.Call, id string) (core.Restored, error) {
+	return a.store.RestoreTenant(c, id, actor(c), c.Now)
+}
+
+func (a restoring) lists(c *web.Call, in tenantFilter, page core.Page) ([]core.Deleted, error) {
+	tenants, all, err := tenantsFor(c, in)
+	if err != nil {
+		return nil, err
+	}
+	return a.store.DeletedLists(c, tenants, all, c.Now, page)
+}
+
+func (a restoring) findList(c *web.Call) error {
+	d, err := a.store.DeletedList(c, c.ID(), c.Now)
+	return ownRecord(c, d.TenantID, core.ActionListRead, err, core.ErrListNotFound)
+}
+
+func (a restoring) restoreList(c *web.Call, id string) (core.Restored, error) {
+	return a.store.RestoreList(c, id, actor(c), c.Now)
+}

@@ -22,6 +22,7 @@ func (h *Handler) table() []*web.Route {
 	h.archiveRoutes(&t)
 	h.tenantRoutes(&t)
 	h.listRecordRoutes(&t)
+	h.restoreRoutes(&t)
 	h.clientRoutes(&t)
 	h.clientSecretRoutes(&t)
 	h.invitationRoutes(&t)

@@ -54,7 +54,7 @@ var personColumns = map[string]struct {
 		person: "subscription_id remote user_agent reason",
 		other:  "list_id at what means source text_version generation job_no taken_back",
 	},
-	"consent_text": {other: "list_id version text created_at"},
+	"consent_text":   {other: "list_id version text created_at"},
 	"deleted_domain": {other: "id tenant_id domain token verified_by verified_at created_at"},
 	"deleted_endpoint": {
 		person: "created_by", other: "id tenant_id list_id name url events secret created_at",

@@ -123,7 +123,8 @@ func TestRestoreATenant(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []core.LeftOut{
-		{Kind: core.LeftOutDomain, Name: "taken.example"}, {Kind: core.LeftOutMailFrom, Name: "news@taken.example"},
+		{Kind: core.LeftOutDomain, Name: "taken.example"},
+		{Kind: core.LeftOutMailFrom, Name: "news@taken.example"},
 		{Kind: core.LeftOutDKIMKey, Name: "s1._domainkey.taken.example"},
 		{Kind: core.LeftOutPublicURL, Name: "https://www.kept.example"},
 	}

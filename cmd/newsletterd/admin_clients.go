@@ -118,8 +118,18 @@ func (p *program) clientCommands() *cli.Command {
 			}
 			return p.printClient(c, client, secret)
 		})
-	del := p.command("delete", "delete an OAuth client; its tokens end", []cli.Flag{idFlag(people.NounClient)},
-		[]string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
+	del := p.command("delete", "delete an OAuth client; asks first, its tokens end",
+		[]cli.Flag{idFlag(people.NounClient), yesFlag()}, []string{"id"},
+		func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			o, err := s.Client(c.Context, c.String("id"))
+			if err != nil {
+				return missing(err, "client", c.String("id"))
+			}
+			err = confirmDelete(p, c, s, people.NounClient, o.ID, o.Name,
+				"You can't undo this. To only stop it: newsletterd admin client update --id "+o.ID+" --disabled")
+			if err != nil {
+				return err
+			}
 			if err := s.DeleteClient(c.Context, c.String("id"), actor(), now()); err != nil {
 				return missing(err, "client", c.String("id"))
 			}

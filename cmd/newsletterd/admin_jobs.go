@@ -200,7 +200,7 @@ func (p *program) confirmJob(c *cli.Context, s *store.Store, n *core.NewJob) err
 	if err != nil {
 		return err
 	}
-	return p.confirm(c, l.Counts.Readers(), fmt.Sprintf("Send %q to %s of the list %q (as many as it has now), %s? [y/N]",
+	return p.confirm(c, l.Counts.Readers(), fmt.Sprintf("Send %q to %s of the list %q (as many as it has now), %s?",
 		n.Subject, counted(l.Counts.Readers(), "reader"), l.Name, whenSent(n)))
 }
 
@@ -226,28 +226,17 @@ func (p *program) confirmCampaign(c *cli.Context, s *store.Store, draft *campaig
 	if words := a.Sum(); words != "" {
 		sum += ": " + words
 	}
-	return p.confirm(c, a.Recipients, fmt.Sprintf("Send %q to %s of the %s (%s), %s? [y/N]", n.Subject,
+	return p.confirm(c, a.Recipients, fmt.Sprintf("Send %q to %s of the %s (%s), %s?", n.Subject,
 		counted(a.Recipients, "reader"), of, sum, whenSent(n)))
 }
 
 // confirm asks a person at a terminal a question before a mail to more than one reader, and fails where the answer is
 // no.
 func (p *program) confirm(c *cli.Context, readers int64, question string) error {
-	ask := asker{p: p, c: c, lines: bufio.NewReader(p.in)}
-	if readers <= 1 || c.Bool("yes") || !ask.person() {
+	if readers <= 1 {
 		return nil
 	}
-	sure := false
-	err := ask.ask(question, "no", func(word string) error {
-		switch strings.ToLower(word) {
-		case "y", "yes":
-			sure = true
-		case "n", "no":
-		default:
-			return fmt.Errorf("%q is neither yes nor no", word)
-		}
-		return nil
-	})
+	sure, err := sure(p, c, question)
 	if err == nil && !sure {
 		err = errors.New("no job was made")
 	}
@@ -343,4 +332,25 @@ func (p *program) listJobs(c *cli.Context, _ *config.Config, s *store.Store) err
 	}
 	return list(p.printer(c), jobs, "id", "status", "subject", "recipients", "sent", "failed", "skipped", "deferred",
 		"next_attempt_at", "created_at")
+}
+
+func yesFlag() cli.Flag { return boolFlag("yes", "do not ask") }
+
+// sure asks a person at a terminal a question. --yes counts as yes, and so does standard input that is no terminal.
+func sure(p *program, c *cli.Context, question string) (yes bool, err error) {
+	ask := asker{p: p, c: c, lines: bufio.NewReader(p.in)}
+	if c.Bool("yes") || !ask.person() {
+		return true, nil
+	}
+	err = ask.ask(question+" [y/N]", "no", func(word string) error {
+		switch strings.ToLower(word) {
+		case "y", "yes":
+			yes = true
+		case "n", "no":
+		default:
+			return fmt.Errorf("%q is neither yes nor no", word)
+		}
+		return nil
+	})
+	return yes, err
 }

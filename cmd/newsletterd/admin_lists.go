@@ -2,10 +2,14 @@ package main
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/core"
 	"newsletterd/handlers"
 	"newsletterd/store"
 	"newsletterd/store/people"
@@ -40,4 +44,163 @@ func (p *program) listReasonsCommand() *cli.Command {
 	c.Description = "On the page to unsubscribe a reason may be given: too_many, content, never_asked or other, and " +
 		"words of one's own."
 	return c
+}
+
+// tenantEnds makes the commands that delete and restore a tenant.
+func tenantEnds(p *program) (del, restore *cli.Command) {
+	del = p.command("delete", "delete a tenant with everything that it has; asks first, can be undone for 30 days",
+		[]cli.Flag{idFlag(people.NounTenant), yesFlag()}, []string{"id"},
+		func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			t, err := s.Tenant(c.Context, c.String("id"))
+			if err != nil {
+				return missing(err, "tenant", c.String("id"))
+			}
+			if err := confirmDelete(p, c, s, people.NounTenant, t.ID, t.Name, canRestore); err != nil {
+				return err
+			}
+			if err := s.DeleteTenant(c.Context, t.ID, actor(), now()); err != nil {
+				return missing(err, "tenant", t.ID)
+			}
+			return p.done(c, "Deleted the tenant %q. To undo this within 30 days: newsletterd admin tenant restore --id %s",
+				t.Name, t.ID)
+		})
+	restore = p.command("restore", "restore a tenant that was deleted in the last 30 days",
+		[]cli.Flag{idFlag(people.NounDeletedTenant)}, []string{"id"},
+		func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			r, err := s.RestoreTenant(c.Context, c.String("id"), actor(), now())
+			if err != nil {
+				return missing(err, "deleted tenant", c.String("id"))
+			}
+			return printRestored(p, c, people.NounTenant, r)
+		})
+	restore.Description = `Brings back the lists, clients and webhooks that were deleted with it. Canceled send jobs stay canceled; clients and
+webhooks are disabled until you enable them. What another tenant uses by now is left out and named.
+To see what can be restored:
+
+   newsletterd admin tenant list --deleted`
+	return del, restore
+}
+
+// listEnds makes the commands that delete and restore a list.
+func listEnds(p *program) (del, restore *cli.Command) {
+	del = p.command("delete", "delete a list with its subscriptions and jobs; asks first, can be undone for 30 days",
+		[]cli.Flag{idFlag(people.NounList), yesFlag()}, []string{"id"},
+		func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			l, err := s.List(c.Context, c.String("id"))
+			if err != nil {
+				return missing(err, "list", c.String("id"))
+			}
+			if err := confirmDelete(p, c, s, people.NounList, l.ID, l.Name, canRestore); err != nil {
+				return err
+			}
+			if err := s.DeleteList(c.Context, l.ID, actor(), now()); err != nil {
+				return missing(err, "list", l.ID)
+			}
+			return p.done(c, "Deleted the list %q. To undo this within 30 days: newsletterd admin list restore --id %s",
+				l.Name, l.ID)
+		})
+	restore = p.command("restore", "restore a list that was deleted in the last 30 days",
+		[]cli.Flag{idFlag(people.NounDeletedList)}, []string{"id"},
+		func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			r, err := s.RestoreList(c.Context, c.String("id"), actor(), now())
+			if err != nil {
+				return missing(err, "deleted list", c.String("id"))
+			}
+			return printRestored(p, c, people.NounList, r)
+		})
+	restore.Description = `Brings back its subscribers, but for those who unsubscribed or were erased meanwhile. Canceled send jobs stay canceled. A
+list that was deleted with its tenant comes back with the tenant. To see what can be restored:
+
+   newsletterd admin list list --deleted`
+	return del, restore
+}
+
+// errNotDeleted is what ends a command whose question was not answered with yes.
+var errNotDeleted = errors.New("nothing was deleted")
+
+// confirmDelete asks whether a record is to be deleted, with what goes with it. end says whether it can come back.
+func confirmDelete(p *program, c *cli.Context, s *store.Store, noun people.Noun, id, name, end string) error {
+	a, err := s.Affected(c.Context, noun, id, now())
+	if err != nil {
+		return err
+	}
+	var with []string
+	for _, n := range []struct {
+		n     int64
+		thing string
+	}{
+		{a.Lists, "list"},
+		{a.Subscribers, "subscriber"},
+		{a.Jobs, "unfinished send job"},
+		{a.Clients, "API client"},
+		{a.Endpoints, "webhook"},
+		{a.Roles, "role"},
+		{a.Devices, "device"},
+		{a.Models, "model"},
+		{a.SignIns, "active sign-in"},
+	} {
+		if n.n > 0 {
+			with = append(with, counted(n.n, n.thing))
+		}
+	}
+	what := ""
+	if len(with) > 0 {
+		what = " with " + strings.Join(with, ", ")
+	}
+	yes, err := sure(p, c, fmt.Sprintf("%s Delete the %s %q%s?", end, noun, name, what))
+	if err == nil && !yes {
+		err = errNotDeleted
+	}
+	return err
+}
+
+// canRestore ends the question about a record that can be restored.
+const canRestore = "You can restore it for 30 days."
+
+// leftOutWords says what a restored record did not get back.
+func leftOutWords(l core.LeftOut) string {
+	switch l.Kind {
+	case core.LeftOutDomain:
+		return "domain " + l.Name + ": another tenant has verified it"
+	case core.LeftOutDKIMKey:
+		return "DKIM key " + l.Name + ": deleted with the domain"
+	case core.LeftOutSlug:
+		return "slug " + l.Name + ": another list has it"
+	case core.LeftOutPublicURL:
+		return "public_url " + l.Name + ": another tenant has it"
+	}
+	return "mail_from " + l.Name + ": its domain is another tenant's"
+}
+
+// printRestored says what came back, and what did not.
+func printRestored(p *program, c *cli.Context, noun people.Noun, r core.Restored) error {
+	if out := p.printer(c); out.json {
+		return out.value(r)
+	}
+	fmt.Fprintf(p.out, "Restored the %s %q.", noun, r.Name)
+	if noun == people.NounTenant {
+		fmt.Fprintf(p.out, " %s came back; %s and %s are disabled.", counted(r.Lists, "list"), counted(r.Clients, "API client"),
+			counted(r.Endpoints, "webhook"))
+	}
+	fmt.Fprintln(p.out, " Canceled send jobs stay canceled.")
+	if len(r.LeftOut) > 0 {
+		fmt.Fprintln(p.out, "Left out:")
+	}
+	for _, l := range r.LeftOut {
+		fmt.Fprintln(p.out, "  "+leftOutWords(l))
+	}
+	return nil
+}
+
+func deletedFlag(records string) cli.Flag {
+	return boolFlag("deleted", "list the deleted "+records+" that can be restored instead")
+}
+
+// printDeleted lists what can be restored.
+func printDeleted(p *program, c *cli.Context, read func(core.Page) ([]core.Deleted, error), columns ...string) error {
+	rows, err := pages(func(d core.Deleted) string { return d.ID }, read)
+	if err != nil {
+		return err
+	}
+	return list(p.printer(c), rows, columns...)
 }

@@ -110,9 +110,14 @@ func (p *program) tenantCommands() *cli.Command {
 		})
 	create.Description = "   newsletterd admin tenant create --name Acme --domain acme.example --mail-from " +
 		"news@acme.example"
-	all := p.command("list", "list the tenants", nil, nil, func(c *cli.Context, _ *config.Config,
+	all := p.command("list", "list the tenants", []cli.Flag{deletedFlag("tenants")}, nil, func(c *cli.Context, _ *config.Config,
 		s *store.Store,
 	) error {
+		if c.Bool("deleted") {
+			return printDeleted(p, c, func(page core.Page) ([]core.Deleted, error) {
+				return s.DeletedTenants(c.Context, now(), page)
+			}, "id", "name", "deleted_at", "restorable_until")
+		}
 		rows, err := pages(func(t core.Tenant) string { return t.ID }, func(page core.Page) ([]core.Tenant, error) {
 			return s.Tenants(c.Context, nil, true, page)
 		})
@@ -143,16 +148,10 @@ func (p *program) tenantCommands() *cli.Command {
 			}
 			return p.printer(c).record(t)
 		})
-	del := p.command("delete", "delete a tenant with everything that it has", []cli.Flag{idFlag(people.NounTenant)},
-		[]string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-			if err := s.DeleteTenant(c.Context, c.String("id"), actor(), now()); err != nil {
-				return missing(err, "tenant", c.String("id"))
-			}
-			return p.done(c, "Tenant %s is deleted; its rows go after 30 days.", c.String("id"))
-		})
+	del, restore := tenantEnds(p)
 	return &cli.Command{
 		Name: "tenant", Usage: "customers of the service",
-		Subcommands: []*cli.Command{create, all, show, update, del},
+		Subcommands: []*cli.Command{create, all, show, update, del, restore},
 	}
 }
 
@@ -207,6 +206,11 @@ func (p *program) printLists(c *cli.Context, _ *config.Config, s *store.Store) e
 	if err != nil {
 		return err
 	}
+	if c.Bool("deleted") {
+		return printDeleted(p, c, func(page core.Page) ([]core.Deleted, error) {
+			return s.DeletedLists(c.Context, ids, every, now(), page)
+		}, "id", "tenant_id", "name", "deleted_at", "restorable_until")
+	}
 	rows, err := pages(func(l core.CountedList) string { return l.ID },
 		func(page core.Page) ([]core.CountedList, error) {
 			return s.CountedLists(c.Context, ids, every, page)
@@ -247,8 +251,8 @@ func (p *program) listCommands() *cli.Command {
 			return p.printer(c).record(l)
 		})
 	create.Description = "   newsletterd admin list create --tenant ID --name \"Monthly news\""
-	all := p.command("list", "list the newsletter lists", []cli.Flag{tenantFlag("only those of the tenant `ID` or name")},
-		nil, p.printLists)
+	all := p.command("list", "list the newsletter lists",
+		[]cli.Flag{tenantFlag("only those of the tenant `ID` or name"), deletedFlag("lists")}, nil, p.printLists)
 	show := p.command("show", "show one newsletter list", []cli.Flag{idFlag(people.NounList)}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			l, err := s.CountedList(c.Context, c.String("id"))
@@ -275,17 +279,11 @@ func (p *program) listCommands() *cli.Command {
 			}
 			return p.printer(c).record(l)
 		})
-	del := p.command("delete", "delete a list with its subscriptions and jobs", []cli.Flag{idFlag(people.NounList)},
-		[]string{"id"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
-			if err := s.DeleteList(c.Context, c.String("id"), actor(), now()); err != nil {
-				return missing(err, "list", c.String("id"))
-			}
-			return p.done(c, "List %s is deleted; its rows go after 30 days.", c.String("id"))
-		})
+	del, restore := listEnds(p)
 	return &cli.Command{
 		Name: "list", Usage: "newsletter lists",
 		Subcommands: append([]*cli.Command{
-			create, all, show, update, del, p.listSyncCommand(), p.listSyncsCommand(),
+			create, all, show, update, del, restore, p.listSyncCommand(), p.listSyncsCommand(),
 			p.listFormCommand(), p.listReasonsCommand(),
 		}, p.listHygieneCommands()...),
 	}

@@ -58,7 +58,7 @@ func (p *program) passwordOf(c *cli.Context, cfg *config.Config, s *store.Store)
 	if err != nil {
 		return "", err
 	}
-	password, err := oneLine(p.in)
+	password, err := passwordLine(c.Context, p)
 	if err != nil {
 		return "", err
 	}
@@ -125,8 +125,12 @@ as verified.
 			"whether the address is known to be the user's: an account that registered itself loses its password and sessions"),
 		boolFlag("disabled", "switch the user off (=false: on); ends every session"), disableClients(),
 	}, p.updateUser)
-	del := p.userCommand("delete", "delete a user", []cli.Flag{disableClients()},
+	del := p.userCommand("delete", "delete a user; asks first, can't be undone", []cli.Flag{disableClients(), yesFlag()},
 		func(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
+			err := confirmDelete(p, c, s, people.NounUser, u.ID, string(u.Email), "You can't undo this: a deleted user can't come back.")
+			if err != nil {
+				return err
+			}
 			if err := s.DeleteUser(c.Context, u.ID); err != nil {
 				return err
 			}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"io"
@@ -237,4 +238,17 @@ func oneLine(r io.Reader) (string, error) {
 	}
 	line, _, _ := strings.Cut(string(b), "\n")
 	return strings.TrimSuffix(line, "\r"), nil
+}
+
+// prompt asks the person at the terminal of the program.
+func prompt(p *program) terminal.Prompt { return terminal.Prompt{In: p.in, Err: p.err} }
+
+// passwordLine reads a password from the first line of standard input; at a terminal it asks and shows nothing of it.
+func passwordLine(ctx context.Context, p *program) (string, error) {
+	if prompt(p).File() == nil {
+		return oneLine(p.in)
+	}
+	fmt.Fprint(p.err, "Password: ")
+	b, err := prompt(p).Password(ctx)
+	return string(b), err
 }

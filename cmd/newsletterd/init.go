@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -14,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
-	"golang.org/x/term"
 
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
@@ -300,8 +298,7 @@ type asker struct {
 
 // person reports whether a person can be asked: on a terminal, unless its first line is the password or JSON is wanted.
 func (a *asker) person() bool {
-	f, ok := a.p.in.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd())) && !a.c.Bool("password-stdin") && !jsonWanted(a.c)
+	return prompt(a.p).File() != nil && !a.c.Bool("password-stdin") && !jsonWanted(a.c)
 }
 
 // answer gives read the value of the flag, or what a person answers. An empty answer means otherwise. Where no person
@@ -326,7 +323,10 @@ func (a *asker) answer(flag, question, otherwise string, read func(string) error
 func (a *asker) ask(question, otherwise string, read func(string) error) error {
 	for {
 		fmt.Fprintf(a.p.err, "%s: ", question)
-		line, err := a.lines.ReadString('\n')
+		line, err := prompt(a.p).Line(a.c.Context, a.lines)
+		if a.c.Context.Err() != nil {
+			return err
+		}
 		if word := cmp.Or(strings.TrimSpace(line), otherwise); word != "" {
 			fault := read(word)
 			if fault == nil {
@@ -354,12 +354,15 @@ func (a *asker) relayPassword(s *setup) error {
 	if !a.person() {
 		return usageError{a.c.Command.HelpName, "the relay's user needs a password: set " + smtpPasswordVariable}
 	}
-	fmt.Fprintf(a.p.err, "The password of %s at %s: ", s.Relay.Username, s.Relay.Host)
-	b, err := term.ReadPassword(int(a.p.in.(*os.File).Fd()))
-	fmt.Fprintln(a.p.err)
-	if err == nil && len(b) == 0 {
-		err = io.ErrUnexpectedEOF
+	for {
+		fmt.Fprintf(a.p.err, "The password of %s at %s: ", s.Relay.Username, s.Relay.Host)
+		b, err := prompt(a.p).Password(a.c.Context)
+		if err != nil {
+			return err
+		}
+		if s.Relay.Password = config.Secret(b); len(b) > 0 {
+			return nil
+		}
+		fmt.Fprintln(a.p.err, "The password is empty. Type it again, or press Ctrl-C to stop.")
 	}
-	s.Relay.Password = config.Secret(b)
-	return err
 }

@@ -40,6 +40,7 @@ func (o *Console) listRoutes(t *web.Table) {
 	o.post(t, "/lists/:id/settings", change, o.listSettings, "The console: change the settings of a list")
 	o.get(t, "/lists/:id/delete", change, o.listDelete, "The console: delete a list: the page that asks")
 	o.post(t, "/lists/:id/delete", change, o.listDelete, "The console: delete a list")
+	o.post(t, "/lists/:id/restore", change, o.restoreList, "The console: restore a deleted list")
 }
 
 const apiLists = "/api/admin/newsletter-lists"
@@ -51,11 +52,16 @@ func (o *Console) lists(p *Page) (web.HTML, error) {
 	if err != nil {
 		return web.HTML{}, err
 	}
+	deleted, err := p.deletedLists()
+	if err != nil {
+		return web.HTML{}, err
+	}
 	return p.Show("lists", View{
 		Title: p.T("Lists"), Data: struct {
-			Lists []core.CountedList
-			Pager pager
-		}{found, p.Pager(next)},
+			Lists   []core.CountedList
+			Pager   pager
+			Deleted []core.Deleted
+		}{found, p.Pager(next), deleted},
 	})
 }
 

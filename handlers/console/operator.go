@@ -43,6 +43,7 @@ func (o *Console) operatorRoutes(t *web.Table) {
 	o.operatorGet(t, "/tenants", o.allTenants, "The console: tenants")
 	o.operatorGet(t, "/tenants/:id", o.oneTenant, "The console: a tenant, for operators")
 	o.operatorPost(t, "/tenants/:id", o.actOnTenant, "The console: suspend or limit a tenant")
+	o.operatorPost(t, "/tenants/:id/restore", o.restoreTenant, "The console: restore a deleted tenant")
 	o.operatorClientRoutes(t)
 }
 

@@ -243,6 +243,7 @@ func (o *Console) allTenants(p *Page) (web.HTML, error) {
 	var d struct {
 		Tenants []core.Tenant
 		Pager   pager
+		Deleted []core.Deleted
 	}
 	q := url.Values{"limit": {"30"}}
 	if cursor := p.Query("cursor"); cursor != "" {
@@ -253,6 +254,9 @@ func (o *Console) allTenants(p *Page) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	d.Pager = p.Pager(next)
+	if d.Deleted, err = p.deletedTenants(); err != nil {
+		return web.HTML{}, err
+	}
 	return p.Show("tenants", View{Title: p.T("Tenants"), Data: &d})
 }
 

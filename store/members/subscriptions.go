@@ -37,9 +37,7 @@ func SaveSubscription(tx *db.Tx, was string, s *core.Subscription) error {
 }
 
 // SaveChange writes a record, whose status was another so far, and the event of its change if there is one.
-func SaveChange(tx *db.Tx, tenantID, was string, s *core.Subscription, c *core.Change,
-	now core.Instant,
-) error {
+func SaveChange(tx *db.Tx, tenantID, was string, s *core.Subscription, c *core.Change, now core.Instant) error {
 	if err := SaveSubscription(tx, was, s); err != nil || c == nil {
 		return err
 	}

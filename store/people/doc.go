@@ -7,7 +7,7 @@
 //	leaving.go undo.go blocking.go       leaving, its undo, and blocks: both sides in one transaction
 //	provider_events.go                   what mail providers report
 //	hygiene.go unconfirmed.go            people who no longer read, or never confirmed
-//	housekeeping.go sweeps.go removal.go what is deleted
+//	housekeeping.go sweeps.go removal.go what is deleted; affected.go: what goes with it; restore.go: back again
 //	drift.go                             what differs between both sides
 //	overview.go fieldcoverage.go invariants.go   figures and checks
 package people

@@ -32,6 +32,8 @@ const (
 	NounEvent         Noun = "event"
 	NounImport        Noun = "import"
 	NounMedia         Noun = "picture"
+	NounDeletedTenant Noun = "deleted tenant"
+	NounDeletedList   Noun = "deleted list"
 )
 
 // Reference is a record as far as it takes to choose between several.
@@ -44,7 +46,7 @@ type Reference struct {
 // MinReference is how many characters of an id are needed to name a record by them.
 const MinReference = 4
 
-// ReferenceQueries holds for each noun a query over all records that still exist, with the columns of Reference.
+// ReferenceQueries holds for each noun a query over all its records, with the columns of Reference.
 var ReferenceQueries = map[Noun]string{
 	NounTenant:        "SELECT id, name, '' AS tenant_id FROM tenant WHERE deleted_at = 0",
 	NounList:          "SELECT id, name, tenant_id FROM list WHERE deleted_at = 0",
@@ -66,7 +68,10 @@ var ReferenceQueries = map[Noun]string{
 	NounToken:         "SELECT id, '' AS name, '' AS tenant_id FROM family WHERE kind = 'admin'",
 	NounImport:        "SELECT id, name, tenant_id FROM import_job WHERE status <> 'deleted'",
 	NounMedia:         "SELECT id, name, tenant_id FROM media",
-	NounEvent:         "SELECT DISTINCT event_id AS id, '' AS name, tenant_id FROM outbox",
+	NounDeletedTenant: "SELECT id, name, '' AS tenant_id FROM tenant WHERE deleted_at > 0",
+	NounDeletedList: "SELECT l.id, l.name, l.tenant_id FROM list l JOIN tenant t ON t.id = l.tenant_id AND t.deleted_at = 0 " +
+		"WHERE l.deleted_at > 0",
+	NounEvent: "SELECT DISTINCT event_id AS id, '' AS name, tenant_id FROM outbox",
 }
 
 // References returns at most limit records that word names: those whose id begins with it, where it has at least

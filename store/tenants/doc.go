@@ -6,6 +6,7 @@
 //	counts.go                                  how many subscribers a list has, day by day
 //	templates.go themes.go                     what campaigns look like
 //	relays.go paces.go                         how emails leave
+//	restore.go                                 what a deleted tenant gives up and gets back
 //	domains.go senderdomains.go dkim.go acme.go issuer.go   domains, their records and keys
 //	mails.go mailqueue.go                      transactional emails
 //	outbox.go seen.go webhook_clients.go       events to and from the send service

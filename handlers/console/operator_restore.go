@@ -1,0 +1,73 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+)
+
+const (
+	apiDeletedLists   = "/api/admin/deleted-newsletter-lists"
+	apiDeletedTenants = "/api/admin/deleted-tenants"
+)
+
+// restored is the Data of templates/restored.html.
+type restored struct {
+	core.Restored
+	Missing []string // sentences about what was left out
+	Open    string   // the page of what came back
+}
+
+// deletedLists reads the lists of the tenant that the visitor may restore, if any.
+func (p *Page) deletedLists() (ds []core.Deleted, err error) {
+	if !p.May(core.ActionListSettings) {
+		return nil, nil
+	}
+	_, err = p.Get(apiDeletedLists, p.ofTenant("limit", "200"), &ds)
+	return ds, err
+}
+
+// deletedTenants reads the tenants that can be restored.
+func (p *Page) deletedTenants() (ds []core.Deleted, err error) {
+	_, err = p.Get(apiDeletedTenants, url.Values{"limit": {"200"}}, &ds)
+	return ds, err
+}
+
+// restoreList restores a deleted list.
+func (o *Console) restoreList(p *Page) (web.HTML, error) {
+	return p.restore(apiLists+"/"+p.ID()+"/restore", p.Path("lists", p.ID()), Link{p.T("Lists"), p.Path("lists")})
+}
+
+// restoreTenant restores a deleted tenant.
+func (o *Console) restoreTenant(p *Page) (web.HTML, error) {
+	return p.restore("/api/admin/tenants/"+p.ID()+"/restore", operatorPath("tenants", p.ID()),
+		Link{p.T("Tenants"), operatorPath("tenants")})
+}
+
+func (p *Page) restore(path, open string, within Link) (web.HTML, error) {
+	d := restored{Open: open}
+	if err := p.Do(http.MethodPost, path, nil, &d.Restored); err != nil {
+		return web.HTML{}, err
+	}
+	for _, l := range d.LeftOut {
+		d.Missing = append(d.Missing, p.leftOut(l))
+	}
+	return p.Show("restored", View{Title: d.Name, Within: []Link{within}, Data: &d})
+}
+
+// leftOut says what a restored record did not get back.
+func (p *Page) leftOut(l core.LeftOut) string {
+	switch l.Kind {
+	case core.LeftOutDomain:
+		return p.T("Another tenant has verified the domain {{name}}.", "name", l.Name)
+	case core.LeftOutDKIMKey:
+		return p.T("The DKIM key {{name}} was deleted.", "name", l.Name)
+	case core.LeftOutSlug:
+		return p.T("Another list has the archive address {{name}}.", "name", l.Name)
+	case core.LeftOutPublicURL:
+		return p.T("Another tenant has the public address {{name}}.", "name", l.Name)
+	}
+	return p.T("The sender {{name}} is in a domain of another tenant.", "name", l.Name)
+}
