@@ -91,7 +91,7 @@ func commonFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{
 			Name:  "config",
-			Usage: "read the configuration from `FILE` (else ./newsletterd.toml if there is one)",
+			Usage: "read the configuration from `FILE` (else ./newsletterd.toml, or that of the installation)",
 		},
 		&cli.StringFlag{Name: "database", Usage: "the database `FILE`, instead of the configured one"},
 		&cli.BoolFlag{Name: "json", Usage: "print JSON", DisableDefaultText: true},
@@ -200,6 +200,9 @@ func (p *program) printer(c *cli.Context) printer { return printer{out: p.out, j
 func (p *program) config(c *cli.Context) (*config.Config, error) {
 	src := config.Sources{Env: p.env, Flags: map[string]string{}}
 	src.File, _ = nearest(c, "config")
+	if c.Command.Name != "serve" { // which would start what is installed, instead of a first look in this folder
+		src.Installed = config.InstalledFiles
+	}
 	for _, flag := range slices.Sorted(maps.Keys(configFlags)) {
 		if v, ok := nearest(c, flag); ok {
 			src.Flags[configFlags[flag]] = v

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -221,6 +224,10 @@ func (p *program) withStore(c *cli.Context, fn func(*config.Config, *store.Store
 	log := newLog(config.Log{Level: "warn", Format: "text", PII: cfg.Log.PII}, p.err)
 	look := c.Command.Name == "status" || c.Command.Name == "check"
 	s, err := openForCommand(c.Context, cfg, log, look)
+	if errors.Is(err, os.ErrNotExist) && len(cfg.Searched) > 0 {
+		return fmt.Errorf("%w. No configuration was found in %s: name one with --config FILE, or a database with --database FILE",
+			err, strings.Join(cfg.Searched, ", "))
+	}
 	if err != nil {
 		return err
 	}

@@ -33,6 +33,8 @@ type Config struct {
 
 	// File is where the configuration was read from; empty: defaults and environment alone.
 	File string `toml:"-"`
+	// Searched are the files that were looked for where File is empty.
+	Searched []string `toml:"-"`
 	// From holds where each key that was set comes from: "file", "environment" or "flag".
 	From map[string]string `toml:"-"`
 	// TakeOver is the flag of serve by which jobs of a restored or copied file go on.

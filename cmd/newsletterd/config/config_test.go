@@ -282,3 +282,55 @@ func writeFile(t *testing.T, text string) string {
 	}
 	return name
 }
+
+// A command finds the installation: the flag, the environment, this folder, then the places of installations; where a
+// database is named, it is that one's own.
+func TestLoadFindsTheInstallation(t *testing.T) {
+	t.Chdir(t.TempDir())
+	place := t.TempDir()
+	write := func(path, listen string) string {
+		if err := os.WriteFile(path, []byte("[server]\nlisten = \"127.0.0.1:"+listen+"\"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	installed := []string{filepath.Join(place, "none.toml"), write(filepath.Join(place, "lib.toml"), "2")}
+	named, byEnv := write(filepath.Join(place, "named.toml"), "3"), write(filepath.Join(place, "env.toml"), "4")
+	load := func(src Sources) *Config {
+		src.Installed = installed
+		cfg, err := Load(src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return cfg
+	}
+	env := []string{"NEWSLETTERD_CONFIG=" + byEnv}
+	for name, c := range map[string]struct {
+		src  Sources
+		want string
+	}{
+		"installed":                   {Sources{}, installed[1]},
+		"flag":                        {Sources{File: named, Env: env}, named},
+		"environment":                 {Sources{Env: env}, byEnv},
+		"database":                    {Sources{Flags: map[string]string{"database.path": "n.db"}}, ""},
+		"database in the environment": {Sources{Env: []string{"NEWSLETTERD_DATABASE_PATH=n.db"}}, ""},
+	} {
+		if got := load(c.src).File; got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+	write("newsletterd.toml", "5")
+	if got := load(Sources{}).File; got != DefaultFile {
+		t.Errorf("this folder: %q", got)
+	}
+	if err := os.Remove("newsletterd.toml"); err != nil {
+		t.Fatal(err)
+	}
+	installed = installed[:1]
+	if got := load(Sources{}).Searched; len(got) != 2 || got[1] != installed[0] {
+		t.Errorf("searched %q", got)
+	}
+	if _, err := Load(Sources{Env: []string{"NEWSLETTERD_CONFIG=" + installed[0]}}); err == nil {
+		t.Error("a file that the environment names may be missing")
+	}
+}

@@ -21,6 +21,13 @@ import (
 // DefaultFile is read if it exists and no other file is named.
 const DefaultFile = "./newsletterd.toml"
 
+// InstalledFiles are where installations have their configuration. Commands look there, in this order, where neither a
+// flag nor the environment names a configuration or a database and DefaultFile does not exist.
+var InstalledFiles = []string{"/etc/newsletterd/newsletterd.toml", "/var/lib/newsletterd/newsletterd.toml"}
+
+// EnvFile names the configuration file where no flag does.
+const EnvFile = EnvPrefix + "CONFIG"
+
 // EnvPrefix begins the names of all environment variables.
 const EnvPrefix = "NEWSLETTERD_"
 
@@ -56,20 +63,48 @@ func (f Faults) Error() string {
 
 // Sources are where a configuration is read from. Flags override the environment, which overrides the file.
 type Sources struct {
-	File  string            // must exist; empty: newsletterd.toml of the working directory, if there is one
+	File  string            // must exist; empty: what EnvFile names, or DefaultFile, if there is one
 	Env   []string          // as os.Environ gives it
 	Flags map[string]string // by the key's path
+
+	// Installed are files to look for where DefaultFile does not exist and database.path is not set otherwise.
+	Installed []string
+}
+
+// files returns where to look for the configuration. must: the first one has to exist.
+func (s *Sources) files() (names []string, must bool) {
+	name, set := s.File, s.Flags["database.path"] != ""
+	for _, kv := range s.Env {
+		switch key, value, _ := strings.Cut(kv, "="); {
+		case value == "":
+		case key == EnvFile && s.File == "":
+			name = value
+		case key == envName("database.path"):
+			set = true
+		}
+	}
+	switch {
+	case name != "":
+		return []string{name}, true
+	case set:
+		return []string{DefaultFile}, false
+	}
+	return append([]string{DefaultFile}, s.Installed...), false
 }
 
 // Load reads all sources over the defaults and checks the result. The error is of type Faults unless the file can't be
 // read.
 func Load(src Sources) (*Config, error) {
-	name, text, err := readFile(src.File)
+	names, must := src.files()
+	name, text, err := readFirst(names, must)
 	if err != nil {
 		return nil, err
 	}
 	r := newLoader()
 	r.cfg.File = name
+	if name == "" {
+		r.cfg.Searched = names
+	}
 	r.file(name, text)
 	r.env(src.Env)
 	for _, key := range slices.Sorted(maps.Keys(src.Flags)) {
@@ -82,19 +117,21 @@ func Load(src Sources) (*Config, error) {
 	return r.cfg, nil
 }
 
-func readFile(name string) (string, string, error) {
-	explicit := name != ""
-	if !explicit {
-		name = DefaultFile
+// readFirst reads the first of the files that exists; none: empty, unless it must.
+func readFirst(names []string, must bool) (name, text string, err error) {
+	for _, name := range names {
+		b, err := os.ReadFile(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && !must:
+			continue
+		case errors.Is(err, fs.ErrPermission) && name != names[0]:
+			return "", "", fmt.Errorf("configuration: %w: run the command with sudo, or name another file with --config", err)
+		case err != nil:
+			return "", "", fmt.Errorf("configuration: %w", err)
+		}
+		return name, string(b), nil
 	}
-	b, err := os.ReadFile(name)
-	if errors.Is(err, fs.ErrNotExist) && !explicit {
-		return "", "", nil
-	}
-	if err != nil {
-		return "", "", fmt.Errorf("configuration: %w", err)
-	}
-	return name, string(b), nil
+	return "", "", nil
 }
 
 // loader sets the values of a Config by their paths and collects faults.
