@@ -32,11 +32,13 @@ type Options struct {
 	PublicURL      string               // the origin as the world sees it, without a slash at the end
 	TrustedProxies []netip.Prefix       // peers whose X-Forwarded-For counts
 	Store          *store.Store         // nil: only the table can be read
-	Auth           *auth.Provider       // nil: only the table can be read
-	ModelLimits    core.ModelLimits     // of uploads; zero: the defaults
-	ImportBytes    int64                // of a file of subscribers; zero: the default
-	MediaLimits    core.MediaLimits     // of pictures; zero: the defaults
-	Newsletter     NewsletterOptions
+	// ClientAddresses is that of web.Options.
+	ClientAddresses string
+	Auth            *auth.Provider   // nil: only the table can be read
+	ModelLimits     core.ModelLimits // of uploads; zero: the defaults
+	ImportBytes     int64            // of a file of subscribers; zero: the default
+	MediaLimits     core.MediaLimits // of pictures; zero: the defaults
+	Newsletter      NewsletterOptions
 	// MayPost returns an Invalid error on url where no event may be posted to a URL; nil: any will do. TestEndpoint
 	// posts a test event to an endpoint; nil: there is no route for it in tests that lack it.
 	MayPost      func(url string) error
@@ -161,7 +163,7 @@ func New(o Options) (*Handler, error) {
 	}
 	h.openapi = h.newOpenAPIFiles()
 	h.Handler, err = web.New(web.Options{
-		Log: o.Log, Registry: o.Registry, PublicURL: o.PublicURL, TrustedProxies: o.TrustedProxies, Store: o.Store, API: api,
+		Log: o.Log, ClientAddresses: o.ClientAddresses, Registry: o.Registry, PublicURL: o.PublicURL, TrustedProxies: o.TrustedProxies, Store: o.Store, API: api,
 		Bearer: o.Bearer, Signed: o.Signed, DialectOf: dialectOf, Fallback: h.fallback, ErrorPage: errorPage,
 		SmallHeap: o.SmallHeap,
 	}, h.table())

@@ -24,7 +24,10 @@ type Options struct {
 	PublicURL      string               // the origin as the world sees it
 	TrustedProxies []netip.Prefix       // peers whose X-Forwarded-For counts
 	Store          *store.Store         // nil: only the table can be read
-	API            API                  // what the documents say beyond the table
+	// ClientAddresses says which log lines tell the address of the client: AddressesNone, AddressesAll, or (also where it
+	// is empty) AddressesFailures.
+	ClientAddresses string
+	API             API // what the documents say beyond the table
 
 	// Bearer verifies an access token. A token that is not valid is core.Unauthenticated.
 	Bearer func(ctx context.Context, token string, now core.Instant) (core.Caller, error)

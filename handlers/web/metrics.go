@@ -1,6 +1,7 @@
 package web
 
 import (
+	"errors"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -95,6 +96,9 @@ func (h *Handler) logRequest(c *Call, took time.Duration) {
 	if id := c.Request.Header.Get("X-Request-Id"); id != "" {
 		attrs = append(attrs, slog.String("client_request_id", cut(id, 64)))
 	}
+	if h.tellsAddress(c) {
+		attrs = append(attrs, slog.String("remote", c.Remote.String()))
+	}
 	if c.err != nil {
 		attrs = append(attrs, slog.String("error", c.err.Error()))
 	}
@@ -102,6 +106,27 @@ func (h *Handler) logRequest(c *Call, took time.Duration) {
 		attrs = append(attrs, slog.Int64("left_out", leftOut))
 	}
 	h.log.LogAttrs(c, level, "request", attrs...)
+}
+
+// What of [Options.ClientAddresses] the log line of a request tells.
+const (
+	AddressesNone     = "none"
+	AddressesFailures = "failures" // of failed sign-ins and of requests over a limit
+	AddressesAll      = "all"
+)
+
+// tellsAddress reports whether the log line has the address of the client. A sign-in that failed answers 401, or is
+// refused as invalid_grant or invalid_client (RFC 6749 section 5.2).
+func (h *Handler) tellsAddress(c *Call) bool {
+	if !c.Remote.IsValid() || h.options.ClientAddresses == AddressesNone {
+		return false
+	}
+	if h.options.ClientAddresses == AddressesAll {
+		return true
+	}
+	e, _ := errors.AsType[*core.Error](c.err)
+	return c.w.status == http.StatusTooManyRequests || c.w.status == http.StatusUnauthorized ||
+		e != nil && (e.Code == "invalid_grant" || e.Code == "invalid_client")
 }
 
 func cut(s string, n int) string { return s[:min(len(s), n)] }

@@ -329,3 +329,38 @@ func TestOptionalTokens(t *testing.T) {
 		}
 	}
 }
+
+// The lines of failed sign-ins and of requests over a limit tell where they came from: an operator can block that. Others
+// do so only where the configuration says so.
+func TestTheLogTellsWhereFailuresComeFrom(t *testing.T) {
+	var fault error
+	h := bare(t, lineOf("GET", "/api/things", Public(), Member, Get(func(*Call) (None, error) { return None{}, fault }), "Things"))
+	var out bytes.Buffer
+	h.log = slog.New(slog.NewJSONHandler(&out, nil))
+	for _, c := range []struct {
+		setting string
+		fault   *core.Error
+		told    bool
+	}{
+		{"", &core.Error{Kind: core.Invalid, Code: "invalid_grant"}, true},
+		{"", &core.Error{Kind: core.Unauthenticated, Code: "unauthorized"}, true},
+		{"", &core.Error{Kind: core.TooMany, Code: "rate_limited"}, true},
+		{AddressesFailures, &core.Error{Kind: core.Invalid, Code: "invalid_client"}, true},
+		{"", core.ErrNotFound, false},
+		{"", nil, false},
+		{AddressesAll, nil, true},
+		{AddressesNone, &core.Error{Kind: core.TooMany, Code: "rate_limited"}, false},
+	} {
+		out.Reset()
+		if fault = nil; c.fault != nil {
+			fault = c.fault
+		}
+		h.options.ClientAddresses = c.setting
+		req := httptest.NewRequest("GET", "/api/things", nil)
+		req.RemoteAddr = "203.0.113.7:4711"
+		h.ServeHTTP(httptest.NewRecorder(), req)
+		if told := strings.Contains(out.String(), `"remote":"203.0.113.7"`); told != c.told {
+			t.Errorf("%q, %v: %s", c.setting, c.fault, &out)
+		}
+	}
+}

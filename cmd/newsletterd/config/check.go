@@ -86,6 +86,7 @@ func (r *loader) check() {
 	r.that("limits.subscribe_per_address", between(c.Limits.SubscribePerAddress, 0, 1_000_000))
 	r.that("log.level", oneOf(c.Log.Level, "debug", "info", "warn", "error"))
 	r.that("log.format", oneOf(c.Log.Format, "auto", "text", "json"))
+	r.that("log.client_addresses", oneOf(c.Log.ClientAddresses, "none", "failures", "all"))
 	if c.Metrics.Listen != "" {
 		r.that("metrics.listen", CheckAddress(c.Metrics.Listen))
 		r.that("metrics.listen", differs(c.Metrics.Listen, c.Server.Listen))

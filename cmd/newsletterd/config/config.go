@@ -189,6 +189,8 @@ type Log struct {
 	Level  string `toml:"level"`  // debug, info, warn, error
 	Format string `toml:"format"` // auto, text, json
 	PII    bool   `toml:"pii"`
+
+	ClientAddresses string `toml:"client_addresses"` // none, failures, all
 }
 
 // Metrics is about the second, local listener.
@@ -239,7 +241,7 @@ func Default() *Config {
 			ModelBytes: core.DefaultModelBytes, ModelBytesPerOwner: core.DefaultModelBytesPerOwner,
 			ModelsPerOwner: core.DefaultModelsPerOwner, SubscribePerAddress: 60,
 		},
-		Log:     Log{Level: "info", Format: "auto"},
+		Log:     Log{Level: "info", Format: "auto", ClientAddresses: "failures"},
 		Metrics: Metrics{Listen: "127.0.0.1:8081"},
 		From:    map[string]string{},
 	}
