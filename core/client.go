@@ -176,7 +176,7 @@ func (c *Client) sameDoors(o Client) bool {
 }
 
 // OpensAs reports whether what opens the client is as it was in another state of it: its secret, its addresses and what it
-// may do. Whoever changes that can act through the client from then on.
+// may do. Who changes that can act through the client from then on.
 func (c *Client) OpensAs(was Client) bool {
 	was.DisabledAt = c.DisabledAt
 	return c.sameDoors(was) && bytes.Equal(c.SecretHash, was.SecretHash)

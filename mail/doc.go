@@ -23,6 +23,7 @@
 //	context.go urlprefix.go  where in the HTML a placeholder is, and how it is escaped there
 //	texturl.go           whether it stands in an address of the text part
 //	fields.go placeholders.go   the fields and placeholders that a template uses
+//	conditions.go        what only some readers get
 //	render.go value.go   values of a recipient, conditions, escaping
 //	plain.go             HTML to text, keeping placeholders
 //

@@ -143,7 +143,7 @@ func TestAnApprovalThroughAClientStaysTheWriters(t *testing.T) {
 	}
 }
 
-// Whoever has renamed an attachment since the campaign was begun has written what readers see; another alt text, and a
+// A user who has renamed an attachment since the campaign was begun has written what readers see; another alt text, and a
 // name that stays, are no such thing.
 func TestWhoNamesAnAttachmentIsAWriter(t *testing.T) {
 	a := newApprovals(t)

@@ -131,20 +131,6 @@ func vouchForDesigns(tx *db.Tx, tenantID string, f *core.CampaignFields, by []st
 	return nil
 }
 
-// Acting reads those whose act it is what an actor does in the context: its own, that of the OAuth client that it acts
-// through, and that of the client's keepers. Its only error is core.ErrStorage.
-func (s *Store) Acting(ctx context.Context, actor string) ([]string, error) {
-	return acting(s.Reads(ctx), actor, db.ActingClient(ctx))
-}
-
-func acting(q db.Querier, actor, client string) ([]string, error) {
-	if client == "" {
-		return []string{actor}, nil
-	}
-	keepers, err := tenants.KeepersOf(q, []string{client})
-	return append([]string{actor, client}, keepers...), err
-}
-
 // withDesigners fills in who has designed a campaign that is not frozen.
 func withDesigners(q db.Querier, c *core.Campaign) (err error) {
 	if !c.Written() {

@@ -43,7 +43,7 @@ func approve(tx *db.Tx, c *core.Campaign, r *CampaignSending) error {
 	if err != nil {
 		return err
 	}
-	by, err := acting(tx, r.Actor, tx.ActingClient())
+	by, err := tenants.Acting(tx, r.Actor, tx.ActingClient())
 	if err != nil {
 		return err
 	}

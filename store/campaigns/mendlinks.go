@@ -175,7 +175,7 @@ func accepts(tx *db.Tx, c *core.Campaign, e *CampaignEdit, force bool) error {
 	if err != nil {
 		return err
 	}
-	by, err := acting(tx, e.Actor, tx.ActingClient())
+	by, err := tenants.Acting(tx, e.Actor, tx.ActingClient())
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@
 //	outbox.go seen.go webhook_clients.go       events to and from the send service
 //	endpoints.go endpointqueue.go              webhook endpoints, and what waits for each
 //	gathered.go                                what operations change of counts and queues, written once
+//	keepers.go                                 who keeps clients and endpoints, and whose act is what is done through one
 //	auditnames.go                              what the records of the audit trail are called
 //	erased.go                                  erased addresses, known by their hash
 package tenants

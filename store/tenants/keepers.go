@@ -1,6 +1,8 @@
 package tenants
 
 import (
+	"context"
+
 	"newsletterd/core"
 	"newsletterd/store/db"
 )
@@ -47,4 +49,19 @@ func KeepersOf(q db.Querier, actors []string) (all []string, err error) {
 		err = q.All(&all, keepersOf, programs.Column())
 	}
 	return all, err
+}
+
+// Acting reads those whose act it is what an actor does in the context: its own, that of the OAuth client that it acts
+// through, and that of the client's keepers. Its only error is core.ErrStorage.
+func (s *Store) Acting(ctx context.Context, actor string) ([]string, error) {
+	return Acting(s.Reads(ctx), actor, db.ActingClient(ctx))
+}
+
+// Acting is Store.Acting with the client, as the audit trail names it; empty: none.
+func Acting(q db.Querier, actor, client string) ([]string, error) {
+	if client == "" {
+		return []string{actor}, nil
+	}
+	keepers, err := KeepersOf(q, []string{client})
+	return append([]string{actor, client}, keepers...), err
 }
