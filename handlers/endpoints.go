@@ -122,6 +122,10 @@ func (a endpoints) create(c *web.Call, in newEndpoint) (out endpoint, err error)
 		return out, err
 	}
 	e := core.Endpoint{ID: core.NewID(), TenantID: tenant, CreatedBy: actor(c), CreatedAt: c.Now}
+	e.Keepers = e.Keepers.With(e.CreatedBy)
+	if through := c.Caller.Through(); through != "" {
+		e.Keepers = e.Keepers.With(core.ClientActor(through))
+	}
 	err = e.Change(core.EndpointInput{Name: &in.Name, URL: &in.URL, ListID: &in.ListID, Events: &in.Events}, c.Now)
 	if err == nil {
 		err = a.checkURL(in.URL)
