@@ -178,7 +178,7 @@ func (p *Provider) verifyAccess(ctx context.Context, token string, now core.Inst
 }
 
 // badClaims is the ErrBadToken of claims that we have signed. It says so where they are of another issuer: listen or
-// public_url has changed since, and whoever holds the token can't see why it works no more.
+// public_url has changed since, and the caller can't see why it works no more.
 func (p *Provider) badClaims(payload []byte) error {
 	var c struct {
 		Issuer string `json:"iss"`

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/cmd/newsletterd/terminal"
 	"newsletterd/core"
 	"newsletterd/mail"
 	"newsletterd/mail/report"
@@ -64,7 +65,7 @@ func newBounceListener(cfg *config.Config, s *store.Store, ident *mail.Ident, lo
 	if cfg.Bounce.Listen == "" {
 		return nil, nil
 	}
-	l, err := listen("bounce.listen", cfg.Bounce.Listen)
+	l, err := terminal.Listen("bounce.listen", cfg.Bounce.Listen)
 	if err != nil {
 		return nil, err
 	}

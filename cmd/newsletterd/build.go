@@ -16,6 +16,7 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/cmd/newsletterd/terminal"
 	"newsletterd/core"
 	"newsletterd/handlers"
 	"newsletterd/handlers/web"
@@ -215,7 +216,7 @@ func (d *daemon) listen() (err error) {
 		d.listener, err = d.standby.leave()
 		d.standby = nil
 	} else {
-		d.listener, err = listen("server.listen", d.cfg.Server.Listen)
+		d.listener, err = terminal.Listen("server.listen", d.cfg.Server.Listen)
 	}
 	if err != nil {
 		return err

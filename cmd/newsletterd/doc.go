@@ -3,7 +3,7 @@
 //
 //	main.go         from arguments to an exit code
 //	commands.go     the frame of the command line: groups, common flags, usage errors
-//	terminal/       errors and suggestions for a person at a terminal
+//	terminal/       errors, what to do about them, and suggestions for a person at a terminal; who has a port
 //	config/         TOML, environment and flags → Config; checks; printing
 //	log.go          slog: form, level, what is masked
 //	process.go      what the Go runtime knows once for the whole process

@@ -128,7 +128,7 @@ func anonymousPosts() []anonymousCase {
 	}
 }
 
-// Whoever adds a route for anyone also says what it costs.
+// Each public GET of the table has a row in the figures.
 func TestAnonymousFiguresAreComplete(t *testing.T) {
 	h, err := handlers.New(handlers.Options{})
 	if err != nil {

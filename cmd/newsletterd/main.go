@@ -67,7 +67,7 @@ func (p *program) run(ctx context.Context, args []string) int {
 		return exitBehind
 	default:
 		fmt.Fprintln(p.err, "newsletterd:", terminal.Message(err))
-		if what := remedy(err); what != "" {
+		if what := terminal.Remedy(err, db.IsFull(err)); what != "" {
 			fmt.Fprintln(p.err, what)
 		}
 		return exitFailed

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/cmd/newsletterd/terminal"
 	"newsletterd/store"
 	"newsletterd/store/db"
 	"newsletterd/worker"
@@ -86,7 +87,7 @@ func newMetricsServer(c config.Metrics, metrics http.Handler, log *slog.Logger) 
 	if c.Listen == "" {
 		return nil, nil
 	}
-	l, err := listen("metrics.listen", c.Listen)
+	l, err := terminal.Listen("metrics.listen", c.Listen)
 	if err != nil {
 		return nil, err
 	}

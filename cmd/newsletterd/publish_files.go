@@ -75,12 +75,12 @@ func keepPicture(c *cli.Context, cfg *config.Config, s *store.Store, tenantID, f
 	return keepFile(c, cfg, s, tenantID, file, path, pic.Alt)
 }
 
-// errOutside is returned for what a newsletter names outside of its folder, also by a symbolic link: who publishes a
-// file of somebody else would mail a private one.
+// errOutside is returned for what a newsletter names outside of its folder, also by a symbolic link: a file
+// from elsewhere could otherwise mail a private one.
 var errOutside = errors.New("it is outside the folder of the newsletter; publish with --allow-outside to use it")
 
-// openBeside opens a file that the newsletter in file names by its path from there.
-func openBeside(c *cli.Context, file, name string) (*os.File, error) {
+// openNextTo opens a file that the newsletter in file names by its path from there.
+func openNextTo(c *cli.Context, file, name string) (*os.File, error) {
 	folder, name := filepath.Dir(file), filepath.Join(".", filepath.FromSlash(name))
 	if c.Bool("allow-outside") {
 		return os.Open(filepath.Join(folder, name))
@@ -107,7 +107,7 @@ func keepFile(c *cli.Context, cfg *config.Config, s *store.Store, tenantID, file
 		return m, err
 	}
 	limits := mediaLimits(cfg)
-	opened, err := openBeside(c, file, name)
+	opened, err := openNextTo(c, file, name)
 	if err != nil {
 		return m, err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/cmd/newsletterd/terminal"
 	"newsletterd/core"
 	"newsletterd/handlers/web"
 )
@@ -40,7 +41,7 @@ func newStandby(cfg *config.Config, log *slog.Logger) (*standby, error) {
 			return nil, err
 		}
 	}
-	l, err := listen("server.listen", cfg.Server.Listen)
+	l, err := terminal.Listen("server.listen", cfg.Server.Listen)
 	if err != nil {
 		return nil, err
 	}

@@ -21,6 +21,7 @@ import (
 	"golang.org/x/crypto/acme/autocert"
 
 	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/cmd/newsletterd/terminal"
 	"newsletterd/core"
 	"newsletterd/store"
 	"newsletterd/worker"
@@ -173,7 +174,7 @@ func newRedirector(cfg *config.Config, c *certificates, clients *connections, lo
 	if c == nil || c.manager == nil || cfg.Server.ACMEHTTP == "" {
 		return nil, nil
 	}
-	l, err := listen("server.acme_http", cfg.Server.ACMEHTTP)
+	l, err := terminal.Listen("server.acme_http", cfg.Server.ACMEHTTP)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"errors"
@@ -39,7 +39,7 @@ func TestRemedies(t *testing.T) {
 		{"read-only", &fs.PathError{Op: "open", Path: file, Err: syscall.EROFS}, "read-only"},
 		{"another", errors.New("no such file or directory"), ""},
 	} {
-		if got := remedy(tt.err); !strings.Contains(got, tt.want) || (tt.want == "") != (got == "") {
+		if got := Remedy(tt.err, false); !strings.Contains(got, tt.want) || (tt.want == "") != (got == "") {
 			t.Errorf("%s: %q", tt.name, got)
 		}
 	}
@@ -55,13 +55,13 @@ func TestPortInUseNamesTheProcess(t *testing.T) {
 			continue
 		}
 		defer l.Close()
-		_, err = listen("metrics.listen", l.Addr().String())
+		_, err = Listen("metrics.listen", l.Addr().String())
 		if !errors.Is(err, syscall.EADDRINUSE) || !strings.HasPrefix(err.Error(), "metrics.listen: "+l.Addr().String()+" is already in use by ") ||
 			!strings.Contains(err.Error(), fmt.Sprintf("(process %d)", os.Getpid())) {
 			t.Errorf("%s: %v", addr, err)
 		}
 	}
-	if _, err := listen("server.listen", "192.0.2.1:1"); err == nil || !strings.HasPrefix(err.Error(), "server.listen: ") {
+	if _, err := Listen("server.listen", "192.0.2.1:1"); err == nil || !strings.HasPrefix(err.Error(), "server.listen: ") {
 		t.Errorf("an address that is not of this machine: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"errors"
@@ -7,18 +7,17 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
-
-	"newsletterd/store/db"
 )
 
-// remedy says what to do about an error of the file system or a full disk; empty: it knows nothing.
-func remedy(err error) string {
+// Remedy says what to do about an error of the file system or a full disk; empty: it knows nothing. full: the database has
+// said that the disk is full.
+func Remedy(err error, full bool) string {
 	path := ""
 	if fault, ok := errors.AsType[*fs.PathError](err); ok && fault.Path != "" {
 		path, _ = filepath.Abs(fault.Path)
 	}
 	switch {
-	case db.IsFull(err), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+	case full, errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return "The disk, or what this user may use of it, is full. Free some space, then try again."
 	case path == "":
 		return ""

@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"errors"
@@ -7,13 +7,13 @@ import (
 	"syscall"
 )
 
-// listen listens on the address that a setting names. Where a program has the port already, the error says which, if
+// Listen listens on the address that a setting names. Where a program has the port already, the error says which, if
 // that can be found out.
-func listen(key, addr string) (net.Listener, error) {
+func Listen(key, addr string) (net.Listener, error) {
 	l, err := net.Listen("tcp", addr)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, fmt.Errorf("%s: %s is already in use by %s. Stop that program, or set %s to another port: %w", key, addr,
-			portHolder(addr), key, err)
+			PortHolder(addr), key, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", key, err)

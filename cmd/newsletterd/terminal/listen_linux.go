@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"fmt"
@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// portHolder returns the name and number of the process that listens on the port of an address, or says how to find out:
+// PortHolder returns the name and number of the process that listens on the port of an address, or says how to find out:
 // the processes of other users can't be looked into.
-func portHolder(addr string) string {
+func PortHolder(addr string) string {
 	const unknown = "another program (`ss -ltnp` shows which)"
 	_, text, err := net.SplitHostPort(addr)
 	if err != nil {
