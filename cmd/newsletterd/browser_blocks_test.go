@@ -58,7 +58,7 @@ func TestBlocksInABrowser(t *testing.T) {
 	c := w.editBlocks(source)
 	w.expect(`document.querySelector(".editor-toolbar [data-action=source]").textContent`, "JSON")
 	w.expect(`[...document.querySelectorAll(".editor-locked .editor-kind")].map(e => e.textContent).join()`,
-		"Table,Space,Links to elsewhere,HTML")
+		"Table,Space,Social links,HTML")
 	w.Look("campaign-blocks")
 	change := func(at, old, new string) {
 		t.Helper()

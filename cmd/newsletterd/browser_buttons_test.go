@@ -15,7 +15,7 @@ func tryButtons(b *consoleBrowser) {
 	)
 	b.openEditor(source)
 	b.expect(target+"(0)", "→ acme.example/shop, https://acme.example/shop")
-	b.expect(target+"(1)", "It leads nowhere yet, ")
+	b.expect(target+"(1)", "No link yet, ")
 	b.expect(`document.querySelector("#source").editor.markdown(true)`, source)
 	b.Look("editor-buttons")
 

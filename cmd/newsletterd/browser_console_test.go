@@ -310,21 +310,21 @@ func tryUpload(t *testing.T, b *consoleBrowser) {
 		for (const type of ["dragover", "drop"]) document.querySelector("#upload input").dispatchEvent(
 			new DragEvent(type, {bubbles: true, cancelable: true, dataTransfer: data}));
 	})()`)
-	b.Wait(`/no connection/.test(document.querySelector("[data-fault]").textContent)`)
+	b.Wait(`/offline/.test(document.querySelector("[data-fault]").textContent)`)
 	b.breaks("/upload", false)
 	b.Wait(`document.querySelector("#pictures p")`)
 	b.expect(`document.querySelector("[data-fault]").textContent`, "")
 	if n, body := b.count("/upload"); n < 2 || !strings.Contains(body, "a picture") || !strings.Contains(body, "boot.png") {
 		t.Errorf("sent %d times: %s", n, body)
 	}
-	b.Wait(`document.querySelector("[data-live]").textContent === "Sent"`)
+	b.Wait(`document.querySelector("[data-live]").textContent === "Uploaded"`)
 	b.clean()
 }
 
 func tryKeep(t *testing.T, b *consoleBrowser) {
 	const kept = `Object.entries(localStorage).map(e => e.join("=")).join()`
 	b.Do(chromedp.SendKeys("#text", " and more"), chromedp.SendKeys("[name=secret]", "hunter2"))
-	b.Wait(`/^Not saved since .+, kept on this device$/.test(document.querySelector("[data-keep-state]").textContent)`)
+	b.Wait(`/^Not saved since .+ · kept on this device$/.test(document.querySelector("[data-keep-state]").textContent)`)
 	b.Wait(`/and more/.test(` + kept + `) && !/hunter2/.test(` + kept + `)`)
 	b.Do(chromedp.Reload(), chromedp.WaitVisible("[data-keep-found]"))
 	b.expect(`document.querySelector("#text").value`, "As sent")
@@ -376,7 +376,7 @@ func tryAutosave(t *testing.T, b *consoleBrowser) {
 	b.expect("said.join()", "")
 	b.breaks("/diary", true)
 	b.Do(chromedp.KeyEvent("more"))
-	b.Wait(`/^There is no connection. .* Not saved since \d\d:\d\d\.$/.test(` + unsaved + `)`)
+	b.Wait(`/^You're offline\. .* Not saved since \d\d:\d\d\.$/.test(` + unsaved + `)`)
 	b.expect(`document.querySelector("#saved").textContent`, "Not saved")
 	b.breaks("/diary", false)
 	b.Wait(unsaved + ` === "" && document.querySelector("#saved").textContent === "Saved"`)

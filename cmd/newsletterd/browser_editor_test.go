@@ -318,7 +318,7 @@ func tryLocked(b *consoleBrowser) {
 	const table = "| A | B |\n|---|--:|\n| 1 | 2 |"
 	b.openEditor("Before\n\n" + table + "\n\n<div>x</div>\n\n{% if email %}\n\nAfter [b][c].\n\n{% endif %}\n\n[c]: https://c.example\n")
 	b.expect(`[...document.querySelectorAll(".editor-locked .editor-kind")].map(e => e.textContent)`,
-		"Table,HTML,Condition,Condition,Addresses of links")
+		"Table,HTML,Condition,Condition,Link definitions")
 	b.Look("editor-locked")
 	b.Click(".editor-locked .button", chromedp.WaitVisible(".editor-locked textarea"))
 	b.Do(key(kb.End, chromedp.ModifierCtrl), chromedp.KeyEvent("\n| 3 | 4 |"), key("\r", chromedp.ModifierCtrl),
@@ -334,7 +334,7 @@ func trySource(b *consoleBrowser) {
 	b.Look("editor-source")
 	b.Do(key(kb.End, chromedp.ModifierCtrl), chromedp.KeyEvent("\nThree {{ email\n"))
 	b.pick("source")
-	b.Wait(`/braces of a placeholder/.test(document.querySelector(".editor-status").textContent)`)
+	b.Wait(`/placeholder .* braces/.test(document.querySelector(".editor-status").textContent)`)
 	b.expect(`document.querySelector("#source").hidden`, "false")
 	b.Do(chromedp.Focus("#source"), key(kb.End, chromedp.ModifierCtrl), key(kb.Backspace), chromedp.KeyEvent(" }}"))
 	b.pick("source")
@@ -476,7 +476,7 @@ func tryPictures(b *consoleBrowser) {
 	b.breaks("/pictures", true)
 	b.Eval(paste)
 	b.Wait(`document.querySelector(".editor-figure[data-pending=failed]")`)
-	b.expect(`document.querySelector(".editor-status").textContent`, "The picture could not be sent.")
+	b.expect(`document.querySelector(".editor-status").textContent`, "Couldn't upload the image.")
 	b.breaks("/pictures", false)
 	b.Click(".editor-figure[data-pending=failed] .button")
 	b.Wait(`document.querySelectorAll(".editor-figure[data-pending='']").length === 3`)
@@ -532,7 +532,7 @@ func tryPastes(b *consoleBrowser) {
 func tryLeftPicture(b *consoleBrowser, want string) {
 	b.Helper()
 	b.expect(`document.querySelector(".editor-elsewhere").textContent`,
-		"This picture stayed on your computer: drop it here, or choose its file.")
+		"This image is still on your computer. Drop it here, or choose the file.")
 	b.opensFiles(".editor-elsewhere")
 	b.Eval(`(() => {
 		const data = new DataTransfer();

@@ -190,7 +190,7 @@ func TestUploadThatDropsInABrowser(t *testing.T) {
 	const said = `document.querySelector("form[data-goes-on] [data-fault]").textContent`
 	// drops waits until the line has broken, and the page has said so.
 	drops := func() {
-		w.Wait(`/^The connection dropped. Going on in [0-9]+\ss\.$/.test(` + said + `)`)
+		w.Wait(`/^Connection lost\. Retrying in [0-9]+\ss\.$/.test(` + said + `)`)
 	}
 	// arrives looks at the newest model, and at the offsets that the browser sent.
 	arrives := func(name string, n int) {

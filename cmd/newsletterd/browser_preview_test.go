@@ -65,7 +65,7 @@ func TestPreviewInABrowser(t *testing.T) {
 	w.Look("campaign-reader")
 	w.Click("#readers a[href*=joan]")
 	w.Wait(frame + `.contentDocument?.body?.textContent.includes("Short Joan")`)
-	w.Wait(`(t => t.includes("As joan@reader.example sees it") && t.includes("Bonn"))(document.querySelector(".as-reader").textContent)`)
+	w.Wait(`(t => t.includes("Preview as joan@reader.example") && t.includes("Bonn"))(document.querySelector(".as-reader").textContent)`)
 	w.Click(".as-reader a")
 	w.Wait(frame + `.contentDocument?.body?.textContent.includes("Short friend") && !document.querySelector(".as-reader")`)
 	// Once one reader alone is meant, the mail is that one's; without a search, no one's.

@@ -148,7 +148,7 @@ func TestALineThatDropsInABrowser(t *testing.T) {
 	w.becomes(c.ID, "Hello, dear\n")
 	w.SetLine(browsertest.Offline)
 	w.Do(chromedp.KeyEvent(" readers of Übersee"))
-	w.Wait(`/There is no connection/.test(` + unsavedText + `)`)
+	w.Wait(`/offline/.test(` + unsavedText + `)`)
 	w.Do(chromedp.KeyEvent(" & more"))
 	w.SetLine(browsertest.Online)
 	w.becomes(c.ID, "Hello, dear readers of Übersee & more\n")
@@ -227,7 +227,7 @@ func TestTwoPeopleOnACampaignInABrowser(t *testing.T) {
 	w.becomes(c.ID, "Hello from Ann\n")
 	other.toEnd()
 	other.Do(chromedp.KeyEvent(" from Bob"))
-	other.Wait(`/someone else has saved/.test(` + unsavedText + `)`)
+	other.Wait(`/someone else edited/.test(` + unsavedText + `)`)
 	other.Do(chromedp.KeyEvent(", later"))
 	if got := w.kept(c.ID).Content.Source; got != "Hello from Ann\n" {
 		t.Errorf("written over: %q", got)
@@ -259,7 +259,7 @@ func TestTwoPeopleOnACampaignInABrowser(t *testing.T) {
 func TestSendingTwiceInABrowser(t *testing.T) {
 	w := newWriter(t)
 	c := w.edit("Hello\n")
-	w.Click(`button[value="send"]`, browsertest.Heading("Send"))
+	w.Click(`button[value="send"]`, browsertest.Heading("Review and send"))
 	w.Eval(`document.querySelectorAll("input[name=sure]").forEach(e => e.checked = true)`)
 	w.Eval(`(() => {
 		const button = document.querySelector("form[method=post] .button.primary.big");
@@ -300,7 +300,7 @@ func TestSignInsThatEndWhileOneWritesInABrowser(t *testing.T) {
 	w.older()
 	w.toEnd()
 	w.Do(chromedp.KeyEvent("!"))
-	w.Click(`button[value="send"]`, browsertest.Heading("Send"))
+	w.Click(`button[value="send"]`, browsertest.Heading("Review and send"))
 	w.Eval(`document.querySelectorAll("input[name=sure]").forEach(e => e.checked = true)`)
 	w.Click(".button.primary.big", chromedp.WaitVisible("#password"))
 	w.Do(chromedp.SendKeys("#password", daemontest.Password+"\r"), chromedp.WaitVisible("#now"))
@@ -416,7 +416,7 @@ func TestSendingByKeyboardInABrowser(t *testing.T) {
 	r.types("Roses")
 	r.tab("text Subject")
 	r.types("Red roses")
-	r.tab("button Begin to write")
+	r.tab("button Create campaign")
 	r.press("Enter", "\r")
 	r.Do(chromedp.WaitVisible(".editor-text"))
 	r.page("the editor")
@@ -434,19 +434,19 @@ func TestSendingByKeyboardInABrowser(t *testing.T) {
 	r.Wait(unsavedText + ` === ""`)
 	r.press("Escape", kb.Escape)
 	r.tab("button Save")
-	r.back("button Check and send")
+	r.back("button Review and send")
 	r.press("Enter", "\r")
-	r.Do(browsertest.Heading("Send"))
+	r.Do(browsertest.Heading("Review and send"))
 	r.page("the last page")
 	if r.Eval(`document.querySelector("input[name=sure]") !== null`) == "true" {
-		r.tab("checkbox I have seen the warning above: send it all the same.")
+		r.tab("checkbox Send anyway. I've read the warning.")
 		r.press("Space", " ")
 	}
-	r.tab("button Send to 2 readers in 60 seconds")
+	r.tab("button Send to 2 recipients")
 	r.press("Enter", "\r")
 	r.Do(chromedp.WaitVisible("#now"))
 	r.page("what was sent")
-	r.tab("button Take it back")
+	r.tab("button Undo send")
 	if jobs := r.jobs(); len(jobs) != 1 || jobs[0].Subject != "Red roses" {
 		t.Fatalf("%+v", jobs)
 	}

@@ -143,6 +143,28 @@ func TestNumbersInTexts(t *testing.T) {
 	}
 }
 
+// A text for a number has a form for one and a form for others, as without one it would be empty.
+func TestTextsForNumbersHaveBothForms(t *testing.T) {
+	call := regexp.MustCompile(`\.N[ (]"((?:[^"\\]|\\.)*)"`)
+	for _, pattern := range []string{"templates/*.html", "*.go"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatal(pattern, err)
+		}
+		for _, file := range files {
+			b, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, found := range call.FindAllStringSubmatch(string(b), -1) {
+				if strings.Count(found[1], "|") != 1 {
+					t.Errorf("%s: %q", file, found[1])
+				}
+			}
+		}
+	}
+}
+
 func readWordFile(t *testing.T, file string) (out map[string]string) {
 	t.Helper()
 	b, err := os.ReadFile(file)
