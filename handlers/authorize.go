@@ -89,7 +89,7 @@ func (a authorizations) distrust(c *web.Call, q url.Values, e *auth.AuthorizeErr
 	}
 	if e.Parameter == "redirect_uri" {
 		if uri := q.Get("redirect_uri"); uri != "" {
-			n.Details = append(n.Details, [2]string{"Sent", truncate(uri, maxShown)})
+			n.Details = append(n.Details, [2]string{"Requested", truncate(uri, maxShown)})
 		}
 		for _, uri := range e.Client.RedirectURIs {
 			n.Details = append(n.Details, [2]string{"Registered", uri})

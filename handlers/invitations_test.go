@@ -11,6 +11,7 @@ import (
 	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/handlers/web"
+	"newsletterd/mail/notice"
 	"newsletterd/store/identity"
 	"newsletterd/store/storetest"
 )
@@ -226,7 +227,7 @@ func TestInvitationPage(t *testing.T) {
 	e.lang = "en"
 	path := "/invitation?token=" + token + "&ui_locales=de"
 	_, page := e.page("GET", path, nil)
-	for _, want := range []string{`lang="de"`, "boss@user.example", tenant.Name, "Redakteur (schreibt Newsletter)"} {
+	for _, want := range []string{`lang="de"`, "boss@user.example", tenant.Name, notice.RoleName("de", core.RoleEditor)} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q in %s", want, textOf(page))
 		}

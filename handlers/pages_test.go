@@ -322,8 +322,8 @@ func TestMailsOfPagesHaveTheLooksOfTheClient(t *testing.T) {
 		link := map[string]string{core.MailReset: "/password/reset", core.MailVerify: "/verify"}[m.Kind]
 		page(link+"?token="+token, "(<form)")
 		for _, title := range []string{
-			"Your password is set|Your address is verified",
-			"This link is not good any more|is verified",
+			words()["en"].PasswordSetTitle + "|" + words()["en"].VerifiedTitle,
+			words()["en"].OverTitle + "|" + words()["en"].VerifiedTitle,
 		} {
 			res := e.ask("POST", link, url.Values{"token": {token}, "new_password": {"quite another password"}})
 			b, err := io.ReadAll(res.Body)

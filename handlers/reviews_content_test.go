@@ -63,7 +63,7 @@ func TestReviewOfWhatHasChanged(t *testing.T) {
 				return err
 			}},
 			{
-				"Pictures and attachments: changed by Cy", func(f *core.CampaignFields) { f.Attachments = []string{paper.ID} },
+				"Images and attachments: changed by Cy", func(f *core.CampaignFields) { f.Attachments = []string{paper.ID} },
 				func() error {
 					_, err := e.store.UpdateMedia(t.Context(), paper.ID, cy, now, func(m *core.Media) error {
 						return m.Change(core.MediaInput{Name: new("offer.pdf")}, now)

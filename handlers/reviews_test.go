@@ -113,7 +113,7 @@ func TestReviewIsApproved(t *testing.T) {
 			t.Errorf("the login leads to %s", to)
 		}
 		_, page := e.page("GET", reviewAddress(e.campaign.ID), nil)
-		for _, want := range []string{"Bob asks you", "&lt;second&gt; picture", "News of May", "https://news.example.org/v/", "<dt>Readers</dt><dd><strong>2<", "To the campaign"} {
+		for _, want := range []string{"Bob needs your approval", "&lt;second&gt; picture", "News of May", "https://news.example.org/v/", "<dt>Recipients</dt><dd><strong>2<", words()["en"].ReviewBack} {
 			if !strings.Contains(page, want) {
 				t.Errorf("no %q in %s", want, textOf(page))
 			}
@@ -199,7 +199,7 @@ func TestReviewSentBackSaysWhy(t *testing.T) {
 				}
 			}
 			// who asks, and what for, is said of what waits alone
-			if _, page := e.page("GET", reviewAddress(e.campaign.ID), nil); strings.Contains(textOf(page), "asks you") == want {
+			if _, page := e.page("GET", reviewAddress(e.campaign.ID), nil); strings.Contains(textOf(page), "needs your approval") == want {
 				t.Errorf("the page of the review: %s", textOf(page))
 			}
 		}

@@ -204,7 +204,7 @@ var volatile = []struct {
 	count bool
 }{
 	{"request", regexp.MustCompile(`("request_id": ?")([0-9a-f-]{36})`), false},
-	{"request", regexp.MustCompile(`(\nRequest )([0-9a-f-]{36})`), false},
+	{"request", regexp.MustCompile(`(\nRequest ID )([0-9a-f-]{36})`), false},
 	{"date", regexp.MustCompile(`(Expires=)([^;]+)`), false},
 	{"date", regexp.MustCompile(`()(\d{4}-\d\d-\d\d, \d\d:\d\d UTC)`), false},
 	{"day", regexp.MustCompile(`("day": ?")(\d{4}-\d\d-\d\d)`), false},

@@ -98,7 +98,7 @@ func TestSetupWithASecondFactor(t *testing.T) {
 			!strings.Contains(to, "continue=%2Fconsole") {
 			t.Fatal(res.StatusCode, to)
 		}
-		if code, page := e.page("GET", codePath, nil); code != 200 || !strings.Contains(page, "Two-step sign-in") {
+		if code, page := e.page("GET", codePath, nil); code != 200 || !strings.Contains(page, "Two-factor authentication") {
 			t.Error(code, textOf(page))
 		}
 		if to := e.ask("GET", "/console", nil).Header.Get("Location"); !strings.Contains(to, "/login") {

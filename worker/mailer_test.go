@@ -188,9 +188,9 @@ func TestMailerInvites(t *testing.T) {
 		h.Must(err)
 		all = strings.ReplaceAll(strings.ReplaceAll(all, "=\r\n", ""), "=3D", "=")
 		for want, n := range map[string]int{
-			"From: Garden <noreply@example.net>\r\n": 3, "&ui_locales=de": 3, "Ihre Rolle: Herausgeber (": 3,
-			"Subject: Bob Brown lädt Sie zu den Newslettern von Garden ein\r\n": 1,
-			"Subject: carl@example.org lädt Sie ":                               1, "Subject: Garden lädt Sie ": 1, "evil": 0,
+			"From: Garden <noreply@example.net>\r\n": 3, "&ui_locales=de": 3, "Ihre Rolle: Senden (": 3,
+			"Subject: Bob Brown lädt Sie in das Team von Garden ein\r\n": 1,
+			"Subject: carl@example.org lädt Sie ":                        1, "Subject: Garden lädt Sie ": 1, "evil": 0,
 		} {
 			if got := strings.Count(all, want); got < n || got > 2*n {
 				h.Errorf("%d of %q, want %d in\n%s", got, want, n, all)

@@ -34,7 +34,7 @@ func TestArchiveInABrowser(t *testing.T) {
 	b.Open(archive+"issue-1", chromedp.WaitVisible("iframe.mail"))
 	b.Do(chromedp.SetValue("#email", "ann@example.org"))
 	b.Click("form button")
-	b.Do(browsertest.Heading("Look into your mail"))
+	b.Do(browsertest.Heading("Check your inbox"))
 	b.Do(browsertest.Scripts(true))
 }
 

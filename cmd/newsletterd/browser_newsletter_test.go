@@ -167,7 +167,7 @@ func TestReaderInABrowser(t *testing.T) {
 				"link-broken":    "/preferences?token=x",
 				"confirm-broken": "/confirm?token=x",
 			} {
-				r.Open(r.d.cfg.Origin()+path, browsertest.Heading("This does not work")) // its owner is not known
+				r.Open(r.d.cfg.Origin()+path, browsertest.Heading("That didn’t work")) // its owner is not known
 				r.Look(r.lang + "-" + name)
 			}
 		})

@@ -110,14 +110,14 @@ func TestBrowserPasskeys(t *testing.T) {
 	before.SignCount = 0
 	copied := b.NewAuthenticator(&before)
 	b.ForgetCookies()
-	b.Open(origin+"/login", browsertest.Fault("copy"))
+	b.Open(origin+"/login", browsertest.Fault("copied"))
 	b.Look("passkey-copied")
 	copied.Unplug()
 
 	// A site in between: on another port, where the authenticator signs, and of another name, where it doesn't.
 	laptop = b.NewAuthenticator(kept...)
 	port := phisher(t, origin)
-	b.Open("http://localhost"+port+"/login", browsertest.Fault("not accepted"))
+	b.Open("http://localhost"+port+"/login", browsertest.Fault("wasn’t accepted"))
 	b.Open("http://phish.localhost"+port+"/login", chromedp.Click("form[data-passkey] button"),
 		chromedp.WaitVisible("[data-failed]"))
 	b.Look("passkey-failed")
@@ -129,7 +129,7 @@ func TestBrowserPasskeys(t *testing.T) {
 	b.Look("passkey-remove")
 	b.Click("details[open] button", browsertest.Notice("removed"))
 	b.ForgetCookies()
-	b.Open(origin+"/login", browsertest.Fault("not accepted"))
+	b.Open(origin+"/login", browsertest.Fault("wasn’t accepted"))
 	laptop.Unplug()
 
 	// Without scripts there is the password.

@@ -65,9 +65,9 @@ func TestBrowser(t *testing.T) {
 		b.Look("change-fault")
 		b.Do(chromedp.SendKeys("#email_password", daemontest.Password+"\r"), chromedp.WaitVisible(".notice"))
 		b.Look("change-asked")
-		b.Open(d.mailed("/verify?", email), browsertest.Heading("Your new address"))
+		b.Open(d.mailed("/verify?", email), browsertest.Heading("Confirm your new address"))
 		b.Look("change")
-		b.Click("form[action='/verify'] button", browsertest.Heading("Your address is changed"))
+		b.Click("form[action='/verify'] button", browsertest.Heading("Email address changed"))
 	}
 
 	id, _ := tokens.Extra("id_token").(string)
@@ -81,13 +81,13 @@ func TestBrowser(t *testing.T) {
 
 	for name, page := range map[string][2]string{
 		"forgot": {"/password/forgot", "Forgot your password?"},
-		"broken": {"/password/reset?token=x&email=ann@example.org", "This link is not good any more"},
-		"verify": {"/verify?token=x&email=ann@example.org", "This link is not good any more"},
+		"broken": {"/password/reset?token=x&email=ann@example.org", "This link no longer works"},
+		"verify": {"/verify?token=x&email=ann@example.org", "This link no longer works"},
 		"authorize": {
 			"/api/oauth/authorize?client_id=" + rp.Config.ClientID + "&redirect_uri=https://evil.example/",
-			"This login can't go on",
+			"Sign-in failed",
 		},
-		"signed-out": {"/logout", "You are signed out"},
+		"signed-out": {"/logout", "You’re signed out"},
 	} {
 		b.Open(d.cfg.Origin()+page[0], browsertest.Heading(page[1]))
 		b.Look(name)
@@ -95,11 +95,11 @@ func TestBrowser(t *testing.T) {
 
 	// The link of a mail sets a new password.
 	b.Open(d.cfg.Origin()+"/password/forgot", chromedp.SendKeys("#email", "ann@example.org\r"),
-		browsertest.Heading("Look into your mail"))
+		browsertest.Heading("Check your inbox"))
 	b.Look("look-into-mail")
 	b.Open(d.mailed("/password/reset?", "ann@example.org"), browsertest.Heading("New password"))
 	b.Look("reset")
-	b.Do(chromedp.SendKeys("#new_password", "battery horse correct\r"), browsertest.Heading("Your password is set"))
+	b.Do(chromedp.SendKeys("#new_password", "battery horse correct\r"), browsertest.Heading("Password saved"))
 	b.Look("password-set")
 }
 

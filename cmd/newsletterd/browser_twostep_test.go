@@ -82,9 +82,9 @@ func (b *factorBrowser) setUp() (recovery []string) {
 	b.Helper()
 	b.Do(chromedp.WaitVisible(".qr svg"))
 	b.key = b.Text("main code")
-	b.code(b.app(-3), browsertest.Fault("wrong"))
+	b.code(b.app(-3), browsertest.Fault("incorrect"))
 	b.setBy = b.app(0)
-	b.code(b.setBy, browsertest.Heading("Your recovery codes"))
+	b.code(b.setBy, browsertest.Heading("Save your recovery codes"))
 	recovery = regexp.MustCompile(`[a-z2-7]{4}(-[a-z2-7]{4}){3}`).FindAllString(b.Text("ul.codes"), -1)
 	if len(recovery) != 10 {
 		b.Fatal(recovery)
@@ -118,7 +118,7 @@ func TestBrowserTwoStep(t *testing.T) {
 	b.Look("code")
 	b.Open(b.d.cfg.Origin()+"/account", browsertest.Heading("Sign in")) // the password alone opens nothing
 	b.password("ann@example.org", "Enter your code")
-	const wrong = "wrong, or was used already"
+	const wrong = "incorrect or was already used"
 	b.code(b.setBy, browsertest.Fault(wrong))
 	b.Look("code-fault")
 	b.code(b.app(-2), browsertest.Fault(wrong))
@@ -166,7 +166,7 @@ func (b *factorBrowser) recoveryCodes(userID string, codes []string) {
 	left("no recovery codes left")
 	b.Look("two-step-used-up")
 	b.password("ann@example.org", "Enter your code")
-	b.code(codes[9], browsertest.Fault("wrong, or was used already"))
+	b.code(codes[9], browsertest.Fault("incorrect or was already used"))
 	b.later()
 	b.code(b.app(0), account)
 }
@@ -176,26 +176,26 @@ func (b *factorBrowser) keptForms() {
 	b.Helper()
 	twoStep := b.d.cfg.Origin() + "/account/two-step"
 	for _, scripts := range []bool{true, false} {
-		b.Open(twoStep, browsertest.Heading("Two-step sign-in"))
+		b.Open(twoStep, browsertest.Heading("Two-factor authentication"))
 		b.later()
 		b.Do(browsertest.Scripts(scripts))
-		b.Click(`form:has([value="codes"]) button`, browsertest.Heading("Confirm that it"))
+		b.Click(`form:has([value="codes"]) button`, browsertest.Heading("Confirm it"))
 		if scripts {
 			b.Look("prove")
 		}
 		b.Do(chromedp.SendKeys("#password", "wrong"))
-		b.code(b.app(0), browsertest.Fault("password is wrong"))
+		b.code(b.app(0), browsertest.Fault("password is incorrect"))
 		b.Do(chromedp.SendKeys("#password", daemontest.Password))
-		b.code("000000", browsertest.Fault("code is wrong"))
+		b.code("000000", browsertest.Fault("code is incorrect"))
 		if scripts {
 			b.Look("prove-fault")
 		}
 		b.Do(chromedp.SendKeys("#password", daemontest.Password))
 		if scripts {
-			b.Do(chromedp.SendKeys("#code", b.app(0)+"\r"), browsertest.Heading("Your recovery codes"))
+			b.Do(chromedp.SendKeys("#code", b.app(0)+"\r"), browsertest.Heading("Save your recovery codes"))
 		} else {
 			b.code(b.app(1), browsertest.Heading("One moment"))
-			b.Click("main form button", browsertest.Heading("Your recovery codes"))
+			b.Click("main form button", browsertest.Heading("Save your recovery codes"))
 			b.Do(browsertest.Scripts(true))
 		}
 	}
@@ -208,9 +208,9 @@ func (b *factorBrowser) keptForms() {
 	b.Click("summary", chromedp.WaitVisible("details input[name=name]"))
 	b.later()
 	b.Do(chromedp.Clear("details input[name=name]"), chromedp.SendKeys("details input[name=name]", "Ann's phone\r"),
-		browsertest.Heading("Confirm that it"))
+		browsertest.Heading("Confirm it"))
 	b.Look("prove-passkey")
-	b.Click("form[data-passkey] button", browsertest.Notice("new name"))
+	b.Click("form[data-passkey] button", browsertest.Notice("renamed"))
 	if name := b.Text("ul.rows li > span"); !strings.HasPrefix(name, "Ann's phone") {
 		b.Error(name)
 	}
@@ -219,7 +219,7 @@ func (b *factorBrowser) keptForms() {
 	b.later()
 	b.Open(passkeys, chromedp.WaitVisible("form[data-passkey]"))
 	storetest.Foreign(b.t, b.path, "DELETE FROM passkey")()
-	b.Click("form[data-passkey] button", browsertest.Fault("was removed"))
+	b.Click("form[data-passkey] button", browsertest.Fault("been removed"))
 	b.Look("prove-passkey-gone")
 	phone.Unplug()
 	b.Do(chromedp.SendKeys("#password", daemontest.Password))
@@ -252,11 +252,11 @@ func (b *factorBrowser) modes(tenant string) {
 			b.password(m.free, "Your account")
 		}
 		if m.demanded != "" {
-			b.password(m.demanded, "Two-step sign-in")
+			b.password(m.demanded, "Two-factor authentication")
 			b.Open(b.d.cfg.Origin()+"/account", browsertest.Heading("Sign in")) // nothing is open before
 		}
 	}
-	b.password("op@example.org", "Two-step sign-in")
+	b.password("op@example.org", "Two-factor authentication")
 	b.Look("two-step-demanded")
 	b.setUp()
 	b.Click("main .button", browsertest.Heading("Your account"))

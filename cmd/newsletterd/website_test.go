@@ -71,7 +71,7 @@ func TestWebsiteFormSubscribes(t *testing.T) {
 		}
 	}
 	page := d.Send("POST", action[1], values, "Origin", "https://somebody.example", "Sec-Fetch-Site", "cross-site").OK()
-	if !strings.Contains(page.Text, "Look into your mail") {
+	if !strings.Contains(page.Text, "Check your inbox") {
 		t.Fatal(page.Text)
 	}
 	u, err := url.Parse(d.mailed("/confirm?", "ada@example.org"))

@@ -19,6 +19,6 @@ func ExampleKind_Render() {
 	fmt.Println(subject)
 	fmt.Println(strings.Contains(text, "https://news.example.org/confirm?token=abc"))
 	// Output:
-	// Please confirm your subscription to Garden Weekly
+	// Confirm your subscription to Garden Weekly
 	// true
 }

@@ -452,7 +452,7 @@ func (o *conformant) asks(address string) {
 	if !strings.Contains(page, "Sign out?") {
 		o.Fatalf("at %s: %s", at, page)
 	}
-	if at, page = o.v.submit(at, page, nil); !strings.Contains(page, "You are signed out") {
+	if at, page = o.v.submit(at, page, nil); !strings.Contains(page, "You’re signed out") {
 		o.Errorf("at %s: %s", at, page)
 	}
 }
