@@ -104,7 +104,7 @@ func TestPreheaderIsText(t *testing.T) {
 func TestFooterLanguage(t *testing.T) {
 	for _, tc := range []struct{ list, tenant, want string }{
 		{"de", "fr", "weil Sie News abonniert haben"},
-		{"", "fr", "abonné à News"},
+		{"", "fr", "abonnement à News"},
 		{"es", "", "suscribió a News"},
 		{"", "", "subscribed to News"},
 	} {
