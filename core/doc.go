@@ -92,6 +92,7 @@
 //	template.go theme.go color.go mailtext.go testgroup.go zone.go   what emails are made of; languages; time zones
 //	relay.go relaytest.go pace.go   relays and their limits
 //	restore.go                      deleted tenants and lists
+//	why.go                          why an address got no email
 //	senderdomain.go domainrecords.go dnshost.go dkim.go freemail.go   sender domains, DNS records and keys
 //	media.go attachment.go   pictures and attachments
 //	provider.go providerevent.go bounces.go failure.go   mail providers, their events, bounces

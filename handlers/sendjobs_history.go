@@ -79,3 +79,26 @@ func mailedRows(rows []core.HistoryEntry) []mailed {
 	}
 	return out
 }
+
+// whyAnswer tells why an address got no email.
+type whyAnswer struct {
+	Email         core.Email             `json:"email"`
+	Subscriptions []core.WhySubscription `json:"subscriptions"`
+	Blocks        []block                `json:"blocks"`    // what stands against mailing the address
+	Mails         []core.WhyMail         `json:"mails"`     // transactional emails, the newest first
+	Campaigns     []mailed               `json:"campaigns"` // emails of campaigns, the newest first
+}
+
+// why shows all that tells why an address got no email.
+func (a subscribers) why(c *web.Call, in historyOf) (out whyAnswer, err error) {
+	tenants, all, err := tenantsFor(c, tenantFilter{in.TenantID})
+	if err != nil {
+		return out, err
+	}
+	w, err := a.store.Why(c, in.Email, tenants, all)
+	out = whyAnswer{
+		w.Email, w.Subscriptions, rowsOf(w.Blocks, func(s *core.Suppressed) block { return blockOf(c, s) }), w.Mails,
+		mailedRows(w.Campaigns),
+	}
+	return out, err
+}

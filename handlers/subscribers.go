@@ -38,6 +38,10 @@ func (h *Handler) subscriberRoutes(t *web.Table) {
 	s := subscribers{h.options.Store}
 	const all, item = "/api/admin/subscribers", "/api/admin/subscribers/:id"
 	one := func(e web.Endpoint) web.Endpoint { return e.Find(s.find).Missing(core.ErrSubscriptionNotFound) }
+	t.Add("GET", "/api/admin/why", admin(core.ActionPeopleRead), web.Member, web.Query(s.why),
+		"Show why an address got no email: its subscriptions, blocks and last emails, with the servers' answers").
+		Named("explainDelivery").
+		Refuses(badEmail)
 	t.Add("GET", all, admin(core.ActionPeopleMasked), web.Member, web.Search(s.list).Fails(core.NotFound),
 		"List subscribers; a page may be short and have a next one").Named("listSubscribers").
 		Refuses(

@@ -372,6 +372,7 @@ func (r *mailRun) judge(res mailResult, now core.Instant) (rec tenants.MailResul
 	if !rec.Sent {
 		r.Log.Warn("mailer: a mail was not delivered", slog.Int64("mail", rec.ID), slog.String("kind", res.mail.Kind),
 			slog.String("result", res.outcome.Result.String()), slog.Int("reply", res.outcome.Code),
+			slog.String("enhanced", res.outcome.Enhanced), slog.String("text", res.outcome.Text),
 			slog.Bool("again", rec.RetryAt != 0))
 	}
 	return rec, true

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -43,15 +45,84 @@ func (p *program) subscriberHistory() *cli.Command {
 		if err != nil {
 			return err
 		}
-		out := make([]mailedRecord, len(rows))
-		for i, m := range rows {
-			out[i] = mailedRecord{
-				m.JobID, m.TenantID, m.ListID, m.Subject, core.RecipientStates[m.State], m.Reason, m.Tries, m.FinishedAt,
-				strings.Join(m.Marks.Names(), " "),
-			}
-		}
-		return list(p.printer(c), out, "finished_at", "status", "subject", "events", "reason", "job_id")
+		return list(p.printer(c), mailedRecords(rows), "finished_at", "status", "subject", "events", "reason", "job_id")
 	})
 	history.Description = "The newest first, of every job whose record is kept ([send] keep_recipients)."
 	return history
+}
+
+// whyRecord is what why prints as JSON.
+type whyRecord struct {
+	Email         core.Email             `json:"email"`
+	Subscriptions []core.WhySubscription `json:"subscriptions"`
+	Blocks        []core.Suppressed      `json:"blocks"`
+	Mails         []core.WhyMail         `json:"mails"`
+	Campaigns     []mailedRecord         `json:"campaigns"`
+}
+
+// whyCommand answers why someone got no email.
+func whyCommand(p *program) *cli.Command {
+	why := p.command("why", "show why an address got no email", []cli.Flag{stringFlag("email", "the `ADDRESS`"), tenantOrAll()},
+		[]string{"email"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
+			email, err := core.ParseEmail(c.String("email"))
+			if err != nil {
+				return err
+			}
+			tenants, all, err := tenantOf(c, s)
+			if err != nil {
+				return err
+			}
+			w, err := s.Why(c.Context, email, tenants, all)
+			if err != nil {
+				return err
+			}
+			r := whyRecord{w.Email, w.Subscriptions, w.Blocks, w.Mails, mailedRecords(w.Campaigns)}
+			if out := p.printer(c); out.json {
+				return out.value(r)
+			}
+			return printWhy(p, &r)
+		})
+	why.Description = `Prints the subscriptions of the address, what stands against mailing it, and the last emails to it with the answers of the
+receiving server. Transactional emails that wait or failed can be sent again: newsletterd admin mail list.
+
+   newsletterd why --email ann@example.org`
+	return why
+}
+
+func printWhy(p *program, r *whyRecord) error {
+	out := printer{out: p.out}
+	section := func(title, none string, n int, rows func() error) error {
+		if n == 0 {
+			_, err := fmt.Fprintf(p.out, "%s\n  %s\n\n", title, none)
+			return err
+		}
+		fmt.Fprintln(p.out, title)
+		err := rows()
+		fmt.Fprintln(p.out)
+		return err
+	}
+	return errors.Join(
+		section("Subscriptions", "None: no list has this address.", len(r.Subscriptions), func() error {
+			return list(out, r.Subscriptions, "list_name", "status", "block", "changed_at")
+		}),
+		section("Blocks", "None.", len(r.Blocks), func() error {
+			return list(out, r.Blocks, "kind", "tenant_id", "list_id", "reason", "occurred_at")
+		}),
+		section("Transactional emails (send again: newsletterd admin mail list)", "None in the last 30 days.", len(r.Mails),
+			func() error { return list(out, r.Mails, "created_at", "kind", "state", "tries", "last_error") }),
+		section("Campaigns", "None.", len(r.Campaigns), func() error {
+			return list(out, r.Campaigns, "finished_at", "status", "subject", "events", "reason")
+		}),
+	)
+}
+
+func mailedRecords(rows []core.HistoryEntry) []mailedRecord {
+	out := make([]mailedRecord, len(rows))
+	for i, m := range rows {
+		out[i] = mailedRecord{
+			m.JobID, m.TenantID, m.ListID, m.Subject, core.RecipientStates[m.State], m.Reason, m.Tries, m.FinishedAt,
+			strings.Join(m.Marks.Names(), " "),
+		}
+	}
+	return out
 }

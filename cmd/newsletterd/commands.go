@@ -68,7 +68,7 @@ func (p *program) app() *cli.App {
 			p.serveCommand(), p.demoCommand(), p.initCommand(), p.configCommand(), p.migrateCommand(), p.checkCommand(),
 			p.backupCommand(),
 			p.restoreCommand(), p.replicaCommand(), p.statusCommand(), p.healthyCommand(), p.doctorCommand(), p.routesCommand(),
-			p.openapiCommand(), p.versionCommand(), p.bounceCommand(), p.keysCommand(), p.adminCommand(), p.publishCommand(),
+			p.openapiCommand(), p.versionCommand(), p.bounceCommand(), whyCommand(p), p.keysCommand(), p.adminCommand(), p.publishCommand(),
 			p.renderCommand(),
 			p.systemdUnitCommand(),
 			p.completionCommand(), p.manCommand(),

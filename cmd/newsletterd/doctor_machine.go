@@ -102,8 +102,9 @@ func (d *doctor) database() {
 			"%d events could not be delivered to receivers of tenants", e.Dead)
 	}
 	if o.Mails.Failed > 0 {
-		d.warn("mails", "the log of the daemon says why",
-			"%d confirmations or password mails of the last 30 days were refused", o.Mails.Failed)
+		last, _ := d.store.LastRefusal(d.ctx) // the count alone is worth the line
+		d.warn("mails", "newsletterd admin mail list --state failed; for one person: newsletterd why --email ADDRESS",
+			"%d confirmations or password mails of the last 30 days were refused, the last: %s", o.Mails.Failed, last)
 	}
 	if o.Restored > 0 {
 		d.warn("jobs",

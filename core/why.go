@@ -1,0 +1,34 @@
+package core
+
+// Why is what tells why an address got no email.
+type Why struct {
+	Email         Email
+	Subscriptions []WhySubscription
+	Blocks        []Suppressed   // what stands against mailing the address
+	Mails         []WhyMail      // transactional emails, the newest first
+	Campaigns     []HistoryEntry // emails of campaigns, the newest first
+}
+
+// WhySubscription is a subscription of the address.
+type WhySubscription struct {
+	TenantID  string  `json:"tenant_id" db:"tenant_id"`
+	ListID    string  `json:"list_id" db:"list_id"`
+	ListName  string  `json:"list_name" db:"list_name"`
+	Status    string  `json:"status" db:"status" enum:"pending|active|unsubscribed"`
+	Block     string  `json:"block,omitempty" db:"block" enum:"bounced|complaint|suppressed"` // why this list mails no more
+	ChangedAt Instant `json:"changed_at" db:"changed_at"`
+}
+
+// WhyMail is a transactional email to the address.
+type WhyMail struct {
+	ID         int64   `json:"id" db:"id"`
+	Kind       string  `json:"kind" db:"kind"`
+	TenantID   string  `json:"tenant_id,omitempty" db:"tenant_id"`
+	ListID     string  `json:"list_id,omitempty" db:"list_id"`
+	State      string  `json:"state" db:"state" enum:"waiting|sent|failed"`
+	Tries      int     `json:"tries" db:"tries"`
+	CreatedAt  Instant `json:"created_at" db:"created_at"`
+	DueAt      Instant `json:"due_at" db:"due_at"`
+	FinishedAt Instant `json:"finished_at,omitzero" db:"finished_at"`
+	LastError  string  `json:"last_error,omitempty" db:"reason"` // the words of the receiving server
+}
