@@ -340,7 +340,7 @@ func TestTheLogTellsWhereFailuresComeFrom(t *testing.T) {
 	for _, c := range []struct {
 		setting string
 		fault   *core.Error
-		told    bool
+		named    bool
 	}{
 		{"", &core.Error{Kind: core.Invalid, Code: "invalid_grant"}, true},
 		{"", &core.Error{Kind: core.Unauthenticated, Code: "unauthorized"}, true},
@@ -359,7 +359,7 @@ func TestTheLogTellsWhereFailuresComeFrom(t *testing.T) {
 		req := httptest.NewRequest("GET", "/api/things", nil)
 		req.RemoteAddr = "203.0.113.7:4711"
 		h.ServeHTTP(httptest.NewRecorder(), req)
-		if told := strings.Contains(out.String(), `"remote":"203.0.113.7"`); told != c.told {
+		if named := strings.Contains(out.String(), `"remote":"203.0.113.7"`); named != c.named {
 			t.Errorf("%q, %v: %s", c.setting, c.fault, &out)
 		}
 	}
