@@ -340,7 +340,7 @@ func TestTheLogTellsWhereFailuresComeFrom(t *testing.T) {
 	for _, c := range []struct {
 		setting string
 		fault   *core.Error
-		named    bool
+		named   bool
 	}{
 		{"", &core.Error{Kind: core.Invalid, Code: "invalid_grant"}, true},
 		{"", &core.Error{Kind: core.Unauthenticated, Code: "unauthorized"}, true},
