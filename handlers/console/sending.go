@@ -259,7 +259,7 @@ func (p *Page) sendButton(d *sendData) string {
 	case d.Readers.AtLeast:
 		return p.T("Send campaign")
 	case d.Later:
-		return p.N("Schedule for {{at}}", n, "at", at)
+		return p.T("Schedule for {{at}}", "at", at)
 	}
 	return p.N("Send to 1 recipient|Send to {{n}} recipients", n)
 }
