@@ -52,7 +52,8 @@ func (h *Handler) identityRoutes(t *web.Table) {
 		web.JSON(account.logout), "Revoke a refresh token and all that came of its sign-in").Named("logout").
 		Example(web.Object{"refresh_token": "Zc3o…"})
 	t.Add("POST", "/api/auth/password/forgot", web.Public(), web.Member,
-		web.JSON(account.forgot).NeedsRoom(maxWrite).Fails(core.TooMany), "Ask for a mail with a link for a new password").Named("forgotPassword").
+		web.JSON(account.forgot).NeedsRoom(maxWrite).Fails(core.TooMany),
+		"Ask for a mail with a link for a new password").Named("forgotPassword").
 		Example(web.Object{"email": "reader@example.org"})
 	t.Add("POST", "/api/auth/password/reset", web.Public(), web.Member,
 		web.JSON(account.reset), "Set a new password with the token of that mail").Named("resetPassword").

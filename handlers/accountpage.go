@@ -56,7 +56,8 @@ func (h *Handler) pageRoutes(t *web.Table) {
 		web.Query(web.Visited(a.codePage)), "Sign in: the second step")
 	t.Add("POST", codePath, web.Public(), web.Page,
 		web.Form(web.Visited(a.code)).Fails(core.Forbidden, core.TooMany), "Sign in by a code")
-	t.Add("GET", "/passkey.js", web.Public(), web.Page, web.Query(passkeyScript.serve).Answers("text/javascript"), "The script of passkeys")
+	t.Add("GET", "/passkey.js", web.Public(), web.Page, web.Query(passkeyScript.serve).Answers("text/javascript"),
+		"The script of passkeys")
 	t.Add("POST", "/login/passkey", web.Public(), web.Page,
 		web.Form(web.Visited(a.passkey)).Fails(core.Forbidden, core.TooMany), "Sign in by a passkey")
 	t.Add("GET", proofPath, web.Public(), web.Page,

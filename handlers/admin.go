@@ -84,7 +84,8 @@ func (h *Handler) clientSecretRoutes(t *web.Table) {
 		Named("rotateOAuthClientSecret").
 		Example(web.Object{"overlap_seconds": 86400}).
 		Refuses(twoSecrets, clash("A public client has no secret"))
-	t.Add("POST", item+"/end-old-secret", admin(core.ActionClientSecret), web.Member, one(web.Path(a.endOld)).Fails(core.Conflict),
+	t.Add("POST", item+"/end-old-secret", admin(core.ActionClientSecret), web.Member,
+		one(web.Path(a.endOld)).Fails(core.Conflict),
 		"End the secret before the newest of an OAuth client").Named("endOldOAuthClientSecret").
 		Refuses(clash("A public client has no secret"))
 }

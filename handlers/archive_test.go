@@ -83,16 +83,23 @@ func (e *env) page(path string, headers ...string) (int, http.Header, string) {
 // What stands in mails for one reader, or leads to something by a token.
 var pieces = map[string][]string{
 	core.ContentHTML: {
-		`<a href="{{ unsubscribe_url }}">leave</a>`, `<a href="{{ view_url }}">view</a>`, `<a href='{{ preferences_url }}'>set</a>`,
-		`<a href="https://site.example/leave?t={{ unsubscribe_token }}">out</a>`, `<a href="https://shop.example/?a=1&amp;b=2">shop</a>`,
-		`<a href="https://shop.example/{{ subscriber.id }}">mine</a>`, `{{ email }}`, `{{ subscriber.email }}`, `{{ subscriber.id }}`,
-		`Dear {{ preferences.first_name | default: "friend" }}`, `{% if email %}{{ email }}{% else %}you{% endif %}`, `{{ job.subject }}`,
-		`<img src="https://shop.example/a.png?u={{ email | url_encode }}" alt="">`, `{{ list.name }} of {{ tenant.name }}, {{ job.id }}`,
+		`<a href="{{ unsubscribe_url }}">leave</a>`, `<a href="{{ view_url }}">view</a>`,
+		`<a href='{{ preferences_url }}'>set</a>`,
+		`<a href="https://site.example/leave?t={{ unsubscribe_token }}">out</a>`,
+		`<a href="https://shop.example/?a=1&amp;b=2">shop</a>`,
+		`<a href="https://shop.example/{{ subscriber.id }}">mine</a>`, `{{ email }}`, `{{ subscriber.email }}`,
+		`{{ subscriber.id }}`,
+		`Dear {{ preferences.first_name | default: "friend" }}`, `{% if email %}{{ email }}{% else %}you{% endif %}`,
+		`{{ job.subject }}`,
+		`<img src="https://shop.example/a.png?u={{ email | url_encode }}" alt="">`,
+		`{{ list.name }} of {{ tenant.name }}, {{ job.id }}`,
 	},
 	core.ContentMarkdown: {
 		`[leave]({{ unsubscribe_url }})`, `[view]({{ view_url }})`, `[set]({{ preferences_url }})`, `<https://shop.example/>`,
-		`[shop](https://shop.example/?a=1&b=2){.button}`, `Dear {{ preferences.first_name | default: "friend" }}`, `**{{ email }}**`,
-		`![{{ email }}](https://shop.example/a.png)`, "::: tip\n{{ subscriber.id }}\n:::", `{% if email %}{{ email }}{% endif %}`,
+		`[shop](https://shop.example/?a=1&b=2){.button}`, `Dear {{ preferences.first_name | default: "friend" }}`,
+		`**{{ email }}**`,
+		`![{{ email }}](https://shop.example/a.png)`, "::: tip\n{{ subscriber.id }}\n:::",
+		`{% if email %}{{ email }}{% endif %}`,
 	},
 	core.ContentText: {
 		`{{ unsubscribe_url }}`, `{{ view_url }}`, `{{ preferences_url }}`, `https://site.example/?t={{ unsubscribe_token }}`,

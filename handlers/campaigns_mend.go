@@ -35,7 +35,8 @@ func (h *Handler) campaignLinkRoutes(t *web.Table) {
 	t.Add("PUT", item+"/links/:no/proposal", write, web.Send, a.one(web.JSON(a.propose)).Fails(core.TooMany),
 		"Ask those who may mend a link to let it lead elsewhere").Named("proposeCampaignLink").
 		Example(web.Object{"target": "https://shop.example/summer"}).
-		Refuses(refused("target", "It is no whole http or https address, leads here again, or is where the link leads already"))
+		Refuses(refused("target",
+			"It is no whole http or https address, leads here again, or is where the link leads already"))
 	t.Add("DELETE", item+"/links/:no/proposal", write, web.Send, a.one(web.Query(a.dropProposal)),
 		"Forget where a link should lead").Named("dropCampaignLinkProposal")
 }

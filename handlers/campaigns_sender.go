@@ -104,7 +104,8 @@ func (d Drafts) senderFindings(ctx context.Context, draft *campaigns.Draft, now 
 	envelope := cmp.Or(d.Checks.BounceDomain, s.domain)
 	named := s.spf(ctx, envelope)
 	if !signed && !(named && core.DomainsAligned(envelope, s.domain, tag(policy, "aspf") == "s")) && !s.silent {
-		s.warn("dmarc_misaligned", "Sign with a DKIM key of the domain: newsletterd admin dkim create, or POST /api/admin/dkim-keys.",
+		s.warn("dmarc_misaligned",
+			"Sign with a DKIM key of the domain: newsletterd admin dkim create, or POST /api/admin/dkim-keys.",
 			"Neither DKIM nor SPF vouches for %s: large receivers refuse or hide such mails.", s.domain)
 	}
 	if s.silent {
@@ -145,7 +146,8 @@ func tag(record, name string) string {
 // dkim reports whether a key signs for the domain as DMARC wants it.
 func (s *senderLook) dkim(ctx context.Context, keys []core.DKIMKey, strict bool) (signed bool) {
 	if len(keys) == 0 {
-		s.warn("dkim_missing", "Make one: newsletterd admin dkim create, or POST /api/admin/dkim-keys. Where the relay signs, nothing is missing.",
+		s.warn("dkim_missing",
+			"Make one: newsletterd admin dkim create, or POST /api/admin/dkim-keys. Where the relay signs, nothing is missing.",
 			"No DKIM key signs what comes from %s.", s.domain)
 	}
 	for i := range keys {

@@ -150,7 +150,8 @@ func TestMailsAboutClientsAreGathered(t *testing.T) {
 		time.Sleep(time.Hour)
 		kinds, m := due()
 		if kinds[core.MailClientAdded] != 5 || kinds[core.MailClientsAdded] != 1 ||
-			m.Params != fmt.Sprintf(`{"since":%q}`, core.Instant(begun.Add(5*time.Second)).String()) || m.TenantID != e.tenant.ID {
+			m.Params != fmt.Sprintf(`{"since":%q}`,
+				core.Instant(begun.Add(5*time.Second)).String()) || m.TenantID != e.tenant.ID {
 			t.Errorf("after an hour: %v, %+v", kinds, m)
 		}
 		said, err := e.store.ClientsMail(t.Context(), m.TenantID, begun.Add(5*time.Second))
@@ -228,8 +229,10 @@ func TestOperatorsEndClientsOfUsers(t *testing.T) {
 	max := e.value("max")
 	var ids, endpoints []string
 	for _, tenant := range []string{"acme", "beta"} {
-		e.must(e.store.GrantRole(t.Context(), max, core.Role{Role: core.RoleTenantAdmin, TenantID: e.value(tenant)}, false, 1))
-		c, _, err := core.NewClient(core.ClientInput{Name: &tenant, TenantID: new(e.value(tenant))}, true, core.At(time.Now()))
+		e.must(e.store.GrantRole(t.Context(), max, core.Role{Role: core.RoleTenantAdmin, TenantID: e.value(tenant)}, false,
+			1))
+		c, _, err := core.NewClient(core.ClientInput{Name: &tenant, TenantID: new(e.value(tenant))}, true,
+			core.At(time.Now()))
 		e.must(err)
 		e.must(e.store.AddClient(t.Context(), c, core.UserActor(max)))
 		ids = append(ids, c.ID)

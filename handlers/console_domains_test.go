@@ -101,7 +101,9 @@ func TestConsoleDomainRecords(t *testing.T) {
 		}{
 			"DNS at who": {
 				zone{"NS acme.co.uk": {"ada.ns.cloudflare.com", "bob.ns.cloudflare.com"}},
-				[]string{"DNS at Cloudflare", "Go to your domain > DNS > Records > Add record. For a CNAME, turn off the proxy (“DNS only”)", "bob.ns.cloudflare.com"},
+				[]string{"DNS at Cloudflare",
+					"Go to your domain > DNS > Records > Add record. For a CNAME, turn off the proxy (“DNS only”)",
+					"bob.ns.cloudflare.com"},
 			},
 			"a zone of its own": {
 				zone{"NS news.acme.co.uk": {"ns1.ui-dns.com"}}, []string{
@@ -132,15 +134,18 @@ func TestConsoleDomainRecords(t *testing.T) {
 				[]string{"Needs a change", ">v=spf1 a:relay.example -all<"},
 			},
 			"a policy of no kind": {
-				zone{"TXT _dmarc.news.acme.co.uk": {"v=DMARC1; p=nothing"}}, []string{"(DMARC) Wrong value", ">v=DMARC1; p=nothing<"},
+				zone{"TXT _dmarc.news.acme.co.uk": {"v=DMARC1; p=nothing"}}, []string{"(DMARC) Wrong value",
+					">v=DMARC1; p=nothing<"},
 			},
 			"SPF at a pasted name": {
-				zone{"TXT news.acme.co.uk.acme.co.uk": {"v=spf1 a:relay.example ~all"}}, []string{"Found at news.acme.co.uk.acme.co.uk"},
+				zone{"TXT news.acme.co.uk.acme.co.uk": {"v=spf1 a:relay.example ~all"}},
+				[]string{"Found at news.acme.co.uk.acme.co.uk"},
 			},
 			"a policy above": {zone{"TXT _dmarc.acme.co.uk": {"v=DMARC1; p=none"}}, []string{"(DMARC) Found"}},
 			"a strict policy above": {
 				zone{"TXT _dmarc.acme.co.uk": {"v=DMARC1; p=reject"}},
-				[]string{"(DMARC) Don't send yet", "Don't send yet. The domain's DMARC policy tells receiving servers to reject unsigned emails or treat them as spam", "Turn on DKIM signing before you send"},
+				[]string{"(DMARC) Don't send yet",
+					"Don't send yet. The domain's DMARC policy tells receiving servers to reject unsigned emails or treat them as spam", "Turn on DKIM signing before you send"},
 			},
 			"a strict policy, for others": {
 				zone{"TXT _dmarc.acme.co.uk": {"v=DMARC1; p=reject; sp=none"}}, []string{"(DMARC) Found"},
@@ -260,7 +265,8 @@ func TestConsoleDomainBecomesReady(t *testing.T) {
 		if d, _ := e.store.SenderDomain(t.Context(), id); !e.signed(d) {
 			t.Error("it is not signed though a key signs")
 		}
-		z["TXT acme.example"], z["TXT _dmarc.acme.example"] = []string{"v=spf1 A:relay.example ~all"}, []string{"v=DMARC1; p=none"}
+		z["TXT acme.example"], z["TXT _dmarc.acme.example"] = []string{"v=spf1 A:relay.example ~all"},
+			[]string{"v=DMARC1; p=none"}
 		later()
 		if got := e.shows(page, "Setup complete. Emails from this domain are DKIM-signed", "Ready"); strings.Contains(got, "data-poll") {
 			t.Error("a domain that is ready is looked at again and again")
@@ -294,7 +300,8 @@ func TestConsoleDomainBecomesReady(t *testing.T) {
 		if old, _ = e.store.DKIMKey(t.Context(), old.ID); old.Status != core.DKIMInactive {
 			t.Error("both keys sign")
 		}
-		e.refuses(page+"/keys", url.Values{"act": {"delete"}, "key": {old.ID}}, http.StatusBadRequest, "Check the box to confirm")
+		e.refuses(page+"/keys", url.Values{"act": {"delete"}, "key": {old.ID}}, http.StatusBadRequest,
+			"Check the box to confirm")
 		e.sends(page+"/keys", url.Values{"act": {"delete"}, "key": {old.ID}, "sure": {"1"}})
 
 		time.Sleep(auth.RecordsTTL)
@@ -334,7 +341,8 @@ func TestConsoleDomainIsTickedOnceSigned(t *testing.T) {
 		if got := e.shows(console.Path+"/"+e.tenant.ID, "Verified. Next, turn on DKIM signing.", page); strings.Contains(got, done) {
 			t.Error("it is ticked before mails are signed")
 		}
-		e.shows(page, "Create a DKIM key first. Its record then appears here, so you can add all records in one go", `value="make"`)
+		e.shows(page, "Create a DKIM key first. Its record then appears here, so you can add all records in one go",
+			`value="make"`)
 		e.sends(page+"/keys", url.Values{"act": {"make"}})
 		e.shows(page, "Create new DKIM key")
 		keys, err = e.store.DKIMKeys(t.Context(), []string{e.tenant.ID}, false, core.Page{Limit: 9})
@@ -359,7 +367,8 @@ func TestConsoleDomainOnTrust(t *testing.T) {
 		if got := e.shows(e.path("settings", "domains"), "Approved"); strings.Contains(got, "good\">Verified") {
 			t.Error("it is proved")
 		}
-		e.shows(page, "Add the records to verify it", "You can already send from this domain. This record verifies it", "Create new DKIM key")
+		e.shows(page, "Add the records to verify it", "You can already send from this domain. This record verifies it",
+			"Create new DKIM key")
 		keys, err := e.store.DKIMKeys(t.Context(), []string{e.tenant.ID}, false, core.Page{Limit: 9})
 		e.must(err)
 		e.shows(page, "Records missing")

@@ -43,7 +43,8 @@ func TestConsoleEditorShowsTheInbox(t *testing.T) {
 		e.shows(e.path("/preview?view=pictures"), http.StatusOK, "Hello there.")
 		page = e.shows(e.path(""), http.StatusOK)
 		e.sends(e.path(""), http.StatusSeeOther, e.edit(page, "subject", "Hi {{first_name}}"))
-		e.shows(e.path(""), http.StatusOK, `<p class="inbox-subject">Hi {{first_name}}</p>`, "Unknown field: {{ first_name }}",
+		e.shows(e.path(""), http.StatusOK, `<p class="inbox-subject">Hi {{first_name}}</p>`,
+			"Unknown field: {{ first_name }}",
 			"Write {{ preferences.first_name | default: &#34;…&#34; }}", "-unknown name",
 			`data-insert="{{ preferences.first_name | default: &#34;friend&#34; }}"`)
 		page = e.shows(e.path(""), http.StatusOK)
@@ -64,7 +65,8 @@ func TestConsoleEditorConflict(t *testing.T) {
 		page := e.shows(e.path(""), http.StatusOK)
 		mine := e.edit(page, "subject", "News", "source", "Roses\n\nmine\n")
 		e.sends(e.path(""), http.StatusSeeOther, e.edit(page, "subject", "News", "source", "Roses\n\ntheirs\n"))
-		e.sends(e.path(""), http.StatusPreconditionFailed, mine, "Someone else edited this campaign while you were writing. Your text below isn't saved. The other text is kept under Versions",
+		e.sends(e.path(""), http.StatusPreconditionFailed, mine,
+			"Someone else edited this campaign while you were writing. Your text below isn't saved. The other text is kept under Versions",
 			"<del>theirs</del>",
 			"<ins>mine</ins>", "Roses\n\nmine\n</textarea>")
 		source := func() string {
@@ -91,7 +93,8 @@ func TestConsoleFindingsLead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RoleTenantAdmin)
 		e.campaign = e.seed.NewCampaign(e.list, func(f *core.CampaignFields) {
-			f.Preheader, f.Content.Kind, f.Content.Source = "{{ preferences.city }}", core.ContentMarkdown, "Hello ![](https://acme.example/x.png)\n"
+			f.Preheader, f.Content.Kind, f.Content.Source = "{{ preferences.city }}", core.ContentMarkdown,
+				"Hello ![](https://acme.example/x.png)\n"
 		})
 		for _, below := range []string{"", "/send"} {
 			page := e.shows(e.path(below), http.StatusOK, "An image has no alt text",
@@ -163,7 +166,8 @@ func TestConsoleCorrectsInTheEditor(t *testing.T) {
 		})
 		e.mailing(core.Outcome{State: core.RecipientSent})
 		e.shows(e.path(""), http.StatusOK, "Edit web version")
-		e.shows(e.path("/correction"), http.StatusOK, "Your changes appear in the archive, with the date of the edit", "/a/"+e.list.ID+"/", "data-editor",
+		e.shows(e.path("/correction"), http.StatusOK, "Your changes appear in the archive, with the date of the edit",
+			"/a/"+e.list.ID+"/", "data-editor",
 			"data-looks", "-No one will see changes")
 		e.shows(e.path("/correction-preview"), http.StatusOK, "Bulbs at 9 euros")
 		form := url.Values{"subject": {"News"}, "source": {"Bulbs at 7 euros\r\n"}}

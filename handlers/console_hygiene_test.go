@@ -38,10 +38,12 @@ func TestConsoleHygiene(t *testing.T) {
 		e := newTenantConsole(t, core.RoleTenantAdmin)
 		e.silentReaders()
 		item := e.path("lists", e.list.ID)
-		e.shows(item+"/hygiene", "3 of 3 subscribers haven't opened or clicked anything", "Ask 3 subscribers", "1 person hasn't clicked the link in the confirmation email",
+		e.shows(item+"/hygiene", "3 of 3 subscribers haven't opened or clicked anything", "Ask 3 subscribers",
+			"1 person hasn't clicked the link in the confirmation email",
 			"status=pending", "Confirmation links expire after 7 days. After that, you can remove people here",
 			"Send 1 reminder")
-		e.shows(item+"/hygiene?months=6", "Not enough data yet. You need three campaigns in this period with opens or clicks tracked per subscriber")
+		e.shows(item+"/hygiene?months=6",
+			"Not enough data yet. You need three campaigns in this period with opens or clicks tracked per subscriber")
 		e.shows(item+"/ask-again?who=silent", "3 inactive subscribers get one email", "Go back")
 		to := e.sends(item+"/ask-again?who=silent", nil)
 		page := e.shows(to, "Sending 3 emails", "3</strong> were asked in the last two weeks")

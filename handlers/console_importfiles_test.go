@@ -68,7 +68,8 @@ func TestUploadsOfImportsKeepText(t *testing.T) {
 		if n := jobs(); n != before {
 			t.Errorf("%d imports are kept", n-before)
 		}
-		file, err := unicode.UTF16(unicode.BigEndian, unicode.UseBOM).NewEncoder().String("email\tname\rann@reader.example\tÄnn\r")
+		file, err := unicode.UTF16(unicode.BigEndian,
+			unicode.UseBOM).NewEncoder().String("email\tname\rann@reader.example\tÄnn\r")
 		e.must(err)
 		at := e.uploads(e.list.ID, "a.txt", file)
 		got := make([]byte, 100)

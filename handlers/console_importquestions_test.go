@@ -78,7 +78,8 @@ func TestConsoleImportsOfPublishersAddLeavers(t *testing.T) {
 		form.Set("do", "run")
 		e.sends(at, http.StatusSeeOther, form)
 		importer.Step(t.Context(), time.Now())
-		e.shows(at, http.StatusOK, "<strong>1</strong> imported as unsubscribed", "<strong>1</strong> skipped: only administrators can block or unsubscribe people through an import")
+		e.shows(at, http.StatusOK, "<strong>1</strong> imported as unsubscribed",
+			"<strong>1</strong> skipped: only administrators can block or unsubscribe people through an import")
 		e.sends(at, http.StatusForbidden, url.Values{"agreed": {"suppress"}, "do": {"run"}})
 		barred, err := e.store.SuppressedAddresses(t.Context(), e.list.TenantID, core.Suppressed{}, 10)
 		if err != nil || len(barred) > 0 {

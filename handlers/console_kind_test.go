@@ -32,7 +32,8 @@ func TestConsoleChangesTheKindOfContent(t *testing.T) {
 		was := e.fields().Content
 		e.shows(e.path(""), http.StatusOK, "data-editor", e.at(e.path("/kind"))+"?to=html", "Switch to custom HTML…",
 			"-data-code")
-		e.shows(e.path("/kind?to=html"), http.StatusOK, "Switch to custom HTML?", "The visual editor can't open custom HTML. Buttons, boxes and columns become plain tags",
+		e.shows(e.path("/kind?to=html"), http.StatusOK, "Switch to custom HTML?",
+			"The visual editor can't open custom HTML. Buttons, boxes and columns become plain tags",
 			"Your current text is kept under Versions")
 		if e.fields().Content != was {
 			t.Error("asking has changed it")
@@ -58,7 +59,8 @@ func TestConsoleChangesTheKindOfContent(t *testing.T) {
 		if f := e.fields(); f.Content.Source != "<p>A</p>\n<p>B</p>" || f.Content.Text != "A\nB" {
 			t.Errorf("%+v", f.Content)
 		}
-		e.shows(e.path("/kind?to=markdown"), http.StatusOK, "Switch to the visual editor?", "All HTML is removed: design, images, tables and the URLs behind linked words")
+		e.shows(e.path("/kind?to=markdown"), http.StatusOK, "Switch to the visual editor?",
+			"All HTML is removed: design, images, tables and the URLs behind linked words")
 		e.sends(e.path("/kind"), http.StatusSeeOther, url.Values{"to": {"markdown"}})
 		if f := e.fields(); f.Content != (core.CampaignContent{Kind: core.ContentMarkdown, Source: "A\nB"}) {
 			t.Errorf("%+v", f.Content)

@@ -105,9 +105,11 @@ func TestConsoleLists(t *testing.T) {
 
 		item := e.path("lists", e.list.ID)
 		e.shows(item, "1 subscriber", "Your growth chart appears here tomorrow", "Spam complaints")
-		e.shows(item+"/form", "https://news.example.org/l/"+e.list.ID, "<form action=", "Off. Only subscribers can read your campaigns")
+		e.shows(item+"/form", "https://news.example.org/l/"+e.list.ID, "<form action=",
+			"Off. Only subscribers can read your campaigns")
 		settings := url.Values{
-			"name": {"Weekly"}, "description": {"New"}, "language": {"fr"}, "consent_text": {"Yes."}, "confirm_token": {"receipt"},
+			"name": {"Weekly"}, "description": {"New"}, "language": {"fr"}, "consent_text": {"Yes."},
+			"confirm_token":        {"receipt"},
 			"require_mailed_proof": {"1"}, "subscribe_redirect_url": {"a.example/1"},
 			"confirm_redirect_url": {"https://a.example/2"}, "unsubscribe_redirect_url": {"https://a.example/3"},
 			"archive": {"1"}, "slug": {"weekly"}, "active": {"1"},
@@ -173,7 +175,8 @@ func TestConsoleListMails(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 		e.shows(page, `value="Really?"`)
-		e.refuses(page, url.Values{"mail_texts.confirm.text": {"Dear {{name}}"}}, http.StatusBadRequest, `aria-invalid="true"`)
+		e.refuses(page, url.Values{"mail_texts.confirm.text": {"Dear {{name}}"}}, http.StatusBadRequest,
+			`aria-invalid="true"`)
 		e.sends(page, url.Values{"mail_texts.confirm.text": {""}})
 		if got := e.record().MailTexts; got != (core.MailTexts{}) {
 			t.Errorf("%+v", got)
@@ -212,7 +215,8 @@ func TestConsoleListIsDeleted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newTenantConsole(t, core.RoleTenantAdmin)
 		page := e.path("lists", e.list.ID, "delete")
-		e.refuses(page, url.Values{"name": {"another"}}, http.StatusBadRequest, "The name doesn't match. Type it exactly as shown.")
+		e.refuses(page, url.Values{"name": {"another"}}, http.StatusBadRequest,
+			"The name doesn't match. Type it exactly as shown.")
 		e.record()
 		if to := e.sends(page, url.Values{"name": {e.list.Name}}); to != e.path("lists")+"?done=deleted" {
 			t.Errorf("leads to %s", to)

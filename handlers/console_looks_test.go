@@ -115,7 +115,8 @@ func TestConsoleLooksOfAViewer(t *testing.T) {
 func TestConsoleThemes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleEditor)
-		e.shows("/looks/themes", http.StatusOK, "Letter", "Journal", "Studio", "Lantern", "theme-preview?base=lantern", "-Your themes")
+		e.shows("/looks/themes", http.StatusOK, "Letter", "Journal", "Studio", "Lantern", "theme-preview?base=lantern",
+			"-Your themes")
 		plain := e.shows("/looks/theme-preview?base=letter", http.StatusOK, "A smaller heading")
 		if e.shows("/looks/theme-preview?base=studio", http.StatusOK, "A smaller heading") == plain {
 			t.Error("one theme looks as another one")
@@ -130,8 +131,10 @@ func TestConsoleThemes(t *testing.T) {
 		e.must(err)
 		e.shows(path, http.StatusOK, "Based on Journal", `type="color" value="`+was.Light.Accent+`"`, "theme-preview?id="+id)
 		form := url.Values{
-			"name": {"Ours"}, "light.accent": {"#7a1f3d"}, "light.text": {"#777777"}, "dark.link": {"#ffffff"}, "font": {"georgia"},
-			"size": {"17"}, "footer_text": {"Sent with care.\r\nBy us."}, "social": {"Our page social.example/@us\r\n\r\n"}, "logo_url": {"//acme.example/logo.png"},
+			"name": {"Ours"}, "light.accent": {"#7a1f3d"}, "light.text": {"#777777"}, "dark.link": {"#ffffff"},
+			"font": {"georgia"},
+			"size": {"17"}, "footer_text": {"Sent with care.\r\nBy us."}, "social": {"Our page social.example/@us\r\n\r\n"},
+			"logo_url": {"//acme.example/logo.png"},
 		}
 		shown := e.sendsFrame("/looks/theme-preview?base=journal", form)
 		for _, text := range []string{"#7a1f3d", "Sent with care.", "https://social.example/@us"} {

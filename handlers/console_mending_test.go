@@ -53,10 +53,13 @@ func TestConsoleAsksForMending(t *testing.T) {
 		e.linked(core.UserActor(ann.ID))
 		e.seed.ChangeTenant(e.tenant.ID, core.TenantInput{Approval: new(core.ApprovalSecondPerson)})
 		const other = "A teammate who can send and didn't edit this campaign can apply it"
-		e.shows(e.path(""), http.StatusOK, other, "Send suggestion", "No one else can do this yet. Ask an administrator to invite someone who can send", `action="`+e.at(e.path("/links-ask")),
+		e.shows(e.path(""), http.StatusOK, other, "Send suggestion",
+			"No one else can do this yet. Ask an administrator to invite someone who can send",
+			`action="`+e.at(e.path("/links-ask")),
 			`-action="`+e.at(e.path("/links"))+`"`, "-/correction\"")
 		ask := url.Values{"link": {"1"}, "target": {"acme.example/\r\nrose\r\n"}}
-		e.sends(e.path("/links-ask"), http.StatusBadRequest, url.Values{"link": {"1"}, "target": {"no address"}}, ">no address</textarea>", "This is no whole address")
+		e.sends(e.path("/links-ask"), http.StatusBadRequest, url.Values{"link": {"1"}, "target": {"no address"}},
+			">no address</textarea>", "This is no whole address")
 		if to := e.sends(e.path("/links-ask"), http.StatusSeeOther, ask); !strings.HasSuffix(to, "?done=link-noted") {
 			t.Errorf("with no one to ask it leads to %s", to)
 		}
@@ -95,7 +98,8 @@ func TestConsoleMendsWhatWasAskedFor(t *testing.T) {
 		if to := res.Header.Get("Location"); !strings.HasSuffix(to, console.Path+"/"+e.tenant.ID+e.path("#links")) {
 			t.Errorf("the mail leads to %s", to)
 		}
-		page := e.shows(e.path(""), http.StatusOK, "Your team suggests this link:", "Use this link", "Keep current link", "-A teammate who can send")
+		page := e.shows(e.path(""), http.StatusOK, "Your team suggests this link:", "Use this link", "Keep current link",
+			"-A teammate who can send")
 		form := e.form(page, e.path("/links"))
 		if form.Get("target") != "https://acme.example/rose" {
 			t.Errorf("the button sends %v", form)

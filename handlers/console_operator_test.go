@@ -143,8 +143,10 @@ func TestConsoleUsers(t *testing.T) {
 		e := newOperatorEnv(t)
 		bob := core.NewUser("bob@user.example", e.seed.Time())
 		e.must(e.store.AddUser(t.Context(), bob, "", e.seed.Time()))
-		e.operates("/users", http.StatusOK, "ann@user.example", "bob@user.example", "Server administrator", "Viewer – "+e.tenant.Name)
-		e.operates("/users?email=bob@user.example", http.StatusOK, "bob@user.example", "-href=\"/operator/users/"+core.NewID())
+		e.operates("/users", http.StatusOK, "ann@user.example", "bob@user.example", "Server administrator",
+			"Viewer – "+e.tenant.Name)
+		e.operates("/users?email=bob@user.example", http.StatusOK, "bob@user.example",
+			"-href=\"/operator/users/"+core.NewID())
 		e.operates("/users?email=no@user.example", http.StatusOK, "No users match your search.")
 		at := "/users/" + bob.ID
 		e.operates(at, http.StatusOK, "bob@user.example", "No sessions", "Delete account and data")
@@ -190,7 +192,8 @@ func TestConsoleTenantsOfOperators(t *testing.T) {
 		at := "/tenants/" + e.tenant.ID
 		e.operates("/tenants", http.StatusOK, e.tenant.Name, "Active", console.Path+"/"+e.tenant.ID)
 		_, err := e.store.UpdateTenant(t.Context(), e.tenant.ID, "test", func(of *core.Tenant) error {
-			of.Relays = core.Relays{{ID: core.NewID(), Host: "relay.example", Username: "ann", Password: "hidden-word", TLS: "starttls"}}
+			of.Relays = core.Relays{{ID: core.NewID(), Host: "relay.example", Username: "ann", Password: "hidden-word",
+				TLS: "starttls"}}
 			return nil
 		})
 		e.must(err)

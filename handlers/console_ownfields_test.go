@@ -23,7 +23,8 @@ func TestConsolePersonsOwnFields(t *testing.T) {
 		}
 		set(`{"Kunden-Nr.":"K 7","city":"Bonn","company":"WRONG","lines":"a\nb","shoe":43,"tags":["a"],"vip":true}`)
 		at := "/people/" + e.found(email).ID
-		e.shows(at, http.StatusOK, `name="field.company" type="text" value="WRONG"`, `name="field.shoe" type="text" value="43"`,
+		e.shows(at, http.StatusOK, `name="field.company" type="text" value="WRONG"`,
+			`name="field.shoe" type="text" value="43"`,
 			`name="field.Kunden-Nr." type="text" value="K 7"`, `name="field.vip"`, `-name="field.lines"`, `-name="field.tags"`,
 			`[&#34;a&#34;]`)
 		e.sends(at, http.StatusSeeOther, url.Values{

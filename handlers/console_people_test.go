@@ -143,10 +143,12 @@ func TestConsoleButtonsSayWhatTheyDo(t *testing.T) {
 func TestConsolePeople(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RolePublisher)
-		e.shows("/people", http.StatusOK, "grace@reader.example", "wilma@reader.example", "2 subscribers · on 1 list · 1 pending",
+		e.shows("/people", http.StatusOK, "grace@reader.example", "wilma@reader.example",
+			"2 subscribers · on 1 list · 1 pending",
 			"Add person", "Import", `aria-current="page"`)
 		e.shows("/people?q=GRA", http.StatusOK, "grace@reader.example", "-joan@reader.example")
-		_, err := e.store.SetPreferences(t.Context(), e.list.ID, "grace@reader.example", `{"last_name":"Hopper"}`, e.seed.Time())
+		_, err := e.store.SetPreferences(t.Context(), e.list.ID, "grace@reader.example", `{"last_name":"Hopper"}`,
+			e.seed.Time())
 		e.must(err)
 		e.shows("/people?q=hop", http.StatusOK, "grace@reader.example", "Hopper", "-joan@reader.example")
 		e.shows("/people?status=pending&list="+e.list.ID, http.StatusOK, "wilma@reader.example", "-joan@reader.example")
@@ -158,7 +160,8 @@ func TestConsolePeople(t *testing.T) {
 		first := e.shows("/people", http.StatusOK, "Next page", "-First page")
 		_, rest, _ := strings.Cut(first, `cursor=`)
 		cursor, _, _ := strings.Cut(rest, `"`)
-		second := e.shows("/people?cursor="+strings.ReplaceAll(cursor, "&amp;", "&"), http.StatusOK, "First page", "-Next page")
+		second := e.shows("/people?cursor="+strings.ReplaceAll(cursor, "&amp;", "&"), http.StatusOK, "First page",
+			"-Next page")
 		if n := strings.Count(first, `class="row"`) + strings.Count(second, `class="row"`); n != 43 {
 			t.Errorf("%d people on two pages", n)
 		}
@@ -311,7 +314,8 @@ func TestConsolePersonIsMasked(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleViewer)
 		id := e.found("grace@reader.example").ID
 		e.shows("/people/"+id, http.StatusNotFound)
-		e.shows("/people/"+e.store.MaskedSubscriptionID(id), http.StatusOK, "Subscribed to “Weekly”", "-grace@", "-Consent history",
+		e.shows("/people/"+e.store.MaskedSubscriptionID(id), http.StatusOK, "Subscribed to “Weekly”", "-grace@",
+			"-Consent history",
 			"-/unsubscribe", "-/erase", "Your role can't see full email addresses or personal data")
 		e.shows("/people/"+e.store.MaskedSubscriptionID(id)+"/erase", http.StatusForbidden)
 	})
@@ -347,7 +351,8 @@ func TestConsoleSwitchesAddressesOff(t *testing.T) {
 		if n := strings.Count(body, "asked by letter"); n != 1 {
 			t.Errorf("what stands on both sides is there %d times", n)
 		}
-		e.shows("/suppressions?q=grace@reader.example", http.StatusOK, "This address isn't on the suppression list", "-asked by letter")
+		e.shows("/suppressions?q=grace@reader.example", http.StatusOK, "This address isn't on the suppression list",
+			"-asked by letter")
 		at := "/people/" + e.found("joan@reader.example").ID
 		e.shows(at, http.StatusOK, "This address is blocked. None of your lists emails it.", "Unblock address")
 		if to := e.sends(at+"/lift", http.StatusSeeOther, url.Values{}); to != at+"?done=lifted" {
@@ -444,8 +449,10 @@ func TestConsoleImports(t *testing.T) {
 		importer := worker.Imports(e.store, nil, slog.New(slog.DiscardHandler))
 		e.shows("/imports", http.StatusOK, "No imports yet", "Import file")
 		e.shows("/new-import", http.StatusOK, "List", "multipart/form-data")
-		at := e.uploads(e.list.ID, "readers.csv", "Adresse;Stadt;Notiz\nnew@reader.example;Bonn;x\nno address;Ulm;y\nnew@reader.example;Bonn;x\n")
-		e.shows(at, http.StatusOK, "readers.csv", "Stadt", "Bonn", "Ulm", "Choose the column with the email addresses", "-Start import", "Start dry run",
+		at := e.uploads(e.list.ID, "readers.csv",
+			"Adresse;Stadt;Notiz\nnew@reader.example;Bonn;x\nno address;Ulm;y\nnew@reader.example;Bonn;x\n")
+		e.shows(at, http.StatusOK, "readers.csv", "Stadt", "Bonn", "Ulm", "Choose the column with the email addresses",
+			"-Start import", "Start dry run",
 			"-checked", `value="email" selected>Email address<`, `value="notiz">Save as`, `-value="notiz" selected`,
 			`value="city" selected>City (recognized)<`)
 		form := url.Values{"column.0": {"email"}, "column.1": {"city"}, "column.2": {""}, "source": {"the old shop"}}
@@ -457,7 +464,8 @@ func TestConsoleImports(t *testing.T) {
 		e.sends(at, http.StatusBadRequest, form, "no column is named email")
 		form.Set("column.0", "email")
 		form.Set("column.1", "email")
-		e.sends(at, http.StatusBadRequest, form, "Two columns are imported as the same field. Change one of them", "-two columns hold", "-column.2-wrong",
+		e.sends(at, http.StatusBadRequest, form, "Two columns are imported as the same field. Change one of them",
+			"-two columns hold", "-column.2-wrong",
 			`name="column.0" aria-invalid="true" aria-describedby="f-column.0-wrong" autofocus>`,
 			`name="column.1" aria-invalid="true" aria-describedby="f-column.1-wrong">`, "Already used for another column.")
 		form.Set("column.1", "city")
@@ -529,7 +537,8 @@ func TestConsoleImportsKnowNames(t *testing.T) {
 			"email;FIRST-NAME;billing_last_name;Kontaktname;Wohnort;PLZ;Lieblingstee;Vorname\n"+
 				"last@reader.example;Ida;Rhodes;Ida R.;Bonn;53111;green;x\n")
 		e.shows(at, http.StatusOK, `value="first_name" selected`, `value="last_name" selected`, `value="name" selected`,
-			`value="city" selected`, `value="postal_code" selected>Postal code (recognized)<`, `value="email" selected>Email address (recognized)<`, `value="Lieblingstee">Save as`,
+			`value="city" selected`, `value="postal_code" selected>Postal code (recognized)<`,
+			`value="email" selected>Email address (recognized)<`, `value="Lieblingstee">Save as`,
 			`value="Vorname">Save as`, `-value="Lieblingstee" selected`)
 		form = url.Values{
 			"agreed": {"active"}, "column.0": {"email"}, "column.1": {"first_name"}, "column.2": {"last_name"},

@@ -118,7 +118,8 @@ func TestConsoleRelayTest(t *testing.T) {
 			"rejected the username or password")
 		test(core.RelayTest{Outcome: core.RelayRefused, Code: 550, Answer: "unknown <mailbox>"},
 			"550 unknown <mailbox>")
-		test(core.RelayTest{Outcome: core.RelayTLS}, "Can't connect securely. Use port 587 with STARTTLS, or port 465 with implicit TLS")
+		test(core.RelayTest{Outcome: core.RelayTLS},
+			"Can't connect securely. Use port 587 with STARTTLS, or port 465 with implicit TLS")
 		test(core.RelayTest{
 			Outcome: core.RelayConnect, Stage: "dial", Answer: "lookup relay.daemon.example on 10.0.0.1:53: no such host",
 		}, "Can't connect to the mail server. Check the host name and port. Many hosting providers block port 25; try 587 or 465")
@@ -162,7 +163,8 @@ func TestConsoleRelaySet(t *testing.T) {
 			t.Error("the password is shown")
 		}
 		change := url.Values{
-			"act": {"save"}, "id": {relays()[0].ID}, "host": {"smtp.acme.example"}, "username": {"us"}, "tls": {"implicit"}, "port": {"465"},
+			"act": {"save"}, "id": {relays()[0].ID}, "host": {"smtp.acme.example"}, "username": {"us"}, "tls": {"implicit"},
+			"port": {"465"},
 		}
 		e.sends(page, change)
 		if r := relays(); r[0].Password != "hunter22" || r[0].TLS != "implicit" {
@@ -174,7 +176,8 @@ func TestConsoleRelaySet(t *testing.T) {
 		if e.relay == nil || e.relay.Host != "smtp.acme.example" || e.relay.Password != "hunter22" {
 			t.Errorf("%+v", e.relay)
 		}
-		e.refuses(page, url.Values{"act": {"delete"}, "id": {relays()[0].ID}}, http.StatusBadRequest, "Check the box to confirm")
+		e.refuses(page, url.Values{"act": {"delete"}, "id": {relays()[0].ID}}, http.StatusBadRequest,
+			"Check the box to confirm")
 		e.sends(page, url.Values{"act": {"delete"}, "id": {relays()[0].ID}, "sure": {"1"}})
 		if len(relays()) != 0 {
 			t.Error("it is still there")

@@ -17,7 +17,8 @@ import (
 // mailing sends the campaign to readers, of whom the outcomes say what became. It returns the job.
 func (e *campaignEnv) mailing(outcomes ...core.Outcome) core.SendJob {
 	e.Helper()
-	draft, _, err := (Drafts{Store: e.store, Sealer: e.handler.sealer, Origin: "https://news.example.org"}).Ready(e.Context(),
+	draft, _, err := (Drafts{Store: e.store, Sealer: e.handler.sealer,
+		Origin: "https://news.example.org"}).Ready(e.Context(),
 		&e.campaign, e.campaign.Version, e.seed.Time())
 	e.must(err)
 	j := e.seed.Start(e.seed.SendDraft(&draft))
@@ -56,7 +57,8 @@ func TestConsoleReportRuns(t *testing.T) {
 		for k := range 6 {
 			e.seed.Active(e.list.ID, storetest.Reader(k))
 		}
-		_, err := e.store.SetFields(t.Context(), e.list.ID, "grace@reader.example", map[string]any{"last_name": "Hopper"}, e.seed.Time())
+		_, err := e.store.SetFields(t.Context(), e.list.ID, "grace@reader.example", map[string]any{"last_name": "Hopper"},
+			e.seed.Time())
 		e.must(err)
 		e.seed.Deliver()
 		due := e.seed.Time().Add(5 * time.Minute)
@@ -94,7 +96,8 @@ func TestConsoleReportRuns(t *testing.T) {
 		do("stop", http.StatusSeeOther)
 		_, _, err = e.store.SettleJob(t.Context(), j.No, 0, e.seed.Time())
 		e.must(err)
-		e.shows(e.path(""), http.StatusOK, "Canceled today", "2 people received it", "Sending was canceled before this email went out", `data-poll="30"`,
+		e.shows(e.path(""), http.StatusOK, "Canceled today", "2 people received it",
+			"Sending was canceled before this email went out", `data-poll="30"`,
 			"550 5.1.1 no such user", "Resend to addresses that failed", `Bounced</dt><dd class="figure">0<`,
 			"returned after delivery", "Bounces by domain", "1 bounce",
 			"Mailbox doesn't exist", `data-label="Mailbox doesn't exist">1<`, "-Mailbox full")
@@ -106,10 +109,12 @@ func TestConsoleReportRuns(t *testing.T) {
 		if jobs := e.jobs(); len(jobs) != 2 || jobs[0].RetryOf != j.ID {
 			t.Errorf("%+v", jobs)
 		}
-		e.shows(e.path("/people?job="+j.ID), http.StatusOK, "grace@reader.example", "Not delivered", "The mailbox doesn't exist.")
+		e.shows(e.path("/people?job="+j.ID), http.StatusOK, "grace@reader.example", "Not delivered",
+			"The mailbox doesn't exist.")
 		e.shows(e.path("/people?status=failed&job="+j.ID), http.StatusOK, "Not delivered", "5.1.1")
 		for _, text := range []string{"grace@reader.example", "GRACE", "grace@reader.ex", "hopp"} {
-			e.shows(e.path("/people?q="+text+"&job="+j.ID), http.StatusOK, "grace@reader.example", "-joan@", "-No recipients match",
+			e.shows(e.path("/people?q="+text+"&job="+j.ID), http.StatusOK, "grace@reader.example", "-joan@",
+				"-No recipients match",
 				`</a><span class="sub">Hopper</span>`, "in sending order")
 		}
 		e.shows(e.path("/people?q=race&job="+j.ID), http.StatusOK, "No recipients match your search.", "-not a valid")
@@ -127,7 +132,8 @@ func TestConsoleReportOfAFullMailbox(t *testing.T) {
 		full := core.Outcome{State: core.RecipientDeferred, Reason: "452 4.2.2 full", DueAt: due}
 		full.GivesUpAt = due.Add(time.Hour)
 		e.mailing(core.Outcome{State: core.RecipientSent}, full)
-		e.shows(e.path(""), http.StatusOK, `<span class="badge good">Sent</span>`, "Sent to 1 recipient, today", "Retrying some deliveries",
+		e.shows(e.path(""), http.StatusOK, `<span class="badge good">Sent</span>`, "Sent to 1 recipient, today",
+			"Retrying some deliveries",
 			"1 email being retried, next try today, 01:05, last try today, 02:05.", "The mailbox is full.",
 			"Cancel sending", `data-poll="30"`, "-Sending now", "-done around")
 		e.shows("/campaigns", http.StatusOK, `<span class="badge good">Sent</span>`, "->Sending</span>")
@@ -143,20 +149,23 @@ func TestConsoleReportOfAFullMailbox(t *testing.T) {
 func TestConsoleReportOfWhatWasTakenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
-		draft, _, err := (Drafts{Store: e.store, Sealer: e.handler.sealer, Origin: "https://news.example.org"}).Ready(t.Context(),
+		draft, _, err := (Drafts{Store: e.store, Sealer: e.handler.sealer,
+			Origin: "https://news.example.org"}).Ready(t.Context(),
 			&e.campaign, e.campaign.Version, e.seed.Time())
 		e.must(err)
 		e.seed.SendDraft(&draft)
 		e.sends(e.path("/undo"), http.StatusSeeOther, url.Values{})
 		e.campaign, err = e.store.Campaign(t.Context(), e.campaign.ID)
 		e.must(err)
-		j := e.mailing(core.Outcome{State: core.RecipientSent}, core.Outcome{State: core.RecipientFailed, Reason: core.ReasonRender})
+		j := e.mailing(core.Outcome{State: core.RecipientSent}, core.Outcome{State: core.RecipientFailed,
+			Reason: core.ReasonRender})
 		e.must(e.store.ApplyReports(t.Context(), []core.ProviderReport{{
 			Provider: "pm", Key: core.ProviderKey("1"), JobNo: j.No, Seq: 1, Event: core.ProviderEvent{
 				Type: core.ProviderHardBounced, MessageID: "m", TenantID: e.tenant.ID, OccurredAt: e.seed.Time(),
 			},
 		}}, e.seed.Time()))
-		e.shows(e.path(""), http.StatusOK, `Bounced</dt><dd class="figure"><a href="`+e.at(e.path("/people?status=bounced"))+`">1<`,
+		e.shows(e.path(""), http.StatusOK,
+			`Bounced</dt><dd class="figure"><a href="`+e.at(e.path("/people?status=bounced"))+`">1<`,
 			`Delivered</dt><dd class="figure">0<`)
 		e.shows(e.path("/people"), http.StatusOK, "grace@reader.example", `-id="job"`)
 		e.shows(e.path("/people?status=bounced"), http.StatusOK, "Bounced</span>")
@@ -191,7 +200,8 @@ func TestConsoleReportOfLostAddresses(t *testing.T) {
 		e.campaign = e.seed.NewCampaign(e.list)
 		e.mailing(core.Outcome{State: core.RecipientFailed, Reason: "550 5.7.1 no"},
 			core.Outcome{State: core.RecipientFailed, Reason: "550 5.1.1 no"})
-		e.shows(e.path(""), http.StatusOK, "Ask the recipient to have their email provider allow your emails", "Resend to addresses that failed")
+		e.shows(e.path(""), http.StatusOK, "Ask the recipient to have their email provider allow your emails",
+			"Resend to addresses that failed")
 	})
 }
 
@@ -206,7 +216,8 @@ func TestConsolePersonsRefusals(t *testing.T) {
 		at := func(i int) string { return "/people/" + e.found(core.Email(readers[i].Email)).ID }
 		e.shows(at(0), http.StatusOK, "Not delivered</span>", ">The mailbox doesn't exist. This address gets no more emails.",
 			"Details</summary><code>550 5.1.1 User unknown</code></details>", `-class="sub">550`)
-		e.shows(at(1), http.StatusOK, "Skipped</span>", ">Never confirmed the subscription.", "-<code>", "-"+core.ReasonNoProof)
+		e.shows(at(1), http.StatusOK, "Skipped</span>", ">Never confirmed the subscription.", "-<code>",
+			"-"+core.ReasonNoProof)
 	})
 }
 
@@ -319,7 +330,8 @@ func TestConsoleReportOfViewers(t *testing.T) {
 		e.shows("/campaigns", http.StatusOK, "May", "-"+e.path(""))
 		e.mailing(core.Outcome{State: core.RecipientSent},
 			core.Outcome{State: core.RecipientFailed, Reason: "550 5.1.1 <joan@reader.example> no such user"})
-		e.shows(e.path(""), http.StatusOK, "The mailbox doesn't exist.", "-joan@", "-<button", "-"+e.path("/people"), "-Pause")
+		e.shows(e.path(""), http.StatusOK, "The mailbox doesn't exist.", "-joan@", "-<button", "-"+e.path("/people"),
+			"-Pause")
 		for _, below := range []string{"/send", "/people", "/correction"} {
 			e.shows(e.path(below), http.StatusForbidden)
 		}

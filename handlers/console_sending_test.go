@@ -124,7 +124,8 @@ func TestConsoleMovesAMailing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
 		now := e.seed.Time()
-		draft, _, err := (Drafts{Store: e.store, Sealer: e.handler.sealer, Origin: "https://news.example.org"}).Ready(e.Context(),
+		draft, _, err := (Drafts{Store: e.store, Sealer: e.handler.sealer,
+			Origin: "https://news.example.org"}).Ready(e.Context(),
 			&e.campaign, e.campaign.Version, now)
 		e.must(err)
 		sent, later := e.seed.SendDraft(&draft), now.Add(48*time.Hour)
@@ -187,7 +188,8 @@ func TestConsoleSendsLater(t *testing.T) {
 		post := `method="post" action="` + e.at(e.path("/send"))
 		e.shows(e.path("/send?when=later"), http.StatusOK, `value="08:00"`, "Sat 2 Jan 2100, 08:00 Berlin, in 31 hours",
 			post)
-		e.shows(e.path("/send?when=later&date=2100-03-28&time=02:30"), http.StatusOK, "02:30 doesn't exist that day in Berlin",
+		e.shows(e.path("/send?when=later&date=2100-03-28&time=02:30"), http.StatusOK,
+			"02:30 doesn't exist that day in Berlin",
 			"-"+post)
 		e.shows(e.path("/send?when=later&date=2099-12-31&time=23:30"), http.StatusOK, "Choose a time in the future", "-"+post)
 		const few = `name="first_few" value="1"`
@@ -198,12 +200,15 @@ func TestConsoleSendsLater(t *testing.T) {
 		e.shows(e.path("/send?when=later&date=x&time=23:30"), http.StatusOK, "Enter a date and time", "-"+post)
 		twice := "/send?when=later&date=2100-10-31&time=02:30"
 		e.shows(e.path(twice), http.StatusOK, "02:30 happens twice in Berlin", "&#43;02:00", "&#43;01:00", "-"+post)
-		form := e.sendForm(strings.TrimPrefix(twice, "/send")+"&offset=%2B01:00", "Sun 31 Oct 2100, 02:30 Berlin, in 303 days",
+		form := e.sendForm(strings.TrimPrefix(twice, "/send")+"&offset=%2B01:00",
+			"Sun 31 Oct 2100, 02:30 Berlin, in 303 days",
 			"Schedule for Sun 31 Oct 2100, 02:30")
 		dated := e.with(form, "date", "2100-10-31")
-		e.sends(e.path("/send"), http.StatusBadRequest, e.with(dated, "time", "09:15"), "You changed the time. Check it, then schedule again",
+		e.sends(e.path("/send"), http.StatusBadRequest, e.with(dated, "time", "09:15"),
+			"You changed the time. Check it, then schedule again",
 			"Sun 31 Oct 2100, 09:15 Berlin")
-		e.sends(e.path("/send"), http.StatusBadRequest, e.with(dated, "time", "x"), "You changed the time. Check it, then schedule again",
+		e.sends(e.path("/send"), http.StatusBadRequest, e.with(dated, "time", "x"),
+			"You changed the time. Check it, then schedule again",
 			"Enter a date and time", "-"+post)
 		e.sends(e.path("/send"), http.StatusBadRequest, e.with(e.with(form, "date", ""), "time", "02:30"),
 			"Enter a date and time", "-"+post)
@@ -276,14 +281,17 @@ func TestConsoleAsksForApproval(t *testing.T) {
 			if c.State != core.CampaignInReview || c.ReviewNote != "The second picture." || c.ReviewWantedAt != want {
 				t.Errorf("%s: %+v", role, c)
 			}
-			again := e.form(e.shows(e.path("/send"), http.StatusOK, `value="2100-01-08T08:00"`, "The second picture.</textarea>"),
+			again := e.form(e.shows(e.path("/send"), http.StatusOK, `value="2100-01-08T08:00"`,
+				"The second picture.</textarea>"),
 				e.path("/ask"), "note", "")
 			if to := e.sends(e.path("/ask"), http.StatusSeeOther, again); strings.Contains(to, "done=") {
 				t.Errorf("%s: with no one to ask it leads to %s", role, to)
 			}
-			texts := []string{"No one was notified.", "Waiting for approval.", "Fri 8 Jan 2100, 08:00 Berlin, in 7 days", "The second picture.", "Request again"}
+			texts := []string{"No one was notified.", "Waiting for approval.", "Fri 8 Jan 2100, 08:00 Berlin, in 7 days",
+				"The second picture.", "Request again"}
 			if role == core.RoleEditor {
-				texts = append(texts, "-Approve or request changes", "No one else can do this yet. Ask an administrator to invite someone who can send")
+				texts = append(texts, "-Approve or request changes",
+					"No one else can do this yet. Ask an administrator to invite someone who can send")
 				e.sends(e.path("/send"), http.StatusForbidden, url.Values{"version": {"1"}, "key": {"k"}})
 			} else {
 				texts = append(texts, "Approve or request changes") // another person has written it
@@ -294,7 +302,8 @@ func TestConsoleAsksForApproval(t *testing.T) {
 			ann, err := e.store.UserByEmail(t.Context(), "ann@user.example")
 			e.must(err)
 			edit := campaigns.CampaignEdit{ID: e.campaign.ID, Actor: core.UserActor(ann.ID), Now: e.seed.Time()}
-			_, err = e.store.EditCampaign(t.Context(), edit, func(f *core.CampaignFields) error { f.Preheader = "Roses"; return nil })
+			_, err = e.store.EditCampaign(t.Context(), edit,
+				func(f *core.CampaignFields) error { f.Preheader = "Roses"; return nil })
 			e.must(err)
 			_, err = e.store.AskReview(t.Context(), edit, 0, "The second picture.")
 			e.must(err)

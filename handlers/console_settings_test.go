@@ -40,7 +40,8 @@ func TestConsoleSettings(t *testing.T) {
 			!got.FirstFew || len(got.TestAddresses) != 2 || got.TimeZone != "Europe/Berlin" || got.MailFromName != "Ann" {
 			t.Errorf("%+v", got)
 		}
-		e.shows(e.path("settings"), "Hex color, for example #1d6b52, adjusted where needed so text stays readable. Leave blank to use green on pages and the theme's colors in emails",
+		e.shows(e.path("settings"),
+			"Hex color, for example #1d6b52, adjusted where needed so text stays readable. Leave blank to use green on pages and the theme's colors in emails",
 			`value="Acme & Co"`, `<option value="consent" selected>`, "b@acme.example")
 		form.Set("brand_name", "Acme & Daughter")
 		form.Set("then", "logo") // the way to the logo loses nothing that was typed
@@ -52,7 +53,8 @@ func TestConsoleSettings(t *testing.T) {
 		}
 		form.Set("brand_color", "rosenrot")
 		form.Set("measure", "nothing")
-		e.refuses(e.path("settings"), form, http.StatusBadRequest, `value="rosenrot" maxlength="30" placeholder="#1d6b52" aria-invalid="true"`,
+		e.refuses(e.path("settings"), form, http.StatusBadRequest,
+			`value="rosenrot" maxlength="30" placeholder="#1d6b52" aria-invalid="true"`,
 			`<option value="nothing" selected>`)
 		// all that is wrong is said at once, and the first of it has the focus
 		for name, value := range map[string]string{
@@ -89,7 +91,8 @@ func TestConsoleSettings(t *testing.T) {
 		}
 		for _, typo := range []string{"https://datenschutz", "datenschutz", "javascript:alert(1)", "mailto:a@acme.example", "a@acme.example"} {
 			form.Set("privacy_url", typo)
-			e.refuses(e.path("settings"), form, http.StatusBadRequest, `inputmode="url"`, `value="`+typo+`" maxlength="2000" placeholder="https://" aria-invalid`,
+			e.refuses(e.path("settings"), form, http.StatusBadRequest, `inputmode="url"`,
+				`value="`+typo+`" maxlength="2000" placeholder="https://" aria-invalid`,
 				"This is no whole address, such as https://shop.example/privacy.")
 		}
 		form.Set("privacy_url", "")
@@ -171,7 +174,8 @@ func TestConsoleTeam(t *testing.T) {
 		e.shows(page, "Password only", "Editor: can write campaigns<br>Viewer: can see statistics<")
 		e.must(e.store.AddPasskey(e.Context(), core.Passkey{
 			ID: core.NewID(), UserID: bob.ID, RPID: "news.test", Name: "key", Credential: []byte("c"), PublicKey: []byte("k"),
-		}, bob.Epoch, identity.Answer{Hash: core.HashToken("a"), ExpiresAt: e.seed.Time().Add(time.Hour)}, core.MailStyle{}, e.seed.Time()))
+		}, bob.Epoch, identity.Answer{Hash: core.HashToken("a"), ExpiresAt: e.seed.Time().Add(time.Hour)}, core.MailStyle{},
+			e.seed.Time()))
 		e.shows(page, "2FA on")
 		e.sends(e.path("settings", "team", bob.ID, "role"), url.Values{"role": {"viewer"}})
 		if got := e.roles("bob@user.example"); len(got) != 1 || got[0].Role != core.RoleViewer {
@@ -179,7 +183,8 @@ func TestConsoleTeam(t *testing.T) {
 		}
 		e.refuses(e.path("settings", "team", e.ann.ID, "role"), url.Values{"role": {"viewer"}}, http.StatusConflict,
 			"Another administrator changes your own role.")
-		e.refuses(e.path("settings", "team", bob.ID, "remove"), url.Values{}, http.StatusBadRequest, "Check the box to confirm")
+		e.refuses(e.path("settings", "team", bob.ID, "remove"), url.Values{}, http.StatusBadRequest,
+			"Check the box to confirm")
 		e.sends(e.path("settings", "team", bob.ID, "remove"), url.Values{"sure": {"1"}})
 		if got := e.roles("bob@user.example"); len(got) != 0 {
 			t.Errorf("%v", got)
@@ -276,7 +281,8 @@ func TestConsoleEndpoints(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newTenantConsole(t, core.RoleTenantAdmin)
 		page := e.path("settings", "endpoints")
-		e.refuses(page, url.Values{"name": {"Shop"}, "url": {"ftp://x"}}, http.StatusBadRequest, `value="Shop"`, `aria-invalid="true"`)
+		e.refuses(page, url.Values{"name": {"Shop"}, "url": {"ftp://x"}}, http.StatusBadRequest, `value="Shop"`,
+			`aria-invalid="true"`)
 		form := url.Values{"name": {"Shop"}, "url": {"shop.example/hook"}, "event.subscription.activated": {"1"}}
 		e.refuses(page, form, http.StatusCreated, "whsec_")
 		found, err := e.store.Endpoints(t.Context(), []string{e.tenant.ID}, false, core.Page{Limit: 10})
@@ -312,7 +318,8 @@ func TestConsoleOperatorsInTheTeam(t *testing.T) {
 		for _, in := range []string{"", "1"} {
 			to := e.sendsBelow(console.Path, "/new-tenant", http.StatusSeeOther,
 				url.Values{"name": {"Roses"}, "language": {"en"}, "in_team": {in}}, nil)
-			a, err := e.store.Approvers(t.Context(), &core.Campaign{TenantID: strings.TrimPrefix(to, "/")}, "", core.At(time.Now()))
+			a, err := e.store.Approvers(t.Context(), &core.Campaign{TenantID: strings.TrimPrefix(to, "/")}, "",
+				core.At(time.Now()))
 			e.must(err)
 			if want := len(in); a.People != want {
 				t.Errorf("in_team %q: %d people are asked for approval, not %d", in, a.People, want)

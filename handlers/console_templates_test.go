@@ -46,7 +46,8 @@ func TestConsoleTemplates(t *testing.T) {
 			is.BodyHTML != "<p>Thanks, {{preferences.nick}}!</p>\n<p>Bye</p>" {
 			t.Errorf("%+v, %v", is, err)
 		}
-		e.shows(order, http.StatusOK, `value="frame" selected`, "No list has this field, so it may be blank", "preferences.nick")
+		e.shows(order, http.StatusOK, `value="frame" selected`, "No list has this field, so it may be blank",
+			"preferences.nick")
 		e.shows("/looks/template-preview?id="+id, http.StatusOK, "Thanks, ")
 		e.shows("/looks/templates", http.StatusOK, "order", "frame", "-No templates yet")
 		form.Set("body_html", "<p>{{nobody}}</p>")
@@ -56,7 +57,8 @@ func TestConsoleTemplates(t *testing.T) {
 		}
 
 		e.shows(frame, http.StatusOK, "order", "-Delete template")
-		e.sends(frame, http.StatusConflict, url.Values{"do": {"delete"}}, "This template is still in use. Remove it from the items under “Used by” first", "order", "{{content}}")
+		e.sends(frame, http.StatusConflict, url.Values{"do": {"delete"}},
+			"This template is still in use. Remove it from the items under “Used by” first", "order", "{{content}}")
 		e.sends(order, http.StatusSeeOther, url.Values{"do": {"delete"}})
 		if to := e.sends(frame, http.StatusSeeOther,
 			url.Values{"do": {"delete"}}); to != "/looks/templates?done=deleted" {
@@ -79,7 +81,8 @@ func TestConsoleUsesOfATemplate(t *testing.T) {
 		})
 		path := "/looks/templates/" + made.ID
 		e.shows(path, http.StatusOK, "Spring", e.at("/campaigns/"+c.ID), "Campaign")
-		e.sends(path, http.StatusConflict, url.Values{"do": {"delete"}}, "This template is still in use. Remove it from the items under “Used by” first", "Spring")
+		e.sends(path, http.StatusConflict, url.Values{"do": {"delete"}},
+			"This template is still in use. Remove it from the items under “Used by” first", "Spring")
 		if _, err := e.store.TemplateByID(t.Context(), made.ID); err != nil {
 			t.Error(err)
 		}

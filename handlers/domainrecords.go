@@ -358,7 +358,8 @@ func (a *domainRecords) link(c *web.Call, id string) (out recordsLink, err error
 	d, err := a.store.SenderDomain(c, id)
 	t := auth.RecordsToken{DomainID: d.ID, IssuedAt: c.Now}
 	return recordsLink{
-		c.PublicURL() + RecordsPath + "?" + url.Values{"token": {a.sealer.SealRecords(t)}}.Encode(), c.Now.Add(auth.RecordsTTL),
+		c.PublicURL() + RecordsPath + "?" + url.Values{"token": {a.sealer.SealRecords(t)}}.Encode(),
+		c.Now.Add(auth.RecordsTTL),
 	}, err
 }
 

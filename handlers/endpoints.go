@@ -74,7 +74,8 @@ func (h *Handler) endpointRoutes(t *web.Table) {
 		Named("listWebhookEndpointAttempts")
 	t.Add("POST", item+"/test", admin(may), web.Member, one(web.Path(e.try)).Fails(core.TooMany),
 		"Post an event of type webhook.test to a receiver now").Named("testWebhookEndpoint")
-	t.Add("POST", item+"/rotate-secret", admin(may), web.Member, one(web.JSON(e.rotate).BodyOptional()).Fails(core.Conflict),
+	t.Add("POST", item+"/rotate-secret", admin(may), web.Member,
+		one(web.JSON(e.rotate).BodyOptional()).Fails(core.Conflict),
 		"Give a receiver another secret; the one before signs too for a while, and there is no third").
 		Named("rotateWebhookEndpointSecret").
 		Example(web.Object{"overlap_seconds": 7200}).

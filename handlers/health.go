@@ -48,7 +48,8 @@ func (h *Handler) operationRoutes(t *web.Table) {
 		Named("getHealth")
 	t.Add("GET", "/openapi", web.Public(), web.Page, web.Query(h.reference), "Every operation, to read")
 	for _, d := range documents {
-		t.Add("GET", d.Path, web.Public(), web.Member, web.Get(h.openAPI(d.Name)).Answers("application/json"), "OpenAPI document: "+d.Title).
+		t.Add("GET", d.Path, web.Public(), web.Member, web.Get(h.openAPI(d.Name)).Answers("application/json"),
+			"OpenAPI document: "+d.Title).
 			Named(d.Operation)
 	}
 }

@@ -46,6 +46,7 @@ func unasked(questions []subscribercsv.Question) error {
 	if len(questions) == 0 {
 		return nil
 	}
-	return core.Invalidf("mapping", "Nothing was imported: %s. Map it to \"status\", to a field, or to \"\" to leave it out.",
+	return core.Invalidf("mapping",
+		"Nothing was imported: %s. Map it to \"status\", to a field, or to \"\" to leave it out.",
 		subscribercsv.Asking(questions))
 }

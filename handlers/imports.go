@@ -62,7 +62,8 @@ func (h *Handler) importRoutes(t *web.Table) {
 		"Take an import back, within a week of its end: remove those whom it has brought anew, and give the others their fields back").
 		Named("undoImport").
 		Refuses(clash("The import has not ended, changed no one, was taken back, or ended over a week ago"))
-	t.Add("GET", item+"/faults", may, web.Member, one(web.Write(a.faults).Answers("text/csv")), "Write the lines with errors as CSV, or as a spreadsheet reads it best").
+	t.Add("GET", item+"/faults", may, web.Member, one(web.Write(a.faults).Answers("text/csv")),
+		"Write the lines with errors as CSV, or as a spreadsheet reads it best").
 		Named("exportImportFaults")
 	t.Add("DELETE", item, may, web.Member, one(web.Path(a.remove)).Fails(core.Conflict),
 		"Delete an import with its file").Named("deleteImport").

@@ -71,7 +71,8 @@ func TestImportThatEndsMeanwhile(t *testing.T) {
 	a := importsAPI{store: s.Store}
 	c := &web.Call{Context: t.Context(), Now: s.Now}
 	read := s.NewImportJob(s.ListID, "email\nann@reader.example\n")
-	read, err := s.RunImport(t.Context(), read.ID, core.ImportInput{SubscriberStatus: core.SubscriptionActive}, "test", s.Now)
+	read, err := s.RunImport(t.Context(), read.ID, core.ImportInput{SubscriberStatus: core.SubscriptionActive}, "test",
+		s.Now)
 	s.Must(err)
 	run, err := s.StartImport(t.Context(), read.ID, s.Now)
 	s.Must(err)

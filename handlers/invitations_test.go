@@ -97,7 +97,8 @@ func TestInvitation(t *testing.T) {
 		}, http.StatusBadRequest, false},
 		{"the role of who invited was a lesser one for a while", func(e *pageEnv, i core.Invitation, _ string) {
 			for _, role := range []string{core.RolePublisher, core.RoleTenantAdmin} {
-				_, err := e.store.SetTeamRole(e.Context(), i.TenantID, i.InvitedBy[len("user:"):], role, "test", core.At(time.Now()))
+				_, err := e.store.SetTeamRole(e.Context(), i.TenantID, i.InvitedBy[len("user:"):], role, "test",
+					core.At(time.Now()))
 				e.must(err)
 			}
 		}, http.StatusBadRequest, false},
@@ -269,7 +270,8 @@ func TestInvitationPageIsOfTheTenant(t *testing.T) {
 		t.Errorf("the logo is not let in: %s", got)
 	}
 	headed(ownName, "GET", path+"none", nil)
-	i, err := e.handler.options.Auth.Invite(t.Context(), core.InvitationInput{Email: "op@user.example", Role: core.RoleOperator},
+	i, err := e.handler.options.Auth.Invite(t.Context(), core.InvitationInput{Email: "op@user.example",
+		Role: core.RoleOperator},
 		"en", "command:test", core.At(time.Now()))
 	e.must(err)
 	headed(ownName, "GET", path+e.handler.options.Auth.MailToken(core.MailInvitation, i.ID), nil)

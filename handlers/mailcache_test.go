@@ -35,8 +35,9 @@ func TestMailsArePutTogetherOnce(t *testing.T) {
 	}
 	for name, other := range map[string]*mail.Bulk{
 		"another job": compile("view", of("2")), "another way": compile("archive", of("1")),
-		"a link mended": compile("view", of("1", func(s *mail.BulkSpec) { s.Mended["https://a.example/"] = "https://c.example/" })),
-		"a notice":      compile("view", of("1", func(s *mail.BulkSpec) { s.Notice = "Corrected" })),
+		"a link mended": compile("view", of("1",
+			func(s *mail.BulkSpec) { s.Mended["https://a.example/"] = "https://c.example/" })),
+		"a notice": compile("view", of("1", func(s *mail.BulkSpec) { s.Notice = "Corrected" })),
 	} {
 		if other == first {
 			t.Errorf("%s shows the mail of before", name)

@@ -34,7 +34,8 @@ func (h *Handler) mediaRoutes(t *web.Table) {
 	a := media{h.options.Store, h.uploads, h.options.MediaLimits, h.pictures, newPictureTurns()}
 	const all = "/api/media"
 	t.Add("POST", all, sent(core.ActionMediaWrite), web.Send,
-		web.Stream(a.create).DescribesMedia("application/octet-stream", "*/*").NeedsRoom(maxWrite).Created().Fails(core.NotFound, core.TooLarge, core.TooMany),
+		web.Stream(a.create).DescribesMedia("application/octet-stream",
+			"*/*").NeedsRoom(maxWrite).Created().Fails(core.NotFound, core.TooLarge, core.TooMany),
 		"Upload a picture or a PDF: the body is the file, or multipart/form-data with a part named file").
 		Named("uploadMedia").
 		Refuses(
@@ -48,7 +49,8 @@ func (h *Handler) mediaRoutes(t *web.Table) {
 			refused("file", "It is missing, or stands twice"),
 		)
 	t.Add("GET", all, sent(core.ActionMediaRead), web.Send,
-		web.List(a.list, func(m core.MediaView) string { return m.ID }).Fails(core.Invalid), "List pictures, the newest first").
+		web.List(a.list, func(m core.MediaView) string { return m.ID }).Fails(core.Invalid),
+		"List pictures, the newest first").
 		Named("listMedia").
 		Refuses(tenantNamed)
 	const item = "/api/media/:id"
@@ -62,7 +64,8 @@ func (h *Handler) mediaRoutes(t *web.Table) {
 		"Delete a picture; one that a template or a send job shows only with force").Named("deleteMedia").
 		Refuses(clashing("media_in_use", "", "Something shows it: force deletes it all the same"))
 	t.Add("GET", core.MediaPath+":digits/:name", web.Public(), web.Page,
-		web.Serve(a.serve).Answers("image/jpeg", "image/png", "image/gif", "application/pdf").Fails(core.NotFound), "A picture of a mail").Named("getPicture")
+		web.Serve(a.serve).Answers("image/jpeg", "image/png", "image/gif", "application/pdf").Fails(core.NotFound),
+		"A picture of a mail").Named("getPicture")
 }
 
 // origin returns where the pictures of a tenant are served.

@@ -49,7 +49,10 @@ func init() {
 	steps["media"] = func(e *env, name string, args map[string]string) {
 		s := storetest.Seed(e.t, e.store)
 		s.TenantID = e.value(args["tenant"])
-		m := s.NewMedia(name, []string{"mail " + name, "full " + name}, func(m *core.Media) { m.ID = argOr(args, "id", m.ID) })
+		m := s.NewMedia(name, []string{"mail " + name, "full " + name}, func(m *core.Media) {
+			m.ID = argOr(args, "id",
+				m.ID)
+		})
 		e.name(name, m.ID)
 		e.name(name+".digits", m.Mail.Digits())
 		e.name(name+".full", m.Full.Digits())

@@ -64,7 +64,8 @@ func (h *Handler) modelRoutes(t *web.Table) {
 	t.Add("GET", item+"/profile", web.User(core.ScopeModelsRead), web.Device, web.Path(m.profile), "Show a model").
 		Named("getModelProfile")
 	t.Add("GET", item+"/download", web.User(core.ScopeModelsRead), web.Device,
-		web.Serve(m.download).Answers("application/octet-stream", "*/*"), "Download the file of a model").Named("downloadModel")
+		web.Serve(m.download).Answers("application/octet-stream", "*/*"),
+		"Download the file of a model").Named("downloadModel")
 	t.Add("PATCH", item+"/visibility", web.User(core.ScopeModelsWrite), web.Device,
 		web.JSON(m.setVisibility).Find(m.owned), "Change who may view a model").Named("setModelVisibility").
 		Example(web.Object{"visibility": "public"})

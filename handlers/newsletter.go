@@ -72,7 +72,8 @@ func (h *Handler) newsletterRoutes(t *web.Table) {
 		Example(web.Object{"token": "u.q7Xk…"}).
 		Refuses(unusedToken, pastToken)
 	t.Add("POST", "/api/newsletter/unsubscribe-token", web.Optional(), web.Member,
-		web.JSON(news.unsubscribeToken).NeedsRoom(maxWrite).Fails(core.NotFound, core.TooMany), "Ask for a token that ends a subscription").
+		web.JSON(news.unsubscribeToken).NeedsRoom(maxWrite).Fails(core.NotFound, core.TooMany),
+		"Ask for a token that ends a subscription").
 		Named("createUnsubscribeToken").
 		Example(web.Object{"list_id": exampleID, "email": "reader@example.org"}).
 		Refuses(badEmail)

@@ -52,7 +52,8 @@ func (h *Handler) newsletterPageRoutes(t *web.Table) {
 			Fails(core.Forbidden, core.NotFound, core.TooMany).PerAddress(60, time.Hour),
 		"Change something on it")
 	t.Add("POST", "/preferences/export", web.Public(), web.Page,
-		web.Form(mailed.export).Answers("application/json").Fails(core.Forbidden, core.NotFound), "Download what a tenant holds about a subscriber")
+		web.Form(mailed.export).Answers("application/json").Fails(core.Forbidden, core.NotFound),
+		"Download what a tenant holds about a subscriber")
 	t.Add("POST", "/preferences/erase", web.Public(), web.Page,
 		web.Form(mailed.erase).Fails(core.Forbidden, core.NotFound), "Erase what a tenant holds about a subscriber")
 	t.Add("POST", "/unsubscribe", web.Public(), web.Page,

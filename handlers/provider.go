@@ -33,7 +33,8 @@ func (h *Handler) providerRoutes(t *web.Table) {
 		open(web.Get(e.userinfo)).MaxBody(web.MaxForm).Fails(core.Invalid),
 		"The same by POST; the token may stand in a form").Named("getUserInfoByForm")
 	t.Add("POST", "/api/oauth/revoke", web.Public(), web.OAuth,
-		open(web.Form(e.revoke)).Answers("application/json").Fails(core.Unauthenticated), "Revoke a token and all of its sign-in (RFC 7009)").
+		open(web.Form(e.revoke)).Answers("application/json").Fails(core.Unauthenticated),
+		"Revoke a token and all of its sign-in (RFC 7009)").
 		Named("revokeToken").
 		Example(web.Object{"token": "Zc3o…", "client_id": exampleID}).
 		Refuses(refused("client_id", "The client authenticates in two ways"))
@@ -49,13 +50,15 @@ func (h *Handler) providerRoutes(t *web.Table) {
 	t.Add("POST", "/api/oauth/logout", web.Public(), web.Page,
 		web.Raw(l.relyingPartyPost).MaxBody(web.MaxForm).DescribesMedia("application/x-www-form-urlencoded").Fails(core.Invalid), "The same by POST; sent on to GET").
 		Named("endSessionByForm")
-	t.Add("GET", "/api/.well-known/openid-configuration", web.Public(), web.Member, open(web.Get(e.describe)).Answers("application/json"),
+	t.Add("GET", "/api/.well-known/openid-configuration", web.Public(), web.Member,
+		open(web.Get(e.describe)).Answers("application/json"),
 		"Metadata of the provider").Named("getDiscovery")
 	for _, path := range []string{
 		"/.well-known/openid-configuration",
 		"/.well-known/oauth-authorization-server", "/.well-known/oauth-authorization-server/api",
 	} {
-		t.Add("GET", path, web.Public(), web.Member, open(web.Get(e.describe)).Answers("application/json"), "Metadata of the provider")
+		t.Add("GET", path, web.Public(), web.Member, open(web.Get(e.describe)).Answers("application/json"),
+			"Metadata of the provider")
 	}
 }
 

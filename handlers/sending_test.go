@@ -31,7 +31,8 @@ func init() {
 			e.must(err)
 		}
 		if _, off := args["disabled"]; off {
-			e.must(e.store.UpdateWebhookClient(e.t.Context(), w.ID, tenants.WebhookClientChange{Disabled: new(true)}, "command", now))
+			e.must(e.store.UpdateWebhookClient(e.t.Context(), w.ID, tenants.WebhookClientChange{Disabled: new(true)},
+				"command", now))
 		}
 		e.name(name, w.ID)
 	}

@@ -80,7 +80,8 @@ func (h *Handler) sendJobRoutes(t *web.Table) {
 		one(web.Search(jobs.recipients)), "What happened to each recipient of a send job").Named("listJobRecipients").
 		Refuses(refused("search", "It is too long"))
 	t.Add("GET", "/api/send-jobs/:id/recipients/export", sent(core.ActionPeopleExport).Fresh(), web.Send,
-		one(web.Write(jobs.exportRecipients).Answers("text/csv")), "Write what happened to each recipient of a send job as CSV").
+		one(web.Write(jobs.exportRecipients).Answers("text/csv")),
+		"Write what happened to each recipient of a send job as CSV").
 		Named("exportRecipients").
 		Refuses(refused("search", "It is too long"))
 	t.Add("GET", "/api/send-jobs/:id/links", sent(core.ActionFiguresRead), web.Send,

@@ -67,7 +67,8 @@ func (h *Handler) subscriberRoutes(t *web.Table) {
 			clashing("unsubscribed", "", "The reader has left"),
 			clash("Another service keeps the list"),
 		)
-	t.Add("GET", all+"/export", admin(core.ActionPeopleExport), web.Member, web.Write(s.export).Answers("text/csv").Fails(core.NotFound),
+	t.Add("GET", all+"/export", admin(core.ActionPeopleExport), web.Member,
+		web.Write(s.export).Answers("text/csv").Fails(core.NotFound),
 		"Write the subscriptions of a list as CSV").Named("exportSubscribers")
 	t.Add("GET", item, admin(core.ActionPeopleMasked), web.Member,
 		one(web.Path(s.show)), "Show a subscriber, with the record of consents").Named("getSubscriber")
@@ -88,7 +89,8 @@ func (h *Handler) subscriberRoutes(t *web.Table) {
 	t.Add("POST", item+"/erase", admin(core.ActionPeopleErase), web.Member,
 		one(web.Path(s.erase)), "Remove all that the lists of the tenant hold about the address").
 		Named("eraseSubscriber")
-	t.Add("GET", item+"/export", admin(core.ActionPeopleExport), web.Member, one(web.Write(s.exportPerson).Answers("application/json")),
+	t.Add("GET", item+"/export", admin(core.ActionPeopleExport), web.Member,
+		one(web.Write(s.exportPerson).Answers("application/json")),
 		"Write all that the tenant holds about the address, as JSON").Named("exportSubscriber")
 	t.Add("GET", item+"/history", admin(core.ActionPeopleRead), web.Member,
 		one(web.List(s.history, mailed.key)), "What the tenant has sent to the address, the newest first").

@@ -18,12 +18,13 @@ func (h *Handler) themeRoutes(t *web.Table) {
 	a := themes{h.options.Store}
 	const all = "/api/admin/themes"
 	read, write := core.ActionTemplateRead, core.ActionTemplateWrite
-	r := crud(t, all, "Theme", "a theme of a tenant", "the themes of tenants; the built-in ones are none of them", resource{
-		a.find, web.ErrNotFound, web.List(a.list, func(t core.Theme) string { return t.ID }),
-		web.JSON(a.create).Fails(core.NotFound, core.Conflict), web.Path(a.show), web.JSON(a.update).Fails(core.Conflict),
-		web.Path(a.remove).Fails(core.Conflict),
-		rights{read, write, write, write},
-	})
+	r := crud(t, all, "Theme", "a theme of a tenant", "the themes of tenants; the built-in ones are none of them",
+		resource{
+			a.find, web.ErrNotFound, web.List(a.list, func(t core.Theme) string { return t.ID }),
+			web.JSON(a.create).Fails(core.NotFound, core.Conflict), web.Path(a.show), web.JSON(a.update).Fails(core.Conflict),
+			web.Path(a.remove).Fails(core.Conflict),
+			rights{read, write, write, write},
+		})
 	r.list.Refuses(tenantNamed)
 	r.create.Requires("name").
 		Example(web.Object{

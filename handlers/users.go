@@ -69,7 +69,8 @@ func (h *Handler) userRoutes(t *web.Table) {
 	t.Add("GET", item+"/sessions", may, web.Member, one(web.Path(u.sessions)), "Show where a user is signed in").
 		Named("getUserSessions")
 	t.Add("POST", item+"/logout-everywhere", may, web.Member,
-		one(web.JSON(u.logout).BodyOptional()), "End every session and token of a user; the answer names the clients that stay").
+		one(web.JSON(u.logout).BodyOptional()),
+		"End every session and token of a user; the answer names the clients that stay").
 		Named("logoutUserEverywhere").
 		Example(web.Object{"disable_clients": true})
 	t.Add("POST", item+"/reset-second-factor", may, web.Member,

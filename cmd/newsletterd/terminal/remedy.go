@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// Remedy says what to do about an error of the file system or a full disk; empty: it knows nothing. full: the database has
-// said that the disk is full.
+// Remedy says what to do about an error of the file system or a full disk; empty: it knows nothing. full: the database
+// has said that the disk is full.
 func Remedy(err error, full bool) string {
 	path := ""
 	if fault, ok := errors.AsType[*fs.PathError](err); ok && fault.Path != "" {
@@ -27,7 +27,7 @@ func Remedy(err error, full bool) string {
 		}
 		return fmt.Sprintf("There is no file %s. Correct the path, or create the file.", path)
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Sprintf("This user may not access %s. Run the command as the user that the file belongs to, or change its mode.", path)
+		return fmt.Sprintf("This user may not access %s. Run the command as the owner of the file, or change its mode.", path)
 	case errors.Is(err, syscall.EROFS):
 		return fmt.Sprintf("%s is on a file system that is mounted read-only.", path)
 	case errors.Is(err, syscall.EISDIR):
