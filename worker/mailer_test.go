@@ -125,9 +125,9 @@ func TestMailerSpeaksTheLanguageOfAccounts(t *testing.T) {
 		h.Must(h.AddUser(h.Context(), core.NewUser("ann@example.org", h.Time()), "", h.Time()))
 		for _, c := range []struct{ tenant, asked, want string }{
 			{"", "", "Subject: Choose a new password"},
-			{"", "de", "Subject: Ein neues Passwort"},
-			{"fr", "de", "Subject: Un nouveau mot de passe"},
-			{"es", "", "Subject: Una "},
+			{"", "de", "Subject: Wählen Sie ein neues Passwort"},
+			{"fr", "de", "Subject: Choisissez un nouveau mot de passe"},
+			{"es", "", "Subject: Elija una "},
 		} {
 			_, err := h.UpdateTenant(h.Context(), h.List.TenantID, "test", func(t *core.Tenant) error {
 				t.Language = c.tenant
