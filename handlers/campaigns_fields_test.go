@@ -57,7 +57,7 @@ func TestCheckOfFields(t *testing.T) {
 				t.Errorf("no %+v in %+v", want, checked.Fields)
 			}
 		}
-		e.shows(e.path(""), http.StatusOK, "4 of 5 readers: nothing is known for “Vorname”, they read “you”.",
+		e.shows(e.path(""), http.StatusOK, "“Vorname” is blank for 4 of 5 recipients. They see the fallback “you”.",
 			`{&#34;name&#34;:&#34;preferences.Vorname&#34;,&#34;label&#34;:&#34;Vorname&#34;,&#34;fallback&#34;:&#34;you&#34;}`,
 			`&#34;preferences.more.shoe&#34;`, `&#34;preferences.first_name&#34;`, "-a b", "-newsletterd_none")
 	})

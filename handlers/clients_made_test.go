@@ -339,7 +339,7 @@ func TestWhatWasChangedEndsWithTheSessionsToo(t *testing.T) {
 			return err
 		})
 		e.must(err)
-		e.shows(e.path("settings", "team"), "webhooks they created or changed: Counter")
+		e.shows(e.path("settings", "team"), "webhooks this person created or changed: Counter")
 		e.ask("POST", "/account", url.Values{"action": {"everywhere"}, "disable_clients": {"1"}})
 		for name, disabled := range map[string]bool{"Shop": true, "Counter": false} {
 			if c := e.clientNamed(name); c.DisabledAt != 0 != disabled {

@@ -469,7 +469,7 @@ func TestDomainRecordsAskOnce(t *testing.T) {
 			all.Go(func() { e.page("GET", page, nil) })
 		}
 		all.Wait()
-		e.shows(page, "No name server has answered")
+		e.shows(page, "No name server responded")
 		if n := asked.Load(); n != 5 { // the proof, the key, SPF, DMARC, and the servers of the zone
 			t.Errorf("%d questions", n)
 		}

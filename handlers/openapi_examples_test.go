@@ -22,6 +22,7 @@ import (
 // spent are the operations whose example would need a live token, code or secret, and what they answer to it.
 var spent = map[string]int{
 	"startFullSync": 409, // one is on its way
+	"moveJob":       409, // the job has begun
 	"resetPassword": 400, "refreshToken": 400, "createToken": 400, "introspectToken": 401, "unsubscribe": 400,
 }
 

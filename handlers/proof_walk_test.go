@@ -55,6 +55,9 @@ var withoutProof = []struct{ reason, routes string }{
 		POST /account/two-step
 		POST /account
 		POST /review`},
+	{"What it restores was there before, and clients and endpoints stay disabled.", `
+		POST /api/admin/tenants/:id/restore
+		POST /api/admin/newsletter-lists/:id/restore`},
 	{"Subscribers change what is their own, by the tokens of their mails.", `
 		POST /api/newsletter/subscribe
 		POST /api/newsletter/unsubscribe

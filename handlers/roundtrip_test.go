@@ -58,6 +58,9 @@ func TestWhatIsShownCanBeSentBack(t *testing.T) {
 		if r.Method != "PUT" && r.Method != "PATCH" || !shown["GET "+r.Path] {
 			continue
 		}
+		if r.Path == "/api/send-jobs/:id" { // its times alone can be changed
+			continue
+		}
 		record, ok := tenant.Records[r.Path[:strings.LastIndex(r.Path, "/")]]
 		if !ok {
 			continue

@@ -31,6 +31,7 @@ var opens = []opened{
 	{"POST", "/api/send-jobs/:id/preview", []string{core.ScopeSend, core.ScopeAdmin}},
 	{"POST", "/api/send-jobs/:id/test", []string{core.ScopeSend, core.ScopeAdmin}},
 	{"POST", "/api/send-jobs", []string{core.ScopeSend}},
+	{"PATCH", "/api/send-jobs", []string{core.ScopeSend}},
 	{"GET", "/api/send-jobs", []string{core.ScopeSend, core.ScopeAdmin}},
 	{"", "/api/campaigns", []string{core.ScopeSend, core.ScopeAdmin}},
 	{"", "/api/media", []string{core.ScopeSend, core.ScopeAdmin}},
