@@ -286,6 +286,10 @@ func (s *story) jobs() {
 	}
 	var j core.SendJob
 	s.op("AddSendJob", func() (err error) { j, _, err = s.AddSendJob(ctx, r, now0+300); return err })
+	s.op("MoveSendJob", func() error {
+		return onlyErr(s.MoveSendJob(ctx, j.ID, "test", core.JobTimes{ScheduledAt: new(now0 + 301)}, now0+300))
+	})
+	s.op("Why", func() error { return onlyErr(s.Why(ctx, "ann@example.org", []string{s.tenant}, false)) })
 	s.op("StartDueJobs", func() error { return onlyErr(s.StartDueJobs(ctx, now0+310)) })
 	must(s.T, s.Update(ctx, func(tx *db.Tx) error { return tx.One("UPDATE send_job SET first_few = 1 WHERE no = ?", j.No) }))
 	s.op("ExpandJob", func() error { return onlyErr(s.ExpandJob(ctx, j.No, now0+320)) })

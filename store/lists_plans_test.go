@@ -31,6 +31,8 @@ var unordered = map[string]string{
 	"FROM import_job INDEXED BY import_job_list":  "a list has few imports",
 	"FROM role WHERE user_id = ?":                 "a user has few roles",
 	"ORDER BY name = ?2 DESC":                     "a command looks for a record by a part of its name",
+	"INDEXED BY list_deleted":                     "few lists were deleted in the last 30 days",
+	"INDEXED BY tenant_deleted":                   "few tenants were deleted in the last 30 days",
 }
 
 // Every list of the store is read by an index that has its order: no statement reads a table from one end to the other
@@ -107,6 +109,8 @@ func everyList(l core.List, sub core.Subscription, j *core.SendJob, now core.Ins
 		"Clients":            among,
 		"CountedLists":       among,
 		"DKIMKeys":           among,
+		"DeletedLists":       {{[]string{l.TenantID}, false, now}, {[]string{l.TenantID, "t"}, false, now}, {none, true, now}},
+		"DeletedTenants":     {{now}},
 		"Devices":            of,
 		"DisabledAddresses":  {{"", core.Suppressed{}}, {l.TenantID, core.Suppressed{}}},
 		"DueEvents":          {{"", now}, {"id", now}},

@@ -127,7 +127,7 @@ var personColumns = map[string]struct {
 	"model_usage": {person: "owner_id", other: "bytes"},
 	"outbox": {
 		person: "subscription_id body last_error",
-		other:  "id event_id event_type tenant_id list_id occurred_at due_at tries dead_at revived_at endpoint_id",
+		other:  "id event_id event_type tenant_id list_id occurred_at due_at tries failed_at dead_at revived_at endpoint_id",
 	},
 	"pace":     {other: "scope width parts"},
 	"provider": {other: "name kind tenant_id secret old_secret topics disabled_at created_at updated_at"},

@@ -34,7 +34,7 @@ var shownColumns = map[string]string{
 		"logo_width footer_text postal_address social",
 	"sender_domain": "tenant_id domain token verified_by verified_at checked_at check_result found_at",
 	"mail":          "kind tenant_id list_id state tries due_at finished_at reason",
-	"outbox": "event_id event_type tenant_id list_id subscription_id occurred_at due_at tries dead_at last_error " +
+	"outbox": "event_id event_type tenant_id list_id subscription_id occurred_at due_at tries failed_at dead_at last_error " +
 		"revived_at endpoint_id",
 	"send_job": "tenant_id list_id copy_id campaign_id status scheduled_at window_start window_end due_at retry_of started_at " +
 		"finished_at failure_reason paused_at pause_reason expanded recipients sent failed skipped deferred created_by " +

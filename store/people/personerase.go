@@ -340,11 +340,11 @@ func (e *erasing) account() error {
 		"DELETE FROM code WHERE user_id = ?",
 		"DELETE FROM family WHERE user_id = ? AND user_id <> ''",
 		"UPDATE audit SET origin = '' WHERE actor = 'user:' || ? AND origin <> ''",
-		"UPDATE client SET created_by = '' WHERE id IN (SELECT record FROM keeper WHERE actor = 'user:' || ?1) "+
+		"UPDATE client SET created_by = '' WHERE id IN (SELECT record FROM keeper INDEXED BY keeper_actor WHERE actor = 'user:' || ?1) "+
 			"AND created_by = 'user:' || ?1",
-		"UPDATE webhook_endpoint SET created_by = '' WHERE id IN (SELECT record FROM keeper WHERE actor = 'user:' || ?1) "+
+		"UPDATE webhook_endpoint SET created_by = '' WHERE id IN (SELECT record FROM keeper INDEXED BY keeper_actor WHERE actor = 'user:' || ?1) "+
 			"AND created_by = 'user:' || ?1",
-		"DELETE FROM keeper WHERE actor = 'user:' || ?",
+		"DELETE FROM keeper INDEXED BY keeper_actor WHERE actor = 'user:' || ?",
 		"UPDATE deleted_endpoint SET created_by = '' WHERE created_by = 'user:' || ? AND created_by <> ''",
 		"DELETE FROM user WHERE id = ?")
 }

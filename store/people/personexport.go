@@ -192,11 +192,11 @@ func (at *personReach) account(r *db.Reader) (*core.AccountData, error) {
 			"BY s.id", []any{at.userID, at.key}},
 		{
 			&a.Clients,
-			identity.SelectClients + "id IN (SELECT record FROM keeper WHERE actor = 'user:' || ?) AND deleted_at = 0 ORDER BY id",
+			identity.SelectClients + "id IN (SELECT record FROM keeper INDEXED BY keeper_actor WHERE actor = 'user:' || ?) AND deleted_at = 0 ORDER BY id",
 			id,
 		},
 		{&a.Endpoints, "SELECT " + tenants.EndpointColumns + " FROM webhook_endpoint WHERE id IN " +
-			"(SELECT record FROM keeper WHERE actor = 'user:' || ?) ORDER BY id", id},
+			"(SELECT record FROM keeper INDEXED BY keeper_actor WHERE actor = 'user:' || ?) ORDER BY id", id},
 	})
 }
 

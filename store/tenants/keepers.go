@@ -23,7 +23,7 @@ func Keep(tx *db.Tx, record, actor string) error {
 }
 
 // RecordKeepers are the keepers of the row of a client or webhook endpoint that a statement reads, as a column.
-const RecordKeepers = ", (SELECT json_group_array(actor) FROM keeper WHERE record = id) AS keepers"
+const RecordKeepers = ", (SELECT json_group_array(actor) FROM keeper INDEXED BY sqlite_autoindex_keeper_1 WHERE record = id) AS keepers"
 
 // KeptBy begins a statement with kept, the ids of clients and webhook endpoints that an actor ?1 keeps: itself, or
 // through clients that it keeps, also of those that are disabled or deleted by now.
@@ -33,8 +33,8 @@ const KeptBy = `WITH RECURSIVE hand(actor) AS (SELECT ?1 UNION SELECT 'client:' 
 
 // keepersOf reads the keepers of clients ?1, a JSON array of ids, and of the clients that keep those.
 const keepersOf = `WITH RECURSIVE kept(id) AS (SELECT value FROM json_each(?1) UNION SELECT substr(k.actor, 8)
-	FROM kept CROSS JOIN keeper AS k ON k.record = kept.id WHERE k.actor LIKE 'client:%')
-	SELECT DISTINCT k.actor FROM kept CROSS JOIN keeper AS k ON k.record = kept.id ORDER BY 1`
+	FROM kept CROSS JOIN keeper AS k INDEXED BY sqlite_autoindex_keeper_1 ON k.record = kept.id WHERE k.actor LIKE 'client:%')
+	SELECT DISTINCT k.actor FROM kept CROSS JOIN keeper AS k INDEXED BY sqlite_autoindex_keeper_1 ON k.record = kept.id ORDER BY 1`
 
 // KeepersOf reads who keeps the clients among some actors, as the audit trail names them: what a program does is theirs,
 // since they may hold its secret, or get its tokens. Its only error is core.ErrStorage.
