@@ -74,8 +74,7 @@ func (h *Handler) sendJobRoutes(t *web.Table) {
 	t.Add("GET", "/api/send-jobs/:id/stats", sent(core.ActionFiguresRead), web.Send,
 		one(web.Path(jobs.stats)), "Counters of a send job").Named("getJobStats")
 	t.Add("GET", "/api/send-jobs/:id/failures", sent(core.ActionFiguresRead), web.Send,
-		one(web.Path(jobs.failures)), "Why mails of a send job did not arrive, or have not yet, and to how many").
-		Named("listJobFailures")
+		one(web.Path(jobs.failures)), "Why mails of a send job did not arrive, or have not yet, and to how many").Named("listJobFailures")
 	t.Add("GET", "/api/send-jobs/:id/recipients", sent(core.ActionPeopleRead), web.Send,
 		one(web.Search(jobs.recipients)), "What happened to each recipient of a send job").Named("listJobRecipients").
 		Refuses(refused("search", "It is too long"))

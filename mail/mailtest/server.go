@@ -241,7 +241,7 @@ func (c *session) reply(a Action, usual string) (code string, open bool) {
 	if !c.write(text) {
 		return "", false
 	}
-	if a.Close {
+	if a.Close && c.server.script.Connections == 0 { // else its place is free at once
 		c.drain()
 	}
 	return text[:3], !a.Close

@@ -144,7 +144,7 @@ func (v *Visitor) goOn(rp *RelyingParty, at *url.URL, page string) url.Values {
 		v.Logins++
 		at, page = v.submit(at, page, map[string]string{"email": v.Email, "password": daemontest.Password})
 	}
-	if strings.Contains(page, "asks for access") {
+	if strings.Contains(page, `name="decision"`) {
 		at, page = v.submit(at, page, map[string]string{"decision": "allow"})
 	}
 	v.t.Logf("the visitor stands at %s: %.200s", at, page)

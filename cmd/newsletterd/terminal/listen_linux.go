@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// PortHolder returns the name and number of the process that listens on the port of an address, or says how to find out:
+// PortHolder returns name and number of the process that listens on the port of an address, or says how to find out:
 // the processes of other users can't be looked into.
 func PortHolder(addr string) string {
 	const unknown = "another program (`ss -ltnp` shows which)"

@@ -56,7 +56,8 @@ func TestPortInUseNamesTheProcess(t *testing.T) {
 		}
 		defer l.Close()
 		_, err = Listen("metrics.listen", l.Addr().String())
-		if !errors.Is(err, syscall.EADDRINUSE) || !strings.HasPrefix(err.Error(), "metrics.listen: "+l.Addr().String()+" is already in use by ") ||
+		if !errors.Is(err, syscall.EADDRINUSE) ||
+			!strings.HasPrefix(err.Error(), "metrics.listen: "+l.Addr().String()+" is already in use by ") ||
 			!strings.Contains(err.Error(), fmt.Sprintf("(process %d)", os.Getpid())) {
 			t.Errorf("%s: %v", addr, err)
 		}
