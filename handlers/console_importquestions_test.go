@@ -62,7 +62,7 @@ func TestConsoleImportsAskWhoUnsubscribed(t *testing.T) {
 		}
 		e.sends(at+"/undo", http.StatusSeeOther, url.Values{})
 		importer.Step(t.Context(), time.Now())
-		e.shows(at, http.StatusOK, "are no longer on the suppression list")
+		e.shows(at, http.StatusOK, "no longer on the suppression list")
 	})
 }
 

@@ -60,13 +60,13 @@ func TestConsoleImportGivesFieldsBack(t *testing.T) {
 		_, err = e.store.SetPreferences(ctx, e.list.ID, "ben@reader.example", `{"city":"Köln"}`, e.seed.Time())
 		e.must(err)
 		e.shows(at+"/undo", http.StatusOK, "No one added · 2 existing subscribers updated",
-			"<strong>1</strong> existing subscribers get their previous values back",
-			"<strong>1</strong> existing subscribers changed since then keep their current values", "-can't be restored",
+			"<strong>1</strong> existing, restored to their previous values",
+			"<strong>1</strong> existing, edited since then: current values kept", "-can't be restored",
 			"-about")
 		e.sends(at+"/undo", http.StatusSeeOther, url.Values{})
 		e.shows(at, http.StatusOK, `max="2" value="0"`)
 		importer.Step(ctx, time.Now())
-		e.shows(at, http.StatusOK, "<strong>1</strong> existing subscribers have their previous values again",
+		e.shows(at, http.StatusOK, "<strong>1</strong> existing, restored to their previous values",
 			"<strong>1</strong> existing subscribers were changed or removed since then: not changed")
 		if s := e.found("anna@reader.example"); s.Preferences != `{"city":"Ulm"}` {
 			t.Errorf("%+v", s)

@@ -501,7 +501,7 @@ func TestConsoleImports(t *testing.T) {
 		e.shows(at+"/faults", http.StatusOK, "no address", "Ulm", "-<html", "-Bonn")
 		e.shows("/imports", http.StatusOK, "readers.csv", "done")
 		e.shows(at, http.StatusOK, "Wrong file or list?", at+`/undo"`)
-		e.shows(at+"/undo", http.StatusOK, "1 person added", "<strong>1</strong> are removed", "-about")
+		e.shows(at+"/undo", http.StatusOK, "1 person added", "<strong>1</strong> removed", "-about")
 		if to := e.sends(at+"/undo", http.StatusSeeOther, url.Values{}); to != at {
 			t.Errorf("leads to %s", to)
 		}

@@ -68,7 +68,7 @@ func TestConsoleReportRuns(t *testing.T) {
 		time.Sleep(time.Minute)
 		e.shows(e.path(""), http.StatusOK, "Sending now", "3 of 8", "The mailbox doesn't exist.",
 			"ask for their new one",
-			"The mailbox is full.", ">Bounced</dt>", "next try today, 01:05.", "done around 01:02",
+			"The mailbox is full.", ">Bounced</dt>", "next try today, 01:05", "done around 01:02",
 			"Pause", "Cancel sending", `data-poll="2"`,
 			"-Cancel sending?", "Click rate", "not tracked")
 		part := e.part(e.path(""), "report")
@@ -134,7 +134,7 @@ func TestConsoleReportOfAFullMailbox(t *testing.T) {
 		e.mailing(core.Outcome{State: core.RecipientSent}, full)
 		e.shows(e.path(""), http.StatusOK, `<span class="badge good">Sent</span>`, "Sent to 1 recipient, today",
 			"Retrying some deliveries",
-			"1 email being retried, next try today, 01:05, last try today, 02:05.", "The mailbox is full.",
+			"1 email being retried · next try today, 01:05 · last try today, 02:05", "The mailbox is full.",
 			"Cancel sending", `data-poll="30"`, "-Sending now", "-done around")
 		e.shows("/campaigns", http.StatusOK, `<span class="badge good">Sent</span>`, "->Sending</span>")
 		e.shows("", http.StatusOK, "-Results of your campaigns appear here.", "1 email being retried", "-<progress")

@@ -48,20 +48,20 @@ func (o *Console) undoImport(p *Page) (web.HTML, error) {
 		d.Unkept = replaced
 	}
 	d.Rows = planRows(plan.Looked, plan.Brought, []countedRow{
-		{p.T("are removed from the list, including their data from the file"), plan.Remove},
-		{p.T("are pending again, as before the import"), plan.Pending},
+		{p.T("removed from the list, including their data from the file"), plan.Remove},
+		{p.T("pending again, as before the import"), plan.Pending},
 		{p.T("unsubscribed: they stay unsubscribed"), plan.Left},
 		{p.T("confirmed or changed something since then: they stay on the list"), plan.Changed},
-		{p.T("are no longer on the list"), plan.Gone},
-		{p.T("are subscribed again, as before the import"), plan.Resume},
-		{p.T("stay unsubscribed because another file says so too"), plan.Said},
+		{p.T("no longer on the list"), plan.Gone},
+		{p.T("subscribed again, as before the import"), plan.Resume},
+		{p.T("still unsubscribed because another file says so"), plan.Said},
 	})
 	if plan.Lift > 0 {
-		d.Rows = append(d.Rows, countedRow{p.T("are no longer on the suppression list"), plan.Lift})
+		d.Rows = append(d.Rows, countedRow{p.T("no longer on the suppression list"), plan.Lift})
 	}
 	d.Rows = append(d.Rows, planRows(plan.ReplacedLooked, plan.Replaced, []countedRow{
-		{p.T("existing subscribers get their previous values back"), plan.Restore},
-		{p.T("existing subscribers changed since then keep their current values"), plan.Unrestored},
+		{p.T("existing, restored to their previous values"), plan.Restore},
+		{p.T("existing, edited since then: current values kept"), plan.Unrestored},
 	})...)
 	state := p.T("No one added")
 	if plan.Brought > 0 {
