@@ -94,8 +94,10 @@ func (h *Handler) rootPage(c *web.Call) (web.HTML, error) {
 		Preferences string
 	}{}
 	for _, l := range lists {
-		data.Lists = append(data.Lists, listLink{Name: l.Name, Path: subscribePath(l.ID),
-			Description: paragraphs(l.Description)})
+		data.Lists = append(data.Lists, listLink{
+			Name: l.Name, Path: subscribePath(l.ID),
+			Description: paragraphs(l.Description),
+		})
 		if l.Archive {
 			data.Lists[len(data.Lists)-1].Archive = l.ArchivePath()
 		}

@@ -101,9 +101,11 @@ func TestConsoleDomainRecords(t *testing.T) {
 		}{
 			"DNS at who": {
 				zone{"NS acme.co.uk": {"ada.ns.cloudflare.com", "bob.ns.cloudflare.com"}},
-				[]string{"DNS at Cloudflare",
+				[]string{
+					"DNS at Cloudflare",
 					"Go to your domain > DNS > Records > Add record. For a CNAME, turn off the proxy (“DNS only”)",
-					"bob.ns.cloudflare.com"},
+					"bob.ns.cloudflare.com",
+				},
 			},
 			"a zone of its own": {
 				zone{"NS news.acme.co.uk": {"ns1.ui-dns.com"}}, []string{
@@ -134,8 +136,10 @@ func TestConsoleDomainRecords(t *testing.T) {
 				[]string{"Needs a change", ">v=spf1 a:relay.example -all<"},
 			},
 			"a policy of no kind": {
-				zone{"TXT _dmarc.news.acme.co.uk": {"v=DMARC1; p=nothing"}}, []string{"(DMARC) Wrong value",
-					">v=DMARC1; p=nothing<"},
+				zone{"TXT _dmarc.news.acme.co.uk": {"v=DMARC1; p=nothing"}}, []string{
+					"(DMARC) Wrong value",
+					">v=DMARC1; p=nothing<",
+				},
 			},
 			"SPF at a pasted name": {
 				zone{"TXT news.acme.co.uk.acme.co.uk": {"v=spf1 a:relay.example ~all"}},
@@ -144,8 +148,10 @@ func TestConsoleDomainRecords(t *testing.T) {
 			"a policy above": {zone{"TXT _dmarc.acme.co.uk": {"v=DMARC1; p=none"}}, []string{"(DMARC) Found"}},
 			"a strict policy above": {
 				zone{"TXT _dmarc.acme.co.uk": {"v=DMARC1; p=reject"}},
-				[]string{"(DMARC) Don't send yet",
-					"Don't send yet. The domain's DMARC policy tells receiving servers to reject unsigned emails or treat them as spam", "Turn on DKIM signing before you send"},
+				[]string{
+					"(DMARC) Don't send yet",
+					"Don't send yet. The domain's DMARC policy tells receiving servers to reject unsigned emails or treat them as spam", "Turn on DKIM signing before you send",
+				},
 			},
 			"a strict policy, for others": {
 				zone{"TXT _dmarc.acme.co.uk": {"v=DMARC1; p=reject; sp=none"}}, []string{"(DMARC) Found"},

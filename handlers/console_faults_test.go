@@ -36,8 +36,10 @@ func TestConsoleFaultsInGerman(t *testing.T) {
 			{"new-person", "list=" + e.list.ID + "&email=x@y@z", "gültige E-Mail-Adresse."},
 			{"suppressions", "email=x@y@z", "gültige E-Mail-Adresse."},
 			{"looks/themes", "name=letter&base=letter", "Diesen Namen hat schon ein fertiges Design"},
-			{"campaigns/" + campaign.ID + "/send", "version=1&tag=none&key=1",
-				"seit Sie sie geöffnet haben. Prüfen Sie sie noch einmal. Kampagne: geändert von "},
+			{
+				"campaigns/" + campaign.ID + "/send", "version=1&tag=none&key=1",
+				"seit Sie sie geöffnet haben. Prüfen Sie sie noch einmal. Kampagne: geändert von ",
+			},
 		} {
 			form, err := url.ParseQuery(c.form)
 			e.must(err)

@@ -192,8 +192,10 @@ func TestConsoleTenantsOfOperators(t *testing.T) {
 		at := "/tenants/" + e.tenant.ID
 		e.operates("/tenants", http.StatusOK, e.tenant.Name, "Active", console.Path+"/"+e.tenant.ID)
 		_, err := e.store.UpdateTenant(t.Context(), e.tenant.ID, "test", func(of *core.Tenant) error {
-			of.Relays = core.Relays{{ID: core.NewID(), Host: "relay.example", Username: "ann", Password: "hidden-word",
-				TLS: "starttls"}}
+			of.Relays = core.Relays{{
+				ID: core.NewID(), Host: "relay.example", Username: "ann", Password: "hidden-word",
+				TLS: "starttls",
+			}}
 			return nil
 		})
 		e.must(err)

@@ -17,8 +17,10 @@ import (
 // mailing sends the campaign to readers, of whom the outcomes say what became. It returns the job.
 func (e *campaignEnv) mailing(outcomes ...core.Outcome) core.SendJob {
 	e.Helper()
-	draft, _, err := (Drafts{Store: e.store, Sealer: e.handler.sealer,
-		Origin: "https://news.example.org"}).Ready(e.Context(),
+	draft, _, err := (Drafts{
+		Store: e.store, Sealer: e.handler.sealer,
+		Origin: "https://news.example.org",
+	}).Ready(e.Context(),
 		&e.campaign, e.campaign.Version, e.seed.Time())
 	e.must(err)
 	j := e.seed.Start(e.seed.SendDraft(&draft))
@@ -149,16 +151,20 @@ func TestConsoleReportOfAFullMailbox(t *testing.T) {
 func TestConsoleReportOfWhatWasTakenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
-		draft, _, err := (Drafts{Store: e.store, Sealer: e.handler.sealer,
-			Origin: "https://news.example.org"}).Ready(t.Context(),
+		draft, _, err := (Drafts{
+			Store: e.store, Sealer: e.handler.sealer,
+			Origin: "https://news.example.org",
+		}).Ready(t.Context(),
 			&e.campaign, e.campaign.Version, e.seed.Time())
 		e.must(err)
 		e.seed.SendDraft(&draft)
 		e.sends(e.path("/undo"), http.StatusSeeOther, url.Values{})
 		e.campaign, err = e.store.Campaign(t.Context(), e.campaign.ID)
 		e.must(err)
-		j := e.mailing(core.Outcome{State: core.RecipientSent}, core.Outcome{State: core.RecipientFailed,
-			Reason: core.ReasonRender})
+		j := e.mailing(core.Outcome{State: core.RecipientSent}, core.Outcome{
+			State:  core.RecipientFailed,
+			Reason: core.ReasonRender,
+		})
 		e.must(e.store.ApplyReports(t.Context(), []core.ProviderReport{{
 			Provider: "pm", Key: core.ProviderKey("1"), JobNo: j.No, Seq: 1, Event: core.ProviderEvent{
 				Type: core.ProviderHardBounced, MessageID: "m", TenantID: e.tenant.ID, OccurredAt: e.seed.Time(),

@@ -124,8 +124,10 @@ func TestConsoleMovesAMailing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
 		now := e.seed.Time()
-		draft, _, err := (Drafts{Store: e.store, Sealer: e.handler.sealer,
-			Origin: "https://news.example.org"}).Ready(e.Context(),
+		draft, _, err := (Drafts{
+			Store: e.store, Sealer: e.handler.sealer,
+			Origin: "https://news.example.org",
+		}).Ready(e.Context(),
 			&e.campaign, e.campaign.Version, now)
 		e.must(err)
 		sent, later := e.seed.SendDraft(&draft), now.Add(48*time.Hour)
@@ -287,8 +289,10 @@ func TestConsoleAsksForApproval(t *testing.T) {
 			if to := e.sends(e.path("/ask"), http.StatusSeeOther, again); strings.Contains(to, "done=") {
 				t.Errorf("%s: with no one to ask it leads to %s", role, to)
 			}
-			texts := []string{"No one was notified.", "Waiting for approval.", "Fri 8 Jan 2100, 08:00 Berlin, in 7 days",
-				"The second picture.", "Request again"}
+			texts := []string{
+				"No one was notified.", "Waiting for approval.", "Fri 8 Jan 2100, 08:00 Berlin, in 7 days",
+				"The second picture.", "Request again",
+			}
 			if role == core.RoleEditor {
 				texts = append(texts, "-Approve or request changes",
 					"No one else can do this yet. Ask an administrator to invite someone who can send")

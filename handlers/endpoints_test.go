@@ -32,8 +32,10 @@ func init() {
 		n, err := strconv.Atoi(argOr(args, "count", "1"))
 		e.must(err)
 		for range n {
-			receiver := core.Endpoint{ID: core.NewID(), TenantID: e.value(args["tenant"]), Name: name, CreatedAt: now,
-				UpdatedAt: now}
+			receiver := core.Endpoint{
+				ID: core.NewID(), TenantID: e.value(args["tenant"]), Name: name, CreatedAt: now,
+				UpdatedAt: now,
+			}
 			receiver.URL = argOr(args, "url", "https://"+name+".example/hook")
 			receiver.Events = core.Strings{}
 			e.must(e.store.AddEndpoint(e.t.Context(), receiver, make([]byte, 32), "command"))

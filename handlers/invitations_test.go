@@ -270,8 +270,10 @@ func TestInvitationPageIsOfTheTenant(t *testing.T) {
 		t.Errorf("the logo is not let in: %s", got)
 	}
 	headed(ownName, "GET", path+"none", nil)
-	i, err := e.handler.options.Auth.Invite(t.Context(), core.InvitationInput{Email: "op@user.example",
-		Role: core.RoleOperator},
+	i, err := e.handler.options.Auth.Invite(t.Context(), core.InvitationInput{
+		Email: "op@user.example",
+		Role:  core.RoleOperator,
+	},
 		"en", "command:test", core.At(time.Now()))
 	e.must(err)
 	headed(ownName, "GET", path+e.handler.options.Auth.MailToken(core.MailInvitation, i.ID), nil)

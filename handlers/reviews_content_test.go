@@ -243,8 +243,10 @@ func TestConsoleSavesThoughTheThemeChanged(t *testing.T) {
 		e.must(err)
 		tag.Digest = d.Digest
 		e.seed.ChangeTenant(e.tenant.ID, core.TenantInput{BrandColor: new("#7a1f3d"), PostalAddress: new("Elsewhere 1")})
-		e.sends(e.path(""), http.StatusSeeOther, url.Values{"revision": {`"` + tag.String() + `"`},
-			"subject": {"News of June"}})
+		e.sends(e.path(""), http.StatusSeeOther, url.Values{
+			"revision": {`"` + tag.String() + `"`},
+			"subject":  {"News of June"},
+		})
 		if now, err := e.store.Campaign(t.Context(), c.ID); err != nil || now.Subject != "News of June" {
 			t.Errorf("%q, %v", now.Subject, err)
 		}

@@ -339,8 +339,10 @@ func TestDiskReserve(t *testing.T) {
 		body                   []string // and its media type
 		want                   int
 	}{
-		{"register", "POST", "/api/auth/register", "",
-			jsonBody(`{"email":"new@user.example","password":"correct horse battery"}`), 503},
+		{
+			"register", "POST", "/api/auth/register", "",
+			jsonBody(`{"email":"new@user.example","password":"correct horse battery"}`), 503,
+		},
 		{
 			"subscribe", "POST", "/api/newsletter/subscribe", "",
 			jsonBody(`{"list_id":"` + list + `","email":"new@user.example"}`), 503,
@@ -349,8 +351,10 @@ func TestDiskReserve(t *testing.T) {
 		{"register, page", "POST", "/register", "", form("email=new@user.example&password=correct+horse+battery"), 503},
 		{"forgot", "POST", "/api/auth/password/forgot", "", jsonBody(`{"email":"new@user.example"}`), 503},
 		{"forgot, page", "POST", "/password/forgot", "", form("email=new@user.example"), 503},
-		{"unsubscribe token", "POST", "/api/newsletter/unsubscribe-token", "",
-			jsonBody(`{"list_id":"` + list + `","email":"n@user.example"}`), 503},
+		{
+			"unsubscribe token", "POST", "/api/newsletter/unsubscribe-token", "",
+			jsonBody(`{"list_id":"` + list + `","email":"n@user.example"}`), 503,
+		},
 		{"open", "GET", "/t/o/" + o.value("issue.pixel") + ".gif", "", nil, 503},
 		{
 			"upload", "POST", "/api/models?name=more", "ann",

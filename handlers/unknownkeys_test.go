@@ -22,8 +22,10 @@ func TestUnknownKeysOfDevicesAndModels(t *testing.T) {
 		{"POST", "/api/devices", `{"name": "a", "colour": "red"}`, 400, "colour is not a known key."},
 		{"POST", "/api/devices", `{"name": "a", "colour": null}`, 201, ""},
 		{"PATCH", "/api/devices/" + e.value("lamp"), `{"nmae": "b"}`, 400, "nmae is not a known key."},
-		{"PATCH", "/api/devices/" + e.value("lamp"),
-			`{"id": "x", "name": "b", "registered": true, "created_at": "2026-11-28T00:00:00.000Z"}`, 200, `"name":"b"`},
+		{
+			"PATCH", "/api/devices/" + e.value("lamp"),
+			`{"id": "x", "name": "b", "registered": true, "created_at": "2026-11-28T00:00:00.000Z"}`, 200, `"name":"b"`,
+		},
 		{"POST", "/api/agents", `{"name": "a", "versoin": "1"}`, 400, "did you mean version?"},
 		{"PATCH", "/api/agents/" + e.value("hub"), `{"os": "x"}`, 400, "os is not a known key."},
 		{"PATCH", model, `{"descripton": "b"}`, 400, "did you mean description?"},
