@@ -100,7 +100,7 @@ func TestBlocksInABrowser(t *testing.T) {
 	w.Eval(`[...document.querySelectorAll(".editor-locked button")][1].click()`)
 	w.Do(chromedp.SetValue(".editor-locked textarea", `{"type":"spacer"`))
 	w.Click(".editor-locked .button.primary")
-	w.Wait(`document.querySelector(".editor-locked .editor-fault").textContent.includes("no JSON of blocks")`)
+	w.Wait(`document.querySelector(".editor-locked .editor-fault").textContent.includes("valid JSON for blocks")`)
 	w.Do(chromedp.SetValue(".editor-locked textarea", `{"type":"spacer","height":40}`))
 	w.Click(".editor-locked .button.primary")
 	w.Wait(`!document.querySelector(".editor-locked textarea")`)

@@ -38,7 +38,7 @@ func (p *Page) roleOptions() (out []option) {
 func (p *Page) tenantOptions() ([]option, map[string]string, error) {
 	var tenants []core.Tenant
 	_, err := p.Get("/api/admin/tenants", url.Values{"limit": {"200"}}, &tenants)
-	names, out := map[string]string{}, []option{{"", p.T("None (server administrators)")}}
+	names, out := map[string]string{}, []option{{"", p.T("No tenant")}}
 	for i := range tenants {
 		names[tenants[i].ID] = tenants[i].Name
 		out = append(out, option{tenants[i].ID, tenants[i].Name})
