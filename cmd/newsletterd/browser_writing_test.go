@@ -439,7 +439,7 @@ func TestSendingByKeyboardInABrowser(t *testing.T) {
 	r.Do(browsertest.Heading("Review and send"))
 	r.page("the last page")
 	if r.Eval(`document.querySelector("input[name=sure]") !== null`) == "true" {
-		r.tab("checkbox Send anyway. I've read the warning.")
+		r.tab("checkbox " + r.Eval(`document.querySelector("label:has(input[name=sure])").textContent.trim()`))
 		r.press("Space", " ")
 	}
 	r.tab("button Send to 2 recipients")
