@@ -136,8 +136,8 @@ func TestClaimsAskedForByName(t *testing.T) {
 	}
 }
 
-// A client with id_token_claims finds in the ID token what userinfo says for the granted scopes, also after a refresh. Only a
-// verified address is a preferred_username.
+// A client with id_token_claims finds in the ID token what userinfo says for the granted scopes, also after a refresh.
+// Only a verified address is a preferred_username.
 func TestIDTokenClaims(t *testing.T) {
 	on := func(in *core.ClientInput) { in.IDTokenClaims = new(true) }
 	for _, c := range []struct {

@@ -44,8 +44,8 @@ func keepScopes(token, allowed []string) []string {
 }
 
 // validScopeText reports whether a scope parameter has the form of RFC 6749 section 3.3: words of printable
-// ASCII without quote and backslash, separated by spaces. Clients that join lists of words send two spaces, or one at the
-// end: these count as one, and as none.
+// ASCII without quote and backslash, separated by spaces. Clients that join lists of words send two spaces, or one at
+// the end: these count as one, and as none.
 func validScopeText(s string) bool {
 	words := 0
 	for word := range strings.SplitSeq(s, " ") {

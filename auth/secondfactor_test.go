@@ -258,7 +258,8 @@ func TestClaimingEndsTheSecondFactor(t *testing.T) {
 		t.Fatal(err)
 	}
 	key := core.Passkey{ID: core.NewID(), UserID: u.ID, Name: "Phone", Credential: []byte("c"), PublicKey: []byte("k")}
-	if err := s.AddPasskey(t.Context(), key, u.Epoch, identity.Answer{Hash: []byte("h"), ExpiresAt: t0 + 1}, core.MailStyle{},
+	if err := s.AddPasskey(t.Context(), key, u.Epoch, identity.Answer{Hash: []byte("h"), ExpiresAt: t0 + 1},
+		core.MailStyle{},
 		t0); err != nil {
 		t.Fatal(err)
 	}

@@ -186,7 +186,8 @@ func (p *Provider) badClaims(payload []byte) error {
 	if json.Unmarshal(payload, &c) != nil || c.Issuer == "" || c.Issuer == p.Issuer {
 		return ErrBadToken
 	}
-	return ErrBadToken.Sayf("The token was created for %s, but this server is now %s. Create a new token.", c.Issuer, p.Issuer)
+	return ErrBadToken.Sayf("The token was created for %s, but this server is now %s. Create a new token.", c.Issuer,
+		p.Issuer)
 }
 
 // AdminToken makes an access token for scripts: of a user, for the built-in client, without refresh token,

@@ -33,7 +33,8 @@ type AuditEntry struct {
 	ObjectDeleted bool `db:"-" json:"object_deleted,omitempty"`
 }
 
-// AnotherTenant stands in a tenant's entries for an actor that acts for other tenants only: which ones, is their affair.
+// AnotherTenant stands in a tenant's entries for an actor that acts for other tenants only: which ones, is their
+// affair.
 const AnotherTenant = "another tenant"
 
 // CommandLine is the origin of what commands change.

@@ -196,7 +196,8 @@ func TestSentBackEnds(t *testing.T) {
 		return c
 	}
 	c := back(ann)
-	if v := c.View(); v.Review != nil || v.SentBack == nil || *v.SentBack != (SentBack{By: ann, At: 5, Note: "Another picture."}) {
+	if v := c.View(); v.Review != nil || v.SentBack == nil ||
+		*v.SentBack != (SentBack{By: ann, At: 5, Note: "Another picture."}) {
 		t.Errorf("%+v, %+v", v.Review, v.SentBack)
 	}
 	if err := c.AskReview(0, "", bob); err != nil || c.View().Review.Note != "" || c.View().SentBack != nil {

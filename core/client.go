@@ -175,8 +175,8 @@ func (c *Client) sameDoors(o Client) bool {
 		slices.Equal(c.Scopes, o.Scopes) && slices.Equal(c.GrantTypes, o.GrantTypes)
 }
 
-// OpensAs reports whether what opens the client is as it was in another state of it: its secret, its addresses and what it
-// may do. Who changes that can act through the client from then on.
+// OpensAs reports whether what opens the client is as it was in another state of it: its secret, its addresses and what
+// it may do. Who changes that can act through the client from then on.
 func (c *Client) OpensAs(was Client) bool {
 	was.DisabledAt = c.DisabledAt
 	return c.sameDoors(was) && bytes.Equal(c.SecretHash, was.SecretHash)

@@ -5,8 +5,8 @@ package core
 // or KindLeft.
 const KindDisabled = "disabled"
 
-// KindLeft is the kind of an erased address: no import brings it to a list of the tenant. The person may subscribe again,
-// which counts for the lists that they confirm.
+// KindLeft is the kind of an erased address: no import brings it to a list of the tenant. The person may subscribe
+// again, which counts for the lists that they confirm.
 const KindLeft = "left"
 
 // Suppressed is one thing that stands against mailing an address, on the member's side or on the send side.

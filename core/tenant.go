@@ -336,8 +336,8 @@ func isWebURL(s string) bool {
 		strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || unicode.IsControl(r) }) < 0
 }
 
-// hasWholeHost reports whether the host of a URL can be meant for the public: it has a dot, is an IP address, or is this
-// machine, for trying things out. A single label is most often an address with its half forgotten.
+// hasWholeHost reports whether the host of a URL can be meant for the public: it has a dot, is an IP address, or is
+// this machine, for trying things out. A single label is most often an address with its half forgotten.
 func hasWholeHost(s string) bool {
 	u, err := url.Parse(s)
 	return err == nil && (strings.ContainsAny(u.Hostname(), ".:") || u.Hostname() == "localhost")

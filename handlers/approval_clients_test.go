@@ -60,8 +60,8 @@ func (e *reviewEnv) clientOf(actor string) string {
 	return c.ID
 }
 
-// A person who keeps a client doesn't approve by the token that another person has given it, and isn't the second person
-// of what it has written by that.
+// A person who keeps a client doesn't approve by the token that another person has given it, and isn't the second
+// person of what it has written by that.
 func TestAClientApprovesNothingOfItsKeepers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newReviewEnv(t)

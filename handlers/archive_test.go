@@ -233,7 +233,8 @@ func TestWhatSearchEnginesFind(t *testing.T) {
 	e.step(`sent-campaign may list=weekly subject="News <of> 'May'" preheader="Longer & warmer"`)
 	const noindex = `<meta name="robots" content="noindex">`
 	for path, found := range map[string]bool{
-		"/a/weekly/": true, "/a/weekly/news-of-may": true, "/a/weekly/gone": false, "/a/none/": false, "/confirm?token=x": false,
+		"/a/weekly/": true, "/a/weekly/news-of-may": true, "/a/weekly/gone": false, "/a/none/": false,
+		"/confirm?token=x":     false,
 		"/unsubscribe?token=x": false, "/preferences?token=x": false, "/l/" + e.value("weekly"): false, "/login": false,
 	} {
 		if _, _, body := e.page(path); strings.Contains(body, noindex) == found {
@@ -243,8 +244,10 @@ func TestWhatSearchEnginesFind(t *testing.T) {
 	_, _, body := e.page("/a/weekly/news-of-may")
 	for _, want := range []string{
 		`<link rel="canonical" href="http://news.test/a/weekly/news-of-may">`, `<meta property="og:type" content="article">`,
-		`<meta property="og:title" content="News &lt;of&gt; `, `<meta property="og:description" content="Longer &amp; warmer">`,
-		`<meta property="og:url" content="http://news.test/a/weekly/news-of-may">`, `<meta property="og:site_name" content="acme">`,
+		`<meta property="og:title" content="News &lt;of&gt; `,
+		`<meta property="og:description" content="Longer &amp; warmer">`,
+		`<meta property="og:url" content="http://news.test/a/weekly/news-of-may">`,
+		`<meta property="og:site_name" content="acme">`,
 		`<meta property="og:locale" content="en_US">`, `<meta property="article:published_time" content="2026-05-04T12:00:00Z">`,
 		`<link rel="alternate" type="application/atom+xml" title="News`, ` href="http://news.test/a/weekly/feed.xml">`,
 	} {
@@ -257,7 +260,8 @@ func TestWhatSearchEnginesFind(t *testing.T) {
 		t.Errorf("X-Robots-Tag of a mail: %q", got)
 	}
 	policy := head.Get("Content-Security-Policy")
-	if !strings.HasPrefix(policy, "sandbox ") || strings.Contains(policy, "allow-scripts") || strings.Contains(policy, "script-src") ||
+	if !strings.HasPrefix(policy, "sandbox ") || strings.Contains(policy, "allow-scripts") ||
+		strings.Contains(policy, "script-src") ||
 		!strings.Contains(policy, "default-src 'none'") || !strings.Contains(policy, "frame-ancestors 'self'") {
 		t.Errorf("the policy of a mail: %s", policy)
 	}
@@ -353,16 +357,19 @@ func TestFeeds(t *testing.T) {
 		t.Errorf("it is %s", kind)
 	}
 	entries := f.all("entry")
-	if len(entries) != 2 || f.all("updated")[0].Text != "2026-06-01T12:00:00Z" || entries[1].all("title")[0].Text != "News & <b>more</b>" ||
+	if len(entries) != 2 || f.all("updated")[0].Text != "2026-06-01T12:00:00Z" ||
+		entries[1].all("title")[0].Text != "News & <b>more</b>" ||
 		entries[1].all("summary")[0].Text != "It's & <i>" {
 		t.Errorf("%s", body)
 	}
 	content := entries[0].all("content")[0]
-	if content.Attrs[0].Value != "html" || !strings.HasPrefix(content.Text, "<p>Hi</p>") || strings.Contains(content.Text, "<style") {
+	if content.Attrs[0].Value != "html" || !strings.HasPrefix(content.Text, "<p>Hi</p>") ||
+		strings.Contains(content.Text, "<style") {
 		t.Errorf("its content is %s", content.Text)
 	}
 	for _, header := range [][2]string{{"If-None-Match", head.Get("Etag")}, {"If-Modified-Since", head.Get("Last-Modified")}} {
-		if status, _, again := e.page("/a/weekly/feed.xml", header[0], header[1]); status != http.StatusNotModified || again != "" {
+		if status, _, again := e.page("/a/weekly/feed.xml", header[0], header[1]); status != http.StatusNotModified ||
+			again != "" {
 			t.Errorf("%s %q: %d", header[0], header[1], status)
 		}
 	}

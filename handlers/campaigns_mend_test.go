@@ -10,8 +10,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// A mended link leads elsewhere in the mails that are out, in the mail in a browser, in the archive, and in the mails of
-// a retry.
+// A mended link leads elsewhere in the mails that are out, in the mail in a browser, in the archive, and in the mails
+// of a retry.
 func TestMendedLinks(t *testing.T) {
 	e := archived(t)
 	e.step(`sent-issue issue list=weekly email=ann@example.org html="<a href='https://shop.example/?a=1&amp;b=2'>a</a><a ` +

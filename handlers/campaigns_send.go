@@ -75,9 +75,9 @@ func (d Drafts) Complete(ctx context.Context, c *core.Campaign, version int64, n
 	return l.Draft, l.Warnings(), err
 }
 
-// Recipient returns a subscriber of one of the draft's lists for whom it can be rendered, or, with an empty address, a reader
-// of whom nothing is known. The mail becomes that of the list by which the subscriber is reached. Invalid: the address is
-// no subscriber's.
+// Recipient returns a subscriber of one of the draft's lists for whom it can be rendered, or, with an empty address, a
+// reader of whom nothing is known. The mail becomes that of the list by which the subscriber is reached. Invalid: the
+// address is no subscriber's.
 func (d Drafts) Recipient(ctx context.Context, l *Look, to core.Email, now core.Instant) (mail.Recipient, error) {
 	draft := &l.Draft
 	origin := draft.Content.Tenant.Origin(d.Origin)

@@ -93,8 +93,8 @@ func tagsOf(ifMatch string) (all []campaignTag) {
 	return all
 }
 
-// sameAgain reports whether an approval would cover what one of some tags of older revisions names, and makes the edit one
-// of the revision that there is: what was changed and changed back is as it was seen.
+// sameAgain reports whether an approval would cover what one of some tags of older revisions names, and makes the edit
+// one of the revision that there is: what was changed and changed back is as it was seen.
 func (a campaignsAPI) sameAgain(c *web.Call, of *core.Campaign, e *campaigns.CampaignEdit, tags []campaignTag) (bool, error) {
 	older := func(t campaignTag) bool { return t.Revision > 0 && t.Revision < of.Revision && t.Digest != "" }
 	if !of.Written() || !slices.ContainsFunc(tags, older) {

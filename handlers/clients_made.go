@@ -31,8 +31,8 @@ func endpointNames(es []core.Endpoint) []endpointName {
 	return rowsOf(es, func(e *core.Endpoint) endpointName { return endpointName{e.ID, e.Name, e.URL, e.TenantID} })
 }
 
-// madeClients are the clients and webhook endpoints that a user keeps, once the user's sessions have ended. They outlive
-// the sessions, unless they are disabled, too.
+// madeClients are the clients and webhook endpoints that a user keeps, once the user's sessions have ended. They
+// outlive the sessions, unless they are disabled, too.
 type madeClients struct {
 	Disabled          []clientName   `json:"disabled_clients"` // by this request
 	Active            []clientName   `json:"active_clients"`

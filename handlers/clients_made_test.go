@@ -68,7 +68,8 @@ func TestAnOldSessionMakesNoClient(t *testing.T) {
 			}
 		}
 		now := e.clientNamed("Shop")
-		if e.clientNamed("Second").ID != "" || now.ID == "" || now.DisabledAt != 0 || string(now.SecretHash) != string(shop.SecretHash) {
+		if e.clientNamed("Second").ID != "" || now.ID == "" || now.DisabledAt != 0 ||
+			string(now.SecretHash) != string(shop.SecretHash) {
 			t.Error("an old session changed something")
 		}
 	})
@@ -90,7 +91,8 @@ func TestOwnersAreToldOfNewClients(t *testing.T) {
 		e.must(err)
 		heard := map[core.Email]bool{}
 		for _, m := range mails {
-			heard[m.Email] = m.Kind == core.MailClientAdded && m.TokenID == shop.ID && m.TenantID == e.tenant.ID && m.Params == "{}"
+			heard[m.Email] = m.Kind == core.MailClientAdded && m.TokenID == shop.ID && m.TenantID == e.tenant.ID &&
+				m.Params == "{}"
 		}
 		if len(mails) != 2 || !heard["owner@acme.example"] || !heard["ann@user.example"] {
 			t.Errorf("%+v", mails)
@@ -301,8 +303,8 @@ func TestOperatorsEndClientsOfUsers(t *testing.T) {
 	}
 }
 
-// Who has given another's client or webhook endpoint a secret or an address keeps it: it is named and disabled with those
-// of one's own.
+// Who has given another's client or webhook endpoint a secret or an address keeps it: it is named and disabled with
+// those of one's own.
 func TestWhatWasChangedEndsWithTheSessionsToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newTenantConsole(t, core.RoleTenantAdmin)
@@ -321,7 +323,8 @@ func TestWhatWasChangedEndsWithTheSessionsToo(t *testing.T) {
 			return err
 		})
 		e.must(err)
-		if status, page := e.page("POST", e.path("settings", "clients", shop.ID)+"/rotate", url.Values{"_": {"1"}}); status >= 400 {
+		if status, page := e.page("POST", e.path("settings", "clients", shop.ID)+"/rotate",
+			url.Values{"_": {"1"}}); status >= 400 {
 			t.Fatalf("%d: %s", status, textOf(page))
 		}
 		_, err = e.store.UpdateEndpoint(t.Context(), mine.ID, tenants.EndpointChange{

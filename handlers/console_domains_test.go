@@ -78,7 +78,8 @@ func TestConsoleDomainIsMadeOnce(t *testing.T) {
 		res := e.ask(http.MethodPost, page+"/check", nil, "Hx-Request", "true", "Hx-Target", "section#records")
 		part, err := io.ReadAll(res.Body)
 		e.must(err)
-		if got := string(part); !strings.Contains(got, `<div id="done" hx-swap-oob="delete">`) || strings.Contains(got, "<html") {
+		if got := string(part); !strings.Contains(got, `<div id="done" hx-swap-oob="delete">`) ||
+			strings.Contains(got, "<html") {
 			t.Errorf("the part leaves the notice: %s", textOf(got))
 		}
 		if got := e.shows(to, "Checked again"); strings.Contains(got, "Created") {
@@ -94,7 +95,8 @@ func TestConsoleDomainRecords(t *testing.T) {
 		page := e.path("settings", "domains", id)
 		e.shows(page, "Not verified", "You can't send from this domain until it's verified", "Where to add the records",
 			`id="r0-short">_newsletterd.news<`, `id="r0-name">_newsletterd.news.acme.co.uk<`, "v=spf1 a:relay.example ~all",
-			`id="r3-short">_dmarc.news<`, `data-poll="10"`, "Add the DKIM record together with the verification record", "v=DKIM1; k=rsa; p=")
+			`id="r3-short">_dmarc.news<`, `data-poll="10"`, "Add the DKIM record together with the verification record",
+			"v=DKIM1; k=rsa; p=")
 		for name, tt := range map[string]struct {
 			records zone
 			want    []string
@@ -274,7 +276,8 @@ func TestConsoleDomainBecomesReady(t *testing.T) {
 		z["TXT acme.example"], z["TXT _dmarc.acme.example"] = []string{"v=spf1 A:relay.example ~all"},
 			[]string{"v=DMARC1; p=none"}
 		later()
-		if got := e.shows(page, "Setup complete. Emails from this domain are DKIM-signed", "Ready"); strings.Contains(got, "data-poll") {
+		if got := e.shows(page, "Setup complete. Emails from this domain are DKIM-signed", "Ready"); strings.Contains(got,
+			"data-poll") {
 			t.Error("a domain that is ready is looked at again and again")
 		}
 
@@ -344,7 +347,8 @@ func TestConsoleDomainIsTickedOnceSigned(t *testing.T) {
 		})
 		e.must(err)
 		const done = `Verify your domain</a><span class="hidden-visually"> (done)`
-		if got := e.shows(console.Path+"/"+e.tenant.ID, "Verified. Next, turn on DKIM signing.", page); strings.Contains(got, done) {
+		if got := e.shows(console.Path+"/"+e.tenant.ID, "Verified. Next, turn on DKIM signing.", page); strings.Contains(got,
+			done) {
 			t.Error("it is ticked before mails are signed")
 		}
 		e.shows(page, "Create a DKIM key first. Its record then appears here, so you can add all records in one go",

@@ -30,7 +30,8 @@ func TestConsoleFaultsOfAnImport(t *testing.T) {
 		e.shows(at, http.StatusOK, "Line 2: “nobody” isn't an email address.", "Line 3: “a \"b\" c” isn't an email address.",
 			"Line 4: This row has 2 cells, but the header has 3.",
 			"Line 5: Unknown value “perhaps” in column “status”.", "Line 6: The email address is missing.", "-Line 7",
-			"Most rows have errors. Fix the file and upload it again", `<button class="button" name="do" value="run">`, `-form="how"`)
+			"Most rows have errors. Fix the file and upload it again", `<button class="button" name="do" value="run">`,
+			`-form="how"`)
 		if got := e.shows(at+"/faults", http.StatusOK, "nobody"); !strings.HasPrefix(got, "\ufeffline,error,") {
 			t.Errorf("%.40q", got)
 		}

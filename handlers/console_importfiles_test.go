@@ -14,8 +14,8 @@ import (
 	"newsletterd/worker"
 )
 
-// A file of Excel for Mac in UTF-16 is read in the wizard: the person says which number of its dates is the day, unknown
-// columns are left out, and likely typos are listed.
+// A file of Excel for Mac in UTF-16 is read in the wizard: the person says which number of its dates is the day,
+// unknown columns are left out, and likely typos are listed.
 func TestConsoleImportsReadFilesAsTheyAre(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleTenantAdmin)

@@ -138,7 +138,8 @@ func TestConsoleLogoOnDarkGround(t *testing.T) {
 			draw.Draw(m, image.Rect(10, 10, 80, 20), image.NewUniform(c.ink), image.Point{}, draw.Src)
 			var file bytes.Buffer
 			e.must(png.Encode(&file, m))
-			if res := e.uploads(e.path("settings", "logo", "upload"), c.name+".png", file.Bytes()); res.Code != http.StatusSeeOther {
+			if res := e.uploads(e.path("settings", "logo", "upload"), c.name+".png",
+				file.Bytes()); res.Code != http.StatusSeeOther {
 				t.Fatal(res.Code, textOf(res.Body.String()))
 			}
 			says(c.name, c.want)

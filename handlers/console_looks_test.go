@@ -58,7 +58,8 @@ func TestConsolePictures(t *testing.T) {
 		id := strings.TrimPrefix(path, "/looks/pictures/")
 		m, err := e.store.Media(t.Context(), id)
 		e.must(err)
-		if m.Name != "Shop window.png" || m.Alt != "Our window" || m.TenantID != e.tenant.ID || !strings.HasSuffix(to, "?done=added") {
+		if m.Name != "Shop window.png" || m.Alt != "Our window" || m.TenantID != e.tenant.ID ||
+			!strings.HasSuffix(to, "?done=added") {
 			t.Errorf("%+v, leads to %s", m, to)
 		}
 		e.shows("/looks", http.StatusOK, "Shop window.png", "Our window", "40 × 30 px", m.Mail.Digits())

@@ -111,7 +111,8 @@ func TestConsoleMendsWhatWasAskedFor(t *testing.T) {
 		e.sends(e.path("/links-ask"), http.StatusSeeOther, url.Values{"link": {"1"}, "do": {"drop"}})
 		e.shows(e.path(""), http.StatusOK, "-Use this link", "-tulips")
 		e.cookies = map[string]string{}
-		if to := e.ask("GET", address, nil).Header.Get("Location"); !strings.Contains(to, "/login?") || !strings.Contains(to, "mend%3D1") {
+		if to := e.ask("GET", address, nil).Header.Get("Location"); !strings.Contains(to, "/login?") ||
+			!strings.Contains(to, "mend%3D1") {
 			t.Errorf("signed out the mail leads to %s", to)
 		}
 	})

@@ -3,8 +3,8 @@
 //
 // # Parts
 //
-// The frame is handlers/web: how a request is read, checked and answered. This package is what is served in it. The pages
-// of the console are in handlers/console, and stand on the routes of this package (console_options.go).
+// The frame is handlers/web: how a request is read, checked and answered. This package is what is served in it. The
+// pages of the console are in handlers/console, and stand on the routes of this package (console_options.go).
 //
 // A file is named after its area, and further files of an area have its name in front. Endpoints:
 //

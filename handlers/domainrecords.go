@@ -199,8 +199,8 @@ func (l *recordsLook) spf(r *core.DomainRecord, mechanisms []string) {
 	}
 }
 
-// spfOfOthers looks for the SPF records of other senders. Two of them, or one that is not written as one, are an error of
-// the domain in any case.
+// spfOfOthers looks for the SPF records of other senders. Two of them, or one that is not written as one, are an error
+// of the domain in any case.
 func (l *recordsLook) spfOfOthers() core.DomainRecord {
 	r := core.DomainRecord{Purpose: core.RecordSPF, DNSRecord: core.DNSRecord{Type: "TXT", Name: l.domain.Domain}}
 	r.Value, r.State, r.Standing = core.MergeSPF(l.texts(r.Name).found, nil)

@@ -37,11 +37,13 @@ func (a models) download(c *web.Call) error {
 	return nil
 }
 
-// onlyByteRanges takes out a Range header that http.ServeContent is not to see: in a unit that is not understood (RFC 9110
-// section 14.2: it must be ignored), more than one, or with too many ranges. The unit's case doesn't count (section 14.1).
+// onlyByteRanges takes out a Range header that http.ServeContent is not to see: in a unit that is not understood (RFC
+// 9110 section 14.2: it must be ignored), more than one, or with too many ranges. The unit's case doesn't count
+// (section 14.1).
 func onlyByteRanges(h http.Header) {
 	unit, ranges, found := strings.Cut(h.Get("Range"), "=")
-	if !found || !strings.EqualFold(unit, "bytes") || len(h.Values("Range")) > 1 || strings.Count(ranges, ",") >= maxRanges {
+	if !found || !strings.EqualFold(unit, "bytes") || len(h.Values("Range")) > 1 ||
+		strings.Count(ranges, ",") >= maxRanges {
 		h.Del("Range")
 		return
 	}

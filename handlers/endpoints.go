@@ -87,7 +87,8 @@ func (h *Handler) endpointRoutes(t *web.Table) {
 func endpointOf(e *core.Endpoint, secret string, now core.Instant) endpoint {
 	out := endpoint{
 		e.ID, e.TenantID, e.ListID, e.Name, e.URL, append([]string{}, e.Events...), e.OldUntil, e.FailingSince, e.DisabledAt,
-		e.DisabledReason, e.CreatedBy, e.CreatedByName, e.Keepers, e.CreatedAt, e.UpdatedAt, e.Waiting, e.WaitingBytes, e.Dropping, secret,
+		e.DisabledReason, e.CreatedBy, e.CreatedByName, e.Keepers, e.CreatedAt, e.UpdatedAt, e.Waiting, e.WaitingBytes,
+		e.Dropping, secret,
 	}
 	if e.OldUntil <= now {
 		out.OldSecretUntil = 0

@@ -163,7 +163,8 @@ func New(o Options) (*Handler, error) {
 	}
 	h.openapi = h.newOpenAPIFiles()
 	h.Handler, err = web.New(web.Options{
-		Log: o.Log, ClientAddresses: o.ClientAddresses, Registry: o.Registry, PublicURL: o.PublicURL, TrustedProxies: o.TrustedProxies, Store: o.Store, API: api,
+		Log: o.Log, ClientAddresses: o.ClientAddresses, Registry: o.Registry, PublicURL: o.PublicURL,
+		TrustedProxies: o.TrustedProxies, Store: o.Store, API: api,
 		Bearer: o.Bearer, Signed: o.Signed, DialectOf: dialectOf, Fallback: h.fallback, ErrorPage: errorPage,
 		SmallHeap: o.SmallHeap,
 	}, h.table())

@@ -64,8 +64,8 @@ func init() {
 	}
 }
 
-// The worker may end an import, and remove its file, after a request has read that it waits: the answer is the import as
-// it is then.
+// The worker may end an import, and remove its file, after a request has read that it waits: the answer is the import
+// as it is then.
 func TestImportThatEndsMeanwhile(t *testing.T) {
 	s := storetest.SeedList(t, 1_790_000_000_000)
 	a := importsAPI{store: s.Store}

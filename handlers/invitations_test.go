@@ -243,8 +243,8 @@ func TestInvitationPage(t *testing.T) {
 	}
 }
 
-// The pages of an invitation are headed by the tenant, as its other pages are, and keep the language of the mail; that of
-// an invitation that is over, or to look after the installation, by the daemon.
+// The pages of an invitation are headed by the tenant, as its other pages are, and keep the language of the mail; that
+// of an invitation that is over, or to look after the installation, by the daemon.
 func TestInvitationPageIsOfTheTenant(t *testing.T) {
 	e := newPageEnv(t, "http://news.test")
 	seed := storetest.Seed(t, e.store)
@@ -266,7 +266,8 @@ func TestInvitationPageIsOfTheTenant(t *testing.T) {
 	headed(logo, "GET", path+token, nil)
 	form := url.Values{"token": {token}, "ui_locales": {"en"}, "new_password": {"short"}}
 	headed(logo, "POST", "/invitation", form)
-	if got := e.ask("GET", path+token, nil).Header.Get("Content-Security-Policy"); !strings.Contains(got, "pictures.example") {
+	if got := e.ask("GET", path+token, nil).Header.Get("Content-Security-Policy"); !strings.Contains(got,
+		"pictures.example") {
 		t.Errorf("the logo is not let in: %s", got)
 	}
 	headed(ownName, "GET", path+"none", nil)

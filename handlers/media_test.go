@@ -165,8 +165,8 @@ func TestPicturesOfNoOneAreMissing(t *testing.T) {
 }
 
 // What the address of a picture shows never changes: it has the digits of the file's hash in it, and no request puts
-// another file in its place. So an approval of the address is one of the picture; it can only be deleted, which the digest
-// of an approval covers.
+// another file in its place. So an approval of the address is one of the picture; it can only be deleted, which the
+// digest of an approval covers.
 func TestAnAddressShowsOnePicture(t *testing.T) {
 	e := newEnv(t)
 	s := storetest.Seed(t, e.store)

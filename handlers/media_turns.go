@@ -20,8 +20,8 @@ const (
 )
 
 // pictureTurns let one picture of a tenant be decoded at a time, and bound what its others hold meanwhile, so that a
-// tenant with many pictures waits for itself. Only an upload that has its turn takes memory for decoding, so uploads never
-// wait for each other in a circle.
+// tenant with many pictures waits for itself. Only an upload that has its turn takes memory for decoding, so uploads
+// never wait for each other in a circle.
 type pictureTurns struct {
 	mu      sync.Mutex
 	tenants map[string]*pictureTurn

@@ -35,8 +35,8 @@ func init() {
 			Subscriber: core.EventSubscriber{ID: core.NewID(), Email: "theirs@example.org", Status: "unsubscribed"},
 		}, now))
 	}
-	// subscription NAME list=L email=E status=active|unsubscribed|pending preferences={…}: {NAME} is its id, {NAME.masked} the one
-	// by which those know it who may not read addresses
+	// subscription NAME list=L email=E status=active|unsubscribed|pending preferences={…}: {NAME} is its id, {NAME.masked}
+	// the one by which those know it who may not read addresses
 	steps["subscription"] = func(e *env, name string, args map[string]string) {
 		ctx, now := e.t.Context(), core.At(time.Now())
 		sub, row, err := e.store.Subscribe(ctx,

@@ -60,9 +60,11 @@ func exampleEnv(t *testing.T) *env {
 		"share given model=vase email=other@example.org",
 		"webhook-client hook tenant=" + exampleID, "provider anymail tenant=" + exampleID,
 		"job issue list=" + exampleID, "campaign letter list=" + exampleID, "campaign approved list=" + exampleID,
-		"sent-issue mails list=" + exampleID + " email=ann@example.org", "campaign outgoing list=" + exampleID, "media pic tenant=" + exampleID,
+		"sent-issue mails list=" + exampleID + " email=ann@example.org", "campaign outgoing list=" + exampleID,
+		"media pic tenant=" + exampleID,
 		"import file list=" + exampleID, "webhook-client spare tenant=" + exampleID,
-		"endpoint receiver tenant=" + exampleID, "oauth-client shop confidential tenant=" + exampleID, "dkim rsa tenant=", "theme ours tenant=" + exampleID,
+		"endpoint receiver tenant=" + exampleID, "oauth-client shop confidential tenant=" + exampleID, "dkim rsa tenant=",
+		"theme ours tenant=" + exampleID,
 		"subscription sub list=" + exampleID + " email=reader@example.org", "subscriber copy list=" + exampleID +
 			" email=reader@example.org", "event confirmed list=" + exampleID,
 	} {
@@ -82,7 +84,8 @@ func (e *env) send(r *web.Route, body web.Object) int {
 		"/api/campaigns/:id/correction": "mails.campaign",
 		"/api/send-jobs":                "issue", "/api/admin/subscribers": "sub", "/api/admin/imports": "file",
 		"/api/devices": "lamp",
-		"/api/agents":  "gateway", "/api/admin/users": "reader", "/api/admin/users/:id/erase": "gone", "/api/admin/team": "pia", "/api/models": "vase", "/api/media": "pic",
+		"/api/agents":  "gateway", "/api/admin/users": "reader", "/api/admin/users/:id/erase": "gone",
+		"/api/admin/team": "pia", "/api/models": "vase", "/api/media": "pic",
 		"/api/admin/webhook-clients": "spare", "/api/admin/webhook-endpoints": "receiver",
 		"/api/admin/outbox":             "confirmed",
 		"/api/admin/oauth-clients/:id/": "shop", "/api/admin/dkim-keys": "rsa", "/api/admin/themes": "ours",
@@ -139,7 +142,8 @@ func exampled(t *testing.T, fn func(t *testing.T, r *web.Route, id string, schem
 	for _, r := range h.Routes() {
 		id, example := r.OperationID(), r.Info().Example
 		if example == nil {
-			if d := documentOf(r); r.Info().MediaType == "application/json" || r.Info().MediaType == formType && d != "pages" && d != "" {
+			if d := documentOf(r); r.Info().MediaType == "application/json" || r.Info().MediaType == formType && d != "pages" &&
+				d != "" {
 				t.Errorf("%s has no example", id)
 			}
 			continue

@@ -366,7 +366,8 @@ func TestDocumentsFitGenerators(t *testing.T) {
 						t.Errorf("%s %s: a body of %s alone", method, path, csv)
 					}
 					for media, m := range content {
-						if s := m.Schema; media != any && (s == nil || s.Value == nil || s.Value.Type == nil && s.Value.OneOf == nil && s.Value.AnyOf == nil && s.Value.AllOf == nil) {
+						if s := m.Schema; media != any && (s == nil || s.Value == nil || s.Value.Type == nil && s.Value.OneOf == nil &&
+							s.Value.AnyOf == nil && s.Value.AllOf == nil) {
 							t.Errorf("%s %s, %s: %s has no type", method, path, where, media)
 						}
 					}

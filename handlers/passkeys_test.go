@@ -219,7 +219,8 @@ func TestPasskeysPage(t *testing.T) {
 		time.Sleep(core.ProofAge + time.Minute)
 		kept.Set("response", k.Get(t, e.passkeyOptions(proof)))
 		_, page = e.page("POST", "/login/confirm", kept)
-		if sent := formOf(t, page); !strings.Contains(page, `action="/account/passkeys"`) || sent.Encode() != rename.Encode() {
+		if sent := formOf(t, page); !strings.Contains(page, `action="/account/passkeys"`) ||
+			sent.Encode() != rename.Encode() {
 			t.Fatal(page)
 		}
 		if code, page := e.page("POST", passkeysPath, rename); code != 200 || !strings.Contains(page, "Old &#34;phone&#34;") {

@@ -99,8 +99,8 @@ func TestReviewOfWhatHasChanged(t *testing.T) {
 	})
 }
 
-// What the campaign says itself may change and change back after the look: the digest decides, by the page and by the API,
-// also where the writer's saves have begun another version.
+// What the campaign says itself may change and change back after the look: the digest decides, by the page and by the
+// API, also where the writer's saves have begun another version.
 func TestReviewOfWhatIsAsItWas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newReviewEnv(t)
@@ -163,8 +163,8 @@ func TestReviewShowsTheTextPart(t *testing.T) {
 	})
 }
 
-// A user who has changed the layout, before the campaign was begun or after, has no button on the page, and can't approve
-// without it.
+// A user who has changed the layout, before the campaign was begun or after, has no button on the page, and can't
+// approve without it.
 func TestReviewByWhoeverDesigned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newReviewEnv(t)

@@ -199,7 +199,8 @@ func TestReviewSentBackSaysWhy(t *testing.T) {
 				}
 			}
 			// who asks, and what for, is said of what waits alone
-			if _, page := e.page("GET", reviewAddress(e.campaign.ID), nil); strings.Contains(textOf(page), "needs your approval") == want {
+			if _, page := e.page("GET", reviewAddress(e.campaign.ID), nil); strings.Contains(textOf(page),
+				"needs your approval") == want {
 				t.Errorf("the page of the review: %s", textOf(page))
 			}
 		}

@@ -44,9 +44,9 @@ import (
 //	{ … "id": "{id1}" … }
 //
 // In answers the values that differ from run to run are replaced: what a step has named by {name}; other ids, tokens,
-// cursors, JWTs and ETags by {id1}, {token1}, {cursor1}, {jwt1}, {secret1}, {key1}, {etag1} in the order they appear; times by
-// {time}, request ids by {request}. Every name but the last two can be used in the requests that follow. -update
-// rewrites the answers; read the difference before keeping it.
+// cursors, JWTs and ETags by {id1}, {token1}, {cursor1}, {jwt1}, {secret1}, {key1}, {etag1} in the order they appear;
+// times by {time}, request ids by {request}. Every name but the last two can be used in the requests that follow.
+// -update rewrites the answers; read the difference before keeping it.
 var update = flag.Bool("update", false, "rewrite golden files")
 
 // env is what one scenario file runs against.
@@ -460,7 +460,8 @@ func runScenario(t *testing.T, file string, hits map[string]bool) {
 // is only told.
 var strict = []string{
 	"/api/admin", "/healthz", "/api/auth", "/api/user", "/api/oauth/token", "/api/.well-known",
-	"/api/oauth/userinfo", "/api/oauth/revoke", "/api/oauth/introspect", "/api/send-jobs", "/api/media", "/m/", "/webhooks",
+	"/api/oauth/userinfo", "/api/oauth/revoke", "/api/oauth/introspect", "/api/send-jobs", "/api/media", "/m/",
+	"/webhooks",
 	"/api/devices", "/api/agents", "/api/models",
 	"/api/newsletter", "/api/subscriptions", "/api/api/", "/confirm", "/unsubscribe", "/undo", "/l/", "/preferences",
 }

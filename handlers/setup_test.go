@@ -52,7 +52,8 @@ func TestSetup(t *testing.T) {
 			t.Fatal(code, textOf(page))
 		}
 		form := url.Values{"token": {token}, "name": {"Lisa"}, "email": {"lisa@example.org"}, "password": {"short"}}
-		if code, page := e.page("POST", setupPath, form); code != 400 || !strings.Contains(page, `value="lisa@example.org"`) ||
+		if code, page := e.page("POST", setupPath, form); code != 400 ||
+			!strings.Contains(page, `value="lisa@example.org"`) ||
 			!slices.Equal(marked(page), []string{"password"}) {
 			t.Error("a short password:", code, marked(page), textOf(page))
 		}

@@ -15,7 +15,8 @@ import (
 
 func init() {
 	// sent-issue NAME list=LIST email=ADDRESS html=BODY link=URL: a job that was sent an hour ago, to that address
-	// alone, with totals=true by mails that name no reader. {NAME} is its id; {NAME.pixel}, {NAME.click}, {NAME.view} are tokens of its mail.
+	// alone, with totals=true by mails that name no reader. {NAME} is its id; {NAME.pixel}, {NAME.click}, {NAME.view} are
+	// tokens of its mail.
 	steps["sent-issue"] = func(e *env, name string, args map[string]string) {
 		now := core.At(time.Now()).Add(-time.Hour)
 		list, email := e.value(args["list"]), core.Email(args["email"])

@@ -12,8 +12,8 @@ type Conditional struct {
 	Text string // what it says, or its source where that has more in it than a text; blocks in it stay as they were written
 }
 
-// Conditionals lists the branches of the subject, the preheader and the bodies with their layouts, each once and without
-// those that say nothing. Branches inside of branches are part of those around them.
+// Conditionals lists the branches of the subject, the preheader and the bodies with their layouts, each once and
+// without those that say nothing. Branches inside of branches are part of those around them.
 func (b *Bulk) Conditionals() (all []Conditional, err error) {
 	s := &b.spec
 	known := map[Conditional]bool{}
@@ -90,8 +90,8 @@ func conditionals(tokens []token) (all []Conditional) {
 	return all
 }
 
-// shownText returns the text of a piece of HTML, or the piece where the text lacks a part of it: a picture, or words that
-// are hidden there.
+// shownText returns the text of a piece of HTML, or the piece where the text lacks a part of it: a picture, or words
+// that are hidden there.
 func shownText(src string) string {
 	if !strings.Contains(src, "<") || !strings.Contains(src, ">") {
 		return src

@@ -96,7 +96,8 @@ func standsAlone(text string, from, to int) bool {
 	if text[from] != '[' {
 		return before != '$' && before != text[from] && after != text[to-1]
 	}
-	return !strings.ContainsRune("]!*.#\\", rune(before)) && !isWordByte(before) && !strings.ContainsRune("([{]", rune(after))
+	return !strings.ContainsRune("]!*.#\\", rune(before)) && !isWordByte(before) &&
+		!strings.ContainsRune("([{]", rune(after))
 }
 
 func isWordByte(b byte) bool {

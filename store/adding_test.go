@@ -134,7 +134,8 @@ func TestUnsubscribedByAnOperator(t *testing.T) {
 	}
 }
 
-// Who was erased and confirms on one list has come back to that list alone: files and operators add them to no other one.
+// Who was erased and confirms on one list has come back to that list alone: files and operators add them to no other
+// one.
 func TestErasedReturnToOneList(t *testing.T) {
 	const bob = core.Email("bob@example.org")
 	n := storetest.SeedList(t, now0)
@@ -165,7 +166,8 @@ func TestErasedReturnToOneList(t *testing.T) {
 	if sub, changed, err := added(&there, bob, core.SubscriptionActive, now0+7000); err != nil || changed {
 		t.Errorf("an operator, on the list that they are on: %+v, %v", sub, err)
 	}
-	if j := imported(&there, now0+8000, leaves(bob, now0+7500)); j.Unsubscribed != 1 || statusOf(&there, bob) != "unsubscribed" {
+	if j := imported(&there, now0+8000, leaves(bob, now0+7500)); j.Unsubscribed != 1 ||
+		statusOf(&there, bob) != "unsubscribed" {
 		t.Errorf("a file that says that they left: %+v", j.ImportCounts)
 	}
 	n.At(now0+9000).Active(n.ListID, bob)
@@ -175,8 +177,8 @@ func TestErasedReturnToOneList(t *testing.T) {
 	consistent(n)
 }
 
-// An operator who adds someone whom a file has brought stands for them: the record says so, no undo of that file removes
-// them, and what a file without a time says of a leaving counts less. No operator adds who left by a file.
+// An operator who adds someone whom a file has brought stands for them: the record says so, no undo of that file
+// removes them, and what a file without a time says of a leaving counts less. No operator adds who left by a file.
 func TestAddedAfterAFile(t *testing.T) {
 	const bob = core.Email("bob@example.org")
 	n := storetest.SeedList(t, now0)
@@ -188,7 +190,8 @@ func TestAddedAfterAFile(t *testing.T) {
 		t.Errorf("to be confirmed: %+v, %v, %v", sub, changed, err)
 	}
 	sub, changed, err := added(n, bob, core.SubscriptionActive, now0+2000)
-	if err != nil || !changed || sub.Proof != core.ProofAdmin || n.Audited("subscription.create") != 1 || len(n.Events()) != 1 {
+	if err != nil || !changed || sub.Proof != core.ProofAdmin || n.Audited("subscription.create") != 1 ||
+		len(n.Events()) != 1 {
 		t.Errorf("%+v, %v, %v", sub, changed, err)
 	}
 	ledger, err := n.Consents(t.Context(), n.ListID, sub.ID)

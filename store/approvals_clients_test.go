@@ -44,8 +44,9 @@ func (a *approvals) approveIn(ctx context.Context, c *core.Campaign, by string) 
 	return err
 }
 
-// What a user's token at a client writes is written by the user and by those who keep the client, also by those who keep
-// the client that created it: none of them is a second person, and neither is who approves through a client of theirs.
+// What a user's token at a client writes is written by the user and by those who keep the client, also by those who
+// keep the client that created it: none of them is a second person, and neither is who approves through a client of
+// theirs.
 func TestActsThroughAClientAreItsKeepersToo(t *testing.T) {
 	a := newApprovals(t)
 	first := a.robot("user:eve")
@@ -118,7 +119,8 @@ func TestTheClientOfAWriterIsKept(t *testing.T) {
 			t.Errorf("%s, of a layout: %v", by, err)
 		}
 	}
-	entries, _, err := a.Audit(t.Context(), core.AuditFilter{Object: a.frame.ID, Action: "template.update"}, core.Page{Limit: 1})
+	entries, _, err := a.Audit(t.Context(), core.AuditFilter{Object: a.frame.ID, Action: "template.update"},
+		core.Page{Limit: 1})
 	a.Must(err)
 	a.Must(a.NameAudited(t.Context(), entries))
 	if len(entries) != 1 || entries[0].ClientID != robot.ID || entries[0].ClientName != "Robot" {
@@ -143,8 +145,8 @@ func TestAnApprovalThroughAClientStaysTheWriters(t *testing.T) {
 	}
 }
 
-// A user who has renamed an attachment since the campaign was begun has written what readers see; another alt text, and a
-// name that stays, are no such thing.
+// A user who has renamed an attachment since the campaign was begun has written what readers see; another alt text, and
+// a name that stays, are no such thing.
 func TestWhoNamesAnAttachmentIsAWriter(t *testing.T) {
 	a := newApprovals(t)
 	a.setMedia(&a.paper, core.MediaInput{Name: new(a.paper.Name)})
@@ -169,9 +171,9 @@ func TestWhoNamesAnAttachmentIsAWriter(t *testing.T) {
 	}
 }
 
-// Who has changed the secret, the addresses or the rights of a client, or the address or secret of an endpoint, keeps it
-// as its creator does, also through a client; who has renamed or disabled it doesn't. The migration takes the same from
-// the audit log.
+// Who has changed the secret, the addresses or the rights of a client, or the address or secret of an endpoint, keeps
+// it as its creator does, also through a client; who has renamed or disabled it doesn't. The migration takes the same
+// from the audit log.
 func TestWhoKeepsAClientOrAnEndpoint(t *testing.T) {
 	a := newApprovals(t)
 	robot := a.robot("user:ann")

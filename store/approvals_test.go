@@ -91,9 +91,9 @@ func (a *approvals) setMedia(m *core.Media, in core.MediaInput) {
 	a.Must(err)
 }
 
-// Whatever changes what would be sent, or to whom, changes the digest, and says which part it is; once it is taken back,
-// the digest is the one from before. A save without a change, and a change that is in no mail, leave it alone. What
-// changes between the look, or the compiling, and the commit is refused there.
+// Whatever changes what would be sent, or to whom, changes the digest, and says which part it is; once it is taken
+// back, the digest is the one from before. A save without a change, and a change that is in no mail, leave it alone.
+// What changes between the look, or the compiling, and the commit is refused there.
 func TestAnApprovalIsOfWhatWasSeen(t *testing.T) {
 	a := newApprovals(t)
 	title := func(color string) core.ThemeInput {
@@ -201,9 +201,9 @@ func TestAnApprovalIsOfWhatWasSeen(t *testing.T) {
 	}
 }
 
-// Those who have made or changed the layout, what stands around it, or the theme, also before a campaign was begun, are no
-// second person until someone else has approved a campaign in it; another name of a theme, and a save without a change,
-// make no one a writer.
+// Those who have made or changed the layout, what stands around it, or the theme, also before a campaign was begun, are
+// no second person until someone else has approved a campaign in it; another name of a theme, and a save without a
+// change, make no one a writer.
 func TestWhoeverDesignsIsAWriter(t *testing.T) {
 	a := newApprovals(t)
 	a.setTemplate(&a.frame, "user:fay", "Dear readers\n{{content}}")
@@ -311,8 +311,8 @@ func TestDesignsAfterAnUpgrade(t *testing.T) {
 	check(&c, "user:tom")
 }
 
-// What was approved is sent as it was frozen, whatever becomes of its records; undoing the send, or canceling it before it
-// begins, leaves it approved, and what is sent then is the same.
+// What was approved is sent as it was frozen, whatever becomes of its records; undoing the send, or canceling it before
+// it begins, leaves it approved, and what is sent then is the same.
 func TestAnApprovalOutlivesAnUndo(t *testing.T) {
 	a := newApprovals(t)
 	a.Readers(a.list, 1)
@@ -409,8 +409,8 @@ func TestACorrectionIsOfASecondPersonToo(t *testing.T) {
 	}
 }
 
-// The migration asks those for a new look who have looked before it, holds those for writers who have changed the layout
-// since the approval or the beginning, and lets the undo of what was sent without an approval make a draft.
+// The migration asks those for a new look who have looked before it, holds those for writers who have changed the
+// layout since the approval or the beginning, and lets the undo of what was sent without an approval make a draft.
 func TestApprovalsAfterAnUpgrade(t *testing.T) {
 	a := newApprovals(t)
 	d := a.draft(&a.looks)

@@ -10,7 +10,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// What a campaign brings along stays as it was approved, whatever becomes of the media, and goes with what was approved.
+// What a campaign brings along stays as it was approved, whatever becomes of the media, and goes with what was
+// approved.
 func TestAttachmentsStayAsTheyWereApproved(t *testing.T) {
 	s := storetest.Seed(t, nil).At(sendNow)
 	l := s.NewList()

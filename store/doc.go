@@ -10,12 +10,12 @@
 //	store/imports       subscriptions from files
 //	store/people        what spans all of these
 //
-// A room imports those below it alone, and campaigns and members never each other; cmd/newsletterd/imports_test.go has the
-// rule. store.go opens the file.
+// A room imports those below it alone, and campaigns and members never each other; cmd/newsletterd/imports_test.go has
+// the rule. store.go opens the file.
 //
 // An exported method is one operation, all or nothing. It opens the transaction. A function that takes a [db.Tx] is a
-// part of one, so operations compose. An operation reads rows, asks a rule of core, writes rows and adds to the outbox. It
-// never calls the network, hashes a password or writes a log line. Time comes in as an argument, in milliseconds.
+// part of one, so operations compose. An operation reads rows, asks a rule of core, writes rows and adds to the outbox.
+// It never calls the network, hashes a password or writes a log line. Time comes in as an argument, in milliseconds.
 //
 // Records are in core. A type that is in a room is what one operation takes or returns and stands next to it (…Request,
 // …Input, …Change, …Filter, …Result, figures as in [people.Overview]), or holds what only the store may touch

@@ -45,8 +45,8 @@ func summaryOf(s *storetest.Seeder, e *core.OutboxEvent) (body core.SummaryEvent
 	return body
 }
 
-// Beyond the bound events are dropped, for this endpoint alone, and one event tells so: it is extended until it is about
-// to be posted. What is dropped later is told by another one.
+// Beyond the bound events are dropped, for this endpoint alone, and one event tells so: it is extended until it is
+// about to be posted. What is dropped later is told by another one.
 func TestEndpointDropsEventsBeyondTheBound(t *testing.T) {
 	s := storetest.Seed(t, storetest.OpenWith(t, db.Options{EndpointEvents: 5}))
 	l := s.NewList()

@@ -163,7 +163,8 @@ func (s *story) senders() {
 	}
 	s.op("AddEndpoint", func() error { return s.AddEndpoint(ctx, e, make([]byte, 32), "test") })
 	s.op("UpdateEndpoint", func() error {
-		return onlyErr(s.UpdateEndpoint(ctx, e.ID, tenants.EndpointChange{NewKey: make([]byte, 32), Overlap: time.Hour}, "test",
+		return onlyErr(s.UpdateEndpoint(ctx, e.ID, tenants.EndpointChange{NewKey: make([]byte, 32), Overlap: time.Hour},
+			"test",
 			now0))
 	})
 	s.op("CountEndpointTest", func() error { return s.CountEndpointTest(ctx, s.tenant, now0) })
@@ -193,12 +194,18 @@ func (s *story) accounts() {
 	ctx := s.Context()
 	hash := func(text string) []byte { return core.HashToken(text) }
 	u := core.NewUser("ann@example.org", now0)
-	verify := identity.UserToken{ID: core.NewID(), Hashes: map[string][]byte{identity.TokenVerify: hash("v"), identity.TokenClaim: hash("c")}}
+	verify := identity.UserToken{ID: core.NewID(), Hashes: map[string][]byte{
+		identity.TokenVerify: hash("v"),
+		identity.TokenClaim:  hash("c"),
+	}}
 	s.user = u.ID
 	s.op("Register", func() error {
 		return onlyErr(s.Register(ctx, identity.Registration{User: u, PasswordHash: "h", Token: verify}, now0))
 	})
-	again := identity.UserToken{ID: core.NewID(), Hashes: map[string][]byte{identity.TokenVerify: hash("v2"), identity.TokenClaim: hash("c2")}}
+	again := identity.UserToken{ID: core.NewID(), Hashes: map[string][]byte{
+		identity.TokenVerify: hash("v2"),
+		identity.TokenClaim:  hash("c2"),
+	}}
 	s.op("Register", func() error {
 		return onlyErr(s.Register(ctx,
 			identity.Registration{User: core.NewUser("ann@example.org", now0), PasswordHash: "h", Token: again}, now0))
@@ -261,7 +268,8 @@ func (s *story) accounts() {
 	invite := func(token string, to core.Email) func() error {
 		return func() error {
 			_, err := s.AddInvitation(ctx, core.InvitationInput{Email: to, Role: core.RoleEditor, TenantID: s.tenant},
-				identity.UserToken{ID: core.NewID(), Hashes: map[string][]byte{identity.TokenInvitation: hash(token)}}, "test", now0)
+				identity.UserToken{ID: core.NewID(), Hashes: map[string][]byte{identity.TokenInvitation: hash(token)}}, "test",
+				now0)
 			return err
 		}
 	}
@@ -307,7 +315,10 @@ func (s *story) factors(u core.User) {
 	ctx, hash, user := s.Context(), core.HashToken, u.ID
 	s.op("SetTOTP", func() error { return s.SetTOTP(ctx, user, []byte("secret"), now0) })
 	s.op("ConfirmTOTP", func() error {
-		return s.ConfirmTOTP(ctx, identity.NewTOTP{UserID: user, Epoch: u.Epoch, Step: 1, Codes: [][]byte{hash("a"), hash("b")}}, now0)
+		return s.ConfirmTOTP(ctx, identity.NewTOTP{
+			UserID: user, Epoch: u.Epoch, Step: 1,
+			Codes: [][]byte{hash("a"), hash("b")},
+		}, now0)
 	})
 	s.op("TryFactor", func() error { return onlyErr(s.TryFactor(ctx, user, now0)) })
 	s.op("UseTOTP", func() error { return s.UseTOTP(ctx, user, 2) })
@@ -365,7 +376,10 @@ func (s *story) signIns(u core.User) {
 		Key: "login ann2@example.org", Devices: []string{"", "198.51.100.7"}, OldHash: "h3", NewHash: "h4",
 	}
 	s.op("AddSignIn", func() error { return s.AddSignIn(ctx, in, now0) })
-	r := identity.Rotation{Hash: hash("1"), SuccessorHash: hash("2"), Sealed: []byte("s"), Grace: time.Minute, Idle: time.Hour}
+	r := identity.Rotation{
+		Hash: hash("1"), SuccessorHash: hash("2"), Sealed: []byte("s"), Grace: time.Minute,
+		Idle: time.Hour,
+	}
 	rotate := func() error { _, _, err := s.RotateRefresh(ctx, r, now0); return err }
 	s.op("RotateRefresh", rotate)
 	s.op("RotateRefresh", rotate) // within the grace

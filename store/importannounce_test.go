@@ -102,7 +102,8 @@ func TestImportOfACommandThatIsKilled(t *testing.T) {
 		t.Errorf("later %d are due, %v", len(due), err)
 	}
 	a.Must(im.End(t.Context(), now0)) // it was not killed
-	if e = a.expect(a.all, core.EventActivated, announced, core.EventImported, addedCounts(60)); e.Status != core.ImportCompleted {
+	if e = a.expect(a.all, core.EventActivated, announced, core.EventImported,
+		addedCounts(60)); e.Status != core.ImportCompleted {
 		t.Errorf("%+v", e)
 	}
 	if due, err = a.DueEvents(t.Context(), a.all.ID, now0, 100); err != nil || len(due) != announced+1 {
@@ -175,7 +176,8 @@ func TestImportThatIsCancelledAnnouncesItsEnd(t *testing.T) {
 		im.Close()
 		a.Must(im.Add(t.Context(), readers(0, announced+5), now0))
 		a.Must(end(a, j))
-		if e := a.expect(a.all, core.EventActivated, announced, core.EventImported, addedCounts(announced+5)); e.Status != core.ImportCancelled {
+		if e := a.expect(a.all, core.EventActivated, announced, core.EventImported,
+			addedCounts(announced+5)); e.Status != core.ImportCancelled {
 			t.Errorf("%s: %+v", name, e)
 		}
 	}

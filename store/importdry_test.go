@@ -44,7 +44,8 @@ func TestDryRunWritesNothing(t *testing.T) {
 	cost := func(dry bool) (counts core.ImportCounts, statements int64, writes []string) {
 		f.FailWhen(func(query string) bool {
 			// The store's own rounds may begin something meanwhile.
-			if verb, _, _ := strings.Cut(query, " "); slices.Contains([]string{"INSERT", "UPDATE", "DELETE", "REPLACE", "WITH"}, verb) {
+			if verb, _, _ := strings.Cut(query, " "); slices.Contains([]string{"INSERT", "UPDATE", "DELETE", "REPLACE", "WITH"},
+				verb) {
 				writes = append(writes, query)
 			}
 			return false
@@ -78,7 +79,10 @@ func TestDryRunCountsAsTheImport(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		l := s.NewList()
 		for i := range 6 {
-			switch email := storetest.Reader(i); rapid.SampledFrom([]string{"", "pending", "active", "left", "imported"}).Draw(rt, "is") {
+			switch email := storetest.Reader(i); rapid.SampledFrom([]string{
+				"", "pending", "active", "left",
+				"imported",
+			}).Draw(rt, "is") {
 			case "pending":
 				s.Pending(l.ID, email)
 			case "active":

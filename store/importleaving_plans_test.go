@@ -11,8 +11,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// TestLeaversAreImportedByIndex: the statements that import people who left, and that take them back, read no table from
-// one end to the other, without statistics and where all rows belong to one tenant and one list.
+// TestLeaversAreImportedByIndex: the statements that import people who left, and that take them back, read no table
+// from one end to the other, without statistics and where all rows belong to one tenant and one list.
 func TestLeaversAreImportedByIndex(t *testing.T) {
 	for _, statistics := range []bool{false, true} {
 		f := storetest.NewFaults(t)

@@ -295,7 +295,8 @@ func TestUndoneLeaversLeaveNoRow(t *testing.T) {
 	if j.UndoRemoved != people || j.UndoLifted != people+1 {
 		t.Errorf("%+v", j.ImportUndo)
 	}
-	if subs, barred := n.Count("SELECT count(*) FROM subscription"), n.Count("SELECT count(*) FROM suppression"); subs != 1 ||
+	if subs, barred := n.Count("SELECT count(*) FROM subscription"),
+		n.Count("SELECT count(*) FROM suppression"); subs != 1 ||
 		barred != 1 ||
 		blockOf(n, "old@example.org") != "bounced" {
 		t.Errorf("%d subscriptions, %d suppressions, %q", subs, barred, blockOf(n, "old@example.org"))
@@ -350,8 +351,8 @@ func TestImportedLeaversAreNeverMailed(t *testing.T) {
 	}
 }
 
-// TestImportedBounceOfSubscriberEndsWithTheirConfirmation: someone on the list whom a file calls bounced subscribes once
-// more. They are asked to confirm, and are emailed then; nothing else of theirs changes.
+// TestImportedBounceOfSubscriberEndsWithTheirConfirmation: someone on the list whom a file calls bounced subscribes
+// once more. They are asked to confirm, and are emailed then; nothing else of theirs changes.
 func TestImportedBounceOfSubscriberEndsWithTheirConfirmation(t *testing.T) {
 	const cid, dan = core.Email("cid@example.org"), core.Email("dan@example.org")
 	for _, own := range []bool{false, true} {
@@ -367,7 +368,8 @@ func TestImportedBounceOfSubscriberEndsWithTheirConfirmation(t *testing.T) {
 		second := imported(n, now0+2000, row)
 		n = n.At(now0 + 3000)
 		id := n.Request(n.ListID, cid, "")
-		if got := n.Count("SELECT count(*) FROM mail WHERE email_key = ? AND kind = 'confirm' AND created_at = ?", cid, now0+3000); got != 1 {
+		if got := n.Count("SELECT count(*) FROM mail WHERE email_key = ? AND kind = 'confirm' AND created_at = ?", cid,
+			now0+3000); got != 1 {
 			t.Fatalf("own %t: %d emails ask for a confirmation", own, got)
 		}
 		for _, step := range []struct {
@@ -379,7 +381,8 @@ func TestImportedBounceOfSubscriberEndsWithTheirConfirmation(t *testing.T) {
 				t.Errorf("own %t, %s: %q, %q", own, step.proof, blockOf(n, cid), statusOf(n, cid))
 			}
 		}
-		if got := n.Count("SELECT count(*) FROM consent WHERE what = 'confirmed' AND means = 'mailed' AND at = ?", now0+4000); got != 1 {
+		if got := n.Count("SELECT count(*) FROM consent WHERE what = 'confirmed' AND means = 'mailed' AND at = ?",
+			now0+4000); got != 1 {
 			t.Errorf("own %t: %d entries in the ledger", own, got)
 		}
 		undone(n, first.ID, now0+5000)

@@ -60,8 +60,8 @@ func replaced(n *storetest.Seeder, city string, readers int, now core.Instant) c
 	return j
 }
 
-// TestReplacedFieldsGoInTime: what an import has replaced is kept as long as the import can be taken back, and goes with
-// its record.
+// TestReplacedFieldsGoInTime: what an import has replaced is kept as long as the import can be taken back, and goes
+// with its record.
 func TestReplacedFieldsGoInTime(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	ctx := t.Context()

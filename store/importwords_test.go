@@ -206,8 +206,8 @@ const (
 	inJune  = core.Instant(1_622_505_600_000)
 )
 
-// datedFile imports a file by its letter: J joined in May, F joined, M left in March, N left in June, K as M by a command,
-// P as M by a publisher. It returns the import, if it is one.
+// datedFile imports a file by its letter: J joined in May, F joined, M left in March, N left in June, K as M by a
+// command, P as M by a publisher. It returns the import, if it is one.
 func datedFile(n *storetest.Seeder, file byte, email core.Email) (id string) {
 	n.Helper()
 	join := joins(email)
@@ -232,8 +232,8 @@ func datedFile(n *storetest.Seeder, file byte, email core.Email) (id string) {
 	return ""
 }
 
-// TestOverruledWordsAreKept: files say when people joined and left, and the later time counts. Once the file is undone that
-// says that they joined, those that say that they left count again, whatever comes then.
+// TestOverruledWordsAreKept: files say when people joined and left, and the later time counts. Once the file is undone
+// that says that they joined, those that say that they left count again, whatever comes then.
 func TestOverruledWordsAreKept(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	no := 0
@@ -271,17 +271,20 @@ func TestOverruledWordsAreKept(t *testing.T) {
 	consistent(n)
 }
 
-// TestNobodyIsRevived runs short lives of one person, a letter for each step: the files of datedFile, L a file without a time
-// that they left, 1 to 9 the undo of the step of that number, S they ask, C they confirm, X they leave, E they are erased,
-// A an operator adds them. No one is active by a plain file whose last word is that they left.
+// TestNobodyIsRevived runs short lives of one person, a letter for each step: the files of datedFile, L a file without
+// a time that they left, 1 to 9 the undo of the step of that number, S they ask, C they confirm, X they leave, E they
+// are erased, A an operator adds them. No one is active by a plain file whose last word is that they left.
 func TestNobodyIsRevived(t *testing.T) {
 	const bob = core.Email("bob@example.org")
 	for life, want := range map[string]string{
-		"JM1F": "unsubscribed", "JM1AF": "unsubscribed", "JM12F": "active", "JMN13F": "unsubscribed", "JMN31F": "unsubscribed",
-		"FJM1F": "unsubscribed", "SJM2F": "pending", "SJM2C": "active", "JL2X1F": "unsubscribed", "JM1SF": "pending",
-		"JM1SCF": "active", "JM1E": "", "JM1EF": "", "FEF": "", "FESF": "pending", "FESCF": "active", "FESCXF": "unsubscribed",
-		"LEF": "", "FXEF": "", "JMK12F": "unsubscribed", "JK1F": "unsubscribed", "JP1F": "unsubscribed", "JKN3M1F": "unsubscribed",
-		"LAF": "unsubscribed", "FAL1": "active", "FAX1F": "unsubscribed", "JMA1F": "active", "JMAX12F": "unsubscribed",
+		"JM1F": "unsubscribed", "JM1AF": "unsubscribed", "JM12F": "active", "JMN13F": "unsubscribed",
+		"JMN31F": "unsubscribed",
+		"FJM1F":  "unsubscribed", "SJM2F": "pending", "SJM2C": "active", "JL2X1F": "unsubscribed", "JM1SF": "pending",
+		"JM1SCF": "active", "JM1E": "", "JM1EF": "", "FEF": "", "FESF": "pending", "FESCF": "active",
+		"FESCXF": "unsubscribed",
+		"LEF":    "", "FXEF": "", "JMK12F": "unsubscribed", "JK1F": "unsubscribed", "JP1F": "unsubscribed",
+		"JKN3M1F": "unsubscribed",
+		"LAF":     "unsubscribed", "FAL1": "active", "FAX1F": "unsubscribed", "JMA1F": "active", "JMAX12F": "unsubscribed",
 		"MJ1F": "active", "ML1F": "unsubscribed", "ML2F": "unsubscribed", "SLCX2F": "unsubscribed",
 	} {
 		n := storetest.SeedList(t, now0)

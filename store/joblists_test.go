@@ -62,8 +62,8 @@ func newManyLists(t *testing.T, seed uint64) *manyLists {
 	return m
 }
 
-// exclusions sends a campaign to some of the lists, makes a list of some readers, and leaves out who was sent the one or
-// is on the other; one time in three neither.
+// exclusions sends a campaign to some of the lists, makes a list of some readers, and leaves out who was sent the one
+// or is on the other; one time in three neither.
 func (m *manyLists) exclusions(t *testing.T, ids []string) (n core.Narrowing) {
 	m.without = map[core.Email]bool{}
 	if m.random.IntN(3) == 0 {

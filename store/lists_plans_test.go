@@ -36,8 +36,9 @@ var unordered = map[string]string{
 }
 
 // Every list of the store is read by an index that has its order: no statement reads a table from one end to the other
-// or sorts, nor does the list of a tenant read the rows of others. That holds for a new database, and where SQLite has noted that all rows belong to one tenant and one list,
-// as in most installations: then it takes another index than without statistics.
+// or sorts, nor does the list of a tenant read the rows of others. That holds for a new database, and where SQLite has
+// noted that all rows belong to one tenant and one list, as in most installations: then it takes another index than
+// without statistics.
 func TestListsAreReadByIndex(t *testing.T) {
 	f := storetest.NewFaults(t)
 	s := storetest.Seed(t, storetest.OpenWith(t, db.Options{Driver: f.Driver}))
@@ -104,12 +105,16 @@ func everyList(l core.List, sub core.Subscription, j *core.SendJob, now core.Ins
 			{campaigns.CampaignFilter{Tenants: []string{l.TenantID}, State: core.CampaignDraft, ListID: l.ID, Text: "a"}},
 			{campaigns.CampaignFilter{Tenants: []string{l.TenantID, "t"}, ListID: l.ID}},
 		},
-		"ClaimDeferred":      {{[]core.Claim(nil), &campaigns.ClaimKey{}, now, j.No, now}},
-		"ClaimRecipients":    {{[]core.Claim(nil), &campaigns.ClaimKey{}, j.No}},
-		"Clients":            among,
-		"CountedLists":       among,
-		"DKIMKeys":           among,
-		"DeletedLists":       {{[]string{l.TenantID}, false, now}, {[]string{l.TenantID, "t"}, false, now}, {none, true, now}},
+		"ClaimDeferred":   {{[]core.Claim(nil), &campaigns.ClaimKey{}, now, j.No, now}},
+		"ClaimRecipients": {{[]core.Claim(nil), &campaigns.ClaimKey{}, j.No}},
+		"Clients":         among,
+		"CountedLists":    among,
+		"DKIMKeys":        among,
+		"DeletedLists": {
+			{[]string{l.TenantID}, false, now},
+			{[]string{l.TenantID, "t"}, false, now},
+			{none, true, now},
+		},
 		"DeletedTenants":     {{now}},
 		"Devices":            of,
 		"DisabledAddresses":  {{"", core.Suppressed{}}, {l.TenantID, core.Suppressed{}}},

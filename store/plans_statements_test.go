@@ -73,8 +73,8 @@ var queried = regexp.MustCompile(`(?i)^\s*(SELECT|WITH|INSERT|UPDATE|DELETE)\b`)
 // of finds the tables of a statement, and their other names there.
 var of = regexp.MustCompile(`(?:FROM|JOIN|INTO|UPDATE|,)\s+([a-z_]+)(?:\s+(?:AS )?([a-z])\b)?`)
 
-// TestPlansDependOnNoStatistics runs every operation of the store and looks at the plan of each statement that ran: on a
-// table that grows it is the same whatever SQLite has noted of the tables, and reads none from one end to the other.
+// TestPlansDependOnNoStatistics runs every operation of the store and looks at the plan of each statement that ran: on
+// a table that grows it is the same whatever SQLite has noted of the tables, and reads none from one end to the other.
 func TestPlansDependOnNoStatistics(t *testing.T) {
 	s := newStory(t, false, false)
 	s.faultless = true

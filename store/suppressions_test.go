@@ -162,7 +162,8 @@ func TestRetryDead(t *testing.T) {
 		10); err != nil || len(dead) != 4 {
 		t.Fatal(dead, err)
 	}
-	if other, err := n.RetryDead(t.Context(), tenants.OutboxFilter{TenantID: core.NewID()}, 10, "test", now0+2); err != nil ||
+	if other, err := n.RetryDead(t.Context(), tenants.OutboxFilter{TenantID: core.NewID()}, 10, "test",
+		now0+2); err != nil ||
 		other != 0 {
 		t.Error(other, err)
 	}

@@ -42,7 +42,8 @@ func TestWebhookClientKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("after it", key(2))
-	if err := n.UpdateWebhookClient(t.Context(), w.ID, tenants.WebhookClientChange{Disabled: new(true)}, "cli", now0); err != nil {
+	if err := n.UpdateWebhookClient(t.Context(), w.ID, tenants.WebhookClientChange{Disabled: new(true)}, "cli",
+		now0); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := n.WebhookSender(t.Context(), w.ID); err != nil || got.DisabledAt != now0 {

@@ -243,8 +243,8 @@ func TestOperatorEndsTheRest(t *testing.T) {
 	})
 }
 
-// A receiver that refuses everything is left alone like one that doesn't answer: one event tries it, not each that waits.
-// One that refuses some events gets the others. When it is back, it gets all.
+// A receiver that refuses everything is left alone like one that doesn't answer: one event tries it, not each that
+// waits. One that refuses some events gets the others. When it is back, it gets all.
 func TestEndpointThatRefusesEverything(t *testing.T) {
 	const waiting, atOnce = 1200, 640 // so many are in hand when the first answers come
 	for name, c := range map[string]struct {

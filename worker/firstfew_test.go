@@ -85,10 +85,18 @@ func TestFirstFewStop(t *testing.T) {
 		every   int64
 		stops   string
 	}{
-		"5.4 % of hard bounces": {smtp.Outcome{Result: smtp.Never, Code: 550, Enhanced: "5.1.1", HardBounce: true}, 18, "27 of 500 addresses"},
-		"5 % of hard bounces":   {smtp.Outcome{Result: smtp.Never, Code: 550, Enhanced: "5.1.1", HardBounce: true}, 20, ""},
-		"1.2 % of policy":       {smtp.Outcome{Result: smtp.Never, Code: 550, Enhanced: "5.7.1", Text: "no"}, 80, "6 of 500 were refused"},
-		"1 % of policy":         {smtp.Outcome{Result: smtp.Never, Code: 550, Enhanced: "5.7.1", Text: "no"}, 100, ""},
+		"5.4 % of hard bounces": {
+			smtp.Outcome{Result: smtp.Never, Code: 550, Enhanced: "5.1.1", HardBounce: true},
+			18,
+			"27 of 500 addresses",
+		},
+		"5 % of hard bounces": {smtp.Outcome{Result: smtp.Never, Code: 550, Enhanced: "5.1.1", HardBounce: true}, 20, ""},
+		"1.2 % of policy": {
+			smtp.Outcome{Result: smtp.Never, Code: 550, Enhanced: "5.7.1", Text: "no"},
+			80,
+			"6 of 500 were refused",
+		},
+		"1 % of policy": {smtp.Outcome{Result: smtp.Never, Code: 550, Enhanced: "5.7.1", Text: "no"}, 100, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -26,8 +26,8 @@ type firstLinks struct {
 	asked map[int64]core.Instant // job number → when to ask again; 0: not any more
 }
 
-// FirstLinks returns the loop that pauses a job after its first few where one of its links does not answer, twice within
-// a minute. dead says which and why, as "https://example.org/x answers Not Found"; empty: none.
+// FirstLinks returns the loop that pauses a job after its first few where one of its links does not answer, twice
+// within a minute. dead says which and why, as "https://example.org/x answers Not Found"; empty: none.
 func FirstLinks(s *store.Store, dead func(context.Context, *core.SendJob) (string, error), log *slog.Logger) *Loop {
 	w := &firstLinks{store: s, dead: dead, log: log, asked: map[int64]core.Instant{}}
 	loop := &Loop{Name: linksName}

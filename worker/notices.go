@@ -110,7 +110,8 @@ func (m *mailer) compose(ctx context.Context, q *core.Mail, now time.Time) (*smt
 
 // accountLook sets the looks of a mail about an account. One that was asked for on the way to a tenant's client has the
 // tenant's language, name and color. Its sender's address, Reply-To, origin of links, relay and DKIM key are the
-// daemon's, and it loads no image. It returns errMoot for an invitation that was taken back, and for a client that was deleted.
+// daemon's, and it loads no image. It returns errMoot for an invitation that was taken back, and for a client that was
+// deleted.
 func (m *mailer) accountLook(ctx context.Context, q *core.Mail, d *notice.Data) error {
 	var of core.AccountMail
 	if err := json.Unmarshal([]byte(q.Params), &of); err != nil {

@@ -404,9 +404,9 @@ func (o *outbox) probe(ctx context.Context) bool {
 	return !r.down
 }
 
-// probed picks, of events that are due, in order, the one to try at a receiver that is down. It may only fail at some of
-// them, so this is one that was not tried yet, the last and the first by turns, or else the one that was tried longest
-// ago. None comes before another of its subscription, and none across a summary.
+// probed picks, of events that are due, in order, the one to try at a receiver that is down. It may only fail at some
+// of them, so this is one that was not tried yet, the last and the first by turns, or else the one that was tried
+// longest ago. None comes before another of its subscription, and none across a summary.
 func probed(events []core.OutboxEvent, last bool) *core.OutboxEvent {
 	pick, before := &events[0], map[string]bool{}
 	for i := range events {

@@ -15,8 +15,8 @@ import (
 )
 
 // moody is a relay that refuses, defers, cuts and comes back, each address by its number. It cuts no address twice: a
-// mail whose reply is lost twice has failed. With chunking only what was cut before goes by DATA, so its content is left
-// alone then.
+// mail whose reply is lost twice has failed. With chunking only what was cut before goes by DATA, so its content is
+// left alone then.
 type moody struct {
 	chunking bool
 

@@ -73,7 +73,10 @@ func TestNoReaderIsNamedWithoutConsent(t *testing.T) {
 }
 
 func newAgreeing(t *testing.T, rt *rapid.T) *agreeing {
-	a := &agreeing{rt: rt, tokens: map[core.Email][]string{}, withdraws: map[core.Email]bool{}, reader: map[core.Email]*agreeingReader{}}
+	a := &agreeing{
+		rt: rt, tokens: map[core.Email][]string{}, withdraws: map[core.Email]bool{},
+		reader: map[core.Email]*agreeingReader{},
+	}
 	s := &smtptest.Sender{Message: func(e *smtp.Envelope) {
 		a.mu.Lock()
 		defer a.mu.Unlock()

@@ -58,7 +58,8 @@ func (p *program) campaignCommands() *cli.Command {
 	return &cli.Command{
 		Name: "campaign", Usage: "newsletters that are written, and then sent",
 		Subcommands: []*cli.Command{
-			all, show, p.duplicateCommand(), p.audienceCommand(), p.previewCampaignCommand(), p.checkCampaignCommand(), p.testCampaignCommand(),
+			all, show, p.duplicateCommand(), p.audienceCommand(), p.previewCampaignCommand(), p.checkCampaignCommand(),
+			p.testCampaignCommand(),
 			p.approveCommand(), p.sendCampaignCommand(),
 			undo, reject, archive, p.campaignLinksCommand(), p.mendLinkCommand(), p.correctCommand(), del,
 		},

@@ -63,7 +63,8 @@ signature. Addresses that are not public, and http, need the receiver's host:por
 			for i := range rows {
 				rows[i].URL = core.MaskURL(rows[i].URL)
 			}
-			return list(p.printer(c), rows, "id", "tenant_id", "name", "url", "waiting", "failing_since", "created_by_name", "disabled_at")
+			return list(p.printer(c), rows, "id", "tenant_id", "name", "url", "waiting", "failing_since", "created_by_name",
+				"disabled_at")
 		})
 	show := p.command("show", "show one receiver", []cli.Flag{id}, []string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {

@@ -179,7 +179,8 @@ func printRestored(p *program, c *cli.Context, noun people.Noun, r core.Restored
 	}
 	fmt.Fprintf(p.out, "Restored the %s %q.", noun, r.Name)
 	if noun == people.NounTenant {
-		fmt.Fprintf(p.out, " %s came back; %s and %s are disabled.", counted(r.Lists, "list"), counted(r.Clients, "API client"),
+		fmt.Fprintf(p.out, " %s came back; %s and %s are disabled.", counted(r.Lists, "list"),
+			counted(r.Clients, "API client"),
 			counted(r.Endpoints, "webhook"))
 	}
 	fmt.Fprintln(p.out, " Canceled send jobs stay canceled.")

@@ -78,7 +78,8 @@ func (p *program) personCommands() []*cli.Command {
 subscriptions with the record of consents, every mail that was sent, what mail providers reported.
 
    newsletterd admin user export --email ann@acme.example > ann.json`
-	erase := p.command("erase", "remove everything that is known about a person", []cli.Flag{personFlag(), disableClients()},
+	erase := p.command("erase", "remove everything that is known about a person",
+		[]cli.Flag{personFlag(), disableClients()},
 		[]string{"id"},
 		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			who, err := personOf(c, s)

@@ -30,7 +30,8 @@ func (p *program) endClients(c *cli.Context, s *store.Store, u core.User, tenant
 		return err
 	}
 	p.nameMade("Disabled %s that %s created or changed: %s\n", u, disabled)
-	p.nameMade("These %s that %s created or changed are still active: %s\nDisable them with --disable-clients.\n", u, active)
+	p.nameMade("These %s that %s created or changed are still active: %s\nDisable them with --disable-clients.\n", u,
+		active)
 	return nil
 }
 

@@ -24,7 +24,8 @@ var oddLines = []string{
 	"https://c.example/_x_", "www.d.example",
 	"<e@example.org>", "a  \nb", "a\\\nb", "***", "- - -", "\\* no list", "1986\\. A year", "\u00a0blank",
 	"Ünï 漢字**強**調", "a\tb", "[^1]", "\\", "{", "}",
-	"$x$", "[javascript](javascript:alert(1))", "![](data:image/png;base64,AA==)", "| no table |", "#no heading", "-no list",
+	"$x$", "[javascript](javascript:alert(1))", "![](data:image/png;base64,AA==)", "| no table |", "#no heading",
+	"-no list",
 	"=====",
 }
 

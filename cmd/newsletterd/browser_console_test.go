@@ -61,7 +61,10 @@ func unpacked(t *testing.T, files fs.FS) fs.FS {
 }
 
 func newConsolePages(t *testing.T) *consolePages {
-	p := &consolePages{counts: map[string]int{}, bodies: map[string]string{}, broken: map[string]bool{}, refused: map[string]string{}}
+	p := &consolePages{
+		counts: map[string]int{}, bodies: map[string]string{}, broken: map[string]bool{},
+		refused: map[string]string{},
+	}
 	mux := http.NewServeMux()
 	folder := func(name string, files http.FileSystem) {
 		serve := http.StripPrefix("/"+name+"/", http.FileServer(files))
@@ -314,7 +317,8 @@ func tryUpload(t *testing.T, b *consoleBrowser) {
 	b.breaks("/upload", false)
 	b.Wait(`document.querySelector("#pictures p")`)
 	b.expect(`document.querySelector("[data-fault]").textContent`, "")
-	if n, body := b.count("/upload"); n < 2 || !strings.Contains(body, "a picture") || !strings.Contains(body, "boot.png") {
+	if n, body := b.count("/upload"); n < 2 || !strings.Contains(body, "a picture") ||
+		!strings.Contains(body, "boot.png") {
 		t.Errorf("sent %d times: %s", n, body)
 	}
 	b.Wait(`document.querySelector("[data-live]").textContent === "Uploaded"`)

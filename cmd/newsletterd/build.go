@@ -119,8 +119,9 @@ func (d *daemon) wire(ctx context.Context) (err error) {
 	}
 	d.tracker = worker.NewTracker(d.store, d.log)
 	d.handler, err = handlers.New(handlers.Options{
-		Log: d.log, ClientAddresses: d.cfg.Log.ClientAddresses, Registry: d.registry, PublicURL: d.cfg.Origin(), TrustedProxies: proxies(d.cfg.Server.TrustedProxies),
-		Store: d.store, Auth: d.auth, Bearer: d.auth.Bearer, Sealer: d.keys.sealer, Ident: d.keys.ident,
+		Log: d.log, ClientAddresses: d.cfg.Log.ClientAddresses, Registry: d.registry, PublicURL: d.cfg.Origin(),
+		TrustedProxies: proxies(d.cfg.Server.TrustedProxies),
+		Store:          d.store, Auth: d.auth, Bearer: d.auth.Bearer, Sealer: d.keys.sealer, Ident: d.keys.ident,
 		ModelLimits:    modelLimits(d.cfg),
 		ImportBytes:    int64(d.cfg.Limits.ImportBytes),
 		MediaLimits:    mediaLimits(d.cfg),

@@ -281,7 +281,8 @@ func (d *doctor) listens(key, addr string) {
 			d.warn("ports", which, "%s: a program has %s; without the database nobody knows whether it is the daemon",
 				key, addr)
 		default:
-			d.fault("ports", "stop that program, or set "+key+" to another port", "%s: %s is in use by %s", key, addr, terminal.PortHolder(addr))
+			d.fault("ports", "stop that program, or set "+key+" to another port", "%s: %s is in use by %s", key, addr,
+				terminal.PortHolder(addr))
 		}
 		return
 	}

@@ -147,7 +147,8 @@ func TestEndpointsByHTTP(t *testing.T) {
 		return d.Send("POST", path, map[string]any{"tenant_id": tenant, "url": url})
 	}
 	for _, url := range []string{
-		inside.URL, "http://crm.example/", "https://localhost/", "https://169.254.169.254/latest", "https://[::1]/", "https://10.0.0.1/",
+		inside.URL, "http://crm.example/", "https://localhost/", "https://169.254.169.254/latest", "https://[::1]/",
+		"https://10.0.0.1/",
 		"https://user:pw@crm.example/", "file:///etc/passwd",
 	} {
 		create(url).Wants(http.StatusBadRequest)

@@ -49,7 +49,8 @@ func anonymousGets() (all []anonymousCase) {
 	}
 	for _, path := range []string{
 		"/api/.well-known/jwks.json", "/api/.well-known/openid-configuration", "/.well-known/openid-configuration",
-		"/.well-known/oauth-authorization-server", "/.well-known/oauth-authorization-server/api", "/style.css", "/login", "/setup",
+		"/.well-known/oauth-authorization-server", "/.well-known/oauth-authorization-server/api", "/style.css", "/login",
+		"/setup",
 		"/login/code", "/passkey.js", "/login/confirm", "/account/passkeys", "/logout", "/api/oauth/logout", "/register",
 		"/password/forgot", "/account", "/account/two-step", "/archive.js", "/healthz", "/openapi", "/api/openapi.json",
 		"/openapi/send.json", "/openapi/devices.json", "/openapi/pages.json", "/console/style.css", "/console/LICENSES.txt",
@@ -69,7 +70,8 @@ func anonymousGets() (all []anonymousCase) {
 		route: "/openapi", path: at("/openapi"), name: "gzip", header: map[string]string{"Accept-Encoding": "gzip"},
 	})
 	get("/api/oauth/authorize", func(a anyone) string {
-		return "/api/oauth/authorize?response_type=code&code_challenge_method=S256&code_challenge=" + strings.Repeat("a", 43) +
+		return "/api/oauth/authorize?response_type=code&code_challenge_method=S256&code_challenge=" + strings.Repeat("a",
+			43) +
 			"&redirect_uri=https%3A%2F%2Fapp.example.org%2Fcallback&scope=openid&client_id=" + a.client
 	})
 	get("/api/newsletter/confirm", at("/api/newsletter/confirm?token=x"), "unknown token")
@@ -152,7 +154,8 @@ func TestFiguresOfAnonymous(t *testing.T) {
 		t.Skip("make bench-pages")
 	}
 	const most = 5 * time.Millisecond
-	p := daemontest.New(t, "NEWSLETTERD_SERVER_TRUSTED_PROXIES=127.0.0.1", "NEWSLETTERD_SERVER_PUBLIC_URL=http://localhost",
+	p := daemontest.New(t, "NEWSLETTERD_SERVER_TRUSTED_PROXIES=127.0.0.1",
+		"NEWSLETTERD_SERVER_PUBLIC_URL=http://localhost",
 		"NEWSLETTERD_LOG_LEVEL=info")
 	p.Build()
 	var a anyone
@@ -182,7 +185,8 @@ func anonymousRecords(s *storetest.Seeder) (a anyone) {
 		TenantID: new(s.TenantID), RedirectURIs: &[]string{"https://app.example.org/callback"},
 	})
 	a.client = client.ID
-	m := s.NewMedia("pic", []string{string(picturetest.Plain(400, 300, 0, 0x11, 0x11, 0x11)) + strings.Repeat("x", 100<<10)})
+	m := s.NewMedia("pic", []string{string(picturetest.Plain(400, 300, 0, 0x11, 0x11, 0x11)) + strings.Repeat("x",
+		100<<10)})
 	a.picture = m.Mail.Path("pic")
 	key := func(purpose string) []byte {
 		k, err := s.PurposeKey(s.Context(), purpose)

@@ -189,7 +189,10 @@ func (k *nextToEndpoint) measure(t *testing.T) {
 // importInto imports a file into a new list, and returns what its run took, and of the daemon's CPU.
 func importInto(f *figurestest.Figures, file string) (took, cpu time.Duration) {
 	var l core.List
-	f.Send("POST", "/api/admin/newsletter-lists", map[string]any{"tenant_id": f.Tenant, "name": core.NewID()}).OK().JSON(&l)
+	f.Send("POST", "/api/admin/newsletter-lists", map[string]any{
+		"tenant_id": f.Tenant,
+		"name":      core.NewID(),
+	}).OK().JSON(&l)
 	var j core.ImportJob
 	f.Send("POST", "/api/admin/imports?list_id="+l.ID, strings.NewReader(file), "Content-Type",
 		"text/csv").OK().JSON(&j)

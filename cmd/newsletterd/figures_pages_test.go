@@ -133,12 +133,14 @@ func consoleFigures(f *figurestest.Figures, sent string) {
 	for _, path := range []string{
 		own, own + "/campaigns", own + "/campaigns/" + sent, own + "/campaigns/" + draft, own + "/new-campaign",
 		own + "/people", own + "/people?list=" + f.List, own + "/people?q=reader0000001", own + "/people/" + person,
-		own + "/lists", list, list + "/left", list + "/hygiene", list + "/hygiene?months=3", list + "/form", list + "/questions",
+		own + "/lists", list, list + "/left", list + "/hygiene", list + "/hygiene?months=3", list + "/form",
+		list + "/questions",
 		list + "/mails", own + "/imports", own + "/suppressions", own + "/search?q=reader0000001",
 		own + "/looks", own + "/looks/themes", own + "/looks/templates", own + "/settings", own + "/settings/team",
 		own + "/settings/audit", own + "/settings/domains", own + "/settings/relay", own + "/settings/endpoints",
 		own + "/settings/clients", "/console", "/operator", "/operator/queues",
-		"/operator/mailings", "/operator/users", "/operator/tenants", "/own/models", "/own/library", "/own/devices", "/own/agents",
+		"/operator/mailings", "/operator/users", "/operator/tenants", "/own/models", "/own/library", "/own/devices",
+		"/own/agents",
 	} {
 		took := make([]time.Duration, 100)
 		for i := range took {

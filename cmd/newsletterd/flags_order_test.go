@@ -22,7 +22,8 @@ func TestFlagsStandAnywhere(t *testing.T) {
 		"publish issue.md --lsit Weekly":                           "publish --lsit issue.md Weekly",
 	} {
 		p := &program{in: strings.NewReader(""), out: io.Discard, err: io.Discard}
-		if got := inOrder(p.app(), append([]string{"newsletterd"}, strings.Fields(given)...)); strings.Join(got[1:], " ") != want {
+		if got := inOrder(p.app(), append([]string{"newsletterd"}, strings.Fields(given)...)); strings.Join(got[1:],
+			" ") != want {
 			t.Errorf("%s\n got %s\nwant %s", given, strings.Join(got[1:], " "), want)
 		}
 	}

@@ -253,7 +253,8 @@ func (p *program) replicaRestore(c *cli.Context) error {
 		fmt.Fprintf(p.err, "newsletterd: %s; what comes after transaction %d is NOT in the file\n", got.Gap, got.TXID)
 	}
 	if got.Gap == nil && got.Damaged != nil {
-		fmt.Fprintf(p.err, "newsletterd: %s; other files had what it should have: nothing is missing in the file\n", got.Damaged)
+		fmt.Fprintf(p.err, "newsletterd: %s; other files had what it should have: nothing is missing in the file\n",
+			got.Damaged)
 	}
 	row := restoredRow{File: c.String("to"), TXID: got.TXID, At: core.At(got.At)}
 	if got.Gap != nil {

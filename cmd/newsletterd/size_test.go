@@ -102,7 +102,8 @@ func TestDocNamesFiles(t *testing.T) {
 		}
 		for _, pattern := range named {
 			matches := func(file string) bool { ok, _ := path.Match(pattern, file); return ok }
-			if !strings.Contains(pattern, "/") && !strings.HasSuffix(pattern, "_test.go") && !slices.ContainsFunc(files[dir], matches) {
+			if !strings.Contains(pattern, "/") && !strings.HasSuffix(pattern, "_test.go") &&
+				!slices.ContainsFunc(files[dir], matches) {
 				t.Errorf("%s/doc.go names %s, which does not exist", dir, pattern)
 			}
 		}
@@ -114,7 +115,8 @@ func TestOnlyEdgesAskTheTime(t *testing.T) {
 	// with the packages below them
 	edges := []string{"handlers", "worker", "auth", "mail", "store/replica", "cmd/newsletterd"}
 	for _, f := range sourcetest.Files(t) {
-		if sourcetest.Within(f.Dir, edges...) || f.Test() || sourcetest.Within(f.Dir, "store") || strings.HasSuffix(f.Dir, "test") {
+		if sourcetest.Within(f.Dir, edges...) || f.Test() || sourcetest.Within(f.Dir, "store") ||
+			strings.HasSuffix(f.Dir, "test") {
 			continue // store asks for its own waiting, never for what it writes: the SQL test there says so
 		}
 		ast.Inspect(f.Tree, func(n ast.Node) bool {

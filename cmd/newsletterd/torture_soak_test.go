@@ -22,9 +22,9 @@ const firstReleased = 7
 
 // TestSoakOfTheProgram lets the daemon work with a replica for SOAK (30 s in make torture, one machine's life
 // elsewhere). Visitors register, subscribe, confirm, make jobs and send webhooks and reports; next to it commands make
-// tenants and backups, and the replica is restored, again and again: each copy is whole and has all that was acknowledged
-// before. After every few copies the machine dies, with its disk or without. In between a database of the first version that was released starts with a
-// replica of its own, is migrated, and loses its machine.
+// tenants and backups, and the replica is restored, again and again: each copy is whole and has all that was
+// acknowledged before. After every few copies the machine dies, with its disk or without. In between a database of the
+// first version that was released starts with a replica of its own, is migrated, and loses its machine.
 func TestSoakOfTheProgram(t *testing.T) {
 	daemontest.Parallel(t)
 	length, err := time.ParseDuration(os.Getenv("SOAK"))

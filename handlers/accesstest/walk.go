@@ -297,8 +297,8 @@ func (w *Walk) all() (targets []target) {
 	return targets
 }
 
-// mayBeGone reports whether a caller who may is told that there is nothing: what is sent again is gone soon, and a draft
-// has no correction, and its links no one asks for.
+// mayBeGone reports whether a caller who may is told that there is nothing: what is sent again is gone soon, and a
+// draft has no correction, and its links no one asks for.
 func mayBeGone(path string) bool {
 	return strings.HasSuffix(path, "/retry") || strings.HasSuffix(path, "/correction") ||
 		strings.HasSuffix(path, "/proposal")

@@ -48,7 +48,8 @@ func (p *Page) lineChart(title string, labels []string, values []int64) chart {
 	fmt.Fprintf(&b, `<path class="area" d="%sL%.1f %.1fL%.1f %.1fZ"/>`, line.String(), s.x(last, len(values)), s.y(0),
 		s.x(0, len(values)), s.y(0))
 	fmt.Fprintf(&b, `<path class="line" d="%s"/>`, line.String())
-	fmt.Fprintf(&b, `<circle class="dot" cx="%.1f" cy="%.1f" r="3.5"/></svg>`, s.x(last, len(values)), s.y(float64(values[last])))
+	fmt.Fprintf(&b, `<circle class="dot" cx="%.1f" cy="%.1f" r="3.5"/></svg>`, s.x(last, len(values)),
+		s.y(float64(values[last])))
 	c.SVG = template.HTML(b.String()) //nolint:gosec // numbers, and escaped labels
 	return c
 }

@@ -14,7 +14,8 @@ func (o *Console) clientRoutes(t *web.Table) {
 	const may = core.ActionClientManage
 	o.get(t, "/settings/clients", may, o.clients, "The console: programs that use the API")
 	o.post(t, "/settings/clients", may, o.addClient, "The console: register a program")
-	o.post(t, "/settings/clients/:id/rotate", core.ActionClientSecret, o.rotateClient, "The console: give a program another secret")
+	o.post(t, "/settings/clients/:id/rotate", core.ActionClientSecret, o.rotateClient,
+		"The console: give a program another secret")
 	o.post(t, "/settings/clients/:id/switch", may, o.switchClient, "The console: disable or enable a program")
 	o.post(t, "/settings/clients/:id/delete", may, o.deleteClient, "The console: delete a program")
 }

@@ -1,6 +1,6 @@
 // Package console is the product in a browser: pages for the people who write newsletters and for the operator.
-// It has no rule and no SQL. Each page asks the routes of the API in the name of the visitor (web.Call.Ask), so it shows
-// and does what the API lets the visitor see and do.
+// It has no rule and no SQL. Each page asks the routes of the API in the name of the visitor (web.Call.Ask), so it
+// shows and does what the API lets the visitor see and do.
 //
 //	browser ─ GET /console/TENANT/campaigns ─ Console ─ Ask GET /api/campaigns ─ handlers ─ store
 //

@@ -19,10 +19,12 @@ func (o *Console) editorRoutes(t *web.Table) {
 	o.post(t, "/new-campaign", core.ActionCampaignWrite, o.addCampaign, "The console: begin a campaign")
 	o.get(t, "/campaigns/:id", core.ActionFiguresRead, o.showCampaign, "The console: a campaign")
 	o.post(t, "/campaigns/:id", core.ActionCampaignWrite, o.saveCampaign, "The console: save a campaign")
-	o.get(t, "/campaigns/:id/preview", core.ActionCampaignRead, o.preview, "The console: the mail of a campaign, in a frame")
+	o.get(t, "/campaigns/:id/preview", core.ActionCampaignRead, o.preview,
+		"The console: the mail of a campaign, in a frame")
 	o.get(t, "/campaigns/:id/versions", core.ActionCampaignRead, o.versions, "The console: the versions of a campaign")
 	o.post(t, "/campaigns/:id/restore", core.ActionCampaignWrite, o.restore, "The console: bring a version back")
-	o.post(t, "/campaigns/:id/act", core.ActionCampaignWrite, o.act, "The console: duplicate, put away or delete a campaign")
+	o.post(t, "/campaigns/:id/act", core.ActionCampaignWrite, o.act,
+		"The console: duplicate, put away or delete a campaign")
 	o.data(t, "/own-pictures", core.ActionMediaRead, o.ownPictures,
 		"The console: pictures to choose from, for the editor")
 	o.upload(t, "/upload-picture", core.ActionMediaWrite, o.uploadPicture, "The console: upload a picture into a campaign")
@@ -326,7 +328,8 @@ func ticked(form map[string]string, prefix string, before []string) []string {
 	return append(ids, more...)
 }
 
-// saveCampaign saves what the editor sends: by itself, as it is written (autosave), or by a button, which says what comes then.
+// saveCampaign saves what the editor sends: by itself, as it is written (autosave), or by a button, which says what
+// comes then.
 func (o *Console) saveCampaign(p *Page) (web.HTML, error) {
 	c, err := p.campaign()
 	if err != nil {
@@ -339,7 +342,8 @@ func (o *Console) saveCampaign(p *Page) (web.HTML, error) {
 		revision = now
 	}
 	a, err := p.Ask(web.Question{
-		Method: http.MethodPatch, Path: "/api/campaigns/" + c.ID, Body: change, Header: map[string]string{"If-Match": revision},
+		Method: http.MethodPatch, Path: "/api/campaigns/" + c.ID, Body: change,
+		Header: map[string]string{"If-Match": revision},
 	})
 	auto := p.Request.Header.Get("X-Autosave") != ""
 	if err != nil {

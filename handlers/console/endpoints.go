@@ -165,7 +165,8 @@ func (p *Page) theEndpoint() (r receiver, err error) {
 func endpointForm(r *receiver, events []option) filled {
 	f := filled{values: map[string]string{"name": r.Name, "url": r.URL, "list_id": r.ListID}}
 	for _, e := range events {
-		f.values["event."+e.Value] = tickWord(len(r.Events) == 0 || strings.Contains(" "+strings.Join(r.Events, " ")+" ", " "+e.Value+" "))
+		f.values["event."+e.Value] = tickWord(len(r.Events) == 0 ||
+			strings.Contains(" "+strings.Join(r.Events, " ")+" ", " "+e.Value+" "))
 	}
 	f.values["enabled"] = tickWord(r.DisabledAt == 0)
 	return f

@@ -82,7 +82,8 @@ func (o *Console) changeKind(p *Page) (web.HTML, error) {
 	source, err := p.sourceAs(c, d.To)
 	if err == nil {
 		name := map[string]string{
-			core.ContentHTML: p.T("Before switching to custom HTML"), core.ContentMarkdown: p.T("Before switching to the visual editor"),
+			core.ContentHTML:     p.T("Before switching to custom HTML"),
+			core.ContentMarkdown: p.T("Before switching to the visual editor"),
 		}[d.To]
 		version := campaignAPI(c.ID, "versions", strconv.FormatInt(c.Version, 10))
 		err = p.Do(http.MethodPut, version, map[string]string{"name": name}, nil)

@@ -250,7 +250,8 @@ func (o *Console) listDelete(p *Page) (web.HTML, error) {
 		return show(filled{}, View{})
 	}
 	if strings.TrimSpace(p.Form["name"]) != l.Name {
-		return show(filled{values: p.Form, at: "name", text: p.T("The name doesn't match. Type it exactly as shown.")}, View{Status: 400})
+		return show(filled{values: p.Form, at: "name", text: p.T("The name doesn't match. Type it exactly as shown.")},
+			View{Status: 400})
 	}
 	if err := p.Do("DELETE", apiLists+"/"+l.ID, nil, nil); err != nil {
 		return p.refused(err, show)

@@ -116,8 +116,8 @@ func (p *Page) pictureSize(f core.MediaFileView) string {
 // PictureSize is pictureSize for templates.
 func (p *Page) PictureSize(m core.MediaView) string { return p.pictureSize(m.MediaFileView) }
 
-// changePicture saves what a picture is called and says, or deletes it. What something shows is deleted when it is asked
-// for again.
+// changePicture saves what a picture is called and says, or deletes it. What something shows is deleted when it is
+// asked for again.
 func (o *Console) changePicture(p *Page) (web.HTML, error) {
 	path := "/api/media/" + p.ID()
 	switch p.Form["do"] {

@@ -72,7 +72,11 @@ func (o *Console) queues(p *Page) (web.HTML, error) {
 	if d.Mails {
 		path, dead = "/api/admin/mails", "failed"
 	}
-	d.States = []option{{"", p.T("All statuses")}, {dead, p.QueueBadge(dead).Text}, {"waiting", p.QueueBadge("waiting").Text}}
+	d.States = []option{
+		{"", p.T("All statuses")},
+		{dead, p.QueueBadge(dead).Text},
+		{"waiting", p.QueueBadge("waiting").Text},
+	}
 	q := url.Values{"limit": {"30"}}
 	for _, name := range []string{"state", "cursor"} {
 		if value := p.Query(name); value != "" {

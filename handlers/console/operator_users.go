@@ -173,7 +173,8 @@ func (o *Console) actOnUser(p *Page) (web.HTML, error) {
 		},
 		"reset": {
 			http.MethodPost, "/reset-second-factor", p.T("Remove two-factor authentication?"),
-			p.T("Only do this if you're sure the request comes from this person. They're notified by email."), p.T("Remove 2FA"), nil, false,
+			p.T("Only do this if you're sure the request comes from this person. They're notified by email."),
+			p.T("Remove 2FA"), nil, false,
 		},
 		"passkey": {
 			http.MethodDelete, "/passkeys/" + url.PathEscape(p.Form["id"]), p.T("Remove this passkey?"),
@@ -181,7 +182,8 @@ func (o *Console) actOnUser(p *Page) (web.HTML, error) {
 		},
 		"erase": {
 			http.MethodPost, "/erase", p.T("Delete this account and its data?"),
-			p.T("This permanently deletes the account and the person's data on all lists. You can't undo this."), p.T("Delete account and data"),
+			p.T("This permanently deletes the account and the person's data on all lists. You can't undo this."),
+			p.T("Delete account and data"),
 			map[string]any{},
 			true,
 		},
@@ -235,7 +237,8 @@ func (p *Page) disableLabel(made core.Made) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return p.T("Also disable API clients and webhooks this person created or changed: {{clients}}", "clients", strings.Join(names, ", "))
+	return p.T("Also disable API clients and webhooks this person created or changed: {{clients}}", "clients",
+		strings.Join(names, ", "))
 }
 
 // allTenants lists the tenants.

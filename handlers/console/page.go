@@ -238,8 +238,8 @@ func (p *Page) Redirect(to, notice string) (web.HTML, error) {
 	return web.HTML{To: p.PublicURL() + to}, nil
 }
 
-// noticeCookie holds the key of the notice that no page has shown yet. It goes with the address of the page, which stays
-// when it is loaded anew.
+// noticeCookie holds the key of the notice that no page has shown yet. It goes with the address of the page, which
+// stays when it is loaded anew.
 const (
 	noticeCookie = "newsletterd-done"
 	noticeTTL    = 15 * time.Minute

@@ -328,8 +328,8 @@ func hasOption(options []option, value string) bool {
 	return false
 }
 
-// saidOf returns preferences with what the form says of some fields. A field that says what it did keeps its type, and a
-// number stays one.
+// saidOf returns preferences with what the form says of some fields. A field that says what it did keeps its type, and
+// a number stays one.
 func (p *Page) saidOf(fields core.Fields, was core.Preferences) (core.Preferences, error) {
 	values, before := map[string]any{}, was.Values()
 	for i := range fields {

@@ -28,7 +28,8 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 	full, left := whyNotSent("failed", "550 5.1.1 no such user"), whyNotSent("skipped", core.ReasonUnsubscribed)
-	if full.What != "The mailbox doesn't exist." || full.Reply != "550 5.1.1 no such user" || left.What == "" || left.Reply != "" {
+	if full.What != "The mailbox doesn't exist." || full.Reply != "550 5.1.1 no such user" || left.What == "" ||
+		left.Reply != "" {
 		t.Errorf("%+v, %+v", full, left)
 	}
 	if sent, late := whyNotSent("sent", "250 OK"), whyNotSent("failed", core.ReasonWindow); sent != (whyNot{}) ||

@@ -216,6 +216,9 @@ func newRelayFields(s shown, f filled, of string, hasPassword bool) relayFields 
 		},
 		Username: labelled{input("username", p.T("Username")).Fill("off"), of},
 		Password: labelled{password, of},
-		Name:     labelled{input("name", p.T("Name in reports")).Limit(60).Help(p.T("Leave blank to use the host name.")), of},
+		Name: labelled{
+			input("name", p.T("Name in reports")).Limit(60).Help(p.T("Leave blank to use the host name.")),
+			of,
+		},
 	}
 }

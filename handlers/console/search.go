@@ -19,8 +19,8 @@ type found struct{ Text, More, To, Icon string }
 // maxFound is how many of each kind a search shows.
 const maxFound = 6
 
-// search looks for people by the beginning of their address or of a word of their name, for campaigns and lists by a part of their name, and for
-// pages and what can be begun on them by theirs.
+// search looks for people by the beginning of their address or of a word of their name, for campaigns and lists by a
+// part of their name, and for pages and what can be begun on them by theirs.
 func (o *Console) search(p *Page) (web.HTML, error) {
 	q := strings.TrimSpace(p.Query("q"))
 	var all []found

@@ -48,8 +48,9 @@ var areas = []struct {
 
 // areaOf are the first parts of paths that belong to another area than their name says.
 var areaOf = map[string]string{
-	"new-campaign": "campaigns", "new-person": "people", "new-import": "people", "imports": "people", "suppressions": "people",
-	"new-list": "lists",
+	"new-campaign": "campaigns", "new-person": "people", "new-import": "people", "imports": "people",
+	"suppressions": "people",
+	"new-list":     "lists",
 }
 
 func (p *Page) shell(v *View) shell {

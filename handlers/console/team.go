@@ -59,7 +59,8 @@ func (p *Page) showTeam(f filled, v View) (web.HTML, error) {
 	if d.Team, err = all[core.Teammate](p, "/api/admin/team", p.ofTenant("limit", "100"), maxTeam); err != nil {
 		return web.HTML{}, err
 	}
-	if d.Invitations, err = all[core.Invitation](p, "/api/admin/invitations", p.ofTenant("limit", "100"), maxTeam); err != nil {
+	if d.Invitations, err = all[core.Invitation](p, "/api/admin/invitations", p.ofTenant("limit", "100"),
+		maxTeam); err != nil {
 		return web.HTML{}, err
 	}
 	if p.May(core.ActionTeamManage) {

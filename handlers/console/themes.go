@@ -326,8 +326,8 @@ func (o *Console) changeTheme(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("looks", "themes", p.ID()), "saved")
 }
 
-// themePreview answers a mail in a theme as a frame shows it: one that is kept (id), a built-in one (base), or what a form
-// says.
+// themePreview answers a mail in a theme as a frame shows it: one that is kept (id), a built-in one (base), or what a
+// form says.
 func (o *Console) themePreview(p *Page) (web.HTML, error) {
 	path, body := "/api/admin/theme-preview", map[string]any{"base": p.Query("base")}
 	var err error

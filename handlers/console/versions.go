@@ -56,7 +56,10 @@ func (o *Console) versions(p *Page) (web.HTML, error) {
 		d.Diff = diff(d.Chosen.Subject+"\n\n"+d.Chosen.Content.Source, c.Subject+"\n\n"+c.Content.Source)
 	}
 	return p.Show("versions", View{
-		Title: p.T("Versions"), Within: []Link{{p.T("Campaigns"), p.Path("campaigns")}, {c.Title(p), p.Path("campaigns", c.ID)}},
+		Title: p.T("Versions"), Within: []Link{
+			{p.T("Campaigns"), p.Path("campaigns")},
+			{c.Title(p), p.Path("campaigns", c.ID)},
+		},
 		State: p.T("A version is saved every 30 minutes and whenever someone else edits"), Data: &d,
 	})
 }

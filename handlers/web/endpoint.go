@@ -11,8 +11,8 @@ import (
 
 // Endpoint is a typed function made ready for the table by one of the adapters (JSON, Form, Query,
 // Path, Get, Raw, List). It remembers the Go types of request and answer, of which the OpenAPI
-// documents are made. Its methods return a changed copy. It is a pointer, so that the rows of the table stay small: each
-// copy of what it points to would be some hundred bytes of the program.
+// documents are made. Its methods return a changed copy. It is a pointer, so that the rows of the table stay small:
+// each copy of what it points to would be some hundred bytes of the program.
 type Endpoint struct{ *endpoint }
 
 type endpoint struct {

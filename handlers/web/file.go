@@ -37,7 +37,8 @@ func NewLazyFile(mediaType string, make func() []byte) *File {
 	})}
 }
 
-// NewPackedFile returns a file that is compressed already, by gzip. It is unpacked when the first request asks for it so.
+// NewPackedFile returns a file that is compressed already, by gzip. It is unpacked when the first request asks for it
+// so.
 func NewPackedFile(mediaType string, packed []byte) *File {
 	return &File{mediaType, sync.OnceValue(func() []byte {
 		r, err := gzip.NewReader(bytes.NewReader(packed))

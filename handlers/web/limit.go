@@ -314,8 +314,8 @@ func (h *Handler) remote(r *http.Request) netip.Addr {
 	return peer
 }
 
-// hopAddress reads a hop of X-Forwarded-For: an address as proxies write it, alone or with a port, of IPv6 in brackets or
-// without them, and with quotes as RFC 7239 section 6 has it or without them.
+// hopAddress reads a hop of X-Forwarded-For: an address as proxies write it, alone or with a port, of IPv6 in brackets
+// or without them, and with quotes as RFC 7239 section 6 has it or without them.
 func hopAddress(s string) (a netip.Addr, ok bool) {
 	if len(s) >= 2 && s[0] == '"' && s[len(s)-1] == '"' {
 		s = s[1 : len(s)-1]

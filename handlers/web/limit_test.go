@@ -137,7 +137,8 @@ func TestUnreadableHopIsNamedOnce(t *testing.T) {
 		req.RemoteAddr = "10.0.0.1:1"
 		req.Header.Set("X-Forwarded-For", forwarded)
 		h.remote(req)
-		if n := strings.Count(out.String(), "hop="); n != min(max(i-2, 0), 1) || n > 0 && !strings.Contains(out.String(), "hop=unknown") {
+		if n := strings.Count(out.String(), "hop="); n != min(max(i-2, 0), 1) || n > 0 &&
+			!strings.Contains(out.String(), "hop=unknown") {
 			t.Errorf("after %q: %s", forwarded, &out)
 		}
 	}

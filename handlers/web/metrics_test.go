@@ -330,8 +330,8 @@ func TestOptionalTokens(t *testing.T) {
 	}
 }
 
-// The lines of failed sign-ins and of requests over a limit tell where they came from: an operator can block that. Others
-// do so only where the configuration says so.
+// The lines of failed sign-ins and of requests over a limit tell where they came from: an operator can block that.
+// Others do so only where the configuration says so.
 func TestTheLogTellsWhereFailuresComeFrom(t *testing.T) {
 	var fault error
 	h := bare(t, lineOf("GET", "/api/things", Public(), Member, Get(func(*Call) (None, error) { return None{}, fault }), "Things"))

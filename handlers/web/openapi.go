@@ -195,8 +195,8 @@ func (r *Route) operation(names *describer) obj {
 	return op
 }
 
-// written describes contents that no type of ours describes, by their media types: an object, text, or a file. nil stands
-// for any.
+// written describes contents that no type of ours describes, by their media types: an object, text, or a file. nil
+// stands for any.
 func written(kinds []string) obj {
 	if kinds == nil {
 		return obj{"*/*": obj{"schema": obj{}}}

@@ -21,8 +21,8 @@ import (
 	"newsletterd/mail"
 )
 
-// path is how a bare address may go on: as goldmark has it, with placeholders, and with letters of scripts that put blanks
-// between words.
+// path is how a bare address may go on: as goldmark has it, with placeholders, and with letters of scripts that put
+// blanks between words.
 const path = `(?:[/#?](?:[-a-zA-Z0-9@:%_+.~#$!?&/=(),;'">^{}\[\]` + "`" + `\p{Latin}\p{Greek}\p{Cyrillic}\p{M}]|` +
 	outputForm + `)*)?`
 

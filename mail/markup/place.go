@@ -10,8 +10,8 @@ import (
 )
 
 // Placed returns err, which came of compiling the parts that Compile has made of a source, with the place in this
-// source instead of that in a part: line and column of Markdown, block and line of blocks. Other errors, and those whose
-// place is not found, are returned as they are.
+// source instead of that in a part: line and column of Markdown, block and line of blocks. Other errors, and those
+// whose place is not found, are returned as they are.
 func Placed(kind, source string, err error) error {
 	fault, ok := errors.AsType[*mail.TemplateError](err)
 	if !ok || fault.Placeholder == "" || fault.Field != "body_html" && fault.Field != "body_text" {

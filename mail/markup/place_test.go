@@ -19,8 +19,11 @@ func TestErrorsNameTheSource(t *testing.T) {
 			"a field without a name", KindMarkdown, "Hello\n\nHi *{{ preferences. }}*\n", 3, 0,
 			"line 3, column 5: a name is missing behind the dot",
 		},
-		{"quotes", KindMarkdown, "Hello\n\nHi {{ preferences.first_name | default: “you” }}", 3, 0, "line 3, column 4: use straight " +
-			`quotes: {{ preferences.first_name | default: "you" }}`},
+		{
+			"quotes", KindMarkdown, "Hello\n\nHi {{ preferences.first_name | default: “you” }}", 3, 0,
+			"line 3, column 4: use straight " +
+				`quotes: {{ preferences.first_name | default: "you" }}`,
+		},
 		{"not closed", KindMarkdown, "# A\n\n- a\n- {{ email\n", 4, 0, `line 4, column 3: "{{" is not closed by "}}"`},
 		{
 			"the second of two", KindMarkdown, "{% if email %}\n\na\n\n{% endif %}\n\n{% if email %}\n\nb\n", 7, 0,

@@ -58,9 +58,9 @@ const (
 		AND id > ?2 AND action IN ('template.delete', 'template.update') AND json_extract(detail, '$.name.before') = ?3` + ofWhich
 )
 
-// designers reads who has changed the layout or the theme of a campaign, as the audit trail names them, where the tenant
-// asks for a second person. A change counts until someone else has approved a campaign with it. So does another name of
-// an attachment that was given since the campaign was begun or approved last.
+// designers reads who has changed the layout or the theme of a campaign, as the audit trail names them, where the
+// tenant asks for a second person. A change counts until someone else has approved a campaign with it. So does another
+// name of an attachment that was given since the campaign was begun or approved last.
 func designers(q db.Querier, c *core.Campaign) (all []string, err error) {
 	var asks bool
 	err = q.Get(&asks, "SELECT approval = '"+core.ApprovalSecondPerson+"' FROM tenant WHERE id = ?", c.TenantID)
@@ -102,8 +102,8 @@ func changersOf(q db.Querier, in []design, all *[]string) error {
 	return q.All(all, designersOf, string(text))
 }
 
-// vouchForDesigns notes that a user has approved what a campaign is compiled in, up to an entry of the trail: what others have
-// changed until then no longer makes them writers.
+// vouchForDesigns notes that a user has approved what a campaign is compiled in, up to an entry of the trail: what
+// others have changed until then no longer makes them writers.
 func vouchForDesigns(tx *db.Tx, tenantID string, f *core.CampaignFields, by []string, entry int64) error {
 	in, err := designs(tx, tenantID, f)
 	if err != nil || core.ActorUser(by[0]) == "" {

@@ -74,8 +74,8 @@ func (s *Store) readAttachments(ctx context.Context, found []attachedFile) ([]co
 	return files, nil
 }
 
-// attached returns the files of media that a campaign of a tenant is to bring along. Invalid, on attachments: one is not
-// the tenant's, or they are too large together.
+// attached returns the files of media that a campaign of a tenant is to bring along. Invalid, on attachments: one is
+// not the tenant's, or they are too large together.
 func attached(tx *db.Tx, tenantID string, ids []string) (found []attachedFile, err error) {
 	total := int64(0)
 	for _, id := range ids {

@@ -40,12 +40,14 @@ const (
 	mailableAmong = activeAmong + " AND s.block = ''"
 )
 
-// fewestExpanded is how many subscribers are looked at in one operation at least. Each is looked for in the earlier lists
-// and in what is left out, some 50 µs each time, while the writer waits: so the more there is to search, the fewer.
+// fewestExpanded is how many subscribers are looked at in one operation at least. Each is looked for in the earlier
+// lists and in what is left out, some 50 µs each time, while the writer waits: so the more there is to search, the
+// fewer.
 const fewestExpanded = 10
 
-// expandLists is expand for a job that goes to several lists, one after the other, or leaves readers out. Who is a recipient by an earlier list
-// already does not become one again: that is looked up among the rows, which are written with the position.
+// expandLists is expand for a job that goes to several lists, one after the other, or leaves readers out. Who is a
+// recipient by an earlier list already does not become one again: that is looked up among the rows, which are written
+// with the position.
 func expandLists(tx *db.Tx, j *core.SendJob, after, mark string, step int64) (more bool, err error) {
 	parts, err := jobParts(tx, j)
 	if err != nil {
@@ -374,8 +376,8 @@ func campaignOf(tx *db.Tx, tenantID, field, id string) error {
 	return err
 }
 
-// audienceStep is how many subscribers one read of CountAudience looks at, at most: the fewer, the more each is searched
-// for.
+// audienceStep is how many subscribers one read of CountAudience looks at, at most: the fewer, the more each is
+// searched for.
 const audienceStep = 2000
 
 // countedOfList are the active subscribers of a list: 0 for one who may be mailed, else 1 bounced, 2 complaint, 3
@@ -392,8 +394,8 @@ const countedOneByOne = 20_000
 
 // CountAudience counts to whom a campaign would go now that goes to lists of a tenant and leaves some readers out. Of a
 // long list from which no one is left out the counts are taken that the list keeps, whose blocked readers may have left
-// as well. Where the time of the budget is over it ends with AtLeast; 0: it takes as long as it takes. Its only error is
-// core.ErrStorage.
+// as well. Where the time of the budget is over it ends with AtLeast; 0: it takes as long as it takes. Its only error
+// is core.ErrStorage.
 func (s *Store) CountAudience(ctx context.Context, tenantID string, f *core.CampaignFields, budget time.Duration) (
 	a core.Audience, err error,
 ) {

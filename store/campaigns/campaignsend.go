@@ -21,8 +21,8 @@ type CampaignSending struct {
 }
 
 // ApproveCampaign freezes the copy of a campaign's version: what is sent later is that. It returns
-// core.ErrCampaignNotFound, core.ErrPreconditionFailed where the campaign is at another revision, or what would be frozen
-// is no longer what was seen (CampaignEdit.Seen), core.ErrConflict
+// core.ErrCampaignNotFound, core.ErrPreconditionFailed where the campaign is at another revision, or what would be
+// frozen is no longer what was seen (CampaignEdit.Seen), core.ErrConflict
 // where another version is written on or the campaign is past its approval, and Invalid for a layout or a sender that
 // is no longer the tenant's; core.ErrApprovalRequired where the tenant asks for another person's approval.
 func (s *Store) ApproveCampaign(ctx context.Context, r CampaignSending) (core.Campaign, error) {
@@ -101,8 +101,8 @@ func (r *CampaignSending) accepted(t *core.Tenant, c *core.Campaign, by ...strin
 
 // SendCampaign makes the job of a campaign, which it approves first where that was not done: both or neither happen.
 // Times are those of n; the start is not before the end of undo. The errors are ApproveCampaign's, core.ErrConflict for
-// a list or a tenant that is not active, an audience that can't be told or was written to and for an Idempotency-Key that was used with another body, and core.Forbidden
-// where the caller may not send to the list.
+// a list or a tenant that is not active, an audience that can't be told or was written to and for an Idempotency-Key
+// that was used with another body, and core.Forbidden where the caller may not send to the list.
 func (s *Store) SendCampaign(ctx context.Context, r CampaignSending, n JobRequest, undo core.Instant) (j core.SendJob,
 	err error,
 ) {
@@ -179,8 +179,9 @@ func (s *Store) SendCampaign(ctx context.Context, r CampaignSending, n JobReques
 }
 
 // UndoCampaign cancels the job of a campaign that waits for its start; no mail of it goes out. The campaign is approved
-// still, or a draft again where nothing but its sending had approved it. It returns core.ErrCampaignNotFound, core.ErrPreconditionFailed where the campaign is at another revision,
-// or core.ErrConflict for one that is not scheduled or whose job has begun.
+// still, or a draft again where nothing but its sending had approved it. It returns core.ErrCampaignNotFound,
+// core.ErrPreconditionFailed where the campaign is at another revision, or core.ErrConflict for one that is not
+// scheduled or whose job has begun.
 func (s *Store) UndoCampaign(ctx context.Context, e CampaignEdit) (c core.Campaign, err error) {
 	err = s.Update(ctx, func(tx *db.Tx) error {
 		if c, err = campaignSeen(tx, &e); err != nil {

@@ -70,7 +70,8 @@ func keepVersion(tx *db.Tx, c *core.Campaign, v *core.CampaignVersion, fields st
 	}
 	c.Version++
 	next := core.CampaignVersion{
-		CampaignNo: c.No, Version: c.Version, Fields: fields, SavedBy: e.Actor, ClientID: tx.Client(), BegunAt: e.Now, SavedAt: e.Now,
+		CampaignNo: c.No, Version: c.Version, Fields: fields, SavedBy: e.Actor, ClientID: tx.Client(), BegunAt: e.Now,
+		SavedAt: e.Now,
 	}
 	if _, err := db.InsertRow(tx, &versionTable, &next); err != nil {
 		return err

@@ -61,8 +61,8 @@ func (k *ClaimKey) Of(place int) *ClaimKey {
 	return &k.Further[place-1]
 }
 
-// ClaimKey reads what the claims of a job are checked against. It returns core.ErrListNotFound where one of its lists is
-// gone.
+// ClaimKey reads what the claims of a job are checked against. It returns core.ErrListNotFound where one of its lists
+// is gone.
 func (s *Store) ClaimKey(ctx context.Context, j *core.SendJob) (k ClaimKey, err error) {
 	lists, err := s.JobLists(ctx, j)
 	for i, id := range lists {

@@ -12,8 +12,8 @@ import (
 const selectCorrection = `SELECT campaign_no, copy_id, subject, source, text, made_by, made_at FROM correction
 	WHERE campaign_no = ?`
 
-// Correction reads what pages show of a campaign instead of what was sent. It returns core.ErrNotCorrected where that is
-// nothing.
+// Correction reads what pages show of a campaign instead of what was sent. It returns core.ErrNotCorrected where that
+// is nothing.
 func (s *Store) Correction(ctx context.Context, c *core.Campaign) (k core.Correction, err error) {
 	err = s.Get(ctx, &k, selectCorrection, c.No)
 	if errors.Is(err, core.ErrNotFound) {
@@ -46,8 +46,8 @@ type CampaignCorrection struct {
 
 // CorrectCampaign makes pages show another copy of a campaign than the one that was sent, in the words of list and
 // tenant that were frozen with that; what was sent stays. It returns core.ErrCampaignNotFound, core.ErrConflict where
-// nothing has gone out, core.ErrNotCorrected where a correction is taken back that there isn't, or, unless Force is set,
-// core.ErrApprovalRequired where the tenant asks for a second person, one who has not written what was sent.
+// nothing has gone out, core.ErrNotCorrected where a correction is taken back that there isn't, or, unless Force is
+// set, core.ErrApprovalRequired where the tenant asks for a second person, one who has not written what was sent.
 func (s *Store) CorrectCampaign(ctx context.Context, r CampaignCorrection) (core.Correction, error) {
 	err := s.Update(ctx, func(tx *db.Tx) error {
 		c, err := mayCorrect(tx, &r)

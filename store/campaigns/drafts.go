@@ -21,8 +21,8 @@ type Draft struct {
 }
 
 // Draft compiles a version of a campaign, 0 for the one that is written on; one that was approved is what was frozen
-// then. A campaign without a list gets one that is made up. core.ErrNotFound: there is no such version any more; Invalid:
-// the list, the theme or the layout is not there; or an error of the compiler.
+// then. A campaign without a list gets one that is made up. core.ErrNotFound: there is no such version any more;
+// Invalid: the list, the theme or the layout is not there; or an error of the compiler.
 func (s *Store) Draft(ctx context.Context, c *core.Campaign, version int64, compile core.CampaignCompiler,
 	now core.Instant,
 ) (d Draft, err error) {
@@ -34,8 +34,8 @@ func (s *Store) Draft(ctx context.Context, c *core.Campaign, version int64, comp
 	return s.ChangedDraft(ctx, c, version, func(*core.CampaignFields) error { return nil }, compile, now)
 }
 
-// frozenDraft is Draft of the approved version. The compiler only looks at what is written: whether it compiles with the
-// records as they are now doesn't matter any more.
+// frozenDraft is Draft of the approved version. The compiler only looks at what is written: whether it compiles with
+// the records as they are now doesn't matter any more.
 func (s *Store) frozenDraft(ctx context.Context, c *core.Campaign, compile core.CampaignCompiler) (d Draft, err error) {
 	d.Campaign, d.Frozen = *c, true
 	if d.Version, d.Fields, err = s.CampaignVersion(ctx, c, c.ApprovedVersion); err != nil {

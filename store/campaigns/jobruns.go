@@ -151,7 +151,8 @@ func (s *Store) PauseSendJobBy(ctx context.Context, id, actor string, now core.I
 }
 
 // MoveSendJob changes the times of a job that has not begun; its campaign, and an approval of that, stay as they are. A
-// paused one stays paused. It returns core.ErrJobNotFound where there is no such job, and the errors of core.SendJob.Move.
+// paused one stays paused. It returns core.ErrJobNotFound where there is no such job, and the errors of
+// core.SendJob.Move.
 func (s *Store) MoveSendJob(ctx context.Context, id, actor string, to core.JobTimes, now core.Instant) (j core.SendJob,
 	err error,
 ) {
@@ -282,8 +283,8 @@ func (s *Store) RetryFailed(ctx context.Context, id, createdBy string, now core.
 	return j, err
 }
 
-// retryCampaign makes the campaign of a job follow the retry of it. One that was written on, or sent back, since the job
-// was stopped before it had a recipient is sent, not retried: core.ErrConflict.
+// retryCampaign makes the campaign of a job follow the retry of it. One that was written on, or sent back, since the
+// job was stopped before it had a recipient is sent, not retried: core.ErrConflict.
 func retryCampaign(tx *db.Tx, j, old *core.SendJob) error {
 	n, err := tx.Exec(`UPDATE campaign SET job_no = ?1, state = 'scheduled', revision = revision + 1,
 		approved_version = last_approved, copy_id = ?2 WHERE id = ?3 AND (state IN ('sent', 'archived') OR

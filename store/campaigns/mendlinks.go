@@ -162,7 +162,8 @@ func mayMend(tx *db.Tx, e *CampaignEdit, force bool) (c core.Campaign, err error
 	return c, err
 }
 
-// accepts returns core.ErrApprovalRequired where the tenant asks for another person than the one who changes a campaign.
+// accepts returns core.ErrApprovalRequired where the tenant asks for another person than the one who changes a
+// campaign.
 func accepts(tx *db.Tx, c *core.Campaign, e *CampaignEdit, force bool) error {
 	if force {
 		return nil

@@ -134,8 +134,8 @@ func (s *Store) chosen(ctx context.Context, j *core.SendJob, f *RecipientFilter,
 }
 
 // Recipients reads a page of a job's recipients, in the order of sending. page.After is the seq of the last one, as
-// text. core.ErrInvalidCursor is returned where it is none, Invalid where f is not valid. It goes through the recipients
-// until the page is full, however many that are: FindRecipients doesn't.
+// text. core.ErrInvalidCursor is returned where it is none, Invalid where f is not valid. It goes through the
+// recipients until the page is full, however many that are: FindRecipients doesn't.
 func (s *Store) Recipients(ctx context.Context, j *core.SendJob, f RecipientFilter, page core.Page) (
 	rs []core.Recipient, err error,
 ) {

@@ -68,10 +68,10 @@ func GuessRecipient(tx *db.Tx, r *core.ProviderReport, to *SentTo, now core.Inst
 	return err
 }
 
-// IsRecipient joins a subscriber of a job as "r", where j has the job's no, the subscriber_id, and the first and the last
-// seq, low and high, of those who are reached by the subscriber's list. No index is needed, for these stand in the order
-// of subscribers' ids: "half" halves them until one is left. Housekeeping removes them from the front, so one that is
-// missing comes before the subscriber.
+// IsRecipient joins a subscriber of a job as "r", where j has the job's no, the subscriber_id, and the first and the
+// last seq, low and high, of those who are reached by the subscriber's list. No index is needed, for these stand in the
+// order of subscribers' ids: "half" halves them until one is left. Housekeeping removes them from the front, so one
+// that is missing comes before the subscriber.
 const IsRecipient = `r.job_no = j.no AND r.subscriber_id = j.subscriber_id AND r.seq =
 	(WITH RECURSIVE half (low, high, above) AS (
 		SELECT j.low, j.high, (SELECT subscriber_id >= j.subscriber_id FROM recipient WHERE job_no = j.no AND

@@ -12,8 +12,8 @@ const heldAsRestored = "paused_at > 0 AND pause_reason LIKE '" + core.PauseResto
 
 // SettleHome finds out whether the file is where it was at the last start. One that is not is a copy, or was restored:
 // what its jobs have sent since it was made is not known, so its running and pending jobs are held with the reason
-// core.PauseRestored, and away is true. With takeOver no job is held, and those that were held go on. It is called before
-// anything is sent. It returns core.ErrStorage, or an error of the file system.
+// core.PauseRestored, and away is true. With takeOver no job is held, and those that were held go on. It is called
+// before anything is sent. It returns core.ErrStorage, or an error of the file system.
 func (s *Store) SettleHome(ctx context.Context, takeOver bool, now core.Instant) (away bool, err error) {
 	return s.Settle(ctx, now, func(tx *db.Tx, away bool) error {
 		if takeOver {

@@ -26,7 +26,8 @@ const Deferral = `iif(send_job.status = 'running', deferred, 0) AS deferred,
 	INDEXED BY recipient_deferred WHERE job_no = send_job.no AND state = ` + sqlRecipientDeferred + `), 0), 0)
 	AS next_attempt_at, iif(send_job.status = 'running' AND deferred > 0, gives_up_at, 0) AS gives_up_at`
 
-// switchedOff is why a job waits that no one has paused: one of its lists, or its tenant, is not active. Empty: it doesn't.
+// switchedOff is why a job waits that no one has paused: one of its lists, or its tenant, is not active. Empty: it
+// doesn't.
 const switchedOff = `coalesce((SELECT CASE WHEN t.status <> 'active' THEN '` + core.PauseTenant + `' WHEN l.status <>
 	'active' OR send_job.lists > 1 AND EXISTS (SELECT 1 FROM further_list AS f
 	INDEXED BY sqlite_autoindex_further_list_1 CROSS JOIN list AS o ON o.id = f.list_id WHERE f.job_no =
@@ -136,8 +137,8 @@ func repeated(tx *db.Tx, j *core.SendJob, r JobRequest, now core.Instant) (done 
 }
 
 // keyed returns the id of the record, a send job or a campaign, that a request with an Idempotency-Key has made; empty:
-// the key is new, and is kept with the id of the record that it makes now. It returns a Conflict where the key came with
-// another body.
+// the key is new, and is kept with the id of the record that it makes now. It returns a Conflict where the key came
+// with another body.
 func keyed(tx *db.Tx, tenantID, key string, bodyHash []byte, id string, now core.Instant) (made string, err error) {
 	var first struct {
 		BodyHash  []byte       `db:"body_hash"`

@@ -53,9 +53,9 @@ func (s *DB) Snapshot(ctx context.Context, to string) error {
 	return nil
 }
 
-// WriteCopy makes a complete copy of a database of ours of what write puts into a new file: the file is marked as a copy,
-// checked and synced before it appears under the name to, with mode 0600. Until then no one else may read it. It fails
-// with ErrExists where there is a file of that name.
+// WriteCopy makes a complete copy of a database of ours of what write puts into a new file: the file is marked as a
+// copy, checked and synced before it appears under the name to, with mode 0600. Until then no one else may read it. It
+// fails with ErrExists where there is a file of that name.
 func WriteCopy(ctx context.Context, to string, write func(path string) error) error {
 	if err := PrepareProcess(); err != nil {
 		return err

@@ -287,7 +287,8 @@ func TestACheckpointFollowsBulkWork(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	s := testOpen(t, path, Daemon)
 	must(t, s.Bulk(t.Context(), func(tx *Tx) error {
-		_, err := tx.Exec("INSERT INTO mark (name, value) VALUES ('bulk', ?)", string(bytes.Repeat([]byte("x"), CheckpointAt)))
+		_, err := tx.Exec("INSERT INTO mark (name, value) VALUES ('bulk', ?)",
+			string(bytes.Repeat([]byte("x"), CheckpointAt)))
 		return err
 	}))
 	_ = s.Update(t.Context(), func(*Tx) error { return errUndo })

@@ -13,9 +13,9 @@ import (
 	"newsletterd/core/coretest"
 )
 
-// TestCopiesByCp copies with cp, as docs/backup.md allows it: the snapshot at any moment, under full write load and while it is
-// renewed again and again, and the database itself after a stop. Every copy is whole, and holds what was acknowledged
-// before the snapshot began.
+// TestCopiesByCp copies with cp, as docs/backup.md allows it: the snapshot at any moment, under full write load and
+// while it is renewed again and again, and the database itself after a stop. Every copy is whole, and holds what was
+// acknowledged before the snapshot began.
 func TestCopiesByCp(t *testing.T) {
 	copies := 5
 	if os.Getenv("NEWSLETTERD_TORTURE") != "" {

@@ -28,8 +28,8 @@ func (s *DB) UnmaskedSubscriptionID(masked string) string {
 	return walkIDs(s.maskedIDs.Decrypt, masked)
 }
 
-// walkIDs permutes UUIDs of version 8, the form of the ids of subscriptions, by a permutation of all blocks of 16 bytes:
-// it goes on until the block is such a UUID again (cycle walking), after 64 rounds on average.
+// walkIDs permutes UUIDs of version 8, the form of the ids of subscriptions, by a permutation of all blocks of 16
+// bytes: it goes on until the block is such a UUID again (cycle walking), after 64 rounds on average.
 func walkIDs(permute func(dst, src []byte), id string) string {
 	u, err := uuid.Parse(id)
 	if err != nil || !isVersion8(u) {

@@ -12,9 +12,9 @@ const analysisLimit = "400"
 // analyzed finds the table in a line of PRAGMA optimize.
 var analyzed = regexp.MustCompile(`"([a-z0-9_]+)"$`)
 
-// Optimize has SQLite look at the tables whose size has changed much since it last did. Statements that run all the time
-// name their indexes and don't depend on what it notes; pages and reports do better with it. Each index is an operation
-// of its own, so that others wait for a few milliseconds at most. Its only error is core.ErrStorage.
+// Optimize has SQLite look at the tables whose size has changed much since it last did. Statements that run all the
+// time name their indexes and don't depend on what it notes; pages and reports do better with it. Each index is an
+// operation of its own, so that others wait for a few milliseconds at most. Its only error is core.ErrStorage.
 func (s *DB) Optimize(ctx context.Context) error {
 	var indexes []string
 	err := s.Bulk(ctx, func(tx *Tx) error {
@@ -51,8 +51,8 @@ func (s *DB) Optimize(ctx context.Context) error {
 	return err
 }
 
-// Explain returns the steps of SQLite's plan of a query, for tests: as a connection that reads would run it, with NULL for
-// each parameter.
+// Explain returns the steps of SQLite's plan of a query, for tests: as a connection that reads would run it, with NULL
+// for each parameter.
 func (s *DB) Explain(ctx context.Context, query string) (steps []string, err error) {
 	rows, err := s.readers.QueryxContext(ctx, "EXPLAIN QUERY PLAN "+query, make([]any, 15)...)
 	if err != nil {

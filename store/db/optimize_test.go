@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestOptimize: where one of two indexes tells rows apart and the other doesn't, SQLite chooses the one that does once it
-// has looked at them, for the writer and for each connection that reads. It looks at each index in an operation of its
-// own, keeps no samples, and does nothing where nothing has changed.
+// TestOptimize: where one of two indexes tells rows apart and the other doesn't, SQLite chooses the one that does once
+// it has looked at them, for the writer and for each connection that reads. It looks at each index in an operation of
+// its own, keeps no samples, and does nothing where nothing has changed.
 func TestOptimize(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), Daemon)
 	for _, q := range []string{

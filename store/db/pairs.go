@@ -34,8 +34,8 @@ func PairsOf(table, id, where string) string {
 		" AS x ON x.list_id = p.value->>0 AND x." + id + " = p.value->>1" + where
 }
 
-// ExecEach runs a statement for each of these ids, which is its last argument after args, and returns the number of rows
-// that it changed. With IN, a plan could go through the whole table instead.
+// ExecEach runs a statement for each of these ids, which is its last argument after args, and returns the number of
+// rows that it changed. With IN, a plan could go through the whole table instead.
 func (tx *Tx) ExecEach(ids []int64, query string, args ...any) (all int64, err error) {
 	args = append(args, nil)
 	for _, id := range ids {

@@ -79,8 +79,8 @@ func KeptIn(ctx context.Context, path string) (name string, err error) {
 	return name, err
 }
 
-// MadeAt returns when the database in the file at path was made, which its copies have in common and which tells it from
-// others; 0 where there is none, or no file. It leaves the file and its -wal as they are.
+// MadeAt returns when the database in the file at path was made, which its copies have in common and which tells it
+// from others; 0 where there is none, or no file. It leaves the file and its -wal as they are.
 func MadeAt(ctx context.Context, path string) (at core.Instant, err error) {
 	err = lookInto(ctx, path, &at, "schema_migration", "SELECT applied_at FROM schema_migration ORDER BY number LIMIT 1")
 	return at, err

@@ -63,8 +63,8 @@ func tellOwners(tx *db.Tx, c *core.Client) error {
 	return nil
 }
 
-// ClientsMail reads what the mail about the clients of a tenant, or of the server, that were created since then says. It
-// returns core.ErrNotFound where none of them is left.
+// ClientsMail reads what the mail about the clients of a tenant, or of the server, that were created since then says.
+// It returns core.ErrNotFound where none of them is left.
 func (s *Store) ClientsMail(ctx context.Context, tenantID string, since core.Instant) (m core.ClientMail, err error) {
 	var names []string
 	err = s.All(ctx, &names, "SELECT name FROM client INDEXED BY client_tenant WHERE tenant_id = ? AND created_at >= ? "+

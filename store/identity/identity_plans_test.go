@@ -27,8 +27,8 @@ func TestIdentityPlans(t *testing.T) {
 	}
 }
 
-// What ends the tokens of a client, and finds the clients and endpoints of a user and the owners of a tenant, reads what it is about
-// alone, whatever SQLite has noted of the tables.
+// What ends the tokens of a client, and finds the clients and endpoints of a user and the owners of a tenant, reads
+// what it is about alone, whatever SQLite has noted of the tables.
 func TestClientsEndByIndex(t *testing.T) {
 	s := testOpen(t, filepath.Join(t.TempDir(), "a.db"), db.Daemon)
 	for _, skewed := range []bool{false, true} {

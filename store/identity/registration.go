@@ -80,8 +80,8 @@ func (s *Store) Register(ctx context.Context, r Registration, now core.Instant) 
 	return added && err == nil, err
 }
 
-// addRegisterMails reports whether the owner of an address that is registered again gets another mail about it. An origin
-// that has used its own share up does not use up that of all.
+// addRegisterMails reports whether the owner of an address that is registered again gets another mail about it. An
+// origin that has used its own share up does not use up that of all.
 func addRegisterMails(tx *db.Tx, r Registration, now core.Instant) (bool, error) {
 	key := "register " + r.User.Email.Key()
 	its, _, err := tx.Tally(key+" "+r.Origin, registerPeriod, now)

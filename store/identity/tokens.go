@@ -31,8 +31,9 @@ type clientRow struct {
 func (c clientRow) client() (core.TokenClient, error) {
 	t := core.TokenClient{
 		ID: c.ID, TenantID: c.TenantID, Confidential: c.Type == "confidential",
-		AuthMethod: c.AuthMethod, IDTokenAlg: c.IDTokenAlg, IDTokenClaims: c.IDClaims, SecretHash: c.SecretHash, FirstParty: c.FirstParty,
-		Suspended: c.Suspended, Disabled: c.Disabled, OldSecretHash: c.OldHash, OldSecretUntil: core.Instant(c.OldUntil),
+		AuthMethod: c.AuthMethod, IDTokenAlg: c.IDTokenAlg, IDTokenClaims: c.IDClaims, SecretHash: c.SecretHash,
+		FirstParty: c.FirstParty,
+		Suspended:  c.Suspended, Disabled: c.Disabled, OldSecretHash: c.OldHash, OldSecretUntil: core.Instant(c.OldUntil),
 	}
 	return t, errors.Join(json.Unmarshal([]byte(c.Scopes), &t.Scopes),
 		json.Unmarshal([]byte(c.GrantTypes), &t.GrantTypes))

@@ -232,9 +232,9 @@ func endedOr(err error) error {
 	return err
 }
 
-// FinishImport records the end of a run with its counts and the typos of j: completed, or, with a reason, failed. After a dry one it is checked, with the
-// reason if there is one, and may be run with another mapping. It returns ErrImportEnded where the import was
-// cancelled.
+// FinishImport records the end of a run with its counts and the typos of j: completed, or, with a reason, failed. After
+// a dry one it is checked, with the reason if there is one, and may be run with another mapping. It returns
+// ErrImportEnded where the import was cancelled.
 func (s *Store) FinishImport(ctx context.Context, j *core.ImportJob, c core.ImportCounts, reason string,
 	now core.Instant,
 ) error {

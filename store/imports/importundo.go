@@ -367,7 +367,10 @@ func (u *undoing) hand(event *core.Event) error {
 	if u.Store.Options().SendElsewhere {
 		err = tenants.PutEvent(u.Tx, event, "", u.now)
 	} else {
-		err = campaigns.ApplySubscriber(u.Tx, campaigns.Applying{ListID: event.ListID, EventType: event.Type, OccurredAt: event.OccurredAt},
+		err = campaigns.ApplySubscriber(u.Tx, campaigns.Applying{
+			ListID: event.ListID, EventType: event.Type,
+			OccurredAt: event.OccurredAt,
+		},
 			event.Subscriber, u.now)
 	}
 	if err != nil {

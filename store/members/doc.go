@@ -1,5 +1,5 @@
-// Package members is the member side: who subscribed to what, and by what proof. What it changes goes to the send side as
-// events and full syncs.
+// Package members is the member side: who subscribed to what, and by what proof. What it changes goes to the send side
+// as events and full syncs.
 //
 //	store.go                                 New
 //	subscribe.go subscriptions.go            requests and subscriptions

@@ -51,8 +51,8 @@ const selectHistory = `WITH RECURSIVE next (no, further, list_id, subscriber_id)
 	LEFT JOIN recipient AS r ON ` + campaigns.IsRecipient + `
 	LIMIT +?3`
 
-// History reads a page of what was ever sent to an address, the newest first: by all tenants, or by those among page.After is the number of the last job, as text. It returns core.ErrInvalidCursor where page.After is no
-// number.
+// History reads a page of what was ever sent to an address, the newest first: by all tenants, or by those among
+// page.After is the number of the last job, as text. It returns core.ErrInvalidCursor where page.After is no number.
 func (s *Store) History(ctx context.Context, email core.Email, among []string, all bool,
 	page core.Page,
 ) (found []core.HistoryEntry, err error) {

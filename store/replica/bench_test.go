@@ -192,8 +192,8 @@ func counts(server *objectstest.Server) map[string]int {
 	return server.Counts()
 }
 
-// report writes the rate, how long an acknowledgement took, the ceiling that follows of it, and how many operations came
-// to a file of the log.
+// report writes the rate, how long an acknowledgement took, the ceiling that follows of it, and how many operations
+// came to a file of the log.
 func report(
 	b *testing.B, r *Replica, server *objectstest.Server, before map[string]int, inFlight float64, waited time.Duration,
 ) {

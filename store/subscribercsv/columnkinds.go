@@ -83,7 +83,10 @@ func partOf(words []string, part string) bool {
 }
 
 // beginnings are what may stand before a part in one word with it.
-var beginnings = [...]string{"is", "has", "was", "email", "mail", "newsletter", "marketing", "double", "user", "contact"}
+var beginnings = [...]string{
+	"is", "has", "was", "email", "mail", "newsletter", "marketing", "double", "user",
+	"contact",
+}
 
 // nameWords returns the words of a name by foldWord: they end at what is no letter, and before a capital.
 func nameWords(name string) (words []string) {
@@ -150,7 +153,8 @@ func otherSubject(words []string) bool {
 // ofEmail are parts of words of a status that are about e-mail, whatever the column is about.
 var ofEmail = []string{
 	"subscri", "abgemeldet", "abbestellt", "desabon", "desinscri", "desuscri", "nosuscri", "optedout", "optout", "bounc",
-	"spam", "complain", "email", "blacklist", "blocklist", "donotcontact", "dnc", "disiscri", "descadastr", "uitgeschreven",
+	"spam", "complain", "email", "blacklist", "blocklist", "donotcontact", "dnc", "disiscri", "descadastr",
+	"uitgeschreven",
 	"afgemeld", "wypis", "odsubskryb", "avprenum", "avregistr", "afmeld", "avmeld", "frameld", "odhlas", "abonelik",
 	"отпис", "відпис",
 }

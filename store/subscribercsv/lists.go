@@ -9,9 +9,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Cells of tags hold several words, such as "unsubscribed","vip" in exports of Mailchimp, unsubscribed;vip in others, or
-// the same as JSON, and cells of a status say more than a word: "Unsubscribed (2021-03-01)", "vip / Unsubscribed". One of
-// the words can say that a person left.
+// Cells of tags hold several words, such as "unsubscribed","vip" in exports of Mailchimp, unsubscribed;vip in others,
+// or the same as JSON, and cells of a status say more than a word: "Unsubscribed (2021-03-01)", "vip / Unsubscribed".
+// One of the words can say that a person left.
 
 // maxListed bounds a part of a list, in bytes: no word of a status is longer.
 const maxListed = 64
@@ -34,13 +34,14 @@ func subjectOf(name string) subject {
 	words := nameWords(name)
 	tags := slices.ContainsFunc(words, func(word string) bool { return slices.Contains(tagNames, word) })
 	speaks := slices.ContainsFunc(words, func(word string) bool { return slices.Contains(statusNames, word) })
-	return subject{tags: tags, status: (speaks || statusColumns[foldWord(name)] != nil || kindOf(name) != nil) && !otherSubject(words)}
+	return subject{tags: tags, status: (speaks || statusColumns[foldWord(name)] != nil || kindOf(name) != nil) &&
+		!otherSubject(words)}
 }
 
-// listWord returns the word of a cell that says that a person is no subscriber, by foldCell, and the part in which it is;
-// the strictest of several. Empty: there is none. Parts count as a whole, and in tags and in a status each of their words.
-// In a list without quotes of any other column, which may be a sentence or a postal address, only words about email count,
-// and next to them only dates. What is denied, such as "unsubscribed: no", doesn't count.
+// listWord returns the word of a cell that says that a person is no subscriber, by foldCell, and the part in which it
+// is; the strictest of several. Empty: there is none. Parts count as a whole, and in tags and in a status each of their
+// words. In a list without quotes of any other column, which may be a sentence or a postal address, only words about
+// email count, and next to them only dates. What is denied, such as "unsubscribed: no", doesn't count.
 func listWord(cell string, about subject) (word, spelled string) {
 	cell = strings.TrimSpace(withoutURLs(cell))
 	loose := about.tags || about.status

@@ -290,8 +290,8 @@ func (c *Reader) NameColumn() (column, preference string) {
 
 // Next returns the row of the next line, and the cells of the line, which are valid until the next call. The error is a
 // LineError if this line is faulty, ErrLeft or ErrPending if its subscriber must not be imported, ErrNoAddress for a
-// contact without an address, and io.EOF at the end. With ErrLeft, row.Left is set if the address can be read. Any other
-// error ends the import.
+// contact without an address, and io.EOF at the end. With ErrLeft, row.Left is set if the address can be read. Any
+// other error ends the import.
 func (c *Reader) Next() (row imports.ImportRow, record []string, err error) {
 	for {
 		record, err = c.read()

@@ -28,7 +28,8 @@ type ColumnSurvey struct {
 	// the different cells by foldCell, in the order of the file; none where there are more than maxValues
 	Values []Value `json:"values,omitempty"`
 	Many   bool    `json:"many,omitempty"` // there are more than maxValues, or long ones
-	// the cells that are a word of a status as a whole or in a list, also where there are many others; then also yes and no
+	// the cells that are a word of a status as a whole or in a list, also where there are many others; then also yes and
+	// no
 	Words     []Value   `json:"words,omitempty"`
 	Addresses int64     `json:"addresses,omitempty"` // cells that look like an e-mail address
 	Dates     DateCount `json:"dates,omitzero"`
@@ -205,8 +206,8 @@ func (c *columnLook) count(cell string) {
 	}
 }
 
-// wordOf returns the word of a status, or the yes or no, that a cell is as a whole, by foldCell, in either charset, and the
-// cell; or such a word of a list, and the list, or of a long one the word as it is spelled. Empty: it is none.
+// wordOf returns the word of a status, or the yes or no, that a cell is as a whole, by foldCell, in either charset, and
+// the cell; or such a word of a list, and the list, or of a long one the word as it is spelled. Empty: it is none.
 func (c *columnLook) wordOf(cell string) (word, text string) {
 	spelled := []string{cell}
 	if !utf8.ValidString(cell) {
@@ -253,8 +254,8 @@ func (c *columnLook) survey(name string, charset *charset) ColumnSurvey {
 	return s
 }
 
-// foldedValues returns values in the order of the file; those that are spelled differently are one. named returns the word
-// of a cell, of which foldCell is given.
+// foldedValues returns values in the order of the file; those that are spelled differently are one. named returns the
+// word of a cell, of which foldCell is given.
 func foldedValues(values map[string]*Value, charset *charset, named func(word, cell string) string) (all []Value) {
 	for _, v := range values {
 		cell := []string{v.Text}
@@ -280,8 +281,8 @@ func foldedValues(values map[string]*Value, charset *charset, named func(word, c
 }
 
 // LookWhile returns the text of a file, see Text, for someone who keeps it, and looks at it as it is read. done ends
-// the look and returns what it has told; it must be called, and after it the text isn't read any more. A fault of the file
-// is an error of the text, too: there is no use in keeping more of it.
+// the look and returns what it has told; it must be called, and after it the text isn't read any more. A fault of the
+// file is an error of the text, too: there is no use in keeping more of it.
 func LookWhile(ctx context.Context, r io.Reader) (kept io.Reader, done func() (*Survey, error)) {
 	out, in := io.Pipe()
 	var s *Survey

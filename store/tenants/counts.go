@@ -88,8 +88,8 @@ func (s *Store) ListCounts(ctx context.Context, lists []string) (map[string]core
 const growthOfList = "SELECT day, " + countColumns + ` FROM list_count WHERE list_id = ?1 AND day >= coalesce(
 	(SELECT max(day) FROM list_count WHERE list_id = ?1 AND day <= ?2), ?2) ORDER BY day LIMIT +?3`
 
-// ListGrowth reads the counts of a list at the end of each of the last days, the oldest first and today last. Days before
-// the first that was counted are left out. Its only error is core.ErrStorage.
+// ListGrowth reads the counts of a list at the end of each of the last days, the oldest first and today last. Days
+// before the first that was counted are left out. Its only error is core.ErrStorage.
 func (s *Store) ListGrowth(ctx context.Context, listID string, now core.Instant, days int) ([]core.DayCounts, error) {
 	var rows []struct {
 		Day int64 `db:"day"`

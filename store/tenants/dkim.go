@@ -66,8 +66,8 @@ func (s *Store) DKIMSigningKeys(ctx context.Context, tenantID, fromDomain string
 	return out, nil
 }
 
-// SenderDomainViews returns sender domains as they are shown, with whether a key signs what their tenants mail from them.
-// Its only error is core.ErrStorage.
+// SenderDomainViews returns sender domains as they are shown, with whether a key signs what their tenants mail from
+// them. Its only error is core.ErrStorage.
 func (s *Store) SenderDomainViews(ctx context.Context, ds ...core.SenderDomain) ([]core.SenderDomainView, error) {
 	tenants, views := make([]string, len(ds)), make([]core.SenderDomainView, len(ds))
 	for i := range ds {

@@ -68,8 +68,8 @@ func EndQueued(tx *db.Tx, endpointID, query string, args ...any) error {
 	return err
 }
 
-// endpointRoom reports whether one more event of so many bytes may wait for an endpoint. One place is kept for the event
-// that tells of those that were dropped.
+// endpointRoom reports whether one more event of so many bytes may wait for an endpoint. One place is kept for the
+// event that tells of those that were dropped.
 func endpointRoom(tx *db.Tx, endpointID string, size int) (q *endpointQueue, fits bool, err error) {
 	q = queueOf(tx, endpointID)
 	if !q.read {
@@ -217,8 +217,8 @@ func makePlace(tx *db.Tx, endpointID string, q *endpointQueue) error {
 	return EndQueued(tx, endpointID, "DELETE FROM outbox WHERE id = ?", last.ID)
 }
 
-// OnFed calls fn after each commit of this process that has written events for endpoints, with the ids of these. Those of
-// other processes kick TopicEndpoints. fn must not block and must not call the store.
+// OnFed calls fn after each commit of this process that has written events for endpoints, with the ids of these. Those
+// of other processes kick TopicEndpoints. fn must not block and must not call the store.
 func (s *Store) OnFed(fn func(endpoints []string)) {
 	s.gathered.mu.Lock()
 	defer s.gathered.mu.Unlock()
@@ -248,7 +248,8 @@ func (s *Store) EndpointBytes(ctx context.Context) (n int64, err error) {
 	return n, err
 }
 
-// DroppingEndpoints counts those that have not been told yet that events were dropped. Its only error is core.ErrStorage.
+// DroppingEndpoints counts those that have not been told yet that events were dropped. Its only error is
+// core.ErrStorage.
 func (s *Store) DroppingEndpoints(ctx context.Context) (n int64, err error) {
 	err = s.Get(ctx, &n, "SELECT count(*) FROM webhook_endpoint WHERE dropped_id > 0")
 	return n, err

@@ -40,8 +40,8 @@ func LeftAt(tx *db.Tx, emailKey, tenantID string, at core.Instant) error {
 	return err
 }
 
-// ErasedFrom reports whether a kind of ErasedAmong keeps files from changing what an address has on one list: sub, nil: it
-// has nothing there. Who has come back to the list by the mailbox has; a request that anyone can send is none.
+// ErasedFrom reports whether a kind of ErasedAmong keeps files from changing what an address has on one list: sub, nil:
+// it has nothing there. Who has come back to the list by the mailbox has; a request that anyone can send is none.
 func ErasedFrom(kind string, sub *core.Subscription) bool {
 	return kind != "" && (kind != erasedLeft || sub == nil || sub.Status == core.SubscriptionPending && !sub.Left())
 }

@@ -36,8 +36,8 @@ const keepersOf = `WITH RECURSIVE kept(id) AS (SELECT value FROM json_each(?1) U
 	FROM kept CROSS JOIN keeper AS k INDEXED BY sqlite_autoindex_keeper_1 ON k.record = kept.id WHERE k.actor LIKE 'client:%')
 	SELECT DISTINCT k.actor FROM kept CROSS JOIN keeper AS k INDEXED BY sqlite_autoindex_keeper_1 ON k.record = kept.id ORDER BY 1`
 
-// KeepersOf reads who keeps the clients among some actors, as the audit trail names them: what a program does is theirs,
-// since they may hold its secret, or get its tokens. Its only error is core.ErrStorage.
+// KeepersOf reads who keeps the clients among some actors, as the audit trail names them: what a program does is
+// theirs, since they may hold its secret, or get its tokens. Its only error is core.ErrStorage.
 func KeepersOf(q db.Querier, actors []string) (all []string, err error) {
 	programs := core.Strings{}
 	for _, actor := range actors {

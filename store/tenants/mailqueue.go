@@ -91,8 +91,8 @@ func (s *Store) RetryFailedMails(ctx context.Context, f MailFilter, limit int, a
 	return n, err
 }
 
-// LastRefusal reads why the newest transactional mail that was refused for good failed. It returns core.ErrNotFound where
-// there is none.
+// LastRefusal reads why the newest transactional mail that was refused for good failed. It returns core.ErrNotFound
+// where there is none.
 func (s *Store) LastRefusal(ctx context.Context) (reason string, err error) {
 	err = s.Get(ctx, &reason, "SELECT reason FROM mail INDEXED BY mail_failed WHERE state = "+SQLMailFailed+
 		" ORDER BY id DESC LIMIT 1")

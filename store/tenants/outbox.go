@@ -34,8 +34,8 @@ func EventOf(tenantID string, sub *core.Subscription, c *core.Change) *core.Even
 	}
 }
 
-// PutEvent puts an event into the outbox for an endpoint (empty: for the send service). It is due after those of the same
-// subscription.
+// PutEvent puts an event into the outbox for an endpoint (empty: for the send service). It is due after those of the
+// same subscription.
 func PutEvent(tx *db.Tx, e *core.Event, endpointID string, now core.Instant) error {
 	return putBody(tx, e, e.AppendJSON(nil), endpointID, now)
 }
@@ -277,7 +277,8 @@ func reviveDead(tx *db.Tx, f OutboxFilter, limit int, now core.Instant) (n int64
 		for _, r := range rows {
 			fits, err := waitsAgain(tx, r.EndpointID, r.Bytes)
 			if err == nil && fits {
-				err = tx.One("UPDATE outbox SET dead_at = 0, failed_at = 0, tries = 0, due_at = ?1, revived_at = ?1 WHERE id = ?2", int64(now),
+				err = tx.One("UPDATE outbox SET dead_at = 0, failed_at = 0, tries = 0, due_at = ?1, revived_at = ?1 WHERE id = ?2",
+					int64(now),
 					r.ID)
 				n++
 			}

@@ -109,15 +109,28 @@ func TestKeysOfTheEnvironment(t *testing.T) {
 		want credentials
 		err  string
 	}{
-		{[]string{ours + "=a", ourSecret + "=b", theirs + "=c", theirSecret + "=d", "AWS_SESSION_TOKEN=e"}, credentials{id: "a", secret: "b"}, ""},
-		{[]string{theirs + "=c", theirSecret + "=d", "AWS_SESSION_TOKEN=e"}, credentials{id: "c", secret: "d", session: "e"}, ""},
+		{
+			[]string{ours + "=a", ourSecret + "=b", theirs + "=c", theirSecret + "=d", "AWS_SESSION_TOKEN=e"},
+			credentials{id: "a", secret: "b"},
+			"",
+		},
+		{
+			[]string{theirs + "=c", theirSecret + "=d", "AWS_SESSION_TOKEN=e"},
+			credentials{id: "c", secret: "d", session: "e"},
+			"",
+		},
 		{nil, credentials{}, ours + " and " + ourSecret + " are missing in the environment"},
-		{[]string{ours + "=a", theirs + "=c", theirSecret + "=d"}, credentials{}, ourSecret + " is missing, for " + ours + " is set"},
+		{
+			[]string{ours + "=a", theirs + "=c", theirSecret + "=d"},
+			credentials{},
+			ourSecret + " is missing, for " + ours + " is set",
+		},
 		{[]string{theirSecret + "=d"}, credentials{}, theirs + " is missing, for " + theirSecret + " is set"},
 		{[]string{ours + "=a", ourSecret + "=hunter2\n"}, credentials{}, "they have spaces or line ends"},
 	} {
 		ring, err := ringFrom(environ(c.env...), "eu-1", false)
-		if c.err == "" && (err != nil || ring.held != c.want) || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
+		if c.err == "" && (err != nil || ring.held != c.want) || c.err != "" &&
+			(err == nil || !strings.Contains(err.Error(), c.err)) {
 			t.Errorf("%q: %v, %v", c.env, ring, err)
 		}
 		if err != nil && strings.Contains(err.Error(), "hunter2") {
