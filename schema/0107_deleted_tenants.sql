@@ -20,7 +20,24 @@ CREATE TABLE deleted_endpoint (
   events     TEXT NOT NULL,
   secret     BLOB NOT NULL, -- sealed
   created_by TEXT NOT NULL,
-  created_at INTEGER NOT NULL
+  created_at INTEGER NOT NULL,
+  disabled_reason TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX deleted_endpoint_tenant ON deleted_endpoint (tenant_id, id);
 CREATE INDEX deleted_endpoint_creator ON deleted_endpoint (created_by) WHERE created_by <> '';
+
+-- Who keeps an endpoint stays known while it may come back.
+DROP TRIGGER webhook_endpoint_without_keepers;
+CREATE TRIGGER webhook_endpoint_without_keepers AFTER DELETE ON webhook_endpoint
+  WHEN NOT EXISTS (SELECT 1 FROM deleted_endpoint WHERE id = OLD.id) BEGIN
+  DELETE FROM keeper WHERE record = OLD.id;
+END;
+CREATE TRIGGER deleted_endpoint_without_keepers AFTER DELETE ON deleted_endpoint
+  WHEN NOT EXISTS (SELECT 1 FROM webhook_endpoint WHERE id = OLD.id) BEGIN
+  DELETE FROM keeper WHERE record = OLD.id;
+END;
+
+-- Tenants that were deleted before: their endpoints go the same way.
+INSERT INTO deleted_endpoint SELECT id, tenant_id, list_id, name, url, events, secret, created_by, created_at,
+  disabled_reason FROM webhook_endpoint WHERE tenant_id IN (SELECT id FROM tenant WHERE deleted_at > 0);
+DELETE FROM webhook_endpoint WHERE tenant_id IN (SELECT id FROM tenant WHERE deleted_at > 0);

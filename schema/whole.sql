@@ -268,7 +268,8 @@ CREATE TABLE deleted_endpoint (
   events     TEXT NOT NULL,
   secret     BLOB NOT NULL, -- sealed
   created_by TEXT NOT NULL,
-  created_at INTEGER NOT NULL
+  created_at INTEGER NOT NULL,
+  disabled_reason TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX deleted_endpoint_creator ON deleted_endpoint (created_by) WHERE created_by <> '';
@@ -1323,6 +1324,11 @@ CREATE TRIGGER client_without_keepers AFTER DELETE ON client BEGIN
   DELETE FROM keeper WHERE record = OLD.id;
 END;
 
+CREATE TRIGGER deleted_endpoint_without_keepers AFTER DELETE ON deleted_endpoint
+  WHEN NOT EXISTS (SELECT 1 FROM webhook_endpoint WHERE id = OLD.id) BEGIN
+  DELETE FROM keeper WHERE record = OLD.id;
+END;
+
 CREATE TRIGGER media_gone AFTER DELETE ON media BEGIN
   UPDATE media_file SET state = 2 WHERE no IN (OLD.mail_no, OLD.full_no)
     AND NOT EXISTS (SELECT 1 FROM media WHERE mail_no = media_file.no)
@@ -1401,7 +1407,8 @@ CREATE TRIGGER user_shares_gone AFTER DELETE ON user BEGIN
   DELETE FROM share WHERE email_key = OLD.email_key AND email_key <> '';
 END;
 
-CREATE TRIGGER webhook_endpoint_without_keepers AFTER DELETE ON webhook_endpoint BEGIN
+CREATE TRIGGER webhook_endpoint_without_keepers AFTER DELETE ON webhook_endpoint
+  WHEN NOT EXISTS (SELECT 1 FROM deleted_endpoint WHERE id = OLD.id) BEGIN
   DELETE FROM keeper WHERE record = OLD.id;
 END;
 

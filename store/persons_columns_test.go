@@ -57,7 +57,7 @@ var personColumns = map[string]struct {
 	"consent_text":   {other: "list_id version text created_at"},
 	"deleted_domain": {other: "id tenant_id domain token verified_by verified_at created_at"},
 	"deleted_endpoint": {
-		person: "created_by", other: "id tenant_id list_id name url events secret created_at",
+		person: "created_by", other: "id tenant_id list_id name url events secret created_at disabled_reason",
 	},
 	"device": {
 		person: "owner_id name",

@@ -120,8 +120,8 @@ func fillPerson(n *storetest.Seeder, email core.Email) string {
 		"INSERT INTO webhook_endpoint (id, tenant_id, url, secret, created_by, disabled_at, created_at, updated_at) VALUES " +
 			"('e' || ?4, ?2, 'https://crm.example', x'', 'user:' || ?3, 1, 1, 1)",
 		"INSERT INTO keeper (record, actor) VALUES ('c' || ?4, 'user:' || ?3), ('e' || ?4, 'user:' || ?3)",
-		"INSERT INTO deleted_endpoint (id, tenant_id, list_id, name, url, events, secret, created_by, created_at) VALUES " +
-			"('d' || ?4, ?2, '', '', 'https://crm.example', '[]', x'', 'user:' || ?3, 1)",
+		"INSERT INTO deleted_endpoint (id, tenant_id, list_id, name, url, events, secret, created_by, created_at, " +
+			"disabled_reason) VALUES ('d' || ?4, ?2, '', '', 'https://crm.example', '[]', x'', 'user:' || ?3, 1, '')",
 		"UPDATE agent SET name = 'Agent of ' || ?1 WHERE owner_id = ?3",
 		"UPDATE model SET name = 'Face of ' || ?1, description = 'This is ' || ?1 WHERE owner_id = ?3",
 	} {
@@ -256,7 +256,8 @@ func TestErasedAddressStaysBlocked(t *testing.T) {
 	if imported().Unchanged != 1 {
 		t.Error("who has come back is still gone")
 	}
-	if _, err := n.Disable(ctx, members.DisableRequest{Email: email, Reason: "r", DisabledBy: "b"}, now0+2000); err != nil {
+	if _, err := n.Disable(ctx, members.DisableRequest{Email: email, Reason: "r", DisabledBy: "b"},
+		now0+2000); err != nil {
 		t.Fatal(err)
 	}
 	erase()

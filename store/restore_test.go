@@ -11,8 +11,8 @@ import (
 	"newsletterd/store/storetest"
 )
 
-// A restored list has its subscribers back, but for those who unsubscribed, were erased or blocked while it was deleted;
-// what was canceled stays canceled.
+// A restored list has its subscribers back, but for those who unsubscribed, were erased or blocked while it was
+// deleted; what was canceled stays canceled.
 func TestRestoreAList(t *testing.T) {
 	n := storetest.SeedList(t, now0)
 	ctx := t.Context()
@@ -101,7 +101,10 @@ func TestRestoreATenant(t *testing.T) {
 	gone := n.NewList(func(in *core.ListInput) { in.TenantID = &tenant.ID })
 	client, _ := n.NewClient(core.ClientInput{TenantID: &tenant.ID})
 	n.TenantID = tenant.ID
-	endpoint := n.NewEndpoint(core.EndpointInput{URL: new("https://crm.example/in"), Events: &[]string{core.EventUnsubscribed}})
+	endpoint := n.NewEndpoint(core.EndpointInput{
+		URL:    new("https://crm.example/in"),
+		Events: &[]string{core.EventUnsubscribed},
+	})
 	for _, domain := range tenant.Domains {
 		k, err := core.NewDKIMKey(core.DKIMKey{TenantID: tenant.ID, Domain: domain, Selector: "s1"}, now0)
 		n.Must(err)
@@ -110,6 +113,7 @@ func TestRestoreATenant(t *testing.T) {
 	}
 	n.Active(list.ID, "ann@example.org")
 	n.Must(n.DeleteList(ctx, gone.ID, "test", now0+500))
+	n.SQL("INSERT INTO keeper (record, actor) VALUES ('" + endpoint.ID + "', 'user:eve')")
 	n.Must(n.DeleteTenant(ctx, tenant.ID, "test", now0+1000))
 	if n.Count("SELECT count(*) FROM webhook_endpoint WHERE tenant_id = ?", tenant.ID) != 0 {
 		t.Error("events go to an endpoint of a deleted tenant")
@@ -130,6 +134,9 @@ func TestRestoreATenant(t *testing.T) {
 	}
 	if !slices.Equal(r.LeftOut, want) || r.Lists != 1 || r.Clients != 1 || r.Endpoints != 1 {
 		t.Errorf("restored %+v, want left out %+v", r, want)
+	}
+	if n.Count("SELECT count(*) FROM keeper WHERE record = ? AND actor = 'user:eve'", endpoint.ID) != 1 {
+		t.Error("nobody knows any more who changed the endpoint")
 	}
 	back, err := n.Tenant(ctx, tenant.ID)
 	if err != nil || !slices.Equal(back.Domains, []string{"kept.example"}) || back.MailFrom != "" || back.PublicURL != "" {

@@ -10,7 +10,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// What of deleted records can be restored: nothing whose rows housekeeping may remove.
+// Records that were deleted less than core.RestorableFor ago.
 const (
 	deletedTenants = "SELECT id, id AS tenant_id, name, deleted_at FROM tenant INDEXED BY tenant_deleted WHERE deleted_at > 0"
 	deletedLists   = "SELECT l.id, l.tenant_id, l.name, l.deleted_at FROM list AS l INDEXED BY list_deleted CROSS JOIN tenant AS t " +
@@ -68,8 +68,8 @@ func deletedList(q db.Querier, id string, now core.Instant) (core.Deleted, error
 	return d, tenants.NoList(err)
 }
 
-// RestoreList brings a deleted list back with its subscriptions. Jobs that were canceled stay so, who unsubscribed or was
-// erased meanwhile stays away, and a slug that another list has by now is left out. It returns core.ErrListNotFound
+// RestoreList brings a deleted list back with its subscriptions. Jobs that were canceled stay so, who unsubscribed or
+// was erased meanwhile stays away, and a slug that another list has by now is left out. It returns core.ErrListNotFound
 // where there is no such list, or its tenant is deleted too.
 func (s *Store) RestoreList(ctx context.Context, id, actor string, now core.Instant) (r core.Restored, err error) {
 	err = s.Update(ctx, func(tx *db.Tx) error {
@@ -103,14 +103,17 @@ func restoreList(tx *db.Tx, id, tenantID string, now core.Instant) (left []core.
 	if err != nil || tx.DB().Options().MemberElsewhere {
 		return left, err
 	}
+	if fedBy, err := tenants.FedBy(tx, id); err != nil || fedBy != "" { // its own member service is the one to copy
+		return left, err
+	}
 	// The send side takes no events of a deleted list: it has missed who joined or left at last.
 	_, err = members.RequestSync(tx, tenantID, id, now, now)
 	return left, err
 }
 
-// RestoreTenant brings a deleted tenant back with the lists and clients that were deleted with it. Jobs that were canceled
-// stay so; clients and webhook endpoints come back disabled. What another tenant has by now is left out: domains, DKIM
-// keys, slugs, the public_url. It returns core.ErrNotFound where there is no such tenant.
+// RestoreTenant brings a deleted tenant back with the lists and clients that were deleted with it. Jobs that were
+// canceled stay so; clients and webhook endpoints come back disabled. What another tenant has by now is left out:
+// domains, DKIM keys, slugs, the public_url. It returns core.ErrNotFound where there is no such tenant.
 func (s *Store) RestoreTenant(ctx context.Context, id, actor string, now core.Instant) (r core.Restored, err error) {
 	err = s.Update(ctx, func(tx *db.Tx) error {
 		if err := tx.Watch("tenant", id); err != nil {
@@ -137,14 +140,14 @@ func (s *Store) RestoreTenant(ctx context.Context, id, actor string, now core.In
 		err = tx.All(&lists, "SELECT id FROM list INDEXED BY list_deleted WHERE deleted_at = ? AND deleted_at > 0 AND "+
 			"tenant_id = ? ORDER BY id", int64(d.DeletedAt), id)
 		r.Lists = len(lists)
-		for _, list := range lists {
-			if err == nil {
-				left, err = restoreList(tx, list, id, now)
-				r.LeftOut = append(r.LeftOut, left...)
-			}
-		}
 		if err != nil {
 			return err
+		}
+		for _, list := range lists {
+			if left, err = restoreList(tx, list, id, now); err != nil {
+				return err
+			}
+			r.LeftOut = append(r.LeftOut, left...)
 		}
 		tx.Kick(db.TopicRecords)
 		tx.Kick(db.TopicIdentity)

@@ -15,7 +15,12 @@ var ErrForeignFed = core.Conflictf("conflict",
 // FedBy names the webhook client, other than the daemon's own, that feeds a list; empty: none does. Its only error is
 // core.ErrStorage.
 func (s *Store) FedBy(ctx context.Context, listID string) (clientID string, err error) {
-	err = s.Get(ctx, &clientID, "SELECT coalesce(max(client_id), '') FROM fed_list WHERE list_id = ?", listID)
+	return FedBy(s.Reads(ctx), listID)
+}
+
+// FedBy is Store.FedBy within a transaction or a read.
+func FedBy(q db.Querier, listID string) (clientID string, err error) {
+	err = q.Get(&clientID, "SELECT coalesce(max(client_id), '') FROM fed_list WHERE list_id = ?", listID)
 	return clientID, err
 }
 

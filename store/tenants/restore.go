@@ -21,14 +21,14 @@ func TenantOfList(tx *db.Tx, listID string) (tenantID string, err error) {
 	return tenantID, NoList(err)
 }
 
-// putAside are the statements that move what a deleted tenant gives up to where takeBack finds it.
+// putAside are the statements that move what a deleted tenant gives up to where TakeBack finds it.
 var putAside = []string{
 	"INSERT INTO deleted_domain (id, tenant_id, domain, token, verified_by, verified_at, created_at) " +
 		"SELECT id, tenant_id, domain, token, verified_by, verified_at, created_at FROM sender_domain WHERE tenant_id = ?",
 	"DELETE FROM sender_domain WHERE tenant_id = ?",
-	"INSERT INTO deleted_endpoint (id, tenant_id, list_id, name, url, events, secret, created_by, created_at) " +
-		"SELECT id, tenant_id, list_id, name, url, events, secret, created_by, created_at FROM webhook_endpoint " +
-		"WHERE tenant_id = ?",
+	"INSERT INTO deleted_endpoint (id, tenant_id, list_id, name, url, events, secret, created_by, created_at, " +
+		"disabled_reason) SELECT id, tenant_id, list_id, name, url, events, secret, created_by, created_at, disabled_reason " +
+		"FROM webhook_endpoint WHERE tenant_id = ?",
 	"DELETE FROM webhook_endpoint WHERE tenant_id = ?",
 }
 
@@ -42,12 +42,16 @@ func PutAside(tx *db.Tx, tenantID string) error {
 	return nil
 }
 
+// restoreEndpoints counts again what still waits for them: housekeeping has removed only what was due meanwhile.
 const restoreEndpoints = "INSERT INTO webhook_endpoint (id, tenant_id, list_id, name, url, events, secret, created_by, " +
-	"created_at, updated_at, disabled_at, disabled_reason) SELECT id, tenant_id, list_id, name, url, events, secret, " +
-	"created_by, created_at, ?1, ?1, ?2 FROM deleted_endpoint WHERE tenant_id = ?3"
+	"created_at, updated_at, disabled_at, disabled_reason, waiting, waiting_bytes) SELECT id, tenant_id, list_id, name, " +
+	"url, events, secret, created_by, created_at, ?1, ?1, coalesce(nullif(disabled_reason, ''), ?2), " +
+	"(SELECT count(*) FROM outbox INDEXED BY outbox_due WHERE dead_at = 0 AND endpoint_id = deleted_endpoint.id), " +
+	"(SELECT coalesce(sum(octet_length(body)), 0) FROM outbox INDEXED BY outbox_due WHERE dead_at = 0 AND " +
+	"endpoint_id = deleted_endpoint.id) FROM deleted_endpoint WHERE tenant_id = ?3"
 
-// TakeBack gives a tenant that is restored what PutAside took: endpoints disabled, domains unless another tenant has them
-// by now. What it does not get back is left out of its row, too. deletedAt is when it was deleted.
+// TakeBack gives a tenant that is restored what PutAside took: endpoints disabled, domains unless another tenant has
+// them by now. What it does not get back is left out of its row, too. deletedAt is when it was deleted.
 func TakeBack(tx *db.Tx, id string, deletedAt, now core.Instant) (endpoints int, left []core.LeftOut, err error) {
 	n, err := tx.Exec(restoreEndpoints, int64(now), core.DisabledByPerson, id)
 	if err == nil {
