@@ -39,7 +39,7 @@ type keyring struct {
 
 	mu     sync.Mutex
 	held   credentials
-	asked  time.Time // when a renewal failed
+	asked  time.Time // for keys, at last
 	hidden []string  // secrets of the keys before these, which answers may still name
 }
 
@@ -47,20 +47,24 @@ type keyring struct {
 func (k *keyring) get(ctx context.Context, now time.Time) (credentials, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	left := k.held.expires.Sub(now)
-	if k.fetch == nil || left > renewBefore || left > 0 && now.Sub(k.asked) < renewPause {
+	good := k.held.id != "" && k.held.goodAt(now)
+	if k.fetch == nil || good && (k.held.goodAt(now.Add(renewBefore)) || now.Sub(k.asked) < renewPause) {
 		return k.held, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, keysTimeout)
 	defer cancel()
 	fresh, err := k.fetch(ctx)
+	if err == nil && !fresh.goodAt(now) {
+		err = fmt.Errorf("they have expired already, at %s: is the clock right?", fresh.expires.UTC().Format(time.RFC3339))
+	}
+	k.asked = now
 	switch {
 	case err == nil:
-		k.hidden = k.held.secrets()
+		if k.held.id != "" {
+			k.hidden = k.held.secrets()
+		}
 		k.held = fresh
-	case left > 0:
-		k.asked = now
-	default:
+	case !good:
 		return credentials{}, fmt.Errorf("the keys to the storage: %w", err)
 	}
 	return k.held, nil
@@ -70,8 +74,11 @@ func (k *keyring) get(ctx context.Context, now time.Time) (credentials, error) {
 func (k *keyring) forget() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.held.expires = time.Time{}
-	return k.fetch != nil
+	if k.fetch == nil {
+		return false
+	}
+	k.hidden, k.held = k.held.secrets(), credentials{}
+	return true
 }
 
 // secrets returns what no text may have.
@@ -80,6 +87,8 @@ func (k *keyring) secrets() []string {
 	defer k.mu.Unlock()
 	return append(k.held.secrets(), k.hidden...)
 }
+
+func (c *credentials) goodAt(now time.Time) bool { return c.expires.IsZero() || c.expires.After(now) }
 
 func (c *credentials) secrets() []string {
 	return slices.DeleteFunc([]string{c.secret, c.session, c.id}, func(s string) bool { return s == "" })
@@ -122,8 +131,8 @@ func ringFrom(env func(string) string, region string, instance bool) (*keyring, 
 	return nil, fmt.Errorf("%s and %s are missing in the environment", EnvKeyID, EnvSecretKey)
 }
 
-// checkGiver refuses an address to which tokens for keys would go without TLS, other than this machine and the hosts that
-// a cloud has for that.
+// checkGiver refuses an address to which tokens for keys would go without TLS, other than this machine and the hosts
+// that a cloud has for that.
 func checkGiver(address string, hosts ...string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" &&

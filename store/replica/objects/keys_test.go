@@ -38,7 +38,8 @@ func newGiver(t *testing.T) *giver {
 func (g *giver) answer(w http.ResponseWriter, r *http.Request) {
 	refuse := func(status int) {
 		w.WriteHeader(status)
-		fmt.Fprintf(w, "<ErrorResponse><Error><Code>AccessDenied</Code><Message>%s</Message></Error></ErrorResponse>", g.secret)
+		fmt.Fprintf(w, "<ErrorResponse><Error><Code>AccessDenied</Code><Message>%s</Message></Error></ErrorResponse>",
+			g.secret)
 	}
 	if g.broken.Load() {
 		refuse(http.StatusInternalServerError)
@@ -132,6 +133,27 @@ func TestKeysOfARole(t *testing.T) {
 			t.Error("they could be asked for again")
 		}
 		put(0, 3)
+	})
+}
+
+// Keys that end soon are asked for once in a while, and those that have ended already are none.
+func TestKeysThatEndSoon(t *testing.T) {
+	g := newGiver(t)
+	g.each(t, func(t *testing.T, b *s3) {
+		g.ends.Store(120)
+		for range 3 {
+			if _, err := b.keys.get(t.Context(), time.Now()); err != nil || g.given.Load() != 1 {
+				t.Fatalf("%v, asked %d times", err, g.given.Load())
+			}
+		}
+		if _, err := b.keys.get(t.Context(), time.Now().Add(time.Minute)); err != nil || g.given.Load() != 2 {
+			t.Errorf("%v, asked %d times", err, g.given.Load())
+		}
+		g.ends.Store(-1)
+		b.keys.forget()
+		if _, err := b.keys.get(t.Context(), time.Now()); err == nil || !strings.Contains(err.Error(), "expired already") {
+			t.Errorf("keys of yesterday: %v", err)
+		}
 	})
 }
 
