@@ -62,7 +62,8 @@ type whyRecord struct {
 
 // whyCommand answers why someone got no email.
 func whyCommand(p *program) *cli.Command {
-	why := p.command("why", "show why an address got no email", []cli.Flag{stringFlag("email", "the `ADDRESS`"), tenantOrAll()},
+	why := p.command("why", "show why an address got no email",
+		[]cli.Flag{stringFlag("email", "the `ADDRESS`"), tenantOrAll()},
 		[]string{"email"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			email, err := core.ParseEmail(c.String("email"))
 			if err != nil {
@@ -82,7 +83,7 @@ func whyCommand(p *program) *cli.Command {
 			}
 			return printWhy(p, &r)
 		})
-	why.Description = `Prints the subscriptions of the address, what stands against mailing it, and the last emails to it with the answers of the
+	why.Description = `Prints the subscriptions of the address, its blocks, and the last emails to it with the answers of the
 receiving server. Transactional emails that wait or failed can be sent again: newsletterd admin mail list.
 
    newsletterd why --email ann@example.org`

@@ -65,7 +65,8 @@ func (p *program) jobCommands() *cli.Command {
 	return &cli.Command{
 		Name: "job", Usage: "send jobs",
 		Subcommands: []*cli.Command{
-			create, all, show, p.previewJobCommand(), p.testJobCommand(), moveCommand(p), cancel, p.pauseCommand(), p.resumeCommand(),
+			create, all, show, p.previewJobCommand(), p.testJobCommand(), moveCommand(p), cancel, p.pauseCommand(),
+			p.resumeCommand(),
 			p.retryCommand(), p.recipientsCommand(), watch,
 		},
 	}
@@ -339,7 +340,7 @@ func yesFlag() cli.Flag { return boolFlag("yes", "do not ask") }
 // sure asks a person at a terminal a question. --yes counts as yes, and so does standard input that is no terminal.
 func sure(p *program, c *cli.Context, question string) (yes bool, err error) {
 	ask := asker{p: p, c: c, lines: bufio.NewReader(p.in)}
-	if c.Bool("yes") || !ask.person() {
+	if c.Bool("yes") || !ask.terminal() {
 		return true, nil
 	}
 	err = ask.ask(question+" [y/N]", "no", func(word string) error {

@@ -85,7 +85,7 @@ func (p *program) providerCreateCommand() *cli.Command {
 func (p *program) providerSecret(c *cli.Context, kind *report.Kind, given bool) (string, error) {
 	switch {
 	case given:
-		secret, err := passwordLine(c.Context, p)
+		secret, err := passwordLine(c.Context, p, "Secret of the provider")
 		if err != nil {
 			return "", err
 		}

@@ -58,7 +58,7 @@ func (p *program) passwordOf(c *cli.Context, cfg *config.Config, s *store.Store)
 	if err != nil {
 		return "", err
 	}
-	password, err := passwordLine(c.Context, p)
+	password, err := passwordLine(c.Context, p, "Password")
 	if err != nil {
 		return "", err
 	}
@@ -127,7 +127,8 @@ as verified.
 	}, p.updateUser)
 	del := p.userCommand("delete", "delete a user; asks first, can't be undone", []cli.Flag{disableClients(), yesFlag()},
 		func(c *cli.Context, _ *config.Config, s *store.Store, u core.User) error {
-			err := confirmDelete(p, c, s, people.NounUser, u.ID, string(u.Email), "You can't undo this: a deleted user can't come back.")
+			err := confirmDelete(p, c, s, people.NounUser, u.ID, string(u.Email),
+				"You can't undo this: a deleted user can't come back.")
 			if err != nil {
 				return err
 			}

@@ -34,8 +34,8 @@ var configFlags = map[string]string{
 	"log-format": "log.format",
 }
 
-// helpFlag is --help. All trees of commands of a process share it, so a run sets a copy: setting the library's own writes
-// to it.
+// helpFlag is --help. All trees of commands of a process share it, so a run sets a copy: setting the library's own
+// writes to it.
 type helpFlag struct{ *cli.BoolFlag }
 
 func (f helpFlag) Apply(set *flag.FlagSet) error {
@@ -68,7 +68,8 @@ func (p *program) app() *cli.App {
 			p.serveCommand(), p.demoCommand(), p.initCommand(), p.configCommand(), p.migrateCommand(), p.checkCommand(),
 			p.backupCommand(),
 			p.restoreCommand(), p.replicaCommand(), p.statusCommand(), p.healthyCommand(), p.doctorCommand(), p.routesCommand(),
-			p.openapiCommand(), p.versionCommand(), p.bounceCommand(), whyCommand(p), p.keysCommand(), p.adminCommand(), p.publishCommand(),
+			p.openapiCommand(), p.versionCommand(), p.bounceCommand(), whyCommand(p), p.keysCommand(), p.adminCommand(),
+			p.publishCommand(),
 			p.renderCommand(),
 			p.systemdUnitCommand(),
 			p.completionCommand(), p.manCommand(),
@@ -246,12 +247,13 @@ func oneLine(r io.Reader) (string, error) {
 // prompt asks the person at the terminal of the program.
 func prompt(p *program) terminal.Prompt { return terminal.Prompt{In: p.in, Err: p.err} }
 
-// passwordLine reads a password from the first line of standard input; at a terminal it asks and shows nothing of it.
-func passwordLine(ctx context.Context, p *program) (string, error) {
+// passwordLine reads a password from the first line of standard input; at a terminal it asks for what, and shows nothing
+// of the answer.
+func passwordLine(ctx context.Context, p *program, what string) (string, error) {
 	if prompt(p).File() == nil {
 		return oneLine(p.in)
 	}
-	fmt.Fprint(p.err, "Password: ")
+	fmt.Fprint(p.err, what+": ")
 	b, err := prompt(p).Password(ctx)
 	return string(b), err
 }

@@ -298,8 +298,10 @@ type asker struct {
 
 // person reports whether a person can be asked: on a terminal, unless its first line is the password or JSON is wanted.
 func (a *asker) person() bool {
-	return prompt(a.p).File() != nil && !a.c.Bool("password-stdin") && !jsonWanted(a.c)
+	return a.terminal() && !a.c.Bool("password-stdin") && !jsonWanted(a.c)
 }
+
+func (a *asker) terminal() bool { return prompt(a.p).File() != nil }
 
 // answer gives read the value of the flag, or what a person answers. An empty answer means otherwise. Where no person
 // can be asked and otherwise is empty, the flag is noted as missing.

@@ -150,7 +150,7 @@ func (p *program) firstOperator(c *cli.Context, s *setup, cfg *config.Config, db
 	}
 	password := rand.Text()
 	if c.Bool("password-stdin") {
-		if password, err = passwordLine(c.Context, p); err != nil {
+		if password, err = passwordLine(c.Context, p, "Password"); err != nil {
 			return err
 		}
 	} else {

@@ -299,10 +299,11 @@ func relayHost(s string) error {
 	}
 	if _, after, found := strings.Cut(s, "://"); found {
 		host, _, _ := strings.Cut(after, "/")
-		return fmt.Errorf("must be a host name or an IP address, without a scheme: %q is meant, perhaps", host)
+		return fmt.Errorf("must be a host name or an IP address, without a scheme. Did you mean %q?", host)
 	}
 	if host, port, err := net.SplitHostPort(s); err == nil {
-		return fmt.Errorf("must not have a port: set mail.smtp.host to %q and mail.smtp.port to %s", host, cmp.Or(port, "587"))
+		return fmt.Errorf("must not have a port: set mail.smtp.host to %q and mail.smtp.port to %s", host,
+			cmp.Or(port, "587"))
 	}
 	if inner, found := strings.CutPrefix(s, "["); found {
 		return fmt.Errorf("must be an IPv6 address without brackets: %q", strings.TrimSuffix(inner, "]"))

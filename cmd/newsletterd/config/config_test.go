@@ -117,9 +117,12 @@ func TestConfigFaults(t *testing.T) {
 			"relay with a port", "[mail.smtp]\nhost = \"relay.example:2525\"", "",
 			`mail.smtp.host: must not have a port: set mail.smtp.host to "relay.example" and mail.smtp.port to 2525`,
 		},
-		{"relay with a port, IPv6", "[mail.smtp]\nhost = \"[2001:db8::1]:25\"", "", `set mail.smtp.host to "2001:db8::1" and mail.smtp.port to 25`},
+		{
+			"relay with a port, IPv6", "[mail.smtp]\nhost = \"[2001:db8::1]:25\"", "",
+			`set mail.smtp.host to "2001:db8::1" and mail.smtp.port to 25`,
+		},
 		{"relay in brackets", "[mail.smtp]\nhost = \"[2001:db8::1]\"", "", `without brackets: "2001:db8::1"`},
-		{"relay as a URL", "[mail.smtp]\nhost = \"smtp://relay.example\"", "", `without a scheme: "relay.example"`},
+		{"relay as a URL", "[mail.smtp]\nhost = \"smtp://relay.example\"", "", `without a scheme. Did you mean "relay.example"`},
 		{"relay with a colon", "[mail.smtp]\nhost = \"relay.example:\"", "", "mail.smtp.host: must not have a port"},
 		{"relay with a blank", "[mail.smtp]\nhost = \"relay example\"", "", `not "relay example"`},
 		{"user without password", "[mail.smtp]\nusername = \"a\"", "", "mail.smtp.password: is missing"},
@@ -288,8 +291,9 @@ func writeFile(t *testing.T, text string) string {
 func TestLoadFindsTheInstallation(t *testing.T) {
 	t.Chdir(t.TempDir())
 	place := t.TempDir()
+	database := "[database]\npath = \"/var/lib/newsletterd/n.db\"\n"
 	write := func(path, listen string) string {
-		if err := os.WriteFile(path, []byte("[server]\nlisten = \"127.0.0.1:"+listen+"\"\n"), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte("[server]\nlisten = \"127.0.0.1:"+listen+"\"\n"+database), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		return path
@@ -318,6 +322,19 @@ func TestLoadFindsTheInstallation(t *testing.T) {
 		if got := load(c.src).File; got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
+	}
+	if err := os.WriteFile("newsletterd.db", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := load(Sources{}).File; got != "" {
+		t.Errorf("a database in this folder gets the settings of %q", got)
+	}
+	if err := os.Remove("newsletterd.db"); err != nil {
+		t.Fatal(err)
+	}
+	database = ""
+	if _, err := Load(Sources{Installed: []string{write(byEnv, "6")}}); err == nil || !strings.Contains(err.Error(), "relative to the service's folder") {
+		t.Errorf("a database of the installation is looked for in this folder: %v", err)
 	}
 	write("newsletterd.toml", "5")
 	if got := load(Sources{}).File; got != DefaultFile {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
@@ -68,12 +69,14 @@ type Sources struct {
 	Flags map[string]string // by the key's path
 
 	// Installed are files to look for where DefaultFile does not exist and database.path is not set otherwise.
+	// Nor does one count where this folder has a database of the default name.
 	Installed []string
 }
 
 // files returns where to look for the configuration. must: the first one has to exist.
 func (s *Sources) files() (names []string, must bool) {
-	name, set := s.File, s.Flags["database.path"] != ""
+	_, err := os.Stat(Default().Database.Path)
+	name, set := s.File, err == nil || s.Flags["database.path"] != ""
 	for _, kv := range s.Env {
 		switch key, value, _ := strings.Cut(kv, "="); {
 		case value == "":
@@ -86,7 +89,7 @@ func (s *Sources) files() (names []string, must bool) {
 	switch {
 	case name != "":
 		return []string{name}, true
-	case set:
+	case set: // the settings of an installation are not for another database
 		return []string{DefaultFile}, false
 	}
 	return append([]string{DefaultFile}, s.Installed...), false
@@ -110,6 +113,10 @@ func Load(src Sources) (*Config, error) {
 	for _, key := range slices.Sorted(maps.Keys(src.Flags)) {
 		r.text(key, src.Flags[key], "flag", "flag")
 	}
+	if path := r.cfg.Database.Path; slices.Contains(src.Installed, name) && name != src.File && !filepath.IsAbs(path) {
+		r.fault("database.path", name, "%q is relative to the service's folder: run the command there with --config %s, "+
+			"or write the whole path", path, name)
+	}
 	r.check()
 	if len(r.faults) > 0 {
 		return nil, r.faults
@@ -124,8 +131,6 @@ func readFirst(names []string, must bool) (name, text string, err error) {
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && !must:
 			continue
-		case errors.Is(err, fs.ErrPermission) && name != names[0]:
-			return "", "", fmt.Errorf("configuration: %w: run the command with sudo, or name another file with --config", err)
 		case err != nil:
 			return "", "", fmt.Errorf("configuration: %w", err)
 		}

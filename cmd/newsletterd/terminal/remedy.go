@@ -18,7 +18,7 @@ func Remedy(err error, full bool) string {
 	}
 	switch {
 	case full, errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return "The disk, or what this user may use of it, is full. Free some space, then try again."
+		return "The disk or this user's quota is full. Free some space, then try again."
 	case path == "":
 		return ""
 	case errors.Is(err, fs.ErrNotExist):
@@ -27,7 +27,7 @@ func Remedy(err error, full bool) string {
 		}
 		return fmt.Sprintf("There is no file %s. Correct the path, or create the file.", path)
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Sprintf("This user may not access %s. Run the command as the owner of the file, or change its mode.", path)
+		return fmt.Sprintf("This user may not access %s. Run the command as the owner of the file, or with sudo.", path)
 	case errors.Is(err, syscall.EROFS):
 		return fmt.Sprintf("%s is on a file system that is mounted read-only.", path)
 	case errors.Is(err, syscall.EISDIR):
