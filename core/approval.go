@@ -53,8 +53,8 @@ type Approvers struct {
 	Waiting []Email `json:"waiting"`
 }
 
-// CampaignPermissions is what a caller may do with a campaign, by its role and as a second person or none. What the state
-// of the campaign allows is another matter.
+// CampaignPermissions is what a caller may do with a campaign, by its role and as a second person or none. What the
+// state of the campaign allows is another matter.
 type CampaignPermissions struct {
 	Approve bool `json:"approve"`
 	Send    bool `json:"send"`
@@ -66,17 +66,18 @@ func (t *Tenant) Permissions(c *Campaign, caller Caller, by ...string) CampaignP
 	second, sends := t.Accepts(c, by...) == nil, caller.May(ActionCampaignSend, t.ID)
 	approved := c.State == CampaignApproved && t.Accepts(c, c.ApprovedBy) == nil
 	return CampaignPermissions{
-		Approve: second && caller.May(ActionCampaignApprove, t.ID), Send: sends && (second || approved), Mend: sends && second,
+		Approve: second && caller.May(ActionCampaignApprove, t.ID),
+		Send:    sends && (second || approved), Mend: sends && second,
 	}
 }
 
 // AsksSecondPerson reports whether the tenant asks for the approval of a second person.
 func (t *Tenant) AsksSecondPerson() bool { return t.Approval == ApprovalSecondPerson }
 
-// Accepts returns ErrApprovalRequired where the tenant asks for a second person's approval and one of by, those whose act
-// it is as the audit trail names them, is none: a program, a command on the machine, or one who has saved the campaign
-// since it was approved last, or changed its layout or theme since someone else has approved that. The first of by is who
-// approves, the others are the OAuth client that the user acts through and those who keep it.
+// Accepts returns ErrApprovalRequired if the tenant requires a second person and this is not one. by are actors as the
+// audit log names them: by[0] approves, the others are the OAuth client that by[0] acts through and the people who keep
+// it. by[0] must be a user, not a program or a command. None of by may have saved the campaign since its last approval,
+// or changed its layout or theme since someone else approved that.
 func (t *Tenant) Accepts(c *Campaign, by ...string) error {
 	if !t.AsksSecondPerson() || len(by) > 0 && ActorUser(by[0]) != "" && !c.WrittenBy(by...) {
 		return nil

@@ -62,8 +62,8 @@ const (
 	UndoMarks                          // it waits for its confirmation again, and another file says so
 )
 
-// Frees reports whether a file could make the subscriber active after that, or whether they are; s is the subscription as
-// it is before.
+// Frees reports whether a file could make the subscriber active after that, or whether they are; s is the subscription
+// as it is before.
 func (o UndoOutcome) Frees(s *Subscription) bool {
 	switch o {
 	case UndoRemoves, UndoPends:
@@ -88,12 +88,12 @@ func (o UndoOutcome) WithWord(s *Subscription) UndoOutcome {
 
 // ImportUndone says what becomes of a subscription that an import moved at an instant, when that import is taken back.
 // What has happened to it since counts more. asked reports whether the subscriber has asked for the subscription since:
-// who was active already was told so, and has not confirmed it. resumed reports whether the last event is that a later import,
-// which had ended it, was taken back.
+// who was active already was told so, and has not confirmed it. resumed reports whether the last event is that a later
+// import, which had ended it, was taken back.
 func (s *Subscription) ImportUndone(at Instant, asked, resumed bool) UndoOutcome {
 	switch {
 	case s.Status == SubscriptionPending && s.Proof == ProofLeft && s.CreatedAt == at && s.Generation == 1:
-		return UndoLeft // another file has marked whom this one has brought
+		return UndoLeft // another file says that this subscriber unsubscribed
 	case s.Status == SubscriptionPending && s.Proof == ProofLeft:
 		return UndoUnmarks
 	case s.Status == SubscriptionUnsubscribed && s.ChangedAt == at && s.Generation == 1 &&
@@ -117,8 +117,8 @@ func (s *Subscription) ImportUndone(at Instant, asked, resumed bool) UndoOutcome
 	return UndoPends
 }
 
-// EndAgain lets a subscription that an import has made be one that another file calls unsubscribed, from the same instant
-// on. The import that says so removes it when it is taken back.
+// EndAgain lets a subscription that an import has made be one that another file calls unsubscribed, from the same
+// instant on. The import that says so removes it when it is taken back.
 func (s *Subscription) EndAgain() {
 	s.Proof, s.Preferences, s.Status = "", NoPreferences, SubscriptionUnsubscribed
 }

@@ -354,9 +354,9 @@ func (n *NewJob) Job(now Instant) (SendJob, CampaignCopy) {
 // JobTimes are the times of a send job that are to change: nil leaves one as it is, 0 removes it.
 type JobTimes struct{ ScheduledAt, WindowStart, WindowEnd *Instant }
 
-// Move changes when a pending job starts and how long it may send. It does not start before the time in which its
-// sending can be undone is over. What is sent, and an approval of that, stays as it is. Conflict: the job has begun or
-// ended; Invalid names the time that does not fit, or lies in the past.
+// Move changes when a pending job starts and how long it may send. A job that can still be undone does not start
+// before that time is over. What is sent, and its approval, stay as they are. Errors: Conflict if the job has started or
+// ended; Invalid names the time that doesn't fit or lies in the past.
 func (j *SendJob) Move(to JobTimes, now Instant) error {
 	if j.Status != JobPending {
 		return Conflictf("conflict", "The job is %s: only a pending one can be moved.", j.Status)

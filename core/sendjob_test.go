@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -222,6 +223,42 @@ func TestJobStartsWhenDueAndInItsWindow(t *testing.T) {
 		j.Start(jobNow)
 		if j.Status != tt.want || (j.Status == JobFailed) != (j.FailureReason == ReasonWindow) {
 			t.Errorf("%s: %s %q", tt.name, j.Status, j.FailureReason)
+		}
+	}
+}
+
+func TestMoveAJob(t *testing.T) {
+	at := func(i Instant) *Instant { return &i }
+	day := jobNow.Add(24 * time.Hour)
+	for name, tt := range map[string]struct {
+		job  SendJob // its status, if none is given, is pending
+		to   JobTimes
+		want Instant // when it is due; 0: refused
+		code string
+	}{
+		"later":                     {SendJob{ScheduledAt: day, DueAt: day}, JobTimes{ScheduledAt: at(day + 5)}, day + 5, ""},
+		"to now":                    {SendJob{ScheduledAt: day, DueAt: day}, JobTimes{ScheduledAt: at(0)}, jobNow, ""},
+		"while it can be undone":    {SendJob{DueAt: jobNow + 60}, JobTimes{ScheduledAt: at(jobNow + 5)}, jobNow + 60, ""},
+		"undone no more":            {SendJob{DueAt: jobNow - 1}, JobTimes{WindowStart: at(jobNow + 7)}, jobNow + 7, ""},
+		"the window alone":          {SendJob{ScheduledAt: day, DueAt: day}, JobTimes{WindowEnd: at(day + 9)}, day, ""},
+		"outside the window":        {SendJob{ScheduledAt: day, DueAt: day}, JobTimes{WindowEnd: at(day)}, 0, "scheduled_at"},
+		"into the past":             {SendJob{ScheduledAt: day, DueAt: day}, JobTimes{ScheduledAt: at(1)}, 0, "scheduled_at"},
+		"one that runs":             {SendJob{Status: JobRunning}, JobTimes{ScheduledAt: at(day)}, 0, "conflict"},
+		"a window that is over now": {SendJob{DueAt: jobNow}, JobTimes{WindowEnd: at(jobNow - 1)}, 0, "window_end"},
+	} {
+		j := tt.job
+		j.Status = cmp.Or(j.Status, JobPending)
+		before := j
+		err := j.Move(tt.to, jobNow)
+		if tt.want != 0 {
+			if err != nil || j.DueAt != tt.want {
+				t.Errorf("%s: due %d, %v", name, j.DueAt-jobNow, err)
+			}
+			continue
+		}
+		e, ok := errors.AsType[*Error](err)
+		if !ok || e.Code != tt.code && e.Field != tt.code || j != before {
+			t.Errorf("%s: %v, %+v", name, err, j)
 		}
 	}
 }

@@ -165,7 +165,7 @@ func mayFor(c *web.Call, tenant string) error {
 	return core.Forbiddenf("The caller doesn't act for this tenant.")
 }
 
-// tenants serves /api/admin/tenants.
+// tenantsAPI serves /api/admin/tenants.
 type tenantsAPI struct{ store *store.Store }
 
 func (a tenantsAPI) find(c *web.Call) error {

@@ -14,7 +14,7 @@ import (
 	"newsletterd/store/campaigns"
 )
 
-// campaigns serves /api/campaigns.
+// campaignsAPI serves /api/campaigns.
 type campaignsAPI struct {
 	store  *store.Store
 	sealer *auth.Sealer // of the links in previews and tests

@@ -31,7 +31,8 @@ func TestConsoleEditorShowsTheInbox(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
 		e.campaign = e.seed.NewCampaign(e.list, func(f *core.CampaignFields) {
-			f.Name, f.Subject, f.Content.Kind, f.Content.Source = "Roses", "", core.ContentMarkdown, "# Roses & more\n\nHello there.\n"
+			f.Name, f.Subject, f.Content.Kind, f.Content.Source = "Roses", "", core.ContentMarkdown,
+				"# Roses & more\n\nHello there.\n"
 		})
 		page := e.shows(e.path(""), http.StatusOK, "No subject",
 			`<p class="inbox-text">Roses &amp; more Hello there.</p>`,
@@ -272,7 +273,7 @@ func TestConsoleMeasuresWhatTheSettingsAllow(t *testing.T) {
 			e.shows(e.path("/send"), http.StatusOK, texts...)
 			if c.tracking != core.TrackingPersons {
 				e.shows(e.path("?tab=settings"), http.StatusOK,
-					`<option value="persons" selected>`+c.shown+" (your choice isn't allowed in Settings)")
+					`<option value="persons" selected>`+c.shown+" (limited by Settings)")
 			}
 		})
 	}

@@ -18,7 +18,7 @@ func TestConsoleFaultsInGerman(t *testing.T) {
 		campaign := e.seed.NewCampaign(e.list)
 		list, long := "lists/"+e.list.ID+"/settings", strings.Repeat("x", 600)
 		for _, c := range []struct{ path, form, wants string }{
-			{"settings", "name=x&brand_color=red", "Eine Farbe wird wie #1d6b52 geschrieben."},
+			{"settings", "name=x&brand_color=red", "Geben Sie eine Hex-Farbe ein"},
 			{"settings", "name=x&brand_logo_url=x", "Die Adresse des Logos beginnt mit https://."},
 			{"settings", "name=x&reply_to=x@y@z", "Antwortadresse: Das ist keine gültige E-Mail-Adresse."},
 			{"settings", "name=x&mail_from_name=" + long, "Absendername: höchstens 100 Zeichen."},
@@ -32,7 +32,7 @@ func TestConsoleFaultsInGerman(t *testing.T) {
 			{"new-list", "name=", "Der Name fehlt."},
 			{"new-list", "name=" + long, "Name: höchstens 200 Zeichen."},
 			{list, "name=x&slug=Ä Ö", "dazwischen einzelne Bindestriche."},
-			{list, "name=x&confirm_redirect_url=x", "Nach der Bestätigung: Die Adresse beginnt mit https://."},
+			{list, "name=x&confirm_redirect_url=x", "Nach der Bestätigung: Geben Sie eine URL ein, die mit https:// beginnt."},
 			{"new-person", "list=" + e.list.ID + "&email=x@y@z", "gültige E-Mail-Adresse."},
 			{"suppressions", "email=x@y@z", "gültige E-Mail-Adresse."},
 			{"looks/themes", "name=letter&base=letter", "Diesen Namen hat schon ein fertiges Design"},

@@ -46,7 +46,7 @@ func TestConsoleHygiene(t *testing.T) {
 			"Not enough data yet. You need three campaigns in this period with opens or clicks tracked per subscriber")
 		e.shows(item+"/ask-again?who=silent", "3 inactive subscribers get one email", "Go back")
 		to := e.sends(item+"/ask-again?who=silent", nil)
-		page := e.shows(to, "Sending 3 emails", "3</strong> were asked in the last two weeks")
+		page := e.shows(to, "Sending 3 emails", "<strong>3</strong> asked in the last two weeks")
 		if strings.Contains(page, "Ask 3 subscribers") {
 			t.Error("they can be asked twice")
 		}

@@ -67,7 +67,7 @@ func TestConsoleImportGivesFieldsBack(t *testing.T) {
 		e.shows(at, http.StatusOK, `max="2" value="0"`)
 		importer.Step(ctx, time.Now())
 		e.shows(at, http.StatusOK, "<strong>1</strong> existing, restored to their previous values",
-			"<strong>1</strong> existing subscribers were changed or removed since then: not changed")
+			"<strong>1</strong> existing, changed or removed since then: not changed")
 		if s := e.found("anna@reader.example"); s.Preferences != `{"city":"Ulm"}` {
 			t.Errorf("%+v", s)
 		}

@@ -499,7 +499,7 @@ func TestConsoleImports(t *testing.T) {
 			t.Errorf("what was chosen for the columns does not hold: %+v", s)
 		}
 		e.shows(at+"/faults", http.StatusOK, "no address", "Ulm", "-<html", "-Bonn")
-		e.shows("/imports", http.StatusOK, "readers.csv", "done")
+		e.shows("/imports", http.StatusOK, "readers.csv", "Completed")
 		e.shows(at, http.StatusOK, "Wrong file or list?", at+`/undo"`)
 		e.shows(at+"/undo", http.StatusOK, "1 person added", "<strong>1</strong> removed", "-about")
 		if to := e.sends(at+"/undo", http.StatusSeeOther, url.Values{}); to != at {
@@ -507,7 +507,7 @@ func TestConsoleImports(t *testing.T) {
 		}
 		e.shows(at, http.StatusOK, "Undoing", `data-poll="2"`, "-Cancel import")
 		importer.Step(t.Context(), time.Now())
-		e.shows(at, http.StatusOK, "Import undone", "<strong>1</strong> were removed", "-data-poll", "-/undo")
+		e.shows(at, http.StatusOK, "Import undone", "<strong>1</strong> removed from the list", "-data-poll", "-/undo")
 		e.shows(at+"/undo", http.StatusFound)
 		e.shows("/people", http.StatusOK, "-new@reader.example")
 		e.shows("/people-export?file=1&list="+e.list.ID, http.StatusOK, "-new@reader.example", "-<html")

@@ -74,7 +74,8 @@ func TestConsoleReportRuns(t *testing.T) {
 			"Pause", "Cancel sending", `data-poll="2"`,
 			"-Cancel sending?", "Click rate", "not tracked")
 		part := e.part(e.path(""), "report")
-		if !strings.Contains(part, `<div id="report"`) || strings.Contains(part, "<html") || strings.Contains(part, `id="later"`) ||
+		if !strings.Contains(part, `<div id="report"`) || strings.Contains(part, "<html") ||
+			strings.Contains(part, `id="later"`) ||
 			!strings.Contains(part, "3 of 8") || !strings.Contains(part, `id="head" hx-swap-oob="outerMorph"`) {
 			t.Errorf("the part: %s", part)
 		}
@@ -98,12 +99,13 @@ func TestConsoleReportRuns(t *testing.T) {
 		do("stop", http.StatusSeeOther)
 		_, _, err = e.store.SettleJob(t.Context(), j.No, 0, e.seed.Time())
 		e.must(err)
-		e.shows(e.path(""), http.StatusOK, "Canceled today", "2 people received it",
+		e.shows(e.path(""), http.StatusOK, "Canceled today", "Already sent to: 2.",
 			"Sending was canceled before this email went out", `data-poll="30"`,
 			"550 5.1.1 no such user", "Resend to addresses that failed", `Bounced</dt><dd class="figure">0<`,
 			"returned after delivery", "Bounces by domain", "1 bounce",
 			"Mailbox doesn't exist", `data-label="Mailbox doesn't exist">1<`, "-Mailbox full")
-		if part := e.part(e.path("?was=cancelled"), "report"); !strings.Contains(part, `<div id="later" hx-swap-oob="outerMorph">`) ||
+		if part := e.part(e.path("?was=cancelled"), "report"); !strings.Contains(part,
+			`<div id="later" hx-swap-oob="outerMorph">`) ||
 			!strings.Contains(part, "Bounces by domain") {
 			t.Errorf("what has changed since: %s", part)
 		}
@@ -146,8 +148,8 @@ func TestConsoleReportOfAFullMailbox(t *testing.T) {
 	})
 }
 
-// A sending that was taken back has reached no one, so that the people of the campaign are those of the other alone; what
-// came back of it is counted apart from what was not delivered.
+// A sending that was taken back has reached no one, so that the people of the campaign are those of the other alone;
+// what came back of it is counted apart from what was not delivered.
 func TestConsoleReportOfWhatWasTakenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newCampaignEnv(t, core.RolePublisher)
@@ -202,7 +204,8 @@ func TestConsoleReportOfLostAddresses(t *testing.T) {
 		e.mailing(core.Outcome{State: core.RecipientSent},
 			core.Outcome{State: core.RecipientFailed, Reason: "550 5.1.1 no"})
 		e.shows(e.path(""), http.StatusOK, "Sent to 1 recipient", "The mailbox doesn't exist.",
-			"This address gets no more emails. If you know the person, ask for their new one", "-Resend to addresses that failed")
+			"This address gets no more emails. If you know the person, ask for their new one",
+			"-Resend to addresses that failed")
 		e.campaign = e.seed.NewCampaign(e.list)
 		e.mailing(core.Outcome{State: core.RecipientFailed, Reason: "550 5.7.1 no"},
 			core.Outcome{State: core.RecipientFailed, Reason: "550 5.1.1 no"})
@@ -259,7 +262,7 @@ func TestConsoleReport(t *testing.T) {
 			{JobNo: j.No, Seq: 1, LinkNo: 1, At: e.seed.Time(), Last: e.seed.Time(), Times: 1},
 		})
 		e.must(err)
-		e.shows(e.path(""), http.StatusOK, "Sent to 2 recipients, today", "50.0 %", "1 person", "usually 0.0 %",
+		e.shows(e.path(""), http.StatusOK, "Sent to 2 recipients, today", "50.0%", "1 person", "usually 0.0%",
 			"https://acme.example/roses", "keep below 0.3%", "-data-poll", "To subscribers who didn't open it")
 		e.shows(e.path(""), http.StatusOK, "Opens and clicks by hour", `class="bar"`, `class="bar second"`,
 			"Click map",
@@ -284,9 +287,9 @@ func TestConsoleReport(t *testing.T) {
 			"Automated click</span>", "/people?q="+url.QueryEscape(readers[1].Email))
 		e.seed.ChangeTenant(e.tenant.ID, core.TenantInput{PostalAddress: new("Newtown 7")}) // what went out does not change
 		e.shows(e.path(""), http.StatusOK, "/preview?view=clicks&amp;job="+j.ID+`"`)
-		e.shows(e.path("/preview?view=clicks&job="+j.ID), http.StatusOK, "Roses</a><span style=", ">1 · 100.0 %</span>",
+		e.shows(e.path("/preview?view=clicks&job="+j.ID), http.StatusOK, "Roses</a><span style=", ">1 · 100.0%</span>",
 			"-Newtown 7")
-		e.shows(e.path("/preview"), http.StatusOK, "Roses</a>", "-100.0 %")
+		e.shows(e.path("/preview"), http.StatusOK, "Roses</a>", "-100.0%")
 		time.Sleep(50 * time.Hour)
 		_, err = e.store.AddEngagements(t.Context(), []core.Engagement{
 			{JobNo: j.No, Seq: 2, LinkNo: 0, At: e.seed.Time(), Last: e.seed.Time(), Times: 1},

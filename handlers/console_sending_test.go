@@ -112,7 +112,8 @@ func TestConsoleSends(t *testing.T) {
 			t.Errorf("after the undo: %s", state)
 		}
 		e.shows("/people", http.StatusOK, "-starts in")
-		if to := e.sends(e.path("/send"), http.StatusSeeOther, form); to != e.path("/send?done=undone") || len(e.jobs()) != 1 {
+		if to := e.sends(e.path("/send"), http.StatusSeeOther, form); to != e.path("/send?done=undone") ||
+			len(e.jobs()) != 1 {
 			t.Errorf("the form of what was taken back leads to %s", to)
 		}
 		e.sends(e.path("/undo"), http.StatusSeeOther, url.Values{})
@@ -215,10 +216,11 @@ func TestConsoleSendsLater(t *testing.T) {
 		e.sends(e.path("/send"), http.StatusBadRequest, e.with(e.with(form, "date", ""), "time", "02:30"),
 			"Enter a date and time", "-"+post)
 		e.sends(e.path("/send"), http.StatusBadRequest, e.with(form, "until", "2100-01-01T00:30"),
-			"The latest time is over already.")
+			"Choose a time in the future.")
 		e.sends(e.path("/send"), http.StatusSeeOther, e.with(e.with(dated, "time", "02:30"), "until", "2100-10-31T12:00"))
 		at := core.At(time.Date(2100, 10, 31, 1, 30, 0, 0, time.UTC))
-		if jobs := e.jobs(); len(jobs) != 1 || jobs[0].ScheduledAt != at || jobs[0].WindowEnd != at.Add(9*time.Hour+30*time.Minute) {
+		if jobs := e.jobs(); len(jobs) != 1 || jobs[0].ScheduledAt != at ||
+			jobs[0].WindowEnd != at.Add(9*time.Hour+30*time.Minute) {
 			t.Errorf("%+v", jobs)
 		}
 		e.shows("/people", http.StatusOK, "-Undo send")
@@ -319,8 +321,9 @@ func TestConsoleAsksForApproval(t *testing.T) {
 				"-Ask an administrator to invite", "-Approve or request changes")
 			boss := core.Role{Role: core.RolePublisher, TenantID: e.tenant.ID}
 			e.seed.NewUser("boss@user.example", "", func(u *core.User) { u.Roles = []core.Role{boss} })
-			if to := e.sends(e.path("/ask"), http.StatusSeeOther, e.form(e.shows(e.path("/send"), http.StatusOK, "-No one else can do this"),
-				e.path("/ask"))); !strings.HasSuffix(to, "?done=to-approve") {
+			if to := e.sends(e.path("/ask"), http.StatusSeeOther,
+				e.form(e.shows(e.path("/send"), http.StatusOK, "-No one else can do this"),
+					e.path("/ask"))); !strings.HasSuffix(to, "?done=to-approve") {
 				t.Errorf("%s: with one to ask it leads to %s", role, to)
 			}
 			e.shows(e.path("/send?done=to-approve"), http.StatusOK, "Approval requested. Everyone who can approve gets "+

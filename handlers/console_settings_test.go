@@ -35,7 +35,8 @@ func TestConsoleSettings(t *testing.T) {
 		e.shows(e.path("settings"), "Brand and sender", "Sender domains", "Team")
 		e.sends(e.path("settings"), form)
 		got := e.now()
-		if got.BrandName != "Acme & Co" || got.BrandColor != "#aa3344" || got.Language != "de" || got.ReplyTo != "a@acme.example" ||
+		if got.BrandName != "Acme & Co" || got.BrandColor != "#aa3344" || got.Language != "de" ||
+			got.ReplyTo != "a@acme.example" ||
 			!got.TrackingConsent || got.TotalsOnly || got.NoTracking || got.Approval != core.ApprovalSecondPerson ||
 			!got.FirstFew || len(got.TestAddresses) != 2 || got.TimeZone != "Europe/Berlin" || got.MailFromName != "Ann" {
 			t.Errorf("%+v", got)
@@ -64,7 +65,7 @@ func TestConsoleSettings(t *testing.T) {
 			form.Set(name, value)
 		}
 		e.refuses(e.path("settings"), form, http.StatusBadRequest, "Fix the 7 marked fields.",
-			`<option value="Europe/Berlin">`, "Write https:// and the name of the host alone")
+			`<option value="Europe/Berlin">`, "Enter only https:// and the host name")
 		_, page := e.page("POST", e.path("settings"), form)
 		if got := strings.Count(page, `aria-invalid="true"`); got != 7 || strings.Count(page, `<p class="wrong">`) != 7 ||
 			strings.Count(page, " autofocus") != 1 || !slices.Equal(marked(page), []string{"name"}) {
@@ -93,7 +94,7 @@ func TestConsoleSettings(t *testing.T) {
 			form.Set("privacy_url", typo)
 			e.refuses(e.path("settings"), form, http.StatusBadRequest, `inputmode="url"`,
 				`value="`+typo+`" maxlength="2000" placeholder="https://" aria-invalid`,
-				"This is no whole address, such as https://shop.example/privacy.")
+				"Enter a full URL, for example https://shop.example/privacy.")
 		}
 		form.Set("privacy_url", "")
 		e.sends(e.path("settings", "mails"), url.Values{"mail_texts.confirm.subject": {"Really?"}})
@@ -291,7 +292,8 @@ func TestConsoleEndpoints(t *testing.T) {
 			t.Fatalf("%+v", found)
 		}
 		one := page + "/" + found[0].ID
-		if html := e.shows(page, "Shop") + e.shows(one, "Shop", "No events in this period"); strings.Contains(html, "whsec_") {
+		if html := e.shows(page, "Shop") + e.shows(one, "Shop", "No events in this period"); strings.Contains(html,
+			"whsec_") {
 			t.Error("the secret is shown again")
 		}
 		e.refuses(one+"/rotate", url.Values{}, http.StatusCreated, "whsec_")
@@ -309,8 +311,8 @@ func TestConsoleEndpoints(t *testing.T) {
 	})
 }
 
-// An operator who makes a tenant may be one of its team, as the one who makes the first is unless they say otherwise: so
-// they are among those who are asked for approval.
+// An operator who makes a tenant may be one of its team, as the one who makes the first is unless they say otherwise:
+// so they are among those who are asked for approval.
 func TestConsoleOperatorsInTheTeam(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newPeopleEnv(t, core.RoleOperator)

@@ -195,8 +195,8 @@ func (k *feedCache) of(listID, key string, now core.Instant, write func() ([]byt
 const mailsKept = 4 * web.MiB
 
 // mailCache holds mails that pages show, as they were compiled last: anyone with a link may ask for the same mail again
-// and again, and to compile one of 60 KB takes 20 times as long as to render it. The zero value is ready. It is safe for
-// concurrent use.
+// and again, and to compile one of 60 KB takes 20 times as long as to render it. The zero value is ready. It is safe
+// for concurrent use.
 type mailCache struct {
 	compiling singleflight.Group // by key, so that no crowd compiles the same
 	mu        sync.Mutex
@@ -214,8 +214,8 @@ func (m *keptMail) size() int {
 	return len(s.HTML) + len(s.Text) + len(s.HTMLLayout) + len(s.TextLayout)
 }
 
-// compile returns a mail that is compiled from spec. shown says as what: a job may be shown in more than one way. Errors
-// are those of mail.CompileBulk.
+// compile returns a mail that is compiled from spec. shown says as what: a job may be shown in more than one way.
+// Errors are those of mail.CompileBulk.
 func (k *mailCache) compile(shown string, spec *mail.BulkSpec) (*mail.Bulk, error) {
 	key := shown + " " + spec.JobID + " " + spec.ListID
 	if m := k.held(key); m != nil && reflect.DeepEqual(m.spec, spec) {
@@ -251,8 +251,20 @@ func (k *mailCache) keep(key string, m *keptMail) {
 	if old := k.mails[key]; old != nil {
 		k.size -= old.size()
 	}
-	if k.size += m.size(); k.mails == nil || k.size > mailsKept {
-		k.mails, k.size = map[string]*keptMail{}, m.size()
+	delete(k.mails, key)
+	if m.size() > mailsKept {
+		return
 	}
+	for other, old := range k.mails { // any other makes room: pages are asked for in no order
+		if k.size+m.size() <= mailsKept {
+			break
+		}
+		k.size -= old.size()
+		delete(k.mails, other)
+	}
+	if k.mails == nil {
+		k.mails = map[string]*keptMail{}
+	}
+	k.size += m.size()
 	k.mails[key] = m
 }

@@ -13,7 +13,7 @@ import (
 	"newsletterd/store/subscribercsv"
 )
 
-// imports serves /api/admin/imports.
+// importsAPI serves /api/admin/imports.
 type importsAPI struct {
 	store   *store.Store
 	uploads *uploads
@@ -139,8 +139,8 @@ func (a importsAPI) record(c *web.Call, j *core.ImportJob) (importRecord, error)
 	return r, nil
 }
 
-// previewUnlessEnded is preview, but where the file can't be read since the import has ended meanwhile, it returns the import
-// as it is then: the worker has removed the file.
+// previewUnlessEnded is preview, but where the file can't be read since the import has ended meanwhile, it returns the
+// import as it is then: the worker has removed the file.
 func (a importsAPI) previewUnlessEnded(c *web.Call, j *core.ImportJob, m core.ColumnMapping, knownOnly bool) (
 	p subscribercsv.Preview, ended *core.ImportJob, err error,
 ) {

@@ -97,9 +97,7 @@ func (l *originLimits) check(c *web.Call, known bool) error {
 	err := c.CountBy(l.private, originKey(from))
 	if last := l.saidAt.Load(); err != nil && c.Now > core.Instant(last).Add(time.Hour) &&
 		l.saidAt.CompareAndSwap(last, int64(c.Now)) {
-		l.log.Warn("a private address asks more often than one may: list it in [server] "+
-			"trusted_proxies if it is a proxy; "+
-			"a site of your own sends a token with the scope newsletter:events.write",
+		l.log.Warn("a private address exceeds the rate limit: list it in [server] trusted_proxies if it is a proxy",
 			slog.String("remote", from.String()), slog.String("for", l.what))
 	}
 	return err

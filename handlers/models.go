@@ -110,7 +110,7 @@ func (a models) owned(c *web.Call) error {
 func (a models) list(c *web.Call, _ struct{}, page core.Page) ([]core.Model, error) {
 	for _, name := range []string{"access", "owner", "q"} {
 		if c.Request.URL.Query().Has(name) {
-			return nil, core.Invalidf(name, "%s means nothing here: this lists your own models. Ask /api/models/library.", name)
+			return nil, core.Invalidf(name, "%s is not supported here: this lists your own models. Use /api/models/library.", name)
 		}
 	}
 	after, _ := strconv.ParseInt(page.After, 10, 64) // empty: from the first
@@ -158,9 +158,9 @@ type libraryReply struct {
 }
 
 func (a models) library(c *web.Call, in libraryQuery) (libraryReply, error) {
-	for name, words := range map[string]string{"access": "shared, public", "owner": "me"} {
-		if q := c.Request.URL.Query(); q.Has(name) && q.Get(name) == "" {
-			return libraryReply{}, core.Invalidf(name, "%s must be one of %s.", name, words)
+	for _, one := range [...]struct{ name, words string }{{"access", "shared, public"}, {"owner", "me"}} {
+		if q := c.Request.URL.Query(); q.Has(one.name) && q.Get(one.name) == "" {
+			return libraryReply{}, core.Invalidf(one.name, "%s must be one of %s.", one.name, one.words)
 		}
 	}
 	p := devices.LibraryPage{Limit: libraryLimit, Own: in.Owner != "", Access: in.Access, Query: in.Q}

@@ -264,12 +264,12 @@ func TestFaultTexts(t *testing.T) {
 		},
 		{
 			invalid("brand_color", "%s must be written #rrggbb.", "brand_color"),
-			"Color: a colour is written like #1d6b52.", "Farbe: Eine Farbe wird wie #1d6b52 geschrieben.",
+			"Color: enter a hex color, for example #1d6b52.", "Farbe: Geben Sie eine Hex-Farbe ein, zum Beispiel #1d6b52.",
 		},
 		{
 			invalid("light.title", "%s must be written #rrggbb.", "light.title"),
-			"Headings: a colour is written like #1d6b52.",
-			"Überschriften: Eine Farbe wird wie #1d6b52 geschrieben.",
+			"Headings: enter a hex color, for example #1d6b52.",
+			"Überschriften: Geben Sie eine Hex-Farbe ein, zum Beispiel #1d6b52.",
 		},
 		{
 			core.Conflictf("conflict", "The campaign is %s already.", "scheduled"),
@@ -294,8 +294,8 @@ func TestFaultTexts(t *testing.T) {
 			"Port: Das hat nicht die richtige Form.",
 		},
 		{
-			core.ChangedMeanwhile("user:1", core.Instant(0)), "Someone has changed it meanwhile, –: load the page again.",
-			"Jemand hat es inzwischen geändert, –: Laden Sie die Seite neu.",
+			core.ChangedMeanwhile("user:1", core.Instant(0)), "Someone else changed this (–). Reload the page.",
+			"Jemand anderes hat das inzwischen geändert (–). Laden Sie die Seite neu.",
 		},
 		{ // a message in another one
 			invalid("x", "%s is %s", "x", invalid("name", "name is missing.").Sentence()), "x is name is missing.",
@@ -312,8 +312,8 @@ func TestFaultTexts(t *testing.T) {
 			"100%d hat schon einen Schlüssel mit dem Selektor {{1}}: Nehmen Sie einen anderen.",
 		},
 		{
-			&core.Error{Kind: core.Conflict}, "This no longer fits what stands now: load the page again.",
-			"Das passt nicht mehr zum jetzigen Stand: Laden Sie die Seite neu.",
+			&core.Error{Kind: core.Conflict}, "This is no longer possible. Reload the page.",
+			"Das ist nicht mehr möglich. Laden Sie die Seite neu.",
 		},
 	} {
 		if got := en.faultText(c.err); got != c.en {

@@ -74,7 +74,8 @@ var fieldNames = map[string]string{
 
 // FieldName returns what the page calls a field of the API; empty: nothing of its own.
 func (p *Page) FieldName(field string) string {
-	return p.T(cmp.Or(fieldNames[field], fieldNames[field[strings.LastIndexByte(field, '.')+1:]]))
+	label := p.T(cmp.Or(fieldNames[field], fieldNames[field[strings.LastIndexByte(field, '.')+1:]]))
+	return strings.TrimSuffix(label, " (optional)") // so it ends in both languages
 }
 
 // faultText returns the message of an error in the words of the page. A message with values is found by its format, so
@@ -119,7 +120,8 @@ func (p *Page) translated(s core.Sentence) (other string, ok bool) {
 			continue
 		}
 		pairs := make([]any, 0, 2*len(s.Args))
-		for i, verb := range verbsOf(s.Format) {
+		verbs := verbsOf(s.Format)
+		for i, verb := range verbs[:min(len(verbs), len(s.Args))] {
 			text := fmt.Sprint(s.Args[i])
 			if verb != 'q' { // what someone wrote stays as it is
 				text = cmp.Or(p.FieldName(text), p.faultValue(s.Args[i]))
@@ -135,7 +137,7 @@ func (p *Page) translated(s core.Sentence) (other string, ok bool) {
 func verbsOf(format string) (verbs []byte) {
 	for {
 		_, rest, ok := strings.Cut(format, "%")
-		if !ok {
+		if !ok || rest == "" {
 			return verbs
 		}
 		if rest[0] != '%' {
@@ -161,7 +163,8 @@ func (p *Page) faultValue(value any) string {
 	return p.stateText(fmt.Sprint(value))
 }
 
-// stateText returns a word of the API, such as scheduled, in the language of the page. Where the page has none it stays.
+// stateText returns a word of the API, such as scheduled, in the language of the page. Where the page has none it
+// stays.
 func (p *Page) stateText(word string) string {
 	if _, known := words()[p.Lang][word]; known || word == "" {
 		return p.T(word)

@@ -37,18 +37,19 @@ func (p *Page) browserZone() string {
 // format is how a language writes numbers and dates.
 type format struct {
 	thousands, decimal string
+	percent            string // after a number
 	months, days       []string
 	date               string // D day, M month, Y year, W weekday
 }
 
 var formats = map[string]format{
 	"en": {
-		",", ".",
+		",", ".", "%",
 		strings.Fields("Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec"), strings.Fields("Sun Mon Tue Wed Thu Fri Sat"),
 		"W D M Y",
 	},
 	"de": {
-		".", ",",
+		".", ",", "\u00a0%",
 		strings.Fields("Jan. Feb. März April Mai Juni Juli Aug. Sept. Okt. Nov. Dez."), strings.Fields("So. Mo. Di. Mi. Do. Fr. Sa."),
 		"W D. M Y",
 	},
@@ -73,7 +74,7 @@ func (p *Page) Percent(part, whole int64) string {
 		return "–"
 	}
 	s := strconv.FormatFloat(float64(part)/float64(whole)*100, 'f', 1, 64)
-	return strings.Replace(s, ".", formats[p.Lang].decimal, 1) + " %"
+	return strings.Replace(s, ".", formats[p.Lang].decimal, 1) + formats[p.Lang].percent
 }
 
 // Date writes the day of an instant in the zone of the page; "–" of none.

@@ -59,7 +59,7 @@ func (p *Page) ImportBadge(j *core.ImportJob) Badge {
 		if j.UndoStatus == core.ImportUndoDone {
 			return Badge{p.T("Undone"), ""}
 		}
-		return Badge{p.T("done"), "good"}
+		return Badge{p.T("Completed"), "good"}
 	case core.ImportFailed:
 		return Badge{p.T("Failed"), "bad"}
 	}
@@ -109,7 +109,10 @@ func (o *Console) newImport(p *Page) (web.HTML, error) {
 
 // uploadForm shows the form to upload a file; fault is what was wrong with one.
 func (p *Page) uploadForm(list string, fault error) (web.HTML, error) {
-	v := View{Title: p.T("Import people"), Within: p.withinImports(), State: p.T("Nothing is imported until you start the import")}
+	v := View{
+		Title: p.T("Import people"), Within: p.withinImports(),
+		State: p.T("Nothing is imported until you start the import"),
+	}
 	if fault != nil {
 		text, status, ok := p.FaultOf(fault)
 		if !ok {

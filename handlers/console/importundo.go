@@ -50,8 +50,8 @@ func (o *Console) undoImport(p *Page) (web.HTML, error) {
 	d.Rows = planRows(plan.Looked, plan.Brought, []countedRow{
 		{p.T("removed from the list, including their data from the file"), plan.Remove},
 		{p.T("pending again, as before the import"), plan.Pending},
-		{p.T("unsubscribed: they stay unsubscribed"), plan.Left},
-		{p.T("confirmed or changed something since then: they stay on the list"), plan.Changed},
+		{p.T("unsubscribed since then: not changed"), plan.Left},
+		{p.T("confirmed or changed since then: kept on the list"), plan.Changed},
 		{p.T("no longer on the list"), plan.Gone},
 		{p.T("subscribed again, as before the import"), plan.Resume},
 		{p.T("still unsubscribed because another file says so"), plan.Said},

@@ -90,7 +90,7 @@ func (p *Page) showModels(fault error) (web.HTML, error) {
 // visibilities are who may see a model besides those whom it is shared with.
 func (p *Page) visibilities() []option {
 	return []option{
-		{string(core.Private), p.T("Private or shared by you")},
+		{string(core.Private), p.T("You and people you share with")},
 		{string(core.PublicVisible), p.T("Public (everyone with an account)")},
 	}
 }

@@ -404,7 +404,7 @@ type syncRow struct {
 	ListID     string       `json:"list_id"`
 	State      string       `json:"state"`
 	BatchTotal int64        `json:"batch_total"`
-	Done       int64        `json:"done"`
+	Done       int64        `json:"Completed"`
 	StartedAt  core.Instant `json:"started_at"`
 	Reason     string       `json:"reason"`
 	Name       string       `json:"-"` // of the list; its id where it is gone
@@ -430,7 +430,7 @@ func (p *Page) syncs() (rows []syncRow, err error) {
 func (p *Page) SyncBadge(state string) Badge {
 	switch state {
 	case "finished":
-		return Badge{p.T("done"), "good"}
+		return Badge{p.T("Completed"), "good"}
 	case "failed":
 		return Badge{p.T("Failed"), "bad"}
 	case "running":

@@ -292,7 +292,7 @@ func (p *Page) consentWhat(c *core.Consent) string {
 		}
 		return p.T("Unsubscribed")
 	case core.ConsentResumed:
-		return p.T("Undid the unsubscribe")
+		return p.T("Resubscribed")
 	case core.ConsentDisabled:
 		return p.T("Address blocked")
 	case core.ConsentTracking:

@@ -97,8 +97,8 @@ var refusals = map[string]refusal{
 
 	core.ReasonUnsubscribed: {"Unsubscribed before this email was sent.", turnNone},
 	core.ReasonNoProof:      {"Never confirmed the subscription.", turnNone},
-	core.ReasonDisabled:     {"Blocked for all newsletters on this server.", turnNone},
-	core.ReasonSuppressed:   {"On the suppression list: bounced or marked as spam before.", turnNone},
+	core.ReasonDisabled:     {"Blocked for all lists.", turnNone},
+	core.ReasonSuppressed:   {"Bounced, marked as spam or blocked before.", turnNone},
 	core.ReasonGone:         {"No longer a subscriber.", turnNone},
 	core.ReasonCancelled:    {"Sending was canceled before this email went out.", turnRetry},
 	core.ReasonWindow:       {"The deadline for sending had passed.", turnRetry},
@@ -145,8 +145,8 @@ func refusalOf(f *core.Failure) refusal {
 	return r
 }
 
-// whyNotSent returns why a mail was not sent, of pages without the button that sends it again. The zero value: it was, or
-// nothing is known.
+// whyNotSent returns why a mail was not sent, of pages without the button that sends it again. The zero value: it was,
+// or nothing is known.
 func whyNotSent(status, reason string) (why whyNot) {
 	if reason == "" || status == core.RecipientStates[core.RecipientSent] {
 		return why

@@ -16,7 +16,8 @@ import (
 // reportRoutes are the pages of a campaign that is being sent, or was.
 func (o *Console) reportRoutes(t *web.Table) {
 	const item = "/campaigns/:id"
-	o.post(t, item+"/mailing", core.ActionCampaignSend, o.moveMailing, "The console: pause, resume, stop or retry a mailing")
+	o.post(t, item+"/mailing", core.ActionCampaignSend, o.moveMailing,
+		"The console: pause, resume, stop or retry a mailing")
 	o.post(t, item+"/links", core.ActionCampaignSend, o.mendLink, "The console: let a link of a mailing lead elsewhere")
 	o.post(t, item+"/links-ask", core.ActionCampaignWrite, o.proposeLink,
 		"The console: ask for a link of a mailing to lead elsewhere")
@@ -287,7 +288,7 @@ func (p *Page) reportState(d *reportData) string {
 	case j.StartedAt == 0:
 		return p.T("Canceled before sending started. No one received it.")
 	case j.Status == core.JobCancelled:
-		return p.T("Canceled {{at}}. {{n}} people received it.", "at", p.When(j.FinishedAt), "n", p.Number(d.All.Sent))
+		return p.T("Canceled {{at}}. Already sent to: {{n}}.", "at", p.When(j.FinishedAt), "n", p.Number(d.All.Sent))
 	case j.Status == core.JobFailed:
 		r := refusalOf(&core.Failure{Reason: j.FailureReason})
 		return p.T("Sending failed {{at}}.", "at", p.When(j.FinishedAt)) + " " + p.T(r.What) + " " + p.T(r.Turn)
@@ -314,6 +315,9 @@ func (o *Console) moveMailing(p *Page) (web.HTML, error) {
 	}
 	method, body := http.MethodPost, any(nil)
 	if move.part == "" {
+		if p.Form["at"] == "" { // which means at once to the API
+			return p.campaignAgain(p.T("Enter a date and time."), http.StatusBadRequest)
+		}
 		method, body = http.MethodPatch, map[string]string{"scheduled_at": p.Form["at"], "time_zone": p.Zone.String()}
 	}
 	err = p.Do(method, jobAPI(jobs[0].ID, move.part), body, nil)
@@ -377,7 +381,9 @@ func (p *Page) dropProposal(id string) (web.HTML, error) {
 // again makes a draft of the campaign, perhaps one that goes to a part of its readers alone.
 func (o *Console) again(p *Page) (web.HTML, error) {
 	who := p.Form["who"]
-	name, known := map[string]string{"": p.T("copy"), "joined": p.T("new subscribers"), "unopened": p.T("didn't open")}[who]
+	name, known := map[string]string{
+		"": p.T("copy"), "joined": p.T("new subscribers"), "unopened": p.T("didn't open"),
+	}[who]
 	if !known {
 		return web.HTML{}, core.Invalidf("who", "There is no such button.")
 	}

@@ -203,7 +203,8 @@ func (p *Page) lookAt(d *sendData) error {
 	d.Sum = p.sumOf(&d.Readers.Audience)
 	if a := &d.Readers; a.Recipients == 0 && !a.AtLeast {
 		d.Warnings = append(d.Warnings, matter{
-			Text: p.T("No recipients: the selected lists have no subscribers yet."), Mend: Link{p.T("Add subscribers"), p.Path("people")},
+			Text: p.T("No recipients: the selected lists have no subscribers yet."),
+			Mend: Link{p.T("Add subscribers"), p.Path("people")},
 		})
 	} else if a.Warning() != "" {
 		d.Warnings = append(d.Warnings, matter{
@@ -254,12 +255,10 @@ func (p *Page) sumOf(a *core.Audience) string {
 func (p *Page) sendButton(d *sendData) string {
 	n := d.Readers.Recipients
 	switch at := p.Date(d.At) + ", " + p.Clock(d.At); {
-	case d.Readers.AtLeast && d.Later:
+	case d.Later:
 		return p.T("Schedule for {{at}}", "at", at)
 	case d.Readers.AtLeast:
 		return p.T("Send campaign")
-	case d.Later:
-		return p.T("Schedule for {{at}}", "at", at)
 	}
 	return p.N("Send to 1 recipient|Send to {{n}} recipients", n)
 }

@@ -136,7 +136,8 @@ func (p *Page) trackings(chosen string) (all []option) {
 		case i <= most:
 			all = append(all, option{tracking, p.Measured(tracking)})
 		case tracking == chosen:
-			all = append(all, option{tracking, p.T("{{what}} (your choice isn't allowed in Settings)", "what", p.Measured(tracking))})
+			all = append(all, option{tracking, p.T("{{what}} (limited by Settings)", "what",
+				p.Measured(tracking))})
 		}
 	}
 	return all
