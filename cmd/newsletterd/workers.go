@@ -225,7 +225,7 @@ func snapshotPath(cfg *config.Config) string {
 func retention(cfg *config.Config) people.Retention {
 	const day = 24 * time.Hour
 	return people.Retention{
-		Pending: cfg.Newsletter.PendingTTL.Std(), Recipients: cfg.Send.KeepRecipients.Std(), Deleted: 30 * day,
+		Pending: cfg.Newsletter.PendingTTL.Std(), Recipients: cfg.Send.KeepRecipients.Std(), Deleted: core.RestorableFor,
 		Tracking: cfg.Send.KeepTracking.Std(), Mail: 30 * day,
 		Events: 30 * day,
 	}

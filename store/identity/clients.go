@@ -19,7 +19,8 @@ var (
 	// SelectClients reads clients for which what follows holds.
 	SelectClients = "SELECT " + clientTable.Columns + " FROM client WHERE "
 	selectClient  = SelectClients + "id = ? AND deleted_at = 0"
-	clientList    = tenants.ListByTenant(clientTable.Columns+clientCreator, "client", "client_tenant", "deleted_at = 0", false)
+	clientList    = tenants.ListByTenant(clientTable.Columns+clientCreator, "client", "client_tenant", "deleted_at = 0",
+		false)
 
 	clientAndTenant = "SELECT " + clientTable.Columns + clientCreator + `,
 		EXISTS (SELECT 1 FROM tenant WHERE tenant.id = tenant_id AND tenant.status =
@@ -62,7 +63,8 @@ func (s *Store) AddClient(ctx context.Context, c core.Client, actor string) erro
 			return err
 		}
 		tx.Kick(db.TopicIdentity)
-		return errors.Join(tenants.Keep(tx, c.ID, actor), tellOwners(tx, &c), tx.Audit(c.CreatedAt, actor, "client.create", c.TenantID, c.ID))
+		return errors.Join(tenants.Keep(tx, c.ID, actor), tellOwners(tx, &c),
+			tx.Audit(c.CreatedAt, actor, "client.create", c.TenantID, c.ID))
 	})
 }
 
@@ -151,14 +153,18 @@ func RestoreClients(tx *db.Tx, tenantID string, deletedAt, now core.Instant) (in
 	var ids []string
 	err := tx.All(&ids, "SELECT id FROM client INDEXED BY client_tenant WHERE tenant_id = ? AND deleted_at = ?", tenantID,
 		int64(deletedAt))
+	if err != nil {
+		return 0, err
+	}
 	for _, id := range ids {
-		if err == nil {
-			err = tx.One("UPDATE client SET deleted_at = 0, disabled_at = iif(disabled_at > 0, disabled_at, ?1), "+
-				"updated_at = ?1 WHERE id = ?2", int64(now), id)
-		}
+		err := tx.One("UPDATE client SET deleted_at = 0, disabled_at = iif(disabled_at > 0, disabled_at, ?1), "+
+			"updated_at = ?1 WHERE id = ?2", int64(now), id)
 		if err == nil {
 			err = endTokensOf(tx, id, now)
 		}
+		if err != nil {
+			return 0, err
+		}
 	}
-	return len(ids), err
+	return len(ids), nil
 }

@@ -15,12 +15,14 @@ import (
 	"newsletterd/store/members"
 )
 
-// A file may say what another one has said already: that someone has unsubscribed, or that an address bounced. The first
-// import owns the record, and the words of the others wait in import_word. When the owner is undone, one of them takes
-// the record over, so an import takes back only what its own file said. A file may also say that someone unsubscribed who
-// is active by a later word of another one. That word waits too: it counts once the other import is undone.
+// A file may say what another one has said already: that someone has unsubscribed, or that an address bounced. The
+// first import owns the record, and the words of the others wait in import_word. When the owner is undone, one of them
+// takes the record over, so an import takes back only what its own file said. A file may also say that someone
+// unsubscribed who is active by a later word of another one. That word waits too: it counts once the other import is
+// undone.
 
-// WordsKept is how long such words are kept. An import that may be undone has begun before, and ended a week ago at most.
+// WordsKept is how long such words are kept. An import that may be undone has begun before, and ended a week ago at
+// most.
 const WordsKept = 30 * 24 * time.Hour
 
 // importWord is what a file says next to the one that owns a record.
@@ -86,8 +88,8 @@ func (l *leaving) keepOwner(id string, yes bool) {
 	l.owners[id] = yes
 }
 
-// leftToo notes that a file says that someone has unsubscribed who has left already, or whom another file has made active
-// and this one doesn't end.
+// leftToo notes that a file says that someone has unsubscribed who has left already, or whom another file has made
+// active and this one doesn't end.
 func (l *leaving) leftToo(r *ImportRow, sub *core.Subscription) error {
 	asked := sub.Status == core.SubscriptionPending && sub.Proof != core.ProofLeft
 	brought := sub.Status == core.SubscriptionActive && sub.Proof == core.ProofImport
@@ -217,7 +219,8 @@ func resumedBy(from db.Querier, tenantID string, sub *core.Subscription) (yes bo
 	return yes, err
 }
 
-// resumeImported lets an active subscription be, but for its last event, what the import that brought it has made of it.
+// resumeImported lets an active subscription be, but for its last event, what the import that brought it has made of
+// it.
 func (u *undoing) resumeImported(sub *core.Subscription) error {
 	if sub.Proof != core.ProofImport {
 		return nil
@@ -261,8 +264,8 @@ func (u *undoing) bequeath(sub *core.Subscription) error {
 	return err
 }
 
-// hold takes back that the import has made someone active at an instant, of whom another file says that they have
-// unsubscribed: they are, or wait for a confirmation of their own.
+// hold undoes an activation by this import, at an instant, of a subscriber whom another file lists as unsubscribed: they
+// become unsubscribed, or wait for a confirmation of their own.
 func (u *undoing) hold(sub *core.Subscription, pends bool, at core.Instant) error {
 	was := *sub
 	if err := u.announce(sub); err != nil {

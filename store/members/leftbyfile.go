@@ -6,7 +6,7 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// saidByFile tells of a subscription, s, that a file alone says that someone has unsubscribed.
+// saidByFile is true for a subscription s that is unsubscribed only because a file says so.
 const saidByFile = `(s.status = 'unsubscribed' AND EXISTS (SELECT 1 FROM consent AS c WHERE c.list_id = s.list_id AND
 	c.subscription_id = s.id AND c.at = s.changed_at AND c.what IN ('unsubscribed', 'imported_unsubscribed') AND
 	c.means = 'import'))`

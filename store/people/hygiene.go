@@ -159,8 +159,8 @@ func (q *silence) step(r db.Querier, after string) (silent []silentReader, looke
 	return silent, int64(len(all)), next, nil
 }
 
-// Of those who have never confirmed: who may be asked once more. Who has left and was entered again, or of
-// whom a file says so, is none of them.
+// mayAskPending finds unconfirmed people who may get a reminder. People who unsubscribed before, here or by a file, are
+// left out.
 const mayAskPending = ` FROM subscription AS s INDEXED BY subscription_waiting WHERE s.list_id = ?1 AND
 	s.status = 'pending' AND s.generation = 1 AND s.means <> 'left' AND s.changed_at <= ?2 AND s.asked_at = 0`
 
@@ -351,7 +351,8 @@ func askOnce(
 		status, kind = core.SubscriptionActive, core.MailAskAgain
 	}
 	var subs []core.Subscription
-	if err := tx.All(&subs, askable, list.ID, ids.Column(), status, int64(now.Add(-tenants.MailPeriod)), tenants.ConfirmsPerEmail,
+	if err := tx.All(&subs, askable, list.ID, ids.Column(), status, int64(now.Add(-tenants.MailPeriod)),
+		tenants.ConfirmsPerEmail,
 		list.TenantID); err != nil {
 		return 0, err
 	}
@@ -445,6 +446,7 @@ func unsubscribeSilent(tx *db.Tx, list *core.List, actor string, now core.Instan
 // core.ErrStorage.
 func (s *Store) LeftSinceAsked(ctx context.Context, m *core.Mail) (left bool, err error) {
 	err = s.Get(ctx, &left, "SELECT EXISTS (SELECT 1 FROM subscription "+
-		"WHERE list_id = ? AND id = ? AND asked_at = ? AND status = 'unsubscribed')", m.ListID, s.SubscriptionID(m.ListID, m.Email.Key()), int64(m.CreatedAt))
+		"WHERE list_id = ? AND id = ? AND asked_at = ? AND status = 'unsubscribed')", m.ListID,
+		s.SubscriptionID(m.ListID, m.Email.Key()), int64(m.CreatedAt))
 	return left, err
 }

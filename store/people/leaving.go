@@ -36,8 +36,8 @@ func (s *Store) Unsubscribe(ctx context.Context, l members.UnsubscribeRequest, n
 	return sub, err
 }
 
-// endMirrored ends a subscriber of whom only the send side knows, since another member service has the subscription: no
-// one is mailed from now on. The tenant's endpoints hear it, and so does the member service, if this daemon knows where
+// endMirrored ends a subscriber that exists only on the send side, since another member service has the subscription: the
+// address is not mailed from now on. The tenant's endpoints hear it, and so does the member service, if this daemon knows where
 // it is; what that says later of the subscriber counts again.
 func endMirrored(tx *db.Tx, l members.UnsubscribeRequest, now core.Instant) error {
 	var sub core.Subscriber

@@ -9,9 +9,8 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// DeleteList takes a list out of sight and cancels its jobs. RestoreList brings it back; its rows go later, by
-// housekeeping. It returns core.ErrListNotFound where there
-// is no such list.
+// DeleteList hides a list and cancels its jobs. RestoreList brings it back; housekeeping removes its rows after
+// core.RestorableFor. It returns core.ErrListNotFound if there is no such list.
 func (s *Store) DeleteList(ctx context.Context, id, actor string, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		if err := tx.Watch("list", id); err != nil {
@@ -34,8 +33,8 @@ func (s *Store) DeleteList(ctx context.Context, id, actor string, now core.Insta
 	})
 }
 
-// DeleteTenant takes a tenant and its lists and clients out of sight. RestoreTenant brings them back; the rows go later,
-// by housekeeping. It returns core.ErrNotFound where there is no such tenant.
+// DeleteTenant takes a tenant and its lists and clients out of sight. RestoreTenant brings them back; the rows go
+// later, by housekeeping. It returns core.ErrNotFound where there is no such tenant.
 func (s *Store) DeleteTenant(ctx context.Context, id, actor string, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		if err := tx.Watch("tenant", id); err != nil {

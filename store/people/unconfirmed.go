@@ -10,8 +10,8 @@ import (
 	"newsletterd/store/tenants"
 )
 
-// Of those who have never confirmed: who may be removed, as no link of a mail that asked them is valid any more. Who has
-// left and was entered again, or of whom a file says so, is none of them.
+// mayRemovePending finds unconfirmed people whose confirmation links have all expired. People who unsubscribed before,
+// here or by a file, are left out.
 const mayRemovePending = ` FROM subscription AS s INDEXED BY subscription_waiting WHERE s.list_id = ?1 AND
 	s.status = 'pending' AND s.generation = 1 AND s.means <> 'left' AND s.changed_at <= ?2 AND s.asked_at <= ?2 AND NOT EXISTS (
 	SELECT 1 FROM mail AS m WHERE m.email_key = s.email_key AND m.kind = '` + core.MailConfirm + `' AND m.created_at > ?2 AND

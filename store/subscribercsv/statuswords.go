@@ -34,16 +34,16 @@ func (s standing) block() core.Status {
 
 // statusWords has what each word of a status says, by foldCell: those of the exports of other programs, in English,
 // German, French, Spanish, Italian, Dutch, Portuguese, Polish, Swedish, Danish, Norwegian, Czech, Turkish and Russian.
-var statusWords = map[string]standing{}
+var statusWords = byWords(wordsOfStanding)
 
-func init() { fillStatusWords() }
-
-func fillStatusWords() {
-	for said, words := range wordsOfStanding {
+func byWords(words map[standing]string) map[string]standing {
+	all := map[string]standing{}
+	for said, words := range words {
 		for word := range strings.FieldsSeq(words) {
-			statusWords[word] = said
+			all[word] = said
 		}
 	}
+	return all
 }
 
 // wordsOfStanding are the words of statusWords by what they say.
