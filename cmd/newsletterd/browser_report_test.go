@@ -65,5 +65,5 @@ func TestReportInABrowser(t *testing.T) {
 	w.Look("report")
 	w.Click("#links form .button")
 	w.leads("?done=mended")
-	w.Wait(`document.querySelector("#links .link a").href.startsWith("https://shop.example/new")`)
+	w.Wait(`document.querySelector("#links .link a")?.href.startsWith("https://shop.example/new")`)
 }
