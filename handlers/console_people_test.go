@@ -315,7 +315,7 @@ func TestConsolePersonIsMasked(t *testing.T) {
 		id := e.found("grace@reader.example").ID
 		e.shows("/people/"+id, http.StatusNotFound)
 		e.shows("/people/"+e.store.MaskedSubscriptionID(id), http.StatusOK, "Subscribed to “Weekly”", "-grace@",
-			"-Consent history",
+			"-Consent history", "-Transactional emails",
 			"-/unsubscribe", "-/erase", "Your role can't see full email addresses or personal data")
 		e.shows("/people/"+e.store.MaskedSubscriptionID(id)+"/erase", http.StatusForbidden)
 	})

@@ -51,6 +51,9 @@ func (p *program) subscriberHistory() *cli.Command {
 	return history
 }
 
+// mailColumns are what tables show of transactional emails.
+var mailColumns = []string{"created_at", "kind", "state", "tries", "due_at", "last_error"}
+
 // whyRecord is what why prints as JSON.
 type whyRecord struct {
 	Email         core.Email             `json:"email"`
@@ -110,7 +113,7 @@ func printWhy(p *program, r *whyRecord) error {
 			return list(out, r.Blocks, "kind", "tenant_id", "list_id", "reason", "occurred_at")
 		}),
 		section("Transactional emails (send again: newsletterd admin mail list)", "None in the last 30 days.", len(r.Mails),
-			func() error { return list(out, r.Mails, "created_at", "kind", "state", "tries", "last_error") }),
+			func() error { return list(out, r.Mails, mailColumns...) }),
 		section("Campaigns", "None.", len(r.Campaigns), func() error {
 			return list(out, r.Campaigns, "finished_at", "status", "subject", "events", "reason")
 		}),

@@ -42,8 +42,9 @@ func (p *program) subscriptionCommands() []*cli.Command {
 			email, referenceFlag("list", people.NounList, "on this list alone, by `ID` or name (else on all)"),
 			tenantOrAll(),
 		}, []string{"email"}, p.showSubscriber)
-	show.Description = `Prints the subscriptions, the record of consents, what the send side knows, what stands against mailing the address, and
-what jobs have sent to it. Everything that is known of a person is printed by export --email.`
+	show.Description = `Prints the subscriptions, the record of consents, what the send side knows, the blocks of the address, the campaigns sent
+to it, and its last 20 transactional emails, such as confirmations, with the answers of the receiving server. export --email prints
+everything that is stored about a person.`
 	add := p.command("add", "add an address to a list", []cli.Flag{
 		oneList, email,
 		oneOfFlag("status", "pending (the address is mailed a link to confirm), or active (it has agreed: you vouch for it)",
@@ -153,6 +154,7 @@ type shownSubscriber struct {
 	Subscribers   []core.PersonSubscriber   `json:"subscribers"`
 	Blocks        []core.PersonBlock        `json:"blocks"`
 	Mailings      []core.PersonMailing      `json:"mailings"`
+	Mails         []core.WhyMail            `json:"mails"` // transactional emails, the newest first
 }
 
 func (p *program) showSubscriber(c *cli.Context, _ *config.Config, s *store.Store) error {
@@ -160,7 +162,8 @@ func (p *program) showSubscriber(c *cli.Context, _ *config.Config, s *store.Stor
 	if err != nil {
 		return err
 	}
-	if _, _, err := tenantOf(c, s); err != nil {
+	among, all, err := tenantOf(c, s)
+	if err != nil {
 		return err
 	}
 	listID := c.String("list")
@@ -169,9 +172,13 @@ func (p *program) showSubscriber(c *cli.Context, _ *config.Config, s *store.Stor
 		if err != nil {
 			return missing(err, "list", listID)
 		}
-		who.TenantID = l.TenantID
+		who.TenantID, among, all = l.TenantID, []string{l.TenantID}, false
 	}
 	data, err := s.ExportPerson(c.Context, who)
+	if err != nil {
+		return err
+	}
+	why, err := s.Why(c.Context, who.Email, among, all)
 	if err != nil {
 		return err
 	}
@@ -179,8 +186,9 @@ func (p *program) showSubscriber(c *cli.Context, _ *config.Config, s *store.Stor
 		data.Email, onList(data.Subscriptions, listID, func(r *core.PersonSubscription) string { return r.ListID }),
 		onList(data.Subscribers, listID, func(r *core.PersonSubscriber) string { return r.ListID }), data.Blocks,
 		onList(data.Mailings, listID, func(r *core.PersonMailing) string { return r.ListID }),
+		onList(why.Mails, listID, func(r *core.WhyMail) string { return r.ListID }),
 	}
-	if len(shown.Subscriptions)+len(shown.Subscribers)+len(shown.Blocks)+len(shown.Mailings) == 0 {
+	if len(shown.Subscriptions)+len(shown.Subscribers)+len(shown.Blocks)+len(shown.Mailings)+len(shown.Mails) == 0 {
 		return nothingKnown(who)
 	}
 	out := p.printer(c)
@@ -215,7 +223,8 @@ func (d *shownSubscriber) print(out printer) error {
 		section(out, "record of consents", consents, "at", "what", "means", "source", "remote", "reason", "list_id"),
 		section(out, "send side", d.Subscribers, "word", "word_at", "block", "block_at", "soft_bounces", "list_id"),
 		section(out, "stands against mailing", d.Blocks, "kind", "created_at", "reason", "disabled_by", "tenant_id"),
-		section(out, "sent", d.Mailings, "finished_at", "state", "subject", "marks", "reason", "job_id"))
+		section(out, "sent", d.Mailings, "finished_at", "state", "subject", "marks", "reason", "job_id"),
+		section(out, "transactional emails", d.Mails, mailColumns...))
 }
 
 // section writes a table under a title, and nothing where there are no rows.

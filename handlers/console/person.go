@@ -63,6 +63,7 @@ type personData struct {
 	Consents []consentLine
 	Mails    []personMail
 	Pager    pager
+	Queued   []personQueued // transactional emails, the newest first
 	Fields   []field
 	Rest     []said // preferences that are no field of the list
 	Liftable bool   // something stands that the tenant can lift
@@ -178,6 +179,9 @@ func (p *Page) readPerson(d *personData, fields core.Fields) error {
 		return err
 	}
 	d.Pager = p.Pager(next)
+	if err := p.readQueued(d, lists); err != nil {
+		return err
+	}
 	team, err := p.teamOf(d.personRecord.Consents)
 	if err != nil {
 		return err

@@ -47,6 +47,56 @@ func (d *personData) Unseen(p *Page) bool {
 	return slices.ContainsFunc(d.Mails, func(m personMail) bool { return p.MailTook(m, d.Email) != "" })
 }
 
+// personQueued is a transactional email to a person.
+type personQueued struct {
+	core.WhyMail
+	Title string // its kind in words
+	List  string // name
+	Badge Badge
+}
+
+// readQueued reads the transactional emails about lists of the tenant to a person, sent or not.
+func (p *Page) readQueued(d *personData, lists []core.CountedList) error {
+	var why struct {
+		Mails []core.WhyMail `json:"mails"`
+	}
+	if _, err := p.Get("/api/admin/why", p.ofTenant("email", string(d.Email)), &why); err != nil {
+		return err
+	}
+	for _, m := range why.Mails {
+		q := personQueued{m, p.queuedTitle(m.Kind), "", p.QueueBadge(m.State)}
+		if m.State == "sent" {
+			q.Badge = p.statusBadge(m.State)
+		}
+		for i := range lists {
+			if lists[i].ID == m.ListID {
+				q.List = lists[i].Name
+			}
+		}
+		d.Queued = append(d.Queued, q)
+	}
+	return nil
+}
+
+// queuedTitle is the kind of a transactional email about a list in words.
+func (p *Page) queuedTitle(kind string) string {
+	switch kind {
+	case core.MailConfirm:
+		return p.T("Confirmation")
+	case core.MailAlreadySubscribed:
+		return p.T("Already subscribed")
+	case core.MailAskAgain:
+		return p.T("Reminder")
+	case core.MailUnsubscribed:
+		return p.T("Unsubscribed")
+	case core.MailPreferences:
+		return p.T("Preference page link")
+	case core.MailTest:
+		return p.T("Test email")
+	}
+	return kind
+}
+
 // personMailPath is the path of the page that shows a mail as one person gets it.
 const personMailPath = "/people/:id/mails/:job"
 

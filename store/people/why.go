@@ -19,8 +19,8 @@ const whySubscriptions = `SELECT l.tenant_id, s.list_id, l.name AS list_name, s.
 	WHERE ?2 OR l.tenant_id IN (SELECT value FROM json_each(?3)) ORDER BY l.name, l.id LIMIT 200`
 
 const whyMails = `SELECT id, kind, tenant_id, list_id, CASE state WHEN ` + tenants.SQLMailQueued + ` THEN 'waiting' WHEN ` +
-	tenants.SQLMailSent + ` THEN 'sent' ELSE 'failed' END AS state, tries, created_at, due_at, finished_at, reason FROM mail
-	INDEXED BY mail_email WHERE email_key = ?1 AND state != ` + tenants.SQLMailLeftOut + ` AND (?2 OR list_id <> '' AND
+	tenants.SQLMailSent + ` THEN 'sent' ELSE 'failed' END AS state, tries, created_at, iif(state = ` + tenants.SQLMailQueued + `, due_at, 0) AS
+	due_at, finished_at, reason FROM mail INDEXED BY mail_email WHERE email_key = ?1 AND state != ` + tenants.SQLMailLeftOut + ` AND (?2 OR list_id <> '' AND
 	tenant_id IN (SELECT value FROM json_each(?3))) ORDER BY id DESC LIMIT +?4`
 
 // Why reads why an address may have got no email: its subscriptions, blocks, and the last emails to it with the words
