@@ -25,7 +25,7 @@
 //	replicate.go standby.go   the replica of a running daemon, and what a standby answers
 //	bounce.go       mails that come back, by pipe and by LMTP
 //	print.go        records as tables or JSON
-//	init*.go        a new installation: questions, files, first operator; dns.go: records of the sending domain
+//	init*.go        a new installation: questions, the test of the mail server, files, first operator; dns.go: records of the sending domain
 //	unit.go         the unit file for systemd
 //	status.go       figures at a glance
 //	healthy.go      the question of containers and cron: /healthz of the running daemon

@@ -6,10 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
-	"strconv"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -25,7 +24,11 @@ type setup struct {
 	Relay  config.SMTP
 	Email  core.Email // of the first operator; empty: the account is made in the browser
 	ACME   bool
-	Listen string
+	// ACMEEmail is told to the certificate authority; empty: none.
+	ACMEEmail core.Email
+	Listen    string
+	// Test is what became of the test email; nil: none was sent.
+	Test *core.RelayTest
 	// Registration says who may make an account: "open" for anyone, "closed" for operators alone.
 	Registration string
 	// SecondFactor says who must have a second factor to sign in in a browser: "off", "operators", "staff" or "all".
@@ -33,8 +36,10 @@ type setup struct {
 	// Replica is where the environment has the database kept, and the configuration then, too; empty: nowhere.
 	Replica string
 
-	// Paths, all absolute.
+	// Paths, all absolute. Unit is the file to write; empty: Packaged is used.
 	Config, Database, Key, Unit, Mail string
+	// Packaged is the unit that a package has installed for this configuration; nil: there is none.
+	Packaged *packagedUnit
 }
 
 // smtpPasswordVariable holds the relay's password, which a flag would show to every user of the machine.
@@ -43,23 +48,27 @@ const smtpPasswordVariable = config.EnvPrefix + "MAIL_SMTP_PASSWORD"
 func (p *program) initCommand() *cli.Command {
 	return &cli.Command{
 		Name: "init", Usage: "set up a new installation: configuration, database, first operator, unit file, DNS records",
-		Description: `Asks four questions on a terminal, or takes the answers as flags: the domain of your newsletters, the relay that takes
-your mails, your address, which becomes that of the first operator (without one, a link that is good for an hour makes that account in
-the browser), and whether anybody may register an account ("closed" unless
-you say otherwise; subscribers of newsletters need none). Writes newsletterd.toml (with remarks), newsletterd.db,
-newsletterd.key (seals secrets in the database) and newsletterd.service into this folder, or where --config and --database say, and
-prints the DNS records to make. Nothing that is there is overwritten.
+		Description: `Asks on a terminal, or takes the answers as flags: the host name of your newsletters, your email address, HTTPS, the mail
+server, and who may create an account. Your address becomes that of the first operator; without one, init prints a link that creates the
+account in the browser and works for an hour. Subscribers need no account.
+
+init writes newsletterd.toml (with comments), newsletterd.db, newsletterd.key (seals secrets in the database) and newsletterd.service to
+this folder, or to the paths in --config and --database. It overwrites nothing and prints the DNS records to publish. After an
+installation by a package, it writes to the folder of the installed systemd unit and prints the command that starts it.
 
    newsletterd init
    newsletterd init --domain news.example.org --relay smtp.example.org --admin-email you@example.org
    ` + smtpPasswordVariable +
 			`=… newsletterd init --domain news.example.org --relay smtps://user@smtp.example.org --admin-email you@example.org
+   newsletterd init --domain news.example.org --acme --acme-email you@example.org --relay none
 
-The relay is HOST, HOST:PORT or USER@HOST:PORT, encrypted by STARTTLS on port 587 unless smtps:// says from the first byte on;
-"none" only writes mails as files, for a first look. The relay's password is asked for, or read from ` + smtpPasswordVariable + `.`,
+--relay is HOST, HOST:PORT or USER@HOST:PORT: STARTTLS on port 587, or TLS from the start with smtps://. The password is asked for, or
+read from ` + smtpPasswordVariable + `. --test-email sends an email through this mail server first; if the server rejects it, nothing is
+written. Without a mail server, emails are saved to a folder until you set one up in the console.`,
 		Flags: []cli.Flag{
-			stringFlag("domain", "the `DOMAIN` of your newsletters, as news.example.org"),
-			stringFlag("relay", "the mail `RELAY`: HOST, HOST:PORT, USER@HOST:PORT, smtps://…, or none"),
+			stringFlag("domain", "the public `HOST` name of your newsletters, for example news.example.org"),
+			stringFlag("relay", "the mail server `RELAY`: HOST, HOST:PORT, USER@HOST:PORT, smtps://…, or none (else none)"),
+			stringFlag("test-email", "send a test email to `ADDRESS` through the mail server before anything is written"),
 			stringFlag("admin-email", "`ADDRESS` of the first operator (else a link is printed, to make the account in the browser)"),
 			stringFlag("registration", "`open`: anybody may register an account; closed: operators make them (else closed)"),
 			stringFlag("second-factor",
@@ -69,6 +78,7 @@ The relay is HOST, HOST:PORT or USER@HOST:PORT, encrypted by STARTTLS on port 58
 			boolFlag("acme",
 				"serve https by itself on ports 443 and 80, with certificates of Let's Encrypt (else plain http, "+
 					"for a proxy in front)"),
+			stringFlag("acme-email", "with --acme: the `ADDRESS` for the certificate authority (else that of --admin-email)"),
 			stringFlag("listen", "listen on `HOST:PORT` (else 127.0.0.1:8080, with --acme :443)"),
 			unitUserFlag(), unitBinaryFlag(),
 		},
@@ -79,10 +89,6 @@ The relay is HOST, HOST:PORT or USER@HOST:PORT, encrypted by STARTTLS on port 58
 func (p *program) init(c *cli.Context) error {
 	s, err := p.setup(c)
 	if err != nil {
-		return err
-	}
-	s.Replica = p.lookup(config.EnvPrefix + "REPLICA_URL")
-	if err := p.replicaUnused(c.Context, s.Replica); err != nil {
 		return err
 	}
 	made, err := p.makeSetup(c, s)
@@ -113,62 +119,37 @@ func (p *program) replicaUnused(ctx context.Context, url string) error {
 
 // setup gathers the answers, by flags or by asking.
 func (p *program) setup(c *cli.Context) (*setup, error) {
-	s := &setup{ACME: c.Bool("acme"), Listen: c.String("listen"), Registration: "closed", SecondFactor: "staff"}
+	s := &setup{
+		ACME: c.Bool("acme"), Listen: c.String("listen"), Registration: "closed", SecondFactor: "staff",
+		Replica: p.lookup(config.EnvPrefix + "REPLICA_URL"),
+	}
 	if s.Listen != "" {
 		if err := config.CheckAddress(s.Listen); err != nil {
 			return nil, usageError{c.Command.HelpName, "--listen: " + err.Error()}
 		}
 	}
-	if err := s.place(c); err != nil {
+	if err := s.place(c, cmp.Or(p.unit, packagedUnitFile)); err != nil {
 		return nil, err
 	}
 	if err := s.free(); err != nil {
 		return nil, err
 	}
+	if err := p.replicaUnused(c.Context, s.Replica); err != nil {
+		return nil, err
+	}
 	ask := asker{p: p, c: c, lines: bufio.NewReader(p.in)}
-	for _, q := range []struct {
-		flag, question, otherwise string
-		read                      func(string) error
-	}{
-		{"domain", "The domain of your newsletters (as news.example.org)", "", s.readDomain},
-		{
-			"relay", "The relay that takes your mails (as smtp.example.org, or user@smtp.example.org:587; none = write files)",
-			"", s.readRelay,
-		},
-		{
-			"admin-email", "Your e-mail address, to sign in with [none: the first account is made in the browser, by a link]",
-			noEmail, s.readEmail,
-		},
-		{
-			"registration", "May anybody register an account (open), or do operators make them (closed)? [closed]",
-			s.Registration, s.readRegistration,
-		},
-		{
-			"second-factor",
-			"Who must sign in with a code of an app, besides the password: operators, staff (everybody with a " +
-				"role), all, or off? [staff]",
-			s.SecondFactor, s.readSecondFactor,
-		},
-	} {
-		if q.flag == "second-factor" && s.Domain == "localhost" && !c.IsSet(q.flag) { // a first look
-			s.SecondFactor = "off"
-			continue
-		}
-		if err := ask.answer(q.flag, q.question, q.otherwise, q.read); err != nil {
-			return nil, err
-		}
-	}
-	if len(ask.missing) > 0 {
-		return nil, usageError{c.Command.HelpName, areNeeded(ask.missing) + ", where nobody can be asked"}
-	}
-	return s, ask.relayPassword(s)
+	return s, ask.all(s)
 }
 
-// place decides where the files go.
-func (s *setup) place(c *cli.Context) (err error) {
+// place decides where the files go. unit is the file where a package puts its unit.
+func (s *setup) place(c *cli.Context, unit string) (err error) {
+	packaged, err := readPackagedUnit(unit)
+	if err != nil {
+		return err
+	}
 	file, _ := nearest(c, "config")
 	if file == "" {
-		file = config.DefaultFile
+		file = defaultPlace(packaged)
 	}
 	if s.Config, err = filepath.Abs(file); err != nil {
 		return err
@@ -180,25 +161,61 @@ func (s *setup) place(c *cli.Context) (err error) {
 			return err
 		}
 	}
-	s.Key, s.Unit = filepath.Join(folder, "newsletterd.key"), filepath.Join(folder, "newsletterd.service")
-	s.Mail = filepath.Join(filepath.Dir(s.Database), "mail")
+	s.Key, s.Mail = filepath.Join(folder, "newsletterd.key"), filepath.Join(filepath.Dir(s.Database), "mail")
+	// The unit of the package writes to its own folder alone, and knows no keys of a replica.
+	if packaged != nil && packaged.Config == s.Config && filepath.Dir(s.Database) == folder && s.Replica == "" {
+		if c.IsSet("user") || c.IsSet("binary") {
+			return usageError{c.Command.HelpName, "--user and --binary are for a new unit, but " + packaged.File + " is installed. " +
+				"Leave them out"}
+		}
+		s.Packaged = packaged
+		return nil
+	}
+	s.Unit = filepath.Join(folder, "newsletterd.service")
 	return nil
 }
 
-func (s *setup) files() []string { return []string{s.Config, s.Database, s.Key, s.Unit} }
+// defaultPlace is the configuration file where no flag names one: that of the package, that of an installation that is
+// there already, else one in this folder.
+func defaultPlace(packaged *packagedUnit) string {
+	if packaged != nil {
+		return packaged.Config
+	}
+	for _, file := range config.InstalledFiles {
+		if _, err := os.Lstat(file); err == nil {
+			return file
+		}
+	}
+	return config.DefaultFile
+}
+
+func (s *setup) files() []string {
+	files := []string{s.Config, s.Database, s.Key}
+	if s.Unit != "" {
+		files = append(files, s.Unit)
+	}
+	return files
+}
 
 // free fails if anything that would be written is there already.
 func (s *setup) free() error {
 	var there []string
 	for _, f := range s.files() {
-		if _, err := os.Lstat(f); !errors.Is(err, os.ErrNotExist) {
+		if _, err := os.Lstat(f); err == nil {
 			there = append(there, f)
+		} else if !errors.Is(err, os.ErrNotExist) {
+			return err
 		}
 	}
-	if len(there) > 0 {
-		return fmt.Errorf("nothing is overwritten, and this is there already: %s", strings.Join(there, ", "))
+	if len(there) == 0 {
+		return nil
 	}
-	return nil
+	start := ""
+	if s.Packaged != nil {
+		start = fmt.Sprintf(" To start it: %s.", s.Packaged.start())
+	}
+	return fmt.Errorf("these files are there already, and nothing is overwritten: %s.%s For another installation, choose "+
+		"another folder with --config FILE", strings.Join(there, ", "), start)
 }
 
 func (s *setup) readDomain(word string) error {
@@ -209,18 +226,13 @@ func (s *setup) readDomain(word string) error {
 	}
 	domain, ok := core.ParseDomain(word)
 	if !ok {
-		return fmt.Errorf("%q is no domain name (as news.example.org)", word)
+		return fmt.Errorf("%q is no domain name, such as news.example.org", word)
 	}
 	s.Domain = domain
 	return nil
 }
 
-func (s *setup) readRelay(word string) (err error) {
-	s.Relay, err = parseRelay(word)
-	return err
-}
-
-// noEmail is the answer of who makes the first account in the browser.
+// noEmail is the answer of people who give no address.
 const noEmail = "none"
 
 func (s *setup) readEmail(word string) (err error) {
@@ -228,7 +240,17 @@ func (s *setup) readEmail(word string) (err error) {
 		return nil
 	}
 	if s.Email, err = core.ParseEmail(word); err != nil {
-		return fmt.Errorf("%q is no e-mail address", word)
+		return fmt.Errorf("%q is no email address", word)
+	}
+	return nil
+}
+
+func (s *setup) readACMEEmail(word string) (err error) {
+	if word == noEmail {
+		return nil
+	}
+	if s.ACMEEmail, err = core.ParseEmail(word); err != nil {
+		return fmt.Errorf("%q is no email address", word)
 	}
 	return nil
 }
@@ -250,50 +272,11 @@ func (s *setup) readSecondFactor(word string) error {
 	return fmt.Errorf("%q is none of off, operators, staff and all", word)
 }
 
-// parseRelay reads [smtp://|smtps://][USER@]HOST[:PORT], or none, whose result has no host.
-func parseRelay(word string) (config.SMTP, error) {
-	c := config.SMTP{TLS: "starttls", Port: 587}
-	if word == "none" {
-		return c, nil
-	}
-	rest, implicit := strings.CutPrefix(word, "smtps://")
-	rest = strings.TrimSuffix(strings.TrimPrefix(rest, "smtp://"), "/")
-	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
-		c.Username, rest = rest[:at], rest[at+1:]
-		if c.Username == "" || strings.ContainsAny(c.Username, ":/ ") {
-			return c, fmt.Errorf("%q: before the @ stands the user alone; the password is asked for, or read from %s",
-				word,
-				smtpPasswordVariable)
-		}
-	}
-	host, port, err := net.SplitHostPort(rest)
-	if err != nil {
-		host, port = strings.Trim(rest, "[]"), ""
-	}
-	if host == "" || strings.ContainsAny(host, " /@?#") {
-		return c, fmt.Errorf("%q is no relay (as smtp.example.org or user@smtp.example.org:587)", word)
-	}
-	c.Host = host
-	switch {
-	case implicit || port == "465":
-		c.TLS, c.Port = "implicit", 465
-	case config.IsLoopback(host):
-		c.TLS, c.Port = "none", 25
-	}
-	if port != "" {
-		if c.Port, err = strconv.Atoi(port); err != nil || c.Port < 1 || c.Port > 65535 {
-			return c, fmt.Errorf("%q: %s is no port", word, port)
-		}
-	}
-	return c, nil
-}
-
 // asker takes an answer from a flag, or from a person.
 type asker struct {
-	p       *program
-	c       *cli.Context
-	lines   *bufio.Reader
-	missing []string // flags that were not given where no person can be asked
+	p     *program
+	c     *cli.Context
+	lines *bufio.Reader
 }
 
 // person reports whether a person can be asked: on a terminal, unless its first line is the password or JSON is wanted.
@@ -304,21 +287,20 @@ func (a *asker) person() bool {
 func (a *asker) terminal() bool { return prompt(a.p).File() != nil }
 
 // answer gives read the value of the flag, or what a person answers. An empty answer means otherwise. Where no person
-// can be asked and otherwise is empty, the flag is noted as missing.
+// can be asked and otherwise is empty, the flag is needed.
 func (a *asker) answer(flag, question, otherwise string, read func(string) error) error {
-	if a.c.IsSet(flag) {
+	switch {
+	case a.c.IsSet(flag):
 		if err := read(strings.TrimSpace(a.c.String(flag))); err != nil {
 			return usageError{a.c.Command.HelpName, "--" + flag + ": " + err.Error()}
 		}
 		return nil
+	case a.person():
+		return a.ask(question, otherwise, read)
+	case otherwise == "":
+		return usageError{a.c.Command.HelpName, areNeeded([]string{"--" + flag}) + ", where nobody can be asked"}
 	}
-	if !a.person() {
-		if otherwise == "" {
-			a.missing = append(a.missing, "--"+flag)
-		}
-		return nil
-	}
-	return a.ask(question, otherwise, read)
+	return read(otherwise)
 }
 
 // ask gives read what a person answers, until it is of use. An empty answer means otherwise.
@@ -342,29 +324,89 @@ func (a *asker) ask(question, otherwise string, read func(string) error) error {
 	}
 }
 
-// relayPassword gets the password where the relay has a user.
-func (a *asker) relayPassword(s *setup) error {
-	if s.Relay.Username == "" {
-		return nil
-	}
-	for _, kv := range a.p.env {
-		if v, ok := strings.CutPrefix(kv, smtpPasswordVariable+"="); ok && v != "" {
-			s.Relay.Password = config.Secret(v)
-			return nil
+// yes asks a question whose answer is yes or no; empty: no.
+func (a *asker) yes(question string) (yes bool, err error) {
+	err = a.ask(question+" [y/N]", "n", func(word string) error {
+		switch strings.ToLower(word) {
+		case "y", "yes":
+			yes = true
+		case "n", "no":
+			yes = false
+		default:
+			return fmt.Errorf("%q is neither yes nor no", word)
 		}
+		return nil
+	})
+	return yes, err
+}
+
+// all asks for everything that flags don't say.
+func (a *asker) all(s *setup) error {
+	err := a.answer("domain", "Public host name of your newsletters, for example news.example.org (localhost to try it out)",
+		"", s.readDomain)
+	if err != nil {
+		return err
 	}
-	if !a.person() {
-		return usageError{a.c.Command.HelpName, "the relay's user needs a password: set " + smtpPasswordVariable}
-	}
-	for {
-		fmt.Fprintf(a.p.err, "The password of %s at %s: ", s.Relay.Username, s.Relay.Host)
-		b, err := prompt(a.p).Password(a.c.Context)
-		if err != nil {
+	for _, step := range []func(*setup) error{a.account, a.https, a.relay, a.rules} {
+		if err := step(s); err != nil {
 			return err
 		}
-		if s.Relay.Password = config.Secret(b); len(b) > 0 {
-			return nil
-		}
-		fmt.Fprintln(a.p.err, "The password is empty. Type it again, or press Ctrl-C to stop.")
 	}
+	return nil
+}
+
+// account asks for the address of the first operator.
+func (a *asker) account(s *setup) error {
+	return a.answer("admin-email", "Your email address, to sign in with [none: create your account in the browser]", noEmail,
+		s.readEmail)
+}
+
+// https asks where the certificate comes from, and decides on what to listen.
+func (a *asker) https(s *setup) (err error) {
+	switch {
+	case s.ACME && s.Domain == "localhost":
+		return usageError{a.c.Command.HelpName, "--acme needs a public host name: set --domain"}
+	case certifiable(s.Domain) && !a.c.IsSet("acme") && !a.c.IsSet("listen") && a.person():
+		if s.ACME, err = a.yes("Serve HTTPS on ports 443 and 80, with certificates from Let's Encrypt whose terms you accept? " +
+			"Choose no if a proxy does it"); err != nil {
+			return err
+		}
+	}
+	if s.Listen == "" {
+		if s.Listen = config.Default().Server.Listen; s.ACME {
+			s.Listen = ":443"
+		}
+	}
+	if !s.ACME {
+		if a.c.IsSet("acme-email") {
+			return usageError{a.c.Command.HelpName, "--acme-email needs --acme"}
+		}
+		return nil
+	}
+	s.ACMEEmail = s.Email
+	otherwise := cmp.Or(string(s.Email), noEmail)
+	return a.answer("acme-email", "Email address for the certificate authority ["+otherwise+"]", otherwise, s.readACMEEmail)
+}
+
+// localNames are the last labels of names that no public authority certifies (RFC 6761, 6762, 8375 and 9476, and lan).
+var localNames = []string{"localhost", "local", "internal", "lan", "arpa", "test", "invalid", "example", "alt", "onion"}
+
+// certifiable reports whether a public authority may give a certificate for a host name.
+func certifiable(domain string) bool {
+	return !slices.Contains(localNames, domain[strings.LastIndexByte(domain, '.')+1:])
+}
+
+// rules asks who may have an account, and how people sign in.
+func (a *asker) rules(s *setup) error {
+	err := a.answer("registration", "Who may create an account: anybody (open) or only operators (closed)? [closed]",
+		s.Registration, s.readRegistration)
+	if err != nil {
+		return err
+	}
+	if s.Domain == "localhost" && !a.c.IsSet("second-factor") { // a first look
+		s.SecondFactor = "off"
+		return nil
+	}
+	return a.answer("second-factor", "Who must use two-factor authentication: operators, staff (everybody with a "+
+		"role), all or off? [staff]", s.SecondFactor, s.readSecondFactor)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/rand"
 	_ "embed"
 	"encoding/base64"
@@ -19,6 +20,7 @@ import (
 	"newsletterd/auth"
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
+	"newsletterd/handlers"
 	"newsletterd/mail/dkim"
 	"newsletterd/store"
 )
@@ -33,12 +35,15 @@ type setupResult struct {
 	Config   string      `json:"config"`
 	Database string      `json:"database"`
 	KeyFile  string      `json:"key_file"`
-	Unit     string      `json:"unit"`
+	Unit     string      `json:"unit"` // the systemd unit: written here, or installed by a package
 	Operator *core.User  `json:"operator,omitempty"`
 	Link     string      `json:"setup_link,omitempty"` // by which the first operator makes an account; nil Operator
 	Password string      `json:"password,omitempty"`   // only where it was made here
 	DNS      []dnsRecord `json:"dns"`
-	Steps    []string    `json:"install"`
+
+	RelayTest *core.RelayTest `json:"relay_test,omitempty"` // nil: no test email was sent
+
+	Steps []string `json:"install"`
 }
 
 // Origin is public_url.
@@ -61,11 +66,6 @@ func (s *setup) Password() string { return s.Relay.Password.Reveal() }
 // makeSetup writes everything, or nothing: what was written here is removed again when a later part fails. A file that
 // another process has created since free looked is left alone.
 func (p *program) makeSetup(c *cli.Context, s *setup) (_ *setupResult, err error) {
-	if s.Listen == "" {
-		if s.Listen = config.Default().Server.Listen; s.ACME {
-			s.Listen = ":443"
-		}
-	}
 	var written []string
 	defer func() {
 		if err != nil {
@@ -101,9 +101,15 @@ func (p *program) makeSetup(c *cli.Context, s *setup) (_ *setupResult, err error
 	if err != nil {
 		return nil, err
 	}
-	made := &setupResult{Config: s.Config, Database: s.Database, KeyFile: s.Key, Unit: s.Unit, DNS: []dnsRecord{}}
+	made := &setupResult{
+		Config: s.Config, Database: s.Database, KeyFile: s.Key, Unit: s.Unit, DNS: []dnsRecord{}, RelayTest: s.Test,
+	}
 	if err := p.fillSetup(c, s, cfg, made); err != nil {
 		return nil, err
+	}
+	if u := s.Packaged; u != nil {
+		made.Unit, made.Steps = u.File, []string{u.start()}
+		return made, s.handOver(u.User)
 	}
 	unitText, err := unitOf(cfg, c.String("user"), c.String("binary"))
 	if err != nil {
@@ -219,8 +225,10 @@ func writeNew(name string, text []byte, mode os.FileMode) error {
 // printSetup tells a person what was made and what comes next.
 func printSetup(w io.Writer, s *setup, made *setupResult) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Made:\n  %s\n  %s\n  %s   keep a copy apart from the backups\n  %s\n", made.Config, made.Database,
-		made.KeyFile, made.Unit)
+	fmt.Fprintf(&b, "Made:\n  %s\n  %s\n  %s   keep a copy apart from the backups\n", made.Config, made.Database, made.KeyFile)
+	if s.Unit != "" {
+		fmt.Fprintf(&b, "  %s\n", s.Unit)
+	}
 	if made.Operator != nil {
 		fmt.Fprintf(&b, "\nFirst operator: %s\n", made.Operator.Email)
 	}
@@ -236,7 +244,11 @@ func printSetup(w io.Writer, s *setup, made *setupResult) error {
 			}
 		}
 	}
-	fmt.Fprintf(&b, "\nTry it:\n  newsletterd serve --config %s\n\nOr as a service:\n", made.Config)
+	if s.Packaged != nil {
+		b.WriteString("\nStart it:\n")
+	} else {
+		fmt.Fprintf(&b, "\nTry it:\n  newsletterd serve --config %s\n\nOr as a service:\n", made.Config)
+	}
 	for _, step := range made.Steps {
 		fmt.Fprintf(&b, "  %s\n", step)
 	}
@@ -247,7 +259,42 @@ func printSetup(w io.Writer, s *setup, made *setupResult) error {
 	if s.Domain != "localhost" && !s.ACME {
 		fmt.Fprintf(&b, "\nA proxy in front has to pass https://%s on to http://%s.\n", s.Domain, s.Listen)
 	}
+	if s.Relay.Host == "" {
+		fmt.Fprintf(&b, "\n"+mailServerLater+"\n", made.Config, s.Mail)
+	}
 	fmt.Fprintf(&b, "\nThen look with: newsletterd doctor --config %s\n", made.Config)
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// setupLinkCommand prints the link by which the first operator makes an account in a browser.
+func (p *program) setupLinkCommand() *cli.Command {
+	cmd := p.command("setup-link", "print the link by which the first operator makes an account, while there is none", nil, nil,
+		func(c *cli.Context, cfg *config.Config, s *store.Store) error {
+			link, err := setupLink(c, cfg, s)
+			if err != nil {
+				return err
+			}
+			if out := p.printer(c); out.json {
+				return out.value(map[string]string{"setup_link": link})
+			}
+			return p.done(c, "%s", link)
+		})
+	cmd.Description = "It is good for an hour, and for one account: once there is an operator, others are invited."
+	return cmd
+}
+
+// firstSteps says where the first operator makes an account; empty where there is one.
+func firstSteps(ctx context.Context, cfg *config.Config, s *store.Store) string {
+	token, err := auth.SetupToken(ctx, s, now())
+	if err != nil {
+		return ""
+	}
+	return "There is no operator yet. Make the account in a browser, within an hour:\n\n   " +
+		cfg.Origin() + handlers.SetupPath(token) + "\n\n"
+}
+
+func setupLink(c *cli.Context, cfg *config.Config, s *store.Store) (string, error) {
+	token, err := auth.SetupToken(c.Context, s, now())
+	return cfg.Origin() + handlers.SetupPath(token), err
 }

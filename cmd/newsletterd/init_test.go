@@ -54,3 +54,51 @@ func TestInitRemovesOnlyItsOwnFiles(t *testing.T) {
 		}
 	}
 }
+
+// Where a package has installed the unit, init writes to the folder of that unit, writes no unit, and says how to start
+// it. With another configuration, the unit of the package is of no use.
+func TestInitKnowsThePackage(t *testing.T) {
+	dir := t.TempDir()
+	text, err := os.ReadFile("package/newsletterd.service")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	unit := filepath.Join(dir, "unit")
+	text = bytes.ReplaceAll(text, []byte("/var/lib/newsletterd"), []byte(dir))
+	if err := os.WriteFile(unit, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := func(want int, args ...string) (out, errs string) {
+		var o, e bytes.Buffer
+		p := &program{in: strings.NewReader(""), out: &o, err: &e, unit: unit}
+		args = append([]string{"newsletterd", "init", "--domain", "localhost"}, args...)
+		if code := p.run(t.Context(), args); code != want {
+			t.Fatalf("exit code %d: %s", code, &e)
+		}
+		return o.String(), e.String()
+	}
+	if _, errs := run(exitUsage, "--binary", "/bin/newsletterd"); !strings.Contains(errs, "is installed") {
+		t.Error(errs)
+	}
+	out, _ := run(exitDone)
+	for want, is := range map[string]bool{
+		filepath.Join(dir, "newsletterd.toml"): true, "systemctl enable --now newsletterd": true,
+		"newsletterd.service": false, "daemon-reload": false, "Try it": false,
+	} {
+		if strings.Contains(out, want) != is {
+			t.Errorf("%q: %v\n%s", want, !is, out)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "newsletterd.service")); err == nil {
+		t.Error("there is a copy of the unit")
+	}
+	if _, errs := run(exitFailed); !strings.Contains(errs, "nothing is overwritten") ||
+		!strings.Contains(errs, "systemctl enable --now newsletterd") {
+		t.Error(errs)
+	}
+	other := t.TempDir()
+	if out, _ := run(exitDone, "--config", filepath.Join(other, "n.toml")); !strings.Contains(out, "daemon-reload") {
+		t.Error(out)
+	}
+}

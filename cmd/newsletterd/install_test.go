@@ -43,7 +43,7 @@ func TestTortureInstallation(t *testing.T) {
 	shell := exec.Command("bash")
 	shell.Dir = dir
 	shell.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "NEWSLETTERD_METRICS_LISTEN=")
-	script = strings.ReplaceAll(script, "newsletterd init ", "newsletterd init --binary "+program+" ")
+	script = strings.ReplaceAll(script, "newsletterd init ", "newsletterd init --config newsletterd.toml --binary "+program+" ")
 	shell.Stdin = strings.NewReader("set -euo pipefail\n" +
 		strings.ReplaceAll(script, "127.0.0.1:8080", daemontest.FreeAddr(t)))
 	var out bytes.Buffer

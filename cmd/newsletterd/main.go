@@ -43,6 +43,7 @@ type program struct {
 	in       io.Reader
 	out, err io.Writer
 	env      []string
+	unit     string // the unit file of the package; empty: packagedUnitFile
 }
 
 // run executes the command that args name and returns the exit code. Commands other than serve end at the first

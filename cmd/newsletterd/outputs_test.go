@@ -41,7 +41,7 @@ func installed(t *testing.T) (metrics string, run func(script string) string) {
 		return strings.NewReplacer(dir, "/var/lib/newsletterd", addr, "127.0.0.1:8080", side,
 			"127.0.0.1:8081").Replace(string(out))
 	}
-	run("newsletterd init --domain localhost --relay none --admin-email you@example.org --listen " + addr)
+	run("newsletterd init --config newsletterd.toml --domain localhost --relay none --admin-email you@example.org --listen " + addr)
 	daemon := exec.Command(filepath.Join(bin, "newsletterd"), "serve")
 	daemon.Dir, daemon.Env = dir, append(os.Environ(), "NEWSLETTERD_METRICS_LISTEN="+side)
 	said, err := daemon.StderrPipe()

@@ -2,6 +2,7 @@ package main
 
 import (
 	_ "embed"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -242,4 +243,50 @@ func installSteps(unitFile, userName, folder string) []string {
 		fmt.Sprintf(sudo+"cp %s /etc/systemd/system/newsletterd.service", unitFile),
 		sudo+"systemctl daemon-reload",
 		sudo+"systemctl enable --now newsletterd")
+}
+
+// packagedUnitFile is where the .deb and .rpm put their unit.
+const packagedUnitFile = "/usr/lib/systemd/system/newsletterd.service"
+
+// packagedUnit is the unit that a package has installed.
+type packagedUnit struct {
+	File         string
+	Config, User string // what it runs, and as whom
+}
+
+// start is the command that starts the unit, now and after a restart of the machine.
+func (u *packagedUnit) start() string {
+	if os.Geteuid() == 0 {
+		return "systemctl enable --now newsletterd"
+	}
+	return "sudo systemctl enable --now newsletterd"
+}
+
+// readPackagedUnit reads the unit of a package. It returns nil where there is no file, or one that names no
+// configuration.
+func readPackagedUnit(file string) (*packagedUnit, error) {
+	text, err := os.ReadFile(file)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	u := &packagedUnit{File: file}
+	for line := range strings.Lines(string(text)) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+		switch key {
+		case "User":
+			u.User = value
+		case "ExecStart":
+			_, rest, _ := strings.Cut(value, " --config ")
+			if words := strings.Fields(rest); len(words) > 0 {
+				u.Config = words[0]
+			}
+		}
+	}
+	if u.Config == "" {
+		return nil, nil
+	}
+	return u, nil
 }

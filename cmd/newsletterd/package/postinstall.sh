@@ -11,5 +11,5 @@ if [ -d /run/systemd/system ]; then
 fi
 if [ ! -e /var/lib/newsletterd/newsletterd.toml ]; then
 	echo "newsletterd: set up this machine with"
-	echo "  sudo newsletterd init --config /var/lib/newsletterd/newsletterd.toml && sudo systemctl enable --now newsletterd"
+	echo "  sudo newsletterd init && sudo systemctl enable --now newsletterd"
 fi

@@ -1,0 +1,250 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"newsletterd/cmd/newsletterd/config"
+	"newsletterd/core"
+)
+
+// noRelay is the answer of people who set up the mail server later.
+const noRelay = "none"
+
+// mailServerLater says how to set up a mail server that init has left out.
+const mailServerLater = "Set up a mail server in the console under Server, or in %s with transport = \"smtp\" and [mail.smtp]. " +
+	"Until then, emails are saved to %s."
+
+// parseRelay reads [smtp://|smtps://][USER@]HOST[:PORT], or none, whose result has no host.
+func parseRelay(word string) (config.SMTP, error) {
+	c := config.SMTP{TLS: "starttls", Port: 587}
+	if word == noRelay {
+		return c, nil
+	}
+	rest, implicit := strings.CutPrefix(word, "smtps://")
+	rest = strings.TrimSuffix(strings.TrimPrefix(rest, "smtp://"), "/")
+	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
+		c.Username, rest = rest[:at], rest[at+1:]
+		if c.Username == "" || strings.ContainsAny(c.Username, ":/ ") {
+			return c, fmt.Errorf("%q: only the user name goes before the @; the password is asked for, or read from %s", word,
+				smtpPasswordVariable)
+		}
+	}
+	host, port, err := net.SplitHostPort(rest)
+	if err != nil {
+		host, port = strings.Trim(rest, "[]"), ""
+	}
+	if host == "" || strings.ContainsAny(host, " /@?#") {
+		return c, fmt.Errorf("%q is no mail server, such as smtp.example.org or user@smtp.example.org:587", word)
+	}
+	c.Host = host
+	switch {
+	case implicit || port == "465":
+		c.TLS, c.Port = "implicit", 465
+	case config.IsLoopback(host):
+		c.TLS, c.Port = "none", 25
+	}
+	if port != "" {
+		if c.Port, err = strconv.Atoi(port); err != nil || c.Port < 1 || c.Port > 65535 {
+			return c, fmt.Errorf("%q: %s is no port", word, port)
+		}
+	}
+	return c, nil
+}
+
+// relayWord writes a relay as parseRelay reads it.
+func relayWord(c *config.SMTP) string {
+	word := net.JoinHostPort(c.Host, strconv.Itoa(c.Port))
+	if c.Username != "" {
+		word = c.Username + "@" + word
+	}
+	if c.TLS == "implicit" {
+		word = "smtps://" + word
+	}
+	return word
+}
+
+// relay asks for the mail server, and tries it.
+func (a *asker) relay(s *setup) error {
+	err := a.answer("relay", "Mail server that sends your emails, for example user@smtp.example.org:587 [none: set it up later]",
+		noRelay, func(word string) (err error) {
+			s.Relay, err = parseRelay(word)
+			return err
+		})
+	if err != nil {
+		return err
+	}
+	if s.Relay.Host == "" {
+		if a.c.IsSet("test-email") {
+			return usageError{a.c.Command.HelpName, "--test-email needs --relay"}
+		}
+		return nil
+	}
+	if err := a.relayPassword(s); err != nil {
+		return err
+	}
+	to, err := a.testAddress(s)
+	for err == nil && to != "" && s.Relay.Host != "" {
+		s.Test = a.testRelay(s, to)
+		if err := a.c.Context.Err(); err != nil {
+			return err
+		}
+		if s.Test.Good() {
+			fmt.Fprintf(a.p.err, "%s accepted the test email to %s. Check whether it arrives.\n", s.Test.Relay, to)
+			return nil
+		}
+		said := relayFault(s.Test, &s.Relay, to)
+		if !a.person() {
+			return fmt.Errorf("%s Nothing was written. Correct --relay, or leave out --test-email", said)
+		}
+		fmt.Fprintln(a.p.err, said)
+		var kept bool
+		if kept, err = a.afterFault(s); kept {
+			return err
+		}
+	}
+	return err
+}
+
+// testAddress asks where the test email goes; empty: there is no test. A script has one only where its flag asks for it.
+func (a *asker) testAddress(s *setup) (to string, err error) {
+	if !a.c.IsSet("test-email") && !a.person() {
+		return "", nil
+	}
+	otherwise, question := string(s.Email), "Send a test email to ["+string(s.Email)+"; none: no test]"
+	if otherwise == "" {
+		otherwise, question = noEmail, "Send a test email to [none: no test]"
+	}
+	err = a.answer("test-email", question, otherwise, func(word string) error {
+		if to = ""; word == noEmail {
+			return nil
+		}
+		email, err := core.ParseEmail(word)
+		if err != nil {
+			return fmt.Errorf("%q is no email address", word)
+		}
+		to = string(email)
+		return nil
+	})
+	return to, err
+}
+
+// afterFault asks what becomes of a mail server that failed. It reports whether the settings stay as they are.
+func (a *asker) afterFault(s *setup) (kept bool, err error) {
+	next := ""
+	err = a.ask("Correct the mail server (c), keep it (k), or leave it out and set it up later (n)? [c]", "c", func(word string) error {
+		if next = strings.ToLower(word[:1]); !strings.Contains("ckn", next) {
+			return fmt.Errorf("%q is none of c, k and n", word)
+		}
+		return nil
+	})
+	switch {
+	case err != nil || next == "k":
+		return err == nil, err
+	case next == "n":
+		s.Relay, s.Test = config.SMTP{}, nil
+		return false, nil
+	}
+	before := s.Relay
+	err = a.ask("Mail server ["+relayWord(&before)+"]", relayWord(&before), func(word string) (err error) {
+		s.Relay, err = parseRelay(word)
+		return err
+	})
+	if err != nil || s.Relay.Host == "" {
+		s.Test = nil
+		return false, err
+	}
+	if s.Relay.Username == before.Username {
+		s.Relay.Password = before.Password
+	}
+	return false, a.askRelayPassword(s)
+}
+
+// relayPassword gets the password where the relay has a user.
+func (a *asker) relayPassword(s *setup) error {
+	if s.Relay.Username == "" {
+		return nil
+	}
+	if word := a.p.lookup(smtpPasswordVariable); word != "" {
+		s.Relay.Password = config.Secret(word)
+		return nil
+	}
+	if !a.person() {
+		return usageError{a.c.Command.HelpName, "the user of the mail server needs a password: set " + smtpPasswordVariable}
+	}
+	return a.askRelayPassword(s)
+}
+
+// askRelayPassword asks for the password where the relay has a user. An empty answer keeps the one that is known.
+func (a *asker) askRelayPassword(s *setup) error {
+	if s.Relay.Username == "" {
+		return nil
+	}
+	question := "Password of %s at %s: "
+	if s.Relay.Password != "" {
+		question = "Password of %s at %s [unchanged]: "
+	}
+	for {
+		fmt.Fprintf(a.p.err, question, s.Relay.Username, s.Relay.Host)
+		b, err := prompt(a.p).Password(a.c.Context)
+		if err != nil {
+			return err
+		}
+		if len(b) > 0 {
+			s.Relay.Password = config.Secret(b)
+		}
+		if s.Relay.Password != "" {
+			return nil
+		}
+		fmt.Fprintln(a.p.err, "The password is empty. Type it again, or press Ctrl-C to stop.")
+	}
+}
+
+// testRelay sends an email by the mail server of a setup, as the daemon will.
+func (a *asker) testRelay(s *setup, to string) *core.RelayTest {
+	cfg := config.Default()
+	cfg.Server.PublicURL, cfg.Mail.Transport, cfg.Mail.From = s.Origin(), "smtp", s.From()
+	c, r := &cfg.Mail.SMTP, &s.Relay
+	c.Host, c.Port, c.TLS, c.Username, c.Password = r.Host, r.Port, r.TLS, r.Username, r.Password
+	fmt.Fprintf(a.p.err, "Sending a test email through %s …\n", net.JoinHostPort(r.Host, strconv.Itoa(r.Port)))
+	text := fmt.Sprintf(`From: <%s>
+To: <%s>
+Subject: Test of the mail server
+Date: %s
+Message-ID: <%s@%s>
+Auto-Submitted: auto-generated
+MIME-Version: 1.0
+Content-Type: text/plain; charset=us-ascii
+
+newsletterd can send emails through this mail server.
+`, s.From(), to, time.Now().UTC().Format(time.RFC1123Z), core.NewID(), s.Domain)
+	t := relayOptions(cfg).Test(a.c.Context, nil, core.RelayMail{
+		From: s.From(), To: to, Data: []byte(strings.ReplaceAll(text, "\n", "\r\n")),
+	})
+	return &t
+}
+
+// relayFault says why a mail server didn't take the test email, in its own words, and what to check.
+func relayFault(t *core.RelayTest, r *config.SMTP, to string) string {
+	addr, said := net.JoinHostPort(r.Host, strconv.Itoa(r.Port)), t.Answer
+	if t.Code != 0 {
+		said = fmt.Sprintf("%d %s", t.Code, strings.TrimSpace(t.Enhanced+" "+t.Answer))
+	}
+	said = strings.TrimRight(printable(said), ". ")
+	switch t.Outcome {
+	case core.RelayAuth:
+		return fmt.Sprintf("%s rejected the user name or password: %s. Some providers require an app password.", addr, said)
+	case core.RelayTLS:
+		return fmt.Sprintf("No secure connection to %s: %s. Use port 587, or smtps:// with port 465.", addr, said)
+	case core.RelayGreeting:
+		return fmt.Sprintf("%s rejected the connection or the sender address: %s.", addr, said)
+	case core.RelayRefused:
+		return fmt.Sprintf("%s rejected the email to %s: %s.", addr, to, said)
+	case core.RelayProtocol:
+		return fmt.Sprintf("%s isn't a mail server: %s. Check the host name and port.", addr, said)
+	}
+	return fmt.Sprintf("Can't connect to %s: %s. Check the host name and port.", addr, said)
+}
