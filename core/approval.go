@@ -14,7 +14,7 @@ var Approvals = []string{ApprovalNone, ApprovalSecondPerson}
 // ErrApprovalRequired is returned for a mailing that a second person has not approved, where the tenant asks for it.
 var ErrApprovalRequired = &Error{
 	Kind: Forbidden, Code: "approval_required",
-	Message: "The tenant asks for the approval of a second person, one who has not written on what is sent.",
+	Message: "This tenant requires approval by a second person who did not edit the content.",
 }
 
 const (

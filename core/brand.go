@@ -15,9 +15,9 @@ const maxBrandName = 60
 func checkBrandName(s string) error {
 	switch {
 	case utf8.RuneCountInString(s) > maxBrandName:
-		return Invalidf("brand_name", "brand_name may have %d characters at most.", maxBrandName)
+		return Invalidf("brand_name", "brand_name must have at most %d characters.", maxBrandName)
 	case !plainName(s):
-		return Invalidf("brand_name", "brand_name must not contain a URL, a host name or an e-mail address.")
+		return Invalidf("brand_name", "brand_name must not contain a URL, a host name or an email address.")
 	}
 	return nil
 }

@@ -44,7 +44,8 @@ const (
 )
 
 // ErrCampaignNotFound is returned for a campaign that there is not.
-var ErrCampaignNotFound = &Error{Kind: NotFound, Code: "campaign_not_found", Message: "There is no such campaign."}
+var ErrCampaignNotFound = &Error{Kind: NotFound, Code: "campaign_not_found", Message: "Campaign not found. It may " +
+	"have been deleted, or you don't have access."}
 
 // Campaign is what is written, looked at, approved, and only then sent. What a version of it says is CampaignFields.
 type Campaign struct {
@@ -209,9 +210,9 @@ func (c *Campaign) Editable() error {
 	case CampaignDraft, CampaignInReview, CampaignApproved:
 		return nil
 	case CampaignScheduled:
-		return Conflictf("conflict", "The campaign is scheduled: undo the sending or cancel its job first.")
+		return Conflictf("conflict", "The campaign is scheduled. Undo the schedule or cancel its send job first.")
 	}
-	return Conflictf("conflict", "The campaign is %s: duplicate it to write on.", c.State)
+	return Conflictf("conflict", "The campaign is %s and can't be edited. Duplicate it to continue writing.", c.State)
 }
 
 // Edited makes the campaign a draft of what a person has just saved: what was approved is no longer. A draft that was
@@ -246,7 +247,7 @@ func (c *Campaign) endReview() {
 // AtVersion returns a conflict where another version is written on by now.
 func (c *Campaign) AtVersion(version int64) error {
 	if version != c.Version {
-		return Conflictf("conflict", "The campaign is at version %d: look at it again.", c.Version)
+		return Conflictf("conflict", "The campaign has changed and is now at version %d. Review it again.", c.Version)
 	}
 	return nil
 }
@@ -255,7 +256,7 @@ func (c *Campaign) AtVersion(version int64) error {
 // before stays. ErrConflict: it is no draft.
 func (c *Campaign) AskReview(wantedAt Instant, note, by string) error {
 	if c.State != CampaignDraft && c.State != CampaignInReview {
-		return Conflictf("conflict", "The campaign is %s: only drafts are reviewed.", c.State)
+		return Conflictf("conflict", "The campaign is %s. Only drafts can be reviewed.", c.State)
 	}
 	if note == "" && c.State == CampaignInReview {
 		note = c.ReviewNote
@@ -268,7 +269,7 @@ func (c *Campaign) AskReview(wantedAt Instant, note, by string) error {
 // that is the person who had asked for the review. ErrConflict: it is neither in review nor approved.
 func (c *Campaign) Reject(note, by string, now Instant) error {
 	if c.State != CampaignInReview && c.State != CampaignApproved {
-		return Conflictf("conflict", "The campaign is %s: there is no approval to refuse or take back.", c.State)
+		return Conflictf("conflict", "The campaign is %s. There is no approval to reject or withdraw.", c.State)
 	}
 	asked := c.ReviewBy
 	c.back()
@@ -282,7 +283,7 @@ func (c *Campaign) Reject(note, by string, now Instant) error {
 // it was approved or sent already.
 func (c *Campaign) Approve(version int64, copyID, by string, now Instant) error {
 	if c.State != CampaignDraft && c.State != CampaignInReview {
-		return Conflictf("conflict", "The campaign is %s already.", c.State)
+		return Conflictf("conflict", "The campaign is already %s.", c.State)
 	}
 	if err := c.AtVersion(version); err != nil {
 		return err
@@ -315,9 +316,9 @@ func (c *Campaign) MaySend(version int64) error {
 	case CampaignDraft, CampaignInReview, CampaignApproved:
 		return c.AtVersion(version)
 	case CampaignScheduled, CampaignSending:
-		return Conflictf("conflict", "The campaign is %s already.", c.State)
+		return Conflictf("conflict", "The campaign is already %s.", c.State)
 	}
-	return Conflictf("conflict", "The campaign is %s: duplicate it to send it again.", c.State)
+	return Conflictf("conflict", "The campaign is %s. Duplicate it to send it again.", c.State)
 }
 
 // Scheduled notes the job that sends what was approved, which ends the review: where the sending is taken back, no one
@@ -339,7 +340,7 @@ func (c *Campaign) ShowInArchive(shown bool) bool {
 // Archive puts a campaign away. ErrConflict: it is neither a draft nor sent.
 func (c *Campaign) Archive() error {
 	if c.State != CampaignDraft && c.State != CampaignSent {
-		return Conflictf("conflict", "The campaign is %s: only drafts and what was sent can be archived.", c.State)
+		return Conflictf("conflict", "The campaign is %s. Only drafts and sent campaigns can be archived.", c.State)
 	}
 	if c.State == CampaignDraft {
 		c.endReview()
@@ -351,7 +352,7 @@ func (c *Campaign) Archive() error {
 // Deletable returns a conflict for a campaign of which something was or will be sent.
 func (c *Campaign) Deletable() error {
 	if c.State != CampaignDraft || c.JobNo != 0 {
-		return Conflictf("conflict", "Only drafts that never had a send job can be deleted: archive the campaign.")
+		return Conflictf("conflict", "Only drafts without a send job can be deleted. Archive the campaign instead.")
 	}
 	return nil
 }

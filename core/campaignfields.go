@@ -101,7 +101,7 @@ func (f *CampaignFields) Check() error {
 	}
 	switch {
 	case len(f.ListIDs) > MaxCampaignLists:
-		return Invalidf("list_ids", "list_ids may have %d entries at most.", MaxCampaignLists)
+		return Invalidf("list_ids", "list_ids must have at most %d entries.", MaxCampaignLists)
 	case repeats(f.ListIDs):
 		return Invalidf("list_ids", "list_ids must name each list once.")
 	case !slices.Contains(Trackings, f.Tracking):
@@ -109,11 +109,11 @@ func (f *CampaignFields) Check() error {
 	case f.Language != "" && !slices.Contains(Languages, f.Language):
 		return Invalidf("language", "language must be one of %s.", strings.Join(Languages, ", "))
 	case len(f.Attachments) > MaxAttachments:
-		return Invalidf("attachments", "attachments may have %d entries at most.", MaxAttachments)
+		return Invalidf("attachments", "attachments must have at most %d entries.", MaxAttachments)
 	case repeats(f.Attachments):
 		return Invalidf("attachments", "attachments must name each file once.")
 	case len(f.Template) > MaxTemplateJSON:
-		return Invalidf("template", "template may have %d bytes at most.", MaxTemplateJSON)
+		return Invalidf("template", "template must have at most %d bytes.", MaxTemplateJSON)
 	}
 	if err := f.checkAddresses(); err != nil {
 		return err
@@ -135,7 +135,8 @@ func (f *CampaignFields) Check() error {
 	}
 	for key, instead := range ownKeys {
 		if k, _ := templateKey(string(f.Template), key); k != nil {
-			return Invalidf("template."+key, "template.%s has a field of its own in a campaign: %s.", key, instead)
+			return Invalidf("template."+key, "template.%s is not allowed in a campaign. Use %s "+
+				"instead.", key, instead)
 		}
 	}
 	return f.Content.check()
@@ -177,10 +178,10 @@ func (f *CampaignFields) checkAddresses() error {
 			continue
 		}
 		if _, err := ParseEmail(a.address); err != nil {
-			return Invalidf(a.field, "%s is not a valid e-mail address.", a.field)
+			return Invalidf(a.field, "%s is not a valid email address.", a.field)
 		}
 		if _, err := mail.ParseAddress(a.address); err != nil {
-			return Invalidf(a.field, "%s is not a valid e-mail address.", a.field)
+			return Invalidf(a.field, "%s is not a valid email address.", a.field)
 		}
 	}
 	return nil
@@ -191,14 +192,15 @@ func (c *CampaignContent) check() error {
 	case !slices.Contains(ContentKinds, c.Kind):
 		return Invalidf("content.kind", "content.kind must be one of %s.", strings.Join(ContentKinds, ", "))
 	case c.Text != "" && c.Kind != ContentHTML:
-		return Invalidf("content.text", "content.text goes with kind html: the other kinds make their text part.")
+		return Invalidf("content.text", "content.text is only allowed for content.kind html. Leave it out: other "+
+			"kinds generate their plain-text version.")
 	case c.Layout != "" && c.Kind != ContentHTML && c.Kind != ContentText:
 		return Invalidf("content.layout",
-			"content.layout goes with the kinds html and text; markdown and blocks have a theme.")
+			"content.layout is only allowed for content.kind html and text. For markdown and blocks, set a theme.")
 	case len(c.Source) > MaxBody:
-		return Invalidf("content.source", "content.source may have %d bytes at most.", MaxBody)
+		return Invalidf("content.source", "content.source must have at most %d bytes.", MaxBody)
 	case len(c.Text) > MaxBody:
-		return Invalidf("content.text", "content.text may have %d bytes at most.", MaxBody)
+		return Invalidf("content.text", "content.text must have at most %d bytes.", MaxBody)
 	}
 	if c.Layout != "" && ValidateTemplateName(c.Layout) != nil {
 		return Invalidf("content.layout", "content.layout must be the name of a template.")
@@ -216,7 +218,7 @@ func (f *CampaignFields) HasSender(t *Tenant) error {
 		if IsFreeMail(domain) {
 			return freeMailSender("from_email")
 		}
-		return Invalidf("from_email", "from_email must lie in a domain of the tenant.")
+		return Invalidf("from_email", "from_email must be at one of the tenant's verified sender domains.")
 	}
 	return nil
 }

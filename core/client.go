@@ -129,10 +129,10 @@ func (c *Client) Change(in ClientInput, operator bool, now Instant) (secret stri
 	}
 	gained := slices.Contains(c.Scopes, ScopeAdmin) && !slices.Contains(was.Scopes, ScopeAdmin)
 	if !operator && (c.FirstParty != was.FirstParty || c.RequirePKCE != was.RequirePKCE || gained) {
-		return "", Forbiddenf("first_party, require_pkce and the scope admin are set by operators only.")
+		return "", Forbiddenf("Only server administrators can set first_party, require_pkce and the scope admin.")
 	}
 	if !operator && was.FirstParty && !c.sameDoors(was) {
-		return "", Forbiddenf("A first-party client is changed by operators only, but for its name.")
+		return "", Forbiddenf("Only server administrators can change a first-party client. You can change its name.")
 	}
 	c.UpdatedAt = now
 	switch {
@@ -220,9 +220,9 @@ func (c *Client) EndOldSecret(operator bool, now Instant) error {
 func (c *Client) mayRotate(operator bool) error {
 	switch {
 	case c.FirstParty && !operator:
-		return Forbiddenf("The secret of a first-party client is changed by operators only.")
+		return Forbiddenf("Only server administrators can change the secret of a first-party client.")
 	case c.ClientType != ClientConfidential:
-		return Conflictf("conflict", "A public client has no secret.")
+		return Conflictf("conflict", "Public clients have no secret. Create a confidential client to use one.")
 	}
 	return nil
 }
@@ -265,14 +265,15 @@ func (c *Client) validateType() error {
 	if c.ClientType == ClientPublic {
 		methods = []string{"", "none"}
 		if !c.RequirePKCE {
-			return Invalidf("require_pkce", "require_pkce can be switched off for confidential clients only.")
+			return Invalidf("require_pkce", "require_pkce can only be turned off for confidential clients.")
 		}
 		if slices.Contains(c.GrantTypes, "client_credentials") {
-			return Invalidf("grant_types", "client_credentials is for confidential clients only.")
+			return Invalidf("grant_types", "client_credentials is only allowed for confidential clients.")
 		}
 	}
 	if !slices.Contains(methods, c.AuthMethod) {
-		return Invalidf("token_endpoint_auth_method", "token_endpoint_auth_method doesn't fit the client_type %s.",
+		return Invalidf("token_endpoint_auth_method", "token_endpoint_auth_method is not allowed for the "+
+			"client_type %s.",
 			c.ClientType)
 	}
 	if c.ClientType == ClientPublic {
@@ -302,13 +303,13 @@ const maxURIs = 20
 
 func checkURIs(uris Strings, field string) error {
 	if len(uris) > maxURIs {
-		return Invalidf(field, "%s may be %d at most.", field, maxURIs)
+		return Invalidf(field, "%s must have at most %d entries.", field, maxURIs)
 	}
 	for i, u := range uris {
 		if !ValidRedirectURI(u) {
 			f := field + "[" + strconv.Itoa(i) + "]"
-			return Invalidf(f, "%s must be an https URL, an http URL of a loopback address, or have a private-use "+
-				"scheme with a dot; no fragment, user, * or dot segments.", f)
+			return Invalidf(f, "%s must be an https URL, an http URL with a loopback address, or a URL with a "+
+				"private-use scheme that has a dot. Leave out fragments, user names, * and dot segments.", f)
 		}
 	}
 	return nil

@@ -13,13 +13,14 @@ type Correction struct {
 
 // ErrNotCorrected is returned for a campaign of which pages show what was sent.
 var ErrNotCorrected = &Error{
-	Kind: NotFound, Code: "correction_not_found", Message: "Pages show the campaign as it was sent.",
+	Kind: NotFound, Code: "correction_not_found", Message: "This campaign has no correction. Pages show it as it " +
+		"was sent.",
 }
 
 // Correctable returns a conflict for a campaign of which nothing has gone out.
 func (c *Campaign) Correctable() error {
 	if c.JobNo == 0 || c.State == CampaignScheduled || c.Editable() == nil {
-		return Conflictf("conflict", "The campaign is %s: write on it instead.", c.State)
+		return Conflictf("conflict", "The campaign is %s and has not been sent. Edit the campaign itself.", c.State)
 	}
 	return nil
 }

@@ -22,9 +22,10 @@ const (
 
 // Errors of devices.
 var (
-	ErrRegistered     = Conflictf("ALREADY_REGISTERED", "The device is registered already.")
+	ErrRegistered     = Conflictf("ALREADY_REGISTERED", "The device is already registered.")
 	ErrRepresentative = Conflictf("REPRESENTATIVE_DEVICE", "The representative device can't be registered.")
-	ErrSecondLeader   = Conflictf("conflict", "There is a representative device already.").On("representative")
+	ErrSecondLeader   = Conflictf("conflict", "Another device is already the representative "+
+		"device.").On("representative")
 )
 
 // DeviceInput is what a caller wants a device to be; nil leaves a field as it is.
@@ -56,7 +57,7 @@ func (d *Device) Change(in DeviceInput) error {
 	if in.AgentID != nil {
 		id, ok := ParseID(*in.AgentID)
 		if !ok && *in.AgentID != "" {
-			return Invalidf("agent_id", "agent_id must be a UUID, or empty.")
+			return Invalidf("agent_id", "agent_id must be a UUID or empty.")
 		}
 		d.AgentID = id
 	}

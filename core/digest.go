@@ -180,6 +180,6 @@ func (d Digest) Changed(now Digest) (parts []string) {
 func ChangedContent(changes []ContentChange) *Error {
 	return &Error{
 		Kind: PreconditionFailed, Code: "changed_meanwhile", Changes: changes,
-		Message: "What would be sent has changed since you looked at it: look at it again.",
+		Message: "The content has changed since you reviewed it. Review it again.",
 	}
 }

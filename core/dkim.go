@@ -62,12 +62,13 @@ func DKIMPublicKey(record string) string {
 func (k *DKIMKey) Validate() error {
 	domain, ok := ParseDomain(k.Domain)
 	if !ok {
-		return Invalidf("domain", "domain must be a domain name.")
+		return Invalidf("domain", "domain must be a domain name, for example shop.example.")
 	}
 	k.Domain = domain
 	k.Selector = strings.ToLower(k.Selector)
 	if len(k.Selector) > 100 || !isSelector(k.Selector) {
-		return Invalidf("selector", "selector must be letters, digits and inner dashes, in parts separated by dots.")
+		return Invalidf("selector", "selector must consist of letters, digits and hyphens, in parts separated by "+
+			"dots. A part must not start or end with a hyphen.")
 	}
 	if k.Algorithm != DKIMRSA && k.Algorithm != DKIMEd25519 {
 		return Invalidf("algorithm", "algorithm must be rsa or ed25519.")

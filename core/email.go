@@ -56,7 +56,7 @@ func MaskAddresses(text string) string {
 // ErrInvalidEmail is returned for every text that is no address (code invalid_email).
 var ErrInvalidEmail = &Error{
 	Kind: Invalid, Code: "invalid_email",
-	Message: "The address is not a valid e-mail address.", Field: "email",
+	Message: "This is not a valid email address.", Field: "email",
 }
 
 // ParseEmail reads one addr-spec (RFC 5322 section 3.4.1, dot-atom local part only): at most 64 octets

@@ -72,21 +72,22 @@ func (e *Endpoint) Change(in EndpointInput, now Instant) error {
 	}
 	e.UpdatedAt = now
 	if len(e.Name) > MaxEndpointName {
-		return Invalidf("name", "name may have %d bytes at most.", MaxEndpointName)
+		return Invalidf("name", "name must have at most %d bytes.", MaxEndpointName)
 	}
 	for _, t := range e.Events {
 		if t != EventActivated && t != EventUnsubscribed && t != EventPreferences {
-			return Invalidf("events", "An event is %s, %s or %s.", EventActivated, EventUnsubscribed, EventPreferences)
+			return Invalidf("events", "events must be %s, %s or "+
+				"%s.", EventActivated, EventUnsubscribed, EventPreferences)
 		}
 	}
 	u, err := url.Parse(e.URL)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || len(e.URL) > MaxEndpointURL:
-		return Invalidf("url", "url must be an absolute http or https URL of %d bytes at most.", MaxEndpointURL)
+		return Invalidf("url", "url must be an absolute http or https URL of at most %d bytes.", MaxEndpointURL)
 	case u.User != nil || u.Fragment != "" || strings.Contains(e.URL, "#"):
-		return Invalidf("url", "url must have no user, password or fragment.")
+		return Invalidf("url", "url must not contain a user name, password or fragment.")
 	case in.URL != nil && !validPort(u): // one that is stored can still be switched off
-		return Invalidf("url", "The port of url must be 1 to 65535.")
+		return Invalidf("url", "The port in url must be from 1 to 65535.")
 	}
 	return nil
 }

@@ -138,7 +138,7 @@ func (e *Error) Sentence() Sentence {
 }
 
 // Under returns a copy for a field that is a part of another: a member of an object, or an element "[0]" of an array.
-// The message begins with the name of the field.
+// The message names the whole field.
 func (e *Error) Under(name string) *Error {
 	c, args, format := *e, slices.Clone(e.args), e.format
 	if format == "" {
@@ -156,10 +156,14 @@ func (e *Error) Under(name string) *Error {
 		args[0] = fmt.Sprint(name, args[0])
 		return c.Sayf(format, args...)
 	}
+	if i := slices.Index(args, any(e.Field)); i >= 0 {
+		args[i] = c.Field
+		return c.Sayf(format, args...)
+	}
 	if rest, ok := strings.CutPrefix(format, e.Field); ok { // so that it is the sentence that names any field
 		return c.Sayf("%s"+rest, slices.Insert(args, 0, any(c.Field))...)
 	}
-	return c.Sayf("%s"+format, slices.Insert(args, 0, any(name))...)
+	return c.Sayf("%s: "+format, slices.Insert(args, 0, any(c.Field))...)
 }
 
 // The sentinels match any error of their kind under errors.Is.
@@ -182,55 +186,59 @@ func ChangedMeanwhile(by string, at Instant) *Error {
 		Kind: PreconditionFailed, Code: "changed_meanwhile",
 		Changes: []ContentChange{{What: ChangedCampaign, By: by, At: at}},
 	}
-	return e.Sayf("%s has changed it at %s: read it again.", by, at)
+	return e.Sayf("%s changed this at %s. Read it again before you change it.", by, at)
 }
 
 // ErrSecretStands is returned for another secret of a record that has two: a third would end the one in use.
 var ErrSecretStands = &Error{
 	Kind: Conflict, Code: "conflict",
-	Message: "An earlier secret is still good: end it before another one is made.",
+	Message: "The previous secret is still valid. Revoke it before you create another one.",
 }
 
 // Errors with a sharper word, shared by several packages.
 var (
-	ErrListNotFound = &Error{Kind: NotFound, Code: "list_not_found", Message: "There is no such list."}
+	ErrListNotFound = &Error{Kind: NotFound, Code: "list_not_found", Message: "List not found. It may have been " +
+		"deleted, or you don't have access."}
 	ErrListInactive = &Error{
 		Kind: Invalid, Code: "list_inactive",
-		Message: "The list takes no subscriptions at present.",
+		Message: "The list is inactive and accepts no signups. Activate it first.",
 	}
 	ErrSubscriptionNotFound = &Error{
 		Kind: NotFound, Code: "subscription_not_found",
-		Message: "There is no such subscription.",
+		Message: "Subscription not found. It may have been deleted, or you don't have access.",
 	}
-	ErrJobNotFound  = &Error{Kind: NotFound, Code: "job_not_found", Message: "There is no such send job."}
+	ErrJobNotFound = &Error{Kind: NotFound, Code: "job_not_found", Message: "Send job not found. It may have been " +
+		"deleted, or you don't have access."}
 	ErrInvalidToken = &Error{
-		Kind: Invalid, Code: "invalid_token", Message: "The token is not valid.",
+		Kind: Invalid, Code: "invalid_token", Message: "The token is not valid. Request a new one.",
 		Field: "token",
 	}
 	ErrTokenExpired = &Error{
-		Kind: Invalid, Code: "token_expired", Message: "The token has expired.",
+		Kind: Invalid, Code: "token_expired", Message: "The token has expired. Request a new one.",
 		Field: "token",
 	}
 	ErrDuplicateEvent = &Error{
 		Kind: Conflict, Code: "duplicate_event",
-		Message: "This event was accepted before.",
+		Message: "This event was already accepted. Don't send it again.",
 	}
 	ErrDuplicateBatch = &Error{
 		Kind: Conflict, Code: "duplicate_batch",
-		Message: "This batch was accepted before.",
+		Message: "This batch was already accepted. Don't send it again.",
 	}
-	ErrReplayedNonce    = &Error{Kind: Conflict, Code: "replayed_nonce", Message: "This nonce was used before."}
+	ErrReplayedNonce = &Error{Kind: Conflict, Code: "replayed_nonce", Message: "This nonce was already used. " +
+		"Sign each request with a new one."}
 	ErrInvalidSignature = &Error{
 		Kind: Unauthenticated, Code: "invalid_signature",
-		Message: "The signature headers are missing or wrong.",
+		Message: "The signature headers are missing or wrong. Sign the exact bytes of the body with the current " +
+			"secret.",
 	}
 	ErrScope = &Error{
 		Kind: Forbidden, Code: "insufficient_scope",
-		Message: "The token lacks the scope that this operation needs.",
+		Message: "The token lacks a scope that this operation needs.",
 	}
 	ErrStorage = &Error{
 		Kind: Unavailable, Code: "storage_unavailable",
-		Message: "The database is unavailable; try again soon.",
+		Message: "The database is unavailable. Try again soon.",
 	}
 )
 

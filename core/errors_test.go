@@ -35,9 +35,15 @@ func TestSentences(t *testing.T) {
 			[]any{"list.name"},
 		},
 		{
-			ErrInvalidEmail.Under("to"), "to.The address is not a valid e-mail address.", "to.email",
-			"%sThe address is not a valid e-mail address.",
-			[]any{"to."},
+			ErrInvalidEmail.Under("to"), "to.email: This is not a valid email address.", "to.email",
+			"%s: This is not a valid email address.",
+			[]any{"to.email"},
+		},
+		{
+			Invalidf("body", "Unknown field %s. Remove it.", "body").Under("content"),
+			"Unknown field content.body. Remove it.", "content.body",
+			"Unknown field %s. Remove it.",
+			[]any{"content.body"},
 		},
 		{ErrScope, ErrScope.Message, "", "", nil},
 		{Forbiddenf("no").With(errors.New("cause")), "no", "", "no", nil},

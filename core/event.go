@@ -97,7 +97,7 @@ func (f *FullSync) Validate() error {
 	case f.Subscribers == nil:
 		return Invalidf("subscribers", "subscribers is missing.")
 	case len(f.Subscribers) > MaxSyncBatch:
-		return Invalidf("subscribers", "subscribers may hold %d at most.", MaxSyncBatch)
+		return Invalidf("subscribers", "subscribers must have at most %d entries.", MaxSyncBatch)
 	case f.OccurredAt == 0:
 		return Invalidf("occurred_at", "occurred_at is missing.")
 	}

@@ -77,7 +77,7 @@ func scanJSON(src, to any) error {
 // Check judges the fields of a list and brings their texts into normal form.
 func (f Fields) Check() error {
 	if len(f) > MaxFields {
-		return Invalidf("fields", "%s may be %d at most.", "fields", MaxFields)
+		return Invalidf("fields", "%s must have at most %d entries.", "fields", MaxFields)
 	}
 	seen := map[string]bool{}
 	for i := range f {
@@ -86,7 +86,7 @@ func (f Fields) Check() error {
 			return err
 		}
 		if seen[f[i].Name] {
-			return Invalidf(at+".name", "%s.name stands twice.", at)
+			return Invalidf(at+".name", "%s.name is used twice. Field names must be unique.", at)
 		}
 		seen[f[i].Name] = true
 	}
@@ -96,7 +96,8 @@ func (f Fields) Check() error {
 func (f *Field) check(at string) error {
 	if !IsFieldName(f.Name) || f.Name == "email" || f.Name == "source" {
 		return Invalidf(at+".name",
-			"%s.name must be letters, digits and _, begin with a letter, and be neither email nor source.", at)
+			"%s.name must start with a letter and contain only letters, digits and _. email and source are reserved.",
+			at)
 	}
 	if err := checkText(&f.Label, at+".label", maxFieldLabel, false); err != nil {
 		return err
@@ -107,7 +108,7 @@ func (f *Field) check(at string) error {
 	switch f.Type {
 	case FieldText, FieldBoolean:
 		if len(f.Options) > 0 {
-			return Invalidf(at+".options", "%s.options are for a choice only.", at)
+			return Invalidf(at+".options", "%s.options are only allowed for the type choice.", at)
 		}
 		return nil
 	case FieldChoice:
@@ -118,7 +119,7 @@ func (f *Field) check(at string) error {
 
 func (f *Field) checkOptions(at string) error {
 	if len(f.Options) == 0 || len(f.Options) > maxOptions {
-		return Invalidf(at+".options", "%s.options must be 1 to %d.", at, maxOptions)
+		return Invalidf(at+".options", "%s.options must have 1 to %d entries.", at, maxOptions)
 	}
 	for i := range f.Options {
 		field := at + ".options[" + strconv.Itoa(i) + "]"
@@ -126,7 +127,7 @@ func (f *Field) checkOptions(at string) error {
 			return err
 		}
 		if f.Options[i] == "" || slices.Contains(f.Options[:i], f.Options[i]) {
-			return Invalidf(field, "%s is empty or stands twice.", field)
+			return Invalidf(field, "%s is empty or used twice. Options must be unique.", field)
 		}
 	}
 	return nil

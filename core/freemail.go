@@ -29,6 +29,6 @@ func IsFreeMail(domain string) bool {
 
 // freeMailSender is the error of a field with a sender at such a domain.
 func freeMailSender(field string) *Error {
-	return Invalidf(field, "Mail programs refuse or hide newsletters in the name of a provider of mailboxes such as "+
-		"Gmail or GMX, since they don't come from its servers: take an address of a domain of your own.")
+	return Invalidf(field, "Newsletters from Gmail, GMX and similar providers are rejected or marked as spam. Use "+
+		"your own domain.")
 }

@@ -71,7 +71,9 @@ type ImportJob struct {
 }
 
 // ImportTooLarge is the error for a file of more bytes than limit.
-func ImportTooLarge(limit int64) *Error { return tooLargef("A file may have %d bytes at most.", limit) }
+func ImportTooLarge(limit int64) *Error {
+	return tooLargef("The file is too large: %d bytes at most.", limit)
+}
 
 // Ended reports whether nothing more becomes of the import.
 func (j *ImportJob) Ended() bool {
@@ -130,7 +132,7 @@ func (m ColumnMapping) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON implements json.Unmarshaler: of an object of texts.
 func (m *ColumnMapping) UnmarshalJSON(b []byte) error {
 	if err := json.Unmarshal(b, (*map[string]string)(m)); err != nil {
-		return Invalidf("", "must be an object of texts.")
+		return Invalidf("", "must be an object of strings.")
 	}
 	return nil
 }

@@ -70,11 +70,11 @@ func (i *Instant) UnmarshalJSON(b []byte) error {
 func ParseInstant(s string) (Instant, error) {
 	t, err := time.Parse(time.RFC3339Nano, s)
 	if err != nil {
-		return 0, Invalidf("", "must be a date-time as RFC 3339 writes it, for example 2026-01-31T08:00:00Z")
+		return 0, Invalidf("", "must be an RFC 3339 date and time, for example 2026-01-31T08:00:00Z.")
 	}
 	u := t.UTC()
 	if u.Year() < 1970 || u.Year() > 9999 || u.UnixMilli() <= 0 {
-		return 0, Invalidf("", "must be a date-time between 1970 and 9999")
+		return 0, Invalidf("", "must be a date between 1970 and 9999.")
 	}
 	return Instant(u.UnixMilli()), nil
 }

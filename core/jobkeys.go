@@ -82,20 +82,21 @@ const (
 // warning for each. More than 100 are Invalid.
 func JudgeJobKeys(in JobObject, keys []string) (warnings []string, err error) {
 	if len(keys) > maxUnknownKeys {
-		return nil, Invalidf("", "The request has %d unknown keys; %d are allowed.", len(keys), maxUnknownKeys)
+		return nil, Invalidf("", "The request has %d unknown fields; at most %d are allowed. Remove "+
+			"them.", len(keys), maxUnknownKeys)
 	}
 	for _, key := range keys {
 		shown := ShownKey(key)
 		switch meant, refused := judgeJobKey(in, key); {
 		case refused && meant != "":
-			return nil, Invalidf(shown, "%s is not a known key; did you mean %s?", shown, meant)
+			return nil, Invalidf(shown, "Unknown field %s. Did you mean %s?", shown, meant)
 		case refused:
-			return nil, Invalidf(shown, "%s is not a known key; a send job can't be narrowed or changed by it.", shown)
+			return nil, Invalidf(shown, "Unknown field %s. Remove it: send jobs reject unknown fields.", shown)
 		}
 		if in == JobTracking {
 			shown = "tracking." + shown
 		}
-		warnings = append(warnings, shown+" is not a known key; it was ignored.")
+		warnings = append(warnings, "Unknown field "+shown+" was ignored.")
 	}
 	return warnings, nil
 }
@@ -175,9 +176,9 @@ func JudgeKeys(known, unknown []string) error {
 	}
 	shown := ShownKey(unknown[0])
 	if meant := MeantKey(known, unknown[0]); meant != "" {
-		return Invalidf(shown, "%s is not a known key; did you mean %s?", shown, meant)
+		return Invalidf(shown, "Unknown field %s. Did you mean %s?", shown, meant)
 	}
-	return Invalidf(shown, "%s is not a known key.", shown)
+	return Invalidf(shown, "Unknown field %s. Remove it.", shown)
 }
 
 // MeantKey returns the known key that was probably meant by one that is not; empty: it resembles none.

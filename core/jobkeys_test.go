@@ -86,10 +86,10 @@ func TestJobKeys(t *testing.T) {
 			continue
 		}
 		e := err.(*Error)
-		if e.Kind != Invalid || e.Field != test.key || !strings.HasPrefix(e.Message, test.key+" ") {
+		if e.Kind != Invalid || e.Field != test.key || !strings.HasPrefix(e.Message, "Unknown field "+test.key+".") {
 			t.Errorf("%q: %+v", test.key, e)
 		}
-		if meant := "did you mean " + test.meant + "?"; (test.meant != "") != strings.HasSuffix(e.Message, meant) {
+		if meant := "Did you mean " + test.meant + "?"; (test.meant != "") != strings.HasSuffix(e.Message, meant) {
 			t.Errorf("%q: %s", test.key, e.Message)
 		}
 	}

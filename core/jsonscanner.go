@@ -41,7 +41,7 @@ func (s *JSONScanner) Back(m JSONMark) { s.At, s.depth, s.keys = m.at, m.depth, 
 // stands.
 func (s *JSONScanner) Fail(format string, args ...any) error {
 	args = append(slices.Insert(slices.Clone(args), 0, any(s.What)), s.At)
-	return (&Error{Kind: Invalid, Code: "invalid_json"}).Sayf("%s is not acceptable JSON: "+format+" (byte %d).", args...)
+	return (&Error{Kind: Invalid, Code: "invalid_json"}).Sayf("%s is not valid JSON: "+format+" (byte %d).", args...)
 }
 
 // CleanText reports whether a text is UTF-8 without NUL.
@@ -81,7 +81,7 @@ func (s *JSONScanner) Members(value func(key []byte) error) error {
 			break
 		}
 		if c != '"' {
-			return s.Fail("a key is expected")
+			return s.Fail("expected a key")
 		}
 		key, err := s.Quoted()
 		if err != nil {
@@ -91,7 +91,7 @@ func (s *JSONScanner) Members(value func(key []byte) error) error {
 			return err
 		}
 		if s.Next() != ':' {
-			return s.Fail("a colon is expected")
+			return s.Fail("expected a colon")
 		}
 		s.At++
 		s.Space()
@@ -102,7 +102,7 @@ func (s *JSONScanner) Members(value func(key []byte) error) error {
 			break
 		}
 		if c != ',' {
-			return s.Fail("a comma or the end of the object is expected")
+			return s.Fail("expected a comma or the end of the object")
 		}
 		s.At++
 	}
@@ -116,7 +116,7 @@ func (s *JSONScanner) Members(value func(key []byte) error) error {
 func (s *JSONScanner) once(key []byte, base int, many map[string]struct{}) (map[string]struct{}, error) {
 	if many != nil {
 		if _, dup := many[string(key)]; dup {
-			return many, s.Fail("the key %q stands twice", key)
+			return many, s.Fail("the key %q is used twice", key)
 		}
 		if len(many) == maxJSONKeys {
 			return many, s.Fail("an object has more than %d keys", maxJSONKeys)
@@ -126,7 +126,7 @@ func (s *JSONScanner) once(key []byte, base int, many map[string]struct{}) (map[
 	}
 	for _, k := range s.keys[base:] {
 		if bytes.Equal(k, key) {
-			return nil, s.Fail("the key %q stands twice", key)
+			return nil, s.Fail("the key %q is used twice", key)
 		}
 	}
 	if len(key) > 0 && len(s.scratch) > 0 && &key[0] == &s.scratch[0] {
@@ -158,7 +158,7 @@ func (s *JSONScanner) Elements(value func(i int) error) error {
 				break
 			}
 			if c != ',' {
-				return s.Fail("a comma or the end of the array is expected")
+				return s.Fail("expected a comma or the end of the array")
 			}
 			s.At++
 		}
@@ -171,7 +171,7 @@ func (s *JSONScanner) Elements(value func(i int) error) error {
 func (s *JSONScanner) enter() error {
 	s.depth++
 	if s.deepest = max(s.deepest, s.depth); s.depth > MaxJSONDepth {
-		return s.Fail("it is more than %d levels deep", MaxJSONDepth)
+		return s.Fail("nested more than %d levels deep", MaxJSONDepth)
 	}
 	s.At++
 	return nil
@@ -193,7 +193,7 @@ func (s *JSONScanner) Skip() error {
 	case s.Word("true"), s.Word("false"), s.Word("null"):
 		return nil
 	}
-	return s.Fail("a value is expected")
+	return s.Fail("expected a value")
 }
 
 // Word passes w, and reports whether it stands there.
@@ -226,7 +226,7 @@ func (s *JSONScanner) Number() ([]byte, error) {
 		ok = s.digits() > 0
 	}
 	if !ok {
-		return nil, s.Fail("a number is malformed")
+		return nil, s.Fail("malformed number")
 	}
 	return s.Text[start:s.At], nil
 }
@@ -252,7 +252,7 @@ func (s *JSONScanner) Quoted() ([]byte, error) {
 		case c == '\\':
 			return s.escaped(start)
 		case c < 0x20:
-			return nil, s.Fail("a control character stands in a string")
+			return nil, s.Fail("control character in a string")
 		case c < utf8.RuneSelf:
 			s.At++
 		default:
@@ -261,13 +261,13 @@ func (s *JSONScanner) Quoted() ([]byte, error) {
 			}
 		}
 	}
-	return nil, s.Fail("a string does not end")
+	return nil, s.Fail("unterminated string")
 }
 
 func (s *JSONScanner) rune() error {
 	r, n := utf8.DecodeRune(s.Text[s.At:])
 	if r == utf8.RuneError && n == 1 {
-		return s.Fail("it is not UTF-8")
+		return s.Fail("not UTF-8")
 	}
 	s.At += n
 	return nil
@@ -290,7 +290,7 @@ func (s *JSONScanner) escaped(start int) ([]byte, error) {
 			}
 			out = utf8.AppendRune(out, r)
 		case c < 0x20:
-			return nil, s.Fail("a control character stands in a string")
+			return nil, s.Fail("control character in a string")
 		case c < utf8.RuneSelf:
 			out = append(out, c)
 			s.At++
@@ -302,13 +302,13 @@ func (s *JSONScanner) escaped(start int) ([]byte, error) {
 			out = append(out, s.Text[from:s.At]...)
 		}
 	}
-	return nil, s.Fail("a string does not end")
+	return nil, s.Fail("unterminated string")
 }
 
 func (s *JSONScanner) escape() (rune, error) {
 	s.At++
 	if s.At == len(s.Text) {
-		return 0, s.Fail("a string does not end")
+		return 0, s.Fail("unterminated string")
 	}
 	c := s.Text[s.At]
 	s.At++
@@ -316,19 +316,19 @@ func (s *JSONScanner) escape() (rune, error) {
 		return rune("\"\\/\b\f\n\r\t"[i]), nil
 	}
 	if c != 'u' {
-		return 0, s.Fail("an escape is unknown")
+		return 0, s.Fail("unknown escape")
 	}
 	r := s.hex4()
 	if utf16.IsSurrogate(r) {
 		if !s.Word(`\u`) {
-			return 0, s.Fail("a surrogate stands alone")
+			return 0, s.Fail("unpaired surrogate")
 		}
 		if r = utf16.DecodeRune(r, s.hex4()); r == utf8.RuneError {
-			return 0, s.Fail("a surrogate stands alone")
+			return 0, s.Fail("unpaired surrogate")
 		}
 	}
 	if r <= 0 {
-		return 0, s.Fail("an escape is malformed, or NUL")
+		return 0, s.Fail("malformed escape, or NUL")
 	}
 	return r, nil
 }

@@ -68,8 +68,8 @@ func (l *List) HoldConfirmToken(was List, configured string) error {
 	l.ConfirmFloor = was.ConfirmFloor
 	if l.ConfirmToken != was.ConfirmToken && looser(cmp.Or(l.ConfirmToken, configured, ConfirmLive),
 		l.ConfirmMode(configured)) {
-		return Forbiddenf("confirm_token can't be looser than the operator has set it: receipt is the strictest, then " +
-			"trusted, then live.")
+		return Forbiddenf("confirm_token can't be less strict than the server administrator's setting. From strict " +
+			"to lenient: receipt, trusted, live.")
 	}
 	return nil
 }
@@ -190,7 +190,7 @@ func (l *List) validatePages() error {
 		{"unsubscribe_redirect_url", l.UnsubscribeRedirectURL},
 	} {
 		if r[1] != "" && !isSecureURL(r[1]) {
-			return Invalidf(r[0], "%s must be an absolute https URL, or http on this machine.", r[0])
+			return Invalidf(r[0], "%s must be an absolute https URL. http is only allowed for this machine.", r[0])
 		}
 	}
 	return l.MailTexts.check()

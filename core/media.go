@@ -87,7 +87,8 @@ const (
 
 // MediaFull is the error for a file that the tenant's pictures leave no room for.
 func (l MediaLimits) MediaFull(used int64) *Error {
-	return tooLargef("All pictures of a tenant may have %d bytes; there are %d. Delete some, or ask the operator for more.",
+	return tooLargef("The image storage is full: %d bytes are allowed and %d are used. Delete some images, or ask "+
+		"the server administrator for more.",
 		l.BytesPerTenant, used)
 }
 
@@ -124,7 +125,7 @@ func (m *Media) Change(in MediaInput, now Instant) error {
 	if m.Decorative && m.Alt != "" {
 		switch {
 		case in.Alt != nil && *in.Alt != "" && in.Decorative != nil:
-			return Invalidf("alt", "A decorative picture has an empty alt.")
+			return Invalidf("alt", "A decorative image must have an empty alt.")
 		case in.Decorative != nil:
 			m.Alt = ""
 		default:
@@ -204,6 +205,6 @@ func ErrMediaUsed(uses []MediaUse) *Error {
 	if len(uses) > 1 {
 		more = " and others"
 	}
-	return Conflictf("media_in_use", "The %s %q%s shows the picture; whoever reads it would no longer see it. "+
-		"With force=true it is deleted all the same.", uses[0].Kind, uses[0].Name, more)
+	return Conflictf("media_in_use", "The %s %q%s uses this image. Remove it there, or delete it anyway with "+
+		"force=true.", uses[0].Kind, uses[0].Name, more)
 }

@@ -40,7 +40,7 @@ var ErrInvalidVisibility = &Error{
 }
 
 // ErrNotOwner is returned to a caller who may see a model, for what only its owner may do.
-var ErrNotOwner = Forbiddenf("Only the owner may do this.")
+var ErrNotOwner = Forbiddenf("Only the owner can do this.")
 
 // ParseVisibility reads a visibility; anything else is ErrInvalidVisibility.
 func ParseVisibility(s string) (Visibility, error) {
@@ -85,7 +85,7 @@ type ModelChange struct {
 // JudgeKeys refuses the keys of a body that no model has, and visibility, which is changed in another way.
 func (in *ModelChange) JudgeKeys(unknown []string) error {
 	if slices.Contains(unknown, "visibility") {
-		return Invalidf("visibility", "visibility can't be changed here; send it to /api/models/ID/visibility.")
+		return Invalidf("visibility", "visibility can't be changed here. Send it to /api/models/ID/visibility.")
 	}
 	return JudgeChange[ModelChange, Model](unknown)
 }
@@ -154,24 +154,24 @@ const (
 )
 
 // ErrUnverifiedUpload is returned to a user who uploads before the address of the account is verified.
-var ErrUnverifiedUpload = Forbiddenf("Files may be uploaded once the e-mail address of the account is verified.")
+var ErrUnverifiedUpload = Forbiddenf("Verify your email address before you upload files.")
 
 // OwnerHas returns a Conflict if an owner of n models may have no more.
 func (l ModelLimits) OwnerHas(n int) error {
 	if l.PerOwner > 0 && n >= l.PerOwner {
-		return Conflictf("conflict", "One owner may have %d models at most; delete one first.", l.PerOwner)
+		return Conflictf("conflict", "An owner can have at most %d models. Delete one first.", l.PerOwner)
 	}
 	return nil
 }
 
 // TooLarge is the error for a file beyond the limit of one model.
 func (l ModelLimits) TooLarge() *Error {
-	return tooLargef("A model may have %d bytes at most.", l.Bytes)
+	return tooLargef("The model is too large: %d bytes at most.", l.Bytes)
 }
 
 // OwnerFull is the error for a file that the owner's models leave no room for.
 func (l ModelLimits) OwnerFull() *Error {
-	return tooLargef("All models of one owner may have %d bytes at most.", l.BytesPerOwner)
+	return tooLargef("An owner's models may have %d bytes together. Delete one first.", l.BytesPerOwner)
 }
 
 // ModelView is a model as others see it: with its owner's name, never the address.

@@ -69,9 +69,9 @@ func (n *Narrowing) check(lists []string) error {
 	}{{"exclude_list_ids", n.ExcludeListIDs}, {"exclude_campaign_ids", n.ExcludeCampaignIDs}} {
 		switch {
 		case len(ids.ids) > MaxExclusions:
-			return Invalidf(ids.field, "%s may have %d entries at most.", ids.field, MaxExclusions)
+			return Invalidf(ids.field, "%s must have at most %d entries.", ids.field, MaxExclusions)
 		case repeats(ids.ids):
-			return Invalidf(ids.field, "%s must name each record once.", ids.field)
+			return Invalidf(ids.field, "%s must not contain duplicates.", ids.field)
 		}
 	}
 	if a := n.Audience; a != nil && !slices.Contains(FollowUps, a.Who) {
@@ -79,7 +79,8 @@ func (n *Narrowing) check(lists []string) error {
 	}
 	for _, id := range n.ExcludeListIDs {
 		if slices.Contains(lists, id) {
-			return Invalidf("exclude_list_ids", "exclude_list_ids: the campaign goes to the list %s, so it can't leave it out.",
+			return Invalidf("exclude_list_ids", "exclude_list_ids: the list %s is also in list_ids. Remove it from "+
+				"one of the two.",
 				id)
 		}
 	}

@@ -21,7 +21,8 @@ type CursorKey []byte
 
 // ErrInvalidCursor is returned for a cursor that is malformed, or made for another caller or filter.
 var ErrInvalidCursor = &Error{
-	Kind: Invalid, Code: "invalid_cursor", Message: "The cursor is not valid here.",
+	Kind: Invalid, Code: "invalid_cursor", Message: "The cursor is not valid for this request. Start again without " +
+		"a cursor.",
 	Field: "cursor",
 }
 

@@ -25,7 +25,7 @@ type Passkey struct {
 // Validate reports what is wrong with the name.
 func (p *Passkey) Validate() error {
 	if n := utf8.RuneCountInString(p.Name); n == 0 || n > maxPasskeyName {
-		return Invalidf("name", "The name may have 1 to %d characters.", maxPasskeyName)
+		return Invalidf("name", "The name must have 1 to %d characters.", maxPasskeyName)
 	}
 	return nil
 }

@@ -44,14 +44,14 @@ func (p Preferences) Check(field string) error {
 	case p == "" || p == NoPreferences:
 		return nil
 	case len(p) > MaxPreferences:
-		return tooLargef("%s may have 16 KiB at most.", field).On(field)
+		return tooLargef("%s must have at most 16 KiB.", field).On(field)
 	case p[0] != '{':
 		return Invalidf(field, "%s must be a JSON object.", field)
 	}
 	s := JSONScanner{Text: []byte(p), What: field}
 	err := s.Skip()
 	if s.deepest > MaxPreferencesDepth {
-		return Invalidf(field, "%s must not nest deeper than %d levels.", field, MaxPreferencesDepth)
+		return Invalidf(field, "%s must have at most %d levels of nesting.", field, MaxPreferencesDepth)
 	}
 	if s.Space(); err == nil && s.At < len(p) {
 		err = s.Fail("text after the value")

@@ -36,5 +36,5 @@ func (t *Tenant) AsksProof(was *Tenant) bool {
 // (RFC 9470).
 var ErrProofOld = &Error{
 	Kind: Unauthenticated, Code: "insufficient_user_authentication",
-	Message: "This needs a sign-in of the last 15 minutes: sign in again.",
+	Message: "Sign in again to do this. The last sign-in must be at most 15 minutes old.",
 }

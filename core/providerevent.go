@@ -48,7 +48,7 @@ func (e *ProviderEvent) Validate() error {
 	case e.MessageID == "":
 		return Invalidf("message_id", "message_id is required.")
 	case len(e.MessageID) > maxMessageID:
-		return Invalidf("message_id", "message_id must not be longer than %d bytes.", maxMessageID)
+		return Invalidf("message_id", "message_id must have at most %d bytes.", maxMessageID)
 	}
 	if err := checkIDs([]wireID{{"tenant_id", &e.TenantID}}); err != nil {
 		return err
@@ -240,11 +240,11 @@ func CheckProviderName(name string) error {
 		c := name[i]
 		if !('a' <= c && c <= 'z' || '0' <= c && c <= '9' || i > 0 && (c == '_' || c == '-')) {
 			return Invalidf("name",
-				"name must be lower-case letters, digits, _ and -, and begin with a letter or digit.")
+				"name must start with a letter or digit and contain only lower-case letters, digits, _ and -.")
 		}
 	}
 	if takenProviderNames[name] {
-		return Invalidf("name", "%s is the address of another webhook", name)
+		return Invalidf("name", "name is reserved: %s is the path of another webhook. Choose another name.", name)
 	}
 	return nil
 }

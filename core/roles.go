@@ -226,7 +226,7 @@ func (c Caller) permission(a Action) (Permission, bool) {
 
 // Lacking is the error of a caller who may not do an action. It names the action, and the least role that may.
 func Lacking(a Action) *Error {
-	return Forbiddenf("This needs the right %s, which the role %s has.", a, permissions[a].Least)
+	return Forbiddenf("You need the permission %s. Ask an administrator for the role %s.", a, permissions[a].Least)
 }
 
 // AllowedScopes lists what the roles of a user allow a token at a client of one tenant (TenantNone: of none) to carry.

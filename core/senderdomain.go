@@ -70,7 +70,8 @@ const (
 )
 
 // ErrDomainTaken is returned when a domain, or one above it, is verified for another tenant.
-var ErrDomainTaken = Conflictf("domain_taken", "The domain, or one above it, is verified for another tenant.")
+var ErrDomainTaken = Conflictf("domain_taken", "The domain or a parent domain is already verified for another "+
+	"tenant.")
 
 // NewSenderDomain makes a domain of a tenant that is not verified, with a token of its own. It returns an Invalid error
 // for what is no domain name.
@@ -80,7 +81,7 @@ func NewSenderDomain(tenantID, domain string, now Instant) (d SenderDomain, err 
 	}
 	var ok bool
 	if d.Domain, ok = ParseDomain(domain); !ok {
-		return d, Invalidf("domain", "domain is not a domain name.")
+		return d, Invalidf("domain", "domain is not a domain name. Use a name such as shop.example.")
 	}
 	return d, nil
 }
@@ -96,10 +97,11 @@ func ProposeDomain(tenantID, domain string, now Instant) (SenderDomain, error) {
 		return d, freeMailSender("domain")
 	}
 	if suffix, _ := publicsuffix.PublicSuffix(d.Domain); suffix == d.Domain {
-		return d, Invalidf("domain", "Anyone may register a domain below %s; propose one of your own.", d.Domain)
+		return d, Invalidf("domain", "%s is a public suffix: anyone can register a domain below it. Use a domain "+
+			"of your own.", d.Domain)
 	}
 	if len(proofLabel)+len(d.Domain) > maxDomain {
-		return d, Invalidf("domain", "domain is too long for the name of its record.")
+		return d, Invalidf("domain", "domain is too long for its DNS record. Use a shorter one.")
 	}
 	return d, nil
 }

@@ -222,7 +222,7 @@ func (n *NewJob) validateContent() error {
 func checkBodies(html, text string) error {
 	for _, body := range [...]struct{ field, text string }{{"body_html", html}, {"body_text", text}} {
 		if len(body.text) > MaxBody {
-			err := tooLargef("%s may have %d bytes at most.", body.field, MaxBody)
+			err := tooLargef("%s must have at most %d bytes.", body.field, MaxBody)
 			err.Field = body.field
 			return err
 		}
@@ -237,7 +237,7 @@ func hasControl(s string) bool {
 func (n *NewJob) validateTemplate() error {
 	name, ok := templateKey(string(n.Template), "mailer_template_name")
 	if !ok {
-		return Invalidf("template.mailer_template_name", "template.mailer_template_name must be a text.")
+		return Invalidf("template.mailer_template_name", "template.mailer_template_name must be a string.")
 	}
 	if name != nil {
 		if err := ValidateTemplateName(*name); err != nil {
@@ -245,11 +245,11 @@ func (n *NewJob) validateTemplate() error {
 		}
 	}
 	if _, ok = templateKey(string(n.Template), "preheader"); !ok {
-		return Invalidf("template.preheader", "template.preheader must be a text.")
+		return Invalidf("template.preheader", "template.preheader must be a string.")
 	}
 	link, ok := templateKey(string(n.Template), "unsubscribe_url")
 	if !ok {
-		return Invalidf("template.unsubscribe_url", "template.unsubscribe_url must be a text.")
+		return Invalidf("template.unsubscribe_url", "template.unsubscribe_url must be a string.")
 	}
 	if link != nil {
 		return validateUnsubscribeURL(*link)
@@ -260,7 +260,7 @@ func (n *NewJob) validateTemplate() error {
 // ValidateTemplateName checks the name of a template.
 func ValidateTemplateName(name string) *Error {
 	if name == "" || utf8.RuneCountInString(name) > MaxTemplateName || hasControl(name) || strings.Contains(name, "/") {
-		return Invalidf("name", "The name must have 1 to %d characters, no control characters and no slash.",
+		return Invalidf("name", "The name must have 1 to %d characters, without control characters and slashes.",
 			MaxTemplateName)
 	}
 	return nil
@@ -314,7 +314,7 @@ func (n *NewJob) ValidateTimes(now Instant) error {
 		return Invalidf("window_end", "window_end must not be in the past.")
 	case n.ScheduledAt != 0 && n.ScheduledAt < n.WindowStart,
 		n.ScheduledAt != 0 && n.WindowEnd != 0 && n.ScheduledAt >= n.WindowEnd:
-		return Invalidf("scheduled_at", "scheduled_at must lie inside the window.")
+		return Invalidf("scheduled_at", "scheduled_at must be between window_start and window_end.")
 	}
 	return nil
 }
@@ -325,7 +325,7 @@ func (n *NewJob) ValidateSchedule(now Instant) error {
 		return err
 	}
 	if n.ScheduledInPast(now) {
-		return Invalidf("scheduled_at", "scheduled_at lies in the past.")
+		return Invalidf("scheduled_at", "scheduled_at is in the past. Choose a later time.")
 	}
 	return nil
 }
@@ -359,7 +359,7 @@ type JobTimes struct{ ScheduledAt, WindowStart, WindowEnd *Instant }
 // ended; Invalid names the time that doesn't fit or lies in the past.
 func (j *SendJob) Move(to JobTimes, now Instant) error {
 	if j.Status != JobPending {
-		return Conflictf("conflict", "The job is %s: only a pending one can be moved.", j.Status)
+		return Conflictf("conflict", "The send job is %s. Only a pending one can be rescheduled.", j.Status)
 	}
 	n := NewJob{ScheduledAt: j.ScheduledAt, WindowStart: j.WindowStart, WindowEnd: j.WindowEnd}
 	undo := j.DueAt

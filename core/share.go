@@ -34,14 +34,14 @@ func NewShare(m *Model, in ShareInput, owner Caller, now Instant) (Share, error)
 	s := Share{ID: NewID(), ModelID: m.ID, Permission: PermissionRead, CreatedAt: now}
 	switch {
 	case (in.UserID == nil) == (in.Email == nil):
-		return s, Invalidf("user_id", "Either user_id or email must be given.")
+		return s, Invalidf("user_id", "Set either user_id or email.")
 	case in.UserID != nil:
 		s.UserID = *in.UserID
 	default:
 		s.Email = *in.Email
 	}
 	if (s.UserID != "" && s.UserID == m.OwnerID) || (s.Email != "" && s.Email.Key() == owner.Email.Key()) {
-		return s, Invalidf("", "The owner of a model needs no share of it.")
+		return s, Invalidf("", "The owner already has access. Share the model with someone else.")
 	}
 	return s, s.Change(ShareInput{Permission: in.Permission})
 }

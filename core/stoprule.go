@@ -63,9 +63,9 @@ func (j *SendJob) Pause(reason string, now Instant) bool {
 func (j *SendJob) PauseByPerson(now Instant) error {
 	switch {
 	case j.Status.Final():
-		return Conflictf("conflict", "The job has ended: it is %s.", j.Status)
+		return Conflictf("conflict", "The send job has ended with the status %s.", j.Status)
 	case j.PausedAt != 0:
-		return Conflictf("conflict", "The job is paused already: %s.", j.PauseReason)
+		return Conflictf("conflict", "The send job is already paused: %s.", j.PauseReason)
 	}
 	j.PausedAt, j.PauseReason = now, PausePerson
 	return nil
@@ -85,11 +85,11 @@ func (j *SendJob) PausedForHarm() bool {
 func (j *SendJob) Resume() error {
 	switch {
 	case j.Status.Final():
-		return Conflictf("conflict", "The job has ended: it is %s.", j.Status)
+		return Conflictf("conflict", "The send job has ended with the status %s.", j.Status)
 	case j.PausedAt == 0 && j.PauseReason != "":
-		return Conflictf("conflict", "The job goes on by itself when this is over: %s.", j.PauseReason)
+		return Conflictf("conflict", "The send job resumes automatically when this is over: %s.", j.PauseReason)
 	case j.PausedAt == 0:
-		return Conflictf("conflict", "The job is not paused.")
+		return Conflictf("conflict", "The send job is not paused.")
 	}
 	if j.PausedForHarm() && j.PauseReason != PauseRestored {
 		j.Unstoppable = true
@@ -103,14 +103,15 @@ func (j *SendJob) Resume() error {
 func (j *SendJob) Retry(now Instant) (SendJob, error) {
 	switch {
 	case !j.Status.Final() || j.Sent+j.Failed+j.Skipped < j.Recipients:
-		return SendJob{}, Conflictf("conflict", "The job has not ended.")
+		return SendJob{}, Conflictf("conflict", "The send job has not ended. Wait, or cancel it first.")
 	case j.StartedAt == 0:
 		return SendJob{}, Conflictf("conflict",
-			"The job ended before it began, so nobody was its recipient; make a new one.")
+			"The send job ended before it started, so it had no recipients. Create a new one.")
 	case !j.Expanded && j.RetryOf != "":
-		return SendJob{}, Conflictf("conflict", "The job ended before all its recipients were found; make a new one.")
+		return SendJob{}, Conflictf("conflict", "The send job ended before all its recipients were known. Create a "+
+			"new one.")
 	case j.Expanded && j.Failed == 0 && (j.Status != JobCancelled || j.Skipped == 0):
-		return SendJob{}, Conflictf("conflict", "The job has left nobody out.")
+		return SendJob{}, Conflictf("conflict", "The send job reached every recipient. There is nothing to retry.")
 	}
 	return SendJob{
 		ID: NewID(), TenantID: j.TenantID, ListID: j.ListID, Lists: j.Lists, Narrowing: j.Narrowing, CopyID: j.CopyID, CampaignID: j.CampaignID,

@@ -157,28 +157,29 @@ func (t *Tenant) Change(in TenantInput, operator bool, now Instant) error {
 		wrong = append(wrong, checkBrandName(t.BrandName))
 	}
 	if t.PrivacyURL != was.PrivacyURL && t.PrivacyURL != "" && !hasWholeHost(t.PrivacyURL) { // older ones stay
-		wrong = append(wrong, Invalidf("privacy_url", "privacy_url must have a whole host name, such as shop.example."))
+		wrong = append(wrong, Invalidf("privacy_url", "privacy_url must have a full host name, for example "+
+			"shop.example."))
 	}
 	wrong = append(wrong, t.changeRoute(in))
 	if err := joined(wrong...); err != nil {
 		return err
 	}
 	if !operator && t.Status != was.Status {
-		return Forbiddenf("status is set by operators only.")
+		return Forbiddenf("Only server administrators can set status.")
 	}
 	if !operator && t.MailFrom == "" && was.MailFrom != "" {
-		return Forbiddenf("mail_from is emptied by operators only: mails would come from the service's own address.")
+		return Forbiddenf("Only server administrators can leave mail_from empty. Set a sender address.")
 	}
 	if !operator && !slices.Equal(t.Domains, was.Domains) {
-		return Forbiddenf("domains are the verified sender domains: propose another at /api/admin/sender-domains, or " +
-			"delete one there.")
+		return Forbiddenf("domains can't be changed here. Add and delete sender domains at /api/admin/sender-domains.")
 	}
 	if !operator && t.PublicURL != was.PublicURL && t.PublicURL != "" && !t.hasHost(t.PublicURL) {
-		return Invalidf("public_url", "public_url must lie in one of the tenant's domains; operators may set another.")
+		return Invalidf("public_url", "public_url must be at one of the tenant's verified sender domains. Only "+
+			"server administrators can set another one.")
 	}
 	if !operator && (t.Relays.bringsPassword() || t.Relays.Column() != was.Relays.Column() ||
 		t.SendLimits != was.SendLimits) {
-		return Forbiddenf("relays and send_limits are set by operators only.")
+		return Forbiddenf("Only server administrators can set relays and send_limits.")
 	}
 	t.UpdatedAt = now
 	return nil
@@ -230,14 +231,14 @@ func (t *Tenant) Validate() error {
 
 func (t *Tenant) validateDomains() error {
 	if len(t.Domains) > MaxDomains {
-		return Invalidf("domains", "%s may be %d at most.", "domains", MaxDomains)
+		return Invalidf("domains", "%s must have at most %d entries.", "domains", MaxDomains)
 	}
 	domains := Strings{}
 	for i, d := range t.Domains {
 		a, ok := ParseDomain(d)
 		if !ok {
 			field := "domains[" + strconv.Itoa(i) + "]"
-			return Invalidf(field, "%s is not a domain name.", field)
+			return Invalidf(field, "%s is not a domain name. Use a name such as shop.example.", field)
 		}
 		if !slices.Contains(domains, a) {
 			domains = append(domains, a)
@@ -252,7 +253,8 @@ func (t *Tenant) validateMail() error {
 	if err := checkAddress(&t.MailFrom, "mail_from"); err != nil {
 		wrong = append(wrong, err)
 	} else if t.MailFrom != "" && !slices.Contains(t.Domains, Email(t.MailFrom).Domain()) {
-		wrong = append(wrong, Invalidf("mail_from", "mail_from must lie in one of the tenant's domains."))
+		wrong = append(wrong, Invalidf("mail_from", "mail_from must be at one of the tenant's verified sender "+
+			"domains."))
 	}
 	wrong = append(wrong, checkAddress(&t.ReplyTo, "reply_to"))
 	for _, f := range []struct {
@@ -268,14 +270,15 @@ func (t *Tenant) validateMail() error {
 		wrong = append(wrong, checkText(f.text, f.name, f.max, f.multiline))
 	}
 	if t.PublicURL = strings.TrimSuffix(t.PublicURL, "/"); t.PublicURL != "" && !isOrigin(t.PublicURL) {
-		wrong = append(wrong, Invalidf("public_url", "public_url must be an origin such as https://news.example.com."))
+		wrong = append(wrong, Invalidf("public_url", "public_url must be an origin, for example "+
+			"https://news.example.com."))
 	}
 	if t.BrandLogoURL != "" && !isSecureURL(t.BrandLogoURL) {
 		wrong = append(wrong, Invalidf("brand_logo_url",
-			"brand_logo_url must be an absolute https URL, or http on this machine."))
+			"brand_logo_url must be an absolute https URL. http is only allowed for this machine."))
 	}
 	if _, ok := ParseColor(t.BrandColor); !ok && t.BrandColor != "" {
-		wrong = append(wrong, Invalidf("brand_color", "%s must be written #rrggbb.", "brand_color"))
+		wrong = append(wrong, Invalidf("brand_color", "%s must be a hex color such as #1d6b52.", "brand_color"))
 	}
 	if t.PrivacyURL != "" && !isWebURL(t.PrivacyURL) {
 		wrong = append(wrong, Invalidf("privacy_url", "privacy_url must be an absolute http or https URL."))
@@ -304,7 +307,7 @@ func checkText(s *string, field string, limit int, multiline bool) error {
 		t = strings.ReplaceAll(t, "\r\n", "\n")
 	}
 	if utf8.RuneCountInString(t) > limit {
-		return Invalidf(field, "%s may have %d characters at most.", field, limit)
+		return Invalidf(field, "%s must have at most %d characters.", field, limit)
 	}
 	for _, r := range t {
 		if unicode.IsControl(r) && !(multiline && r == '\n') {
@@ -321,7 +324,7 @@ func checkAddress(s *string, field string) error {
 	}
 	e, err := ParseEmail(*s)
 	if err != nil {
-		return ErrInvalidEmail.On(field).Sayf("%s is not a valid e-mail address.", field)
+		return ErrInvalidEmail.On(field).Sayf("%s is not a valid email address.", field)
 	}
 	*s = string(e)
 	return nil

@@ -8,13 +8,13 @@ const MaxTestAddresses = 20
 // checkTestGroup checks the addresses of a test group and brings them into their normal form, each once.
 func checkTestGroup(group []string) ([]string, error) {
 	if len(group) > MaxTestAddresses {
-		return nil, Invalidf("test_addresses", "test_addresses may have %d entries at most.", MaxTestAddresses)
+		return nil, Invalidf("test_addresses", "test_addresses must have at most %d entries.", MaxTestAddresses)
 	}
 	var checked []string
 	for _, address := range group {
 		email, err := ParseEmail(address)
 		if err != nil {
-			return nil, Invalidf("test_addresses", "test_addresses: %q is not a valid e-mail address.", address)
+			return nil, Invalidf("test_addresses", "test_addresses: %q is not a valid email address.", address)
 		}
 		if !holdsAddress(checked, email) {
 			checked = append(checked, string(email))

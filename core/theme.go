@@ -137,7 +137,8 @@ func NewTheme(tenantID string, base Theme, in ThemeInput, now Instant) (Theme, e
 // Change takes over what the input holds.
 func (t *Theme) Change(in ThemeInput, now Instant) error {
 	if in.Base != nil && *in.Base != t.Base {
-		return Invalidf("base", "base is what the theme was made of, %s: make another theme of another base.", t.Base)
+		return Invalidf("base", "base can't be changed: this theme is based on %s. Create a new theme for another "+
+			"base.", t.Base)
 	}
 	for _, f := range []struct{ to, from *string }{
 		{&t.Name, in.Name},
@@ -203,7 +204,7 @@ func (c *ThemeColors) change(side string, in *ThemeColorsInput) error {
 		color, ok := ParseColor(strings.ToLower(*given))
 		if !ok {
 			field := side + "." + to.Type().Field(i).Tag.Get("json")
-			return Invalidf(field, "%s must be written #rrggbb.", field)
+			return Invalidf(field, "%s must be a hex color such as #1d6b52.", field)
 		}
 		to.Field(i).SetString(color.String())
 	}
@@ -215,7 +216,8 @@ func (t *Theme) validate() error {
 		return err
 	}
 	if _, isID := ParseID(t.Name); isID || slices.Contains(BuiltInThemes, t.Name) {
-		return Invalidf("name", "name must be none of the built-in themes (%s), and no id.", strings.Join(BuiltInThemes, ", "))
+		return Invalidf("name", "name is reserved. Choose a name that is neither a built-in theme (%s) nor a "+
+			"UUID.", strings.Join(BuiltInThemes, ", "))
 	}
 	for _, f := range []struct{ field, word string }{{"font", t.Font}, {"heading_font", t.HeadingFont}} {
 		if !slices.Contains(ThemeFonts, f.word) {
@@ -234,7 +236,8 @@ func (t *Theme) validate() error {
 		return Invalidf("masthead", "masthead must be bar, center or left.")
 	}
 	if t.LogoURL != "" && (!isSecureURL(t.LogoURL) || hasPlaceholder(t.LogoURL)) {
-		return Invalidf("logo_url", "logo_url must be an absolute https URL, or http on this machine.")
+		return Invalidf("logo_url", "logo_url must be an absolute https URL without placeholders. http is only "+
+			"allowed for this machine.")
 	}
 	return t.validateFooter()
 }
@@ -250,11 +253,11 @@ func (t *Theme) validateFooter() error {
 			return err
 		}
 		if hasPlaceholder(*f.text) {
-			return Invalidf(f.name, "%s has no placeholders: it must not contain {{ or {%%.", f.name)
+			return Invalidf(f.name, "%s must not contain placeholders: remove {{ and {%%.", f.name)
 		}
 	}
 	if len(t.Social) > MaxSocial {
-		return Invalidf("social", "social may have %d links at most.", MaxSocial)
+		return Invalidf("social", "social must have at most %d links.", MaxSocial)
 	}
 	for i := range t.Social {
 		field := "social[" + strconv.Itoa(i) + "]"
@@ -263,7 +266,7 @@ func (t *Theme) validateFooter() error {
 			return err
 		}
 		if l.Name == "" || hasPlaceholder(l.Name) {
-			return Invalidf(field+".name", "%s.name must not be empty, nor hold placeholders.", field)
+			return Invalidf(field+".name", "%s.name must not be empty or contain placeholders.", field)
 		}
 		if !isWebURL(l.URL) || hasPlaceholder(l.URL) {
 			return Invalidf(field+".url", "%s.url must be an absolute http or https URL.", field)
@@ -279,8 +282,10 @@ func IsBuiltInTheme(name string) bool { return name == "" || slices.Contains(Bui
 
 // NoTheme is the error of a campaign whose theme is not there.
 func NoTheme(name string) *Error {
-	return Invalidf("theme", "There is no theme %q, but %s, and the tenant's own.", name, strings.Join(BuiltInThemes, ", "))
+	return Invalidf("theme", "Unknown theme %q. Built-in themes: %s. Themes of the tenant also "+
+		"work.", name, strings.Join(BuiltInThemes, ", "))
 }
 
 // ErrThemeInUse is returned when a theme can't go because campaigns that are written on have it.
-var ErrThemeInUse = Conflictf("theme_in_use", "A campaign that is a draft or in review has this theme: choose another one there.")
+var ErrThemeInUse = Conflictf("theme_in_use", "A campaign that is not sent uses this theme. Choose another theme "+
+	"there first.")

@@ -35,12 +35,12 @@ type EngagedHour struct {
 
 // ErrProposalNotFound is returned where no one has proposed that a link leads elsewhere.
 var ErrProposalNotFound = &Error{
-	Kind: NotFound, Code: "proposal_not_found", Message: "No one has proposed that the link leads elsewhere.",
+	Kind: NotFound, Code: "proposal_not_found", Message: "No fix is suggested for this link.",
 }
 
 // ErrLinkNotFound is returned for a link that no mail of the campaign has.
 var ErrLinkNotFound = &Error{
-	Kind: NotFound, Code: "link_not_found", Message: "No mail of the campaign has such a link by way of ours.",
+	Kind: NotFound, Code: "link_not_found", Message: "No email of this campaign contains this tracked link.",
 }
 
 // MaxTarget is the longest address that a link may lead to by way of ours, in octets.
@@ -51,10 +51,10 @@ func CheckTarget(target string) error {
 	u, err := url.Parse(target)
 	switch {
 	case len(target) > MaxTarget:
-		return Invalidf("target", "target may have %d bytes at most.", MaxTarget)
+		return Invalidf("target", "target must have at most %d bytes.", MaxTarget)
 	case err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" || hasControl(target) ||
 		strings.ContainsAny(target, " {}"):
-		return Invalidf("target", "target must be a whole http or https address without placeholders.")
+		return Invalidf("target", "target must be an absolute http or https URL without placeholders.")
 	}
 	return nil
 }
@@ -62,7 +62,7 @@ func CheckTarget(target string) error {
 // Propose says where the link should lead. Invalid, on target: it leads there already.
 func (l *Link) Propose(target, by string, now Instant) error {
 	if target == l.Target || l.Target == "" && target == l.URL {
-		return Invalidf("target", "target is where the link leads already.")
+		return Invalidf("target", "The link already leads to target. Choose another URL.")
 	}
 	l.Proposed, l.ProposedBy, l.ProposedAt = target, by, now
 	return nil

@@ -51,7 +51,7 @@ func (u *User) Validate() error {
 	}
 	if !utf8.ValidString(u.Name) || utf8.RuneCountInString(u.Name) > MaxName || strings.ContainsFunc(u.Name,
 		unicode.IsControl) {
-		return Invalidf("name", "The name may have %d characters at most, and no control characters.", MaxName)
+		return Invalidf("name", "The name must have at most %d characters and no control characters.", MaxName)
 	}
 	email, err := ParseEmail(string(u.Email))
 	if err != nil {
@@ -67,9 +67,9 @@ func (r Role) Validate() error {
 	case !slices.Contains(Roles, r.Role):
 		return Invalidf("role", "role must be one of %s.", strings.Join(Roles, ", "))
 	case r.Role == RoleOperator && r.TenantID != "":
-		return Invalidf("tenant_id", "An operator is one for all tenants.")
+		return Invalidf("tenant_id", "Server administrators belong to no tenant. Leave out tenant_id.")
 	case r.Role != RoleOperator && r.TenantID == "":
-		return Invalidf("tenant_id", "The role %s needs a tenant.", r.Role)
+		return Invalidf("tenant_id", "The role %s needs a tenant. Set tenant_id.", r.Role)
 	}
 	return nil
 }

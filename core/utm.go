@@ -47,7 +47,7 @@ func (u *UTM) check() error {
 		case utf8.RuneCountInString(p.value) > MaxUTM:
 			return Invalidf(field, "%s must have at most %d characters.", field, MaxUTM)
 		case strings.Contains(p.value, "{{") || strings.Contains(p.value, "{%"):
-			return Invalidf(field, "%s takes no placeholders: it is the same for all readers.", field)
+			return Invalidf(field, "%s must not contain placeholders: it is the same for all subscribers.", field)
 		}
 	}
 	return nil

@@ -14,7 +14,7 @@ func ParseZone(name string) (*time.Location, error) {
 	}
 	zone, err := time.LoadLocation(name)
 	if err != nil || name == "Local" || len(name) > MaxZone {
-		return nil, Invalidf("time_zone", "time_zone: there is no time zone %q: write one as Europe/Berlin.", name)
+		return nil, Invalidf("time_zone", "time_zone: unknown time zone %q. Use a name such as Europe/Berlin.", name)
 	}
 	return zone, nil
 }
@@ -37,15 +37,16 @@ func ParseTime(field, text string, zone *time.Location) (Instant, error) {
 			continue
 		}
 		if zone == nil {
-			return 0, Invalidf(field, "%s has no offset: add one, as in 2026-01-31T08:00:00+01:00, or name a time_zone.",
+			return 0, Invalidf(field, "%s has no time zone. Add an offset, as in 2026-01-31T08:00:00+01:00, or set "+
+				"time_zone.",
 				field)
 		}
 		return atWall(field, text, wall, zone)
 	}
 	at, err := ParseInstant(text)
 	if err != nil {
-		return 0, Invalidf(field, "%s must be a date-time as RFC 3339 writes it, for example 2026-01-31T08:00:00Z, or "+
-			"without the offset in a time_zone.", field)
+		return 0, Invalidf(field, "%s must be an RFC 3339 date and time, for example 2026-01-31T08:00:00Z. The "+
+			"offset may be left out if time_zone is set.", field)
 	}
 	return at, nil
 }
@@ -55,7 +56,8 @@ func atWall(field, text string, wall time.Time, zone *time.Location) (Instant, e
 	found := WallTimes(wall, zone)
 	switch len(found) {
 	case 0:
-		return 0, Invalidf(field, "%s: there is no %s in %s, where clocks are put forward then.", field, text, zone)
+		return 0, Invalidf(field, "%s: %s does not exist in %s, because the clocks go forward. Choose another time.",
+			field, text, zone)
 	case 1:
 		return ParseInstant(found[0].Format(time.RFC3339))
 	}
@@ -63,7 +65,8 @@ func atWall(field, text string, wall time.Time, zone *time.Location) (Instant, e
 	for i, at := range found {
 		offsets[i] = at.Format("-07:00")
 	}
-	return 0, Invalidf(field, "%s: it is %s twice in %s, where clocks are put back then: add the offset, %s.", field, text,
+	return 0, Invalidf(field, "%s: %s happens twice in %s, because the clocks go back. Add the offset: %s.",
+		field, text,
 		zone, strings.Join(offsets, " or "))
 }
 

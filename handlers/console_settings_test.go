@@ -117,7 +117,7 @@ func TestConsoleDomains(t *testing.T) {
 		e := newTenantConsole(t, core.RoleTenantAdmin)
 		page := e.path("settings", "domains")
 		e.shows(page, "No sender domains yet")
-		e.refuses(page, url.Values{"domain": {"co.uk"}}, http.StatusBadRequest, "Anyone may register a domain below co.uk",
+		e.refuses(page, url.Values{"domain": {"co.uk"}}, http.StatusBadRequest, "co.uk is a public suffix",
 			`value="co.uk"`)
 		for _, pasted := range []string{"https://www.news.acme.co.uk/about?x", "ann@acme.example ", "Other.Example."} {
 			e.sends(page, url.Values{"domain": {pasted}})

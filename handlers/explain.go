@@ -50,8 +50,8 @@ func (w *pageWords) explanations() map[string]string {
 		"Too many failed logins of this account; try again later.":     w.LoginsText,
 		"Too many wrong codes of this account; try again later.":       w.CodesText,
 
-		"The name may have %d characters at most, and no control characters.": w.FaultName,
-		"The name may have 1 to %d characters.":                               w.FaultName,
+		"The name must have at most %d characters and no control characters.": w.FaultName,
+		"The name must have 1 to %d characters.":                              w.FaultName,
 		auth.ErrBadCode.Message:                                               w.FaultCode,
 		auth.ErrPendingOver.Message:                                           w.FaultOver,
 		auth.ErrPasskeyRefused.Message:                                        w.FaultPasskey,

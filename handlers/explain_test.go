@@ -44,7 +44,7 @@ func TestExplainByFormat(t *testing.T) {
 		err  *core.Error
 		want string
 	}{
-		{core.Invalidf("name", "The name may have 1 to %d characters.", 50), w.FaultName},
+		{core.Invalidf("name", "The name must have 1 to %d characters.", 50), w.FaultName},
 		{core.ErrInvalidEmail, w.FaultEmail},
 		{core.Invalidf("x", "x is %d.", 3), "x is 3."},
 	} {

@@ -390,7 +390,7 @@ type disableRequest struct {
 func (r *disableRequest) CheckInput() error {
 	for _, f := range []struct{ name, text string }{{"reason", r.Reason}, {"disabled_by", r.DisabledBy}} {
 		if len(f.text) > core.MaxOrigin {
-			return core.Invalidf(f.name, "%s may have %d bytes at most.", f.name, core.MaxOrigin)
+			return core.Invalidf(f.name, "%s must have at most %d bytes.", f.name, core.MaxOrigin)
 		}
 	}
 	return nil

@@ -102,7 +102,7 @@ func TestOperationsThatAskForAFreshSignIn(t *testing.T) {
 				t.Errorf("%s %s with a sign-in that is %s: %d %s", r.Method, r.Path, name, w.Code, w.Body)
 			}
 			const challenge = `Bearer realm="newsletterd", error="insufficient_user_authentication", error_description=` +
-				`"This needs a sign-in of the last 15 minutes: sign in again.", max_age="900"`
+				`"Sign in again to do this. The last sign-in must be at most 15 minutes old.", max_age="900"`
 			if got := w.Header().Get("WWW-Authenticate"); refused && got != challenge {
 				t.Error(r.Path, got)
 			}

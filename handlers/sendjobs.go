@@ -279,7 +279,7 @@ func (a sendjobs) create(c *web.Call, in sendJobRequest) (out createdJob, err er
 	c.Tenant = j.TenantID
 	warnings = append(in.keyWarnings(), warnings...)
 	if n.ScheduledInPast(j.CreatedAt) {
-		warnings = append(warnings, "scheduled_at lies in the past; the job starts at once.")
+		warnings = append(warnings, "scheduled_at is in the past. The send job starts immediately.")
 	}
 	if !known {
 		warnings = append(warnings, "The template does not exist yet; the job fails if it is still missing when it starts.")

@@ -301,7 +301,7 @@ func (in *newSubscriber) CheckInput() error {
 // checkText refuses a text for the record that is too long for it.
 func checkText(field, text string) error {
 	if len(text) > core.MaxOrigin {
-		return core.Invalidf(field, "%s may have %d bytes at most.", field, core.MaxOrigin)
+		return core.Invalidf(field, "%s must have at most %d bytes.", field, core.MaxOrigin)
 	}
 	if strings.ContainsFunc(text, unicode.IsControl) {
 		return core.Invalidf(field, "%s must not contain control characters.", field)

@@ -163,17 +163,17 @@ var notOfPages = []string{
 // notOnPages are messages that a page never shows: of programs' tokens and requests.
 var notOnPages = []string{
 	"%s",
-	"The signature headers are missing or wrong.",
-	"The token lacks the scope that this operation needs.",
+	"The signature headers are missing or wrong. Sign the exact bytes of the body with the current secret.",
+	"The token lacks a scope that this operation needs.",
 	"The token needs one of the scopes %s.",
 	"The token needs the scope %s.",
 	"The token needs the scopes %s.",
-	"This batch was accepted before.",
-	"This event was accepted before.",
-	"This nonce was used before.",
+	"This batch was already accepted. Don't send it again.",
+	"This event was already accepted. Don't send it again.",
+	"This nonce was already used. Sign each request with a new one.",
 	"id_token_signed_response_alg must be RS256 or ES256.",
-	"require_pkce can be switched off for confidential clients only.",
-	"token_endpoint_auth_method doesn't fit the client_type %s.",
+	"require_pkce can only be turned off for confidential clients.",
+	"token_endpoint_auth_method is not allowed for the client_type %s.",
 	"The client belongs to no tenant.",
 	"The provider reports for another tenant.",
 	"The access token is given twice.",
@@ -249,35 +249,36 @@ func TestFaultTexts(t *testing.T) {
 			"Sender name: this must have at most 12,345 characters.", "Absendername: höchstens 12.345 Zeichen.",
 		},
 		{
-			invalid("reply_to", "%s is not a valid e-mail address.", "reply_to"),
-			"Reply-to address: this is not a valid e-mail address.",
+			invalid("reply_to", "%s is not a valid email address.", "reply_to"),
+			"Reply-to address: this is not a valid email address.",
 			"Antwortadresse: Das ist keine gültige E-Mail-Adresse.",
 		},
 		{
-			invalid("time_zone", "time_zone: there is no time zone %q: write one as Europe/Berlin.", "Berlin"),
+			invalid("time_zone", "time_zone: unknown time zone %q. Use a name such as Europe/Berlin.", "Berlin"),
 			"Time zone: there is no time zone “Berlin”: write one as Europe/Berlin.",
 			"Die Zeitzone „Berlin“ gibt es nicht: Schreiben Sie eine wie Europe/Berlin.",
 		},
 		{
-			invalid("fields[0].options[1]", "%s is empty or stands twice.", "fields[0].options[1]"),
-			"An answer is empty or stands twice.", "Eine Antwort ist leer oder steht zweimal da.",
+			invalid("fields[0].options[1]", "%s is empty or used twice. Options must be "+
+				"unique.", "fields[0].options[1]"),
+			"An answer is empty or used twice. Options must be unique.", "Eine Antwort ist leer oder steht zweimal da.",
 		},
 		{
-			invalid("brand_color", "%s must be written #rrggbb.", "brand_color"),
+			invalid("brand_color", "%s must be a hex color such as #1d6b52.", "brand_color"),
 			"Color: enter a hex color, for example #1d6b52.", "Farbe: Geben Sie eine Hex-Farbe ein, zum Beispiel #1d6b52.",
 		},
 		{
-			invalid("light.title", "%s must be written #rrggbb.", "light.title"),
+			invalid("light.title", "%s must be a hex color such as #1d6b52.", "light.title"),
 			"Headings: enter a hex color, for example #1d6b52.",
 			"Überschriften: Geben Sie eine Hex-Farbe ein, zum Beispiel #1d6b52.",
 		},
 		{
-			core.Conflictf("conflict", "The campaign is %s already.", "scheduled"),
-			"The campaign is scheduled already.",
+			core.Conflictf("conflict", "The campaign is already %s.", "scheduled"),
+			"The campaign is already scheduled.",
 			"Die Kampagne ist schon so weit: Geplant.",
 		},
 		{
-			invalid("test_addresses", "test_addresses: %q is not a valid e-mail address.", "a@b@c"),
+			invalid("test_addresses", "test_addresses: %q is not a valid email address.", "a@b@c"),
 			"Test group: “a@b@c” is not a valid e-mail address.", "„a@b@c“ ist keine gültige E-Mail-Adresse.",
 		},
 		{
@@ -335,14 +336,14 @@ func invalid(field, format string, args ...any) *core.Error {
 func TestFaultsOfLines(t *testing.T) {
 	de := &Page{Lang: "de"}
 	for said, want := range map[string]string{
-		`"a \"b\" c" is no e-mail address`:                             "„a \"b\" c“ ist keine E-Mail-Adresse.",
-		`"" is no e-mail address`:                                      "Die E-Mail-Adresse fehlt.",
-		`"32.13. in column x" in column born is not a date.`:           "„32.13. in column x“ in der Spalte born ist kein Datum.",
-		`"none" in column from where is not an IP address.`:            "„none“ in der Spalte from where ist keine IP-Adresse.",
-		"Column a is not UTF-8, or holds NUL. (preferences)":           "Die Spalte a hat Zeichen, die sich nicht lesen lassen.",
-		"preferences may have 16 KiB at most.":                         "preferences: höchstens 16 KiB.",
-		"preferences must not nest deeper than 4 levels.":              "preferences: höchstens 4 Ebenen ineinander.",
-		"preferences is not acceptable JSON: it has no end (byte 12).": "Das hat nicht geklappt: preferences is not acceptable JSON: it has no end (byte 12).",
+		`"a \"b\" c" is no e-mail address`:                        "„a \"b\" c“ ist keine E-Mail-Adresse.",
+		`"" is no e-mail address`:                                 "Die E-Mail-Adresse fehlt.",
+		`"32.13. in column x" in column born is not a date.`:      "„32.13. in column x“ in der Spalte born ist kein Datum.",
+		`"none" in column from where is not an IP address.`:       "„none“ in der Spalte from where ist keine IP-Adresse.",
+		"Column a is not UTF-8, or holds NUL. (preferences)":      "Die Spalte a hat Zeichen, die sich nicht lesen lassen.",
+		"preferences must have at most 16 KiB.":                   "preferences: höchstens 16 KiB.",
+		"preferences must have at most 4 levels of nesting.":      "preferences: höchstens 4 Ebenen ineinander.",
+		"preferences is not valid JSON: it has no end (byte 12).": "Das hat nicht geklappt: preferences is not valid JSON: it has no end (byte 12).",
 	} {
 		if got := de.FaultOfLine(lineFault{Line: 2, Error: said}); got != want {
 			t.Errorf("%s: %q, not %q", said, got, want)

@@ -48,9 +48,9 @@ var lineFaults = []struct {
 	{"%q in column %s is not a date.", nil},
 	{"%q in column %s is not an IP address.", nil},
 	{"Column %s is not UTF-8, or holds NUL.", nil},
-	{"%s may have 16 KiB at most.", nil},
+	{"%s must have at most 16 KiB.", nil},
 	{"%s must be a JSON object.", nil},
-	{"%s must not nest deeper than %d levels.", nil},
+	{"%s must have at most %d levels of nesting.", nil},
 }
 
 // FaultOfLine says what is wrong with a line of a file.

@@ -203,7 +203,7 @@ func TestErrorForms(t *testing.T) {
 		},
 		{
 			Send, core.ErrInvalidEmail, 422,
-			`{"error":"validation_error","message":"The address is not a valid e-mail address.","reason":"email",`,
+			`{"error":"validation_error","message":"This is not a valid email address.","reason":"email",`,
 		},
 		{Send, core.ErrDuplicateEvent, 409, `{"error":"duplicate_event",`},
 		{Send, core.ErrInvalidSignature, 401, `{"error":"invalid_signature",`},

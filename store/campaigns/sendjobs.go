@@ -75,7 +75,7 @@ func (s *Store) AddSendJob(ctx context.Context, r JobRequest, now core.Instant) 
 			return core.Lacking(core.ActionCampaignSend)
 		}
 		if errors.Is(err, core.ErrListNotFound) || err == nil && !r.Caller.May(core.ActionCampaignSend, list.TenantID) {
-			return core.Invalidf("list_id", "There is no such list.")
+			return core.Invalidf("list_id", "List not found. It may have been deleted, or you don't have access.")
 		}
 		if err != nil {
 			return err

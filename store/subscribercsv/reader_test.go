@@ -174,15 +174,15 @@ var formCases = []struct {
 		"email,status,created_at,preferences\na@b.example,active,x,\"{\"\"a\"\":\"\"\\u0000\"\"}\"\n" +
 			"a@b.example,active,x,\"{\"\"a\"\":\"\"\\ud800\"\"}\"\na@b.example,active,x,\"{\"\"a\"\":1,\"\"a\"\":2}\"\n", nil,
 		[]string{
-			"line 2: preferences is not acceptable JSON: an escape is malformed, or NUL (byte 12).",
-			"line 3: preferences is not acceptable JSON: a surrogate stands alone (byte 12).",
-			`line 4: preferences is not acceptable JSON: the key "a" stands twice (byte 10).`,
+			"line 2: preferences is not valid JSON: malformed escape, or NUL (byte 12).",
+			"line 3: preferences is not valid JSON: unpaired surrogate (byte 12).",
+			`line 4: preferences is not valid JSON: the key "a" is used twice (byte 10).`,
 		},
 	},
 	{
 		"the same under a column more",
 		"email,status,created_at,preferences,n\na@b.example,active,x,\"{\"\"a\"\":1,\"\"a\"\":2}\",3\n", nil,
-		[]string{`line 2: preferences is not acceptable JSON: the key "a" stands twice (byte 10).`},
+		[]string{`line 2: preferences is not valid JSON: the key "a" is used twice (byte 10).`},
 	},
 	{"apostrophes of an export", "email,n\n'+a@b.example,'=1\n", nil, []string{`+a@b.example {"n":"=1"}`}},
 	{
