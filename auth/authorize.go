@@ -128,7 +128,7 @@ var unsupported = []struct{ parameter, code string }{
 func (a *Authorization) parse(q url.Values) *AuthorizeError {
 	for _, name := range onceOnly {
 		if _, ok := once(q, name); !ok {
-			return invalid(name, "The parameter "+name+" is given more than once.")
+			return invalid(name, "The parameter "+name+" is sent more than once.")
 		}
 	}
 	for _, u := range unsupported {

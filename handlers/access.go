@@ -12,7 +12,7 @@ import (
 func subscription(manage string) web.Access {
 	return web.BearerOf(core.ScopeEmail, manage).And(func(c *web.Call) error {
 		if !c.Caller.FirstParty && c.Caller.ClientTenant == core.TenantNone {
-			return core.Forbiddenf("The client belongs to no tenant.")
+			return core.Forbiddenf("The client belongs to no tenant. Use a client of the list's tenant.")
 		}
 		return nil
 	})
@@ -57,5 +57,5 @@ func theTenant(c *web.Call, named string) (string, error) {
 		c.Tenant = tenants[0]
 		return tenants[0], nil
 	}
-	return "", core.Invalidf("tenant_id", "tenant_id is missing: you have a role in several tenants.")
+	return "", core.Invalidf("tenant_id", "tenant_id is missing. You have a role in several tenants, so choose one.")
 }

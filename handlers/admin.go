@@ -162,7 +162,7 @@ func mayFor(c *web.Call, tenant string) error {
 	case c.Caller.May(core.ActionFiguresRead, tenant):
 		return core.Lacking(c.Action())
 	}
-	return core.Forbiddenf("The caller doesn't act for this tenant.")
+	return core.Forbiddenf("You don't have access to this tenant. Ask one of its administrators.")
 }
 
 // tenantsAPI serves /api/admin/tenants.
@@ -254,7 +254,8 @@ func mayGive(c *web.Call, tenant string) error {
 func unknownTenant(err error) error {
 	if core.KindOf(err) == core.NotFound {
 		return &core.Error{
-			Kind: core.NotFound, Code: "not_found", Message: "There is no such tenant.",
+			Kind: core.NotFound, Code: "not_found", Message: "Tenant not found. It may have been deleted, or you " +
+				"don't have access.",
 			Field: "tenant_id",
 		}
 	}
@@ -327,7 +328,7 @@ func (a clients) list(c *web.Call, in clientFilter, page core.Page) ([]core.Clie
 		return pageFor(c, tenantFilter{in.TenantID}, page, a.store.Clients)
 	}
 	if in.TenantID != "" {
-		return nil, core.Invalidf("server", "server and tenant_id exclude each other.")
+		return nil, core.Invalidf("server", "Set either server or tenant_id, not both.")
 	}
 	if err := mayFor(c, core.TenantNone); err != nil {
 		return nil, err
@@ -380,7 +381,7 @@ func (a clients) remove(c *web.Call, id string) (web.None, error) {
 		return web.None{}, err
 	}
 	if client.FirstParty && !isOperator(c) {
-		return web.None{}, core.Forbiddenf("A first-party client is deleted by operators only.")
+		return web.None{}, core.Forbiddenf("Only server administrators can delete a first-party client.")
 	}
 	return web.None{}, a.store.DeleteClient(c, id, actor(c), c.Now)
 }

@@ -28,7 +28,7 @@ const (
 func (a authorizations) authorize(c *web.Call, _ struct{}) (web.HTML, error) {
 	q, err := url.ParseQuery(c.Request.URL.RawQuery)
 	if err != nil {
-		return web.HTML{}, core.Invalidf("", "The parameters are not well-formed.").With(err)
+		return web.HTML{}, core.Invalidf("", "The parameters are malformed. Check the URL encoding.").With(err)
 	}
 	return a.answer(c, q, auth.AuthorizeRequest{})
 }
@@ -42,7 +42,7 @@ func (a authorizations) authorizePost(c *web.Call, body []byte) (web.HTML, error
 func again(c *web.Call, path string, body []byte) (web.HTML, error) {
 	q, err := url.ParseQuery(string(body))
 	if err != nil {
-		return web.HTML{}, core.Invalidf("", "The parameters are not well-formed.").With(err)
+		return web.HTML{}, core.Invalidf("", "The parameters are malformed. Check the URL encoding.").With(err)
 	}
 	return web.HTML{To: c.PublicURL() + path + "?" + q.Encode()}, nil
 }
@@ -169,7 +169,7 @@ type consentForm struct {
 func (a authorizations) consent(c *web.Call, in consentForm) (web.HTML, error) {
 	q, err := url.ParseQuery(in.Request)
 	if err != nil {
-		return web.HTML{}, core.Invalidf("request", "The request is not well-formed.").With(err)
+		return web.HTML{}, core.Invalidf("request", "The request is malformed. Go back and start again.").With(err)
 	}
 	if in.Decision == "deny" {
 		return a.answer(c, q, auth.AuthorizeRequest{Denied: true})

@@ -153,7 +153,7 @@ type fieldsInput struct {
 
 func (in *fieldsInput) CheckInput() error {
 	if len(in.Template) > 0 && in.Template[0] != '{' {
-		return core.Invalidf("template", "template must be an object.")
+		return core.Invalidf("template", "template must be a JSON object.")
 	}
 	return nil
 }
@@ -247,7 +247,7 @@ func takeIDs(field string, from, to *[]string) error {
 	for i, id := range *to {
 		parsed, ok := core.ParseID(id)
 		if !ok {
-			return core.Invalidf(field, "%s must hold UUIDs.", field)
+			return core.Invalidf(field, "%s must contain only UUIDs.", field)
 		}
 		(*to)[i] = parsed
 	}
@@ -413,7 +413,8 @@ func (a campaignsAPI) tenantOf(c *web.Call, named string, lists []string) (strin
 		case err == nil && c.Caller.May(c.Action(), l.TenantID):
 			named = l.TenantID
 		case err == nil || core.KindOf(err) == core.NotFound:
-			return "", core.Invalidf("list_ids", "list_ids: there is no such list.")
+			return "", core.Invalidf("list_ids", "list_ids: list not found. It may have been deleted, or you don't "+
+				"have access.")
 		default:
 			return "", err
 		}

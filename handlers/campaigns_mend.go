@@ -193,7 +193,7 @@ func notInCircles(target, own string) error {
 	}
 	for _, path := range []string{mail.ClickPath, mail.PixelPath} {
 		if strings.HasPrefix(u.Path, path) {
-			return core.Invalidf("target", "target must be where the link leads in the end.")
+			return core.Invalidf("target", "target must not be a tracked link of this server. Use the final URL.")
 		}
 	}
 	return nil

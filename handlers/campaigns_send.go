@@ -89,7 +89,7 @@ func (d Drafts) Recipient(ctx context.Context, l *Look, to core.Email, now core.
 	first := draft.Content.List.ID
 	sub, err := d.Store.ReachedByDraft(ctx, draft, to)
 	if core.KindOf(err) == core.NotFound {
-		return r, core.Invalidf("email", "email is no subscriber of the list.")
+		return r, core.Invalidf("email", "email does not belong to a subscriber of the list.")
 	}
 	if err == nil && draft.Content.List.ID != first {
 		l.Bulk, err = mail.CompileShown(draft.Campaign.ID, &draft.Content)
@@ -209,7 +209,7 @@ func (a campaignsAPI) test(c *web.Call, in draftTest) (out queuedTests, err erro
 		for _, address := range *in.To {
 			email, err := core.ParseEmail(address)
 			if err != nil {
-				return out, core.Invalidf("to", "to: %q is not a valid e-mail address.", address)
+				return out, core.Invalidf("to", "to: %q is not a valid email address.", address)
 			}
 			to = append(to, email)
 		}
@@ -244,7 +244,7 @@ func (d Drafts) TestGroup(ctx context.Context, of *core.Campaign, version int64)
 		to = append(to, core.Email(address))
 	}
 	if len(to) == 0 {
-		return nil, core.Invalidf("to", "to is missing: neither the campaign nor its tenant has test_addresses.")
+		return nil, core.Invalidf("to", "to is missing. Set it, or set test_addresses on the campaign or its tenant.")
 	}
 	return to, nil
 }
@@ -273,7 +273,7 @@ func (in *draftReview) CheckInput() error { return checkNote(in.Note) }
 
 func checkNote(note string) error {
 	if utf8.RuneCountInString(note) > maxNote {
-		return core.Invalidf("note", "note may have %d characters at most.", maxNote)
+		return core.Invalidf("note", "note must have at most %d characters.", maxNote)
 	}
 	return nil
 }
@@ -448,7 +448,7 @@ func (in *campaignSending) JudgeKeys(unknown []string) error {
 
 func (in *campaignSending) CheckInput() error {
 	if most := int64(core.MaxUndo / time.Second); in.Undo < 0 || in.Undo > most {
-		return core.Invalidf("undo_seconds", "undo_seconds must be a number from 0 to %d.", most)
+		return core.Invalidf("undo_seconds", "undo_seconds must be from 0 to %d.", most)
 	}
 	return validIdempotencyKey(in.Key)
 }

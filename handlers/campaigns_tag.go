@@ -195,7 +195,8 @@ func (a campaignsAPI) mayApprove(c *web.Call, t *core.Tenant, ifMatch *string) e
 	if ifMatch == nil || strings.TrimSpace(*ifMatch) == "*" {
 		return &core.Error{
 			Kind: core.PreconditionRequired, Field: "If-Match",
-			Message: "If-Match is missing: send the ETag of the campaign that you looked at, so that nothing else is approved.",
+			Message: "If-Match is missing. Send the ETag of the campaign that you reviewed, so that you approve " +
+				"exactly that version.",
 		}
 	}
 	return nil

@@ -159,7 +159,7 @@ func TestConsoleThemes(t *testing.T) {
 		form.Set("size", "99")
 		e.sends(path, http.StatusBadRequest, form, `value="99"`, "from 14 to 20", `aria-invalid="true"`)
 		form.Set("size", "seventeen")
-		e.sends(path, http.StatusBadRequest, form, "A number is missing.")
+		e.sends(path, http.StatusBadRequest, form, "Enter a number.")
 		if to := e.sends(path, http.StatusSeeOther, url.Values{"do": {"delete"}}); to != "/looks/themes?done=deleted" {
 			t.Errorf("leads to %s", to)
 		}

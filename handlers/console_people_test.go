@@ -456,7 +456,7 @@ func TestConsoleImports(t *testing.T) {
 			"-checked", `value="email" selected>Email address<`, `value="notiz">Save as`, `-value="notiz" selected`,
 			`value="city" selected>City (recognized)<`)
 		form := url.Values{"column.0": {"email"}, "column.1": {"city"}, "column.2": {""}, "source": {"the old shop"}}
-		e.sends(at, http.StatusBadRequest, form, "Say whether they have agreed", `value="email" selected`, "the old shop",
+		e.sends(at, http.StatusBadRequest, form, "Choose whether these people gave their consent", `value="email" selected`, "the old shop",
 			`value="active" aria-invalid="true" aria-describedby="agreed-wrong" autofocus`, `aria-required="true"`,
 			"- required") // which browsers would say in words of their own
 		form.Set("agreed", "active")

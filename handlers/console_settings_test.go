@@ -183,7 +183,7 @@ func TestConsoleTeam(t *testing.T) {
 			t.Errorf("%v", got)
 		}
 		e.refuses(e.path("settings", "team", e.ann.ID, "role"), url.Values{"role": {"viewer"}}, http.StatusConflict,
-			"Another administrator changes your own role.")
+			"You can't change your own role. Ask another administrator.")
 		e.refuses(e.path("settings", "team", bob.ID, "remove"), url.Values{}, http.StatusBadRequest,
 			"Check the box to confirm")
 		e.sends(e.path("settings", "team", bob.ID, "remove"), url.Values{"sure": {"1"}})

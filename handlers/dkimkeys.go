@@ -167,9 +167,10 @@ func (a dkimKeys) chosen(c *web.Call, tenant string, in *newDKIMKey) (k core.DKI
 	}
 	switch {
 	case in.Selector != "":
-		return k, core.Invalidf("selector", "The domain isn't proved yet: until then the selector is made here.")
+		return k, core.Invalidf("selector", "The domain is not verified. Until then newsletterd chooses the "+
+			"selector, so leave it out.")
 	case in.Status == core.DKIMActive:
-		return k, core.Invalidf("status", "The domain isn't proved yet: until then its keys rest.")
+		return k, core.Invalidf("status", "The domain is not verified. Verify it before you activate a key.")
 	}
 	k.Selector, k.Status = "n"+strings.ToLower(rand.Text()[:10]), core.DKIMInactive
 	return k, nil

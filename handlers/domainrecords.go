@@ -369,7 +369,7 @@ type recordsToken struct {
 }
 
 // errRecordsLink is returned for a link that is not good any more, or never was.
-var errRecordsLink = core.Invalidf("token", "The link is not good any more: ask who has sent it for another.")
+var errRecordsLink = core.Invalidf("token", "The link is no longer valid. Ask the person who sent it for a new one.")
 
 // forwarded answers GET /api/sender-domain-records: the records for who has the link, without what they belong to.
 func (a *domainRecords) forwarded(c *web.Call, in recordsToken) (out core.DomainRecords, err error) {

@@ -239,7 +239,7 @@ type secretOverlap struct {
 // CheckInput refuses a time that is negative or too long.
 func (in *secretOverlap) CheckInput() error {
 	if in.Seconds != nil && (*in.Seconds < 0 || *in.Seconds > core.MaxSecretOverlap) {
-		return core.Invalidf("overlap_seconds", "overlap_seconds must be 0 to %d.", core.MaxSecretOverlap)
+		return core.Invalidf("overlap_seconds", "overlap_seconds must be from 0 to %d.", core.MaxSecretOverlap)
 	}
 	return nil
 }

@@ -26,20 +26,22 @@ func (w *pageWords) explain(s core.Sentence) string {
 // explanations are the messages of core, auth and this package in the words of a language, by their formats or whole.
 func (w *pageWords) explanations() map[string]string {
 	return map[string]string{
-		web.ErrNoRoute.Message:                                         w.MissingText,
-		web.ErrNotFound.Message:                                        w.RecordText,
-		"GET is not allowed here.":                                     w.MissingText, // the address of a form
-		core.ErrListNotFound.Message:                                   w.ListText,
-		web.ErrBusy.Message:                                            w.BusyText,
-		web.ErrRateLimited.Message:                                     w.ManyText,
-		web.ErrSession.Message:                                         w.UnavailableText,
-		web.MessageOf(core.TooMany):                                    w.ManyText,
-		web.MessageOf(core.Unavailable):                                w.UnavailableText,
-		web.MessageOf(core.Internal):                                   w.InternalText,
-		core.ErrInvalidEmail.Message:                                   w.FaultEmail,
-		"This form was sent from another site.":                        w.SiteText,
-		"The parameters are not well-formed.":                          w.MalformedText,
-		"The request is not well-formed.":                              w.MalformedText,
+		web.ErrNoRoute.Message:  w.MissingText,
+		web.ErrNotFound.Message: w.RecordText,
+		"GET is not allowed here. See the Allow " +
+			"header.": w.MissingText, // the address of a form
+		core.ErrListNotFound.Message:    w.ListText,
+		web.ErrBusy.Message:             w.BusyText,
+		web.ErrRateLimited.Message:      w.ManyText,
+		web.ErrSession.Message:          w.UnavailableText,
+		web.MessageOf(core.TooMany):     w.ManyText,
+		web.MessageOf(core.Unavailable): w.UnavailableText,
+		web.MessageOf(core.Internal):    w.InternalText,
+		core.ErrInvalidEmail.Message:    w.FaultEmail,
+		"This form was sent from another site. Open it on this site and try " +
+			"again.": w.SiteText,
+		"The parameters are malformed. Check the URL encoding.":        w.MalformedText,
+		"The request is malformed. Go back and start again.":           w.MalformedText,
 		"Too many passwords are being checked; try again in a moment.": w.BusyText,
 		"The e-mail address or the password is wrong.":                 w.FaultCredentials,
 		"The password needs at least 8 characters.":                    w.FaultShort,

@@ -21,7 +21,7 @@ func (in *hygieneQuery) CheckInput() error { return checkMonths(in.Months) }
 
 func checkMonths(months *int) error {
 	if months != nil && (*months < core.MinSilence || *months > core.MaxSilence) {
-		return core.Invalidf("months", "months must be %d to %d.", core.MinSilence, core.MaxSilence)
+		return core.Invalidf("months", "months must be from %d to %d.", core.MinSilence, core.MaxSilence)
 	}
 	return nil
 }

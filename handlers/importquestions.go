@@ -47,6 +47,6 @@ func unasked(questions []subscribercsv.Question) error {
 		return nil
 	}
 	return core.Invalidf("mapping",
-		"Nothing was imported: %s. Map it to \"status\", to a field, or to \"\" to leave it out.",
+		`Nothing was imported: %s. Map it to "status", to a field, or to "" to skip it.`,
 		subscribercsv.Asking(questions))
 }

@@ -190,7 +190,7 @@ func checkFileMedia(c *web.Call) error {
 	media = strings.ToLower(strings.TrimSpace(media))
 	if strings.HasPrefix(media, "multipart/") || media == "application/json" {
 		return (&core.Error{Kind: core.MediaType, Code: "unsupported_media_type"}).
-			Sayf("The body must be the file itself, as text/csv; it is %s.", media)
+			Sayf("The body must be the file itself, sent as text/csv. It was sent as %s.", media)
 	}
 	return nil
 }
@@ -210,7 +210,7 @@ func (a importsAPI) create(c *web.Call, in importedFile) (r importRecord, err er
 	defer done()
 	switch size := c.Request.ContentLength; {
 	case size == 0:
-		return r, core.Invalidf("", "The body is missing: it is the file.")
+		return r, core.Invalidf("", "The body is empty. Send the file as the body.")
 	case size > a.limit:
 		return r, core.ImportTooLarge(a.limit)
 	}
@@ -280,7 +280,7 @@ func (a importsAPI) run(c *web.Call, in core.ImportInput) (r importRecord, err e
 			return r, err
 		}
 		if p.Problem != "" {
-			return r, core.Invalidf("mapping", "The columns don't fit: %s.", p.Problem)
+			return r, core.Invalidf("mapping", "The columns don't match the file: %s.", p.Problem)
 		}
 		if err := unasked(p.Questions); err != nil && !*in.Suppress {
 			return r, err

@@ -106,7 +106,7 @@ const defaultGrowth, maxGrowth = 30, 366
 // CheckInput refuses a number of days that is too small or too large.
 func (in *growthQuery) CheckInput() error {
 	if in.Days != nil && (*in.Days < 1 || *in.Days > maxGrowth) {
-		return core.Invalidf("days", "days must be 1 to %d.", maxGrowth)
+		return core.Invalidf("days", "days must be from 1 to %d.", maxGrowth)
 	}
 	return nil
 }
@@ -130,7 +130,7 @@ const defaultSample, maxSample = 10, 100
 // CheckInput refuses a number that is negative or too large.
 func (in *driftQuery) CheckInput() error {
 	if in.Sample != nil && (*in.Sample < 0 || *in.Sample > maxSample) {
-		return core.Invalidf("sample", "sample must be 0 to %d.", maxSample)
+		return core.Invalidf("sample", "sample must be from 0 to %d.", maxSample)
 	}
 	return nil
 }
@@ -138,7 +138,8 @@ func (in *driftQuery) CheckInput() error {
 // drift compares both sides of a list. It reads them whole, so that requests take turns.
 func (a listExtras) drift(c *web.Call, in driftQuery) (d core.Drift, err error) {
 	if a.away {
-		return d, core.Conflictf("conflict", "The send side is another service: only that one knows what it has.")
+		return d, core.Conflictf("conflict", "Another service sends for this list, so its subscriptions can't be "+
+			"compared here. Ask that service.")
 	}
 	if err := a.turn.take(c); err != nil {
 		return d, err

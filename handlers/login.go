@@ -216,7 +216,7 @@ func (l logouts) page(c *web.Call, _ struct{}) (web.HTML, error) {
 func (l logouts) relyingParty(c *web.Call, _ struct{}) (web.HTML, error) {
 	q, err := url.ParseQuery(c.Request.URL.RawQuery)
 	if err != nil {
-		return web.HTML{}, core.Invalidf("", "The parameters are not well-formed.").With(err)
+		return web.HTML{}, core.Invalidf("", "The parameters are malformed. Check the URL encoding.").With(err)
 	}
 	return l.logout(c, q, false)
 }
@@ -232,7 +232,7 @@ type logoutForm struct {
 func (l logouts) confirmed(c *web.Call, in logoutForm) (web.HTML, error) {
 	q, err := url.ParseQuery(in.Request)
 	if err != nil {
-		return web.HTML{}, core.Invalidf("request", "The request is not well-formed.").With(err)
+		return web.HTML{}, core.Invalidf("request", "The request is malformed. Go back and start again.").With(err)
 	}
 	return l.logout(c, q, true)
 }

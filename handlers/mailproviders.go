@@ -72,7 +72,7 @@ func (h *Handler) admitProvider(c *web.Call) error {
 			return err
 		}
 		if record.DisabledAt != 0 {
-			return core.Forbiddenf("The provider is switched off.")
+			return core.Forbiddenf("The provider is disabled. Enable it to accept its events.")
 		}
 		return nil
 	})
@@ -158,11 +158,11 @@ func (a mailProviders) attribute(c *web.Call, r *core.ProviderReport) error {
 	}
 	c.Tenant = r.Event.TenantID
 	if own != "" && r.Event.TenantID != own {
-		return core.Forbiddenf("The provider reports for another tenant.")
+		return core.Forbiddenf("This provider belongs to another tenant.")
 	}
 	_, err := a.store.Tenant(c, r.Event.TenantID)
 	if core.KindOf(err) == core.NotFound {
-		return core.Forbiddenf("There is no such tenant.")
+		return core.Forbiddenf("Tenant not found. It may have been deleted, or you don't have access.")
 	}
 	return err
 }

@@ -188,7 +188,7 @@ func (a media) read(c *web.Call, own *pictureTurn, contentType string, about *co
 	switch size := c.Request.ContentLength; {
 	case size == 0:
 		return nil, in.release, core.Invalidf("",
-			"The body is missing: it is the picture, or multipart/form-data with a part named file.")
+			"The body is empty. Send the image as the body, or as multipart/form-data with a part named file.")
 	case size > in.limit && (!form || size > in.limit+multipartSlack):
 		return nil, in.release, picture.TooLarge(int(in.limit))
 	}

@@ -110,7 +110,8 @@ func (a models) owned(c *web.Call) error {
 func (a models) list(c *web.Call, _ struct{}, page core.Page) ([]core.Model, error) {
 	for _, name := range []string{"access", "owner", "q"} {
 		if c.Request.URL.Query().Has(name) {
-			return nil, core.Invalidf(name, "%s is not supported here: this lists your own models. Use /api/models/library.", name)
+			return nil, core.Invalidf(name, "%s is not supported here, because this lists your own models. Use "+
+				"/api/models/library.", name)
 		}
 	}
 	after, _ := strconv.ParseInt(page.After, 10, 64) // empty: from the first
@@ -135,10 +136,10 @@ const (
 
 func (q *libraryQuery) CheckInput() error {
 	if q.Limit != nil && (*q.Limit < 1 || *q.Limit > maxLibraryLimit) {
-		return core.Invalidf("limit", "limit must be a number from 1 to %d.", maxLibraryLimit)
+		return core.Invalidf("limit", "limit must be from 1 to %d.", maxLibraryLimit)
 	}
 	if q.Owner != "" && q.Access != "" {
-		return core.Invalidf("access", "access is about models of others: leave out owner.")
+		return core.Invalidf("access", "access and owner exclude each other. Leave one of them out.")
 	}
 	return checkQuery(q.Q)
 }
@@ -146,7 +147,7 @@ func (q *libraryQuery) CheckInput() error {
 // checkQuery refuses a text to search for that no name can hold.
 func checkQuery(q string) error {
 	if utf8.RuneCountInString(q) > maxQuery {
-		return core.Invalidf("q", "q may have %d characters at most.", maxQuery)
+		return core.Invalidf("q", "q must have at most %d characters.", maxQuery)
 	}
 	return nil
 }

@@ -293,7 +293,7 @@ func (a newsletter) unsubscribeToken(c *web.Call, in listAndEmail) (out unsubscr
 	if wait > 0 {
 		return out, &core.Error{
 			Kind: core.TooMany, Code: "rate_limited",
-			Message: "Too many tokens were asked for; try again later.", RetryAfter: int(wait/time.Second) + 1,
+			Message: "Too many tokens were requested. Try again later.", RetryAfter: int(wait/time.Second) + 1,
 		}
 	}
 	out.Token, err = a.sealer.SealUnsubscribe(auth.UnsubscribeToken{
@@ -414,11 +414,13 @@ func (a newsletter) disableIn(scope string, tenants []string, all bool) ([]strin
 	everywhere := []string{""}
 	switch {
 	case all && scope == disableTenant:
-		return nil, core.Invalidf("disable_scope", "disable_scope can be tenant for callers who are bound to a tenant only.")
+		return nil, core.Invalidf("disable_scope", "disable_scope can be tenant only if your token belongs to a "+
+			"tenant. Leave it out.")
 	case all:
 		return everywhere, nil
 	case scope == disableGlobal && a.options.DisableScope == disableTenant:
-		return nil, core.Forbiddenf("The operator lets tenants disable addresses within the tenant only.")
+		return nil, core.Forbiddenf("This server lets tenants block addresses only within the tenant. Set " +
+			"disable_scope to tenant.")
 	case scope == disableTenant, a.options.DisableScope == disableTenant:
 		return tenants, nil
 	}
@@ -429,7 +431,7 @@ func (a newsletter) disableIn(scope string, tenants []string, all bool) ([]strin
 func (a newsletter) disable(c *web.Call, in disableRequest) (out disabled, err error) {
 	tenants, all := c.Caller.TenantsWith(core.ActionSuppressionManage)
 	if !all && len(tenants) == 0 {
-		return out, core.Forbiddenf("The caller acts for no tenant.")
+		return out, core.Forbiddenf("This token belongs to no tenant. Use a token of the tenant.")
 	}
 	d := members.DisableRequest{
 		Email: in.Email, Reason: in.Reason, DisabledBy: in.DisabledBy, OccurredAt: in.OccurredAt,

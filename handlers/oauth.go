@@ -107,7 +107,7 @@ func grantRequest(c *web.Call, f clientForm) (auth.GrantRequest, error) {
 	}
 	values := c.Request.Header["Authorization"]
 	if len(values) > 1 {
-		return r, core.Invalidf("", "The Authorization header stands twice.")
+		return r, core.Invalidf("", "The Authorization header is sent twice. Send it once.")
 	}
 	if len(values) == 1 {
 		r.Client.Authorization = values[0]

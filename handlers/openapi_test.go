@@ -319,7 +319,7 @@ func TestDocumentedParametersAreRead(t *testing.T) {
 		page := textOf(browse(e.handler, "GET", "news.example.org", "/api/oauth/logout?"+name+"=x&"+name+"=x",
 			browserAccept,
 			"").Body.String())
-		if !strings.Contains(page, name+" is given more than once") {
+		if !strings.Contains(page, name+" is sent more than once") {
 			t.Errorf("%s twice:\n%s", name, page)
 		}
 	}

@@ -192,9 +192,9 @@ type retryMails struct {
 func (in *retryMails) CheckInput() error {
 	switch {
 	case in.ID < 0:
-		return core.Invalidf("id", "id must be the number of a mail.")
+		return core.Invalidf("id", "id must be the number of a queued email.")
 	case in.ID != 0 && (in.TenantID != "" || in.Kind != ""):
-		return core.Invalidf("id", "id names one mail: leave tenant_id and kind out.")
+		return core.Invalidf("id", "id already selects one email. Leave out tenant_id and kind.")
 	}
 	return nil
 }

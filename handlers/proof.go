@@ -91,7 +91,7 @@ func (a accountPages) prove(c *web.Call, in proofForm) (web.HTML, error) {
 func sendOn(c *web.Call, p purpose, form string) (web.HTML, error) {
 	values, err := url.ParseQuery(form)
 	if err != nil {
-		return web.HTML{}, core.Invalidf("form", "The parameters are not well-formed.").With(err)
+		return web.HTML{}, core.Invalidf("form", "The parameters are malformed. Check the URL encoding.").With(err)
 	}
 	var fields [][2]string
 	for _, name := range slices.Sorted(maps.Keys(values)) {

@@ -169,7 +169,7 @@ func (a providers) with(c *web.Call, name, secret string) (provider, error) {
 func (a providers) kept(c *web.Call, name string) (*core.ProviderSecrets, *report.Kind, error) {
 	if a.configured[name] != nil {
 		return nil, nil, core.Conflictf("conflict",
-			"The provider %s stands in the configuration: change it there.", name)
+			"The provider %s is defined in the configuration file. Change it there.", name)
 	}
 	p, err := a.store.ProviderSecrets(c, name)
 	if err != nil {
@@ -177,7 +177,8 @@ func (a providers) kept(c *web.Call, name string) (*core.ProviderSecrets, *repor
 	}
 	kind := report.KindOf(p.Kind)
 	if kind == nil {
-		return nil, nil, core.Conflictf("conflict", "This program doesn't know the kind %s.", p.Kind)
+		return nil, nil, core.Conflictf("conflict", "This version of newsletterd does not support the kind %s. "+
+			"Upgrade it, or delete the provider.", p.Kind)
 	}
 	return p, kind, nil
 }
@@ -196,7 +197,8 @@ func (a providers) create(c *web.Call, in newProvider) (out provider, err error)
 		return out, err
 	}
 	if a.configured[in.Name] != nil {
-		return out, core.Conflictf("conflict", "A provider of the configuration has the name %s.", in.Name)
+		return out, core.Conflictf("conflict", "The name %s is already used by a provider in the configuration "+
+			"file. Choose another name.", in.Name)
 	}
 	kind := report.KindOf(cmp.Or(in.Kind, report.KindGeneric))
 	if kind == nil {

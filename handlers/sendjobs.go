@@ -186,7 +186,7 @@ func foldText(field string, snake **string, camel *string) error {
 }
 
 func contradiction(field string) error {
-	return core.Invalidf(field, "%s is given in both spellings, with different values.", field)
+	return core.Invalidf(field, "%s is set in both spellings, with different values. Send it once.", field)
 }
 
 // given is a text, empty where there is none.
@@ -209,7 +209,7 @@ func (in *sendJobRequest) CheckInput() error {
 		}
 	}
 	if len(in.Template) > 0 && in.Template[0] != '{' {
-		return core.Invalidf("template", "template must be an object.")
+		return core.Invalidf("template", "template must be a JSON object.")
 	}
 	return validIdempotencyKey(in.IdempotencyID)
 }
@@ -221,7 +221,7 @@ func validIdempotencyKey(key *string) error {
 	}
 	for i := 0; i < len(*key); i++ {
 		if c := (*key)[i]; c < ' ' || c > '~' {
-			return core.Invalidf("Idempotency-Key", "Idempotency-Key must be printable ASCII.")
+			return core.Invalidf("Idempotency-Key", "Idempotency-Key must contain only printable ASCII characters.")
 		}
 	}
 	if len(*key) < 1 || len(*key) > 255 {
@@ -348,7 +348,8 @@ type jobTimes struct {
 // JudgeKeys implements keyJudge.
 func (in *jobTimes) JudgeKeys(unknown []string) error {
 	for _, key := range unknown {
-		return core.Invalidf(key, "%s can't be changed here: scheduled_at, window_start and window_end can.", key)
+		return core.Invalidf(key, "%s can't be changed here. Only scheduled_at, window_start and window_end "+
+			"can.", key)
 	}
 	return nil
 }
@@ -415,7 +416,7 @@ func (a sendjobs) resume(c *web.Call, id string) (sendJob, error) {
 func (a sendjobs) mayGoOn(c *web.Call, id string) error {
 	j, err := a.store.SendJob(c, id)
 	if err == nil && j.PausedForHarm() && !isOperator(c) {
-		err = core.Forbiddenf("An operator decides whether this job goes on; it is paused: %s.", j.PauseReason)
+		err = core.Forbiddenf("Only server administrators can resume this send job. It is paused: %s.", j.PauseReason)
 	}
 	return err
 }

@@ -27,7 +27,8 @@ type previewFor struct {
 
 func (in *previewFor) CheckInput() error {
 	if in.Email != "" && in.Query != "" && in.Email.Key() != in.Query.Key() {
-		return core.Invalidf("email", "email is given in the body and in the address, with different values.")
+		return core.Invalidf("email", "email is set in the body and in the query, with different values. Send it "+
+			"once.")
 	}
 	in.Email = cmp.Or(in.Email, in.Query)
 	return nil
@@ -71,7 +72,7 @@ func (t Trial) Preview(ctx context.Context, jobID string, to core.Email, now cor
 	if to != "" {
 		sub, err := t.Store.ReachedByJob(ctx, &j, to)
 		if core.KindOf(err) == core.NotFound {
-			return nil, r, core.Invalidf("email", "email is no subscriber of the list.")
+			return nil, r, core.Invalidf("email", "email does not belong to a subscriber of the list.")
 		}
 		if err == nil && sub.ListID != j.ListID {
 			_, bulk, err = t.compiled(ctx, jobID, sub.ListID)
@@ -101,7 +102,7 @@ func (t Trial) compiled(ctx context.Context, id, listID string) (j core.SendJob,
 	}
 	content, err := t.Store.ContentOf(ctx, &j, cmp.Or(listID, j.ListID))
 	if core.KindOf(err) == core.NotFound {
-		return j, nil, core.Invalidf("template", "The list or the template of the job is missing.")
+		return j, nil, core.Invalidf("template", "The list or template of the send job no longer exists.")
 	}
 	if err != nil {
 		return j, nil, err

@@ -43,7 +43,7 @@ func (a signingKeys) list(c *web.Call) ([]signingKey, error) {
 func (a signingKeys) rotate(c *web.Call) ([]signingKey, error) {
 	made, err := auth.RotateKeys(db.By(c, actor(c), c.Now), a.store, c.Now)
 	if err == nil && len(made) == 0 {
-		err = core.Conflictf("conflict", "The next keys wait already.")
+		err = core.Conflictf("conflict", "The next signing keys already exist. They take over automatically.")
 	}
 	return signingKeyRows(made, c.Now), err
 }

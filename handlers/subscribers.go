@@ -101,13 +101,14 @@ func (h *Handler) subscriberRoutes(t *web.Table) {
 func (f *subscriberFilter) CheckInput() error {
 	switch {
 	case f.Field == "" && f.Value != "":
-		return core.Invalidf("field", "field is missing.")
+		return core.Invalidf("field", "field is missing. Set it together with value.")
 	case strings.ContainsAny(f.Field, `"\`):
-		return core.Invalidf("field", "field must be a key of preferences without quotes and backslashes.")
+		return core.Invalidf("field", "field must be a key of preferences. It must not contain quotes or "+
+			"backslashes.")
 	case len(f.EmailPrefix) > 254:
-		return core.Invalidf("email_prefix", "email_prefix may have 254 characters at most.")
+		return core.Invalidf("email_prefix", "email_prefix must have at most 254 characters.")
 	case len(f.Search) > 254:
-		return core.Invalidf("search", "search may have 254 characters at most.")
+		return core.Invalidf("search", "search must have at most 254 characters.")
 	}
 	return nil
 }
@@ -344,7 +345,7 @@ func (a subscribers) update(c *web.Call, in subscriberChange) (subscriber, error
 	}
 	sub, err := a.store.SetPreferences(db.By(c, actor(c), c.Now), l.ListID, l.Email, *in.Preferences, c.Now)
 	if l.Mirrored && core.KindOf(err) == core.NotFound {
-		return subscriber{}, core.Conflictf("conflict", "Another service keeps this subscription: change it there.")
+		return subscriber{}, core.Conflictf("conflict", "Another service manages this subscription. Change it there.")
 	}
 	return a.shown(c, &people.ListedSubscription{Subscription: sub, TenantID: l.TenantID, Block: l.Block}), err
 }

@@ -192,7 +192,8 @@ func (a templates) rendered(c *web.Call, t *core.Template) (out preview, err err
 	if t.Layout != "" {
 		content.Layout, err = a.store.Template(c, t.TenantID, t.Layout)
 		if core.KindOf(err) == core.NotFound {
-			err = core.Conflictf("layout_missing", "The layout %s is no template of the tenant.", t.Layout)
+			err = core.Conflictf("layout_missing", "layout: template %s not found. Choose a template of the tenant.",
+				t.Layout)
 		}
 		if err != nil {
 			return out, err

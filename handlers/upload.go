@@ -52,10 +52,10 @@ func (u *uploads) begin(user string, remote netip.Addr) (func(), error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.byUser[user] >= uploadsPerUser {
-		return nil, tooManyUploads("One user", uploadsPerUser)
+		return nil, tooManyUploads("A user", uploadsPerUser)
 	}
 	if from.IsValid() && u.byAddress[from] >= uploadsPerAddress {
-		return nil, tooManyUploads("One address of origin", uploadsPerAddress)
+		return nil, tooManyUploads("An IP address", uploadsPerAddress)
 	}
 	u.byUser[user]++
 	u.byAddress[from]++
@@ -73,7 +73,7 @@ func (u *uploads) begin(user string, remote netip.Addr) (func(), error) {
 
 func tooManyUploads(who string, n int) error {
 	return (&core.Error{Kind: core.TooMany, Code: "rate_limited", RetryAfter: 5}).
-		Sayf("%s may upload %d files at once.", who, n)
+		Sayf("%s can upload at most %d files at the same time. Wait until one is finished.", who, n)
 }
 
 func (u *uploads) grow(ctx context.Context) files.Grow {
@@ -105,7 +105,7 @@ type uploadQuery struct {
 // CheckInput looks at what makes an upload one that goes on.
 func (in *uploadQuery) CheckInput() error {
 	if in.Offset < 0 || in.Offset > 0 && in.Key == nil {
-		return core.Invalidf("Upload-Offset", "Upload-Offset must be 0 or more, and needs Upload-Key.")
+		return core.Invalidf("Upload-Offset", "Upload-Offset must be 0 or more and needs an Upload-Key.")
 	}
 	if in.Key == nil {
 		return nil
@@ -135,7 +135,8 @@ func (h *Handler) upload(c *web.Call, in uploadQuery) (m core.Model, err error) 
 	media, params, _ := mime.ParseMediaType(in.ContentType)
 	form := media == "multipart/form-data"
 	if c.Request.ContentLength == 0 && in.Offset == 0 {
-		return m, core.Invalidf("", "The body is missing: it is the file, or multipart/form-data with a part named file.")
+		return m, core.Invalidf("", "The body is empty. Send the file as the body, or as multipart/form-data with "+
+			"a part named file.")
 	}
 	if allowed := limits.Bytes; c.Request.ContentLength > allowed &&
 		(!form || c.Request.ContentLength > allowed+multipartSlack) {
@@ -221,7 +222,7 @@ func (a *arriving) explain(err error) error {
 // readParts reads a multipart body (RFC 7578): fields of text, and one part "file".
 func readParts(body io.Reader, boundary string, file func(*multipart.Part) error, field func(name, text string) error) error {
 	bad := func(err error) error {
-		return core.Invalidf("", "The body is not well-formed multipart/form-data.").With(err)
+		return core.Invalidf("", "The body is not valid multipart/form-data.").With(err)
 	}
 	if boundary == "" {
 		return bad(nil)
@@ -244,7 +245,7 @@ func readParts(body io.Reader, boundary string, file func(*multipart.Part) error
 		if part.FormName() != "file" {
 			err = textPart(part, field)
 		} else if files++; files > 1 {
-			return core.Invalidf("file", "file is given more than once.")
+			return core.Invalidf("file", "file is sent more than once. Send one file.")
 		} else {
 			head.left = -1
 			err = file(part)
@@ -301,7 +302,7 @@ func textPart(part *multipart.Part, field func(name, text string) error) error {
 		return err
 	}
 	if len(b) > maxPartText || !core.CleanText(string(b)) {
-		return core.Invalidf(name, "%s must be UTF-8 text of %d bytes at most.", name, maxPartText)
+		return core.Invalidf(name, "%s must be UTF-8 text of at most %d bytes.", name, maxPartText)
 	}
 	return field(name, strings.TrimSpace(string(b)))
 }

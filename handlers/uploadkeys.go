@@ -34,7 +34,7 @@ func checkUploadKey(field, key string) error {
 		ok = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_'
 	}
 	if !ok {
-		return core.Invalidf(field, "%s must have 1 to %d letters, digits, - and _.", field, maxUploadKey)
+		return core.Invalidf(field, "%s must have 1 to %d characters: letters, digits, - and _.", field, maxUploadKey)
 	}
 	return nil
 }
@@ -51,7 +51,8 @@ func (h *Handler) madeBy(c *web.Call, k uploadKey) (core.ModelView, error) {
 }
 
 var errUnderWay = &core.Error{
-	Kind: core.Conflict, Code: "upload_under_way", Message: "This upload is under way.", RetryAfter: 2,
+	Kind: core.Conflict, Code: "upload_under_way", Message: "This upload is already in progress. Wait until it is " +
+		"finished.", RetryAfter: 2,
 }
 
 // find returns what waits under a key. The caller holds the lock.
@@ -69,7 +70,7 @@ func (u *uploads) find(k uploadKey) (*devices.Upload, error) {
 // errOffset is of a sender who leaves out other bytes than those that are kept.
 var errOffset = &core.Error{
 	Kind: core.Conflict, Code: "upload_offset", Field: "Upload-Offset",
-	Message: "Another number of bytes of this upload is kept.",
+	Message: "Upload-Offset does not match the bytes that were received. Continue at the current offset.",
 }
 
 // goOn returns the upload that waits; without any it is fresh. ended must follow.

@@ -104,7 +104,7 @@ func (a users) find(c *web.Call) error {
 // another refuses to do to oneself what would leave no one to undo it.
 func another(c *web.Call, id string) error {
 	if c.Caller.UserID == id {
-		return core.Conflictf("conflict", "Another operator does this to your account.")
+		return core.Conflictf("conflict", "You can't do this to your own account. Ask another server administrator.")
 	}
 	return nil
 }
@@ -197,7 +197,8 @@ func (a users) update(c *web.Call, in userChange) (core.User, error) {
 		}
 	}
 	if in.DisableClients && !off {
-		return core.User{}, core.Invalidf("disable_clients", "disable_clients goes with disabled: true only.")
+		return core.User{}, core.Invalidf("disable_clients", "disable_clients is only allowed together with "+
+			"disabled: true.")
 	}
 	if in.Email != nil && (in.EmailVerified == nil || !*in.EmailVerified) && c.Caller.UserID == c.ID() &&
 		in.Email.Key() != c.Caller.Email.Key() {
@@ -304,7 +305,7 @@ func (a users) logout(c *web.Call, in endingSessions) (madeClients, error) {
 func (a users) resetFactor(c *web.Call, id string) (web.None, error) {
 	err := a.store.RemoveSecondFactor(behalf(c), id, core.MailStyle{}, c.Now)
 	if core.KindOf(err) == core.NotFound {
-		err = core.Conflictf("conflict", "The user has no second factor.")
+		err = core.Conflictf("conflict", "The user has no two-factor authentication. There is nothing to remove.")
 	}
 	return web.None{}, err
 }
@@ -417,7 +418,7 @@ func (a team) teammate(c *web.Call, named string) (string, error) {
 	case !slices.Contains(tenants, tenant):
 		err = web.ErrNotFound
 	case c.Caller.UserID == c.ID():
-		err = core.Conflictf("conflict", "Another administrator changes your own role.")
+		err = core.Conflictf("conflict", "You can't change your own role. Ask another administrator.")
 	}
 	return tenant, err
 }

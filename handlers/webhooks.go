@@ -80,7 +80,7 @@ func signedBy(s *store.Store) func(context.Context, http.Header, string,
 				return core.Caller{}, err
 			}
 			if sender.DisabledAt != 0 {
-				return core.Caller{}, core.Forbiddenf("The webhook client is switched off.")
+				return core.Caller{}, core.Forbiddenf("The webhook client is disabled. Enable it first.")
 			}
 			return core.Caller{ClientID: sig.ClientID, ClientTenant: sender.TenantID}, nil
 		}, nil

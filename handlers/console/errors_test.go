@@ -174,10 +174,10 @@ var notOnPages = []string{
 	"id_token_signed_response_alg must be RS256 or ES256.",
 	"require_pkce can only be turned off for confidential clients.",
 	"token_endpoint_auth_method is not allowed for the client_type %s.",
-	"The client belongs to no tenant.",
-	"The provider reports for another tenant.",
-	"The access token is given twice.",
-	"sample must be 0 to %d.",
+	"The client belongs to no tenant. Use a client of the list's tenant.",
+	"This provider belongs to another tenant.",
+	"The access token is sent twice. Send it once.",
+	"sample must be from 0 to %d.",
 	"The sync has %d batches.",
 	"The sync is about another list.",
 }
@@ -279,7 +279,7 @@ func TestFaultTexts(t *testing.T) {
 		},
 		{
 			invalid("test_addresses", "test_addresses: %q is not a valid email address.", "a@b@c"),
-			"Test group: “a@b@c” is not a valid e-mail address.", "„a@b@c“ ist keine gültige E-Mail-Adresse.",
+			"Test group: “a@b@c” is not a valid email address.", "„a@b@c“ ist keine gültige E-Mail-Adresse.",
 		},
 		{
 			invalid("x", "x is %d blue moons.", 3), "x is 3 blue moons.",

@@ -79,7 +79,7 @@ func (p *Page) FieldName(field string) string {
 }
 
 // faultText returns the message of an error in the words of the page. A message with values is found by its format, so
-// "name may have 200 characters at most." is said in the language of the page, of the name that the page has for it.
+// "name must have at most 200 characters." is said in the language of the page, of the name that the page has for it.
 func (p *Page) faultText(e *core.Error) string {
 	s := e.Sentence()
 	s.Text = cmp.Or(s.Text, web.MessageOf(e.Kind))
@@ -101,7 +101,7 @@ func (p *Page) faultText(e *core.Error) string {
 	case !ok || label == "":
 	case strings.HasPrefix(rest, ":"):
 		return label + rest
-	case strings.HasPrefix(rest, " "): // not "Replies go to is not a valid e-mail address."
+	case strings.HasPrefix(rest, " "): // not "Reply-to address is not a valid email address."
 		return label + ": this" + rest
 	}
 	return s.Text

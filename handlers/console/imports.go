@@ -390,7 +390,7 @@ func (p *Page) runImport(d *importData) error {
 		agreed = core.SubscriptionActive
 	}
 	if agreed != core.SubscriptionActive && agreed != core.SubscriptionPending {
-		return core.Invalidf("agreed", "Say whether they have agreed.")
+		return core.Invalidf("agreed", "Choose whether these people gave their consent.")
 	}
 	mapping := core.ColumnMapping{}
 	maps.Copy(mapping, d.Mapping)

@@ -81,7 +81,7 @@ func (o *Console) uploadLogo(p *Page) (web.HTML, error) {
 	if strings.HasPrefix(made.Type, "image/") {
 		err = p.setLogo(made.URL)
 	} else {
-		err = core.Invalidf("file", "The file is a document: a logo is a picture.")
+		err = core.Invalidf("file", "The file is a document. Choose an image for the logo.")
 	}
 	if err != nil {
 		if err := p.Do(http.MethodDelete, "/api/media/"+made.ID, nil, nil); err != nil {

@@ -189,7 +189,7 @@ func (o *Console) actOnUser(p *Page) (web.HTML, error) {
 		},
 	}[p.Form["act"]]
 	if !ok {
-		return web.HTML{}, core.Invalidf("act", "act is none of those that there are.")
+		return web.HTML{}, core.Invalidf("act", "Unknown action. Reload the page and try again.")
 	}
 	var u core.User
 	item, here := "/api/admin/users/"+p.ID(), operatorPath("users", p.ID())
@@ -339,8 +339,8 @@ func typedLimits(form map[string]string) (map[string]int, error) {
 		text := strings.TrimSpace(form[name])
 		n, err := strconv.Atoi(text)
 		if err != nil && text != "" {
-			return nil, core.Invalidf("send_limits."+name, "A limit is a whole number such as 20000, without dots; leave it "+
-				"empty for none.")
+			return nil, core.Invalidf("send_limits."+name, "Enter a whole number without separators, for example "+
+				"20000. Leave blank for no limit.")
 		}
 		limits[name] = n
 	}

@@ -204,7 +204,7 @@ func (o *Console) actOnProvider(p *Page) (web.HTML, error) {
 			return p.Redirect(operatorPath("providers"), "deleted")
 		}
 	default:
-		err = core.Invalidf("act", "There is no such button.")
+		err = core.Invalidf("act", "Unknown action. Reload the page and try again.")
 	}
 	if err != nil {
 		return p.refused(err, again)

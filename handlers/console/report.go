@@ -311,7 +311,7 @@ func (o *Console) moveMailing(p *Page) (web.HTML, error) {
 		"retry": {"retry-failed", "retried"}, "move": {"", "moved"},
 	}[p.Form["do"]]
 	if !known {
-		return web.HTML{}, core.Invalidf("do", "There is no such button.")
+		return web.HTML{}, core.Invalidf("do", "Unknown action. Reload the page and try again.")
 	}
 	method, body := http.MethodPost, any(nil)
 	if move.part == "" {
@@ -385,7 +385,7 @@ func (o *Console) again(p *Page) (web.HTML, error) {
 		"": p.T("copy"), "joined": p.T("new subscribers"), "unopened": p.T("didn't open"),
 	}[who]
 	if !known {
-		return web.HTML{}, core.Invalidf("who", "There is no such button.")
+		return web.HTML{}, core.Invalidf("who", "Unknown action. Reload the page and try again.")
 	}
 	made, err := p.duplicate(p.ID(), who, name)
 	if fault, status, ok := p.FaultOf(err); ok {

@@ -280,7 +280,7 @@ func (p *Page) themeBody() (map[string]any, error) {
 		if value, ok := body[name]; ok {
 			n, err := strconv.Atoi(strings.TrimSpace(fmt.Sprint(value)))
 			if err != nil {
-				return nil, core.Invalidf(name, "A number is missing.")
+				return nil, core.Invalidf(name, "Enter a number.")
 			}
 			body[name] = n
 		}
@@ -300,7 +300,7 @@ func socialLinks(text string) ([]core.SocialLink, error) {
 		}
 		i := strings.LastIndexByte(line, ' ')
 		if i < 0 {
-			return nil, core.Invalidf("social", "Each line has a name and then an address.")
+			return nil, core.Invalidf("social", "Enter a name and a URL in each line.")
 		}
 		links = append(links, core.SocialLink{Name: strings.TrimSpace(line[:i]), URL: webAddress(line[i+1:])})
 	}

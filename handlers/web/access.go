@@ -197,7 +197,7 @@ func (c *Call) admitBearer(who Access) error {
 			return err
 		}
 		if token != "" && inForm != "" {
-			return core.Invalidf("access_token", "The access token is given twice.")
+			return core.Invalidf("access_token", "The access token is sent twice. Send it once.")
 		}
 		token = cmp.Or(token, inForm)
 	}
@@ -216,7 +216,7 @@ func (c *Call) admitBearer(who Access) error {
 // admitCaller checks a caller who is known against the rule.
 func (c *Call) admitCaller(who Access) error {
 	if who.people && c.Caller.UserID == "" {
-		return core.Forbiddenf("Only users may do this.")
+		return core.Forbiddenf("Only users can do this. Sign in with a user account.")
 	}
 	if !who.meets(c.Caller) {
 		return c.Lacks(who.oneOf, who.scopes...)
@@ -249,7 +249,7 @@ func (c *Call) formToken() (string, error) {
 	}
 	q, err := url.ParseQuery(string(c.body))
 	if err != nil || len(q["access_token"]) > 1 {
-		return "", core.Invalidf("access_token", "The form is not well-formed.")
+		return "", core.Invalidf("access_token", "The form is malformed. Reload the page and try again.")
 	}
 	return q.Get("access_token"), nil
 }

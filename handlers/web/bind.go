@@ -271,7 +271,7 @@ func (c *Call) page() (p core.Page, whole bool, err error) {
 	if !whole {
 		n, err := strconv.Atoi(q.Limit)
 		if err != nil || n < 1 || n > listMax {
-			return p, false, core.Invalidf("limit", "limit must be a number from 1 to %d.", listMax)
+			return p, false, core.Invalidf("limit", "limit must be from 1 to %d.", listMax)
 		}
 		p.Limit = n
 	}

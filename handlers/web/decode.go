@@ -167,7 +167,7 @@ func decodeOwn(s *scanner, v reflect.Value, _ *field) error {
 	if e, ok := errors.AsType[*core.Error](err); ok {
 		return e
 	}
-	return core.Invalidf("", "has the wrong form.").With(err)
+	return core.Invalidf("", "has the wrong format.").With(err)
 }
 
 func decodePointer(elem decoder) decoder {

@@ -38,32 +38,37 @@ type kindInfo struct {
 
 // kinds is the only mapping from an error to a status.
 var kinds = map[core.Kind]kindInfo{
-	core.Invalid:         {400, "invalid_request", "invalid_request", "The request is not valid."},
+	core.Invalid:         {400, "invalid_request", "invalid_request", "The request is not valid. Check its values."},
 	core.Unauthenticated: {401, "unauthorized", "invalid_client", "A valid access token is required."},
-	core.Forbidden:       {403, "forbidden", "insufficient_scope", "The caller may not do this."},
-	core.NotFound:        {404, "not_found", "not_found", "There is no such record."},
-	core.Conflict:        {409, "conflict", "invalid_request", "The request contradicts the present state."},
-	core.TooMany:         {429, "rate_limited", "rate_limited", "Too many requests; try again later."},
+	core.Forbidden: {403, "forbidden", "insufficient_scope", "You don't have permission to do this. Ask an " +
+		"administrator."},
+	core.NotFound: {404, "not_found", "not_found", "Not found. It may have been deleted, or you don't have " +
+		"access."},
+	core.Conflict: {409, "conflict", "invalid_request", "The request conflicts with the current state. Read " +
+		"it again, then retry."},
+	core.TooMany: {429, "rate_limited", "rate_limited", "Too many requests. Try again later."},
 	core.Unavailable: {
 		503, "storage_unavailable", "temporarily_unavailable",
-		"The service is unavailable at the moment; try again soon.",
+		"The service is unavailable. Try again soon.",
 	},
-	core.TooLarge: {413, "payload_too_large", "invalid_request", "The body is too large."},
+	core.TooLarge: {413, "payload_too_large", "invalid_request", "The body is too large. Send less at once."},
 	core.MediaType: {
 		415, "unsupported_media_type", "invalid_request",
-		"The media type of the body is not the one that is asked for.",
+		"The media type of the body is not supported. Check Content-Type.",
 	},
-	core.MethodNotAllowed: {405, "method_not_allowed", "invalid_request", "The method is not allowed here."},
+	core.MethodNotAllowed: {405, "method_not_allowed", "invalid_request", "This method is not allowed here. See " +
+		"the Allow header."},
 	core.PreconditionFailed: {
-		412, "precondition_failed", "invalid_request", "It was changed since it was read: read it again.",
+		412, "precondition_failed", "invalid_request", "This has changed since you read it. Read it again before " +
+			"you change it.",
 	},
 	core.PreconditionRequired: {
 		428, "precondition_required", "invalid_request",
-		"If-Match is missing: send the ETag of what was read, so that no one's change is lost.",
+		"If-Match is missing. Send the ETag from your last read, so that you don't overwrite other changes.",
 	},
 	core.Internal: {
 		500, "internal", "server_error",
-		"Something went wrong on our side; the request id helps to find it.",
+		"Something went wrong on the server. Give the request_id to the server administrator.",
 	},
 }
 
@@ -75,15 +80,16 @@ const (
 
 // Errors of the frame that endpoints return too: 404 for a record, 404 for a path, 503 and 429.
 var (
-	ErrNotFound = &core.Error{Kind: core.NotFound, Code: "not_found", Message: "There is no such record."}
-	ErrNoRoute  = &core.Error{Kind: core.NotFound, Code: "not_found", Message: "There is nothing at this address."}
-	ErrBusy     = &core.Error{
-		Kind: core.Unavailable, Code: "busy", Message: "The service is busy; try again soon.",
+	ErrNotFound = &core.Error{Kind: core.NotFound, Code: "not_found", Message: "Not found. It may have been " +
+		"deleted, or you don't have access."}
+	ErrNoRoute = &core.Error{Kind: core.NotFound, Code: "not_found", Message: "Unknown path. Check the URL."}
+	ErrBusy    = &core.Error{
+		Kind: core.Unavailable, Code: "busy", Message: "The server is busy. Try again soon.",
 		RetryAfter: 2,
 	}
 	ErrRateLimited = &core.Error{
 		Kind: core.TooMany, Code: "rate_limited",
-		Message: "Too many requests from this address; try again later.",
+		Message: "Too many requests from this IP address. Try again later.",
 	}
 )
 

@@ -191,15 +191,15 @@ func (c *Call) release() {
 
 func tooLarge(limit int64) error {
 	return (&core.Error{Kind: core.TooLarge, Code: "payload_too_large"}).
-		Sayf("The body may have %d bytes at most.", limit)
+		Sayf("The body must have at most %d bytes.", limit)
 }
 
 // BodyError returns what an error of reading a body means: an Invalid error for one that is late, cut or malformed.
 func BodyError(err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return core.Invalidf("", "The body did not arrive in time.").With(err)
+		return core.Invalidf("", "The body did not arrive in time. Try again.").With(err)
 	}
-	return core.Invalidf("", "The body could not be read.").With(err)
+	return core.Invalidf("", "The body could not be read. Try again.").With(err)
 }
 
 // budget is the memory of bodies beyond freeBody, in bytes.

@@ -120,20 +120,25 @@ var failureWords = map[int]struct{ code, message, words string }{
 	},
 	401: {"invalid_token", "The access token is missing or not valid.", "No credentials, or none that are valid"},
 	403: {"insufficient_scope", "The access token does not allow this.", "The caller is known and may not do this"},
-	404: {"not_found", "There is no such record.", "There is no such record, or it is not the caller's to see"},
+	404: {
+		"not_found", "Not found. It may have been deleted, or you don't have access.",
+		"There is no such record, or it is not the caller's to see",
+	},
 	409: {"conflict", "It exists already.", "It contradicts what is there already"},
 	412: {
-		"changed_meanwhile", "It was changed since it was read: read it again.", "It is in another state than the caller says",
+		"changed_meanwhile", "This has changed since you read it. Read it again before you change it.",
+		"It is in another state than the caller says",
 	},
-	413: {"payload_too_large", "The body is too large.", "The body is too large"},
+	413: {"payload_too_large", "The body is too large. Send less at once.", "The body is too large"},
 	415: {"unsupported_media_type", "The body must be application/json.", "The body is of another media type"},
 	422: {"validation_error", "list_id is missing.", "The request is not valid"},
 	428: {
-		"precondition_required", "If-Match is missing: send the ETag of what was read, so that no one's change is lost.",
+		"precondition_required", "If-Match is missing. Send the ETag from your last read, so that you don't " +
+			"overwrite other changes.",
 		"The caller must say in which state it is to be changed",
 	},
 	429: {
-		"rate_limited", "Too many requests; try again later.",
+		"rate_limited", "Too many requests. Try again later.",
 		"Too many requests; Retry-After tells when to try again",
 	},
 	500: {"internal", "Something went wrong.", "A fault of the daemon"},

@@ -24,7 +24,7 @@ func (c *Call) bindParams(p *plan, in reflect.Value) error {
 		case len(values) == 0:
 			continue
 		case len(values) > 1:
-			return core.Invalidf(f.name, "%s is given more than once.", f.name)
+			return core.Invalidf(f.name, "%s is sent more than once. Send it once.", f.name)
 		}
 		if err := f.setText(in, values[0]); err != nil {
 			return err
@@ -55,7 +55,8 @@ func bindValues(s string, fields []field, in reflect.Value, form bool) error {
 		}
 		if form {
 			if names[name] && !slices.ContainsFunc(fields, func(f field) bool { return f.name == name }) {
-				return core.Invalidf("", "%s is given more than once.", core.ShownKey(name)) // no field is at fault
+				return core.Invalidf("", "%s is sent more than once. Send it once.",
+					core.ShownKey(name)) // no field is at fault
 			}
 			if names == nil {
 				names = map[string]bool{}
@@ -68,7 +69,7 @@ func bindValues(s string, fields []field, in reflect.Value, form bool) error {
 				continue
 			}
 			if seen&(1<<i) != 0 {
-				return core.Invalidf(name, "%s is given more than once.", name)
+				return core.Invalidf(name, "%s is sent more than once. Send it once.", name)
 			}
 			seen |= 1 << i
 			if value == "" {
@@ -101,7 +102,7 @@ func formValues(s string) (map[string]string, error) {
 			return nil, err
 		}
 		if _, ok := form[name]; ok {
-			return nil, core.Invalidf(name, "%s is given more than once.", core.ShownKey(name))
+			return nil, core.Invalidf(name, "%s is sent more than once. Send it once.", core.ShownKey(name))
 		}
 		form[name] = value
 	}
@@ -111,14 +112,14 @@ func formValues(s string) (map[string]string, error) {
 func unescapePair(pair string) (name, value string, err error) {
 	name, value, _ = strings.Cut(pair, "=")
 	if strings.Contains(pair, ";") {
-		return "", "", core.Invalidf("", "The parameters are not well-formed: a semicolon must be written %%3B.")
+		return "", "", core.Invalidf("", "The parameters are malformed. Write a semicolon as %%3B.")
 	}
 	if strings.ContainsAny(pair, "%+") {
 		if name, err = url.QueryUnescape(name); err == nil {
 			value, err = url.QueryUnescape(value)
 		}
 		if err != nil {
-			return "", "", core.Invalidf("", "The parameters are not well-formed.").With(err)
+			return "", "", core.Invalidf("", "The parameters are malformed. Check the URL encoding.").With(err)
 		}
 	}
 	if !core.CleanText(name) || !core.CleanText(value) {

@@ -179,7 +179,7 @@ func (f *field) setText(in reflect.Value, s string) error {
 // errEmail is core.ErrInvalidEmail without the name of a field, which onField gives.
 var errEmail = &core.Error{
 	Kind: core.Invalid, Code: core.ErrInvalidEmail.Code,
-	Message: "is not a valid e-mail address.",
+	Message: "is not a valid email address.",
 }
 
 func setScalar(v reflect.Value, s string) error {

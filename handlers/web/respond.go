@@ -68,7 +68,7 @@ const acknowledgeWait = 10 * time.Second
 // the machine may die, and another one not know of it.
 var ErrReplicaBehind = &core.Error{
 	Kind: core.Unavailable, Code: "replica_behind",
-	Message: "It may be done, but is not kept safe yet; ask again.",
+	Message: "This may have succeeded, but it is not replicated. Check the result before you try again.",
 }
 
 // acknowledge returns once everything that the answer can speak of is in the replica, where there is one. What only

@@ -235,7 +235,7 @@ func (h *Handler) noRoute(c *Call, path string) {
 	c.route = r
 	c.Header().Set("Allow", strings.Join(methods, ", "))
 	c.fail((&core.Error{Kind: core.MethodNotAllowed, Code: "method_not_allowed"}).
-		Sayf("%s is not allowed here.", c.Request.Method))
+		Sayf("%s is not allowed here. See the Allow header.", c.Request.Method))
 }
 
 // noPath answers a path that is not in the table: on pages by the fallback, else by an error.

@@ -31,7 +31,7 @@ const (
 // ErrSession is returned when the session store can't be read or written: 503.
 var ErrSession = &core.Error{
 	Kind: core.Unavailable, Code: "session_unavailable",
-	Message: "Sessions are unavailable at the moment; try again soon.",
+	Message: "Sign-in is unavailable. Try again soon.",
 }
 
 // newSessions makes the session manager: tokens of 256 bits, hashed in the database. Its own goroutine and its
@@ -76,7 +76,7 @@ func (c *Call) Cookie(name string) string {
 // whatever Host a proxy lets through.
 func (c *Call) CrossSite() error {
 	if err := c.frame.crossOrigin.Check(c.Request); err != nil {
-		return core.Forbiddenf("This form was sent from another site.")
+		return core.Forbiddenf("This form was sent from another site. Open it on this site and try again.")
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ func decodeJSON(b []byte, o *object, v reflect.Value) error {
 	if s.At == len(b) {
 		return &core.Error{
 			Kind: core.Invalid, Code: "invalid_json",
-			Message: "The body is empty; it must be a JSON object.",
+			Message: "The body is empty. Send a JSON object.",
 		}
 	}
 	if c := b[s.At]; c != '{' {

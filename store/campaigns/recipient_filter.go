@@ -35,7 +35,7 @@ func (f *RecipientFilter) Validate() error {
 		return core.Invalidf("code", "code must be the code of a refusal, as 550 or 5.1.1.")
 	}
 	if len(f.Search) > 254 {
-		return core.Invalidf("search", "search may have 254 characters at most.")
+		return core.Invalidf("search", "search must have at most 254 characters.")
 	}
 	return nil
 }
