@@ -74,7 +74,7 @@ func TestSentences(t *testing.T) {
 
 // A campaign that is not ready is refused by the sentence of its first error, with the values.
 func TestNotReadyKeepsValues(t *testing.T) {
-	fault := Invalidf("list_ids", "list_ids: there is no list %s of the tenant.", "x")
+	fault := Invalidf("list_ids", "list_ids: list %s not found. Remove it.", "x")
 	err, _ := errors.AsType[*Error](NotReady([]CampaignFinding{FindingOf(fault)}))
 	if err == nil || err.Sentence().Format != fault.format || !slices.Equal(err.args, fault.args) ||
 		err.Code != "invalid_request" || err.Field != "list_ids" || len(err.Findings) != 1 {

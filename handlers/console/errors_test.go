@@ -178,8 +178,8 @@ var notOnPages = []string{
 	"This provider belongs to another tenant.",
 	"The access token is sent twice. Send it once.",
 	"sample must be from 0 to %d.",
-	"The sync has %d batches.",
-	"The sync is about another list.",
+	"batch_total differs from earlier batches. This sync has %d batches.",
+	"This sync belongs to another list. Use a new sync_id for each list.",
 }
 
 // Every error that a form of the console may meet is said in the other languages, also where it carries values;
@@ -303,13 +303,13 @@ func TestFaultTexts(t *testing.T) {
 			"Das hat nicht geklappt: x is name is missing.",
 		},
 		{ // a message of its own, next to that of its format
-			core.Conflictf("conflict", "The address is not mailed: it is %s.", "bounced"),
-			"The address is not mailed: it is bounced.",
+			core.Conflictf("conflict", "This address gets no emails. Its status is %s.", "bounced"),
+			"This address gets no emails. Its status is bounced.",
 			"An diese Adresse wird nicht gesendet: Sie ist nicht erreichbar.",
 		},
 		{ // values stay as they are: none is taken for a verb or a name
-			invalid("x", "%s has a key with the selector %s already: choose another selector.", "100%d", "{{1}}"),
-			"100%d has a key with the selector {{1}} already: choose another selector.",
+			invalid("x", "%s already has a key with the selector %s. Choose another selector.", "100%d", "{{1}}"),
+			"100%d already has a key with the selector {{1}}. Choose another selector.",
 			"100%d hat schon einen Schlüssel mit dem Selektor {{1}}: Nehmen Sie einen anderen.",
 		},
 		{
@@ -336,14 +336,14 @@ func invalid(field, format string, args ...any) *core.Error {
 func TestFaultsOfLines(t *testing.T) {
 	de := &Page{Lang: "de"}
 	for said, want := range map[string]string{
-		`"a \"b\" c" is no e-mail address`:                        "„a \"b\" c“ ist keine E-Mail-Adresse.",
-		`"" is no e-mail address`:                                 "Die E-Mail-Adresse fehlt.",
-		`"32.13. in column x" in column born is not a date.`:      "„32.13. in column x“ in der Spalte born ist kein Datum.",
-		`"none" in column from where is not an IP address.`:       "„none“ in der Spalte from where ist keine IP-Adresse.",
-		"Column a is not UTF-8, or holds NUL. (preferences)":      "Die Spalte a hat Zeichen, die sich nicht lesen lassen.",
-		"preferences must have at most 16 KiB.":                   "preferences: höchstens 16 KiB.",
-		"preferences must have at most 4 levels of nesting.":      "preferences: höchstens 4 Ebenen ineinander.",
-		"preferences is not valid JSON: it has no end (byte 12).": "Das hat nicht geklappt: preferences is not valid JSON: it has no end (byte 12).",
+		`"a \"b\" c" is no e-mail address`:                           "„a \"b\" c“ ist keine E-Mail-Adresse.",
+		`"" is no e-mail address`:                                    "Die E-Mail-Adresse fehlt.",
+		`"32.13. in column x" in column born is not a date.`:         "„32.13. in column x“ in der Spalte born ist kein Datum.",
+		`"none" in column from where is not an IP address.`:          "„none“ in der Spalte from where ist keine IP-Adresse.",
+		"Column a is not valid UTF-8 or contains NUL. (preferences)": "Die Spalte a hat Zeichen, die sich nicht lesen lassen.",
+		"preferences must have at most 16 KiB.":                      "preferences: höchstens 16 KiB.",
+		"preferences must have at most 4 levels of nesting.":         "preferences: höchstens 4 Ebenen ineinander.",
+		"preferences is not valid JSON: it has no end (byte 12).":    "Das hat nicht geklappt: preferences is not valid JSON: it has no end (byte 12).",
 	} {
 		if got := de.FaultOfLine(lineFault{Line: 2, Error: said}); got != want {
 			t.Errorf("%s: %q, not %q", said, got, want)

@@ -108,7 +108,7 @@ func (p *Page) faultText(e *core.Error) string {
 }
 
 // translated returns a message in the language of the page; ok is false where that has none. A message may have words
-// of its own, in addition to those of its format: "The address is not mailed: it is bounced."
+// of its own, in addition to those of its format: "This address gets no emails. Its status is bounced."
 func (p *Page) translated(s core.Sentence) (other string, ok bool) {
 	for _, said := range []string{s.Text, s.Format} {
 		plain := plainFaults[said]

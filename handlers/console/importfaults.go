@@ -47,7 +47,7 @@ var lineFaults = []struct {
 	}},
 	{"%q in column %s is not a date.", nil},
 	{"%q in column %s is not an IP address.", nil},
-	{"Column %s is not UTF-8, or holds NUL.", nil},
+	{"Column %s is not valid UTF-8 or contains NUL.", nil},
 	{"%s must have at most 16 KiB.", nil},
 	{"%s must be a JSON object.", nil},
 	{"%s must have at most %d levels of nesting.", nil},

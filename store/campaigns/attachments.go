@@ -55,7 +55,8 @@ func (s *Store) AttachmentsOfDraft(ctx context.Context, d *Draft) ([]core.Attach
 }
 
 func noMedia(id string) error {
-	return core.Invalidf("attachments", "attachments: there is no picture or document %s of the tenant.", id)
+	return core.Invalidf("attachments", "attachments: file %s not found. Choose an image or document of the tenant.",
+		id)
 }
 
 func (s *Store) readAttachments(ctx context.Context, found []attachedFile) ([]core.Attachment, error) {

@@ -204,7 +204,8 @@ func mayExclude(tx *db.Tx, campaigns []string) error {
 				return err
 			}
 			if !known {
-				return core.Conflictf("conflict", "exclude_campaign_ids: whom the campaign %s was sent to is known no more.", id)
+				return core.Conflictf("conflict", "exclude_campaign_ids: the recipients of campaign %s are no "+
+					"longer stored. Remove it.", id)
 			}
 		}
 	}
@@ -238,16 +239,17 @@ func mayFollow(tx *db.Tx, f *core.FollowUp, t *core.Tenant) error {
 	case err != nil:
 		return err
 	case !of.Sent:
-		return core.Conflictf("conflict", "audience: the campaign %s was not sent.", f.Of)
+		return core.Conflictf("conflict", "audience: campaign %s was not sent. Choose a sent campaign.", f.Of)
 	case of.Open:
-		return core.Conflictf("conflict", "audience: the campaign %s is going out still.", f.Of)
+		return core.Conflictf("conflict", "audience: campaign %s is still being sent. Wait until it has ended.", f.Of)
 	case !of.Known:
-		return core.Conflictf("conflict", "audience: whom the campaign %s was sent to is known no more.", f.Of)
+		return core.Conflictf("conflict", "audience: the recipients of campaign %s are no longer stored. Choose a "+
+			"newer campaign.", f.Of)
 	case f.Who == core.FollowUnopened && (!of.Tracked || t.NoTracking):
-		return core.Conflictf("conflict", "audience: openings of the campaign %s are not measured by reader.", f.Of)
+		return core.Conflictf("conflict", "audience: opens of campaign %s were not tracked per subscriber.", f.Of)
 	case f.Who == core.FollowUnopened && of.Again:
 		return core.Conflictf("conflict",
-			"audience: those who have not opened the campaign %s were written to once already.", f.Of)
+			"audience: campaign %s was already resent to subscribers who didn't open it.", f.Of)
 	}
 	return nil
 }
@@ -350,7 +352,7 @@ func judgeNarrowing(tx *db.Tx, tenantID string, n *core.Narrowing) error {
 	for _, id := range n.ExcludeListIDs {
 		l, err := tenants.ReadList(tx, id)
 		if errors.Is(err, core.ErrListNotFound) || err == nil && l.TenantID != tenantID {
-			return core.Invalidf("exclude_list_ids", "exclude_list_ids: there is no list %s of the tenant.", id)
+			return core.Invalidf("exclude_list_ids", "exclude_list_ids: list %s not found. Remove it.", id)
 		}
 		if err != nil {
 			return err
@@ -371,7 +373,7 @@ func judgeNarrowing(tx *db.Tx, tenantID string, n *core.Narrowing) error {
 func campaignOf(tx *db.Tx, tenantID, field, id string) error {
 	c, err := campaign(tx, id)
 	if errors.Is(err, core.ErrCampaignNotFound) || err == nil && c.TenantID != tenantID {
-		return core.Invalidf(field, "%s: there is no campaign %s of the tenant.", field, id)
+		return core.Invalidf(field, "%s: campaign %s not found. Choose another one.", field, id)
 	}
 	return err
 }

@@ -139,7 +139,7 @@ func madeBefore(tx *db.Tx, c *core.Campaign, key string, bodyHash []byte) (done 
 	}
 	*c, err = campaign(tx, made)
 	if core.KindOf(err) == core.NotFound {
-		err = core.Conflictf("conflict", "The campaign that this Idempotency-Key has made is deleted.")
+		err = core.Conflictf("conflict", "The campaign created with this Idempotency-Key was deleted. Use a new key.")
 	}
 	return err == nil, err
 }
@@ -185,7 +185,7 @@ func judgeCampaign(tx *db.Tx, tenantID string, f *core.CampaignFields) error {
 	for _, id := range f.ListIDs {
 		l, err := tenants.ReadList(tx, id)
 		if errors.Is(err, core.ErrListNotFound) || err == nil && l.TenantID != tenantID {
-			return core.Invalidf("list_ids", "list_ids: there is no list %s of the tenant.", id)
+			return core.Invalidf("list_ids", "list_ids: list %s not found. Remove it.", id)
 		}
 		if err != nil {
 			return err
@@ -199,7 +199,8 @@ func judgeCampaign(tx *db.Tx, tenantID string, f *core.CampaignFields) error {
 	}
 	known, err := tenants.TemplateExists(tx, tenantID, f.Content.Layout)
 	if err == nil && !known {
-		err = core.Invalidf("content.layout", "content.layout: there is no template %s.", f.Content.Layout)
+		err = core.Invalidf("content.layout", "content.layout: template %s not found. Choose another one.",
+			f.Content.Layout)
 	}
 	if err != nil {
 		return err

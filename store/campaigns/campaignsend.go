@@ -189,9 +189,10 @@ func (s *Store) UndoCampaign(ctx context.Context, e CampaignEdit) (c core.Campai
 		}
 		switch {
 		case c.State == core.CampaignSending:
-			return core.Conflictf("conflict", "The campaign is going out already: cancel its job to stop the rest.")
+			return core.Conflictf("conflict", "The campaign is already being sent. Cancel its send job to stop the "+
+				"rest.")
 		case c.State != core.CampaignScheduled:
-			return core.Conflictf("conflict", "The campaign is %s: there is no sending to undo.", c.State)
+			return core.Conflictf("conflict", "The campaign is %s. There is no scheduled send to undo.", c.State)
 		}
 		j, err := sendJobNo(tx, c.JobNo)
 		if err != nil {

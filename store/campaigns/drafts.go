@@ -77,7 +77,7 @@ func (s *Store) ChangedDraft(ctx context.Context, c *core.Campaign, version int6
 	if len(d.Fields.ListIDs) > 0 {
 		switch l, err = s.List(ctx, d.Fields.ListIDs[0]); {
 		case errors.Is(err, core.ErrListNotFound):
-			return d, core.Invalidf("list_ids", "list_ids: the list %s is no longer there.", d.Fields.ListIDs[0])
+			return d, core.Invalidf("list_ids", "list_ids: list %s was deleted. Remove it.", d.Fields.ListIDs[0])
 		case err != nil:
 			return d, err
 		}
@@ -125,7 +125,8 @@ func (s *Store) resolveDraft(ctx context.Context, d *Draft, f *core.FrozenConten
 		c.Layout, err = s.Template(ctx, c.Tenant.ID, c.Template.Layout)
 	}
 	if core.KindOf(err) == core.NotFound {
-		return core.Invalidf("content.layout", "content.layout: there is no template %s.", f.TemplateName)
+		return core.Invalidf("content.layout", "content.layout: template %s not found. Choose another one.",
+			f.TemplateName)
 	}
 	f.Resolve(&c.Template, &c.Layout)
 	return err

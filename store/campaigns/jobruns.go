@@ -232,7 +232,8 @@ func mayResume(tx *db.Tx, j *core.SendJob) error {
 	}
 	if !f.SenderAllowed(&t) {
 		return core.Conflictf("conflict",
-			"The job's sender %s lies in no domain of the tenant: add the domain, or cancel the job.", f.MailFrom)
+			"The sender %s is not at one of the tenant's verified sender domains. Add the domain, or cancel the "+
+				"send job.", f.MailFrom)
 	}
 	return nil
 }
@@ -250,7 +251,7 @@ func (s *Store) RetryFailed(ctx context.Context, id, createdBy string, now core.
 		switch err := tx.Get(&other, "SELECT id FROM send_job INDEXED BY send_job_retry WHERE retry_of = ? AND "+
 			"retry_of <> ''", id); {
 		case err == nil:
-			return core.Conflictf("conflict", "The job was retried by %s; retry that one.", other)
+			return core.Conflictf("conflict", "The send job was already retried as %s. Retry that one.", other)
 		case !errors.Is(err, core.ErrNotFound):
 			return err
 		}
@@ -298,7 +299,8 @@ func retryCampaign(tx *db.Tx, j, old *core.SendJob) error {
 	case err != nil:
 		return err
 	default:
-		return core.Conflictf("conflict", "The campaign is %s by now: send that instead.", c.State)
+		return core.Conflictf("conflict", "The campaign is now %s. Send the campaign instead of retrying this send "+
+			"job.", c.State)
 	}
 }
 

@@ -232,7 +232,7 @@ func newMediaFile(tx *db.Tx, tenantID string, f *core.MediaFile, limits core.Med
 }
 
 // errMediaLost is returned to an upload whose file another caller has removed before it was whole.
-var errMediaLost = core.Conflictf("conflict", "The picture was deleted while it was uploaded; upload it again.")
+var errMediaLost = core.Conflictf("conflict", "The image was deleted during the upload. Upload it again.")
 
 func addMedia(tx *db.Tx, m *core.Media, actor string) error {
 	if _, err := tenants.ReadTenant(tx, m.TenantID); err != nil {

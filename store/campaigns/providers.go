@@ -152,7 +152,7 @@ func (s *Store) UpdateProvider(ctx context.Context, name string, c ProviderChang
 		at = p.UpdatedAt
 		if c.TenantID != nil {
 			if _, err := tenants.ReadTenant(tx, *c.TenantID); err != nil && *c.TenantID != "" {
-				return core.Invalidf("tenant", "There is no tenant %s.", *c.TenantID)
+				return core.Invalidf("tenant", "Tenant %s not found. Check the ID.", *c.TenantID)
 			}
 			p.TenantID = *c.TenantID
 		}
@@ -196,7 +196,8 @@ func saveProvider(tx *db.Tx, p core.Provider, c ProviderChange, sealed []byte, a
 // where there is none.
 func (s *Store) DeleteProvider(ctx context.Context, name, actor string, now core.Instant) error {
 	if name == core.DefaultProvider {
-		return core.Conflictf("conflict", "The daemon makes %s at its start; disable it instead.", name)
+		return core.Conflictf("conflict", "newsletterd creates %s at every start. Disable it instead of deleting it.",
+			name)
 	}
 	return s.Update(ctx, func(tx *db.Tx) error {
 		if err := tx.Watch("provider", name); err != nil {

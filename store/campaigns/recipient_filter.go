@@ -32,7 +32,7 @@ func (f *RecipientFilter) Validate() error {
 		return core.Invalidf("event", "event must be one of %s.", strings.Join(core.RecipientEvents, ", "))
 	}
 	if f.Code != "" && !replyCode.MatchString(f.Code) {
-		return core.Invalidf("code", "code must be the code of a refusal, as 550 or 5.1.1.")
+		return core.Invalidf("code", "code must be an SMTP error code, for example 550 or 5.1.1.")
 	}
 	if len(f.Search) > 254 {
 		return core.Invalidf("search", "search must have at most 254 characters.")

@@ -81,7 +81,7 @@ func (s *Store) AddSendJob(ctx context.Context, r JobRequest, now core.Instant) 
 			return err
 		}
 		if r.TenantID != "" && r.TenantID != list.TenantID {
-			return core.Invalidf("tenant_id", "The list belongs to another tenant.")
+			return core.Invalidf("tenant_id", "The list belongs to another tenant. Choose a list of this tenant.")
 		}
 		r.TenantID = list.TenantID
 		var campaign core.CampaignCopy
@@ -149,7 +149,8 @@ func keyed(tx *db.Tx, tenantID, key string, bodyHash []byte, id string, now core
 		tenantID, key)
 	switch {
 	case err == nil && first.ExpiresAt > now && !bytes.Equal(first.BodyHash, bodyHash):
-		return "", core.Conflictf("idempotency_key_reused", "This Idempotency-Key was used with another body.")
+		return "", core.Conflictf("idempotency_key_reused", "This Idempotency-Key was already used with another "+
+			"body. Use a new key.")
 	case err == nil && first.ExpiresAt > now:
 		return first.JobID, nil
 	case err != nil && !errors.Is(err, core.ErrNotFound):
@@ -165,11 +166,11 @@ func keyed(tx *db.Tx, tenantID, key string, bodyHash []byte, id string, now core
 // maySend returns the tenant of a list. It refuses jobs of lists and tenants that are switched off.
 func maySend(tx *db.Tx, l *core.List) (t core.Tenant, err error) {
 	if !l.Active() {
-		return t, core.Conflictf("list_inactive", "The list is not active.")
+		return t, core.Conflictf("list_inactive", "The list is inactive. Activate it before you send.")
 	}
 	t, err = tenants.ReadTenant(tx, l.TenantID)
 	if err == nil && !t.Active() {
-		return t, core.Conflictf("tenant_suspended", "The tenant is suspended.")
+		return t, core.Conflictf("tenant_suspended", "The tenant is suspended. Contact the server administrator.")
 	}
 	return t, err
 }
@@ -187,7 +188,8 @@ func guardDuplicate(tx *db.Tx, c *core.CampaignCopy, r JobRequest, now core.Inst
 		AND c.template = ?6`, r.ListID, int64(now.Add(-r.DuplicateGuard)), c.Subject, c.BodyHTML, c.BodyText,
 		c.Template)
 	if err == nil && same > 0 {
-		return core.Conflictf("conflict", "The same job was made a short time ago.")
+		return core.Conflictf("conflict", "An identical send job was created moments ago. Wait a few minutes if "+
+			"you want to send it twice.")
 	}
 	return err
 }

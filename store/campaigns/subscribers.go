@@ -179,9 +179,10 @@ func receiveSync(tx *db.Tx, clientID string, f core.FullSync, now core.Instant) 
 	case err != nil:
 		return rs, err
 	case rs.ListID != f.ListID:
-		return rs, core.Invalidf("list_id", "The sync is about another list.")
+		return rs, core.Invalidf("list_id", "This sync belongs to another list. Use a new sync_id for each list.")
 	case rs.BatchTotal != f.BatchTotal:
-		return rs, core.Invalidf("batch_total", "The sync has %d batches.", rs.BatchTotal)
+		return rs, core.Invalidf("batch_total", "batch_total differs from earlier batches. This sync has %d batches.",
+			rs.BatchTotal)
 	}
 	return rs, nil
 }

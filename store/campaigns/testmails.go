@@ -36,7 +36,7 @@ func (s *Store) AddCampaignTests(ctx context.Context, d *Draft, to []core.Email,
 			err := addTestMail(tx, d.Campaign.TenantID, d.Content.List.ID, email,
 				core.TestMail{CampaignID: d.Campaign.ID, Version: d.Version.Version}, now)
 			if fault, ok := errors.AsType[*core.Error](err); ok && fault.Kind == core.Invalid {
-				return core.Invalidf("to", "No mail may go to %s.", email)
+				return core.Invalidf("to", "%s is on the suppression list. Remove the address.", email)
 			}
 			if err != nil {
 				return err
@@ -56,7 +56,7 @@ func addTestMail(tx *db.Tx, tenantID, listID string, email core.Email, of core.T
 		return err
 	}
 	if barred {
-		return core.Invalidf("email", "No mail may go to this address.")
+		return core.Invalidf("email", "This address is on the suppression list. Use another address.")
 	}
 	wait, err := tx.Throttle("test-mail:"+tenantID, testMails, testMailsWindow, now)
 	if err != nil {
@@ -64,8 +64,7 @@ func addTestMail(tx *db.Tx, tenantID, listID string, email core.Email, of core.T
 	}
 	if wait > 0 {
 		return &core.Error{
-			Kind: core.TooMany, Code: "rate_limited", Message: "Too many test mails were asked for; try again " +
-				"later.",
+			Kind: core.TooMany, Code: "rate_limited", Message: "Too many test emails were sent. Try again later.",
 			RetryAfter: int(wait/time.Second) + 1,
 		}
 	}

@@ -21,7 +21,7 @@ const reserveEvery = time.Second
 
 var errNoRoom = &core.Error{
 	Kind: core.Unavailable, Code: "storage_unavailable", RetryAfter: 60,
-	Message: "There is too little room on the disk for this at present; try again later.",
+	Message: "The server's disk is almost full. Contact the server administrator, or try again later.",
 }
 
 // reserve admits writes while the disk has room beyond its reserve. A measurement grants its room to the writes that

@@ -348,7 +348,7 @@ func Translate(err error) error {
 	case sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY, sqlite3.SQLITE_CONSTRAINT_ROWID:
 		return (&core.Error{
 			Kind: core.Conflict, Code: "already_exists",
-			Message: "There is already such a record.",
+			Message: "This already exists. Use another name or ID.",
 		}).With(err)
 	}
 	switch se.Code() & 0xff {

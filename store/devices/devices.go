@@ -53,7 +53,7 @@ func room(tx *db.Tx, query, ownerID string, limit int, what string) error {
 		return err
 	}
 	if n >= limit {
-		return core.Conflictf("conflict", "There may be %d %s at most.", limit, what)
+		return core.Conflictf("conflict", "At most %d %s are allowed. Delete one first.", limit, what)
 	}
 	return nil
 }
@@ -99,7 +99,8 @@ func agentOf(tx *db.Tx, d core.Device) error {
 }
 
 var errNoAgent = &core.Error{
-	Kind: core.NotFound, Code: "not_found", Message: "There is no such agent.",
+	Kind: core.NotFound, Code: "not_found", Message: "Agent not found. It may have been deleted, or you don't have " +
+		"access.",
 	Field: "agent_id",
 }
 

@@ -61,7 +61,8 @@ func (u *Upload) ReadFrom(ctx context.Context, r io.Reader, grow files.Grow, now
 }
 
 // ErrSlowUpload is the error of an upload that was given up.
-var ErrSlowUpload = core.Invalidf("", "The upload was given up: no part of 1 MiB arrived in %d minutes.",
+var ErrSlowUpload = core.Invalidf("", "The upload was stopped: less than 1 MiB arrived in %d minutes. Start it "+
+	"again.",
 	files.UploadDead/time.Minute)
 
 // add writes one chunk. The first brings the file's row along.
@@ -112,10 +113,11 @@ func (u *Upload) add(ctx context.Context, chunk []byte, now core.Instant) error 
 }
 
 // errEnded is of more bytes after the end of a file: a chunk that isn't full is the last one.
-var errEnded = core.Invalidf("", "The file goes on after its end.")
+var errEnded = core.Invalidf("", "The file is longer than announced. Upload it again.")
 
 var errModelsFull = &core.Error{
-	Kind: core.Unavailable, Code: core.ErrStorage.Code, Message: "There is no room for more files at present.",
+	Kind: core.Unavailable, Code: core.ErrStorage.Code, Message: "There is no room for more files. Delete some, or " +
+		"try again later.",
 	Err: errors.New("limits.model_bytes_total is reached"),
 }
 

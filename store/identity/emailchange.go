@@ -43,7 +43,7 @@ func (s *Store) AskEmailChange(ctx context.Context, userID string, epoch int64, 
 			return err
 		}
 		if u.Email.Key() == email.Key() {
-			return core.Invalidf("email", "This is your address already.")
+			return core.Invalidf("email", "This is already your address. Enter another one.")
 		}
 		mine, _, err := tx.Tally("change "+u.Email.Key(), changePeriod, now)
 		if err != nil {

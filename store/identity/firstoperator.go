@@ -9,7 +9,7 @@ import (
 )
 
 // ErrOperatorExists is returned where the first operator is to be made and there is one.
-var ErrOperatorExists = core.Conflictf("operator_exists", "There is an operator already.")
+var ErrOperatorExists = core.Conflictf("operator_exists", "A server administrator already exists. Sign in instead.")
 
 const anyOperator = "SELECT 1 FROM role WHERE tenant_id = '' AND role = 'operator' LIMIT 1"
 

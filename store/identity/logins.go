@@ -98,7 +98,7 @@ type SignIn struct {
 // ErrSignInStale is returned when the user changed while the password was checked.
 var ErrSignInStale = &core.Error{
 	Kind: core.Invalid, Code: "invalid_grant",
-	Message: "The account changed just now; try again.",
+	Message: "The account has just changed. Try again.",
 }
 
 // AddSignIn records a login: its family, the refresh token, and that the device is known. It returns ErrSignInStale

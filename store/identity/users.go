@@ -15,7 +15,7 @@ const UserColumns = "id, email, email_verified, name, epoch, disabled_at, last_l
 // ErrUserExists is returned when the address belongs to another user.
 var ErrUserExists = &core.Error{
 	Kind: core.Conflict, Code: "already_exists",
-	Message: "There is already a user with this address.", Field: "email",
+	Message: "A user with this email address already exists. Use another address.", Field: "email",
 }
 
 // User reads one user with roles. It returns core.ErrNotFound where there is no such user.

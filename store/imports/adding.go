@@ -77,10 +77,11 @@ func mayAdd(tx *db.Tx, list *core.ListWithTenant, r *ImportRow) (status string, 
 		switch {
 		case s.Kind == core.KindLeft:
 			if tenants.ErasedFrom(s.Kind, sub) {
-				return "", core.Conflictf("suppressed", "This address was erased. Only its owner can subscribe it again.")
+				return "", core.Conflictf("suppressed", "The data of this address was erased. Only its owner can "+
+					"subscribe again.")
 			}
 		case s.ListID == "" || s.ListID == list.ID:
-			return "", core.Conflictf("suppressed", "The address is not mailed: it is %s.", s.Kind)
+			return "", core.Conflictf("suppressed", "This address gets no emails. Its status is %s.", s.Kind)
 		}
 	}
 	if sub == nil {
@@ -88,7 +89,7 @@ func mayAdd(tx *db.Tx, list *core.ListWithTenant, r *ImportRow) (status string, 
 	}
 	if sub.Left() {
 		return "", core.Conflictf("unsubscribed",
-			"The address has left this list: only a subscription of its own brings it back.")
+			"This person unsubscribed from the list. Only they can subscribe again.")
 	}
 	return sub.Status, nil
 }

@@ -42,7 +42,7 @@ func (s *Store) NewImportUpload(ctx context.Context, j core.ImportJob, limit int
 		n, err := tx.Number(`SELECT count(*) FROM import_job WHERE tenant_id = ? AND status IN ('uploading', 'uploaded',
 			'waiting', 'running', 'checked')`, u.job.TenantID)
 		if err == nil && n >= core.MaxOpenImports {
-			return core.Conflictf("conflict", "A tenant may have %d open imports at most; run, cancel or delete one.",
+			return core.Conflictf("conflict", "A tenant can have at most %d open imports. Run, cancel or delete one.",
 				core.MaxOpenImports)
 		}
 		if err == nil {
@@ -123,7 +123,8 @@ func (u *ImportUpload) add(ctx context.Context, part []byte, now core.Instant) e
 
 // errUploadEnded is returned to an upload whose import is no longer there, or has ended.
 var errUploadEnded = core.Conflictf("conflict",
-	"The upload was given up: it was cancelled, or no part of 1 MiB arrived in %d minutes.", files.UploadDead/time.Minute)
+	"The upload was stopped: it was canceled, or less than 1 MiB arrived in %d minutes. Start it again.",
+	files.UploadDead/time.Minute)
 
 func addImportChunk(tx *db.Tx, id string, kind, no int64, data []byte) error {
 	tx.BringsFile()

@@ -77,7 +77,7 @@ func (s *Store) RunImport(ctx context.Context, id string, in core.ImportInput, a
 ) (j core.ImportJob, err error) {
 	return s.changeImport(ctx, id, actor, "import.run", now, func(tx *db.Tx, j *core.ImportJob) error {
 		if j.Status != core.ImportUploaded && j.Status != core.ImportChecked {
-			return core.Conflictf("conflict", "The import is %s.", j.Status)
+			return core.Conflictf("conflict", "The import has the status %s, so this is not possible.", j.Status)
 		}
 		tx.Kick(db.TopicImports)
 		return tx.One(`UPDATE import_job SET status = 'waiting', dry_run = ?2, mapping = ?3, subscriber_status = ?4,
@@ -97,7 +97,7 @@ func (s *Store) RunImport(ctx context.Context, id string, in core.ImportInput, a
 func (s *Store) CancelImport(ctx context.Context, id, actor string, now core.Instant) (j core.ImportJob, err error) {
 	return s.changeImport(ctx, id, actor, "import.cancel", now, func(tx *db.Tx, j *core.ImportJob) error {
 		if j.Ended() {
-			return core.Conflictf("conflict", "The import is %s.", j.Status)
+			return core.Conflictf("conflict", "The import has the status %s, so this is not possible.", j.Status)
 		}
 		tx.Kick(db.TopicImports)
 		if err := AnnounceImport(tx, j, core.ImportCancelled, now); err != nil {
@@ -112,10 +112,10 @@ func (s *Store) CancelImport(ctx context.Context, id, actor string, now core.Ins
 func (s *Store) DeleteImport(ctx context.Context, id, actor string, now core.Instant) error {
 	_, err := s.changeImport(ctx, id, actor, "import.delete", now, func(tx *db.Tx, j *core.ImportJob) error {
 		if j.Status == core.ImportWaiting || j.Status == core.ImportRunning {
-			return core.Conflictf("conflict", "The import is %s: cancel it first.", j.Status)
+			return core.Conflictf("conflict", "The import has the status %s. Cancel it first.", j.Status)
 		}
 		if j.UndoStatus == core.ImportUndoRunning { // what it has noted is needed
-			return core.Conflictf("conflict", "The import is being taken back: delete it then.")
+			return core.Conflictf("conflict", "The import is being undone. Delete it when that is finished.")
 		}
 		tx.Kick(db.TopicImports)
 		return tx.One("UPDATE import_job SET status = 'deleted' WHERE id = ?", id)

@@ -169,13 +169,13 @@ func (s *Store) ImportUndoPlan(ctx context.Context, id string, now core.Instant)
 func undoable(j *core.ImportJob, now core.Instant) error {
 	switch {
 	case !j.Ended():
-		return core.Conflictf("conflict", "The import is %s: cancel it first.", j.Status)
+		return core.Conflictf("conflict", "The import has the status %s. Cancel it first.", j.Status)
 	case j.UndoStatus != "":
-		return core.Conflictf("conflict", "The import was taken back already.")
+		return core.Conflictf("conflict", "The import was already undone.")
 	case j.Brought+j.Replaced+j.Barred+j.Said == 0:
-		return core.Conflictf("conflict", "The import has changed no one, or it is older than this version.")
+		return core.Conflictf("conflict", "The import changed nothing that can be undone.")
 	case now >= j.UndoUntil:
-		return core.Conflictf("conflict", "An import can be taken back for a week after its end.")
+		return core.Conflictf("conflict", "This import can't be undone anymore. Imports can be undone for a week.")
 	}
 	return nil
 }

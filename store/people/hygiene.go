@@ -302,7 +302,8 @@ func (s *Store) eachSilent(ctx context.Context, a *AskAgain, now core.Instant, n
 		return err
 	}
 	if !known {
-		return core.Conflictf("conflict", "The mails of these months were not measured: who was silent is not known.")
+		return core.Conflictf("conflict", "Emails in these months were not tracked, so inactive subscribers are "+
+			"unknown. Turn on tracking or choose other months.")
 	}
 	for {
 		var silent []silentReader

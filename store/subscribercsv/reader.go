@@ -347,7 +347,7 @@ func (c *Reader) preferences(record []string) (core.Preferences, error) {
 			b = append(b, ',')
 		}
 		if !core.CleanText(cell) {
-			return "", core.Invalidf("preferences", "Column %s is not UTF-8, or holds NUL.", c.header[i])
+			return "", core.Invalidf("preferences", "Column %s is not valid UTF-8 or contains NUL.", c.header[i])
 		}
 		b = append(b, key...)
 		if c.form.quoted != "" && strings.TrimSpace(c.header[i]) == c.form.quoted {
@@ -397,7 +397,7 @@ func overlay(base, over core.Preferences) (core.Preferences, error) {
 	}
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(base), &all); err != nil || all == nil {
-		return "", core.Invalidf("preferences", "The column holds no JSON object.")
+		return "", core.Invalidf("preferences", "The column does not contain a JSON object.")
 	}
 	if err := json.Unmarshal([]byte(over), &all); err != nil {
 		return "", err

@@ -163,11 +163,11 @@ var formCases = []struct {
 	},
 	{
 		"neither UTF-8 nor Windows-1252", "email,b\na@b.example,b\x81c\n", nil,
-		[]string{"line 2: Column b is not UTF-8, or holds NUL. (preferences)"},
+		[]string{"line 2: Column b is not valid UTF-8 or contains NUL. (preferences)"},
 	},
 	{
 		"NUL in a cell", "email,b\nnul1@x.example,b\x00c\n", nil,
-		[]string{"line 2: Column b is not UTF-8, or holds NUL. (preferences)"},
+		[]string{"line 2: Column b is not valid UTF-8 or contains NUL. (preferences)"},
 	},
 	{
 		"JSON that no receiver takes",

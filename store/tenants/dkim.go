@@ -99,7 +99,7 @@ func (s *Store) AdmitDKIMKey(ctx context.Context, k core.DKIMKey, counted bool) 
 		wait, err := tx.Throttle("dkim keys "+k.TenantID, dkimKeysMade, time.Hour, k.CreatedAt)
 		if err == nil && wait > 0 {
 			err = (&core.Error{Kind: core.TooMany, Code: "rate_limited", RetryAfter: int(wait/time.Second) + 1}).
-				Sayf("A tenant may make %d keys an hour; deleting one makes no room for another.", dkimKeysMade)
+				Sayf("A tenant can create at most %d keys an hour. Try again later.", dkimKeysMade)
 		}
 		return err
 	})
@@ -116,7 +116,8 @@ func admitKey(tx *db.Tx, k *core.DKIMKey) error {
 			return err
 		}
 		if n >= core.MaxDKIMKeys {
-			return core.Conflictf("conflict", "A tenant may have %d keys: delete those that sign no more.", core.MaxDKIMKeys)
+			return core.Conflictf("conflict", "A tenant can have at most %d keys. Delete keys that are no longer "+
+				"in use.", core.MaxDKIMKeys)
 		}
 	}
 	n, err := tx.Number("SELECT count(*) FROM dkim_key WHERE domain = ? AND selector = ?", k.Domain, k.Selector)
@@ -124,7 +125,7 @@ func admitKey(tx *db.Tx, k *core.DKIMKey) error {
 		return err
 	}
 	if n > 0 {
-		return core.Conflictf("already_exists", "%s has a key with the selector %s already: choose another selector.",
+		return core.Conflictf("already_exists", "%s already has a key with the selector %s. Choose another selector.",
 			k.Domain, k.Selector)
 	}
 	if k.Algorithm != core.DKIMEd25519 {
@@ -133,8 +134,8 @@ func admitKey(tx *db.Tx, k *core.DKIMKey) error {
 	n, err = tx.Number("SELECT count(*) FROM dkim_key WHERE tenant_id = ? AND domain = ? AND algorithm = 'rsa'",
 		k.TenantID, k.Domain)
 	if err == nil && n == 0 {
-		err = core.Invalidf("algorithm", "Make an RSA key for %s first: large receivers do not verify Ed25519, so it "+
-			"never signs alone.", k.Domain)
+		err = core.Invalidf("algorithm", "Create an RSA key for %s first. Many receiving servers do not verify "+
+			"Ed25519 alone.", k.Domain)
 	}
 	return err
 }
@@ -166,7 +167,8 @@ func (s *Store) DomainProposed(ctx context.Context, tenantID, domain string) (ye
 func ownsDomain(tx *db.Tx, k *core.DKIMKey) error {
 	t, err := ReadTenant(tx, k.TenantID)
 	if err == nil && !k.Signs(t.Domains) {
-		err = core.Invalidf("domain", "%s is none of the tenant's domains.", k.Domain)
+		err = core.Invalidf("domain", "%s is not one of the tenant's domains. Add it as a sender domain first.",
+			k.Domain)
 	}
 	return err
 }

@@ -218,7 +218,7 @@ func (s *Store) AddEndpoint(ctx context.Context, e core.Endpoint, key []byte, ac
 			return err
 		}
 		if n >= core.MaxEndpoints {
-			return core.Conflictf("conflict", "The tenant has %d endpoints, which is the most.", n)
+			return core.Conflictf("conflict", "A tenant can have at most %d webhook endpoints. Delete one first.", n)
 		}
 		tx.Kick(db.TopicRecords)
 		_, err = tx.Exec(insertEndpoint, e.ID, e.TenantID, e.ListID, e.Name, e.URL, e.Events.Column(), sealed,

@@ -10,7 +10,7 @@ import (
 
 // ErrForeignFed refuses to copy the member's side of a list over what another member service keeps there.
 var ErrForeignFed = core.Conflictf("conflict",
-	"Another webhook client feeds this list; its subscribers are not this service's to copy.")
+	"Another webhook client manages this list. Start the full sync there.")
 
 // FedBy names the webhook client, other than the daemon's own, that feeds a list; empty: none does. Its only error is
 // core.ErrStorage.

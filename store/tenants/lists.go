@@ -131,7 +131,7 @@ func (s *Store) ConsentText(ctx context.Context, listID, version string) (text s
 func ListOf(tx *db.Tx, tenantID, listID string) (core.List, error) {
 	l, err := ReadList(tx, listID)
 	if errors.Is(err, core.ErrListNotFound) || err == nil && l.TenantID != tenantID {
-		return l, core.Invalidf("list_id", "The tenant has no such list.")
+		return l, core.Invalidf("list_id", "List not found in this tenant. Check list_id.")
 	}
 	return l, err
 }

@@ -54,7 +54,8 @@ func (s *Store) ProposeSenderDomain(ctx context.Context, d core.SenderDomain, ac
 			return err
 		}
 		if n >= core.MaxDomains {
-			return core.Conflictf("conflict", "A tenant may have %d domains.", core.MaxDomains)
+			return core.Conflictf("conflict", "A tenant can have at most %d domains. Delete one first.",
+				core.MaxDomains)
 		}
 		if _, err := db.InsertRow(tx, &senderDomainTable, &d); err != nil {
 			return err
@@ -75,7 +76,7 @@ func (s *Store) BeginDomainCheck(ctx context.Context, id string, now core.Instan
 		if err == nil && wait > 0 {
 			err = &core.Error{
 				Kind: core.TooMany, Code: "rate_limited", RetryAfter: int(wait/time.Second) + 1,
-				Message: "Too many domains were checked in the last minute; a new record takes longer to be seen.",
+				Message: "Too many domain checks. Wait a minute: new DNS records take a while to appear.",
 			}
 		}
 		return err
@@ -146,7 +147,7 @@ func verify(tx *db.Tx, d *core.SenderDomain, by, actor string, now core.Instant)
 		return err
 	}
 	if len(t.Domains) >= core.MaxDomains {
-		return core.Conflictf("conflict", "A tenant may have %d domains.", core.MaxDomains)
+		return core.Conflictf("conflict", "A tenant can have at most %d domains. Delete one first.", core.MaxDomains)
 	}
 	d.VerifiedBy, d.VerifiedAt, d.UpdatedAt = by, now, now
 	if err := db.UpdateRow(tx, &senderDomainTable, d, d.ID); err != nil {
@@ -175,7 +176,7 @@ func takenDomains(tx *db.Tx, tenantID string, domains ...string) (taken []string
 
 // ErrDomainInUse is returned when a domain can't go because mails are sent from it.
 var ErrDomainInUse = core.Conflictf("domain_in_use",
-	"Mails are sent from this domain: change mail_from, and wait for the send jobs that use it, or cancel them.")
+	"This domain is in use as a sender. Change mail_from, and wait for its send jobs or cancel them.")
 
 // DeleteSenderDomain removes a domain, also from Tenant.Domains. It returns core.ErrNotFound where there is none, and
 // ErrDomainInUse where the tenant's mail_from or a send job that has not ended is in it.
@@ -236,7 +237,8 @@ func keepDomains(tx *db.Tx, t *core.Tenant, was core.Strings, actor string, now 
 	case err != nil:
 		return err
 	case len(taken) > 0:
-		e := core.Conflictf(core.ErrDomainTaken.Code, "%s is verified for another tenant.", taken[0])
+		e := core.Conflictf(core.ErrDomainTaken.Code, "%s is already verified for another tenant. Contact the "+
+			"server administrator.", taken[0])
 		return e.On("domains")
 	}
 	for _, domain := range added {

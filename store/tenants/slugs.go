@@ -9,7 +9,7 @@ const sameSlug = `SELECT t.public_url FROM list AS l JOIN tenant AS t ON t.id = 
 	WHERE l.slug = ? AND l.slug <> '' AND l.id <> ? AND l.deleted_at = 0`
 
 // ErrSlugTaken is returned when another list at the same host has the slug.
-var ErrSlugTaken = core.Invalidf("slug", "Another list at this host has the slug.")
+var ErrSlugTaken = core.Invalidf("slug", "Another list on this host has this slug. Choose another one.")
 
 // ownSlug returns ErrSlugTaken where another list has the slug at the host of the tenant.
 func ownSlug(tx *db.Tx, l *core.List, t *core.Tenant) error {
@@ -39,7 +39,8 @@ func ownSlugs(tx *db.Tx, t *core.Tenant) error {
 		switch err := ownSlug(tx, &lists[i], t); {
 		case err == nil:
 		case err == ErrSlugTaken:
-			return core.Invalidf("public_url", "Another list at this host has the slug %s.", lists[i].Slug)
+			return core.Invalidf("public_url", "Another list on this host has the slug %s. Choose another one.",
+				lists[i].Slug)
 		default:
 			return err
 		}
