@@ -161,32 +161,34 @@ func (d *SenderDomain) message() string {
 	name := d.Record().Name
 	if d.Verified() {
 		said := map[string]string{
-			VerifiedByDNS: "The domain is verified.", VerifiedByOperator: "The domain is verified by an operator's word.",
-			VerifiedBefore: "The domain is verified: it was the tenant's before domains had to be.",
+			VerifiedByDNS: "The domain is verified.", VerifiedByOperator: "The domain was verified by a server " +
+				"administrator.",
+			VerifiedBefore: "The domain is verified. It belonged to the tenant before verification was required.",
 		}[d.VerifiedBy]
 		if d.Check != "" && d.Check != DomainFound && d.Check != DomainTaken {
-			said += " It stays so, though the last look did not find the TXT record " + name + "."
+			said += " It stays verified, although the last check did not find the TXT record " + name + "."
 		}
 		return said
 	}
 	switch d.Check {
 	case DomainMissing:
-		return "There is no TXT record " + name + ". A new one may take up to an hour to be seen."
+		return "TXT record " + name + " not found. A new record can take up to an hour to appear."
 	case DomainOtherValue:
-		return "The TXT record " + name + " has another value."
+		return "The TXT record " + name + " has the wrong value. Replace it."
 	case DomainMisplaced:
 		if d.FoundAt == d.Domain {
-			return "The record stands at " + d.Domain + " itself; its name must be " + name + "."
+			return "The record was found at " + d.Domain + ". Its name must be " + name + "."
 		}
-		return "The record stands at " + d.FoundAt + ": this provider adds its zone to names, so enter " +
-			strings.TrimSuffix(name, strings.TrimPrefix(d.FoundAt, name)) + " only."
+		return "The record was found at " + d.FoundAt + ". Your DNS provider appends the domain, so enter only " +
+			strings.TrimSuffix(name, strings.TrimPrefix(d.FoundAt, name)) + "."
 	case DomainFault:
-		return "The name servers answer with a fault (SERVFAIL) when asked for " + name +
-			": look at the delegation and DNSSEC of the domain, or check again later."
+		return "The name servers answer with an error (SERVFAIL) for " + name +
+			". Check the delegation and DNSSEC of the domain, or try again later."
 	case DomainTimeout:
-		return "No name server answered in time when asked for " + name + ": check again later."
+		return "No name server answered in time for " + name + ". Try again later."
 	case DomainTaken:
-		return "The record is there, but the domain, or one above it, is verified for another tenant. An operator decides."
+		return "The record exists, but the domain or a parent domain is verified for another tenant. Contact the " +
+			"server administrator."
 	}
-	return "Make this TXT record, then have the domain checked."
+	return "Publish this TXT record, then check the domain."
 }

@@ -75,24 +75,24 @@ func TestSenderDomainMessages(t *testing.T) {
 		d    SenderDomain
 		want string
 	}{
-		{SenderDomain{}, "Make this TXT record"},
-		{SenderDomain{Check: DomainMissing}, "There is no TXT record _newsletterd.news.acme.example."},
-		{SenderDomain{Check: DomainOtherValue}, "has another value"},
-		{SenderDomain{Check: DomainMisplaced, FoundAt: "news.acme.example"}, "stands at news.acme.example itself"},
+		{SenderDomain{}, "Publish this TXT record"},
+		{SenderDomain{Check: DomainMissing}, "TXT record _newsletterd.news.acme.example not found."},
+		{SenderDomain{Check: DomainOtherValue}, "has the wrong value"},
+		{SenderDomain{Check: DomainMisplaced, FoundAt: "news.acme.example"}, "was found at news.acme.example."},
 		{
 			SenderDomain{Check: DomainMisplaced, FoundAt: "_newsletterd.news.acme.example.acme.example"},
-			"so enter _newsletterd.news only",
+			"so enter only _newsletterd.news.",
 		},
 		{
 			SenderDomain{Check: DomainMisplaced, FoundAt: "_newsletterd.news.acme.example.news.acme.example"},
-			"so enter _newsletterd only",
+			"so enter only _newsletterd.",
 		},
 		{SenderDomain{Check: DomainFault}, "SERVFAIL"},
 		{SenderDomain{Check: DomainTimeout}, "No name server answered"},
-		{SenderDomain{Check: DomainTaken}, "An operator decides"},
+		{SenderDomain{Check: DomainTaken}, "Contact the server administrator"},
 		{SenderDomain{VerifiedAt: 1, VerifiedBy: VerifiedByDNS, Check: DomainFound}, "is verified."},
-		{SenderDomain{VerifiedAt: 1, VerifiedBy: VerifiedByOperator}, "is verified by an operator's word."},
-		{SenderDomain{VerifiedAt: 1, VerifiedBy: VerifiedBefore, Check: DomainTimeout}, "It stays so"},
+		{SenderDomain{VerifiedAt: 1, VerifiedBy: VerifiedByOperator}, "was verified by a server administrator."},
+		{SenderDomain{VerifiedAt: 1, VerifiedBy: VerifiedBefore, Check: DomainTimeout}, "It stays verified"},
 	} {
 		tt.d.Domain = "news.acme.example"
 		v := tt.d.View()
