@@ -40,7 +40,7 @@ func (p *Provider) Register(
 	ctx context.Context, email core.Email, password string, look core.MailStyle, from netip.Addr, now core.Instant,
 ) (core.User, error) {
 	if p.ClosedRegistration {
-		return core.User{}, core.Forbiddenf("Registration is closed.")
+		return core.User{}, core.Forbiddenf("Registration is closed. Ask an administrator for an invitation.")
 	}
 	if err := p.rules.Check("password", password); err != nil {
 		return core.User{}, err
@@ -63,7 +63,7 @@ func (p *Provider) Register(
 // Profile reads the user that a caller is. A client acting for itself has no profile: that is forbidden.
 func (p *Provider) Profile(ctx context.Context, caller core.Caller) (core.User, error) {
 	if caller.UserID == "" {
-		return core.User{}, core.Forbiddenf("The token belongs to a client, not to a user.")
+		return core.User{}, core.Forbiddenf("This token belongs to a client. Use the token of a user.")
 	}
 	return p.store.UserWithoutRoles(ctx, caller.UserID)
 }

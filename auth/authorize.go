@@ -87,14 +87,14 @@ func (a *Authorization) trust(q url.Values, client func(id string) (core.Client,
 	}
 	c, err := client(id)
 	if core.KindOf(err) == core.NotFound {
-		return refuse("client_id", "There is no client with this client_id.")
+		return refuse("client_id", "Unknown client_id. Check it in the settings of the app.")
 	}
 	if err != nil {
 		return err
 	}
 	a.Client = c
 	if c.DisabledAt != 0 {
-		return refuse("client_id", "This client is disabled.")
+		return refuse("client_id", "This client is disabled. Contact the server administrator.")
 	}
 	uri, ok := once(q, "redirect_uri")
 	if !ok || uri == "" {
@@ -142,28 +142,29 @@ func (a *Authorization) parse(q url.Values) *AuthorizeError {
 	if a.Client.Suspended {
 		return &AuthorizeError{
 			Code: "unauthorized_client", Parameter: "client_id",
-			Description: "The client's tenant is suspended.",
+			Description: "The client's tenant is suspended. Contact the server administrator.",
 		}
 	}
 	switch mode := q.Get("response_mode"); mode {
 	case "", "query", "form_post":
 	default:
-		return invalid("response_mode", "The response_mode must be query or form_post.")
+		return invalid("response_mode", "response_mode must be query or form_post.")
 	}
 	switch q.Get("response_type") {
 	case "code":
 	case "":
-		return invalid("response_type", "The parameter response_type is missing.")
+		return invalid("response_type", "response_type is missing. Set it to code.")
 	default:
 		return &AuthorizeError{
 			Code: "unsupported_response_type", Parameter: "response_type",
-			Description: "The response_type must be code.",
+			Description: "response_type must be code.",
 		}
 	}
 	if !slices.Contains(a.Client.GrantTypes, "authorization_code") {
 		return &AuthorizeError{
 			Code: "unauthorized_client", Parameter: "client_id",
-			Description: "The client is not registered for the authorization code grant.",
+			Description: "This client can't use the authorization code grant. Add authorization_code to its " +
+				"grant_types.",
 		}
 	}
 	a.Nonce, a.LoginHint, a.IDTokenHint = q.Get("nonce"), q.Get("login_hint"), q.Get("id_token_hint")
@@ -188,7 +189,7 @@ func (a *Authorization) parseClaims(claims, acrValues string) *AuthorizeError {
 		var err error
 		if a.Claims, err = ParseClaims(claims); err != nil {
 			return invalid("claims",
-				"The parameter claims must be a JSON object as OpenID Connect Core section 5.5 describes it.")
+				"claims must be a JSON object as in OpenID Connect Core section 5.5.")
 		}
 		a.Claims.keep(a.Client.Scopes)
 	}
@@ -202,7 +203,7 @@ func (a *Authorization) parseScope(scope string) *AuthorizeError {
 	if !validScopeText(scope) {
 		return &AuthorizeError{
 			Code: codeInvalidScope, Parameter: "scope",
-			Description: "The parameter scope is missing or malformed: list scopes separated by spaces.",
+			Description: "scope is missing or malformed. List scopes, separated by spaces.",
 		}
 	}
 	var err error
@@ -222,13 +223,13 @@ func (a *Authorization) parseChallenge(challenge, method string) *AuthorizeError
 		return nil
 	}
 	if challenge == "" {
-		return invalid("code_challenge", "The parameter code_challenge is missing: this client must use PKCE.")
+		return invalid("code_challenge", "code_challenge is missing. This client must use PKCE.")
 	}
 	if method != "S256" {
-		return invalid("code_challenge_method", "The code_challenge_method must be S256.")
+		return invalid("code_challenge_method", "code_challenge_method must be S256.")
 	}
 	if !validChallenge(challenge) {
-		return invalid("code_challenge", "The code_challenge must be the base64url form of a SHA-256, 43 characters.")
+		return invalid("code_challenge", "code_challenge must be a SHA-256 in base64url, 43 characters.")
 	}
 	a.Challenge = challenge
 	return nil
@@ -237,14 +238,14 @@ func (a *Authorization) parseChallenge(challenge, method string) *AuthorizeError
 func (a *Authorization) parsePrompt(prompt, maxAge string) *AuthorizeError {
 	a.prompt = strings.Fields(prompt)
 	if len(a.prompt) > 1 && slices.Contains(a.prompt, "none") {
-		return invalid("prompt", "The prompt none excludes any other.")
+		return invalid("prompt", "prompt must not combine none with other values.")
 	}
 	if maxAge == "" {
 		return nil
 	}
 	n, err := strconv.ParseUint(maxAge, 10, 31)
 	if err != nil {
-		return invalid("max_age", "The max_age must be a number of seconds.")
+		return invalid("max_age", "max_age must be a number of seconds.")
 	}
 	a.MaxAge, a.HasMaxAge = time.Duration(n)*time.Second, true
 	return nil
@@ -327,22 +328,22 @@ func (a *Authorization) Next(v Visit, now core.Instant) (Step, []string, *Author
 	if a.needsLogin(v, now) {
 		switch {
 		case silent:
-			return 0, nil, a.fail(codeLoginRequired, "The user must sign in.")
+			return 0, nil, a.fail(codeLoginRequired, "The user is not signed in. Start again without prompt=none.")
 		case v.Fresh:
-			return 0, nil, a.fail(codeLoginRequired, "Somebody else signed in than the request names.")
+			return 0, nil, a.fail(codeLoginRequired, "The signed-in user is not the one that the request names.")
 		}
 		return StepLogin, nil, nil
 	}
 	if _, ok := a.Claims.reaches(cmp.Or(v.ACR, acrPassword)); !ok {
-		return 0, nil, a.fail(codeUnmet, "The sign-in has reached none of the essential values of acr.")
+		return 0, nil, a.fail(codeUnmet, "The sign-in did not reach any of the essential acr values.")
 	}
 	scopes := keepScopes(a.Scopes, v.Allowed)
 	if len(scopes) == 0 {
-		return 0, nil, a.fail(codeInvalidScope, "None of the scopes asked for can be given to this user.")
+		return 0, nil, a.fail(codeInvalidScope, "None of the requested scopes can be granted to this user.")
 	}
 	if !v.Agreed && a.needsConsent(v, a.Claims.scopes(scopes)) {
 		if silent {
-			return 0, nil, a.fail(codeConsentRequired, "The user must agree first.")
+			return 0, nil, a.fail(codeConsentRequired, "The user has not consented. Start again without prompt=none.")
 		}
 		return StepConsent, scopes, nil
 	}
@@ -376,7 +377,7 @@ func (a *Authorization) needsConsent(v Visit, scopes []string) bool {
 
 // Deny is the answer of a user who doesn't agree.
 func (a *Authorization) Deny() *AuthorizeError {
-	return a.fail(codeAccessDenied, "The user did not agree.")
+	return a.fail(codeAccessDenied, "The user denied access.")
 }
 
 func (a *Authorization) fail(code, description string) *AuthorizeError {

@@ -113,7 +113,7 @@ func (p *Provider) visit(
 			return v, who, err
 		}
 		if hint.Audience != a.Client.ID {
-			e := invalid("id_token_hint", "The id_token_hint is not an id token of this client.")
+			e := invalid("id_token_hint", "id_token_hint is not an ID token of this client.")
 			e.Request, e.Client = a, &a.Client
 			return v, who, e
 		}
@@ -187,11 +187,13 @@ func (p *Provider) CodeGrant(ctx context.Context, r GrantRequest, now core.Insta
 var (
 	errRedirect = &core.Error{
 		Kind: core.Invalid, Code: "invalid_grant",
-		Message: "The redirect_uri is not that of the authorization request.", Field: "redirect_uri",
+		Message: "redirect_uri is not the one from the authorization request. Send the same URL.",
+		Field:   "redirect_uri",
 	}
 	errVerifier = &core.Error{
 		Kind: core.Invalid, Code: "invalid_grant",
-		Message: "The code_verifier doesn't fit the code_challenge.", Field: "code_verifier",
+		Message: "code_verifier does not match the code_challenge of the authorization request.",
+		Field:   "code_verifier",
 	}
 )
 

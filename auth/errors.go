@@ -6,41 +6,41 @@ import "newsletterd/core"
 var (
 	ErrInvalidClient = &core.Error{
 		Kind: core.Unauthenticated, Code: "invalid_client",
-		Message: "The client is unknown or did not authenticate.",
+		Message: "The client is unknown, or its authentication failed. Check client_id and client_secret.",
 	}
 	ErrInvalidGrant = &core.Error{
 		Kind: core.Invalid, Code: "invalid_grant",
-		Message: "The grant is not valid, or no longer.",
+		Message: "The grant is not valid or has expired. Start the authorization again.",
 	}
 	ErrInvalidScope = &core.Error{
 		Kind: core.Invalid, Code: "invalid_scope",
-		Message: "None of the scopes asked for can be given.",
+		Message: "None of the requested scopes can be granted.",
 	}
 	ErrUnauthorized = &core.Error{
 		Kind: core.Invalid, Code: "unauthorized_client",
-		Message: "The client may not use this grant.",
+		Message: "This client can't use this grant_type.",
 	}
 	ErrSuspended = &core.Error{
 		Kind: core.Invalid, Code: "unauthorized_client",
-		Message: "The client's tenant is suspended.",
+		Message: "The client's tenant is suspended. Contact the server administrator.",
 	}
 	ErrUnsupportedGrant = &core.Error{
 		Kind: core.Invalid, Code: "unsupported_grant_type",
-		Message: "This grant is not offered here.",
+		Message: "This grant_type is not supported.",
 	}
 )
 
 // ErrBadCredentials is returned when a login failed. It is the same whether or not the user exists.
 var ErrBadCredentials = &core.Error{
 	Kind: core.Invalid, Code: "invalid_grant",
-	Message: "The e-mail address or the password is wrong.",
+	Message: "The email address or password is wrong.",
 }
 
 // ErrBadToken is the answer to an access token that is not one of ours, or no longer good (RFC 6750 section 3.1,
 // invalid_token).
 var ErrBadToken = &core.Error{
 	Kind: core.Unauthenticated, Code: "unauthorized",
-	Message: "The access token is not valid, or no longer.",
+	Message: "The access token is not valid or has expired. Get a new one.",
 }
 
 // tooMany is a 429 that says when to come back.

@@ -114,7 +114,8 @@ func (p *Provider) CheckPassword(
 ) (_ identity.LoginAttempt, rehashed string, err error) {
 	key := remoteKey(remote)
 	if until, ok := p.logins.enter(key, now); !ok {
-		return identity.LoginAttempt{}, "", tooMany("Too many failed logins from this address; try again later.", now,
+		return identity.LoginAttempt{}, "", tooMany("Too many failed sign-ins from this IP address. Try again later.",
+			now,
 			until)
 	}
 	failed := false
@@ -133,7 +134,7 @@ func (p *Provider) CheckPassword(
 	}
 	if try.Blocked {
 		failed = true
-		return try, "", tooMany("Too many failed logins of this account; try again later.", now, try.Until)
+		return try, "", tooMany("Too many failed sign-ins to this account. Try again later.", now, try.Until)
 	}
 	ok, stale, err := p.hasher.Verify(ctx, try.PasswordHash, password)
 	if err != nil { // busy: no failure of the user's

@@ -93,9 +93,9 @@ func (p *Provider) logoutRequest(
 		}
 		switch {
 		case hint.Subject == "":
-			return hint, reply, &LogoutError{"id_token_hint", "The id_token_hint is not an id token of this provider."}
+			return hint, reply, &LogoutError{"id_token_hint", "id_token_hint is not an ID token of this provider."}
 		case id != "" && id != hint.Audience:
-			return hint, reply, &LogoutError{"client_id", "The client_id and the id_token_hint name two clients."}
+			return hint, reply, &LogoutError{"client_id", "client_id and id_token_hint belong to different clients."}
 		}
 		id = hint.Audience
 	}
@@ -103,13 +103,14 @@ func (p *Provider) logoutRequest(
 		c, err := p.store.Client(ctx, id)
 		switch {
 		case err == nil && c.DisabledAt != 0:
-			return hint, reply, &LogoutError{"client_id", "This client is disabled."}
+			return hint, reply, &LogoutError{"client_id", "This client is disabled. Contact the server " +
+				"administrator."}
 		case err == nil:
 			reply.Client = &c
 		case !errors.Is(err, core.ErrNotFound):
 			return hint, reply, err
 		case hint.Audience != core.BuiltInClientID:
-			return hint, reply, &LogoutError{"client_id", "There is no client with this client_id."}
+			return hint, reply, &LogoutError{"client_id", "Unknown client_id. Check it in the settings of the app."}
 		}
 	}
 	uri := r.Query.Get("post_logout_redirect_uri")

@@ -35,10 +35,12 @@ const (
 var (
 	// ErrPasskeyRefused is returned when an answer to a challenge proves nothing: it has one look for every reason.
 	ErrPasskeyRefused = &core.Error{
-		Kind: core.Invalid, Code: "invalid_grant", Message: "The passkey was not accepted.",
+		Kind: core.Invalid, Code: "invalid_grant", Message: "The passkey was not accepted. Try again, or sign in " +
+			"another way.",
 	}
 	// ErrNoPasskeys is returned where passkeys are not offered.
-	ErrNoPasskeys = &core.Error{Kind: core.Forbidden, Code: "forbidden", Message: "Passkeys are not offered here."}
+	ErrNoPasskeys = &core.Error{Kind: core.Forbidden, Code: "forbidden", Message: "Passkeys are not available on " +
+		"this server. Sign in with your password."}
 )
 
 // The reasons why passkeys are not offered, and what WebAuthn asks for instead.
@@ -309,7 +311,7 @@ func (p *Provider) checkPasskey(ctx context.Context, a PasskeyAnswer, ceremony b
 		return try, use, err
 	}
 	if try.Blocked {
-		return try, use, tooMany("Too many failed logins from this address; try again later.", now, try.Until)
+		return try, use, tooMany("Too many failed sign-ins from this IP address. Try again later.", now, try.Until)
 	}
 	if userID != "" && try.User.ID != userID {
 		return try, use, identity.ErrPasskeyGone

@@ -43,7 +43,7 @@ const (
 var (
 	errBusy = &core.Error{
 		Kind: core.Unavailable, Code: "busy",
-		Message: "Too many passwords are being checked; try again in a moment.", RetryAfter: 2,
+		Message: "The server is busy. Try again in a moment.", RetryAfter: 2,
 	}
 	errWeak = &core.Error{Kind: core.Invalid, Code: "weak_password", Field: "password"}
 )
@@ -194,17 +194,17 @@ func (r PasswordRules) Check(field, password string) error {
 		return e
 	}
 	if len(password) > maxPasswordIn {
-		e.Message = "The password is longer than 256 characters."
+		e.Message = "The password must have at most 256 characters."
 		return e
 	}
 	p := normalize(password)
 	switch n := utf8.RuneCount(p); {
 	case n < minPassword:
-		e.Message = "The password needs at least 8 characters."
+		e.Message = "The password must have at least 8 characters."
 	case n > maxPassword:
-		e.Message = "The password is longer than 256 characters."
+		e.Message = "The password must have at most 256 characters."
 	case r.RefuseCommon && isCommon(string(p)):
-		e.Message = "The password is one of the most common ones; choose another."
+		e.Message = "This password is too common. Choose another one."
 	default:
 		return nil
 	}

@@ -35,25 +35,26 @@ var (
 	// of its own for it.
 	ErrMFARequired = &core.Error{
 		Kind: core.Invalid, Code: "invalid_grant", Field: "otp", MFARequired: true,
-		Message: "This account has a second factor: send a code in the field otp.",
+		Message: "This account uses two-factor authentication. Send a code in the field otp.",
 	}
 	// ErrPasskeyNeeded is returned when a password was right that opens nothing by itself: a second factor is demanded of
 	// the user, whose only one is a passkey.
 	ErrPasskeyNeeded = &core.Error{
 		Kind: core.Invalid, Code: "invalid_grant", MFARequired: true,
-		Message: "This account has a passkey: sign in by it on the login page.",
+		Message: "This account has a passkey. Sign in with it on the login page.",
 	}
 	// ErrBadCode is returned when a code is wrong, or was taken before.
 	ErrBadCode = &core.Error{
-		Kind: core.Invalid, Code: "invalid_grant", Field: "otp", Message: "The code is wrong, or was used already.",
+		Kind: core.Invalid, Code: "invalid_grant", Field: "otp", Message: "The code is wrong or was already used. " +
+			"Enter a new code.",
 	}
 	// ErrPendingOver is returned when the password was given too long ago.
 	ErrPendingOver = &core.Error{
-		Kind: core.Invalid, Code: "invalid_grant", Message: "The sign-in has taken too long; start again.",
+		Kind: core.Invalid, Code: "invalid_grant", Message: "The sign-in took too long. Start again.",
 	}
 	// ErrFactorUnverified is returned when a user without a verified address sets up a second factor.
 	ErrFactorUnverified = &core.Error{
-		Kind: core.Forbidden, Code: "forbidden", Message: "Verify your e-mail address first.",
+		Kind: core.Forbidden, Code: "forbidden", Message: "Verify your email address first.",
 	}
 )
 
@@ -173,7 +174,7 @@ func (p *Provider) CheckCode(ctx context.Context, userID, code string, now core.
 		return err
 	}
 	if try.Blocked {
-		return tooMany("Too many wrong codes of this account; try again later.", now, try.Until)
+		return tooMany("Too many wrong codes for this account. Try again later.", now, try.Until)
 	}
 	if code = typedCode(code); len(code) == totpDigits {
 		step, ok := matchTOTP(try.Secret, code, try.LastStep, now)

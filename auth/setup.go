@@ -22,7 +22,8 @@ const SetupTTL = time.Hour
 // or the time is up.
 var ErrSetupOver = &core.Error{
 	Kind: core.Invalid, Code: "setup_over", Field: "token",
-	Message: "The link is not good any more. While there is no operator, newsletterd admin setup-link prints another.",
+	Message: "The link is no longer valid. Until the first server administrator exists, newsletterd admin " +
+		"setup-link prints a new one.",
 }
 
 // SetupToken returns the token of the link by which the first operator makes an account. It is good for SetupTTL, and

@@ -197,10 +197,10 @@ func (p *Provider) AdminToken(
 	ctx context.Context, u core.User, scope string, ttl time.Duration, now core.Instant,
 ) (TokenResponse, string, error) {
 	if u.Disabled() {
-		return TokenResponse{}, "", core.Invalidf("user", "The user is disabled.")
+		return TokenResponse{}, "", core.Invalidf("user", "The user is disabled. Enable the user first.")
 	}
 	if ttl < time.Second {
-		return TokenResponse{}, "", core.Invalidf("ttl", "ttl must be at least one second.")
+		return TokenResponse{}, "", core.Invalidf("ttl", "ttl must be at least 1 second.")
 	}
 	scopes, err := grantScopes(scope, core.AllScopes, core.AllowedScopes(u.Roles, core.TenantNone))
 	if err != nil {

@@ -64,7 +64,7 @@ func (s *Sealer) AppendUnsubscribe(dst []byte, t UnsubscribeToken) ([]byte, erro
 	defer s.nonces.Put(st)
 	var ok bool
 	if st.plain, ok = appendUnsubscribe(st.plain[:0], t); !ok {
-		return dst, core.Invalidf("", "unsubscribe token: list and subscription must be UUIDs")
+		return dst, core.Invalidf("", "unsubscribe token: list and subscription must be UUIDs.")
 	}
 	return s.appendSeal(st, dst, purposeOf(t.Kind), st.plain), nil
 }

@@ -327,7 +327,7 @@ func maySee(c *web.Call, list *core.ListWithTenant, email core.Email, scope stri
 		return core.ErrSubscriptionNotFound
 	}
 	if !c.Caller.EmailVerified {
-		return core.Forbiddenf("Verify your e-mail address first.")
+		return core.Forbiddenf("Verify your email address first.")
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ func (m mailedLinks) showRegister(c *web.Call, in registerForm, fault error) (we
 		return web.HTML{}, err
 	}
 	if m.auth.ClosedRegistration {
-		return web.HTML{}, core.Forbiddenf("Registration is closed.")
+		return web.HTML{}, core.Forbiddenf("Registration is closed. Ask an administrator for an invitation.")
 	}
 	v := view{
 		Title: wordsOf(c).SignUp, Brand: f.brand,
