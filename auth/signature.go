@@ -119,7 +119,7 @@ func ParseSecret(secret string) ([]byte, error) {
 	text, ok := strings.CutPrefix(secret, secretPrefix)
 	key, err := base64.StdEncoding.Strict().DecodeString(text)
 	if !ok || err != nil || len(key) != 32 {
-		return nil, core.Invalidf("secret", "secret must be whsec_ and the base64 of 32 bytes.")
+		return nil, core.Invalidf("secret", "secret must be whsec_ followed by 32 bytes in base64.")
 	}
 	return key, nil
 }

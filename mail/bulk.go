@@ -116,12 +116,13 @@ func (b *Bulk) checkSpec() error {
 	s := &b.spec
 	for field, a := range map[string]string{"mail_from": s.From.Email, "reply_to": s.ReplyTo.Email} {
 		if (a != "" || field == "mail_from") && !octets.Address(a) {
-			return core.Invalidf(field, "The address %q can not be mailed from.", a)
+			return core.Invalidf(field, "%q can't be used as a sender. Use a plain email address.", a)
 		}
 	}
 	if s.HTML == "" && s.Text == "" {
 		return &core.Error{
-			Kind: core.Invalid, Code: "validation_error", Field: "body_html", Message: "The message has no body.",
+			Kind: core.Invalid, Code: "validation_error", Field: "body_html", Message: "The email has no content. " +
+				"Set body_html or body_text.",
 		}
 	}
 	return nil
@@ -139,7 +140,7 @@ func compileUnsubscribe(src string) (*Template, error) {
 	if !t.unsub || !httpURL(string(url)) {
 		return nil, &core.Error{
 			Kind: core.Invalid, Code: "validation_error", Field: field,
-			Message: "The URL must be absolute, http or https, and hold {{unsubscribe_token}}.",
+			Message: "The URL must be an absolute http or https URL with the placeholder {{unsubscribe_token}}.",
 		}
 	}
 	return t, nil
@@ -227,7 +228,7 @@ func (b *Bulk) try() error {
 	msg, err := b.Append(nil, r)
 	if err != nil {
 		return (&core.Error{Kind: core.Invalid, Code: "validation_error", Field: "body_html", Err: err}).
-			Sayf("The message can't be rendered: %s.", err)
+			Sayf("The email can't be rendered: %s.", err)
 	}
 	subject, err := b.subject.Append(nil, &Vars{Shared: &b.spec.Shared, Email: r.Email})
 	if err == nil && len(bytes.TrimSpace(subject)) == 0 {

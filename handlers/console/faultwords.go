@@ -33,7 +33,7 @@ var plainFaults = inTurn(
 	"{{1}}: an entry no longer exists. Reload the page.",
 	"%s must not contain duplicates.",
 	"{{1}}: something is chosen twice.",
-	"%s.%s must be a colour of the form #rrggbb.",
+	"%s.%s must be a hex color such as #1d6b52.",
 	"{{2}}: enter a hex color, for example #1d6b52.",
 	"%s.connections must be 1 to 64.",
 	"A mail server has 1 to 64 connections.",

@@ -110,7 +110,7 @@ func (d *document) readBlocks(source string) error {
 		return blocksError(err, source, dec.InputOffset())
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return core.Invalidf("content.source", "content.source holds more than one JSON object.")
+		return core.Invalidf("content.source", "content.source must contain exactly one JSON object.")
 	}
 	if all.Version < 1 || all.Version > BlocksVersion {
 		return core.Invalidf("content.source", "version must be %d.", BlocksVersion)
@@ -154,10 +154,10 @@ func blocksError(err error, source string, offset int64) error {
 			wrong.Value)
 	case strings.HasPrefix(err.Error(), "json: unknown field "):
 		key := strings.TrimPrefix(err.Error(), "json: unknown field ")
-		return core.Invalidf("content.source", "The key %s is unknown.", key)
+		return core.Invalidf("content.source", "Unknown key %s. Remove it.", key)
 	}
 	line := lineAt(source, int(offset))
-	return onLine(line, core.Invalidf("content.source", "line %d: this is no JSON object of blocks.", line))
+	return onLine(line, core.Invalidf("content.source", "line %d: this is not a JSON object with blocks.", line))
 }
 
 // blocksReader turns blocks into nodes.
@@ -168,13 +168,14 @@ type blocksReader struct {
 
 func (r *blocksReader) blocks(place string, in []block, depth int) ([]node, error) {
 	if depth > maxDepth/3 {
-		return nil, core.Invalidf("content.source", "%s: blocks stand too deep within each other", place)
+		return nil, core.Invalidf("content.source", "%s: blocks are nested too deeply.", place)
 	}
 	var out []node
 	for i := range in {
 		at := fmt.Sprintf("%s[%d]", place, i)
 		if r.n++; r.n > maxBlocks {
-			return nil, core.Invalidf("content.source", "content.source holds more than %d blocks.", maxBlocks)
+			return nil, core.Invalidf("content.source", "content.source must have at most %d blocks. Remove some.",
+				maxBlocks)
 		}
 		if depth == 0 {
 			r.d.block = i + 1
@@ -207,16 +208,16 @@ func (r *blocksReader) at(place string, err error) error {
 func (r *blocksReader) block(at string, b *block, depth int) (node, error) {
 	keys, ok := blockTypes[b.Type]
 	if !ok {
-		return nil, core.Invalidf("content.source", "%s: the type %q is unknown", at, b.Type)
+		return nil, core.Invalidf("content.source", "%s: unknown block type %q.", at, b.Type)
 	}
 	if k := b.foreign(keys); k != "" {
-		return nil, core.Invalidf("content.source", "%s: a block of type %s has no key %s", at, b.Type, k)
+		return nil, core.Invalidf("content.source", "%s: blocks of type %s have no key %s. Remove it.", at, b.Type, k)
 	}
 	switch b.Type {
 	case "heading":
 		level := cmp.Or(or(b.Level), 1)
 		if level < 1 || level > 3 {
-			return nil, core.Invalidf("content.source", "%s: level must be from 1 to 3", at)
+			return nil, core.Invalidf("content.source", "%s: level must be from 1 to 3.", at)
 		}
 		return heading{level, r.line(or(b.Text))}, nil
 	case "text":
@@ -232,7 +233,7 @@ func (r *blocksReader) block(at string, b *block, depth int) (node, error) {
 	case "spacer":
 		height := or(b.Height)
 		if height < 4 || height > 120 {
-			return nil, core.Invalidf("content.source", "%s: height must be from 4 to 120", at)
+			return nil, core.Invalidf("content.source", "%s: height must be from 4 to 120.", at)
 		}
 		return spacer{height}, nil
 	case "quote":
@@ -241,7 +242,7 @@ func (r *blocksReader) block(at string, b *block, depth int) (node, error) {
 	case "callout":
 		kind := cmp.Or(strings.ToLower(or(b.Kind)), "note")
 		if !slices.Contains(callouts, kind) {
-			return nil, core.Invalidf("content.source", "%s: kind must be %s", at, strings.Join(callouts, ", "))
+			return nil, core.Invalidf("content.source", "%s: kind must be one of %s.", at, strings.Join(callouts, ", "))
 		}
 		body, err := r.inner(at, b, depth)
 		return callout{kind, body}, err
@@ -257,7 +258,7 @@ func (r *blocksReader) inner(at string, b *block, depth int) ([]node, error) {
 		return r.markdown(or(b.Text)), nil
 	}
 	if or(b.Text) != "" {
-		return nil, core.Invalidf("content.source", "%s: may have text or blocks, not both", at)
+		return nil, core.Invalidf("content.source", "%s: set either text or blocks, not both.", at)
 	}
 	return r.blocks(at+".blocks", b.Blocks, depth+1)
 }
@@ -285,10 +286,10 @@ func (r *blocksReader) line(s string) []span {
 func (r *blocksReader) image(at string, b *block) (node, error) {
 	src, width := or(b.Src), or(b.Width)
 	if src == "" {
-		return nil, core.Invalidf("content.source", "%s: src is missing", at)
+		return nil, core.Invalidf("content.source", "%s: src is missing.", at)
 	}
 	if width < 0 || width > 2000 {
-		return nil, core.Invalidf("content.source", "%s: width must be from 1 to 2000", at)
+		return nil, core.Invalidf("content.source", "%s: width must be from 1 to 2000.", at)
 	}
 	f := figure{picture: picture{title: or(b.Caption), width: width}}
 	stayed := mail.LocalPicture(src, or(b.Alt))
@@ -309,17 +310,17 @@ func (r *blocksReader) image(at string, b *block) (node, error) {
 
 func (r *blocksReader) button(at string, b *block) (node, error) {
 	if strings.TrimSpace(or(b.Text)) == "" || or(b.Href) == "" {
-		return nil, core.Invalidf("content.source", "%s: a button needs text and href", at)
+		return nil, core.Invalidf("content.source", "%s: a button needs text and href.", at)
 	}
 	return button{withoutLinks(r.line(*b.Text)), r.url(*b.Href, true)}, nil
 }
 
 func (r *blocksReader) columns(at string, b *block, depth int) (node, error) {
 	if len(b.Columns) < 2 || len(b.Columns) > 3 {
-		return nil, core.Invalidf("content.source", "%s: there must be two or three columns", at)
+		return nil, core.Invalidf("content.source", "%s: set two or three columns.", at)
 	}
 	if depth > 0 {
-		return nil, core.Invalidf("content.source", "%s: columns can't stand within another block", at)
+		return nil, core.Invalidf("content.source", "%s: columns can't be inside another block.", at)
 	}
 	var c columns
 	for i, cell := range b.Columns {
@@ -334,13 +335,13 @@ func (r *blocksReader) columns(at string, b *block, depth int) (node, error) {
 
 func (r *blocksReader) social(at string, b *block) (node, error) {
 	if len(b.Links) == 0 || len(b.Links) > 10 {
-		return nil, core.Invalidf("content.source", "%s: there must be 1 to 10 links", at)
+		return nil, core.Invalidf("content.source", "%s: set 1 to 10 links.", at)
 	}
 	var s social
 	for i, l := range b.Links {
 		href := r.url(l.URL, true)
 		if href == "" || strings.TrimSpace(l.Name) == "" {
-			return nil, core.Invalidf("content.source", "%s.links[%d]: a link needs name and url", at, i)
+			return nil, core.Invalidf("content.source", "%s.links[%d]: a link needs name and url.", at, i)
 		}
 		s.links = append(s.links, link{href: href, body: []span{words(l.Name)}})
 	}

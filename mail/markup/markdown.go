@@ -67,7 +67,7 @@ const maxCells = 100_000
 // together.
 func (d *document) bound(source string) error {
 	if deepest(source) > maxQuotes {
-		return core.Invalidf("content.source", "content.source holds more than %d blocks within each other.", maxQuotes)
+		return core.Invalidf("content.source", "content.source must have at most %d levels of nesting.", maxQuotes)
 	}
 	run, at := 0, 0
 	lines, pipes := 0, 0 // of this run; a table ends with it
@@ -80,8 +80,8 @@ func (d *document) bound(source string) error {
 		d.cells -= lines * pipes
 		lines, pipes = lines+1, max(pipes, strings.Count(line, "|"))
 		if d.cells += lines * pipes; d.cells > maxCells {
-			return onLine(at, core.Invalidf("content.source", "line %d: content.source holds tables of more than %d cells; "+
-				"shorten them, or part them by an empty line.", at, maxCells))
+			return onLine(at, core.Invalidf("content.source", "line %d: the tables have more than %d cells. "+
+				"Shorten them, or separate them with an empty line.", at, maxCells))
 		}
 		n := 0
 		for i := range len(line) {
@@ -91,12 +91,13 @@ func (d *document) bound(source string) error {
 		}
 		run, d.signs = run+n, d.signs+n
 		if run > maxSigns {
-			return onLine(at, core.Invalidf("content.source", "line %d: a paragraph, list or table holds more than %d signs "+
-				"of emphasis and links; part it by an empty line.", at, maxSigns))
+			return onLine(at, core.Invalidf("content.source", "line %d: a paragraph, list or table has more than "+
+				"%d emphasis marks and links. Split it with an empty line.", at, maxSigns))
 		}
 	}
 	if d.signs > maxSignsEver {
-		return core.Invalidf("content.source", "content.source holds more than %d signs of emphasis and links.",
+		return core.Invalidf("content.source", "content.source must have at most %d emphasis marks and links. "+
+			"Remove some.",
 			maxSignsEver)
 	}
 	return nil

@@ -89,7 +89,7 @@ func Compile(kind, source string, o Options) (*Result, error) {
 		return nil, err
 	}
 	if len(source) > maxSource {
-		return nil, core.Invalidf("content.source", "content.source is longer than %d octets.", maxSource)
+		return nil, core.Invalidf("content.source", "content.source must have at most %d bytes.", maxSource)
 	}
 	source = strings.ToValidUTF8(source, "\uFFFD")
 	d := &document{options: &o, octets: len(source)}
@@ -107,7 +107,8 @@ func Compile(kind, source string, o Options) (*Result, error) {
 	}
 	r := &Result{HTML: writeHTML(d), Text: writeText(d)}
 	if len(r.HTML) > maxOutput || len(r.Text) > maxOutput {
-		return nil, core.Invalidf("content.source", "content.source becomes a part of more than %d octets.", maxOutput)
+		return nil, core.Invalidf("content.source", "content.source renders to more than %d bytes. Shorten it.",
+			maxOutput)
 	}
 	slices.SortStableFunc(d.warnings, func(a, b Warning) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Block, b.Block))

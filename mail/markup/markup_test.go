@@ -193,12 +193,12 @@ func TestErrorsSayWhere(t *testing.T) {
 		return `[{"type": "columns", "columns": [[{"type": "divider"}], [` + block + `]]}]`
 	}
 	for blocks, want := range map[string]string{
-		`[{"type": "x"}]`:                   `blocks[0]: the type "x" is unknown`,
-		`[{"type": "text", "level": 1}]`:    "blocks[0]: a block of type text has no key level",
+		`[{"type": "x"}]`:                   `blocks[0]: unknown block type "x".`,
+		`[{"type": "text", "level": 1}]`:    "blocks[0]: blocks of type text have no key level. Remove it.",
 		`[{"type": "text", "colour": 1}]`:   `The key "colour" is unknown`,
 		`[{"type": "text", "text": "{{"}]`:  "blocks[0]: line 1, column 1",
-		`[{"type": "button", "text": "x"}]`: "blocks[0]: a button needs text and href",
-		inColumns(`{"type": "image"}`):      "blocks[0].columns[1][0]: src is missing",
+		`[{"type": "button", "text": "x"}]`: "blocks[0]: a button needs text and href.",
+		inColumns(`{"type": "image"}`):      "blocks[0].columns[1][0]: src is missing.",
 		inColumns(`{"type": "columns"}`):    "there must be two or three columns",
 		`[]} {}`:                            "more than one",
 		`[], "version": 2`:                  "version must be 1",

@@ -44,13 +44,13 @@ func TestErrorsNameTheSource(t *testing.T) {
 		},
 		{
 			"what a block may not have", KindBlocks, "{\"blocks\": [\n{\"type\": \"divider\"},\n{\"type\": \"spacer\", " +
-				"\"height\": 1}], \"version\": 1}", 3, 2, "blocks[1]: height must be from 4 to 120",
+				"\"height\": 1}], \"version\": 1}", 3, 2, "blocks[1]: height must be from 4 to 120.",
 		},
 		{
 			"behind columns", KindBlocks, "{\"blocks\": [{\"type\": \"columns\", \"columns\": [[], []]},\n\n{\"type\": \"what\"}], " +
 				"\"version\": 1}", 3, 2, "",
 		},
-		{"no JSON", KindBlocks, "{\"version\": 1,\n\"blocks\": [}", 2, 0, "line 2: this is no JSON object of blocks."},
+		{"no JSON", KindBlocks, "{\"version\": 1,\n\"blocks\": [}", 2, 0, "line 2: this is not a JSON object with blocks."},
 	} {
 		r, err := Compile(tt.kind, tt.source, Options{Title: "{{ preferences.first_name | default: 'you' }}"})
 		if err == nil {

@@ -44,7 +44,8 @@ func (ps *placeholders) hide(src string) (string, error) {
 		return "", err
 	}
 	if len(*ps)+len(found) > maxPlaceholders {
-		return "", core.Invalidf("content.source", "content.source holds more than %d placeholders.", maxPlaceholders)
+		return "", core.Invalidf("content.source", "content.source must have at most %d placeholders. Remove some.",
+			maxPlaceholders)
 	}
 	if len(found) == 0 {
 		return dropMarks(src), nil

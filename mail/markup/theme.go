@@ -53,13 +53,13 @@ func (t *Theme) Check() error {
 	for side, p := range map[string]*Palette{"light": &t.Light, "dark": &t.Dark} {
 		for name, value := range p.named() {
 			if c, ok := core.ParseColor(value); !ok || c.String() != value {
-				return core.Invalidf("theme", "%s.%s must be a colour of the form #rrggbb.", side, name)
+				return core.Invalidf("theme", "%s.%s must be a hex color such as #1d6b52.", side, name)
 			}
 		}
 	}
 	for name, s := range map[string]string{"body": t.Body, "heading": t.Heading, "fallback": t.Fallback} {
 		if !stack.MatchString(s) {
-			return core.Invalidf("theme", "%s must be names of fonts with commas between them.", name)
+			return core.Invalidf("theme", "%s must be font names, separated by commas.", name)
 		}
 	}
 	for _, r := range []struct {
@@ -116,5 +116,6 @@ func BuiltInTheme(name string) (*Theme, error) {
 			return &t, nil
 		}
 	}
-	return nil, core.Invalidf("theme", "There is no theme %q, but %s.", name, strings.Join(ThemeNames(), ", "))
+	return nil, core.Invalidf("theme", "Unknown theme %q. Built-in themes: "+
+		"%s.", name, strings.Join(ThemeNames(), ", "))
 }

@@ -42,30 +42,30 @@ func formatOf(b []byte) (format, error) {
 	}
 	switch {
 	case len(b) == 0:
-		return 0, refusedf("The file is empty.")
+		return 0, refusedf("The file is empty. Choose another one.")
 	case len(b) >= 12 && string(b[4:8]) == "ftyp":
 		brands := string(b[8:min(len(b), 64)])
 		switch {
 		case strings.Contains(brands, "avif") || strings.Contains(brands, "avis"):
-			return 0, refusedf("AVIF pictures aren't taken: few mail programs show them. Save it as JPEG or PNG.")
+			return 0, refusedf("AVIF is not supported: few email programs show it. Save the image as JPEG or PNG.")
 		case strings.Contains(brands, "hei") || strings.Contains(brands, "hev") || strings.Contains(brands, "mif1"):
-			return 0, refusedf("HEIC pictures aren't taken: mail programs don't show them. " +
-				"Save it as JPEG or PNG. An iPhone takes JPEG pictures with Settings, Camera, Formats, Most Compatible.")
+			return 0, refusedf("HEIC is not supported: email programs don't show it. Save the image as JPEG or " +
+				"PNG. To take JPEG photos with an iPhone, choose Settings, Camera, Formats, Most Compatible.")
 		}
-		return 0, refusedf("The file is a film, not a picture.")
+		return 0, refusedf("The file is a video. Choose an image.")
 	case starts("II*\x00", "MM\x00*"):
-		return 0, refusedf("TIFF pictures aren't taken: mail programs don't show them. Save it as JPEG or PNG.")
+		return 0, refusedf("TIFF is not supported: email programs don't show it. Save the image as JPEG or PNG.")
 	case starts("BM"):
-		return 0, refusedf("BMP pictures aren't taken: they are large. Save it as JPEG or PNG.")
+		return 0, refusedf("BMP is not supported: the files are too large for email. Save the image as JPEG or PNG.")
 	case starts("\xff\x0a", "\x00\x00\x00\x0cJXL "):
-		return 0, refusedf("JPEG XL pictures aren't taken: mail programs don't show them. Save it as JPEG or PNG.")
+		return 0, refusedf("JPEG XL is not supported: email programs don't show it. Save the image as JPEG or PNG.")
 	case isSVG(b):
-		return 0, refusedf("SVG pictures aren't taken: mail programs don't show them, and they may hold scripts. " +
-			"Export it as PNG, twice as large as it is shown.")
+		return 0, refusedf("SVG is not supported: email programs don't show it, and it can contain scripts. Export " +
+			"the image as PNG at twice its display size.")
 	case starts("%PDF"):
-		return 0, refusedf("The file is a PDF, not a picture. Export the page as PNG.")
+		return 0, refusedf("The file is a PDF. Export the page as PNG.")
 	}
-	return 0, refusedf("The file is no picture that is known: PNG, JPEG, GIF and WebP are taken.")
+	return 0, refusedf("This file type is not supported. Use PNG, JPEG, GIF or WebP.")
 }
 
 // isSVG reports whether text looks like SVG: markup with such an element near its beginning.

@@ -62,7 +62,7 @@ func jpegHead(b []byte) (h head, err error) {
 // jpegFrame reads a frame header (ITU T.81 B.2.2).
 func (h *head) jpegFrame(marker byte, s []byte) (*frame, error) {
 	if marker != jpegSOF0 && marker != jpegSOF0+1 && marker != jpegSOF2 {
-		return nil, refusedf("The JPEG is of a rare kind that can't be read. Save it anew, as a plain JPEG.")
+		return nil, refusedf("This kind of JPEG is not supported. Save it again as a standard JPEG.")
 	}
 	if len(s) < 6 || len(s) < 6+3*int(s[5]) {
 		return nil, broken("JPEG: a frame of %d bytes", len(s))

@@ -63,7 +63,7 @@ func (h *head) upright() (width, height int) {
 }
 
 func broken(format string, args ...any) *core.Error {
-	e := core.Invalidf("file", "The picture is broken or cut off.")
+	e := core.Invalidf("file", "The image is damaged or incomplete. Save it again and upload it.")
 	e.Code = "invalid_picture"
 	return e.With(fmt.Errorf(format, args...))
 }
@@ -95,8 +95,8 @@ func Open(data []byte) (*Picture, error) {
 		most = maxPNGPixels
 	}
 	if max(p.width, p.height) > maxSide || int64(p.width)*int64(p.height) > most {
-		return nil, refusedf("The picture has %d × %d pixels; it may have %d million, and %d in each direction. "+
-			"Save a smaller one.", p.width, p.height, most/1_000_000, maxSide)
+		return nil, refusedf("The image is too large: %d × %d pixels. At most %d million pixels are allowed, and "+
+			"%d per side. Save a smaller one.", p.width, p.height, most/1_000_000, maxSide)
 	}
 	w, h := p.upright()
 	kept := int64(1)
@@ -107,8 +107,8 @@ func Open(data []byte) (*Picture, error) {
 	}
 	p.Memory = int64(float64(w*h)*p.perPixel) + kept
 	if p.Memory > MaxMemory {
-		return nil, refusedf("The picture takes %d MiB of memory to open; it may take %d. Save it with fewer pixels, "+
-			"with 8 bits a channel, or as a JPEG that isn't progressive.", p.Memory>>20, MaxMemory>>20)
+		return nil, refusedf("The image needs %d MiB of memory, but at most %d are allowed. Save it with fewer "+
+			"pixels, with 8 bits per channel, or as a JPEG that isn't progressive.", p.Memory>>20, MaxMemory>>20)
 	}
 	return p, nil
 }
@@ -258,7 +258,7 @@ func fileOf(mediaType string, width, height int, data []byte) core.MediaFile {
 // TooLarge is the error for a file of more bytes than limit.
 func TooLarge(limit int) *core.Error {
 	return (&core.Error{Kind: core.TooLarge, Code: "payload_too_large", Field: "file"}).
-		Sayf("A picture may have %d bytes at most, as it comes and as it is kept.", limit)
+		Sayf("The image is too large: %d bytes at most. Save a smaller one.", limit)
 }
 
 // jpegQuality is that of the JPEG that came, so that none grows, within what looks well.

@@ -29,7 +29,7 @@ func pngHead(b []byte) (h head, err error) {
 				return h, err
 			}
 		case "acTL":
-			return h, refusedf("Animated PNG pictures aren't taken: few mail programs show them. Save it as GIF.")
+			return h, refusedf("Animated PNG is not supported: few email programs show it. Save the image as GIF.")
 		case "sRGB":
 			standard = true
 		case "cICP":

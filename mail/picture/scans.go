@@ -53,7 +53,7 @@ func (f *frame) countScans(b []byte, at int) error {
 // scan adds a scan header (ITU T.81 B.2.3) to the work.
 func (f *frame) scan(s []byte) error {
 	if f.scans++; f.scans > MaxScans {
-		return refusedf("The JPEG has more than %d scans. Save it again, as a JPEG that isn't progressive.", MaxScans)
+		return refusedf("The JPEG has more than %d scans. Save it again as a JPEG that isn't progressive.", MaxScans)
 	}
 	if len(s) < 1 || len(s) < 1+2*int(s[0]) {
 		return nil // the decoder refuses it
@@ -67,7 +67,7 @@ func (f *frame) scan(s []byte) error {
 		f.visits += f.blocks[id]
 	}
 	if f.visits > maxVisits {
-		return refusedf("The JPEG has too many scans for its size. Save it again, as a JPEG that isn't progressive.")
+		return refusedf("The JPEG has too many scans for its size. Save it again as a JPEG that isn't progressive.")
 	}
 	return nil
 }

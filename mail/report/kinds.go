@@ -51,7 +51,7 @@ var (
 // filledSecret returns an error unless s has 8 characters and no space around them.
 func filledSecret(s string) error {
 	if len(s) < 8 || strings.TrimSpace(s) != s {
-		return core.Invalidf("secret", "secret is too short, or has spaces around it.")
+		return core.Invalidf("secret", "secret is too short or has spaces around it. Copy it again.")
 	}
 	return nil
 }
@@ -60,7 +60,7 @@ func filledSecret(s string) error {
 func checkBasic(s string) error {
 	name, password, _ := strings.Cut(s, ":")
 	if name == "" || len(password) < 8 {
-		return core.Invalidf("secret", "secret must be name:password, the password of 8 characters at least.")
+		return core.Invalidf("secret", "secret must be name:password. The password must have at least 8 characters.")
 	}
 	return nil
 }
@@ -157,7 +157,7 @@ func unixOf(n looseText) core.Instant {
 // readJSON decodes a provider's JSON and ignores unknown fields. An error is of kind Invalid.
 func readJSON(b []byte, v any) error {
 	if err := json.Unmarshal(b, v); err != nil {
-		return core.Invalidf("", "The body is not the provider's JSON.").With(err)
+		return core.Invalidf("", "The body is not the JSON that this provider sends.").With(err)
 	}
 	return nil
 }
@@ -183,7 +183,7 @@ func readBatch[T any](r *Request) ([]T, error) {
 		var one T
 		err := readJSON(text, &one)
 		if err == nil && text[0] != '{' { // null
-			err = core.Invalidf("", "The body is not the provider's JSON.")
+			err = core.Invalidf("", "The body is not the JSON that this provider sends.")
 		}
 		if err != nil {
 			r.Malformed++

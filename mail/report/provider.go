@@ -90,12 +90,12 @@ func KindOf(name string) *Kind {
 func (k *Kind) CheckSecrets(secrets []string) error {
 	if k.Secret.Check == nil {
 		if len(secrets) > 0 {
-			return core.Invalidf("secret", "A provider of kind %s has no secret.", k.Name)
+			return core.Invalidf("secret", "Providers of kind %s have no secret. Leave it out.", k.Name)
 		}
 		return nil
 	}
 	if len(secrets) == 0 {
-		return core.Invalidf("secret", "secret is missing: %s.", k.Secret.Help)
+		return core.Invalidf("secret", "secret is missing. Set %s.", k.Secret.Help)
 	}
 	for _, s := range secrets {
 		if k.Secret.Check(s) != nil {
@@ -110,10 +110,10 @@ func (k *Kind) CheckSecrets(secrets []string) error {
 func (k *Kind) CheckTopics(topics []string) error {
 	switch {
 	case k.Topics && len(topics) == 0:
-		return core.Invalidf("topics", "The topics are missing: a provider of kind %s listens to named topics alone.",
+		return core.Invalidf("topics", "topics is missing. Providers of kind %s need at least one topic.",
 			k.Name)
 	case !k.Topics && len(topics) > 0:
-		return core.Invalidf("topics", "A provider of kind %s has no topics.", k.Name)
+		return core.Invalidf("topics", "Providers of kind %s have no topics. Leave them out.", k.Name)
 	}
 	return nil
 }
@@ -230,7 +230,7 @@ func webhookKey(secret string) ([]byte, error) {
 	text, ok := strings.CutPrefix(secret, "whsec_")
 	key, err := base64.StdEncoding.DecodeString(text)
 	if !ok || err != nil || len(key) < 16 || len(key) > 64 {
-		return nil, core.Invalidf("secret", "secret must be whsec_ and the base64 of its bytes.")
+		return nil, core.Invalidf("secret", "secret must be whsec_ followed by base64.")
 	}
 	return key, nil
 }
@@ -244,7 +244,7 @@ func checkWebhookKey(secret string) error {
 // checkGenericKey is checkWebhookKey for keys of 32 bytes, which all secrets of our own have.
 func checkGenericKey(secret string) error {
 	if key, err := webhookKey(secret); err != nil || len(key) != 32 {
-		return core.Invalidf("secret", "secret must be whsec_ and the base64 of 32 bytes.")
+		return core.Invalidf("secret", "secret must be whsec_ followed by 32 bytes in base64.")
 	}
 	return nil
 }

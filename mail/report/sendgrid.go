@@ -31,7 +31,7 @@ func sendgridKey(secret string) (*ecdsa.PublicKey, error) {
 	}
 	ec, ok := key.(*ecdsa.PublicKey)
 	if !ok || ec.Curve != elliptic.P256() {
-		return nil, core.Invalidf("secret", "secret must be a P-256 public key.")
+		return nil, core.Invalidf("secret", "secret must be a P-256 public key in base64.")
 	}
 	return ec, nil
 }

@@ -141,7 +141,7 @@ func verifySNS(ctx context.Context, h *Hook, r *Request) error {
 			return nil
 		}
 	}
-	return core.Forbiddenf("The provider does not listen to this topic.")
+	return core.Forbiddenf("This topic is not one of the provider's topics. Add it to topics.")
 }
 
 // verifyRSA reports whether sig is a signature of text, of SNS's signature version 1 or 2.
@@ -326,7 +326,7 @@ func confirmSNS(ctx context.Context, h *Hook, r *Request) error {
 	}
 	arn := snsARN.FindStringSubmatch(e.TopicARN)
 	if arn == nil || e.Token == "" {
-		return core.Invalidf("TopicArn", "TopicArn names no topic of Amazon SNS.")
+		return core.Invalidf("TopicArn", "TopicArn is not an Amazon SNS topic.")
 	}
 	host := "sns." + arn[2] + ".amazonaws.com"
 	if arn[1] == "-cn" {
