@@ -97,7 +97,7 @@ func TestConsoleRefusedLogo(t *testing.T) {
 				t.Errorf("%q is kept", kept[0].Name)
 			}
 		}
-		refused("Our logo.pdf", []byte("%PDF-1.7 the logo"), "a logo is a picture")
+		refused("Our logo.pdf", []byte("%PDF-1.7 the logo"), "Choose an image for the logo")
 		_, err := e.store.UpdateTenant(t.Context(), e.tenant.ID, "test", func(of *core.Tenant) error {
 			of.PublicURL = "http://news.acme.example"
 			return nil

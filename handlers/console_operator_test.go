@@ -208,8 +208,8 @@ func TestConsoleTenantsOfOperators(t *testing.T) {
 		e.operates(at, http.StatusOK, "Suspended", "Reactivate tenant")
 		e.orders(at, http.StatusSeeOther, url.Values{"act": {"activate"}})
 		for _, c := range []struct{ field, value, wrong, want string }{
-			{"per_second", "many", "per_second", "A limit is a whole number"},
-			{"per_day", "20.000", "per_day", "A limit is a whole number"},
+			{"per_second", "many", "per_second", "Enter a whole number"},
+			{"per_day", "20.000", "per_day", "Enter a whole number"},
 			{"per_day", "-5", "per_day", "A limit is 0 (none) to 1,000,000,000."},
 			{"per_period", "100", "period_seconds", "1 to 86400."},
 			{"period_seconds", "60", "per_period", "needs a number of mails"},

@@ -131,7 +131,7 @@ func TestConsoleDevices(t *testing.T) {
 		e.owns("/devices", http.StatusOK, "Printer", "Hub", "Not registered", path)
 		e.posts(path, http.StatusSeeOther, url.Values{"do": {"register"}})
 		e.owns(path, http.StatusOK, "Unregister device", "Registered today")
-		e.posts(path, http.StatusConflict, url.Values{"do": {"register"}}, "registered already", `value="Printer"`)
+		e.posts(path, http.StatusConflict, url.Values{"do": {"register"}}, "already registered", `value="Printer"`)
 		e.posts(path, http.StatusSeeOther, url.Values{"do": {"unregister"}})
 		e.posts(path, http.StatusSeeOther, url.Values{"name": {"Leader"}, "representative": {"1"}})
 		e.owns(path, http.StatusOK, `value="Leader"`, "checked", "Primary device", "-Register device")

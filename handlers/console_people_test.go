@@ -217,7 +217,7 @@ func TestConsoleAddsAPerson(t *testing.T) {
 		e.sends("/new-person", http.StatusBadRequest, form, "no address", `aria-invalid="true"`, "Bonn", "at the fair")
 		e.seed.Leave(e.list.ID, "joan@reader.example")
 		form.Set("email", "joan@reader.example")
-		e.sends("/new-person", http.StatusConflict, form, "only a subscription of its own brings it back")
+		e.sends("/new-person", http.StatusConflict, form, "Only they can subscribe again")
 		e.seed.NewList()
 		e.shows("/new-person", http.StatusOK, "Choose a list")
 		e.shows("/new-person?list="+e.list.ID, http.StatusOK, "Change list")
@@ -382,7 +382,7 @@ func TestConsoleSwitchedOffLeadsToTheUnreached(t *testing.T) {
 			`-id="on-lists"`)
 		e.shows("/suppressions?q=joan@reader.example", http.StatusOK, "Bounced</span>",
 			"/people/"+e.found("joan@reader.example").ID)
-		e.shows("/suppressions?q=joan", http.StatusBadRequest, "not a valid e-mail address", `value="joan"`,
+		e.shows("/suppressions?q=joan", http.StatusBadRequest, "enter a valid email address", `value="joan"`,
 			`-id="on-lists"`)
 	})
 }

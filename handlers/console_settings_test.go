@@ -129,7 +129,7 @@ func TestConsoleDomains(t *testing.T) {
 		found, err := e.store.SenderDomains(t.Context(), []string{e.tenant.ID}, false, core.Page{Limit: 10})
 		e.must(err)
 		e.refuses(page, url.Values{"domain": {"ann@gmail.com"}}, http.StatusBadRequest,
-			"take an address of a domain of your own")
+			"Use your own domain")
 		one := e.path("settings", "domains", found[0].ID)
 		e.refuses(one+"/delete", url.Values{}, http.StatusBadRequest, "Check the box to confirm")
 		e.sends(one+"/delete", url.Values{"sure": {"1"}})

@@ -128,12 +128,12 @@ func TestRetriesOfNobodyAreRefused(t *testing.T) {
 	refused(j, "has not ended")
 	_, err := s.CancelSendJob(ctx, j.ID, sendNow)
 	s.Must(err)
-	refused(j, "before it began")
+	refused(j, "before it started")
 	j = s.Start(s.NewJob(l.ID))
 	var all []core.Outcome
 	for seq := int64(1); seq <= 3; seq++ {
 		all = append(all, core.Outcome{JobNo: j.No, Seq: seq, State: core.RecipientSent, Tried: true})
 	}
 	s.Must(s.FinishRecipients(ctx, all, sendNow))
-	refused(j, "left nobody out")
+	refused(j, "reached every recipient")
 }

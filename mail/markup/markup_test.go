@@ -154,7 +154,7 @@ func TestWorkIsBounded(t *testing.T) {
 			sources[KindBlocks] = string(b)
 			for kind, source := range sources {
 				_, err := Compile(kind, source, Options{})
-				if core.KindOf(err) != core.Invalid || !strings.Contains(err.Error(), "signs of emphasis") {
+				if core.KindOf(err) != core.Invalid || !strings.Contains(err.Error(), "emphasis marks and links") {
 					t.Errorf("%s of %q: %v", kind, sign, err)
 				}
 			}
@@ -170,10 +170,10 @@ func TestWorkIsBounded(t *testing.T) {
 func TestErrorsSayWhere(t *testing.T) {
 	for source, want := range map[string]string{
 		"a\n\nb {{ x":                "line 3, column 3",
-		strings.Repeat("> ", 200):    "within each other",
-		strings.Repeat("x", 1<<19+1): "longer than",
+		strings.Repeat("> ", 200):    "levels of nesting",
+		strings.Repeat("x", 1<<19+1): "must have at most 524288 bytes",
 		"{% raw %} x":                "endraw",
-		strings.Repeat("a\n\n", 1e4): "of more than",
+		strings.Repeat("a\n\n", 1e4): "renders to more than",
 	} {
 		_, err := Compile(KindMarkdown, source, Options{})
 		if core.KindOf(err) != core.Invalid || !strings.Contains(err.Error(), want) {
@@ -195,14 +195,14 @@ func TestErrorsSayWhere(t *testing.T) {
 	for blocks, want := range map[string]string{
 		`[{"type": "x"}]`:                   `blocks[0]: unknown block type "x".`,
 		`[{"type": "text", "level": 1}]`:    "blocks[0]: blocks of type text have no key level. Remove it.",
-		`[{"type": "text", "colour": 1}]`:   `The key "colour" is unknown`,
+		`[{"type": "text", "colour": 1}]`:   `Unknown key "colour"`,
 		`[{"type": "text", "text": "{{"}]`:  "blocks[0]: line 1, column 1",
 		`[{"type": "button", "text": "x"}]`: "blocks[0]: a button needs text and href.",
 		inColumns(`{"type": "image"}`):      "blocks[0].columns[1][0]: src is missing.",
-		inColumns(`{"type": "columns"}`):    "there must be two or three columns",
-		`[]} {}`:                            "more than one",
+		inColumns(`{"type": "columns"}`):    "set two or three columns",
+		`[]} {}`:                            "exactly one",
 		`[], "version": 2`:                  "version must be 1",
-		`[`:                                 "line 1: this is no JSON",
+		`[`:                                 "line 1: this is not a JSON",
 	} {
 		source := `{"version": 1, "blocks": ` + blocks + `}`
 		_, err := Compile(KindBlocks, source, Options{})

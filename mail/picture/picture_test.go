@@ -179,13 +179,13 @@ func TestColorsOfAWebPAreThoseOfItsSource(t *testing.T) {
 func TestWhatIsNoPictureIsRefusedInWords(t *testing.T) {
 	for data, want := range map[string]string{
 		"":                                 "empty",
-		"hello":                            "PNG, JPEG, GIF and WebP are taken",
+		"hello":                            "Use PNG, JPEG, GIF or WebP",
 		"<svg xmlns='x'/>":                 "SVG",
-		"\ufeff <?xml version='1.0'?><svg": "Export it as PNG",
+		"\ufeff <?xml version='1.0'?><svg": "Export the image as PNG",
 		"\x00\x00\x00\x18ftypheic\x00\x00": "HEIC",
 		"\x00\x00\x00\x18ftypmif1\x00\x00\x00\x00mif1heic": "Most Compatible",
 		"\x00\x00\x00\x18ftypavif\x00\x00":                 "AVIF",
-		"\x00\x00\x00\x18ftypmp42\x00\x00":                 "film",
+		"\x00\x00\x00\x18ftypmp42\x00\x00":                 "video",
 		"%PDF-1.7":                                         "PDF",
 		"BM......":                                         "BMP",
 		"II*\x00....":                                      "TIFF",
