@@ -56,8 +56,8 @@ func (p *Provider) identify(ctx context.Context, c ClientCredentials, now core.I
 			return core.TokenClient{}, ErrInvalidClient
 		}
 		if c.Secret != "" || (c.ID != "" && c.ID != user) {
-			return core.TokenClient{}, core.Invalidf("client_id", "The client authenticates in two ways. Use only "+
-				"one of them.")
+			return core.TokenClient{}, core.Invalidf("client_id",
+				"The client authenticates in two ways. Use only one of them.")
 		}
 		id, secret, method = user, pass, "client_secret_basic"
 	}

@@ -103,8 +103,10 @@ func (p *Provider) logoutRequest(
 		c, err := p.store.Client(ctx, id)
 		switch {
 		case err == nil && c.DisabledAt != 0:
-			return hint, reply, &LogoutError{"client_id", "This client is disabled. Contact the server " +
-				"administrator."}
+			return hint, reply, &LogoutError{
+				"client_id",
+				"This client is disabled. Contact the server administrator.",
+			}
 		case err == nil:
 			reply.Client = &c
 		case !errors.Is(err, core.ErrNotFound):

@@ -135,8 +135,8 @@ func (f *CampaignFields) Check() error {
 	}
 	for key, instead := range ownKeys {
 		if k, _ := templateKey(string(f.Template), key); k != nil {
-			return Invalidf("template."+key, "template.%s is not allowed in a campaign. Use %s "+
-				"instead.", key, instead)
+			return Invalidf("template."+key,
+				"template.%s is not allowed in a campaign. Use %s instead.", key, instead)
 		}
 	}
 	return f.Content.check()

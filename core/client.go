@@ -272,8 +272,8 @@ func (c *Client) validateType() error {
 		}
 	}
 	if !slices.Contains(methods, c.AuthMethod) {
-		return Invalidf("token_endpoint_auth_method", "token_endpoint_auth_method is not allowed for the "+
-			"client_type %s.",
+		return Invalidf("token_endpoint_auth_method",
+			"token_endpoint_auth_method is not allowed for the client_type %s.",
 			c.ClientType)
 	}
 	if c.ClientType == ClientPublic {

@@ -76,8 +76,8 @@ func (e *Endpoint) Change(in EndpointInput, now Instant) error {
 	}
 	for _, t := range e.Events {
 		if t != EventActivated && t != EventUnsubscribed && t != EventPreferences {
-			return Invalidf("events", "events must be %s, %s or "+
-				"%s.", EventActivated, EventUnsubscribed, EventPreferences)
+			return Invalidf("events",
+				"events must be %s, %s or %s.", EventActivated, EventUnsubscribed, EventPreferences)
 		}
 	}
 	u, err := url.Parse(e.URL)

@@ -29,6 +29,6 @@ func IsFreeMail(domain string) bool {
 
 // freeMailSender is the error of a field with a sender at such a domain.
 func freeMailSender(field string) *Error {
-	return Invalidf(field, "Newsletters from Gmail, GMX and similar providers are rejected or marked as spam. Use "+
-		"your own domain.")
+	return Invalidf(field,
+		"Newsletters from Gmail, GMX and similar providers are rejected or marked as spam. Use your own domain.")
 }

@@ -47,8 +47,8 @@ func checkSlug(s string) error {
 		return nil
 	}
 	if _, id := ParseID(s); id || len(s) > maxSlug || s != Slug(s) {
-		return Invalidf("slug", "slug must have 1 to %d characters: lower-case letters a–z, digits, and single "+
-			"hyphens between them.",
+		return Invalidf("slug",
+			"slug must have 1 to %d characters: lower-case letters a–z, digits, and single hyphens between them.",
 			maxSlug)
 	}
 	return nil

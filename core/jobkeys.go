@@ -82,8 +82,8 @@ const (
 // warning for each. More than 100 are Invalid.
 func JudgeJobKeys(in JobObject, keys []string) (warnings []string, err error) {
 	if len(keys) > maxUnknownKeys {
-		return nil, Invalidf("", "The request has %d unknown fields; at most %d are allowed. Remove "+
-			"them.", len(keys), maxUnknownKeys)
+		return nil, Invalidf("",
+			"The request has %d unknown fields; at most %d are allowed. Remove them.", len(keys), maxUnknownKeys)
 	}
 	for _, key := range keys {
 		shown := ShownKey(key)

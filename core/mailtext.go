@@ -74,8 +74,8 @@ func (t *MailTexts) check() error {
 		}
 		for _, f := range [][2]string{{at + ".subject", m.text.Subject}, {at + ".text", m.text.Text}} {
 			if strings.Contains(mailTextNames.Replace(f[1]), "{{") {
-				return Invalidf(f[0], "%s may only contain the placeholders {{email}}, {{list.name}} and "+
-					"{{tenant.name}}.", f[0])
+				return Invalidf(f[0],
+					"%s may only contain the placeholders {{email}}, {{list.name}} and {{tenant.name}}.", f[0])
 			}
 		}
 	}

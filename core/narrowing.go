@@ -79,8 +79,8 @@ func (n *Narrowing) check(lists []string) error {
 	}
 	for _, id := range n.ExcludeListIDs {
 		if slices.Contains(lists, id) {
-			return Invalidf("exclude_list_ids", "exclude_list_ids: the list %s is also in list_ids. Remove it from "+
-				"one of the two.",
+			return Invalidf("exclude_list_ids",
+				"exclude_list_ids: the list %s is also in list_ids. Remove it from one of the two.",
 				id)
 		}
 	}

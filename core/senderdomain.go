@@ -70,8 +70,8 @@ const (
 )
 
 // ErrDomainTaken is returned when a domain, or one above it, is verified for another tenant.
-var ErrDomainTaken = Conflictf("domain_taken", "The domain or a parent domain is already verified for another "+
-	"tenant.")
+var ErrDomainTaken = Conflictf("domain_taken",
+	"The domain or a parent domain is already verified for another tenant.")
 
 // NewSenderDomain makes a domain of a tenant that is not verified, with a token of its own. It returns an Invalid error
 // for what is no domain name.
@@ -97,8 +97,8 @@ func ProposeDomain(tenantID, domain string, now Instant) (SenderDomain, error) {
 		return d, freeMailSender("domain")
 	}
 	if suffix, _ := publicsuffix.PublicSuffix(d.Domain); suffix == d.Domain {
-		return d, Invalidf("domain", "%s is a public suffix: anyone can register a domain below it. Use a domain "+
-			"of your own.", d.Domain)
+		return d, Invalidf("domain",
+			"%s is a public suffix: anyone can register a domain below it. Use a domain of your own.", d.Domain)
 	}
 	if len(proofLabel)+len(d.Domain) > maxDomain {
 		return d, Invalidf("domain", "domain is too long for its DNS record. Use a shorter one.")

@@ -108,8 +108,8 @@ func (j *SendJob) Retry(now Instant) (SendJob, error) {
 		return SendJob{}, Conflictf("conflict",
 			"The send job ended before it started, so it had no recipients. Create a new one.")
 	case !j.Expanded && j.RetryOf != "":
-		return SendJob{}, Conflictf("conflict", "The send job ended before all its recipients were known. Create a "+
-			"new one.")
+		return SendJob{}, Conflictf("conflict",
+			"The send job ended before all its recipients were known. Create a new one.")
 	case j.Expanded && j.Failed == 0 && (j.Status != JobCancelled || j.Skipped == 0):
 		return SendJob{}, Conflictf("conflict", "The send job reached every recipient. There is nothing to retry.")
 	}

@@ -66,8 +66,8 @@ func ErrTemplateUsed(uses []TemplateUse) *Error {
 	if len(uses) > 1 {
 		more = " and others"
 	}
-	return Conflictf("template_in_use", "The %s %q%s uses this template. Change it there, or delete the template "+
-		"anyway with force=true.",
+	return Conflictf("template_in_use",
+		"The %s %q%s uses this template. Change it there, or delete the template anyway with force=true.",
 		uses[0].Kind, uses[0].Name, more)
 }
 

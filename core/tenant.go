@@ -157,8 +157,8 @@ func (t *Tenant) Change(in TenantInput, operator bool, now Instant) error {
 		wrong = append(wrong, checkBrandName(t.BrandName))
 	}
 	if t.PrivacyURL != was.PrivacyURL && t.PrivacyURL != "" && !hasWholeHost(t.PrivacyURL) { // older ones stay
-		wrong = append(wrong, Invalidf("privacy_url", "privacy_url must have a full host name, for example "+
-			"shop.example."))
+		wrong = append(wrong, Invalidf("privacy_url",
+			"privacy_url must have a full host name, for example shop.example."))
 	}
 	wrong = append(wrong, t.changeRoute(in))
 	if err := joined(wrong...); err != nil {
@@ -253,8 +253,8 @@ func (t *Tenant) validateMail() error {
 	if err := checkAddress(&t.MailFrom, "mail_from"); err != nil {
 		wrong = append(wrong, err)
 	} else if t.MailFrom != "" && !slices.Contains(t.Domains, Email(t.MailFrom).Domain()) {
-		wrong = append(wrong, Invalidf("mail_from", "mail_from must be at one of the tenant's verified sender "+
-			"domains."))
+		wrong = append(wrong, Invalidf("mail_from",
+			"mail_from must be at one of the tenant's verified sender domains."))
 	}
 	wrong = append(wrong, checkAddress(&t.ReplyTo, "reply_to"))
 	for _, f := range []struct {
@@ -270,8 +270,8 @@ func (t *Tenant) validateMail() error {
 		wrong = append(wrong, checkText(f.text, f.name, f.max, f.multiline))
 	}
 	if t.PublicURL = strings.TrimSuffix(t.PublicURL, "/"); t.PublicURL != "" && !isOrigin(t.PublicURL) {
-		wrong = append(wrong, Invalidf("public_url", "public_url must be an origin, for example "+
-			"https://news.example.com."))
+		wrong = append(wrong, Invalidf("public_url",
+			"public_url must be an origin, for example https://news.example.com."))
 	}
 	if t.BrandLogoURL != "" && !isSecureURL(t.BrandLogoURL) {
 		wrong = append(wrong, Invalidf("brand_logo_url",

@@ -137,8 +137,8 @@ func NewTheme(tenantID string, base Theme, in ThemeInput, now Instant) (Theme, e
 // Change takes over what the input holds.
 func (t *Theme) Change(in ThemeInput, now Instant) error {
 	if in.Base != nil && *in.Base != t.Base {
-		return Invalidf("base", "base can't be changed: this theme is based on %s. Create a new theme for another "+
-			"base.", t.Base)
+		return Invalidf("base",
+			"base can't be changed: this theme is based on %s. Create a new theme for another base.", t.Base)
 	}
 	for _, f := range []struct{ to, from *string }{
 		{&t.Name, in.Name},
@@ -236,8 +236,8 @@ func (t *Theme) validate() error {
 		return Invalidf("masthead", "masthead must be bar, center or left.")
 	}
 	if t.LogoURL != "" && (!isSecureURL(t.LogoURL) || hasPlaceholder(t.LogoURL)) {
-		return Invalidf("logo_url", "logo_url must be an absolute https URL without placeholders. http is only "+
-			"allowed for this machine.")
+		return Invalidf("logo_url",
+			"logo_url must be an absolute https URL without placeholders. http is only allowed for this machine.")
 	}
 	return t.validateFooter()
 }
@@ -287,5 +287,5 @@ func NoTheme(name string) *Error {
 }
 
 // ErrThemeInUse is returned when a theme can't go because campaigns that are written on have it.
-var ErrThemeInUse = Conflictf("theme_in_use", "A campaign that is not sent uses this theme. Choose another theme "+
-	"there first.")
+var ErrThemeInUse = Conflictf("theme_in_use",
+	"A campaign that is not sent uses this theme. Choose another theme there first.")

@@ -37,8 +37,8 @@ func ParseTime(field, text string, zone *time.Location) (Instant, error) {
 			continue
 		}
 		if zone == nil {
-			return 0, Invalidf(field, "%s has no time zone. Add an offset, as in 2026-01-31T08:00:00+01:00, or set "+
-				"time_zone.",
+			return 0, Invalidf(field,
+				"%s has no time zone. Add an offset, as in 2026-01-31T08:00:00+01:00, or set time_zone.",
 				field)
 		}
 		return atWall(field, text, wall, zone)

@@ -413,8 +413,8 @@ func (a campaignsAPI) tenantOf(c *web.Call, named string, lists []string) (strin
 		case err == nil && c.Caller.May(c.Action(), l.TenantID):
 			named = l.TenantID
 		case err == nil || core.KindOf(err) == core.NotFound:
-			return "", core.Invalidf("list_ids", "list_ids: list not found. It may have been deleted, or you don't "+
-				"have access.")
+			return "", core.Invalidf("list_ids",
+				"list_ids: list not found. It may have been deleted, or you don't have access.")
 		default:
 			return "", err
 		}

@@ -93,8 +93,8 @@ func TestConsoleShowsTheSystem(t *testing.T) {
 			t.Errorf("leads to %q", to)
 		}
 		e.operates("?done=created", http.StatusOK, "Upcoming", "-Create next keys")
-		e.orders("", http.StatusConflict, url.Values{"act": {"rotate"}}, "The next signing keys already exist. "+
-			"They take over automatically.")
+		e.orders("", http.StatusConflict, url.Values{"act": {"rotate"}},
+			"The next signing keys already exist. They take over automatically.")
 	})
 }
 
@@ -170,8 +170,8 @@ func TestConsoleUsers(t *testing.T) {
 		e.operates(at, http.StatusOK, "Disabled", "Enable account")
 		e.orders(at, http.StatusSeeOther, act("enable"))
 		e.orders(at, http.StatusSeeOther, act("logout", "sure", "yes"))
-		e.orders(at, http.StatusConflict, act("reset", "sure", "yes"), "The user has no two-factor authentication. "+
-			"There is nothing to remove.")
+		e.orders(at, http.StatusConflict, act("reset", "sure", "yes"),
+			"The user has no two-factor authentication. There is nothing to remove.")
 		e.orders(at, http.StatusBadRequest, act("burn"))
 		e.orders(at, http.StatusOK, act("erase"), "Delete this account and its data?")
 		if to := e.orders(at, http.StatusSeeOther, act("erase", "sure", "yes")); to != "/users?done=deleted" {

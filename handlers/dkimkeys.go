@@ -167,8 +167,8 @@ func (a dkimKeys) chosen(c *web.Call, tenant string, in *newDKIMKey) (k core.DKI
 	}
 	switch {
 	case in.Selector != "":
-		return k, core.Invalidf("selector", "The domain is not verified. Until then newsletterd chooses the "+
-			"selector, so leave it out.")
+		return k, core.Invalidf("selector",
+			"The domain is not verified. Until then newsletterd chooses the selector, so leave it out.")
 	case in.Status == core.DKIMActive:
 		return k, core.Invalidf("status", "The domain is not verified. Verify it before you activate a key.")
 	}

@@ -138,8 +138,8 @@ func (in *driftQuery) CheckInput() error {
 // drift compares both sides of a list. It reads them whole, so that requests take turns.
 func (a listExtras) drift(c *web.Call, in driftQuery) (d core.Drift, err error) {
 	if a.away {
-		return d, core.Conflictf("conflict", "Another service sends for this list, so its subscriptions can't be "+
-			"compared here. Ask that service.")
+		return d, core.Conflictf("conflict",
+			"Another service sends for this list, so its subscriptions can't be compared here. Ask that service.")
 	}
 	if err := a.turn.take(c); err != nil {
 		return d, err

@@ -110,8 +110,8 @@ func (a models) owned(c *web.Call) error {
 func (a models) list(c *web.Call, _ struct{}, page core.Page) ([]core.Model, error) {
 	for _, name := range []string{"access", "owner", "q"} {
 		if c.Request.URL.Query().Has(name) {
-			return nil, core.Invalidf(name, "%s is not supported here, because this lists your own models. Use "+
-				"/api/models/library.", name)
+			return nil, core.Invalidf(name,
+				"%s is not supported here, because this lists your own models. Use /api/models/library.", name)
 		}
 	}
 	after, _ := strconv.ParseInt(page.After, 10, 64) // empty: from the first

@@ -414,13 +414,13 @@ func (a newsletter) disableIn(scope string, tenants []string, all bool) ([]strin
 	everywhere := []string{""}
 	switch {
 	case all && scope == disableTenant:
-		return nil, core.Invalidf("disable_scope", "disable_scope can be tenant only if your token belongs to a "+
-			"tenant. Leave it out.")
+		return nil, core.Invalidf("disable_scope",
+			"disable_scope can be tenant only if your token belongs to a tenant. Leave it out.")
 	case all:
 		return everywhere, nil
 	case scope == disableGlobal && a.options.DisableScope == disableTenant:
-		return nil, core.Forbiddenf("This server lets tenants block addresses only within the tenant. Set " +
-			"disable_scope to tenant.")
+		return nil, core.Forbiddenf(
+			"This server lets tenants block addresses only within the tenant. Set disable_scope to tenant.")
 	case scope == disableTenant, a.options.DisableScope == disableTenant:
 		return tenants, nil
 	}

@@ -177,8 +177,8 @@ func (a providers) kept(c *web.Call, name string) (*core.ProviderSecrets, *repor
 	}
 	kind := report.KindOf(p.Kind)
 	if kind == nil {
-		return nil, nil, core.Conflictf("conflict", "This version of newsletterd does not support the kind %s. "+
-			"Upgrade it, or delete the provider.", p.Kind)
+		return nil, nil, core.Conflictf("conflict",
+			"This version of newsletterd does not support the kind %s. Upgrade it, or delete the provider.", p.Kind)
 	}
 	return p, kind, nil
 }
@@ -197,8 +197,8 @@ func (a providers) create(c *web.Call, in newProvider) (out provider, err error)
 		return out, err
 	}
 	if a.configured[in.Name] != nil {
-		return out, core.Conflictf("conflict", "The name %s is already used by a provider in the configuration "+
-			"file. Choose another name.", in.Name)
+		return out, core.Conflictf("conflict",
+			"The name %s is already used by a provider in the configuration file. Choose another name.", in.Name)
 	}
 	kind := report.KindOf(cmp.Or(in.Kind, report.KindGeneric))
 	if kind == nil {

@@ -348,8 +348,8 @@ type jobTimes struct {
 // JudgeKeys implements keyJudge.
 func (in *jobTimes) JudgeKeys(unknown []string) error {
 	for _, key := range unknown {
-		return core.Invalidf(key, "%s can't be changed here. Only scheduled_at, window_start and window_end "+
-			"can.", key)
+		return core.Invalidf(key,
+			"%s can't be changed here. Only scheduled_at, window_start and window_end can.", key)
 	}
 	return nil
 }

@@ -27,8 +27,8 @@ type previewFor struct {
 
 func (in *previewFor) CheckInput() error {
 	if in.Email != "" && in.Query != "" && in.Email.Key() != in.Query.Key() {
-		return core.Invalidf("email", "email is set in the body and in the query, with different values. Send it "+
-			"once.")
+		return core.Invalidf("email",
+			"email is set in the body and in the query, with different values. Send it once.")
 	}
 	in.Email = cmp.Or(in.Email, in.Query)
 	return nil

@@ -103,8 +103,8 @@ func (f *subscriberFilter) CheckInput() error {
 	case f.Field == "" && f.Value != "":
 		return core.Invalidf("field", "field is missing. Set it together with value.")
 	case strings.ContainsAny(f.Field, `"\`):
-		return core.Invalidf("field", "field must be a key of preferences. It must not contain quotes or "+
-			"backslashes.")
+		return core.Invalidf("field",
+			"field must be a key of preferences. It must not contain quotes or backslashes.")
 	case len(f.EmailPrefix) > 254:
 		return core.Invalidf("email_prefix", "email_prefix must have at most 254 characters.")
 	case len(f.Search) > 254:

@@ -135,8 +135,8 @@ func (h *Handler) upload(c *web.Call, in uploadQuery) (m core.Model, err error) 
 	media, params, _ := mime.ParseMediaType(in.ContentType)
 	form := media == "multipart/form-data"
 	if c.Request.ContentLength == 0 && in.Offset == 0 {
-		return m, core.Invalidf("", "The body is empty. Send the file as the body, or as multipart/form-data with "+
-			"a part named file.")
+		return m, core.Invalidf("",
+			"The body is empty. Send the file as the body, or as multipart/form-data with a part named file.")
 	}
 	if allowed := limits.Bytes; c.Request.ContentLength > allowed &&
 		(!form || c.Request.ContentLength > allowed+multipartSlack) {

@@ -71,8 +71,8 @@ func TestFormsInABrowser(t *testing.T) {
 	})()`)
 	w.Click(".drop .primary")
 	w.Wait(`document.activeElement.id === "f-file" && document.activeElement.ariaInvalid === "true"`)
-	w.expect(`document.querySelector("#f-file-wrong").textContent`, "The file is a document. Choose an image for "+
-		"the logo.")
+	w.expect(`document.querySelector("#f-file-wrong").textContent`,
+		"The file is a document. Choose an image for the logo.")
 	w.Open(w.at("/settings"), chromedp.WaitVisible("#f-brand_name"))
 	w.expect(`document.querySelector("#f-brand_name").value`, "Typed again")
 	w.Do(chromedp.SetValue("#f-brand_color", "red"), chromedp.Click(".form-acts .primary"),

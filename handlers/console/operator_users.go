@@ -339,8 +339,8 @@ func typedLimits(form map[string]string) (map[string]int, error) {
 		text := strings.TrimSpace(form[name])
 		n, err := strconv.Atoi(text)
 		if err != nil && text != "" {
-			return nil, core.Invalidf("send_limits."+name, "Enter a whole number without separators, for example "+
-				"20000. Leave blank for no limit.")
+			return nil, core.Invalidf("send_limits."+name,
+				"Enter a whole number without separators, for example 20000. Leave blank for no limit.")
 		}
 		limits[name] = n
 	}

@@ -40,12 +40,18 @@ type kindInfo struct {
 var kinds = map[core.Kind]kindInfo{
 	core.Invalid:         {400, "invalid_request", "invalid_request", "The request is not valid. Check its values."},
 	core.Unauthenticated: {401, "unauthorized", "invalid_client", "A valid access token is required."},
-	core.Forbidden: {403, "forbidden", "insufficient_scope", "You don't have permission to do this. Ask an " +
-		"administrator."},
-	core.NotFound: {404, "not_found", "not_found", "Not found. It may have been deleted, or you don't have " +
-		"access."},
-	core.Conflict: {409, "conflict", "invalid_request", "The request conflicts with the current state. Read " +
-		"it again, then retry."},
+	core.Forbidden: {
+		403, "forbidden", "insufficient_scope",
+		"You don't have permission to do this. Ask an administrator.",
+	},
+	core.NotFound: {
+		404, "not_found", "not_found",
+		"Not found. It may have been deleted, or you don't have access.",
+	},
+	core.Conflict: {
+		409, "conflict", "invalid_request",
+		"The request conflicts with the current state. Read it again, then retry.",
+	},
 	core.TooMany: {429, "rate_limited", "rate_limited", "Too many requests. Try again later."},
 	core.Unavailable: {
 		503, "storage_unavailable", "temporarily_unavailable",
@@ -56,11 +62,13 @@ var kinds = map[core.Kind]kindInfo{
 		415, "unsupported_media_type", "invalid_request",
 		"The media type of the body is not supported. Check Content-Type.",
 	},
-	core.MethodNotAllowed: {405, "method_not_allowed", "invalid_request", "This method is not allowed here. See " +
-		"the Allow header."},
+	core.MethodNotAllowed: {
+		405, "method_not_allowed", "invalid_request",
+		"This method is not allowed here. See the Allow header.",
+	},
 	core.PreconditionFailed: {
-		412, "precondition_failed", "invalid_request", "This has changed since you read it. Read it again before " +
-			"you change it.",
+		412, "precondition_failed", "invalid_request",
+		"This has changed since you read it. Read it again before you change it.",
 	},
 	core.PreconditionRequired: {
 		428, "precondition_required", "invalid_request",

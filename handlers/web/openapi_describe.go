@@ -133,8 +133,8 @@ var failureWords = map[int]struct{ code, message, words string }{
 	415: {"unsupported_media_type", "The body must be application/json.", "The body is of another media type"},
 	422: {"validation_error", "list_id is missing.", "The request is not valid"},
 	428: {
-		"precondition_required", "If-Match is missing. Send the ETag from your last read, so that you don't " +
-			"overwrite other changes.",
+		"precondition_required",
+		"If-Match is missing. Send the ETag from your last read, so that you don't overwrite other changes.",
 		"The caller must say in which state it is to be changed",
 	},
 	429: {

@@ -96,8 +96,8 @@ func (d *document) bound(source string) error {
 		}
 	}
 	if d.signs > maxSignsEver {
-		return core.Invalidf("content.source", "content.source must have at most %d emphasis marks and links. "+
-			"Remove some.",
+		return core.Invalidf("content.source",
+			"content.source must have at most %d emphasis marks and links. Remove some.",
 			maxSignsEver)
 	}
 	return nil

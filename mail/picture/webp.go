@@ -22,8 +22,8 @@ func webpHead(b []byte) (h head, err error) {
 		switch {
 		case name == "VP8X" && len(c) >= 10:
 			if c[0]&0x02 != 0 {
-				return h, refusedf("Animated WebP is not supported: few email programs show it. Save the image as " +
-					"GIF.")
+				return h, refusedf(
+					"Animated WebP is not supported: few email programs show it. Save the image as GIF.")
 			}
 			alpha = c[0]&0x10 != 0
 			h.width, h.height = 1+int(uint24(c[4:])), 1+int(uint24(c[7:]))

@@ -204,8 +204,8 @@ func mayExclude(tx *db.Tx, campaigns []string) error {
 				return err
 			}
 			if !known {
-				return core.Conflictf("conflict", "exclude_campaign_ids: the recipients of campaign %s are no "+
-					"longer stored. Remove it.", id)
+				return core.Conflictf("conflict",
+					"exclude_campaign_ids: the recipients of campaign %s are no longer stored. Remove it.", id)
 			}
 		}
 	}
@@ -243,8 +243,8 @@ func mayFollow(tx *db.Tx, f *core.FollowUp, t *core.Tenant) error {
 	case of.Open:
 		return core.Conflictf("conflict", "audience: campaign %s is still being sent. Wait until it has ended.", f.Of)
 	case !of.Known:
-		return core.Conflictf("conflict", "audience: the recipients of campaign %s are no longer stored. Choose a "+
-			"newer campaign.", f.Of)
+		return core.Conflictf("conflict",
+			"audience: the recipients of campaign %s are no longer stored. Choose a newer campaign.", f.Of)
 	case f.Who == core.FollowUnopened && (!of.Tracked || t.NoTracking):
 		return core.Conflictf("conflict", "audience: opens of campaign %s were not tracked per subscriber.", f.Of)
 	case f.Who == core.FollowUnopened && of.Again:

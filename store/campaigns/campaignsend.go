@@ -189,8 +189,8 @@ func (s *Store) UndoCampaign(ctx context.Context, e CampaignEdit) (c core.Campai
 		}
 		switch {
 		case c.State == core.CampaignSending:
-			return core.Conflictf("conflict", "The campaign is already being sent. Cancel its send job to stop the "+
-				"rest.")
+			return core.Conflictf("conflict",
+				"The campaign is already being sent. Cancel its send job to stop the rest.")
 		case c.State != core.CampaignScheduled:
 			return core.Conflictf("conflict", "The campaign is %s. There is no scheduled send to undo.", c.State)
 		}

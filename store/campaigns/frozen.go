@@ -47,8 +47,8 @@ func freezeCampaign(tx *db.Tx, c *core.CampaignCopy, own *core.CampaignFields, l
 	}
 	own.Override(&f)
 	if err = keepFrozen(tx, &f, c.ID, t.ID); err == nil && !f.Resolved {
-		err = core.Invalidf("content.layout", "content.layout: the layout of template %s was deleted. Choose "+
-			"another template.",
+		err = core.Invalidf("content.layout",
+			"content.layout: the layout of template %s was deleted. Choose another template.",
 			f.TemplateName)
 	}
 	return f, err

@@ -299,8 +299,8 @@ func retryCampaign(tx *db.Tx, j, old *core.SendJob) error {
 	case err != nil:
 		return err
 	default:
-		return core.Conflictf("conflict", "The campaign is now %s. Send the campaign instead of retrying this "+
-			"send job.", c.State)
+		return core.Conflictf("conflict",
+			"The campaign is now %s. Send the campaign instead of retrying this send job.", c.State)
 	}
 }
 

@@ -149,8 +149,8 @@ func keyed(tx *db.Tx, tenantID, key string, bodyHash []byte, id string, now core
 		tenantID, key)
 	switch {
 	case err == nil && first.ExpiresAt > now && !bytes.Equal(first.BodyHash, bodyHash):
-		return "", core.Conflictf("idempotency_key_reused", "This Idempotency-Key was already used with another "+
-			"body. Use a new key.")
+		return "", core.Conflictf("idempotency_key_reused",
+			"This Idempotency-Key was already used with another body. Use a new key.")
 	case err == nil && first.ExpiresAt > now:
 		return first.JobID, nil
 	case err != nil && !errors.Is(err, core.ErrNotFound):
@@ -188,8 +188,8 @@ func guardDuplicate(tx *db.Tx, c *core.CampaignCopy, r JobRequest, now core.Inst
 		AND c.template = ?6`, r.ListID, int64(now.Add(-r.DuplicateGuard)), c.Subject, c.BodyHTML, c.BodyText,
 		c.Template)
 	if err == nil && same > 0 {
-		return core.Conflictf("conflict", "An identical send job was created moments ago. Wait a few minutes if "+
-			"you want to send it twice.")
+		return core.Conflictf("conflict",
+			"An identical send job was created moments ago. Wait a few minutes if you want to send it twice.")
 	}
 	return err
 }

@@ -61,8 +61,8 @@ func (u *Upload) ReadFrom(ctx context.Context, r io.Reader, grow files.Grow, now
 }
 
 // ErrSlowUpload is the error of an upload that was given up.
-var ErrSlowUpload = core.Invalidf("", "The upload was stopped: less than 1 MiB arrived in %d minutes. Start it "+
-	"again.",
+var ErrSlowUpload = core.Invalidf("",
+	"The upload was stopped: less than 1 MiB arrived in %d minutes. Start it again.",
 	files.UploadDead/time.Minute)
 
 // add writes one chunk. The first brings the file's row along.

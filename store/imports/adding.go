@@ -77,8 +77,8 @@ func mayAdd(tx *db.Tx, list *core.ListWithTenant, r *ImportRow) (status string, 
 		switch {
 		case s.Kind == core.KindLeft:
 			if tenants.ErasedFrom(s.Kind, sub) {
-				return "", core.Conflictf("suppressed", "The data of this address was erased. Only its owner can "+
-					"subscribe again.")
+				return "", core.Conflictf("suppressed",
+					"The data of this address was erased. Only its owner can subscribe again.")
 			}
 		case s.ListID == "" || s.ListID == list.ID:
 			return "", core.Conflictf("suppressed", "This address gets no emails. Its status is %s.", s.Kind)

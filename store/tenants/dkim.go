@@ -116,8 +116,8 @@ func admitKey(tx *db.Tx, k *core.DKIMKey) error {
 			return err
 		}
 		if n >= core.MaxDKIMKeys {
-			return core.Conflictf("conflict", "A tenant can have at most %d keys. Delete keys that are no longer "+
-				"in use.", core.MaxDKIMKeys)
+			return core.Conflictf("conflict",
+				"A tenant can have at most %d keys. Delete keys that are no longer in use.", core.MaxDKIMKeys)
 		}
 	}
 	n, err := tx.Number("SELECT count(*) FROM dkim_key WHERE domain = ? AND selector = ?", k.Domain, k.Selector)
@@ -134,8 +134,8 @@ func admitKey(tx *db.Tx, k *core.DKIMKey) error {
 	n, err = tx.Number("SELECT count(*) FROM dkim_key WHERE tenant_id = ? AND domain = ? AND algorithm = 'rsa'",
 		k.TenantID, k.Domain)
 	if err == nil && n == 0 {
-		err = core.Invalidf("algorithm", "Create an RSA key for %s first. Many receiving servers do not verify "+
-			"Ed25519 alone.", k.Domain)
+		err = core.Invalidf("algorithm",
+			"Create an RSA key for %s first. Many receiving servers do not verify Ed25519 alone.", k.Domain)
 	}
 	return err
 }

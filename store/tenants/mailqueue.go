@@ -19,8 +19,8 @@ type MailFilter struct {
 const changeLinkTTL = 24 * time.Hour
 
 // ErrDeadLink is returned when a mail's link is good no more, so that there is nothing to send.
-var ErrDeadLink = core.Conflictf("conflict", "The link in this email has expired. The person has to request a new "+
-	"email.")
+var ErrDeadLink = core.Conflictf("conflict",
+	"The link in this email has expired. The person has to request a new email.")
 
 // QueuedMails reads a page of the mails that wait or were refused for good, by id. Its only error is core.ErrStorage.
 func (s *Store) QueuedMails(ctx context.Context, f MailFilter, afterID int64, limit int) (m []core.QueuedMail,

@@ -323,8 +323,8 @@ func (s *Store) RetryEvent(ctx context.Context, id int64, actor string, now core
 				return err
 			}
 			if !fits {
-				return core.Conflictf("conflict", "Too many events are waiting for this webhook endpoint. Try "+
-					"again later.")
+				return core.Conflictf("conflict",
+					"Too many events are waiting for this webhook endpoint. Try again later.")
 			}
 		}
 		tx.Kick(db.TopicOutbox)

@@ -237,8 +237,8 @@ func keepDomains(tx *db.Tx, t *core.Tenant, was core.Strings, actor string, now 
 	case err != nil:
 		return err
 	case len(taken) > 0:
-		e := core.Conflictf(core.ErrDomainTaken.Code, "%s is already verified for another tenant. Contact the "+
-			"server administrator.", taken[0])
+		e := core.Conflictf(core.ErrDomainTaken.Code,
+			"%s is already verified for another tenant. Contact the server administrator.", taken[0])
 		return e.On("domains")
 	}
 	for _, domain := range added {

@@ -37,8 +37,8 @@ func (s *Store) Tenants(ctx context.Context, ids []string, all bool, page core.P
 }
 
 // ErrHostTaken is returned when the host of a public_url is another tenant's.
-var ErrHostTaken = core.Invalidf("public_url", "Another tenant uses this host in its public_url. Choose another "+
-	"host.")
+var ErrHostTaken = core.Invalidf("public_url",
+	"Another tenant uses this host in its public_url. Choose another host.")
 
 // ownHost returns ErrHostTaken where another tenant has the host of the public_url.
 func ownHost(tx *db.Tx, t *core.Tenant) error {

@@ -75,8 +75,8 @@ func (s *Store) AddTheme(ctx context.Context, t core.Theme, actor string) error 
 			return err
 		}
 		if n >= core.MaxThemes {
-			return core.Conflictf("conflict", "A tenant can have at most %d themes. Delete one "+
-				"first.", core.MaxThemes)
+			return core.Conflictf("conflict",
+				"A tenant can have at most %d themes. Delete one first.", core.MaxThemes)
 		}
 		if _, err := db.InsertRow(tx, &themeTable, &t); err != nil {
 			return err

@@ -84,8 +84,8 @@ func (s *Store) AddWebhookClient(ctx context.Context, tenantID, name string, key
 				return err
 			}
 			if n >= core.MaxWebhookClients {
-				return core.Conflictf("conflict", "A tenant can have at most %d webhook clients. Delete one "+
-					"first.", n)
+				return core.Conflictf("conflict",
+					"A tenant can have at most %d webhook clients. Delete one first.", n)
 			}
 		}
 		if err := addWebhookClient(tx, w, sealed); err != nil {
@@ -175,8 +175,8 @@ func (s *Store) UpdateWebhookClient(ctx context.Context, id string, change Webho
 // client, and core.ErrConflict for the daemon's own.
 func (s *Store) DeleteWebhookClient(ctx context.Context, id, actor string, now core.Instant) error {
 	if id == core.LoopClientID {
-		return core.Conflictf("conflict", "newsletterd uses this webhook client itself. Disable it instead of "+
-			"deleting it.")
+		return core.Conflictf("conflict",
+			"newsletterd uses this webhook client itself. Disable it instead of deleting it.")
 	}
 	return s.RemoveRecord(ctx, "webhook_client", id, "webhook-client.delete", actor, now)
 }
