@@ -282,16 +282,17 @@ func (a sendjobs) create(c *web.Call, in sendJobRequest) (out createdJob, err er
 		warnings = append(warnings, "scheduled_at is in the past. The send job starts immediately.")
 	}
 	if !known {
-		warnings = append(warnings, "The template does not exist yet; the job fails if it is still missing when it starts.")
+		warnings = append(warnings, "The template does not exist. Create it before the send job starts, or the job "+
+			"fails.")
 	}
 	if n.TrackOpen || n.TrackClick {
 		if t, err := a.store.Tenant(c, j.TenantID); err == nil && t.NoTracking {
-			warnings = append(warnings, "The tenant does not track its readers; the job will not be tracked.")
+			warnings = append(warnings, "This tenant does not allow tracking. The send job is not tracked.")
 		} else if err == nil && t.TotalsOnly {
-			warnings = append(warnings, "The tenant counts opens and clicks without their readers (totals_only).")
+			warnings = append(warnings, "This tenant counts opens and clicks only in total (totals_only).")
 		} else if err == nil && t.TrackingConsent {
-			warnings = append(warnings, "Opens and clicks name the readers who have agreed, and count the others without them "+
-				"(tracking_consent).")
+			warnings = append(warnings, "Opens and clicks are tracked per subscriber only with consent "+
+				"(tracking_consent). All others count only in total.")
 		}
 	}
 	return createdJob{j.ID, j.ID, j.Status, warnings}, nil

@@ -139,12 +139,13 @@ func withLayout(part Part, field, src, layout string) ([]token, error) {
 			continue
 		}
 		if at >= 0 {
-			return nil, t.src.fail(t.pos, "{{content}} may stand in a layout only once")
+			return nil, t.src.fail(t.pos, "a layout can contain {{content}} only once")
 		}
 		at = i
 	}
 	if at < 0 {
-		return nil, (&TemplateError{Field: "template", Line: 1, Col: 1, Problem: "the layout has no {{content}}"}).Invalid()
+		return nil, (&TemplateError{Field: "template", Line: 1, Col: 1, Problem: "the layout must contain " +
+			"{{content}}"}).Invalid()
 	}
 	if part == PartHTML {
 		if err := betweenTags(frame[:at], frame[at]); err != nil {
@@ -163,7 +164,7 @@ func betweenTags(before []token, content token) error {
 		}
 	}
 	if c.ctx.state != inText {
-		return content.src.fail(content.pos, "{{content}} may stand only between tags")
+		return content.src.fail(content.pos, "{{content}} must be between tags")
 	}
 	return nil
 }

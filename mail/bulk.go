@@ -232,17 +232,17 @@ func (b *Bulk) try() error {
 	}
 	subject, err := b.subject.Append(nil, &Vars{Shared: &b.spec.Shared, Email: r.Email})
 	if err == nil && len(bytes.TrimSpace(subject)) == 0 {
-		const warning = "the subject is empty for a reader of whom nothing is known; %q is sent in its place"
+		const warning = "The subject is empty for subscribers with no details. They get %q instead."
 		b.warn(warning, b.spareSubject())
 	}
 	if strings.Contains(b.spec.HTML, "data:image") {
-		b.warn("images as data: URIs are dropped by Gmail and Outlook; link to them instead")
+		b.warn("Gmail and Outlook remove images in data: URIs. Link to them instead.")
 	}
 	if n := imagesWithoutAlt(b.spec.HTML + b.spec.HTMLLayout); n > 0 {
-		b.warn("images without alt: %d; many readers see no images", n)
+		b.warn("%d images have no alt text. Add it for subscribers who don't see images.", n)
 	}
 	if len(msg) >= gmailClip {
-		b.warn("the mail has %d octets; Gmail cuts off behind %d", len(msg), gmailClip)
+		b.warn("The email has %d bytes. Gmail cuts it off after %d.", len(msg), gmailClip)
 	}
 	return nil
 }

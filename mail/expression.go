@@ -127,7 +127,7 @@ func (e *expression) word(s string) bool {
 func (e *expression) operand() (operand, error) {
 	e.space()
 	if e.rest == "" {
-		return operand{}, e.fail("a name is missing")
+		return operand{}, e.fail("expected a name")
 	}
 	switch c := e.rest[0]; {
 	case c == '"' || c == '\'':
@@ -146,9 +146,9 @@ func (e *expression) operand() (operand, error) {
 		return operand{literal: textValue("")}, nil
 	case "":
 		if write := foreignInBraces(e.tok.body); write != "" && e.rest == e.tok.body {
-			return operand{}, e.fail("%q is no name here: write %s", clip(e.rest), write)
+			return operand{}, e.fail("%q is not a name: write %s", clip(e.rest), write)
 		}
-		return operand{}, e.fail("%q is no name", clip(e.rest))
+		return operand{}, e.fail("%q is not a name", clip(e.rest))
 	}
 	path, err := e.path()
 	if err != nil {
@@ -162,7 +162,7 @@ func (e *expression) quoted() (string, error) {
 	quote := e.rest[0]
 	s, rest, ok := strings.Cut(e.rest[1:], string(quote))
 	if !ok {
-		return "", e.fail("a text is not closed by %c", quote)
+		return "", e.fail("a string has no closing %c", quote)
 	}
 	e.rest = rest
 	return s, nil
@@ -176,7 +176,7 @@ func (e *expression) number() (operand, error) {
 	}
 	s := e.rest[:n]
 	if _, err := strconv.ParseFloat(s, 64); err != nil {
-		return operand{}, e.fail("%q is no number", s)
+		return operand{}, e.fail("%q is not a number", s)
 	}
 	e.rest = e.rest[n:]
 	return operand{literal: value{kindNumber, s}}, nil
@@ -191,7 +191,7 @@ func (e *expression) path() ([]string, error) {
 			e.rest = e.rest[1:]
 			key := e.key()
 			if key == "" {
-				return nil, e.fail("a name is missing behind the dot")
+				return nil, e.fail("expected a name after the dot")
 			}
 			path = append(path, key)
 		case strings.HasPrefix(e.rest, "["):
@@ -254,7 +254,7 @@ func (e *expression) digits() (string, error) {
 		n++
 	}
 	if n == 0 {
-		return "", e.fail("between [ and ] stands a quoted name or a number")
+		return "", e.fail("expected a quoted name or a number between [ and ]")
 	}
 	s := e.rest[:n]
 	e.rest = e.rest[n:]
@@ -271,7 +271,7 @@ func (e *expression) resolve(name string, path []string) (operand, error) {
 		return operand{}, e.fail("unknown name %q: write %s", clip(name), write)
 	}
 	if !ok {
-		return operand{}, e.fail("unknown name %q: there are email, subscriber, preferences, list, tenant, job, "+
+		return operand{}, e.fail("unknown name %q; use email, subscriber, preferences, list, tenant, job, "+
 			"unsubscribe_token, unsubscribe_url, view_url, preferences_url and confirm_url", clip(name))
 	}
 	switch r {
@@ -284,7 +284,7 @@ func (e *expression) resolve(name string, path []string) (operand, error) {
 			return operand{}, e.fail("%s needs one field, as in %s.name", name, name)
 		}
 		if !knownField(r, path[0]) {
-			e.t.warn("%s.%s is no known field and prints as nothing", name, clip(path[0]))
+			e.t.warn("Unknown field %s.%s. It stays empty.", name, clip(path[0]))
 		}
 		e.t.subject = e.t.subject || r == rootJob && path[0] == "subject"
 	default:
@@ -292,7 +292,7 @@ func (e *expression) resolve(name string, path []string) (operand, error) {
 			return operand{}, e.fail("%s has no fields", name)
 		}
 		if r == rootNothing {
-			e.t.warn("%s prints as nothing: the recipients of a job are confirmed", name)
+			e.t.warn("%s stays empty: the recipients of a send job are confirmed.", name)
 		}
 	}
 	return operand{root: r, path: path}, nil
@@ -312,10 +312,10 @@ func (e *expression) subscriber(path []string) (operand, error) {
 		return e.resolve("preferences", path[1:])
 	}
 	if write := foreignInBraces("subscriber." + strings.Join(path, ".")); write != "" {
-		e.t.warn("subscriber.%s is no known field and prints as nothing: write %s", clip(path[0]), write)
+		e.t.warn("Unknown field subscriber.%s, which stays empty: write %s", clip(path[0]), write)
 		return operand{root: rootNothing}, nil
 	}
-	e.t.warn("subscriber.%s is no known field and prints as nothing", clip(path[0]))
+	e.t.warn("Unknown field subscriber.%s. It stays empty.", clip(path[0]))
 	return operand{root: rootNothing}, nil
 }
 
@@ -337,7 +337,7 @@ func (e *expression) filters() ([]filterCall, error) {
 	var out []filterCall
 	for e.eat("|") {
 		if len(out) == 20 {
-			return nil, e.fail("more than 20 filters")
+			return nil, e.fail("use at most 20 filters")
 		}
 		name := e.name()
 		var args []operand
@@ -360,7 +360,7 @@ func (e *expression) filters() ([]filterCall, error) {
 		out = append(out, call)
 	}
 	if e.space(); e.rest != "" {
-		return nil, e.fail("%q is not expected here", clip(e.rest))
+		return nil, e.fail("unexpected %q", clip(e.rest))
 	}
 	return out, nil
 }
@@ -383,14 +383,14 @@ func (e *expression) condition() (condition, error) {
 		}
 		c.terms = append(c.terms, t)
 		if len(c.terms) > 50 {
-			return c, e.fail("more than 50 comparisons")
+			return c, e.fail("use at most 50 comparisons")
 		}
 		if !more {
 			break
 		}
 	}
 	if e.space(); e.rest != "" {
-		return c, e.fail("%q is not expected in a condition: ==, !=, contains, and, or are there", clip(e.rest))
+		return c, e.fail("unexpected %q in a condition; use ==, !=, contains, and, or", clip(e.rest))
 	}
 	return c, nil
 }

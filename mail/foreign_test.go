@@ -78,7 +78,7 @@ func TestForeignExpressions(t *testing.T) {
 		"{{{unsubscribe}}}":                              `write {{ unsubscribe_url }}`,
 		"{{ mirror }}":                                   `write {{ view_url }}`,
 		"{% unsubscribe %}":                              `write {{ unsubscribe_url }}`,
-		"{{ unknown_thing }}":                            "there are email",
+		"{{ unknown_thing }}":                            "use email",
 	} {
 		_, err := Compile(PartText, "body_text", text)
 		if err == nil || !strings.Contains(err.Error(), want) {

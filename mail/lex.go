@@ -56,7 +56,7 @@ func (s *source) fail(pos int, format string, args ...any) error {
 // brace trims the white space next to it.
 func lex(src *source) ([]token, error) {
 	if len(src.text) > maxTemplate {
-		return nil, src.fail(0, "the template is longer than %d octets", maxTemplate)
+		return nil, src.fail(0, "the template must have at most %d bytes", maxTemplate)
 	}
 	var out []token
 	text, trim := src.text, false
@@ -107,7 +107,7 @@ func lex(src *source) ([]token, error) {
 			out = append(out, token{kind: tokenTag, body: body, src: src, pos: open})
 		}
 		if len(out) > 2*maxNodes {
-			return nil, src.fail(open, "the template has more than %d parts", maxNodes)
+			return nil, src.fail(open, "the template must have at most %d parts", maxNodes)
 		}
 	}
 }
@@ -142,7 +142,7 @@ func (s *source) braces(pos int) (body string, end int, err error) {
 			return "", 0, s.fail(pos, "%s", hint)
 		}
 	}
-	return "", 0, s.fail(pos, "%q is not closed by %q", s.text[pos:pos+2], closing)
+	return "", 0, s.fail(pos, "%q has no closing %q", s.text[pos:pos+2], closing)
 }
 
 // closingOf returns what closes a brace and the octet after it.

@@ -311,11 +311,11 @@ func TestBulkWarnings(t *testing.T) {
 		t.Errorf("%q", w)
 	}
 	s.HTML = `<img src="https://x.example/a.png"><img src="https://x.example/b.png" alt=""><IMG SRC=x/>`
-	if w := mustBulk(t, s).Warnings(); len(w) != 1 || !strings.Contains(w[0], "images without alt: 2") {
+	if w := mustBulk(t, s).Warnings(); len(w) != 1 || !strings.Contains(w[0], "2 images have no alt text") {
 		t.Errorf("%q", w)
 	}
 	s.HTML = "[{{ confirm_url }}]"
-	if w := mustBulk(t, s).Warnings(); len(w) == 0 || !strings.Contains(w[0], "recipients of a job are confirmed") {
+	if w := mustBulk(t, s).Warnings(); len(w) == 0 || !strings.Contains(w[0], "recipients of a send job are confirmed") {
 		t.Errorf("%q", w)
 	}
 	if w := mustBulk(t, testSpec()).Warnings(); len(w) != 0 {

@@ -58,12 +58,12 @@ func compileTokens(part Part, tokens []token) (*Template, error) {
 			return nil, err
 		}
 		if c.count += 1; c.count > maxNodes {
-			return nil, tok.src.fail(tok.pos, "the template has more than %d parts", maxNodes)
+			return nil, tok.src.fail(tok.pos, "the template must have at most %d parts", maxNodes)
 		}
 	}
 	if n := len(c.blocks); n > 0 {
 		tok := c.blocks[n-1].token
-		return nil, tok.src.fail(tok.pos, "{%% %s %%} is not ended", firstWord(tok.body))
+		return nil, tok.src.fail(tok.pos, "{%% %s %%} has no end tag", firstWord(tok.body))
 	}
 	return c.t, nil
 }
@@ -145,13 +145,13 @@ func (c *compiler) tag(tok token) error {
 		return c.elsif(tok, rest)
 	case "else":
 		if rest != "" {
-			return tok.src.fail(tok.pos, "else takes no condition; elsif does")
+			return tok.src.fail(tok.pos, "else has no condition; use elsif")
 		}
 		return c.otherwise(tok)
 	case "endif", "endunless":
 		return c.close(tok, word[3:])
 	case "endraw", "endcomment":
-		return tok.src.fail(tok.pos, "{%% %s %%} without its beginning", word)
+		return tok.src.fail(tok.pos, "{%% %s %%} has no opening tag", word)
 	}
 	if link := foreignLink(plainName(word)); link != "" {
 		return tok.src.fail(tok.pos, "unknown tag %q: write {{ %s }}", clip(word), link)
@@ -162,7 +162,7 @@ func (c *compiler) tag(tok token) error {
 
 func (c *compiler) open(tok token, word, rest string) error {
 	if len(c.blocks) >= maxNesting {
-		return tok.src.fail(tok.pos, "more than %d blocks inside each other", maxNesting)
+		return tok.src.fail(tok.pos, "blocks must have at most %d levels of nesting", maxNesting)
 	}
 	test, err := c.test(tok, rest, word == "unless")
 	if err != nil {
@@ -188,7 +188,7 @@ func (c *compiler) test(tok token, rest string, negate bool) (int, error) {
 
 func (c *compiler) top(tok token) (*block, error) {
 	if len(c.blocks) == 0 {
-		return nil, tok.src.fail(tok.pos, "{%% %s %%} without an if", firstWord(tok.body))
+		return nil, tok.src.fail(tok.pos, "{%% %s %%} has no if", firstWord(tok.body))
 	}
 	return &c.blocks[len(c.blocks)-1], nil
 }
@@ -213,7 +213,7 @@ func (c *compiler) elsif(tok token, rest string) error {
 		return err
 	}
 	if b.hasElse || firstWord(b.token.body) == "unless" {
-		return tok.src.fail(tok.pos, "elsif must stand in an if, before its else")
+		return tok.src.fail(tok.pos, "elsif must be inside an if, before its else")
 	}
 	if err := c.branchEnd(b, tok); err != nil {
 		return err
@@ -230,7 +230,7 @@ func (c *compiler) otherwise(tok token) error {
 		return err
 	}
 	if b.hasElse {
-		return tok.src.fail(tok.pos, "a second else")
+		return tok.src.fail(tok.pos, "an if can have only one else")
 	}
 	if err := c.branchEnd(b, tok); err != nil {
 		return err
@@ -247,7 +247,7 @@ func (c *compiler) close(tok token, word string) error {
 		return err
 	}
 	if opened := firstWord(b.token.body); opened != word {
-		return tok.src.fail(tok.pos, "end%s ends an %s", word, opened)
+		return tok.src.fail(tok.pos, "end%s closes an %s", word, opened)
 	}
 	if err := c.branchEnd(b, tok); err != nil {
 		return err

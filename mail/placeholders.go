@@ -24,7 +24,7 @@ type Placeholder struct {
 func Placeholders(field, template string) ([]Placeholder, error) {
 	src := &source{field, template}
 	if len(template) > maxTemplate {
-		return nil, src.fail(0, "the template is longer than %d octets", maxTemplate)
+		return nil, src.fail(0, "the template must have at most %d bytes", maxTemplate)
 	}
 	var out []Placeholder
 	for pos := 0; ; {
@@ -53,7 +53,7 @@ func Placeholders(field, template string) ([]Placeholder, error) {
 		p.Text = template[p.From:p.To]
 		out = append(out, p)
 		if pos = p.To; len(out) > maxNodes {
-			return nil, src.fail(open, "the template has more than %d parts", maxNodes)
+			return nil, src.fail(open, "the template must have at most %d parts", maxNodes)
 		}
 	}
 }

@@ -26,8 +26,8 @@ func TestPlaceholdersRefuses(t *testing.T) {
 	for source, want := range map[string]string{
 		"a\n{{ b":                           "line 2, column 1",
 		"{% raw %}":                         "endraw",
-		strings.Repeat("x", maxTemplate+1):  "longer than",
-		strings.Repeat("{{x}}", maxNodes+1): "more than 10000 parts",
+		strings.Repeat("x", maxTemplate+1):  "at most 1048576 bytes",
+		strings.Repeat("{{x}}", maxNodes+1): "at most 10000 parts",
 	} {
 		_, err := Placeholders("subject", source)
 		if core.KindOf(err) != core.Invalid || !strings.Contains(err.Error(), want) {

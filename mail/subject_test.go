@@ -36,7 +36,7 @@ func TestAnEmptySubjectIsReplaced(t *testing.T) {
 			t.Errorf("%+v: previewed as %q: %v", test, subject, err)
 		}
 		if told := strings.Join(b.Warnings(), "\n"); !strings.Contains(told,
-			"the subject is empty for a reader of whom nothing is known") {
+			"The subject is empty for subscribers with no details") {
 			t.Errorf("%+v: %s", test, told)
 		}
 	}

@@ -118,9 +118,9 @@ func TestImportsThatFail(t *testing.T) {
 		h := workertest.New(t, nil)
 		h.Run(worker.Imports(h.Store, nil, h.Opts.Log))
 		for file, reason := range map[string]string{
-			"name\nAnn\n":         "no column is named email; there are name",
+			"name\nAnn\n":         "no column is named email; the file has name",
 			"email\nno address\n": core.ImportNobody,
-			"email\n\"ann@example.org\nbob@example.org\n": `line 2: a quote (") is opened and not closed before the end of the file`,
+			"email\n\"ann@example.org\nbob@example.org\n": `line 2: a quote (") is never closed`,
 		} {
 			j := h.NewImportJob(h.List.ID, file)
 			_, err := h.RunImport(t.Context(), j.ID, core.ImportInput{SubscriberStatus: "active"}, "user:1", h.Time())
@@ -159,7 +159,7 @@ func TestADryRunThatFailsCanBeRepeated(t *testing.T) {
 			return j
 		}
 		tried := run(core.ImportInput{DryRun: true})
-		if tried.Status != core.ImportChecked || tried.FailureReason != "no column is named email; there are name" {
+		if tried.Status != core.ImportChecked || tried.FailureReason != "no column is named email; the file has name" {
 			t.Errorf("tried: %+v", tried)
 		}
 		done := run(core.ImportInput{Mapping: core.ColumnMapping{"name": "email"}})

@@ -17,17 +17,17 @@ func TestErrorsNameTheSource(t *testing.T) {
 	}{
 		{
 			"a field without a name", KindMarkdown, "Hello\n\nHi *{{ preferences. }}*\n", 3, 0,
-			"line 3, column 5: a name is missing behind the dot",
+			"line 3, column 5: expected a name after the dot",
 		},
 		{
 			"quotes", KindMarkdown, "Hello\n\nHi {{ preferences.first_name | default: “you” }}", 3, 0,
 			"line 3, column 4: use straight " +
 				`quotes: {{ preferences.first_name | default: "you" }}`,
 		},
-		{"not closed", KindMarkdown, "# A\n\n- a\n- {{ email\n", 4, 0, `line 4, column 3: "{{" is not closed by "}}"`},
+		{"not closed", KindMarkdown, "# A\n\n- a\n- {{ email\n", 4, 0, `line 4, column 3: "{{" has no closing "}}"`},
 		{
 			"the second of two", KindMarkdown, "{% if email %}\n\na\n\n{% endif %}\n\n{% if email %}\n\nb\n", 7, 0,
-			"line 7, column 1: {% if %} is not ended",
+			"line 7, column 1: {% if %} has no end tag",
 		},
 		{
 			"in a block", KindBlocks, "{\"version\": 1, \"blocks\": [\n{\"type\": \"divider\"},\n\n" +
@@ -40,7 +40,7 @@ func TestErrorsNameTheSource(t *testing.T) {
 		},
 		{
 			"not closed in a block", KindBlocks, "{\"version\": 1, \"blocks\": [\n{\"type\": \"divider\"},\n" +
-				"{\"type\": \"text\", \"text\": \"{{ email\"}\n]}", 3, 2, `blocks[1]: line 1, column 1: "{{" is not closed by "}}"`,
+				"{\"type\": \"text\", \"text\": \"{{ email\"}\n]}", 3, 2, `blocks[1]: line 1, column 1: "{{" has no closing "}}"`,
 		},
 		{
 			"what a block may not have", KindBlocks, "{\"blocks\": [\n{\"type\": \"divider\"},\n{\"type\": \"spacer\", " +

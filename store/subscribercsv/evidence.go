@@ -174,7 +174,7 @@ func (c *Reader) mapEvidence(i int, name, to string) (bool, error) {
 		return true, MappingError{fmt.Sprintf("%q is unknown: after the colon write dmy or mdy", to), " (--map)"}
 	}
 	if !c.addEvidence(i, col) {
-		return true, MappingError{fmt.Sprintf("two columns become %s", what), " (--map)"}
+		return true, MappingError{fmt.Sprintf("two columns are mapped to %s", what), " (--map)"}
 	}
 	if s := c.surveyOf(i); order == "" && !col.address && s != nil && s.Dates.Order() == Ambiguous && s.Dates.Either > 0 {
 		return true, MappingError{

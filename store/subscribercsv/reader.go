@@ -198,7 +198,7 @@ func (c *Reader) columns(rename map[string]string) error {
 			to = c.ownKey(name, names)
 		}
 		if !core.CleanText(to) {
-			return fmt.Errorf("the name of column %d is not UTF-8, or holds NUL: save the file as UTF-8", i+1)
+			return fmt.Errorf("the name of column %d is not valid UTF-8 or contains NUL: save the file as UTF-8", i+1)
 		}
 		isEmail := renamed && slices.Contains(mappedEmail, strings.ToLower(to)) || !renamed && isEmailColumn(to)
 		if err := c.takeColumn(i, names, to, isEmail); problem == nil {
@@ -211,14 +211,14 @@ func (c *Reader) columns(rename map[string]string) error {
 	for from := range rename {
 		if !used[from] {
 			return MappingError{
-				fmt.Sprintf("there is no column %q among %s", from, strings.Join(c.header, ", ")),
+				fmt.Sprintf("column %q not found; the file has %s", from, strings.Join(c.header, ", ")),
 				" (--map)",
 			}
 		}
 	}
 	if c.otherEmail(names, rename); c.email < 0 {
 		return MappingError{
-			fmt.Sprintf("no column is named email; there are %s", strings.Join(c.header, ", ")),
+			fmt.Sprintf("no column is named email; the file has %s", strings.Join(c.header, ", ")),
 			` (--map "NAME=email" names it)`,
 		}
 	}
@@ -231,7 +231,7 @@ func (c *Reader) takeColumn(i int, names []string, to string, isEmail bool) erro
 	case to == "":
 	case isEmail && c.email >= 0:
 		return MappingError{
-			fmt.Sprintf("two columns hold addresses, %q and %q", names[c.email], names[i]),
+			fmt.Sprintf("two columns contain email addresses: %q and %q", names[c.email], names[i]),
 			`: --map "NAME=" drops one, --map "NAME=OTHER" makes it a preference`,
 		}
 	case isEmail:

@@ -228,15 +228,15 @@ var formCases = []struct {
 	{
 		"a quote in the middle of a cell", "email,n\na@b.example,x\"y\"\nc@d.example,\"2\"3\ne@f.example,4\n", nil,
 		[]string{
-			`line 2: a quote (") stands in the middle of a cell, or is not closed`,
-			`line 3: a quote (") stands in the middle of a cell, or is not closed`, `e@f.example {"n":"4"}`,
+			`line 2: a quote (") is inside a cell or is never closed`,
+			`line 3: a quote (") is inside a cell or is never closed`, `e@f.example {"n":"4"}`,
 		},
 	},
 	{
 		"a quote closed lines later", "email,n\na@b.example,\"1\nc@d.example,2\ne@f.example,\"3\"\ng@h.example,4\n",
 		nil,
 		[]string{
-			`line 2: a quote (") is opened and not closed in the right place: lines 2 to 4 are taken for one`,
+			`line 2: a quote (") is not closed where it should be: lines 2 to 4 are read as one`,
 			`g@h.example {"n":"4"}`,
 		},
 	},
@@ -265,27 +265,27 @@ func TestCSVHeaderFaults(t *testing.T) {
 		{"empty", "", "the file is empty", nil},
 		{
 			"more columns than are read", "email" + strings.Repeat(",x", MaxColumns) + "\n",
-			"the file has 1001 columns, and 1000 is the limit", nil,
+			"the file has 1001 columns, but at most 1000 are allowed", nil,
 		},
 		{
 			"as many columns as are read", "email" + strings.Repeat(",x", MaxColumns-1) + "\n",
 			`two columns are named "x"`, nil,
 		},
-		{"no address", "name,city\n", "no column is named email; there are name, city", nil},
-		{"two addresses", "email,email\n", `two columns hold addresses, "email" and "email"`, nil},
-		{"two addresses in our export", "email,email,status,preferences\n", "two columns hold addresses", nil},
-		{"NUL in a name", "email,b\x00c\n", "the name of column 2 is not UTF-8, or holds NUL", nil},
+		{"no address", "name,city\n", "no column is named email; the file has name, city", nil},
+		{"two addresses", "email,email\n", `two columns contain email addresses: "email" and "email"`, nil},
+		{"two addresses in our export", "email,email,status,preferences\n", "two columns contain email addresses", nil},
+		{"NUL in a name", "email,b\x00c\n", "the name of column 2 is not valid UTF-8 or contains NUL", nil},
 		{"twice", "email,n,n\n", `two columns are named "n"`, nil},
-		{"unknown name", "email\n", `there is no column "x"`, map[string]string{"x": "y"}},
+		{"unknown name", "email\n", `column "x" not found`, map[string]string{"x": "y"}},
 		{
 			"a quote never closed", "email,n\na@b.example,1\nc@d.example,\"2\ne@f.example,3\n",
-			`line 3: a quote (") is opened and not closed before the end of the file`, nil,
+			`line 3: a quote (") is never closed`, nil,
 		},
 		{
 			"a quote never closed in the header", "email,\"n\na@b.example,1\n",
-			`header: line 1: a quote (") is opened and not closed`, nil,
+			`header: line 1: a quote (") is never closed`, nil,
 		},
-		{"an endless record", "email,\"" + strings.Repeat("x", 2*maxRecord), "is a quote not closed?", nil},
+		{"an endless record", "email,\"" + strings.Repeat("x", 2*maxRecord), "check for a quote that is not closed", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if _, err := readAll(c.text, c.rename); err == nil || !strings.Contains(err.Error(), c.want) {

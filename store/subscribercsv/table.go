@@ -56,7 +56,7 @@ func open(r io.Reader, s *Survey) (*table, error) {
 		return nil, fmt.Errorf("header: %w", err)
 	}
 	if len(header) > MaxColumns {
-		return nil, fmt.Errorf("the file has %d columns, and %d is the limit: remove those that you don't need",
+		return nil, fmt.Errorf("the file has %d columns, but at most %d are allowed: remove the ones you don't need",
 			len(header), MaxColumns)
 	}
 	t.raw = slices.Clone(header)
@@ -83,7 +83,7 @@ func (t *table) read() ([]string, error) {
 	}
 	if broken := t.source.broken(); broken != nil {
 		line, _ := t.csv.FieldPos(0)
-		return nil, fmt.Errorf("behind line %d: %w", line, broken)
+		return nil, fmt.Errorf("after line %d: %w", line, broken)
 	}
 	pe, ok := errors.AsType[*csv.ParseError](err)
 	switch {
@@ -100,12 +100,12 @@ func (t *table) read() ([]string, error) {
 func (t *table) quoteFault(pe *csv.ParseError) error {
 	switch {
 	case pe.StartLine == pe.Line:
-		return LineError{pe.Line, `a quote (") stands in the middle of a cell, or is not closed`}
+		return LineError{pe.Line, `a quote (") is inside a cell or is never closed`}
 	case errors.Is(t.source.err, io.EOF) && t.csv.InputOffset() == t.source.total:
-		return fmt.Errorf(`line %d: a quote (") is opened and not closed before the end of the file`, pe.StartLine)
+		return fmt.Errorf(`line %d: a quote (") is never closed`, pe.StartLine)
 	}
-	return LineError{pe.StartLine, fmt.Sprintf(`a quote (") is opened and not closed in the right place: `+
-		`lines %d to %d are taken for one`, pe.StartLine, pe.Line)}
+	return LineError{pe.StartLine, fmt.Sprintf(`a quote (") is not closed where it should be: `+
+		`lines %d to %d are read as one`, pe.StartLine, pe.Line)}
 }
 
 // recordLimit fails when one record is longer than maxRecord, which the csv package would keep in memory.
@@ -128,7 +128,7 @@ func (l *recordLimit) broken() error {
 
 func (l *recordLimit) Read(p []byte) (int, error) {
 	if l.n > maxRecord {
-		l.err = fmt.Errorf("a record is longer than %d bytes: is a quote not closed?", maxRecord)
+		l.err = fmt.Errorf("a row is longer than %d bytes: check for a quote that is not closed", maxRecord)
 		return 0, l.err
 	}
 	n, err := l.r.Read(p)
