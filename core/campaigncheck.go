@@ -94,10 +94,11 @@ var (
 		"content.layout": "layout_missing", "theme": "theme_missing",
 	}
 	faultHints = map[string]string{
-		"list_missing":     "Choose the list that the campaign goes to.",
-		"sender_not_yours": "Take an address in a verified domain of the tenant, or none for the tenant's own.",
-		"layout_missing":   "Make the template, or name another one.",
-		"theme_missing":    "Choose a theme that there is.",
+		"list_missing": "Choose at least one list.",
+		"sender_not_yours": "Use an address at a verified sender domain, or leave it empty to use the tenant's " +
+			"sender.",
+		"layout_missing": "Create the template, or choose another one.",
+		"theme_missing":  "Choose another theme.",
 	}
 )
 
@@ -119,13 +120,13 @@ func (f *CampaignFields) missing() (all []CampaignFinding) {
 		})
 	}
 	if len(f.ListIDs) == 0 {
-		add("list_missing", "list_ids", "list_ids is empty: the campaign goes to no list yet.", faultHints["list_missing"])
+		add("list_missing", "list_ids", "list_ids is empty. Choose at least one list.", faultHints["list_missing"])
 	}
 	if strings.TrimSpace(f.Subject) == "" {
 		add("subject_missing", "subject", "subject must not be empty.", "Write a subject.")
 	}
 	if strings.TrimSpace(f.Content.Source) == "" && f.Content.Layout == "" {
-		add("content_missing", "content.source", "content.source is empty: the campaign says nothing yet.",
+		add("content_missing", "content.source", "content.source is empty. Write the content.",
 			"Write the content.")
 	}
 	return all

@@ -90,13 +90,13 @@ func (d Drafts) Look(ctx context.Context, c *core.Campaign, version int64, now c
 	}
 	if l.Draft.Fields.Tracking != core.TrackingOff && t.NoTracking {
 		l.Findings = append(l.Findings, core.Warningf("tracking_off", core.FindingPlace{Field: "tracking"},
-			"Set tracking to off, or have the tenant's no_tracking lifted.",
-			"The tenant tracks nobody: opens and clicks are not counted."))
+			"Set tracking to off, or turn off no_tracking for the tenant.",
+			"The tenant does not allow tracking. Opens and clicks are not counted."))
 	}
 	if l.Draft.Fields.Tracking == core.TrackingPersons && t.TotalsOnly {
 		l.Findings = append(l.Findings, core.Warningf("tracking_totals", core.FindingPlace{Field: "tracking"},
-			"Set tracking to totals, or have the tenant's totals_only lifted.",
-			"The tenant counts opens and clicks without their readers."))
+			"Set tracking to totals, or turn off totals_only for the tenant.",
+			"The tenant counts opens and clicks only in total."))
 	}
 	for _, n := range l.notes {
 		f := core.Warningf(n.Code, core.FindingPlace{
@@ -128,8 +128,8 @@ func (d Drafts) lookAtAttachments(ctx context.Context, l *Look, tenantID string)
 		case core.KindOf(err) == core.NotFound || err == nil && m.TenantID != tenantID:
 			l.Findings = append(l.Findings, core.CampaignFinding{
 				Severity: core.SeverityError, Code: "attachment_missing", Where: at,
-				Message: "There is no picture or document " + id + " of the tenant.",
-				Hint:    "Upload it again, or leave it out.",
+				Message: "attachments: file " + id + " not found.",
+				Hint:    "Upload it again, or remove it.",
 			})
 		case err != nil:
 			return err
@@ -138,7 +138,7 @@ func (d Drafts) lookAtAttachments(ctx context.Context, l *Look, tenantID string)
 	}
 	if total > largeAttachments {
 		l.Findings = append(l.Findings, core.Warningf("attachments_large", at, "Link to the files instead.",
-			"%.1f MB of attachments come with each mail.", float64(total)/1e6))
+			"Each email has %.1f MB of attachments.", float64(total)/1e6))
 	}
 	return nil
 }
@@ -210,9 +210,10 @@ func looksOf(f *core.CampaignFields, own *core.Theme, t *core.Tenant) *Looks {
 // hintOf says what to do about a warning of the compiler.
 func hintOf(code string) string {
 	return map[string]string{
-		"link_malformed": "Write the whole address, with https:// before it.", "image_without_alt": "Say what it shows.",
+		"link_malformed":      "Write the full URL, starting with https://.",
+		"image_without_alt":   "Describe what it shows.",
 		mail.LocalPictureCode: mail.LocalPictureHint,
-		"html_as_text":        "Write it in Markdown, or the whole mail in HTML.",
+		"html_as_text":        "Write it in Markdown, or write the whole email in HTML.",
 	}[code]
 }
 

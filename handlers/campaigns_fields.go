@@ -81,7 +81,7 @@ func fieldFinding(f *core.CampaignFields, u mail.UsedField, c *core.FieldCoverag
 	if u.Default != "" {
 		reads = "“" + u.Default + "”"
 	}
-	return core.Warningf("field_missing", at, "Look at the mail as one of them reads it, or fill the field in.",
+	return core.Warningf("field_missing", at, "Preview the email as one of them, or fill in the field.",
 		"%d of %d %s have no %s and read %s.", c.Readers-c.Known, c.Readers, who, u.Name, reads)
 }
 
@@ -101,7 +101,7 @@ func (d Drafts) lookForForeignTags(ctx context.Context, l *Look) error {
 				do = "write " + t.Write
 			}
 			found = append(found, core.Warningf("placeholder_foreign", at(t.At), "To have it sent as it is written, put it "+
-				"between {% raw %} and {% endraw %}.", "%s is a merge tag of another program: %s.", t.Text, do))
+				"between {% raw %} and {% endraw %}.", "%s is a merge tag from another program: %s.", t.Text, do))
 		}
 	}
 	in := func(field, text string) {

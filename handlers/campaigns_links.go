@@ -93,9 +93,9 @@ func (d Drafts) askLinks(ctx context.Context, l *Look) (out AskedLinks, all []co
 	}
 	_ = group.Wait() // none of them fails
 	for i, address := range ask {
-		code, hint := linkDead, "Open the address in a browser, and mend it."
+		code, hint := linkDead, "Open the link in a browser and fix it."
 		if refused[i] {
-			code, hint = "link_not_public", "Link to an address that readers can reach."
+			code, hint = "link_not_public", "Use a link that subscribers can open."
 		}
 		if problems[i] != "" {
 			all = append(all, core.Warningf(code, placeIn(&l.Draft.Fields, address), hint, "%s %s.", shorter(address),

@@ -88,8 +88,8 @@ func (d Drafts) senderFindings(ctx context.Context, draft *campaigns.Draft, now 
 		return nil, nil // of a machine of one's own
 	}
 	if core.IsFreeMail(s.domain) {
-		s.warn("sender_free_mail", "Take an address of a domain of your own.",
-			"Anyone gets a mailbox at %s: mail programs refuse or hide newsletters in its name.", s.domain)
+		s.warn("sender_free_mail", "Use an address at your own domain.",
+			"Newsletters from %s addresses are rejected or marked as spam.", s.domain)
 		return s.all, nil
 	}
 	keys, err := d.Store.DKIMKeys(ctx, []string{draft.Campaign.TenantID, core.TenantNone}, false, core.Page{Limit: 1000})
@@ -105,11 +105,12 @@ func (d Drafts) senderFindings(ctx context.Context, draft *campaigns.Draft, now 
 	named := s.spf(ctx, envelope)
 	if !signed && !(named && core.DomainsAligned(envelope, s.domain, tag(policy, "aspf") == "s")) && !s.silent {
 		s.warn("dmarc_misaligned",
-			"Sign with a DKIM key of the domain: newsletterd admin dkim create, or POST /api/admin/dkim-keys.",
-			"Neither DKIM nor SPF vouches for %s: large receivers refuse or hide such mails.", s.domain)
+			"Create a DKIM key for the domain: newsletterd admin dkim create, or POST /api/admin/dkim-keys.",
+			"Neither DKIM nor SPF authenticates %s. Gmail and Yahoo reject such emails or mark them as "+
+				"spam.", s.domain)
 	}
 	if s.silent {
-		s.warn("dns_unanswered", "Check again later.", "Not all DNS records of %s could be looked up.", s.domain)
+		s.warn("dns_unanswered", "Try again later.", "Some DNS records of %s could not be looked up.", s.domain)
 	}
 	return s.all, nil
 }
@@ -122,14 +123,15 @@ func (s *senderLook) dmarc(ctx context.Context) string {
 		case !ok:
 			return ""
 		case len(found) > 1:
-			s.warn("dmarc_missing", "Leave one.", "%s has %d DMARC records, so none counts.", name, len(found))
+			s.warn("dmarc_missing", "Keep only one.", "%s has %d DMARC records. Receiving servers ignore them all.",
+				name, len(found))
 			return ""
 		case len(found) == 1:
 			return found[0]
 		}
 	}
-	s.warn("dmarc_missing", "Make a TXT record of _dmarc."+s.domain+": v=DMARC1; p=none",
-		"%s has no DMARC record, which large receivers demand of newsletters.", s.domain)
+	s.warn("dmarc_missing", "Publish a TXT record at _dmarc."+s.domain+": v=DMARC1; p=none",
+		"%s has no DMARC record. Gmail and Yahoo require one.", s.domain)
 	return ""
 }
 
@@ -147,8 +149,9 @@ func tag(record, name string) string {
 func (s *senderLook) dkim(ctx context.Context, keys []core.DKIMKey, strict bool) (signed bool) {
 	if len(keys) == 0 {
 		s.warn("dkim_missing",
-			"Make one: newsletterd admin dkim create, or POST /api/admin/dkim-keys. Where the relay signs, nothing is missing.",
-			"No DKIM key signs what comes from %s.", s.domain)
+			"Create one: newsletterd admin dkim create, or POST /api/admin/dkim-keys. Ignore this if the relay "+
+				"signs.",
+			"Emails from %s are not signed with DKIM.", s.domain)
 	}
 	for i := range keys {
 		found, ok := s.texts(ctx, keys[i].RecordName(), "")
@@ -157,8 +160,8 @@ func (s *senderLook) dkim(ctx context.Context, keys []core.DKIMKey, strict bool)
 			published = published || core.DKIMPublicKey(text) == keys[i].Public
 		}
 		if ok && !published {
-			s.warn("dkim_unpublished", "Make this TXT record: "+keys[i].RecordValue(),
-				"The DKIM key %s is not published: signatures with it count as forged.", keys[i].RecordName())
+			s.warn("dkim_unpublished", "Publish this TXT record: "+keys[i].RecordValue(),
+				"The DKIM key %s is not published, so its signatures are not valid.", keys[i].RecordName())
 		}
 		signed = signed || (published || !ok) && core.DomainsAligned(keys[i].Domain, s.domain, strict)
 	}
@@ -172,9 +175,11 @@ func (s *senderLook) spf(ctx context.Context, envelope string) bool {
 	case !ok:
 		return false
 	case len(found) == 0:
-		s.warn("spf_missing", "Make one; newsletterd doctor --dns says which.", "%s has no SPF record.", envelope)
+		s.warn("spf_missing", "Create one. newsletterd doctor --dns shows its value.",
+			"%s has no SPF record.", envelope)
 	case len(found) > 1: // RFC 7208 section 4.5: an error
-		s.warn("spf_missing", "Leave one.", "%s has %d SPF records, so none counts.", envelope, len(found))
+		s.warn("spf_missing", "Keep only one.", "%s has %d SPF records. Receiving servers ignore them all.",
+			envelope, len(found))
 	}
 	return len(found) == 1
 }

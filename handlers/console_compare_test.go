@@ -153,7 +153,7 @@ func TestConsoleChecksNameFieldsInWords(t *testing.T) {
 				t.Errorf("no %q", want)
 			}
 		}
-		for _, jargon := range []string{"preferences.size", "preferences.city", "no known field", "Line "} {
+		for _, jargon := range []string{"preferences.size", "preferences.city", "not a known field", "Line "} {
 			if strings.Contains(checks, jargon) {
 				t.Errorf("%q", jargon)
 			}

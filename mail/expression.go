@@ -284,7 +284,7 @@ func (e *expression) resolve(name string, path []string) (operand, error) {
 			return operand{}, e.fail("%s needs one field, as in %s.name", name, name)
 		}
 		if !knownField(r, path[0]) {
-			e.t.warn("Unknown field %s.%s. It stays empty.", name, clip(path[0]))
+			e.t.warn("%s.%s is not a known field and stays empty", name, clip(path[0]))
 		}
 		e.t.subject = e.t.subject || r == rootJob && path[0] == "subject"
 	default:
@@ -292,7 +292,7 @@ func (e *expression) resolve(name string, path []string) (operand, error) {
 			return operand{}, e.fail("%s has no fields", name)
 		}
 		if r == rootNothing {
-			e.t.warn("%s stays empty: the recipients of a send job are confirmed.", name)
+			e.t.warn("%s stays empty: the recipients of a send job are confirmed", name)
 		}
 	}
 	return operand{root: r, path: path}, nil
@@ -312,10 +312,10 @@ func (e *expression) subscriber(path []string) (operand, error) {
 		return e.resolve("preferences", path[1:])
 	}
 	if write := foreignInBraces("subscriber." + strings.Join(path, ".")); write != "" {
-		e.t.warn("Unknown field subscriber.%s, which stays empty: write %s", clip(path[0]), write)
+		e.t.warn("subscriber.%s is not a known field and stays empty: write %s", clip(path[0]), write)
 		return operand{root: rootNothing}, nil
 	}
-	e.t.warn("Unknown field subscriber.%s. It stays empty.", clip(path[0]))
+	e.t.warn("subscriber.%s is not a known field and stays empty", clip(path[0]))
 	return operand{root: rootNothing}, nil
 }
 

@@ -40,8 +40,8 @@ func (b *Bulk) Inspect(in *Inspection) (all []core.CampaignFinding, addresses []
 		return nil, nil, err
 	}
 	if n := utf8.RuneCountInString(subject); n > maxShownSubject {
-		i.warn("subject_long", "subject", "Say what matters first, within 50 characters.",
-			"The subject has %d characters; mailboxes show 40 to %d.", n, maxShownSubject)
+		i.warn("subject_long", "subject", "Put what matters in the first 50 characters.",
+			"The subject has %d characters. Inboxes show 40 to %d.", n, maxShownSubject)
 	}
 	written, ownText, err := (&Bulk{spec: b.spec}).bodyTokens()
 	if err != nil {
@@ -112,7 +112,7 @@ func (i *inspector) placeholders() error {
 		}
 		for _, name := range open[:min(len(open), maxFindings)] {
 			f := core.Warningf("placeholder_without_default", core.FindingPlace{Field: part.field},
-				strings.Replace(hint, "%s", name, 1), "%s prints nothing for a reader who has none.", name)
+				strings.Replace(hint, "%s", name, 1), "%s prints nothing for subscribers without it.", name)
 			switch part.field {
 			case "subject":
 				f.Severity, f.Code = core.SeverityError, "subject_placeholder_without_default"
@@ -134,7 +134,7 @@ func (i *inspector) placeholders() error {
 			continue
 		}
 		for _, w := range t.of.warnings {
-			i.warn("placeholder_unknown", t.field, "Write preferences.NAME for a field of subscribers; other names are email, "+
+			i.warn("placeholder_unknown", t.field, "Write preferences.NAME for a custom field. Other names: email, "+
 				"list.name, tenant.name, job.subject, unsubscribe_url, view_url and preferences_url.", "%s.", w)
 		}
 	}
@@ -148,9 +148,9 @@ func (i *inspector) pixel(html string) {
 		return
 	}
 	if n := len(HTMLToText(html)); n < shortText {
-		i.warn("pixel_in_short_mail", "tracking", "Set tracking to off, or write more.",
-			"The mail has %d characters of text and the pixel that counts opens: some spam filters rate that as a mail made "+
-				"of a picture.", n)
+		i.warn("pixel_in_short_mail", "tracking", "Set tracking to off, or write more text.",
+			"The email has only %d characters of text and a tracking pixel. Some spam filters treat it as an "+
+				"image-only email.", n)
 	}
 }
 
@@ -174,8 +174,9 @@ func (i *inspector) size() error {
 		return err
 	}
 	if len(html) > gmailClip {
-		i.warn("html_clipped", "content.source", "Leave something out, or link to it.",
-			"The HTML has %d bytes as it is sent; Gmail cuts off after %d, with the foot and the pixel.", len(html), gmailClip)
+		i.warn("html_clipped", "content.source", "Shorten the email, or link to part of it.",
+			"The HTML has %d bytes. Gmail cuts it off after %d, including the footer and the tracking pixel.",
+			len(html), gmailClip)
 	}
 	return nil
 }
@@ -196,8 +197,8 @@ func (i *inspector) leaving(html, text string) {
 		}
 	}
 	if !own {
-		i.warn("unsubscribe_link_added", "content.source", "Write a link to {{ unsubscribe_url }} where you want it.",
-			"No link lets readers leave: a footer with one is added at the end.")
+		i.warn("unsubscribe_link_added", "content.source", "Add a link to {{ unsubscribe_url }} where you want it.",
+			"The email has no unsubscribe link. A footer with one is added at the end.")
 	}
 	address := cmp.Or(i.in.Address, s.Shared.Tenant["postal_address"])
 	first, _, _ := strings.Cut(strings.TrimSpace(address), "\n")
@@ -208,10 +209,10 @@ func (i *inspector) leaving(html, text string) {
 	switch {
 	case first == "":
 		i.warn("postal_address_missing", "", "Set it: PUT /api/admin/tenants/{id} postal_address, or admin tenant update "+
-			"--postal-address.", "The tenant has no postal address, which many countries demand in newsletters.")
+			"--postal-address.", "The tenant has no postal address. Many countries require one in newsletters.")
 	case !strings.Contains(squeeze(shown), squeeze(first)):
-		i.warn("postal_address_missing", "content.source", "Print it: {{ tenant.postal_address }}.",
-			"The mail doesn't print the tenant's postal address, which many countries demand in newsletters.")
+		i.warn("postal_address_missing", "content.source", "Add {{ tenant.postal_address }}.",
+			"The email lacks the tenant's postal address. Many countries require it in newsletters.")
 	}
 }
 
@@ -226,7 +227,7 @@ func (i *inspector) alike() {
 	}
 	html, text := wordsOf(HTMLToText(s.HTML)), wordsOf(s.Text)
 	if share := min(shareOf(html, text), shareOf(text, html)); share < enoughAlike {
-		i.warn("text_differs", "content.text", "Leave content.text empty: it is made of the HTML then.",
-			"Text and HTML say different things: %d %% of the words of one stand in the other.", int(share*100))
+		i.warn("text_differs", "content.text", "Leave content.text empty to generate it from the HTML.",
+			"The plain-text version differs from the HTML: only %d%% of the words match.", int(share*100))
 	}
 }

@@ -70,7 +70,7 @@ func (i *inspector) link(address string) {
 // malformed tells of an address that no one can follow. Of Markdown and blocks their compiler has told it.
 func (i *inspector) malformed(address, format string, args ...any) {
 	if i.in.Written {
-		i.at(address, "link_malformed", "Write the whole address, with https:// before it.", format, args...)
+		i.at(address, "link_malformed", "Write the full URL, starting with https://.", format, args...)
 	}
 }
 
@@ -157,9 +157,9 @@ func LocalPicture(src, alt string) string {
 		name = src[strings.LastIndexAny(src, `/\:`)+1:]
 	}
 	if name == "" {
-		return "A picture stayed on a computer: readers don't get it."
+		return "An image is only on your computer. Upload it."
 	}
-	return "The picture “" + clip(name) + "” stayed on a computer: readers don't get it."
+	return "The image “" + clip(name) + "” is only on your computer. Upload it."
 }
 
 // LocalPictureCode and LocalPictureHint are those of a finding with the sentence of LocalPicture.
@@ -178,7 +178,7 @@ func (i *inspector) picture(t *html.Token, column int) {
 		return
 	}
 	if !slices.ContainsFunc(t.Attr, func(a html.Attribute) bool { return a.Key == "alt" }) {
-		i.at(src, "image_without_alt", `Say what it shows: alt="…"; alt="" if it only adorns.`,
+		i.at(src, "image_without_alt", `Describe what it shows: alt="…", or alt="" for a decorative image.`,
 			"The picture %s has no text for those who don't see it.", clip(src))
 	}
 	if w := widthOf(t); w > column {

@@ -136,10 +136,10 @@ func TestLocalPicture(t *testing.T) {
 	for _, c := range []struct{ src, alt, want string }{
 		{
 			"file:///C:/Temp/clip_image002.png", " A boot ",
-			"The picture “A boot” stayed on a computer: readers don't get it.",
+			"The image “A boot” is only on your computer. Upload it.",
 		},
-		{`FILE:///C:\Temp\boot.png`, "", "The picture “boot.png” stayed on a computer: readers don't get it."},
-		{"file:", "", "A picture stayed on a computer: readers don't get it."},
+		{`FILE:///C:\Temp\boot.png`, "", "The image “boot.png” is only on your computer. Upload it."},
+		{"file:", "", "An image is only on your computer. Upload it."},
 		{"https://acme.example/file:", "A boot", ""},
 		{"files", "", ""},
 	} {

@@ -41,7 +41,7 @@ func TestAnEmptySubjectIsReplaced(t *testing.T) {
 		}
 	}
 	b, err := CompileBulk(testSpec())
-	if err != nil || strings.Contains(strings.Join(b.Warnings(), ""), "the subject is empty") {
+	if err != nil || strings.Contains(strings.Join(b.Warnings(), ""), "The subject is empty") {
 		t.Errorf("%v %q", err, b.Warnings())
 	}
 }

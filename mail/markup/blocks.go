@@ -299,7 +299,7 @@ func (r *blocksReader) image(at string, b *block) (node, error) {
 	if stayed != "" {
 		r.d.warn(0, localImage, stayed)
 	} else if b.Alt == nil {
-		r.d.warn(0, withoutAlt, `A picture has no text for those who don't see it: "alt", empty if it only adorns.`)
+		r.d.warn(0, withoutAlt, `An image has no alt text. Set "alt", or leave it empty for a decorative image.`)
 	}
 	f.alt = or(b.Alt)
 	if href := or(b.Href); href != "" {

@@ -139,7 +139,7 @@ type markdownReader struct {
 
 func (r *markdownReader) blocks(parent ast.Node, depth int) (out []node) {
 	if depth > maxDepth {
-		r.warn(parent, doubtful, "Blocks stand deeper within each other than mail programs show; the inner ones are left out.")
+		r.warn(parent, doubtful, "Blocks are nested too deeply for email programs. The inner ones are left out.")
 		return nil
 	}
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
@@ -266,7 +266,7 @@ func (r *markdownReader) codeText(n ast.Node) string {
 func (r *markdownReader) link(n *ast.Link) []span {
 	body, href := r.spans(n), r.href(n, r.resolve(n.Destination))
 	if isButton(n) {
-		r.warn(n, doubtful, "A button must stand alone in its paragraph; this one is a link.")
+		r.warn(n, doubtful, "A button must be alone in its paragraph. This one becomes a link.")
 	}
 	if href == "" {
 		return body
@@ -291,7 +291,7 @@ func (r *markdownReader) picture(n *ast.Image) picture {
 		if w, err := strconv.Atoi(attributeText(v)); err == nil && w > 0 && w <= 2000 {
 			p.width = w
 		} else {
-			r.warn(n, doubtful, "The width of a picture is a number of pixels from 1 to 2000.")
+			r.warn(n, doubtful, "The width of an image must be from 1 to 2000 pixels.")
 		}
 	}
 	src := r.resolve(n.Destination)
@@ -300,7 +300,7 @@ func (r *markdownReader) picture(n *ast.Image) picture {
 		return p
 	}
 	if strings.TrimSpace(p.alt) == "" {
-		r.warn(n, withoutAlt, "A picture has no text for those who don't see it: ![What it shows](…).")
+		r.warn(n, withoutAlt, "An image has no alt text. Add it: ![What it shows](…).")
 	}
 	p.src = r.imageURL(n, src)
 	return p

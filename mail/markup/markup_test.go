@@ -220,13 +220,13 @@ func TestWarningsSayWhere(t *testing.T) {
 		},
 		"a\n\n[x](/x)": {Line: 3, Code: badLink, Text: "A link needs a whole address, with https:// before it."},
 		"![](https://example.org/x.png)": {
-			Line: 1, Code: withoutAlt, Text: "A picture has no text for those who don't see it: ![What it shows](…).",
+			Line: 1, Code: withoutAlt, Text: "An image has no alt text. Add it: ![What it shows](…).",
 		},
 		"a\n\n::: wrong\nb\n:::": {
 			Line: 3, Code: doubtful, Text: "::: wrong is unknown; there are note, tip, warning and columns.",
 		},
 		"x [b](https://example.org){.button}": {
-			Line: 1, Code: doubtful, Text: "A button must stand alone in its paragraph; this one is a link.",
+			Line: 1, Code: doubtful, Text: "A button must be alone in its paragraph. This one becomes a link.",
 		},
 		"a\n\n<b>x</b>": {Line: 3, Code: htmlAsText, Text: "HTML is shown as text here."},
 		"::: columns\n::: column\na\n:::\n:::": {
