@@ -49,19 +49,19 @@ func (i *inspector) link(address string) {
 	u, err := url.Parse(address)
 	switch {
 	case address == "":
-		i.malformed(address, "A link leads nowhere.")
+		i.malformed(address, "A link has no URL.")
 	case strings.HasPrefix(address, "#"):
-		i.malformed(address, "The link %s leads to a place within the mail, which fails in many mail programs.",
+		i.malformed(address, "The link %s points inside the email. Many email programs don't support that.",
 			clip(address))
 	case err != nil:
-		i.malformed(address, "The address %s can't be read.", clip(address))
+		i.malformed(address, "The URL %s is malformed.", clip(address))
 	case u.Scheme == "":
-		i.malformed(address, "The address %s is not a whole one.", clip(address))
+		i.malformed(address, "The URL %s is incomplete.", clip(address))
 	case u.Scheme == "mailto" || u.Scheme == "tel" || u.Scheme == "sms":
 	case u.Scheme != "http" && u.Scheme != "https":
-		i.malformed(address, "Mail programs follow no address that begins with %s:", clip(u.Scheme))
+		i.malformed(address, "Email programs don't open URLs that start with %s:", clip(u.Scheme))
 	case u.Hostname() == "" || strings.ContainsAny(address, " \t\r\n"):
-		i.malformed(address, "The address %s can't be read.", clip(address))
+		i.malformed(address, "The URL %s is malformed.", clip(address))
 	default:
 		i.address(address, u)
 	}
@@ -77,7 +77,7 @@ func (i *inspector) malformed(address, format string, args ...any) {
 // address takes in an address that can be followed.
 func (i *inspector) address(address string, u *url.URL) {
 	if mixed := mixedScripts(u); mixed != "" {
-		i.at(address, "link_mixed_scripts", "Type the address by hand, or copy it from its page.", "%s", mixed)
+		i.at(address, "link_mixed_scripts", "Type the URL, or copy it from the page.", "%s", mixed)
 	}
 	if !i.seen[address] {
 		i.seen[address] = true
@@ -165,7 +165,7 @@ func LocalPicture(src, alt string) string {
 // LocalPictureCode and LocalPictureHint are those of a finding with the sentence of LocalPicture.
 const (
 	LocalPictureCode = "image_local"
-	LocalPictureHint = "Upload it in its place, or leave it out."
+	LocalPictureHint = "Upload it, or remove it."
 )
 
 func (i *inspector) picture(t *html.Token, column int) {
@@ -179,19 +179,19 @@ func (i *inspector) picture(t *html.Token, column int) {
 	}
 	if !slices.ContainsFunc(t.Attr, func(a html.Attribute) bool { return a.Key == "alt" }) {
 		i.at(src, "image_without_alt", `Describe what it shows: alt="…", or alt="" for a decorative image.`,
-			"The picture %s has no text for those who don't see it.", clip(src))
+			"The image %s has no alt text.", clip(src))
 	}
 	if w := widthOf(t); w > column {
-		i.at(src, "image_too_wide", "Make it as wide as the column, or narrower.",
-			"The picture %s is %d pixels wide, the column %d.", clip(src), w, column)
+		i.at(src, "image_too_wide", "Use an image at most as wide as the column.",
+			"The image %s is %d pixels wide, but the column only %d.", clip(src), w, column)
 	}
 	u, err := url.Parse(src)
 	switch {
 	case strings.HasPrefix(strings.ToLower(src), "data:"):
-		i.at("data:", "image_embedded", "Upload it, and link to it.",
-			"A picture is written into the mail (data:), which Gmail and Outlook drop.")
+		i.at("data:", "image_embedded", "Upload the image and link to it.",
+			"An image is embedded in the email (data:). Gmail and Outlook remove it.")
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
-		i.malformed(src, "The address %s of a picture is not a whole one.", clip(src))
+		i.malformed(src, "The URL %s of an image is incomplete.", clip(src))
 	default:
 		i.address(src, u)
 	}

@@ -216,7 +216,7 @@ func TestErrorsSayWhere(t *testing.T) {
 func TestWarningsSayWhere(t *testing.T) {
 	for source, want := range map[string]Warning{
 		"a\n\n[x](javascript:alert(1))": {
-			Line: 3, Code: badLink, Text: "Mail programs follow no address that begins with javascript:",
+			Line: 3, Code: badLink, Text: "Email programs don't open URLs that start with javascript:",
 		},
 		"a\n\n[x](/x)": {Line: 3, Code: badLink, Text: "A link needs a whole address, with https:// before it."},
 		"![](https://example.org/x.png)": {

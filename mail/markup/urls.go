@@ -43,7 +43,7 @@ func (d *document) cleanURL(raw string, isLink bool) (clean, problem string) {
 	scheme, _, found := strings.Cut(raw, ":")
 	switch scheme = strings.ToLower(scheme); {
 	case raw == "" && isLink:
-		return "", "A link leads nowhere."
+		return "", "A link has no URL."
 	case raw == "":
 		return "", "A picture has no address."
 	case strings.HasPrefix(raw, string(markOpen)):
