@@ -35,12 +35,14 @@ const (
 var (
 	// ErrPasskeyRefused is returned when an answer to a challenge proves nothing: it has one look for every reason.
 	ErrPasskeyRefused = &core.Error{
-		Kind: core.Invalid, Code: "invalid_grant", Message: "The passkey was not accepted. Try again, or sign in " +
-			"another way.",
+		Kind: core.Invalid, Code: "invalid_grant",
+		Message: "The passkey was not accepted. Try again, or sign in another way.",
 	}
 	// ErrNoPasskeys is returned where passkeys are not offered.
-	ErrNoPasskeys = &core.Error{Kind: core.Forbidden, Code: "forbidden", Message: "Passkeys are not available on " +
-		"this server. Sign in with your password."}
+	ErrNoPasskeys = &core.Error{
+		Kind: core.Forbidden, Code: "forbidden",
+		Message: "Passkeys are not available on this server. Sign in with your password.",
+	}
 )
 
 // The reasons why passkeys are not offered, and what WebAuthn asks for instead.

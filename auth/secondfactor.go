@@ -45,8 +45,8 @@ var (
 	}
 	// ErrBadCode is returned when a code is wrong, or was taken before.
 	ErrBadCode = &core.Error{
-		Kind: core.Invalid, Code: "invalid_grant", Field: "otp", Message: "The code is wrong or was already used. " +
-			"Enter a new code.",
+		Kind: core.Invalid, Code: "invalid_grant", Field: "otp",
+		Message: "The code is wrong or was already used. Enter a new code.",
 	}
 	// ErrPendingOver is returned when the password was given too long ago.
 	ErrPendingOver = &core.Error{

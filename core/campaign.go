@@ -44,8 +44,10 @@ const (
 )
 
 // ErrCampaignNotFound is returned for a campaign that there is not.
-var ErrCampaignNotFound = &Error{Kind: NotFound, Code: "campaign_not_found", Message: "Campaign not found. It may " +
-	"have been deleted, or you don't have access."}
+var ErrCampaignNotFound = &Error{
+	Kind: NotFound, Code: "campaign_not_found",
+	Message: "Campaign not found. It may have been deleted, or you don't have access.",
+}
 
 // Campaign is what is written, looked at, approved, and only then sent. What a version of it says is CampaignFields.
 type Campaign struct {

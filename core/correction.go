@@ -13,8 +13,8 @@ type Correction struct {
 
 // ErrNotCorrected is returned for a campaign of which pages show what was sent.
 var ErrNotCorrected = &Error{
-	Kind: NotFound, Code: "correction_not_found", Message: "This campaign has no correction. Pages show it as it " +
-		"was sent.",
+	Kind: NotFound, Code: "correction_not_found",
+	Message: "This campaign has no correction. Pages show it as it was sent.",
 }
 
 // Correctable returns a conflict for a campaign of which nothing has gone out.

@@ -197,8 +197,10 @@ var ErrSecretStands = &Error{
 
 // Errors with a sharper word, shared by several packages.
 var (
-	ErrListNotFound = &Error{Kind: NotFound, Code: "list_not_found", Message: "List not found. It may have been " +
-		"deleted, or you don't have access."}
+	ErrListNotFound = &Error{
+		Kind: NotFound, Code: "list_not_found",
+		Message: "List not found. It may have been deleted, or you don't have access.",
+	}
 	ErrListInactive = &Error{
 		Kind: Invalid, Code: "list_inactive",
 		Message: "The list is inactive and accepts no signups. Activate it first.",
@@ -207,8 +209,10 @@ var (
 		Kind: NotFound, Code: "subscription_not_found",
 		Message: "Subscription not found. It may have been deleted, or you don't have access.",
 	}
-	ErrJobNotFound = &Error{Kind: NotFound, Code: "job_not_found", Message: "Send job not found. It may have been " +
-		"deleted, or you don't have access."}
+	ErrJobNotFound = &Error{
+		Kind: NotFound, Code: "job_not_found",
+		Message: "Send job not found. It may have been deleted, or you don't have access.",
+	}
 	ErrInvalidToken = &Error{
 		Kind: Invalid, Code: "invalid_token", Message: "The token is not valid. Request a new one.",
 		Field: "token",
@@ -225,8 +229,10 @@ var (
 		Kind: Conflict, Code: "duplicate_batch",
 		Message: "This batch was already accepted. Don't send it again.",
 	}
-	ErrReplayedNonce = &Error{Kind: Conflict, Code: "replayed_nonce", Message: "This nonce was already used. " +
-		"Sign each request with a new one."}
+	ErrReplayedNonce = &Error{
+		Kind: Conflict, Code: "replayed_nonce",
+		Message: "This nonce was already used. Sign each request with a new one.",
+	}
 	ErrInvalidSignature = &Error{
 		Kind: Unauthenticated, Code: "invalid_signature",
 		Message: "The signature headers are missing or wrong. Sign the exact bytes of the body with the current " +

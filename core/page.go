@@ -21,9 +21,9 @@ type CursorKey []byte
 
 // ErrInvalidCursor is returned for a cursor that is malformed, or made for another caller or filter.
 var ErrInvalidCursor = &Error{
-	Kind: Invalid, Code: "invalid_cursor", Message: "The cursor is not valid for this request. Start again without " +
-		"a cursor.",
-	Field: "cursor",
+	Kind: Invalid, Code: "invalid_cursor",
+	Message: "The cursor is not valid for this request. Start again without a cursor.",
+	Field:   "cursor",
 }
 
 const cursorMAC = 16 // bytes

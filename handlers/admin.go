@@ -254,9 +254,9 @@ func mayGive(c *web.Call, tenant string) error {
 func unknownTenant(err error) error {
 	if core.KindOf(err) == core.NotFound {
 		return &core.Error{
-			Kind: core.NotFound, Code: "not_found", Message: "Tenant not found. It may have been deleted, or you " +
-				"don't have access.",
-			Field: "tenant_id",
+			Kind: core.NotFound, Code: "not_found",
+			Message: "Tenant not found. It may have been deleted, or you don't have access.",
+			Field:   "tenant_id",
 		}
 	}
 	return err

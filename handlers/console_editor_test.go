@@ -177,7 +177,7 @@ func TestConsoleCorrectsInTheEditor(t *testing.T) {
 		e.sends(e.path("/correction"), http.StatusSeeOther, form)
 		e.shows(e.path("/correction-preview"), http.StatusOK, "Bulbs at 7 euros")
 		e.sends(e.path("/correction-preview"), http.StatusOK, url.Values{"subject": {"News"}, "source": {"{{ prices"}},
-			"not closed")
+			"no closing")
 	})
 }
 

@@ -59,7 +59,7 @@ func TestConsoleAsksForMending(t *testing.T) {
 			`-action="`+e.at(e.path("/links"))+`"`, "-/correction\"")
 		ask := url.Values{"link": {"1"}, "target": {"acme.example/\r\nrose\r\n"}}
 		e.sends(e.path("/links-ask"), http.StatusBadRequest, url.Values{"link": {"1"}, "target": {"no address"}},
-			">no address</textarea>", "This is no whole address")
+			">no address</textarea>", "Enter a full URL without placeholders")
 		if to := e.sends(e.path("/links-ask"), http.StatusSeeOther, ask); !strings.HasSuffix(to, "?done=link-noted") {
 			t.Errorf("with no one to ask it leads to %s", to)
 		}

@@ -171,7 +171,7 @@ func TestConsoleUsers(t *testing.T) {
 		e.orders(at, http.StatusSeeOther, act("enable"))
 		e.orders(at, http.StatusSeeOther, act("logout", "sure", "yes"))
 		e.orders(at, http.StatusConflict, act("reset", "sure", "yes"),
-			"The user has no two-factor authentication. There is nothing to remove.")
+			"This person doesn't use two-factor authentication.")
 		e.orders(at, http.StatusBadRequest, act("burn"))
 		e.orders(at, http.StatusOK, act("erase"), "Delete this account and its data?")
 		if to := e.orders(at, http.StatusSeeOther, act("erase", "sure", "yes")); to != "/users?done=deleted" {
@@ -210,10 +210,10 @@ func TestConsoleTenantsOfOperators(t *testing.T) {
 		for _, c := range []struct{ field, value, wrong, want string }{
 			{"per_second", "many", "per_second", "Enter a whole number"},
 			{"per_day", "20.000", "per_day", "Enter a whole number"},
-			{"per_day", "-5", "per_day", "A limit is 0 (none) to 1,000,000,000."},
-			{"per_period", "100", "period_seconds", "1 to 86400."},
-			{"period_seconds", "60", "per_period", "needs a number of mails"},
-			{"period_seconds", "90000", "period_seconds", "1 to 86400."},
+			{"per_day", "-5", "per_day", "Enter a limit from 0 (no limit) to 1,000,000,000."},
+			{"per_period", "100", "period_seconds", "from 1 to 86,400."},
+			{"period_seconds", "60", "per_period", "Enter the number of emails per period"},
+			{"period_seconds", "90000", "period_seconds", "from 1 to 86,400."},
 		} {
 			e.orders(at+"?done=saved", http.StatusBadRequest, url.Values{"act": {"limits"}, c.field: {c.value}},
 				`value="`+c.value+`"`, c.want, `id="f-`+c.wrong+`-hint"`, "-Changes saved")

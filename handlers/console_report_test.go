@@ -122,7 +122,7 @@ func TestConsoleReportRuns(t *testing.T) {
 				`</a><span class="sub">Hopper</span>`, "in sending order")
 		}
 		e.shows(e.path("/people?q=race&job="+j.ID), http.StatusOK, "No recipients match your search.", "-not a valid")
-		e.shows(e.path("/people?code=x&job="+j.ID), http.StatusBadRequest, "code must be")
+		e.shows(e.path("/people?code=x&job="+j.ID), http.StatusBadRequest, "Enter an SMTP error code")
 	})
 }
 
@@ -298,7 +298,7 @@ func TestConsoleReport(t *testing.T) {
 		e.login()
 		e.shows(e.path(""), http.StatusOK, "After that, by day")
 		form := url.Values{"link": {"1"}, "target": {"not an address"}}
-		e.sends(e.path("/links"), http.StatusBadRequest, form, "This is no whole address", "not an address")
+		e.sends(e.path("/links"), http.StatusBadRequest, form, "Enter a full URL without placeholders", "not an address")
 		form.Set("target", "https://acme.example/better")
 		e.sends(e.path("/links"), http.StatusSeeOther, form)
 		e.shows(e.path(""), http.StatusOK, "https://acme.example/better", "originally https://acme.example/roses",

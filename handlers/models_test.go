@@ -203,8 +203,8 @@ func TestMultipartUploads(t *testing.T) {
 		},
 		{"a field that is no text", []string{"name", "\xff", "file=c.stl", "solid"}, 400, `"field":"name"`},
 		{"a file that is too large", []string{"file=c.stl", strings.Repeat("x", 2001)}, 413, `"code":"payload_too_large"`},
-		{"too many parts", strings.Split(strings.Repeat("a,b,", maxParts+1)+"file=c,d", ","), 400, "well-formed"},
-		{"a head without end", []string{"file=" + strings.Repeat("x", maxPartHead+100), "solid"}, 400, "well-formed"},
+		{"too many parts", strings.Split(strings.Repeat("a,b,", maxParts+1)+"file=c,d", ","), 400, "valid multipart/form-data"},
+		{"a head without end", []string{"file=" + strings.Repeat("x", maxPartHead+100), "solid"}, 400, "valid multipart/form-data"},
 	} {
 		body, contentType := form(t, tt.parts...)
 		res, b := e.ask("POST", "/api/models", "ann", body, "Content-Type", contentType)

@@ -18,7 +18,7 @@ func TestUnknownKeysOfDevicesAndModels(t *testing.T) {
 		status             int
 		said               string
 	}{
-		{"POST", "/api/devices", `{"name": "a", "agentId": "x"}`, 400, "did you mean agent_id?"},
+		{"POST", "/api/devices", `{"name": "a", "agentId": "x"}`, 400, "Did you mean agent_id?"},
 		{"POST", "/api/devices", `{"name": "a", "colour": "red"}`, 400, "Unknown field colour. Remove it."},
 		{"POST", "/api/devices", `{"name": "a", "colour": null}`, 201, ""},
 		{"PATCH", "/api/devices/" + e.value("lamp"), `{"nmae": "b"}`, 400, "Unknown field nmae. Remove it."},
@@ -26,13 +26,13 @@ func TestUnknownKeysOfDevicesAndModels(t *testing.T) {
 			"PATCH", "/api/devices/" + e.value("lamp"),
 			`{"id": "x", "name": "b", "registered": true, "created_at": "2026-11-28T00:00:00.000Z"}`, 200, `"name":"b"`,
 		},
-		{"POST", "/api/agents", `{"name": "a", "versoin": "1"}`, 400, "did you mean version?"},
+		{"POST", "/api/agents", `{"name": "a", "versoin": "1"}`, 400, "Did you mean version?"},
 		{"PATCH", "/api/agents/" + e.value("hub"), `{"os": "x"}`, 400, "Unknown field os. Remove it."},
-		{"PATCH", model, `{"descripton": "b"}`, 400, "did you mean description?"},
+		{"PATCH", model, `{"descripton": "b"}`, 400, "Did you mean description?"},
 		{"PATCH", model, `{"visibility": "public"}`, 400, "visibility"},
 		{"PATCH", model, `{"name": "c", "size": 5, "sha256": "x"}`, 200, `"name":"c"`},
 		{"PATCH", model + "/visibility", `{"visibility": "public", "tenant": "x"}`, 400, "Unknown field tenant. Remove it."},
-		{"POST", model + "/shares", `{"email": "y@friend.example", "permision": "read"}`, 400, "did you mean permission?"},
+		{"POST", model + "/shares", `{"email": "y@friend.example", "permision": "read"}`, 400, "Did you mean permission?"},
 		{"GET", "/api/models?access=public", "", 400, "access is not supported here"},
 		{"GET", "/api/models?access=", "", 400, "access is not supported here"},
 		{"GET", "/api/models?q=x", "", 400, "q is not supported here"},

@@ -51,8 +51,8 @@ func (h *Handler) madeBy(c *web.Call, k uploadKey) (core.ModelView, error) {
 }
 
 var errUnderWay = &core.Error{
-	Kind: core.Conflict, Code: "upload_under_way", Message: "This upload is already in progress. Wait until it is " +
-		"finished.", RetryAfter: 2,
+	Kind: core.Conflict, Code: "upload_under_way",
+	Message: "This upload is already in progress. Wait until it is finished.", RetryAfter: 2,
 }
 
 // find returns what waits under a key. The caller holds the lock.

@@ -121,8 +121,8 @@ func (b *Bulk) checkSpec() error {
 	}
 	if s.HTML == "" && s.Text == "" {
 		return &core.Error{
-			Kind: core.Invalid, Code: "validation_error", Field: "body_html", Message: "The email has no content. " +
-				"Set body_html or body_text.",
+			Kind: core.Invalid, Code: "validation_error", Field: "body_html",
+			Message: "The email has no content. Set body_html or body_text.",
 		}
 	}
 	return nil

@@ -88,8 +88,10 @@ const (
 
 // Errors of the frame that endpoints return too: 404 for a record, 404 for a path, 503 and 429.
 var (
-	ErrNotFound = &core.Error{Kind: core.NotFound, Code: "not_found", Message: "Not found. It may have been " +
-		"deleted, or you don't have access."}
+	ErrNotFound = &core.Error{
+		Kind: core.NotFound, Code: "not_found",
+		Message: "Not found. It may have been deleted, or you don't have access.",
+	}
 	ErrNoRoute = &core.Error{Kind: core.NotFound, Code: "not_found", Message: "Unknown path. Check the URL."}
 	ErrBusy    = &core.Error{
 		Kind: core.Unavailable, Code: "busy", Message: "The server is busy. Try again soon.",

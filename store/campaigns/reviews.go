@@ -126,8 +126,8 @@ func tallyReview(tx *db.Tx, tenantID string, now core.Instant) error {
 	n, until, err := tx.Tally("reviews "+tenantID, reviewPeriod, now)
 	if err == nil && n > reviewsPer {
 		err = &core.Error{
-			Kind: core.TooMany, Code: "rate_limited", Message: "Too many approvals were requested today. Try again " +
-				"tomorrow.",
+			Kind: core.TooMany, Code: "rate_limited",
+			Message:    "Too many approvals were requested today. Try again tomorrow.",
 			RetryAfter: int(until.Sub(now) / time.Second),
 		}
 	}

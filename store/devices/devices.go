@@ -99,9 +99,9 @@ func agentOf(tx *db.Tx, d core.Device) error {
 }
 
 var errNoAgent = &core.Error{
-	Kind: core.NotFound, Code: "not_found", Message: "Agent not found. It may have been deleted, or you don't have " +
-		"access.",
-	Field: "agent_id",
+	Kind: core.NotFound, Code: "not_found",
+	Message: "Agent not found. It may have been deleted, or you don't have access.",
+	Field:   "agent_id",
 }
 
 // UpdateDevice changes name, agent and the representative mark of a device by a rule, which runs inside the

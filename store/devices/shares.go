@@ -15,8 +15,10 @@ import (
 // ShareColumns are those of the share s.
 const ShareColumns = `s.id, m.id AS model_id, s.user_id, s.email, s.permission, s.created_at`
 
-var errNoUser = &core.Error{Kind: core.NotFound, Code: "not_found", Message: "User not found. Check the email " +
-	"address or ID.", Field: "user_id"}
+var errNoUser = &core.Error{
+	Kind: core.NotFound, Code: "not_found", Field: "user_id",
+	Message: "User not found. Check the email address or ID.",
+}
 
 // holderOfUser and holderOfEmail are what a share's holder column says. The address stands there as a MAC, since the
 // column goes into the search index, which keeps the words of deleted rows for a while.

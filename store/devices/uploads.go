@@ -116,9 +116,9 @@ func (u *Upload) add(ctx context.Context, chunk []byte, now core.Instant) error 
 var errEnded = core.Invalidf("", "The file is longer than announced. Upload it again.")
 
 var errModelsFull = &core.Error{
-	Kind: core.Unavailable, Code: core.ErrStorage.Code, Message: "There is no room for more files. Delete some, or " +
-		"try again later.",
-	Err: errors.New("limits.model_bytes_total is reached"),
+	Kind: core.Unavailable, Code: core.ErrStorage.Code,
+	Message: "There is no room for more files. Delete some, or try again later.",
+	Err:     errors.New("limits.model_bytes_total is reached"),
 }
 
 // modelBytes is what the files of all models may have together.

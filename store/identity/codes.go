@@ -18,8 +18,10 @@ var (
 )
 
 // ErrCode is the answer to a code that is unknown, expired, used, or not good any more.
-var ErrCode = &core.Error{Kind: core.Invalid, Code: "invalid_grant", Message: "The code is not valid or has " +
-	"expired. Start the authorization again."}
+var ErrCode = &core.Error{
+	Kind: core.Invalid, Code: "invalid_grant",
+	Message: "The code is not valid or has expired. Start the authorization again.",
+}
 
 // AddCode keeps a new authorization code. consent, where it is not empty, is what the user has allowed the client just
 // now; it is remembered together with what was allowed before. Its only error is core.ErrStorage.

@@ -53,8 +53,8 @@ func (s *Store) AddInvitation(ctx context.Context, in core.InvitationInput, toke
 			}
 			if n > most {
 				return &core.Error{
-					Kind: core.TooMany, Code: "rate_limited", Message: "Too many invitations were sent today. Try " +
-						"again tomorrow.",
+					Kind: core.TooMany, Code: "rate_limited",
+					Message:    "Too many invitations were sent today. Try again tomorrow.",
 					RetryAfter: int(until.Sub(now) / time.Second),
 				}
 			}

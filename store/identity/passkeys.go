@@ -25,18 +25,18 @@ var (
 	}
 	// ErrPasskeysFull is returned when a user has as many passkeys as one may have.
 	ErrPasskeysFull = &core.Error{
-		Kind: core.Invalid, Code: "invalid_request", Message: "You have reached the maximum number of passkeys. " +
-			"Remove one first.",
+		Kind: core.Invalid, Code: "invalid_request",
+		Message: "You have reached the maximum number of passkeys. Remove one first.",
 	}
 	// ErrPasskeyCopied is returned when a passkey's counter goes back: another authenticator has a copy of its key.
 	ErrPasskeyCopied = &core.Error{
-		Kind: core.Invalid, Code: "invalid_grant", Message: "This passkey was not accepted, because it may have " +
-			"been copied. Sign in another way.",
+		Kind: core.Invalid, Code: "invalid_grant",
+		Message: "This passkey was not accepted, because it may have been copied. Sign in another way.",
 	}
 	// ErrPasskeyGone is returned when a passkey is none of the user's: it may have been removed meanwhile.
 	ErrPasskeyGone = &core.Error{
-		Kind: core.Invalid, Code: "invalid_grant", Message: "This passkey does not belong to your account. It may " +
-			"have been removed.",
+		Kind: core.Invalid, Code: "invalid_grant",
+		Message: "This passkey does not belong to your account. It may have been removed.",
 	}
 	// ErrChallengeUsed is returned when a challenge is answered again.
 	ErrChallengeUsed = &core.Error{

@@ -18,8 +18,8 @@ const (
 
 // ErrFactorSet is returned when a second factor is set up where there is one.
 var ErrFactorSet = &core.Error{
-	Kind: core.Conflict, Code: "already_exists", Message: "Two-factor authentication is already on. Turn it off " +
-		"first to set it up again.",
+	Kind: core.Conflict, Code: "already_exists",
+	Message: "Two-factor authentication is already on. Turn it off first to set it up again.",
 }
 
 // SecondFactor reads what a user has set up besides the password.
