@@ -235,8 +235,7 @@ var (
 	}
 	ErrInvalidSignature = &Error{
 		Kind: Unauthenticated, Code: "invalid_signature",
-		Message: "The signature headers are missing or wrong. Sign the exact bytes of the body with the current " +
-			"secret.",
+		Message: "The signature headers are missing or wrong. Sign the exact bytes of the body.",
 	}
 	ErrScope = &Error{
 		Kind: Forbidden, Code: "insufficient_scope",

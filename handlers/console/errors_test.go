@@ -163,7 +163,7 @@ var notOfPages = []string{
 // notOnPages are messages that a page never shows: of programs' tokens and requests.
 var notOnPages = []string{
 	"%s",
-	"The signature headers are missing or wrong. Sign the exact bytes of the body with the current secret.",
+	"The signature headers are missing or wrong. Sign the exact bytes of the body.",
 	"The token lacks a scope that this operation needs.",
 	"The token needs one of the scopes %s.",
 	"The token needs the scope %s.",

@@ -118,12 +118,12 @@ func (r *markdownReader) container(n *container, depth int) node {
 			}
 		}
 		if len(c.cells) < 2 || len(c.cells) > 3 {
-			r.warnAt(n.line, doubtful, "There may be two or three columns side by side; these stand below each other.")
+			r.warnAt(n.line, doubtful, "Use two or three columns side by side. These are placed below each other.")
 			return group{slices.Concat(c.cells...)}
 		}
 		return c
 	}
-	r.warnAt(n.line, doubtful, "::: "+n.name+" is unknown; there are note, tip, warning and columns.")
+	r.warnAt(n.line, doubtful, "::: "+n.name+" is unknown. Use note, tip, warning or columns.")
 	return group{r.blocks(n, depth)}
 }
 

@@ -218,19 +218,19 @@ func TestWarningsSayWhere(t *testing.T) {
 		"a\n\n[x](javascript:alert(1))": {
 			Line: 3, Code: badLink, Text: "Email programs don't open URLs that start with javascript:",
 		},
-		"a\n\n[x](/x)": {Line: 3, Code: badLink, Text: "A link needs a whole address, with https:// before it."},
+		"a\n\n[x](/x)": {Line: 3, Code: badLink, Text: "A link needs a full URL, starting with https://."},
 		"![](https://example.org/x.png)": {
 			Line: 1, Code: withoutAlt, Text: "An image has no alt text. Add it: ![What it shows](…).",
 		},
 		"a\n\n::: wrong\nb\n:::": {
-			Line: 3, Code: doubtful, Text: "::: wrong is unknown; there are note, tip, warning and columns.",
+			Line: 3, Code: doubtful, Text: "::: wrong is unknown. Use note, tip, warning or columns.",
 		},
 		"x [b](https://example.org){.button}": {
 			Line: 1, Code: doubtful, Text: "A button must be alone in its paragraph. This one becomes a link.",
 		},
 		"a\n\n<b>x</b>": {Line: 3, Code: htmlAsText, Text: "HTML is shown as text here."},
 		"::: columns\n::: column\na\n:::\n:::": {
-			Line: 1, Code: doubtful, Text: "There may be two or three columns side by side; these stand below each other.",
+			Line: 1, Code: doubtful, Text: "Use two or three columns side by side. These are placed below each other.",
 		},
 	} {
 		r, err := Compile(KindMarkdown, source, Options{})

@@ -45,19 +45,19 @@ func (d *document) cleanURL(raw string, isLink bool) (clean, problem string) {
 	case raw == "" && isLink:
 		return "", "A link has no URL."
 	case raw == "":
-		return "", "A picture has no address."
+		return "", "An image has no URL."
 	case strings.HasPrefix(raw, string(markOpen)):
 		return d.escapeURL(raw), ""
 	case strings.HasPrefix(raw, "#"):
-		return "", "A link to a place within the mail fails in many mail programs; it is left out."
+		return "", "A link points inside the email. Many email programs don't support that, so it is left out."
 	case (!found || strings.ContainsAny(scheme, "/?#")) && isLink:
-		return "", "A link needs a whole address, with https:// before it."
+		return "", "A link needs a full URL, starting with https://."
 	case !found || strings.ContainsAny(scheme, "/?#"):
-		return d.escapeURL(raw), "A picture needs a whole address, with https:// before it."
+		return d.escapeURL(raw), "An image needs a full URL, starting with https://."
 	case scheme == "https", scheme == "http":
 		u, err := url.Parse(d.marks.bare(raw))
 		if err != nil || u.Host == "" {
-			return "", "An address can't be read; its link is left out."
+			return "", "A URL is malformed. Its link is left out."
 		}
 		if ascii, err := idna.Lookup.ToASCII(u.Hostname()); err == nil && ascii != u.Hostname() {
 			raw = strings.Replace(raw, u.Hostname(), ascii, 1)
@@ -66,7 +66,7 @@ func (d *document) cleanURL(raw string, isLink bool) (clean, problem string) {
 	case isLink && (scheme == "mailto" || scheme == "tel"):
 		return d.escapeURL(raw), ""
 	}
-	return "", "Mail programs follow no address that begins with " + strings.ToValidUTF8(scheme, "") + ":"
+	return "", "Email programs don't open URLs that start with " + strings.ToValidUTF8(scheme, "") + ":"
 }
 
 // escapeURL percent-encodes what may not stand in a URL, and leaves marks.
