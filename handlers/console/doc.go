@@ -12,6 +12,7 @@
 //	words.go      languages (words/LANGUAGE/AREA.json): English texts are the keys
 //	faults.go     what the API refuses, in the words of pages
 //	faultwords.go the same for messages that only programs understand, by the formats of the code
+//	faultfields.go the messages that begin with the name of a field
 //	format.go     dates, numbers and percentages of a language
 //	chart.go      charts as SVG
 //	icons.go      pictograms (icons/)
