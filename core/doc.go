@@ -90,7 +90,7 @@
 //	tenant.go brand.go team.go invitation.go roles.go caller.go   tenants, their teams, roles and rights
 //	list.go listwithtenant.go field.go counts.go hygiene.go   lists, their fields, counts and inactive subscribers
 //	template.go theme.go color.go mailtext.go testgroup.go zone.go   what emails are made of; languages; time zones
-//	relay.go relaytest.go pace.go   relays and their limits
+//	relay.go mailserver.go relaytest.go pace.go   relays, the server's own, and their limits
 //	restore.go                      deleted tenants and lists
 //	why.go                          why an address got no email
 //	senderdomain.go domainrecords.go dnshost.go dkim.go freemail.go   sender domains, DNS records and keys

@@ -29,6 +29,8 @@ type JobView struct {
 	FirstFew      int64     `db:"first_few" json:"first_few,omitempty"`          // readers who get it before the rest
 	FirstUntil    Instant   `db:"first_until" json:"first_few_until,omitzero"`   // the rest follows then
 	Expanded      bool      `db:"expanded" json:"-"`                             // every recipient is found
-	Stats         `json:"stats"`
-	OpenCounts    `json:"-"`
+	// folder: its emails, or some of them, were saved to a folder on the server, and those reached no one
+	Transport  string `db:"transport" json:"transport,omitempty" enum:"folder"`
+	Stats      `json:"stats"`
+	OpenCounts `json:"-"`
 }

@@ -28,6 +28,7 @@ const (
 	MailMending           = "mending"            // you are asked to let a link of a campaign lead elsewhere
 	MailClientAdded       = "client_added"       // a tenant of yours, or the server, has a new API client
 	MailClientsAdded      = "clients_added"      // … has more of them; Params say since when
+	MailServerChanged     = "server_changed"     // the daemon's own mail server is another one; Params say which
 	MailTest              = "test"               // the content of a send job; Params name it
 )
 
@@ -91,6 +92,13 @@ type AccountMail struct {
 	Language string      `json:"language,omitempty"`
 	Review   *ReviewMail `json:"review,omitempty"` // of a mail about a review
 	Since    Instant     `json:"since,omitzero"`   // of a mail about several clients: when the first one was created
+	Server   *ServerMail `json:"server,omitempty"` // of a mail about the mail server
+}
+
+// ServerMail is what the mail about a changed mail server says.
+type ServerMail struct {
+	Address string `json:"address,omitempty"` // host and port; empty: there is none any more
+	By      string `json:"by,omitempty"`      // the name or the email address of the user who changed it; empty: a command
 }
 
 // ReviewMail is what a mail about the review of a campaign tells.

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"net"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -34,6 +35,9 @@ func (r *Relay) Label() string {
 	}
 	return r.Host
 }
+
+// Address returns host and port, as in a URL.
+func (r *Relay) Address() string { return net.JoinHostPort(r.Host, strconv.Itoa(r.Port)) }
 
 // Relays are those of a tenant, in the order of use.
 type Relays []Relay

@@ -1,5 +1,11 @@
 package core
 
+import (
+	"cmp"
+	"strconv"
+	"strings"
+)
+
 // RelayState is what the mails of tenants without a relay of their own go out by.
 type RelayState struct {
 	// directory: they are only written to files, and reach no one
@@ -9,8 +15,59 @@ type RelayState struct {
 	Port     int    `json:"port,omitempty"`
 	TLS      string `json:"tls,omitempty"`
 	Username string `json:"username,omitempty"`
+	// the password is never shown
+	HasPassword bool       `json:"has_password,omitempty"`
+	Limits      SendLimits `json:"limits,omitzero"`
 	// of transport directory, for operators
 	Directory string `json:"directory,omitempty"`
+
+	// for operators: where the mail server is set; absent: it is set nowhere
+	Source string `json:"source,omitempty" enum:"file|console"`
+	// for operators: it can be set by PUT /api/admin/relay
+	Editable bool `json:"editable,omitempty"`
+	// for operators: sender of emails about accounts, and of tenants without mail_from
+	From string `json:"from,omitempty"`
+	// for operators: when it was set there
+	ChangedAt Instant `json:"changed_at,omitzero"`
+	// for operators: the key that seals passwords is in the database too, so its backups hold both
+	KeyInDatabase bool `json:"key_in_database,omitempty"`
+}
+
+// Where the daemon's own mail server is set.
+const (
+	RelayFile    = "file"    // the configuration: its file, the environment or a flag
+	RelayConsole = "console" // the database, by PUT /api/admin/relay
+)
+
+// Errors about the daemon's own mail server.
+var (
+	ErrNoMailServer = &Error{
+		Kind: Conflict, Code: "no_mail_server",
+		Message: "No mail server is set up, so nobody would receive this email. Set one up first, or send with testing to " +
+			"save the emails to a folder.",
+	}
+	ErrMailServerInFile = &Error{
+		Kind: Conflict, Code: "mail_server_in_file",
+		Message: "The configuration sets the mail server. Change it there, or remove its keys and restart newsletterd.",
+	}
+	ErrMailServerLocked = &Error{
+		Kind: Conflict, Code: "mail_server_locked",
+		Message: "The configuration doesn't allow setting the mail server here: [mail] console is false.",
+	}
+)
+
+// MailServerRefused returns the conflict of a mail server that did not accept its test email: nothing was changed. Its
+// code is mail_server_ and the outcome.
+func MailServerRefused(t *RelayTest) error {
+	return Conflictf("mail_server_"+t.Outcome, "The test email was not accepted, so nothing was changed. %s said: %s",
+		t.Relay, cmp.Or(strings.TrimSpace(strings.Join([]string{codeWord(t.Code), t.Enhanced, t.Answer}, " ")), "nothing"))
+}
+
+func codeWord(code int) string {
+	if code == 0 {
+		return ""
+	}
+	return strconv.Itoa(code)
 }
 
 // What a test mail has come to.
@@ -25,6 +82,16 @@ const (
 	RelayProtocol = "protocol" // the answer is none of SMTP
 	RelayDisk     = "disk"     // the directory can't be written
 )
+
+// RelayOutcome reports whether a word is one of these.
+func RelayOutcome(word string) bool {
+	switch word {
+	case RelayAccepted, RelayWritten, RelayRefused, RelayConnect, RelayGreeting, RelayTLS, RelayAuth, RelayProtocol,
+		RelayDisk:
+		return true
+	}
+	return false
+}
 
 // RelayMail is a mail that tries a relay: a message whose lines end with CRLF.
 type RelayMail struct {

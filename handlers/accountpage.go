@@ -92,7 +92,7 @@ func (h *Handler) pageRoutes(t *web.Table) {
 	t.Add("GET", "/account", web.Public(), web.Page, web.Query(web.Visited(own.page)), "A user's own page")
 	t.Add("POST", "/account", web.Public(), web.Page,
 		web.Form(web.Visited(own.change)).Fails(core.Forbidden), "Change something on it")
-	reviews := reviewPages{campaignsAPI{h.options.Store, h.sealer, h.options.Checks}, p, h.console()}
+	reviews := reviewPages{h.campaigns(), p, h.console()}
 	t.Add("GET", reviewPath, web.Public(), web.Page, web.Query(web.Visited(reviews.page)).Fails(core.NotFound),
 		"Approve a campaign or send it back: the page")
 	t.Add("POST", reviewPath, web.Public(), web.Page,

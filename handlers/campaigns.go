@@ -19,6 +19,7 @@ type campaignsAPI struct {
 	store  *store.Store
 	sealer *auth.Sealer // of the links in previews and tests
 	checks *Checks
+	relay  *RelayOptions // how emails leave
 }
 
 // campaignRoutes are what is written, looked at, approved and sent.
@@ -304,7 +305,7 @@ var unsettable = func() map[string]bool {
 type foundCampaign struct{}
 
 func (h *Handler) campaigns() campaignsAPI {
-	return campaignsAPI{h.options.Store, h.sealer, h.options.Checks}
+	return campaignsAPI{h.options.Store, h.sealer, h.options.Checks, &h.options.Relay}
 }
 
 // one makes an endpoint of one campaign, moving one that changes it, and seen one whose caller must say which state of

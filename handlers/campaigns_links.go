@@ -28,6 +28,7 @@ type Checks struct {
 	Client       *http.Client   // asks links; nil: none is asked. It must refuse addresses that are not public
 	NotPublic    error          // of the client, for an address that it refuses
 	Sender       string         // the daemon's own address, for tenants without one
+	Kept         bool           // the database may have a mail server with another such address
 	BounceDomain string         // where bounces go; empty: to the sender's domain
 	PerHour      int            // checks of links of one tenant; 0: the default
 

@@ -51,7 +51,7 @@ func (h *Handler) campaignSendRoutes(t *web.Table) {
 		Example(web.Object{"version": 1, "undo_seconds": 60}).
 		Refuses(readyToSend...).
 		Refuses(times...).
-		Refuses(noZone)
+		Refuses(noZone, clashing("no_mail_server", "", "No mail server is set up, and testing is not true"))
 	t.Add("POST", item+"/undo", sent(core.ActionCampaignSend), web.Send, a.moving(web.Query(a.undo)),
 		"Undo the sending of a scheduled campaign before its first mail; its approval stays, if it was given before").
 		Named("undoCampaign").
@@ -418,6 +418,8 @@ type campaignSending struct {
 	Undo     int64   `json:"undo_seconds" min:"0" max:"600"`
 	FirstFew *bool   `json:"first_few"` // some readers get it first; absent: as the tenant has it
 	Key      *string `header:"Idempotency-Key" like:"idempotency_key"`
+	// else it is refused while emails go to a folder
+	Testing bool `json:"testing" about:"Send even if no mail server is set up: emails are saved to a folder"`
 }
 
 // times reads when the mails go out.
@@ -497,6 +499,11 @@ func (a campaignsAPI) send(c *web.Call, in campaignSending) (out sentCampaign, e
 	tenant, err := a.store.Tenant(c, a.found(c).TenantID)
 	if err != nil {
 		return out, err
+	}
+	if !in.Testing {
+		if err := a.relay.Reaches(c, a.store, &tenant); err != nil {
+			return out, err
+		}
 	}
 	n, err := in.times(&tenant)
 	if err != nil {

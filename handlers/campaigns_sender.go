@@ -82,7 +82,10 @@ func (d Drafts) senderFindings(ctx context.Context, draft *campaigns.Draft, now 
 	if d.Checks == nil || d.Checks.LookupTXT == nil {
 		return nil, nil
 	}
-	from := cmp.Or(draft.Content.Tenant.MailFrom, d.Checks.Sender)
+	from, err := d.Checks.sender(ctx, d.Store, &draft.Content.Tenant)
+	if err != nil {
+		return nil, err
+	}
 	s := senderLook{checks: d.Checks, domain: core.Email(from).Domain(), now: now}
 	if !strings.Contains(s.domain, ".") {
 		return nil, nil // of a machine of one's own

@@ -23,5 +23,8 @@ func (h *Handler) console() *console.Console {
 		Login:   func(path string) string { return "/login" + purposeOf(path).asContinue() },
 		Account: accountPath, Logout: "/logout",
 		HiddenInDark: h.hiddenInDark,
+		Folder: func(ctx context.Context, t *core.Tenant) (bool, error) {
+			return h.options.Relay.Folder(ctx, h.options.Store, t)
+		},
 	})
 }

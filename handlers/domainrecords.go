@@ -30,6 +30,8 @@ type DNSOptions struct {
 	NS, Host auth.LookupTXT
 	// SPF are the mechanisms that let the daemon's own relay send; none: not known, or nothing leaves.
 	SPF []string
+	// Kept says that the database may have a mail server, whose mechanism is taken instead.
+	Kept bool
 	// BounceDomain is where bounces go; empty: to the sender's domain, which then needs SPF.
 	BounceDomain string
 }
@@ -239,16 +241,25 @@ func (l *recordsLook) zone() (zone string, servers []string) {
 }
 
 // mechanisms are what lets the relays of a tenant send.
-func (a *domainRecords) mechanisms(t *core.Tenant) (all []string) {
+func (a *domainRecords) mechanisms(ctx context.Context, t *core.Tenant) (all []string, err error) {
 	for _, r := range t.Relays {
 		if m := core.SPFMechanism(r.Host); m != "" && !slices.Contains(all, m) {
 			all = append(all, m)
 		}
 	}
-	if len(t.Relays) == 0 {
-		return a.dns.SPF
+	if len(t.Relays) > 0 {
+		return all, nil
 	}
-	return all
+	if a.dns.Kept {
+		m, err := a.store.MailServer(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if spf := core.SPFMechanism(m.Relay.Host); spf != "" {
+			return []string{spf}, nil
+		}
+	}
+	return a.dns.SPF, nil
 }
 
 // records looks at all records that a sender domain needs.
@@ -279,7 +290,10 @@ func (a *domainRecords) records(ctx context.Context, d core.SenderDomain, now co
 			last.KeyID, last.Active = k.ID, k.Status == core.DKIMActive
 		}
 	}
-	mechanisms := a.mechanisms(&t)
+	mechanisms, err := a.mechanisms(ctx, &t)
+	if err != nil {
+		return out, err
+	}
 	switch {
 	case a.dns.BounceDomain != "":
 		out.SPF = core.SPFNotNeeded

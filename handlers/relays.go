@@ -10,27 +10,31 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
+	"newsletterd/mail"
 	"newsletterd/store"
 )
 
 // RelayOptions is how mails leave.
 type RelayOptions struct {
-	State core.RelayState
-	From  string // the daemon's own address
+	State core.RelayState // of the configuration; an empty transport means smtp
+	From  string          // the daemon's own address
+	Kept  bool            // the database has the daemon's own mail server; State is how emails leave while none is set
 	// Test sends a mail by a relay of a tenant, with its password, or by the daemon's own where r is nil; nil: none can
 	// be tested.
 	Test func(ctx context.Context, r *core.Relay, m core.RelayMail) core.RelayTest
+	// TestOwn sends a mail by the daemon's own mail server as the database has it; nil: as Test.
+	TestOwn func(ctx context.Context, r *core.Relay, m core.RelayMail) core.RelayTest
 }
 
 // relays serves /api/admin/relay.
 type relays struct {
 	store *store.Store
-	RelayOptions
+	*RelayOptions
 }
 
 // relayRoutes are how mails leave, and how that is tried.
 func (h *Handler) relayRoutes(t *web.Table) {
-	a := relays{h.options.Store, h.options.Relay}
+	a := relays{h.options.Store, &h.options.Relay}
 	may := admin(core.ActionTenantSettings)
 	t.Add("GET", "/api/admin/relay", may, web.Member, web.Get(a.show),
 		"Show what the mails of tenants without a relay of their own go out by; its address is for operators").
@@ -47,14 +51,11 @@ func (h *Handler) relayRoutes(t *web.Table) {
 }
 
 func (a relays) show(c *web.Call) (core.RelayState, error) {
-	s := a.State
-	if s.Transport == "" {
-		s.Transport = "directory"
-	}
+	s, err := a.Now(c, a.store)
 	if !c.Caller.May(core.ActionSystemRead, core.TenantNone) {
 		s = core.RelayState{Transport: s.Transport}
 	}
-	return s, nil
+	return s, err
 }
 
 // newRelayTest is the body of POST /api/admin/relay/test.
@@ -88,23 +89,32 @@ func (a relays) try(c *web.Call, in newRelayTest) (out core.RelayTest, err error
 			return out, err
 		}
 	}
-	if err := a.mayTest(c, in.Email, tenant); err != nil {
+	if err := a.mayTest(c, "email", in.Email, tenant); err != nil {
 		return out, err
 	}
-	wait, err := a.store.Throttle(c, "relay-test:"+tenant, relayTests, relayTestsWindow, c.Now)
-	if err == nil && wait > 0 {
-		err = &core.Error{
-			Kind: core.TooMany, Code: "rate_limited", Message: "Too many tests were asked for; try again later.",
-			RetryAfter: int(wait/time.Second) + 1,
+	if err := a.throttle(c, tenant); err != nil {
+		return out, err
+	}
+	by := a.Test
+	if r == nil && a.Kept {
+		m, err := a.store.MailServer(c)
+		if err != nil {
+			return out, err
+		}
+		if m.Set() {
+			r0 := m.Relay
+			by = func(ctx context.Context, _ *core.Relay, m core.RelayMail) core.RelayTest {
+				return a.TestOwn(ctx, &r0, m)
+			}
+			if tenant == core.TenantNone {
+				from = string(m.From)
+			}
 		}
 	}
-	if err != nil {
-		return out, err
-	}
-	if a.Test == nil {
+	if by == nil {
 		return core.RelayTest{Outcome: core.RelayConnect, Answer: "no relay can be tested"}, nil
 	}
-	out = a.Test(c, r, core.RelayMail{From: from, To: string(in.Email), Data: testMail(from, string(in.Email), c.Now)})
+	out = by(c, r, core.RelayMail{From: from, To: string(in.Email), Data: testMail(from, string(in.Email), c.Now)})
 	err = a.store.NoteRelayTest(context.WithoutCancel(c), tenant, in.Email, out.Outcome, actor(c), c.Now)
 	if err != nil {
 		return out, err
@@ -118,14 +128,27 @@ func (a relays) try(c *web.Call, in newRelayTest) (out core.RelayTest, err error
 	return out, nil
 }
 
-// mayTest returns a conflict for an address that is switched off: no mail goes there, a test neither.
-func (a relays) mayTest(c *web.Call, to core.Email, tenant string) error {
+// throttle limits the tests of a tenant.
+func (a relays) throttle(c *web.Call, tenant string) error {
+	wait, err := a.store.Throttle(c, "relay-test:"+tenant, relayTests, relayTestsWindow, c.Now)
+	if err == nil && wait > 0 {
+		err = &core.Error{
+			Kind: core.TooMany, Code: "rate_limited", Message: "Too many tests were asked for; try again later.",
+			RetryAfter: int(wait/time.Second) + 1,
+		}
+	}
+	return err
+}
+
+// mayTest returns a conflict for an address that is on a suppression list: no mail goes there, a test neither. field
+// names it.
+func (a relays) mayTest(c *web.Call, field string, to core.Email, tenant string) error {
 	stands, err := a.store.Suppressions(c, to, tenant)
 	for i := range stands {
 		if kind := stands[i].Kind; kind == core.KindDisabled || kind == string(core.StatusSuppressed) ||
 			kind == string(core.StatusComplaint) {
 			return &core.Error{
-				Kind: core.Conflict, Code: "suppressed", Field: "email",
+				Kind: core.Conflict, Code: "suppressed", Field: field,
 				Message: "The address is switched off: nothing is mailed to it.",
 			}
 		}
@@ -163,4 +186,159 @@ Content-Type: text/plain; charset=us-ascii
 
 This mail shows that newsletterd can send by its mail server.
 `, from, to, now.Time().UTC().Format("Mon, 02 Jan 2006 15:04:05 -0700"), core.NewID(), domain), "\n", "\r\n"))
+}
+
+// mailServerRoutes set the daemon's own mail server.
+func (h *Handler) mailServerRoutes(t *web.Table) {
+	a := relays{h.options.Store, &h.options.Relay}
+	may := admin(core.ActionRelayManage)
+	t.Add("PUT", "/api/admin/relay", may, web.Member,
+		web.JSON(a.setServer).Fails(core.Conflict, core.TooMany),
+		"Set the daemon's own mail server once a test email was accepted").Named("setRelay").
+		Example(web.Object{
+			"relay": web.Object{
+				"host": "smtp.example.com", "port": 587, "tls": "starttls", "username": "news", "password": "a password",
+			},
+			"from": "news@example.com", "test_to": "ann@example.com",
+		}).
+		Refuses(
+			refused("relay.host", "It is no host name"),
+			refused("relay.password", "The username has no password, and none may be kept"),
+			badEmail,
+			clash("The test email was not accepted, or the configuration sets the server"),
+			clashing("suppressed", "test_to", "The address is on the suppression list"),
+		)
+	t.Add("DELETE", "/api/admin/relay", may, web.Member, web.Query(a.removeServer).Fails(core.NotFound, core.Conflict),
+		"Remove the daemon's own mail server: emails are saved to a folder").Named("removeRelay").
+		Refuses(clash("The configuration sets the server"))
+}
+
+// Now returns how emails leave that have no relay of their own.
+func (o *RelayOptions) Now(ctx context.Context, s *store.Store) (core.RelayState, error) {
+	state := o.State
+	state.Transport = cmp.Or(state.Transport, "smtp")
+	state.From = cmp.Or(state.From, o.From)
+	if !o.Kept {
+		return state, nil
+	}
+	state.Editable = true
+	m, err := s.MailServer(ctx)
+	if err != nil || !m.Set() {
+		return state, err
+	}
+	r := &m.Relay
+	return core.RelayState{
+		Transport: "smtp", Source: core.RelayConsole, Editable: true, Host: r.Host, Port: r.Port, TLS: r.TLS,
+		Username: r.Username, HasPassword: r.HasPassword, Limits: r.Limits, From: string(m.From), ChangedAt: m.ChangedAt,
+		KeyInDatabase: state.KeyInDatabase,
+	}, nil
+}
+
+// Folder reports whether emails of a tenant are saved to a folder, where they reach no one.
+func (o *RelayOptions) Folder(ctx context.Context, s *store.Store, t *core.Tenant) (bool, error) {
+	if t != nil && len(t.Relays) > 0 {
+		return false, nil
+	}
+	state, err := o.Now(ctx, s)
+	return state.Transport == "directory", err
+}
+
+// Reaches returns core.ErrNoMailServer where emails of a tenant would be saved to a folder.
+func (o *RelayOptions) Reaches(ctx context.Context, s *store.Store, t *core.Tenant) error {
+	folder, err := o.Folder(ctx, s, t)
+	if folder {
+		return core.ErrNoMailServer
+	}
+	return err
+}
+
+// sender returns the address that emails of a tenant come from.
+func (k *Checks) sender(ctx context.Context, s *store.Store, t *core.Tenant) (string, error) {
+	if t.MailFrom != "" || !k.Kept {
+		return cmp.Or(t.MailFrom, k.Sender), nil
+	}
+	m, err := s.MailServer(ctx)
+	return cmp.Or(string(m.From), k.Sender), err
+}
+
+// newMailServer is the body of PUT /api/admin/relay.
+type newMailServer struct {
+	Relay  core.Relay `json:"relay" is:"required"`
+	From   core.Email `json:"from" is:"required"`
+	TestTo core.Email `json:"test_to" is:"required"`
+}
+
+// setServer tries the server, and takes it over if it accepts the test email.
+func (a relays) setServer(c *web.Call, in newMailServer) (out core.RelayTest, err error) {
+	m := core.MailServer{Relay: in.Relay, From: in.From}
+	if err := a.CheckServer(c, a.store, &m); err != nil {
+		return out, err
+	}
+	if err := a.mayTest(c, "test_to", in.TestTo, core.TenantNone); err != nil {
+		return out, err
+	}
+	if err := a.throttle(c, core.TenantNone); err != nil {
+		return out, err
+	}
+	return a.SetServer(c, a.store, &m, in.TestTo, actor(c), c.Now)
+}
+
+// CheckServer judges a mail server that is to become the daemon's own, and fills in what it lacks. Conflict: the
+// configuration has it.
+func (o *RelayOptions) CheckServer(ctx context.Context, s *store.Store, m *core.MailServer) error {
+	if err := o.editable(); err != nil {
+		return err
+	}
+	was, err := s.MailServer(ctx)
+	if err == nil {
+		err = m.Check(&was)
+	}
+	if mail.ProviderOfHost(m.Relay.Host) == "ses" && len(m.Relay.DKIMSkip) == 0 {
+		m.Relay.DKIMSkip = core.Strings{"message-id", "date"} // Amazon SES writes its own
+	}
+	return err
+}
+
+// SetServer sends a test email by a mail server that CheckServer has judged, and makes it the daemon's own if it accepts
+// that. Else the error is a core.MailServerRefused, and nothing is changed.
+func (o *RelayOptions) SetServer(ctx context.Context, s *store.Store, m *core.MailServer, to core.Email, actor string,
+	now core.Instant,
+) (out core.RelayTest, err error) {
+	from := string(m.From)
+	out = core.RelayTest{Outcome: core.RelayConnect, Answer: "no relay can be tested"}
+	if o.TestOwn != nil {
+		out = o.TestOwn(ctx, &m.Relay, core.RelayMail{From: from, To: string(to), Data: testMail(from, string(to), now)})
+	}
+	ctx = context.WithoutCancel(ctx) // the test went out
+	if err := s.NoteRelayTest(ctx, core.TenantNone, to, out.Outcome, actor, now); err != nil {
+		return out, err
+	}
+	if out.Outcome != core.RelayAccepted {
+		return out, core.MailServerRefused(&out)
+	}
+	return out, s.SetMailServer(ctx, m, actor, now)
+}
+
+// RemoveServer takes the daemon's own mail server away. It returns core.ErrNotFound where none is set. Conflict: the
+// configuration has it.
+func (o *RelayOptions) RemoveServer(ctx context.Context, s *store.Store, actor string, now core.Instant) error {
+	if err := o.editable(); err != nil {
+		return err
+	}
+	return s.RemoveMailServer(ctx, actor, now)
+}
+
+func (a relays) removeServer(c *web.Call, _ struct{}) (web.None, error) {
+	return web.None{}, a.RemoveServer(c, a.store, actor(c), c.Now)
+}
+
+// editable returns a conflict where the configuration sets the server, or forbids to set it here.
+func (o *RelayOptions) editable() error {
+	switch {
+	case o.Kept:
+		return nil
+	case o.State.Source == core.RelayFile:
+		return core.ErrMailServerInFile
+	}
+	return core.ErrMailServerLocked
 }

@@ -16,8 +16,10 @@ func (a reviewPages) fillFacts(c *web.Call, data *reviewView, l *Look) (err erro
 	w, f, t := wordsOf(c), &l.Draft.Fields, &l.Draft.Content.Tenant
 	data.From = cmp.Or(f.FromName, t.SenderName())
 	address := t.MailFrom
-	if address == "" && a.checks != nil {
-		address = a.checks.Sender
+	if a.checks != nil {
+		if address, err = a.checks.sender(c, a.store, t); err != nil {
+			return err
+		}
 	}
 	if address != "" {
 		data.From = strings.TrimSpace(data.From + " <" + address + ">")

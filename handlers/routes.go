@@ -39,6 +39,7 @@ func (h *Handler) table() []*web.Route {
 	h.senderDomainRoutes(&t)
 	h.dkimRoutes(&t)
 	h.relayRoutes(&t)
+	h.mailServerRoutes(&t)
 	h.themeRoutes(&t)
 	h.mailProviderRoutes(&t)
 	h.systemRoutes(&t)

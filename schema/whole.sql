@@ -672,6 +672,14 @@ CREATE INDEX mail_failed ON mail (id) WHERE state = 2;
 
 CREATE INDEX mail_left_out ON mail (email_key, list_id, created_at) WHERE state = 3;
 
+CREATE TABLE mail_server (
+  id         INTEGER PRIMARY KEY CHECK (id IN (1, 2)),
+  relay      TEXT NOT NULL, -- core.Relay without its password
+  secret     BLOB NOT NULL, -- the password, sealed; empty: none
+  mail_from  TEXT NOT NULL,
+  changed_at INTEGER NOT NULL -- of 2: when it was replaced
+) STRICT;
+
 CREATE TABLE mark (
   name  TEXT PRIMARY KEY,
   value TEXT NOT NULL
@@ -1011,7 +1019,7 @@ CREATE TABLE send_job (
   opened         INTEGER NOT NULL DEFAULT 0,
   clicked        INTEGER NOT NULL DEFAULT 0,
   unsubscribed   INTEGER NOT NULL DEFAULT 0
-, hard_bounced INTEGER NOT NULL DEFAULT 0, machine_opened INTEGER NOT NULL DEFAULT 0, machine_clicked INTEGER NOT NULL DEFAULT 0, unstoppable INTEGER NOT NULL DEFAULT 0, deferred INTEGER NOT NULL DEFAULT 0, gives_up_at INTEGER NOT NULL DEFAULT 0, campaign_id TEXT NOT NULL DEFAULT '', tracked INTEGER NOT NULL DEFAULT 0, people_opened INTEGER NOT NULL DEFAULT 0, unclear_opened INTEGER NOT NULL DEFAULT 0, scanner_opened INTEGER NOT NULL DEFAULT 0, first_few INTEGER NOT NULL DEFAULT 0, first_until INTEGER NOT NULL DEFAULT 0, lists INTEGER NOT NULL DEFAULT 1, narrowing TEXT NOT NULL DEFAULT '', expected INTEGER NOT NULL DEFAULT 0, duplicates INTEGER NOT NULL DEFAULT 0, excluded INTEGER NOT NULL DEFAULT 0) STRICT;
+, hard_bounced INTEGER NOT NULL DEFAULT 0, machine_opened INTEGER NOT NULL DEFAULT 0, machine_clicked INTEGER NOT NULL DEFAULT 0, unstoppable INTEGER NOT NULL DEFAULT 0, deferred INTEGER NOT NULL DEFAULT 0, gives_up_at INTEGER NOT NULL DEFAULT 0, campaign_id TEXT NOT NULL DEFAULT '', tracked INTEGER NOT NULL DEFAULT 0, people_opened INTEGER NOT NULL DEFAULT 0, unclear_opened INTEGER NOT NULL DEFAULT 0, scanner_opened INTEGER NOT NULL DEFAULT 0, first_few INTEGER NOT NULL DEFAULT 0, first_until INTEGER NOT NULL DEFAULT 0, lists INTEGER NOT NULL DEFAULT 1, narrowing TEXT NOT NULL DEFAULT '', expected INTEGER NOT NULL DEFAULT 0, duplicates INTEGER NOT NULL DEFAULT 0, excluded INTEGER NOT NULL DEFAULT 0, transport TEXT NOT NULL DEFAULT '') STRICT;
 
 CREATE INDEX send_job_campaign ON send_job (campaign_id, no);
 

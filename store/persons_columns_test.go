@@ -110,8 +110,9 @@ var personColumns = map[string]struct {
 		person: "email email_key params",
 		other:  "id kind tenant_id list_id token_id state tries due_at created_at finished_at reason",
 	},
-	"attachment": {other: "copy_id place name file_no"},
-	"mark":       {other: "name value"},
+	"attachment":  {other: "copy_id place name file_no"},
+	"mail_server": {stays: "relay secret mail_from", other: "id changed_at"},
+	"mark":        {other: "name value"},
 	"media": {
 		stays: "created_by", other: "id tenant_id name mail_no full_no alt decorative created_at updated_at",
 	},
@@ -166,7 +167,7 @@ var personColumns = map[string]struct {
 	"send_job": {
 		stays: "created_by expanded_to",
 		other: "no id tenant_id list_id copy_id campaign_id status scheduled_at window_start window_end due_at retry_of " +
-			"created_at started_at finished_at failure_reason paused_at pause_reason expanded recipients sent " +
+			"created_at started_at finished_at failure_reason transport paused_at pause_reason expanded recipients sent " +
 			"failed skipped " +
 			"ambiguous deferred delivered gives_up_at bounced complained opened clicked unsubscribed hard_bounced " +
 			"machine_opened machine_clicked unstoppable tracked people_opened unclear_opened scanner_opened " +

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/store/campaigns"
 )
 
 // deferredEvery is how often a busy job looks for deferred recipients that have become due.
@@ -195,6 +196,11 @@ func (c *claimer) begin(ctx context.Context, j *core.SendJob) error {
 	g, p, err := s.relays.of(ctx, j.TenantID)
 	if err != nil {
 		return err
+	}
+	if g == s.relays.own && s.opts.Folder && j.Transport == "" {
+		if err := campaigns.SetJobTransport(ctx, s.store.DB, j.No, core.TransportFolder); err != nil {
+			return err
+		}
 	}
 	s.dispatcher.add(q, g, p)
 	s.reasons.changed.Store(true)

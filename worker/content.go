@@ -61,13 +61,21 @@ func compileContent(ctx context.Context, st *store.Store, o *SendOptions, j *cor
 		return nil, err
 	}
 	origin := c.Tenant.Origin(o.PublicURL)
-	spec := mail.JobSpec(j.ID, &c, o.From)
+	from, err := o.Own.from(ctx, o.From)
+	if err != nil {
+		return nil, err
+	}
+	spec := mail.JobSpec(j.ID, &c, from)
 	asks := !c.Copy.Totals && c.Tenant.AsksForTracking()
 	if !c.Tenant.NoTracking {
 		spec.Track = mail.Tracking{Open: c.Copy.TrackOpen, Click: c.Copy.TrackClick, Origin: origin, Named: asks}
 	}
 	spec.Attachments = attached
-	spec.Providers = providersOf(&c.Tenant, o.Provider)
+	provider, err := o.Own.provider(ctx, o.Provider)
+	if err != nil {
+		return nil, err
+	}
+	spec.Providers = providersOf(&c.Tenant, provider)
 	bulk, err := mail.CompileBulk(spec)
 	if err != nil {
 		return nil, err

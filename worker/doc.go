@@ -68,7 +68,7 @@
 // on: the connections wait in dispatcher.next, and a timer wakes them when the pace has room.
 //
 // A relayGroup is the relays of a tenant in the order of use, or the daemon's own (relay_group.go); relays has all
-// groups (relays.go). A connection uses its relay while those before it are down or have used up their quota of the
+// groups (relays.go, which also has the daemon's own server). A connection uses its relay while those before it are down or have used up their quota of the
 // day. After a failure the relay is left alone for a pause that grows, then one connection tries alone (relay.go).
 // Once all relays of a group have been down for GiveUpAfter, its jobs fail. A 5xx to MAIL refuses the sender: the
 // tenant waits in the same way, and the others go on. A job whose mails are refused 100 times running for reasons of

@@ -31,6 +31,7 @@ type MailerOptions struct {
 	Ident       *mail.Ident  // Message-IDs; transactional mail is job 0
 	PublicURL   string       // origin of links where the tenant has none
 	From        mail.Address // where the tenant has none
+	Own         *OwnServer   // the daemon's own server in the database, instead of Sender; nil: there is none
 	Connections int          // 0: 2
 	Signers     *Signers     // of DKIM; nil: mails go out unsigned
 	DKIMSkip    []string     // header fields that the relay changes
@@ -57,6 +58,9 @@ type mailer struct {
 func Mailer(o MailerOptions) *Loop {
 	if o.Connections == 0 {
 		o.Connections = 2
+	}
+	if o.Own != nil {
+		o.Sender = &ownSender{OwnServer: o.Own, otherwise: o.Sender}
 	}
 	m := &mailer{MailerOptions: o, wake: make(chan struct{}, 1), lost: map[int64]int{}, unsure: map[int64]bool{}}
 	m.loop = &Loop{Name: "mailer", Step: m.step}

@@ -51,6 +51,7 @@ var notices = map[string]struct {
 	core.MailMending:           {notice.Mending, "/review", 0},
 	core.MailClientAdded:       {notice.ClientAdded, "", 0}, // the page depends on the tenant
 	core.MailClientsAdded:      {notice.ClientsAdded, "", 0},
+	core.MailServerChanged:     {notice.ServerChanged, "/operator/mail-server", 0},
 }
 
 // errMoot is returned for a mail that there is no cause for any more.
@@ -69,10 +70,11 @@ func (m *mailer) compose(ctx context.Context, q *core.Mail, now time.Time) (*smt
 		return nil, errors.New("unknown kind of mail")
 	}
 	tenantID := ""
-	from, origin, d := m.From, m.PublicURL, notice.Data{
-		To: string(q.Email), Valid: n.valid,
-		Brand: notice.Brand{Name: m.From.Name},
+	from, err := m.Own.from(ctx, m.From)
+	if err != nil {
+		return nil, err
 	}
+	origin, d := m.PublicURL, notice.Data{To: string(q.Email), Valid: n.valid, Brand: notice.Brand{Name: from.Name}}
 	msg := mail.Message{To: mail.Address{Email: string(q.Email)}, Date: now, MessageID: m.Ident.Message(0, q.ID)}
 	if q.AboutAccount() {
 		if err := m.accountLook(ctx, q, &d); err != nil {
@@ -120,6 +122,9 @@ func (m *mailer) accountLook(ctx context.Context, q *core.Mail, d *notice.Data) 
 	d.Language = of.Language
 	if of.Review != nil {
 		d.Review = *of.Review
+	}
+	if of.Server != nil {
+		d.Server = *of.Server
 	}
 	if q.Kind == core.MailInvitation {
 		if err := m.invitation(ctx, q.TokenID, d); err != nil {
@@ -175,9 +180,16 @@ func (m *mailer) invitation(ctx context.Context, id string, d *notice.Data) erro
 // sign signs a mail where its sender has a key.
 func (m *mailer) sign(ctx context.Context, e *smtp.Envelope, tenantID string) error {
 	k, err := m.Signers.of(ctx, tenantID, core.Email(e.From).Domain())
-	if err == nil && k.signer != nil {
-		e.Data, err = k.signer.SignAll(e.Data, e.Tail, m.DKIMSkip)
+	if err != nil || k.signer == nil {
+		return err
 	}
+	skips := m.DKIMSkip
+	if m.owner == "" {
+		if skips, err = m.Own.skips(ctx, skips); err != nil {
+			return err
+		}
+	}
+	e.Data, err = k.signer.SignAll(e.Data, e.Tail, skips)
 	return err
 }
 

@@ -4,11 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"newsletterd/core"
 	"newsletterd/mail"
 	"newsletterd/mail/smtp"
 	"newsletterd/store"
+	"newsletterd/store/db"
 )
 
 // relays are the relay groups of the daemon and of the tenants with relays of their own.
@@ -18,7 +21,8 @@ type relays struct {
 	inflight *inflight
 	over     *flag // ends the waits of relays
 	makes    func(*core.Relay) smtp.Sender
-	own      *relayGroup // the daemon's
+	kept     *OwnServer  // nil: the configuration has the daemon's own
+	own      *relayGroup // the daemon's, as the configuration has it
 
 	mu     sync.Mutex // for those who read figures: only the claimer's goroutine changes the map
 	groups map[string]*relayGroup
@@ -28,7 +32,7 @@ type relays struct {
 func newRelays(s *Sender, own *relay) *relays {
 	over := &s.dispatcher.ended
 	return &relays{
-		store: s.store, limits: s.limits, inflight: s.inflight, over: over, makes: s.opts.Relay,
+		store: s.store, limits: s.limits, inflight: s.inflight, over: over, makes: s.opts.Relay, kept: s.opts.Own,
 		own: newRelayGroup("", over, own), groups: map[string]*relayGroup{},
 	}
 }
@@ -41,34 +45,61 @@ func (rs *relays) of(ctx context.Context, tenantID string) (*relayGroup, *pace, 
 		return nil, nil, err
 	}
 	p := rs.limits.of("tenant:"+tenantID, route.Limits)
-	g := rs.groups[tenantID]
-	if len(route.Relays) == 0 || rs.makes == nil {
-		if g != nil {
-			rs.replace(tenantID, nil)
-		}
+	if len(route.Relays) > 0 && rs.makes != nil {
+		g, err := rs.group(tenantID, route.Relays, rs.makes)
+		return g, p, err
+	}
+	rs.drop(tenantID)
+	if rs.kept == nil {
 		return rs.own, p, nil
 	}
-	made, err := json.Marshal(route.Relays)
+	server, err := rs.kept.now(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	if g != nil && g.made == string(made) {
-		return g, p, nil
+	if !server.Set() {
+		rs.drop(core.TenantNone)
+		return rs.own, p, nil
 	}
-	list := make([]*relay, len(route.Relays))
-	for i := range route.Relays {
-		r := &route.Relays[i]
+	g, err := rs.group(core.TenantNone, server.Relays(), rs.kept.Makes)
+	return g, p, err
+}
+
+// group returns the group of relays that mails of an owner go by: the present one, or another one where they have
+// changed. The owner is a tenant, or empty for the daemon's own.
+func (rs *relays) group(owner string, all core.Relays, makes func(*core.Relay) smtp.Sender) (*relayGroup, error) {
+	made, err := json.Marshal(all)
+	if err != nil {
+		return nil, err
+	}
+	g := rs.groups[owner]
+	if g != nil && g.made == string(made) {
+		return g, nil
+	}
+	list := make([]*relay, len(all))
+	for i := range all {
+		r, scope := &all[i], "relay"
+		if owner != core.TenantNone {
+			scope = "relay:" + r.ID
+		}
 		list[i] = &relay{
-			name: r.Label(), sender: rs.makes(r), connections: r.Connections, ahead: signAhead(r.Connections),
+			name: r.Label(), sender: makes(r), connections: r.Connections, ahead: signAhead(r.Connections),
 			skip: r.DKIMSkip, provider: mail.ProviderOfHost(r.Host),
-			relayState: relayState{pace: rs.limits.of("relay:"+r.ID, r.Limits)},
+			relayState: relayState{pace: rs.limits.of(scope, r.Limits)},
 		}
 	}
-	g = newRelayGroup(tenantID, rs.over, list...)
+	g = newRelayGroup(owner, rs.over, list...)
 	g.made = string(made)
 	rs.inflight.shared.Store(true)
-	rs.replace(tenantID, g)
-	return g, p, nil
+	rs.replace(owner, g)
+	return g, nil
+}
+
+// drop takes the group of an owner away, if there is one.
+func (rs *relays) drop(owner string) {
+	if rs.groups[owner] != nil {
+		rs.replace(owner, nil)
+	}
 }
 
 // replace puts a group in the place of a tenant's present one, whose connections finish what is in flight. With nil the
@@ -110,4 +141,163 @@ func (rs *relays) forgetConnections() {
 	for _, g := range rs.all() {
 		g.cancel = nil
 	}
+}
+
+// OwnServer is the daemon's own mail server as the database has it. A nil OwnServer means that the configuration decides;
+// its methods then return what they are given. It is safe for concurrent use.
+type OwnServer struct {
+	Makes func(*core.Relay) smtp.Sender // makes its sender
+
+	store *store.Store
+	age   atomic.Int64 // counts changes of records
+
+	mu     sync.Mutex
+	readAt int64 // the age at which server was read, and 1
+	server core.MailServer
+}
+
+// NewOwnServer returns the mail server that a store keeps. makes makes its sender.
+func NewOwnServer(s *store.Store, makes func(*core.Relay) smtp.Sender) *OwnServer {
+	o := &OwnServer{Makes: makes, store: s}
+	s.OnKick(db.TopicRecords, func() { o.age.Add(1) })
+	return o
+}
+
+// now returns the server in force; the zero value where none is set.
+func (o *OwnServer) now(ctx context.Context) (core.MailServer, error) {
+	if o == nil {
+		return core.MailServer{}, nil
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	age := o.age.Load() + 1
+	if o.readAt == age {
+		return o.server, nil
+	}
+	server, err := o.store.MailServer(ctx)
+	if err == nil {
+		o.server, o.readAt = server, age
+	}
+	return server, err
+}
+
+// from returns the sender of tenants without one; by that of the configuration unless a server is set.
+func (o *OwnServer) from(ctx context.Context, by mail.Address) (mail.Address, error) {
+	server, err := o.now(ctx)
+	if server.From != "" {
+		by.Email = string(server.From)
+	}
+	return by, err
+}
+
+// provider returns the kind of the mail provider that the server belongs to; by where none is set.
+func (o *OwnServer) provider(ctx context.Context, by string) (string, error) {
+	server, err := o.now(ctx)
+	if server.Set() {
+		by = mail.ProviderOfHost(server.Relay.Host)
+	}
+	return by, err
+}
+
+// skips returns the header fields that the server changes; by where none is set.
+func (o *OwnServer) skips(ctx context.Context, by []string) ([]string, error) {
+	server, err := o.now(ctx)
+	if server.Set() {
+		by = server.Relay.DKIMSkip
+	}
+	return by, err
+}
+
+// oldServerFor is how long after a change the server before it is still used, to tell of the change.
+const oldServerFor = time.Hour
+
+// ownSender delivers transactional mail by the server that is in force. It implements smtp.Sender.
+type ownSender struct {
+	*OwnServer
+	otherwise smtp.Sender // where none is set
+
+	made   sync.Mutex
+	as     string // the relay that client was made of
+	client smtp.Sender
+}
+
+// sender returns what delivers by a relay. It is made again only where the relay has changed.
+func (s *ownSender) sender(r *core.Relay) (smtp.Sender, error) {
+	as, err := json.Marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	s.made.Lock()
+	defer s.made.Unlock()
+	if s.as != string(as) {
+		s.as, s.client = string(as), s.Makes(r)
+	}
+	return s.client, nil
+}
+
+// Deliver implements smtp.Sender. It ends once another server is in force: what is left is delivered by that. Mail that
+// tells of the change goes through the server before it, so that an intruder can't hide it.
+func (s *ownSender) Deliver(ctx context.Context, src *smtp.Source) error {
+	age := s.age.Load()
+	server, err := s.now(ctx)
+	if err != nil {
+		return err
+	}
+	to := s.otherwise
+	if server.Set() {
+		if to, err = s.sender(&server.Relay); err != nil {
+			return err
+		}
+	}
+	old := &oldServer{own: s.OwnServer}
+	one := *src
+	one.Next = func(ctx context.Context, wait bool) (*smtp.Envelope, bool) {
+		for {
+			if s.age.Load() != age {
+				if now, err := s.now(ctx); err != nil || now.ChangedAt != server.ChangedAt {
+					return nil, false
+				}
+				age = s.age.Load()
+			}
+			e, ok := src.Next(ctx, wait)
+			if !ok || !old.takes(ctx, e, src) {
+				return e, ok
+			}
+		}
+	}
+	return to.Deliver(ctx, &one)
+}
+
+// oldServer delivers what tells of a change by the server that was in force before.
+type oldServer struct {
+	own    *OwnServer
+	read   bool
+	sender smtp.Sender // nil: there was none, or it was long ago
+}
+
+// takes delivers an envelope if it is for the old server and that one takes it, and reports whether it did.
+func (o *oldServer) takes(ctx context.Context, e *smtp.Envelope, src *smtp.Source) bool {
+	if m, ok := e.Tag.(*core.Mail); !ok || m.Kind != core.MailServerChanged || m.Tries > 0 {
+		return false
+	}
+	if !o.read {
+		before, err := o.own.store.MailServerBefore(ctx)
+		if err != nil {
+			return false
+		}
+		if o.read = true; before.Set() && time.Since(before.ChangedAt.Time()) < oldServerFor {
+			o.sender = o.own.Makes(&before.Relay)
+		}
+	}
+	if o.sender == nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	became, err := smtp.Try(ctx, o.sender, e)
+	if err != nil || became.Result != smtp.Sent {
+		return false
+	}
+	src.Done(e, became)
+	return true
 }

@@ -24,6 +24,8 @@ type SendOptions struct {
 	Limits        core.SendLimits               // of the daemon's own relay; zero: none
 	DomainRates   map[string]float64            // messages a second to a domain, "*" to each other one; nil: no limit
 	Relay         func(*core.Relay) smtp.Sender // makes the sender of a tenant's relay; nil: all use the daemon's relay
+	Own           *OwnServer                    // the daemon's own server in the database; nil: the configuration has it
+	Folder        bool                          // the sender of NewSender writes files: they reach no one
 	GiveUpAfter   time.Duration                 // how long all relays of a job may be down before it fails; 0: 48 h
 	From          mail.Address                  // for tenants without their own
 	Provider      string                        // kind of the provider of the daemon's own relay; empty: none

@@ -34,7 +34,7 @@ func (p *program) adminCommand() *cli.Command {
 			p.tokenCommands(), p.subscriberCommands(), p.templateCommands(), p.themeCommands(), p.mediaCommands(), p.campaignCommands(),
 			p.jobCommands(),
 			p.providerCommands(),
-			p.deviceCommands(), p.agentCommands(), p.modelCommands(), p.outboxCommands(), p.mailCommands(), p.endpointCommands(),
+			p.deviceCommands(), p.agentCommands(), p.modelCommands(), p.outboxCommands(), p.mailCommands(), mailServerCommands(p), p.endpointCommands(),
 			p.suppressionCommands(), p.domainCommands(), p.dkimCommands(), p.importCommands(),
 			p.auditCommands(), p.setupLinkCommand(),
 		},

@@ -311,7 +311,7 @@ func (p *program) sendCampaignCommand() *cli.Command {
 		stringFlag("at", "not before `TIME`: \"2026-12-24 08:00\" here or in --time-zone, or 2026-12-24T08:00:00Z"),
 		timeZoneFlag(),
 		boolFlag("yes", "do not ask before a mail to more than one reader"),
-		firstFewFlag(), forceFlag(),
+		firstFewFlag(), forceFlag(), testingFlag(),
 	}, []string{"id"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 		draft, err := p.compiled(c, cfg, s, handlers.Drafts.Ready)
 		if err != nil {
@@ -321,15 +321,27 @@ func (p *program) sendCampaignCommand() *cli.Command {
 		if err != nil {
 			return err
 		}
-		return p.sendDraft(c, s, &draft, at)
+		return p.sendDraft(c, cfg, s, &draft, at)
 	})
 	send.Description = "On a terminal it asks once before a mail to more than one reader, unless --yes or --json is " +
 		"given."
 	return send
 }
 
+// testingFlag lets a campaign go to a folder.
+func testingFlag() cli.Flag {
+	return boolFlag("testing", "send even if no mail server is set up: emails are saved to a folder")
+}
+
 // sendDraft makes the job of a draft, once a person at a terminal has agreed, and shows it.
-func (p *program) sendDraft(c *cli.Context, s *store.Store, draft *campaigns.Draft, at core.Instant) error {
+func (p *program) sendDraft(c *cli.Context, cfg *config.Config, s *store.Store, draft *campaigns.Draft,
+	at core.Instant,
+) error {
+	if relay := relayOptions(cfg); !c.Bool("testing") {
+		if err := relay.Reaches(c.Context, s, &draft.Content.Tenant); err != nil {
+			return err
+		}
+	}
 	n := core.NewJob{Subject: draft.Fields.Subject, ScheduledAt: at}
 	counted, err := s.CountAudience(c.Context, draft.Campaign.TenantID, &draft.Fields, 0)
 	if err != nil {

@@ -19,7 +19,7 @@ func campaignChecks(cfg *config.Config) *handlers.Checks {
 	return &handlers.Checks{
 		LookupTXT: resolverOf(cfg.Mail.DNSServer).LookupTXT,
 		Client:    (&netguard.Guard{Allow: cfg.Webhooks.Allow}).Client(), NotPublic: netguard.ErrNotPublic,
-		Sender: cfg.Mail.From, BounceDomain: cfg.Mail.BounceDomain,
+		Sender: cfg.Mail.From, Kept: cfg.ServerInDatabase(), BounceDomain: cfg.Mail.BounceDomain,
 	}
 }
 

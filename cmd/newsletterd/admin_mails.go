@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strconv"
 
 	"github.com/urfave/cli/v2"
@@ -85,5 +86,83 @@ func (p *program) retryMails(c *cli.Context, _ *config.Config, s *store.Store) e
 		if n < pageSize {
 			return p.printer(c).record(retried{total})
 		}
+	}
+}
+
+func mailServerCommands(p *program) *cli.Command {
+	show := p.command("show", "show the mail server and where it is set", nil, nil,
+		func(c *cli.Context, cfg *config.Config, s *store.Store) error {
+			o := relayOptions(cfg)
+			state, err := o.Now(c.Context, s)
+			if err != nil {
+				return err
+			}
+			return p.printer(c).record(state)
+		})
+	set := p.command("set", "send a test email, and use the server if it is accepted", []cli.Flag{
+		stringFlag("host", "the `HOST` name or IP address"),
+		&cli.IntFlag{Name: "port", Usage: "the `PORT` (default: 587, or 465 with implicit TLS)"},
+		oneOfFlag("tls", "the encryption: starttls, implicit or none", "starttls", "starttls", "implicit", "none"),
+		stringFlag("username", "the user `NAME`; the password is read from standard input"),
+		boolFlag("keep-password", "use the password in force, for the same server and user"),
+		stringFlag("from", "the sender `ADDRESS` of account emails, and of newsletters without one of their own"),
+		stringFlag("test-to", "send the test email to `ADDRESS`"),
+		&cli.IntFlag{Name: "per-second", Usage: "send at most `N` campaign emails a second; 0: no limit"},
+		&cli.IntFlag{Name: "per-day", Usage: "send at most `N` campaign emails a day; 0: no limit"},
+	}, []string{"host", "from", "test-to"}, setMailServer(p))
+	set.Description = `The configuration must leave the mail server open: no key of [mail.smtp], and [mail] console = true.
+Server administrators can also set it in the console, under Server.
+
+   newsletterd admin mail-server set --host smtp.example.com --username news --from news@example.com --test-to ann@example.com`
+	remove := p.command("remove", "remove the mail server: emails are saved to a folder", []cli.Flag{yesFlag()}, nil,
+		func(c *cli.Context, cfg *config.Config, s *store.Store) error {
+			o := relayOptions(cfg)
+			state, err := o.Now(c.Context, s)
+			if err != nil {
+				return err
+			}
+			if state.Source == core.RelayConsole {
+				yes, err := sure(p, c, fmt.Sprintf("Remove the mail server %s?", state.Host))
+				if err != nil || !yes {
+					return err
+				}
+			}
+			if err := o.RemoveServer(c.Context, s, actor(), now()); err != nil {
+				return missing(err, "mail server", "in the database")
+			}
+			return p.done(c, "Mail server removed. Emails are saved to a folder.")
+		})
+	return &cli.Command{
+		Name: "mail-server", Usage: "the mail server that emails leave by", Subcommands: []*cli.Command{show, set, remove},
+	}
+}
+
+func setMailServer(p *program) func(*cli.Context, *config.Config, *store.Store) error {
+	return func(c *cli.Context, cfg *config.Config, s *store.Store) error {
+		o := relayOptions(cfg)
+		to, err := core.ParseEmail(c.String("test-to"))
+		if err != nil {
+			return usageError{c.Command.HelpName, "--test-to must be an email address"}
+		}
+		m := core.MailServer{
+			Relay: core.Relay{
+				Host: c.String("host"), Port: c.Int("port"), TLS: c.String("tls"), Username: c.String("username"),
+				DKIMSkip: core.Strings{}, Limits: core.SendLimits{PerSecond: c.Int("per-second"), PerDay: c.Int("per-day")},
+			},
+			From: core.Email(c.String("from")),
+		}
+		if m.Relay.Username != "" && !c.Bool("keep-password") {
+			if m.Relay.Password, err = passwordLine(c.Context, p, "Password"); err != nil {
+				return err
+			}
+		}
+		if err := o.CheckServer(c.Context, s, &m); err != nil {
+			return err
+		}
+		test, err := o.SetServer(c.Context, s, &m, to, actor(), now())
+		if err != nil {
+			return err
+		}
+		return p.printer(c).record(test)
 	}
 }

@@ -25,11 +25,16 @@ func advise(ctx context.Context, cfg *config.Config, s *store.Store, log *slog.L
 		log.Warn(`no proxy is trusted although public_url can only be reached by one: limits count all callers as one address; set [server] trusted_proxies, `+
 			`as ["127.0.0.1", "::1"]`, slog.String("listen", cfg.Server.Listen))
 	}
-	if cfg.Mail.Transport == "directory" {
-		log.Warn("mails are only written to files: set [mail] transport = \"smtp\" to send them",
+	options := relayOptions(cfg)
+	state, err := options.Now(ctx, s)
+	if err != nil {
+		return err
+	}
+	if state.Transport == "directory" {
+		log.Warn("no mail server is set up: emails are saved to a folder and reach no one",
 			slog.String("directory", cfg.Mail.Directory))
 	}
-	if cfg.Mail.From == config.Default().Mail.From {
+	if state.From == config.Default().Mail.From {
 		log.Warn("[mail] from is still the default, which no receiver takes", slog.String("from", cfg.Mail.From))
 	}
 	live, names, err := liveLists(ctx, cfg, s)

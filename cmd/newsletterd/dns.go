@@ -51,7 +51,7 @@ func (s *setup) records(ctx context.Context, cfg *config.Config, db *store.Store
 func domainDNS(cfg *config.Config) handlers.DNSOptions {
 	r := resolverOf(cfg.Mail.DNSServer)
 	o := handlers.DNSOptions{
-		BounceDomain: cfg.Mail.BounceDomain,
+		BounceDomain: cfg.Mail.BounceDomain, Kept: cfg.ServerInDatabase(),
 		NS: func(ctx context.Context, zone string) (names []string, err error) {
 			found, err := r.LookupNS(ctx, zone)
 			for _, ns := range found {

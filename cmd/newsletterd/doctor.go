@@ -137,6 +137,7 @@ func (d *doctor) look() {
 	d.setAside()
 	d.ports()
 	d.certificate()
+	d.ownServer()
 	d.relay()
 	d.postal()
 	if d.resolver != nil {

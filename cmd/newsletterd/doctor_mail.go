@@ -16,6 +16,27 @@ import (
 	"newsletterd/mail/smtp"
 )
 
+// ownServer takes the mail server of the database for that of the configuration where that leaves it open.
+func (d *doctor) ownServer() {
+	if d.store == nil || !d.cfg.ServerInDatabase() {
+		return
+	}
+	m, err := d.store.MailServer(d.ctx)
+	if err != nil {
+		d.fault("relay", "", "%s", terminal.Message(err))
+		return
+	}
+	if !m.Set() {
+		return
+	}
+	cfg := *d.cfg
+	cfg.Mail.Transport, cfg.Mail.From = "smtp", string(m.From)
+	s := &cfg.Mail.SMTP
+	s.Host, s.Port, s.TLS, s.Username, s.Password = m.Relay.Host, m.Relay.Port, m.Relay.TLS, m.Relay.Username,
+		config.Secret(m.Relay.Password)
+	d.cfg = &cfg
+}
+
 // relay signs in where mails go.
 func (d *doctor) relay() {
 	c := d.cfg.Mail

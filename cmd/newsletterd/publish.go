@@ -31,6 +31,7 @@ func (p *program) publishCommand() *cli.Command {
 		boolFlag("again", "make another campaign of a file that was sent already"), themeFlag(),
 		boolFlag("allow-outside", "also use pictures and attachments outside the folder of the file"),
 		boolFlag("yes", "do not ask before a mail to more than one reader"), firstFewFlag(), forceFlag(),
+		testingFlag(),
 	}, []string{"list"}, p.publish)
 	publish.ArgsUsage, publish.UsageText = "FILE", "newsletterd publish FILE [flags]"
 	publish.Description = `   newsletterd publish issue.md --list Gartenbrief --test me@example.org
@@ -143,7 +144,7 @@ func (p *program) publish(c *cli.Context, cfg *config.Config, s *store.Store) er
 	case c.Bool("draft"):
 		return p.done(c, "%s is kept as the campaign %s. Look at it: %s", file, campaign.ID, d.View(&draft, "", now()))
 	}
-	return p.sendDraft(c, s, &draft, at)
+	return p.sendDraft(c, cfg, s, &draft, at)
 }
 
 func (p *program) testIssue(c *cli.Context, s *store.Store, draft *campaigns.Draft) error {

@@ -20,27 +20,37 @@ const (
 // relayOptions is how mails leave, and how that is tried.
 func relayOptions(cfg *config.Config) handlers.RelayOptions {
 	o := handlers.RelayOptions{
-		From:  cfg.Mail.From,
-		State: core.RelayState{Transport: "directory", Directory: cfg.Mail.Directory},
+		From: cfg.Mail.From, Kept: cfg.ServerInDatabase(),
+		State: core.RelayState{
+			Transport: "directory", Directory: cfg.Mail.Directory, KeyInDatabase: cfg.Auth.KeyFile == "",
+		},
 	}
 	if c := cfg.Mail.SMTP; cfg.Mail.Transport == "smtp" {
-		o.State = core.RelayState{Transport: "smtp", Host: c.Host, Port: c.Port, TLS: c.TLS, Username: c.Username}
+		o.State = core.RelayState{
+			Transport: "smtp", Host: c.Host, Port: c.Port, TLS: c.TLS, Username: c.Username, HasPassword: c.Username != "",
+		}
+	}
+	if cfg.ServerInFile() {
+		o.State.Source = core.RelayFile
 	}
 	o.Test = func(ctx context.Context, r *core.Relay, m core.RelayMail) core.RelayTest {
-		return tryRelay(ctx, cfg, r, &smtp.Envelope{From: m.From, To: m.To, Data: m.Data})
+		sender, err := transport(cfg)
+		if r != nil {
+			sender, err = tenantRelay(cfg)(r), nil
+		}
+		if err != nil {
+			return core.RelayTest{Outcome: core.RelayDisk, Answer: err.Error()}
+		}
+		return tryRelay(ctx, sender, &m)
+	}
+	o.TestOwn = func(ctx context.Context, r *core.Relay, m core.RelayMail) core.RelayTest {
+		return tryRelay(ctx, ownRelay(cfg)(r), &m)
 	}
 	return o
 }
 
-// tryRelay sends a mail by a relay of a tenant, or by the daemon's own where r is nil.
-func tryRelay(ctx context.Context, cfg *config.Config, r *core.Relay, e *smtp.Envelope) (out core.RelayTest) {
-	sender, err := transport(cfg)
-	if makes := tenantRelay(cfg); r != nil && makes != nil {
-		sender, err = makes(r), nil
-	}
-	if err != nil {
-		return core.RelayTest{Outcome: core.RelayDisk, Answer: err.Error()}
-	}
+// tryRelay sends a mail by a relay.
+func tryRelay(ctx context.Context, sender smtp.Sender, m *core.RelayMail) (out core.RelayTest) {
 	out.Outcome = core.RelayWritten
 	if client, ok := sender.(*smtp.Client); ok {
 		client.Timeouts = smtp.Timeouts{
@@ -53,7 +63,7 @@ func tryRelay(ctx context.Context, cfg *config.Config, r *core.Relay, e *smtp.En
 	ctx, cancel := context.WithTimeout(ctx, relayTestTime)
 	defer cancel()
 	began := time.Now()
-	became, err := smtp.Try(ctx, sender, e)
+	became, err := smtp.Try(ctx, sender, &smtp.Envelope{From: m.From, To: m.To, Data: m.Data})
 	out.TookMS = time.Since(began).Milliseconds()
 	out.Code, out.Enhanced, out.Answer = became.Code, became.Enhanced, became.Text
 	fault, isRelay := errors.AsType[*smtp.RelayError](err)

@@ -32,7 +32,6 @@ func (d *daemon) wireWorkers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	from := mail.Address{Email: cfg.Mail.From}
 	loop, err := auth.ParseSecret(auth.NewSecret())
 	if err != nil {
 		return err
@@ -47,7 +46,10 @@ func (d *daemon) wireWorkers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	relay := tenantRelay(cfg)
+	relay, own := tenantRelay(cfg), (*worker.OwnServer)(nil)
+	if cfg.ServerInDatabase() {
+		own = worker.NewOwnServer(s, ownRelay(cfg))
+	}
 	rates, err := cfg.Send.RatesOfDomains()
 	if err != nil {
 		return err
@@ -59,17 +61,17 @@ func (d *daemon) wireWorkers(ctx context.Context) error {
 	sender := worker.NewSender(s, route, worker.SendOptions{
 		Connections: cfg.Mail.SMTP.Connections, MaxUnrecorded: cfg.Send.MaxUnrecorded,
 		Limits: relayLimits(&cfg.Mail.SMTP), DomainRates: rates, Relay: relay, GiveUpAfter: cfg.Send.GiveUpAfter.Std(),
-		From:     from,
+		From: mail.Address{Email: cfg.Mail.From}, Own: own, Folder: cfg.Mail.Transport == "directory",
 		Provider: relayProvider(cfg), BounceDomain: cfg.Mail.BounceDomain, PublicURL: cfg.Origin(),
 		Sealer: d.keys.sealer, Ident: d.keys.ident, Log: log,
 		Signers: signers, DKIMSkip: cfg.Mail.SMTP.DKIMSkip, ExtraThread: extraThread,
 	})
 	d.registry.MustRegister(sendCollector{sender})
 	mailer := worker.MailerOptions{
-		Store: s, Sender: route, Sealer: d.keys.sealer, Ident: d.keys.ident, PublicURL: cfg.Origin(), From: from, Log: log,
-		Signers: signers, DKIMSkip: cfg.Mail.SMTP.DKIMSkip,
+		Store: s, Sender: route, Sealer: d.keys.sealer, Ident: d.keys.ident, PublicURL: cfg.Origin(),
+		From: mail.Address{Email: cfg.Mail.From}, Log: log,
+		Signers: signers, DKIMSkip: cfg.Mail.SMTP.DKIMSkip, Own: own, Tenants: true,
 	}
-	mailer.Tenants = relay != nil
 	tried := handlers.Drafts{Store: s, Origin: cfg.Origin(), Checks: campaignChecks(cfg)}
 	loops := []*worker.Loop{
 		worker.Scheduler(s, sender, log),
@@ -81,9 +83,7 @@ func (d *daemon) wireWorkers(ctx context.Context) error {
 		worker.Disabler(d.disabler()),
 		worker.Mailer(mailer),
 		worker.Imports(s, smallHeap, log),
-	}
-	if relay != nil {
-		loops = append(loops, worker.TenantMailer(mailer, relay))
+		worker.TenantMailer(mailer, relay),
 	}
 	d.workers = worker.NewGroup(log, loops...)
 
@@ -135,17 +135,26 @@ func relayLimits(c *config.SMTP) core.SendLimits {
 }
 
 // tenantRelay makes senders for the relays of tenants. Their addresses pass the guard, since the operator has not
-// chosen them. nil: mails are files, so no mail leaves.
+// chosen them.
 func tenantRelay(cfg *config.Config) func(*core.Relay) smtp.Sender {
-	if cfg.Mail.Transport == "directory" {
-		return nil
-	}
-	guard, name := &netguard.Guard{Allow: cfg.Mail.PrivateRelays}, localName(cfg)
+	guard := &netguard.Guard{Allow: cfg.Mail.PrivateRelays}
 	return func(r *core.Relay) smtp.Sender {
-		return &smtp.Client{
-			Addr: net.JoinHostPort(r.Host, strconv.Itoa(r.Port)), Username: r.Username, Password: r.Password,
-			TLS: smtp.TLSMode(r.TLS), LocalName: name, NoPipelining: r.OneByOne, MaxMails: r.MailsEach, Dial: guard.DialContext,
-		}
+		c := client(cfg, r)
+		c.Dial = guard.DialContext
+		return c
+	}
+}
+
+// ownRelay makes senders for the daemon's own mail server in the database. An operator has chosen it, so its address
+// may be a private one.
+func ownRelay(cfg *config.Config) func(*core.Relay) smtp.Sender {
+	return func(r *core.Relay) smtp.Sender { return client(cfg, r) }
+}
+
+func client(cfg *config.Config, r *core.Relay) *smtp.Client {
+	return &smtp.Client{
+		Addr: r.Address(), Username: r.Username, Password: r.Password, TLS: smtp.TLSMode(r.TLS),
+		LocalName: localName(cfg), NoPipelining: r.OneByOne, MaxMails: r.MailsEach,
 	}
 }
 

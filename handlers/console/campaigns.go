@@ -77,6 +77,15 @@ func (o *Console) campaigns(p *Page) (web.HTML, error) {
 type campaignRow struct {
 	core.CampaignView
 	SentAt core.Instant // 0: its mailing has not begun
+	Folder bool         // its emails went to a folder
+}
+
+// RowBadge is the state of a campaign in the list in a word.
+func (p *Page) RowBadge(c *campaignRow) Badge {
+	if c.State == core.CampaignSent {
+		return p.sentBadge(c.Folder)
+	}
+	return p.CampaignBadge(c.State)
 }
 
 // maxRowJobs is how many of the last mailings are read at once for a page of the list. Older ones are asked for by
@@ -84,7 +93,7 @@ type campaignRow struct {
 const maxRowJobs = 100
 
 func (p *Page) campaignRows(found []core.CampaignView) (rows []campaignRow, err error) {
-	begun, rest := map[string]core.Instant{}, map[string]bool{} // by the ids of mailings
+	begun, rest, folder := map[string]core.Instant{}, map[string]bool{}, map[string]bool{} // by the ids of mailings
 	if slices.ContainsFunc(found, func(c core.CampaignView) bool { return c.JobID != "" }) {
 		jobs, _, err := p.jobs(p.ofTenant("limit", strconv.Itoa(maxRowJobs)))
 		if err != nil {
@@ -92,6 +101,7 @@ func (p *Page) campaignRows(found []core.CampaignView) (rows []campaignRow, err 
 		}
 		for i := range jobs {
 			begun[jobs[i].ID], rest[jobs[i].ID] = jobs[i].StartedAt, jobs[i].Rest()
+			folder[jobs[i].ID] = jobs[i].Transport == core.TransportFolder
 		}
 	}
 	for _, c := range found {
@@ -102,8 +112,9 @@ func (p *Page) campaignRows(found []core.CampaignView) (rows []campaignRow, err 
 			if _, err := p.Get("/api/send-jobs/"+c.JobID, nil, &j); err != nil {
 				return nil, err
 			}
-			row.SentAt = j.StartedAt
+			row.SentAt, folder[c.JobID] = j.StartedAt, j.Transport == core.TransportFolder
 		}
+		row.Folder = folder[c.JobID]
 		if written(c.State) { // what was taken back was not sent
 			row.SentAt = 0
 		}

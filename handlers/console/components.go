@@ -29,9 +29,10 @@ var functions = template.FuncMap{
 	"join":  strings.Join,
 	"zones": zones,
 
-	"relayTest":   newRelayTest,
-	"relayFields": newRelayFields,
-	"int64":       func(n int) int64 { return int64(n) },
+	"relayTest":        newRelayTest,
+	"relayFields":      newRelayFields,
+	"mailServerFields": newMailServerFields,
+	"int64":            func(n int) int64 { return int64(n) },
 }
 
 // filledIn matches a placeholder as {{preferences.first_name | default: "friend"}}: its name, and what stands there

@@ -384,6 +384,8 @@ var faultSentences = []string{
 	"You don't have permission. Ask an administrator.",
 	"You need the permission %s. Ask an administrator for the role %s.",
 	"You need the role “{{2}}”. Ask an administrator.",
+	"No mail server is set up, so nobody would receive this email. Set one up first, or send with testing to save the emails to a folder.",
+	"No mail server is set up, so nobody would receive this email. Ask the server administrator to set one up.",
 }
 
 // inTurn returns the second text by the first, the fourth by the third, and so on.

@@ -18,6 +18,7 @@ const OperatorPath = "/operator"
 // operatorAreas are the lines of the navigation of operators.
 var operatorAreas = []struct{ text, path, icon string }{
 	{"System", "", "server"},
+	{"Mail server", "mail-server", "mail"},
 	{"Queues", "queues", "inbox"},
 	{"Sends", "mailings", "send"},
 	{"Users", "users", "users"},
@@ -45,6 +46,7 @@ func (o *Console) operatorRoutes(t *web.Table) {
 	o.operatorPost(t, "/tenants/:id", o.actOnTenant, "The console: suspend or limit a tenant")
 	o.operatorPost(t, "/tenants/:id/restore", o.restoreTenant, "The console: restore a deleted tenant")
 	o.operatorClientRoutes(t)
+	o.mailServerRoutes(t)
 }
 
 // operatorGet adds a page for operators. For others there is none.

@@ -86,7 +86,6 @@ type overviewData struct {
 	Through *throughPart
 	Empty   bool // nothing was ever written, and no one reads
 	Steps   []step
-	Folder  bool // mails are only written to files; looked at while there are steps
 	Growth  growth
 }
 
@@ -154,6 +153,14 @@ func (p *Page) jobBadge(j *jobRow) Badge {
 		return Badge{p.T("Failed"), "bad"}
 	case j.Status == core.JobCancelled:
 		return Badge{p.T("Canceled"), ""}
+	}
+	return p.sentBadge(j.Transport == core.TransportFolder)
+}
+
+// sentBadge says that a sending is over; folder: its emails went to a folder.
+func (p *Page) sentBadge(folder bool) Badge {
+	if folder {
+		return Badge{p.T("Saved to folder"), "warn"}
 	}
 	return Badge{p.T("Sent"), "good"}
 }

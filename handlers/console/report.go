@@ -251,7 +251,9 @@ func (p *Page) readReport(d *reportData) error {
 			return err
 		}
 	}
-	d.Stats = p.reportStats(&d.All, max(cameBack(&d.All), d.Bounces.CameBack), &usual)
+	if d.Job.Transport != core.TransportFolder { // else it reached no one
+		d.Stats = p.reportStats(&d.All, max(cameBack(&d.All), d.Bounces.CameBack), &usual)
+	}
 	var found core.Failures
 	if _, err := p.Get(jobAPI(d.Job.ID, "failures"), nil, &found); err != nil {
 		return err
@@ -283,11 +285,16 @@ func (p *Page) reportState(d *reportData) string {
 		return p.T("Never sent")
 	case j.Status == core.JobPending:
 		return p.T("Scheduled for {{at}}.", "at", p.Moment(j.StartsAt))
+	case j.Transport == core.TransportFolder && (j.Status == core.JobRunning || j.Status == core.JobCompleted):
+		return p.T("Saved to a folder on the server {{at}}. Nobody received it.", "at", p.When(j.StartedAt))
 	case j.Status == core.JobRunning && !j.Rest():
 		return p.T("Sending started {{at}}.", "at", p.When(j.StartedAt))
 	case j.StartedAt == 0:
 		return p.T("Canceled before sending started. No one received it.")
 	case j.Status == core.JobCancelled:
+		if j.Transport == core.TransportFolder {
+			return p.T("Canceled {{at}}. Nobody received it.", "at", p.When(j.FinishedAt))
+		}
 		return p.T("Canceled {{at}}. Already sent to: {{n}}.", "at", p.When(j.FinishedAt), "n", p.Number(d.All.Sent))
 	case j.Status == core.JobFailed:
 		r := refusalOf(&core.Failure{Reason: j.FailureReason})

@@ -107,6 +107,7 @@ func (o *Console) recipients(p *Page) (web.HTML, error) {
 	if len(jobs) == 0 {
 		return p.Show("recipients", v)
 	}
+	folder := jobs[max(i, 0)].Transport == core.TransportFolder
 	d.JobID = jobs[max(i, 0)].ID
 	for n := range jobs {
 		if len(jobs) > 1 {
@@ -125,7 +126,11 @@ func (o *Console) recipients(p *Page) (web.HTML, error) {
 	}
 	for i := range found {
 		r := &found[i]
-		d.People = append(d.People, shownRecipient{*r, p.outcome(r.Status, r.Events), whyNotSent(r.Status, r.Reason)})
+		badge := p.outcome(r.Status, r.Events)
+		if r.Status == "sent" && folder {
+			badge = p.sentBadge(true)
+		}
+		d.People = append(d.People, shownRecipient{*r, badge, whyNotSent(r.Status, r.Reason)})
 	}
 	d.Pager = p.Pager(next)
 	return p.Show("recipients", v)

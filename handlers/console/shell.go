@@ -22,6 +22,7 @@ type shell struct {
 
 	Operation string // address of the pages of operators; empty for others
 	Undo      []undoRow
+	Folder    bool // emails reach no one: there is no mail server
 }
 
 // navItem is a line of the navigation.
@@ -81,6 +82,7 @@ func (p *Page) shell(v *View) shell {
 		s.Switch = p.caller.HasRole() // the way back, also of those who have one tenant
 	}
 	s.Initial = initials(s.Name)
+	s.Folder = !v.Part && !v.Plain && p.folder()
 	return s
 }
 

@@ -130,11 +130,6 @@ func (p *Page) steps(d *overviewData) ([]step, error) {
 	if err != nil {
 		return nil, err
 	}
-	relay, err := p.relayState()
-	if err != nil {
-		return nil, err
-	}
-	d.Folder = relay.Transport == "directory"
 	tested, err := p.relayTested()
 	if err != nil {
 		return nil, err

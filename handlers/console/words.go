@@ -96,6 +96,7 @@ func fillIn(text string, pairs ...any) string {
 var notices = map[string]string{
 	"saved":           "Changes saved",
 	"created":         "Created",
+	"mail-server":     "Mail server saved. Check whether the test email arrived.",
 	"deleted":         "Deleted",
 	"sent":            "Sent",
 	"restored":        "Version restored",
@@ -114,8 +115,8 @@ var notices = map[string]string{
 	// of settings
 	"checked":    "Checked again",
 	"invited":    "Invitation sent",
-	"removed":    "Removed",
 	"taken-back": "Invitation withdrawn",
+	"removed":    "Removed",
 
 	// of people
 	"added":        "Added",

@@ -44,6 +44,7 @@ const (
 
 	ClientAdded    Kind = "client_added"    // the clients of the tenant
 	ClientsAdded   Kind = "clients_added"   // the clients of the tenant
+	ServerChanged  Kind = "server_changed"  // the page of the mail server
 	PasskeyAdded   Kind = "passkey_added"   // the account
 	PasskeyRemoved Kind = "passkey_removed" // the account
 	TwoStepOn      Kind = "two_step_on"     // the account
@@ -72,6 +73,7 @@ type Data struct {
 	Review     core.ReviewMail     // of the review kinds: the campaign, and who does what
 	Invitation core.InvitationMail // of an invitation: who invites, and as what
 	Client     core.ClientMail     // of a new client
+	Server     core.ServerMail     // of a changed mail server
 
 	Language string        // of core.Languages; any other means the first
 	Own      core.MailText // the tenant's own wording; its empty fields mean ours

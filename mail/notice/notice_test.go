@@ -43,6 +43,9 @@ func TestGolden(t *testing.T) {
 				At: core.At(time.Date(2026, 12, 1, 8, 0, 0, 0, time.UTC)),
 			}
 		}
+		if Kind(n) == ServerChanged {
+			d.Server = core.ServerMail{Address: "smtp.example.org:587", By: "Bob <boss>"}
+		}
 		subject, text, html, err := Kind(n).Render(d)
 		if err != nil {
 			t.Fatal(err)

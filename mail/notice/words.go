@@ -33,15 +33,16 @@ func RoleName(language, role string) string { return cmp.Or(words.Of(language).R
 // filler returns what puts the values of d in the place of placeholders. No user may be known who invites: then the
 // tenant does.
 func filler(w *words.List, d Data) *strings.Replacer {
-	by := octets.CleanLine(cmp.Or(d.Review.By, d.Invitation.By, d.Client.By, d.Brand.Name))
-	if d.Client.Name != "" && d.Client.By == "" {
+	by := octets.CleanLine(cmp.Or(d.Review.By, d.Invitation.By, d.Client.By, d.Server.By, d.Brand.Name))
+	if d.Client.Name != "" && d.Client.By == "" || d.Server != (core.ServerMail{}) && d.Server.By == "" {
 		by = w.Command
 	}
 	return strings.NewReplacer("{{email}}", d.To, "{{list.name}}", d.List, "{{tenant.name}}", d.Brand.Name,
 		"{{valid}}", lifetime(w, d.Valid), "{{mailing}}", octets.CleanLine(d.Review.Subject),
 		"{{by}}", by, "{{role}}", RoleName(d.Language, d.Invitation.Role), "{{note}}", d.Review.Note,
 		"{{wanted}}", wanted(w, &d.Review), "{{client}}", octets.CleanLine(d.Client.Name),
-		"{{scopes}}", cmp.Or(d.Client.Scopes, "–"), "{{when}}", minute(d.Client.At))
+		"{{scopes}}", cmp.Or(d.Client.Scopes, "–"), "{{when}}", minute(d.Client.At),
+		"{{server}}", cmp.Or(octets.CleanLine(d.Server.Address), w.NoServer))
 }
 
 // wanted says until when a review is wanted; empty: at any time.

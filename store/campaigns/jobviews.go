@@ -17,7 +17,7 @@ const jobView = `SELECT send_job.no, send_job.id, send_job.tenant_id, send_job.l
 	send_job.status,
 	campaign_copy.name, campaign_copy.subject, scheduled_at, window_start, window_end, send_job.created_at,
 	iif(send_job.status = 'pending', due_at, 0) AS starts_at, started_at, finished_at,
-	failure_reason, paused_at, ` + pauseReason + `, retry_of, expected, duplicates, excluded, first_few, first_until, expanded,
+	failure_reason, paused_at, ` + pauseReason + `, retry_of, expected, duplicates, excluded, first_few, first_until, expanded, transport,
 	recipients, sent, delivered, ` + Deferral + `,
 	failed, skipped, bounced, complained, opened, clicked, unsubscribed, ambiguous, machine_opened, machine_clicked,
 	tracked, people_opened, unclear_opened, scanner_opened, ` + totalsOfJob + `,

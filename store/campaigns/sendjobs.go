@@ -14,7 +14,7 @@ import (
 const sendJobColumns = `no, id, tenant_id, list_id, lists, narrowing, copy_id, campaign_id, status, scheduled_at, window_start, window_end,
 	expected, due_at, created_by, created_at, started_at, finished_at, failure_reason, expanded_to, expanded, recipients, deferred,
 	sent, failed, skipped, ambiguous, delivered, bounced, complained, opened, clicked, unsubscribed, machine_opened,
-	machine_clicked, hard_bounced, unstoppable, retry_of, first_few, first_until, paused_at, ` + pauseReason
+	machine_clicked, hard_bounced, unstoppable, retry_of, first_few, first_until, transport, paused_at, ` + pauseReason
 
 const pauseReason = `CASE WHEN pause_reason <> '' OR send_job.status NOT IN ('pending', 'running') THEN pause_reason
 	ELSE ` + switchedOff + ` END AS pause_reason`
@@ -358,6 +358,14 @@ func (s *Store) FailSendJob(ctx context.Context, no int64, reason string, now co
 			return err
 		}
 		return moveJob(tx, &j)
+	})
+}
+
+// SetJobTransport notes where the emails of a job go: core.TransportFolder. Its only error is core.ErrStorage.
+func SetJobTransport(ctx context.Context, s *db.DB, no int64, transport string) error {
+	return s.Update(ctx, func(tx *db.Tx) error {
+		_, err := tx.Exec("UPDATE send_job SET transport = ? WHERE no = ?", transport, no)
+		return err
 	})
 }
 

@@ -23,6 +23,9 @@ const queueIDKept = 60 * 24 * time.Hour
 // knownDeviceKept is how long a device or address that signed in keeps a counter of guesses of its own.
 const knownDeviceKept = 90 * 24 * time.Hour
 
+// oldServerKept is how long the settings of a mail server that was replaced are kept.
+const oldServerKept = 12 * time.Hour
+
 // OriginKept is how long the audit trail knows where a request came from.
 const OriginKept = 90 * 24 * time.Hour
 
@@ -84,6 +87,10 @@ var expired = []sweep{
 	expiredBy("throttle", "key", "throttle_expires", "expires_at < ?"),
 	expiredBy("sessions", "rowid", "sessions_expiry", "expiry < ? / 86400000.0 + 2440587.5"),
 	expiredBy("idempotency", "tenant_id, key", "idempotency_expires", "expires_at < ?"),
+	{
+		table: "mail_server", key: "id", find: "SELECT id FROM mail_server WHERE id = 2 AND changed_at < ? LIMIT +?",
+		keep: keptFor(oldServerKept),
+	},
 	oldest("seen_nonce", "expires_at"),
 	oldest("seen_event", "expires_at"),
 	oldest("seen_batch", "expires_at"),

@@ -5,7 +5,7 @@
 //	lists.go listwithtenant.go slugs.go fedlists.go addresses.go   lists, who feeds them, and an address on each
 //	counts.go                                  how many subscribers a list has, day by day
 //	templates.go themes.go                     what campaigns look like
-//	relays.go paces.go                         how emails leave
+//	relays.go mailserver.go paces.go           how emails leave
 //	restore.go                                 what a deleted tenant gives up and gets back
 //	domains.go senderdomains.go dkim.go acme.go issuer.go   domains, their records and keys
 //	mails.go mailqueue.go                      transactional emails

@@ -80,6 +80,7 @@ type Replica struct {
 // Mail is about mails that are sent.
 type Mail struct {
 	Transport     string   `toml:"transport"` // smtp, directory
+	Console       bool     `toml:"console"`   // the mail server may be set in the console where no key sets it
 	Directory     string   `toml:"directory"`
 	From          string   `toml:"from"`
 	BounceDomain  string   `toml:"bounce_domain"`
@@ -93,6 +94,20 @@ type Mail struct {
 type DKIM struct {
 	Enabled bool `toml:"enabled"` // where there is a key
 }
+
+// ServerInFile reports whether the configuration (its file, the environment or a flag) sets the mail server: one of the
+// keys of [mail.smtp], or the transport smtp. The transport directory alone sets none.
+func (c *Config) ServerInFile() bool {
+	for key := range c.From {
+		if strings.HasPrefix(key, "mail.smtp.") {
+			return true
+		}
+	}
+	return c.Mail.Transport == "smtp"
+}
+
+// ServerInDatabase reports whether the mail server is the one that server administrators set in the console.
+func (c *Config) ServerInDatabase() bool { return c.Mail.Console && !c.ServerInFile() }
 
 // SMTP is the relay.
 type SMTP struct {
@@ -211,7 +226,7 @@ func Default() *Config {
 		Backup:   Backup{Every: Duration(time.Hour)},
 		Replica:  Replica{TTL: Duration(10 * time.Second), Acknowledge: true, Keep: Duration(72 * time.Hour)},
 		Mail: Mail{
-			Transport: "directory", Directory: "./mail", From: "newsletterd@localhost",
+			Transport: "directory", Console: true, Directory: "./mail", From: "newsletterd@localhost",
 			SMTP: SMTP{
 				Host: "localhost", Port: 587, TLS: "starttls", Connections: 16, Pipelining: true, MailsEach: 1000,
 				Provider: "auto", Period: Duration(time.Hour), DKIMSkip: []string{},

@@ -30,11 +30,13 @@ type List struct {
 	Roles   map[string]string `json:"roles"`   // what people of a team are and may do, by core.Roles
 	Wanted  string            `json:"wanted"`  // when a review is wanted, {{when}}
 	Command string            `json:"command"` // who has done what a command on the server did
-	Minutes string            `json:"minutes"`
-	Hour    string            `json:"hour"`
-	Hours   string            `json:"hours"`
-	Days    string            `json:"days"`
-	Notices map[string]Notice `json:"notices"` // by notice.Kind
+	// NoServer is where emails go without a mail server.
+	NoServer string            `json:"no_server"`
+	Minutes  string            `json:"minutes"`
+	Hour     string            `json:"hour"`
+	Hours    string            `json:"hours"`
+	Days     string            `json:"days"`
+	Notices  map[string]Notice `json:"notices"` // by notice.Kind
 }
 
 // Notice is what one notice says.

@@ -1,0 +1,57 @@
+package core
+
+import "strings"
+
+// MailServer is the daemon's own mail server as server administrators set it in the console, through the API or by
+// command. Emails of tenants without a relay of their own go through it, and all emails about accounts. The zero value
+// means that none is set: emails are saved to a folder.
+type MailServer struct {
+	Relay Relay `json:"relay"`
+	From  Email `json:"from"` // sender of emails about accounts, and of tenants without mail_from
+	// ChangedAt is when it was set.
+	ChangedAt Instant `json:"changed_at" like:"readonly"`
+}
+
+// Set reports whether there is one.
+func (m *MailServer) Set() bool { return m.Relay.Host != "" }
+
+// Relays returns it in the form of a tenant's relays; none where it is not set.
+func (m *MailServer) Relays() Relays {
+	if !m.Set() {
+		return nil
+	}
+	return Relays{m.Relay}
+}
+
+// Check judges what an administrator entered, and fills in defaults. was is the present server with its password: it is
+// kept where none is entered, for the same host, port and user with no weaker security. The error is Invalid and names
+// the field.
+func (m *MailServer) Check(was *MailServer) error {
+	r := &m.Relay
+	r.ID, r.HasPassword = "", r.Password != ""
+	if !r.HasPassword && r.Username != "" {
+		if old := was.Relay; old.HasPassword && r.sameLogin(&old) {
+			r.Password, r.HasPassword = old.Password, true
+		}
+	}
+	if err := r.check("relay"); err != nil {
+		return err
+	}
+	from, err := ParseEmail(string(m.From))
+	if err != nil {
+		return Invalidf("from", "from must be an email address.")
+	}
+	m.From = from
+	return nil
+}
+
+// sameLogin reports whether a password for old may be used at r.
+func (r *Relay) sameLogin(old *Relay) bool {
+	n := *r
+	n.HasPassword = true
+	if n.check("relay") != nil { // it fills in the port
+		return false
+	}
+	return strings.EqualFold(n.Host, old.Host) && n.Port == old.Port && n.Username == old.Username &&
+		(n.TLS == old.TLS || n.TLS != "none")
+}

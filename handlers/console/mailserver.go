@@ -1,0 +1,232 @@
+package console
+
+import (
+	"cmp"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+)
+
+// mailServerPath is the page of the daemon's own mail server, without OperatorPath.
+const mailServerPath = "/mail-server"
+
+// mailServerRoutes are the page on which a server administrator sets the daemon's own mail server.
+func (o *Console) mailServerRoutes(t *web.Table) {
+	o.operatorGet(t, mailServerPath, o.mailServer, "The console: the mail server")
+	o.operatorPost(t, mailServerPath, o.setMailServer, "The console: set the mail server")
+}
+
+// preset is what the forms of a mail provider start with. The sources are in docs/mail-server.md.
+type preset struct {
+	ID, Name       string
+	Host           string
+	Port           int
+	TLS            string
+	Username       string // that all its customers have
+	PerDay         int    // its limit; 0: it depends on the plan
+	User, Password string // what it calls them
+	Note           string // what catches people out
+}
+
+// presets are the providers to choose from, in the order of the page.
+func (p *Page) presets() []preset {
+	smtp := func(id, name, host string) preset {
+		return preset{ID: id, Name: name, Host: host, Port: 587, TLS: "starttls"}
+	}
+	ses := smtp("ses", "Amazon SES", "email-smtp.eu-central-1.amazonaws.com")
+	ses.User, ses.Password = p.T("SMTP username"), p.T("SMTP password")
+	ses.Note = p.T("Change the region in the host name to yours. Create SMTP credentials in the SES console; access keys " +
+		"don't work. A new account is in the sandbox: it only sends to verified addresses, 200 a day.")
+	postmark := smtp("postmark", "Postmark", "smtp-broadcasts.postmarkapp.com")
+	postmark.User, postmark.Password = p.T("Access key"), p.T("Secret key")
+	postmark.Note = p.T("Create an SMTP token for a broadcast stream. Postmark doesn't allow newsletters on a " +
+		"transactional stream.")
+	mailgun := smtp("mailgun", "Mailgun", "smtp.mailgun.org")
+	mailgun.Note = p.T("For a domain in the EU, use smtp.eu.mailgun.org. A sandbox domain only sends to authorized " +
+		"recipients.")
+	sendgrid := smtp("sendgrid", "SendGrid", "smtp.sendgrid.net")
+	sendgrid.Username, sendgrid.Password = "apikey", p.T("API key")
+	sendgrid.Note = p.T("The username is the word “apikey”. Turn off SendGrid's own open and click tracking.")
+	brevo := smtp("brevo", "Brevo", "smtp-relay.brevo.com")
+	brevo.User, brevo.Password = p.T("SMTP login"), p.T("SMTP key")
+	brevo.Note = p.T("Use an SMTP key, not an API key. The free plan sends 300 emails a day.")
+	fastmail := preset{ID: "fastmail", Name: "Fastmail", Host: "smtp.fastmail.com", Port: 465, TLS: "implicit"}
+	fastmail.Password = p.T("App password")
+	fastmail.Note = p.T("Create an app password. Fastmail is for personal email: it limits how much you send and doesn't " +
+		"allow large newsletters.")
+	gmail := smtp("gmail", "Gmail / Google Workspace", "smtp.gmail.com")
+	gmail.Password, gmail.PerDay = p.T("App password"), 500
+	gmail.Note = p.T("Create an app password; this requires 2-Step Verification. Gmail replaces the From address with " +
+		"your account's unless it is an alias. Limits: 500 emails a day with Gmail, 2,000 with Workspace.")
+	microsoft := smtp("microsoft", "Microsoft 365", "smtp.office365.com")
+	microsoft.Note = p.T("Microsoft is ending password sign-in for SMTP: it is off by default from the end of 2026. Ask " +
+		"your administrator whether SMTP AUTH is on for this mailbox before you choose it.")
+	return []preset{
+		ses, postmark, mailgun, sendgrid, brevo, fastmail, gmail, microsoft,
+		{
+			ID: "own", Name: p.T("Other server"), Port: 587, TLS: "starttls",
+			Note: p.T("Enter the settings that your provider or administrator gave you."),
+		},
+	}
+}
+
+// mailServerPage is what the page of the mail server shows.
+type mailServerPage struct {
+	State   core.RelayState
+	Presets []preset
+	Chosen  preset
+	Test    *relayResult
+}
+
+// Folder reports whether emails are saved to a folder.
+func (d *mailServerPage) Folder() bool { return d.State.Transport == "directory" }
+
+// InFile reports whether the configuration sets the server.
+func (d *mailServerPage) InFile() bool { return d.State.Source == core.RelayFile }
+
+func (o *Console) mailServer(p *Page) (web.HTML, error) {
+	return p.showMailServer(mailServerPage{}, filled{}, View{})
+}
+
+func (p *Page) showMailServer(d mailServerPage, f filled, v View) (web.HTML, error) {
+	var err error
+	if d.State, err = p.relayState(); err != nil {
+		return web.HTML{}, err
+	}
+	d.Presets = p.presets()
+	chosen := cmp.Or(p.Form["provider"], p.Query("provider"))
+	for _, one := range d.Presets {
+		if one.ID == chosen {
+			d.Chosen = one
+		}
+	}
+	if f.values == nil {
+		f.values = p.mailServerValues(&d)
+	}
+	v.Title, v.Data = p.T("Mail server"), &struct {
+		mailServerPage
+		Form filled
+	}{d, f}
+	v.State = p.T("How this server sends email")
+	return p.Show("mail-server", v)
+}
+
+// mailServerValues are what the form starts with: those of the chosen provider, else the server in force.
+func (p *Page) mailServerValues(d *mailServerPage) map[string]string {
+	s, c := &d.State, &d.Chosen
+	values := map[string]string{"test_to": string(p.Who.User.Email), "from": s.From, "tls": "starttls"}
+	if d.Folder() && strings.HasSuffix(s.From, "@localhost") {
+		values["from"] = ""
+	}
+	number := func(n int) string {
+		if n == 0 {
+			return ""
+		}
+		return strconv.Itoa(n)
+	}
+	switch {
+	case c.ID != "":
+		values["host"], values["port"], values["tls"] = c.Host, number(c.Port), c.TLS
+		values["username"], values["per_day"] = c.Username, number(c.PerDay)
+	case !d.Folder():
+		values["host"], values["port"], values["tls"], values["username"] = s.Host, number(s.Port), s.TLS, s.Username
+		values["per_day"], values["per_second"] = number(s.Limits.PerDay), number(s.Limits.PerSecond)
+	}
+	return values
+}
+
+// setMailServer tries the server that was entered, and takes it over if it accepts the test email.
+func (o *Console) setMailServer(p *Page) (web.HTML, error) {
+	if p.Form["act"] == "remove" {
+		show := func(_ filled, v View) (web.HTML, error) { return p.showMailServer(mailServerPage{}, filled{}, v) }
+		if p.Form["sure"] != "1" {
+			return p.notSure(show)
+		}
+		if err := p.Do(http.MethodDelete, "/api/admin/relay", nil, nil); err != nil {
+			return p.refused(err, show)
+		}
+		return p.Redirect(OperatorPath+mailServerPath, "removed")
+	}
+	whole := func(name string) int {
+		n, err := strconv.Atoi(cmp.Or(strings.TrimSpace(p.Form[name]), "0"))
+		if err != nil {
+			return -1
+		}
+		return n
+	}
+	body := map[string]any{
+		"relay": core.Relay{
+			Host: strings.TrimSpace(p.Form["host"]), Port: whole("port"), TLS: p.Form["tls"], Username: p.Form["username"],
+			Password: p.Form["password"], DKIMSkip: core.Strings{},
+			Limits: core.SendLimits{PerDay: whole("per_day"), PerSecond: whole("per_second")},
+		},
+		"from": p.Form["from"], "test_to": p.Form["test_to"],
+	}
+	err := p.Do(http.MethodPut, "/api/admin/relay", body, nil)
+	if err == nil {
+		return p.Redirect(OperatorPath+mailServerPath, "mail-server")
+	}
+	delete(p.Form, "password")
+	e, _ := errors.AsType[*core.Error](err)
+	if e != nil {
+		if outcome, found := strings.CutPrefix(e.Code, "mail_server_"); found && core.RelayOutcome(outcome) {
+			t := core.RelayTest{Outcome: outcome, Answer: e.Message}
+			d := mailServerPage{Test: &relayResult{t, p.RelayWords(&t, p.Form["test_to"])}}
+			return p.showMailServer(d, filled{values: p.Form}, View{Status: http.StatusConflict})
+		}
+	}
+	return p.refused(err, func(f filled, v View) (web.HTML, error) {
+		f.at = lastPart(f.at)
+		return p.showMailServer(mailServerPage{}, f, v)
+	})
+}
+
+// mailServerFields are the inputs of the form.
+type mailServerFields struct {
+	Host, Port, TLS, Username, Password, From, PerDay, PerSecond, TestTo field
+}
+
+func newMailServerFields(s shown, f filled, c preset, hasPassword bool) mailServerFields {
+	p := s.Page
+	input := func(name, label string) field { return newField(name, label, f.Value(name)).Blame(f.Wrong(name)) }
+	password := input("password", cmp.Or(c.Password, p.T("Password"))).Kind("password").Fill("new-password")
+	password.Value = ""
+	if hasPassword && c.ID == "" {
+		password = password.Help(p.T("Leave blank to keep the current password."))
+	}
+	return mailServerFields{
+		Host:     input("host", p.T("Host name")).Must().Like("smtp.acme.example"),
+		Port:     input("port", p.T("Port")).Kind("number"),
+		TLS:      newChoice("tls", p.T("Encryption"), f.Value("tls"), p.TLSOptions()).Blame(f.Wrong("tls")),
+		Username: input("username", cmp.Or(c.User, p.T("Username"))).Fill("off"),
+		Password: password,
+		From: input("from", p.T("From address")).Kind("email").Must().Help(p.T("For account emails, and for newsletters " +
+			"without an address of their own.")),
+		PerDay: input("per_day", p.T("Emails per day at most")).Kind("number").Help(p.T("Leave blank for no limit.")),
+		PerSecond: input("per_second", p.T("Emails per second at most")).Kind("number").Help(p.T("Leave blank for no " +
+			"limit.")),
+		TestTo: input("test_to", p.T("Send a test email to")).Kind("email").Must(),
+	}
+}
+
+// PresetPath is the address of the page with the settings of a provider.
+func (p *Page) PresetPath(id string) string {
+	return OperatorPath + mailServerPath + "?" + url.Values{"provider": {id}}.Encode() + "#server"
+}
+
+// folder reports whether emails of the page's tenant, or of the server, are saved to a folder.
+func (p *Page) folder() bool {
+	if p.console.options.Folder == nil {
+		return false
+	}
+	folder, err := p.console.options.Folder(p, &p.Tenant)
+	if err != nil {
+		p.LogError(err)
+	}
+	return folder
+}

@@ -1,0 +1,104 @@
+package handlers
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"newsletterd/core"
+)
+
+func init() {
+	// relay-locked: the configuration doesn't allow setting the mail server
+	steps["relay-locked"] = func(e *env, _ string, _ map[string]string) { e.handler.options.Relay.Kept = false }
+	setups = append(setups, func(_ *env, o *Options) { o.Relay = keptServer("smtp") })
+}
+
+// keptServer are options where server administrators set the mail server, and every server but one takes the test.
+// transport is how emails leave while none is set.
+func keptServer(transport string) RelayOptions {
+	return RelayOptions{
+		Kept: true, From: "d@daemon.example", State: core.RelayState{Transport: transport, Directory: "./mail"},
+		TestOwn: func(_ context.Context, r *core.Relay, _ core.RelayMail) core.RelayTest {
+			if r.Host == "refuses.example.org" {
+				return core.RelayTest{
+					Outcome: core.RelayAuth, Relay: r.Address(), Stage: "AUTH", Code: 535, Enhanced: "5.7.8", Answer: "bad credentials",
+				}
+			}
+			return core.RelayTest{Outcome: core.RelayAccepted, Relay: r.Address(), Code: 250, Answer: "queued"}
+		},
+	}
+}
+
+// Without a mail server no campaign is called sent: each page says so to every role, and sending is refused unless
+// testing is asked for. A server administrator sets one in the browser, and all that is over.
+func TestConsoleWithoutAMailServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newTenantConsole(t, core.RoleTenantAdmin)
+		p := e.handler.options.Auth
+		var err error
+		e.handler, err = New(Options{
+			Store: e.store, Auth: p, PublicURL: "https://news.example.org", Bearer: p.Bearer, Relay: keptServer("directory"),
+		})
+		e.must(err)
+		const banner = `id="no-mail-server"`
+		for _, page := range []string{strings.TrimSuffix(e.path(), "/"), e.path("campaigns"), e.path("people"), e.path("settings")} {
+			if got := e.shows(page, banner); strings.Contains(got, "/operator/mail-server") {
+				t.Errorf("%s leads an administrator to a page that isn't theirs", page)
+			}
+		}
+		if status, _ := e.page("GET", "/operator/mail-server", nil); status != http.StatusNotFound {
+			t.Errorf("an administrator sees the page: %d", status)
+		}
+		e.must(e.store.GrantRole(t.Context(), e.ann.ID, core.Role{Role: core.RoleOperator}, false, e.seed.Time()))
+		const page = "/operator/mail-server"
+		e.shows(strings.TrimSuffix(e.path(), "/"), banner, `href="/operator/mail-server"`)
+		e.shows(page, banner, "Amazon SES", "Postmark", "./mail")
+		e.shows(page+"?provider=gmail", `value="smtp.gmail.com"`, `value="587"`, "App password", `value="500"`)
+		form := url.Values{
+			"host": {"refuses.example.org"}, "port": {"587"}, "tls": {"starttls"}, "username": {"u"}, "password": {"hunter2"},
+			"from": {"news@acme.example"}, "test_to": {"me@acme.example"}, "act": {"save"},
+		}
+		status, got := e.page("POST", page, form)
+		if status != http.StatusConflict || !strings.Contains(got, "rejected the username or password") ||
+			!strings.Contains(got, "5.7.8 bad credentials") || strings.Contains(got, "hunter2") ||
+			!strings.Contains(got, `value="refuses.example.org"`) {
+			t.Errorf("%d %s", status, textOf(got))
+		}
+		e.shows(page, banner)
+		form.Set("host", "smtp.acme.example")
+		form.Set("from", "nobody")
+		e.refuses(page, form, http.StatusBadRequest, `aria-invalid="true"`)
+		form.Set("from", "news@acme.example")
+		e.sends(page, form)
+		if got := e.shows(page, "smtp.acme.example:587", "news@acme.example"); strings.Contains(got, banner) ||
+			strings.Contains(got, "hunter2") {
+			t.Error("the server is not in force, or its password is shown")
+		}
+		if strings.Contains(e.shows(strings.TrimSuffix(e.path(), "/")), banner) {
+			t.Error("the banner stays")
+		}
+		if e.seed.Audited("mail-server.set") != 1 {
+			t.Error("it is not in the audit log")
+		}
+		e.sends(page, url.Values{"act": {"remove"}, "sure": {"1"}})
+		e.shows(page, banner)
+	})
+}
+
+// What the configuration sets, or forbids to set, the console and the API leave alone.
+func TestTheConfigurationsMailServerStays(t *testing.T) {
+	for name, o := range map[string]RelayOptions{
+		"mail_server_in_file": {State: core.RelayState{Transport: "smtp", Source: core.RelayFile}},
+		"mail_server_locked":  {State: core.RelayState{Transport: "directory"}},
+	} {
+		m := core.MailServer{Relay: core.Relay{Host: "smtp.example.org"}, From: "a@example.org"}
+		err := o.CheckServer(t.Context(), nil, &m)
+		if e, ok := err.(*core.Error); !ok || e.Code != name {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,139 @@
+package tenants
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"newsletterd/core"
+	"newsletterd/store/db"
+)
+
+// The rows of mail_server.
+const (
+	serverInForce = 1
+	serverBefore  = 2
+)
+
+// MailServer reads the daemon's own mail server with its password; the zero value where none is set. It returns
+// ErrMasterKey where the password can't be opened.
+func (s *Store) MailServer(ctx context.Context) (core.MailServer, error) {
+	return s.mailServer(ctx, serverInForce)
+}
+
+// MailServerBefore reads the one that was in force before, with its password. It is kept for some hours after a change;
+// then the zero value comes back. ChangedAt is when it was replaced. Errors are those of MailServer.
+func (s *Store) MailServerBefore(ctx context.Context) (core.MailServer, error) {
+	return s.mailServer(ctx, serverBefore)
+}
+
+func (s *Store) mailServer(ctx context.Context, id int) (m core.MailServer, err error) {
+	var row struct {
+		Relay     string
+		Secret    []byte
+		MailFrom  core.Email   `db:"mail_from"`
+		ChangedAt core.Instant `db:"changed_at"`
+	}
+	err = s.Get(ctx, &row, "SELECT relay, secret, mail_from, changed_at FROM mail_server WHERE id = ?", id)
+	if errors.Is(err, core.ErrNotFound) {
+		return m, nil
+	}
+	if err != nil {
+		return m, err
+	}
+	if err := json.Unmarshal([]byte(row.Relay), &m.Relay); err != nil {
+		return m, err
+	}
+	m.From, m.ChangedAt = row.MailFrom, row.ChangedAt
+	if len(row.Secret) == 0 {
+		return m, nil
+	}
+	password, err := s.OpenSecret(row.Secret)
+	m.Relay.Password = string(password)
+	return m, err
+}
+
+// SetMailServer puts m, which core.MailServer.Check has judged, in the place of the daemon's own mail server, and tells
+// all server administrators by email. Its password is sealed. Its only error is core.ErrStorage.
+func (s *Store) SetMailServer(ctx context.Context, m *core.MailServer, actor string, now core.Instant) error {
+	relay := m.Relay
+	secret := []byte{}
+	if relay.Password != "" {
+		secret = s.Seal([]byte(relay.Password))
+	}
+	relay.Password = ""
+	settings, err := json.Marshal(relay)
+	if err != nil {
+		return err
+	}
+	return s.Update(ctx, func(tx *db.Tx) error {
+		if err := replaceServer(tx, now); err != nil {
+			return err
+		}
+		_, err := tx.Exec("INSERT INTO mail_server (id, relay, secret, mail_from, changed_at) VALUES (?, ?, ?, ?, ?)",
+			serverInForce, string(settings), secret, string(m.From), int64(now))
+		if err != nil {
+			return err
+		}
+		return tellOfServer(tx, relay.Address(), "mail-server.set", actor, now)
+	})
+}
+
+// RemoveMailServer takes the daemon's own mail server away: emails are saved to a folder again. All server
+// administrators are told, through that server. It returns core.ErrNotFound where none is set.
+func (s *Store) RemoveMailServer(ctx context.Context, actor string, now core.Instant) error {
+	return s.Update(ctx, func(tx *db.Tx) error {
+		if err := replaceServer(tx, now); err != nil {
+			return err
+		}
+		var before int64
+		err := tx.Get(&before, "SELECT changed_at FROM mail_server WHERE id = ? AND changed_at = ?", serverBefore, int64(now))
+		if err != nil {
+			return err
+		}
+		return tellOfServer(tx, "", "mail-server.remove", actor, now)
+	})
+}
+
+// replaceServer makes the server in force, if there is one, the one before.
+func replaceServer(tx *db.Tx, now core.Instant) error {
+	_, err := tx.Exec("INSERT INTO mail_server (id, relay, secret, mail_from, changed_at) SELECT ?1, relay, secret, "+
+		"mail_from, ?2 FROM mail_server WHERE id = ?3 ON CONFLICT (id) DO UPDATE SET relay = excluded.relay, secret = "+
+		"excluded.secret, mail_from = excluded.mail_from, changed_at = excluded.changed_at",
+		serverBefore, int64(now), serverInForce)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec("DELETE FROM mail_server WHERE id = ?", serverInForce)
+	return err
+}
+
+// tellOfServer mails all server administrators that emails go through another server; address is its host and port, or
+// empty where there is none any more.
+func tellOfServer(tx *db.Tx, address, action, actor string, now core.Instant) error {
+	var told []core.Email
+	err := tx.All(&told, "SELECT email FROM user WHERE id IN (SELECT user_id FROM role WHERE tenant_id = '' AND role = ? "+
+		"AND pending = 0) AND email_verified = 1 AND disabled_at = 0 ORDER BY id", core.RoleOperator)
+	if err != nil {
+		return err
+	}
+	by := ""
+	if id := core.ActorUser(actor); id != "" {
+		err := tx.Get(&by, "SELECT coalesce((SELECT iif(name = '', email, name) FROM user WHERE id = ?), '')", id)
+		if err != nil {
+			return err
+		}
+	}
+	params, err := json.Marshal(core.AccountMail{Server: &core.ServerMail{Address: address, By: by}})
+	if err != nil {
+		return err
+	}
+	for _, email := range told {
+		m := core.Mail{Kind: core.MailServerChanged, Email: email, Params: string(params)}
+		if err := AddMail(tx, m, now); err != nil {
+			return err
+		}
+	}
+	tx.Kick(db.TopicRecords)
+	return tx.Audit(now, actor, action, core.TenantNone, address)
+}
