@@ -47,6 +47,8 @@ type mailed struct {
 	Tries      int          `json:"tries"`
 	FinishedAt core.Instant `json:"finished_at,omitzero"`
 	Events     []string     `json:"events"` // what was reported of it since
+	// folder: the emails of the job, or some of them, were saved to a folder on the server
+	Transport string `json:"transport,omitempty" enum:"folder"`
 
 	Engagements []core.PersonOpening `json:"engagements"` // opens and links, where the job was tracked
 
@@ -71,7 +73,7 @@ func mailedRows(rows []core.HistoryEntry) []mailed {
 	for i, r := range rows {
 		out[i] = mailed{
 			r.JobID, r.TenantID, r.ListID, r.Name, r.Subject, core.RecipientStates[r.State], r.Reason, r.Tries, r.FinishedAt,
-			r.Marks.Names(), r.Engagements, r.JobNo,
+			r.Marks.Names(), r.Transport, r.Engagements, r.JobNo,
 		}
 		if out[i].Engagements == nil {
 			out[i].Engagements = []core.PersonOpening{}

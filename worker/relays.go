@@ -292,9 +292,12 @@ func (o *oldServer) takes(ctx context.Context, e *smtp.Envelope, src *smtp.Sourc
 	if o.sender == nil {
 		return false
 	}
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	became, err := smtp.Try(ctx, o.sender, e)
+	if err != nil { // it is down, perhaps the reason for the change: the others go through the new one
+		o.sender = nil
+	}
 	if err != nil || became.Result != smtp.Sent {
 		return false
 	}

@@ -123,6 +123,9 @@ func printWhy(p *program, r *whyRecord) error {
 func mailedRecords(rows []core.HistoryEntry) []mailedRecord {
 	out := make([]mailedRecord, len(rows))
 	for i, m := range rows {
+		if m.Transport == core.TransportFolder && m.State == core.RecipientSent {
+			m.Reason = "saved to a folder on the server; nobody received it"
+		}
 		out[i] = mailedRecord{
 			m.JobID, m.TenantID, m.ListID, m.Subject, core.RecipientStates[m.State], m.Reason, m.Tries, m.FinishedAt,
 			strings.Join(m.Marks.Names(), " "),

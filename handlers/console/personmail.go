@@ -18,6 +18,7 @@ type personMail struct {
 	Reason      string               `json:"reason"`
 	FinishedAt  core.Instant         `json:"finished_at"`
 	Events      []string             `json:"events"`
+	Transport   string               `json:"transport"`
 	Engagements []core.PersonOpening `json:"engagements"`
 }
 
@@ -25,7 +26,17 @@ type personMail struct {
 func (m *personMail) has(event string) bool { return slices.Contains(m.Events, event) }
 
 // MailBadge is what became of a mail, in a word.
-func (p *Page) MailBadge(m personMail) Badge { return p.outcome(m.Status, m.Events) }
+func (p *Page) MailBadge(m personMail) Badge {
+	if m.saved() {
+		return p.sentBadge(true)
+	}
+	return p.outcome(m.Status, m.Events)
+}
+
+// saved reports whether the mail went to a folder.
+func (m *personMail) saved() bool {
+	return m.Transport == core.TransportFolder && m.Status == core.RecipientStates[core.RecipientSent]
+}
 
 // MailWhy is why a mail was not sent.
 func (p *Page) MailWhy(m personMail) whyNot { return whyNotSent(m.Status, m.Reason) }
@@ -34,7 +45,7 @@ func (p *Page) MailWhy(m personMail) whyNot { return whyNotSent(m.Status, m.Reas
 func (p *Page) MailTook(m personMail, to core.Email) string {
 	read := m.has("opened") && !m.has("machine_opened") || m.has("clicked") && !m.has("machine_clicked")
 	switch {
-	case m.Status != core.RecipientStates[core.RecipientSent], read, m.has("complained"), m.has("bounced"):
+	case m.saved(), m.Status != core.RecipientStates[core.RecipientSent], read, m.has("complained"), m.has("bounced"):
 		return ""
 	case m.has("delivered"):
 		return p.T("Accepted by {{domain}}", "domain", to.Domain())

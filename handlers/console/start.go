@@ -142,16 +142,19 @@ func (p *Page) steps(d *overviewData) ([]step, error) {
 	if len(d.Next) > 0 {
 		write = p.Path("campaigns", d.Next[0].ID)
 	}
+	server := step{
+		p.T("Test your mail server"), p.T("Check that your emails arrive in the inbox."), p.Path("settings", "relay"), tested,
+	}
+	if p.folder() && p.IsOperator() {
+		server = step{p.T("Set up mail server"), p.T("Until then, nobody receives your emails."), operatorPath("mail-server"), false}
+	}
 	return []step{
 		{
 			p.T("Set up the sender"), p.T("Choose the name and email address your newsletters come from."), p.Path("settings"),
 			p.Tenant.MailFrom != "",
 		},
 		p.proofStep(sender),
-		{
-			p.T("Test your mail server"), p.T("Check that your emails arrive in the inbox."),
-			p.Path("settings", "relay"), tested,
-		},
+		server,
 		{p.T("Create list"), p.T("People subscribe to a list."), list, d.Lists > 0},
 		{
 			p.T("Add subscribers"), p.T("Use a signup form on your site or import a file."), p.Path("people"),
