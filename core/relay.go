@@ -1,7 +1,6 @@
 package core
 
 import (
-	"net"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -37,7 +36,13 @@ func (r *Relay) Label() string {
 }
 
 // Address returns host and port, as in a URL.
-func (r *Relay) Address() string { return net.JoinHostPort(r.Host, strconv.Itoa(r.Port)) }
+func (r *Relay) Address() string {
+	host := r.Host
+	if strings.Contains(host, ":") { // an IPv6 address
+		host = "[" + host + "]"
+	}
+	return host + ":" + strconv.Itoa(r.Port)
+}
 
 // Relays are those of a tenant, in the order of use.
 type Relays []Relay

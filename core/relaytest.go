@@ -29,7 +29,7 @@ type RelayState struct {
 	From string `json:"from,omitempty"`
 	// for operators: when it was set there
 	ChangedAt Instant `json:"changed_at,omitzero"`
-	// for operators: the key that seals passwords is in the database too, so its backups hold both
+	// for operators: the password is stored unencrypted, as the configuration has no [auth] key_file
 	KeyInDatabase bool `json:"key_in_database,omitempty"`
 }
 
@@ -46,6 +46,10 @@ var (
 		Message: "No mail server is set up, so nobody would receive this email. Set one up first, or send with testing to " +
 			"save the emails to a folder.",
 	}
+	ErrMailServerSet = &Error{
+		Kind: Conflict, Code: "mail_server_set", Field: "testing",
+		Message: "A mail server is set up, so this email would reach people. Leave out testing.",
+	}
 	ErrMailServerInFile = &Error{
 		Kind: Conflict, Code: "mail_server_in_file",
 		Message: "The configuration sets the mail server. Change it there, or remove its keys and restart newsletterd.",
@@ -59,7 +63,7 @@ var (
 // MailServerRefused returns the conflict of a mail server that did not accept its test email: nothing was changed. Its
 // code is mail_server_ and the outcome.
 func MailServerRefused(t *RelayTest) error {
-	return Conflictf("mail_server_"+t.Outcome, "The test email was not accepted, so nothing was changed. %s said: %s",
+	return Conflictf("mail_server_"+t.Outcome, "The test email was not accepted, so nothing was changed. %s answered: %s",
 		t.Relay, cmp.Or(strings.TrimSpace(strings.Join([]string{codeWord(t.Code), t.Enhanced, t.Answer}, " ")), "nothing"))
 }
 

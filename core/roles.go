@@ -128,7 +128,7 @@ var Permissions = []Permission{
 
 	{ActionTenantManage, RoleOperator, byAdmin, false, "create and delete tenants, set status, sender and limits"},
 	{ActionDomainVerify, RoleOperator, byAdmin, false, "vouch for a sender domain"},
-	{ActionRelayManage, RoleOperator, byAdmin, false, "set the relay of a tenant"},
+	{ActionRelayManage, RoleOperator, byAdmin, false, "set the mail server, and the relays of a tenant"},
 	{ActionProviderManage, RoleOperator, byAdmin, false, "keep the webhooks of mail providers"},
 	{ActionKeyManage, RoleOperator, byAdmin, false, "see and rotate signing keys"},
 	{ActionOutboxManage, RoleOperator, byAdmin, false, "see and retry events and mails that wait or have failed"},

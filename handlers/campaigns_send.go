@@ -500,8 +500,8 @@ func (a campaignsAPI) send(c *web.Call, in campaignSending) (out sentCampaign, e
 	if err != nil {
 		return out, err
 	}
-	if !in.Testing {
-		if err := a.relay.Reaches(c, a.store, &tenant); err != nil {
+	if in.Key == nil { // else the first answer holds
+		if err := a.relay.Reaches(c, a.store, &tenant, in.Testing); err != nil {
 			return out, err
 		}
 	}

@@ -24,6 +24,13 @@ func (h *Handler) console() *console.Console {
 		Account: accountPath, Logout: "/logout",
 		HiddenInDark: h.hiddenInDark,
 		Folder: func(ctx context.Context, t *core.Tenant) (bool, error) {
+			if t.ID != core.TenantNone { // a caller sees its relays only with the right to change settings
+				whole, err := h.options.Store.Tenant(ctx, t.ID)
+				if err != nil {
+					return false, err
+				}
+				t = &whole
+			}
 			return h.options.Relay.Folder(ctx, h.options.Store, t)
 		},
 	})

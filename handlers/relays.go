@@ -3,6 +3,7 @@ package handlers
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"newsletterd/handlers/web"
 	"newsletterd/mail"
 	"newsletterd/store"
+	"newsletterd/store/db"
 )
 
 // RelayOptions is how mails leave.
@@ -22,7 +24,7 @@ type RelayOptions struct {
 	// Test sends a mail by a relay of a tenant, with its password, or by the daemon's own where r is nil; nil: none can
 	// be tested.
 	Test func(ctx context.Context, r *core.Relay, m core.RelayMail) core.RelayTest
-	// TestOwn sends a mail by the daemon's own mail server as the database has it; nil: as Test.
+	// TestOwn sends a mail by the daemon's own mail server as the database has it. It must be set where Kept is.
 	TestOwn func(ctx context.Context, r *core.Relay, m core.RelayMail) core.RelayTest
 }
 
@@ -78,13 +80,14 @@ func (a relays) try(c *web.Call, in newRelayTest) (out core.RelayTest, err error
 	if err != nil {
 		return out, err
 	}
-	from, r := a.From, (*core.Relay)(nil)
+	from, r, mailFrom := a.From, (*core.Relay)(nil), ""
 	if tenant != core.TenantNone {
 		t, err := a.store.Tenant(c, tenant)
 		if err != nil {
 			return out, unknownTenant(err)
 		}
-		from = cmp.Or(t.MailFrom, from)
+		mailFrom = t.MailFrom
+		from = cmp.Or(mailFrom, from)
 		if r, err = a.relayOf(c, tenant, in.RelayID); err != nil {
 			return out, err
 		}
@@ -106,7 +109,7 @@ func (a relays) try(c *web.Call, in newRelayTest) (out core.RelayTest, err error
 			by = func(ctx context.Context, _ *core.Relay, m core.RelayMail) core.RelayTest {
 				return a.TestOwn(ctx, &r0, m)
 			}
-			if tenant == core.TenantNone {
+			if mailFrom == "" {
 				from = string(m.From)
 			}
 		}
@@ -243,13 +246,19 @@ func (o *RelayOptions) Folder(ctx context.Context, s *store.Store, t *core.Tenan
 	return state.Transport == "directory", err
 }
 
-// Reaches returns core.ErrNoMailServer where emails of a tenant would be saved to a folder.
-func (o *RelayOptions) Reaches(ctx context.Context, s *store.Store, t *core.Tenant) error {
+// Reaches returns core.ErrNoMailServer where emails of a tenant would be saved to a folder, unless that is what testing
+// asks for, and core.ErrMailServerSet where they would reach people although it does.
+func (o *RelayOptions) Reaches(ctx context.Context, s *store.Store, t *core.Tenant, testing bool) error {
 	folder, err := o.Folder(ctx, s, t)
-	if folder {
+	switch {
+	case err != nil:
+		return err
+	case folder && !testing:
 		return core.ErrNoMailServer
+	case !folder && testing:
+		return core.ErrMailServerSet
 	}
-	return err
+	return nil
 }
 
 // sender returns the address that emails of a tenant come from.
@@ -290,6 +299,9 @@ func (o *RelayOptions) CheckServer(ctx context.Context, s *store.Store, m *core.
 		return err
 	}
 	was, err := s.MailServer(ctx)
+	if errors.Is(err, db.ErrMasterKey) { // the password can't be read: another one can be entered
+		was, err = core.MailServer{}, nil
+	}
 	if err == nil {
 		err = m.Check(&was)
 	}

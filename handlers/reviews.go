@@ -289,7 +289,7 @@ func (a reviewPages) decide(c *web.Call, who core.Visitor, in reviewForm) (web.H
 			if of.ReviewWantedAt == 0 || n.ScheduledInPast(c.Now) {
 				return core.ChangedMeanwhile(of.UpdatedBy, of.UpdatedAt)
 			}
-			if err := a.relay.Reaches(c, a.store, &t); err != nil {
+			if err := a.relay.Reaches(c, a.store, &t, false); err != nil {
 				return err
 			}
 			_, err := a.store.SendCampaign(c, r, campaigns.JobRequest{NewJob: n, Caller: caller, CreatedBy: e.Actor}, 0)

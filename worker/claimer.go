@@ -167,10 +167,24 @@ func (c *claimer) reroute(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		s.dispatcher.mu.Lock()
+		jobs, changed := slices.Clone(t.jobs), ownChanged(t.group, g)
+		s.dispatcher.mu.Unlock()
+		for _, j := range jobs {
+			if changed { // what a job is made of depends on the server: begin takes it up again
+				s.dispatcher.stop(j)
+			}
+		}
 		s.dispatcher.setRoute(t, g, p)
 		s.connections.open(g)
 	}
 	return nil
+}
+
+// ownChanged reports whether jobs go from one server of the daemon's own to another, or between one and a tenant's
+// relays: the sender's address and the marks of a provider may differ then.
+func ownChanged(from, to *relayGroup) bool {
+	return from != nil && from != to && (from.owner == "" || to.owner == "")
 }
 
 // begin takes up a running job. A job whose content can't be compiled fails before any mail.

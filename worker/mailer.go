@@ -59,10 +59,15 @@ func Mailer(o MailerOptions) *Loop {
 	if o.Connections == 0 {
 		o.Connections = 2
 	}
+	var own *ownSender
 	if o.Own != nil {
-		o.Sender = &ownSender{OwnServer: o.Own, otherwise: o.Sender}
+		own = &ownSender{OwnServer: o.Own, otherwise: o.Sender}
+		o.Sender = own
 	}
 	m := &mailer{MailerOptions: o, wake: make(chan struct{}, 1), lost: map[int64]int{}, unsure: map[int64]bool{}}
+	if own != nil {
+		own.compose = m.composeFrom
+	}
 	m.loop = &Loop{Name: "mailer", Step: m.step}
 	o.Store.OnKick(db.TopicMail, func() {
 		select {

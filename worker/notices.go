@@ -65,15 +65,36 @@ func (m *mailer) compose(ctx context.Context, q *core.Mail, now time.Time) (*smt
 	if q.Kind == core.MailTest {
 		return m.composeTest(ctx, q, now)
 	}
+	from, skips, err := m.server(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return m.composeFrom(ctx, q, from, skips, now)
+}
+
+// server returns the sender of tenants without one and the header fields that the relay changes, now.
+func (m *mailer) server(ctx context.Context) (from mail.Address, skips []string, err error) {
+	server, err := m.Own.now(ctx)
+	from, skips = m.From, m.DKIMSkip
+	if server.From != "" {
+		from.Email = string(server.From)
+	}
+	if server.Set() && m.owner == "" {
+		skips = server.Relay.DKIMSkip
+	}
+	return from, skips, err
+}
+
+// composeFrom renders a notice that comes from an address unless its list's tenant has one, for a relay that changes
+// some header fields.
+func (m *mailer) composeFrom(ctx context.Context, q *core.Mail, from mail.Address, skips []string, now time.Time) (
+	*smtp.Envelope, error,
+) {
 	n, ok := notices[q.Kind]
 	if !ok {
 		return nil, errors.New("unknown kind of mail")
 	}
 	tenantID := ""
-	from, err := m.Own.from(ctx, m.From)
-	if err != nil {
-		return nil, err
-	}
 	origin, d := m.PublicURL, notice.Data{To: string(q.Email), Valid: n.valid, Brand: notice.Brand{Name: from.Name}}
 	msg := mail.Message{To: mail.Address{Email: string(q.Email)}, Date: now, MessageID: m.Ident.Message(0, q.ID)}
 	if q.AboutAccount() {
@@ -107,7 +128,7 @@ func (m *mailer) compose(ctx context.Context, q *core.Mail, now time.Time) (*smt
 	if e.Data, err = mail.Compose(e.Data[:0], &msg); err != nil {
 		return nil, err
 	}
-	return e, m.sign(ctx, e, tenantID)
+	return e, m.sign(ctx, e, tenantID, skips)
 }
 
 // accountLook sets the looks of a mail about an account. One that was asked for on the way to a tenant's client has the
@@ -177,19 +198,12 @@ func (m *mailer) invitation(ctx context.Context, id string, d *notice.Data) erro
 	return err
 }
 
-// sign signs a mail where its sender has a key.
-func (m *mailer) sign(ctx context.Context, e *smtp.Envelope, tenantID string) error {
+// sign signs a mail where its sender has a key. skips are the header fields that the relay changes.
+func (m *mailer) sign(ctx context.Context, e *smtp.Envelope, tenantID string, skips []string) error {
 	k, err := m.Signers.of(ctx, tenantID, core.Email(e.From).Domain())
-	if err != nil || k.signer == nil {
-		return err
+	if err == nil && k.signer != nil {
+		e.Data, err = k.signer.SignAll(e.Data, e.Tail, skips)
 	}
-	skips := m.DKIMSkip
-	if m.owner == "" {
-		if skips, err = m.Own.skips(ctx, skips); err != nil {
-			return err
-		}
-	}
-	e.Data, err = k.signer.SignAll(e.Data, e.Tail, skips)
 	return err
 }
 

@@ -46,7 +46,7 @@ func (rs *relays) of(ctx context.Context, tenantID string) (*relayGroup, *pace, 
 	}
 	p := rs.limits.of("tenant:"+tenantID, route.Limits)
 	if len(route.Relays) > 0 && rs.makes != nil {
-		g, err := rs.group(tenantID, route.Relays, rs.makes)
+		g, err := rs.group(tenantID, "", route.Relays, rs.makes)
 		return g, p, err
 	}
 	rs.drop(tenantID)
@@ -61,14 +61,19 @@ func (rs *relays) of(ctx context.Context, tenantID string) (*relayGroup, *pace, 
 		rs.drop(core.TenantNone)
 		return rs.own, p, nil
 	}
-	g, err := rs.group(core.TenantNone, server.Relays(), rs.kept.Makes)
+	g, err := rs.group(core.TenantNone, server.From, server.Relays(), rs.kept.Makes)
 	return g, p, err
 }
 
 // group returns the group of relays that mails of an owner go by: the present one, or another one where they have
-// changed. The owner is a tenant, or empty for the daemon's own.
-func (rs *relays) group(owner string, all core.Relays, makes func(*core.Relay) smtp.Sender) (*relayGroup, error) {
-	made, err := json.Marshal(all)
+// changed. The owner is a tenant, or empty for the daemon's own, which has a sender's address, too.
+func (rs *relays) group(owner string, from core.Email, all core.Relays, makes func(*core.Relay) smtp.Sender) (
+	*relayGroup, error,
+) {
+	made, err := json.Marshal(struct {
+		From core.Email
+		All  core.Relays
+	}{from, all})
 	if err != nil {
 		return nil, err
 	}
@@ -199,15 +204,6 @@ func (o *OwnServer) provider(ctx context.Context, by string) (string, error) {
 	return by, err
 }
 
-// skips returns the header fields that the server changes; by where none is set.
-func (o *OwnServer) skips(ctx context.Context, by []string) ([]string, error) {
-	server, err := o.now(ctx)
-	if server.Set() {
-		by = server.Relay.DKIMSkip
-	}
-	return by, err
-}
-
 // oldServerFor is how long after a change the server before it is still used, to tell of the change.
 const oldServerFor = time.Hour
 
@@ -215,6 +211,8 @@ const oldServerFor = time.Hour
 type ownSender struct {
 	*OwnServer
 	otherwise smtp.Sender // where none is set
+	// compose renders a mail that comes from an address, for a relay that changes some header fields.
+	compose func(ctx context.Context, q *core.Mail, from mail.Address, skips []string, now time.Time) (*smtp.Envelope, error)
 
 	made   sync.Mutex
 	as     string // the relay that client was made of
@@ -236,7 +234,7 @@ func (s *ownSender) sender(r *core.Relay) (smtp.Sender, error) {
 }
 
 // Deliver implements smtp.Sender. It ends once another server is in force: what is left is delivered by that. Mail that
-// tells of the change goes through the server before it, so that an intruder can't hide it.
+// tells of the change is tried by the server before it first.
 func (s *ownSender) Deliver(ctx context.Context, src *smtp.Source) error {
 	age := s.age.Load()
 	server, err := s.now(ctx)
@@ -249,7 +247,7 @@ func (s *ownSender) Deliver(ctx context.Context, src *smtp.Source) error {
 			return err
 		}
 	}
-	old := &oldServer{own: s.OwnServer}
+	old := &oldServer{own: s}
 	one := *src
 	one.Next = func(ctx context.Context, wait bool) (*smtp.Envelope, bool) {
 		for {
@@ -260,6 +258,12 @@ func (s *ownSender) Deliver(ctx context.Context, src *smtp.Source) error {
 				age = s.age.Load()
 			}
 			e, ok := src.Next(ctx, wait)
+			if ok && s.age.Load() != age {
+				if now, err := s.now(ctx); err != nil || now.ChangedAt != server.ChangedAt {
+					src.Done(e, smtp.Outcome{Result: smtp.Untouched}) // it is read again, for the other server
+					return nil, false
+				}
+			}
 			if !ok || !old.takes(ctx, e, src) {
 				return e, ok
 			}
@@ -270,14 +274,16 @@ func (s *ownSender) Deliver(ctx context.Context, src *smtp.Source) error {
 
 // oldServer delivers what tells of a change by the server that was in force before.
 type oldServer struct {
-	own    *OwnServer
+	own    *ownSender
 	read   bool
-	sender smtp.Sender // nil: there was none, or it was long ago
+	before core.MailServer
+	sender smtp.Sender // nil: there was none, it was long ago, or it failed
 }
 
-// takes delivers an envelope if it is for the old server and that one takes it, and reports whether it did.
+// takes delivers a mail anew by the old server, if it is for that and it takes it, and reports whether it did.
 func (o *oldServer) takes(ctx context.Context, e *smtp.Envelope, src *smtp.Source) bool {
-	if m, ok := e.Tag.(*core.Mail); !ok || m.Kind != core.MailServerChanged || m.Tries > 0 {
+	m, ok := e.Tag.(*core.Mail)
+	if !ok || m.Kind != core.MailServerChanged || m.Tries > 0 {
 		return false
 	}
 	if !o.read {
@@ -285,16 +291,30 @@ func (o *oldServer) takes(ctx context.Context, e *smtp.Envelope, src *smtp.Sourc
 		if err != nil {
 			return false
 		}
-		if o.read = true; before.Set() && time.Since(before.ChangedAt.Time()) < oldServerFor {
+		o.read, o.before = true, before
+		if before.Set() && time.Since(before.ChangedAt.Time()) < oldServerFor {
 			o.sender = o.own.Makes(&before.Relay)
 		}
+		if c, ok := o.sender.(*smtp.Client); ok { // the mails after this one wait meanwhile
+			const step = 5 * time.Second
+			c.DrainTimeout = time.Second
+			c.Timeouts = smtp.Timeouts{
+				Dial: step, Greeting: step, Mail: step, Rcpt: step, Data: step, Block: step, Dot: step, Quit: time.Second,
+				Closed: time.Second,
+			}
+		}
 	}
-	if o.sender == nil {
+	if o.sender == nil || src.Commit != nil && !src.Commit(e, true) {
+		return false
+	}
+	from := mail.Address{Email: string(o.before.From)}
+	again, err := o.own.compose(ctx, m, from, o.before.Relay.DKIMSkip, time.Now())
+	if err != nil {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	became, err := smtp.Try(ctx, o.sender, e)
+	became, err := smtp.Try(ctx, o.sender, again)
 	if err != nil { // it is down, perhaps the reason for the change: the others go through the new one
 		o.sender = nil
 	}

@@ -28,7 +28,11 @@ func (m *mailer) composeTest(ctx context.Context, q *core.Mail, now time.Time) (
 	if err != nil {
 		return nil, err
 	}
-	spec := mail.JobSpec(cmp.Or(of.JobID, of.CampaignID), c, m.From)
+	from, skips, err := m.server(ctx)
+	if err != nil {
+		return nil, err
+	}
+	spec := mail.JobSpec(cmp.Or(of.JobID, of.CampaignID), c, from)
 	spec.SubjectPrefix, spec.Attachments = testPrefix, mail.NewAttachments(files)
 	bulk, err := mail.CompileBulk(spec)
 	if err != nil {
@@ -57,7 +61,7 @@ func (m *mailer) composeTest(ctx context.Context, q *core.Mail, now time.Time) (
 	if e.Data, err = bulk.Append(e.Data[:0], &r); err != nil {
 		return nil, err
 	}
-	return e, m.sign(ctx, e, c.Tenant.ID)
+	return e, m.sign(ctx, e, c.Tenant.ID, skips)
 }
 
 // testedContent reads what a test mail shows, by the list that would reach the address: that of a job, or a version of a

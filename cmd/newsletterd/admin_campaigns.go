@@ -330,17 +330,16 @@ func (p *program) sendCampaignCommand() *cli.Command {
 
 // testingFlag lets a campaign go to a folder.
 func testingFlag() cli.Flag {
-	return boolFlag("testing", "send even if no mail server is set up: emails are saved to a folder")
+	return boolFlag("testing", "send although no mail server is set up: emails are saved to a folder")
 }
 
 // sendDraft makes the job of a draft, once a person at a terminal has agreed, and shows it.
 func (p *program) sendDraft(c *cli.Context, cfg *config.Config, s *store.Store, draft *campaigns.Draft,
 	at core.Instant,
 ) error {
-	if relay := relayOptions(cfg); !c.Bool("testing") {
-		if err := relay.Reaches(c.Context, s, &draft.Content.Tenant); err != nil {
-			return err
-		}
+	relay := relayOptions(cfg)
+	if err := relay.Reaches(c.Context, s, &draft.Content.Tenant, c.Bool("testing")); err != nil {
+		return err
 	}
 	n := core.NewJob{Subject: draft.Fields.Subject, ScheduledAt: at}
 	counted, err := s.CountAudience(c.Context, draft.Campaign.TenantID, &draft.Fields, 0)

@@ -298,10 +298,10 @@ func (w *Walk) all() (targets []target) {
 }
 
 // mayBeGone reports whether a caller who may is told that there is nothing: what is sent again is gone soon, and a
-// draft has no correction, and its links no one asks for.
+// draft has no correction, its links no one asks for, and no mail server is set.
 func mayBeGone(path string) bool {
 	return strings.HasSuffix(path, "/retry") || strings.HasSuffix(path, "/correction") ||
-		strings.HasSuffix(path, "/proposal")
+		strings.HasSuffix(path, "/proposal") || path == "/api/admin/relay"
 }
 
 // mayBeAnothers reports whether a caller who may is told that another person's record needs more rights: publishers

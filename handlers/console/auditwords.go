@@ -97,6 +97,8 @@ var auditSentences = map[string]string{
 	"tenant.create":               "{{who}} created {{what}}.",
 	"tenant.delete":               "{{who}} deleted {{what}}.",
 	"tenant.restore":              "{{who}} restored {{what}}.",
+	"mail-server.remove":          "{{who}} removed the mail server {{what}}.",
+	"mail-server.set":             "{{who}} set the mail server {{what}}.",
 	"tenant.update":               "{{who}} changed the settings of {{what}}.",
 	"theme.create":                "{{who}} created the theme {{what}}.",
 	"theme.delete":                "{{who}} deleted the theme {{what}}.",

@@ -207,8 +207,8 @@ func newMailServerFields(s shown, f filled, c preset, hasPassword bool) mailServ
 		Password: password,
 		From: input("from", p.T("From address")).Kind("email").Must().Help(p.T("For account emails, and for newsletters " +
 			"without an address of their own.")),
-		PerDay: input("per_day", p.T("Emails per day at most")).Kind("number").Help(p.T("Leave blank for no limit.")),
-		PerSecond: input("per_second", p.T("Emails per second at most")).Kind("number").Help(p.T("Leave blank for no " +
+		PerDay: input("per_day", p.T("Daily limit")).Kind("number").Help(p.T("Leave blank for no limit.")),
+		PerSecond: input("per_second", p.T("Limit per second")).Kind("number").Help(p.T("Leave blank for no " +
 			"limit.")),
 		TestTo: input("test_to", p.T("Send a test email to")).Kind("email").Must(),
 	}

@@ -202,7 +202,8 @@ func (p *Page) showReport(c *campaignPage, v View) (web.HTML, error) {
 	v.Title, v.Badge, v.Data = c.Title(p), p.CampaignBadge(c.State), d
 	v.Within = []Link{{p.T("Campaigns"), p.Path("campaigns")}}
 	v.State, v.Frames = p.reportState(d), len(d.Links) > 0
-	if d.Job != nil && (d.Job.Status.Final() && d.Job.Status != core.JobCompleted || d.Paused() || d.Job.Rest()) {
+	if d.Job != nil && (d.Job.Status.Final() && d.Job.Status != core.JobCompleted || d.Paused() || d.Job.Rest() ||
+		d.Job.Transport == core.TransportFolder && !d.Pending()) {
 		v.Badge = d.Job.Badge
 	}
 	if target, ok := p.Partial(); ok && target != "" && p.isGet() {

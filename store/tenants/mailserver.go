@@ -54,7 +54,7 @@ func (s *Store) mailServer(ctx context.Context, id int) (m core.MailServer, err 
 }
 
 // SetMailServer puts m, which core.MailServer.Check has judged, in the place of the daemon's own mail server, and tells
-// all server administrators by email. Its password is sealed. Its only error is core.ErrStorage.
+// server administrators with a verified address by email. Its password is sealed. Its only error is core.ErrStorage.
 func (s *Store) SetMailServer(ctx context.Context, m *core.MailServer, actor string, now core.Instant) error {
 	relay := m.Relay
 	secret := []byte{}
@@ -67,15 +67,20 @@ func (s *Store) SetMailServer(ctx context.Context, m *core.MailServer, actor str
 		return err
 	}
 	return s.Update(ctx, func(tx *db.Tx) error {
-		if err := replaceServer(tx, now); err != nil {
+		before, err := replaceServer(tx, now)
+		if err != nil {
 			return err
 		}
-		_, err := tx.Exec("INSERT INTO mail_server (id, relay, secret, mail_from, changed_at) VALUES (?, ?, ?, ?, ?)",
+		_, err = tx.Exec("INSERT INTO mail_server (id, relay, secret, mail_from, changed_at) VALUES (?, ?, ?, ?, ?)",
 			serverInForce, string(settings), secret, string(m.From), int64(now))
 		if err != nil {
 			return err
 		}
-		return tellOfServer(tx, relay.Address(), "mail-server.set", actor, now)
+		if err := tellOfServer(tx, relay.Address(), actor, now); err != nil {
+			return err
+		}
+		tx.Tell("mail_server", before, relay.Address())
+		return tx.Audit(now, actor, "mail-server.set", core.TenantNone, relay.Address())
 	})
 }
 
@@ -83,43 +88,56 @@ func (s *Store) SetMailServer(ctx context.Context, m *core.MailServer, actor str
 // administrators are told, through that server. It returns core.ErrNotFound where none is set.
 func (s *Store) RemoveMailServer(ctx context.Context, actor string, now core.Instant) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
-		if err := replaceServer(tx, now); err != nil {
-			return err
-		}
-		var before int64
-		err := tx.Get(&before, "SELECT changed_at FROM mail_server WHERE id = ? AND changed_at = ?", serverBefore, int64(now))
+		before, err := replaceServer(tx, now)
 		if err != nil {
 			return err
 		}
-		return tellOfServer(tx, "", "mail-server.remove", actor, now)
+		if before == "" {
+			return core.ErrNotFound
+		}
+		if err := tellOfServer(tx, "", actor, now); err != nil {
+			return err
+		}
+		tx.Tell("mail_server", before, "")
+		return tx.Audit(now, actor, "mail-server.remove", core.TenantNone, before)
 	})
 }
 
-// replaceServer makes the server in force, if there is one, the one before.
-func replaceServer(tx *db.Tx, now core.Instant) error {
-	_, err := tx.Exec("INSERT INTO mail_server (id, relay, secret, mail_from, changed_at) SELECT ?1, relay, secret, "+
+// replaceServer makes the server in force, if there is one, the one before, and returns its host and port.
+func replaceServer(tx *db.Tx, now core.Instant) (address string, err error) {
+	var settings string
+	err = tx.Get(&settings, "SELECT coalesce((SELECT relay FROM mail_server WHERE id = ?), '')", serverInForce)
+	if err != nil || settings == "" {
+		return "", err
+	}
+	var relay core.Relay
+	if err := json.Unmarshal([]byte(settings), &relay); err != nil {
+		return "", err
+	}
+	_, err = tx.Exec("INSERT INTO mail_server (id, relay, secret, mail_from, changed_at) SELECT ?1, relay, secret, "+
 		"mail_from, ?2 FROM mail_server WHERE id = ?3 ON CONFLICT (id) DO UPDATE SET relay = excluded.relay, secret = "+
 		"excluded.secret, mail_from = excluded.mail_from, changed_at = excluded.changed_at",
 		serverBefore, int64(now), serverInForce)
 	if err != nil {
-		return err
+		return "", err
 	}
 	_, err = tx.Exec("DELETE FROM mail_server WHERE id = ?", serverInForce)
-	return err
+	return relay.Address(), err
 }
 
 // tellOfServer mails all server administrators that emails go through another server; address is its host and port, or
 // empty where there is none any more.
-func tellOfServer(tx *db.Tx, address, action, actor string, now core.Instant) error {
+func tellOfServer(tx *db.Tx, address, actor string, now core.Instant) error {
 	var told []core.Email
-	err := tx.All(&told, "SELECT email FROM user WHERE id IN (SELECT user_id FROM role WHERE tenant_id = '' AND role = ? "+
-		"AND pending = 0) AND email_verified = 1 AND disabled_at = 0 ORDER BY id", core.RoleOperator)
+	err := tx.All(&told, "SELECT u.email FROM role AS r INDEXED BY role_tenant CROSS JOIN user AS u ON u.id = r.user_id "+
+		"WHERE r.tenant_id = '' AND r.role = ? AND r.pending = 0 AND u.email_verified = 1 AND u.disabled_at = 0 LIMIT 50",
+		core.RoleOperator)
 	if err != nil {
 		return err
 	}
 	by := ""
 	if id := core.ActorUser(actor); id != "" {
-		err := tx.Get(&by, "SELECT coalesce((SELECT iif(name = '', email, name) FROM user WHERE id = ?), '')", id)
+		err := tx.Get(&by, "SELECT coalesce((SELECT email FROM user WHERE id = ?), '')", id)
 		if err != nil {
 			return err
 		}
@@ -135,5 +153,5 @@ func tellOfServer(tx *db.Tx, address, action, actor string, now core.Instant) er
 		}
 	}
 	tx.Kick(db.TopicRecords)
-	return tx.Audit(now, actor, action, core.TenantNone, address)
+	return nil
 }
