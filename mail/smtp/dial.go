@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"encoding/base64"
 	"errors"
 	"net"
 	"strings"
@@ -33,7 +34,9 @@ func (s *session) connect() (*wire, *RelayError) {
 			h.mode = TLSNone
 		}
 	}
-	if fault := h.run(newWire(nc)); fault != nil {
+	w := newWire(nc)
+	w.secrets = c.secrets()
+	if fault := h.run(w); fault != nil {
 		h.wire.close()
 		return nil, fault
 	}
@@ -62,6 +65,17 @@ type handshake struct {
 	chunking   bool
 	starttls   bool
 	auth       []string // mechanisms that the server offers
+}
+
+// secrets returns the password in the forms in which commands carry it. A short one could be a word of any reply.
+func (c *Client) secrets() [][]byte {
+	if len(c.Password) < 6 {
+		return nil
+	}
+	return [][]byte{ // the longest first: it may end with another
+		[]byte(base64.StdEncoding.EncodeToString([]byte("\x00" + c.Username + "\x00" + c.Password))),
+		[]byte(base64.StdEncoding.EncodeToString([]byte(c.Password))), []byte(c.Password),
+	}
 }
 
 // fail returns a RelayError made of err, or of the latest reply if err is nil.

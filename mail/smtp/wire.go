@@ -46,7 +46,8 @@ type wire struct {
 	reply   reply
 	lines   [][]byte // of the latest reply, if keep is set
 	keep    bool
-	known   string // the latest enhanced code, so that a repeated one costs no allocation
+	secrets [][]byte // what no reply may repeat: it goes into logs, the database and pages
+	known   string   // the latest enhanced code, so that a repeated one costs no allocation
 
 	readBy, writeBy time.Time // deadlines that the socket has
 
@@ -164,6 +165,11 @@ func (c *wire) addText(n int, text []byte) {
 			c.known = string(enhanced)
 		}
 		c.reply.enhanced = c.known
+	}
+	for _, secret := range c.secrets {
+		if bytes.Contains(rest, secret) {
+			rest = bytes.ReplaceAll(rest, secret, []byte("***"))
+		}
 	}
 	if room := maxReplyText - len(c.reply.text); room > 1 {
 		if n > 0 {

@@ -82,3 +82,18 @@ func FuzzReply(f *testing.F) {
 		}
 	})
 }
+
+// A server that repeats the password doesn't bring it into logs, the database or a page.
+func TestRepliesDoNotRepeatThePassword(t *testing.T) {
+	c := &Client{Username: "news", Password: "hunter2-secret"}
+	for _, form := range c.secrets() {
+		w := &wire{secrets: c.secrets()}
+		w.addText(0, []byte("5.7.8 rejected "+string(form)+" for news"))
+		if got := string(w.reply.text); strings.Contains(got, string(form)) || got != "rejected *** for news" {
+			t.Errorf("%q", got)
+		}
+	}
+	if (&Client{Password: "queue"}).secrets() != nil {
+		t.Error("a short password hides words of replies")
+	}
+}
