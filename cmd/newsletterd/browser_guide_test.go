@@ -107,7 +107,10 @@ func newShop(t *testing.T) *shop {
 		"_dmarc.linden.example TXT": {"v=DMARC1; p=none"},
 	}
 	s := &shop{Browser: browsertest.New(t)}
-	s.d = start(t, func(cfg *config.Config) { cfg.Mail.DNSServer = daemontest.DNS(t, zone) })
+	s.d = start(t, func(cfg *config.Config) {
+		toServer(t, cfg)
+		cfg.Mail.DNSServer = daemontest.DNS(t, zone)
+	})
 	seed := s.d.seed
 	s.tenant = seed.NewTenant(func(in *core.TenantInput) {
 		in.Name, in.BrandName = new("Linden Garden Shop"), new("Linden Garden Shop")

@@ -297,7 +297,7 @@ func (b *factorBrowser) stepUp(tenant string) {
 			{c.Get("/api/admin/subscribers/export?list_id=" + list.ID), 200},
 			{c.Send("POST", "/api/send-jobs/"+job.ID+"/resume", nil), 200},
 			{c.Send("POST", "/api/campaigns/"+campaign.ID+"/send", map[string]any{
-				"version": 1, "scheduled_at": now().Add(time.Hour),
+				"testing": true, "version": 1, "scheduled_at": now().Add(time.Hour),
 			}), 201},
 		} {
 			if !fresh {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/cmd/newsletterd/daemontest"
 	"newsletterd/core"
+	"newsletterd/mail/mailtest"
 	"newsletterd/store/campaigns"
 	"newsletterd/store/storetest"
 )
@@ -38,13 +40,33 @@ func newWriter(t *testing.T) *writer {
 // newWriterOf is newWriter with another configuration.
 func newWriterOf(t *testing.T, change func(*config.Config)) *writer {
 	t.Helper()
-	w := &writer{consoleBrowser: &consoleBrowser{Browser: browsertest.New(t)}, d: start(t, change)}
+	w := &writer{consoleBrowser: &consoleBrowser{Browser: browsertest.New(t)}, d: start(t, func(cfg *config.Config) {
+		toServer(t, cfg)
+		if change != nil {
+			change(cfg)
+		}
+	})}
 	w.tenant, w.list = w.d.seed.NewTenant(), w.d.seed.NewList()
 	w.d.seed.Active(w.list.ID, "joan@reader.example")
 	w.d.seed.Active(w.list.ID, "ben@reader.example")
 	w.user = w.person("ann@example.org")
 	w.signIn("ann@example.org")
 	return w
+}
+
+// toServer lets emails go to a mail server that takes all of them: without one, pages warn of it and no campaign is sent.
+func toServer(t *testing.T, cfg *config.Config) {
+	t.Helper()
+	server, err := mailtest.NewServer(mailtest.Script{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Close() })
+	host, port, _ := strings.Cut(server.Addr(), ":")
+	cfg.Mail.Transport, cfg.Mail.SMTP.Host, cfg.Mail.SMTP.TLS = "smtp", host, "none"
+	if cfg.Mail.SMTP.Port, err = strconv.Atoi(port); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // person adds a publisher.
