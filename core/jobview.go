@@ -29,8 +29,8 @@ type JobView struct {
 	FirstFew      int64     `db:"first_few" json:"first_few,omitempty"`          // readers who get it before the rest
 	FirstUntil    Instant   `db:"first_until" json:"first_few_until,omitzero"`   // the rest follows then
 	Expanded      bool      `db:"expanded" json:"-"`                             // every recipient is found
-	// folder: its emails, or some of them, were saved to a folder on the server, and those reached no one
-	Transport  string `db:"transport" json:"transport,omitempty" enum:"folder"`
+	// folder: its emails were saved to a folder on the server, and reached no one; partly: some of them
+	Transport  string `db:"transport" json:"transport,omitempty" enum:"folder|partly"`
 	Stats      `json:"stats"`
 	OpenCounts `json:"-"`
 }

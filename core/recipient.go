@@ -74,7 +74,7 @@ type HistoryEntry struct {
 	FinishedAt Instant `db:"finished_at"`
 	Reason     string  `db:"reason"`
 	Marks      Marks   `db:"marks"`
-	Transport  string  `db:"transport"` // of the job: TransportFolder, or empty
+	Transport  string  `db:"transport"` // of the job
 
 	Engagements []PersonOpening `db:"-"`
 }

@@ -110,13 +110,15 @@ type SendJob struct {
 	Expected    int64   `db:"expected"`    // recipients, as they were counted when it was sent; 0: they were not
 	FirstFew    int64   `db:"first_few"`   // how many get it before the rest; 0: all at once
 	FirstUntil  Instant `db:"first_until"` // end of the hold before the rest; 0: the first few are not through
-	Transport   string  `db:"transport"`   // TransportFolder, or empty
+	Transport   string  `db:"transport"`   // TransportFolder, TransportPartly or empty
 	Stats
 }
 
-// TransportFolder says of a send job that its emails, or some of them, were saved to a folder, as no mail server was
-// set: those reached no one.
-const TransportFolder = "folder"
+// What SendJob.Transport says. Empty: its emails went to a mail server.
+const (
+	TransportFolder = "folder" // they were saved to a folder, as no mail server was set, and reached no one
+	TransportPartly = "partly" // some of them were, as the server was set or removed while it ran
+)
 
 // CampaignCopy is a campaign as a job sends it: it is never changed.
 type CampaignCopy struct {

@@ -13,7 +13,7 @@ import (
 
 func init() {
 	// relay-locked: the configuration doesn't allow setting the mail server
-	steps["relay-locked"] = func(e *env, _ string, _ map[string]string) { e.handler.options.Relay.Kept = false }
+	steps["relay-locked"] = func(e *env, _ string, _ map[string]string) { e.handler.options.Relay.Locked = true }
 	setups = append(setups, func(_ *env, o *Options) { o.Relay = keptServer("smtp") })
 }
 
@@ -93,7 +93,7 @@ func TestConsoleWithoutAMailServer(t *testing.T) {
 func TestTheConfigurationsMailServerStays(t *testing.T) {
 	for name, o := range map[string]RelayOptions{
 		"mail_server_in_file": {State: core.RelayState{Transport: "smtp", Source: core.RelayFile}},
-		"mail_server_locked":  {State: core.RelayState{Transport: "directory"}},
+		"mail_server_locked":  {Kept: true, Locked: true},
 	} {
 		m := core.MailServer{Relay: core.Relay{Host: "smtp.example.org"}, From: "a@example.org"}
 		err := o.CheckServer(t.Context(), nil, &m)

@@ -21,6 +21,8 @@ type RelayOptions struct {
 	State core.RelayState // of the configuration; an empty transport means smtp
 	From  string          // the daemon's own address
 	Kept  bool            // the database has the daemon's own mail server; State is how emails leave while none is set
+	// Locked says that no other server may be set there.
+	Locked bool
 	// Test sends a mail by a relay of a tenant, with its password, or by the daemon's own where r is nil; nil: none can
 	// be tested.
 	Test func(ctx context.Context, r *core.Relay, m core.RelayMail) core.RelayTest
@@ -224,14 +226,14 @@ func (o *RelayOptions) Now(ctx context.Context, s *store.Store) (core.RelayState
 	if !o.Kept {
 		return state, nil
 	}
-	state.Editable = true
+	state.Editable = !o.Locked
 	m, err := s.MailServer(ctx)
 	if err != nil || !m.Set() {
 		return state, err
 	}
 	r := &m.Relay
 	return core.RelayState{
-		Transport: "smtp", Source: core.RelayConsole, Editable: true, Host: r.Host, Port: r.Port, TLS: r.TLS,
+		Transport: "smtp", Source: core.RelayConsole, Editable: !o.Locked, Host: r.Host, Port: r.Port, TLS: r.TLS,
 		Username: r.Username, HasPassword: r.HasPassword, Limits: r.Limits, From: string(m.From), ChangedAt: m.ChangedAt,
 		KeyInDatabase: state.KeyInDatabase,
 	}, nil
@@ -347,10 +349,10 @@ func (a relays) removeServer(c *web.Call, _ struct{}) (web.None, error) {
 // editable returns a conflict where the configuration sets the server, or forbids to set it here.
 func (o *RelayOptions) editable() error {
 	switch {
-	case o.Kept:
-		return nil
-	case o.State.Source == core.RelayFile:
+	case !o.Kept:
 		return core.ErrMailServerInFile
+	case o.Locked:
+		return core.ErrMailServerLocked
 	}
-	return core.ErrMailServerLocked
+	return nil
 }

@@ -283,14 +283,14 @@ func (a reviewPages) decide(c *web.Call, who core.Visitor, in reviewForm) (web.H
 		if !caller.May(core.ActionCampaignSend, of.TenantID) {
 			return web.HTML{}, core.Lacking(core.ActionCampaignSend)
 		}
+		if err := a.relay.Reaches(c, a.store, &t, false); err != nil {
+			return web.HTML{}, err
+		}
 		done = fillIn(w.ReviewSent, "when", when(of.ReviewWantedAt))
 		err = a.approveSeen(c, &t, &of, e, func(r campaigns.CampaignSending) error {
 			n := core.NewJob{ScheduledAt: of.ReviewWantedAt}
 			if of.ReviewWantedAt == 0 || n.ScheduledInPast(c.Now) {
 				return core.ChangedMeanwhile(of.UpdatedBy, of.UpdatedAt)
-			}
-			if err := a.relay.Reaches(c, a.store, &t, false); err != nil {
-				return err
 			}
 			_, err := a.store.SendCampaign(c, r, campaigns.JobRequest{NewJob: n, Caller: caller, CreatedBy: e.Actor}, 0)
 			return err

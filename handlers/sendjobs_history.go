@@ -47,8 +47,8 @@ type mailed struct {
 	Tries      int          `json:"tries"`
 	FinishedAt core.Instant `json:"finished_at,omitzero"`
 	Events     []string     `json:"events"` // what was reported of it since
-	// folder: the emails of the job, or some of them, were saved to a folder on the server
-	Transport string `json:"transport,omitempty" enum:"folder"`
+	// folder: the emails of the job were saved to a folder on the server; partly: some of them
+	Transport string `json:"transport,omitempty" enum:"folder|partly"`
 
 	Engagements []core.PersonOpening `json:"engagements"` // opens and links, where the job was tracked
 

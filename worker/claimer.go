@@ -211,8 +211,15 @@ func (c *claimer) begin(ctx context.Context, j *core.SendJob) error {
 	if err != nil {
 		return err
 	}
-	if g == s.relays.own && s.opts.Folder && j.Transport == "" {
-		if err := campaigns.SetJobTransport(ctx, s.store.DB, j.No, core.TransportFolder); err != nil {
+	transport := ""
+	if g == s.relays.own && s.opts.Folder {
+		transport = core.TransportFolder
+	}
+	if j.Sent > 0 && transport != j.Transport {
+		transport = core.TransportPartly
+	}
+	if transport != j.Transport {
+		if err := campaigns.SetJobTransport(ctx, s.store.DB, j.No, transport); err != nil {
 			return err
 		}
 	}

@@ -48,6 +48,7 @@ type mailer struct {
 	wake      chan struct{}
 	failures  int                  // of the route, running
 	tryAt     time.Time            // while it is down: the next try
+	serverAt  core.Instant         // when the server that failures are of was set
 	notBefore time.Time            // … and the earliest, for new mails bring it forward
 	lost      map[int64]int        // connections lost on a mail, running
 	unsure    map[int64]bool       // the reply to a mail was lost once
@@ -77,6 +78,9 @@ func Mailer(o MailerOptions) *Loop {
 		m.loop.Kick()
 	})
 	o.Store.OnKick(db.TopicMailSoon, func() { m.loop.KickIn(tenants.MailDelay) })
+	if own != nil {
+		o.Store.OnKick(db.TopicRecords, m.loop.Kick)
+	}
 	return m.loop
 }
 
@@ -105,6 +109,9 @@ type mailResult struct {
 func (m *mailer) step(ctx context.Context, _ time.Time) time.Time {
 	if !m.finish(ctx, nil, core.At(time.Now())) {
 		return time.Now().Add(time.Second)
+	}
+	if own, err := m.Own.now(ctx); err == nil && own.ChangedAt != m.serverAt { // the server that failed is no longer used
+		m.serverAt, m.failures, m.tryAt = own.ChangedAt, 0, time.Time{}
 	}
 	if m.failures > 0 && time.Now().Before(m.notBefore) {
 		return m.notBefore

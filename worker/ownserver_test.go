@@ -87,10 +87,15 @@ func TestTheOwnServerIsSetWhileItRuns(t *testing.T) {
 			t.Errorf("%d of the job that ran went through the second server", n)
 		}
 		sends(two, "")
+		during = h.Job() // and one that goes on in the folder says so
+		coretest.Settle(5 * time.Second)
 		if err := h.Store.RemoveMailServer(t.Context(), "test", core.At(time.Now())); err != nil {
 			t.Fatal(err)
 		}
 		coretest.Settle(15 * time.Second)
+		if j := h.Wait(during); j.Transport != core.TransportPartly {
+			t.Errorf("transport %q of a job during which the server was removed", j.Transport)
+		}
 		sends(folder, core.TransportFolder)
 		mu.Lock()
 		defer mu.Unlock()

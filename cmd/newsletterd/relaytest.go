@@ -20,7 +20,7 @@ const (
 // relayOptions is how mails leave, and how that is tried.
 func relayOptions(cfg *config.Config) handlers.RelayOptions {
 	o := handlers.RelayOptions{
-		From: cfg.Mail.From, Kept: cfg.ServerInDatabase(),
+		From: cfg.Mail.From, Kept: cfg.ServerInDatabase(), Locked: !cfg.Mail.Console,
 		State: core.RelayState{
 			Transport: "directory", Directory: cfg.Mail.Directory, KeyInDatabase: cfg.Auth.KeyFile == "",
 		},

@@ -76,14 +76,14 @@ func (o *Console) campaigns(p *Page) (web.HTML, error) {
 // campaignRow is a campaign in the list, with when it was sent.
 type campaignRow struct {
 	core.CampaignView
-	SentAt core.Instant // 0: its mailing has not begun
-	Folder bool         // its emails went to a folder
+	SentAt    core.Instant // 0: its mailing has not begun
+	Transport string       // where its emails went, as the job has it
 }
 
 // RowBadge is the state of a campaign in the list in a word.
 func (p *Page) RowBadge(c *campaignRow) Badge {
 	if c.State == core.CampaignSent {
-		return p.sentBadge(c.Folder)
+		return p.sentBadge(c.Transport)
 	}
 	return p.CampaignBadge(c.State)
 }
@@ -93,7 +93,7 @@ func (p *Page) RowBadge(c *campaignRow) Badge {
 const maxRowJobs = 100
 
 func (p *Page) campaignRows(found []core.CampaignView) (rows []campaignRow, err error) {
-	begun, rest, folder := map[string]core.Instant{}, map[string]bool{}, map[string]bool{} // by the ids of mailings
+	begun, rest, transport := map[string]core.Instant{}, map[string]bool{}, map[string]string{} // by the ids of mailings
 	if slices.ContainsFunc(found, func(c core.CampaignView) bool { return c.JobID != "" }) {
 		jobs, _, err := p.jobs(p.ofTenant("limit", strconv.Itoa(maxRowJobs)))
 		if err != nil {
@@ -101,7 +101,7 @@ func (p *Page) campaignRows(found []core.CampaignView) (rows []campaignRow, err 
 		}
 		for i := range jobs {
 			begun[jobs[i].ID], rest[jobs[i].ID] = jobs[i].StartedAt, jobs[i].Rest()
-			folder[jobs[i].ID] = jobs[i].Transport == core.TransportFolder
+			transport[jobs[i].ID] = jobs[i].Transport
 		}
 	}
 	for _, c := range found {
@@ -112,9 +112,9 @@ func (p *Page) campaignRows(found []core.CampaignView) (rows []campaignRow, err 
 			if _, err := p.Get("/api/send-jobs/"+c.JobID, nil, &j); err != nil {
 				return nil, err
 			}
-			row.SentAt, folder[c.JobID] = j.StartedAt, j.Transport == core.TransportFolder
+			row.SentAt, transport[c.JobID] = j.StartedAt, j.Transport
 		}
-		row.Folder = folder[c.JobID]
+		row.Transport = transport[c.JobID]
 		if written(c.State) { // what was taken back was not sent
 			row.SentAt = 0
 		}

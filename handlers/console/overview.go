@@ -154,13 +154,16 @@ func (p *Page) jobBadge(j *jobRow) Badge {
 	case j.Status == core.JobCancelled:
 		return Badge{p.T("Canceled"), ""}
 	}
-	return p.sentBadge(j.Transport == core.TransportFolder)
+	return p.sentBadge(j.Transport)
 }
 
-// sentBadge says that a sending is over; folder: its emails went to a folder.
-func (p *Page) sentBadge(folder bool) Badge {
-	if folder {
+// sentBadge says that a sending is over, by where its emails went.
+func (p *Page) sentBadge(transport string) Badge {
+	switch transport {
+	case core.TransportFolder:
 		return Badge{p.T("Saved to folder"), "warn"}
+	case core.TransportPartly:
+		return Badge{p.T("Partly saved to folder"), "warn"}
 	}
 	return Badge{p.T("Sent"), "good"}
 }

@@ -28,14 +28,14 @@ func (m *personMail) has(event string) bool { return slices.Contains(m.Events, e
 // MailBadge is what became of a mail, in a word.
 func (p *Page) MailBadge(m personMail) Badge {
 	if m.saved() {
-		return p.sentBadge(true)
+		return p.sentBadge(m.Transport)
 	}
 	return p.outcome(m.Status, m.Events)
 }
 
-// saved reports whether the mail went to a folder.
+// saved reports whether the mail went to a folder, or may have.
 func (m *personMail) saved() bool {
-	return m.Transport == core.TransportFolder && m.Status == core.RecipientStates[core.RecipientSent]
+	return m.Transport != "" && m.Status == core.RecipientStates[core.RecipientSent]
 }
 
 // MailWhy is why a mail was not sent.

@@ -203,7 +203,7 @@ func (p *Page) showReport(c *campaignPage, v View) (web.HTML, error) {
 	v.Within = []Link{{p.T("Campaigns"), p.Path("campaigns")}}
 	v.State, v.Frames = p.reportState(d), len(d.Links) > 0
 	if d.Job != nil && (d.Job.Status.Final() && d.Job.Status != core.JobCompleted || d.Paused() || d.Job.Rest() ||
-		d.Job.Transport == core.TransportFolder && !d.Pending()) {
+		d.Job.Transport != "" && !d.Pending()) {
 		v.Badge = d.Job.Badge
 	}
 	if target, ok := p.Partial(); ok && target != "" && p.isGet() {
@@ -252,7 +252,7 @@ func (p *Page) readReport(d *reportData) error {
 			return err
 		}
 	}
-	if d.Job.Transport != core.TransportFolder { // else it reached no one
+	if d.Job.Transport == "" { // else it did not reach all whom it went to
 		d.Stats = p.reportStats(&d.All, max(cameBack(&d.All), d.Bounces.CameBack), &usual)
 	}
 	var found core.Failures
@@ -288,6 +288,8 @@ func (p *Page) reportState(d *reportData) string {
 		return p.T("Scheduled for {{at}}.", "at", p.Moment(j.StartsAt))
 	case j.Transport == core.TransportFolder && (j.Status == core.JobRunning || j.Status == core.JobCompleted):
 		return p.T("Saved to a folder on the server {{at}}. Nobody received it.", "at", p.When(j.StartedAt))
+	case j.Transport == core.TransportPartly && (j.Status == core.JobRunning || j.Status == core.JobCompleted):
+		return p.T("Partly saved to a folder on the server {{at}}. Those people didn't receive it.", "at", p.When(j.StartedAt))
 	case j.Status == core.JobRunning && !j.Rest():
 		return p.T("Sending started {{at}}.", "at", p.When(j.StartedAt))
 	case j.StartedAt == 0:

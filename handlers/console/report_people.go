@@ -107,7 +107,7 @@ func (o *Console) recipients(p *Page) (web.HTML, error) {
 	if len(jobs) == 0 {
 		return p.Show("recipients", v)
 	}
-	folder := jobs[max(i, 0)].Transport == core.TransportFolder
+	transport := jobs[max(i, 0)].Transport
 	d.JobID = jobs[max(i, 0)].ID
 	for n := range jobs {
 		if len(jobs) > 1 {
@@ -127,8 +127,8 @@ func (o *Console) recipients(p *Page) (web.HTML, error) {
 	for i := range found {
 		r := &found[i]
 		badge := p.outcome(r.Status, r.Events)
-		if r.Status == "sent" && folder {
-			badge = p.sentBadge(true)
+		if r.Status == "sent" && transport != "" {
+			badge = p.sentBadge(transport)
 		}
 		d.People = append(d.People, shownRecipient{*r, badge, whyNotSent(r.Status, r.Reason)})
 	}

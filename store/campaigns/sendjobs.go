@@ -361,7 +361,7 @@ func (s *Store) FailSendJob(ctx context.Context, no int64, reason string, now co
 	})
 }
 
-// SetJobTransport notes where the emails of a job go: core.TransportFolder. Its only error is core.ErrStorage.
+// SetJobTransport notes where the emails of a job go, as core.SendJob.Transport has it. Its only error is core.ErrStorage.
 func SetJobTransport(ctx context.Context, s *db.DB, no int64, transport string) error {
 	return s.Update(ctx, func(tx *db.Tx) error {
 		_, err := tx.Exec("UPDATE send_job SET transport = ? WHERE no = ?", transport, no)

@@ -106,8 +106,9 @@ func (c *Config) ServerInFile() bool {
 	return c.Mail.Transport == "smtp"
 }
 
-// ServerInDatabase reports whether the mail server is the one that server administrators set in the console.
-func (c *Config) ServerInDatabase() bool { return c.Mail.Console && !c.ServerInFile() }
+// ServerInDatabase reports whether the mail server is the one that server administrators set in the console. With
+// Mail.Console false it stays in force, and can only be removed.
+func (c *Config) ServerInDatabase() bool { return !c.ServerInFile() }
 
 // SMTP is the relay.
 type SMTP struct {
