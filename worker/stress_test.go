@@ -229,7 +229,6 @@ func TestFailedReadsLeaveNobodyBehind(t *testing.T) {
 				time.Sleep(300 * time.Millisecond)
 				h.Group.Drain(time.Minute)
 				began, seen := time.Now(), 0
-				h.Start()
 				faults.FailWhen(func(q string) bool {
 					fails := strings.Contains(q, query) && time.Since(began) < 2500*time.Millisecond
 					if fails {
@@ -237,6 +236,7 @@ func TestFailedReadsLeaveNobodyBehind(t *testing.T) {
 					}
 					return fails
 				})
+				h.Start()
 				time.Sleep(3 * time.Second)
 				for _, j := range jobs {
 					j = h.Wait(j)
