@@ -9,7 +9,7 @@ declare const process: { env: Record<string, string | undefined> };
 
 const origin = process.env.ORIGIN ?? "";
 const headers = { Authorization: `Bearer ${process.env.TOKEN ?? ""}` };
-const member = createClient<Member>({ baseUrl: `${origin}/api`, headers });
+const member = createClient<Member>({ baseUrl: origin, headers });
 const send = createClient<Send>({ baseUrl: origin, headers });
 const devices = createClient<Devices>({ baseUrl: origin, headers });
 
