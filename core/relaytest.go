@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// RelayState is what the mails of tenants without a relay of their own go out by.
+// RelayState describes the server for emails of tenants without a relay of their own, and for emails about accounts.
 type RelayState struct {
-	// directory: they are only written to files, and reach no one
+	// directory: emails are saved to a folder, and reach no one
 	Transport string `json:"transport" enum:"smtp|directory"`
 	// of transport smtp, for operators
 	Host     string `json:"host,omitempty"`
@@ -76,14 +76,14 @@ func codeWord(code int) string {
 
 // What a test mail has come to.
 const (
-	RelayAccepted = "accepted" // the relay has taken it
-	RelayWritten  = "written"  // it stands in a file: the transport is a directory
+	RelayAccepted = "accepted" // the relay accepted it
+	RelayWritten  = "written"  // it was saved to a folder
 	RelayRefused  = "refused"  // the relay works, and refuses this mail or its recipient
 	RelayConnect  = "connect"  // there is no connection, or it broke
 	RelayGreeting = "greeting" // the relay refuses the connection or the sender
 	RelayTLS      = "tls"      // TLS is missing, or the certificate isn't trusted
 	RelayAuth     = "auth"     // username and password are refused, or asked for
-	RelayProtocol = "protocol" // the answer is none of SMTP
+	RelayProtocol = "protocol" // the answer is not SMTP
 	RelayDisk     = "disk"     // the directory can't be written
 )
 

@@ -1,14 +1,19 @@
 package handlers
 
 import (
+	"bytes"
 	"context"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
 
 	"newsletterd/core"
+	"newsletterd/store"
+	"newsletterd/store/db"
+	"newsletterd/store/storetest"
 )
 
 func init() {
@@ -100,5 +105,47 @@ func TestTheConfigurationsMailServerStays(t *testing.T) {
 		if e, ok := err.(*core.Error); !ok || e.Code != name {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// Where the key of the password is lost, the page and the API still say what is set, and another server can be.
+func TestAMailServerWhoseKeyIsLost(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "newsletterd.db")
+	if err := storetest.OpenWith(t, db.Options{Path: path}).Close(); err != nil { // its other keys are not sealed
+		t.Fatal(err)
+	}
+	s, err := store.Open(t.Context(), db.Options{Path: path, MasterKey: bytes.Repeat([]byte{1}, 32)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := keptServer("directory")
+	m := core.MailServer{
+		Relay: core.Relay{Host: "smtp.example.org", Username: "news", Password: "a secret"}, From: "news@example.org",
+	}
+	if err := o.CheckServer(t.Context(), s, &m); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.SetServer(t.Context(), s, &m, "op@example.org", "test", 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	lost, err := store.Open(t.Context(), db.Options{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lost.Close()
+	state, err := o.Now(t.Context(), lost)
+	if err != nil || state.Host != "smtp.example.org" || !state.HasPassword {
+		t.Errorf("%+v %v", state, err)
+	}
+	m = core.MailServer{Relay: core.Relay{Host: "smtp.example.org", Username: "news"}, From: "news@example.org"}
+	if err := o.CheckServer(t.Context(), lost, &m); core.KindOf(err) != core.Invalid {
+		t.Errorf("without a password: %v", err)
+	}
+	m.Relay.Password = "another"
+	if err := o.CheckServer(t.Context(), lost, &m); err != nil {
+		t.Error(err)
 	}
 }

@@ -119,7 +119,7 @@ func (a relays) try(c *web.Call, in newRelayTest) (out core.RelayTest, err error
 	if by == nil {
 		return core.RelayTest{Outcome: core.RelayConnect, Answer: "no relay can be tested"}, nil
 	}
-	out = by(c, r, core.RelayMail{From: from, To: string(in.Email), Data: testMail(from, string(in.Email), c.Now)})
+	out = by(c, r, core.RelayMail{From: from, To: string(in.Email), Data: TestMail(from, string(in.Email), c.Now)})
 	err = a.store.NoteRelayTest(context.WithoutCancel(c), tenant, in.Email, out.Outcome, actor(c), c.Now)
 	if err != nil {
 		return out, err
@@ -177,8 +177,8 @@ func (a relays) relayOf(c *web.Call, tenant, id string) (*core.Relay, error) {
 	return nil, nil
 }
 
-// testMail returns the message of a test.
-func testMail(from, to string, now core.Instant) []byte {
+// TestMail returns the message that tries a mail server, with lines that end with CRLF.
+func TestMail(from, to string, now core.Instant) []byte {
 	domain := cmp.Or(core.Email(from).Domain(), "localhost")
 	return []byte(strings.ReplaceAll(fmt.Sprintf(`From: <%s>
 To: <%s>
@@ -189,7 +189,7 @@ Auto-Submitted: auto-generated
 MIME-Version: 1.0
 Content-Type: text/plain; charset=us-ascii
 
-This mail shows that newsletterd can send by its mail server.
+newsletterd can send emails through this mail server.
 `, from, to, now.Time().UTC().Format("Mon, 02 Jan 2006 15:04:05 -0700"), core.NewID(), domain), "\n", "\r\n"))
 }
 
@@ -228,6 +228,9 @@ func (o *RelayOptions) Now(ctx context.Context, s *store.Store) (core.RelayState
 	}
 	state.Editable = !o.Locked
 	m, err := s.MailServer(ctx)
+	if errors.Is(err, db.ErrMasterKey) { // all but the password can be read, so that another one can be entered
+		err = nil
+	}
 	if err != nil || !m.Set() {
 		return state, err
 	}
@@ -321,7 +324,7 @@ func (o *RelayOptions) SetServer(ctx context.Context, s *store.Store, m *core.Ma
 	from := string(m.From)
 	out = core.RelayTest{Outcome: core.RelayConnect, Answer: "no relay can be tested"}
 	if o.TestOwn != nil {
-		out = o.TestOwn(ctx, &m.Relay, core.RelayMail{From: from, To: string(to), Data: testMail(from, string(to), now)})
+		out = o.TestOwn(ctx, &m.Relay, core.RelayMail{From: from, To: string(to), Data: TestMail(from, string(to), now)})
 	}
 	ctx = context.WithoutCancel(ctx) // the test went out
 	if err := s.NoteRelayTest(ctx, core.TenantNone, to, out.Outcome, actor, now); err != nil {

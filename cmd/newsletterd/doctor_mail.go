@@ -42,7 +42,7 @@ func (d *doctor) relay() {
 	c := d.cfg.Mail
 	if c.Transport == "directory" {
 		if public(d.cfg) {
-			d.warn("relay", `set [mail] transport = "smtp" and [mail.smtp]`, "mails are only written to files in %s",
+			d.warn("relay", "set a mail server in the console under Server, or in [mail.smtp]", "mails are only written to files in %s",
 				c.Directory)
 		} else {
 			d.ok("relay", "mails are written to files in %s", c.Directory)

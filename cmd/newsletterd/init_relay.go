@@ -5,10 +5,10 @@ import (
 	"net"
 	"strconv"
 	"strings"
-	"time"
 
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
+	"newsletterd/handlers"
 )
 
 // noRelay is the answer of people who set up the mail server later.
@@ -157,8 +157,9 @@ func (a *asker) afterFault(s *setup) (kept bool, err error) {
 		s.Test = nil
 		return false, err
 	}
-	if s.Relay.Username == before.Username {
-		s.Relay.Password = before.Password
+	if r := &s.Relay; r.Username == before.Username && r.Host == before.Host && r.Port == before.Port &&
+		(r.TLS == before.TLS || r.TLS != "none") { // a password goes to no other server
+		r.Password = before.Password
 	}
 	return false, a.askRelayPassword(s)
 }
@@ -210,19 +211,8 @@ func (a *asker) testRelay(s *setup, to string) *core.RelayTest {
 	c, r := &cfg.Mail.SMTP, &s.Relay
 	c.Host, c.Port, c.TLS, c.Username, c.Password = r.Host, r.Port, r.TLS, r.Username, r.Password
 	fmt.Fprintf(a.p.err, "Sending a test email through %s …\n", net.JoinHostPort(r.Host, strconv.Itoa(r.Port)))
-	text := fmt.Sprintf(`From: <%s>
-To: <%s>
-Subject: Test of the mail server
-Date: %s
-Message-ID: <%s@%s>
-Auto-Submitted: auto-generated
-MIME-Version: 1.0
-Content-Type: text/plain; charset=us-ascii
-
-newsletterd can send emails through this mail server.
-`, s.From(), to, time.Now().UTC().Format(time.RFC1123Z), core.NewID(), s.Domain)
 	t := relayOptions(cfg).Test(a.c.Context, nil, core.RelayMail{
-		From: s.From(), To: to, Data: []byte(strings.ReplaceAll(text, "\n", "\r\n")),
+		From: s.From(), To: to, Data: handlers.TestMail(s.From(), to, now()),
 	})
 	return &t
 }

@@ -271,6 +271,9 @@ const backLimit = 0.02
 func (p *Page) through(last []jobRow) *throughPart {
 	var sent, complained, back int64
 	for i := range last {
+		if last[i].Transport != "" { // nobody could complain of it
+			continue
+		}
 		s := &last[i].Stats
 		sent, complained, back = sent+s.Sent+s.Failed, complained+s.Complained, back+cameBack(s)+s.Failed
 	}

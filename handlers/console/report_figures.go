@@ -92,7 +92,7 @@ func (p *Page) usual(but string) (u usualFigures, err error) {
 	var clicked, opened, left []float64
 	for i := range rows {
 		s := &rows[i].Stats
-		if rows[i].CampaignID == but || s.Sent == 0 {
+		if rows[i].CampaignID == but || s.Sent == 0 || rows[i].Transport != "" {
 			continue
 		}
 		if s.Clicks != nil && s.Clicks.Rate != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -193,7 +194,14 @@ func (p *Page) lookAt(d *sendData) error {
 	if err != nil {
 		return err
 	}
-	d.Faults, d.Warnings = found.Matters[:found.Errors], found.Matters[found.Errors:]
+	d.Faults, d.Warnings = slices.Clone(found.Matters[:found.Errors]), found.Matters[found.Errors:]
+	if p.folder() {
+		no := matter{Text: p.T("No mail server is set up, so nobody would receive this email."), Bad: true}
+		if p.IsOperator() {
+			no.Mend = Link{p.T("Set up mail server"), operatorPath("mail-server")}
+		}
+		d.Faults = append(d.Faults, no)
+	}
 	if len(c.ListIDs) == 0 {
 		return nil // there is no one to count
 	}
