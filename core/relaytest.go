@@ -64,7 +64,8 @@ var (
 // code is mail_server_ and the outcome.
 func MailServerRefused(t *RelayTest) error {
 	return Conflictf("mail_server_"+t.Outcome, "The test email was not accepted, so nothing was changed. %s answered: %s",
-		t.Relay, cmp.Or(strings.TrimSpace(strings.Join([]string{codeWord(t.Code), t.Enhanced, t.Answer}, " ")), "nothing"))
+		t.Relay, cmp.Or(strings.TrimSpace(strings.Join([]string{codeWord(t.Code), t.Enhanced, t.Answer}, " ")),
+			"nothing"))
 }
 
 func codeWord(code int) string {

@@ -202,7 +202,8 @@ func (h *Handler) mailServerRoutes(t *web.Table) {
 		"Set the daemon's own mail server once a test email was accepted").Named("setRelay").
 		Example(web.Object{
 			"relay": web.Object{
-				"host": "smtp.example.com", "port": 587, "tls": "starttls", "username": "news", "password": "a password",
+				"host": "smtp.example.com", "port": 587, "tls": "starttls", "username": "news",
+				"password": "a password",
 			},
 			"from": "news@example.com", "test_to": "ann@example.com",
 		}).
@@ -237,7 +238,8 @@ func (o *RelayOptions) Now(ctx context.Context, s *store.Store) (core.RelayState
 	r := &m.Relay
 	return core.RelayState{
 		Transport: "smtp", Source: core.RelayConsole, Editable: !o.Locked, Host: r.Host, Port: r.Port, TLS: r.TLS,
-		Username: r.Username, HasPassword: r.HasPassword, Limits: r.Limits, From: string(m.From), ChangedAt: m.ChangedAt,
+		Username: r.Username, HasPassword: r.HasPassword, Limits: r.Limits, From: string(m.From),
+		ChangedAt:     m.ChangedAt,
 		KeyInDatabase: state.KeyInDatabase,
 	}, nil
 }
@@ -316,15 +318,18 @@ func (o *RelayOptions) CheckServer(ctx context.Context, s *store.Store, m *core.
 	return err
 }
 
-// SetServer sends a test email by a mail server that CheckServer has judged, and makes it the daemon's own if it accepts
-// that. Else the error is a core.MailServerRefused, and nothing is changed.
+// SetServer sends a test email by a mail server that CheckServer has judged, and makes it the daemon's own if it
+// accepts that. Else the error is a core.MailServerRefused, and nothing is changed.
 func (o *RelayOptions) SetServer(ctx context.Context, s *store.Store, m *core.MailServer, to core.Email, actor string,
 	now core.Instant,
 ) (out core.RelayTest, err error) {
 	from := string(m.From)
 	out = core.RelayTest{Outcome: core.RelayConnect, Answer: "no relay can be tested"}
 	if o.TestOwn != nil {
-		out = o.TestOwn(ctx, &m.Relay, core.RelayMail{From: from, To: string(to), Data: TestMail(from, string(to), now)})
+		out = o.TestOwn(ctx, &m.Relay, core.RelayMail{
+			From: from, To: string(to),
+			Data: TestMail(from, string(to), now),
+		})
 	}
 	ctx = context.WithoutCancel(ctx) // the test went out
 	if err := s.NoteRelayTest(ctx, core.TenantNone, to, out.Outcome, actor, now); err != nil {

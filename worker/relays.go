@@ -148,8 +148,8 @@ func (rs *relays) forgetConnections() {
 	}
 }
 
-// OwnServer is the daemon's own mail server as the database has it. A nil OwnServer means that the configuration decides;
-// its methods then return what they are given. It is safe for concurrent use.
+// OwnServer is the daemon's own mail server as the database has it. A nil OwnServer means that the configuration
+// decides; its methods then return what they are given. It is safe for concurrent use.
 type OwnServer struct {
 	Makes func(*core.Relay) smtp.Sender // makes its sender
 
@@ -299,7 +299,8 @@ func (o *oldServer) takes(ctx context.Context, e *smtp.Envelope, src *smtp.Sourc
 			const step = 5 * time.Second
 			c.DrainTimeout = time.Second
 			c.Timeouts = smtp.Timeouts{
-				Dial: step, Greeting: step, Mail: step, Rcpt: step, Data: step, Block: step, Dot: step, Quit: time.Second,
+				Dial: step, Greeting: step, Mail: step, Rcpt: step, Data: step, Block: step, Dot: step,
+				Quit:   time.Second,
 				Closed: time.Second,
 			}
 		}

@@ -133,7 +133,8 @@ Server administrators can also set it in the console, under Server.
 			return p.done(c, "Mail server removed. Emails are saved to a folder.")
 		})
 	return &cli.Command{
-		Name: "mail-server", Usage: "the mail server that emails leave by", Subcommands: []*cli.Command{show, set, remove},
+		Name: "mail-server", Usage: "the mail server that emails leave by",
+		Subcommands: []*cli.Command{show, set, remove},
 	}
 }
 
@@ -147,7 +148,10 @@ func setMailServer(p *program) func(*cli.Context, *config.Config, *store.Store) 
 		m := core.MailServer{
 			Relay: core.Relay{
 				Host: c.String("host"), Port: c.Int("port"), TLS: c.String("tls"), Username: c.String("username"),
-				DKIMSkip: core.Strings{}, Limits: core.SendLimits{PerSecond: c.Int("per-second"), PerDay: c.Int("per-day")},
+				DKIMSkip: core.Strings{}, Limits: core.SendLimits{
+					PerSecond: c.Int("per-second"),
+					PerDay:    c.Int("per-day"),
+				},
 			},
 			From: core.Email(c.String("from")),
 		}

@@ -357,7 +357,8 @@ func (a *asker) all(s *setup) error {
 
 // account asks for the address of the first operator.
 func (a *asker) account(s *setup) error {
-	return a.answer("admin-email", "Your email address, to sign in with [none: create your account in the browser]", noEmail,
+	return a.answer("admin-email", "Your email address, to sign in with [none: create your account in the browser]",
+		noEmail,
 		s.readEmail)
 }
 
@@ -385,7 +386,8 @@ func (a *asker) https(s *setup) (err error) {
 	}
 	s.ACMEEmail = s.Email
 	otherwise := cmp.Or(string(s.Email), noEmail)
-	return a.answer("acme-email", "Email address for the certificate authority ["+otherwise+"]", otherwise, s.readACMEEmail)
+	return a.answer("acme-email", "Email address for the certificate authority ["+otherwise+"]", otherwise,
+		s.readACMEEmail)
 }
 
 // localNames are the last labels of names that no public authority certifies (RFC 6761, 6762, 8375 and 9476, and lan).

@@ -225,7 +225,8 @@ func writeNew(name string, text []byte, mode os.FileMode) error {
 // printSetup tells a person what was made and what comes next.
 func printSetup(w io.Writer, s *setup, made *setupResult) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Made:\n  %s\n  %s\n  %s   keep a copy apart from the backups\n", made.Config, made.Database, made.KeyFile)
+	fmt.Fprintf(&b, "Made:\n  %s\n  %s\n  %s   keep a copy apart from the backups\n", made.Config, made.Database,
+		made.KeyFile)
 	if s.Unit != "" {
 		fmt.Fprintf(&b, "  %s\n", s.Unit)
 	}
@@ -269,7 +270,8 @@ func printSetup(w io.Writer, s *setup, made *setupResult) error {
 
 // setupLinkCommand prints the link by which the first operator makes an account in a browser.
 func (p *program) setupLinkCommand() *cli.Command {
-	cmd := p.command("setup-link", "print the link by which the first operator makes an account, while there is none", nil, nil,
+	cmd := p.command("setup-link", "print the link by which the first operator makes an account, while there is none",
+		nil, nil,
 		func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 			link, err := setupLink(c, cfg, s)
 			if err != nil {

@@ -29,7 +29,8 @@ func parseRelay(word string) (config.SMTP, error) {
 	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
 		c.Username, rest = rest[:at], rest[at+1:]
 		if c.Username == "" || strings.ContainsAny(c.Username, ":/ ") {
-			return c, fmt.Errorf("%q: only the user name goes before the @; the password is asked for, or read from %s", word,
+			return c, fmt.Errorf("%q: only the user name goes before the @; the password is asked for, or read from %s",
+				word,
 				smtpPasswordVariable)
 		}
 	}
@@ -109,7 +110,8 @@ func (a *asker) relay(s *setup) error {
 	return err
 }
 
-// testAddress asks where the test email goes; empty: there is no test. A script has one only where its flag asks for it.
+// testAddress asks where the test email goes; empty: there is no test. A script has one only where its flag asks for
+// it.
 func (a *asker) testAddress(s *setup) (to string, err error) {
 	if !a.c.IsSet("test-email") && !a.person() {
 		return "", nil
@@ -226,7 +228,8 @@ func relayFault(t *core.RelayTest, r *config.SMTP, to string) string {
 	said = strings.TrimRight(printable(said), ". ")
 	switch t.Outcome {
 	case core.RelayAuth:
-		return fmt.Sprintf("%s rejected the user name or password: %s. Some providers require an app password.", addr, said)
+		return fmt.Sprintf("%s rejected the user name or password: %s. Some providers require an app password.", addr,
+			said)
 	case core.RelayTLS:
 		return fmt.Sprintf("No secure connection to %s: %s. Use port 587, or smtps:// with port 465.", addr, said)
 	case core.RelayGreeting:

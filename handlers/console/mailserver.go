@@ -161,7 +161,8 @@ func (o *Console) setMailServer(p *Page) (web.HTML, error) {
 	}
 	body := map[string]any{
 		"relay": core.Relay{
-			Host: strings.TrimSpace(p.Form["host"]), Port: whole("port"), TLS: p.Form["tls"], Username: p.Form["username"],
+			Host: strings.TrimSpace(p.Form["host"]), Port: whole("port"), TLS: p.Form["tls"],
+			Username: p.Form["username"],
 			Password: p.Form["password"], DKIMSkip: core.Strings{},
 			Limits: core.SendLimits{PerDay: whole("per_day"), PerSecond: whole("per_second")},
 		},

@@ -271,7 +271,7 @@ const backLimit = 0.02
 func (p *Page) through(last []jobRow) *throughPart {
 	var sent, complained, back int64
 	for i := range last {
-		if last[i].Transport != "" { // nobody could complain of it
+		if last[i].Transport != "" { // no one received it
 			continue
 		}
 		s := &last[i].Stats

@@ -143,14 +143,19 @@ func (p *Page) steps(d *overviewData) ([]step, error) {
 		write = p.Path("campaigns", d.Next[0].ID)
 	}
 	server := step{
-		p.T("Test your mail server"), p.T("Check that your emails arrive in the inbox."), p.Path("settings", "relay"), tested,
+		p.T("Test your mail server"), p.T("Check that your emails arrive in the inbox."), p.Path("settings", "relay"),
+		tested,
 	}
 	if p.folder() && p.IsOperator() {
-		server = step{p.T("Set up mail server"), p.T("Until then, nobody receives your emails."), operatorPath("mail-server"), false}
+		server = step{
+			p.T("Set up mail server"), p.T("Until then, nobody receives your emails."),
+			operatorPath("mail-server"), false,
+		}
 	}
 	return []step{
 		{
-			p.T("Set up the sender"), p.T("Choose the name and email address your newsletters come from."), p.Path("settings"),
+			p.T("Set up the sender"), p.T("Choose the name and email address your newsletters come from."),
+			p.Path("settings"),
 			p.Tenant.MailFrom != "",
 		},
 		p.proofStep(sender),
@@ -165,7 +170,8 @@ func (p *Page) steps(d *overviewData) ([]step, error) {
 			p.Path("settings", "logo"), p.Tenant.BrandLogoURL != "",
 		},
 		{
-			p.T("Write your first campaign"), p.T("Test it as often as you like. Nothing is sent until you confirm."), write,
+			p.T("Write your first campaign"), p.T("Test it as often as you like. Nothing is sent until you confirm."),
+			write,
 			len(d.Next) > 0,
 		},
 	}, nil
