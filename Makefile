@@ -19,7 +19,7 @@ export GOFLAGS := $(GOFLAGS) -tags=urfave_cli_no_docs
 export GO
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo run console test check fmt-check vet staticcheck tidy-check generated gallery pictures pages race bench bench-full bench-pages work litestream schedules torture fuzz golden openapi-lint clients schemathesis cover release clean
+.PHONY: help build demo run console test check fmt-check vet staticcheck tidy-check generated gallery pictures pages race proxies bench bench-full bench-pages work litestream schedules torture fuzz golden openapi-lint clients schemathesis cover release clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -66,6 +66,9 @@ pages: ## test the pages in a browser: accessibility, sign-in through oauth2-pro
 
 race:
 	@.ci/race.sh
+
+proxies: ## test nginx and Caddy in front of a daemon, as docs/proxy.md configures them (says what it skips)
+	@.ci/proxies.sh
 
 generated:
 	@.ci/golden.sh check
