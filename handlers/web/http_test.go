@@ -91,3 +91,27 @@ func TestRequestsAtTheEdgeOfHTTP(t *testing.T) {
 		})
 	}
 }
+
+// A client that sends a large body without looking for a response gets the refusal of it, not a reset.
+func TestRefusedBodiesAreReadToTheEnd(t *testing.T) {
+	url := webtest.Start(t, Server(bare(t, lineOf("POST", "/api/echo", Public(), Member, JSON(large), "Echo"))))
+	body := strings.Repeat(" ", 16<<20)
+	for name, framed := range map[string]string{
+		"length": "Content-Length: 16777216\r\n\r\n" + body,
+		"chunks": "Transfer-Encoding: chunked\r\n\r\n1000000\r\n" + body + "\r\n0\r\n\r\n",
+	} {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		_, err = io.WriteString(conn, "POST /api/echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"+framed)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil || res.StatusCode != http.StatusRequestEntityTooLarge {
+			t.Errorf("%s: %v, %v", name, res, err)
+		}
+	}
+}
