@@ -14,6 +14,8 @@ OAUTH2_PROXY := github.com/oauth2-proxy/oauth2-proxy/v7@v7.6.0
 FUZZTIME    ?= 60s
 PLATFORMS   ?= $(or $(TARGET),linux/amd64 linux/arm64 darwin/arm64 freebsd/amd64)
 NFPM        := github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.0
+# The largest packages are tested first, so that none of them runs alone at the end.
+LARGEST     := ./worker ./cmd/newsletterd ./handlers ./store ./store/replica
 # urfave_cli_no_docs leaves out a manual page writer that nobody calls.
 export GOFLAGS := $(GOFLAGS) -tags=urfave_cli_no_docs
 export GO
@@ -37,7 +39,7 @@ console: ## bundle the console's scripts from handlers/console/assets/src (needs
 	CGO_ENABLED=0 $(GO) run handlers/console/assets/bundle.go $(ESBUILD)
 
 test: ## run all tests; needs nothing but Go
-	CGO_ENABLED=0 $(GO) test -parallel 4 ./...
+	CGO_ENABLED=0 $(GO) test -vet=off -timeout 30m -p 3 -parallel 4 $(LARGEST) ./...
 
 check: fmt-check vet staticcheck tidy-check generated pages race ## run what a change must pass (needs a C compiler)
 
@@ -101,7 +103,6 @@ fuzz: ## run every fuzz target for FUZZTIME (60s)
 golden: ## write the golden files again; read git diff afterwards
 	@.ci/golden.sh
 
-# An archive's path ends with a slash so that its issues and its feed are below it.
 openapi-lint: ## check the OpenAPI documents with redocly (needs Node.js; says if it is missing)
 	@command -v npx >/dev/null || { echo "openapi-lint: skipped, Node.js is missing"; exit 0; }; \
 	npx --yes $(REDOCLY) lint --extends=recommended --skip-rule=no-path-trailing-slash testdata/openapi/*.json

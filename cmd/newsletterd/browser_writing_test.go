@@ -241,7 +241,7 @@ func TestTwoPeopleOnACampaignInABrowser(t *testing.T) {
 	c := w.edit("Hello\n")
 	w.person("bob@example.org")
 	other := *w
-	other.consoleBrowser = &consoleBrowser{Browser: browsertest.New(t)}
+	other.consoleBrowser = &consoleBrowser{Browser: browsertest.Another(t)}
 	other.signIn("bob@example.org")
 	other.Open(w.at("/campaigns/"+c.ID), chromedp.WaitVisible(".editor-text"))
 	w.toEnd()
