@@ -11,11 +11,11 @@ import (
 	"newsletterd/handlers"
 )
 
-var update = flag.Bool("update", false, "rewrite the tables of rights in docs/security.md, and testdata/transcripts")
+var update = flag.Bool("update", false, "rewrite the tables of rights in docs/roles.md, and testdata/transcripts")
 
-// TestGoldenRoles holds the tables of docs/security.md to the one in core, and to the routes.
+// TestGoldenRoles holds the tables of docs/roles.md to the one in core, and to the routes.
 func TestGoldenRoles(t *testing.T) {
-	const file = "../../docs/security.md"
+	const file = "../../docs/roles.md"
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +45,7 @@ func TestGoldenRoles(t *testing.T) {
 func tableOfRoles() string {
 	mark := map[bool]string{true: " x |", false: " |"}
 	var table strings.Builder
-	table.WriteString("| action | " + strings.Join(core.Roles, " | ") + " | client | scopes | lets |\n")
+	table.WriteString("| action | " + strings.Join(core.Roles, " | ") + " | client | scopes | allows to |\n")
 	table.WriteString(strings.Repeat("|---", len(core.Roles)+4) + "|\n")
 	for _, p := range core.Permissions {
 		table.WriteString("| `" + string(p.Action) + "` |")
@@ -54,7 +54,7 @@ func tableOfRoles() string {
 		}
 		text := p.Text
 		if p.Action.AsksProof(false) {
-			text += " (asks for a fresh sign-in)"
+			text += " (needs a fresh sign-in)"
 		}
 		table.WriteString(mark[p.AllowsClients()] + " `" + strings.Join(p.Scopes, "` `") + "` | " + text + " |\n")
 	}
