@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"io"
 	"net"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"newsletterd/cmd/newsletterd/daemontest"
 )
@@ -163,7 +165,14 @@ trap 'kill $(jobs -p) 2>/dev/null || true' EXIT
 curl() { command curl --fail-with-body -sS "$@"; }
 `
 	_, port, _ := net.SplitHostPort(app)
-	shell := exec.Command("bash")
+	ctx := t.Context()
+	if end, ok := t.Deadline(); ok { // a guide that waits for what doesn't come shows how far it got
+		var stop context.CancelFunc
+		ctx, stop = context.WithDeadline(ctx, end.Add(-5*time.Second))
+		defer stop()
+	}
+	shell := exec.CommandContext(ctx, "bash")
+	shell.WaitDelay = time.Second
 	shell.Dir, shell.Env = dir, environment
 	here := strings.NewReplacer("127.0.0.1:8080", addr, "127.0.0.1:9000", app, `"127.0.0.1", 9000`, `"127.0.0.1", `+port)
 	shell.Stdin = strings.NewReader(prelude + here.Replace(script))
