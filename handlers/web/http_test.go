@@ -14,7 +14,7 @@ import (
 )
 
 // Whatever reaches the table is answered in its form. What net/http can't read, it answers itself, in plain text and
-// before there is a request: docs/api.md says so. A newer Go that answers otherwise is seen here.
+// before there is a request: docs/reference.md says so. A newer Go that answers otherwise is seen here.
 func TestRequestsAtTheEdgeOfHTTP(t *testing.T) {
 	url := webtest.Start(t, Server(bare(t, lineOf("POST", "/api/echo", Public(), Member, JSON(large), "Echo"))))
 	const post = "POST /api/echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
