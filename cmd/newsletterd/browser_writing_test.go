@@ -362,7 +362,7 @@ const stop = `(() => {
 	const name = e.getAttribute("aria-label") ?? (e.labels?.length ? e.labels[0].textContent : "") ?? "";
 	const role = e.getAttribute("role") ?? ({A: "link", BUTTON: "button", SELECT: "choice", TEXTAREA: "text", INPUT: e.type,
 		SUMMARY: "menu", IFRAME: "frame"})[e.tagName] ?? e.tagName.toLowerCase();
-	return role + " " + (name || e.title && !e.textContent && e.title || e.textContent).trim().replace(/\s+/g, " ").slice(0, 60);
+	return role + " " + (name || e.title && !e.textContent && e.title || (e.innerText ?? e.textContent)).trim().replace(/\s+/g, " ").slice(0, 60);
 })()`
 
 // tab presses Tab until it stops at an element, and notes the stops.
@@ -464,7 +464,7 @@ func TestSendingByKeyboardInABrowser(t *testing.T) {
 		r.tab("checkbox " + r.Eval(`document.querySelector("label:has(input[name=sure])").textContent.trim()`))
 		r.press("Space", " ")
 	}
-	r.tab("button Send to 2 recipients")
+	r.tab("button Send now to 2 recipients")
 	r.press("Enter", "\r")
 	r.Do(chromedp.WaitVisible("#now"))
 	r.page("what was sent")

@@ -52,6 +52,7 @@ type sendData struct {
 	Times      []sendTime   // to choose from, with "now" first and "other" last
 	Date, Time string       // of "other"
 	Choices    []timeChoice // a time that the clocks show twice
+	DateFault  string
 	TimeFault  string
 	Until      string // nothing goes out later; empty: at any time
 	FirstFew   bool
@@ -334,7 +335,11 @@ func (p *Page) Away(at core.Instant) string {
 func (p *Page) readTime(d *sendData, offset string) (at core.Instant) {
 	wall, err := time.Parse("2006-01-02 15:04", d.Date+" "+d.Time)
 	if err != nil {
-		d.TimeFault = p.T("Enter a date and time.")
+		fault := &d.TimeFault
+		if _, err := time.Parse(time.DateOnly, d.Date); err != nil {
+			fault = &d.DateFault
+		}
+		*fault = p.T("Enter a date and time.")
 		return 0
 	}
 	found := core.WallTimes(wall, p.Zone)
@@ -394,7 +399,7 @@ func (o *Console) send(p *Page) (web.HTML, error) {
 	case sendOther:
 		at := p.readTime(d, f["offset"])
 		if at == 0 {
-			return p.showSend(d, View{Fault: d.TimeFault, Status: http.StatusBadRequest})
+			return p.showSend(d, View{Fault: cmp.Or(d.DateFault, d.TimeFault), Status: http.StatusBadRequest})
 		}
 		body.ScheduledAt = p.Machine(at)
 	default:
