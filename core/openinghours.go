@@ -16,20 +16,27 @@ const (
 	bestTimeOpenings  = 200
 )
 
-// BestTime returns the beginning of the next hour, after now, in which most have opened; 0: too little is known.
-func BestTime(hours []OpeningHour, now Instant) Instant {
-	const hour, week = int64(time.Hour / time.Millisecond), 168
+// SetBestHour notes the hour of the week in which most have opened, where enough is known.
+func (a *Audience) SetBestHour(hours []OpeningHour) {
 	var all int64
-	best := OpeningHour{}
+	var best OpeningHour
 	for _, h := range hours {
 		all += h.Opened
 		if h.Opened > best.Opened {
 			best = h
 		}
 	}
-	if best.Campaigns < bestTimeCampaigns || all < bestTimeOpenings {
+	if best.Campaigns >= bestTimeCampaigns && all >= bestTimeOpenings {
+		a.bestHour = best.Hour + 1
+	}
+}
+
+// BestTime returns the beginning of the next hour, after now, in which most subscribers open; 0: too little is known.
+func (a *Audience) BestTime(now Instant) Instant {
+	const hour, week = int64(time.Hour / time.Millisecond), 168
+	if a.bestHour == 0 {
 		return 0
 	}
 	next := int64(now)/hour + 1
-	return Instant((next + (best.Hour-next%week+week)%week) * hour)
+	return Instant((next + (a.bestHour-1-next%week+week)%week) * hour)
 }

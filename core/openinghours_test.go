@@ -23,7 +23,9 @@ func TestBestTime(t *testing.T) {
 		{"few openings", []OpeningHour{{3, 90, 5}, {saturday, 109, 5}}, now, 0},
 		{"nothing", nil, now, 0},
 	} {
-		if got := BestTime(c.hours, c.now); got != c.want {
+		var a Audience
+		a.SetBestHour(c.hours)
+		if got := a.BestTime(c.now); got != c.want {
 			t.Errorf("%s: %v", c.name, got.Time())
 		}
 	}

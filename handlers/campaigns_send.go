@@ -493,11 +493,8 @@ func (a campaignsAPI) countAudience(c *web.Call, in countedVersion) (audience, e
 		return audience{}, err
 	}
 	counted, err := a.store.CountAudience(c, of.TenantID, &fields, core.AudienceBudget)
-	if err != nil {
-		return audience{}, err
-	}
 	out := audienceOf(counted)
-	out.BestAt, err = a.store.BestTime(c, of.TenantID, c.Now)
+	out.BestAt = counted.BestTime(c.Now)
 	return out, err
 }
 

@@ -79,7 +79,7 @@ type campaignRow struct {
 	core.CampaignView
 	SentAt    core.Instant // 0: its mailing has not begun
 	Transport string       // where its emails went, as the job has it
-	Result    *core.Stats  // of all its mailings; nil: none has begun, or it reached nobody
+	Result    *core.Stats  // of all its mailings; nil: none has begun, or it reached no one
 }
 
 // RowBadge is the state of a campaign in the list in a word.

@@ -25,7 +25,7 @@ const previewPolicy = "sandbox allow-same-origin; default-src 'none'; img-src ht
 	"style-src 'unsafe-inline'; font-src https: data:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 
-// mailPanel shows the mail of a campaign beside what is to be decided about it.
+// mailPanel shows the mail of a campaign next to what is to be decided about it.
 type mailPanel struct {
 	Inbox                   inbox // without subject it is not shown
 	Label, DarkLabel, Modes string
