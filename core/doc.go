@@ -115,7 +115,7 @@
 //
 //	campaign.go campaignfields.go campaigncheck.go fieldcoverage.go utm.go   campaigns and their checks
 //	approval.go digest.go frozen.go correction.go   what an approval covers, what is sent, what is fixed after sending
-//	narrowing.go firstfew.go issue.go   recipients that are left out, first recipients, the archive
+//	narrowing.go firstfew.go openinghours.go issue.go   recipients that are left out, first recipients, the archive
 //	sendjob.go jobkeys.go jobview.go stoprule.go recipient.go   jobs and recipients
 //	subscriber.go suppression.go   subscribers and the suppression list
 //	tracking.go machine.go figures.go   opens, clicks, automated ones, and figures

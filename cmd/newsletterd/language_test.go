@@ -37,10 +37,8 @@ func TestLanguage(t *testing.T) {
 // unwrittenDocs are the pages that still say some things in the old voice. A page leaves the list once it reads well;
 // none is added.
 var unwrittenDocs = []string{
-	"CONTRIBUTING.md", "docs/api.md", "docs/availability.md", "docs/backup.md", "docs/console.md",
-	"docs/gallery.md", "docs/mail-server.md", "docs/mail.md", "docs/oidc.md", "docs/operation.md",
-	"docs/quick-start.md", "docs/tenant.md", "docs/upgrade.md", "docs/webhooks.md", "docs/website.md",
-	"docs/writing.md",
+	"CONTRIBUTING.md", "docs/availability.md", "docs/backup.md", "docs/console.md", "docs/mail-server.md", "docs/mail.md",
+	"docs/oidc.md", "docs/operation.md", "docs/tenant.md", "docs/upgrade.md", "docs/webhooks.md", "docs/writing.md",
 }
 
 // TestLanguageOfDocs holds the documentation, but for the decisions, to sentences that are short and name their actor.

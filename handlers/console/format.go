@@ -87,6 +87,20 @@ func (p *Page) Date(at core.Instant) string {
 		strconv.Itoa(t.Year())).Replace(f.date)
 }
 
+// Day writes the day of an instant without its year.
+func (p *Page) Day(at core.Instant) string {
+	return strings.TrimSuffix(p.Date(at), " "+strconv.Itoa(at.Time().In(p.Zone).Year()))
+}
+
+// DayForm is how scripts write a day: as Day does.
+func (p *Page) DayForm() string { return strings.TrimSuffix(formats[p.Lang].date, " Y") }
+
+// DayNames are the names of the days for scripts, from Sunday on.
+func (p *Page) DayNames() string { return strings.Join(formats[p.Lang].days, " ") }
+
+// MonthNames are those of the months.
+func (p *Page) MonthNames() string { return strings.Join(formats[p.Lang].months, " ") }
+
 // Clock writes the hour and minute of an instant in the zone of the page.
 func (p *Page) Clock(at core.Instant) string { return at.Time().In(p.Zone).Format("15:04") }
 

@@ -12,6 +12,7 @@ import (
 // recipientRow is what became of one mail, as the API answers it.
 type recipientRow struct {
 	Email      string       `json:"email"`
+	Subscriber string       `json:"subscriber_id"` // empty: erased since
 	Name       string       `json:"name"`
 	Status     string       `json:"status"`
 	Reason     string       `json:"reason"`
