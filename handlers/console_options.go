@@ -23,6 +23,7 @@ func (h *Handler) console() *console.Console {
 		Login:   func(path string) string { return "/login" + purposeOf(path).asContinue() },
 		Account: accountPath, Logout: "/logout",
 		HiddenInDark: h.hiddenInDark,
+		PictureBytes: h.options.MediaLimits.Bytes,
 		Folder: func(ctx context.Context, t *core.Tenant) (bool, error) {
 			if t.ID != core.TenantNone { // a caller sees its relays only with the right to change settings
 				whole, err := h.options.Store.Tenant(ctx, t.ID)

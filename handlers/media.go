@@ -190,7 +190,7 @@ func (a media) read(c *web.Call, own *pictureTurn, contentType string, about *co
 		return nil, in.release, core.Invalidf("",
 			"The body is empty. Send the image as the body, or as multipart/form-data with a part named file.")
 	case size > in.limit && (!form || size > in.limit+multipartSlack):
-		return nil, in.release, picture.TooLarge(int(in.limit))
+		return nil, in.release, a.limits.TooLarge()
 	}
 	body := &arriving{c: c, r: c.Request.Body}
 	if form {
@@ -246,7 +246,7 @@ func (r *received) read(from io.Reader) error {
 		r.bytes = r.bytes[:len(r.bytes)+n]
 		switch {
 		case int64(len(r.bytes)) > r.limit:
-			return picture.TooLarge(int(r.limit))
+			return core.MediaLimits{Bytes: r.limit}.TooLarge()
 		case err == io.EOF:
 			return nil
 		case err != nil:

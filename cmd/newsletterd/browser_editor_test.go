@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
+	"image"
+	"image/png"
 	"os"
 	"path/filepath"
 	"strings"
@@ -213,7 +215,7 @@ func TestWritingInTheEditorInABrowser(t *testing.T) {
 	for name, try := range map[string]func(*consoleBrowser){
 		"typing": tryTyping, "blocks": tryBlocks, "lists": tryLists, "fields": tryFields, "locked": tryLocked,
 		"source": trySource, "toolbar": tryToolbar, "undo": tryUndo, "columns": tryColumns, "looks": tryLooks,
-		"pictures": tryPictures, "paste": tryPastes, "RTF": tryRTF, "German": tryGerman, "buttons": tryButtons,
+		"pictures": tryPictures, "large pictures": tryLargePictures, "paste": tryPastes, "RTF": tryRTF, "German": tryGerman, "buttons": tryButtons,
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := &consoleBrowser{browser.In(t), newConsolePages(t)}
@@ -483,6 +485,69 @@ func tryPictures(b *consoleBrowser) {
 	if got := b.source(); strings.Count(got, "/pictures/") != 3 || strings.Contains(got, "file:") {
 		b.Error(got)
 	}
+}
+
+// A picture that is wider than an email needs is scaled down before it is uploaded, and stays transparent. One that is
+// still too large, and one of a kind that email programs don't show, say so. The form waits for what is on its way.
+func tryLargePictures(b *consoleBrowser) {
+	b.openEditor("Text\n")
+	b.Eval(`(() => { window.paste = (...files) => {
+		const data = new DataTransfer();
+		for (const f of files) data.items.add(f);
+		document.querySelector(".editor-text").dispatchEvent(new ClipboardEvent("paste", {
+			bubbles: true, cancelable: true, clipboardData: data}));
+	};
+	window.painted = (width, height, type) => new Promise((done) => {
+		const c = Object.assign(document.createElement("canvas"), {width, height}), pen = c.getContext("2d");
+		for (let x = 0; x < width; x += 40) {
+			pen.fillStyle = "hsl(" + x + " 80% 50%)";
+			pen.fillRect(x, 0, 20, height / 2);
+		}
+		c.toBlob((blob) => done(new File([blob], "wide.png", {type})), type);
+	}); })()`)
+	b.Eval(`(painted(3000, 1000, "image/png").then((f) => paste(f)), 0)`)
+	b.Wait(`document.querySelector(".editor-figure[data-pending=''] img")`)
+	b.Wait(`/^Image scaled from \d+ kB to \d+ kB\.$/.test(document.querySelector(".editor-status").textContent)`)
+	_, body := b.count("/pictures")
+	at := strings.Index(body, "\x89PNG")
+	m, err := png.Decode(strings.NewReader(body[max(0, at):]))
+	if err != nil {
+		b.Fatal(err)
+	}
+	if size := m.Bounds().Size(); size != image.Pt(2400, 800) {
+		b.Errorf("uploaded as %v", size)
+	}
+	if _, _, _, alpha := m.At(8, 780).RGBA(); alpha != 0 {
+		b.Error("it is no longer transparent")
+	}
+	// The server is not asked about one that it would not read to its end.
+	sent, _ := b.count("/pictures")
+	b.Eval(`paste(new File([new Uint8Array(1000001)], "film.gif", {type: "image/gif"}))`)
+	b.Wait(`document.querySelector(".editor-figure[data-pending=failed]")`)
+	b.expect(`document.querySelector(".editor-figure[data-pending=failed] .editor-elsewhere").textContent`, "Too large.")
+	b.refuses("/pictures", "HEIC is not supported.")
+	b.Eval(`paste(new File([new Uint8Array(20)], "IMG_1.HEIC"))`)
+	b.Wait(`document.querySelectorAll(".editor-figure[data-pending=failed]").length === 2`)
+	b.expect(`document.querySelector(".editor-status").textContent`, "HEIC is not supported.")
+	if n, _ := b.count("/pictures"); n != sent+1 || strings.Count(b.source(), "![](file:)") != 2 {
+		b.Errorf("sent %d times: %s", n-sent, b.source())
+	}
+	// Saving waits for a picture that is on its way; the text alone keeps its place.
+	b.openEditor("Text\n")
+	b.refuses("/pictures", "")
+	b.Eval(`(() => {
+		const data = new DataTransfer();
+		data.items.add(` + file + `);
+		document.querySelector(".editor-text").dispatchEvent(new ClipboardEvent("paste", {
+			bubbles: true, cancelable: true, clipboardData: data}));
+		window.meanwhile = document.querySelector("#source").editor.markdown();
+		document.querySelector("#save").click();
+	})()`)
+	b.Wait(`location.pathname === "/saved"`)
+	if _, saved := b.count("/saved"); !strings.Contains(saved, "%2Fpictures%2F") && !strings.Contains(saved, "/pictures/") {
+		b.Error(saved)
+	}
+	b.openEditor("Text\n")
 }
 
 // Each sample of testdata/paste is what a program puts on the clipboard, and the Markdown that it becomes.

@@ -31,6 +31,8 @@ type Options struct {
 	// HiddenInDark reports whether a picture, by its address, can hardly be seen where the reader's program is dark. It is
 	// false where that isn't known.
 	HiddenInDark func(ctx context.Context, address string) bool
+	// PictureBytes is how many bytes an uploaded picture may have.
+	PictureBytes int64
 	// Folder reports whether emails of a tenant are saved to a folder, where they reach no one; one without an ID
 	// stands for the server. nil: they are not.
 	Folder func(ctx context.Context, t *core.Tenant) (bool, error)

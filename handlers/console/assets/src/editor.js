@@ -4,6 +4,8 @@
 //	<textarea id="source" name="source" data-editor
 //	  data-upload="/console/media/upload"        pictures are sent there, by POST with the field "file"; the answer is
 //	                                             JSON: {"url": …}, and "alt" if it is known
+//	  data-most="10485760"                       bytes that a picture may have there
+//	  data-too-many="The image is too large …"   what is said of one that has more
 //	  data-library="/console/pictures"           pictures that are there already: JSON, [{"url", "name", "alt"}]
 //	  data-pictures="https://media.example.org"  origins, parted by blanks, whose pictures the policy of the page lets it
 //	                                             show; its own needs no mention
@@ -63,7 +65,7 @@ class Editor {
     this.offer = make("span");
     this.status.append(this.said, this.offer);
     const hosts = (textarea.dataset.pictures ?? "").split(/\s+/).filter(Boolean);
-    this.pictures = new Pictures(textarea.dataset.upload, (text) => this.say(text), hosts);
+    this.pictures = new Pictures(textarea.dataset, (text) => this.say(text), hosts);
     this.pictures.library = textarea.dataset.library;
     this.surface = make("div", { className: "editor-surface" });
     this.toolbar = new Toolbar(this);
@@ -83,7 +85,7 @@ class Editor {
       if (!this.writing && textarea.value !== this.written) this.show("visual", false);
     });
     const flush = () => this.flush();
-    textarea.form?.addEventListener("submit", flush, true);
+    textarea.form?.addEventListener("submit", (event) => this.submits(event), true);
     textarea.form?.addEventListener("formdata", (event) => {
       this.flush();
       if (textarea.name && !textarea.disabled) event.formData.set(textarea.name, textarea.value);
@@ -107,6 +109,16 @@ class Editor {
       for (const name of ["accent", "on", "tint", "text"]) this.dom.style.setProperty(`--mail-${name}${end}`, colors[name]);
     }
     this.dom.style.setProperty("--mail-radius", `${radius}px`);
+  }
+
+  // submits has a form wait for the pictures that are on their way: leaving the page would end them.
+  submits(event) {
+    if (!this.pictures.underWay.size) return this.flush();
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    const { target: form, submitter } = event;
+    this.say(word("picture.sending"));
+    this.pictures.settled().then(() => form.requestSubmit(submitter));
   }
 
   // load shows what stands in the textarea, and reports whether it can.

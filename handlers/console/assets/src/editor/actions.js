@@ -309,7 +309,8 @@ function library(pictures, form) {
       b.onclick = () => {
         for (const other of box.children) other.setAttribute("aria-pressed", String(other === b));
         form.elements.src.value = url;
-        form.elements.alt.value = alt;
+        const said = form.elements.alt;
+        if (!said.value || said.value === said.dataset.ofLibrary) said.value = said.dataset.ofLibrary = alt;
         if (form.elements.file) form.elements.file.value = "";
         form.elements.src.dispatchEvent(new Event("change", { bubbles: true }));
       };
@@ -368,7 +369,7 @@ export function askPicture(pictures) {
       if (!a.file && !a.src && !old.pending) return;
       const width = Math.min(2000, Math.max(0, parseInt(a.width, 10) || 0));
       const attrs = { ...old, src: complete(a.src), alt: a.alt, title: a.title, width, href: complete(a.href) };
-      attrs.pending = a.file ? pictures.send(a.file, view) : a.src ? "" : old.pending;
+      attrs.pending = a.file ? pictures.send(a.file, view, a.alt) : a.src ? "" : old.pending;
       if (found) dispatch(tr.setNodeMarkup(found.pos, null, attrs));
       else insert(view.state, dispatch, n.figure.create(attrs));
     });

@@ -242,7 +242,8 @@ class Figure {
       const file = input.files[0];
       if (!file) return;
       const { state } = this.view;
-      const attrs = { ...state.doc.nodeAt(this.getPos()).attrs, pending: this.pictures.send(file, this.view) };
+      const attrs = { ...state.doc.nodeAt(this.getPos()).attrs, pending: "" };
+      attrs.pending = this.pictures.send(file, this.view, attrs.alt);
       this.view.dispatch(state.tr.setNodeMarkup(this.getPos(), null, attrs));
     };
     return make("label", { className: "editor-elsewhere" }, word("picture.drop"), input);
