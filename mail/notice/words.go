@@ -11,6 +11,18 @@ import (
 	"newsletterd/mail/internal/words"
 )
 
+// Default returns the built-in wording of a notice to subscribers in a language of core.Languages, any other meaning the
+// first, with the placeholders that a wording of a tenant's own may have. Data.Own with it is as without any; it is zero
+// for an unknown kind.
+func (k Kind) Default(language string) core.MailText {
+	w := words.Of(words.Language(language))
+	l, known := w.Notices[string(k)]
+	if !known {
+		return core.MailText{}
+	}
+	return core.MailText{Subject: l.Subject, Text: w.Hello + "\n\n" + l.Text}
+}
+
 // paragraph is a part of a text between empty lines.
 type paragraph string
 
