@@ -26,10 +26,14 @@ func (h *Handler) console() *console.Console {
 		Login:   func(path string) string { return "/login" + purposeOf(path).asContinue() },
 		Account: accountPath, Logout: "/logout",
 		HiddenInDark: h.hiddenInDark,
-		MailDefault: func(kind, language string) core.MailText { return notice.Kind(kind).Default(language) },
-		MailPreview: func(t *core.Tenant, kind, language, list, to string, own core.MailText) (subject, html string, err error) {
+		OnPlate:      h.onPlate,
+		MailDefault:  func(kind, language string) core.MailText { return notice.Kind(kind).Default(language) },
+		MailPreview: func(t *core.Tenant, kind, language, list, to string, own core.MailText) (
+			subject, html string, err error,
+		) {
 			subject, _, html, err = notice.Kind(kind).Render(notice.Data{
-				To: to, List: list, URL: t.Origin(h.options.PublicURL) + "/", Valid: members.ConfirmTTL, Language: language, Own: own,
+				To: to, List: list, URL: t.Origin(h.options.PublicURL) + "/", Valid: members.ConfirmTTL,
+				Language: language, Own: own,
 				Brand: notice.Brand{
 					Name: cmp.Or(t.BrandName, t.Name), Color: t.BrandColor, LogoURL: t.BrandLogoURL, PostalAddress: t.PostalAddress,
 				},

@@ -31,6 +31,8 @@ type Options struct {
 	// HiddenInDark reports whether a picture, by its address, can hardly be seen where the reader's program is dark. It is
 	// false where that isn't known.
 	HiddenInDark func(ctx context.Context, address string) bool
+	// OnPlate returns such a picture on a white plate, as a PNG.
+	OnPlate func(ctx context.Context, address string) ([]byte, error)
 	// MailDefault returns the built-in wording of a mail to subscribers in a language: of core.MailConfirm and the like.
 	MailDefault func(kind, language string) core.MailText
 	// MailPreview renders such a mail of a tenant with a wording, for a list by its name, as an address gets it.
