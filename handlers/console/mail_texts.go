@@ -90,7 +90,8 @@ func (p *Page) previewMail(w *wordings, name string) (web.HTML, error) {
 	} else if kept := w.own.Of(kindOfMail[name]); kept != (core.MailText{}) {
 		own = core.MailText{Subject: cmp.Or(kept.Subject, own.Subject), Text: cmp.Or(kept.Text, own.Text)}
 	}
-	_, html, err := p.console.options.MailPreview(&p.Tenant, kindOfMail[name], w.language, w.list, string(p.Who.User.Email), own)
+	to := string(p.Who.User.Email)
+	_, html, err := p.console.options.MailPreview(&p.Tenant, kindOfMail[name], w.language, w.list, to, own)
 	if err != nil {
 		return web.HTML{}, web.ErrNotFound
 	}
@@ -107,7 +108,8 @@ func (p *Page) sentMailTexts(w *wordings) map[string]core.MailText {
 	for _, k := range p.mailKinds() {
 		is := p.inherited(w, k.Name)
 		t := core.MailText{
-			Subject: p.Form["mail_texts."+k.Name+".subject"], Text: strings.TrimSpace(lines(p.Form["mail_texts."+k.Name+".text"])),
+			Subject: p.Form["mail_texts."+k.Name+".subject"],
+			Text:    strings.TrimSpace(lines(p.Form["mail_texts."+k.Name+".text"])),
 		}
 		if t.Subject == is.Subject {
 			t.Subject = ""
