@@ -8,8 +8,9 @@ import (
 // ByteSize is a number of bytes that a message names: a limit, or what is used of it.
 type ByteSize int64
 
-// Unit returns the size in a unit that people read: whole bytes below a mebibyte ("bytes"), and from there on mebibytes
-// or gibibytes with one decimal at most, called "MB" and "GB" as in every file manager. The number has no trailing zero.
+// Unit returns the size in a unit that people read: whole bytes below a mebibyte ("bytes"), and from there on
+// mebibytes or gibibytes with one decimal at most, called "MB" and "GB" as in file managers. The number has no trailing
+// zero.
 func (n ByteSize) Unit() (number, unit string) {
 	if n < 1<<20 {
 		return strconv.FormatInt(int64(n), 10), "bytes"

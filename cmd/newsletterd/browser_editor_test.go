@@ -215,7 +215,7 @@ func TestWritingInTheEditorInABrowser(t *testing.T) {
 	for name, try := range map[string]func(*consoleBrowser){
 		"typing": tryTyping, "blocks": tryBlocks, "lists": tryLists, "fields": tryFields, "locked": tryLocked,
 		"source": trySource, "toolbar": tryToolbar, "undo": tryUndo, "columns": tryColumns, "looks": tryLooks,
-		"pictures": tryPictures, "large pictures": tryLargePictures, "paste": tryPastes, "RTF": tryRTF, "German": tryGerman, "buttons": tryButtons,
+		"table": tryTable, "signs": trySigns, "pictures": tryPictures, "large pictures": tryLargePictures, "paste": tryPastes, "RTF": tryRTF, "German": tryGerman, "buttons": tryButtons,
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := &consoleBrowser{browser.In(t), newConsolePages(t)}
@@ -254,7 +254,7 @@ func tryBlocks(b *consoleBrowser) {
 	b.answer("See all boots", "https://acme.example/shop")
 	b.expectSource("First.\n\n[See all boots](https://acme.example/shop){.button}\n")
 	b.Do(chromedp.KeyEvent("Between."))
-	b.pick("columns", "columns.2")
+	b.pick("blocks", "columns.2")
 	b.Do(chromedp.KeyEvent("Left"))
 	b.Eval(`(() => {
 		getSelection().collapse(document.querySelector(".editor-column:last-child p"), 0);
@@ -263,15 +263,15 @@ func tryBlocks(b *consoleBrowser) {
 	b.Do(chromedp.KeyEvent("Right"))
 	columns := "::: columns\n::: column\nLeft\n:::\n::: column\nRight\n:::\n:::\n"
 	b.expectSource("First.\n\n[See all boots](https://acme.example/shop){.button}\n\nBetween.\n\n" + columns)
-	b.pick("callout", "callout.tip")
+	b.pick("blocks", "callout.tip")
 	b.Do(chromedp.KeyEvent("Warm."))
-	b.pick("callout", "callout.warning")
+	b.pick("blocks", "callout.warning")
 	columns = strings.Replace(columns, "Right\n", "Right\n\n::: warning\nWarm.\n:::\n", 1)
 	b.expectSource("First.\n\n[See all boots](https://acme.example/shop){.button}\n\nBetween.\n\n" + columns)
 	b.Wait("window.inputs >= 3")
 	b.Look("editor-blocks")
-	b.pick("callout", "callout.none")
-	b.pick("columns", "columns.none")
+	b.pick("blocks", "callout.none")
+	b.pick("blocks", "columns.none")
 	b.expectSource("First.\n\n[See all boots](https://acme.example/shop){.button}\n\nBetween.\n\nLeft\n\nRight\n\nWarm.\n")
 	b.Eval(`document.querySelector("#save").click()`)
 	b.Do(chromedp.WaitNotPresent("form"))
@@ -359,7 +359,7 @@ func tryToolbar(b *consoleBrowser) {
 	b.expect(`document.activeElement.dataset.action`, "bold")
 	b.Do(key(kb.End))
 	b.expect(`document.activeElement.dataset.action`, "source")
-	b.Eval(`document.querySelector("[data-action=columns]").focus()`)
+	b.Eval(`document.querySelector("[data-action=blocks]").focus()`)
 	b.Do(key("\r"))
 	b.expect(`document.activeElement.dataset.action`, "columns.2")
 	b.Look("editor-menu")
@@ -371,6 +371,39 @@ func tryToolbar(b *consoleBrowser) {
 	b.Eval(`document.querySelector("label").click()`)
 	b.expect(`document.activeElement.className.includes("editor-text")`, "true")
 	b.Fits("editor")
+}
+
+// Signs of Markdown around a word have it bold or italic as they are typed; "/" opens the menu of blocks.
+func trySigns(b *consoleBrowser) {
+	b.openEditor("")
+	b.Do(chromedp.Focus(".editor-text"), chromedp.KeyEvent("Boots are **very warm** and _dry_, 2*3*4 and a_b_c."))
+	b.expectSource("Boots are **very warm** and *dry*, 2\\*3\\*4 and a_b_c.\n")
+	b.Do(enter, chromedp.KeyEvent("/"))
+	b.Wait(`document.activeElement.dataset.action === "columns.2"`)
+	b.Do(key(kb.Escape))
+	b.settle()
+	b.expect(`document.querySelector(".editor-text").lastElementChild.textContent`, "/")
+	b.Do(key(kb.Backspace), chromedp.KeyEvent("/"))
+	b.Wait(`document.activeElement.dataset.action === "columns.2"`)
+	b.Click("[data-action='own.preferences_url']")
+	b.settle()
+	b.expectSource("Boots are **very warm** and *dry*, 2\\*3\\*4 and a_b_c.\n\n[Manage your preferences]({{ preferences_url }})\n")
+}
+
+// A table is written in a grid, and kept as the Markdown that it is.
+func tryTable(b *consoleBrowser) {
+	b.openEditor("Text\n")
+	b.Click(".editor-text p")
+	b.pick("table")
+	b.answer("Boot", "Price", "Red | green", "20")
+	want := "Text\n\n| Boot | Price |\n| --- | --- |\n| Red \\| green | 20 |\n"
+	b.expectSource(want)
+	b.Click(".editor-locked .button", chromedp.WaitVisible(".editor-grid"))
+	b.expect(`[...document.querySelectorAll(".editor-grid input")].map(i => i.value).join("; ")`, `Boot; Price; Red \| green; 20`)
+	b.Click(".editor-grid .button:last-child")
+	b.Do(chromedp.KeyEvent("In stock\r"), chromedp.WaitNotPresent(".editor-dialog"))
+	b.expectSource("Text\n\n| Boot | Price | In stock |\n| --- | --- | --- |\n| Red \\| green | 20 |  |\n")
+	b.Look("editor-table")
 }
 
 // What the toolbar puts in is undone by itself, and what is typed next, too.
@@ -427,7 +460,7 @@ func tryLooks(b *consoleBrowser) {
 
 func tryGerman(b *consoleBrowser) {
 	b.Open(b.editorPage(b, "de", "Hallo\n"), chromedp.WaitVisible(".editor-text"))
-	b.expect(`document.querySelector("[data-action=columns]").textContent`, "Spalten")
+	b.expect(`document.querySelector("[data-action=blocks]").title`, "Weitere Blöcke")
 }
 
 // file is a picture of one pixel, as an expression of JavaScript.
@@ -540,10 +573,9 @@ func tryLargePictures(b *consoleBrowser) {
 		data.items.add(` + file + `);
 		document.querySelector(".editor-text").dispatchEvent(new ClipboardEvent("paste", {
 			bubbles: true, cancelable: true, clipboardData: data}));
-		window.meanwhile = document.querySelector("#source").editor.markdown();
 		document.querySelector("#save").click();
 	})()`)
-	b.Wait(`location.pathname === "/saved"`)
+	b.Do(chromedp.WaitNotPresent("main"))
 	if _, saved := b.count("/saved"); !strings.Contains(saved, "%2Fpictures%2F") && !strings.Contains(saved, "/pictures/") {
 		b.Error(saved)
 	}

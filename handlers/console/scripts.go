@@ -24,8 +24,8 @@ func scriptAddress(name string) string {
 var scripts = []string{scriptAddress("htmx.js"), scriptAddress("console.js")}
 
 // fontFaces declare Inter. A browser loads the second file only for letters that the first lacks.
-var fontFaces = fontFace("inter-latin.woff2", "U+0-FF, U+131, U+152-153, U+2BB-2BC, U+2C6, U+2DA, U+2DC, U+304, U+308, "+
-	"U+329, U+2000-206F, U+20AC, U+2122, U+2191, U+2193, U+2212, U+2215, U+FEFF, U+FFFD") +
+var fontFaces = fontFace("inter-latin.woff2", "U+0-FF, U+131, U+152-153, U+2BB-2BC, U+2C6, U+2DA, U+2DC, U+304, "+
+	"U+308, U+329, U+2000-206F, U+20AC, U+2122, U+2191, U+2193, U+2212, U+2215, U+FEFF, U+FFFD") +
 	fontFace("inter-latin-ext.woff2", "U+100-2BA, U+2BD-2C5, U+2C7-2CC, U+2CE-2D7, U+2DD-2FF, U+1D00-1DBF, U+1E00-1E9F, "+
 		"U+1EF2-1EFF, U+2020, U+20A0-20AB, U+20AD-20C0, U+2113, U+2C60-2C7F, U+A720-A7FF")
 

@@ -87,8 +87,8 @@ func style(c *web.Call, in styleQuery) (web.Text, error) {
 	return web.NewFile("text/css; charset=utf-8", []byte(fontFaces+css+styleSheet)).For(c), nil
 }
 
-// lighter returns a colour of the same hue that has enough contrast on a dark ground: as light as it takes, with as much
-// colour as half of its lightness allows. Mixed with white alone it would be grey.
+// lighter returns a colour of the same hue that has enough contrast on a dark ground: as light as it takes, with as
+// much colour as half of its lightness allows. Mixed with white alone it would be grey.
 func lighter(c, ground core.Color, enough float64) core.Color {
 	const most = 0.5
 	low, high := float64(min(c[0], c[1], c[2])), float64(max(c[0], c[1], c[2]))

@@ -200,8 +200,8 @@ func sums(dist string) error {
 	return os.WriteFile(filepath.Join(dist, "SHA256SUMS"), []byte(out.String()), 0o644)
 }
 
-// pack puts scripts, styles, fonts and licences into files with .gz after their names. The licences stay as they are too, to
-// be read.
+// pack puts scripts, styles, fonts and licences into files with .gz after their names. The licences stay as they are
+// too, to be read.
 func pack(dist string) error {
 	files, err := filepath.Glob(filepath.Join(dist, "*.*")) // not the sums
 	if err != nil {

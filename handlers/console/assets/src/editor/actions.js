@@ -8,6 +8,7 @@ import { make } from "../console/page.js";
 import { dialog } from "./dialog.js";
 import { dataAddress } from "./pictures.js";
 import { schema } from "./schema.js";
+import { Grid, rowsOf, sourceOf } from "./table.js";
 import { field } from "./template.js";
 import { word } from "./words.js";
 
@@ -210,6 +211,42 @@ export function askLink(state, dispatch, view) {
     if (bare) tr.replaceSelectionWith(schema.text(a.text || a.href, [...$from.marks(), link]), false);
     else tr.addMark(range.from, range.to, link);
     dispatch(tr.removeStoredMark(m.link).scrollIntoView());
+  });
+  return true;
+}
+
+// ownLink links what is selected to an address that each subscriber has of their own, or inserts such a link.
+export function ownLink(name) {
+  return (state, dispatch) => {
+    const { $from, from, to, empty } = state.selection;
+    if (!$from.parent.inlineContent || !$from.parent.type.allowsMarkType(m.link)) return false;
+    if (!dispatch) return true;
+    const link = m.link.create({ href: `{{ ${name} }}` });
+    const { tr } = state;
+    if (empty) tr.replaceSelectionWith(schema.text(word(`say.${name}`), [...$from.marks(), link]), false);
+    else tr.addMark(from, to, link);
+    dispatch(tr.removeStoredMark(m.link).scrollIntoView());
+    return true;
+  };
+}
+
+// askTable inserts a table, or changes the one that is selected.
+export function askTable(state, dispatch, view) {
+  const found = around(state, n.locked);
+  const was = found && !found.node.attrs.json ? rowsOf(found.node.attrs.source) : null;
+  if (found && !was) return false;
+  if (!dispatch) return true;
+  const grid = new Grid(was?.rows ?? [["", ""], ["", ""], ["", ""]]);
+  const about = { remove: Boolean(found), ok: found ? word("save") : word("insert") };
+  dialog(word("table"), [{ element: () => grid.dom }], about).then((a) => {
+    view.focus();
+    if (!a) return;
+    const { tr } = view.state;
+    const dispatch = apart(view);
+    if (a === "remove") return dispatch(tr.delete(found.pos, found.pos + found.node.nodeSize));
+    const node = n.locked.create({ source: sourceOf(grid.rows(), was?.align ?? []) });
+    if (found) dispatch(tr.replaceWith(found.pos, found.pos + found.node.nodeSize, node));
+    else insert(view.state, dispatch, node);
   });
   return true;
 }
