@@ -132,7 +132,7 @@ func TestEditorOnATelephoneInABrowser(t *testing.T) {
 		w.Click("[data-action=blocks]")
 	}
 	w.Do(chromedp.EmulateViewport(390, 844))
-	w.Submit(chromedp.Focus("#f-subject"), chromedp.KeyEvent("!\r"))
+	w.Submit(chromedp.Focus(".editor-line"), chromedp.KeyEvent("!\r"))
 	w.leads("/campaigns/" + c.ID + "?done=saved")
 	if got := w.kept(c.ID).Subject; !strings.Contains(got, "!") {
 		t.Error(got)
