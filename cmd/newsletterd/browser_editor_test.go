@@ -215,7 +215,8 @@ func TestWritingInTheEditorInABrowser(t *testing.T) {
 	for name, try := range map[string]func(*consoleBrowser){
 		"typing": tryTyping, "blocks": tryBlocks, "lists": tryLists, "fields": tryFields, "locked": tryLocked,
 		"source": trySource, "toolbar": tryToolbar, "undo": tryUndo, "columns": tryColumns, "looks": tryLooks,
-		"table": tryTable, "signs": trySigns, "pictures": tryPictures, "large pictures": tryLargePictures, "paste": tryPastes, "RTF": tryRTF, "German": tryGerman, "buttons": tryButtons,
+		"table": tryTable, "signs": trySigns, "pictures": tryPictures, "large pictures": tryLargePictures,
+		"paste": tryPastes, "RTF": tryRTF, "German": tryGerman, "buttons": tryButtons,
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := &consoleBrowser{browser.In(t), newConsolePages(t)}
@@ -364,7 +365,7 @@ func tryToolbar(b *consoleBrowser) {
 	b.expect(`document.activeElement.dataset.action`, "columns.2")
 	b.Look("editor-menu")
 	b.Do(key(kb.Escape))
-	b.expect(`document.activeElement.dataset.action`, "columns")
+	b.expect(`document.activeElement.dataset.action`, "blocks")
 	b.Do(key(kb.Escape))
 	b.expect(`document.activeElement.className.includes("editor-text")`, "true")
 	b.expect(`document.querySelectorAll(".editor-toolbar [tabindex='0']").length`, "1")
