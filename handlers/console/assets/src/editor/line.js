@@ -53,7 +53,7 @@ export class Line {
         attributes: () => ({
           role: "textbox",
           "aria-label": label?.textContent.trim() ?? "",
-          class: `input editor-line${this.input.value ? "" : " empty"}`,
+          class: `input editor-line${this.input.value ? "" : " unfilled"}`,
           "data-placeholder": input.placeholder,
           ...(input.getAttribute("aria-describedby") ? { "aria-describedby": input.getAttribute("aria-describedby") } : {}),
           ...(input.getAttribute("aria-invalid") ? { "aria-invalid": "true" } : {}),
