@@ -37,7 +37,7 @@ func TestNoticePartsSayTheSame(t *testing.T) {
 	}
 }
 
-// The default that a tenant may change is what is sent as long as nobody has.
+// The default that a tenant may change is what is sent until they do.
 func TestDefaultWordingIsTheBuiltInOne(t *testing.T) {
 	t.Parallel()
 	for _, lang := range core.Languages {

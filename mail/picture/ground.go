@@ -71,17 +71,17 @@ func OnPlate(file io.Reader, mediaType string) ([]byte, error) {
 
 // rounded is a mask that covers a rectangle but for its corners, which are round.
 type rounded struct {
-	image.Rectangle
+	whole  image.Rectangle
 	radius int // pixels
 }
 
 func (r rounded) ColorModel() color.Model { return color.AlphaModel }
 
-func (r rounded) Bounds() image.Rectangle { return r.Rectangle }
+func (r rounded) Bounds() image.Rectangle { return r.whole }
 
 func (r rounded) At(x, y int) color.Color {
-	dx := max(r.radius-x, x-(r.Max.X-1-r.radius), 0)
-	dy := max(r.radius-y, y-(r.Max.Y-1-r.radius), 0)
+	dx := max(r.radius-x, x-(r.whole.Max.X-1-r.radius), 0)
+	dy := max(r.radius-y, y-(r.whole.Max.Y-1-r.radius), 0)
 	if dx*dx+dy*dy > r.radius*r.radius {
 		return color.Transparent
 	}
