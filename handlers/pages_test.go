@@ -102,7 +102,7 @@ func (e *pageEnv) in() bool {
 // Every page, errors too, has the headers of the contract.
 func TestPageHeaders(t *testing.T) {
 	e := newPageEnv(t, "https://news.example.org")
-	const loads = "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'"
+	const loads = "default-src 'none'; style-src 'self'; font-src 'self'; img-src 'self' data:; form-action 'self'"
 	check := func(method, path string, res *http.Response) {
 		t.Helper()
 		policy := loads

@@ -27,7 +27,7 @@
 // Campaigns:
 //
 //	campaigns.go versions.go changed.go kind.go   the list of campaigns, versions, what someone else changed, kinds
-//	editor.go compare.go fields.go ownpictures.go   what the editor asks for
+//	editor.go designs.go compare.go fields.go ownpictures.go   what a campaign starts from and the editor asks for
 //	reader.go mailframe.go findings.go   previews and checks
 //	sending.go sending_facts.go review.go   sending and approval
 //	report.go report_*.go correction.go   reports, and fixes after sending

@@ -135,6 +135,15 @@ func (p *Page) ZoneName() string {
 // Machine writes an instant for the attribute datetime of an element time.
 func (p *Page) Machine(at core.Instant) string { return at.Time().UTC().Format(time.RFC3339) }
 
+// byteSize writes a limit in bytes.
+func (p *Page) byteSize(n core.ByteSize) string {
+	number, unit := n.Unit()
+	if unit == "bytes" {
+		return p.T("{{n}} bytes", "n", p.Number(int64(n)))
+	}
+	return strings.Replace(number, ".", cmp.Or(formats[p.Lang].decimal, ","), 1) + " " + unit
+}
+
 // Size writes a number of bytes.
 func (p *Page) Size(n int64) string {
 	units := []string{"B", "kB", "MB", "GB", "TB"}

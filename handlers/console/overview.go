@@ -102,7 +102,7 @@ func (j *jobRow) Title() string {
 	if j.Name != "" {
 		return j.Name
 	}
-	return j.Subject
+	return core.ListedText(j.Subject, nil)
 }
 
 // Done is how many recipients have their outcome.
