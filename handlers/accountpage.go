@@ -1,7 +1,9 @@
 package handlers
 
 import (
+	"cmp"
 	"errors"
+	"html/template"
 	"strings"
 
 	"newsletterd/auth"
@@ -12,7 +14,10 @@ import (
 )
 
 // accountPages is a signed-in user's own page.
-type accountPages struct{ auth *auth.Provider }
+type accountPages struct {
+	auth *auth.Provider
+	page func(*web.Call, core.Visitor, console.Account) (web.HTML, error) // puts what the account says in its frame
+}
 
 // accountRow is a browser, a sign-in or an allowance on the page.
 type accountRow struct {
@@ -36,13 +41,22 @@ type accountView struct {
 	MayProve                   bool   // by a passkey, instead of the password
 	Created                    string // the clients that the user keeps and may disable
 	Browsers, SignIns, Allowed []accountRow
-	Own                        []link // to what else is the user's own
+
+	W      *pageWords
+	Opened string // the action of a form that was refused, which stays open
 }
+
+// Fill returns a text with values in the place of its names: name, value, name, value …
+func (*accountView) Fill(text string, pairs ...any) string { return fillIn(text, pairs...) }
+
+// Strong is Fill as HTML, with the values emphasised.
+func (*accountView) Strong(text string, pairs ...any) template.HTML { return strong(text, pairs...) }
 
 // pageRoutes are for people in browsers.
 func (h *Handler) pageRoutes(t *web.Table) {
 	p := h.options.Auth
-	a, l, m, own := authorizations{p}, logouts{p}, mailedLinks{p, h.forgets}, accountPages{p}
+	a, l, m := authorizations{p}, logouts{p}, mailedLinks{p, h.forgets}
+	own := accountPages{p, h.console().ShowAccount}
 	t.Add("GET", "/style.css", web.Public(), web.Page, web.Query(style).Answers("text/css"), "The stylesheet of all pages")
 	t.Add("GET", "/login", web.Public(), web.Page, web.Query(web.Visited(a.loginPage)), "Sign in: the page")
 	t.Add("POST", "/login", web.Public(), web.Page,
@@ -89,7 +103,7 @@ func (h *Handler) pageRoutes(t *web.Table) {
 	t.Add("GET", "/verify", web.Public(), web.Page, web.Query(web.Visited(m.verifyPage)), "Verify an address: the page")
 	t.Add("POST", "/verify", web.Public(), web.Page,
 		web.Form(web.Visited(m.verify)).Fails(core.Forbidden), "Verify an address")
-	t.Add("GET", "/account", web.Public(), web.Page, web.Query(web.Visited(own.page)), "A user's own page")
+	t.Add("GET", "/account", web.Public(), web.Page, web.Query(web.Visited(own.account)), "A user's own page")
 	t.Add("POST", "/account", web.Public(), web.Page,
 		web.Form(web.Visited(own.change)).Fails(core.Forbidden), "Change something on it")
 	reviews := reviewPages{h.campaigns(), p, h.console()}
@@ -105,7 +119,7 @@ func (h *Handler) pageRoutes(t *web.Table) {
 		web.Form(proved(h.options.Auth, own.changeTwoStep)).Fails(core.Forbidden), "Change it")
 }
 
-func (a accountPages) page(c *web.Call, _ struct{}) (web.HTML, error) {
+func (a accountPages) account(c *web.Call, _ struct{}) (web.HTML, error) {
 	return a.show(c, "", accountForm{}, nil)
 }
 
@@ -119,10 +133,7 @@ func (a accountPages) show(c *web.Call, notice string, sent accountForm, fault e
 		return web.HTML{}, err
 	}
 	w := wordsOf(c)
-	v := view{Title: w.AccountTitle, Notice: notice, Brand: ownBrand()}
-	if visitorCaller(who).HasRole() {
-		v.Up = link{console.Path, w.ToConsole}
-	}
+	var v view
 	status, err := v.blame(c, fault)
 	if err != nil {
 		return web.HTML{}, err
@@ -142,6 +153,7 @@ func (a accountPages) show(c *web.Call, notice string, sent accountForm, fault e
 		return web.HTML{}, err
 	}
 	data := accountView{
+		W: w, Opened: sent.Action,
 		Name: who.User.Name, Email: who.User.Email, Verified: who.User.EmailVerified, Change: change.Email,
 		ChangeUntil: when(change.ExpiresAt), Typed: truncate(sent.Email, maxShown), Wrong: sent.wrong(fault),
 		Passkeys: w.passkeyCount(keys), NoPasskeys: w.passkeysMissing(a.auth),
@@ -166,13 +178,10 @@ func (a accountPages) show(c *web.Call, notice string, sent accountForm, fault e
 	for _, al := range allowed {
 		data.Allowed = append(data.Allowed, accountRow{ID: al.ClientID, Name: al.ClientName, Where: w.allowedTo(al.Scope)})
 	}
-	data.Own = []link{
-		{console.OwnPath + "/models", w.OwnModels},
-		{console.OwnPath + "/library", w.OwnLibrary},
-		{console.OwnPath + "/devices", w.OwnDevices},
-	}
-	v.Data = data
-	return render(c, status, "account", v)
+	return a.page(c, who, console.Account{
+		Title: w.AccountTitle, Fault: v.Fault, Notice: notice, Lang: cmp.Or(styleOf(c).lang, core.Languages[0]),
+		Status: status, Data: &data,
+	})
 }
 
 func joined(parts ...string) string {

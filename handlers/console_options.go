@@ -20,7 +20,7 @@ func (h *Handler) console() *console.Console {
 			return err == nil && factors.Proved(who.Browser, now), err
 		},
 		Prove: func(c *web.Call, who core.Visitor, path, form string) (web.HTML, error) {
-			return accountPages{p}.showProof(c, who, purposeOf(path), form, nil)
+			return accountPages{auth: p}.showProof(c, who, purposeOf(path), form, nil)
 		},
 		Review:  reviewAddress,
 		Login:   func(path string) string { return "/login" + purposeOf(path).asContinue() },

@@ -10,6 +10,7 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/core"
+	"newsletterd/handlers/console"
 	"newsletterd/handlers/web"
 	"newsletterd/store/identity"
 )
@@ -115,6 +116,12 @@ func errorPage(c *web.Call, status int, e web.ErrorBody) (web.HTML, error) {
 	}
 	if s := styleOf(c); status == http.StatusBadRequest || status == http.StatusNotFound {
 		n.Link, n.LinkText = s.link, s.linkText
+	}
+	if w := wordsOf(c); status == http.StatusNotFound && n.Link == "" {
+		n.Link, n.LinkText = "/", w.ToHome
+		if path := c.Request.URL.Path; path == console.Path || strings.HasPrefix(path, console.Path+"/") {
+			n.Link, n.LinkText = console.Path, w.ToConsole
+		}
 	}
 	return render(c, status, "message", view{Title: wordsOf(c).errorTitle(status), RequestID: c.RequestID, Data: n})
 }

@@ -133,8 +133,6 @@ func TestPageHeaders(t *testing.T) {
 	check("POST", "/login", e.ask("POST", "/login", url.Values{"email": {"x"}}))
 	check("PUT", "/login", e.ask("PUT", "/login", nil))
 	check("POST", "/consent", e.ask("POST", "/consent", url.Values{"decision": {"perhaps"}}))
-	e.login()
-	check("GET", "/account", e.ask("GET", "/account", nil))
 }
 
 // A login leads nowhere but to the account page and to authorization requests of ours, and a form may send to the
@@ -363,7 +361,7 @@ func TestPasswordFieldsTakeWhatTheRuleAllows(t *testing.T) {
 			}
 		}
 	}
-	if seen != 9 {
+	if seen != 6 {
 		t.Errorf("%d fields", seen)
 	}
 }

@@ -34,7 +34,7 @@
 //
 // Subscribers and lists:
 //
-//	people.go person.go personmail.go newaddress.go suppressions.go   subscribers and blocked addresses
+//	people.go peopletable.go person.go personmail.go newaddress.go suppressions.go   subscribers and blocked addresses
 //	imports.go import*.go names.go   imports and undoing them
 //	lists.go list_questions.go mail_texts.go hygiene.go   lists, their fields and texts
 //
@@ -51,7 +51,7 @@
 // Server, and each user's own pages:
 //
 //	operator.go operator_*.go providers.go   pages of operators
-//	own.go models.go   devices and models
+//	account.go own.go models.go   the account, devices and models
 //
 // What pages share:
 //

@@ -11,11 +11,11 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// begin leads a visitor to the tenant that it has a role in; with several it lists them, and without one it leads to
-// the visitor's account.
+// begin leads a visitor to the tenant that it has a role in; with several it lists them, and without one it says
+// what comes next.
 func (o *Console) begin(p *Page) (web.HTML, error) {
 	if !p.caller.MaySomewhere(core.ActionTenantRead) {
-		return web.HTML{To: p.PublicURL() + o.options.Account}, nil
+		return o.welcome(p)
 	}
 	var tenants []core.Tenant
 	q := url.Values{"limit": {"50"}}

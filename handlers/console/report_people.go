@@ -152,7 +152,7 @@ func (p *Page) findRecipients(jobID, text string, q url.Values) (found []recipie
 	if text = strings.TrimSpace(text); text != "" {
 		q.Set("search", text)
 	}
-	next, err = readShort(p, path, q, &found)
+	next, err = readShort(p, path, q, peoplePage, &found)
 	return found, next, err
 }
 
