@@ -24,7 +24,7 @@ func TestGuides(t *testing.T) {
 		}
 	}
 	for _, guide := range []string{
-		"quick-start.md", "writing.md", "api.md", "tenant.md", "backup.md", "configuration.md", "mail.md",
+		"quick-start.md", "writing.md", "api.md", "tenant.md", "backup.md", "configuration.md", "mail.md", "import.md",
 	} {
 		t.Run(guide, func(t *testing.T) {
 			daemontest.Parallel(t)
