@@ -25,6 +25,7 @@ func TestGuides(t *testing.T) {
 	}
 	for _, guide := range []string{
 		"quick-start.md", "writing.md", "api.md", "tenant.md", "backup.md", "configuration.md", "mail.md", "import.md",
+		"oidc.md",
 	} {
 		t.Run(guide, func(t *testing.T) {
 			daemontest.Parallel(t)
