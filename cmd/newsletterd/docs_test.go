@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -106,9 +107,15 @@ func runGuide(t *testing.T, script string) {
 	}
 }
 
-var link = regexp.MustCompile(`\]\(([^)#:\s]+)(?:#[^)]*)?\)`)
+var (
+	link    = regexp.MustCompile(`\]\(([^)#:\s]+)(?:#[^)]*)?\)`)
+	anchor  = regexp.MustCompile(`\]\(([^)#:\s]*)#([^)\s]+)\)`)
+	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	fenced  = regexp.MustCompile("(?ms)^ *```.*?^ *```$")
+	noSlug  = regexp.MustCompile(`[^\p{L}\p{N}_\- ]`)
+)
 
-// TestLinksOfGuides opens each file that README and the guides link to.
+// TestLinksOfGuides checks that each file, and each section, that README and the guides link to exists.
 func TestLinksOfGuides(t *testing.T) {
 	guides, err := filepath.Glob("../../docs/*.md")
 	if err != nil || len(guides) == 0 {
@@ -124,7 +131,29 @@ func TestLinksOfGuides(t *testing.T) {
 				t.Errorf("%s links to %s: %v", guide, found[1], err)
 			}
 		}
+		for _, found := range anchor.FindAllStringSubmatch(string(text), -1) {
+			target := guide
+			if found[1] != "" {
+				target = filepath.Join(filepath.Dir(guide), found[1])
+			}
+			if !slices.Contains(sectionsOf(t, target), found[2]) {
+				t.Errorf("%s links to %s#%s: there is no such section", guide, found[1], found[2])
+			}
+		}
 	}
+}
+
+// sectionsOf returns the anchors of the headings in a Markdown file, as GitHub makes them.
+func sectionsOf(t *testing.T, file string) (anchors []string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, found := range heading.FindAllSubmatch(fenced.ReplaceAll(text, nil), -1) {
+		anchors = append(anchors, strings.ReplaceAll(noSlug.ReplaceAllString(strings.ToLower(string(found[1])), ""), " ", "-"))
+	}
+	return anchors
 }
 
 // TestIndexOfDecisions checks that the index lists each decision record in one area, and nothing that does not exist.
