@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -62,7 +64,8 @@ func commandsOf(text string) string {
 	return script.String()
 }
 
-func runGuide(t *testing.T, script string) {
+// runGuide runs commands next to a daemon; both have these variables of the environment.
+func runGuide(t *testing.T, script string, env ...string) {
 	dir, addr := t.TempDir(), daemontest.FreeAddr(t)
 	exe, err := os.Executable()
 	if err != nil {
@@ -73,6 +76,7 @@ func runGuide(t *testing.T, script string) {
 	}
 	environment := append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "NEWSLETTERD_SERVER_LISTEN="+addr,
 		"NEWSLETTERD_METRICS_LISTEN=", "NEWSLETTERD_MAIL_DNS_SERVER="+daemontest.DNS(t, nil))
+	environment = append(environment, env...)
 	daemon := exec.Command(filepath.Join(dir, "newsletterd"), "serve")
 	daemon.Dir, daemon.Env = dir, environment
 	said, err := daemon.StderrPipe()
@@ -104,6 +108,36 @@ func runGuide(t *testing.T, script string) {
 	shell.Stdout, shell.Stderr = &out, &out
 	if err := shell.Run(); err != nil {
 		t.Errorf("%v\n%s", err, out.String())
+	}
+}
+
+// TestWebhooksGuide runs the commands of docs/webhooks.md with the list of the quick start, and a receiver in place of
+// the one that the guide names.
+func TestWebhooksGuide(t *testing.T) {
+	daemontest.Parallel(t)
+	text, err := os.ReadFile("../../docs/webhooks.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make(chan string, 1)
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got <- string(body)
+	}))
+	defer receiver.Close()
+	runGuide(t, `printf '%s\n' "a long password" | newsletterd admin user create --email you@example.org --role operator --password-stdin
+TENANT=$(newsletterd admin tenant create --name Acme --json | jq -r .id)
+LIST=$(newsletterd admin list create --tenant $TENANT --name "Monthly news" --json | jq -r .id)
+TOKEN=$(newsletterd admin token create --user you@example.org)
+`+strings.ReplaceAll(commandsOf(string(text)), "https://crm.example.org", receiver.URL),
+		"NEWSLETTERD_WEBHOOKS_ALLOW="+receiver.Listener.Addr().String())
+	select {
+	case body := <-got:
+		if !strings.Contains(body, `"webhook.test"`) {
+			t.Errorf("the receiver got %s", body)
+		}
+	default:
+		t.Error("the receiver got no event")
 	}
 }
 
