@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"newsletterd/cmd/newsletterd/daemontest"
 )
@@ -139,6 +140,21 @@ TOKEN=$(newsletterd admin token create --user you@example.org)
 	default:
 		t.Error("the receiver got no event")
 	}
+}
+
+// TestAvailabilityGuide runs the commands of docs/availability.md next to a daemon with a replica in a folder.
+func TestAvailabilityGuide(t *testing.T) {
+	daemontest.Parallel(t)
+	text, err := os.ReadFile("../../docs/availability.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	script, at := commandsOf(string(text)), "2026-11-23T18:00:00Z"
+	if !strings.Contains(script, "replica restore --to yesterday.db --at "+at) {
+		t.Fatalf("only these commands were found:\n%s", script)
+	}
+	runGuide(t, strings.ReplaceAll(script, at, time.Now().UTC().Add(time.Hour).Format(time.RFC3339)),
+		"NEWSLETTERD_REPLICA_URL=file://"+t.TempDir())
 }
 
 var (
