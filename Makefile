@@ -14,8 +14,7 @@ OAUTH2_PROXY := github.com/oauth2-proxy/oauth2-proxy/v7@v7.6.0
 FUZZTIME    ?= 60s
 PLATFORMS   ?= $(or $(TARGET),linux/amd64 linux/arm64 darwin/arm64 freebsd/amd64)
 NFPM        := github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.0
-# The largest packages are tested first, so that none of them runs alone at the end.
-LARGEST     := ./worker ./cmd/newsletterd ./handlers ./store ./store/replica
+LARGEST     := ./worker ./cmd/newsletterd ./handlers ./store ./store/replica # first, so that none of them runs alone at the end
 # urfave_cli_no_docs leaves out a manual page writer that nobody calls.
 export GOFLAGS := $(GOFLAGS) -tags=urfave_cli_no_docs
 export GO
@@ -68,13 +67,11 @@ pages: ## test the pages in a browser: accessibility, sign-in through oauth2-pro
 
 race:
 	@.ci/race.sh
-
 proxies: ## test nginx and Caddy in front of a daemon, as docs/proxy.md configures them (says what it skips)
 	@.ci/proxies.sh
 
 generated:
 	@.ci/golden.sh check
-
 bench: ## measure the program on this machine; emails go to a sink in another process (RECIPIENTS=100000)
 	@.ci/figures.sh $(or $(RECIPIENTS),100000) 30m TestFigures
 

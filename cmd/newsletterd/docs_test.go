@@ -6,6 +6,8 @@ import (
 	"context"
 	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,7 +23,7 @@ import (
 // guides are the pages whose commands TestGuides runs. Those of the API continue in the terminal of developers.md.
 var (
 	guides = []string{
-		"quick-start.md", "writing.md", "tenant.md", "backup.md", "configuration.md", "mail.md",
+		"quick-start.md", "writing.md", "tenant.md", "backup.md", "configuration.md", "mail.md", "import.md", "oidc.md",
 	}
 	apiGuides = []string{
 		"api-subscribers.md", "api-imports.md", "api-campaigns.md", "api-sending.md", "api-content.md", "api-apps.md",
@@ -125,7 +127,8 @@ func commandsOf(text string) string {
 	return script.String()
 }
 
-func runGuide(t *testing.T, script string) {
+// runGuide runs commands next to a daemon; both have these variables of the environment.
+func runGuide(t *testing.T, script string, env ...string) {
 	dir, addr, app := t.TempDir(), daemontest.FreeAddr(t), daemontest.FreeAddr(t)
 	exe, err := os.Executable()
 	if err != nil {
@@ -137,6 +140,7 @@ func runGuide(t *testing.T, script string) {
 	environment := append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "NEWSLETTERD_SERVER_LISTEN="+addr,
 		"NEWSLETTERD_METRICS_LISTEN=", "NEWSLETTERD_MAIL_DNS_SERVER="+daemontest.DNS(t, nil),
 		"NEWSLETTERD_WEBHOOKS_ALLOW="+app)
+	environment = append(environment, env...)
 	daemon := exec.Command(filepath.Join(dir, "newsletterd"), "serve")
 	daemon.Dir, daemon.Env = dir, environment
 	said, err := daemon.StderrPipe()
@@ -181,6 +185,51 @@ curl() { command curl --fail-with-body -sS "$@"; }
 	if err := shell.Run(); err != nil {
 		t.Errorf("%v\n%s", err, out.String())
 	}
+}
+
+// TestWebhooksGuide runs the commands of docs/webhooks.md with the list of the quick start, and a receiver in place of
+// the one that the guide names.
+func TestWebhooksGuide(t *testing.T) {
+	daemontest.Parallel(t)
+	text, err := os.ReadFile("../../docs/webhooks.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make(chan string, 1)
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got <- string(body)
+	}))
+	defer receiver.Close()
+	runGuide(t, `printf '%s\n' "a long password" | newsletterd admin user create --email you@example.org --role operator --password-stdin
+TENANT=$(newsletterd admin tenant create --name Acme --json | jq -r .id)
+LIST=$(newsletterd admin list create --tenant $TENANT --name "Monthly news" --json | jq -r .id)
+TOKEN=$(newsletterd admin token create --user you@example.org)
+`+strings.ReplaceAll(commandsOf(string(text)), "https://crm.example.org", receiver.URL),
+		"NEWSLETTERD_WEBHOOKS_ALLOW="+receiver.Listener.Addr().String())
+	select {
+	case body := <-got:
+		if !strings.Contains(body, `"webhook.test"`) {
+			t.Errorf("the receiver got %s", body)
+		}
+	default:
+		t.Error("the receiver got no event")
+	}
+}
+
+// TestAvailabilityGuide runs the commands of docs/availability.md next to a daemon with a replica in a folder.
+func TestAvailabilityGuide(t *testing.T) {
+	daemontest.Parallel(t)
+	text, err := os.ReadFile("../../docs/availability.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	script, at := commandsOf(string(text)), "2026-11-23T18:00:00Z"
+	if !strings.Contains(script, "replica restore --to yesterday.db --at "+at) {
+		t.Fatalf("only these commands were found:\n%s", script)
+	}
+	runGuide(t, strings.ReplaceAll(script, at, time.Now().UTC().Add(time.Hour).Format(time.RFC3339)),
+		"NEWSLETTERD_REPLICA_URL=file://"+t.TempDir())
 }
 
 var (
