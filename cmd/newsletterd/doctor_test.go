@@ -96,7 +96,7 @@ func TestDoctor(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	for _, want := range [][3]string{
-		{"database", core.LevelOK, "a daemon runs"},
+		{"database", core.LevelOK, "a daemon is running"},
 		{"relay", core.LevelOK, "knows anna"},
 		{"health", core.LevelOK, "200"},
 		{"ports", core.LevelOK, "answers"},
