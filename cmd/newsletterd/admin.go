@@ -94,7 +94,7 @@ func givenJSON[T any](c *cli.Context, flag string) (*T, error) {
 // jsonFault says what is wrong with a value, in no words of Go.
 func jsonFault(err error) string {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return fmt.Sprintf("--%s: a JSON %s isn't allowed for %s", wrong.Value, cmp.Or(wrong.Field, "the value"))
+		return fmt.Sprintf("has a JSON %s where %s needs another type", wrong.Value, cmp.Or(wrong.Field, "the value"))
 	}
 	if unknown, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
 		return "has an unknown field " + unknown

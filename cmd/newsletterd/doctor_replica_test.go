@@ -38,7 +38,7 @@ func TestDoctorLooksAtTheReplica(t *testing.T) {
 	k.drill.cfg.Send.MaxUnrecorded = 64
 	for _, daemon := range []bool{true, false} {
 		all := k.replicaFindings(t, daemon)
-		wantFinding(t, all, "replica", core.LevelOK, "can be written, and keeps conditional writes")
+		wantFinding(t, all, "replica", core.LevelOK, "supports conditional writes")
 		wantFinding(t, all, "replica speed", "", "and answers wait for it: at most")
 		wantFinding(t, all, "replica", core.LevelOK, "can be restored as it was since 20")
 		wantFinding(t, all, "lease", core.LevelOK, "held by")
@@ -53,7 +53,7 @@ func TestDoctorLooksAtTheReplica(t *testing.T) {
 		}
 	}
 	k.try(t)
-	wantFinding(t, k.replicaFindings(t, true), "restore test", core.LevelOK, "ago: restored and whole")
+	wantFinding(t, k.replicaFindings(t, true), "restore test", core.LevelOK, "ago: restored and intact")
 	bad := core.Drill{At: now(), Findings: []string{"a part is missing"}}
 	for _, d := range []struct {
 		drill       core.Drill

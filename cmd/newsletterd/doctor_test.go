@@ -255,7 +255,7 @@ func TestDoctorDNS(t *testing.T) {
 	found(t, all, "SPF", core.LevelFault, "lets anyone send")
 	found(t, all, "DKIM", core.LevelFault, "is not published")
 	all = look("nothing.example.net", "relay.example.org")
-	found(t, all, "DKIM", core.LevelWarning, "has no key here")
+	found(t, all, "DKIM", core.LevelWarning, "has no DKIM key")
 	found(t, all, "SPF", core.LevelFault, "no SPF record")
 	found(t, all, "DMARC", core.LevelFault, "no DMARC record")
 }
