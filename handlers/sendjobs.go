@@ -81,12 +81,10 @@ func (h *Handler) sendJobRoutes(t *web.Table) {
 		Refuses(refused("search", "Too long"))
 	t.Add("GET", "/api/send-jobs/:id/recipients/export", sent(core.ActionPeopleExport).Fresh(), web.Send,
 		one(web.Write(jobs.exportRecipients).Answers("text/csv")),
-		"Export the recipients of a send job as CSV").
-		Named("exportRecipients").
+		"Export the recipients of a send job as CSV").Named("exportRecipients").
 		Refuses(refused("search", "Too long"))
 	t.Add("GET", "/api/send-jobs/:id/links", sent(core.ActionFiguresRead), web.Send,
-		one(web.Path(jobs.links)), "List a send job's tracked links with click counts").
-		Named("listJobLinks")
+		one(web.Path(jobs.links)), "List a send job's tracked links with click counts").Named("listJobLinks")
 	t.Add("GET", "/api/send-jobs/history", sent(core.ActionPeopleRead), web.Send,
 		web.List(jobs.history, mailed.key).Fails(core.Forbidden), "List all emails sent to an address, newest first").
 		Named("listMailsToAddress").
@@ -99,9 +97,8 @@ func (h *Handler) sendJobRoutes(t *web.Table) {
 			badEmail,
 		)
 	t.Add("POST", "/api/send-jobs/:id/test", sent(core.ActionTestSend), web.Send,
-		one(web.JSON(jobs.test)).Fails(core.TooMany), "Send a test of a send job to one address; editors can only "+
-			"use the team's addresses").
-		Named("sendTestMail").
+		one(web.JSON(jobs.test)).Fails(core.TooMany),
+		"Send a test of a send job; editors can only use the team's addresses").Named("sendTestMail").
 		Example(web.Object{"email": "reader@example.org"}).
 		Refuses(refused("email", "The address is blocked"), badEmail)
 	t.Add("POST", "/api/send-jobs/:id/pause", sending(core.ActionCampaignSend), web.Send,
