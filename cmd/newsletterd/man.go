@@ -180,8 +180,8 @@ func inGroup(name string, commands ...*cli.Command) []*cli.Command {
 	return commands
 }
 
-// printHelp prints the help of the program or of a command, in place of the library's templates: grouped, and wrapped to
-// helpWidth.
+// printHelp prints the help of the program or of a command, in place of the library's templates: grouped, and wrapped
+// to helpWidth.
 func printHelp(w io.Writer, _ string, data any) {
 	var b strings.Builder
 	switch c := data.(type) {
@@ -192,7 +192,8 @@ func printHelp(w io.Writer, _ string, data any) {
 		for _, f := range commonFlags() {
 			names = append(names, strings.TrimSpace(strings.SplitN(f.String(), "\t", 2)[0]))
 		}
-		fmt.Fprintf(&b, "\nGlobal flags: %s\nFor flags and examples: %s COMMAND --help\n", strings.Join(names, ", "), c.Name)
+		fmt.Fprintf(&b, "\nGlobal flags: %s\nFor flags and examples: %s COMMAND --help\n", strings.Join(names, ", "),
+			c.Name)
 	case *cli.Command:
 		fmt.Fprintf(&b, "%s\n\nUsage: %s\n", strings.Join(wrapped(sentence(c.Usage), helpWidth), "\n"), c.UsageText)
 		if c.Description != "" {
