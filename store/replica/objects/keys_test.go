@@ -171,7 +171,7 @@ func TestRolesThatAreRefused(t *testing.T) {
 	})
 	for env, want := range map[string]string{
 		"AWS_WEB_IDENTITY_TOKEN_FILE=/no/such/file":                           "AWS_ROLE_ARN is missing",
-		"AWS_WEB_IDENTITY_TOKEN_FILE=f AWS_ROLE_ARN=a AWS_ENDPOINT_URL_STS=h": "AWS_ENDPOINT_URL_STS must begin with https://",
+		"AWS_WEB_IDENTITY_TOKEN_FILE=f AWS_ROLE_ARN=a AWS_ENDPOINT_URL_STS=h": "AWS_ENDPOINT_URL_STS must start with https://",
 	} {
 		if _, err := Open("s3://bucket?region=eu-1", environ(strings.Fields(env)...)); err == nil ||
 			!strings.Contains(err.Error(), want) {
