@@ -151,7 +151,7 @@ func TestKeysThatEndSoon(t *testing.T) {
 		}
 		g.ends.Store(-1)
 		b.keys.forget()
-		if _, err := b.keys.get(t.Context(), time.Now()); err == nil || !strings.Contains(err.Error(), "expired already") {
+		if _, err := b.keys.get(t.Context(), time.Now()); err == nil || !strings.Contains(err.Error(), "expired at") {
 			t.Errorf("keys of yesterday: %v", err)
 		}
 	})

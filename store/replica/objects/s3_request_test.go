@@ -58,12 +58,12 @@ func page(next string, keys ...string) string {
 // A replica is restored from listings: what is no listing, or out of order, must not look like one.
 func TestListingsThatAreRefused(t *testing.T) {
 	for want, texts := range map[string][]string{
-		"the response isn't a listing":                  {"<html></html>"},
-		"didn't return keys in order":         {page("", "replica/b", "replica/a")},
-		"list: the storage didn't return keys in":   {page("1", "replica/b"), page("", "replica/a")},
-		"keys outside the requested prefix":                    {page("", "other/b")},
-		"returned no continuation token":      {page("1", "replica/a"), page("1")},
-		"storage returned no continuation token": {"<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>"},
+		"the response isn't a listing":            {"<html></html>"},
+		"didn't return keys in order":             {page("", "replica/b", "replica/a")},
+		"list: the storage didn't return keys in": {page("1", "replica/b"), page("", "replica/a")},
+		"keys outside the requested prefix":       {page("", "other/b")},
+		"returned no continuation token":          {page("1", "replica/a"), page("1")},
+		"storage returned no continuation token":  {"<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>"},
 		"isn't a listing: an object has a negative size": {
 			"<ListBucketResult><Contents><Key>replica/a</Key><Size>-1</Size></Contents></ListBucketResult>",
 		},
