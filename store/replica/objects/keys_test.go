@@ -124,7 +124,7 @@ func TestKeysOfARole(t *testing.T) {
 		g.broken.Store(true)
 		put(57*time.Minute, 2)
 		if _, err := b.keys.get(t.Context(), time.Now().Add(2*time.Hour)); err == nil ||
-			!strings.Contains(err.Error(), "answered 500") || strings.Contains(err.Error(), g.secret) {
+			!strings.Contains(err.Error(), "response 500") || strings.Contains(err.Error(), g.secret) {
 			t.Errorf("over, and none to be had: %v", err)
 		}
 		g.broken.Store(false)
