@@ -39,7 +39,7 @@ func sent(action core.Action) web.Access {
 
 // mailProvider lets in the mail provider that the path names, proved over the raw body in the way of its kind.
 func (h *Handler) mailProvider() web.Access {
-	return web.Proved("provider", "mail providers, by what their kind proves itself with", report.HeaderSignature,
+	return web.Proved("provider", "mail providers, authenticated as their kind requires", report.HeaderSignature,
 		h.admitProvider)
 }
 

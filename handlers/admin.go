@@ -80,14 +80,14 @@ func (h *Handler) clientSecretRoutes(t *web.Table) {
 	one := func(e web.Endpoint) web.Endpoint { return e.Find(a.find).Missing(web.ErrNotFound) }
 	t.Add("POST", item+"/rotate-secret", admin(core.ActionClientSecret), web.Member,
 		one(web.JSON(a.rotate).BodyOptional()).Fails(core.Conflict),
-		"Give an OAuth client another secret; the one before ends, or stays good for a while").
+		"Rotate the secret of an OAuth client; the previous one ends or stays valid for a while").
 		Named("rotateOAuthClientSecret").
 		Example(web.Object{"overlap_seconds": 86400}).
-		Refuses(twoSecrets, clash("A public client has no secret"))
+		Refuses(twoSecrets, clash("Public clients have no secret"))
 	t.Add("POST", item+"/end-old-secret", admin(core.ActionClientSecret), web.Member,
 		one(web.Path(a.endOld)).Fails(core.Conflict),
-		"End the secret before the newest of an OAuth client").Named("endOldOAuthClientSecret").
-		Refuses(clash("A public client has no secret"))
+		"End the previous secret of an OAuth client").Named("endOldOAuthClientSecret").
+		Refuses(clash("Public clients have no secret"))
 }
 
 // actor names the caller in the audit trail.

@@ -28,33 +28,33 @@ func (h *Handler) campaignRoutes(t *web.Table) {
 	const all, item = "/api/campaigns", "/api/campaigns/:id"
 	read, write := sent(core.ActionCampaignRead), sent(core.ActionCampaignWrite)
 	t.Add("GET", all, sent(core.ActionFiguresRead), web.Send, web.List(a.list, campaignKey),
-		"List campaigns, the newest first").Named("listCampaigns").
+		"List campaigns, newest first").Named("listCampaigns").
 		Refuses(tenantNamed)
 	t.Add("POST", all, write, web.Send,
 		web.JSON(a.create).MaxBody(maxSendJob).Created().Fails(core.NotFound, core.Conflict),
-		"Create a campaign: a draft, of which nothing is sent").Named("createCampaign").
+		"Create a campaign as a draft; nothing is sent").Named("createCampaign").
 		Example(web.Object{
 			"list_ids": []string{exampleID}, "subject": "Our news in May",
 			"content": web.Object{"kind": "markdown", "source": "# Hello {{preferences.first_name | default: \"you\"}}"},
 		}).
 		Refuses(saidByCampaign...).
 		Refuses(tenantNamed)
-	t.Add("GET", item, read, web.Send, a.one(web.Path(a.show)), "Show a campaign with what its version says").
+	t.Add("GET", item, read, web.Send, a.one(web.Path(a.show)), "Show a campaign with the content of its version").
 		Named("getCampaign")
 	update := a.moving(web.JSON(a.update).MaxBody(maxSendJob)).Fails(core.PreconditionRequired)
 	t.Add("PUT", item, write, web.Send, update,
-		"Change what a campaign says; absent fields stay as they are, and what was approved is a draft again").
+		"Update a campaign; fields you leave out stay unchanged, and an approved campaign becomes a draft again").
 		Named("updateCampaign").
 		Example(web.Object{"preheader": "What we did in spring"}).
 		Refuses(changedCampaigns...)
-	t.Add("PATCH", item, write, web.Send, update, "The same by PATCH").Named("patchCampaign").
+	t.Add("PATCH", item, write, web.Send, update, "Same with PATCH").Named("patchCampaign").
 		Example(web.Object{"preheader": "What we did in spring"}).
 		Refuses(changedCampaigns...)
-	t.Add("DELETE", item, write, web.Send, a.moving(web.Query(a.remove)), "Delete a draft that never had a send job").
+	t.Add("DELETE", item, write, web.Send, a.moving(web.Query(a.remove)), "Delete a draft that was never sent").
 		Named("deleteCampaign").
-		Refuses(clash("It has, or had, a send job"))
+		Refuses(clash("The campaign has or had a send job"))
 	t.Add("POST", item+"/duplicate", write, web.Send, a.one(web.Path(a.duplicate)).Created(),
-		"Make a draft of what a campaign says").Named("duplicateCampaign")
+		"Duplicate a campaign as a draft").Named("duplicateCampaign")
 }
 
 // campaignKey is by which the list of campaigns goes on.
@@ -102,9 +102,9 @@ func writtenOf(f *core.CampaignFields) written {
 // contentInput is what a caller wants a content to be; an absent field stays as it is.
 type contentInput struct {
 	Kind   *string `json:"kind" enum:"markdown|blocks|html|text"`
-	Source *string `json:"source" max:"1048576" about:"Markdown, blocks as JSON, HTML or text, as kind says"`
-	Text   *string `json:"text" max:"1048576" about:"Text part of kind html; empty: made of the HTML"`
-	Layout *string `json:"layout" about:"Name of a template around kind html or text"`
+	Source *string `json:"source" max:"1048576" about:"Markdown, blocks as JSON, HTML or text, according to kind"`
+	Text   *string `json:"text" max:"1048576" about:"Text part for kind html; generated from the HTML if empty"`
+	Layout *string `json:"layout" about:"Name of the layout template, for kind html or text"`
 }
 
 // JudgeKeys implements keyJudge.
@@ -114,7 +114,7 @@ func (in *contentInput) JudgeKeys(unknown []string) error {
 
 // utmInput is what a caller wants the parameters of links to be; an absent one stays as it is.
 type utmInput struct {
-	Source   *string `json:"source" like:"line" max:"100" about:"Who refers the visitor"`
+	Source   *string `json:"source" like:"line" max:"100" about:"Traffic source (utm_source)"`
 	Medium   *string `json:"medium" like:"line" max:"100"`
 	Campaign *string `json:"campaign" like:"line" max:"100"`
 	Term     *string `json:"term" like:"line" max:"100"`
@@ -134,13 +134,13 @@ type fieldsInput struct {
 	Preheader          *string         `json:"preheader" like:"line" max:"255"`
 	FromName           *string         `json:"from_name" like:"line" max:"100"`
 	FromEmail          *string         `json:"from_email" like:"address sender"`
-	ReplyTo            *string         `json:"reply_to" like:"address" about:"Empty: the tenant's"`
+	ReplyTo            *string         `json:"reply_to" like:"address" about:"Defaults to the tenant's"`
 	Language           *string         `json:"language" like:"language"`
 	Tracking           *string         `json:"tracking" enum:"off|totals|persons" like:"tracking"`
 	Template           json.RawMessage `json:"template"`
 	Theme              *string         `json:"theme" like:"theme"`
 	Content            *contentInput   `json:"content" like:"content"`
-	UTM                *utmInput       `json:"utm" like:"strict" about:"Added to links that have no utm parameters"`
+	UTM                *utmInput       `json:"utm" like:"strict" about:"Added to links without utm parameters"`
 	ExcludeListIDs     *[]string       `json:"exclude_list_ids" like:"set" max:"20" each:"uuid"`
 	ExcludeCampaignIDs *[]string       `json:"exclude_campaign_ids" like:"set" max:"20" each:"uuid"`
 

@@ -55,7 +55,7 @@ func (k *Checks) init() (err error) {
 func (k *Checks) mayAsk(c *web.Call, tenantID string) error {
 	err := c.CountBy(k.limiter, tenantID)
 	if e, ok := errors.AsType[*core.Error](err); ok && e.Kind == core.TooMany {
-		e.Message = "The links of this tenant's campaigns were looked at too often; try again later."
+		e.Message = "Too many link checks for this tenant. Try again later."
 	}
 	return err
 }

@@ -43,7 +43,7 @@ type dkimRecord struct {
 // dkimRoutes are the keys that sign mails.
 func (h *Handler) dkimRoutes(t *web.Table) {
 	a := dkimKeys{h.options.Store, h.options.LookupTXT, newTurn()}
-	const one, many = "a key that signs mails", "keys that sign mails, with the state of their DNS records"
+	const one, many = "a DKIM key", "DKIM keys with the status of their DNS records"
 	r := crud(t, "/api/admin/dkim-keys", "DKIMKey", one, many, resource{
 		a.find, web.ErrNotFound, web.List(a.list, dkimKey.key),
 		web.JSON(a.create).Fails(core.NotFound, core.Conflict, core.TooMany),
@@ -53,15 +53,15 @@ func (h *Handler) dkimRoutes(t *web.Table) {
 	r.create.
 		Example(web.Object{"domain": "acme.example", "selector": "news", "algorithm": "rsa", "status": "inactive"}).
 		Refuses(
-			refused("domain", "It is no domain name, or none of the tenant's"),
-			refused("selector", "It is no selector, or the domain isn't proved yet"),
-			refused("status", "The domain isn't proved yet"),
-			refused("algorithm", "The domain has no RSA key yet, which large receivers need"),
-			clashing("already_exists", "", "The domain has a key with this selector"),
-			clash("The tenant has as many keys as it may have"),
+			refused("domain", "Not a domain name, or not one of the tenant's domains"),
+			refused("selector", "Not a valid selector, or the domain isn't verified"),
+			refused("status", "The domain isn't verified"),
+			refused("algorithm", "The domain has no RSA key, which large receivers require"),
+			clashing("already_exists", "", "The domain already has a key with this selector"),
+			clash("The tenant has reached its limit for keys"),
 		)
 	r.update.Example(web.Object{"status": "active"}).
-		Refuses(refused("domain", "It is none of the tenant's any more: such a key can't be active"))
+		Refuses(refused("domain", "The domain no longer belongs to the tenant, so the key can't be active"))
 }
 
 func (k dkimKey) key() string { return k.ID }
@@ -92,7 +92,7 @@ func (a dkimKeys) withRecords(c *web.Call, keys []core.DKIMKey) []dkimKey {
 // published returns the state of a key's record, and why it isn't published.
 func (a dkimKeys) published(ctx context.Context, k *core.DKIMKey) (state, reason string) {
 	if ctx.Err() != nil {
-		return "unknown", "No name server was asked."
+		return "unknown", "DNS was not checked."
 	}
 	texts, err := a.lookup(ctx, k.RecordName()+".") // with the dot, no search list of the machine is tried
 	fault, isDNS := errors.AsType[*net.DNSError](err)
@@ -102,7 +102,7 @@ func (a dkimKeys) published(ctx context.Context, k *core.DKIMKey) (state, reason
 	case isDNS && fault.IsNotFound || err == nil && len(texts) == 0:
 		return "missing", "There is no such TXT record."
 	case err != nil:
-		return "unknown", "No name server has answered."
+		return "unknown", "No name server answered."
 	}
 	return "other", "The TXT record has another key."
 }
@@ -123,7 +123,7 @@ func (a dkimKeys) list(c *web.Call, in tenantFilter, page core.Page) ([]dkimKey,
 // newDKIMKey is the body of POST /api/admin/dkim-keys. Without a tenant the key is the daemon's own.
 type newDKIMKey struct {
 	TenantID  string `json:"tenant_id"`
-	Domain    string `json:"domain" is:"required" min:"1" about:"Of the senders: one of the tenant's"`
+	Domain    string `json:"domain" is:"required" min:"1" about:"Domain of the sender addresses; one of the tenant's"`
 	Selector  string `json:"selector" like:"selector" max:"100"`
 	Algorithm string `json:"algorithm" enum:"rsa|ed25519"`
 	Status    string `json:"status" enum:"active|inactive"`

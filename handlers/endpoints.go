@@ -48,7 +48,7 @@ func (h *Handler) endpointRoutes(t *web.Table) {
 	const all, item = "/api/admin/webhook-endpoints", "/api/admin/webhook-endpoints/:id"
 	may := core.ActionEndpointManage
 	one := func(do web.Endpoint) web.Endpoint { return do.Find(e.find).Missing(web.ErrNotFound) }
-	r := crud(t, all, "WebhookEndpoint", "a receiver of events", "receivers of events", resource{
+	r := crud(t, all, "WebhookEndpoint", "a webhook endpoint", "webhook endpoints", resource{
 		e.find, web.ErrNotFound, web.List(e.list, endpoint.key), web.JSON(e.create).Fails(core.NotFound, core.Conflict),
 		web.Path(e.show), web.JSON(e.update), web.Path(e.remove),
 		rights{may, may, may, may},
@@ -59,29 +59,29 @@ func (h *Handler) endpointRoutes(t *web.Table) {
 	}).
 		Refuses(
 			tenantNamed,
-			refused("url", "It is no URL of a public host, or has a user, a password or a fragment"),
+			refused("url", "Not a URL of a public host, or contains a username, password or fragment"),
 			refused("list_id", "The tenant has no such list"),
-			clash("The tenant has as many receivers as it may have"),
+			clash("The tenant has reached its limit for webhook endpoints"),
 		)
 	r.update.Example(web.Object{"url": "https://crm.example.org/hooks/news", "disabled": false}).
 		Refuses(
-			refused("url", "It is no URL of a public host, or has a user, a password or a fragment"),
+			refused("url", "Not a URL of a public host, or contains a username, password or fragment"),
 			refused("list_id", "The tenant has no such list"),
 			fixedTenant,
 		)
 	t.Add("GET", item+"/log", admin(may), web.Member, one(web.List(e.log, attempt.key)),
-		"List the attempts of the last two weeks to post to a receiver, the newest first").
+		"List delivery attempts of the last two weeks, newest first").
 		Named("listWebhookEndpointAttempts")
 	t.Add("POST", item+"/test", admin(may), web.Member, one(web.Path(e.try)).Fails(core.TooMany),
-		"Post an event of type webhook.test to a receiver now").Named("testWebhookEndpoint")
+		"Send a webhook.test event to an endpoint").Named("testWebhookEndpoint")
 	t.Add("POST", item+"/rotate-secret", admin(may), web.Member,
 		one(web.JSON(e.rotate).BodyOptional()).Fails(core.Conflict),
-		"Give a receiver another secret; the one before signs too for a while, and there is no third").
+		"Rotate the secret of a webhook endpoint; both secrets sign for a while").
 		Named("rotateWebhookEndpointSecret").
 		Example(web.Object{"overlap_seconds": 7200}).
 		Refuses(twoSecrets)
 	t.Add("POST", item+"/end-old-secret", admin(may), web.Member, one(web.Path(e.endOld)),
-		"End the secret before the newest of a receiver").Named("endOldWebhookEndpointSecret")
+		"End the previous secret of a webhook endpoint").Named("endOldWebhookEndpointSecret")
 }
 
 func endpointOf(e *core.Endpoint, secret string, now core.Instant) endpoint {
@@ -113,8 +113,8 @@ type newEndpoint struct {
 	TenantID string   `json:"tenant_id"`
 	Name     string   `json:"name" like:"line" max:"100"`
 	URL      string   `json:"url" is:"required" like:"receiver" min:"1" max:"2000"`
-	ListID   string   `json:"list_id" about:"Only events of this list; empty: of every list"`
-	Events   []string `json:"events" each:"event" about:"Only events of these types; none: all"`
+	ListID   string   `json:"list_id" about:"Only events of this list; all lists if empty"`
+	Events   []string `json:"events" each:"event" about:"Only these event types; all if empty"`
 	Disabled bool     `json:"disabled"` // nothing is sent until it is switched on
 }
 
@@ -163,8 +163,8 @@ func (a endpoints) show(c *web.Call, id string) (endpoint, error) {
 type endpointChange struct {
 	Name     *string   `json:"name" like:"line" max:"100"`
 	URL      *string   `json:"url" like:"receiver" min:"1" max:"2000"`
-	ListID   *string   `json:"list_id" about:"Only events of this list; empty: of every list"`
-	Events   *[]string `json:"events" each:"event" about:"Only events of these types; none: all"`
+	ListID   *string   `json:"list_id" about:"Only events of this list; all lists if empty"`
+	Events   *[]string `json:"events" each:"event" about:"Only these event types; all if empty"`
 	Disabled *bool     `json:"disabled"`
 }
 

@@ -32,7 +32,7 @@ func (h *Handler) providerEventRoutes(t *web.Table) {
 	events := mailProviders{h.options.Store, h.ident, h.log}
 	t.Add("POST", "/webhooks/:provider", h.mailProvider(), web.Send,
 		web.Raw(events.take).DescribesJSON(reflect.TypeFor[providerEvent]()),
-		"Take the events of a mail provider; the body is that of the provider's kind, of kind generic a ProviderEvent").
+		"Accept events from a mail provider in the provider's format; for kind generic, a ProviderEvent").
 		Named("receiveProviderEvents").
 		Example(web.Object{
 			"event_type": "delivery", "message_id": "<5f1c.1@example.org>", "tenant_id": exampleID,
@@ -40,11 +40,11 @@ func (h *Handler) providerEventRoutes(t *web.Table) {
 			"occurred_at": "2026-11-21T08:00:00.000Z",
 		}).
 		Refuses(
-			refused("", "The body is none of the provider's form"),
-			refused("event_type", "It is missing, or none that is known"),
+			refused("", "The body isn't in the provider's format"),
+			refused("event_type", "Missing or unknown"),
 			refused("message_id",
-				"It is missing, or too long"),
-			refused("occurred_at", "It is missing"),
+				"Missing or too long"),
+			refused("occurred_at", "Missing"),
 			badEmail,
 		)
 }

@@ -51,34 +51,34 @@ func (h *Handler) newsletterRoutes(t *web.Table) {
 	open := func(e web.Endpoint) web.Endpoint { return e.CORS(news.tenantOrigin) }
 	t.Add("POST", "/api/newsletter/subscribe", web.Optional(), web.Member,
 		open(web.JSON(news.subscribe)).NeedsRoom(maxWrite).Fails(core.NotFound, core.TooMany),
-		"Ask for a subscription; a mail to confirm it goes out").Named("subscribe").
+		"Sign up for a list and email a confirmation link").Named("subscribe").
 		Example(web.Object{
 			"list_id": exampleID, "email": "reader@example.org", "preferences": web.Object{"first_name": "Ada"},
 			"source": "website",
 		}).
 		Refuses(
 			badEmail,
-			coded("list_inactive", "", "The list takes no subscriptions at present"),
-			refused("preferences", "They are too large, or nest too deep"),
-			refused("source", "It is too long, or has control characters"),
+			coded("list_inactive", "", "The list isn't accepting signups"),
+			refused("preferences", "Too large or nested too deeply"),
+			refused("source", "Too long, or contains control characters"),
 		)
 	t.Add("GET", "/api/newsletter/confirm", web.Public(), web.Member,
 		open(web.Query(news.confirm)).Changes().Fails(core.NotFound), "Confirm a subscription").
 		Named("confirmSubscription").
-		Refuses(unusedToken, pastToken, coded("list_inactive", "", "The list takes no subscriptions at present"))
+		Refuses(unusedToken, pastToken, coded("list_inactive", "", "The list isn't accepting signups"))
 	t.Add("POST", "/api/newsletter/unsubscribe", web.Public(), web.Member,
 		open(oneClick(web.JSON(news.unsubscribe), news.leave)),
-		"End a subscription, by a token in the body or, as RFC 8058 has it, in the query").Named("unsubscribe").
+		"Unsubscribe with a token in the body or, for one-click (RFC 8058), in the query").Named("unsubscribe").
 		Example(web.Object{"token": "u.q7Xk…"}).
 		Refuses(unusedToken, pastToken)
 	t.Add("POST", "/api/newsletter/unsubscribe-token", web.Optional(), web.Member,
 		web.JSON(news.unsubscribeToken).NeedsRoom(maxWrite).Fails(core.NotFound, core.TooMany),
-		"Ask for a token that ends a subscription").
+		"Request an unsubscribe token").
 		Named("createUnsubscribeToken").
 		Example(web.Object{"list_id": exampleID, "email": "reader@example.org"}).
 		Refuses(badEmail)
 	t.Add("GET", "/api/newsletter/preferences", subscription(core.ScopeListRead), web.Member,
-		web.Query(news.preferences).Fails(core.NotFound), "Show the subscription of an address to a list").
+		web.Query(news.preferences).Fails(core.NotFound), "Show an address's subscription to a list").
 		Named("getPreferences").
 		Refuses(badEmail)
 	t.Add("POST", "/api/newsletter/preferences", subscription(core.ScopeEventsWrite), web.Member,
@@ -88,20 +88,20 @@ func (h *Handler) newsletterRoutes(t *web.Table) {
 			"list_id": exampleID, "email": "reader@example.org",
 			"preferences": web.Object{"first_name": "Ada", "city": "Bonn"},
 		}).
-		Refuses(badEmail, refused("preferences", "They are too large, or nest too deep"))
+		Refuses(badEmail, refused("preferences", "Too large or nested too deeply"))
 	t.Add("GET", "/api/newsletter/subscriptions", web.Bearer(core.ScopeListRead), web.Member,
 		web.List(news.subscriptions, func(s core.Subscription) string { return s.ID }).Fails(core.NotFound),
 		"List the subscriptions of a list").Named("listSubscriptions")
 	disable := web.JSON(news.disable)
 	t.Add("POST", "/api/subscriptions/disable", web.Bearer(core.ScopeEventsWrite), web.Member, disable,
-		"Switch an address off and end its subscriptions").Named("disableSubscriptions").
+		"Block an address and end its subscriptions").Named("disableSubscriptions").
 		Example(web.Object{
 			"email": "gone@example.org", "reason": "asked by telephone", "disabled_by": "support",
 			"occurred_at": "2026-11-21T08:00:00.000Z",
 		}).
 		Refuses(disabling...)
 	t.Add("POST", "/api/api/subscriptions/disable", web.Bearer(core.ScopeEventsWrite), web.Member, disable,
-		"Switch an address off and end its subscriptions").Named("disableSubscriptionsByItsDeclaredPath").
+		"Block an address and end its subscriptions").Named("disableSubscriptionsByItsDeclaredPath").
 		Example(web.Object{
 			"email": "gone@example.org", "reason": "asked by telephone", "disabled_by": "support",
 			"occurred_at": "2026-11-21T08:00:00.000Z",
@@ -110,9 +110,9 @@ func (h *Handler) newsletterRoutes(t *web.Table) {
 	t.Add("POST", "/api/admin/newsletter-lists/:id/full-sync", admin(core.ActionListSettings), web.Member,
 		web.JSON(news.fullSync).BodyOptional().Accepted().Find(lists{store: h.options.Store}.find).
 			Missing(core.ErrListNotFound).Fails(core.Conflict),
-		"Copy a list to the send service as a whole").Named("startFullSync").
+		"Start a full sync of a list to the send service").Named("startFullSync").
 		Example(web.Object{"take_over": false}).
-		Refuses(clash("A sync of the list is on its way, or another service feeds the list"))
+		Refuses(clash("A sync of the list is already running, or another service feeds the list"))
 }
 
 func (r *subscribeRequest) CheckInput() error { return checkListAnd(r.ListID, r.Preferences) }

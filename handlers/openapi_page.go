@@ -111,7 +111,7 @@ func (h *Handler) reference(c *web.Call, in referenceQuery) (web.HTML, error) {
 // referenceView is the page of the daemon's own, in the language that its texts are in.
 func referenceView(data referenceData) view {
 	return view{
-		Title: "The APIs", Data: data, Brand: ownBrand(), style: &pageStyle{lang: core.Languages[0]},
+		Title: "API reference", Data: data, Brand: ownBrand(), style: &pageStyle{lang: core.Languages[0]},
 	}
 }
 

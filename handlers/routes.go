@@ -94,7 +94,7 @@ func crud(t *web.Table, path, name, one, many string, r resource) resourceRows {
 		list:   row("GET", path, r.may.read, r.list, "List "+many).Named("list" + name + "s"),
 		create: row("POST", path, r.may.create, r.create.Created(), "Create "+one).Named("create" + name),
 		show:   row("GET", item, r.may.read, found(r.show), "Show "+one).Named("get" + name),
-		update: row("PUT", item, r.may.change, found(r.update), "Change "+one+"; absent fields stay as they are").
+		update: row("PUT", item, r.may.change, found(r.update), "Update "+one+"; fields you leave out stay unchanged").
 			Named("update" + name),
 		remove: row("DELETE", item, r.may.remove, found(r.remove), "Delete "+one).Named("delete" + name),
 	}

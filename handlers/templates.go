@@ -43,18 +43,18 @@ func (h *Handler) templateRoutes(t *web.Table) {
 		Refuses(saidByTemplate...)
 	r.update.Example(web.Object{"body_html": "<h1>Acme Gardens</h1>{{content}}"}).
 		Refuses(saidByTemplate...)
-	r.remove.Refuses(clashing("template_in_use", "", "Something uses it: force deletes it all the same"))
+	r.remove.Refuses(clashing("template_in_use", "", "The template is in use; set force to delete it anyway"))
 	t.Add("GET", all+"/:id/uses", admin(read), web.Member, web.Path(a.uses).Find(a.find).Missing(web.ErrNotFound),
-		"List what uses a template, and would lack it").Named("listTemplateUses")
+		"List where a template is used").Named("listTemplateUses")
 	t.Add("POST", "/api/admin/template-preview", admin(read), web.Member,
 		web.JSON(a.try).MaxBody(maxSendJob).Fails(core.NotFound, core.Conflict),
-		"Render a template that is not kept, with its layout").Named("tryTemplate").
+		"Render an unsaved template with its layout").Named("tryTemplate").
 		Example(web.Object{"tenant_id": exampleID, "layout": "", "body_html": "<p>Hello {{email}}</p>"}).
 		Refuses(saidByTemplate...)
 	t.Add("POST", all+"/:id/preview", admin(read), web.Member,
 		web.Path(a.preview).Find(a.find).Missing(web.ErrNotFound).Fails(core.Conflict),
 		"Render a template with its layout").Named("previewTemplate").
-		Refuses(clashing("layout_missing", "", "Its layout is no template of the tenant"))
+		Refuses(clashing("layout_missing", "", "The layout isn't one of the tenant's templates"))
 }
 
 func (in *templateInput) record() core.TemplateInput {

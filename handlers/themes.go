@@ -18,7 +18,7 @@ func (h *Handler) themeRoutes(t *web.Table) {
 	a := themes{h.options.Store}
 	const all = "/api/admin/themes"
 	read, write := core.ActionTemplateRead, core.ActionTemplateWrite
-	r := crud(t, all, "Theme", "a theme of a tenant", "the themes of tenants; the built-in ones are none of them",
+	r := crud(t, all, "Theme", "a theme", "the tenants' own themes",
 		resource{
 			a.find, web.ErrNotFound, web.List(a.list, func(t core.Theme) string { return t.ID }),
 			web.JSON(a.create).Fails(core.NotFound, core.Conflict), web.Path(a.show), web.JSON(a.update).Fails(core.Conflict),
@@ -35,11 +35,11 @@ func (h *Handler) themeRoutes(t *web.Table) {
 		Refuses(ofTheme...)
 	r.update.Example(web.Object{"footer_text": "Sent with care by Acme.", "width": 620}).
 		Refuses(ofTheme...)
-	r.remove.Refuses(clashing("theme_in_use", "", "A campaign that is a draft or in review has it"))
+	r.remove.Refuses(clashing("theme_in_use", "", "A draft or a campaign in review uses the theme"))
 	t.Add("POST", all+"/:id/preview", admin(read), web.Member, web.Path(a.preview).Find(a.find).Missing(web.ErrNotFound),
-		"Show a newsletter that is made up in a theme").Named("previewTheme")
+		"Preview a sample newsletter in a theme").Named("previewTheme")
 	t.Add("POST", "/api/admin/theme-preview", admin(read), web.Member, web.JSON(a.try).Fails(core.NotFound),
-		"Show a newsletter that is made up in a theme that isn't kept: a built-in one, or one that is being made").
+		"Preview a sample newsletter in a built-in or unsaved theme").
 		Named("tryTheme").
 		Example(web.Object{
 			"base": "lantern", "light": web.Object{"accent": "#7a1f3d"}, "tenant_id": exampleID,

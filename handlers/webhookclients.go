@@ -27,21 +27,21 @@ func (h *Handler) webhookClientRoutes(t *web.Table) {
 	w := webhookClients{h.options.Store}
 	const all, item = "/api/admin/webhook-clients", "/api/admin/webhook-clients/:id"
 	may := core.ActionWebhookManage
-	r := crud(t, all, "WebhookClient", "a sender of signed webhooks", "senders of signed webhooks", resource{
+	r := crud(t, all, "WebhookClient", "a webhook source", "webhook sources", resource{
 		w.find, web.ErrNotFound, web.List(w.list, webhookClient.key), web.JSON(w.create).Fails(core.NotFound, core.Conflict),
 		web.Path(w.show), web.JSON(w.update), web.Path(w.remove),
 		rights{may, may, may, may},
 	})
 	r.create.Example(web.Object{"tenant_id": exampleID, "name": "member service"}).
-		Refuses(clash("The tenant has as many senders as it may have"))
+		Refuses(clash("The tenant has reached its limit for webhook sources"))
 	r.update.Example(web.Object{"name": "Shop", "disabled": false})
 	t.Add("POST", item+"/rotate-secret", admin(may), web.Member,
 		web.Path(w.rotate).Find(w.find).Missing(web.ErrNotFound).Fails(core.Conflict),
-		"Give a sender another secret; the one before stays good until it is ended, and there is no third").
+		"Rotate the secret of a webhook source; the previous one stays valid until you end it").
 		Named("rotateWebhookClientSecret").
 		Refuses(twoSecrets)
 	t.Add("POST", item+"/end-old-secret", admin(may), web.Member,
-		web.Path(w.endOld).Find(w.find).Missing(web.ErrNotFound), "End the secret before the newest of a sender").
+		web.Path(w.endOld).Find(w.find).Missing(web.ErrNotFound), "End the previous secret of a webhook source").
 		Named("endOldWebhookClientSecret")
 }
 

@@ -21,7 +21,7 @@ const maxFullSync = 8 * web.MiB
 func (h *Handler) webhookRoutes(t *web.Table) {
 	hooks := webhooks{h.options.Store}
 	t.Add("POST", "/webhooks/subscriptions", web.Signed(), web.Send,
-		web.JSON(hooks.subscription).Fails(core.Conflict), "Take a subscription event").
+		web.JSON(hooks.subscription).Fails(core.Conflict), "Accept a subscription event").
 		Named("receiveSubscriptionEvent").
 		Example(web.Object{
 			"event_id": exampleID, "event_type": "subscription.activated", "tenant_id": exampleID, "list_id": exampleID,
@@ -32,13 +32,13 @@ func (h *Handler) webhookRoutes(t *web.Table) {
 			"occurred_at": "2026-11-21T08:00:00.000Z",
 		}).
 		Refuses(
-			clashing("duplicate_event", "", "It was accepted before"),
-			clashing("replayed_nonce", "", "The nonce was used"),
+			clashing("duplicate_event", "", "The event was already accepted"),
+			clashing("replayed_nonce", "", "The nonce was already used"),
 			refused("list_id", "The tenant has no such list"),
-			coded("invalid_email", "subscriber.email", "It is no address that mail is sent to"),
+			coded("invalid_email", "subscriber.email", "Not a valid email address"),
 		)
 	t.Add("POST", "/webhooks/lists/full-sync", web.Signed(), web.Send,
-		web.JSON(hooks.fullSync).MaxBody(maxFullSync).Fails(core.Conflict), "Take a batch of a full list sync").
+		web.JSON(hooks.fullSync).MaxBody(maxFullSync).Fails(core.Conflict), "Accept a batch of a full sync").
 		Named("receiveFullSyncBatch").
 		Example(web.Object{
 			"sync_id": exampleID, "batch_no": 1, "batch_total": 1, "tenant_id": exampleID, "list_id": exampleID,
@@ -46,12 +46,12 @@ func (h *Handler) webhookRoutes(t *web.Table) {
 			"occurred_at": "2026-11-21T08:00:00.000Z",
 		}).
 		Refuses(
-			clashing("duplicate_batch", "", "It was accepted before"),
-			clashing("replayed_nonce", "", "The nonce was used"),
-			refused("list_id", "The tenant has no such list, or the sync is about another one"),
-			refused("batch_no", "It is greater than batch_total"),
-			refused("batch_total", "The sync has another number of batches"),
-			coded("invalid_email", "subscribers[].email", "It is no address that mail is sent to"),
+			clashing("duplicate_batch", "", "The event was already accepted"),
+			clashing("replayed_nonce", "", "The nonce was already used"),
+			refused("list_id", "The tenant has no such list, or the sync belongs to another list"),
+			refused("batch_no", "Greater than batch_total"),
+			refused("batch_total", "Doesn't match the sync's number of batches"),
+			coded("invalid_email", "subscribers[].email", "Not a valid email address"),
 		)
 }
 

@@ -26,62 +26,67 @@ const (
 
 func (p *program) subscriberCommands() *cli.Command {
 	imp := p.command("import", "import subscribers from a CSV file", []cli.Flag{
-		referenceFlag("list", people.NounList, "the `ID` or name of the list"),
-		stringFlag("file", "the `FILE`; - is standard input"),
-		oneOfFlag("status", "`STATUS` of new ones: active (they have agreed), or pending (each is mailed a link)",
+		referenceFlag("list", people.NounList, "list (`ID` or name)"),
+		stringFlag("file", "`FILE` to read, or - for standard input"),
+		oneOfFlag("status", "`STATUS` of new subscribers: active (you have their consent) or pending (each gets a "+
+			"confirmation email)",
 			core.SubscriptionActive, core.SubscriptionPending).byDefault(core.SubscriptionActive),
 		&cli.StringSliceFlag{Name: "map", Usage: mapUsage},
-		boolFlag("known-only", "leave out columns that are neither known, nor fields of the list, nor named by --map"),
-		stringFlag("source", "`TEXT` for the record of consents (else \"import\" and the file's name)"),
-		boolFlag("dry-run", "change nothing: only say what would become of the lines"),
-		stringFlag("errors", "write lines with errors to `FILE`, with number and reason (over those of an earlier run)"),
+		boolFlag("known-only", "skip columns that aren't known, custom fields, or mapped by --map"),
+		stringFlag("source", "source `TEXT` for the consent history (default: \"import\" and the file name)"),
+		boolFlag("dry-run", "dry run: check every row and show what would happen, without importing"),
+		stringFlag("errors", "write rows with errors to `FILE`, with row number and reason (replaces an earlier "+
+			"run's file)"),
 	}, []string{"list", "file"}, p.importSubscribers)
-	imp.Description = `The first line names the columns; one is the email address, each other becomes a preference of that name. Comma,
-semicolon, tab and bar are told apart by themselves. The file is read twice, in bounded memory; standard input is kept in a file
-without a name until then. Running the command again changes nothing that is in already. Unsubscribed and disabled people stay so.
+	imp.Description = `The first row names the columns. One column is the email address; others
+become custom fields of the same name. Delimiter (comma, semicolon, tab or
+|), encoding (UTF-8, UTF-16, Windows-1252, Mac Roman) and line ends are
+detected. You can run the same import again: rows that are already imported
+change nothing. Unsubscribed and blocked people stay so.
 
-People whom the file calls unsubscribed are imported as unsubscribed, and those whom it calls bounced, complained or
-suppressed join the tenant's suppression list. A later file can't make them active; they can subscribe again themselves.
-Where a column may say who unsubscribed and its name doesn't tell, nothing is imported: the command names the column and its
-values, and ends with 1. --map "NAME=status" declares that it does, --map "NAME=OTHER" makes it a preference, --map NAME= drops it.
+Map columns with --map: NAME=email, NAME=status, NAME=FIELD for a custom
+field, or NAME= to skip the column.
 
-Exports of listmonk (attributes become preferences; disabled and blocklisted are left out) and of Mailchimp (the columns of
-its own bookkeeping are dropped; unsubscribed and cleaned are left out) are known by their columns. A column named status,
-subscription_status or the like tells in any file who has left and who never confirmed: those are left out, the latter unless
---status pending asks them again; so does one of yes or no (unsubscribed, bounced, email_opt_out, subscribed, active, confirmed) or
-of the time when somebody left (unsubscribed_at). A word that says nothing of the kind is an error of its line.
---map "status=NAME" makes such a column a preference of another name, --map status= drops it.
-An address that has left by one line of the file is left out by each other line too: contradicted counts these, and they are
-reported like lines with errors, at the end, but without their cells.
+STATUS. People the file marks as unsubscribed are imported as unsubscribed.
+Bounced, complained and suppressed people join the tenant's suppression
+list. People who never confirmed are skipped, or asked again with --status
+pending. Columns such as status, unsubscribed, email_opt_out and
+unsubscribed_at are recognized. If a column may say who unsubscribed but
+isn't clear, nothing is imported and the command names the column. If rows
+contradict each other, unsubscribed wins; these rows are reported as
+contradicted.
 
-Files of spreadsheets are read as they are: UTF-8, UTF-16, Windows-1252 or Mac Roman, any line ends, a first line "sep=;".
-Addresses may be written as "Name <address>" or mailto:. Columns of addresses, first names (first_name) and last names (last_name)
-are known in English, German, French, Spanish, Italian, Dutch and Portuguese, unless the list has a field of that name. Contacts of
-Google and Outlook without an address are left out (no_address). --known-only leaves out columns of which nothing is known.
+EXPORTS. Files from Mailchimp and listmonk are recognized. Columns for
+email, first name and last name are recognized in English, German, French,
+Spanish, Italian, Dutch and Portuguese, unless the list has a field of that
+name. Addresses can have the form "Name <address>" or mailto:. Contacts
+without an address are skipped (no_address).
 
-When and from which address a subscriber consented elsewhere goes into the record of consents, or, with --status pending, into that
-of the request once it is confirmed: Mailchimp's OPTIN_TIME and CONFIRM_IP, MailPoet's "Confirmation time", created_at, and others in
-any file. --map "NAME=subscribed_at" declares such a column (also confirmed_at, subscribed_ip, confirmed_ip); then a cell that can't
-be read is an error of its line. Times without a zone are taken as UTC. Whether 3/5/2023 is in March or in May is decided by all
-rows of the column; if they don't tell, :dmy or :mdy after subscribed_at does. Other cells are kept as text and counted by
-evidence_unreadable; a time to come is left out and counted by evidence_future.
---map "name=first_name" makes a column of names the preference by which templates greet.
+CONSENT. Time and IP address of the consent go to the consent history;
+columns such as OPTIN_TIME, CONFIRM_IP, "Confirmation time" and created_at
+are recognized. To declare a column yourself: --map "NAME=subscribed_at" (or
+confirmed_at, subscribed_ip, confirmed_ip); unreadable cells are then
+errors. Times without a zone are UTC. If dates such as 3/5/2023 are
+ambiguous, append :dmy or :mdy. Other unreadable cells are kept as text
+(evidence_unreadable), and future times are dropped (evidence_future).
 
    newsletterd admin subscriber import --list ID --file people.csv --map "E-Mail=email" --map Notes= --errors faulty.csv`
-	exp := p.command("export", "write the subscriptions of a list as CSV", []cli.Flag{
-		referenceFlag("list", people.NounList, "the `ID` or name of the list"),
-		&cli.StringFlag{Name: "file", Usage: "the `FILE`, which must not exist; - is standard output", Value: "-"},
-		oneOfFlag("status", "only those with this `STATUS`: "+strings.Join(shownStatuses, ", "),
+	exp := p.command("export", "export a list's subscriptions as CSV", []cli.Flag{
+		referenceFlag("list", people.NounList, "list (`ID` or name)"),
+		&cli.StringFlag{Name: "file", Usage: "new `FILE` to write, or - for standard output", Value: "-"},
+		oneOfFlag("status", "filter by `STATUS`: "+strings.Join(shownStatuses, ", "),
 			optional(shownStatuses)...),
-		stringFlag("email", "instead of a list: print everything that lists hold about this `ADDRESS`, as JSON"),
+		stringFlag("email", "instead of a list: export all list data about this email `ADDRESS`, as JSON"),
 		tenantOrAll(),
 	}, nil, p.exportSubscribers)
-	exp.Description = `Who has agreed and gets nothing all the same is bounced, complaint or suppressed here; import leaves these out. Cells that a spreadsheet would run as a formula get an apostrophe in front; import takes it off again.
+	exp.Description = `Subscribers who can't be emailed have the status bounced, complaint or
+suppressed; an import skips them. Cells that a spreadsheet would run as a
+formula start with an apostrophe, which an import removes.
 
    newsletterd admin subscriber export --list ID --status active --file people.csv
    newsletterd admin subscriber export --email ann@acme.example --tenant ID`
 	return &cli.Command{
-		Name: "subscriber", Usage: "subscriptions of lists, import and export, and what was sent to an address",
+		Name: "subscriber", Usage: "manage subscribers: add, import, export, look up",
 		Subcommands: append(p.subscriptionCommands(), imp, exp, p.subscriberHistory(), p.eraseSubscriber()),
 	}
 }
@@ -133,7 +138,7 @@ func (p *program) importSubscribers(c *cli.Context, _ *config.Config, s *store.S
 	return allFaulty(im.Counts)
 }
 
-var errNobody = errors.New("no line could be imported")
+var errNobody = errors.New("no row was imported")
 
 // finish runs an import to its end, and prints what it has done.
 func (p *program) finish(c *cli.Context, run *importing) (err error) {
@@ -152,7 +157,7 @@ func (p *program) finish(c *cli.Context, run *importing) (err error) {
 		return err
 	}
 	if run.shown > maxShownErrors && run.faulty == nil {
-		fmt.Fprintf(p.err, "… and %d more; --errors FILE writes them all.\n", run.shown-maxShownErrors)
+		fmt.Fprintf(p.err, "… and %d more. To save them all, pass --errors FILE.\n", run.shown-maxShownErrors)
 	}
 	if err := p.printer(c).record(importRow{run.Counts.Rows(), run.Counts, run.reader.Typos}); err != nil {
 		return err
@@ -179,9 +184,9 @@ func openFaulty(name, source string) (*os.File, error) {
 	case err != nil && !errors.Is(err, io.ErrUnexpectedEOF), serr != nil:
 		err = errors.Join(err, serr)
 	case ferr == nil && os.SameFile(fi, from):
-		err = fmt.Errorf("%s is the file to import", name)
+		err = fmt.Errorf("--errors: %s is the file to import. Choose another file", name)
 	case string(begin[:n]) != subscribercsv.FaultsBegin:
-		err = fmt.Errorf("%s exists and is no list of errors", name)
+		err = fmt.Errorf("--errors: %s exists and is not a list of errors. Choose another file", name)
 	default:
 		if _, err = f.Seek(0, io.SeekStart); err == nil {
 			err = f.Truncate(0)
@@ -204,12 +209,14 @@ type importRow struct {
 // hintAtFile says what someone should look at in a file that was read.
 func (p *program) hintAtFile(r *subscribercsv.Reader) {
 	for _, col := range r.TwoDays() {
-		fmt.Fprintf(p.err, "%s\n", printable(fmt.Sprintf("Dates of column %[1]s such as %[2]s can mean two days, so they "+
-			"were kept as text. If the day comes first: --map \"%[1]s=%[3]s:dmy\". If the month does: --map \"%[1]s=%[3]s:mdy\".",
+		fmt.Fprintf(p.err, "%s\n", printable(fmt.Sprintf("Dates such as %[2]s in column %[1]s are ambiguous, so the "+
+			"column is kept as text. If the day comes first: --map \"%[1]s=%[3]s:dmy\". If the month comes first: "+
+			"--map \"%[1]s=%[3]s:mdy\".",
 			col.Column, col.Sample, col.Becomes)))
 	}
 	for _, typo := range r.Typos {
-		fmt.Fprintf(p.err, "%s\n", printable(fmt.Sprintf("Did you mean %s? %s was imported as it is (%s).", typo.Likely,
+		fmt.Fprintf(p.err, "%s\n", printable(fmt.Sprintf("Did you mean %s? The column %s was imported unchanged "+
+			"(%s).", typo.Likely,
 			typo.Domain, counted(typo.Rows, "row"))))
 	}
 }
@@ -226,7 +233,7 @@ func (p *program) hintAtFirstName(c *cli.Context, s *store.Store, r *subscriberc
 		return // a hint is not worth a failure
 	}
 	fmt.Fprintf(p.err,
-		"Column %[1]s becomes the preference %[2]s; templates commonly greet by first_name: --map "+
+		"Column %[1]s becomes the custom field %[2]s. Templates usually greet with first_name: --map "+
 			"\"%[1]s=first_name\".\n",
 		column, preference)
 }
@@ -236,7 +243,7 @@ func renames(c *cli.Context) (map[string]string, error) {
 	for _, word := range c.StringSlice("map") {
 		from, to, ok := strings.Cut(word, "=")
 		if !ok || strings.TrimSpace(from) == "" {
-			return nil, usageError{c.Command.HelpName, fmt.Sprintf("--map %q: write NAME=OURS", word)}
+			return nil, usageError{c.Command.HelpName, fmt.Sprintf("--map: %q is not of the form NAME=FIELD", word)}
 		}
 		m[strings.TrimSpace(from)] = strings.TrimSpace(to)
 	}
@@ -292,7 +299,7 @@ func unfinished(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("stopped before the end; what was written stays imported (run it again to go on): %w", err)
+	return fmt.Errorf("import stopped before the end. Imported rows stay; run the command again to continue: %w", err)
 }
 
 func (run *importing) report(fault subscribercsv.LineError, record []string) error {

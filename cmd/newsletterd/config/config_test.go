@@ -86,32 +86,32 @@ func TestConfigFaults(t *testing.T) {
 	cases := []struct{ name, text, env, want string }{
 		{"unknown key", "[server]\nlisen = \"x\"", "", "server.lisen: unknown key; did you mean server.listen?"},
 		{"unknown section", "[servr]\nlisten = \"x\"", "", "servr: unknown section; did you mean server?"},
-		{"section as key", "server = 1", "", "server: is a section, write [server]"},
+		{"section as key", "server = 1", "", "server: is a section. Write [server]"},
 		{"key outside its section", "listen = \"x\"", "", "listen: unknown key"},
 		{"not TOML", "[server] x", "", "line 1: "},
 		{"twice", "[log]\npii = true\npii = true", "", "line 3: "},
 		{"type", "[mail.smtp]\nport = \"587\"", "", "mail.smtp.port: must be a whole number"},
 		{"type of a switch", "[log]\npii = \"yes\"", "", "log.pii: must be true or false"},
-		{"type of a span", "[newsletter]\npending_ttl = 30", "", `newsletter.pending_ttl: must be a time span in quotes`},
-		{"span", "[newsletter]\npending_ttl = \"30 days\"", "", `newsletter.pending_ttl: "30 days" is no time span`},
+		{"type of a span", "[newsletter]\npending_ttl = 30", "", `newsletter.pending_ttl: must be a duration in quotes`},
+		{"span", "[newsletter]\npending_ttl = \"30 days\"", "", `newsletter.pending_ttl: "30 days" is not a duration`},
 		{"short span", "[newsletter]\npending_ttl = \"3d\"", "", `newsletter.pending_ttl: must be from 7d to 3660d, not 3d`},
 		{"list", "[server]\ntrusted_proxies = \"10.0.0.1\"", "", "server.trusted_proxies: must be a list of strings"},
 		{"item of a list", "[server]\ntrusted_proxies = [1]", "", "server.trusted_proxies: item 1 must be a string"},
-		{"range", "[server]\ntrusted_proxies = [\"10.0.0.0/33\"]", "", `"10.0.0.0/33" is neither an address nor a range`},
-		{"address", "[server]\nlisten = \"localhost\"", "", `server.listen: "localhost" is no address`},
-		{"port", "[server]\nlisten = \"localhost:99999\"", "", `server.listen: "localhost:99999" is no address`},
-		{"origin with a path", "[server]\npublic_url = \"https://a.example/api\"", "", "must be an origin alone"},
-		{"origin without scheme", "[server]\npublic_url = \"a.example\"", "", "is no origin"},
+		{"range", "[server]\ntrusted_proxies = [\"10.0.0.0/33\"]", "", `"10.0.0.0/33" is not an IP address or a range`},
+		{"address", "[server]\nlisten = \"localhost\"", "", `server.listen: "localhost" is not an address`},
+		{"port", "[server]\nlisten = \"localhost:99999\"", "", `server.listen: "localhost:99999" is not an address`},
+		{"origin with a path", "[server]\npublic_url = \"https://a.example/api\"", "", "must only have a scheme and a host"},
+		{"origin without scheme", "[server]\npublic_url = \"a.example\"", "", "is not an origin"},
 		{
 			"certificate alone", "[server]\ntls_cert = \"" + exampleFile + "\"", "",
-			"server.tls_key: is missing, for server.tls_cert is set",
+			"server.tls_key: is missing, but server.tls_cert is set",
 		},
 		{"missing file", "[auth]\nkey_file = \"/nonexistent\"", "", "auth.key_file: open /nonexistent: no such file"},
 		{"word", "[mail]\ntransport = \"pigeon\"", "", `mail.transport: must be "smtp" or "directory", not "pigeon"`},
 		{"number", "[send]\nmax_unrecorded = 0", "", "send.max_unrecorded: must be from 1 to 65536, not 0"},
 		{
 			"sender", "[mail]\nfrom = \"News <a@example.org>\"", "",
-			"mail.from: \"News <a@example.org>\" is no e-mail address",
+			"mail.from: \"News <a@example.org>\" is not a valid email address",
 		},
 		{
 			"relay with a port", "[mail.smtp]\nhost = \"relay.example:2525\"", "",
@@ -128,11 +128,11 @@ func TestConfigFaults(t *testing.T) {
 		{"user without password", "[mail.smtp]\nusername = \"a\"", "", "mail.smtp.password: is missing"},
 		{
 			"password in clear", "[mail.smtp]\nhost = \"relay.example\"\nusername = \"a\"\npassword = \"b\"\ntls = \"none\"", "",
-			"would send the password in clear",
+			"would send the password unencrypted",
 		},
 		{
 			"same listener", "[metrics]\nlisten = \"127.0.0.1:8080\"", "",
-			"metrics.listen: 127.0.0.1:8080 is server.listen too",
+			"metrics.listen: 127.0.0.1:8080 is also server.listen",
 		},
 		{
 			"variable's value", "", "NEWSLETTERD_SEND_MAX_UNRECORDED=many",
@@ -140,7 +140,7 @@ func TestConfigFaults(t *testing.T) {
 		},
 		{
 			"unknown variable", "", "NEWSLETTERD_SERVER_LISEN=x",
-			"no key has this variable; did you mean NEWSLETTERD_SERVER_LISTEN? (environment NEWSLETTERD_SERVER_LISEN)",
+			"no key matches this variable; did you mean NEWSLETTERD_SERVER_LISTEN? (environment NEWSLETTERD_SERVER_LISEN)",
 		},
 	}
 	for _, c := range cases {

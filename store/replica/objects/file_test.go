@@ -136,7 +136,7 @@ func TestLinksAreNotFollowedOut(t *testing.T) {
 // A folder that is missing is not made, and looking at one that is there leaves it as it is.
 func TestFoldersAreNotMade(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "replica")
-	if _, err := Open("file://"+name, nil); err == nil || !strings.Contains(err.Error(), "mount its disk, or make it") {
+	if _, err := Open("file://"+name, nil); err == nil || !strings.Contains(err.Error(), "Mount its disk, or create") {
 		t.Errorf("%v", err)
 	}
 	if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) {
@@ -174,7 +174,7 @@ func TestFoldersThatAreUnmounted(t *testing.T) {
 		_, putErr := b.Put(t.Context(), "other", []byte("2"), Condition{Absent: true})
 		_, headErr := b.Head(t.Context(), "object")
 		for _, err := range []error{putErr, headErr, b.Delete(t.Context(), "object")} {
-			if err == nil || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "is its disk mounted?") {
+			if err == nil || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "that its disk is mounted") {
 				t.Errorf("%s: %v", below, err)
 			}
 		}
