@@ -76,12 +76,12 @@ func (h *Handler) pageRoutes(t *web.Table) {
 	t.Add("GET", "/register", web.Public(), web.Page,
 		web.Query(web.Visited(m.registerPage)).Fails(core.Forbidden), "Create an account: the page")
 	t.Add("POST", "/register", web.Public(), web.Page,
-		web.Form(web.Visited(m.register)).NeedsRoom(maxWrite).Rated(h.registers).Fails(core.Forbidden, core.Conflict),
+		web.Form(web.Visited(m.register)).NeedsRoom(web.MaxWrite).Rated(h.registers).Fails(core.Forbidden, core.Conflict),
 		"Create an account; a mail to verify the address goes out")
 	t.Add("GET", "/password/forgot", web.Public(), web.Page,
 		web.Query(web.Visited(m.forgotPage)), "Ask for a new password: the page")
 	t.Add("POST", "/password/forgot", web.Public(), web.Page,
-		web.Form(web.Visited(m.forgot)).NeedsRoom(maxWrite).Fails(core.Forbidden, core.TooMany), "Ask for a new password")
+		web.Form(web.Visited(m.forgot)).NeedsRoom(web.MaxWrite).Fails(core.Forbidden, core.TooMany), "Ask for a new password")
 	t.Add("GET", "/password/reset", web.Public(), web.Page,
 		web.Query(web.Visited(m.resetPage)), "Set a new password: the page")
 	t.Add("POST", "/password/reset", web.Public(), web.Page,
@@ -120,7 +120,7 @@ func (a accountPages) show(c *web.Call, notice string, sent accountForm, fault e
 	}
 	w := wordsOf(c)
 	v := view{Title: w.AccountTitle, Notice: notice, Brand: ownBrand()}
-	if visitorCaller(who).HasRole() {
+	if web.VisitorCaller(who).HasRole() {
 		v.Up = link{console.Path, w.ToConsole}
 	}
 	status, err := v.blame(c, fault)
@@ -143,7 +143,7 @@ func (a accountPages) show(c *web.Call, notice string, sent accountForm, fault e
 	}
 	data := accountView{
 		Name: who.User.Name, Email: who.User.Email, Verified: who.User.EmailVerified, Change: change.Email,
-		ChangeUntil: when(change.ExpiresAt), Typed: truncate(sent.Email, maxShown), Wrong: sent.wrong(fault),
+		ChangeUntil: when(change.ExpiresAt), Typed: web.Truncate(sent.Email, maxShown), Wrong: sent.wrong(fault),
 		Passkeys: w.passkeyCount(keys), NoPasskeys: w.passkeysMissing(a.auth),
 		Created: created,
 		Proved:  auth.ProvedByPasskey(who.Browser, c.Now), MayProve: len(keys) > 0 && a.auth.PasskeysMissing() == "",
@@ -228,7 +228,7 @@ func (w *pageWords) browserName(agent string) string {
 		return browser
 	}
 	name, _, _ := strings.Cut(agent, " ")
-	return truncate(name, 60)
+	return web.Truncate(name, 60)
 }
 
 type accountForm struct {

@@ -18,7 +18,7 @@ func (h *Handler) agentRoutes(t *web.Table) {
 		web.JSON(g.create).Created().Fails(core.Conflict), "Create an agent").Named("createAgent").
 		Requires("name").
 		Example(web.Object{"name": "Gateway", "version": "1.0"}).
-		Refuses(clash("There are as many as there may be"), thereIsOne)
+		Refuses(web.Clash("There are as many as there may be"), web.ThereIsOne)
 	t.Add("GET", "/api/agents/:id", web.User(core.ScopeDevices), web.Device, web.Path(g.show), "Show an agent").
 		Named("getAgent")
 	t.Add("PATCH", "/api/agents/:id", web.User(core.ScopeDevices), web.Device,

@@ -98,7 +98,7 @@ func (a archive) find(c *web.Call, slug string) (*core.ListWithTenant, error) {
 // hosts reports whether the archives of a tenant are at the host that was asked: at the tenant's own, or else at any
 // that is no other tenant's.
 func (a archive) hosts(c *web.Call, t *core.Tenant) (bool, error) {
-	host := hostOf(c.Request.Host)
+	host := web.HostOf(c.Request.Host)
 	if host == core.OriginHost(t.Origin(a.origin)) {
 		return true, nil
 	}
@@ -210,7 +210,7 @@ func (a archive) index(c *web.Call) error {
 		issues = issues[:archivePage]
 		data.Older = list.ArchivePath() + "?before=" + issues[archivePage-1].Slug
 	}
-	data.Issues = rowsOf(issues, func(i *core.Issue) shownIssue { return issueRow(c, list, i) })
+	data.Issues = web.RowsOf(issues, func(i *core.Issue) shownIssue { return issueRow(c, list, i) })
 	return a.page(c, list, "archive", view{Title: list.Name, Data: data, Public: &publicPage{
 		URL: url, Kind: "website", Title: list.Name, Summary: firstOf(paragraphs(list.Description)),
 	}})

@@ -85,11 +85,11 @@ func (a authorizations) distrust(c *web.Call, q url.Values, e *auth.AuthorizeErr
 	if e.Client != nil {
 		n.Details = append(n.Details, [2]string{"Client", e.Client.Name + " (" + e.Client.ID + ")"})
 	} else if id := q.Get("client_id"); id != "" {
-		n.Details = append(n.Details, [2]string{"client_id", truncate(id, maxShown)})
+		n.Details = append(n.Details, [2]string{"client_id", web.Truncate(id, maxShown)})
 	}
 	if e.Parameter == "redirect_uri" {
 		if uri := q.Get("redirect_uri"); uri != "" {
-			n.Details = append(n.Details, [2]string{"Requested", truncate(uri, maxShown)})
+			n.Details = append(n.Details, [2]string{"Requested", web.Truncate(uri, maxShown)})
 		}
 		for _, uri := range e.Client.RedirectURIs {
 			n.Details = append(n.Details, [2]string{"Registered", uri})

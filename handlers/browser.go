@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -109,8 +108,8 @@ func (h *Handler) rootPage(c *web.Call) (web.HTML, error) {
 // hostTenant applies the style of the tenant whose public_url names the host that was asked, and returns its active
 // lists. The daemon's own host is no tenant's.
 func (h *Handler) hostTenant(c *web.Call) (lists []core.List, found bool, err error) {
-	host := hostOf(c.Request.Host)
-	if own, err := url.Parse(h.publicURL); err != nil || host == "" || host == hostOf(own.Host) {
+	host := web.HostOf(c.Request.Host)
+	if own, err := url.Parse(h.publicURL); err != nil || host == "" || host == web.HostOf(own.Host) {
 		return nil, false, nil
 	}
 	tenants, err := h.options.Store.TenantsAt(c, host)
@@ -131,12 +130,3 @@ func (h *Handler) hostTenant(c *web.Call) (lists []core.List, found bool, err er
 
 // maxHomeLists is how many lists the page of a tenant looks at.
 const maxHomeLists = 100
-
-// hostOf is a host with its port in lower case, without the port that a scheme has anyway; empty for what is no host.
-func hostOf(s string) string {
-	s = strings.ToLower(s)
-	if host, port, err := net.SplitHostPort(s); err == nil && (port == "443" || port == "80") {
-		return host
-	}
-	return s
-}

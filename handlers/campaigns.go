@@ -26,19 +26,19 @@ type campaignsAPI struct {
 func (h *Handler) campaignRoutes(t *web.Table) {
 	a := h.campaigns()
 	const all, item = "/api/campaigns", "/api/campaigns/:id"
-	read, write := sent(core.ActionCampaignRead), sent(core.ActionCampaignWrite)
-	t.Add("GET", all, sent(core.ActionFiguresRead), web.Send, web.List(a.list, campaignKey),
+	read, write := web.Sent(core.ActionCampaignRead), web.Sent(core.ActionCampaignWrite)
+	t.Add("GET", all, web.Sent(core.ActionFiguresRead), web.Send, web.List(a.list, campaignKey),
 		"List campaigns, the newest first").Named("listCampaigns").
-		Refuses(tenantNamed)
+		Refuses(web.TenantNamed)
 	t.Add("POST", all, write, web.Send,
 		web.JSON(a.create).MaxBody(maxSendJob).Created().Fails(core.NotFound, core.Conflict),
 		"Create a campaign: a draft, of which nothing is sent").Named("createCampaign").
 		Example(web.Object{
-			"list_ids": []string{exampleID}, "subject": "Our news in May",
+			"list_ids": []string{web.ExampleID}, "subject": "Our news in May",
 			"content": web.Object{"kind": "markdown", "source": "# Hello {{preferences.first_name | default: \"you\"}}"},
 		}).
 		Refuses(saidByCampaign...).
-		Refuses(tenantNamed)
+		Refuses(web.TenantNamed)
 	t.Add("GET", item, read, web.Send, a.one(web.Path(a.show)), "Show a campaign with what its version says").
 		Named("getCampaign")
 	update := a.moving(web.JSON(a.update).MaxBody(maxSendJob)).Fails(core.PreconditionRequired)
@@ -52,7 +52,7 @@ func (h *Handler) campaignRoutes(t *web.Table) {
 		Refuses(changedCampaigns...)
 	t.Add("DELETE", item, write, web.Send, a.moving(web.Query(a.remove)), "Delete a draft that never had a send job").
 		Named("deleteCampaign").
-		Refuses(clash("It has, or had, a send job"))
+		Refuses(web.Clash("It has, or had, a send job"))
 	t.Add("POST", item+"/duplicate", write, web.Send, a.one(web.Path(a.duplicate)).Created(),
 		"Make a draft of what a campaign says").Named("duplicateCampaign")
 }
@@ -326,7 +326,7 @@ func (a campaignsAPI) seen(e web.Endpoint) web.Endpoint {
 func (a campaignsAPI) find(c *web.Call) error {
 	found, err := a.store.Campaign(c, c.ID())
 	c.Keep(foundCampaign{}, &found)
-	return ownRecord(c, found.TenantID, core.ActionFiguresRead, err, core.ErrCampaignNotFound)
+	return web.OwnRecord(c, found.TenantID, core.ActionFiguresRead, err, core.ErrCampaignNotFound)
 }
 
 // found is the campaign of the path, as find has read it.
@@ -357,7 +357,7 @@ func (a campaignsAPI) reply(c *web.Call, of *core.Campaign, err error) (campaign
 	if err != nil {
 		return campaign{}, err
 	}
-	by, err := a.store.Acting(c, actor(c))
+	by, err := a.store.Acting(c, web.Actor(c))
 	return campaign{v, writtenOf(&fields), t.Permissions(of, c.Caller, by...)}, err
 }
 
@@ -369,17 +369,17 @@ type campaignFilter struct {
 	Text     string             `query:"q" max:"200"`
 }
 
-func (in *campaignFilter) CheckInput() error { return checkQuery(in.Text) }
+func (in *campaignFilter) CheckInput() error { return web.CheckQuery(in.Text) }
 
 func (a campaignsAPI) list(c *web.Call, in campaignFilter, page core.Page) ([]core.CampaignView, error) {
-	tenants, all, err := tenantsFor(c, tenantFilter{in.TenantID})
+	tenants, all, err := web.TenantsFor(c, web.TenantFilter{TenantID: in.TenantID})
 	if err != nil {
 		return nil, err
 	}
 	found, err := a.store.Campaigns(c, campaigns.CampaignFilter{
 		Tenants: tenants, All: all, State: in.State, ListID: in.ListID, Text: in.Text,
 	}, page)
-	return rowsOf(found, (*core.Campaign).View), err
+	return web.RowsOf(found, (*core.Campaign).View), err
 }
 
 func (a campaignsAPI) create(c *web.Call, in newCampaign) (campaign, error) {
@@ -391,7 +391,7 @@ func (a campaignsAPI) create(c *web.Call, in newCampaign) (campaign, error) {
 	if err != nil {
 		return campaign{}, err
 	}
-	made := core.NewCampaign(tenant, &f, actor(c), c.Now)
+	made := core.NewCampaign(tenant, &f, web.Actor(c), c.Now)
 	if in.Archive != nil {
 		made.ShowInArchive(*in.Archive)
 	}
@@ -403,7 +403,7 @@ func (a campaignsAPI) create(c *web.Call, in newCampaign) (campaign, error) {
 		key, sum = *in.Key, hash[:]
 	}
 	made, err = a.store.AddCampaignOnce(c, made, &f, key, sum)
-	return a.reply(c, &made, unknownTenant(err))
+	return a.reply(c, &made, web.UnknownTenant(err))
 }
 
 // tenantOf returns the tenant of a new campaign: the one named, that of its list, or the only one of the caller.
@@ -420,7 +420,7 @@ func (a campaignsAPI) tenantOf(c *web.Call, named string, lists []string) (strin
 			return "", err
 		}
 	}
-	return oneTenant(c, named)
+	return web.OneTenant(c, named)
 }
 
 func (a campaignsAPI) show(c *web.Call, _ string) (campaign, error) {
@@ -481,9 +481,53 @@ func (a campaignsAPI) duplicate(c *web.Call, _ string) (campaign, error) {
 	if err != nil {
 		return campaign{}, err
 	}
-	made := core.NewCampaign(of.TenantID, &f, actor(c), c.Now)
+	made := core.NewCampaign(of.TenantID, &f, web.Actor(c), c.Now)
 	made.InArchive = of.InArchive
 	made.AlsoWrittenBy(of.Writers...)
 	made, err = a.store.AddCampaign(c, made, &f)
 	return a.reply(c, &made, err)
 }
+
+// times are refusals of times of a campaign or a send job.
+var times = []web.Refusal{
+	web.Refused("scheduled_at", "It is no time, lies in the past or outside the window, or lacks an offset"),
+	web.Refused("window_start", "It is no time, or lacks an offset"),
+	web.Refused("window_end", "It is no time, lies in the past, not after window_start, or lacks an offset"),
+}
+
+// saidByCampaign are refusals of what a campaign says.
+var saidByCampaign = []web.Refusal{
+	web.Refused("list_ids", "The tenant has no such list, or one stands twice"),
+	web.Refused("audience.of", "The tenant has no such campaign"),
+	web.Refused("exclude_list_ids", "The tenant has no such list, one stands twice, or the campaign goes to it"),
+	web.Refused("exclude_campaign_ids", "The tenant has no such campaign, or one stands twice"),
+	web.Clash("Whom a campaign in audience or exclude_campaign_ids went to is not known, or it was not sent"),
+	web.Refused("from_email", "It lies in no domain of the tenant"),
+	web.Refused("reply_to", "It is no address that mail is sent to"),
+	web.Refused("test_addresses", "One is no address that mail is sent to"),
+	web.Refused("attachments", "The tenant has no such file, one stands twice, or they are too large together"),
+	web.Refused("theme", "The tenant has no such theme"),
+	web.Refused("content.source", "Its placeholders, or its blocks, are not well-formed"),
+	web.Refused("content.text", "Its placeholders are not well-formed"),
+	web.Refused("content.layout", "The tenant has no such template, or its layout is missing"),
+	web.Refused("subject", "Its placeholders are not well-formed"),
+	web.Refused("preheader", "Its placeholders are not well-formed"),
+	web.Refused("template", "It is too large"),
+	web.Refused("utm.source", "It has placeholders"), web.Refused("utm.medium", "It has placeholders"),
+	web.Refused("utm.campaign", "It has placeholders"), web.Refused("utm.term", "It has placeholders"),
+	web.Refused("utm.content", "It has placeholders"),
+}
+
+// readyToSend are refusals of a campaign that something keeps from being sent, as findings says.
+var readyToSend = slices.Concat(saidByCampaign, []web.Refusal{
+	web.Refused("name", "It is missing"), web.Refused("", "Something keeps it from being sent: findings says what"),
+	web.Refused("tenant_id", "Something of the tenant keeps it from being sent: findings says what"),
+	web.Clash("It is in a state in which this can't be done, or at another version"),
+	web.Clashing("list_inactive", "", "The list is not active"),
+	web.Clashing("tenant_suspended", "", "The tenant is suspended"),
+})
+
+// changedCampaigns are refusals of what a changed campaign says.
+var changedCampaigns = slices.Concat(saidByCampaign, []web.Refusal{
+	web.FixedTenant, web.Clash("It is in a state in which it can't be written on"),
+})

@@ -31,17 +31,17 @@ type Look struct {
 func (h *Handler) campaignCheckRoutes(t *web.Table) {
 	a := h.campaigns()
 	const item = "/api/campaigns/:id"
-	read := sent(core.ActionCampaignRead)
+	read := web.Sent(core.ActionCampaignRead)
 	t.Add("POST", item+"/preview", read, web.Send, a.one(web.JSON(a.preview).BodyOptional()).Fails(core.Conflict),
 		"Render the mail of a campaign").Named("previewCampaign").
 		Example(web.Object{"version": 1}).
 		Refuses(saidByCampaign...).
 		Refuses(
-			refused("email", "It is no subscriber of the list"),
-			badEmail,
-			refused("correction.source", "Its placeholders, or its blocks, are not well-formed"),
-			refused("correction.text", "Its placeholders are not well-formed, or the kind has none"),
-			refused("correction.subject", "Its placeholders are not well-formed"),
+			web.Refused("email", "It is no subscriber of the list"),
+			web.BadEmail,
+			web.Refused("correction.source", "Its placeholders, or its blocks, are not well-formed"),
+			web.Refused("correction.text", "Its placeholders are not well-formed, or the kind has none"),
+			web.Refused("correction.subject", "Its placeholders are not well-formed"),
 		)
 	t.Add("GET", item+"/audience", read, web.Send, a.one(web.Query(a.countAudience)),
 		"Count to whom a campaign would go now, and why not to others").Named("countCampaignAudience")
@@ -49,13 +49,13 @@ func (h *Handler) campaignCheckRoutes(t *web.Table) {
 		"Look for what is wrong with a campaign, or probably not meant").Named("checkCampaign").
 		Example(web.Object{"version": 1}).
 		Refuses(saidByCampaign...)
-	t.Add("POST", item+"/test", sent(core.ActionTestSend), web.Send,
+	t.Add("POST", item+"/test", web.Sent(core.ActionTestSend), web.Send,
 		a.one(web.JSON(a.test).BodyOptional()).Fails(core.TooMany),
 		"Send the mail of a campaign to some addresses, or to the test group; editors to that or to the team's").
 		Named("testCampaign").
 		Example(web.Object{"to": []string{"reader@example.org"}}).
 		Refuses(readyToSend...).
-		Refuses(refused("to", "No mail may go there, or there is none to send it to"))
+		Refuses(web.Refused("to", "No mail may go there, or there is none to send it to"))
 }
 
 // Warnings returns the findings as lines of text.

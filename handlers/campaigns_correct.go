@@ -14,8 +14,8 @@ import (
 func (h *Handler) correctionRoutes(t *web.Table) {
 	a := h.campaigns()
 	const item = "/api/campaigns/:id"
-	read := sent(core.ActionCampaignRead)
-	send := sent(core.ActionCampaignSend).Fresh()
+	read := web.Sent(core.ActionCampaignRead)
+	send := web.Sent(core.ActionCampaignSend).Fresh()
 	t.Add("GET", item+"/correction", read, web.Send, a.one(web.Path(a.correction)),
 		"Show what pages show of a campaign instead of what was sent").Named("getCampaignCorrection")
 	t.Add("PUT", item+"/correction", send, web.Send, a.one(web.JSON(a.correct).MaxBody(maxSendJob)).Fails(core.Conflict),
@@ -24,13 +24,13 @@ func (h *Handler) correctionRoutes(t *web.Table) {
 		Example(web.Object{"source": "<p>The prices of May.</p>"}).
 		Refuses(saidByCampaign...).
 		Refuses(
-			refused("source", "Its placeholders are not well-formed"),
-			refused("text", "Its placeholders are not well-formed, or the kind has none"),
-			clash("It was not sent, or is in another kind"),
+			web.Refused("source", "Its placeholders are not well-formed"),
+			web.Refused("text", "Its placeholders are not well-formed, or the kind has none"),
+			web.Clash("It was not sent, or is in another kind"),
 		)
 	t.Add("DELETE", item+"/correction", send, web.Send, a.one(web.Query(a.takeBack)).Fails(core.Conflict),
 		"Let pages show what was sent again").Named("takeBackCampaignCorrection").
-		Refuses(clash("It was not sent"))
+		Refuses(web.Clash("It was not sent"))
 }
 
 // mendedSpec returns what pages show of a job to the readers of one of its lists, with what it is made of.
@@ -83,7 +83,7 @@ func (in *correctionInput) change(f *core.CampaignFields) error {
 
 // correct makes pages show something else than what was sent.
 func (a campaignsAPI) correct(c *web.Call, in correctionInput) (core.Correction, error) {
-	r, err := a.drafts(c).Correction(c, a.found(c), in.change, actor(c), c.Now)
+	r, err := a.drafts(c).Correction(c, a.found(c), in.change, web.Actor(c), c.Now)
 	if err != nil {
 		return core.Correction{}, err
 	}
@@ -93,7 +93,7 @@ func (a campaignsAPI) correct(c *web.Call, in correctionInput) (core.Correction,
 // takeBack makes pages show what was sent.
 func (a campaignsAPI) takeBack(c *web.Call, _ struct{}) (web.None, error) {
 	same := func(*core.CampaignFields) error { return nil }
-	r, err := a.drafts(c).Correction(c, a.found(c), same, actor(c), c.Now)
+	r, err := a.drafts(c).Correction(c, a.found(c), same, web.Actor(c), c.Now)
 	if err != nil {
 		return web.None{}, err
 	}

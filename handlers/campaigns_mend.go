@@ -17,25 +17,25 @@ import (
 func (h *Handler) campaignLinkRoutes(t *web.Table) {
 	a := h.campaigns()
 	const item = "/api/campaigns/:id"
-	write := sent(core.ActionCampaignWrite)
-	send := sent(core.ActionCampaignSend).Fresh()
-	t.Add("GET", item+"/links", sent(core.ActionFiguresRead), web.Send, a.one(web.Path(a.links)),
+	write := web.Sent(core.ActionCampaignWrite)
+	send := web.Sent(core.ActionCampaignSend).Fresh()
+	t.Add("GET", item+"/links", web.Sent(core.ActionFiguresRead), web.Send, a.one(web.Path(a.links)),
 		"Tracked links of a campaign that was sent, with how many have followed each").Named("listCampaignLinks")
-	t.Add("GET", item+"/hours", sent(core.ActionFiguresRead), web.Send, a.one(web.Path(a.hours)),
+	t.Add("GET", item+"/hours", web.Sent(core.ActionFiguresRead), web.Send, a.one(web.Path(a.hours)),
 		"By hours, how many have opened the mails of a campaign and followed a link, each once").
 		Named("listCampaignHours")
-	t.Add("GET", item+"/bounces", sent(core.ActionFiguresRead), web.Send, a.one(web.Path(a.bounces)),
+	t.Add("GET", item+"/bounces", web.Sent(core.ActionFiguresRead), web.Send, a.one(web.Path(a.bounces)),
 		"Mails of a campaign that were refused or came back, by class and by the domains of the addresses").
 		Named("getCampaignBounces")
 	t.Add("PATCH", item+"/links/:no", send, web.Send, a.one(web.JSON(a.mend)),
 		"Let a link of the mails that are out lead elsewhere, for those who follow it from now on").
 		Named("mendCampaignLink").
 		Example(web.Object{"target": "https://shop.example/spring"}).
-		Refuses(refused("target", "It is no whole http or https address, or leads here again"))
+		Refuses(web.Refused("target", "It is no whole http or https address, or leads here again"))
 	t.Add("PUT", item+"/links/:no/proposal", write, web.Send, a.one(web.JSON(a.propose)).Fails(core.TooMany),
 		"Ask those who may mend a link to let it lead elsewhere").Named("proposeCampaignLink").
 		Example(web.Object{"target": "https://shop.example/summer"}).
-		Refuses(refused("target",
+		Refuses(web.Refused("target",
 			"It is no whole http or https address, leads here again, or is where the link leads already"))
 	t.Add("DELETE", item+"/links/:no/proposal", write, web.Send, a.one(web.Query(a.dropProposal)),
 		"Forget where a link should lead").Named("dropCampaignLinkProposal")

@@ -28,8 +28,8 @@ type Drafts struct {
 func (h *Handler) campaignSendRoutes(t *web.Table) {
 	a := h.campaigns()
 	const item = "/api/campaigns/:id"
-	write := sent(core.ActionCampaignWrite)
-	approve, send := sent(core.ActionCampaignApprove).Fresh(), sent(core.ActionCampaignSend).Fresh()
+	write := web.Sent(core.ActionCampaignWrite)
+	approve, send := web.Sent(core.ActionCampaignApprove).Fresh(), web.Sent(core.ActionCampaignSend).Fresh()
 	t.Add("POST", item+"/review", write, web.Send, a.moving(web.JSON(a.review).BodyOptional()).Fails(core.TooMany),
 		"Ask for another person's approval").Named("requestReview").
 		Example(web.Object{"note": "Is the price right?", "wanted_at": "2027-01-04T08:00:00.000Z"}).
@@ -37,10 +37,11 @@ func (h *Handler) campaignSendRoutes(t *web.Table) {
 	t.Add("GET", item+"/approvers", write, web.Send, a.one(web.Path(a.approvers)),
 		"Count who may approve a campaign, and mend it, but for the caller, and name who can't yet").
 		Named("getCampaignApprovers")
-	t.Add("POST", item+"/reject", sent(core.ActionCampaignApprove), web.Send, a.moving(web.JSON(a.reject).BodyOptional()),
+	t.Add("POST", item+"/reject", web.Sent(core.ActionCampaignApprove), web.Send,
+		a.moving(web.JSON(a.reject).BodyOptional()),
 		"Make a campaign in review, or an approved one, a draft again").Named("rejectCampaign").
 		Example(web.Object{"note": "The price of the bulbs is last year's."}).
-		Refuses(clash("There is no approval to refuse or take back"))
+		Refuses(web.Clash("There is no approval to refuse or take back"))
 	t.Add("POST", item+"/approve", approve, web.Send, a.seen(web.JSON(a.approve)),
 		"Approve the version that was looked at: what is sent later is that, whatever is edited in between").
 		Named("approveCampaign").
@@ -51,14 +52,14 @@ func (h *Handler) campaignSendRoutes(t *web.Table) {
 		Example(web.Object{"version": 1, "undo_seconds": 60}).
 		Refuses(readyToSend...).
 		Refuses(times...).
-		Refuses(noZone, clashing("no_mail_server", "", "No mail server is set up, and testing is not true"))
-	t.Add("POST", item+"/undo", sent(core.ActionCampaignSend), web.Send, a.moving(web.Query(a.undo)),
+		Refuses(web.NoZone, web.Clashing("no_mail_server", "", "No mail server is set up, and testing is not true"))
+	t.Add("POST", item+"/undo", web.Sent(core.ActionCampaignSend), web.Send, a.moving(web.Query(a.undo)),
 		"Undo the sending of a scheduled campaign before its first mail; its approval stays, if it was given before").
 		Named("undoCampaign").
-		Refuses(clash("There is no sending to undo, or it is going out"))
+		Refuses(web.Clash("There is no sending to undo, or it is going out"))
 	t.Add("POST", item+"/archive", write, web.Send, a.moving(web.Query(a.archive)), "Put a draft or a sent campaign away").
 		Named("archiveCampaign").
-		Refuses(clash("It is neither a draft nor sent"))
+		Refuses(web.Clash("It is neither a draft nor sent"))
 }
 
 // Complete compiles a version that is to be tried, and refuses one in which something is missing.
@@ -180,7 +181,7 @@ func (a campaignsAPI) preview(c *web.Call, in draftPreview) (out previewedDraft,
 	if in.Correction != nil {
 		return out, nil
 	}
-	return out, a.store.SawVersion(c, a.found(c), &draft.Version, actor(c))
+	return out, a.store.SawVersion(c, a.found(c), &draft.Version, web.Actor(c))
 }
 
 // draftTest says where tests of a campaign go.
@@ -290,7 +291,7 @@ func (a campaignsAPI) review(c *web.Call, in draftReview) (campaign, error) {
 // approvers says who may approve a campaign but for the caller. Addresses are for those who see the team.
 func (a campaignsAPI) approvers(c *web.Call, _ string) (core.Approvers, error) {
 	of := a.found(c)
-	out, err := a.store.Approvers(c, of, actor(c), c.Now)
+	out, err := a.store.Approvers(c, of, web.Actor(c), c.Now)
 	if !c.Caller.May(core.ActionTeamRead, of.TenantID) {
 		for i, email := range out.Waiting {
 			out.Waiting[i] = core.Email(email.Mask())
@@ -514,7 +515,7 @@ func (a campaignsAPI) send(c *web.Call, in campaignSending) (out sentCampaign, e
 			return out, err
 		}
 	}
-	job := campaigns.JobRequest{NewJob: n, Caller: c.Caller, CreatedBy: actor(c)}
+	job := campaigns.JobRequest{NewJob: n, Caller: c.Caller, CreatedBy: web.Actor(c)}
 	if in.Key != nil {
 		sum := sha256.Sum256(slices.Concat(c.Body(), []byte(c.ID())))
 		job.IdempotencyKey, job.BodyHash = *in.Key, sum[:]

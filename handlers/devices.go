@@ -19,9 +19,9 @@ func (h *Handler) deviceRoutes(t *web.Table) {
 		Requires("name").
 		Example(web.Object{"name": "Printer"}).
 		Refuses(
-			clashing("conflict", "representative", "There is a representative device"),
-			clash("There are as many as there may be"),
-			thereIsOne,
+			web.Clashing("conflict", "representative", "There is a representative device"),
+			web.Clash("There are as many as there may be"),
+			web.ThereIsOne,
 		)
 	t.Add("GET", "/api/devices/:id", web.User(core.ScopeDevices), web.Device, web.Path(d.show), "Show a device").
 		Named("getDevice")
@@ -29,14 +29,14 @@ func (h *Handler) deviceRoutes(t *web.Table) {
 		web.JSON(d.update).Find(d.find).Fails(core.Conflict), "Change a device; absent fields stay as they are").
 		Named("updateDevice").
 		Example(web.Object{"name": "Printer upstairs"}).
-		Refuses(clashing("conflict", "representative", "There is a representative device"))
+		Refuses(web.Clashing("conflict", "representative", "There is a representative device"))
 	t.Add("DELETE", "/api/devices/:id", web.User(core.ScopeDevices), web.Device, web.Path(d.unpair), "Unpair a device").
 		Named("unpairDevice")
 	t.Add("POST", "/api/devices/:id/register", web.User(core.ScopeDevices), web.Device,
 		web.Path(d.register).Fails(core.Conflict), "Register a device").Named("registerDevice").
 		Refuses(
-			clashing("ALREADY_REGISTERED", "", "It is registered"),
-			clashing("REPRESENTATIVE_DEVICE", "", "It is the representative device"),
+			web.Clashing("ALREADY_REGISTERED", "", "It is registered"),
+			web.Clashing("REPRESENTATIVE_DEVICE", "", "It is the representative device"),
 		)
 	t.Add("POST", "/api/devices/:id/unregister", web.User(core.ScopeDevices), web.Device,
 		web.Path(d.unregister), "Unregister a device").Named("unregisterDevice")

@@ -9,13 +9,11 @@
 // A file is named after its area, and further files of an area have its name in front. Endpoints:
 //
 //	routes.go            THE TABLE: every endpoint, in rows that the file of each area has
-//	refusals.go          what several operations refuse beyond the schemas
 //	handler.go           Options, New: what the HTTP edge is made of
-//	access.go            rules of our own: admin, subscription, profile, mail providers
-//	admin.go             tenants, newsletter lists, OAuth clients
+//	tenants.go listrecords.go clients.go   tenants, newsletter lists, OAuth clients
 //	clients_made.go      the clients that a user keeps, when the user's sessions end
 //	account.go oauth.go provider.go   users; tokens and keys; discovery, userinfo, revocation, introspection
-//	newsletter.go limit_subscribe.go  /api/newsletter, and how often one may subscribe
+//	newsletter.go        /api/newsletter
 //	lists.go subscribers.go suppressions.go hygiene.go   lists, subscribers, the suppression list, inactive subscribers
 //	imports.go importfaults.go importquestions.go   uploaded files of subscribers
 //	campaigns.go campaigns_*.go   campaigns: checks, versions, sending, corrections

@@ -25,17 +25,18 @@ type invitations struct {
 func (h *Handler) invitationRoutes(t *web.Table) {
 	i := invitations{h.options.Store, h.options.Auth}
 	const path, item = "/api/admin/invitations", "/api/admin/invitations/:id"
-	t.Add("GET", path, admin(core.ActionTeamRead), web.Member,
+	t.Add("GET", path, web.Admin(core.ActionTeamRead), web.Member,
 		web.List(i.list, func(i core.Invitation) string { return i.ID }), "List open invitations").
 		Named("listInvitations")
-	t.Add("POST", path, admin(core.ActionTeamManage), web.Member,
+	t.Add("POST", path, web.Admin(core.ActionTeamManage), web.Member,
 		web.JSON(i.create).Created().Fails(core.NotFound, core.TooMany), "Invite a person by mail to have a role").
 		Named("createInvitation").
-		Example(web.Object{"tenant_id": exampleID, "email": "eve@acme.example", "role": "editor"}).
-		Refuses(badEmail)
-	t.Add("GET", item, admin(core.ActionTeamRead), web.Member, web.Path(i.show).Find(i.find), "Show an open invitation").
+		Example(web.Object{"tenant_id": web.ExampleID, "email": "eve@acme.example", "role": "editor"}).
+		Refuses(web.BadEmail)
+	t.Add("GET", item, web.Admin(core.ActionTeamRead), web.Member, web.Path(i.show).Find(i.find),
+		"Show an open invitation").
 		Named("getInvitation")
-	t.Add("DELETE", item, admin(core.ActionTeamManage), web.Member,
+	t.Add("DELETE", item, web.Admin(core.ActionTeamManage), web.Member,
 		web.Path(i.remove).Find(i.find), "Take an invitation back").Named("deleteInvitation")
 	t.Add("GET", invitationPath, web.Public(), web.Page, web.Query(web.Visited(i.page)),
 		"Accept an invitation: the page")
@@ -45,22 +46,22 @@ func (h *Handler) invitationRoutes(t *web.Table) {
 
 func (a invitations) find(c *web.Call) error {
 	i, err := a.store.Invitation(c, c.ID())
-	return ownRecord(c, i.TenantID, core.ActionTeamRead, err, web.ErrNotFound)
+	return web.OwnRecord(c, i.TenantID, core.ActionTeamRead, err, web.ErrNotFound)
 }
 
-func (a invitations) list(c *web.Call, in tenantFilter, page core.Page) ([]core.Invitation, error) {
-	return pageFor(c, in, page, a.store.Invitations)
+func (a invitations) list(c *web.Call, in web.TenantFilter, page core.Page) ([]core.Invitation, error) {
+	return web.PageFor(c, in, page, a.store.Invitations)
 }
 
 func (a invitations) create(c *web.Call, in core.InvitationInput) (core.Invitation, error) {
 	if err := (core.Role{Role: in.Role, TenantID: in.TenantID}).Validate(); err != nil {
 		return core.Invitation{}, err
 	}
-	if err := mayGive(c, in.TenantID); err != nil {
+	if err := web.MayGive(c, in.TenantID); err != nil {
 		return core.Invitation{}, err
 	}
-	i, err := a.auth.Invite(c, in, c.Language(), actor(c), c.Now)
-	return i, unknownTenant(err)
+	i, err := a.auth.Invite(c, in, c.Language(), web.Actor(c), c.Now)
+	return i, web.UnknownTenant(err)
 }
 
 func (a invitations) show(c *web.Call, id string) (core.Invitation, error) {
@@ -68,7 +69,7 @@ func (a invitations) show(c *web.Call, id string) (core.Invitation, error) {
 }
 
 func (a invitations) remove(c *web.Call, id string) (web.None, error) {
-	return web.None{}, a.store.DeleteInvitation(c, id, actor(c), c.Now)
+	return web.None{}, a.store.DeleteInvitation(c, id, web.Actor(c), c.Now)
 }
 
 const invitationPath = "/invitation"
@@ -149,7 +150,7 @@ func (a invitations) showPage(c *web.Call, in joinForm, fault error) (web.HTML, 
 		return web.HTML{}, err
 	}
 	v := view{Title: w.InvitationTitle, Data: invited{
-		Token: in.Token, Lang: styleOf(c).lang, Email: string(i.Email), Name: truncate(in.Name, maxShown),
+		Token: in.Token, Lang: styleOf(c).lang, Email: string(i.Email), Name: web.Truncate(in.Name, maxShown),
 		By: cmp.Or(by, i.TenantName), Tenant: i.TenantName, Role: notice.RoleName(styleOf(c).lang, i.Role),
 		SignedIn: signedIn,
 	}}

@@ -157,7 +157,7 @@ func (a authorizations) showLogin(c *web.Call, p purpose, email, fault string, s
 		SignUp                          bool
 		Wrong                           bool // what was typed in
 	}{
-		Continue: p.path, Email: truncate(email, maxShown), Forgot: p.asQuery(), SignUp: !a.auth.ClosedRegistration,
+		Continue: p.path, Email: web.Truncate(email, maxShown), Forgot: p.asQuery(), SignUp: !a.auth.ClosedRegistration,
 		Wrong: fault == wordsOf(c).FaultCredentials,
 	}
 	var targets []string

@@ -35,17 +35,17 @@ func (h *Handler) providerEventRoutes(t *web.Table) {
 		"Take the events of a mail provider; the body is that of the provider's kind, of kind generic a ProviderEvent").
 		Named("receiveProviderEvents").
 		Example(web.Object{
-			"event_type": "delivery", "message_id": "<5f1c.1@example.org>", "tenant_id": exampleID,
+			"event_type": "delivery", "message_id": "<5f1c.1@example.org>", "tenant_id": web.ExampleID,
 			"email":       "reader@example.org",
 			"occurred_at": "2026-11-21T08:00:00.000Z",
 		}).
 		Refuses(
-			refused("", "The body is none of the provider's form"),
-			refused("event_type", "It is missing, or none that is known"),
-			refused("message_id",
+			web.Refused("", "The body is none of the provider's form"),
+			web.Refused("event_type", "It is missing, or none that is known"),
+			web.Refused("message_id",
 				"It is missing, or too long"),
-			refused("occurred_at", "It is missing"),
-			badEmail,
+			web.Refused("occurred_at", "It is missing"),
+			web.BadEmail,
 		)
 }
 
@@ -165,4 +165,10 @@ func (a mailProviders) attribute(c *web.Call, r *core.ProviderReport) error {
 		return core.Forbiddenf("Tenant not found. It may have been deleted, or you don't have access.")
 	}
 	return err
+}
+
+// mailProvider lets in the mail provider that the path names, proved over the raw body in the way of its kind.
+func (h *Handler) mailProvider() web.Access {
+	return web.Proved("provider", "mail providers, by what their kind proves itself with", report.HeaderSignature,
+		h.admitProvider)
 }

@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"strconv"
-	"unicode/utf8"
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
@@ -32,28 +31,28 @@ func (h *Handler) modelRoutes(t *web.Table) {
 	t.Add("GET", "/api/models", web.User(core.ScopeModelsRead), web.Device,
 		web.List(m.list, modelKey), "List the caller's own models").Named("listModels")
 	t.Add("POST", "/api/models", web.User(core.ScopeModelsWrite), web.Device,
-		web.Stream(h.upload).DescribesMedia("application/octet-stream", "*/*").NeedsRoom(maxWrite).Created().
+		web.Stream(h.upload).DescribesMedia("application/octet-stream", "*/*").NeedsRoom(web.MaxWrite).Created().
 			Fails(core.Forbidden, core.Conflict, core.TooLarge, core.TooMany),
 		"Upload a model: the body is the file, or multipart/form-data with a part named file").Named("uploadModel").
 		Refuses(
 			notAnAsset,
-			refused("name", "It is empty, too long, or has control characters"),
-			refused("description", "It is too long, or has control characters"),
-			coded("invalid_visibility", "visibility", "It is none of private, tenant and public"),
-			clash("The owner has as many models as one may have"),
-			refused("file", "It is missing, or stands twice"),
-			clashing("upload_under_way", "", "The upload is under way"),
-			clashing("upload_offset", "Upload-Offset", "Another number of bytes is kept"),
-			refused("Upload-Offset", "It stands without Upload-Key"),
-			refused("", "The file goes on after its end, or waited too long for the rest"),
+			web.Refused("name", "It is empty, too long, or has control characters"),
+			web.Refused("description", "It is too long, or has control characters"),
+			web.Coded("invalid_visibility", "visibility", "It is none of private, tenant and public"),
+			web.Clash("The owner has as many models as one may have"),
+			web.Refused("file", "It is missing, or stands twice"),
+			web.Clashing("upload_under_way", "", "The upload is under way"),
+			web.Clashing("upload_offset", "Upload-Offset", "Another number of bytes is kept"),
+			web.Refused("Upload-Offset", "It stands without Upload-Key"),
+			web.Refused("", "The file goes on after its end, or waited too long for the rest"),
 		)
 	t.Add("GET", "/api/models/upload", web.User(core.ScopeModelsRead), web.Device,
 		web.Query(h.uploadState), "Tell how much of an upload that broke off is kept").Named("getModelUpload")
 	t.Add("GET", "/api/models/library", web.User(core.ScopeModelsRead), web.Device,
 		web.Query(m.library), "List the models that the caller may view, newest first").Named("listLibrary").
 		Refuses(
-			coded("invalid_cursor", "cursor", "It is of another list, filter or caller"),
-			refused("access", "It is about models of others, and owner about one's own"),
+			web.Coded("invalid_cursor", "cursor", "It is of another list, filter or caller"),
+			web.Refused("access", "It is about models of others, and owner about one's own"),
 		)
 	t.Add("PATCH", item, web.User(core.ScopeModelsWrite), web.Device,
 		web.JSON(m.update).Find(m.owned), "Change what a model is called; absent fields stay as they are").
@@ -80,16 +79,16 @@ func (h *Handler) shareRoutes(t *web.Table) {
 		web.List(s.list, func(s core.Share) string { return s.ID }).Find(m.owned), "List the shares of a model").
 		Named("listModelShares")
 	t.Add("POST", sharing, web.User(core.ScopeModelsWrite), web.Device,
-		web.JSON(s.create).NeedsRoom(maxWrite).Created().Find(m.owned).Fails(core.Conflict), "Share a model").
+		web.JSON(s.create).NeedsRoom(web.MaxWrite).Created().Find(m.owned).Fails(core.Conflict), "Share a model").
 		Named("createModelShare").
 		Example(web.Object{"email": "friend@example.org", "permission": "read"}).
-		Refuses(thereIsOne, refused("", "The owner of a model needs no share of it"), badEmail)
+		Refuses(web.ThereIsOne, web.Refused("", "The owner of a model needs no share of it"), web.BadEmail)
 	t.Add("GET", share, web.User(core.ScopeModelsRead), web.Device, web.Query(s.show).Find(s.find), "Show a share").
 		Named("getModelShare")
 	t.Add("PUT", share, web.User(core.ScopeModelsWrite), web.Device, web.JSON(s.update).Find(s.find), "Change a share").
 		Named("updateModelShare").
 		Example(web.Object{"permission": "read"}).
-		Refuses(refused("user_id", "It can't be changed"), refused("email", "It can't be changed"))
+		Refuses(web.Refused("user_id", "It can't be changed"), web.Refused("email", "It can't be changed"))
 	t.Add("DELETE", share, web.User(core.ScopeModelsWrite), web.Device, web.Query(s.remove).Find(s.find), "End a share").
 		Named("deleteModelShare")
 }
@@ -131,7 +130,6 @@ type libraryQuery struct {
 const (
 	libraryLimit    = 20
 	maxLibraryLimit = 100
-	maxQuery        = 200 // characters
 )
 
 func (q *libraryQuery) CheckInput() error {
@@ -141,15 +139,7 @@ func (q *libraryQuery) CheckInput() error {
 	if q.Owner != "" && q.Access != "" {
 		return core.Invalidf("access", "access and owner exclude each other. Leave one of them out.")
 	}
-	return checkQuery(q.Q)
-}
-
-// checkQuery refuses a text to search for that no name can hold.
-func checkQuery(q string) error {
-	if utf8.RuneCountInString(q) > maxQuery {
-		return core.Invalidf("q", "q must have at most %d characters.", maxQuery)
-	}
-	return nil
+	return web.CheckQuery(q.Q)
 }
 
 // libraryReply is a page of the library, newest first. NextCursor is nil on the last one.
@@ -200,7 +190,7 @@ func (a models) profile(c *web.Call, id string) (modelProfile, error) {
 }
 
 func (a models) update(c *web.Call, in core.ModelChange) (core.Model, error) {
-	return a.store.UpdateModel(c, c.ID(), c.Caller.UserID, actor(c),
+	return a.store.UpdateModel(c, c.ID(), c.Caller.UserID, web.Actor(c),
 		func(m *core.Model) error { return m.Change(in, c.Now) })
 }
 
@@ -219,14 +209,14 @@ func (a models) setVisibility(c *web.Call, in visibilityRequest) (core.Model, er
 	if err != nil {
 		return core.Model{}, err
 	}
-	return a.store.SetVisibility(c, c.ID(), c.Caller.UserID, v, actor(c), c.Now)
+	return a.store.SetVisibility(c, c.ID(), c.Caller.UserID, v, web.Actor(c), c.Now)
 }
 
 func (a models) remove(c *web.Call, id string) (web.None, error) {
 	if err := a.owned(c); err != nil {
 		return web.None{}, err
 	}
-	return web.None{}, a.store.DeleteModel(c, id, c.Caller.UserID, actor(c), c.Now)
+	return web.None{}, a.store.DeleteModel(c, id, c.Caller.UserID, web.Actor(c), c.Now)
 }
 
 // shares serves /api/models/:id/shares, for the owner of the model alone.
@@ -242,7 +232,7 @@ func (a shares) create(c *web.Call, in core.ShareInput) (core.Share, error) {
 	if err != nil {
 		return s, err
 	}
-	return s, a.store.AddShare(c, s, actor(c))
+	return s, a.store.AddShare(c, s, web.Actor(c))
 }
 
 // sharePath names one share of a model.
@@ -277,5 +267,5 @@ func (a shares) update(c *web.Call, in shareChange) (core.Share, error) {
 }
 
 func (a shares) remove(c *web.Call, in sharePath) (web.None, error) {
-	return web.None{}, a.store.DeleteShare(c, c.ID(), in.ShareID, actor(c), c.Now)
+	return web.None{}, a.store.DeleteShare(c, c.ID(), in.ShareID, web.Actor(c), c.Now)
 }

@@ -40,13 +40,13 @@ func (h *Handler) newsletterPageRoutes(t *web.Table) {
 		web.Path(mailed.askSubscribe).Missing(core.ErrListNotFound).Fails(core.Invalid),
 		"Page with the subscribe form of a list").Named("showSubscribeForm")
 	t.Add("POST", "/l/:id", web.Public(), web.Page,
-		web.Values(mailed.subscribe).NeedsRoom(maxWrite).Missing(core.ErrListNotFound).
+		web.Values(mailed.subscribe).NeedsRoom(web.MaxWrite).Missing(core.ErrListNotFound).
 			Fails(core.NotFound, core.TooMany),
 		"Ask for a subscription by a form, that of the page or one on any site").Named("subscribeByForm")
 	t.Add("GET", "/preferences", web.Public(), web.Page,
 		web.Query(mailed.askPreferences).Fails(core.NotFound),
 		"A subscriber's own page; without a token, the form that asks for one").
-		Refuses(badEmail)
+		Refuses(web.BadEmail)
 	t.Add("POST", "/preferences", web.Public(), web.Page,
 		web.Values(mailed.changePreferences).
 			Fails(core.Forbidden, core.NotFound, core.TooMany).PerAddress(60, time.Hour),

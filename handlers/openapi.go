@@ -16,10 +16,8 @@ var api = web.API{
 	Version: apiVersion, Documents: documents, DocumentOf: documentOf, TypeNames: typeNames,
 	Forms: inputForms, Limits: limitsOf, Twins: twins, Twinned: twinned,
 	TextParameters: []string{"provider"}, FieldWords: fieldWords, TagWords: tagWords,
-	SampleTexts: sampleTexts, SampleNumbers: sampleNumbers, SampleID: exampleID,
+	SampleTexts: sampleTexts, SampleNumbers: sampleNumbers, SampleID: web.ExampleID,
 }
-
-const exampleID = "0198f3a0-5c1e-7c3a-9d52-1f0e6a7b8c9d"
 
 // documents are the OpenAPI descriptions that the table makes, and where they are served.
 var documents = []web.Document{

@@ -91,7 +91,7 @@ const openAPICache = "max-age=300"
 // programs read the documents that it is made of.
 func (h *Handler) reference(c *web.Call, in referenceQuery) (web.HTML, error) {
 	styleOf(c).lang = core.Languages[0] // as its texts are, whatever the browser likes
-	q := truncate(in.Q, maxSearch)
+	q := web.Truncate(in.Q, maxSearch)
 	if strings.TrimSpace(q) != "" {
 		data, err := h.referenceOf(q)
 		if err != nil {

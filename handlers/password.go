@@ -16,7 +16,7 @@ import (
 // for scanners open every link; a button does.
 type mailedLinks struct {
 	auth    *auth.Provider
-	forgets *originLimits
+	forgets *web.OriginLimits
 }
 
 type emailForm struct {
@@ -71,13 +71,13 @@ func (m mailedLinks) forgot(c *web.Call, in emailForm) (web.HTML, error) {
 	}
 	email, err := core.ParseEmail(in.Email)
 	if err != nil {
-		f.Email = truncate(in.Email, maxShown)
+		f.Email = web.Truncate(in.Email, maxShown)
 		return render(c, 400, "forgot", view{
 			Title: wordsOf(c).ForgotLink, Fault: wordsOf(c).FaultEmail, Brand: f.brand,
 			Data: f,
 		})
 	}
-	if err := m.forgets.check(c, false); err != nil {
+	if err := m.forgets.Check(c, false); err != nil {
 		return web.HTML{}, err
 	}
 	if err := m.auth.Forgot(c, email, f.mailStyle(c), c.Now); err != nil {

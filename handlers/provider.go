@@ -36,13 +36,13 @@ func (h *Handler) providerRoutes(t *web.Table) {
 		open(web.Form(e.revoke)).Answers("application/json").Fails(core.Unauthenticated),
 		"Revoke a token and all of its sign-in (RFC 7009)").
 		Named("revokeToken").
-		Example(web.Object{"token": "Zc3o…", "client_id": exampleID}).
-		Refuses(refused("client_id", "The client authenticates in two ways"))
+		Example(web.Object{"token": "Zc3o…", "client_id": web.ExampleID}).
+		Refuses(web.Refused("client_id", "The client authenticates in two ways"))
 	t.Add("POST", "/api/oauth/introspect", web.Public(), web.OAuth,
 		web.Form(e.introspect).Fails(core.Unauthenticated), "Tell what a token is good for (RFC 7662)").
 		Named("introspectToken").
-		Example(web.Object{"token": "Zc3o…", "client_id": exampleID, "client_secret": "q7Xk…"}).
-		Refuses(refused("client_id", "The client authenticates in two ways"))
+		Example(web.Object{"token": "Zc3o…", "client_id": web.ExampleID, "client_secret": "q7Xk…"}).
+		Refuses(web.Refused("client_id", "The client authenticates in two ways"))
 	t.Add("GET", "/api/oauth/logout", web.Public(), web.Page,
 		web.Query(web.Visited(l.relyingParty)).Changes().DescribesQuery(reflect.TypeFor[logoutQuery]()).
 			Fails(core.Invalid),

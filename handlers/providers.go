@@ -41,7 +41,7 @@ type provider struct {
 func (h *Handler) mailProviderRoutes(t *web.Table) {
 	p := providers{h.options.Store, h.options.Providers, h.publicURL}
 	const all, item = "/api/admin/mail-providers", "/api/admin/mail-providers/:provider"
-	may := admin(core.ActionProviderManage)
+	may := web.Admin(core.ActionProviderManage)
 	one := func(e web.Endpoint) web.Endpoint { return e.Find(p.find).Missing(web.ErrNotFound) }
 	t.Add("GET", all, may, web.Member, web.List(p.list, provider.key), "List mail providers").
 		Named("listMailProviders")
@@ -49,37 +49,37 @@ func (h *Handler) mailProviderRoutes(t *web.Table) {
 		"Create a mail provider").Named("createMailProvider").
 		Example(web.Object{"name": "eu-mailer", "kind": "generic"}).
 		Refuses(
-			thereIsOne,
-			clash("A provider of the configuration has the name"),
-			refused("name", "It is the address of another webhook"),
-			refused("secret", "It is none of this kind"),
-			refused("topics[]", "It is none of this kind"),
-			refused("topics", "It is none of this kind"),
+			web.ThereIsOne,
+			web.Clash("A provider of the configuration has the name"),
+			web.Refused("name", "It is the address of another webhook"),
+			web.Refused("secret", "It is none of this kind"),
+			web.Refused("topics[]", "It is none of this kind"),
+			web.Refused("topics", "It is none of this kind"),
 		)
 	t.Add("GET", item, may, web.Member, one(web.Query(p.show)), "Show a mail provider").Named("getMailProvider")
 	t.Add("PUT", item, may, web.Member, one(web.JSON(p.update)).Fails(core.Conflict),
 		"Change a mail provider; absent fields stay as they are").Named("updateMailProvider").
 		Example(web.Object{"disabled": false}).
 		Refuses(
-			refused("topics", "Its kind has none, or needs one"),
-			refused("topics[]", "It is none of this kind"),
-			clash("The configuration has it, or it is of a kind that the program doesn't know"),
+			web.Refused("topics", "Its kind has none, or needs one"),
+			web.Refused("topics[]", "It is none of this kind"),
+			web.Clash("The configuration has it, or it is of a kind that the program doesn't know"),
 		)
 	t.Add("DELETE", item, may, web.Member, one(web.Query(p.remove)).Fails(core.Conflict), "Delete a mail provider").
 		Named("deleteMailProvider").
-		Refuses(clash("The configuration has it, or the daemon makes it at its start"))
+		Refuses(web.Clash("The configuration has it, or the daemon makes it at its start"))
 	t.Add("POST", item+"/rotate-secret", may, web.Member, one(web.JSON(p.rotate).BodyOptional()).Fails(core.Conflict),
 		"Give a mail provider another secret; the one before stays good until it is ended, and there is no third").
 		Named("rotateMailProviderSecret").
 		Example(web.Object{"secret": "whsec_bmV3c2xldHRlcmQtZXhhbXBsZS1zZWNyZXQtMzJiISE="}).
 		Refuses(
-			twoSecrets,
-			refused("secret", "It is none of its kind, or missing where the provider gives it"),
-			clash("Its kind has no secret, or the configuration has it"),
+			web.TwoSecrets,
+			web.Refused("secret", "It is none of its kind, or missing where the provider gives it"),
+			web.Clash("Its kind has no secret, or the configuration has it"),
 		)
 	t.Add("POST", item+"/end-old-secret", may, web.Member, one(web.Query(p.endOld)).Fails(core.Conflict),
 		"End the secret before the newest of a mail provider").Named("endOldMailProviderSecret").
-		Refuses(clash("The configuration has it"))
+		Refuses(web.Clash("The configuration has it"))
 }
 
 func (a providers) row(p *core.Provider, source, secret string) provider {
@@ -141,7 +141,7 @@ func (a providers) find(c *web.Call) (err error) {
 	if name := c.Param("provider"); a.configured[name] == nil {
 		_, err = a.store.ProviderSecrets(c, name)
 	}
-	return ownRecord(c, core.TenantNone, core.ActionProviderManage, err, web.ErrNotFound)
+	return web.OwnRecord(c, core.TenantNone, core.ActionProviderManage, err, web.ErrNotFound)
 }
 
 func (a providers) show(c *web.Call, in providerName) (provider, error) {
@@ -213,9 +213,9 @@ func (a providers) create(c *web.Call, in newProvider) (out provider, err error)
 	}
 	err = a.store.AddProvider(c, core.Provider{
 		Name: in.Name, Kind: kind.Name, TenantID: in.TenantID, Topics: in.Topics,
-	}, secret, actor(c), c.Now)
+	}, secret, web.Actor(c), c.Now)
 	if err != nil {
-		return out, unknownTenant(err)
+		return out, web.UnknownTenant(err)
 	}
 	return a.with(c, in.Name, fresh)
 }
@@ -249,14 +249,14 @@ func (a providers) update(c *web.Call, in providerChange) (out provider, err err
 	}
 	if err == nil && in.TenantID != nil && *in.TenantID != "" {
 		_, err = a.store.Tenant(c, *in.TenantID)
-		err = unknownTenant(err)
+		err = web.UnknownTenant(err)
 	}
 	if err != nil {
 		return out, err
 	}
 	p, err := a.store.UpdateProvider(c, in.Provider, campaigns.ProviderChange{
 		TenantID: in.TenantID, Topics: in.Topics, Disabled: in.Disabled,
-	}, actor(c), c.Now)
+	}, web.Actor(c), c.Now)
 	return a.row(&p, fromDatabase, ""), err
 }
 
@@ -264,7 +264,7 @@ func (a providers) remove(c *web.Call, in providerName) (web.None, error) {
 	if _, _, err := a.kept(c, in.Provider); err != nil {
 		return web.None{}, err
 	}
-	return web.None{}, a.store.DeleteProvider(c, in.Provider, actor(c), c.Now)
+	return web.None{}, a.store.DeleteProvider(c, in.Provider, web.Actor(c), c.Now)
 }
 
 // anotherSecret is the body of POST /api/admin/mail-providers/:provider/rotate-secret.
@@ -286,7 +286,7 @@ func (a providers) rotate(c *web.Call, in anotherSecret) (out provider, err erro
 	if err != nil {
 		return out, err
 	}
-	p, err := a.store.UpdateProvider(c, in.Provider, campaigns.ProviderChange{NewSecret: &secret}, actor(c), c.Now)
+	p, err := a.store.UpdateProvider(c, in.Provider, campaigns.ProviderChange{NewSecret: &secret}, web.Actor(c), c.Now)
 	return a.row(&p, fromDatabase, fresh), err
 }
 
@@ -294,6 +294,6 @@ func (a providers) endOld(c *web.Call, in providerName) (out provider, err error
 	if _, _, err := a.kept(c, in.Provider); err != nil {
 		return out, err
 	}
-	p, err := a.store.UpdateProvider(c, in.Provider, campaigns.ProviderChange{EndOldSecret: true}, actor(c), c.Now)
+	p, err := a.store.UpdateProvider(c, in.Provider, campaigns.ProviderChange{EndOldSecret: true}, web.Actor(c), c.Now)
 	return a.row(&p, fromDatabase, ""), err
 }

@@ -39,7 +39,7 @@ type relays struct {
 // relayRoutes are how mails leave, and how that is tried.
 func (h *Handler) relayRoutes(t *web.Table) {
 	a := relays{h.options.Store, &h.options.Relay}
-	may := admin(core.ActionTenantSettings)
+	may := web.Admin(core.ActionTenantSettings)
 	t.Add("GET", "/api/admin/relay", may, web.Member, web.Get(a.show),
 		"Show what the mails of tenants without a relay of their own go out by; its address is for operators").
 		Named("getRelay")
@@ -48,9 +48,9 @@ func (h *Handler) relayRoutes(t *web.Table) {
 		"Send a test mail by a relay of a tenant, or by the daemon's own, and show the answer").Named("testRelay").
 		Example(web.Object{"email": "ann@acme.example"}).
 		Refuses(
-			refused("relay_id", "It is no relay of the tenant"),
-			badEmail,
-			clashing("suppressed", "email", "The address is switched off"),
+			web.Refused("relay_id", "It is no relay of the tenant"),
+			web.BadEmail,
+			web.Clashing("suppressed", "email", "The address is switched off"),
 		)
 }
 
@@ -78,7 +78,7 @@ const (
 
 // try sends the mail while the caller waits.
 func (a relays) try(c *web.Call, in newRelayTest) (out core.RelayTest, err error) {
-	tenant, err := theTenant(c, in.TenantID)
+	tenant, err := web.TheTenant(c, in.TenantID)
 	if err != nil {
 		return out, err
 	}
@@ -86,7 +86,7 @@ func (a relays) try(c *web.Call, in newRelayTest) (out core.RelayTest, err error
 	if tenant != core.TenantNone {
 		t, err := a.store.Tenant(c, tenant)
 		if err != nil {
-			return out, unknownTenant(err)
+			return out, web.UnknownTenant(err)
 		}
 		mailFrom = t.MailFrom
 		from = cmp.Or(mailFrom, from)
@@ -120,7 +120,7 @@ func (a relays) try(c *web.Call, in newRelayTest) (out core.RelayTest, err error
 		return core.RelayTest{Outcome: core.RelayConnect, Answer: "no relay can be tested"}, nil
 	}
 	out = by(c, r, core.RelayMail{From: from, To: string(in.Email), Data: TestMail(from, string(in.Email), c.Now)})
-	err = a.store.NoteRelayTest(context.WithoutCancel(c), tenant, in.Email, out.Outcome, actor(c), c.Now)
+	err = a.store.NoteRelayTest(context.WithoutCancel(c), tenant, in.Email, out.Outcome, web.Actor(c), c.Now)
 	if err != nil {
 		return out, err
 	}
@@ -196,7 +196,7 @@ newsletterd can send emails through this mail server.
 // mailServerRoutes set the daemon's own mail server.
 func (h *Handler) mailServerRoutes(t *web.Table) {
 	a := relays{h.options.Store, &h.options.Relay}
-	may := admin(core.ActionRelayManage)
+	may := web.Admin(core.ActionRelayManage)
 	t.Add("PUT", "/api/admin/relay", may, web.Member,
 		web.JSON(a.setServer).Fails(core.Conflict, core.TooMany),
 		"Set the daemon's own mail server once a test email was accepted").Named("setRelay").
@@ -208,15 +208,15 @@ func (h *Handler) mailServerRoutes(t *web.Table) {
 			"from": "news@example.com", "test_to": "ann@example.com",
 		}).
 		Refuses(
-			refused("relay.host", "It is no host name"),
-			refused("relay.password", "The username has no password, and none may be kept"),
-			badEmail,
-			clash("The test email was not accepted, or the configuration sets the server"),
-			clashing("suppressed", "test_to", "The address is on the suppression list"),
+			web.Refused("relay.host", "It is no host name"),
+			web.Refused("relay.password", "The username has no password, and none may be kept"),
+			web.BadEmail,
+			web.Clash("The test email was not accepted, or the configuration sets the server"),
+			web.Clashing("suppressed", "test_to", "The address is on the suppression list"),
 		)
 	t.Add("DELETE", "/api/admin/relay", may, web.Member, web.Query(a.removeServer).Fails(core.NotFound, core.Conflict),
 		"Remove the daemon's own mail server: emails are saved to a folder").Named("removeRelay").
-		Refuses(clash("The configuration sets the server"))
+		Refuses(web.Clash("The configuration sets the server"))
 }
 
 // Now returns how emails leave that have no relay of their own.
@@ -296,7 +296,7 @@ func (a relays) setServer(c *web.Call, in newMailServer) (out core.RelayTest, er
 	if err := a.throttle(c, core.TenantNone); err != nil {
 		return out, err
 	}
-	return a.SetServer(c, a.store, &m, in.TestTo, actor(c), c.Now)
+	return a.SetServer(c, a.store, &m, in.TestTo, web.Actor(c), c.Now)
 }
 
 // CheckServer judges a mail server that is to become the daemon's own, and fills in what it lacks. Conflict: the
@@ -351,7 +351,7 @@ func (o *RelayOptions) RemoveServer(ctx context.Context, s *store.Store, actor s
 }
 
 func (a relays) removeServer(c *web.Call, _ struct{}) (web.None, error) {
-	return web.None{}, a.RemoveServer(c, a.store, actor(c), c.Now)
+	return web.None{}, a.RemoveServer(c, a.store, web.Actor(c), c.Now)
 }
 
 // editable returns a conflict where the configuration sets the server, or forbids to set it here.

@@ -76,14 +76,6 @@ func (in *reviewQuery) address() string {
 
 func reviewAddress(id string) string { return reviewPath + "?" + url.Values{"campaign": {id}}.Encode() }
 
-// visitorCaller is what a user who is signed in may do on our own pages: all that the roles allow.
-func visitorCaller(who core.Visitor) core.Caller {
-	return core.Caller{
-		UserID: who.User.ID, Email: who.User.Email, EmailVerified: who.User.EmailVerified, FirstParty: true,
-		Scopes: core.AllScopes, Roles: who.User.Roles,
-	}
-}
-
 // reviewed reads the campaign that a visitor may see.
 func (a reviewPages) reviewed(c *web.Call, who core.Visitor, id string) (of core.Campaign, err error) {
 	parsed, ok := core.ParseID(id)
@@ -91,7 +83,7 @@ func (a reviewPages) reviewed(c *web.Call, who core.Visitor, id string) (of core
 		return of, web.ErrNotFound
 	}
 	of, err = a.store.Campaign(c, parsed)
-	if err == nil && !visitorCaller(who).May(core.ActionCampaignRead, of.TenantID) ||
+	if err == nil && !web.VisitorCaller(who).May(core.ActionCampaignRead, of.TenantID) ||
 		core.KindOf(err) == core.NotFound {
 		return of, web.ErrNotFound
 	}
@@ -155,7 +147,7 @@ func (a reviewPages) show(c *web.Call, who core.Visitor, of *core.Campaign, faul
 	if faulty != nil && v.Fault == "" {
 		v.Fault = fillIn(w.ReviewFaulty, "message", explain(c, faulty.Sentence()))
 	}
-	caller := visitorCaller(who)
+	caller := web.VisitorCaller(who)
 	if of.State == core.CampaignInReview && caller.May(core.ActionCampaignApprove, of.TenantID) {
 		data.NotYou = t.Accepts(of, core.UserActor(who.User.ID)) != nil
 		data.Approves, data.Rejects = faulty == nil && !data.NotYou, true
@@ -256,7 +248,7 @@ func (a reviewPages) decide(c *web.Call, who core.Visitor, in reviewForm) (web.H
 	if err != nil {
 		return web.HTML{}, err
 	}
-	caller := visitorCaller(who)
+	caller := web.VisitorCaller(who)
 	if !caller.May(core.ActionCampaignApprove, of.TenantID) {
 		return web.HTML{}, core.Lacking(core.ActionCampaignApprove)
 	}

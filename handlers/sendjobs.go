@@ -37,82 +37,83 @@ type tracking struct {
 func (h *Handler) sendJobRoutes(t *web.Table) {
 	jobs := sendjobs{h.options.Store, h.sealer, h.options.DuplicateGuard}
 	one := func(e web.Endpoint) web.Endpoint { return e.Find(jobs.find).Missing(core.ErrJobNotFound) }
-	t.Add("POST", "/api/send-jobs", sending(core.ActionCampaignSend), web.Send,
+	t.Add("POST", "/api/send-jobs", web.Sending(core.ActionCampaignSend), web.Send,
 		web.JSON(jobs.create).MaxBody(maxSendJob).Fails(core.Forbidden, core.Conflict), "Create a send job").
 		Named("createJob").
 		Example(web.Object{
-			"list_id": exampleID, "name": "May", "subject": "Our news in May",
+			"list_id": web.ExampleID, "name": "May", "subject": "Our news in May",
 			"body_html": "<p>Hello {{preferences.first_name | default: \"you\"}}</p>",
 			"tracking":  web.Object{"open": false, "click": false},
 		}).
 		Refuses(times...).
 		Refuses(
-			refused("list_id", "There is no such list"),
-			refused("tenant_id", "The list is another tenant's"),
-			refused("body_html", "Its placeholders are not well-formed"),
-			refused("body_text", "Its placeholders are not well-formed"),
-			refused("subject", "Its placeholders are not well-formed"),
-			refused("template.mailer_template_name", "It is no text, or no template has the name"),
-			refused("template.preheader", "It is no text"),
-			refused("template.unsubscribe_url", "It is no absolute URL, or has no {{unsubscribe_token}}"),
-			clash("The same job was made a short time ago"),
-			clashing("list_inactive", "", "The list is not active"),
-			clashing("tenant_suspended", "", "The tenant is suspended"),
+			web.Refused("list_id", "There is no such list"),
+			web.Refused("tenant_id", "The list is another tenant's"),
+			web.Refused("body_html", "Its placeholders are not well-formed"),
+			web.Refused("body_text", "Its placeholders are not well-formed"),
+			web.Refused("subject", "Its placeholders are not well-formed"),
+			web.Refused("template.mailer_template_name", "It is no text, or no template has the name"),
+			web.Refused("template.preheader", "It is no text"),
+			web.Refused("template.unsubscribe_url", "It is no absolute URL, or has no {{unsubscribe_token}}"),
+			web.Clash("The same job was made a short time ago"),
+			web.Clashing("list_inactive", "", "The list is not active"),
+			web.Clashing("tenant_suspended", "", "The tenant is suspended"),
 		)
-	t.Add("GET", "/api/send-jobs", sent(core.ActionFiguresRead), web.Send,
+	t.Add("GET", "/api/send-jobs", web.Sent(core.ActionFiguresRead), web.Send,
 		web.List(jobs.list, sendJob.key), "List send jobs, the newest first").Named("listJobs")
-	t.Add("GET", "/api/send-jobs/:id", sent(core.ActionFiguresRead), web.Send,
+	t.Add("GET", "/api/send-jobs/:id", web.Sent(core.ActionFiguresRead), web.Send,
 		one(web.Path(jobs.show)), "Show a send job").Named("getJob")
-	t.Add("PATCH", "/api/send-jobs/:id", sending(core.ActionCampaignSend).Fresh(), web.Send,
+	t.Add("PATCH", "/api/send-jobs/:id", web.Sending(core.ActionCampaignSend).Fresh(), web.Send,
 		one(web.JSON(jobs.move)).Fails(core.Conflict),
 		"Change the times of a send job that has not begun; absent fields stay as they are, empty ones are removed").
 		Named("moveJob").
 		Example(web.Object{"scheduled_at": "2099-01-31T08:00:00Z"}).
-		Refuses(append(times, noZone, clash("The job has begun or ended"))...)
-	t.Add("POST", "/api/send-jobs/:id/cancel", sending(core.ActionCampaignSend), web.Send,
+		Refuses(append(times, web.NoZone, web.Clash("The job has begun or ended"))...)
+	t.Add("POST", "/api/send-jobs/:id/cancel", web.Sending(core.ActionCampaignSend), web.Send,
 		one(web.Path(jobs.cancel)), "Cancel a send job").Named("cancelJob")
-	t.Add("GET", "/api/send-jobs/:id/stats", sent(core.ActionFiguresRead), web.Send,
+	t.Add("GET", "/api/send-jobs/:id/stats", web.Sent(core.ActionFiguresRead), web.Send,
 		one(web.Path(jobs.stats)), "Counters of a send job").Named("getJobStats")
-	t.Add("GET", "/api/send-jobs/:id/failures", sent(core.ActionFiguresRead), web.Send,
-		one(web.Path(jobs.failures)), "Why mails of a send job did not arrive, or have not yet, and to how many").Named("listJobFailures")
-	t.Add("GET", "/api/send-jobs/:id/recipients", sent(core.ActionPeopleRead), web.Send,
+	t.Add("GET", "/api/send-jobs/:id/failures", web.Sent(core.ActionFiguresRead), web.Send,
+		one(web.Path(jobs.failures)),
+		"Why mails of a send job did not arrive, or have not yet, and to how many").Named("listJobFailures")
+	t.Add("GET", "/api/send-jobs/:id/recipients", web.Sent(core.ActionPeopleRead), web.Send,
 		one(web.Search(jobs.recipients)), "What happened to each recipient of a send job").Named("listJobRecipients").
-		Refuses(refused("search", "It is too long"))
-	t.Add("GET", "/api/send-jobs/:id/recipients/export", sent(core.ActionPeopleExport).Fresh(), web.Send,
+		Refuses(web.Refused("search", "It is too long"))
+	t.Add("GET", "/api/send-jobs/:id/recipients/export", web.Sent(core.ActionPeopleExport).Fresh(), web.Send,
 		one(web.Write(jobs.exportRecipients).Answers("text/csv")),
 		"Write what happened to each recipient of a send job as CSV").
 		Named("exportRecipients").
-		Refuses(refused("search", "It is too long"))
-	t.Add("GET", "/api/send-jobs/:id/links", sent(core.ActionFiguresRead), web.Send,
+		Refuses(web.Refused("search", "It is too long"))
+	t.Add("GET", "/api/send-jobs/:id/links", web.Sent(core.ActionFiguresRead), web.Send,
 		one(web.Path(jobs.links)), "Tracked links of a send job, with how many have followed each").
 		Named("listJobLinks")
-	t.Add("GET", "/api/send-jobs/history", sent(core.ActionPeopleRead), web.Send,
+	t.Add("GET", "/api/send-jobs/history", web.Sent(core.ActionPeopleRead), web.Send,
 		web.List(jobs.history, mailed.key).Fails(core.Forbidden), "What was ever sent to an address, the newest first").
 		Named("listMailsToAddress").
-		Refuses(badEmail)
-	t.Add("POST", "/api/send-jobs/:id/preview", sent(core.ActionCampaignRead), web.Send,
+		Refuses(web.BadEmail)
+	t.Add("POST", "/api/send-jobs/:id/preview", web.Sent(core.ActionCampaignRead), web.Send,
 		one(web.JSON(jobs.preview).BodyOptional()), "Render the mail of a send job").Named("previewJob").
 		Example(web.Object{"email": "reader@example.org"}).
 		Refuses(
-			refused("email", "It is no subscriber of the list, or another one in the body than in the address"),
-			badEmail,
+			web.Refused("email", "It is no subscriber of the list, or another one in the body than in the address"),
+			web.BadEmail,
 		)
-	t.Add("POST", "/api/send-jobs/:id/test", sent(core.ActionTestSend), web.Send,
+	t.Add("POST", "/api/send-jobs/:id/test", web.Sent(core.ActionTestSend), web.Send,
 		one(web.JSON(jobs.test)).Fails(core.TooMany), "Send the mail of a send job to one address; editors to the team's").
 		Named("sendTestMail").
 		Example(web.Object{"email": "reader@example.org"}).
-		Refuses(refused("email", "No mail may go there"), badEmail)
-	t.Add("POST", "/api/send-jobs/:id/pause", sending(core.ActionCampaignSend), web.Send,
+		Refuses(web.Refused("email", "No mail may go there"), web.BadEmail)
+	t.Add("POST", "/api/send-jobs/:id/pause", web.Sending(core.ActionCampaignSend), web.Send,
 		one(web.Path(jobs.pause)).Fails(core.Conflict), "Hold a send job up; what is in flight is finished").
 		Named("pauseJob").
-		Refuses(clash("The job has ended, or is paused"))
-	t.Add("POST", "/api/send-jobs/:id/resume", sending(core.ActionCampaignSend).Fresh(), web.Send,
+		Refuses(web.Clash("The job has ended, or is paused"))
+	t.Add("POST", "/api/send-jobs/:id/resume", web.Sending(core.ActionCampaignSend).Fresh(), web.Send,
 		one(web.Path(jobs.resume)).Fails(core.Conflict), "Let a paused send job go on").Named("resumeJob").
-		Refuses(clash("The job has ended, is not paused, or waits for something else"))
-	t.Add("POST", "/api/send-jobs/:id/retry-failed", sending(core.ActionCampaignSend).Fresh(), web.Send,
+		Refuses(web.Clash("The job has ended, is not paused, or waits for something else"))
+	t.Add("POST", "/api/send-jobs/:id/retry-failed", web.Sending(core.ActionCampaignSend).Fresh(), web.Send,
 		one(web.Path(jobs.retry)).Created().Fails(core.Conflict),
 		"Make a send job for whom an ended one has not reached").Named("retryJob").
-		Refuses(clash("The job has not ended, has left nobody out, or was retried"))
+		Refuses(web.Clash("The job has not ended, has left nobody out, or was retried"))
 }
 
 // JudgeKeys implements keyJudge.
@@ -263,11 +264,11 @@ func (a sendjobs) create(c *web.Call, in sendJobRequest) (out createdJob, err er
 		return out, err
 	}
 	if n.TenantID != "" {
-		if err := mayFor(c, n.TenantID); err != nil {
+		if err := web.MayFor(c, n.TenantID); err != nil {
 			return out, err
 		}
 	}
-	r := campaigns.JobRequest{NewJob: n, Caller: c.Caller, CreatedBy: actor(c), DuplicateGuard: a.guard}
+	r := campaigns.JobRequest{NewJob: n, Caller: c.Caller, CreatedBy: web.Actor(c), DuplicateGuard: a.guard}
 	if in.IdempotencyID != nil {
 		sum := sha256.Sum256(c.Body())
 		r.IdempotencyKey, r.BodyHash = *in.IdempotencyID, sum[:]
@@ -319,7 +320,7 @@ func (j sendJob) key() string { return strconv.FormatInt(j.No, 10) }
 // find is the 404 of a job that isn't the caller's to see.
 func (a sendjobs) find(c *web.Call) error {
 	j, err := a.store.SendJob(c, c.ID())
-	return ownRecord(c, j.TenantID, core.ActionFiguresRead, err, core.ErrJobNotFound)
+	return web.OwnRecord(c, j.TenantID, core.ActionFiguresRead, err, core.ErrJobNotFound)
 }
 
 func (a sendjobs) show(c *web.Call, id string) (sendJob, error) {
@@ -334,7 +335,7 @@ type jobStatus struct {
 }
 
 func (a sendjobs) cancel(c *web.Call, id string) (jobStatus, error) {
-	j, err := a.store.CancelSendJob(db.By(c, actor(c), c.Now), id, c.Now)
+	j, err := a.store.CancelSendJob(db.By(c, web.Actor(c), c.Now), id, c.Now)
 	return jobStatus{j.ID, j.Status}, err
 }
 
@@ -388,14 +389,14 @@ func (a sendjobs) move(c *web.Call, in jobTimes) (sendJob, error) {
 		}
 		*f.to = &at
 	}
-	if _, err := a.store.MoveSendJob(c, j.ID, actor(c), to, c.Now); err != nil {
+	if _, err := a.store.MoveSendJob(c, j.ID, web.Actor(c), to, c.Now); err != nil {
 		return sendJob{}, err
 	}
 	return a.show(c, j.ID)
 }
 
 func (a sendjobs) pause(c *web.Call, id string) (sendJob, error) {
-	if _, err := a.store.PauseSendJobBy(c, id, actor(c), c.Now); err != nil {
+	if _, err := a.store.PauseSendJobBy(c, id, web.Actor(c), c.Now); err != nil {
 		return sendJob{}, err
 	}
 	return a.show(c, id)
@@ -406,7 +407,7 @@ func (a sendjobs) pause(c *web.Call, id string) (sendJob, error) {
 func (a sendjobs) resume(c *web.Call, id string) (sendJob, error) {
 	err := a.mayGoOn(c, id)
 	if err == nil {
-		_, err = a.store.ResumeSendJob(c, id, actor(c), c.Now)
+		_, err = a.store.ResumeSendJob(c, id, web.Actor(c), c.Now)
 	}
 	if err != nil {
 		return sendJob{}, err
@@ -416,7 +417,7 @@ func (a sendjobs) resume(c *web.Call, id string) (sendJob, error) {
 
 func (a sendjobs) mayGoOn(c *web.Call, id string) error {
 	j, err := a.store.SendJob(c, id)
-	if err == nil && j.PausedForHarm() && !isOperator(c) {
+	if err == nil && j.PausedForHarm() && !web.IsOperator(c) {
 		err = core.Forbiddenf("Only server administrators can resume this send job. It is paused: %s.", j.PauseReason)
 	}
 	return err
@@ -428,7 +429,7 @@ func (a sendjobs) retry(c *web.Call, id string) (sendJob, error) {
 	if err := a.mayGoOn(c, id); err != nil {
 		return sendJob{}, err
 	}
-	j, err := a.store.RetryFailed(c, id, actor(c), c.Now)
+	j, err := a.store.RetryFailed(c, id, web.Actor(c), c.Now)
 	if err != nil {
 		return sendJob{}, err
 	}
@@ -445,14 +446,14 @@ type jobFilter struct {
 }
 
 func (a sendjobs) list(c *web.Call, in jobFilter, page core.Page) ([]sendJob, error) {
-	tenants, all, err := tenantsFor(c, tenantFilter{in.TenantID})
+	tenants, all, err := web.TenantsFor(c, web.TenantFilter{TenantID: in.TenantID})
 	if err != nil {
 		return nil, err
 	}
 	jobs, err := a.store.JobViews(c, campaigns.JobFilter{
 		Tenants: tenants, All: all, Status: in.Status, ListID: in.ListID, CampaignID: in.CampaignID,
 	}, page)
-	return rowsOf(jobs, sendJobOf), err
+	return web.RowsOf(jobs, sendJobOf), err
 }
 
 func (a sendjobs) stats(c *web.Call, id string) (core.Stats, error) {

@@ -42,7 +42,7 @@ func (a setupPages) show(c *web.Call, in setupForm, fault error) (web.HTML, erro
 	}
 	v := view{
 		Title: wordsOf(c).SetupTitle,
-		Data:  setupForm{Token: in.Token, Name: truncate(in.Name, maxShown), Email: truncate(in.Email, maxShown)},
+		Data:  setupForm{Token: in.Token, Name: web.Truncate(in.Name, maxShown), Email: web.Truncate(in.Email, maxShown)},
 	}
 	status, err := v.blame(c, fault)
 	if err != nil {

@@ -119,7 +119,7 @@ func (p newsletterPages) subscribe(c *web.Call, form map[string]string) (web.HTM
 	if err := preferences.Check("fields"); err != nil {
 		return web.HTML{}, err
 	}
-	if err := p.limits.check(c, maintains(c, list)); err != nil {
+	if err := p.limits.Check(c, maintains(c, list)); err != nil {
 		return web.HTML{}, err
 	}
 	if form[honeypot] == "" {

@@ -27,34 +27,34 @@ func (h *Handler) templateRoutes(t *web.Table) {
 	a := templates{h.options.Store}
 	const all = "/api/admin/templates"
 	read, write := core.ActionTemplateRead, core.ActionTemplateWrite
-	r := crud(t, all, "Template", "a template", "templates, without their bodies", resource{
-		a.find, web.ErrNotFound, web.List(a.list, templateHead.key),
-		web.JSON(a.create).MaxBody(maxSendJob).Fails(core.NotFound, core.Conflict), web.Path(a.show),
-		web.JSON(a.update).MaxBody(maxSendJob).Fails(core.Conflict), web.Query(a.remove).Fails(core.Conflict),
-		rights{read, write, write, write},
+	r := web.Crud(t, all, "Template", "a template", "templates, without their bodies", web.Resource{
+		Find: a.find, Missing: web.ErrNotFound, List: web.List(a.list, templateHead.key),
+		Create: web.JSON(a.create).MaxBody(maxSendJob).Fails(core.NotFound, core.Conflict), Show: web.Path(a.show),
+		Update: web.JSON(a.update).MaxBody(maxSendJob).Fails(core.Conflict), Remove: web.Query(a.remove).Fails(core.Conflict),
+		May: web.Rights{Read: read, Create: write, Change: write, Remove: write},
 	})
-	r.list.Refuses(tenantNamed)
-	r.create.Requires("name").
+	r.List.Refuses(web.TenantNamed)
+	r.Create.Requires("name").
 		Limits(never(web.Object{"not": oneOf("body_html", "body_text")})).
 		Example(web.Object{
-			"tenant_id": exampleID, "name": "frame", "body_html": "<h1>Acme</h1>{{content}}",
+			"tenant_id": web.ExampleID, "name": "frame", "body_html": "<h1>Acme</h1>{{content}}",
 			"body_text": "Acme\n\n{{content}}",
 		}).
 		Refuses(saidByTemplate...)
-	r.update.Example(web.Object{"body_html": "<h1>Acme Gardens</h1>{{content}}"}).
+	r.Update.Example(web.Object{"body_html": "<h1>Acme Gardens</h1>{{content}}"}).
 		Refuses(saidByTemplate...)
-	r.remove.Refuses(clashing("template_in_use", "", "Something uses it: force deletes it all the same"))
-	t.Add("GET", all+"/:id/uses", admin(read), web.Member, web.Path(a.uses).Find(a.find).Missing(web.ErrNotFound),
+	r.Remove.Refuses(web.Clashing("template_in_use", "", "Something uses it: force deletes it all the same"))
+	t.Add("GET", all+"/:id/uses", web.Admin(read), web.Member, web.Path(a.uses).Find(a.find).Missing(web.ErrNotFound),
 		"List what uses a template, and would lack it").Named("listTemplateUses")
-	t.Add("POST", "/api/admin/template-preview", admin(read), web.Member,
+	t.Add("POST", "/api/admin/template-preview", web.Admin(read), web.Member,
 		web.JSON(a.try).MaxBody(maxSendJob).Fails(core.NotFound, core.Conflict),
 		"Render a template that is not kept, with its layout").Named("tryTemplate").
-		Example(web.Object{"tenant_id": exampleID, "layout": "", "body_html": "<p>Hello {{email}}</p>"}).
+		Example(web.Object{"tenant_id": web.ExampleID, "layout": "", "body_html": "<p>Hello {{email}}</p>"}).
 		Refuses(saidByTemplate...)
-	t.Add("POST", all+"/:id/preview", admin(read), web.Member,
+	t.Add("POST", all+"/:id/preview", web.Admin(read), web.Member,
 		web.Path(a.preview).Find(a.find).Missing(web.ErrNotFound).Fails(core.Conflict),
 		"Render a template with its layout").Named("previewTemplate").
-		Refuses(clashing("layout_missing", "", "Its layout is no template of the tenant"))
+		Refuses(web.Clashing("layout_missing", "", "Its layout is no template of the tenant"))
 }
 
 func (in *templateInput) record() core.TemplateInput {
@@ -75,20 +75,11 @@ func (t templateHead) key() string { return t.Name }
 
 func (a templates) find(c *web.Call) error {
 	t, err := a.store.TemplateByID(c, c.ID())
-	return ownRecord(c, t.TenantID, core.ActionTemplateRead, err, web.ErrNotFound)
+	return web.OwnRecord(c, t.TenantID, core.ActionTemplateRead, err, web.ErrNotFound)
 }
 
-// oneTenant is theTenant for records that no tenant has in common.
-func oneTenant(c *web.Call, named string) (string, error) {
-	tenant, err := theTenant(c, named)
-	if err == nil && tenant == core.TenantNone {
-		err = core.Invalidf("tenant_id", "tenant_id is missing.")
-	}
-	return tenant, err
-}
-
-func (a templates) list(c *web.Call, in tenantFilter, page core.Page) ([]templateHead, error) {
-	tenant, err := oneTenant(c, in.TenantID)
+func (a templates) list(c *web.Call, in web.TenantFilter, page core.Page) ([]templateHead, error) {
+	tenant, err := web.OneTenant(c, in.TenantID)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +92,7 @@ func (a templates) list(c *web.Call, in tenantFilter, page core.Page) ([]templat
 }
 
 func (a templates) create(c *web.Call, in templateInput) (t core.Template, err error) {
-	tenant, err := oneTenant(c, in.TenantID)
+	tenant, err := web.OneTenant(c, in.TenantID)
 	if err != nil {
 		return t, err
 	}
@@ -111,7 +102,7 @@ func (a templates) create(c *web.Call, in templateInput) (t core.Template, err e
 	if err != nil {
 		return t, err
 	}
-	return t, unknownTenant(a.store.AddTemplate(c, t, actor(c)))
+	return t, web.UnknownTenant(a.store.AddTemplate(c, t, web.Actor(c)))
 }
 
 func (a templates) show(c *web.Call, id string) (core.Template, error) {
@@ -119,7 +110,7 @@ func (a templates) show(c *web.Call, id string) (core.Template, error) {
 }
 
 func (a templates) update(c *web.Call, in templateInput) (core.Template, error) {
-	return a.store.UpdateTemplate(c, c.ID(), actor(c), func(t *core.Template) error {
+	return a.store.UpdateTemplate(c, c.ID(), web.Actor(c), func(t *core.Template) error {
 		if err := t.Change(in.record(), c.Now); err != nil {
 			return err
 		}
@@ -144,7 +135,7 @@ type templateRemoval struct {
 }
 
 func (a templates) remove(c *web.Call, in templateRemoval) (web.None, error) {
-	return web.None{}, a.store.DeleteTemplate(c, c.ID(), in.Force, actor(c), c.Now)
+	return web.None{}, a.store.DeleteTemplate(c, c.ID(), in.Force, web.Actor(c), c.Now)
 }
 
 // maxTemplateUses is how many uses of each kind are listed.
@@ -165,7 +156,7 @@ func (a templates) preview(c *web.Call, id string) (out preview, err error) {
 
 // try is the preview of a template that isn't kept. It needs no name.
 func (a templates) try(c *web.Call, in templateInput) (out preview, err error) {
-	tenant, err := oneTenant(c, in.TenantID)
+	tenant, err := web.OneTenant(c, in.TenantID)
 	if err != nil {
 		return out, err
 	}
@@ -180,7 +171,7 @@ func (a templates) try(c *web.Call, in templateInput) (out preview, err error) {
 		return out, err
 	}
 	out, err = a.rendered(c, &t)
-	return out, unknownTenant(err)
+	return out, web.UnknownTenant(err)
 }
 
 // rendered returns a mail of a template with its layout.
@@ -226,4 +217,12 @@ func SampleContent(t *core.Template) core.Content {
 		content.Copy.BodyHTML, content.Copy.BodyText = "<p>The body of the job.</p>", "The body of the job."
 	}
 	return content
+}
+
+// saidByTemplate are refusals of what a template says.
+var saidByTemplate = []web.Refusal{
+	web.TenantNamed, web.FixedTenant, web.Refused("layout", "It is the name of no other template"),
+	web.Refused("body_html", "Its placeholders are not well-formed, or the template would be without a body"),
+	web.Refused("body_text", "Its placeholders are not well-formed"),
+	web.Refused("subject", "Its placeholders are not well-formed"), web.ThereIsOne,
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"newsletterd/core"
+	"newsletterd/handlers/web"
 )
 
 // A form with a file has one file, and whatever is wrong with it is the caller's fault.
@@ -24,7 +25,7 @@ func FuzzUploadParts(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body string) {
 		files := 0
 		var meta core.ModelInput
-		err := readParts(strings.NewReader(body), "x", filePart(&meta, func(r io.Reader) error {
+		err := web.ReadParts(strings.NewReader(body), "x", filePart(&meta, func(r io.Reader) error {
 			files++
 			_, err := io.Copy(io.Discard, r)
 			return err

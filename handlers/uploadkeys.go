@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"maps"
+	"sync"
 	"time"
 
 	"newsletterd/core"
@@ -21,6 +22,14 @@ type keyedUpload struct {
 	up    *devices.Upload
 	since time.Time
 }
+
+// keyedUploads are the uploads with a key.
+type keyedUploads struct {
+	mu    sync.Mutex
+	byKey map[uploadKey]keyedUpload
+}
+
+func newKeyedUploads() *keyedUploads { return &keyedUploads{byKey: map[uploadKey]keyedUpload{}} }
 
 const (
 	maxUploadKey   = 64
@@ -56,11 +65,11 @@ var errUnderWay = &core.Error{
 }
 
 // find returns what waits under a key. The caller holds the lock.
-func (u *uploads) find(k uploadKey) (*devices.Upload, error) {
-	maps.DeleteFunc(u.keyed, func(_ uploadKey, w keyedUpload) bool {
+func (u *keyedUploads) find(k uploadKey) (*devices.Upload, error) {
+	maps.DeleteFunc(u.byKey, func(_ uploadKey, w keyedUpload) bool {
 		return w.up != nil && time.Since(w.since) > files.UploadKept // housekeeping removes its chunks
 	})
-	w, ok := u.keyed[k]
+	w, ok := u.byKey[k]
 	if ok && w.up == nil {
 		return nil, errUnderWay
 	}
@@ -74,7 +83,7 @@ var errOffset = &core.Error{
 }
 
 // goOn returns the upload that waits; without any it is fresh. ended must follow.
-func (u *uploads) goOn(k uploadKey, fresh *devices.Upload) (*devices.Upload, error) {
+func (u *keyedUploads) goOn(k uploadKey, fresh *devices.Upload) (*devices.Upload, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	up, err := u.find(k)
@@ -84,39 +93,39 @@ func (u *uploads) goOn(k uploadKey, fresh *devices.Upload) (*devices.Upload, err
 	if up == nil {
 		up = fresh
 	}
-	u.keyed[k] = keyedUpload{}
+	u.byKey[k] = keyedUpload{}
 	return up, nil
 }
 
 // ended lets go of an upload, or keeps what has arrived.
-func (u *uploads) ended(ctx context.Context, k uploadKey, up *devices.Upload, keep bool) {
+func (u *keyedUploads) ended(ctx context.Context, k uploadKey, up *devices.Upload, keep bool) {
 	if u.release(k, &up, keep); up != nil {
 		up.Close(ctx)
 	}
 }
 
 // release gives the key back. What up is then is to be closed: the upload itself, or one that made room for it.
-func (u *uploads) release(k uploadKey, up **devices.Upload, keep bool) {
+func (u *keyedUploads) release(k uploadKey, up **devices.Upload, keep bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	delete(u.keyed, k)
+	delete(u.byKey, k)
 	if !keep || (*up).Size() == 0 {
 		return
 	}
 	n, oldest := 0, uploadKey{}
-	for other, w := range u.keyed {
+	for other, w := range u.byKey {
 		if other.user != k.user || w.up == nil {
 			continue
 		}
-		if n++; n == 1 || w.since.Before(u.keyed[oldest].since) {
+		if n++; n == 1 || w.since.Before(u.byKey[oldest].since) {
 			oldest = other
 		}
 	}
-	u.keyed[k] = keyedUpload{*up, time.Now()}
+	u.byKey[k] = keyedUpload{*up, time.Now()}
 	*up = nil
 	if n >= uploadsWaiting {
-		*up = u.keyed[oldest].up
-		delete(u.keyed, oldest)
+		*up = u.byKey[oldest].up
+		delete(u.byKey, oldest)
 	}
 }
 
@@ -135,12 +144,12 @@ type uploadState struct {
 
 func (h *Handler) uploadState(c *web.Call, in uploadStateQuery) (s uploadState, err error) {
 	k := uploadKey{c.Caller.UserID, in.Key}
-	h.uploads.mu.Lock()
-	up, err := h.uploads.find(k)
+	h.keyed.mu.Lock()
+	up, err := h.keyed.find(k)
 	if up != nil {
 		s.Offset = up.Size()
 	}
-	h.uploads.mu.Unlock()
+	h.keyed.mu.Unlock()
 	if s.UnderWay = err != nil; s.UnderWay || up != nil {
 		return s, nil
 	}

@@ -78,8 +78,7 @@ func sumOf(b []byte) string {
 
 // An upload whose line breaks, twice, goes on where it stood, and makes one model, whose file is that of the sender.
 func TestUploadsGoOn(t *testing.T) {
-	e := newEnv(t)
-	e.handler.options.ModelLimits = core.ModelLimits{Bytes: 8 << 20, BytesPerOwner: 16 << 20}
+	e := newEnv(t, modelLimits(core.ModelLimits{Bytes: 8 << 20, BytesPerOwner: 16 << 20}))
 	e.step("person ann")
 	e.step("person bob")
 	const mib = files.ChunkSize
@@ -141,8 +140,7 @@ func TestUploadsGoOn(t *testing.T) {
 
 // What waits for the rest is bounded: four uploads of a user, within the bytes that the owner may have.
 func TestUploadsThatWaitAreBounded(t *testing.T) {
-	e := newEnv(t)
-	e.handler.options.ModelLimits = core.ModelLimits{Bytes: 8 << 20, BytesPerOwner: 6 << 20}
+	e := newEnv(t, modelLimits(core.ModelLimits{Bytes: 8 << 20, BytesPerOwner: 6 << 20}))
 	e.step("person ann")
 	const mib = files.ChunkSize
 	file := noise(2 * mib)
@@ -185,7 +183,7 @@ func TestUploadsThatWaitAreBounded(t *testing.T) {
 
 // What waited too long is forgotten, before housekeeping removes it.
 func TestUploadsThatWaitAreForgotten(t *testing.T) {
-	u := newUploads()
+	u := newKeyedUploads()
 	s := storetest.Open(t)
 	limits := core.ModelLimits{Bytes: 8 << 20, BytesPerOwner: 16 << 20}
 	ann := storetest.Seed(t, s).NewUser("ann@user.example", "")
@@ -196,7 +194,7 @@ func TestUploadsThatWaitAreForgotten(t *testing.T) {
 		t.Fatal(err)
 	}
 	k := uploadKey{ann.ID, "k"}
-	u.keyed[k] = keyedUpload{up, time.Now().Add(-files.UploadKept + time.Minute)}
+	u.byKey[k] = keyedUpload{up, time.Now().Add(-files.UploadKept + time.Minute)}
 	if is, err := u.find(k); is != up || err != nil {
 		t.Errorf("%v %v", is, err)
 	}
@@ -206,9 +204,9 @@ func TestUploadsThatWaitAreForgotten(t *testing.T) {
 	}); err == nil {
 		t.Error("a file goes on after its end")
 	}
-	u.keyed[k] = keyedUpload{up, time.Now().Add(-files.UploadKept - time.Second)}
-	if is, err := u.find(k); is != nil || err != nil || len(u.keyed) > 0 {
-		t.Errorf("%v %v %v", is, err, u.keyed)
+	u.byKey[k] = keyedUpload{up, time.Now().Add(-files.UploadKept - time.Second)}
+	if is, err := u.find(k); is != nil || err != nil || len(u.byKey) > 0 {
+		t.Errorf("%v %v %v", is, err, u.byKey)
 	}
 	up.Close(t.Context())
 }

@@ -170,6 +170,3 @@ func (s *pageStyle) expand(text string) string {
 	return strings.NewReplacer("{{email}}", string(s.email), "{{list}}", s.list, "{{tenant}}", s.tenant, "{{field}}",
 		s.field).Replace(text)
 }
-
-// truncate returns s cut to n bytes.
-func truncate(s string, n int) string { return s[:min(len(s), n)] }

@@ -20,7 +20,7 @@ import (
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/cmd/newsletterd/terminal"
 	"newsletterd/core"
-	"newsletterd/handlers"
+	"newsletterd/handlers/web"
 )
 
 // permissions looks at who may read the files that hold secrets or addresses.
@@ -127,14 +127,14 @@ func (d *doctor) origins() {
 	}
 	for _, o := range seen {
 		a, err := netip.ParseAddr(o.Remote)
-		if err != nil || !handlers.Unproxied(a, proxies(d.cfg.Server.TrustedProxies)) || a.IsLoopback() && !public(d.cfg) {
+		if err != nil || !web.Unproxied(a, proxies(d.cfg.Server.TrustedProxies)) || a.IsLoopback() && !public(d.cfg) {
 			continue
 		}
 		d.warn("subscribe limit",
 			fmt.Sprintf(`if it is a proxy, set [server] trusted_proxies, as [%q]; if it is a site of yours, have it send a token with the scope newsletter:events.write`, o.Remote),
 			"%s came from the private address %s, which may send %d an hour in all", counted(o.Requests, "request")+
 				" to subscribe", o.Remote,
-			max(d.cfg.Limits.SubscribePerAddress, handlers.SubscribePerPrivate))
+			max(d.cfg.Limits.SubscribePerAddress, web.SubscribePerPrivate))
 		return
 	}
 }

@@ -1,4 +1,4 @@
-package handlers
+package web
 
 import (
 	"log/slog"
@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"newsletterd/core"
-	"newsletterd/handlers/web"
 )
 
 // Limits next to the one of [limits] subscribe_per_address. A private address that is no trusted proxy may be a proxy
@@ -16,37 +15,36 @@ import (
 const (
 	SubscribePerPrivate = 600 // requests an hour of such an address
 	subscribePerToken   = 600 // requests a minute of a caller who may write the list's events
-	forgotPerAddress    = 60  // requests for a new password, an hour and address
 )
 
-// originLimits counts requests of one kind that strangers may send and that write something, of the API and of pages
+// OriginLimits counts requests of one kind that strangers may send and that write something, of the API and of pages
 // together, by the address that they come from. nil: there is no limit.
-type originLimits struct {
+type OriginLimits struct {
 	what    string         // is asked for, for the log
-	address *web.Limiter   // by address of origin
-	private *web.Limiter   // by private address of origin
-	token   *web.Limiter   // by caller
+	address *Limiter       // by address of origin
+	private *Limiter       // by private address of origin
+	token   *Limiter       // by caller
 	local   bool           // the daemon is a machine's own: callers of that machine are not counted
 	trusted []netip.Prefix // proxies, which are no callers themselves
 	log     *slog.Logger
 	saidAt  atomic.Int64
 }
 
-// newOriginLimits returns the limits of n requests an hour and address; 0: none.
-func newOriginLimits(n int, what, publicURL string, trusted []netip.Prefix, log *slog.Logger) (l *originLimits,
+// NewOriginLimits returns the limits of n requests an hour and address; 0: none.
+func NewOriginLimits(n int, what, publicURL string, trusted []netip.Prefix, log *slog.Logger) (l *OriginLimits,
 	err error,
 ) {
 	if n == 0 {
 		return nil, nil
 	}
-	l = &originLimits{what: what, local: loopbackOrigin(publicURL), trusted: trusted, log: log}
-	if l.address, err = web.NewLimiter(n, time.Hour); err != nil {
+	l = &OriginLimits{what: what, local: loopbackOrigin(publicURL), trusted: trusted, log: log}
+	if l.address, err = NewLimiter(n, time.Hour); err != nil {
 		return nil, err
 	}
-	if l.private, err = web.NewLimiter(max(n, SubscribePerPrivate), time.Hour); err != nil {
+	if l.private, err = NewLimiter(max(n, SubscribePerPrivate), time.Hour); err != nil {
 		return nil, err
 	}
-	l.token, err = web.NewLimiter(subscribePerToken, time.Minute)
+	l.token, err = NewLimiter(subscribePerToken, time.Minute)
 	return l, err
 }
 
@@ -76,14 +74,9 @@ func Unproxied(a netip.Addr, trusted []netip.Prefix) bool {
 	return true
 }
 
-// maintains reports whether the caller may write the events of a list.
-func maintains(c *web.Call, list *core.ListWithTenant) bool {
-	return c.Caller.Has(core.ScopeEventsWrite) && c.Caller.May(core.ActionPeopleAdd, list.TenantID)
-}
-
-// check counts a request, and refuses those that are too many. known: its caller may write what it asks for without
+// Check counts a request, and refuses those that are too many. known: its caller may write what it asks for without
 // anyone's proof.
-func (l *originLimits) check(c *web.Call, known bool) error {
+func (l *OriginLimits) Check(c *Call, known bool) error {
 	from := c.Remote.Unmap()
 	if l == nil || !from.IsValid() || l.local && from.IsLoopback() {
 		return nil
@@ -105,7 +98,7 @@ func (l *originLimits) check(c *web.Call, known bool) error {
 
 // originKey is AddressKey, and loopback for callers of this machine.
 func originKey(a netip.Addr) string {
-	if key := web.AddressKey(a); key.IsValid() {
+	if key := AddressKey(a); key.IsValid() {
 		return key.String()
 	}
 	return "loopback"
