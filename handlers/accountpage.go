@@ -7,6 +7,7 @@ import (
 	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/handlers/console"
+	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 	"newsletterd/store/identity"
 )
@@ -36,14 +37,15 @@ type accountView struct {
 	MayProve                   bool   // by a passkey, instead of the password
 	Created                    string // the clients that the user keeps and may disable
 	Browsers, SignIns, Allowed []accountRow
-	Own                        []link // to what else is the user's own
+	Own                        []page.Link // to what else is the user's own
 }
 
 // pageRoutes are for people in browsers.
 func (h *Handler) pageRoutes(t *web.Table) {
 	p := h.options.Auth
 	a, l, m, own := authorizations{p}, logouts{p}, mailedLinks{p, h.forgets}, accountPages{p}
-	t.Add("GET", "/style.css", web.Public(), web.Page, web.Query(style).Answers("text/css"), "The stylesheet of all pages")
+	t.Add("GET", "/style.css", web.Public(), web.Page, web.Query(page.ServeStyle).Answers("text/css"),
+		"The stylesheet of all pages")
 	t.Add("GET", "/login", web.Public(), web.Page, web.Query(web.Visited(a.loginPage)), "Sign in: the page")
 	t.Add("POST", "/login", web.Public(), web.Page,
 		web.Form(web.Visited(a.login)).Fails(core.Forbidden, core.TooMany), "Sign in")
@@ -56,7 +58,7 @@ func (h *Handler) pageRoutes(t *web.Table) {
 		web.Query(web.Visited(a.codePage)), "Sign in: the second step")
 	t.Add("POST", codePath, web.Public(), web.Page,
 		web.Form(web.Visited(a.code)).Fails(core.Forbidden, core.TooMany), "Sign in by a code")
-	t.Add("GET", "/passkey.js", web.Public(), web.Page, web.Query(passkeyScript.serve).Answers("text/javascript"),
+	t.Add("GET", "/passkey.js", web.Public(), web.Page, web.Query(passkeyScript.Serve).Answers("text/javascript"),
 		"The script of passkeys")
 	t.Add("POST", "/login/passkey", web.Public(), web.Page,
 		web.Form(web.Visited(a.passkey)).Fails(core.Forbidden, core.TooMany), "Sign in by a passkey")
@@ -93,9 +95,9 @@ func (h *Handler) pageRoutes(t *web.Table) {
 	t.Add("POST", "/account", web.Public(), web.Page,
 		web.Form(web.Visited(own.change)).Fails(core.Forbidden), "Change something on it")
 	reviews := reviewPages{h.campaigns(), p, h.console()}
-	t.Add("GET", reviewPath, web.Public(), web.Page, web.Query(web.Visited(reviews.page)).Fails(core.NotFound),
+	t.Add("GET", page.ReviewPath, web.Public(), web.Page, web.Query(web.Visited(reviews.page)).Fails(core.NotFound),
 		"Approve a campaign or send it back: the page")
-	t.Add("POST", reviewPath, web.Public(), web.Page,
+	t.Add("POST", page.ReviewPath, web.Public(), web.Page,
 		web.Form(proved(p, reviews.decide)).Fails(core.Forbidden, core.NotFound, core.Conflict,
 			core.PreconditionFailed),
 		"Approve a campaign or send it back")
@@ -118,12 +120,12 @@ func (a accountPages) show(c *web.Call, notice string, sent accountForm, fault e
 	if err != nil {
 		return web.HTML{}, err
 	}
-	w := wordsOf(c)
-	v := view{Title: w.AccountTitle, Notice: notice, Brand: ownBrand()}
+	w := page.WordsOf(c)
+	v := page.View{Title: w.AccountTitle, Notice: notice, Brand: page.OwnBrand()}
 	if web.VisitorCaller(who).HasRole() {
-		v.Up = link{console.Path, w.ToConsole}
+		v.Up = page.Link{Path: console.Path, Text: w.ToConsole}
 	}
-	status, err := v.blame(c, fault)
+	status, err := v.Blame(c, fault)
 	if err != nil {
 		return web.HTML{}, err
 	}
@@ -143,92 +145,40 @@ func (a accountPages) show(c *web.Call, notice string, sent accountForm, fault e
 	}
 	data := accountView{
 		Name: who.User.Name, Email: who.User.Email, Verified: who.User.EmailVerified, Change: change.Email,
-		ChangeUntil: when(change.ExpiresAt), Typed: web.Truncate(sent.Email, maxShown), Wrong: sent.wrong(fault),
-		Passkeys: w.passkeyCount(keys), NoPasskeys: w.passkeysMissing(a.auth),
+		ChangeUntil: page.When(change.ExpiresAt), Typed: web.Truncate(sent.Email, maxShown), Wrong: sent.wrong(fault),
+		Passkeys: w.PasskeyCount(keys), NoPasskeys: w.PasskeysMissing(a.auth),
 		Created: created,
 		Proved:  auth.ProvedByPasskey(who.Browser, c.Now), MayProve: len(keys) > 0 && a.auth.PasskeysMissing() == "",
 	}
 	if factor.Set() {
-		data.TwoStep, data.Recovery = when(factor.TOTPAt), factor.RecoveryCodes
+		data.TwoStep, data.Recovery = page.When(factor.TOTPAt), factor.RecoveryCodes
 	}
 	for _, b := range browsers {
 		data.Browsers = append(data.Browsers, accountRow{
-			b.ID, w.browserName(b.UserAgent), joined(b.Remote, fillIn(w.SignedInAt, "when", when(b.AuthAt)),
-				w.ago(c.Now, b.UsedAt)), b.ID == who.Browser.ID,
+			b.ID, w.BrowserName(b.UserAgent), joined(b.Remote, page.FillIn(w.SignedInAt, "when", page.When(b.AuthAt)),
+				w.Ago(c.Now, b.UsedAt)), b.ID == who.Browser.ID,
 		})
 	}
 	for _, f := range signIns {
 		data.SignIns = append(data.SignIns, accountRow{
-			ID: f.ID, Name: f.ClientName, Where: joined(w.browserName(f.UserAgent), f.Remote,
-				fillIn(w.Since, "when", when(f.CreatedAt)), w.ago(c.Now, f.UsedAt)),
+			ID: f.ID, Name: f.ClientName, Where: joined(w.BrowserName(f.UserAgent), f.Remote,
+				page.FillIn(w.Since, "when", page.When(f.CreatedAt)), w.Ago(c.Now, f.UsedAt)),
 		})
 	}
 	for _, al := range allowed {
-		data.Allowed = append(data.Allowed, accountRow{ID: al.ClientID, Name: al.ClientName, Where: w.allowedTo(al.Scope)})
+		data.Allowed = append(data.Allowed, accountRow{ID: al.ClientID, Name: al.ClientName, Where: w.AllowsTo(al.Scope)})
 	}
-	data.Own = []link{
-		{console.OwnPath + "/models", w.OwnModels},
-		{console.OwnPath + "/library", w.OwnLibrary},
-		{console.OwnPath + "/devices", w.OwnDevices},
+	data.Own = []page.Link{
+		{Path: console.OwnPath + "/models", Text: w.OwnModels},
+		{Path: console.OwnPath + "/library", Text: w.OwnLibrary},
+		{Path: console.OwnPath + "/devices", Text: w.OwnDevices},
 	}
 	v.Data = data
-	return render(c, status, "account", v)
+	return page.Render(c, status, "account", v)
 }
 
 func joined(parts ...string) string {
 	return strings.Join(strings.FieldsFunc(strings.Join(parts, "\n"), func(r rune) bool { return r == '\n' }), " · ")
-}
-
-func (w *pageWords) allowedTo(scope string) string {
-	var all []string
-	for _, s := range strings.Fields(scope) {
-		all = append(all, w.scope(s))
-	}
-	return fillIn(w.AllowedTo, "scopes", strings.Join(all, ", "))
-}
-
-// The browsers and systems that a user agent is looked through for, in this order: later ones name themselves by the
-// earlier ones' names too.
-var (
-	browserWords = [][2]string{
-		{"Edg/", "Edge"},
-		{"OPR/", "Opera"},
-		{"Firefox/", "Firefox"},
-		{"Chromium/", "Chromium"},
-		{"Chrome/", "Chrome"},
-		{"Safari/", "Safari"},
-	}
-	systemWords = [][2]string{
-		{"Android", "Android"},
-		{"iPhone", "iPhone"},
-		{"iPad", "iPad"},
-		{"Windows", "Windows"},
-		{"Mac OS X", "macOS"},
-		{"Linux", "Linux"},
-	}
-)
-
-// browserName makes a short name of a user agent.
-func (w *pageWords) browserName(agent string) string {
-	find := func(words [][2]string) string {
-		for _, w := range words {
-			if strings.Contains(agent, w[0]) {
-				return w[1]
-			}
-		}
-		return ""
-	}
-	browser, system := find(browserWords), find(systemWords)
-	switch {
-	case agent == "":
-		return w.UnknownProgram
-	case browser != "" && system != "":
-		return fillIn(w.BrowserOn, "browser", browser, "system", system)
-	case browser != "":
-		return browser
-	}
-	name, _, _ := strings.Cut(agent, " ")
-	return web.Truncate(name, 60)
 }
 
 type accountForm struct {
@@ -279,7 +229,7 @@ func (a accountPages) change(c *web.Call, in accountForm) (web.HTML, error) {
 }
 
 func (a accountPages) action(c *web.Call, in accountForm, who core.Visitor) (do func() error, notice string) {
-	s, user, w := c.Store(), who.User.ID, wordsOf(c)
+	s, user, w := c.Store(), who.User.ID, page.WordsOf(c)
 	switch in.Action {
 	case "name":
 		return func() error {

@@ -7,6 +7,7 @@ import (
 
 	"newsletterd/core"
 	"newsletterd/handlers/console"
+	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 )
 
@@ -94,15 +95,15 @@ func (h *Handler) rootPage(c *web.Call) (web.HTML, error) {
 	}{}
 	for _, l := range lists {
 		data.Lists = append(data.Lists, listLink{
-			Name: l.Name, Path: subscribePath(l.ID),
-			Description: paragraphs(l.Description),
+			Name: l.Name, Path: page.SubscribePath(l.ID),
+			Description: page.Paragraphs(l.Description),
 		})
 		if l.Archive {
 			data.Lists[len(data.Lists)-1].Archive = l.ArchivePath()
 		}
-		data.Preferences = preferencesPath(l.ID)
+		data.Preferences = page.PreferencesPath(l.ID)
 	}
-	return render(c, 0, "home", view{Title: styleOf(c).expand(wordsOf(c).HomeTitle), Data: data})
+	return page.Render(c, 0, "home", page.View{Title: page.StyleOf(c).Expand(page.WordsOf(c).HomeTitle), Data: data})
 }
 
 // hostTenant applies the style of the tenant whose public_url names the host that was asked, and returns its active
@@ -118,7 +119,7 @@ func (h *Handler) hostTenant(c *web.Call) (lists []core.List, found bool, err er
 	}
 	t := &tenants[0]
 	c.Tenant = t.ID
-	applyTenant(c, t)
+	page.ApplyTenant(c, t)
 	all, err := h.options.Store.Lists(c, []string{t.ID}, false, core.Page{Limit: maxHomeLists})
 	for _, l := range all {
 		if l.Active() {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"newsletterd/core"
+	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 	"newsletterd/mail"
 	"newsletterd/store"
@@ -46,8 +47,8 @@ func mendedSpec(ctx context.Context, s *store.Store, mended *core.Mended, j *cor
 	}
 	spec = mail.JobSpec(j.ID, &content, mail.ShownSender)
 	spec.Mended = mended.Links
-	style := pageStyle{lang: spec.Language}
-	spec.Notice = style.words().corrected(mended.At)
+	style := page.Style{Lang: spec.Language}
+	spec.Notice = style.Words().CorrectedAt(mended.At)
 	return spec, content, nil
 }
 

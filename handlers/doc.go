@@ -33,16 +33,13 @@
 //	health.go system.go  the health check, and the state of the server
 //	openapi.go openapi_*.go   what the OpenAPI documents say beyond the table, and the page to read them
 //
-// and the pages:
+// and the pages, whose layout and words are in handlers/page:
 //
-//	page.go style.go pages/   the layout, the stylesheet with the tenant's colour
-//	words.go words_*.go pages/words/   what pages say, one file a language; in whose style they are
-//	explain.go           messages of errors in the language of the page
 //	authorize.go login.go register_page.go   the authorization endpoint; login, consent, logout, sign-up
 //	twostep.go passkeys.go proof.go   the second step of a sign-in; passkeys; the page that asks for a proof again
 //	password.go accountpage.go   the pages that mails about an account lead to; a user's own page
 //	newsletter_pages.go preferences_page.go   the pages that a subscription's mails lead to; a subscriber's own page
-//	subscribe_page.go form.go   the form of a list, here and for other sites
+//	subscribe_page.go tracking_consent.go   the form of a list, and the agreement to tracking
 //	archive.go feed.go   the public archive and its Atom feed
 //	reviews.go reviews_facts.go   the approval page
 //	setup.go qr.go       the page for the first operator; QR codes

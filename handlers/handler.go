@@ -17,6 +17,7 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/core"
+	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 	"newsletterd/mail"
 	"newsletterd/mail/picture"
@@ -166,7 +167,7 @@ func New(o Options) (*Handler, error) {
 	h.Handler, err = web.New(web.Options{
 		Log: o.Log, ClientAddresses: o.ClientAddresses, Registry: o.Registry, PublicURL: o.PublicURL,
 		TrustedProxies: o.TrustedProxies, Store: o.Store, API: api,
-		Bearer: o.Bearer, Signed: o.Signed, DialectOf: dialectOf, Fallback: h.fallback, ErrorPage: errorPage,
+		Bearer: o.Bearer, Signed: o.Signed, DialectOf: dialectOf, Fallback: h.fallback, ErrorPage: page.ErrorPage,
 		SmallHeap: o.SmallHeap,
 	}, h.table())
 	if err != nil {

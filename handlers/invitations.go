@@ -9,6 +9,7 @@ import (
 	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/handlers/console"
+	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 	"newsletterd/mail/notice"
 	"newsletterd/store"
@@ -111,8 +112,8 @@ func (a invitations) page(c *web.Call, in invitationQuery) (web.HTML, error) {
 
 // speak gives the pages of the request the language of the mail that led here, where it was one of ours.
 func speak(c *web.Call, lang string) {
-	if words()[lang] != nil {
-		styleOf(c).lang = lang
+	if page.AllWords()[lang] != nil {
+		page.StyleOf(c).Lang = lang
 	}
 }
 
@@ -120,7 +121,7 @@ func speak(c *web.Call, lang string) {
 func (a invitations) invited(c *web.Call, in joinForm) (identity.Invited, error) {
 	i, err := a.store.Invited(c, core.HashToken(in.Token), c.Now)
 	if err == nil {
-		_, err = brandOf(c, i.TenantID)
+		_, err = page.BrandOf(c, i.TenantID)
 	}
 	speak(c, in.Lang)
 	return i, err
@@ -137,29 +138,29 @@ func (a invitations) showPage(c *web.Call, in joinForm, fault error) (web.HTML, 
 	if err != nil {
 		return web.HTML{}, err
 	}
-	w := wordsOf(c)
+	w := page.WordsOf(c)
 	if i.Proved && !signedIn {
 		link := purpose{path: (&invitationQuery{in.Token, in.Lang}).address()}
-		return renderMessage(c, 0, w.InvitationTitle, note{
-			Lines: []string{fillIn(w.InvitationSignIn, "email", i.Email)}, Link: "/login" + link.asContinue(),
+		return page.RenderMessage(c, 0, w.InvitationTitle, page.Note{
+			Lines: []string{page.FillIn(w.InvitationSignIn, "email", i.Email)}, Link: "/login" + link.asContinue(),
 			LinkText: w.SignIn,
-		}, brand{})
+		}, page.Brand{})
 	}
 	by, err := a.store.Inviter(c, &i.Invitation)
 	if err != nil {
 		return web.HTML{}, err
 	}
-	v := view{Title: w.InvitationTitle, Data: invited{
-		Token: in.Token, Lang: styleOf(c).lang, Email: string(i.Email), Name: web.Truncate(in.Name, maxShown),
-		By: cmp.Or(by, i.TenantName), Tenant: i.TenantName, Role: notice.RoleName(styleOf(c).lang, i.Role),
+	v := page.View{Title: w.InvitationTitle, Data: invited{
+		Token: in.Token, Lang: page.StyleOf(c).Lang, Email: string(i.Email), Name: web.Truncate(in.Name, maxShown),
+		By: cmp.Or(by, i.TenantName), Tenant: i.TenantName, Role: notice.RoleName(page.StyleOf(c).Lang, i.Role),
 		SignedIn: signedIn,
 	}}
-	status, err := v.blame(c, fault)
+	status, err := v.Blame(c, fault)
 	if err != nil {
 		return web.HTML{}, err
 	}
-	v.AtField = !signedIn && v.field != ""
-	return render(c, status, "invitation", v)
+	v.AtField = !signedIn && v.Field != ""
+	return page.Render(c, status, "invitation", v)
 }
 
 // signedIn reports whether the visitor is signed in with the invited address, and has proved it.
@@ -176,8 +177,9 @@ func (a invitations) over(c *web.Call, err error) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	c.LogError(err)
-	w := wordsOf(c)
-	return renderMessage(c, http.StatusBadRequest, w.OverTitle, note{Lines: []string{w.InvitationOver}}, brand{})
+	w := page.WordsOf(c)
+	return page.RenderMessage(c, http.StatusBadRequest, w.OverTitle, page.Note{Lines: []string{w.InvitationOver}},
+		page.Brand{})
 }
 
 // accept gives the role. Who makes an account of it is signed in at once: the mailed token and the new password are
@@ -205,7 +207,7 @@ func (a invitations) accept(c *web.Call, in joinForm) (web.HTML, error) {
 	case err != nil:
 		return a.showPage(c, in, err)
 	}
-	w := wordsOf(c)
+	w := page.WordsOf(c)
 	link, text := "/login", w.SignIn
 	if signedIn {
 		link, text = accountPath, w.ToAccount
@@ -216,7 +218,7 @@ func (a invitations) accept(c *web.Call, in joinForm) (web.HTML, error) {
 		}
 		c.LogError(err) // the role is given: the way to sign in is what is left, as where others have used up the tries
 	}
-	return renderMessage(c, 0, w.InvitationDone, note{
-		Lines: []string{fillIn(w.InvitationDoneText, "email", i.Email)}, Link: link, LinkText: text,
-	}, brand{})
+	return page.RenderMessage(c, 0, w.InvitationDone, page.Note{
+		Lines: []string{page.FillIn(w.InvitationDoneText, "email", i.Email)}, Link: link, LinkText: text,
+	}, page.Brand{})
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"newsletterd/core"
+	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 	"newsletterd/store"
 	"newsletterd/store/members"
@@ -164,7 +165,7 @@ func (a listExtras) form(c *web.Call, id string) (listForm, error) {
 		return listForm{}, err
 	}
 	var b strings.Builder
-	err = WriteForm(&b, l, a.origin)
+	err = page.WriteForm(&b, l, a.origin)
 	return listForm{b.String()}, err
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/core"
+	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 	"newsletterd/store/identity"
 )
@@ -28,13 +29,13 @@ type emailForm struct {
 // back there.
 type forgotten struct {
 	Email, Continue, Back string
-	brand                 brand
+	brand                 page.Brand
 	tenantID, client      string
 }
 
 func (m mailedLinks) forgotten(c *web.Call, continueTo string) (f forgotten, err error) {
 	p := purposeOf(continueTo)
-	f.brand = ownBrand()
+	f.brand = page.OwnBrand()
 	request, err := requested(c, p)
 	if _, faulty := errors.AsType[*auth.AuthorizeError](err); faulty || request == nil && err == nil {
 		return f, nil
@@ -46,7 +47,7 @@ func (m mailedLinks) forgotten(c *web.Call, continueTo string) (f forgotten, err
 	if !request.Client.Suspended {
 		f.tenantID = request.Client.TenantID
 	}
-	f.brand, err = clientBrand(c, &request.Client)
+	f.brand, err = page.ClientBrand(c, &request.Client)
 	return f, err
 }
 
@@ -60,7 +61,7 @@ func (m mailedLinks) forgotPage(c *web.Call, in loginQuery) (web.HTML, error) {
 	if err != nil {
 		return web.HTML{}, err
 	}
-	return render(c, 0, "forgot", view{Title: wordsOf(c).ForgotLink, Brand: f.brand, Data: f})
+	return page.Render(c, 0, "forgot", page.View{Title: page.WordsOf(c).ForgotLink, Brand: f.brand, Data: f})
 }
 
 // forgot gives every address the same answer.
@@ -72,8 +73,8 @@ func (m mailedLinks) forgot(c *web.Call, in emailForm) (web.HTML, error) {
 	email, err := core.ParseEmail(in.Email)
 	if err != nil {
 		f.Email = web.Truncate(in.Email, maxShown)
-		return render(c, 400, "forgot", view{
-			Title: wordsOf(c).ForgotLink, Fault: wordsOf(c).FaultEmail, Brand: f.brand,
+		return page.Render(c, 400, "forgot", page.View{
+			Title: page.WordsOf(c).ForgotLink, Fault: page.WordsOf(c).FaultEmail, Brand: f.brand,
 			Data: f,
 		})
 	}
@@ -83,9 +84,9 @@ func (m mailedLinks) forgot(c *web.Call, in emailForm) (web.HTML, error) {
 	if err := m.auth.Forgot(c, email, f.mailStyle(c), c.Now); err != nil {
 		return web.HTML{}, err
 	}
-	w := wordsOf(c)
-	return renderMessage(c, 0, w.CheckTitle, note{
-		Lines: []string{fillIn(w.ForgotSent, "email", email), w.ForgotHint}, Link: "/login" + f.Back,
+	w := page.WordsOf(c)
+	return page.RenderMessage(c, 0, w.CheckTitle, page.Note{
+		Lines: []string{page.FillIn(w.ForgotSent, "email", email), w.ForgotHint}, Link: "/login" + f.Back,
 		LinkText: w.BackSignIn,
 	}, f.brand)
 }
@@ -111,7 +112,7 @@ func linkOpened(c *web.Call, token string, email *string) error {
 	hash := core.HashToken(token)
 	tenantID, err := c.Store().MailedTenant(c, hash)
 	if err == nil {
-		_, err = brandOf(c, tenantID)
+		_, err = page.BrandOf(c, tenantID)
 	}
 	if err != nil || *email != "" {
 		return err
@@ -146,9 +147,9 @@ func (m mailedLinks) showPassword(c *web.Call, purpose string, in mailedForm, fa
 	if err != nil {
 		return m.linkFault(c, err)
 	}
-	w := wordsOf(c)
+	w := page.WordsOf(c)
 	p := passwordPage{
-		strong(w.NewPasswordFor, "email", email), string(email), in.Token, "/password/reset", w.NewPassword,
+		page.Strong(w.NewPasswordFor, "email", email), string(email), in.Token, "/password/reset", w.NewPassword,
 		w.NewPasswordHint, w.NewPasswordButton, "",
 	}
 	if purpose == identity.TokenReset {
@@ -162,21 +163,21 @@ func (m mailedLinks) showPassword(c *web.Call, purpose string, in mailedForm, fa
 	}
 	title := w.NewPassword
 	if purpose == identity.TokenClaim {
-		p.Text, p.Action, title = strong(w.ClaimText, "email", email), verifyPath, w.VerifyTitle
+		p.Text, p.Action, title = page.Strong(w.ClaimText, "email", email), verifyPath, w.VerifyTitle
 	}
 	return m.renderPassword(c, title, p, fault)
 }
 
 func (m mailedLinks) renderPassword(c *web.Call, title string, p passwordPage, fault error) (web.HTML, error) {
-	v := view{Title: title, Data: p}
+	v := page.View{Title: title, Data: p}
 	status := 0
 	if fault != nil {
 		var ok bool
-		if v.Fault, status, ok = faultOf(c, fault); !ok {
+		if v.Fault, status, ok = page.FaultOf(c, fault); !ok {
 			return web.HTML{}, fault
 		}
 	}
-	return render(c, status, "password", v)
+	return page.Render(c, status, "password", v)
 }
 
 // linkFault makes the page for a link that works no more.
@@ -185,9 +186,9 @@ func (m mailedLinks) linkFault(c *web.Call, err error) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	c.LogError(err)
-	w := wordsOf(c)
-	return renderMessage(c, 400, w.OverTitle,
-		note{Lines: []string{w.OverText}, Link: "/password/forgot", LinkText: w.OverButton}, brand{})
+	w := page.WordsOf(c)
+	return page.RenderMessage(c, 400, w.OverTitle,
+		page.Note{Lines: []string{w.OverText}, Link: "/password/forgot", LinkText: w.OverButton}, page.Brand{})
 }
 
 func (m mailedLinks) reset(c *web.Call, in mailedForm) (web.HTML, error) {
@@ -227,12 +228,13 @@ func (m mailedLinks) passwordSet(c *web.Call, created string) (web.HTML, error) 
 	if err := c.EndSession(); err != nil {
 		return web.HTML{}, err
 	}
-	w := wordsOf(c)
+	w := page.WordsOf(c)
 	lines := []string{w.PasswordSetText}
 	if created != "" {
-		lines = append(lines, fillIn(w.ClientsStay, "clients", created))
+		lines = append(lines, page.FillIn(w.ClientsStay, "clients", created))
 	}
-	return renderMessage(c, 0, w.PasswordSetTitle, note{Lines: lines, Link: "/login", LinkText: w.SignIn}, brand{})
+	return page.RenderMessage(c, 0, w.PasswordSetTitle, page.Note{Lines: lines, Link: "/login", LinkText: w.SignIn},
+		page.Brand{})
 }
 
 // verifyPage asks for the password of the registration or a new one (auth.ProveAddress); a claim (auth.ClaimAddress)
@@ -271,18 +273,18 @@ func (m mailedLinks) verifyPage(c *web.Call, in mailedQuery) (web.HTML, error) {
 // askPassword asks for the password that stands or a new one: the address may have been registered by someone else
 // than its owner.
 func (m mailedLinks) askPassword(c *web.Call, email core.Email, token string, fault error) (web.HTML, error) {
-	w := wordsOf(c)
+	w := page.WordsOf(c)
 	return m.renderPassword(c, w.VerifyTitle, passwordPage{
-		strong(w.VerifyText, "email", email), string(email), token, verifyPath, w.Password, w.VerifyHint,
+		page.Strong(w.VerifyText, "email", email), string(email), token, verifyPath, w.Password, w.VerifyHint,
 		w.VerifyButton, "",
 	}, fault)
 }
 
 func (m mailedLinks) tellVerified(c *web.Call, email core.Email) (web.HTML, error) {
-	w := wordsOf(c)
-	return renderMessage(c, 0, w.VerifiedTitle,
-		note{Lines: []string{fillIn(w.VerifiedText, "email", email)}, Link: accountPath, LinkText: w.ToAccount},
-		brand{})
+	w := page.WordsOf(c)
+	return page.RenderMessage(c, 0, w.VerifiedTitle,
+		page.Note{Lines: []string{page.FillIn(w.VerifiedText, "email", email)}, Link: accountPath, LinkText: w.ToAccount},
+		page.Brand{})
 }
 
 func (m mailedLinks) isClaim(c *web.Call, in mailedForm) (bool, error) {
@@ -317,14 +319,14 @@ func (m mailedLinks) changePage(c *web.Call, whose string, email core.Email, in 
 		return web.HTML{}, err
 	}
 	if err == nil && who.User.ID == whose {
-		return render(c, status, "change", view{Title: wordsOf(c).ChangeTitle, Data: in})
+		return page.Render(c, status, "change", page.View{Title: page.WordsOf(c).ChangeTitle, Data: in})
 	}
 	link := url.Values{"continue": {verifyPath + "?" + url.Values{"token": {in.Token}, "email": {in.Email}}.Encode()}}
-	w := wordsOf(c)
-	return renderMessage(c, status, w.ChangeTitle, note{
-		Lines: []string{fillIn(w.ChangeSignIn, "email", email), w.ChangeNot}, Link: "/login?" + link.Encode(),
+	w := page.WordsOf(c)
+	return page.RenderMessage(c, status, w.ChangeTitle, page.Note{
+		Lines: []string{page.FillIn(w.ChangeSignIn, "email", email), w.ChangeNot}, Link: "/login?" + link.Encode(),
 		LinkText: w.SignIn,
-	}, brand{})
+	}, page.Brand{})
 }
 
 func (m mailedLinks) verify(c *web.Call, in mailedForm) (web.HTML, error) {
@@ -371,7 +373,8 @@ func (m mailedLinks) changeEmail(c *web.Call, whose string, email core.Email, in
 	if err != nil {
 		return m.linkFault(c, err)
 	}
-	w := wordsOf(c)
-	return renderMessage(c, 0, w.ChangedTitle,
-		note{Lines: []string{fillIn(w.ChangedText, "email", email)}, Link: accountPath, LinkText: w.ToAccount}, brand{})
+	w := page.WordsOf(c)
+	return page.RenderMessage(c, 0, w.ChangedTitle,
+		page.Note{Lines: []string{page.FillIn(w.ChangedText, "email", email)}, Link: accountPath, LinkText: w.ToAccount},
+		page.Brand{})
 }

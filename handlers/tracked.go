@@ -9,6 +9,7 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/core"
+	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 	"newsletterd/mail"
 	"newsletterd/store"
@@ -96,7 +97,7 @@ type mailedToken struct {
 func (a tracked) follow(c *web.Call, in mailedToken) (web.Redirect, error) {
 	job, seq, no, ok := a.ident.ParseTrack(in.Token)
 	if !ok || no == 0 {
-		return web.Redirect{}, linkError(c, core.ErrInvalidToken)
+		return web.Redirect{}, page.LinkError(c, core.ErrInvalidToken)
 	}
 	shown := no
 	if no == core.CanaryLink {
@@ -104,7 +105,7 @@ func (a tracked) follow(c *web.Call, in mailedToken) (web.Redirect, error) {
 	}
 	target, err := a.store.LinkTarget(c, job, shown)
 	if err != nil {
-		return web.Redirect{}, linkError(c, err)
+		return web.Redirect{}, page.LinkError(c, err)
 	}
 	if a.store.Room(maxEngagement) == nil { // else it is not counted, and the reader gets there all the same
 		a.count(c, job, seq, no)
@@ -128,7 +129,7 @@ func (a tracked) show(c *web.Call, in mailedToken) (web.HTML, error) {
 	}
 	if kind := core.KindOf(err); errors.Is(err, core.ErrInvalidToken) || errors.Is(err, core.ErrTokenExpired) ||
 		kind == core.NotFound {
-		return web.HTML{}, linkError(c, err)
+		return web.HTML{}, page.LinkError(c, err)
 	}
 	if err != nil {
 		return web.HTML{}, err

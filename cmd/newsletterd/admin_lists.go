@@ -10,7 +10,7 @@ import (
 
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
-	"newsletterd/handlers"
+	"newsletterd/handlers/page"
 	"newsletterd/store"
 	"newsletterd/store/people"
 )
@@ -22,7 +22,7 @@ func (p *program) listFormCommand() *cli.Command {
 			if err != nil {
 				return missing(err, "list", c.String("id"))
 			}
-			return handlers.WriteForm(p.out, l, cmp.Or(cfg.Send.MemberURL, cfg.Origin()))
+			return page.WriteForm(p.out, l, cmp.Or(cfg.Send.MemberURL, cfg.Origin()))
 		})
 	c.Description = "The form has the fields that the list asks for, in its language, and may stand on any site: paste " +
 		"it where you like and style it as\nyou please. The field _website keeps machines out; people don't see it."

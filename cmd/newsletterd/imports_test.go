@@ -64,6 +64,7 @@ var mayImport = map[string][]string{
 	},
 	"handlers/web":            {"core", "store", "store/db", "auth"},
 	"handlers/web/webtest":    {},
+	"handlers/page":           {"core", "auth", "handlers/web", "store/identity"},
 	"handlers/console/assets": {},
 	"handlers/console":        {"core", "mail/markup", "handlers/web", "handlers/console/assets"},
 	"handlers/accesstest": {
@@ -74,7 +75,7 @@ var mayImport = map[string][]string{
 		"core", "store", "store/people", "store/members", "store/imports", "store/campaigns", "store/db", "store/devices",
 		"store/files", "store/identity", "store/tenants", "store/subscribercsv", "auth", "mail", "mail/dkim", "mail/markup",
 		"mail/notice", "mail/picture",
-		"mail/report", "handlers/web", "handlers/console",
+		"mail/report", "handlers/web", "handlers/page", "handlers/console",
 	},
 
 	"store/replica":             {"core", "store/replica/objects"},

@@ -1,4 +1,4 @@
-package handlers
+package page
 
 import (
 	"crypto/sha256"
@@ -35,9 +35,9 @@ type styleRequest struct {
 	Color string `query:"color"`
 }
 
-// style answers the stylesheet of all pages, with the colours that follow from the brand's. They come as a
+// ServeStyle answers the stylesheet of all pages, with the colours that follow from the brand's. They come as a
 // stylesheet and not as an attribute, since the pages allow no style of their own.
-func style(c *web.Call, in styleRequest) (web.Text, error) {
+func ServeStyle(c *web.Call, in styleRequest) (web.Text, error) {
 	accent, ok := core.ParseColor("#" + in.Color)
 	if !ok {
 		accent, _ = core.ParseColor(ownColor)

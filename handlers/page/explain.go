@@ -1,4 +1,4 @@
-package handlers
+package page
 
 import (
 	"cmp"
@@ -14,17 +14,18 @@ import (
 	"newsletterd/store/identity"
 )
 
-// explain is a message of an error in the language of the page, where it is one that people meet; else it is answered
+// Explain is a message of an error in the language of the page, where it is one that people meet; else it is answered
 // as it stands.
-func explain(c *web.Call, s core.Sentence) string { return wordsOf(c).explain(s) }
+func Explain(c *web.Call, s core.Sentence) string { return WordsOf(c).Explain(s) }
 
-func (w *pageWords) explain(s core.Sentence) string {
+// Explain is Explain in these words.
+func (w *Words) Explain(s core.Sentence) string {
 	all := w.explanations()
 	return cmp.Or(all[s.Text], all[s.Format], s.Text)
 }
 
 // explanations are the messages of core, auth and this package in the words of a language, by their formats or whole.
-func (w *pageWords) explanations() map[string]string {
+func (w *Words) explanations() map[string]string {
 	return map[string]string{
 		web.ErrNoRoute.Message:  w.MissingText,
 		web.ErrNotFound.Message: w.RecordText,
@@ -68,19 +69,21 @@ func (w *pageWords) explanations() map[string]string {
 }
 
 // Fill returns a text with values in the place of its names: name, value, name, value …
-func (v view) Fill(text string, pairs ...any) string { return fillIn(text, pairs...) }
+func (v View) Fill(text string, pairs ...any) string { return FillIn(text, pairs...) }
 
 // Strong is Fill as HTML, with the values emphasised.
-func (v view) Strong(text string, pairs ...any) template.HTML { return strong(text, pairs...) }
+func (v View) Strong(text string, pairs ...any) template.HTML { return Strong(text, pairs...) }
 
-func strong(text string, pairs ...any) template.HTML {
+// Strong is FillIn as HTML, with the values emphasised.
+func Strong(text string, pairs ...any) template.HTML {
 	for i := 1; i < len(pairs); i += 2 {
 		pairs[i] = "<strong>" + template.HTMLEscapeString(fmt.Sprint(pairs[i])) + "</strong>"
 	}
-	return template.HTML(fillIn(template.HTMLEscapeString(text), pairs...)) //nolint:gosec // escaped
+	return template.HTML(FillIn(template.HTMLEscapeString(text), pairs...)) //nolint:gosec // escaped
 }
 
-func fillIn(text string, pairs ...any) string {
+// FillIn returns a text with values in the place of its names: name, value, name, value …
+func FillIn(text string, pairs ...any) string {
 	names := make([]string, len(pairs))
 	for i, p := range pairs {
 		if names[i] = fmt.Sprint(p); i%2 == 0 {
@@ -90,9 +93,9 @@ func fillIn(text string, pairs ...any) string {
 	return strings.NewReplacer(names...).Replace(text)
 }
 
-// faultOf returns what a form's page says of an error that the visitor can mend, and its status; ok is false for
+// FaultOf returns what a form's page says of an error that the visitor can mend, and its status; ok is false for
 // others.
-func faultOf(c *web.Call, err error) (text string, status int, ok bool) {
+func FaultOf(c *web.Call, err error) (text string, status int, ok bool) {
 	e, is := errors.AsType[*core.Error](err)
 	if !is {
 		return "", 0, false
@@ -102,24 +105,24 @@ func faultOf(c *web.Call, err error) (text string, status int, ok bool) {
 		e.Kind == core.Unavailable && e.Code == "busy":
 		c.RetryAfter(e)
 		c.LogError(err)
-		return explain(c, e.Sentence()), web.StatusOf(web.Page, e.Kind), true
+		return Explain(c, e.Sentence()), web.StatusOf(web.Page, e.Kind), true
 	}
 	return "", 0, false
 }
 
-// errorPage makes the page of an error.
-func errorPage(c *web.Call, status int, e web.ErrorBody) (web.HTML, error) {
-	n := note{Lines: []string{explain(c, e.Said)}}
+// ErrorPage makes the page of an error.
+func ErrorPage(c *web.Call, status int, e web.ErrorBody) (web.HTML, error) {
+	n := Note{Lines: []string{Explain(c, e.Said)}}
 	if e.Field != "" {
 		n.Details = [][2]string{{"Field", e.Field}}
 	}
-	if s := styleOf(c); status == http.StatusBadRequest || status == http.StatusNotFound {
-		n.Link, n.LinkText = s.link, s.linkText
+	if s := StyleOf(c); status == http.StatusBadRequest || status == http.StatusNotFound {
+		n.Link, n.LinkText = s.Link, s.LinkText
 	}
-	return render(c, status, "message", view{Title: wordsOf(c).errorTitle(status), RequestID: c.RequestID, Data: n})
+	return Render(c, status, "message", View{Title: WordsOf(c).errorTitle(status), RequestID: c.RequestID, Data: n})
 }
 
-func (w *pageWords) errorTitle(status int) string {
+func (w *Words) errorTitle(status int) string {
 	switch {
 	case status == http.StatusNotFound:
 		return w.MissingTitle
@@ -129,4 +132,47 @@ func (w *pageWords) errorTitle(status int) string {
 		return w.FailedTitle
 	}
 	return w.WrongTitle
+}
+
+// LinkError says in a reader's words what is wrong with the link of a mail. Where nothing is wrong with it, the page
+// that shows the error offers no other way.
+func LinkError(c *web.Call, err error) error {
+	e, ok := errors.AsType[*core.Error](err)
+	if !ok {
+		return err
+	}
+	said, w := *e, WordsOf(c)
+	said.Field = ""
+	switch {
+	case errors.Is(err, core.ErrTokenExpired):
+		said.Message = w.LinkExpired
+	case errors.Is(err, core.ErrInvalidToken):
+		said.Message = w.LinkBroken
+	case errors.Is(err, core.ErrListInactive):
+		said.Message, StyleOf(c).Link = w.ListInactive, ""
+	case e.Kind == core.NotFound:
+		said.Message = w.LinkGone
+	default:
+		StyleOf(c).Link = ""
+	}
+	return &said
+}
+
+// Blame says on the page what was wrong with a form that a user who is signed in has sent, and returns the status. An
+// error that the user can't mend is returned.
+func (v *View) Blame(c *web.Call, fault error) (status int, err error) {
+	if fault == nil {
+		return 0, nil
+	}
+	var ok bool
+	if v.Fault, status, ok = FaultOf(c, fault); !ok {
+		return 0, fault
+	}
+	if fault == error(auth.ErrBadCredentials) { // no address was typed in
+		v.Fault = WordsOf(c).FaultPassword
+	}
+	if e, is := errors.AsType[*core.Error](fault); is {
+		v.Field = e.Field
+	}
+	return status, nil
 }

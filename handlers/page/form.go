@@ -1,4 +1,4 @@
-package handlers
+package page
 
 import (
 	"cmp"
@@ -40,11 +40,27 @@ var embeddedForm = template.Must(template.New("form").Parse(`<form action="{{.Ac
 // WriteForm writes the subscribe form of a list, in the list's language, for a page of the tenant's own. It posts to
 // the tenant's public_url, or to origin where the tenant has none.
 func WriteForm(w io.Writer, l *core.ListWithTenant, origin string) error {
-	d := pageStyle{lang: l.PageLanguage(), tenant: tenantBrand(ownBrand(), &l.Tenant).Name}
+	d := Style{Lang: l.PageLanguage(), Tenant: TenantBrand(OwnBrand(), &l.Tenant).Name}
 	return embeddedForm.Execute(w, struct {
 		*core.ListWithTenant
-		W        *pageWords
+		W        *Words
 		Action   string
-		Tracking *trackingBox
-	}{l, d.words(), cmp.Or(l.Tenant.PublicURL, origin) + subscribePath(l.ID), trackingBoxOf(&l.Tenant, &d)})
+		Tracking *TrackingBox
+	}{l, d.Words(), cmp.Or(l.Tenant.PublicURL, origin) + SubscribePath(l.ID), TrackingBoxOf(&l.Tenant, &d)})
+}
+
+// TrackingBox is the box of a form by which a subscriber agrees to be named in openings and clicks; nil where the
+// tenant asks for no agreement. It is never ticked but where the form was sent with it, and refused.
+type TrackingBox struct {
+	Name, Text, Version string
+	Checked             bool
+}
+
+// TrackingBoxOf returns the box of a tenant's form in a language; nil where it has none.
+func TrackingBoxOf(t *core.Tenant, s *Style) *TrackingBox {
+	if !t.AsksForTracking() {
+		return nil
+	}
+	text := s.Expand(s.Words().TrackingText)
+	return &TrackingBox{Name: core.TrackingMember, Text: text, Version: core.TextVersion(text)}
 }

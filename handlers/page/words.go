@@ -1,4 +1,4 @@
-package handlers
+package page
 
 import (
 	"bytes"
@@ -12,9 +12,9 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// pageWords is what the pages of subscribers say in one language (pages/words). {{email}}, {{list}}, {{tenant}} and
+// Words is what the pages of subscribers say in one language (pages/words). {{email}}, {{list}}, {{tenant}} and
 // {{field}} stand for themselves.
-type pageWords struct {
+type Words struct {
 	userWords
 	archiveWords
 	reviewWords
@@ -96,15 +96,15 @@ type pageWords struct {
 	FailedTitle        string `json:"failed_title"`
 }
 
-// words of the pages by language, read when the first page is shown.
-var words = sync.OnceValue(func() map[string]*pageWords {
-	all := map[string]*pageWords{}
+// AllWords of the pages by language, read when the first page is shown.
+var AllWords = sync.OnceValue(func() map[string]*Words {
+	all := map[string]*Words{}
 	for _, lang := range core.Languages {
-		b, err := pageFiles.ReadFile("pages/words/" + lang + ".json")
+		b, err := files.ReadFile("pages/words/" + lang + ".json")
 		if err != nil {
 			panic(err)
 		}
-		w, d := new(pageWords), json.NewDecoder(bytes.NewReader(b))
+		w, d := new(Words), json.NewDecoder(bytes.NewReader(b))
 		d.DisallowUnknownFields()
 		if err := d.Decode(w); err != nil {
 			panic(fmt.Sprintf("pages/words/%s.json: %v", lang, err))
@@ -116,57 +116,81 @@ var words = sync.OnceValue(func() map[string]*pageWords {
 
 type styleKey struct{}
 
-// styleOf returns the style of the pages of a request, for reading and changing.
-func styleOf(c *web.Call) *pageStyle {
-	if s, ok := c.Value(styleKey{}).(*pageStyle); ok {
+// StyleOf returns the style of the pages of a request, for reading and changing.
+func StyleOf(c *web.Call) *Style {
+	if s, ok := c.Value(styleKey{}).(*Style); ok {
 		return s
 	}
-	s := new(pageStyle)
+	s := new(Style)
 	c.Keep(styleKey{}, s)
 	return s
 }
 
-// pageStyle is how the pages of a request look. The zero value is our own brand, in English.
-type pageStyle struct {
-	brand          brand
-	lang           string
-	list, tenant   string
-	email          core.Email
-	field, fault   string // of a form
-	link, linkText string // on an error page: a way on, and what it is called
+// Style is how the pages of a request look. The zero value is our own brand, in English.
+type Style struct {
+	Brand          Brand
+	Lang           string
+	List, Tenant   string
+	Email          core.Email
+	Field, Fault   string // of a form
+	Link, LinkText string // on an error page: a way on, and what it is called
 }
 
-// applyList applies the style of a list's tenant to the pages of this request, those of errors too.
-func applyList(c *web.Call, list *core.ListWithTenant, email core.Email) {
+// ApplyList applies the style of a list's tenant to the pages of this request, those of errors too.
+func ApplyList(c *web.Call, list *core.ListWithTenant, email core.Email) {
 	c.Tenant = list.TenantID
-	*styleOf(c) = pageStyle{
-		brand: tenantBrand(ownBrand(), &list.Tenant), lang: list.PageLanguage(), list: list.Name,
-		email: email,
+	*StyleOf(c) = Style{
+		Brand: TenantBrand(OwnBrand(), &list.Tenant), Lang: list.PageLanguage(), List: list.Name,
+		Email: email,
 	}
-	styleOf(c).tenant = styleOf(c).brand.Name
+	StyleOf(c).Tenant = StyleOf(c).Brand.Name
 }
 
-// wordsOf are those of the request's pages: in the language of the list or tenant that they are for, else in the one
+// WordsOf are those of the request's pages: in the language of the list or tenant that they are for, else in the one
 // that the browser likes best.
-func wordsOf(c *web.Call) *pageWords {
-	if styleOf(c).lang == "" {
-		styleOf(c).lang = cmp.Or(c.Language(), core.Languages[0])
+func WordsOf(c *web.Call) *Words {
+	if StyleOf(c).Lang == "" {
+		StyleOf(c).Lang = cmp.Or(c.Language(), core.Languages[0])
 	}
-	return styleOf(c).words()
+	return StyleOf(c).Words()
 }
 
-func (s *pageStyle) words() *pageWords {
-	if w := words()[s.lang]; w != nil {
+// Words are those of the language of the style; without one, of the first.
+func (s *Style) Words() *Words {
+	if w := AllWords()[s.Lang]; w != nil {
 		return w
 	}
-	return words()[core.Languages[0]]
+	return AllWords()[core.Languages[0]]
 }
 
-// expand returns a text with names in the place of its placeholders.
-func (s *pageStyle) expand(text string) string {
+// Expand returns a text with names in the place of its placeholders.
+func (s *Style) Expand(text string) string {
 	if !strings.Contains(text, "{{") {
 		return text
 	}
-	return strings.NewReplacer("{{email}}", string(s.email), "{{list}}", s.list, "{{tenant}}", s.tenant, "{{field}}",
-		s.field).Replace(text)
+	return strings.NewReplacer("{{email}}", string(s.Email), "{{list}}", s.List, "{{tenant}}", s.Tenant, "{{field}}",
+		s.Field).Replace(text)
+}
+
+// Reason is one that a leaver may choose.
+type Reason struct{ Word, Text string }
+
+// Reasons are those that a leaver may choose from.
+func (w *Words) Reasons() []Reason {
+	return []Reason{
+		{"too_many", w.WhyTooMany}, {"content", w.WhyContent}, {"never_asked", w.WhyNeverAsked}, {"other", w.WhyOther},
+	}
+}
+
+// trackingWords are those of the agreement to be named in openings and clicks.
+type trackingWords struct {
+	TrackingText      string `json:"tracking_text"`
+	TrackingTitle     string `json:"tracking_title"`
+	TrackingNamed     string `json:"tracking_named"`
+	TrackingWithdraw  string `json:"tracking_withdraw"`
+	TrackingAgree     string `json:"tracking_agree"`
+	TrackingWithdrawn string `json:"tracking_withdrawn"`
+	TrackingAgreed    string `json:"tracking_agreed"`
+	TrackingUnticked  string `json:"tracking_unticked"`
+	TrackingInstead   string `json:"tracking_instead"`
 }

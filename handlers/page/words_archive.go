@@ -1,4 +1,4 @@
-package handlers
+package page
 
 import (
 	"strconv"
@@ -23,16 +23,16 @@ type archiveWords struct {
 	Day            string `json:"day"`            // of a date: {{day}}, {{month}}, {{year}}
 }
 
-// corrected says when what is shown was corrected; empty for 0.
-func (w *archiveWords) corrected(at core.Instant) string {
+// CorrectedAt says when what is shown was corrected; empty for 0.
+func (w *archiveWords) CorrectedAt(at core.Instant) string {
 	if at == 0 {
 		return ""
 	}
-	return strings.Replace(w.ArchiveMended, "{{day}}", w.day(at.Time()), 1)
+	return strings.Replace(w.ArchiveMended, "{{day}}", w.DayOf(at.Time()), 1)
 }
 
-// day returns the day of a time, in UTC, in words.
-func (w *archiveWords) day(t time.Time) string {
+// DayOf returns the day of a time, in UTC, in words.
+func (w *archiveWords) DayOf(t time.Time) string {
 	t = t.UTC()
 	return strings.NewReplacer("{{day}}", strconv.Itoa(t.Day()), "{{month}}", strings.Fields(w.Months)[t.Month()-1],
 		"{{year}}", strconv.Itoa(t.Year())).Replace(w.Day)

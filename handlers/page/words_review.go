@@ -1,4 +1,4 @@
-package handlers
+package page
 
 import (
 	"cmp"
@@ -69,8 +69,8 @@ type reviewWords struct {
 	OutdatedLink  string `json:"outdated_link"`
 }
 
-// reviewState says in words how far a campaign is that is not in review; empty for one that is.
-func (w *reviewWords) reviewState(s core.CampaignState) string {
+// StateOf says in words how far a campaign is that is not in review; empty for one that is.
+func (w *reviewWords) StateOf(s core.CampaignState) string {
 	switch s {
 	case core.CampaignInReview:
 		return ""
@@ -82,8 +82,8 @@ func (w *reviewWords) reviewState(s core.CampaignState) string {
 	return w.ReviewIsOver
 }
 
-// changesOf says in lines what has changed in a campaign since it was looked at, and who changed it.
-func changesOf(w *pageWords, err error) (lines []string) {
+// ChangesOf says in lines what has changed in a campaign since it was looked at, and who changed it.
+func ChangesOf(w *Words, err error) (lines []string) {
 	fault, ok := errors.AsType[*core.Error](err)
 	if !ok {
 		return nil
@@ -103,7 +103,7 @@ func changesOf(w *pageWords, err error) (lines []string) {
 		case strings.HasPrefix(one.By, "command"):
 			who = w.ReviewByCommand
 		}
-		lines = append(lines, fillIn(w.ReviewChangedBy, "what", what, "who", who, "when", when(one.At)))
+		lines = append(lines, FillIn(w.ReviewChangedBy, "what", what, "who", who, "when", When(one.At)))
 	}
 	return lines
 }
@@ -114,4 +114,28 @@ func (w *reviewWords) reviewPart(what string) string {
 		core.ChangedSettings: w.ReviewSettings, core.ChangedLists: w.ReviewLists, core.ChangedMedia: w.ReviewMedia,
 		core.ChangedPlan: w.ReviewPlan, core.ChangedProgram: w.ReviewProgram,
 	}[what]
+}
+
+// OnlyTo says to which recipients of another campaign one goes.
+func (w *reviewWords) OnlyTo(who string) string {
+	switch who {
+	case core.FollowJoined:
+		return w.ReviewOnlyJoined
+	case core.FollowUnopened:
+		return w.ReviewOnlyUnopened
+	}
+	return w.ReviewOnlySame
+}
+
+// TracksAs says what is tracked of a campaign, as far as its tenant allows it; empty: nothing.
+func (w *reviewWords) TracksAs(t *core.Tenant, tracking string) string {
+	switch {
+	case tracking == core.TrackingOff || t.NoTracking:
+		return ""
+	case tracking == core.TrackingTotals || t.TotalsOnly:
+		return w.ReviewTotals
+	case t.TrackingConsent:
+		return w.ReviewConsent
+	}
+	return w.ReviewPersons
 }

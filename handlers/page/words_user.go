@@ -1,4 +1,14 @@
-package handlers
+package page
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"newsletterd/auth"
+	"newsletterd/core"
+	"newsletterd/handlers/web"
+)
 
 // userWords are what the pages of users and the errors of all pages say in one language; {{client}}, {{target}},
 // {{when}}, {{count}}, {{scopes}}, {{name}}, {{browser}} and {{system}} stand for themselves there too.
@@ -216,4 +226,119 @@ type userWords struct {
 	FaultPasskeyCopied string `json:"fault_passkey_copied"`
 	FaultPasskeyKnown  string `json:"fault_passkey_known"`
 	FaultPasskeysFull  string `json:"fault_passkeys_full"`
+}
+
+// AllowsTo says what scopes, separated by blanks, let a program do.
+func (w *Words) AllowsTo(scope string) string {
+	var all []string
+	for _, s := range strings.Fields(scope) {
+		all = append(all, w.Scope(s))
+	}
+	return FillIn(w.AllowedTo, "scopes", strings.Join(all, ", "))
+}
+
+// The browsers and systems that a user agent is looked through for, in this order: later ones name themselves by the
+// earlier ones' names too.
+var (
+	browserWords = [][2]string{
+		{"Edg/", "Edge"},
+		{"OPR/", "Opera"},
+		{"Firefox/", "Firefox"},
+		{"Chromium/", "Chromium"},
+		{"Chrome/", "Chrome"},
+		{"Safari/", "Safari"},
+	}
+	systemWords = [][2]string{
+		{"Android", "Android"},
+		{"iPhone", "iPhone"},
+		{"iPad", "iPad"},
+		{"Windows", "Windows"},
+		{"Mac OS X", "macOS"},
+		{"Linux", "Linux"},
+	}
+)
+
+// BrowserName makes a short name of a user agent.
+func (w *Words) BrowserName(agent string) string {
+	find := func(words [][2]string) string {
+		for _, w := range words {
+			if strings.Contains(agent, w[0]) {
+				return w[1]
+			}
+		}
+		return ""
+	}
+	browser, system := find(browserWords), find(systemWords)
+	switch {
+	case agent == "":
+		return w.UnknownProgram
+	case browser != "" && system != "":
+		return FillIn(w.BrowserOn, "browser", browser, "system", system)
+	case browser != "":
+		return browser
+	}
+	name, _, _ := strings.Cut(agent, " ")
+	return web.Truncate(name, 60)
+}
+
+// Scope says what a scope lets a program do.
+func (w *Words) Scope(s string) string {
+	switch s {
+	case core.ScopeOpenID:
+		return w.ScopeOpenid
+	case core.ScopeProfile:
+		return w.ScopeProfile
+	case core.ScopeEmail:
+		return w.ScopeEmail
+	case core.ScopeOffline:
+		return w.ScopeOffline
+	case core.ScopeDevices:
+		return w.ScopeDevices
+	case core.ScopeModelsRead:
+		return w.ScopeModelsRead
+	case core.ScopeModelsWrite:
+		return w.ScopeModelsWrite
+	case core.ScopeListRead:
+		return w.ScopeListRead
+	case core.ScopeEventsWrite:
+		return w.ScopeEventsWrite
+	case core.ScopeSend:
+		return w.ScopeSend
+	case core.ScopeAdmin:
+		return w.ScopeAdmin
+	}
+	return s
+}
+
+// When is how pages write a time: in the form that every language reads alike.
+func When(i core.Instant) string { return i.Time().Format("2006-01-02, 15:04") + " UTC" }
+
+// Ago is how pages write how long ago something was used.
+func (w *Words) Ago(now, then core.Instant) string {
+	switch d := now.Sub(then); {
+	case d < 2*time.Minute:
+		return w.UsedNow
+	case d < 24*time.Hour:
+		return w.UsedToday
+	}
+	return FillIn(w.UsedAt, "when", When(then))
+}
+
+// PasskeysMissing says why passkeys are not offered; empty: they are.
+func (w *Words) PasskeysMissing(p *auth.Provider) string {
+	switch p.PasskeysMissing() {
+	case auth.PasskeysNeedHost:
+		return w.PasskeysNeedHost
+	case auth.PasskeysNeedHTTPS:
+		return w.PasskeysNeedHTTPS
+	}
+	return ""
+}
+
+// PasskeyCount is what the link to the page says on the account's page.
+func (w *Words) PasskeyCount(keys []core.Passkey) string {
+	if len(keys) == 0 {
+		return w.PasskeyAdd
+	}
+	return FillIn(w.PasskeysCount, "count", strconv.Itoa(len(keys)))
 }

@@ -1,4 +1,4 @@
-package handlers
+package page
 
 import (
 	"os"
@@ -13,13 +13,15 @@ import (
 // Each message that pages say in their own words is one that the code still says.
 func TestExplanationsAreSaid(t *testing.T) {
 	var code strings.Builder
-	for _, pattern := range []string{"*.go", "web/*.go", "../core/*.go", "../auth/*.go", "../store/*.go", "../store/*/*.go"} {
+	for _, pattern := range []string{
+		"../*.go", "../*/*.go", "../../core/*.go", "../../auth/*.go", "../../store/*.go", "../../store/*/*.go",
+	} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %d files, %v", pattern, len(files), err)
 		}
 		for _, file := range files {
-			if strings.HasSuffix(file, "_test.go") || file == "explain.go" {
+			if strings.HasSuffix(file, "_test.go") || filepath.Base(file) == "explain.go" {
 				continue
 			}
 			b, err := os.ReadFile(file)
@@ -29,7 +31,7 @@ func TestExplanationsAreSaid(t *testing.T) {
 			code.Write(b)
 		}
 	}
-	for message := range words()[core.Languages[0]].explanations() {
+	for message := range AllWords()[core.Languages[0]].explanations() {
 		format := strings.Replace(message, "GET ", "%s ", 1)
 		if !strings.Contains(code.String(), strconv.Quote(format)) {
 			t.Errorf("nothing says %q", message)
@@ -39,7 +41,7 @@ func TestExplanationsAreSaid(t *testing.T) {
 
 // A page finds its words by the format of an error, or by the whole message, and shows others as they are.
 func TestExplainByFormat(t *testing.T) {
-	w := words()[core.Languages[0]]
+	w := AllWords()[core.Languages[0]]
 	for _, fault := range []struct {
 		err  *core.Error
 		want string
@@ -48,7 +50,7 @@ func TestExplainByFormat(t *testing.T) {
 		{core.ErrInvalidEmail, w.FaultEmail},
 		{core.Invalidf("x", "x is %d.", 3), "x is 3."},
 	} {
-		if got := w.explain(fault.err.Sentence()); got != fault.want {
+		if got := w.Explain(fault.err.Sentence()); got != fault.want {
 			t.Errorf("%q, not %q", got, fault.want)
 		}
 	}
