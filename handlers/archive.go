@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/handlers/drafts"
 	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 	"newsletterd/mail"
 	"newsletterd/store"
-	"newsletterd/store/campaigns"
 )
 
 // archive serves the public archives of lists: what was sent, for everyone. Nothing in it depends on who asks.
@@ -332,7 +332,7 @@ func (a archive) render(c *web.Call, list *core.ListWithTenant, i *core.Issue) (
 	if err != nil {
 		return nil, err
 	}
-	spec, _, err := mendedSpec(c, a.store, &mended, &j, list.ID)
+	spec, _, err := drafts.MendedSpec(c, a.store, &mended, &j, list.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -356,11 +356,4 @@ func outOfFrame(page []byte) []byte {
 		return append(append(bytes.Clone(page[:at[1]]), base...), page[at[1]:]...)
 	}
 	return append([]byte(base), page...)
-}
-
-// headOf returns what archives say of a mail.
-func headOf(bulk *mail.Bulk, now core.Instant) (campaigns.IssueHead, error) {
-	subject, preheader, err := bulk.Head(&mail.Recipient{Preferences: "{}", Date: now.Time()})
-	tidy := func(s string) string { return strings.Join(strings.Fields(s), " ") }
-	return campaigns.IssueHead{Title: tidy(subject), Summary: tidy(preheader)}, err
 }

@@ -8,6 +8,7 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/core"
+	"newsletterd/handlers/drafts"
 	"newsletterd/handlers/web"
 	"newsletterd/mail"
 	"newsletterd/store"
@@ -18,7 +19,7 @@ import (
 type campaignsAPI struct {
 	store  *store.Store
 	sealer *auth.Sealer // of the links in previews and tests
-	checks *Checks
+	checks *drafts.Checks
 	relay  *RelayOptions // how emails leave
 }
 
@@ -456,7 +457,7 @@ func (a campaignsAPI) setArchive(c *web.Call, e *campaigns.CampaignEdit, shown *
 	}
 	bulk, err := mail.CompileShown(j.ID, &content)
 	if err == nil {
-		e.Head, err = headOf(bulk, c.Now)
+		e.Head, err = drafts.HeadOf(bulk, c.Now)
 	}
 	return err
 }

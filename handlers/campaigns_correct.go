@@ -1,14 +1,8 @@
 package handlers
 
 import (
-	"context"
-
 	"newsletterd/core"
-	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
-	"newsletterd/mail"
-	"newsletterd/store"
-	"newsletterd/store/campaigns"
 )
 
 // correctionRoutes are what pages show instead of what was sent.
@@ -32,24 +26,6 @@ func (h *Handler) correctionRoutes(t *web.Table) {
 	t.Add("DELETE", item+"/correction", send, web.Send, a.one(web.Query(a.takeBack)).Fails(core.Conflict),
 		"Let pages show what was sent again").Named("takeBackCampaignCorrection").
 		Refuses(web.Clash("It was not sent"))
-}
-
-// mendedSpec returns what pages show of a job to the readers of one of its lists, with what it is made of.
-func mendedSpec(ctx context.Context, s *store.Store, mended *core.Mended, j *core.SendJob, listID string) (
-	spec *mail.BulkSpec, content core.Content, err error,
-) {
-	shown := *j
-	if mended.CopyID != "" {
-		shown.CopyID = mended.CopyID
-	}
-	if content, err = s.ContentOf(ctx, &shown, listID); err != nil {
-		return nil, content, err
-	}
-	spec = mail.JobSpec(j.ID, &content, mail.ShownSender)
-	spec.Mended = mended.Links
-	style := page.Style{Lang: spec.Language}
-	spec.Notice = style.Words().CorrectedAt(mended.At)
-	return spec, content, nil
 }
 
 func (a campaignsAPI) correction(c *web.Call, _ string) (core.Correction, error) {
@@ -101,31 +77,4 @@ func (a campaignsAPI) takeBack(c *web.Call, _ struct{}) (web.None, error) {
 	r.Copy = nil
 	_, err = a.store.CorrectCampaign(c, r)
 	return web.None{}, err
-}
-
-// Correction compiles what pages are to show of a campaign instead of what was sent, which a change makes of it.
-func (d Drafts) Correction(ctx context.Context, c *core.Campaign, change func(*core.CampaignFields) error, by string,
-	now core.Instant,
-) (r campaigns.CampaignCorrection, err error) {
-	l, err := d.corrected(ctx, c, change, now)
-	if err == nil {
-		err = l.Fault
-	}
-	f := &l.Draft.Fields
-	r.CampaignEdit = campaigns.CampaignEdit{ID: c.ID, Actor: by, Now: now}
-	r.Correction = core.Correction{Subject: f.Subject, Source: f.Content.Source, Text: f.Content.Text}
-	r.Copy, r.Head = &l.Draft.Content.Copy, l.Draft.Head
-	return r, err
-}
-
-// corrected compiles what a change makes of what was sent.
-func (d Drafts) corrected(ctx context.Context, c *core.Campaign, change func(*core.CampaignFields) error,
-	now core.Instant,
-) (l Look, err error) {
-	if err := c.Correctable(); err != nil {
-		return l, err
-	}
-	l, err = d.compileChanged(ctx, c, c.ApprovedVersion, change, now)
-	l.Draft.Digest = "" // no approval covers it
-	return l, err
 }

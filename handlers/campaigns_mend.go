@@ -1,16 +1,14 @@
 package handlers
 
 import (
-	"context"
 	"net/url"
 	"strconv"
 	"strings"
 
 	"newsletterd/core"
+	"newsletterd/handlers/drafts"
 	"newsletterd/handlers/web"
 	"newsletterd/mail"
-	"newsletterd/mail/markup"
-	"newsletterd/store"
 )
 
 // campaignLinkRoutes are what is known of a campaign that was sent, and its links.
@@ -98,7 +96,7 @@ func (a campaignsAPI) mend(c *web.Call, in linkMending) (out mendedLink, err err
 	if err := notInCircles(in.Target, own); err != nil {
 		return out, err
 	}
-	if in.Target, err = MendedTarget(c, a.store, of, in.Target); err != nil {
+	if in.Target, err = drafts.MendedTarget(c, a.store, of, in.Target); err != nil {
 		return out, err
 	}
 	if out.Link, err = a.store.MendLink(c, e, no, in.Target, false); err != nil {
@@ -106,7 +104,7 @@ func (a campaignsAPI) mend(c *web.Call, in linkMending) (out mendedLink, err err
 	}
 	out.Warnings = []string{}
 	if in.Target != "" {
-		out.Warnings = append(out.Warnings, a.checks.target(c, in.Target, own, a.checks.mayAsk(c, of.TenantID) == nil)...)
+		out.Warnings = append(out.Warnings, a.checks.Target(c, in.Target, own, a.checks.MayAsk(c, of.TenantID) == nil)...)
 	}
 	return out, nil
 }
@@ -163,27 +161,6 @@ func (a campaignsAPI) dropProposal(c *web.Call, in linkOfPath) (out web.None, er
 	return out, a.store.DropProposal(c, e, no)
 }
 
-// MendedTarget returns where a link of a campaign leads that is mended: the address that was given, with the utm
-// parameters that links of the campaign have. Invalid, on target: it is no such address.
-func MendedTarget(ctx context.Context, s *store.Store, of *core.Campaign, target string) (string, error) {
-	if target == "" {
-		return "", nil
-	}
-	if err := core.CheckTarget(target); err != nil {
-		return "", err
-	}
-	_, fields, err := s.CampaignVersion(ctx, of, of.ApprovedVersion)
-	if err != nil {
-		return "", err
-	}
-	t, err := s.Tenant(ctx, of.TenantID)
-	if err != nil {
-		return "", err
-	}
-	target = markup.WithUTM(target, &fields.UTM, t.PublicURL)
-	return target, core.CheckTarget(target)
-}
-
 // notInCircles returns an Invalid error on target for the address of a link that leads by way of ours.
 func notInCircles(target, own string) error {
 	u, err := url.Parse(target)
@@ -197,18 +174,4 @@ func notInCircles(target, own string) error {
 		}
 	}
 	return nil
-}
-
-// target returns what is probably not meant about the address of a link. Where it may, it is asked whether it answers.
-func (k *Checks) target(ctx context.Context, address, own string, ask bool) (all []string) {
-	if w := mail.MixedScripts(address); w != "" {
-		all = append(all, w)
-	}
-	if k == nil || k.Client == nil || !ask || !mayAskAddress(address, own) {
-		return all
-	}
-	if problem, _ := k.ask(ctx, address); problem != "" {
-		all = append(all, shorter(address)+" "+problem+".")
-	}
-	return all
 }

@@ -33,6 +33,8 @@
 //	health.go system.go  the health check, and the state of the server
 //	openapi.go openapi_*.go   what the OpenAPI documents say beyond the table, and the page to read them
 //
+// How campaigns are looked at and tried before they are sent is in handlers/drafts.
+//
 // and the pages, whose layout and words are in handlers/page:
 //
 //	authorize.go login.go register_page.go   the authorization endpoint; login, consent, logout, sign-up

@@ -17,6 +17,7 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/core"
+	"newsletterd/handlers/drafts"
 	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 	"newsletterd/mail"
@@ -53,7 +54,7 @@ type Options struct {
 	LookupTXT auth.LookupTXT
 	DNS       DNSOptions
 	Relay     RelayOptions
-	Checks    *Checks // how campaigns are checked; nil: only by what LookupTXT finds
+	Checks    *drafts.Checks // how campaigns are checked; nil: only by what LookupTXT finds
 	// of unsubscribe tokens; nil: made with the key of the store, as Ident
 	Sealer *auth.Sealer
 	Ident  *mail.Ident // of Message-IDs
@@ -111,9 +112,9 @@ func New(o Options) (*Handler, error) {
 		}
 	}
 	if o.Checks == nil {
-		o.Checks = &Checks{LookupTXT: o.LookupTXT}
+		o.Checks = &drafts.Checks{LookupTXT: o.LookupTXT}
 	}
-	if err := o.Checks.init(); err != nil {
+	if err := o.Checks.Init(); err != nil {
 		return nil, err
 	}
 	if o.Signed == nil {

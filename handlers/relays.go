@@ -268,15 +268,6 @@ func (o *RelayOptions) Reaches(ctx context.Context, s *store.Store, t *core.Tena
 	return nil
 }
 
-// sender returns the address that emails of a tenant come from.
-func (k *Checks) sender(ctx context.Context, s *store.Store, t *core.Tenant) (string, error) {
-	if t.MailFrom != "" || !k.Kept {
-		return cmp.Or(t.MailFrom, k.Sender), nil
-	}
-	m, err := s.MailServer(ctx)
-	return cmp.Or(string(m.From), k.Sender), err
-}
-
 // newMailServer is the body of PUT /api/admin/relay.
 type newMailServer struct {
 	Relay  core.Relay `json:"relay" is:"required"`

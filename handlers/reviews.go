@@ -9,6 +9,7 @@ import (
 	"newsletterd/auth"
 	"newsletterd/core"
 	"newsletterd/handlers/console"
+	"newsletterd/handlers/drafts"
 	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 	"newsletterd/mail"
@@ -196,7 +197,7 @@ func (a reviewPages) fill(c *web.Call, data *reviewView, of *core.Campaign, acto
 }
 
 // fillParts fills in what is shown of the mail itself: the address of its HTML, and as text what that leaves out.
-func fillParts(c *web.Call, data *reviewView, d Drafts, l *Look) error {
+func fillParts(c *web.Call, data *reviewView, d drafts.Drafts, l *drafts.Look) error {
 	if l.Bulk == nil {
 		return nil
 	}

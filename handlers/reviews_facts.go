@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"newsletterd/core"
+	"newsletterd/handlers/drafts"
 	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 )
@@ -13,12 +14,12 @@ import (
 type reviewFact struct{ Name, Text string }
 
 // fillFacts fills in what recipients get that the body of the mail doesn't show, and who is left out.
-func (a reviewPages) fillFacts(c *web.Call, data *reviewView, l *Look) (err error) {
+func (a reviewPages) fillFacts(c *web.Call, data *reviewView, l *drafts.Look) (err error) {
 	w, f, t := page.WordsOf(c), &l.Draft.Fields, &l.Draft.Content.Tenant
 	data.From = cmp.Or(f.FromName, t.SenderName())
 	address := t.MailFrom
 	if a.checks != nil {
-		if address, err = a.checks.sender(c, a.store, t); err != nil {
+		if address, err = a.checks.SenderOf(c, a.store, t); err != nil {
 			return err
 		}
 	}

@@ -2,9 +2,9 @@ package handlers
 
 import (
 	"errors"
-	"strings"
 
 	"newsletterd/core"
+	"newsletterd/handlers/drafts"
 	"newsletterd/handlers/web"
 	"newsletterd/mail"
 	"newsletterd/store"
@@ -97,7 +97,7 @@ func (a templates) create(c *web.Call, in templateInput) (t core.Template, err e
 		return t, err
 	}
 	if t, err = core.NewTemplate(tenant, in.record(), c.Now); err == nil {
-		err = memberFault(TryTemplate(&t))
+		err = memberFault(drafts.TryTemplate(&t))
 	}
 	if err != nil {
 		return t, err
@@ -114,7 +114,7 @@ func (a templates) update(c *web.Call, in templateInput) (core.Template, error) 
 		if err := t.Change(in.record(), c.Now); err != nil {
 			return err
 		}
-		return memberFault(TryTemplate(t))
+		return memberFault(drafts.TryTemplate(t))
 	})
 }
 
@@ -165,7 +165,7 @@ func (a templates) try(c *web.Call, in templateInput) (out preview, err error) {
 	}
 	t, err := core.NewTemplate(tenant, in.record(), c.Now)
 	if err == nil {
-		err = memberFault(TryTemplate(&t))
+		err = memberFault(drafts.TryTemplate(&t))
 	}
 	if err != nil {
 		return out, err
@@ -176,7 +176,7 @@ func (a templates) try(c *web.Call, in templateInput) (out preview, err error) {
 
 // rendered returns a mail of a template with its layout.
 func (a templates) rendered(c *web.Call, t *core.Template) (out preview, err error) {
-	content := SampleContent(t)
+	content := drafts.SampleContent(t)
 	if content.Tenant, err = a.store.Tenant(c, t.TenantID); err != nil {
 		return out, err
 	}
@@ -194,29 +194,9 @@ func (a templates) rendered(c *web.Call, t *core.Template) (out preview, err err
 	if err != nil {
 		return out, err
 	}
-	r := SampleRecipient(c.PublicURL(), c.Now)
+	r := drafts.SampleRecipient(c.PublicURL(), c.Now)
 	out.Subject, out.Text, out.HTML, err = bulk.Parts(&r)
 	return out, err
-}
-
-// TryTemplate compiles a template as a job without recipients would. What is faulty is Invalid.
-func TryTemplate(t *core.Template) error {
-	content := SampleContent(t)
-	_, err := mail.CompileShown(t.ID, &content)
-	return err
-}
-
-// SampleContent returns the content of a job with a template, whose body is made up where the template stands around
-// one.
-func SampleContent(t *core.Template) core.Content {
-	content := core.Content{
-		Template: *t, Copy: core.CampaignCopy{ID: t.ID, Subject: t.Name},
-		List: core.List{ID: t.ID, Name: "list"},
-	}
-	if strings.Contains(t.BodyHTML+t.BodyText, "{{content") || strings.Contains(t.BodyHTML+t.BodyText, "{{ content") {
-		content.Copy.BodyHTML, content.Copy.BodyText = "<p>The body of the job.</p>", "The body of the job."
-	}
-	return content
 }
 
 // saidByTemplate are refusals of what a template says.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"newsletterd/core"
+	"newsletterd/handlers/drafts"
 	"newsletterd/handlers/web"
 	"newsletterd/mail"
 	"newsletterd/mail/markup"
@@ -133,7 +134,7 @@ func sample(c *web.Call, t *core.Theme, of *core.Tenant) (out themePreview, err 
 	if err != nil {
 		return out, err
 	}
-	r := SampleRecipient(c.PublicURL(), c.Now)
+	r := drafts.SampleRecipient(c.PublicURL(), c.Now)
 	out.Warnings = append([]string{}, moved...)
 	out.Subject, out.Text, out.HTML, err = bulk.Parts(&r)
 	return out, err
@@ -169,7 +170,7 @@ func ThemeSample(theme *core.Theme, t *core.Tenant) (bulk *mail.Bulk, moved []st
 	if err != nil {
 		return nil, nil, err
 	}
-	content := SampleContent(&core.Template{Name: theme.Name, BodyHTML: r.HTML, BodyText: r.Text})
+	content := drafts.SampleContent(&core.Template{Name: theme.Name, BodyHTML: r.HTML, BodyText: r.Text})
 	bulk, err = mail.CompileShown("preview", &content)
 	return bulk, moved, err
 }

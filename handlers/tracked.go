@@ -9,6 +9,7 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/core"
+	"newsletterd/handlers/drafts"
 	"newsletterd/handlers/page"
 	"newsletterd/handlers/web"
 	"newsletterd/mail"
@@ -189,8 +190,8 @@ func (a tracked) draftOf(c *web.Call, t auth.DraftToken) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := Drafts{Store: a.store, Sealer: a.sealer, Origin: a.origin}
-	l, err := d.compile(c, &of, t.Version, c.Now)
+	d := drafts.Drafts{Store: a.store, Sealer: a.sealer, Origin: a.origin}
+	l, err := d.Compile(c, &of, t.Version, c.Now)
 	if err == nil && t.Seen != "" && !t.Seen.Same(l.Draft.Digest) {
 		return nil, &outdatedView{of}
 	}
@@ -233,7 +234,7 @@ func (a tracked) page(c *web.Call, j *core.SendJob, to *core.Subscriber, at core
 		}
 		mended = found
 	}
-	spec, content, err := mendedSpec(c, a.store, &mended, j, listID)
+	spec, content, err := drafts.MendedSpec(c, a.store, &mended, j, listID)
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ import (
 
 	"newsletterd/cmd/newsletterd/config"
 	"newsletterd/core"
-	"newsletterd/handlers"
+	"newsletterd/handlers/drafts"
 	"newsletterd/store"
 	"newsletterd/store/campaigns"
 	"newsletterd/store/people"
@@ -107,18 +107,18 @@ func (p *program) listCampaigns(c *cli.Context, _ *config.Config, s *store.Store
 	return list(p.printer(c), rows, "id", "state", "subject", "version", "updated_by", "updated_at")
 }
 
-// drafts tries campaigns as the API does.
-func drafts(c *cli.Context, cfg *config.Config, s *store.Store) (handlers.Drafts, error) {
+// draftsOf tries campaigns as the API does.
+func draftsOf(c *cli.Context, cfg *config.Config, s *store.Store) (drafts.Drafts, error) {
 	keys, err := newMailKeys(c.Context, s)
-	return handlers.Drafts{Store: s, Sealer: keys.sealer, Origin: cfg.Origin(), Checks: campaignChecks(cfg)}, err
+	return drafts.Drafts{Store: s, Sealer: keys.sealer, Origin: cfg.Origin(), Checks: campaignChecks(cfg)}, err
 }
 
 // compiled compiles the campaign of --id as it is written on by one of the ways of Drafts, and tells what is probably
 // not meant.
-func (p *program) compiled(c *cli.Context, cfg *config.Config, s *store.Store, by func(handlers.Drafts, context.Context,
+func (p *program) compiled(c *cli.Context, cfg *config.Config, s *store.Store, by func(drafts.Drafts, context.Context,
 	*core.Campaign, int64, core.Instant) (campaigns.Draft, []string, error),
 ) (draft campaigns.Draft, err error) {
-	d, err := drafts(c, cfg, s)
+	d, err := draftsOf(c, cfg, s)
 	if err != nil {
 		return draft, err
 	}
@@ -140,7 +140,7 @@ func (p *program) previewCampaignCommand() *cli.Command {
 	return p.command("preview", "render a campaign without sending it", previewFlags(
 		idFlag(people.NounCampaign), stringFlag("email", "as the subscriber with this `ADDRESS` gets it"),
 	), []string{"id"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
-		d, err := drafts(c, cfg, s)
+		d, err := draftsOf(c, cfg, s)
 		if err != nil {
 			return err
 		}
@@ -175,7 +175,7 @@ func (p *program) testCampaignCommand() *cli.Command {
 		if err != nil {
 			return err
 		}
-		draft, err := p.compiled(c, cfg, s, handlers.Drafts.Complete)
+		draft, err := p.compiled(c, cfg, s, drafts.Drafts.Complete)
 		if err != nil {
 			return err
 		}
@@ -201,7 +201,7 @@ func addresses(c *cli.Context, flag string) (to []core.Email, err error) {
 // queueTests queues tests of a draft, to its test group where no address is named, and returns where they go.
 func queueTests(c *cli.Context, s *store.Store, draft *campaigns.Draft, to []core.Email) (_ []core.Email, err error) {
 	if len(to) == 0 {
-		d := handlers.Drafts{Store: s}
+		d := drafts.Drafts{Store: s}
 		if to, err = d.TestGroup(c.Context, &draft.Campaign, draft.Version.Version); err != nil {
 			return nil, err
 		}
@@ -293,7 +293,7 @@ func (p *program) approveCommand() *cli.Command {
 	return p.command("approve", "approve a campaign as it is written: that is what is sent later",
 		[]cli.Flag{idFlag(people.NounCampaign), forceFlag()}, []string{"id"},
 		func(c *cli.Context, cfg *config.Config, s *store.Store) error {
-			draft, err := p.compiled(c, cfg, s, handlers.Drafts.Ready)
+			draft, err := p.compiled(c, cfg, s, drafts.Drafts.Ready)
 			if err != nil {
 				return err
 			}
@@ -313,7 +313,7 @@ func (p *program) sendCampaignCommand() *cli.Command {
 		boolFlag("yes", "do not ask before a mail to more than one reader"),
 		firstFewFlag(), forceFlag(), testingFlag(),
 	}, []string{"id"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
-		draft, err := p.compiled(c, cfg, s, handlers.Drafts.Ready)
+		draft, err := p.compiled(c, cfg, s, drafts.Drafts.Ready)
 		if err != nil {
 			return err
 		}
@@ -363,8 +363,9 @@ func (p *program) sendDraft(c *cli.Context, cfg *config.Config, s *store.Store, 
 
 // timeZoneFlag names the zone of times without an offset.
 func timeZoneFlag() cli.Flag {
-	return stringFlag("time-zone", "`ZONE` in which a time without an offset is read, as Europe/Berlin (else the tenant's, "+
-		"else this machine's)")
+	return stringFlag("time-zone",
+		"`ZONE` in which a time without an offset is read, as Europe/Berlin (else the tenant's, "+
+			"else this machine's)")
 }
 
 // notPast reads a flag with a time that is not over: in the named zone, else the tenant's, else this machine's.

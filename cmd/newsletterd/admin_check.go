@@ -8,15 +8,15 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"newsletterd/cmd/newsletterd/config"
-	"newsletterd/handlers"
+	"newsletterd/handlers/drafts"
 	"newsletterd/netguard"
 	"newsletterd/store"
 	"newsletterd/store/people"
 )
 
 // campaignChecks is what campaigns are checked with. Links are asked through the guard of webhooks.
-func campaignChecks(cfg *config.Config) *handlers.Checks {
-	return &handlers.Checks{
+func campaignChecks(cfg *config.Config) *drafts.Checks {
+	return &drafts.Checks{
 		LookupTXT: resolverOf(cfg.Mail.DNSServer).LookupTXT,
 		Client:    (&netguard.Guard{Allow: cfg.Webhooks.Allow}).Client(), NotPublic: netguard.ErrNotPublic,
 		Sender: cfg.Mail.From, Kept: cfg.ServerInDatabase(), BounceDomain: cfg.Mail.BounceDomain,
@@ -27,7 +27,7 @@ func (p *program) checkCampaignCommand() *cli.Command {
 	check := p.command("check", "look for what is wrong with a campaign, or probably not meant", []cli.Flag{
 		idFlag(people.NounCampaign), boolFlag("links", "also ask whether the links answer"),
 	}, []string{"id"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
-		d, err := drafts(c, cfg, s)
+		d, err := draftsOf(c, cfg, s)
 		if err != nil {
 			return err
 		}
@@ -52,7 +52,7 @@ func (p *program) checkCampaignCommand() *cli.Command {
 	return check
 }
 
-func (p *program) printCheck(c *cli.Context, checked *handlers.Checked) error {
+func (p *program) printCheck(c *cli.Context, checked *drafts.Checked) error {
 	if out := p.printer(c); out.json {
 		return out.value(checked)
 	}

@@ -62,9 +62,12 @@ var mayImport = map[string][]string{
 		"store/tenants", "store/subscribercsv", "mail", "mail/dkim", "mail/markup", "mail/notice", "mail/report",
 		"mail/smtp", "auth",
 	},
-	"handlers/web":            {"core", "store", "store/db", "auth"},
-	"handlers/web/webtest":    {},
-	"handlers/page":           {"core", "auth", "handlers/web", "store/identity"},
+	"handlers/web":         {"core", "store", "store/db", "auth"},
+	"handlers/web/webtest": {},
+	"handlers/page":        {"core", "auth", "handlers/web", "store/identity"},
+	"handlers/drafts": {
+		"core", "auth", "handlers/page", "handlers/web", "mail", "mail/markup", "store", "store/campaigns",
+	},
 	"handlers/console/assets": {},
 	"handlers/console":        {"core", "mail/markup", "handlers/web", "handlers/console/assets"},
 	"handlers/accesstest": {
@@ -75,7 +78,7 @@ var mayImport = map[string][]string{
 		"core", "store", "store/people", "store/members", "store/imports", "store/campaigns", "store/db", "store/devices",
 		"store/files", "store/identity", "store/tenants", "store/subscribercsv", "auth", "mail", "mail/dkim", "mail/markup",
 		"mail/notice", "mail/picture",
-		"mail/report", "handlers/web", "handlers/page", "handlers/console",
+		"mail/report", "handlers/web", "handlers/page", "handlers/drafts", "handlers/console",
 	},
 
 	"store/replica":             {"core", "store/replica/objects"},

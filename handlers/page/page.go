@@ -118,7 +118,9 @@ func Fill(status int, name string, v View) (web.HTML, error) {
 }
 
 // Block writes a block of one of the templates.
-func Block(w io.Writer, name, block string, data any) error { return templates.Execute(w, name, block, data) }
+func Block(w io.Writer, name, block string, data any) error {
+	return templates.Execute(w, name, block, data)
+}
 
 // RenderMessage makes a page that only has a message.
 func RenderMessage(c *web.Call, status int, title string, n Note, b Brand) (web.HTML, error) {

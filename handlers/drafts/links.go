@@ -1,4 +1,4 @@
-package handlers
+package drafts
 
 import (
 	"cmp"
@@ -19,6 +19,8 @@ import (
 	"newsletterd/core"
 	"newsletterd/handlers/web"
 	"newsletterd/mail"
+	"newsletterd/mail/markup"
+	"newsletterd/store"
 	"newsletterd/store/campaigns"
 )
 
@@ -46,13 +48,14 @@ const (
 	checksPerHour = 60
 )
 
-func (k *Checks) init() (err error) {
+// Init must be called before the first look. Its error is that of a limit that is no number of requests.
+func (k *Checks) Init() (err error) {
 	k.limiter, err = web.NewLimiter(cmp.Or(k.PerHour, checksPerHour), time.Hour)
 	return err
 }
 
-// mayAsk counts a check of links. Too many are core.TooMany.
-func (k *Checks) mayAsk(c *web.Call, tenantID string) error {
+// MayAsk counts a check of links. Too many are core.TooMany.
+func (k *Checks) MayAsk(c *web.Call, tenantID string) error {
 	err := c.CountBy(k.limiter, tenantID)
 	if e, ok := errors.AsType[*core.Error](err); ok && e.Kind == core.TooMany {
 		e.Message = "The links of this tenant's campaigns were looked at too often; try again later."
@@ -209,4 +212,39 @@ func unanswered(err error) string {
 		return "does not answer in time"
 	}
 	return "does not answer"
+}
+
+// MendedTarget returns where a link of a campaign leads that is mended: the address that was given, with the utm
+// parameters that links of the campaign have. Invalid, on target: it is no such address.
+func MendedTarget(ctx context.Context, s *store.Store, of *core.Campaign, target string) (string, error) {
+	if target == "" {
+		return "", nil
+	}
+	if err := core.CheckTarget(target); err != nil {
+		return "", err
+	}
+	_, fields, err := s.CampaignVersion(ctx, of, of.ApprovedVersion)
+	if err != nil {
+		return "", err
+	}
+	t, err := s.Tenant(ctx, of.TenantID)
+	if err != nil {
+		return "", err
+	}
+	target = markup.WithUTM(target, &fields.UTM, t.PublicURL)
+	return target, core.CheckTarget(target)
+}
+
+// Target returns what is probably not meant about the address of a link. Where it may, it is asked whether it answers.
+func (k *Checks) Target(ctx context.Context, address, own string, ask bool) (all []string) {
+	if w := mail.MixedScripts(address); w != "" {
+		all = append(all, w)
+	}
+	if k == nil || k.Client == nil || !ask || !mayAskAddress(address, own) {
+		return all
+	}
+	if problem, _ := k.ask(ctx, address); problem != "" {
+		all = append(all, shorter(address)+" "+problem+".")
+	}
+	return all
 }

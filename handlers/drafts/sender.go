@@ -1,4 +1,4 @@
-package handlers
+package drafts
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"newsletterd/core"
+	"newsletterd/store"
 	"newsletterd/store/campaigns"
 )
 
@@ -82,7 +83,7 @@ func (d Drafts) senderFindings(ctx context.Context, draft *campaigns.Draft, now 
 	if d.Checks == nil || d.Checks.LookupTXT == nil {
 		return nil, nil
 	}
-	from, err := d.Checks.sender(ctx, d.Store, &draft.Content.Tenant)
+	from, err := d.Checks.SenderOf(ctx, d.Store, &draft.Content.Tenant)
 	if err != nil {
 		return nil, err
 	}
@@ -185,4 +186,13 @@ func (s *senderLook) spf(ctx context.Context, envelope string) bool {
 			envelope, len(found))
 	}
 	return len(found) == 1
+}
+
+// SenderOf returns the address that emails of a tenant come from.
+func (k *Checks) SenderOf(ctx context.Context, s *store.Store, t *core.Tenant) (string, error) {
+	if t.MailFrom != "" || !k.Kept {
+		return cmp.Or(t.MailFrom, k.Sender), nil
+	}
+	m, err := s.MailServer(ctx)
+	return cmp.Or(string(m.From), k.Sender), err
 }

@@ -1,4 +1,4 @@
-package handlers
+package drafts
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 
 	"newsletterd/auth"
 	"newsletterd/core"
-	"newsletterd/handlers/web"
 	"newsletterd/mail"
 	"newsletterd/mail/markup"
 	"newsletterd/store/campaigns"
@@ -22,40 +21,9 @@ type Look struct {
 	Fault    error      // why it doesn't
 	Findings []core.CampaignFinding
 
-	looks     *Looks // nil: it has no theme
+	Looks     *Looks // nil: it has no theme
 	notes     []markup.Warning
 	addresses []string // of links and pictures
-}
-
-// campaignCheckRoutes are how a campaign is looked at before it is sent.
-func (h *Handler) campaignCheckRoutes(t *web.Table) {
-	a := h.campaigns()
-	const item = "/api/campaigns/:id"
-	read := web.Sent(core.ActionCampaignRead)
-	t.Add("POST", item+"/preview", read, web.Send, a.one(web.JSON(a.preview).BodyOptional()).Fails(core.Conflict),
-		"Render the mail of a campaign").Named("previewCampaign").
-		Example(web.Object{"version": 1}).
-		Refuses(saidByCampaign...).
-		Refuses(
-			web.Refused("email", "It is no subscriber of the list"),
-			web.BadEmail,
-			web.Refused("correction.source", "Its placeholders, or its blocks, are not well-formed"),
-			web.Refused("correction.text", "Its placeholders are not well-formed, or the kind has none"),
-			web.Refused("correction.subject", "Its placeholders are not well-formed"),
-		)
-	t.Add("GET", item+"/audience", read, web.Send, a.one(web.Query(a.countAudience)),
-		"Count to whom a campaign would go now, and why not to others").Named("countCampaignAudience")
-	t.Add("POST", item+"/check", read, web.Send, a.one(web.JSON(a.check).BodyOptional()).Fails(core.TooMany),
-		"Look for what is wrong with a campaign, or probably not meant").Named("checkCampaign").
-		Example(web.Object{"version": 1}).
-		Refuses(saidByCampaign...)
-	t.Add("POST", item+"/test", web.Sent(core.ActionTestSend), web.Send,
-		a.one(web.JSON(a.test).BodyOptional()).Fails(core.TooMany),
-		"Send the mail of a campaign to some addresses, or to the test group; editors to that or to the team's").
-		Named("testCampaign").
-		Example(web.Object{"to": []string{"reader@example.org"}}).
-		Refuses(readyToSend...).
-		Refuses(web.Refused("to", "No mail may go there, or there is none to send it to"))
 }
 
 // Warnings returns the findings as lines of text.
@@ -70,7 +38,7 @@ func (l *Look) Warnings() []string {
 // Look compiles a version of a campaign, 0 for the one that is written on, and looks at what comes out. Its errors are
 // those of the store; what is faulty in the campaign is a finding.
 func (d Drafts) Look(ctx context.Context, c *core.Campaign, version int64, now core.Instant) (l Look, err error) {
-	if l, err = d.compile(ctx, c, version, now); err != nil {
+	if l, err = d.Compile(ctx, c, version, now); err != nil {
 		return l, err
 	}
 	if fault, ok := errors.AsType[*core.Error](l.Fault); ok {
@@ -143,8 +111,8 @@ func (d Drafts) lookAtAttachments(ctx context.Context, l *Look, tenantID string)
 	return nil
 }
 
-// compile makes the mail of a campaign, or says in Fault why there is none.
-func (d Drafts) compile(ctx context.Context, c *core.Campaign, version int64, now core.Instant) (l Look, err error) {
+// Compile makes the mail of a campaign, or says in Fault why there is none.
+func (d Drafts) Compile(ctx context.Context, c *core.Campaign, version int64, now core.Instant) (l Look, err error) {
 	l.Draft, err = d.Store.Draft(ctx, c, version, l.compile, now)
 	err = l.bulk(c.ID, err, now)
 	return l, err
@@ -167,7 +135,7 @@ func (l *Look) compile(f *core.CampaignFields, own *core.Theme, list *core.List,
 	if err != nil {
 		return "", "", err
 	}
-	l.notes, l.looks = r.Warnings, looksOf(f, own, t)
+	l.notes, l.Looks = r.Warnings, looksOf(f, own, t)
 	return r.HTML, r.Text, nil
 }
 
@@ -180,7 +148,7 @@ func (l *Look) bulk(id string, err error, now core.Instant) error {
 		err = markup.Placed(c.Kind, c.Source, err)
 	}
 	if err == nil {
-		l.Draft.Head, err = headOf(l.Bulk, now)
+		l.Draft.Head, err = HeadOf(l.Bulk, now)
 	}
 	if core.KindOf(err) == core.Invalid {
 		l.Bulk, l.Fault, err = nil, err, nil
@@ -391,20 +359,4 @@ func (d Drafts) Check(ctx context.Context, c *core.Campaign, version int64, link
 	out.Errors = len(core.Blocking(out.Findings))
 	out.Warnings = len(out.Findings) - out.Errors
 	return out, nil
-}
-
-// draftCheck asks for the check of a campaign.
-type draftCheck struct {
-	Version int64 `json:"version" like:"whole" about:"0: the one that is written on"`
-	Links   bool  `json:"links" about:"Also ask whether the links answer"`
-}
-
-// check looks for what is wrong with a campaign, or probably not meant.
-func (a campaignsAPI) check(c *web.Call, in draftCheck) (Checked, error) {
-	if in.Links {
-		if err := a.checks.mayAsk(c, a.found(c).TenantID); err != nil {
-			return Checked{}, err
-		}
-	}
-	return a.drafts(c).Check(c, a.found(c), in.Version, in.Links, c.Now)
 }
